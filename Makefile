@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+
+CC      ?= cc
+CXX     ?= c++
+CFLAGS  ?= -O2 -g
+LDLIBS  ?=
+RUN_ENV ?=#          # what runs a test program, such as `qemu-aarch64 -L /usr/aarch64-linux-gnu`
+BUILD   ?= build
+
+WARN     = -pedantic -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Werror
+# What is left out of clang's -Weverything: layout remarks, C90, and remarks on what these headers
+# are made of (raw buffers, C in C++, static functions that a program does not use).
+CLANG_EVERYTHING = -Weverything -Wno-padded -Wno-declaration-after-statement \
+	-Wno-unknown-warning-option -Wno-unsafe-buffer-usage -Wno-unused-function -Wno-float-equal \
+	-Wno-switch-default -Wno-used-but-marked-unused
+CLANG_EVERYTHING_CXX = $(CLANG_EVERYTHING) -Wno-c++98-compat-pedantic -Wno-old-style-cast \
+	-Wno-zero-as-null-pointer-constant -Wno-c++20-compat -Wno-missing-prototypes
+
+HEADERS = $(wildcard flake.h sno.h)
+TESTS   = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
+STD    ?= c11
+FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
+
+.PHONY: all test check check-common check-alone matrix everything sanitize help clean FORCE
+.DELETE_ON_ERROR:
+
+all: $(BUILD)/show ## build, and show an id of each layout taken apart
+	$(RUN_ENV) $(BUILD)/show
+
+test: $(TESTS:%=$(BUILD)/%) $(BUILD)/alone.ok $(BUILD)/units ## all tests that need a compiler and make alone
+	@tests/run.sh "$(RUN_ENV)" $(TESTS:%=$(BUILD)/%) $(BUILD)/units
+
+check: ## what needs more: both compilers, -std matrix, C++, -Weverything, sanitizers
+	$(MAKE) matrix
+	$(MAKE) everything
+	$(MAKE) sanitize
+
+# The flags are kept in a file that changes with them, and everything is built after it.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' | cmp -s - $@ || echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' > $@
+
+$(BUILD)/%: tests/%.c tests/check.h tests/support.h $(HEADERS) $(BUILD)/flags
+	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
+
+# Each header alone in an empty folder, as a user gets it.
+check-alone: $(BUILD)/alone.ok ## each header compiles alone, in C and in C++
+$(BUILD)/alone.ok: tests/alone.sh $(HEADERS) $(BUILD)/flags
+	CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" tests/alone.sh $(HEADERS)
+	@touch $@
+
+# Two units with all headers, in either order, one of them C++: one process-wide object each.
+$(BUILD)/units: tests/units_a.c tests/units_b.cc $(HEADERS) $(BUILD)/flags
+	$(CC) $(FLAGS) -I. -c tests/units_a.c -o $(BUILD)/units_a.o
+	if command -v $(firstword $(CXX)) >/dev/null; then \
+	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. -c tests/units_b.cc -o $(BUILD)/units_b.o; \
+	else $(CC) $(FLAGS) -I. -x c -c tests/units_b.cc -o $(BUILD)/units_b.o; fi
+	$(CC) $(CFLAGS) -pthread $(BUILD)/units_a.o $(BUILD)/units_b.o -o $@ $(LDLIBS)
+
+check-common: ## the common regions of the two headers are the same but for the prefix
+	tests/common.sh $(HEADERS)
+
+matrix: ## both compilers, each -std, C and C++, -O0 to -O3
+	tests/matrix.sh "$(WARN)" $(HEADERS)
+
+everything: ## clang's -Weverything, with the exceptions named in the Makefile
+	for h in $(HEADERS); do \
+	  printf '#include "%s"\nint main(void) { return 0; }\n' $$h > $(BUILD)/everything.c; \
+	  clang -std=c11 -I. $(CLANG_EVERYTHING) -Werror -fsyntax-only $(BUILD)/everything.c && \
+	  clang++ -x c++ -std=c++17 -I. $(CLANG_EVERYTHING_CXX) -Werror -fsyntax-only $(BUILD)/everything.c || exit 1; \
+	done
+
+sanitize: ## the tests under thread, address and undefined sanitizers, gcc and clang
+	for cc in gcc clang; do \
+	  $(MAKE) test BUILD=$(BUILD)/tsan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=thread -DTEST_SMALL" && \
+	  $(MAKE) test BUILD=$(BUILD)/asan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \
+	done
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+
+clean: ## remove what was built
+	rm -rf $(BUILD)

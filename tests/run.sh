@@ -1,0 +1,29 @@
+#!/bin/sh
+# run.sh RUN_ENV PROGRAM...   runs the test programs and adds up what they say.
+run_env=$1
+shift
+passed=0 failed=0
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+for program; do
+    echo "== $(basename "$program")"
+    $run_env "$program" > "$out" 2>&1
+    code=$?
+    sed '$d' "$out"
+    last=$(tail -n 1 "$out")
+    case $last in
+    *" passed, "*" failed")
+        passed=$((passed + ${last%% *}))
+        last=${last#* passed, }
+        failed=$((failed + ${last%% *}))
+        [ $code -eq 0 ] || [ "${last%% *}" != 0 ] || { echo "exit code $code"; failed=$((failed + 1)); }
+        ;;
+    *)
+        echo "$last"
+        echo "$program ended early with exit code $code"
+        failed=$((failed + 1))
+        ;;
+    esac
+done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What several tests need: a clock that follows a script, random numbers that repeat, the vectors,
+ * and a check that many ids are all different. Included before the header under test, it replaces
+ * the sleep by one that moves the scripted clock, unless REAL_SLEEP is defined.
+ */
+#ifndef SUPPORT_H
+#define SUPPORT_H
+
+#include "check.h"
+#include <stdbool.h>
+
+#ifndef VECTORS
+#define VECTORS "tests/vectors/"
+#endif
+
+/* ---- scripted clock ---- */
+
+typedef struct script {
+    int64_t now_ns;
+    int64_t
+        per_sleep; /* what a sleep moves the clock by: -1 what was asked for, else this many ns */
+    int64_t slept_ns;   /* asked for, all in all */
+    int64_t jump_to_ns; /* where the clock is put at the next sleep, once; 0: nowhere */
+    int reads, sleeps;
+} script;
+
+static script script_now = {1700000000000000000, -1, 0, 0, 0, 0};
+
+static inline int64_t script_read(void *user) {
+    script *s = (script *)user;
+    s->reads++;
+    return s->now_ns;
+}
+
+static inline void script_sleep(int64_t ns) {
+    script_now.sleeps++;
+    script_now.slept_ns += ns;
+    if (script_now.jump_to_ns) {
+        script_now.now_ns = script_now.jump_to_ns;
+        script_now.jump_to_ns = 0;
+    } else
+        script_now.now_ns += script_now.per_sleep < 0 ? ns : script_now.per_sleep;
+}
+
+static inline void script_at_ms(int64_t unix_ms) {
+    memset(&script_now, 0, sizeof script_now);
+    script_now.now_ns = unix_ms * 1000000;
+    script_now.per_sleep = -1;
+}
+
+#ifndef REAL_SLEEP
+#define FLAKE_SLEEP_NS(ns) script_sleep(ns)
+#define SNO_SLEEP_NS(ns)   script_sleep(ns)
+#endif
+
+/* ---- random numbers ---- */
+
+static inline uint64_t random_next(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static inline uint64_t random_below(uint64_t *state, uint64_t bound) {
+    return (random_next(state) >> 11) % bound;
+}
+
+/* ---- vectors: calls `row` with the fields of each line ---- */
+
+static inline void vectors_read(const char *file, int fields, void (*row)(char **field)) {
+    char path[256], line[1024], *field[16];
+    (void)snprintf(path, sizeof path, "%s%s", VECTORS, file);
+    FILE *in = fopen(path, "r");
+    CHECK(in != NULL);
+    int rows = 0;
+    while (in && fgets(line, sizeof line, in)) {
+        int n = 0;
+        for (char *at = line; at && n < 16; n++) {
+            field[n] = at;
+            at = strchr(at, '\t');
+            if (at) *at++ = 0;
+        }
+        field[n - 1][strcspn(field[n - 1], "\r\n")] = 0;
+        CHECK_EQ(n, fields);
+        if (n == fields) row(field);
+        rows++;
+    }
+    CHECK(rows > 0);
+    if (in) (void)fclose(in);
+}
+
+/* ---- uniqueness ---- */
+
+static inline int compare_u64(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Sorts the ids, and counts those that are there twice. */
+static inline size_t count_duplicates(uint64_t *ids, size_t n) {
+    size_t duplicates = 0;
+    qsort(ids, n, sizeof *ids, compare_u64);
+    for (size_t i = 1; i < n; i++) duplicates += ids[i] == ids[i - 1];
+    return duplicates;
+}
+
+#endif
