@@ -253,6 +253,9 @@ typedef enum flake_text {
     FLAKE_BASE62  /* digits, upper case, lower case */
 } flake_text;
 
+#define FLAKE_TEXT_SIZE    80  /* room for any text of a 64-bit id, with its NUL */
+#define FLAKE128_TEXT_SIZE 129 /* and for one of a 128-bit id in any base */
+
 /* Shortest form. Length written, NUL not counted; 0 when it does not fit. */
 static inline size_t flake_format(uint64_t id, flake_text, char *buf, size_t size);
 /* Padded to flake_text_width, so that texts sort as their ids do. */
@@ -293,6 +296,7 @@ static inline flake_status flake128_min_at(int64_t unix_ms, flake128 *id);
 static inline flake_status flake128_max_at(int64_t unix_ms, flake128 *id);
 static inline int flake128_compare(flake128, flake128);
 /* base 2..62: digits, upper case, lower case */
+static inline size_t flake128_text_width(unsigned base);
 static inline size_t flake128_format(flake128, unsigned base, char *buf, size_t size);
 static inline size_t flake128_format_fixed(flake128, unsigned base, char *buf, size_t size);
 static inline flake_status flake128_parse(const char *, size_t len, unsigned base, flake128 *id);
@@ -1950,18 +1954,9 @@ static inline int flake128_compare(flake128 a, flake128 b) { return memcmp(a.byt
 /* Texts of ids. A number is written in chunks of several digits, so that the slow part, a division
  * by base^count, comes once a chunk; it is read in chunks too. The fixed text is always made, and
  * the shortest is that without its leading zeros. All functions here are pure: wait-free, and safe
- * in any thread and in a signal handler. */
-
-#define FLAKE_TEXT_SIZE    80  /* room for any text of a 64-bit id, with its NUL */
-#define FLAKE128_TEXT_SIZE 129 /* and for one of a 128-bit id in any base */
-
-/* The caller's constants reach the divisions. Left to itself, gcc -O2 would make one copy for all
- * bases, and divide for real. */
-#if defined(__GNUC__)
-#define FLAKE_I_FOLD static inline __attribute__((always_inline))
-#else
-#define FLAKE_I_FOLD static inline
-#endif
+ * in any thread and in a signal handler.
+ * FLAKE_I_INLINE carries the callers' constants to the divisions; left to itself, gcc -O2 would
+ * make one copy for all bases, and divide for real. */
 
 /* An alphabet, and its inverse: where c is digit d, '0' + d stands at c - '0'; '.' is no digit. */
 typedef struct flake_i_alphabet {
@@ -2005,8 +2000,8 @@ static const flake_i_form flake_i_forms[] = {
 
 /* Spells one digit and returns the fraction that is left. Digit d is the `span` characters at
  * digits + d * stride. */
-FLAKE_I_FOLD uint64_t flake_i_spell(char *out, uint64_t fraction, unsigned base, const char *digits,
-                                    size_t stride, size_t span) {
+FLAKE_I_INLINE uint64_t flake_i_spell(char *out, uint64_t fraction, unsigned base,
+                                      const char *digits, size_t stride, size_t span) {
     fraction *= base;
     memcpy(out, digits + (size_t)(fraction >> FLAKE_I_POINT) * stride, span);
     return fraction & (((uint64_t)1 << FLAKE_I_POINT) - 1);
@@ -2014,8 +2009,8 @@ FLAKE_I_FOLD uint64_t flake_i_spell(char *out, uint64_t fraction, unsigned base,
 
 /* Spells id before `end`, in chunks of four digits. With constants no division is left, and no
  * inner loop: gcc -O2 does not unroll one, which would double the time. */
-FLAKE_I_FOLD void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, unsigned base,
-                                   const char *digits, size_t stride, size_t span) {
+FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, unsigned base,
+                                     const char *digits, size_t stride, size_t span) {
     const uint32_t power = base * base * base * base;
     for (; chunks > 0; chunks--, id /= power) {
         uint64_t fraction = id % power * FLAKE_I_SCALE(power);
@@ -2105,7 +2100,8 @@ static inline bool flake_i_read(const char *text, size_t len, unsigned base,
     return true;
 }
 
-/* Takes the blanks out of a FLAKE_BIN4 text. */
+/* Takes the blanks out of a FLAKE_BIN4 text. The length is a constant rather than the form's width,
+ * or gcc -O3 warns of a read past the end wherever a short literal is parsed. */
 static inline bool flake_i_ungroup(const char *text, size_t len, char bits[64]) {
     if (len != 79) return false;
     for (size_t i = 0; i < 16; i++) {

@@ -67,6 +67,14 @@ static inline uint64_t random_below(uint64_t *state, uint64_t bound) {
     return (random_next(state) >> 11) % bound;
 }
 
+static inline void hex_bytes(const char *hex, uint8_t *bytes, size_t n) {
+    CHECK_EQ(strlen(hex), 2 * n);
+    for (size_t i = 0; i < n; i++) {
+        const char pair[3] = {hex[2 * i], hex[2 * i + 1], 0};
+        bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
+    }
+}
+
 /* ---- vectors: calls `row` with the fields of each line ---- */
 
 static inline void vectors_read(const char *file, int fields, void (*row)(char **field)) {
