@@ -16,19 +16,23 @@ CLANG_EVERYTHING = -Weverything -Wno-padded -Wno-declaration-after-statement \
 CLANG_EVERYTHING_CXX = $(CLANG_EVERYTHING) -Wno-c++98-compat-pedantic -Wno-old-style-cast \
 	-Wno-zero-as-null-pointer-constant -Wno-c++20-compat -Wno-missing-prototypes
 
-HEADERS = $(wildcard flake.h sno.h)
-TESTS   = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
+HEADERS = flake.h sno.h
+TESTS  ?= $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 STD    ?= c11
+# Tests that are scripts; what they compile is compiled for this machine.
+SCRIPTS ?= tests/alone.sh tests/common.sh tests/examples.sh
+SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
-.PHONY: all test check check-common check-alone matrix everything sanitize help clean FORCE
+
+.PHONY: all test check check-common sync-common check-alone matrix everything sanitize help clean FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/show ## build, and show an id of each layout taken apart
 	$(RUN_ENV) $(BUILD)/show
 
-test: $(TESTS:%=$(BUILD)/%) $(BUILD)/alone.ok $(BUILD)/units ## all tests that need a compiler and make alone
-	@tests/run.sh "$(RUN_ENV)" $(TESTS:%=$(BUILD)/%) $(BUILD)/units
+test: $(TESTS:%=$(BUILD)/%) $(BUILD)/units ## all tests that need a compiler and make alone
+	@$(SCRIPT_ENV) tests/run.sh "$(RUN_ENV)" $(TESTS:%=$(BUILD)/%) $(BUILD)/units $(SCRIPTS)
 
 check: ## what needs more: both compilers, -std matrix, C++, -Weverything, sanitizers
 	$(MAKE) matrix
@@ -43,11 +47,8 @@ $(BUILD)/flags: FORCE
 $(BUILD)/%: tests/%.c tests/check.h tests/support.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
-# Each header alone in an empty folder, as a user gets it.
-check-alone: $(BUILD)/alone.ok ## each header compiles alone, in C and in C++
-$(BUILD)/alone.ok: tests/alone.sh $(HEADERS) $(BUILD)/flags
-	CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" tests/alone.sh $(HEADERS)
-	@touch $@
+check-alone: ## each header compiles alone, in C and in C++
+	$(SCRIPT_ENV) tests/alone.sh
 
 # Two units with all headers, in either order, one of them C++: one process-wide object each.
 $(BUILD)/units: tests/units_a.c tests/units_b.cc $(HEADERS) $(BUILD)/flags
@@ -57,8 +58,11 @@ $(BUILD)/units: tests/units_a.c tests/units_b.cc $(HEADERS) $(BUILD)/flags
 	else $(CC) $(FLAGS) -I. -x c -c tests/units_b.cc -o $(BUILD)/units_b.o; fi
 	$(CC) $(CFLAGS) -pthread $(BUILD)/units_a.o $(BUILD)/units_b.o -o $@ $(LDLIBS)
 
+sync-common: ## make the common region of sno.h from that of flake.h
+	@tests/common.sh --sync
+
 check-common: ## the common regions of the two headers are the same but for the prefix
-	tests/common.sh $(HEADERS)
+	@tests/common.sh
 
 matrix: ## both compilers, each -std, C and C++, -O0 to -O3
 	tests/matrix.sh "$(WARN)" $(HEADERS)
@@ -72,8 +76,8 @@ everything: ## clang's -Weverything, with the exceptions named in the Makefile
 
 sanitize: ## the tests under thread, address and undefined sanitizers, gcc and clang
 	for cc in gcc clang; do \
-	  $(MAKE) test BUILD=$(BUILD)/tsan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=thread -DTEST_SMALL" && \
-	  $(MAKE) test BUILD=$(BUILD)/asan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \
+	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/tsan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=thread -DTEST_SMALL" && \
+	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/asan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \
 	done
 
 help: ## this list

@@ -303,8 +303,7 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
 
 // >>common begin
 /*
- * The engine. flake.h and sno.h carry this region with the same text but for the prefix; both are
- * kept equal by `make check-common`.
+ * The engine. Both headers carry this region, the same but for the prefix: `make check-common`.
  *
  * THE PROTOCOL
  *
@@ -312,8 +311,8 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
  *
  *      63                                                  0
  *     +---------------------------+------+------------------+
- *     | time                      | tick | count            |     tick: 1 bit where clock steps are
- *     +---------------------------+------+------------------+           ridden out (sno), else none
+ *     | time                      | tick | count            |     tick: 1 bit where a step of the
+ *     +---------------------------+------+------------------+     clock is ridden out, else none
  *
  *     time    the highest clock reading recorded, in units since the epoch
  *     count   places drawn since that unit began, the queue's included; it has bits to spare
@@ -369,6 +368,7 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
  *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
  *     DRAIN:R    slot's turn stored by pop            FILL:A       the slot is free again
  *     BACK:R     shard returned to the pool           LEND:A       all the last owner did to it
+ *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
  *     PAGE:R     fork page published                  PAGE:A       its first word
  *
  *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
@@ -424,6 +424,17 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 #define FLAKE_I_INLINE    static inline
 #define FLAKE_I_COLD      static inline
 #define FLAKE_I_LIKELY(x) (x)
+#endif
+
+/* Defines an object that is one in the whole process, in however many units the header stands. */
+#if defined(_MSC_VER)
+#define FLAKE_I_ONE_PER_PROCESS(type, name) __declspec(selectany) type name
+#elif defined(_WIN32) && defined(__cplusplus)
+#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {}
+#elif defined(_WIN32)
+#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {0}
+#else
+#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((weak)) type name
 #endif
 
 #ifndef FLAKE_ASSERT
@@ -613,13 +624,7 @@ struct flake_i_process {
 extern "C" {
 #endif
 extern struct flake_i_process flake_i_process;
-#if defined(_WIN32) && defined(__GNUC__)
-__attribute__((selectany)) struct flake_i_process flake_i_process = {};
-#elif defined(_MSC_VER)
-__declspec(selectany) struct flake_i_process flake_i_process;
-#else
-__attribute__((weak)) struct flake_i_process flake_i_process;
-#endif
+FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
 #if defined(__linux__)
 extern int flake_i_madvise(void *, size_t, int) __asm__("madvise");
 #endif
@@ -629,37 +634,60 @@ extern int flake_i_madvise(void *, size_t, int) __asm__("madvise");
 
 static inline int64_t flake_i_pid(void) {
 #if defined(_WIN32)
-    return 0; /* no fork */
+    return 1; /* no fork */
 #else
     return (int64_t)getpid();
 #endif
 }
 
-static inline flake_i_atomic64 *flake_i_fork_page(void) {
+/* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
+static inline void *flake_i_new_page(bool shared) {
 #if defined(__linux__)
-    enum { wipe_on_fork = 18, no_such_advice = -1, page_size = 4096 };
 #ifdef MAP_ANONYMOUS
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    const int anonymous = MAP_ANONYMOUS;
 #else
-    const int flags = MAP_PRIVATE | 0x20; /* hidden by strict C; wrong for mips: then no page */
+    const int anonymous = 0x20; /* hidden by strict C; wrong for mips: then there is no page */
 #endif
-    flake_i_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, acquire); /* PAGE:A */
-    if (page) return page;
-    void *fresh = mmap(NULL, page_size, PROT_READ | PROT_WRITE, flags, -1, 0);
-    if (fresh == MAP_FAILED) return NULL;
-    /* An emulator that takes every advice would take this one too, and wipe nothing. */
-    if (flake_i_madvise(fresh, page_size, no_such_advice) == 0 ||
-        flake_i_madvise(fresh, page_size, wipe_on_fork) != 0) {
-        (void)munmap(fresh, page_size);
-        return NULL;
-    }
-    if (FLAKE_ATOMIC_CAS(&flake_i_process.page, &page, (flake_i_atomic64 *)fresh, release, acquire))
-        return (flake_i_atomic64 *)fresh; /* PAGE:R */
-    (void)munmap(fresh, page_size);
-    return page;
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                      (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, -1, 0);
+    return page == MAP_FAILED ? NULL : page;
 #else
+    (void)shared;
     return NULL;
 #endif
+}
+
+static inline void flake_i_drop_page(void *page) {
+#if defined(__linux__)
+    (void)munmap(page, 4096);
+#else
+    (void)page;
+#endif
+}
+
+/* An emulator that takes every advice would take a senseless one too, and wipe nothing. */
+static inline bool flake_i_wipe_on_fork(void *page) {
+#if defined(__linux__)
+    enum { wipe_on_fork = 18, senseless = -1 };
+    return flake_i_madvise(page, 4096, senseless) != 0 &&
+           flake_i_madvise(page, 4096, wipe_on_fork) == 0;
+#else
+    (void)page;
+    return false;
+#endif
+}
+
+static inline flake_i_atomic64 *flake_i_fork_page(void) {
+    flake_i_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, acquire); /* PAGE:A */
+    if (page) return page;
+    void *fresh = flake_i_new_page(false);
+    if (!fresh) return NULL;
+    if (flake_i_wipe_on_fork(fresh) &&
+        FLAKE_ATOMIC_CAS(&flake_i_process.page, &page, (flake_i_atomic64 *)fresh, release,
+                         acquire)) /* PAGE:R */
+        return (flake_i_atomic64 *)fresh;
+    flake_i_drop_page(fresh);
+    return page; /* another thread's, or NULL */
 }
 
 /* The value that marks this process, for generators to keep; *word is NULL where the pid does. */

@@ -7,7 +7,10 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 for program; do
     echo "== $(basename "$program")"
-    $run_env "$program" > "$out" 2>&1
+    case $program in
+    *.sh) "$program" > "$out" 2>&1 ;;
+    *) $run_env "$program" > "$out" 2>&1 ;;
+    esac
     code=$?
     sed '$d' "$out"
     last=$(tail -n 1 "$out")

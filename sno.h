@@ -1,0 +1,2150 @@
+/* sno.h: unique, time-ordered 80-bit ids with a metabyte for any number of threads, without a lock.
+ *
+ * Version 0.1.0. C11, or C++11 and later. SPDX-License-Identifier: MIT (the text is at the end.)
+ *
+ * Do this in as many files as you like; there is nothing to link:
+ *
+ *     #include "sno.h"
+ *     #include <stdio.h>
+ *
+ *     int main(void) {
+ *         sno_id id = sno_generate(42); // from any thread; 42 is yours to give a meaning
+ *         char text[16];
+ *         sno_encode(id, text);
+ *         printf("%.16s made at %lld ns\n", text, (long long)sno_time_ns(id));
+ *         return 0;
+ *     }
+ *
+ * WHICH CALL
+ *
+ *     sno_generate     the process-wide generator, with a partition of its own in this process
+ *     sno_new          a generator of yours, with the partition and the range that you give it
+ *     sno_try          never waits; sno_retry_ns says when to come again (event loops)
+ *     sno_new_n        many at once, at a fraction of the price each
+ *     sno_shard_...    one shard per thread: no shared cache line, for many cores
+ *
+ * WHO MAY CALL WHAT AT THE SAME TIME
+ *
+ *     a sno_gen        all calls but init, from any number of threads and signal handlers; several
+ *                      processes too if it lies in shared memory and was made so
+ *     a sno_shard      one thread at a time draws; the questions anyone
+ *     a sno_pool       borrow and give_back from any thread
+ *     a sno_ring       push and pop from any thread
+ *
+ * Two generators that run at once, in one process or in many, need partitions or sequence ranges of
+ * their own; then no id is given twice. Ids of one generator rise in the order of the calls, if the
+ * clock was not put back and the metabyte is the same: the metabyte stands before the sequence. A
+ * clock that is put back changes the tick of the ids, and nobody waits; only a clock put back again
+ * into time that was already used twice makes callers wait. A draw orders no other memory accesses.
+ *
+ * HOOKS: macros to define before the include
+ *
+ *     SNO_ATOMIC(T)                 type of an atomic T               _Atomic(T), std::atomic<T>
+ *     SNO_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
+ *     SNO_ATOMIC_STORE(p, v, order)
+ *     SNO_ATOMIC_ADD(p, v, order)   returns what was there
+ *     SNO_ATOMIC_CAS(p, seen, v, success, failure)                    define all five or none
+ *     SNO_CLOCK_NS(kind)            Unix time in ns                   clock_gettime
+ *     SNO_SLEEP_NS(ns)              may return early                  nanosleep
+ *     SNO_RELAX()                   between two tries of a CAS        pause, isb
+ *     SNO_ASSERT(condition)         programming errors                nothing
+ *     SNO_NO_SIMD                   text by portable code alone       not defined
+ *
+ * Find your way: `// >>public` what you call, `// >>common` the engine with its protocol, `//
+ * >>options` what you can set, then `// >>ids`, `// >>sort`, `// >>text`, `// >>generators`, `//
+ * >>default`.
+ */
+#ifndef SNO_H
+#define SNO_H
+
+#define SNO_VERSION_MAJOR  0
+#define SNO_VERSION_MINOR  1
+#define SNO_VERSION_PATCH  0
+#define SNO_VERSION_STRING "0.1.0"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#ifdef __cplusplus
+#include <atomic>
+#else
+#include <stdatomic.h>
+#endif
+#if defined(_WIN32)
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#include <windows.h>
+#else
+#include <unistd.h>
+#endif
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+#ifndef SNO_NO_SIMD
+#if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
+#define SNO_I_X86
+#include <immintrin.h>
+#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)
+#define SNO_I_NEON
+#include <arm_neon.h>
+#endif
+#endif
+
+// >>public
+
+typedef enum sno_status {
+    SNO_OK = 0,
+    SNO_AGAIN,      /* this unit's ids are all drawn: try later (sno_retry_ns) */
+    SNO_CLOCK_BACK, /* the clock was put back into time that both ticks have used */
+    SNO_RANGE,      /* a time outside 2010..2079 */
+    SNO_INVALID,    /* an argument or option that does not fit; sno_options_why names it */
+    SNO_PARSE,      /* not a text of this form */
+    SNO_EXHAUSTED,  /* this process has used up its 65,535 partitions */
+    SNO_FORKED,     /* inherited through fork(): the parent's ids would come again */
+    SNO_IO          /* the system refused a file */
+} sno_status;
+
+static inline const char *sno_status_str(sno_status status);
+
+/* ---- ids ----
+ *
+ * 80 bits, big-endian, so that memcmp orders them as sno_compare does:
+ *
+ *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]     time: 4 ms units since
+ * 2010
+ */
+typedef struct sno_id {
+    uint8_t bytes[10];
+} sno_id;
+
+static inline int64_t sno_time_ns(sno_id); /* Unix time of the unit's begin */
+static inline uint64_t sno_units(sno_id);  /* since 2010-01-01 UTC */
+static inline unsigned sno_tick(sno_id);   /* changes when the clock was put back */
+static inline uint8_t sno_meta(sno_id);
+static inline uint16_t sno_partition(sno_id);
+static inline uint16_t sno_sequence(sno_id);
+static inline int sno_compare(sno_id, sno_id); /* by time, tick, meta, partition, sequence */
+static inline bool sno_equal(sno_id, sno_id);
+static inline bool sno_is_zero(sno_id);
+static inline void sno_sort(sno_id *ids, size_t n); /* in place, a radix sort */
+/* SNO_RANGE: units past 39 bits. SNO_INVALID: tick past 1. */
+static inline sno_status sno_compose(uint64_t units, unsigned tick, uint8_t meta,
+                                     uint16_t partition, uint16_t sequence, sno_id *);
+static inline sno_id sno_from_bytes(const uint8_t in[10]);
+static inline void sno_to_bytes(sno_id, uint8_t out[10]);
+
+/* ---- text ----
+ *
+ * 16 characters of 2-9a-x, which sort as the ids do. Reading is strict: the whole input, lower
+ * case, nothing around it; what fails leaves the output alone. No NUL is written but by to_json,
+ * to_uuid.
+ */
+static inline void sno_encode(sno_id, char out[16]);
+static inline sno_status sno_decode(const char *, size_t len, sno_id *);
+static inline void sno_encode_n(const sno_id *, size_t n, char *out);    /* 16 * n characters */
+static inline sno_status sno_decode_n(const char *, size_t n, sno_id *); /* all n or none */
+static inline void sno_to_json(sno_id, char out[19]); /* in quotes; the zero id is null */
+static inline sno_status sno_from_json(const char *, size_t len, sno_id *);
+static inline void sno_to_uuid(sno_id, char out[37]); /* its 16 characters as a UUID's 16 bytes */
+static inline sno_status sno_from_uuid(const char *, size_t len, sno_id *);
+
+/* ---- generators ----
+ *
+ * Every call that fails leaves generator and output as they were, unless it says otherwise.
+ */
+typedef struct sno_gen sno_gen;
+typedef struct sno_options sno_options;
+
+/* Where a generator stands, and what a new one may be made from. All times in 4 ms units since
+ * 2010. */
+typedef struct sno_snapshot {
+    uint16_t partition;
+    uint16_t sequence_min,
+        sequence_max;  /* the pool, 4 numbers or more, in either order; max 0: 65535 */
+    uint32_t sequence; /* last number drawn, past the maximum while callers queue; 0: the minimum */
+    int64_t now;       /* the clock, when taken */
+    int64_t wall_hi;   /* the newest unit drawn in */
+    int64_t wall_safe; /* the last unit used on the other tick */
+    uint32_t drifts;   /* how often the clock was put back; its parity is the tick */
+} sno_snapshot;
+
+/* NULL, or no snapshot: the whole pool, and a partition that no other generator of this process
+ * has. SNO_INVALID, SNO_EXHAUSTED. Not while others use the generator. */
+static inline sno_status sno_init(sno_gen *, const sno_options *);
+/* What is wrong with options that sno_init refuses, naming the field; NULL: nothing. */
+static inline const char *sno_options_why(const sno_options *);
+/* Waits when it must. The zero id outside 2010..2079, in a forked child, or after max_wait_ms if
+ * one was set. Wait-free while ids are free. */
+static inline sno_id sno_new(sno_gen *, uint8_t meta);
+/* Lock-free, never waits: SNO_AGAIN, SNO_CLOCK_BACK, SNO_RANGE, SNO_FORKED. */
+static inline sno_status sno_try(sno_gen *, uint8_t meta, sno_id *);
+/* When sno_try will succeed, if nobody is faster; 0: now, INT64_MAX: never. */
+static inline int64_t sno_retry_ns(sno_gen *);
+/* All n, waiting for each unit. When one fails those before it stand in front, the rest is zero. */
+static inline sno_status sno_new_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
+/* As many as are free now; returns how many. */
+static inline size_t sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
+/* With the caller's own, perhaps cached, reading of the clock. One older than the newest unit
+ * counts as that unit. One that lies ahead of the clock drags the generator ahead too. */
+static inline sno_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
+/* An id of any time, to port old ids: tick 0, and a sequence of its own that goes round the pool.
+ * It is unique among 65,536 such calls a unit, not against sno_new in the same unit. */
+static inline sno_status sno_new_with_time(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
+
+/* The process-wide generator, made by the first call; in a forked child made anew, with another
+ * partition. The zero id as sno_new, and when no partition is left. */
+static inline sno_id sno_generate(uint8_t meta);
+
+static inline sno_status sno_snapshot_take(sno_gen *, sno_snapshot *); /* lock-free, never torn */
+static inline uint32_t
+sno_sequence_now(sno_gen *);               /* last number drawn in this unit, or the minimum */
+static inline uint32_t sno_len(sno_gen *); /* ids drawn in this unit */
+static inline uint32_t sno_cap(const sno_gen *); /* ids a unit has */
+static inline uint16_t sno_gen_partition(const sno_gen *);
+
+/* ---- shards: one generator's sequence numbers, split among threads ----
+ *
+ * Each shard has a range of its own, so its owner draws with plain loads and stores. One thread at
+ * a time.
+ */
+typedef struct sno_shard sno_shard;
+static inline sno_status sno_shards_init(sno_shard *, size_t n, const sno_options *);
+static inline sno_id sno_shard_new(sno_shard *, uint8_t meta);
+static inline sno_status sno_shard_try(sno_shard *, uint8_t meta, sno_id *);
+static inline int64_t sno_shard_retry_ns(sno_shard *);
+static inline sno_status sno_shard_new_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
+static inline size_t sno_shard_try_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
+static inline sno_status sno_shard_try_at(sno_shard *, uint8_t meta, int64_t unix_ns, sno_id *);
+/* The shard as a generator, for the questions (len, cap, stats, snapshot). */
+static inline sno_gen *sno_shard_gen(sno_shard *);
+
+/* Lends shards to threads. NULL: all are lent. A shard that comes back goes on where it stood. */
+typedef struct sno_pool sno_pool;
+static inline sno_status sno_pool_init(sno_pool *, sno_shard *, size_t n, const sno_options *);
+static inline sno_shard *sno_pool_borrow(sno_pool *);
+static inline void sno_pool_give_back(sno_pool *, sno_shard *);
+
+// clang-format off
+// >>common begin
+/*
+ * The engine. Both headers carry this region, the same but for the prefix: `make check-common`.
+ *
+ * THE PROTOCOL
+ *
+ * One 64-bit word is all the state that a draw needs:
+ *
+ *      63                                                  0
+ *     +---------------------------+------+------------------+
+ *     | time                      | tick | count            |     tick: 1 bit where a step of the
+ *     +---------------------------+------+------------------+     clock is ridden out, else none
+ *
+ *     time    the highest clock reading recorded, in units since the epoch
+ *     count   places drawn since that unit began, the queue's included; it has bits to spare
+ *     cap     how many places a unit has
+ *
+ *     place k, the k-th draw from 0, lies in unit  time + k / cap  at index  k % cap
+ *
+ * A draw loads the word, reads the clock, and moves the word with one read-modify-write:
+ *
+ *     clock == time    the next place is k = count
+ *     clock >  time    k = what the passed units have not served of the queue, mostly 0, and the
+ *                      word is re-based on the clock: the same position, told from a later unit
+ *     clock <  time    the clock was put back. Without a tick the word counts on from its own time.
+ *                      With one, the draw changes over to the other timeline (tick-tock), unless
+ *                      the clock reads a time that was used there too
+ *
+ * A place whose unit the clock has reached (or will within max_ahead) is handed out. One in a later
+ * unit is not drawn by a caller that only tries; a caller that waits draws it, so that it has its
+ * turn in the queue, and sleeps until its time.
+ *
+ * INVARIANTS
+ *
+ *  I1  A place (time, tick, k) is the result of exactly one read-modify-write of one word. All RMWs
+ *      of a location are totally ordered on every machine, and within a timeline the position
+ *      time * cap + count only grows; so no place is drawn twice, whatever the memory orders are.
+ *      (It shrinks in one case: a waiter that gives up while its place is still the newest takes
+ *      it back. Then nobody has had it, and whoever draws next may.)
+ *  I2  A reading counts as behind the word only if it was taken after the word was loaded. So
+ *      "clock < time" says that the clock went back, never that this thread was slow between the
+ *      two. (A reading that is not behind may be as old as it likes: then the thread was slow.)
+ *  I3  No id is handed out whose time is more than max_ahead ahead of the clock.
+ *  I4  A call that fails has changed nothing. (One exception: a waiter whose clock is put back or
+ *      stands still, and behind whom others have queued, leaves its place unused.)
+ *  I5  When a timeline is left, safe[tick] is at or past the last time drawn on it, and whoever
+ *      sees the new timeline sees that value.
+ *
+ * Why the word can't return to an earlier value on another timeline (ABA): a timeline is entered
+ * with a time above safe[tick], that is above all times it has seen. Within a timeline only giving
+ * back lowers the count, and then an equal word means an equal state: every place below it is
+ * taken, every place from it on is free.
+ *
+ * Why count can't run into its neighbour: a draw by fetch_add looks at the count first and adds
+ * only below cap. Between the look and the addition others may add, one for each thread that stands
+ * between the two at that moment. A quarter of the count's range, 2^18 at the least, is kept free
+ * for them. A CAS knows the count exactly and needs no such room.
+ *
+ * MEMORY ORDERS
+ *
+ *     label      at                                   pairs with   and carries
+ *     LEAVE:R    CAS that leaves a timeline, release  LOOK:A       safe[] raised, drifts settled
+ *     LOOK:A     load of the word, acquire; the same  LEAVE:R      (I5), and keeps the second
+ *                order where a failed CAS loads it                 reading behind it (I2)
+ *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
+ *     DRAIN:R    slot's turn stored by pop            FILL:A       the slot is free again
+ *     BACK:R     shard returned to the pool           LEND:A       all the last owner did to it
+ *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
+ *     PAGE:R     fork page published                  PAGE:A       its first word
+ *
+ *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
+ *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
+ *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. An owned word
+ *  (a shard's) has one writer, and changes hands only through LEND and BACK or by the user's own
+ *  means. safe[] and drifts are reached through LOOK:A. The overflow word only elects who writes a
+ *  note, and the statistics are read by nobody who acts on them.
+ *
+ *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load. The
+ *  second reading is taken only because of the word's value, which orders it too. And little hangs
+ *  on it: an imagined step back costs a wait or a changed tick, never an id twice.
+ *
+ * PROGRESS    draw by fetch_add: wait-free. Draw by CAS: lock-free, and a failure means that
+ * another draw succeeded. Owned word: wait-free. A waiting call sleeps besides, and lets nobody
+ *             else wait for it: a thread that dies in any line holds nothing but its own place.
+ */
+
+/* ---- atomics ---- */
+
+#ifndef SNO_ATOMIC
+#ifdef __cplusplus
+#define SNO_ATOMIC(T)                 std::atomic<T>
+#define SNO_ATOMIC_LOAD(p, order)     (p)->load(std::memory_order_##order)
+#define SNO_ATOMIC_STORE(p, v, order) (p)->store(v, std::memory_order_##order)
+#define SNO_ATOMIC_ADD(p, v, order)   (p)->fetch_add(v, std::memory_order_##order)
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure)                    \
+    (p)->compare_exchange_strong(*(seen), v, std::memory_order_##success, \
+                                 std::memory_order_##failure)
+#else
+#define SNO_ATOMIC(T)                 _Atomic(T)
+#define SNO_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
+#define SNO_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
+#define SNO_ATOMIC_ADD(p, v, order)   atomic_fetch_add_explicit(p, v, memory_order_##order)
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure)                          \
+    atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
+                                            memory_order_##failure)
+#endif
+#endif
+
+typedef SNO_ATOMIC(uint64_t) sno_i_atomic64;
+typedef SNO_ATOMIC(uint32_t) sno_i_atomic32;
+
+#if defined(__GNUC__) || defined(__clang__)
+#define SNO_I_INLINE    static inline __attribute__((always_inline))
+#define SNO_I_COLD      static __attribute__((noinline, cold, unused))
+#define SNO_I_LIKELY(x) __builtin_expect(!!(x), 1)
+#elif defined(_MSC_VER)
+#define SNO_I_INLINE    static __forceinline
+#define SNO_I_COLD      static __declspec(noinline)
+#define SNO_I_LIKELY(x) (x)
+#else
+#define SNO_I_INLINE    static inline
+#define SNO_I_COLD      static inline
+#define SNO_I_LIKELY(x) (x)
+#endif
+
+/* Defines an object that is one in the whole process, in however many units the header stands. */
+#if defined(_MSC_VER)
+#define SNO_I_ONE_PER_PROCESS(type, name) __declspec(selectany) type name
+#elif defined(_WIN32) && defined(__cplusplus)
+#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {}
+#elif defined(_WIN32)
+#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {0}
+#else
+#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((weak)) type name
+#endif
+
+#ifndef SNO_ASSERT
+#define SNO_ASSERT(condition) ((void)0)
+#endif
+
+#ifndef SNO_RELAX
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#define SNO_RELAX() __builtin_ia32_pause()
+#elif defined(__aarch64__) && defined(__GNUC__)
+#define SNO_RELAX() __asm__ volatile("isb")
+#else
+#define SNO_RELAX() ((void)0)
+#endif
+#endif
+
+/* ---- clock and sleep ---- */
+
+enum { SNO_CLOCK_EXACT = 0, SNO_CLOCK_COARSE = 1 };
+
+typedef struct sno_clock {
+    int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
+    void *user;
+    int kind; /* EXACT, or COARSE: reads fast, lags by some ms, and the exact one is asked when a
+                 unit looks spent or the clock put back */
+} sno_clock;
+
+/* Strict C hides POSIX from a header that comes after others, so what is hidden is reached by its
+ * link name. The types are the ABI's own: 64-bit for the clock, plain unsigned for the sleep. */
+#if defined(_WIN32)
+#elif !defined(CLOCK_REALTIME) && defined(__linux__) && defined(__LP64__)
+struct sno_i_timespec {
+    int64_t sec, nsec;
+};
+extern int sno_i_clock_gettime(int id, struct sno_i_timespec *) __asm__("clock_gettime");
+#define SNO_I_CLOCK_BY_NAME 1
+#endif
+#if !defined(_WIN32) && !defined(CLOCK_REALTIME)
+extern int sno_i_usleep(unsigned us) __asm__("usleep");
+#endif
+
+static inline int64_t sno_i_system_ns(int kind) {
+#if defined(_WIN32)
+    FILETIME t;
+    if (kind == SNO_CLOCK_COARSE)
+        GetSystemTimeAsFileTime(&t);
+    else
+        GetSystemTimePreciseAsFileTime(&t);
+    return ((int64_t)((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) - 116444736000000000) *
+           100;
+#elif defined(SNO_I_CLOCK_BY_NAME)
+    struct sno_i_timespec t;
+    (void)sno_i_clock_gettime(kind == SNO_CLOCK_COARSE ? 5 : 0, &t);
+    return t.sec * 1000000000 + t.nsec;
+#else
+    struct timespec t;
+#if defined(CLOCK_REALTIME_COARSE)
+    (void)clock_gettime(kind == SNO_CLOCK_COARSE ? CLOCK_REALTIME_COARSE : CLOCK_REALTIME, &t);
+#elif defined(CLOCK_REALTIME)
+    (void)kind;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+#else
+    (void)kind;
+    (void)timespec_get(&t, TIME_UTC);
+#endif
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+#endif
+}
+
+static inline void sno_i_system_sleep(int64_t ns) {
+#if defined(_WIN32)
+    Sleep((DWORD)((ns + 999999) / 1000000));
+#elif defined(CLOCK_REALTIME)
+    struct timespec t;
+    t.tv_sec = (time_t)(ns / 1000000000);
+    t.tv_nsec = (long)(ns % 1000000000);
+    (void)nanosleep(&t, NULL); /* a signal may cut it short: the caller looks at the clock again */
+#else
+    (void)sno_i_usleep(ns < 999000000 ? (unsigned)((ns + 999) / 1000) : 999000u);
+#endif
+}
+
+#ifndef SNO_CLOCK_NS
+#define SNO_CLOCK_NS(kind) sno_i_system_ns(kind)
+#endif
+#ifndef SNO_SLEEP_NS
+#define SNO_SLEEP_NS(ns) sno_i_system_sleep(ns)
+#endif
+
+SNO_I_INLINE int64_t sno_i_now_ns(const sno_clock *c) {
+    return c->now_ns ? c->now_ns(c->user) : SNO_CLOCK_NS(c->kind);
+}
+
+static inline int64_t sno_i_exact_ns(const sno_clock *c) {
+    return c->now_ns ? c->now_ns(c->user) : SNO_CLOCK_NS(SNO_CLOCK_EXACT);
+}
+
+/* ---- ring: bounded, many producers, many consumers, lock-free ----
+ *
+ * Each slot counts its turns: 2r when it is free for the producer of round r, 2r + 1 when it holds
+ * that round's note. head and tail only grow; with 64 bits they don't come round. A producer that
+ * is stopped between its CAS and FILL:R hides its note and those behind it, and blocks nobody.
+ */
+typedef struct sno_overflow {
+    int64_t now_ns;
+    uint32_t count; /* callers queued then, a batch counted by its places; 0: it is over */
+    uint32_t ticks; /* ms since this overflow began */
+} sno_overflow;
+
+typedef struct sno_ring_slot {
+    sno_i_atomic64 turn;
+    sno_overflow note;
+} sno_ring_slot;
+
+typedef struct sno_ring {
+    sno_ring_slot *slots;
+    uint64_t size;
+    char pad0[64];
+    sno_i_atomic64 head; /* next to push */
+    char pad1[56];
+    sno_i_atomic64 tail; /* next to pop */
+    char pad2[56];
+} sno_ring;
+
+/* Any number of slots. Not while others use the ring. */
+static inline sno_status sno_ring_init(sno_ring *ring, sno_ring_slot *slots, size_t n) {
+    if (!ring || !slots || !n) return SNO_INVALID;
+    ring->slots = slots;
+    ring->size = n;
+    SNO_ATOMIC_STORE(&ring->head, 0u, relaxed);
+    SNO_ATOMIC_STORE(&ring->tail, 0u, relaxed);
+    for (size_t i = 0; i < n; i++) SNO_ATOMIC_STORE(&slots[i].turn, 0u, relaxed);
+    return SNO_OK;
+}
+
+/* Takes the next position of `end` whose slot shows `phase` (0 free, 1 filled) in its turn; NULL
+ * when there is none. Linearises at the CAS. */
+static inline sno_ring_slot *sno_i_ring_claim(sno_ring *ring, sno_i_atomic64 *end,
+                                                  uint64_t phase, uint64_t *turn) {
+    uint64_t at = SNO_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
+    for (;;) {
+        sno_ring_slot *slot = &ring->slots[at % ring->size];
+        *turn = at / ring->size * 2 + phase;
+        if (SNO_ATOMIC_LOAD(&slot->turn, acquire) == *turn) { /* FILL:A, DRAIN:A */
+            if (SNO_ATOMIC_CAS(end, &at, at + 1, relaxed, relaxed)) return slot;
+        } else {
+            uint64_t before = at;
+            at = SNO_ATOMIC_LOAD(end, relaxed);
+            if (at == before) return NULL;
+        }
+    }
+}
+
+/* false: full. Conservative: may say so for a moment while a consumer is at work. */
+static inline bool sno_ring_push(sno_ring *ring, sno_overflow note) {
+    uint64_t turn;
+    sno_ring_slot *slot = sno_i_ring_claim(ring, &ring->head, 0, &turn);
+    if (!slot) return false;
+    slot->note = note;
+    SNO_ATOMIC_STORE(&slot->turn, turn + 1, release); /* FILL:R */
+    return true;
+}
+
+/* false: empty. Conservative likewise. */
+static inline bool sno_ring_pop(sno_ring *ring, sno_overflow *note) {
+    uint64_t turn;
+    sno_ring_slot *slot = sno_i_ring_claim(ring, &ring->tail, 1, &turn);
+    if (!slot) return false;
+    *note = slot->note;
+    SNO_ATOMIC_STORE(&slot->turn, turn + 1, release); /* DRAIN:R */
+    return true;
+}
+
+/* ---- fork word ----
+ *
+ * A word in a page that the kernel wipes in a forked child. A generator keeps the value that it saw
+ * when it was initialised; another value means another process. Nobody writes it but the first to
+ * initialise a generator in a process. Where the kernel has no such page (Linux before 4.14, other
+ * systems) the generator compares getpid() instead, at the price of a system call an id.
+ */
+struct sno_i_process {
+    SNO_ATOMIC(sno_i_atomic64 *) page; /* NULL: not asked for yet */
+    sno_i_atomic64 generation;           /* survives the fork, so that a child's value is new */
+};
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+extern struct sno_i_process sno_i_process;
+SNO_I_ONE_PER_PROCESS(struct sno_i_process, sno_i_process);
+#if defined(__linux__)
+extern int sno_i_madvise(void *, size_t, int) __asm__("madvise");
+#endif
+#if defined(__cplusplus)
+}
+#endif
+
+static inline int64_t sno_i_pid(void) {
+#if defined(_WIN32)
+    return 1; /* no fork */
+#else
+    return (int64_t)getpid();
+#endif
+}
+
+/* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
+static inline void *sno_i_new_page(bool shared) {
+#if defined(__linux__)
+#ifdef MAP_ANONYMOUS
+    const int anonymous = MAP_ANONYMOUS;
+#else
+    const int anonymous = 0x20; /* hidden by strict C; wrong for mips: then there is no page */
+#endif
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                      (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, -1, 0);
+    return page == MAP_FAILED ? NULL : page;
+#else
+    (void)shared;
+    return NULL;
+#endif
+}
+
+static inline void sno_i_drop_page(void *page) {
+#if defined(__linux__)
+    (void)munmap(page, 4096);
+#else
+    (void)page;
+#endif
+}
+
+/* An emulator that takes every advice would take a senseless one too, and wipe nothing. */
+static inline bool sno_i_wipe_on_fork(void *page) {
+#if defined(__linux__)
+    enum { wipe_on_fork = 18, senseless = -1 };
+    return sno_i_madvise(page, 4096, senseless) != 0 &&
+           sno_i_madvise(page, 4096, wipe_on_fork) == 0;
+#else
+    (void)page;
+    return false;
+#endif
+}
+
+static inline sno_i_atomic64 *sno_i_fork_page(void) {
+    sno_i_atomic64 *page = SNO_ATOMIC_LOAD(&sno_i_process.page, acquire); /* PAGE:A */
+    if (page) return page;
+    void *fresh = sno_i_new_page(false);
+    if (!fresh) return NULL;
+    if (sno_i_wipe_on_fork(fresh) &&
+        SNO_ATOMIC_CAS(&sno_i_process.page, &page, (sno_i_atomic64 *)fresh, release,
+                         acquire)) /* PAGE:R */
+        return (sno_i_atomic64 *)fresh;
+    sno_i_drop_page(fresh);
+    return page; /* another thread's, or NULL */
+}
+
+/* The value that marks this process, for generators to keep; *word is NULL where the pid does. */
+static inline uint64_t sno_i_fork_mark(sno_i_atomic64 **word) {
+    *word = sno_i_fork_page();
+    if (!*word) return (uint64_t)sno_i_pid();
+    uint64_t mark = SNO_ATOMIC_LOAD(*word, relaxed);
+    if (mark) return mark;
+    uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
+    return SNO_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
+}
+
+/* ---- engine ---- */
+
+typedef struct sno_stats {
+    uint64_t ids;         /* places drawn, a batch's each */
+    uint64_t batches;     /* draws of more than one place at once */
+    uint64_t waits;       /* calls that had to sleep */
+    uint64_t clock_backs; /* draws that met a clock behind the word */
+} sno_stats;
+
+/* The word lies alone on its cache line whatever the alignment of the whole is. Behind it comes
+ * what never changes after init, and behind that what only the slow path writes. */
+typedef struct sno_i_engine {
+    char pad0[56];
+    sno_i_atomic64 word;
+    char pad1[56];
+
+    sno_i_atomic64 *fork_word; /* NULL: compare the pid; or, with fork_mark 0, nothing */
+    uint64_t fork_mark;
+    uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
+    uint64_t count_mask;
+    uint64_t cap;
+    uint64_t fast_cap; /* below this count the fast path may draw: cap, or 0: CAS alone */
+    unsigned time_shift;
+    unsigned tick_bits; /* 1: a clock put back changes the timeline */
+    sno_clock clock;
+    uint64_t limit;    /* count never goes past this */
+    uint64_t max_time; /* the last unit that layout and clock can express */
+    uint64_t ahead;    /* units that ids may lie ahead of the clock */
+    int64_t wait_ns;   /* longest sleep of one call */
+    bool refuse_back;  /* a waiting call does not wait for a clock that was put back */
+    sno_ring *ring;
+    char pad2[64];
+
+    sno_i_atomic64 safe[2]; /* tick engines: see I5 */
+    sno_i_atomic64 drifts;  /* timelines left; the last one may be missing, its parity tells */
+    sno_i_atomic64 overflow;
+    sno_i_atomic64 rebased; /* places drawn that count no longer tells */
+    sno_i_atomic64 batches, waits, clock_backs;
+    sno_i_atomic32 lent; /* a pool's shard: 1 while a thread has it */
+    char pad3[60];
+} sno_i_engine;
+
+/* How a draw goes about it; constants, so that each caller compiles to its own straight line. */
+enum {
+    SNO_I_WAIT = 1,  /* sleep for a place rather than fail */
+    SNO_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
+    SNO_I_GIVEN = 4  /* the time is the caller's and may be stale: never a step back */
+};
+
+/* A run of places: n from `index` of unit `time` on, index < cap. */
+typedef struct sno_i_place {
+    uint64_t time, index, n;
+    unsigned tick;
+} sno_i_place;
+
+/* `seq_bits` says how many bits count needs for a whole unit, should all of them be used. */
+typedef struct sno_i_setup {
+    int64_t epoch_ms;
+    uint32_t unit_ms;
+    unsigned time_bits, tick_bits;
+    uint64_t cap;
+    int64_t max_ahead_ms, max_wait_ms;
+    bool refuse_back, shared_memory;
+    sno_clock clock;
+    sno_ring *ring;
+} sno_i_setup;
+
+static inline uint64_t sno_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* Not while others use the engine. */
+static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o) {
+    const int64_t ns_per_ms = 1000000, max_ms = INT64_MAX / ns_per_ms;
+    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms || !o->unit_ms || !o->cap ||
+        o->max_ahead_ms < 0 || o->max_wait_ms < 0 ||
+        (o->clock.kind != SNO_CLOCK_EXACT && o->clock.kind != SNO_CLOCK_COARSE))
+        return SNO_INVALID;
+    e->epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
+    e->unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
+
+    /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. */
+    uint64_t last = ((uint64_t)INT64_MAX - e->epoch_ns) / e->unit_ns - 1;
+    if (o->time_bits < 64) last = sno_i_min(last, ((uint64_t)1 << o->time_bits) - 1);
+    unsigned count_bits = 64 - o->tick_bits;
+    for (uint64_t t = last; t; t >>= 1) count_bits--;
+    uint64_t range = (uint64_t)1 << sno_i_min(count_bits, 48);
+    if (o->cap > range) return SNO_INVALID;
+    e->max_time = last;
+    e->tick_bits = o->tick_bits;
+    e->time_shift = count_bits + o->tick_bits;
+    e->count_mask = ((uint64_t)1 << count_bits) - 1;
+    e->cap = o->cap;
+
+    e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
+    if (e->ahead > INT32_MAX) e->ahead = INT32_MAX;
+    e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * ns_per_ms;
+
+    /* fetch_add wants room for those who add at the same moment: a quarter of a count of 20 bits
+     * or more; and so much patience that they don't push a place past what its caller waits. */
+    uint64_t patience = sno_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, 4096);
+    bool by_add = count_bits >= 20 && o->cap <= range >> 4 && patience * o->cap >= 4096;
+    e->fast_cap = by_add ? o->cap : 0;
+    e->limit = by_add ? range / 4 * 3 : o->cap == range ? range : range - 1;
+
+    e->refuse_back = o->refuse_back;
+    e->clock = o->clock;
+    e->ring = o->ring;
+    e->fork_word = NULL;
+    e->fork_mark = o->shared_memory ? 0 : sno_i_fork_mark(&e->fork_word);
+    SNO_ATOMIC_STORE(&e->word, 0u, relaxed);
+    SNO_ATOMIC_STORE(&e->safe[0], 0u, relaxed);
+    SNO_ATOMIC_STORE(&e->safe[1], 0u, relaxed);
+    SNO_ATOMIC_STORE(&e->drifts, 0u, relaxed);
+    SNO_ATOMIC_STORE(&e->overflow, 0u, relaxed);
+    SNO_ATOMIC_STORE(&e->rebased, 0u, relaxed);
+    SNO_ATOMIC_STORE(&e->batches, 0u, relaxed);
+    SNO_ATOMIC_STORE(&e->waits, 0u, relaxed);
+    SNO_ATOMIC_STORE(&e->clock_backs, 0u, relaxed);
+    SNO_ATOMIC_STORE(&e->lent, 0u, relaxed);
+    return SNO_OK;
+}
+
+SNO_I_INLINE bool sno_i_forked(const sno_i_engine *e) {
+    if (SNO_I_LIKELY(e->fork_word != NULL))
+        return SNO_ATOMIC_LOAD(e->fork_word, relaxed) != e->fork_mark;
+    return e->fork_mark && e->fork_mark != (uint64_t)sno_i_pid();
+}
+
+SNO_I_INLINE uint64_t sno_i_start_ns(const sno_i_engine *e, uint64_t unit) {
+    return e->epoch_ns + unit * e->unit_ns;
+}
+
+SNO_I_INLINE unsigned sno_i_tick(const sno_i_engine *e, uint64_t word) {
+    return (unsigned)(word >> (e->time_shift - 1)) & e->tick_bits;
+}
+
+/* Of `count` places drawn since unit `since` began, those that lie in unit `from` or later. */
+static inline uint64_t sno_i_rest(const sno_i_engine *e, uint64_t since, uint64_t count,
+                                    uint64_t from) {
+    if (from <= since) return count;
+    if (count <= e->cap) return 0; /* nearly always, and spares the division */
+    uint64_t passed = from - since;
+    return passed > count / e->cap ? 0 : count - passed * e->cap;
+}
+
+/* A statistic: exact, and on a line that the fast path does not touch. */
+static inline void sno_i_tally(sno_i_atomic64 *tally, uint64_t more, unsigned how) {
+    if (!more) return;
+    if (how & SNO_I_OWNED)
+        SNO_ATOMIC_STORE(tally, SNO_ATOMIC_LOAD(tally, relaxed) + more, relaxed);
+    else
+        SNO_ATOMIC_ADD(tally, more, relaxed);
+}
+
+/* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
+static inline bool sno_i_move(sno_i_engine *e, unsigned how, uint64_t *seen, uint64_t next) {
+    if (how & SNO_I_OWNED) {
+        SNO_ATOMIC_STORE(&e->word, next, relaxed);
+        return true;
+    }
+    return SNO_ATOMIC_CAS(&e->word, seen, next, release, acquire); /* LEAVE:R, LOOK:A */
+}
+
+/* What a word and a clock reading say about the next place. */
+typedef struct sno_i_view {
+    uint64_t time, count, now; /* the word's, the clock's unit */
+    unsigned tick;
+    uint64_t base, place; /* the next place: counted from unit base, on timeline tick */
+    uint64_t unit; /* the unit it lies in; when blocked, the first in which one may be drawn */
+    bool leaves;   /* drawing it leaves the word's timeline */
+    bool blocked;  /* the clock reads a time that both timelines have used */
+} sno_i_view;
+
+static inline sno_status sno_i_look(sno_i_engine *e, unsigned how, uint64_t word,
+                                        int64_t now_ns, sno_i_view *v) {
+    if (!e->cap) return SNO_INVALID; /* never initialised */
+    v->time = word >> e->time_shift;
+    v->tick = sno_i_tick(e, word);
+    v->count = word & e->count_mask;
+    if (e->cap > e->count_mask && !v->count && v->time) {
+        v->time--; /* a full unit whose count has no bits to spare has carried into time */
+        v->count = e->cap;
+    }
+    if (now_ns < (int64_t)e->epoch_ns) return SNO_RANGE;
+    v->now = ((uint64_t)now_ns - e->epoch_ns) / e->unit_ns;
+    if (v->now > e->max_time) return SNO_RANGE;
+    if ((how & SNO_I_GIVEN) && v->now < v->time) v->now = v->time;
+
+    v->leaves = v->blocked = false;
+    v->base = v->now < v->time ? v->time : v->now;
+    v->place = sno_i_rest(e, v->time, v->count, v->base);
+    v->unit = v->base + (v->place < e->cap ? 0 : v->place / e->cap);
+    if (v->now < v->time && e->tick_bits) {
+        uint64_t safe = SNO_ATOMIC_LOAD(&e->safe[v->tick ^ 1], relaxed);
+        if (v->now > safe) {
+            v->leaves = true;
+            v->tick ^= 1;
+            v->base = v->unit = v->now;
+            v->place = 0;
+        } else {
+            v->blocked = true;
+            v->unit = sno_i_min(v->time, safe + 1);
+        }
+    }
+    return v->unit > e->max_time ? SNO_RANGE : SNO_OK;
+}
+
+static inline bool sno_i_is_free(const sno_i_engine *e, const sno_i_view *v) {
+    return v->unit <= v->now + e->ahead && !v->blocked;
+}
+
+/* How many places can be had without waiting. */
+static inline uint64_t sno_i_room(const sno_i_engine *e, const sno_i_view *v) {
+    if (!sno_i_is_free(e, v)) return 0;
+    return (sno_i_min(v->now + e->ahead, e->max_time) + 1 - v->base) * e->cap - v->place;
+}
+
+static inline int64_t sno_i_due_ns(const sno_i_engine *e, uint64_t unit) {
+    return (int64_t)sno_i_start_ns(e, unit < e->ahead ? 0 : unit - e->ahead);
+}
+
+/* How often the clock was put back before `word`, whose tick is the count's parity. The stored
+ * count lags by at most one, since whoever leaves a timeline settles it first. False: the word
+ * moved. */
+static inline bool sno_i_drifts_at(sno_i_engine *e, uint64_t word, unsigned tick,
+                                     uint64_t *drifts) {
+    uint64_t stored = SNO_ATOMIC_LOAD(&e->drifts, acquire); /* SETTLE:A */
+    if (SNO_ATOMIC_LOAD(&e->word, relaxed) != word) return false;
+    *drifts = stored + ((stored & 1) != tick);
+    if (stored != *drifts)
+        (void)SNO_ATOMIC_CAS(&e->drifts, &stored, *drifts, release, relaxed); /* SETTLE:R */
+    return true;
+}
+
+/* Before the CAS that leaves a timeline: what LEAVE:R publishes. False: the word moved. */
+static inline bool sno_i_before_leaving(sno_i_engine *e, uint64_t word, const sno_i_view *v,
+                                          uint64_t *drifts) {
+    unsigned left = v->tick ^ 1;
+    uint64_t last = v->time + (v->count ? (v->count - 1) / e->cap : 0);
+    uint64_t safe = SNO_ATOMIC_LOAD(&e->safe[left], relaxed);
+    while (safe < last && !SNO_ATOMIC_CAS(&e->safe[left], &safe, last, relaxed, relaxed)) {
+    }
+    return sno_i_drifts_at(e, word, left, drifts);
+}
+
+/* ---- overflow notes ----
+ *
+ * e->overflow elects one writer a ms: [ began ms:40 ][ ms noted since:24 ], or with all of the low
+ * bits set: closed, the last note was written in that ms.
+ */
+#define SNO_I_CLOSED 0xffffffu
+
+static inline uint64_t sno_i_note_ms(int64_t now_ns) {
+    return (uint64_t)(now_ns / 1000000) & 0xffffffffffu;
+}
+
+/* Queued callers call this each ms, with how many they are. */
+static inline void sno_i_note(sno_i_engine *e, int64_t now_ns, uint64_t queued) {
+    uint64_t old = SNO_ATOMIC_LOAD(&e->overflow, relaxed), ms = sno_i_note_ms(now_ns);
+    uint64_t noted = old & SNO_I_CLOSED, ticks = (ms - (old >> 24)) & 0xffffffffffu, next;
+    if (noted == SNO_I_CLOSED || !noted || ticks >= SNO_I_CLOSED - 1) {
+        /* a new one; also after hours of one, or when the clock was put back during it */
+        if (noted == SNO_I_CLOSED && !ticks) return;
+        next = ms << 24 | 1;
+        ticks = 0;
+    } else {
+        if (ticks < noted) return;
+        next = (old & ~(uint64_t)SNO_I_CLOSED) | (ticks + 1);
+    }
+    if (!SNO_ATOMIC_CAS(&e->overflow, &old, next, relaxed, relaxed)) return;
+    sno_overflow note;
+    note.now_ns = now_ns;
+    note.count = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
+    note.ticks = (uint32_t)ticks;
+    (void)sno_ring_push(e->ring, note); /* full: dropped, the next ms has its own */
+}
+
+/* Whoever finds the queue empty calls this. A last note that does not fit stays owed. */
+static inline void sno_i_note_end(sno_i_engine *e, int64_t now_ns) {
+    uint64_t old = SNO_ATOMIC_LOAD(&e->overflow, relaxed), ms = sno_i_note_ms(now_ns);
+    uint64_t noted = old & SNO_I_CLOSED, ticks = (ms - (old >> 24)) & 0xffffffffffu;
+    if (!noted || noted == SNO_I_CLOSED || ticks < noted) return;
+    uint64_t closed = ms << 24 | SNO_I_CLOSED;
+    if (!SNO_ATOMIC_CAS(&e->overflow, &old, closed, relaxed, relaxed)) return;
+    sno_overflow note;
+    note.now_ns = now_ns;
+    note.count = 0;
+    note.ticks = ticks > UINT32_MAX ? UINT32_MAX : (uint32_t)ticks;
+    if (!sno_ring_push(e->ring, note))
+        (void)SNO_ATOMIC_CAS(&e->overflow, &closed, old, relaxed, relaxed);
+}
+
+/* Says what the queue is like at now_ns, if it is time to. */
+static inline void sno_i_notify(sno_i_engine *e, int64_t now_ns) {
+    sno_i_view v;
+    if (!e->ring) return;
+    uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire);
+    if (sno_i_look(e, SNO_I_GIVEN, word, now_ns, &v) != SNO_OK) return;
+    uint64_t queued = sno_i_rest(e, v.time, v.count, v.now + e->ahead + 1);
+    if (queued)
+        sno_i_note(e, now_ns, queued);
+    else
+        sno_i_note_end(e, now_ns);
+}
+
+/* ---- draw ---- */
+
+static inline void sno_i_nap(sno_i_engine *e, int64_t now_ns, int64_t ns, int64_t *budget_ns) {
+    if (e->ring) { /* up at the next ms, to note */
+        int64_t tick = 1000000 - (now_ns % 1000000 + 1000000) % 1000000;
+        if (ns > tick) ns = tick;
+    }
+    SNO_SLEEP_NS(ns);
+    *budget_ns -= ns;
+}
+
+/* Sleeps until the unit of a drawn place has come. False: the clock was put back or stands still,
+ * so that the wait is not worth the place. */
+static inline bool sno_i_await(sno_i_engine *e, unsigned how, uint64_t unit, int64_t now_ns,
+                                 int64_t *budget_ns) {
+    const int64_t drawn_ns = now_ns, due_ns = sno_i_due_ns(e, unit);
+    if (now_ns < due_ns) sno_i_tally(&e->waits, 1, how);
+    for (;;) {
+        sno_i_notify(e, now_ns);
+        if (now_ns >= due_ns) return true;
+        if (due_ns - now_ns > *budget_ns || (e->tick_bits && now_ns < drawn_ns)) return false;
+        sno_i_nap(e, now_ns, due_ns - now_ns, budget_ns);
+        now_ns = sno_i_exact_ns(&e->clock);
+    }
+}
+
+static inline void sno_i_place_at(const sno_i_engine *e, uint64_t base, uint64_t place,
+                                    uint64_t n, unsigned tick, sno_i_place *out) {
+    out->time = place < e->cap ? base : base + place / e->cap;
+    out->index = place < e->cap ? place : place % e->cap;
+    out->n = n;
+    out->tick = tick;
+}
+
+/* The whole protocol, for 1 to `want` places, from a word and a reading in any order. Linearises at
+ * the move that succeeds. */
+SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t word,
+                                           int64_t now_ns, uint64_t want, int64_t budget_ns,
+                                           sno_i_place *out) {
+    bool confirmed = (how & SNO_I_GIVEN) != 0; /* now_ns is exact, and read after the word (I2) */
+    bool back_counted = false, wait_counted = false;
+    for (;;) {
+        sno_i_view v;
+        sno_status status = sno_i_look(e, how, word, now_ns, &v);
+        if (status != SNO_OK) return status;
+        const bool is_free = sno_i_is_free(e, &v);
+        if (!confirmed && (!is_free || v.now < v.time)) {
+            now_ns = sno_i_exact_ns(&e->clock);
+            confirmed = true;
+            continue;
+        }
+
+        if (!is_free) {
+            const bool back = v.time > v.now + e->ahead;
+            if (back && !back_counted) sno_i_tally(&e->clock_backs, 1, how);
+            back_counted |= back;
+            int64_t left_ns = sno_i_due_ns(e, v.unit) - now_ns;
+            if (!(how & SNO_I_WAIT) || (back && e->refuse_back) || left_ns > budget_ns)
+                return back ? SNO_CLOCK_BACK : SNO_AGAIN;
+            if (v.blocked || v.place >= e->limit) { /* no place to hold while asleep */
+                if (!wait_counted) sno_i_tally(&e->waits, 1, how);
+                wait_counted = true;
+                if (!v.blocked) sno_i_notify(e, now_ns);
+                if (left_ns > (int64_t)e->unit_ns) left_ns = (int64_t)e->unit_ns;
+                sno_i_nap(e, now_ns, left_ns, &budget_ns);
+                word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+                now_ns = sno_i_exact_ns(&e->clock);
+                continue;
+            }
+        }
+
+        uint64_t n = sno_i_min(want, is_free ? sno_i_room(e, &v) : e->cap - v.place % e->cap);
+        if (is_free && v.place >= e->cap && v.place + n > e->limit) {
+            v.place %= e->cap; /* far ahead of the clock: whole units move from count to time */
+            v.base = v.unit;
+        }
+        n = sno_i_min(n, e->limit - v.place);
+
+        uint64_t drifts = 0;
+        if (v.leaves && !sno_i_before_leaving(e, word, &v, &drifts)) {
+            word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+            now_ns = sno_i_exact_ns(&e->clock);
+            continue;
+        }
+        /* +, not |: a count with no bits to spare carries */
+        const uint64_t next =
+            (v.base << e->time_shift) + ((uint64_t)v.tick << (e->time_shift - 1)) + v.place + n;
+        if (!sno_i_move(e, how, &word, next)) {
+            SNO_RELAX();
+            confirmed = (how & SNO_I_GIVEN) != 0;
+            continue;
+        }
+        if (n > 1) sno_i_tally(&e->batches, 1, how);
+        sno_i_tally(&e->rebased, v.count - v.place, how);
+        if (v.leaves) {
+            (void)SNO_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release,
+                                   relaxed); /* SETTLE:R */
+            sno_i_tally(&e->clock_backs, 1, how);
+        }
+        if (is_free) {
+            if (v.count != v.place) sno_i_notify(e, now_ns);
+        } else if (!sno_i_await(e, how, v.unit, now_ns, &budget_ns)) {
+            word = next;
+            (void)sno_i_move(e, how, &word, next - n); /* given back, if it is still the newest */
+            word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+            now_ns = sno_i_exact_ns(&e->clock);
+            continue;
+        }
+        sno_i_place_at(e, v.base, v.place, n, v.tick, out);
+        return SNO_OK;
+    }
+}
+
+/* A fetch_add that others outran: it took a place behind the unit's last. */
+SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, sno_i_place *out) {
+    int64_t budget_ns = e->wait_ns, now_ns = sno_i_exact_ns(&e->clock);
+    sno_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, sno_i_tick(e, word), out);
+    if (out->time > e->max_time) return SNO_RANGE;
+    if (sno_i_await(e, SNO_I_WAIT, out->time, now_ns, &budget_ns)) return SNO_OK;
+    uint64_t mine = word + 1;
+    (void)sno_i_move(e, SNO_I_WAIT, &mine, word); /* given back, if it is still the newest */
+    word = SNO_ATOMIC_LOAD(&e->word, acquire);      /* LOOK:A */
+    now_ns = sno_i_exact_ns(&e->clock);
+    return sno_i_draw_run(e, SNO_I_WAIT, word, now_ns, 1, budget_ns, out);
+}
+
+/* 1 to `want` places with one move. The usual case, a unit that has begun and is not spent, is
+ * decided here without a division: the reading lies less than a unit past the start of the word's.
+ * Here the clock may be read before the word, which is faster, since nothing is made of a reading
+ * that lies behind the word's time: draw_run takes another (I2). */
+SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_ns,
+                                         uint64_t want, sno_i_place *out) {
+    if (!SNO_I_LIKELY(!sno_i_forked(e))) return SNO_FORKED;
+    int64_t now_ns = how & SNO_I_GIVEN ? given_ns : sno_i_now_ns(&e->clock);
+    uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    uint64_t since_ns = (uint64_t)now_ns - sno_i_start_ns(e, word >> e->time_shift);
+    sno_i_place place; /* for the calls; *out stays in registers */
+    sno_status status;
+    if (SNO_I_LIKELY(since_ns < e->unit_ns && (word & e->count_mask) < e->fast_cap)) {
+        uint64_t n = 1;
+        bool drawn = true;
+        if (want == 1 && (how & (SNO_I_WAIT | SNO_I_OWNED)) == SNO_I_WAIT) {
+            word = SNO_ATOMIC_ADD(&e->word, 1u, relaxed);
+            if (!SNO_I_LIKELY((word & e->count_mask) < e->cap)) {
+                status = sno_i_draw_late(e, word, &place);
+                *out = place;
+                return status;
+            }
+        } else {
+            if (want > 1) n = sno_i_min(want, e->cap - (word & e->count_mask));
+            drawn = sno_i_move(e, how, &word, word + n);
+        }
+        if (SNO_I_LIKELY(drawn)) {
+            if (n > 1) sno_i_tally(&e->batches, 1, how);
+            out->time = word >> e->time_shift;
+            out->index = word & e->count_mask;
+            out->n = n;
+            out->tick = sno_i_tick(e, word);
+            return SNO_OK;
+        }
+    }
+    status = sno_i_draw_run(e, how, word, now_ns, want, e->wait_ns, &place);
+    *out = place;
+    return status;
+}
+
+/* ---- questions about an engine: answers may be old when they arrive ---- */
+
+/* Looks as a caller that tries would. */
+static inline sno_status sno_i_peek(sno_i_engine *e, sno_i_view *v, int64_t *now_ns) {
+    uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    *now_ns = sno_i_exact_ns(&e->clock);
+    return sno_i_look(e, 0, word, *now_ns, v);
+}
+
+/* When a try would succeed, from now; INT64_MAX: never. */
+static inline int64_t sno_i_retry_ns(sno_i_engine *e) {
+    sno_i_view v;
+    int64_t now_ns;
+    if (sno_i_forked(e)) return INT64_MAX;
+    if (sno_i_peek(e, &v, &now_ns) != SNO_OK)
+        return e->cap && now_ns < (int64_t)e->epoch_ns ? (int64_t)e->epoch_ns - now_ns : INT64_MAX;
+    return sno_i_is_free(e, &v) ? 0 : sno_i_due_ns(e, v.unit) - now_ns;
+}
+
+static inline uint64_t sno_i_available(sno_i_engine *e) {
+    sno_i_view v;
+    int64_t now_ns;
+    if (sno_i_forked(e) || sno_i_peek(e, &v, &now_ns) != SNO_OK) return 0;
+    return sno_i_room(e, &v);
+}
+
+/* How many units the newest place lies ahead of the clock. */
+static inline uint64_t sno_i_lag(sno_i_engine *e) {
+    sno_i_view v;
+    int64_t now_ns;
+    if (sno_i_peek(e, &v, &now_ns) != SNO_OK) return 0;
+    uint64_t newest = v.time + (v.count ? (v.count - 1) / e->cap : 0);
+    return newest > v.now ? newest - v.now : 0;
+}
+
+static inline void sno_i_stats(sno_i_engine *e, sno_stats *stats) {
+    uint64_t count = SNO_ATOMIC_LOAD(&e->word, relaxed) & e->count_mask;
+    stats->ids = SNO_ATOMIC_LOAD(&e->rebased, relaxed) + count;
+    stats->batches = SNO_ATOMIC_LOAD(&e->batches, relaxed);
+    stats->waits = SNO_ATOMIC_LOAD(&e->waits, relaxed);
+    stats->clock_backs = SNO_ATOMIC_LOAD(&e->clock_backs, relaxed);
+}
+
+/* ---- pool: shards lent to threads ----
+ *
+ * Wait-free: at most one look at each of the n engines, which lie `stride` bytes apart. NULL: all
+ * are lent (conservative: one that comes back during the search may be missed).
+ */
+static inline sno_i_engine *sno_i_lend(void *engines, size_t stride, size_t n,
+                                           sno_i_atomic32 *hint) {
+    const size_t start = SNO_ATOMIC_LOAD(hint, relaxed); /* only where to begin */
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = (start + i) % n;
+        sno_i_engine *e = (sno_i_engine *)(void *)((char *)engines + at * stride);
+        uint32_t lent = SNO_ATOMIC_LOAD(&e->lent, relaxed);
+        if (!lent && SNO_ATOMIC_CAS(&e->lent, &lent, 1u, acquire, relaxed)) { /* LEND:A */
+            SNO_ATOMIC_STORE(hint, (uint32_t)(at + 1), relaxed);
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static inline void sno_i_take_back(sno_i_engine *e) {
+    SNO_ATOMIC_STORE(&e->lent, 0u, release); /* BACK:R */
+}
+// >>common end
+// clang-format on
+
+// >>options
+
+struct sno_options {
+    const sno_snapshot *snapshot; /* pool, partition, and where to go on; NULL: see sno_init */
+    sno_clock clock;              /* all zero: the system's exact clock */
+    struct sno_ring *overflow;    /* gets a note each ms while callers queue; NULL: none */
+    int64_t max_wait_ms;          /* longest wait of one call; 0: as long as it takes */
+    bool shared_memory; /* lies in memory that processes share: survives fork. They must be
+                           forks of one another, or use the system's clock and no ring */
+};
+
+/* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
+struct sno_gen {
+    sno_i_engine engine;
+    uint16_t partition, sequence_min;
+    sno_i_atomic64 with_time; /* calls of sno_new_with_time */
+};
+
+struct sno_shard {
+    sno_gen gen;
+};
+
+struct sno_pool {
+    sno_shard *shards;
+    size_t n;
+    sno_i_atomic32 hint;
+};
+
+static inline const char *sno_status_str(sno_status status) {
+    switch (status) {
+    case SNO_OK: return "ok";
+    case SNO_AGAIN:
+        return "all ids of this time unit are drawn: try again (sno_retry_ns says when)";
+    case SNO_CLOCK_BACK: return "the clock was put back into time that both ticks have used";
+    case SNO_RANGE: return "the time is outside 2010..2079";
+    case SNO_INVALID: return "an argument or option does not fit (sno_options_why names it)";
+    case SNO_PARSE: return "not a text of this form";
+    case SNO_EXHAUSTED: return "this process has used up its 65,535 partitions";
+    case SNO_FORKED: return "the generator was inherited through fork()";
+    case SNO_IO: return "a file was refused by the system";
+    }
+    return "unknown status";
+}
+
+// >>ids
+//
+// An id is 80 bits, big-endian, so memcmp orders ids by time:
+//
+//     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]
+//       4 ms units since 2010-01-01 UTC
+
+#define SNO_I_EPOCH_NS INT64_C(1262304000000000000)
+#define SNO_I_UNIT_NS  INT64_C(4000000)
+
+// To big-endian, and from it.
+static inline uint64_t sno_i_be64(uint64_t value) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_bswap64(value); // gcc makes slow vectors of the byte stores of two neighbours
+#else
+    uint8_t bytes[sizeof value];
+    memcpy(bytes, &value, sizeof value);
+    value = 0;
+    for (size_t i = 0; i < sizeof value; i++) value = value << 8 | bytes[i];
+    return value;
+#endif
+}
+
+static inline uint64_t sno_i_load_be64(const void *from) {
+    uint64_t value;
+    memcpy(&value, from, sizeof value);
+    return sno_i_be64(value);
+}
+
+static inline void sno_i_store_be64(void *to, uint64_t value) {
+    value = sno_i_be64(value);
+    memcpy(to, &value, sizeof value);
+}
+
+static inline uint16_t sno_i_load_be16(const uint8_t *from) {
+    return (uint16_t)(from[0] << 8 | from[1]);
+}
+
+// All but the sequence, and the sequence.
+static inline uint64_t sno_i_head(const sno_id *id) { return sno_i_load_be64(id->bytes); }
+static inline uint16_t sno_i_tail(const sno_id *id) { return sno_i_load_be16(id->bytes + 8); }
+
+static inline sno_id sno_i_id(uint64_t head, uint16_t tail) {
+    sno_id id;
+    sno_i_store_be64(id.bytes, head);
+    id.bytes[8] = (uint8_t)(tail >> 8);
+    id.bytes[9] = (uint8_t)tail;
+    return id;
+}
+
+static inline uint64_t sno_units(sno_id id) { return sno_i_head(&id) >> 25; }
+static inline unsigned sno_tick(sno_id id) { return id.bytes[4] & 1U; }
+static inline uint8_t sno_meta(sno_id id) { return id.bytes[5]; }
+static inline uint16_t sno_partition(sno_id id) { return sno_i_load_be16(id.bytes + 6); }
+static inline uint16_t sno_sequence(sno_id id) { return sno_i_tail(&id); }
+
+// Unix time; 39 bits of 4 ms end in 2079, well inside the range of int64_t.
+static inline int64_t sno_time_ns(sno_id id) {
+    return (int64_t)sno_units(id) * SNO_I_UNIT_NS + SNO_I_EPOCH_NS;
+}
+
+static inline sno_id sno_from_bytes(const uint8_t in[10]) {
+    sno_id id;
+    memcpy(id.bytes, in, sizeof id.bytes);
+    return id;
+}
+
+static inline void sno_to_bytes(sno_id id, uint8_t out[10]) {
+    memcpy(out, id.bytes, sizeof id.bytes);
+}
+
+static inline sno_status sno_compose(uint64_t units, unsigned tick, uint8_t meta,
+                                     uint16_t partition, uint16_t sequence, sno_id *id) {
+    if (units >> 39 != 0) return SNO_RANGE;
+    if (tick > 1) return SNO_INVALID;
+    *id = sno_i_id(units << 25 | (uint64_t)tick << 24 | (uint64_t)meta << 16 | partition, sequence);
+    return SNO_OK;
+}
+
+static inline bool sno_i_less(const sno_id *a, const sno_id *b) {
+    const uint64_t head_a = sno_i_head(a), head_b = sno_i_head(b);
+    return head_a != head_b ? head_a < head_b : sno_i_tail(a) < sno_i_tail(b);
+}
+
+// Negative, zero or positive: by time, then tick, meta, partition and sequence.
+static inline int sno_compare(sno_id a, sno_id b) {
+    const uint64_t head_a = sno_i_head(&a), head_b = sno_i_head(&b);
+    if (head_a != head_b) return head_a < head_b ? -1 : 1;
+    return sno_i_tail(&a) - sno_i_tail(&b);
+}
+
+static inline bool sno_equal(sno_id a, sno_id b) {
+    return sno_i_head(&a) == sno_i_head(&b) && sno_i_tail(&a) == sno_i_tail(&b);
+}
+
+static inline bool sno_is_zero(sno_id id) { return sno_i_head(&id) == 0 && sno_i_tail(&id) == 0; }
+
+// >>sort
+//
+// A radix sort in place, most significant digit first. A digit is the 8 bits that begin where the
+// ids at hand first differ, so what they have in common (the year, a partition) costs one look.
+// Each level uses up 8 of the 80 bits: on any input at most 10 levels, each with 4 KB of stack.
+
+#define SNO_I_SORT_FEW 32 // below this, insertion beats clearing 256 counters
+
+static inline void sno_i_sort_few(sno_id *ids, size_t n) {
+    for (size_t i = 1; i < n; i++) {
+        const sno_id id = ids[i];
+        size_t place = i;
+        for (; place > 0 && sno_i_less(&id, &ids[place - 1]); place--) ids[place] = ids[place - 1];
+        ids[place] = id;
+    }
+}
+
+static inline unsigned sno_i_first_bit(uint64_t value) {
+    unsigned bit = 0;
+    for (; value >> 63 == 0; value <<= 1) bit++;
+    return bit;
+}
+
+// The first bit in which two of the ids differ; 80 when all are equal.
+static inline unsigned sno_i_sort_first_difference(const sno_id *ids, size_t n) {
+    uint64_t heads = 0, tails = 0;
+    for (size_t i = 1; i < n; i++) {
+        heads |= sno_i_head(&ids[i]) ^ sno_i_head(&ids[0]);
+        tails |= (uint64_t)(sno_i_tail(&ids[i]) ^ sno_i_tail(&ids[0]));
+    }
+    if (heads != 0) return sno_i_first_bit(heads);
+    return tails != 0 ? 16 + sno_i_first_bit(tails) : 80;
+}
+
+// The 8 bits at `bit`, at most 72; the pair of bytes that holds them never ends past the id.
+static inline unsigned sno_i_sort_digit(const sno_id *id, unsigned bit) {
+    const unsigned first = bit < 72 ? bit / 8 : 8;
+    return (unsigned)sno_i_load_be16(id->bytes + first) >> (8 - (bit - 8 * first)) & 0xff;
+}
+
+// Moves every id to the bucket of its digit, and says where each bucket ends. The id in hand goes
+// to the next free place of its bucket and the one found there is taken in hand, until a cycle
+// closes.
+static inline void sno_i_sort_by_digit(sno_id *ids, size_t n, unsigned bit, size_t ends[256]) {
+    size_t next[256] = {0}, sum = 0;
+    for (size_t i = 0; i < n; i++) next[sno_i_sort_digit(&ids[i], bit)]++;
+    for (unsigned d = 0; d < 256; d++) {
+        const size_t count = next[d];
+        next[d] = sum;
+        ends[d] = sum += count;
+    }
+    for (unsigned d = 0; d < 256; d++) {
+        while (next[d] < ends[d]) {
+            sno_id *place = &ids[next[d]];
+            sno_id in_hand = *place;
+            // Digits are read where an id lies: read from the copy, each would wait for its store.
+            unsigned digit = sno_i_sort_digit(place, bit);
+            while (digit != d) {
+                place = &ids[next[digit]++];
+                const sno_id found = *place;
+                digit = sno_i_sort_digit(place, bit);
+                *place = in_hand;
+                in_hand = found;
+            }
+            ids[next[d]++] = in_hand;
+        }
+    }
+}
+
+static inline void sno_sort(sno_id *ids, size_t n) {
+    if (n < SNO_I_SORT_FEW) {
+        sno_i_sort_few(ids, n);
+        return;
+    }
+    unsigned bit = sno_i_sort_first_difference(ids, n);
+    if (bit == 80) return;
+    if (bit > 72) bit = 72;
+    size_t ends[256], begin = 0;
+    sno_i_sort_by_digit(ids, n, bit, ends);
+    if (bit == 72) return;
+    for (unsigned d = 0; d < 256; d++) {
+        if (ends[d] - begin > 1) sno_sort(ids + begin, ends[d] - begin);
+        begin = ends[d];
+    }
+}
+
+// >>text
+//
+// The 80 bits as 16 values of 5 bits, most significant first: 0..7 are '2'..'9' and 8..31 are
+// 'a'..'x', in ASCII order, so texts compare as their ids do.
+//
+// Three primitives, each written for a kind of machine: encode, is_text, and decode, which takes
+// only what is_text has passed.
+//
+//     portable    8 characters in a 64-bit word
+//     sse         x86-64: SSE2, and shorter with SSSE3
+//     avx2        x86-64: whole arrays, two ids at a time; compiled always, chosen at run time
+//     neon        aarch64
+//
+// Characters are turned to values and back without tables. As unsigned bytes that wrap around,
+// c - '2' and c - ('a' - 8) are the value if c is a digit and if c is a letter, and the smaller of
+// the two is the right one. A character is out of the alphabet if both c - '2' > 7 and c - 'a' >
+// 23; adding 120 and 104 with saturation moves both limits to bit 7.
+
+#define SNO_I_LETTER_GAP      ('a' - 8 - '2') // what a letter lies above its value + '2'
+#define SNO_I_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+static inline uint64_t sno_i_8_chars(uint64_t bits40) {
+    uint64_t v = (bits40 << 12 & UINT64_C(0x000fffff00000000)) | (bits40 & 0xfffff);
+    v = (v << 6 & UINT64_C(0x03ff000003ff0000)) | (v & UINT64_C(0x000003ff000003ff));
+    v = (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
+    const uint64_t is_letter = (v + SNO_I_EACH_BYTE(0x80 - 8)) >> 7 & SNO_I_EACH_BYTE(1);
+    return v + SNO_I_EACH_BYTE('2') + is_letter * SNO_I_LETTER_GAP;
+}
+
+static inline bool sno_i_is_8_chars(uint64_t text) {
+    // Bit 7 of each byte of low + SNO_I_EACH_BYTE(0x80 - c) says whether it is c or above.
+    const uint64_t low = text & SNO_I_EACH_BYTE(0x7f);
+    const uint64_t digit =
+        (low + SNO_I_EACH_BYTE(0x80 - '2')) & ~(low + SNO_I_EACH_BYTE(0x7f - '9'));
+    const uint64_t letter =
+        (low + SNO_I_EACH_BYTE(0x80 - 'a')) & ~(low + SNO_I_EACH_BYTE(0x7f - 'x'));
+    return ((~(digit | letter) | text) & SNO_I_EACH_BYTE(0x80)) == 0;
+}
+
+static inline uint64_t sno_i_40_bits(uint64_t text) {
+    const uint64_t is_letter = text >> 6 & SNO_I_EACH_BYTE(1);
+    uint64_t v = text - SNO_I_EACH_BYTE('2') - is_letter * SNO_I_LETTER_GAP;
+    v = (v >> 3 & UINT64_C(0x03e003e003e003e0)) | (v & UINT64_C(0x001f001f001f001f));
+    v = (v >> 6 & UINT64_C(0x000ffc00000ffc00)) | (v & UINT64_C(0x000003ff000003ff));
+    return (v >> 12 & UINT64_C(0x000000fffff00000)) | (v & 0xfffff);
+}
+
+static inline sno_id sno_i_id_of_halves(uint64_t first_40_bits, uint64_t last_40_bits) {
+    return sno_i_id(first_40_bits << 24 | last_40_bits >> 16, (uint16_t)last_40_bits);
+}
+
+static inline void sno_i_encode_portable(sno_id id, char *out) {
+    const uint64_t head = sno_i_head(&id);
+    sno_i_store_be64(out, sno_i_8_chars(head >> 24));
+    sno_i_store_be64(out + 8, sno_i_8_chars((head & 0xffffff) << 16 | sno_i_tail(&id)));
+}
+
+static inline bool sno_i_is_text_portable(const char *text) {
+    return sno_i_is_8_chars(sno_i_load_be64(text)) && sno_i_is_8_chars(sno_i_load_be64(text + 8));
+}
+
+static inline sno_id sno_i_decode_portable(const char *text) {
+    return sno_i_id_of_halves(sno_i_40_bits(sno_i_load_be64(text)),
+                              sno_i_40_bits(sno_i_load_be64(text + 8)));
+}
+
+#if defined(SNO_I_X86)
+
+static inline __m128i sno_i_load_16(const void *from) {
+    return _mm_loadu_si128((const __m128i *)from);
+}
+
+// What the shuffling forms share. Encoding: each two values lie in a pair of bytes, which is
+// brought into a 16-bit lane and multiplied until the ten bits stand at the top. Decoding: values
+// are joined to 10 bits, then to 20; the first 20 of each 40 are left 4 bits up, so that only the
+// low half of the byte in the middle is missing, and stands in place 48 bits further up.
+static inline __m128i sno_i_pairs_of_bytes(void) {
+    return _mm_setr_epi8(1, 0, 2, 1, 3, 2, 4, 3, 6, 5, 7, 6, 8, 7, 9, 8);
+}
+static inline __m128i sno_i_pair_scales(void) { return _mm_setr_epi16(1, 4, 16, 64, 1, 4, 16, 64); }
+static inline __m128i sno_i_value_scales(void) { return _mm_set1_epi16(0x0120); }
+static inline __m128i sno_i_ten_bit_scales(void) { return _mm_set1_epi64x(0x0001040000104000); }
+static inline __m128i sno_i_order_of_bytes(void) {
+    return _mm_setr_epi8(2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1);
+}
+
+static inline void sno_i_encode_sse(sno_id id, char *out) {
+    // Loaded as 8 bytes and 2, as ids are stored: a load across two fresh stores would stall.
+    int16_t last;
+    memcpy(&last, id.bytes + 8, sizeof last);
+    const __m128i bytes =
+        _mm_insert_epi16(_mm_loadl_epi64((const __m128i *)(const void *)id.bytes), last, 4);
+#ifdef __SSSE3__
+    const __m128i pairs = _mm_shuffle_epi8(bytes, sno_i_pairs_of_bytes());
+#else
+    const __m128i halves = _mm_unpacklo_epi64(bytes, _mm_srli_si128(bytes, 5));
+    const __m128i next = _mm_srli_epi64(halves, 8);
+    const __m128i pairs =
+        _mm_unpacklo_epi64(_mm_unpacklo_epi8(next, halves), _mm_unpackhi_epi8(next, halves));
+#endif
+    const __m128i ten_bits = _mm_mullo_epi16(pairs, sno_i_pair_scales());
+    const __m128i values =
+        _mm_or_si128(_mm_srli_epi16(ten_bits, 11),
+                     _mm_and_si128(_mm_slli_epi16(ten_bits, 2), _mm_set1_epi16(0x1f00)));
+    const __m128i is_letter = _mm_cmpgt_epi8(values, _mm_set1_epi8(7));
+    const __m128i text = _mm_add_epi8(_mm_add_epi8(values, _mm_set1_epi8('2')),
+                                      _mm_and_si128(is_letter, _mm_set1_epi8(SNO_I_LETTER_GAP)));
+    _mm_storeu_si128((__m128i *)(void *)out, text);
+}
+
+static inline bool sno_i_is_text_sse(const char *text) {
+    const __m128i c = sno_i_load_16(text);
+    const __m128i digit = _mm_adds_epu8(_mm_sub_epi8(c, _mm_set1_epi8('2')), _mm_set1_epi8(120));
+    const __m128i letter = _mm_adds_epu8(_mm_sub_epi8(c, _mm_set1_epi8('a')), _mm_set1_epi8(104));
+    return _mm_movemask_epi8(_mm_min_epu8(digit, letter)) == 0;
+}
+
+static inline sno_id sno_i_decode_sse(const char *text) {
+    const __m128i c = sno_i_load_16(text);
+    const __m128i values =
+        _mm_min_epu8(_mm_sub_epi8(c, _mm_set1_epi8('2')), _mm_sub_epi8(c, _mm_set1_epi8('a' - 8)));
+#ifdef __SSSE3__
+    const __m128i ten_bits = _mm_maddubs_epi16(values, sno_i_value_scales());
+    const __m128i twenty_bits = _mm_madd_epi16(ten_bits, sno_i_ten_bit_scales());
+    const __m128i forty_bits = _mm_or_si128(twenty_bits, _mm_srli_epi64(twenty_bits, 48));
+    const __m128i bytes = _mm_shuffle_epi8(forty_bits, sno_i_order_of_bytes());
+    const uint16_t last = (uint16_t)_mm_extract_epi16(bytes, 4);
+    sno_id id;
+    _mm_storel_epi64((__m128i *)(void *)id.bytes, bytes);
+    memcpy(id.bytes + 8, &last, sizeof last);
+    return id;
+#else
+    const __m128i ten_bits = _mm_or_si128(
+        _mm_and_si128(_mm_slli_epi16(values, 5), _mm_set1_epi16(0x3e0)), _mm_srli_epi16(values, 8));
+    const __m128i twenty_bits = _mm_madd_epi16(ten_bits, _mm_set1_epi32(0x00010400));
+    const __m128i forty_bits = _mm_or_si128(_mm_mul_epu32(twenty_bits, _mm_set1_epi64x(1 << 20)),
+                                            _mm_srli_epi64(twenty_bits, 32));
+    return sno_i_id_of_halves(
+        (uint64_t)_mm_cvtsi128_si64(forty_bits),
+        (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(forty_bits, forty_bits)));
+#endif
+}
+
+#define SNO_I_AVX2 __attribute__((target("avx2")))
+
+#ifdef __AVX2__
+#define SNO_I_HAS_AVX2 true
+#else
+#define SNO_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) // a load and a test
+#endif
+
+// The loops over ids load and store 16 bytes for each 10, so they leave the last id or two, which
+// have no 6 bytes after them, to the sse forms.
+
+SNO_I_AVX2 static inline void sno_i_encode_n_avx2(const sno_id *ids, size_t n, char *out) {
+    const __m256i pairs_of_bytes = _mm256_broadcastsi128_si256(sno_i_pairs_of_bytes());
+    const __m256i pair_scales = _mm256_broadcastsi128_si256(sno_i_pair_scales());
+    const __m256i offsets = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8('2', '2', '2', '2', '2', '2', '2', '2', 'a' - 8, 0, 0, 0, 0, 0, 0, 0));
+    size_t i = 0;
+    for (; i + 2 < n; i += 2) {
+        const __m256i bytes = _mm256_inserti128_si256(
+            _mm256_castsi128_si256(sno_i_load_16(&ids[i])), sno_i_load_16(&ids[i + 1]), 1);
+        const __m256i ten_bits =
+            _mm256_mullo_epi16(_mm256_shuffle_epi8(bytes, pairs_of_bytes), pair_scales);
+        const __m256i values = _mm256_or_si256(
+            _mm256_srli_epi16(ten_bits, 11),
+            _mm256_and_si256(_mm256_slli_epi16(ten_bits, 2), _mm256_set1_epi16(0x1f00)));
+        const __m256i offset =
+            _mm256_shuffle_epi8(offsets, _mm256_min_epu8(values, _mm256_set1_epi8(8)));
+        _mm256_storeu_si256((__m256i *)(void *)(out + 16 * i), _mm256_add_epi8(values, offset));
+    }
+    for (; i < n; i++) sno_i_encode_sse(ids[i], out + 16 * i);
+}
+
+SNO_I_AVX2 static inline bool sno_i_is_text_n_avx2(const char *text, size_t n) {
+    __m256i seen = _mm256_setzero_si256();
+    size_t i = 0;
+    for (; i + 1 < n; i += 2) {
+        const __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(text + 16 * i));
+        const __m256i digit =
+            _mm256_adds_epu8(_mm256_sub_epi8(c, _mm256_set1_epi8('2')), _mm256_set1_epi8(120));
+        const __m256i letter =
+            _mm256_adds_epu8(_mm256_sub_epi8(c, _mm256_set1_epi8('a')), _mm256_set1_epi8(104));
+        seen = _mm256_or_si256(seen, _mm256_min_epu8(digit, letter));
+    }
+    return _mm256_movemask_epi8(seen) == 0 && (i == n || sno_i_is_text_sse(text + 16 * i));
+}
+
+SNO_I_AVX2 static inline void sno_i_decode_n_avx2(const char *text, size_t n, sno_id *out) {
+    const __m256i value_scales = _mm256_broadcastsi128_si256(sno_i_value_scales());
+    const __m256i ten_bit_scales = _mm256_broadcastsi128_si256(sno_i_ten_bit_scales());
+    const __m256i order_of_bytes = _mm256_broadcastsi128_si256(sno_i_order_of_bytes());
+    size_t i = 0;
+    for (; i + 2 < n; i += 2) {
+        const __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(text + 16 * i));
+        const __m256i values = _mm256_min_epu8(_mm256_sub_epi8(c, _mm256_set1_epi8('2')),
+                                               _mm256_sub_epi8(c, _mm256_set1_epi8('a' - 8)));
+        const __m256i ten_bits = _mm256_maddubs_epi16(values, value_scales);
+        const __m256i twenty_bits = _mm256_madd_epi16(ten_bits, ten_bit_scales);
+        const __m256i forty_bits = _mm256_or_si256(twenty_bits, _mm256_srli_epi64(twenty_bits, 48));
+        const __m256i bytes = _mm256_shuffle_epi8(forty_bits, order_of_bytes);
+        _mm_storeu_si128((__m128i *)(void *)&out[i], _mm256_castsi256_si128(bytes));
+        _mm_storeu_si128((__m128i *)(void *)&out[i + 1], _mm256_extracti128_si256(bytes, 1));
+    }
+    for (; i < n; i++) out[i] = sno_i_decode_sse(text + 16 * i);
+}
+
+#define SNO_I_BEST(primitive) sno_i_##primitive##_sse
+
+#elif defined(SNO_I_NEON)
+
+static inline void sno_i_encode_neon(sno_id id, char *out) {
+    static const uint8_t pairs_of_bytes[16] = {1, 0, 2, 1, 3, 2, 4, 3, 6, 5, 7, 6, 8, 7, 9, 8};
+    static const int16_t pair_shifts[8] = {0, 2, 4, 6, 0, 2, 4, 6};
+    uint16_t last;
+    memcpy(&last, id.bytes + 8, sizeof last);
+    const uint8x16_t bytes = vcombine_u8(vld1_u8(id.bytes), vcreate_u8(last));
+    const uint8x16_t pairs = vqtbl1q_u8(bytes, vld1q_u8(pairs_of_bytes));
+    const uint16x8_t ten_bits = vshlq_u16(vreinterpretq_u16_u8(pairs), vld1q_s16(pair_shifts));
+    const uint16x8_t split = vsliq_n_u16(vshrq_n_u16(ten_bits, 11), vshrq_n_u16(ten_bits, 6), 8);
+    const uint8x16_t values = vandq_u8(vreinterpretq_u8_u16(split), vdupq_n_u8(0x1f));
+    const uint8x16_t gap = vandq_u8(vcgtq_u8(values, vdupq_n_u8(7)), vdupq_n_u8(SNO_I_LETTER_GAP));
+    vst1q_u8((uint8_t *)out, vaddq_u8(vaddq_u8(values, vdupq_n_u8('2')), gap));
+}
+
+static inline bool sno_i_is_text_neon(const char *text) {
+    const uint8x16_t c = vld1q_u8((const uint8_t *)text);
+    const uint8x16_t digit = vqaddq_u8(vsubq_u8(c, vdupq_n_u8('2')), vdupq_n_u8(120));
+    const uint8x16_t letter = vqaddq_u8(vsubq_u8(c, vdupq_n_u8('a')), vdupq_n_u8(104));
+    return vmaxvq_u8(vminq_u8(digit, letter)) < 0x80;
+}
+
+static inline sno_id sno_i_decode_neon(const char *text) {
+    const uint8x16_t c = vld1q_u8((const uint8_t *)text);
+    const uint16x8_t values = vreinterpretq_u16_u8(
+        vminq_u8(vsubq_u8(c, vdupq_n_u8('2')), vsubq_u8(c, vdupq_n_u8('a' - 8))));
+    // Each step leaves waste above the bits it names; the next one shifts it further up.
+    const uint32x4_t ten_bits =
+        vreinterpretq_u32_u16(vsliq_n_u16(vshrq_n_u16(values, 8), values, 5));
+    const uint64x2_t twenty_bits =
+        vreinterpretq_u64_u32(vsliq_n_u32(vshrq_n_u32(ten_bits, 16), ten_bits, 10));
+    const uint64x2_t forty_bits = vsliq_n_u64(vshrq_n_u64(twenty_bits, 32), twenty_bits, 20);
+    const uint64_t mask = (UINT64_C(1) << 40) - 1;
+    return sno_i_id_of_halves(vgetq_lane_u64(forty_bits, 0), vgetq_lane_u64(forty_bits, 1) & mask);
+}
+
+#define SNO_I_BEST(primitive) sno_i_##primitive##_neon
+
+#else
+#define SNO_I_BEST(primitive) sno_i_##primitive##_portable
+#endif
+
+static inline void sno_encode(sno_id id, char out[16]) { SNO_I_BEST(encode)(id, out); }
+
+static inline sno_status sno_decode(const char *text, size_t len, sno_id *id) {
+    if (text == NULL || len != 16 || !SNO_I_BEST(is_text)(text)) return SNO_PARSE;
+    *id = SNO_I_BEST(decode)(text);
+    return SNO_OK;
+}
+
+// Writes 16 * n characters.
+static inline void sno_encode_n(const sno_id *ids, size_t n, char *out) {
+#ifdef SNO_I_AVX2
+    if (SNO_I_HAS_AVX2) {
+        sno_i_encode_n_avx2(ids, n, out);
+        return;
+    }
+#endif
+    for (size_t i = 0; i < n; i++) SNO_I_BEST(encode)(ids[i], out + 16 * i);
+}
+
+static inline bool sno_i_is_text_n(const char *text, size_t n) {
+#ifdef SNO_I_AVX2
+    if (SNO_I_HAS_AVX2) return sno_i_is_text_n_avx2(text, n);
+#endif
+    for (size_t i = 0; i < n; i++) {
+        if (!SNO_I_BEST(is_text)(text + 16 * i)) return false;
+    }
+    return true;
+}
+
+// Reads 16 * n characters; one bad character, and no id is written.
+static inline sno_status sno_decode_n(const char *text, size_t n, sno_id *out) {
+    if ((text == NULL && n > 0) || !sno_i_is_text_n(text, n)) return SNO_PARSE;
+#ifdef SNO_I_AVX2
+    if (SNO_I_HAS_AVX2) {
+        sno_i_decode_n_avx2(text, n, out);
+        return SNO_OK;
+    }
+#endif
+    for (size_t i = 0; i < n; i++) out[i] = SNO_I_BEST(decode)(text + 16 * i);
+    return SNO_OK;
+}
+
+// "..." in quotes, or null for the zero id; with a final NUL.
+static inline void sno_to_json(sno_id id, char out[19]) {
+    if (sno_is_zero(id)) {
+        memcpy(out, "null", sizeof "null");
+        return;
+    }
+    out[0] = '"';
+    sno_encode(id, out + 1);
+    memcpy(out + 17, "\"", sizeof "\"");
+}
+
+static inline sno_status sno_from_json(const char *text, size_t len, sno_id *id) {
+    if (text == NULL) return SNO_PARSE;
+    if (len == 4 && memcmp(text, "null", 4) == 0) {
+        *id = sno_i_id(0, 0);
+        return SNO_OK;
+    }
+    if (len != 18 || text[0] != '"' || text[17] != '"') return SNO_PARSE;
+    return sno_decode(text + 1, 16, id);
+}
+
+// A UUID is 16 bytes, and so is the text: its characters in hex, 8-4-4-4-12, with a final NUL.
+static inline bool sno_i_uuid_has_hyphen_before(size_t byte) {
+    return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+}
+
+static inline void sno_to_uuid(sno_id id, char out[37]) {
+    char text[16];
+    sno_encode(id, text);
+    for (size_t i = 0; i < sizeof text; i++) {
+        if (sno_i_uuid_has_hyphen_before(i)) *out++ = '-';
+        *out++ = "0123456789abcdef"[(unsigned char)text[i] >> 4];
+        *out++ = "0123456789abcdef"[(unsigned char)text[i] & 15];
+    }
+    *out = '\0';
+}
+
+// 0 to 15, or more for what is no hex digit.
+static inline unsigned sno_i_hex_digit(char c) {
+    if (c >= '0' && c <= '9') return (unsigned)(c - '0');
+    if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
+    if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
+    return 16;
+}
+
+static inline sno_status sno_from_uuid(const char *text, size_t len, sno_id *id) {
+    if (text == NULL || len != 36) return SNO_PARSE;
+    char bytes[16];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        if (sno_i_uuid_has_hyphen_before(i) && *text++ != '-') return SNO_PARSE;
+        const unsigned high = sno_i_hex_digit(*text++), low = sno_i_hex_digit(*text++);
+        if (high > 15 || low > 15) return SNO_PARSE;
+        bytes[i] = (char)(high << 4 | low);
+    }
+    return sno_decode(bytes, sizeof bytes, id);
+}
+
+// >>generators
+
+/* A snapshot with its defaults filled in and its bounds in order. */
+static inline sno_snapshot sno_i_resolved(const sno_snapshot *given) {
+    sno_snapshot s = *given;
+    if (!s.sequence_max && s.sequence_min != UINT16_MAX) s.sequence_max = UINT16_MAX;
+    if (s.sequence_min > s.sequence_max) {
+        uint16_t min = s.sequence_max;
+        s.sequence_max = s.sequence_min;
+        s.sequence_min = min;
+    }
+    if (!s.sequence) s.sequence = s.sequence_min;
+    return s;
+}
+
+static inline const char *sno_options_why(const sno_options *o) {
+    const int64_t last = (int64_t)1 << 39;
+    if (!o) return NULL;
+    if (o->clock.kind != SNO_CLOCK_EXACT && o->clock.kind != SNO_CLOCK_COARSE)
+        return "clock.kind is neither SNO_CLOCK_EXACT nor SNO_CLOCK_COARSE";
+    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
+    if (!o->snapshot) return NULL;
+    const sno_snapshot s = sno_i_resolved(o->snapshot);
+    if (s.sequence_min == s.sequence_max)
+        return "snapshot.sequence_min and sequence_max are the same: a pool has 4 numbers or more";
+    if (s.sequence_max - s.sequence_min < 3)
+        return "snapshot.sequence_min and sequence_max span less than 4 numbers";
+    if (s.sequence < s.sequence_min) return "snapshot.sequence is under the pool's lower bound";
+    if (s.sequence - s.sequence_min >= 3u << 22)
+        return "snapshot.sequence is further past the pool than a queue can be";
+    if (s.wall_hi < 0 || s.wall_hi >= last) return "snapshot.wall_hi is outside 2010..2079";
+    if (s.wall_safe < 0 || s.wall_safe >= last) return "snapshot.wall_safe is outside 2010..2079";
+    return NULL;
+}
+
+/* Partitions given away: consecutive, from a start that depends on time and process. The count lies
+ * in memory that forked children share, so that relatives don't take the same one. */
+struct sno_i_family {
+    sno_i_atomic32 start; /* 1 << 16 | first; 0: not chosen yet */
+    sno_i_atomic32 used;
+};
+struct sno_i_partitions {
+    SNO_ATOMIC(struct sno_i_family *) family; /* NULL: not asked for yet */
+    struct sno_i_family private_family;       /* where memory can't be shared */
+};
+#if defined(__cplusplus)
+extern "C" {
+#endif
+extern struct sno_i_partitions sno_i_partitions;
+SNO_I_ONE_PER_PROCESS(struct sno_i_partitions, sno_i_partitions);
+#if defined(__cplusplus)
+}
+#endif
+
+static inline struct sno_i_family *sno_i_get_family(void) {
+    struct sno_i_family *family = SNO_ATOMIC_LOAD(&sno_i_partitions.family, acquire); /* PAGE:A */
+    if (family) return family;
+    void *page = sno_i_new_page(true);
+    struct sno_i_family *fresh =
+        page ? (struct sno_i_family *)page : &sno_i_partitions.private_family;
+    if (SNO_ATOMIC_CAS(&sno_i_partitions.family, &family, fresh, release, acquire))
+        return fresh; /* PAGE:R */
+    if (page) sno_i_drop_page(page);
+    return family;
+}
+
+/* Lock-free. Only the RMW on `used` gives a partition away, so relaxed will do. */
+static inline sno_status sno_i_take_partition(uint16_t *partition) {
+    struct sno_i_family *family = sno_i_get_family();
+    uint32_t start = SNO_ATOMIC_LOAD(&family->start, relaxed);
+    if (!start) {
+        uint64_t seed = (uint64_t)SNO_CLOCK_NS(SNO_CLOCK_EXACT) ^ (uint64_t)sno_i_pid() << 40;
+        uint32_t chosen = (uint32_t)(seed * 0x9e3779b97f4a7c15 >> 48) | 1u << 16;
+        if (SNO_ATOMIC_CAS(&family->start, &start, chosen, relaxed, relaxed)) start = chosen;
+    }
+    uint32_t used = SNO_ATOMIC_LOAD(&family->used, relaxed);
+    do {
+        if (used == UINT16_MAX) return SNO_EXHAUSTED;
+    } while (!SNO_ATOMIC_CAS(&family->used, &used, used + 1, relaxed, relaxed));
+    *partition = (uint16_t)(start + used);
+    return SNO_OK;
+}
+
+/* The engine for `cap` numbers; `from` (or NULL) is resolved and says where to go on. */
+static inline sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16_t partition,
+                                        uint16_t sequence_min, uint32_t cap) {
+    sno_i_setup setup;
+    memset(&setup, 0, sizeof setup);
+    setup.epoch_ms = SNO_I_EPOCH_NS / 1000000;
+    setup.unit_ms = SNO_I_UNIT_NS / 1000000;
+    setup.time_bits = 39;
+    setup.tick_bits = 1;
+    setup.cap = cap;
+    setup.max_wait_ms = INT64_MAX;
+    if (o) {
+        if (o->max_wait_ms) setup.max_wait_ms = o->max_wait_ms;
+        setup.shared_memory = o->shared_memory;
+        setup.clock = o->clock;
+        setup.ring = o->overflow;
+    }
+    sno_status status = sno_i_engine_init(&g->engine, &setup);
+    if (status != SNO_OK) return status;
+    g->partition = partition;
+    g->sequence_min = sequence_min;
+    SNO_ATOMIC_STORE(&g->with_time, 0u, relaxed);
+    return SNO_OK;
+}
+
+/* Puts a fresh generator where the snapshot stands: `count` numbers drawn since unit `time`. */
+static inline void sno_i_go_on(sno_gen *g, const sno_snapshot *s, uint64_t time, uint64_t count) {
+    sno_i_engine *e = &g->engine;
+    const uint64_t tick = s->drifts & 1;
+    SNO_ATOMIC_STORE(&e->word, time << e->time_shift | tick << (e->time_shift - 1) | count,
+                     relaxed);
+    SNO_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)s->wall_safe, relaxed);
+    SNO_ATOMIC_STORE(&e->drifts, s->drifts, relaxed);
+}
+
+static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
+    if (sno_options_why(o)) return SNO_INVALID;
+    if (!o || !o->snapshot) {
+        uint16_t partition;
+        sno_status status = sno_i_take_partition(&partition);
+        return status == SNO_OK ? sno_i_gen_init(g, o, partition, 0, UINT16_MAX + 1) : status;
+    }
+    const sno_snapshot s = sno_i_resolved(o->snapshot);
+    sno_status status = sno_i_gen_init(g, o, s.partition, s.sequence_min,
+                                       (uint32_t)(s.sequence_max - s.sequence_min) + 1);
+    if (status == SNO_OK) sno_i_go_on(g, &s, (uint64_t)s.wall_hi, s.sequence - s.sequence_min + 1);
+    return status;
+}
+
+SNO_I_INLINE uint64_t sno_i_place_head(const sno_gen *g, uint8_t meta, uint64_t time,
+                                       unsigned tick) {
+    return time << 25 | (uint64_t)tick << 24 | (uint64_t)meta << 16 | g->partition;
+}
+
+SNO_I_INLINE sno_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns, uint8_t meta,
+                                  sno_id *id) {
+    sno_i_place place;
+    sno_status status = sno_i_draw(&g->engine, how, given_ns, 1, &place);
+    if (SNO_I_LIKELY(status == SNO_OK))
+        *id = sno_i_id(sno_i_place_head(g, meta, place.time, place.tick),
+                       (uint16_t)(g->sequence_min + place.index));
+    return status;
+}
+
+SNO_I_INLINE sno_id sno_i_one_or_zero(sno_gen *g, unsigned how, uint8_t meta) {
+    sno_id id;
+    if (!SNO_I_LIKELY(sno_i_one(g, how, 0, meta, &id) == SNO_OK)) memset(&id, 0, sizeof id);
+    return id;
+}
+
+static inline void sno_i_fill(const sno_gen *g, uint8_t meta, sno_i_place place, sno_id *ids) {
+    while (place.n) {
+        const uint64_t run = sno_i_min(place.n, g->engine.cap - place.index);
+        const uint64_t head = sno_i_place_head(g, meta, place.time, place.tick);
+        const uint64_t first = g->sequence_min + place.index;
+        for (uint64_t i = 0; i < run; i++) ids[i] = sno_i_id(head, (uint16_t)(first + i));
+        ids += run;
+        place.n -= run;
+        place.index = 0;
+        place.time++;
+    }
+}
+
+/* Fills up to n; *done says how many. */
+static inline sno_status sno_i_many(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n,
+                                    size_t *done) {
+    for (*done = 0; *done < n;) {
+        sno_i_place place;
+        sno_status status = sno_i_draw(&g->engine, how, 0, n - *done, &place);
+        if (status != SNO_OK) return status;
+        sno_i_fill(g, meta, place, ids + *done);
+        *done += (size_t)place.n;
+    }
+    return SNO_OK;
+}
+
+static inline sno_status sno_i_all(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n) {
+    size_t done;
+    sno_status status = sno_i_many(g, how, meta, ids, n, &done);
+    if (status != SNO_OK && done) memset(ids + done, 0, (n - done) * sizeof *ids);
+    return status;
+}
+
+static inline sno_id sno_new(sno_gen *g, uint8_t meta) {
+    return sno_i_one_or_zero(g, SNO_I_WAIT, meta);
+}
+
+static inline sno_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) {
+    return sno_i_one(g, 0, 0, meta, id);
+}
+
+static inline int64_t sno_retry_ns(sno_gen *g) { return sno_i_retry_ns(&g->engine); }
+
+static inline sno_status sno_new_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
+    return sno_i_all(g, SNO_I_WAIT, meta, ids, n);
+}
+
+static inline size_t sno_try_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
+    size_t done;
+    (void)sno_i_many(g, 0, meta, ids, n, &done);
+    return done;
+}
+
+static inline sno_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ns, sno_id *id) {
+    return sno_i_one(g, SNO_I_GIVEN, unix_ns, meta, id);
+}
+
+static inline sno_status sno_new_with_time(sno_gen *g, uint8_t meta, int64_t unix_ns, sno_id *id) {
+    if (!g->engine.cap) return SNO_INVALID;
+    if (unix_ns < SNO_I_EPOCH_NS) return SNO_RANGE;
+    const uint64_t units = (uint64_t)(unix_ns - SNO_I_EPOCH_NS) / (uint64_t)SNO_I_UNIT_NS;
+    if (units >> 39) return SNO_RANGE;
+    const uint64_t turn = SNO_ATOMIC_ADD(&g->with_time, 1u, relaxed) % g->engine.cap;
+    *id = sno_i_id(sno_i_place_head(g, meta, units, 0), (uint16_t)(g->sequence_min + turn));
+    return SNO_OK;
+}
+
+static inline sno_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
+    sno_i_engine *e = &g->engine;
+    sno_snapshot s;
+    uint64_t word, safe, drifts;
+    unsigned tick;
+    if (!e->cap) return SNO_INVALID;
+    memset(&s, 0, sizeof s);
+    do { /* what belongs to the word is read between two equal readings of it */
+        word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+        tick = sno_i_tick(e, word);
+        safe = SNO_ATOMIC_LOAD(&e->safe[tick ^ 1], acquire); /* before the word's second reading */
+    } while (!sno_i_drifts_at(e, word, tick, &drifts));
+    const uint64_t count = word & e->count_mask;
+    const int64_t now_ns = sno_i_exact_ns(&e->clock);
+    s.partition = g->partition;
+    s.sequence_min = g->sequence_min;
+    s.sequence_max = (uint16_t)(g->sequence_min + e->cap - 1);
+    s.sequence = (uint32_t)(g->sequence_min + (count ? count - 1 : 0));
+    s.now = (now_ns - SNO_I_EPOCH_NS) / SNO_I_UNIT_NS;
+    s.wall_hi = (int64_t)(word >> e->time_shift);
+    s.wall_safe = (int64_t)safe;
+    s.drifts = (uint32_t)drifts;
+    *snapshot = s;
+    return SNO_OK;
+}
+
+static inline uint32_t sno_len(sno_gen *g) {
+    sno_i_view v;
+    int64_t now_ns;
+    if (sno_i_peek(&g->engine, &v, &now_ns) != SNO_OK || v.now < v.time) return 0;
+    return (uint32_t)sno_i_min(v.place, g->engine.cap);
+}
+
+static inline uint32_t sno_sequence_now(sno_gen *g) {
+    const uint32_t drawn = sno_len(g);
+    return g->sequence_min + (drawn ? drawn - 1 : 0);
+}
+
+static inline uint32_t sno_cap(const sno_gen *g) { return (uint32_t)g->engine.cap; }
+
+static inline uint16_t sno_gen_partition(const sno_gen *g) { return g->partition; }
+
+static inline void sno_stats_get(sno_gen *g, sno_stats *stats) { sno_i_stats(&g->engine, stats); }
+
+static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_options *o) {
+    sno_snapshot s;
+    if (sno_options_why(o)) return SNO_INVALID;
+    memset(&s, 0, sizeof s);
+    s.sequence_max = UINT16_MAX;
+    if (o && o->snapshot) s = sno_i_resolved(o->snapshot);
+    const uint32_t cap = (uint32_t)(s.sequence_max - s.sequence_min) + 1;
+    if (!n || n > cap) return SNO_INVALID;
+    if (!o || !o->snapshot) {
+        sno_status status = sno_i_take_partition(&s.partition);
+        if (status != SNO_OK) return status;
+    }
+    /* After a snapshot every number of its last unit counts as drawn: which shard had which is
+     * gone. */
+    const uint64_t newest = (uint64_t)s.wall_hi + (s.sequence - s.sequence_min) / cap;
+    uint32_t next = s.sequence_min;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t share = (uint32_t)(cap / n + (i < cap % n));
+        sno_status status = sno_i_gen_init(&shards[i].gen, o, s.partition, (uint16_t)next, share);
+        if (status != SNO_OK) return status; /* the options': so it is the first */
+        if (o && o->snapshot) sno_i_go_on(&shards[i].gen, &s, newest, share);
+        next += share;
+    }
+    return SNO_OK;
+}
+
+static inline sno_gen *sno_shard_gen(sno_shard *s) { return &s->gen; }
+
+static inline sno_id sno_shard_new(sno_shard *s, uint8_t meta) {
+    return sno_i_one_or_zero(&s->gen, SNO_I_OWNED | SNO_I_WAIT, meta);
+}
+
+static inline sno_status sno_shard_try(sno_shard *s, uint8_t meta, sno_id *id) {
+    return sno_i_one(&s->gen, SNO_I_OWNED, 0, meta, id);
+}
+
+static inline int64_t sno_shard_retry_ns(sno_shard *s) { return sno_retry_ns(&s->gen); }
+
+static inline sno_status sno_shard_new_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
+    return sno_i_all(&s->gen, SNO_I_OWNED | SNO_I_WAIT, meta, ids, n);
+}
+
+static inline size_t sno_shard_try_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
+    size_t done;
+    (void)sno_i_many(&s->gen, SNO_I_OWNED, meta, ids, n, &done);
+    return done;
+}
+
+static inline sno_status sno_shard_try_at(sno_shard *s, uint8_t meta, int64_t unix_ns, sno_id *id) {
+    return sno_i_one(&s->gen, SNO_I_OWNED | SNO_I_GIVEN, unix_ns, meta, id);
+}
+
+static inline sno_status sno_pool_init(sno_pool *p, sno_shard *shards, size_t n,
+                                       const sno_options *o) {
+    sno_status status = sno_shards_init(shards, n, o);
+    if (status != SNO_OK) return status;
+    p->shards = shards;
+    p->n = n;
+    SNO_ATOMIC_STORE(&p->hint, 0u, relaxed);
+    return SNO_OK;
+}
+
+static inline sno_shard *sno_pool_borrow(sno_pool *p) {
+    /* the engine is the first member of the generator, and that of the shard */
+    return (sno_shard *)(void *)sno_i_lend(p->shards, sizeof *p->shards, p->n, &p->hint);
+}
+
+static inline void sno_pool_give_back(sno_pool *p, sno_shard *shard) {
+    SNO_ASSERT(shard >= p->shards && shard < p->shards + p->n);
+    (void)p;
+    sno_i_take_back(&shard->gen.engine);
+}
+
+// >>default
+//
+// The process-wide generator. `claimed` and `ready` hold the mark of the process that is making, or
+// has made, it; in a forked child neither is the child's, so it is made anew there.
+
+struct sno_i_default {
+    sno_i_atomic64 claimed, ready;
+    sno_gen gen;
+};
+#if defined(__cplusplus)
+extern "C" {
+#endif
+extern struct sno_i_default sno_i_default;
+SNO_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);
+#if defined(__cplusplus)
+}
+#endif
+
+/* Not ready in this process. One caller makes it; those who come meanwhile don't wait for him, and
+ * draw their id from a generator of their own, at the price of a partition. */
+SNO_I_COLD sno_id sno_i_generate_first(uint64_t mark, uint8_t meta) {
+    struct sno_i_default *d = &sno_i_default;
+    sno_id id;
+    uint64_t claimed = SNO_ATOMIC_LOAD(&d->claimed, relaxed);
+    if (claimed != mark && SNO_ATOMIC_CAS(&d->claimed, &claimed, mark, relaxed, relaxed)) {
+        if (sno_init(&d->gen, NULL) == SNO_OK) {
+            SNO_ATOMIC_STORE(&d->ready, mark, release); /* MADE:R */
+            return sno_new(&d->gen, meta);
+        }
+    } else {
+        sno_gen own;
+        if (sno_init(&own, NULL) == SNO_OK) return sno_new(&own, meta);
+    }
+    memset(&id, 0, sizeof id);
+    return id;
+}
+
+static inline sno_id sno_generate(uint8_t meta) {
+    sno_i_atomic64 *word;
+    const uint64_t mark = sno_i_fork_mark(&word);
+    if (SNO_I_LIKELY(SNO_ATOMIC_LOAD(&sno_i_default.ready, acquire) == mark)) /* MADE:A */
+        return sno_new(&sno_i_default.gen, meta);
+    return sno_i_generate_first(mark, meta);
+}
+
+#endif /* SNO_H */
+
+/* MIT License
+ *
+ * Copyright (c) 2026 the authors of flake.h and sno.h
+ *
+ * Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+ * associated documentation files (the "Software"), to deal in the Software without restriction,
+ * including without limitation the rights to use, copy, modify, merge, publish, distribute,
+ * sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
+ * furnished to do so, subject to the following conditions:
+ *
+ * The above copyright notice and this permission notice shall be included in all copies or
+ * substantial portions of the Software.
+ *
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+ * NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+ * NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+ * DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+ * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+ */
