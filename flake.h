@@ -22,8 +22,8 @@
  *
  * WHICH CALL
  *
- *     flake_next       waits for the next unit when this one's ids are all drawn; 99 of 100
- * programs flake_try        never waits; flake_retry_ns says when to come again (event loops)
+ *     flake_next       waits for the next unit when this one's ids are all drawn; for most programs
+ *     flake_try        never waits; flake_retry_ns says when to come again (event loops)
  *     flake_next_n     many at once, at a fraction of the price each
  *     flake_shard_...  one shard per thread: no shared cache line, for many cores
  *     flake_prefetch   a thread's own stock of ids
@@ -40,8 +40,9 @@
  *
  * An id is the same to no other that generators of one layout, epoch and node (or range of sequence
  * numbers) have given; two generators that run at once need nodes or ranges of their own.
- * Ids of one generator rise in the order of the calls, if the clock was not put back; concurrent
- * calls are ordered as their read-modify-writes are. A draw orders no other memory accesses.
+ * Ids of one generator rise in the order of the calls, if the clock was not put back (and neither
+ * seq_scatter nor the layout spreads them); concurrent calls are ordered as their read-modify-writes
+ * are. A draw orders no other memory accesses.
  *
  * HOOKS: macros to define before the include
  *
@@ -51,14 +52,16 @@
  *     FLAKE_ATOMIC_ADD(p, v, order)   returns what was there
  *     FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                  define all five or none
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
- *     FLAKE_SLEEP_NS(ns)              may return early                nanosleep
+ *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
  *     FLAKE_ASSERT(condition)         programming errors              nothing
  *
- * Find your way: `// >>public` what you call, `// >>common` the engine with its protocol, `//
- * >>options` what you can set, then `// >>layouts`, `// >>generators`, `// >>prefetch`, `// >>wide`
- * (128 bits),
- * `// >>text`.
+ * Find your way by these marks:
+ *
+ *     // >>public      what you call
+ *     // >>common      the engine, with its protocol
+ *     // >>options     what you can set
+ *     // >>layouts     // >>generators     // >>prefetch     // >>wide (128 bits)     // >>text
  */
 #ifndef FLAKE_H
 #define FLAKE_H
@@ -88,6 +91,8 @@
 #endif
 #if defined(__linux__)
 #include <sys/mman.h>
+#elif !defined(_WIN32) && !defined(CLOCK_REALTIME)
+#include <threads.h>
 #endif
 
 // >>public
@@ -120,8 +125,8 @@ typedef struct flake_layout {
     uint8_t seq_bits, seq_shift;   /* seq_bits up to 32 */
     uint8_t spread;                /* 1: the time's bits in reverse, lowest first */
     uint8_t
-        mark_at;  /* uniqueid: node bits from this one on stand one place higher; 0: all together */
-    uint8_t mark; /* the bit in the gap */
+        gap_at; /* uniqueid: node bits from this one on stand one place higher; 0: all together */
+    uint8_t gap_bit; /* what stands in the gap */
 } flake_layout;
 
 static inline flake_layout flake_layout_idgen(void);     /* time 42, node 10, seq 12; epoch 1970 */
@@ -142,10 +147,11 @@ static inline flake_layout flake_layout_of(unsigned time_bits, unsigned node_bit
                                            unsigned seq_bits, int64_t epoch_ms);
 /* FLAKE_INVALID: fields overlap, leave the 64 bits, or there is no time */
 static inline flake_status flake_layout_check(const flake_layout *);
-/* The last ms that the layout can express; INT64_MAX if that is further than an int64_t goes. */
+/* The last ms that the layout can express; INT64_MAX if that is further than an int64_t goes. A
+ * generator ends with its clock, too: an int64_t of ns goes to 2262-04-11. */
 static inline int64_t flake_expires_ms(const flake_layout *);
 
-/* UINT32_MAX when a part is out of range, which no init takes. */
+/* UINT32_MAX when a part is out of range: too large for these layouts, so init refuses it. */
 static inline uint32_t flake_idgen_node(unsigned datacenter /* 0..31 */,
                                         unsigned worker /* 0..31 */);
 static inline uint32_t flake_uniqueid_node(unsigned cluster /* 0..15 */,
@@ -191,15 +197,20 @@ static inline size_t flake_try_n(flake_gen *, uint64_t *ids, size_t n);
 static inline flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 static inline uint64_t flake_available(flake_gen *); /* ids free now, without waiting */
+typedef struct flake_stats flake_stats; /* ids, batches, waits, clock_backs: see the struct */
+static inline void flake_stats_get(flake_gen *, flake_stats *);
 static inline int64_t flake_lag_ms(flake_gen *); /* how far the newest id is ahead of the clock */
-/* Options as they are in force: layout, bounds and defaults filled in. */
+/* Options as they are in force: layout, bounds and defaults filled in. (A shard of the number 0 alone
+ * shows bounds 0 and 0, which in options mean the whole range.) */
 static inline const flake_options *flake_gen_options(const flake_gen *);
 
 /* Where a generator stands. Lock-free; never torn, since it is one word. */
 typedef struct flake_snapshot {
-    int64_t unix_ms; /* start of the newest unit */
-    uint64_t count;  /* ids drawn since */
-    uint32_t node, seq_min, seq_max;
+    int64_t unix_ms;  /* start of the unit that count counts from */
+    uint64_t count;   /* ids drawn since, those of the queue and ahead of the clock included */
+    int64_t epoch_ms; /* from here on what count means: the same in the generator, or no restore */
+    uint32_t unit_ms, node, seq_min, seq_max;
+    bool seq_scatter;
 } flake_snapshot;
 static inline flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
 /* Goes on behind the snapshot, or where the generator is if that is further. FLAKE_INVALID: another
@@ -209,7 +220,8 @@ static inline flake_status flake_restore(flake_gen *, const flake_snapshot *);
 /* ---- shards: one generator's sequence numbers, split among threads ----
  *
  * Each shard has a range of its own, so its owner draws with plain loads and stores. One thread at
- * a time. A shard's capacity is its share of the unit's.
+ * a time; in shared memory one process: whoever forks leaves a shard to one of the two. A shard's
+ * capacity is its share of the unit's.
  */
 typedef struct flake_shard flake_shard;
 static inline flake_status flake_shards_init(flake_shard *shards, size_t n, const flake_options *);
@@ -337,7 +349,8 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
  *
  *  I1  A place (time, tick, k) is the result of exactly one read-modify-write of one word. All RMWs
  *      of a location are totally ordered on every machine, and within a timeline the position
- *      time * cap + count only grows; so no place is drawn twice, whatever the memory orders are.
+ *      time * cap + count only grows; so within one no place is drawn twice, whatever the memory
+ *      orders are. That two visits to a timeline don't meet is I5's, and needs its orders.
  *      (It shrinks in one case: a waiter that gives up while its place is still the newest takes
  *      it back. Then nobody has had it, and whoever draws next may.)
  *  I2  A reading counts as behind the word only if it was taken after the word was loaded. So
@@ -375,14 +388,14 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
  *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. An owned word
  *  (a shard's) has one writer, and changes hands only through LEND and BACK or by the user's own
- *  means. safe[] and drifts are reached through LOOK:A. The overflow word only elects who writes a
+ *  means. safe[] is reached through LOOK:A. The overflow word only elects who writes a
  *  note, and the statistics are read by nobody who acts on them.
  *
  *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load. The
  *  second reading is taken only because of the word's value, which orders it too. And little hangs
  *  on it: an imagined step back costs a wait or a changed tick, never an id twice.
  *
- * PROGRESS    draw by fetch_add: wait-free. Draw by CAS: lock-free, and a failure means that
+ * PROGRESS    draw by fetch_add: wait-free where the machine adds so. Draw by CAS: lock-free, and a failure means that
  * another draw succeeded. Owned word: wait-free. A waiting call sleeps besides, and lets nobody
  *             else wait for it: a thread that dies in any line holds nothing but its own place.
  */
@@ -409,7 +422,11 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
 #endif
 #endif
 
+#if defined(__GNUC__) /* said aloud for i386, whose plain 64-bit members are 4-aligned */
+typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64 __attribute__((aligned(8)));
+#else
 typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64;
+#endif
 typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -462,30 +479,26 @@ typedef struct flake_clock {
                  unit looks spent or the clock put back */
 } flake_clock;
 
-/* Strict C hides POSIX from a header that comes after others, so what is hidden is reached by its
- * link name. The types are the ABI's own: 64-bit for the clock, plain unsigned for the sleep. */
-#if defined(_WIN32)
-#elif !defined(CLOCK_REALTIME) && defined(__linux__) && defined(__LP64__)
+/* Strict C hides POSIX from a header that comes after others; on Linux what is hidden is reached by its
+ * link name, with the kernel's own types. */
+#if defined(__linux__) && !defined(CLOCK_REALTIME)
+#define FLAKE_I_BY_NAME
 struct flake_i_timespec {
-    int64_t sec, nsec;
+    long sec, nsec;
 };
 extern int flake_i_clock_gettime(int id, struct flake_i_timespec *) __asm__("clock_gettime");
-#define FLAKE_I_CLOCK_BY_NAME 1
-#endif
-#if !defined(_WIN32) && !defined(CLOCK_REALTIME)
-extern int flake_i_usleep(unsigned us) __asm__("usleep");
+extern int flake_i_nanosleep(const struct flake_i_timespec *,
+                             struct flake_i_timespec *) __asm__("nanosleep");
 #endif
 
 static inline int64_t flake_i_system_ns(int kind) {
 #if defined(_WIN32)
     FILETIME t;
-    if (kind == FLAKE_CLOCK_COARSE)
-        GetSystemTimeAsFileTime(&t);
-    else
-        GetSystemTimePreciseAsFileTime(&t);
+    if (kind == FLAKE_CLOCK_COARSE) GetSystemTimeAsFileTime(&t);
+    else GetSystemTimePreciseAsFileTime(&t);
     return ((int64_t)((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) - 116444736000000000) *
            100;
-#elif defined(FLAKE_I_CLOCK_BY_NAME)
+#elif defined(FLAKE_I_BY_NAME) && defined(__LP64__)
     struct flake_i_timespec t;
     (void)flake_i_clock_gettime(kind == FLAKE_CLOCK_COARSE ? 5 : 0, &t);
     return t.sec * 1000000000 + t.nsec;
@@ -504,16 +517,28 @@ static inline int64_t flake_i_system_ns(int kind) {
 #endif
 }
 
+/* Sleeps that long or longer, whatever signals come. */
 static inline void flake_i_system_sleep(int64_t ns) {
 #if defined(_WIN32)
-    Sleep((DWORD)((ns + 999999) / 1000000));
-#elif defined(CLOCK_REALTIME)
+    for (; ns > 0; ns -= 1000000000)
+        Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
+#elif defined(FLAKE_I_BY_NAME)
+    struct flake_i_timespec t;
+    t.sec = (long)(ns / 1000000000);
+    t.nsec = (long)(ns % 1000000000);
+    while (flake_i_nanosleep(&t, &t) != 0) {
+    }
+#else
     struct timespec t;
     t.tv_sec = (time_t)(ns / 1000000000);
     t.tv_nsec = (long)(ns % 1000000000);
-    (void)nanosleep(&t, NULL); /* a signal may cut it short: the caller looks at the clock again */
+#if defined(CLOCK_REALTIME)
+    while (nanosleep(&t, &t) != 0) {
+    } /* cut short by a signal */
 #else
-    (void)flake_i_usleep(ns < 999000000 ? (unsigned)((ns + 999) / 1000) : 999000u);
+    while (thrd_sleep(&t, &t) != 0) {
+    }
+#endif
 #endif
 }
 
@@ -703,7 +728,7 @@ static inline uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
 /* ---- engine ---- */
 
 typedef struct flake_stats {
-    uint64_t ids;         /* places drawn, a batch's each */
+    uint64_t ids;         /* places drawn, each of a batch */
     uint64_t batches;     /* draws of more than one place at once */
     uint64_t waits;       /* calls that had to sleep */
     uint64_t clock_backs; /* draws that met a clock behind the word */
@@ -725,11 +750,12 @@ typedef struct flake_i_engine {
     unsigned time_shift;
     unsigned tick_bits; /* 1: a clock put back changes the timeline */
     flake_clock clock;
-    uint64_t limit;    /* count never goes past this */
-    uint64_t max_time; /* the last unit that layout and clock can express */
-    uint64_t ahead;    /* units that ids may lie ahead of the clock */
-    int64_t wait_ns;   /* longest sleep of one call */
-    bool refuse_back;  /* a waiting call does not wait for a clock that was put back */
+    uint64_t limit;     /* count never goes past this */
+    uint64_t max_time;  /* the last unit that layout and clock can express */
+    uint64_t ahead;     /* units that ids may lie ahead of the clock */
+    uint64_t time_lead; /* units that time itself may: ahead, or 0 */
+    int64_t wait_ns;    /* longest sleep of one call */
+    bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
     flake_ring *ring;
     char pad2[64];
 
@@ -755,7 +781,6 @@ typedef struct flake_i_place {
     unsigned tick;
 } flake_i_place;
 
-/* `seq_bits` says how many bits count needs for a whole unit, should all of them be used. */
 typedef struct flake_i_setup {
     int64_t epoch_ms;
     uint32_t unit_ms;
@@ -769,39 +794,54 @@ typedef struct flake_i_setup {
 
 static inline uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Not while others use the engine. */
+/* How long until `due`, which is later. */
+static inline int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
+    const uint64_t ns = (uint64_t)due_ns - (uint64_t)now_ns;
+    return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
+
+/* Not while others use the engine. What is refused is left as it was. */
 static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
     const int64_t ns_per_ms = 1000000, max_ms = INT64_MAX / ns_per_ms;
     if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms || !o->unit_ms || !o->cap ||
-        o->max_ahead_ms < 0 || o->max_wait_ms < 0 ||
+        o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
         (o->clock.kind != FLAKE_CLOCK_EXACT && o->clock.kind != FLAKE_CLOCK_COARSE))
         return FLAKE_INVALID;
-    e->epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
-    e->unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
+#if ATOMIC_LLONG_LOCK_FREE != 2
+    if (o->shared_memory) return FLAKE_INVALID; /* the word would hide a lock of one process */
+#endif
+    const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
+    const uint64_t unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
 
     /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. */
-    uint64_t last = ((uint64_t)INT64_MAX - e->epoch_ns) / e->unit_ns - 1;
+    uint64_t last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
+    if (!last--) return FLAKE_INVALID; /* the clock ends before the first unit does */
     if (o->time_bits < 64) last = flake_i_min(last, ((uint64_t)1 << o->time_bits) - 1);
-    unsigned count_bits = 64 - o->tick_bits;
-    for (uint64_t t = last; t; t >>= 1) count_bits--;
-    uint64_t range = (uint64_t)1 << flake_i_min(count_bits, 48);
-    if (o->cap > range) return FLAKE_INVALID;
+    unsigned count_bits = 63 - o->tick_bits;
+    for (uint64_t t = last >> 1; t; t >>= 1) count_bits--;
+    const uint64_t range = (uint64_t)1 << flake_i_min(count_bits, 48);
+    if (o->cap > range || (o->cap == range && o->tick_bits)) return FLAKE_INVALID;
+    if (o->cap == range && (last + 1) << count_bits == 0)
+        last--; /* a full unit carries into time */
+
+    e->epoch_ns = epoch_ns;
+    e->unit_ns = unit_ns;
     e->max_time = last;
     e->tick_bits = o->tick_bits;
     e->time_shift = count_bits + o->tick_bits;
     e->count_mask = ((uint64_t)1 << count_bits) - 1;
     e->cap = o->cap;
-
     e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
-    if (e->ahead > INT32_MAX) e->ahead = INT32_MAX;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * ns_per_ms;
 
     /* fetch_add wants room for those who add at the same moment: a quarter of a count of 20 bits
      * or more; and so much patience that they don't push a place past what its caller waits. */
-    uint64_t patience = flake_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, 4096);
-    bool by_add = count_bits >= 20 && o->cap <= range >> 4 && patience * o->cap >= 4096;
+    const uint64_t patience = flake_i_min((uint64_t)e->wait_ns / unit_ns + e->ahead, 4096);
+    const bool by_add = count_bits >= 20 && o->cap <= range >> 4 && patience * o->cap >= 4096;
     e->fast_cap = by_add ? o->cap : 0;
     e->limit = by_add ? range / 4 * 3 : o->cap == range ? range : range - 1;
+    /* Ids so far ahead that count can't hold them move time past all readings (see draw_run). */
+    e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 
     e->refuse_back = o->refuse_back;
     e->clock = o->clock;
@@ -821,10 +861,14 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
     return FLAKE_OK;
 }
 
+/* Whether this is another process than the one that took the mark. A mark of 0 asks not to look. */
+FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t mark) {
+    if (FLAKE_I_LIKELY(word != NULL)) return FLAKE_ATOMIC_LOAD(word, relaxed) != mark;
+    return mark && mark != (uint64_t)flake_i_pid();
+}
+
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
-    if (FLAKE_I_LIKELY(e->fork_word != NULL))
-        return FLAKE_ATOMIC_LOAD(e->fork_word, relaxed) != e->fork_mark;
-    return e->fork_mark && e->fork_mark != (uint64_t)flake_i_pid();
+    return flake_i_forked_since(e->fork_word, e->fork_mark);
 }
 
 FLAKE_I_INLINE uint64_t flake_i_start_ns(const flake_i_engine *e, uint64_t unit) {
@@ -844,13 +888,12 @@ static inline uint64_t flake_i_rest(const flake_i_engine *e, uint64_t since, uin
     return passed > count / e->cap ? 0 : count - passed * e->cap;
 }
 
-/* A statistic: exact, and on a line that the fast path does not touch. */
+/* A statistic, on a line that the fast path does not touch. */
 static inline void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned how) {
     if (!more) return;
     if (how & FLAKE_I_OWNED)
         FLAKE_ATOMIC_STORE(tally, FLAKE_ATOMIC_LOAD(tally, relaxed) + more, relaxed);
-    else
-        FLAKE_ATOMIC_ADD(tally, more, relaxed);
+    else FLAKE_ATOMIC_ADD(tally, more, relaxed);
 }
 
 /* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
@@ -882,10 +925,11 @@ static inline flake_status flake_i_look(flake_i_engine *e, unsigned how, uint64_
         v->time--; /* a full unit whose count has no bits to spare has carried into time */
         v->count = e->cap;
     }
-    if (now_ns < (int64_t)e->epoch_ns) return FLAKE_RANGE;
-    v->now = ((uint64_t)now_ns - e->epoch_ns) / e->unit_ns;
+    const bool given = (how & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
+    if (now_ns < (int64_t)e->epoch_ns && !given) return FLAKE_RANGE;
+    v->now = now_ns < (int64_t)e->epoch_ns ? 0 : ((uint64_t)now_ns - e->epoch_ns) / e->unit_ns;
     if (v->now > e->max_time) return FLAKE_RANGE;
-    if ((how & FLAKE_I_GIVEN) && v->now < v->time) v->now = v->time;
+    if (given && v->now + e->time_lead < v->time) v->now = v->time - e->time_lead;
 
     v->leaves = v->blocked = false;
     v->base = v->now < v->time ? v->time : v->now;
@@ -933,7 +977,8 @@ static inline bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned 
     return true;
 }
 
-/* Before the CAS that leaves a timeline: what LEAVE:R publishes. False: the word moved. */
+/* Before the CAS that leaves a timeline (the view has the new tick already): what LEAVE:R publishes.
+ * False: the word moved. */
 static inline bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_view *v,
                                           uint64_t *drifts) {
     unsigned left = v->tick ^ 1;
@@ -986,22 +1031,21 @@ static inline void flake_i_note_end(flake_i_engine *e, int64_t now_ns) {
     flake_overflow note;
     note.now_ns = now_ns;
     note.count = 0;
-    note.ticks = ticks > UINT32_MAX ? UINT32_MAX : (uint32_t)ticks;
+    note.ticks = ticks < FLAKE_I_CLOSED ? (uint32_t)ticks : 0; /* 0: the clock was put back */
     if (!flake_ring_push(e->ring, note))
         (void)FLAKE_ATOMIC_CAS(&e->overflow, &closed, old, relaxed, relaxed);
 }
 
-/* Says what the queue is like at now_ns, if it is time to. */
+/* Says what the queue is like at now_ns, if it is time to. Not while the clock is behind the word:
+ * then the wait is for the clock, not for capacity. */
 static inline void flake_i_notify(flake_i_engine *e, int64_t now_ns) {
     flake_i_view v;
     if (!e->ring) return;
     uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire);
-    if (flake_i_look(e, FLAKE_I_GIVEN, word, now_ns, &v) != FLAKE_OK) return;
+    if (flake_i_look(e, 0, word, now_ns, &v) != FLAKE_OK || v.now + e->time_lead < v.time) return;
     uint64_t queued = flake_i_rest(e, v.time, v.count, v.now + e->ahead + 1);
-    if (queued)
-        flake_i_note(e, now_ns, queued);
-    else
-        flake_i_note_end(e, now_ns);
+    if (queued) flake_i_note(e, now_ns, queued);
+    else flake_i_note_end(e, now_ns);
 }
 
 /* ---- draw ---- */
@@ -1024,8 +1068,10 @@ static inline bool flake_i_await(flake_i_engine *e, unsigned how, uint64_t unit,
     for (;;) {
         flake_i_notify(e, now_ns);
         if (now_ns >= due_ns) return true;
-        if (due_ns - now_ns > *budget_ns || (e->tick_bits && now_ns < drawn_ns)) return false;
-        flake_i_nap(e, now_ns, due_ns - now_ns, budget_ns);
+        const int64_t left_ns = flake_i_ns_until(due_ns, now_ns);
+        const bool put_back = now_ns < drawn_ns && (e->tick_bits || e->refuse_back);
+        if (left_ns > *budget_ns || put_back) return false;
+        flake_i_nap(e, now_ns, left_ns, budget_ns);
         now_ns = flake_i_exact_ns(&e->clock);
     }
 }
@@ -1060,7 +1106,7 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
             const bool back = v.time > v.now + e->ahead;
             if (back && !back_counted) flake_i_tally(&e->clock_backs, 1, how);
             back_counted |= back;
-            int64_t left_ns = flake_i_due_ns(e, v.unit) - now_ns;
+            int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, v.unit), now_ns);
             if (!(how & FLAKE_I_WAIT) || (back && e->refuse_back) || left_ns > budget_ns)
                 return back ? FLAKE_CLOCK_BACK : FLAKE_AGAIN;
             if (v.blocked || v.place >= e->limit) { /* no place to hold while asleep */
@@ -1104,7 +1150,7 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
             flake_i_tally(&e->clock_backs, 1, how);
         }
         if (is_free) {
-            if (v.count != v.place) flake_i_notify(e, now_ns);
+            if (v.count != v.place && !(how & FLAKE_I_GIVEN)) flake_i_notify(e, now_ns);
         } else if (!flake_i_await(e, how, v.unit, now_ns, &budget_ns)) {
             word = next;
             (void)flake_i_move(e, how, &word, next - n); /* given back, if it is still the newest */
@@ -1117,7 +1163,7 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
     }
 }
 
-/* A fetch_add that others outran: it took a place behind the unit's last. */
+/* A fetch_add that others outran: it took a place behind the unit's last, or in another unit. */
 FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, flake_i_place *out) {
     int64_t budget_ns = e->wait_ns, now_ns = flake_i_exact_ns(&e->clock);
     flake_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, flake_i_tick(e, word), out);
@@ -1139,34 +1185,38 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_FORKED;
     int64_t now_ns = how & FLAKE_I_GIVEN ? given_ns : flake_i_now_ns(&e->clock);
     uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
+    const uint64_t count = word & e->count_mask, unit = word - count;
+    const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
     flake_i_place place; /* for the calls; *out stays in registers */
     flake_status status;
-    if (FLAKE_I_LIKELY(since_ns < e->unit_ns && (word & e->count_mask) < e->fast_cap)) {
-        uint64_t n = 1;
-        bool drawn = true;
+    if (FLAKE_I_LIKELY(since_ns < e->unit_ns && count < e->fast_cap) &&
+        (want <= e->cap - count || !e->ahead)) {
+        uint64_t index = count, n = 1;
+        bool drawn;
         if (want == 1 && (how & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT) {
             word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
-            if (!FLAKE_I_LIKELY((word & e->count_mask) < e->cap)) {
+            index = word - unit; /* from another unit or tick: past any cap */
+            drawn = FLAKE_I_LIKELY(index < e->cap);
+            if (!drawn) {
                 status = flake_i_draw_late(e, word, &place);
-                *out = place;
+                if (status == FLAKE_OK) *out = place;
                 return status;
             }
         } else {
-            if (want > 1) n = flake_i_min(want, e->cap - (word & e->count_mask));
+            if (want > 1) n = flake_i_min(want, e->cap - count);
             drawn = flake_i_move(e, how, &word, word + n);
         }
         if (FLAKE_I_LIKELY(drawn)) {
             if (n > 1) flake_i_tally(&e->batches, 1, how);
-            out->time = word >> e->time_shift;
-            out->index = word & e->count_mask;
+            out->time = unit >> e->time_shift;
+            out->index = index;
             out->n = n;
-            out->tick = flake_i_tick(e, word);
+            out->tick = flake_i_tick(e, unit);
             return FLAKE_OK;
         }
     }
     status = flake_i_draw_run(e, how, word, now_ns, want, e->wait_ns, &place);
-    *out = place;
+    if (status == FLAKE_OK) *out = place;
     return status;
 }
 
@@ -1185,8 +1235,10 @@ static inline int64_t flake_i_retry_ns(flake_i_engine *e) {
     int64_t now_ns;
     if (flake_i_forked(e)) return INT64_MAX;
     if (flake_i_peek(e, &v, &now_ns) != FLAKE_OK)
-        return e->cap && now_ns < (int64_t)e->epoch_ns ? (int64_t)e->epoch_ns - now_ns : INT64_MAX;
-    return flake_i_is_free(e, &v) ? 0 : flake_i_due_ns(e, v.unit) - now_ns;
+        return e->cap && now_ns < (int64_t)e->epoch_ns
+                   ? flake_i_ns_until((int64_t)e->epoch_ns, now_ns)
+                   : INT64_MAX;
+    return flake_i_is_free(e, &v) ? 0 : flake_i_ns_until(flake_i_due_ns(e, v.unit), now_ns);
 }
 
 static inline uint64_t flake_i_available(flake_i_engine *e) {
@@ -1205,9 +1257,14 @@ static inline uint64_t flake_i_lag(flake_i_engine *e) {
     return newest > v.now ? newest - v.now : 0;
 }
 
+/* While others draw, ids may lack what a draw that is under way has not told yet. */
 static inline void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
-    uint64_t count = FLAKE_ATOMIC_LOAD(&e->word, relaxed) & e->count_mask;
-    stats->ids = FLAKE_ATOMIC_LOAD(&e->rebased, relaxed) + count;
+    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire), again;
+    for (;; word = again) { /* nothing is counted twice when the word is re-based meanwhile */
+        stats->ids = FLAKE_ATOMIC_LOAD(&e->rebased, acquire) + (word & e->count_mask);
+        again = FLAKE_ATOMIC_LOAD(&e->word, acquire);
+        if (again >> e->time_shift == word >> e->time_shift) break;
+    }
     stats->batches = FLAKE_ATOMIC_LOAD(&e->batches, relaxed);
     stats->waits = FLAKE_ATOMIC_LOAD(&e->waits, relaxed);
     stats->clock_backs = FLAKE_ATOMIC_LOAD(&e->clock_backs, relaxed);
@@ -1234,6 +1291,7 @@ static inline flake_i_engine *flake_i_lend(void *engines, size_t stride, size_t 
 }
 
 static inline void flake_i_take_back(flake_i_engine *e) {
+    FLAKE_ASSERT(FLAKE_ATOMIC_LOAD(&e->lent, relaxed) == 1);
     FLAKE_ATOMIC_STORE(&e->lent, 0u, release); /* BACK:R */
 }
 // >>common end
@@ -1259,7 +1317,7 @@ struct flake_options {
 /* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
 struct flake_gen {
     flake_i_engine engine;
-    uint64_t base; /* id of place 0 at time 0: node, mark and seq_min in their fields */
+    uint64_t base; /* id of place 0 at time 0: node, gap bit and seq_min in their fields */
     unsigned time_shift, seq_shift;
     bool plain; /* neither scatter nor spread */
     flake_options options;
@@ -1278,6 +1336,9 @@ struct flake_pool {
 struct flake_prefetch {
     flake_gen *gen;
     flake_i_place stock;
+    uint64_t base;               /* the generator's when the stock was claimed */
+    flake_i_atomic64 *fork_word; /* a child must not have its parent's stock, even of a generator */
+    uint64_t fork_mark;          /* that both share */
     int64_t valid_ns, taken_ns;
     uint32_t count;
 };
@@ -1360,15 +1421,15 @@ static inline flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsign
 
 static inline flake_layout flake_layout_uniqueid_ordered(void) {
     flake_layout l = flake_i_layout("uniqueid_ordered", 0, 42, 22, 15, 0, 6, 16);
-    l.mark_at = 12;
-    l.mark = 1;
+    l.gap_at = 12;
+    l.gap_bit = 1;
     return l;
 }
 
 static inline flake_layout flake_layout_uniqueid_spread(void) {
     flake_layout l = flake_layout_uniqueid_ordered();
     l.name = "uniqueid_spread";
-    l.mark = 0;
+    l.gap_bit = 0;
     l.spread = 1;
     return l;
 }
@@ -1404,12 +1465,12 @@ static inline flake_layout flake_layout_of(unsigned time_bits, unsigned node_bit
     return flake_i_time_node_seq("custom", epoch_ms, time_bits, node_bits, seq_bits);
 }
 
-/* Node bits, with the mark, where they stand in the id. */
+/* Node bits, with the gap's, where they stand in the id. */
 static inline uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
-    uint64_t low = l->mark_at ? node & flake_i_ones(l->mark_at) : node;
+    uint64_t low = l->gap_at ? node & flake_i_ones(l->gap_at) : node;
     uint64_t high = node ^ low;
-    uint64_t mark = l->mark_at ? (uint64_t)l->mark << l->mark_at : 0;
-    return (high << 1 | mark | low) << l->node_shift;
+    uint64_t gap = l->gap_at ? (uint64_t)l->gap_bit << l->gap_at : 0;
+    return (high << 1 | gap | low) << l->node_shift;
 }
 
 static inline uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
@@ -1418,9 +1479,9 @@ static inline uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
 
 /* All bits that the layout has; 0 when it is not well formed. */
 static inline uint64_t flake_i_layout_bits(const flake_layout *l) {
-    unsigned node_bits = (unsigned)l->node_bits + (l->mark_at ? 1 : 0);
+    unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
     if (!l->unit_ms || !l->time_bits || l->node_bits > 32 || l->seq_bits > 32 || l->spread > 1 ||
-        l->mark > 1 || (l->mark_at ? l->mark_at > l->node_bits : l->mark))
+        l->gap_bit > 1 || (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit))
         return 0;
     if (l->time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
         l->seq_bits + l->seq_shift > 64 || l->time_shift > 63 || l->node_shift > 63 ||
@@ -1503,9 +1564,9 @@ static inline flake_status flake_decompose(const flake_layout *l, uint64_t id, f
     if (l->spread) p.time = flake_i_reverse(p.time, l->time_bits);
     p.seq = (uint32_t)(id >> l->seq_shift & flake_i_ones(l->seq_bits));
     uint64_t node = id >> l->node_shift;
-    if (l->mark_at) {
-        if ((node >> l->mark_at & 1) != l->mark) return FLAKE_INVALID;
-        node = (node & flake_i_ones(l->mark_at)) | (node >> (l->mark_at + 1)) << l->mark_at;
+    if (l->gap_at) {
+        if ((node >> l->gap_at & 1) != l->gap_bit) return FLAKE_INVALID;
+        node = (node & flake_i_ones(l->gap_at)) | (node >> (l->gap_at + 1)) << l->gap_at;
     }
     p.node = (uint32_t)(node & flake_i_ones(l->node_bits));
     if (!flake_i_unix_ms(l, p.time, &p.unix_ms)) return FLAKE_RANGE;
@@ -1550,16 +1611,19 @@ static inline flake_i_setup flake_i_setup_of(const flake_options *o, unsigned ti
     return s;
 }
 
+/* All zero, whatever its name. */
+static inline bool flake_i_no_layout(const flake_layout *l) {
+    return !l->epoch_ms && !l->unit_ms && !l->time_bits && !l->time_shift && !l->node_bits &&
+           !l->node_shift && !l->seq_bits && !l->seq_shift && !l->spread && !l->gap_at &&
+           !l->gap_bit;
+}
+
 /* Options with the defaults filled in, and checked, all but what the engine looks at. */
 static inline flake_status flake_i_resolve(const flake_options *given, flake_options *o) {
-    if (given)
-        *o = *given;
-    else
-        memset(o, 0, sizeof *o);
+    if (!given) memset(o, 0, sizeof *o);
+    else if (given != o) *o = *given;
     const flake_layout *l = &o->layout;
-    if (!l->time_bits && !l->node_bits && !l->seq_bits && !l->time_shift && !l->node_shift &&
-        !l->seq_shift && !l->epoch_ms && !l->unit_ms && !l->spread && !l->mark && !l->mark_at)
-        o->layout = flake_layout_idgen();
+    if (flake_i_no_layout(l)) o->layout = flake_layout_idgen();
     if (flake_layout_check(l) != FLAKE_OK) return FLAKE_INVALID;
     if (o->node > flake_i_ones(l->node_bits)) return FLAKE_INVALID;
     if ((uint64_t)o->node + o->node_offset > flake_i_ones(l->node_bits)) return FLAKE_NODE;
@@ -1725,16 +1789,17 @@ static inline void flake_stats_get(flake_gen *g, flake_stats *stats) {
 
 static inline flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
     flake_i_engine *e = &g->engine;
+    const flake_options *o = &g->options;
     if (!e->cap) return FLAKE_INVALID;
-    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire);
-    flake_snapshot s;
-    s.unix_ms =
-        g->options.layout.epoch_ms + (int64_t)((word >> e->time_shift) * g->options.layout.unit_ms);
-    s.count = word & e->count_mask;
-    s.node = g->options.node + g->options.node_offset;
-    s.seq_min = g->options.seq_min;
-    s.seq_max = g->options.seq_max;
-    *snapshot = s;
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire);
+    snapshot->unix_ms = o->layout.epoch_ms + (int64_t)((word >> e->time_shift) * o->layout.unit_ms);
+    snapshot->count = word & e->count_mask;
+    snapshot->epoch_ms = o->layout.epoch_ms;
+    snapshot->unit_ms = o->layout.unit_ms;
+    snapshot->node = o->node + o->node_offset;
+    snapshot->seq_min = o->seq_min;
+    snapshot->seq_max = o->seq_max;
+    snapshot->seq_scatter = o->seq_scatter;
     return FLAKE_OK;
 }
 
@@ -1742,14 +1807,17 @@ static inline flake_status flake_restore(flake_gen *g, const flake_snapshot *s) 
     flake_i_engine *e = &g->engine;
     const flake_options *o = &g->options;
     uint64_t time;
-    if (!e->cap || s->node != o->node + o->node_offset || s->seq_min != o->seq_min ||
-        s->seq_max != o->seq_max || s->count > e->limit)
+    if (!e->cap || s->epoch_ms != o->layout.epoch_ms || s->unit_ms != o->layout.unit_ms ||
+        s->node != o->node + o->node_offset || s->seq_min != o->seq_min ||
+        s->seq_max != o->seq_max || s->seq_scatter != o->seq_scatter || s->count > e->limit)
         return FLAKE_INVALID;
     flake_status status = flake_i_time_at(&o->layout, s->unix_ms, &time);
     if (status != FLAKE_OK) return status;
     if (time > e->max_time) return FLAKE_RANGE;
-    uint64_t word = (time << e->time_shift) + s->count;
-    if (word > FLAKE_ATOMIC_LOAD(&e->word, relaxed)) FLAKE_ATOMIC_STORE(&e->word, word, relaxed);
+    const uint64_t word = (time << e->time_shift) + s->count;
+    if (word <= FLAKE_ATOMIC_LOAD(&e->word, relaxed)) return FLAKE_OK;
+    FLAKE_ATOMIC_STORE(&e->word, word, relaxed);
+    FLAKE_ATOMIC_STORE(&e->rebased, 0 - s->count, relaxed); /* not drawn here */
     return FLAKE_OK;
 }
 
@@ -1831,22 +1899,31 @@ static inline flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, 
     p->gen = g;
     p->count = count;
     p->valid_ns = valid_ns;
+    p->fork_mark = flake_i_fork_mark(&p->fork_word);
+    p->base = g->base;
     p->stock.n = 0;
     return FLAKE_OK;
 }
 
 static inline flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
+    if (flake_i_forked_since(p->fork_word, p->fork_mark)) {
+        p->fork_mark = flake_i_fork_mark(&p->fork_word);
+        p->stock.n = 0;
+    }
     if (flake_i_forked(&g->engine)) return FLAKE_FORKED;
+    if (p->base != g->base) p->stock.n = 0; /* initialised anew with another node or range */
     if (p->stock.n && p->valid_ns) {
-        int64_t age_ns = flake_i_now_ns(&g->engine.clock) - p->taken_ns;
-        if (age_ns < 0 || age_ns >= p->valid_ns) p->stock.n = 0;
+        const int64_t now_ns = flake_i_now_ns(&g->engine.clock);
+        if (now_ns < p->taken_ns || flake_i_ns_until(now_ns, p->taken_ns) >= p->valid_ns)
+            p->stock.n = 0;
     }
     if (!p->stock.n) {
         flake_i_place fresh;
         flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
         if (status != FLAKE_OK) return status;
         p->stock = fresh;
+        p->base = g->base;
         if (p->valid_ns) p->taken_ns = flake_i_now_ns(&g->engine.clock);
     }
     *id = flake_i_id_at(g, p->stock.time, p->stock.index);
@@ -1870,16 +1947,13 @@ static inline flake128 flake_i_wide(uint64_t high, uint64_t low) {
 static inline flake_status flake128_init(flake128_gen *g, uint64_t worker48,
                                          const flake_options *options) {
     flake_options o;
-    if (worker48 > flake_i_ones(48) ||
-        (options && (options->node || options->node_offset || options->layout.time_bits ||
-                     options->seq_scatter)))
+    if (options) o = *options;
+    else memset(&o, 0, sizeof o);
+    if (worker48 > flake_i_ones(48) || !flake_i_no_layout(&o.layout) || o.node || o.node_offset ||
+        o.seq_scatter)
         return FLAKE_INVALID;
-    /* the part below the worker as a 64-bit layout, for its bounds and defaults */
-    if (options)
-        o = *options;
-    else
-        memset(&o, 0, sizeof o);
-    o.layout = flake_layout_mastodon();
+    o.layout = flake_layout_mastodon(); /* ms since 1970 and 16 bits of sequence, too */
+    o.refuse_back = true;
     flake_status status = flake_i_resolve(&o, &o);
     if (status != FLAKE_OK) return status;
     const flake_i_setup setup = flake_i_setup_of(&o, 64, (uint64_t)o.seq_max - o.seq_min + 1);

@@ -45,7 +45,7 @@
  *     SNO_ATOMIC_ADD(p, v, order)   returns what was there
  *     SNO_ATOMIC_CAS(p, seen, v, success, failure)                    define all five or none
  *     SNO_CLOCK_NS(kind)            Unix time in ns                   clock_gettime
- *     SNO_SLEEP_NS(ns)              may return early                  nanosleep
+ *     SNO_SLEEP_NS(ns)              sleeps that long or longer        nanosleep
  *     SNO_RELAX()                   between two tries of a CAS        pause, isb
  *     SNO_ASSERT(condition)         programming errors                nothing
  *     SNO_NO_SIMD                   text by portable code alone       not defined
@@ -82,6 +82,8 @@
 #endif
 #if defined(__linux__)
 #include <sys/mman.h>
+#elif !defined(_WIN32) && !defined(CLOCK_REALTIME)
+#include <threads.h>
 #endif
 #ifndef SNO_NO_SIMD
 #if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
@@ -264,7 +266,8 @@ static inline void sno_pool_give_back(sno_pool *, sno_shard *);
  *
  *  I1  A place (time, tick, k) is the result of exactly one read-modify-write of one word. All RMWs
  *      of a location are totally ordered on every machine, and within a timeline the position
- *      time * cap + count only grows; so no place is drawn twice, whatever the memory orders are.
+ *      time * cap + count only grows; so within one no place is drawn twice, whatever the memory
+ *      orders are. That two visits to a timeline don't meet is I5's, and needs its orders.
  *      (It shrinks in one case: a waiter that gives up while its place is still the newest takes
  *      it back. Then nobody has had it, and whoever draws next may.)
  *  I2  A reading counts as behind the word only if it was taken after the word was loaded. So
@@ -302,14 +305,14 @@ static inline void sno_pool_give_back(sno_pool *, sno_shard *);
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
  *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. An owned word
  *  (a shard's) has one writer, and changes hands only through LEND and BACK or by the user's own
- *  means. safe[] and drifts are reached through LOOK:A. The overflow word only elects who writes a
+ *  means. safe[] is reached through LOOK:A. The overflow word only elects who writes a
  *  note, and the statistics are read by nobody who acts on them.
  *
  *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load. The
  *  second reading is taken only because of the word's value, which orders it too. And little hangs
  *  on it: an imagined step back costs a wait or a changed tick, never an id twice.
  *
- * PROGRESS    draw by fetch_add: wait-free. Draw by CAS: lock-free, and a failure means that
+ * PROGRESS    draw by fetch_add: wait-free where the machine adds so. Draw by CAS: lock-free, and a failure means that
  * another draw succeeded. Owned word: wait-free. A waiting call sleeps besides, and lets nobody
  *             else wait for it: a thread that dies in any line holds nothing but its own place.
  */
@@ -336,7 +339,11 @@ static inline void sno_pool_give_back(sno_pool *, sno_shard *);
 #endif
 #endif
 
+#if defined(__GNUC__) /* said aloud for i386, whose plain 64-bit members are 4-aligned */
+typedef SNO_ATOMIC(uint64_t) sno_i_atomic64 __attribute__((aligned(8)));
+#else
 typedef SNO_ATOMIC(uint64_t) sno_i_atomic64;
+#endif
 typedef SNO_ATOMIC(uint32_t) sno_i_atomic32;
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -389,30 +396,26 @@ typedef struct sno_clock {
                  unit looks spent or the clock put back */
 } sno_clock;
 
-/* Strict C hides POSIX from a header that comes after others, so what is hidden is reached by its
- * link name. The types are the ABI's own: 64-bit for the clock, plain unsigned for the sleep. */
-#if defined(_WIN32)
-#elif !defined(CLOCK_REALTIME) && defined(__linux__) && defined(__LP64__)
+/* Strict C hides POSIX from a header that comes after others; on Linux what is hidden is reached by its
+ * link name, with the kernel's own types. */
+#if defined(__linux__) && !defined(CLOCK_REALTIME)
+#define SNO_I_BY_NAME
 struct sno_i_timespec {
-    int64_t sec, nsec;
+    long sec, nsec;
 };
 extern int sno_i_clock_gettime(int id, struct sno_i_timespec *) __asm__("clock_gettime");
-#define SNO_I_CLOCK_BY_NAME 1
-#endif
-#if !defined(_WIN32) && !defined(CLOCK_REALTIME)
-extern int sno_i_usleep(unsigned us) __asm__("usleep");
+extern int sno_i_nanosleep(const struct sno_i_timespec *,
+                             struct sno_i_timespec *) __asm__("nanosleep");
 #endif
 
 static inline int64_t sno_i_system_ns(int kind) {
 #if defined(_WIN32)
     FILETIME t;
-    if (kind == SNO_CLOCK_COARSE)
-        GetSystemTimeAsFileTime(&t);
-    else
-        GetSystemTimePreciseAsFileTime(&t);
+    if (kind == SNO_CLOCK_COARSE) GetSystemTimeAsFileTime(&t);
+    else GetSystemTimePreciseAsFileTime(&t);
     return ((int64_t)((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) - 116444736000000000) *
            100;
-#elif defined(SNO_I_CLOCK_BY_NAME)
+#elif defined(SNO_I_BY_NAME) && defined(__LP64__)
     struct sno_i_timespec t;
     (void)sno_i_clock_gettime(kind == SNO_CLOCK_COARSE ? 5 : 0, &t);
     return t.sec * 1000000000 + t.nsec;
@@ -431,16 +434,28 @@ static inline int64_t sno_i_system_ns(int kind) {
 #endif
 }
 
+/* Sleeps that long or longer, whatever signals come. */
 static inline void sno_i_system_sleep(int64_t ns) {
 #if defined(_WIN32)
-    Sleep((DWORD)((ns + 999999) / 1000000));
-#elif defined(CLOCK_REALTIME)
+    for (; ns > 0; ns -= 1000000000)
+        Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
+#elif defined(SNO_I_BY_NAME)
+    struct sno_i_timespec t;
+    t.sec = (long)(ns / 1000000000);
+    t.nsec = (long)(ns % 1000000000);
+    while (sno_i_nanosleep(&t, &t) != 0) {
+    }
+#else
     struct timespec t;
     t.tv_sec = (time_t)(ns / 1000000000);
     t.tv_nsec = (long)(ns % 1000000000);
-    (void)nanosleep(&t, NULL); /* a signal may cut it short: the caller looks at the clock again */
+#if defined(CLOCK_REALTIME)
+    while (nanosleep(&t, &t) != 0) {
+    } /* cut short by a signal */
 #else
-    (void)sno_i_usleep(ns < 999000000 ? (unsigned)((ns + 999) / 1000) : 999000u);
+    while (thrd_sleep(&t, &t) != 0) {
+    }
+#endif
 #endif
 }
 
@@ -630,7 +645,7 @@ static inline uint64_t sno_i_fork_mark(sno_i_atomic64 **word) {
 /* ---- engine ---- */
 
 typedef struct sno_stats {
-    uint64_t ids;         /* places drawn, a batch's each */
+    uint64_t ids;         /* places drawn, each of a batch */
     uint64_t batches;     /* draws of more than one place at once */
     uint64_t waits;       /* calls that had to sleep */
     uint64_t clock_backs; /* draws that met a clock behind the word */
@@ -652,11 +667,12 @@ typedef struct sno_i_engine {
     unsigned time_shift;
     unsigned tick_bits; /* 1: a clock put back changes the timeline */
     sno_clock clock;
-    uint64_t limit;    /* count never goes past this */
-    uint64_t max_time; /* the last unit that layout and clock can express */
-    uint64_t ahead;    /* units that ids may lie ahead of the clock */
-    int64_t wait_ns;   /* longest sleep of one call */
-    bool refuse_back;  /* a waiting call does not wait for a clock that was put back */
+    uint64_t limit;     /* count never goes past this */
+    uint64_t max_time;  /* the last unit that layout and clock can express */
+    uint64_t ahead;     /* units that ids may lie ahead of the clock */
+    uint64_t time_lead; /* units that time itself may: ahead, or 0 */
+    int64_t wait_ns;    /* longest sleep of one call */
+    bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
     sno_ring *ring;
     char pad2[64];
 
@@ -682,7 +698,6 @@ typedef struct sno_i_place {
     unsigned tick;
 } sno_i_place;
 
-/* `seq_bits` says how many bits count needs for a whole unit, should all of them be used. */
 typedef struct sno_i_setup {
     int64_t epoch_ms;
     uint32_t unit_ms;
@@ -696,39 +711,54 @@ typedef struct sno_i_setup {
 
 static inline uint64_t sno_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Not while others use the engine. */
+/* How long until `due`, which is later. */
+static inline int64_t sno_i_ns_until(int64_t due_ns, int64_t now_ns) {
+    const uint64_t ns = (uint64_t)due_ns - (uint64_t)now_ns;
+    return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
+
+/* Not while others use the engine. What is refused is left as it was. */
 static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o) {
     const int64_t ns_per_ms = 1000000, max_ms = INT64_MAX / ns_per_ms;
     if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms || !o->unit_ms || !o->cap ||
-        o->max_ahead_ms < 0 || o->max_wait_ms < 0 ||
+        o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
         (o->clock.kind != SNO_CLOCK_EXACT && o->clock.kind != SNO_CLOCK_COARSE))
         return SNO_INVALID;
-    e->epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
-    e->unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
+#if ATOMIC_LLONG_LOCK_FREE != 2
+    if (o->shared_memory) return SNO_INVALID; /* the word would hide a lock of one process */
+#endif
+    const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
+    const uint64_t unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
 
     /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. */
-    uint64_t last = ((uint64_t)INT64_MAX - e->epoch_ns) / e->unit_ns - 1;
+    uint64_t last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
+    if (!last--) return SNO_INVALID; /* the clock ends before the first unit does */
     if (o->time_bits < 64) last = sno_i_min(last, ((uint64_t)1 << o->time_bits) - 1);
-    unsigned count_bits = 64 - o->tick_bits;
-    for (uint64_t t = last; t; t >>= 1) count_bits--;
-    uint64_t range = (uint64_t)1 << sno_i_min(count_bits, 48);
-    if (o->cap > range) return SNO_INVALID;
+    unsigned count_bits = 63 - o->tick_bits;
+    for (uint64_t t = last >> 1; t; t >>= 1) count_bits--;
+    const uint64_t range = (uint64_t)1 << sno_i_min(count_bits, 48);
+    if (o->cap > range || (o->cap == range && o->tick_bits)) return SNO_INVALID;
+    if (o->cap == range && (last + 1) << count_bits == 0)
+        last--; /* a full unit carries into time */
+
+    e->epoch_ns = epoch_ns;
+    e->unit_ns = unit_ns;
     e->max_time = last;
     e->tick_bits = o->tick_bits;
     e->time_shift = count_bits + o->tick_bits;
     e->count_mask = ((uint64_t)1 << count_bits) - 1;
     e->cap = o->cap;
-
     e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
-    if (e->ahead > INT32_MAX) e->ahead = INT32_MAX;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * ns_per_ms;
 
     /* fetch_add wants room for those who add at the same moment: a quarter of a count of 20 bits
      * or more; and so much patience that they don't push a place past what its caller waits. */
-    uint64_t patience = sno_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, 4096);
-    bool by_add = count_bits >= 20 && o->cap <= range >> 4 && patience * o->cap >= 4096;
+    const uint64_t patience = sno_i_min((uint64_t)e->wait_ns / unit_ns + e->ahead, 4096);
+    const bool by_add = count_bits >= 20 && o->cap <= range >> 4 && patience * o->cap >= 4096;
     e->fast_cap = by_add ? o->cap : 0;
     e->limit = by_add ? range / 4 * 3 : o->cap == range ? range : range - 1;
+    /* Ids so far ahead that count can't hold them move time past all readings (see draw_run). */
+    e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 
     e->refuse_back = o->refuse_back;
     e->clock = o->clock;
@@ -748,10 +778,14 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
     return SNO_OK;
 }
 
+/* Whether this is another process than the one that took the mark. A mark of 0 asks not to look. */
+SNO_I_INLINE bool sno_i_forked_since(sno_i_atomic64 *word, uint64_t mark) {
+    if (SNO_I_LIKELY(word != NULL)) return SNO_ATOMIC_LOAD(word, relaxed) != mark;
+    return mark && mark != (uint64_t)sno_i_pid();
+}
+
 SNO_I_INLINE bool sno_i_forked(const sno_i_engine *e) {
-    if (SNO_I_LIKELY(e->fork_word != NULL))
-        return SNO_ATOMIC_LOAD(e->fork_word, relaxed) != e->fork_mark;
-    return e->fork_mark && e->fork_mark != (uint64_t)sno_i_pid();
+    return sno_i_forked_since(e->fork_word, e->fork_mark);
 }
 
 SNO_I_INLINE uint64_t sno_i_start_ns(const sno_i_engine *e, uint64_t unit) {
@@ -771,13 +805,12 @@ static inline uint64_t sno_i_rest(const sno_i_engine *e, uint64_t since, uint64_
     return passed > count / e->cap ? 0 : count - passed * e->cap;
 }
 
-/* A statistic: exact, and on a line that the fast path does not touch. */
+/* A statistic, on a line that the fast path does not touch. */
 static inline void sno_i_tally(sno_i_atomic64 *tally, uint64_t more, unsigned how) {
     if (!more) return;
     if (how & SNO_I_OWNED)
         SNO_ATOMIC_STORE(tally, SNO_ATOMIC_LOAD(tally, relaxed) + more, relaxed);
-    else
-        SNO_ATOMIC_ADD(tally, more, relaxed);
+    else SNO_ATOMIC_ADD(tally, more, relaxed);
 }
 
 /* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
@@ -809,10 +842,11 @@ static inline sno_status sno_i_look(sno_i_engine *e, unsigned how, uint64_t word
         v->time--; /* a full unit whose count has no bits to spare has carried into time */
         v->count = e->cap;
     }
-    if (now_ns < (int64_t)e->epoch_ns) return SNO_RANGE;
-    v->now = ((uint64_t)now_ns - e->epoch_ns) / e->unit_ns;
+    const bool given = (how & SNO_I_GIVEN) && word; /* older counts as the word's time */
+    if (now_ns < (int64_t)e->epoch_ns && !given) return SNO_RANGE;
+    v->now = now_ns < (int64_t)e->epoch_ns ? 0 : ((uint64_t)now_ns - e->epoch_ns) / e->unit_ns;
     if (v->now > e->max_time) return SNO_RANGE;
-    if ((how & SNO_I_GIVEN) && v->now < v->time) v->now = v->time;
+    if (given && v->now + e->time_lead < v->time) v->now = v->time - e->time_lead;
 
     v->leaves = v->blocked = false;
     v->base = v->now < v->time ? v->time : v->now;
@@ -860,7 +894,8 @@ static inline bool sno_i_drifts_at(sno_i_engine *e, uint64_t word, unsigned tick
     return true;
 }
 
-/* Before the CAS that leaves a timeline: what LEAVE:R publishes. False: the word moved. */
+/* Before the CAS that leaves a timeline (the view has the new tick already): what LEAVE:R publishes.
+ * False: the word moved. */
 static inline bool sno_i_before_leaving(sno_i_engine *e, uint64_t word, const sno_i_view *v,
                                           uint64_t *drifts) {
     unsigned left = v->tick ^ 1;
@@ -913,22 +948,21 @@ static inline void sno_i_note_end(sno_i_engine *e, int64_t now_ns) {
     sno_overflow note;
     note.now_ns = now_ns;
     note.count = 0;
-    note.ticks = ticks > UINT32_MAX ? UINT32_MAX : (uint32_t)ticks;
+    note.ticks = ticks < SNO_I_CLOSED ? (uint32_t)ticks : 0; /* 0: the clock was put back */
     if (!sno_ring_push(e->ring, note))
         (void)SNO_ATOMIC_CAS(&e->overflow, &closed, old, relaxed, relaxed);
 }
 
-/* Says what the queue is like at now_ns, if it is time to. */
+/* Says what the queue is like at now_ns, if it is time to. Not while the clock is behind the word:
+ * then the wait is for the clock, not for capacity. */
 static inline void sno_i_notify(sno_i_engine *e, int64_t now_ns) {
     sno_i_view v;
     if (!e->ring) return;
     uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire);
-    if (sno_i_look(e, SNO_I_GIVEN, word, now_ns, &v) != SNO_OK) return;
+    if (sno_i_look(e, 0, word, now_ns, &v) != SNO_OK || v.now + e->time_lead < v.time) return;
     uint64_t queued = sno_i_rest(e, v.time, v.count, v.now + e->ahead + 1);
-    if (queued)
-        sno_i_note(e, now_ns, queued);
-    else
-        sno_i_note_end(e, now_ns);
+    if (queued) sno_i_note(e, now_ns, queued);
+    else sno_i_note_end(e, now_ns);
 }
 
 /* ---- draw ---- */
@@ -951,8 +985,10 @@ static inline bool sno_i_await(sno_i_engine *e, unsigned how, uint64_t unit, int
     for (;;) {
         sno_i_notify(e, now_ns);
         if (now_ns >= due_ns) return true;
-        if (due_ns - now_ns > *budget_ns || (e->tick_bits && now_ns < drawn_ns)) return false;
-        sno_i_nap(e, now_ns, due_ns - now_ns, budget_ns);
+        const int64_t left_ns = sno_i_ns_until(due_ns, now_ns);
+        const bool put_back = now_ns < drawn_ns && (e->tick_bits || e->refuse_back);
+        if (left_ns > *budget_ns || put_back) return false;
+        sno_i_nap(e, now_ns, left_ns, budget_ns);
         now_ns = sno_i_exact_ns(&e->clock);
     }
 }
@@ -987,7 +1023,7 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
             const bool back = v.time > v.now + e->ahead;
             if (back && !back_counted) sno_i_tally(&e->clock_backs, 1, how);
             back_counted |= back;
-            int64_t left_ns = sno_i_due_ns(e, v.unit) - now_ns;
+            int64_t left_ns = sno_i_ns_until(sno_i_due_ns(e, v.unit), now_ns);
             if (!(how & SNO_I_WAIT) || (back && e->refuse_back) || left_ns > budget_ns)
                 return back ? SNO_CLOCK_BACK : SNO_AGAIN;
             if (v.blocked || v.place >= e->limit) { /* no place to hold while asleep */
@@ -1031,7 +1067,7 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
             sno_i_tally(&e->clock_backs, 1, how);
         }
         if (is_free) {
-            if (v.count != v.place) sno_i_notify(e, now_ns);
+            if (v.count != v.place && !(how & SNO_I_GIVEN)) sno_i_notify(e, now_ns);
         } else if (!sno_i_await(e, how, v.unit, now_ns, &budget_ns)) {
             word = next;
             (void)sno_i_move(e, how, &word, next - n); /* given back, if it is still the newest */
@@ -1044,7 +1080,7 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
     }
 }
 
-/* A fetch_add that others outran: it took a place behind the unit's last. */
+/* A fetch_add that others outran: it took a place behind the unit's last, or in another unit. */
 SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, sno_i_place *out) {
     int64_t budget_ns = e->wait_ns, now_ns = sno_i_exact_ns(&e->clock);
     sno_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, sno_i_tick(e, word), out);
@@ -1066,34 +1102,38 @@ SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_
     if (!SNO_I_LIKELY(!sno_i_forked(e))) return SNO_FORKED;
     int64_t now_ns = how & SNO_I_GIVEN ? given_ns : sno_i_now_ns(&e->clock);
     uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    uint64_t since_ns = (uint64_t)now_ns - sno_i_start_ns(e, word >> e->time_shift);
+    const uint64_t count = word & e->count_mask, unit = word - count;
+    const uint64_t since_ns = (uint64_t)now_ns - sno_i_start_ns(e, word >> e->time_shift);
     sno_i_place place; /* for the calls; *out stays in registers */
     sno_status status;
-    if (SNO_I_LIKELY(since_ns < e->unit_ns && (word & e->count_mask) < e->fast_cap)) {
-        uint64_t n = 1;
-        bool drawn = true;
+    if (SNO_I_LIKELY(since_ns < e->unit_ns && count < e->fast_cap) &&
+        (want <= e->cap - count || !e->ahead)) {
+        uint64_t index = count, n = 1;
+        bool drawn;
         if (want == 1 && (how & (SNO_I_WAIT | SNO_I_OWNED)) == SNO_I_WAIT) {
             word = SNO_ATOMIC_ADD(&e->word, 1u, relaxed);
-            if (!SNO_I_LIKELY((word & e->count_mask) < e->cap)) {
+            index = word - unit; /* from another unit or tick: past any cap */
+            drawn = SNO_I_LIKELY(index < e->cap);
+            if (!drawn) {
                 status = sno_i_draw_late(e, word, &place);
-                *out = place;
+                if (status == SNO_OK) *out = place;
                 return status;
             }
         } else {
-            if (want > 1) n = sno_i_min(want, e->cap - (word & e->count_mask));
+            if (want > 1) n = sno_i_min(want, e->cap - count);
             drawn = sno_i_move(e, how, &word, word + n);
         }
         if (SNO_I_LIKELY(drawn)) {
             if (n > 1) sno_i_tally(&e->batches, 1, how);
-            out->time = word >> e->time_shift;
-            out->index = word & e->count_mask;
+            out->time = unit >> e->time_shift;
+            out->index = index;
             out->n = n;
-            out->tick = sno_i_tick(e, word);
+            out->tick = sno_i_tick(e, unit);
             return SNO_OK;
         }
     }
     status = sno_i_draw_run(e, how, word, now_ns, want, e->wait_ns, &place);
-    *out = place;
+    if (status == SNO_OK) *out = place;
     return status;
 }
 
@@ -1112,8 +1152,10 @@ static inline int64_t sno_i_retry_ns(sno_i_engine *e) {
     int64_t now_ns;
     if (sno_i_forked(e)) return INT64_MAX;
     if (sno_i_peek(e, &v, &now_ns) != SNO_OK)
-        return e->cap && now_ns < (int64_t)e->epoch_ns ? (int64_t)e->epoch_ns - now_ns : INT64_MAX;
-    return sno_i_is_free(e, &v) ? 0 : sno_i_due_ns(e, v.unit) - now_ns;
+        return e->cap && now_ns < (int64_t)e->epoch_ns
+                   ? sno_i_ns_until((int64_t)e->epoch_ns, now_ns)
+                   : INT64_MAX;
+    return sno_i_is_free(e, &v) ? 0 : sno_i_ns_until(sno_i_due_ns(e, v.unit), now_ns);
 }
 
 static inline uint64_t sno_i_available(sno_i_engine *e) {
@@ -1132,9 +1174,14 @@ static inline uint64_t sno_i_lag(sno_i_engine *e) {
     return newest > v.now ? newest - v.now : 0;
 }
 
+/* While others draw, ids may lack what a draw that is under way has not told yet. */
 static inline void sno_i_stats(sno_i_engine *e, sno_stats *stats) {
-    uint64_t count = SNO_ATOMIC_LOAD(&e->word, relaxed) & e->count_mask;
-    stats->ids = SNO_ATOMIC_LOAD(&e->rebased, relaxed) + count;
+    uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire), again;
+    for (;; word = again) { /* nothing is counted twice when the word is re-based meanwhile */
+        stats->ids = SNO_ATOMIC_LOAD(&e->rebased, acquire) + (word & e->count_mask);
+        again = SNO_ATOMIC_LOAD(&e->word, acquire);
+        if (again >> e->time_shift == word >> e->time_shift) break;
+    }
     stats->batches = SNO_ATOMIC_LOAD(&e->batches, relaxed);
     stats->waits = SNO_ATOMIC_LOAD(&e->waits, relaxed);
     stats->clock_backs = SNO_ATOMIC_LOAD(&e->clock_backs, relaxed);
@@ -1161,6 +1208,7 @@ static inline sno_i_engine *sno_i_lend(void *engines, size_t stride, size_t n,
 }
 
 static inline void sno_i_take_back(sno_i_engine *e) {
+    SNO_ASSERT(SNO_ATOMIC_LOAD(&e->lent, relaxed) == 1);
     SNO_ATOMIC_STORE(&e->lent, 0u, release); /* BACK:R */
 }
 // >>common end

@@ -71,10 +71,8 @@ static inline int check_main(int argc, char **argv, const check_test *tests, siz
         tests[i].run();
         printf("%s %s\n", check_failures ? "FAIL" : "ok", tests[i].name);
         fflush(stdout);
-        if (check_failures)
-            failed++;
-        else
-            passed++;
+        if (check_failures) failed++;
+        else passed++;
     }
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0 || passed == 0;

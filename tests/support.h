@@ -39,8 +39,7 @@ static inline void script_sleep(int64_t ns) {
     if (script_now.jump_to_ns) {
         script_now.now_ns = script_now.jump_to_ns;
         script_now.jump_to_ns = 0;
-    } else
-        script_now.now_ns += script_now.per_sleep < 0 ? ns : script_now.per_sleep;
+    } else script_now.now_ns += script_now.per_sleep < 0 ? ns : script_now.per_sleep;
 }
 
 static inline void script_at_ms(int64_t unix_ms) {
