@@ -44,7 +44,7 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' | cmp -s - $@ || echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' > $@
 
-$(BUILD)/%: tests/%.c tests/check.h tests/support.h $(HEADERS) $(BUILD)/flags
+$(BUILD)/%: tests/%.c $(wildcard tests/*.h) $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
 check-alone: ## each header compiles alone, in C and in C++

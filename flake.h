@@ -730,7 +730,7 @@ static inline uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
 typedef struct flake_stats {
     uint64_t ids;         /* places drawn, each of a batch */
     uint64_t batches;     /* draws of more than one place at once */
-    uint64_t waits;       /* calls that had to sleep */
+    uint64_t waits;       /* draws that had to sleep */
     uint64_t clock_backs; /* draws that met a clock behind the word */
 } flake_stats;
 
@@ -905,6 +905,17 @@ static inline bool flake_i_move(flake_i_engine *e, unsigned how, uint64_t *seen,
     return FLAKE_ATOMIC_CAS(&e->word, seen, next, release, acquire); /* LEAVE:R, LOOK:A */
 }
 
+/* Time and count of a word. A full unit whose count has no bits to spare has carried into time. */
+static inline void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64_t *time,
+                                  uint64_t *count) {
+    *time = word >> e->time_shift;
+    *count = word & e->count_mask;
+    if (e->cap > e->count_mask && !*count && *time) {
+        --*time;
+        *count = e->cap;
+    }
+}
+
 /* What a word and a clock reading say about the next place. */
 typedef struct flake_i_view {
     uint64_t time, count, now; /* the word's, the clock's unit */
@@ -918,13 +929,8 @@ typedef struct flake_i_view {
 static inline flake_status flake_i_look(flake_i_engine *e, unsigned how, uint64_t word,
                                         int64_t now_ns, flake_i_view *v) {
     if (!e->cap) return FLAKE_INVALID; /* never initialised */
-    v->time = word >> e->time_shift;
+    flake_i_decode(e, word, &v->time, &v->count);
     v->tick = flake_i_tick(e, word);
-    v->count = word & e->count_mask;
-    if (e->cap > e->count_mask && !v->count && v->time) {
-        v->time--; /* a full unit whose count has no bits to spare has carried into time */
-        v->count = e->cap;
-    }
     const bool given = (how & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
     if (now_ns < (int64_t)e->epoch_ns && !given) return FLAKE_RANGE;
     v->now = now_ns < (int64_t)e->epoch_ns ? 0 : ((uint64_t)now_ns - e->epoch_ns) / e->unit_ns;
@@ -1094,18 +1100,20 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
     for (;;) {
         flake_i_view v;
         flake_status status = flake_i_look(e, how, word, now_ns, &v);
-        if (status != FLAKE_OK) return status;
-        const bool is_free = flake_i_is_free(e, &v);
+        const bool is_free = status == FLAKE_OK && flake_i_is_free(e, &v);
         if (!confirmed && (!is_free || v.now < v.time)) {
             now_ns = flake_i_exact_ns(&e->clock);
             confirmed = true;
             continue;
         }
+        if (status != FLAKE_OK) return status;
+        if (v.now + e->time_lead < v.time && !back_counted) {
+            flake_i_tally(&e->clock_backs, 1, how);
+            back_counted = true;
+        }
 
         if (!is_free) {
-            const bool back = v.time > v.now + e->ahead;
-            if (back && !back_counted) flake_i_tally(&e->clock_backs, 1, how);
-            back_counted |= back;
+            const bool back = v.time > v.now + e->ahead + e->time_lead;
             int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, v.unit), now_ns);
             if (!(how & FLAKE_I_WAIT) || (back && e->refuse_back) || left_ns > budget_ns)
                 return back ? FLAKE_CLOCK_BACK : FLAKE_AGAIN;
@@ -1147,7 +1155,6 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
         if (v.leaves) {
             (void)FLAKE_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release,
                                    relaxed); /* SETTLE:R */
-            flake_i_tally(&e->clock_backs, 1, how);
         }
         if (is_free) {
             if (v.count != v.place && !(how & FLAKE_I_GIVEN)) flake_i_notify(e, now_ns);
@@ -1232,13 +1239,13 @@ static inline flake_status flake_i_peek(flake_i_engine *e, flake_i_view *v, int6
 /* When a try would succeed, from now; INT64_MAX: never. */
 static inline int64_t flake_i_retry_ns(flake_i_engine *e) {
     flake_i_view v;
-    int64_t now_ns;
-    if (flake_i_forked(e)) return INT64_MAX;
-    if (flake_i_peek(e, &v, &now_ns) != FLAKE_OK)
-        return e->cap && now_ns < (int64_t)e->epoch_ns
-                   ? flake_i_ns_until((int64_t)e->epoch_ns, now_ns)
-                   : INT64_MAX;
-    return flake_i_is_free(e, &v) ? 0 : flake_i_ns_until(flake_i_due_ns(e, v.unit), now_ns);
+    if (flake_i_forked(e) || !e->cap) return INT64_MAX;
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    const int64_t now_ns = flake_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
+    const int64_t from_ns = now_ns < epoch_ns ? epoch_ns : now_ns;
+    if (flake_i_look(e, 0, word, from_ns, &v) != FLAKE_OK) return INT64_MAX;
+    const int64_t at_ns = flake_i_is_free(e, &v) ? from_ns : flake_i_due_ns(e, v.unit);
+    return flake_i_ns_until(at_ns, now_ns);
 }
 
 static inline uint64_t flake_i_available(flake_i_engine *e) {
@@ -1248,20 +1255,22 @@ static inline uint64_t flake_i_available(flake_i_engine *e) {
     return flake_i_room(e, &v);
 }
 
-/* How many units the newest place lies ahead of the clock. */
+/* How many units the newest place lies ahead of the clock; 0 where the clock has no unit. */
 static inline uint64_t flake_i_lag(flake_i_engine *e) {
     flake_i_view v;
     int64_t now_ns;
-    if (flake_i_peek(e, &v, &now_ns) != FLAKE_OK) return 0;
+    memset(&v, 0, sizeof v);
+    (void)flake_i_peek(e, &v, &now_ns);
     uint64_t newest = v.time + (v.count ? (v.count - 1) / e->cap : 0);
     return newest > v.now ? newest - v.now : 0;
 }
 
 /* While others draw, ids may lack what a draw that is under way has not told yet. */
 static inline void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
-    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire), again;
+    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire), again, time, count;
     for (;; word = again) { /* nothing is counted twice when the word is re-based meanwhile */
-        stats->ids = FLAKE_ATOMIC_LOAD(&e->rebased, acquire) + (word & e->count_mask);
+        flake_i_decode(e, word, &time, &count);
+        stats->ids = FLAKE_ATOMIC_LOAD(&e->rebased, acquire) + count;
         again = FLAKE_ATOMIC_LOAD(&e->word, acquire);
         if (again >> e->time_shift == word >> e->time_shift) break;
     }
@@ -1744,11 +1753,11 @@ static inline flake_status flake_i_all(flake_gen *g, unsigned how, uint64_t *ids
     return status;
 }
 
-/* Unix ms to ns; false when that is more than a clock of 63 bits can say. */
+/* Unix ms to ns; false when it is later than a clock of 63 bits can say. Earlier is just old. */
 FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
     const int64_t most = INT64_MAX / 1000000;
-    if (unix_ms > most || unix_ms < -most) return false;
-    *ns = unix_ms * 1000000;
+    if (unix_ms > most) return false;
+    *ns = unix_ms < -most ? INT64_MIN : unix_ms * 1000000;
     return true;
 }
 
@@ -1814,10 +1823,14 @@ static inline flake_status flake_restore(flake_gen *g, const flake_snapshot *s) 
     flake_status status = flake_i_time_at(&o->layout, s->unix_ms, &time);
     if (status != FLAKE_OK) return status;
     if (time > e->max_time) return FLAKE_RANGE;
-    const uint64_t word = (time << e->time_shift) + s->count;
-    if (word <= FLAKE_ATOMIC_LOAD(&e->word, relaxed)) return FLAKE_OK;
-    FLAKE_ATOMIC_STORE(&e->word, word, relaxed);
-    FLAKE_ATOMIC_STORE(&e->rebased, 0 - s->count, relaxed); /* not drawn here */
+    uint64_t own_time, own_count;
+    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &own_time, &own_count);
+    const uint64_t later = time > own_time ? time : own_time;
+    const uint64_t count = flake_i_rest(e, time, s->count, later);
+    const uint64_t own_rest = flake_i_rest(e, own_time, own_count, later);
+    if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
+    FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
+    flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* what is not drawn here */
     return FLAKE_OK;
 }
 

@@ -647,7 +647,7 @@ static inline uint64_t sno_i_fork_mark(sno_i_atomic64 **word) {
 typedef struct sno_stats {
     uint64_t ids;         /* places drawn, each of a batch */
     uint64_t batches;     /* draws of more than one place at once */
-    uint64_t waits;       /* calls that had to sleep */
+    uint64_t waits;       /* draws that had to sleep */
     uint64_t clock_backs; /* draws that met a clock behind the word */
 } sno_stats;
 
@@ -822,6 +822,17 @@ static inline bool sno_i_move(sno_i_engine *e, unsigned how, uint64_t *seen, uin
     return SNO_ATOMIC_CAS(&e->word, seen, next, release, acquire); /* LEAVE:R, LOOK:A */
 }
 
+/* Time and count of a word. A full unit whose count has no bits to spare has carried into time. */
+static inline void sno_i_decode(const sno_i_engine *e, uint64_t word, uint64_t *time,
+                                  uint64_t *count) {
+    *time = word >> e->time_shift;
+    *count = word & e->count_mask;
+    if (e->cap > e->count_mask && !*count && *time) {
+        --*time;
+        *count = e->cap;
+    }
+}
+
 /* What a word and a clock reading say about the next place. */
 typedef struct sno_i_view {
     uint64_t time, count, now; /* the word's, the clock's unit */
@@ -835,13 +846,8 @@ typedef struct sno_i_view {
 static inline sno_status sno_i_look(sno_i_engine *e, unsigned how, uint64_t word,
                                         int64_t now_ns, sno_i_view *v) {
     if (!e->cap) return SNO_INVALID; /* never initialised */
-    v->time = word >> e->time_shift;
+    sno_i_decode(e, word, &v->time, &v->count);
     v->tick = sno_i_tick(e, word);
-    v->count = word & e->count_mask;
-    if (e->cap > e->count_mask && !v->count && v->time) {
-        v->time--; /* a full unit whose count has no bits to spare has carried into time */
-        v->count = e->cap;
-    }
     const bool given = (how & SNO_I_GIVEN) && word; /* older counts as the word's time */
     if (now_ns < (int64_t)e->epoch_ns && !given) return SNO_RANGE;
     v->now = now_ns < (int64_t)e->epoch_ns ? 0 : ((uint64_t)now_ns - e->epoch_ns) / e->unit_ns;
@@ -1011,18 +1017,20 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
     for (;;) {
         sno_i_view v;
         sno_status status = sno_i_look(e, how, word, now_ns, &v);
-        if (status != SNO_OK) return status;
-        const bool is_free = sno_i_is_free(e, &v);
+        const bool is_free = status == SNO_OK && sno_i_is_free(e, &v);
         if (!confirmed && (!is_free || v.now < v.time)) {
             now_ns = sno_i_exact_ns(&e->clock);
             confirmed = true;
             continue;
         }
+        if (status != SNO_OK) return status;
+        if (v.now + e->time_lead < v.time && !back_counted) {
+            sno_i_tally(&e->clock_backs, 1, how);
+            back_counted = true;
+        }
 
         if (!is_free) {
-            const bool back = v.time > v.now + e->ahead;
-            if (back && !back_counted) sno_i_tally(&e->clock_backs, 1, how);
-            back_counted |= back;
+            const bool back = v.time > v.now + e->ahead + e->time_lead;
             int64_t left_ns = sno_i_ns_until(sno_i_due_ns(e, v.unit), now_ns);
             if (!(how & SNO_I_WAIT) || (back && e->refuse_back) || left_ns > budget_ns)
                 return back ? SNO_CLOCK_BACK : SNO_AGAIN;
@@ -1064,7 +1072,6 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
         if (v.leaves) {
             (void)SNO_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release,
                                    relaxed); /* SETTLE:R */
-            sno_i_tally(&e->clock_backs, 1, how);
         }
         if (is_free) {
             if (v.count != v.place && !(how & SNO_I_GIVEN)) sno_i_notify(e, now_ns);
@@ -1149,13 +1156,13 @@ static inline sno_status sno_i_peek(sno_i_engine *e, sno_i_view *v, int64_t *now
 /* When a try would succeed, from now; INT64_MAX: never. */
 static inline int64_t sno_i_retry_ns(sno_i_engine *e) {
     sno_i_view v;
-    int64_t now_ns;
-    if (sno_i_forked(e)) return INT64_MAX;
-    if (sno_i_peek(e, &v, &now_ns) != SNO_OK)
-        return e->cap && now_ns < (int64_t)e->epoch_ns
-                   ? sno_i_ns_until((int64_t)e->epoch_ns, now_ns)
-                   : INT64_MAX;
-    return sno_i_is_free(e, &v) ? 0 : sno_i_ns_until(sno_i_due_ns(e, v.unit), now_ns);
+    if (sno_i_forked(e) || !e->cap) return INT64_MAX;
+    const uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    const int64_t now_ns = sno_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
+    const int64_t from_ns = now_ns < epoch_ns ? epoch_ns : now_ns;
+    if (sno_i_look(e, 0, word, from_ns, &v) != SNO_OK) return INT64_MAX;
+    const int64_t at_ns = sno_i_is_free(e, &v) ? from_ns : sno_i_due_ns(e, v.unit);
+    return sno_i_ns_until(at_ns, now_ns);
 }
 
 static inline uint64_t sno_i_available(sno_i_engine *e) {
@@ -1165,20 +1172,22 @@ static inline uint64_t sno_i_available(sno_i_engine *e) {
     return sno_i_room(e, &v);
 }
 
-/* How many units the newest place lies ahead of the clock. */
+/* How many units the newest place lies ahead of the clock; 0 where the clock has no unit. */
 static inline uint64_t sno_i_lag(sno_i_engine *e) {
     sno_i_view v;
     int64_t now_ns;
-    if (sno_i_peek(e, &v, &now_ns) != SNO_OK) return 0;
+    memset(&v, 0, sizeof v);
+    (void)sno_i_peek(e, &v, &now_ns);
     uint64_t newest = v.time + (v.count ? (v.count - 1) / e->cap : 0);
     return newest > v.now ? newest - v.now : 0;
 }
 
 /* While others draw, ids may lack what a draw that is under way has not told yet. */
 static inline void sno_i_stats(sno_i_engine *e, sno_stats *stats) {
-    uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire), again;
+    uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire), again, time, count;
     for (;; word = again) { /* nothing is counted twice when the word is re-based meanwhile */
-        stats->ids = SNO_ATOMIC_LOAD(&e->rebased, acquire) + (word & e->count_mask);
+        sno_i_decode(e, word, &time, &count);
+        stats->ids = SNO_ATOMIC_LOAD(&e->rebased, acquire) + count;
         again = SNO_ATOMIC_LOAD(&e->word, acquire);
         if (again >> e->time_shift == word >> e->time_shift) break;
     }
@@ -1259,19 +1268,19 @@ static inline const char *sno_status_str(sno_status status) {
 }
 
 // >>ids
-//
-// An id is 80 bits, big-endian, so memcmp orders ids by time:
-//
-//     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]
-//       4 ms units since 2010-01-01 UTC
+/* An id is 80 bits, big-endian, so memcmp orders ids by time:
+ *
+ *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]
+ *       4 ms units since 2010-01-01 UTC */
 
 #define SNO_I_EPOCH_NS INT64_C(1262304000000000000)
 #define SNO_I_UNIT_NS  INT64_C(4000000)
 
-// To big-endian, and from it.
+/* To big-endian, and from it. */
 static inline uint64_t sno_i_be64(uint64_t value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return __builtin_bswap64(value); // gcc makes slow vectors of the byte stores of two neighbours
+    return __builtin_bswap64(
+        value); /* gcc makes slow vectors of the byte stores of two neighbours */
 #else
     uint8_t bytes[sizeof value];
     memcpy(bytes, &value, sizeof value);
@@ -1296,7 +1305,7 @@ static inline uint16_t sno_i_load_be16(const uint8_t *from) {
     return (uint16_t)(from[0] << 8 | from[1]);
 }
 
-// All but the sequence, and the sequence.
+/* All but the sequence, and the sequence. */
 static inline uint64_t sno_i_head(const sno_id *id) { return sno_i_load_be64(id->bytes); }
 static inline uint16_t sno_i_tail(const sno_id *id) { return sno_i_load_be16(id->bytes + 8); }
 
@@ -1314,7 +1323,7 @@ static inline uint8_t sno_meta(sno_id id) { return id.bytes[5]; }
 static inline uint16_t sno_partition(sno_id id) { return sno_i_load_be16(id.bytes + 6); }
 static inline uint16_t sno_sequence(sno_id id) { return sno_i_tail(&id); }
 
-// Unix time; 39 bits of 4 ms end in 2079, well inside the range of int64_t.
+/* Unix time; 39 bits of 4 ms end in 2079, well inside the range of int64_t. */
 static inline int64_t sno_time_ns(sno_id id) {
     return (int64_t)sno_units(id) * SNO_I_UNIT_NS + SNO_I_EPOCH_NS;
 }
@@ -1342,7 +1351,7 @@ static inline bool sno_i_less(const sno_id *a, const sno_id *b) {
     return head_a != head_b ? head_a < head_b : sno_i_tail(a) < sno_i_tail(b);
 }
 
-// Negative, zero or positive: by time, then tick, meta, partition and sequence.
+/* Negative, zero or positive: by time, then tick, meta, partition and sequence. */
 static inline int sno_compare(sno_id a, sno_id b) {
     const uint64_t head_a = sno_i_head(&a), head_b = sno_i_head(&b);
     if (head_a != head_b) return head_a < head_b ? -1 : 1;
@@ -1356,12 +1365,11 @@ static inline bool sno_equal(sno_id a, sno_id b) {
 static inline bool sno_is_zero(sno_id id) { return sno_i_head(&id) == 0 && sno_i_tail(&id) == 0; }
 
 // >>sort
-//
-// A radix sort in place, most significant digit first. A digit is the 8 bits that begin where the
-// ids at hand first differ, so what they have in common (the year, a partition) costs one look.
-// Each level uses up 8 of the 80 bits: on any input at most 10 levels, each with 4 KB of stack.
+/* A radix sort in place, most significant digit first. A digit is the 8 bits that begin where the
+ * ids at hand first differ, so what they have in common (the year, a partition) costs one look.
+ * Each level uses up 8 of the 80 bits: on any input at most 10 levels, each with 4 KB of stack. */
 
-#define SNO_I_SORT_FEW 32 // below this, insertion beats clearing 256 counters
+#define SNO_I_SORT_FEW 32 /* below this, insertion beats clearing 256 counters */
 
 static inline void sno_i_sort_few(sno_id *ids, size_t n) {
     for (size_t i = 1; i < n; i++) {
@@ -1378,7 +1386,7 @@ static inline unsigned sno_i_first_bit(uint64_t value) {
     return bit;
 }
 
-// The first bit in which two of the ids differ; 80 when all are equal.
+/* The first bit in which two of the ids differ; 80 when all are equal. */
 static inline unsigned sno_i_sort_first_difference(const sno_id *ids, size_t n) {
     uint64_t heads = 0, tails = 0;
     for (size_t i = 1; i < n; i++) {
@@ -1389,15 +1397,14 @@ static inline unsigned sno_i_sort_first_difference(const sno_id *ids, size_t n) 
     return tails != 0 ? 16 + sno_i_first_bit(tails) : 80;
 }
 
-// The 8 bits at `bit`, at most 72; the pair of bytes that holds them never ends past the id.
+/* The 8 bits at `bit`, at most 72; the pair of bytes that holds them never ends past the id. */
 static inline unsigned sno_i_sort_digit(const sno_id *id, unsigned bit) {
     const unsigned first = bit < 72 ? bit / 8 : 8;
     return (unsigned)sno_i_load_be16(id->bytes + first) >> (8 - (bit - 8 * first)) & 0xff;
 }
 
-// Moves every id to the bucket of its digit, and says where each bucket ends. The id in hand goes
-// to the next free place of its bucket and the one found there is taken in hand, until a cycle
-// closes.
+/* Moves every id to the bucket of its digit, and says where each bucket ends. The id in hand goes
+ * to the next place in its bucket, and the one found there is the next in hand. */
 static inline void sno_i_sort_by_digit(sno_id *ids, size_t n, unsigned bit, size_t ends[256]) {
     size_t next[256] = {0}, sum = 0;
     for (size_t i = 0; i < n; i++) next[sno_i_sort_digit(&ids[i], bit)]++;
@@ -1410,7 +1417,7 @@ static inline void sno_i_sort_by_digit(sno_id *ids, size_t n, unsigned bit, size
         while (next[d] < ends[d]) {
             sno_id *place = &ids[next[d]];
             sno_id in_hand = *place;
-            // Digits are read where an id lies: read from the copy, each would wait for its store.
+            /* Digits are read where an id lies: read from the copy, each would wait for its store. */
             unsigned digit = sno_i_sort_digit(place, bit);
             while (digit != d) {
                 place = &ids[next[digit]++];
@@ -1442,24 +1449,23 @@ static inline void sno_sort(sno_id *ids, size_t n) {
 }
 
 // >>text
-//
-// The 80 bits as 16 values of 5 bits, most significant first: 0..7 are '2'..'9' and 8..31 are
-// 'a'..'x', in ASCII order, so texts compare as their ids do.
-//
-// Three primitives, each written for a kind of machine: encode, is_text, and decode, which takes
-// only what is_text has passed.
-//
-//     portable    8 characters in a 64-bit word
-//     sse         x86-64: SSE2, and shorter with SSSE3
-//     avx2        x86-64: whole arrays, two ids at a time; compiled always, chosen at run time
-//     neon        aarch64
-//
-// Characters are turned to values and back without tables. As unsigned bytes that wrap around,
-// c - '2' and c - ('a' - 8) are the value if c is a digit and if c is a letter, and the smaller of
-// the two is the right one. A character is out of the alphabet if both c - '2' > 7 and c - 'a' >
-// 23; adding 120 and 104 with saturation moves both limits to bit 7.
+/* The 80 bits as 16 values of 5 bits, most significant first: 0..7 are '2'..'9' and 8..31 are
+ * 'a'..'x', in ASCII order, so texts compare as their ids do.
+ *
+ * Three primitives, each written for a kind of machine: encode, is_text, and decode, which takes
+ * only what is_text has passed.
+ *
+ *     portable    8 characters in a 64-bit word
+ *     sse         x86-64: SSE2, and shorter with SSSE3
+ *     avx2        x86-64: whole arrays, two ids at a time; compiled always, chosen at run time
+ *     neon        aarch64
+ *
+ * Characters are turned to values and back without tables. As unsigned bytes that wrap around,
+ * c - '2' and c - ('a' - 8) are the value if c is a digit and if c is a letter, and the smaller of
+ * the two is the right one. What is out of the alphabet has c - '2' above 7 and c - 'a' above 23;
+ * adding 120 and 104 with saturation moves both limits to bit 7. */
 
-#define SNO_I_LETTER_GAP      ('a' - 8 - '2') // what a letter lies above its value + '2'
+#define SNO_I_LETTER_GAP      ('a' - 8 - '2') /* what a letter lies above its value + '2' */
 #define SNO_I_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 static inline uint64_t sno_i_8_chars(uint64_t bits40) {
@@ -1471,13 +1477,13 @@ static inline uint64_t sno_i_8_chars(uint64_t bits40) {
 }
 
 static inline bool sno_i_is_8_chars(uint64_t text) {
-    // Bit 7 of each byte of low + SNO_I_EACH_BYTE(0x80 - c) says whether it is c or above.
-    const uint64_t low = text & SNO_I_EACH_BYTE(0x7f);
+    /* In ASCII, bit 7 of each byte of text + SNO_I_EACH_BYTE(0x80 - c) says whether it is c or
+     * above. Other bytes pass for neither and, though they carry into a neighbour, refuse the text. */
     const uint64_t digit =
-        (low + SNO_I_EACH_BYTE(0x80 - '2')) & ~(low + SNO_I_EACH_BYTE(0x7f - '9'));
+        (text + SNO_I_EACH_BYTE(0x80 - '2')) & ~(text + SNO_I_EACH_BYTE(0x7f - '9'));
     const uint64_t letter =
-        (low + SNO_I_EACH_BYTE(0x80 - 'a')) & ~(low + SNO_I_EACH_BYTE(0x7f - 'x'));
-    return ((~(digit | letter) | text) & SNO_I_EACH_BYTE(0x80)) == 0;
+        (text + SNO_I_EACH_BYTE(0x80 - 'a')) & ~(text + SNO_I_EACH_BYTE(0x7f - 'x'));
+    return (~(digit | letter) & SNO_I_EACH_BYTE(0x80)) == 0;
 }
 
 static inline uint64_t sno_i_40_bits(uint64_t text) {
@@ -1513,10 +1519,10 @@ static inline __m128i sno_i_load_16(const void *from) {
     return _mm_loadu_si128((const __m128i *)from);
 }
 
-// What the shuffling forms share. Encoding: each two values lie in a pair of bytes, which is
-// brought into a 16-bit lane and multiplied until the ten bits stand at the top. Decoding: values
-// are joined to 10 bits, then to 20; the first 20 of each 40 are left 4 bits up, so that only the
-// low half of the byte in the middle is missing, and stands in place 48 bits further up.
+/* What the shuffling forms share. Encoding: each two values lie in a pair of bytes, which is
+ * brought into a 16-bit lane and multiplied until the ten bits stand at the top. Decoding: values
+ * are joined to 10 bits, then to 20; the first 20 of each 40 are left 4 bits up, so that only the
+ * low half of the byte in the middle is missing, and stands in place 48 bits further up. */
 static inline __m128i sno_i_pairs_of_bytes(void) {
     return _mm_setr_epi8(1, 0, 2, 1, 3, 2, 4, 3, 6, 5, 7, 6, 8, 7, 9, 8);
 }
@@ -1528,7 +1534,7 @@ static inline __m128i sno_i_order_of_bytes(void) {
 }
 
 static inline void sno_i_encode_sse(sno_id id, char *out) {
-    // Loaded as 8 bytes and 2, as ids are stored: a load across two fresh stores would stall.
+    /* Loaded as 8 bytes and 2, as ids are stored: a load across two fresh stores would stall. */
     int16_t last;
     memcpy(&last, id.bytes + 8, sizeof last);
     const __m128i bytes =
@@ -1584,16 +1590,18 @@ static inline sno_id sno_i_decode_sse(const char *text) {
 #endif
 }
 
+/* gcc for Windows does not align the stack for 32-byte values. */
+#if !defined(_WIN32) || defined(__clang__)
 #define SNO_I_AVX2 __attribute__((target("avx2")))
 
 #ifdef __AVX2__
 #define SNO_I_HAS_AVX2 true
 #else
-#define SNO_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) // a load and a test
+#define SNO_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
 #endif
 
-// The loops over ids load and store 16 bytes for each 10, so they leave the last id or two, which
-// have no 6 bytes after them, to the sse forms.
+/* The loops over ids load and store 16 bytes for each 10, so they leave the last id or two, which
+ * have no 6 bytes after them, to the sse forms. */
 
 SNO_I_AVX2 static inline void sno_i_encode_n_avx2(const sno_id *ids, size_t n, char *out) {
     const __m256i pairs_of_bytes = _mm256_broadcastsi128_si256(sno_i_pairs_of_bytes());
@@ -1649,6 +1657,8 @@ SNO_I_AVX2 static inline void sno_i_decode_n_avx2(const char *text, size_t n, sn
     for (; i < n; i++) out[i] = sno_i_decode_sse(text + 16 * i);
 }
 
+#endif /* SNO_I_AVX2 */
+
 #define SNO_I_BEST(primitive) sno_i_##primitive##_sse
 
 #elif defined(SNO_I_NEON)
@@ -1678,7 +1688,7 @@ static inline sno_id sno_i_decode_neon(const char *text) {
     const uint8x16_t c = vld1q_u8((const uint8_t *)text);
     const uint16x8_t values = vreinterpretq_u16_u8(
         vminq_u8(vsubq_u8(c, vdupq_n_u8('2')), vsubq_u8(c, vdupq_n_u8('a' - 8))));
-    // Each step leaves waste above the bits it names; the next one shifts it further up.
+    /* Each step leaves waste above the bits it names; the next one shifts it further up. */
     const uint32x4_t ten_bits =
         vreinterpretq_u32_u16(vsliq_n_u16(vshrq_n_u16(values, 8), values, 5));
     const uint64x2_t twenty_bits =
@@ -1702,7 +1712,7 @@ static inline sno_status sno_decode(const char *text, size_t len, sno_id *id) {
     return SNO_OK;
 }
 
-// Writes 16 * n characters.
+/* Writes 16 * n characters. */
 static inline void sno_encode_n(const sno_id *ids, size_t n, char *out) {
 #ifdef SNO_I_AVX2
     if (SNO_I_HAS_AVX2) {
@@ -1723,7 +1733,7 @@ static inline bool sno_i_is_text_n(const char *text, size_t n) {
     return true;
 }
 
-// Reads 16 * n characters; one bad character, and no id is written.
+/* Reads 16 * n characters; one bad character, and no id is written. */
 static inline sno_status sno_decode_n(const char *text, size_t n, sno_id *out) {
     if ((text == NULL && n > 0) || !sno_i_is_text_n(text, n)) return SNO_PARSE;
 #ifdef SNO_I_AVX2
@@ -1736,7 +1746,7 @@ static inline sno_status sno_decode_n(const char *text, size_t n, sno_id *out) {
     return SNO_OK;
 }
 
-// "..." in quotes, or null for the zero id; with a final NUL.
+/* "..." in quotes, or null for the zero id; with a final NUL. */
 static inline void sno_to_json(sno_id id, char out[19]) {
     if (sno_is_zero(id)) {
         memcpy(out, "null", sizeof "null");
@@ -1757,7 +1767,7 @@ static inline sno_status sno_from_json(const char *text, size_t len, sno_id *id)
     return sno_decode(text + 1, 16, id);
 }
 
-// A UUID is 16 bytes, and so is the text: its characters in hex, 8-4-4-4-12, with a final NUL.
+/* A UUID is 16 bytes, and so is the text: its characters in hex, 8-4-4-4-12, with a final NUL. */
 static inline bool sno_i_uuid_has_hyphen_before(size_t byte) {
     return byte == 4 || byte == 6 || byte == 8 || byte == 10;
 }
@@ -1773,7 +1783,7 @@ static inline void sno_to_uuid(sno_id id, char out[37]) {
     *out = '\0';
 }
 
-// 0 to 15, or more for what is no hex digit.
+/* 0 to 15, or more for what is no hex digit. */
 static inline unsigned sno_i_hex_digit(char c) {
     if (c >= '0' && c <= '9') return (unsigned)(c - '0');
     if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fields of a sno, their order, and sno_sort.
+ */
+#include "support.h"
+#include "sno.h"
+
+#include "sno_fields.h"
+
+static int sign(int value) { return (value > 0) - (value < 0); }
+
+static void row_has_the_peers_fields(const sno_fields *row) {
+    CHECK_EQ(sno_units(row->id), row->units);
+    CHECK_EQ(sno_tick(row->id), row->tick);
+    CHECK_EQ(sno_meta(row->id), row->meta);
+    CHECK_EQ(sno_partition(row->id), row->partition);
+    CHECK_EQ(sno_sequence(row->id), row->sequence);
+    CHECK_EQ(sno_time_ns(row->id), row->time_ns);
+    sno_id id;
+    CHECK_EQ(sno_compose(row->units, row->tick, (uint8_t)row->meta, (uint16_t)row->partition,
+                         (uint16_t)row->sequence, &id),
+             SNO_OK);
+    CHECK(memcmp(&id, &row->id, sizeof id) == 0);
+}
+
+static void fields_are_the_peers(void) { sno_fields_each(row_has_the_peers_fields); }
+
+static void compose_and_fields_are_inverse(void) {
+    for (int i = 0; i < 20000; i++) {
+        const sno_id id = random_id();
+        sno_id again;
+        CHECK_EQ(sno_compose(sno_units(id), sno_tick(id), sno_meta(id), sno_partition(id),
+                             sno_sequence(id), &again),
+                 SNO_OK);
+        CHECK(memcmp(&id, &again, sizeof id) == 0);
+        CHECK(sno_units(id) >> 39 == 0 && sno_tick(id) <= 1);
+    }
+}
+
+static void compose_refuses_what_is_out_of_range(void) {
+    const sno_id before = random_id();
+    sno_id id = before;
+    CHECK_EQ(sno_compose(UINT64_C(1) << 39, 0, 0, 0, 0, &id), SNO_RANGE);
+    CHECK_EQ(sno_compose(UINT64_MAX, 1, 0, 0, 0, &id), SNO_RANGE);
+    CHECK_EQ(sno_compose(0, 2, 0, 0, 0, &id), SNO_INVALID);
+    CHECK_EQ(sno_compose(0, UINT32_MAX, 0, 0, 0, &id), SNO_INVALID);
+    CHECK(memcmp(&id, &before, sizeof id) == 0);
+    CHECK_EQ(sno_compose((UINT64_C(1) << 39) - 1, 1, 0xff, 0xffff, 0xffff, &id), SNO_OK);
+    for (size_t i = 0; i < sizeof id.bytes; i++) CHECK_EQ(id.bytes[i], 0xff);
+}
+
+static void bytes_are_the_id(void) {
+    const sno_id id = random_id();
+    uint8_t bytes[10];
+    sno_to_bytes(id, bytes);
+    CHECK(memcmp(bytes, id.bytes, sizeof bytes) == 0);
+    CHECK(sno_equal(sno_from_bytes(bytes), id));
+}
+
+static void comparing_is_memcmp(void) {
+    for (int i = 0; i < 20000; i++) {
+        const sno_id a = random_id();
+        sno_id b = i % 2 ? a : random_id();
+        /* Ids that differ in one bit alone reach every byte. */
+        if (i % 4 == 1) b.bytes[i / 4 % 10] ^= (uint8_t)(1U << (i / 40 % 8));
+        const int wanted = sign(memcmp(&a, &b, sizeof a));
+        CHECK_EQ(sign(sno_compare(a, b)), wanted);
+        CHECK_EQ(sign(sno_compare(b, a)), -wanted);
+        CHECK_EQ(sno_equal(a, b), wanted == 0);
+        CHECK_EQ(sno_i_less(&a, &b), wanted < 0);
+    }
+}
+
+static void only_the_zero_id_is_zero(void) {
+    sno_id id = {{0}};
+    CHECK(sno_is_zero(id));
+    CHECK_EQ(sno_time_ns(id), INT64_C(1262304000000000000));
+    for (size_t bit = 0; bit < 80; bit++) {
+        id.bytes[bit / 8] = (uint8_t)(1U << bit % 8);
+        CHECK(!sno_is_zero(id));
+        id.bytes[bit / 8] = 0;
+    }
+}
+
+static int compare_bytes(const void *a, const void *b) { return memcmp(a, b, sizeof(sno_id)); }
+
+static bool sorts_as_qsort_does(const sno_id *ids, size_t n) {
+    sno_id *mine = (sno_id *)exactly(n * sizeof *ids);
+    sno_id *wanted = (sno_id *)exactly(n * sizeof *ids);
+    if (n > 0) {
+        memcpy(mine, ids, n * sizeof *ids);
+        memcpy(wanted, ids, n * sizeof *ids);
+        qsort(wanted, n, sizeof *ids, compare_bytes);
+    }
+    sno_sort(mine, n);
+    const bool same = n == 0 || memcmp(mine, wanted, n * sizeof *ids) == 0;
+    free(mine);
+    free(wanted);
+    return same;
+}
+
+static sno_id id_with_number(size_t place, uint64_t number) {
+    sno_id id = {{0}};
+    id.bytes[place] = (uint8_t)(number >> 8);
+    id.bytes[place + 1] = (uint8_t)number;
+    return id;
+}
+
+typedef sno_id pattern(size_t i, size_t n);
+
+static sno_id anything(size_t i, size_t n) { return (void)i, (void)n, random_id(); }
+static sno_id all_equal(size_t i, size_t n) { return (void)i, id_with_number(3, n); }
+static sno_id rising(size_t i, size_t n) { return (void)n, id_with_number(8, i); }
+static sno_id falling(size_t i, size_t n) { return id_with_number(8, n - i); }
+static sno_id falling_across_head_and_tail(size_t i, size_t n) { return id_with_number(7, n - i); }
+static sno_id organ_pipe(size_t i, size_t n) { return id_with_number(4, i < n / 2 ? i : n - i); }
+static sno_id sawtooth(size_t i, size_t n) { return (void)n, id_with_number(0, i % 7 * 300); }
+static sno_id two_values(size_t i, size_t n) {
+    return (void)i, (void)n, id_with_number(8, random_bits() >> 40 & 1);
+}
+static sno_id one_digit_at_a_time(size_t i, size_t n) {
+    /* Half of the ids leave at each level, so the sort goes as deep as it can. */
+    sno_id id = {{0}};
+    size_t depth = 0;
+    for (size_t rest = i; depth < 9 && rest % 2; rest /= 2) depth++;
+    id.bytes[depth] = (uint8_t)(1 + i % 3);
+    return (void)n, id;
+}
+static sno_id sparse_bits(size_t i, size_t n) {
+    sno_id id = random_id();
+    for (size_t k = 0; k < sizeof id.bytes; k++) id.bytes[k] &= 0x11;
+    return (void)i, (void)n, id;
+}
+static sno_id of_one_generator(size_t i, size_t n) {
+    sno_id id = {{0}};
+    (void)sno_compose(UINT64_C(100000000000) + i / 40, 0, 7, 42, (uint16_t)(i ^ (i % 16)), &id);
+    return (void)n, id;
+}
+
+static void sorting_is_qsort(void) {
+    static pattern *const patterns[] = {anything,    all_equal,       rising,
+                                        falling,     organ_pipe,      falling_across_head_and_tail,
+                                        sawtooth,    two_values,      one_digit_at_a_time,
+                                        sparse_bits, of_one_generator};
+    static sno_id ids[5000];
+    for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
+        for (size_t n = 0; n <= 5000; n += n < 300 ? 1 : 4700) {
+            for (size_t i = 0; i < n; i++) ids[i] = patterns[p](i, n);
+            CHECK(sorts_as_qsort_does(ids, n));
+        }
+    }
+    /* A single bit that differs, at each place. */
+    for (size_t bit = 0; bit < 80; bit++) {
+        for (size_t i = 0; i < 100; i++) {
+            ids[i] = id_with_number(3, 0x1234);
+            ids[i].bytes[bit / 8] ^= (uint8_t)((random_bits() >> 40 & 1) << (7 - bit % 8));
+        }
+        CHECK(sorts_as_qsort_does(ids, 100));
+    }
+}
+
+static void a_million_sort_as_qsort_does(void) {
+    const size_t n = 1000000;
+    sno_id *ids = (sno_id *)exactly(n * sizeof *ids);
+    for (size_t i = 0; i < n; i++) ids[i] = random_id();
+    CHECK(sorts_as_qsort_does(ids, n));
+    free(ids);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(fields_are_the_peers),
+        CHECK_TEST(compose_and_fields_are_inverse),
+        CHECK_TEST(compose_refuses_what_is_out_of_range),
+        CHECK_TEST(bytes_are_the_id),
+        CHECK_TEST(comparing_is_memcmp),
+        CHECK_TEST(only_the_zero_id_is_zero),
+        CHECK_TEST(sorting_is_qsort),
+        CHECK_TEST(a_million_sort_as_qsort_does),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

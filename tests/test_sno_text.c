@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The text, JSON and UUID forms of a sno. Every way in which this machine can do a step is held
+ * against the slow way below, bit by bit.
+ */
+#include "support.h"
+#include "sno.h"
+
+#include "sno_fields.h"
+
+static const char alphabet[] = "23456789abcdefghijklmnopqrstuvwx";
+
+static void slow_encode(sno_id id, char *out) {
+    for (size_t i = 0; i < 16; i++) {
+        unsigned value = 0;
+        for (size_t bit = 5 * i; bit < 5 * i + 5; bit++)
+            value = value << 1 | ((unsigned)id.bytes[bit / 8] >> (7 - bit % 8) & 1);
+        out[i] = alphabet[value];
+    }
+}
+
+static bool slow_is_text(const char *text) {
+    for (size_t i = 0; i < 16; i++) {
+        if (memchr(alphabet, text[i], 32) == NULL) return false;
+    }
+    return true;
+}
+
+/* One id at a time. */
+typedef struct single {
+    const char *name;
+    void (*encode)(sno_id, char *);
+    bool (*is_text)(const char *);
+    sno_id (*decode)(const char *);
+} single;
+
+static const single singles[] = {
+    {"portable", sno_i_encode_portable, sno_i_is_text_portable, sno_i_decode_portable},
+#if defined(SNO_I_X86)
+    {"sse", sno_i_encode_sse, sno_i_is_text_sse, sno_i_decode_sse},
+#elif defined(SNO_I_NEON)
+    {"neon", sno_i_encode_neon, sno_i_is_text_neon, sno_i_decode_neon},
+#endif
+};
+enum { SINGLES = sizeof singles / sizeof *singles };
+
+/* Arrays. */
+typedef struct batch {
+    const char *name;
+    void (*encode_n)(const sno_id *, size_t, char *);
+    sno_status (*decode_n)(const char *, size_t, sno_id *);
+} batch;
+
+#ifdef SNO_I_AVX2
+static sno_status decode_n_avx2(const char *text, size_t n, sno_id *out) {
+    if (!sno_i_is_text_n_avx2(text, n)) return SNO_PARSE;
+    sno_i_decode_n_avx2(text, n, out);
+    return SNO_OK;
+}
+#endif
+
+static const batch batches[] = {
+    {"public", sno_encode_n, sno_decode_n},
+#ifdef SNO_I_AVX2
+    {"avx2", sno_i_encode_n_avx2, decode_n_avx2},
+#endif
+};
+
+static size_t batch_count(void) {
+#ifdef SNO_I_AVX2
+    return SNO_I_HAS_AVX2 ? 2 : 1;
+#else
+    return 1;
+#endif
+}
+
+static void row_has_the_peers_text(const sno_fields *row) {
+    char text[17] = {0}, json[19];
+    sno_id id = random_id();
+    sno_encode(row->id, text);
+    CHECK_STR(text, row->text);
+    CHECK_EQ(sno_decode(row->text, 16, &id), SNO_OK);
+    CHECK(sno_equal(id, row->id));
+    sno_to_json(row->id, json);
+    CHECK_STR(json, row->json);
+    id = random_id();
+    CHECK_EQ(sno_from_json(row->json, strlen(row->json), &id), SNO_OK);
+    CHECK(sno_equal(id, row->id));
+}
+
+static void text_and_json_are_the_peers(void) { sno_fields_each(row_has_the_peers_text); }
+
+static void every_way_encodes_and_decodes(void) {
+    for (unsigned i = 0; i < 20000; i++) {
+        sno_id id = random_id();
+        /* Single bits, and their complements. */
+        if (i < 160) memset(id.bytes, i < 80 ? 0 : 0xff, sizeof id.bytes);
+        if (i < 160) id.bytes[i % 80 / 8] ^= (uint8_t)(1U << i % 8);
+        char wanted[16], text[16];
+        slow_encode(id, wanted);
+        for (size_t s = 0; s < SINGLES; s++) {
+            singles[s].encode(id, text);
+            CHECK(memcmp(text, wanted, 16) == 0);
+            CHECK(singles[s].is_text(wanted));
+            CHECK(sno_equal(singles[s].decode(wanted), id));
+        }
+    }
+}
+
+static void text_orders_as_ids_do(void) {
+    for (int i = 0; i < 5000; i++) {
+        const sno_id a = random_id();
+        sno_id b = a;
+        b.bytes[i % 10] = (uint8_t)random_bits();
+        char text_a[16], text_b[16];
+        sno_encode(a, text_a);
+        sno_encode(b, text_b);
+        const int by_id = sno_compare(a, b), by_text = memcmp(text_a, text_b, 16);
+        CHECK((by_id < 0) == (by_text < 0) && (by_id > 0) == (by_text > 0));
+    }
+}
+
+static void every_byte_at_every_place(void) {
+    for (size_t place = 0; place < 16; place++) {
+        for (int byte = 0; byte < 256; byte++) {
+            char texts[4 * 16];
+            sno_id ids[4], out[4];
+            for (size_t k = 0; k < 4; k++) {
+                ids[k] = random_id();
+                slow_encode(ids[k], texts + 16 * k);
+            }
+            const size_t which = (size_t)byte % 4;
+            char *const text = texts + 16 * which;
+            text[place] = (char)byte;
+            const bool good = slow_is_text(text);
+            sno_id id = ids[3];
+            CHECK_EQ(sno_decode(text, 16, &id), good ? SNO_OK : SNO_PARSE);
+            CHECK(good || sno_equal(id, ids[3]));
+            char again[16];
+            for (size_t s = 0; s < SINGLES; s++) {
+                CHECK_EQ(singles[s].is_text(text), good);
+                if (!good) continue;
+                slow_encode(singles[s].decode(text), again);
+                CHECK(memcmp(again, text, 16) == 0);
+            }
+            for (size_t b = 0; b < batch_count(); b++) {
+                CHECK_EQ(batches[b].decode_n(texts, 4, out), good ? SNO_OK : SNO_PARSE);
+                if (!good) continue;
+                slow_encode(out[which], again);
+                CHECK(memcmp(again, text, 16) == 0);
+            }
+        }
+    }
+}
+
+/* Memory that begins `shift` bytes past an aligned address and ends with its last byte. */
+typedef struct shifted {
+    void *memory, *bytes;
+} shifted;
+
+static shifted shifted_new(size_t shift, size_t size) {
+    shifted s;
+    s.memory = exactly(shift + size);
+    s.bytes = (char *)s.memory + shift;
+    return s;
+}
+
+static void batches_of_any_size_at_any_address(void) {
+    enum { MOST = 70, SHIFTS = 32, GUARD = 24 };
+    sno_id ids[MOST];
+    char texts[MOST * 16], guard[GUARD];
+    memset(guard, 0x5a, sizeof guard);
+    for (size_t i = 0; i < MOST; i++) {
+        ids[i] = random_id();
+        slow_encode(ids[i], texts + 16 * i);
+    }
+    for (size_t b = 0; b < batch_count(); b++) {
+        for (size_t n = 0; n <= MOST; n++) {
+            for (size_t shift = 0; shift < SHIFTS * SHIFTS; shift++) {
+                const shifted in = shifted_new(shift % SHIFTS, 10 * n);
+                const shifted text = shifted_new(shift / SHIFTS, 16 * n);
+                const shifted out = shifted_new(shift % SHIFTS, 10 * n);
+                if (n > 0) memcpy(in.bytes, ids, 10 * n);
+                batches[b].encode_n((const sno_id *)in.bytes, n, (char *)text.bytes);
+                CHECK(n == 0 || memcmp(text.bytes, texts, 16 * n) == 0);
+                CHECK_EQ(batches[b].decode_n((const char *)text.bytes, n, (sno_id *)out.bytes),
+                         SNO_OK);
+                CHECK(n == 0 || memcmp(out.bytes, ids, 10 * n) == 0);
+                free(in.memory);
+                free(text.memory);
+                free(out.memory);
+            }
+            /* What lies past the end stays, also where no sanitizer looks. */
+            const shifted text = shifted_new(n % SHIFTS, 16 * n + GUARD);
+            const shifted out = shifted_new(n % SHIFTS, 10 * n + GUARD);
+            memset(text.bytes, 0x5a, 16 * n + GUARD);
+            memset(out.bytes, 0x5a, 10 * n + GUARD);
+            batches[b].encode_n(ids, n, (char *)text.bytes);
+            CHECK_EQ(batches[b].decode_n(texts, n, (sno_id *)out.bytes), SNO_OK);
+            CHECK(memcmp((char *)text.bytes + 16 * n, guard, GUARD) == 0);
+            CHECK(memcmp((char *)out.bytes + 10 * n, guard, GUARD) == 0);
+            free(text.memory);
+            free(out.memory);
+        }
+    }
+}
+
+static void one_bad_character_and_nothing_is_decoded(void) {
+    enum { MOST = 39 };
+    static const char bad[] = {'1', ':',  '`',        'y',        'A',
+                               'Y', '\0', (char)0x80, (char)0xb2, (char)0xff};
+    char texts[MOST * 16];
+    sno_id out[MOST], before[MOST];
+    for (size_t i = 0; i < MOST; i++) slow_encode(random_id(), texts + 16 * i);
+    for (size_t i = 0; i < MOST; i++) before[i] = out[i] = random_id();
+    for (size_t b = 0; b < batch_count(); b++) {
+        for (size_t n = MOST - 4; n <= MOST; n++) {
+            for (size_t place = 0; place < 16 * n; place++) {
+                const char good = texts[place];
+                texts[place] = bad[(place + n) % sizeof bad];
+                CHECK_EQ(batches[b].decode_n(texts, n, out), SNO_PARSE);
+                CHECK(memcmp(out, before, sizeof out) == 0);
+                texts[place] = good;
+            }
+        }
+    }
+}
+
+/* Everything that reads text, and takes exactly `right` characters of it. */
+static void refuses_other_lengths(sno_status (*read)(const char *, size_t, sno_id *),
+                                  const char *text, size_t right) {
+    char longer[64];
+    memset(longer, '2', sizeof longer);
+    memcpy(longer, text, right);
+    sno_id id = random_id();
+    const sno_id before = id;
+    for (size_t len = 0; len < sizeof longer; len++) {
+        if (len == right) continue;
+        CHECK_EQ(read(longer, len, &id), SNO_PARSE);
+        /* Of what it refuses for the length alone it reads no more than that. */
+        char *exact = (char *)exactly(len);
+        memcpy(exact, longer, len);
+        CHECK_EQ(read(exact, len, &id), SNO_PARSE);
+        free(exact);
+    }
+    CHECK_EQ(read(longer, SIZE_MAX, &id), SNO_PARSE);
+    CHECK_EQ(read(NULL, right, &id), SNO_PARSE);
+    CHECK_EQ(read(NULL, 0, &id), SNO_PARSE);
+    CHECK(sno_equal(id, before));
+    CHECK_EQ(read(longer, right, &id), SNO_OK);
+}
+
+static void lengths_are_exact(void) {
+    refuses_other_lengths(sno_decode, "23456789abcdefgh", 16);
+    refuses_other_lengths(sno_from_json, "\"23456789abcdefgh\"", 18);
+    refuses_other_lengths(sno_from_json, "null", 4);
+    refuses_other_lengths(sno_from_uuid, "32333435-3637-3839-6162-636465666768", 36);
+    sno_id id = random_id();
+    const sno_id before = id;
+    CHECK_EQ(sno_decode_n(NULL, 1, &id), SNO_PARSE);
+    CHECK_EQ(sno_decode_n(NULL, 0, &id), SNO_OK);
+    CHECK(sno_equal(id, before));
+}
+
+static void json_is_strict(void) {
+    const sno_id zero = {{0}};
+    char json[19];
+    memset(json, 'z', sizeof json);
+    sno_to_json(zero, json);
+    CHECK_STR(json, "null");
+    sno_id id = random_id();
+    CHECK_EQ(sno_from_json("null", 4, &id), SNO_OK);
+    CHECK(sno_is_zero(id));
+    id = random_id();
+    CHECK_EQ(sno_from_json("\"2222222222222222\"", 18, &id), SNO_OK);
+    CHECK(sno_is_zero(id));
+    for (int i = 0; i < 1000; i++) {
+        const sno_id wanted = random_id();
+        memset(json, 'z', sizeof json);
+        sno_to_json(wanted, json);
+        CHECK_EQ(strlen(json), 18);
+        CHECK_EQ(sno_from_json(json, 18, &id), SNO_OK);
+        CHECK(sno_equal(id, wanted));
+    }
+    static const char *const bad[] = {
+        "Null",
+        "nul ",
+        "\"\"\"\"",
+        "'23456789abcdefgh'",
+        "\"23456789abcdefgh ",
+        " 23456789abcdefgh\"",
+        "\"23456789Abcdefgh\"",
+        "\"23456789abcdefg\"\"",
+        "\"\\u0032\\u0032\\u003\"",
+    };
+    const sno_id before = id;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        CHECK_EQ(sno_from_json(bad[i], strlen(bad[i]), &id), SNO_PARSE);
+        CHECK(sno_equal(id, before));
+    }
+}
+
+static void a_uuid_is_the_text_in_hex(void) {
+    static const char good[] = "32333435-3637-3839-6162-636465666768";
+    sno_id id = random_id(), wanted = id;
+    CHECK_EQ(sno_decode("23456789abcdefgh", 16, &wanted), SNO_OK);
+    CHECK_EQ(sno_from_uuid(good, 36, &id), SNO_OK);
+    CHECK(sno_equal(id, wanted));
+    char uuid[37];
+    memset(uuid, 'z', sizeof uuid);
+    sno_to_uuid(wanted, uuid);
+    CHECK_STR(uuid, good);
+    for (int i = 0; i < 1000; i++) {
+        wanted = random_id();
+        char text[16];
+        slow_encode(wanted, text);
+        sno_to_uuid(wanted, uuid);
+        char slow[37], *end = slow;
+        for (size_t k = 0; k < 16; k++)
+            end += sprintf(end, "%s%02x", k && k % 2 == 0 && k >= 4 && k <= 10 ? "-" : "", text[k]);
+        CHECK_STR(uuid, slow);
+        for (size_t k = 0; k < 36 && i % 2; k++) {
+            if (uuid[k] >= 'a' && (i + (int)k) % 3) uuid[k] = (char)(uuid[k] - 'a' + 'A');
+        }
+        CHECK_EQ(sno_from_uuid(uuid, 36, &id), SNO_OK);
+        CHECK(sno_equal(id, wanted));
+    }
+}
+
+static void a_uuid_is_read_strictly(void) {
+    char uuid[37] = "6a6b6c6d-6e6f-6a6b-6c6d-6e6f6a6b6c6d"; /* hex digits of either case to spoil */
+    sno_id id = random_id(), before;
+    CHECK_EQ(sno_from_uuid(uuid, 36, &id), SNO_OK);
+    before = id;
+    for (size_t place = 0; place < 36; place++) {
+        const char was = uuid[place];
+        for (int byte = 0; byte < 256; byte++) {
+            uuid[place] = (char)byte;
+            bool good = byte == '-';
+            if (was != '-') {
+                /* 3x with x in 2..9, 6x with x in 1..f, 7x with x in 0..8. */
+                const size_t first = place > 0 && was != '6' ? place - 1 : place;
+                char pair[3] = {uuid[first], uuid[first + 1], '\0'};
+                good = strspn(pair, "0123456789abcdefABCDEF") == 2 &&
+                       memchr(alphabet, (int)strtol(pair, NULL, 16), 32) != NULL;
+            }
+            id = before;
+            CHECK_EQ(sno_from_uuid(uuid, 36, &id), good ? SNO_OK : SNO_PARSE);
+            CHECK(good || sno_equal(id, before));
+        }
+        uuid[place] = was;
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(text_and_json_are_the_peers),
+        CHECK_TEST(every_way_encodes_and_decodes),
+        CHECK_TEST(text_orders_as_ids_do),
+        CHECK_TEST(every_byte_at_every_place),
+        CHECK_TEST(batches_of_any_size_at_any_address),
+        CHECK_TEST(one_bad_character_and_nothing_is_decoded),
+        CHECK_TEST(lengths_are_exact),
+        CHECK_TEST(json_is_strict),
+        CHECK_TEST(a_uuid_is_the_text_in_hex),
+        CHECK_TEST(a_uuid_is_read_strictly),
+    };
+    for (size_t s = 0; s < SINGLES; s++) printf("%s%s", s ? ", " : "ways: ", singles[s].name);
+    for (size_t b = 0; b < batch_count(); b++) printf(", %s", batches[b].name);
+    printf("\n");
+    return CHECK_MAIN(argc, argv, all);
+}
