@@ -779,6 +779,8 @@ enum {
 typedef struct flake_i_place {
     uint64_t time, index, n;
     unsigned tick;
+    uint64_t
+        unit; /* time and tick once more, as they stand in the word: for ids that are made alike */
 } flake_i_place;
 
 typedef struct flake_i_setup {
@@ -1088,6 +1090,7 @@ static inline void flake_i_place_at(const flake_i_engine *e, uint64_t base, uint
     out->index = place < e->cap ? place : place % e->cap;
     out->n = n;
     out->tick = tick;
+    out->unit = (out->time << e->time_shift) + ((uint64_t)tick << (e->time_shift - 1));
 }
 
 /* The whole protocol, for 1 to `want` places, from a word and a reading in any order. Linearises at
@@ -1219,6 +1222,7 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
             out->index = index;
             out->n = n;
             out->tick = flake_i_tick(e, unit);
+            out->unit = unit;
             return FLAKE_OK;
         }
     }

@@ -696,6 +696,8 @@ enum {
 typedef struct sno_i_place {
     uint64_t time, index, n;
     unsigned tick;
+    uint64_t
+        unit; /* time and tick once more, as they stand in the word: for ids that are made alike */
 } sno_i_place;
 
 typedef struct sno_i_setup {
@@ -1005,6 +1007,7 @@ static inline void sno_i_place_at(const sno_i_engine *e, uint64_t base, uint64_t
     out->index = place < e->cap ? place : place % e->cap;
     out->n = n;
     out->tick = tick;
+    out->unit = (out->time << e->time_shift) + ((uint64_t)tick << (e->time_shift - 1));
 }
 
 /* The whole protocol, for 1 to `want` places, from a word and a reading in any order. Linearises at
@@ -1136,6 +1139,7 @@ SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_
             out->index = index;
             out->n = n;
             out->tick = sno_i_tick(e, unit);
+            out->unit = unit;
             return SNO_OK;
         }
     }
@@ -1273,8 +1277,9 @@ static inline const char *sno_status_str(sno_status status) {
  *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]
  *       4 ms units since 2010-01-01 UTC */
 
-#define SNO_I_EPOCH_NS INT64_C(1262304000000000000)
-#define SNO_I_UNIT_NS  INT64_C(4000000)
+#define SNO_I_EPOCH_NS   INT64_C(1262304000000000000)
+#define SNO_I_UNIT_NS    INT64_C(4000000)
+#define SNO_I_TIME_SHIFT 25 /* of time in the head of an id, and in the engine's word */
 
 /* To big-endian, and from it. */
 static inline uint64_t sno_i_be64(uint64_t value) {
@@ -1317,7 +1322,7 @@ static inline sno_id sno_i_id(uint64_t head, uint16_t tail) {
     return id;
 }
 
-static inline uint64_t sno_units(sno_id id) { return sno_i_head(&id) >> 25; }
+static inline uint64_t sno_units(sno_id id) { return sno_i_head(&id) >> SNO_I_TIME_SHIFT; }
 static inline unsigned sno_tick(sno_id id) { return id.bytes[4] & 1U; }
 static inline uint8_t sno_meta(sno_id id) { return id.bytes[5]; }
 static inline uint16_t sno_partition(sno_id id) { return sno_i_load_be16(id.bytes + 6); }
@@ -1342,7 +1347,9 @@ static inline sno_status sno_compose(uint64_t units, unsigned tick, uint8_t meta
                                      uint16_t partition, uint16_t sequence, sno_id *id) {
     if (units >> 39 != 0) return SNO_RANGE;
     if (tick > 1) return SNO_INVALID;
-    *id = sno_i_id(units << 25 | (uint64_t)tick << 24 | (uint64_t)meta << 16 | partition, sequence);
+    *id = sno_i_id(units << SNO_I_TIME_SHIFT | (uint64_t)tick << 24 | (uint64_t)meta << 16 |
+                       partition,
+                   sequence);
     return SNO_OK;
 }
 
@@ -1905,6 +1912,7 @@ static inline sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16
     }
     sno_status status = sno_i_engine_init(&g->engine, &setup);
     if (status != SNO_OK) return status;
+    SNO_ASSERT(g->engine.time_shift == SNO_I_TIME_SHIFT);
     g->partition = partition;
     g->sequence_min = sequence_min;
     SNO_ATOMIC_STORE(&g->with_time, 0u, relaxed);
@@ -1935,37 +1943,41 @@ static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
     return status;
 }
 
-SNO_I_INLINE uint64_t sno_i_place_head(const sno_gen *g, uint8_t meta, uint64_t time,
-                                       unsigned tick) {
-    return time << 25 | (uint64_t)tick << 24 | (uint64_t)meta << 16 | g->partition;
+/* Time and tick stand in an id as they do in the word. */
+SNO_I_INLINE uint64_t sno_i_place_head(const sno_gen *g, uint8_t meta, uint64_t unit) {
+    return unit | (uint64_t)meta << 16 | g->partition;
+}
+
+SNO_I_INLINE sno_id sno_i_place_id(const sno_gen *g, uint8_t meta, const sno_i_place *place) {
+    return sno_i_id(sno_i_place_head(g, meta, place->unit),
+                    (uint16_t)(g->sequence_min + place->index));
 }
 
 SNO_I_INLINE sno_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns, uint8_t meta,
                                   sno_id *id) {
     sno_i_place place;
     sno_status status = sno_i_draw(&g->engine, how, given_ns, 1, &place);
-    if (SNO_I_LIKELY(status == SNO_OK))
-        *id = sno_i_id(sno_i_place_head(g, meta, place.time, place.tick),
-                       (uint16_t)(g->sequence_min + place.index));
+    if (SNO_I_LIKELY(status == SNO_OK)) *id = sno_i_place_id(g, meta, &place);
     return status;
 }
 
 SNO_I_INLINE sno_id sno_i_one_or_zero(sno_gen *g, unsigned how, uint8_t meta) {
-    sno_id id;
-    if (!SNO_I_LIKELY(sno_i_one(g, how, 0, meta, &id) == SNO_OK)) memset(&id, 0, sizeof id);
-    return id;
+    sno_i_place place;
+    if (SNO_I_LIKELY(sno_i_draw(&g->engine, how, 0, 1, &place) == SNO_OK))
+        return sno_i_place_id(g, meta, &place);
+    return sno_i_id(0, 0);
 }
 
 static inline void sno_i_fill(const sno_gen *g, uint8_t meta, sno_i_place place, sno_id *ids) {
     while (place.n) {
         const uint64_t run = sno_i_min(place.n, g->engine.cap - place.index);
-        const uint64_t head = sno_i_place_head(g, meta, place.time, place.tick);
+        const uint64_t head = sno_i_place_head(g, meta, place.unit);
         const uint64_t first = g->sequence_min + place.index;
         for (uint64_t i = 0; i < run; i++) ids[i] = sno_i_id(head, (uint16_t)(first + i));
         ids += run;
         place.n -= run;
         place.index = 0;
-        place.time++;
+        place.unit += (uint64_t)1 << SNO_I_TIME_SHIFT;
     }
 }
 
@@ -2019,7 +2031,8 @@ static inline sno_status sno_new_with_time(sno_gen *g, uint8_t meta, int64_t uni
     const uint64_t units = (uint64_t)(unix_ns - SNO_I_EPOCH_NS) / (uint64_t)SNO_I_UNIT_NS;
     if (units >> 39) return SNO_RANGE;
     const uint64_t turn = SNO_ATOMIC_ADD(&g->with_time, 1u, relaxed) % g->engine.cap;
-    *id = sno_i_id(sno_i_place_head(g, meta, units, 0), (uint16_t)(g->sequence_min + turn));
+    *id = sno_i_id(sno_i_place_head(g, meta, units << SNO_I_TIME_SHIFT),
+                   (uint16_t)(g->sequence_min + turn));
     return SNO_OK;
 }
 
