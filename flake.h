@@ -89,10 +89,11 @@
 #else
 #include <unistd.h>
 #endif
-#if defined(__linux__)
+#if !defined(_WIN32)
 #include <sys/mman.h>
-#elif !defined(_WIN32) && !defined(CLOCK_REALTIME)
+#if !defined(__linux__) && !defined(CLOCK_REALTIME)
 #include <threads.h>
+#endif
 #endif
 
 // >>public
@@ -667,26 +668,27 @@ static inline int64_t flake_i_pid(void) {
 
 /* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
 static inline void *flake_i_new_page(bool shared) {
-#if defined(__linux__)
-#ifdef MAP_ANONYMOUS
-    const int anonymous = MAP_ANONYMOUS;
+#if defined(_WIN32)
+    return shared ? NULL : VirtualAlloc(NULL, 4096, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
 #else
-    const int anonymous = 0x20; /* hidden by strict C; wrong for mips: then there is no page */
+#if defined(MAP_ANONYMOUS)
+    const int anonymous = MAP_ANONYMOUS;
+#elif defined(MAP_ANON)
+    const int anonymous = MAP_ANON;
+#else
+    const int anonymous = 0x20; /* Linux's, hidden by strict C; elsewhere the call may fail */
 #endif
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
                       (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, -1, 0);
     return page == MAP_FAILED ? NULL : page;
-#else
-    (void)shared;
-    return NULL;
 #endif
 }
 
 static inline void flake_i_drop_page(void *page) {
-#if defined(__linux__)
-    (void)munmap(page, 4096);
+#if defined(_WIN32)
+    (void)VirtualFree(page, 0, MEM_RELEASE);
 #else
-    (void)page;
+    (void)munmap(page, 4096);
 #endif
 }
 
@@ -952,7 +954,7 @@ static inline flake_status flake_i_look(flake_i_engine *e, unsigned how, uint64_
             v->place = 0;
         } else {
             v->blocked = true;
-            v->unit = flake_i_min(v->time, safe + 1);
+            v->unit = flake_i_min(v->unit, safe + 1);
         }
     }
     return v->unit > e->max_time ? FLAKE_RANGE : FLAKE_OK;
@@ -1067,12 +1069,11 @@ static inline void flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     *budget_ns -= ns;
 }
 
-/* Sleeps until the unit of a drawn place has come. False: the clock was put back or stands still,
- * so that the wait is not worth the place. */
-static inline bool flake_i_await(flake_i_engine *e, unsigned how, uint64_t unit, int64_t now_ns,
+/* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. False: the clock
+ * was put back or stands still, so that the wait is not worth the place. */
+static inline bool flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns, int64_t now_ns,
                                  int64_t *budget_ns) {
-    const int64_t drawn_ns = now_ns, due_ns = flake_i_due_ns(e, unit);
-    if (now_ns < due_ns) flake_i_tally(&e->waits, 1, how);
+    const int64_t due_ns = flake_i_due_ns(e, unit);
     for (;;) {
         flake_i_notify(e, now_ns);
         if (now_ns >= due_ns) return true;
@@ -1116,13 +1117,13 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
         }
 
         if (!is_free) {
-            const bool back = v.time > v.now + e->ahead + e->time_lead;
+            const bool back = v.time > v.now + e->ahead;
             int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, v.unit), now_ns);
             if (!(how & FLAKE_I_WAIT) || (back && e->refuse_back) || left_ns > budget_ns)
                 return back ? FLAKE_CLOCK_BACK : FLAKE_AGAIN;
+            if (!wait_counted) flake_i_tally(&e->waits, 1, how);
+            wait_counted = true;
             if (v.blocked || v.place >= e->limit) { /* no place to hold while asleep */
-                if (!wait_counted) flake_i_tally(&e->waits, 1, how);
-                wait_counted = true;
                 if (!v.blocked) flake_i_notify(e, now_ns);
                 if (left_ns > (int64_t)e->unit_ns) left_ns = (int64_t)e->unit_ns;
                 flake_i_nap(e, now_ns, left_ns, &budget_ns);
@@ -1146,42 +1147,42 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
             continue;
         }
         /* +, not |: a count with no bits to spare carries */
-        const uint64_t next =
-            (v.base << e->time_shift) + ((uint64_t)v.tick << (e->time_shift - 1)) + v.place + n;
+        const uint64_t before = word, next = (v.base << e->time_shift) +
+                                             ((uint64_t)v.tick << (e->time_shift - 1)) + v.place +
+                                             n;
         if (!flake_i_move(e, how, &word, next)) {
             FLAKE_RELAX();
             confirmed = (how & FLAKE_I_GIVEN) != 0;
             continue;
         }
-        if (n > 1) flake_i_tally(&e->batches, 1, how);
-        flake_i_tally(&e->rebased, v.count - v.place, how);
-        if (v.leaves) {
+        if (v.leaves)
             (void)FLAKE_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release,
                                    relaxed); /* SETTLE:R */
+        const bool rebased = v.count != v.place;
+        const bool kept = is_free || flake_i_await(e, v.unit, now_ns, now_ns, &budget_ns);
+        word = next;
+        if (!kept && flake_i_move(e, how, &word, before)) word = before; /* given back */
+        else flake_i_tally(&e->rebased, v.count - v.place, how);
+        if (kept) {
+            if (is_free && rebased && !(how & FLAKE_I_GIVEN)) flake_i_notify(e, now_ns);
+            if (n > 1) flake_i_tally(&e->batches, 1, how);
+            flake_i_place_at(e, v.base, v.place, n, v.tick, out);
+            return FLAKE_OK;
         }
-        if (is_free) {
-            if (v.count != v.place && !(how & FLAKE_I_GIVEN)) flake_i_notify(e, now_ns);
-        } else if (!flake_i_await(e, how, v.unit, now_ns, &budget_ns)) {
-            word = next;
-            (void)flake_i_move(e, how, &word, next - n); /* given back, if it is still the newest */
-            word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-            now_ns = flake_i_exact_ns(&e->clock);
-            continue;
-        }
-        flake_i_place_at(e, v.base, v.place, n, v.tick, out);
-        return FLAKE_OK;
+        now_ns = flake_i_exact_ns(&e->clock);
     }
 }
 
 /* A fetch_add that others outran: it took a place behind the unit's last, or in another unit. */
-FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, flake_i_place *out) {
+FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, int64_t drawn_ns,
+                                            flake_i_place *out) {
     int64_t budget_ns = e->wait_ns, now_ns = flake_i_exact_ns(&e->clock);
     flake_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, flake_i_tick(e, word), out);
     if (out->time > e->max_time) return FLAKE_RANGE;
-    if (flake_i_await(e, FLAKE_I_WAIT, out->time, now_ns, &budget_ns)) return FLAKE_OK;
-    uint64_t mine = word + 1;
-    (void)flake_i_move(e, FLAKE_I_WAIT, &mine, word); /* given back, if it is still the newest */
-    word = FLAKE_ATOMIC_LOAD(&e->word, acquire);      /* LOOK:A */
+    if (now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, FLAKE_I_WAIT);
+    if (flake_i_await(e, out->time, drawn_ns, now_ns, &budget_ns)) return FLAKE_OK;
+    uint64_t after = word + 1;
+    if (!flake_i_move(e, FLAKE_I_WAIT, &after, word)) word = after; /* else it is given back */
     now_ns = flake_i_exact_ns(&e->clock);
     return flake_i_draw_run(e, FLAKE_I_WAIT, word, now_ns, 1, budget_ns, out);
 }
@@ -1208,7 +1209,7 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
             index = word - unit; /* from another unit or tick: past any cap */
             drawn = FLAKE_I_LIKELY(index < e->cap);
             if (!drawn) {
-                status = flake_i_draw_late(e, word, &place);
+                status = flake_i_draw_late(e, word, now_ns, &place);
                 if (status == FLAKE_OK) *out = place;
                 return status;
             }

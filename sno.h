@@ -80,10 +80,11 @@
 #else
 #include <unistd.h>
 #endif
-#if defined(__linux__)
+#if !defined(_WIN32)
 #include <sys/mman.h>
-#elif !defined(_WIN32) && !defined(CLOCK_REALTIME)
+#if !defined(__linux__) && !defined(CLOCK_REALTIME)
 #include <threads.h>
+#endif
 #endif
 #ifndef SNO_NO_SIMD
 #if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
@@ -584,26 +585,27 @@ static inline int64_t sno_i_pid(void) {
 
 /* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
 static inline void *sno_i_new_page(bool shared) {
-#if defined(__linux__)
-#ifdef MAP_ANONYMOUS
-    const int anonymous = MAP_ANONYMOUS;
+#if defined(_WIN32)
+    return shared ? NULL : VirtualAlloc(NULL, 4096, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
 #else
-    const int anonymous = 0x20; /* hidden by strict C; wrong for mips: then there is no page */
+#if defined(MAP_ANONYMOUS)
+    const int anonymous = MAP_ANONYMOUS;
+#elif defined(MAP_ANON)
+    const int anonymous = MAP_ANON;
+#else
+    const int anonymous = 0x20; /* Linux's, hidden by strict C; elsewhere the call may fail */
 #endif
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
                       (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, -1, 0);
     return page == MAP_FAILED ? NULL : page;
-#else
-    (void)shared;
-    return NULL;
 #endif
 }
 
 static inline void sno_i_drop_page(void *page) {
-#if defined(__linux__)
-    (void)munmap(page, 4096);
+#if defined(_WIN32)
+    (void)VirtualFree(page, 0, MEM_RELEASE);
 #else
-    (void)page;
+    (void)munmap(page, 4096);
 #endif
 }
 
@@ -869,7 +871,7 @@ static inline sno_status sno_i_look(sno_i_engine *e, unsigned how, uint64_t word
             v->place = 0;
         } else {
             v->blocked = true;
-            v->unit = sno_i_min(v->time, safe + 1);
+            v->unit = sno_i_min(v->unit, safe + 1);
         }
     }
     return v->unit > e->max_time ? SNO_RANGE : SNO_OK;
@@ -984,12 +986,11 @@ static inline void sno_i_nap(sno_i_engine *e, int64_t now_ns, int64_t ns, int64_
     *budget_ns -= ns;
 }
 
-/* Sleeps until the unit of a drawn place has come. False: the clock was put back or stands still,
- * so that the wait is not worth the place. */
-static inline bool sno_i_await(sno_i_engine *e, unsigned how, uint64_t unit, int64_t now_ns,
+/* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. False: the clock
+ * was put back or stands still, so that the wait is not worth the place. */
+static inline bool sno_i_await(sno_i_engine *e, uint64_t unit, int64_t drawn_ns, int64_t now_ns,
                                  int64_t *budget_ns) {
-    const int64_t drawn_ns = now_ns, due_ns = sno_i_due_ns(e, unit);
-    if (now_ns < due_ns) sno_i_tally(&e->waits, 1, how);
+    const int64_t due_ns = sno_i_due_ns(e, unit);
     for (;;) {
         sno_i_notify(e, now_ns);
         if (now_ns >= due_ns) return true;
@@ -1033,13 +1034,13 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
         }
 
         if (!is_free) {
-            const bool back = v.time > v.now + e->ahead + e->time_lead;
+            const bool back = v.time > v.now + e->ahead;
             int64_t left_ns = sno_i_ns_until(sno_i_due_ns(e, v.unit), now_ns);
             if (!(how & SNO_I_WAIT) || (back && e->refuse_back) || left_ns > budget_ns)
                 return back ? SNO_CLOCK_BACK : SNO_AGAIN;
+            if (!wait_counted) sno_i_tally(&e->waits, 1, how);
+            wait_counted = true;
             if (v.blocked || v.place >= e->limit) { /* no place to hold while asleep */
-                if (!wait_counted) sno_i_tally(&e->waits, 1, how);
-                wait_counted = true;
                 if (!v.blocked) sno_i_notify(e, now_ns);
                 if (left_ns > (int64_t)e->unit_ns) left_ns = (int64_t)e->unit_ns;
                 sno_i_nap(e, now_ns, left_ns, &budget_ns);
@@ -1063,42 +1064,42 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
             continue;
         }
         /* +, not |: a count with no bits to spare carries */
-        const uint64_t next =
-            (v.base << e->time_shift) + ((uint64_t)v.tick << (e->time_shift - 1)) + v.place + n;
+        const uint64_t before = word, next = (v.base << e->time_shift) +
+                                             ((uint64_t)v.tick << (e->time_shift - 1)) + v.place +
+                                             n;
         if (!sno_i_move(e, how, &word, next)) {
             SNO_RELAX();
             confirmed = (how & SNO_I_GIVEN) != 0;
             continue;
         }
-        if (n > 1) sno_i_tally(&e->batches, 1, how);
-        sno_i_tally(&e->rebased, v.count - v.place, how);
-        if (v.leaves) {
+        if (v.leaves)
             (void)SNO_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release,
                                    relaxed); /* SETTLE:R */
+        const bool rebased = v.count != v.place;
+        const bool kept = is_free || sno_i_await(e, v.unit, now_ns, now_ns, &budget_ns);
+        word = next;
+        if (!kept && sno_i_move(e, how, &word, before)) word = before; /* given back */
+        else sno_i_tally(&e->rebased, v.count - v.place, how);
+        if (kept) {
+            if (is_free && rebased && !(how & SNO_I_GIVEN)) sno_i_notify(e, now_ns);
+            if (n > 1) sno_i_tally(&e->batches, 1, how);
+            sno_i_place_at(e, v.base, v.place, n, v.tick, out);
+            return SNO_OK;
         }
-        if (is_free) {
-            if (v.count != v.place && !(how & SNO_I_GIVEN)) sno_i_notify(e, now_ns);
-        } else if (!sno_i_await(e, how, v.unit, now_ns, &budget_ns)) {
-            word = next;
-            (void)sno_i_move(e, how, &word, next - n); /* given back, if it is still the newest */
-            word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-            now_ns = sno_i_exact_ns(&e->clock);
-            continue;
-        }
-        sno_i_place_at(e, v.base, v.place, n, v.tick, out);
-        return SNO_OK;
+        now_ns = sno_i_exact_ns(&e->clock);
     }
 }
 
 /* A fetch_add that others outran: it took a place behind the unit's last, or in another unit. */
-SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, sno_i_place *out) {
+SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, int64_t drawn_ns,
+                                            sno_i_place *out) {
     int64_t budget_ns = e->wait_ns, now_ns = sno_i_exact_ns(&e->clock);
     sno_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, sno_i_tick(e, word), out);
     if (out->time > e->max_time) return SNO_RANGE;
-    if (sno_i_await(e, SNO_I_WAIT, out->time, now_ns, &budget_ns)) return SNO_OK;
-    uint64_t mine = word + 1;
-    (void)sno_i_move(e, SNO_I_WAIT, &mine, word); /* given back, if it is still the newest */
-    word = SNO_ATOMIC_LOAD(&e->word, acquire);      /* LOOK:A */
+    if (now_ns < sno_i_due_ns(e, out->time)) sno_i_tally(&e->waits, 1, SNO_I_WAIT);
+    if (sno_i_await(e, out->time, drawn_ns, now_ns, &budget_ns)) return SNO_OK;
+    uint64_t after = word + 1;
+    if (!sno_i_move(e, SNO_I_WAIT, &after, word)) word = after; /* else it is given back */
     now_ns = sno_i_exact_ns(&e->clock);
     return sno_i_draw_run(e, SNO_I_WAIT, word, now_ns, 1, budget_ns, out);
 }
@@ -1125,7 +1126,7 @@ SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_
             index = word - unit; /* from another unit or tick: past any cap */
             drawn = SNO_I_LIKELY(index < e->cap);
             if (!drawn) {
-                status = sno_i_draw_late(e, word, &place);
+                status = sno_i_draw_late(e, word, now_ns, &place);
                 if (status == SNO_OK) *out = place;
                 return status;
             }
@@ -1919,14 +1920,15 @@ static inline sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16
     return SNO_OK;
 }
 
-/* Puts a fresh generator where the snapshot stands: `count` numbers drawn since unit `time`. */
-static inline void sno_i_go_on(sno_gen *g, const sno_snapshot *s, uint64_t time, uint64_t count) {
+/* Puts a fresh generator where the snapshot stands: `count` numbers drawn since unit wall_hi. */
+static inline void sno_i_go_on(sno_gen *g, const sno_snapshot *s, uint64_t count) {
     sno_i_engine *e = &g->engine;
-    const uint64_t tick = s->drifts & 1;
+    const uint64_t time = (uint64_t)s->wall_hi, tick = s->drifts & 1;
     SNO_ATOMIC_STORE(&e->word, time << e->time_shift | tick << (e->time_shift - 1) | count,
                      relaxed);
     SNO_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)s->wall_safe, relaxed);
     SNO_ATOMIC_STORE(&e->drifts, s->drifts, relaxed);
+    SNO_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
 }
 
 static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
@@ -1939,7 +1941,7 @@ static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
     const sno_snapshot s = sno_i_resolved(o->snapshot);
     sno_status status = sno_i_gen_init(g, o, s.partition, s.sequence_min,
                                        (uint32_t)(s.sequence_max - s.sequence_min) + 1);
-    if (status == SNO_OK) sno_i_go_on(g, &s, (uint64_t)s.wall_hi, s.sequence - s.sequence_min + 1);
+    if (status == SNO_OK) sno_i_go_on(g, &s, s.sequence - s.sequence_min + 1);
     return status;
 }
 
@@ -2027,6 +2029,7 @@ static inline sno_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ns, s
 
 static inline sno_status sno_new_with_time(sno_gen *g, uint8_t meta, int64_t unix_ns, sno_id *id) {
     if (!g->engine.cap) return SNO_INVALID;
+    if (sno_i_forked(&g->engine)) return SNO_FORKED; /* the child's turns would be its parent's */
     if (unix_ns < SNO_I_EPOCH_NS) return SNO_RANGE;
     const uint64_t units = (uint64_t)(unix_ns - SNO_I_EPOCH_NS) / (uint64_t)SNO_I_UNIT_NS;
     if (units >> 39) return SNO_RANGE;
@@ -2092,15 +2095,15 @@ static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_
         sno_status status = sno_i_take_partition(&s.partition);
         if (status != SNO_OK) return status;
     }
-    /* After a snapshot every number of its last unit counts as drawn: which shard had which is
-     * gone. */
-    const uint64_t newest = (uint64_t)s.wall_hi + (s.sequence - s.sequence_min) / cap;
+    /* After a snapshot every number of the units it has begun counts as drawn: which shard had which
+     * is gone. */
+    const uint32_t units = 1 + (s.sequence - s.sequence_min) / cap;
     uint32_t next = s.sequence_min;
     for (size_t i = 0; i < n; i++) {
         const uint32_t share = (uint32_t)(cap / n + (i < cap % n));
         sno_status status = sno_i_gen_init(&shards[i].gen, o, s.partition, (uint16_t)next, share);
         if (status != SNO_OK) return status; /* the options': so it is the first */
-        if (o && o->snapshot) sno_i_go_on(&shards[i].gen, &s, newest, share);
+        if (o && o->snapshot) sno_i_go_on(&shards[i].gen, &s, (uint64_t)units * share);
         next += share;
     }
     return SNO_OK;
@@ -2154,48 +2157,38 @@ static inline void sno_pool_give_back(sno_pool *p, sno_shard *shard) {
 }
 
 // >>default
-//
-// The process-wide generator. `claimed` and `ready` hold the mark of the process that is making, or
-// has made, it; in a forked child neither is the child's, so it is made anew there.
+/* The process-wide generator lies in a page of its own, so that whoever comes first publishes it
+ * whole, with one CAS: nobody waits for anybody. A forked child finds its parent's, and puts one of
+ * its own in the place. */
 
-struct sno_i_default {
-    sno_i_atomic64 claimed, ready;
-    sno_gen gen;
-};
 #if defined(__cplusplus)
 extern "C" {
 #endif
-extern struct sno_i_default sno_i_default;
-SNO_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);
+extern SNO_ATOMIC(sno_gen *) sno_i_default;
+SNO_I_ONE_PER_PROCESS(SNO_ATOMIC(sno_gen *), sno_i_default);
 #if defined(__cplusplus)
 }
 #endif
 
-/* Not ready in this process. One caller makes it; those who come meanwhile don't wait for him, and
- * draw their id from a generator of their own, at the price of a partition. */
-SNO_I_COLD sno_id sno_i_generate_first(uint64_t mark, uint8_t meta) {
-    struct sno_i_default *d = &sno_i_default;
-    sno_id id;
-    uint64_t claimed = SNO_ATOMIC_LOAD(&d->claimed, relaxed);
-    if (claimed != mark && SNO_ATOMIC_CAS(&d->claimed, &claimed, mark, relaxed, relaxed)) {
-        if (sno_init(&d->gen, NULL) == SNO_OK) {
-            SNO_ATOMIC_STORE(&d->ready, mark, release); /* MADE:R */
-            return sno_new(&d->gen, meta);
-        }
-    } else {
-        sno_gen own;
-        if (sno_init(&own, NULL) == SNO_OK) return sno_new(&own, meta);
+/* `found` is NULL or another process's. Each caller that comes before the CAS takes a partition. */
+SNO_I_COLD sno_id sno_i_generate_first(sno_gen *found, uint8_t meta) {
+    void *page = sno_i_new_page(false);
+    if (!page) return sno_i_id(0, 0);
+    sno_gen *fresh = (sno_gen *)page;
+    if (sno_init(fresh, NULL) != SNO_OK) {
+        sno_i_drop_page(page);
+        return sno_i_id(0, 0);
     }
-    memset(&id, 0, sizeof id);
-    return id;
+    if (SNO_ATOMIC_CAS(&sno_i_default, &found, fresh, release, acquire))
+        return sno_new(fresh, meta); /* PAGE:R */
+    sno_i_drop_page(page);
+    return sno_new(found, meta);
 }
 
 static inline sno_id sno_generate(uint8_t meta) {
-    sno_i_atomic64 *word;
-    const uint64_t mark = sno_i_fork_mark(&word);
-    if (SNO_I_LIKELY(SNO_ATOMIC_LOAD(&sno_i_default.ready, acquire) == mark)) /* MADE:A */
-        return sno_new(&sno_i_default.gen, meta);
-    return sno_i_generate_first(mark, meta);
+    sno_gen *g = SNO_ATOMIC_LOAD(&sno_i_default, acquire); /* PAGE:A */
+    if (SNO_I_LIKELY(g && !sno_i_forked(&g->engine))) return sno_new(g, meta);
+    return sno_i_generate_first(g, meta);
 }
 
 #endif /* SNO_H */
