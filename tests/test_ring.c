@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The ring alone, and the notes that a saturated generator writes into it.
+ */
+#define REAL_SLEEP
+#include "support.h"
+#include "flake.h"
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#ifdef TEST_SMALL
+enum { small = 1 };
+#else
+enum { small = 0 };
+#endif
+
+enum { most_slots = 4096, crowd = 8 };
+
+static flake_ring ring;
+static flake_ring_slot slots[most_slots];
+
+static const size_t sizes[] = {1, 2, 3, 7, 64};
+enum { size_count = sizeof sizes / sizeof *sizes };
+
+/* All fields tell the same serial number, so that a torn note shows. */
+static flake_overflow note_of(uint32_t producer, uint32_t serial) {
+    flake_overflow note;
+    note.now_ns = (int64_t)((uint64_t)producer << 32 | serial);
+    note.count = ~serial;
+    note.ticks = serial ^ producer;
+    return note;
+}
+
+static bool note_is(const flake_overflow *note, uint32_t producer, uint32_t serial) {
+    const flake_overflow want = note_of(producer, serial);
+    return note->now_ns == want.now_ns && note->count == want.count && note->ticks == want.ticks;
+}
+
+/* ---- one thread ---- */
+
+static void no_slots_are_refused_and_change_nothing(void) {
+    flake_overflow note = {0, 0, 0};
+    CHECK_EQ(flake_ring_init(&ring, slots, 2), FLAKE_OK);
+    CHECK(flake_ring_push(&ring, note_of(1, 1)));
+    CHECK_EQ(flake_ring_init(NULL, slots, 2), FLAKE_INVALID);
+    CHECK_EQ(flake_ring_init(&ring, NULL, 2), FLAKE_INVALID);
+    CHECK_EQ(flake_ring_init(&ring, slots, 0), FLAKE_INVALID);
+    CHECK(flake_ring_pop(&ring, &note) && note_is(&note, 1, 1));
+}
+
+static void an_empty_ring_gives_nothing_and_leaves_the_note(void) {
+    for (size_t i = 0; i < size_count; i++) {
+        flake_overflow note = note_of(3, 4);
+        CHECK_EQ(flake_ring_init(&ring, slots, sizes[i]), FLAKE_OK);
+        CHECK(!flake_ring_pop(&ring, &note));
+        CHECK(note_is(&note, 3, 4));
+    }
+}
+
+static void init_empties_a_used_ring(void) {
+    flake_overflow note = {0, 0, 0};
+    CHECK_EQ(flake_ring_init(&ring, slots, 3), FLAKE_OK);
+    for (uint32_t i = 0; i < 5; i++) {
+        CHECK(flake_ring_push(&ring, note_of(0, i)));
+        if (i < 3) CHECK(flake_ring_pop(&ring, &note));
+    }
+    CHECK_EQ(flake_ring_init(&ring, slots, 2), FLAKE_OK);
+    CHECK(!flake_ring_pop(&ring, &note));
+    CHECK(flake_ring_push(&ring, note_of(1, 1)) && flake_ring_push(&ring, note_of(1, 2)));
+    CHECK(!flake_ring_push(&ring, note_of(1, 3)));
+    CHECK(flake_ring_pop(&ring, &note) && note_is(&note, 1, 1));
+}
+
+/* Fills, drains and goes round at random beside a count of what must be in it. */
+static void any_size_holds_that_many_in_order_however_often_it_wraps(void) {
+    for (size_t i = 0; i < size_count; i++) {
+        uint64_t random = 88172645463325252u;
+        uint32_t in = 0, out = 0;
+        size_t fulls = 0, empties = 0;
+        flake_overflow note = {0, 0, 0};
+        CHECK_EQ(flake_ring_init(&ring, slots, sizes[i]), FLAKE_OK);
+        while (in < 1000 * sizes[i]) {
+            const bool push = random_next(&random) >> 40 & 1;
+            for (uint64_t n = 1 + random_below(&random, 2 * sizes[i]); n; n--) {
+                if (push) {
+                    const bool fits = in - out < sizes[i];
+                    CHECK(flake_ring_push(&ring, note_of(7, in)) == fits);
+                    in += fits;
+                    fulls += !fits;
+                } else {
+                    const bool holds = in != out;
+                    CHECK(flake_ring_pop(&ring, &note) == holds);
+                    if (holds) CHECK(note_is(&note, 7, out));
+                    out += holds;
+                    empties += !holds;
+                }
+            }
+        }
+        CHECK(fulls > 0 && empties > 0);
+    }
+}
+
+/* ---- many threads ---- */
+
+typedef struct side {
+    pthread_t thread;
+    uint32_t index, pushes; /* notes to push */
+    size_t pushed, disordered, torn;
+    uint32_t after[crowd]; /* serial that a producer's next note has at the least */
+} side;
+
+static side producers[crowd], consumers[crowd];
+static uint32_t producer_count;
+static atomic_size_t left; /* notes to pop */
+static bool insist;        /* push again what did not fit */
+static uint8_t seen[crowd][65536];
+static atomic_uint ready;
+
+static void meet(unsigned all) {
+    (void)atomic_fetch_add(&ready, 1);
+    while (atomic_load(&ready) < all) (void)sched_yield();
+}
+
+static unsigned threads_in_all;
+
+static void *produce(void *at) {
+    side *s = (side *)at;
+    meet(threads_in_all);
+    for (uint32_t serial = 0; serial < s->pushes; serial++) {
+        bool pushed;
+        while (!(pushed = flake_ring_push(&ring, note_of(s->index, serial))) && insist)
+            (void)sched_yield();
+        s->pushed += pushed;
+    }
+    return NULL;
+}
+
+/* Each byte of `seen` has one writer at a time, or a note came twice. */
+static void *consume(void *at) {
+    side *s = (side *)at;
+    flake_overflow note = {0, 0, 0};
+    meet(threads_in_all);
+    while (atomic_load_explicit(&left, memory_order_relaxed)) {
+        if (!flake_ring_pop(&ring, &note)) {
+            (void)sched_yield();
+            continue;
+        }
+        (void)atomic_fetch_sub_explicit(&left, 1, memory_order_relaxed);
+        const uint32_t producer = (uint32_t)(note.now_ns >> 32), serial = (uint32_t)note.now_ns;
+        if (producer >= crowd || serial > 65535 || !note_is(&note, producer, serial)) {
+            s->torn++;
+            continue;
+        }
+        s->disordered += serial < s->after[producer];
+        s->after[producer] = serial + 1;
+        seen[producer][serial]++;
+    }
+    return NULL;
+}
+
+/* Each of `from` threads pushes `pushes` notes; `to` threads pop until `pops` are out. */
+static void exchange(unsigned from, unsigned to, uint32_t pushes, size_t pops) {
+    memset(producers, 0, sizeof producers);
+    memset(consumers, 0, sizeof consumers);
+    memset(seen, 0, sizeof seen);
+    atomic_store(&ready, 0);
+    atomic_store(&left, pops);
+    producer_count = from;
+    threads_in_all = from + to;
+    for (unsigned i = 0; i < from + to; i++) {
+        side *s = i < from ? &producers[i] : &consumers[i - from];
+        s->index = i < from ? i : i - from;
+        s->pushes = pushes;
+        if (pthread_create(&s->thread, NULL, i < from ? produce : consume, s)) abort();
+    }
+    for (unsigned i = 0; i < from; i++) (void)pthread_join(producers[i].thread, NULL);
+    for (unsigned i = 0; i < to; i++) {
+        (void)pthread_join(consumers[i].thread, NULL);
+        CHECK_EQ(consumers[i].torn, 0);
+        CHECK_EQ(consumers[i].disordered, 0);
+    }
+}
+
+static void check_each_came_once(uint32_t pushes) {
+    size_t once = 0;
+    flake_overflow note = {0, 0, 0};
+    for (unsigned i = 0; i < producer_count; i++)
+        for (uint32_t k = 0; k < pushes; k++) once += seen[i][k] == 1;
+    CHECK_EQ(once, (size_t)producer_count * pushes);
+    CHECK(!flake_ring_pop(&ring, &note));
+}
+
+static void exchange_all(unsigned from, unsigned to) {
+    static const size_t contended[] = {1, 2, 3, 64, most_slots};
+    insist = true;
+    for (size_t i = 0; i < sizeof contended / sizeof *contended; i++) {
+        const uint32_t pushes = small ? 1000 : contended[i] < 8 ? 3000 : 20000;
+        CHECK_EQ(flake_ring_init(&ring, slots, contended[i]), FLAKE_OK);
+        exchange(from, to, pushes, (size_t)from * pushes);
+        check_each_came_once(pushes);
+    }
+}
+
+static void one_producer_and_one_consumer(void) { exchange_all(1, 1); }
+static void one_consumer_gets_each_producers_notes_in_order(void) { exchange_all(crowd, 1); }
+static void one_producers_notes_reach_many_consumers_once(void) { exchange_all(1, crowd); }
+static void many_producers_notes_reach_many_consumers_once(void) { exchange_all(crowd, crowd); }
+
+static void a_full_ring_takes_exactly_its_size_from_many(void) {
+    insist = false;
+    for (size_t i = 0; i < size_count; i++)
+        for (int round = 0; round < 20; round++) {
+            size_t pushed = 0, popped = 0;
+            flake_overflow note = {0, 0, 0};
+            CHECK_EQ(flake_ring_init(&ring, slots, sizes[i]), FLAKE_OK);
+            exchange(crowd, 0, 200, 0);
+            for (unsigned k = 0; k < crowd; k++) pushed += producers[k].pushed;
+            CHECK_EQ(pushed, sizes[i]);
+            CHECK(!flake_ring_push(&ring, note_of(0, 0)));
+            while (flake_ring_pop(&ring, &note)) popped++;
+            CHECK_EQ(popped, sizes[i]);
+        }
+}
+
+static void a_ring_with_room_refuses_nobody(void) {
+    insist = false;
+    for (int round = 0; round < 20; round++) {
+        CHECK_EQ(flake_ring_init(&ring, slots, most_slots), FLAKE_OK);
+        exchange(crowd, 0, most_slots / crowd, 0);
+        for (unsigned k = 0; k < crowd; k++) CHECK_EQ(producers[k].pushed, most_slots / crowd);
+    }
+}
+
+static void many_consumers_drain_a_full_ring_once(void) {
+    for (int round = 0; round < 20; round++) {
+        CHECK_EQ(flake_ring_init(&ring, slots, most_slots), FLAKE_OK);
+        for (uint32_t k = 0; k < most_slots; k++) CHECK(flake_ring_push(&ring, note_of(0, k)));
+        exchange(0, crowd, 0, most_slots);
+        producer_count = 1;
+        check_each_came_once(most_slots);
+    }
+}
+
+/* ---- notes of a generator ---- */
+
+enum { drawers = 8, unit_cap = 256 };
+
+typedef struct drawer {
+    pthread_t thread;
+    size_t draws, batch; /* calls, ids for each */
+    size_t refused, n;
+    uint64_t *ids;
+} drawer;
+
+static flake_gen gen;
+static flake_overflow notes[4 * most_slots];
+
+static void *draw(void *at) {
+    drawer *d = (drawer *)at;
+    meet(drawers);
+    for (; d->draws; d->draws--, d->n += d->batch)
+        d->refused += flake_next_n(&gen, d->ids + d->n, d->batch) != FLAKE_OK;
+    return NULL;
+}
+
+static void *pop_on(void *at) {
+    size_t *n = (size_t *)at;
+    while (atomic_load(&left))
+        if (*n < sizeof notes / sizeof *notes && flake_ring_pop(&ring, &notes[*n])) ++*n;
+        else flake_i_system_sleep(200000);
+    return NULL;
+}
+
+/* Saturates a generator with 256 ids a ms for some 250 ms; `popping`: with a consumer beside.
+ * Then waits till the queue is gone, and draws once, for the note that says so. Returns how many
+ * notes there were. */
+static size_t saturate(size_t ring_size, size_t batch, bool popping) {
+    static uint64_t ids[drawers * 8192];
+    drawer all[drawers];
+    pthread_t popper;
+    size_t n = 0, refused = 0;
+    flake_options options;
+    flake_stats stats;
+    uint64_t last;
+    memset(&options, 0, sizeof options);
+    options.seq_max = unit_cap - 1;
+    options.overflow = &ring;
+    CHECK_EQ(flake_ring_init(&ring, slots, ring_size), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &options), FLAKE_OK);
+    memset(all, 0, sizeof all);
+    atomic_store(&ready, 0);
+    atomic_store(&left, 1);
+    if (popping && pthread_create(&popper, NULL, pop_on, &n)) abort();
+    for (unsigned i = 0; i < drawers; i++) {
+        all[i].ids = ids + (size_t)i * 8192;
+        all[i].batch = batch;
+        all[i].draws = 8192 / batch;
+        if (pthread_create(&all[i].thread, NULL, draw, &all[i])) abort();
+    }
+    for (unsigned i = 0; i < drawers; i++) {
+        (void)pthread_join(all[i].thread, NULL);
+        refused += all[i].refused;
+    }
+    CHECK_EQ(refused, 0);
+    CHECK_EQ(count_duplicates(ids, sizeof ids / sizeof *ids), 0);
+    flake_stats_get(&gen, &stats);
+    CHECK_EQ(stats.ids, sizeof ids / sizeof *ids);
+    flake_i_system_sleep(3000000);
+    CHECK_EQ(flake_next(&gen, &last), FLAKE_OK);
+    atomic_store(&left, 0);
+    if (popping) (void)pthread_join(popper, NULL);
+    while (n < sizeof notes / sizeof *notes && flake_ring_pop(&ring, &notes[n])) n++;
+    return n;
+}
+
+static int compare_notes(const void *a, const void *b) {
+    const flake_overflow *x = (const flake_overflow *)a, *y = (const flake_overflow *)b;
+    return x->now_ns < y->now_ns ? -1 : x->now_ns > y->now_ns;
+}
+
+/* Whoever is elected to write may be stopped before it pushes, so notes are put in order first.
+ * Returns how many overflows there were; `complete`: none was dropped. */
+static size_t check_notes(size_t n, uint32_t most_queued, bool complete) {
+    size_t over = 0;
+    int64_t began_ms = 0;
+    bool open = false;
+    qsort(notes, n, sizeof *notes, compare_notes);
+    for (size_t i = 0; i < n; i++) {
+        const flake_overflow *note = &notes[i];
+        const int64_t ms = note->now_ns / 1000000;
+        CHECK(note->count <= most_queued);
+        if (i) CHECK(ms > notes[i - 1].now_ns / 1000000); /* at most one a ms */
+        if (!open) {
+            began_ms = ms - note->ticks;
+            open = true;
+            if (complete) CHECK(note->count > 0 && note->ticks == 0);
+        } else if (complete) CHECK_EQ(note->ticks, ms - began_ms);
+        if (note->count == 0) {
+            over++;
+            open = false;
+        }
+    }
+    return over;
+}
+
+static void a_saturated_generator_notes_its_queue_at_most_once_a_ms(void) {
+    const size_t n = saturate(most_slots, 1, false);
+    CHECK(n >= 50);
+    CHECK(check_notes(n, drawers, true) > 10);
+    CHECK_EQ(notes[n - 1].count, 0);
+}
+
+/* Each thread queues with most of a unit's places, so the queue lasts for many units. */
+static void batches_make_one_long_overflow_and_count_their_places(void) {
+    uint32_t most = 0, longest = 0;
+    const size_t n = saturate(most_slots, 1024, false);
+    CHECK(n >= 50);
+    CHECK(check_notes(n, drawers * unit_cap, true) > 0);
+    CHECK_EQ(notes[n - 1].count, 0);
+    for (size_t i = 0; i < n; i++) {
+        if (notes[i].count > most) most = notes[i].count;
+        if (notes[i].ticks > longest) longest = notes[i].ticks;
+    }
+    CHECK(most > unit_cap);
+    CHECK(longest > 20);
+}
+
+static void a_consumer_beside_gets_every_note(void) {
+    const size_t n = saturate(64, 1024, true);
+    CHECK(n >= 50);
+    CHECK(check_notes(n, drawers * unit_cap, false) > 0);
+    CHECK_EQ(notes[n - 1].count, 0);
+}
+
+static void a_full_ring_drops_notes_and_holds_up_nobody(void) {
+    for (size_t size = 1; size <= 2; size++) {
+        const size_t n = saturate(size, 1, false);
+        CHECK_EQ(n, size);
+        (void)check_notes(n, drawers, false);
+    }
+}
+
+static void the_last_note_stays_owed_until_it_fits(void) {
+    uint64_t id;
+    flake_overflow note = {0, 0, 0};
+    CHECK_EQ(saturate(1, 1024, false), 1);
+    CHECK(notes[0].count > 0);
+    flake_i_system_sleep(3000000);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK(flake_ring_pop(&ring, &note));
+    CHECK_EQ(note.count, 0);
+    CHECK(note.now_ns > notes[0].now_ns);
+    CHECK_EQ(note.ticks, note.now_ns / 1000000 - notes[0].now_ns / 1000000 + notes[0].ticks);
+    flake_i_system_sleep(3000000);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK(!flake_ring_pop(&ring, &note)); /* said once */
+}
+
+static void an_idle_generator_writes_no_notes(void) {
+    uint64_t id;
+    flake_overflow note = {0, 0, 0};
+    flake_options options;
+    memset(&options, 0, sizeof options);
+    options.overflow = &ring;
+    CHECK_EQ(flake_ring_init(&ring, slots, 4), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &options), FLAKE_OK);
+    for (int i = 0; i < 20; i++) {
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        flake_i_system_sleep(300000);
+    }
+    CHECK(!flake_ring_pop(&ring, &note));
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(no_slots_are_refused_and_change_nothing),
+        CHECK_TEST(an_empty_ring_gives_nothing_and_leaves_the_note),
+        CHECK_TEST(init_empties_a_used_ring),
+        CHECK_TEST(any_size_holds_that_many_in_order_however_often_it_wraps),
+        CHECK_TEST(one_producer_and_one_consumer),
+        CHECK_TEST(one_consumer_gets_each_producers_notes_in_order),
+        CHECK_TEST(one_producers_notes_reach_many_consumers_once),
+        CHECK_TEST(many_producers_notes_reach_many_consumers_once),
+        CHECK_TEST(a_full_ring_takes_exactly_its_size_from_many),
+        CHECK_TEST(a_ring_with_room_refuses_nobody),
+        CHECK_TEST(many_consumers_drain_a_full_ring_once),
+        CHECK_TEST(a_saturated_generator_notes_its_queue_at_most_once_a_ms),
+        CHECK_TEST(batches_make_one_long_overflow_and_count_their_places),
+        CHECK_TEST(a_consumer_beside_gets_every_note),
+        CHECK_TEST(a_full_ring_drops_notes_and_holds_up_nobody),
+        CHECK_TEST(the_last_note_stays_owed_until_it_fits),
+        CHECK_TEST(an_idle_generator_writes_no_notes),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sno from many threads at once, on the real clock and on one that is put back thousands of times:
+ * no id comes twice, nobody starves, a saturated generator gives what it has, and snapshots are
+ * whole. Beside it the original's algorithm, which repeats ids under the same stress.
+ */
+#define _XOPEN_SOURCE 700
+#define REAL_SLEEP
+#include "support.h"
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- hooks ---- */
+
+static void nap(int64_t ns);
+#define SNO_SLEEP_NS(ns) nap(ns)
+
+/* Threads change over between any two steps of a draw when they are made to. */
+static void stumble(void);
+#define SNO_ATOMIC(T)                 _Atomic(T)
+#define SNO_ATOMIC_LOAD(p, order)     (stumble(), atomic_load_explicit(p, memory_order_##order))
+#define SNO_ATOMIC_STORE(p, v, order) (stumble(), atomic_store_explicit(p, v, memory_order_##order))
+#define SNO_ATOMIC_ADD(p, v, order) \
+    (stumble(), atomic_fetch_add_explicit(p, v, memory_order_##order))
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure)                                        \
+    (stumble(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
+                                                        memory_order_##failure))
+#include "sno.h"
+
+#ifdef TEST_SMALL
+enum { small = 1 };
+#else
+enum { small = 0 };
+#endif
+
+enum { most_threads = 64, most_ids = 8 << 20 };
+
+static _Thread_local uint64_t thread_random = 88172645463325252u;
+static _Thread_local uint64_t stumble_every; /* 0: never */
+
+static void stumble(void) {
+    if (stumble_every && random_below(&thread_random, stumble_every) == 0) (void)sched_yield();
+}
+
+/* ---- clocks ---- */
+
+static int64_t clock_ns(clockid_t id) {
+    struct timespec t;
+    (void)clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+}
+
+/* A clock that runs at times the real speed, and is put back and forth now and then: most often by
+ * less than 4 of its units, else by less than 15. */
+typedef struct warp {
+    int64_t times;
+    uint64_t step_every; /* readings; 0: never */
+    int64_t start_ns;
+    _Atomic(int64_t) offset_ns;
+} warp;
+
+static const int64_t epoch_ns = 1262304000000000000, unit_ns = 4000000;
+static warp warped; /* times is 0 while the clock is the system's */
+
+static int64_t warp_read(void *user) {
+    warp *w = (warp *)user;
+    if (w->step_every && random_below(&thread_random, w->step_every) == 0) {
+        const uint64_t most_units = random_below(&thread_random, 8) ? 4 : 15;
+        atomic_store_explicit(
+            &w->offset_ns, -(int64_t)random_below(&thread_random, most_units * (uint64_t)unit_ns),
+            memory_order_relaxed);
+    }
+    return 1700000000000000000 + (clock_ns(CLOCK_MONOTONIC) - w->start_ns) * w->times +
+           atomic_load_explicit(&w->offset_ns, memory_order_relaxed);
+}
+
+static sno_clock warp_start(int64_t times, uint64_t step_every) {
+    sno_clock clock = {warp_read, &warped, SNO_CLOCK_EXACT};
+    warped.times = times;
+    warped.step_every = step_every;
+    warped.start_ns = clock_ns(CLOCK_MONOTONIC);
+    atomic_store(&warped.offset_ns, 0);
+    return clock;
+}
+
+static void warp_end(void) { warped.times = 0; }
+
+/* A warped nap lasts as long on the warped clock; the system's sleep is too coarse for short ones.
+ */
+static void nap(int64_t ns) {
+    if (warped.times) ns /= warped.times;
+    if (!warped.times || ns > 200000) {
+        sno_i_system_sleep(ns);
+        return;
+    }
+    const int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + ns;
+    do (void)sched_yield();
+    while (clock_ns(CLOCK_MONOTONIC) < end_ns);
+}
+
+/* ---- one run ---- */
+
+typedef struct worker worker;
+
+typedef struct plan {
+    sno_id (*draw)(worker *);
+    unsigned threads;
+    size_t ids; /* to be drawn in all; 0: as many as come in ... */
+    int64_t ms; /* ... so long a time */
+    uint64_t stumble_every;
+} plan;
+
+struct worker {
+    const plan *p;
+    pthread_t thread;
+    uint64_t seed;
+    sno_shard *shard;
+    unsigned loan; /* draws until the shard goes back to the pool */
+    sno_id *ids;
+    size_t n, room;
+    int64_t longest_ns;
+};
+
+static sno_gen gen;
+static sno_shard shards[most_threads];
+static sno_pool pool;
+static worker workers[most_threads];
+static atomic_uint ready, running;
+static sno_id *all_ids;
+static size_t all_n;
+static size_t falls; /* ids that were not above the one that the thread drew before */
+
+static const uint8_t a_meta = 0x5a;
+static const uint16_t a_partition = 0xa1b2;
+
+static sno_id from_shared(worker *w) { return (void)w, sno_new(&gen, a_meta); }
+static sno_id from_default(worker *w) { return (void)w, sno_generate(a_meta); }
+static sno_id from_shard(worker *w) { return sno_shard_new(w->shard, a_meta); }
+
+static sno_id from_try(worker *w) {
+    sno_id id;
+    memset(&id, 0, sizeof id);
+    while (sno_try(&gen, a_meta, &id) != SNO_OK) {
+        const int64_t ns = sno_retry_ns(&gen);
+        if (ns > 0) nap(ns < unit_ns ? ns : unit_ns);
+    }
+    return (void)w, id;
+}
+
+static sno_id from_pool(worker *w) {
+    if (!w->loan) {
+        if (w->shard) sno_pool_give_back(&pool, w->shard);
+        while (!(w->shard = sno_pool_borrow(&pool))) (void)sched_yield();
+        w->loan = 1 + (unsigned)random_below(&thread_random, 50);
+    }
+    w->loan--;
+    return sno_shard_new(w->shard, a_meta);
+}
+
+static void *work(void *at) {
+    worker *w = (worker *)at;
+    const plan *p = w->p;
+    thread_random = w->seed;
+    stumble_every = p->stumble_every;
+    (void)atomic_fetch_add(&ready, 1);
+    while (atomic_load(&ready) < p->threads) (void)sched_yield();
+
+    const size_t share = p->ids / p->threads;
+    for (; w->n < share; w->n++) w->ids[w->n] = p->draw(w);
+
+    int64_t before_ns = clock_ns(CLOCK_MONOTONIC);
+    for (const int64_t end_ns = before_ns + p->ms * 1000000;
+         p->ms && before_ns < end_ns && w->n < w->room;) {
+        w->ids[w->n++] = p->draw(w);
+        const int64_t after_ns = clock_ns(CLOCK_MONOTONIC);
+        if (after_ns - before_ns > w->longest_ns) w->longest_ns = after_ns - before_ns;
+        before_ns = after_ns;
+    }
+    if (p->draw == from_pool && w->shard) sno_pool_give_back(&pool, w->shard);
+    (void)atomic_fetch_sub(&running, 1);
+    return NULL;
+}
+
+static void run(const plan *p) {
+    if (!all_ids) {
+        all_ids = (sno_id *)malloc(most_ids * sizeof *all_ids);
+        if (!all_ids) abort();
+        memset(all_ids, 0, most_ids * sizeof *all_ids); /* no page comes late */
+    }
+    atomic_store(&ready, 0);
+    atomic_store(&running, p->threads);
+    memset(workers, 0, sizeof workers);
+    for (unsigned i = 0; i < p->threads; i++) {
+        worker *w = &workers[i];
+        w->p = p;
+        w->seed = 88172645463325252u * (2 * i + 3);
+        w->room = most_ids / p->threads;
+        w->ids = all_ids + i * w->room;
+        if (p->draw == from_shard) w->shard = &shards[i];
+        if (pthread_create(&w->thread, NULL, work, w)) abort();
+    }
+}
+
+/* All ids stand in all_ids then. */
+static void join(const plan *p) {
+    all_n = falls = 0;
+    for (unsigned i = 0; i < p->threads; i++) {
+        worker *w = &workers[i];
+        (void)pthread_join(w->thread, NULL);
+        for (size_t k = 1; k < w->n; k++) falls += sno_compare(w->ids[k - 1], w->ids[k]) >= 0;
+        memmove(all_ids + all_n, w->ids, w->n * sizeof *w->ids);
+        all_n += w->n;
+    }
+}
+
+/* Sorts all ids. */
+static size_t repeats(void) {
+    size_t repeated = 0;
+    sno_sort(all_ids, all_n);
+    for (size_t i = 1; i < all_n; i++) repeated += sno_equal(all_ids[i], all_ids[i - 1]);
+    return repeated;
+}
+
+static plan plan_of(sno_id (*draw_one)(worker *), unsigned threads, size_t ids) {
+    plan p;
+    memset(&p, 0, sizeof p);
+    p.draw = draw_one;
+    p.threads = threads;
+    p.ids = ids;
+    return p;
+}
+
+static const sno_snapshot *numbers(uint16_t max) {
+    static sno_snapshot s;
+    memset(&s, 0, sizeof s);
+    s.partition = a_partition;
+    s.sequence_max = max;
+    return &s;
+}
+
+static sno_options options_of(uint16_t max) {
+    sno_options o;
+    memset(&o, 0, sizeof o);
+    o.snapshot = numbers(max);
+    return o;
+}
+
+/* ---- forked children: what one finds counts as the test's ---- */
+
+static void in_child(void (*part)(void)) {
+    int status = -1;
+    (void)fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        check_failures = 0;
+        part();
+        (void)fflush(stdout);
+        _exit(check_failures != 0);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+}
+
+/* ---- the default generator ---- */
+
+static unsigned first_callers;
+
+static void call_at_once(void) {
+    const plan p = plan_of(from_default, first_callers, small ? 20000 : 200000);
+    run(&p);
+    join(&p);
+    CHECK_EQ(all_n, p.ids / first_callers * first_callers);
+    CHECK_EQ(repeats(), 0);
+    CHECK(!sno_is_zero(all_ids[0]));
+    CHECK_EQ(sno_init(&gen, NULL), SNO_OK);
+    CHECK(sno_partition(sno_generate(0)) != sno_gen_partition(&gen));
+}
+
+/* Stands first: in a child of a process with threads a sanitizer's own may be missing. */
+static void first_calls_of_the_default_generator_come_from_all_threads_at_once(void) {
+    static const unsigned crowd[] = {2, 8, most_threads};
+    for (unsigned round = 0; round < (small ? 3u : 10u); round++)
+        for (unsigned i = 0; i < 3; i++) {
+            first_callers = crowd[i];
+            in_child(call_at_once);
+        }
+}
+
+/* ---- no id twice ---- */
+
+static void draw_with(sno_id (*draw_one)(worker *), size_t lent, int kind) {
+    static const unsigned crowd[] = {1, 2, 8, most_threads};
+    for (unsigned i = 0; i < 4; i++) {
+        const plan p = plan_of(draw_one, crowd[i], small ? 40000 : 1 << 20);
+        sno_options o = options_of(65535);
+        o.clock.kind = kind;
+        CHECK_EQ(sno_init(&gen, &o), SNO_OK);
+        CHECK_EQ(sno_pool_init(&pool, shards, lent ? lent : crowd[i], &o), SNO_OK);
+        run(&p);
+        join(&p);
+        CHECK_EQ(all_n, p.ids / crowd[i] * crowd[i]);
+        if (draw_one != from_pool && draw_one != from_default) CHECK_EQ(falls, 0);
+        CHECK_EQ(repeats(), 0);
+        CHECK(!sno_is_zero(all_ids[0]));
+    }
+}
+
+static void threads_that_share_a_generator(void) {
+    draw_with(from_shared, 0, SNO_CLOCK_EXACT);
+    draw_with(from_shared, 0, SNO_CLOCK_COARSE);
+}
+
+static void threads_that_try(void) { draw_with(from_try, 0, SNO_CLOCK_EXACT); }
+
+static void threads_with_a_shard_each(void) {
+    draw_with(from_shard, 0, SNO_CLOCK_EXACT);
+    draw_with(from_shard, 0, SNO_CLOCK_COARSE);
+}
+
+static void threads_that_borrow_from_a_pool(void) { draw_with(from_pool, 3, SNO_CLOCK_EXACT); }
+
+static void threads_that_generate(void) { draw_with(from_default, 0, SNO_CLOCK_EXACT); }
+
+/* ---- capacity ---- */
+
+enum { window = 8 }; /* units */
+
+/* What part of its capacity the generator gave in the best window between the first and the last
+ * unit, as others may use the machine too; how many units there were. */
+static double best_window(uint32_t cap, uint64_t *between) {
+    size_t ends[window] = {0}; /* of the last units, each in its turn */
+    size_t best = 0, i = 0;
+    uint64_t unit = 0;
+    sno_sort(all_ids, all_n);
+    const uint64_t first = sno_units(all_ids[0]), last = sno_units(all_ids[all_n - 1]);
+    for (unit = first; unit < last; unit++) {
+        while (sno_units(all_ids[i]) <= unit) i++;
+        if (unit >= first + window && i - ends[unit % window] > best)
+            best = i - ends[unit % window];
+        ends[unit % window] = i;
+    }
+    *between = last - first;
+    return (double)best / ((double)window * cap);
+}
+
+/* Some runs, since a machine that stands still for a while serves nobody. */
+static void saturate(unsigned threads, uint16_t max, size_t ids, int64_t ms) {
+    const uint32_t cap = (uint32_t)max + 1;
+    double reached = 0, share = 0;
+    size_t slowest = 0;
+    int64_t longest_ns = 0;
+    plan p = plan_of(from_shared, threads, ids);
+    const sno_options o = options_of(max);
+    p.ms = ms;
+    for (int attempt = 0; attempt < 10; attempt++) {
+        uint64_t between;
+        CHECK_EQ(sno_init(&gen, &o), SNO_OK);
+        run(&p);
+        join(&p);
+        CHECK_EQ(falls, 0);
+        reached = best_window(cap, &between);
+        CHECK_EQ(repeats(), 0);
+        slowest = SIZE_MAX;
+        longest_ns = 0;
+        for (unsigned i = 0; i < threads; i++) {
+            if (workers[i].n < slowest) slowest = workers[i].n;
+            if (workers[i].longest_ns > longest_ns) longest_ns = workers[i].longest_ns;
+        }
+        /* Who wakes late finds the unit spent, but never loses his turn in the queue. */
+        share = (double)between * (cap < threads ? (double)cap / threads : 1);
+        if (reached >= 0.97 && 2 * (double)slowest >= share && longest_ns < 500000000) return;
+    }
+    printf("  %u threads: %.2f %% of the capacity, slowest %zu of %.0f, longest call %.3f ms\n",
+           threads, 100 * reached, slowest, share, (double)longest_ns / 1e6);
+    CHECK(reached >= 0.97);
+    CHECK(2 * (double)slowest >= share);
+    CHECK(longest_ns < 500000000);
+}
+
+static void one_thread_draws_nearly_all_that_a_generator_has(void) {
+    saturate(1, small ? 255 : 65535, small ? 20000 : 3 << 19, 0);
+}
+
+static void nobody_starves_in_the_queue(void) {
+    static const unsigned crowd[] = {2, 8, most_threads};
+    for (unsigned i = 0; i < 3; i++) {
+        saturate(crowd[i], 255, 0, 200);
+        saturate(crowd[i], 15, 0, 200);
+    }
+}
+
+/* ---- notes ---- */
+
+static sno_ring ring;
+static sno_ring_slot ring_slots[1024];
+
+static void notes_of_a_crowd_come_at_most_once_a_ms_and_end(void) {
+    sno_options o = options_of(15);
+    plan p = plan_of(from_shared, 8, 0);
+    sno_overflow note, last = {0, 77, 0};
+    int64_t latest_ms = 0;
+    size_t notes = 0, too_often = 0, too_many = 0;
+    static uint8_t noted[4096];
+    memset(noted, 0, sizeof noted);
+    p.ms = small ? 100 : 300;
+    o.overflow = &ring;
+    CHECK_EQ(sno_ring_init(&ring, ring_slots, 1024), SNO_OK);
+    CHECK_EQ(sno_init(&gen, &o), SNO_OK);
+    const int64_t begin_ms = clock_ns(CLOCK_REALTIME) / 1000000;
+    run(&p);
+    for (bool over = false; !over;) {
+        over = !atomic_load(&running);
+        if (over) {
+            nap(2 * unit_ns);
+            (void)sno_new(&gen, a_meta);
+        }
+        while (sno_ring_pop(&ring, &note)) {
+            const int64_t ms = note.now_ns / 1000000 - begin_ms;
+            if (ms >= 0 && ms < 4096 && note.count) too_often += noted[ms]++;
+            if (ms >= latest_ms) {
+                latest_ms = ms;
+                last = note;
+            }
+            too_many += note.count > 8;
+            notes++;
+        }
+        (void)sched_yield();
+    }
+    join(&p);
+    CHECK_EQ(repeats(), 0);
+    CHECK(notes > 10);
+    CHECK_EQ(too_often, 0);
+    CHECK_EQ(too_many, 0);
+    CHECK_EQ(last.count, 0);
+}
+
+/* ---- steps back ---- */
+
+/* Whether whoever goes on from the snapshot will not give this id. */
+static bool covers(const sno_snapshot *s, sno_id id) {
+    const uint64_t cap = (uint64_t)(s->sequence_max - s->sequence_min) + 1;
+    if (sno_tick(id) != (s->drifts & 1)) return (int64_t)sno_units(id) <= s->wall_safe;
+    const uint64_t newest = (uint64_t)s->wall_hi * cap + s->sequence - s->sequence_min;
+    return sno_units(id) * cap + sno_sequence(id) - s->sequence_min <= newest;
+}
+
+typedef struct watcher {
+    sno_gen *of;
+    bool draws;
+    pthread_t thread;
+    uint64_t rounds;
+    size_t torn, uncovered, wrong_tick, back;
+} watcher;
+
+static void *watch(void *at) {
+    watcher *w = (watcher *)at;
+    sno_snapshot before, after;
+    memset(&before, 0, sizeof before);
+    thread_random = 7777777;
+    stumble_every = workers[0].p->stumble_every;
+    w->torn += sno_snapshot_take(w->of, &before) != SNO_OK;
+    const sno_snapshot first = before;
+    do {
+        sno_id id;
+        memset(&id, 0, sizeof id);
+        if (w->draws) id = sno_new(w->of, a_meta);
+        w->torn += sno_snapshot_take(w->of, &after) != SNO_OK;
+        w->torn += after.partition != first.partition || after.sequence_min != first.sequence_min ||
+                   after.sequence_max != first.sequence_max || after.sequence < after.sequence_min;
+        w->back += after.drifts < before.drifts;
+        if (after.drifts == before.drifts) w->back += after.wall_hi < before.wall_hi;
+        if (after.drifts == before.drifts + 1) { /* what was left is safe, and what was safe left */
+            w->uncovered += after.wall_safe < before.wall_hi;
+            w->uncovered += after.wall_hi <= before.wall_safe;
+        }
+        if (w->draws) {
+            w->uncovered += !covers(&after, id);
+            w->wrong_tick += after.drifts == before.drifts && sno_tick(id) != (after.drifts & 1);
+        }
+        before = after;
+        w->rounds++;
+    } while (atomic_load(&running));
+    return NULL;
+}
+
+static void check_watcher(const watcher *w) {
+    CHECK(w->rounds > 0);
+    CHECK_EQ(w->torn, 0);
+    CHECK_EQ(w->uncovered, 0);
+    CHECK_EQ(w->wrong_tick, 0);
+    CHECK_EQ(w->back, 0);
+}
+
+static uint32_t drifts_of(sno_gen *g) {
+    sno_snapshot s;
+    memset(&s, 0, sizeof s);
+    CHECK_EQ(sno_snapshot_take(g, &s), SNO_OK);
+    return s.drifts;
+}
+
+static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint16_t max,
+                            int64_t times, uint64_t stumbles) {
+    plan p = plan_of(draw_one, threads, small ? 8000 : 160000);
+    sno_options o = options_of(max);
+    watcher w;
+    o.clock = warp_start(times, 20);
+    p.stumble_every = stumbles;
+    CHECK_EQ(sno_init(&gen, &o), SNO_OK);
+    const unsigned lent = draw_one == from_shared ? 0 : draw_one == from_pool ? 3 : threads;
+    if (lent) CHECK_EQ(sno_pool_init(&pool, shards, lent, &o), SNO_OK);
+    memset(&w, 0, sizeof w);
+    w.of = draw_one == from_shared ? &gen : sno_shard_gen(&shards[0]);
+    w.draws = draw_one == from_shared;
+    run(&p);
+    if (pthread_create(&w.thread, NULL, watch, &w)) abort();
+    join(&p);
+    (void)pthread_join(w.thread, NULL);
+    check_watcher(&w);
+    uint32_t drifts = lent ? 0 : drifts_of(&gen);
+    for (unsigned i = 0; i < lent; i++) drifts += drifts_of(sno_shard_gen(&shards[i]));
+    CHECK(drifts > (small ? 50u : 1000u));
+    CHECK_EQ(repeats(), 0);
+    CHECK(!sno_is_zero(all_ids[0]));
+    warp_end();
+}
+
+static void a_clock_put_back_thousands_of_times_under_contention(void) {
+    static const uint16_t max[] = {3, 15, 65535};
+    for (unsigned i = 0; i < 3; i++) {
+        step_back_among(8, from_shared, max[i], 1000, 0);
+        step_back_among(8, from_shared, max[i], 1000, 20);
+    }
+}
+
+static void a_clock_put_back_under_shards_that_another_thread_asks(void) {
+    step_back_among(4, from_shard, 63, 1000, 0);
+    step_back_among(4, from_shard, 65535, 1000, 20);
+}
+
+static void a_clock_put_back_under_a_pool(void) {
+    step_back_among(8, from_pool, 63, 1000, 0);
+    step_back_among(8, from_pool, 65535, 1000, 20);
+}
+
+/* ---- the original's algorithm ----
+ *
+ * Time and sequence in two words: whoever finds that time has passed swaps the first and then sets
+ * the second, and between the two others count on from the old sequence.
+ */
+
+static struct {
+    _Atomic(uint64_t) time, safe;
+    _Atomic(uint32_t) sequence, drifts;
+    pthread_mutex_t regression;
+} two_words = {0, 0, 0, 0, PTHREAD_MUTEX_INITIALIZER};
+
+enum { two_words_max = 65535 };
+
+static sno_id two_words_id(uint64_t time, uint32_t sequence) {
+    sno_id id;
+    memset(&id, 0, sizeof id);
+    (void)sno_compose(time, atomic_load(&two_words.drifts) & 1, a_meta, a_partition,
+                      (uint16_t)sequence, &id);
+    return id;
+}
+
+static sno_id two_words_begin(uint64_t time) {
+    if (random_below(&thread_random, 4) == 0) (void)sched_yield();
+    atomic_store(&two_words.sequence, 0);
+    return two_words_id(time, 0);
+}
+
+static bool two_words_step_back(uint64_t last, uint64_t now) {
+    bool stepped = false;
+    (void)pthread_mutex_lock(&two_words.regression);
+    if (now > atomic_load(&two_words.safe) &&
+        atomic_compare_exchange_strong(&two_words.time, &last, now)) {
+        atomic_store(&two_words.safe, last);
+        (void)atomic_fetch_add(&two_words.drifts, 1);
+        stepped = true;
+    }
+    (void)pthread_mutex_unlock(&two_words.regression);
+    return stepped;
+}
+
+static sno_id from_two_words(worker *w) {
+    for (;;) {
+        uint64_t last = atomic_load(&two_words.time);
+        const uint64_t now = (uint64_t)((warp_read(&warped) - epoch_ns) / unit_ns);
+        if (now == last) {
+            const uint32_t sequence = atomic_fetch_add(&two_words.sequence, 1) + 1;
+            if (sequence <= two_words_max) return (void)w, two_words_id(now, sequence);
+        } else if (now > last) {
+            if (atomic_compare_exchange_strong(&two_words.time, &last, now))
+                return two_words_begin(now);
+            continue;
+        } else if (two_words_step_back(last, now)) return two_words_begin(now);
+        nap(unit_ns);
+    }
+}
+
+/* Ids drawn twice in one round. */
+static size_t stress(sno_id (*draw_one)(worker *), uint64_t step_every) {
+    plan p = plan_of(draw_one, 8, small ? 8000 : 40000);
+    sno_options o = options_of(two_words_max);
+    p.stumble_every = 20;
+    o.clock = warp_start(100, step_every);
+    CHECK_EQ(sno_init(&gen, &o), SNO_OK);
+    atomic_store(&two_words.time, 0);
+    atomic_store(&two_words.safe, 0);
+    atomic_store(&two_words.drifts, 0);
+    run(&p);
+    join(&p);
+    warp_end();
+    return repeats();
+}
+
+static void the_originals_two_words_repeat_ids_where_one_word_does_not(void) {
+    for (unsigned steps = 0; steps < 2; steps++) {
+        const uint64_t step_every = steps ? 50 : 0;
+        unsigned rounds = 0;
+        size_t repeated = 0;
+        while (!repeated && rounds++ < 500) repeated = stress(from_two_words, step_every);
+        CHECK(repeated > 0);
+        for (unsigned i = 0; i < rounds + (small ? 5 : 20); i++)
+            CHECK_EQ(stress(from_shared, step_every), 0);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(first_calls_of_the_default_generator_come_from_all_threads_at_once),
+        CHECK_TEST(threads_that_share_a_generator),
+        CHECK_TEST(threads_that_try),
+        CHECK_TEST(threads_with_a_shard_each),
+        CHECK_TEST(threads_that_borrow_from_a_pool),
+        CHECK_TEST(threads_that_generate),
+        CHECK_TEST(one_thread_draws_nearly_all_that_a_generator_has),
+        CHECK_TEST(nobody_starves_in_the_queue),
+        CHECK_TEST(notes_of_a_crowd_come_at_most_once_a_ms_and_end),
+        CHECK_TEST(a_clock_put_back_thousands_of_times_under_contention),
+        CHECK_TEST(a_clock_put_back_under_shards_that_another_thread_asks),
+        CHECK_TEST(a_clock_put_back_under_a_pool),
+        CHECK_TEST(the_originals_two_words_repeat_ids_where_one_word_does_not),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

@@ -1,0 +1,974 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Many threads at once, on the real clock: no id comes twice, the ids of each thread rise, none
+ * lies ahead of the clock, every one is counted, and a saturated generator serves all that its
+ * layout has.
+ */
+#define _XOPEN_SOURCE 700
+#define REAL_SLEEP
+#include "support.h"
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+static void nap(int64_t ns);
+#define FLAKE_SLEEP_NS(ns) nap(ns)
+#include "flake.h"
+
+#ifdef TEST_SMALL
+enum { small = 1 };
+#else
+enum { small = 0 };
+#endif
+
+enum {
+    most_threads = 64,
+    most_batch = 4096,
+    stock_size = 50,
+    handler_room = 1 << 14,
+    most_stalls = 2048
+};
+
+/* ---- clocks ---- */
+
+static int64_t clock_ns(clockid_t id) {
+    struct timespec t;
+    (void)clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+}
+
+/* A clock that runs at times / over of the real speed, and is put back and forth now and then: most
+ * often by less than 4 ms of its own, else by less than 60. */
+typedef struct warp {
+    int64_t times, over;
+    uint64_t step_every; /* readings; 0: never */
+    int64_t start_ns;
+    _Atomic(int64_t) offset_ns;
+} warp;
+
+static warp warped; /* over is 0 while the clock is the real one */
+static _Thread_local uint64_t step_random = 88172645463325252u;
+
+static int64_t warp_read(void *user) {
+    warp *w = (warp *)user;
+    if (w->step_every && random_below(&step_random, w->step_every) == 0) {
+        uint64_t most_ms = random_below(&step_random, 8) ? 4 : 60;
+        atomic_store_explicit(&w->offset_ns,
+                              -(int64_t)random_below(&step_random, most_ms * 1000000),
+                              memory_order_relaxed);
+    }
+    return 1700000000000000000 + (clock_ns(CLOCK_MONOTONIC) - w->start_ns) * w->times / w->over +
+           atomic_load_explicit(&w->offset_ns, memory_order_relaxed);
+}
+
+static flake_clock warp_start(int64_t times, int64_t over, uint64_t step_every) {
+    flake_clock clock = {warp_read, &warped, FLAKE_CLOCK_EXACT};
+    warped.times = times;
+    warped.over = over;
+    warped.step_every = step_every;
+    warped.start_ns = clock_ns(CLOCK_MONOTONIC);
+    atomic_store(&warped.offset_ns, 0);
+    return clock;
+}
+
+static void warp_end(void) { warped.over = 0, warped.step_every = 0; }
+
+/* A warped nap lasts as long on the warped clock; the system's sleep is too coarse for short ones.
+ */
+static void nap(int64_t ns) {
+    if (warped.over) ns = ns * warped.over / warped.times;
+    if (!warped.over || ns > 200000) {
+        flake_i_system_sleep(ns);
+        return;
+    }
+    const int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + ns;
+    do (void)sched_yield();
+    while (clock_ns(CLOCK_MONOTONIC) < end_ns);
+}
+
+/* ---- what a thread was given ---- */
+
+typedef struct stream {
+    uint64_t *ids;
+    size_t n, room;
+    uint64_t last;
+    size_t falls; /* ids that were not above the one before */
+} stream;
+
+static void keep(stream *s, uint64_t id) {
+    if (s->n == s->room) {
+        s->room = s->room ? 2 * s->room : 4096;
+        s->ids = (uint64_t *)realloc(s->ids, s->room * sizeof *s->ids);
+        if (!s->ids) abort();
+    }
+    s->falls += s->n && id <= s->last;
+    s->ids[s->n++] = s->last = id;
+}
+
+/* ---- one run ---- */
+
+typedef struct worker worker;
+
+/* A way to the ids: shared generator, shard, 128-bit generator. */
+typedef struct face {
+    flake_status (*next)(worker *, uint64_t *id);
+    flake_status (*try_one)(worker *, uint64_t *id);
+    flake_status (*try_at)(worker *, int64_t unix_ms, uint64_t *id);
+    flake_status (*next_n)(worker *, uint64_t *ids, size_t n);
+    size_t (*try_n)(worker *, uint64_t *ids, size_t n);
+    int64_t (*retry_ns)(worker *);
+} face;
+
+typedef struct plan {
+    const face *way;
+    void (*step)(worker *);
+    unsigned threads;
+    unsigned shards;    /* for the ways that use them */
+    size_t ids;         /* to be drawn in all; 0: as many as come in ... */
+    int64_t ms;         /* ... so long a time */
+    uint64_t batch;     /* most ids asked for at once */
+    bool may_refuse;    /* calls that fail are expected */
+    bool interrupt;     /* each thread gets a signal each ms */
+    bool handler_draws; /* whose handler draws an id */
+    unsigned askers;    /* threads that ask the generators how they are */
+    flake_options options;
+} plan;
+
+/* Streams that rise each for itself: ids from stock are older than those drawn meanwhile. */
+enum { own, stocked, in_handler, streams };
+
+typedef struct stall {
+    uint64_t first, last; /* units that it touched */
+} stall;
+
+struct worker {
+    const plan *p;
+    pthread_t thread;
+    uint64_t seed, random;
+    flake_shard *shard;
+    flake_prefetch stock;
+    stream got[streams];
+    size_t early, refused, loans;
+    int64_t longest_ns;        /* of one step */
+    stall stalls[most_stalls]; /* steps that ended long after their id was due */
+    size_t n_stalls;
+};
+
+static flake_gen gen;
+static flake_shard shards[most_threads];
+static flake_pool pool;
+static uint64_t loans[most_threads]; /* of each shard, counted by whoever has it */
+static flake128_gen wide;
+static worker workers[most_threads];
+static atomic_uint ready, running;
+static _Thread_local worker *me;
+
+static int64_t plan_now_ns(const plan *p) {
+    const flake_clock *c = &p->options.clock;
+    return c->now_ns ? c->now_ns(c->user) : clock_ns(CLOCK_REALTIME);
+}
+
+/* ---- ways ---- */
+
+static flake_status gen_next(worker *w, uint64_t *id) { return (void)w, flake_next(&gen, id); }
+static flake_status gen_try(worker *w, uint64_t *id) { return (void)w, flake_try(&gen, id); }
+static flake_status gen_try_at(worker *w, int64_t unix_ms, uint64_t *id) {
+    return (void)w, flake_try_at(&gen, unix_ms, id);
+}
+static flake_status gen_next_n(worker *w, uint64_t *ids, size_t n) {
+    return (void)w, flake_next_n(&gen, ids, n);
+}
+static size_t gen_try_n(worker *w, uint64_t *ids, size_t n) {
+    return (void)w, flake_try_n(&gen, ids, n);
+}
+static int64_t gen_retry(worker *w) { return (void)w, flake_retry_ns(&gen); }
+
+static const face shared = {gen_next, gen_try, gen_try_at, gen_next_n, gen_try_n, gen_retry};
+
+static flake_status shard_next(worker *w, uint64_t *id) { return flake_shard_next(w->shard, id); }
+static flake_status shard_try(worker *w, uint64_t *id) { return flake_shard_try(w->shard, id); }
+static flake_status shard_try_at(worker *w, int64_t unix_ms, uint64_t *id) {
+    return flake_shard_try_at(w->shard, unix_ms, id);
+}
+static flake_status shard_next_n(worker *w, uint64_t *ids, size_t n) {
+    return flake_shard_next_n(w->shard, ids, n);
+}
+static size_t shard_try_n(worker *w, uint64_t *ids, size_t n) {
+    return flake_shard_try_n(w->shard, ids, n);
+}
+static int64_t shard_retry(worker *w) { return flake_shard_retry_ns(w->shard); }
+
+static const face sharded = {shard_next,   shard_try,   shard_try_at,
+                             shard_next_n, shard_try_n, shard_retry};
+
+/* A 128-bit id without its worker is a 64-bit one of mastodon's layout. */
+static const uint64_t wide_worker = 0x9ba1a5c50962;
+
+static flake_status narrow(flake_status status, flake128 id, uint64_t *out) {
+    flake128_parts parts;
+    if (status != FLAKE_OK) return status;
+    if (flake128_decompose(id, &parts) != FLAKE_OK || parts.worker != wide_worker)
+        return FLAKE_INVALID;
+    *out = parts.time << 16 | parts.seq;
+    return FLAKE_OK;
+}
+
+static flake_status wide_next(worker *w, uint64_t *out) {
+    flake128 id = {{0}};
+    flake_status status = flake128_next(&wide, &id);
+    return (void)w, narrow(status, id, out);
+}
+static flake_status wide_try(worker *w, uint64_t *out) {
+    flake128 id = {{0}};
+    flake_status status = flake128_try(&wide, &id);
+    return (void)w, narrow(status, id, out);
+}
+static flake_status wide_try_at(worker *w, int64_t unix_ms, uint64_t *out) {
+    flake128 id = {{0}};
+    flake_status status = flake128_try_at(&wide, unix_ms, &id);
+    return (void)w, narrow(status, id, out);
+}
+static flake_status wide_next_n(worker *w, uint64_t *out, size_t n) {
+    flake128 ids[most_batch];
+    memset(ids, 0, n * sizeof *ids);
+    flake_status status = flake128_next_n(&wide, ids, n);
+    for (size_t i = 0; i < n; i++)
+        if (narrow(FLAKE_OK, ids[i], &out[i]) != FLAKE_OK) return FLAKE_INVALID;
+    return (void)w, status;
+}
+static size_t wide_try_n(worker *w, uint64_t *out, size_t n) {
+    flake128 ids[most_batch];
+    size_t done = flake128_try_n(&wide, ids, n);
+    for (size_t i = 0; i < done; i++) w->refused += narrow(FLAKE_OK, ids[i], &out[i]) != FLAKE_OK;
+    return done;
+}
+static int64_t wide_retry(worker *w) { return (void)w, flake128_retry_ns(&wide); }
+
+static const face wides = {wide_next, wide_try, wide_try_at, wide_next_n, wide_try_n, wide_retry};
+
+/* ---- steps: each draws some ids ---- */
+
+static void took(worker *w, unsigned which, flake_status status, uint64_t id) {
+    if (status == FLAKE_OK) keep(&w->got[which], id);
+    else w->refused++;
+}
+
+static void step_next(worker *w) {
+    uint64_t id = 0;
+    flake_status status = w->p->way->next(w, &id);
+    took(w, own, status, id);
+}
+
+static void come_again(worker *w) {
+    int64_t ns = w->p->way->retry_ns(w);
+    if (ns > 0) nap(ns < 1000000000 ? ns : 1000000000);
+    else (void)sched_yield();
+}
+
+static void step_try(worker *w) {
+    uint64_t id = 0;
+    flake_status status;
+    while ((status = w->p->way->try_one(w, &id)) == FLAKE_AGAIN) come_again(w);
+    took(w, own, status, id);
+}
+
+static void step_try_at(worker *w) {
+    uint64_t id = 0;
+    flake_status status;
+    while ((status = w->p->way->try_at(w, plan_now_ns(w->p) / 1000000, &id)) == FLAKE_AGAIN)
+        come_again(w);
+    took(w, own, status, id);
+}
+
+static size_t batch_size(worker *w) { return (size_t)(1 + random_below(&w->random, w->p->batch)); }
+
+static void step_next_n(worker *w) {
+    uint64_t ids[most_batch];
+    const size_t n = batch_size(w);
+    memset(ids, 0, n * sizeof *ids);
+    w->refused += w->p->way->next_n(w, ids, n) != FLAKE_OK;
+    for (size_t i = 0; i < n && ids[i]; i++) keep(&w->got[own], ids[i]);
+}
+
+static void step_try_n(worker *w) {
+    uint64_t ids[most_batch];
+    const size_t n = w->p->way->try_n(w, ids, batch_size(w));
+    for (size_t i = 0; i < n; i++) keep(&w->got[own], ids[i]);
+    if (!n) come_again(w);
+}
+
+static void step_prefetch(worker *w) {
+    uint64_t id = 0;
+    flake_status status = flake_prefetch_next(&w->stock, &id);
+    took(w, stocked, status, id);
+}
+
+static void step_mixed(worker *w) {
+    switch (random_below(&w->random, w->p->way == &shared ? 6 : 5)) {
+    case 0: step_next(w); break;
+    case 1: step_try(w); break;
+    case 2: step_next_n(w); break;
+    case 3: step_try_n(w); break;
+    case 4: step_try_at(w); break;
+    default: step_prefetch(w); break;
+    }
+}
+
+/* Ids rise within a loan; two shards of one unit come in any order. */
+static void step_pooled(worker *w) {
+    while (!(w->shard = flake_pool_borrow(&pool))) (void)sched_yield();
+    w->got[own].last = 0;
+    w->loans++;
+    loans[w->shard - shards]++;
+    for (uint64_t draws = random_below(&w->random, 20); draws; draws--) step_mixed(w);
+    flake_pool_give_back(&pool, w->shard);
+}
+
+/* ---- threads ---- */
+
+static void on_signal(int signal) {
+    worker *w = me;
+    if (!w || !w->p->handler_draws || w->got[in_handler].n == handler_room) return;
+    const int saved = errno;
+    uint64_t id = 0;
+    flake_status status = w->p->way->next(w, &id);
+    took(w, in_handler, status, id);
+    errno = saved;
+    (void)signal;
+}
+
+static int64_t newest_ms(const worker *w) {
+    const stream *s = &w->got[w->got[own].n ? own : stocked];
+    const flake_layout l = w->p->way == &wides ? flake_layout_mastodon() : w->p->options.layout;
+    return s->n ? l.epoch_ms + (int64_t)((s->last >> l.time_shift) * l.unit_ms) : INT64_MIN;
+}
+
+/* A step that ended at now_ns; what it took beyond its id's time is the machine's doing. */
+static void time_step(worker *w, int64_t before_ns, int64_t now_ns) {
+    const int64_t epoch_ns = w->p->options.layout.epoch_ms * 1000000;
+    const int64_t unit_ns = (int64_t)w->p->options.layout.unit_ms * 1000000;
+    if (now_ns - before_ns > w->longest_ns) w->longest_ns = now_ns - before_ns;
+    int64_t due_ns = newest_ms(w) * 1000000;
+    if (due_ns < before_ns) due_ns = before_ns;
+    if (now_ns - due_ns < unit_ns / 3 || w->n_stalls == most_stalls) return;
+    w->stalls[w->n_stalls].first = (uint64_t)((due_ns - epoch_ns) / unit_ns);
+    w->stalls[w->n_stalls++].last = (uint64_t)((now_ns - epoch_ns) / unit_ns);
+}
+
+static void *work(void *at) {
+    worker *w = (worker *)at;
+    const plan *p = w->p;
+    step_random = w->seed;
+    me = w;
+    (void)flake_prefetch_init(&w->stock, &gen, stock_size, 0);
+    (void)atomic_fetch_add(&ready, 1);
+    while (atomic_load(&ready) < p->threads) (void)sched_yield();
+
+    const size_t share = p->ids / p->threads;
+    int64_t now_ns = clock_ns(CLOCK_REALTIME);
+    const int64_t end_ns = now_ns + p->ms * 1000000;
+    while (p->ids ? w->got[own].n + w->got[stocked].n < share : now_ns < end_ns) {
+        p->step(w);
+        if (w->refused && !p->may_refuse) break;
+        if (!p->ids) {
+            const int64_t before_ns = now_ns;
+            now_ns = clock_ns(CLOCK_REALTIME);
+            if (!warped.over) time_step(w, before_ns, now_ns);
+        }
+        if (!warped.step_every && random_below(&w->random, 16) == 0)
+            w->early += newest_ms(w) > plan_now_ns(p) / 1000000 + p->options.max_ahead_ms;
+    }
+    (void)atomic_fetch_sub(&running, 1);
+    return NULL;
+}
+
+typedef struct asker {
+    const plan *p;
+    pthread_t thread;
+    size_t asked, wrong;
+} asker;
+
+/* A place in absolute terms; it only grows, so one of a torn snapshot would fall now and then. */
+static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
+    const flake_options *o = flake_gen_options(g);
+    const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
+    const int64_t max_ns = (o->max_wait_ms + o->max_ahead_ms) * 1000000 + 1000000000;
+    flake_snapshot s;
+    flake_stats stats;
+    memset(&s, 0, sizeof s);
+    size_t wrong = flake_snapshot_take(g, &s) != FLAKE_OK;
+    const uint64_t place =
+        (uint64_t)(s.unix_ms - o->layout.epoch_ms) / o->layout.unit_ms * cap + s.count;
+    wrong += !p->may_refuse && place < *newest;
+    *newest = place;
+    wrong += s.seq_min != o->seq_min || s.seq_max != o->seq_max || s.node != o->node;
+    wrong += flake_available(g) > cap * (uint64_t)(o->max_ahead_ms + 1);
+    const int64_t lag_ms = flake_lag_ms(g), retry_ns = flake_retry_ns(g);
+    wrong += lag_ms < 0 || lag_ms > max_ns / 1000000;
+    wrong += retry_ns < 0 || retry_ns > max_ns;
+    flake_stats_get(g, &stats);
+    return wrong;
+}
+
+static void *ask_on(void *at) {
+    asker *a = (asker *)at;
+    uint64_t newest[most_threads + 1] = {0};
+    do {
+        a->wrong += ask(a->p, &gen, &newest[most_threads]);
+        for (unsigned i = 0; i < a->p->shards; i++)
+            a->wrong += ask(a->p, flake_shard_gen(&shards[i]), &newest[i]);
+        a->asked++;
+    } while (atomic_load(&running));
+    return NULL;
+}
+
+static void run(plan *p) {
+    asker askers[4];
+    flake_options wide_options = p->options;
+    memset(&wide_options.layout, 0, sizeof wide_options.layout);
+    wide_options.node = 0;
+    CHECK_EQ(flake_init(&gen, &p->options), FLAKE_OK);
+    CHECK_EQ(flake128_init(&wide, wide_worker, &wide_options), FLAKE_OK);
+    if (p->shards) CHECK_EQ(flake_pool_init(&pool, shards, p->shards, &p->options), FLAKE_OK);
+    p->options = *flake_gen_options(&gen);
+
+    atomic_store(&ready, 0);
+    atomic_store(&running, p->threads);
+    memset(workers, 0, sizeof workers);
+    memset(loans, 0, sizeof loans);
+    for (unsigned i = 0; i < p->threads; i++) {
+        worker *w = &workers[i];
+        w->p = p;
+        w->seed = 0x9e3779b97f4a7c15 * (i + 1);
+        w->random = w->seed ^ 88172645463325252u;
+        w->shard = &shards[p->shards ? i % p->shards : 0];
+        if (p->handler_draws) {
+            w->got[in_handler].room = handler_room;
+            w->got[in_handler].ids = (uint64_t *)calloc(handler_room, sizeof(uint64_t));
+            if (!w->got[in_handler].ids) abort();
+        }
+        if (pthread_create(&w->thread, NULL, work, w)) abort();
+    }
+    for (unsigned i = 0; i < p->askers; i++) {
+        memset(&askers[i], 0, sizeof askers[i]);
+        askers[i].p = p;
+        if (pthread_create(&askers[i].thread, NULL, ask_on, &askers[i])) abort();
+    }
+    while (p->interrupt && atomic_load(&running)) {
+        flake_i_system_sleep(1000000);
+        for (unsigned i = 0; i < p->threads; i++) (void)pthread_kill(workers[i].thread, SIGALRM);
+    }
+    for (unsigned i = 0; i < p->threads; i++) (void)pthread_join(workers[i].thread, NULL);
+    for (unsigned i = 0; i < p->askers; i++) {
+        (void)pthread_join(askers[i].thread, NULL);
+        CHECK(askers[i].asked > 0);
+        CHECK_EQ(askers[i].wrong, 0);
+    }
+}
+
+/* ---- judgement ---- */
+
+/* Marks ids in a table of bits, time by sequence number from the lowest time on. A rising stream
+ * walks through it, so millions take no sorting. */
+static size_t duplicates(const flake_layout *l) {
+    const uint64_t ones = ((uint64_t)1 << l->seq_bits) - 1;
+    uint64_t first = UINT64_MAX, last = 0;
+    size_t found = 0;
+    for (unsigned i = 0; i < most_threads * streams; i++) {
+        const stream *s = &workers[i / streams].got[i % streams];
+        for (size_t k = 0; k < s->n; k++) {
+            uint64_t time = s->ids[k] >> l->time_shift;
+            if (time < first) first = time;
+            if (time > last) last = time;
+        }
+    }
+    if (first > last) return 0;
+    uint8_t *marks = (uint8_t *)calloc((size_t)(((last - first + 1) << l->seq_bits) / 8 + 1), 1);
+    CHECK(marks != NULL);
+    for (unsigned i = 0; i < most_threads * streams && marks; i++) {
+        const stream *s = &workers[i / streams].got[i % streams];
+        for (size_t k = 0; k < s->n; k++) {
+            uint64_t at = (((s->ids[k] >> l->time_shift) - first) << l->seq_bits) +
+                          (s->ids[k] >> l->seq_shift & ones);
+            found += marks[at / 8] >> (at % 8) & 1;
+            marks[at / 8] |= (uint8_t)(1 << at % 8);
+        }
+    }
+    free(marks);
+    return found;
+}
+
+/* Checks what holds for every run; how many ids it drew. */
+static size_t judge(const plan *p) {
+    const flake_layout l = p->way == &wides ? flake_layout_mastodon() : p->options.layout;
+    size_t ids = 0, falls = 0, early = 0, refused = 0, stock = 0, lent = 0;
+    CHECK_EQ(duplicates(&l), 0);
+    for (unsigned i = 0; i < p->threads; i++) {
+        worker *w = &workers[i];
+        early += w->early;
+        refused += w->refused;
+        lent += w->loans;
+        stock += w->got[stocked].n ? stock_size - 1 : 0;
+        for (unsigned k = 0; k < streams; k++) {
+            ids += w->got[k].n;
+            falls += w->got[k].falls;
+            free(w->got[k].ids);
+        }
+        memset(w->got, 0, sizeof w->got);
+    }
+    CHECK(ids > 0);
+    CHECK_EQ(falls, 0);
+    CHECK_EQ(early, 0);
+    if (!p->may_refuse) CHECK_EQ(refused, 0);
+    if (p->way == &wides) return ids;
+
+    uint64_t counted = 0;
+    for (unsigned i = 0; i < (p->way == &sharded ? p->shards : 1); i++) {
+        lent -= loans[i];
+        flake_stats stats;
+        flake_stats_get(p->way == &sharded ? flake_shard_gen(&shards[i]) : &gen, &stats);
+        counted += stats.ids;
+    }
+    CHECK_EQ(lent, 0);
+    CHECK(counted >= ids);
+    if (!p->may_refuse) CHECK(counted <= ids + stock);
+    return ids;
+}
+
+static plan plan_of(const face *way, void (*step)(worker *), unsigned threads) {
+    plan p;
+    memset(&p, 0, sizeof p);
+    p.way = way;
+    p.step = step;
+    p.threads = threads;
+    p.shards = way == &sharded ? threads : 0;
+    p.batch = 300;
+    p.options.layout = flake_layout_idgen();
+    p.options.node = 5;
+    return p;
+}
+
+/* So many numbers a unit that nobody ever waits for the clock. */
+static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, 1577836800000); }
+
+static const unsigned crowds[] = {1, 2, 8, most_threads};
+enum { crowd_sizes = sizeof crowds / sizeof *crowds };
+
+static void draw_each_way(const face *way, void (*step)(worker *), unsigned lent) {
+    for (unsigned i = 0; i < crowd_sizes * 4; i++) {
+        plan p = plan_of(way, step, crowds[i / 4]);
+        if (lent) p.shards = lent;
+        p.ids = small ? 6400 : 96000;
+        if (i & 1) {
+            p.options.layout = roomy();
+            p.ids = small ? 19200 : 640000;
+        }
+        p.options.clock.kind = i & 2 ? FLAKE_CLOCK_COARSE : FLAKE_CLOCK_EXACT;
+        run(&p);
+        CHECK(judge(&p) >= p.ids);
+    }
+}
+
+/* ---- tests ---- */
+
+static flake_gen generators[most_threads];
+
+static void *init_and_draw(void *at) {
+    static uint64_t ids[most_threads][100];
+    const size_t i = (size_t)((flake_gen *)at - generators);
+    flake_options options;
+    memset(&options, 0, sizeof options);
+    options.node = (uint32_t)i;
+    (void)atomic_fetch_add(&ready, 1);
+    while (atomic_load(&ready) < 8) (void)sched_yield();
+    if (flake_init(&generators[i], &options) != FLAKE_OK) return NULL;
+    return flake_next_n(&generators[i], ids[i], 100) == FLAKE_OK ? ids[i] : NULL;
+}
+
+/* Stands first: only the first init of a process publishes what all generators share. */
+static void threads_that_init_at_once_all_get_working_generators(void) {
+    pthread_t threads[8];
+    static uint64_t all[800];
+    atomic_store(&ready, 0);
+    for (unsigned i = 0; i < 8; i++)
+        if (pthread_create(&threads[i], NULL, init_and_draw, &generators[i])) abort();
+    for (unsigned i = 0; i < 8; i++) {
+        void *ids = NULL;
+        (void)pthread_join(threads[i], &ids);
+        CHECK(ids != NULL);
+        if (ids) memcpy(all + (size_t)i * 100, ids, 100 * sizeof *all);
+        uint64_t again;
+        CHECK_EQ(flake_next(&generators[i], &again), FLAKE_OK);
+    }
+    CHECK_EQ(count_duplicates(all, 800), 0);
+}
+
+static void shared_generator_singles(void) { draw_each_way(&shared, step_next, 0); }
+static void shared_generator_tries(void) { draw_each_way(&shared, step_try, 0); }
+static void shared_generator_tries_at_a_given_time(void) { draw_each_way(&shared, step_try_at, 0); }
+static void shared_generator_batches(void) { draw_each_way(&shared, step_next_n, 0); }
+static void shared_generator_prefetch(void) { draw_each_way(&shared, step_prefetch, 0); }
+static void shared_generator_all_calls_mixed(void) { draw_each_way(&shared, step_mixed, 0); }
+static void a_shard_for_each_thread_singles(void) { draw_each_way(&sharded, step_next, 0); }
+static void a_shard_for_each_thread_all_calls_mixed(void) {
+    draw_each_way(&sharded, step_mixed, 0);
+}
+static void a_pool_of_one_shard(void) { draw_each_way(&sharded, step_pooled, 1); }
+static void a_pool_of_seven_shards(void) { draw_each_way(&sharded, step_pooled, 7); }
+static void wide_generator_singles(void) { draw_each_way(&wides, step_next, 0); }
+static void wide_generator_all_calls_mixed(void) { draw_each_way(&wides, step_mixed, 0); }
+
+/* More than Hazelcast's layout has in the time ahead, so that callers borrow first and then wait.
+ */
+static void ids_may_run_ahead_of_the_clock_by_max_ahead(void) {
+    for (unsigned i = 0; i < 2; i++) {
+        plan p = plan_of(&shared, i ? step_mixed : step_next, 8);
+        p.options.layout = flake_layout_hazelcast();
+        p.options.max_ahead_ms = 1000;
+        p.ids = 64 * (1000 + 150);
+        p.batch = 1000;
+        run(&p);
+        CHECK(judge(&p) >= p.ids);
+    }
+}
+
+typedef struct unit {
+    size_t ids, stalled;
+} unit;
+
+/* What part of the capacity was drawn in the units from the first to the last. Those in which the
+ * machine let all threads lie do not count; when they are the most, nothing does. */
+static double load(const plan *p) {
+    const flake_layout *l = &p->options.layout;
+    const uint64_t cap = (uint64_t)p->options.seq_max - p->options.seq_min + 1;
+    uint64_t first = UINT64_MAX, last = 0, served = 0, counted = 0;
+    for (unsigned i = 0; i < p->threads; i++) {
+        const stream *s = &workers[i].got[own];
+        if (!s->n) continue;
+        if (s->ids[0] >> l->time_shift < first) first = s->ids[0] >> l->time_shift;
+        if (s->last >> l->time_shift > last) last = s->last >> l->time_shift;
+    }
+    if (first >= last) return 0;
+    unit *units = (unit *)calloc((size_t)(last - first + 1), sizeof *units);
+    if (!units) abort();
+    for (unsigned i = 0; i < p->threads; i++) {
+        const worker *w = &workers[i];
+        uint64_t done = 0; /* a unit that two stalls touch is stalled once */
+        for (size_t k = 0; k < w->got[own].n; k++)
+            units[(w->got[own].ids[k] >> l->time_shift) - first].ids++;
+        for (size_t k = 0; k < w->n_stalls; k++)
+            for (uint64_t u = w->stalls[k].first; u <= w->stalls[k].last && u <= last; u++)
+                if (u >= first && u > done) units[(done = u) - first].stalled++;
+    }
+    for (uint64_t u = 1; u < last - first; u++) {
+        if (units[u].stalled == p->threads) continue;
+        served += units[u].ids;
+        counted++;
+    }
+    free(units);
+    return 2 * counted > last - first ? (double)served / (double)(counted * cap) : 0;
+}
+
+enum { alike = 1, any_share = 0 };
+
+/* Several runs, since a machine that stands still for a while serves nobody. */
+static void saturate(plan *p, int shares) {
+    double reached = 0;
+    size_t slowest = 0, mean = 0;
+    int64_t longest_ns = 0;
+    for (int attempt = 0; attempt < 3; attempt++) {
+        run(p);
+        reached = load(p);
+        slowest = SIZE_MAX;
+        longest_ns = 0;
+        for (unsigned i = 0; i < p->threads; i++) {
+            if (workers[i].got[own].n < slowest) slowest = workers[i].got[own].n;
+            if (workers[i].longest_ns > longest_ns) longest_ns = workers[i].longest_ns;
+        }
+        mean = judge(p) / p->threads;
+        if (shares == any_share) slowest = mean;
+        if (reached >= 0.97 && 2 * slowest >= mean && longest_ns <= 1000000000) return;
+    }
+    printf("  %u threads: %.2f %% of the capacity, slowest %zu of %zu, longest call %.3f ms\n",
+           p->threads, 100 * reached, slowest, mean, (double)longest_ns / 1e6);
+    CHECK(reached >= 0.97);
+    CHECK(2 * slowest >= mean);
+    CHECK(longest_ns <= 1000000000);
+}
+
+static plan saturation_of(void (*step)(worker *), unsigned threads) {
+    plan p = plan_of(&shared, step, threads);
+    p.ms = 200;
+    if (small) { /* what is slow can saturate this too */
+        p.options.seq_max = 255;
+        p.batch = 20;
+    }
+    return p;
+}
+
+/* The first to wake in a unit takes most of it, so that with many threads a second is too short for
+ * the shares to even out. */
+static void a_saturated_generator_serves_its_capacity(void) {
+    for (unsigned i = 0; i < crowd_sizes; i++) {
+        plan p = saturation_of(step_next, crowds[i]);
+        if (!small) p.ms = 1000;
+        saturate(&p, crowds[i] > 8 || small ? any_share : alike);
+    }
+}
+
+/* One place a unit for each thread: here the queue alone decides. */
+static void a_crowd_in_the_queue_is_served_alike(void) {
+    plan p = saturation_of(step_next, most_threads);
+    p.options.seq_max = most_threads - 1;
+    saturate(&p, alike);
+}
+
+static void the_coarse_clock_gives_as_much(void) {
+    plan p = saturation_of(step_next, 8);
+    p.options.clock.kind = FLAKE_CLOCK_COARSE;
+    saturate(&p, any_share);
+}
+
+static void batches_reach_the_capacity(void) {
+    plan p = saturation_of(step_next_n, 8);
+    saturate(&p, any_share);
+}
+
+static void questions_beside_the_drawing_are_answered_and_change_nothing(void) {
+    for (unsigned i = 0; i < 4; i++) {
+        plan p = plan_of(i & 1 ? &sharded : &shared, i & 1 ? step_mixed : step_next, 4);
+        p.ids = small ? 20000 : 400000;
+        p.askers = 2;
+        if (i & 2) p.options.layout = roomy();
+        run(&p);
+        CHECK(judge(&p) >= p.ids);
+    }
+}
+
+/* ---- units that pass in microseconds ---- */
+
+static void draw_warped(plan *p, unsigned seq_bits, int64_t times, uint64_t step_every) {
+    p->options.layout = flake_layout_of(40, 4, seq_bits, 1577836800000);
+    p->options.clock = warp_start(times, 1, step_every);
+    p->ms = small ? 40 : 120;
+    p->batch = 40;
+    run(p);
+    (void)judge(p);
+    warp_end();
+}
+
+static void units_of_a_microsecond(void) {
+    static const unsigned seq_bits[] = {0, 1, 4, 12};
+    for (unsigned i = 0; i < 8; i++) {
+        plan p = plan_of(&shared, i & 4 ? step_mixed : step_next, 8);
+        draw_warped(&p, seq_bits[i % 4], i % 4 == 3 ? 100 : 1000, 0);
+    }
+}
+
+static void units_of_a_microsecond_run_ahead(void) {
+    plan p = plan_of(&shared, step_mixed, 8);
+    p.options.max_ahead_ms = 20;
+    draw_warped(&p, 4, 1000, 0);
+}
+
+static void units_of_a_microsecond_for_shards_of_a_pool(void) {
+    plan p = plan_of(&sharded, step_pooled, 8);
+    p.shards = 3;
+    draw_warped(&p, 4, 1000, 0);
+}
+
+/* An hour of patience: whoever waits gets his id, however often the clock is put back meanwhile. */
+static void a_clock_put_back_thousands_of_times_a_second(void) {
+    static const unsigned seq_bits[] = {0, 4, 12};
+    for (unsigned i = 0; i < 6; i++) {
+        plan p = plan_of(&shared, i & 1 ? step_mixed : step_next, 8);
+        p.options.max_wait_ms = 3600000;
+        p.may_refuse = p.step == step_mixed;
+        draw_warped(&p, seq_bits[i / 2], 1000, 200);
+    }
+}
+
+static void a_clock_put_back_while_ids_run_ahead(void) {
+    plan p = plan_of(&shared, step_mixed, 8);
+    p.options.max_ahead_ms = 20;
+    p.may_refuse = true;
+    draw_warped(&p, 4, 1000, 200);
+}
+
+static void a_clock_put_back_under_a_pool(void) {
+    plan p = plan_of(&sharded, step_pooled, 8);
+    p.shards = 3;
+    p.may_refuse = true;
+    draw_warped(&p, 4, 1000, 200);
+}
+
+/* So little patience that places are given back all the time, while others draw: with few numbers a
+ * unit, drawn one by one, and with so many that the first to come late finds others behind him. */
+static void waiters_that_give_up_and_a_clock_put_back(void) {
+    for (unsigned i = 0; i < 8; i++) {
+        plan p = plan_of(&shared, i & 1 ? step_mixed : step_next, 8);
+        p.options.max_wait_ms = i & 2 ? 4 : 20;
+        p.may_refuse = true;
+        if (i & 4) draw_warped(&p, 10, 4, 20);
+        else draw_warped(&p, 4, 100, 50);
+    }
+}
+
+/* 44 + 20 bits leave count none to spare: a full unit carries into the time. The clock runs slow,
+ * or a million ids a unit would be too many to draw. */
+static void a_count_with_no_bit_to_spare(void) {
+    plan p = plan_of(&shared, step_mixed, 4);
+    p.options.layout = flake_layout_of(44, 0, 20, 0);
+    p.options.node = 0;
+    p.options.clock = warp_start(1, small ? 400 : 20, 0);
+    p.options.max_wait_ms = 3600000;
+    p.ids = (size_t)(small ? 2 : 5) << 20;
+    p.batch = most_batch;
+    run(&p);
+    (void)judge(&p);
+    warp_end();
+}
+
+static int64_t read_fixed(void *user) { return *(const int64_t *)user; }
+
+static void a_full_unit_whose_count_has_carried_is_counted_too(void) {
+    static int64_t now_ns = 1700000000000000000;
+    static uint64_t ids[1 << 20];
+    flake_options options;
+    flake_stats stats;
+    memset(&options, 0, sizeof options);
+    options.layout = flake_layout_of(44, 0, 20, 0);
+    options.clock.now_ns = read_fixed;
+    options.clock.user = &now_ns;
+    CHECK_EQ(flake_init(&gen, &options), FLAKE_OK);
+    CHECK_EQ(flake_try_n(&gen, ids, 1 << 20), 1 << 20);
+    CHECK_EQ(flake_available(&gen), 0);
+    flake_stats_get(&gen, &stats);
+    CHECK_EQ(stats.ids, 1 << 20);
+}
+
+/* ---- signals ---- */
+
+static void handle_signals(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    (void)sigemptyset(&action.sa_mask);
+    CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
+}
+
+static void signals_each_ms_change_nothing(void) {
+    handle_signals();
+    for (unsigned i = 0; i < 2; i++) {
+        plan p = saturation_of(i ? step_next_n : step_next, 8);
+        p.interrupt = true;
+        saturate(&p, any_share);
+    }
+    plan p = plan_of(&shared, step_mixed, 8);
+    p.ids = small ? 20000 : 400000;
+    p.interrupt = true;
+    run(&p);
+    CHECK(judge(&p) >= p.ids);
+}
+
+static void a_signal_handler_may_draw_too(void) {
+    handle_signals();
+    for (unsigned i = 0; i < 4; i++) {
+        plan p = plan_of(i & 1 ? &wides : &shared, step_mixed, 4);
+        p.ids = small ? 20000 : 400000;
+        p.interrupt = p.handler_draws = true;
+        if (i & 2) p.options.layout = roomy();
+        run(&p);
+        CHECK(judge(&p) >= p.ids);
+    }
+}
+
+static _Atomic(int64_t) put_back_ns;
+
+static int64_t read_put_back(void *user) {
+    (void)user;
+    return clock_ns(CLOCK_REALTIME) - atomic_load(&put_back_ns);
+}
+
+typedef struct waiter {
+    flake_status status;
+    uint64_t id;
+    int64_t served_ms; /* on the clock that was put back */
+} waiter;
+
+static void *wait_for_one(void *at) {
+    waiter *w = (waiter *)at;
+    w->status = flake_next(&gen, &w->id);
+    w->served_ms = read_put_back(NULL) / 1000000;
+    atomic_store(&running, 0);
+    return NULL;
+}
+
+/* The clock is put back by 100 ms before the wait, and by as much again during it: well within
+ * max_wait_ms, which is 1,000. */
+static void signals_do_not_use_up_the_patience_of_a_waiter(void) {
+    flake_options options;
+    pthread_t thread;
+    uint64_t before = 0;
+    waiter w = {FLAKE_INVALID, 0, 0};
+    flake_parts parts = {INT64_MAX, 0, 0, 0};
+    handle_signals();
+    memset(&options, 0, sizeof options);
+    options.clock.now_ns = read_put_back;
+    atomic_store(&put_back_ns, 0);
+    CHECK_EQ(flake_init(&gen, &options), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &before), FLAKE_OK);
+    atomic_store(&put_back_ns, 100000000);
+    atomic_store(&running, 1);
+    if (pthread_create(&thread, NULL, wait_for_one, &w)) abort();
+    for (int i = 0; atomic_load(&running); i++) {
+        flake_i_system_sleep(1000000);
+        if (i == 10) atomic_store(&put_back_ns, 200000000);
+        (void)pthread_kill(thread, SIGALRM);
+    }
+    (void)pthread_join(thread, NULL);
+    CHECK_EQ(w.status, FLAKE_OK);
+    CHECK(w.id > before);
+    CHECK_EQ(flake_decompose(&flake_gen_options(&gen)->layout, w.id, &parts), FLAKE_OK);
+    CHECK(parts.unix_ms <= w.served_ms);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(threads_that_init_at_once_all_get_working_generators),
+        CHECK_TEST(shared_generator_singles),
+        CHECK_TEST(shared_generator_tries),
+        CHECK_TEST(shared_generator_tries_at_a_given_time),
+        CHECK_TEST(shared_generator_batches),
+        CHECK_TEST(shared_generator_prefetch),
+        CHECK_TEST(shared_generator_all_calls_mixed),
+        CHECK_TEST(a_shard_for_each_thread_singles),
+        CHECK_TEST(a_shard_for_each_thread_all_calls_mixed),
+        CHECK_TEST(a_pool_of_one_shard),
+        CHECK_TEST(a_pool_of_seven_shards),
+        CHECK_TEST(wide_generator_singles),
+        CHECK_TEST(wide_generator_all_calls_mixed),
+        CHECK_TEST(ids_may_run_ahead_of_the_clock_by_max_ahead),
+        CHECK_TEST(a_saturated_generator_serves_its_capacity),
+        CHECK_TEST(a_crowd_in_the_queue_is_served_alike),
+        CHECK_TEST(the_coarse_clock_gives_as_much),
+        CHECK_TEST(batches_reach_the_capacity),
+        CHECK_TEST(questions_beside_the_drawing_are_answered_and_change_nothing),
+        CHECK_TEST(units_of_a_microsecond),
+        CHECK_TEST(units_of_a_microsecond_run_ahead),
+        CHECK_TEST(units_of_a_microsecond_for_shards_of_a_pool),
+        CHECK_TEST(a_clock_put_back_thousands_of_times_a_second),
+        CHECK_TEST(a_clock_put_back_while_ids_run_ahead),
+        CHECK_TEST(a_clock_put_back_under_a_pool),
+        CHECK_TEST(waiters_that_give_up_and_a_clock_put_back),
+        CHECK_TEST(a_count_with_no_bit_to_spare),
+        CHECK_TEST(a_full_unit_whose_count_has_carried_is_counted_too),
+        CHECK_TEST(signals_each_ms_change_nothing),
+        CHECK_TEST(a_signal_handler_may_draw_too),
+        CHECK_TEST(signals_do_not_use_up_the_patience_of_a_waiter),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

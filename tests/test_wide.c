@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * 128-bit ids: boundary/flake's own, and the generator on the scripted clock.
+ */
+#include "support.h"
+#include "flake.h"
+
+static const uint64_t a_worker = 0x9ba1a5c50962, most_workers = 0xffffffffffff;
+static const int64_t start_ms = 1700000000000;
+
+static const flake128 untouched = {{0xaa, 1, 2, 3}};
+
+static flake128_gen gen;
+static flake128 ids[3 * 65536 + 1];
+static flake_options options; /* of the test that runs */
+
+#ifdef TEST_SMALL
+enum { rounds = 200 };
+#else
+enum { rounds = 20000 };
+#endif
+
+/* The clock at unix_ms, and default options on it. */
+static void begin_at(int64_t unix_ms) {
+    script_at_ms(unix_ms);
+    memset(&options, 0, sizeof options);
+    options.clock.now_ns = script_read;
+    options.clock.user = &script_now;
+}
+
+static void start(void) { CHECK_EQ(flake128_init(&gen, a_worker, &options), FLAKE_OK); }
+
+static flake128 wide(uint64_t time, uint64_t worker, uint64_t seq) {
+    flake128 id;
+    for (int i = 0; i < 8; i++) id.bytes[i] = (uint8_t)(time >> (56 - 8 * i));
+    for (int i = 0; i < 6; i++) id.bytes[8 + i] = (uint8_t)(worker >> (40 - 8 * i));
+    id.bytes[14] = (uint8_t)(seq >> 8);
+    id.bytes[15] = (uint8_t)seq;
+    return id;
+}
+
+static bool is_same(flake128 a, flake128 b) { return memcmp(a.bytes, b.bytes, 16) == 0; }
+
+static bool is_drawn(flake128 id, int64_t unix_ms, uint64_t seq) {
+    return is_same(id, wide((uint64_t)unix_ms, a_worker, seq));
+}
+
+static flake128_parts parts_of(int64_t unix_ms, uint64_t worker, uint32_t seq) {
+    flake128_parts p;
+    p.unix_ms = unix_ms;
+    p.time = 0;
+    p.worker = worker;
+    p.seq = seq;
+    return p;
+}
+
+static void check_parts(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq) {
+    flake128_parts p = parts_of(-1, 77, 77);
+    CHECK_EQ(flake128_decompose(id, &p), FLAKE_OK);
+    CHECK_EQ(p.unix_ms, unix_ms);
+    CHECK_EQ(p.time, unix_ms);
+    CHECK_EQ(p.worker, worker);
+    CHECK_EQ(p.seq, seq);
+}
+
+static void check_id(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq) {
+    flake128 composed = untouched;
+    flake128_parts p = parts_of(unix_ms, worker, seq);
+    CHECK_EQ(flake128_compose(&p, &composed), FLAKE_OK);
+    CHECK(is_same(composed, id));
+    check_parts(id, unix_ms, worker, seq);
+}
+
+/* A draw of any kind fails with this status, and leaves its output. */
+static void check_draw_refused(flake_status next, flake_status try) {
+    flake128 id[1] = {untouched};
+    CHECK_EQ(flake128_try(&gen, id), try);
+    CHECK_EQ(flake128_next(&gen, id), next);
+    CHECK_EQ(flake128_try_n(&gen, id, 1), 0);
+    CHECK(is_same(id[0], untouched));
+}
+
+/* ---- the peer's ids ---- */
+
+static void check_text(flake128 id, unsigned base, const char *text) {
+    char out[FLAKE128_TEXT_SIZE];
+    flake128 parsed = untouched;
+    CHECK_EQ(flake128_format(id, base, out, sizeof out), strlen(text));
+    CHECK_STR(out, text);
+    CHECK_EQ(flake128_parse(text, strlen(text), base, &parsed), FLAKE_OK);
+    CHECK(is_same(parsed, id));
+}
+
+static void boundary_row(char **field) {
+    const int64_t unix_ms = (int64_t)strtoll(field[0], NULL, 10);
+    const uint64_t worker = (uint64_t)strtoull(field[1], NULL, 16);
+    const uint32_t seq = (uint32_t)strtoul(field[2], NULL, 10);
+    flake128 id = untouched;
+    hex_bytes(field[3], id.bytes, sizeof id.bytes);
+    check_id(id, unix_ms, worker, seq);
+    check_text(id, 62, field[4]);
+    check_text(id, 36, field[5]);
+    check_text(id, 10, field[6]);
+
+    begin_at(unix_ms);
+    CHECK_EQ(flake128_init(&gen, worker, &options), FLAKE_OK);
+    CHECK_EQ(flake128_next_n(&gen, ids, seq + 1), FLAKE_OK);
+    CHECK(is_same(ids[seq], id));
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+static void boundarys_ids_come_out(void) { vectors_read("boundary.tsv", 7, boundary_row); }
+
+static void the_id_on_boundarys_page_comes_out(void) {
+    const flake128 id = {{0, 0, 1, 52, 212, 33, 45, 67, 16, 154, 221, 94, 14, 143, 0, 0}};
+    check_id(id, 0x134d4212d43, 0x109add5e0e8f, 0);
+    begin_at(0x134d4212d43);
+    CHECK_EQ(flake128_init(&gen, 0x109add5e0e8f, &options), FLAKE_OK);
+    CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
+    CHECK(is_same(ids[0], id));
+}
+
+/* ---- compose, decompose, bounds ---- */
+
+static void compose_and_decompose_round_trip(void) {
+    uint64_t state = 1;
+    for (int corner = 0; corner < 8; corner++) {
+        int64_t unix_ms = corner & 1 ? INT64_MAX : 0;
+        uint64_t worker = corner & 2 ? most_workers : 0;
+        uint32_t seq = corner & 4 ? 65535 : 0;
+        check_id(wide((uint64_t)unix_ms, worker, seq), unix_ms, worker, seq);
+    }
+    for (int i = 0; i < rounds; i++) {
+        uint64_t time = random_next(&state) >> 1, worker = random_next(&state) >> 16;
+        uint64_t seq = random_next(&state) >> 48;
+        check_id(wide(time, worker, seq), (int64_t)time, worker, (uint32_t)seq);
+    }
+}
+
+static void a_worker_has_48_bits(void) {
+    flake128_parts p = parts_of(start_ms, most_workers, 0);
+    flake128 id = untouched;
+    begin_at(start_ms);
+    CHECK_EQ(flake128_init(&gen, most_workers, &options), FLAKE_OK);
+    CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
+    check_parts(id, start_ms, most_workers, 0);
+    CHECK_EQ(flake128_init(&gen, 0, &options), FLAKE_OK);
+    CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
+    check_parts(id, start_ms, 0, 0);
+
+    id = untouched;
+    CHECK_EQ(flake128_init(&gen, most_workers + 1, &options), FLAKE_INVALID);
+    CHECK_EQ(flake128_init(&gen, UINT64_MAX, &options), FLAKE_INVALID);
+    p.worker = most_workers + 1;
+    CHECK_EQ(flake128_compose(&p, &id), FLAKE_INVALID);
+    p.worker = UINT64_MAX;
+    CHECK_EQ(flake128_compose(&p, &id), FLAKE_INVALID);
+    CHECK(is_same(id, untouched));
+}
+
+static void a_sequence_number_has_16_bits(void) {
+    flake128_parts p = parts_of(start_ms, a_worker, 65536);
+    flake128 id = untouched;
+    CHECK_EQ(flake128_compose(&p, &id), FLAKE_INVALID);
+    p.seq = UINT32_MAX;
+    CHECK_EQ(flake128_compose(&p, &id), FLAKE_INVALID);
+    CHECK(is_same(id, untouched));
+}
+
+static void a_time_outside_is_refused(void) {
+    static const int64_t outside[] = {-1, INT64_MIN};
+    flake128 id = untouched;
+    for (int i = 0; i < 2; i++) {
+        flake128_parts p = parts_of(outside[i], a_worker, 0);
+        CHECK_EQ(flake128_compose(&p, &id), FLAKE_RANGE);
+        CHECK_EQ(flake128_min_at(outside[i], &id), FLAKE_RANGE);
+        CHECK_EQ(flake128_max_at(outside[i], &id), FLAKE_RANGE);
+        CHECK(is_same(id, untouched));
+    }
+    flake128_parts p = parts_of(5, 6, 7);
+    CHECK_EQ(flake128_decompose(wide((uint64_t)1 << 63, 0, 0), &p), FLAKE_RANGE);
+    CHECK(p.unix_ms == 5 && p.time == 0 && p.worker == 6 && p.seq == 7);
+}
+
+static int sign(int x) { return (x > 0) - (x < 0); }
+
+static void bytes_sort_by_time_then_worker_then_sequence(void) {
+    uint64_t state = 2;
+    for (int i = 0; i < rounds; i++) {
+        uint64_t a[3], b[3];
+        int order = 0;
+        for (int field = 2; field >= 0; field--) {
+            const unsigned bits = field == 0 ? 63 : field == 1 ? 48 : 16;
+            a[field] = random_next(&state) >> (64 - bits);
+            switch (random_below(&state, 3)) { /* the same, or one bit off, or any other */
+            case 0: b[field] = a[field]; break;
+            case 1: b[field] = a[field] ^ (uint64_t)1 << random_below(&state, bits); break;
+            default: b[field] = random_next(&state) >> (64 - bits); break;
+            }
+            if (a[field] != b[field]) order = a[field] < b[field] ? -1 : 1;
+        }
+        flake128_parts p = parts_of((int64_t)a[0], a[1], (uint32_t)a[2]);
+        flake128_parts q = parts_of((int64_t)b[0], b[1], (uint32_t)b[2]);
+        flake128 x = untouched, y = untouched;
+        CHECK_EQ(flake128_compose(&p, &x), FLAKE_OK);
+        CHECK_EQ(flake128_compose(&q, &y), FLAKE_OK);
+        CHECK_EQ(sign(memcmp(x.bytes, y.bytes, 16)), order);
+        CHECK_EQ(sign(flake128_compare(x, y)), order);
+        CHECK_EQ(sign(flake128_compare(y, x)), -order);
+    }
+}
+
+static void min_and_max_enclose_a_ms_and_nothing_else(void) {
+    static const int64_t times[] = {0, 1, 1700000000000, INT64_MAX - 1, INT64_MAX};
+    uint64_t state = 3;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        const uint64_t time = (uint64_t)times[i];
+        flake128 low = untouched, high = untouched, other;
+        CHECK_EQ(flake128_min_at(times[i], &low), FLAKE_OK);
+        CHECK_EQ(flake128_max_at(times[i], &high), FLAKE_OK);
+        CHECK(is_same(low, wide(time, 0, 0)));
+        CHECK(is_same(high, wide(time, most_workers, 65535)));
+        for (int n = 0; n < 100; n++) {
+            other = wide(time, random_next(&state) >> 16, random_next(&state) >> 48);
+            CHECK(flake128_compare(low, other) <= 0 && flake128_compare(other, high) <= 0);
+        }
+        if (time > 0) {
+            CHECK_EQ(flake128_max_at(times[i] - 1, &other), FLAKE_OK);
+            CHECK(flake128_compare(other, low) < 0);
+        }
+        if (times[i] < INT64_MAX) {
+            CHECK_EQ(flake128_min_at(times[i] + 1, &other), FLAKE_OK);
+            CHECK(flake128_compare(other, high) > 0);
+        }
+    }
+}
+
+/* ---- options ---- */
+
+static void a_node_is_not_for_these_ids(void) {
+    begin_at(start_ms);
+    options.node = 1;
+    CHECK_EQ(flake128_init(&gen, a_worker, &options), FLAKE_INVALID);
+    options.node = UINT32_MAX;
+    CHECK_EQ(flake128_init(&gen, a_worker, &options), FLAKE_INVALID);
+    options.node = 0;
+    options.node_offset = 1;
+    CHECK_EQ(flake128_init(&gen, a_worker, &options), FLAKE_INVALID);
+}
+
+static void a_layout_is_not_for_these_ids(void) {
+    for (int which = 0; which < 11; which++) {
+        begin_at(start_ms);
+        flake_layout *l = &options.layout;
+        switch (which) {
+        case 0: *l = flake_layout_idgen(); break;
+        case 1: *l = flake_layout_mastodon(); break;
+        case 2: l->time_bits = 64; break;
+        case 3: l->node_bits = 10; break;
+        case 4: l->seq_bits = 12; break;
+        case 5: l->epoch_ms = 1577836800000; break;
+        case 6: l->unit_ms = 10; break;
+        case 7: l->spread = 1; break;
+        case 8: l->gap_at = 1; break;
+        case 9: l->gap_bit = 1; break;
+        default: l->time_shift = 22; break;
+        }
+        CHECK_EQ(flake128_init(&gen, a_worker, &options), FLAKE_INVALID);
+    }
+}
+
+static void sequence_bounds_hold(void) {
+    flake128 id[1] = {untouched};
+    begin_at(start_ms);
+    options.seq_min = 1000;
+    options.seq_max = 1002;
+    start();
+    for (uint64_t ms = 0; ms < 3; ms++) {
+        for (uint64_t seq = 1000; seq <= 1002; seq++) {
+            CHECK_EQ(flake128_try(&gen, id), FLAKE_OK);
+            CHECK(is_drawn(id[0], start_ms + (int64_t)ms, seq));
+        }
+        CHECK_EQ(flake128_try(&gen, id), FLAKE_AGAIN);
+        script_now.now_ns += 1000000;
+    }
+    options.seq_min = options.seq_max = 65535;
+    start();
+    CHECK_EQ(flake128_next(&gen, id), FLAKE_OK);
+    CHECK(is_drawn(id[0], start_ms + 3, 65535));
+    CHECK_EQ(flake128_next_n(&gen, id, 1), FLAKE_OK);
+    CHECK(is_drawn(id[0], start_ms + 4, 65535));
+}
+
+enum { refused_count = 11 };
+static flake_status init_refused(int which) {
+    uint64_t worker = a_worker;
+    begin_at(start_ms);
+    switch (which) {
+    case 0: options.seq_max = 65536; break;
+    case 1: options.seq_max = UINT32_MAX; break;
+    case 2: options.seq_min = 1; break; /* above seq_max, which is 0 */
+    case 3:
+        options.seq_min = 7;
+        options.seq_max = 6;
+        break;
+    case 4: options.max_ahead_ms = -1; break;
+    case 5: options.max_wait_ms = -1; break;
+    case 6: options.clock.kind = 2; break;
+    case 7: options.node = 1; break;
+    case 8: options.layout = flake_layout_twitter(); break;
+    case 9: worker = most_workers + 1; break;
+    default: options.seq_scatter = true; break; /* not for these ids either */
+    }
+    return flake128_init(&gen, worker, &options);
+}
+
+static void a_refused_init_leaves_the_generator_in_use(void) {
+    static unsigned char before[sizeof gen];
+    flake128 id = untouched;
+    begin_at(start_ms);
+    start();
+    for (int i = 0; i < refused_count; i++) {
+        CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+        CHECK(is_drawn(id, start_ms, (uint64_t)i));
+        memcpy(before, &gen, sizeof gen);
+        CHECK_EQ(init_refused(i), FLAKE_INVALID);
+        CHECK(memcmp(before, &gen, sizeof gen) == 0);
+    }
+}
+
+static void no_options_are_the_defaults(void) {
+    flake128_parts p = parts_of(0, 0, 0);
+    flake128 id = untouched;
+    CHECK_EQ(flake128_init(&gen, a_worker, NULL), FLAKE_OK);
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(id, &p), FLAKE_OK);
+    CHECK_EQ(p.worker, a_worker);
+    CHECK(llabs((long long)(p.unix_ms / 1000 - (int64_t)time(NULL))) < 60);
+}
+
+/* ---- the generator ---- */
+
+static void ids_count_up_and_from_0_in_each_ms(void) {
+    flake128 id = untouched;
+    begin_at(start_ms);
+    start();
+    for (int64_t ms = 0; ms < 5; ms++) {
+        for (uint64_t seq = 0; seq < 10; seq++) {
+            CHECK_EQ(seq % 2 ? flake128_next(&gen, &id) : flake128_try(&gen, &id), FLAKE_OK);
+            CHECK(is_drawn(id, start_ms + 3 * ms, seq));
+            script_now.now_ns += 99999;
+        }
+        script_now.now_ns += 3000000 - 10 * 99999;
+    }
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+static void a_ms_has_65536_ids(void) {
+    begin_at(start_ms);
+    start();
+    for (uint64_t seq = 0; seq < 65536; seq++) {
+        CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
+        CHECK(is_drawn(ids[0], start_ms, seq));
+    }
+    script_now.now_ns += 400000;
+    ids[0] = untouched;
+    CHECK_EQ(flake128_try(&gen, ids), FLAKE_AGAIN);
+    CHECK_EQ(flake128_try_n(&gen, ids, 5), 0);
+    CHECK_EQ(flake128_try_at(&gen, start_ms, ids), FLAKE_AGAIN);
+    CHECK(is_same(ids[0], untouched));
+    CHECK_EQ(flake128_retry_ns(&gen), 600000);
+    CHECK_EQ(script_now.sleeps, 0);
+
+    CHECK_EQ(flake128_next(&gen, ids), FLAKE_OK); /* waits for the next */
+    CHECK(is_drawn(ids[0], start_ms + 1, 0));
+    CHECK_EQ(script_now.slept_ns, 600000);
+    CHECK_EQ(flake128_retry_ns(&gen), 0);
+    CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
+    CHECK(is_drawn(ids[0], start_ms + 1, 1));
+}
+
+static void ids_may_run_ahead_of_the_clock(void) {
+    begin_at(start_ms);
+    options.max_ahead_ms = 2;
+    options.seq_max = 9;
+    start();
+    for (uint64_t i = 0; i < 30; i++) {
+        CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
+        CHECK(is_drawn(ids[0], start_ms + (int64_t)(i / 10), i % 10));
+    }
+    CHECK_EQ(flake128_try(&gen, ids), FLAKE_AGAIN);
+    CHECK_EQ(flake128_retry_ns(&gen), 1000000);
+}
+
+static void a_clock_put_back_is_refused_at_once(void) {
+    for (int refuse_back = 0; refuse_back < 2; refuse_back++) { /* for these ids always */
+        flake128 id = untouched;
+        begin_at(start_ms);
+        options.refuse_back = refuse_back;
+        options.seq_max = 9;
+        start();
+        CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+        script_now.now_ns -= 1;
+        check_draw_refused(FLAKE_CLOCK_BACK, FLAKE_CLOCK_BACK);
+        CHECK_EQ(flake128_next_n(&gen, &id, 1), FLAKE_CLOCK_BACK);
+        CHECK_EQ(flake128_retry_ns(&gen), 1);
+        script_now.now_ns -= 400 * 1000000;
+        check_draw_refused(FLAKE_CLOCK_BACK, FLAKE_CLOCK_BACK);
+        CHECK_EQ(flake128_retry_ns(&gen), 400 * 1000000 + 1);
+        CHECK_EQ(script_now.sleeps, 0);
+
+        script_now.now_ns += 400 * 1000000 + 1; /* caught up: nothing was lost */
+        for (uint64_t seq = 1; seq < 10; seq++) {
+            CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+            CHECK(is_drawn(id, start_ms, seq));
+        }
+        CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK); /* a spent ms is waited out */
+        CHECK(is_drawn(id, start_ms + 1, 0));
+        CHECK_EQ(script_now.slept_ns, 1000000);
+    }
+}
+
+static void a_clock_put_back_during_a_wait_ends_it(void) {
+    flake128 id = untouched;
+    begin_at(start_ms);
+    options.seq_max = 9;
+    start();
+    CHECK_EQ(flake128_next_n(&gen, ids, 10), FLAKE_OK);
+    script_now.jump_to_ns = script_now.now_ns - 5000000;
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_CLOCK_BACK);
+    CHECK(is_same(id, untouched));
+    CHECK_EQ(script_now.sleeps, 1);
+    script_now.now_ns = (start_ms + 1) * 1000000;
+    CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
+    CHECK(is_drawn(id, start_ms + 1, 0));
+}
+
+static void a_batch_that_meets_a_clock_put_back_keeps_what_it_has(void) {
+    begin_at(start_ms);
+    options.seq_max = 9;
+    start();
+    script_now.jump_to_ns = script_now.now_ns - 5000000;
+    memset(ids, 0xff, 30 * sizeof *ids);
+    CHECK_EQ(flake128_next_n(&gen, ids, 20), FLAKE_CLOCK_BACK);
+    for (uint64_t i = 0; i < 10; i++) CHECK(is_drawn(ids[i], start_ms, i));
+    for (int i = 10; i < 20; i++) CHECK(is_same(ids[i], wide(0, 0, 0)));
+}
+
+static void a_clock_before_1970_is_out_of_range(void) {
+    flake128 id = untouched;
+    begin_at(0);
+    start();
+    script_now.now_ns = -1;
+    check_draw_refused(FLAKE_RANGE, FLAKE_RANGE);
+    CHECK_EQ(flake128_retry_ns(&gen), 1);
+    id = untouched;
+    CHECK_EQ(flake128_try_at(&gen, -1, &id), FLAKE_RANGE);
+    CHECK_EQ(flake128_try_at(&gen, INT64_MIN, &id), FLAKE_RANGE);
+    CHECK_EQ(flake128_try_at(&gen, INT64_MAX, &id), FLAKE_RANGE);
+    CHECK(is_same(id, untouched));
+    script_now.now_ns = 0;
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+    CHECK(is_drawn(id, 0, 0));
+}
+
+/* ---- many at once, and the caller's own time ---- */
+
+static void next_n_waits_for_as_many_ms_as_it_needs(void) {
+    const size_t n = 3 * 65536 + 1;
+    begin_at(start_ms);
+    start();
+    CHECK_EQ(flake128_next_n(&gen, ids, n), FLAKE_OK);
+    for (size_t i = 0; i < n; i++)
+        CHECK(is_drawn(ids[i], start_ms + (int64_t)(i / 65536), i % 65536));
+    CHECK_EQ(script_now.slept_ns, 3000000);
+    CHECK_EQ(flake128_next_n(&gen, ids, 0), FLAKE_OK);
+    CHECK_EQ(flake128_next(&gen, ids), FLAKE_OK);
+    CHECK(is_drawn(ids[0], start_ms + 3, 1));
+}
+
+static void a_next_n_that_fails_shows_how_far_it_came(void) {
+    begin_at(start_ms);
+    options.seq_max = 9;
+    options.max_wait_ms = 5;
+    start();
+    script_now.per_sleep = 0; /* the clock stands still */
+    memset(ids, 0xff, 40 * sizeof *ids);
+    CHECK_EQ(flake128_next_n(&gen, ids, 30), FLAKE_AGAIN);
+    for (uint64_t i = 0; i < 10; i++) CHECK(is_drawn(ids[i], start_ms, i));
+    for (int i = 10; i < 30; i++) CHECK(is_same(ids[i], wide(0, 0, 0)));
+    CHECK_EQ(ids[30].bytes[0], 0xff);
+    CHECK_EQ(script_now.slept_ns, 5000000);
+    script_now.now_ns += 1000000;
+    CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK); /* no place was lost by giving up */
+    CHECK(is_drawn(ids[0], start_ms + 1, 0));
+}
+
+static void a_wait_lasts_max_wait_and_no_longer(void) {
+    begin_at(start_ms);
+    options.seq_max = 9;
+    options.max_wait_ms = 1;
+    start();
+    CHECK_EQ(flake128_next_n(&gen, ids, 30), FLAKE_OK); /* 1 ms for each unit */
+    CHECK_EQ(script_now.slept_ns, 2000000);
+
+    begin_at(start_ms);
+    options.seq_max = 9;
+    options.max_wait_ms = 3;
+    start();
+    CHECK_EQ(flake128_try_n(&gen, ids, 10), 10);
+    script_now.per_sleep = 0; /* the clock stands still */
+    check_draw_refused(FLAKE_AGAIN, FLAKE_AGAIN);
+    CHECK_EQ(script_now.slept_ns, 3000000);
+}
+
+static void try_n_takes_what_is_free(void) {
+    begin_at(start_ms);
+    start();
+    CHECK_EQ(flake128_try_n(&gen, ids, 0), 0);
+    CHECK_EQ(flake128_try_n(&gen, ids, 5), 5);
+    for (uint64_t i = 0; i < 5; i++) CHECK(is_drawn(ids[i], start_ms, i));
+    CHECK_EQ(flake128_try_n(&gen, ids, 100000), 65531);
+    for (uint64_t i = 0; i < 65531; i++) CHECK(is_drawn(ids[i], start_ms, 5 + i));
+    CHECK_EQ(flake128_try_n(&gen, ids, 1), 0);
+    script_now.now_ns += 1000000;
+    CHECK_EQ(flake128_try_n(&gen, ids, 3), 3);
+    for (uint64_t i = 0; i < 3; i++) CHECK(is_drawn(ids[i], start_ms + 1, i));
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+static void try_n_runs_ahead_through_several_ms(void) {
+    begin_at(start_ms);
+    options.max_ahead_ms = 2;
+    options.seq_min = 5;
+    options.seq_max = 14;
+    start();
+    CHECK_EQ(flake128_try_n(&gen, ids, 4), 4);
+    CHECK_EQ(flake128_try_n(&gen, ids + 4, 100), 26);
+    for (uint64_t i = 0; i < 30; i++)
+        CHECK(is_drawn(ids[i], start_ms + (int64_t)(i / 10), 5 + i % 10));
+    CHECK_EQ(flake128_try_n(&gen, ids, 1), 0);
+}
+
+static void try_at_takes_the_callers_time(void) {
+    begin_at(start_ms);
+    options.seq_max = 2;
+    start();
+    script_now.reads = 0;
+    CHECK_EQ(flake128_try_at(&gen, 1500000000000, ids), FLAKE_OK);
+    CHECK(is_drawn(ids[0], 1500000000000, 0));
+    CHECK_EQ(flake128_try_at(&gen, 1500000000007, ids), FLAKE_OK);
+    CHECK(is_drawn(ids[0], 1500000000007, 0));
+    CHECK_EQ(flake128_try_at(&gen, 1400000000000, ids), FLAKE_OK); /* older: the newest unit */
+    CHECK(is_drawn(ids[0], 1500000000007, 1));
+    CHECK_EQ(flake128_try_at(&gen, 1500000000007, ids), FLAKE_OK);
+    CHECK(is_drawn(ids[0], 1500000000007, 2));
+    ids[0] = untouched;
+    CHECK_EQ(flake128_try_at(&gen, 1500000000007, ids), FLAKE_AGAIN);
+    CHECK_EQ(flake128_try_at(&gen, 1400000000000, ids), FLAKE_AGAIN);
+    CHECK(is_same(ids[0], untouched));
+    CHECK_EQ(flake128_try_at(&gen, 1500000000008, ids), FLAKE_OK);
+    CHECK(is_drawn(ids[0], 1500000000008, 0));
+    CHECK_EQ(script_now.reads, 0);
+    CHECK_EQ(script_now.sleeps, 0);
+    CHECK_EQ(flake128_try_at(&gen, start_ms + 1, ids), FLAKE_OK); /* ahead: drags along */
+    CHECK_EQ(flake128_try(&gen, ids), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake128_next(&gen, ids), FLAKE_CLOCK_BACK);
+    script_now.now_ns += 1000000;
+    CHECK_EQ(flake128_next(&gen, ids), FLAKE_OK);
+    CHECK(is_drawn(ids[0], start_ms + 1, 1));
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+static void ids_rise_byte_by_byte_over_any_calls(void) {
+    uint64_t state = 4;
+    flake128 last = wide(0, 0, 0);
+    size_t drawn = 0;
+    begin_at(start_ms);
+    options.seq_max = 99;
+    start();
+    for (int i = 0; i < rounds; i++) {
+        size_t n = 1;
+        switch (random_below(&state, 5)) {
+        case 0: n = flake128_next(&gen, ids) == FLAKE_OK; break;
+        case 1: n = flake128_try(&gen, ids) == FLAKE_OK; break;
+        case 2:
+            n = (size_t)random_below(&state, 250);
+            if (flake128_next_n(&gen, ids, n) != FLAKE_OK) n = 0;
+            break;
+        case 3: n = flake128_try_n(&gen, ids, (size_t)random_below(&state, 250)); break;
+        default: n = flake128_try_at(&gen, script_now.now_ns / 1000000, ids) == FLAKE_OK; break;
+        }
+        for (size_t k = 0; k < n; k++) {
+            CHECK(memcmp(last.bytes, ids[k].bytes, 16) < 0);
+            last = ids[k];
+        }
+        drawn += n;
+        script_now.now_ns += (int64_t)random_below(&state, 1500000);
+        if (random_below(&state, 10) == 0)
+            script_now.now_ns -= (int64_t)random_below(&state, 5000000);
+    }
+    CHECK(drawn > rounds);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(boundarys_ids_come_out),
+        CHECK_TEST(the_id_on_boundarys_page_comes_out),
+        CHECK_TEST(compose_and_decompose_round_trip),
+        CHECK_TEST(a_worker_has_48_bits),
+        CHECK_TEST(a_sequence_number_has_16_bits),
+        CHECK_TEST(a_time_outside_is_refused),
+        CHECK_TEST(bytes_sort_by_time_then_worker_then_sequence),
+        CHECK_TEST(min_and_max_enclose_a_ms_and_nothing_else),
+        CHECK_TEST(a_node_is_not_for_these_ids),
+        CHECK_TEST(a_layout_is_not_for_these_ids),
+        CHECK_TEST(sequence_bounds_hold),
+        CHECK_TEST(a_refused_init_leaves_the_generator_in_use),
+        CHECK_TEST(no_options_are_the_defaults),
+        CHECK_TEST(ids_count_up_and_from_0_in_each_ms),
+        CHECK_TEST(a_ms_has_65536_ids),
+        CHECK_TEST(ids_may_run_ahead_of_the_clock),
+        CHECK_TEST(a_clock_put_back_is_refused_at_once),
+        CHECK_TEST(a_clock_put_back_during_a_wait_ends_it),
+        CHECK_TEST(a_batch_that_meets_a_clock_put_back_keeps_what_it_has),
+        CHECK_TEST(a_clock_before_1970_is_out_of_range),
+        CHECK_TEST(next_n_waits_for_as_many_ms_as_it_needs),
+        CHECK_TEST(a_next_n_that_fails_shows_how_far_it_came),
+        CHECK_TEST(a_wait_lasts_max_wait_and_no_longer),
+        CHECK_TEST(try_n_takes_what_is_free),
+        CHECK_TEST(try_n_runs_ahead_through_several_ms),
+        CHECK_TEST(try_at_takes_the_callers_time),
+        CHECK_TEST(ids_rise_byte_by_byte_over_any_calls)};
+    return CHECK_MAIN(argc, argv, all);
+}
