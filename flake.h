@@ -149,7 +149,8 @@ static inline flake_layout flake_layout_of(unsigned time_bits, unsigned node_bit
 /* FLAKE_INVALID: fields overlap, leave the 64 bits, or there is no time */
 static inline flake_status flake_layout_check(const flake_layout *);
 /* The last ms that the layout can express; INT64_MAX if that is further than an int64_t goes. A
- * generator ends with its clock, too: an int64_t of ns goes to 2262-04-11. */
+ * generator ends with its clock, too: an int64_t of ns goes to 2262-04-11. (And one whose time and
+ * sequence fill all 64 bits ends a unit earlier.) */
 static inline int64_t flake_expires_ms(const flake_layout *);
 
 /* UINT32_MAX when a part is out of range: too large for these layouts, so init refuses it. */
@@ -188,8 +189,8 @@ static inline flake_status flake_next(flake_gen *, uint64_t *id);
 static inline flake_status flake_try(flake_gen *, uint64_t *id);
 /* When flake_try will succeed, if nobody is faster; 0: now, INT64_MAX: never. */
 static inline int64_t flake_retry_ns(flake_gen *);
-/* All n, waiting for each unit as flake_next does. When one fails those before it stand in front,
- * and the rest of the array is 0. Ids rise; they are not without gaps. */
+/* All n, waiting for each unit as flake_next does. When a later unit fails, the ids before it stand in
+ * front and the rest of the array is 0; when the first does, the array is as it was. */
 static inline flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
 /* As many as are free now; returns how many. */
 static inline size_t flake_try_n(flake_gen *, uint64_t *ids, size_t n);
@@ -295,7 +296,8 @@ typedef struct flake128_parts {
 } flake128_parts;
 
 typedef struct flake128_gen flake128_gen;
-/* options: layout and node must be zero. */
+/* options: layout, node, node_offset and seq_scatter must be zero; refuse_back is always on, since
+ * boundary's generator does not wait for a clock that was put back. */
 static inline flake_status flake128_init(flake128_gen *, uint64_t worker48, const flake_options *);
 static inline flake_status flake128_next(flake128_gen *, flake128 *id);
 static inline flake_status flake128_try(flake128_gen *, flake128 *id);

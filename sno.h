@@ -186,7 +186,8 @@ static inline sno_id sno_new(sno_gen *, uint8_t meta);
 static inline sno_status sno_try(sno_gen *, uint8_t meta, sno_id *);
 /* When sno_try will succeed, if nobody is faster; 0: now, INT64_MAX: never. */
 static inline int64_t sno_retry_ns(sno_gen *);
-/* All n, waiting for each unit. When one fails those before it stand in front, the rest is zero. */
+/* All n, waiting for each unit. When a later unit fails, the ids before it stand in front and the rest
+ * is zero; when the first does, the array is as it was. */
 static inline sno_status sno_new_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
 /* As many as are free now; returns how many. */
 static inline size_t sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
