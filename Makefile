@@ -25,14 +25,15 @@ SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all test check check-common sync-common check-alone matrix everything sanitize help clean FORCE
+.PHONY: all test check check-common sync-common check-alone matrix everything sanitize cross help clean FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/show ## build, and show an id of each layout taken apart
 	$(RUN_ENV) $(BUILD)/show
 
-test: $(TESTS:%=$(BUILD)/%) $(BUILD)/units ## all tests that need a compiler and make alone
-	@$(SCRIPT_ENV) tests/run.sh "$(RUN_ENV)" $(TESTS:%=$(BUILD)/%) $(BUILD)/units $(SCRIPTS)
+PROGRAMS ?= $(BUILD)/units
+test: $(TESTS:%=$(BUILD)/%) $(PROGRAMS) ## all tests that need a compiler and make alone
+	@$(SCRIPT_ENV) tests/run.sh "$(RUN_ENV)" $(TESTS:%=$(BUILD)/%) $(PROGRAMS) $(SCRIPTS)
 
 check: ## what needs more: both compilers, -std matrix, C++, -Weverything, sanitizers
 	$(MAKE) matrix
@@ -79,6 +80,9 @@ sanitize: ## the tests under thread, address and undefined sanitizers, gcc and c
 	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/tsan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=thread -DTEST_SMALL" && \
 	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/asan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \
 	done
+
+cross: ## the tests on other machines: qemu-user, musl, wine (what of these is installed)
+	MAKE="$(MAKE)" BUILD=$(BUILD) tests/cross.sh
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16

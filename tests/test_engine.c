@@ -1736,7 +1736,7 @@ static void a_second_overflow_is_noted_from_its_own_begin(void) {
 
 /* ---- random scripts against the model ---- */
 
-typedef enum kind { GENERATOR, SHARD, WIDE, KINDS } kind;
+typedef enum kind { GENERATOR, SHARD, WIDE } kind;
 
 /* What a script may do besides the ordinary. */
 enum {
@@ -1832,7 +1832,8 @@ static void play_open(play *p) {
     static flake_shard split[3];
     static flake128_gen wide;
     flake_options o = scripted(random_layout(p));
-    p->what = (kind)pick(p, KINDS);
+    const uint64_t what = pick(p, 3);
+    p->what = what == 0 ? GENERATOR : what == 1 ? SHARD : WIDE;
     if (p->what == WIDE || (p->features & GREAT_LOAN)) o.layout = flake_layout_mastodon();
     o.node = (uint32_t)pick(p, UINT64_C(1) << o.layout.node_bits);
     if (!(p->features & GREAT_LOAN)) random_range(p, &o);
@@ -1845,7 +1846,7 @@ static void play_open(play *p) {
     if (!(p->features & GREAT_LOAN) && (uint64_t)o.max_ahead_ms * cap > 1 << 18) o.max_ahead_ms = 0;
     o.refuse_back = one_in(p, 5);
     if (!(p->features & RESTLESS) && one_in(p, 8)) {
-        (void)flake_ring_init(&ring, slots, 1 + pick(p, 8));
+        (void)flake_ring_init(&ring, slots, 1 + (size_t)pick(p, 8));
         o.overflow = &ring;
         p->noted = true;
     }
@@ -2162,26 +2163,30 @@ static void random_sleep(play *p) {
     if (script_now.jump_to_ns < model_start_ns(&p->model, 0)) script_now.jump_to_ns = 0;
 }
 
-static void step_clock(play *p) {
+static int64_t random_time(play *p) {
     const model *m = &p->model;
-    const int64_t from_ns = script_now.now_ns, first_ns = model_start_ns(m, 0);
+    const int64_t now_ns = script_now.now_ns, first_ns = model_start_ns(m, 0);
     const int64_t end_ns = model_start_ns(m, m->last_unit) + m->unit_ms * MS;
-    int64_t by_ns = random_move_ns(p);
     if (p->features & OUTSIDE && one_in(p, 8))
-        by_ns = (one_in(p, 2) ? first_ns : end_ns) - from_ns + (int64_t)pick(p, 7) - 3;
-    if (by_ns > 0 && from_ns > INT64_MAX - by_ns) by_ns = 0;
-    if (p->features & GREAT_LOAN && by_ns < 0) by_ns = 0;
-    if (!(p->features & OUTSIDE) &&
-        (from_ns + by_ns < first_ns || from_ns + by_ns > end_ns / 4 * 3))
-        by_ns = 0;
-    script_now.now_ns += by_ns;
+        return (one_in(p, 2) ? first_ns : end_ns) + (int64_t)pick(p, 7) - 3;
+    const int64_t by_ns = random_move_ns(p);
+    if (by_ns < 0 ? now_ns < INT64_MIN / 2 - by_ns : now_ns > INT64_MAX - by_ns) return now_ns;
+    const int64_t to_ns = now_ns + by_ns;
+    if (p->features & OUTSIDE) return to_ns;
+    if (p->features & GREAT_LOAN && by_ns < 0) return now_ns;
+    return to_ns < first_ns || to_ns > end_ns / 4 * 3 ? now_ns : to_ns;
+}
+
+static void step_clock(play *p) {
+    const int64_t from_ns = script_now.now_ns;
+    script_now.now_ns = random_time(p);
     random_sleep(p);
     const int64_t jump_ns = script_now.jump_to_ns;
     p->stepped_back |= script_now.now_ns < from_ns || (jump_ns && jump_ns < script_now.now_ns);
 }
 
 static size_t random_size(play *p) {
-    if (p->features & GREAT_LOAN) return 1 + pick(p, most_batch);
+    if (p->features & GREAT_LOAN) return 1 + (size_t)pick(p, most_batch);
     return (size_t)pick(p, one_in(p, 8) ? 500 : 9);
 }
 

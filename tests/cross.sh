@@ -1,0 +1,55 @@
+#!/bin/bash
+# cross.sh [MACHINE...]   builds and runs the tests for other machines: under qemu-user, with musl, and
+# for Windows under wine. What can't be installed here is named and skipped.
+#
+#   aarch64, armhf   weakly ordered          s390x, powerpc   big-endian; powerpc has 32 bits and no
+#   i686             32 bits                                  64-bit atomics of its own (-latomic)
+#   musl             static, another libc    windows          no fork, no POSIX
+build=${BUILD:-build}
+passed=0 failed=0 skipped=0
+
+machine() { # NAME COMPILER RUN_ENV CFLAGS LDLIBS [TESTS]
+    [ -z "$wanted" ] || [[ " $wanted " == *" $1 "* ]] || return
+    echo "==== $1"
+    local probe=$build/cross-$1/probe
+    mkdir -p "$build/cross-$1"
+    echo 'int main(void) { return 0; }' > "$probe.c"
+    for tool in $2 $3; do
+        case $tool in -*) continue ;; esac
+        command -v "$tool" > /dev/null || { echo "SKIPPED $1: $tool is not installed"; skipped=$((skipped + 1)); return; }
+    done
+    # shellcheck disable=SC2086
+    if ! $2 $4 "$probe.c" -o "$probe.exe" > "$probe.log" 2>&1 || ! $3 "$probe.exe" > "$probe.log" 2>&1; then
+        echo "SKIPPED $1: $2 can't make a program that runs here: $(head -1 "$probe.log")"
+        skipped=$((skipped + 1))
+        return
+    fi
+    local log=$build/cross-$1/log
+    ${MAKE:-make} test SCRIPTS= BUILD="$build/cross-$1" CC="$2" CXX=none RUN_ENV="$3" \
+        CFLAGS="$4 -DTEST_SMALL" LDLIBS="$5" ${6:+TESTS="$6" PROGRAMS=} > "$log" 2>&1
+    local code=$? last
+    grep -E '^FAIL|^  [a-z/_]+\.[ch]+:|error|early' "$log"
+    last=$(tail -n 1 "$log")
+    case $last in
+    *" passed, "*" failed") ;;
+    *) tail -n 5 "$log"; last="0 passed, 1 failed" ;;
+    esac
+    echo "$1: $last"
+    passed=$((passed + ${last%% *}))
+    last=${last#* passed, }
+    failed=$((failed + ${last%% *}))
+    [ $code -eq 0 ] || [ "${last%% *}" != 0 ] || failed=$((failed + 1))
+}
+
+wanted=$*
+windows_tests="test_text test_layouts test_wide test_engine test_sno_ids test_sno_text"
+machine aarch64 aarch64-linux-gnu-gcc qemu-aarch64 "-O2 -static" ""
+machine s390x s390x-linux-gnu-gcc qemu-s390x "-O2 -static" ""
+machine i686 gcc "" "-O2 -m32" ""
+machine armhf arm-linux-gnueabihf-gcc qemu-arm "-O2 -static" ""
+machine powerpc powerpc-linux-gnu-gcc qemu-ppc "-O2 -static" "-latomic"
+machine musl musl-gcc "" "-O2 -static" ""
+machine windows x86_64-w64-mingw32-gcc-posix wine "-O2 -static" "" "$windows_tests"
+echo "skipped machines: $skipped"
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
