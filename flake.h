@@ -927,7 +927,7 @@ typedef struct flake_i_view {
     uint64_t time, count, now; /* the word's, the clock's unit */
     unsigned tick;
     uint64_t base, place; /* the next place: counted from unit base, on timeline tick */
-    uint64_t unit; /* the unit it lies in; when blocked, the first in which one may be drawn */
+    uint64_t unit; /* the unit it lies in; when blocked, the first in which one will be free */
     bool leaves;   /* drawing it leaves the word's timeline */
     bool blocked;  /* the clock reads a time that both timelines have used */
 } flake_i_view;
@@ -956,7 +956,7 @@ static inline flake_status flake_i_look(flake_i_engine *e, unsigned how, uint64_
             v->place = 0;
         } else {
             v->blocked = true;
-            v->unit = flake_i_min(v->unit, safe + 1);
+            if (safe + 1 < v->time) v->unit = safe + 1;
         }
     }
     return v->unit > e->max_time ? FLAKE_RANGE : FLAKE_OK;

@@ -843,7 +843,7 @@ typedef struct sno_i_view {
     uint64_t time, count, now; /* the word's, the clock's unit */
     unsigned tick;
     uint64_t base, place; /* the next place: counted from unit base, on timeline tick */
-    uint64_t unit; /* the unit it lies in; when blocked, the first in which one may be drawn */
+    uint64_t unit; /* the unit it lies in; when blocked, the first in which one will be free */
     bool leaves;   /* drawing it leaves the word's timeline */
     bool blocked;  /* the clock reads a time that both timelines have used */
 } sno_i_view;
@@ -872,7 +872,7 @@ static inline sno_status sno_i_look(sno_i_engine *e, unsigned how, uint64_t word
             v->place = 0;
         } else {
             v->blocked = true;
-            v->unit = sno_i_min(v->unit, safe + 1);
+            if (safe + 1 < v->time) v->unit = safe + 1;
         }
     }
     return v->unit > e->max_time ? SNO_RANGE : SNO_OK;

@@ -122,7 +122,7 @@ static inline model_view model_look(const model *m, int64_t now_ns, bool given) 
         const unsigned other = m->next.tick ^ 1;
         if (v.now <= m->safe[other]) {
             const uint64_t past = m->safe[other] + 1,
-                           due = past < v.first.unit ? past : v.first.unit;
+                           due = past < m->recorded ? past : v.first.unit;
             v.status = due > m->last_unit ? MODEL_RANGE : MODEL_CLOCK_BACK;
             v.blocked = true;
             v.blocked_ns = model_start_ns(m, past < m->recorded ? past : m->recorded);
@@ -267,8 +267,9 @@ typedef struct model_stock {
 } model_stock;
 
 static inline model_status model_stock_next(model *m, model_stock *s, model_place *place) {
-    const int64_t age_ns = *m->clock_ns - s->taken_ns;
-    if (s->left.n && s->valid_ns && (age_ns < 0 || age_ns >= s->valid_ns)) s->left.n = 0;
+    const int64_t now_ns = *m->clock_ns;
+    const bool back = now_ns < s->taken_ns;
+    if (s->valid_ns && (back || model_until_ns(now_ns, s->taken_ns) >= s->valid_ns)) s->left.n = 0;
     if (!s->left.n) {
         const model_status status = model_draw(m, MODEL_WAIT, s->count, &s->left);
         if (status != MODEL_OK) return status;
