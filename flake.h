@@ -378,7 +378,7 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
  * MEMORY ORDERS
  *
  *     label      at                                   pairs with   and carries
- *     LEAVE:R    CAS that leaves a timeline, release  LOOK:A       safe[] raised, drifts settled
+ *     LEAVE:R    move that leaves a timeline, release LOOK:A       safe[] raised, drifts settled
  *     LOOK:A     load of the word, acquire; the same  LEAVE:R      (I5), and keeps the second
  *                order where a failed CAS loads it                 reading behind it (I2)
  *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
@@ -389,9 +389,10 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
  *
  *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
- *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. An owned word
- *  (a shard's) has one writer, and changes hands only through LEND and BACK or by the user's own
- *  means. safe[] is reached through LOOK:A. The overflow word only elects who writes a
+ *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. The fetch_add
+ *  is no LOOK:A, though: who makes more of the word that it returns than his place loads it anew.
+ *  An owned word (a shard's) has one writer, and changes hands only through LEND and BACK or by the
+ *  user's own means. safe[] is reached through LOOK:A. The overflow word only elects who writes a
  *  note, and the statistics are read by nobody who acts on them.
  *
  *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load. The
@@ -677,8 +678,12 @@ static inline void *flake_i_new_page(bool shared) {
     const int anonymous = MAP_ANONYMOUS;
 #elif defined(MAP_ANON)
     const int anonymous = MAP_ANON;
+#elif defined(__mips__) || defined(__xtensa__) /* Linux's own, hidden by strict C */
+    const int anonymous = 0x800;
+#elif defined(__alpha__) || defined(__hppa__)
+    const int anonymous = 0x10;
 #else
-    const int anonymous = 0x20; /* Linux's, hidden by strict C; elsewhere the call may fail */
+    const int anonymous = 0x20;
 #endif
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
                       (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, -1, 0);
@@ -750,7 +755,8 @@ typedef struct flake_i_engine {
     uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
     uint64_t count_mask;
     uint64_t cap;
-    uint64_t fast_cap; /* below this count the fast path may draw: cap, or 0: CAS alone */
+    uint64_t fast_cap; /* below this count the fast path may draw: cap, or 0 */
+    uint64_t add_cap;  /* and below this by fetch_add: cap, or 0 */
     unsigned time_shift;
     unsigned tick_bits; /* 1: a clock put back changes the timeline */
     flake_clock clock;
@@ -844,7 +850,8 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
      * or more; and so much patience that they don't push a place past what its caller waits. */
     const uint64_t patience = flake_i_min((uint64_t)e->wait_ns / unit_ns + e->ahead, 4096);
     const bool by_add = count_bits >= 20 && o->cap <= range >> 4 && patience * o->cap >= 4096;
-    e->fast_cap = by_add ? o->cap : 0;
+    e->add_cap = by_add ? o->cap : 0;
+    e->fast_cap = o->cap == range ? 0 : o->cap;
     e->limit = by_add ? range / 4 * 3 : o->cap == range ? range : range - 1;
     /* Ids so far ahead that count can't hold them move time past all readings (see draw_run). */
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
@@ -905,7 +912,7 @@ static inline void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigne
 /* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
 static inline bool flake_i_move(flake_i_engine *e, unsigned how, uint64_t *seen, uint64_t next) {
     if (how & FLAKE_I_OWNED) {
-        FLAKE_ATOMIC_STORE(&e->word, next, relaxed);
+        FLAKE_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for those who only ask */
         return true;
     }
     return FLAKE_ATOMIC_CAS(&e->word, seen, next, release, acquire); /* LEAVE:R, LOOK:A */
@@ -1163,14 +1170,15 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
         const bool rebased = v.count != v.place;
         const bool kept = is_free || flake_i_await(e, v.unit, now_ns, now_ns, &budget_ns);
         word = next;
-        if (!kept && flake_i_move(e, how, &word, before)) word = before; /* given back */
-        else flake_i_tally(&e->rebased, v.count - v.place, how);
+        const bool given_back = !kept && flake_i_move(e, how, &word, before);
+        if (!given_back) flake_i_tally(&e->rebased, v.count - v.place, how);
         if (kept) {
             if (is_free && rebased && !(how & FLAKE_I_GIVEN)) flake_i_notify(e, now_ns);
             if (n > 1) flake_i_tally(&e->batches, 1, how);
             flake_i_place_at(e, v.base, v.place, n, v.tick, out);
             return FLAKE_OK;
         }
+        word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
         now_ns = flake_i_exact_ns(&e->clock);
     }
 }
@@ -1184,7 +1192,8 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
     if (now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, FLAKE_I_WAIT);
     if (flake_i_await(e, out->time, drawn_ns, now_ns, &budget_ns)) return FLAKE_OK;
     uint64_t after = word + 1;
-    if (!flake_i_move(e, FLAKE_I_WAIT, &after, word)) word = after; /* else it is given back */
+    (void)flake_i_move(e, FLAKE_I_WAIT, &after, word); /* given back, if it is still the newest */
+    word = FLAKE_ATOMIC_LOAD(&e->word, acquire);       /* LOOK:A: the addition was none */
     now_ns = flake_i_exact_ns(&e->clock);
     return flake_i_draw_run(e, FLAKE_I_WAIT, word, now_ns, 1, budget_ns, out);
 }
@@ -1206,7 +1215,8 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
         (want <= e->cap - count || !e->ahead)) {
         uint64_t index = count, n = 1;
         bool drawn;
-        if (want == 1 && (how & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT) {
+        if (want == 1 && (how & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
+            FLAKE_I_LIKELY(count < e->add_cap)) {
             word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
             index = word - unit; /* from another unit or tick: past any cap */
             drawn = FLAKE_I_LIKELY(index < e->cap);
@@ -1807,6 +1817,7 @@ static inline flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *sna
     flake_i_engine *e = &g->engine;
     const flake_options *o = &g->options;
     if (!e->cap) return FLAKE_INVALID;
+    if (flake_i_forked(e)) return FLAKE_FORKED;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire);
     snapshot->unix_ms = o->layout.epoch_ms + (int64_t)((word >> e->time_shift) * o->layout.unit_ms);
     snapshot->count = word & e->count_mask;

@@ -141,8 +141,8 @@ static inline void sno_to_bytes(sno_id, uint8_t out[10]);
 
 /* ---- text ----
  *
- * 16 characters of 2-9a-x, which sort as the ids do. Reading is strict: the whole input, lower
- * case, nothing around it; what fails leaves the output alone. No NUL is written but by to_json,
+ * 16 characters of 2-9a-x, which sort as the ids do. Reading is strict: the whole input, lower case
+ * (but a UUID's hex in either), nothing around it; what fails leaves the output alone. No NUL is written but by to_json,
  * to_uuid.
  */
 static inline void sno_encode(sno_id, char out[16]);
@@ -174,8 +174,10 @@ typedef struct sno_snapshot {
     uint32_t drifts;   /* how often the clock was put back; its parity is the tick */
 } sno_snapshot;
 
-/* NULL, or no snapshot: the whole pool, and a partition that no other generator of this process
- * has. SNO_INVALID, SNO_EXHAUSTED. Not while others use the generator. */
+/* NULL, or no snapshot: the whole pool, and a partition that no other generator made so has: not in
+ * this process, nor in those that fork from it after the first such call. (Explicit partitions are
+ * yours to keep apart.) Partitions are not given back. The snapshot is read here only. SNO_INVALID,
+ * SNO_EXHAUSTED. Not while others use the generator. */
 static inline sno_status sno_init(sno_gen *, const sno_options *);
 /* What is wrong with options that sno_init refuses, naming the field; NULL: nothing. */
 static inline const char *sno_options_why(const sno_options *);
@@ -194,12 +196,14 @@ static inline size_t sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
 /* With the caller's own, perhaps cached, reading of the clock. One older than the newest unit
  * counts as that unit. One that lies ahead of the clock drags the generator ahead too. */
 static inline sno_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
-/* An id of any time, to port old ids: tick 0, and a sequence of its own that goes round the pool.
- * It is unique among 65,536 such calls a unit, not against sno_new in the same unit. */
+/* An id of any time, to port old ids: tick 0, and a sequence of its own that goes round the pool. So
+ * it is unique among sno_cap such calls in a row, not against sno_new in the same unit. */
 static inline sno_status sno_new_with_time(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
 
 /* The process-wide generator, made by the first call; in a forked child made anew, with another
- * partition. The zero id as sno_new, and when no partition is left. */
+ * partition than its parent and siblings, if one of them called before the fork. The zero id as
+ * sno_new, and when no partition is left: give long-lived families of short-lived processes
+ * partitions of your own choice. */
 static inline sno_id sno_generate(uint8_t meta);
 
 static inline sno_status sno_snapshot_take(sno_gen *, sno_snapshot *); /* lock-free, never torn */
@@ -222,7 +226,10 @@ static inline int64_t sno_shard_retry_ns(sno_shard *);
 static inline sno_status sno_shard_new_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
 static inline size_t sno_shard_try_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
 static inline sno_status sno_shard_try_at(sno_shard *, uint8_t meta, int64_t unix_ns, sno_id *);
-/* The shard as a generator, for the questions (len, cap, stats, snapshot). */
+/* A snapshot to make all n shards from again, taken while nobody draws: every number of every unit up
+ * to the newest of any shard, on both ticks, counts as drawn. */
+static inline sno_status sno_shards_snapshot(sno_shard *, size_t n, sno_snapshot *);
+/* The shard as a generator, for the questions (len, cap, stats). */
 static inline sno_gen *sno_shard_gen(sno_shard *);
 
 /* Lends shards to threads. NULL: all are lent. A shard that comes back goes on where it stood. */
@@ -294,7 +301,7 @@ static inline void sno_pool_give_back(sno_pool *, sno_shard *);
  * MEMORY ORDERS
  *
  *     label      at                                   pairs with   and carries
- *     LEAVE:R    CAS that leaves a timeline, release  LOOK:A       safe[] raised, drifts settled
+ *     LEAVE:R    move that leaves a timeline, release LOOK:A       safe[] raised, drifts settled
  *     LOOK:A     load of the word, acquire; the same  LEAVE:R      (I5), and keeps the second
  *                order where a failed CAS loads it                 reading behind it (I2)
  *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
@@ -305,9 +312,10 @@ static inline void sno_pool_give_back(sno_pool *, sno_shard *);
  *
  *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
- *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. An owned word
- *  (a shard's) has one writer, and changes hands only through LEND and BACK or by the user's own
- *  means. safe[] is reached through LOOK:A. The overflow word only elects who writes a
+ *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. The fetch_add
+ *  is no LOOK:A, though: who makes more of the word that it returns than his place loads it anew.
+ *  An owned word (a shard's) has one writer, and changes hands only through LEND and BACK or by the
+ *  user's own means. safe[] is reached through LOOK:A. The overflow word only elects who writes a
  *  note, and the statistics are read by nobody who acts on them.
  *
  *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load. The
@@ -593,8 +601,12 @@ static inline void *sno_i_new_page(bool shared) {
     const int anonymous = MAP_ANONYMOUS;
 #elif defined(MAP_ANON)
     const int anonymous = MAP_ANON;
+#elif defined(__mips__) || defined(__xtensa__) /* Linux's own, hidden by strict C */
+    const int anonymous = 0x800;
+#elif defined(__alpha__) || defined(__hppa__)
+    const int anonymous = 0x10;
 #else
-    const int anonymous = 0x20; /* Linux's, hidden by strict C; elsewhere the call may fail */
+    const int anonymous = 0x20;
 #endif
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
                       (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, -1, 0);
@@ -666,7 +678,8 @@ typedef struct sno_i_engine {
     uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
     uint64_t count_mask;
     uint64_t cap;
-    uint64_t fast_cap; /* below this count the fast path may draw: cap, or 0: CAS alone */
+    uint64_t fast_cap; /* below this count the fast path may draw: cap, or 0 */
+    uint64_t add_cap;  /* and below this by fetch_add: cap, or 0 */
     unsigned time_shift;
     unsigned tick_bits; /* 1: a clock put back changes the timeline */
     sno_clock clock;
@@ -760,7 +773,8 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
      * or more; and so much patience that they don't push a place past what its caller waits. */
     const uint64_t patience = sno_i_min((uint64_t)e->wait_ns / unit_ns + e->ahead, 4096);
     const bool by_add = count_bits >= 20 && o->cap <= range >> 4 && patience * o->cap >= 4096;
-    e->fast_cap = by_add ? o->cap : 0;
+    e->add_cap = by_add ? o->cap : 0;
+    e->fast_cap = o->cap == range ? 0 : o->cap;
     e->limit = by_add ? range / 4 * 3 : o->cap == range ? range : range - 1;
     /* Ids so far ahead that count can't hold them move time past all readings (see draw_run). */
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
@@ -821,7 +835,7 @@ static inline void sno_i_tally(sno_i_atomic64 *tally, uint64_t more, unsigned ho
 /* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
 static inline bool sno_i_move(sno_i_engine *e, unsigned how, uint64_t *seen, uint64_t next) {
     if (how & SNO_I_OWNED) {
-        SNO_ATOMIC_STORE(&e->word, next, relaxed);
+        SNO_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for those who only ask */
         return true;
     }
     return SNO_ATOMIC_CAS(&e->word, seen, next, release, acquire); /* LEAVE:R, LOOK:A */
@@ -1079,14 +1093,15 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
         const bool rebased = v.count != v.place;
         const bool kept = is_free || sno_i_await(e, v.unit, now_ns, now_ns, &budget_ns);
         word = next;
-        if (!kept && sno_i_move(e, how, &word, before)) word = before; /* given back */
-        else sno_i_tally(&e->rebased, v.count - v.place, how);
+        const bool given_back = !kept && sno_i_move(e, how, &word, before);
+        if (!given_back) sno_i_tally(&e->rebased, v.count - v.place, how);
         if (kept) {
             if (is_free && rebased && !(how & SNO_I_GIVEN)) sno_i_notify(e, now_ns);
             if (n > 1) sno_i_tally(&e->batches, 1, how);
             sno_i_place_at(e, v.base, v.place, n, v.tick, out);
             return SNO_OK;
         }
+        word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
         now_ns = sno_i_exact_ns(&e->clock);
     }
 }
@@ -1100,7 +1115,8 @@ SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, int64_t dr
     if (now_ns < sno_i_due_ns(e, out->time)) sno_i_tally(&e->waits, 1, SNO_I_WAIT);
     if (sno_i_await(e, out->time, drawn_ns, now_ns, &budget_ns)) return SNO_OK;
     uint64_t after = word + 1;
-    if (!sno_i_move(e, SNO_I_WAIT, &after, word)) word = after; /* else it is given back */
+    (void)sno_i_move(e, SNO_I_WAIT, &after, word); /* given back, if it is still the newest */
+    word = SNO_ATOMIC_LOAD(&e->word, acquire);       /* LOOK:A: the addition was none */
     now_ns = sno_i_exact_ns(&e->clock);
     return sno_i_draw_run(e, SNO_I_WAIT, word, now_ns, 1, budget_ns, out);
 }
@@ -1122,7 +1138,8 @@ SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_
         (want <= e->cap - count || !e->ahead)) {
         uint64_t index = count, n = 1;
         bool drawn;
-        if (want == 1 && (how & (SNO_I_WAIT | SNO_I_OWNED)) == SNO_I_WAIT) {
+        if (want == 1 && (how & (SNO_I_WAIT | SNO_I_OWNED)) == SNO_I_WAIT &&
+            SNO_I_LIKELY(count < e->add_cap)) {
             word = SNO_ATOMIC_ADD(&e->word, 1u, relaxed);
             index = word - unit; /* from another unit or tick: past any cap */
             drawn = SNO_I_LIKELY(index < e->cap);
@@ -2046,6 +2063,7 @@ static inline sno_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     uint64_t word, safe, drifts;
     unsigned tick;
     if (!e->cap) return SNO_INVALID;
+    if (sno_i_forked(e)) return SNO_FORKED;
     memset(&s, 0, sizeof s);
     do { /* what belongs to the word is read between two equal readings of it */
         word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
@@ -2058,7 +2076,7 @@ static inline sno_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.sequence_min = g->sequence_min;
     s.sequence_max = (uint16_t)(g->sequence_min + e->cap - 1);
     s.sequence = (uint32_t)(g->sequence_min + (count ? count - 1 : 0));
-    s.now = (now_ns - SNO_I_EPOCH_NS) / SNO_I_UNIT_NS;
+    s.now = now_ns < SNO_I_EPOCH_NS ? 0 : (now_ns - SNO_I_EPOCH_NS) / SNO_I_UNIT_NS;
     s.wall_hi = (int64_t)(word >> e->time_shift);
     s.wall_safe = (int64_t)safe;
     s.drifts = (uint32_t)drifts;
@@ -2111,6 +2129,26 @@ static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_
 }
 
 static inline sno_gen *sno_shard_gen(sno_shard *s) { return &s->gen; }
+
+static inline sno_status sno_shards_snapshot(sno_shard *shards, size_t n, sno_snapshot *snapshot) {
+    sno_snapshot all, one;
+    if (!n) return SNO_INVALID;
+    memset(&all, 0, sizeof all);
+    for (size_t i = 0; i < n; i++) {
+        sno_status status = sno_snapshot_take(&shards[i].gen, &one);
+        if (status != SNO_OK) return status;
+        if (i == 0) all = one;
+        const uint32_t queued = (one.sequence - one.sequence_min) / sno_cap(&shards[i].gen);
+        const int64_t newest = one.wall_hi + queued;
+        if (newest > all.wall_safe) all.wall_safe = newest;
+        if (one.wall_safe > all.wall_safe) all.wall_safe = one.wall_safe;
+        all.sequence_max = one.sequence_max;
+    }
+    all.wall_hi = all.wall_safe;
+    all.sequence = all.sequence_max;
+    *snapshot = all;
+    return SNO_OK;
+}
 
 static inline sno_id sno_shard_new(sno_shard *s, uint8_t meta) {
     return sno_i_one_or_zero(&s->gen, SNO_I_OWNED | SNO_I_WAIT, meta);
