@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A set of shards that is made again from a snapshot of them all, wherever clock and ticks stood.
+ */
+#include "support.h"
+#include "sno.h"
+
+enum { most_shards = 5, most_ids = 4000 };
+static sno_shard shards[most_shards];
+static sno_id ids[most_ids];
+static size_t count;
+
+static void draw_some(uint64_t *random, size_t n) {
+    for (int i = 0; i < 60; i++) {
+        sno_shard *shard = &shards[random_below(random, n)];
+        if (random_below(random, 4) == 0)
+            script_now.now_ns += ((int64_t)random_below(random, 24) - 9) * 4000000;
+        if (count < most_ids && sno_shard_try(shard, 7, &ids[count]) == SNO_OK) count++;
+    }
+}
+
+static size_t repeated(void) {
+    size_t n = 0;
+    sno_sort(ids, count);
+    for (size_t i = 1; i < count; i++) n += sno_equal(ids[i], ids[i - 1]);
+    return n;
+}
+
+static void shards_made_again_repeat_nothing(void) {
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        uint64_t random = seed * 0x9e3779b97f4a7c15;
+        sno_snapshot s;
+        sno_options o;
+        memset(&s, 0, sizeof s);
+        memset(&o, 0, sizeof o);
+        script_at_ms(1700000000000);
+        o.clock.now_ns = script_read;
+        o.clock.user = &script_now;
+        o.snapshot = &s;
+        s.partition = 9;
+        s.sequence_max = (uint16_t)(9 + random_below(&random, 10));
+        const size_t n = 1 + (size_t)random_below(&random, most_shards);
+        count = 0;
+        CHECK_EQ(sno_shards_init(shards, n, &o), SNO_OK);
+        for (int restart = 0; restart < 5; restart++) {
+            draw_some(&random, n);
+            CHECK_EQ(sno_shards_snapshot(shards, n, &s), SNO_OK);
+            CHECK_EQ(s.partition, 9);
+            CHECK_EQ(sno_shards_init(shards, n, &o), SNO_OK);
+        }
+        CHECK(count > 10);
+        CHECK_EQ(repeated(), 0);
+        if (check_failures) return;
+    }
+}
+
+static void a_set_of_none_has_no_snapshot(void) {
+    sno_snapshot s;
+    CHECK_EQ(sno_shards_snapshot(shards, 0, &s), SNO_INVALID);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(shards_made_again_repeat_nothing),
+                                     CHECK_TEST(a_set_of_none_has_no_snapshot)};
+    return CHECK_MAIN(argc, argv, all);
+}
