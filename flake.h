@@ -26,6 +26,8 @@
  *     flake_try        never waits; flake_retry_ns says when to come again (event loops)
  *     flake_next_n     many at once, at a fraction of the price each
  *     flake_shard_...  one shard per thread: no shared cache line, for many cores
+ *     flake_pool_...   lends shards to threads that come and go
+ *     flake_try_at     with a clock reading that you have already
  *     flake_prefetch   a thread's own stock of ids
  *     flake128_...     128-bit ids of boundary/flake's layout
  *
@@ -107,7 +109,8 @@ typedef enum flake_status {
     FLAKE_PARSE,      /* not a text of this form */
     FLAKE_NODE,       /* node + node_offset is more than the layout's node bits hold */
     FLAKE_LEASE,      /* the claim on the node number has run out */
-    FLAKE_FORKED,     /* inherited through fork(): the parent's ids would come again */
+    FLAKE_FORKED,     /* inherited through fork(): the parent's ids would come again. Initialise it
+                         with another node */
     FLAKE_IO          /* the system refused a file or connection */
 } flake_status;
 
@@ -237,7 +240,8 @@ static inline flake_status flake_shard_try_at(flake_shard *, int64_t unix_ms, ui
  */
 static inline flake_gen *flake_shard_gen(flake_shard *);
 
-/* Lends shards to threads. NULL: all are lent. A shard that comes back goes on where it stood. */
+/* Lends shards to threads. NULL: all are lent (make more shards, or fall back on a shared generator
+ * with a range of its own). A shard that comes back goes on where it stood. */
 typedef struct flake_pool flake_pool;
 static inline flake_status flake_pool_init(flake_pool *, flake_shard *shards, size_t n,
                                            const flake_options *);

@@ -22,6 +22,8 @@
  *     sno_try          never waits; sno_retry_ns says when to come again (event loops)
  *     sno_new_n        many at once, at a fraction of the price each
  *     sno_shard_...    one shard per thread: no shared cache line, for many cores
+ *     sno_pool_...     lends shards to threads that come and go
+ *     sno_try_at       with a clock reading that you have already
  *
  * WHO MAY CALL WHAT AT THE SAME TIME
  *
@@ -106,8 +108,9 @@ typedef enum sno_status {
     SNO_INVALID,    /* an argument or option that does not fit; sno_options_why names it */
     SNO_PARSE,      /* not a text of this form */
     SNO_EXHAUSTED,  /* this process has used up its 65,535 partitions */
-    SNO_FORKED,     /* inherited through fork(): the parent's ids would come again */
-    SNO_IO          /* the system refused a file */
+    SNO_FORKED, /* inherited through fork(): the parent's ids would come again. Initialise it with
+                       another partition */
+    SNO_IO      /* the system refused a file */
 } sno_status;
 
 static inline const char *sno_status_str(sno_status status);
@@ -232,7 +235,8 @@ static inline sno_status sno_shards_snapshot(sno_shard *, size_t n, sno_snapshot
 /* The shard as a generator, for the questions (len, cap, stats). */
 static inline sno_gen *sno_shard_gen(sno_shard *);
 
-/* Lends shards to threads. NULL: all are lent. A shard that comes back goes on where it stood. */
+/* Lends shards to threads. NULL: all are lent (make more shards, or fall back on sno_generate). A shard
+ * that comes back goes on where it stood. */
 typedef struct sno_pool sno_pool;
 static inline sno_status sno_pool_init(sno_pool *, sno_shard *, size_t n, const sno_options *);
 static inline sno_shard *sno_pool_borrow(sno_pool *);

@@ -75,8 +75,11 @@ static flake_clock warp_start(int64_t times, int64_t over, uint64_t step_every) 
 
 static void warp_end(void) { warped.over = 0, warped.step_every = 0; }
 
+static _Thread_local int64_t asked_ns; /* naps asked for */
+
 /* A warped nap lasts as long on the warped clock; the system's sleep is too coarse for short ones. */
 static void nap(int64_t ns) {
+    asked_ns += ns;
     if (warped.over) ns = ns * warped.over / warped.times;
     if (!warped.over || ns > 200000) {
         flake_i_system_sleep(ns);
@@ -150,7 +153,7 @@ struct worker {
     stream got[streams];
     size_t early, refused, loans;
     int64_t longest_ns;        /* of one step */
-    stall stalls[most_stalls]; /* steps that ended long after their id was due */
+    stall stalls[most_stalls]; /* steps that the machine made long */
     size_t n_stalls;
 };
 
@@ -341,15 +344,15 @@ static int64_t newest_ms(const worker *w) {
     return s->n ? l.epoch_ms + (int64_t)((s->last >> l.time_shift) * l.unit_ms) : INT64_MIN;
 }
 
-/* A step that ended at now_ns; what it took beyond its id's time is the machine's doing. */
+/* What a step took beyond the sleep that it asked for is the machine's doing. */
 static void time_step(worker *w, int64_t before_ns, int64_t now_ns) {
     const int64_t epoch_ns = w->p->options.layout.epoch_ms * 1000000;
     const int64_t unit_ns = (int64_t)w->p->options.layout.unit_ms * 1000000;
+    const int64_t late_ns = now_ns - before_ns - asked_ns;
+    asked_ns = 0;
     if (now_ns - before_ns > w->longest_ns) w->longest_ns = now_ns - before_ns;
-    int64_t due_ns = newest_ms(w) * 1000000;
-    if (due_ns < before_ns) due_ns = before_ns;
-    if (now_ns - due_ns < unit_ns / 3 || w->n_stalls == most_stalls) return;
-    w->stalls[w->n_stalls].first = (uint64_t)((due_ns - epoch_ns) / unit_ns);
+    if (late_ns < unit_ns / 3 || w->n_stalls == most_stalls) return;
+    w->stalls[w->n_stalls].first = (uint64_t)((now_ns - late_ns - epoch_ns) / unit_ns);
     w->stalls[w->n_stalls++].last = (uint64_t)((now_ns - epoch_ns) / unit_ns);
 }
 
@@ -635,19 +638,20 @@ typedef struct unit {
     size_t ids, stalled;
 } unit;
 
-/* What part of the capacity was drawn in the units from the first to the last. Those in which the
- * machine let all threads lie do not count; when they are the most, nothing does. */
+/* What part of the capacity was drawn in the units from the first to the last: in all of them, or in
+ * those through which the machine let most threads run, whichever is more. 1 when it choked in nearly
+ * every unit: then there is nothing to judge by. */
 static double load(const plan *p) {
     const flake_layout *l = &p->options.layout;
     const uint64_t cap = (uint64_t)p->options.seq_max - p->options.seq_min + 1;
-    uint64_t first = UINT64_MAX, last = 0, served = 0, counted = 0;
+    uint64_t first = UINT64_MAX, last = 0, served = 0, served_well = 0, well = 0;
     for (unsigned i = 0; i < p->threads; i++) {
         const stream *s = &workers[i].got[own];
         if (!s->n) continue;
         if (s->ids[0] >> l->time_shift < first) first = s->ids[0] >> l->time_shift;
         if (s->last >> l->time_shift > last) last = s->last >> l->time_shift;
     }
-    if (first >= last) return 0;
+    if (first + 1 >= last) return 0;
     unit *units = (unit *)calloc((size_t)(last - first + 1), sizeof *units);
     if (!units) abort();
     for (unsigned i = 0; i < p->threads; i++) {
@@ -660,12 +664,16 @@ static double load(const plan *p) {
                 if (u >= first && u > done) units[(done = u) - first].stalled++;
     }
     for (uint64_t u = 1; u < last - first; u++) {
-        if (units[u].stalled == p->threads) continue;
         served += units[u].ids;
-        counted++;
+        if (2 * units[u].stalled >= p->threads) continue;
+        served_well += units[u].ids;
+        well++;
     }
     free(units);
-    return 2 * counted > last - first ? (double)served / (double)(counted * cap) : 0;
+    const double all = (double)served / (double)((last - first - 1) * cap);
+    if (well < (last - first) / 8) return 1;
+    const double most = (double)served_well / (double)(well * cap);
+    return all > most ? all : most;
 }
 
 enum { alike = 1, any_share = 0 };
