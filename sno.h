@@ -214,6 +214,8 @@ static inline uint32_t
 sno_sequence_now(sno_gen *);               /* last number drawn in this unit, or the minimum */
 static inline uint32_t sno_len(sno_gen *); /* ids drawn in this unit */
 static inline uint32_t sno_cap(const sno_gen *); /* ids a unit has */
+typedef struct sno_stats sno_stats; /* ids, batches, waits, clock_backs: see the struct */
+static inline void sno_stats_get(sno_gen *, sno_stats *);
 static inline uint16_t sno_gen_partition(const sno_gen *);
 
 /* ---- shards: one generator's sequence numbers, split among threads ----

@@ -534,7 +534,9 @@ static void shards_must_be_at_least_one_and_at_most_the_pool(void) {
     const sno_options o = options_of(&s);
     begin(0, 0);
     CHECK_EQ(sno_shards_init(shards, 0, &o), SNO_INVALID);
+    memset(shards, 0x55, sizeof shards);
     CHECK_EQ(sno_shards_init(shards, 5, &o), SNO_INVALID);
+    for (size_t i = 0; i < sizeof shards; i++) CHECK_EQ(((uint8_t *)shards)[i], 0x55);
     CHECK_EQ(sno_shards_init(shards, 4, &o), SNO_OK);
 }
 
@@ -691,6 +693,19 @@ static void max_wait_ms_bounds_a_call(void) {
     script_now.now_ns += ms_ns;
     CHECK_ID(new_id(&gen), start + 1, 0, 0);
     CHECK_EQ(script_now.slept_ns, 3 * ms_ns);
+}
+
+static void max_wait_ms_bounds_the_wait_for_a_clock_that_stands_still(void) {
+    sno_options o = options_of(NULL);
+    o.max_wait_ms = 10;
+    begin_with(&o, 0, 3);
+    draw(4);
+    const sno_snapshot before = snapshot_of(&gen);
+    script_now.per_sleep = 0;
+    CHECK(sno_is_zero(new_id(&gen)));
+    CHECK(script_now.slept_ns > 0 && script_now.slept_ns <= 10 * ms_ns);
+    const sno_snapshot after = snapshot_of(&gen);
+    CHECK(same_place(&before, &after));
 }
 
 static void a_batch_that_fails_leaves_its_ids_in_front_and_zeros_behind(void) {
@@ -984,10 +999,8 @@ static void a_second_step_waits_for_what_the_queue_has_left(void) {
         restore(&gen, s);
         clock_to(start - 10);
         CHECK_REFUSED(&gen, SNO_CLOCK_BACK);
-        if (safe == start - 2)
-            CHECK_ID(CHECK_FREE_IN(&gen, 9 * unit_ns), start - 1, 1, 0);
-        else
-            CHECK_ID(CHECK_FREE_IN(&gen, 12 * unit_ns), start + 2, 0, 2);
+        if (safe == start - 2) CHECK_ID(CHECK_FREE_IN(&gen, 9 * unit_ns), start - 1, 1, 0);
+        else CHECK_ID(CHECK_FREE_IN(&gen, 12 * unit_ns), start + 2, 0, 2);
     }
 }
 
@@ -1910,6 +1923,9 @@ static int two_callers(int where, size_t call) {
         const sno_snapshot last = snapshot_of(&gen);
         CHECK_EQ(ids_that_a_restored_one_repeats(&last, got_n), 0);
         if (got_n) CHECK_EQ(sno_tick(tried_at(&gen, unit_start_ns(units - 1))), last.drifts & 1);
+        for (size_t i = 0; i < got_n; i++)
+            CHECK(sno_sequence(got[i]) >= last.sequence_min &&
+                  sno_sequence(got[i]) <= last.sequence_max);
         CHECK_EQ(repeats(got, got_n), 0);
         if (over || check_failures) return at;
     }
@@ -2026,7 +2042,8 @@ static bool random_call(uint64_t *random, uint64_t call) {
     if (call == 0) right &= sno_is_zero(ids[0]) == (wanted != MODEL_OK);
     else if (call < 4) right &= (int)status == (int)wanted;
     /* Who waits in vain may end his last nap later. */
-    right &= script_now.now_ns == after.now_ns || (after.sleeps > then.sleeps && wanted != MODEL_OK);
+    right &=
+        script_now.now_ns == after.now_ns || (after.sleeps > then.sleeps && wanted != MODEL_OK);
     script_now = after;
     return right & agree(ids, (size_t)run.n, &run, after.sleeps > then.sleeps);
 }
@@ -2101,6 +2118,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_batch_is_the_ids_that_single_calls_draw),
         CHECK_TEST(a_batch_that_is_tried_takes_what_is_free),
         CHECK_TEST(max_wait_ms_bounds_a_call),
+        CHECK_TEST(max_wait_ms_bounds_the_wait_for_a_clock_that_stands_still),
         CHECK_TEST(a_batch_that_fails_leaves_its_ids_in_front_and_zeros_behind),
         CHECK_TEST(with_time_has_a_rolling_sequence_of_its_own),
         CHECK_TEST(with_time_takes_any_time),
