@@ -339,7 +339,8 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
  *
  *     place k, the k-th draw from 0, lies in unit  time + k / cap  at index  k % cap
  *
- * A draw loads the word, reads the clock, and moves the word with one read-modify-write:
+ * A draw loads the word and reads the clock (in which order: I2), and moves the word with one
+ * read-modify-write:
  *
  *     clock == time    the next place is k = count
  *     clock >  time    k = what the passed units have not served of the queue, mostly 0, and the
@@ -371,8 +372,8 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
  *
  * Why the word can't return to an earlier value on another timeline (ABA): a timeline is entered
  * with a time above safe[tick], that is above all times it has seen. Within a timeline only giving
- * back lowers the count, and then an equal word means an equal state: every place below it is
- * taken, every place from it on is free.
+ * back moves the word to an earlier value, the one before the draw, and then an equal word means an
+ * equal state: every place below it is taken, every place from it on is free.
  *
  * Why count can't run into its neighbour: a draw by fetch_add looks at the count first and adds
  * only below cap. Between the look and the addition others may add, one for each thread that stands
@@ -403,9 +404,11 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
  *  second reading is taken only because of the word's value, which orders it too. And little hangs
  *  on it: an imagined step back costs a wait or a changed tick, never an id twice.
  *
- * PROGRESS    draw by fetch_add: wait-free where the machine adds so. Draw by CAS: lock-free, and a failure means that
- * another draw succeeded. Owned word: wait-free. A waiting call sleeps besides, and lets nobody
- *             else wait for it: a thread that dies in any line holds nothing but its own place.
+ * PROGRESS
+ *
+ *  Draw by fetch_add: wait-free where the machine adds so. Draw by CAS: lock-free, and a failure
+ *  means that another draw succeeded. Owned word: wait-free. A waiting call sleeps besides, and lets
+ *  nobody else wait for it: a thread that dies in any line holds nothing but its own place.
  */
 
 /* ---- atomics ---- */

@@ -821,7 +821,7 @@ static void waiters_that_give_up_and_a_clock_put_back(void) {
         p.options.max_wait_ms = i & 2 ? 4 : 20;
         p.may_refuse = true;
         if (i & 4) draw_warped(&p, 8, 200, 500);
-        else draw_warped(&p, 4, 100, 50);
+        else draw_warped(&p, 4, 300, 20);
     }
 }
 
