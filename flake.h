@@ -306,6 +306,7 @@ static inline flake_status flake128_init(flake128_gen *, uint64_t worker48, cons
 static inline flake_status flake128_next(flake128_gen *, flake128 *id);
 static inline flake_status flake128_try(flake128_gen *, flake128 *id);
 static inline int64_t flake128_retry_ns(flake128_gen *);
+static inline void flake128_stats_get(flake128_gen *, flake_stats *);
 static inline flake_status flake128_next_n(flake128_gen *, flake128 *ids, size_t n);
 static inline size_t flake128_try_n(flake128_gen *, flake128 *ids, size_t n);
 static inline flake_status flake128_try_at(flake128_gen *, int64_t unix_ms, flake128 *id);
@@ -574,6 +575,8 @@ static inline int64_t flake_i_exact_ns(const flake_clock *c) {
  * that round's note. head and tail only grow; with 64 bits they don't come round. A producer that
  * is stopped between its CAS and FILL:R hides its note and those behind it, and blocks nobody.
  */
+/* A full ring drops notes; those of different ms may come out in another order, so look at now_ns.
+ * The last one, count 0, is written by a caller that was queued or by the next one to draw. */
 typedef struct flake_overflow {
     int64_t now_ns;
     uint32_t count; /* callers queued then, a batch counted by its places; 0: it is over */
@@ -2035,6 +2038,10 @@ static inline flake_status flake128_next(flake128_gen *g, flake128 *id) {
 
 static inline flake_status flake128_try(flake128_gen *g, flake128 *id) {
     return flake_i_wide_one(g, 0, 0, id);
+}
+
+static inline void flake128_stats_get(flake128_gen *g, flake_stats *stats) {
+    flake_i_stats(&g->engine, stats);
 }
 
 static inline int64_t flake128_retry_ns(flake128_gen *g) { return flake_i_retry_ns(&g->engine); }

@@ -499,6 +499,8 @@ static inline int64_t sno_i_exact_ns(const sno_clock *c) {
  * that round's note. head and tail only grow; with 64 bits they don't come round. A producer that
  * is stopped between its CAS and FILL:R hides its note and those behind it, and blocks nobody.
  */
+/* A full ring drops notes; those of different ms may come out in another order, so look at now_ns.
+ * The last one, count 0, is written by a caller that was queued or by the next one to draw. */
 typedef struct sno_overflow {
     int64_t now_ns;
     uint32_t count; /* callers queued then, a batch counted by its places; 0: it is over */

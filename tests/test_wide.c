@@ -602,6 +602,22 @@ static void ids_rise_byte_by_byte_over_any_calls(void) {
     CHECK(drawn > rounds);
 }
 
+static void statistics_count_what_was_drawn(void) {
+    static flake128_gen wide;
+    flake_options o;
+    flake_stats s;
+    flake128 ids[5];
+    memset(&o, 0, sizeof o);
+    o.clock.now_ns = script_read;
+    o.clock.user = &script_now;
+    script_at_ms(1700000000000);
+    CHECK_EQ(flake128_init(&wide, 7, &o), FLAKE_OK);
+    CHECK_EQ(flake128_next_n(&wide, ids, 5), FLAKE_OK);
+    CHECK_EQ(flake128_next(&wide, ids), FLAKE_OK);
+    flake128_stats_get(&wide, &s);
+    CHECK(s.ids == 6 && s.batches == 1 && s.waits == 0 && s.clock_backs == 0);
+}
+
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(boundarys_ids_come_out),
@@ -630,6 +646,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(try_n_takes_what_is_free),
         CHECK_TEST(try_n_runs_ahead_through_several_ms),
         CHECK_TEST(try_at_takes_the_callers_time),
-        CHECK_TEST(ids_rise_byte_by_byte_over_any_calls)};
+        CHECK_TEST(ids_rise_byte_by_byte_over_any_calls),
+        CHECK_TEST(statistics_count_what_was_drawn)};
     return CHECK_MAIN(argc, argv, all);
 }
