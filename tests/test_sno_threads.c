@@ -353,64 +353,72 @@ static sno_id from_bare_loop(worker *w) {
     sno_id id;
     const int64_t now_ns = clock_ns(CLOCK_REALTIME);
     const uint64_t n = atomic_fetch_add(&sum, 1);
-    (void)sno_compose((uint64_t)((now_ns - epoch_ns) / unit_ns), 0, a_meta, a_partition, (uint16_t)n,
-                      &id);
+    (void)sno_compose((uint64_t)((now_ns - epoch_ns) / unit_ns), 0, a_meta, a_partition,
+                      (uint16_t)n, &id);
     return (void)w, id;
 }
 
-static double bare_window(const plan *like, uint32_t cap) {
-    plan p = *like;
-    uint64_t between;
-    p.draw = from_bare_loop;
-    run(&p);
-    join(&p);
-    return best_window(cap, &between);
+static double saturate(const plan *p, uint16_t max, uint64_t *between) {
+    const sno_options o = options_of(max);
+    CHECK_EQ(sno_init(&gen, &o), SNO_OK);
+    run(p);
+    join(p);
+    if (p->draw == from_shared) CHECK_EQ(falls, 0);
+    const double best = best_window((uint32_t)max + 1, between);
+    if (p->draw == from_shared) CHECK_EQ(repeats(), 0);
+    return best < 1 ? best : 1;
 }
 
-/* Some runs, since a machine that stands still for a while serves nobody. */
-static void saturate(unsigned threads, uint16_t max, size_t ids, int64_t ms) {
-    const uint32_t cap = (uint32_t)max + 1;
-    double reached = 0, share = 0, bare = 0;
+static void one_thread_draws_nearly_all_that_a_generator_has(void) {
+    const uint16_t max = small ? 255 : 65535; /* what is slow can saturate this too */
+    const size_t ids = small ? 20000 : 3 << 19;
+    const plan p = plan_of(from_shared, 1, ids), bare_loop = plan_of(from_bare_loop, 1, ids);
+    double reached = 0, possible = 1;
+    for (int attempt = 0; attempt < 10; attempt++) {
+        uint64_t units;
+        const double drawn = saturate(&p, max, &units);
+        if (drawn > reached) reached = drawn;
+        if (reached >= 0.97) return;
+        const double counted = small ? 1 : saturate(&bare_loop, max, &units);
+        if (counted < possible) possible = counted;
+    }
+    printf("  %.2f %% of the capacity, a bare loop %.2f %%\n", 100 * reached, 100 * possible);
+    CHECK(possible < 0.97 && reached >= 0.9 * possible);
+}
+
+/* Who wakes late finds the unit spent, but never loses his turn in the queue. Three runs, since a
+ * machine that stands still for a while serves nobody. */
+static void draw_from_a_queue(unsigned threads, uint16_t max) {
+    plan p = plan_of(from_shared, threads, 0);
+    const double share = max + 1u < threads ? (max + 1.0) / threads : 1;
+    double reached = 0, expected = 0;
     size_t slowest = 0;
     int64_t longest_ns = 0;
-    plan p = plan_of(from_shared, threads, ids);
-    const sno_options o = options_of(max);
-    p.ms = ms;
-    for (int attempt = 0; attempt < 10; attempt++) {
-        uint64_t between;
-        CHECK_EQ(sno_init(&gen, &o), SNO_OK);
-        run(&p);
-        join(&p);
-        CHECK_EQ(falls, 0);
-        const double best = best_window(cap, &between);
-        if (best > reached) reached = best;
-        CHECK_EQ(repeats(), 0);
+    p.ms = 200;
+    for (int attempt = 0; attempt < 3; attempt++) {
+        uint64_t units;
+        reached = saturate(&p, max, &units);
+        expected = (double)units * share;
         slowest = SIZE_MAX;
         longest_ns = 0;
         for (unsigned i = 0; i < threads; i++) {
             if (workers[i].n < slowest) slowest = workers[i].n;
             if (workers[i].longest_ns > longest_ns) longest_ns = workers[i].longest_ns;
         }
-        /* Who wakes late finds the unit spent, but never loses his turn in the queue. */
-        share = (double)between * (cap < threads ? (double)cap / threads : 1);
-        if (reached >= 0.97 && 2 * (double)slowest >= share && longest_ns < 500000000) return;
+        if (reached >= 0.97 && 2 * (double)slowest >= expected && longest_ns < 1000000000) return;
     }
     printf("  %u threads: %.2f %% of the capacity, slowest %zu of %.0f, longest call %.3f ms\n",
-           threads, 100 * reached, slowest, share, (double)longest_ns / 1e6);
+           threads, 100 * reached, slowest, expected, (double)longest_ns / 1e6);
     CHECK(reached >= 0.97);
-    CHECK(2 * (double)slowest >= share);
-    CHECK(longest_ns < 500000000);
-}
-
-static void one_thread_draws_nearly_all_that_a_generator_has(void) {
-    saturate(1, small ? 255 : 65535, small ? 20000 : 3 << 19, 0);
+    CHECK(2 * (double)slowest >= expected);
+    CHECK(longest_ns < 1000000000);
 }
 
 static void nobody_starves_in_the_queue(void) {
     static const unsigned crowd[] = {2, 8, most_threads};
     for (unsigned i = 0; i < 3; i++) {
-        saturate(crowd[i], 255, 0, 200);
-        saturate(crowd[i], 15, 0, 200);
+        draw_from_a_queue(crowd[i], 255);
+        draw_from_a_queue(crowd[i], 15);
     }
 }
 
@@ -524,7 +532,7 @@ static uint32_t drifts_of(sno_gen *g) {
 
 static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint16_t max,
                             int64_t times, uint64_t stumbles) {
-    plan p = plan_of(draw_one, threads, small ? 8000 : 160000);
+    plan p = plan_of(draw_one, threads, small ? 8000 : draw_one == from_shared ? 160000 : 60000);
     sno_options o = options_of(max);
     watcher w;
     o.clock = warp_start(times, 20);
@@ -542,6 +550,7 @@ static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint
     check_watcher(&w);
     uint32_t drifts = lent ? 0 : drifts_of(&gen);
     for (unsigned i = 0; i < lent; i++) drifts += drifts_of(sno_shard_gen(&shards[i]));
+    printf("drifts %u\n", drifts);
     CHECK(drifts > (small ? 50u : 1000u));
     CHECK_EQ(repeats(), 0);
     CHECK(!sno_is_zero(all_ids[0]));

@@ -606,14 +606,14 @@ static void statistics_count_what_was_drawn(void) {
     static flake128_gen wide;
     flake_options o;
     flake_stats s;
-    flake128 ids[5];
+    flake128 five[5];
     memset(&o, 0, sizeof o);
     o.clock.now_ns = script_read;
     o.clock.user = &script_now;
     script_at_ms(1700000000000);
     CHECK_EQ(flake128_init(&wide, 7, &o), FLAKE_OK);
-    CHECK_EQ(flake128_next_n(&wide, ids, 5), FLAKE_OK);
-    CHECK_EQ(flake128_next(&wide, ids), FLAKE_OK);
+    CHECK_EQ(flake128_next_n(&wide, five, 5), FLAKE_OK);
+    CHECK_EQ(flake128_next(&wide, five), FLAKE_OK);
     flake128_stats_get(&wide, &s);
     CHECK(s.ids == 6 && s.batches == 1 && s.waits == 0 && s.clock_backs == 0);
 }
