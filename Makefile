@@ -25,7 +25,7 @@ SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all test check check-common sync-common check-alone matrix everything sanitize cross help clean FORCE
+.PHONY: all test check check-common sync-common check-alone matrix everything sanitize explore models mutants soak cross help clean FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/show ## build, and show an id of each layout taken apart
@@ -80,6 +80,22 @@ sanitize: ## the tests under thread, address and undefined sanitizers, gcc and c
 	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/tsan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=thread -DTEST_SMALL" && \
 	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/asan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \
 	done
+
+explore: $(BUILD)/explore_engine ## every interleaving of a few callers and a clock, on the real headers
+	$(BUILD)/explore_engine $(SCENARIOS)
+
+$(BUILD)/explore_engine: $(wildcard tests/explore/*) $(HEADERS) $(BUILD)/flags
+	$(CC) $(FLAGS) -I. tests/explore/explore_engine.c -o $@ $(LDLIBS)
+
+models: $(BUILD)/flags ## the ordering pairs as small programs, for a checker of the C11 memory model too
+	tests/models/models.sh $(BUILD)/models 3000 $(CC) $(FLAGS) -I.
+
+mutants: ## small edits of the headers, each of which must be caught
+	CC="$(CC)" tests/mutants/mutants.sh $(BUILD)
+
+IDS ?= 1000000000
+soak: $(BUILD)/soak ## IDS=1000000000 ids from 2, 8 and 64 threads, proved to differ
+	$(BUILD)/soak --ids=$(IDS)
 
 cross: ## the tests on other machines: qemu-user, musl, wine (what of these is installed)
 	MAKE="$(MAKE)" BUILD=$(BUILD) tests/cross.sh

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Two threads push two notes each into a ring of two slots, a third pops. No note is torn, lost or
+ * doubled, and those of one thread come in their order.
+ */
+#include "model.h"
+
+enum { POPS = 3 };
+
+static flake_ring ring;
+static flake_ring_slot slots[2];
+static bool pushed[2][2];
+static unsigned seen[2][2], n_popped;
+
+static void push(unsigned who) {
+    for (unsigned i = 0; i < 2; i++) {
+        flake_overflow note;
+        note.count = 2 * who + i + 1;
+        note.now_ns = note.count;
+        note.ticks = note.count;
+        pushed[who][i] = flake_ring_push(&ring, note);
+    }
+}
+
+static void *push_a(void *unused) {
+    model_begin(3);
+    push(0);
+    return unused;
+}
+
+static void *push_b(void *unused) {
+    model_begin(3);
+    push(1);
+    return unused;
+}
+
+static bool pop(void) {
+    flake_overflow note;
+    if (!flake_ring_pop(&ring, &note)) return false;
+    assert(note.count >= 1 && note.count <= 4);
+    assert(note.now_ns == (int64_t)note.count && note.ticks == note.count);
+    seen[(note.count - 1) / 2][(note.count - 1) % 2] = ++n_popped;
+    return true;
+}
+
+static void *pop_some(void *unused) {
+    model_begin(3);
+    for (int i = 0; i < POPS; i++) (void)pop();
+    return unused;
+}
+
+int main(void) {
+    static void *(*const bodies[])(void *) = {push_a, push_b, pop_some};
+    for (int run = 0; run < RUNS; run++) {
+        flake_status status = flake_ring_init(&ring, slots, 2);
+        assert(status == FLAKE_OK);
+        (void)status;
+        n_popped = 0;
+        for (unsigned who = 0; who < 2; who++) seen[who][0] = seen[who][1] = 0;
+        model_run(bodies, 3);
+        const unsigned beside = n_popped; /* popped while others pushed */
+        for (int i = 0; i < 2; i++) (void)pop();
+        assert(!pop());
+        unsigned n_pushed = 0;
+        for (unsigned who = 0; who < 2; who++) {
+            for (unsigned i = 0; i < 2; i++) {
+                assert(pushed[who][i] == (seen[who][i] != 0));
+                n_pushed += pushed[who][i];
+            }
+            assert(!seen[who][0] || !seen[who][1] || seen[who][0] < seen[who][1]);
+        }
+        assert(n_pushed == n_popped);
+        MODEL_REACHED(beside >= 1 && n_pushed >= 3);
+    }
+    return 0;
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The billion: draws ids from 2, 8 and 64 threads on the real clock, from one generator and from a
+ * shard each, and proves that no id came twice, in memory that does not grow with their number.
+ *
+ *     soak [--ids=N]        N ids in all, 1,000,000,000 by default; closes with "N passed, N failed"
+ *
+ * The ids of a thread rise. So a merge of the threads' streams rises too, strictly, or an id is in it
+ * twice. Threads hand their ids over in rings; one whose ring is full sleeps until the merge has
+ * caught up. "No call above" bounds the slowest call: every CALLS calls in a row were timed, and none
+ * of these groups took longer.
+ */
+#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE
+#include "flake.h"
+#include "sno.h"
+#include "sno_key.h"
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum {
+    most_threads = 64,
+    calls = 8,           /* timed together, and handed over together */
+    ring_ids = 16 << 20, /* of all threads: 128 MiB */
+    most_mib = 300
+};
+
+static int64_t clock_ns(clockid_t id) {
+    struct timespec t;
+    (void)clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+}
+
+static void nap_us(long us) {
+    const struct timespec t = {0, us * 1000};
+    (void)nanosleep(&t, NULL);
+}
+
+/* ---- what ids are drawn from ---- */
+
+static flake_gen flakes;
+static flake_shard flake_shards[most_threads];
+static sno_gen snos;
+static sno_shard sno_shards[most_threads];
+
+enum { meta = 42, partition = 4711 };
+
+/* Draws `calls` ids one by one; false: a call failed. */
+typedef bool (*way)(unsigned thread, uint64_t *ids);
+
+static bool from_flake(unsigned thread, uint64_t *ids) {
+    bool well = true;
+    (void)thread;
+    for (unsigned i = 0; i < calls; i++) well &= flake_next(&flakes, &ids[i]) == FLAKE_OK;
+    return well;
+}
+
+static bool from_flake_shard(unsigned thread, uint64_t *ids) {
+    bool well = true;
+    for (unsigned i = 0; i < calls; i++)
+        well &= flake_shard_next(&flake_shards[thread], &ids[i]) == FLAKE_OK;
+    return well;
+}
+
+static bool is_ours(sno_id id) { return sno_meta(id) == meta && sno_partition(id) == partition; }
+
+static bool from_sno(unsigned thread, uint64_t *ids) {
+    bool well = true;
+    (void)thread;
+    for (unsigned i = 0; i < calls; i++) {
+        const sno_id id = sno_new(&snos, meta);
+        well &= is_ours(id);
+        ids[i] = sno_key(id);
+    }
+    return well;
+}
+
+static bool from_sno_shard(unsigned thread, uint64_t *ids) {
+    bool well = true;
+    for (unsigned i = 0; i < calls; i++) {
+        const sno_id id = sno_shard_new(&sno_shards[thread], meta);
+        well &= is_ours(id);
+        ids[i] = sno_key(id);
+    }
+    return well;
+}
+
+/* Two generators of one node, which nobody may run at once: the proof that repeated ids are found. */
+static bool from_twins(unsigned thread, uint64_t *ids) {
+    bool well = true;
+    for (unsigned i = 0; i < calls; i++)
+        well &= flake_next(&flake_shards[thread].gen, &ids[i]) == FLAKE_OK;
+    return well;
+}
+
+/* So many numbers a unit that nobody waits for the clock. */
+static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, 1577836800000); }
+
+static bool init(unsigned shards, bool of_idgen) {
+    static sno_snapshot pool; /* the whole of it */
+    sno_options s;
+    flake_options f;
+    memset(&s, 0, sizeof s);
+    memset(&f, 0, sizeof f);
+    pool.partition = partition;
+    s.snapshot = &pool;
+    f.layout = of_idgen ? flake_layout_idgen() : roomy();
+    f.max_wait_ms = 60000;
+    return flake_init(&flakes, &f) == FLAKE_OK && sno_init(&snos, &s) == SNO_OK &&
+           flake_shards_init(flake_shards, shards, &f) == FLAKE_OK &&
+           sno_shards_init(sno_shards, shards, &s) == SNO_OK;
+}
+
+static bool init_twins(void) {
+    return flake_init(&flake_shards[0].gen, NULL) == FLAKE_OK &&
+           flake_init(&flake_shards[1].gen, NULL) == FLAKE_OK;
+}
+
+/* ---- streams ---- */
+
+/* A ring of ids from one thread to the merge. Each end has a cache line to itself. */
+typedef struct stream {
+    uint64_t *ids;
+    uint64_t size; /* a power of two */
+    pthread_t thread;
+    unsigned index;
+    char pad0[64];
+    _Atomic(uint64_t) head; /* ids handed over */
+    _Atomic(bool) ended;
+    char pad1[64];
+    _Atomic(uint64_t) tail; /* ids merged */
+    char pad2[64];
+    /* the drawing thread's, until it has ended */
+    uint64_t share, falls, failed;
+    int64_t slowest_ns, ended_ns;
+    /* the merge's */
+    uint64_t at, end;
+} stream;
+
+static stream streams[most_threads];
+static uint64_t ring[ring_ids];
+static way draw;
+static _Atomic(bool) started;
+
+static void *draw_share(void *given) {
+    stream *s = (stream *)given;
+    uint64_t n = 0, tail = 0, last = 0, own[calls];
+    while (!atomic_load(&started)) nap_us(100);
+    while (n < s->share) {
+        while (n + calls - tail > s->size) { /* full */
+            tail = atomic_load_explicit(&s->tail, memory_order_acquire);
+            if (n + calls - tail > s->size) nap_us(200);
+        }
+        memset(own, 0, sizeof own);
+        const int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+        s->failed += !draw(s->index, own);
+        const int64_t took_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
+        if (took_ns > s->slowest_ns) s->slowest_ns = took_ns;
+        for (unsigned i = 0; i < calls; i++) {
+            s->falls += own[i] <= last;
+            last = s->ids[n++ & (s->size - 1)] = own[i];
+        }
+        atomic_store_explicit(&s->head, n, memory_order_release);
+        if (s->failed) break;
+    }
+    s->ended_ns = clock_ns(CLOCK_MONOTONIC);
+    atomic_store_explicit(&s->ended, true, memory_order_release);
+    return NULL;
+}
+
+/* ---- merge ---- */
+
+typedef struct merged {
+    uint64_t ids, duplicates, falls, last;
+} merged;
+
+/* The heap has the stream whose next id is the lowest at its top. */
+static stream *heap[most_threads];
+static unsigned heap_size;
+
+static uint64_t next_of(const stream *s) { return s->ids[s->at & (s->size - 1)]; }
+
+static void sift_down(unsigned i) {
+    stream *s = heap[i];
+    const uint64_t id = next_of(s);
+    for (;;) {
+        unsigned child = 2 * i + 1;
+        if (child >= heap_size) break;
+        if (child + 1 < heap_size && next_of(heap[child + 1]) < next_of(heap[child])) child++;
+        if (next_of(heap[child]) >= id) break;
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = s;
+}
+
+/* Sees to it that the stream has an id to compare; false: it has ended. */
+static bool fill(stream *s) {
+    if (s->at < s->end) return true;
+    atomic_store_explicit(&s->tail, s->at, memory_order_release);
+    for (;;) {
+        const bool ended = atomic_load_explicit(&s->ended, memory_order_acquire);
+        s->end = atomic_load_explicit(&s->head, memory_order_acquire);
+        if (s->at < s->end) return true;
+        if (ended) return false;
+        nap_us(500); /* the others go on into their rings */
+    }
+}
+
+/* The lowest stream's ids up to the second lowest's next. */
+static void take_run(stream *s, uint64_t below, merged *m) {
+    const uint64_t mask = s->size - 1;
+    uint64_t at = s->at, last = m->last;
+    do {
+        const uint64_t id = s->ids[at++ & mask];
+        if (id <= last) {
+            m->duplicates += id == last;
+            m->falls += id < last;
+        }
+        last = id;
+    } while (at < s->end && s->ids[at & mask] <= below);
+    m->ids += at - s->at;
+    m->last = last;
+    s->at = at;
+    if (at - atomic_load_explicit(&s->tail, memory_order_relaxed) > s->size / 8)
+        atomic_store_explicit(&s->tail, at, memory_order_release);
+}
+
+static merged merge(unsigned threads) {
+    merged m = {0, 0, 0, 0};
+    heap_size = 0;
+    for (unsigned i = 0; i < threads; i++)
+        if (fill(&streams[i])) heap[heap_size++] = &streams[i];
+    for (unsigned i = heap_size / 2; i-- > 0;) sift_down(i);
+    while (heap_size) {
+        uint64_t below = UINT64_MAX;
+        if (heap_size > 1) below = next_of(heap[1]);
+        if (heap_size > 2 && next_of(heap[2]) < below) below = next_of(heap[2]);
+        take_run(heap[0], below, &m);
+        if (!fill(heap[0])) heap[0] = heap[--heap_size];
+        if (heap_size) sift_down(0);
+    }
+    return m;
+}
+
+/* ---- runs ---- */
+
+typedef struct plan {
+    const char *mode, *ids_of;
+    way draw;
+    bool of_idgen;
+    double capacity; /* ids a second; 0: more than can be drawn */
+} plan;
+
+typedef struct result {
+    merged all;
+    uint64_t drawn, falls, failed;
+    int64_t slowest_ns, took_ns, put_back_ns;
+    bool inits;
+} result;
+
+/* The real clock less the one that nobody puts back. */
+static int64_t drift_ns(void) { return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); }
+
+static result run(way how, unsigned threads, uint64_t ids, bool inits) {
+    result r;
+    memset(&r, 0, sizeof r);
+    r.inits = inits;
+    if (!inits) return r;
+    draw = how;
+    atomic_store(&started, false);
+    for (unsigned i = 0; i < threads; i++) {
+        stream *s = &streams[i];
+        memset(s, 0, sizeof *s);
+        s->index = i;
+        s->size = ring_ids / threads;
+        s->ids = ring + i * s->size;
+        s->share = ids / threads;
+        if (pthread_create(&s->thread, NULL, draw_share, s) != 0) abort();
+    }
+    const int64_t drift_before_ns = drift_ns(), began_ns = clock_ns(CLOCK_MONOTONIC);
+    atomic_store(&started, true);
+    r.all = merge(threads);
+    int64_t ended_ns = began_ns;
+    for (unsigned i = 0; i < threads; i++) {
+        const stream *s = &streams[i];
+        (void)pthread_join(s->thread, NULL);
+        r.drawn += atomic_load(&s->head);
+        r.falls += s->falls;
+        r.failed += s->failed;
+        if (s->slowest_ns > r.slowest_ns) r.slowest_ns = s->slowest_ns;
+        if (s->ended_ns > ended_ns) ended_ns = s->ended_ns;
+    }
+    r.took_ns = ended_ns - began_ns;
+    r.put_back_ns = drift_before_ns - drift_ns();
+    return r;
+}
+
+static void print_grouped(uint64_t n) {
+    char text[32], *at = text + sizeof text - 1;
+    *at = 0;
+    for (int digits = 0; n || !digits; n /= 10, digits++) {
+        if (digits && digits % 3 == 0) *--at = ',';
+        *--at = (char)('0' + n % 10);
+    }
+    printf(" %14s", at);
+}
+
+static bool is_well(const result *r) {
+    return r->inits && r->drawn && !r->all.duplicates && !r->all.falls && !r->falls && !r->failed &&
+           r->all.ids == r->drawn;
+}
+
+/* A clock put back by more than the two readings of drift_ns lie apart. */
+static bool was_put_back(const result *r) { return r->put_back_ns > 1000000; }
+
+static bool report(const plan *p, unsigned threads, const result *r) {
+    const double a_second = (double)r->drawn / ((double)r->took_ns / 1e9);
+    printf("%-4s %2u threads, %-7s %-16s", is_well(r) ? "ok" : "FAIL", threads, p->mode, p->ids_of);
+    print_grouped(r->drawn);
+    printf(" ids %4" PRIu64 " duplicates %7.3f M/s", r->all.duplicates, a_second / 1e6);
+    if (p->capacity > 0) printf(" %6.2f %% of capacity", 100 * a_second / p->capacity);
+    else printf("%21s", "");
+    printf("  no call above %.3f ms\n", (double)r->slowest_ns / 1e6);
+    if (was_put_back(r))
+        printf("     the clock was put back by %.3f ms during this run\n",
+               (double)r->put_back_ns / 1e6);
+    if (!r->inits) printf("     init was refused\n");
+    if (r->falls || r->all.falls)
+        printf("     %" PRIu64 " ids of a thread were not above the one before\n",
+               r->falls + r->all.falls);
+    if (r->failed) printf("     %" PRIu64 " groups of calls with one that failed\n", r->failed);
+    if (r->all.ids != r->drawn) printf("     only %" PRIu64 " ids were merged\n", r->all.ids);
+    (void)fflush(stdout);
+    return is_well(r);
+}
+
+/* One that the clock was put back in is not a proof: snos fall then, as they should. */
+static bool prove(const plan *p, unsigned threads, uint64_t ids) {
+    for (int attempt = 0;; attempt++) {
+        const result r = run(p->draw, threads, ids, init(threads, p->of_idgen));
+        if (report(p, threads, &r)) return true;
+        if (!was_put_back(&r) || attempt == 2) return false;
+        printf("     once more\n");
+    }
+}
+
+static bool finds_duplicates(void) {
+    const result r = run(from_twins, 2, 400000, init_twins());
+    const bool found = r.inits && r.all.duplicates > 0 && r.all.ids == r.drawn;
+    printf("%-4s %" PRIu64 " duplicates among %" PRIu64 " ids of two generators with one node\n",
+           found ? "ok" : "FAIL", r.all.duplicates, r.drawn);
+    return found;
+}
+
+static bool stays_small(void) {
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    const long mib = usage.ru_maxrss / 1024;
+    printf("%-4s %ld MiB of memory at most\n", mib < most_mib ? "ok" : "FAIL", mib);
+    return mib < most_mib;
+}
+
+int main(int argc, char **argv) {
+    static const plan plans[] = {
+        {"shared", "flake 40+4+20", from_flake, false, 0},
+        {"sharded", "flake 40+4+20", from_flake_shard, false, 0},
+        {"shared", "flake-idgen", from_flake, true, 4096e3},
+        {"sharded", "flake-idgen", from_flake_shard, true, 4096e3},
+        {"shared", "sno", from_sno, false, 65536 * 250.0},
+        {"sharded", "sno", from_sno_shard, false, 65536 * 250.0},
+    };
+    static const unsigned crowds[] = {2, 8, most_threads};
+    enum { n_plans = sizeof plans / sizeof *plans, n_crowds = sizeof crowds / sizeof *crowds };
+    uint64_t ids = 1000000000, proven = 0;
+    int passed = 0, failed = 0;
+    for (int i = 1; i < argc; i++) {
+        char *end = argv[i];
+        if (strncmp(argv[i], "--ids=", 6) == 0) ids = strtoull(argv[i] + 6, &end, 10);
+        if (end == argv[i] || *end || ids < 100000) {
+            (void)fprintf(stderr, "usage: %s [--ids=N], 100000 or more\n", argv[0]);
+            return 2;
+        }
+    }
+    *(finds_duplicates() ? &passed : &failed) += 1;
+    /* all threads' groups are whole */
+    const uint64_t unit = (uint64_t)most_threads * calls;
+    const uint64_t each = (ids / (n_plans * n_crowds) + unit - 1) / unit * unit;
+    for (unsigned p = 0; p < n_plans; p++)
+        for (unsigned c = 0; c < n_crowds; c++) {
+            const bool well = prove(&plans[p], crowds[c], each);
+            if (well) proven += each;
+            *(well ? &passed : &failed) += 1;
+        }
+    *(stays_small() ? &passed : &failed) += 1;
+    print_grouped(proven);
+    printf(" ids, each of them once\n");
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
