@@ -235,6 +235,8 @@ static void giving_up_changes_nothing_behind_a_place_that_was_waited_for(void) {
     script_now.per_sleep = 0;
     NEXT_SAYS(FLAKE_AGAIN);
     script_now.per_sleep = -1;
+    move_to_ms(T);
+    TRY_SAYS(FLAKE_AGAIN); /* not CLOCK_BACK: T + 1 was not recorded */
     NEXT(T + 2, 10);
 }
 
@@ -709,6 +711,22 @@ static void statistics_are_exact_without_a_spare_bit(void) {
     CHECK_EQ(drawn_ids(), cap + 1);
 }
 
+/* Its clock goes on, but a full last unit would carry out of the word. */
+static void a_layout_that_fills_all_64_bits_ends_a_unit_earlier(void) {
+    const int64_t epoch_ms = -INT64_C(9200000000000);
+    const int64_t last_ms = epoch_ms + (INT64_C(1) << 44) - 2;
+    begin(flake_layout_of(44, 0, 20, epoch_ms));
+    open_gen();
+    move_to_ms(last_ms);
+    draw_in_a_row(1 << 20, 1 << 20, 1, last_ms);
+    TRY_SAYS(FLAKE_RANGE);
+    move_ns(MS);
+    TRY_SAYS(FLAKE_RANGE);
+    CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
+    move_to_ms(last_ms);
+    TRY_SAYS(FLAKE_RANGE);
+}
+
 static void a_full_count_without_a_spare_bit_survives_a_snapshot(void) {
     begin(flake_layout_of(44, 0, 20, 0));
     open_gen();
@@ -766,6 +784,8 @@ static void ranges_and_options_that_do_not_fit_are_refused(void) {
     options.max_wait_ms = 0;
     options.max_ahead_ms = -1;
     SAYS(FLAKE_INVALID, flake_init(&gen, &options));
+    options.max_ahead_ms = INT64_MAX;
+    SAYS(FLAKE_INVALID, flake_init(&gen, &options));
     options.max_ahead_ms = 0;
     options.clock.kind = 2;
     SAYS(FLAKE_INVALID, flake_init(&gen, &options));
@@ -804,6 +824,15 @@ static void a_batch_that_fails_midway_keeps_what_it_has(void) {
     CHECK(many[7] == NOTHING);
     move_ns(MS);
     NEXT(T + 1, 10);
+}
+
+static void a_batch_that_fails_at_once_leaves_the_array_alone(void) {
+    open_with_three();
+    CHECK_EQ(flake_try_n(&gen, many, 3), 3);
+    script_now.per_sleep = 0;
+    for (int i = 0; i < 4; i++) many[i] = NOTHING;
+    SAYS(FLAKE_AGAIN, flake_next_n(&gen, many, 4));
+    for (int i = 0; i < 4; i++) CHECK(many[i] == NOTHING);
 }
 
 static void a_batch_whose_clock_is_put_back_midway_says_so(void) {
@@ -1122,7 +1151,7 @@ static void a_snapshot_of_a_later_unit_does_not_put_back_what_was_borrowed(void)
     TRY(T + 3, 10);
 }
 
-static void a_snapshot_of_another_node_or_range_is_refused(void) {
+static void a_snapshot_of_another_node_range_or_time_is_refused(void) {
     open_with_three();
     NEXT(T, 10);
     flake_snapshot s = snapshot_of(&gen);
@@ -1136,6 +1165,15 @@ static void a_snapshot_of_another_node_or_range_is_refused(void) {
     s.seq_max++;
     SAYS(FLAKE_INVALID, flake_restore(&gen, &s));
     s.seq_max--;
+    s.epoch_ms++;
+    SAYS(FLAKE_INVALID, flake_restore(&gen, &s));
+    s.epoch_ms--;
+    s.unit_ms++;
+    SAYS(FLAKE_INVALID, flake_restore(&gen, &s));
+    s.unit_ms--;
+    s.seq_scatter = true;
+    SAYS(FLAKE_INVALID, flake_restore(&gen, &s));
+    s.seq_scatter = false;
     s.unix_ms = -1;
     SAYS(FLAKE_RANGE, flake_restore(&gen, &s));
     s.unix_ms = INT64_MAX;
@@ -1324,7 +1362,9 @@ static void a_pool_lends_each_shard_to_one_holder(void) {
         held[i] = flake_pool_borrow(&pool);
         CHECK(held[i] >= shards && held[i] < shards + 4);
         for (int j = 0; j < i; j++) CHECK(held[i] != held[j]);
+        CHECK_EQ(flake_shard_try_n(held[i], many + 1024 * i, 4096), 1024);
     }
+    CHECK_EQ(count_duplicates(many, 4096), 0);
     CHECK(flake_pool_borrow(&pool) == NULL);
     flake_pool_give_back(&pool, held[2]);
     CHECK(flake_pool_borrow(&pool) == held[2]);
@@ -1471,6 +1511,15 @@ static void no_id_comes_out_of_two_stocks(void) {
     CHECK_EQ(count_duplicates(ids, 3000), 0);
 }
 
+static void a_generator_made_anew_as_another_has_no_old_stock(void) {
+    open_stock(5, 0);
+    STOCK(T, 0);
+    options.node = 3;
+    open_gen();
+    STOCK(T, 0);
+    CHECK_EQ(parts_of(&gen, id).node, 3);
+}
+
 static void a_prefetch_count_has_bounds(void) {
     open_stock(1, 0);
     STOCK(T, 0);
@@ -1529,6 +1578,7 @@ static void open_coarse(void) {
     begin_with_three();
     options.clock.now_ns = NULL;
     options.clock.kind = FLAKE_CLOCK_COARSE;
+    options.max_wait_ms = 5000; /* long enough for draws by fetch_add */
     coarse_lag_ns = 4 * MS;
     open_gen();
     exact_reads = 0;
@@ -1887,9 +1937,9 @@ static void play_open(play *p) {
     p->model.clock_ns = &script_now.now_ns;
     p->model.sleep = script_sleep;
     random_start(p);
+    p->counted = true;
     if (!p->gen) return;
     p->old = snapshot_of(p->gen);
-    p->counted = true;
     p->stock.count = 1 + pick(p, 20);
     p->stock.valid_ns = (int64_t)pick(p, 4) * p->model.unit_ms * MS;
     differ(
@@ -2039,6 +2089,8 @@ static void step_many(play *p, bool waits, size_t n) {
     differ(p, "clock after it", script_now.now_ns, after_ns);
     if (p->failed) return;
     size_t at = 0;
+    for (; !wanted && p->what != WIDE && at < n; at++)
+        differ(p, "untouched batch", many[at] == NOTHING, true);
     for (size_t r = 0; r < count; r++)
         for (uint64_t i = 0; i < runs[r].n; i++)
             check_id(p, model_after(&p->model, runs[r].first, i), many[at++]);
@@ -2049,8 +2101,22 @@ static void step_many(play *p, bool waits, size_t n) {
     }
 }
 
+static void check_statistics(play *p) {
+    const model *m = &p->model;
+    flake_stats stats;
+    if (!p->counted) return;
+    if (p->what == WIDE) flake128_stats_get(p->wide, &stats);
+    else flake_stats_get(p->gen, &stats);
+    differ(p, "ids", (int64_t)stats.ids, (int64_t)m->ids);
+    differ(p, "waits", (int64_t)stats.waits, (int64_t)m->waits);
+    if (m->max_ahead) return; /* then a batch may be one draw or several */
+    differ(p, "batches", (int64_t)stats.batches, (int64_t)m->batches);
+    differ(p, "clock_backs", (int64_t)stats.clock_backs, (int64_t)m->clock_backs);
+}
+
 static void step_questions(play *p) {
     const model *m = &p->model;
+    check_statistics(p);
     if (p->what == WIDE) {
         differ(p, "retry_ns", flake128_retry_ns(p->wide), model_retry_ns(m));
         return;
@@ -2062,14 +2128,6 @@ static void step_questions(play *p) {
     uint64_t unit;
     if (model_unit_at(m, script_now.now_ns, &unit) == MODEL_OK)
         differ(p, "lag", flake_lag_ms(p->gen), (int64_t)model_lag(m) * m->unit_ms);
-    if (!p->counted) return;
-    flake_stats stats;
-    flake_stats_get(p->gen, &stats);
-    differ(p, "ids", (int64_t)stats.ids, (int64_t)m->ids);
-    differ(p, "waits", (int64_t)stats.waits, (int64_t)m->waits);
-    if (m->max_ahead) return; /* then a batch may be one draw or several */
-    differ(p, "batches", (int64_t)stats.batches, (int64_t)m->batches);
-    differ(p, "clock_backs", (int64_t)stats.clock_backs, (int64_t)m->clock_backs);
 }
 
 /* Stocked ids may be old, so they are no witnesses to the order. */
@@ -2338,6 +2396,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_count_with_few_spare_bits_uses_up_each_unit),
         CHECK_TEST(next_n_crosses_units_without_a_spare_bit),
         CHECK_TEST(statistics_are_exact_without_a_spare_bit),
+        CHECK_TEST(a_layout_that_fills_all_64_bits_ends_a_unit_earlier),
         CHECK_TEST(a_full_count_without_a_spare_bit_survives_a_snapshot),
         CHECK_TEST(a_range_of_numbers_is_kept_to),
         CHECK_TEST(one_id_a_unit_is_enough),
@@ -2345,6 +2404,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(next_n_goes_on_over_several_units),
         CHECK_TEST(each_unit_of_a_batch_has_max_wait_of_its_own),
         CHECK_TEST(a_batch_that_fails_midway_keeps_what_it_has),
+        CHECK_TEST(a_batch_that_fails_at_once_leaves_the_array_alone),
         CHECK_TEST(a_batch_whose_clock_is_put_back_midway_says_so),
         CHECK_TEST(a_batch_of_none_is_none),
         CHECK_TEST(try_n_gives_what_is_free),
@@ -2367,7 +2427,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(an_older_snapshot_does_not_put_a_generator_back),
         CHECK_TEST(a_snapshot_that_has_borrowed_further_is_gone_behind),
         CHECK_TEST(a_snapshot_of_a_later_unit_does_not_put_back_what_was_borrowed),
-        CHECK_TEST(a_snapshot_of_another_node_or_range_is_refused),
+        CHECK_TEST(a_snapshot_of_another_node_range_or_time_is_refused),
         CHECK_TEST(a_scattered_unit_has_each_of_its_numbers_once),
         CHECK_TEST(scattered_batches_have_each_number_once),
         CHECK_TEST(one_by_one_and_in_batches_scatter_the_same),
@@ -2387,6 +2447,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_clock_put_back_drops_prefetched_ids_that_can_age),
         CHECK_TEST(prefetch_fails_as_next_does_and_goes_on),
         CHECK_TEST(no_id_comes_out_of_two_stocks),
+        CHECK_TEST(a_generator_made_anew_as_another_has_no_old_stock),
         CHECK_TEST(a_prefetch_count_has_bounds),
         CHECK_TEST(a_zeroed_generator_is_invalid),
         CHECK_TEST(a_coarse_clock_alone_is_read_while_ids_are_free),

@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The explorer: runs two to four virtual threads through a header in every order that is possible,
+ * and stops at the first that breaks a rule.
+ *
+ *     explore_setup s = {.threads = 2, .reset = reset, .thread = body, .watch = rules, ...};
+ *     explore_result r = explore(&s);
+ *     if (r.failed) explore_replay(&s, r.schedule); // prints each step
+ *
+ * Included before flake.h or sno.h it replaces their atomics, clock, sleep and relax hint.
+ *
+ * A STEP    A virtual thread is a fiber. It runs up to its next shared access, makes it, and gives
+ *           way; code between two accesses belongs to the step of the later one. (So plain data that
+ *           is written too late, after the atomic that publishes it, is seen missing. With `fine`
+ *           it gives way before the access as well, and data read too early shows too.)
+ * SCHEDULE  One letter a step: a b c d the threads, t the clock. The search is depth first and
+ *           stateless: each execution starts anew, replays the letters of the last one up to the
+ *           deepest that has an alternative, and takes that. A failing schedule is looked for once
+ *           more with as few preemptions as will do, and handed back.
+ * CLOCK     One more thread, whose steps come from a list: forward, back, or none ("stuck").
+ *           With `coarse` each is two steps: the exact clock moves, then the coarse one follows.
+ * SLEEP     A sleeper goes on once the clock thread has moved (a sleep may end early), or by itself
+ *           when nobody else can run: then the clock moves on to the end of the shortest sleep,
+ *           unless `stuck`. With `early` it may go on at any time, as after a signal.
+ * CUT       A thread that sleeps more than `sleeps` times has its execution cut, and so has one of
+ *           EXPLORE_STEPS steps. Cut executions are counted; nothing is checked behind the cut.
+ *
+ * PRUNING   by states seen. What a thread does next follows from the values that its accesses have
+ * returned. So the values that each thread has seen, with memory, clock, and what the rules keep,
+ * are the whole state, fiber stacks included, and two schedules that arrive at one state have one
+ * future: the second stops there ("merged"). Steps that commute arrive at one state, therefore this
+ * leaves out whatever sleep sets or DPOR would, needs no notion of which steps commute, and stays
+ * right under a bound on preemptions, where those two do not: there the state includes who ran last
+ * and how many preemptions were spent. Between two calls a thread has mostly forgotten what it saw,
+ * and says so (explore_forget), which merges far more than commuting steps; so does taking threads
+ * of one role for each other. How many schedules the states stand for is counted on the way. A state
+ * is known by a hash of 64 bits: among a million states the odds that two are taken for one are one
+ * in 37 million. `every` switches pruning off, to check it.
+ *
+ * What a scenario must keep to: `thread` depends on nothing but what accesses return (plain data
+ * that others write is told to explore_saw), and `digest` has all that `watch` keeps, but for what
+ * follows from what the threads have seen since they last forgot.
+ *
+ * NOT ITS JOB    memory orders. Everything here is sequentially consistent; what acquire and
+ *                release are needed for is the business of a checker of RC11 and of the sanitizers.
+ */
+#ifndef EXPLORE_H
+#define EXPLORE_H
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXPLORE_THREADS = 4, EXPLORE_STEPS = 1000, EXPLORE_ANY = -1 };
+
+typedef enum explore_kind {
+    EXPLORE_LOAD,
+    EXPLORE_STORE,
+    EXPLORE_ADD,
+    EXPLORE_CAS,
+    EXPLORE_CLOCK
+} explore_kind;
+
+typedef struct explore_access {
+    explore_kind kind;
+    const void *at;      /* NULL: the clock */
+    uint64_t seen, left; /* what was there before it and after; of the clock: ns */
+    bool wrote;          /* false: a load, or a CAS that failed */
+} explore_access;
+
+typedef struct explore_setup {
+    unsigned threads;
+    void (*reset)(void);       /* everything shared, and what `watch` keeps, as at the start */
+    void (*thread)(unsigned i); /* what thread i does */
+    void (*watch)(unsigned i, const explore_access *); /* each access, just made; may fail */
+    void (*ended)(void);       /* all threads have returned; may fail */
+    /* A hash of what `watch` keeps: for thread i, or of what is nobody's (i == threads) */
+    uint64_t (*digest)(unsigned i);
+    unsigned role[EXPLORE_THREADS]; /* threads of one role may change places */
+    const char *(*name)(const void *at); /* NULL: nobody acts on what lies there, so no step */
+    void (*show)(const void *at, uint64_t value, char *out, size_t size);
+    const int64_t *clock_ns; /* the start, then a step each */
+    unsigned clocks;
+    int preemptions; /* at most so many; EXPLORE_ANY. The clock's steps are no preemptions */
+    unsigned sleeps; /* since it last forgot */
+    bool coarse, stuck, early, fine, every;
+} explore_setup;
+
+typedef struct explore_result {
+    bool failed;
+    char message[200];
+    char schedule[EXPLORE_STEPS + 1];
+    unsigned long complete; /* executions to the end, no two to the same end state */
+    unsigned long cut;
+    unsigned long merged; /* stopped where another had been */
+    unsigned long states;
+    double schedules; /* interleavings up to an end that these stand for */
+} explore_result;
+
+// >>fibers
+
+#if defined(__SANITIZE_ADDRESS__)
+#define EXPLORE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define EXPLORE_ASAN 1
+#endif
+#endif
+
+enum { EXPLORE_STACK = 256 << 10 };
+
+static char explore_stacks[EXPLORE_THREADS][EXPLORE_STACK] __attribute__((aligned(16)));
+static void explore_fiber_main(void);
+
+#if defined(__linux__) && defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
+
+/* Keeps the registers that a callee must on its stack, leaves the stack pointer in *from, and goes
+ * on where `to` was left. swapcontext does the same with two system calls. */
+typedef void *explore_fiber;
+void explore_switch(explore_fiber *from, explore_fiber to) __asm__("explore_switch");
+
+#if defined(__x86_64__)
+enum { EXPLORE_FRAME = 8, EXPLORE_RETURN = 6 }; /* in words; 1 more keeps the stack aligned */
+__asm__(".text\n"
+        "explore_switch:\n"
+        "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+        "  movq %rsp, (%rdi)\n"
+        "  movq %rsi, %rsp\n"
+        "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
+        "  ret\n");
+#else
+enum { EXPLORE_FRAME = 20, EXPLORE_RETURN = 11 };
+__asm__(".text\n"
+        "explore_switch:\n"
+        "  sub sp, sp, #160\n"
+        "  stp x19, x20, [sp]\n       stp x21, x22, [sp, #16]\n  stp x23, x24, [sp, #32]\n"
+        "  stp x25, x26, [sp, #48]\n  stp x27, x28, [sp, #64]\n  stp x29, x30, [sp, #80]\n"
+        "  stp d8, d9, [sp, #96]\n    stp d10, d11, [sp, #112]\n"
+        "  stp d12, d13, [sp, #128]\n stp d14, d15, [sp, #144]\n"
+        "  mov x9, sp\n  str x9, [x0]\n"
+        "  mov sp, x1\n"
+        "  ldp x19, x20, [sp]\n       ldp x21, x22, [sp, #16]\n  ldp x23, x24, [sp, #32]\n"
+        "  ldp x25, x26, [sp, #48]\n  ldp x27, x28, [sp, #64]\n  ldp x29, x30, [sp, #80]\n"
+        "  ldp d8, d9, [sp, #96]\n    ldp d10, d11, [sp, #112]\n"
+        "  ldp d12, d13, [sp, #128]\n ldp d14, d15, [sp, #144]\n"
+        "  add sp, sp, #160\n"
+        "  ret\n");
+#endif
+
+static inline void explore_fiber_start(explore_fiber *fiber, char *stack) {
+    void (*entry)(void) = explore_fiber_main;
+    char *frame = stack + EXPLORE_STACK - EXPLORE_FRAME * sizeof(void *);
+    memset(frame, 0, EXPLORE_FRAME * sizeof(void *));
+    memcpy(frame + EXPLORE_RETURN * sizeof(void *), &entry, sizeof entry);
+    *fiber = frame;
+}
+
+static inline void explore_fiber_go(explore_fiber *from, explore_fiber *to) {
+    explore_switch(from, *to);
+}
+
+#else
+#include <ucontext.h>
+
+typedef ucontext_t explore_fiber;
+
+static inline void explore_fiber_start(explore_fiber *fiber, char *stack) {
+    (void)getcontext(fiber);
+    fiber->uc_stack.ss_sp = stack;
+    fiber->uc_stack.ss_size = EXPLORE_STACK;
+    fiber->uc_link = NULL;
+    makecontext(fiber, explore_fiber_main, 0);
+}
+
+static inline void explore_fiber_go(explore_fiber *from, explore_fiber *to) {
+    (void)swapcontext(from, to);
+}
+#endif
+
+#if defined(EXPLORE_ASAN)
+void __asan_unpoison_memory_region(void const volatile *, size_t);
+#endif
+
+// >>execution
+
+typedef struct explore_thread {
+    explore_fiber fiber;
+    uint64_t history; /* hash of what its accesses have returned since it last forgot */
+    bool done, asleep;
+    unsigned clock_at, sleeps;
+    int64_t until_ns; /* of slept_ns */
+} explore_thread;
+
+enum { EXPLORE_CLOCK_THREAD = EXPLORE_THREADS, EXPLORE_NOBODY };
+
+/* The execution that is under way. */
+static struct {
+    const explore_setup *s;
+    explore_result *r;
+    explore_thread thread[EXPLORE_THREADS];
+    explore_fiber scheduler;
+    unsigned me, last; /* who makes a step now; who made the last but for the clock */
+    int preempted;
+    unsigned clock_at;          /* the clock thread's steps so far */
+    int64_t exact_ns, coarse_ns, slept_ns; /* slept_ns: what standstills have added */
+    uint64_t memory;            /* hash of what is there now against what was at the start */
+    unsigned steps;
+    bool trace;
+} explore_now = {.me = EXPLORE_NOBODY};
+
+/* A rule is broken. From a fiber it does not return. */
+__attribute__((format(printf, 1, 2))) static inline void explore_fail(const char *format, ...) {
+    va_list args;
+    if (!explore_now.r->failed) {
+        va_start(args, format);
+        (void)vsnprintf(explore_now.r->message, sizeof explore_now.r->message, format, args);
+        va_end(args);
+        explore_now.r->failed = true;
+    }
+    if (explore_now.me < EXPLORE_THREADS)
+        for (;;)
+            explore_fiber_go(&explore_now.thread[explore_now.me].fiber, &explore_now.scheduler);
+}
+
+/* A line of the trace that a replay prints. */
+__attribute__((format(printf, 1, 2))) static inline void explore_say(const char *format, ...) {
+    va_list args;
+    if (!explore_now.trace) return;
+    if (explore_now.me == EXPLORE_NOBODY)
+        printf("            ");
+    else
+        printf("  %4u %c    ", explore_now.steps, "abcdt"[explore_now.me]);
+    va_start(args, format);
+    (void)vprintf(format, args);
+    va_end(args);
+    (void)putchar('\n');
+}
+
+static inline uint64_t explore_mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15 + value + 0x632be59bd9b4e019;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+    return hash ^ (hash >> 31);
+}
+
+/* This thread has read plain data that another may have written. */
+static inline void explore_saw(uint64_t value) {
+    explore_thread *t = &explore_now.thread[explore_now.me];
+    t->history = explore_mix(t->history, value);
+}
+
+/* All that this thread still knows of what it has seen is `value`. */
+static inline void explore_forget(uint64_t value) {
+    explore_thread *t = &explore_now.thread[explore_now.me];
+    t->history = explore_mix(0, value);
+    t->sleeps = 0;
+}
+
+static inline void explore_give_way(void) {
+    explore_fiber_go(&explore_now.thread[explore_now.me].fiber, &explore_now.scheduler);
+}
+
+static inline void explore_fiber_main(void) {
+    explore_now.s->thread(explore_now.me);
+    explore_now.thread[explore_now.me].done = true;
+    for (;;) explore_give_way();
+}
+
+/* The step of which this access is the end. */
+static inline void explore_step(const explore_access *a) {
+    static const char *const verbs[] = {"load", "store", "add", "cas", "clock"};
+    explore_thread *t = &explore_now.thread[explore_now.me];
+    const char *name = a->at ? explore_now.s->name(a->at) : "";
+    if (a->wrote && name) {
+        const uint64_t at = (uint64_t)(uintptr_t)a->at;
+        explore_now.memory ^= explore_mix(explore_mix(1, at), a->seen);
+        explore_now.memory ^= explore_mix(explore_mix(1, at), a->left);
+    }
+    if (name) t->history = explore_mix(t->history, a->kind == EXPLORE_STORE ? 1 : a->seen);
+    if (name && explore_now.trace) {
+        char seen[64], left[64];
+        explore_now.s->show(a->at, a->seen, seen, sizeof seen);
+        explore_now.s->show(a->at, a->left, left, sizeof left);
+        if (a->wrote)
+            explore_say("%-5s %-8s %s -> %s", verbs[a->kind], name, seen, left);
+        else
+            explore_say("%-5s %-8s %s%s", verbs[a->kind], name, seen,
+                        a->kind == EXPLORE_CAS ? ", failed" : "");
+    }
+    explore_now.s->watch(explore_now.me, a);
+    if (name) explore_give_way();
+}
+
+/* ---- what the hooks call ---- */
+
+static inline uint64_t explore_peek(const void *at, size_t size) {
+    uint64_t wide;
+    uint32_t narrow;
+    if (size == sizeof wide) {
+        memcpy(&wide, at, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, at, sizeof narrow);
+    return narrow;
+}
+
+static inline void explore_poke(void *at, size_t size, uint64_t value) {
+    const uint32_t narrow = (uint32_t)value;
+    if (size == sizeof value)
+        memcpy(at, &value, sizeof value);
+    else
+        memcpy(at, &narrow, sizeof narrow);
+}
+
+static inline bool explore_before(const void *at) {
+    if (explore_now.me == EXPLORE_NOBODY) return false; /* reset and ended run outside */
+    if ((const char *)at >= explore_stacks[0] && (const char *)at < explore_stacks[EXPLORE_THREADS])
+        return false; /* on a fiber's own stack */
+    if (explore_now.s->fine && (!at || explore_now.s->name(at))) {
+        explore_saw(1); /* it stands elsewhere now, so this is another state */
+        explore_give_way();
+    }
+    return true;
+}
+
+static inline uint64_t explore_load(const void *at, size_t size) {
+    const bool inside = explore_before(at);
+    const uint64_t seen = explore_peek(at, size);
+    const explore_access a = {EXPLORE_LOAD, at, seen, seen, false};
+    if (inside) explore_step(&a);
+    return seen;
+}
+
+static inline void explore_store(void *at, size_t size, uint64_t value) {
+    const bool inside = explore_before(at);
+    const explore_access a = {EXPLORE_STORE, at, explore_peek(at, size), value, true};
+    explore_poke(at, size, value);
+    if (inside) explore_step(&a);
+}
+
+static inline uint64_t explore_add(void *at, size_t size, uint64_t more) {
+    const bool inside = explore_before(at);
+    const uint64_t seen = explore_peek(at, size);
+    explore_poke(at, size, seen + more);
+    const explore_access a = {EXPLORE_ADD, at, seen, explore_peek(at, size), true};
+    if (inside) explore_step(&a);
+    return seen;
+}
+
+static inline bool explore_cas(void *at, size_t size, void *expected, uint64_t value) {
+    const bool inside = explore_before(at);
+    const uint64_t seen = explore_peek(at, size);
+    const bool same = seen == explore_peek(expected, size);
+    const explore_access a = {EXPLORE_CAS, at, seen, same ? value : seen, same};
+    explore_poke(same ? at : expected, size, same ? value : seen);
+    if (inside) explore_step(&a);
+    return same;
+}
+
+static inline int64_t explore_clock(bool coarse) {
+    const bool inside = explore_before(NULL);
+    const int64_t ns = coarse ? explore_now.coarse_ns : explore_now.exact_ns;
+    const explore_access a = {EXPLORE_CLOCK, NULL, (uint64_t)ns, (uint64_t)ns, false};
+    if (inside) explore_step(&a);
+    return ns;
+}
+
+static inline void explore_sleep(int64_t ns) {
+    explore_thread *t = &explore_now.thread[explore_now.me];
+    t->history = explore_mix(t->history, (uint64_t)ns);
+    t->until_ns = explore_now.slept_ns + ns;
+    t->clock_at = explore_now.clock_at;
+    t->asleep = true;
+    t->sleeps++;
+    explore_say("sleep %.6g ms", (double)ns / 1e6);
+    explore_give_way();
+    t->asleep = false;
+}
+
+/* ---- the scheduler ---- */
+
+static inline bool explore_awake(const explore_thread *t) {
+    return !t->asleep || t->clock_at != explore_now.clock_at ||
+           t->until_ns <= explore_now.slept_ns || explore_now.s->early;
+}
+
+static inline void explore_begin(const explore_setup *s, explore_result *r, bool trace) {
+    memset(&explore_now, 0, sizeof explore_now);
+    explore_now.s = s;
+    explore_now.r = r;
+    explore_now.trace = trace;
+    explore_now.me = explore_now.last = EXPLORE_NOBODY;
+    explore_now.exact_ns = explore_now.coarse_ns = s->clock_ns[0];
+    s->reset();
+    for (unsigned i = 0; i < s->threads; i++) {
+#if defined(EXPLORE_ASAN)
+        __asan_unpoison_memory_region(explore_stacks[i], EXPLORE_STACK);
+#endif
+        explore_fiber_start(&explore_now.thread[i].fiber, explore_stacks[i]);
+    }
+}
+
+/* Who may make the next step, the one that made the last first; 0: all have returned. At a
+ * standstill the shortest sleep ends. */
+static inline unsigned explore_choices(uint8_t choices[EXPLORE_THREADS + 1]) {
+    const explore_setup *s = explore_now.s;
+    unsigned n = 0, left = 0, last = explore_now.last;
+    int64_t shortest = INT64_MAX;
+    for (unsigned i = 0; i < s->threads; i++) {
+        const unsigned at = last < s->threads ? (last + i) % s->threads : i;
+        const explore_thread *t = &explore_now.thread[at];
+        if (t->done) continue;
+        left++;
+        if (explore_awake(t))
+            choices[n++] = (uint8_t)at;
+        else if (t->until_ns - explore_now.slept_ns < shortest)
+            shortest = t->until_ns - explore_now.slept_ns;
+    }
+    if (n && s->preemptions != EXPLORE_ANY && explore_now.preempted >= s->preemptions &&
+        choices[0] == last)
+        n = 1;
+    if (left && explore_now.clock_at < (s->clocks - 1) * (s->coarse ? 2u : 1u))
+        choices[n++] = EXPLORE_CLOCK_THREAD;
+    if (n || !left) return n;
+
+    explore_now.slept_ns += shortest;
+    if (!s->stuck) explore_now.exact_ns += shortest;
+    explore_now.coarse_ns = explore_now.exact_ns;
+    explore_say("standstill: the sleep of %.6g ms ends", (double)shortest / 1e6);
+    return explore_choices(choices);
+}
+
+static inline void explore_turn(unsigned who) {
+    const explore_setup *s = explore_now.s;
+    explore_now.steps++;
+    explore_now.me = who;
+    if (who == EXPLORE_CLOCK_THREAD) {
+        const unsigned at = ++explore_now.clock_at;
+        explore_now.exact_ns = s->clock_ns[s->coarse ? (at + 1) / 2 : at];
+        explore_now.coarse_ns = s->clock_ns[s->coarse ? at / 2 : at];
+        explore_say("the clock says %.6g ms%s", (double)explore_now.exact_ns / 1e6,
+                    explore_now.coarse_ns == explore_now.exact_ns ? "" : ", the coarse one not yet");
+    } else {
+        if (who != explore_now.last && explore_now.last < s->threads) {
+            const explore_thread *last = &explore_now.thread[explore_now.last];
+            if (!last->done && explore_awake(last)) explore_now.preempted++;
+        }
+        explore_now.last = who;
+        explore_fiber_go(&explore_now.scheduler, &explore_now.thread[who].fiber);
+    }
+    explore_now.me = EXPLORE_NOBODY;
+}
+
+static inline bool explore_is_cut(void) {
+    for (unsigned i = 0; i < explore_now.s->threads; i++)
+        if (explore_now.thread[i].sleeps > explore_now.s->sleeps) return true;
+    return explore_now.steps >= EXPLORE_STEPS;
+}
+
+static inline uint64_t explore_state(void) {
+    uint64_t hash = explore_mix(explore_now.memory, explore_now.clock_at);
+    uint64_t part[EXPLORE_THREADS];
+    const explore_setup *s = explore_now.s;
+    hash = explore_mix(hash, s->digest(s->threads));
+    hash = explore_mix(hash, (uint64_t)explore_now.slept_ns);
+    if (s->preemptions != EXPLORE_ANY) hash = explore_mix(hash, (uint64_t)explore_now.preempted);
+    for (unsigned i = 0; i < s->threads; i++) {
+        const explore_thread *t = &explore_now.thread[i];
+        const bool last = s->preemptions != EXPLORE_ANY && i == explore_now.last;
+        uint64_t own = explore_mix(explore_mix(s->role[i], t->history), s->digest(i));
+        own = explore_mix(own, !t->asleep ? t->done : explore_awake(t) ? 2 : 3);
+        own = explore_mix(own, last);
+        if (t->asleep) own = explore_mix(own, (uint64_t)t->until_ns);
+        unsigned at = i; /* sorted: who of those with one role is which does not matter */
+        for (; at && part[at - 1] > own; at--) part[at] = part[at - 1];
+        part[at] = own;
+    }
+    for (unsigned i = 0; i < s->threads; i++) hash = explore_mix(hash, part[i]);
+    return hash ? hash : 1;
+}
+
+// >>search
+
+typedef struct explore_seen {
+    uint64_t state;   /* 0: an empty slot */
+    double schedules; /* from here to an end */
+} explore_seen;
+
+static struct {
+    explore_seen *slot;
+    size_t size, used;
+} explore_table;
+
+static inline explore_seen *explore_slot(uint64_t state) {
+    size_t at = (size_t)state & (explore_table.size - 1);
+    while (explore_table.slot[at].state && explore_table.slot[at].state != state)
+        at = (at + 1) & (explore_table.size - 1);
+    return &explore_table.slot[at];
+}
+
+static inline void explore_table_size(size_t size) {
+    explore_seen *old = explore_table.slot;
+    const size_t old_size = explore_table.size;
+    explore_table.slot = (explore_seen *)calloc(size, sizeof *old);
+    if (!explore_table.slot) {
+        (void)fprintf(stderr, "no memory for %zu states\n", size);
+        exit(2);
+    }
+    explore_table.size = size;
+    for (size_t i = 0; i < old_size; i++)
+        if (old[i].state) *explore_slot(old[i].state) = old[i];
+    free(old);
+}
+
+/* A place where the schedule has alternatives. */
+typedef struct explore_node {
+    uint64_t state;
+    double schedules;
+    unsigned n, at;
+    uint8_t choices[EXPLORE_THREADS + 1];
+} explore_node;
+
+/* One execution: replays `path`, adds to it, and returns how many schedules lie behind its end. */
+static inline double explore_run(explore_node *path, unsigned *length) {
+    explore_result *r = explore_now.r;
+    for (unsigned depth = 0;; depth++) {
+        uint8_t choices[EXPLORE_THREADS + 1];
+        const unsigned n = explore_choices(choices);
+        if (depth == *length) {
+            if (explore_is_cut()) {
+                r->cut++;
+                return 0;
+            }
+            if (explore_table.used * 2 >= explore_table.size)
+                explore_table_size(explore_table.size * 2);
+            explore_node *node = &path[(*length)++];
+            node->state = explore_state();
+            node->n = n;
+            node->at = 0;
+            node->schedules = 0;
+            memcpy(node->choices, choices, sizeof choices);
+            if (!explore_now.s->every || !n) {
+                explore_seen *seen = explore_slot(node->state);
+                if (seen->state) {
+                    r->merged++;
+                    --*length;
+                    return seen->schedules;
+                }
+                seen->state = node->state;
+                explore_table.used++;
+                r->states++;
+                if (!n) {
+                    r->complete++;
+                    --*length;
+                    explore_now.s->ended();
+                    return seen->schedules = 1;
+                }
+            }
+        }
+        explore_turn(path[depth].choices[path[depth].at]);
+        if (r->failed) return 0;
+    }
+}
+
+static inline explore_result explore_search(const explore_setup *s) {
+    static explore_node path[EXPLORE_STEPS + 1];
+    explore_result r;
+    unsigned length = 0;
+    memset(&r, 0, sizeof r);
+    free(explore_table.slot);
+    memset(&explore_table, 0, sizeof explore_table);
+    explore_table_size(1 << 12);
+    do {
+        explore_begin(s, &r, false);
+        double schedules = explore_run(path, &length);
+        if (r.failed) {
+            for (unsigned i = 0; i < length; i++)
+                r.schedule[i] = "abcdt"[path[i].choices[path[i].at]];
+            return r;
+        }
+        for (; length; length--) {
+            explore_node *node = &path[length - 1];
+            node->schedules += schedules;
+            if (++node->at < node->n) break;
+            schedules = node->schedules;
+            if (!s->every) explore_slot(node->state)->schedules = schedules;
+        }
+        if (!length) r.schedules = schedules;
+    } while (length);
+    return r;
+}
+
+// >>public
+
+static inline explore_result explore(const explore_setup *s) {
+    explore_result r = explore_search(s), simple;
+    explore_setup bounded = *s;
+    if (!r.failed) return r;
+    bounded.every = false;
+    for (bounded.preemptions = 0;
+         s->preemptions == EXPLORE_ANY || bounded.preemptions < s->preemptions;
+         bounded.preemptions++) {
+        simple = explore_search(&bounded);
+        if (!simple.failed) continue;
+        memcpy(r.message, simple.message, sizeof r.message);
+        memcpy(r.schedule, simple.schedule, sizeof r.schedule);
+        break;
+    }
+    return r;
+}
+
+/* One execution along the letters of `schedule`, each step printed; where they end or don't fit,
+ * whoever ran goes on. */
+static inline explore_result explore_replay(const explore_setup *s, const char *schedule) {
+    explore_result r;
+    memset(&r, 0, sizeof r);
+    explore_begin(s, &r, true);
+    while (!r.failed) {
+        uint8_t choices[EXPLORE_THREADS + 1];
+        const unsigned n = explore_choices(choices);
+        unsigned pick = 0;
+        if (explore_is_cut()) {
+            printf("            cut\n");
+            r.cut = 1;
+            break;
+        }
+        if (!n) {
+            r.complete = 1;
+            s->ended();
+            break;
+        }
+        if (*schedule) {
+            while (pick < n && "abcdt"[choices[pick]] != *schedule) pick++;
+            if (pick == n) {
+                printf("            %c cannot make a step here\n", *schedule);
+                pick = 0;
+            }
+            schedule++;
+        }
+        explore_turn(choices[pick]);
+    }
+    if (r.failed) printf("            %s\n", r.message);
+    return r;
+}
+
+// >>hooks
+
+/* The order is dropped: all is sequentially consistent here. The type is a plain one. */
+#define EXPLORE_LOAD_(p)           ((__typeof__(*(p)))explore_load((p), sizeof *(p)))
+#define EXPLORE_STORE_(p, v)       explore_store((p), sizeof *(p), (uint64_t)(v))
+#define EXPLORE_ADD_(p, v)         ((__typeof__(*(p)))explore_add((p), sizeof *(p), (uint64_t)(v)))
+#define EXPLORE_CAS_(p, seen, v)   explore_cas((p), sizeof *(p), (seen), (uint64_t)(v))
+
+#define FLAKE_ATOMIC(T)                                T
+#define FLAKE_ATOMIC_LOAD(p, order)                    EXPLORE_LOAD_(p)
+#define FLAKE_ATOMIC_STORE(p, v, order)                EXPLORE_STORE_(p, v)
+#define FLAKE_ATOMIC_ADD(p, v, order)                  EXPLORE_ADD_(p, v)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) EXPLORE_CAS_(p, seen, v)
+#define FLAKE_CLOCK_NS(kind)                           explore_clock((kind) == FLAKE_CLOCK_COARSE)
+#define FLAKE_SLEEP_NS(ns)                             explore_sleep(ns)
+#define FLAKE_RELAX()                                  ((void)0)
+#define FLAKE_ASSERT(condition) ((condition) ? (void)0 : explore_fail("assert: " #condition))
+
+#define SNO_ATOMIC(T)                                T
+#define SNO_ATOMIC_LOAD(p, order)                    EXPLORE_LOAD_(p)
+#define SNO_ATOMIC_STORE(p, v, order)                EXPLORE_STORE_(p, v)
+#define SNO_ATOMIC_ADD(p, v, order)                  EXPLORE_ADD_(p, v)
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure) EXPLORE_CAS_(p, seen, v)
+#define SNO_CLOCK_NS(kind)                           explore_clock((kind) == SNO_CLOCK_COARSE)
+#define SNO_SLEEP_NS(ns)                             explore_sleep(ns)
+#define SNO_RELAX()                                  ((void)0)
+#define SNO_ASSERT(condition) ((condition) ? (void)0 : explore_fail("assert: " #condition))
+
+#endif
