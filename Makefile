@@ -55,7 +55,7 @@ check-alone: ## each header compiles alone, in C and in C++
 $(BUILD)/units: tests/units_a.c tests/units_b.cc $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. -c tests/units_a.c -o $(BUILD)/units_a.o
 	if command -v $(firstword $(CXX)) >/dev/null; then \
-	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. -c tests/units_b.cc -o $(BUILD)/units_b.o; \
+	  $(CXX) -std=c++11 -fno-exceptions $(WARN) $(CFLAGS) -pthread -I. -c tests/units_b.cc -o $(BUILD)/units_b.o; \
 	else $(CC) $(FLAGS) -I. -x c -c tests/units_b.cc -o $(BUILD)/units_b.o; fi
 	$(CC) $(CFLAGS) -pthread $(BUILD)/units_a.o $(BUILD)/units_b.o -o $@ $(LDLIBS)
 
@@ -77,8 +77,9 @@ everything: ## clang's -Weverything, with the exceptions named in the Makefile
 
 sanitize: ## the tests under thread, address and undefined sanitizers, gcc and clang
 	for cc in gcc clang; do \
-	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/tsan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=thread -DTEST_SMALL" && \
-	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/asan-$$cc CC=$$cc CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \
+	  case $$cc in gcc) cxx=g++ ;; *) cxx=clang++ ;; esac; \
+	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/tsan-$$cc CC=$$cc CXX=$$cxx CFLAGS="-O1 -g -fsanitize=thread -DTEST_SMALL" && \
+	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/asan-$$cc CC=$$cc CXX=$$cxx CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \
 	done
 
 explore: $(BUILD)/explore_engine ## every interleaving of a few callers and a clock, on the real headers

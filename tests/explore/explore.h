@@ -536,7 +536,7 @@ static inline double explore_run(explore_node *path, unsigned *length) {
                 r->cut++;
                 return 0;
             }
-            if (explore_table.used * 2 >= explore_table.size)
+            if (explore_table.used * 4 >= explore_table.size * 3)
                 explore_table_size(explore_table.size * 2);
             explore_node *node = &path[(*length)++];
             node->state = explore_state();
