@@ -55,7 +55,7 @@ check-alone: ## each header compiles alone, in C and in C++
 $(BUILD)/units: tests/units_a.c tests/units_b.cc $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. -c tests/units_a.c -o $(BUILD)/units_a.o
 	if command -v $(firstword $(CXX)) >/dev/null; then \
-	  $(CXX) -std=c++11 -fno-exceptions $(WARN) $(CFLAGS) -pthread -I. -c tests/units_b.cc -o $(BUILD)/units_b.o; \
+	  $(CXX) -std=c++11 -fno-exceptions -fno-rtti $(WARN) $(CFLAGS) -pthread -I. -c tests/units_b.cc -o $(BUILD)/units_b.o; \
 	else $(CC) $(FLAGS) -I. -x c -c tests/units_b.cc -o $(BUILD)/units_b.o; fi
 	$(CC) $(CFLAGS) -pthread $(BUILD)/units_a.o $(BUILD)/units_b.o -o $@ $(LDLIBS)
 
