@@ -55,9 +55,8 @@ check-alone: ## each header compiles alone, in C and in C++
 $(BUILD)/units: tests/units_a.c tests/units_b.cc $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. -c tests/units_a.c -o $(BUILD)/units_a.o
 	if command -v $(firstword $(CXX)) >/dev/null; then \
-	  $(CXX) -std=c++11 -fno-exceptions -fno-rtti $(WARN) $(CFLAGS) -pthread -I. -c tests/units_b.cc -o $(BUILD)/units_b.o; \
-	else $(CC) $(FLAGS) -I. -x c -c tests/units_b.cc -o $(BUILD)/units_b.o; fi
-	$(CC) $(CFLAGS) -pthread $(BUILD)/units_a.o $(BUILD)/units_b.o -o $@ $(LDLIBS)
+	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. tests/units_b.cc $(BUILD)/units_a.o -o $@ $(LDLIBS); \
+	else $(CC) $(FLAGS) -I. -x c tests/units_b.cc -x none $(BUILD)/units_a.o -o $@ $(LDLIBS); fi
 
 sync-common: ## make the common region of sno.h from that of flake.h
 	@tests/common.sh --sync
