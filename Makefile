@@ -25,7 +25,7 @@ SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all test check check-common sync-common check-alone matrix everything sanitize explore models mutants soak cross help clean FORCE
+.PHONY: all test check check-common sync-common check-alone matrix everything sanitize explore models mutants soak fuzz cross help clean FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/show ## build, and show an id of each layout taken apart
@@ -96,6 +96,18 @@ mutants: ## small edits of the headers, each of which must be caught
 IDS ?= 1000000000
 soak: $(BUILD)/soak ## IDS=1000000000 ids from 2, 8 and 64 threads, proved to differ
 	$(BUILD)/soak --ids=$(IDS)
+
+SECONDS ?= 60
+FUZZ_FLAGS = -std=c11 $(WARN) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	-DFUZZ_LIBFUZZER -I. -Itests
+fuzz: $(BUILD)/flags ## each fuzzer for SECONDS=60 (clang): headers against a sequential model
+	@mkdir -p $(BUILD)/fuzz
+	for target in flake sno text; do \
+	  clang $(FUZZ_FLAGS) fuzz/fuzz_$$target.c -o $(BUILD)/fuzz/fuzz_$$target && \
+	  mkdir -p $(BUILD)/fuzz/corpus/$$target && \
+	  $(BUILD)/fuzz/fuzz_$$target -max_total_time=$(SECONDS) -print_final_stats=1 \
+	    -artifact_prefix=$(BUILD)/fuzz/$$target- $(BUILD)/fuzz/corpus/$$target fuzz/corpus/$$target || exit 1; \
+	done
 
 cross: ## the tests on other machines: qemu-user, musl, wine (what of these is installed)
 	MAKE="$(MAKE)" BUILD=$(BUILD) tests/cross.sh

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The last lines of a fuzz target: a main() that replays files, or stdin, where libFuzzer is not
+ * linked in. FUZZ_TRACE=1 in the environment tells each call.
+ */
+#ifndef DRIVER_H
+#define DRIVER_H
+
+static uint8_t driver_bytes[1 << 20];
+
+static inline void driver_replay(FILE *in) {
+    const size_t size = fread(driver_bytes, 1, sizeof driver_bytes, in);
+    uint8_t *copy =
+        (uint8_t *)malloc(size ? size : 1); /* its end is the input's: sanitizers see it */
+    if (!copy) abort();
+    memcpy(copy, driver_bytes, size);
+    (void)LLVMFuzzerTestOneInput(copy, size);
+    free(copy);
+}
+
+#ifndef FUZZ_LIBFUZZER
+int main(int argc, char **argv) {
+    fuzz_traced = getenv("FUZZ_TRACE") != NULL;
+    fuzz_hint = "FUZZ_TRACE=1 tells each call";
+    if (argc < 2) driver_replay(stdin);
+    for (int i = 1; i < argc; i++) {
+        FILE *in = fopen(argv[i], "rb");
+        if (!in) {
+            perror(argv[i]);
+            return 2;
+        }
+        driver_replay(in);
+        (void)fclose(in);
+    }
+    printf("%" PRIu64 " inputs, %" PRIu64 " ids, nothing found\n", fuzz_inputs, fuzz_ids);
+    return 0;
+}
+#endif
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the fuzz targets and the campaign share: bytes that are turned into decisions, the clock that
+ * follows them, the set of all ids of one input, and how a failure is told.
+ *
+ * A target defines one function,
+ *
+ *     int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+ *
+ * and includes driver.h at its end, so that it also runs without libFuzzer.
+ */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#define REAL_SLEEP /* the hooks are below */
+#include "../tests/support.h"
+#include "../tests/model.h"
+
+/* ---- failures ---- */
+
+static const uint8_t *fuzz_input; /* the one at work */
+static size_t fuzz_input_size;
+static uint64_t fuzz_inputs, fuzz_ids; /* tried, and drawn */
+static bool fuzz_traced;               /* each call is told on stdout */
+static const char *fuzz_hint;          /* how to replay; then a failure exits: no libFuzzer there */
+static const char *fuzz_call = "begin";
+static unsigned fuzz_step;
+
+static _Noreturn void fuzz_fail(const char *what, int64_t got, int64_t wanted) {
+    (void)fflush(stdout);
+    (void)fprintf(stderr,
+                  "\nFAIL step %u, %s: %s is %" PRId64 " (%016" PRIx64 "), not %" PRId64
+                  " (%016" PRIx64 ")\ninput ",
+                  fuzz_step, fuzz_call, what, got, (uint64_t)got, wanted, (uint64_t)wanted);
+    for (size_t i = 0; i < fuzz_input_size; i++) (void)fprintf(stderr, "%02x", fuzz_input[i]);
+    (void)fprintf(stderr, "\n");
+    if (!fuzz_hint) abort();
+    (void)fprintf(stderr, "%s\n", fuzz_hint);
+    exit(1);
+}
+
+static inline void fuzz_same(const char *what, int64_t got, int64_t wanted) {
+    if (got != wanted) fuzz_fail(what, got, wanted);
+}
+
+static inline void fuzz_true(const char *what, bool holds) { fuzz_same(what, holds, true); }
+
+static inline void fuzz_same_u64(const char *what, uint64_t got, uint64_t wanted) {
+    fuzz_same(what, (int64_t)got, (int64_t)wanted);
+}
+
+/* ---- bytes: behind the last one they are 0 ---- */
+
+static const uint8_t *fuzz_at, *fuzz_end;
+
+static inline void fuzz_begin(const uint8_t *bytes, size_t size) {
+    fuzz_input = fuzz_at = bytes;
+    fuzz_input_size = size;
+    fuzz_end = bytes + size;
+    fuzz_inputs++;
+    fuzz_step = 0;
+    fuzz_call = "begin";
+}
+
+static inline size_t fuzz_left(void) { return (size_t)(fuzz_end - fuzz_at); }
+static inline uint8_t fuzz_byte(void) { return fuzz_at < fuzz_end ? *fuzz_at++ : 0; }
+
+static inline uint64_t fuzz_bytes(unsigned n) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < n; i++) value = value << 8 | fuzz_byte();
+    return value;
+}
+
+/* As few bytes as the bound needs, so that small changes of an input stay small. */
+static inline uint64_t fuzz_below(uint64_t bound) {
+    unsigned n = 1;
+    while (n < 8 && (bound - 1) >> (8 * n)) n++;
+    return bound ? fuzz_bytes(n) % bound : 0;
+}
+
+static inline bool fuzz_one_in(uint64_t n) { return fuzz_below(n) == n - 1; }
+
+/* A number of any size: small, or next to a power of two, or anything. */
+static inline uint64_t fuzz_number(void) {
+    const unsigned form = fuzz_byte();
+    if (form < 128) return form;
+    if (form < 192) return ((uint64_t)1 << form % 64) + fuzz_below(3) - 1;
+    if (form < 200) return (uint64_t)INT64_MAX + fuzz_below(4) - 2;
+    return fuzz_bytes(1 + form % 8);
+}
+
+/* ---- clock ----
+ *
+ * script_now.now_ns is the true time, and FUZZ_READING what the clock under test says then. It is
+ * read anew whenever the time has moved, and stands still in between.
+ */
+#ifndef FUZZ_READING
+#define FUZZ_READING(true_ns) (true_ns)
+enum { fuzz_own_clock = 0 };
+#else
+enum { fuzz_own_clock = 1 }; /* how far it is after a sleep depends on the steps slept by */
+#endif
+
+static inline int64_t fuzz_sum(int64_t a, int64_t b) {
+    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
+    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
+    return a + b;
+}
+
+typedef struct fuzz_moment {
+    script script;
+    int64_t reading_ns;
+} fuzz_moment;
+
+static int64_t fuzz_reading_ns, fuzz_coarse_lag_ns;
+static bool fuzz_stepped_back; /* some reading was below the one before it */
+
+static inline void fuzz_read_anew(void) {
+    const int64_t before_ns = fuzz_reading_ns;
+    fuzz_reading_ns = FUZZ_READING(script_now.now_ns);
+    fuzz_stepped_back |= fuzz_reading_ns < before_ns;
+}
+
+static inline void fuzz_clock_begin(int64_t true_ns) {
+    script_at_ms(0);
+    script_now.now_ns = true_ns;
+    fuzz_coarse_lag_ns = 0;
+    fuzz_reading_ns = FUZZ_READING(true_ns);
+    fuzz_stepped_back = false;
+}
+
+static inline int64_t fuzz_read(void *user) {
+    (void)user;
+    return fuzz_reading_ns;
+}
+
+static inline int64_t fuzz_read_system(bool is_coarse) {
+    return fuzz_sum(fuzz_reading_ns, is_coarse ? -fuzz_coarse_lag_ns : 0);
+}
+
+static inline void fuzz_sleep(int64_t ns) {
+    script_sleep(ns);
+    fuzz_read_anew();
+    if (script_now.sleeps > 100000) fuzz_fail("sleeps of one call", script_now.sleeps, 100000);
+}
+
+static inline fuzz_moment fuzz_now(void) {
+    const fuzz_moment now = {script_now, fuzz_reading_ns};
+    return now;
+}
+
+static inline void fuzz_back_to(const fuzz_moment *then) {
+    script_now = then->script;
+    fuzz_reading_ns = then->reading_ns;
+}
+
+#define FLAKE_CLOCK_NS(kind) fuzz_read_system((kind) == FLAKE_CLOCK_COARSE)
+#define FLAKE_SLEEP_NS(ns)   fuzz_sleep(ns)
+#define SNO_CLOCK_NS(kind)   fuzz_read_system((kind) == SNO_CLOCK_COARSE)
+#define SNO_SLEEP_NS(ns)     fuzz_sleep(ns)
+
+/* What the clock may do. */
+enum {
+    FUZZ_BACK = 1,    /* be put back */
+    FUZZ_STICK = 2,   /* stand still while a caller sleeps */
+    FUZZ_OUTSIDE = 4, /* show times that have no unit */
+    FUZZ_JUMP = 8,    /* be put anywhere during a sleep */
+    FUZZ_FAR = 16,    /* go years at once */
+    FUZZ_SHORT = 32   /* move by less than a caller wants to sleep */
+};
+
+#define FUZZ_MS INT64_C(1000000) /* in ns */
+
+static inline int64_t fuzz_way(int64_t from, int64_t to) {
+    if (from < 0 && to > INT64_MAX + from) return INT64_MAX;
+    if (from > 0 && to < INT64_MIN + from) return INT64_MIN;
+    return to - from;
+}
+
+static inline int64_t fuzz_end_ns(const model *m) {
+    return model_start_ns(m, m->last_unit) + m->unit_ms * FUZZ_MS;
+}
+
+static inline int64_t fuzz_move_ns(const model *m, unsigned may) {
+    const int64_t unit_ns = m->unit_ms * FUZZ_MS, now_ns = script_now.now_ns;
+    const uint8_t choice = fuzz_byte();
+    int64_t ns = 0;
+    switch (choice % 12) {
+    case 0: ns = unit_ns; break;
+    case 1: ns = unit_ns - 1; break;
+    case 2: ns = 1; break;
+    case 3: ns = (int64_t)fuzz_below(256) * (unit_ns / 64); break;
+    case 4:
+    case 5:
+        ns = model_retry_ns(m);
+        if (ns == INT64_MAX) ns = 0;
+        if (ns && choice % 12 == 5) ns--;
+        return ns;
+    case 6: ns = (int64_t)fuzz_below(unit_ns < INT64_MAX >> 16 ? 1 << 16 : 256) * unit_ns; break;
+    case 7:
+        if (may & FUZZ_FAR) ns = (int64_t)fuzz_below(UINT64_C(1) << 32) * 1000 * FUZZ_MS;
+        break;
+    case 8: /* to the newest unit drawn in, or the last on the other timeline */
+        ns = model_start_ns(m, choice & 64 ? m->safe[m->next.tick ^ 1] : model_newest(m));
+        if (choice & 128) ns += unit_ns;
+        return fuzz_way(now_ns, ns);
+    case 9:
+        if (!(may & FUZZ_OUTSIDE)) break;
+        ns = choice & 128 ? fuzz_end_ns(m) : model_start_ns(m, 0);
+        return fuzz_sum(fuzz_way(now_ns, ns), (int64_t)fuzz_below(7) - 3);
+    case 10:
+        if (!(may & FUZZ_OUTSIDE)) break;
+        return fuzz_way(now_ns, choice & 128 ? INT64_MAX : INT64_MIN);
+    default: break;
+    }
+    return choice & 128 ? -ns : ns;
+}
+
+/* How the sleeps to come end. Small steps have an end only if the times are not too close. */
+static inline void fuzz_set_sleep(const model *m, unsigned may) {
+    const int64_t grain_ns = FUZZ_MS / 8, unit_ns = m->unit_ms * FUZZ_MS;
+    script_now.per_sleep = -1;
+    script_now.jump_to_ns = 0;
+    const uint8_t choice = fuzz_byte();
+    if (script_now.now_ns > fuzz_end_ns(m) - 100 * unit_ns) return;
+    if (may & FUZZ_STICK && (choice & 3) == 3) script_now.per_sleep = 0;
+    if (may & FUZZ_SHORT && (choice & 3) == 2) script_now.per_sleep = (choice >> 3) * grain_ns;
+    if (may & FUZZ_JUMP && choice & 4) {
+        const int64_t by_ns = (int64_t)fuzz_below(256) * (unit_ns / 8);
+        script_now.jump_to_ns =
+            fuzz_sum(script_now.now_ns, choice & 128 && may & FUZZ_BACK ? -by_ns : by_ns);
+    }
+    if (script_now.per_sleep >= 0) {
+        script_now.now_ns -= script_now.now_ns % grain_ns;
+        script_now.jump_to_ns -= script_now.jump_to_ns % grain_ns;
+    }
+}
+
+static inline void fuzz_move_clock(const model *m, unsigned may) {
+    int64_t by_ns = fuzz_move_ns(m, may);
+    if (by_ns < 0 && !(may & FUZZ_BACK)) by_ns = 0;
+    const int64_t to_ns = fuzz_sum(script_now.now_ns, by_ns);
+    if (may & FUZZ_OUTSIDE || (to_ns >= model_start_ns(m, 0) && to_ns < fuzz_end_ns(m)))
+        script_now.now_ns = to_ns;
+    fuzz_set_sleep(m, may);
+    fuzz_read_anew();
+    if (fuzz_traced)
+        printf("  clock %+" PRId64 " ns = %" PRId64 " ns, per sleep %" PRId64
+               ", next sleep to %" PRId64 "\n",
+               by_ns, fuzz_reading_ns, script_now.per_sleep, script_now.jump_to_ns);
+}
+
+/* Somewhere in the model's time: at its begin, its end, or between. */
+static inline void fuzz_start_clock(const model *m) {
+    const uint8_t choice = fuzz_byte();
+    uint64_t unit = fuzz_below(1 << 16);
+    if (choice & 1) unit += m->last_unit / 2;
+    if (choice & 2) unit = unit % 64 < m->last_unit ? m->last_unit - unit % 64 : m->last_unit;
+    if (unit > m->last_unit) unit = m->last_unit;
+    fuzz_clock_begin(model_start_ns(m, unit) +
+                     (int64_t)(choice >> 2) * (m->unit_ms * FUZZ_MS / 64));
+}
+
+/* ---- the set of all ids of one input ---- */
+
+enum { fuzz_most_ids = 40000, fuzz_slots = 1 << 17 };
+static uint64_t fuzz_slot[fuzz_slots];
+static uint32_t fuzz_round_of[fuzz_slots], fuzz_round; /* an older round's slot is free */
+static size_t fuzz_set_size;
+
+static inline void fuzz_set_clear(void) {
+    fuzz_round++;
+    fuzz_set_size = 0;
+}
+
+static inline void fuzz_set_add(uint64_t id) {
+    size_t at = (size_t)(id * 0x9e3779b97f4a7c15 >> 47);
+    for (; fuzz_round_of[at] == fuzz_round; at = (at + 1) % fuzz_slots)
+        if (fuzz_slot[at] == id) fuzz_fail("an id that was given before", (int64_t)id, -1);
+    fuzz_round_of[at] = fuzz_round;
+    fuzz_slot[at] = id;
+    fuzz_set_size++;
+    fuzz_ids++;
+}
+
+static inline bool fuzz_set_is_full(void) { return fuzz_set_size > fuzz_most_ids; }
+
+/* ---- what is asked of a generator, first of the model, then of the real one ---- */
+
+enum { fuzz_most_places = 4096 };
+
+typedef struct fuzz_wanted {
+    model_status status;
+    size_t n;
+    model_place places[fuzz_most_places];
+    int64_t after_ns; /* the clock then */
+} fuzz_wanted;
+
+/* All that a batch of n gives; the clock is put back after it. */
+static inline void fuzz_ask_model(model *m, model_how how, size_t n, fuzz_wanted *w) {
+    const fuzz_moment before = fuzz_now();
+    w->status = MODEL_OK;
+    for (w->n = 0; w->n < n && w->status == MODEL_OK;) {
+        model_run run;
+        w->status = model_draw(m, how, n - w->n, &run);
+        if (w->status != MODEL_OK) break;
+        for (uint64_t i = 0; i < run.n; i++) w->places[w->n++] = model_after(m, run.first, i);
+    }
+    w->after_ns = script_now.now_ns;
+    fuzz_back_to(&before);
+}
+
+#endif

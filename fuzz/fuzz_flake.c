@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Generators, shards, pools, batches, prefetch, snapshots and 128 bits of flake.h, from the bytes of
+ * the input, against the model.
+ */
+#include "play_flake.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    flake_play(bytes, size, NULL);
+    return 0;
+}
+
+#include "driver.h"

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Generators, shards, pools, batches and snapshots of sno.h, from the bytes of the input, against
+ * the model with its two ticks.
+ */
+#include "play_sno.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    sno_play(bytes, size, NULL);
+    return 0;
+}
+
+#include "driver.h"

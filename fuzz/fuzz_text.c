@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * All that writes and reads ids, of both headers: texts in every form and base, bytes, fields. What
+ * is written reads back; what is read is written as it was; a naive reading of the same text agrees;
+ * the paths for different machines agree. Buffers are of the exact size on the heap, so that the
+ * address sanitizer sees a byte too many.
+ */
+#include "fuzz.h"
+#include "flake.h"
+#include "sno.h"
+#include "layout.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* ---- heap ---- */
+
+static char *text_room(size_t n) {
+    char *room = (char *)malloc(n);
+    if (!room && n) abort();
+    if (n) memset(room, '~', n);
+    return room;
+}
+
+static char *text_copy(const void *from, size_t n) {
+    char *room = text_room(n);
+    if (n) memcpy(room, from, n);
+    return room;
+}
+
+/* What is left of the input. */
+static char *text_rest(size_t *n) {
+    *n = fuzz_left();
+    return text_copy(fuzz_at, *n);
+}
+
+/* A text that is right, but for some edits. */
+static char *text_edited(const char *text, size_t *n) {
+    char room[160];
+    memcpy(room, text, *n);
+    for (unsigned edits = fuzz_byte() % 4; edits; edits--) {
+        const uint8_t edit = fuzz_byte();
+        const size_t at = (size_t)fuzz_below(*n + 1);
+        if (edit % 4 == 0 && *n < sizeof room) {
+            memmove(room + at + 1, room + at, *n - at);
+            room[at] = edit & 4 ? '0' : (char)fuzz_byte();
+            ++*n;
+        } else if (at < *n && edit % 4 == 1) {
+            memmove(room + at, room + at + 1, *n - at - 1);
+            --*n;
+        } else if (at < *n && edit & 4) { /* its neighbour, or one bit of it */
+            room[at] =
+                (char)(edit & 8 ? room[at] + (edit & 16 ? 1 : -1) : room[at] ^ 1 << edit / 32);
+        } else if (at < *n) room[at] = (char)fuzz_byte();
+    }
+    return text_copy(room, *n);
+}
+
+/* ---- numbers of 128 bits, told digit by digit ---- */
+
+typedef struct text_form {
+    unsigned base, width; /* width: digits of the greatest number */
+    const char *digits;
+    bool grouped; /* fours, with a blank between, and always all */
+} text_form;
+
+static const char text_62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+static text_form text_form_of(flake_text form) {
+    static const text_form forms[] = {
+        {10, 20, text_62, false},
+        {16, 16, "0123456789abcdef", false},
+        {2, 64, text_62, false},
+        {2, 64, text_62, true},
+        {32, 13, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", false},
+        {36, 13, text_62, false},
+        {58, 11, "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", false},
+        {62, 11, text_62, false},
+    };
+    return forms[form];
+}
+
+/* Digits in the base, the least significant first; returns how many, without leading zeros. */
+static unsigned text_digits(const uint8_t *number, size_t size, unsigned base,
+                            uint8_t digits[128]) {
+    uint8_t left[16];
+    unsigned n = 0, any = 1;
+    memcpy(left, number, size);
+    while (any) {
+        unsigned rest = 0;
+        any = 0;
+        for (size_t i = 0; i < size; i++) {
+            rest = rest << 8 | left[i];
+            left[i] = (uint8_t)(rest / base);
+            rest %= base;
+            any |= left[i];
+        }
+        digits[n++] = (uint8_t)rest;
+    }
+    return n;
+}
+
+static size_t text_write(const uint8_t *number, size_t size, text_form f, bool fixed, char *out) {
+    uint8_t digits[128];
+    const unsigned n = text_digits(number, size, f.base, digits);
+    size_t length = 0;
+    for (unsigned i = fixed || f.grouped ? f.width : n; i-- > 0;) {
+        out[length++] = f.digits[i < n ? digits[i] : 0];
+        if (f.grouped && i && i % 4 == 0) out[length++] = ' ';
+    }
+    return length;
+}
+
+/* The whole of a text as a number. False: it is none of this form, or too large. */
+static bool text_read(const char *text, size_t length, text_form f, uint8_t *number, size_t size) {
+    unsigned n = 0;
+    memset(number, 0, size);
+    for (size_t i = 0; i < length; i++) {
+        if (f.grouped && i % 5 == 4) {
+            if (text[i] != ' ') return false;
+            continue;
+        }
+        const char *digit = text[i] ? strchr(f.digits, text[i]) : NULL;
+        if (!digit || digit - f.digits >= (ptrdiff_t)f.base || ++n > f.width) return false;
+        unsigned carry = (unsigned)(digit - f.digits);
+        for (size_t b = size; b-- > 0; carry >>= 8) {
+            carry += number[b] * f.base;
+            number[b] = (uint8_t)carry;
+        }
+        if (carry) return false;
+    }
+    return n && (!f.grouped || n == f.width);
+}
+
+/* ---- flake ---- */
+
+/* Widths of 2^128 - 1, told by counting. */
+static unsigned text_width_128(unsigned base) {
+    uint8_t most[16], digits[128];
+    memset(most, 0xff, sizeof most);
+    return text_digits(most, sizeof most, base, digits);
+}
+
+static text_form text_form_128(unsigned base) {
+    const text_form f = {base, text_width_128(base), text_62, false};
+    return f;
+}
+
+typedef size_t (*text_writer)(const uint8_t *number, unsigned form, bool fixed, char *buf,
+                              size_t size);
+
+static size_t text_write_64(const uint8_t *number, unsigned form, bool fixed, char *buf,
+                            size_t size) {
+    const uint64_t id = flake_from_bytes(number);
+    return fixed ? flake_format_fixed(id, (flake_text)form, buf, size)
+                 : flake_format(id, (flake_text)form, buf, size);
+}
+
+static size_t text_write_128(const uint8_t *number, unsigned base, bool fixed, char *buf,
+                             size_t size) {
+    flake128 id;
+    memcpy(id.bytes, number, sizeof id.bytes);
+    return fixed ? flake128_format_fixed(id, base, buf, size)
+                 : flake128_format(id, base, buf, size);
+}
+
+/* In a buffer that just holds it, and in one that is a byte too small and stays as it was. */
+static void text_check_written(const uint8_t *number, size_t size, text_writer write, unsigned form,
+                               text_form f, bool fixed) {
+    char wanted[130];
+    const size_t length = text_write(number, size, f, fixed, wanted);
+    char *room = text_room(length + 1);
+    fuzz_same("length written", (int64_t)write(number, form, fixed, room, length + 1),
+              (int64_t)length);
+    fuzz_true("text written", !memcmp(room, wanted, length) && !room[length]);
+    free(room);
+    const size_t small = fuzz_byte() % 2 ? length : fuzz_below(length + 1);
+    room = text_room(small);
+    fuzz_same("length in a small buffer", (int64_t)write(number, form, fixed, room, small), 0);
+    for (size_t i = 0; i < small; i++) fuzz_same("small buffer", room[i], '~');
+    free(room);
+    fuzz_same("length in no buffer", (int64_t)write(number, form, fixed, NULL, length + 1), 0);
+}
+
+static void text_check_64(void) {
+    uint8_t number[8], out[8];
+    for (size_t i = 0; i < sizeof number; i++) number[i] = fuzz_byte();
+    const uint64_t id = flake_from_bytes(number);
+    flake_to_bytes(id, out);
+    fuzz_true("bytes", !memcmp(number, out, sizeof out));
+    for (unsigned form = FLAKE_DEC; form <= FLAKE_BASE62; form++) {
+        const text_form f = text_form_of((flake_text)form);
+        char text[FLAKE_TEXT_SIZE];
+        for (unsigned fixed = 0; fixed < 2; fixed++) {
+            text_check_written(number, sizeof number, text_write_64, form, f, fixed);
+            uint64_t back = ~id;
+            const size_t length = text_write_64(number, form, fixed, text, sizeof text);
+            fuzz_same("parse", flake_parse(text, length, (flake_text)form, &back), FLAKE_OK);
+            fuzz_same_u64("id read back", back, id);
+        }
+    }
+}
+
+static void text_check_128(void) {
+    uint8_t number[16];
+    for (size_t i = 0; i < sizeof number; i++) number[i] = fuzz_byte();
+    for (unsigned base = 2; base <= 62; base += 1 + fuzz_byte() % 8) {
+        char text[FLAKE128_TEXT_SIZE];
+        const text_form f = text_form_128(base);
+        fuzz_same("flake128_text_width", (int64_t)flake128_text_width(base), f.width);
+        for (unsigned fixed = 0; fixed < 2; fixed++) {
+            flake128 back;
+            text_check_written(number, sizeof number, text_write_128, base, f, fixed);
+            const size_t length = text_write_128(number, base, fixed, text, sizeof text);
+            fuzz_same("parse", flake128_parse(text, length, base, &back), FLAKE_OK);
+            fuzz_true("id read back", !memcmp(back.bytes, number, sizeof number));
+        }
+    }
+}
+
+static void text_check_parse_64(void) {
+    const unsigned choice = fuzz_byte(), form = choice % 16 < 8 ? choice % 8 : choice % 10;
+    size_t length;
+    char *text, right[FLAKE_TEXT_SIZE];
+    if (choice & 16) {
+        const uint64_t any = fuzz_bytes(8);
+        length = choice & 32 ? flake_format_fixed(any, (flake_text)form, right, sizeof right)
+                             : flake_format(any, (flake_text)form, right, sizeof right);
+        text = text_edited(right, &length);
+    } else text = text_rest(&length);
+    const uint64_t untouched = 0x5e5e5e5e5e5e5e5e;
+    uint64_t id = untouched;
+    const flake_status status = flake_parse(text, length, (flake_text)form, &id);
+    if (form > FLAKE_BASE62) {
+        char room[FLAKE_TEXT_SIZE];
+        fuzz_same("status for an unknown form", status, FLAKE_INVALID);
+        fuzz_same("width of an unknown form", (int64_t)flake_text_width((flake_text)form), 0);
+        fuzz_same("unknown form", (int64_t)flake_format(id, (flake_text)form, room, sizeof room),
+                  0);
+    } else {
+        uint8_t number[8];
+        const bool fits =
+            text_read(text, length, text_form_of((flake_text)form), number, sizeof number);
+        fuzz_same("status", status, fits ? FLAKE_OK : FLAKE_PARSE);
+        if (fits) fuzz_same_u64("id", id, flake_from_bytes(number));
+    }
+    if (status != FLAKE_OK) fuzz_same_u64("id of a call that failed", id, untouched);
+    free(text);
+}
+
+static void text_check_parse_128(void) {
+    const unsigned choice = fuzz_byte(), base = fuzz_byte() % 70;
+    size_t length;
+    char *text, right[FLAKE128_TEXT_SIZE];
+    if (choice & 1) {
+        flake128 any;
+        for (size_t i = 0; i < sizeof any.bytes; i++)
+            any.bytes[i] = choice & 2 ? fuzz_byte() : 0xff;
+        length = flake128_format(any, base, right, sizeof right);
+        text = text_edited(right, &length);
+    } else text = text_rest(&length);
+    flake128 id, untouched;
+    memset(&untouched, 0x5e, sizeof untouched);
+    id = untouched;
+    const flake_status status = flake128_parse(text, length, base, &id);
+    if (base < 2 || base > 62) {
+        char room[FLAKE128_TEXT_SIZE];
+        fuzz_same("status for an unknown base", status, FLAKE_INVALID);
+        fuzz_same("unknown base", (int64_t)flake128_format(id, base, room, sizeof room), 0);
+    } else {
+        uint8_t number[16];
+        const bool fits = text_read(text, length, text_form_128(base), number, sizeof number);
+        fuzz_same("status", status, fits ? FLAKE_OK : FLAKE_PARSE);
+        if (fits) fuzz_true("id", !memcmp(id.bytes, number, sizeof number));
+    }
+    if (status != FLAKE_OK) fuzz_true("id of a call that failed", !flake128_compare(id, untouched));
+    free(text);
+}
+
+/* ---- fields of a layout ---- */
+
+static void text_check_fields(void) {
+    const flake_layout l = layout_from_bytes();
+    flake_parts parts, back;
+    uint64_t mask, id = 0x5e5e5e5e5e5e5e5e;
+    const bool sound = layout_is_sound(&l, &mask);
+    fuzz_same("flake_layout_check", flake_layout_check(&l), sound ? FLAKE_OK : FLAKE_INVALID);
+    memset(&parts, 0, sizeof parts);
+    const uint64_t seed = fuzz_bytes(8);
+    parts.unix_ms = fuzz_byte() % 2 ? (int64_t)seed : (int64_t)(seed >> fuzz_byte() % 64);
+    parts.node = (uint32_t)fuzz_number();
+    parts.seq = (uint32_t)fuzz_number();
+    if (sound && fuzz_byte() % 4) { /* what fits, mostly */
+        parts.node = (uint32_t)layout_low(parts.node, l.node_bits);
+        parts.seq = (uint32_t)layout_low(parts.seq, l.seq_bits);
+    }
+    const flake_status status = flake_compose(&l, &parts, &id);
+    if (!sound) {
+        fuzz_same("compose", status, FLAKE_INVALID);
+        fuzz_same("decompose", flake_decompose(&l, id, &back), FLAKE_INVALID);
+        return;
+    }
+    uint64_t low, high;
+    const bool early = parts.unix_ms < l.epoch_ms;
+    layout_fields f;
+    f.time = ((uint64_t)parts.unix_ms - (uint64_t)l.epoch_ms) / l.unit_ms;
+    f.node = parts.node;
+    f.seq = parts.seq;
+    const flake_status in_time =
+        early || layout_low(f.time, l.time_bits) != f.time ? FLAKE_RANGE : FLAKE_OK;
+    fuzz_same("min_at", flake_min_at(&l, parts.unix_ms, &low), in_time);
+    fuzz_same("max_at", flake_max_at(&l, parts.unix_ms, &high), in_time);
+    if (in_time != FLAKE_OK) {
+        fuzz_same("compose", status, FLAKE_RANGE);
+    } else if (layout_low(f.node, l.node_bits) != f.node ||
+               layout_low(f.seq, l.seq_bits) != f.seq) {
+        fuzz_same("compose", status, FLAKE_INVALID);
+    } else {
+        fuzz_same("compose", status, FLAKE_OK);
+        fuzz_same_u64("id", id, layout_id(&l, f));
+        fuzz_same("decompose", flake_decompose(&l, id, &back), FLAKE_OK);
+        fuzz_same_u64("time", back.time, f.time);
+        fuzz_same("node", back.node, (int64_t)f.node);
+        fuzz_same("seq", back.seq, (int64_t)f.seq);
+        fuzz_true("unit of its time", back.unix_ms <= parts.unix_ms &&
+                                          parts.unix_ms - back.unix_ms < (int64_t)l.unit_ms);
+        f.node = f.seq = 0;
+        fuzz_same_u64("min_at", low, layout_id(&l, f));
+        f.node = layout_low(UINT64_MAX, l.node_bits);
+        f.seq = layout_low(UINT64_MAX, l.seq_bits);
+        fuzz_same_u64("max_at", high, layout_id(&l, f));
+    }
+    if (status != FLAKE_OK) fuzz_same_u64("id of a call that failed", id, 0x5e5e5e5e5e5e5e5e);
+
+    /* Any 64 bits: an id of the layout, or refused. */
+    const uint64_t most = ((uint64_t)INT64_MAX - (uint64_t)l.epoch_ms) / l.unit_ms;
+    const uint8_t how = fuzz_byte();
+    uint64_t any = seed & (how % 4 ? mask : UINT64_MAX);
+    f = layout_apart(&l, any);
+    f.time = most + (how >> 4) % 3 - 1; /* the last ms there is, and those beside it */
+    if (how & 8 && layout_low(f.time, l.time_bits) == f.time) any = layout_id(&l, f);
+    f = layout_apart(&l, any);
+    const bool whole = layout_id(&l, f) == any;
+    fuzz_same("decompose of any", flake_decompose(&l, any, &back),
+              !whole          ? FLAKE_INVALID
+              : f.time > most ? FLAKE_RANGE
+                              : FLAKE_OK);
+    if (!whole || f.time > most) return;
+    fuzz_same("compose again", flake_compose(&l, &back, &id), FLAKE_OK);
+    fuzz_same_u64("id again", id, any);
+}
+
+/* ---- sno ---- */
+
+enum { text_most = 40 };
+
+static int text_compare(const void *a, const void *b) { return memcmp(a, b, 10); }
+
+static void text_write_sno(sno_id id, char out[16]) {
+    static const char digits[] = "23456789abcdefghijklmnopqrstuvwx";
+    for (unsigned i = 0; i < 16; i++) {
+        unsigned value = 0;
+        for (unsigned bit = 5 * i; bit < 5 * i + 5; bit++)
+            value = value << 1 | (id.bytes[bit / 8] >> (7 - bit % 8) & 1);
+        out[i] = digits[value];
+    }
+}
+
+static bool text_read_sno(const char *text, sno_id *id) {
+    static const char digits[] = "23456789abcdefghijklmnopqrstuvwx";
+    memset(id, 0, sizeof *id);
+    for (unsigned i = 0; i < 16; i++) {
+        const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
+        if (!digit) return false;
+        for (unsigned bit = 0; bit < 5; bit++)
+            if ((digit - digits) >> (4 - bit) & 1)
+                id->bytes[(5 * i + bit) / 8] |= (uint8_t)(0x80 >> (5 * i + bit) % 8);
+    }
+    return true;
+}
+
+static void text_same_id(const char *what, sno_id a, sno_id b) {
+    fuzz_true(what, !memcmp(a.bytes, b.bytes, sizeof a.bytes));
+}
+
+static sno_id text_untouched(void) {
+    sno_id id;
+    memset(&id, 0xee, sizeof id);
+    return id;
+}
+
+static void text_check_sno_forms(sno_id id) {
+    char wanted[16], room[40];
+    sno_id back;
+    text_write_sno(id, wanted);
+    char *exact = text_room(16);
+    sno_encode(id, exact);
+    fuzz_true("sno_encode", !memcmp(exact, wanted, 16));
+    sno_i_encode_portable(id, exact);
+    fuzz_true("portable encode", !memcmp(exact, wanted, 16));
+    fuzz_true("portable is_text", sno_i_is_text_portable(exact));
+    text_same_id("portable decode", sno_i_decode_portable(exact), id);
+#ifdef SNO_I_X86
+    memset(exact, '~', 16);
+    sno_i_encode_sse(id, exact);
+    fuzz_true("sse encode", !memcmp(exact, wanted, 16));
+    text_same_id("sse decode", sno_i_decode_sse(exact), id);
+#endif
+    fuzz_same("sno_decode", sno_decode(exact, 16, &back), SNO_OK);
+    text_same_id("decoded", back, id);
+    free(exact);
+
+    char *json = text_room(sno_is_zero(id) ? 5 : 19);
+    sno_to_json(id, sno_is_zero(id) ? room : json);
+    if (!sno_is_zero(id)) {
+        fuzz_true("json",
+                  json[0] == '"' && !memcmp(json + 1, wanted, 16) && !memcmp(json + 17, "\"", 2));
+        fuzz_same("from_json", sno_from_json(json, 18, &back), SNO_OK);
+    } else {
+        fuzz_true("json", !strcmp(room, "null"));
+        fuzz_same("from_json", sno_from_json(room, 4, &back), SNO_OK);
+    }
+    text_same_id("from json", back, id);
+    free(json);
+
+    char *uuid = text_room(37);
+    sno_to_uuid(id, uuid);
+    size_t at = 0;
+    for (size_t i = 0; i < 16; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) room[at++] = '-';
+        (void)snprintf(room + at, 3, "%02x", (unsigned)wanted[i]);
+        at += 2;
+    }
+    fuzz_true("uuid", !strcmp(uuid, room));
+    fuzz_same("from_uuid", sno_from_uuid(uuid, 36, &back), SNO_OK);
+    text_same_id("from uuid", back, id);
+    free(uuid);
+
+    sno_id composed;
+    fuzz_same("compose",
+              sno_compose(sno_units(id), sno_tick(id), sno_meta(id), sno_partition(id),
+                          sno_sequence(id), &composed),
+              SNO_OK);
+    text_same_id("composed", composed, id);
+    uint64_t unit = 0;
+    for (unsigned i = 0; i < 5; i++) unit = unit << 8 | id.bytes[i];
+    fuzz_same_u64("units", sno_units(id), unit >> 1);
+    fuzz_same("tick", sno_tick(id), (int64_t)(unit & 1));
+    fuzz_same("meta", sno_meta(id), id.bytes[5]);
+    fuzz_same("partition", sno_partition(id), id.bytes[6] << 8 | id.bytes[7]);
+    fuzz_same("sequence", sno_sequence(id), id.bytes[8] << 8 | id.bytes[9]);
+    fuzz_same("time", sno_time_ns(id), 1262304000000000000 + (int64_t)(unit >> 1) * 4000000);
+}
+
+/* Many at once: written, read and sorted. */
+static void text_check_sno_ids(void) {
+    const size_t n = fuzz_byte() % text_most;
+    sno_id *ids = (sno_id *)(void *)text_room(n * sizeof(sno_id));
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t with = fuzz_byte();
+        if (i && with & 1) ids[i] = ids[i - 1]; /* much in common, for the sort */
+        else memset(&ids[i], 0, sizeof ids[i]);
+        const unsigned from = with & 2 ? with >> 4 : 0;
+        for (unsigned b = from % 10; b < 10 && !(with & 4); b++) ids[i].bytes[b] = fuzz_byte();
+        if (with & 4) ids[i].bytes[with % 10] = fuzz_byte();
+        text_check_sno_forms(ids[i]);
+        if (i) {
+            const int order = memcmp(ids[i].bytes, ids[i - 1].bytes, 10);
+            const int said = sno_compare(ids[i], ids[i - 1]);
+            fuzz_true("sno_compare", order < 0 ? said < 0 : order > 0 ? said > 0 : said == 0);
+            fuzz_same("sno_equal", sno_equal(ids[i], ids[i - 1]), order == 0);
+        }
+    }
+    char *text = text_room(16 * n), wanted[16];
+    sno_id *back = (sno_id *)(void *)text_room(n * sizeof(sno_id));
+    for (unsigned path = 0; path < 2; path++) {
+        if (path == 0) {
+            sno_encode_n(ids, n, text);
+            fuzz_same("decode_n", sno_decode_n(text, n, back), SNO_OK);
+        } else {
+#ifdef SNO_I_AVX2
+            if (!__builtin_cpu_supports("avx2")) continue;
+            memset(back, 0, n * sizeof *back);
+            sno_i_encode_n_avx2(ids, n, text);
+            fuzz_true("avx2 is_text", sno_i_is_text_n_avx2(text, n));
+            sno_i_decode_n_avx2(text, n, back);
+#endif
+        }
+        for (size_t i = 0; i < n; i++) {
+            text_write_sno(ids[i], wanted);
+            fuzz_true("text of many", !memcmp(text + 16 * i, wanted, 16));
+            text_same_id("id of many", back[i], ids[i]);
+        }
+    }
+    sno_sort(ids, n);
+    if (n) qsort(back, n, sizeof *back, text_compare);
+    for (size_t i = 0; i < n; i++) text_same_id("sorted", ids[i], back[i]);
+    free(text);
+    free(back);
+    free(ids);
+}
+
+/* Any text as any form. */
+static void text_check_sno_texts(void) {
+    const uint8_t form = fuzz_byte();
+    size_t length;
+    char *text, canonical[64];
+    if (form & 4) {
+        sno_id any;
+        for (size_t i = 0; i < sizeof any.bytes; i++) any.bytes[i] = fuzz_byte();
+        length = form % 4 == 0 ? 16 : form % 4 == 1 ? 18 : form % 4 == 2 ? 36 : 48;
+        if (form % 4 == 1) sno_to_json(any, canonical);
+        else if (form % 4 == 2) sno_to_uuid(any, canonical);
+        else
+            for (size_t i = 0; i < 48; i += 16) sno_encode(any, canonical + i);
+        text = text_edited(canonical, &length);
+    } else text = text_rest(&length);
+    sno_id id = text_untouched(), wanted;
+    sno_status status;
+    bool fits;
+    switch (form % 4) {
+    case 0:
+        status = sno_decode(text, length, &id);
+        fits = length == 16 && text_read_sno(text, &wanted);
+        if (length == 16) fuzz_same("portable is_text", sno_i_is_text_portable(text), fits);
+#ifdef SNO_I_X86
+        if (length == 16) fuzz_same("sse is_text", sno_i_is_text_sse(text), fits);
+#endif
+        if (fits) {
+            sno_encode(id, canonical);
+            fuzz_true("written again", !memcmp(canonical, text, 16));
+        }
+        break;
+    case 1:
+        status = sno_from_json(text, length, &id);
+        memset(&wanted, 0, sizeof wanted);
+        fits =
+            (length == 4 && !memcmp(text, "null", 4)) ||
+            (length == 18 && text[0] == '"' && text[17] == '"' && text_read_sno(text + 1, &wanted));
+        if (fits && !sno_is_zero(id)) {
+            sno_to_json(id, canonical);
+            fuzz_true("written again", !memcmp(canonical, text, length));
+        }
+        break;
+    case 2:
+        status = sno_from_uuid(text, length, &id);
+        fits = status == SNO_OK;
+        if (fits) {
+            wanted = id;
+            sno_to_uuid(id, canonical);
+            fuzz_same("length of a uuid", (int64_t)length, 36);
+            for (size_t i = 0; i < length; i++) /* upper case is read, and written lower */
+                fuzz_same("written again", canonical[i],
+                          text[i] >= 'A' && text[i] <= 'F' ? text[i] + 32 : text[i]);
+        }
+        break;
+    default: {
+        const size_t n = length / 16;
+        char *texts = text_copy(text, 16 * n);
+        sno_id *ids = (sno_id *)(void *)text_room(n * sizeof(sno_id));
+        bool all = true;
+        status = sno_decode_n(texts, n, ids);
+        for (size_t i = 0; i < n; i++) all &= text_read_sno(texts + 16 * i, &wanted);
+        fuzz_same("decode_n", status, all ? SNO_OK : SNO_PARSE);
+        for (size_t i = 0; i < n; i++) {
+            if (all) {
+                (void)text_read_sno(texts + 16 * i, &wanted);
+                text_same_id("id of many", ids[i], wanted);
+            } else
+                for (size_t b = 0; b < sizeof ids[i]; b++)
+                    fuzz_same("ids of a bad text", ids[i].bytes[b], '~');
+        }
+#ifdef SNO_I_AVX2
+        if (__builtin_cpu_supports("avx2"))
+            fuzz_same("avx2 is_text", sno_i_is_text_n_avx2(texts, n), all);
+#endif
+        free(ids);
+        free(texts);
+        free(text);
+        return;
+    }
+    }
+    fuzz_same("status", status, fits ? SNO_OK : SNO_PARSE);
+    text_same_id("id", id, fits ? wanted : text_untouched());
+    free(text);
+}
+
+static void text_check_compose(void) {
+    sno_id id = text_untouched();
+    const uint64_t units = fuzz_number();
+    const unsigned tick = fuzz_byte();
+    const uint16_t partition = (uint16_t)fuzz_bytes(2);
+    const sno_status status = sno_compose(units, tick, 7, partition, 9, &id);
+    fuzz_same("compose", status, units >> 39 ? SNO_RANGE : tick > 1 ? SNO_INVALID : SNO_OK);
+    if (status != SNO_OK) text_same_id("id of a call that failed", id, text_untouched());
+    else fuzz_same_u64("units", sno_units(id), units);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    fuzz_begin(bytes, size);
+    switch (fuzz_byte() % 8) {
+    case 0: text_check_64(); break;
+    case 1: text_check_128(); break;
+    case 2: text_check_parse_64(); break;
+    case 3: text_check_parse_128(); break;
+    case 4: text_check_fields(); break;
+    case 5: text_check_sno_ids(); break;
+    case 6: text_check_sno_texts(); break;
+    default: text_check_compose(); break;
+    }
+    return 0;
+}
+
+#include "driver.h"

@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plays one input on generators of flake.h: bytes choose options, calls and what the clock does. Each
+ * answer must be the model's, no id may come twice, and the invariants of the header hold.
+ */
+#ifndef PLAY_FLAKE_H
+#define PLAY_FLAKE_H
+
+#include "fuzz.h"
+#include "flake.h"
+#include "layout.h"
+
+typedef enum flake_kind { FLAKE_GENERATOR, FLAKE_SHARDS, FLAKE_POOL, FLAKE_WIDE } flake_kind;
+
+/* One that draws: a generator, a shard, or a generator of 128 bits (then `gen` is NULL). */
+typedef struct flake_actor {
+    flake_gen *gen;
+    flake_shard *shard;
+    flake128_gen *wide;
+    model model;
+    uint32_t seq_min;
+    flake_prefetch prefetch;
+    model_stock stock;
+    flake_snapshot old;
+    bool counted; /* statistics since the beginning */
+    bool lent;
+    bool any;
+    uint64_t last_time, last_seq; /* of the newest id */
+} flake_actor;
+
+enum { flake_most_actors = 5, flake_ring_most = 8 };
+static const uint64_t flake_worker = 0xc0ffee123456, flake_nothing = 0x5e5e5e5e5e5e5e5e;
+
+static flake_actor flake_actors[flake_most_actors];
+static flake_gen flake_plain;
+static flake_shard flake_split[flake_most_actors];
+static flake128_gen flake_wide;
+static flake_ring flake_notes;
+static flake_ring_slot flake_note_slots[flake_ring_most];
+
+static struct flake_scene {
+    flake_kind kind;
+    flake_options options; /* resolved; of all shards together */
+    uint64_t node;
+    size_t actors;
+    unsigned may;
+    bool exact; /* the model can say what comes */
+    bool rises; /* ids as numbers do, too */
+    flake_pool pool;
+    uint64_t scatter_unit[64], scatter_start[64]; /* the first number of some units */
+    bool scatter_known[64];
+} flake_scene;
+
+/* ---- options ---- */
+
+/* Fields that fit, mostly. */
+static flake_options flake_options_from_bytes(void) {
+    static const int64_t waits[] = {0, 1, 3, 40, 100, 1000, 20000, INT64_MAX};
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.layout = layout_from_bytes();
+    flake_layout l = o.layout;
+    if (!l.unit_ms && !l.time_bits) l = flake_layout_idgen();
+    const uint64_t nodes = (uint64_t)1 << (l.node_bits % 33),
+                   seqs = (uint64_t)1 << (l.seq_bits % 33);
+    const uint8_t with = fuzz_byte();
+    if (with & 1) o.node = (uint32_t)fuzz_below(nodes);
+    if (with & 2) o.node_offset = (uint32_t)fuzz_below(nodes - o.node + (with >> 7));
+    if (with & 4) {
+        o.seq_min = (uint32_t)fuzz_below(seqs);
+        o.seq_max = (uint32_t)(o.seq_min + fuzz_below(with & 8 ? 256 : 6));
+        if (o.seq_max >= seqs) o.seq_max = (uint32_t)(seqs - 1);
+    }
+    o.max_wait_ms = waits[with >> 4 & 7];
+    const uint8_t more = fuzz_byte();
+    if ((more & 3) == 1) o.max_ahead_ms = (int64_t)(fuzz_below(8) * l.unit_ms);
+    if ((more & 3) == 2) o.max_ahead_ms = 15000;
+    o.refuse_back = more & 4;
+    o.seq_scatter = more & 8;
+    o.shared_memory = more & 16;
+    if (!(more & 32)) o.clock.now_ns = fuzz_read;
+    else if (more & 64) o.clock.kind = FLAKE_CLOCK_COARSE;
+    if (fuzz_one_in(16)) { /* one that may not fit */
+        switch (fuzz_byte() % 8) {
+        case 0: o.node = (uint32_t)fuzz_number(); break;
+        case 1: o.node_offset = (uint32_t)fuzz_number(); break;
+        case 2: o.seq_min = (uint32_t)fuzz_number(); break;
+        case 3: o.seq_max = (uint32_t)fuzz_number(); break;
+        case 4: o.max_ahead_ms = (int64_t)fuzz_number(); break;
+        case 5: o.max_wait_ms = (int64_t)fuzz_number(); break;
+        case 6: o.clock.kind = (int)fuzz_number(); break;
+        default: o.max_ahead_ms = -1; break;
+        }
+    }
+    return o;
+}
+
+static bool flake_layout_is_empty(const flake_layout *l) {
+    return l->epoch_ms == 0 && l->unit_ms == 0 && l->time_bits == 0 && l->time_shift == 0 &&
+           l->node_bits == 0 && l->node_shift == 0 && l->seq_bits == 0 && l->seq_shift == 0 &&
+           l->spread == 0 && l->gap_at == 0 && l->gap_bit == 0;
+}
+
+/* The status that options must get, and what they mean. FLAKE_NODE with *or_invalid: both are wrong. */
+static flake_status flake_judge(const flake_options *given, flake_options *o, bool *or_invalid) {
+    const int64_t most_ms = INT64_MAX / FUZZ_MS;
+    uint64_t mask;
+    *o = *given;
+    if (flake_layout_is_empty(&o->layout)) o->layout = flake_layout_idgen();
+    const flake_layout *l = &o->layout;
+    if (!layout_is_sound(l, &mask)) return FLAKE_INVALID;
+    const uint64_t nodes = (uint64_t)1 << l->node_bits, seqs = (uint64_t)1 << l->seq_bits;
+    if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)(seqs - 1);
+    if (!o->max_wait_ms) o->max_wait_ms = 1000;
+    *or_invalid = o->node >= nodes || o->seq_min > o->seq_max || o->seq_max >= seqs ||
+                  l->epoch_ms > most_ms || l->epoch_ms < -most_ms ||
+                  (most_ms - l->epoch_ms) / l->unit_ms < 1 || o->max_ahead_ms < 0 ||
+                  o->max_ahead_ms / l->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
+                  (o->clock.kind != FLAKE_CLOCK_EXACT && o->clock.kind != FLAKE_CLOCK_COARSE);
+    if ((uint64_t)o->node + o->node_offset >= nodes) return FLAKE_NODE;
+    return *or_invalid ? FLAKE_INVALID : FLAKE_OK;
+}
+
+static unsigned flake_bits_of(uint64_t x) {
+    unsigned bits = 0;
+    for (; x; x >>= 1) bits++;
+    return bits;
+}
+
+static model flake_model_of(const flake_options *o, unsigned time_bits, uint64_t cap,
+                            const flake_i_engine *e) {
+    model m = model_of(o->layout.epoch_ms, o->layout.unit_ms, time_bits, cap);
+    const unsigned bits = flake_bits_of(m.last_unit);
+    /* The last unit of a layout that leaves no bit to spare can't be told as full. */
+    if (bits < 64 && cap == (uint64_t)1 << (64 - bits) && !((m.last_unit + 1) & m.last_unit))
+        m.last_unit--;
+    m.max_ahead = (uint64_t)(o->max_ahead_ms / o->layout.unit_ms);
+    m.max_wait_ns = o->max_wait_ms > INT64_MAX / FUZZ_MS ? INT64_MAX : o->max_wait_ms * FUZZ_MS;
+    m.refuse_back = o->refuse_back;
+    m.clock_ns = &fuzz_reading_ns;
+    m.sleep = fuzz_sleep;
+    m.without_places = (m.max_ahead + 1) * cap >= e->limit;
+    /* Ids so far ahead that count can't hold them are beyond the model. */
+    if (e->time_lead) flake_scene.exact = false;
+    if (m.without_places || o->overflow) { /* the model sleeps in one go */
+        flake_scene.may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);
+        if (fuzz_own_clock) flake_scene.exact = false;
+    }
+    return m;
+}
+
+static const flake_i_engine *flake_engine_of(const flake_actor *a) {
+    return a->gen ? &a->gen->engine : &a->wide->engine;
+}
+
+static void flake_check_split(size_t n) {
+    const flake_options *o = &flake_scene.options;
+    uint64_t next = o->seq_min;
+    for (size_t i = 0; i < n; i++) {
+        const flake_options *part = flake_gen_options(flake_shard_gen(&flake_split[i]));
+        fuzz_same("first number of a shard", part->seq_min, (int64_t)next);
+        fuzz_true("numbers of a shard", part->seq_max >= part->seq_min);
+        next = (uint64_t)part->seq_max + 1;
+    }
+    fuzz_same("last number of the shards", (int64_t)next - 1, o->seq_max);
+}
+
+/* A configuration of the caller's own, to be played instead of any. */
+typedef struct flake_fixed {
+    flake_options options;
+    bool wide;    /* 128 bits: no layout, no node */
+    unsigned may; /* what the clock may do, at most */
+} flake_fixed;
+
+/* false: the options were refused, as they must be. */
+static bool flake_open(const flake_fixed *fixed) {
+    struct flake_scene *s = &flake_scene;
+    flake_options given, *o = &s->options;
+    bool or_invalid = false;
+    const uint8_t kind = fuzz_byte();
+    memset(s, 0, sizeof *s);
+    s->exact = true;
+    s->kind = (flake_kind)(kind & 3);
+    s->may = kind >> 2 & (FUZZ_BACK | FUZZ_STICK | FUZZ_OUTSIDE | FUZZ_JUMP);
+    if (fixed) {
+        given = fixed->options;
+        if (s->kind == FLAKE_WIDE || fixed->wide)
+            s->kind = fixed->wide ? FLAKE_WIDE : FLAKE_GENERATOR;
+        s->may &= fixed->may;
+    } else given = flake_options_from_bytes();
+    const uint8_t more = fuzz_byte() & (fixed ? 0xf3 : 0xff);
+    if (more & 1 && more & 2 && given.layout.unit_ms <= 1000) {
+        if (given.max_wait_ms > 1000) given.max_wait_ms = 1000; /* a waiter looks up each ms */
+        fuzz_same("ring init", flake_ring_init(&flake_notes, flake_note_slots, 1 + (more >> 5)), 0);
+        given.overflow = &flake_notes;
+    }
+
+    if (s->kind == FLAKE_WIDE && !(more & 4)) { /* else these are refused */
+        memset(&given.layout, 0, sizeof given.layout);
+        given.node = given.node_offset = 0;
+        given.seq_scatter = false;
+    }
+    const bool bare = flake_layout_is_empty(&given.layout) && !given.node && !given.node_offset &&
+                      !given.seq_scatter;
+    if (s->kind == FLAKE_WIDE) given.layout = bare ? flake_layout_mastodon() : given.layout;
+    flake_status wanted = flake_judge(&given, o, &or_invalid);
+    if (s->kind == FLAKE_WIDE) {
+        const uint64_t worker = flake_worker + (more & 8 ? UINT64_C(1) << 48 : 0);
+        if (bare) memset(&given.layout, 0, sizeof given.layout);
+        if (!bare || more & 8) wanted = FLAKE_INVALID;
+        fuzz_same("wide init", flake128_init(&flake_wide, worker, &given), wanted);
+        if (wanted != FLAKE_OK) return false;
+        o->refuse_back = true;
+        s->node = flake_worker;
+        s->actors = 1;
+        flake_actors[0].gen = NULL;
+        flake_actors[0].wide = &flake_wide;
+        flake_actors[0].shard = NULL;
+        flake_actors[0].seq_min = o->seq_min;
+        flake_actors[0].model =
+            flake_model_of(o, 64, (uint64_t)o->seq_max - o->seq_min + 1, &flake_wide.engine);
+    } else {
+        s->actors = s->kind == FLAKE_GENERATOR ? 1 : (size_t)(more >> 4) % (flake_most_actors + 1);
+        const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
+        flake_status status;
+        if (fixed && s->actors > cap) s->actors = (size_t)cap;
+        if (fixed && !s->actors) s->actors = 1;
+        if (wanted == FLAKE_OK && (!s->actors || s->actors > cap)) wanted = FLAKE_INVALID;
+        if (s->kind == FLAKE_GENERATOR) status = flake_init(&flake_plain, &given);
+        else if (s->kind == FLAKE_SHARDS)
+            status = flake_shards_init(flake_split, s->actors, &given);
+        else status = flake_pool_init(&s->pool, flake_split, s->actors, &given);
+        if (status == FLAKE_INVALID && wanted == FLAKE_NODE && or_invalid) return false;
+        fuzz_same("init", status, wanted);
+        if (wanted != FLAKE_OK) return false;
+        if (s->kind != FLAKE_GENERATOR) flake_check_split(s->actors);
+        s->node = (uint64_t)o->node + o->node_offset;
+        for (size_t i = 0; i < s->actors; i++) {
+            flake_actor *a = &flake_actors[i];
+            a->wide = NULL;
+            a->shard = s->kind == FLAKE_GENERATOR ? NULL : &flake_split[i];
+            a->gen = a->shard ? flake_shard_gen(a->shard) : &flake_plain;
+            const flake_options *part = flake_gen_options(a->gen);
+            a->seq_min = part->seq_min;
+            a->model = flake_model_of(o, o->layout.time_bits,
+                                      (uint64_t)part->seq_max - part->seq_min + 1, &a->gen->engine);
+        }
+    }
+    s->rises = !o->seq_scatter && !o->layout.spread && o->layout.time_shift >= o->layout.seq_shift;
+    if (o->max_wait_ms > 1000) s->may &= ~(unsigned)FUZZ_STICK;
+    if (s->may & FUZZ_STICK) s->may |= FUZZ_SHORT;
+    if (!o->overflow && (!fixed || fixed->may & FUZZ_FAR)) s->may |= FUZZ_FAR;
+    fuzz_start_clock(&flake_actors[0].model);
+    if (!given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4) {
+        fuzz_coarse_lag_ns = (int64_t)fuzz_below(256) * FUZZ_MS / 16;
+        s->exact = s->exact && !fuzz_coarse_lag_ns;
+    }
+    return true;
+}
+
+/* ---- ids ---- */
+
+/* `place` NULL: any that fits. Ids of a stock are old, and no witnesses to the order. */
+static layout_fields flake_check_id(flake_actor *a, const model_place *place, uint64_t id,
+                                    bool in_order) {
+    struct flake_scene *s = &flake_scene;
+    const flake_layout *l = &s->options.layout;
+    const uint64_t cap = a->model.cap;
+    layout_fields f;
+    if (a->wide) {
+        f.time = id >> 16;
+        f.node = s->node;
+        f.seq = id & 0xffff;
+    } else {
+        f = layout_apart(l, id);
+        fuzz_same_u64("id and its fields", layout_id(l, f), id);
+    }
+    fuzz_same_u64("node", f.node, s->node);
+    fuzz_true("number in its range", f.seq >= a->seq_min && f.seq - a->seq_min < cap);
+    if (place) {
+        uint64_t index = place->index;
+        if (s->options.seq_scatter) {
+            const size_t at = place->unit % 64;
+            const uint64_t start = (f.seq - a->seq_min + cap - index) % cap;
+            if (s->actors > 1 || !s->scatter_known[at] || s->scatter_unit[at] != place->unit) {
+                s->scatter_known[at] = true;
+                s->scatter_unit[at] = place->unit;
+                s->scatter_start[at] = start;
+            }
+            index = (s->scatter_start[at] + index) % cap;
+        }
+        fuzz_same_u64("unit of the id", f.time, place->unit);
+        fuzz_same_u64("number of the id", f.seq - a->seq_min, index);
+    }
+    fuzz_set_add(id);
+    if (in_order) {
+        if (a->any && !s->options.seq_scatter)
+            fuzz_true("id after the one before it",
+                      f.time > a->last_time || (f.time == a->last_time && f.seq > a->last_seq));
+        if (a->any) fuzz_true("unit after the one before it", f.time >= a->last_time);
+        a->any = true;
+        a->last_time = f.time;
+        a->last_seq = f.seq;
+    }
+    return f;
+}
+
+/* I3. */
+static void flake_check_not_ahead(const flake_actor *a, uint64_t time) {
+    uint64_t now = 0; /* a coarse clock may say less, and that there is a unit still */
+    if (model_unit_at(&a->model, fuzz_reading_ns, &now) != MODEL_OK)
+        now = fuzz_reading_ns < model_start_ns(&a->model, 0) ? 0 : a->model.last_unit;
+    fuzz_true("id not ahead of the clock", time <= now + a->model.max_ahead);
+}
+
+/* ---- the state of an actor, for I4 ---- */
+
+static flake_snapshot flake_state(flake_actor *a) {
+    flake_snapshot s;
+    memset(&s, 0, sizeof s);
+    if (a->gen) fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
+    return s;
+}
+
+static void flake_check_unchanged(flake_actor *a, const flake_snapshot *before) {
+    const flake_snapshot after = flake_state(a);
+    fuzz_same("time after a call that failed", after.unix_ms, before->unix_ms);
+    fuzz_same_u64("count after a call that failed", after.count, before->count);
+}
+
+static uint64_t flake_narrow(flake128 wide) {
+    flake128_parts p;
+    memset(&p, 0, sizeof p);
+    fuzz_same("wide id", flake128_decompose(wide, &p), FLAKE_OK);
+    fuzz_same_u64("worker", p.worker, flake_worker);
+    fuzz_true("wide number", p.seq <= 0xffff);
+    return p.time << 16 | p.seq;
+}
+
+/* ---- calls ---- */
+
+static flake_status flake_call_one(flake_actor *a, bool waits, uint64_t *id) {
+    if (a->wide) {
+        flake128 wide;
+        const flake_status status =
+            waits ? flake128_next(a->wide, &wide) : flake128_try(a->wide, &wide);
+        if (status == FLAKE_OK) *id = flake_narrow(wide);
+        return status;
+    }
+    if (a->shard) return waits ? flake_shard_next(a->shard, id) : flake_shard_try(a->shard, id);
+    return waits ? flake_next(a->gen, id) : flake_try(a->gen, id);
+}
+
+/* Compares a call's outcome with the model's; ids[0..n) are what it gave. */
+static void flake_compare(flake_actor *a, const fuzz_wanted *w, const uint64_t *ids, size_t n,
+                          bool in_order, bool in_time) {
+    const bool exact = flake_scene.exact;
+    if (exact) {
+        fuzz_same("ids given", (int64_t)n, (int64_t)w->n);
+        fuzz_same("clock after the call", script_now.now_ns, w->after_ns);
+    }
+    layout_fields f = {0, 0, 0};
+    for (size_t i = 0; i < n; i++)
+        f = flake_check_id(a, exact ? &w->places[i] : NULL, ids[i], in_order);
+    if (n && in_time) flake_check_not_ahead(a, f.time);
+}
+
+static void flake_play_one(flake_actor *a, bool waits) {
+    static fuzz_wanted w;
+    const flake_snapshot before = flake_state(a);
+    uint64_t id = flake_nothing;
+    if (flake_scene.exact) fuzz_ask_model(&a->model, waits ? MODEL_WAIT : MODEL_TRY, 1, &w);
+    const int slept = script_now.sleeps;
+    const flake_status status = flake_call_one(a, waits, &id);
+    if (flake_scene.exact) fuzz_same("status", status, (int64_t)w.status);
+    if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
+    flake_compare(a, &w, &id, status == FLAKE_OK, true, true);
+    if (status == FLAKE_OK) return;
+    fuzz_same_u64("id of a call that failed", id, flake_nothing);
+    fuzz_true("status",
+              status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK || status == FLAKE_RANGE);
+    flake_check_unchanged(a, &before);
+}
+
+static void flake_play_at(flake_actor *a, int64_t unix_ms) {
+    static fuzz_wanted w;
+    const flake_snapshot before = flake_state(a);
+    uint64_t id = flake_nothing;
+    flake_status status;
+    if (flake_scene.exact) {
+        model_run run = {{0, 0, 0}, 0};
+        w.status = unix_ms > INT64_MAX / FUZZ_MS ? MODEL_RANGE
+                   : unix_ms < INT64_MIN / FUZZ_MS
+                       ? model_draw_at(&a->model, INT64_MIN, &run)
+                       : model_draw_at(&a->model, unix_ms * FUZZ_MS, &run);
+        w.n = w.status == MODEL_OK;
+        w.places[0] = run.first;
+        w.after_ns = script_now.now_ns;
+    }
+    if (a->wide) {
+        flake128 wide;
+        status = flake128_try_at(a->wide, unix_ms, &wide);
+        if (status == FLAKE_OK) id = flake_narrow(wide);
+    } else
+        status = a->shard ? flake_shard_try_at(a->shard, unix_ms, &id)
+                          : flake_try_at(a->gen, unix_ms, &id);
+    if (flake_scene.exact) fuzz_same("status", status, (int64_t)w.status);
+    flake_compare(a, &w, &id, status == FLAKE_OK, true, false);
+    if (status == FLAKE_OK) return;
+    fuzz_same_u64("id of a call that failed", id, flake_nothing);
+    flake_check_unchanged(a, &before);
+}
+
+static void flake_play_many(flake_actor *a, bool waits, size_t n) {
+    static fuzz_wanted w;
+    static uint64_t ids[fuzz_most_places + 1];
+    static flake128 wide[fuzz_most_places];
+    const flake_snapshot before = flake_state(a);
+    const bool was_back = fuzz_stepped_back;
+    flake_status status = FLAKE_OK;
+    size_t given = n;
+    if (flake_scene.exact) fuzz_ask_model(&a->model, waits ? MODEL_WAIT : MODEL_TRY, n, &w);
+    for (size_t i = 0; i <= n; i++) ids[i] = flake_nothing;
+    if (a->wide) {
+        flake128 zero, nothing;
+        memset(&zero, 0, sizeof zero);
+        memset(&nothing, 0x5e, sizeof nothing);
+        for (size_t i = 0; i < n; i++) wide[i] = nothing;
+        if (waits) status = flake128_next_n(a->wide, wide, n);
+        else given = flake128_try_n(a->wide, wide, n);
+        for (size_t i = 0; i < n; i++)
+            if (flake128_compare(wide[i], nothing))
+                ids[i] = flake128_compare(wide[i], zero) ? flake_narrow(wide[i]) : 0;
+    } else if (waits)
+        status = a->shard ? flake_shard_next_n(a->shard, ids, n) : flake_next_n(a->gen, ids, n);
+    else given = a->shard ? flake_shard_try_n(a->shard, ids, n) : flake_try_n(a->gen, ids, n);
+    if (flake_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
+
+    if (status != FLAKE_OK) {
+        /* Those before stand in front, the rest is 0: which no id is here, but maybe the first. */
+        if (flake_scene.exact) given = w.n;
+        else
+            while (given && !ids[given - 1]) given--;
+        if (!flake_scene.exact && n && ids[0] == flake_nothing) given = 0;
+        for (size_t i = given; i < n; i++)
+            fuzz_same_u64("rest of a batch", ids[i], given ? 0 : flake_nothing);
+    }
+    for (size_t i = given; i < n && status == FLAKE_OK; i++)
+        fuzz_same_u64("rest of a batch that was tried", ids[i], flake_nothing);
+    fuzz_same_u64("what lies behind the batch", ids[n], flake_nothing);
+    flake_compare(a, &w, ids, given, true,
+                  status == FLAKE_OK && (!waits || fuzz_stepped_back == was_back));
+    if (!given) flake_check_unchanged(a, &before);
+}
+
+static void flake_play_prefetch(flake_actor *a) {
+    static fuzz_wanted w;
+    if (a->wide) return;
+    const bool bad = fuzz_one_in(32);
+    if (!a->stock.count || bad) {
+        const uint64_t count = bad ? fuzz_number() & UINT32_MAX : 1 + fuzz_below(64);
+        const int64_t valid_ms = bad ? (int64_t)fuzz_number() : (int64_t)fuzz_below(4) * 2;
+        const bool fits =
+            count >= 1 && count <= 100000 && valid_ms >= 0 && valid_ms <= INT64_MAX / FUZZ_MS;
+        fuzz_same("prefetch init",
+                  flake_prefetch_init(&a->prefetch, a->gen, (uint32_t)count, valid_ms),
+                  fits ? FLAKE_OK : FLAKE_INVALID);
+        if (!fits) return; /* the old one goes on, if there was one */
+        if (count > 500) {
+            a->stock.count = 0;
+            return;
+        }
+        a->stock.count = count;
+        a->stock.valid_ns = valid_ms * FUZZ_MS;
+        a->stock.left.n = 0;
+    }
+    uint64_t id = flake_nothing;
+    const flake_snapshot before = flake_state(a);
+    if (flake_scene.exact) {
+        const fuzz_moment then = fuzz_now();
+        w.status = model_stock_next(&a->model, &a->stock, &w.places[0]);
+        w.n = w.status == MODEL_OK;
+        w.after_ns = script_now.now_ns;
+        fuzz_back_to(&then);
+    }
+    const flake_status status = flake_prefetch_next(&a->prefetch, &id);
+    if (flake_scene.exact) fuzz_same("status", status, (int64_t)w.status);
+    flake_compare(a, &w, &id, status == FLAKE_OK, false, false);
+    if (status == FLAKE_OK) return;
+    fuzz_same_u64("id of a call that failed", id, flake_nothing);
+    flake_check_unchanged(a, &before);
+}
+
+/* ---- snapshots ---- */
+
+static bool flake_shows_its_bounds(const flake_actor *a) {
+    const flake_options *o = flake_gen_options(a->gen);
+    return o->seq_min || o->seq_max || !o->layout.seq_bits; /* 0, 0 would be the whole range */
+}
+
+/* A new generator in the place of the old one, restored from it; and what changes nothing. */
+static void flake_play_restore(flake_actor *a) {
+    if (a->wide || !flake_shows_its_bounds(a)) return;
+    const uint8_t choice = fuzz_byte();
+    flake_snapshot s = flake_state(a);
+    if (choice & 1 && flake_scene.kind != FLAKE_POOL) {
+        const flake_options o = *flake_gen_options(a->gen);
+        fuzz_same("init", flake_init(a->gen, &o), FLAKE_OK);
+        fuzz_same("restore", flake_restore(a->gen, &s), FLAKE_OK);
+        a->counted = false;
+    }
+    if (choice & 2) {
+        fuzz_same("restore of an old snapshot", flake_restore(a->gen, &a->old), FLAKE_OK);
+        flake_check_unchanged(a, &s);
+    }
+    if (choice & 4) {
+        flake_snapshot bad = s;
+        switch (choice >> 5) {
+        case 0: bad.node++; break;
+        case 1: bad.seq_min++; break;
+        case 2: bad.seq_max--; break;
+        case 3: bad.epoch_ms++; break;
+        case 4: bad.unit_ms++; break;
+        case 5: bad.seq_scatter = !bad.seq_scatter; break;
+        default: bad.count = UINT64_MAX >> (choice >> 5) % 4; break;
+        }
+        fuzz_same("restore of a wrong snapshot", flake_restore(a->gen, &bad), FLAKE_INVALID);
+        flake_check_unchanged(a, &s);
+    }
+    if (choice & 8) a->old = s;
+    if (choice & 16) { /* of another, who came further or less far */
+        const uint64_t unit = a->model.recorded + fuzz_below(16) - 8;
+        const uint64_t count = 1 + fuzz_below(6 * a->model.cap);
+        const model_place next = a->model.next;
+        if (unit > a->model.last_unit || count > flake_engine_of(a)->limit / 2) return;
+        if (unit + count / a->model.cap == next.unit && count % a->model.cap == next.index)
+            return; /* neither is further: it may count from either's unit */
+        s.unix_ms = a->model.epoch_ms + (int64_t)unit * a->model.unit_ms;
+        s.count = count;
+        fuzz_same("restore of another's snapshot", flake_restore(a->gen, &s), FLAKE_OK);
+        model_restore(&a->model, unit, count);
+        a->counted = false;
+    }
+}
+
+static void flake_check_position(flake_actor *a) {
+    if (a->wide || !flake_scene.exact) return;
+    const flake_snapshot s = flake_state(a);
+    const uint64_t unit =
+        ((uint64_t)s.unix_ms - (uint64_t)a->model.epoch_ms) / (uint64_t)a->model.unit_ms;
+    fuzz_same_u64("unit of the next place", unit + s.count / a->model.cap, a->model.next.unit);
+    fuzz_same_u64("number of the next place", s.count % a->model.cap, a->model.next.index);
+}
+
+/* ---- questions ---- */
+
+static void flake_ask(flake_actor *a) {
+    const model *m = &a->model;
+    if (!flake_scene.exact) return;
+    if (a->wide) {
+        fuzz_same("retry_ns", flake128_retry_ns(a->wide), model_retry_ns(m));
+        return;
+    }
+    fuzz_same("retry_ns", a->shard ? flake_shard_retry_ns(a->shard) : flake_retry_ns(a->gen),
+              model_retry_ns(m));
+    fuzz_same_u64("available", flake_available(a->gen), model_available(m));
+    uint64_t unit;
+    if (model_unit_at(m, fuzz_reading_ns, &unit) == MODEL_OK)
+        fuzz_same("lag_ms", flake_lag_ms(a->gen), (int64_t)model_lag(m) * m->unit_ms);
+    if (!a->counted) return;
+    flake_stats stats;
+    flake_stats_get(a->gen, &stats);
+    fuzz_same_u64("stats.ids", stats.ids, m->ids);
+    if (m->max_ahead || m->without_places) return; /* a batch may be one draw or several */
+    fuzz_same_u64("stats.batches", stats.batches, m->batches);
+    fuzz_same_u64("stats.clock_backs", stats.clock_backs, m->clock_backs);
+}
+
+/* Notes come while callers queue; whatever the clock did, they tell of a queue that there was. */
+static void flake_read_notes(void) {
+    flake_overflow note;
+    if (!flake_scene.options.overflow) return;
+    const uint64_t most = 16 * (flake_scene.options.seq_max + UINT64_C(1)) + fuzz_most_places;
+    while (flake_ring_pop(&flake_notes, &note))
+        fuzz_true("queued callers of a note", note.count <= most);
+}
+
+static void flake_play_pool(flake_actor *a) {
+    struct flake_scene *s = &flake_scene;
+    if (a->lent) {
+        flake_pool_give_back(&s->pool, a->shard);
+        a->lent = false;
+        return;
+    }
+    flake_shard *borrowed = flake_pool_borrow(&s->pool);
+    fuzz_true("a shard while not all are lent", borrowed != NULL);
+    const size_t i = (size_t)(borrowed - flake_split);
+    fuzz_true("a shard of the pool", i < s->actors && borrowed == &flake_split[i]);
+    fuzz_true("a shard that nobody has", !flake_actors[i].lent);
+    flake_actors[i].lent = true;
+    bool all = true;
+    for (size_t k = 0; k < s->actors; k++) all &= flake_actors[k].lent;
+    if (all) fuzz_true("no shard when all are lent", flake_pool_borrow(&s->pool) == NULL);
+}
+
+/* ---- the play ---- */
+
+static int64_t flake_given_ms(void) {
+    const int64_t now_ms = script_now.now_ns / FUZZ_MS;
+    const uint8_t choice = fuzz_byte();
+    if (choice < 100) return now_ms;
+    if (choice < 150) return now_ms - (int64_t)fuzz_below(1 << 12);
+    if (choice < 200 || !(flake_scene.may & FUZZ_OUTSIDE)) return now_ms + choice % 16;
+    const uint64_t any = fuzz_number();
+    return (int64_t)(choice & 1 ? any : 0 - any);
+}
+
+static const char *const flake_calls[16] = {
+    "next",  "next",  "next",   "try",      "try",     "try",  "next_n", "next_n",
+    "try_n", "try_n", "try_at", "prefetch", "restore", "pool", "clock",  "clock"};
+
+/* By steps of a unit, as those do who sleep without a place, and years to go. */
+static bool flake_waits_for_ever(const flake_actor *a) {
+    if (flake_scene.exact && !a->model.without_places) return false;
+    const int64_t retry_ns = a->gen ? flake_retry_ns(a->gen) : flake128_retry_ns(a->wide);
+    return retry_ns / FUZZ_MS > 60000;
+}
+
+static void flake_play_step(void) {
+    struct flake_scene *s = &flake_scene;
+    const uint8_t choice = fuzz_byte();
+    flake_actor *a = &flake_actors[s->actors > 1 ? fuzz_byte() % s->actors : 0];
+    fuzz_call = flake_calls[choice & 15];
+    if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)(a - flake_actors));
+    const bool held = s->kind != FLAKE_POOL || a->lent; /* who draws from a pool's shard has it */
+    const size_t n =
+        (size_t)(choice & 16 ? fuzz_below(choice & 32 ? fuzz_most_places : 256) : choice >> 5);
+    const uint64_t most_waited = 8 * a->model.cap; /* a call has its end within a second of ours */
+    script_now.sleeps = 0;
+    switch (choice & 15) {
+    case 13:
+        if (s->kind == FLAKE_POOL) flake_play_pool(a);
+        break;
+    case 14:
+    case 15: fuzz_move_clock(&a->model, s->may); break;
+    case 12: flake_play_restore(a); break;
+    default:
+        if (!held || (flake_waits_for_ever(a) && ((choice & 15) < 3 || (choice & 14) == 6))) break;
+        switch (choice & 15) {
+        case 0:
+        case 1:
+        case 2: flake_play_one(a, true); break;
+        case 3:
+        case 4:
+        case 5: flake_play_one(a, false); break;
+        case 6:
+        case 7: flake_play_many(a, true, n < most_waited ? n : (size_t)most_waited); break;
+        case 8:
+        case 9: flake_play_many(a, false, n); break;
+        case 10: flake_play_at(a, flake_given_ms()); break;
+        default: flake_play_prefetch(a); break;
+        }
+    }
+    flake_check_position(a);
+    flake_ask(a);
+    flake_read_notes();
+}
+
+/* `fixed` NULL: any configuration, from the bytes. */
+static void flake_play(const uint8_t *bytes, size_t size, const flake_fixed *fixed) {
+    fuzz_begin(bytes, size);
+    memset(flake_actors, 0, sizeof flake_actors);
+    if (!flake_open(fixed)) return;
+    fuzz_set_clear();
+    for (size_t i = 0; i < flake_scene.actors; i++) {
+        flake_actors[i].counted = true;
+        flake_actors[i].old = flake_state(&flake_actors[i]);
+    }
+    while (fuzz_left() && !fuzz_set_is_full()) {
+        flake_play_step();
+        fuzz_step++;
+    }
+}
+
+#endif

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plays one input on generators of sno.h: bytes choose options, calls and what the clock does. Each
+ * answer must be the model's, no id may come twice, and the invariants of the header hold.
+ */
+#ifndef PLAY_SNO_H
+#define PLAY_SNO_H
+
+#include "fuzz.h"
+#include "sno.h"
+
+typedef enum sno_kind { SNO_GENERATOR, SNO_SHARDS, SNO_POOL } sno_kind;
+
+/* One that draws. */
+typedef struct sno_actor {
+    sno_gen *gen;
+    sno_shard *shard;
+    model model;
+    uint32_t sequence_min;
+    uint32_t drifts_before; /* of the snapshot that it was made from */
+    uint64_t with_time;     /* calls */
+    bool lent;
+    bool any;
+    uint64_t last_unit, last_sequence; /* of the newest id */
+} sno_actor;
+
+enum { sno_most_actors = 5, sno_ring_most = 8, sno_most_taken = 60000 };
+static const int64_t sno_epoch_ms = 1262304000000, sno_unit_ms = 4;
+
+static sno_actor sno_actors[sno_most_actors];
+static sno_gen sno_plain;
+static sno_shard sno_split[sno_most_actors];
+static sno_ring sno_notes;
+static sno_ring_slot sno_note_slots[sno_ring_most];
+static unsigned sno_taken; /* partitions of this process */
+
+static struct sno_scene {
+    sno_kind kind;
+    sno_options options; /* without the snapshot, which is used up */
+    uint16_t partition;
+    size_t actors;
+    unsigned may;
+    bool exact; /* the model can say what comes */
+    sno_pool pool;
+} sno_scene;
+
+/* ---- options ---- */
+
+/* What a snapshot says once its defaults are filled in; false: it must be refused. */
+static bool sno_judge(sno_snapshot *s) {
+    const int64_t end = (int64_t)1 << 39;
+    uint32_t low = s->sequence_min, high = s->sequence_max;
+    if (!high && low != 65535) high = 65535;
+    if (low > high) {
+        const uint32_t swapped = low;
+        low = high;
+        high = swapped;
+    }
+    s->sequence_min = (uint16_t)low;
+    s->sequence_max = (uint16_t)high;
+    if (!s->sequence) s->sequence = low;
+    return high - low >= 3 && s->sequence >= low && s->sequence - low < 3u << 22 &&
+           s->wall_hi >= 0 && s->wall_hi < end && s->wall_safe >= 0 && s->wall_safe < end;
+}
+
+/* One that fits, mostly. */
+static sno_snapshot sno_snapshot_from_bytes(void) {
+    sno_snapshot s;
+    memset(&s, 0, sizeof s);
+    const uint8_t with = fuzz_byte();
+    s.partition = (uint16_t)fuzz_byte();
+    if (with & 1) {
+        s.sequence_min = (uint16_t)fuzz_bytes(with & 16 ? 2 : 1);
+        s.sequence_max = (uint16_t)(s.sequence_min + 3 + fuzz_byte() % (with & 32 ? 64 : 4));
+    }
+    if (with & 2) s.wall_hi = (int64_t)(fuzz_below(UINT64_C(1) << 39));
+    if (with & 4 && s.wall_hi >> 38 == 0) s.sequence = (uint32_t)(s.sequence_min + fuzz_below(256));
+    if (with & 8) {
+        const int64_t safe = s.wall_hi - 8 + (int64_t)fuzz_below(16);
+        s.wall_safe = safe < 0 ? 0 : safe;
+        s.drifts = with >> 6;
+    }
+    if (fuzz_one_in(16)) { /* one that may not fit */
+        switch (fuzz_byte() % 6) {
+        case 0: s.sequence_min = (uint16_t)fuzz_number(); break;
+        case 1: s.sequence_max = (uint16_t)fuzz_number(); break;
+        case 2: s.sequence = (uint32_t)fuzz_number(); break;
+        case 3: s.wall_hi = (int64_t)fuzz_number(); break;
+        case 4: s.wall_safe = (int64_t)fuzz_number(); break;
+        default: s.drifts = (uint32_t)fuzz_number(); break;
+        }
+    }
+    return s;
+}
+
+static model sno_model_of(uint64_t cap) {
+    const sno_options *o = &sno_scene.options;
+    model m = model_of(sno_epoch_ms, sno_unit_ms, 39, cap);
+    m.ticks = true;
+    m.max_wait_ns = !o->max_wait_ms || o->max_wait_ms > INT64_MAX / FUZZ_MS
+                        ? INT64_MAX
+                        : o->max_wait_ms * FUZZ_MS;
+    m.clock_ns = &fuzz_reading_ns;
+    m.sleep = fuzz_sleep;
+    return m;
+}
+
+/* Where a generator stands that was made from this snapshot. */
+static void sno_model_go_on(model *m, const sno_snapshot *s, uint64_t count) {
+    const model_place zero = {(uint64_t)s->wall_hi, 0, s->drifts & 1};
+    m->recorded = zero.unit;
+    m->next = model_after(m, zero, count);
+    m->safe[zero.tick] = 0;
+    m->safe[zero.tick ^ 1] = (uint64_t)s->wall_safe;
+    m->ids = m->batches = m->waits = m->clock_backs = m->drifts = 0;
+}
+
+/* n actors over the bounds of `s`, of one partition; `s` NULL: all that is fresh. */
+static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
+    struct sno_scene *scene = &sno_scene;
+    const uint32_t low = s ? s->sequence_min : 0, high = s ? s->sequence_max : 65535;
+    uint32_t next = low;
+    scene->kind = kind;
+    scene->actors = n;
+    memset(sno_actors, 0, sizeof sno_actors);
+    for (size_t i = 0; i < n; i++) {
+        sno_actor *a = &sno_actors[i];
+        a->shard = kind == SNO_GENERATOR ? NULL : &sno_split[i];
+        a->gen = a->shard ? sno_shard_gen(a->shard) : &sno_plain;
+        const uint32_t cap = sno_cap(a->gen);
+        fuzz_true("numbers of a shard", cap >= 1 && next + cap <= high + 1);
+        a->sequence_min = next;
+        a->model = sno_model_of(cap);
+        if (s) {
+            a->drifts_before = s->drifts;
+            const uint64_t units = 1 + (s->sequence - low) / (high - low + 1);
+            /* Of shards, all that the units begun have: which of them had which is gone. */
+            sno_model_go_on(&a->model, s, a->shard ? units * cap : s->sequence - low + 1);
+        }
+        fuzz_same("partition", sno_gen_partition(a->gen), scene->partition);
+        next += cap;
+    }
+    fuzz_same("end of the numbers", next, (int64_t)high + 1);
+}
+
+/* Makes what `kind` says from `given`; false: the options were refused, as they must be. */
+static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
+    struct sno_scene *scene = &sno_scene;
+    sno_options o = scene->options;
+    sno_snapshot s;
+    o.snapshot = given;
+    if (!given && sno_taken >= sno_most_taken) return false;
+    if (given) s = *given;
+    bool fits = !given || sno_judge(&s);
+    fits &=
+        o.max_wait_ms >= 0 && (o.clock.kind == SNO_CLOCK_EXACT || o.clock.kind == SNO_CLOCK_COARSE);
+    fuzz_same("sno_options_why", sno_options_why(&o) == NULL, fits);
+    if (kind == SNO_GENERATOR) n = 1;
+    else if (!n || (given && fits && n > (size_t)(s.sequence_max - s.sequence_min) + 1))
+        fits = false;
+    const sno_status status = kind == SNO_GENERATOR ? sno_init(&sno_plain, &o)
+                              : kind == SNO_SHARDS  ? sno_shards_init(sno_split, n, &o)
+                                                    : sno_pool_init(&scene->pool, sno_split, n, &o);
+    fuzz_same("init", status, fits ? SNO_OK : SNO_INVALID);
+    if (!fits) return false;
+    sno_taken += !given;
+    scene->partition =
+        given ? s.partition
+              : sno_gen_partition(kind == SNO_GENERATOR ? &sno_plain : sno_shard_gen(sno_split));
+    sno_cast(kind, n, given ? &s : NULL);
+    return true;
+}
+
+/* A configuration of the caller's own, to be played instead of any. */
+typedef struct sno_fixed {
+    sno_options options;
+    unsigned may; /* what the clock may do, at most */
+} sno_fixed;
+
+static bool sno_open(const sno_fixed *fixed) {
+    static const int64_t waits[] = {0, 0, 1, 5, 30, 30, 2000, -1};
+    struct sno_scene *scene = &sno_scene;
+    const uint8_t kind = fuzz_byte(), with = fuzz_byte();
+    memset(scene, 0, sizeof *scene);
+    sno_options *o = &scene->options;
+    scene->exact = !fuzz_own_clock && (!(with & 1) || !(with & 2));
+    scene->may = kind >> 4;
+    fuzz_clock_begin(sno_epoch_ms * FUZZ_MS);
+    if (fixed) {
+        *o = fixed->options;
+        o->snapshot = NULL;
+        scene->may &= fixed->may;
+    } else {
+        o->max_wait_ms = waits[with >> 5];
+        o->shared_memory = with & 4;
+        if (with & 8) o->clock.now_ns = fuzz_read;
+        else if (with & 16) o->clock.kind = SNO_CLOCK_COARSE;
+    }
+    if (kind & 8 && kind & 4) {
+        fuzz_same("ring init", sno_ring_init(&sno_notes, sno_note_slots, 1 + (with & 7)), SNO_OK);
+        o->overflow = &sno_notes;
+    }
+    /* Patience without an end needs a clock that moves; so does a waiter who looks up each ms. */
+    if (!o->max_wait_ms || o->max_wait_ms > 1000) scene->may &= ~(unsigned)FUZZ_STICK;
+    if (scene->exact) { /* who is blocked looks up each unit, the model does not */
+        if (o->overflow) scene->may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);
+        if (o->max_wait_ms) scene->may &= ~(unsigned)FUZZ_JUMP;
+    } else if (scene->may & FUZZ_STICK) scene->may |= FUZZ_SHORT;
+    if (!fixed || fixed->may & FUZZ_FAR) scene->may |= FUZZ_FAR;
+    const size_t n = 1 + (kind >> 4) % sno_most_actors;
+    const sno_snapshot s = fixed ? *fixed->options.snapshot : sno_snapshot_from_bytes();
+    if (!sno_make((sno_kind)((kind & 3) % 3), fixed || with & 31 ? n : n - 1,
+                  !fixed && fuzz_one_in(64) ? NULL : &s))
+        return false;
+    const model *m = &sno_actors[0].model;
+    if (m->recorded && (with & 3) != 1) /* near the snapshot, or anywhere */
+        fuzz_clock_begin(model_start_ns(m, m->recorded) + ((int64_t)fuzz_byte() - 64) * FUZZ_MS);
+    else fuzz_start_clock(m);
+    fuzz_stepped_back = fuzz_reading_ns < model_start_ns(m, m->recorded);
+    if (!o->clock.now_ns && o->clock.kind == SNO_CLOCK_COARSE && !scene->exact)
+        fuzz_coarse_lag_ns = (int64_t)fuzz_byte() * FUZZ_MS / 16;
+    return true;
+}
+
+/* ---- ids ---- */
+
+static void sno_check_id(sno_actor *a, const model_place *place, sno_id id, uint8_t meta) {
+    const uint64_t unit = sno_units(id), number = (uint64_t)sno_sequence(id) - a->sequence_min;
+    fuzz_same("meta", sno_meta(id), meta);
+    fuzz_same("partition", sno_partition(id), sno_scene.partition);
+    fuzz_true("number in its range", number < a->model.cap);
+    if (place) {
+        fuzz_same_u64("unit of the id", unit, place->unit);
+        fuzz_same("tick of the id", sno_tick(id), place->tick);
+        fuzz_same_u64("number of the id", number, place->index);
+    }
+    /* whatever the metabyte is */
+    fuzz_set_add(unit << 17 | (uint64_t)sno_tick(id) << 16 | sno_sequence(id));
+    if (a->any && !fuzz_stepped_back)
+        fuzz_true("id after the one before it",
+                  unit > a->last_unit || (unit == a->last_unit && number > a->last_sequence));
+    a->any = true;
+    a->last_unit = unit;
+    a->last_sequence = number;
+}
+
+/* I3. */
+static void sno_check_not_ahead(const sno_actor *a, sno_id id) {
+    uint64_t now = 0; /* a coarse clock may say less, and that there is a unit still */
+    if (model_unit_at(&a->model, fuzz_reading_ns, &now) != MODEL_OK)
+        now = fuzz_reading_ns < sno_epoch_ms * FUZZ_MS ? 0 : a->model.last_unit;
+    fuzz_true("id not ahead of the clock", sno_units(id) <= now);
+}
+
+/* ---- the state of an actor ---- */
+
+static sno_snapshot sno_state(sno_actor *a) {
+    sno_snapshot s;
+    memset(&s, 0xff, sizeof s);
+    fuzz_same("snapshot", sno_snapshot_take(a->gen, &s), SNO_OK);
+    fuzz_same("partition of the snapshot", s.partition, sno_scene.partition);
+    fuzz_same("sequence_min of the snapshot", s.sequence_min, a->sequence_min);
+    fuzz_same("sequence_max of the snapshot", s.sequence_max,
+              (int64_t)(a->sequence_min + a->model.cap - 1));
+    return s;
+}
+
+static void sno_check_unchanged(sno_actor *a, const sno_snapshot *before) {
+    const sno_snapshot after = sno_state(a);
+    fuzz_same("sequence after a call that failed", after.sequence, before->sequence);
+    fuzz_same("wall_hi after a call that failed", after.wall_hi, before->wall_hi);
+    fuzz_same("wall_safe after a call that failed", after.wall_safe, before->wall_safe);
+    fuzz_same("drifts after a call that failed", after.drifts, before->drifts);
+}
+
+/* The generator is where the model is. */
+static void sno_check_position(sno_actor *a, bool waited) {
+    model *m = &a->model;
+    const sno_snapshot s = sno_state(a);
+    const uint64_t cap = m->cap;
+    if (!sno_scene.exact) return;
+    /* Who is blocked looks up each unit, so he may have queued up before his time had come. */
+    if (waited && s.wall_hi >= 0 && (uint64_t)s.wall_hi < m->recorded)
+        m->recorded = (uint64_t)s.wall_hi;
+    fuzz_same("drifts", s.drifts, (int64_t)(uint32_t)(a->drifts_before + m->drifts));
+    fuzz_same("tick of the drifts", s.drifts & 1, m->next.tick);
+    fuzz_same_u64("wall_hi", (uint64_t)s.wall_hi, m->recorded);
+    fuzz_same_u64("wall_safe", (uint64_t)s.wall_safe, m->safe[m->next.tick ^ 1]);
+    if (!m->next.unit && !m->next.index) return; /* no number drawn shows as the first one */
+    const uint64_t count = (uint64_t)s.sequence - a->sequence_min + 1;
+    fuzz_same_u64("unit of the next number", (uint64_t)s.wall_hi + count / cap, m->next.unit);
+    fuzz_same_u64("next number", count % cap, m->next.index);
+}
+
+/* ---- calls ---- */
+
+static void sno_compare_run(sno_actor *a, const fuzz_wanted *w, const sno_id *ids, size_t n,
+                            uint8_t meta, bool in_time) {
+    const bool exact = sno_scene.exact;
+    if (exact) {
+        fuzz_same("ids given", (int64_t)n, (int64_t)w->n);
+        /* ... and gives up not at the unit's begin, as the model, but within it */
+        const int64_t late_ns = script_now.now_ns - w->after_ns;
+        if (w->status != MODEL_CLOCK_BACK && w->status != MODEL_AGAIN)
+            fuzz_same("clock after the call", script_now.now_ns, w->after_ns);
+        else fuzz_true("clock after the call", late_ns >= 0 && late_ns < sno_unit_ms * FUZZ_MS);
+    }
+    for (size_t i = 0; i < n; i++) sno_check_id(a, exact ? &w->places[i] : NULL, ids[i], meta);
+    if (n && in_time) sno_check_not_ahead(a, ids[n - 1]);
+}
+
+static sno_id sno_nothing(void) {
+    sno_id id;
+    memset(&id, 0xee, sizeof id);
+    return id;
+}
+
+/* The id of a call that failed has not been written; that of sno_new is zero. */
+static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
+    static fuzz_wanted w;
+    const sno_snapshot before = sno_state(a);
+    sno_id id = sno_nothing();
+    sno_status status = SNO_OK;
+    if (sno_scene.exact) fuzz_ask_model(&a->model, waits ? MODEL_WAIT : MODEL_TRY, 1, &w);
+    const int slept = script_now.sleeps;
+    if (waits) {
+        id = a->shard ? sno_shard_new(a->shard, meta) : sno_new(a->gen, meta);
+        if (sno_is_zero(id)) status = sno_scene.exact ? (sno_status)w.status : SNO_AGAIN;
+    } else status = a->shard ? sno_shard_try(a->shard, meta, &id) : sno_try(a->gen, meta, &id);
+    if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
+    if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
+    sno_compare_run(a, &w, &id, status == SNO_OK, meta, true);
+    if (status == SNO_OK) return;
+    if (!waits) fuzz_true("id of a call that failed", sno_equal(id, sno_nothing()));
+    sno_check_unchanged(a, &before);
+}
+
+static void sno_play_at(sno_actor *a, int64_t unix_ns, uint8_t meta) {
+    static fuzz_wanted w;
+    const sno_snapshot before = sno_state(a);
+    sno_id id = sno_nothing();
+    if (sno_scene.exact) {
+        model_run run = {{0, 0, 0}, 0};
+        w.status = model_draw_at(&a->model, unix_ns, &run);
+        w.n = w.status == MODEL_OK;
+        w.places[0] = run.first;
+        w.after_ns = script_now.now_ns;
+    }
+    const sno_status status = a->shard ? sno_shard_try_at(a->shard, meta, unix_ns, &id)
+                                       : sno_try_at(a->gen, meta, unix_ns, &id);
+    if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
+    sno_compare_run(a, &w, &id, status == SNO_OK, meta, false);
+    fuzz_stepped_back |= unix_ns > fuzz_reading_ns; /* ahead of it: then the clock seems put back */
+    if (status == SNO_OK) return;
+    fuzz_true("id of a call that failed", sno_equal(id, sno_nothing()));
+    sno_check_unchanged(a, &before);
+}
+
+static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
+    static fuzz_wanted w;
+    static sno_id ids[fuzz_most_places + 1];
+    const sno_snapshot before = sno_state(a);
+    const bool was_back = fuzz_stepped_back;
+    sno_status status = SNO_OK;
+    size_t given = n;
+    if (sno_scene.exact) fuzz_ask_model(&a->model, waits ? MODEL_WAIT : MODEL_TRY, n, &w);
+    for (size_t i = 0; i <= n; i++) ids[i] = sno_nothing();
+    if (waits)
+        status =
+            a->shard ? sno_shard_new_n(a->shard, meta, ids, n) : sno_new_n(a->gen, meta, ids, n);
+    else
+        given =
+            a->shard ? sno_shard_try_n(a->shard, meta, ids, n) : sno_try_n(a->gen, meta, ids, n);
+    if (sno_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
+
+    if (status != SNO_OK)
+        for (given = 0; given < n && !sno_is_zero(ids[given]); given++) {
+            if (sno_equal(ids[given], sno_nothing())) break;
+        }
+    for (size_t i = given; i < n && status != SNO_OK; i++)
+        fuzz_true("rest of a batch", given
+                                         ? sno_is_zero(ids[i])
+                                         : sno_is_zero(ids[i]) || sno_equal(ids[i], sno_nothing()));
+    for (size_t i = given; i < n && status == SNO_OK; i++)
+        fuzz_true("rest of a batch that was tried", sno_equal(ids[i], sno_nothing()));
+    fuzz_true("what lies behind the batch", sno_equal(ids[n], sno_nothing()));
+    sno_compare_run(a, &w, ids, given, meta,
+                    status == SNO_OK && (!waits || fuzz_stepped_back == was_back));
+    if (!given) sno_check_unchanged(a, &before);
+}
+
+/* Old ids: any time, a sequence of their own, and no effect on the others. */
+static void sno_play_with_time(sno_actor *a, int64_t unix_ns, uint8_t meta) {
+    const sno_snapshot before = sno_state(a);
+    sno_id id = sno_nothing();
+    uint64_t unit = 0;
+    const sno_status status = sno_new_with_time(a->gen, meta, unix_ns, &id);
+    fuzz_same("status", status, (int64_t)model_unit_at(&a->model, unix_ns, &unit));
+    sno_check_unchanged(a, &before);
+    if (status != SNO_OK) {
+        fuzz_true("id of a call that failed", sno_equal(id, sno_nothing()));
+        return;
+    }
+    fuzz_same_u64("unit", sno_units(id), unit);
+    fuzz_same("tick", sno_tick(id), 0);
+    fuzz_same("meta", sno_meta(id), meta);
+    fuzz_same("partition", sno_partition(id), sno_scene.partition);
+    fuzz_same_u64("number", sno_sequence(id), a->sequence_min + a->with_time++ % a->model.cap);
+}
+
+/* ---- snapshots ---- */
+
+/* A new generator, or shards, in the place of a generator: they go on as it would have. */
+static void sno_play_restore(void) {
+    sno_actor *a = &sno_actors[0];
+    const uint8_t choice = fuzz_byte();
+    if (sno_scene.kind != SNO_GENERATOR) return;
+    const sno_snapshot s = sno_state(a);
+    if (!(choice & 1)) {
+        sno_snapshot bad = s;
+        switch (choice >> 1 & 3) {
+        case 0: bad.wall_hi = -1; break;
+        case 1: bad.wall_safe = (int64_t)1 << 39; break;
+        case 2: bad.sequence = bad.sequence_min + (3u << 22); break;
+        default: bad.sequence_max = (uint16_t)(bad.sequence_min + 2); break;
+        }
+        sno_options o = sno_scene.options;
+        o.snapshot = &bad;
+        fuzz_same("init with a wrong snapshot", sno_init(a->gen, &o), SNO_INVALID);
+        sno_check_unchanged(a, &s);
+        return;
+    }
+    const bool nothing_drawn = !a->model.next.unit && !a->model.next.index;
+    const bool any = a->any;
+    const uint64_t last_unit = a->last_unit, last_sequence = a->last_sequence;
+    if (choice & 2 && choice & 4 && !nothing_drawn) {
+        fuzz_true("shards of a snapshot",
+                  sno_make(choice & 8 ? SNO_SHARDS : SNO_POOL,
+                           1 + (choice >> 4) % sno_most_actors % (size_t)a->model.cap, &s));
+        return;
+    }
+    fuzz_true("restore", sno_make(SNO_GENERATOR, 1, &s));
+    a->any = any;
+    a->last_unit = last_unit;
+    a->last_sequence = last_sequence;
+}
+
+/* ---- questions ---- */
+
+static void sno_ask(sno_actor *a) {
+    const model *m = &a->model;
+    fuzz_same_u64("cap", sno_cap(a->gen), m->cap);
+    if (!sno_scene.exact) return;
+    fuzz_same("retry_ns", a->shard ? sno_shard_retry_ns(a->shard) : sno_retry_ns(a->gen),
+              model_retry_ns(m));
+    uint64_t now, len = 0;
+    if (model_unit_at(m, fuzz_reading_ns, &now) == MODEL_OK && now >= m->recorded)
+        len = m->next.unit > now ? m->cap : m->next.unit == now ? m->next.index : 0;
+    if (m->next.unit <= m->last_unit) {
+        fuzz_same_u64("len", sno_len(a->gen), len);
+        fuzz_same_u64("sequence_now", sno_sequence_now(a->gen),
+                      a->sequence_min + (len ? len - 1 : 0));
+    }
+    sno_stats stats;
+    sno_stats_get(a->gen, &stats);
+    fuzz_same_u64("stats.ids", stats.ids, m->ids);
+    fuzz_same_u64("stats.batches", stats.batches, m->batches);
+}
+
+static void sno_read_notes(void) {
+    sno_overflow note;
+    if (!sno_scene.options.overflow) return;
+    while (sno_ring_pop(&sno_notes, &note))
+        fuzz_true("queued callers of a note", note.count <= (3u << 22) + fuzz_most_places);
+}
+
+static void sno_play_pool(sno_actor *a) {
+    struct sno_scene *s = &sno_scene;
+    if (a->lent) {
+        sno_pool_give_back(&s->pool, a->shard);
+        a->lent = false;
+        return;
+    }
+    sno_shard *borrowed = sno_pool_borrow(&s->pool);
+    fuzz_true("a shard while not all are lent", borrowed != NULL);
+    const size_t i = (size_t)(borrowed - sno_split);
+    fuzz_true("a shard of the pool", i < s->actors && borrowed == &sno_split[i]);
+    fuzz_true("a shard that nobody has", !sno_actors[i].lent);
+    sno_actors[i].lent = true;
+    bool all = true;
+    for (size_t k = 0; k < s->actors; k++) all &= sno_actors[k].lent;
+    if (all) fuzz_true("no shard when all are lent", sno_pool_borrow(&s->pool) == NULL);
+}
+
+/* ---- the play ---- */
+
+static int64_t sno_given_ns(void) {
+    const uint8_t choice = fuzz_byte();
+    if (choice < 100) return fuzz_reading_ns;
+    if (choice < 150) return fuzz_sum(fuzz_reading_ns, -(int64_t)fuzz_below(1 << 12) * FUZZ_MS);
+    if (choice < 200 || !(sno_scene.may & FUZZ_OUTSIDE))
+        return fuzz_sum(fuzz_reading_ns, choice % 16 * FUZZ_MS);
+    const uint64_t any = fuzz_number();
+    return (int64_t)(choice & 1 ? any : 0 - any);
+}
+
+static const char *const sno_calls[16] = {
+    "new",   "new",    "new",     "try",       "try",  "try",   "new_n", "new_n",
+    "try_n", "try_at", "restore", "with_time", "pool", "clock", "clock", "clock"};
+
+/* Patience without an end, and years to go, by steps of ms. */
+static bool sno_waits_for_ever(sno_actor *a) { return sno_retry_ns(a->gen) > 60 * 1000 * FUZZ_MS; }
+
+static void sno_play_step(void) {
+    struct sno_scene *s = &sno_scene;
+    const uint8_t choice = fuzz_byte();
+    sno_actor *a = &sno_actors[s->actors > 1 ? fuzz_byte() % s->actors : 0];
+    const bool held = s->kind != SNO_POOL || a->lent; /* who draws from a pool's shard has it */
+    const uint8_t meta = (uint8_t)(choice * 37);
+    fuzz_call = sno_calls[choice & 15];
+    if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)(a - sno_actors));
+    const size_t n = (size_t)(choice & 16 ? fuzz_below(256) : choice >> 5);
+    const uint64_t most_waited = 8 * a->model.cap; /* a call has its end within a second of ours */
+    script_now.sleeps = 0;
+    switch (choice & 15) {
+    case 10: sno_play_restore(); break;
+    case 11: sno_play_with_time(a, sno_given_ns(), meta); break;
+    case 12:
+        if (s->kind == SNO_POOL) sno_play_pool(a);
+        break;
+    case 13:
+    case 14:
+    case 15: fuzz_move_clock(&a->model, s->may); break;
+    default:
+        if (!held || (sno_waits_for_ever(a) && ((choice & 15) < 3 || (choice & 14) == 6))) break;
+        switch (choice & 15) {
+        case 0:
+        case 1:
+        case 2: sno_play_one(a, true, meta); break;
+        case 3:
+        case 4:
+        case 5: sno_play_one(a, false, meta); break;
+        case 6:
+        case 7: sno_play_many(a, true, meta, n < most_waited ? n : (size_t)most_waited); break;
+        case 8: sno_play_many(a, false, meta, n); break;
+        default: sno_play_at(a, sno_given_ns(), meta); break;
+        }
+    }
+    sno_check_position(a, script_now.sleeps > 0);
+    sno_ask(a);
+    sno_read_notes();
+}
+
+/* `fixed` NULL: any configuration, from the bytes. */
+static void sno_play(const uint8_t *bytes, size_t size, const sno_fixed *fixed) {
+    fuzz_begin(bytes, size);
+    memset(sno_actors, 0, sizeof sno_actors);
+    if (!sno_open(fixed)) return;
+    fuzz_set_clear();
+    while (fuzz_left() && !fuzz_set_is_full()) {
+        sno_play_step();
+        fuzz_step++;
+    }
+}
+
+#endif
