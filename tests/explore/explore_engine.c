@@ -997,7 +997,7 @@ static const scenario scenarios[] = {
     {"note_queue", "a note each ms while callers queue, and a last one", {"nnn", "nnn"}, FORWARD, .must = NOTED | CLOSED, .ring = 4},
     {"note_small", "a ring of one: notes are dropped, the last one stays owed", {"nnn", "nnn"}, FORWARD, .must = NOTED | OWED, .ring = 1},
     {"note_popped", "the same, with a consumer", {"nn", "nn", "pp"}, FORWARD, .must = NOTED | CLOSED, .ring = 1, .bound = 3},
-    {"note_sno", "notes over a change of the timeline", {"nn", "nn"}, {100, 101, 102, 99}, .must = NOTED | CLOSED | TOGGLED, .ring = 4, .of = SNO},
+    {"note_sno", "notes over a change of the timeline", {"nn", "n"}, {100, 101, 102, 99}, .must = NOTED | CLOSED | TOGGLED, .ring = 4, .of = SNO},
 
     {"shard", "owned words, and a snapshot of one by another thread", {"ooO", "Mo", "s"}, FORWARD, .must = SLEPT | BATCHED, .shards = 2},
     {"shard_sno", "owned words, and the clock put back", {"oOo", "sMo"}, {100, 98}, .must = TOGGLED, .shards = 2, .of = SNO},
