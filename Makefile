@@ -25,7 +25,7 @@ SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all test check check-common sync-common check-alone matrix everything sanitize explore models mutants soak fuzz cross help clean FORCE
+.PHONY: all test check check-common sync-common check-alone matrix everything sanitize explore models mutants soak fuzz fuzz-replay campaign cross help clean FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/show ## build, and show an id of each layout taken apart
@@ -108,6 +108,19 @@ fuzz: $(BUILD)/flags ## each fuzzer for SECONDS=60 (clang): headers against a se
 	  $(BUILD)/fuzz/fuzz_$$target -max_total_time=$(SECONDS) -print_final_stats=1 \
 	    -artifact_prefix=$(BUILD)/fuzz/$$target- $(BUILD)/fuzz/corpus/$$target fuzz/corpus/$$target || exit 1; \
 	done
+
+$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags
+	@mkdir -p $(BUILD)/fuzz
+	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS)
+
+fuzz-replay: $(BUILD)/fuzz/replay_flake $(BUILD)/fuzz/replay_sno $(BUILD)/fuzz/replay_text ## the fuzzers' seeds, with any compiler
+	for target in flake sno text; do $(BUILD)/fuzz/replay_$$target fuzz/corpus/$$target/* || exit 1; done
+
+HOURS ?= 1
+campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOURS of looking for a duplicate with CAMPAIGN="--layout ..."
+	@mkdir -p $(BUILD)/fuzz
+	$(CC) $(FLAGS) -I. -Itests fuzz/campaign.c -o $(BUILD)/fuzz/campaign $(LDLIBS)
+	$(BUILD)/fuzz/campaign --hours $(HOURS) $(CAMPAIGN)
 
 cross: ## the tests on other machines: qemu-user, musl, wine (what of these is installed)
 	MAKE="$(MAKE)" BUILD=$(BUILD) tests/cross.sh
