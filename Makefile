@@ -25,7 +25,8 @@ SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all test check check-common sync-common check-alone matrix everything sanitize explore models mutants soak fuzz fuzz-replay campaign cross help clean FORCE
+.PHONY: all test check check-common sync-common check-alone matrix everything sanitize explore models \
+	mutants soak fuzz fuzz-replay campaign cross evidence help clean FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/show ## build, and show an id of each layout taken apart
@@ -117,16 +118,21 @@ fuzz-replay: $(BUILD)/fuzz/replay_flake $(BUILD)/fuzz/replay_sno $(BUILD)/fuzz/r
 	for target in flake sno text; do $(BUILD)/fuzz/replay_$$target fuzz/corpus/$$target/* || exit 1; done
 
 HOURS ?= 1
+# Inputs that reach new code are kept where the compiler counts that.
+COVERAGE = -fsanitize-coverage=$(if $(findstring clang,$(shell $(CC) --version)),inline-8bit-counters,trace-pc)
 campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOURS of looking for a duplicate with CAMPAIGN="--layout ..."
 	@mkdir -p $(BUILD)/fuzz
-	$(CC) $(FLAGS) -I. -Itests fuzz/campaign.c -o $(BUILD)/fuzz/campaign $(LDLIBS)
+	$(CC) $(FLAGS) $(COVERAGE) -I. -Itests fuzz/campaign.c -o $(BUILD)/fuzz/campaign $(LDLIBS)
 	$(BUILD)/fuzz/campaign --hours $(HOURS) $(CAMPAIGN)
 
 cross: ## the tests on other machines: qemu-user, musl, wine (what of these is installed)
 	MAKE="$(MAKE)" BUILD=$(BUILD) tests/cross.sh
 
+evidence: ## the README's table, from what the last .ci/run printed
+	tests/evidence.sh $(BUILD)/evidence README.md
+
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

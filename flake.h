@@ -1030,8 +1030,8 @@ static inline uint64_t flake_i_note_ms(int64_t now_ns) {
 }
 
 /* Queued callers call this each ms, with how many they are. */
-static inline void flake_i_note(flake_i_engine *e, int64_t now_ns, uint64_t queued) {
-    uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, relaxed), ms = flake_i_note_ms(now_ns);
+static inline void flake_i_note(flake_i_engine *e, uint64_t old, int64_t now_ns, uint64_t queued) {
+    const uint64_t ms = flake_i_note_ms(now_ns);
     uint64_t noted = old & FLAKE_I_CLOSED, ticks = (ms - (old >> 24)) & 0xffffffffffu, next;
     if (noted == FLAKE_I_CLOSED || !noted || ticks >= FLAKE_I_CLOSED - 1) {
         /* a new one; also after hours of one, or when the clock was put back during it */
@@ -1051,8 +1051,8 @@ static inline void flake_i_note(flake_i_engine *e, int64_t now_ns, uint64_t queu
 }
 
 /* Whoever finds the queue empty calls this. A last note that does not fit stays owed. */
-static inline void flake_i_note_end(flake_i_engine *e, int64_t now_ns) {
-    uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, relaxed), ms = flake_i_note_ms(now_ns);
+static inline void flake_i_note_end(flake_i_engine *e, uint64_t old, int64_t now_ns) {
+    const uint64_t ms = flake_i_note_ms(now_ns);
     uint64_t noted = old & FLAKE_I_CLOSED, ticks = (ms - (old >> 24)) & 0xffffffffffu;
     if (!noted || noted == FLAKE_I_CLOSED || ticks < noted) return;
     uint64_t closed = ms << 24 | FLAKE_I_CLOSED;
@@ -1065,16 +1065,19 @@ static inline void flake_i_note_end(flake_i_engine *e, int64_t now_ns) {
         (void)FLAKE_ATOMIC_CAS(&e->overflow, &closed, old, relaxed, relaxed);
 }
 
-/* Says what the queue is like at now_ns, if it is time to. Not while the clock is behind the word:
- * then the wait is for the clock, not for capacity. */
-static inline void flake_i_notify(flake_i_engine *e, int64_t now_ns) {
+/* Says what the queue is like, if it is time to. Not while the clock is behind the word: then the
+ * wait is for the clock, not for capacity. The reading is taken after the election was looked at, so
+ * that one before its ms says that the clock was put back, never that this thread was slow. */
+static inline void flake_i_notify(flake_i_engine *e) {
     flake_i_view v;
     if (!e->ring) return;
-    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire);
+    const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire);
+    const int64_t now_ns = flake_i_exact_ns(&e->clock);
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire);
     if (flake_i_look(e, 0, word, now_ns, &v) != FLAKE_OK || v.now + e->time_lead < v.time) return;
     uint64_t queued = flake_i_rest(e, v.time, v.count, v.now + e->ahead + 1);
-    if (queued) flake_i_note(e, now_ns, queued);
-    else flake_i_note_end(e, now_ns);
+    if (queued) flake_i_note(e, old, now_ns, queued);
+    else flake_i_note_end(e, old, now_ns);
 }
 
 /* ---- draw ---- */
@@ -1094,7 +1097,7 @@ static inline bool flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn
                                  int64_t *budget_ns) {
     const int64_t due_ns = flake_i_due_ns(e, unit);
     for (;;) {
-        flake_i_notify(e, now_ns);
+        flake_i_notify(e);
         if (now_ns >= due_ns) return true;
         const int64_t left_ns = flake_i_ns_until(due_ns, now_ns);
         const bool put_back = now_ns < drawn_ns && (e->tick_bits || e->refuse_back);
@@ -1143,7 +1146,7 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
             if (!wait_counted) flake_i_tally(&e->waits, 1, how);
             wait_counted = true;
             if (v.blocked || v.place >= e->limit) { /* no place to hold while asleep */
-                if (!v.blocked) flake_i_notify(e, now_ns);
+                if (!v.blocked) flake_i_notify(e);
                 if (left_ns > (int64_t)e->unit_ns) left_ns = (int64_t)e->unit_ns;
                 flake_i_nap(e, now_ns, left_ns, &budget_ns);
                 word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
@@ -1183,7 +1186,7 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
         const bool given_back = !kept && flake_i_move(e, how, &word, before);
         if (!given_back) flake_i_tally(&e->rebased, v.count - v.place, how);
         if (kept) {
-            if (is_free && rebased && !(how & FLAKE_I_GIVEN)) flake_i_notify(e, now_ns);
+            if (is_free && rebased && !(how & FLAKE_I_GIVEN)) flake_i_notify(e);
             if (n > 1) flake_i_tally(&e->batches, 1, how);
             flake_i_place_at(e, v.base, v.place, n, v.tick, out);
             return FLAKE_OK;
@@ -1295,11 +1298,11 @@ static inline uint64_t flake_i_lag(flake_i_engine *e) {
 /* While others draw, ids may lack what a draw that is under way has not told yet. */
 static inline void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
     uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire), again, time, count;
-    for (;; word = again) { /* nothing is counted twice when the word is re-based meanwhile */
+    for (;; word = again) { /* until the word was not re-based meanwhile: nothing counts twice */
         flake_i_decode(e, word, &time, &count);
         stats->ids = FLAKE_ATOMIC_LOAD(&e->rebased, acquire) + count;
         again = FLAKE_ATOMIC_LOAD(&e->word, acquire);
-        if (again >> e->time_shift == word >> e->time_shift) break;
+        if (!((again ^ word) & ~e->count_mask)) break;
     }
     stats->batches = FLAKE_ATOMIC_LOAD(&e->batches, relaxed);
     stats->waits = FLAKE_ATOMIC_LOAD(&e->waits, relaxed);
@@ -1347,7 +1350,8 @@ struct flake_options {
                          n is even at low rates; ids inside a unit then don't rise */
     bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does) */
     bool shared_memory; /* lies in memory that processes share: survives fork. They must be forks
-                           of one another, or use the system's clock and no ring */
+                           of one another, or use the system's clock and no ring. FLAKE_INVALID
+                           where 64-bit atomics take a lock (32-bit powerpc, mips) */
 };
 
 /* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */

@@ -954,8 +954,8 @@ static inline uint64_t sno_i_note_ms(int64_t now_ns) {
 }
 
 /* Queued callers call this each ms, with how many they are. */
-static inline void sno_i_note(sno_i_engine *e, int64_t now_ns, uint64_t queued) {
-    uint64_t old = SNO_ATOMIC_LOAD(&e->overflow, relaxed), ms = sno_i_note_ms(now_ns);
+static inline void sno_i_note(sno_i_engine *e, uint64_t old, int64_t now_ns, uint64_t queued) {
+    const uint64_t ms = sno_i_note_ms(now_ns);
     uint64_t noted = old & SNO_I_CLOSED, ticks = (ms - (old >> 24)) & 0xffffffffffu, next;
     if (noted == SNO_I_CLOSED || !noted || ticks >= SNO_I_CLOSED - 1) {
         /* a new one; also after hours of one, or when the clock was put back during it */
@@ -975,8 +975,8 @@ static inline void sno_i_note(sno_i_engine *e, int64_t now_ns, uint64_t queued) 
 }
 
 /* Whoever finds the queue empty calls this. A last note that does not fit stays owed. */
-static inline void sno_i_note_end(sno_i_engine *e, int64_t now_ns) {
-    uint64_t old = SNO_ATOMIC_LOAD(&e->overflow, relaxed), ms = sno_i_note_ms(now_ns);
+static inline void sno_i_note_end(sno_i_engine *e, uint64_t old, int64_t now_ns) {
+    const uint64_t ms = sno_i_note_ms(now_ns);
     uint64_t noted = old & SNO_I_CLOSED, ticks = (ms - (old >> 24)) & 0xffffffffffu;
     if (!noted || noted == SNO_I_CLOSED || ticks < noted) return;
     uint64_t closed = ms << 24 | SNO_I_CLOSED;
@@ -989,16 +989,19 @@ static inline void sno_i_note_end(sno_i_engine *e, int64_t now_ns) {
         (void)SNO_ATOMIC_CAS(&e->overflow, &closed, old, relaxed, relaxed);
 }
 
-/* Says what the queue is like at now_ns, if it is time to. Not while the clock is behind the word:
- * then the wait is for the clock, not for capacity. */
-static inline void sno_i_notify(sno_i_engine *e, int64_t now_ns) {
+/* Says what the queue is like, if it is time to. Not while the clock is behind the word: then the
+ * wait is for the clock, not for capacity. The reading is taken after the election was looked at, so
+ * that one before its ms says that the clock was put back, never that this thread was slow. */
+static inline void sno_i_notify(sno_i_engine *e) {
     sno_i_view v;
     if (!e->ring) return;
-    uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire);
+    const uint64_t old = SNO_ATOMIC_LOAD(&e->overflow, acquire);
+    const int64_t now_ns = sno_i_exact_ns(&e->clock);
+    const uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire);
     if (sno_i_look(e, 0, word, now_ns, &v) != SNO_OK || v.now + e->time_lead < v.time) return;
     uint64_t queued = sno_i_rest(e, v.time, v.count, v.now + e->ahead + 1);
-    if (queued) sno_i_note(e, now_ns, queued);
-    else sno_i_note_end(e, now_ns);
+    if (queued) sno_i_note(e, old, now_ns, queued);
+    else sno_i_note_end(e, old, now_ns);
 }
 
 /* ---- draw ---- */
@@ -1018,7 +1021,7 @@ static inline bool sno_i_await(sno_i_engine *e, uint64_t unit, int64_t drawn_ns,
                                  int64_t *budget_ns) {
     const int64_t due_ns = sno_i_due_ns(e, unit);
     for (;;) {
-        sno_i_notify(e, now_ns);
+        sno_i_notify(e);
         if (now_ns >= due_ns) return true;
         const int64_t left_ns = sno_i_ns_until(due_ns, now_ns);
         const bool put_back = now_ns < drawn_ns && (e->tick_bits || e->refuse_back);
@@ -1067,7 +1070,7 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
             if (!wait_counted) sno_i_tally(&e->waits, 1, how);
             wait_counted = true;
             if (v.blocked || v.place >= e->limit) { /* no place to hold while asleep */
-                if (!v.blocked) sno_i_notify(e, now_ns);
+                if (!v.blocked) sno_i_notify(e);
                 if (left_ns > (int64_t)e->unit_ns) left_ns = (int64_t)e->unit_ns;
                 sno_i_nap(e, now_ns, left_ns, &budget_ns);
                 word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
@@ -1107,7 +1110,7 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
         const bool given_back = !kept && sno_i_move(e, how, &word, before);
         if (!given_back) sno_i_tally(&e->rebased, v.count - v.place, how);
         if (kept) {
-            if (is_free && rebased && !(how & SNO_I_GIVEN)) sno_i_notify(e, now_ns);
+            if (is_free && rebased && !(how & SNO_I_GIVEN)) sno_i_notify(e);
             if (n > 1) sno_i_tally(&e->batches, 1, how);
             sno_i_place_at(e, v.base, v.place, n, v.tick, out);
             return SNO_OK;
@@ -1219,11 +1222,11 @@ static inline uint64_t sno_i_lag(sno_i_engine *e) {
 /* While others draw, ids may lack what a draw that is under way has not told yet. */
 static inline void sno_i_stats(sno_i_engine *e, sno_stats *stats) {
     uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire), again, time, count;
-    for (;; word = again) { /* nothing is counted twice when the word is re-based meanwhile */
+    for (;; word = again) { /* until the word was not re-based meanwhile: nothing counts twice */
         sno_i_decode(e, word, &time, &count);
         stats->ids = SNO_ATOMIC_LOAD(&e->rebased, acquire) + count;
         again = SNO_ATOMIC_LOAD(&e->word, acquire);
-        if (again >> e->time_shift == word >> e->time_shift) break;
+        if (!((again ^ word) & ~e->count_mask)) break;
     }
     stats->batches = SNO_ATOMIC_LOAD(&e->batches, relaxed);
     stats->waits = SNO_ATOMIC_LOAD(&e->waits, relaxed);
@@ -1265,7 +1268,8 @@ struct sno_options {
     struct sno_ring *overflow;    /* gets a note each ms while callers queue; NULL: none */
     int64_t max_wait_ms;          /* longest wait of one call; 0: as long as it takes */
     bool shared_memory; /* lies in memory that processes share: survives fork. They must be
-                           forks of one another, or use the system's clock and no ring */
+                           forks of one another, or use the system's clock and no ring. SNO_INVALID
+                           where 64-bit atomics take a lock (32-bit powerpc, mips) */
 };
 
 /* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */

@@ -9,11 +9,14 @@ for program; do
     echo "== $(basename "$program")"
     case $program in
     *.sh) "$program" > "$out" 2>&1 ;;
-    *) $run_env "$program" > "$out" 2>&1 ;;
+    *)
+        [ -e "$program" ] || program=$program.exe # as compilers for Windows name it
+        $run_env "$program" > "$out" 2>&1
+        ;;
     esac
     code=$?
     sed '$d' "$out"
-    last=$(tail -n 1 "$out")
+    last=$(tail -n 1 "$out" | tr -d "\r")
     case $last in
     *" passed, "*" failed")
         passed=$((passed + ${last%% *}))

@@ -8,11 +8,15 @@
 #define SUPPORT_H
 
 #include "check.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #ifndef VECTORS
 #define VECTORS "tests/vectors/"
 #endif
+
+/* Whether 64-bit atomics work between processes; where they take a lock, they don't. */
+enum { words_reach_other_processes = ATOMIC_LLONG_LOCK_FREE == 2 };
 
 /* ---- scripted clock ---- */
 

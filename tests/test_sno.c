@@ -1806,7 +1806,8 @@ static void relatives_draw_from_one_generator_in_shared_memory(void) {
     atomic_store(&kin->now_ns, unit_start_ns(start));
     o.shared_memory = true;
     o.clock.now_ns = kin_ns;
-    CHECK_EQ(sno_init(&kin->gen, &o), SNO_OK);
+    CHECK_EQ(sno_init(&kin->gen, &o), words_reach_other_processes ? SNO_OK : SNO_INVALID);
+    if (!words_reach_other_processes) return;
     draw_as_kin = draw_shared;
     all_kin_draw();
     CHECK_EQ(atomic_load(&kin->begun), relatives);

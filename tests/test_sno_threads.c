@@ -550,7 +550,7 @@ static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint
     check_watcher(&w);
     uint32_t drifts = lent ? 0 : drifts_of(&gen);
     for (unsigned i = 0; i < lent; i++) drifts += drifts_of(sno_shard_gen(&shards[i]));
-    CHECK(drifts > (small ? 50u : 500u));
+    CHECK(drifts > (small ? 8u : 500u));
     CHECK_EQ(repeats(), 0);
     CHECK(!sno_is_zero(all_ids[0]));
     warp_end();

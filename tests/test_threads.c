@@ -526,7 +526,7 @@ static size_t judge(const plan *p) {
 
     uint64_t counted = 0;
     for (unsigned i = 0; i < (p->way == &sharded ? p->shards : 1); i++) {
-        lent -= loans[i];
+        lent -= (size_t)loans[i];
         flake_stats stats;
         flake_stats_get(p->way == &sharded ? flake_shard_gen(&shards[i]) : &gen, &stats);
         counted += stats.ids;
