@@ -57,6 +57,8 @@
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
  *     FLAKE_ASSERT(condition)         programming errors              nothing
+ *     FLAKE_REGISTRY                  most generators alive at a time; init then refuses two that
+ *                                     share ids (debug builds)        no such check
  *
  * Find your way by these marks:
  *
@@ -92,7 +94,11 @@
 #include <unistd.h>
 #endif
 #if !defined(_WIN32)
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #if !defined(__linux__) && !defined(CLOCK_REALTIME)
 #include <threads.h>
 #endif
@@ -109,9 +115,13 @@ typedef enum flake_status {
     FLAKE_PARSE,      /* not a text of this form */
     FLAKE_NODE,       /* node + node_offset is more than the layout's node bits hold */
     FLAKE_LEASE,      /* the claim on the node number has run out */
-    FLAKE_FORKED,     /* inherited through fork(): the parent's ids would come again. Initialise it
-                         with another node */
-    FLAKE_IO          /* the system refused a file or connection */
+    FLAKE_FORKED,   /* inherited through fork(), or the machine was cloned: another process may give
+                         the same ids. See flake_reinit_after_fork */
+    FLAKE_IO,       /* the system refused a file or connection */
+    FLAKE_TORN,     /* a state file that is cut short or damaged */
+    FLAKE_FOREIGN,  /* a state file of another generator, or none at all */
+    FLAKE_DOWNTIME, /* the last run ended longer ago than allowable_downtime_ms */
+    FLAKE_TAKEN     /* somebody else holds this number, file, or range of ids */
 } flake_status;
 
 static inline const char *flake_status_str(flake_status status);
@@ -258,6 +268,43 @@ static inline flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, ui
                                                int64_t valid_ms);
 static inline flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
 
+/* ---- after fork, crash and restart ----
+ *
+ * A forked child, and a process after flake_generation_bump(), gets FLAKE_FORKED until it says with
+ * which ids of its own it goes on: another node, or other sequence numbers. FLAKE_NODE: its options
+ * have some of the parent's ids in them. FLAKE_INVALID: it was not forked. For a shard likewise,
+ * through flake_shard_gen.
+ */
+static inline flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
+/* For builds with FLAKE_REGISTRY: this generator draws no more. */
+static inline void flake_retire(flake_gen *);
+
+/* A state file holds a time ahead of all ids that were handed out, so that the next run repeats none,
+ * whatever became of this one and of the clock:
+ *
+ *     flake_state state;
+ *     flake_state_options where = {0};
+ *     where.path = "/var/lib/app/ids";
+ *     if (flake_state_open(&state, &where, &options, &why) != FLAKE_OK) ... why.text
+ *     options.state = &state;
+ *     flake_init(&ids, &options); // or flake_shards_init
+ *     ...
+ *     flake_state_close(&state);
+ *
+ * After a crash open waits until the time on file has passed, three seconds at most by default. A file
+ * that it does not understand it leaves alone: FLAKE_TORN, FLAKE_FOREIGN (another layout, node or
+ * range), FLAKE_CLOCK_BACK (from the future), FLAKE_DOWNTIME, FLAKE_TAKEN (in use), FLAKE_IO. The
+ * first draw that comes near the horizon writes the file (every 1.5 s by default); flake_state_extend
+ * from a timer spares it that. See flake_state_options.
+ */
+typedef struct flake_state flake_state;
+typedef struct flake_state_options flake_state_options;
+typedef struct flake_why flake_why; /* what was wrong, in words; NULL: don't tell */
+static inline flake_status flake_state_open(flake_state *, const flake_state_options *,
+                                            const flake_options *, flake_why *);
+static inline flake_status flake_state_extend(flake_state *);
+static inline flake_status flake_state_close(flake_state *);
+
 /* ---- text ---- */
 
 typedef enum flake_text {
@@ -310,6 +357,12 @@ static inline void flake128_stats_get(flake128_gen *, flake_stats *);
 static inline flake_status flake128_next_n(flake128_gen *, flake128 *ids, size_t n);
 static inline size_t flake128_try_n(flake128_gen *, flake128 *ids, size_t n);
 static inline flake_status flake128_try_at(flake128_gen *, int64_t unix_ms, flake128 *id);
+static inline flake_status flake128_reinit_after_fork(flake128_gen *, uint64_t worker48,
+                                                      const flake_options *);
+static inline flake_status flake128_state_open(flake_state *, const flake_state_options *,
+                                               uint64_t worker48, const flake_options *,
+                                               flake_why *);
+static inline void flake128_retire(flake128_gen *);
 static inline flake_status flake128_compose(const flake128_parts *, flake128 *id);
 static inline flake_status flake128_decompose(flake128 id, flake128_parts *);
 static inline flake_status flake128_min_at(int64_t unix_ms, flake128 *id);
@@ -392,6 +445,8 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
  *     BACK:R     shard returned to the pool           LEND:A       all the last owner did to it
  *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
  *     PAGE:R     fork page published                  PAGE:A       its first word
+ *     TURN:R     files: a thread's turn is over       TURN:A       what it did in it
+ *     DISK:R     horizon published                    DISK:A       that it is on disk
  *
  *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
@@ -657,6 +712,9 @@ static inline bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
 struct flake_i_process {
     FLAKE_ATOMIC(flake_i_atomic64 *) page; /* NULL: not asked for yet */
     flake_i_atomic64 generation;           /* survives the fork, so that a child's value is new */
+    flake_i_atomic64 locking;              /* the files' (see there): mark of who is at it, or 0 */
+    uint64_t locks_mark;                   /* and the process whose they are */
+    struct flake_i_lock *locks;
 };
 
 #if defined(__cplusplus)
@@ -666,17 +724,22 @@ extern struct flake_i_process flake_i_process;
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
 #if defined(__linux__)
 extern int flake_i_madvise(void *, size_t, int) __asm__("madvise");
+extern int flake_i_fsync(int) __asm__("fsync");
+#elif !defined(_WIN32)
+#define flake_i_fsync fsync
 #endif
 #if defined(__cplusplus)
 }
 #endif
 
-static inline int64_t flake_i_pid(void) {
+/* Marks this process where no page does. */
+static inline uint64_t flake_i_pid_mark(void) {
 #if defined(_WIN32)
-    return 1; /* no fork */
+    const uint64_t pid = 1; /* no fork */
 #else
-    return (int64_t)getpid();
+    const uint64_t pid = (uint64_t)getpid();
 #endif
+    return FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed) << 32 | pid;
 }
 
 /* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
@@ -737,12 +800,36 @@ static inline flake_i_atomic64 *flake_i_fork_page(void) {
 /* The value that marks this process, for generators to keep; *word is NULL where the pid does. */
 static inline uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
     *word = flake_i_fork_page();
-    if (!*word) return (uint64_t)flake_i_pid();
+    if (!*word) return flake_i_pid_mark();
     uint64_t mark = FLAKE_ATOMIC_LOAD(*word, relaxed);
     if (mark) return mark;
     uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
     return FLAKE_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
 }
+
+/* From now on every generator of this process, all but those in shared memory, is as if inherited
+ * through fork: FLAKE_FORKED until it is initialised anew. For whoever resumes a snapshot of a
+ * virtual machine or a copied disk, which nothing else tells a process. From any thread. */
+static inline void flake_generation_bump(void) {
+    flake_i_atomic64 *page = flake_i_fork_page();
+    const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
+    if (page) FLAKE_ATOMIC_STORE(page, next, relaxed);
+}
+
+/* ---- gate ----
+ *
+ * What must agree before ids are handed out whose time is later than that of all before: a state
+ * file, a claim that runs out. It is asked off the hot path, by the first draw of each unit and by
+ * callers who queue, from any thread.
+ */
+typedef struct flake_gate {
+    /* Whether ids of times up to until_ns (Unix) may be handed out. FLAKE_AGAIN: not yet, and who
+     * waits asks again; all else is what the draw returns. NULL: no gate. */
+    flake_status (*admit)(void *user, int64_t until_ns);
+    void *user;
+    flake_i_atomic64 *word; /* NULL, or a word that fork wipes, constant while the gate is open:
+                               whoever changes it stops each draw at once */
+} flake_gate;
 
 /* ---- engine ---- */
 
@@ -777,6 +864,9 @@ typedef struct flake_i_engine {
     int64_t wait_ns;    /* longest sleep of one call */
     bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
     flake_ring *ring;
+    flake_gate gates[2];            /* the user's, and that of his state file */
+    flake_i_atomic64 *process_word; /* what fork_word is where it is not a gate's */
+    uint64_t process_mark;
     char pad2[64];
 
     flake_i_atomic64 safe[2]; /* tick engines: see I5 */
@@ -812,6 +902,7 @@ typedef struct flake_i_setup {
     bool refuse_back, shared_memory;
     flake_clock clock;
     flake_ring *ring;
+    flake_gate gates[2];
 } flake_i_setup;
 
 static inline uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -829,6 +920,7 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
         o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
         (o->clock.kind != FLAKE_CLOCK_EXACT && o->clock.kind != FLAKE_CLOCK_COARSE))
         return FLAKE_INVALID;
+    if (o->shared_memory && (o->gates[0].admit || o->gates[1].admit)) return FLAKE_INVALID;
 #if ATOMIC_LLONG_LOCK_FREE != 2
     if (o->shared_memory) return FLAKE_INVALID; /* the word would hide a lock of one process */
 #endif
@@ -869,8 +961,16 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
     e->refuse_back = o->refuse_back;
     e->clock = o->clock;
     e->ring = o->ring;
-    e->fork_word = NULL;
-    e->fork_mark = o->shared_memory ? 0 : flake_i_fork_mark(&e->fork_word);
+    e->process_word = NULL;
+    e->process_mark = o->shared_memory ? 0 : flake_i_fork_mark(&e->process_word);
+    e->fork_word = e->process_word;
+    e->fork_mark = e->process_mark;
+    for (unsigned i = 0; i < 2; i++) {
+        e->gates[i] = o->gates[i];
+        if (!o->gates[i].admit || !o->gates[i].word) continue;
+        e->fork_word = o->gates[i].word; /* wiped by fork too */
+        e->fork_mark = FLAKE_ATOMIC_LOAD(e->fork_word, relaxed);
+    }
     FLAKE_ATOMIC_STORE(&e->word, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&e->safe[0], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&e->safe[1], 0u, relaxed);
@@ -887,11 +987,22 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
 /* Whether this is another process than the one that took the mark. A mark of 0 asks not to look. */
 FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t mark) {
     if (FLAKE_I_LIKELY(word != NULL)) return FLAKE_ATOMIC_LOAD(word, relaxed) != mark;
-    return mark && mark != (uint64_t)flake_i_pid();
+    return mark && mark != flake_i_pid_mark();
 }
 
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
     return flake_i_forked_since(e->fork_word, e->fork_mark);
+}
+
+/* Why a generator whose fork word has changed refuses. */
+FLAKE_I_COLD flake_status flake_i_refusal(const flake_i_engine *e) {
+    if (!flake_i_forked_since(e->process_word, e->process_mark))
+        for (unsigned i = 0; i < 2; i++) {
+            const flake_gate *g = &e->gates[i];
+            const flake_status status = g->word ? g->admit(g->user, INT64_MAX) : FLAKE_OK;
+            if (status != FLAKE_OK) return status;
+        }
+    return FLAKE_FORKED;
 }
 
 FLAKE_I_INLINE uint64_t flake_i_start_ns(const flake_i_engine *e, uint64_t unit) {
@@ -937,6 +1048,24 @@ static inline void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64
         --*time;
         *count = e->cap;
     }
+}
+
+/* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
+ * either timeline. Not while others use the engine. */
+static inline void flake_i_engine_floor(flake_i_engine *e, int64_t floor_ns) {
+    if (floor_ns < (int64_t)e->epoch_ns) return;
+    const uint64_t floor =
+        flake_i_min(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
+    const uint64_t tick = (uint64_t)flake_i_tick(e, word) << (e->time_shift - 1);
+    uint64_t time, count;
+    for (unsigned i = 0; i < e->tick_bits * 2; i++)
+        if (FLAKE_ATOMIC_LOAD(&e->safe[i], relaxed) < floor)
+            FLAKE_ATOMIC_STORE(&e->safe[i], floor, relaxed);
+    flake_i_decode(e, word, &time, &count);
+    if (time > floor || flake_i_rest(e, time, count, floor) >= e->cap) return;
+    FLAKE_ATOMIC_STORE(&e->word, (floor << e->time_shift) + tick + e->cap, relaxed);
+    flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* what is not drawn here */
 }
 
 /* What a word and a clock reading say about the next place. */
@@ -1091,6 +1220,23 @@ static inline void flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     *budget_ns -= ns;
 }
 
+/* Whether the gates let ids of this unit out. */
+static inline flake_status flake_i_admit(flake_i_engine *e, unsigned how, uint64_t unit,
+                                         int64_t *budget_ns) {
+    if (!e->gates[0].admit && !e->gates[1].admit) return FLAKE_OK;
+    if (flake_i_forked_since(e->process_word, e->process_mark)) return FLAKE_FORKED;
+    const int64_t until_ns = (int64_t)(flake_i_start_ns(e, unit + 1) - 1), nap_ns = 1000000;
+    for (unsigned i = 0; i < 2; i++)
+        for (const flake_gate *g = &e->gates[i]; g->admit; *budget_ns -= nap_ns) {
+            const flake_status status = g->admit(g->user, until_ns);
+            if (status == FLAKE_OK) break;
+            if (status != FLAKE_AGAIN || !(how & FLAKE_I_WAIT) || *budget_ns < nap_ns)
+                return status;
+            FLAKE_SLEEP_NS(nap_ns);
+        }
+    return FLAKE_OK;
+}
+
 /* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. False: the clock
  * was put back or stands still, so that the wait is not worth the place. */
 static inline bool flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns, int64_t now_ns,
@@ -1162,6 +1308,9 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
         }
         n = flake_i_min(n, e->limit - v.place);
 
+        status = flake_i_admit(e, how, v.base + (v.place + n - 1) / e->cap, &budget_ns);
+        if (status != FLAKE_OK) return status;
+
         uint64_t drifts = 0;
         if (v.leaves && !flake_i_before_leaving(e, word, &v, &drifts)) {
             word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
@@ -1203,10 +1352,13 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
     flake_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, flake_i_tick(e, word), out);
     if (out->time > e->max_time) return FLAKE_RANGE;
     if (now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, FLAKE_I_WAIT);
-    if (flake_i_await(e, out->time, drawn_ns, now_ns, &budget_ns)) return FLAKE_OK;
+    const flake_status status = flake_i_admit(e, FLAKE_I_WAIT, out->time, &budget_ns);
+    if (status == FLAKE_OK && flake_i_await(e, out->time, drawn_ns, now_ns, &budget_ns))
+        return FLAKE_OK;
     uint64_t after = word + 1;
     (void)flake_i_move(e, FLAKE_I_WAIT, &after, word); /* given back, if it is still the newest */
-    word = FLAKE_ATOMIC_LOAD(&e->word, acquire);       /* LOOK:A: the addition was none */
+    if (status != FLAKE_OK) return status;
+    word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A: the addition was none */
     now_ns = flake_i_exact_ns(&e->clock);
     return flake_i_draw_run(e, FLAKE_I_WAIT, word, now_ns, 1, budget_ns, out);
 }
@@ -1217,7 +1369,10 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
  * that lies behind the word's time: draw_run takes another (I2). */
 FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_t given_ns,
                                          uint64_t want, flake_i_place *out) {
-    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_FORKED;
+    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) {
+        const flake_status refusal = flake_i_refusal(e);
+        return refusal != FLAKE_OK ? refusal : FLAKE_FORKED; /* never OK: said for the compiler */
+    }
     int64_t now_ns = how & FLAKE_I_GIVEN ? given_ns : flake_i_now_ns(&e->clock);
     uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t count = word & e->count_mask, unit = word - count;
@@ -1333,6 +1488,481 @@ static inline void flake_i_take_back(flake_i_engine *e) {
     FLAKE_ASSERT(FLAKE_ATOMIC_LOAD(&e->lent, relaxed) == 1);
     FLAKE_ATOMIC_STORE(&e->lent, 0u, release); /* BACK:R */
 }
+
+/* ---- files ----
+ *
+ * One process at a time holds a lock file, and lets go of it when it dies: a record lock of POSIX,
+ * which a forked child does not inherit. But it is the whole process's, and gone as soon as any part
+ * of the process closes that file. So the process keeps a list of what it holds, and looks there
+ * before it opens one. Only here does a thread wait for another (who may be stopped in the middle).
+ */
+struct flake_why {
+    char text[200]; /* what is wrong, in words: the option or file and what became of it */
+};
+
+/* Writes down the reason, and returns the status. */
+static inline flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
+                                       const char *what) {
+    if (!why) return status;
+    const char *const parts[] = {subject, ": ", what};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (const char *c = parts[i]; *c && n < sizeof why->text - 1; c++) why->text[n++] = *c;
+    why->text[n] = 0;
+    return status;
+}
+
+enum { FLAKE_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
+
+typedef struct flake_i_lock {
+    uint64_t device, inode, mark; /* mark: of the process that holds it */
+    int fd;
+    struct flake_i_lock *next;
+} flake_i_lock;
+
+#if !defined(_WIN32)
+
+static inline uint64_t flake_i_process_mark(void) {
+    flake_i_atomic64 *word;
+    return flake_i_fork_mark(&word);
+}
+
+/* What the list of locks says is true between these two. A forked child has none of its parent's, and
+ * takes the turn from a thread of its parent's that had it then. */
+static inline void flake_i_locks_begin(void) {
+    const uint64_t mark = flake_i_process_mark();
+    uint64_t seen = 0;
+    while (!FLAKE_ATOMIC_CAS(&flake_i_process.locking, &seen, mark, acquire, relaxed)) /* TURN:A */
+        if (seen == mark) {
+            seen = 0;
+            FLAKE_SLEEP_NS(100000);
+        }
+    if (flake_i_process.locks_mark != mark) flake_i_process.locks = NULL;
+    flake_i_process.locks_mark = mark;
+}
+
+static inline void flake_i_locks_end(void) {
+    FLAKE_ATOMIC_STORE(&flake_i_process.locking, 0u, release); /* TURN:R */
+}
+
+static inline bool flake_i_lock_is_of(const flake_i_lock *lock, const struct stat *file) {
+    return lock->device == (uint64_t)file->st_dev && lock->inode == (uint64_t)file->st_ino;
+}
+
+/* Opens and locks; what stands at the path at the end is what was locked. */
+static inline flake_status flake_i_lock_file(flake_i_lock *lock, const char *path) {
+    struct stat at_path, opened;
+    struct flock range;
+    memset(&range, 0, sizeof range);
+    range.l_type = F_WRLCK;
+    range.l_whence = SEEK_SET;
+    for (int tries = 0; tries < 100; tries++) {
+        if (stat(path, &at_path) == 0)
+            for (const flake_i_lock *l = flake_i_process.locks; l; l = l->next)
+                if (flake_i_lock_is_of(l, &at_path)) return FLAKE_TAKEN;
+        lock->fd = open(path, O_RDWR | O_CREAT, 0666);
+        if (lock->fd < 0) return FLAKE_IO;
+        (void)fcntl(lock->fd, F_SETFD, FD_CLOEXEC);
+        const bool locked = fcntl(lock->fd, F_SETLK, &range) == 0;
+        const bool taken = !locked && (errno == EACCES || errno == EAGAIN);
+        if (locked && fstat(lock->fd, &opened) == 0 && stat(path, &at_path) == 0) {
+            lock->device = (uint64_t)opened.st_dev;
+            lock->inode = (uint64_t)opened.st_ino;
+            if (flake_i_lock_is_of(lock, &at_path)) return FLAKE_OK;
+        }
+        (void)close(lock->fd);
+        if (taken) return FLAKE_TAKEN;
+        if (!locked) return FLAKE_IO;
+    }
+    return FLAKE_IO;
+}
+
+/* FLAKE_TAKEN: this process or another has it. */
+static inline flake_status flake_i_lock_take(flake_i_lock *lock, const char *path) {
+    flake_i_locks_begin();
+    const flake_status status = flake_i_lock_file(lock, path);
+    if (status == FLAKE_OK) {
+        lock->mark = flake_i_process.locks_mark;
+        lock->next = flake_i_process.locks;
+        flake_i_process.locks = lock;
+    }
+    flake_i_locks_end();
+    return status;
+}
+
+/* In a forked child only the descriptor is closed: the lock is the parent's. */
+static inline void flake_i_lock_drop(flake_i_lock *lock) {
+    flake_i_locks_begin();
+    for (flake_i_lock **l = &flake_i_process.locks; *l; l = &(*l)->next)
+        if (*l == lock) {
+            *l = lock->next;
+            break;
+        }
+    (void)close(lock->fd);
+    flake_i_locks_end();
+}
+
+static inline bool flake_i_write_all(int fd, const uint8_t *bytes, size_t n) {
+    while (n > 0) {
+        const ssize_t written = write(fd, bytes, n);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        bytes += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+/* Reads to the end of the file, at most n bytes; how many, or -1. */
+static inline int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
+    size_t got = 0;
+    while (got < n) {
+        const ssize_t more = read(fd, bytes + got, n - got);
+        if (more < 0 && errno == EINTR) continue;
+        if (more < 0) return -1;
+        if (more == 0) break;
+        got += (size_t)more;
+    }
+    return (int)got;
+}
+
+/* A rename lasts once the folder is on disk. Some file systems can't be asked for that. */
+static inline bool flake_i_sync_folder(const char *path) {
+    char folder[FLAKE_I_PATH];
+    size_t slash = strlen(path);
+    while (slash > 0 && path[slash - 1] != '/') slash--;
+    memcpy(folder, path, slash);
+    if (!slash) folder[slash++] = '.';
+    folder[slash] = 0;
+    const int fd = open(folder, O_RDONLY);
+    if (fd < 0) return false;
+    const bool synced = flake_i_fsync(fd) == 0 || errno == EINVAL;
+    (void)close(fd);
+    return synced;
+}
+
+/* After it the file has the new bytes, or the old ones, at any moment and on disk. */
+static inline bool flake_i_replace_file(const char *path, const uint8_t *bytes, size_t n) {
+    char fresh[FLAKE_I_PATH + 8];
+    const size_t length = strlen(path);
+    memcpy(fresh, path, length);
+    memcpy(fresh + length, ".new", 5);
+    const int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (fd < 0) return false;
+    bool well = flake_i_write_all(fd, bytes, n) && flake_i_fsync(fd) == 0;
+    well = close(fd) == 0 && well;
+    well = well && rename(fresh, path) == 0;
+    if (!well) (void)unlink(fresh);
+    return well && flake_i_sync_folder(path);
+}
+#endif
+
+/* ---- state file ----
+ *
+ * It holds a horizon: a time that lies ahead of all ids handed out, by a few seconds. A draw whose id
+ * would pass it waits until a new one is on disk; it is written long before that comes to be. So
+ * whatever happens, crash or power cut, no id at or before the file's horizon may be handed out by
+ * the next run, and every later one may.
+ *
+ *     byte 0   "idstate\n"        8  version, 4 bytes       12  0
+ *         16   horizon, ns       24  written at, ns         32  identity, 64 bytes
+ *         96   0                120  FNV-1a of the 120 bytes before; all numbers big-endian
+ *
+ * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
+ *           thread at a time writes (`busy`); it publishes the horizon after the file is synced
+ *           (DISK:R, read by DISK:A). A closed state admits nothing: who closes it stores CLOSED and
+ *           then reads `asked`, who is admitted has raised `asked` before he reads the horizon, all
+ *           four sequentially consistent, so one of the two sees the other.
+ */
+struct flake_state_options {
+    const char *path;              /* boundary's timestamp_path */
+    int64_t horizon_ms;            /* how far ahead of use the file is written; 0: 3,000 */
+    int64_t allowable_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
+    bool must_exist;               /* FLAKE_IO when there is no file, rather than a new one */
+    bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
+    bool by_timer; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached: the
+                        program calls flake_state_extend, at least twice in horizon_ms */
+    flake_clock clock; /* the generator's; all zero: the system's */
+};
+
+enum { FLAKE_I_RECORD = 128, FLAKE_I_IDENTITY = 64 };
+
+typedef struct flake_i_record {
+    int64_t horizon_ns, written_ns;
+    uint8_t identity[FLAKE_I_IDENTITY];
+} flake_i_record;
+
+/* Stays where it is while it is open. */
+struct flake_state {
+    flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
+    flake_i_atomic64 asked;   /* and none later than this were */
+    flake_i_atomic64 busy;    /* 1: a thread writes */
+    flake_i_atomic64 patient; /* before this time a write that failed is not tried again */
+    flake_i_atomic64 *fork_word;
+    uint64_t fork_mark;
+    int64_t floor_ns; /* the last run's horizon; INT64_MIN: there was none */
+    int64_t horizon_ns;
+    bool by_timer, is_open;
+    flake_clock clock;
+    flake_i_lock lock;
+    uint8_t identity[FLAKE_I_IDENTITY];
+    char path[FLAKE_I_PATH];
+};
+
+#define FLAKE_I_CLOSED_STATE ((uint64_t)INT64_MIN)
+
+static inline void flake_i_put64(uint8_t *out, uint64_t value) {
+    for (unsigned i = 0; i < 8; i++) out[i] = (uint8_t)(value >> (56 - 8 * i));
+}
+
+static inline uint64_t flake_i_get64(const uint8_t *in) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; i++) value = value << 8 | in[i];
+    return value;
+}
+
+/* Each step is a bijection, so no change of a single byte goes unnoticed. */
+static inline uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
+    uint64_t hash = 0xcbf29ce484222325;
+    for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3;
+    return hash;
+}
+
+#define FLAKE_I_MAGIC   "idstate\n"
+#define FLAKE_I_VERSION ((uint64_t)1 << 32)
+
+static inline void flake_i_record_put(const flake_i_record *r, uint8_t out[FLAKE_I_RECORD]) {
+    memset(out, 0, FLAKE_I_RECORD);
+    memcpy(out, FLAKE_I_MAGIC, 8);
+    flake_i_put64(out + 8, FLAKE_I_VERSION);
+    flake_i_put64(out + 16, (uint64_t)r->horizon_ns);
+    flake_i_put64(out + 24, (uint64_t)r->written_ns);
+    memcpy(out + 32, r->identity, FLAKE_I_IDENTITY);
+    flake_i_put64(out + 120, flake_i_fnv(out, 120));
+}
+
+/* FLAKE_FOREIGN: no state file, or of another version. FLAKE_TORN: damaged. */
+static inline flake_status flake_i_record_get(const uint8_t *in, size_t n, flake_i_record *r) {
+    if (n > 0 && memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_FOREIGN;
+    if (n != FLAKE_I_RECORD || flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
+    if (flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_FOREIGN;
+    r->horizon_ns = (int64_t)flake_i_get64(in + 16);
+    r->written_ns = (int64_t)flake_i_get64(in + 24);
+    memcpy(r->identity, in + 32, FLAKE_I_IDENTITY);
+    return r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
+}
+
+/* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
+static inline flake_status flake_i_record_judge(const flake_i_record *r, const uint8_t *identity,
+                                                int64_t now_ns, int64_t allowable_downtime_ns,
+                                                const char **what) {
+    if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0) {
+        *what = "is of a generator with another layout, node or range of sequence numbers";
+        return FLAKE_FOREIGN;
+    }
+    if (now_ns < r->written_ns) {
+        *what = "is from the future: the clock was put back since it was written";
+        return FLAKE_CLOCK_BACK;
+    }
+    if (allowable_downtime_ns && now_ns > r->horizon_ns &&
+        (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)allowable_downtime_ns) {
+        *what = "is older than allowable_downtime_ms";
+        return FLAKE_DOWNTIME;
+    }
+    return FLAKE_OK;
+}
+
+/* Writes a horizon and, once it is on disk, admits what lies before. By one thread at a time. */
+static inline bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t now_ns) {
+#if defined(_WIN32)
+    (void)s;
+    (void)horizon_ns;
+    (void)now_ns;
+    return false;
+#else
+    flake_i_record r;
+    uint8_t bytes[FLAKE_I_RECORD];
+    r.horizon_ns = horizon_ns;
+    r.written_ns = now_ns < horizon_ns ? now_ns : horizon_ns;
+    memcpy(r.identity, s->identity, FLAKE_I_IDENTITY);
+    flake_i_record_put(&r, bytes);
+    return flake_i_replace_file(s->path, bytes, sizeof bytes);
+#endif
+}
+
+/* The horizon for ids up to `until`. */
+static inline int64_t flake_i_ahead_of(const flake_state *s, int64_t until_ns) {
+    return until_ns > INT64_MAX - s->horizon_ns ? INT64_MAX : until_ns + s->horizon_ns;
+}
+
+/* By who has set `busy`. */
+static inline bool flake_i_state_move(flake_state *s, int64_t until_ns) {
+    const int64_t horizon_ns = flake_i_ahead_of(s, until_ns);
+    uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
+    if (seen == FLAKE_I_CLOSED_STATE) return false;
+    if (horizon_ns <= (int64_t)seen) return true;
+    if (!flake_i_state_write(s, horizon_ns, flake_i_exact_ns(&s->clock))) return false;
+    return FLAKE_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, seq_cst,
+                            relaxed); /* DISK:R */
+}
+
+static inline bool flake_i_state_turn(flake_state *s) {
+    uint64_t idle = 0;
+    return FLAKE_ATOMIC_CAS(&s->busy, &idle, 1u, acquire, relaxed); /* TURN:A */
+}
+
+static flake_status flake_i_state_admit(void *user, int64_t until_ns) {
+    flake_state *s = (flake_state *)user;
+    uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
+    while ((int64_t)asked < until_ns &&
+           !FLAKE_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, relaxed)) {
+    }
+    int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A */
+    if (horizon_ns == INT64_MIN) return FLAKE_IO;
+    const bool is_near = until_ns > horizon_ns - s->horizon_ns / 2;
+    if (is_near && !s->by_timer &&
+        (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed)) &&
+        flake_i_state_turn(s)) {
+        const bool moved = flake_i_state_move(s, until_ns);
+        if (!moved)
+            FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)(until_ns + s->horizon_ns / 16), relaxed);
+        FLAKE_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
+        horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst);
+        if (!moved && until_ns > horizon_ns) return FLAKE_IO;
+    }
+    return until_ns <= horizon_ns ? FLAKE_OK : FLAKE_AGAIN;
+}
+
+static inline flake_gate flake_state_gate(flake_state *s) {
+    flake_gate gate;
+    gate.admit = flake_i_state_admit;
+    gate.user = s;
+    gate.word = NULL;
+    return gate;
+}
+
+/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread.
+ * FLAKE_IO: the old one stands. */
+static inline flake_status flake_state_extend(flake_state *s) {
+    if (!s->is_open) return FLAKE_INVALID;
+    if (flake_i_forked_since(s->fork_word, s->fork_mark)) return FLAKE_FORKED;
+    if (!flake_i_state_turn(s)) return FLAKE_OK; /* somebody is at it */
+    const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
+    const int64_t now_ns = flake_i_exact_ns(&s->clock);
+    const bool moved = flake_i_state_move(s, asked > now_ns ? asked : now_ns);
+    FLAKE_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
+    return moved ? FLAKE_OK : FLAKE_IO;
+}
+
+/* The last word: with it the next run need not wait. Draws fail with FLAKE_IO from now on. In a
+ * forked child the file stays its parent's. */
+static inline flake_status flake_state_close(flake_state *s) {
+    if (!s->is_open) return FLAKE_INVALID;
+    s->is_open = false;
+#if defined(_WIN32)
+    return FLAKE_IO;
+#else
+    flake_status status = FLAKE_FORKED;
+    if (!flake_i_forked_since(s->fork_word, s->fork_mark)) {
+        FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst);
+        while (!flake_i_state_turn(s)) FLAKE_SLEEP_NS(100000);
+        const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst);
+        status = flake_i_state_write(s, asked, flake_i_exact_ns(&s->clock)) ? FLAKE_OK : FLAKE_IO;
+    }
+    flake_i_lock_drop(&s->lock);
+    return status;
+#endif
+}
+
+#if !defined(_WIN32)
+/* FLAKE_OK: *r is the file's record, or *is_new: there is none. */
+static inline flake_status flake_i_state_read(const flake_state *s, flake_i_record *r, bool *is_new,
+                                              flake_why *why) {
+    uint8_t bytes[FLAKE_I_RECORD + 1];
+    const int fd = open(s->path, O_RDONLY);
+    *is_new = fd < 0 && errno == ENOENT;
+    if (*is_new) return FLAKE_OK;
+    const int n = fd < 0 ? -1 : flake_i_read_all(fd, bytes, sizeof bytes);
+    if (fd >= 0) (void)close(fd);
+    if (n < 0) return flake_i_say(why, FLAKE_IO, s->path, "can't be read");
+    switch (flake_i_record_get(bytes, (size_t)n, r)) {
+    case FLAKE_OK: return FLAKE_OK;
+    case FLAKE_TORN: return flake_i_say(why, FLAKE_TORN, s->path, "is cut short or damaged");
+    default:
+        return flake_i_say(why, FLAKE_FOREIGN, s->path, "is no state file, or of another version");
+    }
+}
+
+/* With the lock held: reads, judges, waits, and writes the first horizon. */
+static inline flake_status flake_i_state_begin(flake_state *s, const flake_state_options *o,
+                                               flake_i_record *r, bool *is_new, flake_why *why) {
+    const char *what = "";
+    flake_status status = flake_i_state_read(s, r, is_new, why);
+    if (status != FLAKE_OK) return status;
+    if (*is_new && o->must_exist) return flake_i_say(why, FLAKE_IO, s->path, "does not exist");
+    int64_t now_ns = flake_i_exact_ns(&s->clock);
+    s->floor_ns = INT64_MIN;
+    if (!*is_new) {
+        status =
+            flake_i_record_judge(r, s->identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
+        if (status != FLAKE_OK) return flake_i_say(why, status, s->path, what);
+        s->floor_ns = r->horizon_ns;
+        while (!o->no_wait && now_ns <= s->floor_ns) {
+            FLAKE_SLEEP_NS(s->floor_ns - now_ns + 1);
+            const int64_t before_ns = now_ns;
+            now_ns = flake_i_exact_ns(&s->clock);
+            if (now_ns < before_ns)
+                return flake_i_say(why, FLAKE_CLOCK_BACK, s->path, "the clock was put back");
+        }
+    }
+    const int64_t from_ns = now_ns > s->floor_ns ? now_ns : s->floor_ns;
+    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)s->floor_ns, relaxed);
+    if (*is_new) FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)now_ns, relaxed);
+    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
+    return flake_i_state_move(s, from_ns) ? FLAKE_OK
+                                          : flake_i_say(why, FLAKE_IO, s->path, "can't be written");
+}
+#endif
+
+/* The identity is the generator's; *r and *is_new say what the file had. */
+static inline flake_status flake_i_state_open(flake_state *s, const flake_state_options *o,
+                                              const uint8_t *identity, flake_i_record *r,
+                                              bool *is_new, flake_why *why) {
+    const int64_t max_ms = INT64_MAX / 1000000 / 4;
+    const size_t length = o->path ? strlen(o->path) : 0;
+    s->is_open = false;
+    if (!length || length >= FLAKE_I_PATH - 8)
+        return flake_i_say(why, FLAKE_INVALID, "path", "is missing, or too long");
+    if (o->horizon_ms < 0 || o->horizon_ms > max_ms)
+        return flake_i_say(why, FLAKE_INVALID, "horizon_ms", "is out of range");
+    if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
+        return flake_i_say(why, FLAKE_INVALID, "allowable_downtime_ms", "is out of range");
+#if defined(_WIN32)
+    (void)identity;
+    (void)r;
+    (void)is_new;
+    return flake_i_say(why, FLAKE_IO, o->path, "state files need POSIX");
+#else
+    memcpy(s->path, o->path, length);
+    memcpy(s->path + length, ".lock", 6);
+    flake_status status = flake_i_lock_take(&s->lock, s->path);
+    if (status == FLAKE_TAKEN)
+        return flake_i_say(why, status, o->path, "is in use, by this process or another");
+    if (status != FLAKE_OK) return flake_i_say(why, status, s->path, "can't be opened and locked");
+    s->path[length] = 0;
+    s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
+    s->by_timer = o->by_timer;
+    s->clock = o->clock;
+    memcpy(s->identity, identity, FLAKE_I_IDENTITY);
+    s->fork_mark = flake_i_fork_mark(&s->fork_word);
+    FLAKE_ATOMIC_STORE(&s->busy, 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
+    status = flake_i_state_begin(s, o, r, is_new, why);
+    s->is_open = status == FLAKE_OK;
+    if (!s->is_open) flake_i_lock_drop(&s->lock);
+    return status;
+#endif
+}
 // >>common end
 
 // >>options
@@ -1346,6 +1976,8 @@ struct flake_options {
     int64_t max_wait_ms;       /* longest wait of one call, of each unit in a batch; 0: 1,000 */
     flake_clock clock;         /* all zero: the system's exact clock */
     struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
+    flake_gate gate;           /* asked before each new unit, such as flake_etcd_gate; {0}: none */
+    struct flake_state *state; /* an open state file, so that a restart repeats no id; NULL: none */
     bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
                          n is even at low rates; ids inside a unit then don't rise */
     bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does) */
@@ -1400,8 +2032,12 @@ static inline const char *flake_status_str(flake_status status) {
     case FLAKE_PARSE: return "not a text of this form";
     case FLAKE_NODE: return "node + node_offset does not fit layout.node_bits";
     case FLAKE_LEASE: return "the claim on the node number has run out";
-    case FLAKE_FORKED: return "the generator was inherited through fork()";
+    case FLAKE_FORKED: return "the generator was inherited through fork(), or the machine cloned";
     case FLAKE_IO: return "a file or connection was refused by the system";
+    case FLAKE_TORN: return "the state file is cut short or damaged";
+    case FLAKE_FOREIGN: return "the state file is another generator's, or no state file";
+    case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
+    case FLAKE_TAKEN: return "somebody else holds this number, file or range of ids";
     }
     return "unknown status";
 }
@@ -1648,6 +2284,8 @@ static inline flake_i_setup flake_i_setup_of(const flake_options *o, unsigned ti
     s.shared_memory = o->shared_memory;
     s.clock = o->clock;
     s.ring = o->overflow;
+    s.gates[0] = o->gate;
+    if (o->state) s.gates[1] = flake_state_gate(o->state);
     return s;
 }
 
@@ -1673,11 +2311,142 @@ static inline flake_status flake_i_resolve(const flake_options *given, flake_opt
     return FLAKE_OK;
 }
 
+static inline uint64_t flake_i_full_node(const flake_options *o) {
+    return (uint64_t)o->node + o->node_offset;
+}
+
+/* Whose ids they are, of resolved options: layout and node, and behind them the range of numbers. */
+enum { FLAKE_I_WHOSE = 40 };
+
+static inline void flake_i_identity(const flake_options *o, char kind, uint64_t node,
+                                    uint8_t out[FLAKE_I_IDENTITY]) {
+    const flake_layout *l = &o->layout;
+    const uint8_t fields[] = {l->time_bits, l->time_shift, l->node_bits, l->node_shift, l->seq_bits,
+                              l->seq_shift, l->spread,     l->gap_at,    l->gap_bit};
+    memset(out, 0, FLAKE_I_IDENTITY);
+    out[0] = (uint8_t)kind;
+    memcpy(out + 1, fields, sizeof fields);
+    flake_i_put64(out + 16, (uint64_t)l->epoch_ms);
+    flake_i_put64(out + 24, l->unit_ms);
+    flake_i_put64(out + 32, node);
+    flake_i_put64(out + 40, o->seq_min);
+    flake_i_put64(out + 48, o->seq_max);
+}
+
+static inline uint64_t flake_i_first_seq(const uint8_t *identity) {
+    return flake_i_get64(identity + FLAKE_I_WHOSE);
+}
+
+static inline uint64_t flake_i_last_seq(const uint8_t *identity) {
+    return flake_i_get64(identity + FLAKE_I_WHOSE + 8);
+}
+
+static inline bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
+    return memcmp(a, b, FLAKE_I_WHOSE) == 0 && flake_i_first_seq(a) <= flake_i_last_seq(b) &&
+           flake_i_first_seq(b) <= flake_i_last_seq(a);
+}
+
+/* Whether an open state is this generator's, whose range may be a part of the state's. */
+static inline bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
+    return s->is_open && memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
+           flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
+           flake_i_last_seq(own) <= flake_i_last_seq(s->identity);
+}
+
+/* ---- registry: define FLAKE_REGISTRY as the most generators that are alive at a time ----
+ *
+ * For debug builds, in all units: init refuses with FLAKE_TAKEN a generator that may give an id that
+ * a live one of the process gives too, and one too many with FLAKE_INVALID. One whose memory is
+ * given up must be retired first. One that fork left behind is dead.
+ */
+#ifdef FLAKE_REGISTRY
+struct flake_i_registry {
+    flake_i_atomic64 turn;
+    struct {
+        const void *engine; /* NULL: free */
+        uint64_t mark;      /* of the process */
+        uint8_t identity[FLAKE_I_IDENTITY];
+    } live[FLAKE_REGISTRY];
+};
+#if defined(__cplusplus)
+extern "C" {
+#endif
+extern struct flake_i_registry flake_i_registry;
+FLAKE_I_ONE_PER_PROCESS(struct flake_i_registry, flake_i_registry);
+#if defined(__cplusplus)
+}
+#endif
+
+/* Takes the engine's old entry out, and with an identity a new one in. */
+static inline flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
+    struct flake_i_registry *r = &flake_i_registry;
+    flake_i_atomic64 *word;
+    const uint64_t mark = flake_i_fork_mark(&word);
+    flake_status status = identity ? FLAKE_INVALID : FLAKE_OK;
+    uint64_t seen = 0;
+    size_t own = FLAKE_REGISTRY, vacant = FLAKE_REGISTRY;
+    while (!FLAKE_ATOMIC_CAS(&r->turn, &seen, mark, acquire, relaxed)) /* TURN:A */
+        if (seen == mark) seen = 0; /* another mark: a parent's thread, which is not here */
+    for (size_t i = 0; i < FLAKE_REGISTRY; i++) {
+        const bool is_live = r->live[i].engine && r->live[i].mark == mark;
+        if (!is_live) vacant = i;
+        else if (r->live[i].engine == e) own = i;
+        else if (identity && flake_i_share_ids(r->live[i].identity, identity)) status = FLAKE_TAKEN;
+    }
+    if (own < FLAKE_REGISTRY && status != FLAKE_TAKEN) {
+        r->live[own].engine = NULL;
+        vacant = own;
+    }
+    if (identity && status != FLAKE_TAKEN && vacant < FLAKE_REGISTRY) {
+        r->live[vacant].engine = e;
+        r->live[vacant].mark = mark;
+        memcpy(r->live[vacant].identity, identity, FLAKE_I_IDENTITY);
+        status = FLAKE_OK;
+    }
+    FLAKE_ATOMIC_STORE(&r->turn, 0u, release); /* TURN:R */
+    return status;
+}
+#else
+static inline flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
+    (void)e;
+    (void)identity;
+    return FLAKE_OK;
+}
+#endif
+
+static inline void flake_retire(flake_gen *g) { (void)flake_i_enrol(&g->engine, NULL); }
+
+/* Sets an engine up for whoever `identity` says. What is refused is left as it was. */
+static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup *setup,
+                                             const flake_state *state, const uint8_t *identity) {
+    if (state && !flake_i_state_fits(state, identity)) return FLAKE_FOREIGN;
+    flake_i_engine trial; /* what init refuses is not enrolled */
+    flake_status status = flake_i_engine_init(&trial, setup);
+    if (status == FLAKE_OK) status = flake_i_enrol(e, identity);
+    if (status == FLAKE_OK) status = flake_i_engine_init(e, setup);
+    if (status == FLAKE_OK && state) flake_i_engine_floor(e, state->floor_ns);
+    return status;
+}
+
+static inline flake_status flake_state_open(flake_state *s, const flake_state_options *where,
+                                            const flake_options *options, flake_why *why) {
+    flake_options o;
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_i_record record;
+    bool is_new;
+    const flake_status status = flake_i_resolve(options, &o);
+    if (status != FLAKE_OK) return flake_i_say(why, status, "options", flake_status_str(status));
+    flake_i_identity(&o, 'f', flake_i_full_node(&o), identity);
+    return flake_i_state_open(s, where, identity, &record, &is_new, why);
+}
+
 /* `o` is resolved. */
 static inline flake_status flake_i_gen_init(flake_gen *g, const flake_options *o) {
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_i_identity(o, 'f', flake_i_full_node(o), identity);
     const flake_i_setup setup =
         flake_i_setup_of(o, o->layout.time_bits, (uint64_t)o->seq_max - o->seq_min + 1);
-    flake_status status = flake_i_engine_init(&g->engine, &setup);
+    flake_status status = flake_i_engine_of(&g->engine, &setup, o->state, identity);
     if (status != FLAKE_OK) return status;
     g->base = flake_i_node_field(&o->layout, (uint64_t)o->node + o->node_offset) |
               (uint64_t)o->seq_min << o->layout.seq_shift;
@@ -1692,6 +2461,17 @@ static inline flake_status flake_init(flake_gen *g, const flake_options *options
     flake_options o;
     flake_status status = flake_i_resolve(options, &o);
     return status == FLAKE_OK ? flake_i_gen_init(g, &o) : status;
+}
+
+static inline flake_status flake_reinit_after_fork(flake_gen *g, const flake_options *options) {
+    flake_options o;
+    if (!g->engine.cap || !flake_i_forked(&g->engine)) return FLAKE_INVALID;
+    uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
+    const flake_status status = flake_i_resolve(options, &o);
+    if (status != FLAKE_OK) return status;
+    flake_i_identity(&o, 'f', flake_i_full_node(&o), fresh);
+    flake_i_identity(&g->options, 'f', flake_i_full_node(&g->options), inherited);
+    return flake_i_share_ids(fresh, inherited) ? FLAKE_NODE : flake_i_gen_init(g, &o);
 }
 
 static inline const flake_options *flake_gen_options(const flake_gen *g) { return &g->options; }
@@ -1989,24 +2769,61 @@ static inline flake128 flake_i_wide(uint64_t high, uint64_t low) {
     return id;
 }
 
+static inline flake_status flake_i_wide_resolve(uint64_t worker48, const flake_options *options,
+                                                flake_options *o,
+                                                uint8_t identity[FLAKE_I_IDENTITY]) {
+    if (options) *o = *options;
+    else memset(o, 0, sizeof *o);
+    if (worker48 > flake_i_ones(48) || !flake_i_no_layout(&o->layout) || o->node ||
+        o->node_offset || o->seq_scatter)
+        return FLAKE_INVALID;
+    o->layout = flake_layout_mastodon(); /* ms since 1970 and 16 bits of sequence, too */
+    o->refuse_back = true;
+    const flake_status status = flake_i_resolve(o, o);
+    if (status == FLAKE_OK) flake_i_identity(o, 'w', worker48, identity);
+    return status;
+}
+
 static inline flake_status flake128_init(flake128_gen *g, uint64_t worker48,
                                          const flake_options *options) {
     flake_options o;
-    if (options) o = *options;
-    else memset(&o, 0, sizeof o);
-    if (worker48 > flake_i_ones(48) || !flake_i_no_layout(&o.layout) || o.node || o.node_offset ||
-        o.seq_scatter)
-        return FLAKE_INVALID;
-    o.layout = flake_layout_mastodon(); /* ms since 1970 and 16 bits of sequence, too */
-    o.refuse_back = true;
-    flake_status status = flake_i_resolve(&o, &o);
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
     if (status != FLAKE_OK) return status;
     const flake_i_setup setup = flake_i_setup_of(&o, 64, (uint64_t)o.seq_max - o.seq_min + 1);
-    status = flake_i_engine_init(&g->engine, &setup);
+    status = flake_i_engine_of(&g->engine, &setup, o.state, identity);
     if (status != FLAKE_OK) return status;
     g->worker = worker48;
     g->seq_min = o.seq_min;
     return FLAKE_OK;
+}
+
+static inline void flake128_retire(flake128_gen *g) { (void)flake_i_enrol(&g->engine, NULL); }
+
+static inline flake_status flake128_reinit_after_fork(flake128_gen *g, uint64_t worker48,
+                                                      const flake_options *options) {
+    flake_options o;
+    uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
+    if (!g->engine.cap || !flake_i_forked(&g->engine)) return FLAKE_INVALID;
+    const flake_status status = flake_i_wide_resolve(worker48, options, &o, fresh);
+    if (status != FLAKE_OK) return status;
+    flake_options was = o;
+    was.seq_min = g->seq_min;
+    was.seq_max = (uint32_t)(g->seq_min + g->engine.cap - 1);
+    flake_i_identity(&was, 'w', g->worker, inherited);
+    return flake_i_share_ids(fresh, inherited) ? FLAKE_NODE : flake128_init(g, worker48, options);
+}
+
+static inline flake_status flake128_state_open(flake_state *s, const flake_state_options *where,
+                                               uint64_t worker48, const flake_options *options,
+                                               flake_why *why) {
+    flake_options o;
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_i_record record;
+    bool is_new;
+    const flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
+    if (status != FLAKE_OK) return flake_i_say(why, status, "options", flake_status_str(status));
+    return flake_i_state_open(s, where, identity, &record, &is_new, why);
 }
 
 FLAKE_I_INLINE flake_status flake_i_wide_one(flake128_gen *g, unsigned how, int64_t given_ns,

@@ -83,7 +83,11 @@
 #include <unistd.h>
 #endif
 #if !defined(_WIN32)
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #if !defined(__linux__) && !defined(CLOCK_REALTIME)
 #include <threads.h>
 #endif
@@ -108,9 +112,13 @@ typedef enum sno_status {
     SNO_INVALID,    /* an argument or option that does not fit; sno_options_why names it */
     SNO_PARSE,      /* not a text of this form */
     SNO_EXHAUSTED,  /* this process has used up its 65,535 partitions */
-    SNO_FORKED, /* inherited through fork(): the parent's ids would come again. Initialise it with
-                       another partition */
-    SNO_IO      /* the system refused a file */
+    SNO_FORKED,   /* inherited through fork(), or the machine was cloned: another process may give
+                     the same ids. See sno_reinit_after_fork */
+    SNO_IO,       /* the system refused a file */
+    SNO_TORN,     /* a state file that is cut short or damaged */
+    SNO_FOREIGN,  /* a state file of another partition or pool, or none at all */
+    SNO_DOWNTIME, /* the last run ended longer ago than allowable_downtime_ms */
+    SNO_TAKEN     /* somebody else holds this file */
 } sno_status;
 
 static inline const char *sno_status_str(sno_status status);
@@ -244,6 +252,42 @@ static inline sno_status sno_pool_init(sno_pool *, sno_shard *, size_t n, const 
 static inline sno_shard *sno_pool_borrow(sno_pool *);
 static inline void sno_pool_give_back(sno_pool *, sno_shard *);
 
+/* ---- after fork, crash and restart ----
+ *
+ * A forked child, and a process after sno_generation_bump(), gets SNO_FORKED (the default generator
+ * takes a new partition by itself) until it says with which pool it goes on. SNO_INVALID: one that has
+ * some of the parent's ids in it, or it was not forked. For a shard likewise, through sno_shard_gen.
+ */
+static inline sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
+
+/* A state file holds a time ahead of all ids that were handed out, so that the next run repeats none,
+ * whatever became of this one and of the clock:
+ *
+ *     sno_state state;
+ *     sno_snapshot pool = {0}; // partition and bounds; all zero: the file's, or new ones
+ *     sno_state_options where = {0};
+ *     where.path = "/var/lib/app/snos";
+ *     if (sno_state_open(&state, &where, &pool, &why) != SNO_OK) ... why.text
+ *     options.snapshot = &pool;
+ *     options.state = &state;
+ *     sno_init(&ids, &options); // or sno_shards_init
+ *     ...
+ *     sno_state_close(&state);
+ *
+ * After a crash open waits until the time on file has passed, three seconds at most by default. A file
+ * that it does not understand it leaves alone: SNO_TORN, SNO_FOREIGN (another partition or pool),
+ * SNO_CLOCK_BACK (from the future), SNO_DOWNTIME, SNO_TAKEN (in use), SNO_IO. The first draw that
+ * comes near the horizon writes the file (every 1.5 s by default); sno_state_extend from a timer spares
+ * it that. See sno_state_options.
+ */
+typedef struct sno_state sno_state;
+typedef struct sno_state_options sno_state_options;
+typedef struct sno_why sno_why; /* what was wrong, in words; NULL: don't tell */
+static inline sno_status sno_state_open(sno_state *, const sno_state_options *, sno_snapshot *pool,
+                                        sno_why *);
+static inline sno_status sno_state_extend(sno_state *);
+static inline sno_status sno_state_close(sno_state *);
+
 // clang-format off
 // >>common begin
 /*
@@ -316,6 +360,8 @@ static inline void sno_pool_give_back(sno_pool *, sno_shard *);
  *     BACK:R     shard returned to the pool           LEND:A       all the last owner did to it
  *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
  *     PAGE:R     fork page published                  PAGE:A       its first word
+ *     TURN:R     files: a thread's turn is over       TURN:A       what it did in it
+ *     DISK:R     horizon published                    DISK:A       that it is on disk
  *
  *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
@@ -581,6 +627,9 @@ static inline bool sno_ring_pop(sno_ring *ring, sno_overflow *note) {
 struct sno_i_process {
     SNO_ATOMIC(sno_i_atomic64 *) page; /* NULL: not asked for yet */
     sno_i_atomic64 generation;           /* survives the fork, so that a child's value is new */
+    sno_i_atomic64 locking;              /* the files' (see there): mark of who is at it, or 0 */
+    uint64_t locks_mark;                   /* and the process whose they are */
+    struct sno_i_lock *locks;
 };
 
 #if defined(__cplusplus)
@@ -590,17 +639,22 @@ extern struct sno_i_process sno_i_process;
 SNO_I_ONE_PER_PROCESS(struct sno_i_process, sno_i_process);
 #if defined(__linux__)
 extern int sno_i_madvise(void *, size_t, int) __asm__("madvise");
+extern int sno_i_fsync(int) __asm__("fsync");
+#elif !defined(_WIN32)
+#define sno_i_fsync fsync
 #endif
 #if defined(__cplusplus)
 }
 #endif
 
-static inline int64_t sno_i_pid(void) {
+/* Marks this process where no page does. */
+static inline uint64_t sno_i_pid_mark(void) {
 #if defined(_WIN32)
-    return 1; /* no fork */
+    const uint64_t pid = 1; /* no fork */
 #else
-    return (int64_t)getpid();
+    const uint64_t pid = (uint64_t)getpid();
 #endif
+    return SNO_ATOMIC_LOAD(&sno_i_process.generation, relaxed) << 32 | pid;
 }
 
 /* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
@@ -661,12 +715,36 @@ static inline sno_i_atomic64 *sno_i_fork_page(void) {
 /* The value that marks this process, for generators to keep; *word is NULL where the pid does. */
 static inline uint64_t sno_i_fork_mark(sno_i_atomic64 **word) {
     *word = sno_i_fork_page();
-    if (!*word) return (uint64_t)sno_i_pid();
+    if (!*word) return sno_i_pid_mark();
     uint64_t mark = SNO_ATOMIC_LOAD(*word, relaxed);
     if (mark) return mark;
     uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
     return SNO_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
 }
+
+/* From now on every generator of this process, all but those in shared memory, is as if inherited
+ * through fork: SNO_FORKED until it is initialised anew. For whoever resumes a snapshot of a
+ * virtual machine or a copied disk, which nothing else tells a process. From any thread. */
+static inline void sno_generation_bump(void) {
+    sno_i_atomic64 *page = sno_i_fork_page();
+    const uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
+    if (page) SNO_ATOMIC_STORE(page, next, relaxed);
+}
+
+/* ---- gate ----
+ *
+ * What must agree before ids are handed out whose time is later than that of all before: a state
+ * file, a claim that runs out. It is asked off the hot path, by the first draw of each unit and by
+ * callers who queue, from any thread.
+ */
+typedef struct sno_gate {
+    /* Whether ids of times up to until_ns (Unix) may be handed out. SNO_AGAIN: not yet, and who
+     * waits asks again; all else is what the draw returns. NULL: no gate. */
+    sno_status (*admit)(void *user, int64_t until_ns);
+    void *user;
+    sno_i_atomic64 *word; /* NULL, or a word that fork wipes, constant while the gate is open:
+                               whoever changes it stops each draw at once */
+} sno_gate;
 
 /* ---- engine ---- */
 
@@ -701,6 +779,9 @@ typedef struct sno_i_engine {
     int64_t wait_ns;    /* longest sleep of one call */
     bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
     sno_ring *ring;
+    sno_gate gates[2];            /* the user's, and that of his state file */
+    sno_i_atomic64 *process_word; /* what fork_word is where it is not a gate's */
+    uint64_t process_mark;
     char pad2[64];
 
     sno_i_atomic64 safe[2]; /* tick engines: see I5 */
@@ -736,6 +817,7 @@ typedef struct sno_i_setup {
     bool refuse_back, shared_memory;
     sno_clock clock;
     sno_ring *ring;
+    sno_gate gates[2];
 } sno_i_setup;
 
 static inline uint64_t sno_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -753,6 +835,7 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
         o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
         (o->clock.kind != SNO_CLOCK_EXACT && o->clock.kind != SNO_CLOCK_COARSE))
         return SNO_INVALID;
+    if (o->shared_memory && (o->gates[0].admit || o->gates[1].admit)) return SNO_INVALID;
 #if ATOMIC_LLONG_LOCK_FREE != 2
     if (o->shared_memory) return SNO_INVALID; /* the word would hide a lock of one process */
 #endif
@@ -793,8 +876,16 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
     e->refuse_back = o->refuse_back;
     e->clock = o->clock;
     e->ring = o->ring;
-    e->fork_word = NULL;
-    e->fork_mark = o->shared_memory ? 0 : sno_i_fork_mark(&e->fork_word);
+    e->process_word = NULL;
+    e->process_mark = o->shared_memory ? 0 : sno_i_fork_mark(&e->process_word);
+    e->fork_word = e->process_word;
+    e->fork_mark = e->process_mark;
+    for (unsigned i = 0; i < 2; i++) {
+        e->gates[i] = o->gates[i];
+        if (!o->gates[i].admit || !o->gates[i].word) continue;
+        e->fork_word = o->gates[i].word; /* wiped by fork too */
+        e->fork_mark = SNO_ATOMIC_LOAD(e->fork_word, relaxed);
+    }
     SNO_ATOMIC_STORE(&e->word, 0u, relaxed);
     SNO_ATOMIC_STORE(&e->safe[0], 0u, relaxed);
     SNO_ATOMIC_STORE(&e->safe[1], 0u, relaxed);
@@ -811,11 +902,22 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
 /* Whether this is another process than the one that took the mark. A mark of 0 asks not to look. */
 SNO_I_INLINE bool sno_i_forked_since(sno_i_atomic64 *word, uint64_t mark) {
     if (SNO_I_LIKELY(word != NULL)) return SNO_ATOMIC_LOAD(word, relaxed) != mark;
-    return mark && mark != (uint64_t)sno_i_pid();
+    return mark && mark != sno_i_pid_mark();
 }
 
 SNO_I_INLINE bool sno_i_forked(const sno_i_engine *e) {
     return sno_i_forked_since(e->fork_word, e->fork_mark);
+}
+
+/* Why a generator whose fork word has changed refuses. */
+SNO_I_COLD sno_status sno_i_refusal(const sno_i_engine *e) {
+    if (!sno_i_forked_since(e->process_word, e->process_mark))
+        for (unsigned i = 0; i < 2; i++) {
+            const sno_gate *g = &e->gates[i];
+            const sno_status status = g->word ? g->admit(g->user, INT64_MAX) : SNO_OK;
+            if (status != SNO_OK) return status;
+        }
+    return SNO_FORKED;
 }
 
 SNO_I_INLINE uint64_t sno_i_start_ns(const sno_i_engine *e, uint64_t unit) {
@@ -861,6 +963,24 @@ static inline void sno_i_decode(const sno_i_engine *e, uint64_t word, uint64_t *
         --*time;
         *count = e->cap;
     }
+}
+
+/* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
+ * either timeline. Not while others use the engine. */
+static inline void sno_i_engine_floor(sno_i_engine *e, int64_t floor_ns) {
+    if (floor_ns < (int64_t)e->epoch_ns) return;
+    const uint64_t floor =
+        sno_i_min(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
+    const uint64_t word = SNO_ATOMIC_LOAD(&e->word, relaxed);
+    const uint64_t tick = (uint64_t)sno_i_tick(e, word) << (e->time_shift - 1);
+    uint64_t time, count;
+    for (unsigned i = 0; i < e->tick_bits * 2; i++)
+        if (SNO_ATOMIC_LOAD(&e->safe[i], relaxed) < floor)
+            SNO_ATOMIC_STORE(&e->safe[i], floor, relaxed);
+    sno_i_decode(e, word, &time, &count);
+    if (time > floor || sno_i_rest(e, time, count, floor) >= e->cap) return;
+    SNO_ATOMIC_STORE(&e->word, (floor << e->time_shift) + tick + e->cap, relaxed);
+    sno_i_tally(&e->rebased, count - e->cap, SNO_I_OWNED); /* what is not drawn here */
 }
 
 /* What a word and a clock reading say about the next place. */
@@ -1015,6 +1135,23 @@ static inline void sno_i_nap(sno_i_engine *e, int64_t now_ns, int64_t ns, int64_
     *budget_ns -= ns;
 }
 
+/* Whether the gates let ids of this unit out. */
+static inline sno_status sno_i_admit(sno_i_engine *e, unsigned how, uint64_t unit,
+                                         int64_t *budget_ns) {
+    if (!e->gates[0].admit && !e->gates[1].admit) return SNO_OK;
+    if (sno_i_forked_since(e->process_word, e->process_mark)) return SNO_FORKED;
+    const int64_t until_ns = (int64_t)(sno_i_start_ns(e, unit + 1) - 1), nap_ns = 1000000;
+    for (unsigned i = 0; i < 2; i++)
+        for (const sno_gate *g = &e->gates[i]; g->admit; *budget_ns -= nap_ns) {
+            const sno_status status = g->admit(g->user, until_ns);
+            if (status == SNO_OK) break;
+            if (status != SNO_AGAIN || !(how & SNO_I_WAIT) || *budget_ns < nap_ns)
+                return status;
+            SNO_SLEEP_NS(nap_ns);
+        }
+    return SNO_OK;
+}
+
 /* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. False: the clock
  * was put back or stands still, so that the wait is not worth the place. */
 static inline bool sno_i_await(sno_i_engine *e, uint64_t unit, int64_t drawn_ns, int64_t now_ns,
@@ -1086,6 +1223,9 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
         }
         n = sno_i_min(n, e->limit - v.place);
 
+        status = sno_i_admit(e, how, v.base + (v.place + n - 1) / e->cap, &budget_ns);
+        if (status != SNO_OK) return status;
+
         uint64_t drifts = 0;
         if (v.leaves && !sno_i_before_leaving(e, word, &v, &drifts)) {
             word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
@@ -1127,10 +1267,13 @@ SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, int64_t dr
     sno_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, sno_i_tick(e, word), out);
     if (out->time > e->max_time) return SNO_RANGE;
     if (now_ns < sno_i_due_ns(e, out->time)) sno_i_tally(&e->waits, 1, SNO_I_WAIT);
-    if (sno_i_await(e, out->time, drawn_ns, now_ns, &budget_ns)) return SNO_OK;
+    const sno_status status = sno_i_admit(e, SNO_I_WAIT, out->time, &budget_ns);
+    if (status == SNO_OK && sno_i_await(e, out->time, drawn_ns, now_ns, &budget_ns))
+        return SNO_OK;
     uint64_t after = word + 1;
     (void)sno_i_move(e, SNO_I_WAIT, &after, word); /* given back, if it is still the newest */
-    word = SNO_ATOMIC_LOAD(&e->word, acquire);       /* LOOK:A: the addition was none */
+    if (status != SNO_OK) return status;
+    word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A: the addition was none */
     now_ns = sno_i_exact_ns(&e->clock);
     return sno_i_draw_run(e, SNO_I_WAIT, word, now_ns, 1, budget_ns, out);
 }
@@ -1141,7 +1284,10 @@ SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, int64_t dr
  * that lies behind the word's time: draw_run takes another (I2). */
 SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_ns,
                                          uint64_t want, sno_i_place *out) {
-    if (!SNO_I_LIKELY(!sno_i_forked(e))) return SNO_FORKED;
+    if (!SNO_I_LIKELY(!sno_i_forked(e))) {
+        const sno_status refusal = sno_i_refusal(e);
+        return refusal != SNO_OK ? refusal : SNO_FORKED; /* never OK: said for the compiler */
+    }
     int64_t now_ns = how & SNO_I_GIVEN ? given_ns : sno_i_now_ns(&e->clock);
     uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t count = word & e->count_mask, unit = word - count;
@@ -1257,6 +1403,481 @@ static inline void sno_i_take_back(sno_i_engine *e) {
     SNO_ASSERT(SNO_ATOMIC_LOAD(&e->lent, relaxed) == 1);
     SNO_ATOMIC_STORE(&e->lent, 0u, release); /* BACK:R */
 }
+
+/* ---- files ----
+ *
+ * One process at a time holds a lock file, and lets go of it when it dies: a record lock of POSIX,
+ * which a forked child does not inherit. But it is the whole process's, and gone as soon as any part
+ * of the process closes that file. So the process keeps a list of what it holds, and looks there
+ * before it opens one. Only here does a thread wait for another (who may be stopped in the middle).
+ */
+struct sno_why {
+    char text[200]; /* what is wrong, in words: the option or file and what became of it */
+};
+
+/* Writes down the reason, and returns the status. */
+static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *subject,
+                                       const char *what) {
+    if (!why) return status;
+    const char *const parts[] = {subject, ": ", what};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (const char *c = parts[i]; *c && n < sizeof why->text - 1; c++) why->text[n++] = *c;
+    why->text[n] = 0;
+    return status;
+}
+
+enum { SNO_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
+
+typedef struct sno_i_lock {
+    uint64_t device, inode, mark; /* mark: of the process that holds it */
+    int fd;
+    struct sno_i_lock *next;
+} sno_i_lock;
+
+#if !defined(_WIN32)
+
+static inline uint64_t sno_i_process_mark(void) {
+    sno_i_atomic64 *word;
+    return sno_i_fork_mark(&word);
+}
+
+/* What the list of locks says is true between these two. A forked child has none of its parent's, and
+ * takes the turn from a thread of its parent's that had it then. */
+static inline void sno_i_locks_begin(void) {
+    const uint64_t mark = sno_i_process_mark();
+    uint64_t seen = 0;
+    while (!SNO_ATOMIC_CAS(&sno_i_process.locking, &seen, mark, acquire, relaxed)) /* TURN:A */
+        if (seen == mark) {
+            seen = 0;
+            SNO_SLEEP_NS(100000);
+        }
+    if (sno_i_process.locks_mark != mark) sno_i_process.locks = NULL;
+    sno_i_process.locks_mark = mark;
+}
+
+static inline void sno_i_locks_end(void) {
+    SNO_ATOMIC_STORE(&sno_i_process.locking, 0u, release); /* TURN:R */
+}
+
+static inline bool sno_i_lock_is_of(const sno_i_lock *lock, const struct stat *file) {
+    return lock->device == (uint64_t)file->st_dev && lock->inode == (uint64_t)file->st_ino;
+}
+
+/* Opens and locks; what stands at the path at the end is what was locked. */
+static inline sno_status sno_i_lock_file(sno_i_lock *lock, const char *path) {
+    struct stat at_path, opened;
+    struct flock range;
+    memset(&range, 0, sizeof range);
+    range.l_type = F_WRLCK;
+    range.l_whence = SEEK_SET;
+    for (int tries = 0; tries < 100; tries++) {
+        if (stat(path, &at_path) == 0)
+            for (const sno_i_lock *l = sno_i_process.locks; l; l = l->next)
+                if (sno_i_lock_is_of(l, &at_path)) return SNO_TAKEN;
+        lock->fd = open(path, O_RDWR | O_CREAT, 0666);
+        if (lock->fd < 0) return SNO_IO;
+        (void)fcntl(lock->fd, F_SETFD, FD_CLOEXEC);
+        const bool locked = fcntl(lock->fd, F_SETLK, &range) == 0;
+        const bool taken = !locked && (errno == EACCES || errno == EAGAIN);
+        if (locked && fstat(lock->fd, &opened) == 0 && stat(path, &at_path) == 0) {
+            lock->device = (uint64_t)opened.st_dev;
+            lock->inode = (uint64_t)opened.st_ino;
+            if (sno_i_lock_is_of(lock, &at_path)) return SNO_OK;
+        }
+        (void)close(lock->fd);
+        if (taken) return SNO_TAKEN;
+        if (!locked) return SNO_IO;
+    }
+    return SNO_IO;
+}
+
+/* SNO_TAKEN: this process or another has it. */
+static inline sno_status sno_i_lock_take(sno_i_lock *lock, const char *path) {
+    sno_i_locks_begin();
+    const sno_status status = sno_i_lock_file(lock, path);
+    if (status == SNO_OK) {
+        lock->mark = sno_i_process.locks_mark;
+        lock->next = sno_i_process.locks;
+        sno_i_process.locks = lock;
+    }
+    sno_i_locks_end();
+    return status;
+}
+
+/* In a forked child only the descriptor is closed: the lock is the parent's. */
+static inline void sno_i_lock_drop(sno_i_lock *lock) {
+    sno_i_locks_begin();
+    for (sno_i_lock **l = &sno_i_process.locks; *l; l = &(*l)->next)
+        if (*l == lock) {
+            *l = lock->next;
+            break;
+        }
+    (void)close(lock->fd);
+    sno_i_locks_end();
+}
+
+static inline bool sno_i_write_all(int fd, const uint8_t *bytes, size_t n) {
+    while (n > 0) {
+        const ssize_t written = write(fd, bytes, n);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        bytes += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+/* Reads to the end of the file, at most n bytes; how many, or -1. */
+static inline int sno_i_read_all(int fd, uint8_t *bytes, size_t n) {
+    size_t got = 0;
+    while (got < n) {
+        const ssize_t more = read(fd, bytes + got, n - got);
+        if (more < 0 && errno == EINTR) continue;
+        if (more < 0) return -1;
+        if (more == 0) break;
+        got += (size_t)more;
+    }
+    return (int)got;
+}
+
+/* A rename lasts once the folder is on disk. Some file systems can't be asked for that. */
+static inline bool sno_i_sync_folder(const char *path) {
+    char folder[SNO_I_PATH];
+    size_t slash = strlen(path);
+    while (slash > 0 && path[slash - 1] != '/') slash--;
+    memcpy(folder, path, slash);
+    if (!slash) folder[slash++] = '.';
+    folder[slash] = 0;
+    const int fd = open(folder, O_RDONLY);
+    if (fd < 0) return false;
+    const bool synced = sno_i_fsync(fd) == 0 || errno == EINVAL;
+    (void)close(fd);
+    return synced;
+}
+
+/* After it the file has the new bytes, or the old ones, at any moment and on disk. */
+static inline bool sno_i_replace_file(const char *path, const uint8_t *bytes, size_t n) {
+    char fresh[SNO_I_PATH + 8];
+    const size_t length = strlen(path);
+    memcpy(fresh, path, length);
+    memcpy(fresh + length, ".new", 5);
+    const int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (fd < 0) return false;
+    bool well = sno_i_write_all(fd, bytes, n) && sno_i_fsync(fd) == 0;
+    well = close(fd) == 0 && well;
+    well = well && rename(fresh, path) == 0;
+    if (!well) (void)unlink(fresh);
+    return well && sno_i_sync_folder(path);
+}
+#endif
+
+/* ---- state file ----
+ *
+ * It holds a horizon: a time that lies ahead of all ids handed out, by a few seconds. A draw whose id
+ * would pass it waits until a new one is on disk; it is written long before that comes to be. So
+ * whatever happens, crash or power cut, no id at or before the file's horizon may be handed out by
+ * the next run, and every later one may.
+ *
+ *     byte 0   "idstate\n"        8  version, 4 bytes       12  0
+ *         16   horizon, ns       24  written at, ns         32  identity, 64 bytes
+ *         96   0                120  FNV-1a of the 120 bytes before; all numbers big-endian
+ *
+ * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
+ *           thread at a time writes (`busy`); it publishes the horizon after the file is synced
+ *           (DISK:R, read by DISK:A). A closed state admits nothing: who closes it stores CLOSED and
+ *           then reads `asked`, who is admitted has raised `asked` before he reads the horizon, all
+ *           four sequentially consistent, so one of the two sees the other.
+ */
+struct sno_state_options {
+    const char *path;              /* boundary's timestamp_path */
+    int64_t horizon_ms;            /* how far ahead of use the file is written; 0: 3,000 */
+    int64_t allowable_downtime_ms; /* SNO_DOWNTIME when the horizon is further past; 0: any */
+    bool must_exist;               /* SNO_IO when there is no file, rather than a new one */
+    bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
+    bool by_timer; /* draws don't write, they say SNO_AGAIN when the horizon is reached: the
+                        program calls sno_state_extend, at least twice in horizon_ms */
+    sno_clock clock; /* the generator's; all zero: the system's */
+};
+
+enum { SNO_I_RECORD = 128, SNO_I_IDENTITY = 64 };
+
+typedef struct sno_i_record {
+    int64_t horizon_ns, written_ns;
+    uint8_t identity[SNO_I_IDENTITY];
+} sno_i_record;
+
+/* Stays where it is while it is open. */
+struct sno_state {
+    sno_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
+    sno_i_atomic64 asked;   /* and none later than this were */
+    sno_i_atomic64 busy;    /* 1: a thread writes */
+    sno_i_atomic64 patient; /* before this time a write that failed is not tried again */
+    sno_i_atomic64 *fork_word;
+    uint64_t fork_mark;
+    int64_t floor_ns; /* the last run's horizon; INT64_MIN: there was none */
+    int64_t horizon_ns;
+    bool by_timer, is_open;
+    sno_clock clock;
+    sno_i_lock lock;
+    uint8_t identity[SNO_I_IDENTITY];
+    char path[SNO_I_PATH];
+};
+
+#define SNO_I_CLOSED_STATE ((uint64_t)INT64_MIN)
+
+static inline void sno_i_put64(uint8_t *out, uint64_t value) {
+    for (unsigned i = 0; i < 8; i++) out[i] = (uint8_t)(value >> (56 - 8 * i));
+}
+
+static inline uint64_t sno_i_get64(const uint8_t *in) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; i++) value = value << 8 | in[i];
+    return value;
+}
+
+/* Each step is a bijection, so no change of a single byte goes unnoticed. */
+static inline uint64_t sno_i_fnv(const uint8_t *bytes, size_t n) {
+    uint64_t hash = 0xcbf29ce484222325;
+    for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3;
+    return hash;
+}
+
+#define SNO_I_MAGIC   "idstate\n"
+#define SNO_I_VERSION ((uint64_t)1 << 32)
+
+static inline void sno_i_record_put(const sno_i_record *r, uint8_t out[SNO_I_RECORD]) {
+    memset(out, 0, SNO_I_RECORD);
+    memcpy(out, SNO_I_MAGIC, 8);
+    sno_i_put64(out + 8, SNO_I_VERSION);
+    sno_i_put64(out + 16, (uint64_t)r->horizon_ns);
+    sno_i_put64(out + 24, (uint64_t)r->written_ns);
+    memcpy(out + 32, r->identity, SNO_I_IDENTITY);
+    sno_i_put64(out + 120, sno_i_fnv(out, 120));
+}
+
+/* SNO_FOREIGN: no state file, or of another version. SNO_TORN: damaged. */
+static inline sno_status sno_i_record_get(const uint8_t *in, size_t n, sno_i_record *r) {
+    if (n > 0 && memcmp(in, SNO_I_MAGIC, n < 8 ? n : 8) != 0) return SNO_FOREIGN;
+    if (n != SNO_I_RECORD || sno_i_get64(in + 120) != sno_i_fnv(in, 120)) return SNO_TORN;
+    if (sno_i_get64(in + 8) != SNO_I_VERSION) return SNO_FOREIGN;
+    r->horizon_ns = (int64_t)sno_i_get64(in + 16);
+    r->written_ns = (int64_t)sno_i_get64(in + 24);
+    memcpy(r->identity, in + 32, SNO_I_IDENTITY);
+    return r->horizon_ns < r->written_ns ? SNO_TORN : SNO_OK;
+}
+
+/* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
+static inline sno_status sno_i_record_judge(const sno_i_record *r, const uint8_t *identity,
+                                                int64_t now_ns, int64_t allowable_downtime_ns,
+                                                const char **what) {
+    if (memcmp(r->identity, identity, SNO_I_IDENTITY) != 0) {
+        *what = "is of a generator with another layout, node or range of sequence numbers";
+        return SNO_FOREIGN;
+    }
+    if (now_ns < r->written_ns) {
+        *what = "is from the future: the clock was put back since it was written";
+        return SNO_CLOCK_BACK;
+    }
+    if (allowable_downtime_ns && now_ns > r->horizon_ns &&
+        (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)allowable_downtime_ns) {
+        *what = "is older than allowable_downtime_ms";
+        return SNO_DOWNTIME;
+    }
+    return SNO_OK;
+}
+
+/* Writes a horizon and, once it is on disk, admits what lies before. By one thread at a time. */
+static inline bool sno_i_state_write(sno_state *s, int64_t horizon_ns, int64_t now_ns) {
+#if defined(_WIN32)
+    (void)s;
+    (void)horizon_ns;
+    (void)now_ns;
+    return false;
+#else
+    sno_i_record r;
+    uint8_t bytes[SNO_I_RECORD];
+    r.horizon_ns = horizon_ns;
+    r.written_ns = now_ns < horizon_ns ? now_ns : horizon_ns;
+    memcpy(r.identity, s->identity, SNO_I_IDENTITY);
+    sno_i_record_put(&r, bytes);
+    return sno_i_replace_file(s->path, bytes, sizeof bytes);
+#endif
+}
+
+/* The horizon for ids up to `until`. */
+static inline int64_t sno_i_ahead_of(const sno_state *s, int64_t until_ns) {
+    return until_ns > INT64_MAX - s->horizon_ns ? INT64_MAX : until_ns + s->horizon_ns;
+}
+
+/* By who has set `busy`. */
+static inline bool sno_i_state_move(sno_state *s, int64_t until_ns) {
+    const int64_t horizon_ns = sno_i_ahead_of(s, until_ns);
+    uint64_t seen = SNO_ATOMIC_LOAD(&s->horizon, relaxed);
+    if (seen == SNO_I_CLOSED_STATE) return false;
+    if (horizon_ns <= (int64_t)seen) return true;
+    if (!sno_i_state_write(s, horizon_ns, sno_i_exact_ns(&s->clock))) return false;
+    return SNO_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, seq_cst,
+                            relaxed); /* DISK:R */
+}
+
+static inline bool sno_i_state_turn(sno_state *s) {
+    uint64_t idle = 0;
+    return SNO_ATOMIC_CAS(&s->busy, &idle, 1u, acquire, relaxed); /* TURN:A */
+}
+
+static sno_status sno_i_state_admit(void *user, int64_t until_ns) {
+    sno_state *s = (sno_state *)user;
+    uint64_t asked = SNO_ATOMIC_LOAD(&s->asked, relaxed);
+    while ((int64_t)asked < until_ns &&
+           !SNO_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, relaxed)) {
+    }
+    int64_t horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A */
+    if (horizon_ns == INT64_MIN) return SNO_IO;
+    const bool is_near = until_ns > horizon_ns - s->horizon_ns / 2;
+    if (is_near && !s->by_timer &&
+        (until_ns > horizon_ns || until_ns >= (int64_t)SNO_ATOMIC_LOAD(&s->patient, relaxed)) &&
+        sno_i_state_turn(s)) {
+        const bool moved = sno_i_state_move(s, until_ns);
+        if (!moved)
+            SNO_ATOMIC_STORE(&s->patient, (uint64_t)(until_ns + s->horizon_ns / 16), relaxed);
+        SNO_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
+        horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, seq_cst);
+        if (!moved && until_ns > horizon_ns) return SNO_IO;
+    }
+    return until_ns <= horizon_ns ? SNO_OK : SNO_AGAIN;
+}
+
+static inline sno_gate sno_state_gate(sno_state *s) {
+    sno_gate gate;
+    gate.admit = sno_i_state_admit;
+    gate.user = s;
+    gate.word = NULL;
+    return gate;
+}
+
+/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread.
+ * SNO_IO: the old one stands. */
+static inline sno_status sno_state_extend(sno_state *s) {
+    if (!s->is_open) return SNO_INVALID;
+    if (sno_i_forked_since(s->fork_word, s->fork_mark)) return SNO_FORKED;
+    if (!sno_i_state_turn(s)) return SNO_OK; /* somebody is at it */
+    const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
+    const int64_t now_ns = sno_i_exact_ns(&s->clock);
+    const bool moved = sno_i_state_move(s, asked > now_ns ? asked : now_ns);
+    SNO_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
+    return moved ? SNO_OK : SNO_IO;
+}
+
+/* The last word: with it the next run need not wait. Draws fail with SNO_IO from now on. In a
+ * forked child the file stays its parent's. */
+static inline sno_status sno_state_close(sno_state *s) {
+    if (!s->is_open) return SNO_INVALID;
+    s->is_open = false;
+#if defined(_WIN32)
+    return SNO_IO;
+#else
+    sno_status status = SNO_FORKED;
+    if (!sno_i_forked_since(s->fork_word, s->fork_mark)) {
+        SNO_ATOMIC_STORE(&s->horizon, SNO_I_CLOSED_STATE, seq_cst);
+        while (!sno_i_state_turn(s)) SNO_SLEEP_NS(100000);
+        const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, seq_cst);
+        status = sno_i_state_write(s, asked, sno_i_exact_ns(&s->clock)) ? SNO_OK : SNO_IO;
+    }
+    sno_i_lock_drop(&s->lock);
+    return status;
+#endif
+}
+
+#if !defined(_WIN32)
+/* SNO_OK: *r is the file's record, or *is_new: there is none. */
+static inline sno_status sno_i_state_read(const sno_state *s, sno_i_record *r, bool *is_new,
+                                              sno_why *why) {
+    uint8_t bytes[SNO_I_RECORD + 1];
+    const int fd = open(s->path, O_RDONLY);
+    *is_new = fd < 0 && errno == ENOENT;
+    if (*is_new) return SNO_OK;
+    const int n = fd < 0 ? -1 : sno_i_read_all(fd, bytes, sizeof bytes);
+    if (fd >= 0) (void)close(fd);
+    if (n < 0) return sno_i_say(why, SNO_IO, s->path, "can't be read");
+    switch (sno_i_record_get(bytes, (size_t)n, r)) {
+    case SNO_OK: return SNO_OK;
+    case SNO_TORN: return sno_i_say(why, SNO_TORN, s->path, "is cut short or damaged");
+    default:
+        return sno_i_say(why, SNO_FOREIGN, s->path, "is no state file, or of another version");
+    }
+}
+
+/* With the lock held: reads, judges, waits, and writes the first horizon. */
+static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options *o,
+                                               sno_i_record *r, bool *is_new, sno_why *why) {
+    const char *what = "";
+    sno_status status = sno_i_state_read(s, r, is_new, why);
+    if (status != SNO_OK) return status;
+    if (*is_new && o->must_exist) return sno_i_say(why, SNO_IO, s->path, "does not exist");
+    int64_t now_ns = sno_i_exact_ns(&s->clock);
+    s->floor_ns = INT64_MIN;
+    if (!*is_new) {
+        status =
+            sno_i_record_judge(r, s->identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
+        if (status != SNO_OK) return sno_i_say(why, status, s->path, what);
+        s->floor_ns = r->horizon_ns;
+        while (!o->no_wait && now_ns <= s->floor_ns) {
+            SNO_SLEEP_NS(s->floor_ns - now_ns + 1);
+            const int64_t before_ns = now_ns;
+            now_ns = sno_i_exact_ns(&s->clock);
+            if (now_ns < before_ns)
+                return sno_i_say(why, SNO_CLOCK_BACK, s->path, "the clock was put back");
+        }
+    }
+    const int64_t from_ns = now_ns > s->floor_ns ? now_ns : s->floor_ns;
+    SNO_ATOMIC_STORE(&s->asked, (uint64_t)s->floor_ns, relaxed);
+    if (*is_new) SNO_ATOMIC_STORE(&s->asked, (uint64_t)now_ns, relaxed);
+    SNO_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
+    return sno_i_state_move(s, from_ns) ? SNO_OK
+                                          : sno_i_say(why, SNO_IO, s->path, "can't be written");
+}
+#endif
+
+/* The identity is the generator's; *r and *is_new say what the file had. */
+static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options *o,
+                                              const uint8_t *identity, sno_i_record *r,
+                                              bool *is_new, sno_why *why) {
+    const int64_t max_ms = INT64_MAX / 1000000 / 4;
+    const size_t length = o->path ? strlen(o->path) : 0;
+    s->is_open = false;
+    if (!length || length >= SNO_I_PATH - 8)
+        return sno_i_say(why, SNO_INVALID, "path", "is missing, or too long");
+    if (o->horizon_ms < 0 || o->horizon_ms > max_ms)
+        return sno_i_say(why, SNO_INVALID, "horizon_ms", "is out of range");
+    if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
+        return sno_i_say(why, SNO_INVALID, "allowable_downtime_ms", "is out of range");
+#if defined(_WIN32)
+    (void)identity;
+    (void)r;
+    (void)is_new;
+    return sno_i_say(why, SNO_IO, o->path, "state files need POSIX");
+#else
+    memcpy(s->path, o->path, length);
+    memcpy(s->path + length, ".lock", 6);
+    sno_status status = sno_i_lock_take(&s->lock, s->path);
+    if (status == SNO_TAKEN)
+        return sno_i_say(why, status, o->path, "is in use, by this process or another");
+    if (status != SNO_OK) return sno_i_say(why, status, s->path, "can't be opened and locked");
+    s->path[length] = 0;
+    s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
+    s->by_timer = o->by_timer;
+    s->clock = o->clock;
+    memcpy(s->identity, identity, SNO_I_IDENTITY);
+    s->fork_mark = sno_i_fork_mark(&s->fork_word);
+    SNO_ATOMIC_STORE(&s->busy, 0u, relaxed);
+    SNO_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
+    status = sno_i_state_begin(s, o, r, is_new, why);
+    s->is_open = status == SNO_OK;
+    if (!s->is_open) sno_i_lock_drop(&s->lock);
+    return status;
+#endif
+}
 // >>common end
 // clang-format on
 
@@ -1266,6 +1887,8 @@ struct sno_options {
     const sno_snapshot *snapshot; /* pool, partition, and where to go on; NULL: see sno_init */
     sno_clock clock;              /* all zero: the system's exact clock */
     struct sno_ring *overflow;    /* gets a note each ms while callers queue; NULL: none */
+    sno_gate gate;                /* asked before each new unit; {0}: none */
+    struct sno_state *state; /* an open state file, so that a restart repeats no id; NULL: none */
     int64_t max_wait_ms;          /* longest wait of one call; 0: as long as it takes */
     bool shared_memory; /* lies in memory that processes share: survives fork. They must be
                            forks of one another, or use the system's clock and no ring. SNO_INVALID
@@ -1301,6 +1924,10 @@ static inline const char *sno_status_str(sno_status status) {
     case SNO_EXHAUSTED: return "this process has used up its 65,535 partitions";
     case SNO_FORKED: return "the generator was inherited through fork()";
     case SNO_IO: return "a file was refused by the system";
+    case SNO_TORN: return "the state file is cut short or damaged";
+    case SNO_FOREIGN: return "the state file is of another partition or pool, or no state file";
+    case SNO_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
+    case SNO_TAKEN: return "somebody else holds this file";
     }
     return "unknown status";
 }
@@ -1915,7 +2542,7 @@ static inline sno_status sno_i_take_partition(uint16_t *partition) {
     struct sno_i_family *family = sno_i_get_family();
     uint32_t start = SNO_ATOMIC_LOAD(&family->start, relaxed);
     if (!start) {
-        uint64_t seed = (uint64_t)SNO_CLOCK_NS(SNO_CLOCK_EXACT) ^ (uint64_t)sno_i_pid() << 40;
+        uint64_t seed = (uint64_t)SNO_CLOCK_NS(SNO_CLOCK_EXACT) ^ sno_i_pid_mark() << 40;
         uint32_t chosen = (uint32_t)(seed * 0x9e3779b97f4a7c15 >> 48) | 1u << 16;
         if (SNO_ATOMIC_CAS(&family->start, &start, chosen, relaxed, relaxed)) start = chosen;
     }
@@ -1943,6 +2570,8 @@ static inline sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16
         setup.shared_memory = o->shared_memory;
         setup.clock = o->clock;
         setup.ring = o->overflow;
+        setup.gates[0] = o->gate;
+        if (o->state) setup.gates[1] = sno_state_gate(o->state);
     }
     sno_status status = sno_i_engine_init(&g->engine, &setup);
     if (status != SNO_OK) return status;
@@ -1964,8 +2593,27 @@ static inline void sno_i_go_on(sno_gen *g, const sno_snapshot *s, uint64_t count
     SNO_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
 }
 
+/* What a state file says it is for. */
+static inline void sno_i_identity(const sno_snapshot *pool, uint8_t out[SNO_I_IDENTITY]) {
+    memset(out, 0, SNO_I_IDENTITY);
+    out[0] = 's';
+    sno_i_put64(out + 32, pool->partition);
+    sno_i_put64(out + 40, pool->sequence_min);
+    sno_i_put64(out + 48, pool->sequence_max);
+}
+
+/* Whether the options' state is open, and for their pool. */
+static inline bool sno_i_state_is_for(const sno_options *o) {
+    uint8_t own[SNO_I_IDENTITY];
+    if (!o->snapshot) return false;
+    const sno_snapshot pool = sno_i_resolved(o->snapshot);
+    sno_i_identity(&pool, own);
+    return o->state->is_open && memcmp(o->state->identity, own, SNO_I_IDENTITY) == 0;
+}
+
 static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
     if (sno_options_why(o)) return SNO_INVALID;
+    if (o && o->state && !sno_i_state_is_for(o)) return SNO_FOREIGN;
     if (!o || !o->snapshot) {
         uint16_t partition;
         sno_status status = sno_i_take_partition(&partition);
@@ -1974,8 +2622,66 @@ static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
     const sno_snapshot s = sno_i_resolved(o->snapshot);
     sno_status status = sno_i_gen_init(g, o, s.partition, s.sequence_min,
                                        (uint32_t)(s.sequence_max - s.sequence_min) + 1);
-    if (status == SNO_OK) sno_i_go_on(g, &s, s.sequence - s.sequence_min + 1);
-    return status;
+    if (status != SNO_OK) return status;
+    sno_i_go_on(g, &s, s.sequence - s.sequence_min + 1);
+    if (o->state) sno_i_engine_floor(&g->engine, o->state->floor_ns);
+    return SNO_OK;
+}
+
+static inline sno_status sno_reinit_after_fork(sno_gen *g, const sno_options *o) {
+    if (!g->engine.cap || !sno_i_forked(&g->engine) || sno_options_why(o)) return SNO_INVALID;
+    if (o && o->snapshot) {
+        const sno_snapshot s = sno_i_resolved(o->snapshot);
+        if (s.partition == g->partition && s.sequence_min < g->sequence_min + g->engine.cap &&
+            g->sequence_min <= s.sequence_max)
+            return SNO_INVALID;
+    }
+    return sno_init(g, o);
+}
+
+/* The pool of the file, if there is one that can be read: whether the run may go on from it is
+ * looked at later, with the file locked. */
+static inline bool sno_i_pool_on_file(const char *path, sno_snapshot *pool) {
+#if defined(_WIN32)
+    (void)path;
+    (void)pool;
+    return false;
+#else
+    uint8_t bytes[SNO_I_RECORD + 1];
+    sno_i_record r;
+    const int fd = path ? open(path, O_RDONLY) : -1;
+    if (fd < 0) return false;
+    const int n = sno_i_read_all(fd, bytes, sizeof bytes);
+    (void)close(fd);
+    if (n < 0 || sno_i_record_get(bytes, (size_t)n, &r) != SNO_OK || r.identity[0] != 's')
+        return false;
+    pool->partition = (uint16_t)sno_i_get64(r.identity + 32);
+    pool->sequence_min = (uint16_t)sno_i_get64(r.identity + 40);
+    pool->sequence_max = (uint16_t)sno_i_get64(r.identity + 48);
+    return true;
+#endif
+}
+
+static inline sno_status sno_state_open(sno_state *s, const sno_state_options *where,
+                                        sno_snapshot *pool, sno_why *why) {
+    sno_snapshot wanted = sno_i_resolved(pool);
+    sno_i_record record;
+    bool is_new;
+    uint8_t identity[SNO_I_IDENTITY];
+    if (!pool->partition && !pool->sequence_min && !pool->sequence_max &&
+        !sno_i_pool_on_file(where->path, &wanted) &&
+        sno_i_take_partition(&wanted.partition) != SNO_OK)
+        return sno_i_say(why, SNO_EXHAUSTED, "pool", "all partitions are used up");
+    if (wanted.sequence_max - wanted.sequence_min < 3)
+        return sno_i_say(why, SNO_INVALID, "pool", "has less than 4 numbers");
+    sno_i_identity(&wanted, identity);
+    const sno_status status = sno_i_state_open(s, where, identity, &record, &is_new, why);
+    if (status != SNO_OK) return status;
+    memset(pool, 0, sizeof *pool); /* where the last run was is the state's floor */
+    pool->partition = wanted.partition;
+    pool->sequence_min = wanted.sequence_min;
+    pool->sequence_max = wanted.sequence_max;
+    return SNO_OK;
 }
 
 /* Time and tick stand in an id as they do in the word. */
@@ -2120,6 +2826,7 @@ static inline void sno_stats_get(sno_gen *g, sno_stats *stats) { sno_i_stats(&g-
 static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_options *o) {
     sno_snapshot s;
     if (sno_options_why(o)) return SNO_INVALID;
+    if (o && o->state && !sno_i_state_is_for(o)) return SNO_FOREIGN;
     memset(&s, 0, sizeof s);
     s.sequence_max = UINT16_MAX;
     if (o && o->snapshot) s = sno_i_resolved(o->snapshot);
@@ -2138,6 +2845,7 @@ static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_
         sno_status status = sno_i_gen_init(&shards[i].gen, o, s.partition, (uint16_t)next, share);
         if (status != SNO_OK) return status; /* the options': so it is the first */
         if (o && o->snapshot) sno_i_go_on(&shards[i].gen, &s, (uint64_t)units * share);
+        if (o && o->state) sno_i_engine_floor(&shards[i].gen.engine, o->state->floor_ns);
         next += share;
     }
     return SNO_OK;
