@@ -57,6 +57,7 @@
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
  *     FLAKE_ASSERT(condition)         programming errors              nothing
+ *     FLAKE_MAIN                      the command-line tool           not defined
  *
  * Find your way by these marks:
  *
@@ -64,6 +65,7 @@
  *     // >>common      the engine, with its protocol
  *     // >>options     what you can set
  *     // >>layouts     // >>generators     // >>prefetch     // >>wide (128 bits)     // >>text
+ *     // >>tool        the command-line tool: cc -O2 -x c -DFLAKE_MAIN flake.h -o flake
  */
 #ifndef FLAKE_H
 #define FLAKE_H
@@ -2438,6 +2440,12 @@ static void tool_write(const char *text, size_t size) {
     tool_check_output(fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0);
 }
 
+/* Puts a text at `end`, without its NUL; returns the new end. */
+static char *tool_put(char *end, const char *text) {
+    while (*text) *end++ = *text++;
+    return end;
+}
+
 static int tool_done(void) {
     tool_check_output(fflush(stdout) == 0 && !ferror(stdout));
     return EXIT_SUCCESS;
@@ -3131,7 +3139,10 @@ static bool tool_parse_clock(const char *at, int64_t *ms) {
     at++;
     if (!tool_digits(&at, 2, 2, &hour) || *at++ != ':' || !tool_digits(&at, 2, 2, &minute))
         return false;
-    if (*at == ':' && (at++, !tool_digits(&at, 2, 2, &second))) return false;
+    if (*at == ':') {
+        at++;
+        if (!tool_digits(&at, 2, 2, &second)) return false;
+    }
     if (*at == '.' || *at == ',') {
         if (*++at < '0' || *at > '9') return false;
         for (; *at >= '0' && *at <= '9'; at++, scale /= 10) fraction += (*at - '0') * scale;
@@ -3382,10 +3393,9 @@ static int tool_generate(int others, char **words) {
         for (size_t i = 0; i < n; i++) {
             if (c.wide) id.all = wide[i];
             else id.narrow = narrow[i];
-            if (json) memcpy(end, "{\"id\":\"", 7), end += 7;
+            if (json) end = tool_put(end, "{\"id\":\"");
             end += tool_spell(&id.form, &id, end, TOOL_TEXT_SIZE);
-            if (json) memcpy(end, "\"}", 2), end += 2;
-            *end++ = '\n';
+            end = tool_put(end, json ? "\"}\n" : "\n");
         }
         tool_write(buffer, (size_t)(end - buffer));
         done += n;

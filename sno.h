@@ -51,10 +51,15 @@
  *     SNO_RELAX()                   between two tries of a CAS        pause, isb
  *     SNO_ASSERT(condition)         programming errors                nothing
  *     SNO_NO_SIMD                   text by portable code alone       not defined
+ *     SNO_MAIN                      the command-line tool             not defined
  *
- * Find your way: `// >>public` what you call, `// >>common` the engine with its protocol, `//
- * >>options` what you can set, then `// >>ids`, `// >>sort`, `// >>text`, `// >>generators`, `//
- * >>default`.
+ * Find your way by these marks:
+ *
+ *     // >>public      what you call
+ *     // >>common      the engine, with its protocol
+ *     // >>options     what you can set
+ *     // >>ids     // >>sort     // >>text     // >>generators     // >>default
+ *     // >>tool        the command-line tool: cc -O2 -x c -DSNO_MAIN sno.h -o sno
  */
 #ifndef SNO_H
 #define SNO_H
@@ -123,8 +128,7 @@ static inline const char *sno_status_str(sno_status status);
  *
  * 80 bits, big-endian, so that memcmp orders them as sno_compare does:
  *
- *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]     time: 4 ms units since
- * 2010
+ *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]    time: 4 ms since 2010
  */
 typedef struct sno_id {
     uint8_t bytes[10];
@@ -2312,6 +2316,12 @@ static void tool_write(const char *text, size_t size) {
     tool_check_output(fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0);
 }
 
+/* Puts a text at `end`, without its NUL; returns the new end. */
+static char *tool_put(char *end, const char *text) {
+    while (*text) *end++ = *text++;
+    return end;
+}
+
 static int tool_done(void) {
     tool_check_output(fflush(stdout) == 0 && !ferror(stdout));
     return EXIT_SUCCESS;
@@ -2665,14 +2675,22 @@ static int tool_generate(int others, char **words) {
         if (status != SNO_OK) tool_failed("%s", sno_status_str(status));
         char *end = buffer;
         for (size_t i = 0; i < n; i++) {
-            if (json) memcpy(end, "{\"id\":\"", 7), end += 7;
+            if (json) end = tool_put(end, "{\"id\":\"");
             switch (form) {
-            case TOOL_AS_HEX: tool_hex(ids[i], end), end += 20; break;
-            case TOOL_AS_UUID: sno_to_uuid(ids[i], end), end += 36; break;
-            default: sno_encode(ids[i], end), end += 16; break;
+            case TOOL_AS_HEX:
+                tool_hex(ids[i], end);
+                end += 20;
+                break;
+            case TOOL_AS_UUID:
+                sno_to_uuid(ids[i], end);
+                end += 36;
+                break;
+            default:
+                sno_encode(ids[i], end);
+                end += 16;
+                break;
             }
-            if (json) memcpy(end, "\"}", 2), end += 2;
-            *end++ = '\n';
+            end = tool_put(end, json ? "\"}\n" : "\n");
         }
         tool_write(buffer, (size_t)(end - buffer));
         done += n;
