@@ -2710,8 +2710,9 @@ static const char *const tool_help[] = {
     "layout's\n"
     "    --format=FORM       how ids are written: dec, hex, bin, bin4 (groups of four bits), "
     "base32,\n"
-    "                        base36, base58, base62; for boundary also every base2 to base62. The\n"
-    "                        default is dec, for boundary base62\n"
+    "                        base36, base58, base62; for boundary all from base2 to base62, with\n"
+    "                        digits, upper case, lower case. The default is dec, for boundary "
+    "base62\n"
     "    --json              prints one JSON object, or one a line; ids are strings, since a\n"
     "                        JavaScript number holds 53 bits\n"
     "\n",
@@ -2849,7 +2850,8 @@ static const tool_layout tool_layouts[] = {
 };
 #define TOOL_LAYOUT_COUNT (sizeof tool_layouts / sizeof *tool_layouts)
 
-static const tool_layout tool_own_layout = {"own", "your own", NULL, NULL, NULL, 0};
+/* One that --layout describes, under the name that it is given there. */
+static tool_layout tool_own_layout = {NULL, "your own", NULL, NULL, NULL, 0};
 
 /* A layout as it is used: with its epoch, or 128 bits wide. */
 typedef struct tool_choice {
@@ -2909,6 +2911,7 @@ static tool_choice tool_choose(const tool_layout *otherwise) {
         if (i < TOOL_LAYOUT_COUNT) {
             c = tool_choose_known(&tool_layouts[i]);
         } else if (tool_three(word, "", bits, 3)) {
+            tool_own_layout.name = word;
             c.known = &tool_own_layout;
             c.wide = false;
             c.layout = flake_layout_of(bits[0], bits[1], bits[2], 0);
@@ -3123,25 +3126,23 @@ static bool tool_recognise(const char *text, bool narrow, bool wide, tool_id *id
 
 /* ---- time, as it is typed ---- */
 
-/* 1 to `most` digits at *at; false when there is none, or one more. */
-static bool tool_digits(const char **at, unsigned least, unsigned most, int64_t *number) {
-    unsigned n = 0;
-    for (*number = 0; **at >= '0' && **at <= '9'; n++, (*at)++) {
-        if (n == most) return false;
-        *number = *number * 10 + (**at - '0');
-    }
-    return n >= least;
+static bool tool_two_digits(const char **at, int64_t *number) {
+    const char *text = *at;
+    if (text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') return false;
+    *number = (text[0] - '0') * 10 + (text[1] - '0');
+    *at += 2;
+    return true;
 }
 
 static bool tool_parse_clock(const char *at, int64_t *ms) {
     int64_t hour, minute, second = 0, zone_hour, zone_minute = 0, fraction = 0, scale = 100;
     if (*at != 'T' && *at != 't' && *at != ' ') return false;
     at++;
-    if (!tool_digits(&at, 2, 2, &hour) || *at++ != ':' || !tool_digits(&at, 2, 2, &minute))
+    if (!tool_two_digits(&at, &hour) || *at++ != ':' || !tool_two_digits(&at, &minute))
         return false;
     if (*at == ':') {
         at++;
-        if (!tool_digits(&at, 2, 2, &second)) return false;
+        if (!tool_two_digits(&at, &second)) return false;
     }
     if (*at == '.' || *at == ',') {
         if (*++at < '0' || *at > '9') return false;
@@ -3152,9 +3153,9 @@ static bool tool_parse_clock(const char *at, int64_t *ms) {
     if ((*at == 'Z' || *at == 'z') && !at[1]) return true;
     if (*at == '+' || *at == '-') {
         const int64_t sign = *at++ == '+' ? 1 : -1;
-        if (!tool_digits(&at, 2, 2, &zone_hour)) return false;
+        if (!tool_two_digits(&at, &zone_hour)) return false;
         if (*at == ':') at++;
-        if (*at && !tool_digits(&at, 2, 2, &zone_minute)) return false;
+        if (*at && !tool_two_digits(&at, &zone_minute)) return false;
         if (zone_hour > 23 || zone_minute > 59) return false;
         *ms -= sign * (zone_hour * 60 + zone_minute) * 60000;
     }
@@ -3172,13 +3173,16 @@ static bool tool_parse_time(const char *at, bool all_ms, int64_t *ms) {
     const int64_t sign = *at == '-' ? -1 : 1;
     int64_t year, month, day, in_day = 0;
     if (*at == '-' || *at == '+') at++;
-    if (!tool_digits(&at, 1, 18, &year)) return false;
+    unsigned digits = 0;
+    for (year = 0; *at >= '0' && *at <= '9' && digits < 18; at++, digits++)
+        year = year * 10 + (*at - '0');
+    if (!digits) return false;
     if (!*at) { /* Unix time */
         *ms = sign * (all_ms || year >= 100000000000 ? year : year * 1000);
         return true;
     }
-    if (*at++ != '-' || year > 290000000 || !tool_digits(&at, 2, 2, &month) || *at++ != '-' ||
-        !tool_digits(&at, 2, 2, &day))
+    if (*at++ != '-' || digits < 4 || year > 290000000 || !tool_two_digits(&at, &month) ||
+        *at++ != '-' || !tool_two_digits(&at, &day))
         return false;
     if (month < 1 || month > 12 || day < 1) return false;
     const int64_t next_year = sign * year + (month == 12);
@@ -3331,7 +3335,7 @@ static flake128_gen tool_wide_gen;
 
 TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
     char text[TOOL_TIME_SIZE];
-    if (status == FLAKE_RANGE)
+    if (status == FLAKE_RANGE || status == FLAKE_INVALID) /* a wild epoch is all that is left */
         tool_failed(
             "the clock is at no time that layout %s can express, which begins at %s: choose "
             "another --epoch or --layout",
@@ -3582,6 +3586,11 @@ static void tool_inspect_narrow(const char *text, const tool_id *id) {
     tool_draw(fields, tool_fields_of(&c, id->narrow, fields));
 }
 
+/* 64-bit ids have an alphabet of their own in these two: a text in it is not one of 128 bits. */
+static bool tool_own_alphabet(const tool_form *form) {
+    return form->narrow && (form->text == FLAKE_BASE32 || form->text == FLAKE_BASE58);
+}
+
 static void tool_inspect(const char *text) {
     static unsigned shown;
     const char *format = tool_given[TOOL_FORMAT];
@@ -3596,7 +3605,8 @@ static void tool_inspect(const char *text) {
         id.form = tool_choose_form(format, narrow, wide);
         const tool_form form = id.form;
         known = (narrow && form.narrow && tool_parse(text, &form, false, &id)) ||
-                (wide && form.base && tool_parse(text, &form, true, &id));
+                (wide && form.base && !(narrow && tool_own_alphabet(&form)) &&
+                 tool_parse(text, &form, true, &id));
         if (!known) tool_misused("'%.140s' is no id in --format=%s: another one?", text, format);
     } else if (!tool_recognise(text, narrow, wide, &id)) {
         tool_misused(
