@@ -116,5 +116,7 @@ in_struct { literal($0) }
 /^\};/ { in_struct = 0 }
 END {
     if (section == 1) help_line(held, "")
-    end_literal()
+    heading(".SH", "SEE ALSO")
+    other = name
+    print ".BR " (section == 1 ? name ".h (3)" : (sub(/\.h$/, "", other) ? other : name) " (1)")
 }

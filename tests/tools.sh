@@ -245,6 +245,7 @@ refuses too_late_for_boundary 2 "later than" "$flake" inspect ffffffffffffffffff
 has end_of_boundary "+292278994-08-17T07:12:55.807Z" "$flake" inspect 7fffffffffffffff0000000000000000
 refuses sno_too_short 2 "is no sno" "$sno" inspect 22222223ikb5vnw
 refuses sno_upper_case 2 "is no sno" "$sno" inspect XXXXXXXXj4fp2vgl
+has sno_bits_are_drawn '^    111111111111111111111111111111111111111 1 10001000 1001101101110000$' "$sno" inspect xxxxxxxxj4fp2vgl
 has sno_in_quotes "^meta  *136$" "$sno" inspect '"xxxxxxxxj4fp2vgl"'
 
 # ---- time ----
