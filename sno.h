@@ -2267,27 +2267,27 @@ static inline sno_id sno_generate(uint8_t meta) {
 /* What both tools need; the same in both headers but for the prefix: `make check-common`. */
 
 #if defined(__GNUC__)
-#define TOOL_ENDS      __attribute__((noreturn))
-#define TOOL_AS_PRINTF __attribute__((format(printf, 1, 2)))
+#define TOOL_ENDS             __attribute__((noreturn))
+#define TOOL_AS_PRINTF(first) __attribute__((format(printf, 1, first)))
 #elif defined(_MSC_VER)
 #define TOOL_ENDS __declspec(noreturn)
-#define TOOL_AS_PRINTF
+#define TOOL_AS_PRINTF(first)
 #else
 #define TOOL_ENDS _Noreturn
-#define TOOL_AS_PRINTF
+#define TOOL_AS_PRINTF(first)
 #endif
 
 /* Exit codes: it could not be done; it was not asked rightly. */
 enum { TOOL_FAILED = 1, TOOL_MISUSED = 2 };
 
-static void tool_complain(const char *format, va_list values) {
+TOOL_AS_PRINTF(0) static void tool_complain(const char *format, va_list values) {
     (void)fflush(stdout);
     fputs("sno: ", stderr);
     (void)vfprintf(stderr, format, values);
     fputc('\n', stderr);
 }
 
-TOOL_ENDS TOOL_AS_PRINTF static void tool_failed(const char *format, ...) {
+TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_failed(const char *format, ...) {
     va_list values;
     va_start(values, format);
     tool_complain(format, values);
@@ -2295,7 +2295,7 @@ TOOL_ENDS TOOL_AS_PRINTF static void tool_failed(const char *format, ...) {
     exit(TOOL_FAILED);
 }
 
-TOOL_ENDS TOOL_AS_PRINTF static void tool_misused(const char *format, ...) {
+TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_misused(const char *format, ...) {
     va_list values;
     va_start(values, format);
     tool_complain(format, values);
