@@ -20,17 +20,28 @@ HEADERS = flake.h sno.h
 TESTS  ?= $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 STD    ?= c11
 # Tests that are scripts; what they compile is compiled for this machine.
-SCRIPTS ?= tests/alone.sh tests/common.sh tests/examples.sh
-SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)"
+SCRIPTS ?= tests/alone.sh tests/common.sh tests/examples.sh tests/tools.sh tests/install.sh
+SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" MAKE="$(MAKE)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all test check check-common sync-common check-alone matrix everything sanitize explore models \
+.PHONY: all install uninstall test check check-common sync-common check-alone matrix everything sanitize explore models \
 	mutants soak fuzz fuzz-replay campaign cross evidence help clean FORCE
 .DELETE_ON_ERROR:
 
-all: $(BUILD)/show ## build, and show an id of each layout taken apart
-	$(RUN_ENV) $(BUILD)/show
+all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each format taken apart
+	@for layout in $$($(RUN_ENV) $(BUILD)/flake layouts | sed -n 's/^\([a-z][^ ]*\).*/\1/p'); do \
+	  $(RUN_ENV) $(BUILD)/flake inspect --layout=$$layout \
+	    $$($(RUN_ENV) $(BUILD)/flake generate --layout=$$layout) || exit 1; \
+	  echo; \
+	done; \
+	$(RUN_ENV) $(BUILD)/sno inspect $$($(RUN_ENV) $(BUILD)/sno generate --meta=42)
+
+$(BUILD)/flake: flake.h $(BUILD)/flags
+	$(CC) $(FLAGS) -x c -DFLAKE_MAIN flake.h -o $@ $(LDLIBS)
+
+$(BUILD)/sno: sno.h $(BUILD)/flags
+	$(CC) $(FLAGS) -x c -DSNO_MAIN sno.h -o $@ $(LDLIBS)
 
 PROGRAMS ?= $(BUILD)/units
 test: $(TESTS:%=$(BUILD)/%) $(PROGRAMS) ## all tests that need a compiler and make alone
@@ -130,6 +141,38 @@ cross: ## the tests on other machines: qemu-user, musl, wine (what of these is i
 
 evidence: ## the README's table, from what the last .ci/run printed
 	tests/evidence.sh $(BUILD)/evidence README.md
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+ROOT     = $(DESTDIR)$(PREFIX)
+NAMES    = flake sno
+VERSION  = sed -n 's/^\#define [A-Z]*_VERSION_STRING "\(.*\)"/\1/p'
+MAN      = awk -f tests/man.awk -v version="$$($(VERSION) $*.h)"
+
+# Man pages, made of what `flake help` prints and of the header: nothing is written twice.
+$(BUILD)/%.1: $(BUILD)/% tests/man.awk
+	$(RUN_ENV) $< help | $(MAN) -v name=$* -v section=1 > $@
+
+$(BUILD)/%.h.3: %.h tests/man.awk $(BUILD)/flags
+	$(MAN) -v name=$*.h -v section=3 $< > $@
+
+install: $(NAMES:%=$(BUILD)/%.1) $(NAMES:%=$(BUILD)/%.h.3) ## headers, tools, man pages and pkg-config files, with PREFIX=/usr/local DESTDIR=
+	install -d "$(ROOT)/include" "$(ROOT)/bin" "$(ROOT)/share/pkgconfig" "$(ROOT)/share/man/man1" "$(ROOT)/share/man/man3"
+	for name in $(NAMES); do \
+	  install -m 644 $$name.h "$(ROOT)/include/" && \
+	  install -m 755 $(BUILD)/$$name "$(ROOT)/bin/" && \
+	  install -m 644 $(BUILD)/$$name.1 "$(ROOT)/share/man/man1/" && \
+	  install -m 644 $(BUILD)/$$name.h.3 "$(ROOT)/share/man/man3/" && \
+	  printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' '' "Name: $$name" \
+	    "Description: $$(sed -n '1s/^[^:]*: *//p' $$name.h)" "Version: $$($(VERSION) $$name.h)" \
+	    'Cflags: -I$${includedir}' > "$(ROOT)/share/pkgconfig/$$name.pc" || exit 1; \
+	done
+
+uninstall: ## takes them away
+	for name in $(NAMES); do \
+	  rm -f "$(ROOT)/include/$$name.h" "$(ROOT)/bin/$$name" "$(ROOT)/share/man/man1/$$name.1" \
+	    "$(ROOT)/share/man/man3/$$name.h.3" "$(ROOT)/share/pkgconfig/$$name.pc" || exit 1; \
+	done
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16

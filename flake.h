@@ -59,6 +59,7 @@
  *     FLAKE_ASSERT(condition)         programming errors              nothing
  *     FLAKE_REGISTRY                  most generators alive at a time; init then refuses two that
  *                                     share ids (debug builds)        no such check
+ *     FLAKE_MAIN                      the command-line tool           not defined
  *
  * Find your way by these marks:
  *
@@ -66,9 +67,14 @@
  *     // >>common      the engine, with its protocol
  *     // >>options     what you can set
  *     // >>layouts     // >>generators     // >>prefetch     // >>wide (128 bits)     // >>text
+ *     // >>tool        the command-line tool: cc -O2 -x c -DFLAKE_MAIN flake.h -o flake
  */
 #ifndef FLAKE_H
 #define FLAKE_H
+
+#if defined(FLAKE_MAIN) && defined(__clang__) /* it takes the header for a program's own code */
+#pragma clang diagnostic ignored "-Wunused-function"
+#endif
 
 #define FLAKE_VERSION_MAJOR  0
 #define FLAKE_VERSION_MINOR  1
@@ -3188,6 +3194,1370 @@ static inline flake_status flake128_parse(const char *text, size_t len, unsigned
     flake_to_bytes((uint64_t)limbs[1] << 32 | limbs[0], id->bytes + 8);
     return FLAKE_OK;
 }
+
+// >>tool
+/* The command-line tool: cc -O2 -x c -DFLAKE_MAIN flake.h -o flake */
+
+#ifdef FLAKE_MAIN
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#if defined(_WIN32)
+#include <io.h>
+#endif
+
+// >>toolkit begin
+/* What both tools need; the same in both headers but for the prefix: `make check-common`. */
+
+#if defined(__GNUC__)
+#define TOOL_ENDS             __attribute__((noreturn))
+#define TOOL_AS_PRINTF(first) __attribute__((format(printf, 1, first)))
+#elif defined(_MSC_VER)
+#define TOOL_ENDS __declspec(noreturn)
+#define TOOL_AS_PRINTF(first)
+#else
+#define TOOL_ENDS _Noreturn
+#define TOOL_AS_PRINTF(first)
+#endif
+
+/* Exit codes: it could not be done; it was not asked rightly. */
+enum { TOOL_FAILED = 1, TOOL_MISUSED = 2 };
+
+TOOL_AS_PRINTF(0) static void tool_complain(const char *format, va_list values) {
+    (void)fflush(stdout);
+    fputs("flake: ", stderr);
+    (void)vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+}
+
+TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_failed(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    tool_complain(format, values);
+    va_end(values);
+    exit(TOOL_FAILED);
+}
+
+TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_misused(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    tool_complain(format, values);
+    va_end(values);
+    exit(TOOL_MISUSED);
+}
+
+static void tool_check_output(bool ok) {
+    if (ok) return;
+    const int reason = errno;
+#ifdef EPIPE
+    if (reason == EPIPE) exit(TOOL_FAILED); /* the reader has had enough: nothing to complain of */
+#endif
+    tool_failed("the output can't be written: %s", strerror(reason));
+}
+
+static void tool_write(const char *text, size_t size) {
+    tool_check_output(fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0);
+}
+
+/* Puts a text at `end`, without its NUL; returns the new end. */
+static char *tool_put(char *end, const char *text) {
+    while (*text) *end++ = *text++;
+    return end;
+}
+
+static int tool_done(void) {
+    tool_check_output(fflush(stdout) == 0 && !ferror(stdout));
+    return EXIT_SUCCESS;
+}
+
+static bool tool_on_terminal(int file) {
+#if defined(_WIN32)
+    return _isatty(file) != 0;
+#else
+    return isatty(file) != 0;
+#endif
+}
+
+/* ---- options ---- */
+
+typedef struct tool_option {
+    const char *name, *value; /* value: what the help calls it; NULL: there is none */
+    unsigned commands;        /* those that have it */
+    bool bare;                /* may stand without a value */
+} tool_option;
+
+/* Gathers the options' values in given[] (NULL where an option was not given) and the other words at
+ * the front of `words`; returns how many these are. */
+static int tool_read(int count, char **words, const char *command, unsigned commands,
+                     const tool_option *options, size_t n, const char **given) {
+    int others = 0;
+    bool ended = false;
+    for (int i = 0; i < count; i++) {
+        const char *word = words[i];
+        if (ended || word[0] != '-' || !word[1]) {
+            words[others++] = words[i];
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            ended = true;
+            continue;
+        }
+        const char *equals = strchr(word, '=');
+        const size_t length = equals ? (size_t)(equals - word) : strlen(word);
+        size_t o = 0;
+        while (o < n && !(options[o].commands & commands && strlen(options[o].name) == length &&
+                          memcmp(options[o].name, word, length) == 0))
+            o++;
+        if (o == n)
+            tool_misused("%s has no option %.*s: `flake help` lists what it has", command,
+                         (int)length, word);
+        if (equals && !options[o].value) tool_misused("%s takes no value", options[o].name);
+        if (!equals && options[o].value && !options[o].bare)
+            tool_misused("%s needs a value: %s=%s", options[o].name, options[o].name,
+                         options[o].value);
+        if (equals && !equals[1])
+            tool_misused("%s= has no value behind it: %s=%s", options[o].name, options[o].name,
+                         options[o].value);
+        given[o] = equals ? equals + 1 : "";
+    }
+    return others;
+}
+
+static bool tool_asks_help(int argc, char **argv) {
+    if (strcmp(argv[1], "help") == 0) return true;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+    return false;
+}
+
+/* Decimal, or hex behind 0x. */
+static bool tool_number(const char *text, uint64_t *number) {
+    const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *at = hex ? text + 2 : text;
+    uint64_t n = 0;
+    if (!*at) return false;
+    for (; *at; at++) {
+        const unsigned base = hex ? 16 : 10;
+        unsigned digit = 16;
+        if (*at >= '0' && *at <= '9') digit = (unsigned)(*at - '0');
+        else if (*at >= 'a' && *at <= 'f') digit = (unsigned)(*at - 'a') + 10;
+        else if (*at >= 'A' && *at <= 'F') digit = (unsigned)(*at - 'A') + 10;
+        if (digit >= base || n > (UINT64_MAX - digit) / base) return false;
+        n = n * base + digit;
+    }
+    *number = n;
+    return true;
+}
+
+static uint64_t tool_number_to(const char *option, const char *text, uint64_t most,
+                               const char *why) {
+    uint64_t number;
+    if (!tool_number(text, &number) || number > most)
+        tool_misused("%s=%s is not a number from 0 to %" PRIu64 "%s", option, text, most, why);
+    return number;
+}
+
+static uint64_t tool_count(int others, char **words, const char *command) {
+    uint64_t count = 1;
+    if (others > 1) tool_misused("%s takes one COUNT, not also '%s'", command, words[1]);
+    if (others == 1 && !tool_number(words[0], &count))
+        tool_misused("COUNT '%s' is not a whole number: `flake %s 1000`", words[0], command);
+    return count;
+}
+
+/* ---- time ---- */
+
+static int64_t tool_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+/* Years are counted from 1 March, so that the leap day is a year's last. */
+static const unsigned tool_days_before[] = {0,   31,  61,  92,  122, 153, 184,
+                                            214, 245, 275, 306, 337, 366};
+#define TOOL_DAYS_IN_400_YEARS 146097
+#define TOOL_DAYS_TO_1970      719468 /* from 1 March of the year 0 */
+
+/* Days from 1 March of the year 0 to 1 March of year 0..399. */
+static int64_t tool_year_begins(int64_t year) { return year * 365 + year / 4 - year / 100; }
+
+/* The Gregorian calendar, before its invention too. */
+static void tool_date(int64_t days, int64_t *year, unsigned *month, unsigned *day) {
+    days += TOOL_DAYS_TO_1970;
+    const int64_t cycle = tool_floor_div(days, TOOL_DAYS_IN_400_YEARS);
+    const int64_t in_cycle = days - cycle * TOOL_DAYS_IN_400_YEARS;
+    int64_t y = in_cycle * 400 / TOOL_DAYS_IN_400_YEARS; /* right, or one too few or many */
+    if (y < 399 && tool_year_begins(y + 1) <= in_cycle) y++;
+    if (tool_year_begins(y) > in_cycle) y--;
+    const unsigned in_year = (unsigned)(in_cycle - tool_year_begins(y));
+    unsigned m = 0;
+    while (tool_days_before[m + 1] <= in_year) m++;
+    *day = in_year - tool_days_before[m] + 1;
+    *month = m < 10 ? m + 3 : m - 9;
+    *year = cycle * 400 + y + (m >= 10);
+}
+
+#define TOOL_TIME_SIZE 64
+
+/* ISO 8601 in UTC; a year of more than four digits has a sign. Returns text. */
+static const char *tool_time(int64_t unix_ms, char text[TOOL_TIME_SIZE]) {
+    const int64_t days = tool_floor_div(unix_ms, 86400000);
+    const unsigned ms = (unsigned)(unix_ms - days * 86400000);
+    int64_t year;
+    unsigned month, day;
+    tool_date(days, &year, &month, &day);
+    const int at = snprintf(text, TOOL_TIME_SIZE,
+                            year < 0 || year > 9999 ? "%+05" PRId64 "-" : "%04" PRId64 "-", year);
+    (void)snprintf(text + at, (size_t)(TOOL_TIME_SIZE - at), "%02u-%02uT%02u:%02u:%02u.%03uZ",
+                   month, day, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60, ms % 1000);
+    return text;
+}
+
+/* Waits for the next unit, so that a run never meets the ids of one that ended before it. */
+static void tool_wait_for_next_unit(int64_t epoch_ms, int64_t unit_ms) {
+    const int64_t start_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
+    const int64_t unit_ns = unit_ms * 1000000, shift_ns = epoch_ms % unit_ms * 1000000;
+    const int64_t next_ns = (tool_floor_div(start_ns - shift_ns, unit_ns) + 1) * unit_ns + shift_ns;
+    for (int64_t now_ns = start_ns; now_ns >= start_ns && now_ns < next_ns;
+         now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT))
+        FLAKE_SLEEP_NS(next_ns - now_ns);
+}
+
+/* ---- progress, for somebody who watches a terminal ---- */
+
+typedef struct tool_progress {
+    int64_t began_ns, shown_ns;
+    bool watched;
+} tool_progress;
+
+static tool_progress tool_progress_begin(void) {
+    tool_progress p;
+    p.began_ns = p.shown_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
+    p.watched = tool_on_terminal(2) && !tool_on_terminal(1);
+    return p;
+}
+
+static void tool_progress_show(tool_progress *p, uint64_t done, uint64_t count) {
+    if (!p->watched) return;
+    const int64_t now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
+    if (now_ns - p->began_ns < 1000000000 || now_ns - p->shown_ns < 250000000) return;
+    p->shown_ns = now_ns;
+    const double rate = (double)done / (double)(now_ns - p->began_ns) * 1e9;
+    fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " (%.0f %%), %.0f a second, %.0f s left  ", done,
+            count, 100.0 * (double)done / (double)count, rate, (double)(count - done) / rate);
+}
+
+static void tool_progress_end(const tool_progress *p) {
+    if (p->shown_ns != p->began_ns) fprintf(stderr, "\r%79s\r", "");
+}
+
+/* ---- bits ---- */
+
+typedef struct tool_field {
+    const char *name;
+    unsigned bits;
+    uint64_t raw;   /* the bits as they stand in the id */
+    uint64_t value; /* what they say */
+} tool_field;
+
+/* Draws the fields, the most significant first, in rows of at most 64 bits. */
+static void tool_draw(const tool_field *fields, size_t n) {
+    unsigned top = 0;
+    for (size_t i = 0; i < n; i++) top += fields[i].bits;
+    for (size_t first = 0, end; first < n; first = end) {
+        unsigned in_row = 0, below;
+        for (end = first; end < n && (end == first || in_row + fields[end].bits <= 64); end++) {
+            in_row += fields[end].bits;
+            printf("%s", end == first ? "\n    " : " ");
+            for (unsigned bit = fields[end].bits; bit-- > 0;)
+                putchar("01"[fields[end].raw >> bit & 1]);
+        }
+        putchar('\n');
+        top -= in_row;
+        below = top;
+        for (size_t i = end; i-- > first; below += fields[i].bits) {
+            printf("    ");
+            for (size_t k = first; k < i; k++) printf("|%*s", (int)fields[k].bits, "");
+            printf("%s = %" PRIu64, fields[i].name, fields[i].value);
+            if (fields[i].bits == 1) printf("  [%u]\n", below);
+            else printf("  [%u..%u]\n", below + fields[i].bits - 1, below);
+        }
+    }
+}
+
+/* Calls inspect for each of the words; "-" stands for the lines of the standard input. */
+static void tool_each(int count, char **words, void (*inspect)(const char *text)) {
+    char line[256];
+    if (count == 0) tool_misused("inspect needs an ID, or - to read them from the standard input");
+    for (int i = 0; i < count; i++) {
+        if (strcmp(words[i], "-") != 0) {
+            inspect(words[i]);
+            continue;
+        }
+        while (fgets(line, sizeof line, stdin)) {
+            line[strcspn(line, "\r\n")] = '\0';
+            if (line[0]) inspect(line);
+        }
+        if (ferror(stdin)) tool_failed("the standard input can't be read: %s", strerror(errno));
+    }
+}
+// >>toolkit end
+
+/* What `flake help` prints, and flake(1). */
+static const char *const tool_help[] = {
+    "flake: unique, time-ordered 64-bit and 128-bit ids\n"
+    "\n"
+    "USAGE\n"
+    "    flake generate [OPTION]... [COUNT]\n"
+    "                        prints COUNT new ids (1), one a line\n"
+    "    flake inspect [OPTION]... ID...\n"
+    "                        takes ids apart; the ID - reads them from the standard input, one a\n"
+    "                        line\n"
+    "    flake range --from=TIME --to=TIME [OPTION]...\n"
+    "                        the smallest and the largest id of all that are made between the two\n"
+    "                        times, the unit of --to included: for a query of a database\n"
+    "    flake time [OPTION]... COUNT\n"
+    "                        draws COUNT ids, one at a time, and says how long it took\n"
+    "    flake layouts       lists the layouts\n"
+    "    flake version       prints the version\n"
+    "    flake help          prints this\n"
+    "\n"
+    "OPTIONS OF ALL\n"
+    "    --layout=NAME       what the bits mean: a name that `flake layouts` lists, T-N-S for T "
+    "bits\n"
+    "                        of time, N of node and S of sequence (41-10-12), or hazelcast-S-N; "
+    "the\n"
+    "                        default is idgen, and for a 128-bit ID boundary\n"
+    "    --epoch=MS          Unix time in ms at which the ids' time begins, or a date; the "
+    "layout's\n"
+    "    --format=FORM       how ids are written: dec, hex, bin, bin4 (groups of four bits), "
+    "base32,\n"
+    "                        base36, base58, base62; for boundary all from base2 to base62, with\n"
+    "                        digits, upper case, lower case. The default is dec, for boundary "
+    "base62\n"
+    "    --json              prints one JSON object, or one a line; ids are strings, since a\n"
+    "                        JavaScript number holds 53 bits\n"
+    "\n",
+    "WHO MAKES THE IDS (generate, time)\n"
+    "    --node=N            the layout's node number, for boundary the 48-bit worker; 0. It may "
+    "be\n"
+    "                        hex: 0x1f. Two generators that run at the same time need two numbers\n"
+    "    --datacenter=N --worker=N\n"
+    "                        the halves of the node number of idgen and twitter\n"
+    "    --cluster=N --generator=N\n"
+    "                        the parts of that of uniqueid\n"
+    "    --interface[=IF]    the MAC address of a network interface, or of the first real one\n"
+    "    --ip                the low 16 bits of this host's IPv4 address\n"
+    "    --hostname[=NAME]   the number that a host's name ends in, this one's: web-3 is 3\n"
+    "    --env=NAME          the number in an environment variable\n"
+    "    --slot-dir=DIR      a number that no other process on this host has which claims it in "
+    "DIR\n"
+    "    --low-bits          take the low bits of a MAC (48 bits) or IPv4 address (16) that is "
+    "longer\n"
+    "                        than the layout's node number. Without it that is refused, since two\n"
+    "                        hosts could get the same\n"
+    "\n"
+    "IDS ON THE COMMAND LINE\n"
+    "    Without --format inspect looks at an ID in this order, and takes the first form that "
+    "fits:\n"
+    "\n"
+    "    1. 0x or 0b in front: hex or binary\n"
+    "    2. only 0 and 1, more than 20 of them, or 16 groups of four: binary\n"
+    "    3. 16 or 32 hex digits, with a letter among them or a 0 in front: hex of 64 or 128 bits\n"
+    "    4. only digits: decimal\n"
+    "    5. only hex digits, in one case: hex\n"
+    "    6. up to 11 characters: base62 of 64 bits\n"
+    "    7. up to 13, no lower case: base32, or base36 if it has an I, L, O or U\n"
+    "    8. 19 to 25, no lower case: base36 of 128 bits\n"
+    "    9. up to 22: base62 of 128 bits\n"
+    "\n"
+    "    What else a text might be is shown with the answer. Base58 must be named. The text of a "
+    "sno,\n"
+    "    16 characters from 2 to 9 and a to x, is for the tool of that name.\n"
+    "\n",
+    "TIME\n"
+    "    A date, 2024-01-02, for its first moment; with a time of day, 2024-01-02T03:04:05.678Z, "
+    "where\n"
+    "    seconds, fraction and Z may be missing, and +02:00 may stand in place of Z; or Unix time: "
+    "a\n"
+    "    number of ms, and below 100000000000 one of seconds. All without a zone is UTC.\n"
+    "\n"
+    "UNIQUENESS\n"
+    "    A run begins in a unit of time of its own, so one that follows another never repeats its\n"
+    "    ids, if the clock is not put back. Two at the same time need two node numbers: "
+    "--slot-dir\n"
+    "    sees to that on one host.\n"
+    "\n"
+    "EXIT STATUS\n"
+    "    0                   all is well\n"
+    "    1                   it could not be done: the clock, the output, a file\n"
+    "    2                   it was not asked rightly; the message says what to change\n"
+    "\n"
+    "EXAMPLES\n"
+    "    $ flake generate --datacenter=3 --worker=1 1000000 > ids\n"
+    "    $ flake inspect 5828128208445124608\n"
+    "    $ flake generate --layout=boundary --interface | flake inspect -\n"
+    "    $ flake range --layout=twitter --from=2024-01-01 --to=2024-01-31T23:59:59.999\n"
+    "    $ flake time --layout=mastodon 10000000\n",
+};
+
+enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2, TOOL_RANGE = 4, TOOL_TIME = 8, TOOL_LAYOUTS = 16 };
+#define TOOL_DRAWS (TOOL_GENERATE | TOOL_TIME)
+#define TOOL_ALL   (TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE | TOOL_TIME)
+
+enum {
+    TOOL_LAYOUT,
+    TOOL_EPOCH,
+    TOOL_FORMAT,
+    TOOL_JSON,
+    TOOL_FROM,
+    TOOL_TO,
+    TOOL_NODE,
+    TOOL_DATACENTER,
+    TOOL_WORKER,
+    TOOL_CLUSTER,
+    TOOL_GENERATOR,
+    TOOL_INTERFACE,
+    TOOL_IP,
+    TOOL_HOSTNAME,
+    TOOL_ENV,
+    TOOL_SLOT_DIR,
+    TOOL_LOW_BITS,
+    TOOL_OPTIONS
+};
+
+static const tool_option tool_options[TOOL_OPTIONS] = {
+    {"--layout", "NAME", TOOL_ALL, false},
+    {"--epoch", "MS", TOOL_ALL, false},
+    {"--format", "FORM", TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE, false},
+    {"--json", NULL, TOOL_ALL | TOOL_LAYOUTS, false},
+    {"--from", "TIME", TOOL_RANGE, false},
+    {"--to", "TIME", TOOL_RANGE, false},
+    {"--node", "N", TOOL_DRAWS, false},
+    {"--datacenter", "N", TOOL_DRAWS, false},
+    {"--worker", "N", TOOL_DRAWS, false},
+    {"--cluster", "N", TOOL_DRAWS, false},
+    {"--generator", "N", TOOL_DRAWS, false},
+    {"--interface", "IF", TOOL_DRAWS, true},
+    {"--ip", NULL, TOOL_DRAWS, false},
+    {"--hostname", "NAME", TOOL_DRAWS, true},
+    {"--env", "NAME", TOOL_DRAWS, false},
+    {"--slot-dir", "DIR", TOOL_DRAWS, false},
+    {"--low-bits", NULL, TOOL_DRAWS, false},
+};
+
+/* ---- layouts ---- */
+
+typedef struct tool_layout {
+    const char *name, *about;
+    flake_layout (*make)(void); /* NULL: boundary's 128 bits */
+    const char *high, *low; /* what the parts of the node number are called; NULL: it has none */
+    unsigned low_bits;
+} tool_layout;
+
+static const tool_layout tool_layouts[] = {
+    {"idgen", "npm flake-idgen", flake_layout_idgen, "datacenter", "worker", 5},
+    {"hazelcast", "Hazelcast's FlakeIdGenerator", flake_layout_hazelcast, NULL, NULL, 0},
+    {"uniqueid_ordered", "Lable uniqueid, TIME_SEQUENTIAL", flake_layout_uniqueid_ordered,
+     "generator", "cluster", 4},
+    {"uniqueid_spread", "Lable uniqueid, SPREAD", flake_layout_uniqueid_spread, "generator",
+     "cluster", 4},
+    {"twitter", "Twitter's Snowflake", flake_layout_twitter, "datacenter", "worker", 5},
+    {"sonyflake", "Sonyflake", flake_layout_sonyflake, NULL, NULL, 0},
+    {"discord", "Discord", flake_layout_discord, "worker", "process", 5},
+    {"instagram", "Instagram", flake_layout_instagram, NULL, NULL, 0},
+    {"mastodon", "Mastodon", flake_layout_mastodon, NULL, NULL, 0},
+    {"js53", "53 bits, exact in a JavaScript number", flake_layout_js53, NULL, NULL, 0},
+    {"boundary", "boundary/flake, 128 bits", NULL, NULL, NULL, 0},
+};
+#define TOOL_LAYOUT_COUNT (sizeof tool_layouts / sizeof *tool_layouts)
+
+/* One that --layout describes, under the name that it is given there. */
+static tool_layout tool_own_layout = {NULL, "your own", NULL, NULL, NULL, 0};
+
+/* A layout as it is used: with its epoch, or 128 bits wide. */
+typedef struct tool_choice {
+    const tool_layout *known;
+    flake_layout layout;
+    bool wide;
+} tool_choice;
+
+static const char *tool_given[TOOL_OPTIONS];
+
+static bool tool_is(const char *name, const char *word) {
+    for (; *name && (*name == *word || (*name == '_' && *word == '-')); name++) word++;
+    return *name == *word;
+}
+
+/* "T-N-S" behind `prefix`. */
+static bool tool_three(const char *word, const char *prefix, unsigned *numbers, unsigned n) {
+    const size_t length = strlen(prefix);
+    if (strncmp(word, prefix, length) != 0) return false;
+    word += length;
+    for (unsigned i = 0; i < n; i++) {
+        if (*word < '0' || *word > '9') return false;
+        for (numbers[i] = 0; *word >= '0' && *word <= '9'; word++)
+            if ((numbers[i] = numbers[i] * 10 + (unsigned)(*word - '0')) > 64) return false;
+        if (*word != (i + 1 < n ? '-' : '\0')) return false;
+        word++;
+    }
+    return true;
+}
+
+static int64_t tool_read_time(const char *option, const char *text, bool all_ms);
+
+static tool_choice tool_choose_known(const tool_layout *known) {
+    tool_choice c;
+    memset(&c, 0, sizeof c);
+    c.known = known;
+    c.wide = !known->make;
+    if (known->make) c.layout = known->make();
+    return c;
+}
+
+static void tool_set_epoch(tool_choice *c) {
+    const char *epoch = tool_given[TOOL_EPOCH];
+    if (!epoch) return;
+    if (c->wide) tool_misused("--epoch is not for boundary's ids: their time begins in 1970");
+    c->layout.epoch_ms = tool_read_time("--epoch", epoch, true);
+}
+
+/* The layout that --layout names, or `otherwise`. */
+static tool_choice tool_choose(const tool_layout *otherwise) {
+    const char *word = tool_given[TOOL_LAYOUT];
+    unsigned bits[3];
+    tool_choice c = tool_choose_known(otherwise);
+    if (word) {
+        size_t i = 0;
+        while (i < TOOL_LAYOUT_COUNT && !tool_is(tool_layouts[i].name, word)) i++;
+        if (i < TOOL_LAYOUT_COUNT) {
+            c = tool_choose_known(&tool_layouts[i]);
+        } else if (tool_three(word, "", bits, 3)) {
+            tool_own_layout.name = word;
+            c.known = &tool_own_layout;
+            c.wide = false;
+            c.layout = flake_layout_of(bits[0], bits[1], bits[2], 0);
+        } else if (tool_three(word, "hazelcast-", bits, 2)) {
+            c = tool_choose_known(&tool_layouts[1]);
+            c.layout = flake_layout_hazelcast_bits(bits[0], bits[1]);
+        } else {
+            tool_misused("--layout=%s is no layout: `flake layouts` lists them", word);
+        }
+        if (!c.wide && flake_layout_check(&c.layout) != FLAKE_OK)
+            tool_misused(
+                "--layout=%s does not fit 64 bits: at least 1 for the time, at most 32 for "
+                "node and sequence, at most 64 in all",
+                word);
+    }
+    tool_set_epoch(&c);
+    return c;
+}
+
+static void tool_add_field(tool_field *fields, unsigned *shifts, size_t *n, uint64_t id,
+                           const char *name, unsigned shift, unsigned bits) {
+    if (!bits) return;
+    size_t at = (*n)++;
+    for (; at > 0 && shifts[at - 1] < shift; at--) {
+        fields[at] = fields[at - 1];
+        shifts[at] = shifts[at - 1];
+    }
+    fields[at].name = name;
+    fields[at].bits = bits;
+    fields[at].raw = fields[at].value = id >> shift & flake_i_ones(bits);
+    shifts[at] = shift;
+}
+
+/* Bits first..end of the node number; in two pieces where the layout's gap parts them. */
+static void tool_add_node(tool_field *fields, unsigned *shifts, size_t *n, uint64_t id,
+                          const flake_layout *l, const char *name, unsigned first, unsigned end) {
+    const unsigned gap = l->gap_at ? l->gap_at : 64;
+    const unsigned below = first < gap ? (end < gap ? end : gap) : first;
+    tool_add_field(fields, shifts, n, id, name, l->node_shift + first, below - first);
+    tool_add_field(fields, shifts, n, id, name, l->node_shift + below + 1, end - below);
+}
+
+#define TOOL_FIELDS 16
+
+/* The fields of an id, the most significant first, bits that no field covers among them. */
+static size_t tool_fields_of(const tool_choice *c, uint64_t id, tool_field fields[TOOL_FIELDS]) {
+    const flake_layout *l = &c->layout;
+    unsigned shifts[TOOL_FIELDS], covered = 0;
+    size_t n = 0;
+    flake_parts parts;
+    tool_add_field(fields, shifts, &n, id, l->spread ? "time, lowest bit first" : "time",
+                   l->time_shift, l->time_bits);
+    if (flake_decompose(l, id, &parts) == FLAKE_OK) fields[0].value = parts.time;
+    tool_add_field(fields, shifts, &n, id, "sequence", l->seq_shift, l->seq_bits);
+    if (c->known->high && l->node_bits > c->known->low_bits) {
+        tool_add_node(fields, shifts, &n, id, l, c->known->low, 0, c->known->low_bits);
+        tool_add_node(fields, shifts, &n, id, l, c->known->high, c->known->low_bits, l->node_bits);
+    } else {
+        tool_add_node(fields, shifts, &n, id, l, "node", 0, l->node_bits);
+    }
+    if (l->gap_at)
+        tool_add_field(fields, shifts, &n, id, "mode", (unsigned)l->node_shift + l->gap_at, 1);
+    for (size_t i = n; i-- > 0; covered = shifts[i] + fields[i].bits)
+        if (shifts[i] > covered)
+            tool_add_field(fields, shifts, &n, id, "unused", covered, shifts[i] - covered);
+    if (covered < 64) tool_add_field(fields, shifts, &n, id, "unused", covered, 64 - covered);
+    return n;
+}
+
+/* ---- texts ---- */
+
+typedef struct tool_form {
+    const char *name;
+    flake_text text; /* of 64 bits */
+    unsigned base;   /* of 128 bits; 0: not for them */
+    bool narrow;     /* it is for 64 bits */
+} tool_form;
+
+enum {
+    TOOL_DEC,
+    TOOL_HEX,
+    TOOL_BIN,
+    TOOL_BIN4,
+    TOOL_BASE32,
+    TOOL_BASE36,
+    TOOL_BASE58,
+    TOOL_BASE62
+};
+static const tool_form tool_forms[] = {
+    {"dec", FLAKE_DEC, 10, true},       {"hex", FLAKE_HEX, 16, true},
+    {"bin", FLAKE_BIN, 2, true},        {"bin4", FLAKE_BIN4, 0, true},
+    {"base32", FLAKE_BASE32, 32, true}, {"base36", FLAKE_BASE36, 36, true},
+    {"base58", FLAKE_BASE58, 58, true}, {"base62", FLAKE_BASE62, 62, true}};
+#define TOOL_FORM_COUNT (sizeof tool_forms / sizeof *tool_forms)
+
+typedef struct tool_id {
+    bool wide;
+    uint64_t narrow;
+    flake128 all;
+    tool_form form;
+} tool_id;
+
+/* The form that --format names, for ids of one width or, in inspect, perhaps of either. */
+static tool_form tool_choose_form(const char *word, bool narrow, bool wide) {
+    static char name[8]; /* of one base */
+    uint64_t base;
+    for (size_t i = 0; i < TOOL_FORM_COUNT; i++)
+        if (strcmp(word, tool_forms[i].name) == 0 && (narrow || tool_forms[i].base))
+            return tool_forms[i];
+    if (wide && strncmp(word, "base", 4) == 0 && strlen(word) <= 6 && word[4] != '0' &&
+        tool_number(word + 4, &base) && base >= 2 && base <= 62) {
+        const tool_form form = {name, FLAKE_DEC, (unsigned)base, false};
+        memcpy(name, word, strlen(word) + 1);
+        return form;
+    }
+    if (wide)
+        tool_misused(
+            "--format=%s is none of dec, hex, bin, base2 ... base62, which 128-bit ids have", word);
+    tool_misused("--format=%s is none of dec, hex, bin, bin4, base32, base36, base58, base62",
+                 word);
+}
+
+#define TOOL_TEXT_SIZE FLAKE128_TEXT_SIZE
+
+/* Hex of 128 bits is always 32 digits in lower case, as hex of 64 bits is in lower case. */
+static size_t tool_spell(const tool_form *form, const tool_id *id, char *text, size_t size) {
+    if (!id->wide) return flake_format(id->narrow, form->text, text, size);
+    if (form->text != FLAKE_HEX) return flake128_format(id->all, form->base, text, size);
+    const size_t length = flake128_format_fixed(id->all, 16, text, size);
+    for (size_t i = 0; i < length; i++)
+        if (text[i] >= 'A') text[i] = (char)(text[i] - 'A' + 'a');
+    return length;
+}
+
+/* Hex may be in either case, with 0x in front; binary may have 0b. */
+static bool tool_parse(const char *given, const tool_form *form, bool wide, tool_id *id) {
+    char text[TOOL_TEXT_SIZE];
+    const bool hex = form->text == FLAKE_HEX;
+    if (given[0] == '0' && ((hex && (given[1] == 'x' || given[1] == 'X')) ||
+                            (form->text == FLAKE_BIN && (given[1] == 'b' || given[1] == 'B'))))
+        given += 2;
+    const size_t length = strlen(given);
+    if (length >= sizeof text) return false;
+    for (size_t i = 0; i <= length; i++) {
+        text[i] = given[i];
+        if (hex && !wide && text[i] >= 'A' && text[i] <= 'F') text[i] = (char)(text[i] - 'A' + 'a');
+        if (hex && wide && text[i] >= 'a' && text[i] <= 'f') text[i] = (char)(text[i] - 'a' + 'A');
+    }
+    const flake_status status = wide ? flake128_parse(text, length, form->base, &id->all)
+                                     : flake_parse(text, length, form->text, &id->narrow);
+    if (status != FLAKE_OK) return false;
+    id->wide = wide;
+    id->form = *form;
+    return true;
+}
+
+/* What characters a text is made of. */
+typedef struct tool_look {
+    size_t length;
+    bool bits, digits, hex, one_case, upper, sno;
+} tool_look;
+
+static tool_look tool_look_at(const char *text) {
+    tool_look look = {strlen(text), true, true, true, true, true, true};
+    bool any_upper = false, any_lower = false;
+    for (; *text; text++) {
+        const char c = *text;
+        const bool digit = c >= '0' && c <= '9', lower = c >= 'a' && c <= 'z';
+        const bool upper = c >= 'A' && c <= 'Z';
+        any_upper |= upper;
+        any_lower |= lower;
+        look.bits &= c == '0' || c == '1';
+        look.digits &= digit;
+        look.hex &= digit || (lower && c <= 'f') || (upper && c <= 'F');
+        look.upper &= digit || upper;
+        look.sno &= (digit && c >= '2') || (lower && c <= 'x');
+    }
+    look.one_case = !any_upper || !any_lower;
+    look.sno &= look.length == 16;
+    return look;
+}
+
+/* In the order that the help tells. */
+static bool tool_recognise(const char *text, bool narrow, bool wide, tool_id *id) {
+    const tool_look look = tool_look_at(text);
+    const size_t length = look.length;
+    const tool_form *const forms = tool_forms;
+    const bool prefix = text[0] == '0' && length > 2;
+#define TOOL_NARROW(form) (narrow && tool_parse(text, &forms[form], false, id))
+#define TOOL_WIDE(form)   (wide && tool_parse(text, &forms[form], true, id))
+#define TOOL_EITHER(form) (TOOL_NARROW(form) || TOOL_WIDE(form))
+    if (prefix && (text[1] == 'x' || text[1] == 'X')) return TOOL_EITHER(TOOL_HEX);
+    if (prefix && (text[1] == 'b' || text[1] == 'B')) return TOOL_EITHER(TOOL_BIN);
+    if (TOOL_NARROW(TOOL_BIN4)) return true;
+    if (look.bits && length > 20 && TOOL_EITHER(TOOL_BIN)) return true;
+    if (look.hex && (!look.digits || text[0] == '0') &&
+        ((length == 16 && TOOL_NARROW(TOOL_HEX)) || (length == 32 && TOOL_WIDE(TOOL_HEX))))
+        return true;
+    if (look.digits && TOOL_EITHER(TOOL_DEC)) return true;
+    if (look.hex && look.one_case && TOOL_EITHER(TOOL_HEX)) return true;
+    if (length <= 11 && TOOL_NARROW(TOOL_BASE62)) return true;
+    if (look.upper && length <= 13 && (TOOL_NARROW(TOOL_BASE32) || TOOL_NARROW(TOOL_BASE36)))
+        return true;
+    if (look.upper && length >= 19 && TOOL_WIDE(TOOL_BASE36)) return true;
+    if (look.sno && narrow && wide)
+        tool_misused("'%s' looks like a sno: `sno inspect %s`; or name its --format", text, text);
+    return TOOL_WIDE(TOOL_BASE62);
+#undef TOOL_EITHER
+#undef TOOL_WIDE
+#undef TOOL_NARROW
+}
+
+/* ---- time, as it is typed ---- */
+
+static bool tool_two_digits(const char **at, int64_t *number) {
+    const char *text = *at;
+    if (text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') return false;
+    *number = (text[0] - '0') * 10 + (text[1] - '0');
+    *at += 2;
+    return true;
+}
+
+static bool tool_parse_clock(const char *at, int64_t *ms) {
+    int64_t hour, minute, second = 0, zone_hour, zone_minute = 0, fraction = 0, scale = 100;
+    if (*at != 'T' && *at != 't' && *at != ' ') return false;
+    at++;
+    if (!tool_two_digits(&at, &hour) || *at++ != ':' || !tool_two_digits(&at, &minute))
+        return false;
+    if (*at == ':') {
+        at++;
+        if (!tool_two_digits(&at, &second)) return false;
+    }
+    if (*at == '.' || *at == ',') {
+        if (*++at < '0' || *at > '9') return false;
+        for (; *at >= '0' && *at <= '9'; at++, scale /= 10) fraction += (*at - '0') * scale;
+    }
+    if (hour > 23 || minute > 59 || second > 59) return false;
+    *ms = ((hour * 60 + minute) * 60 + second) * 1000 + fraction;
+    if ((*at == 'Z' || *at == 'z') && !at[1]) return true;
+    if (*at == '+' || *at == '-') {
+        const int64_t sign = *at++ == '+' ? 1 : -1;
+        if (!tool_two_digits(&at, &zone_hour)) return false;
+        if (*at == ':') at++;
+        if (*at && !tool_two_digits(&at, &zone_minute)) return false;
+        if (zone_hour > 23 || zone_minute > 59) return false;
+        *ms -= sign * (zone_hour * 60 + zone_minute) * 60000;
+    }
+    return !*at;
+}
+
+/* Days since 1970-01-01; month 1..12. */
+static int64_t tool_days(int64_t year, unsigned month, unsigned day) {
+    const int64_t from_march = year - (month < 3), cycle = tool_floor_div(from_march, 400);
+    return cycle * TOOL_DAYS_IN_400_YEARS + tool_year_begins(from_march - cycle * 400) +
+           tool_days_before[(month + 9) % 12] + day - 1 - TOOL_DAYS_TO_1970;
+}
+
+static bool tool_parse_time(const char *at, bool all_ms, int64_t *ms) {
+    const int64_t sign = *at == '-' ? -1 : 1;
+    int64_t year, month, day, in_day = 0;
+    if (*at == '-' || *at == '+') at++;
+    unsigned digits = 0;
+    for (year = 0; *at >= '0' && *at <= '9' && digits < 18; at++, digits++)
+        year = year * 10 + (*at - '0');
+    if (!digits) return false;
+    if (!*at) { /* Unix time */
+        *ms = sign * (all_ms || year >= 100000000000 ? year : year * 1000);
+        return true;
+    }
+    if (*at++ != '-' || digits < 4 || year > 290000000 || !tool_two_digits(&at, &month) ||
+        *at++ != '-' || !tool_two_digits(&at, &day))
+        return false;
+    if (month < 1 || month > 12 || day < 1) return false;
+    const int64_t next_year = sign * year + (month == 12);
+    const int64_t days = tool_days(sign * year, (unsigned)month, (unsigned)day);
+    if (days >= tool_days(next_year, (unsigned)month % 12 + 1, 1)) return false;
+    if (*at && !tool_parse_clock(at, &in_day)) return false;
+    *ms = days * 86400000 + in_day;
+    return true;
+}
+
+static int64_t tool_read_time(const char *option, const char *text, bool all_ms) {
+    int64_t ms;
+    if (!tool_parse_time(text, all_ms, &ms))
+        tool_misused("%s=%s is no time: write 2024-01-02, 2024-01-02T03:04:05.678Z or Unix ms",
+                     option, text);
+    return ms;
+}
+
+/* ---- who makes the ids ---- */
+
+#ifdef FLAKE_I_HAS_WHO
+static flake_slot tool_slot;
+static bool tool_slot_claimed;
+
+static void tool_no_node(const char *option, const flake_why *why) {
+    tool_failed("%s: %s", option, why->text);
+}
+#endif
+
+/* A number of `bits` bits, each of which tells hosts apart. */
+static uint64_t tool_fit_bits(const tool_choice *c, const char *option, uint64_t number,
+                              unsigned bits, unsigned node_bits) {
+    if (bits <= node_bits) return number;
+    if (!tool_given[TOOL_LOW_BITS])
+        tool_misused(
+            "%s gives %u bits, and layout %s has %u for the node number: two hosts could get "
+            "the same. Take the low bits all the same with --low-bits, or choose --node, "
+            "--hostname, --env or --slot-dir",
+            option, bits, c->known->name, node_bits);
+    return number & flake_i_ones(node_bits);
+}
+
+static uint64_t tool_fit(const tool_choice *c, const char *option, uint64_t number,
+                         unsigned node_bits) {
+    if (number > flake_i_ones(node_bits))
+        tool_misused("%s gives node %" PRIu64 ", and layout %s has 0 to %" PRIu64, option, number,
+                     c->known->name, flake_i_ones(node_bits));
+    return number;
+}
+
+static uint64_t tool_node_from_halves(const tool_choice *c, int high, int low) {
+    const tool_layout *k = c->known;
+    const unsigned high_bits = c->layout.node_bits - k->low_bits;
+    uint64_t number = 0;
+    if (tool_given[high])
+        number =
+            tool_number_to(tool_options[high].name, tool_given[high], flake_i_ones(high_bits), "")
+            << k->low_bits;
+    if (tool_given[low])
+        number |=
+            tool_number_to(tool_options[low].name, tool_given[low], flake_i_ones(k->low_bits), "");
+    return number;
+}
+
+static uint64_t tool_choose_node(const tool_choice *c) {
+    static const int sources[] = {TOOL_NODE,      TOOL_DATACENTER, TOOL_WORKER, TOOL_CLUSTER,
+                                  TOOL_GENERATOR, TOOL_INTERFACE,  TOOL_IP,     TOOL_HOSTNAME,
+                                  TOOL_ENV,       TOOL_SLOT_DIR};
+    const unsigned bits = c->wide ? 48 : c->layout.node_bits;
+    const char *const *g = tool_given;
+    int source = -1;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        const int next = sources[i];
+        if (!g[next]) continue;
+        const bool halves = (source == TOOL_DATACENTER && next == TOOL_WORKER) ||
+                            (source == TOOL_CLUSTER && next == TOOL_GENERATOR);
+        if (source >= 0 && !halves)
+            tool_misused("%s and %s both say who makes the ids: give one of them",
+                         tool_options[source].name, tool_options[next].name);
+        if (!halves) source = next;
+    }
+    if (g[TOOL_LOW_BITS] && source != TOOL_INTERFACE && source != TOOL_IP)
+        tool_misused("--low-bits goes with --interface or --ip");
+    if (source < 0) return 0;
+    const char *option = tool_options[source].name;
+    if (!bits)
+        tool_misused("layout %s has no bits for a node number: leave %s away", c->known->name,
+                     option);
+    switch (source) {
+    case TOOL_NODE: {
+        char why[64];
+        (void)snprintf(why, sizeof why, ", what layout %s holds", c->known->name);
+        return tool_number_to(option, g[TOOL_NODE], flake_i_ones(bits), why);
+    }
+    case TOOL_DATACENTER:
+    case TOOL_WORKER:
+        if (!c->known->high || strcmp(c->known->high, "datacenter") != 0)
+            tool_misused("layout %s has no datacenter and worker: give it --node", c->known->name);
+        return tool_node_from_halves(c, TOOL_DATACENTER, TOOL_WORKER);
+    case TOOL_CLUSTER:
+    case TOOL_GENERATOR:
+        if (!c->known->low || strcmp(c->known->low, "cluster") != 0)
+            tool_misused("layout %s has no cluster and generator: give it --node", c->known->name);
+        return tool_node_from_halves(c, TOOL_GENERATOR, TOOL_CLUSTER);
+    default: break;
+    }
+#ifdef FLAKE_I_HAS_WHO
+    flake_why why;
+    uint64_t mac = 0;
+    uint32_t number = 0;
+    const char *name = g[source][0] ? g[source] : NULL;
+    memset(&why, 0, sizeof why);
+    switch (source) {
+    case TOOL_INTERFACE:
+        if (flake_worker_from_mac(name, &mac, &why) != FLAKE_OK) tool_no_node(option, &why);
+        return tool_fit_bits(c, option, mac, 48, bits);
+    case TOOL_IP:
+        if (flake_node_from_ip(&number, &why) != FLAKE_OK) tool_no_node(option, &why);
+        return tool_fit_bits(c, option, number, 16, bits);
+    case TOOL_HOSTNAME:
+        if (flake_node_from_hostname(name, &number, &why) != FLAKE_OK) tool_no_node(option, &why);
+        return tool_fit(c, option, number, bits);
+    case TOOL_ENV:
+        if (flake_node_from_env(name, &number, &why) != FLAKE_OK) tool_no_node(option, &why);
+        return tool_fit(c, option, number, bits);
+    default: {
+        flake_slot_options slots;
+        memset(&slots, 0, sizeof slots);
+        slots.dir = name;
+        slots.count = (uint32_t)(bits < 16 ? flake_i_ones(bits) + 1 : 65536);
+        if (flake_slot_claim(&tool_slot, &slots, &number, &why) != FLAKE_OK)
+            tool_no_node(option, &why);
+        tool_slot_claimed = true;
+        return tool_fit(c, option, number, bits);
+    }
+    }
+#else
+    (void)tool_fit;
+    (void)tool_fit_bits;
+    tool_misused("%s is not built in: give --node=N", option);
+#endif
+}
+
+/* ---- generate, time ---- */
+
+enum { TOOL_BATCH = 4096 };
+
+static flake_gen tool_gen;
+static flake128_gen tool_wide_gen;
+
+TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
+    char text[TOOL_TIME_SIZE];
+    if (status == FLAKE_RANGE || status == FLAKE_INVALID) /* a wild epoch is all that is left */
+        tool_failed(
+            "the clock is at no time that layout %s can express, which begins at %s: choose "
+            "another --epoch or --layout",
+            c->known->name, tool_time(c->layout.epoch_ms, text));
+    tool_failed("%s", flake_status_str(status));
+}
+
+static void tool_start(const tool_choice *c) {
+    const uint64_t node = tool_choose_node(c);
+    flake_options options;
+    flake_status status;
+    memset(&options, 0, sizeof options);
+    if (c->wide) {
+        status = flake128_init(&tool_wide_gen, node, &options);
+    } else {
+        options.layout = c->layout;
+        options.node = (uint32_t)node;
+        status = flake_init(&tool_gen, &options);
+    }
+    if (status != FLAKE_OK) tool_cannot_draw(c, status);
+    tool_wait_for_next_unit(c->layout.epoch_ms, c->wide ? 1 : (int64_t)c->layout.unit_ms);
+}
+
+static void tool_stop(void) {
+#ifdef FLAKE_I_HAS_WHO
+    if (tool_slot_claimed) (void)flake_slot_release(&tool_slot);
+#endif
+}
+
+/* As many as 64 ms have, so that a slow layout's ids don't wait for one another in the buffer. */
+static size_t tool_batch(const tool_choice *c) {
+    if (c->wide) return TOOL_BATCH;
+    const uint64_t few = (flake_i_ones(c->layout.seq_bits) + 1) * 64 / c->layout.unit_ms;
+    return few < TOOL_BATCH ? (size_t)few : (size_t)TOOL_BATCH;
+}
+
+static int tool_generate(int others, char **words) {
+    static uint64_t narrow[TOOL_BATCH];
+    static flake128 wide[TOOL_BATCH];
+    static char buffer[TOOL_BATCH * (TOOL_TEXT_SIZE + 16)];
+    const uint64_t count = tool_count(others, words, "generate");
+    const tool_choice c = tool_choose(&tool_layouts[0]);
+    const char *format = tool_given[TOOL_FORMAT];
+    tool_id id;
+    memset(&id, 0, sizeof id);
+    id.form = format ? tool_choose_form(format, !c.wide, c.wide)
+                     : tool_forms[c.wide ? TOOL_BASE62 : TOOL_DEC];
+    id.wide = c.wide;
+    const bool json = tool_given[TOOL_JSON] != NULL;
+    const size_t batch = tool_batch(&c);
+    tool_start(&c);
+    tool_progress progress = tool_progress_begin();
+    for (uint64_t done = 0; done < count;) {
+        const size_t n = count - done < batch ? (size_t)(count - done) : batch;
+        const flake_status status =
+            c.wide ? flake128_next_n(&tool_wide_gen, wide, n) : flake_next_n(&tool_gen, narrow, n);
+        if (status != FLAKE_OK) tool_cannot_draw(&c, status);
+        char *end = buffer;
+        for (size_t i = 0; i < n; i++) {
+            if (c.wide) id.all = wide[i];
+            else id.narrow = narrow[i];
+            if (json) end = tool_put(end, "{\"id\":\"");
+            end += tool_spell(&id.form, &id, end, TOOL_TEXT_SIZE);
+            end = tool_put(end, json ? "\"}\n" : "\n");
+        }
+        tool_write(buffer, (size_t)(end - buffer));
+        done += n;
+        tool_progress_show(&progress, done, count);
+    }
+    tool_progress_end(&progress);
+    tool_stop();
+    return tool_done();
+}
+
+/* A number that rises with the generator's ids, in two parts. */
+static flake128 tool_in_order(const tool_choice *c, const tool_id *id) {
+    if (c->wide) return id->all;
+    if (!c->layout.spread) return flake_i_wide(0, id->narrow);
+    return flake_i_wide(flake_i_reverse(id->narrow >> c->layout.time_shift, c->layout.time_bits),
+                        id->narrow & flake_i_ones(c->layout.time_shift));
+}
+
+static int tool_time_it(int others, char **words) {
+    if (others == 0) tool_misused("time needs a COUNT: `flake time 1000000`");
+    const uint64_t count = tool_count(others, words, "time");
+    if (count == 0) tool_misused("time needs a COUNT of at least 1");
+    const tool_choice c = tool_choose(&tool_layouts[0]);
+    tool_id id;
+    memset(&id, 0, sizeof id);
+    id.wide = c.wide;
+    tool_start(&c);
+    /* Ids that rise strictly differ all. One that did not would count as a duplicate here, whether it
+     * is one or just out of order. */
+    uint64_t duplicates = 0;
+    flake128 newest = flake_i_wide(0, 0);
+    tool_progress progress = tool_progress_begin();
+    const int64_t start_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
+    for (uint64_t i = 0; i < count; i++) {
+        const flake_status status =
+            c.wide ? flake128_next(&tool_wide_gen, &id.all) : flake_next(&tool_gen, &id.narrow);
+        if (status != FLAKE_OK) tool_cannot_draw(&c, status);
+        const flake128 key = tool_in_order(&c, &id);
+        if (i > 0 && flake128_compare(key, newest) <= 0) duplicates++;
+        else newest = key;
+        if ((i & 4095) == 4095) tool_progress_show(&progress, i, count);
+    }
+    const double seconds = (double)(FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) - start_ns) / 1e9;
+    tool_progress_end(&progress);
+    tool_stop();
+    const double rate = seconds > 0 ? (double)count / seconds : 0;
+    const double most =
+        c.wide ? 65536e3
+               : (double)(flake_i_ones(c.layout.seq_bits) + 1) * 1e3 / (double)c.layout.unit_ms;
+    printf(tool_given[TOOL_JSON]
+               ? "{\"layout\":\"%s\",\"ids\":%" PRIu64 ",\"seconds\":%.6f,\"ids_per_second\":%.0f,"
+                 "\"capacity_per_second\":%.0f,\"duplicates\":%" PRIu64 "}\n"
+               : "layout      %s\nids         %" PRIu64 "\nseconds     %.6f\nids/s       %.0f (the "
+                 "layout has %.0f)\nduplicates  %" PRIu64 "\n",
+           c.known->name, count, seconds, rate, most, duplicates);
+    const int code = tool_done();
+    return duplicates ? TOOL_FAILED : code;
+}
+
+/* ---- inspect ---- */
+
+static void tool_print_layout(const flake_layout *l) {
+    char text[TOOL_TIME_SIZE];
+    printf("units of %" PRIu32 " ms since %s", l->unit_ms, tool_time(l->epoch_ms, text));
+}
+
+static void tool_print_node(const tool_choice *c, uint32_t node) {
+    const tool_layout *k = c->known;
+    if (!c->layout.node_bits) return;
+    printf("node        %" PRIu32, node);
+    if (k->high)
+        printf(" (%s %" PRIu32 ", %s %" PRIu32 ")", k->high, node >> k->low_bits, k->low,
+               node & (uint32_t)flake_i_ones(k->low_bits));
+    putchar('\n');
+}
+
+/* The same id in the forms that it was not given in. */
+static void tool_print_texts(const tool_id *id) {
+    static const int forms[] = {TOOL_DEC,    TOOL_HEX,    TOOL_BASE32,
+                                TOOL_BASE36, TOOL_BASE58, TOOL_BASE62};
+    char text[TOOL_TEXT_SIZE];
+    const char *before = "texts       ";
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const tool_form *form = &tool_forms[forms[i]];
+        if (strcmp(form->name, id->form.name) == 0) continue;
+        if (id->wide && (forms[i] == TOOL_BASE32 || forms[i] == TOOL_BASE58)) continue;
+        (void)tool_spell(form, id, text, sizeof text);
+        printf("%s%s %s", before, form->name, text);
+        before = i == 2 && !id->wide ? "\n            " : "  ";
+    }
+    putchar('\n');
+}
+
+/* What the text would be in forms that the order passed over, and in other layouts. */
+static void tool_print_doubts(const char *text, const tool_id *id) {
+    static const int forms[] = {TOOL_HEX, TOOL_BASE32, TOOL_BASE36, TOOL_BASE58, TOOL_BASE62};
+    const tool_look look = tool_look_at(text);
+    tool_id other;
+    if (!tool_given[TOOL_FORMAT] && !look.digits) {
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+            const tool_form *form = &tool_forms[forms[i]];
+            if (strcmp(form->name, id->form.name) != 0 && tool_parse(text, form, false, &other) &&
+                (other.narrow != id->narrow || id->wide))
+                printf("or with     --format=%s it is %" PRIu64 "\n", form->name, other.narrow);
+        }
+        if (look.sno) printf("or with     `sno inspect` it may be a sno\n");
+    }
+    if (tool_given[TOOL_LAYOUT] || id->wide) return;
+    const char *before = "or with     ";
+    for (size_t i = 1; i < TOOL_LAYOUT_COUNT; i++) {
+        const tool_choice c = tool_choose_known(&tool_layouts[i]);
+        flake_parts parts;
+        char time[TOOL_TIME_SIZE];
+        if (c.wide || flake_decompose(&c.layout, id->narrow, &parts) != FLAKE_OK) continue;
+        printf("%s--layout=%-16s %s, node %" PRIu32 ", sequence %" PRIu32 "\n", before,
+               c.known->name, tool_time(parts.unix_ms, time), parts.node, parts.seq);
+        before = "            ";
+    }
+}
+
+static void tool_inspect_wide(const char *text, const tool_id *id) {
+    flake128_parts parts;
+    char time[TOOL_TIME_SIZE], hex[TOOL_TEXT_SIZE];
+    if (flake128_decompose(id->all, &parts) != FLAKE_OK)
+        tool_misused(
+            "'%s' is read as %s of 128 bits, and its time is later than boundary's ids have: "
+            "name another --format",
+            text, id->form.name);
+    (void)tool_spell(&tool_forms[TOOL_HEX], id, hex, sizeof hex);
+    (void)tool_time(parts.unix_ms, time);
+    if (tool_given[TOOL_JSON]) {
+        printf("{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"boundary\",\"hex\":\"%s\",\"time\":"
+               "\"%s\","
+               "\"unix_ms\":%" PRId64 ",\"worker\":%" PRIu64 ",\"sequence\":%" PRIu32 "}\n",
+               text, id->form.name, hex, time, parts.unix_ms, parts.worker, parts.seq);
+        return;
+    }
+    printf("id          %s (%s)\nlayout      boundary: %s\ntime        %s (Unix ms %" PRId64 ")\n"
+           "worker      %" PRIu64 " (0x%012" PRIx64 ")\nsequence    %" PRIu32 "\n",
+           text, id->form.name, tool_layouts[TOOL_LAYOUT_COUNT - 1].about, time, parts.unix_ms,
+           parts.worker, parts.worker, parts.seq);
+    tool_print_texts(id);
+    tool_print_doubts(text, id);
+    const tool_field fields[] = {{"time", 64, parts.time, parts.time},
+                                 {"worker", 48, parts.worker, parts.worker},
+                                 {"sequence", 16, parts.seq, parts.seq}};
+    tool_draw(fields, 3);
+}
+
+static void tool_inspect_narrow(const char *text, const tool_id *id) {
+    const tool_choice c = tool_choose(&tool_layouts[0]);
+    const tool_layout *k = c.known;
+    flake_parts parts;
+    char time[TOOL_TIME_SIZE];
+    const flake_status status = flake_decompose(&c.layout, id->narrow, &parts);
+    if (status == FLAKE_RANGE)
+        tool_misused(
+            "'%s' is an id of a time that this tool can't express: another --layout or --epoch?",
+            text);
+    if (status != FLAKE_OK)
+        tool_misused(
+            "'%s' (%s) is no id of layout %s, which has other bits fixed: another --layout%s?",
+            text, id->form.name, k->name, tool_given[TOOL_FORMAT] ? "" : ", or a --format");
+    (void)tool_time(parts.unix_ms, time);
+    if (tool_given[TOOL_JSON]) {
+        printf(
+            "{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"%s\",\"dec\":\"%" PRIu64 "\","
+            "\"hex\":\"%016" PRIx64 "\",\"time\":\"%s\",\"unix_ms\":%" PRId64 ",\"node\":%" PRIu32,
+            text, id->form.name, k->name, id->narrow, id->narrow, time, parts.unix_ms, parts.node);
+        if (k->high)
+            printf(",\"%s\":%" PRIu32 ",\"%s\":%" PRIu32, k->high, parts.node >> k->low_bits,
+                   k->low, parts.node & (uint32_t)flake_i_ones(k->low_bits));
+        printf(",\"sequence\":%" PRIu32 "}\n", parts.seq);
+        return;
+    }
+    printf("id          %s (%s)\nlayout      %s: %s; ", text, id->form.name, k->name, k->about);
+    tool_print_layout(&c.layout);
+    printf("\ntime        %s (Unix ms %" PRId64 ")\n", time, parts.unix_ms);
+    tool_print_node(&c, parts.node);
+    printf("sequence    %" PRIu32 "\n", parts.seq);
+    tool_print_texts(id);
+    tool_print_doubts(text, id);
+    tool_field fields[TOOL_FIELDS];
+    tool_draw(fields, tool_fields_of(&c, id->narrow, fields));
+}
+
+/* 64-bit ids have an alphabet of their own in these two: a text in it is not one of 128 bits. */
+static bool tool_own_alphabet(const tool_form *form) {
+    return form->narrow && (form->text == FLAKE_BASE32 || form->text == FLAKE_BASE58);
+}
+
+static void tool_inspect(const char *text) {
+    static unsigned shown;
+    const char *format = tool_given[TOOL_FORMAT];
+    bool narrow = true, wide = !tool_given[TOOL_EPOCH], known;
+    tool_id id;
+    memset(&id, 0, sizeof id);
+    if (tool_given[TOOL_LAYOUT]) {
+        wide = tool_choose(&tool_layouts[0]).wide;
+        narrow = !wide;
+    }
+    if (format) {
+        id.form = tool_choose_form(format, narrow, wide);
+        const tool_form form = id.form;
+        known = (narrow && form.narrow && tool_parse(text, &form, false, &id)) ||
+                (wide && form.base && !(narrow && tool_own_alphabet(&form)) &&
+                 tool_parse(text, &form, true, &id));
+        if (!known) tool_misused("'%.140s' is no id in --format=%s: another one?", text, format);
+    } else if (!tool_recognise(text, narrow, wide, &id)) {
+        tool_misused(
+            "'%.140s' is no id%s%s in a form that `flake help` lists: mistyped, or in need of "
+            "a --format?",
+            text, tool_given[TOOL_LAYOUT] ? " of layout " : "",
+            tool_given[TOOL_LAYOUT] ? tool_given[TOOL_LAYOUT] : "");
+    }
+    if (shown++ && !tool_given[TOOL_JSON]) putchar('\n');
+    if (id.wide) tool_inspect_wide(text, &id);
+    else tool_inspect_narrow(text, &id);
+}
+
+/* ---- range, layouts ---- */
+
+static void tool_range_end(const tool_choice *c, const char *option, int64_t ms, bool last,
+                           tool_id *id) {
+    char first_text[TOOL_TIME_SIZE], last_text[TOOL_TIME_SIZE];
+    const flake_status status =
+        c->wide ? (last ? flake128_max_at(ms, &id->all) : flake128_min_at(ms, &id->all))
+                : (last ? flake_max_at(&c->layout, ms, &id->narrow)
+                        : flake_min_at(&c->layout, ms, &id->narrow));
+    id->wide = c->wide;
+    if (status != FLAKE_OK)
+        tool_misused("%s is outside of what layout %s can express: %s to %s", option,
+                     c->known->name, tool_time(c->layout.epoch_ms, first_text),
+                     tool_time(c->wide ? INT64_MAX : flake_expires_ms(&c->layout), last_text));
+}
+
+static int tool_range(int others, char **words) {
+    char from_text[TOOL_TIME_SIZE], to_text[TOOL_TIME_SIZE];
+    char min_text[TOOL_TEXT_SIZE], max_text[TOOL_TEXT_SIZE];
+    const char *format = tool_given[TOOL_FORMAT];
+    if (others) tool_misused("range takes no '%s': give --from=TIME and --to=TIME", words[0]);
+    if (!tool_given[TOOL_FROM] || !tool_given[TOOL_TO])
+        tool_misused("range needs --from=TIME and --to=TIME");
+    const int64_t from = tool_read_time("--from", tool_given[TOOL_FROM], false);
+    const int64_t to = tool_read_time("--to", tool_given[TOOL_TO], false);
+    if (from > to) tool_misused("--from is later than --to: swap them");
+    const tool_choice c = tool_choose(&tool_layouts[0]);
+    if (c.layout.spread)
+        tool_misused("the ids of layout %s are not in the order of time: there is no range of them",
+                     c.known->name);
+    const tool_form form = format ? tool_choose_form(format, !c.wide, c.wide)
+                                  : tool_forms[c.wide ? TOOL_BASE62 : TOOL_DEC];
+    tool_id min, max;
+    memset(&min, 0, sizeof min);
+    memset(&max, 0, sizeof max);
+    tool_range_end(&c, "--from", from, false, &min);
+    tool_range_end(&c, "--to", to, true, &max);
+    (void)tool_spell(&form, &min, min_text, sizeof min_text);
+    (void)tool_spell(&form, &max, max_text, sizeof max_text);
+    printf(tool_given[TOOL_JSON]
+               ? "{\"layout\":\"%s\",\"from\":\"%s\",\"min\":\"%s\",\"to\":\"%s\","
+                 "\"max\":\"%s\"}\n"
+               : "layout      %s\nfrom        %s\nsmallest    %s\nto          %s\n"
+                 "largest     %s\n",
+           c.known->name, tool_time(from, from_text), min_text, tool_time(to, to_text), max_text);
+    return tool_done();
+}
+
+static int tool_list_layouts(int others, char **words) {
+    if (others) tool_misused("layouts takes no '%s'", words[0]);
+    for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
+        const tool_choice c = tool_choose_known(&tool_layouts[i]);
+        tool_field fields[TOOL_FIELDS] = {
+            {"time", 64, 0, 0}, {"worker", 48, 0, 0}, {"sequence", 16, 0, 0}};
+        const size_t n = c.wide ? 3 : tool_fields_of(&c, 0, fields);
+        char text[TOOL_TIME_SIZE];
+        const char *end = tool_time(c.wide ? INT64_MAX : flake_expires_ms(&c.layout), text);
+        const bool json = tool_given[TOOL_JSON] != NULL;
+        printf(json ? "{\"layout\":\"%s\",\"about\":\"%s\",\"fields\":["
+                    : "%-16s  %s\n                  ",
+               c.known->name, c.known->about);
+        for (size_t f = 0; f < n; f++)
+            printf(json ? "%s{\"name\":\"%s\",\"bits\":%u}" : "%s%s %u",
+                   f == 0 ? ""
+                   : json ? ","
+                          : ", ",
+                   fields[f].name, fields[f].bits);
+        if (json) {
+            printf("],\"epoch_ms\":%" PRId64 ",\"unit_ms\":%" PRIu32 ",\"last\":\"%s\"}\n",
+                   c.layout.epoch_ms, c.wide ? 1 : c.layout.unit_ms, end);
+            continue;
+        }
+        printf("\n                  units of %" PRIu32 " ms, ", c.wide ? 1 : c.layout.unit_ms);
+        printf("to %s\n", end);
+    }
+    return tool_done();
+}
+
+/* ---- all of it ---- */
+
+static int tool_inspect_all(int others, char **words) {
+    tool_each(others, words, tool_inspect);
+    return tool_done();
+}
+
+static int tool_print_help(void) {
+    for (size_t i = 0; i < sizeof tool_help / sizeof *tool_help; i++) fputs(tool_help[i], stdout);
+    return tool_done();
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        unsigned bit;
+        int (*run)(int others, char **words);
+    } commands[] = {{"generate", TOOL_GENERATE, tool_generate},
+                    {"inspect", TOOL_INSPECT, tool_inspect_all},
+                    {"range", TOOL_RANGE, tool_range},
+                    {"time", TOOL_TIME, tool_time_it},
+                    {"layouts", TOOL_LAYOUTS, tool_list_layouts}};
+    if (argc < 2)
+        tool_misused("say what to do: `flake generate`, `flake inspect ID`, `flake help`");
+    const char *word = argv[1];
+    if (tool_asks_help(argc, argv)) return tool_print_help();
+    if (strcmp(word, "version") == 0 || strcmp(word, "--version") == 0) {
+        printf("flake %s\n", FLAKE_VERSION_STRING);
+        return tool_done();
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(word, commands[i].name) != 0) continue;
+        const int others = tool_read(argc - 2, argv + 2, word, commands[i].bit, tool_options,
+                                     TOOL_OPTIONS, tool_given);
+        return commands[i].run(others, argv + 2);
+    }
+    tool_misused("there is no `flake %s`: try `flake help`", word);
+}
+#endif /* FLAKE_MAIN */
 
 #endif /* FLAKE_H */
 

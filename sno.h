@@ -51,13 +51,22 @@
  *     SNO_RELAX()                   between two tries of a CAS        pause, isb
  *     SNO_ASSERT(condition)         programming errors                nothing
  *     SNO_NO_SIMD                   text by portable code alone       not defined
+ *     SNO_MAIN                      the command-line tool             not defined
  *
- * Find your way: `// >>public` what you call, `// >>common` the engine with its protocol, `//
- * >>options` what you can set, then `// >>ids`, `// >>sort`, `// >>text`, `// >>generators`, `//
- * >>default`.
+ * Find your way by these marks:
+ *
+ *     // >>public      what you call
+ *     // >>common      the engine, with its protocol
+ *     // >>options     what you can set
+ *     // >>ids     // >>sort     // >>text     // >>generators     // >>default
+ *     // >>tool        the command-line tool: cc -O2 -x c -DSNO_MAIN sno.h -o sno
  */
 #ifndef SNO_H
 #define SNO_H
+
+#if defined(SNO_MAIN) && defined(__clang__) /* it takes the header for a program's own code */
+#pragma clang diagnostic ignored "-Wunused-function"
+#endif
 
 #define SNO_VERSION_MAJOR  0
 #define SNO_VERSION_MINOR  1
@@ -127,8 +136,7 @@ static inline const char *sno_status_str(sno_status status);
  *
  * 80 bits, big-endian, so that memcmp orders them as sno_compare does:
  *
- *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]     time: 4 ms units since
- * 2010
+ *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]    time: 4 ms since 2010
  */
 typedef struct sno_id {
     uint8_t bytes[10];
@@ -2952,6 +2960,551 @@ static inline sno_id sno_generate(uint8_t meta) {
     if (SNO_I_LIKELY(g && !sno_i_forked(&g->engine))) return sno_new(g, meta);
     return sno_i_generate_first(g, meta);
 }
+
+// >>tool
+/* The command-line tool: cc -O2 -x c -DSNO_MAIN sno.h -o sno */
+
+#ifdef SNO_MAIN
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#if defined(_WIN32)
+#include <io.h>
+#endif
+
+// clang-format off
+// >>toolkit begin
+/* What both tools need; the same in both headers but for the prefix: `make check-common`. */
+
+#if defined(__GNUC__)
+#define TOOL_ENDS             __attribute__((noreturn))
+#define TOOL_AS_PRINTF(first) __attribute__((format(printf, 1, first)))
+#elif defined(_MSC_VER)
+#define TOOL_ENDS __declspec(noreturn)
+#define TOOL_AS_PRINTF(first)
+#else
+#define TOOL_ENDS _Noreturn
+#define TOOL_AS_PRINTF(first)
+#endif
+
+/* Exit codes: it could not be done; it was not asked rightly. */
+enum { TOOL_FAILED = 1, TOOL_MISUSED = 2 };
+
+TOOL_AS_PRINTF(0) static void tool_complain(const char *format, va_list values) {
+    (void)fflush(stdout);
+    fputs("sno: ", stderr);
+    (void)vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+}
+
+TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_failed(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    tool_complain(format, values);
+    va_end(values);
+    exit(TOOL_FAILED);
+}
+
+TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_misused(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    tool_complain(format, values);
+    va_end(values);
+    exit(TOOL_MISUSED);
+}
+
+static void tool_check_output(bool ok) {
+    if (ok) return;
+    const int reason = errno;
+#ifdef EPIPE
+    if (reason == EPIPE) exit(TOOL_FAILED); /* the reader has had enough: nothing to complain of */
+#endif
+    tool_failed("the output can't be written: %s", strerror(reason));
+}
+
+static void tool_write(const char *text, size_t size) {
+    tool_check_output(fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0);
+}
+
+/* Puts a text at `end`, without its NUL; returns the new end. */
+static char *tool_put(char *end, const char *text) {
+    while (*text) *end++ = *text++;
+    return end;
+}
+
+static int tool_done(void) {
+    tool_check_output(fflush(stdout) == 0 && !ferror(stdout));
+    return EXIT_SUCCESS;
+}
+
+static bool tool_on_terminal(int file) {
+#if defined(_WIN32)
+    return _isatty(file) != 0;
+#else
+    return isatty(file) != 0;
+#endif
+}
+
+/* ---- options ---- */
+
+typedef struct tool_option {
+    const char *name, *value; /* value: what the help calls it; NULL: there is none */
+    unsigned commands;        /* those that have it */
+    bool bare;                /* may stand without a value */
+} tool_option;
+
+/* Gathers the options' values in given[] (NULL where an option was not given) and the other words at
+ * the front of `words`; returns how many these are. */
+static int tool_read(int count, char **words, const char *command, unsigned commands,
+                     const tool_option *options, size_t n, const char **given) {
+    int others = 0;
+    bool ended = false;
+    for (int i = 0; i < count; i++) {
+        const char *word = words[i];
+        if (ended || word[0] != '-' || !word[1]) {
+            words[others++] = words[i];
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            ended = true;
+            continue;
+        }
+        const char *equals = strchr(word, '=');
+        const size_t length = equals ? (size_t)(equals - word) : strlen(word);
+        size_t o = 0;
+        while (o < n && !(options[o].commands & commands && strlen(options[o].name) == length &&
+                          memcmp(options[o].name, word, length) == 0))
+            o++;
+        if (o == n)
+            tool_misused("%s has no option %.*s: `sno help` lists what it has", command,
+                         (int)length, word);
+        if (equals && !options[o].value) tool_misused("%s takes no value", options[o].name);
+        if (!equals && options[o].value && !options[o].bare)
+            tool_misused("%s needs a value: %s=%s", options[o].name, options[o].name,
+                         options[o].value);
+        if (equals && !equals[1])
+            tool_misused("%s= has no value behind it: %s=%s", options[o].name, options[o].name,
+                         options[o].value);
+        given[o] = equals ? equals + 1 : "";
+    }
+    return others;
+}
+
+static bool tool_asks_help(int argc, char **argv) {
+    if (strcmp(argv[1], "help") == 0) return true;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+    return false;
+}
+
+/* Decimal, or hex behind 0x. */
+static bool tool_number(const char *text, uint64_t *number) {
+    const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *at = hex ? text + 2 : text;
+    uint64_t n = 0;
+    if (!*at) return false;
+    for (; *at; at++) {
+        const unsigned base = hex ? 16 : 10;
+        unsigned digit = 16;
+        if (*at >= '0' && *at <= '9') digit = (unsigned)(*at - '0');
+        else if (*at >= 'a' && *at <= 'f') digit = (unsigned)(*at - 'a') + 10;
+        else if (*at >= 'A' && *at <= 'F') digit = (unsigned)(*at - 'A') + 10;
+        if (digit >= base || n > (UINT64_MAX - digit) / base) return false;
+        n = n * base + digit;
+    }
+    *number = n;
+    return true;
+}
+
+static uint64_t tool_number_to(const char *option, const char *text, uint64_t most,
+                               const char *why) {
+    uint64_t number;
+    if (!tool_number(text, &number) || number > most)
+        tool_misused("%s=%s is not a number from 0 to %" PRIu64 "%s", option, text, most, why);
+    return number;
+}
+
+static uint64_t tool_count(int others, char **words, const char *command) {
+    uint64_t count = 1;
+    if (others > 1) tool_misused("%s takes one COUNT, not also '%s'", command, words[1]);
+    if (others == 1 && !tool_number(words[0], &count))
+        tool_misused("COUNT '%s' is not a whole number: `sno %s 1000`", words[0], command);
+    return count;
+}
+
+/* ---- time ---- */
+
+static int64_t tool_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+/* Years are counted from 1 March, so that the leap day is a year's last. */
+static const unsigned tool_days_before[] = {0,   31,  61,  92,  122, 153, 184,
+                                            214, 245, 275, 306, 337, 366};
+#define TOOL_DAYS_IN_400_YEARS 146097
+#define TOOL_DAYS_TO_1970      719468 /* from 1 March of the year 0 */
+
+/* Days from 1 March of the year 0 to 1 March of year 0..399. */
+static int64_t tool_year_begins(int64_t year) { return year * 365 + year / 4 - year / 100; }
+
+/* The Gregorian calendar, before its invention too. */
+static void tool_date(int64_t days, int64_t *year, unsigned *month, unsigned *day) {
+    days += TOOL_DAYS_TO_1970;
+    const int64_t cycle = tool_floor_div(days, TOOL_DAYS_IN_400_YEARS);
+    const int64_t in_cycle = days - cycle * TOOL_DAYS_IN_400_YEARS;
+    int64_t y = in_cycle * 400 / TOOL_DAYS_IN_400_YEARS; /* right, or one too few or many */
+    if (y < 399 && tool_year_begins(y + 1) <= in_cycle) y++;
+    if (tool_year_begins(y) > in_cycle) y--;
+    const unsigned in_year = (unsigned)(in_cycle - tool_year_begins(y));
+    unsigned m = 0;
+    while (tool_days_before[m + 1] <= in_year) m++;
+    *day = in_year - tool_days_before[m] + 1;
+    *month = m < 10 ? m + 3 : m - 9;
+    *year = cycle * 400 + y + (m >= 10);
+}
+
+#define TOOL_TIME_SIZE 64
+
+/* ISO 8601 in UTC; a year of more than four digits has a sign. Returns text. */
+static const char *tool_time(int64_t unix_ms, char text[TOOL_TIME_SIZE]) {
+    const int64_t days = tool_floor_div(unix_ms, 86400000);
+    const unsigned ms = (unsigned)(unix_ms - days * 86400000);
+    int64_t year;
+    unsigned month, day;
+    tool_date(days, &year, &month, &day);
+    const int at = snprintf(text, TOOL_TIME_SIZE,
+                            year < 0 || year > 9999 ? "%+05" PRId64 "-" : "%04" PRId64 "-", year);
+    (void)snprintf(text + at, (size_t)(TOOL_TIME_SIZE - at), "%02u-%02uT%02u:%02u:%02u.%03uZ",
+                   month, day, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60, ms % 1000);
+    return text;
+}
+
+/* Waits for the next unit, so that a run never meets the ids of one that ended before it. */
+static void tool_wait_for_next_unit(int64_t epoch_ms, int64_t unit_ms) {
+    const int64_t start_ns = SNO_CLOCK_NS(SNO_CLOCK_EXACT);
+    const int64_t unit_ns = unit_ms * 1000000, shift_ns = epoch_ms % unit_ms * 1000000;
+    const int64_t next_ns = (tool_floor_div(start_ns - shift_ns, unit_ns) + 1) * unit_ns + shift_ns;
+    for (int64_t now_ns = start_ns; now_ns >= start_ns && now_ns < next_ns;
+         now_ns = SNO_CLOCK_NS(SNO_CLOCK_EXACT))
+        SNO_SLEEP_NS(next_ns - now_ns);
+}
+
+/* ---- progress, for somebody who watches a terminal ---- */
+
+typedef struct tool_progress {
+    int64_t began_ns, shown_ns;
+    bool watched;
+} tool_progress;
+
+static tool_progress tool_progress_begin(void) {
+    tool_progress p;
+    p.began_ns = p.shown_ns = SNO_CLOCK_NS(SNO_CLOCK_EXACT);
+    p.watched = tool_on_terminal(2) && !tool_on_terminal(1);
+    return p;
+}
+
+static void tool_progress_show(tool_progress *p, uint64_t done, uint64_t count) {
+    if (!p->watched) return;
+    const int64_t now_ns = SNO_CLOCK_NS(SNO_CLOCK_EXACT);
+    if (now_ns - p->began_ns < 1000000000 || now_ns - p->shown_ns < 250000000) return;
+    p->shown_ns = now_ns;
+    const double rate = (double)done / (double)(now_ns - p->began_ns) * 1e9;
+    fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " (%.0f %%), %.0f a second, %.0f s left  ", done,
+            count, 100.0 * (double)done / (double)count, rate, (double)(count - done) / rate);
+}
+
+static void tool_progress_end(const tool_progress *p) {
+    if (p->shown_ns != p->began_ns) fprintf(stderr, "\r%79s\r", "");
+}
+
+/* ---- bits ---- */
+
+typedef struct tool_field {
+    const char *name;
+    unsigned bits;
+    uint64_t raw;   /* the bits as they stand in the id */
+    uint64_t value; /* what they say */
+} tool_field;
+
+/* Draws the fields, the most significant first, in rows of at most 64 bits. */
+static void tool_draw(const tool_field *fields, size_t n) {
+    unsigned top = 0;
+    for (size_t i = 0; i < n; i++) top += fields[i].bits;
+    for (size_t first = 0, end; first < n; first = end) {
+        unsigned in_row = 0, below;
+        for (end = first; end < n && (end == first || in_row + fields[end].bits <= 64); end++) {
+            in_row += fields[end].bits;
+            printf("%s", end == first ? "\n    " : " ");
+            for (unsigned bit = fields[end].bits; bit-- > 0;)
+                putchar("01"[fields[end].raw >> bit & 1]);
+        }
+        putchar('\n');
+        top -= in_row;
+        below = top;
+        for (size_t i = end; i-- > first; below += fields[i].bits) {
+            printf("    ");
+            for (size_t k = first; k < i; k++) printf("|%*s", (int)fields[k].bits, "");
+            printf("%s = %" PRIu64, fields[i].name, fields[i].value);
+            if (fields[i].bits == 1) printf("  [%u]\n", below);
+            else printf("  [%u..%u]\n", below + fields[i].bits - 1, below);
+        }
+    }
+}
+
+/* Calls inspect for each of the words; "-" stands for the lines of the standard input. */
+static void tool_each(int count, char **words, void (*inspect)(const char *text)) {
+    char line[256];
+    if (count == 0) tool_misused("inspect needs an ID, or - to read them from the standard input");
+    for (int i = 0; i < count; i++) {
+        if (strcmp(words[i], "-") != 0) {
+            inspect(words[i]);
+            continue;
+        }
+        while (fgets(line, sizeof line, stdin)) {
+            line[strcspn(line, "\r\n")] = '\0';
+            if (line[0]) inspect(line);
+        }
+        if (ferror(stdin)) tool_failed("the standard input can't be read: %s", strerror(errno));
+    }
+}
+// >>toolkit end
+// clang-format on
+
+/* What `sno help` prints, and sno(1). */
+static const char *const tool_help[] = {
+    "sno: unique, time-ordered 80-bit ids with a metabyte\n"
+    "\n"
+    "USAGE\n"
+    "    sno generate [--meta=N] [--partition=N] [--format=FORM] [--json] [COUNT]\n"
+    "                        prints COUNT new ids (1), one a line\n"
+    "    sno inspect [--json] ID...\n"
+    "                        takes ids apart, in any of the forms; the ID - reads them from the\n"
+    "                        standard input, one a line\n"
+    "    sno version         prints the version\n"
+    "    sno help            prints this\n"
+    "\n"
+    "OPTIONS\n"
+    "    --meta=N            the metabyte, 0 to 255, whose meaning is yours; 0\n"
+    "    --partition=N       0 to 65535: two generators that run at the same time need two. "
+    "Without\n"
+    "                        it the run takes one by the clock and its process number, so that "
+    "two\n"
+    "                        runs at the same time rarely have the same: name it where that "
+    "matters\n"
+    "    --format=FORM       how ids are written: text (16 characters, the default), hex (20 "
+    "digits)\n"
+    "                        or uuid\n"
+    "    --json              prints one JSON object a line\n"
+    "\n"
+    "IDS ON THE COMMAND LINE\n"
+    "    An ID is 16 characters from 2 to 9 and a to x (in double quotes, if you like), 20 hex "
+    "digits,\n"
+    "    or the UUID whose 16 bytes are those characters. No text is two of these.\n"
+    "\n"
+    "UNIQUENESS\n"
+    "    A run begins in a unit of time of its own, so one that follows another never repeats its\n"
+    "    ids, if the clock is not put back. The 4 ms unit has 65,536 numbers: 16,384,000 ids a "
+    "second\n"
+    "    at the most.\n"
+    "\n"
+    "EXIT STATUS\n"
+    "    0                   all is well\n"
+    "    1                   it could not be done: the clock, the output\n"
+    "    2                   it was not asked rightly; the message says what to change\n"
+    "\n"
+    "EXAMPLES\n"
+    "    $ sno generate --meta=42 --partition=7 1000000 > ids\n"
+    "    $ sno inspect brpk4q72xwf2m63l\n"
+    "    $ sno generate 3 | sno inspect --json -\n",
+};
+
+enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2 };
+enum { TOOL_META, TOOL_PARTITION, TOOL_FORMAT, TOOL_JSON, TOOL_OPTIONS };
+
+static const tool_option tool_options[TOOL_OPTIONS] = {
+    {"--meta", "N", TOOL_GENERATE, false},
+    {"--partition", "N", TOOL_GENERATE, false},
+    {"--format", "FORM", TOOL_GENERATE, false},
+    {"--json", NULL, TOOL_GENERATE | TOOL_INSPECT, false},
+};
+
+static const char *tool_given[TOOL_OPTIONS];
+
+#define TOOL_TEXT_SIZE 48 /* the longest is a UUID */
+
+/* 20 digits in lower case, and a NUL. */
+static void tool_hex(sno_id id, char out[21]) {
+    for (size_t i = 0; i < sizeof id.bytes; i++) {
+        out[2 * i] = "0123456789abcdef"[id.bytes[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[id.bytes[i] & 15];
+    }
+    out[20] = '\0';
+}
+
+/* ---- generate ---- */
+
+enum { TOOL_BATCH = 4096, TOOL_AS_TEXT, TOOL_AS_HEX, TOOL_AS_UUID };
+
+static int tool_choose_form(void) {
+    const char *word = tool_given[TOOL_FORMAT];
+    if (!word || strcmp(word, "text") == 0) return TOOL_AS_TEXT;
+    if (strcmp(word, "hex") == 0) return TOOL_AS_HEX;
+    if (strcmp(word, "uuid") == 0) return TOOL_AS_UUID;
+    tool_misused("--format=%s is none of text, hex, uuid", word);
+}
+
+static void tool_start(sno_gen *gen) {
+    sno_options options;
+    sno_snapshot snapshot;
+    memset(&options, 0, sizeof options);
+    options.max_wait_ms = 1000;
+    if (tool_given[TOOL_PARTITION]) {
+        memset(&snapshot, 0, sizeof snapshot);
+        snapshot.partition =
+            (uint16_t)tool_number_to("--partition", tool_given[TOOL_PARTITION], UINT16_MAX, "");
+        options.snapshot = &snapshot;
+    }
+    const sno_status status = sno_init(gen, &options);
+    if (status != SNO_OK) tool_failed("%s", sno_status_str(status));
+    tool_wait_for_next_unit(SNO_I_EPOCH_NS / 1000000, SNO_I_UNIT_NS / 1000000);
+}
+
+static int tool_generate(int others, char **words) {
+    static sno_gen gen;
+    static sno_id ids[TOOL_BATCH];
+    static char buffer[TOOL_BATCH * TOOL_TEXT_SIZE];
+    const uint64_t count = tool_count(others, words, "generate");
+    const int form = tool_choose_form();
+    const bool json = tool_given[TOOL_JSON] != NULL;
+    uint8_t meta = 0;
+    if (tool_given[TOOL_META])
+        meta = (uint8_t)tool_number_to("--meta", tool_given[TOOL_META], UINT8_MAX, "");
+    tool_start(&gen);
+    tool_progress progress = tool_progress_begin();
+    for (uint64_t done = 0; done < count;) {
+        const size_t n = count - done < TOOL_BATCH ? (size_t)(count - done) : (size_t)TOOL_BATCH;
+        const sno_status status = sno_new_n(&gen, meta, ids, n);
+        if (status != SNO_OK) tool_failed("%s", sno_status_str(status));
+        char *end = buffer;
+        for (size_t i = 0; i < n; i++) {
+            if (json) end = tool_put(end, "{\"id\":\"");
+            switch (form) {
+            case TOOL_AS_HEX:
+                tool_hex(ids[i], end);
+                end += 20;
+                break;
+            case TOOL_AS_UUID:
+                sno_to_uuid(ids[i], end);
+                end += 36;
+                break;
+            default:
+                sno_encode(ids[i], end);
+                end += 16;
+                break;
+            }
+            end = tool_put(end, json ? "\"}\n" : "\n");
+        }
+        tool_write(buffer, (size_t)(end - buffer));
+        done += n;
+        tool_progress_show(&progress, done, count);
+    }
+    tool_progress_end(&progress);
+    return tool_done();
+}
+
+/* ---- inspect ---- */
+
+static bool tool_parse_hex(const char *text, size_t length, sno_id *id) {
+    if (length != 20) return false;
+    for (size_t i = 0; i < length; i++) {
+        const char c = text[i];
+        unsigned digit;
+        if (c >= '0' && c <= '9') digit = (unsigned)(c - '0');
+        else if (c >= 'a' && c <= 'f') digit = (unsigned)(c - 'a') + 10;
+        else if (c >= 'A' && c <= 'F') digit = (unsigned)(c - 'A') + 10;
+        else return false;
+        id->bytes[i / 2] = (uint8_t)((unsigned)id->bytes[i / 2] << 4 | digit);
+    }
+    return true;
+}
+
+static void tool_inspect(const char *text) {
+    static unsigned shown;
+    const size_t length = strlen(text);
+    char encoded[17], hex[21], uuid[37], time[TOOL_TIME_SIZE];
+    sno_id id;
+    memset(&id, 0, sizeof id);
+    encoded[16] = '\0';
+    const bool quoted = length == 18 && text[0] == '"';
+    if ((quoted ? sno_from_json(text, length, &id) : sno_decode(text, length, &id)) != SNO_OK &&
+        sno_from_uuid(text, length, &id) != SNO_OK && !tool_parse_hex(text, length, &id)) {
+        bool flake = length > 0 && length <= 32 && length != 16;
+        for (size_t i = 0; i < length; i++)
+            flake &= (text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'z') ||
+                     (text[i] >= 'A' && text[i] <= 'Z');
+        tool_misused("'%.140s' is no sno: 16 characters from 2 to 9 and a to x, 20 hex digits or a "
+                     "UUID%s",
+                     text, flake ? "; a number is for `flake inspect`" : "");
+    }
+    sno_encode(id, encoded);
+    tool_hex(id, hex);
+    sno_to_uuid(id, uuid);
+    const int64_t unix_ns = sno_time_ns(id);
+    (void)tool_time(unix_ns / 1000000, time);
+    const unsigned tick = sno_tick(id), meta = sno_meta(id);
+    const unsigned partition = sno_partition(id), sequence = sno_sequence(id);
+    if (tool_given[TOOL_JSON]) {
+        printf("{\"id\":\"%s\",\"hex\":\"%s\",\"uuid\":\"%s\",\"time\":\"%s\",\"unix_ms\":%" PRId64
+               ",\"units\":%" PRIu64 ",\"tick\":%u,\"meta\":%u,\"partition\":%u,\"sequence\":%u}\n",
+               encoded, hex, uuid, time, unix_ns / 1000000, sno_units(id), tick, meta, partition,
+               sequence);
+        return;
+    }
+    if (shown++) putchar('\n');
+    printf("id          %s\ntime        %s (Unix ms %" PRId64 ")\ntick        %u\nmeta        %u\n"
+           "partition   %u\nsequence    %u\ntexts       hex %s  uuid %s\n",
+           encoded, time, unix_ns / 1000000, tick, meta, partition, sequence, hex, uuid);
+    const tool_field fields[] = {{"time, units of 4 ms", 39, sno_units(id), sno_units(id)},
+                                 {"tick", 1, tick, tick},
+                                 {"meta", 8, meta, meta},
+                                 {"partition", 16, partition, partition},
+                                 {"sequence", 16, sequence, sequence}};
+    tool_draw(fields, 5);
+}
+
+static int tool_inspect_all(int others, char **words) {
+    tool_each(others, words, tool_inspect);
+    return tool_done();
+}
+
+static int tool_print_help(void) {
+    for (size_t i = 0; i < sizeof tool_help / sizeof *tool_help; i++) fputs(tool_help[i], stdout);
+    return tool_done();
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        unsigned bit;
+        int (*run)(int others, char **words);
+    } commands[] = {{"generate", TOOL_GENERATE, tool_generate},
+                    {"inspect", TOOL_INSPECT, tool_inspect_all}};
+    if (argc < 2) tool_misused("say what to do: `sno generate`, `sno inspect ID`, `sno help`");
+    const char *word = argv[1];
+    if (tool_asks_help(argc, argv)) return tool_print_help();
+    if (strcmp(word, "version") == 0 || strcmp(word, "--version") == 0) {
+        printf("sno %s\n", SNO_VERSION_STRING);
+        return tool_done();
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(word, commands[i].name) != 0) continue;
+        const int others = tool_read(argc - 2, argv + 2, word, commands[i].bit, tool_options,
+                                     TOOL_OPTIONS, tool_given);
+        return commands[i].run(others, argv + 2);
+    }
+    tool_misused("there is no `sno %s`: try `sno help`", word);
+}
+#endif /* SNO_MAIN */
 
 #endif /* SNO_H */
 

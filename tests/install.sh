@@ -1,0 +1,103 @@
+#!/bin/sh
+# install.sh   installs into a scratch root, builds programs there through pkg-config, reads the man
+# pages, and uninstalls.
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+check() { # NAME COMMAND...: the command succeeds and says nothing
+    name=$1
+    shift
+    if said=$("$@" 2>&1) && [ -z "$said" ]; then
+        echo "ok $name"
+        passed=$((passed + 1))
+    else
+        printf 'FAIL %s\n%s\n' "$name" "$said"
+        failed=$((failed + 1))
+    fi
+}
+# make, for a scratch root; what it says matters only if it fails.
+scratch_make() {
+    ${MAKE:-make} "$@" BUILD="$dir/build" DESTDIR="$dir/root" PREFIX=/opt/ids RUN_ENV= > "$dir/log" 2>&1 || {
+        tail -n 20 "$dir/log"
+        return 1
+    }
+}
+root=$dir/root/opt/ids
+
+check make_install scratch_make install
+cat > "$dir/wanted" <<END
+/opt/ids/bin/flake
+/opt/ids/bin/sno
+/opt/ids/include/flake.h
+/opt/ids/include/sno.h
+/opt/ids/share/man/man1/flake.1
+/opt/ids/share/man/man1/sno.1
+/opt/ids/share/man/man3/flake.h.3
+/opt/ids/share/man/man3/sno.h.3
+/opt/ids/share/pkgconfig/flake.pc
+/opt/ids/share/pkgconfig/sno.pc
+END
+installed() { (cd "$dir/root" && find . -type f | sed 's/^\.//' | sort); }
+all_files() { installed | diff "$dir/wanted" -; }
+check all_files all_files
+check headers_are_ours cmp flake.h "$root/include/flake.h"
+version=$(sed -n 's/^#define FLAKE_VERSION_STRING "\(.*\)"/\1/p' flake.h)
+the_tools_run() {
+    [ "$("$root/bin/flake" version)" = "flake $version" ] && [ "$("$root/bin/sno" version)" = "sno $version" ]
+}
+check the_tools_run the_tools_run
+
+export PKG_CONFIG_PATH="$root/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dir/root"
+flags() {
+    if command -v pkg-config > /dev/null; then pkg-config --cflags --libs flake sno
+    else sed -n 's/^Cflags: //p' "$root/share/pkgconfig/flake.pc" | sed "s|\${includedir}|$root/include|"; fi
+}
+cat > "$dir/program.c" <<END
+#include <flake.h>
+#include <sno.h>
+
+static flake_gen ids;
+
+int main(void) {
+    uint64_t id;
+    return flake_init(&ids, NULL) == FLAKE_OK && flake_next(&ids, &id) == FLAKE_OK &&
+                   !sno_is_zero(sno_generate(1))
+               ? 0
+               : 1;
+}
+END
+# shellcheck disable=SC2046,SC2086
+builds_c() { (cd "$dir" && $CC -std=c11 $WARN $(flags) program.c -o program && ./program); }
+# shellcheck disable=SC2046,SC2086
+builds_cxx() { (cd "$dir" && $CXX -x c++ -std=c++11 $WARN $(flags) program.c -o program && ./program); }
+check a_program_builds_in_c builds_c
+command -v "${CXX%% *}" > /dev/null && check a_program_builds_in_cxx builds_cxx
+pc_tells_the_version() { [ "$(pkg-config --modversion flake sno)" = "$(printf '%s\n' "$version" "$version")" ]; }
+pc_is_valid() { pkg-config --validate flake sno; }
+if command -v pkg-config > /dev/null; then
+    check pc_tells_the_version pc_tells_the_version
+    check pc_is_valid pc_is_valid
+fi
+
+for page in man1/flake.1 man1/sno.1 man3/flake.h.3 man3/sno.h.3; do
+    page=$root/share/man/$page name=$(basename "$page")
+    without_warnings() { groff -man -Tutf8 -ww -z "$page"; }
+    command -v groff > /dev/null && check "${name}_without_warnings" without_warnings
+done
+# Each of these words is in the page, so nothing is lost on the way to it.
+words_are_in() {
+    page=$1
+    shift
+    for word; do grep -q -e "$word" "$page" || echo "no $word in $page"; done
+}
+check flake_1_is_complete words_are_in "$root/share/man/man1/flake.1" 'SH NAME' 'SH "SYNOPSIS"' 'slot\\-dir' \
+    'uniqueid' '^\$ flake time' 'EXIT STATUS' 'flake.h (3)'
+check flake_3_is_complete words_are_in "$root/share/man/man3/flake.h.3" 'SH NAME' 'SH SYNOPSIS' 'FLAKE_SLEEP_NS' \
+    'flake_prefetch_next' 'flake128_parse' 'max_ahead_ms' 'SH "OPTIONS"' 'BR flake (1)'
+check sno_3_is_complete words_are_in "$root/share/man/man3/sno.h.3" 'sno_new_with_time' 'SNO_NO_SIMD' 'max_wait_ms'
+
+check make_uninstall scratch_make uninstall
+nothing_is_left() { installed; }
+check nothing_is_left nothing_is_left
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]

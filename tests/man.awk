@@ -1,0 +1,122 @@
+# man.awk   makes a man page of what is written elsewhere, so that it is written once.
+#
+#     awk -f man.awk -v name=flake -v version=0.1.0 -v section=1      what `flake help` prints
+#     awk -f man.awk -v name=flake.h -v version=0.1.0 -v section=3    the header
+
+function escaped(text) {
+    gsub(/\\/, "\\e", text)
+    gsub(/-/, "\\-", text)
+    gsub(/'/, "\\(aq", text)
+    gsub(/`/, "\\(ga", text)
+    gsub(/\^/, "\\(ha", text)
+    gsub(/~/, "\\(ti", text)
+    sub(/^\./, "\\\\\\&.", text)
+    return text
+}
+function shift_left(text, columns) { return substr(text, columns + 1) }
+function literal(text) {
+    if (!in_literal) print ".PP\n.nf"
+    while (blanks > 0 && in_literal) { print ""; blanks-- }
+    in_literal = 1
+    blanks = 0
+    print escaped(text)
+}
+function end_literal() {
+    if (in_literal) print ".fi"
+    in_literal = 0
+}
+function heading(macro, text) {
+    end_literal()
+    gsub(/"/, "\\(dq", text)
+    print macro " \"" escaped(text) "\""
+    blanks = 0
+}
+function paragraph(text) {
+    end_literal()
+    if (blanks) print ".PP"
+    blanks = 0
+    print escaped(text)
+}
+function begin(text) {
+    sub(/^[^:]*: */, "", text)
+    sub(/\.$/, "", text)
+    print ".TH " toupper(name) " " section " \"\" \"" name " " version "\""
+    print ".SH NAME\n" name " \\- " escaped(text)
+}
+
+NR == 1 { begin($0) }
+NR == 1 && section == 3 { print ".SH SYNOPSIS\n.B #include <" name ">\n.SH DESCRIPTION" }
+NR == 1 { next }
+
+# The help: items begin in column 5, what is said of them in column 25, behind them or below.
+function is_deep(line) { return line ~ /^                        [^ ]/ }
+function help_line(line, next_line,    item) {
+    if (line == "") blanks++
+    else if (line == "USAGE") heading(".SH", "SYNOPSIS")
+    else if (line ~ /^[A-Z]/) heading(".SH", line)
+    else if (line ~ /^    \$ /) literal(shift_left(line, 4))
+    else if (is_deep(line)) print escaped(shift_left(line, 24))
+    else if (line ~ /^    [0-9]\. /) {
+        print ".IP " substr(line, 5, 2) " 4\n" escaped(shift_left(line, 7))
+        blanks = 0
+    } else if (substr(line, 23, 2) == "  " || is_deep(next_line)) {
+        item = substr(line, 23, 2) == "  " ? substr(line, 5, 18) : shift_left(line, 4)
+        sub(/ +$/, "", item)
+        print ".TP\n.B " escaped(item)
+        if (substr(line, 23, 2) == "  ") print escaped(shift_left(line, 24))
+        blanks = 0
+    } else paragraph(shift_left(line, 4))
+}
+section == 1 {
+    if (NR > 2) help_line(held, $0)
+    held = $0
+    next
+}
+
+# The header: its first comment, then its public part, then the options' fields.
+/^\/\/ >>/ {
+    part = $2
+    if (part == ">>public") heading(".SH", "DECLARATIONS")
+    next
+}
+part == "" && /^ \*\// { part = "past the first comment"; next }
+part == "" && /^ \*$/ { blanks++; next }
+part == "" {
+    text = shift_left($0, 3)
+    if (text ~ /^[A-Z][A-Z]+ ?[A-Z ]*(:|$)/) heading(".SH", text)
+    else if (text ~ /^    /) literal(text)
+    else paragraph(text)
+    next
+}
+part == ">>public" && /^\/\* ---- / {
+    sub(/^\/\* ---- /, "")
+    in_comment = !/\*\/$/
+    sub(/ ----( \*\/)?$/, "")
+    heading(".SS", $0)
+    next
+}
+part == ">>public" && in_comment {
+    if (/^ \*\//) in_comment = 0
+    else if (/^ \*$/) blanks++
+    else if (/^ \*     /) literal(shift_left($0, 3))
+    else paragraph(shift_left($0, 3))
+    next
+}
+part == ">>public" && /^$/ { blanks++; next }
+part == ">>public" && /^\/\/ clang-format/ { next }
+part == ">>public" {
+    if (sub(/^static inline /, "")) moved = 1
+    else if (moved) sub(/^              /, "") # what was aligned to it moves along
+    if (/;/) moved = 0
+    literal($0)
+    next
+}
+part == ">>options" && /^struct [a-z]+_options \{/ { heading(".SH", "OPTIONS"); in_struct = 1 }
+in_struct { literal($0) }
+/^\};/ { in_struct = 0 }
+END {
+    if (section == 1) help_line(held, "")
+    heading(".SH", "SEE ALSO")
+    other = name
+    print ".BR " (section == 1 ? name ".h (3)" : (sub(/\.h$/, "", other) ? other : name) " (1)")
+}

@@ -1,0 +1,352 @@
+#!/bin/sh
+# tools.sh   drives the command-line tools as a person would. They are built by the README's commands.
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+here=$(pwd)
+passed=0 failed=0
+ok() {
+    echo "ok $1"
+    passed=$((passed + 1))
+}
+fail() { # NAME WHAT
+    printf 'FAIL %s\n%s\n' "$1" "$2"
+    failed=$((failed + 1))
+}
+same() { # NAME WANTED GOT
+    if [ "$2" = "$3" ]; then ok "$1"; else fail "$1" "wanted: $2
+got:    $3"; fi
+}
+says() { # NAME WANTED COMMAND...: prints just that, with status 0
+    said_name=$1 wanted=$2
+    shift 2
+    said=$("$@" 2>&1) || said="status $?: $said"
+    same "$said_name" "$wanted" "$said"
+}
+has() { # NAME PATTERN COMMAND...: prints a line that matches, with status 0
+    said_name=$1 wanted=$2
+    shift 2
+    if said=$("$@" 2>&1) && printf '%s\n' "$said" | grep -q -e "$wanted"; then ok "$said_name"
+    else fail "$said_name" "wanted a line with '$wanted': $said"; fi
+}
+refuses() { # NAME STATUS PATTERN COMMAND...: one line on stderr, nothing on stdout
+    said_name=$1 status=$2 wanted=$3
+    shift 3
+    "$@" > "$dir/out" 2> "$dir/err"
+    got=$?
+    if [ $got -eq "$status" ] && [ ! -s "$dir/out" ] && [ "$(wc -l < "$dir/err")" -eq 1 ] &&
+        grep -q -e "$wanted" "$dir/err"; then ok "$said_name"
+    else fail "$said_name" "status $got, '$wanted' expected with $status: $(cat "$dir/out" "$dir/err")"; fi
+}
+
+# ---- built by the README's commands, and without a warning under strict flags ----
+
+cp flake.h sno.h "$dir"
+grep '^cc -O2 -x c' README.md > "$dir/commands"
+same readme_has_two_commands 2 "$(wc -l < "$dir/commands" | tr -d ' ')"
+command -v cc > /dev/null || sed -i "s|^cc |$CC |" "$dir/commands"
+(cd "$dir" && sh -e ./commands) 2> "$dir/err" || { cat "$dir/err"; echo "0 passed, 1 failed"; exit 1; }
+same readme_commands_build_silently "" "$(cat "$dir/err")"
+flake=$dir/flake sno=$dir/sno
+strict() { # COMPILER LANGUAGE
+    # shellcheck disable=SC2086
+    $1 $2 $WARN -fsyntax-only -DFLAKE_MAIN flake.h && $1 $2 $WARN -fsyntax-only -DSNO_MAIN sno.h
+}
+says strict_c11 "" strict "$CC" "-std=c11 -x c"
+command -v "${CXX%% *}" > /dev/null && says strict_cxx11 "" strict "$CXX" "-std=c++11 -x c++"
+
+# ---- what every tool has ----
+
+for tool in flake sno; do
+    version=$(sed -n 's/^#define [A-Z]*_VERSION_STRING "\(.*\)"/\1/p' $tool.h)
+    says ${tool}_version "$tool $version" "$dir/$tool" version
+    says ${tool}_version_as_option "$tool $version" "$dir/$tool" --version
+    has ${tool}_help "^    $tool generate" "$dir/$tool" help
+    has ${tool}_help_as_option "^    $tool inspect" "$dir/$tool" generate --help
+    refuses ${tool}_alone 2 "$tool help" "$dir/$tool"
+    refuses ${tool}_unknown_command 2 "no .$tool frobnicate." "$dir/$tool" frobnicate
+    refuses ${tool}_unknown_option 2 "generate has no option --frob" "$dir/$tool" generate --frob=1
+    refuses ${tool}_bad_count 2 "COUNT 'many' is not a whole number" "$dir/$tool" generate many
+    refuses ${tool}_negative_count 2 "no option -5" "$dir/$tool" generate -5
+    refuses ${tool}_two_counts 2 "one COUNT, not also '2'" "$dir/$tool" generate 1 2
+    refuses ${tool}_json_with_a_value 2 "--json takes no value" "$dir/$tool" generate --json=1
+    refuses ${tool}_inspect_nothing 2 "needs an ID" "$dir/$tool" inspect
+    refuses ${tool}_bad_form 2 "none of" "$dir/$tool" generate --format=morse
+    for n in 0 1 7 10000; do
+        same ${tool}_generate_$n $n "$("$dir/$tool" generate $n | wc -l | tr -d ' ')"
+    done
+    same ${tool}_no_count_is_one 1 "$("$dir/$tool" generate | wc -l | tr -d ' ')"
+    "$dir/$tool" generate 20000 > "$dir/ids"
+    same ${tool}_ids_differ 20000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
+    LC_ALL=C sort -c "$dir/ids" 2> "$dir/err"
+    same ${tool}_ids_rise "" "$(cat "$dir/err")"
+    same ${tool}_billion_into_head 2 "$("$dir/$tool" generate 1000000000 2>&1 | head -n 2 | wc -l | tr -d ' ')"
+    if [ -c /dev/full ]; then
+        for words in "generate 5" "generate 100000" help version; do
+            # shellcheck disable=SC2086
+            full() { "$dir/$tool" $words > /dev/full; }
+            refuses "${tool}_full_disk_${words%% *}_${words##* }" 1 "$tool: the output can't be written: " full
+        done
+    fi
+done
+# Where a broken pipe does not end a program, the tools end all the same.
+(trap '' PIPE; "$flake" generate 1000000000 2> "$dir/err"; echo $? > "$dir/status") | head -n 1 > "$dir/out"
+same broken_pipe_ignored "1 1 0" "$(cat "$dir/status") $(wc -l < "$dir/out" | tr -d ' ') $(wc -l < "$dir/err" | tr -d ' ')"
+# Runs that follow one another never meet.
+for count in 3 3 3 3 3 3 3 3; do "$flake" generate $count; done > "$dir/ids"
+same runs_do_not_meet 24 "$(sort -u "$dir/ids" | wc -l | tr -d ' ')"
+for count in 1 1 1 1; do "$sno" generate --partition=3 $count; done > "$dir/ids"
+same sno_runs_do_not_meet 4 "$(sort -u "$dir/ids" | wc -l | tr -d ' ')"
+if command -v script > /dev/null && script -qec true /dev/null > /dev/null 2>&1; then
+    script -qec "'$flake' generate --layout=sonyflake 40000 > '$dir/ids'" /dev/null > "$dir/out" < /dev/null
+    same progress_leaves_ids_alone 40000 "$(wc -l < "$dir/ids" | tr -d ' ')"
+    has progress_on_a_terminal "of 40000 (.*%).*a second.* left" cat "$dir/out"
+fi
+
+# ---- round trips: what generate makes, inspect takes apart ----
+
+field() { # NAME: that of the inspection on stdin, to the first blank
+    sed -n "s/^$1  *\([^ ]*\).*/\1/p"
+}
+round_trip() { # LAYOUT NODE OPTIONS FORM...
+    layout=$1 node=$2 options=$3
+    shift 3
+    for form; do
+        # shellcheck disable=SC2086
+        id=$("$flake" generate --layout=$layout $options --format=$form)
+        "$flake" inspect --layout="$layout" "$id" > "$dir/out" 2>&1
+        wanted="node $node, sequence 0, $(date -u +%Y-%m-%dT%H)"
+        made="node $(grep -E '^(node|worker) ' "$dir/out" | field '[a-z]*'), sequence $(field sequence < "$dir/out")"
+        same "round_trip_${layout}_$form" "$wanted" "$made, $(field time < "$dir/out" | cut -c 1-13)"
+    done
+}
+unambiguous="dec hex bin bin4"
+# shellcheck disable=SC2086
+{
+    round_trip idgen 97 "--datacenter=3 --worker=1" $unambiguous base62
+    round_trip hazelcast 65535 --node=0xffff $unambiguous
+    round_trip uniqueid_ordered 32767 "--cluster=15 --generator=2047" $unambiguous
+    round_trip uniqueid-spread 3 "--cluster=3" $unambiguous
+    round_trip twitter 33 --node=33 $unambiguous base62
+    round_trip sonyflake 258 --node=258 $unambiguous
+    round_trip discord 34 --node=34 $unambiguous
+    round_trip instagram 8191 --node=8191 $unambiguous
+    round_trip mastodon "" "" $unambiguous
+    round_trip js53 31 --node=31 $unambiguous
+    round_trip boundary 171118573193570 --node=0x9ba1a5c50962 dec hex bin base62 base36
+}
+# An own layout needs its epoch for the way back.
+id=$("$flake" generate --layout=41-10-12 --epoch=1577836800000 --node=1023)
+has own_layout_and_epoch "^time  *$(date -u +%Y-%m-%d)" "$flake" inspect --layout=41-10-12 --epoch=2020-01-01 "$id"
+has own_layout_has_its_name "^layout  *41-10-12: your own; units of 1 ms since 2020-01-01" "$flake" inspect --layout=41-10-12 --epoch=2020-01-01 "$id"
+id=$("$flake" generate --layout=hazelcast-10-8 --node=255)
+has hazelcast_with_other_bits "^node  *255" "$flake" inspect --layout=hazelcast-10-8 "$id"
+for base in 2 7 16 35 58 61 62; do
+    id=$("$flake" generate --layout=boundary --format=base$base)
+    has boundary_base_$base "^time  *$(date -u +%Y)" "$flake" inspect --layout=boundary --format=base$base "$id"
+done
+for form in text hex uuid; do
+    id=$("$sno" generate --meta=42 --partition=4711 --format=$form)
+    "$sno" inspect "$id" > "$dir/out" 2>&1
+    same "round_trip_sno_$form" "42 4711 0" "$(field meta < "$dir/out") $(field partition < "$dir/out") $(field sequence < "$dir/out")"
+done
+
+# ---- ids of other makers ----
+
+tab=$(printf '\t')
+# idgen: now, epoch, datacenter, worker, counter, bytes, dec, hex, bin4
+n=0 wrong=
+while IFS=$tab read -r now epoch datacenter worker counter _ dec hex bin4; do
+    n=$((n + 1))
+    for id in "$dec" "$hex" "0x$hex" "$bin4"; do
+        "$flake" inspect --layout=idgen --epoch="$epoch" "$id" > "$dir/out" 2>&1
+        grep -q "Unix ms $now)" "$dir/out" && grep -q "(datacenter $datacenter, worker $worker)" "$dir/out" &&
+            grep -q "^sequence  *$counter$" "$dir/out" || wrong="$wrong $id"
+    done
+done < tests/vectors/idgen.tsv
+same "idgen_vectors_$n" "" "$wrong"
+# hazelcast: now, node, sequence, id
+n=0 wrong=
+while IFS=$tab read -r now node sequence id; do
+    n=$((n + 1))
+    "$flake" inspect --json --layout=hazelcast "$id" | grep -q "\"unix_ms\":$now,\"node\":$node,\"sequence\":$sequence}" || wrong="$wrong $id"
+done < tests/vectors/hazelcast.tsv
+same "hazelcast_vectors_$n" "" "$wrong"
+# uniqueid: mode, time, sequence, generator, cluster, bytes
+n=0 wrong=
+while IFS=$tab read -r mode time sequence generator cluster hex; do
+    n=$((n + 1))
+    case $mode in SPREAD) layout=uniqueid_spread ;; *) layout=uniqueid_ordered ;; esac
+    "$flake" inspect --json --layout=$layout "0x$hex" |
+        grep -q "\"unix_ms\":$time,.*\"generator\":$generator,\"cluster\":$cluster,\"sequence\":$sequence}" || wrong="$wrong $hex"
+done < tests/vectors/uniqueid.tsv
+same "uniqueid_vectors_$n" "" "$wrong"
+# boundary: time, worker, sequence, bytes, base 62, 36, 10
+n=0 wrong=
+while IFS=$tab read -r time worker sequence hex base62 base36 dec; do
+    n=$((n + 1))
+    for id in "$hex" "$base62" --format=base36 "$dec"; do
+        case $id in --*) set -- "$id" "$base36" ;; *) set -- "$id" ;; esac
+        "$flake" inspect --layout=boundary "$@" > "$dir/out" 2>&1
+        grep -q "Unix ms $time)" "$dir/out" && grep -q "(0x$worker)" "$dir/out" &&
+            grep -q "^sequence  *$sequence$" "$dir/out" || wrong="$wrong $*"
+    done
+done < tests/vectors/boundary.tsv
+same "boundary_vectors_$n" "" "$wrong"
+# sno: units, tick, meta, partition, sequence, bytes, text, time, JSON; all at once, through a pipe
+cut -f 7 tests/vectors/sno_fields.tsv | "$sno" inspect --json - > "$dir/text"
+cut -f 6 tests/vectors/sno_fields.tsv | "$sno" inspect --json - > "$dir/hex"
+awk -F '\t' '{ printf "{\"id\":\"%s\",\"hex\":\"%s\" \"unix_ms\":%s,\"units\":%s,\"tick\":%s,\"meta\":%s,\"partition\":%s,\"sequence\":%s}\n",
+    $7, $6, substr($8, 1, length($8) - 6), $1, $2, $3, $4, $5 }' tests/vectors/sno_fields.tsv > "$dir/wanted"
+for form in text hex; do
+    sed 's/,"uuid".*Z",/ /' "$dir/$form" | diff "$dir/wanted" - > "$dir/err"
+    same "sno_vectors_in_$form" "" "$(cat "$dir/err")"
+done
+
+# ---- recognising ----
+
+reads_as() { # FORM ID WHAT
+    has "reads_$1_$2" "^id  *$2 ($1)$" "$flake" inspect "$2"
+}
+reads_as dec 5828128208445124608
+reads_as dec 1234
+reads_as dec 5300086112257234
+reads_as hex 0x1f
+reads_as hex 02308300cd461003
+reads_as hex 0230830000461003
+reads_as bin 0b101
+reads_as hex 50e1abba11ce3000
+reads_as hex 50E1ABBA11CE3000
+reads_as hex e1abba11ce3000
+reads_as base62 6wWt7PwWTz6
+reads_as base32 51RDBQ88WWC00
+reads_as base36 18A230WYH57UO
+reads_as base62 9xv8qjj52HFsJhNZp5
+reads_as base36 27BZCEPP30KLU1R2NCX37
+reads_as dec 29457809469459595947336165155203
+reads_as hex 00000173cf50e1a49ba1a5c50962e183
+reads_as bin 0101000011100001101010111011101000010001110011100011000000000000
+has other_forms_are_shown "^or with  *--format=base36 it is " "$flake" inspect 51RDBQ88WWC0
+has other_layouts_are_shown "layout=twitter  *2054-11-15T15:23:40.936Z, node 227, sequence 0" "$flake" inspect 5828128208445124608
+refuses a_sno_has_its_tool 2 "looks like a sno: .sno inspect xxxxxxxxj4fp2vgl" "$flake" inspect xxxxxxxxj4fp2vgl
+refuses a_flake_has_its_tool 2 "no sno.*flake inspect" "$sno" inspect 5828128208445124608
+has names_the_form "^id  *EXepkGjrPP5 (base58)$" "$flake" inspect --format=base58 EXepkGjrPP5
+same base58_is_the_same_id 5828128208445124608 "$("$flake" inspect --format=base58 EXepkGjrPP5 | sed -n 's/.*dec \([0-9]*\).*/\1/p')"
+sed -n '/^\$ \.\/flake inspect/,/^```/p' README.md | sed '/^[$`]/d' > "$dir/wanted"
+says readme_shows_what_it_prints "$(cat "$dir/wanted")" "$flake" inspect --layout=idgen 5828128208445124608
+same several_ids 3 "$("$flake" inspect 1 0x2 3 | grep -c '^id ')"
+same ids_from_a_pipe 4 "$(printf '1\n\n2\r\n3\n' | "$flake" inspect 0 - | grep -c '^id ')"
+refuses too_large_a_number 2 "is no id" "$flake" inspect --layout=idgen 18446744073709551616
+refuses no_id 2 "is no id" "$flake" inspect 'what?'
+refuses no_id_of_the_layout 2 "no id of layout hazelcast" "$flake" inspect --layout=hazelcast 18446744073709551615
+refuses wrong_mode 2 "no id of layout uniqueid_spread" "$flake" inspect --layout=uniqueid_spread 4096
+refuses not_in_that_form 2 "no id in --format=base58" "$flake" inspect --format=base58 0OIl
+refuses too_long_an_id 2 "is no id" "$flake" inspect "$(printf '%0300d' 7)"
+refuses too_late_for_boundary 2 "later than" "$flake" inspect ffffffffffffffffffffffffffffffff
+has end_of_boundary "+292278994-08-17T07:12:55.807Z" "$flake" inspect 7fffffffffffffff0000000000000000
+refuses sno_too_short 2 "is no sno" "$sno" inspect 22222223ikb5vnw
+refuses sno_upper_case 2 "is no sno" "$sno" inspect XXXXXXXXj4fp2vgl
+has sno_bits_are_drawn '^    111111111111111111111111111111111111111 1 10001000 1001101101110000$' "$sno" inspect xxxxxxxxj4fp2vgl
+has sno_in_quotes "^meta  *136$" "$sno" inspect '"xxxxxxxxj4fp2vgl"'
+
+# ---- time ----
+
+at() { # MS: the ISO time of a mastodon id of that ms
+    "$flake" inspect --layout=48-0-16 --epoch="${2:-0}" $(($1 * 65536)) | field time
+}
+same epoch_is_shown 1970-01-01T00:00:00.000Z "$(at 0)"
+same leap_day 2024-02-29T23:59:59.999Z "$(at 1709251199999)"
+same day_after_leap_day 2024-03-01T00:00:00.000Z "$(at 1709251200000)"
+same century_without_leap_day 2100-03-01T00:00:00.000Z "$(at 4107542400000)"
+same far_year +10000-01-01T00:00:00.000Z "$(at 0 253402300800000)"
+same before_1970 1969-12-31T23:59:59.999Z "$(at 0 -1)"
+same year_zero 0000-02-29T12:00:00.000Z "$(at 0 -62162078400000)"
+same year_before_zero -0001-12-31T00:00:00.000Z "$(at 0 -62167305600000)"
+
+range() { "$flake" range --layout=mastodon --from="$1" --to="${2:-$1}" | field smallest; }
+same unix_seconds $((1700000000000 * 65536)) "$(range 1700000000)"
+same unix_ms $((1700000000123 * 65536)) "$(range 1700000000123)"
+same a_date $((1704153600000 * 65536)) "$(range 2024-01-02)"
+same date_and_time $((1704164645678 * 65536)) "$(range 2024-01-02T03:04:05.678Z)"
+same without_seconds $((1704164640000 * 65536)) "$(range '2024-01-02 03:04')"
+same with_a_zone $((1704157445000 * 65536)) "$(range 2024-01-02T03:04:05+02:00)"
+same with_a_western_zone $((1704184445000 * 65536)) "$(range 2024-01-02T03:04:05-0530)"
+for time in 2024-13-01 2024-02-30 2023-02-29 2024-01-00 2024-1-1 2024-01-02T24:00 2024-01-02T00:00:00.Z 2024-01-02X yesterday "" 2024-01-02T00:00+2; do
+    refuses "no_time_$time" 2 "from" "$flake" range --from="$time" --to=2024-01-03
+done
+
+# ---- range ----
+
+wanted='layout      twitter
+from        2024-01-01T00:00:00.000Z
+smallest    1741610183685046272
+to          2024-01-31T23:59:59.999Z
+largest     1752844207518646271'
+says range_of_twitter "$wanted" "$flake" range --layout=twitter --from=2024-01-01 --to=2024-01-31T23:59:59.999
+says range_in_json '{"layout":"boundary","from":"2020-08-08T18:24:11.172Z","min":"00000173cf50e1a40000000000000000","to":"2020-08-08T18:24:11.172Z","max":"00000173cf50e1a4ffffffffffffffff"}' \
+    "$flake" range --json --layout=boundary --format=hex --from=1596911051172 --to=1596911051172
+from=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+id=$("$flake" generate --layout=twitter --node=7)
+"$flake" range --layout=twitter --from="$from" --to="$(($(date +%s) + 1))" > "$dir/out"
+smallest=$(field smallest < "$dir/out") largest=$(field largest < "$dir/out")
+if [ "$smallest" -lt "$id" ] && [ "$id" -lt "$largest" ]; then ok new_id_is_in_range; else fail new_id_is_in_range "$smallest $id $largest"; fi
+refuses range_backwards 2 "swap them" "$flake" range --from=2024-01-02 --to=2024-01-01
+refuses range_half 2 "needs --from=TIME and --to=TIME" "$flake" range --from=2024-01-02
+refuses range_before_the_epoch 2 "what layout twitter can express: 2010-11-04T01:42:54.657Z to 2080" "$flake" range --layout=twitter --from=2009-01-01 --to=2024-01-01
+refuses range_of_spread 2 "not in the order of time" "$flake" range --layout=uniqueid_spread --from=2024-01-01 --to=2024-01-02
+refuses range_with_a_count 2 "takes no '5'" "$flake" range --from=2024-01-01 --to=2024-01-02 5
+
+# ---- who makes the ids ----
+
+refuses node_too_large 2 "node=1024 is not a number from 0 to 1023, what layout idgen holds" "$flake" generate --node=1024
+refuses node_without_a_value 2 "needs a value: --node=N" "$flake" generate --node 5
+refuses node_with_an_empty_value 2 "no value behind it: --node=N" "$flake" generate --node=
+refuses node_twice 2 "both say who" "$flake" generate --node=5 --worker=1
+refuses node_for_mastodon 2 "mastodon has no bits for a node number" "$flake" generate --layout=mastodon --node=1
+refuses datacenter_too_large 2 "datacenter=32 is not a number from 0 to 31" "$flake" generate --datacenter=32
+refuses worker_for_hazelcast 2 "hazelcast has no datacenter and worker" "$flake" generate --layout=hazelcast --worker=1
+refuses cluster_for_idgen 2 "idgen has no cluster and generator" "$flake" generate --cluster=1
+refuses low_bits_alone 2 "goes with --interface or --ip" "$flake" generate --low-bits
+refuses meta_too_large 2 "meta=256 is not a number from 0 to 255" "$sno" generate --meta=256
+refuses partition_too_large 2 "partition=65536 is not a number from 0 to 65535" "$sno" generate --partition=65536
+refuses no_such_layout 2 "flake layouts. lists them" "$flake" generate --layout=snowflake
+refuses layout_too_large 2 "does not fit 64 bits" "$flake" generate --layout=41-20-12
+refuses epoch_for_boundary 2 "begins in 1970" "$flake" generate --layout=boundary --epoch=5
+refuses epoch_to_come 1 "begins at 2200-01-01" "$flake" generate --epoch=2200-01-01
+refuses epoch_far_to_come 1 "begins at 3000-01-01" "$flake" generate --epoch=3000-01-01
+refuses layout_that_has_ended 1 "another --epoch or --layout" "$flake" generate --layout=30-10-12
+refuses option_of_another_command 2 "inspect has no option --node" "$flake" inspect --node=1 5
+refuses base7_is_wide 2 "none of dec, hex" "$flake" generate --format=base7
+
+# ---- time COUNT, layouts, --json ----
+
+"$flake" time 30000 > "$dir/out"
+same time_counts "30000 0" "$(field ids < "$dir/out") $(field duplicates < "$dir/out")"
+has time_of_spread '"ids":5000,.*"duplicates":0}' "$flake" time --json --layout=uniqueid_spread --cluster=1 5000
+has time_of_boundary '"layout":"boundary","ids":100000,.*"capacity_per_second":65536000,"duplicates":0}' "$flake" time --json --layout=boundary 100000
+refuses time_without_a_count 2 "flake time 1000000" "$flake" time
+same all_layouts 11 "$("$flake" layouts | grep -c '^[a-z]')"
+has layouts_show_their_bits "time 42, sequence 6, generator 3, mode 1, generator 8, cluster 4" "$flake" layouts
+{
+    "$flake" generate --json 3
+    "$flake" generate --json --layout=boundary 3
+    "$flake" layouts --json
+    "$flake" inspect --json 5828128208445124608 0x1f 9xv8qjj52HFsJhNZp5
+    "$flake" time --json 100
+    "$flake" range --json --from=0 --to=2024-01-01
+    "$sno" generate --json --format=uuid 3
+    "$sno" generate 3 | "$sno" inspect --json -
+} > "$dir/json"
+same json_lines 28 "$(wc -l < "$dir/json" | tr -d ' ')"
+if command -v python3 > /dev/null; then
+    says json_parses "28 2014-01-12T13:40:46.279Z 5828128208445124608" python3 -c '
+import json, sys
+objects = [json.loads(line) for line in open(sys.argv[1])]
+assert all(isinstance(o.get("id", ""), str) for o in objects)
+inspected = [o for o in objects if o.get("dec") == "5828128208445124608"][0]
+print(len(objects), inspected["time"], inspected["id"])' "$dir/json"
+else
+    same json_parses "" "$(grep -v '^{".*}$' "$dir/json")"
+fi
+cd "$here" || exit 1
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
