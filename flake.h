@@ -67,6 +67,7 @@
  *     // >>common      the engine, with its protocol
  *     // >>options     what you can set
  *     // >>layouts     // >>generators     // >>prefetch     // >>wide (128 bits)     // >>text
+ *     // >>who         where node numbers come from
  *     // >>tool        the command-line tool: cc -O2 -x c -DFLAKE_MAIN flake.h -o flake
  */
 #ifndef FLAKE_H
@@ -99,12 +100,22 @@
 #else
 #include <unistd.h>
 #endif
+#include <stdlib.h>
 #if !defined(_WIN32)
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
+#if defined(__linux__)
+#include <netpacket/packet.h>
+#elif defined(AF_LINK)
+#include <net/if_dl.h>
+#endif
 #if !defined(__linux__) && !defined(CLOCK_REALTIME)
 #include <threads.h>
 #endif
@@ -310,6 +321,32 @@ static inline flake_status flake_state_open(flake_state *, const flake_state_opt
                                             const flake_options *, flake_why *);
 static inline flake_status flake_state_extend(flake_state *);
 static inline flake_status flake_state_close(flake_state *);
+
+/* ---- who am I: where node numbers come from ----
+ *
+ * Whoever gives a generator its node answers for it that no other has it at the time. FLAKE_INVALID:
+ * there is no such number here, and *why says what was missing. (flake_init says FLAKE_NODE or
+ * FLAKE_INVALID when the number does not fit the layout.)
+ */
+/* 48 bits, as boundary's worker: the Ethernet address of an interface; NULL: the first that has one.
+ * Loopback and all zeros don't count. Unique on a network, one process a host. */
+static inline flake_status flake_worker_from_mac(const char *interface, uint64_t *worker48,
+                                                 flake_why *);
+/* Sonyflake's default: the last 16 bits of this host's first private IPv4 address. */
+static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *);
+/* The ordinal of a StatefulSet's pod: web-3, and web-3.web.prod.svc, are 3. NULL: this host's. */
+static inline flake_status flake_node_from_hostname(const char *name, uint32_t *node, flake_why *);
+static inline flake_status flake_node_from_env(const char *variable, uint32_t *node, flake_why *);
+
+/* A slot: the lowest free number of a folder that all processes of a host share (and of no network
+ * file system). It is held until it is released or the process dies; a forked child does not hold
+ * it. FLAKE_TAKEN: all are. FLAKE_AGAIN: those left are held back for a while. Nobody may delete the
+ * files of a folder in use. */
+typedef struct flake_slot flake_slot; /* stays where it is while it is held */
+typedef struct flake_slot_options flake_slot_options;
+static inline flake_status flake_slot_claim(flake_slot *, const flake_slot_options *,
+                                            uint32_t *number, flake_why *);
+static inline flake_status flake_slot_release(flake_slot *);
 
 /* ---- text ---- */
 
@@ -1992,6 +2029,16 @@ struct flake_options {
                            where 64-bit atomics take a lock (32-bit powerpc, mips) */
 };
 
+struct flake_slot_options {
+    const char *dir; /* exists already */
+    uint32_t first;  /* the numbers first .. first + count - 1 */
+    uint32_t count;  /* 0: 1,024 */
+    int64_t hold_ms; /* a number is kept back so long after its release, and after a death was seen,
+                        for clocks that differ; 0: 2,000, below 0: not at all */
+    int64_t wait_ms; /* wait so long for one; 0: don't */
+    flake_clock clock; /* all zero: the system's */
+};
+
 /* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
 struct flake_gen {
     flake_i_engine engine;
@@ -3195,6 +3242,276 @@ static inline flake_status flake128_parse(const char *text, size_t len, unsigned
     return FLAKE_OK;
 }
 
+// >>who
+
+#if !defined(_WIN32)
+
+static inline bool flake_i_no_address(const uint8_t *address, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (address[i]) return false;
+    return true;
+}
+
+/* The 6 bytes of an Ethernet address in an entry; NULL: it has none, or only zeros. */
+static inline const uint8_t *flake_i_mac(const struct ifaddrs *entry) {
+    if (!entry->ifa_addr) return NULL;
+    const uint8_t *mac = NULL;
+#if defined(__linux__)
+    const struct sockaddr_ll *link = (const struct sockaddr_ll *)(const void *)entry->ifa_addr;
+    if (link->sll_family == AF_PACKET && link->sll_halen == 6) mac = link->sll_addr;
+#elif defined(AF_LINK)
+    const struct sockaddr_dl *link = (const struct sockaddr_dl *)(const void *)entry->ifa_addr;
+    if (link->sdl_family == AF_LINK && link->sdl_alen == 6)
+        mac = (const uint8_t *)link->sdl_data + link->sdl_nlen;
+#endif
+    return mac && !flake_i_no_address(mac, 6) ? mac : NULL;
+}
+
+enum { FLAKE_I_LOOPBACK = 8 }; /* IFF_LOOPBACK, which strict C hides */
+
+/* Of the list, the interface named, or the first one: rather one whose address its maker gave it than
+ * one that was made up here, as those of bridges and containers are. */
+static inline flake_status flake_i_pick_mac(const struct ifaddrs *list, const char *name,
+                                            uint64_t *worker48, flake_why *why) {
+    const uint8_t *best = NULL;
+    bool exists = false;
+    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+        if (name && strcmp(i->ifa_name, name) != 0) continue;
+        exists = true;
+        const uint8_t *mac = flake_i_mac(i);
+        if (!mac || (i->ifa_flags & FLAKE_I_LOOPBACK)) continue;
+        if (!best || ((best[0] & 2) && !(mac[0] & 2))) best = mac;
+    }
+    if (!best)
+        return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",
+                           !name    ? "no interface has an Ethernet address"
+                           : exists ? "this interface has no Ethernet address"
+                                    : "there is no interface of this name");
+    *worker48 = 0;
+    for (size_t i = 0; i < 6; i++) *worker48 = *worker48 << 8 | best[i];
+    return FLAKE_OK;
+}
+
+/* 10/8, 172.16/12, 192.168/16 */
+static inline bool flake_i_is_private(uint32_t ip) {
+    return ip >> 24 == 10 || ip >> 20 == (172 << 4 | 1) || ip >> 16 == (192 << 8 | 168);
+}
+
+static inline flake_status flake_i_pick_ip(const struct ifaddrs *list, uint32_t *node16,
+                                           flake_why *why) {
+    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET) continue;
+        uint8_t ip[4];
+        memcpy(ip, &((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr, 4);
+        if (!flake_i_is_private((uint32_t)ip[0] << 24 | (uint32_t)ip[1] << 16 |
+                                (uint32_t)ip[2] << 8 | ip[3]))
+            continue;
+        *node16 = (uint32_t)ip[2] << 8 | ip[3];
+        return FLAKE_OK;
+    }
+    return flake_i_say(why, FLAKE_INVALID, "this machine",
+                       "no interface has a private IPv4 address");
+}
+
+static inline flake_status flake_worker_from_mac(const char *interface, uint64_t *worker48,
+                                                 flake_why *why) {
+    struct ifaddrs *list;
+    if (getifaddrs(&list) != 0)
+        return flake_i_say(why, FLAKE_IO, "interfaces", "the system does not list them");
+    const flake_status status = flake_i_pick_mac(list, interface, worker48, why);
+    freeifaddrs(list);
+    return status;
+}
+
+static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) {
+    struct ifaddrs *list;
+    if (getifaddrs(&list) != 0)
+        return flake_i_say(why, FLAKE_IO, "interfaces", "the system does not list them");
+    const flake_status status = flake_i_pick_ip(list, node16, why);
+    freeifaddrs(list);
+    return status;
+}
+#else
+static inline flake_status flake_worker_from_mac(const char *interface, uint64_t *worker48,
+                                                 flake_why *why) {
+    (void)interface;
+    (void)worker48;
+    return flake_i_say(why, FLAKE_IO, "interfaces", "needs POSIX");
+}
+
+static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) {
+    (void)node16;
+    return flake_i_say(why, FLAKE_IO, "interfaces", "needs POSIX");
+}
+#endif
+
+/* A decimal number that is all there is from `text` to `end`. */
+static inline bool flake_i_decimal(const char *text, const char *end, uint32_t *number) {
+    uint64_t value = 0;
+    if (text == end) return false;
+    for (; text < end; text++) {
+        if (*text < '0' || *text > '9') return false;
+        value = value * 10 + (uint64_t)(*text - '0');
+        if (value > UINT32_MAX) return false;
+    }
+    *number = (uint32_t)value;
+    return true;
+}
+
+static inline flake_status flake_node_from_hostname(const char *name, uint32_t *node,
+                                                    flake_why *why) {
+#if !defined(_WIN32)
+    struct utsname system;
+    if (!name) {
+        if (uname(&system) < 0) return flake_i_say(why, FLAKE_IO, "hostname", "can't be read");
+        name = system.nodename;
+    }
+#else
+    if (!name) name = getenv("COMPUTERNAME");
+    if (!name) return flake_i_say(why, FLAKE_IO, "COMPUTERNAME", "is not set");
+#endif
+    const char *end = name;
+    while (*end && *end != '.') end++; /* the first label, of web-3.web.prod.svc */
+    const char *digits = end;
+    while (digits > name && digits[-1] != '-') digits--;
+    if (digits == name || !flake_i_decimal(digits, end, node))
+        return flake_i_say(why, FLAKE_INVALID, name, "does not end in -NUMBER, as web-3 does");
+    return FLAKE_OK;
+}
+
+static inline flake_status flake_node_from_env(const char *variable, uint32_t *node,
+                                               flake_why *why) {
+    const char *text = getenv(variable);
+    if (!text) return flake_i_say(why, FLAKE_INVALID, variable, "is not set");
+    if (!flake_i_decimal(text, text + strlen(text), node))
+        return flake_i_say(why, FLAKE_INVALID, variable, "is not a decimal number below 2^32");
+    return FLAKE_OK;
+}
+
+/* ---- slots ----
+ *
+ * A number is a file that its holder has locked. It says since when it is claimed, or when it was
+ * released; a number that is free and says "claimed" was its holder's when he died, and whoever comes
+ * by first writes down when that was seen. New ones are empty.
+ */
+struct flake_slot {
+    flake_i_lock lock;
+    flake_clock clock;
+    uint32_t number;
+    bool is_held;
+};
+
+#if !defined(_WIN32)
+
+/* "claimed " or "released", and Unix ns */
+enum { FLAKE_I_SLOT_TEXT = 28 };
+
+static inline bool flake_i_slot_write(int fd, const char *what, int64_t now_ns) {
+    uint8_t text[FLAKE_I_SLOT_TEXT];
+    uint64_t left = (uint64_t)now_ns;
+    memcpy(text, what, 8);
+    for (size_t i = sizeof text - 1; i-- > 8; left /= 10) text[i] = (uint8_t)('0' + left % 10);
+    text[sizeof text - 1] = '\n';
+    return lseek(fd, 0, SEEK_SET) == 0 && flake_i_write_all(fd, text, sizeof text);
+}
+
+/* Whether a locked number may be had now. If not, it says at the end since when it is free. */
+static inline bool flake_i_slot_is_free(int fd, int64_t hold_ns, int64_t now_ns) {
+    uint8_t text[FLAKE_I_SLOT_TEXT];
+    const int n = flake_i_read_all(fd, text, sizeof text);
+    if (n == 0 || hold_ns == 0) return true;
+    if (n == FLAKE_I_SLOT_TEXT && memcmp(text, "released", 8) == 0) {
+        uint64_t since_ns = 0;
+        for (size_t i = 8; i < sizeof text - 1; i++)
+            since_ns = since_ns * 10 + (uint64_t)(text[i] - '0');
+        if ((uint64_t)now_ns >= since_ns) return (uint64_t)now_ns - since_ns >= (uint64_t)hold_ns;
+    }
+    (void)flake_i_slot_write(fd, "released", now_ns); /* died, or the clock was put back */
+    return false;
+}
+
+static inline flake_status flake_i_slot_try(flake_slot *slot, const char *dir, uint32_t number,
+                                            int64_t hold_ns) {
+    char path[FLAKE_I_PATH], digits[12];
+    size_t length = strlen(dir), n = 0;
+    memcpy(path, dir, length);
+    path[length++] = '/';
+    for (uint32_t left = number; left || !n; left /= 10) digits[n++] = (char)('0' + left % 10);
+    while (n) path[length++] = digits[--n];
+    memcpy(path + length, ".slot", 6);
+    const flake_status status = flake_i_lock_take(&slot->lock, path);
+    if (status != FLAKE_OK) return status;
+    const int64_t now_ns = flake_i_exact_ns(&slot->clock);
+    if (!flake_i_slot_is_free(slot->lock.fd, hold_ns, now_ns)) {
+        flake_i_lock_drop(&slot->lock);
+        return FLAKE_AGAIN;
+    }
+    if (!flake_i_slot_write(slot->lock.fd, "claimed ", now_ns)) {
+        flake_i_lock_drop(&slot->lock);
+        return FLAKE_IO;
+    }
+    slot->number = number;
+    slot->is_held = true;
+    return FLAKE_OK;
+}
+
+static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_options *o,
+                                            uint32_t *number, flake_why *why) {
+    const uint32_t count = o->count ? o->count : 1024;
+    const int64_t ms = 1000000, max_ms = INT64_MAX / ms;
+    const int64_t hold_ns = (o->hold_ms < 0 ? 0 : o->hold_ms ? o->hold_ms : 2000) * ms;
+    slot->is_held = false;
+    slot->clock = o->clock;
+    if (!o->dir || !o->dir[0] || strlen(o->dir) >= FLAKE_I_PATH - 20)
+        return flake_i_say(why, FLAKE_INVALID, "dir", "is missing, or too long");
+    if (o->first > UINT32_MAX - count)
+        return flake_i_say(why, FLAKE_INVALID, "first + count", "is past 32 bits");
+    if (o->hold_ms > max_ms || o->wait_ms < 0 || o->wait_ms > max_ms)
+        return flake_i_say(why, FLAKE_INVALID, "hold_ms, wait_ms", "one is out of range");
+    for (int64_t left_ns = o->wait_ms * ms;; left_ns -= 10 * ms) {
+        bool is_back_soon = false;
+        for (uint32_t i = 0; i < count; i++) {
+            switch (flake_i_slot_try(slot, o->dir, o->first + i, hold_ns)) {
+            case FLAKE_OK: *number = slot->number; return FLAKE_OK;
+            case FLAKE_IO:
+                return flake_i_say(why, FLAKE_IO, o->dir,
+                                   "a file in it can't be written or locked");
+            case FLAKE_AGAIN: is_back_soon = true; break;
+            default: break;
+            }
+        }
+        if (left_ns <= 0)
+            return is_back_soon ? flake_i_say(why, FLAKE_AGAIN, o->dir,
+                                              "the numbers not taken are held back: hold_ms")
+                                : flake_i_say(why, FLAKE_TAKEN, o->dir, "all numbers are taken");
+        FLAKE_SLEEP_NS(10 * ms);
+    }
+}
+
+static inline flake_status flake_slot_release(flake_slot *slot) {
+    if (!slot->is_held) return FLAKE_INVALID;
+    const bool is_child = slot->lock.mark != flake_i_process_mark();
+    const bool well =
+        is_child || flake_i_slot_write(slot->lock.fd, "released", flake_i_exact_ns(&slot->clock));
+    slot->is_held = false;
+    flake_i_lock_drop(&slot->lock);
+    return is_child ? FLAKE_FORKED : well ? FLAKE_OK : FLAKE_IO;
+}
+#else
+static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_options *o,
+                                            uint32_t *number, flake_why *why) {
+    (void)o;
+    (void)number;
+    slot->is_held = false;
+    return flake_i_say(why, FLAKE_IO, "slots", "need POSIX");
+}
+
+static inline flake_status flake_slot_release(flake_slot *slot) {
+    (void)slot;
+    return FLAKE_INVALID;
+}
+#endif
+
 // >>tool
 /* The command-line tool: cc -O2 -x c -DFLAKE_MAIN flake.h -o flake */
 
@@ -4024,14 +4341,12 @@ static int64_t tool_read_time(const char *option, const char *text, bool all_ms)
 
 /* ---- who makes the ids ---- */
 
-#ifdef FLAKE_I_HAS_WHO
 static flake_slot tool_slot;
 static bool tool_slot_claimed;
 
 static void tool_no_node(const char *option, const flake_why *why) {
     tool_failed("%s: %s", option, why->text);
 }
-#endif
 
 /* A number of `bits` bits, each of which tells hosts apart. */
 static uint64_t tool_fit_bits(const tool_choice *c, const char *option, uint64_t number,
@@ -4110,7 +4425,6 @@ static uint64_t tool_choose_node(const tool_choice *c) {
         return tool_node_from_halves(c, TOOL_GENERATOR, TOOL_CLUSTER);
     default: break;
     }
-#ifdef FLAKE_I_HAS_WHO
     flake_why why;
     uint64_t mac = 0;
     uint32_t number = 0;
@@ -4140,11 +4454,6 @@ static uint64_t tool_choose_node(const tool_choice *c) {
         return tool_fit(c, option, number, bits);
     }
     }
-#else
-    (void)tool_fit;
-    (void)tool_fit_bits;
-    tool_misused("%s is not built in: give --node=N", option);
-#endif
 }
 
 /* ---- generate, time ---- */
@@ -4181,9 +4490,7 @@ static void tool_start(const tool_choice *c) {
 }
 
 static void tool_stop(void) {
-#ifdef FLAKE_I_HAS_WHO
     if (tool_slot_claimed) (void)flake_slot_release(&tool_slot);
-#endif
 }
 
 /* As many as 64 ms have, so that a slow layout's ids don't wait for one another in the buffer. */
