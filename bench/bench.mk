@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+# What `make bench...` does. Needs libbenchmark-dev; the rest of the library does not.
+
+MIN_TIME     ?= 0.02# seconds that each row is timed for, in each repetition
+REPETITIONS  ?= 3
+FILTER       ?= .
+BENCH         = $(BUILD)/bench
+BENCH_CFLAGS ?= -O2 -g
+# Where the headers under test lie.
+BENCH_INCLUDE ?= .
+
+has_header = $(shell printf '\#include <$(1)>\n' | $(CXX) -E -x c++ - >/dev/null 2>&1 && echo yes)
+BENCH_UUID = $(call has_header,uuid/uuid.h)
+BENCH_DEFINES = $(if $(BENCH_UUID),-DHAS_LIBUUID) -DBENCH_FLAGS='"$(BENCH_CFLAGS)"'
+BENCH_LIBS = -lbenchmark $(if $(BENCH_UUID),-luuid)
+BENCH_RUN = $(BENCH)/bench --benchmark_filter='$(FILTER)' --benchmark_min_time=$(MIN_TIME) \
+	--benchmark_repetitions=$(REPETITIONS) --benchmark_enable_random_interleaving=true
+
+.PHONY: bench bench-smoke bench-report bench-peers bench-guard bench-guard-update bench-needs
+
+bench-needs:
+	@[ -n '$(call has_header,benchmark/benchmark.h)' ] || \
+	  { echo "make bench needs Google Benchmark: apt-get install libbenchmark-dev" >&2; exit 1; }
+
+$(BENCH)/flags: FORCE
+	@mkdir -p $(BENCH)
+	@echo "$(CC) $(CXX) $(BENCH_CFLAGS) $(BENCH_UUID) $(BENCH_INCLUDE)" | cmp -s - $@ || \
+	  echo "$(CC) $(CXX) $(BENCH_CFLAGS) $(BENCH_UUID) $(BENCH_INCLUDE)" > $@
+
+BENCH_HEADERS = $(wildcard bench/*.h) $(HEADERS:%=$(BENCH_INCLUDE)/%)
+$(BENCH)/%.o: bench/%.c $(BENCH_HEADERS) $(BENCH)/flags
+	$(CC) -std=c11 $(WARN) $(BENCH_CFLAGS) -pthread $(BENCH_DEFINES) -I$(BENCH_INCLUDE) -c $< -o $@
+
+$(BENCH)/%.o: bench/%.cc $(wildcard bench/*.h) $(BENCH)/flags | bench-needs
+	$(CXX) -std=c++14 $(WARN) $(BENCH_CFLAGS) -pthread $(BENCH_DEFINES) -c $< -o $@
+
+$(BENCH)/bench: $(BENCH)/bench.o $(BENCH)/peers.o $(BENCH)/shim.o $(BENCH)/unique.o
+	$(CXX) $^ -pthread -o $@ $(BENCH_LIBS)
+
+bench: $(BENCH)/bench ## every figure once, on the terminal: MIN_TIME, REPETITIONS, FILTER
+	$(BENCH_RUN) --benchmark_display_aggregates_only=true | grep -vE '_(mean|stddev|cv)|_cv '
+
+bench-smoke: $(BENCH)/bench ## every row of the benchmark for a moment: are the ids unique?
+	BENCH_SATURATION_SECONDS=0.02 $(BENCH)/bench --benchmark_filter='$(FILTER)' \
+	  --benchmark_min_time=0.0001 > $(BENCH)/smoke.txt
+	@echo "$$(grep -c manual_time $(BENCH)/smoke.txt) rows, each with unique ids"
