@@ -52,9 +52,10 @@ void run(benchmark::State &state, const bench_row *row) {
         }
     } else {
         for (auto _ : state) state.SetIterationTime(bench_burst(row, thread));
-        state.counters["s_per_id"] = benchmark::Counter(
-            static_cast<double>(state.iterations()) * static_cast<double>(bench_burst_size(row, threads)),
-            benchmark::Counter::kAvgThreadsRate | benchmark::Counter::kInvert);
+        state.counters["s_per_id"] =
+            benchmark::Counter(static_cast<double>(state.iterations()) *
+                                   static_cast<double>(bench_burst_size(row, threads)),
+                               benchmark::Counter::kAvgThreadsRate | benchmark::Counter::kInvert);
     }
     if (thread == 0) finish(state, row);
 }

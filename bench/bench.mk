@@ -44,3 +44,12 @@ bench-smoke: $(BENCH)/bench ## every row of the benchmark for a moment: are the 
 	BENCH_SATURATION_SECONDS=0.02 $(BENCH)/bench --benchmark_filter='$(FILTER)' \
 	  --benchmark_min_time=0.0001 > $(BENCH)/smoke.txt
 	@echo "$$(grep -c manual_time $(BENCH)/smoke.txt) rows, each with unique ids"
+
+$(BENCH)/guard: bench/guard.c $(BENCH_HEADERS) $(BENCH)/flags
+	$(CC) -std=c11 $(WARN) -O2 -g -DMACHINE='"$(shell uname -m)"' -I$(BENCH_INCLUDE) $< -o $@
+
+bench-guard: $(BENCH)/guard ## instructions of the hot paths: fails when one has grown by 5 % (valgrind)
+	bench/guard.sh $(BENCH)/guard bench/guard.txt
+
+bench-guard-update: $(BENCH)/guard ## writes these counts to bench/guard.txt, for this compiler
+	bench/guard.sh $(BENCH)/guard bench/guard.txt --update

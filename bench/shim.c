@@ -94,14 +94,14 @@ static uint64_t own_increment(_Atomic(uint64_t) *word) {
 /* A time counts as 0 unless the clock fails, so that the sum is a plain counter and yet needs both. */
 static uint64_t nothing_of(int64_t ns) { return (uint64_t)ns >> 63; }
 
-#define FLOOR(name, word, value)                                                                   \
-    static bool name(unsigned thread, void *out, size_t n) {                                       \
-        uint64_t *ids = (uint64_t *)out;                                                           \
-        _Atomic(uint64_t) *const at = (word);                                                      \
-        (void)thread;                                                                              \
-        (void)at;                                                                                  \
-        for (size_t i = 0; i < n; i++) ids[i] = (value);                                           \
-        return true;                                                                               \
+#define FLOOR(name, word, value)                             \
+    static bool name(unsigned thread, void *out, size_t n) { \
+        uint64_t *ids = (uint64_t *)out;                     \
+        _Atomic(uint64_t) *const at = (word);                \
+        (void)thread;                                        \
+        (void)at;                                            \
+        for (size_t i = 0; i < n; i++) ids[i] = (value);     \
+        return true;                                         \
     }
 FLOOR(floor_exact, NULL, (uint64_t)exact_ns())
 FLOOR(floor_coarse, NULL, (uint64_t)coarse_ns())
@@ -115,10 +115,10 @@ FLOOR(floor_coarse_cas, &floor_word, nothing_of(coarse_ns()) + cas_increment(at)
 FLOOR(floor_coarse_add, &floor_word, nothing_of(coarse_ns()) + add_increment(at))
 FLOOR(floor_coarse_store, &own_words[thread].word, nothing_of(coarse_ns()) + own_increment(at))
 
-#define FLOOR_MEMSET(size)                                                                         \
-    static bool floor_memset_##size(unsigned thread, void *out, size_t n) {                        \
-        memset(out, (int)thread + 1, n * (size));                                                  \
-        return true;                                                                               \
+#define FLOOR_MEMSET(size)                                                  \
+    static bool floor_memset_##size(unsigned thread, void *out, size_t n) { \
+        memset(out, (int)thread + 1, n * (size));                           \
+        return true;                                                        \
     }
 FLOOR_MEMSET(8)
 FLOOR_MEMSET(10)
@@ -170,6 +170,29 @@ static bool begin_roomy_coarse(unsigned threads) {
 }
 static bool begin_idgen(unsigned threads) {
     return begin_flake(threads, flake_layout_idgen(), FLAKE_CLOCK_EXACT);
+}
+
+/* Each reading is in another unit, as when ids are few and far between; costs next to nothing. */
+static int64_t leap_ns(void *user) {
+    int64_t *now_ns = (int64_t *)user;
+    return *now_ns += 4000000;
+}
+
+static int64_t leaping_ns;
+
+static bool begin_leaping(unsigned threads) {
+    flake_options o = flake_opts(roomy(), FLAKE_CLOCK_EXACT);
+    sno_snapshot pool;
+    sno_options s;
+    (void)threads;
+    memset(&pool, 0, sizeof pool);
+    memset(&s, 0, sizeof s);
+    pool.partition = node;
+    leaping_ns = exact_ns();
+    o.clock.now_ns = s.clock.now_ns = leap_ns;
+    o.clock.user = s.clock.user = &leaping_ns;
+    s.snapshot = &pool;
+    return flake_init(&flakes, &o) == FLAKE_OK && sno_init(&snos, &s) == SNO_OK;
 }
 
 static bool begin_flake128_with(int kind) {
@@ -226,13 +249,13 @@ static bool begin_nothing(unsigned threads) {
     return true;
 }
 
-#define ONE_BY_ONE(name, type, call)                                                               \
-    static bool name(unsigned thread, void *out, size_t n) {                                       \
-        type *ids = (type *)out;                                                                   \
-        bool well = true;                                                                          \
-        (void)thread;                                                                              \
-        for (size_t i = 0; i < n; i++) well &= (call);                                             \
-        return well;                                                                               \
+#define ONE_BY_ONE(name, type, call)                         \
+    static bool name(unsigned thread, void *out, size_t n) { \
+        type *ids = (type *)out;                             \
+        bool well = true;                                    \
+        (void)thread;                                        \
+        for (size_t i = 0; i < n; i++) well &= (call);       \
+        return well;                                         \
     }
 ONE_BY_ONE(flake_next_1, uint64_t, flake_next(&flakes, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(flake_try_1, uint64_t, flake_try(&flakes, &ids[i]) == FLAKE_OK)
@@ -243,26 +266,26 @@ ONE_BY_ONE(sno_try_1, sno_id, sno_try(&snos, meta, &ids[i]) == SNO_OK)
 ONE_BY_ONE(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
 
 /* Those that return an id; the check of ids finds a zero one, since a second one is a duplicate. */
-#define ONE_BY_ONE_SNO(name, call)                                                                 \
-    static bool name(unsigned thread, void *out, size_t n) {                                       \
-        sno_id *ids = (sno_id *)out;                                                               \
-        (void)thread;                                                                              \
-        for (size_t i = 0; i < n; i++) ids[i] = (call);                                            \
-        return true;                                                                               \
+#define ONE_BY_ONE_SNO(name, call)                           \
+    static bool name(unsigned thread, void *out, size_t n) { \
+        sno_id *ids = (sno_id *)out;                         \
+        (void)thread;                                        \
+        for (size_t i = 0; i < n; i++) ids[i] = (call);      \
+        return true;                                         \
     }
 ONE_BY_ONE_SNO(sno_new_1, sno_new(&snos, meta))
 ONE_BY_ONE_SNO(sno_generate_1, sno_generate(meta))
 ONE_BY_ONE_SNO(sno_shard_new_1, sno_shard_new(&sno_shards[thread], meta))
 
 /* One reading of the clock for a burst: that of an event loop, say. */
-#define ALL_AT(name, type, call)                                                                   \
-    static bool name(unsigned thread, void *out, size_t n) {                                       \
-        type *ids = (type *)out;                                                                   \
-        const int64_t now_ns = exact_ns();                                                         \
-        bool well = true;                                                                          \
-        (void)thread;                                                                              \
-        for (size_t i = 0; i < n; i++) well &= (call);                                             \
-        return well;                                                                               \
+#define ALL_AT(name, type, call)                             \
+    static bool name(unsigned thread, void *out, size_t n) { \
+        type *ids = (type *)out;                             \
+        const int64_t now_ns = exact_ns();                   \
+        bool well = true;                                    \
+        (void)thread;                                        \
+        for (size_t i = 0; i < n; i++) well &= (call);       \
+        return well;                                         \
     }
 ALL_AT(flake_try_at_1, uint64_t, flake_try_at(&flakes, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 ALL_AT(shard_try_at_1, uint64_t,
@@ -273,18 +296,18 @@ ALL_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns, &ids[i]) == SNO_OK)
 ALL_AT(sno_shard_try_at_1, sno_id,
        sno_shard_try_at(&sno_shards[thread], meta, now_ns, &ids[i]) == SNO_OK)
 
-#define BATCH(name, type, size, call)                                                              \
-    static bool name##_##size(unsigned thread, void *out, size_t n) {                              \
-        type *ids = (type *)out;                                                                   \
-        bool well = true;                                                                          \
-        (void)thread;                                                                              \
-        for (size_t i = 0; i < n; i += (size)) well &= (call) == 0;                                \
-        return well;                                                                               \
+#define BATCH(name, type, size, call)                                 \
+    static bool name##_##size(unsigned thread, void *out, size_t n) { \
+        type *ids = (type *)out;                                      \
+        bool well = true;                                             \
+        (void)thread;                                                 \
+        for (size_t i = 0; i < n; i += (size)) well &= (call) == 0;   \
+        return well;                                                  \
     }
-#define BATCHES(name, type, call)                                                                  \
-    BATCH(name, type, 1, call(ids + i, 1))                                                         \
-    BATCH(name, type, 16, call(ids + i, 16))                                                       \
-    BATCH(name, type, 256, call(ids + i, 256))                                                     \
+#define BATCHES(name, type, call)              \
+    BATCH(name, type, 1, call(ids + i, 1))     \
+    BATCH(name, type, 16, call(ids + i, 16))   \
+    BATCH(name, type, 256, call(ids + i, 256)) \
     BATCH(name, type, 4096, call(ids + i, 4096))
 #define FLAKE_N(ids, n)       flake_next_n(&flakes, ids, n)
 #define FLAKE_SHARD_N(ids, n) flake_shard_next_n(&flake_shards[thread], ids, n)
@@ -521,46 +544,56 @@ static bool check_encode(const void *out, size_t n) {
 
 /* ---- rows ---- */
 
-#define ROOMY_CAP     ((double)(1 << 24) * 1e3)
-#define IDGEN_CAP     4096e3
-#define SNO_CAP       (65536 * 250.0)
-#define WIDE_CAP      65536e3
-#define SNO_UNIT_NS   4000000
-#define WIDE_UNIT_NS  1000000
+#define ROOMY_CAP    ((double)(1 << 24) * 1e3)
+#define IDGEN_CAP    4096e3
+#define SNO_CAP      (65536 * 250.0)
+#define WIDE_CAP     65536e3
+#define SNO_UNIT_NS  4000000
+#define WIDE_UNIT_NS 1000000
 
-#define FLOOR_ROW(name, draw)                                                                      \
-    {"floor/" name, "", begin_nothing, draw, key_of_64, NULL, 8, burst_ids, 0, 0, 0, true, false}
-#define CLOCK_ROW(name, draw)                                                                      \
-    {"floor/" name, "", begin_nothing, draw, NULL, NULL, 8, burst_ids, 0, 0, 0, false, false}
-#define MEMSET_ROW(size)                                                                           \
-    {"floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size,              \
-     batch_burst_ids, 0, 0, 0, false, false}
-#define FLAKE_ROW(name, floor, begin, draw)                                                        \
-    {"flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, 0, 0, true,      \
-     false}
-#define SNO_ROW(name, floor, begin, draw, kind)                                                    \
-    {"sno/" name, floor, begin, draw, key_of_80, NULL, 10, burst_ids, SNO_CAP, kind, SNO_UNIT_NS,  \
-     true, false}
-#define WIDE_ROW(name, floor, begin, draw, kind)                                                   \
-    {"flake128/" name, floor, begin, draw, key_of_128, NULL, 16, burst_ids, WIDE_CAP, kind,        \
-     WIDE_UNIT_NS, true, false}
-#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns)                             \
-    BATCH_ROW(name, floor, begin, draw, 1, key, bytes, cap, unit_ns),                              \
-        BATCH_ROW(name, floor, begin, draw, 16, key, bytes, cap, unit_ns),                         \
-        BATCH_ROW(name, floor, begin, draw, 256, key, bytes, cap, unit_ns),                        \
+#define FLOOR_ROW(name, draw) \
+    { "floor/" name, "", begin_nothing, draw, key_of_64, NULL, 8, burst_ids, 0, 0, 0, true, false }
+#define CLOCK_ROW(name, draw) \
+    { "floor/" name, "", begin_nothing, draw, NULL, NULL, 8, burst_ids, 0, 0, 0, false, false }
+#define MEMSET_ROW(size)                                                                 \
+    {                                                                                    \
+        "floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, \
+            batch_burst_ids, 0, 0, 0, false, false                                       \
+    }
+#define FLAKE_ROW(name, floor, begin, draw)                                                      \
+    {                                                                                            \
+        "flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, 0, 0, true, \
+            false                                                                                \
+    }
+#define SNO_ROW(name, floor, begin, draw, kind)                                         \
+    {                                                                                   \
+        "sno/" name, floor, begin, draw, key_of_80, NULL, 10, burst_ids, SNO_CAP, kind, \
+            SNO_UNIT_NS, true, false                                                    \
+    }
+#define WIDE_ROW(name, floor, begin, draw, kind)                                               \
+    {                                                                                          \
+        "flake128/" name, floor, begin, draw, key_of_128, NULL, 16, burst_ids, WIDE_CAP, kind, \
+            WIDE_UNIT_NS, true, false                                                          \
+    }
+#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns)      \
+    BATCH_ROW(name, floor, begin, draw, 1, key, bytes, cap, unit_ns),       \
+        BATCH_ROW(name, floor, begin, draw, 16, key, bytes, cap, unit_ns),  \
+        BATCH_ROW(name, floor, begin, draw, 256, key, bytes, cap, unit_ns), \
         BATCH_ROW(name, floor, begin, draw, 4096, key, bytes, cap, unit_ns)
 #define BATCH_ROW(name, floor, begin, draw, n, key, bytes, cap, unit_ns)                           \
-    {name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, key, NULL,    \
-     bytes, batch_burst_ids, cap, 0, unit_ns, false, false}
-#define TEXT_ROW(name, floor, begin, draw, check, bytes)                                           \
-    {name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false}
+    {                                                                                              \
+        name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, key, NULL, \
+            bytes, batch_burst_ids, cap, 0, unit_ns, false, false                                  \
+    }
+#define TEXT_ROW(name, floor, begin, draw, check, bytes) \
+    { name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false }
 #define FLAKE_TEXT_ROWS(form)                                                                      \
     TEXT_ROW("flake/format_" #form, "floor/copy", begin_day, format_##form, check_##form,          \
              text_stride),                                                                         \
         TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, \
                  8)
-#define SATURATION_ROW(name, begin, draw, key, bytes, cap)                                         \
-    {"saturation/" name, "", begin, draw, key, NULL, bytes, 16, cap, 0, 0, true, true}
+#define SATURATION_ROW(name, begin, draw, key, bytes, cap) \
+    { "saturation/" name, "", begin, draw, key, NULL, bytes, 16, cap, 0, 0, true, true }
 
 static const bench_row rows[] = {
     CLOCK_ROW("exact", floor_exact),
@@ -589,6 +622,8 @@ static const bench_row rows[] = {
     FLAKE_ROW("shard_next_coarse", "floor/coarse_store", begin_roomy_coarse, shard_next_1),
     FLAKE_ROW("shard_try_at", "floor/store", begin_roomy, shard_try_at_1),
     FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy, prefetch_1),
+    {"flake/next_new_unit", "floor/cas", begin_leaping, flake_next_1, key_of_64, NULL, 8, burst_ids,
+     0, 0, 0, false, false},
     BATCH_ROWS("flake", "floor/exact_cas", begin_roomy, flake_batch, key_of_64, 8, ROOMY_CAP, 0),
     BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy, shard_batch, key_of_64, 8,
                ROOMY_CAP, 0),
@@ -602,6 +637,8 @@ static const bench_row rows[] = {
     SNO_ROW("shard_new_coarse", "floor/coarse_store", begin_sno_coarse, sno_shard_new_1,
             SNO_CLOCK_COARSE),
     SNO_ROW("shard_try_at", "floor/store", begin_sno, sno_shard_try_at_1, SNO_CLOCK_EXACT),
+    {"sno/new_new_unit", "floor/cas", begin_leaping, sno_new_1, key_of_80, NULL, 10, burst_ids, 0,
+     0, 0, false, false},
     BATCH_ROWS("sno", "floor/exact_cas", begin_sno, sno_batch, key_of_80, 10, SNO_CAP, SNO_UNIT_NS),
     BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno, sno_shard_batch, key_of_80, 10, SNO_CAP,
                SNO_UNIT_NS),
@@ -784,8 +821,9 @@ const char *bench_end(const bench_row *r) {
     for (unsigned i = 0; i < crew; i++) all[i] = workers[i].kept;
     const uint64_t duplicates = unique_duplicates(all, crew);
     if (duplicates)
-        (void)snprintf(why, sizeof why, "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids are duplicates",
-                       r->name, crew, duplicates, ids);
+        (void)snprintf(why, sizeof why,
+                       "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids are duplicates", r->name,
+                       crew, duplicates, ids);
     else if (failed)
         (void)snprintf(why, sizeof why, "%s, %u threads: a call failed, or its result is wrong",
                        r->name, crew);

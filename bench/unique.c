@@ -83,8 +83,7 @@ uint64_t unique_duplicates(const unique_ids *of_thread, unsigned threads) {
             seen_until = r->low;
         }
         const uint64_t until = r->low + r->length;
-        if (r->low < seen_until)
-            duplicates += (until < seen_until ? until : seen_until) - r->low;
+        if (r->low < seen_until) duplicates += (until < seen_until ? until : seen_until) - r->low;
         if (until > seen_until) seen_until = until;
     }
     free(memory);
