@@ -16,7 +16,8 @@ BENCH_LIBS = -lbenchmark $(if $(BENCH_UUID),-luuid)
 BENCH_RUN = $(BENCH)/bench --benchmark_filter='$(FILTER)' --benchmark_min_time=$(MIN_TIME) \
 	--benchmark_repetitions=$(REPETITIONS) --benchmark_enable_random_interleaving=true
 
-.PHONY: bench bench-smoke bench-report bench-peers bench-guard bench-guard-update bench-needs
+.PHONY: bench bench-smoke bench-report bench-guard bench-guard-update bench-needs
+bench-report: REPETITIONS = 9
 
 bench-needs:
 	@[ -n '$(call has_header,benchmark/benchmark.h)' ] || \
@@ -37,16 +38,30 @@ $(BENCH)/%.o: bench/%.cc $(wildcard bench/*.h) $(BENCH)/flags | bench-needs
 $(BENCH)/bench: $(BENCH)/bench.o $(BENCH)/peers.o $(BENCH)/shim.o $(BENCH)/unique.o
 	$(CXX) $^ -pthread -o $@ $(BENCH_LIBS)
 
-bench: $(BENCH)/bench ## every figure once, on the terminal: MIN_TIME, REPETITIONS, FILTER
-	$(BENCH_RUN) --benchmark_display_aggregates_only=true | grep -vE '_(mean|stddev|cv)|_cv '
+bench: $(BENCH)/bench ## every figure on the terminal: MIN_TIME, REPETITIONS, FILTER
+	$(BENCH_RUN) --benchmark_display_aggregates_only=true > $(BENCH)/bench.txt || \
+	  { grep ERROR $(BENCH)/bench.txt; exit 1; }
+	@grep -E '^Benchmark|_median' $(BENCH)/bench.txt
+	bench/peers/run.sh $(BENCH) 1 100000
+	@cat $(BENCH)/go.txt $(BENCH)/npm.txt
 
 bench-smoke: $(BENCH)/bench ## every row of the benchmark for a moment: are the ids unique?
 	BENCH_SATURATION_SECONDS=0.02 $(BENCH)/bench --benchmark_filter='$(FILTER)' \
 	  --benchmark_min_time=0.0001 > $(BENCH)/smoke.txt
+	bench/peers/run.sh $(BENCH) 1 10000
 	@echo "$$(grep -c manual_time $(BENCH)/smoke.txt) rows, each with unique ids"
 
 $(BENCH)/guard: bench/guard.c $(BENCH_HEADERS) $(BENCH)/flags
 	$(CC) -std=c11 $(WARN) -O2 -g -DMACHINE='"$(shell uname -m)"' -I$(BENCH_INCLUDE) $< -o $@
+
+bench-report: $(BENCH)/bench $(BENCH)/guard ## repeats it all, and writes bench/REPORT.md and README.md's table
+	@command -v python3 >/dev/null || { echo "make bench-report needs python3" >&2; exit 1; }
+	$(BENCH_RUN) --benchmark_out=$(BENCH)/results.json --benchmark_out_format=json \
+	  > $(BENCH)/report.txt || { grep ERROR $(BENCH)/report.txt; exit 1; }
+	bench/peers/run.sh $(BENCH) 5 200000
+	rm -f $(BENCH)/guard.counts
+	-bench/guard.sh $(BENCH)/guard bench/guard.txt && $(BENCH)/guard --key > $(BENCH)/guard.key
+	python3 bench/report.py $(BENCH)
 
 bench-guard: $(BENCH)/guard ## instructions of the hot paths: fails when one has grown by 5 % (valgrind)
 	bench/guard.sh $(BENCH)/guard bench/guard.txt

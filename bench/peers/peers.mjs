@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// node peers.mjs BURSTS   times ids of npm packages in bursts, checks them outside the timed part, and
-// writes one line of JSON for each package, or for the lack of one.
+// node peers.mjs PEER IDS   times ids of an npm package in bursts, checks them outside the timed part,
+// and writes a line of JSON about it, or about the lack of it. --list: the names.
 import { createRequire } from 'node:module';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 
-const bursts = Number(process.argv[2] ?? 200);
-const most_ms = 1000; // for each package
+const most_ms = 1000;
 const burst = 1024; // of the 4096 that flake-idgen has in a millisecond
+const bursts = Math.max(8, Number(process.argv[3] ?? 100000) / burst);
 const modules = createRequire(join(process.cwd(), 'node_modules', 'x.js'));
 
 const flakeIdgen = (FlakeId) => {
@@ -53,7 +53,9 @@ const measure = (name, next, text) => {
     return counted[counted.length >> 1] / burst;
 };
 
+if (process.argv[2] === '--list') console.log(peers.map(([name]) => name).join('\n'));
 for (const [name, module, make, text = (id) => id] of peers) {
+    if (name !== process.argv[2]) continue;
     let loaded = null, version = process.version.slice(1);
     if (module) {
         try {
