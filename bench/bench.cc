@@ -11,9 +11,9 @@ namespace {
 
 bool failed = false;
 
-double saturation_seconds() {
-    const char *given = std::getenv("BENCH_SATURATION_SECONDS");
-    return given ? std::atof(given) : 0.1;
+double seconds_of(const char *variable, double otherwise) {
+    const char *given = std::getenv(variable);
+    return given ? std::atof(given) : otherwise;
 }
 
 void fail(benchmark::State &state, const char *why) {
@@ -24,6 +24,9 @@ void fail(benchmark::State &state, const char *why) {
 
 void finish(benchmark::State &state, const bench_row *row) {
     if (const char *why = bench_end(row)) fail(state, why);
+    if (!bench_saturates(row) && state.threads() > 1)
+        state.counters["alone"] =
+            static_cast<double>(bench_alone()) / static_cast<double>(state.iterations());
     if (bench_cap(row) > 0) state.counters["cap"] = bench_cap(row);
     if (bench_saturates(row)) {
         const bench_saturation s = bench_saturated();
@@ -45,7 +48,7 @@ void run(benchmark::State &state, const bench_row *row) {
     const unsigned threads = static_cast<unsigned>(state.threads());
     if (thread == 0) bench_begin(row, threads);
     if (bench_saturates(row)) {
-        const double seconds = saturation_seconds();
+        const double seconds = seconds_of("BENCH_SATURATION_SECONDS", 0.1);
         for (auto _ : state) {
             bench_saturate(row, thread, seconds);
             state.SetIterationTime(seconds);
@@ -61,10 +64,16 @@ void run(benchmark::State &state, const bench_row *row) {
 }
 
 void add(const bench_row *row) {
-    auto *b = benchmark::RegisterBenchmark(bench_name(row), run, row)->UseManualTime();
-    if (bench_saturates(row)) b->Iterations(1);
-    b->Threads(1);
-    if (bench_in_crowds(row)) b->Threads(2)->Threads(4)->Threads(8)->Threads(bench_most_threads);
+    const double seconds = seconds_of("BENCH_SECONDS", 0.02);
+    for (int threads : {1, 2, 4, 8, int{bench_most_threads}}) {
+        if (threads > 1 && !bench_in_crowds(row)) break;
+        const size_t bursts =
+            bench_saturates(row) ? 1 : bench_bursts(row, static_cast<unsigned>(threads), seconds);
+        benchmark::RegisterBenchmark(bench_name(row), run, row)
+            ->UseManualTime()
+            ->Iterations(static_cast<benchmark::IterationCount>(bursts))
+            ->Threads(threads);
+    }
 }
 
 std::string first_line(const char *file, const std::string &begin) {

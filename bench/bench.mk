@@ -13,7 +13,7 @@ has_header = $(shell printf '\#include <$(1)>\n' | $(CXX) -E -x c++ - >/dev/null
 BENCH_UUID = $(call has_header,uuid/uuid.h)
 BENCH_DEFINES = $(if $(BENCH_UUID),-DHAS_LIBUUID) -DBENCH_FLAGS='"$(BENCH_CFLAGS)"'
 BENCH_LIBS = -lbenchmark $(if $(BENCH_UUID),-luuid)
-BENCH_RUN = $(BENCH)/bench --benchmark_filter='$(FILTER)' --benchmark_min_time=$(MIN_TIME) \
+BENCH_RUN = BENCH_SECONDS=$(MIN_TIME) $(BENCH)/bench --benchmark_filter='$(FILTER)' \
 	--benchmark_repetitions=$(REPETITIONS) --benchmark_enable_random_interleaving=true
 
 .PHONY: bench bench-smoke bench-report bench-guard bench-guard-update bench-needs
@@ -46,8 +46,8 @@ bench: $(BENCH)/bench ## every figure on the terminal: MIN_TIME, REPETITIONS, FI
 	@cat $(BENCH)/go.txt $(BENCH)/npm.txt
 
 bench-smoke: $(BENCH)/bench ## every row of the benchmark for a moment: are the ids unique?
-	BENCH_SATURATION_SECONDS=0.02 $(BENCH)/bench --benchmark_filter='$(FILTER)' \
-	  --benchmark_min_time=0.0001 > $(BENCH)/smoke.txt
+	BENCH_SECONDS=0.0001 BENCH_SATURATION_SECONDS=0.02 $(BENCH)/bench \
+	  --benchmark_filter='$(FILTER)' > $(BENCH)/smoke.txt
 	bench/peers/run.sh $(BENCH) 1 10000
 	@echo "$$(grep -c manual_time $(BENCH)/smoke.txt) rows, each with unique ids"
 
@@ -57,7 +57,7 @@ $(BENCH)/guard: bench/guard.c $(BENCH_HEADERS) $(BENCH)/flags
 bench-report: $(BENCH)/bench $(BENCH)/guard ## repeats it all, and writes bench/REPORT.md and README.md's table
 	@command -v python3 >/dev/null || { echo "make bench-report needs python3" >&2; exit 1; }
 	$(BENCH_RUN) --benchmark_out=$(BENCH)/results.json --benchmark_out_format=json \
-	  > $(BENCH)/report.txt || { grep ERROR $(BENCH)/report.txt; exit 1; }
+	  > $(BENCH)/results.txt || { grep ERROR $(BENCH)/results.txt; exit 1; }
 	bench/peers/run.sh $(BENCH) 5 200000
 	rm -f $(BENCH)/guard.counts
 	-bench/guard.sh $(BENCH)/guard bench/guard.txt && $(BENCH)/guard --key > $(BENCH)/guard.key

@@ -213,7 +213,7 @@ def plot_bars(name, title, unit, bars):
     bars = [bar for bar in bars if bar[1] is not None]
     if not bars:
         return
-    left, right, top, step = 250, 90, 62, 26
+    left, right, top, step = 300, 70, 62, 26
     width, height = 900, top + step * len(bars) + 34
     values = [b[1] for b in bars] + [b[2] for b in bars if b[2]]
     low, high = decades(values)
@@ -285,7 +285,7 @@ ONE_ID = [
     ("flake/shard_next_coarse", "`flake_shard_next`", "coarse clock"),
     ("flake/shard_try_at", "`flake_shard_try_at`", "caller's time"),
     ("flake/prefetch_1024", "`flake_prefetch_next`, stock of 1024", "exact clock"),
-    ("flake/next_new_unit", "`flake_next`, each in a new unit", "costs nothing"),
+    ("flake/next_new_unit", "`flake_next`, each in a new unit", "a variable"),
     ("sno/new", "`sno_new`", "exact clock"),
     ("sno/new_coarse", "`sno_new`", "coarse clock"),
     ("sno/try", "`sno_try`", "exact clock"),
@@ -294,7 +294,7 @@ ONE_ID = [
     ("sno/shard_new", "`sno_shard_new`", "exact clock"),
     ("sno/shard_new_coarse", "`sno_shard_new`", "coarse clock"),
     ("sno/shard_try_at", "`sno_shard_try_at`", "caller's time"),
-    ("sno/new_new_unit", "`sno_new`, each in a new unit", "costs nothing"),
+    ("sno/new_new_unit", "`sno_new`, each in a new unit", "a variable"),
     ("flake128/next", "`flake128_next`", "exact clock"),
     ("flake128/next_coarse", "`flake128_next`", "coarse clock"),
     ("flake128/try_at", "`flake128_try_at`", "caller's time"),
@@ -315,7 +315,7 @@ FLOORS = [
     ("floor/memset_8", "writing 8 bytes (`memset`)"),
     ("floor/memset_10", "writing 10 bytes (`memset`)"),
     ("floor/memset_16", "writing 16 bytes (`memset`)"),
-    ("floor/copy", "copying 18 bytes (text)"),
+    ("floor/copy", "copying 16 bytes (text)"),
 ]
 
 BATCH_ROWS = [
@@ -384,6 +384,15 @@ def npm_ns(name):
 
 
 # ---- the report ----
+
+def disturbed():
+    """Rows whose threads did not run at once in a tenth of the bursts or more."""
+    rows = sorted({name for name, t in RUNS if 1 < t <= CORES and (counter(name, t, "alone") or 0) > 0.1})
+    if not rows:
+        return ""
+    return ("\nOther work on this machine kept the threads of these rows from running at once, so their "
+            "figures for several threads are too low: " + ", ".join(f"`{r}`" for r in rows) + ".\n")
+
 
 def head():
     threads = ", ".join(str(t) for t in sorted({t for _, t in RUNS}))
@@ -495,8 +504,8 @@ def analysis():
     words = dict((n, f"{label} ({clock})") for n, label, clock in ONE_ID)
     counts = ""
     if INSTRUCTIONS:
-        counts = f"""The rest is {say(INSTRUCTIONS['flake_next'])} instructions of `flake_next`, the loop and its
-store included, most of which run in the shadow of the clock and the locked instruction. """
+        counts = f"""Apart from the clock, `flake_next` is {say(INSTRUCTIONS['flake_next'])} instructions, the loop
+and its store included, and a processor runs several of them at once. """
     return f"""### Where each nanosecond goes
 
 One `flake_next` takes {say(ns('flake/next'))} ns on one thread. Reading the exact clock takes
@@ -506,8 +515,8 @@ what an id costs, and whatever reads it less often costs less:
 
 - the coarse clock takes {say(ns('floor/coarse'))} ns in place of {say(ns('floor/exact'))}:
   `flake_next` comes to {say(ns('flake/next_coarse'))} ns;
-- a caller who has the time already pays {say(ns('flake/try_at'))} ns, nearly all of it the locked
-  instruction ({say(ns('floor/cas'))} ns alone);
+- a caller who has the time already pays {say(ns('flake/try_at'))} ns, where the locked instruction
+  alone takes {say(ns('floor/cas'))} ns;
 - a shard has no locked instruction: {say(ns('flake/shard_next'))} ns with the exact clock,
   {say(ns('flake/shard_next_coarse'))} ns with the coarse one, {say(ns('flake/shard_try_at'))} ns with the
   caller's time, where {say(ns('floor/store'))} ns is what it takes to load, add to and store one word;
@@ -530,8 +539,9 @@ A locked instruction needs its cache line for itself. Alone, a fetch-and-add tak
 {say(ns('floor/cas', 2))} ns: what another core has changed meanwhile is read and tried again. With a clock
 reading in front, `flake_next` on two threads at once takes {say(ns('flake/next', 2))} ns of each thread,
 and the bare clock and fetch-and-add {say(ns('floor/exact_fetch_add', 2))} ns. Two threads together
-then make {say(2e3 / ns('flake/next', 2))} million ids a second, one alone
-{say(1e3 / ns('flake/next'))} million: a shared word does not get faster with more cores.
+then make {say(2e3 / ns('flake/next', 2))} million ids a second, one alone {say(1e3 / ns('flake/next'))}
+million{": more cores make a shared word slower, not faster" if ns('flake/next', 2) > 2 * ns('flake/next')
+        else ""}.
 
 Shards share no line. Two threads with a shard each take {say(ns('flake/shard_next', 2))} ns an id where one
 takes {say(ns('flake/shard_next'))} ns, and with the coarse clock {say(ns('flake/shard_next_coarse', 2))}
@@ -617,8 +627,9 @@ first table. Scatter is half the distance between the quartiles of the repetitio
 
 With more threads than the {CORES} cores of this machine, times are of the processor, not by the wall. Then
 no more than {CORES} threads really run at once; and those of sno and 128 bits, whose bursts must
-fit in a unit, are so short that few of them overlap.
-
+fit in a unit, are so short that few of them overlap. With a core for each thread, a burst counts only if
+all threads ran at once.
+{disturbed()}
 ## Floors
 
 {floors()}
@@ -692,7 +703,7 @@ def readme():
         if t1:
             rows.append((label, say(t1), times_of(t1 / floor), say(t2), ""))
     return table(("", "ns an id", "times its floor", "2 threads, each", "cap of the layout"), rows) + f"""
-{MACHINE['processor']}, {CORES} cores, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler'].split(' (')[0].rsplit(' ', 1)[0] if 'Debian' in MACHINE['compiler'] else MACHINE['compiler']};
+{MACHINE['processor']}, {CORES} cores, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler']}, `{MACHINE['flags']}`;
 medians of {REPETITIONS}. The floor of one id is a clock reading and an uncontended CAS: {say(floor)} ns here.
 """
 

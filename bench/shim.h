@@ -27,12 +27,17 @@ double bench_cap(const bench_row *);     /* ids a second that the layout has; 0:
 bool bench_in_crowds(const bench_row *); /* also with many threads */
 bool bench_saturates(const bench_row *); /* call bench_saturate rather than bench_burst */
 size_t bench_burst_size(const bench_row *, unsigned threads);
+/* How many bursts take about so long. */
+size_t bench_bursts(const bench_row *, unsigned threads, double seconds);
 
 /* One thread, before all others begin. */
 void bench_begin(const bench_row *, unsigned threads);
 /* Each of the threads, equally often. Returns what the burst took of this thread's time, in seconds:
  * by the wall while each thread has a core, else of the processor. */
 double bench_burst(const bench_row *, unsigned thread);
+/* How many of the bursts since bench_begin did not have all threads running at once, though there is a
+ * core for each, and though they were tried again. */
+size_t bench_alone(void);
 /* Each of the threads once. Draws for `seconds` as fast as it can, and again with each call timed. */
 void bench_saturate(const bench_row *, unsigned thread, double seconds);
 /* One thread, after all others have ended. NULL: all is well; else what is wrong. */
