@@ -9,7 +9,8 @@ BENCH_CFLAGS ?= -O2 -g
 # Where the headers under test lie.
 BENCH_INCLUDE ?= .
 
-has_header = $(shell printf '\#include <$(1)>\n' | $(CXX) -E -x c++ - >/dev/null 2>&1 && echo yes)
+hash := \#
+has_header = $(shell echo '$(hash)include <$(1)>' | $(CXX) -E -x c++ - >/dev/null 2>&1 && echo yes)
 BENCH_UUID = $(call has_header,uuid/uuid.h)
 BENCH_DEFINES = $(if $(BENCH_UUID),-DHAS_LIBUUID) -DBENCH_FLAGS='"$(BENCH_CFLAGS)"'
 BENCH_LIBS = -lbenchmark $(if $(BENCH_UUID),-luuid)

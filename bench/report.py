@@ -402,6 +402,7 @@ def head():
         ("kernel", MACHINE["kernel"]),
         ("clock source", MACHINE["clock_source"]),
         ("compiler, flags", f"{MACHINE['compiler']}, `{MACHINE['flags']}`"),
+        ("Google Benchmark", f"{VERSIONS.get('benchmark', 'unknown')}; it repeats and collects, the shim holds the clock"),
         ("threads", threads),
         ("repetitions", f"{REPETITIONS}, in random order; figures are their medians"),
         ("load before the run", " ".join(f"{x:.2f}" for x in MACHINE["load_avg"])),
