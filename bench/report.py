@@ -387,10 +387,15 @@ def npm_ns(name):
 
 def disturbed():
     """Rows whose threads did not run at once in a tenth of the bursts or more."""
+    text = ""
+    typical = statistics.median([s for s in (scatter(name) for name, t in RUNS if t == 1) if s is not None] or [0])
+    if typical > 5:
+        text = (f"\n**This machine was busy with other work: the middle one of all scatters on one thread is "
+                f"{per_cent(typical)}. Ratios nearer to one another than that say nothing.**\n")
     rows = sorted({name for name, t in RUNS if 1 < t <= CORES and (counter(name, t, "alone") or 0) > 0.1})
     if not rows:
-        return ""
-    return ("\nOther work on this machine kept the threads of these rows from running at once, so their "
+        return text
+    return text + ("\nOther work on this machine kept the threads of these rows from running at once, so their "
             "figures for several threads are too low: " + ", ".join(f"`{r}`" for r in rows) + ".\n")
 
 
@@ -563,7 +568,10 @@ seconds a million ids; the mutex snowflake, which spins until the unit is over, 
 `flake_next` took {say_time(sat('flake/next', many, 'worst_ns'))}, that of the mutex snowflake
 {say_time(sat('peer/mutex_snowflake', many, 'worst_ns'))}; the busiest and the idlest thread lie
 {sat('flake/next', many, 'spread_percent'):.0f} % and
-{sat('peer/mutex_snowflake', many, 'spread_percent'):.0f} % of the mean apart.
+{sat('peer/mutex_snowflake', many, 'spread_percent'):.0f} % of the mean apart. sno's cap is
+{cap('saturation/sno/new') / cap('saturation/flake/next'):.0f} times as high: {many} threads of `sno_new` that share one word would need
+{sat('sno/new', many, 'cpu_s_per_million') * cap('saturation/sno/new') / 1e6:.1f} cores for the whole of
+it, with a shard each {sat('sno/shard_new', many, 'cpu_s_per_million') * cap('saturation/sno/new') / 1e6:.1f}.
 
 ### What to choose
 
@@ -628,7 +636,8 @@ first table. Scatter is half the distance between the quartiles of the repetitio
 
 With more threads than the {CORES} cores of this machine, times are of the processor, not by the wall. Then
 no more than {CORES} threads really run at once; and those of sno and 128 bits, whose bursts must
-fit in a unit, are so short that few of them overlap. With a core for each thread, a burst counts only if
+fit in a unit, are so short that few of them overlap: take those columns as what many threads cost at the
+least. With a core for each thread, a burst counts only if
 all threads ran at once.
 {disturbed()}
 ## Floors
