@@ -174,8 +174,10 @@ uninstall: ## takes them away
 	    "$(ROOT)/share/man/man3/$$name.h.3" "$(ROOT)/share/pkgconfig/$$name.pc" || exit 1; \
 	done
 
+include bench/bench.mk
+
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

@@ -3420,7 +3420,7 @@ static inline bool flake_i_slot_is_free(int fd, int64_t hold_ns, int64_t now_ns)
     uint8_t text[FLAKE_I_SLOT_TEXT];
     const int n = flake_i_read_all(fd, text, sizeof text);
     if (n == 0 || hold_ns == 0) return true;
-    if (n == FLAKE_I_SLOT_TEXT && memcmp(text, "released", 8) == 0) {
+    if (n == FLAKE_I_SLOT_TEXT && text[n - 1] == '\n' && memcmp(text, "released", 8) == 0) {
         uint64_t since_ns = 0;
         for (size_t i = 8; i < sizeof text - 1; i++)
             since_ns = since_ns * 10 + (uint64_t)(text[i] - '0');

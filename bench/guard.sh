@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# guard.sh PROGRAM FIGURES [--update]
+#
+# Counts the instructions of each hot path and compares them with those in FIGURES for the same
+# compiler: a path that has grown by more than 5 % fails. --update writes them there instead.
+program=$1 figures=$2 update=${3-}
+command -v valgrind > /dev/null && command -v callgrind_annotate > /dev/null || {
+    echo "make bench-guard needs valgrind: apt-get install valgrind" >&2
+    exit 1
+}
+key=$("$program" --key)
+"$program" --list > "$program.list" || exit 1
+valgrind --tool=callgrind --callgrind-out-file="$program.callgrind" "$program" > "$program.log" 2>&1 || {
+    tail -5 "$program.log"
+    exit 1
+}
+# "function instructions-an-id"
+callgrind_annotate --inclusive=yes --threshold=100 "$program.callgrind" | awk -v list="$program.list" '
+    BEGIN { while ((getline line < list) > 0) { split(line, of, " "); ids[of[1]] = of[2] } }
+    match($0, /guard\.c:guard_[a-z0-9_]+ /) {
+        name = substr($0, RSTART + 14, RLENGTH - 15)
+        gsub(/,/, "", $1)
+        if (name in ids && !(name in count)) count[name] = $1 / ids[name]
+    }
+    END { for (name in ids) if (name in count) printf "%s %.3f\n", name, count[name]
+          else { printf "%s was not found\n", name; exit 1 } }' | sort > "$program.counts" ||
+    { cat "$program.counts"; exit 1; }
+if grep ' was not found' "$program.counts"; then exit 1; fi
+
+if [ "$update" = --update ]; then
+    { [ -f "$figures" ] && grep -v "^$key " "$figures"
+      sed "s/^/$key /" "$program.counts"; } | LC_ALL=C sort > "$figures.new"
+    mv "$figures.new" "$figures"
+    echo "$figures now has $(wc -l < "$program.counts") figures of $key"
+    exit 0
+fi
+awk -v key="$key" -v figures="$figures" '
+    BEGIN { while ((getline line < figures) > 0) { split(line, of, " "); if (of[1] == key) { was[of[2]] = of[3]; known = 1 } } }
+    {
+        verdict = ""
+        if ($1 in was) {
+            change = 100 * ($2 / was[$1] - 1)
+            verdict = sprintf("%10.3f %+7.2f %%", was[$1], change)
+            if (change > 5) { verdict = verdict "  FAILED: grown by more than 5 %"; failed++ } else passed++
+        } else if (known) { verdict = "  FAILED: no figure; make bench-guard-update"; failed++ }
+        printf "%-22s %10.3f %s\n", $1, $2, verdict
+    }
+    END {
+        if (!known) { print "no figures of " key " in " figures ": measured only (make bench-guard-update writes them)"; exit 0 }
+        print passed + 0 " passed, " failed + 0 " failed"
+        exit failed > 0
+    }' "$program.counts"

@@ -1,0 +1,733 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""report.py DIRECTORY   writes bench/REPORT.md, its plots and README.md's table from the measurements in
+DIRECTORY. Every number in them is computed here from those files; none is typed."""
+
+import html
+import json
+import math
+import re
+import statistics
+import sys
+from datetime import datetime
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+MEASURED = Path(sys.argv[1])
+CROWDS = [1, 2, 4, 8, 64]
+BATCHES = [1, 16, 256, 4096]
+
+
+# ---- measurements ----
+
+def read_google():
+    """(row name, threads) -> its repetitions; and what the machine is."""
+    data = json.loads((MEASURED / "results.json").read_text())
+    runs = {}
+    for run in data["benchmarks"]:
+        if run["run_type"] != "iteration":
+            continue
+        if run.get("error_occurred"):
+            sys.exit(f"{run['name']}: {run['error_message']}")
+        name = re.sub(r"/(iterations:\d+|manual_time|threads:\d+|repeats:\d+)", "", run["run_name"])
+        runs.setdefault((name, run["threads"]), []).append(run)
+    return runs, data["context"]
+
+
+def read_go():
+    """(peer, threads) -> ns of its repetitions."""
+    found = {}
+    for name, threads, ns in re.findall(r"^Benchmark(\w+?)(?:-(\d+))?\s+\d+\s+([\d.]+) ns/op",
+                                        (MEASURED / "go.txt").read_text(), re.M):
+        found.setdefault((name, int(threads or 1)), []).append(float(ns))
+    return found
+
+
+def read_npm():
+    """peer -> (version, ns of its repetitions)."""
+    found = {}
+    for line in (MEASURED / "npm.txt").read_text().splitlines():
+        peer = json.loads(line)
+        if "ns" in peer:
+            found.setdefault(peer["name"], (peer["version"], []))[1].append(peer["ns"])
+    return found
+
+
+def read_pairs(name):
+    lines = (MEASURED / name).read_text().splitlines()
+    return dict(line.split(" ", 1) for line in lines if " " in line)
+
+
+RUNS, MACHINE = read_google()
+GO, NPM, VERSIONS = read_go(), read_npm(), read_pairs("versions.txt")
+SKIPPED = (MEASURED / "skipped.txt").read_text().splitlines()
+try:
+    INSTRUCTIONS = {k: float(v) for k, v in read_pairs("guard.counts").items()}
+    GUARD_KEY = (MEASURED / "guard.key").read_text().strip()
+except FileNotFoundError:
+    INSTRUCTIONS, GUARD_KEY = {}, ""
+    SKIPPED.append("skipped: instruction counts (install valgrind)")
+CORES = int(MACHINE["cores"])
+REPETITIONS = max(len(runs) for runs in RUNS.values())
+
+
+def times(name, threads=1):
+    return [run["s_per_id"] * 1e9 for run in RUNS.get((name, threads), []) if "s_per_id" in run]
+
+
+def ns(name, threads=1):
+    """Median time of one core for one id."""
+    found = times(name, threads)
+    return statistics.median(found) if found else None
+
+
+def scatter(name, threads=1):
+    """Half the range between the quartiles, in per cent of the median."""
+    found = times(name, threads)
+    if len(found) < 4:
+        return None
+    low, middle, high = statistics.quantiles(found, n=4)
+    return 50 * (high - low) / middle
+
+
+def step_ns(step, threads):
+    """A floor; of CAS and fetch-and-add, the cheaper one at this number of threads."""
+    ways = [step]
+    if step.endswith("cas"):
+        ways.append(step[:-3] + "fetch_add")
+    found = [t for t in (ns(way, threads) or ns(way) for way in ways) if t is not None]
+    return min(found) if found and threads > 1 else ns(step)
+
+
+def floor_ns(name, threads=1):
+    """The sum that the row names: "floor/a / 16 + floor/b"."""
+    text = RUNS[name, threads][0].get("label", "") if (name, threads) in RUNS else ""
+    if not text:
+        return None
+    total = 0.0
+    for term in text.split(" + "):
+        step, _, divisor = term.partition(" / ")
+        t = step_ns(step, threads)
+        if t is None:
+            return None
+        total += t / float(divisor or 1)
+    return total
+
+
+def ratio(name, threads=1):
+    t, floor = ns(name, threads), floor_ns(name, threads)
+    return t / floor if t and floor else None
+
+
+def cap(name):
+    runs = RUNS.get((name, 1))
+    return runs[0].get("cap") if runs else None
+
+
+def counter(name, threads, key):
+    found = [run[key] for run in RUNS.get((name, threads), []) if key in run]
+    return statistics.median(found) if found else None
+
+
+# ---- text ----
+
+def say(value, unit=""):
+    """Three digits, as a person would write them."""
+    if value is None:
+        return "–"
+    digits = 2 - math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:,.{min(max(digits, 0), 4)}f}{unit}"
+
+
+def say_time(value_ns):
+    if value_ns is None:
+        return "–"
+    for limit, size, unit in ((1e3, 1, "ns"), (1e6, 1e3, "µs"), (1e99, 1e6, "ms")):
+        if value_ns < limit:
+            return f"{say(value_ns / size)} {unit}"
+
+
+def say_cap(ids):
+    return f"{say(ids / 1e6)} M/s" if ids else ""
+
+
+def times_of(value):
+    return "–" if value is None else f"{value:.2f}"
+
+
+def per_cent(value):
+    return "–" if value is None else f"±{value:.1f} %"
+
+
+def table(head, rows):
+    line = lambda cells: "| " + " | ".join(str(c) for c in cells) + " |"
+    marks = ["---"] + ["---:"] * (len(head) - 1)
+    return "\n".join([line(head), line(marks)] + [line(r) for r in rows]) + "\n"
+
+
+# ---- plots ----
+
+COLOURS = ["#1f5fa8", "#d9730d", "#2c8a4b", "#8a3ffc", "#b3261e", "#5f6b7a", "#0e8a8a", "#a8841f"]
+
+
+class Svg:
+    def __init__(self, width, height, title):
+        self.parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+            f'height="{height}" font-family="system-ui, sans-serif" font-size="13">',
+            f"<title>{html.escape(title)}</title>",
+            f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
+        self.text(16, 26, title, size=16, weight="600")
+
+    def text(self, x, y, text, anchor="start", size=13, weight="400", colour="#1b1f24"):
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
+                          f'font-weight="{weight}" fill="{colour}">{html.escape(text)}</text>')
+
+    def line(self, x1, y1, x2, y2, colour="#d8dde3", width=1):
+        self.parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+                          f'stroke="{colour}" stroke-width="{width}"/>')
+
+    def add(self, part):
+        self.parts.append(part)
+
+    def write(self, name):
+        (HERE / name).write_text("\n".join(self.parts + ["</svg>"]) + "\n")
+
+
+def decades(values):
+    return (10 ** math.floor(math.log10(min(values))),
+            10 ** math.ceil(math.log10(max(values))))
+
+
+def grid(low, high):
+    """1, 2, 5, 10 ... of a logarithmic axis."""
+    found, decade = [], low
+    while decade <= high * 1.0001:
+        found += [step * decade for step in (1, 2, 5) if step * decade <= high * 1.0001]
+        decade *= 10
+    return found
+
+
+def plot_bars(name, title, unit, bars):
+    """bars: (label, value, floor or None, colour). A logarithmic axis; the floor is a mark."""
+    bars = [bar for bar in bars if bar[1] is not None]
+    if not bars:
+        return
+    left, right, top, step = 300, 70, 62, 26
+    width, height = 900, top + step * len(bars) + 34
+    values = [b[1] for b in bars] + [b[2] for b in bars if b[2]]
+    low, high = decades(values)
+    x = lambda v: left + (width - left - right) * math.log(v / low) / math.log(high / low)
+    svg = Svg(width, height, title)
+    svg.text(16, 46, f"{unit}, logarithmic; the black mark is the floor", size=12, colour="#57606a")
+    many = math.log10(high / low) > 3
+    for tick in grid(low, high):
+        if many and round(math.log10(tick), 6) % 1:
+            continue
+        svg.line(x(tick), top - 6, x(tick), height - 28)
+        svg.text(x(tick), height - 12, f"{tick:g}", anchor="middle", size=11, colour="#57606a")
+    for i, (label, value, floor, colour) in enumerate(bars):
+        y = top + step * i
+        svg.text(left - 8, y + 14, label, anchor="end")
+        svg.add(f'<rect x="{left}" y="{y + 2}" width="{max(x(value) - left, 1):.1f}" height="16" '
+                f'rx="2" fill="{colour}"/>')
+        if floor:
+            svg.line(x(floor), y, x(floor), y + 20, colour="#000000", width=3)
+        svg.text(max(x(value), x(floor) if floor else 0) + 7, y + 14, say(value), size=12)
+    svg.write(name)
+
+
+def plot_lines(name, title, x_unit, y_unit, xs, lines):
+    """lines: (label, values for xs, dashed). Both axes are logarithmic."""
+    lines = [(label, ys, dashed) for label, ys, dashed in lines if any(y is not None for y in ys)]
+    if not lines:
+        return
+    width, height, left, right, top, bottom = 900, 470, 64, 240, 62, 50
+    low, high = decades([y for _, ys, _ in lines for y in ys if y is not None])
+    x = lambda v: left + (width - left - right) * math.log(v / xs[0]) / math.log(xs[-1] / xs[0])
+    y = lambda v: height - bottom - (height - top - bottom) * math.log(v / low) / math.log(high / low)
+    svg = Svg(width, height, title)
+    svg.text(16, 46, f"{y_unit} against {x_unit}; both logarithmic", size=12, colour="#57606a")
+    for tick in grid(low, high):
+        svg.line(left, y(tick), width - right, y(tick))
+        svg.text(left - 8, y(tick) + 4, f"{tick:g}", anchor="end", size=11, colour="#57606a")
+    for tick in xs:
+        svg.line(x(tick), top, x(tick), height - bottom)
+        svg.text(x(tick), height - bottom + 18, f"{tick}", anchor="middle", size=11, colour="#57606a")
+    svg.text((left + width - right) / 2, height - 12, x_unit, anchor="middle", size=12)
+    ends = []
+    for i, (label, ys, dashed) in enumerate(lines):
+        colour = COLOURS[i % len(COLOURS)]
+        points = [(x(v), y(t)) for v, t in zip(xs, ys) if t is not None]
+        svg.add(f'<polyline fill="none" stroke="{colour}" stroke-width="2" '
+                + ('stroke-dasharray="5 4" ' if dashed else "")
+                + 'points="' + " ".join(f"{a:.1f},{b:.1f}" for a, b in points) + '"/>')
+        for a, b in points:
+            svg.add(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>')
+        ends.append([points[-1][1], points[-1][1], label, colour])
+    ends.sort()
+    for i in range(1, len(ends)):  # labels that would overlap move down, then all up again if need be
+        ends[i][0] = max(ends[i][0], ends[i - 1][0] + 17)
+    excess = max(0, ends[-1][0] - (height - bottom))
+    for at, _, label, colour in ends:
+        svg.text(width - right + 12, at - excess + 4, label, size=12, colour=colour, weight="600")
+    svg.write(name)
+
+
+# ---- the rows, in words ----
+
+ONE_ID = [
+    ("flake/next", "`flake_next`", "exact clock"),
+    ("flake/next_coarse", "`flake_next`", "coarse clock"),
+    ("flake/try", "`flake_try`", "exact clock"),
+    ("flake/try_at", "`flake_try_at`", "caller's time"),
+    ("flake/shard_next", "`flake_shard_next`", "exact clock"),
+    ("flake/shard_next_coarse", "`flake_shard_next`", "coarse clock"),
+    ("flake/shard_try_at", "`flake_shard_try_at`", "caller's time"),
+    ("flake/prefetch_1024", "`flake_prefetch_next`, stock of 1024", "exact clock"),
+    ("flake/next_new_unit", "`flake_next`, each in a new unit", "a variable"),
+    ("sno/new", "`sno_new`", "exact clock"),
+    ("sno/new_coarse", "`sno_new`", "coarse clock"),
+    ("sno/try", "`sno_try`", "exact clock"),
+    ("sno/generate", "`sno_generate`", "exact clock"),
+    ("sno/try_at", "`sno_try_at`", "caller's time"),
+    ("sno/shard_new", "`sno_shard_new`", "exact clock"),
+    ("sno/shard_new_coarse", "`sno_shard_new`", "coarse clock"),
+    ("sno/shard_try_at", "`sno_shard_try_at`", "caller's time"),
+    ("sno/new_new_unit", "`sno_new`, each in a new unit", "a variable"),
+    ("flake128/next", "`flake128_next`", "exact clock"),
+    ("flake128/next_coarse", "`flake128_next`", "coarse clock"),
+    ("flake128/try_at", "`flake128_try_at`", "caller's time"),
+]
+
+FLOORS = [
+    ("floor/exact", "exact clock: `clock_gettime(CLOCK_REALTIME)`"),
+    ("floor/coarse", "coarse clock: `CLOCK_REALTIME_COARSE`"),
+    ("floor/cas", "compare-and-swap"),
+    ("floor/fetch_add", "fetch-and-add"),
+    ("floor/store", "load, add, store of a word of one's own"),
+    ("floor/exact_cas", "exact clock and CAS in one loop"),
+    ("floor/exact_fetch_add", "exact clock and fetch-and-add in one loop"),
+    ("floor/exact_store", "exact clock, load and store in one loop"),
+    ("floor/coarse_cas", "coarse clock and CAS in one loop"),
+    ("floor/coarse_fetch_add", "coarse clock and fetch-and-add in one loop"),
+    ("floor/coarse_store", "coarse clock, load and store in one loop"),
+    ("floor/memset_8", "writing 8 bytes (`memset`)"),
+    ("floor/memset_10", "writing 10 bytes (`memset`)"),
+    ("floor/memset_16", "writing 16 bytes (`memset`)"),
+    ("floor/copy", "copying 16 bytes (text)"),
+]
+
+BATCH_ROWS = [
+    ("flake", "64 bits, `flake_next_n`"),
+    ("flake/shard", "64 bits, `flake_shard_next_n`"),
+    ("sno", "80 bits, `sno_new_n`"),
+    ("sno/shard", "80 bits, `sno_shard_new_n`"),
+    ("flake128", "128 bits, `flake128_next_n`"),
+]
+
+TEXT_ROWS = [(f"flake/{what}_{form}", f"`flake_{what}`, {form}")
+             for form in ("dec", "hex", "base32", "base58", "base62") for what in ("format", "parse")]
+TEXT_ROWS += [
+    ("flake128/format_base62", "`flake128_format`, base 62"),
+    ("flake128/parse_base62", "`flake128_parse`, base 62"),
+    ("sno/encode", "`sno_encode`"), ("sno/encode_n", "`sno_encode_n`, 4096 at once"),
+    ("sno/decode", "`sno_decode`"), ("sno/decode_n", "`sno_decode_n`, 4096 at once"),
+    ("peer/snprintf_dec", "`snprintf`, dec"), ("peer/strtoull_dec", "`strtoull`, dec"),
+]
+
+SATURATION = [
+    ("flake/next", "`flake_next`, 12 bits"), ("flake/shard_next", "`flake_shard_next`, 12 bits"),
+    ("sno/new", "`sno_new`"), ("sno/shard_new", "`sno_shard_new`"),
+    ("peer/mutex_snowflake", "mutex snowflake, 12 bits"),
+]
+
+NATIVE_PEERS = [
+    ("peer/atomic_counter", "`std::atomic` counter", lambda: MACHINE["compiler"],
+     "no time, one process, begins anew with it"),
+    ("peer/mutex_snowflake", "mutex snowflake (`bench/mutex_snowflake.h`)", lambda: "",
+     "a preempted holder stops all; spins when a unit is spent; repeats ids after `fork()`"),
+    ("peer/libuuid_v1", "libuuid v1", lambda: VERSIONS.get("libuuid", ""),
+     "safe across processes only by way of a daemon or a lock file; texts don't sort by time"),
+    ("peer/libuuid_v4", "libuuid v4", lambda: VERSIONS.get("libuuid", ""),
+     "random: unique by probability, no order"),
+    ("peer/boost_uuid_v4", "Boost.Uuid v4, a generator each thread",
+     lambda: MACHINE["boost"].replace("_", "."), "random from a Mersenne twister: predictable, no order"),
+]
+GO_PEERS = [
+    ("Xid", "Go rs/xid", "rs/xid", "24 bits of counter a second: unbounded draws wrap; seconds only"),
+    ("Ksuid", "Go segmentio/ksuid", "segmentio/ksuid", "random within a second: no order there"),
+    ("Ulid", "Go oklog/ulid, crypto/rand", "oklog/ulid", "random within a millisecond: no order there"),
+    ("UlidMonotonic", "Go oklog/ulid, monotonic, mutex", "oklog/ulid",
+     "order and uniqueness within this process' lock; the random part may overflow"),
+    ("UuidV1", "Go google/uuid v1", "google/uuid", "14 random bits tell processes of a host apart"),
+    ("UuidV4", "Go google/uuid v4", "google/uuid", "random: unique by probability, no order"),
+]
+NPM_PEERS = [
+    ("flake-idgen", "npm flake-idgen, `next()`", "per process; an error when a unit is spent or the clock steps back"),
+    ("nanoid", "npm nanoid", "random: unique by probability, no order"),
+    ("ulid", "npm ulid", "random within a millisecond: no order there"),
+    ("ulid-monotonic", "npm ulid, monotonic", "order within one process only"),
+    ("uuid-v1", "npm uuid v1", "14 random bits tell processes of a host apart"),
+    ("uuid-v4", "npm uuid v4", "random: unique by probability, no order"),
+    ("uuid-v7", "npm uuid v7", "order within one process only"),
+    ("crypto.randomUUID", "Node.js `crypto.randomUUID`", "random: unique by probability, no order"),
+]
+
+
+def go_ns(name, threads=1):
+    return statistics.median(GO[name, threads]) if (name, threads) in GO else None
+
+
+def npm_ns(name):
+    return statistics.median(NPM[name][1]) if name in NPM else None
+
+
+# ---- the report ----
+
+def disturbed():
+    """Rows whose threads did not run at once in a tenth of the bursts or more."""
+    text = ""
+    typical = statistics.median([s for s in (scatter(name) for name, t in RUNS if t == 1) if s is not None] or [0])
+    if typical > 5:
+        text = (f"\n**This machine was busy with other work: the middle one of all scatters on one thread is "
+                f"{per_cent(typical)}. Ratios nearer to one another than that say nothing.**\n")
+    rows = sorted({name for name, t in RUNS if 1 < t <= CORES and (counter(name, t, "alone") or 0) > 0.1})
+    if not rows:
+        return text
+    return text + ("\nOther work on this machine kept the threads of these rows from running at once, so their "
+            "figures for several threads are too low: " + ", ".join(f"`{r}`" for r in rows) + ".\n")
+
+
+def head():
+    threads = ", ".join(str(t) for t in sorted({t for _, t in RUNS}))
+    rows = [
+        ("date", datetime.fromisoformat(MACHINE["date"]).strftime("%Y-%m-%d %H:%M %z")),
+        ("processor", f"{MACHINE['processor']}, {CORES} cores"),
+        ("kernel", MACHINE["kernel"]),
+        ("clock source", MACHINE["clock_source"]),
+        ("compiler, flags", f"{MACHINE['compiler']}, `{MACHINE['flags']}`"),
+        ("Google Benchmark", f"{VERSIONS.get('benchmark', 'unknown')}; it repeats and collects, the shim holds the clock"),
+        ("threads", threads),
+        ("repetitions", f"{REPETITIONS}, in random order; figures are their medians"),
+        ("load before the run", " ".join(f"{x:.2f}" for x in MACHINE["load_avg"])),
+    ]
+    rows += [("skipped", s.removeprefix("skipped: ")) for s in SKIPPED]
+    return table(("", "this run"), rows).replace("---:", "---")
+
+
+def floors():
+    rows = [(label, say(ns(name)), per_cent(scatter(name)), say(ns(name, 2))) for name, label in FLOORS]
+    apart = ns("floor/exact") + ns("floor/cas")
+    return table(("step", "ns, 1 thread", "scatter", "ns each, 2 threads"), rows) + f"""
+Apart, the exact clock and an uncontended CAS cost {say(ns('floor/exact'))} + {say(ns('floor/cas'))} =
+{say(apart)} ns. In one loop they cost {say(ns('floor/exact_cas'))} ns, which is the floor of one id.
+"""
+
+
+def one_id():
+    rows = [(label, clock, say(ns(name)), per_cent(scatter(name)), say(floor_ns(name)),
+             times_of(ratio(name)), say_cap(cap(name))) for name, label, clock in ONE_ID]
+    return table(("call", "clock", "ns an id", "scatter", "floor, ns", "ratio", "cap of the layout"), rows)
+
+
+def batches():
+    rows = []
+    for name, label in BATCH_ROWS:
+        cells = [f"{say(ns(f'{name}/batch_{n}'))} ({times_of(ratio(f'{name}/batch_{n}'))})" for n in BATCHES]
+        rows.append([label] + cells + [say_cap(cap(f"{name}/batch_1"))])
+    return table(["ns an id (ratio), in batches of"] + [str(n) for n in BATCHES] + ["cap"], rows)
+
+
+def crowds():
+    rows = []
+    names = [(n, label) for n, label in FLOORS if (n, 2) in RUNS]
+    names += [(n, f"{label}, {clock}") for n, label, clock in ONE_ID if (n, 2) in RUNS]
+    names += [(n, label) for n, label, _, _ in NATIVE_PEERS]
+    for name, label in names:
+        cells = []
+        for t in CROWDS:
+            r = ratio(name, t)
+            cells.append(say(ns(name, t)) + (f" ({r:.2f})" if r else ""))
+        rows.append([label] + cells)
+    return table(["ns of one core an id (ratio)"] + [f"{t}" for t in CROWDS], rows)
+
+
+def saturation():
+    rows = []
+    for name, label in SATURATION:
+        row = f"saturation/{name}"
+        for t in CROWDS:
+            get = lambda key: counter(row, t, key)
+            if get("ids_per_second") is None:
+                continue
+            rows.append((label, t, say_cap(cap(row)), f"{get('percent_of_cap'):.2f} %",
+                         f"{get('cpu_s_per_million'):.3f}", say_time(get("p50_ns")),
+                         say_time(get("p99_ns")), say_time(get("p999_ns")), say_time(get("worst_ns")),
+                         f"{get('spread_percent'):.1f} %" if t > 1 else ""))
+    return table(("call", "threads", "cap", "of the cap", "CPU s a million", "p50", "p99", "p99.9",
+                  "worst", "spread"), rows)
+
+
+def texts():
+    rows = [(label, say(ns(name)), per_cent(scatter(name)), times_of(ratio(name))) for name, label in TEXT_ROWS]
+    for name, label in (("XidString", "Go rs/xid `String`"), ("KsuidString", "Go segmentio/ksuid `String`")):
+        if go_ns(name):
+            rows.append((label, say(go_ns(name)), "", times_of(go_ns(name) / ns("floor/copy"))))
+    return table(("call", "ns an id", "scatter", "ratio to a copy"), rows)
+
+
+def peers():
+    floor = ns("floor/exact_cas")
+    line = lambda label, version, t1, t2, lacks: (
+        label, version or "–", say(t1), say(t2), times_of(t1 / floor if t1 else None), lacks)
+    rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "") for n, label, clock in ONE_ID
+            if n in ("flake/next", "flake/shard_next", "sno/new")]
+    rows += [line(label, version(), ns(name), ns(name, 2), lacks)
+             for name, label, version, lacks in NATIVE_PEERS if ns(name)]
+    rows += [line(label, VERSIONS.get(package), go_ns(name), go_ns(name, 2), lacks)
+             for name, label, package, lacks in GO_PEERS if go_ns(name)]
+    rows += [line(label, NPM[name][0], npm_ns(name), None, lacks)
+             for name, label, lacks in NPM_PEERS if npm_ns(name)]
+    return table(("generator", "version", "ns an id", "2 threads, each", "to our floor",
+                  "what it does not give"), rows)
+
+
+def instructions():
+    if not INSTRUCTIONS:
+        return "Not measured in this run.\n"
+    return f"For {GUARD_KEY}, with a clock that is a variable:\n\n" + table(
+        ("path", "instructions an id"), [(f"`{k}`", say(v)) for k, v in sorted(INSTRUCTIONS.items())])
+
+
+def analysis():
+    many = 64
+    sat = lambda name, t, key: counter(f"saturation/{name}", t, key)
+    above = ns("flake/next") - floor_ns("flake/next")
+    by_ratio = sorted((n for n, _, _ in ONE_ID if ratio(n)), key=ratio)
+    below = [n for n in by_ratio if ratio(n) <= 1.1]
+    worst = by_ratio[-1]
+    words = dict((n, f"{label} ({clock})") for n, label, clock in ONE_ID)
+    counts = ""
+    if INSTRUCTIONS:
+        counts = f"""Apart from the clock, `flake_next` is {say(INSTRUCTIONS['flake_next'])} instructions, the loop
+and its store included, and a processor runs several of them at once. """
+    return f"""### Where each nanosecond goes
+
+One `flake_next` takes {say(ns('flake/next'))} ns on one thread. Reading the exact clock takes
+{say(ns('floor/exact'))} ns, a CAS {say(ns('floor/cas'))} ns, the two in one loop
+{say(ns('floor/exact_cas'))} ns; what is left for the library is {say(above)} ns. {counts}So the clock is
+what an id costs, and whatever reads it less often costs less:
+
+- the coarse clock takes {say(ns('floor/coarse'))} ns in place of {say(ns('floor/exact'))}:
+  `flake_next` comes to {say(ns('flake/next_coarse'))} ns;
+- a caller who has the time already pays {say(ns('flake/try_at'))} ns, where the locked instruction
+  alone takes {say(ns('floor/cas'))} ns;
+- a shard has no locked instruction: {say(ns('flake/shard_next'))} ns with the exact clock,
+  {say(ns('flake/shard_next_coarse'))} ns with the coarse one, {say(ns('flake/shard_try_at'))} ns with the
+  caller's time, where {say(ns('floor/store'))} ns is what it takes to load, add to and store one word;
+- a batch of 4096 pays for clock and CAS once, and then for writing:
+  {say(ns('flake/batch_4096'))} ns an id of 64 bits, {say(ns('sno/batch_4096'))} ns of 80,
+  {say(ns('flake128/batch_4096'))} ns of 128, where `memset` takes {say(ns('floor/memset_8'))},
+  {say(ns('floor/memset_10'))} and {say(ns('floor/memset_16'))} ns for as many bytes.
+
+The first id of a unit takes the longer way that moves the time on: {say(ns('flake/next_new_unit'))} ns
+without a clock. A busy generator goes that way once a millisecond, one with few ids each time.
+
+Of the {len(by_ratio)} calls for one id, {len(below)} are within 1.10 times their floor in this run. The
+farthest above it is {words[worst]} with {times_of(ratio(worst))}.
+
+### What contention costs, and why shards don't pay it
+
+A locked instruction needs its cache line for itself. Alone, a fetch-and-add takes
+{say(ns('floor/fetch_add'))} ns; when another core wants the same line, it takes
+{say(ns('floor/fetch_add', 2))} ns, since the line has to come over first. With CAS in its place it is
+{say(ns('floor/cas', 2))} ns: what another core has changed meanwhile is read and tried again. With a clock
+reading in front, `flake_next` on two threads at once takes {say(ns('flake/next', 2))} ns of each thread,
+and the bare clock and fetch-and-add {say(ns('floor/exact_fetch_add', 2))} ns. Two threads together
+then make {say(2e3 / ns('flake/next', 2))} million ids a second, one alone {say(1e3 / ns('flake/next'))}
+million{": more cores make a shared word slower, not faster" if ns('flake/next', 2) > 2 * ns('flake/next')
+        else ""}.
+
+Shards share no line. Two threads with a shard each take {say(ns('flake/shard_next', 2))} ns an id where one
+takes {say(ns('flake/shard_next'))} ns, and with the coarse clock {say(ns('flake/shard_next_coarse', 2))}
+against {say(ns('flake/shard_next_coarse'))} ns. A mutex around a plain counter pays for the line as well and
+for the waiting besides: {say(ns('peer/mutex_snowflake'))} ns alone, {say(ns('peer/mutex_snowflake', 2))} ns
+with one rival.
+
+### At saturation
+
+All of this is about generators that have ids to give. At the cap it is the layout that counts: 12 bits
+a millisecond are {say_cap(cap('saturation/flake/next'))}, however it is programmed. `flake_next` gives
+{sat('flake/next', 1, 'percent_of_cap'):.2f} % of that on one thread and
+{sat('flake/next', many, 'percent_of_cap'):.2f} % on {many}, for
+{sat('flake/next', 1, 'cpu_s_per_million'):.3f} and {sat('flake/next', many, 'cpu_s_per_million'):.3f} CPU
+seconds a million ids; the mutex snowflake, which spins until the unit is over, takes
+{sat('peer/mutex_snowflake', 1, 'cpu_s_per_million'):.3f} and
+{sat('peer/mutex_snowflake', many, 'cpu_s_per_million'):.3f}. On {many} threads the worst call of
+`flake_next` took {say_time(sat('flake/next', many, 'worst_ns'))}, that of the mutex snowflake
+{say_time(sat('peer/mutex_snowflake', many, 'worst_ns'))}; the busiest and the idlest thread lie
+{sat('flake/next', many, 'spread_percent'):.0f} % and
+{sat('peer/mutex_snowflake', many, 'spread_percent'):.0f} % of the mean apart. sno's cap is
+{cap('saturation/sno/new') / cap('saturation/flake/next'):.0f} times as high: {many} threads of `sno_new` that share one word would need
+{sat('sno/new', many, 'cpu_s_per_million') * cap('saturation/sno/new') / 1e6:.1f} cores for the whole of
+it, with a shard each {sat('sno/shard_new', many, 'cpu_s_per_million') * cap('saturation/sno/new') / 1e6:.1f}.
+
+### What to choose
+
+- Threads that draw now and then: `flake_next` or `sno_new`, the exact clock. Simple, and
+  {say(ns('flake/next'))} ns is less than most of what one does with an id.
+- A loop that reads the clock anyway: `flake_try_at`, {say(ns('flake/try_at'))} ns.
+- Many cores that draw all the time: a shard each, {say(ns('flake/shard_next', 2))} ns whatever the others do.
+  Its price: a thread has only its share of the unit.
+- Many ids at once: `flake_next_n`; from 16 on it is {say(ns('flake/batch_16'))} ns an id. Or a stock
+  for each thread, `flake_prefetch_next`, {say(ns('flake/prefetch_1024'))} ns, whose ids are as old as the
+  stock.
+- The coarse clock wherever ids may be some milliseconds old, which they may be on most ways to a database.
+- More than {say_cap(cap('saturation/flake/next'))} on one node: a layout with more bits of sequence, since no
+  generator has more than its layout; sno has {say_cap(cap('sno/new'))}.
+"""
+
+
+def plots():
+    colour = {"flake": COLOURS[0], "sno": COLOURS[1], "flake128": COLOURS[2], "peer": COLOURS[5]}
+    of = lambda name: colour[name.split("/")[0]]
+    plain = lambda label: label.replace("`", "").replace("**", "")
+    plot_bars("one_id.svg", "One id, one thread, under capacity", "ns an id",
+              [(f"{plain(label)}, {clock}".replace(", exact clock", "").replace(", stock of 1024", ""),
+                ns(name), floor_ns(name), of(name)) for name, label, clock in ONE_ID])
+    plot_lines("batches.svg", "Ids in batches", "ids in a batch", "ns an id", BATCHES,
+               [(plain(label), [ns(f"{name}/batch_{n}") for n in BATCHES], False) for name, label in BATCH_ROWS])
+    series = [("floor/exact_fetch_add", "floor: clock, fetch-and-add", True),
+              ("flake/next", "flake_next", False), ("flake/next_coarse", "flake_next, coarse", False),
+              ("flake/shard_next", "flake_shard_next", False),
+              ("flake/shard_next_coarse", "flake_shard_next, coarse", False),
+              ("flake/shard_try_at", "flake_shard_try_at", False),
+              ("peer/atomic_counter", "std::atomic counter", True),
+              ("peer/mutex_snowflake", "mutex snowflake", True)]
+    plot_lines("threads.svg", "Threads at once, under capacity", "threads", "ns of one core an id", CROWDS,
+               [(label, [ns(name, t) for t in CROWDS], dashed) for name, label, dashed in series])
+    plot_lines("saturation.svg", "At saturation", "threads", "CPU seconds a million ids", CROWDS,
+               [(plain(label), [counter(f"saturation/{name}", t, "cpu_s_per_million") for t in CROWDS],
+                 name.startswith("peer")) for name, label in SATURATION])
+    bars = [(f"{plain(label)}, {clock}", ns(name), floor_ns(name), of(name)) for name, label, clock in ONE_ID
+            if name in ("flake/next", "flake/shard_next_coarse", "sno/new")]
+    bars += [(plain(label).split(" (")[0], ns(name), None, of(name)) for name, label, _, _ in NATIVE_PEERS]
+    bars += [(plain(label), go_ns(name), None, COLOURS[3]) for name, label, _, _ in GO_PEERS]
+    bars += [(plain(label), npm_ns(name), None, COLOURS[4]) for name, label, _ in NPM_PEERS]
+    plot_bars("peers.svg", "One id, one thread: peers", "ns an id", bars)
+
+
+def report():
+    return f"""<!-- written by bench/report.py: make bench-report -->
+# Figures
+
+`make bench-report` measures all of this again and writes this file. Every figure, those in the prose too,
+is put in by the script.
+
+{head()}
+**How it is measured.** Ids are drawn in bursts; a burst is timed, and then its ids are kept and, at the
+row's end, all ids of all threads are checked against one another. A duplicate ends the run with an error,
+so each time below is that of unique ids (texts are read back and compared). Rows "under capacity" use a
+64-bit layout with 24 bits of sequence, or begin each burst in a fresh unit (sno and 128 bits), so that
+nobody waits for time to pass. The ratio is to the row's floor *in the same run*, where the floor is made of
+the steps that no such call can do without, and writes its result as the call does; floors themselves are the
+first table. Scatter is half the distance between the quartiles of the repetitions.
+
+With more threads than the {CORES} cores of this machine, times are of the processor, not by the wall. Then
+no more than {CORES} threads really run at once; and those of sno and 128 bits, whose bursts must
+fit in a unit, are so short that few of them overlap: take those columns as what many threads cost at the
+least. With a core for each thread, a burst counts only if
+all threads ran at once.
+{disturbed()}
+## Floors
+
+{floors()}
+## One id, one thread
+
+{one_id()}
+![one id](one_id.svg)
+
+## Batches
+
+{batches()}
+![batches](batches.svg)
+
+The floor of a batch is a clock reading and a CAS, shared by its ids, and `memset` over as many bytes.
+
+## Threads
+
+Time of one core for each id: with perfect scaling a row stays as it is. The ratio is to the floor at the
+same number of threads; of CAS and fetch-and-add, to the cheaper one.
+
+{crowds()}
+![threads](threads.svg)
+
+## Saturation
+
+All threads draw as fast as they can from one generator (or a shard each) of flake-idgen's layout, 12 bits
+a millisecond, or sno's, 16 bits in 4 ms. Latencies are of single calls and contain a clock reading; spread
+is the distance between the busiest and the idlest thread.
+
+{saturation()}
+![saturation](saturation.svg)
+
+## Text
+
+{texts()}
+## Peers
+
+Each as its documentation shows it; Go and Node.js with their own runtime's clock
+({say(go_ns('Clock'))} ns a reading in Go, {say(npm_ns('Date.now'))} ns in Node.js). Their ids are checked as
+well.
+
+{peers()}
+![peers](peers.svg)
+
+## Instructions
+
+{instructions()}
+## Analysis
+
+{analysis()}"""
+
+
+def readme():
+    rows = []
+    pick = ["flake/next", "flake/next_coarse", "flake/try_at", "flake/shard_next_coarse",
+            "flake/shard_try_at", "sno/new", "sno/shard_new_coarse"]
+    for name, label, clock in ONE_ID:
+        if name in pick:
+            rows.append((f"{label}, {clock}", say(ns(name)), times_of(ratio(name)), say(ns(name, 2)),
+                         say_cap(cap(name))))
+    for name, label in (("flake/batch_4096", "`flake_next_n`, 4096 at once"),
+                        ("sno/batch_4096", "`sno_new_n`, 4096 at once")):
+        rows.append((label, say(ns(name)), times_of(ratio(name)), "", say_cap(cap(name))))
+    rows.append(("mutex snowflake, by hand", say(ns("peer/mutex_snowflake")),
+                 times_of(ratio("peer/mutex_snowflake")), say(ns("peer/mutex_snowflake", 2)),
+                 say_cap(cap("peer/mutex_snowflake"))))
+    floor = ns("floor/exact_cas")
+    for label, t1, t2 in (("libuuid v4", ns("peer/libuuid_v4"), ns("peer/libuuid_v4", 2)),
+                          ("Go rs/xid", go_ns("Xid"), go_ns("Xid", 2)),
+                          ("npm flake-idgen", npm_ns("flake-idgen"), None)):
+        if t1:
+            rows.append((label, say(t1), times_of(t1 / floor), say(t2), ""))
+    return table(("", "ns an id", "times its floor", "2 threads, each", "cap of the layout"), rows) + f"""
+{MACHINE['processor']}, {CORES} cores, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler']}, `{MACHINE['flags']}`;
+medians of {REPETITIONS}. The floor of one id is a clock reading and an uncontended CAS: {say(floor)} ns here.
+"""
+
+
+def write_readme():
+    path = HERE.parent / "README.md"
+    begin, end = "<!-- bench begin -->\n", "<!-- bench end -->"
+    text = path.read_text()
+    if begin not in text or end not in text:
+        sys.exit(f"README.md has no {begin.strip()} and {end}")
+    path.write_text(text[:text.index(begin) + len(begin)] + readme() + text[text.index(end):])
+
+
+plots()
+(HERE / "REPORT.md").write_text(report())
+write_readme()
+print("bench/REPORT.md, its plots and the table in README.md are written")

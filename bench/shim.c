@@ -1,0 +1,998 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* CLOCK_REALTIME_COARSE */
+#include "shim.h"
+#include "unique.h"
+#include "mutex_snowflake.h"
+#include "flake.h"
+#include "sno.h"
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef HAS_LIBUUID
+#include <uuid/uuid.h>
+#endif
+
+enum {
+    most = bench_most_threads,
+    burst_ids = 8192,
+    batch_burst_ids = 4096, /* that stay in the first cache, in all sizes but the largest */
+    text_ids = 4096,
+    text_stride = 24,
+    largest_id = 16,
+    paced_ids = 32768,    /* of all threads, in one unit of 65,536 */
+    slow_burst_ids = 256, /* of peers that take a microsecond */
+    rival_ids = 64
+};
+
+struct bench_row {
+    const char *name, *floor;
+    bool (*begin)(unsigned threads);
+    /* Makes n ids, or takes the first n of what `begin` has prepared; false: something failed. */
+    bool (*draw)(unsigned thread, void *out, size_t n);
+    unique_key (*key)(const void *ids, size_t at); /* NULL: no ids */
+    bool (*check)(const void *out, size_t n);      /* NULL, or is the output right? */
+    size_t id_size, burst;
+    double cap;
+    int clock;       /* of the generator, which a paced row waits for */
+    int64_t unit_ns; /* 0: no pace needed; else a burst each unit of this length */
+    bool crowds, saturates;
+};
+
+/* ---- clocks ---- */
+
+static int64_t ns_of(clockid_t clock) {
+    struct timespec t;
+    (void)clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+}
+
+static int64_t exact_ns(void) { return ns_of(CLOCK_REALTIME); }
+static int64_t coarse_ns(void) { return ns_of(CLOCK_REALTIME_COARSE); }
+
+unsigned bench_cores(void) {
+    cpu_set_t mine;
+    const int n = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
+    return n > 0 ? (unsigned)n : 1;
+}
+
+/* ---- floors: what an id can't cost less than ----
+ *
+ * Each step writes 8 bytes, as a draw does. */
+
+static _Atomic(uint64_t) floor_word;
+
+typedef struct own_word {
+    _Alignas(128) _Atomic(uint64_t) word;
+} own_word;
+
+static own_word own_words[most];
+
+static uint64_t cas_increment(_Atomic(uint64_t) *word) {
+    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(word, &seen, seen + 1, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+    return seen;
+}
+
+static uint64_t add_increment(_Atomic(uint64_t) *word) {
+    return atomic_fetch_add_explicit(word, 1, memory_order_relaxed);
+}
+
+static uint64_t own_increment(_Atomic(uint64_t) *word) {
+    const uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+    atomic_store_explicit(word, seen + 1, memory_order_relaxed);
+    return seen;
+}
+
+/* A time counts as 0 unless the clock fails, so that the sum is a plain counter and yet needs both. */
+static uint64_t nothing_of(int64_t ns) { return (uint64_t)ns >> 63; }
+
+#define FLOOR(name, word, value)                             \
+    static bool name(unsigned thread, void *out, size_t n) { \
+        uint64_t *ids = (uint64_t *)out;                     \
+        _Atomic(uint64_t) *const at = (word);                \
+        (void)thread;                                        \
+        (void)at;                                            \
+        for (size_t i = 0; i < n; i++) ids[i] = (value);     \
+        return true;                                         \
+    }
+FLOOR(floor_exact, NULL, (uint64_t)exact_ns())
+FLOOR(floor_coarse, NULL, (uint64_t)coarse_ns())
+FLOOR(floor_cas, &floor_word, cas_increment(at))
+FLOOR(floor_add, &floor_word, add_increment(at))
+FLOOR(floor_store, &own_words[thread].word, own_increment(at))
+FLOOR(floor_exact_cas, &floor_word, nothing_of(exact_ns()) + cas_increment(at))
+FLOOR(floor_exact_add, &floor_word, nothing_of(exact_ns()) + add_increment(at))
+FLOOR(floor_exact_store, &own_words[thread].word, nothing_of(exact_ns()) + own_increment(at))
+FLOOR(floor_coarse_cas, &floor_word, nothing_of(coarse_ns()) + cas_increment(at))
+FLOOR(floor_coarse_add, &floor_word, nothing_of(coarse_ns()) + add_increment(at))
+FLOOR(floor_coarse_store, &own_words[thread].word, nothing_of(coarse_ns()) + own_increment(at))
+
+#define FLOOR_MEMSET(size)                                                  \
+    static bool floor_memset_##size(unsigned thread, void *out, size_t n) { \
+        memset(out, (int)thread + 1, n * (size));                           \
+        return true;                                                        \
+    }
+FLOOR_MEMSET(8)
+FLOOR_MEMSET(10)
+FLOOR_MEMSET(16)
+
+/* ---- generators ---- */
+
+static flake_gen flakes;
+static flake_shard flake_shards[most];
+
+/* A line of its own for each thread's stock. */
+typedef struct own_prefetch {
+    _Alignas(128) flake_prefetch stock;
+} own_prefetch;
+
+static own_prefetch prefetches[most];
+static flake128_gen flakes128;
+static sno_gen snos;
+static sno_shard sno_shards[most];
+static mutex_snowflake mutex_flakes = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+enum { meta = 42, node = 3, prefetch_ids = 1024 };
+
+/* 24 bits of sequence: 16.8 billion ids a second, more than any row draws. 36 bits of ms are two years,
+ * so the epoch lies a day back. */
+static flake_layout roomy(void) {
+    const int64_t day_ms = 24 * 3600 * 1000;
+    return flake_layout_of(36, 4, 24, (exact_ns() / 1000000 / day_ms - 1) * day_ms);
+}
+
+static flake_options flake_opts(flake_layout layout, int kind) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.layout = layout;
+    o.node = node;
+    o.max_wait_ms = 60000;
+    o.clock.kind = kind;
+    return o;
+}
+
+static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
+    const flake_options o = flake_opts(layout, kind);
+    if (flake_init(&flakes, &o) != FLAKE_OK) return false;
+    if (flake_shards_init(flake_shards, threads, &o) != FLAKE_OK) return false;
+    for (unsigned i = 0; i < threads; i++)
+        if (flake_prefetch_init(&prefetches[i].stock, &flakes, prefetch_ids, 0) != FLAKE_OK)
+            return false;
+    return true;
+}
+
+static bool begin_roomy(unsigned threads) {
+    return begin_flake(threads, roomy(), FLAKE_CLOCK_EXACT);
+}
+static bool begin_roomy_coarse(unsigned threads) {
+    return begin_flake(threads, roomy(), FLAKE_CLOCK_COARSE);
+}
+static bool begin_idgen(unsigned threads) {
+    return begin_flake(threads, flake_layout_idgen(), FLAKE_CLOCK_EXACT);
+}
+
+/* Each reading is in another unit, as when ids are few and far between; costs next to nothing. */
+static int64_t leap_ns(void *user) {
+    int64_t *now_ns = (int64_t *)user;
+    return *now_ns += 4000000;
+}
+
+static int64_t leaping_ns;
+
+static bool begin_leaping(unsigned threads) {
+    flake_options o = flake_opts(roomy(), FLAKE_CLOCK_EXACT);
+    sno_snapshot pool;
+    sno_options s;
+    (void)threads;
+    memset(&pool, 0, sizeof pool);
+    memset(&s, 0, sizeof s);
+    pool.partition = node;
+    leaping_ns = exact_ns();
+    o.clock.now_ns = s.clock.now_ns = leap_ns;
+    o.clock.user = s.clock.user = &leaping_ns;
+    s.snapshot = &pool;
+    return flake_init(&flakes, &o) == FLAKE_OK && sno_init(&snos, &s) == SNO_OK;
+}
+
+static bool begin_flake128_with(int kind) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.clock.kind = kind;
+    return flake128_init(&flakes128, 0x0242ac110002, &o) == FLAKE_OK;
+}
+static bool begin_flake128(unsigned threads) {
+    (void)threads;
+    return begin_flake128_with(FLAKE_CLOCK_EXACT);
+}
+static bool begin_flake128_coarse(unsigned threads) {
+    (void)threads;
+    return begin_flake128_with(FLAKE_CLOCK_COARSE);
+}
+
+static bool begin_sno_with(unsigned threads, int kind) {
+    sno_snapshot pool; /* the whole of it */
+    sno_options o;
+    memset(&o, 0, sizeof o);
+    memset(&pool, 0, sizeof pool);
+    pool.partition = node;
+    o.snapshot = &pool;
+    o.clock.kind = kind;
+    return sno_init(&snos, &o) == SNO_OK && sno_shards_init(sno_shards, threads, &o) == SNO_OK;
+}
+static bool begin_sno(unsigned threads) { return begin_sno_with(threads, SNO_CLOCK_EXACT); }
+static bool begin_sno_coarse(unsigned threads) { return begin_sno_with(threads, SNO_CLOCK_COARSE); }
+
+static bool begin_mutex_with(const flake_layout *l) {
+    mutex_flakes.epoch_ms = l->epoch_ms;
+    mutex_flakes.last_ms = 0;
+    mutex_flakes.seq = 0;
+    mutex_flakes.seq_mask = ((uint64_t)1 << l->seq_bits) - 1;
+    mutex_flakes.node = node;
+    mutex_flakes.node_shift = l->node_shift;
+    mutex_flakes.time_shift = l->time_shift;
+    return true;
+}
+static bool begin_mutex_roomy(unsigned threads) {
+    const flake_layout l = roomy();
+    (void)threads;
+    return begin_mutex_with(&l);
+}
+static bool begin_mutex_idgen(unsigned threads) {
+    const flake_layout l = flake_layout_idgen();
+    (void)threads;
+    return begin_mutex_with(&l);
+}
+
+static bool begin_nothing(unsigned threads) {
+    (void)threads;
+    return true;
+}
+
+#define ONE_BY_ONE(name, type, call)                         \
+    static bool name(unsigned thread, void *out, size_t n) { \
+        type *ids = (type *)out;                             \
+        bool well = true;                                    \
+        (void)thread;                                        \
+        for (size_t i = 0; i < n; i++) well &= (call);       \
+        return well;                                         \
+    }
+ONE_BY_ONE(flake_next_1, uint64_t, flake_next(&flakes, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(flake_try_1, uint64_t, flake_try(&flakes, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(shard_next_1, uint64_t, flake_shard_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(prefetch_1, uint64_t,
+           flake_prefetch_next(&prefetches[thread].stock, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(flake128_next_1, flake128, flake128_next(&flakes128, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(sno_try_1, sno_id, sno_try(&snos, meta, &ids[i]) == SNO_OK)
+ONE_BY_ONE(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
+
+/* Those that return an id; the check of ids finds a zero one, since a second one is a duplicate. */
+#define ONE_BY_ONE_SNO(name, call)                           \
+    static bool name(unsigned thread, void *out, size_t n) { \
+        sno_id *ids = (sno_id *)out;                         \
+        (void)thread;                                        \
+        for (size_t i = 0; i < n; i++) ids[i] = (call);      \
+        return true;                                         \
+    }
+ONE_BY_ONE_SNO(sno_new_1, sno_new(&snos, meta))
+ONE_BY_ONE_SNO(sno_generate_1, sno_generate(meta))
+ONE_BY_ONE_SNO(sno_shard_new_1, sno_shard_new(&sno_shards[thread], meta))
+
+/* One reading of the clock for a burst: that of an event loop, say. */
+#define ALL_AT(name, type, call)                             \
+    static bool name(unsigned thread, void *out, size_t n) { \
+        type *ids = (type *)out;                             \
+        const int64_t now_ns = exact_ns();                   \
+        bool well = true;                                    \
+        (void)thread;                                        \
+        for (size_t i = 0; i < n; i++) well &= (call);       \
+        return well;                                         \
+    }
+ALL_AT(flake_try_at_1, uint64_t, flake_try_at(&flakes, now_ns / 1000000, &ids[i]) == FLAKE_OK)
+ALL_AT(shard_try_at_1, uint64_t,
+       flake_shard_try_at(&flake_shards[thread], now_ns / 1000000, &ids[i]) == FLAKE_OK)
+ALL_AT(flake128_try_at_1, flake128,
+       flake128_try_at(&flakes128, now_ns / 1000000, &ids[i]) == FLAKE_OK)
+ALL_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns, &ids[i]) == SNO_OK)
+ALL_AT(sno_shard_try_at_1, sno_id,
+       sno_shard_try_at(&sno_shards[thread], meta, now_ns, &ids[i]) == SNO_OK)
+
+#define BATCH(name, type, size, call)                                 \
+    static bool name##_##size(unsigned thread, void *out, size_t n) { \
+        type *ids = (type *)out;                                      \
+        bool well = true;                                             \
+        (void)thread;                                                 \
+        for (size_t i = 0; i < n; i += (size)) well &= (call) == 0;   \
+        return well;                                                  \
+    }
+#define BATCHES(name, type, call)              \
+    BATCH(name, type, 1, call(ids + i, 1))     \
+    BATCH(name, type, 16, call(ids + i, 16))   \
+    BATCH(name, type, 256, call(ids + i, 256)) \
+    BATCH(name, type, 4096, call(ids + i, 4096))
+#define FLAKE_N(ids, n)       flake_next_n(&flakes, ids, n)
+#define FLAKE_SHARD_N(ids, n) flake_shard_next_n(&flake_shards[thread], ids, n)
+#define FLAKE128_N(ids, n)    flake128_next_n(&flakes128, ids, n)
+#define SNO_N(ids, n)         sno_new_n(&snos, meta, ids, n)
+#define SNO_SHARD_N(ids, n)   sno_shard_new_n(&sno_shards[thread], meta, ids, n)
+BATCHES(flake_batch, uint64_t, FLAKE_N)
+BATCHES(shard_batch, uint64_t, FLAKE_SHARD_N)
+BATCHES(flake128_batch, flake128, FLAKE128_N)
+BATCHES(sno_batch, sno_id, SNO_N)
+BATCHES(sno_shard_batch, sno_id, SNO_SHARD_N)
+
+#ifdef HAS_LIBUUID
+static bool libuuid_v1(unsigned thread, void *out, size_t n) {
+    unsigned char *ids = (unsigned char *)out;
+    (void)thread;
+    for (size_t i = 0; i < n; i++) uuid_generate_time(ids + 16 * i);
+    return true;
+}
+static bool libuuid_v4(unsigned thread, void *out, size_t n) {
+    unsigned char *ids = (unsigned char *)out;
+    (void)thread;
+    for (size_t i = 0; i < n; i++) uuid_generate_random(ids + 16 * i);
+    return true;
+}
+#endif
+
+static unique_key key_of_64(const void *ids, size_t at) {
+    const unique_key key = {0, ((const uint64_t *)ids)[at]};
+    return key;
+}
+
+static unique_key key_of_80(const void *ids, size_t at) {
+    const sno_id id = ((const sno_id *)ids)[at];
+    const unique_key key = {(uint64_t)sno_partition(id) << 8 | sno_meta(id),
+                            sno_units(id) << 17 | (uint64_t)sno_tick(id) << 16 | sno_sequence(id)};
+    return key;
+}
+
+static unique_key key_of_128(const void *ids, size_t at) {
+    const uint8_t *id = (const uint8_t *)ids + 16 * at;
+    const unique_key key = {flake_from_bytes(id), flake_from_bytes(id + 8)};
+    return key;
+}
+
+/* ---- text: the ids of a day, and their texts ---- */
+
+static uint64_t day_flakes[text_ids];
+static flake128 day_flakes128[text_ids];
+static sno_id day_snos[text_ids];
+static char day_texts[text_ids * text_stride]; /* of the row's form, where it reads */
+static size_t day_lengths[text_ids];
+
+static bool make_day(void) {
+    const int64_t day_ms = 24 * 3600 * 1000, from_ms = exact_ns() / 1000000 - day_ms;
+    const flake_layout layout = flake_layout_idgen();
+    bool well = true;
+    for (unsigned i = 0; i < text_ids; i++) {
+        flake_parts p;
+        flake128_parts p128;
+        memset(&p, 0, sizeof p);
+        memset(&p128, 0, sizeof p128);
+        p128.unix_ms = p.unix_ms = from_ms + day_ms / text_ids * i;
+        p128.seq = p.seq = i * 7 % 4096;
+        p.node = i % 1024;
+        p128.worker = 0x0242ac110002;
+        well &= flake_compose(&layout, &p, &day_flakes[i]) == FLAKE_OK;
+        well &= flake128_compose(&p128, &day_flakes128[i]) == FLAKE_OK;
+        well &= sno_compose((uint64_t)(p.unix_ms - 1262304000000) / 4, i & 1, (uint8_t)i, node,
+                            (uint16_t)(i * 17), &day_snos[i]) == SNO_OK;
+    }
+    return well;
+}
+
+static bool begin_day(unsigned threads) {
+    (void)threads;
+    return make_day();
+}
+
+#define TEXT_AT(texts, i) ((texts) + (size_t)(i)*text_stride)
+
+#define FLAKE_TEXT(form, FORM)                                                                     \
+    static bool begin_##form(unsigned threads) {                                                   \
+        bool well = begin_day(threads);                                                            \
+        for (size_t i = 0; i < text_ids; i++)                                                      \
+            well &= (day_lengths[i] = flake_format(day_flakes[i], FORM, TEXT_AT(day_texts, i),     \
+                                                   text_stride)) > 0;                              \
+        return well;                                                                               \
+    }                                                                                              \
+    static bool format_##form(unsigned thread, void *out, size_t n) {                              \
+        char *texts = (char *)out;                                                                 \
+        bool well = true;                                                                          \
+        (void)thread;                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            well &= flake_format(day_flakes[i], FORM, TEXT_AT(texts, i), text_stride) > 0;         \
+        return well;                                                                               \
+    }                                                                                              \
+    static bool parse_##form(unsigned thread, void *out, size_t n) {                               \
+        uint64_t *ids = (uint64_t *)out;                                                           \
+        bool well = true;                                                                          \
+        (void)thread;                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            well &= flake_parse(TEXT_AT(day_texts, i), day_lengths[i], FORM, &ids[i]) == FLAKE_OK; \
+        return well;                                                                               \
+    }                                                                                              \
+    static bool check_##form(const void *out, size_t n) {                                          \
+        bool well = true;                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            const char *text = TEXT_AT((const char *)out, i);                                      \
+            uint64_t id = 0;                                                                       \
+            well &= flake_parse(text, strlen(text), FORM, &id) == FLAKE_OK && id == day_flakes[i]; \
+        }                                                                                          \
+        return well;                                                                               \
+    }
+FLAKE_TEXT(dec, FLAKE_DEC)
+FLAKE_TEXT(hex, FLAKE_HEX)
+FLAKE_TEXT(base32, FLAKE_BASE32)
+FLAKE_TEXT(base58, FLAKE_BASE58)
+FLAKE_TEXT(base62, FLAKE_BASE62)
+
+static bool check_day_flakes(const void *out, size_t n) {
+    return memcmp(out, day_flakes, n * sizeof *day_flakes) == 0;
+}
+
+static bool printf_dec(unsigned thread, void *out, size_t n) {
+    char *texts = (char *)out;
+    bool well = true;
+    (void)thread;
+    for (size_t i = 0; i < n; i++)
+        well &= snprintf(TEXT_AT(texts, i), text_stride, "%" PRIu64, day_flakes[i]) > 0;
+    return well;
+}
+
+static bool strtoull_dec(unsigned thread, void *out, size_t n) {
+    uint64_t *ids = (uint64_t *)out;
+    (void)thread;
+    for (size_t i = 0; i < n; i++) ids[i] = strtoull(TEXT_AT(day_texts, i), NULL, 10);
+    return true;
+}
+
+/* The least that a text costs: its bytes. */
+static bool floor_copy(unsigned thread, void *out, size_t n) {
+    char *texts = (char *)out;
+    (void)thread;
+    for (size_t i = 0; i < n; i++) memcpy(texts + 16 * i, &day_flakes128[i], 16);
+    return true;
+}
+
+static bool format128(unsigned thread, void *out, size_t n) {
+    char *texts = (char *)out;
+    bool well = true;
+    (void)thread;
+    for (size_t i = 0; i < n; i++)
+        well &= flake128_format(day_flakes128[i], 62, TEXT_AT(texts, i), text_stride) > 0;
+    return well;
+}
+
+static bool begin_128(unsigned threads) {
+    const bool well = begin_day(threads) && format128(0, day_texts, text_ids);
+    for (size_t i = 0; i < text_ids; i++) day_lengths[i] = strlen(TEXT_AT(day_texts, i));
+    return well;
+}
+
+static bool parse128(unsigned thread, void *out, size_t n) {
+    flake128 *ids = (flake128 *)out;
+    bool well = true;
+    (void)thread;
+    for (size_t i = 0; i < n; i++)
+        well &= flake128_parse(TEXT_AT(day_texts, i), day_lengths[i], 62, &ids[i]) == FLAKE_OK;
+    return well;
+}
+
+static bool check_day_flakes128(const void *out, size_t n) {
+    return memcmp(out, day_flakes128, n * sizeof *day_flakes128) == 0;
+}
+
+static bool check_format128(const void *out, size_t n) {
+    bool well = true;
+    for (size_t i = 0; i < n; i++) {
+        const char *text = TEXT_AT((const char *)out, i);
+        flake128 id;
+        well &= flake128_parse(text, strlen(text), 62, &id) == FLAKE_OK &&
+                flake128_compare(id, day_flakes128[i]) == 0;
+    }
+    return well;
+}
+
+static bool encode_1(unsigned thread, void *out, size_t n) {
+    char *texts = (char *)out;
+    (void)thread;
+    for (size_t i = 0; i < n; i++) sno_encode(day_snos[i], texts + 16 * i);
+    return true;
+}
+
+static bool encode_n(unsigned thread, void *out, size_t n) {
+    (void)thread;
+    sno_encode_n(day_snos, n, (char *)out);
+    return true;
+}
+
+static bool begin_sno_texts(unsigned threads) {
+    return begin_day(threads) && encode_1(0, day_texts, text_ids);
+}
+
+static bool decode_1(unsigned thread, void *out, size_t n) {
+    sno_id *ids = (sno_id *)out;
+    bool well = true;
+    (void)thread;
+    for (size_t i = 0; i < n; i++) well &= sno_decode(day_texts + 16 * i, 16, &ids[i]) == SNO_OK;
+    return well;
+}
+
+static bool decode_n(unsigned thread, void *out, size_t n) {
+    (void)thread;
+    return sno_decode_n(day_texts, n, (sno_id *)out) == SNO_OK;
+}
+
+static bool check_day_snos(const void *out, size_t n) {
+    return memcmp(out, day_snos, n * sizeof *day_snos) == 0;
+}
+
+static bool check_encode(const void *out, size_t n) {
+    bool well = true;
+    for (size_t i = 0; i < n; i++) {
+        sno_id id;
+        well &= sno_decode((const char *)out + 16 * i, 16, &id) == SNO_OK &&
+                sno_compare(id, day_snos[i]) == 0;
+    }
+    return well;
+}
+
+/* ---- rows ---- */
+
+#define ROOMY_CAP    ((double)(1 << 24) * 1e3)
+#define IDGEN_CAP    4096e3
+#define SNO_CAP      (65536 * 250.0)
+#define WIDE_CAP     65536e3
+#define SNO_UNIT_NS  4000000
+#define WIDE_UNIT_NS 1000000
+
+#define FLOOR_ROW(name, draw) \
+    { "floor/" name, "", begin_nothing, draw, key_of_64, NULL, 8, burst_ids, 0, 0, 0, true, false }
+#define CLOCK_ROW(name, draw) \
+    { "floor/" name, "", begin_nothing, draw, NULL, NULL, 8, burst_ids, 0, 0, 0, false, false }
+#define MEMSET_ROW(size)                                                                 \
+    {                                                                                    \
+        "floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, \
+            batch_burst_ids, 0, 0, 0, false, false                                       \
+    }
+#define FLAKE_ROW(name, floor, begin, draw)                                                      \
+    {                                                                                            \
+        "flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, 0, 0, true, \
+            false                                                                                \
+    }
+#define SNO_ROW(name, floor, begin, draw, kind)                                         \
+    {                                                                                   \
+        "sno/" name, floor, begin, draw, key_of_80, NULL, 10, burst_ids, SNO_CAP, kind, \
+            SNO_UNIT_NS, true, false                                                    \
+    }
+#define WIDE_ROW(name, floor, begin, draw, kind)                                               \
+    {                                                                                          \
+        "flake128/" name, floor, begin, draw, key_of_128, NULL, 16, burst_ids, WIDE_CAP, kind, \
+            WIDE_UNIT_NS, true, false                                                          \
+    }
+#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns)      \
+    BATCH_ROW(name, floor, begin, draw, 1, key, bytes, cap, unit_ns),       \
+        BATCH_ROW(name, floor, begin, draw, 16, key, bytes, cap, unit_ns),  \
+        BATCH_ROW(name, floor, begin, draw, 256, key, bytes, cap, unit_ns), \
+        BATCH_ROW(name, floor, begin, draw, 4096, key, bytes, cap, unit_ns)
+#define BATCH_ROW(name, floor, begin, draw, n, key, bytes, cap, unit_ns)                           \
+    {                                                                                              \
+        name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, key, NULL, \
+            bytes, batch_burst_ids, cap, 0, unit_ns, false, false                                  \
+    }
+#define TEXT_ROW(name, floor, begin, draw, check, bytes) \
+    { name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false }
+#define FLAKE_TEXT_ROWS(form)                                                                      \
+    TEXT_ROW("flake/format_" #form, "floor/copy", begin_day, format_##form, check_##form,          \
+             text_stride),                                                                         \
+        TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, \
+                 8)
+#define SATURATION_ROW(name, begin, draw, key, bytes, cap) \
+    { "saturation/" name, "", begin, draw, key, NULL, bytes, 16, cap, 0, 0, true, true }
+
+static const bench_row rows[] = {
+    CLOCK_ROW("exact", floor_exact),
+    CLOCK_ROW("coarse", floor_coarse),
+    FLOOR_ROW("cas", floor_cas),
+    FLOOR_ROW("fetch_add", floor_add),
+    {"floor/store", "", begin_nothing, floor_store, NULL, NULL, 8, burst_ids, 0, 0, 0, true, false},
+    FLOOR_ROW("exact_cas", floor_exact_cas),
+    FLOOR_ROW("exact_fetch_add", floor_exact_add),
+    {"floor/exact_store", "", begin_nothing, floor_exact_store, NULL, NULL, 8, burst_ids, 0, 0, 0,
+     true, false},
+    FLOOR_ROW("coarse_cas", floor_coarse_cas),
+    FLOOR_ROW("coarse_fetch_add", floor_coarse_add),
+    {"floor/coarse_store", "", begin_nothing, floor_coarse_store, NULL, NULL, 8, burst_ids, 0, 0, 0,
+     true, false},
+    MEMSET_ROW(8),
+    MEMSET_ROW(10),
+    MEMSET_ROW(16),
+    TEXT_ROW("floor/copy", "", begin_day, floor_copy, NULL, text_stride),
+
+    FLAKE_ROW("next", "floor/exact_cas", begin_roomy, flake_next_1),
+    FLAKE_ROW("next_coarse", "floor/coarse_cas", begin_roomy_coarse, flake_next_1),
+    FLAKE_ROW("try", "floor/exact_cas", begin_roomy, flake_try_1),
+    FLAKE_ROW("try_at", "floor/cas", begin_roomy, flake_try_at_1),
+    FLAKE_ROW("shard_next", "floor/exact_store", begin_roomy, shard_next_1),
+    FLAKE_ROW("shard_next_coarse", "floor/coarse_store", begin_roomy_coarse, shard_next_1),
+    FLAKE_ROW("shard_try_at", "floor/store", begin_roomy, shard_try_at_1),
+    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy, prefetch_1),
+    {"flake/next_new_unit", "floor/cas", begin_leaping, flake_next_1, key_of_64, NULL, 8, burst_ids,
+     0, 0, 0, false, false},
+    BATCH_ROWS("flake", "floor/exact_cas", begin_roomy, flake_batch, key_of_64, 8, ROOMY_CAP, 0),
+    BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy, shard_batch, key_of_64, 8,
+               ROOMY_CAP, 0),
+
+    SNO_ROW("new", "floor/exact_cas", begin_sno, sno_new_1, SNO_CLOCK_EXACT),
+    SNO_ROW("new_coarse", "floor/coarse_cas", begin_sno_coarse, sno_new_1, SNO_CLOCK_COARSE),
+    SNO_ROW("try", "floor/exact_cas", begin_sno, sno_try_1, SNO_CLOCK_EXACT),
+    SNO_ROW("generate", "floor/exact_cas", begin_nothing, sno_generate_1, SNO_CLOCK_EXACT),
+    SNO_ROW("try_at", "floor/cas", begin_sno, sno_try_at_1, SNO_CLOCK_EXACT),
+    SNO_ROW("shard_new", "floor/exact_store", begin_sno, sno_shard_new_1, SNO_CLOCK_EXACT),
+    SNO_ROW("shard_new_coarse", "floor/coarse_store", begin_sno_coarse, sno_shard_new_1,
+            SNO_CLOCK_COARSE),
+    SNO_ROW("shard_try_at", "floor/store", begin_sno, sno_shard_try_at_1, SNO_CLOCK_EXACT),
+    {"sno/new_new_unit", "floor/cas", begin_leaping, sno_new_1, key_of_80, NULL, 10, burst_ids, 0,
+     0, 0, false, false},
+    BATCH_ROWS("sno", "floor/exact_cas", begin_sno, sno_batch, key_of_80, 10, SNO_CAP, SNO_UNIT_NS),
+    BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno, sno_shard_batch, key_of_80, 10, SNO_CAP,
+               SNO_UNIT_NS),
+
+    WIDE_ROW("next", "floor/exact_cas", begin_flake128, flake128_next_1, FLAKE_CLOCK_EXACT),
+    WIDE_ROW("next_coarse", "floor/coarse_cas", begin_flake128_coarse, flake128_next_1,
+             FLAKE_CLOCK_COARSE),
+    WIDE_ROW("try_at", "floor/cas", begin_flake128, flake128_try_at_1, FLAKE_CLOCK_EXACT),
+    BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128, flake128_batch, key_of_128, 16,
+               WIDE_CAP, WIDE_UNIT_NS),
+
+    FLAKE_TEXT_ROWS(dec),
+    FLAKE_TEXT_ROWS(hex),
+    FLAKE_TEXT_ROWS(base32),
+    FLAKE_TEXT_ROWS(base58),
+    FLAKE_TEXT_ROWS(base62),
+    TEXT_ROW("flake128/format_base62", "floor/copy", begin_128, format128, check_format128,
+             text_stride),
+    TEXT_ROW("flake128/parse_base62", "floor/copy", begin_128, parse128, check_day_flakes128, 16),
+    TEXT_ROW("sno/encode", "floor/copy", begin_day, encode_1, check_encode, 16),
+    TEXT_ROW("sno/encode_n", "floor/copy", begin_day, encode_n, check_encode, 16),
+    TEXT_ROW("sno/decode", "floor/copy", begin_sno_texts, decode_1, check_day_snos, 10),
+    TEXT_ROW("sno/decode_n", "floor/copy", begin_sno_texts, decode_n, check_day_snos, 10),
+    TEXT_ROW("peer/snprintf_dec", "floor/copy", begin_day, printf_dec, check_dec, text_stride),
+    TEXT_ROW("peer/strtoull_dec", "floor/copy", begin_dec, strtoull_dec, check_day_flakes, 8),
+
+    {"peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, NULL, 8,
+     burst_ids, 0, 0, 0, true, false},
+    {"peer/mutex_snowflake", "floor/exact_cas", begin_mutex_roomy, mutex_1, key_of_64, NULL, 8,
+     burst_ids, ROOMY_CAP, 0, 0, true, false},
+#ifdef HAS_LIBUUID
+    {"peer/libuuid_v1", "floor/exact_cas", begin_nothing, libuuid_v1, key_of_128, NULL, 16,
+     slow_burst_ids, 0, 0, 0, true, false},
+    {"peer/libuuid_v4", "floor/exact_cas", begin_nothing, libuuid_v4, key_of_128, NULL, 16,
+     slow_burst_ids, 0, 0, 0, true, false},
+#endif
+    {"peer/boost_uuid_v4", "floor/exact_cas", begin_nothing, peer_boost_uuid, key_of_128, NULL, 16,
+     slow_burst_ids, 0, 0, 0, true, false},
+
+    SATURATION_ROW("flake/next", begin_idgen, flake_next_1, key_of_64, 8, IDGEN_CAP),
+    SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, key_of_64, 8, IDGEN_CAP),
+    SATURATION_ROW("sno/new", begin_sno, sno_new_1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("sno/shard_new", begin_sno, sno_shard_new_1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("peer/mutex_snowflake", begin_mutex_idgen, mutex_1, key_of_64, 8, IDGEN_CAP),
+};
+
+size_t bench_rows(void) { return sizeof rows / sizeof *rows; }
+const bench_row *bench_row_at(size_t i) { return &rows[i]; }
+const char *bench_name(const bench_row *r) { return r->name; }
+const char *bench_floor(const bench_row *r) { return r->floor; }
+double bench_cap(const bench_row *r) { return r->cap; }
+bool bench_in_crowds(const bench_row *r) { return r->crowds; }
+bool bench_saturates(const bench_row *r) { return r->saturates; }
+
+size_t bench_burst_size(const bench_row *r, unsigned threads) {
+    return r->unit_ns && r->burst * threads > paced_ids ? paced_ids / threads : r->burst;
+}
+
+const char *bench_compiler(void) {
+#ifdef __clang__
+    return __VERSION__;
+#else
+    return "gcc " __VERSION__;
+#endif
+}
+
+/* ---- the crew: the threads of a run, which begin each burst together ---- */
+
+typedef struct worker {
+    _Alignas(128) unsigned char *out;
+    size_t room, n; /* in ids */
+    unique_ids kept;
+    bool failed;
+    /* saturation: */
+    uint64_t drawn;
+    double cpu_s;
+    int64_t began_ns, ended_ns, worst_ns;
+    uint32_t *histogram;
+} worker;
+
+static worker workers[most];
+static unsigned crew;
+static bool spins; /* a core for each thread */
+static _Atomic(unsigned) arrived, round_, finished;
+static pthread_barrier_t barrier;
+static int64_t last_unit;
+static size_t alone; /* bursts without their rivals */
+
+static void meet(void) {
+    if (crew == 1) return;
+    if (!spins) {
+        (void)pthread_barrier_wait(&barrier);
+        return;
+    }
+    const unsigned round = atomic_load(&round_);
+    if (atomic_fetch_add(&arrived, 1) + 1 == crew) {
+        atomic_store(&arrived, 0);
+        atomic_store(&round_, round + 1);
+        return;
+    }
+    for (unsigned i = 0; atomic_load(&round_) == round; i++)
+        if (i % 1024 == 1023) (void)sched_yield();
+}
+
+static size_t largest_burst(const bench_row *r, unsigned threads) {
+    const bool with_rivals = threads > 1 && threads <= bench_cores();
+    return bench_burst_size(r, threads) * threads * (with_rivals ? 2 : 1);
+}
+
+size_t bench_bursts(const bench_row *r, unsigned threads, double seconds) {
+    const double burst_s = r->burst == batch_burst_ids ? 2e-5 : 2e-4;
+    const unsigned cores = bench_cores();
+    double bursts = seconds / burst_s;
+    if (threads > cores) bursts *= (double)cores / threads;
+    if (r->unit_ns) {
+        const size_t in_unit = paced_ids / largest_burst(r, threads);
+        const double most_bursts =
+            5 * seconds / ((double)r->unit_ns / 1e9) * (double)(in_unit ? in_unit : 1);
+        if (bursts > most_bursts) bursts = most_bursts;
+    }
+    return bursts > 8 ? (size_t)bursts : 8;
+}
+
+/* Sees to it that a unit has enough ids left for a burst. Busy, so that the core stays awake. */
+static size_t drawn_in_unit;
+
+static void wait_for_unit(const bench_row *r) {
+    drawn_in_unit += largest_burst(r, crew);
+    if (last_unit && drawn_in_unit <= paced_ids) return;
+    drawn_in_unit = largest_burst(r, crew);
+    int64_t unit;
+    do unit = (r->clock == FLAKE_CLOCK_COARSE ? coarse_ns() : exact_ns()) / r->unit_ns;
+    while (unit == last_unit);
+    last_unit = unit;
+}
+
+static void grow(worker *w, size_t bytes) {
+    if (w->room >= bytes) return;
+    free(w->out);
+    w->out = (unsigned char *)malloc(bytes);
+    if (!w->out) abort();
+    w->room = bytes;
+}
+
+void bench_begin(const bench_row *r, unsigned threads) {
+    crew = threads;
+    spins = threads <= bench_cores();
+    last_unit = 0;
+    alone = 0;
+    atomic_store(&arrived, 0);
+    if (!spins && pthread_barrier_init(&barrier, NULL, threads) != 0) abort();
+    const bool well = r->begin(threads);
+    for (unsigned i = 0; i < threads; i++) {
+        worker *w = &workers[i];
+        unique_clear(&w->kept);
+        w->failed = !well;
+        if (r->saturates) continue;
+        const size_t bytes = 2 * bench_burst_size(r, threads) * (r->id_size > 16 ? r->id_size : 16);
+        grow(w, bytes);
+        memset(w->out, 0, bytes);
+    }
+}
+
+static void keep(const bench_row *r, worker *w, size_t n) {
+    if (r->key)
+        for (size_t i = 0; i < n; i++) unique_add(&w->kept, r->key(w->out, i));
+    if (r->check) w->failed |= !r->check(w->out, n);
+}
+
+/* On a machine with other work a thread may be kept waiting while its rival runs alone. */
+static bool ran_together(void) {
+    int64_t first_ns = INT64_MAX, last_begin_ns = 0, last_end_ns = 0, shortest_ns = INT64_MAX;
+    for (unsigned i = 0; i < crew; i++) {
+        const worker *w = &workers[i];
+        if (w->began_ns < first_ns) first_ns = w->began_ns;
+        if (w->began_ns > last_begin_ns) last_begin_ns = w->began_ns;
+        if (w->ended_ns > last_end_ns) last_end_ns = w->ended_ns;
+        if (w->ended_ns - w->began_ns < shortest_ns) shortest_ns = w->ended_ns - w->began_ns;
+    }
+    return last_begin_ns - first_ns < shortest_ns / 5 && last_end_ns - first_ns < 3 * shortest_ns;
+}
+
+static double burst_once(const bench_row *r, unsigned thread) {
+    worker *const w = &workers[thread];
+    const size_t n = bench_burst_size(r, crew);
+    const clockid_t clock = spins ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
+    if (thread == 0) {
+        atomic_store(&finished, 0);
+        if (r->unit_ns) wait_for_unit(r);
+    }
+    meet();
+    w->began_ns = ns_of(clock);
+    bool well = r->draw(thread, w->out, n);
+    w->ended_ns = ns_of(clock);
+    const int64_t took_ns = w->ended_ns - w->began_ns;
+
+    /* Whoever is done stays a rival until all are. */
+    size_t made = n;
+    if (crew > 1 && spins && r->key) {
+        atomic_fetch_add(&finished, 1);
+        for (; atomic_load(&finished) < crew && made + rival_ids <= 2 * n; made += rival_ids)
+            well &= r->draw(thread, w->out + made * r->id_size, rival_ids);
+    }
+    meet();
+    w->failed |= !well;
+    keep(r, w, made);
+    return (double)took_ns / 1e9;
+}
+
+double bench_burst(const bench_row *r, unsigned thread) {
+    enum { most_tries = 20 };
+    for (int tries = 1;; tries++) {
+        const double took_s = burst_once(r, thread);
+        if (crew == 1 || !spins) return took_s;
+        const bool together = ran_together();
+        meet(); /* before anybody begins anew */
+        if (together) return took_s;
+        if (tries == most_tries) {
+            if (thread == 0) alone++;
+            return took_s;
+        }
+    }
+}
+
+size_t bench_alone(void) { return alone; }
+
+const char *bench_end(const bench_row *r) {
+    static char why[160];
+    bool failed = false;
+    uint64_t ids = 0;
+    for (unsigned i = 0; i < crew; i++) {
+        failed |= workers[i].failed;
+        ids += workers[i].kept.ids;
+    }
+    if (!spins) (void)pthread_barrier_destroy(&barrier);
+    static unique_ids all[most];
+    for (unsigned i = 0; i < crew; i++) all[i] = workers[i].kept;
+    const uint64_t duplicates = unique_duplicates(all, crew);
+    if (duplicates)
+        (void)snprintf(why, sizeof why,
+                       "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids are duplicates", r->name,
+                       crew, duplicates, ids);
+    else if (failed)
+        (void)snprintf(why, sizeof why, "%s, %u threads: a call failed, or its result is wrong",
+                       r->name, crew);
+    else return NULL;
+    return why;
+}
+
+/* ---- saturation ---- */
+
+/* Latencies in steps of 1/32 of their size. */
+enum { steps = 32, step_bits = 5, histogram_size = 60 * steps };
+
+static unsigned bucket_of(int64_t ns) {
+    unsigned shift = 0;
+    uint64_t v = ns > 0 ? (uint64_t)ns : 0;
+    while (v >= 2 * steps) {
+        v >>= 1;
+        shift++;
+    }
+    return shift * steps + (unsigned)v;
+}
+
+static double ns_of_bucket(unsigned bucket) {
+    if (bucket < 2 * steps) return bucket;
+    const unsigned shift = bucket / steps - 1;
+    return ((double)(bucket - shift * steps) + 0.5) * (double)((uint64_t)1 << shift);
+}
+
+void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
+    worker *const w = &workers[thread];
+    const int64_t length_ns = (int64_t)(seconds * 1e9);
+    const size_t room = (size_t)(r->cap * seconds * 1.25) + 4096;
+    grow(w, room * r->id_size);
+    if (!w->histogram) w->histogram = (uint32_t *)malloc(histogram_size * sizeof *w->histogram);
+    if (!w->histogram) abort();
+    memset(w->histogram, 0, histogram_size * sizeof *w->histogram);
+    bool well = true;
+
+    if (thread == 0) { /* or the window would have a unit more than is in its length */
+        const int64_t unit = exact_ns() / SNO_UNIT_NS;
+        while (exact_ns() / SNO_UNIT_NS == unit) {
+        }
+    }
+    meet();
+    size_t n = 0;
+    int64_t cpu_ns = ns_of(CLOCK_THREAD_CPUTIME_ID);
+    w->began_ns = ns_of(CLOCK_MONOTONIC);
+    do {
+        well &= r->draw(thread, w->out + n * r->id_size, r->burst);
+        n += r->burst;
+        w->ended_ns = ns_of(CLOCK_MONOTONIC);
+    } while (w->ended_ns - w->began_ns < length_ns && n + r->burst <= room);
+    w->cpu_s = (double)(ns_of(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / 1e9;
+    w->drawn = n;
+    keep(r, w, n);
+
+    meet();
+    n = 0;
+    w->worst_ns = 0;
+    const int64_t began_ns = ns_of(CLOCK_MONOTONIC);
+    for (int64_t before_ns = began_ns; before_ns - began_ns < length_ns && n < room; n++) {
+        well &= r->draw(thread, w->out + n * r->id_size, 1);
+        const int64_t now_ns = ns_of(CLOCK_MONOTONIC), took_ns = now_ns - before_ns;
+        w->histogram[bucket_of(took_ns)]++;
+        if (took_ns > w->worst_ns) w->worst_ns = took_ns;
+        before_ns = now_ns;
+    }
+    keep(r, w, n);
+    w->failed |= !well;
+}
+
+static double percentile_ns(const uint64_t *histogram, uint64_t calls, double part) {
+    uint64_t below = 0;
+    for (unsigned i = 0; i < histogram_size; i++) {
+        below += histogram[i];
+        if ((double)below >= part * (double)calls) return ns_of_bucket(i);
+    }
+    return 0;
+}
+
+bench_saturation bench_saturated(void) {
+    bench_saturation s;
+    static uint64_t histogram[histogram_size];
+    uint64_t drawn = 0, least = UINT64_MAX, greatest = 0, calls = 0;
+    double cpu_s = 0;
+    int64_t began_ns = INT64_MAX, ended_ns = 0;
+    memset(&s, 0, sizeof s);
+    memset(histogram, 0, sizeof histogram);
+    for (unsigned t = 0; t < crew; t++) {
+        const worker *w = &workers[t];
+        drawn += w->drawn;
+        if (w->drawn < least) least = w->drawn;
+        if (w->drawn > greatest) greatest = w->drawn;
+        cpu_s += w->cpu_s;
+        if (w->began_ns < began_ns) began_ns = w->began_ns;
+        if (w->ended_ns > ended_ns) ended_ns = w->ended_ns;
+        if ((double)w->worst_ns > s.worst_ns) s.worst_ns = (double)w->worst_ns;
+        for (unsigned i = 0; i < histogram_size; i++) {
+            histogram[i] += w->histogram[i];
+            calls += w->histogram[i];
+        }
+    }
+    s.ids_per_second = (double)drawn / ((double)(ended_ns - began_ns) / 1e9);
+    s.cpu_s_per_million = cpu_s / ((double)drawn / 1e6);
+    s.spread_percent = 100 * (double)(greatest - least) / ((double)drawn / crew);
+    s.p50_ns = percentile_ns(histogram, calls, 0.5);
+    s.p99_ns = percentile_ns(histogram, calls, 0.99);
+    s.p999_ns = percentile_ns(histogram, calls, 0.999);
+    return s;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is measured, for a C++ program to time. A row is one way to make or convert ids. It runs in
+ * bursts: a burst is timed, and what it made is kept or checked outside the timed part.
+ */
+#ifndef BENCH_SHIM_H
+#define BENCH_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { bench_most_threads = 64 };
+
+typedef struct bench_row bench_row;
+
+size_t bench_rows(void);
+const bench_row *bench_row_at(size_t);
+const char *bench_name(const bench_row *);
+/* Rows whose sum is the least that this one can cost: "floor/a / 16 + floor/b"; "" if none. */
+const char *bench_floor(const bench_row *);
+double bench_cap(const bench_row *);     /* ids a second that the layout has; 0: no such bound */
+bool bench_in_crowds(const bench_row *); /* also with many threads */
+bool bench_saturates(const bench_row *); /* call bench_saturate rather than bench_burst */
+size_t bench_burst_size(const bench_row *, unsigned threads);
+/* How many bursts take about so long. */
+size_t bench_bursts(const bench_row *, unsigned threads, double seconds);
+
+/* One thread, before all others begin. */
+void bench_begin(const bench_row *, unsigned threads);
+/* Each of the threads, equally often. Returns what the burst took of this thread's time, in seconds:
+ * by the wall while each thread has a core, else of the processor. */
+double bench_burst(const bench_row *, unsigned thread);
+/* How many of the bursts since bench_begin did not have all threads running at once, though there is a
+ * core for each, and though they were tried again. */
+size_t bench_alone(void);
+/* Each of the threads once. Draws for `seconds` as fast as it can, and again with each call timed. */
+void bench_saturate(const bench_row *, unsigned thread, double seconds);
+/* One thread, after all others have ended. NULL: all is well; else what is wrong. */
+const char *bench_end(const bench_row *);
+
+typedef struct bench_saturation {
+    double ids_per_second, cpu_s_per_million;
+    double p50_ns, p99_ns, p999_ns, worst_ns;
+    double spread_percent; /* of the threads' ids: most less least, of the mean */
+} bench_saturation;
+/* After bench_end. */
+bench_saturation bench_saturated(void);
+
+const char *bench_compiler(void);
+unsigned bench_cores(void);
+
+/* Peers that are C++: bursts of them, and whether they are built in. */
+bool peer_counter(unsigned thread, void *out, size_t n);
+bool peer_boost_uuid(unsigned thread, void *out, size_t n);
+bool peer_has_boost(void);
+const char *peer_boost_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
