@@ -125,8 +125,10 @@ campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOUR
 cross: ## the tests on other machines: qemu-user, musl, wine (what of these is installed)
 	MAKE="$(MAKE)" BUILD=$(BUILD) tests/cross.sh
 
+include tests/server/server.mk
+
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
