@@ -126,6 +126,7 @@ cross: ## the tests on other machines: qemu-user, musl, wine (what of these is i
 	MAKE="$(MAKE)" BUILD=$(BUILD) tests/cross.sh
 
 include tests/server/server.mk
+include tests/databases/databases.mk
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
