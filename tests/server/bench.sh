@@ -1,9 +1,10 @@
 #!/bin/bash
 # bench.sh   requests a second with ids (a shared generator, a shard a thread) and without, ROUNDS
-# times in turn, DURATION seconds each; their medians, and the median of the rounds' ratios.
+# times in turn, DURATION seconds each, with THREADS threads; their medians, and the median of the rounds' ratios.
 build=${BUILD:-build}
-duration=${DURATION:-2}
-rounds=${ROUNDS:-5}
+duration=${DURATION:-1}
+rounds=${ROUNDS:-9}
+threads=${THREADS:-$((($(nproc) + 1) / 2))} # the other processors are wrk's
 . tests/server/drive.sh
 command -v wrk > /dev/null || { echo "the package wrk is not installed"; exit 1; }
 dir=$(mktemp -d)
@@ -11,8 +12,8 @@ server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
 
 rate() { # MODE
-    start_server --mode="$1" || exit 1
-    wrk -t2 -c64 -d"$duration" "http://127.0.0.1:$port/" | sed -n 's/^Requests.sec: *//p' > "$dir/rate"
+    start_server --mode="$1" --threads="$threads" || exit 1
+    wrk -t"$threads" -c64 -d"$duration" "http://127.0.0.1:$port/" | sed -n 's/^Requests.sec: *//p' > "$dir/rate"
     stop_server || exit 1
     cat "$dir/rate" >> "$dir/$1"
 }
@@ -23,8 +24,8 @@ for ((round = 0; round < rounds; round++)); do
     for mode in $order; do rate "$mode"; done
     order=${order#* }" "${order%% *} # each mode comes first, second and last in turn
 done
-printf 'HTTP requests a second over %d rounds of %d s, by %s processors that wrk shares:\n' "$rounds" \
-    "$duration" "$(nproc)"
+printf 'requests a second, %d rounds of %d s, %d threads each for the server and wrk, %d processors:\n' \
+    "$rounds" "$duration" "$threads" "$(nproc)"
 printf '  %-8s %8.0f\n' none "$(median < "$dir/none")"
 for mode in shared shard; do
     printf '  %-8s %8.0f   of none: %.3f\n' $mode "$(median < "$dir/$mode")" \

@@ -179,8 +179,10 @@ static response *hear(client *c, bool head_only) {
     return r;
 }
 
-/* The server has closed, and said nothing more. */
-static bool hears_the_end(client *c) { return c->held == 0 && !hear_more(c); }
+/* The server has closed in order, without a reset, and said nothing more. */
+static bool hears_the_end(client *c) {
+    return c->held == 0 && recv(c->socket, c->buffer, sizeof c->buffer, 0) == 0;
+}
 
 static uint64_t id_of(const response *r) {
     uint64_t id = 0;
@@ -639,7 +641,7 @@ int main(int argc, char **argv) {
     if (argc < 3) return 2;
     server_path = argv[1];
     server_mode = argv[2];
-    (void)alarm(120); /* whoever hangs, hangs no longer */
+    (void)alarm(60); /* whoever hangs, hangs no longer */
     usual = start("--node=5", NULL);
     scarce = start("--node=5", "--layout=sonyflake");
     const int failed = CHECK_MAIN(argc - 2, argv + 2, all);

@@ -462,23 +462,9 @@ static void advance(worker *w, connection *c, uint32_t events, bool has_turn) {
     (void)epoll_ctl(w->epoll, EPOLL_CTL_MOD, c->socket, &event);
 }
 
-// >>example begin
-/* Answers with an id in the head; false: all ids of this unit are drawn. */
-static bool stamp(worker *w, connection *c) {
-    char digits[FLAKE_TEXT_SIZE];
-    uint64_t id;
-    if (options.mode == mode_none) return write_head(c, NULL);
-    if (others_wait(w, c, options.layout)) return false;
-    flake_status status = options.mode == mode_shard
-                              ? flake_shard_try(&shards[options.layout][w->index], &id)
-                              : flake_try(&shared[options.layout], &id);
-    if (status == FLAKE_OK) {
-        if (w->log) (void)fwrite(&id, sizeof id, 1, w->log);
-        (void)flake_format(id, FLAKE_DEC, digits, sizeof digits);
-        return write_head(c, digits);
-    }
-    if (retry_ns(w, options.layout) <= patience_ns) return false;
-    refuse(c, "503 Service Unavailable", flake_status_str(status)); /* the clock went far back */
+/* The clock went far back. */
+static bool fail(connection *c, flake_status status) {
+    refuse(c, "503 Service Unavailable", flake_status_str(status));
     return write_head(c, NULL);
 }
 
@@ -492,7 +478,7 @@ static void resume(worker *w) {
 }
 
 /* How long epoll may sleep: until the next unit of a generator that somebody waits for. */
-static const struct timespec *sleep_time(worker *w, struct timespec *room) {
+static const struct timespec *until_next_unit(worker *w, struct timespec *room) {
     int64_t least_ns = INT64_MAX;
     for (unsigned i = 0; i < generators; i++)
         if (!TAILQ_EMPTY(&w->waiting[i]) && retry_ns(w, i) < least_ns) least_ns = retry_ns(w, i);
@@ -501,12 +487,28 @@ static const struct timespec *sleep_time(worker *w, struct timespec *room) {
     return least_ns == INT64_MAX ? NULL : room;
 }
 
+// >>example begin
+/* Answers with an id in the head. False: this unit's ids are all drawn, and the request has to wait. */
+static bool stamp(worker *w, connection *c) {
+    char digits[FLAKE_TEXT_SIZE];
+    uint64_t id;
+    if (options.mode == mode_none) return write_head(c, NULL);
+    if (others_wait(w, c, options.layout)) return false;
+    flake_status status = options.mode == mode_shard
+                              ? flake_shard_try(&shards[options.layout][w->index], &id)
+                              : flake_try(&shared[options.layout], &id);
+    if (status != FLAKE_OK) return retry_ns(w, options.layout) > patience_ns && fail(c, status);
+    if (w->log) (void)fwrite(&id, sizeof id, 1, w->log);
+    (void)flake_format(id, FLAKE_DEC, digits, sizeof digits);
+    return write_head(c, digits);
+}
+
 static void *serve(void *arg) {
     worker *w = (worker *)arg;
     struct epoll_event events[64];
     struct timespec room;
     for (bool stopped = false; !stopped; resume(w)) {
-        const int n = epoll_pwait2(w->epoll, events, 64, sleep_time(w, &room), NULL);
+        const int n = epoll_pwait2(w->epoll, events, 64, until_next_unit(w, &room), NULL);
         for (int i = 0; i < n; i++) {
             if (events[i].data.ptr == &stop_event) stopped = true;
             else if (events[i].data.ptr == w) greet(w);
