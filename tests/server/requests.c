@@ -9,6 +9,7 @@
 #include "sno.h"
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <strings.h>
@@ -591,6 +592,37 @@ static void nobody_starves_behind_a_long_list(void) {
     leave(list);
 }
 
+/* Each asks again as soon as it is answered, all of them more often than there are ids. */
+static void all_who_wait_are_served_alike(void) {
+    enum { connections = 400 };
+    static struct pollfd sockets[connections];
+    client *c[connections];
+    unsigned answers[connections] = {0}, least = UINT32_MAX, most = 0;
+    for (int i = 0; i < connections; i++) {
+        c[i] = connect_to(scarce);
+        sockets[i].fd = c[i]->socket;
+        sockets[i].events = POLLIN;
+        ask(c[i], "/");
+    }
+    const int64_t begin_ms = now_ms();
+    while (now_ms() - begin_ms < 700) {
+        CHECK(poll(sockets, connections, 1000) > 0);
+        for (int i = 0; i < connections; i++)
+            if (sockets[i].revents) {
+                CHECK_EQ(hear(c[i], false)->status, 200);
+                answers[i]++;
+                ask(c[i], "/");
+            }
+    }
+    for (int i = 0; i < connections; i++) {
+        if (answers[i] < least) least = answers[i];
+        if (answers[i] > most) most = answers[i];
+        leave(c[i]);
+    }
+    if (4 * least < most) printf("  one has %u answers, another %u\n", least, most);
+    CHECK(least > 0 && 4 * least >= most);
+}
+
 static void who_waits_may_leave(void) {
     const struct linger at_once = {1, 0};
     for (int i = 0; i < 200; i++) {
@@ -636,6 +668,7 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(a_client_that_does_not_read_holds_up_nobody),
                                      CHECK_TEST(requests_wait_for_the_next_unit_in_their_order),
                                      CHECK_TEST(nobody_starves_behind_a_long_list),
+                                     CHECK_TEST(all_who_wait_are_served_alike),
                                      CHECK_TEST(who_waits_may_leave),
                                      CHECK_TEST(it_ends_while_requests_wait)};
     if (argc < 3) return 2;
