@@ -125,4 +125,4 @@ judge "$count ids of each kind are made" "$build/databases_ids" "$dir" "$count"
 if command -v sqlite3 > /dev/null; then sqlite; else echo "SKIPPED SQLite: the package sqlite3 is not installed"; fi
 postgresql
 echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 1 ]
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
