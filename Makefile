@@ -175,6 +175,8 @@ uninstall: ## takes them away
 	done
 
 include bench/bench.mk
+include tests/server/server.mk
+include tests/databases/databases.mk
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22

@@ -1,0 +1,128 @@
+#!/bin/bash
+# databases.sh   stores IDS ids of each kind in SQLite and in PostgreSQL, reads them back in order, and
+# scans ranges of time: 64-bit flakes as bigint, 128-bit ones and snos as bytes and as uuid. The
+# ids are loaded in another order than they were made in.
+build=${BUILD:-build}
+count=${IDS:-1000000}
+kinds="bigint flake_bytes sno_bytes flake_uuid sno_uuid"
+passed=0 failed=0
+as_owner=
+dir=$(mktemp -d)
+end() {
+    [ ! -f "$dir/postgresql/cluster/postmaster.pid" ] || $as_owner "$bin/pg_ctl" -D "$dir/postgresql/cluster" -m immediate stop > /dev/null
+    rm -rf "$dir"
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+
+judge() { # NAME COMMAND...
+    local name=$1
+    shift
+    if "$@"; then
+        echo "ok $name"
+        passed=$((passed + 1))
+    else
+        echo "FAIL $name"
+        failed=$((failed + 1))
+    fi
+}
+same() { # FILE EXPECTED
+    cmp "$1" "$2" || { diff "$1" "$2" | head -3; return 1; }
+}
+
+# What a database has to do, in terms of: load, query SQL, literal TEXT, shown, by_index SQL.
+check_kinds() { # DATABASE
+    for kind in $kinds; do
+        local window least greatest range
+        judge "$1, $kind: loads" load || continue
+        judge "$1, $kind: has all ids" [ "$(query 'SELECT count(DISTINCT id) FROM ids')" = "$count" ]
+        query "SELECT number, $(shown) FROM ids ORDER BY id" > "$dir/read"
+        judge "$1, $kind: gives them back in the order of their making" same "$dir/read" "$dir/$kind.made"
+        while IFS=, read -r window least greatest; do
+            range="FROM ids WHERE id BETWEEN $(literal "$least") AND $(literal "$greatest")"
+            query "SELECT number, $(shown) $range ORDER BY id" > "$dir/read"
+            judge "$1, $kind: range of time, $window, $(wc -l < "$dir/$kind.$window") ids" \
+                same "$dir/read" "$dir/$kind.$window"
+            [ "$window" != some_time ] || judge "$1, $kind: the range is found by the index" \
+                by_index "SELECT number $range"
+        done < "$dir/$kind.ranges"
+    done
+}
+
+sqlite() {
+    query() { sqlite3 -csv -newline $'\n' "$dir/sqlite" "$1"; }
+    load() {
+        rm -f "$dir/sqlite"
+        case $kind in
+        bigint) query "CREATE TABLE ids (number INTEGER, id INTEGER PRIMARY KEY)" ;;
+        *_bytes) query "CREATE TABLE ids (number INTEGER, id BLOB PRIMARY KEY) WITHOUT ROWID" ;;
+        *_uuid) query "CREATE TABLE ids (number INTEGER, id TEXT PRIMARY KEY) WITHOUT ROWID" ;;
+        esac || return 1
+        case $kind in
+        *_bytes) sqlite3 "$dir/sqlite" < "$dir/$kind.sql" ;;
+        *) sqlite3 -csv "$dir/sqlite" ".import $dir/$kind.mixed ids" ;;
+        esac
+    }
+    literal() {
+        case $kind in
+        bigint) echo "$1" ;;
+        *_bytes) echo "X'$1'" ;;
+        *_uuid) echo "'$1'" ;;
+        esac
+    }
+    shown() { case $kind in *_bytes) echo "lower(hex(id))" ;; *) echo id ;; esac; }
+    by_index() { query "EXPLAIN QUERY PLAN $1" | grep -q 'SEARCH ids USING.*PRIMARY KEY'; }
+    check_kinds SQLite
+}
+
+postgresql() {
+    bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)
+    [ -x "$bin/initdb" ] || bin=$(dirname "$(command -v initdb || echo /nowhere/initdb)")
+    if [ ! -x "$bin/initdb" ] || ! command -v psql > /dev/null; then
+        echo "SKIPPED PostgreSQL: the package postgresql is not installed"
+        return
+    fi
+    # It does not run as root.
+    chmod 755 "$dir"
+    mkdir "$dir/postgresql"
+    if [ "$(id -u)" = 0 ]; then
+        local owner=postgres
+        id $owner > /dev/null 2>&1 || owner=nobody
+        as_owner="runuser -u $owner --"
+        chown $owner "$dir/postgresql"
+    fi
+    local cluster=$dir/postgresql/cluster
+    judge "PostgreSQL: a cluster is made" $as_owner "$bin/initdb" -D "$cluster" -U tester -A trust \
+        --no-sync -E UTF8 --locale=C > "$dir/log" || { cat "$dir/log"; return; }
+    (cd "$dir/postgresql" && $as_owner "$bin/pg_ctl" -D "$cluster" -w -t 60 -l "$cluster/log" start \
+        -o "-k $dir/postgresql -c listen_addresses= -c fsync=off -c max_wal_size=4GB") > "$dir/log" ||
+        { judge "PostgreSQL: starts" false; tail -n 5 "$dir/log" "$cluster/log"; return; }
+
+    query() {
+        psql -X -q -h "$dir/postgresql" -U tester -d postgres -v ON_ERROR_STOP=1 -A -t -F, -c "$1"
+    }
+    load() {
+        local type
+        case $kind in bigint) type=bigint ;; *_bytes) type=bytea ;; *_uuid) type=uuid ;; esac
+        query "DROP TABLE IF EXISTS ids" 2> /dev/null
+        query "CREATE TABLE ids (number integer, id $type PRIMARY KEY)" || return 1
+        case $kind in *_bytes) sed 's/,/,\\x/' "$dir/$kind.mixed" ;; *) cat "$dir/$kind.mixed" ;; esac |
+            query "COPY ids FROM STDIN (FORMAT csv)" && query "VACUUM ANALYZE ids"
+    }
+    literal() {
+        case $kind in
+        bigint) echo "$1" ;;
+        *_bytes) echo "'\\x$1'::bytea" ;;
+        *_uuid) echo "'$1'::uuid" ;;
+        esac
+    }
+    shown() { case $kind in *_bytes) echo "encode(id, 'hex')" ;; *) echo id ;; esac; }
+    by_index() { query "EXPLAIN $1" | grep -q 'Index.* ids_pkey'; }
+    check_kinds PostgreSQL
+}
+
+judge "$count ids of each kind are made" "$build/databases_ids" "$dir" "$count"
+if command -v sqlite3 > /dev/null; then sqlite; else echo "SKIPPED SQLite: the package sqlite3 is not installed"; fi
+postgresql
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ids.c FOLDER COUNT   draws COUNT ids of each kind over some hours of the caller's time, and writes
+ * for each kind
+ *
+ *     KIND.made     number,id    in the order of their making
+ *     KIND.mixed    the same lines in another order, to load
+ *     KIND.sql      the same as SQL, for kinds that are blobs
+ *     KIND.ranges   name,least,greatest    windows of time, as min_at and max_at bound them
+ *     KIND.NAME     the lines of the ids whose time, taken from them, lies in that window
+ */
+#include "check.h"
+#include "flake.h"
+#include "sno.h"
+
+typedef struct kind {
+    const char *name;
+    bool blob; /* KIND.sql is needed */
+} kind;
+
+enum { bigint, flake_bytes, sno_bytes, flake_uuid, sno_uuid, kinds };
+static const kind all[kinds] = {{"bigint", false},
+                                {"flake_bytes", true},
+                                {"sno_bytes", true},
+                                {"flake_uuid", false},
+                                {"sno_uuid", false}};
+
+typedef struct row {
+    int64_t unix_ms;
+    uint64_t flake;
+    flake128 wide;
+    sno_id sno;
+} row;
+
+typedef struct window {
+    const char *name;
+    int64_t from_ms, to_ms;
+} window;
+
+static row *rows;
+static size_t count;
+
+#define MUST(condition) \
+    ((condition) ? (void)0 : (printf("%s:%d: %s\n", __FILE__, __LINE__, #condition), exit(1)))
+
+static uint64_t random_below(uint64_t bound) {
+    static uint64_t state = 88172645463325252u;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (state >> 11) % bound;
+}
+
+/* Three of four ids share the ms of the one before; over all a million take six hours. */
+static void make_rows(void) {
+    static flake_gen flakes;
+    static flake128_gen wides;
+    static sno_gen snos;
+    flake_options options;
+    sno_options pool;
+    sno_snapshot partition;
+    memset(&options, 0, sizeof options);
+    memset(&pool, 0, sizeof pool);
+    memset(&partition, 0, sizeof partition);
+    options.node = flake_idgen_node(3, 1);
+    partition.partition = 4711;
+    pool.snapshot = &partition;
+    MUST(flake_init(&flakes, &options) == FLAKE_OK);
+    MUST(flake128_init(&wides, 0x0242ac110002, NULL) == FLAKE_OK);
+    MUST(sno_init(&snos, &pool) == SNO_OK);
+    int64_t unix_ms = 1700000000000;
+    for (size_t i = 0; i < count; i++) {
+        if (random_below(4) == 0) unix_ms += (int64_t)random_below(173);
+        rows[i].unix_ms = unix_ms;
+        MUST(flake_try_at(&flakes, unix_ms, &rows[i].flake) == FLAKE_OK);
+        MUST(flake128_try_at(&wides, unix_ms, &rows[i].wide) == FLAKE_OK);
+        MUST(sno_try_at(&snos, 7, unix_ms * 1000000, &rows[i].sno) == SNO_OK);
+    }
+}
+
+static char *hex(const uint8_t *bytes, size_t n, char *text) {
+    for (size_t i = 0; i < n; i++) (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    return text;
+}
+
+/* 8-4-4-4-12 */
+static char *uuid(const uint8_t bytes[16], char *text) {
+    char digits[33];
+    (void)hex(bytes, 16, digits);
+    (void)snprintf(text, 37, "%.8s-%.4s-%.4s-%.4s-%.12s", digits, digits + 8, digits + 12,
+                   digits + 16, digits + 20);
+    return text;
+}
+
+static char *text_of(unsigned k, const row *r, char *text) {
+    switch (k) {
+    case bigint: MUST(flake_format(r->flake, FLAKE_DEC, text, FLAKE_TEXT_SIZE) != 0); return text;
+    case flake_bytes: return hex(r->wide.bytes, 16, text);
+    case sno_bytes: return hex(r->sno.bytes, 10, text);
+    case flake_uuid: return uuid(r->wide.bytes, text);
+    default: sno_to_uuid(r->sno, text); return text;
+    }
+}
+
+/* The window's time is that of the kind's units. */
+static int64_t unit_of(unsigned k, int64_t unix_ms) {
+    return k == sno_bytes || k == sno_uuid ? unix_ms / 4 * 4 : unix_ms;
+}
+
+static int64_t time_of(unsigned k, const row *r) {
+    const flake_layout layout = flake_layout_idgen();
+    flake_parts parts;
+    flake128_parts wide_parts;
+    switch (k) {
+    case bigint: MUST(flake_decompose(&layout, r->flake, &parts) == FLAKE_OK); return parts.unix_ms;
+    case flake_bytes:
+    case flake_uuid:
+        MUST(flake128_decompose(r->wide, &wide_parts) == FLAKE_OK);
+        return wide_parts.unix_ms;
+    default: return sno_time_ns(r->sno) / 1000000;
+    }
+}
+
+static void bounds(const window *w, row *least, row *greatest) {
+    const flake_layout layout = flake_layout_idgen();
+    const uint64_t epoch_ms = 1262304000000;
+    MUST(flake_min_at(&layout, w->from_ms, &least->flake) == FLAKE_OK);
+    MUST(flake_max_at(&layout, w->to_ms, &greatest->flake) == FLAKE_OK);
+    MUST(flake128_min_at(w->from_ms, &least->wide) == FLAKE_OK);
+    MUST(flake128_max_at(w->to_ms, &greatest->wide) == FLAKE_OK);
+    MUST(sno_compose(((uint64_t)w->from_ms - epoch_ms) / 4, 0, 0, 0, 0, &least->sno) == SNO_OK);
+    MUST(sno_compose(((uint64_t)w->to_ms - epoch_ms) / 4, 1, 255, 65535, 65535, &greatest->sno) ==
+         SNO_OK);
+}
+
+static FILE *open_for(const char *folder, unsigned k, const char *what) {
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s.%s", folder, all[k].name, what);
+    FILE *out = fopen(path, "w");
+    MUST(out != NULL);
+    return out;
+}
+
+static void write_rows(const char *folder, unsigned k) {
+    FILE *made = open_for(folder, k, "made"), *mixed = open_for(folder, k, "mixed");
+    FILE *sql = all[k].blob ? open_for(folder, k, "sql") : NULL;
+    const size_t step = 10007; /* a prime: all numbers come, unless it divides the count */
+    char text[FLAKE128_TEXT_SIZE];
+    MUST(count % step != 0);
+    if (sql) (void)fprintf(sql, "BEGIN;\n");
+    for (size_t i = 0, j = 0; i < count; i++, j = (j + step) % count) {
+        (void)fprintf(made, "%zu,%s\n", i, text_of(k, &rows[i], text));
+        (void)fprintf(mixed, "%zu,%s\n", j, text_of(k, &rows[j], text));
+        if (sql)
+            (void)fprintf(sql, "%s(%zu,X'%s')%s", i % 100 ? "" : "INSERT INTO ids VALUES ", j, text,
+                          i % 100 == 99 || i + 1 == count ? ";\n" : ",");
+    }
+    if (sql) {
+        (void)fprintf(sql, "COMMIT;\n");
+        MUST(fclose(sql) == 0);
+    }
+    MUST(fclose(made) == 0 && fclose(mixed) == 0);
+}
+
+static void write_ranges(const char *folder, unsigned k, const window *windows, size_t n) {
+    FILE *ranges = open_for(folder, k, "ranges");
+    char least_text[FLAKE128_TEXT_SIZE], greatest_text[FLAKE128_TEXT_SIZE];
+    for (size_t i = 0; i < n; i++) {
+        const int64_t from = unit_of(k, windows[i].from_ms), to = unit_of(k, windows[i].to_ms);
+        row least, greatest;
+        bounds(&windows[i], &least, &greatest);
+        (void)fprintf(ranges, "%s,%s,%s\n", windows[i].name, text_of(k, &least, least_text),
+                      text_of(k, &greatest, greatest_text));
+        FILE *inside = open_for(folder, k, windows[i].name);
+        for (size_t r = 0; r < count; r++) {
+            MUST(time_of(k, &rows[r]) == unit_of(k, rows[r].unix_ms));
+            if (time_of(k, &rows[r]) >= from && time_of(k, &rows[r]) <= to)
+                (void)fprintf(inside, "%zu,%s\n", r, text_of(k, &rows[r], least_text));
+        }
+        MUST(fclose(inside) == 0);
+    }
+    MUST(fclose(ranges) == 0);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) return 2;
+    count = strtoul(argv[2], NULL, 10);
+    if (count < 1000) {
+        printf("%s ids are too few\n", argv[2]);
+        return 2;
+    }
+    rows = (row *)calloc(count, sizeof *rows);
+    MUST(rows != NULL);
+    make_rows();
+    size_t gap = count / 2;
+    while (rows[gap + 1].unix_ms - rows[gap].unix_ms < 20) gap++;
+    const window windows[] = {
+        {"some_time", rows[count / 3].unix_ms, rows[count / 3 + count / 20].unix_ms},
+        {"one_unit", rows[count / 2].unix_ms, rows[count / 2].unix_ms},
+        {"a_pause", rows[gap].unix_ms + 8, rows[gap + 1].unix_ms - 8},
+        {"before_all", rows[0].unix_ms - 60000, rows[0].unix_ms - 8},
+        {"past_the_end", rows[count - 1].unix_ms, rows[count - 1].unix_ms + 60000}};
+    for (unsigned k = 0; k < kinds; k++) {
+        write_rows(argv[1], k);
+        write_ranges(argv[1], k, windows, sizeof windows / sizeof *windows);
+    }
+    free(rows);
+    return 0;
+}

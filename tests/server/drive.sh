@@ -1,0 +1,17 @@
+# Sourced: start_server OPTION..., stop_server.   $port, $server and the folder $dir are theirs.
+start_server() {
+    : > "$dir/out"
+    "$build/server" "$@" > "$dir/out" &
+    server=$!
+    local deadline=$((SECONDS + 10))
+    until port=$(sed -n 's/^port //p' "$dir/out") && [ -n "$port" ]; do
+        kill -0 $server 2> /dev/null && [ $SECONDS -lt $deadline ] || return 1
+    done
+}
+
+stop_server() {
+    kill "$server" && wait "$server"
+    local code=$?
+    server=
+    return $code
+}

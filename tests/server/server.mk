@@ -1,0 +1,17 @@
+# A server that stamps its requests with ids, its test and its benchmark. Debian's `wrk` drives it.
+
+.PHONY: server test-server bench-server
+
+server: $(BUILD)/server ## the example: an HTTP server that stamps each request with an id
+
+$(BUILD)/server: tests/server/server.c $(HEADERS) $(BUILD)/flags
+	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
+
+$(BUILD)/server_%: tests/server/%.c tests/check.h $(HEADERS) $(BUILD)/flags
+	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS)
+
+test-server: $(BUILD)/server $(BUILD)/server_requests $(BUILD)/server_ids ## the server under wrk for DURATION=2 seconds a mode: no id twice, none lost
+	@BUILD=$(BUILD) tests/server/server.sh
+
+bench-server: $(BUILD)/server ## the server's throughput with ids, by that without (ROUNDS=9 of DURATION=1 s, THREADS)
+	@BUILD=$(BUILD) tests/server/bench.sh

@@ -1,0 +1,76 @@
+#!/bin/bash
+# server.sh   the server, driven by wrk for DURATION seconds a mode: every id that comes in a response
+# comes once, was stamped by one of the server's threads, and none is lost. Before that, what a client
+# may send (requests.c).
+build=${BUILD:-build}
+duration=${DURATION:-2}
+. tests/server/drive.sh
+dir=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
+passed=0 failed=0
+judge() { # NAME COMMAND...
+    local name=$1
+    shift
+    if "$@"; then
+        echo "ok $name"
+        passed=$((passed + 1))
+    else
+        echo "FAIL $name"
+        failed=$((failed + 1))
+    fi
+}
+
+requests() { # MODE
+    local last
+    "$build/server_requests" "$build/server" "$1" > "$dir/requests"
+    sed '$d' "$dir/requests" | grep -v '^ok '
+    last=$(tail -n 1 "$dir/requests")
+    case $last in
+    *" passed, "*" failed")
+        echo "requests in mode $1: $last"
+        passed=$((passed + ${last%% *}))
+        last=${last#* passed, }
+        failed=$((failed + ${last%% *}))
+        ;;
+    *) judge "requests in mode $1" false ;;
+    esac
+}
+
+connections=64
+no_id_twice_and_none_lost() { # MODE PIPELINE LAYOUT
+    local came log responses
+    rm -f "$dir"/log.* "$dir"/ids.*
+    start_server --mode="$1" --layout="$3" --log="$dir/log" || return 1
+    IDS=$dir/ids PIPELINE=$2 wrk -t2 -c$connections -d"$duration" -s tests/server/ids.lua \
+        "http://127.0.0.1:$port/" > "$dir/wrk" || return 1
+    stop_server || { echo "  the server ended with an error"; return 1; }
+    log=$("$build/server_ids" $((connections * $2 * 2)) "$dir"/log.* -- "$dir"/ids.*) ||
+        { echo "$log"; return 1; }
+    came=${log#came }
+    responses=$(sed -n 's/^responses //p' "$dir/wrk")
+    echo "  $came ids in $duration s, $(sed -n 's/^Requests.sec: *//p' "$dir/wrk") a second"
+    [ "$came" = "$responses" ] || { echo "  wrk counted $responses responses"; return 1; }
+    grep -qx 'errors 0' "$dir/wrk" || { grep errors "$dir/wrk"; return 1; }
+}
+
+requests shared
+requests shard
+if command -v wrk > /dev/null; then
+    for mode in shared shard; do
+        judge "$mode: no id twice and none lost" no_id_twice_and_none_lost $mode 1 idgen
+        judge "$mode, pipelined: no id twice and none lost" no_id_twice_and_none_lost $mode 16 idgen
+        judge "$mode, more requests than ids: no id twice and none lost" \
+            no_id_twice_and_none_lost $mode 1 sonyflake
+    done
+else
+    echo "SKIPPED what wrk drives: the package wrk is not installed"
+fi
+# The README shows the part of the server between these marks, if it shows any.
+if grep -q '^```c tests/server/server.c' README.md; then
+    judge "the README shows the server as it is" diff \
+        <(sed -n '/^\/\/ >>example begin/,/^\/\/ >>example end/p' tests/server/server.c | sed '1d;$d') \
+        <(sed -n '/^```c tests\/server\/server.c/,/^```$/p' README.md | sed '1d;$d')
+fi
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
