@@ -776,7 +776,7 @@ extern int flake_i_fsync(int) __asm__("fsync");
 #endif
 
 /* Marks this process where no page does. */
-static inline uint64_t flake_i_pid_mark(void) {
+FLAKE_I_COLD uint64_t flake_i_pid_mark(void) {
 #if defined(_WIN32)
     const uint64_t pid = 1; /* no fork */
 #else
@@ -871,7 +871,7 @@ typedef struct flake_gate {
     flake_status (*admit)(void *user, int64_t until_ns);
     void *user;
     flake_i_atomic64 *word; /* NULL, or a word that fork wipes, constant while the gate is open:
-                               whoever changes it stops each draw at once */
+                               whoever changes it stops each draw at once, with FLAKE_LEASE */
 } flake_gate;
 
 /* ---- engine ---- */
@@ -1037,15 +1037,10 @@ FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
     return flake_i_forked_since(e->fork_word, e->fork_mark);
 }
 
-/* Why a generator whose fork word has changed refuses. */
-FLAKE_I_COLD flake_status flake_i_refusal(const flake_i_engine *e) {
-    if (!flake_i_forked_since(e->process_word, e->process_mark))
-        for (unsigned i = 0; i < 2; i++) {
-            const flake_gate *g = &e->gates[i];
-            const flake_status status = g->word ? g->admit(g->user, INT64_MAX) : FLAKE_OK;
-            if (status != FLAKE_OK) return status;
-        }
-    return FLAKE_FORKED;
+/* Whether the fork word changed because a gate's owner closed it, and this is the same process. */
+FLAKE_I_COLD bool flake_i_is_closed(const flake_i_engine *e) {
+    return e->fork_word != e->process_word &&
+           !flake_i_forked_since(e->process_word, e->process_mark);
 }
 
 FLAKE_I_INLINE uint64_t flake_i_start_ns(const flake_i_engine *e, uint64_t unit) {
@@ -1263,10 +1258,13 @@ static inline void flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     *budget_ns -= ns;
 }
 
+static inline bool flake_i_has_gate(const flake_i_engine *e) {
+    return e->gates[0].admit || e->gates[1].admit;
+}
+
 /* Whether the gates let ids of this unit out. */
-static inline flake_status flake_i_admit(flake_i_engine *e, unsigned how, uint64_t unit,
-                                         int64_t *budget_ns) {
-    if (!e->gates[0].admit && !e->gates[1].admit) return FLAKE_OK;
+FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned how, uint64_t unit,
+                                        int64_t *budget_ns) {
     if (flake_i_forked_since(e->process_word, e->process_mark)) return FLAKE_FORKED;
     const int64_t until_ns = (int64_t)(flake_i_start_ns(e, unit + 1) - 1), nap_ns = 1000000;
     for (unsigned i = 0; i < 2; i++)
@@ -1351,8 +1349,10 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
         }
         n = flake_i_min(n, e->limit - v.place);
 
-        status = flake_i_admit(e, how, v.base + (v.place + n - 1) / e->cap, &budget_ns);
-        if (status != FLAKE_OK) return status;
+        if (flake_i_has_gate(e)) {
+            status = flake_i_admit(e, how, v.base + (v.place + n - 1) / e->cap, &budget_ns);
+            if (status != FLAKE_OK) return status;
+        }
 
         uint64_t drifts = 0;
         if (v.leaves && !flake_i_before_leaving(e, word, &v, &drifts)) {
@@ -1395,7 +1395,8 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
     flake_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, flake_i_tick(e, word), out);
     if (out->time > e->max_time) return FLAKE_RANGE;
     if (now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, FLAKE_I_WAIT);
-    const flake_status status = flake_i_admit(e, FLAKE_I_WAIT, out->time, &budget_ns);
+    flake_status status = FLAKE_OK;
+    if (flake_i_has_gate(e)) status = flake_i_admit(e, FLAKE_I_WAIT, out->time, &budget_ns);
     if (status == FLAKE_OK && flake_i_await(e, out->time, drawn_ns, now_ns, &budget_ns))
         return FLAKE_OK;
     uint64_t after = word + 1;
@@ -1412,10 +1413,8 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
  * that lies behind the word's time: draw_run takes another (I2). */
 FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_t given_ns,
                                          uint64_t want, flake_i_place *out) {
-    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) {
-        const flake_status refusal = flake_i_refusal(e);
-        return refusal != FLAKE_OK ? refusal : FLAKE_FORKED; /* never OK: said for the compiler */
-    }
+    if (!FLAKE_I_LIKELY(!flake_i_forked(e)))
+        return flake_i_is_closed(e) ? FLAKE_LEASE : FLAKE_FORKED;
     int64_t now_ns = how & FLAKE_I_GIVEN ? given_ns : flake_i_now_ns(&e->clock);
     uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t count = word & e->count_mask, unit = word - count;
@@ -2815,10 +2814,22 @@ static inline flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) 
 
 // >>wide
 
-static inline flake128 flake_i_wide(uint64_t high, uint64_t low) {
+/* A number as it stands in memory when its highest byte comes first. */
+static inline uint64_t flake_i_big_endian(uint64_t x) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_bswap64(x);
+#else
+    uint8_t bytes[8];
+    flake_i_put64(bytes, x);
+    memcpy(&x, bytes, 8);
+    return x;
+#endif
+}
+
+FLAKE_I_INLINE flake128 flake_i_wide(uint64_t high, uint64_t low) {
+    const uint64_t halves[2] = {flake_i_big_endian(high), flake_i_big_endian(low)};
     flake128 id;
-    flake_to_bytes(high, id.bytes);
-    flake_to_bytes(low, id.bytes + 8);
+    memcpy(id.bytes, halves, 16);
     return id;
 }
 
@@ -2894,14 +2905,14 @@ static inline flake_status flake_i_wide_many(flake128_gen *g, unsigned how, flak
         flake_i_place place;
         flake_status status = flake_i_draw(&g->engine, how, 0, n - *done, &place);
         if (status != FLAKE_OK) return status;
-        for (uint64_t i = 0; i < place.n; i++) {
-            ids[*done + i] = flake_i_wide(place.time, g->worker << 16 | (g->seq_min + place.index));
-            if (++place.index == g->engine.cap) {
-                place.index = 0;
-                place.time++;
-            }
+        for (flake128 *out = ids + *done; place.n; place.index = 0, place.time++) {
+            const uint64_t run = flake_i_min(place.n, g->engine.cap - place.index);
+            const uint64_t first = g->worker << 16 | (g->seq_min + place.index);
+            for (uint64_t i = 0; i < run; i++) out[i] = flake_i_wide(place.time, first + i);
+            out += run;
+            *done += (size_t)run;
+            place.n -= run;
         }
-        *done += (size_t)place.n;
     }
     return FLAKE_OK;
 }
@@ -3157,21 +3168,11 @@ static inline flake_status flake_parse(const char *text, size_t len, flake_text 
 /* The id as 8 bytes, the most significant first: memcmp orders them as the ids. Spelt out, since
  * compilers see one swapped store here, and in a loop they do not. */
 static inline void flake_to_bytes(uint64_t id, uint8_t out[8]) {
-    out[0] = (uint8_t)(id >> 56);
-    out[1] = (uint8_t)(id >> 48);
-    out[2] = (uint8_t)(id >> 40);
-    out[3] = (uint8_t)(id >> 32);
-    out[4] = (uint8_t)(id >> 24);
-    out[5] = (uint8_t)(id >> 16);
-    out[6] = (uint8_t)(id >> 8);
-    out[7] = (uint8_t)id;
+    const uint64_t bytes = flake_i_big_endian(id);
+    memcpy(out, &bytes, 8);
 }
 
-static inline uint64_t flake_from_bytes(const uint8_t in[8]) {
-    return (uint64_t)in[0] << 56 | (uint64_t)in[1] << 48 | (uint64_t)in[2] << 40 |
-           (uint64_t)in[3] << 32 | (uint64_t)in[4] << 24 | (uint64_t)in[5] << 16 |
-           (uint64_t)in[6] << 8 | (uint64_t)in[7];
-}
+static inline uint64_t flake_from_bytes(const uint8_t in[8]) { return flake_i_get64(in); }
 
 /* The width of 2^128 - 1 in this base, without a NUL; 0 for a base outside 2..62. */
 static inline size_t flake128_text_width(unsigned base) {

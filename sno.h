@@ -127,7 +127,8 @@ typedef enum sno_status {
     SNO_TORN,     /* a state file that is cut short or damaged */
     SNO_FOREIGN,  /* a state file of another partition or pool, or none at all */
     SNO_DOWNTIME, /* the last run ended longer ago than allowable_downtime_ms */
-    SNO_TAKEN     /* somebody else holds this file */
+    SNO_TAKEN,    /* somebody else holds this file */
+    SNO_LEASE     /* the gate of the options was closed */
 } sno_status;
 
 static inline const char *sno_status_str(sno_status status);
@@ -656,7 +657,7 @@ extern int sno_i_fsync(int) __asm__("fsync");
 #endif
 
 /* Marks this process where no page does. */
-static inline uint64_t sno_i_pid_mark(void) {
+SNO_I_COLD uint64_t sno_i_pid_mark(void) {
 #if defined(_WIN32)
     const uint64_t pid = 1; /* no fork */
 #else
@@ -751,7 +752,7 @@ typedef struct sno_gate {
     sno_status (*admit)(void *user, int64_t until_ns);
     void *user;
     sno_i_atomic64 *word; /* NULL, or a word that fork wipes, constant while the gate is open:
-                               whoever changes it stops each draw at once */
+                               whoever changes it stops each draw at once, with SNO_LEASE */
 } sno_gate;
 
 /* ---- engine ---- */
@@ -917,15 +918,10 @@ SNO_I_INLINE bool sno_i_forked(const sno_i_engine *e) {
     return sno_i_forked_since(e->fork_word, e->fork_mark);
 }
 
-/* Why a generator whose fork word has changed refuses. */
-SNO_I_COLD sno_status sno_i_refusal(const sno_i_engine *e) {
-    if (!sno_i_forked_since(e->process_word, e->process_mark))
-        for (unsigned i = 0; i < 2; i++) {
-            const sno_gate *g = &e->gates[i];
-            const sno_status status = g->word ? g->admit(g->user, INT64_MAX) : SNO_OK;
-            if (status != SNO_OK) return status;
-        }
-    return SNO_FORKED;
+/* Whether the fork word changed because a gate's owner closed it, and this is the same process. */
+SNO_I_COLD bool sno_i_is_closed(const sno_i_engine *e) {
+    return e->fork_word != e->process_word &&
+           !sno_i_forked_since(e->process_word, e->process_mark);
 }
 
 SNO_I_INLINE uint64_t sno_i_start_ns(const sno_i_engine *e, uint64_t unit) {
@@ -1143,10 +1139,13 @@ static inline void sno_i_nap(sno_i_engine *e, int64_t now_ns, int64_t ns, int64_
     *budget_ns -= ns;
 }
 
+static inline bool sno_i_has_gate(const sno_i_engine *e) {
+    return e->gates[0].admit || e->gates[1].admit;
+}
+
 /* Whether the gates let ids of this unit out. */
-static inline sno_status sno_i_admit(sno_i_engine *e, unsigned how, uint64_t unit,
-                                         int64_t *budget_ns) {
-    if (!e->gates[0].admit && !e->gates[1].admit) return SNO_OK;
+SNO_I_COLD sno_status sno_i_admit(sno_i_engine *e, unsigned how, uint64_t unit,
+                                        int64_t *budget_ns) {
     if (sno_i_forked_since(e->process_word, e->process_mark)) return SNO_FORKED;
     const int64_t until_ns = (int64_t)(sno_i_start_ns(e, unit + 1) - 1), nap_ns = 1000000;
     for (unsigned i = 0; i < 2; i++)
@@ -1231,8 +1230,10 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
         }
         n = sno_i_min(n, e->limit - v.place);
 
-        status = sno_i_admit(e, how, v.base + (v.place + n - 1) / e->cap, &budget_ns);
-        if (status != SNO_OK) return status;
+        if (sno_i_has_gate(e)) {
+            status = sno_i_admit(e, how, v.base + (v.place + n - 1) / e->cap, &budget_ns);
+            if (status != SNO_OK) return status;
+        }
 
         uint64_t drifts = 0;
         if (v.leaves && !sno_i_before_leaving(e, word, &v, &drifts)) {
@@ -1275,7 +1276,8 @@ SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, int64_t dr
     sno_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, sno_i_tick(e, word), out);
     if (out->time > e->max_time) return SNO_RANGE;
     if (now_ns < sno_i_due_ns(e, out->time)) sno_i_tally(&e->waits, 1, SNO_I_WAIT);
-    const sno_status status = sno_i_admit(e, SNO_I_WAIT, out->time, &budget_ns);
+    sno_status status = SNO_OK;
+    if (sno_i_has_gate(e)) status = sno_i_admit(e, SNO_I_WAIT, out->time, &budget_ns);
     if (status == SNO_OK && sno_i_await(e, out->time, drawn_ns, now_ns, &budget_ns))
         return SNO_OK;
     uint64_t after = word + 1;
@@ -1292,10 +1294,8 @@ SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, int64_t dr
  * that lies behind the word's time: draw_run takes another (I2). */
 SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_ns,
                                          uint64_t want, sno_i_place *out) {
-    if (!SNO_I_LIKELY(!sno_i_forked(e))) {
-        const sno_status refusal = sno_i_refusal(e);
-        return refusal != SNO_OK ? refusal : SNO_FORKED; /* never OK: said for the compiler */
-    }
+    if (!SNO_I_LIKELY(!sno_i_forked(e)))
+        return sno_i_is_closed(e) ? SNO_LEASE : SNO_FORKED;
     int64_t now_ns = how & SNO_I_GIVEN ? given_ns : sno_i_now_ns(&e->clock);
     uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t count = word & e->count_mask, unit = word - count;
@@ -1936,6 +1936,7 @@ static inline const char *sno_status_str(sno_status status) {
     case SNO_FOREIGN: return "the state file is of another partition or pool, or no state file";
     case SNO_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
     case SNO_TAKEN: return "somebody else holds this file";
+    case SNO_LEASE: return "the gate of the options was closed";
     }
     return "unknown status";
 }
@@ -1964,6 +1965,16 @@ static inline uint64_t sno_i_be64(uint64_t value) {
 #endif
 }
 
+static inline uint16_t sno_i_be16(uint16_t value) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_bswap16(value);
+#else
+    const uint8_t bytes[] = {(uint8_t)(value >> 8), (uint8_t)value};
+    memcpy(&value, bytes, sizeof value);
+    return value;
+#endif
+}
+
 static inline uint64_t sno_i_load_be64(const void *from) {
     uint64_t value;
     memcpy(&value, from, sizeof value);
@@ -1986,8 +1997,8 @@ static inline uint16_t sno_i_tail(const sno_id *id) { return sno_i_load_be16(id-
 static inline sno_id sno_i_id(uint64_t head, uint16_t tail) {
     sno_id id;
     sno_i_store_be64(id.bytes, head);
-    id.bytes[8] = (uint8_t)(tail >> 8);
-    id.bytes[9] = (uint8_t)tail;
+    tail = sno_i_be16(tail);
+    memcpy(id.bytes + 8, &tail, sizeof tail);
     return id;
 }
 
