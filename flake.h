@@ -145,7 +145,8 @@ static inline const char *flake_status_str(flake_status status);
 
 /* ---- layouts: what the bits of an id mean ----
  *
- * A plain struct: copy one and change it. Bits that no field covers are 0.
+ * A plain struct: copy one and change it. Bits that no field covers are 0. Not every layout holds
+ * every node: init says so.
  */
 typedef struct flake_layout {
     const char *name;
@@ -176,6 +177,8 @@ static inline flake_layout flake_layout_js53(void); /* time 41, node 5, seq 7: b
 /* time, node, seq from the top down to bit 0, units of 1 ms */
 static inline flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits,
                                            unsigned seq_bits, int64_t epoch_ms);
+/* By the name that it has in flake_layout: "idgen", "hazelcast" ... FLAKE_INVALID: no such one */
+static inline flake_status flake_layout_named(const char *name, flake_layout *);
 /* FLAKE_INVALID: fields overlap, leave the 64 bits, or there is no time */
 static inline flake_status flake_layout_check(const flake_layout *);
 /* The last ms that the layout can express; INT64_MAX if that is further than an int64_t goes. A
@@ -416,6 +419,9 @@ static inline size_t flake128_text_width(unsigned base);
 static inline size_t flake128_format(flake128, unsigned base, char *buf, size_t size);
 static inline size_t flake128_format_fixed(flake128, unsigned base, char *buf, size_t size);
 static inline flake_status flake128_parse(const char *, size_t len, unsigned base, flake128 *id);
+/* As a UUID's 16 bytes: 32 hex digits and 4 hyphens. Version and variant are what the bits make them. */
+static inline void flake128_to_uuid(flake128, char out[37]);
+static inline flake_status flake128_from_uuid(const char *, size_t len, flake128 *id);
 
 // >>common begin
 /*
@@ -1927,12 +1933,11 @@ static inline flake_status flake_i_state_read(const flake_state *s, flake_i_reco
     const int n = fd < 0 ? -1 : flake_i_read_all(fd, bytes, sizeof bytes);
     if (fd >= 0) (void)close(fd);
     if (n < 0) return flake_i_say(why, FLAKE_IO, s->path, "can't be read");
-    switch (flake_i_record_get(bytes, (size_t)n, r)) {
-    case FLAKE_OK: return FLAKE_OK;
-    case FLAKE_TORN: return flake_i_say(why, FLAKE_TORN, s->path, "is cut short or damaged");
-    default:
-        return flake_i_say(why, FLAKE_FOREIGN, s->path, "is no state file, or of another version");
-    }
+    const flake_status status = flake_i_record_get(bytes, (size_t)n, r);
+    if (status == FLAKE_OK) return FLAKE_OK;
+    return flake_i_say(why, status, s->path,
+                       status == FLAKE_TORN ? "is cut short or damaged"
+                                            : "is no state file, or of another version");
 }
 
 /* With the lock held: reads, judges, waits, and writes the first horizon. */
@@ -2219,6 +2224,25 @@ static inline uint64_t flake_i_layout_bits(const flake_layout *l) {
     uint64_t node = flake_i_field_mask(node_bits, l->node_shift);
     uint64_t seq = flake_i_field_mask(l->seq_bits, l->seq_shift);
     return time & node || time & seq || node & seq ? 0 : time | node | seq;
+}
+
+static inline flake_status flake_layout_named(const char *name, flake_layout *layout) {
+    const flake_layout all[] = {flake_layout_idgen(),
+                                flake_layout_hazelcast(),
+                                flake_layout_uniqueid_ordered(),
+                                flake_layout_uniqueid_spread(),
+                                flake_layout_twitter(),
+                                flake_layout_sonyflake(),
+                                flake_layout_discord(),
+                                flake_layout_instagram(),
+                                flake_layout_mastodon(),
+                                flake_layout_js53()};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].name, name) == 0) {
+            *layout = all[i];
+            return FLAKE_OK;
+        }
+    return FLAKE_INVALID;
 }
 
 static inline flake_status flake_layout_check(const flake_layout *l) {
@@ -3243,6 +3267,41 @@ static inline flake_status flake128_parse(const char *text, size_t len, unsigned
     return FLAKE_OK;
 }
 
+/* In a UUID's text a hyphen stands before these of its bytes. */
+static inline bool flake_i_hyphen_before(size_t byte) {
+    return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+}
+
+static inline void flake128_to_uuid(flake128 id, char out[37]) {
+    for (size_t i = 0; i < 16; i++) {
+        if (flake_i_hyphen_before(i)) *out++ = '-';
+        *out++ = "0123456789abcdef"[id.bytes[i] >> 4];
+        *out++ = "0123456789abcdef"[id.bytes[i] & 15];
+    }
+    *out = 0;
+}
+
+/* 16: none */
+static inline unsigned flake_i_hex_value(char c) {
+    if (c >= '0' && c <= '9') return (unsigned)(c - '0');
+    if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
+    if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
+    return 16;
+}
+
+static inline flake_status flake128_from_uuid(const char *text, size_t len, flake128 *id) {
+    flake128 read = {{0}};
+    if (len != 36) return FLAKE_PARSE;
+    for (size_t i = 0; i < 16; i++) {
+        if (flake_i_hyphen_before(i) && *text++ != '-') return FLAKE_PARSE;
+        const unsigned high = flake_i_hex_value(*text++), low = flake_i_hex_value(*text++);
+        if (high > 15 || low > 15) return FLAKE_PARSE;
+        read.bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    *id = read;
+    return FLAKE_OK;
+}
+
 // >>who
 
 #if !defined(_WIN32)
@@ -3472,14 +3531,14 @@ static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_o
     for (int64_t left_ns = o->wait_ms * ms;; left_ns -= 10 * ms) {
         bool is_back_soon = false;
         for (uint32_t i = 0; i < count; i++) {
-            switch (flake_i_slot_try(slot, o->dir, o->first + i, hold_ns)) {
-            case FLAKE_OK: *number = slot->number; return FLAKE_OK;
-            case FLAKE_IO:
-                return flake_i_say(why, FLAKE_IO, o->dir,
-                                   "a file in it can't be written or locked");
-            case FLAKE_AGAIN: is_back_soon = true; break;
-            default: break;
+            const flake_status status = flake_i_slot_try(slot, o->dir, o->first + i, hold_ns);
+            if (status == FLAKE_IO)
+                return flake_i_say(why, status, o->dir, "a file in it can't be written or locked");
+            if (status == FLAKE_OK) {
+                *number = slot->number;
+                return FLAKE_OK;
             }
+            is_back_soon = is_back_soon || status == FLAKE_AGAIN;
         }
         if (left_ns <= 0)
             return is_back_soon ? flake_i_say(why, FLAKE_AGAIN, o->dir,

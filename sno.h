@@ -156,6 +156,9 @@ static inline void sno_sort(sno_id *ids, size_t n); /* in place, a radix sort */
 /* SNO_RANGE: units past 39 bits. SNO_INVALID: tick past 1. */
 static inline sno_status sno_compose(uint64_t units, unsigned tick, uint8_t meta,
                                      uint16_t partition, uint16_t sequence, sno_id *);
+/* The smallest and the largest id of a time's unit, for range scans. SNO_RANGE: outside 2010..2079. */
+static inline sno_status sno_min_at(int64_t unix_ns, sno_id *);
+static inline sno_status sno_max_at(int64_t unix_ns, sno_id *);
 static inline sno_id sno_from_bytes(const uint8_t in[10]);
 static inline void sno_to_bytes(sno_id, uint8_t out[10]);
 
@@ -1808,12 +1811,11 @@ static inline sno_status sno_i_state_read(const sno_state *s, sno_i_record *r, b
     const int n = fd < 0 ? -1 : sno_i_read_all(fd, bytes, sizeof bytes);
     if (fd >= 0) (void)close(fd);
     if (n < 0) return sno_i_say(why, SNO_IO, s->path, "can't be read");
-    switch (sno_i_record_get(bytes, (size_t)n, r)) {
-    case SNO_OK: return SNO_OK;
-    case SNO_TORN: return sno_i_say(why, SNO_TORN, s->path, "is cut short or damaged");
-    default:
-        return sno_i_say(why, SNO_FOREIGN, s->path, "is no state file, or of another version");
-    }
+    const sno_status status = sno_i_record_get(bytes, (size_t)n, r);
+    if (status == SNO_OK) return SNO_OK;
+    return sno_i_say(why, status, s->path,
+                       status == SNO_TORN ? "is cut short or damaged"
+                                            : "is no state file, or of another version");
 }
 
 /* With the lock held: reads, judges, waits, and writes the first horizon. */
@@ -2031,6 +2033,24 @@ static inline sno_status sno_compose(uint64_t units, unsigned tick, uint8_t meta
                        partition,
                    sequence);
     return SNO_OK;
+}
+
+static inline sno_status sno_i_units_at(int64_t unix_ns, uint64_t *units) {
+    if (unix_ns < SNO_I_EPOCH_NS) return SNO_RANGE;
+    *units = (uint64_t)(unix_ns - SNO_I_EPOCH_NS) / (uint64_t)SNO_I_UNIT_NS;
+    return *units >> 39 == 0 ? SNO_OK : SNO_RANGE;
+}
+
+static inline sno_status sno_min_at(int64_t unix_ns, sno_id *id) {
+    uint64_t units;
+    const sno_status status = sno_i_units_at(unix_ns, &units);
+    return status == SNO_OK ? sno_compose(units, 0, 0, 0, 0, id) : status;
+}
+
+static inline sno_status sno_max_at(int64_t unix_ns, sno_id *id) {
+    uint64_t units;
+    const sno_status status = sno_i_units_at(unix_ns, &units);
+    return status == SNO_OK ? sno_compose(units, 1, UINT8_MAX, UINT16_MAX, UINT16_MAX, id) : status;
 }
 
 static inline bool sno_i_less(const sno_id *a, const sno_id *b) {
@@ -2788,9 +2808,9 @@ static inline sno_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ns, s
 static inline sno_status sno_new_with_time(sno_gen *g, uint8_t meta, int64_t unix_ns, sno_id *id) {
     if (!g->engine.cap) return SNO_INVALID;
     if (sno_i_forked(&g->engine)) return SNO_FORKED; /* the child's turns would be its parent's */
-    if (unix_ns < SNO_I_EPOCH_NS) return SNO_RANGE;
-    const uint64_t units = (uint64_t)(unix_ns - SNO_I_EPOCH_NS) / (uint64_t)SNO_I_UNIT_NS;
-    if (units >> 39) return SNO_RANGE;
+    uint64_t units;
+    const sno_status status = sno_i_units_at(unix_ns, &units);
+    if (status != SNO_OK) return status;
     const uint64_t turn = SNO_ATOMIC_ADD(&g->with_time, 1u, relaxed) % g->engine.cap;
     *id = sno_i_id(sno_i_place_head(g, meta, units << SNO_I_TIME_SHIFT),
                    (uint16_t)(g->sequence_min + turn));

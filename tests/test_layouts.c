@@ -1068,6 +1068,21 @@ static void an_id_with_foreign_bits_is_refused(void) {
     CHECK_EQ(flake_decompose(&spread, 0x2e1cd6, &p), FLAKE_INVALID);
 }
 
+static void a_layout_is_found_by_its_name(void) {
+    static const char *const names[] = {
+        "idgen",     "hazelcast", "uniqueid_ordered", "uniqueid_spread", "twitter",
+        "sonyflake", "discord",   "instagram",        "mastodon",        "js53"};
+    flake_layout layout = flake_layout_of(40, 12, 12, 5);
+    CHECK_EQ(flake_layout_named("Twitter", &layout), FLAKE_INVALID);
+    CHECK_EQ(flake_layout_named("", &layout), FLAKE_INVALID);
+    CHECK_EQ(layout.epoch_ms, 5);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        CHECK_EQ(flake_layout_named(names[i], &layout), FLAKE_OK);
+        CHECK_STR(layout.name, names[i]);
+        CHECK_EQ(flake_layout_check(&layout), FLAKE_OK);
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(flake_idgens_ids_come_out),
@@ -1110,6 +1125,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(layouts_that_mean_nothing_are_refused),
         CHECK_TEST(a_refused_init_leaves_the_generator_in_use),
         CHECK_TEST(the_options_in_force_can_be_read_back),
-        CHECK_TEST(an_id_with_foreign_bits_is_refused)};
+        CHECK_TEST(an_id_with_foreign_bits_is_refused),
+        CHECK_TEST(a_layout_is_found_by_its_name)};
     return CHECK_MAIN(argc, argv, all);
 }

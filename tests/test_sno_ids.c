@@ -49,6 +49,26 @@ static void compose_refuses_what_is_out_of_range(void) {
     for (size_t i = 0; i < sizeof id.bytes; i++) CHECK_EQ(id.bytes[i], 0xff);
 }
 
+static void bounds_of_a_time_enclose_its_ids(void) {
+    const int64_t epoch_ns = 1262304000000000000, unit_ns = 4000000;
+    for (int i = 0; i < 2000; i++) {
+        const sno_id id = random_id();
+        sno_id low, high;
+        CHECK_EQ(sno_min_at(sno_time_ns(id), &low), SNO_OK);
+        CHECK_EQ(sno_max_at(sno_time_ns(id) + unit_ns - 1, &high), SNO_OK);
+        CHECK(sno_compare(low, id) <= 0 && sno_compare(id, high) <= 0);
+        CHECK(sno_units(low) == sno_units(id) && sno_units(high) == sno_units(id));
+    }
+    sno_id below, at;
+    CHECK_EQ(sno_max_at(epoch_ns + unit_ns - 1, &below), SNO_OK);
+    CHECK_EQ(sno_min_at(epoch_ns + unit_ns, &at), SNO_OK);
+    CHECK(sno_compare(below, at) < 0);
+    const sno_id before = at;
+    CHECK_EQ(sno_min_at(epoch_ns - 1, &at), SNO_RANGE);
+    CHECK_EQ(sno_max_at(epoch_ns + ((int64_t)1 << 39) * unit_ns, &at), SNO_RANGE);
+    CHECK(sno_equal(at, before));
+}
+
 static void bytes_are_the_id(void) {
     const sno_id id = random_id();
     uint8_t bytes[10];
@@ -172,6 +192,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(fields_are_the_peers),
         CHECK_TEST(compose_and_fields_are_inverse),
         CHECK_TEST(compose_refuses_what_is_out_of_range),
+        CHECK_TEST(bounds_of_a_time_enclose_its_ids),
         CHECK_TEST(bytes_are_the_id),
         CHECK_TEST(comparing_is_memcmp),
         CHECK_TEST(only_the_zero_id_is_zero),

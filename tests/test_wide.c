@@ -618,6 +618,28 @@ static void statistics_count_what_was_drawn(void) {
     CHECK(s.ids == 6 && s.batches == 1 && s.waits == 0 && s.clock_backs == 0);
 }
 
+static void a_uuid_is_the_16_bytes(void) {
+    flake128 id, again;
+    char text[37];
+    for (size_t i = 0; i < 16; i++) id.bytes[i] = (uint8_t)(i * 17);
+    flake128_to_uuid(id, text);
+    CHECK_STR(text, "00112233-4455-6677-8899-aabbccddeeff");
+    CHECK_EQ(flake128_from_uuid(text, 36, &again), FLAKE_OK);
+    CHECK_EQ(flake128_compare(id, again), 0);
+    CHECK_EQ(flake128_from_uuid("00112233-4455-6677-8899-AABBCCDDEEFF", 36, &again), FLAKE_OK);
+    CHECK_EQ(flake128_compare(id, again), 0);
+    static const char *const wrong[] = {
+        "00112233-4455-6677-8899-aabbccddeefg", "001122334-455-6677-8899-aabbccddeeff",
+        "00112233-4455-6677-8899 aabbccddeeff", " 0112233-4455-6677-8899-aabbccddeeff"};
+    memset(again.bytes, 7, 16);
+    const flake128 before = again;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_EQ(flake128_from_uuid(wrong[i], 36, &again), FLAKE_PARSE);
+    CHECK_EQ(flake128_from_uuid(text, 35, &again), FLAKE_PARSE);
+    CHECK_EQ(flake128_from_uuid("00112233445566778899aabbccddeeff", 32, &again), FLAKE_PARSE);
+    CHECK_EQ(flake128_compare(again, before), 0);
+}
+
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(boundarys_ids_come_out),
@@ -647,6 +669,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(try_n_runs_ahead_through_several_ms),
         CHECK_TEST(try_at_takes_the_callers_time),
         CHECK_TEST(ids_rise_byte_by_byte_over_any_calls),
-        CHECK_TEST(statistics_count_what_was_drawn)};
+        CHECK_TEST(statistics_count_what_was_drawn),
+        CHECK_TEST(a_uuid_is_the_16_bytes)};
     return CHECK_MAIN(argc, argv, all);
 }
