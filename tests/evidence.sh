@@ -50,6 +50,8 @@ trap 'rm -f "$table"' EXIT
     row soak 'ids of 2, 8 and 64 threads, shared and sharded, merged' "$(soaked)"
     row cross 'the tests on other machines: weakly ordered, big-endian, 32 bits, musl, Windows' "$(machines)"
     row etcd 'claims in a real etcd that is stopped, frozen, killed and cut off' 'two clients never held one number'
+    row guard 'instructions of the hot paths, against the figures on file' 'none grew by 5 %'
+    row bench 'every row of the benchmark, its ids compared' 'no id twice'
     row server 'a server that stamps each request, driven by wrk' 'each id in the responses once'
     row databases 'ids through SQLite and PostgreSQL, in order and by time' 'what came back is what went in'
 } > "$table"
