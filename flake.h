@@ -2070,6 +2070,7 @@ struct flake_prefetch {
     uint64_t fork_mark;          /* that both share */
     int64_t valid_ns, taken_ns;
     uint32_t count;
+    char pad[64]; /* so that two threads' don't share a cache line */
 };
 
 struct flake128_gen {

@@ -56,11 +56,12 @@ enum {
     NOTED = 1 << 13,
     CLOSED = 1 << 14, /* a note that the overflow is over */
     OWED = 1 << 15,   /* the same, but the ring was full */
-    REFUSED = 1 << 16 /* ring full or empty; all shards lent */
+    REFUSED = 1 << 16, /* ring full or empty; all shards lent */
+    SHUT = 1 << 17     /* the gate refused */
 };
 static const char *const event_names[] = {"slept",   "queued", "rebased", "late",     "moved",  "outrun",
                                           "batched", "returned", "unused", "again",   "back",   "toggled",
-                                          "leapt",   "noted",  "closed",  "owed",     "refused"};
+                                          "leapt",   "noted",  "closed",  "owed",     "refused", "shut"};
 static unsigned events; /* of all executions of a scenario */
 
 typedef enum subject { FLAKE, SNO, RING, TWO_WORDS } subject;
@@ -79,6 +80,7 @@ typedef struct scenario {
     unsigned cap;     /* 0: 2 */
     int wait_ms;      /* 0: 5,000, and draws are by fetch_add; up to 1,000: by CAS alone */
     int ahead_ms;
+    unsigned gate;    /* the last unit that it lets out; 0: no gate */
     unsigned time, tick, count; /* the word at the start, */
     unsigned safe[2];           /* and the time used on each timeline */
     unsigned shards;            /* 0: one generator */
@@ -499,7 +501,7 @@ typedef struct place {
 } place;
 
 /* FAILED does not say why, as sno_new does not, and what is short of a batch. */
-typedef enum outcome { GOOD, SAID_AGAIN, SAID_BACK, SAID_ELSE, FAILED } outcome;
+typedef enum outcome { GOOD, SAID_AGAIN, SAID_BACK, SAID_LEASE, SAID_ELSE, FAILED } outcome;
 
 static int64_t given_ms(char letter) { return now->clock[0] + (letter == 'G' ? 2 : 0); }
 
@@ -524,6 +526,7 @@ static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said
     *said = status == FLAKE_OK           ? GOOD
             : status == FLAKE_AGAIN      ? SAID_AGAIN
             : status == FLAKE_CLOCK_BACK ? SAID_BACK
+            : status == FLAKE_LEASE      ? SAID_LEASE
                                          : SAID_ELSE;
     if (is_many(letter) && n < 3) *said = FAILED;
     if (status != FLAKE_OK)
@@ -564,6 +567,7 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
     *said = status == SNO_OK           ? GOOD
             : status == SNO_AGAIN      ? SAID_AGAIN
             : status == SNO_CLOCK_BACK ? SAID_BACK
+            : status == SNO_LEASE      ? SAID_LEASE
                                        : SAID_ELSE;
     if (status == SNO_OK && (n < (is_many(letter) ? 3 : 1) || sno_is_zero(ids[n - 1]))) *said = FAILED;
     if (*said != GOOD)
@@ -583,6 +587,7 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
     const uint64_t at = got.time * e->cap + got.index;
     explore_say("  unit %" PRIu64 "%s, index %" PRIu64, got.time,
                 now->of != SNO ? "" : got.tick ? "B" : "A", got.index);
+    if (now->gate && got.time > now->gate) explore_fail("an id of a unit that the gate refused");
     if (got.index >= e->cap) explore_fail("I1: an index past the capacity");
     if (!let_go(me, i, at, got.tick))
         explore_fail("I1: unit %" PRIu64 ", index %" PRIu64 " is handed out, but not drawn by this call",
@@ -603,6 +608,11 @@ static void check_failure(unsigned me, unsigned i, char letter, outcome said, un
     if (said == SAID_AGAIN && back) explore_fail("AGAIN, though the clock was put back");
     if (said == SAID_BACK && !back) explore_fail("CLOCK_BACK, though the clock is not behind the word");
     if (!got && !waits(letter) && seen.thread[me].wrote) explore_fail("I4: a call that failed wrote");
+    if (said == SAID_LEASE || (said == FAILED && now->gate)) {
+        if (!now->gate) explore_fail("LEASE, without a gate");
+        events |= SHUT;
+        return;
+    }
     events |= back ? BACK : AGAIN;
     if (!back && p.at / e->cap <= reading + e->ahead) explore_fail("AGAIN, though a place was free");
     if (back && !seen.thread[me].behind) explore_fail("I2: CLOCK_BACK on a reading older than the word");
@@ -791,6 +801,16 @@ static void call(unsigned me, char letter) {
 
 static unsigned cap_of(const scenario *s) { return s->full ? 1u << 20 : s->cap ? s->cap : 2; }
 
+static flake_status flake_admit(void *user, int64_t until_ns) {
+    (void)user;
+    return unit_of(until_ns) > now->gate ? FLAKE_LEASE : FLAKE_OK;
+}
+
+static sno_status sno_admit(void *user, int64_t until_ns) {
+    (void)user;
+    return unit_of(until_ns) > now->gate ? SNO_LEASE : SNO_OK;
+}
+
 static bool prepare_flake(void) {
     flake_options o;
     memset(&o, 0, sizeof o);
@@ -801,7 +821,8 @@ static bool prepare_flake(void) {
     o.max_ahead_ms = now->ahead_ms;
     o.max_wait_ms = now->wait_ms ? now->wait_ms : 5000;
     o.refuse_back = now->refuse_back;
-    o.shared_memory = true; /* no fork word */
+    o.shared_memory = !now->gate; /* no fork word */
+    o.gate.admit = now->gate ? flake_admit : NULL;
     o.clock.kind = now->coarse ? FLAKE_CLOCK_COARSE : FLAKE_CLOCK_EXACT;
     o.overflow = now->ring && now->of == FLAKE ? &our.ring : NULL;
     n_engines = now->shards ? now->shards : 1;
@@ -825,7 +846,8 @@ static bool prepare_sno_engine(sno_i_engine *e) {
     setup.tick_bits = 1;
     setup.cap = cap_of(now);
     setup.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
-    setup.shared_memory = true;
+    setup.shared_memory = !now->gate;
+    setup.gates[0].admit = now->gate ? sno_admit : NULL;
     setup.clock.kind = now->coarse ? SNO_CLOCK_COARSE : SNO_CLOCK_EXACT;
     setup.ring = now->ring ? &our.sno_ring : NULL;
     return sno_i_engine_init(e, &setup) == SNO_OK;
@@ -961,6 +983,8 @@ static const scenario scenarios[] = {
     {"flake_full", "a unit that fills its count carries into time", {"ntn", "sn"}, FORWARD, .must = SLEPT | AGAIN, .full = true, .time = 100, .count = (1 << 20) - 2},
     {"flake_full_back", "the same, and the clock put back", {"nn", "Ts"}, BACK_ONCE, .must = SLEPT | LEAPT | BATCHED, .full = true, .time = 100, .count = (1 << 20) - 2},
     {"flake_coarse", "a clock that lags: the exact one is asked before a wait or a step back", {"ntn", "nn"}, {100, 101, 99}, .must = SLEPT | QUEUED, .coarse = true},
+    {"flake_gate", "a gate that refuses a unit: places taken in it are given back, or left", {"nn", "nt", "n"}, {100, 101}, .must = QUEUED | LATE | SHUT | RETURNED | UNUSED, .gate = 100},
+    {"flake_gate_cas", "the same by CAS alone: nothing is drawn", {"nnn", "ntn"}, {100, 101}, .must = SHUT, .gate = 100, .wait_ms = 2},
     {"flake_snapshot", "snapshots and retry while others draw", {"srs", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_stats", "statistics while others draw", {"vv", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_prefetch", "two threads' stocks, dropped after 1 ms", {"fff", "fff"}, FORWARD, .must = BATCHED},
@@ -982,6 +1006,7 @@ static const scenario scenarios[] = {
     {"sno_batch", "batches, and the clock put back", {"Nn", "TN"}, {100, 101, 99}, .must = SLEPT | QUEUED | BATCHED | TOGGLED, .cap = 3, .of = SNO},
     {"sno_given", "readings of the caller's never change the timeline", {"gGg", "tnt"}, BACK_AND_ON, .must = LEAPT | TOGGLED, .of = SNO},
     {"sno_coarse", "a clock that lags", {"tn", "nt"}, {100, 101, 99}, .must = TOGGLED, .coarse = true, .of = SNO},
+    {"sno_gate", "a gate that refuses a unit, and the clock put back to before it", {"nnn", "nnn"}, {100, 101, 98}, .must = SHUT | TOGGLED, .gate = 100, .of = SNO},
     {"sno_snapshot", "snapshots are not torn by a change of the timeline", {"sr", "ttt"}, {100, 98, 102, 101}, .must = TOGGLED, .of = SNO},
     {"sno_stats", "statistics while the timeline changes", {"v", "tttt"}, {100, 98, 100}, .must = TOGGLED, .of = SNO},
     {"sno_3x1", "three threads, a call each", {"n", "n", "t"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},
