@@ -733,13 +733,16 @@ extern int flake_i_fsync(int) __asm__("fsync");
 #endif
 
 /* Marks this process where no page does. */
-static inline uint64_t flake_i_pid_mark(void) {
+static inline uint64_t flake_i_pid(void) {
 #if defined(_WIN32)
-    const uint64_t pid = 1; /* no fork */
+    return 1; /* no fork */
 #else
-    const uint64_t pid = (uint64_t)getpid();
+    return (uint64_t)getpid();
 #endif
-    return FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed) << 32 | pid;
+}
+
+static inline uint64_t flake_i_pid_mark(void) {
+    return FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed) << 32 | flake_i_pid();
 }
 
 /* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
@@ -805,6 +808,16 @@ static inline uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
     if (mark) return mark;
     uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
     return FLAKE_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
+}
+
+/* Marks the process itself, for what it holds: a bump does not change it. */
+static inline uint64_t flake_i_process_mark(void) {
+    flake_i_atomic64 *page = flake_i_fork_page();
+    if (!page) return flake_i_pid();
+    uint64_t mark = FLAKE_ATOMIC_LOAD(page + 1, relaxed);
+    if (mark) return mark;
+    uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
+    return FLAKE_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
 /* From now on every generator of this process, all but those in shared memory, is as if inherited
@@ -1515,17 +1528,12 @@ static inline flake_status flake_i_say(flake_why *why, flake_status status, cons
 enum { FLAKE_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
 
 typedef struct flake_i_lock {
-    uint64_t device, inode, mark; /* mark: of the process that holds it */
+    uint64_t device, inode;
     int fd;
     struct flake_i_lock *next;
 } flake_i_lock;
 
 #if !defined(_WIN32)
-
-static inline uint64_t flake_i_process_mark(void) {
-    flake_i_atomic64 *word;
-    return flake_i_fork_mark(&word);
-}
 
 /* What the list of locks says is true between these two. A forked child has none of its parent's, and
  * takes the turn from a thread of its parent's that had it then. */
@@ -1582,7 +1590,6 @@ static inline flake_status flake_i_lock_take(flake_i_lock *lock, const char *pat
     flake_i_locks_begin();
     const flake_status status = flake_i_lock_file(lock, path);
     if (status == FLAKE_OK) {
-        lock->mark = flake_i_process.locks_mark;
         lock->next = flake_i_process.locks;
         flake_i_process.locks = lock;
     }
@@ -2381,12 +2388,12 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_registry, flake_i_registry);
 static inline flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
     struct flake_i_registry *r = &flake_i_registry;
     flake_i_atomic64 *word;
-    const uint64_t mark = flake_i_fork_mark(&word);
+    const uint64_t mark = flake_i_fork_mark(&word), process = flake_i_process_mark();
     flake_status status = identity ? FLAKE_INVALID : FLAKE_OK;
     uint64_t seen = 0;
     size_t own = FLAKE_REGISTRY, vacant = FLAKE_REGISTRY;
-    while (!FLAKE_ATOMIC_CAS(&r->turn, &seen, mark, acquire, relaxed)) /* TURN:A */
-        if (seen == mark) seen = 0; /* another mark: a parent's thread, which is not here */
+    while (!FLAKE_ATOMIC_CAS(&r->turn, &seen, process, acquire, relaxed)) /* TURN:A */
+        if (seen == process) seen = 0; /* another mark: a parent's thread, which is not here */
     for (size_t i = 0; i < FLAKE_REGISTRY; i++) {
         const bool is_live = r->live[i].engine && r->live[i].mark == mark;
         if (!is_live) vacant = i;

@@ -648,13 +648,16 @@ extern int sno_i_fsync(int) __asm__("fsync");
 #endif
 
 /* Marks this process where no page does. */
-static inline uint64_t sno_i_pid_mark(void) {
+static inline uint64_t sno_i_pid(void) {
 #if defined(_WIN32)
-    const uint64_t pid = 1; /* no fork */
+    return 1; /* no fork */
 #else
-    const uint64_t pid = (uint64_t)getpid();
+    return (uint64_t)getpid();
 #endif
-    return SNO_ATOMIC_LOAD(&sno_i_process.generation, relaxed) << 32 | pid;
+}
+
+static inline uint64_t sno_i_pid_mark(void) {
+    return SNO_ATOMIC_LOAD(&sno_i_process.generation, relaxed) << 32 | sno_i_pid();
 }
 
 /* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
@@ -720,6 +723,16 @@ static inline uint64_t sno_i_fork_mark(sno_i_atomic64 **word) {
     if (mark) return mark;
     uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
     return SNO_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
+}
+
+/* Marks the process itself, for what it holds: a bump does not change it. */
+static inline uint64_t sno_i_process_mark(void) {
+    sno_i_atomic64 *page = sno_i_fork_page();
+    if (!page) return sno_i_pid();
+    uint64_t mark = SNO_ATOMIC_LOAD(page + 1, relaxed);
+    if (mark) return mark;
+    uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
+    return SNO_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
 /* From now on every generator of this process, all but those in shared memory, is as if inherited
@@ -1430,17 +1443,12 @@ static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *
 enum { SNO_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
 
 typedef struct sno_i_lock {
-    uint64_t device, inode, mark; /* mark: of the process that holds it */
+    uint64_t device, inode;
     int fd;
     struct sno_i_lock *next;
 } sno_i_lock;
 
 #if !defined(_WIN32)
-
-static inline uint64_t sno_i_process_mark(void) {
-    sno_i_atomic64 *word;
-    return sno_i_fork_mark(&word);
-}
 
 /* What the list of locks says is true between these two. A forked child has none of its parent's, and
  * takes the turn from a thread of its parent's that had it then. */
@@ -1497,7 +1505,6 @@ static inline sno_status sno_i_lock_take(sno_i_lock *lock, const char *path) {
     sno_i_locks_begin();
     const sno_status status = sno_i_lock_file(lock, path);
     if (status == SNO_OK) {
-        lock->mark = sno_i_process.locks_mark;
         lock->next = sno_i_process.locks;
         sno_i_process.locks = lock;
     }
