@@ -1840,6 +1840,11 @@ static flake_status flake_i_state_admit(void *user, int64_t until_ns) {
     return until_ns <= horizon_ns ? FLAKE_OK : FLAKE_AGAIN;
 }
 
+/* Of a parent's, or from before a bump. */
+static inline bool flake_i_state_is_stale(const flake_state *s) {
+    return flake_i_forked_since(s->fork_word, s->fork_mark);
+}
+
 static inline flake_gate flake_state_gate(flake_state *s) {
     flake_gate gate;
     gate.admit = flake_i_state_admit;
@@ -1852,7 +1857,7 @@ static inline flake_gate flake_state_gate(flake_state *s) {
  * FLAKE_IO: the old one stands. */
 static inline flake_status flake_state_extend(flake_state *s) {
     if (!s->is_open) return FLAKE_INVALID;
-    if (flake_i_forked_since(s->fork_word, s->fork_mark)) return FLAKE_FORKED;
+    if (flake_i_state_is_stale(s)) return FLAKE_FORKED;
     if (!flake_i_state_turn(s)) return FLAKE_OK; /* somebody is at it */
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
     const int64_t now_ns = flake_i_exact_ns(&s->clock);
@@ -1870,7 +1875,7 @@ static inline flake_status flake_state_close(flake_state *s) {
     return FLAKE_IO;
 #else
     flake_status status = FLAKE_FORKED;
-    if (!flake_i_forked_since(s->fork_word, s->fork_mark)) {
+    if (!flake_i_state_is_stale(s)) {
         FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst);
         while (!flake_i_state_turn(s)) FLAKE_SLEEP_NS(100000);
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst);
@@ -2426,6 +2431,7 @@ static inline void flake_retire(flake_gen *g) { (void)flake_i_enrol(&g->engine, 
 /* Sets an engine up for whoever `identity` says. What is refused is left as it was. */
 static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup *setup,
                                              const flake_state *state, const uint8_t *identity) {
+    if (state && flake_i_state_is_stale(state)) return FLAKE_FORKED;
     if (state && !flake_i_state_fits(state, identity)) return FLAKE_FOREIGN;
     flake_i_engine trial; /* what init refuses is not enrolled */
     flake_status status = flake_i_engine_init(&trial, setup);

@@ -1755,6 +1755,11 @@ static sno_status sno_i_state_admit(void *user, int64_t until_ns) {
     return until_ns <= horizon_ns ? SNO_OK : SNO_AGAIN;
 }
 
+/* Of a parent's, or from before a bump. */
+static inline bool sno_i_state_is_stale(const sno_state *s) {
+    return sno_i_forked_since(s->fork_word, s->fork_mark);
+}
+
 static inline sno_gate sno_state_gate(sno_state *s) {
     sno_gate gate;
     gate.admit = sno_i_state_admit;
@@ -1767,7 +1772,7 @@ static inline sno_gate sno_state_gate(sno_state *s) {
  * SNO_IO: the old one stands. */
 static inline sno_status sno_state_extend(sno_state *s) {
     if (!s->is_open) return SNO_INVALID;
-    if (sno_i_forked_since(s->fork_word, s->fork_mark)) return SNO_FORKED;
+    if (sno_i_state_is_stale(s)) return SNO_FORKED;
     if (!sno_i_state_turn(s)) return SNO_OK; /* somebody is at it */
     const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
     const int64_t now_ns = sno_i_exact_ns(&s->clock);
@@ -1785,7 +1790,7 @@ static inline sno_status sno_state_close(sno_state *s) {
     return SNO_IO;
 #else
     sno_status status = SNO_FORKED;
-    if (!sno_i_forked_since(s->fork_word, s->fork_mark)) {
+    if (!sno_i_state_is_stale(s)) {
         SNO_ATOMIC_STORE(&s->horizon, SNO_I_CLOSED_STATE, seq_cst);
         while (!sno_i_state_turn(s)) SNO_SLEEP_NS(100000);
         const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, seq_cst);
@@ -2620,6 +2625,7 @@ static inline bool sno_i_state_is_for(const sno_options *o) {
 
 static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
     if (sno_options_why(o)) return SNO_INVALID;
+    if (o && o->state && sno_i_state_is_stale(o->state)) return SNO_FORKED;
     if (o && o->state && !sno_i_state_is_for(o)) return SNO_FOREIGN;
     if (!o || !o->snapshot) {
         uint16_t partition;
@@ -2833,6 +2839,7 @@ static inline void sno_stats_get(sno_gen *g, sno_stats *stats) { sno_i_stats(&g-
 static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_options *o) {
     sno_snapshot s;
     if (sno_options_why(o)) return SNO_INVALID;
+    if (o && o->state && sno_i_state_is_stale(o->state)) return SNO_FORKED;
     if (o && o->state && !sno_i_state_is_for(o)) return SNO_FOREIGN;
     memset(&s, 0, sizeof s);
     s.sequence_max = UINT16_MAX;
