@@ -1526,6 +1526,8 @@ static inline flake_status flake_i_say(flake_why *why, flake_status status, cons
 }
 
 enum { FLAKE_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
+/* One of the other header would not know that this one holds the file, and let go of it. */
+static const char flake_i_lock_ending[] = ".flake-lock";
 
 typedef struct flake_i_lock {
     uint64_t device, inode;
@@ -1583,6 +1585,14 @@ static inline flake_status flake_i_lock_file(flake_i_lock *lock, const char *pat
         if (!locked) return FLAKE_IO;
     }
     return FLAKE_IO;
+}
+
+static inline bool flake_i_lock_is_held(const flake_i_lock *lock) {
+    flake_i_locks_begin();
+    const flake_i_lock *l = flake_i_process.locks;
+    while (l && l != lock) l = l->next;
+    flake_i_locks_end();
+    return l != NULL;
 }
 
 /* FLAKE_TAKEN: this process or another has it. */
@@ -1709,7 +1719,8 @@ struct flake_state {
     uint64_t fork_mark;
     int64_t floor_ns; /* the last run's horizon; INT64_MIN: there was none */
     int64_t horizon_ns;
-    bool by_timer, is_open;
+    flake_i_atomic32 is_open;
+    bool by_timer;
     flake_clock clock;
     flake_i_lock lock;
     uint8_t identity[FLAKE_I_IDENTITY];
@@ -1856,7 +1867,7 @@ static inline flake_gate flake_state_gate(flake_state *s) {
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread.
  * FLAKE_IO: the old one stands. */
 static inline flake_status flake_state_extend(flake_state *s) {
-    if (!s->is_open) return FLAKE_INVALID;
+    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return FLAKE_INVALID;
     if (flake_i_state_is_stale(s)) return FLAKE_FORKED;
     if (!flake_i_state_turn(s)) return FLAKE_OK; /* somebody is at it */
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
@@ -1869,8 +1880,8 @@ static inline flake_status flake_state_extend(flake_state *s) {
 /* The last word: with it the next run need not wait. Draws fail with FLAKE_IO from now on. In a
  * forked child the file stays its parent's. */
 static inline flake_status flake_state_close(flake_state *s) {
-    if (!s->is_open) return FLAKE_INVALID;
-    s->is_open = false;
+    uint32_t is_open = 1;
+    if (!FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed)) return FLAKE_INVALID;
 #if defined(_WIN32)
     return FLAKE_IO;
 #else
@@ -1903,6 +1914,20 @@ static inline flake_status flake_i_state_read(const flake_state *s, flake_i_reco
     default:
         return flake_i_say(why, FLAKE_FOREIGN, s->path, "is no state file, or of another version");
     }
+}
+
+/* Whatever folder the process goes to, the file stays the same. False: no room. */
+static inline bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
+    const size_t length = strlen(path), room = FLAKE_I_PATH - 16; /* an ending of ours */
+    size_t base = 0;
+    if (length >= room) return false;
+    if (*path != '/') {
+        if (!getcwd(out, room - length)) return false;
+        base = strlen(out);
+        out[base++] = '/';
+    }
+    memcpy(out + base, path, length + 1);
+    return true;
 }
 
 /* With the lock held: reads, judges, waits, and writes the first horizon. */
@@ -1941,10 +1966,12 @@ static inline flake_status flake_i_state_open(flake_state *s, const flake_state_
                                               const uint8_t *identity, flake_i_record *r,
                                               bool *is_new, flake_why *why) {
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
-    const size_t length = o->path ? strlen(o->path) : 0;
-    s->is_open = false;
-    if (!length || length >= FLAKE_I_PATH - 8)
-        return flake_i_say(why, FLAKE_INVALID, "path", "is missing, or too long");
+#if !defined(_WIN32)
+    if (flake_i_lock_is_held(&s->lock)) /* and goes on as it is */
+        return flake_i_say(why, FLAKE_TAKEN, o->path ? o->path : "path", "the state is open");
+#endif
+    FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed);
+    if (!o->path || !*o->path) return flake_i_say(why, FLAKE_INVALID, "path", "is missing");
     if (o->horizon_ms < 0 || o->horizon_ms > max_ms)
         return flake_i_say(why, FLAKE_INVALID, "horizon_ms", "is out of range");
     if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
@@ -1955,13 +1982,16 @@ static inline flake_status flake_i_state_open(flake_state *s, const flake_state_
     (void)is_new;
     return flake_i_say(why, FLAKE_IO, o->path, "state files need POSIX");
 #else
-    memcpy(s->path, o->path, length);
-    memcpy(s->path + length, ".lock", 6);
-    flake_status status = flake_i_lock_take(&s->lock, s->path);
+    char lock_path[FLAKE_I_PATH];
+    if (!flake_i_absolute(o->path, s->path))
+        return flake_i_say(why, FLAKE_INVALID, "path", "is too long, or the folder is gone");
+    memcpy(lock_path, s->path, strlen(s->path));
+    memcpy(lock_path + strlen(s->path), flake_i_lock_ending, sizeof flake_i_lock_ending);
+    flake_status status = flake_i_lock_take(&s->lock, lock_path);
     if (status == FLAKE_TAKEN)
         return flake_i_say(why, status, o->path, "is in use, by this process or another");
-    if (status != FLAKE_OK) return flake_i_say(why, status, s->path, "can't be opened and locked");
-    s->path[length] = 0;
+    if (status != FLAKE_OK)
+        return flake_i_say(why, status, lock_path, "can't be opened and locked");
     s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
     s->by_timer = o->by_timer;
     s->clock = o->clock;
@@ -1970,8 +2000,8 @@ static inline flake_status flake_i_state_open(flake_state *s, const flake_state_
     FLAKE_ATOMIC_STORE(&s->busy, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
     status = flake_i_state_begin(s, o, r, is_new, why);
-    s->is_open = status == FLAKE_OK;
-    if (!s->is_open) flake_i_lock_drop(&s->lock);
+    if (status == FLAKE_OK) FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
+    else flake_i_lock_drop(&s->lock);
     return status;
 #endif
 }
@@ -2360,7 +2390,8 @@ static inline bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
 
 /* Whether an open state is this generator's, whose range may be a part of the state's. */
 static inline bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
-    return s->is_open && memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
+    return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) &&
+           memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
            flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
            flake_i_last_seq(own) <= flake_i_last_seq(s->identity);
 }

@@ -1441,6 +1441,8 @@ static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *
 }
 
 enum { SNO_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
+/* One of the other header would not know that this one holds the file, and let go of it. */
+static const char sno_i_lock_ending[] = ".sno-lock";
 
 typedef struct sno_i_lock {
     uint64_t device, inode;
@@ -1498,6 +1500,14 @@ static inline sno_status sno_i_lock_file(sno_i_lock *lock, const char *path) {
         if (!locked) return SNO_IO;
     }
     return SNO_IO;
+}
+
+static inline bool sno_i_lock_is_held(const sno_i_lock *lock) {
+    sno_i_locks_begin();
+    const sno_i_lock *l = sno_i_process.locks;
+    while (l && l != lock) l = l->next;
+    sno_i_locks_end();
+    return l != NULL;
 }
 
 /* SNO_TAKEN: this process or another has it. */
@@ -1624,7 +1634,8 @@ struct sno_state {
     uint64_t fork_mark;
     int64_t floor_ns; /* the last run's horizon; INT64_MIN: there was none */
     int64_t horizon_ns;
-    bool by_timer, is_open;
+    sno_i_atomic32 is_open;
+    bool by_timer;
     sno_clock clock;
     sno_i_lock lock;
     uint8_t identity[SNO_I_IDENTITY];
@@ -1771,7 +1782,7 @@ static inline sno_gate sno_state_gate(sno_state *s) {
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread.
  * SNO_IO: the old one stands. */
 static inline sno_status sno_state_extend(sno_state *s) {
-    if (!s->is_open) return SNO_INVALID;
+    if (!SNO_ATOMIC_LOAD(&s->is_open, relaxed)) return SNO_INVALID;
     if (sno_i_state_is_stale(s)) return SNO_FORKED;
     if (!sno_i_state_turn(s)) return SNO_OK; /* somebody is at it */
     const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
@@ -1784,8 +1795,8 @@ static inline sno_status sno_state_extend(sno_state *s) {
 /* The last word: with it the next run need not wait. Draws fail with SNO_IO from now on. In a
  * forked child the file stays its parent's. */
 static inline sno_status sno_state_close(sno_state *s) {
-    if (!s->is_open) return SNO_INVALID;
-    s->is_open = false;
+    uint32_t is_open = 1;
+    if (!SNO_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed)) return SNO_INVALID;
 #if defined(_WIN32)
     return SNO_IO;
 #else
@@ -1818,6 +1829,20 @@ static inline sno_status sno_i_state_read(const sno_state *s, sno_i_record *r, b
     default:
         return sno_i_say(why, SNO_FOREIGN, s->path, "is no state file, or of another version");
     }
+}
+
+/* Whatever folder the process goes to, the file stays the same. False: no room. */
+static inline bool sno_i_absolute(const char *path, char out[SNO_I_PATH]) {
+    const size_t length = strlen(path), room = SNO_I_PATH - 16; /* an ending of ours */
+    size_t base = 0;
+    if (length >= room) return false;
+    if (*path != '/') {
+        if (!getcwd(out, room - length)) return false;
+        base = strlen(out);
+        out[base++] = '/';
+    }
+    memcpy(out + base, path, length + 1);
+    return true;
 }
 
 /* With the lock held: reads, judges, waits, and writes the first horizon. */
@@ -1856,10 +1881,12 @@ static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options 
                                               const uint8_t *identity, sno_i_record *r,
                                               bool *is_new, sno_why *why) {
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
-    const size_t length = o->path ? strlen(o->path) : 0;
-    s->is_open = false;
-    if (!length || length >= SNO_I_PATH - 8)
-        return sno_i_say(why, SNO_INVALID, "path", "is missing, or too long");
+#if !defined(_WIN32)
+    if (sno_i_lock_is_held(&s->lock)) /* and goes on as it is */
+        return sno_i_say(why, SNO_TAKEN, o->path ? o->path : "path", "the state is open");
+#endif
+    SNO_ATOMIC_STORE(&s->is_open, 0u, relaxed);
+    if (!o->path || !*o->path) return sno_i_say(why, SNO_INVALID, "path", "is missing");
     if (o->horizon_ms < 0 || o->horizon_ms > max_ms)
         return sno_i_say(why, SNO_INVALID, "horizon_ms", "is out of range");
     if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
@@ -1870,13 +1897,16 @@ static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options 
     (void)is_new;
     return sno_i_say(why, SNO_IO, o->path, "state files need POSIX");
 #else
-    memcpy(s->path, o->path, length);
-    memcpy(s->path + length, ".lock", 6);
-    sno_status status = sno_i_lock_take(&s->lock, s->path);
+    char lock_path[SNO_I_PATH];
+    if (!sno_i_absolute(o->path, s->path))
+        return sno_i_say(why, SNO_INVALID, "path", "is too long, or the folder is gone");
+    memcpy(lock_path, s->path, strlen(s->path));
+    memcpy(lock_path + strlen(s->path), sno_i_lock_ending, sizeof sno_i_lock_ending);
+    sno_status status = sno_i_lock_take(&s->lock, lock_path);
     if (status == SNO_TAKEN)
         return sno_i_say(why, status, o->path, "is in use, by this process or another");
-    if (status != SNO_OK) return sno_i_say(why, status, s->path, "can't be opened and locked");
-    s->path[length] = 0;
+    if (status != SNO_OK)
+        return sno_i_say(why, status, lock_path, "can't be opened and locked");
     s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
     s->by_timer = o->by_timer;
     s->clock = o->clock;
@@ -1885,8 +1915,8 @@ static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options 
     SNO_ATOMIC_STORE(&s->busy, 0u, relaxed);
     SNO_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
     status = sno_i_state_begin(s, o, r, is_new, why);
-    s->is_open = status == SNO_OK;
-    if (!s->is_open) sno_i_lock_drop(&s->lock);
+    if (status == SNO_OK) SNO_ATOMIC_STORE(&s->is_open, 1u, relaxed);
+    else sno_i_lock_drop(&s->lock);
     return status;
 #endif
 }
@@ -2620,7 +2650,8 @@ static inline bool sno_i_state_is_for(const sno_options *o) {
     if (!o->snapshot) return false;
     const sno_snapshot pool = sno_i_resolved(o->snapshot);
     sno_i_identity(&pool, own);
-    return o->state->is_open && memcmp(o->state->identity, own, SNO_I_IDENTITY) == 0;
+    return SNO_ATOMIC_LOAD(&o->state->is_open, relaxed) &&
+           memcmp(o->state->identity, own, SNO_I_IDENTITY) == 0;
 }
 
 static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
