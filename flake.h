@@ -1712,12 +1712,11 @@ typedef struct flake_i_record {
 /* Stays where it is while it is open. */
 struct flake_state {
     flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
-    flake_i_atomic64 asked;   /* and none later than this were */
+    flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
     flake_i_atomic64 busy;    /* 1: a thread writes */
     flake_i_atomic64 patient; /* before this time a write that failed is not tried again */
     flake_i_atomic64 *fork_word;
     uint64_t fork_mark;
-    int64_t floor_ns; /* the last run's horizon; INT64_MIN: there was none */
     int64_t horizon_ns;
     flake_i_atomic32 is_open;
     bool by_timer;
@@ -1856,6 +1855,11 @@ static inline bool flake_i_state_is_stale(const flake_state *s) {
     return flake_i_forked_since(s->fork_word, s->fork_mark);
 }
 
+/* A generator begins behind the last run, and behind those of this run that it may follow. */
+static inline int64_t flake_i_state_floor(const flake_state *s) {
+    return (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
+}
+
 static inline flake_gate flake_state_gate(flake_state *s) {
     flake_gate gate;
     gate.admit = flake_i_state_admit;
@@ -1890,7 +1894,9 @@ static inline flake_status flake_state_close(flake_state *s) {
         FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst);
         while (!flake_i_state_turn(s)) FLAKE_SLEEP_NS(100000);
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst);
-        status = flake_i_state_write(s, asked, flake_i_exact_ns(&s->clock)) ? FLAKE_OK : FLAKE_IO;
+        const int64_t now_ns = flake_i_exact_ns(&s->clock);
+        const int64_t last_ns = asked > now_ns ? asked : now_ns;
+        status = flake_i_state_write(s, last_ns, now_ns) ? FLAKE_OK : FLAKE_IO;
     }
     flake_i_lock_drop(&s->lock);
     return status;
@@ -1938,23 +1944,22 @@ static inline flake_status flake_i_state_begin(flake_state *s, const flake_state
     if (status != FLAKE_OK) return status;
     if (*is_new && o->must_exist) return flake_i_say(why, FLAKE_IO, s->path, "does not exist");
     int64_t now_ns = flake_i_exact_ns(&s->clock);
-    s->floor_ns = INT64_MIN;
+    int64_t floor_ns = INT64_MIN; /* the last run's horizon */
     if (!*is_new) {
         status =
             flake_i_record_judge(r, s->identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
         if (status != FLAKE_OK) return flake_i_say(why, status, s->path, what);
-        s->floor_ns = r->horizon_ns;
-        while (!o->no_wait && now_ns <= s->floor_ns) {
-            FLAKE_SLEEP_NS(s->floor_ns - now_ns + 1);
+        floor_ns = r->horizon_ns;
+        while (!o->no_wait && now_ns <= floor_ns) {
+            FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, now_ns - 1));
             const int64_t before_ns = now_ns;
             now_ns = flake_i_exact_ns(&s->clock);
             if (now_ns < before_ns)
                 return flake_i_say(why, FLAKE_CLOCK_BACK, s->path, "the clock was put back");
         }
     }
-    const int64_t from_ns = now_ns > s->floor_ns ? now_ns : s->floor_ns;
-    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)s->floor_ns, relaxed);
-    if (*is_new) FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)now_ns, relaxed);
+    const int64_t from_ns = now_ns > floor_ns ? now_ns : floor_ns;
+    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     return flake_i_state_move(s, from_ns) ? FLAKE_OK
                                           : flake_i_say(why, FLAKE_IO, s->path, "can't be written");
@@ -2468,7 +2473,7 @@ static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_se
     flake_status status = flake_i_engine_init(&trial, setup);
     if (status == FLAKE_OK) status = flake_i_enrol(e, identity);
     if (status == FLAKE_OK) status = flake_i_engine_init(e, setup);
-    if (status == FLAKE_OK && state) flake_i_engine_floor(e, state->floor_ns);
+    if (status == FLAKE_OK && state) flake_i_engine_floor(e, flake_i_state_floor(state));
     return status;
 }
 

@@ -1627,12 +1627,11 @@ typedef struct sno_i_record {
 /* Stays where it is while it is open. */
 struct sno_state {
     sno_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
-    sno_i_atomic64 asked;   /* and none later than this were */
+    sno_i_atomic64 asked;   /* and none later than this were, in the last run neither */
     sno_i_atomic64 busy;    /* 1: a thread writes */
     sno_i_atomic64 patient; /* before this time a write that failed is not tried again */
     sno_i_atomic64 *fork_word;
     uint64_t fork_mark;
-    int64_t floor_ns; /* the last run's horizon; INT64_MIN: there was none */
     int64_t horizon_ns;
     sno_i_atomic32 is_open;
     bool by_timer;
@@ -1771,6 +1770,11 @@ static inline bool sno_i_state_is_stale(const sno_state *s) {
     return sno_i_forked_since(s->fork_word, s->fork_mark);
 }
 
+/* A generator begins behind the last run, and behind those of this run that it may follow. */
+static inline int64_t sno_i_state_floor(const sno_state *s) {
+    return (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
+}
+
 static inline sno_gate sno_state_gate(sno_state *s) {
     sno_gate gate;
     gate.admit = sno_i_state_admit;
@@ -1805,7 +1809,9 @@ static inline sno_status sno_state_close(sno_state *s) {
         SNO_ATOMIC_STORE(&s->horizon, SNO_I_CLOSED_STATE, seq_cst);
         while (!sno_i_state_turn(s)) SNO_SLEEP_NS(100000);
         const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, seq_cst);
-        status = sno_i_state_write(s, asked, sno_i_exact_ns(&s->clock)) ? SNO_OK : SNO_IO;
+        const int64_t now_ns = sno_i_exact_ns(&s->clock);
+        const int64_t last_ns = asked > now_ns ? asked : now_ns;
+        status = sno_i_state_write(s, last_ns, now_ns) ? SNO_OK : SNO_IO;
     }
     sno_i_lock_drop(&s->lock);
     return status;
@@ -1853,23 +1859,22 @@ static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options
     if (status != SNO_OK) return status;
     if (*is_new && o->must_exist) return sno_i_say(why, SNO_IO, s->path, "does not exist");
     int64_t now_ns = sno_i_exact_ns(&s->clock);
-    s->floor_ns = INT64_MIN;
+    int64_t floor_ns = INT64_MIN; /* the last run's horizon */
     if (!*is_new) {
         status =
             sno_i_record_judge(r, s->identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
         if (status != SNO_OK) return sno_i_say(why, status, s->path, what);
-        s->floor_ns = r->horizon_ns;
-        while (!o->no_wait && now_ns <= s->floor_ns) {
-            SNO_SLEEP_NS(s->floor_ns - now_ns + 1);
+        floor_ns = r->horizon_ns;
+        while (!o->no_wait && now_ns <= floor_ns) {
+            SNO_SLEEP_NS(sno_i_ns_until(floor_ns, now_ns - 1));
             const int64_t before_ns = now_ns;
             now_ns = sno_i_exact_ns(&s->clock);
             if (now_ns < before_ns)
                 return sno_i_say(why, SNO_CLOCK_BACK, s->path, "the clock was put back");
         }
     }
-    const int64_t from_ns = now_ns > s->floor_ns ? now_ns : s->floor_ns;
-    SNO_ATOMIC_STORE(&s->asked, (uint64_t)s->floor_ns, relaxed);
-    if (*is_new) SNO_ATOMIC_STORE(&s->asked, (uint64_t)now_ns, relaxed);
+    const int64_t from_ns = now_ns > floor_ns ? now_ns : floor_ns;
+    SNO_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     SNO_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     return sno_i_state_move(s, from_ns) ? SNO_OK
                                           : sno_i_say(why, SNO_IO, s->path, "can't be written");
@@ -2668,7 +2673,7 @@ static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
                                        (uint32_t)(s.sequence_max - s.sequence_min) + 1);
     if (status != SNO_OK) return status;
     sno_i_go_on(g, &s, s.sequence - s.sequence_min + 1);
-    if (o->state) sno_i_engine_floor(&g->engine, o->state->floor_ns);
+    if (o->state) sno_i_engine_floor(&g->engine, sno_i_state_floor(o->state));
     return SNO_OK;
 }
 
@@ -2890,7 +2895,7 @@ static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_
         sno_status status = sno_i_gen_init(&shards[i].gen, o, s.partition, (uint16_t)next, share);
         if (status != SNO_OK) return status; /* the options': so it is the first */
         if (o && o->snapshot) sno_i_go_on(&shards[i].gen, &s, (uint64_t)units * share);
-        if (o && o->state) sno_i_engine_floor(&shards[i].gen.engine, o->state->floor_ns);
+        if (o && o->state) sno_i_engine_floor(&shards[i].gen.engine, sno_i_state_floor(o->state));
         next += share;
     }
     return SNO_OK;
