@@ -1717,7 +1717,7 @@ struct flake_state {
     flake_i_atomic64 patient; /* before this time a write that failed is not tried again */
     flake_i_atomic64 *fork_word;
     uint64_t fork_mark;
-    int64_t horizon_ns;
+    int64_t horizon_ns, written_ns; /* the latest at which it was written, by who is busy */
     flake_i_atomic32 is_open;
     bool by_timer;
     flake_clock clock;
@@ -1799,8 +1799,9 @@ static inline bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64
 #else
     flake_i_record r;
     uint8_t bytes[FLAKE_I_RECORD];
+    if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
     r.horizon_ns = horizon_ns;
-    r.written_ns = now_ns < horizon_ns ? now_ns : horizon_ns;
+    r.written_ns = s->written_ns < horizon_ns ? s->written_ns : horizon_ns;
     memcpy(r.identity, s->identity, FLAKE_I_IDENTITY);
     flake_i_record_put(&r, bytes);
     return flake_i_replace_file(s->path, bytes, sizeof bytes);
@@ -1958,7 +1959,10 @@ static inline flake_status flake_i_state_begin(flake_state *s, const flake_state
                 return flake_i_say(why, FLAKE_CLOCK_BACK, s->path, "the clock was put back");
         }
     }
-    const int64_t from_ns = now_ns > floor_ns ? now_ns : floor_ns;
+    /* never further than the file or the clock's own horizon: a crash loop must not run away */
+    int64_t from_ns = now_ns;
+    if (floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > s->horizon_ns)
+        from_ns = floor_ns - s->horizon_ns;
     FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     return flake_i_state_move(s, from_ns) ? FLAKE_OK
@@ -1998,6 +2002,7 @@ static inline flake_status flake_i_state_open(flake_state *s, const flake_state_
     if (status != FLAKE_OK)
         return flake_i_say(why, status, lock_path, "can't be opened and locked");
     s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
+    s->written_ns = INT64_MIN;
     s->by_timer = o->by_timer;
     s->clock = o->clock;
     memcpy(s->identity, identity, FLAKE_I_IDENTITY);

@@ -1632,7 +1632,7 @@ struct sno_state {
     sno_i_atomic64 patient; /* before this time a write that failed is not tried again */
     sno_i_atomic64 *fork_word;
     uint64_t fork_mark;
-    int64_t horizon_ns;
+    int64_t horizon_ns, written_ns; /* the latest at which it was written, by who is busy */
     sno_i_atomic32 is_open;
     bool by_timer;
     sno_clock clock;
@@ -1714,8 +1714,9 @@ static inline bool sno_i_state_write(sno_state *s, int64_t horizon_ns, int64_t n
 #else
     sno_i_record r;
     uint8_t bytes[SNO_I_RECORD];
+    if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
     r.horizon_ns = horizon_ns;
-    r.written_ns = now_ns < horizon_ns ? now_ns : horizon_ns;
+    r.written_ns = s->written_ns < horizon_ns ? s->written_ns : horizon_ns;
     memcpy(r.identity, s->identity, SNO_I_IDENTITY);
     sno_i_record_put(&r, bytes);
     return sno_i_replace_file(s->path, bytes, sizeof bytes);
@@ -1873,7 +1874,10 @@ static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options
                 return sno_i_say(why, SNO_CLOCK_BACK, s->path, "the clock was put back");
         }
     }
-    const int64_t from_ns = now_ns > floor_ns ? now_ns : floor_ns;
+    /* never further than the file or the clock's own horizon: a crash loop must not run away */
+    int64_t from_ns = now_ns;
+    if (floor_ns > now_ns && sno_i_ns_until(floor_ns, now_ns) > s->horizon_ns)
+        from_ns = floor_ns - s->horizon_ns;
     SNO_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     SNO_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     return sno_i_state_move(s, from_ns) ? SNO_OK
@@ -1913,6 +1917,7 @@ static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options 
     if (status != SNO_OK)
         return sno_i_say(why, status, lock_path, "can't be opened and locked");
     s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
+    s->written_ns = INT64_MIN;
     s->by_timer = o->by_timer;
     s->clock = o->clock;
     memcpy(s->identity, identity, SNO_I_IDENTITY);
