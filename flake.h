@@ -1766,6 +1766,8 @@ static inline flake_status flake_i_record_get(const uint8_t *in, size_t n, flake
     r->horizon_ns = (int64_t)flake_i_get64(in + 16);
     r->written_ns = (int64_t)flake_i_get64(in + 24);
     memcpy(r->identity, in + 32, FLAKE_I_IDENTITY);
+    for (size_t i = 96; i < 120; i++)
+        if (in[i]) return FLAKE_FOREIGN; /* who wrote that knows more than this version */
     return r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
 }
 
@@ -1909,7 +1911,7 @@ static inline flake_status flake_state_close(flake_state *s) {
 static inline flake_status flake_i_state_read(const flake_state *s, flake_i_record *r, bool *is_new,
                                               flake_why *why) {
     uint8_t bytes[FLAKE_I_RECORD + 1];
-    const int fd = open(s->path, O_RDONLY);
+    const int fd = open(s->path, O_RDONLY | O_NONBLOCK); /* a pipe has no end */
     *is_new = fd < 0 && errno == ENOENT;
     if (*is_new) return FLAKE_OK;
     const int n = fd < 0 ? -1 : flake_i_read_all(fd, bytes, sizeof bytes);

@@ -1681,6 +1681,8 @@ static inline sno_status sno_i_record_get(const uint8_t *in, size_t n, sno_i_rec
     r->horizon_ns = (int64_t)sno_i_get64(in + 16);
     r->written_ns = (int64_t)sno_i_get64(in + 24);
     memcpy(r->identity, in + 32, SNO_I_IDENTITY);
+    for (size_t i = 96; i < 120; i++)
+        if (in[i]) return SNO_FOREIGN; /* who wrote that knows more than this version */
     return r->horizon_ns < r->written_ns ? SNO_TORN : SNO_OK;
 }
 
@@ -1824,7 +1826,7 @@ static inline sno_status sno_state_close(sno_state *s) {
 static inline sno_status sno_i_state_read(const sno_state *s, sno_i_record *r, bool *is_new,
                                               sno_why *why) {
     uint8_t bytes[SNO_I_RECORD + 1];
-    const int fd = open(s->path, O_RDONLY);
+    const int fd = open(s->path, O_RDONLY | O_NONBLOCK); /* a pipe has no end */
     *is_new = fd < 0 && errno == ENOENT;
     if (*is_new) return SNO_OK;
     const int n = fd < 0 ? -1 : sno_i_read_all(fd, bytes, sizeof bytes);
@@ -2703,7 +2705,7 @@ static inline bool sno_i_pool_on_file(const char *path, sno_snapshot *pool) {
 #else
     uint8_t bytes[SNO_I_RECORD + 1];
     sno_i_record r;
-    const int fd = path ? open(path, O_RDONLY) : -1;
+    const int fd = path ? open(path, O_RDONLY | O_NONBLOCK) : -1;
     if (fd < 0) return false;
     const int n = sno_i_read_all(fd, bytes, sizeof bytes);
     (void)close(fd);
