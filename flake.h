@@ -1688,8 +1688,9 @@ static inline bool flake_i_replace_file(const char *path, const uint8_t *bytes, 
  * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
  *           thread at a time writes (`busy`); it publishes the horizon after the file is synced
  *           (DISK:R, read by DISK:A). A closed state admits nothing: who closes it stores CLOSED and
- *           then reads `asked`, who is admitted has raised `asked` before he reads the horizon, all
- *           four sequentially consistent, so one of the two sees the other.
+ *           then reads `asked`; who is admitted has raised `asked`, or seen it raised by another,
+ *           before he reads the horizon. All of these are sequentially consistent, so one of the
+ *           two sees the other. (A relaxed look at `asked` might come after the horizon's.)
  */
 struct flake_state_options {
     const char *path;              /* boundary's timestamp_path */
@@ -1697,8 +1698,9 @@ struct flake_state_options {
     int64_t allowable_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
     bool must_exist;               /* FLAKE_IO when there is no file, rather than a new one */
     bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
-    bool by_timer; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached: the
-                        program calls flake_state_extend, at least twice in horizon_ms */
+    bool by_timer; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached, or
+                      FLAKE_IO if the timer could not write it: the program calls
+                      flake_state_extend, at least twice in horizon_ms */
     flake_clock clock; /* the generator's; all zero: the system's */
 };
 
@@ -1714,7 +1716,8 @@ struct flake_state {
     flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
     flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
     flake_i_atomic64 busy;    /* 1: a thread writes */
-    flake_i_atomic64 patient; /* before this time a write that failed is not tried again */
+    flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
+                                 there is horizon left; INT64_MIN: the last one went well */
     flake_i_atomic64 *fork_word;
     uint64_t fork_mark;
     int64_t horizon_ns, written_ns; /* the latest at which it was written, by who is busy */
@@ -1821,7 +1824,11 @@ static inline bool flake_i_state_move(flake_state *s, int64_t until_ns) {
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
     if (seen == FLAKE_I_CLOSED_STATE) return false;
     if (horizon_ns <= (int64_t)seen) return true;
-    if (!flake_i_state_write(s, horizon_ns, flake_i_exact_ns(&s->clock))) return false;
+    const bool written = flake_i_state_write(s, horizon_ns, flake_i_exact_ns(&s->clock));
+    const int64_t pause_ns = s->horizon_ns / 16;
+    const int64_t patient_ns = until_ns > INT64_MAX - pause_ns ? INT64_MAX : until_ns + pause_ns;
+    FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)(written ? INT64_MIN : patient_ns), relaxed);
+    if (!written) return false;
     return FLAKE_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, seq_cst,
                             relaxed); /* DISK:R */
 }
@@ -1833,9 +1840,9 @@ static inline bool flake_i_state_turn(flake_state *s) {
 
 static flake_status flake_i_state_admit(void *user, int64_t until_ns) {
     flake_state *s = (flake_state *)user;
-    uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
+    uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, seq_cst);
     while ((int64_t)asked < until_ns &&
-           !FLAKE_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, relaxed)) {
+           !FLAKE_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, seq_cst)) {
     }
     int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A */
     if (horizon_ns == INT64_MIN) return FLAKE_IO;
@@ -1844,13 +1851,13 @@ static flake_status flake_i_state_admit(void *user, int64_t until_ns) {
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed)) &&
         flake_i_state_turn(s)) {
         const bool moved = flake_i_state_move(s, until_ns);
-        if (!moved)
-            FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)(until_ns + s->horizon_ns / 16), relaxed);
         FLAKE_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst);
         if (!moved && until_ns > horizon_ns) return FLAKE_IO;
     }
-    return until_ns <= horizon_ns ? FLAKE_OK : FLAKE_AGAIN;
+    if (until_ns <= horizon_ns) return FLAKE_OK;
+    const int64_t patient_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed);
+    return s->by_timer && patient_ns != INT64_MIN ? FLAKE_IO : FLAKE_AGAIN;
 }
 
 /* Of a parent's, or from before a bump. */

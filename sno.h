@@ -1603,8 +1603,9 @@ static inline bool sno_i_replace_file(const char *path, const uint8_t *bytes, si
  * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
  *           thread at a time writes (`busy`); it publishes the horizon after the file is synced
  *           (DISK:R, read by DISK:A). A closed state admits nothing: who closes it stores CLOSED and
- *           then reads `asked`, who is admitted has raised `asked` before he reads the horizon, all
- *           four sequentially consistent, so one of the two sees the other.
+ *           then reads `asked`; who is admitted has raised `asked`, or seen it raised by another,
+ *           before he reads the horizon. All of these are sequentially consistent, so one of the
+ *           two sees the other. (A relaxed look at `asked` might come after the horizon's.)
  */
 struct sno_state_options {
     const char *path;              /* boundary's timestamp_path */
@@ -1612,8 +1613,9 @@ struct sno_state_options {
     int64_t allowable_downtime_ms; /* SNO_DOWNTIME when the horizon is further past; 0: any */
     bool must_exist;               /* SNO_IO when there is no file, rather than a new one */
     bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
-    bool by_timer; /* draws don't write, they say SNO_AGAIN when the horizon is reached: the
-                        program calls sno_state_extend, at least twice in horizon_ms */
+    bool by_timer; /* draws don't write, they say SNO_AGAIN when the horizon is reached, or
+                      SNO_IO if the timer could not write it: the program calls
+                      sno_state_extend, at least twice in horizon_ms */
     sno_clock clock; /* the generator's; all zero: the system's */
 };
 
@@ -1629,7 +1631,8 @@ struct sno_state {
     sno_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
     sno_i_atomic64 asked;   /* and none later than this were, in the last run neither */
     sno_i_atomic64 busy;    /* 1: a thread writes */
-    sno_i_atomic64 patient; /* before this time a write that failed is not tried again */
+    sno_i_atomic64 patient; /* before this time a write that failed is not tried again, while
+                                 there is horizon left; INT64_MIN: the last one went well */
     sno_i_atomic64 *fork_word;
     uint64_t fork_mark;
     int64_t horizon_ns, written_ns; /* the latest at which it was written, by who is busy */
@@ -1736,7 +1739,11 @@ static inline bool sno_i_state_move(sno_state *s, int64_t until_ns) {
     uint64_t seen = SNO_ATOMIC_LOAD(&s->horizon, relaxed);
     if (seen == SNO_I_CLOSED_STATE) return false;
     if (horizon_ns <= (int64_t)seen) return true;
-    if (!sno_i_state_write(s, horizon_ns, sno_i_exact_ns(&s->clock))) return false;
+    const bool written = sno_i_state_write(s, horizon_ns, sno_i_exact_ns(&s->clock));
+    const int64_t pause_ns = s->horizon_ns / 16;
+    const int64_t patient_ns = until_ns > INT64_MAX - pause_ns ? INT64_MAX : until_ns + pause_ns;
+    SNO_ATOMIC_STORE(&s->patient, (uint64_t)(written ? INT64_MIN : patient_ns), relaxed);
+    if (!written) return false;
     return SNO_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, seq_cst,
                             relaxed); /* DISK:R */
 }
@@ -1748,9 +1755,9 @@ static inline bool sno_i_state_turn(sno_state *s) {
 
 static sno_status sno_i_state_admit(void *user, int64_t until_ns) {
     sno_state *s = (sno_state *)user;
-    uint64_t asked = SNO_ATOMIC_LOAD(&s->asked, relaxed);
+    uint64_t asked = SNO_ATOMIC_LOAD(&s->asked, seq_cst);
     while ((int64_t)asked < until_ns &&
-           !SNO_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, relaxed)) {
+           !SNO_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, seq_cst)) {
     }
     int64_t horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A */
     if (horizon_ns == INT64_MIN) return SNO_IO;
@@ -1759,13 +1766,13 @@ static sno_status sno_i_state_admit(void *user, int64_t until_ns) {
         (until_ns > horizon_ns || until_ns >= (int64_t)SNO_ATOMIC_LOAD(&s->patient, relaxed)) &&
         sno_i_state_turn(s)) {
         const bool moved = sno_i_state_move(s, until_ns);
-        if (!moved)
-            SNO_ATOMIC_STORE(&s->patient, (uint64_t)(until_ns + s->horizon_ns / 16), relaxed);
         SNO_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
         horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, seq_cst);
         if (!moved && until_ns > horizon_ns) return SNO_IO;
     }
-    return until_ns <= horizon_ns ? SNO_OK : SNO_AGAIN;
+    if (until_ns <= horizon_ns) return SNO_OK;
+    const int64_t patient_ns = (int64_t)SNO_ATOMIC_LOAD(&s->patient, relaxed);
+    return s->by_timer && patient_ns != INT64_MIN ? SNO_IO : SNO_AGAIN;
 }
 
 /* Of a parent's, or from before a bump. */
