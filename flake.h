@@ -1063,6 +1063,18 @@ static inline void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64
     }
 }
 
+/* Where the word was put without asking the gates, its unit counts as spent: the fast path would not
+ * ask either. Not while others use the engine. */
+static inline void flake_i_spend_unit(flake_i_engine *e) {
+    if (!e->gates[0].admit && !e->gates[1].admit) return;
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
+    uint64_t time, count;
+    flake_i_decode(e, word, &time, &count);
+    if (count >= e->cap) return;
+    FLAKE_ATOMIC_STORE(&e->word, word - count + e->cap, relaxed);
+    flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* what is not drawn here */
+}
+
 /* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
  * either timeline. Not while others use the engine. */
 static inline void flake_i_engine_floor(flake_i_engine *e, int64_t floor_ns) {
@@ -2487,6 +2499,7 @@ static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_se
     flake_status status = flake_i_engine_init(&trial, setup);
     if (status == FLAKE_OK) status = flake_i_enrol(e, identity);
     if (status == FLAKE_OK) status = flake_i_engine_init(e, setup);
+    if (status == FLAKE_OK) flake_i_spend_unit(e);
     if (status == FLAKE_OK && state) flake_i_engine_floor(e, flake_i_state_floor(state));
     return status;
 }
@@ -2706,6 +2719,7 @@ static inline flake_status flake_restore(flake_gen *g, const flake_snapshot *s) 
     if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
     FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
     flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* what is not drawn here */
+    flake_i_spend_unit(e);
     return FLAKE_OK;
 }
 

@@ -978,6 +978,18 @@ static inline void sno_i_decode(const sno_i_engine *e, uint64_t word, uint64_t *
     }
 }
 
+/* Where the word was put without asking the gates, its unit counts as spent: the fast path would not
+ * ask either. Not while others use the engine. */
+static inline void sno_i_spend_unit(sno_i_engine *e) {
+    if (!e->gates[0].admit && !e->gates[1].admit) return;
+    const uint64_t word = SNO_ATOMIC_LOAD(&e->word, relaxed);
+    uint64_t time, count;
+    sno_i_decode(e, word, &time, &count);
+    if (count >= e->cap) return;
+    SNO_ATOMIC_STORE(&e->word, word - count + e->cap, relaxed);
+    sno_i_tally(&e->rebased, count - e->cap, SNO_I_OWNED); /* what is not drawn here */
+}
+
 /* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
  * either timeline. Not while others use the engine. */
 static inline void sno_i_engine_floor(sno_i_engine *e, int64_t floor_ns) {
@@ -2640,6 +2652,7 @@ static inline sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16
     g->partition = partition;
     g->sequence_min = sequence_min;
     SNO_ATOMIC_STORE(&g->with_time, 0u, relaxed);
+    sno_i_spend_unit(&g->engine);
     return SNO_OK;
 }
 
@@ -2652,6 +2665,7 @@ static inline void sno_i_go_on(sno_gen *g, const sno_snapshot *s, uint64_t count
     SNO_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)s->wall_safe, relaxed);
     SNO_ATOMIC_STORE(&e->drifts, s->drifts, relaxed);
     SNO_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
+    sno_i_spend_unit(e);
 }
 
 /* What a state file says it is for. */
