@@ -2737,7 +2737,9 @@ static inline flake_status flake_shards_init(flake_shard *shards, size_t n,
         next += cap / n + (i < cap % n);
         part.seq_max = (uint32_t)(next - 1);
         status = flake_i_gen_init(&shards[i].gen, &part);
-        if (status != FLAKE_OK) return status; /* options: so it is the first */
+        if (status == FLAKE_OK) continue; /* else it is the first, or the registry's to say */
+        while (i-- > 0) flake_retire(&shards[i].gen);
+        return status;
     }
     return FLAKE_OK;
 }
