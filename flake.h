@@ -712,6 +712,7 @@ static inline bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
 struct flake_i_process {
     FLAKE_ATOMIC(flake_i_atomic64 *) page; /* NULL: not asked for yet */
     flake_i_atomic64 generation;           /* survives the fork, so that a child's value is new */
+    flake_i_atomic32 bumps;                /* likewise: of the process and its forebears */
     flake_i_atomic64 locking;              /* the files' (see there): mark of who is at it, or 0 */
     uint64_t locks_mark;                   /* and the process whose they are */
     struct flake_i_lock *locks;
@@ -826,6 +827,7 @@ static inline uint64_t flake_i_process_mark(void) {
 static inline void flake_generation_bump(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
+    FLAKE_ATOMIC_ADD(&flake_i_process.bumps, 1u, relaxed);
     if (page) FLAKE_ATOMIC_STORE(page, next, relaxed);
 }
 

@@ -112,13 +112,13 @@ typedef enum sno_status {
     SNO_INVALID,    /* an argument or option that does not fit; sno_options_why names it */
     SNO_PARSE,      /* not a text of this form */
     SNO_EXHAUSTED,  /* this process has used up its 65,535 partitions */
-    SNO_FORKED,   /* inherited through fork(), or the machine was cloned: another process may give
+    SNO_FORKED,     /* inherited through fork(), or the machine was cloned: another process may give
                      the same ids. See sno_reinit_after_fork */
-    SNO_IO,       /* the system refused a file */
-    SNO_TORN,     /* a state file that is cut short or damaged */
-    SNO_FOREIGN,  /* a state file of another partition or pool, or none at all */
-    SNO_DOWNTIME, /* the last run ended longer ago than allowable_downtime_ms */
-    SNO_TAKEN     /* somebody else holds this file */
+    SNO_IO,         /* the system refused a file */
+    SNO_TORN,       /* a state file that is cut short or damaged */
+    SNO_FOREIGN,    /* a state file of another partition or pool, or none at all */
+    SNO_DOWNTIME,   /* the last run ended longer ago than allowable_downtime_ms */
+    SNO_TAKEN       /* somebody else holds this file */
 } sno_status;
 
 static inline const char *sno_status_str(sno_status status);
@@ -627,6 +627,7 @@ static inline bool sno_ring_pop(sno_ring *ring, sno_overflow *note) {
 struct sno_i_process {
     SNO_ATOMIC(sno_i_atomic64 *) page; /* NULL: not asked for yet */
     sno_i_atomic64 generation;           /* survives the fork, so that a child's value is new */
+    sno_i_atomic32 bumps;                /* likewise: of the process and its forebears */
     sno_i_atomic64 locking;              /* the files' (see there): mark of who is at it, or 0 */
     uint64_t locks_mark;                   /* and the process whose they are */
     struct sno_i_lock *locks;
@@ -741,6 +742,7 @@ static inline uint64_t sno_i_process_mark(void) {
 static inline void sno_generation_bump(void) {
     sno_i_atomic64 *page = sno_i_fork_page();
     const uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
+    SNO_ATOMIC_ADD(&sno_i_process.bumps, 1u, relaxed);
     if (page) SNO_ATOMIC_STORE(page, next, relaxed);
 }
 
@@ -1962,8 +1964,8 @@ struct sno_options {
     struct sno_ring *overflow;    /* gets a note each ms while callers queue; NULL: none */
     sno_gate gate;                /* asked before each new unit; {0}: none */
     struct sno_state *state; /* an open state file, so that a restart repeats no id; NULL: none */
-    int64_t max_wait_ms;          /* longest wait of one call; 0: as long as it takes */
-    bool shared_memory; /* lies in memory that processes share: survives fork. They must be
+    int64_t max_wait_ms;     /* longest wait of one call; 0: as long as it takes */
+    bool shared_memory;      /* lies in memory that processes share: survives fork. They must be
                            forks of one another, or use the system's clock and no ring. SNO_INVALID
                            where 64-bit atomics take a lock (32-bit powerpc, mips) */
 };
@@ -2580,9 +2582,10 @@ static inline const char *sno_options_why(const sno_options *o) {
 }
 
 /* Partitions given away: consecutive, from a start that depends on time and process. The count lies
- * in memory that forked children share, so that relatives don't take the same one. */
+ * in memory that forked children share, so that relatives don't take the same one. A machine's clone
+ * has a copy of it, so the first relative that takes one after a bump chooses another start. */
 struct sno_i_family {
-    sno_i_atomic32 start; /* 1 << 16 | first; 0: not chosen yet */
+    sno_i_atomic32 start; /* [ bumps:15 ][ 1 ][ first:16 ]; 0: not chosen yet */
     sno_i_atomic32 used;
 };
 struct sno_i_partitions {
@@ -2614,9 +2617,11 @@ static inline struct sno_i_family *sno_i_get_family(void) {
 static inline sno_status sno_i_take_partition(uint16_t *partition) {
     struct sno_i_family *family = sno_i_get_family();
     uint32_t start = SNO_ATOMIC_LOAD(&family->start, relaxed);
-    if (!start) {
+    const uint32_t bumps = SNO_ATOMIC_LOAD(&sno_i_process.bumps, relaxed) & 0x7fff;
+    const uint32_t missed = (bumps - (start >> 17)) & 0x7fff; /* half and more: is ahead of us */
+    if (!start || (missed && missed < 0x4000)) {
         uint64_t seed = (uint64_t)SNO_CLOCK_NS(SNO_CLOCK_EXACT) ^ sno_i_pid_mark() << 40;
-        uint32_t chosen = (uint32_t)(seed * 0x9e3779b97f4a7c15 >> 48) | 1u << 16;
+        uint32_t chosen = (uint32_t)(seed * 0x9e3779b97f4a7c15 >> 48) | 1u << 16 | bumps << 17;
         if (SNO_ATOMIC_CAS(&family->start, &start, chosen, relaxed, relaxed)) start = chosen;
     }
     uint32_t used = SNO_ATOMIC_LOAD(&family->used, relaxed);
@@ -3027,7 +3032,10 @@ SNO_I_COLD sno_id sno_i_generate_first(sno_gen *found, uint8_t meta) {
 
 static inline sno_id sno_generate(uint8_t meta) {
     sno_gen *g = SNO_ATOMIC_LOAD(&sno_i_default, acquire); /* PAGE:A */
-    if (SNO_I_LIKELY(g && !sno_i_forked(&g->engine))) return sno_new(g, meta);
+    if (SNO_I_LIKELY(g != NULL)) {
+        const sno_id id = sno_new(g, meta);
+        if (SNO_I_LIKELY(!sno_is_zero(id)) || !sno_i_forked(&g->engine)) return id;
+    }
     return sno_i_generate_first(g, meta);
 }
 

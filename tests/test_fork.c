@@ -486,6 +486,56 @@ static void bumps_from_many_threads(void) {
     end();
 }
 
+/* Makes of this process what a machine's clone would be: nothing that it shares with another. */
+static void part_from_the_family(void) {
+    struct sno_i_family *family = atomic_load(&sno_i_partitions.family);
+    const struct sno_i_family copy = *family;
+    EXPECT(mmap(family, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                0) == (void *)family);
+    *family = copy;
+}
+
+static void draw_as_a_clone(void) {
+    part_from_the_family();
+    sno_generation_bump();
+    tell_partition();
+    place_in_family += 16;
+    by_fork(tell_partition); /* a family again */
+    EXPECT(our->partitions[place_in_family] != our->partitions[place_in_family - 16]);
+}
+
+/* Two clones that wake at different times are two families; by chance alone they meet. */
+static void clones_of_a_machine_take_other_partitions(void) {
+    unsigned same = 0;
+    begin();
+    (void)sno_generate(1);
+    for (unsigned i = 0; i < 3; i++) {
+        for (place_in_family = 0; place_in_family < 2; place_in_family++) by_fork(draw_as_a_clone);
+        same += our->partitions[0] == our->partitions[1];
+    }
+    CHECK(same < 3);
+    end();
+}
+
+/* Relatives who bump after the same wake stay relatives. */
+static void bump_and_tell(void) {
+    sno_generation_bump();
+    tell_partition();
+}
+
+static void relatives_that_bump_stay_relatives(void) {
+    begin();
+    (void)sno_generate(1);
+    for (unsigned wake = 0; wake < 3; wake++) {
+        for (place_in_family = 1; place_in_family < 20; place_in_family++) by_fork(bump_and_tell);
+        place_in_family = 0;
+        bump_and_tell();
+        for (unsigned i = 0; i < 20; i++)
+            for (unsigned k = 0; k < i; k++) EXPECT(our->partitions[i] != our->partitions[k]);
+    }
+    end();
+}
+
 /* ---- no system call an id ---- */
 
 #if defined(__linux__)
@@ -523,6 +573,8 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(shared_memory_is_exempt),
                                      CHECK_TEST(a_bump_is_as_if_forked),
                                      CHECK_TEST(bumps_from_many_threads),
+                                     CHECK_TEST(clones_of_a_machine_take_other_partitions),
+                                     CHECK_TEST(relatives_that_bump_stay_relatives),
                                      CHECK_TEST(an_id_takes_no_system_call)};
     void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return 1;
