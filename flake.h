@@ -761,6 +761,7 @@ static inline bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
 struct flake_i_process {
     FLAKE_ATOMIC(flake_i_atomic64 *) page; /* NULL: not asked for yet */
     flake_i_atomic64 generation;           /* survives the fork, so that a child's value is new */
+    flake_i_atomic32 bumps;                /* likewise: of the process and its forebears */
     flake_i_atomic64 locking;              /* the files' (see there): mark of who is at it, or 0 */
     uint64_t locks_mark;                   /* and the process whose they are */
     struct flake_i_lock *locks;
@@ -782,13 +783,16 @@ extern int flake_i_fsync(int) __asm__("fsync");
 #endif
 
 /* Marks this process where no page does. */
-FLAKE_I_COLD uint64_t flake_i_pid_mark(void) {
+static inline uint64_t flake_i_pid(void) {
 #if defined(_WIN32)
-    const uint64_t pid = 1; /* no fork */
+    return 1; /* no fork */
 #else
-    const uint64_t pid = (uint64_t)getpid();
+    return (uint64_t)getpid();
 #endif
-    return FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed) << 32 | pid;
+}
+
+FLAKE_I_COLD uint64_t flake_i_pid_mark(void) {
+    return FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed) << 32 | flake_i_pid();
 }
 
 /* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
@@ -856,12 +860,23 @@ static inline uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
     return FLAKE_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
+/* Marks the process itself, for what it holds: a bump does not change it. */
+static inline uint64_t flake_i_process_mark(void) {
+    flake_i_atomic64 *page = flake_i_fork_page();
+    if (!page) return flake_i_pid();
+    uint64_t mark = FLAKE_ATOMIC_LOAD(page + 1, relaxed);
+    if (mark) return mark;
+    uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
+    return FLAKE_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
+}
+
 /* From now on every generator of this process, all but those in shared memory, is as if inherited
  * through fork: FLAKE_FORKED until it is initialised anew. For whoever resumes a snapshot of a
  * virtual machine or a copied disk, which nothing else tells a process. From any thread. */
 static inline void flake_generation_bump(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
+    FLAKE_ATOMIC_ADD(&flake_i_process.bumps, 1u, relaxed);
     if (page) FLAKE_ATOMIC_STORE(page, next, relaxed);
 }
 
@@ -1092,6 +1107,18 @@ static inline void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64
         --*time;
         *count = e->cap;
     }
+}
+
+/* Where the word was put without asking the gates, its unit counts as spent: the fast path would not
+ * ask either. Not while others use the engine. */
+static inline void flake_i_spend_unit(flake_i_engine *e) {
+    if (!e->gates[0].admit && !e->gates[1].admit) return;
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
+    uint64_t time, count;
+    flake_i_decode(e, word, &time, &count);
+    if (count >= e->cap) return;
+    FLAKE_ATOMIC_STORE(&e->word, word - count + e->cap, relaxed);
+    flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* what is not drawn here */
 }
 
 /* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
@@ -1561,19 +1588,16 @@ static inline flake_status flake_i_say(flake_why *why, flake_status status, cons
 }
 
 enum { FLAKE_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
+/* One of the other header would not know that this one holds the file, and let go of it. */
+static const char flake_i_lock_ending[] = ".flake-lock";
 
 typedef struct flake_i_lock {
-    uint64_t device, inode, mark; /* mark: of the process that holds it */
+    uint64_t device, inode;
     int fd;
     struct flake_i_lock *next;
 } flake_i_lock;
 
 #if !defined(_WIN32)
-
-static inline uint64_t flake_i_process_mark(void) {
-    flake_i_atomic64 *word;
-    return flake_i_fork_mark(&word);
-}
 
 /* What the list of locks says is true between these two. A forked child has none of its parent's, and
  * takes the turn from a thread of its parent's that had it then. */
@@ -1625,12 +1649,19 @@ static inline flake_status flake_i_lock_file(flake_i_lock *lock, const char *pat
     return FLAKE_IO;
 }
 
+static inline bool flake_i_lock_is_held(const flake_i_lock *lock) {
+    flake_i_locks_begin();
+    const flake_i_lock *l = flake_i_process.locks;
+    while (l && l != lock) l = l->next;
+    flake_i_locks_end();
+    return l != NULL;
+}
+
 /* FLAKE_TAKEN: this process or another has it. */
 static inline flake_status flake_i_lock_take(flake_i_lock *lock, const char *path) {
     flake_i_locks_begin();
     const flake_status status = flake_i_lock_file(lock, path);
     if (status == FLAKE_OK) {
-        lock->mark = flake_i_process.locks_mark;
         lock->next = flake_i_process.locks;
         flake_i_process.locks = lock;
     }
@@ -1719,8 +1750,9 @@ static inline bool flake_i_replace_file(const char *path, const uint8_t *bytes, 
  * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
  *           thread at a time writes (`busy`); it publishes the horizon after the file is synced
  *           (DISK:R, read by DISK:A). A closed state admits nothing: who closes it stores CLOSED and
- *           then reads `asked`, who is admitted has raised `asked` before he reads the horizon, all
- *           four sequentially consistent, so one of the two sees the other.
+ *           then reads `asked`; who is admitted has raised `asked`, or seen it raised by another,
+ *           before he reads the horizon. All of these are sequentially consistent, so one of the
+ *           two sees the other. (A relaxed look at `asked` might come after the horizon's.)
  */
 struct flake_state_options {
     const char *path;              /* boundary's timestamp_path */
@@ -1728,8 +1760,9 @@ struct flake_state_options {
     int64_t allowable_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
     bool must_exist;               /* FLAKE_IO when there is no file, rather than a new one */
     bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
-    bool by_timer; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached: the
-                        program calls flake_state_extend, at least twice in horizon_ms */
+    bool by_timer; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached, or
+                      FLAKE_IO if the timer could not write it: the program calls
+                      flake_state_extend, at least twice in horizon_ms */
     flake_clock clock; /* the generator's; all zero: the system's */
 };
 
@@ -1743,14 +1776,15 @@ typedef struct flake_i_record {
 /* Stays where it is while it is open. */
 struct flake_state {
     flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
-    flake_i_atomic64 asked;   /* and none later than this were */
+    flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
     flake_i_atomic64 busy;    /* 1: a thread writes */
-    flake_i_atomic64 patient; /* before this time a write that failed is not tried again */
+    flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
+                                 there is horizon left; INT64_MIN: the last one went well */
     flake_i_atomic64 *fork_word;
     uint64_t fork_mark;
-    int64_t floor_ns; /* the last run's horizon; INT64_MIN: there was none */
-    int64_t horizon_ns;
-    bool by_timer, is_open;
+    int64_t horizon_ns, written_ns; /* the latest at which it was written, by who is busy */
+    flake_i_atomic32 is_open;
+    bool by_timer;
     flake_clock clock;
     flake_i_lock lock;
     uint8_t identity[FLAKE_I_IDENTITY];
@@ -1797,6 +1831,8 @@ static inline flake_status flake_i_record_get(const uint8_t *in, size_t n, flake
     r->horizon_ns = (int64_t)flake_i_get64(in + 16);
     r->written_ns = (int64_t)flake_i_get64(in + 24);
     memcpy(r->identity, in + 32, FLAKE_I_IDENTITY);
+    for (size_t i = 96; i < 120; i++)
+        if (in[i]) return FLAKE_FOREIGN; /* who wrote that knows more than this version */
     return r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
 }
 
@@ -1830,8 +1866,9 @@ static inline bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64
 #else
     flake_i_record r;
     uint8_t bytes[FLAKE_I_RECORD];
+    if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
     r.horizon_ns = horizon_ns;
-    r.written_ns = now_ns < horizon_ns ? now_ns : horizon_ns;
+    r.written_ns = s->written_ns < horizon_ns ? s->written_ns : horizon_ns;
     memcpy(r.identity, s->identity, FLAKE_I_IDENTITY);
     flake_i_record_put(&r, bytes);
     return flake_i_replace_file(s->path, bytes, sizeof bytes);
@@ -1849,7 +1886,11 @@ static inline bool flake_i_state_move(flake_state *s, int64_t until_ns) {
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
     if (seen == FLAKE_I_CLOSED_STATE) return false;
     if (horizon_ns <= (int64_t)seen) return true;
-    if (!flake_i_state_write(s, horizon_ns, flake_i_exact_ns(&s->clock))) return false;
+    const bool written = flake_i_state_write(s, horizon_ns, flake_i_exact_ns(&s->clock));
+    const int64_t pause_ns = s->horizon_ns / 16;
+    const int64_t patient_ns = until_ns > INT64_MAX - pause_ns ? INT64_MAX : until_ns + pause_ns;
+    FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)(written ? INT64_MIN : patient_ns), relaxed);
+    if (!written) return false;
     return FLAKE_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, seq_cst,
                             relaxed); /* DISK:R */
 }
@@ -1861,9 +1902,9 @@ static inline bool flake_i_state_turn(flake_state *s) {
 
 static flake_status flake_i_state_admit(void *user, int64_t until_ns) {
     flake_state *s = (flake_state *)user;
-    uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
+    uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, seq_cst);
     while ((int64_t)asked < until_ns &&
-           !FLAKE_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, relaxed)) {
+           !FLAKE_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, seq_cst)) {
     }
     int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A */
     if (horizon_ns == INT64_MIN) return FLAKE_IO;
@@ -1872,13 +1913,23 @@ static flake_status flake_i_state_admit(void *user, int64_t until_ns) {
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed)) &&
         flake_i_state_turn(s)) {
         const bool moved = flake_i_state_move(s, until_ns);
-        if (!moved)
-            FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)(until_ns + s->horizon_ns / 16), relaxed);
         FLAKE_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst);
         if (!moved && until_ns > horizon_ns) return FLAKE_IO;
     }
-    return until_ns <= horizon_ns ? FLAKE_OK : FLAKE_AGAIN;
+    if (until_ns <= horizon_ns) return FLAKE_OK;
+    const int64_t patient_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed);
+    return s->by_timer && patient_ns != INT64_MIN ? FLAKE_IO : FLAKE_AGAIN;
+}
+
+/* Of a parent's, or from before a bump. */
+static inline bool flake_i_state_is_stale(const flake_state *s) {
+    return flake_i_forked_since(s->fork_word, s->fork_mark);
+}
+
+/* A generator begins behind the last run, and behind those of this run that it may follow. */
+static inline int64_t flake_i_state_floor(const flake_state *s) {
+    return (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
 }
 
 static inline flake_gate flake_state_gate(flake_state *s) {
@@ -1892,8 +1943,8 @@ static inline flake_gate flake_state_gate(flake_state *s) {
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread.
  * FLAKE_IO: the old one stands. */
 static inline flake_status flake_state_extend(flake_state *s) {
-    if (!s->is_open) return FLAKE_INVALID;
-    if (flake_i_forked_since(s->fork_word, s->fork_mark)) return FLAKE_FORKED;
+    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return FLAKE_INVALID;
+    if (flake_i_state_is_stale(s)) return FLAKE_FORKED;
     if (!flake_i_state_turn(s)) return FLAKE_OK; /* somebody is at it */
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
     const int64_t now_ns = flake_i_exact_ns(&s->clock);
@@ -1905,17 +1956,19 @@ static inline flake_status flake_state_extend(flake_state *s) {
 /* The last word: with it the next run need not wait. Draws fail with FLAKE_IO from now on. In a
  * forked child the file stays its parent's. */
 static inline flake_status flake_state_close(flake_state *s) {
-    if (!s->is_open) return FLAKE_INVALID;
-    s->is_open = false;
+    uint32_t is_open = 1;
+    if (!FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed)) return FLAKE_INVALID;
 #if defined(_WIN32)
     return FLAKE_IO;
 #else
     flake_status status = FLAKE_FORKED;
-    if (!flake_i_forked_since(s->fork_word, s->fork_mark)) {
+    if (!flake_i_state_is_stale(s)) {
         FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst);
         while (!flake_i_state_turn(s)) FLAKE_SLEEP_NS(100000);
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst);
-        status = flake_i_state_write(s, asked, flake_i_exact_ns(&s->clock)) ? FLAKE_OK : FLAKE_IO;
+        const int64_t now_ns = flake_i_exact_ns(&s->clock);
+        const int64_t last_ns = asked > now_ns ? asked : now_ns;
+        status = flake_i_state_write(s, last_ns, now_ns) ? FLAKE_OK : FLAKE_IO;
     }
     flake_i_lock_drop(&s->lock);
     return status;
@@ -1927,7 +1980,7 @@ static inline flake_status flake_state_close(flake_state *s) {
 static inline flake_status flake_i_state_read(const flake_state *s, flake_i_record *r, bool *is_new,
                                               flake_why *why) {
     uint8_t bytes[FLAKE_I_RECORD + 1];
-    const int fd = open(s->path, O_RDONLY);
+    const int fd = open(s->path, O_RDONLY | O_NONBLOCK); /* a pipe has no end */
     *is_new = fd < 0 && errno == ENOENT;
     if (*is_new) return FLAKE_OK;
     const int n = fd < 0 ? -1 : flake_i_read_all(fd, bytes, sizeof bytes);
@@ -1940,6 +1993,20 @@ static inline flake_status flake_i_state_read(const flake_state *s, flake_i_reco
                                             : "is no state file, or of another version");
 }
 
+/* Whatever folder the process goes to, the file stays the same. False: no room. */
+static inline bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
+    const size_t length = strlen(path), room = FLAKE_I_PATH - 16; /* an ending of ours */
+    size_t base = 0;
+    if (length >= room) return false;
+    if (*path != '/') {
+        if (!getcwd(out, room - length)) return false;
+        base = strlen(out);
+        out[base++] = '/';
+    }
+    memcpy(out + base, path, length + 1);
+    return true;
+}
+
 /* With the lock held: reads, judges, waits, and writes the first horizon. */
 static inline flake_status flake_i_state_begin(flake_state *s, const flake_state_options *o,
                                                flake_i_record *r, bool *is_new, flake_why *why) {
@@ -1948,23 +2015,25 @@ static inline flake_status flake_i_state_begin(flake_state *s, const flake_state
     if (status != FLAKE_OK) return status;
     if (*is_new && o->must_exist) return flake_i_say(why, FLAKE_IO, s->path, "does not exist");
     int64_t now_ns = flake_i_exact_ns(&s->clock);
-    s->floor_ns = INT64_MIN;
+    int64_t floor_ns = INT64_MIN; /* the last run's horizon */
     if (!*is_new) {
         status =
             flake_i_record_judge(r, s->identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
         if (status != FLAKE_OK) return flake_i_say(why, status, s->path, what);
-        s->floor_ns = r->horizon_ns;
-        while (!o->no_wait && now_ns <= s->floor_ns) {
-            FLAKE_SLEEP_NS(s->floor_ns - now_ns + 1);
+        floor_ns = r->horizon_ns;
+        while (!o->no_wait && now_ns <= floor_ns) {
+            FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, now_ns - 1));
             const int64_t before_ns = now_ns;
             now_ns = flake_i_exact_ns(&s->clock);
             if (now_ns < before_ns)
                 return flake_i_say(why, FLAKE_CLOCK_BACK, s->path, "the clock was put back");
         }
     }
-    const int64_t from_ns = now_ns > s->floor_ns ? now_ns : s->floor_ns;
-    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)s->floor_ns, relaxed);
-    if (*is_new) FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)now_ns, relaxed);
+    /* never further than the file or the clock's own horizon: a crash loop must not run away */
+    int64_t from_ns = now_ns;
+    if (floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > s->horizon_ns)
+        from_ns = floor_ns - s->horizon_ns;
+    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     return flake_i_state_move(s, from_ns) ? FLAKE_OK
                                           : flake_i_say(why, FLAKE_IO, s->path, "can't be written");
@@ -1976,10 +2045,12 @@ static inline flake_status flake_i_state_open(flake_state *s, const flake_state_
                                               const uint8_t *identity, flake_i_record *r,
                                               bool *is_new, flake_why *why) {
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
-    const size_t length = o->path ? strlen(o->path) : 0;
-    s->is_open = false;
-    if (!length || length >= FLAKE_I_PATH - 8)
-        return flake_i_say(why, FLAKE_INVALID, "path", "is missing, or too long");
+#if !defined(_WIN32)
+    if (flake_i_lock_is_held(&s->lock)) /* and goes on as it is */
+        return flake_i_say(why, FLAKE_TAKEN, o->path ? o->path : "path", "the state is open");
+#endif
+    FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed);
+    if (!o->path || !*o->path) return flake_i_say(why, FLAKE_INVALID, "path", "is missing");
     if (o->horizon_ms < 0 || o->horizon_ms > max_ms)
         return flake_i_say(why, FLAKE_INVALID, "horizon_ms", "is out of range");
     if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
@@ -1990,14 +2061,18 @@ static inline flake_status flake_i_state_open(flake_state *s, const flake_state_
     (void)is_new;
     return flake_i_say(why, FLAKE_IO, o->path, "state files need POSIX");
 #else
-    memcpy(s->path, o->path, length);
-    memcpy(s->path + length, ".lock", 6);
-    flake_status status = flake_i_lock_take(&s->lock, s->path);
+    char lock_path[FLAKE_I_PATH];
+    if (!flake_i_absolute(o->path, s->path))
+        return flake_i_say(why, FLAKE_INVALID, "path", "is too long, or the folder is gone");
+    memcpy(lock_path, s->path, strlen(s->path));
+    memcpy(lock_path + strlen(s->path), flake_i_lock_ending, sizeof flake_i_lock_ending);
+    flake_status status = flake_i_lock_take(&s->lock, lock_path);
     if (status == FLAKE_TAKEN)
         return flake_i_say(why, status, o->path, "is in use, by this process or another");
-    if (status != FLAKE_OK) return flake_i_say(why, status, s->path, "can't be opened and locked");
-    s->path[length] = 0;
+    if (status != FLAKE_OK)
+        return flake_i_say(why, status, lock_path, "can't be opened and locked");
     s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
+    s->written_ns = INT64_MIN;
     s->by_timer = o->by_timer;
     s->clock = o->clock;
     memcpy(s->identity, identity, FLAKE_I_IDENTITY);
@@ -2005,8 +2080,8 @@ static inline flake_status flake_i_state_open(flake_state *s, const flake_state_
     FLAKE_ATOMIC_STORE(&s->busy, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
     status = flake_i_state_begin(s, o, r, is_new, why);
-    s->is_open = status == FLAKE_OK;
-    if (!s->is_open) flake_i_lock_drop(&s->lock);
+    if (status == FLAKE_OK) FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
+    else flake_i_lock_drop(&s->lock);
     return status;
 #endif
 }
@@ -2425,7 +2500,8 @@ static inline bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
 
 /* Whether an open state is this generator's, whose range may be a part of the state's. */
 static inline bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
-    return s->is_open && memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
+    return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) &&
+           memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
            flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
            flake_i_last_seq(own) <= flake_i_last_seq(s->identity);
 }
@@ -2458,12 +2534,12 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_registry, flake_i_registry);
 static inline flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
     struct flake_i_registry *r = &flake_i_registry;
     flake_i_atomic64 *word;
-    const uint64_t mark = flake_i_fork_mark(&word);
+    const uint64_t mark = flake_i_fork_mark(&word), process = flake_i_process_mark();
     flake_status status = identity ? FLAKE_INVALID : FLAKE_OK;
     uint64_t seen = 0;
     size_t own = FLAKE_REGISTRY, vacant = FLAKE_REGISTRY;
-    while (!FLAKE_ATOMIC_CAS(&r->turn, &seen, mark, acquire, relaxed)) /* TURN:A */
-        if (seen == mark) seen = 0; /* another mark: a parent's thread, which is not here */
+    while (!FLAKE_ATOMIC_CAS(&r->turn, &seen, process, acquire, relaxed)) /* TURN:A */
+        if (seen == process) seen = 0; /* another mark: a parent's thread, which is not here */
     for (size_t i = 0; i < FLAKE_REGISTRY; i++) {
         const bool is_live = r->live[i].engine && r->live[i].mark == mark;
         if (!is_live) vacant = i;
@@ -2496,12 +2572,14 @@ static inline void flake_retire(flake_gen *g) { (void)flake_i_enrol(&g->engine, 
 /* Sets an engine up for whoever `identity` says. What is refused is left as it was. */
 static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup *setup,
                                              const flake_state *state, const uint8_t *identity) {
+    if (state && flake_i_state_is_stale(state)) return FLAKE_FORKED;
     if (state && !flake_i_state_fits(state, identity)) return FLAKE_FOREIGN;
     flake_i_engine trial; /* what init refuses is not enrolled */
     flake_status status = flake_i_engine_init(&trial, setup);
     if (status == FLAKE_OK) status = flake_i_enrol(e, identity);
     if (status == FLAKE_OK) status = flake_i_engine_init(e, setup);
-    if (status == FLAKE_OK && state) flake_i_engine_floor(e, state->floor_ns);
+    if (status == FLAKE_OK) flake_i_spend_unit(e);
+    if (status == FLAKE_OK && state) flake_i_engine_floor(e, flake_i_state_floor(state));
     return status;
 }
 
@@ -2720,6 +2798,7 @@ static inline flake_status flake_restore(flake_gen *g, const flake_snapshot *s) 
     if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
     FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
     flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* what is not drawn here */
+    flake_i_spend_unit(e);
     return FLAKE_OK;
 }
 
@@ -2737,7 +2816,9 @@ static inline flake_status flake_shards_init(flake_shard *shards, size_t n,
         next += cap / n + (i < cap % n);
         part.seq_max = (uint32_t)(next - 1);
         status = flake_i_gen_init(&shards[i].gen, &part);
-        if (status != FLAKE_OK) return status; /* options: so it is the first */
+        if (status == FLAKE_OK) continue; /* else it is the first, or the registry's to say */
+        while (i-- > 0) flake_retire(&shards[i].gen);
+        return status;
     }
     return FLAKE_OK;
 }
@@ -3458,6 +3539,7 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
 struct flake_slot {
     flake_i_lock lock;
     flake_clock clock;
+    uint64_t holder; /* mark of the process */
     uint32_t number;
     bool is_held;
 };
@@ -3511,6 +3593,7 @@ static inline flake_status flake_i_slot_try(flake_slot *slot, const char *dir, u
         flake_i_lock_drop(&slot->lock);
         return FLAKE_IO;
     }
+    slot->holder = flake_i_process_mark();
     slot->number = number;
     slot->is_held = true;
     return FLAKE_OK;
@@ -3551,7 +3634,7 @@ static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_o
 
 static inline flake_status flake_slot_release(flake_slot *slot) {
     if (!slot->is_held) return FLAKE_INVALID;
-    const bool is_child = slot->lock.mark != flake_i_process_mark();
+    const bool is_child = slot->holder != flake_i_process_mark();
     const bool well =
         is_child || flake_i_slot_write(slot->lock.fd, "released", flake_i_exact_ns(&slot->clock));
     slot->is_held = false;

@@ -121,14 +121,14 @@ typedef enum sno_status {
     SNO_INVALID,    /* an argument or option that does not fit; sno_options_why names it */
     SNO_PARSE,      /* not a text of this form */
     SNO_EXHAUSTED,  /* this process has used up its 65,535 partitions */
-    SNO_FORKED,   /* inherited through fork(), or the machine was cloned: another process may give
+    SNO_FORKED,     /* inherited through fork(), or the machine was cloned: another process may give
                      the same ids. See sno_reinit_after_fork */
-    SNO_IO,       /* the system refused a file */
-    SNO_TORN,     /* a state file that is cut short or damaged */
-    SNO_FOREIGN,  /* a state file of another partition or pool, or none at all */
-    SNO_DOWNTIME, /* the last run ended longer ago than allowable_downtime_ms */
-    SNO_TAKEN,    /* somebody else holds this file */
-    SNO_LEASE     /* the gate of the options was closed */
+    SNO_IO,         /* the system refused a file */
+    SNO_TORN,       /* a state file that is cut short or damaged */
+    SNO_FOREIGN,    /* a state file of another partition or pool, or none at all */
+    SNO_DOWNTIME,   /* the last run ended longer ago than allowable_downtime_ms */
+    SNO_TAKEN,      /* somebody else holds this file */
+    SNO_LEASE       /* the gate of the options was closed */
 } sno_status;
 
 static inline const char *sno_status_str(sno_status status);
@@ -639,6 +639,7 @@ static inline bool sno_ring_pop(sno_ring *ring, sno_overflow *note) {
 struct sno_i_process {
     SNO_ATOMIC(sno_i_atomic64 *) page; /* NULL: not asked for yet */
     sno_i_atomic64 generation;           /* survives the fork, so that a child's value is new */
+    sno_i_atomic32 bumps;                /* likewise: of the process and its forebears */
     sno_i_atomic64 locking;              /* the files' (see there): mark of who is at it, or 0 */
     uint64_t locks_mark;                   /* and the process whose they are */
     struct sno_i_lock *locks;
@@ -660,13 +661,16 @@ extern int sno_i_fsync(int) __asm__("fsync");
 #endif
 
 /* Marks this process where no page does. */
-SNO_I_COLD uint64_t sno_i_pid_mark(void) {
+static inline uint64_t sno_i_pid(void) {
 #if defined(_WIN32)
-    const uint64_t pid = 1; /* no fork */
+    return 1; /* no fork */
 #else
-    const uint64_t pid = (uint64_t)getpid();
+    return (uint64_t)getpid();
 #endif
-    return SNO_ATOMIC_LOAD(&sno_i_process.generation, relaxed) << 32 | pid;
+}
+
+SNO_I_COLD uint64_t sno_i_pid_mark(void) {
+    return SNO_ATOMIC_LOAD(&sno_i_process.generation, relaxed) << 32 | sno_i_pid();
 }
 
 /* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
@@ -734,12 +738,23 @@ static inline uint64_t sno_i_fork_mark(sno_i_atomic64 **word) {
     return SNO_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
+/* Marks the process itself, for what it holds: a bump does not change it. */
+static inline uint64_t sno_i_process_mark(void) {
+    sno_i_atomic64 *page = sno_i_fork_page();
+    if (!page) return sno_i_pid();
+    uint64_t mark = SNO_ATOMIC_LOAD(page + 1, relaxed);
+    if (mark) return mark;
+    uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
+    return SNO_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
+}
+
 /* From now on every generator of this process, all but those in shared memory, is as if inherited
  * through fork: SNO_FORKED until it is initialised anew. For whoever resumes a snapshot of a
  * virtual machine or a copied disk, which nothing else tells a process. From any thread. */
 static inline void sno_generation_bump(void) {
     sno_i_atomic64 *page = sno_i_fork_page();
     const uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
+    SNO_ATOMIC_ADD(&sno_i_process.bumps, 1u, relaxed);
     if (page) SNO_ATOMIC_STORE(page, next, relaxed);
 }
 
@@ -970,6 +985,18 @@ static inline void sno_i_decode(const sno_i_engine *e, uint64_t word, uint64_t *
         --*time;
         *count = e->cap;
     }
+}
+
+/* Where the word was put without asking the gates, its unit counts as spent: the fast path would not
+ * ask either. Not while others use the engine. */
+static inline void sno_i_spend_unit(sno_i_engine *e) {
+    if (!e->gates[0].admit && !e->gates[1].admit) return;
+    const uint64_t word = SNO_ATOMIC_LOAD(&e->word, relaxed);
+    uint64_t time, count;
+    sno_i_decode(e, word, &time, &count);
+    if (count >= e->cap) return;
+    SNO_ATOMIC_STORE(&e->word, word - count + e->cap, relaxed);
+    sno_i_tally(&e->rebased, count - e->cap, SNO_I_OWNED); /* what is not drawn here */
 }
 
 /* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
@@ -1439,19 +1466,16 @@ static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *
 }
 
 enum { SNO_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
+/* One of the other header would not know that this one holds the file, and let go of it. */
+static const char sno_i_lock_ending[] = ".sno-lock";
 
 typedef struct sno_i_lock {
-    uint64_t device, inode, mark; /* mark: of the process that holds it */
+    uint64_t device, inode;
     int fd;
     struct sno_i_lock *next;
 } sno_i_lock;
 
 #if !defined(_WIN32)
-
-static inline uint64_t sno_i_process_mark(void) {
-    sno_i_atomic64 *word;
-    return sno_i_fork_mark(&word);
-}
 
 /* What the list of locks says is true between these two. A forked child has none of its parent's, and
  * takes the turn from a thread of its parent's that had it then. */
@@ -1503,12 +1527,19 @@ static inline sno_status sno_i_lock_file(sno_i_lock *lock, const char *path) {
     return SNO_IO;
 }
 
+static inline bool sno_i_lock_is_held(const sno_i_lock *lock) {
+    sno_i_locks_begin();
+    const sno_i_lock *l = sno_i_process.locks;
+    while (l && l != lock) l = l->next;
+    sno_i_locks_end();
+    return l != NULL;
+}
+
 /* SNO_TAKEN: this process or another has it. */
 static inline sno_status sno_i_lock_take(sno_i_lock *lock, const char *path) {
     sno_i_locks_begin();
     const sno_status status = sno_i_lock_file(lock, path);
     if (status == SNO_OK) {
-        lock->mark = sno_i_process.locks_mark;
         lock->next = sno_i_process.locks;
         sno_i_process.locks = lock;
     }
@@ -1597,8 +1628,9 @@ static inline bool sno_i_replace_file(const char *path, const uint8_t *bytes, si
  * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
  *           thread at a time writes (`busy`); it publishes the horizon after the file is synced
  *           (DISK:R, read by DISK:A). A closed state admits nothing: who closes it stores CLOSED and
- *           then reads `asked`, who is admitted has raised `asked` before he reads the horizon, all
- *           four sequentially consistent, so one of the two sees the other.
+ *           then reads `asked`; who is admitted has raised `asked`, or seen it raised by another,
+ *           before he reads the horizon. All of these are sequentially consistent, so one of the
+ *           two sees the other. (A relaxed look at `asked` might come after the horizon's.)
  */
 struct sno_state_options {
     const char *path;              /* boundary's timestamp_path */
@@ -1606,8 +1638,9 @@ struct sno_state_options {
     int64_t allowable_downtime_ms; /* SNO_DOWNTIME when the horizon is further past; 0: any */
     bool must_exist;               /* SNO_IO when there is no file, rather than a new one */
     bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
-    bool by_timer; /* draws don't write, they say SNO_AGAIN when the horizon is reached: the
-                        program calls sno_state_extend, at least twice in horizon_ms */
+    bool by_timer; /* draws don't write, they say SNO_AGAIN when the horizon is reached, or
+                      SNO_IO if the timer could not write it: the program calls
+                      sno_state_extend, at least twice in horizon_ms */
     sno_clock clock; /* the generator's; all zero: the system's */
 };
 
@@ -1621,14 +1654,15 @@ typedef struct sno_i_record {
 /* Stays where it is while it is open. */
 struct sno_state {
     sno_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
-    sno_i_atomic64 asked;   /* and none later than this were */
+    sno_i_atomic64 asked;   /* and none later than this were, in the last run neither */
     sno_i_atomic64 busy;    /* 1: a thread writes */
-    sno_i_atomic64 patient; /* before this time a write that failed is not tried again */
+    sno_i_atomic64 patient; /* before this time a write that failed is not tried again, while
+                                 there is horizon left; INT64_MIN: the last one went well */
     sno_i_atomic64 *fork_word;
     uint64_t fork_mark;
-    int64_t floor_ns; /* the last run's horizon; INT64_MIN: there was none */
-    int64_t horizon_ns;
-    bool by_timer, is_open;
+    int64_t horizon_ns, written_ns; /* the latest at which it was written, by who is busy */
+    sno_i_atomic32 is_open;
+    bool by_timer;
     sno_clock clock;
     sno_i_lock lock;
     uint8_t identity[SNO_I_IDENTITY];
@@ -1675,6 +1709,8 @@ static inline sno_status sno_i_record_get(const uint8_t *in, size_t n, sno_i_rec
     r->horizon_ns = (int64_t)sno_i_get64(in + 16);
     r->written_ns = (int64_t)sno_i_get64(in + 24);
     memcpy(r->identity, in + 32, SNO_I_IDENTITY);
+    for (size_t i = 96; i < 120; i++)
+        if (in[i]) return SNO_FOREIGN; /* who wrote that knows more than this version */
     return r->horizon_ns < r->written_ns ? SNO_TORN : SNO_OK;
 }
 
@@ -1708,8 +1744,9 @@ static inline bool sno_i_state_write(sno_state *s, int64_t horizon_ns, int64_t n
 #else
     sno_i_record r;
     uint8_t bytes[SNO_I_RECORD];
+    if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
     r.horizon_ns = horizon_ns;
-    r.written_ns = now_ns < horizon_ns ? now_ns : horizon_ns;
+    r.written_ns = s->written_ns < horizon_ns ? s->written_ns : horizon_ns;
     memcpy(r.identity, s->identity, SNO_I_IDENTITY);
     sno_i_record_put(&r, bytes);
     return sno_i_replace_file(s->path, bytes, sizeof bytes);
@@ -1727,7 +1764,11 @@ static inline bool sno_i_state_move(sno_state *s, int64_t until_ns) {
     uint64_t seen = SNO_ATOMIC_LOAD(&s->horizon, relaxed);
     if (seen == SNO_I_CLOSED_STATE) return false;
     if (horizon_ns <= (int64_t)seen) return true;
-    if (!sno_i_state_write(s, horizon_ns, sno_i_exact_ns(&s->clock))) return false;
+    const bool written = sno_i_state_write(s, horizon_ns, sno_i_exact_ns(&s->clock));
+    const int64_t pause_ns = s->horizon_ns / 16;
+    const int64_t patient_ns = until_ns > INT64_MAX - pause_ns ? INT64_MAX : until_ns + pause_ns;
+    SNO_ATOMIC_STORE(&s->patient, (uint64_t)(written ? INT64_MIN : patient_ns), relaxed);
+    if (!written) return false;
     return SNO_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, seq_cst,
                             relaxed); /* DISK:R */
 }
@@ -1739,9 +1780,9 @@ static inline bool sno_i_state_turn(sno_state *s) {
 
 static sno_status sno_i_state_admit(void *user, int64_t until_ns) {
     sno_state *s = (sno_state *)user;
-    uint64_t asked = SNO_ATOMIC_LOAD(&s->asked, relaxed);
+    uint64_t asked = SNO_ATOMIC_LOAD(&s->asked, seq_cst);
     while ((int64_t)asked < until_ns &&
-           !SNO_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, relaxed)) {
+           !SNO_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, seq_cst)) {
     }
     int64_t horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A */
     if (horizon_ns == INT64_MIN) return SNO_IO;
@@ -1750,13 +1791,23 @@ static sno_status sno_i_state_admit(void *user, int64_t until_ns) {
         (until_ns > horizon_ns || until_ns >= (int64_t)SNO_ATOMIC_LOAD(&s->patient, relaxed)) &&
         sno_i_state_turn(s)) {
         const bool moved = sno_i_state_move(s, until_ns);
-        if (!moved)
-            SNO_ATOMIC_STORE(&s->patient, (uint64_t)(until_ns + s->horizon_ns / 16), relaxed);
         SNO_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
         horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, seq_cst);
         if (!moved && until_ns > horizon_ns) return SNO_IO;
     }
-    return until_ns <= horizon_ns ? SNO_OK : SNO_AGAIN;
+    if (until_ns <= horizon_ns) return SNO_OK;
+    const int64_t patient_ns = (int64_t)SNO_ATOMIC_LOAD(&s->patient, relaxed);
+    return s->by_timer && patient_ns != INT64_MIN ? SNO_IO : SNO_AGAIN;
+}
+
+/* Of a parent's, or from before a bump. */
+static inline bool sno_i_state_is_stale(const sno_state *s) {
+    return sno_i_forked_since(s->fork_word, s->fork_mark);
+}
+
+/* A generator begins behind the last run, and behind those of this run that it may follow. */
+static inline int64_t sno_i_state_floor(const sno_state *s) {
+    return (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
 }
 
 static inline sno_gate sno_state_gate(sno_state *s) {
@@ -1770,8 +1821,8 @@ static inline sno_gate sno_state_gate(sno_state *s) {
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread.
  * SNO_IO: the old one stands. */
 static inline sno_status sno_state_extend(sno_state *s) {
-    if (!s->is_open) return SNO_INVALID;
-    if (sno_i_forked_since(s->fork_word, s->fork_mark)) return SNO_FORKED;
+    if (!SNO_ATOMIC_LOAD(&s->is_open, relaxed)) return SNO_INVALID;
+    if (sno_i_state_is_stale(s)) return SNO_FORKED;
     if (!sno_i_state_turn(s)) return SNO_OK; /* somebody is at it */
     const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
     const int64_t now_ns = sno_i_exact_ns(&s->clock);
@@ -1783,17 +1834,19 @@ static inline sno_status sno_state_extend(sno_state *s) {
 /* The last word: with it the next run need not wait. Draws fail with SNO_IO from now on. In a
  * forked child the file stays its parent's. */
 static inline sno_status sno_state_close(sno_state *s) {
-    if (!s->is_open) return SNO_INVALID;
-    s->is_open = false;
+    uint32_t is_open = 1;
+    if (!SNO_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed)) return SNO_INVALID;
 #if defined(_WIN32)
     return SNO_IO;
 #else
     sno_status status = SNO_FORKED;
-    if (!sno_i_forked_since(s->fork_word, s->fork_mark)) {
+    if (!sno_i_state_is_stale(s)) {
         SNO_ATOMIC_STORE(&s->horizon, SNO_I_CLOSED_STATE, seq_cst);
         while (!sno_i_state_turn(s)) SNO_SLEEP_NS(100000);
         const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, seq_cst);
-        status = sno_i_state_write(s, asked, sno_i_exact_ns(&s->clock)) ? SNO_OK : SNO_IO;
+        const int64_t now_ns = sno_i_exact_ns(&s->clock);
+        const int64_t last_ns = asked > now_ns ? asked : now_ns;
+        status = sno_i_state_write(s, last_ns, now_ns) ? SNO_OK : SNO_IO;
     }
     sno_i_lock_drop(&s->lock);
     return status;
@@ -1805,7 +1858,7 @@ static inline sno_status sno_state_close(sno_state *s) {
 static inline sno_status sno_i_state_read(const sno_state *s, sno_i_record *r, bool *is_new,
                                               sno_why *why) {
     uint8_t bytes[SNO_I_RECORD + 1];
-    const int fd = open(s->path, O_RDONLY);
+    const int fd = open(s->path, O_RDONLY | O_NONBLOCK); /* a pipe has no end */
     *is_new = fd < 0 && errno == ENOENT;
     if (*is_new) return SNO_OK;
     const int n = fd < 0 ? -1 : sno_i_read_all(fd, bytes, sizeof bytes);
@@ -1818,6 +1871,20 @@ static inline sno_status sno_i_state_read(const sno_state *s, sno_i_record *r, b
                                             : "is no state file, or of another version");
 }
 
+/* Whatever folder the process goes to, the file stays the same. False: no room. */
+static inline bool sno_i_absolute(const char *path, char out[SNO_I_PATH]) {
+    const size_t length = strlen(path), room = SNO_I_PATH - 16; /* an ending of ours */
+    size_t base = 0;
+    if (length >= room) return false;
+    if (*path != '/') {
+        if (!getcwd(out, room - length)) return false;
+        base = strlen(out);
+        out[base++] = '/';
+    }
+    memcpy(out + base, path, length + 1);
+    return true;
+}
+
 /* With the lock held: reads, judges, waits, and writes the first horizon. */
 static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options *o,
                                                sno_i_record *r, bool *is_new, sno_why *why) {
@@ -1826,23 +1893,25 @@ static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options
     if (status != SNO_OK) return status;
     if (*is_new && o->must_exist) return sno_i_say(why, SNO_IO, s->path, "does not exist");
     int64_t now_ns = sno_i_exact_ns(&s->clock);
-    s->floor_ns = INT64_MIN;
+    int64_t floor_ns = INT64_MIN; /* the last run's horizon */
     if (!*is_new) {
         status =
             sno_i_record_judge(r, s->identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
         if (status != SNO_OK) return sno_i_say(why, status, s->path, what);
-        s->floor_ns = r->horizon_ns;
-        while (!o->no_wait && now_ns <= s->floor_ns) {
-            SNO_SLEEP_NS(s->floor_ns - now_ns + 1);
+        floor_ns = r->horizon_ns;
+        while (!o->no_wait && now_ns <= floor_ns) {
+            SNO_SLEEP_NS(sno_i_ns_until(floor_ns, now_ns - 1));
             const int64_t before_ns = now_ns;
             now_ns = sno_i_exact_ns(&s->clock);
             if (now_ns < before_ns)
                 return sno_i_say(why, SNO_CLOCK_BACK, s->path, "the clock was put back");
         }
     }
-    const int64_t from_ns = now_ns > s->floor_ns ? now_ns : s->floor_ns;
-    SNO_ATOMIC_STORE(&s->asked, (uint64_t)s->floor_ns, relaxed);
-    if (*is_new) SNO_ATOMIC_STORE(&s->asked, (uint64_t)now_ns, relaxed);
+    /* never further than the file or the clock's own horizon: a crash loop must not run away */
+    int64_t from_ns = now_ns;
+    if (floor_ns > now_ns && sno_i_ns_until(floor_ns, now_ns) > s->horizon_ns)
+        from_ns = floor_ns - s->horizon_ns;
+    SNO_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     SNO_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     return sno_i_state_move(s, from_ns) ? SNO_OK
                                           : sno_i_say(why, SNO_IO, s->path, "can't be written");
@@ -1854,10 +1923,12 @@ static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options 
                                               const uint8_t *identity, sno_i_record *r,
                                               bool *is_new, sno_why *why) {
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
-    const size_t length = o->path ? strlen(o->path) : 0;
-    s->is_open = false;
-    if (!length || length >= SNO_I_PATH - 8)
-        return sno_i_say(why, SNO_INVALID, "path", "is missing, or too long");
+#if !defined(_WIN32)
+    if (sno_i_lock_is_held(&s->lock)) /* and goes on as it is */
+        return sno_i_say(why, SNO_TAKEN, o->path ? o->path : "path", "the state is open");
+#endif
+    SNO_ATOMIC_STORE(&s->is_open, 0u, relaxed);
+    if (!o->path || !*o->path) return sno_i_say(why, SNO_INVALID, "path", "is missing");
     if (o->horizon_ms < 0 || o->horizon_ms > max_ms)
         return sno_i_say(why, SNO_INVALID, "horizon_ms", "is out of range");
     if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
@@ -1868,14 +1939,18 @@ static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options 
     (void)is_new;
     return sno_i_say(why, SNO_IO, o->path, "state files need POSIX");
 #else
-    memcpy(s->path, o->path, length);
-    memcpy(s->path + length, ".lock", 6);
-    sno_status status = sno_i_lock_take(&s->lock, s->path);
+    char lock_path[SNO_I_PATH];
+    if (!sno_i_absolute(o->path, s->path))
+        return sno_i_say(why, SNO_INVALID, "path", "is too long, or the folder is gone");
+    memcpy(lock_path, s->path, strlen(s->path));
+    memcpy(lock_path + strlen(s->path), sno_i_lock_ending, sizeof sno_i_lock_ending);
+    sno_status status = sno_i_lock_take(&s->lock, lock_path);
     if (status == SNO_TAKEN)
         return sno_i_say(why, status, o->path, "is in use, by this process or another");
-    if (status != SNO_OK) return sno_i_say(why, status, s->path, "can't be opened and locked");
-    s->path[length] = 0;
+    if (status != SNO_OK)
+        return sno_i_say(why, status, lock_path, "can't be opened and locked");
     s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
+    s->written_ns = INT64_MIN;
     s->by_timer = o->by_timer;
     s->clock = o->clock;
     memcpy(s->identity, identity, SNO_I_IDENTITY);
@@ -1883,8 +1958,8 @@ static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options 
     SNO_ATOMIC_STORE(&s->busy, 0u, relaxed);
     SNO_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
     status = sno_i_state_begin(s, o, r, is_new, why);
-    s->is_open = status == SNO_OK;
-    if (!s->is_open) sno_i_lock_drop(&s->lock);
+    if (status == SNO_OK) SNO_ATOMIC_STORE(&s->is_open, 1u, relaxed);
+    else sno_i_lock_drop(&s->lock);
     return status;
 #endif
 }
@@ -1899,8 +1974,8 @@ struct sno_options {
     struct sno_ring *overflow;    /* gets a note each ms while callers queue; NULL: none */
     sno_gate gate;                /* asked before each new unit; {0}: none */
     struct sno_state *state; /* an open state file, so that a restart repeats no id; NULL: none */
-    int64_t max_wait_ms;          /* longest wait of one call; 0: as long as it takes */
-    bool shared_memory; /* lies in memory that processes share: survives fork. They must be
+    int64_t max_wait_ms;     /* longest wait of one call; 0: as long as it takes */
+    bool shared_memory;      /* lies in memory that processes share: survives fork. They must be
                            forks of one another, or use the system's clock and no ring. SNO_INVALID
                            where 64-bit atomics take a lock (32-bit powerpc, mips) */
 };
@@ -2546,9 +2621,10 @@ static inline const char *sno_options_why(const sno_options *o) {
 }
 
 /* Partitions given away: consecutive, from a start that depends on time and process. The count lies
- * in memory that forked children share, so that relatives don't take the same one. */
+ * in memory that forked children share, so that relatives don't take the same one. A machine's clone
+ * has a copy of it, so the first relative that takes one after a bump chooses another start. */
 struct sno_i_family {
-    sno_i_atomic32 start; /* 1 << 16 | first; 0: not chosen yet */
+    sno_i_atomic32 start; /* [ bumps:15 ][ 1 ][ first:16 ]; 0: not chosen yet */
     sno_i_atomic32 used;
 };
 struct sno_i_partitions {
@@ -2580,9 +2656,11 @@ static inline struct sno_i_family *sno_i_get_family(void) {
 static inline sno_status sno_i_take_partition(uint16_t *partition) {
     struct sno_i_family *family = sno_i_get_family();
     uint32_t start = SNO_ATOMIC_LOAD(&family->start, relaxed);
-    if (!start) {
+    const uint32_t bumps = SNO_ATOMIC_LOAD(&sno_i_process.bumps, relaxed) & 0x7fff;
+    const uint32_t missed = (bumps - (start >> 17)) & 0x7fff; /* half and more: is ahead of us */
+    if (!start || (missed && missed < 0x4000)) {
         uint64_t seed = (uint64_t)SNO_CLOCK_NS(SNO_CLOCK_EXACT) ^ sno_i_pid_mark() << 40;
-        uint32_t chosen = (uint32_t)(seed * 0x9e3779b97f4a7c15 >> 48) | 1u << 16;
+        uint32_t chosen = (uint32_t)(seed * 0x9e3779b97f4a7c15 >> 48) | 1u << 16 | bumps << 17;
         if (SNO_ATOMIC_CAS(&family->start, &start, chosen, relaxed, relaxed)) start = chosen;
     }
     uint32_t used = SNO_ATOMIC_LOAD(&family->used, relaxed);
@@ -2618,6 +2696,7 @@ static inline sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16
     g->partition = partition;
     g->sequence_min = sequence_min;
     SNO_ATOMIC_STORE(&g->with_time, 0u, relaxed);
+    sno_i_spend_unit(&g->engine);
     return SNO_OK;
 }
 
@@ -2630,6 +2709,7 @@ static inline void sno_i_go_on(sno_gen *g, const sno_snapshot *s, uint64_t count
     SNO_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)s->wall_safe, relaxed);
     SNO_ATOMIC_STORE(&e->drifts, s->drifts, relaxed);
     SNO_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
+    sno_i_spend_unit(e);
 }
 
 /* What a state file says it is for. */
@@ -2647,11 +2727,13 @@ static inline bool sno_i_state_is_for(const sno_options *o) {
     if (!o->snapshot) return false;
     const sno_snapshot pool = sno_i_resolved(o->snapshot);
     sno_i_identity(&pool, own);
-    return o->state->is_open && memcmp(o->state->identity, own, SNO_I_IDENTITY) == 0;
+    return SNO_ATOMIC_LOAD(&o->state->is_open, relaxed) &&
+           memcmp(o->state->identity, own, SNO_I_IDENTITY) == 0;
 }
 
 static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
     if (sno_options_why(o)) return SNO_INVALID;
+    if (o && o->state && sno_i_state_is_stale(o->state)) return SNO_FORKED;
     if (o && o->state && !sno_i_state_is_for(o)) return SNO_FOREIGN;
     if (!o || !o->snapshot) {
         uint16_t partition;
@@ -2663,7 +2745,7 @@ static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
                                        (uint32_t)(s.sequence_max - s.sequence_min) + 1);
     if (status != SNO_OK) return status;
     sno_i_go_on(g, &s, s.sequence - s.sequence_min + 1);
-    if (o->state) sno_i_engine_floor(&g->engine, o->state->floor_ns);
+    if (o->state) sno_i_engine_floor(&g->engine, sno_i_state_floor(o->state));
     return SNO_OK;
 }
 
@@ -2688,7 +2770,7 @@ static inline bool sno_i_pool_on_file(const char *path, sno_snapshot *pool) {
 #else
     uint8_t bytes[SNO_I_RECORD + 1];
     sno_i_record r;
-    const int fd = path ? open(path, O_RDONLY) : -1;
+    const int fd = path ? open(path, O_RDONLY | O_NONBLOCK) : -1;
     if (fd < 0) return false;
     const int n = sno_i_read_all(fd, bytes, sizeof bytes);
     (void)close(fd);
@@ -2865,6 +2947,7 @@ static inline void sno_stats_get(sno_gen *g, sno_stats *stats) { sno_i_stats(&g-
 static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_options *o) {
     sno_snapshot s;
     if (sno_options_why(o)) return SNO_INVALID;
+    if (o && o->state && sno_i_state_is_stale(o->state)) return SNO_FORKED;
     if (o && o->state && !sno_i_state_is_for(o)) return SNO_FOREIGN;
     memset(&s, 0, sizeof s);
     s.sequence_max = UINT16_MAX;
@@ -2884,7 +2967,7 @@ static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_
         sno_status status = sno_i_gen_init(&shards[i].gen, o, s.partition, (uint16_t)next, share);
         if (status != SNO_OK) return status; /* the options': so it is the first */
         if (o && o->snapshot) sno_i_go_on(&shards[i].gen, &s, (uint64_t)units * share);
-        if (o && o->state) sno_i_engine_floor(&shards[i].gen.engine, o->state->floor_ns);
+        if (o && o->state) sno_i_engine_floor(&shards[i].gen.engine, sno_i_state_floor(o->state));
         next += share;
     }
     return SNO_OK;
@@ -2988,7 +3071,10 @@ SNO_I_COLD sno_id sno_i_generate_first(sno_gen *found, uint8_t meta) {
 
 static inline sno_id sno_generate(uint8_t meta) {
     sno_gen *g = SNO_ATOMIC_LOAD(&sno_i_default, acquire); /* PAGE:A */
-    if (SNO_I_LIKELY(g && !sno_i_forked(&g->engine))) return sno_new(g, meta);
+    if (SNO_I_LIKELY(g != NULL)) {
+        const sno_id id = sno_new(g, meta);
+        if (SNO_I_LIKELY(!sno_is_zero(id)) || !sno_i_forked(&g->engine)) return id;
+    }
     return sno_i_generate_first(g, meta);
 }
 

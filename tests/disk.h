@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A disk that fails, or whose process dies, at any of the system calls that write a state file; and
+ * that knows which horizon would be found after a power cut. Include it before the headers.
+ */
+#ifndef DISK_H
+#define DISK_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct disk {
+    int calls;     /* of those that write, so far */
+    int fail_from; /* from this one on they fail, `fails` of them; 0: none */
+    int fails;
+    int kill_at;  /* here the process is killed, before the call; 0: nowhere */
+    char log[64]; /* o w s c: open, write, sync, close of the new file; r; O S C: of the folder */
+    int64_t written, synced, renamed; /* horizons, as far as they have come */
+    int64_t lasting;
+    int file, folder;
+} disk = {0, 0, 0, 0, "", 0, 0, 0, INT64_MIN, -1, -1};
+
+static inline void disk_begin(void) {
+    memset(&disk, 0, sizeof disk);
+    disk.lasting = INT64_MIN;
+    disk.file = disk.folder = -1;
+}
+
+/* Whether this call may go on. */
+static inline bool disk_step(char what) {
+    const size_t n = strlen(disk.log);
+    disk.calls++;
+    if (n < sizeof disk.log - 1) disk.log[n] = what, disk.log[n + 1] = 0;
+    if (disk.calls == disk.kill_at) (void)kill(getpid(), SIGKILL);
+    if (!disk.fail_from || disk.calls < disk.fail_from || disk.calls >= disk.fail_from + disk.fails)
+        return true;
+    errno = ENOSPC;
+    return false;
+}
+
+static inline int disk_open(const char *path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    const int mode = flags & O_CREAT ? va_arg(arguments, int) : 0;
+    va_end(arguments);
+    struct stat found;
+    const bool is_folder = stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+    const bool writes = (flags & O_ACCMODE) == O_WRONLY;
+    if (writes && !disk_step('o')) return -1;
+    if (!writes && is_folder && !disk_step('O')) return -1;
+    const int fd = open(path, flags, (mode_t)mode);
+    if (writes) disk.file = fd;
+    else if (is_folder) disk.folder = fd;
+    return fd;
+}
+
+static inline ssize_t disk_write(int fd, const void *bytes, size_t n) {
+    const uint8_t *in = (const uint8_t *)bytes;
+    uint64_t horizon = 0;
+    for (size_t i = 16; n == 128 && i < 24; i++) horizon = horizon << 8 | in[i];
+    if (!disk_step('w')) { /* what fits is written */
+        const ssize_t some = write(fd, bytes, n / 2);
+        return some == (ssize_t)(n / 2) ? -1 : some;
+    }
+    disk.written = (int64_t)horizon;
+    return write(fd, bytes, n);
+}
+
+int fsync(int fd);
+int fsync(int fd) {
+    if (!disk_step(fd == disk.folder ? 'S' : 's')) return -1;
+    if (fd == disk.file) disk.synced = disk.written;
+    if (fd == disk.folder) disk.lasting = disk.renamed;
+    return fd < 0 ? -1 : 0; /* no need to wait for a real one */
+}
+
+static inline int disk_close(int fd) {
+    const bool writes = fd == disk.file, is_folder = fd == disk.folder;
+    if (writes) disk.file = -1;
+    if (is_folder) disk.folder = -1;
+    const bool well = writes ? disk_step('c') : is_folder ? disk_step('C') : true;
+    return close(fd) == 0 && well ? 0 : -1;
+}
+
+static inline int disk_rename(const char *from, const char *to) {
+    if (!disk_step('r')) return -1;
+    disk.renamed = disk.synced;
+    disk.synced = INT64_MIN;
+    return rename(from, to);
+}
+
+#define open(...)           disk_open(__VA_ARGS__)
+#define write(fd, bytes, n) disk_write(fd, bytes, n)
+#define close(fd)           disk_close(fd)
+#define rename(from, to)    disk_rename(from, to)
+
+#endif

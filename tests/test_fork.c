@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a process draws that was forked from one with generators: nothing, until it says with which
+ * ids of its own it goes on. Whichever way it came to be, and whichever way it draws. The same after
+ * flake_generation_bump, and where the pid has to tell processes apart.
+ */
+#define _GNU_SOURCE
+#include "support.h"
+#include "flake.h"
+#include "sno.h"
+#include "ways.h"
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+enum { under_tsan = 1 };
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+enum { under_tsan = 1 };
+#else
+enum { under_tsan = 0 };
+#endif
+#else
+enum { under_tsan = 0 };
+#endif
+
+/* What processes tell each other. */
+typedef struct common {
+    _Atomic(unsigned) trouble;
+    ways_log log;
+    flake_gen shared;
+    flake128_gen shared_wide;
+    sno_gen shared_sno;
+    uint16_t partitions[64];
+} common;
+static common *our;
+
+static void trouble(const char *what) {
+    atomic_fetch_add(&our->trouble, 1u);
+    printf("  in process %ld: %s\n", (long)getpid(), what);
+    (void)fflush(stdout);
+}
+
+#define EXPECT(condition) ((condition) ? (void)0 : trouble(#condition))
+
+static void begin(void) {
+    script_at_ms(1700000000000);
+    atomic_store(&our->trouble, 0u);
+    our->log.n = 0;
+    (void)fflush(stdout);
+}
+
+static void end(void) { CHECK_EQ(atomic_load(&our->trouble), 0); }
+
+/* ---- ways to a child ---- */
+
+typedef void (*body)(void);
+
+static void finish(pid_t child, body run) {
+    int status = -1;
+    if (child == 0) {
+        run();
+        _exit(0);
+    }
+    EXPECT(child > 0);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void by_fork(body run) { finish(fork(), run); }
+
+#if defined(__linux__) && defined(SYS_clone)
+static void by_raw_clone(body run) {
+    if (under_tsan) return; /* its own state would be torn */
+#if defined(__s390x__)
+    finish((pid_t)syscall(SYS_clone, NULL, SIGCHLD, NULL, NULL, NULL), run);
+#else
+    finish((pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL), run);
+#endif
+}
+#else
+static void by_raw_clone(body run) { by_fork(run); }
+#endif
+
+static body run_in_grandchild;
+static void fork_once_more(void) { by_fork(run_in_grandchild); }
+static void by_fork_of_a_fork(body run) {
+    run_in_grandchild = run;
+    by_fork(fork_once_more);
+}
+
+static void *thread_that_forks(void *run) {
+    by_fork(*(body *)run);
+    return NULL;
+}
+
+static void by_fork_from_a_thread(body run) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, thread_that_forks, &run) != 0) abort();
+    (void)pthread_join(thread, NULL);
+}
+
+static void (*const starters[])(body) = {by_fork, by_raw_clone, by_fork_of_a_fork,
+                                         by_fork_from_a_thread};
+enum { starters_count = sizeof starters / sizeof *starters };
+
+/* ---- where no page is wiped ---- */
+
+static bool no_wiping;
+
+#if defined(__linux__)
+int madvise(void *at, size_t length, int advice);
+int madvise(void *at, size_t length, int advice) {
+    if (no_wiping) {
+        errno = EINVAL;
+        return -1;
+    }
+    return (int)syscall(SYS_madvise, at, length, advice);
+}
+#endif
+
+static body run_by_pid;
+static void forget_the_pages(void) {
+    no_wiping = true;
+    atomic_store(&flake_i_process.page, NULL);
+    atomic_store(&sno_i_process.page, NULL);
+    run_by_pid();
+}
+
+/* Runs it with the page, and in a process that has to do without. */
+static void with_and_without_a_page(body run) {
+    begin();
+    run();
+    end();
+    begin();
+    run_by_pid = run;
+    by_fork(forget_the_pages);
+    end();
+}
+
+/* ---- all is refused ---- */
+
+static void draw_all(unsigned times) {
+    for (unsigned t = 0; t < times; t++, script_now.now_ns += 1000000)
+        for (unsigned i = 0; i < ways_count; i++) {
+            way_ids ids;
+            EXPECT(all_ways[i].draw(&ids) == WAY_OK && ids.n > 0);
+            ways_note(&our->log, all_ways[i].family, &ids);
+        }
+}
+
+static void make(unsigned who, bool again) {
+    ways_setup w;
+    memset(&w, 0, sizeof w);
+    w.who = who;
+    w.is_scripted = true;
+    w.again = again;
+    EXPECT(ways_make(&w) == 0);
+}
+
+static void all_is_refused(void) {
+    flake_snapshot snapshot;
+    sno_snapshot sno_at;
+    sno_id id;
+    for (unsigned i = 0; i < ways_count; i++) {
+        way_ids ids;
+        const way_outcome outcome = all_ways[i].draw(&ids);
+        if (outcome != WAY_FORKED && outcome != WAY_NONE) trouble(all_ways[i].name);
+        EXPECT(!ids.touched);
+    }
+    EXPECT(flake_snapshot_take(&ways.gen, &snapshot) == FLAKE_FORKED);
+    EXPECT(sno_snapshot_take(&ways.sno, &sno_at) == SNO_FORKED);
+    EXPECT(sno_new_with_time(&ways.sno, 7, 1700000000000000000, &id) == SNO_FORKED);
+    EXPECT(flake_retry_ns(&ways.gen) == INT64_MAX);
+    EXPECT(flake128_retry_ns(&ways.wide) == INT64_MAX);
+    EXPECT(sno_retry_ns(&ways.sno) == INT64_MAX);
+    EXPECT(flake_available(&ways.gen) == 0);
+}
+
+static void each_start_is_refused(void) {
+    make(0, false);
+    draw_all(2);
+    for (unsigned i = 0; i < starters_count; i++) {
+        starters[i](all_is_refused);
+        draw_all(1); /* the parent goes on */
+    }
+    EXPECT(ways_repeated(&our->log) == 0);
+}
+
+static void whoever_is_forked_draws_nothing(void) {
+    with_and_without_a_page(each_start_is_refused);
+}
+
+/* ---- each goes on with its own ---- */
+
+static unsigned next_who;
+
+static void go_on_as_another(void) {
+    all_is_refused();
+    make(next_who, true);
+    draw_all(2);
+}
+
+static void go_on_and_fork(void) {
+    go_on_as_another();
+    next_who++;
+    by_fork(go_on_as_another);
+    draw_all(1);
+}
+
+static void each_start_goes_on(void) {
+    make(0, false);
+    next_who = 1;
+    draw_all(2);
+    for (unsigned i = 0; i < starters_count; i++, next_who += 2) {
+        starters[i](go_on_and_fork);
+        draw_all(1);
+    }
+    EXPECT(our->log.n > 1000);
+    EXPECT(ways_repeated(&our->log) == 0);
+}
+
+static void parents_and_children_share_no_id(void) { with_and_without_a_page(each_start_goes_on); }
+
+/* ---- what reinit refuses ---- */
+
+static void reinit_with_the_parents_ids(void) {
+    const sno_snapshot parents = ways_pool(0, FAMILY_SNO, 50, 200);
+    ways_setup w;
+    memset(&w, 0, sizeof w);
+    w.is_scripted = true;
+    flake_options o = ways_flake_options(&w, 99, 120), wide = ways_wide_options(&w);
+    sno_options s = ways_sno_options(&w, &parents);
+    EXPECT(flake_reinit_after_fork(&ways.gen, &o) == FLAKE_NODE);
+    EXPECT(flake_reinit_after_fork(&ways.gen, NULL) == FLAKE_OK); /* node 0 was nobody's */
+    EXPECT(flake128_reinit_after_fork(&ways.wide, 0, &wide) == FLAKE_NODE);
+    EXPECT(sno_reinit_after_fork(&ways.sno, &s) == SNO_INVALID);
+    o.seq_min = 100; /* the first number that was not this generator's */
+    EXPECT(flake_reinit_after_fork(flake_shard_gen(&ways.shards[1]), &o) == FLAKE_OK);
+    o.node = 2000;
+    EXPECT(flake_reinit_after_fork(flake_shard_gen(&ways.shards[0]), &o) == FLAKE_INVALID);
+    EXPECT(sno_reinit_after_fork(&ways.sno, NULL) == SNO_OK);
+    EXPECT(sno_gen_partition(&ways.sno) != parents.partition);
+}
+
+static void refusals_of_reinit(void) {
+    ways_setup w;
+    memset(&w, 0, sizeof w);
+    const flake_options o = ways_flake_options(&w, 0, 99);
+    flake_gen never;
+    memset(&never, 0, sizeof never);
+    make(0, false);
+    EXPECT(flake_reinit_after_fork(&ways.gen, &o) == FLAKE_INVALID); /* no fork */
+    EXPECT(flake_reinit_after_fork(&never, &o) == FLAKE_INVALID);
+    EXPECT(flake128_reinit_after_fork(&ways.wide, 5, NULL) == FLAKE_INVALID);
+    EXPECT(sno_reinit_after_fork(&ways.sno, NULL) == SNO_INVALID);
+    by_fork(reinit_with_the_parents_ids);
+    draw_all(1);
+}
+
+static void reinit_refuses_the_parents_ids(void) { with_and_without_a_page(refusals_of_reinit); }
+
+/* ---- vfork: the child lives in the parent's memory, and leaves it by exec ---- */
+
+static void exec_in_between(void) {
+    char name[] = "true";
+    char *const arguments[] = {name, NULL};
+    make(0, false);
+    draw_all(1);
+    for (unsigned i = 0; i < 3; i++) {
+        int status = -1;
+        const pid_t child = vfork();
+        if (child == 0) {
+            (void)execv("/bin/true", arguments);
+            _exit(0);
+        }
+        EXPECT(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+        draw_all(1);
+    }
+    EXPECT(ways_repeated(&our->log) == 0);
+}
+
+static void vfork_and_exec_leave_the_parent_alone(void) {
+    with_and_without_a_page(exec_in_between);
+}
+
+/* ---- threads that draw while another forks ---- */
+
+enum { drawers = 3, forks = 12 };
+static _Atomic(bool) stop;
+static _Atomic(uint64_t) drawn_keys;
+static flake_gen common_gen;
+
+static void *draw_meanwhile(void *unused) {
+    uint64_t id;
+    (void)unused;
+    while (!atomic_load(&stop))
+        if (flake_try(&common_gen, &id) == FLAKE_OK) atomic_fetch_add(&drawn_keys, 1u);
+    return NULL;
+}
+
+static void be_refused_and_go_on(void) {
+    uint64_t id;
+    flake_options o;
+    flake_parts parts;
+    memset(&o, 0, sizeof o);
+    o.node = 1;
+    EXPECT(flake_try(&common_gen, &id) == FLAKE_FORKED);
+    EXPECT(flake_next(&common_gen, &id) == FLAKE_FORKED);
+    EXPECT(flake_reinit_after_fork(&common_gen, &o) == FLAKE_OK);
+    for (unsigned i = 0; i < 100; i++) {
+        EXPECT(flake_next(&common_gen, &id) == FLAKE_OK);
+        EXPECT(flake_decompose(&flake_gen_options(&common_gen)->layout, id, &parts) == FLAKE_OK &&
+               parts.node == 1);
+    }
+}
+
+static void forked_while_threads_draw(void) {
+    pthread_t threads[drawers];
+    begin();
+    CHECK_EQ(flake_init(&common_gen, NULL), FLAKE_OK);
+    atomic_store(&stop, false);
+    for (unsigned i = 0; i < drawers; i++)
+        if (pthread_create(&threads[i], NULL, draw_meanwhile, NULL) != 0) abort();
+    for (unsigned i = 0; i < forks; i++) {
+        const uint64_t had = atomic_load(&drawn_keys);
+        if (i % 2) by_fork(be_refused_and_go_on);
+        else by_fork_from_a_thread(be_refused_and_go_on);
+        while (atomic_load(&drawn_keys) == had) {
+        }
+    }
+    atomic_store(&stop, true);
+    for (unsigned i = 0; i < drawers; i++) (void)pthread_join(threads[i], NULL);
+    end();
+}
+
+/* ---- the default sno generator, and partitions that are chosen for the user ---- */
+
+static unsigned place_in_family;
+
+static void tell_partition(void) {
+    const sno_id id = sno_generate(1);
+    EXPECT(!sno_is_zero(id));
+    EXPECT(sno_partition(sno_generate(2)) == sno_partition(id));
+    our->partitions[place_in_family] = sno_partition(id);
+}
+
+static void tell_partition_and_fork(void) {
+    tell_partition();
+    place_in_family += 16;
+    by_fork(tell_partition);
+}
+
+static void fork_before_drawing(void) {
+    place_in_family += 32;
+    by_fork(tell_partition_and_fork);
+}
+
+static void relatives_have_partitions_of_their_own(void) {
+    begin();
+    memset(our->partitions, 0, sizeof our->partitions);
+    place_in_family = 0;
+    tell_partition();
+    for (place_in_family = 1; place_in_family <= 10; place_in_family++)
+        by_fork(place_in_family % 2 ? tell_partition_and_fork : fork_before_drawing);
+    unsigned same = 0, told = 0;
+    bool seen[1 << 16];
+    memset(seen, 0, sizeof seen);
+    for (unsigned i = 0; i < 64; i++) {
+        if (i != 0 && !our->partitions[i]) continue;
+        same += seen[our->partitions[i]];
+        seen[our->partitions[i]] = true;
+        told++;
+    }
+    CHECK(told >= 20);
+    CHECK_EQ(same, 0);
+    end();
+}
+
+/* ---- generators in shared memory ---- */
+
+static void draw_from_shared(void) {
+    for (unsigned i = 0; i < 20; i++) {
+        way_ids ids;
+        uint64_t id = 0;
+        flake128 wide;
+        sno_id sno;
+        memset(&wide, 0, sizeof wide);
+        memset(&sno, 0, sizeof sno);
+        (void)way_give(&ids, way_of_flake(flake_next(&our->shared, &id)), &id, 1);
+        EXPECT(ids.n == 1);
+        ways_note(&our->log, FAMILY_FLAKE, &ids);
+        (void)way_give_wide(&ids, way_of_flake(flake128_next(&our->shared_wide, &wide)), &wide, 1);
+        EXPECT(ids.n == 1);
+        ways_note(&our->log, FAMILY_WIDE, &ids);
+        (void)way_give_snos(&ids, way_of_sno(sno_try(&our->shared_sno, 7, &sno)), &sno, 1);
+        EXPECT(ids.n == 1);
+        ways_note(&our->log, FAMILY_SNO, &ids);
+    }
+}
+
+static void shared_memory_is_exempt(void) {
+    if (!words_reach_other_processes) return;
+    begin();
+    ways_setup w;
+    memset(&w, 0, sizeof w);
+    flake_options o = ways_flake_options(&w, 0, 0);
+    const sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 9999);
+    sno_options s = ways_sno_options(&w, &pool);
+    o.shared_memory = s.shared_memory = true;
+    CHECK_EQ(flake_init(&our->shared, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&our->shared_sno, &s), SNO_OK);
+    o.node = 0;
+    CHECK_EQ(flake128_init(&our->shared_wide, 9, &o), FLAKE_OK);
+    for (unsigned i = 0; i < starters_count; i++) {
+        starters[i](draw_from_shared);
+        draw_from_shared();
+    }
+    flake_generation_bump();
+    sno_generation_bump();
+    draw_from_shared();
+    CHECK_EQ(our->log.n, (2 * starters_count + 1) * 60);
+    CHECK_EQ(ways_repeated(&our->log), 0);
+    end();
+}
+
+/* ---- bump ---- */
+
+static void bump(void) {
+    flake_generation_bump();
+    sno_generation_bump();
+}
+
+static void bump_and_go_on(void) {
+    make(0, false);
+    draw_all(1);
+    for (unsigned who = 1; who <= 3; who++) {
+        bump();
+        all_is_refused();
+        make(who, true);
+        draw_all(1);
+        by_fork(all_is_refused);
+        draw_all(1);
+    }
+    bump(); /* twice in a row is once */
+    bump();
+    all_is_refused();
+    next_who = 9;
+    by_fork(go_on_as_another); /* a child of a bumped one */
+    make(4, true);
+    draw_all(1);
+    EXPECT(ways_repeated(&our->log) == 0);
+}
+
+static void a_bump_is_as_if_forked(void) { with_and_without_a_page(bump_and_go_on); }
+
+static void *bump_often(void *unused) {
+    (void)unused;
+    for (unsigned i = 0; i < 200; i++) bump();
+    return NULL;
+}
+
+/* With many bumps at once and generators made meanwhile, all of them are stale after the last. */
+static void bumps_from_many_threads(void) {
+    pthread_t threads[drawers];
+    static flake_gen gens[50];
+    uint64_t id;
+    begin();
+    for (unsigned i = 0; i < drawers; i++)
+        if (pthread_create(&threads[i], NULL, bump_often, NULL) != 0) abort();
+    for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_init(&gens[i], NULL), FLAKE_OK);
+    for (unsigned i = 0; i < drawers; i++) (void)pthread_join(threads[i], NULL);
+    bump();
+    for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_try(&gens[i], &id), FLAKE_FORKED);
+    CHECK_EQ(flake_init(&gens[0], NULL), FLAKE_OK);
+    CHECK_EQ(flake_try(&gens[0], &id), FLAKE_OK);
+    end();
+}
+
+/* Makes of this process what a machine's clone would be: nothing that it shares with another. */
+static void part_from_the_family(void) {
+    struct sno_i_family *family = atomic_load(&sno_i_partitions.family);
+    const struct sno_i_family copy = *family;
+    EXPECT(mmap(family, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                0) == (void *)family);
+    *family = copy;
+}
+
+static void draw_as_a_clone(void) {
+    part_from_the_family();
+    sno_generation_bump();
+    tell_partition();
+    place_in_family += 16;
+    by_fork(tell_partition); /* a family again */
+    EXPECT(our->partitions[place_in_family] != our->partitions[place_in_family - 16]);
+}
+
+/* Two clones that wake at different times are two families; by chance alone they meet. */
+static void clones_of_a_machine_take_other_partitions(void) {
+    unsigned same = 0;
+    begin();
+    (void)sno_generate(1);
+    for (unsigned i = 0; i < 3; i++) {
+        for (place_in_family = 0; place_in_family < 2; place_in_family++) by_fork(draw_as_a_clone);
+        same += our->partitions[0] == our->partitions[1];
+    }
+    CHECK(same < 3);
+    end();
+}
+
+/* Relatives who bump after the same wake stay relatives. */
+static void bump_and_tell(void) {
+    sno_generation_bump();
+    tell_partition();
+}
+
+static void relatives_that_bump_stay_relatives(void) {
+    begin();
+    (void)sno_generate(1);
+    for (unsigned wake = 0; wake < 3; wake++) {
+        for (place_in_family = 1; place_in_family < 20; place_in_family++) by_fork(bump_and_tell);
+        place_in_family = 0;
+        bump_and_tell();
+        for (unsigned i = 0; i < 20; i++)
+            for (unsigned k = 0; k < i; k++) EXPECT(our->partitions[i] != our->partitions[k]);
+    }
+    end();
+}
+
+/* ---- no system call an id ---- */
+
+#if defined(__linux__)
+static void draw_where_system_calls_kill(void) {
+    make(0, false);
+    draw_all(1);
+    enum { strict = 1 };
+    if (prctl(PR_SET_SECCOMP, strict, 0, 0, 0) != 0) _exit(0); /* not to be had */
+    for (unsigned t = 0; t < 100; t++, script_now.now_ns += 10000000)
+        for (unsigned i = 0; i < ways_count; i++) {
+            way_ids ids;
+            if (all_ways[i].draw(&ids) != WAY_OK) (void)syscall(SYS_exit, 1);
+        }
+    (void)syscall(SYS_exit, 0);
+}
+
+static void an_id_takes_no_system_call(void) {
+    flake_i_atomic64 *word;
+    begin();
+    (void)flake_i_fork_mark(&word);
+    if (word && !under_tsan) by_fork(draw_where_system_calls_kill);
+    end();
+}
+#else
+static void an_id_takes_no_system_call(void) {}
+#endif
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(whoever_is_forked_draws_nothing),
+                                     CHECK_TEST(parents_and_children_share_no_id),
+                                     CHECK_TEST(reinit_refuses_the_parents_ids),
+                                     CHECK_TEST(vfork_and_exec_leave_the_parent_alone),
+                                     CHECK_TEST(forked_while_threads_draw),
+                                     CHECK_TEST(relatives_have_partitions_of_their_own),
+                                     CHECK_TEST(shared_memory_is_exempt),
+                                     CHECK_TEST(a_bump_is_as_if_forked),
+                                     CHECK_TEST(bumps_from_many_threads),
+                                     CHECK_TEST(clones_of_a_machine_take_other_partitions),
+                                     CHECK_TEST(relatives_that_bump_stay_relatives),
+                                     CHECK_TEST(an_id_takes_no_system_call)};
+    void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return 1;
+    our = (common *)page;
+    return CHECK_MAIN(argc, argv, all);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One generator of each kind of both headers, and all ways to draw from them, as one table: for tests
+ * of what must hold whichever way an id is come by. Include it after both headers.
+ */
+#ifndef WAYS_H
+#define WAYS_H
+
+#include "sno_key.h"
+
+typedef enum way_outcome {
+    WAY_OK,
+    WAY_NONE, /* nothing, and the call has no status */
+    WAY_FORKED,
+    WAY_AGAIN,
+    WAY_IO,
+    WAY_OTHER
+} way_outcome;
+
+enum { way_batch = 5, way_halves = 2 };
+
+static struct ways {
+    flake_gen gen;
+    flake_prefetch stock;
+    flake_shard shards[way_halves], lent[way_halves];
+    flake_pool pool;
+    flake128_gen wide;
+    sno_gen sno;
+    sno_shard sno_shards[way_halves], sno_lent[way_halves];
+    sno_pool sno_pool;
+} ways;
+
+static way_outcome way_of_flake(flake_status status) {
+    switch (status) {
+    case FLAKE_OK: return WAY_OK;
+    case FLAKE_FORKED: return WAY_FORKED;
+    case FLAKE_AGAIN: return WAY_AGAIN;
+    case FLAKE_IO: return WAY_IO;
+    default: return WAY_OTHER;
+    }
+}
+
+static way_outcome way_of_sno(sno_status status) {
+    switch (status) {
+    case SNO_OK: return WAY_OK;
+    case SNO_FORKED: return WAY_FORKED;
+    case SNO_AGAIN: return WAY_AGAIN;
+    case SNO_IO: return WAY_IO;
+    default: return WAY_OTHER;
+    }
+}
+
+/* What a draw gave: n ids, told as numbers. Ids of different families may have the same number. */
+typedef struct way_ids {
+    size_t n;
+    uint64_t keys[way_batch];
+    bool touched; /* a call that gave nothing has written to its output */
+} way_ids;
+
+static const uint64_t way_blank = 0x5a5a5a5a5a5a5a5a;
+
+static way_outcome way_give(way_ids *out, way_outcome outcome, const uint64_t *keys, size_t n) {
+    out->n = outcome == WAY_OK ? n : 0;
+    out->touched = false;
+    for (size_t i = 0; i < n; i++)
+        if (outcome == WAY_OK) out->keys[i] = keys[i];
+        else out->touched |= keys[i] != way_blank;
+    return outcome;
+}
+
+static way_outcome way_give_snos(way_ids *out, way_outcome outcome, const sno_id *ids, size_t n) {
+    uint64_t keys[way_batch];
+    sno_id blank;
+    memset(&blank, 0x5a, sizeof blank);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = outcome != WAY_OK && sno_equal(ids[i], blank)
+                      ? way_blank
+                      : (uint64_t)(sno_partition(ids[i]) >> 3) << 57 | sno_key(ids[i]);
+    return way_give(out, outcome, keys, n);
+}
+
+static way_outcome way_give_wide(way_ids *out, way_outcome outcome, const flake128 *ids, size_t n) {
+    uint64_t keys[way_batch];
+    flake128_parts parts;
+    memset(&parts, 0, sizeof parts);
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = way_blank;
+        if (outcome != WAY_OK && ids[i].bytes[0] == 0x5a) continue;
+        CHECK_EQ(flake128_decompose(ids[i], &parts), FLAKE_OK);
+        keys[i] = parts.worker << 57 | parts.time << 16 | parts.seq;
+    }
+    return way_give(out, outcome, keys, n);
+}
+
+#define WAY_ROOM(type, name) \
+    type name[way_batch];    \
+    memset(name, 0x5a, sizeof name)
+
+static int64_t way_now_ns(void) { return flake_i_exact_ns(&ways.gen.engine.clock); }
+
+static way_outcome way_next(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    return way_give(out, way_of_flake(flake_next(&ways.gen, id)), id, 1);
+}
+static way_outcome way_try(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    return way_give(out, way_of_flake(flake_try(&ways.gen, id)), id, 1);
+}
+static way_outcome way_try_at(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    const flake_status status = flake_try_at(&ways.gen, way_now_ns() / 1000000, id);
+    return way_give(out, way_of_flake(status), id, 1);
+}
+static way_outcome way_next_n(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    return way_give(out, way_of_flake(flake_next_n(&ways.gen, id, way_batch)), id, way_batch);
+}
+static way_outcome way_try_n(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    const size_t n = flake_try_n(&ways.gen, id, way_batch);
+    return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
+}
+static way_outcome way_prefetch(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    return way_give(out, way_of_flake(flake_prefetch_next(&ways.stock, id)), id, 1);
+}
+
+static way_outcome way_shard_next(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    return way_give(out, way_of_flake(flake_shard_next(&ways.shards[0], id)), id, 1);
+}
+static way_outcome way_shard_try(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    return way_give(out, way_of_flake(flake_shard_try(&ways.shards[1], id)), id, 1);
+}
+static way_outcome way_shard_try_at(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    const flake_status status = flake_shard_try_at(&ways.shards[0], way_now_ns() / 1000000, id);
+    return way_give(out, way_of_flake(status), id, 1);
+}
+static way_outcome way_shard_next_n(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    const flake_status status = flake_shard_next_n(&ways.shards[1], id, way_batch);
+    return way_give(out, way_of_flake(status), id, way_batch);
+}
+static way_outcome way_shard_try_n(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    const size_t n = flake_shard_try_n(&ways.shards[0], id, way_batch);
+    return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
+}
+static way_outcome way_lent_next(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    flake_shard *shard = flake_pool_borrow(&ways.pool);
+    const flake_status status = shard ? flake_shard_next(shard, id) : FLAKE_TAKEN;
+    if (shard) flake_pool_give_back(&ways.pool, shard);
+    return way_give(out, way_of_flake(status), id, 1);
+}
+
+static way_outcome way_wide_next(way_ids *out) {
+    WAY_ROOM(flake128, id);
+    return way_give_wide(out, way_of_flake(flake128_next(&ways.wide, id)), id, 1);
+}
+static way_outcome way_wide_try(way_ids *out) {
+    WAY_ROOM(flake128, id);
+    return way_give_wide(out, way_of_flake(flake128_try(&ways.wide, id)), id, 1);
+}
+static way_outcome way_wide_try_at(way_ids *out) {
+    WAY_ROOM(flake128, id);
+    const flake_status status = flake128_try_at(&ways.wide, way_now_ns() / 1000000, id);
+    return way_give_wide(out, way_of_flake(status), id, 1);
+}
+static way_outcome way_wide_next_n(way_ids *out) {
+    WAY_ROOM(flake128, id);
+    const flake_status status = flake128_next_n(&ways.wide, id, way_batch);
+    return way_give_wide(out, way_of_flake(status), id, way_batch);
+}
+static way_outcome way_wide_try_n(way_ids *out) {
+    WAY_ROOM(flake128, id);
+    const size_t n = flake128_try_n(&ways.wide, id, way_batch);
+    return way_give_wide(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
+}
+
+static way_outcome way_sno_new(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    const sno_id drawn = sno_new(&ways.sno, 7);
+    if (!sno_is_zero(drawn)) id[0] = drawn;
+    return way_give_snos(out, sno_is_zero(drawn) ? WAY_NONE : WAY_OK, id, 1);
+}
+static way_outcome way_sno_try(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    return way_give_snos(out, way_of_sno(sno_try(&ways.sno, 7, id)), id, 1);
+}
+static way_outcome way_sno_try_at(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    return way_give_snos(out, way_of_sno(sno_try_at(&ways.sno, 7, way_now_ns(), id)), id, 1);
+}
+static way_outcome way_sno_new_n(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    const sno_status status = sno_new_n(&ways.sno, 7, id, way_batch);
+    return way_give_snos(out, way_of_sno(status), id, way_batch);
+}
+static way_outcome way_sno_try_n(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    const size_t n = sno_try_n(&ways.sno, 7, id, way_batch);
+    return way_give_snos(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
+}
+static way_outcome way_sno_shard_new(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    const sno_id drawn = sno_shard_new(&ways.sno_shards[0], 7);
+    if (!sno_is_zero(drawn)) id[0] = drawn;
+    return way_give_snos(out, sno_is_zero(drawn) ? WAY_NONE : WAY_OK, id, 1);
+}
+static way_outcome way_sno_shard_try(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    return way_give_snos(out, way_of_sno(sno_shard_try(&ways.sno_shards[1], 7, id)), id, 1);
+}
+static way_outcome way_sno_shard_try_at(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    const sno_status status = sno_shard_try_at(&ways.sno_shards[0], 7, way_now_ns(), id);
+    return way_give_snos(out, way_of_sno(status), id, 1);
+}
+static way_outcome way_sno_shard_new_n(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    const sno_status status = sno_shard_new_n(&ways.sno_shards[1], 7, id, way_batch);
+    return way_give_snos(out, way_of_sno(status), id, way_batch);
+}
+static way_outcome way_sno_shard_try_n(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    const size_t n = sno_shard_try_n(&ways.sno_shards[0], 7, id, way_batch);
+    return way_give_snos(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
+}
+static way_outcome way_sno_lent_try(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    sno_shard *shard = sno_pool_borrow(&ways.sno_pool);
+    const sno_status status = shard ? sno_shard_try(shard, 7, id) : SNO_TAKEN;
+    if (shard) sno_pool_give_back(&ways.sno_pool, shard);
+    return way_give_snos(out, way_of_sno(status), id, 1);
+}
+
+/* Ids of one family differ by their keys. */
+enum { FAMILY_FLAKE, FAMILY_WIDE, FAMILY_SNO, FAMILY_SNO_SHARDS, FAMILY_SNO_POOL, families };
+
+static const struct way {
+    const char *name;
+    unsigned family;
+    way_outcome (*draw)(way_ids *);
+} all_ways[] = {
+    {"flake_next", FAMILY_FLAKE, way_next},
+    {"flake_try", FAMILY_FLAKE, way_try},
+    {"flake_try_at", FAMILY_FLAKE, way_try_at},
+    {"flake_next_n", FAMILY_FLAKE, way_next_n},
+    {"flake_try_n", FAMILY_FLAKE, way_try_n},
+    {"flake_prefetch_next", FAMILY_FLAKE, way_prefetch},
+    {"flake_shard_next", FAMILY_FLAKE, way_shard_next},
+    {"flake_shard_try", FAMILY_FLAKE, way_shard_try},
+    {"flake_shard_try_at", FAMILY_FLAKE, way_shard_try_at},
+    {"flake_shard_next_n", FAMILY_FLAKE, way_shard_next_n},
+    {"flake_shard_try_n", FAMILY_FLAKE, way_shard_try_n},
+    {"flake_pool_borrow", FAMILY_FLAKE, way_lent_next},
+    {"flake128_next", FAMILY_WIDE, way_wide_next},
+    {"flake128_try", FAMILY_WIDE, way_wide_try},
+    {"flake128_try_at", FAMILY_WIDE, way_wide_try_at},
+    {"flake128_next_n", FAMILY_WIDE, way_wide_next_n},
+    {"flake128_try_n", FAMILY_WIDE, way_wide_try_n},
+    {"sno_new", FAMILY_SNO, way_sno_new},
+    {"sno_try", FAMILY_SNO, way_sno_try},
+    {"sno_try_at", FAMILY_SNO, way_sno_try_at},
+    {"sno_new_n", FAMILY_SNO, way_sno_new_n},
+    {"sno_try_n", FAMILY_SNO, way_sno_try_n},
+    {"sno_shard_new", FAMILY_SNO_SHARDS, way_sno_shard_new},
+    {"sno_shard_try", FAMILY_SNO_SHARDS, way_sno_shard_try},
+    {"sno_shard_try_at", FAMILY_SNO_SHARDS, way_sno_shard_try_at},
+    {"sno_shard_new_n", FAMILY_SNO_SHARDS, way_sno_shard_new_n},
+    {"sno_shard_try_n", FAMILY_SNO_SHARDS, way_sno_shard_try_n},
+    {"sno_pool_borrow", FAMILY_SNO_POOL, way_sno_lent_try},
+};
+enum { ways_count = sizeof all_ways / sizeof *all_ways };
+
+/* ---- who the generators are ---- */
+
+typedef struct ways_setup {
+    unsigned who; /* node, worker and partitions follow from it */
+    bool is_scripted, again /* by reinit */;
+    flake_state *flake, *wide;
+    sno_state *sno, *sno_shards;
+} ways_setup;
+
+static uint16_t ways_partition(unsigned who, unsigned family) {
+    return (uint16_t)(8 * (who + 1) + family);
+}
+
+static flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min, uint32_t seq_max) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.node = w->who + 1;
+    o.seq_min = seq_min;
+    o.seq_max = seq_max;
+    if (w->is_scripted) {
+        o.clock.now_ns = script_read;
+        o.clock.user = &script_now;
+    }
+    o.state = w->flake;
+    return o;
+}
+
+static flake_options ways_wide_options(const ways_setup *w) {
+    flake_options o = ways_flake_options(w, 0, 99);
+    o.node = 0;
+    o.state = w->wide;
+    return o;
+}
+
+static sno_options ways_sno_options(const ways_setup *w, const sno_snapshot *pool) {
+    sno_options o;
+    memset(&o, 0, sizeof o);
+    if (w->is_scripted) {
+        o.clock.now_ns = script_read;
+        o.clock.user = &script_now;
+    }
+    o.max_wait_ms = 1000;
+    o.snapshot = pool;
+    return o;
+}
+
+static sno_snapshot ways_pool(unsigned who, unsigned family, uint16_t min, uint16_t max) {
+    sno_snapshot s;
+    memset(&s, 0, sizeof s);
+    s.partition = ways_partition(who, family);
+    s.sequence_min = min;
+    s.sequence_max = max;
+    return s;
+}
+
+static unsigned ways_make(const ways_setup *w) {
+    unsigned wrong = 0;
+    flake_options f = ways_flake_options(w, 0, 99), half = f, wide = ways_wide_options(w);
+    sno_snapshot pool = ways_pool(w->who, FAMILY_SNO, 0, 99);
+    sno_options s = ways_sno_options(w, &pool);
+    s.state = w->sno;
+    if (!w->again) {
+        wrong += flake_init(&ways.gen, &f) != FLAKE_OK;
+        wrong += flake_prefetch_init(&ways.stock, &ways.gen, 4, 0) != FLAKE_OK;
+        wrong += flake128_init(&ways.wide, w->who, &wide) != FLAKE_OK;
+        wrong += sno_init(&ways.sno, &s) != SNO_OK;
+        half.seq_min = 100, half.seq_max = 199;
+        wrong += flake_shards_init(ways.shards, way_halves, &half) != FLAKE_OK;
+        half.seq_min = 200, half.seq_max = 299;
+        wrong += flake_pool_init(&ways.pool, ways.lent, way_halves, &half) != FLAKE_OK;
+        pool = ways_pool(w->who, FAMILY_SNO_SHARDS, 0, 99);
+        s.state = w->sno_shards;
+        wrong += sno_shards_init(ways.sno_shards, way_halves, &s) != SNO_OK;
+        pool = ways_pool(w->who, FAMILY_SNO_POOL, 0, 99);
+        s.state = NULL;
+        wrong += sno_pool_init(&ways.sno_pool, ways.sno_lent, way_halves, &s) != SNO_OK;
+        return wrong;
+    }
+    wrong += flake_reinit_after_fork(&ways.gen, &f) != FLAKE_OK;
+    wrong += flake128_reinit_after_fork(&ways.wide, w->who, &wide) != FLAKE_OK;
+    wrong += sno_reinit_after_fork(&ways.sno, &s) != SNO_OK;
+    for (unsigned i = 0; i < way_halves; i++) {
+        half.seq_min = 100 + 50 * i, half.seq_max = half.seq_min + 49;
+        wrong += flake_reinit_after_fork(flake_shard_gen(&ways.shards[i]), &half) != FLAKE_OK;
+        half.seq_min += 100, half.seq_max += 100;
+        wrong += flake_reinit_after_fork(flake_shard_gen(&ways.lent[i]), &half) != FLAKE_OK;
+        const uint16_t min = (uint16_t)(50 * i);
+        pool = ways_pool(w->who, FAMILY_SNO_SHARDS, min, (uint16_t)(min + 49));
+        wrong += sno_reinit_after_fork(sno_shard_gen(&ways.sno_shards[i]), &s) != SNO_OK;
+        pool = ways_pool(w->who, FAMILY_SNO_POOL, min, (uint16_t)(min + 49));
+        wrong += sno_reinit_after_fork(sno_shard_gen(&ways.sno_lent[i]), &s) != SNO_OK;
+    }
+    return wrong;
+}
+
+/* ---- what was drawn, by how many processes whatsoever ---- */
+
+typedef struct ways_log {
+    size_t n;
+    struct ways_entry {
+        uint64_t key;
+        uint64_t family;
+    } entries[40000];
+} ways_log;
+
+static void ways_note(ways_log *log, unsigned family, const way_ids *ids) {
+    for (size_t i = 0; i < ids->n && log->n < sizeof log->entries / sizeof *log->entries; i++) {
+        log->entries[log->n].key = ids->keys[i];
+        log->entries[log->n].family = family;
+        log->n++;
+    }
+}
+
+static int ways_compare(const void *a, const void *b) {
+    const struct ways_entry *x = (const struct ways_entry *)a, *y = (const struct ways_entry *)b;
+    if (x->family != y->family) return x->family < y->family ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static size_t ways_repeated(ways_log *log) {
+    size_t n = 0;
+    qsort(log->entries, log->n, sizeof *log->entries, ways_compare);
+    for (size_t i = 1; i < log->n; i++)
+        n += ways_compare(&log->entries[i], &log->entries[i - 1]) == 0;
+    return n;
+}
+
+#endif
