@@ -116,6 +116,11 @@ typedef enum flake_status {
 
 static inline const char *flake_status_str(flake_status status);
 
+/* The reason of a failure in words, with the option, file or endpoint that it is about. */
+typedef struct flake_why {
+    char text[200];
+} flake_why;
+
 /* ---- layouts: what the bits of an id mean ----
  *
  * A plain struct: copy one and change it. Bits that no field covers are 0.
@@ -744,6 +749,17 @@ static inline uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
     return FLAKE_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
+/* ---- gate ---- */
+
+/* Must say FLAKE_OK before ids are handed out whose time is later than any before; asked off the hot
+ * path, at the first draw of each unit and by callers who queue. */
+typedef struct flake_gate {
+    flake_status (*admit)(void *user, int64_t until_ns); /* ids of Unix times up to this one */
+    void *user;
+    flake_i_atomic64 *word; /* NULL, or a word that is not 0 while the gate is open, in memory that
+                               fork wipes: closes at once */
+} flake_gate;
+
 /* ---- engine ---- */
 
 typedef struct flake_stats {
@@ -777,6 +793,7 @@ typedef struct flake_i_engine {
     int64_t wait_ns;    /* longest sleep of one call */
     bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
     flake_ring *ring;
+    flake_gate gate;
     char pad2[64];
 
     flake_i_atomic64 safe[2]; /* tick engines: see I5 */
@@ -812,6 +829,7 @@ typedef struct flake_i_setup {
     bool refuse_back, shared_memory;
     flake_clock clock;
     flake_ring *ring;
+    flake_gate gate;
 } flake_i_setup;
 
 static inline uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -832,6 +850,12 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
 #if ATOMIC_LLONG_LOCK_FREE != 2
     if (o->shared_memory) return FLAKE_INVALID; /* the word would hide a lock of one process */
 #endif
+    const uint64_t gate_mark = o->gate.word ? FLAKE_ATOMIC_LOAD(o->gate.word, relaxed) : 0;
+    if (o->gate.admit && o->shared_memory) return FLAKE_INVALID;
+    if (o->gate.word && !gate_mark) { /* closed already */
+        const flake_status closed = o->gate.admit(o->gate.user, INT64_MAX);
+        return closed == FLAKE_OK ? FLAKE_INVALID : closed;
+    }
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
 
@@ -871,6 +895,11 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
     e->ring = o->ring;
     e->fork_word = NULL;
     e->fork_mark = o->shared_memory ? 0 : flake_i_fork_mark(&e->fork_word);
+    e->gate = o->gate;
+    if (o->gate.word) {
+        e->fork_word = o->gate.word;
+        e->fork_mark = gate_mark;
+    }
     FLAKE_ATOMIC_STORE(&e->word, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&e->safe[0], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&e->safe[1], 0u, relaxed);
@@ -894,8 +923,18 @@ FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
     return flake_i_forked_since(e->fork_word, e->fork_mark);
 }
 
+/* Why nothing is drawn once the fork word has changed: the gate closed, or another process. */
+FLAKE_I_COLD flake_status flake_i_shut(const flake_i_engine *e) {
+    return e->gate.admit ? e->gate.admit(e->gate.user, INT64_MAX) : FLAKE_FORKED;
+}
+
 FLAKE_I_INLINE uint64_t flake_i_start_ns(const flake_i_engine *e, uint64_t unit) {
     return e->epoch_ns + unit * e->unit_ns;
+}
+
+static inline flake_status flake_i_admit(const flake_i_engine *e, uint64_t unit) {
+    if (!e->gate.admit) return FLAKE_OK;
+    return e->gate.admit(e->gate.user, (int64_t)flake_i_start_ns(e, unit + 1));
 }
 
 FLAKE_I_INLINE unsigned flake_i_tick(const flake_i_engine *e, uint64_t word) {
@@ -1161,6 +1200,8 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
             v.base = v.unit;
         }
         n = flake_i_min(n, e->limit - v.place);
+        status = flake_i_admit(e, v.base + (v.place + n - 1) / e->cap);
+        if (status != FLAKE_OK) return status;
 
         uint64_t drifts = 0;
         if (v.leaves && !flake_i_before_leaving(e, word, &v, &drifts)) {
@@ -1202,6 +1243,8 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
     int64_t budget_ns = e->wait_ns, now_ns = flake_i_exact_ns(&e->clock);
     flake_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, flake_i_tick(e, word), out);
     if (out->time > e->max_time) return FLAKE_RANGE;
+    const flake_status status = flake_i_admit(e, out->time);
+    if (status != FLAKE_OK) return status;
     if (now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, FLAKE_I_WAIT);
     if (flake_i_await(e, out->time, drawn_ns, now_ns, &budget_ns)) return FLAKE_OK;
     uint64_t after = word + 1;
@@ -1217,7 +1260,10 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
  * that lies behind the word's time: draw_run takes another (I2). */
 FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_t given_ns,
                                          uint64_t want, flake_i_place *out) {
-    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_FORKED;
+    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) {
+        const flake_status shut = flake_i_shut(e);
+        return shut == FLAKE_OK ? FLAKE_FORKED : shut;
+    }
     int64_t now_ns = how & FLAKE_I_GIVEN ? given_ns : flake_i_now_ns(&e->clock);
     uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t count = word & e->count_mask, unit = word - count;
@@ -1346,6 +1392,7 @@ struct flake_options {
     int64_t max_wait_ms;       /* longest wait of one call, of each unit in a batch; 0: 1,000 */
     flake_clock clock;         /* all zero: the system's exact clock */
     struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
+    flake_gate gate;             /* asked before ids of a later time are drawn; all zero: none */
     bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
                          n is even at low rates; ids inside a unit then don't rise */
     bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does) */
@@ -1648,6 +1695,7 @@ static inline flake_i_setup flake_i_setup_of(const flake_options *o, unsigned ti
     s.shared_memory = o->shared_memory;
     s.clock = o->clock;
     s.ring = o->overflow;
+    s.gate = o->gate;
     return s;
 }
 

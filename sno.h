@@ -668,6 +668,17 @@ static inline uint64_t sno_i_fork_mark(sno_i_atomic64 **word) {
     return SNO_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
+/* ---- gate ---- */
+
+/* Must say SNO_OK before ids are handed out whose time is later than any before; asked off the hot
+ * path, at the first draw of each unit and by callers who queue. */
+typedef struct sno_gate {
+    sno_status (*admit)(void *user, int64_t until_ns); /* ids of Unix times up to this one */
+    void *user;
+    sno_i_atomic64 *word; /* NULL, or a word that is not 0 while the gate is open, in memory that
+                               fork wipes: closes at once */
+} sno_gate;
+
 /* ---- engine ---- */
 
 typedef struct sno_stats {
@@ -701,6 +712,7 @@ typedef struct sno_i_engine {
     int64_t wait_ns;    /* longest sleep of one call */
     bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
     sno_ring *ring;
+    sno_gate gate;
     char pad2[64];
 
     sno_i_atomic64 safe[2]; /* tick engines: see I5 */
@@ -736,6 +748,7 @@ typedef struct sno_i_setup {
     bool refuse_back, shared_memory;
     sno_clock clock;
     sno_ring *ring;
+    sno_gate gate;
 } sno_i_setup;
 
 static inline uint64_t sno_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -756,6 +769,12 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
 #if ATOMIC_LLONG_LOCK_FREE != 2
     if (o->shared_memory) return SNO_INVALID; /* the word would hide a lock of one process */
 #endif
+    const uint64_t gate_mark = o->gate.word ? SNO_ATOMIC_LOAD(o->gate.word, relaxed) : 0;
+    if (o->gate.admit && o->shared_memory) return SNO_INVALID;
+    if (o->gate.word && !gate_mark) { /* closed already */
+        const sno_status closed = o->gate.admit(o->gate.user, INT64_MAX);
+        return closed == SNO_OK ? SNO_INVALID : closed;
+    }
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
 
@@ -795,6 +814,11 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
     e->ring = o->ring;
     e->fork_word = NULL;
     e->fork_mark = o->shared_memory ? 0 : sno_i_fork_mark(&e->fork_word);
+    e->gate = o->gate;
+    if (o->gate.word) {
+        e->fork_word = o->gate.word;
+        e->fork_mark = gate_mark;
+    }
     SNO_ATOMIC_STORE(&e->word, 0u, relaxed);
     SNO_ATOMIC_STORE(&e->safe[0], 0u, relaxed);
     SNO_ATOMIC_STORE(&e->safe[1], 0u, relaxed);
@@ -818,8 +842,18 @@ SNO_I_INLINE bool sno_i_forked(const sno_i_engine *e) {
     return sno_i_forked_since(e->fork_word, e->fork_mark);
 }
 
+/* Why nothing is drawn once the fork word has changed: the gate closed, or another process. */
+SNO_I_COLD sno_status sno_i_shut(const sno_i_engine *e) {
+    return e->gate.admit ? e->gate.admit(e->gate.user, INT64_MAX) : SNO_FORKED;
+}
+
 SNO_I_INLINE uint64_t sno_i_start_ns(const sno_i_engine *e, uint64_t unit) {
     return e->epoch_ns + unit * e->unit_ns;
+}
+
+static inline sno_status sno_i_admit(const sno_i_engine *e, uint64_t unit) {
+    if (!e->gate.admit) return SNO_OK;
+    return e->gate.admit(e->gate.user, (int64_t)sno_i_start_ns(e, unit + 1));
 }
 
 SNO_I_INLINE unsigned sno_i_tick(const sno_i_engine *e, uint64_t word) {
@@ -1085,6 +1119,8 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
             v.base = v.unit;
         }
         n = sno_i_min(n, e->limit - v.place);
+        status = sno_i_admit(e, v.base + (v.place + n - 1) / e->cap);
+        if (status != SNO_OK) return status;
 
         uint64_t drifts = 0;
         if (v.leaves && !sno_i_before_leaving(e, word, &v, &drifts)) {
@@ -1126,6 +1162,8 @@ SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, int64_t dr
     int64_t budget_ns = e->wait_ns, now_ns = sno_i_exact_ns(&e->clock);
     sno_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, sno_i_tick(e, word), out);
     if (out->time > e->max_time) return SNO_RANGE;
+    const sno_status status = sno_i_admit(e, out->time);
+    if (status != SNO_OK) return status;
     if (now_ns < sno_i_due_ns(e, out->time)) sno_i_tally(&e->waits, 1, SNO_I_WAIT);
     if (sno_i_await(e, out->time, drawn_ns, now_ns, &budget_ns)) return SNO_OK;
     uint64_t after = word + 1;
@@ -1141,7 +1179,10 @@ SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, int64_t dr
  * that lies behind the word's time: draw_run takes another (I2). */
 SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_ns,
                                          uint64_t want, sno_i_place *out) {
-    if (!SNO_I_LIKELY(!sno_i_forked(e))) return SNO_FORKED;
+    if (!SNO_I_LIKELY(!sno_i_forked(e))) {
+        const sno_status shut = sno_i_shut(e);
+        return shut == SNO_OK ? SNO_FORKED : shut;
+    }
     int64_t now_ns = how & SNO_I_GIVEN ? given_ns : sno_i_now_ns(&e->clock);
     uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t count = word & e->count_mask, unit = word - count;
