@@ -136,3 +136,5 @@ help: ## this list
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
+
+include tests/etcd/etcd.mk
