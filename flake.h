@@ -3314,6 +3314,7 @@ static inline void *flake_i_etcd_keep(void *user) {
     flake_i_etcd_session *s = c->session;
     const int64_t third_ms = s->ttl_ms / 3, soon_ms = third_ms / 4 < 250 ? third_ms / 4 : 250;
     int64_t next_ms = flake_i_elapsed_ms() + third_ms;
+    flake_i_etcd_watch(s, s->key64, NULL);
     while (!FLAKE_ATOMIC_LOAD(&c->stop, relaxed)) { /* relaxed: joined by whoever stores it */
         const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
         if (!flake_i_etcd_is_held(state)) break;
@@ -3692,13 +3693,13 @@ static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
     flake_i_etcd_session *const s = c->session;
     const bool child = c->pid != flake_i_pid();
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
-    c->session = NULL;
     if (child) {
         /* libcurl's part stays: to close a connection is to say goodbye on the parent's socket. */
         free(s->answer);
         free(s->endpoints);
         free(s->login);
         free(s);
+        c->session = NULL;
         flake_i_etcd_close(c, state, FLAKE_I_ETCD_NONE);
         return FLAKE_OK;
     }
@@ -3707,6 +3708,7 @@ static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
     FLAKE_ATOMIC_STORE(&c->stop, 1u, relaxed);
     (void)curl_multi_wakeup(s->multi);
     (void)pthread_join(c->thread, NULL);
+    c->session = NULL;
     if (why) why->text[0] = 0;
     /* Ids whose times ran ahead of the clock are covered by the lease as it stands, not by a hold. */
     if (held && !FLAKE_ATOMIC_LOAD(&c->ran_ahead, seq_cst)) status = flake_i_etcd_hand_back(s, why);
