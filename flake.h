@@ -2477,7 +2477,8 @@ static inline flake_status flake128_parse(const char *text, size_t len, unsigned
  * WHO MAY CALL WHAT AT THE SAME TIME: claim, release and destroy one thread at a time; the questions
  * and the generators' draws from any number beside them, except that no generator of an earlier claim
  * may draw during the next flake_etcd_claim of the same object. libcurl before 7.84 wants
- * curl_global_init called before a second thread runs.
+ * curl_global_init called before a second thread runs, and an old one that speaks TLS wants SIGPIPE
+ * ignored (see CURLOPT_NOSIGNAL).
  */
 #if defined(_WIN32)
 #error "FLAKE_ETCD needs POSIX threads and clocks"
@@ -2496,8 +2497,8 @@ typedef struct flake_etcd_options {
     unsigned cluster;       /* 0..15 */
     int64_t ttl_ms;     /* the lease: 1,000 to 300,000, etcd rounds up to seconds, and to its own
                           least; 10,000 */
-    int64_t margin_ms;  /* the claim ends so long before the lease could; less than half the TTL;
-                          ttl / 5 */
+    int64_t margin_ms;  /* the claim ends so long before the lease could: 100 to less than half the
+                          TTL; ttl / 5 */
     int64_t wait_ms;    /* while the pool is full; 0: FLAKE_AGAIN at once */
     int64_t hold_ms;    /* the number stays taken so long after the release, in whole seconds up;
                           2,000 */
@@ -2687,7 +2688,10 @@ static inline bool flake_i_json_string(flake_i_json v, const char **text, size_t
 /* A whole number from 0 on; the gateway writes those of 64 bits as strings. */
 static inline bool flake_i_json_number(flake_i_json v, int64_t *number) {
     if (!v.at) return false;
-    if (*v.at == '"') v.at++, v.end--;
+    if (*v.at == '"') {
+        v.at++;
+        v.end--;
+    }
     if (v.at == v.end || (*v.at == '0' && v.end - v.at > 1)) return false;
     int64_t sum = 0;
     for (; v.at < v.end; v.at++) {
@@ -2907,6 +2911,7 @@ typedef struct flake_i_etcd_session {
     CURLM *multi; /* the watch, and whatever wakes the thread */
     struct curl_slist *headers;
     bool watching, stirred; /* stirred: the watch has said something */
+    size_t watched;         /* the endpoint that the watch is at */
     char *answer;
     size_t answer_len, answer_room;
     int64_t code; /* of etcd's refusal */
@@ -3161,7 +3166,9 @@ static inline void flake_i_etcd_unwatch(flake_i_etcd_session *s) {
 static inline void flake_i_etcd_watch(flake_i_etcd_session *s, const char *key64,
                                       const char *range_end64) {
     char body[FLAKE_I_ETCD_BODY];
-    if (s->watching) return;
+    if (s->watching && s->watched == s->current) return;
+    flake_i_etcd_unwatch(s);
+    s->watched = s->current;
     (void)snprintf(body, sizeof body, "{\"create_request\":{\"key\":\"%s\",\"range_end\":\"%s\"}}",
                    key64, range_end64 ? range_end64 : "");
     s->stirred = false;
@@ -3372,8 +3379,8 @@ static inline const char *flake_i_etcd_resolve(flake_etcd_options *o) {
     if (!o->ttl_ms) o->ttl_ms = 10000;
     if (o->ttl_ms < 1000 || o->ttl_ms > 300000) return "ttl_ms: not 1,000 to 300,000";
     if (!o->margin_ms) o->margin_ms = o->ttl_ms / 5;
-    if (o->margin_ms < 0 || o->margin_ms >= o->ttl_ms / 2)
-        return "margin_ms: negative, or half of ttl_ms and more";
+    if (o->margin_ms < 100 || o->margin_ms >= o->ttl_ms / 2)
+        return "margin_ms: below 100, or half of ttl_ms and more";
     if (o->wait_ms < 0) return "wait_ms: negative";
     if (!o->hold_ms) o->hold_ms = 2000;
     if (o->hold_ms < 0 || o->hold_ms > hour_ms) return "hold_ms: not 0 to 3,600,000";
@@ -3565,7 +3572,6 @@ static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session
                        "\"version\":\"0\"}],\"success\":[{\"request_put\":{\"key\":\"%s\","
                        "\"lease\":\"%lld\"}}],\"failure\":[{\"request_range\":{\"key\":\"%s\"}}]}",
                        s->key64, s->key64, (long long)s->lease, s->key64);
-        const int64_t sent_unix_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
         const flake_i_etcd_result result = flake_i_etcd_call(s, "kv/txn", body, &answer, why);
         if (result == FLAKE_I_ETCD_REFUSED && s->code == FLAKE_I_ETCD_NOT_FOUND) {
             s->lease = 0; /* ran out while the pool was full */
@@ -3581,8 +3587,9 @@ static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session
             flake_i_say(why, s->endpoint[s->current], ": ", "not etcd's answer to a transaction");
             return FLAKE_IO;
         }
-        /* A coarse clock may lag by 10 ms at the first draw; a holder before us ended a margin ago. */
-        c->since_unix_ns = sent_unix_ns - 20000000;
+        /* A coarse clock may lag by 10 ms at the first draw. Who had the number before has ended a
+         * margin, of 100 ms at least, before the transaction. */
+        c->since_unix_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) - 20000000;
         c->cluster = cluster;
         c->generator = (unsigned)slot;
         return FLAKE_OK;

@@ -270,6 +270,7 @@ static void options_that_do_not_fit_are_named(void) {
     REFUSES(ttl_ms, 300001);
     REFUSES(ttl_ms, -1);
     REFUSES(margin_ms, -1);
+    REFUSES(margin_ms, 99);
     REFUSES(margin_ms, 5000);
     REFUSES(wait_ms, -1);
     REFUSES(hold_ms, -1);
@@ -865,39 +866,78 @@ static void a_released_number_is_held_back(void) {
     flake_i_etcd_end_session(s);
 }
 
+/* Draws as far ahead as the generator may; the newest id. */
+static uint64_t draw_until_refused(flake_gen *gen) {
+    const int64_t end_ms = now_ms() + 5000;
+    uint64_t id, newest = 0;
+    flake_status status;
+    while ((status = flake_next(gen, &id)) == FLAKE_OK && now_ms() < end_ms) newest = id;
+    CHECK_EQ(status, FLAKE_LEASE);
+    return newest;
+}
+
 static void ids_ahead_of_the_clock_stay_inside_the_claim(void) {
     flake_i_etcd_session *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "ahead/");
     flake_options g;
     flake_parts parts = {0, 0, 0, 0};
-    uint64_t id = 0, newest = 0, n = 0;
-    flake_status status;
+    uint64_t id;
     fill(s, "ahead/", 0, 256, 9, 9);
+    o.ttl_ms = 4000;
+    o.hold_ms = 1000;
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     memset(&g, 0, sizeof g);
     g.layout = flake_layout_uniqueid_ordered();
     g.node = flake_etcd_node(&claim);
     g.gate = flake_etcd_gate(&claim);
     g.max_ahead_ms = 15000;
-    const int64_t end_ms = now_ms() + 5000;
     CHECK_EQ(flake_init(&ids, &g), FLAKE_OK);
-    while ((status = flake_next(&ids, &id)) == FLAKE_OK && now_ms() < end_ms) newest = id, n++;
-    CHECK_EQ(status, FLAKE_LEASE); /* for now: the claim is held */
-    CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
-    CHECK(n > 64 * 1000);
-    nap_ms(1300); /* renewed */
-    CHECK_EQ(flake_next(&ids, &newest), FLAKE_OK);
+    CHECK_EQ(flake_decompose(&g.layout, draw_until_refused(&ids), &parts), FLAKE_OK);
+    CHECK(parts.unix_ms > unix_ms() + 1000 && parts.unix_ms < unix_ms() + 3200);
+    CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK); /* refused for now, not lost */
+    nap_ms(1600);                                       /* renewed */
+    CHECK_EQ(flake_decompose(&g.layout, draw_until_refused(&ids), &parts), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     /* Whoever is next has later times only. */
     o.wait_ms = 9000;
     CHECK_EQ(claims(&second, &o), FLAKE_OK);
-    CHECK_EQ(flake_decompose(&g.layout, newest, &parts), FLAKE_OK);
     CHECK(parts.unix_ms < unix_ms());
     CHECK_EQ(init(&ids, &second), FLAKE_OK);
     CHECK_EQ(flake_try_at(&ids, unix_ms() - 60000, &id), FLAKE_CLOCK_BACK); /* not our minute */
     CHECK_EQ(flake_try_at(&ids, unix_ms(), &id), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
     delete_keys(s, "ahead/");
+    flake_i_etcd_end_session(s);
+}
+
+enum { rivals = 8 };
+static _Atomic(int) rivals_ready;
+
+static void *claim_with_the_others(void *user) {
+    const flake_etcd_options o = from(all_members, "rivals/");
+    flake_etcd *const c = (flake_etcd *)user;
+    atomic_fetch_add(&rivals_ready, 1);
+    while (atomic_load(&rivals_ready) % rivals) {
+    }
+    c->generator = flake_etcd_claim(c, &o, NULL) == FLAKE_OK;
+    return NULL;
+}
+
+static void of_many_who_claim_at_once_one_gets_it(void) {
+    static flake_etcd rival[rivals];
+    flake_i_etcd_session *const s = admin(all_members);
+    pthread_t thread[rivals];
+    for (int round = 0; round < 4; round++) {
+        unsigned won = 0;
+        fill(s, "rivals/", 0, 256, 77, 77);
+        for (int i = 0; i < rivals; i++)
+            if (pthread_create(&thread[i], NULL, claim_with_the_others, &rival[i]) != 0) abort();
+        for (int i = 0; i < rivals; i++) (void)pthread_join(thread[i], NULL);
+        for (int i = 0; i < rivals; i++) won += rival[i].generator;
+        CHECK_EQ(won, 1);
+        for (int i = 0; i < rivals; i++) flake_etcd_destroy(&rival[i]);
+        delete_keys(s, "rivals/");
+    }
     flake_i_etcd_end_session(s);
 }
 
@@ -1302,6 +1342,7 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(a_full_pool_is_waited_for_with_a_deadline),
                                      CHECK_TEST(a_released_number_is_held_back),
                                      CHECK_TEST(ids_ahead_of_the_clock_stay_inside_the_claim),
+                                     CHECK_TEST(of_many_who_claim_at_once_one_gets_it),
                                      CHECK_TEST(a_deleted_key_is_noticed_at_once),
                                      CHECK_TEST(a_key_put_by_another_is_noticed_at_once),
                                      CHECK_TEST(a_revoked_lease_is_noticed_at_once),
