@@ -2460,8 +2460,8 @@ static inline flake_status flake128_parse(const char *text, size_t len, unsigned
  *      second that no later one had been elected when the lease was renewed. A new leader gives each lease its whole TTL again (up to 5 minutes of
  *      it, which is why ttl_ms ends there), so an election never ends one early.
  *  L4  The generator asks `admit` before it draws from a unit. It refuses a unit that ends after the
- *      deadline on the Unix clock, or that begins before the claim did, and any when the deadline has
- *      passed on the suspend-counting clock. So the times in a holder's ids lie inside his claim.
+ *      deadline on the Unix clock, or that ended before the claim began, and any when the deadline
+ *      has passed on the suspend-counting clock. So the times in a holder's ids lie inside his claim.
  *      A thread that is stopped between admission and return hands out an id of a time that was its
  *      own; one that is stopped earlier asks when it goes on. It does not matter how late the
  *      keep-alive thread wakes, nor that it exists.
