@@ -145,7 +145,7 @@ evidence: ## the README's table, from what the last .ci/run printed
 PREFIX  ?= /usr/local
 DESTDIR ?=
 ROOT     = $(DESTDIR)$(PREFIX)
-NAMES    = flake sno
+TOOLS    = flake sno
 VERSION  = sed -n 's/^\#define [A-Z]*_VERSION_STRING "\(.*\)"/\1/p'
 MAN      = awk -f tests/man.awk -v version="$$($(VERSION) $*.h)"
 
@@ -156,9 +156,9 @@ $(BUILD)/%.1: $(BUILD)/% tests/man.awk
 $(BUILD)/%.h.3: %.h tests/man.awk $(BUILD)/flags
 	$(MAN) -v name=$*.h -v section=3 $< > $@
 
-install: $(NAMES:%=$(BUILD)/%.1) $(NAMES:%=$(BUILD)/%.h.3) ## headers, tools, man pages and pkg-config files, with PREFIX=/usr/local DESTDIR=
+install: $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) ## headers, tools, man pages and pkg-config files, with PREFIX=/usr/local DESTDIR=
 	install -d "$(ROOT)/include" "$(ROOT)/bin" "$(ROOT)/share/pkgconfig" "$(ROOT)/share/man/man1" "$(ROOT)/share/man/man3"
-	for name in $(NAMES); do \
+	for name in $(TOOLS); do \
 	  install -m 644 $$name.h "$(ROOT)/include/" && \
 	  install -m 755 $(BUILD)/$$name "$(ROOT)/bin/" && \
 	  install -m 644 $(BUILD)/$$name.1 "$(ROOT)/share/man/man1/" && \
@@ -169,7 +169,7 @@ install: $(NAMES:%=$(BUILD)/%.1) $(NAMES:%=$(BUILD)/%.h.3) ## headers, tools, ma
 	done
 
 uninstall: ## takes them away
-	for name in $(NAMES); do \
+	for name in $(TOOLS); do \
 	  rm -f "$(ROOT)/include/$$name.h" "$(ROOT)/bin/$$name" "$(ROOT)/share/man/man1/$$name.1" \
 	    "$(ROOT)/share/man/man3/$$name.h.3" "$(ROOT)/share/pkgconfig/$$name.pc" || exit 1; \
 	done
@@ -183,3 +183,5 @@ help: ## this list
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
+
+include tests/etcd/etcd.mk

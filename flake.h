@@ -68,6 +68,7 @@
  *     // >>options     what you can set
  *     // >>layouts     // >>generators     // >>prefetch     // >>wide (128 bits)     // >>text
  *     // >>who         where node numbers come from
+ *     // >>etcd        node numbers from an etcd cluster: define FLAKE_ETCD, link with -lcurl
  *     // >>tool        the command-line tool: cc -O2 -x c -DFLAKE_MAIN flake.h -o flake
  */
 #ifndef FLAKE_H
@@ -891,8 +892,8 @@ typedef struct flake_gate {
      * waits asks again; all else is what the draw returns. NULL: no gate. */
     flake_status (*admit)(void *user, int64_t until_ns);
     void *user;
-    flake_i_atomic64 *word; /* NULL, or a word that fork wipes, constant while the gate is open:
-                               whoever changes it stops each draw at once, with FLAKE_LEASE */
+    flake_i_atomic64 *word; /* NULL, or a word that fork wipes, constant and not 0 while the gate is
+                               open: who changes it stops each draw at once, with FLAKE_LEASE */
 } flake_gate;
 
 /* ---- engine ---- */
@@ -988,6 +989,12 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
 #if ATOMIC_LLONG_LOCK_FREE != 2
     if (o->shared_memory) return FLAKE_INVALID; /* the word would hide a lock of one process */
 #endif
+    uint64_t gate_marks[2] = {0, 0};
+    for (unsigned i = 0; i < 2; i++) {
+        if (!o->gates[i].admit || !o->gates[i].word) continue;
+        gate_marks[i] = FLAKE_ATOMIC_LOAD(o->gates[i].word, relaxed);
+        if (!gate_marks[i]) return FLAKE_LEASE; /* closed already, or another process's */
+    }
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
 
@@ -1031,9 +1038,9 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
     e->fork_mark = e->process_mark;
     for (unsigned i = 0; i < 2; i++) {
         e->gates[i] = o->gates[i];
-        if (!o->gates[i].admit || !o->gates[i].word) continue;
+        if (!gate_marks[i]) continue;
         e->fork_word = o->gates[i].word; /* wiped by fork too */
-        e->fork_mark = FLAKE_ATOMIC_LOAD(e->fork_word, relaxed);
+        e->fork_mark = gate_marks[i];
     }
     FLAKE_ATOMIC_STORE(&e->word, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&e->safe[0], 0u, relaxed);
@@ -3655,6 +3662,1353 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
     return FLAKE_INVALID;
 }
 #endif
+
+// >>etcd
+#ifdef FLAKE_ETCD
+/*
+ * Node numbers from an etcd cluster (3.4 or later), through its JSON gateway. Link with -lcurl, and
+ * -pthread. For the uniqueid layouts: the keys are those of Lable's library, so both can share a
+ * pool.
+ *
+ *         static flake_etcd claim;   // all zero; stays where it is
+ *         flake_etcd_options from;   // memset to 0; each field's zero is its default
+ *         from.endpoints = "https://a:2379,https://b:2379,https://c:2379";
+ *         from.name_space = "unique-id/";
+ *         if (flake_etcd_claim(&claim, &from, &why) != FLAKE_OK) ... why.text
+ *
+ *         options.layout = flake_layout_uniqueid_ordered();
+ *         options.node = flake_etcd_node(&claim);
+ *         options.gate = flake_etcd_gate(&claim);
+ *         flake_init(&ids, &options);
+ *         ...                        // FLAKE_LEASE from the generator: release, claim and init again
+ *         flake_etcd_release(&claim, &why);
+ *
+ * KEYS, each behind name_space
+ *
+ *     cluster-id                "3", or "3, 4": clusters to take in this order; no key: 0
+ *     pool/CLUSTER:GENERATOR    decimal; held by a lease of whoever has the number, value empty
+ *
+ * WHY NO TWO HOLD ONE NUMBER
+ *
+ *  L1  A number is claimed by a transaction that puts its key only if there is none, with the lease
+ *      of the claim. So there is one holder at a time in etcd: he whose lease the key has. A
+ *      transaction whose answer is lost is sent again, and the lease at the key tells whose it is.
+ *  L2  etcd takes the key away when the lease has run out, the granted TTL after the leader has
+ *      renewed it. We sent the request before that. So `sent + TTL`, on a clock that counts suspend
+ *      too, is earlier; the claim's deadline is `sent + TTL - margin`.
+ *  L3  A leader that was cut off, and another was elected, may still believe that it renews leases.
+ *      So a renewal counts only between two linearizable reads, all three answered by the same
+ *      member in the same Raft term: the first says that this member knows the term's leader, the
+ *      second that no later one had been elected when the lease was renewed. A new leader gives each lease its whole TTL again (up to 5 minutes of
+ *      it, which is why ttl_ms ends there), so an election never ends one early.
+ *  L4  The generator asks `admit` before it draws from a unit. It refuses a unit that ends after the
+ *      deadline on the Unix clock, or that ended before the claim began, and any when the deadline
+ *      has passed on the suspend-counting clock. So the times in a holder's ids lie inside his claim.
+ *      A thread that is stopped between admission and return hands out an id of a time that was its
+ *      own; one that is stopped earlier asks when it goes on. It does not matter how late the
+ *      keep-alive thread wakes, nor that it exists.
+ *  L5  Holders' clocks may differ by margin_ms when a claim is lost, by hold_ms when it is released:
+ *      so long the key outlives the last id.
+ *
+ * What this can't make good: who deletes the key, revokes the lease or restores an old snapshot takes
+ * the number from its holder at once. A watch tells him within milliseconds, and a read each third of
+ * the TTL where the watch is cut; an id that he draws before is not guarded.
+ *
+ * A forked child has no claim: its parent's generators say FLAKE_FORKED there.
+ *
+ * WHO MAY CALL WHAT AT THE SAME TIME: claim, release and destroy one thread at a time; the questions
+ * and the generators' draws from any number beside them, except that no generator of an earlier claim
+ * may draw during the next flake_etcd_claim of the same object. libcurl before 7.84 wants
+ * curl_global_init called before a second thread runs, and an old one that speaks TLS wants SIGPIPE
+ * ignored (see CURLOPT_NOSIGNAL).
+ */
+#if defined(_WIN32)
+#error "FLAKE_ETCD needs POSIX threads and clocks"
+#endif
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct flake_etcd_options {
+    const char *endpoints;  /* parted by commas, the next is asked when one fails, up to 16;
+                               "http://127.0.0.1:2379" */
+    const char *name_space; /* stands before each key, as it is; "" */
+    unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 256 */
+    bool cluster_given;     /* take `cluster` and don't look at the key cluster-id; no */
+    unsigned cluster;       /* 0..15 */
+    int64_t ttl_ms;     /* the lease: 1,000 to 300,000, etcd rounds up to seconds, and to its own
+                          least; 10,000 */
+    int64_t margin_ms;  /* the claim ends so long before the lease could: 100 to less than half the
+                          TTL; ttl / 5 */
+    int64_t wait_ms;    /* while the pool is full; 0: FLAKE_AGAIN at once */
+    int64_t hold_ms;    /* the number stays taken so long after the release, in whole seconds up;
+                          2,000 */
+    int64_t timeout_ms; /* of one request; ttl / 8 */
+    const char *ca_file, *cert_file, *key_file; /* PEM, for https; the system's authorities, and no
+                                                   certificate of our own */
+    const char *user, *password;                /* etcd's own authentication; none */
+} flake_etcd_options;
+
+typedef struct flake_etcd flake_etcd;
+
+/* Takes a free number, and keeps it from a thread of its own. The strings may go away afterwards.
+ * FLAKE_INVALID: an option, or a claim that is not released; FLAKE_AGAIN: the pool is full, waited
+ * wait_ms; FLAKE_IO: no endpoint answered, or etcd refused. Only after FLAKE_OK there is something
+ * to release. */
+static inline flake_status flake_etcd_claim(flake_etcd *, const flake_etcd_options *, flake_why *);
+/* Ends the claim, and the thread; takes a few requests' time, not that of hold_ms. No generator draws
+ * from it after this has begun. FLAKE_IO: etcd was not told, so the number comes free when the lease
+ * runs out; released is the claim all the same. In a forked child: only gives memory back. */
+static inline flake_status flake_etcd_release(flake_etcd *, flake_why *);
+/* Releases if need be, and gives the last page back: no generator may use the gate any more. */
+static inline void flake_etcd_destroy(flake_etcd *);
+
+static inline uint32_t flake_etcd_node(const flake_etcd *); /* for flake_options.node */
+static inline unsigned flake_etcd_cluster(const flake_etcd *);
+static inline unsigned flake_etcd_generator(const flake_etcd *);
+/* For flake_options.gate. A claim that is lost stays lost. */
+static inline flake_gate flake_etcd_gate(flake_etcd *);
+/* FLAKE_OK: held; FLAKE_LEASE: not, or no more, and why; FLAKE_FORKED. */
+static inline flake_status flake_etcd_check(flake_etcd *, flake_why *);
+/* How long the claim would last if etcd could not be reached from now on; 0: it is lost. */
+static inline int64_t flake_etcd_left_ms(flake_etcd *);
+
+/* ---- JSON: reads what the gateway answers, strictly, and makes nothing of what it does not know ---- */
+
+typedef struct flake_i_json { /* the text of one value; at NULL: there is none */
+    const char *at, *end;
+} flake_i_json;
+
+enum { FLAKE_I_JSON_DEPTH = 16 };
+
+static inline const char *flake_i_json_blank(const char *at, const char *end) {
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) at++;
+    return at;
+}
+
+static inline bool flake_i_digit(char c) { return c >= '0' && c <= '9'; }
+
+static inline bool flake_i_hex_digit(char c) {
+    return flake_i_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* Each of these is given the start of a value and returns what is behind it; NULL: malformed. */
+static inline const char *flake_i_json_pass_string(const char *at, const char *end) {
+    for (at++; at < end; at++) {
+        if (*at == '"') return at + 1;
+        if ((unsigned char)*at < 0x20) return NULL;
+        if (*at != '\\') continue;
+        if (++at == end) return NULL;
+        if (*at == 'u') {
+            for (int i = 0; i < 4; i++)
+                if (++at == end || !flake_i_hex_digit(*at)) return NULL;
+        } else if (!*at || !strchr("\"\\/bfnrt", *at)) return NULL;
+    }
+    return NULL;
+}
+
+static inline const char *flake_i_json_pass_digits(const char *at, const char *end) {
+    const char *const begin = at;
+    while (at < end && flake_i_digit(*at)) at++;
+    return at > begin ? at : NULL;
+}
+
+static inline const char *flake_i_json_pass_number(const char *at, const char *end) {
+    if (*at == '-') at++;
+    if (at < end && *at == '0') at++;
+    else if (!(at = flake_i_json_pass_digits(at, end))) return NULL;
+    if (at < end && *at == '.' && !(at = flake_i_json_pass_digits(at + 1, end))) return NULL;
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        if (at < end && (*at == '+' || *at == '-')) at++;
+        at = flake_i_json_pass_digits(at, end);
+    }
+    return at;
+}
+
+static inline const char *flake_i_json_pass_word(const char *at, const char *end,
+                                                 const char *word) {
+    const size_t n = strlen(word);
+    return (size_t)(end - at) >= n && memcmp(at, word, n) == 0 ? at + n : NULL;
+}
+
+static inline const char *flake_i_json_pass(const char *at, const char *end, unsigned depth) {
+    if (at == end || !depth) return NULL;
+    switch (*at) {
+    case '"': return flake_i_json_pass_string(at, end);
+    case 't': return flake_i_json_pass_word(at, end, "true");
+    case 'f': return flake_i_json_pass_word(at, end, "false");
+    case 'n': return flake_i_json_pass_word(at, end, "null");
+    case '{':
+    case '[': break;
+    default: return flake_i_json_pass_number(at, end);
+    }
+    const bool is_object = *at == '{';
+    const char closing = is_object ? '}' : ']';
+    at = flake_i_json_blank(at + 1, end);
+    if (at < end && *at == closing) return at + 1;
+    for (;;) {
+        if (is_object) {
+            if (at == end || *at != '"' || !(at = flake_i_json_pass_string(at, end))) return NULL;
+            at = flake_i_json_blank(at, end);
+            if (at == end || *at++ != ':') return NULL;
+            at = flake_i_json_blank(at, end);
+        }
+        if (!(at = flake_i_json_pass(at, end, depth - 1))) return NULL;
+        at = flake_i_json_blank(at, end);
+        if (at == end) return NULL;
+        if (*at == closing) return at + 1;
+        if (*at++ != ',') return NULL;
+        at = flake_i_json_blank(at, end);
+    }
+}
+
+/* The whole text as one value. Everything below is given values that have passed here. */
+static inline flake_i_json flake_i_json_text(const char *text, size_t len) {
+    flake_i_json v = {NULL, NULL};
+    const char *const end = text + len, *const at = flake_i_json_blank(text, end);
+    const char *const behind = flake_i_json_pass(at, end, FLAKE_I_JSON_DEPTH);
+    if (!behind || flake_i_json_blank(behind, end) != end) return v;
+    v.at = at;
+    v.end = behind;
+    return v;
+}
+
+/* Steps through an array or object: *at is v.at at first, and each value is returned, with its name
+ * (quotes included) in an object. False: no more. */
+static inline bool flake_i_json_each(flake_i_json v, const char **at, flake_i_json *name,
+                                     flake_i_json *value) {
+    if (!v.at || (*v.at != '{' && *v.at != '[')) return false;
+    const char *p = flake_i_json_blank(*at, v.end);
+    if (*p == '}' || *p == ']') return false;
+    p = flake_i_json_blank(p + 1, v.end); /* behind the bracket or the comma */
+    if (*p == '}' || *p == ']') return false;
+    if (*v.at == '{') {
+        name->at = p;
+        name->end = flake_i_json_pass_string(p, v.end);
+        p = flake_i_json_blank(name->end, v.end);
+        p = flake_i_json_blank(p + 1, v.end);
+    }
+    value->at = p;
+    value->end = flake_i_json_pass(p, v.end, FLAKE_I_JSON_DEPTH);
+    *at = value->end;
+    return true;
+}
+
+/* A member of an object; none when there are two of the name. */
+static inline flake_i_json flake_i_json_member(flake_i_json v, const char *wanted) {
+    flake_i_json found = {NULL, NULL}, name, value;
+    if (!v.at || *v.at != '{') return found;
+    const char *at = v.at;
+    const size_t n = strlen(wanted);
+    while (flake_i_json_each(v, &at, &name, &value)) {
+        if ((size_t)(name.end - name.at) != n + 2 || memcmp(name.at + 1, wanted, n) != 0) continue;
+        if (found.at) {
+            found.at = NULL;
+            return found;
+        }
+        found = value;
+    }
+    return found;
+}
+
+static inline flake_i_json flake_i_json_first(flake_i_json v) {
+    flake_i_json none = {NULL, NULL}, name, value;
+    const char *at = v.at;
+    return v.at && *v.at == '[' && flake_i_json_each(v, &at, &name, &value) ? value : none;
+}
+
+/* A string that has no escapes, without its quotes. */
+static inline bool flake_i_json_string(flake_i_json v, const char **text, size_t *len) {
+    if (!v.at || *v.at != '"') return false;
+    *text = v.at + 1;
+    *len = (size_t)(v.end - v.at) - 2;
+    return memchr(*text, '\\', *len) == NULL;
+}
+
+/* A whole number from 0 on; the gateway writes those of 64 bits as strings. */
+static inline bool flake_i_json_number(flake_i_json v, int64_t *number) {
+    if (!v.at) return false;
+    if (*v.at == '"') {
+        v.at++;
+        v.end--;
+    }
+    if (v.at == v.end || (*v.at == '0' && v.end - v.at > 1)) return false;
+    int64_t sum = 0;
+    for (; v.at < v.end; v.at++) {
+        if (!flake_i_digit(*v.at)) return false;
+        const int digit = *v.at - '0';
+        if (sum > (INT64_MAX - digit) / 10) return false;
+        sum = sum * 10 + digit;
+    }
+    *number = sum;
+    return true;
+}
+
+static inline bool flake_i_json_true(flake_i_json v) { return v.at && *v.at == 't'; }
+
+/* ---- base64, with padding ---- */
+
+#define FLAKE_I_BASE64 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+/* `out` has room for (n + 2) / 3 * 4 + 1. */
+static inline void flake_i_to_base64(const char *bytes, size_t n, char *out) {
+    static const char digits[] = FLAKE_I_BASE64;
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t word = 0;
+        for (size_t k = i; k < i + 3; k++) word = word << 8 | (k < n ? (unsigned char)bytes[k] : 0);
+        for (unsigned k = 0; k < 4; k++)
+            *out++ = i + k <= n ? digits[word >> (18 - 6 * k) & 63] : '=';
+    }
+    *out = 0;
+}
+
+/* The bytes' number; SIZE_MAX: malformed, or more than `size`. */
+static inline size_t flake_i_from_base64(const char *text, size_t len, char *out, size_t size) {
+    static const char digits[] = FLAKE_I_BASE64;
+    size_t n = 0;
+    if (len % 4) return SIZE_MAX;
+    for (size_t i = 0; i < len; i += 4) {
+        uint32_t word = 0;
+        unsigned given = 4;
+        if (i + 4 == len && text[i + 3] == '=') given = text[i + 2] == '=' ? 2 : 3;
+        for (unsigned k = 0; k < 4; k++) {
+            const char c = k < given ? text[i + k] : 'A';
+            const char *digit = c ? strchr(digits, c) : NULL;
+            if (!digit) return SIZE_MAX;
+            word = word << 6 | (uint32_t)(digit - digits);
+        }
+        if (word & (((uint32_t)1 << (4 - given) * 8) - 1))
+            return SIZE_MAX; /* another way to say it */
+        for (unsigned k = 0; k + 1 < given; k++) {
+            if (n == size) return SIZE_MAX;
+            out[n++] = (char)(unsigned char)(word >> (16 - 8 * k) & 255);
+        }
+    }
+    return n;
+}
+
+/* ---- what the answers say ---- */
+
+enum { FLAKE_I_ETCD_KEY = 288 }; /* room for a name space and a key */
+
+/* 0..15, the first `n` of a list such as "3, 4". False: something else. */
+static inline bool flake_i_etcd_clusters(const char *text, size_t len, unsigned *clusters,
+                                         size_t *n) {
+    const char *at = text, *const end = text + len;
+    for (*n = 0; *n < 16;) {
+        at = flake_i_json_blank(at, end);
+        const char *const begin = at;
+        unsigned number = 0;
+        for (; at < end && flake_i_digit(*at) && number < 16; at++)
+            number = number * 10 + (unsigned)(*at - '0');
+        if (at == begin || number > 15) return false;
+        clusters[(*n)++] = number;
+        at = flake_i_json_blank(at, end);
+        if (at == end) return true;
+        if (*at++ != ',') return false;
+    }
+    return false;
+}
+
+/* A key of the pool without what stands before its number; SIZE_MAX: not a number of this pool, as
+ * etcd's users may put any key there. */
+static inline size_t flake_i_etcd_slot(const char *digits, size_t len, size_t pool_size) {
+    size_t number = 0;
+    if (!len || len > 4 || (*digits == '0' && len > 1)) return SIZE_MAX;
+    for (size_t i = 0; i < len; i++) {
+        if (!flake_i_digit(digits[i])) return SIZE_MAX;
+        number = number * 10 + (size_t)(digits[i] - '0');
+    }
+    return number < pool_size ? number : SIZE_MAX;
+}
+
+/* Marks the numbers of the keys in a range's answer, all of which begin with `prefix`. False: the
+ * answer makes no sense. */
+static inline bool flake_i_etcd_taken(flake_i_json range, const char *prefix, size_t pool_size,
+                                      bool *taken) {
+    const flake_i_json kvs = flake_i_json_member(range, "kvs");
+    const size_t skip = strlen(prefix);
+    flake_i_json name, kv;
+    if (!flake_i_json_member(range, "header").at) return false;
+    if (!kvs.at) return true; /* no keys */
+    if (*kvs.at != '[') return false;
+    for (const char *at = kvs.at; flake_i_json_each(kvs, &at, &name, &kv);) {
+        const char *text;
+        char key[FLAKE_I_ETCD_KEY];
+        size_t len;
+        if (!flake_i_json_string(flake_i_json_member(kv, "key"), &text, &len)) return false;
+        len = flake_i_from_base64(text, len, key, sizeof key);
+        if (len == SIZE_MAX || len < skip || memcmp(key, prefix, skip) != 0) continue;
+        const size_t slot = flake_i_etcd_slot(key + skip, len - skip, pool_size);
+        if (slot != SIZE_MAX) taken[slot] = true;
+    }
+    return true;
+}
+
+typedef enum flake_i_etcd_owner {
+    FLAKE_I_ETCD_UNKNOWN, /* the answer makes no sense */
+    FLAKE_I_ETCD_NOBODY,
+    FLAKE_I_ETCD_OURS,
+    FLAKE_I_ETCD_ANOTHER
+} flake_i_etcd_owner;
+
+/* Who answered, and in which Raft term. */
+typedef struct flake_i_etcd_stamp {
+    int64_t term;
+    char member[24];
+} flake_i_etcd_stamp;
+
+static inline bool flake_i_etcd_stamp_in(flake_i_json answer, flake_i_etcd_stamp *stamp) {
+    const flake_i_json header = flake_i_json_member(answer, "header");
+    const char *text;
+    size_t len;
+    memset(stamp, 0, sizeof *stamp);
+    if (!flake_i_json_string(flake_i_json_member(header, "member_id"), &text, &len) || !len ||
+        len >= sizeof stamp->member ||
+        !flake_i_json_number(flake_i_json_member(header, "raft_term"), &stamp->term))
+        return false;
+    memcpy(stamp->member, text, len);
+    return true;
+}
+
+static inline bool flake_i_etcd_same_stamp(const flake_i_etcd_stamp *a,
+                                           const flake_i_etcd_stamp *b) {
+    return a->term == b->term && strcmp(a->member, b->member) == 0;
+}
+
+/* The TTL of a lease that an endpoint says it has renewed; 0: it has not. */
+static inline int64_t flake_i_etcd_renewed_ms(flake_i_json answer, int64_t our_lease,
+                                              flake_i_etcd_stamp *stamp) {
+    const flake_i_json result = flake_i_json_member(answer, "result");
+    int64_t lease, seconds; /* no TTL: the lease is not there */
+    if (!flake_i_etcd_stamp_in(result, stamp) ||
+        !flake_i_json_number(flake_i_json_member(result, "ID"), &lease) || lease != our_lease ||
+        !flake_i_json_number(flake_i_json_member(result, "TTL"), &seconds) || seconds > INT32_MAX)
+        return 0;
+    return seconds * 1000;
+}
+
+/* Whose the key is that a range asked for. */
+static inline flake_i_etcd_owner flake_i_etcd_owner_in(flake_i_json range, const char *key64,
+                                                       int64_t our_lease) {
+    const flake_i_json kvs = flake_i_json_member(range, "kvs");
+    const char *text;
+    size_t len;
+    int64_t lease = 0;
+    if (!flake_i_json_member(range, "header").at) return FLAKE_I_ETCD_UNKNOWN;
+    if (!kvs.at) return FLAKE_I_ETCD_NOBODY;
+    const flake_i_json kv = flake_i_json_first(kvs), at_lease = flake_i_json_member(kv, "lease");
+    if (!flake_i_json_string(flake_i_json_member(kv, "key"), &text, &len) || len != strlen(key64) ||
+        memcmp(text, key64, len) != 0)
+        return FLAKE_I_ETCD_UNKNOWN;
+    if (at_lease.at && !flake_i_json_number(at_lease, &lease)) return FLAKE_I_ETCD_UNKNOWN;
+    return lease == our_lease ? FLAKE_I_ETCD_OURS : FLAKE_I_ETCD_ANOTHER;
+}
+
+/* What came of the transaction that claims a key. */
+static inline flake_i_etcd_owner flake_i_etcd_owner_after(flake_i_json txn, const char *key64,
+                                                          int64_t our_lease) {
+    if (!flake_i_json_member(txn, "header").at) return FLAKE_I_ETCD_UNKNOWN;
+    if (flake_i_json_true(flake_i_json_member(txn, "succeeded"))) return FLAKE_I_ETCD_OURS;
+    const flake_i_json response = flake_i_json_first(flake_i_json_member(txn, "responses"));
+    const flake_i_json range = flake_i_json_member(response, "response_range");
+    const flake_i_etcd_owner owner = flake_i_etcd_owner_in(range, key64, our_lease);
+    return owner == FLAKE_I_ETCD_NOBODY ? FLAKE_I_ETCD_UNKNOWN : owner;
+}
+
+/* ---- requests ---- */
+
+enum {
+    FLAKE_I_ETCD_ENDPOINTS = 16,
+    FLAKE_I_ETCD_NAME_SPACE = 255,
+    FLAKE_I_ETCD_BODY = 2048,
+    FLAKE_I_ETCD_ANSWER = 4 << 20, /* longest that is read: a pool of 2048 long keys is 1 MB */
+    /* codes of gRPC */
+    FLAKE_I_ETCD_NO_CODE = 0,
+    FLAKE_I_ETCD_BAD_ARGUMENT = 3,
+    FLAKE_I_ETCD_NOT_FOUND = 5,
+    FLAKE_I_ETCD_DENIED = 7,
+    FLAKE_I_ETCD_PRECONDITION = 9,
+    FLAKE_I_ETCD_UNAUTHENTICATED = 16
+};
+
+typedef enum flake_i_etcd_result {
+    FLAKE_I_ETCD_DONE,
+    FLAKE_I_ETCD_REFUSED, /* etcd has answered, and won't */
+    FLAKE_I_ETCD_UNSURE   /* no answer that tells: the request may have been carried out */
+} flake_i_etcd_result;
+
+/* What the thread works with; before it starts, and after it has ended, whoever claims or releases. */
+typedef struct flake_i_etcd_session {
+    flake_etcd_options options; /* numbers resolved, strings not ours */
+    char *endpoints;            /* cut into `endpoint` */
+    const char *endpoint[FLAKE_I_ETCD_ENDPOINTS];
+    size_t endpoint_count, current;
+    char name_space[FLAKE_I_ETCD_NAME_SPACE + 1];
+    char *login; /* the body that authenticates; NULL: no need to */
+
+    CURL *easy, *watch;
+    CURLM *multi; /* the watch, and whatever wakes the thread */
+    struct curl_slist *headers;
+    bool watching, stirred; /* stirred: the watch has said something */
+    size_t watched;         /* the endpoint that the watch is at */
+    char *answer;
+    size_t answer_len, answer_room;
+    int64_t code; /* of etcd's refusal */
+
+    char key64[FLAKE_I_ETCD_KEY * 4 / 3 + 4];
+    int64_t lease, ttl_ms; /* as granted */
+} flake_i_etcd_session;
+
+struct flake_etcd {
+    flake_i_atomic64 state;            /* number of the claim << 2 | one of the states below */
+    flake_i_atomic64 deadline_ns;      /* on the clock of flake_i_elapsed_ns */
+    flake_i_atomic64 deadline_unix_ns; /* ids' times end before */
+    flake_i_atomic32 ran_ahead;        /* ids' times ran ahead of the clock: see release */
+    flake_i_atomic32 stop;
+    int64_t since_unix_ns; /* ids' times begin here */
+    uint64_t pid;
+    flake_i_atomic64 *word; /* the gate's, on a page of its own that stays for old generators */
+    unsigned cluster, generator;
+    flake_i_etcd_session *session;
+    pthread_t thread;
+};
+
+enum { FLAKE_I_ETCD_NONE, FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_RAN_OUT, FLAKE_I_ETCD_TAKEN };
+
+#define FLAKE_I_ETCD_AHEAD_NS 500000000 /* hold_ms, a second at least, covers what is nearer */
+
+/* Time that passes for leases: it can't be set, and on Linux counts suspend. */
+static inline int64_t flake_i_elapsed_ns(void) {
+#if defined(FLAKE_I_BY_NAME)
+    struct flake_i_timespec t;
+    (void)flake_i_clock_gettime(7, &t); /* CLOCK_BOOTTIME */
+    return (int64_t)t.sec * 1000000000 + (int64_t)t.nsec;
+#else
+    struct timespec t;
+#if defined(CLOCK_BOOTTIME)
+    (void)clock_gettime(CLOCK_BOOTTIME, &t);
+#else
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+#endif
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+#endif
+}
+
+static inline int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
+
+static inline void flake_i_tell(flake_why *why, const char *first, const char *second,
+                                const char *third) {
+    if (why) (void)snprintf(why->text, sizeof why->text, "%s%s%s", first, second, third);
+}
+
+static inline char *flake_i_copy_text(const char *text) {
+    const size_t size = strlen(text) + 1;
+    char *copy = (char *)malloc(size);
+    if (copy) memcpy(copy, text, size);
+    return copy;
+}
+
+static inline size_t flake_i_etcd_hear(char *bytes, size_t one, size_t n, void *user) {
+    flake_i_etcd_session *s = (flake_i_etcd_session *)user;
+    (void)one;
+    if (n > FLAKE_I_ETCD_ANSWER - s->answer_len) return 0;
+    if (s->answer_len + n > s->answer_room) {
+        const size_t room = (s->answer_len + n) * 2 + 1024;
+        char *const more = (char *)realloc(s->answer, room);
+        if (!more) return 0;
+        s->answer = more;
+        s->answer_room = room;
+    }
+    memcpy(s->answer + s->answer_len, bytes, n);
+    s->answer_len += n;
+    return n;
+}
+
+/* Whatever a watch says, that it was made or that the key changed, is a reason to look. */
+static inline size_t flake_i_etcd_stir(char *bytes, size_t one, size_t n, void *user) {
+    (void)bytes;
+    (void)one;
+    ((flake_i_etcd_session *)user)->stirred = true;
+    return n;
+}
+
+static inline bool flake_i_etcd_dress(flake_i_etcd_session *s, CURL *easy,
+                                      size_t (*hear)(char *, size_t, size_t, void *)) {
+    const flake_etcd_options *o = &s->options;
+    bool ok = curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
+    ok = ok && curl_easy_setopt(easy, CURLOPT_POST, 1L) == CURLE_OK;
+    ok = ok && curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, hear) == CURLE_OK;
+    ok = ok && curl_easy_setopt(easy, CURLOPT_WRITEDATA, (void *)s) == CURLE_OK;
+    ok =
+        ok && curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
+    ok = ok && curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L) == CURLE_OK;
+    ok = ok && curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)o->timeout_ms) == CURLE_OK;
+    if (o->ca_file) ok = ok && curl_easy_setopt(easy, CURLOPT_CAINFO, o->ca_file) == CURLE_OK;
+    if (o->cert_file) ok = ok && curl_easy_setopt(easy, CURLOPT_SSLCERT, o->cert_file) == CURLE_OK;
+    if (o->key_file) ok = ok && curl_easy_setopt(easy, CURLOPT_SSLKEY, o->key_file) == CURLE_OK;
+    return ok;
+}
+
+static inline bool flake_i_etcd_address(flake_i_etcd_session *s, CURL *easy, const char *path,
+                                        const char *body) {
+    char url[512];
+    const int n = snprintf(url, sizeof url, "%s/v3/%s", s->endpoint[s->current], path);
+    return n > 0 && (size_t)n < sizeof url &&
+           curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_HTTPHEADER, s->headers) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(body)) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body) == CURLE_OK;
+}
+
+/* etcd's refusal in words, without what would not be text. */
+static inline void flake_i_etcd_say_refusal(flake_i_etcd_session *s, flake_i_json answer,
+                                            flake_why *why) {
+    const flake_i_json message = flake_i_json_member(answer, "error");
+    char text[128];
+    size_t n = 0;
+    if (message.at && *message.at == '"')
+        for (const char *at = message.at + 1; at + 1 < message.end && n + 1 < sizeof text; at++)
+            if (*at >= ' ' && *at <= '~') text[n++] = *at;
+    text[n] = 0;
+    flake_i_tell(why, s->endpoint[s->current], ": ", n ? text : "no reason given");
+}
+
+/* One request to the current endpoint. */
+static inline flake_i_etcd_result flake_i_etcd_post(flake_i_etcd_session *s, const char *path,
+                                                    const char *body, flake_i_json *answer,
+                                                    flake_why *why) {
+    long http = 0;
+    s->answer_len = 0;
+    s->code = FLAKE_I_ETCD_NO_CODE;
+    if (!flake_i_etcd_address(s, s->easy, path, body) ||
+        curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, (long)s->options.timeout_ms) != CURLE_OK) {
+        flake_i_tell(why, s->endpoint[s->current], ": ", "libcurl refuses it, or memory is short");
+        return FLAKE_I_ETCD_UNSURE;
+    }
+    const CURLcode sent = curl_easy_perform(s->easy);
+    if (sent != CURLE_OK) {
+        flake_i_tell(why, s->endpoint[s->current], ": ", curl_easy_strerror(sent));
+        return FLAKE_I_ETCD_UNSURE;
+    }
+    (void)curl_easy_getinfo(s->easy, CURLINFO_RESPONSE_CODE, &http);
+    *answer = flake_i_json_text(s->answer ? s->answer : "", s->answer_len);
+    if (!answer->at || *answer->at != '{') {
+        char status[64];
+        (void)snprintf(status, sizeof status, "HTTP %ld, and not etcd's JSON", http);
+        flake_i_tell(why, s->endpoint[s->current], ": ", status);
+        return FLAKE_I_ETCD_UNSURE;
+    }
+    flake_i_json code = flake_i_json_member(*answer, "code");
+    const flake_i_json in_stream = flake_i_json_member(*answer, "error");
+    if (!code.at) code = flake_i_json_member(in_stream, "grpc_code");
+    if (http == 200 && !code.at && !in_stream.at) return FLAKE_I_ETCD_DONE;
+    flake_i_etcd_say_refusal(s, *answer, why);
+    if (!flake_i_json_number(code, &s->code)) return FLAKE_I_ETCD_UNSURE;
+    switch (s->code) {
+    case FLAKE_I_ETCD_BAD_ARGUMENT:
+    case FLAKE_I_ETCD_NOT_FOUND:
+    case FLAKE_I_ETCD_DENIED:
+    case FLAKE_I_ETCD_PRECONDITION:
+    case FLAKE_I_ETCD_UNAUTHENTICATED: return FLAKE_I_ETCD_REFUSED;
+    default: return FLAKE_I_ETCD_UNSURE; /* no leader, too many requests, timed out ... */
+    }
+}
+
+static inline bool flake_i_etcd_set_headers(flake_i_etcd_session *s, const char *token,
+                                            size_t len) {
+    char line[2048];
+    struct curl_slist *fresh = curl_slist_append(NULL, "Content-Type: application/json");
+    bool ok = fresh != NULL && curl_slist_append(fresh, "Expect:") != NULL;
+    if (token) {
+        const int n = snprintf(line, sizeof line, "Authorization: %.*s", (int)len, token);
+        ok = ok && len < sizeof line && n > 0 && (size_t)n < sizeof line &&
+             curl_slist_append(fresh, line) != NULL;
+    }
+    if (!ok) {
+        curl_slist_free_all(fresh);
+        return false;
+    }
+    /* A watch that runs has been told the old list. */
+    struct curl_slist *const old = s->headers;
+    s->headers = fresh;
+    if (s->watching) {
+        (void)curl_multi_remove_handle(s->multi, s->watch);
+        s->watching = false;
+    }
+    curl_slist_free_all(old);
+    return true;
+}
+
+static inline flake_i_etcd_result flake_i_etcd_log_in(flake_i_etcd_session *s, flake_why *why) {
+    flake_i_json answer;
+    const char *token;
+    size_t len;
+    if (!flake_i_etcd_set_headers(s, NULL, 0)) return FLAKE_I_ETCD_UNSURE;
+    const flake_i_etcd_result result =
+        flake_i_etcd_post(s, "auth/authenticate", s->login, &answer, why);
+    if (result != FLAKE_I_ETCD_DONE) return result;
+    if (!flake_i_json_string(flake_i_json_member(answer, "token"), &token, &len) ||
+        !flake_i_etcd_set_headers(s, token, len)) {
+        flake_i_tell(why, s->endpoint[s->current], ": ", "no token in etcd's answer");
+        return FLAKE_I_ETCD_UNSURE;
+    }
+    return FLAKE_I_ETCD_DONE;
+}
+
+/* A request, authenticated: a token may have run out, or be unknown to an endpoint. */
+static inline flake_i_etcd_result flake_i_etcd_ask(flake_i_etcd_session *s, const char *path,
+                                                   const char *body, flake_i_json *answer,
+                                                   flake_why *why) {
+    flake_i_etcd_result result = flake_i_etcd_post(s, path, body, answer, why);
+    if (!s->login || result != FLAKE_I_ETCD_REFUSED ||
+        (s->code != FLAKE_I_ETCD_UNAUTHENTICATED && s->code != FLAKE_I_ETCD_BAD_ARGUMENT))
+        return result;
+    result = flake_i_etcd_log_in(s, why);
+    return result == FLAKE_I_ETCD_DONE ? flake_i_etcd_post(s, path, body, answer, why) : result;
+}
+
+static inline void flake_i_etcd_next_endpoint(flake_i_etcd_session *s) {
+    s->current = (s->current + 1) % s->endpoint_count;
+}
+
+/* The same, at one endpoint after the other until one gives an answer that tells. */
+static inline flake_i_etcd_result flake_i_etcd_call(flake_i_etcd_session *s, const char *path,
+                                                    const char *body, flake_i_json *answer,
+                                                    flake_why *why) {
+    flake_i_etcd_result result = FLAKE_I_ETCD_UNSURE;
+    for (size_t tries = 0; tries < s->endpoint_count; tries++) {
+        result = flake_i_etcd_ask(s, path, body, answer, why);
+        if (result != FLAKE_I_ETCD_UNSURE) return result;
+        flake_i_etcd_next_endpoint(s);
+    }
+    return result;
+}
+
+static inline flake_i_etcd_result flake_i_etcd_log_in_anywhere(flake_i_etcd_session *s,
+                                                               flake_why *why) {
+    flake_i_etcd_result result = FLAKE_I_ETCD_UNSURE;
+    for (size_t tries = 0; tries < s->endpoint_count && result == FLAKE_I_ETCD_UNSURE; tries++) {
+        result = flake_i_etcd_log_in(s, why);
+        if (result == FLAKE_I_ETCD_UNSURE) flake_i_etcd_next_endpoint(s);
+    }
+    return result;
+}
+
+/* ---- watch: only a hint that the answer to a question may have changed ---- */
+
+static inline void flake_i_etcd_unwatch(flake_i_etcd_session *s) {
+    if (s->watching) (void)curl_multi_remove_handle(s->multi, s->watch);
+    s->watching = false;
+}
+
+/* range_end64 NULL: one key. */
+static inline void flake_i_etcd_watch(flake_i_etcd_session *s, const char *key64,
+                                      const char *range_end64) {
+    char body[FLAKE_I_ETCD_BODY];
+    if (s->watching && s->watched == s->current) return;
+    flake_i_etcd_unwatch(s);
+    s->watched = s->current;
+    (void)snprintf(body, sizeof body, "{\"create_request\":{\"key\":\"%s\",\"range_end\":\"%s\"}}",
+                   key64, range_end64 ? range_end64 : "");
+    s->stirred = false;
+    if (flake_i_etcd_address(s, s->watch, "watch", body))
+        s->watching = curl_multi_add_handle(s->multi, s->watch) == CURLM_OK;
+}
+
+/* Returns after that time, or when the watch has said something, or on curl_multi_wakeup. False: the
+ * watch has ended. */
+static inline bool flake_i_etcd_rest(flake_i_etcd_session *s, int64_t ms) {
+    int running = 0, left = 0;
+    (void)curl_multi_perform(s->multi, &running);
+    if (!s->stirred && ms > 0)
+        (void)curl_multi_poll(s->multi, NULL, 0, (int)(ms < 60000 ? ms : 60000), NULL);
+    (void)curl_multi_perform(s->multi, &running);
+    bool ended = false;
+    for (CURLMsg *m; (m = curl_multi_info_read(s->multi, &left)) != NULL;)
+        ended = ended || m->msg == CURLMSG_DONE;
+    if (ended) flake_i_etcd_unwatch(s);
+    return !ended;
+}
+
+/* ---- lease and key ---- */
+
+static inline flake_i_etcd_result flake_i_etcd_grant(flake_i_etcd_session *s, int64_t want_ms,
+                                                     int64_t *lease, int64_t *ttl_ms,
+                                                     flake_why *why) {
+    char body[64];
+    flake_i_json answer;
+    int64_t seconds;
+    (void)snprintf(body, sizeof body, "{\"TTL\":\"%lld\"}", (long long)((want_ms + 999) / 1000));
+    const flake_i_etcd_result result = flake_i_etcd_call(s, "lease/grant", body, &answer, why);
+    if (result != FLAKE_I_ETCD_DONE) return result;
+    if (!flake_i_json_number(flake_i_json_member(answer, "ID"), lease) || !*lease ||
+        !flake_i_json_number(flake_i_json_member(answer, "TTL"), &seconds) || seconds < 1 ||
+        seconds > INT32_MAX) {
+        flake_i_tell(why, s->endpoint[s->current], ": ", "no lease in etcd's answer");
+        return FLAKE_I_ETCD_UNSURE;
+    }
+    *ttl_ms = seconds * 1000;
+    return result;
+}
+
+static inline void flake_i_etcd_revoke(flake_i_etcd_session *s) {
+    char body[64];
+    flake_i_json answer;
+    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)s->lease);
+    (void)flake_i_etcd_call(s, "lease/revoke", body, &answer, NULL);
+}
+
+/* Linearizable: etcd asks a majority before it answers. */
+static inline flake_i_etcd_owner flake_i_etcd_look(flake_i_etcd_session *s,
+                                                   flake_i_etcd_stamp *stamp, flake_why *why) {
+    char body[FLAKE_I_ETCD_BODY];
+    flake_i_json answer;
+    (void)snprintf(body, sizeof body, "{\"key\":\"%s\"}", s->key64);
+    if (flake_i_etcd_ask(s, "kv/range", body, &answer, why) != FLAKE_I_ETCD_DONE ||
+        !flake_i_etcd_stamp_in(answer, stamp))
+        return FLAKE_I_ETCD_UNKNOWN;
+    return flake_i_etcd_owner_in(answer, s->key64, s->lease);
+}
+
+static inline int64_t flake_i_etcd_keep_alive(flake_i_etcd_session *s, flake_i_etcd_stamp *stamp,
+                                              flake_why *why) {
+    char body[64];
+    flake_i_json answer;
+    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)s->lease);
+    if (flake_i_etcd_ask(s, "lease/keepalive", body, &answer, why) != FLAKE_I_ETCD_DONE) return 0;
+    return flake_i_etcd_renewed_ms(answer, s->lease, stamp);
+}
+
+static inline void flake_i_etcd_close(flake_etcd *c, uint64_t state, uint64_t reason) {
+    const uint64_t closed = (state & ~(uint64_t)3) | reason;
+    if (FLAKE_ATOMIC_CAS(&c->state, &state, closed, seq_cst, relaxed) && c->word)
+        FLAKE_ATOMIC_STORE(c->word, 0u,
+                           relaxed); /* draws that miss it still ask at the next unit */
+}
+
+static inline bool flake_i_etcd_is_held(uint64_t state) { return (state & 3) == FLAKE_I_ETCD_HELD; }
+
+/* Renews the lease at the current endpoint, as L3 has it. DONE: renewed; REFUSED: the key is no more
+ * ours. */
+static inline flake_i_etcd_result flake_i_etcd_renew_here(flake_etcd *c, flake_i_etcd_session *s,
+                                                          flake_why *why) {
+    flake_i_etcd_stamp before, renewed, after;
+    for (int elections = 0; elections < 3; elections++) {
+        flake_i_etcd_owner owner = flake_i_etcd_look(s, &before, why);
+        if (owner == FLAKE_I_ETCD_UNKNOWN) return FLAKE_I_ETCD_UNSURE;
+        if (owner != FLAKE_I_ETCD_OURS) return FLAKE_I_ETCD_REFUSED;
+        const int64_t sent_ns = flake_i_elapsed_ns();
+        const int64_t sent_unix_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
+        const int64_t ttl_ms = flake_i_etcd_keep_alive(s, &renewed, why);
+        owner = flake_i_etcd_look(s, &after, why);
+        if (owner == FLAKE_I_ETCD_UNKNOWN) return FLAKE_I_ETCD_UNSURE;
+        if (owner != FLAKE_I_ETCD_OURS) return FLAKE_I_ETCD_REFUSED;
+        if (!ttl_ms || !flake_i_etcd_same_stamp(&before, &renewed) ||
+            !flake_i_etcd_same_stamp(&renewed, &after))
+            continue;
+        /* Relaxed: each of the two is right by itself, and an older one is only stricter. */
+        const int64_t use_ns = (ttl_ms - s->options.margin_ms) * 1000000;
+        FLAKE_ATOMIC_STORE(&c->deadline_ns, (uint64_t)(sent_ns + use_ns), relaxed);
+        FLAKE_ATOMIC_STORE(&c->deadline_unix_ns, (uint64_t)(sent_unix_ns + use_ns), relaxed);
+        return FLAKE_I_ETCD_DONE;
+    }
+    flake_i_tell(why, s->endpoint[s->current], ": ", "the lease is not renewed, or leaders change");
+    return FLAKE_I_ETCD_UNSURE;
+}
+
+/* The same, at one endpoint after the other. */
+static inline flake_i_etcd_result flake_i_etcd_renew(flake_etcd *c, flake_i_etcd_session *s,
+                                                     flake_why *why) {
+    flake_i_etcd_result result = FLAKE_I_ETCD_UNSURE;
+    for (size_t tries = 0; tries < s->endpoint_count; tries++) {
+        if (FLAKE_ATOMIC_LOAD(&c->stop, relaxed)) break;
+        result = flake_i_etcd_renew_here(c, s, why);
+        if (result != FLAKE_I_ETCD_UNSURE) break;
+        flake_i_etcd_next_endpoint(s);
+    }
+    return result;
+}
+
+/* Whether the claim is held by this process, as far as its deadline goes. Wait-free. */
+static inline flake_status flake_i_etcd_holds(flake_etcd *c) {
+    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire); /* the deadlines of this claim */
+    if (!flake_i_etcd_is_held(state)) return FLAKE_LEASE;
+    if (c->pid != flake_i_pid()) return FLAKE_FORKED;
+    if (flake_i_elapsed_ns() < (int64_t)FLAKE_ATOMIC_LOAD(&c->deadline_ns, relaxed))
+        return FLAKE_OK;
+    flake_i_etcd_close(c, state, FLAKE_I_ETCD_RAN_OUT);
+    return FLAKE_LEASE;
+}
+
+/* The gate. Wait-free. */
+static inline flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
+    flake_etcd *c = (flake_etcd *)user;
+    const flake_status status = flake_i_etcd_holds(c);
+    if (status != FLAKE_OK) return status;
+    /* Not lost: the clock may have been set, and the next renewal looks at it anew. It may also be
+     * that the machine stood still without its other clock's knowing, so nothing is drawn. */
+    if (until_ns > (int64_t)FLAKE_ATOMIC_LOAD(&c->deadline_unix_ns, relaxed)) return FLAKE_LEASE;
+    if (until_ns < c->since_unix_ns) return FLAKE_CLOCK_BACK;
+    if (until_ns - FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) <= FLAKE_I_ETCD_AHEAD_NS) return FLAKE_OK;
+    /* Either release sees that, or we see that it has closed the claim: hence seq_cst on both sides. */
+    FLAKE_ATOMIC_STORE(&c->ran_ahead, 1u, seq_cst);
+    return flake_i_etcd_is_held(FLAKE_ATOMIC_LOAD(&c->state, seq_cst)) ? FLAKE_OK : FLAKE_LEASE;
+}
+
+static inline void *flake_i_etcd_keep(void *user) {
+    flake_etcd *c = (flake_etcd *)user;
+    flake_i_etcd_session *s = c->session;
+    const int64_t third_ms = s->ttl_ms / 3, soon_ms = third_ms / 4 < 250 ? third_ms / 4 : 250;
+    int64_t next_ms = flake_i_elapsed_ms() + third_ms;
+    flake_i_etcd_watch(s, s->key64, NULL);
+    while (!FLAKE_ATOMIC_LOAD(&c->stop, relaxed)) { /* relaxed: joined by whoever stores it */
+        const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
+        if (!flake_i_etcd_is_held(state)) break;
+        const int64_t now_ns = flake_i_elapsed_ns(), now_ms = now_ns / 1000000;
+        const int64_t end_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->deadline_ns, relaxed);
+        if (now_ns >= end_ns) {
+            flake_i_etcd_close(c, state, FLAKE_I_ETCD_RAN_OUT);
+            break;
+        }
+        if (now_ms < next_ms && !s->stirred) {
+            const int64_t end_ms = end_ns / 1000000 + 1;
+            const int64_t until_ms = next_ms < end_ms ? next_ms : end_ms;
+            if (!flake_i_etcd_rest(s, until_ms - now_ms) && next_ms > now_ms + soon_ms)
+                next_ms = now_ms + soon_ms; /* what ended the watch may have ended more */
+            continue;
+        }
+        s->stirred = false;
+        const flake_i_etcd_result result = flake_i_etcd_renew(c, s, NULL);
+        if (result == FLAKE_I_ETCD_REFUSED) {
+            flake_i_etcd_close(c, state, FLAKE_I_ETCD_TAKEN);
+            break;
+        }
+        next_ms = flake_i_elapsed_ms() + (result == FLAKE_I_ETCD_DONE ? third_ms : soon_ms);
+        if (result == FLAKE_I_ETCD_DONE) flake_i_etcd_watch(s, s->key64, NULL);
+        else flake_i_etcd_unwatch(s);
+    }
+    flake_i_etcd_unwatch(s);
+    return NULL;
+}
+
+/* ---- claim ---- */
+
+static inline void flake_i_etcd_end_session(flake_i_etcd_session *s) {
+    if (!s) return;
+    if (s->multi) (void)curl_multi_cleanup(s->multi);
+    if (s->easy) curl_easy_cleanup(s->easy);
+    if (s->watch) curl_easy_cleanup(s->watch);
+    curl_slist_free_all(s->headers);
+    free(s->answer);
+    free(s->endpoints);
+    free(s->login);
+    free(s);
+}
+
+/* Options with the defaults filled in; the option that does not fit, or NULL. */
+static inline const char *flake_i_etcd_resolve(flake_etcd_options *o) {
+    const int64_t hour_ms = 3600000;
+    if (!o->endpoints) o->endpoints = "http://127.0.0.1:2379";
+    if (!o->name_space) o->name_space = "";
+    if (strlen(o->name_space) > FLAKE_I_ETCD_NAME_SPACE) return "name_space: longer than 255 bytes";
+    if (!o->pool_size) o->pool_size = 256;
+    if (o->pool_size != 256 && o->pool_size != 2048) return "pool_size: neither 256 nor 2048";
+    if (o->cluster_given ? o->cluster > 15 : o->cluster != 0)
+        return "cluster: above 15, or given without cluster_given";
+    if (!o->ttl_ms) o->ttl_ms = 10000;
+    if (o->ttl_ms < 1000 || o->ttl_ms > 300000) return "ttl_ms: not 1,000 to 300,000";
+    if (!o->margin_ms) o->margin_ms = o->ttl_ms / 5;
+    if (o->margin_ms < 100 || o->margin_ms >= o->ttl_ms / 2)
+        return "margin_ms: below 100, or half of ttl_ms and more";
+    if (o->wait_ms < 0) return "wait_ms: negative";
+    if (!o->hold_ms) o->hold_ms = 2000;
+    if (o->hold_ms < 0 || o->hold_ms > hour_ms) return "hold_ms: not 0 to 3,600,000";
+    if (!o->timeout_ms) o->timeout_ms = o->ttl_ms / 8;
+    if (o->timeout_ms < 0 || o->timeout_ms > hour_ms) return "timeout_ms: not 0 to 3,600,000";
+    if (o->password && !o->user) return "password: without user";
+    return NULL;
+}
+
+/* Cuts "http://a:1, https://b:2/" into its parts. */
+static inline bool flake_i_etcd_part(flake_i_etcd_session *s) {
+    for (char *at = s->endpoints, *end; *at; at = end) {
+        while (*at == ' ') at++;
+        end = at + strcspn(at, ",");
+        char *last = end;
+        if (*end) *end++ = 0;
+        while (last > at && (last[-1] == ' ' || last[-1] == '/')) *--last = 0;
+        const size_t scheme = strncmp(at, "https://", 8) == 0  ? 8
+                              : strncmp(at, "http://", 7) == 0 ? 7
+                                                               : 0;
+        if (!scheme || (size_t)(last - at) <= scheme || last - at > 255 ||
+            s->endpoint_count == FLAKE_I_ETCD_ENDPOINTS)
+            return false;
+        for (const char *c = at; c < last; c++)
+            if (*c <= ' ' || *c > '~') return false;
+        s->endpoint[s->endpoint_count++] = at;
+    }
+    return s->endpoint_count > 0;
+}
+
+static inline char *flake_i_json_quote(char *at, const char *text) {
+    static const char hex[] = "0123456789abcdef";
+    *at++ = '"';
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c < 0x20) {
+            memcpy(at, "\\u00", 4);
+            at[4] = hex[c >> 4];
+            at[5] = hex[c & 15];
+            at += 6;
+            continue;
+        }
+        if (c == '"' || c == '\\') *at++ = '\\';
+        *at++ = (char)c;
+    }
+    *at++ = '"';
+    return at;
+}
+
+static inline char *flake_i_etcd_login(const char *user, const char *password) {
+    char *const body = (char *)malloc((strlen(user) + strlen(password)) * 6 + 32);
+    if (!body) return NULL;
+    char *at = body;
+    memcpy(at, "{\"name\":", 8);
+    at = flake_i_json_quote(at + 8, user);
+    memcpy(at, ",\"password\":", 12);
+    at = flake_i_json_quote(at + 12, password);
+    memcpy(at, "}", 2);
+    return body;
+}
+
+/* What a claim needs before it asks etcd anything. */
+static inline flake_i_etcd_session *flake_i_etcd_begin(const flake_etcd_options *options,
+                                                       flake_status *status, flake_why *why) {
+    flake_i_etcd_session *s = (flake_i_etcd_session *)calloc(1, sizeof *s);
+    *status = FLAKE_IO;
+    flake_i_tell(why, "memory, or libcurl, is not to be had", "", "");
+    if (!s) return NULL;
+    if (options) s->options = *options;
+    const char *const unfit = flake_i_etcd_resolve(&s->options);
+    flake_etcd_options *const o = &s->options;
+    if (unfit) {
+        *status = FLAKE_INVALID;
+        flake_i_tell(why, "flake_etcd_options.", unfit, "");
+        goto failed;
+    }
+    memcpy(s->name_space, o->name_space, strlen(o->name_space));
+    if (!(s->endpoints = flake_i_copy_text(o->endpoints))) goto failed;
+    if (!flake_i_etcd_part(s)) {
+        *status = FLAKE_INVALID;
+        flake_i_tell(why, "flake_etcd_options.endpoints: not 1 to 16 of http:// or https:// in \"",
+                     o->endpoints, "\"");
+        goto failed;
+    }
+    if (o->user && !(s->login = flake_i_etcd_login(o->user, o->password ? o->password : "")))
+        goto failed;
+    s->easy = curl_easy_init();
+    s->watch = curl_easy_init();
+    s->multi = curl_multi_init();
+    if (!s->easy || !s->watch || !s->multi || !flake_i_etcd_set_headers(s, NULL, 0)) goto failed;
+    if (!flake_i_etcd_dress(s, s->easy, flake_i_etcd_hear) ||
+        !flake_i_etcd_dress(s, s->watch, flake_i_etcd_stir)) {
+        *status = FLAKE_INVALID;
+        flake_i_tell(why, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file", "",
+                     "");
+        goto failed;
+    }
+    *status = FLAKE_OK;
+    return s;
+failed:
+    flake_i_etcd_end_session(s);
+    return NULL;
+}
+
+static inline flake_status flake_i_etcd_read_clusters(flake_i_etcd_session *s, unsigned *clusters,
+                                                      size_t *n, flake_why *why) {
+    char key[FLAKE_I_ETCD_KEY], key64[sizeof key * 4 / 3 + 4], body[FLAKE_I_ETCD_BODY], value[128];
+    const char *text;
+    size_t len = 0;
+    flake_i_json answer;
+    clusters[0] = s->options.cluster;
+    *n = 1;
+    if (s->options.cluster_given) return FLAKE_OK;
+    (void)snprintf(key, sizeof key, "%scluster-id", s->name_space);
+    flake_i_to_base64(key, strlen(key), key64);
+    (void)snprintf(body, sizeof body, "{\"key\":\"%s\"}", key64);
+    if (flake_i_etcd_call(s, "kv/range", body, &answer, why) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
+    if (!flake_i_json_member(answer, "header").at) {
+        flake_i_tell(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
+        return FLAKE_IO;
+    }
+    const flake_i_json kvs = flake_i_json_member(answer, "kvs");
+    if (!kvs.at) return FLAKE_OK; /* no such key: 0 */
+    const flake_i_json at = flake_i_json_member(flake_i_json_first(kvs), "value");
+    if (at.at && flake_i_json_string(at, &text, &len))
+        len = flake_i_from_base64(text, len, value, sizeof value);
+    if (len != SIZE_MAX && flake_i_etcd_clusters(value, len, clusters, n)) return FLAKE_OK;
+    flake_i_tell(why, "the key ", key, " is not a number from 0 to 15, or several with commas");
+    return FLAKE_INVALID;
+}
+
+/* "pool/3:" behind the name space. */
+static inline void flake_i_etcd_prefix(const flake_i_etcd_session *s, unsigned cluster,
+                                       char prefix[FLAKE_I_ETCD_KEY]) {
+    (void)snprintf(prefix, FLAKE_I_ETCD_KEY, "%spool/%u:", s->name_space, cluster);
+}
+
+static inline uint64_t flake_i_etcd_mix(uint64_t x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* Tries the free numbers of one cluster, from a different one on each time, so that a number that
+ * has just come free is not the first to be taken again. FLAKE_AGAIN: none is free. */
+static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session *s,
+                                             unsigned cluster, flake_why *why) {
+    char prefix[FLAKE_I_ETCD_KEY], key[FLAKE_I_ETCD_KEY + 16], end64[sizeof s->key64];
+    char body[FLAKE_I_ETCD_BODY];
+    bool taken[2048];
+    flake_i_json answer;
+    const size_t size = s->options.pool_size;
+    memset(taken, 0, sizeof taken);
+    flake_i_etcd_prefix(s, cluster, prefix);
+    flake_i_to_base64(prefix, strlen(prefix), s->key64);
+    (void)snprintf(key, sizeof key, "%spool/%u;", s->name_space, cluster); /* ';' follows ':' */
+    flake_i_to_base64(key, strlen(key), end64);
+    (void)snprintf(body, sizeof body, "{\"key\":\"%s\",\"range_end\":\"%s\",\"keys_only\":true}",
+                   s->key64, end64);
+    if (s->options.wait_ms) flake_i_etcd_watch(s, s->key64, end64); /* before the look */
+    if (flake_i_etcd_call(s, "kv/range", body, &answer, why) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
+    if (!flake_i_etcd_taken(answer, prefix, size, taken)) {
+        flake_i_tell(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
+        return FLAKE_IO;
+    }
+    const uint64_t now = (uint64_t)flake_i_elapsed_ns(), pid = (uint64_t)flake_i_pid();
+    const size_t start =
+        (size_t)(flake_i_etcd_mix(now ^ pid << 40 ^ (uint64_t)(uintptr_t)s) % size);
+    int leases = 0;
+    for (size_t i = 0; i < size;) {
+        const size_t slot = (start + i) % size;
+        if (taken[slot]) {
+            i++;
+            continue;
+        }
+        if (!s->lease) {
+            if (leases++ == 3) {
+                flake_i_tell(why, s->endpoint[s->current], ": ", "leases don't last");
+                return FLAKE_IO;
+            }
+            if (flake_i_etcd_grant(s, s->options.ttl_ms, &s->lease, &s->ttl_ms, why) !=
+                FLAKE_I_ETCD_DONE)
+                return FLAKE_IO;
+        }
+        (void)snprintf(key, sizeof key, "%s%u", prefix, (unsigned)slot);
+        flake_i_to_base64(key, strlen(key), s->key64);
+        (void)snprintf(body, sizeof body,
+                       "{\"compare\":[{\"key\":\"%s\",\"target\":\"VERSION\",\"result\":\"EQUAL\","
+                       "\"version\":\"0\"}],\"success\":[{\"request_put\":{\"key\":\"%s\","
+                       "\"lease\":\"%lld\"}}],\"failure\":[{\"request_range\":{\"key\":\"%s\"}}]}",
+                       s->key64, s->key64, (long long)s->lease, s->key64);
+        const flake_i_etcd_result result = flake_i_etcd_call(s, "kv/txn", body, &answer, why);
+        if (result == FLAKE_I_ETCD_REFUSED && s->code == FLAKE_I_ETCD_NOT_FOUND) {
+            s->lease = 0; /* ran out while the pool was full */
+            continue;
+        }
+        if (result != FLAKE_I_ETCD_DONE) return FLAKE_IO;
+        const flake_i_etcd_owner owner = flake_i_etcd_owner_after(answer, s->key64, s->lease);
+        if (owner == FLAKE_I_ETCD_ANOTHER) {
+            i++;
+            continue;
+        }
+        if (owner != FLAKE_I_ETCD_OURS) {
+            flake_i_tell(why, s->endpoint[s->current], ": ", "not etcd's answer to a transaction");
+            return FLAKE_IO;
+        }
+        /* A coarse clock may lag by 10 ms at the first draw. Who had the number before has ended a
+         * margin, of 100 ms at least, before the transaction. */
+        c->since_unix_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) - 20000000;
+        c->cluster = cluster;
+        c->generator = (unsigned)slot;
+        return FLAKE_OK;
+    }
+    return FLAKE_AGAIN;
+}
+
+static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd_session *s,
+                                                 flake_why *why) {
+    unsigned clusters[16];
+    size_t n;
+    flake_status status = flake_i_etcd_read_clusters(s, clusters, &n, why);
+    if (status != FLAKE_OK) return status;
+    const int64_t end_ms = flake_i_elapsed_ms() + s->options.wait_ms;
+    for (;;) {
+        for (size_t i = 0; i < n; i++) {
+            if (n > 1) flake_i_etcd_unwatch(s); /* one watch, of the last cluster, must do */
+            status = flake_i_etcd_take(c, s, clusters[i], why);
+            if (status != FLAKE_AGAIN) return status;
+        }
+        const int64_t left_ms = end_ms - flake_i_elapsed_ms();
+        if (left_ms <= 0) {
+            flake_i_tell(why, "flake_etcd_options.pool_size: all numbers are taken", "", "");
+            return FLAKE_AGAIN;
+        }
+        s->stirred = false;
+        (void)flake_i_etcd_rest(s, left_ms < 1000 ? left_ms : 1000);
+        FLAKE_SLEEP_NS(10000000); /* what comes free together is seen together */
+    }
+}
+
+static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd_session *s,
+                                              flake_why *why) {
+    flake_status status = flake_i_etcd_take_any(c, s, why);
+    flake_i_etcd_unwatch(s);
+    if (status != FLAKE_OK) return status;
+    if (s->options.margin_ms >= s->ttl_ms / 2) {
+        flake_i_tell(why, "flake_etcd_options.margin_ms: ", "half of the granted TTL and more", "");
+        return FLAKE_INVALID;
+    }
+    FLAKE_ATOMIC_STORE(&c->stop, 0u, relaxed);
+    const flake_i_etcd_result renewed = flake_i_etcd_renew(c, s, why);
+    if (renewed == FLAKE_I_ETCD_REFUSED)
+        flake_i_tell(why, s->endpoint[s->current], ": ", "the key was deleted at once");
+    if (renewed != FLAKE_I_ETCD_DONE) return FLAKE_IO;
+    if (!c->word) {
+        void *const page = flake_i_new_page(false);
+        if (page && flake_i_wipe_on_fork(page)) c->word = (flake_i_atomic64 *)page;
+        else if (page) flake_i_drop_page(page);
+    }
+    const uint64_t claim = (FLAKE_ATOMIC_LOAD(&c->state, relaxed) >> 2) + 1;
+    c->session = s;
+    c->pid = flake_i_pid();
+    FLAKE_ATOMIC_STORE(&c->ran_ahead, 0u, relaxed);
+    if (c->word) FLAKE_ATOMIC_STORE(c->word, claim, relaxed);
+    FLAKE_ATOMIC_STORE(&c->state, claim << 2 | FLAKE_I_ETCD_HELD, release);
+    if (pthread_create(&c->thread, NULL, flake_i_etcd_keep, c) == 0) return FLAKE_OK;
+    flake_i_tell(why, "pthread_create failed", "", "");
+    flake_i_etcd_close(c, claim << 2 | FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_NONE);
+    c->session = NULL;
+    return FLAKE_IO;
+}
+
+static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options *options,
+                                            flake_why *why) {
+    if (!c || c->session || (c->pid && !c->word)) {
+        /* Without a word generators of the last claim could not tell it from this one. */
+        flake_i_tell(why, "flake_etcd_claim: the claim is not released, or needs a fresh object",
+                     "", "");
+        return FLAKE_INVALID;
+    }
+    flake_status status;
+    flake_i_etcd_session *const s = flake_i_etcd_begin(options, &status, why);
+    if (!s) return status;
+    if (s->login && flake_i_etcd_log_in_anywhere(s, why) != FLAKE_I_ETCD_DONE) status = FLAKE_IO;
+    else status = flake_i_etcd_start(c, s, why);
+    if (status != FLAKE_OK) {
+        if (s->lease) flake_i_etcd_revoke(s);
+        flake_i_etcd_end_session(s);
+    } else if (why) why->text[0] = 0;
+    return status;
+}
+
+/* Gives the key a lease of its own that nobody renews, and ends ours: so the number comes free after
+ * hold_ms, and nobody has to wait for that. */
+static inline flake_status flake_i_etcd_hand_back(flake_i_etcd_session *s, flake_why *why) {
+    char body[FLAKE_I_ETCD_BODY];
+    flake_i_json answer;
+    int64_t lease, ttl_ms;
+    if (flake_i_etcd_grant(s, s->options.hold_ms, &lease, &ttl_ms, why) != FLAKE_I_ETCD_DONE)
+        return FLAKE_IO;
+    (void)snprintf(body, sizeof body,
+                   "{\"compare\":[{\"key\":\"%s\",\"target\":\"LEASE\",\"result\":\"EQUAL\","
+                   "\"lease\":\"%lld\"}],\"success\":[{\"request_put\":{\"key\":\"%s\","
+                   "\"lease\":\"%lld\"}}]}",
+                   s->key64, (long long)s->lease, s->key64, (long long)lease);
+    if (flake_i_etcd_call(s, "kv/txn", body, &answer, why) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
+    flake_i_etcd_revoke(s);
+    return FLAKE_OK;
+}
+
+static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
+    flake_status status = FLAKE_OK;
+    if (!c || !c->session) {
+        flake_i_tell(why, "flake_etcd_release: nothing is claimed", "", "");
+        return FLAKE_INVALID;
+    }
+    flake_i_etcd_session *const s = c->session;
+    const bool child = c->pid != flake_i_pid();
+    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
+    if (child) {
+        /* libcurl's part stays: to close a connection is to say goodbye on the parent's socket. */
+        free(s->answer);
+        free(s->endpoints);
+        free(s->login);
+        free(s);
+        c->session = NULL;
+        flake_i_etcd_close(c, state, FLAKE_I_ETCD_NONE);
+        return FLAKE_OK;
+    }
+    const bool held = flake_i_etcd_is_held(state);
+    flake_i_etcd_close(c, state, FLAKE_I_ETCD_NONE);
+    FLAKE_ATOMIC_STORE(&c->stop, 1u, relaxed);
+    (void)curl_multi_wakeup(s->multi);
+    (void)pthread_join(c->thread, NULL);
+    c->session = NULL;
+    if (why) why->text[0] = 0;
+    /* Ids whose times ran ahead of the clock are covered by the lease as it stands, not by a hold. */
+    if (held && !FLAKE_ATOMIC_LOAD(&c->ran_ahead, seq_cst)) status = flake_i_etcd_hand_back(s, why);
+    flake_i_etcd_end_session(s);
+    return status;
+}
+
+static inline void flake_etcd_destroy(flake_etcd *c) {
+    if (!c) return;
+    if (c->session) (void)flake_etcd_release(c, NULL);
+    if (c->word) flake_i_drop_page((void *)c->word);
+    c->word = NULL;
+    c->pid = 0;
+}
+
+static inline unsigned flake_etcd_cluster(const flake_etcd *c) { return c->cluster; }
+static inline unsigned flake_etcd_generator(const flake_etcd *c) { return c->generator; }
+static inline uint32_t flake_etcd_node(const flake_etcd *c) {
+    return flake_uniqueid_node(c->cluster, c->generator);
+}
+
+static inline flake_gate flake_etcd_gate(flake_etcd *c) {
+    flake_gate gate;
+    gate.admit = flake_i_etcd_admit;
+    gate.user = c;
+    gate.word = c->word;
+    return gate;
+}
+
+static inline int64_t flake_etcd_left_ms(flake_etcd *c) {
+    if (flake_etcd_check(c, NULL) != FLAKE_OK) return 0;
+    const int64_t end_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->deadline_ns, relaxed);
+    const int64_t left_ms = (end_ns - flake_i_elapsed_ns()) / 1000000;
+    return left_ms > 0 ? left_ms : 0;
+}
+
+static inline flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
+    const flake_status status = flake_i_etcd_holds(c);
+    switch (FLAKE_ATOMIC_LOAD(&c->state, relaxed) & 3) {
+    case FLAKE_I_ETCD_HELD:
+        flake_i_tell(why, status == FLAKE_FORKED ? "the claim is the parent's" : "", "", "");
+        break;
+    case FLAKE_I_ETCD_RAN_OUT: flake_i_tell(why, "etcd was not reached in time", "", ""); break;
+    case FLAKE_I_ETCD_TAKEN:
+        flake_i_tell(why, "the key was deleted, or its lease revoked or run out", "", "");
+        break;
+    default: flake_i_tell(why, "nothing is claimed", "", ""); break;
+    }
+    return status;
+}
+#endif /* FLAKE_ETCD */
 
 // >>tool
 /* The command-line tool: cc -O2 -x c -DFLAKE_MAIN flake.h -o flake */

@@ -769,8 +769,8 @@ typedef struct sno_gate {
      * waits asks again; all else is what the draw returns. NULL: no gate. */
     sno_status (*admit)(void *user, int64_t until_ns);
     void *user;
-    sno_i_atomic64 *word; /* NULL, or a word that fork wipes, constant while the gate is open:
-                               whoever changes it stops each draw at once, with SNO_LEASE */
+    sno_i_atomic64 *word; /* NULL, or a word that fork wipes, constant and not 0 while the gate is
+                               open: who changes it stops each draw at once, with SNO_LEASE */
 } sno_gate;
 
 /* ---- engine ---- */
@@ -866,6 +866,12 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
 #if ATOMIC_LLONG_LOCK_FREE != 2
     if (o->shared_memory) return SNO_INVALID; /* the word would hide a lock of one process */
 #endif
+    uint64_t gate_marks[2] = {0, 0};
+    for (unsigned i = 0; i < 2; i++) {
+        if (!o->gates[i].admit || !o->gates[i].word) continue;
+        gate_marks[i] = SNO_ATOMIC_LOAD(o->gates[i].word, relaxed);
+        if (!gate_marks[i]) return SNO_LEASE; /* closed already, or another process's */
+    }
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
 
@@ -909,9 +915,9 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
     e->fork_mark = e->process_mark;
     for (unsigned i = 0; i < 2; i++) {
         e->gates[i] = o->gates[i];
-        if (!o->gates[i].admit || !o->gates[i].word) continue;
+        if (!gate_marks[i]) continue;
         e->fork_word = o->gates[i].word; /* wiped by fork too */
-        e->fork_mark = SNO_ATOMIC_LOAD(e->fork_word, relaxed);
+        e->fork_mark = gate_marks[i];
     }
     SNO_ATOMIC_STORE(&e->word, 0u, relaxed);
     SNO_ATOMIC_STORE(&e->safe[0], 0u, relaxed);
