@@ -110,11 +110,12 @@ soak: $(BUILD)/soak ## IDS=1000000000 ids from 2, 8 and 64 threads, proved to di
 	$(BUILD)/soak --ids=$(IDS)
 
 SECONDS ?= 60
+FUZZERS  = flake sno text state
 FUZZ_FLAGS = -std=c11 $(WARN) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	-DFUZZ_LIBFUZZER -I. -Itests
 fuzz: $(BUILD)/flags ## each fuzzer for SECONDS=60 (clang): headers against a sequential model
 	@mkdir -p $(BUILD)/fuzz
-	for target in flake sno text; do \
+	for target in $(FUZZERS); do \
 	  clang $(FUZZ_FLAGS) fuzz/fuzz_$$target.c -o $(BUILD)/fuzz/fuzz_$$target && \
 	  mkdir -p $(BUILD)/fuzz/corpus/$$target && \
 	  $(BUILD)/fuzz/fuzz_$$target -max_total_time=$(SECONDS) -print_final_stats=1 \
@@ -125,8 +126,8 @@ $(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/f
 	@mkdir -p $(BUILD)/fuzz
 	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS)
 
-fuzz-replay: $(BUILD)/fuzz/replay_flake $(BUILD)/fuzz/replay_sno $(BUILD)/fuzz/replay_text ## the fuzzers' seeds, with any compiler
-	for target in flake sno text; do $(BUILD)/fuzz/replay_$$target fuzz/corpus/$$target/* || exit 1; done
+fuzz-replay: $(FUZZERS:%=$(BUILD)/fuzz/replay_%) ## the fuzzers' seeds, with any compiler
+	for target in $(FUZZERS); do $(BUILD)/fuzz/replay_$$target fuzz/corpus/$$target/* || exit 1; done
 
 HOURS ?= 1
 # Inputs that reach new code are kept where the compiler counts that.

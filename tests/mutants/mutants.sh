@@ -43,7 +43,7 @@ killers="$killers test_ring"
 for program in tests/explore/explore_*.c; do
     [ -f "$program" ] && killers="$killers $(basename "$program" .c)"
 done
-killers="$killers test_threads test_sno_threads test_processes"
+killers="$killers test_threads test_sno_threads test_processes test_fork test_state test_registry"
 
 build() { # HEADERS KILLER
     [ -x "$1/$2" ] && return
