@@ -13,6 +13,7 @@
 #
 # Its tables of options, statuses, hooks and layouts are compared with the headers, and the names and
 # links in it must lead somewhere.
+: "${CC:=cc}" "${CXX:=c++}" "${MAKE:=make}"
 readme=README.md
 here=$(pwd)
 dir=$(mktemp -d)
