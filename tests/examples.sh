@@ -1,24 +1,289 @@
 #!/bin/sh
-# examples.sh   compiles, and runs, every complete program in README.md's code blocks and in the
-# headers' top comments, as C11 and as C++11.
+# examples.sh   holds README.md to what it shows, and compiles the examples of the headers' comments.
+#
+# What becomes of a code block depends on its first line:
+#
+#     ```c [NAME=VALUE]   a program: compiled strictly as C11 and as C++11, and run with that environment
+#     ```cpp              the same as C++11 alone
+#     ```c tests/FILE     lines that stand in that file
+#     ```sh               commands that are run; of `make` it is seen whether there is such a target
+#     ```console          commands that are run, and print just that
+#     ```js, ```sql       run by node, by sqlite3, if there is such a program here
+#     ```text             a drawing
+#
+# Its tables of options, statuses, hooks and layouts are compared with the headers, and the names and
+# links in it must lead somewhere.
+: "${CC:=cc}" "${CXX:=c++}" "${MAKE:=make}"
+readme=README.md
+here=$(pwd)
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-n=0 failed=0
-for file in README.md flake.h sno.h; do
-    case $file in
-    *.md) awk -v dir="$dir" -v n=$n '/^```c$/{out=sprintf("%s/%d.c",dir,n++);next} /^```/{out="";next} out{print>out}' "$file" ;;
-    *) awk -v dir="$dir" -v n=$n '/^ \*     #include/&&!out{out=sprintf("%s/%d.c",dir,n++)} /^ \* [A-Z]/{out=""} /^ \*\//{exit}
-            out{sub(/^ \* ?( {4})?/,"");print>out}' "$file" ;;
+server=
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
+work=$dir/work
+mkdir "$work" "$dir/blocks"
+passed=0 failed=0 skipped=
+
+ok() { passed=$((passed + 1)); }
+fail() { # WHAT [DETAILS]
+    printf 'FAIL %s\n' "$1"
+    [ -z "$2" ] || printf '%s\n' "$2" | head -20 | sed 's/^/     /'
+    failed=$((failed + 1))
+}
+judge() { # WHAT COMMAND...: succeeds
+    what=$1
+    shift
+    if said=$("$@" 2>&1); then ok; else fail "$what" "$said"; fi
+}
+nothing() { # WHAT TEXT: there is none
+    if [ -z "$2" ]; then ok; else fail "$1" "$2"; fi
+}
+skip() { case $skipped in *"$1"*) ;; *) skipped="$skipped$1; " ;; esac }
+has() { command -v "${1%% *}" > /dev/null; }
+limited() { if has timeout; then timeout 60 "$@"; else "$@"; fi; }
+
+# ---- blocks: N.info is the first line behind the fence, N.text the rest, N.line where it begins ----
+
+awk -v dir="$dir/blocks" '
+    /^```/ && !inside {inside = 1; n++; sub(/^```/, ""); base = sprintf("%s/%02d", dir, n)
+                       print > (base ".info"); print NR > (base ".line"); printf "" > (base ".text"); next}
+    /^```$/ {inside = 0; close(base ".info"); close(base ".line"); close(base ".text"); next}
+    inside {print > (base ".text")}
+    END {exit inside}' $readme || fail "a code block does not end"
+for header in flake.h sno.h; do
+    awk -v base="$dir/blocks/$header" '
+        /^ \*     #include/ && !out {out = base ".text"; print "c" > (base ".info"); print NR > (base ".line")}
+        /^ \* [A-Z]/ {out = ""}
+        /^ \*\// {exit}
+        out {sub(/^ \* ?( {4})?/, ""); print > out}' $header
+done
+
+# ---- programs ----
+
+program() { # LANGUAGE COMPILER STANDARD BASE NAME ENVIRONMENT
+    has "$2" || { skip "$2 is not installed"; return; }
+    mkdir "$5.$1"
+    # shellcheck disable=SC2086
+    if ! said=$($2 -x $1 -std=$3 $WARN -pthread -I. "$4.text" -o "$5.$1/program" 2>&1); then
+        fail "$where: does not compile as $3" "$said"
+    elif ! said=$(cd "$5.$1" && limited env $6 ./program 2>&1); then
+        fail "$where: fails as $3" "$said"
+    else ok; fi
+}
+
+excerpt() { # BLOCK FILE: its lines stand there, together
+    awk 'NR == FNR {want = want $0 "\n"; next} {text = text $0 "\n"} END {exit !index(text, want)}' "$1" "$2"
+}
+
+# ---- commands ----
+
+$MAKE -pnq help > "$dir/database" 2> /dev/null
+known_to_make() { # WORD...: targets, and variables that the Makefile has a use for
+    for word; do
+        case $word in
+        -*) ;;
+        *=*) grep -q "^ *${word%%=*} *[?:]*=\|[$]([^)]*\b${word%%=*}\b" Makefile ./*/*.mk tests/*/*.mk ;;
+        *) grep -q "^$word:" "$dir/database" ;;
+        esac || { echo "make knows no $word"; return 1; }
+    done
+}
+
+cp flake.h sno.h "$work"
+cp "$dir/blocks/01.text" "$work/app.c"
+has cc || cc() { $CC "$@"; }
+# The server that the README's curl lines ask, on a port of its own; not where judge would wait for it.
+start_server() {
+    $CC -std=c11 -pthread -I. tests/server/server.c -o "$dir/server" || return
+    : > "$dir/port"
+    "$dir/server" --port=0 > "$dir/port" 2>&1 < /dev/null &
+    server=$!
+    for try in 1 2 3 4 5 6 7 8 9 10; do
+        port=$(sed -n 's/^port //p' "$dir/port")
+        [ -z "$port" ] || return
+        sleep 0.$try
+    done
+}
+served() { eval "$(printf '%s\n' "$1" | sed "s/localhost:8080/localhost:$port/; s/^curl/curl -sf --max-time 20/")"; }
+command_works() { # COMMAND
+    case $1 in
+    "make "* | make)
+        # shellcheck disable=SC2086
+        set -- $1
+        shift
+        known_to_make "$@"
+        ;;
+    "build/server "*) known_to_make build/server ;;
+    "curl "*) served "$1" ;;
+    "cc "*pkg-config*) grep -q pkg-config tests/install.sh ;;
+    "cc "* | ./flake* | ./sno* | ./app) (cd "$work" && eval "$1") ;;
+    .ci/run) [ -x .ci/run ] ;;
+    *)
+        echo "examples.sh does not know how to try this"
+        false
+        ;;
     esac
-    n=$(ls "$dir" | grep -c '\.c$')
+}
+commands() { # BLOCK
+    sed 's/ && /\n/g; s/  *#.*//' "$1" > "$dir/commands"
+    while read -r line <&3; do
+        case $line in
+        '') continue ;;
+        "curl "*)
+            if ! has curl || [ "$(uname)" != Linux ]; then skip "curl, or no Linux for the server"; continue; fi
+            [ -n "$server" ] || start_server
+            ;;
+        esac
+        judge "$where: $line" command_works "$line"
+    done 3< "$dir/commands"
+}
+console() { # BLOCK: all that it shows is what the commands print
+    sed -n 's/^\$ //p' "$1" > "$dir/commands"
+    while read -r line <&3; do
+        echo "\$ $line"
+        (cd "$work" && eval "$line") 2>&1
+    done 3< "$dir/commands" > "$dir/shown"
+    diff "$1" "$dir/shown"
+}
+
+for info in "$dir"/blocks/*.info; do
+    base=${info%.info}
+    block=$base.text
+    read -r language rest < "$info"
+    where="$(basename "$base" | sed "s/^[0-9]*$/$readme/"):$(cat "$base.line")"
+    case "$language $rest" in
+    "c "*/*) judge "$where: stands in $rest" excerpt "$block" "$rest" ;;
+    "c "*)
+        program c "$CC" c11 "$base" "$base.run" "$rest"
+        program c++ "$CXX" c++11 "$base" "$base.run" "$rest"
+        ;;
+    "cpp "*) program c++ "$CXX" c++11 "$base" "$base.run" "$rest" ;;
+    "sh "*) commands "$block" ;;
+    "console "*) judge "$where: prints just that" console "$block" ;;
+    "js "*) if has node; then judge "$where: fails in node" node "$block"; else skip "node is not installed"; fi ;;
+    "sql "*)
+        if has sqlite3; then judge "$where: fails in sqlite3" sqlite3 -bail :memory: ".read $block"
+        else skip "sqlite3 is not installed"; fi
+        ;;
+    "text "*) ;;
+    *) fail "$where: a block of an unknown kind: $language $rest" ;;
+    esac
 done
-for c in "$dir"/*.c; do
-    if $CC -std=c11 $WARN -pthread -I. "$c" -o "$c.bin" && "$c.bin" > /dev/null; then :; else
-        echo "example does not work as C: $(head -3 "$c")"; failed=$((failed + 1)); continue
+# The one that the reader sees first is short.
+judge "the first program has ten lines" [ "$(grep -c . "$dir/blocks/01.text")" -le 10 ]
+
+# ---- tables against the headers ----
+
+# The rows below the heading that is NAME, or has it in backquotes.
+rows_of() { awk -v name="$1" '/^#/ {inside = index($0, "`" name "`") || $0 == "### " name} inside && /^\| `/' $readme; }
+first_words() { sed 's/^| *\([^|]*\)|.*/\1/' | grep -o '`[^`]*`' | tr -d '\140' | sort; }
+
+# "FIELD<tab>COMMENT" of a struct
+fields_of() { # STRUCT HEADER
+    awk -v name="$1" '
+        $0 ~ "^(typedef )?struct " name " \\{" {inside = 1; next}
+        inside && /^}/ {exit}
+        inside {sub(/\/\/.*/, ""); text = text " " $0}
+        END {
+            while ((end = index(text, ";")) > 0) {
+                declaration = substr(text, 1, end - 1); text = substr(text, end + 1); comment = ""
+                while (match(text, /^[ \t]*\/\*/)) {
+                    stop = index(text, "*/"); comment = comment substr(text, 1, stop + 1); text = substr(text, stop + 2)
+                }
+                while ((begin = index(declaration, "/*")) > 0) {
+                    stop = index(declaration, "*/")
+                    declaration = substr(declaration, 1, begin - 1) substr(declaration, stop + 2)
+                }
+                n = split(declaration, part, ",")
+                for (i = 1; i <= n; i++) {
+                    gsub(/\[.*/, "", part[i])
+                    if (match(part[i], /[A-Za-z_][A-Za-z_0-9]*[ \t]*$/)) {
+                        field = substr(part[i], RSTART); gsub(/[ \t]/, "", field); print field "\t" comment
+                    }
+                }
+            }
+        }' "$2"
+}
+
+same_names() { # WHAT FILE FILE
+    nothing "$1: only in the header (<), only in $readme (>)" "$(diff "$2" "$3" | grep '^[<>]')"
+}
+
+for struct in flake_options sno_options flake_state_options sno_state_options flake_slot_options \
+    flake_etcd_options flake_layout sno_snapshot; do
+    header=${struct%%_*}.h
+    fields_of $struct "$header" > "$dir/fields"
+    if [ ! -s "$dir/fields" ]; then
+        [ $struct = flake_etcd_options ] || fail "$struct: not found in $header"
+        continue
     fi
-    command -v "${CXX%% *}" > /dev/null || continue
-    $CXX -x c++ -std=c++11 $WARN -pthread -I. "$c" -o "$c.bin" && "$c.bin" > /dev/null ||
-        { echo "example does not work as C++: $(head -3 "$c")"; failed=$((failed + 1)); }
+    cut -f 1 "$dir/fields" | sort > "$dir/in_header"
+    rows_of $struct > "$dir/rows"
+    first_words < "$dir/rows" > "$dir/in_readme"
+    same_names "$struct" "$dir/in_header" "$dir/in_readme"
+    # A default that the header gives as a figure, "0: 1,000", is the table's too.
+    while IFS="$(printf '\t')" read -r field comment; do
+        default=$(printf '%s\n' "$comment" | sed -n 's/.*\b0: \([0-9][0-9,]*[0-9]\).*/\1/p')
+        [ -z "$default" ] || judge "$struct.$field: the default is $default" \
+            grep -q "^| [^|]*\`$field\`.*| $default" "$dir/rows"
+    done < "$dir/fields"
 done
-echo "$((n - failed)) passed, $failed failed"
-[ $failed -eq 0 ] && [ $n -gt 0 ]
+
+for prefix in FLAKE SNO; do
+    header=$(echo $prefix | tr 'A-Z' 'a-z').h
+    sed -n "/^typedef enum .*_status {/,/^}/s/^ *\(${prefix}_[A-Z_]*\).*/\1/p" "$header" | sort > "$dir/in_header"
+    rows_of Statuses | first_words | grep "^${prefix}_" > "$dir/in_readme"
+    same_names "statuses of $header" "$dir/in_header" "$dir/in_readme"
+    sed -n "/^ \* HOOKS/,/^ \* Find/s/^ \*     ${prefix}_\([A-Z_]*\).*/\1/p" "$header" | sort > "$dir/in_header"
+    # The table has the names of flake.h; those of sno.h differ in the prefix, and some are of one alone.
+    case $prefix in FLAKE) alone='^SNO_' ;; *) alone='_REGISTRY\|_ETCD' ;; esac
+    rows_of Hooks | first_words | grep -v "$alone" | sed 's/(.*//; s/^[A-Z]*_//' | sort > "$dir/in_readme"
+    same_names "hooks of $header" "$dir/in_header" "$dir/in_readme"
+done
+
+# Each layout as the tool tells it: its fields in the drawing, its unit, end and speed in the table.
+grouped() { sed -e ':again' -e 's/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/\1,\2\3/' -e 't again'; }
+"$work/flake" layouts > "$dir/layouts" 2>&1 || fail "the tool is not built by the README's commands"
+awk '/^[a-z]/ {name = $1} /^  +.* [0-9]+,/ && !/units/ {fields = $0} /units of/ {print name "|" fields "|" $0}' \
+    "$dir/layouts" > "$dir/layout_lines"
+while IFS='|' read -r name fields end; do
+    drawing=$(printf '%s' "$fields" | sed 's/time, lowest bit first/time reversed/; s/^ *//; s/, / ][ /g; s/^/[ /; s/$/ ]/')
+    judge "$name is drawn as $drawing" grep -qxF "$(printf '%-18s%s' "$name" "$drawing")" $readme
+    unit=$(printf '%s' "$end" | sed 's/.*units of \([0-9]*\) ms.*/\1/')
+    until=$(printf '%s' "$end" | sed 's/.*to \([+0-9-]*\)T.*/\1/')
+    bits=$(printf '%s' "$fields" | sed 's/.*sequence \([0-9]*\).*/\1/')
+    speed=$(awk -v u="$unit" -v b="$bits" 'BEGIN {printf "%d", 1000 / u * 2 ^ b}' | grouped)
+    judge "$name: $unit ms, $speed a second, until $until" \
+        grep -q "^| \`$name\` .*| $unit ms | $speed | $until |" $readme
+    # Where ids turn negative in a signed column, the README says when.
+    signed=$("$work/flake" inspect --layout="$name" 9223372036854775808 2> /dev/null |
+        sed -n 's/^time *\(20[0-9]*-[0-9]*\)-.*/\1/p')
+    [ -z "$signed" ] || judge "$name is negative from $signed on" sh -c "tr '\\n' ' ' < $readme | grep -q '\`$name\`[^;,]* in $signed'"
+done < "$dir/layout_lines"
+[ -s "$dir/layout_lines" ] || fail "no layouts were compared"
+
+# ---- names and links ----
+
+for name in $(grep -oE '\b(flake|sno|FLAKE|SNO)(128)?_[A-Za-z0-9_]+' $readme | sort -u); do
+    case $name in
+    *_) grep -q "\b$name" flake.h sno.h ;;
+    *) grep -qw "$name" flake.h sno.h ;;
+    esac || printf '%s ' "$name"
+done > "$dir/unknown"
+nothing "names that the headers don't have" "$(cat "$dir/unknown")"
+
+slugs() { awk '/^```/ {code = !code} !code && /^#/' $readme | sed 's/^#* *//' | tr 'A-Z' 'a-z' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'; }
+slugs > "$dir/slugs"
+for link in $(grep -o '](\([^)]*\))' $readme | sed 's/^](//; s/)$//'); do
+    case $link in
+    http*) ;;
+    '#'*) grep -qxF -- "${link#?}" "$dir/slugs" || printf '%s ' "$link" ;;
+    *) [ -e "$here/$link" ] || printf '%s ' "$link" ;;
+    esac
+done > "$dir/unknown"
+nothing "links that lead nowhere" "$(cat "$dir/unknown")"
+for mark in bench evidence; do
+    judge "$readme has the marks of its $mark" [ "$(grep -cx "<!-- $mark \(begin\|end\) -->" $readme)" = 2 ]
+done
+
+[ -z "$skipped" ] || echo "SKIPPED for want of a program: $skipped"
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
