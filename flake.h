@@ -3731,8 +3731,7 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
 #include <stdlib.h>
 
 typedef struct flake_etcd_options {
-    const char *endpoints;  /* parted by commas, the next is asked when one fails, up to 16;
-                               "http://127.0.0.1:2379" */
+    const char *endpoints;  /* URLs parted by commas, up to 16; the next is asked when one fails */
     const char *name_space; /* stands before each key, as it is; "" */
     unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 256 */
     bool cluster_given;     /* take `cluster` and don't look at the key cluster-id; no */

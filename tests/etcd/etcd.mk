@@ -10,6 +10,9 @@ $(BUILD)/test_etcd: tests/etcd/test_etcd.c $(wildcard tests/*.h) $(HEADERS) $(BU
 	  echo '#include "flake.h"' | $(CXX) -std=c++11 $(WARN) -DFLAKE_ETCD -I. -x c++ -fsyntax-only -; fi
 	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) -lcurl
 
-test-etcd: $(BUILD)/test_etcd ## claims on node numbers, against etcd members that are killed and frozen
-	tests/etcd/etcd.sh run $(abspath $(BUILD))/etcd $(abspath $(BUILD))/test_etcd $(NAMES)
+$(BUILD)/etcd_example: tests/etcd/example.c $(HEADERS) $(BUILD)/flags
+	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS) -lcurl
+
+test-etcd: $(BUILD)/test_etcd $(BUILD)/etcd_example ## claims on node numbers, against etcd members that are killed and frozen
+	tests/etcd/etcd.sh run $(abspath $(BUILD))/etcd $(abspath $(BUILD))/test_etcd $(abspath $(BUILD))/etcd_example $(NAMES)
 .PHONY: test-etcd

@@ -1,5 +1,5 @@
 #!/bin/sh
-# etcd.sh run DIR PROGRAM [NAME...]  starts etcd members on free ports of the loopback, with all their
+# etcd.sh run DIR PROGRAM EXAMPLE [NAME...]  starts etcd members on free ports of the loopback, with all their
 #                                    files in DIR, runs the tests, and kills the members whatever comes
 # etcd.sh start DIR MEMBER           starts one member (again); DIR/MEMBER.pid says its process
 #
@@ -58,8 +58,8 @@ END
 case $1 in
 start) start "$3" ;;
 run)
-    program=$3
-    shift 3
+    program=$3 example=$4
+    shift 4
     trap stop_all EXIT
     trap 'exit 1' HUP INT TERM
     for try in 1 2 3 4 5; do
@@ -70,7 +70,9 @@ run)
         for member in 0 1 2 3; do start $member; done
         base=$(cat "$dir/base")
         if "$program" --ready "$(url 0 client),$(url 1 client),$(url 2 client),$(url 3 client)" "$dir"; then
-            ETCD_DIR=$dir ETCD_SH=$here/etcd.sh ETCD_BASE=$base "$program" "$@"
+            said=$("$example" "$(url 0 client),$(url 1 client)") || { echo "FAIL example"; example=; }
+            ETCD_DIR=$dir ETCD_SH=$here/etcd.sh ETCD_BASE=$base "$program" "$@" || exit 1
+            [ -n "$example" ] && [ -n "$said" ]
             exit
         fi
         stop_all
