@@ -1944,12 +1944,11 @@ static inline flake_status flake_i_state_read(const flake_state *s, flake_i_reco
     const int n = fd < 0 ? -1 : flake_i_read_all(fd, bytes, sizeof bytes);
     if (fd >= 0) (void)close(fd);
     if (n < 0) return flake_i_say(why, FLAKE_IO, s->path, "can't be read");
-    switch (flake_i_record_get(bytes, (size_t)n, r)) {
-    case FLAKE_OK: return FLAKE_OK;
-    case FLAKE_TORN: return flake_i_say(why, FLAKE_TORN, s->path, "is cut short or damaged");
-    default:
-        return flake_i_say(why, FLAKE_FOREIGN, s->path, "is no state file, or of another version");
-    }
+    const flake_status status = flake_i_record_get(bytes, (size_t)n, r);
+    if (status == FLAKE_OK) return FLAKE_OK;
+    return flake_i_say(why, status, s->path,
+                       status == FLAKE_TORN ? "is cut short or damaged"
+                                            : "is no state file, or of another version");
 }
 
 /* Whatever folder the process goes to, the file stays the same. False: no room. */

@@ -1855,12 +1855,11 @@ static inline sno_status sno_i_state_read(const sno_state *s, sno_i_record *r, b
     const int n = fd < 0 ? -1 : sno_i_read_all(fd, bytes, sizeof bytes);
     if (fd >= 0) (void)close(fd);
     if (n < 0) return sno_i_say(why, SNO_IO, s->path, "can't be read");
-    switch (sno_i_record_get(bytes, (size_t)n, r)) {
-    case SNO_OK: return SNO_OK;
-    case SNO_TORN: return sno_i_say(why, SNO_TORN, s->path, "is cut short or damaged");
-    default:
-        return sno_i_say(why, SNO_FOREIGN, s->path, "is no state file, or of another version");
-    }
+    const sno_status status = sno_i_record_get(bytes, (size_t)n, r);
+    if (status == SNO_OK) return SNO_OK;
+    return sno_i_say(why, status, s->path,
+                       status == SNO_TORN ? "is cut short or damaged"
+                                            : "is no state file, or of another version");
 }
 
 /* Whatever folder the process goes to, the file stays the same. False: no room. */
