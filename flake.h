@@ -295,6 +295,10 @@ static inline flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); 
  * which ids of its own it goes on: another node, or other sequence numbers. FLAKE_NODE: its options
  * have some of the parent's ids in them. FLAKE_INVALID: it was not forked. For a shard likewise,
  * through flake_shard_gen.
+ *
+ * Two forks can't be told: one in a signal handler that has interrupted a draw (the parent and child
+ * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
+ * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
 static inline flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
 /* For builds with FLAKE_REGISTRY: this generator draws no more. */
@@ -873,7 +877,8 @@ static inline uint64_t flake_i_process_mark(void) {
 
 /* From now on every generator of this process, all but those in shared memory, is as if inherited
  * through fork: FLAKE_FORKED until it is initialised anew. For whoever resumes a snapshot of a
- * virtual machine or a copied disk, which nothing else tells a process. From any thread. */
+ * virtual machine or a copied disk, which nothing else tells a process. States are stale too: close
+ * them, and open others. From any thread. */
 static inline void flake_generation_bump(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
@@ -1960,8 +1965,9 @@ static inline flake_status flake_state_extend(flake_state *s) {
     return moved ? FLAKE_OK : FLAKE_IO;
 }
 
-/* The last word: with it the next run need not wait. Draws fail with FLAKE_IO from now on. In a
- * forked child the file stays its parent's. */
+/* The last word: with it the next run need not wait. Draws fail with FLAKE_IO from the next unit
+ * on; the state's memory must last as long as they may be tried. In a forked child, or after a bump,
+ * FLAKE_FORKED: the file is left alone. */
 static inline flake_status flake_state_close(flake_state *s) {
     uint32_t is_open = 1;
     if (!FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed)) return FLAKE_INVALID;

@@ -750,7 +750,8 @@ static inline uint64_t sno_i_process_mark(void) {
 
 /* From now on every generator of this process, all but those in shared memory, is as if inherited
  * through fork: SNO_FORKED until it is initialised anew. For whoever resumes a snapshot of a
- * virtual machine or a copied disk, which nothing else tells a process. From any thread. */
+ * virtual machine or a copied disk, which nothing else tells a process. States are stale too: close
+ * them, and open others. From any thread. */
 static inline void sno_generation_bump(void) {
     sno_i_atomic64 *page = sno_i_fork_page();
     const uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
@@ -1837,8 +1838,9 @@ static inline sno_status sno_state_extend(sno_state *s) {
     return moved ? SNO_OK : SNO_IO;
 }
 
-/* The last word: with it the next run need not wait. Draws fail with SNO_IO from now on. In a
- * forked child the file stays its parent's. */
+/* The last word: with it the next run need not wait. Draws fail with SNO_IO from the next unit
+ * on; the state's memory must last as long as they may be tried. In a forked child, or after a bump,
+ * SNO_FORKED: the file is left alone. */
 static inline sno_status sno_state_close(sno_state *s) {
     uint32_t is_open = 1;
     if (!SNO_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed)) return SNO_INVALID;

@@ -315,7 +315,7 @@ static void flake_check_not_ahead(const flake_actor *a, uint64_t time) {
 
 /* ---- the state of an actor, for I4 ---- */
 
-static flake_snapshot flake_state(flake_actor *a) {
+static flake_snapshot flake_stand(flake_actor *a) {
     flake_snapshot s;
     memset(&s, 0, sizeof s);
     if (a->gen) fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
@@ -323,7 +323,7 @@ static flake_snapshot flake_state(flake_actor *a) {
 }
 
 static void flake_check_unchanged(flake_actor *a, const flake_snapshot *before) {
-    const flake_snapshot after = flake_state(a);
+    const flake_snapshot after = flake_stand(a);
     fuzz_same("time after a call that failed", after.unix_ms, before->unix_ms);
     fuzz_same_u64("count after a call that failed", after.count, before->count);
 }
@@ -367,7 +367,7 @@ static void flake_compare(flake_actor *a, const fuzz_wanted *w, const uint64_t *
 
 static void flake_play_one(flake_actor *a, bool waits) {
     static fuzz_wanted w;
-    const flake_snapshot before = flake_state(a);
+    const flake_snapshot before = flake_stand(a);
     uint64_t id = flake_nothing;
     if (flake_scene.exact) fuzz_ask_model(&a->model, waits ? MODEL_WAIT : MODEL_TRY, 1, &w);
     const int slept = script_now.sleeps;
@@ -384,7 +384,7 @@ static void flake_play_one(flake_actor *a, bool waits) {
 
 static void flake_play_at(flake_actor *a, int64_t unix_ms) {
     static fuzz_wanted w;
-    const flake_snapshot before = flake_state(a);
+    const flake_snapshot before = flake_stand(a);
     uint64_t id = flake_nothing;
     flake_status status;
     if (flake_scene.exact) {
@@ -415,7 +415,7 @@ static void flake_play_many(flake_actor *a, bool waits, size_t n) {
     static fuzz_wanted w;
     static uint64_t ids[fuzz_most_places + 1];
     static flake128 wide[fuzz_most_places];
-    const flake_snapshot before = flake_state(a);
+    const flake_snapshot before = flake_stand(a);
     const bool was_back = fuzz_stepped_back;
     flake_status status = FLAKE_OK;
     size_t given = n;
@@ -475,7 +475,7 @@ static void flake_play_prefetch(flake_actor *a) {
         a->stock.left.n = 0;
     }
     uint64_t id = flake_nothing;
-    const flake_snapshot before = flake_state(a);
+    const flake_snapshot before = flake_stand(a);
     if (flake_scene.exact) {
         const fuzz_moment then = fuzz_now();
         w.status = model_stock_next(&a->model, &a->stock, &w.places[0]);
@@ -502,7 +502,7 @@ static bool flake_shows_its_bounds(const flake_actor *a) {
 static void flake_play_restore(flake_actor *a) {
     if (a->wide || !flake_shows_its_bounds(a)) return;
     const uint8_t choice = fuzz_byte();
-    flake_snapshot s = flake_state(a);
+    flake_snapshot s = flake_stand(a);
     if (choice & 1 && flake_scene.kind != FLAKE_POOL) {
         const flake_options o = *flake_gen_options(a->gen);
         fuzz_same("init", flake_init(a->gen, &o), FLAKE_OK);
@@ -545,7 +545,7 @@ static void flake_play_restore(flake_actor *a) {
 
 static void flake_check_position(flake_actor *a) {
     if (a->wide || !flake_scene.exact) return;
-    const flake_snapshot s = flake_state(a);
+    const flake_snapshot s = flake_stand(a);
     const uint64_t unit =
         ((uint64_t)s.unix_ms - (uint64_t)a->model.epoch_ms) / (uint64_t)a->model.unit_ms;
     fuzz_same_u64("unit of the next place", unit + s.count / a->model.cap, a->model.next.unit);
@@ -674,7 +674,7 @@ static void flake_play(const uint8_t *bytes, size_t size, const flake_fixed *fix
     fuzz_set_clear();
     for (size_t i = 0; i < flake_scene.actors; i++) {
         flake_actors[i].counted = true;
-        flake_actors[i].old = flake_state(&flake_actors[i]);
+        flake_actors[i].old = flake_stand(&flake_actors[i]);
     }
     while (fuzz_left() && !fuzz_set_is_full()) {
         flake_play_step();

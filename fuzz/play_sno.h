@@ -254,7 +254,7 @@ static void sno_check_not_ahead(const sno_actor *a, sno_id id) {
 
 /* ---- the state of an actor ---- */
 
-static sno_snapshot sno_state(sno_actor *a) {
+static sno_snapshot sno_stand(sno_actor *a) {
     sno_snapshot s;
     memset(&s, 0xff, sizeof s);
     fuzz_same("snapshot", sno_snapshot_take(a->gen, &s), SNO_OK);
@@ -266,7 +266,7 @@ static sno_snapshot sno_state(sno_actor *a) {
 }
 
 static void sno_check_unchanged(sno_actor *a, const sno_snapshot *before) {
-    const sno_snapshot after = sno_state(a);
+    const sno_snapshot after = sno_stand(a);
     fuzz_same("sequence after a call that failed", after.sequence, before->sequence);
     fuzz_same("wall_hi after a call that failed", after.wall_hi, before->wall_hi);
     fuzz_same("wall_safe after a call that failed", after.wall_safe, before->wall_safe);
@@ -276,7 +276,7 @@ static void sno_check_unchanged(sno_actor *a, const sno_snapshot *before) {
 /* The generator is where the model is. */
 static void sno_check_position(sno_actor *a, bool waited) {
     model *m = &a->model;
-    const sno_snapshot s = sno_state(a);
+    const sno_snapshot s = sno_stand(a);
     const uint64_t cap = m->cap;
     if (!sno_scene.exact) return;
     /* Who is blocked looks up each unit, so he may have queued up before his time had come. */
@@ -318,7 +318,7 @@ static sno_id sno_nothing(void) {
 /* The id of a call that failed has not been written; that of sno_new is zero. */
 static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
     static fuzz_wanted w;
-    const sno_snapshot before = sno_state(a);
+    const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
     sno_status status = SNO_OK;
     if (sno_scene.exact) fuzz_ask_model(&a->model, waits ? MODEL_WAIT : MODEL_TRY, 1, &w);
@@ -337,7 +337,7 @@ static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
 
 static void sno_play_at(sno_actor *a, int64_t unix_ns, uint8_t meta) {
     static fuzz_wanted w;
-    const sno_snapshot before = sno_state(a);
+    const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
     if (sno_scene.exact) {
         model_run run = {{0, 0, 0}, 0};
@@ -359,7 +359,7 @@ static void sno_play_at(sno_actor *a, int64_t unix_ns, uint8_t meta) {
 static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
     static fuzz_wanted w;
     static sno_id ids[fuzz_most_places + 1];
-    const sno_snapshot before = sno_state(a);
+    const sno_snapshot before = sno_stand(a);
     const bool was_back = fuzz_stepped_back;
     sno_status status = SNO_OK;
     size_t given = n;
@@ -391,7 +391,7 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
 
 /* Old ids: any time, a sequence of their own, and no effect on the others. */
 static void sno_play_with_time(sno_actor *a, int64_t unix_ns, uint8_t meta) {
-    const sno_snapshot before = sno_state(a);
+    const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
     uint64_t unit = 0;
     const sno_status status = sno_new_with_time(a->gen, meta, unix_ns, &id);
@@ -415,7 +415,7 @@ static void sno_play_restore(void) {
     sno_actor *a = &sno_actors[0];
     const uint8_t choice = fuzz_byte();
     if (sno_scene.kind != SNO_GENERATOR) return;
-    const sno_snapshot s = sno_state(a);
+    const sno_snapshot s = sno_stand(a);
     if (!(choice & 1)) {
         sno_snapshot bad = s;
         switch (choice >> 1 & 3) {

@@ -10,7 +10,6 @@
 #include "flake.h"
 #include "sno.h"
 #include "ways.h"
-#include <dirent.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -42,11 +41,17 @@ static const char *path_of(const char *name) {
     return path;
 }
 
+/* By name: on some emulated machines a folder can't be read. */
 static void empty_folder(void) {
-    DIR *all = opendir(folder);
-    for (struct dirent *one; all && (one = readdir(all)) != NULL;)
-        if (one->d_name[0] != '.') (void)unlink(path_of(one->d_name));
-    if (all) (void)closedir(all);
+    static const char *const names[] = {"ids",       "others",   "childs",  "snos",
+                                        "all_flake", "all_wide", "all_sno", "all_sno_shards"};
+    static const char *const endings[] = {"", ".new", ".flake-lock", ".sno-lock"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+            char path[300];
+            (void)snprintf(path, sizeof path, "%s/%s%s", folder, names[i], endings[k]);
+            (void)unlink(path);
+        }
 }
 
 static void begin(void) {
