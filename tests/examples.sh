@@ -5,7 +5,7 @@
 #
 #     ```c [NAME=VALUE]   a program: compiled strictly as C11 and as C++11, and run with that environment
 #     ```cpp              the same as C++11 alone
-#     ```c tests/FILE     lines that stand in that file
+#     ```c FOLDER/FILE    lines that stand in that file
 #     ```sh               commands that are run; of `make` it is seen whether there is such a target
 #     ```console          commands that are run, and print just that
 #     ```js, ```sql       run by node, by sqlite3, if there is such a program here
@@ -21,6 +21,7 @@ server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
 work=$dir/work
 mkdir "$work" "$dir/blocks"
+ln -s "$here/fuzz" "$here/tests" "$work"
 passed=0 failed=0 skipped=
 
 ok() { passed=$((passed + 1)); }
@@ -114,7 +115,7 @@ command_works() { # COMMAND
     "build/server "*) known_to_make build/server ;;
     "curl "*) served "$1" ;;
     "cc "*pkg-config*) grep -q pkg-config tests/install.sh ;;
-    "cc "* | ./flake* | ./sno* | ./app) (cd "$work" && eval "$1") ;;
+    "cc "* | ./flake* | ./sno* | ./app | "./mine "*) (cd "$work" && eval "$1") ;;
     .ci/run) [ -x .ci/run ] ;;
     *)
         echo "examples.sh does not know how to try this"
