@@ -882,7 +882,7 @@ static inline uint64_t flake_i_process_mark(void) {
 static inline void flake_generation_bump(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
-    FLAKE_ATOMIC_ADD(&flake_i_process.bumps, 1u, relaxed);
+    (void)FLAKE_ATOMIC_ADD(&flake_i_process.bumps, 1u, relaxed);
     if (page) FLAKE_ATOMIC_STORE(page, next, relaxed);
 }
 

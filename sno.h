@@ -755,7 +755,7 @@ static inline uint64_t sno_i_process_mark(void) {
 static inline void sno_generation_bump(void) {
     sno_i_atomic64 *page = sno_i_fork_page();
     const uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
-    SNO_ATOMIC_ADD(&sno_i_process.bumps, 1u, relaxed);
+    (void)SNO_ATOMIC_ADD(&sno_i_process.bumps, 1u, relaxed);
     if (page) SNO_ATOMIC_STORE(page, next, relaxed);
 }
 
