@@ -221,7 +221,7 @@ static inline flake_status flake_init(flake_gen *, const flake_options *);
 static inline flake_status flake_next(flake_gen *, uint64_t *id);
 /* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. */
 static inline flake_status flake_try(flake_gen *, uint64_t *id);
-/* When flake_try will succeed, if nobody is faster; 0: now, INT64_MAX: never. */
+/* When flake_try will succeed, if nobody is faster and no gate refuses; 0: now, INT64_MAX: never. */
 static inline int64_t flake_retry_ns(flake_gen *);
 /* All n, waiting for each unit as flake_next does. When a later unit fails, the ids before it stand in
  * front and the rest of the array is 0; when the first does, the array is as it was. */
@@ -321,6 +321,7 @@ static inline void flake_retire(flake_gen *);
  * range), FLAKE_CLOCK_BACK (from the future), FLAKE_DOWNTIME, FLAKE_TAKEN (in use), FLAKE_IO. The
  * first draw that comes near the horizon writes the file (every 1.5 s by default); flake_state_extend
  * from a timer spares it that. See flake_state_options.
+ * Beside it lies a lock, PATH.flake-lock, which the program must neither delete nor open.
  */
 typedef struct flake_state flake_state;
 typedef struct flake_state_options flake_state_options;

@@ -291,6 +291,7 @@ static inline sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
  * SNO_CLOCK_BACK (from the future), SNO_DOWNTIME, SNO_TAKEN (in use), SNO_IO. The first draw that
  * comes near the horizon writes the file (every 1.5 s by default); sno_state_extend from a timer spares
  * it that. See sno_state_options.
+ * Beside it lies a lock, PATH.sno-lock, which the program must neither delete nor open.
  */
 typedef struct sno_state sno_state;
 typedef struct sno_state_options sno_state_options;

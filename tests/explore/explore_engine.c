@@ -892,6 +892,7 @@ static void prepare(const scenario *s) {
         right = right && e->cap == cap_of(s) && e->add_cap == (by_add ? e->cap : 0);
         *e->word = ((uint64_t)s->time << e->time_shift) + (s->tick ? e->count_mask + 1 : 0) + s->count;
         *e->drifts = s->tick;
+        *e->rebased = 0;
         e->safe[0] = s->safe[0];
         e->safe[1] = s->safe[1];
     }
