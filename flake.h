@@ -59,6 +59,7 @@
  *     FLAKE_ASSERT(condition)         programming errors              nothing
  *     FLAKE_REGISTRY                  most generators alive at a time; init then refuses two that
  *                                     share ids (debug builds)        no such check
+ *     FLAKE_ETCD                      claims in an etcd cluster, with libcurl   not defined
  *     FLAKE_MAIN                      the command-line tool           not defined
  *
  * Find your way by these marks:

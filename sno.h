@@ -204,8 +204,8 @@ typedef struct sno_snapshot {
 static inline sno_status sno_init(sno_gen *, const sno_options *);
 /* What is wrong with options that sno_init refuses, naming the field; NULL: nothing. */
 static inline const char *sno_options_why(const sno_options *);
-/* Waits when it must. The zero id outside 2010..2079, in a forked child, or after max_wait_ms if
- * one was set. Wait-free while ids are free. */
+/* Waits when it must. The zero id outside 2010..2079, in a forked child, when a gate refuses, or after
+ * max_wait_ms if one was set (sno_new_n with n = 1 says which). Wait-free while ids are free. */
 static inline sno_id sno_new(sno_gen *, uint8_t meta);
 /* Lock-free, never waits: SNO_AGAIN, SNO_CLOCK_BACK, SNO_RANGE, SNO_FORKED. */
 static inline sno_status sno_try(sno_gen *, uint8_t meta, sno_id *);
