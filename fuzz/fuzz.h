@@ -101,12 +101,6 @@ enum { fuzz_own_clock = 0 };
 enum { fuzz_own_clock = 1 }; /* how far it is after a sleep depends on the steps slept by */
 #endif
 
-static inline int64_t fuzz_sum(int64_t a, int64_t b) {
-    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
-    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
-    return a + b;
-}
-
 typedef struct fuzz_moment {
     script script;
     int64_t reading_ns;
@@ -135,7 +129,7 @@ static inline int64_t fuzz_read(void *user) {
 }
 
 static inline int64_t fuzz_read_system(bool is_coarse) {
-    return fuzz_sum(fuzz_reading_ns, is_coarse ? -fuzz_coarse_lag_ns : 0);
+    return script_sum(fuzz_reading_ns, is_coarse ? -fuzz_coarse_lag_ns : 0);
 }
 
 static inline void fuzz_sleep(int64_t ns) {
@@ -207,7 +201,7 @@ static inline int64_t fuzz_move_ns(const model *m, unsigned may) {
     case 9:
         if (!(may & FUZZ_OUTSIDE)) break;
         ns = choice & 128 ? fuzz_end_ns(m) : model_start_ns(m, 0);
-        return fuzz_sum(fuzz_way(now_ns, ns), (int64_t)fuzz_below(7) - 3);
+        return script_sum(fuzz_way(now_ns, ns), (int64_t)fuzz_below(7) - 3);
     case 10:
         if (!(may & FUZZ_OUTSIDE)) break;
         return fuzz_way(now_ns, choice & 128 ? INT64_MAX : INT64_MIN);
@@ -228,7 +222,7 @@ static inline void fuzz_set_sleep(const model *m, unsigned may) {
     if (may & FUZZ_JUMP && choice & 4) {
         const int64_t by_ns = (int64_t)fuzz_below(256) * (unit_ns / 8);
         script_now.jump_to_ns =
-            fuzz_sum(script_now.now_ns, choice & 128 && may & FUZZ_BACK ? -by_ns : by_ns);
+            script_sum(script_now.now_ns, choice & 128 && may & FUZZ_BACK ? -by_ns : by_ns);
     }
     if (script_now.per_sleep >= 0) {
         script_now.now_ns -= script_now.now_ns % grain_ns;
@@ -239,7 +233,7 @@ static inline void fuzz_set_sleep(const model *m, unsigned may) {
 static inline void fuzz_move_clock(const model *m, unsigned may) {
     int64_t by_ns = fuzz_move_ns(m, may);
     if (by_ns < 0 && !(may & FUZZ_BACK)) by_ns = 0;
-    const int64_t to_ns = fuzz_sum(script_now.now_ns, by_ns);
+    const int64_t to_ns = script_sum(script_now.now_ns, by_ns);
     if (may & FUZZ_OUTSIDE || (to_ns >= model_start_ns(m, 0) && to_ns < fuzz_end_ns(m)))
         script_now.now_ns = to_ns;
     fuzz_set_sleep(m, may);

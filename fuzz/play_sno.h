@@ -497,9 +497,9 @@ static void sno_play_pool(sno_actor *a) {
 static int64_t sno_given_ns(void) {
     const uint8_t choice = fuzz_byte();
     if (choice < 100) return fuzz_reading_ns;
-    if (choice < 150) return fuzz_sum(fuzz_reading_ns, -(int64_t)fuzz_below(1 << 12) * FUZZ_MS);
+    if (choice < 150) return script_sum(fuzz_reading_ns, -(int64_t)fuzz_below(1 << 12) * FUZZ_MS);
     if (choice < 200 || !(sno_scene.may & FUZZ_OUTSIDE))
-        return fuzz_sum(fuzz_reading_ns, choice % 16 * FUZZ_MS);
+        return script_sum(fuzz_reading_ns, choice % 16 * FUZZ_MS);
     const uint64_t any = fuzz_number();
     return (int64_t)(choice & 1 ? any : 0 - any);
 }

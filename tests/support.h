@@ -37,13 +37,23 @@ static inline int64_t script_read(void *user) {
     return s->now_ns;
 }
 
+/* A sum that stays at the end of the numbers: long waits are asked for again and again. */
+static inline int64_t script_sum(int64_t a, int64_t b) {
+    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
+    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
+    return a + b;
+}
+
 static inline void script_sleep(int64_t ns) {
     script_now.sleeps++;
-    script_now.slept_ns += ns;
+    script_now.slept_ns = script_sum(script_now.slept_ns, ns);
     if (script_now.jump_to_ns) {
         script_now.now_ns = script_now.jump_to_ns;
         script_now.jump_to_ns = 0;
-    } else script_now.now_ns += script_now.per_sleep < 0 ? ns : script_now.per_sleep;
+    } else {
+        script_now.now_ns =
+            script_sum(script_now.now_ns, script_now.per_sleep < 0 ? ns : script_now.per_sleep);
+    }
 }
 
 static inline void script_at_ms(int64_t unix_ms) {

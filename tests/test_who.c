@@ -4,6 +4,7 @@
  */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
+#define _FILE_OFFSET_BITS 64 /* readdir on 32 bits, where offsets are hashes */
 #include "support.h"
 #include "flake.h"
 #include <dirent.h>
