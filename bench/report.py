@@ -115,6 +115,10 @@ def floor_ns(name, threads=1):
 
 
 def ratio(name, threads=1):
+    """To the floor: of bursts side by side on one thread, of the medians on several."""
+    beside = counter(name, threads, "ratio")
+    if beside:
+        return beside
     t, floor = ns(name, threads), floor_ns(name, threads)
     return t / floor if t and floor else None
 
@@ -503,7 +507,7 @@ def instructions():
 def analysis():
     many = 64
     sat = lambda name, t, key: counter(f"saturation/{name}", t, key)
-    above = ns("flake/next") - floor_ns("flake/next")
+    above = ns("flake/next") * (1 - 1 / ratio("flake/next"))
     by_ratio = sorted((n for n, _, _ in ONE_ID if ratio(n)), key=ratio)
     below = [n for n in by_ratio if ratio(n) <= 1.1]
     worst = by_ratio[-1]
@@ -516,8 +520,8 @@ and its store included, and a processor runs several of them at once. """
 
 One `flake_next` takes {say(ns('flake/next'))} ns on one thread. Reading the exact clock takes
 {say(ns('floor/exact'))} ns, a CAS {say(ns('floor/cas'))} ns, the two in one loop
-{say(ns('floor/exact_cas'))} ns; what is left for the library is {say(above)} ns. {counts}So the clock is
-what an id costs, and whatever reads it less often costs less:
+{say(ns('floor/exact_cas'))} ns; by the ratio to that, {say(above)} ns are the library's. {counts}So the clock
+is what an id costs, and whatever reads it less often costs less:
 
 - the coarse clock takes {say(ns('floor/coarse'))} ns in place of {say(ns('floor/exact'))}:
   `flake_next` comes to {say(ns('flake/next_coarse'))} ns;
@@ -630,9 +634,11 @@ is put in by the script.
 row's end, all ids of all threads are checked against one another. A duplicate ends the run with an error,
 so each time below is that of unique ids (texts are read back and compared). Rows "under capacity" use a
 64-bit layout with 24 bits of sequence, or begin each burst in a fresh unit (sno and 128 bits), so that
-nobody waits for time to pass. The ratio is to the row's floor *in the same run*, where the floor is made of
-the steps that no such call can do without, and writes its result as the call does; floors themselves are the
-first table. Scatter is half the distance between the quartiles of the repetitions.
+nobody waits for time to pass. The ratio is to the row's floor, which is made of the steps that no such call
+can do without, and writes its result as the call does; floors themselves are the first table. On one thread
+each burst of a row has a burst of its floor right beside it, and the ratio is the median of all these pairs:
+a machine's speed changes in the course of a run, and so a ratio says more than two figures in
+nanoseconds, whose quotient it need not be. Scatter is half the distance between the quartiles of the repetitions.
 
 With more threads than the {CORES} cores of this machine, times are of the processor, not by the wall. Then
 no more than {CORES} threads really run at once; and those of sno and 128 bits, whose bursts must
@@ -715,6 +721,7 @@ def readme():
     return table(("", "ns an id", "times its floor", "2 threads, each", "cap of the layout"), rows) + f"""
 {MACHINE['processor']}, {CORES} cores, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler']}, `{MACHINE['flags']}`;
 medians of {REPETITIONS}. The floor of one id is a clock reading and an uncontended CAS: {say(floor)} ns here.
+Bursts of a row and of its floor alternate, and "times" is the median of those pairs.
 """
 
 

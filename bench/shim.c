@@ -788,8 +788,79 @@ static void grow(worker *w, size_t bytes) {
     w->room = bytes;
 }
 
+/* ---- the floor beside a row ----
+ *
+ * The speed of a machine with other work changes from one moment to the next. So on one thread each burst
+ * has one of its floor right before it or, every second time, right after it. */
+
+typedef struct floor_term {
+    const bench_row *row;
+    double divisor;
+} floor_term;
+
+static floor_term floor_terms[2];
+static size_t n_floor_terms;
+static double *ratios;
+static size_t n_ratios, room_for_ratios;
+
+/* "floor/a / 16 + floor/b" */
+static void find_floor(const char *text) {
+    n_floor_terms = 0;
+    while (*text) {
+        if (n_floor_terms == sizeof floor_terms / sizeof *floor_terms) abort();
+        const size_t length = strcspn(text, " ");
+        floor_term *term = &floor_terms[n_floor_terms++];
+        term->divisor = 1;
+        term->row = NULL;
+        for (size_t i = 0; i < bench_rows(); i++)
+            if (strlen(rows[i].name) == length && memcmp(rows[i].name, text, length) == 0)
+                term->row = &rows[i];
+        if (!term->row) abort();
+        text += length;
+        if (strncmp(text, " / ", 3) == 0) {
+            char *end;
+            term->divisor = strtod(text + 3, &end);
+            text = end;
+        }
+        if (strncmp(text, " + ", 3) == 0) text += 3;
+    }
+}
+
+static double floor_ns(worker *w, const bench_row *r, size_t n) {
+    unsigned char *out = w->out + n * (r->id_size > 16 ? r->id_size : 16);
+    double sum_ns = 0;
+    for (size_t i = 0; i < n_floor_terms; i++) {
+        const int64_t began_ns = ns_of(CLOCK_MONOTONIC);
+        w->failed |= !floor_terms[i].row->draw(0, out, n);
+        sum_ns += (double)(ns_of(CLOCK_MONOTONIC) - began_ns) / floor_terms[i].divisor;
+    }
+    return sum_ns;
+}
+
+static void add_ratio(double ratio) {
+    if (n_ratios == room_for_ratios) {
+        room_for_ratios = 2 * room_for_ratios + 64;
+        ratios = (double *)realloc(ratios, room_for_ratios * sizeof *ratios);
+        if (!ratios) abort();
+    }
+    ratios[n_ratios++] = ratio;
+}
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_ratio(void) {
+    if (n_ratios == 0) return 0;
+    qsort(ratios, n_ratios, sizeof *ratios, by_size);
+    return (ratios[(n_ratios - 1) / 2] + ratios[n_ratios / 2]) / 2;
+}
+
 void bench_begin(const bench_row *r, unsigned threads) {
     crew = threads;
+    n_ratios = 0;
+    find_floor(threads == 1 ? r->floor : "");
     spins = threads <= bench_cores();
     last_unit = 0;
     alone = 0;
@@ -835,10 +906,14 @@ static double burst_once(const bench_row *r, unsigned thread) {
         if (r->unit_ns) wait_for_unit(r);
     }
     meet();
+    const bool floor_first = n_ratios % 2;
+    double beside_ns = n_floor_terms && floor_first ? floor_ns(w, r, n) : 0;
     w->began_ns = ns_of(clock);
     bool well = r->draw(thread, w->out, n);
     w->ended_ns = ns_of(clock);
     const int64_t took_ns = w->ended_ns - w->began_ns;
+    if (n_floor_terms && !floor_first) beside_ns = floor_ns(w, r, n);
+    if (beside_ns > 0) add_ratio((double)took_ns / beside_ns);
 
     /* Whoever is done stays a rival until all are. */
     size_t made = n;

@@ -35,6 +35,9 @@ void bench_begin(const bench_row *, unsigned threads);
 /* Each of the threads, equally often. Returns what the burst took of this thread's time, in seconds:
  * by the wall while each thread has a core, else of the processor. */
 double bench_burst(const bench_row *, unsigned thread);
+/* After bench_end: what a burst took, as a multiple of one of its floor right beside it; the median of all
+ * bursts. 0 for several threads, and for a row without a floor. */
+double bench_ratio(void);
 /* How many of the bursts since bench_begin did not have all threads running at once, though there is a
  * core for each, and though they were tried again. */
 size_t bench_alone(void);
