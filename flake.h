@@ -350,8 +350,8 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
 
 /* A slot: the lowest free number of a folder that all processes of a host share (and of no network
  * file system). It is held until it is released or the process dies; a forked child does not hold
- * it. FLAKE_TAKEN: all are. FLAKE_AGAIN: those left are held back for a while. Nobody may delete the
- * files of a folder in use. */
+ * it. FLAKE_TAKEN: all are, or this slot holds one already. FLAKE_AGAIN: those left are held back for a
+ * while. Nobody may delete the files of a folder in use. */
 typedef struct flake_slot flake_slot; /* stays where it is while it is held */
 typedef struct flake_slot_options flake_slot_options;
 static inline flake_status flake_slot_claim(flake_slot *, const flake_slot_options *,
@@ -3573,17 +3573,26 @@ static inline bool flake_i_slot_write(int fd, const char *what, int64_t now_ns) 
     return lseek(fd, 0, SEEK_SET) == 0 && flake_i_write_all(fd, text, sizeof text);
 }
 
+/* False: the text is not of one that was released. */
+static inline bool flake_i_slot_read(const uint8_t *text, size_t n, uint64_t *since_ns) {
+    if (n != FLAKE_I_SLOT_TEXT || text[n - 1] != '\n' || memcmp(text, "released", 8) != 0)
+        return false;
+    *since_ns = 0;
+    for (size_t i = 8; i < n - 1; i++) {
+        if (text[i] < '0' || text[i] > '9') return false;
+        *since_ns = *since_ns * 10 + (uint64_t)(text[i] - '0');
+    }
+    return true;
+}
+
 /* Whether a locked number may be had now. If not, it says at the end since when it is free. */
 static inline bool flake_i_slot_is_free(int fd, int64_t hold_ns, int64_t now_ns) {
     uint8_t text[FLAKE_I_SLOT_TEXT];
+    uint64_t since_ns;
     const int n = flake_i_read_all(fd, text, sizeof text);
     if (n == 0 || hold_ns == 0) return true;
-    if (n == FLAKE_I_SLOT_TEXT && text[n - 1] == '\n' && memcmp(text, "released", 8) == 0) {
-        uint64_t since_ns = 0;
-        for (size_t i = 8; i < sizeof text - 1; i++)
-            since_ns = since_ns * 10 + (uint64_t)(text[i] - '0');
-        if ((uint64_t)now_ns >= since_ns) return (uint64_t)now_ns - since_ns >= (uint64_t)hold_ns;
-    }
+    if (n > 0 && flake_i_slot_read(text, (size_t)n, &since_ns) && (uint64_t)now_ns >= since_ns)
+        return (uint64_t)now_ns - since_ns >= (uint64_t)hold_ns;
     (void)flake_i_slot_write(fd, "released", now_ns); /* died, or the clock was put back */
     return false;
 }
@@ -3619,6 +3628,9 @@ static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_o
     const uint32_t count = o->count ? o->count : 1024;
     const int64_t ms = 1000000, max_ms = INT64_MAX / ms;
     const int64_t hold_ns = (o->hold_ms < 0 ? 0 : o->hold_ms ? o->hold_ms : 2000) * ms;
+    if (flake_i_lock_is_held(&slot->lock)) /* and goes on as it is */
+        return flake_i_say(why, FLAKE_TAKEN, o->dir ? o->dir : "dir",
+                           "the slot holds a number already");
     slot->is_held = false;
     slot->clock = o->clock;
     if (!o->dir || !o->dir[0] || strlen(o->dir) >= FLAKE_I_PATH - 20)
