@@ -1589,15 +1589,21 @@ struct flake_why {
     char text[200]; /* what is wrong, in words: the option or file and what became of it */
 };
 
-/* Writes down the reason, and returns the status. */
-static inline flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
-                                       const char *what) {
-    if (!why) return status;
-    const char *const parts[] = {subject, ": ", what};
+/* As much of the three as there is room for. */
+static inline void flake_i_put_why(flake_why *why, const char *first, const char *second,
+                                   const char *third) {
+    if (!why) return;
+    const char *const parts[] = {first, second, third};
     size_t n = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         for (const char *c = parts[i]; *c && n < sizeof why->text - 1; c++) why->text[n++] = *c;
     why->text[n] = 0;
+}
+
+/* Writes down the reason, and returns the status. */
+static inline flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
+                                       const char *what) {
+    flake_i_put_why(why, subject, ": ", what);
     return status;
 }
 
@@ -3751,7 +3757,8 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
 #include <stdlib.h>
 
 typedef struct flake_etcd_options {
-    const char *endpoints;  /* URLs parted by commas, up to 16; the next is asked when one fails */
+    const char *endpoints;  /* URLs parted by commas, up to 16; the next is asked when one fails;
+                               NULL: http://127.0.0.1:2379 */
     const char *name_space; /* stands before each key, as it is; "" */
     unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 256 */
     bool cluster_given;     /* take `cluster` and don't look at the key cluster-id; no */
@@ -4218,11 +4225,6 @@ static inline int64_t flake_i_elapsed_ns(void) {
 
 static inline int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
 
-static inline void flake_i_etcd_say(flake_why *why, const char *first, const char *second,
-                                    const char *third) {
-    if (why) (void)snprintf(why->text, sizeof why->text, "%s%s%s", first, second, third);
-}
-
 static inline char *flake_i_copy_text(const char *text) {
     const size_t size = strlen(text) + 1;
     char *copy = (char *)malloc(size);
@@ -4292,7 +4294,7 @@ static inline void flake_i_etcd_say_refusal(flake_i_etcd_session *s, flake_i_jso
         for (const char *at = message.at + 1; at + 1 < message.end && n + 1 < sizeof text; at++)
             if (*at >= ' ' && *at <= '~') text[n++] = *at;
     text[n] = 0;
-    flake_i_etcd_say(why, s->endpoint[s->current], ": ", n ? text : "no reason given");
+    flake_i_put_why(why, s->endpoint[s->current], ": ", n ? text : "no reason given");
 }
 
 /* One request to the current endpoint. */
@@ -4304,13 +4306,13 @@ static inline flake_i_etcd_result flake_i_etcd_post(flake_i_etcd_session *s, con
     s->code = FLAKE_I_ETCD_NO_CODE;
     if (!flake_i_etcd_address(s, s->easy, path, body) ||
         curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, (long)s->options.timeout_ms) != CURLE_OK) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ",
-                         "libcurl refuses it, or memory is short");
+        flake_i_put_why(why, s->endpoint[s->current], ": ",
+                        "libcurl refuses it, or memory is short");
         return FLAKE_I_ETCD_UNSURE;
     }
     const CURLcode sent = curl_easy_perform(s->easy);
     if (sent != CURLE_OK) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", curl_easy_strerror(sent));
+        flake_i_put_why(why, s->endpoint[s->current], ": ", curl_easy_strerror(sent));
         return FLAKE_I_ETCD_UNSURE;
     }
     (void)curl_easy_getinfo(s->easy, CURLINFO_RESPONSE_CODE, &http);
@@ -4318,7 +4320,7 @@ static inline flake_i_etcd_result flake_i_etcd_post(flake_i_etcd_session *s, con
     if (!answer->at || *answer->at != '{') {
         char status[64];
         (void)snprintf(status, sizeof status, "HTTP %ld, and not etcd's JSON", http);
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", status);
+        flake_i_put_why(why, s->endpoint[s->current], ": ", status);
         return FLAKE_I_ETCD_UNSURE;
     }
     flake_i_json code = flake_i_json_member(*answer, "code");
@@ -4372,7 +4374,7 @@ static inline flake_i_etcd_result flake_i_etcd_log_in(flake_i_etcd_session *s, f
     if (result != FLAKE_I_ETCD_DONE) return result;
     if (!flake_i_json_string(flake_i_json_member(answer, "token"), &token, &len) ||
         !flake_i_etcd_set_headers(s, token, len)) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", "no token in etcd's answer");
+        flake_i_put_why(why, s->endpoint[s->current], ": ", "no token in etcd's answer");
         return FLAKE_I_ETCD_UNSURE;
     }
     return FLAKE_I_ETCD_DONE;
@@ -4467,7 +4469,7 @@ static inline flake_i_etcd_result flake_i_etcd_grant(flake_i_etcd_session *s, in
     if (!flake_i_json_number(flake_i_json_member(answer, "ID"), lease) || !*lease ||
         !flake_i_json_number(flake_i_json_member(answer, "TTL"), &seconds) || seconds < 1 ||
         seconds > INT32_MAX) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", "no lease in etcd's answer");
+        flake_i_put_why(why, s->endpoint[s->current], ": ", "no lease in etcd's answer");
         return FLAKE_I_ETCD_UNSURE;
     }
     *ttl_ms = seconds * 1000;
@@ -4535,8 +4537,8 @@ static inline flake_i_etcd_result flake_i_etcd_renew_here(flake_etcd *c, flake_i
         FLAKE_ATOMIC_STORE(&c->deadline_unix_ns, (uint64_t)(sent_unix_ns + use_ns), relaxed);
         return FLAKE_I_ETCD_DONE;
     }
-    flake_i_etcd_say(why, s->endpoint[s->current], ": ",
-                     "the lease is not renewed, or leaders change");
+    flake_i_put_why(why, s->endpoint[s->current], ": ",
+                    "the lease is not renewed, or leaders change");
     return FLAKE_I_ETCD_UNSURE;
 }
 
@@ -4710,23 +4712,23 @@ static inline flake_i_etcd_session *flake_i_etcd_begin(const flake_etcd_options 
                                                        flake_status *status, flake_why *why) {
     flake_i_etcd_session *s = (flake_i_etcd_session *)calloc(1, sizeof *s);
     *status = FLAKE_IO;
-    flake_i_etcd_say(why, "memory, or libcurl, is not to be had", "", "");
+    flake_i_put_why(why, "memory, or libcurl, is not to be had", "", "");
     if (!s) return NULL;
     if (options) s->options = *options;
     const char *const unfit = flake_i_etcd_resolve(&s->options);
     flake_etcd_options *const o = &s->options;
     if (unfit) {
         *status = FLAKE_INVALID;
-        flake_i_etcd_say(why, "flake_etcd_options.", unfit, "");
+        flake_i_put_why(why, "flake_etcd_options.", unfit, "");
         goto failed;
     }
     memcpy(s->name_space, o->name_space, strlen(o->name_space));
     if (!(s->endpoints = flake_i_copy_text(o->endpoints))) goto failed;
     if (!flake_i_etcd_part(s)) {
         *status = FLAKE_INVALID;
-        flake_i_etcd_say(why,
-                         "flake_etcd_options.endpoints: not 1 to 16 of http:// or https:// in \"",
-                         o->endpoints, "\"");
+        flake_i_put_why(why,
+                        "flake_etcd_options.endpoints: not 1 to 16 of http:// or https:// in \"",
+                        o->endpoints, "\"");
         goto failed;
     }
     if (o->user && !(s->login = flake_i_etcd_login(o->user, o->password ? o->password : "")))
@@ -4738,8 +4740,8 @@ static inline flake_i_etcd_session *flake_i_etcd_begin(const flake_etcd_options 
     if (!flake_i_etcd_dress(s, s->easy, flake_i_etcd_hear) ||
         !flake_i_etcd_dress(s, s->watch, flake_i_etcd_stir)) {
         *status = FLAKE_INVALID;
-        flake_i_etcd_say(why, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file",
-                         "", "");
+        flake_i_put_why(why, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file",
+                        "", "");
         goto failed;
     }
     *status = FLAKE_OK;
@@ -4763,7 +4765,7 @@ static inline flake_status flake_i_etcd_read_clusters(flake_i_etcd_session *s, u
     (void)snprintf(body, sizeof body, "{\"key\":\"%s\"}", key64);
     if (flake_i_etcd_call(s, "kv/range", body, &answer, why) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
     if (!flake_i_json_member(answer, "header").at) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
+        flake_i_put_why(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
         return FLAKE_IO;
     }
     const flake_i_json kvs = flake_i_json_member(answer, "kvs");
@@ -4772,7 +4774,7 @@ static inline flake_status flake_i_etcd_read_clusters(flake_i_etcd_session *s, u
     if (at.at && flake_i_json_string(at, &text, &len))
         len = flake_i_from_base64(text, len, value, sizeof value);
     if (len != SIZE_MAX && flake_i_etcd_clusters(value, len, clusters, n)) return FLAKE_OK;
-    flake_i_etcd_say(why, "the key ", key, " is not a number from 0 to 15, or several with commas");
+    flake_i_put_why(why, "the key ", key, " is not a number from 0 to 15, or several with commas");
     return FLAKE_INVALID;
 }
 
@@ -4807,7 +4809,7 @@ static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session
     if (s->options.wait_ms) flake_i_etcd_watch(s, s->key64, end64); /* before the look */
     if (flake_i_etcd_call(s, "kv/range", body, &answer, why) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
     if (!flake_i_etcd_taken(answer, prefix, size, taken)) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
+        flake_i_put_why(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
         return FLAKE_IO;
     }
     const uint64_t now = (uint64_t)flake_i_elapsed_ns(), pid = (uint64_t)flake_i_pid();
@@ -4822,7 +4824,7 @@ static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session
         }
         if (!s->lease) {
             if (leases++ == 3) {
-                flake_i_etcd_say(why, s->endpoint[s->current], ": ", "leases don't last");
+                flake_i_put_why(why, s->endpoint[s->current], ": ", "leases don't last");
                 return FLAKE_IO;
             }
             if (flake_i_etcd_grant(s, s->options.ttl_ms, &s->lease, &s->ttl_ms, why) !=
@@ -4848,8 +4850,8 @@ static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session
             continue;
         }
         if (owner != FLAKE_I_ETCD_OURS) {
-            flake_i_etcd_say(why, s->endpoint[s->current], ": ",
-                             "not etcd's answer to a transaction");
+            flake_i_put_why(why, s->endpoint[s->current], ": ",
+                            "not etcd's answer to a transaction");
             return FLAKE_IO;
         }
         /* A coarse clock may lag by 10 ms at the first draw. Who had the number before has ended a
@@ -4877,7 +4879,7 @@ static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd_ses
         }
         const int64_t left_ms = end_ms - flake_i_elapsed_ms();
         if (left_ms <= 0) {
-            flake_i_etcd_say(why, "flake_etcd_options.pool_size: all numbers are taken", "", "");
+            flake_i_put_why(why, "flake_etcd_options.pool_size: all numbers are taken", "", "");
             return FLAKE_AGAIN;
         }
         s->stirred = false;
@@ -4892,14 +4894,14 @@ static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd_sessio
     flake_i_etcd_unwatch(s);
     if (status != FLAKE_OK) return status;
     if (s->options.margin_ms >= s->ttl_ms / 2) {
-        flake_i_etcd_say(why, "flake_etcd_options.margin_ms: ", "half of the granted TTL and more",
-                         "");
+        flake_i_put_why(why, "flake_etcd_options.margin_ms: ", "half of the granted TTL and more",
+                        "");
         return FLAKE_INVALID;
     }
     FLAKE_ATOMIC_STORE(&c->stop, 0u, relaxed);
     const flake_i_etcd_result renewed = flake_i_etcd_renew(c, s, why);
     if (renewed == FLAKE_I_ETCD_REFUSED)
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", "the key was deleted at once");
+        flake_i_put_why(why, s->endpoint[s->current], ": ", "the key was deleted at once");
     if (renewed != FLAKE_I_ETCD_DONE) return FLAKE_IO;
     if (!c->word) {
         void *const page = flake_i_new_page(false);
@@ -4913,7 +4915,7 @@ static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd_sessio
     if (c->word) FLAKE_ATOMIC_STORE(c->word, claim, relaxed);
     FLAKE_ATOMIC_STORE(&c->state, claim << 2 | FLAKE_I_ETCD_HELD, release);
     if (pthread_create(&c->thread, NULL, flake_i_etcd_keep, c) == 0) return FLAKE_OK;
-    flake_i_etcd_say(why, "pthread_create failed", "", "");
+    flake_i_put_why(why, "pthread_create failed", "", "");
     flake_i_etcd_close(c, claim << 2 | FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_NONE);
     c->session = NULL;
     return FLAKE_IO;
@@ -4923,8 +4925,8 @@ static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_opti
                                             flake_why *why) {
     if (!c || c->session || (c->pid && !c->word)) {
         /* Without a word generators of the last claim could not tell it from this one. */
-        flake_i_etcd_say(
-            why, "flake_etcd_claim: the claim is not released, or needs a fresh object", "", "");
+        flake_i_put_why(why, "flake_etcd_claim: the claim is not released, or needs a fresh object",
+                        "", "");
         return FLAKE_INVALID;
     }
     flake_status status;
@@ -4960,7 +4962,7 @@ static inline flake_status flake_i_etcd_hand_back(flake_i_etcd_session *s, flake
 static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
     flake_status status = FLAKE_OK;
     if (!c || !c->session) {
-        flake_i_etcd_say(why, "flake_etcd_release: nothing is claimed", "", "");
+        flake_i_put_why(why, "flake_etcd_release: nothing is claimed", "", "");
         return FLAKE_INVALID;
     }
     flake_i_etcd_session *const s = c->session;
@@ -5022,13 +5024,13 @@ static inline flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
     const flake_status status = flake_i_etcd_holds(c);
     switch (FLAKE_ATOMIC_LOAD(&c->state, relaxed) & 3) {
     case FLAKE_I_ETCD_HELD:
-        flake_i_etcd_say(why, status == FLAKE_FORKED ? "the claim is the parent's" : "", "", "");
+        flake_i_put_why(why, status == FLAKE_FORKED ? "the claim is the parent's" : "", "", "");
         break;
-    case FLAKE_I_ETCD_RAN_OUT: flake_i_etcd_say(why, "etcd was not reached in time", "", ""); break;
+    case FLAKE_I_ETCD_RAN_OUT: flake_i_put_why(why, "etcd was not reached in time", "", ""); break;
     case FLAKE_I_ETCD_TAKEN:
-        flake_i_etcd_say(why, "the key was deleted, or its lease revoked or run out", "", "");
+        flake_i_put_why(why, "the key was deleted, or its lease revoked or run out", "", "");
         break;
-    default: flake_i_etcd_say(why, "nothing is claimed", "", ""); break;
+    default: flake_i_put_why(why, "nothing is claimed", "", ""); break;
     }
     return status;
 }

@@ -1461,15 +1461,21 @@ struct sno_why {
     char text[200]; /* what is wrong, in words: the option or file and what became of it */
 };
 
-/* Writes down the reason, and returns the status. */
-static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *subject,
-                                       const char *what) {
-    if (!why) return status;
-    const char *const parts[] = {subject, ": ", what};
+/* As much of the three as there is room for. */
+static inline void sno_i_put_why(sno_why *why, const char *first, const char *second,
+                                   const char *third) {
+    if (!why) return;
+    const char *const parts[] = {first, second, third};
     size_t n = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         for (const char *c = parts[i]; *c && n < sizeof why->text - 1; c++) why->text[n++] = *c;
     why->text[n] = 0;
+}
+
+/* Writes down the reason, and returns the status. */
+static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *subject,
+                                       const char *what) {
+    sno_i_put_why(why, subject, ": ", what);
     return status;
 }
 
