@@ -215,12 +215,17 @@ static inline flake_status flake_max_at(const flake_layout *, int64_t unix_ms, u
 typedef struct flake_gen flake_gen;
 typedef struct flake_options flake_options;
 
-/* NULL: all defaults. FLAKE_INVALID, FLAKE_NODE. Not while others use the generator. */
+/* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE. Not while others use the generator.
+ * It begins at the clock and knows of no earlier ids: initialised again within a unit, in this process
+ * or the next, it repeats those of that unit, unless it has a state file, or flake_restore goes on. */
 static inline flake_status flake_init(flake_gen *, const flake_options *);
+/* Names what does not fit in options that flake_init refuses with these two; NULL: nothing. */
+static inline const char *flake_options_why(const flake_options *);
 /* Waits, but no longer than max_wait_ms: FLAKE_AGAIN, FLAKE_CLOCK_BACK. Wait-free while ids are
  * free. */
 static inline flake_status flake_next(flake_gen *, uint64_t *id);
-/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. */
+/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. (With a state file that has no by_timer one
+ * call in a second or two writes it.) */
 static inline flake_status flake_try(flake_gen *, uint64_t *id);
 /* When flake_try will succeed, if nobody is faster and no gate refuses; 0: now, INT64_MAX: never. */
 static inline int64_t flake_retry_ns(flake_gen *);
@@ -340,7 +345,7 @@ static inline flake_status flake_state_close(flake_state *);
  */
 /* 48 bits, as boundary's worker: the Ethernet address of an interface; NULL: the first that has one.
  * Loopback and all zeros don't count. Unique on a network, one process a host. */
-static inline flake_status flake_worker_from_mac(const char *interface, uint64_t *worker48,
+static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
                                                  flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private IPv4 address. */
 static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *);
@@ -725,6 +730,7 @@ static inline flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *sl
 static inline flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_i_atomic64 *end,
                                                   uint64_t phase, uint64_t *turn) {
     uint64_t at = FLAKE_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
+    if (!ring->size) return NULL;                  /* was not initialised */
     for (;;) {
         flake_ring_slot *slot = &ring->slots[at % ring->size];
         *turn = at / ring->size * 2 + phase;
@@ -985,54 +991,77 @@ static inline int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
     return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
+enum { FLAKE_I_NS_PER_MS = 1000000 };
+
+/* How the word is divided. */
+typedef struct flake_i_split {
+    uint64_t last;  /* unit */
+    uint64_t range; /* of count, as far as it is used */
+    unsigned count_bits;
+} flake_i_split;
+
+/* Names what an engine can't be set up with; NULL: it can be. */
+static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_split *d) {
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
+    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
+        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
+    if (!o->unit_ms || !o->cap) return "layout: a unit has no length, or no ids";
+    if (o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX)
+        return "max_ahead_ms is negative, or more than 2^31 units";
+    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
+    if (o->clock.kind != FLAKE_CLOCK_EXACT && o->clock.kind != FLAKE_CLOCK_COARSE)
+        return "clock.kind is neither FLAKE_CLOCK_EXACT nor FLAKE_CLOCK_COARSE";
+    if (o->ring && !o->ring->size) return "overflow is not initialised: flake_ring_init";
+    if (o->shared_memory && (o->gates[0].admit || o->gates[1].admit))
+        return "shared_memory goes with neither a gate nor a state";
+#if ATOMIC_LLONG_LOCK_FREE != 2
+    if (o->shared_memory) return "shared_memory: 64-bit atomics here hide a lock of one process";
+#endif
+
+    /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. */
+    const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
+    const uint64_t unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
+    d->last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
+    if (!d->last--) return "layout: the clock ends before the first unit does";
+    if (o->time_bits < 64) d->last = flake_i_min(d->last, ((uint64_t)1 << o->time_bits) - 1);
+    d->count_bits = 63 - o->tick_bits;
+    for (uint64_t t = d->last >> 1; t; t >>= 1) d->count_bits--;
+    d->range = (uint64_t)1 << flake_i_min(d->count_bits, 48);
+    if (o->cap > d->range || (o->cap == d->range && o->tick_bits))
+        return "layout: time and sequence don't fit a word";
+    if (o->cap == d->range && (d->last + 1) << d->count_bits == 0)
+        d->last--; /* a full unit carries into time */
+    return NULL;
+}
+
 /* Not while others use the engine. What is refused is left as it was. */
 static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
-    const int64_t ns_per_ms = 1000000, max_ms = INT64_MAX / ns_per_ms;
-    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms || !o->unit_ms || !o->cap ||
-        o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
-        (o->clock.kind != FLAKE_CLOCK_EXACT && o->clock.kind != FLAKE_CLOCK_COARSE))
-        return FLAKE_INVALID;
-    if (o->shared_memory && (o->gates[0].admit || o->gates[1].admit)) return FLAKE_INVALID;
-#if ATOMIC_LLONG_LOCK_FREE != 2
-    if (o->shared_memory) return FLAKE_INVALID; /* the word would hide a lock of one process */
-#endif
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
+    flake_i_split d;
+    if (flake_i_split_word(o, &d)) return FLAKE_INVALID;
     uint64_t gate_marks[2] = {0, 0};
     for (unsigned i = 0; i < 2; i++) {
         if (!o->gates[i].admit || !o->gates[i].word) continue;
         gate_marks[i] = FLAKE_ATOMIC_LOAD(o->gates[i].word, relaxed);
         if (!gate_marks[i]) return FLAKE_LEASE; /* closed already, or another process's */
     }
-    const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
-    const uint64_t unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
-
-    /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. */
-    uint64_t last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
-    if (!last--) return FLAKE_INVALID; /* the clock ends before the first unit does */
-    if (o->time_bits < 64) last = flake_i_min(last, ((uint64_t)1 << o->time_bits) - 1);
-    unsigned count_bits = 63 - o->tick_bits;
-    for (uint64_t t = last >> 1; t; t >>= 1) count_bits--;
-    const uint64_t range = (uint64_t)1 << flake_i_min(count_bits, 48);
-    if (o->cap > range || (o->cap == range && o->tick_bits)) return FLAKE_INVALID;
-    if (o->cap == range && (last + 1) << count_bits == 0)
-        last--; /* a full unit carries into time */
-
-    e->epoch_ns = epoch_ns;
-    e->unit_ns = unit_ns;
-    e->max_time = last;
+    e->epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
+    e->unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
+    e->max_time = d.last;
     e->tick_bits = o->tick_bits;
-    e->time_shift = count_bits + o->tick_bits;
-    e->count_mask = ((uint64_t)1 << count_bits) - 1;
+    e->time_shift = d.count_bits + o->tick_bits;
+    e->count_mask = ((uint64_t)1 << d.count_bits) - 1;
     e->cap = o->cap;
     e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
-    e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * ns_per_ms;
+    e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
 
     /* fetch_add wants room for those who add at the same moment: a quarter of a count of 20 bits
      * or more; and so much patience that they don't push a place past what its caller waits. */
-    const uint64_t patience = flake_i_min((uint64_t)e->wait_ns / unit_ns + e->ahead, 4096);
-    const bool by_add = count_bits >= 20 && o->cap <= range >> 4 && patience * o->cap >= 4096;
+    const uint64_t patience = flake_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, 4096);
+    const bool by_add = d.count_bits >= 20 && o->cap <= d.range >> 4 && patience * o->cap >= 4096;
     e->add_cap = by_add ? o->cap : 0;
-    e->fast_cap = o->cap == range ? 0 : o->cap;
-    e->limit = by_add ? range / 4 * 3 : o->cap == range ? range : range - 1;
+    e->fast_cap = o->cap == d.range ? 0 : o->cap;
+    e->limit = by_add ? d.range / 4 * 3 : o->cap == d.range ? d.range : d.range - 1;
     /* Ids so far ahead that count can't hold them move time past all readings (see draw_run). */
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 
@@ -2442,15 +2471,14 @@ static inline flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, 
 
 // >>generators
 
-/* What options say of the engine, with `cap` places a unit. */
-static inline flake_i_setup flake_i_setup_of(const flake_options *o, unsigned time_bits,
-                                             uint64_t cap) {
+/* What resolved options say of the engine. */
+static inline flake_i_setup flake_i_setup_of(const flake_options *o) {
     flake_i_setup s;
     memset(&s, 0, sizeof s);
     s.epoch_ms = o->layout.epoch_ms;
     s.unit_ms = o->layout.unit_ms;
-    s.time_bits = time_bits;
-    s.cap = cap;
+    s.time_bits = o->layout.time_bits;
+    s.cap = (uint64_t)o->seq_max - o->seq_min + 1;
     s.max_ahead_ms = o->max_ahead_ms;
     s.max_wait_ms = o->max_wait_ms;
     s.refuse_back = o->refuse_back;
@@ -2469,19 +2497,41 @@ static inline bool flake_i_no_layout(const flake_layout *l) {
            !l->gap_bit;
 }
 
-/* Options with the defaults filled in, and checked, all but what the engine looks at. */
-static inline flake_status flake_i_resolve(const flake_options *given, flake_options *o) {
+/* Fills in the defaults, and checks all but what the engine looks at. *why names what does not fit. */
+static inline flake_status flake_i_fill_in(const flake_options *given, flake_options *o,
+                                           const char **why) {
     if (!given) memset(o, 0, sizeof *o);
     else if (given != o) *o = *given;
     const flake_layout *l = &o->layout;
     if (flake_i_no_layout(l)) o->layout = flake_layout_idgen();
+    *why = "layout does not hold together: set none of it, or all of it (flake_layout_check)";
     if (flake_layout_check(l) != FLAKE_OK) return FLAKE_INVALID;
+    *why = "node does not fit layout.node_bits";
     if (o->node > flake_i_ones(l->node_bits)) return FLAKE_INVALID;
+    *why = "node + node_offset does not fit layout.node_bits";
     if ((uint64_t)o->node + o->node_offset > flake_i_ones(l->node_bits)) return FLAKE_NODE;
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(l->seq_bits);
-    if (o->seq_min > o->seq_max || o->seq_max > flake_i_ones(l->seq_bits)) return FLAKE_INVALID;
+    *why = "seq_min is above seq_max, which is 0 only if seq_min is, too";
+    if (o->seq_min > o->seq_max) return FLAKE_INVALID;
+    *why = "seq_max does not fit layout.seq_bits";
+    if (o->seq_max > flake_i_ones(l->seq_bits)) return FLAKE_INVALID;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
+    *why = NULL;
     return FLAKE_OK;
+}
+
+static inline flake_status flake_i_resolve(const flake_options *given, flake_options *o) {
+    const char *why;
+    return flake_i_fill_in(given, o, &why);
+}
+
+static inline const char *flake_options_why(const flake_options *given) {
+    const char *why;
+    flake_options o;
+    flake_i_split d;
+    if (flake_i_fill_in(given, &o, &why) != FLAKE_OK) return why;
+    const flake_i_setup setup = flake_i_setup_of(&o);
+    return flake_i_split_word(&setup, &d);
 }
 
 static inline uint64_t flake_i_full_node(const flake_options *o) {
@@ -2610,8 +2660,9 @@ static inline flake_status flake_state_open(flake_state *s, const flake_state_op
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_record record;
     bool is_new;
-    const flake_status status = flake_i_resolve(options, &o);
-    if (status != FLAKE_OK) return flake_i_say(why, status, "options", flake_status_str(status));
+    const char *field;
+    const flake_status status = flake_i_fill_in(options, &o, &field);
+    if (status != FLAKE_OK) return flake_i_say(why, status, "options", field);
     flake_i_identity(&o, 'f', flake_i_full_node(&o), identity);
     return flake_i_state_open(s, where, identity, &record, &is_new, why);
 }
@@ -2620,8 +2671,7 @@ static inline flake_status flake_state_open(flake_state *s, const flake_state_op
 static inline flake_status flake_i_gen_init(flake_gen *g, const flake_options *o) {
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_identity(o, 'f', flake_i_full_node(o), identity);
-    const flake_i_setup setup =
-        flake_i_setup_of(o, o->layout.time_bits, (uint64_t)o->seq_max - o->seq_min + 1);
+    const flake_i_setup setup = flake_i_setup_of(o);
     flake_status status = flake_i_engine_of(&g->engine, &setup, o->state, identity);
     if (status != FLAKE_OK) return status;
     g->base = flake_i_node_field(&o->layout, (uint64_t)o->node + o->node_offset) |
@@ -2898,7 +2948,7 @@ static inline void flake_pool_give_back(flake_pool *p, flake_shard *shard) {
 static inline flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
                                                int64_t valid_ms) {
     int64_t valid_ns;
-    if (!count || count > 100000 || valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
+    if (!g || !count || count > 100000 || valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
         return FLAKE_INVALID;
     p->gen = g;
     p->count = count;
@@ -2911,6 +2961,7 @@ static inline flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, 
 
 static inline flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
+    if (!g) return FLAKE_INVALID;
     if (flake_i_forked_since(p->fork_word, p->fork_mark)) {
         p->fork_mark = flake_i_fork_mark(&p->fork_word);
         p->stock.n = 0;
@@ -2981,7 +3032,8 @@ static inline flake_status flake128_init(flake128_gen *g, uint64_t worker48,
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
     if (status != FLAKE_OK) return status;
-    const flake_i_setup setup = flake_i_setup_of(&o, 64, (uint64_t)o.seq_max - o.seq_min + 1);
+    flake_i_setup setup = flake_i_setup_of(&o);
+    setup.time_bits = 64;
     status = flake_i_engine_of(&g->engine, &setup, o.state, identity);
     if (status != FLAKE_OK) return status;
     g->worker = worker48;
@@ -3476,12 +3528,12 @@ static inline flake_status flake_i_pick_ip(const struct ifaddrs *list, uint32_t 
                        "no interface has a private IPv4 address");
 }
 
-static inline flake_status flake_worker_from_mac(const char *interface, uint64_t *worker48,
+static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
                                                  flake_why *why) {
     struct ifaddrs *list;
     if (getifaddrs(&list) != 0)
         return flake_i_say(why, FLAKE_IO, "interfaces", "the system does not list them");
-    const flake_status status = flake_i_pick_mac(list, interface, worker48, why);
+    const flake_status status = flake_i_pick_mac(list, device, worker48, why);
     freeifaddrs(list);
     return status;
 }
@@ -3495,9 +3547,9 @@ static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) 
     return status;
 }
 #else
-static inline flake_status flake_worker_from_mac(const char *interface, uint64_t *worker48,
+static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
                                                  flake_why *why) {
-    (void)interface;
+    (void)device;
     (void)worker48;
     return flake_i_say(why, FLAKE_IO, "interfaces", "needs POSIX");
 }
@@ -3758,7 +3810,7 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
 
 typedef struct flake_etcd_options {
     const char *endpoints;  /* URLs parted by commas, up to 16; the next is asked when one fails;
-                               NULL: http://127.0.0.1:2379 */
+                               NULL: port 2379 of this host, without TLS */
     const char *name_space; /* stands before each key, as it is; "" */
     unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 256 */
     bool cluster_given;     /* take `cluster` and don't look at the key cluster-id; no */
