@@ -158,20 +158,19 @@ typedef struct flake_layout {
     uint8_t node_bits, node_shift; /* node_bits up to 32 */
     uint8_t seq_bits, seq_shift;   /* seq_bits up to 32 */
     uint8_t spread;                /* 1: the time's bits in reverse, lowest first */
-    uint8_t
-        gap_at; /* uniqueid: node bits from this one on stand one place higher; 0: all together */
-    uint8_t gap_bit; /* what stands in the gap */
+    /* uniqueid: node bits from gap_at on stand one place higher, and gap_bit between; 0: no gap */
+    uint8_t gap_at, gap_bit;
 } flake_layout;
 
 static inline flake_layout flake_layout_idgen(void);     /* time 42, node 10, seq 12; epoch 1970 */
 static inline flake_layout flake_layout_hazelcast(void); /* 0, time 41, seq 6, node 16; 2018 */
 static inline flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits);
-static inline flake_layout
-flake_layout_uniqueid_ordered(void); /* time 42, seq 6, gen 3, 1, gen 8, cluster 4 */
-static inline flake_layout flake_layout_uniqueid_spread(void); /* the same, time reversed, 0 */
+/* time 42, seq 6, generator 3, 1, generator 8, cluster 4; spread: time reversed, and 0 for 1 */
+static inline flake_layout flake_layout_uniqueid_ordered(void);
+static inline flake_layout flake_layout_uniqueid_spread(void);
 static inline flake_layout flake_layout_twitter(void); /* 0, time 41, node 10, seq 12; 2010-11 */
-static inline flake_layout
-flake_layout_sonyflake(void); /* 0, time 39 of 10 ms, seq 8, node 16; 2014-09 */
+/* 0, time 39 of 10 ms, seq 8, node 16; 2014-09 */
+static inline flake_layout flake_layout_sonyflake(void);
 static inline flake_layout flake_layout_discord(void);   /* time 42, node 10, seq 12; 2015 */
 static inline flake_layout flake_layout_instagram(void); /* time 41, node 13, seq 10; 2011-08 */
 static inline flake_layout flake_layout_mastodon(void);  /* time 48, seq 16; 1970 */
@@ -295,17 +294,30 @@ static inline flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, ui
                                                int64_t valid_ms);
 static inline flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
 
+/* ---- overflow: options.overflow gets a note each ms while callers queue ----
+ *
+ * A full ring drops notes. Any number of threads may push and pop.
+ */
+typedef struct flake_ring flake_ring;
+typedef struct flake_ring_slot flake_ring_slot;
+typedef struct flake_overflow flake_overflow;
+static inline flake_status flake_ring_init(flake_ring *, flake_ring_slot *slots, size_t n);
+static inline bool flake_ring_push(flake_ring *, flake_overflow);
+static inline bool flake_ring_pop(flake_ring *, flake_overflow *); /* false: empty */
+
 /* ---- after fork, crash and restart ----
  *
  * A forked child, and a process after flake_generation_bump(), gets FLAKE_FORKED until it says with
  * which ids of its own it goes on: another node, or other sequence numbers. FLAKE_NODE: its options
  * have some of the parent's ids in them. FLAKE_INVALID: it was not forked. For a shard likewise,
- * through flake_shard_gen.
+ * through flake_shard_gen. An orchestrator that resumes or copies a virtual machine calls
+ * flake_generation_bump in each process.
  *
  * Two forks can't be told: one in a signal handler that has interrupted a draw (the parent and child
  * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
+static inline void flake_generation_bump(void);
 static inline flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
 /* For builds with FLAKE_REGISTRY: this generator draws no more. */
 static inline void flake_retire(flake_gen *);
@@ -367,7 +379,7 @@ static inline flake_status flake_slot_release(flake_slot *);
 
 typedef enum flake_text {
     FLAKE_DEC, /* 5828128208445124608 */
-    FLAKE_HEX, /* 50e1ce0b80073000: lower case */
+    FLAKE_HEX, /* 50e1abba11ce3000: lower case */
     FLAKE_BIN,
     FLAKE_BIN4,   /* 64 bits in groups of four, a blank between */
     FLAKE_BASE32, /* Crockford: digits and upper case without I L O U */
@@ -1629,6 +1641,14 @@ static inline void flake_i_put_why(flake_why *why, const char *first, const char
     why->text[n] = 0;
 }
 
+#if !defined(_WIN32)
+/* FLAKE_IO, and what the system said. */
+static inline flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
+    flake_i_put_why(why, path, what, strerror(errno));
+    return FLAKE_IO;
+}
+#endif
+
 /* Writes down the reason, and returns the status. */
 static inline flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
                                        const char *what) {
@@ -2035,7 +2055,7 @@ static inline flake_status flake_i_state_read(const flake_state *s, flake_i_reco
     if (*is_new) return FLAKE_OK;
     const int n = fd < 0 ? -1 : flake_i_read_all(fd, bytes, sizeof bytes);
     if (fd >= 0) (void)close(fd);
-    if (n < 0) return flake_i_say(why, FLAKE_IO, s->path, "can't be read");
+    if (n < 0) return flake_i_say_errno(why, s->path, ": can't be read: ");
     const flake_status status = flake_i_record_get(bytes, (size_t)n, r);
     if (status == FLAKE_OK) return FLAKE_OK;
     return flake_i_say(why, status, s->path,
@@ -2120,7 +2140,7 @@ static inline flake_status flake_i_state_open(flake_state *s, const flake_state_
     if (status == FLAKE_TAKEN)
         return flake_i_say(why, status, o->path, "is in use, by this process or another");
     if (status != FLAKE_OK)
-        return flake_i_say(why, status, lock_path, "can't be opened and locked");
+        return flake_i_say_errno(why, lock_path, ": can't be opened and locked: ");
     s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
     s->written_ns = INT64_MIN;
     s->by_timer = o->by_timer;
@@ -2208,15 +2228,22 @@ static inline const char *flake_status_str(flake_status status) {
     switch (status) {
     case FLAKE_OK: return "ok";
     case FLAKE_AGAIN:
-        return "all ids of this time unit are drawn: try again (flake_retry_ns says when)";
+        return "all ids of this time unit are drawn, or the numbers left are held back: try again "
+               "(flake_retry_ns says when)";
     case FLAKE_CLOCK_BACK: return "the clock was put back to before the newest id";
     case FLAKE_RANGE: return "the time is before layout.epoch_ms or past flake_expires_ms";
-    case FLAKE_INVALID: return "an argument, option or layout does not fit";
+    case FLAKE_INVALID:
+        return "an argument or option does not fit (flake_options_why names it), or the generator "
+               "was "
+               "never initialised";
     case FLAKE_PARSE: return "not a text of this form";
-    case FLAKE_NODE: return "node + node_offset does not fit layout.node_bits";
+    case FLAKE_NODE:
+        return "node + node_offset does not fit layout.node_bits, or has ids of the parent's after "
+               "a "
+               "fork";
     case FLAKE_LEASE: return "the claim on the node number has run out";
     case FLAKE_FORKED: return "the generator was inherited through fork(), or the machine cloned";
-    case FLAKE_IO: return "a file or connection was refused by the system";
+    case FLAKE_IO: return "a file or connection was refused by the system, or the state is closed";
     case FLAKE_TORN: return "the state file is cut short or damaged";
     case FLAKE_FOREIGN: return "the state file is another generator's, or no state file";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
@@ -3702,7 +3729,8 @@ static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_o
         for (uint32_t i = 0; i < count; i++) {
             const flake_status status = flake_i_slot_try(slot, o->dir, o->first + i, hold_ns);
             if (status == FLAKE_IO)
-                return flake_i_say(why, status, o->dir, "a file in it can't be written or locked");
+                return flake_i_say_errno(why, o->dir,
+                                         ": a file in it can't be written or locked: ");
             if (status == FLAKE_OK) {
                 *number = slot->number;
                 return FLAKE_OK;
@@ -3774,11 +3802,12 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
  *  L2  etcd takes the key away when the lease has run out, the granted TTL after the leader has
  *      renewed it. We sent the request before that. So `sent + TTL`, on a clock that counts suspend
  *      too, is earlier; the claim's deadline is `sent + TTL - margin`.
- *  L3  A leader that was cut off, and another was elected, may still believe that it renews leases.
+ *  L3  A leader that was cut off, after another was elected, may still believe that it renews leases.
  *      So a renewal counts only between two linearizable reads, all three answered by the same
  *      member in the same Raft term: the first says that this member knows the term's leader, the
- *      second that no later one had been elected when the lease was renewed. A new leader gives each lease its whole TTL again (up to 5 minutes of
- *      it, which is why ttl_ms ends there), so an election never ends one early.
+ *      second that no later one had been elected when the lease was renewed. A new leader gives
+ *      each lease its whole TTL again (up to 5 minutes of it, which is why ttl_ms ends there), so an
+ *      election never ends one early.
  *  L4  The generator asks `admit` before it draws from a unit. It refuses a unit that ends after the
  *      deadline on the Unix clock, or that ended before the claim began, and any when the deadline
  *      has passed on the suspend-counting clock. So the times in a holder's ids lie inside his claim.
@@ -3837,7 +3866,7 @@ typedef struct flake_etcd flake_etcd;
 static inline flake_status flake_etcd_claim(flake_etcd *, const flake_etcd_options *, flake_why *);
 /* Ends the claim, and the thread; takes a few requests' time, not that of hold_ms. No generator draws
  * from it after this has begun. FLAKE_IO: etcd was not told, so the number comes free when the lease
- * runs out; released is the claim all the same. In a forked child: only gives memory back. */
+ * runs out; the claim is released all the same. In a forked child: only gives memory back. */
 static inline flake_status flake_etcd_release(flake_etcd *, flake_why *);
 /* Releases if need be, and gives the last page back: no generator may use the gate any more. */
 static inline void flake_etcd_destroy(flake_etcd *);
@@ -6114,6 +6143,12 @@ static int tool_generate(int others, char **words) {
     return tool_done();
 }
 
+/* What the layout has. */
+static double tool_ids_a_second(const tool_choice *c) {
+    if (c->wide) return 65536e3;
+    return (double)(flake_i_ones(c->layout.seq_bits) + 1) * 1e3 / (double)c->layout.unit_ms;
+}
+
 /* A number that rises with the generator's ids, in two parts. */
 static flake128 tool_in_order(const tool_choice *c, const tool_id *id) {
     if (c->wide) return id->all;
@@ -6150,15 +6185,12 @@ static int tool_time_it(int others, char **words) {
     tool_progress_end(&progress);
     tool_stop();
     const double rate = seconds > 0 ? (double)count / seconds : 0;
-    const double most =
-        c.wide ? 65536e3
-               : (double)(flake_i_ones(c.layout.seq_bits) + 1) * 1e3 / (double)c.layout.unit_ms;
     printf(tool_given[TOOL_JSON]
                ? "{\"layout\":\"%s\",\"ids\":%" PRIu64 ",\"seconds\":%.6f,\"ids_per_second\":%.0f,"
                  "\"capacity_per_second\":%.0f,\"duplicates\":%" PRIu64 "}\n"
                : "layout      %s\nids         %" PRIu64 "\nseconds     %.6f\nids/s       %.0f (the "
                  "layout has %.0f)\nduplicates  %" PRIu64 "\n",
-           c.known->name, count, seconds, rate, most, duplicates);
+           c.known->name, count, seconds, rate, tool_ids_a_second(&c), duplicates);
     const int code = tool_done();
     return duplicates ? TOOL_FAILED : code;
 }
@@ -6382,6 +6414,8 @@ static int tool_list_layouts(int others, char **words) {
         char text[TOOL_TIME_SIZE];
         const char *end = tool_time(c.wide ? INT64_MAX : flake_expires_ms(&c.layout), text);
         const bool json = tool_given[TOOL_JSON] != NULL;
+        const uint32_t unit_ms = c.wide ? 1 : c.layout.unit_ms;
+        const int64_t epoch_ms = c.wide ? 0 : c.layout.epoch_ms;
         printf(json ? "{\"layout\":\"%s\",\"about\":\"%s\",\"fields\":["
                     : "%-16s  %s\n                  ",
                c.known->name, c.known->about);
@@ -6393,11 +6427,13 @@ static int tool_list_layouts(int others, char **words) {
                    fields[f].name, fields[f].bits);
         if (json) {
             printf("],\"epoch_ms\":%" PRId64 ",\"unit_ms\":%" PRIu32 ",\"last\":\"%s\"}\n",
-                   c.layout.epoch_ms, c.wide ? 1 : c.layout.unit_ms, end);
+                   epoch_ms, unit_ms, end);
             continue;
         }
-        printf("\n                  units of %" PRIu32 " ms, ", c.wide ? 1 : c.layout.unit_ms);
-        printf("to %s\n", end);
+        char epoch[TOOL_TIME_SIZE];
+        printf("\n                  units of %" PRIu32 " ms from %s to %s\n", unit_ms,
+               tool_time(epoch_ms, epoch), end);
+        printf("                  %.0f ids a second\n", tool_ids_a_second(&c));
     }
     return tool_done();
 }

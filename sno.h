@@ -17,7 +17,8 @@
  *
  * WHICH CALL
  *
- *     sno_generate     the process-wide generator, with a partition of its own in this process
+ *     sno_generate     the process-wide generator, for a program of one process and its children: the
+ *                      partition is drawn from clock and pid, and a stranger may draw the same
  *     sno_new          a generator of yours, with the partition and the range that you give it
  *     sno_try          never waits; sno_retry_ns says when to come again (event loops)
  *     sno_new_n        many at once, at a fraction of the price each
@@ -165,8 +166,8 @@ static inline void sno_to_bytes(sno_id, uint8_t out[10]);
 /* ---- text ----
  *
  * 16 characters of 2-9a-x, which sort as the ids do. Reading is strict: the whole input, lower case
- * (but a UUID's hex in either), nothing around it; what fails leaves the output alone. No NUL is written but by to_json,
- * to_uuid.
+ * (but a UUID's hex in either), nothing around it; what fails leaves the output alone. No NUL is
+ * written but by to_json and to_uuid.
  */
 static inline void sno_encode(sno_id, char out[16]);
 static inline sno_status sno_decode(const char *, size_t len, sno_id *);
@@ -265,12 +266,24 @@ static inline sno_status sno_pool_init(sno_pool *, sno_shard *, size_t n, const 
 static inline sno_shard *sno_pool_borrow(sno_pool *);
 static inline void sno_pool_give_back(sno_pool *, sno_shard *);
 
+/* ---- overflow: options.overflow gets a note each ms while callers queue ----
+ *
+ * A full ring drops notes. Any number of threads may push and pop.
+ */
+typedef struct sno_ring sno_ring;
+typedef struct sno_ring_slot sno_ring_slot;
+typedef struct sno_overflow sno_overflow;
+static inline sno_status sno_ring_init(sno_ring *, sno_ring_slot *slots, size_t n);
+static inline bool sno_ring_push(sno_ring *, sno_overflow);
+static inline bool sno_ring_pop(sno_ring *, sno_overflow *); /* false: empty */
+
 /* ---- after fork, crash and restart ----
  *
  * A forked child, and a process after sno_generation_bump(), gets SNO_FORKED (the default generator
  * takes a new partition by itself) until it says with which pool it goes on. SNO_INVALID: one that has
  * some of the parent's ids in it, or it was not forked. For a shard likewise, through sno_shard_gen.
  */
+static inline void sno_generation_bump(void);
 static inline sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
 
 /* A state file holds a time ahead of all ids that were handed out, so that the next run repeats none,
@@ -1497,6 +1510,14 @@ static inline void sno_i_put_why(sno_why *why, const char *first, const char *se
     why->text[n] = 0;
 }
 
+#if !defined(_WIN32)
+/* SNO_IO, and what the system said. */
+static inline sno_status sno_i_say_errno(sno_why *why, const char *path, const char *what) {
+    sno_i_put_why(why, path, what, strerror(errno));
+    return SNO_IO;
+}
+#endif
+
 /* Writes down the reason, and returns the status. */
 static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *subject,
                                        const char *what) {
@@ -1903,7 +1924,7 @@ static inline sno_status sno_i_state_read(const sno_state *s, sno_i_record *r, b
     if (*is_new) return SNO_OK;
     const int n = fd < 0 ? -1 : sno_i_read_all(fd, bytes, sizeof bytes);
     if (fd >= 0) (void)close(fd);
-    if (n < 0) return sno_i_say(why, SNO_IO, s->path, "can't be read");
+    if (n < 0) return sno_i_say_errno(why, s->path, ": can't be read: ");
     const sno_status status = sno_i_record_get(bytes, (size_t)n, r);
     if (status == SNO_OK) return SNO_OK;
     return sno_i_say(why, status, s->path,
@@ -1988,7 +2009,7 @@ static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options 
     if (status == SNO_TAKEN)
         return sno_i_say(why, status, o->path, "is in use, by this process or another");
     if (status != SNO_OK)
-        return sno_i_say(why, status, lock_path, "can't be opened and locked");
+        return sno_i_say_errno(why, lock_path, ": can't be opened and locked: ");
     s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
     s->written_ns = INT64_MIN;
     s->by_timer = o->by_timer;
@@ -2044,11 +2065,14 @@ static inline const char *sno_status_str(sno_status status) {
         return "all ids of this time unit are drawn: try again (sno_retry_ns says when)";
     case SNO_CLOCK_BACK: return "the clock was put back into time that both ticks have used";
     case SNO_RANGE: return "the time is outside 2010..2079";
-    case SNO_INVALID: return "an argument or option does not fit (sno_options_why names it)";
+    case SNO_INVALID:
+        return "an argument or option does not fit (sno_options_why names it), or the generator "
+               "was "
+               "never initialised";
     case SNO_PARSE: return "not a text of this form";
     case SNO_EXHAUSTED: return "this process has used up its 65,535 partitions";
-    case SNO_FORKED: return "the generator was inherited through fork()";
-    case SNO_IO: return "a file was refused by the system";
+    case SNO_FORKED: return "the generator was inherited through fork(), or the machine cloned";
+    case SNO_IO: return "a file was refused by the system, or the state is closed";
     case SNO_TORN: return "the state file is cut short or damaged";
     case SNO_FOREIGN: return "the state file is of another partition or pool, or no state file";
     case SNO_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";

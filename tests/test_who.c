@@ -330,7 +330,9 @@ static void a_folder_that_is_none_is_refused_by_name(void) {
     flake_why why;
     o.dir = "/proc/no-such-folder";
     CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_IO);
-    CHECK_STR(why.text, "/proc/no-such-folder: a file in it can't be written or locked");
+    CHECK_STR(
+        why.text,
+        "/proc/no-such-folder: a file in it can't be written or locked: No such file or directory");
     o.dir = NULL;
     CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_INVALID);
     o = in_folder(2);
