@@ -47,7 +47,7 @@ ranged() {
          END {printf "%d tables in order, %d ranges with %d ids", n, ranges, ids}' "$dir/databases"
 }
 
-steps="test etcd matrix everything sanitize explore mutants models replay fuzz soak cross guard bench server databases"
+steps="test etcd matrix everything sanitize sanitize-etcd explore mutants models replay fuzz soak cross guard bench server databases"
 for step in $steps; do
     [ -n "$(of "$step" 1)" ] || { echo "$dir has no step '$step': .ci/run did not come to its end" >&2; exit 1; }
 done
@@ -68,6 +68,7 @@ trap 'rm -f "$table"' EXIT
     row soak 'ids of 2, 8 and 64 threads, shared and sharded, merged' "$(soaked)"
     row cross 'the tests on other machines: weakly ordered, big-endian, 32 bits, musl, Windows' "$(machines)"
     row etcd 'claims in a real etcd that is stopped, frozen, killed and cut off' ''
+    row sanitize-etcd 'those that do not wait for time, under the sanitizers' ''
     row guard 'instructions of the hot paths, against the figures on file' ''
     row bench 'every row of the benchmark, its ids compared' "$(compared)"
     row server 'a server that stamps each request, driven by wrk: no id twice, none lost' "$(served)"
