@@ -2168,8 +2168,11 @@ struct flake_options {
     int64_t max_wait_ms;       /* longest wait of one call, of each unit in a batch; 0: 1,000 */
     flake_clock clock;         /* all zero: the system's exact clock */
     struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
-    flake_gate gate;           /* asked before each new unit, such as flake_etcd_gate; {0}: none */
-    struct flake_state *state; /* an open state file, so that a restart repeats no id; NULL: none */
+    flake_gate gate; /* asked before each new unit, such as flake_etcd_gate; {0}: none */
+    struct flake_state
+        *state;       /* an open state file, so that a restart repeats no id; NULL: none. Of
+                                  one generator, or one set of shards, at a time: it does not see a
+                                  second with the same numbers */
     bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
                          n is even at low rates; ids inside a unit then don't rise */
     bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does) */

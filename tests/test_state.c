@@ -1084,11 +1084,11 @@ static void draw_with_the_system_clock(void) {
     EXPECT(flake_state_open(&state, &w, &o, &why) == FLAKE_OK);
     o.state = &state;
     EXPECT(flake_init(&gen, &o) == FLAKE_OK);
+    const size_t enough = our->log.n + 1000; /* who should kill this may be kept waiting */
     for (;;) {
         uint64_t id;
         if (flake_try(&gen, &id) != FLAKE_OK) continue;
-        if (our->log.n < sizeof our->log.entries / sizeof *our->log.entries && id % 8 == 0)
-            note(id);
+        if (our->log.n < enough && id % 8 == 0) note(id);
     }
 }
 

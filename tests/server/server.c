@@ -6,13 +6,6 @@
  *     GET /anything    answers "hello" with the header  X-Request-Id: 8306849466254995456
  *     GET /ids?count=1000&layout=twitter&format=base58          ids for other programs, one a line
  *
- *     --port=0         0: one that is free; it is printed
- *     --threads=N      as many as there are processors
- *     --mode=shared    one generator for all threads; shard: one shard each; none: no stamp at all
- *     --layout=idgen   of the stamps, and of /ids when it names none
- *     --node=0         the node number, and the worker of boundary's ids
- *     --log=PREFIX     each thread writes the ids that it stamped to PREFIX.0, PREFIX.1, ...
- *
  * An event loop must not sleep in a generator. When a unit's ids are all drawn, the request waits in
  * a queue of its generator, and epoll wakes the thread when the next unit begins.
  */
@@ -567,6 +560,14 @@ static void start(worker *w) {
     }
 }
 
+static const char usage[] =
+    "--port=0        0: one that is free; it is printed\n"
+    "--threads=N     1 to 64; as many as there are processors\n"
+    "--mode=shared   one generator for all threads; shard: one shard each; none: no stamp at all\n"
+    "--layout=idgen  of the stamps, and of /ids when it names none\n"
+    "--node=0        the node number, and the worker of boundary's ids\n"
+    "--log=PREFIX    each thread writes the ids that it stamped to PREFIX.0, PREFIX.1, ...\n";
+
 static bool read_option(const char *argument) {
     const char *value = strchr(argument, '=');
     const size_t n = value ? (size_t)(value++ - argument) : 0;
@@ -602,9 +603,10 @@ static bool read_option(const char *argument) {
 int main(int argc, char **argv) {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     options.threads = processors > max_threads ? max_threads : (unsigned)processors;
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(usage, stdout) < 0;
     for (int i = 1; i < argc; i++)
         if (!read_option(argv[i]) || options.threads == 0) {
-            fprintf(stderr, "%s is no option; the options stand at the top of server.c\n", argv[i]);
+            fprintf(stderr, "%s is no option, or its value does not fit:\n%s", argv[i], usage);
             return 2;
         }
     const flake_status status = make_generators();
