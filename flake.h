@@ -158,20 +158,19 @@ typedef struct flake_layout {
     uint8_t node_bits, node_shift; /* node_bits up to 32 */
     uint8_t seq_bits, seq_shift;   /* seq_bits up to 32 */
     uint8_t spread;                /* 1: the time's bits in reverse, lowest first */
-    uint8_t
-        gap_at; /* uniqueid: node bits from this one on stand one place higher; 0: all together */
-    uint8_t gap_bit; /* what stands in the gap */
+    /* uniqueid: node bits from gap_at on stand one place higher, and gap_bit between; 0: no gap */
+    uint8_t gap_at, gap_bit;
 } flake_layout;
 
 static inline flake_layout flake_layout_idgen(void);     /* time 42, node 10, seq 12; epoch 1970 */
 static inline flake_layout flake_layout_hazelcast(void); /* 0, time 41, seq 6, node 16; 2018 */
 static inline flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits);
-static inline flake_layout
-flake_layout_uniqueid_ordered(void); /* time 42, seq 6, gen 3, 1, gen 8, cluster 4 */
-static inline flake_layout flake_layout_uniqueid_spread(void); /* the same, time reversed, 0 */
+/* time 42, seq 6, generator 3, 1, generator 8, cluster 4; spread: time reversed, and 0 for 1 */
+static inline flake_layout flake_layout_uniqueid_ordered(void);
+static inline flake_layout flake_layout_uniqueid_spread(void);
 static inline flake_layout flake_layout_twitter(void); /* 0, time 41, node 10, seq 12; 2010-11 */
-static inline flake_layout
-flake_layout_sonyflake(void); /* 0, time 39 of 10 ms, seq 8, node 16; 2014-09 */
+/* 0, time 39 of 10 ms, seq 8, node 16; 2014-09 */
+static inline flake_layout flake_layout_sonyflake(void);
 static inline flake_layout flake_layout_discord(void);   /* time 42, node 10, seq 12; 2015 */
 static inline flake_layout flake_layout_instagram(void); /* time 41, node 13, seq 10; 2011-08 */
 static inline flake_layout flake_layout_mastodon(void);  /* time 48, seq 16; 1970 */
@@ -215,12 +214,17 @@ static inline flake_status flake_max_at(const flake_layout *, int64_t unix_ms, u
 typedef struct flake_gen flake_gen;
 typedef struct flake_options flake_options;
 
-/* NULL: all defaults. FLAKE_INVALID, FLAKE_NODE. Not while others use the generator. */
+/* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE. Not while others use the generator.
+ * It begins at the clock and knows of no earlier ids: initialised again within a unit, in this process
+ * or the next, it repeats those of that unit, unless it has a state file, or flake_restore goes on. */
 static inline flake_status flake_init(flake_gen *, const flake_options *);
+/* Names what does not fit in options that flake_init refuses with these two; NULL: nothing. */
+static inline const char *flake_options_why(const flake_options *);
 /* Waits, but no longer than max_wait_ms: FLAKE_AGAIN, FLAKE_CLOCK_BACK. Wait-free while ids are
  * free. */
 static inline flake_status flake_next(flake_gen *, uint64_t *id);
-/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. */
+/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. (With a state file that has no by_timer one
+ * call in a second or two writes it.) */
 static inline flake_status flake_try(flake_gen *, uint64_t *id);
 /* When flake_try will succeed, if nobody is faster and no gate refuses; 0: now, INT64_MAX: never. */
 static inline int64_t flake_retry_ns(flake_gen *);
@@ -290,17 +294,30 @@ static inline flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, ui
                                                int64_t valid_ms);
 static inline flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
 
+/* ---- overflow: options.overflow gets a note each ms while callers queue ----
+ *
+ * A full ring drops notes. Any number of threads may push and pop.
+ */
+typedef struct flake_ring flake_ring;
+typedef struct flake_ring_slot flake_ring_slot;
+typedef struct flake_overflow flake_overflow;
+static inline flake_status flake_ring_init(flake_ring *, flake_ring_slot *slots, size_t n);
+static inline bool flake_ring_push(flake_ring *, flake_overflow);
+static inline bool flake_ring_pop(flake_ring *, flake_overflow *); /* false: empty */
+
 /* ---- after fork, crash and restart ----
  *
  * A forked child, and a process after flake_generation_bump(), gets FLAKE_FORKED until it says with
  * which ids of its own it goes on: another node, or other sequence numbers. FLAKE_NODE: its options
  * have some of the parent's ids in them. FLAKE_INVALID: it was not forked. For a shard likewise,
- * through flake_shard_gen.
+ * through flake_shard_gen. An orchestrator that resumes or copies a virtual machine calls
+ * flake_generation_bump in each process.
  *
  * Two forks can't be told: one in a signal handler that has interrupted a draw (the parent and child
  * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
+static inline void flake_generation_bump(void);
 static inline flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
 /* For builds with FLAKE_REGISTRY: this generator draws no more. */
 static inline void flake_retire(flake_gen *);
@@ -340,7 +357,7 @@ static inline flake_status flake_state_close(flake_state *);
  */
 /* 48 bits, as boundary's worker: the Ethernet address of an interface; NULL: the first that has one.
  * Loopback and all zeros don't count. Unique on a network, one process a host. */
-static inline flake_status flake_worker_from_mac(const char *interface, uint64_t *worker48,
+static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
                                                  flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private IPv4 address. */
 static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *);
@@ -350,8 +367,8 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
 
 /* A slot: the lowest free number of a folder that all processes of a host share (and of no network
  * file system). It is held until it is released or the process dies; a forked child does not hold
- * it. FLAKE_TAKEN: all are. FLAKE_AGAIN: those left are held back for a while. Nobody may delete the
- * files of a folder in use. */
+ * it. FLAKE_TAKEN: all are, or this slot holds one already. FLAKE_AGAIN: those left are held back for a
+ * while. Nobody may delete the files of a folder in use. */
 typedef struct flake_slot flake_slot; /* stays where it is while it is held */
 typedef struct flake_slot_options flake_slot_options;
 static inline flake_status flake_slot_claim(flake_slot *, const flake_slot_options *,
@@ -362,7 +379,7 @@ static inline flake_status flake_slot_release(flake_slot *);
 
 typedef enum flake_text {
     FLAKE_DEC, /* 5828128208445124608 */
-    FLAKE_HEX, /* 50e1ce0b80073000: lower case */
+    FLAKE_HEX, /* 50e1abba11ce3000: lower case */
     FLAKE_BIN,
     FLAKE_BIN4,   /* 64 bits in groups of four, a blank between */
     FLAKE_BASE32, /* Crockford: digits and upper case without I L O U */
@@ -725,6 +742,7 @@ static inline flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *sl
 static inline flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_i_atomic64 *end,
                                                   uint64_t phase, uint64_t *turn) {
     uint64_t at = FLAKE_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
+    if (!ring->size) return NULL;                  /* was not initialised */
     for (;;) {
         flake_ring_slot *slot = &ring->slots[at % ring->size];
         *turn = at / ring->size * 2 + phase;
@@ -985,54 +1003,77 @@ static inline int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
     return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
+enum { FLAKE_I_NS_PER_MS = 1000000 };
+
+/* How the word is divided. */
+typedef struct flake_i_split {
+    uint64_t last;  /* unit */
+    uint64_t range; /* of count, as far as it is used */
+    unsigned count_bits;
+} flake_i_split;
+
+/* Names what an engine can't be set up with; NULL: it can be. */
+static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_split *d) {
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
+    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
+        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
+    if (!o->unit_ms || !o->cap) return "layout: a unit has no length, or no ids";
+    if (o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX)
+        return "max_ahead_ms is negative, or more than 2^31 units";
+    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
+    if (o->clock.kind != FLAKE_CLOCK_EXACT && o->clock.kind != FLAKE_CLOCK_COARSE)
+        return "clock.kind is neither FLAKE_CLOCK_EXACT nor FLAKE_CLOCK_COARSE";
+    if (o->ring && !o->ring->size) return "overflow is not initialised: flake_ring_init";
+    if (o->shared_memory && (o->gates[0].admit || o->gates[1].admit))
+        return "shared_memory goes with neither a gate nor a state";
+#if ATOMIC_LLONG_LOCK_FREE != 2
+    if (o->shared_memory) return "shared_memory: 64-bit atomics here hide a lock of one process";
+#endif
+
+    /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. */
+    const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
+    const uint64_t unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
+    d->last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
+    if (!d->last--) return "layout: the clock ends before the first unit does";
+    if (o->time_bits < 64) d->last = flake_i_min(d->last, ((uint64_t)1 << o->time_bits) - 1);
+    d->count_bits = 63 - o->tick_bits;
+    for (uint64_t t = d->last >> 1; t; t >>= 1) d->count_bits--;
+    d->range = (uint64_t)1 << flake_i_min(d->count_bits, 48);
+    if (o->cap > d->range || (o->cap == d->range && o->tick_bits))
+        return "layout: time and sequence don't fit a word";
+    if (o->cap == d->range && (d->last + 1) << d->count_bits == 0)
+        d->last--; /* a full unit carries into time */
+    return NULL;
+}
+
 /* Not while others use the engine. What is refused is left as it was. */
 static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
-    const int64_t ns_per_ms = 1000000, max_ms = INT64_MAX / ns_per_ms;
-    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms || !o->unit_ms || !o->cap ||
-        o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
-        (o->clock.kind != FLAKE_CLOCK_EXACT && o->clock.kind != FLAKE_CLOCK_COARSE))
-        return FLAKE_INVALID;
-    if (o->shared_memory && (o->gates[0].admit || o->gates[1].admit)) return FLAKE_INVALID;
-#if ATOMIC_LLONG_LOCK_FREE != 2
-    if (o->shared_memory) return FLAKE_INVALID; /* the word would hide a lock of one process */
-#endif
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
+    flake_i_split d;
+    if (flake_i_split_word(o, &d)) return FLAKE_INVALID;
     uint64_t gate_marks[2] = {0, 0};
     for (unsigned i = 0; i < 2; i++) {
         if (!o->gates[i].admit || !o->gates[i].word) continue;
         gate_marks[i] = FLAKE_ATOMIC_LOAD(o->gates[i].word, relaxed);
         if (!gate_marks[i]) return FLAKE_LEASE; /* closed already, or another process's */
     }
-    const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
-    const uint64_t unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
-
-    /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. */
-    uint64_t last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
-    if (!last--) return FLAKE_INVALID; /* the clock ends before the first unit does */
-    if (o->time_bits < 64) last = flake_i_min(last, ((uint64_t)1 << o->time_bits) - 1);
-    unsigned count_bits = 63 - o->tick_bits;
-    for (uint64_t t = last >> 1; t; t >>= 1) count_bits--;
-    const uint64_t range = (uint64_t)1 << flake_i_min(count_bits, 48);
-    if (o->cap > range || (o->cap == range && o->tick_bits)) return FLAKE_INVALID;
-    if (o->cap == range && (last + 1) << count_bits == 0)
-        last--; /* a full unit carries into time */
-
-    e->epoch_ns = epoch_ns;
-    e->unit_ns = unit_ns;
-    e->max_time = last;
+    e->epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
+    e->unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
+    e->max_time = d.last;
     e->tick_bits = o->tick_bits;
-    e->time_shift = count_bits + o->tick_bits;
-    e->count_mask = ((uint64_t)1 << count_bits) - 1;
+    e->time_shift = d.count_bits + o->tick_bits;
+    e->count_mask = ((uint64_t)1 << d.count_bits) - 1;
     e->cap = o->cap;
     e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
-    e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * ns_per_ms;
+    e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
 
     /* fetch_add wants room for those who add at the same moment: a quarter of a count of 20 bits
      * or more; and so much patience that they don't push a place past what its caller waits. */
-    const uint64_t patience = flake_i_min((uint64_t)e->wait_ns / unit_ns + e->ahead, 4096);
-    const bool by_add = count_bits >= 20 && o->cap <= range >> 4 && patience * o->cap >= 4096;
+    const uint64_t patience = flake_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, 4096);
+    const bool by_add = d.count_bits >= 20 && o->cap <= d.range >> 4 && patience * o->cap >= 4096;
     e->add_cap = by_add ? o->cap : 0;
-    e->fast_cap = o->cap == range ? 0 : o->cap;
-    e->limit = by_add ? range / 4 * 3 : o->cap == range ? range : range - 1;
+    e->fast_cap = o->cap == d.range ? 0 : o->cap;
+    e->limit = by_add ? d.range / 4 * 3 : o->cap == d.range ? d.range : d.range - 1;
     /* Ids so far ahead that count can't hold them move time past all readings (see draw_run). */
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 
@@ -1589,15 +1630,29 @@ struct flake_why {
     char text[200]; /* what is wrong, in words: the option or file and what became of it */
 };
 
-/* Writes down the reason, and returns the status. */
-static inline flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
-                                       const char *what) {
-    if (!why) return status;
-    const char *const parts[] = {subject, ": ", what};
+/* As much of the three as there is room for. */
+static inline void flake_i_put_why(flake_why *why, const char *first, const char *second,
+                                   const char *third) {
+    if (!why) return;
+    const char *const parts[] = {first, second, third};
     size_t n = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         for (const char *c = parts[i]; *c && n < sizeof why->text - 1; c++) why->text[n++] = *c;
     why->text[n] = 0;
+}
+
+#if !defined(_WIN32)
+/* FLAKE_IO, and what the system said. */
+static inline flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
+    flake_i_put_why(why, path, what, strerror(errno));
+    return FLAKE_IO;
+}
+#endif
+
+/* Writes down the reason, and returns the status. */
+static inline flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
+                                       const char *what) {
+    flake_i_put_why(why, subject, ": ", what);
     return status;
 }
 
@@ -2000,7 +2055,7 @@ static inline flake_status flake_i_state_read(const flake_state *s, flake_i_reco
     if (*is_new) return FLAKE_OK;
     const int n = fd < 0 ? -1 : flake_i_read_all(fd, bytes, sizeof bytes);
     if (fd >= 0) (void)close(fd);
-    if (n < 0) return flake_i_say(why, FLAKE_IO, s->path, "can't be read");
+    if (n < 0) return flake_i_say_errno(why, s->path, ": can't be read: ");
     const flake_status status = flake_i_record_get(bytes, (size_t)n, r);
     if (status == FLAKE_OK) return FLAKE_OK;
     return flake_i_say(why, status, s->path,
@@ -2085,7 +2140,7 @@ static inline flake_status flake_i_state_open(flake_state *s, const flake_state_
     if (status == FLAKE_TAKEN)
         return flake_i_say(why, status, o->path, "is in use, by this process or another");
     if (status != FLAKE_OK)
-        return flake_i_say(why, status, lock_path, "can't be opened and locked");
+        return flake_i_say_errno(why, lock_path, ": can't be opened and locked: ");
     s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
     s->written_ns = INT64_MIN;
     s->by_timer = o->by_timer;
@@ -2173,15 +2228,22 @@ static inline const char *flake_status_str(flake_status status) {
     switch (status) {
     case FLAKE_OK: return "ok";
     case FLAKE_AGAIN:
-        return "all ids of this time unit are drawn: try again (flake_retry_ns says when)";
+        return "all ids of this time unit are drawn, or the numbers left are held back: try again "
+               "(flake_retry_ns says when)";
     case FLAKE_CLOCK_BACK: return "the clock was put back to before the newest id";
     case FLAKE_RANGE: return "the time is before layout.epoch_ms or past flake_expires_ms";
-    case FLAKE_INVALID: return "an argument, option or layout does not fit";
+    case FLAKE_INVALID:
+        return "an argument or option does not fit (flake_options_why names it), or the generator "
+               "was "
+               "never initialised";
     case FLAKE_PARSE: return "not a text of this form";
-    case FLAKE_NODE: return "node + node_offset does not fit layout.node_bits";
+    case FLAKE_NODE:
+        return "node + node_offset does not fit layout.node_bits, or has ids of the parent's after "
+               "a "
+               "fork";
     case FLAKE_LEASE: return "the claim on the node number has run out";
     case FLAKE_FORKED: return "the generator was inherited through fork(), or the machine cloned";
-    case FLAKE_IO: return "a file or connection was refused by the system";
+    case FLAKE_IO: return "a file or connection was refused by the system, or the state is closed";
     case FLAKE_TORN: return "the state file is cut short or damaged";
     case FLAKE_FOREIGN: return "the state file is another generator's, or no state file";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
@@ -2436,15 +2498,14 @@ static inline flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, 
 
 // >>generators
 
-/* What options say of the engine, with `cap` places a unit. */
-static inline flake_i_setup flake_i_setup_of(const flake_options *o, unsigned time_bits,
-                                             uint64_t cap) {
+/* What resolved options say of the engine. */
+static inline flake_i_setup flake_i_setup_of(const flake_options *o) {
     flake_i_setup s;
     memset(&s, 0, sizeof s);
     s.epoch_ms = o->layout.epoch_ms;
     s.unit_ms = o->layout.unit_ms;
-    s.time_bits = time_bits;
-    s.cap = cap;
+    s.time_bits = o->layout.time_bits;
+    s.cap = (uint64_t)o->seq_max - o->seq_min + 1;
     s.max_ahead_ms = o->max_ahead_ms;
     s.max_wait_ms = o->max_wait_ms;
     s.refuse_back = o->refuse_back;
@@ -2463,19 +2524,41 @@ static inline bool flake_i_no_layout(const flake_layout *l) {
            !l->gap_bit;
 }
 
-/* Options with the defaults filled in, and checked, all but what the engine looks at. */
-static inline flake_status flake_i_resolve(const flake_options *given, flake_options *o) {
+/* Fills in the defaults, and checks all but what the engine looks at. *why names what does not fit. */
+static inline flake_status flake_i_fill_in(const flake_options *given, flake_options *o,
+                                           const char **why) {
     if (!given) memset(o, 0, sizeof *o);
     else if (given != o) *o = *given;
     const flake_layout *l = &o->layout;
     if (flake_i_no_layout(l)) o->layout = flake_layout_idgen();
+    *why = "layout does not hold together: set none of it, or all of it (flake_layout_check)";
     if (flake_layout_check(l) != FLAKE_OK) return FLAKE_INVALID;
+    *why = "node does not fit layout.node_bits";
     if (o->node > flake_i_ones(l->node_bits)) return FLAKE_INVALID;
+    *why = "node + node_offset does not fit layout.node_bits";
     if ((uint64_t)o->node + o->node_offset > flake_i_ones(l->node_bits)) return FLAKE_NODE;
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(l->seq_bits);
-    if (o->seq_min > o->seq_max || o->seq_max > flake_i_ones(l->seq_bits)) return FLAKE_INVALID;
+    *why = "seq_min is above seq_max, which is 0 only if seq_min is, too";
+    if (o->seq_min > o->seq_max) return FLAKE_INVALID;
+    *why = "seq_max does not fit layout.seq_bits";
+    if (o->seq_max > flake_i_ones(l->seq_bits)) return FLAKE_INVALID;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
+    *why = NULL;
     return FLAKE_OK;
+}
+
+static inline flake_status flake_i_resolve(const flake_options *given, flake_options *o) {
+    const char *why;
+    return flake_i_fill_in(given, o, &why);
+}
+
+static inline const char *flake_options_why(const flake_options *given) {
+    const char *why;
+    flake_options o;
+    flake_i_split d;
+    if (flake_i_fill_in(given, &o, &why) != FLAKE_OK) return why;
+    const flake_i_setup setup = flake_i_setup_of(&o);
+    return flake_i_split_word(&setup, &d);
 }
 
 static inline uint64_t flake_i_full_node(const flake_options *o) {
@@ -2604,8 +2687,9 @@ static inline flake_status flake_state_open(flake_state *s, const flake_state_op
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_record record;
     bool is_new;
-    const flake_status status = flake_i_resolve(options, &o);
-    if (status != FLAKE_OK) return flake_i_say(why, status, "options", flake_status_str(status));
+    const char *field;
+    const flake_status status = flake_i_fill_in(options, &o, &field);
+    if (status != FLAKE_OK) return flake_i_say(why, status, "options", field);
     flake_i_identity(&o, 'f', flake_i_full_node(&o), identity);
     return flake_i_state_open(s, where, identity, &record, &is_new, why);
 }
@@ -2614,8 +2698,7 @@ static inline flake_status flake_state_open(flake_state *s, const flake_state_op
 static inline flake_status flake_i_gen_init(flake_gen *g, const flake_options *o) {
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_identity(o, 'f', flake_i_full_node(o), identity);
-    const flake_i_setup setup =
-        flake_i_setup_of(o, o->layout.time_bits, (uint64_t)o->seq_max - o->seq_min + 1);
+    const flake_i_setup setup = flake_i_setup_of(o);
     flake_status status = flake_i_engine_of(&g->engine, &setup, o->state, identity);
     if (status != FLAKE_OK) return status;
     g->base = flake_i_node_field(&o->layout, (uint64_t)o->node + o->node_offset) |
@@ -2892,7 +2975,7 @@ static inline void flake_pool_give_back(flake_pool *p, flake_shard *shard) {
 static inline flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
                                                int64_t valid_ms) {
     int64_t valid_ns;
-    if (!count || count > 100000 || valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
+    if (!g || !count || count > 100000 || valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
         return FLAKE_INVALID;
     p->gen = g;
     p->count = count;
@@ -2905,6 +2988,7 @@ static inline flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, 
 
 static inline flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
+    if (!g) return FLAKE_INVALID;
     if (flake_i_forked_since(p->fork_word, p->fork_mark)) {
         p->fork_mark = flake_i_fork_mark(&p->fork_word);
         p->stock.n = 0;
@@ -2975,7 +3059,8 @@ static inline flake_status flake128_init(flake128_gen *g, uint64_t worker48,
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
     if (status != FLAKE_OK) return status;
-    const flake_i_setup setup = flake_i_setup_of(&o, 64, (uint64_t)o.seq_max - o.seq_min + 1);
+    flake_i_setup setup = flake_i_setup_of(&o);
+    setup.time_bits = 64;
     status = flake_i_engine_of(&g->engine, &setup, o.state, identity);
     if (status != FLAKE_OK) return status;
     g->worker = worker48;
@@ -3470,12 +3555,12 @@ static inline flake_status flake_i_pick_ip(const struct ifaddrs *list, uint32_t 
                        "no interface has a private IPv4 address");
 }
 
-static inline flake_status flake_worker_from_mac(const char *interface, uint64_t *worker48,
+static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
                                                  flake_why *why) {
     struct ifaddrs *list;
     if (getifaddrs(&list) != 0)
         return flake_i_say(why, FLAKE_IO, "interfaces", "the system does not list them");
-    const flake_status status = flake_i_pick_mac(list, interface, worker48, why);
+    const flake_status status = flake_i_pick_mac(list, device, worker48, why);
     freeifaddrs(list);
     return status;
 }
@@ -3489,9 +3574,9 @@ static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) 
     return status;
 }
 #else
-static inline flake_status flake_worker_from_mac(const char *interface, uint64_t *worker48,
+static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
                                                  flake_why *why) {
-    (void)interface;
+    (void)device;
     (void)worker48;
     return flake_i_say(why, FLAKE_IO, "interfaces", "needs POSIX");
 }
@@ -3573,17 +3658,26 @@ static inline bool flake_i_slot_write(int fd, const char *what, int64_t now_ns) 
     return lseek(fd, 0, SEEK_SET) == 0 && flake_i_write_all(fd, text, sizeof text);
 }
 
+/* False: the text is not of one that was released. */
+static inline bool flake_i_slot_read(const uint8_t *text, size_t n, uint64_t *since_ns) {
+    if (n != FLAKE_I_SLOT_TEXT || text[n - 1] != '\n' || memcmp(text, "released", 8) != 0)
+        return false;
+    *since_ns = 0;
+    for (size_t i = 8; i < n - 1; i++) {
+        if (text[i] < '0' || text[i] > '9') return false;
+        *since_ns = *since_ns * 10 + (uint64_t)(text[i] - '0');
+    }
+    return true;
+}
+
 /* Whether a locked number may be had now. If not, it says at the end since when it is free. */
 static inline bool flake_i_slot_is_free(int fd, int64_t hold_ns, int64_t now_ns) {
     uint8_t text[FLAKE_I_SLOT_TEXT];
+    uint64_t since_ns;
     const int n = flake_i_read_all(fd, text, sizeof text);
     if (n == 0 || hold_ns == 0) return true;
-    if (n == FLAKE_I_SLOT_TEXT && text[n - 1] == '\n' && memcmp(text, "released", 8) == 0) {
-        uint64_t since_ns = 0;
-        for (size_t i = 8; i < sizeof text - 1; i++)
-            since_ns = since_ns * 10 + (uint64_t)(text[i] - '0');
-        if ((uint64_t)now_ns >= since_ns) return (uint64_t)now_ns - since_ns >= (uint64_t)hold_ns;
-    }
+    if (n > 0 && flake_i_slot_read(text, (size_t)n, &since_ns) && (uint64_t)now_ns >= since_ns)
+        return (uint64_t)now_ns - since_ns >= (uint64_t)hold_ns;
     (void)flake_i_slot_write(fd, "released", now_ns); /* died, or the clock was put back */
     return false;
 }
@@ -3619,6 +3713,9 @@ static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_o
     const uint32_t count = o->count ? o->count : 1024;
     const int64_t ms = 1000000, max_ms = INT64_MAX / ms;
     const int64_t hold_ns = (o->hold_ms < 0 ? 0 : o->hold_ms ? o->hold_ms : 2000) * ms;
+    if (flake_i_lock_is_held(&slot->lock)) /* and goes on as it is */
+        return flake_i_say(why, FLAKE_TAKEN, o->dir ? o->dir : "dir",
+                           "the slot holds a number already");
     slot->is_held = false;
     slot->clock = o->clock;
     if (!o->dir || !o->dir[0] || strlen(o->dir) >= FLAKE_I_PATH - 20)
@@ -3632,7 +3729,8 @@ static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_o
         for (uint32_t i = 0; i < count; i++) {
             const flake_status status = flake_i_slot_try(slot, o->dir, o->first + i, hold_ns);
             if (status == FLAKE_IO)
-                return flake_i_say(why, status, o->dir, "a file in it can't be written or locked");
+                return flake_i_say_errno(why, o->dir,
+                                         ": a file in it can't be written or locked: ");
             if (status == FLAKE_OK) {
                 *number = slot->number;
                 return FLAKE_OK;
@@ -3704,11 +3802,12 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
  *  L2  etcd takes the key away when the lease has run out, the granted TTL after the leader has
  *      renewed it. We sent the request before that. So `sent + TTL`, on a clock that counts suspend
  *      too, is earlier; the claim's deadline is `sent + TTL - margin`.
- *  L3  A leader that was cut off, and another was elected, may still believe that it renews leases.
+ *  L3  A leader that was cut off, after another was elected, may still believe that it renews leases.
  *      So a renewal counts only between two linearizable reads, all three answered by the same
  *      member in the same Raft term: the first says that this member knows the term's leader, the
- *      second that no later one had been elected when the lease was renewed. A new leader gives each lease its whole TTL again (up to 5 minutes of
- *      it, which is why ttl_ms ends there), so an election never ends one early.
+ *      second that no later one had been elected when the lease was renewed. A new leader gives
+ *      each lease its whole TTL again (up to 5 minutes of it, which is why ttl_ms ends there), so an
+ *      election never ends one early.
  *  L4  The generator asks `admit` before it draws from a unit. It refuses a unit that ends after the
  *      deadline on the Unix clock, or that ended before the claim began, and any when the deadline
  *      has passed on the suspend-counting clock. So the times in a holder's ids lie inside his claim.
@@ -3739,7 +3838,8 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
 #include <stdlib.h>
 
 typedef struct flake_etcd_options {
-    const char *endpoints;  /* URLs parted by commas, up to 16; the next is asked when one fails */
+    const char *endpoints;  /* URLs parted by commas, up to 16; the next is asked when one fails;
+                               NULL: port 2379 of this host, without TLS */
     const char *name_space; /* stands before each key, as it is; "" */
     unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 256 */
     bool cluster_given;     /* take `cluster` and don't look at the key cluster-id; no */
@@ -3766,7 +3866,7 @@ typedef struct flake_etcd flake_etcd;
 static inline flake_status flake_etcd_claim(flake_etcd *, const flake_etcd_options *, flake_why *);
 /* Ends the claim, and the thread; takes a few requests' time, not that of hold_ms. No generator draws
  * from it after this has begun. FLAKE_IO: etcd was not told, so the number comes free when the lease
- * runs out; released is the claim all the same. In a forked child: only gives memory back. */
+ * runs out; the claim is released all the same. In a forked child: only gives memory back. */
 static inline flake_status flake_etcd_release(flake_etcd *, flake_why *);
 /* Releases if need be, and gives the last page back: no generator may use the gate any more. */
 static inline void flake_etcd_destroy(flake_etcd *);
@@ -4206,11 +4306,6 @@ static inline int64_t flake_i_elapsed_ns(void) {
 
 static inline int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
 
-static inline void flake_i_etcd_say(flake_why *why, const char *first, const char *second,
-                                    const char *third) {
-    if (why) (void)snprintf(why->text, sizeof why->text, "%s%s%s", first, second, third);
-}
-
 static inline char *flake_i_copy_text(const char *text) {
     const size_t size = strlen(text) + 1;
     char *copy = (char *)malloc(size);
@@ -4280,7 +4375,7 @@ static inline void flake_i_etcd_say_refusal(flake_i_etcd_session *s, flake_i_jso
         for (const char *at = message.at + 1; at + 1 < message.end && n + 1 < sizeof text; at++)
             if (*at >= ' ' && *at <= '~') text[n++] = *at;
     text[n] = 0;
-    flake_i_etcd_say(why, s->endpoint[s->current], ": ", n ? text : "no reason given");
+    flake_i_put_why(why, s->endpoint[s->current], ": ", n ? text : "no reason given");
 }
 
 /* One request to the current endpoint. */
@@ -4292,13 +4387,13 @@ static inline flake_i_etcd_result flake_i_etcd_post(flake_i_etcd_session *s, con
     s->code = FLAKE_I_ETCD_NO_CODE;
     if (!flake_i_etcd_address(s, s->easy, path, body) ||
         curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, (long)s->options.timeout_ms) != CURLE_OK) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ",
-                         "libcurl refuses it, or memory is short");
+        flake_i_put_why(why, s->endpoint[s->current], ": ",
+                        "libcurl refuses it, or memory is short");
         return FLAKE_I_ETCD_UNSURE;
     }
     const CURLcode sent = curl_easy_perform(s->easy);
     if (sent != CURLE_OK) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", curl_easy_strerror(sent));
+        flake_i_put_why(why, s->endpoint[s->current], ": ", curl_easy_strerror(sent));
         return FLAKE_I_ETCD_UNSURE;
     }
     (void)curl_easy_getinfo(s->easy, CURLINFO_RESPONSE_CODE, &http);
@@ -4306,7 +4401,7 @@ static inline flake_i_etcd_result flake_i_etcd_post(flake_i_etcd_session *s, con
     if (!answer->at || *answer->at != '{') {
         char status[64];
         (void)snprintf(status, sizeof status, "HTTP %ld, and not etcd's JSON", http);
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", status);
+        flake_i_put_why(why, s->endpoint[s->current], ": ", status);
         return FLAKE_I_ETCD_UNSURE;
     }
     flake_i_json code = flake_i_json_member(*answer, "code");
@@ -4360,7 +4455,7 @@ static inline flake_i_etcd_result flake_i_etcd_log_in(flake_i_etcd_session *s, f
     if (result != FLAKE_I_ETCD_DONE) return result;
     if (!flake_i_json_string(flake_i_json_member(answer, "token"), &token, &len) ||
         !flake_i_etcd_set_headers(s, token, len)) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", "no token in etcd's answer");
+        flake_i_put_why(why, s->endpoint[s->current], ": ", "no token in etcd's answer");
         return FLAKE_I_ETCD_UNSURE;
     }
     return FLAKE_I_ETCD_DONE;
@@ -4455,7 +4550,7 @@ static inline flake_i_etcd_result flake_i_etcd_grant(flake_i_etcd_session *s, in
     if (!flake_i_json_number(flake_i_json_member(answer, "ID"), lease) || !*lease ||
         !flake_i_json_number(flake_i_json_member(answer, "TTL"), &seconds) || seconds < 1 ||
         seconds > INT32_MAX) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", "no lease in etcd's answer");
+        flake_i_put_why(why, s->endpoint[s->current], ": ", "no lease in etcd's answer");
         return FLAKE_I_ETCD_UNSURE;
     }
     *ttl_ms = seconds * 1000;
@@ -4523,8 +4618,8 @@ static inline flake_i_etcd_result flake_i_etcd_renew_here(flake_etcd *c, flake_i
         FLAKE_ATOMIC_STORE(&c->deadline_unix_ns, (uint64_t)(sent_unix_ns + use_ns), relaxed);
         return FLAKE_I_ETCD_DONE;
     }
-    flake_i_etcd_say(why, s->endpoint[s->current], ": ",
-                     "the lease is not renewed, or leaders change");
+    flake_i_put_why(why, s->endpoint[s->current], ": ",
+                    "the lease is not renewed, or leaders change");
     return FLAKE_I_ETCD_UNSURE;
 }
 
@@ -4698,23 +4793,23 @@ static inline flake_i_etcd_session *flake_i_etcd_begin(const flake_etcd_options 
                                                        flake_status *status, flake_why *why) {
     flake_i_etcd_session *s = (flake_i_etcd_session *)calloc(1, sizeof *s);
     *status = FLAKE_IO;
-    flake_i_etcd_say(why, "memory, or libcurl, is not to be had", "", "");
+    flake_i_put_why(why, "memory, or libcurl, is not to be had", "", "");
     if (!s) return NULL;
     if (options) s->options = *options;
     const char *const unfit = flake_i_etcd_resolve(&s->options);
     flake_etcd_options *const o = &s->options;
     if (unfit) {
         *status = FLAKE_INVALID;
-        flake_i_etcd_say(why, "flake_etcd_options.", unfit, "");
+        flake_i_put_why(why, "flake_etcd_options.", unfit, "");
         goto failed;
     }
     memcpy(s->name_space, o->name_space, strlen(o->name_space));
     if (!(s->endpoints = flake_i_copy_text(o->endpoints))) goto failed;
     if (!flake_i_etcd_part(s)) {
         *status = FLAKE_INVALID;
-        flake_i_etcd_say(why,
-                         "flake_etcd_options.endpoints: not 1 to 16 of http:// or https:// in \"",
-                         o->endpoints, "\"");
+        flake_i_put_why(why,
+                        "flake_etcd_options.endpoints: not 1 to 16 of http:// or https:// in \"",
+                        o->endpoints, "\"");
         goto failed;
     }
     if (o->user && !(s->login = flake_i_etcd_login(o->user, o->password ? o->password : "")))
@@ -4726,8 +4821,8 @@ static inline flake_i_etcd_session *flake_i_etcd_begin(const flake_etcd_options 
     if (!flake_i_etcd_dress(s, s->easy, flake_i_etcd_hear) ||
         !flake_i_etcd_dress(s, s->watch, flake_i_etcd_stir)) {
         *status = FLAKE_INVALID;
-        flake_i_etcd_say(why, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file",
-                         "", "");
+        flake_i_put_why(why, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file",
+                        "", "");
         goto failed;
     }
     *status = FLAKE_OK;
@@ -4751,7 +4846,7 @@ static inline flake_status flake_i_etcd_read_clusters(flake_i_etcd_session *s, u
     (void)snprintf(body, sizeof body, "{\"key\":\"%s\"}", key64);
     if (flake_i_etcd_call(s, "kv/range", body, &answer, why) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
     if (!flake_i_json_member(answer, "header").at) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
+        flake_i_put_why(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
         return FLAKE_IO;
     }
     const flake_i_json kvs = flake_i_json_member(answer, "kvs");
@@ -4760,7 +4855,7 @@ static inline flake_status flake_i_etcd_read_clusters(flake_i_etcd_session *s, u
     if (at.at && flake_i_json_string(at, &text, &len))
         len = flake_i_from_base64(text, len, value, sizeof value);
     if (len != SIZE_MAX && flake_i_etcd_clusters(value, len, clusters, n)) return FLAKE_OK;
-    flake_i_etcd_say(why, "the key ", key, " is not a number from 0 to 15, or several with commas");
+    flake_i_put_why(why, "the key ", key, " is not a number from 0 to 15, or several with commas");
     return FLAKE_INVALID;
 }
 
@@ -4795,7 +4890,7 @@ static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session
     if (s->options.wait_ms) flake_i_etcd_watch(s, s->key64, end64); /* before the look */
     if (flake_i_etcd_call(s, "kv/range", body, &answer, why) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
     if (!flake_i_etcd_taken(answer, prefix, size, taken)) {
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
+        flake_i_put_why(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
         return FLAKE_IO;
     }
     const uint64_t now = (uint64_t)flake_i_elapsed_ns(), pid = (uint64_t)flake_i_pid();
@@ -4810,7 +4905,7 @@ static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session
         }
         if (!s->lease) {
             if (leases++ == 3) {
-                flake_i_etcd_say(why, s->endpoint[s->current], ": ", "leases don't last");
+                flake_i_put_why(why, s->endpoint[s->current], ": ", "leases don't last");
                 return FLAKE_IO;
             }
             if (flake_i_etcd_grant(s, s->options.ttl_ms, &s->lease, &s->ttl_ms, why) !=
@@ -4836,8 +4931,8 @@ static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session
             continue;
         }
         if (owner != FLAKE_I_ETCD_OURS) {
-            flake_i_etcd_say(why, s->endpoint[s->current], ": ",
-                             "not etcd's answer to a transaction");
+            flake_i_put_why(why, s->endpoint[s->current], ": ",
+                            "not etcd's answer to a transaction");
             return FLAKE_IO;
         }
         /* A coarse clock may lag by 10 ms at the first draw. Who had the number before has ended a
@@ -4865,7 +4960,7 @@ static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd_ses
         }
         const int64_t left_ms = end_ms - flake_i_elapsed_ms();
         if (left_ms <= 0) {
-            flake_i_etcd_say(why, "flake_etcd_options.pool_size: all numbers are taken", "", "");
+            flake_i_put_why(why, "flake_etcd_options.pool_size: all numbers are taken", "", "");
             return FLAKE_AGAIN;
         }
         s->stirred = false;
@@ -4880,14 +4975,14 @@ static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd_sessio
     flake_i_etcd_unwatch(s);
     if (status != FLAKE_OK) return status;
     if (s->options.margin_ms >= s->ttl_ms / 2) {
-        flake_i_etcd_say(why, "flake_etcd_options.margin_ms: ", "half of the granted TTL and more",
-                         "");
+        flake_i_put_why(why, "flake_etcd_options.margin_ms: ", "half of the granted TTL and more",
+                        "");
         return FLAKE_INVALID;
     }
     FLAKE_ATOMIC_STORE(&c->stop, 0u, relaxed);
     const flake_i_etcd_result renewed = flake_i_etcd_renew(c, s, why);
     if (renewed == FLAKE_I_ETCD_REFUSED)
-        flake_i_etcd_say(why, s->endpoint[s->current], ": ", "the key was deleted at once");
+        flake_i_put_why(why, s->endpoint[s->current], ": ", "the key was deleted at once");
     if (renewed != FLAKE_I_ETCD_DONE) return FLAKE_IO;
     if (!c->word) {
         void *const page = flake_i_new_page(false);
@@ -4901,7 +4996,7 @@ static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd_sessio
     if (c->word) FLAKE_ATOMIC_STORE(c->word, claim, relaxed);
     FLAKE_ATOMIC_STORE(&c->state, claim << 2 | FLAKE_I_ETCD_HELD, release);
     if (pthread_create(&c->thread, NULL, flake_i_etcd_keep, c) == 0) return FLAKE_OK;
-    flake_i_etcd_say(why, "pthread_create failed", "", "");
+    flake_i_put_why(why, "pthread_create failed", "", "");
     flake_i_etcd_close(c, claim << 2 | FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_NONE);
     c->session = NULL;
     return FLAKE_IO;
@@ -4911,8 +5006,8 @@ static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_opti
                                             flake_why *why) {
     if (!c || c->session || (c->pid && !c->word)) {
         /* Without a word generators of the last claim could not tell it from this one. */
-        flake_i_etcd_say(
-            why, "flake_etcd_claim: the claim is not released, or needs a fresh object", "", "");
+        flake_i_put_why(why, "flake_etcd_claim: the claim is not released, or needs a fresh object",
+                        "", "");
         return FLAKE_INVALID;
     }
     flake_status status;
@@ -4948,7 +5043,7 @@ static inline flake_status flake_i_etcd_hand_back(flake_i_etcd_session *s, flake
 static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
     flake_status status = FLAKE_OK;
     if (!c || !c->session) {
-        flake_i_etcd_say(why, "flake_etcd_release: nothing is claimed", "", "");
+        flake_i_put_why(why, "flake_etcd_release: nothing is claimed", "", "");
         return FLAKE_INVALID;
     }
     flake_i_etcd_session *const s = c->session;
@@ -5010,13 +5105,13 @@ static inline flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
     const flake_status status = flake_i_etcd_holds(c);
     switch (FLAKE_ATOMIC_LOAD(&c->state, relaxed) & 3) {
     case FLAKE_I_ETCD_HELD:
-        flake_i_etcd_say(why, status == FLAKE_FORKED ? "the claim is the parent's" : "", "", "");
+        flake_i_put_why(why, status == FLAKE_FORKED ? "the claim is the parent's" : "", "", "");
         break;
-    case FLAKE_I_ETCD_RAN_OUT: flake_i_etcd_say(why, "etcd was not reached in time", "", ""); break;
+    case FLAKE_I_ETCD_RAN_OUT: flake_i_put_why(why, "etcd was not reached in time", "", ""); break;
     case FLAKE_I_ETCD_TAKEN:
-        flake_i_etcd_say(why, "the key was deleted, or its lease revoked or run out", "", "");
+        flake_i_put_why(why, "the key was deleted, or its lease revoked or run out", "", "");
         break;
-    default: flake_i_etcd_say(why, "nothing is claimed", "", ""); break;
+    default: flake_i_put_why(why, "nothing is claimed", "", ""); break;
     }
     return status;
 }
@@ -6048,6 +6143,12 @@ static int tool_generate(int others, char **words) {
     return tool_done();
 }
 
+/* What the layout has. */
+static double tool_ids_a_second(const tool_choice *c) {
+    if (c->wide) return 65536e3;
+    return (double)(flake_i_ones(c->layout.seq_bits) + 1) * 1e3 / (double)c->layout.unit_ms;
+}
+
 /* A number that rises with the generator's ids, in two parts. */
 static flake128 tool_in_order(const tool_choice *c, const tool_id *id) {
     if (c->wide) return id->all;
@@ -6084,15 +6185,12 @@ static int tool_time_it(int others, char **words) {
     tool_progress_end(&progress);
     tool_stop();
     const double rate = seconds > 0 ? (double)count / seconds : 0;
-    const double most =
-        c.wide ? 65536e3
-               : (double)(flake_i_ones(c.layout.seq_bits) + 1) * 1e3 / (double)c.layout.unit_ms;
     printf(tool_given[TOOL_JSON]
                ? "{\"layout\":\"%s\",\"ids\":%" PRIu64 ",\"seconds\":%.6f,\"ids_per_second\":%.0f,"
                  "\"capacity_per_second\":%.0f,\"duplicates\":%" PRIu64 "}\n"
                : "layout      %s\nids         %" PRIu64 "\nseconds     %.6f\nids/s       %.0f (the "
                  "layout has %.0f)\nduplicates  %" PRIu64 "\n",
-           c.known->name, count, seconds, rate, most, duplicates);
+           c.known->name, count, seconds, rate, tool_ids_a_second(&c), duplicates);
     const int code = tool_done();
     return duplicates ? TOOL_FAILED : code;
 }
@@ -6316,6 +6414,8 @@ static int tool_list_layouts(int others, char **words) {
         char text[TOOL_TIME_SIZE];
         const char *end = tool_time(c.wide ? INT64_MAX : flake_expires_ms(&c.layout), text);
         const bool json = tool_given[TOOL_JSON] != NULL;
+        const uint32_t unit_ms = c.wide ? 1 : c.layout.unit_ms;
+        const int64_t epoch_ms = c.wide ? 0 : c.layout.epoch_ms;
         printf(json ? "{\"layout\":\"%s\",\"about\":\"%s\",\"fields\":["
                     : "%-16s  %s\n                  ",
                c.known->name, c.known->about);
@@ -6327,11 +6427,13 @@ static int tool_list_layouts(int others, char **words) {
                    fields[f].name, fields[f].bits);
         if (json) {
             printf("],\"epoch_ms\":%" PRId64 ",\"unit_ms\":%" PRIu32 ",\"last\":\"%s\"}\n",
-                   c.layout.epoch_ms, c.wide ? 1 : c.layout.unit_ms, end);
+                   epoch_ms, unit_ms, end);
             continue;
         }
-        printf("\n                  units of %" PRIu32 " ms, ", c.wide ? 1 : c.layout.unit_ms);
-        printf("to %s\n", end);
+        char epoch[TOOL_TIME_SIZE];
+        printf("\n                  units of %" PRIu32 " ms from %s to %s\n", unit_ms,
+               tool_time(epoch_ms, epoch), end);
+        printf("                  %.0f ids a second\n", tool_ids_a_second(&c));
     }
     return tool_done();
 }

@@ -17,7 +17,8 @@
  *
  * WHICH CALL
  *
- *     sno_generate     the process-wide generator, with a partition of its own in this process
+ *     sno_generate     the process-wide generator, for a program of one process and its children: the
+ *                      partition is drawn from clock and pid, and a stranger may draw the same
  *     sno_new          a generator of yours, with the partition and the range that you give it
  *     sno_try          never waits; sno_retry_ns says when to come again (event loops)
  *     sno_new_n        many at once, at a fraction of the price each
@@ -165,8 +166,8 @@ static inline void sno_to_bytes(sno_id, uint8_t out[10]);
 /* ---- text ----
  *
  * 16 characters of 2-9a-x, which sort as the ids do. Reading is strict: the whole input, lower case
- * (but a UUID's hex in either), nothing around it; what fails leaves the output alone. No NUL is written but by to_json,
- * to_uuid.
+ * (but a UUID's hex in either), nothing around it; what fails leaves the output alone. No NUL is
+ * written but by to_json and to_uuid.
  */
 static inline void sno_encode(sno_id, char out[16]);
 static inline sno_status sno_decode(const char *, size_t len, sno_id *);
@@ -200,7 +201,8 @@ typedef struct sno_snapshot {
 /* NULL, or no snapshot: the whole pool, and a partition that no other generator made so has: not in
  * this process, nor in those that fork from it after the first such call. (Explicit partitions are
  * yours to keep apart.) Partitions are not given back. The snapshot is read here only. SNO_INVALID,
- * SNO_EXHAUSTED. Not while others use the generator. */
+ * SNO_EXHAUSTED. Not while others use the generator. It begins at the clock: with a partition of yours it
+ * repeats the ids of a run that ended within the same 4 ms, unless it has a state file or a snapshot. */
 static inline sno_status sno_init(sno_gen *, const sno_options *);
 /* What is wrong with options that sno_init refuses, naming the field; NULL: nothing. */
 static inline const char *sno_options_why(const sno_options *);
@@ -264,12 +266,24 @@ static inline sno_status sno_pool_init(sno_pool *, sno_shard *, size_t n, const 
 static inline sno_shard *sno_pool_borrow(sno_pool *);
 static inline void sno_pool_give_back(sno_pool *, sno_shard *);
 
+/* ---- overflow: options.overflow gets a note each ms while callers queue ----
+ *
+ * A full ring drops notes. Any number of threads may push and pop.
+ */
+typedef struct sno_ring sno_ring;
+typedef struct sno_ring_slot sno_ring_slot;
+typedef struct sno_overflow sno_overflow;
+static inline sno_status sno_ring_init(sno_ring *, sno_ring_slot *slots, size_t n);
+static inline bool sno_ring_push(sno_ring *, sno_overflow);
+static inline bool sno_ring_pop(sno_ring *, sno_overflow *); /* false: empty */
+
 /* ---- after fork, crash and restart ----
  *
  * A forked child, and a process after sno_generation_bump(), gets SNO_FORKED (the default generator
  * takes a new partition by itself) until it says with which pool it goes on. SNO_INVALID: one that has
  * some of the parent's ids in it, or it was not forked. For a shard likewise, through sno_shard_gen.
  */
+static inline void sno_generation_bump(void);
 static inline sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
 
 /* A state file holds a time ahead of all ids that were handed out, so that the next run repeats none,
@@ -597,6 +611,7 @@ static inline sno_status sno_ring_init(sno_ring *ring, sno_ring_slot *slots, siz
 static inline sno_ring_slot *sno_i_ring_claim(sno_ring *ring, sno_i_atomic64 *end,
                                                   uint64_t phase, uint64_t *turn) {
     uint64_t at = SNO_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
+    if (!ring->size) return NULL;                  /* was not initialised */
     for (;;) {
         sno_ring_slot *slot = &ring->slots[at % ring->size];
         *turn = at / ring->size * 2 + phase;
@@ -857,54 +872,77 @@ static inline int64_t sno_i_ns_until(int64_t due_ns, int64_t now_ns) {
     return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
+enum { SNO_I_NS_PER_MS = 1000000 };
+
+/* How the word is divided. */
+typedef struct sno_i_split {
+    uint64_t last;  /* unit */
+    uint64_t range; /* of count, as far as it is used */
+    unsigned count_bits;
+} sno_i_split;
+
+/* Names what an engine can't be set up with; NULL: it can be. */
+static inline const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d) {
+    const int64_t max_ms = INT64_MAX / SNO_I_NS_PER_MS;
+    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
+        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
+    if (!o->unit_ms || !o->cap) return "layout: a unit has no length, or no ids";
+    if (o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX)
+        return "max_ahead_ms is negative, or more than 2^31 units";
+    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
+    if (o->clock.kind != SNO_CLOCK_EXACT && o->clock.kind != SNO_CLOCK_COARSE)
+        return "clock.kind is neither SNO_CLOCK_EXACT nor SNO_CLOCK_COARSE";
+    if (o->ring && !o->ring->size) return "overflow is not initialised: sno_ring_init";
+    if (o->shared_memory && (o->gates[0].admit || o->gates[1].admit))
+        return "shared_memory goes with neither a gate nor a state";
+#if ATOMIC_LLONG_LOCK_FREE != 2
+    if (o->shared_memory) return "shared_memory: 64-bit atomics here hide a lock of one process";
+#endif
+
+    /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. */
+    const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * SNO_I_NS_PER_MS);
+    const uint64_t unit_ns = (uint64_t)o->unit_ms * SNO_I_NS_PER_MS;
+    d->last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
+    if (!d->last--) return "layout: the clock ends before the first unit does";
+    if (o->time_bits < 64) d->last = sno_i_min(d->last, ((uint64_t)1 << o->time_bits) - 1);
+    d->count_bits = 63 - o->tick_bits;
+    for (uint64_t t = d->last >> 1; t; t >>= 1) d->count_bits--;
+    d->range = (uint64_t)1 << sno_i_min(d->count_bits, 48);
+    if (o->cap > d->range || (o->cap == d->range && o->tick_bits))
+        return "layout: time and sequence don't fit a word";
+    if (o->cap == d->range && (d->last + 1) << d->count_bits == 0)
+        d->last--; /* a full unit carries into time */
+    return NULL;
+}
+
 /* Not while others use the engine. What is refused is left as it was. */
 static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o) {
-    const int64_t ns_per_ms = 1000000, max_ms = INT64_MAX / ns_per_ms;
-    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms || !o->unit_ms || !o->cap ||
-        o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
-        (o->clock.kind != SNO_CLOCK_EXACT && o->clock.kind != SNO_CLOCK_COARSE))
-        return SNO_INVALID;
-    if (o->shared_memory && (o->gates[0].admit || o->gates[1].admit)) return SNO_INVALID;
-#if ATOMIC_LLONG_LOCK_FREE != 2
-    if (o->shared_memory) return SNO_INVALID; /* the word would hide a lock of one process */
-#endif
+    const int64_t max_ms = INT64_MAX / SNO_I_NS_PER_MS;
+    sno_i_split d;
+    if (sno_i_split_word(o, &d)) return SNO_INVALID;
     uint64_t gate_marks[2] = {0, 0};
     for (unsigned i = 0; i < 2; i++) {
         if (!o->gates[i].admit || !o->gates[i].word) continue;
         gate_marks[i] = SNO_ATOMIC_LOAD(o->gates[i].word, relaxed);
         if (!gate_marks[i]) return SNO_LEASE; /* closed already, or another process's */
     }
-    const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * ns_per_ms);
-    const uint64_t unit_ns = (uint64_t)o->unit_ms * (uint64_t)ns_per_ms;
-
-    /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. */
-    uint64_t last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
-    if (!last--) return SNO_INVALID; /* the clock ends before the first unit does */
-    if (o->time_bits < 64) last = sno_i_min(last, ((uint64_t)1 << o->time_bits) - 1);
-    unsigned count_bits = 63 - o->tick_bits;
-    for (uint64_t t = last >> 1; t; t >>= 1) count_bits--;
-    const uint64_t range = (uint64_t)1 << sno_i_min(count_bits, 48);
-    if (o->cap > range || (o->cap == range && o->tick_bits)) return SNO_INVALID;
-    if (o->cap == range && (last + 1) << count_bits == 0)
-        last--; /* a full unit carries into time */
-
-    e->epoch_ns = epoch_ns;
-    e->unit_ns = unit_ns;
-    e->max_time = last;
+    e->epoch_ns = (uint64_t)(o->epoch_ms * SNO_I_NS_PER_MS);
+    e->unit_ns = (uint64_t)o->unit_ms * SNO_I_NS_PER_MS;
+    e->max_time = d.last;
     e->tick_bits = o->tick_bits;
-    e->time_shift = count_bits + o->tick_bits;
-    e->count_mask = ((uint64_t)1 << count_bits) - 1;
+    e->time_shift = d.count_bits + o->tick_bits;
+    e->count_mask = ((uint64_t)1 << d.count_bits) - 1;
     e->cap = o->cap;
     e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
-    e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * ns_per_ms;
+    e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * SNO_I_NS_PER_MS;
 
     /* fetch_add wants room for those who add at the same moment: a quarter of a count of 20 bits
      * or more; and so much patience that they don't push a place past what its caller waits. */
-    const uint64_t patience = sno_i_min((uint64_t)e->wait_ns / unit_ns + e->ahead, 4096);
-    const bool by_add = count_bits >= 20 && o->cap <= range >> 4 && patience * o->cap >= 4096;
+    const uint64_t patience = sno_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, 4096);
+    const bool by_add = d.count_bits >= 20 && o->cap <= d.range >> 4 && patience * o->cap >= 4096;
     e->add_cap = by_add ? o->cap : 0;
-    e->fast_cap = o->cap == range ? 0 : o->cap;
-    e->limit = by_add ? range / 4 * 3 : o->cap == range ? range : range - 1;
+    e->fast_cap = o->cap == d.range ? 0 : o->cap;
+    e->limit = by_add ? d.range / 4 * 3 : o->cap == d.range ? d.range : d.range - 1;
     /* Ids so far ahead that count can't hold them move time past all readings (see draw_run). */
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 
@@ -1461,15 +1499,29 @@ struct sno_why {
     char text[200]; /* what is wrong, in words: the option or file and what became of it */
 };
 
-/* Writes down the reason, and returns the status. */
-static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *subject,
-                                       const char *what) {
-    if (!why) return status;
-    const char *const parts[] = {subject, ": ", what};
+/* As much of the three as there is room for. */
+static inline void sno_i_put_why(sno_why *why, const char *first, const char *second,
+                                   const char *third) {
+    if (!why) return;
+    const char *const parts[] = {first, second, third};
     size_t n = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         for (const char *c = parts[i]; *c && n < sizeof why->text - 1; c++) why->text[n++] = *c;
     why->text[n] = 0;
+}
+
+#if !defined(_WIN32)
+/* SNO_IO, and what the system said. */
+static inline sno_status sno_i_say_errno(sno_why *why, const char *path, const char *what) {
+    sno_i_put_why(why, path, what, strerror(errno));
+    return SNO_IO;
+}
+#endif
+
+/* Writes down the reason, and returns the status. */
+static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *subject,
+                                       const char *what) {
+    sno_i_put_why(why, subject, ": ", what);
     return status;
 }
 
@@ -1872,7 +1924,7 @@ static inline sno_status sno_i_state_read(const sno_state *s, sno_i_record *r, b
     if (*is_new) return SNO_OK;
     const int n = fd < 0 ? -1 : sno_i_read_all(fd, bytes, sizeof bytes);
     if (fd >= 0) (void)close(fd);
-    if (n < 0) return sno_i_say(why, SNO_IO, s->path, "can't be read");
+    if (n < 0) return sno_i_say_errno(why, s->path, ": can't be read: ");
     const sno_status status = sno_i_record_get(bytes, (size_t)n, r);
     if (status == SNO_OK) return SNO_OK;
     return sno_i_say(why, status, s->path,
@@ -1957,7 +2009,7 @@ static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options 
     if (status == SNO_TAKEN)
         return sno_i_say(why, status, o->path, "is in use, by this process or another");
     if (status != SNO_OK)
-        return sno_i_say(why, status, lock_path, "can't be opened and locked");
+        return sno_i_say_errno(why, lock_path, ": can't be opened and locked: ");
     s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
     s->written_ns = INT64_MIN;
     s->by_timer = o->by_timer;
@@ -2013,11 +2065,14 @@ static inline const char *sno_status_str(sno_status status) {
         return "all ids of this time unit are drawn: try again (sno_retry_ns says when)";
     case SNO_CLOCK_BACK: return "the clock was put back into time that both ticks have used";
     case SNO_RANGE: return "the time is outside 2010..2079";
-    case SNO_INVALID: return "an argument or option does not fit (sno_options_why names it)";
+    case SNO_INVALID:
+        return "an argument or option does not fit (sno_options_why names it), or the generator "
+               "was "
+               "never initialised";
     case SNO_PARSE: return "not a text of this form";
     case SNO_EXHAUSTED: return "this process has used up its 65,535 partitions";
-    case SNO_FORKED: return "the generator was inherited through fork()";
-    case SNO_IO: return "a file was refused by the system";
+    case SNO_FORKED: return "the generator was inherited through fork(), or the machine cloned";
+    case SNO_IO: return "a file was refused by the system, or the state is closed";
     case SNO_TORN: return "the state file is cut short or damaged";
     case SNO_FOREIGN: return "the state file is of another partition or pool, or no state file";
     case SNO_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
@@ -2609,18 +2664,38 @@ static inline sno_snapshot sno_i_resolved(const sno_snapshot *given) {
     return s;
 }
 
+/* What options, or NULL, say of the engine, with `cap` numbers. */
+static inline sno_i_setup sno_i_setup_of(const sno_options *o, uint32_t cap) {
+    sno_i_setup setup;
+    memset(&setup, 0, sizeof setup);
+    setup.epoch_ms = SNO_I_EPOCH_NS / 1000000;
+    setup.unit_ms = SNO_I_UNIT_NS / 1000000;
+    setup.time_bits = 39;
+    setup.tick_bits = 1;
+    setup.cap = cap;
+    setup.max_wait_ms = INT64_MAX;
+    if (!o) return setup;
+    if (o->max_wait_ms) setup.max_wait_ms = o->max_wait_ms;
+    setup.shared_memory = o->shared_memory;
+    setup.clock = o->clock;
+    setup.ring = o->overflow;
+    setup.gates[0] = o->gate;
+    if (o->state) setup.gates[1] = sno_state_gate(o->state);
+    return setup;
+}
+
 static inline const char *sno_options_why(const sno_options *o) {
     const int64_t last = (int64_t)1 << 39;
     if (!o) return NULL;
-    if (o->clock.kind != SNO_CLOCK_EXACT && o->clock.kind != SNO_CLOCK_COARSE)
-        return "clock.kind is neither SNO_CLOCK_EXACT nor SNO_CLOCK_COARSE";
-    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
-    if (!o->snapshot) return NULL;
+    sno_i_split split;
+    const sno_i_setup setup = sno_i_setup_of(o, UINT16_MAX + 1);
+    const char *why = sno_i_split_word(&setup, &split);
+    if (why || !o->snapshot) return why;
     const sno_snapshot s = sno_i_resolved(o->snapshot);
     if (s.sequence_min == s.sequence_max)
         return "snapshot.sequence_min and sequence_max are the same: a pool has 4 numbers or more";
     if (s.sequence_max - s.sequence_min < 3)
-        return "snapshot.sequence_min and sequence_max span less than 4 numbers";
+        return "snapshot.sequence_min and sequence_max span fewer than 4 numbers";
     if (s.sequence < s.sequence_min) return "snapshot.sequence is under the pool's lower bound";
     if (s.sequence - s.sequence_min >= 3u << 22)
         return "snapshot.sequence is further past the pool than a queue can be";
@@ -2683,23 +2758,8 @@ static inline sno_status sno_i_take_partition(uint16_t *partition) {
 /* The engine for `cap` numbers; `from` (or NULL) is resolved and says where to go on. */
 static inline sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16_t partition,
                                         uint16_t sequence_min, uint32_t cap) {
-    sno_i_setup setup;
-    memset(&setup, 0, sizeof setup);
-    setup.epoch_ms = SNO_I_EPOCH_NS / 1000000;
-    setup.unit_ms = SNO_I_UNIT_NS / 1000000;
-    setup.time_bits = 39;
-    setup.tick_bits = 1;
-    setup.cap = cap;
-    setup.max_wait_ms = INT64_MAX;
-    if (o) {
-        if (o->max_wait_ms) setup.max_wait_ms = o->max_wait_ms;
-        setup.shared_memory = o->shared_memory;
-        setup.clock = o->clock;
-        setup.ring = o->overflow;
-        setup.gates[0] = o->gate;
-        if (o->state) setup.gates[1] = sno_state_gate(o->state);
-    }
-    sno_status status = sno_i_engine_init(&g->engine, &setup);
+    const sno_i_setup setup = sno_i_setup_of(o, cap);
+    const sno_status status = sno_i_engine_init(&g->engine, &setup);
     if (status != SNO_OK) return status;
     SNO_ASSERT(g->engine.time_shift == SNO_I_TIME_SHIFT);
     g->partition = partition;
@@ -2803,7 +2863,7 @@ static inline sno_status sno_state_open(sno_state *s, const sno_state_options *w
         sno_i_take_partition(&wanted.partition) != SNO_OK)
         return sno_i_say(why, SNO_EXHAUSTED, "pool", "all partitions are used up");
     if (wanted.sequence_max - wanted.sequence_min < 3)
-        return sno_i_say(why, SNO_INVALID, "pool", "has less than 4 numbers");
+        return sno_i_say(why, SNO_INVALID, "pool", "has fewer than 4 numbers");
     sno_i_identity(&wanted, identity);
     const sno_status status = sno_i_state_open(s, where, identity, &record, &is_new, why);
     if (status != SNO_OK) return status;

@@ -18,11 +18,17 @@ for header in flake.h sno.h; do
     cd "$dir"
     printf '#include "%s"\nint main(void) { return 0; }\n' "$name" > first.c
     printf '#include <stdio.h>\n#include <stdlib.h>\n#include "%s"\nint main(void) { return 0; }\n' "$name" > last.c
+    # what <windows.h> and others call their own, once the headers that this one needs are in
+    sed -n 's/^ *# *include \(<[^>]*>\).*/#if __has_include(\1)\n#include \1\n#endif/p' "$name" > macros.c
+    for word in 'interface struct' 'small char' 'hyper int' near far IN OUT OPTIONAL 'min(a, b) a' 'max(a, b) a' \
+        'I 1' 'linux 1' 'unix 1'; do echo "#undef ${word%%[ (]*}"; echo "#define $word"; done >> macros.c
+    printf '#include "%s"\nint main(void) { return 0; }\n' "$name" >> macros.c
     cp first.c first.cc
     cp last.c last.cc
     for std in c11 gnu11; do
         for file in first.c last.c; do try $CC -std=$std $WARN $file -o program; done
         try $CC -std=$std $WARN -x c -fsyntax-only "$name"
+        try $CC -std=$std $WARN macros.c -o program
     done
     if command -v "${CXX%% *}" > /dev/null; then
         for file in first.cc last.cc; do try $CXX -std=c++11 $WARN $file -o program; done

@@ -111,9 +111,20 @@ part == ">>public" {
     literal($0)
     next
 }
-part == ">>options" && /^struct [a-z]+_options \{/ { heading(".SH", "OPTIONS"); in_struct = 1 }
+# What the declarations name only.
+part != ">>options" && /^(typedef )?struct [a-z]+_(why|clock|gate|stats|overflow|(state|etcd)_options) \{/ {
+    if (!types++) heading(".SH", "TYPES")
+    in_struct = 1
+}
+part == ">>options" && /^struct [a-z]+_(slot_)?options \{/ {
+    if (!options++) heading(".SH", "OPTIONS")
+    in_struct = 1
+}
 in_struct { literal($0) }
-/^\};/ { in_struct = 0 }
+in_struct && /^\}/ {
+    in_struct = 0
+    blanks++
+}
 END {
     if (section == 1) help_line(held, "")
     heading(".SH", "SEE ALSO")

@@ -766,29 +766,54 @@ static void one_id_a_unit_is_enough(void) {
     CHECK_PLACE(many[2], T + 7, 0);
 }
 
+static void check_refused(int line, flake_status want, const char *field) {
+    static flake_gen twin;
+    const char *why = flake_options_why(&options);
+    twin = gen;
+    const bool right = why && strncmp(why, field, strlen(field)) == 0 &&
+                       flake_init(&gen, &options) == want && memcmp(&gen, &twin, sizeof gen) == 0;
+    if (!right) check_fail(__FILE__, line, why ? why : "nothing wrong");
+}
+
+#define REFUSED(status, field) check_refused(__LINE__, status, field)
+
 static void ranges_and_options_that_do_not_fit_are_refused(void) {
+    static flake_ring no_ring;
+    flake_overflow note = {0, 0, 0};
+    CHECK(!flake_options_why(NULL));
     open_with_three();
+    CHECK(!flake_options_why(&options));
     options.seq_max = 4096;
-    SAYS(FLAKE_INVALID, flake_init(&gen, &options));
+    REFUSED(FLAKE_INVALID, "seq_max does not fit");
     options.seq_max = 9;
-    SAYS(FLAKE_INVALID, flake_init(&gen, &options));
+    REFUSED(FLAKE_INVALID, "seq_min is above seq_max");
     options.seq_max = 12;
     options.node = 1024;
-    SAYS(FLAKE_INVALID, flake_init(&gen, &options));
+    REFUSED(FLAKE_INVALID, "node does not fit");
     options.node = 1000;
     options.node_offset = 24;
-    SAYS(FLAKE_NODE, flake_init(&gen, &options));
+    REFUSED(FLAKE_NODE, "node + node_offset");
     options.node_offset = 0;
     options.max_wait_ms = -1;
-    SAYS(FLAKE_INVALID, flake_init(&gen, &options));
+    REFUSED(FLAKE_INVALID, "max_wait_ms");
     options.max_wait_ms = 0;
     options.max_ahead_ms = -1;
-    SAYS(FLAKE_INVALID, flake_init(&gen, &options));
+    REFUSED(FLAKE_INVALID, "max_ahead_ms");
     options.max_ahead_ms = INT64_MAX;
-    SAYS(FLAKE_INVALID, flake_init(&gen, &options));
+    REFUSED(FLAKE_INVALID, "max_ahead_ms");
     options.max_ahead_ms = 0;
     options.clock.kind = 2;
-    SAYS(FLAKE_INVALID, flake_init(&gen, &options));
+    REFUSED(FLAKE_INVALID, "clock.kind");
+    options.clock.kind = 0;
+    options.overflow = &no_ring;
+    REFUSED(FLAKE_INVALID, "overflow");
+    CHECK(!flake_ring_pop(&no_ring, &note) && !flake_ring_push(&no_ring, note));
+    options.overflow = NULL;
+    options.layout.epoch_ms = INT64_MAX / 1000;
+    REFUSED(FLAKE_INVALID, "layout");
+    memset(&options.layout, 0, sizeof options.layout);
+    options.layout.epoch_ms = 1;
+    REFUSED(FLAKE_INVALID, "layout");
     NEXT(T, 10);
 }
 
@@ -1518,6 +1543,15 @@ static void a_generator_made_anew_as_another_has_no_old_stock(void) {
     open_gen();
     STOCK(T, 0);
     CHECK_EQ(parts_of(&gen, id).node, 3);
+}
+
+static void a_stock_without_a_generator_is_invalid(void) {
+    static flake_prefetch none;
+    uint64_t got = 7;
+    CHECK_EQ(flake_prefetch_next(&none, &got), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_init(&none, NULL, 4, 0), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_next(&none, &got), FLAKE_INVALID);
+    CHECK_EQ(got, 7);
 }
 
 static void a_prefetch_count_has_bounds(void) {
@@ -2448,6 +2482,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(prefetch_fails_as_next_does_and_goes_on),
         CHECK_TEST(no_id_comes_out_of_two_stocks),
         CHECK_TEST(a_generator_made_anew_as_another_has_no_old_stock),
+        CHECK_TEST(a_stock_without_a_generator_is_invalid),
         CHECK_TEST(a_prefetch_count_has_bounds),
         CHECK_TEST(a_zeroed_generator_is_invalid),
         CHECK_TEST(a_coarse_clock_alone_is_read_while_ids_are_free),

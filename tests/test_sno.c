@@ -502,6 +502,12 @@ static void snapshots_that_do_not_fit_are_refused_by_field(void) {
     REFUSED(s, "wall_safe");
 }
 
+static sno_status admit_all(void *user, int64_t until_ns) {
+    (void)user;
+    (void)until_ns;
+    return SNO_OK;
+}
+
 static void options_that_do_not_fit_are_refused_by_field(void) {
     sno_options o = options_of(NULL);
     o.max_wait_ms = -1;
@@ -511,6 +517,14 @@ static void options_that_do_not_fit_are_refused_by_field(void) {
     check_options_refused(__LINE__, &o, "clock.kind");
     o.clock.kind = -1;
     check_options_refused(__LINE__, &o, "clock.kind");
+    o.clock.kind = 0;
+    static sno_ring no_ring;
+    o.overflow = &no_ring;
+    check_options_refused(__LINE__, &o, "overflow");
+    o.overflow = NULL;
+    o.shared_memory = true;
+    o.gate.admit = admit_all;
+    check_options_refused(__LINE__, &o, "shared_memory");
 }
 
 static void options_that_fit_have_nothing_wrong(void) {
@@ -525,6 +539,7 @@ static void options_that_fit_have_nothing_wrong(void) {
     CHECK(!sno_options_why(&o));
     o.max_wait_ms = INT64_MAX;
     o.clock.kind = SNO_CLOCK_COARSE;
+    CHECK_EQ(sno_ring_init(&ring, ring_slots, 1), SNO_OK);
     o.overflow = &ring;
     CHECK(!sno_options_why(&o));
 }

@@ -287,8 +287,12 @@ static void a_forked_child_does_not_hold_its_parents_number(void) {
 
 static void a_torn_file_is_as_one_of_the_dead(void) {
     const flake_slot_options o = in_folder(1);
-    static const char *const texts[] = {"x", "released", "released00000000000000000000\n?",
-                                        "claimed 17"};
+    static const char *const texts[] = {"x",
+                                        "released",
+                                        "released00000000000000000000\n?",
+                                        "claimed 17",
+                                        "released!!!!!!!!!!!!!!!!!!!\n",
+                                        "released000000000000000000:\n"};
     char path[128];
     (void)snprintf(path, sizeof path, "%s/0.slot", folder);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -303,13 +307,32 @@ static void a_torn_file_is_as_one_of_the_dead(void) {
     }
 }
 
+static void a_slot_that_is_held_stays_as_it_is(void) {
+    const flake_slot_options o = in_folder(3);
+    uint32_t number = 9;
+    flake_why why;
+    empty_folder();
+    script_at_ms(1700000000000);
+    CHECK_EQ(claim(0, &o), 0);
+    CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_TAKEN);
+    CHECK_STR(strchr(why.text, ':'), ": the slot holds a number already");
+    CHECK_EQ(number, 9);
+    CHECK_EQ(claim(1, &o), 1); /* its lock is in the list once, or this would not end */
+    CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_OK);
+    CHECK_EQ(flake_slot_release(&slots[1]), FLAKE_OK);
+    CHECK_EQ(claim(0, &o), 2);
+    CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_OK);
+}
+
 static void a_folder_that_is_none_is_refused_by_name(void) {
     flake_slot_options o = in_folder(1);
     uint32_t number = 9;
     flake_why why;
     o.dir = "/proc/no-such-folder";
     CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_IO);
-    CHECK_STR(why.text, "/proc/no-such-folder: a file in it can't be written or locked");
+    CHECK_STR(
+        why.text,
+        "/proc/no-such-folder: a file in it can't be written or locked: No such file or directory");
     o.dir = NULL;
     CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_INVALID);
     o = in_folder(2);
@@ -402,6 +425,7 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(the_number_of_the_dead_is_held_back),
                                      CHECK_TEST(a_forked_child_does_not_hold_its_parents_number),
                                      CHECK_TEST(a_torn_file_is_as_one_of_the_dead),
+                                     CHECK_TEST(a_slot_that_is_held_stays_as_it_is),
                                      CHECK_TEST(a_folder_that_is_none_is_refused_by_name),
                                      CHECK_TEST(no_two_of_200_processes_hold_one_number)};
     void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
