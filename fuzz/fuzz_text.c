@@ -131,6 +131,25 @@ static bool text_read(const char *text, size_t length, text_form f, uint8_t *num
     return n && (!f.grouped || n == f.width);
 }
 
+/* 36 characters: hex digits of either case, hyphens at four places. */
+static bool text_read_uuid(const char *text, size_t length, uint8_t out[16]) {
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    size_t nibbles = 0;
+    if (length != 36) return false;
+    for (size_t i = 0; i < length; i++) {
+        if (i == 8 || i == 13 || i == 18 || i == 23) {
+            if (text[i] != '-') return false;
+            continue;
+        }
+        const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
+        if (!digit) return false;
+        const uint8_t value = (uint8_t)((digit - digits) % 16);
+        out[nibbles / 2] = (uint8_t)(nibbles % 2 ? out[nibbles / 2] << 4 | value : value);
+        nibbles++;
+    }
+    return true;
+}
+
 /* ---- flake ---- */
 
 /* Widths of 2^128 - 1, told by counting. */
@@ -273,6 +292,182 @@ static void text_check_parse_128(void) {
         if (fits) fuzz_true("id", !memcmp(id.bytes, number, sizeof number));
     }
     if (status != FLAKE_OK) fuzz_true("id of a call that failed", !flake128_compare(id, untouched));
+    free(text);
+}
+
+static void text_check_uuid_128(void) {
+    flake128 id, back;
+    uint8_t number[16];
+    char *uuid = text_room(37), wanted[37];
+    size_t at = 0, length = 36;
+    for (size_t i = 0; i < sizeof id.bytes; i++) {
+        id.bytes[i] = fuzz_byte();
+        if (i == 4 || i == 6 || i == 8 || i == 10) wanted[at++] = '-';
+        (void)snprintf(wanted + at, 3, "%02x", (unsigned)id.bytes[i]);
+        at += 2;
+    }
+    flake128_to_uuid(id, uuid);
+    fuzz_true("flake128_to_uuid", !strcmp(uuid, wanted));
+    fuzz_same("flake128_from_uuid", flake128_from_uuid(uuid, 36, &back), FLAKE_OK);
+    fuzz_true("id of a uuid", !memcmp(back.bytes, id.bytes, sizeof id.bytes));
+    free(uuid);
+    for (size_t i = fuzz_byte() % 40; i < length; i++) /* some letters in upper case */
+        if (wanted[i] >= 'a' && wanted[i] <= 'f' && i % 3) wanted[i] = (char)(wanted[i] - 32);
+    char *text = text_edited(wanted, &length);
+    memset(&id, 0x5e, sizeof id);
+    back = id;
+    const bool fits = text_read_uuid(text, length, number);
+    fuzz_same("status", flake128_from_uuid(text, length, &id), fits ? FLAKE_OK : FLAKE_PARSE);
+    fuzz_true("id", !memcmp(id.bytes, fits ? number : back.bytes, sizeof number));
+    free(text);
+}
+
+/* Fields of 128 bits, byte by byte. */
+static void text_check_fields_128(void) {
+    flake128_parts parts, back;
+    flake128 id, low, high, untouched;
+    uint8_t wanted[16];
+    memset(&parts, 0, sizeof parts);
+    memset(&untouched, 0x5e, sizeof untouched);
+    id = low = high = untouched;
+    parts.unix_ms = (int64_t)(fuzz_byte() % 2 ? fuzz_number() : fuzz_bytes(8));
+    parts.worker = fuzz_number() >> (fuzz_byte() % 4 ? 16 : 0);
+    parts.seq = (uint32_t)fuzz_number() >> (fuzz_byte() % 4 ? 16 : 0);
+    const bool early = parts.unix_ms < 0;
+    const flake_status in_time = early ? FLAKE_RANGE : FLAKE_OK;
+    for (unsigned i = 0; i < 8; i++) wanted[7 - i] = (uint8_t)((uint64_t)parts.unix_ms >> 8 * i);
+    for (unsigned i = 0; i < 6; i++) wanted[13 - i] = (uint8_t)(parts.worker >> 8 * i);
+    for (unsigned i = 0; i < 2; i++) wanted[15 - i] = (uint8_t)(parts.seq >> 8 * i);
+    const bool large = parts.worker > 0xffffffffffff || parts.seq > 0xffff;
+    const flake_status status = flake128_compose(&parts, &id);
+    fuzz_same("flake128_compose", status, early ? FLAKE_RANGE : large ? FLAKE_INVALID : FLAKE_OK);
+    if (status == FLAKE_OK) {
+        fuzz_true("id", !memcmp(id.bytes, wanted, sizeof wanted));
+        fuzz_same("flake128_decompose", flake128_decompose(id, &back), FLAKE_OK);
+        fuzz_same("unix_ms", back.unix_ms, parts.unix_ms);
+        fuzz_same_u64("time", back.time, (uint64_t)parts.unix_ms);
+        fuzz_same_u64("worker", back.worker, parts.worker);
+        fuzz_same("seq", back.seq, parts.seq);
+    } else fuzz_true("id of a call that failed", !flake128_compare(id, untouched));
+    fuzz_same("flake128_min_at", flake128_min_at(parts.unix_ms, &low), in_time);
+    fuzz_same("flake128_max_at", flake128_max_at(parts.unix_ms, &high), in_time);
+    if (!early) {
+        memset(wanted + 8, 0, 8);
+        fuzz_true("min_at", !memcmp(low.bytes, wanted, sizeof wanted));
+        memset(wanted + 8, 0xff, 8);
+        fuzz_true("max_at", !memcmp(high.bytes, wanted, sizeof wanted));
+    } else {
+        fuzz_true("min_at that failed", !flake128_compare(low, untouched));
+        fuzz_true("max_at that failed", !flake128_compare(high, untouched));
+    }
+}
+
+/* ---- names and node numbers ---- */
+
+static const struct text_layout {
+    const char *name;
+    unsigned time_bits, node_bits, seq_bits, unit_ms;
+    int64_t epoch_ms;
+} text_layouts[] = {
+    {"idgen", 42, 10, 12, 1, 0},
+    {"hazelcast", 41, 16, 6, 1, 1514764800000},
+    {"uniqueid_ordered", 42, 15, 6, 1, 0},
+    {"uniqueid_spread", 42, 15, 6, 1, 0},
+    {"twitter", 41, 10, 12, 1, 1288834974657},
+    {"sonyflake", 39, 16, 8, 10, 1409529600000},
+    {"discord", 42, 10, 12, 1, 1420070400000},
+    {"instagram", 41, 13, 10, 1, 1314220021721},
+    {"mastodon", 48, 0, 16, 1, 0},
+    {"js53", 41, 5, 7, 1, 1577836800000},
+};
+
+/* What is left, or a right text with edits, as a string. */
+static char *text_string(const char *right) {
+    size_t length = strlen(right);
+    char *text = fuzz_byte() % 4 ? text_edited(right, &length) : text_rest(&length);
+    char *string = text_room(length + 1);
+    if (length) memcpy(string, text, length);
+    string[length] = 0;
+    free(text);
+    return string;
+}
+
+static void text_check_layout_name(void) {
+    const size_t n = sizeof text_layouts / sizeof *text_layouts;
+    char *name = text_string(text_layouts[fuzz_byte() % n].name);
+    size_t at = 0;
+    flake_layout l;
+    memset(&l, 0x5e, sizeof l);
+    const flake_layout untouched = l;
+    while (at < n && strcmp(text_layouts[at].name, name) != 0) at++;
+    const flake_status status = flake_layout_named(name, &l);
+    fuzz_same("flake_layout_named", status, at < n ? FLAKE_OK : FLAKE_INVALID);
+    if (at < n) {
+        const struct text_layout *w = &text_layouts[at];
+        fuzz_true("its name", !strcmp(l.name, w->name));
+        fuzz_same("its time", l.time_bits, w->time_bits);
+        fuzz_same("its node", l.node_bits, w->node_bits);
+        fuzz_same("its sequence", l.seq_bits, w->seq_bits);
+        fuzz_same("its unit", l.unit_ms, w->unit_ms);
+        fuzz_same("its epoch", l.epoch_ms, w->epoch_ms);
+    } else fuzz_true("layout of no name", !memcmp(&l, &untouched, sizeof l));
+    free(name);
+}
+
+/* All digits, and below 2^32. */
+static bool text_read_node(const char *text, size_t length, uint32_t *node) {
+    char digits[11];
+    if (!length || strspn(text, "0123456789") < length) return false;
+    for (; length > 1 && *text == '0'; length--) text++;
+    if (length > 10) return false;
+    memcpy(digits, text, length);
+    digits[length] = 0;
+    const unsigned long long value = strtoull(digits, NULL, 10);
+    *node = (uint32_t)value;
+    return value <= UINT32_MAX;
+}
+
+int setenv(const char *, const char *, int);
+
+static void text_check_node(void) {
+    static const char *const names[] = {"web-3",
+                                        "web-3.web.prod.svc",
+                                        "a-b-4294967295",
+                                        "-0",
+                                        "4294967296",
+                                        "0012",
+                                        "db-0004294967294",
+                                        "7."};
+    static char *room; /* the variable's value, in place: setenv never gives memory back */
+    enum { room_size = 64 };
+    char *text = text_string(names[fuzz_byte() % 8]);
+    uint32_t node = 0x5e5e5e5e, wanted = 0;
+    flake_why why;
+    memset(&why, '~', sizeof why);
+    const size_t label = strcspn(text, ".");
+    size_t behind = label; /* the last hyphen of the label */
+    while (behind > 0 && text[behind - 1] != '-') behind--;
+    bool fits = behind > 0 && text_read_node(text + behind, label - behind, &wanted);
+    fuzz_same("flake_node_from_hostname", flake_node_from_hostname(text, &node, &why),
+              fits ? FLAKE_OK : FLAKE_INVALID);
+    fuzz_same("node", node, fits ? wanted : 0x5e5e5e5e);
+    fuzz_true("why ends", fits || memchr(why.text, 0, sizeof why.text));
+
+    if (!room) {
+        char longest[room_size];
+        memset(longest, 'x', sizeof longest);
+        longest[room_size - 1] = 0;
+        if (setenv("FUZZ_NODE", longest, 1) != 0) abort();
+        room = getenv("FUZZ_NODE");
+    }
+    if (strlen(text) < room_size) {
+        memcpy(room, text, strlen(text) + 1);
+        node = 0x5e5e5e5e;
+        fits = text_read_node(text, strlen(text), &wanted);
+        fuzz_same("flake_node_from_env", flake_node_from_env("FUZZ_NODE", &node, &why),
+                  fits ? FLAKE_OK : FLAKE_INVALID);
+        fuzz_same("node", node, fits ? wanted : 0x5e5e5e5e);
+    }
     free(text);
 }
 
@@ -435,6 +630,12 @@ static void text_check_sno_forms(sno_id id) {
     text_same_id("from uuid", back, id);
     free(uuid);
 
+    uint8_t *octets = (uint8_t *)text_room(10);
+    sno_to_bytes(id, octets);
+    fuzz_true("sno_to_bytes", !memcmp(octets, id.bytes, 10));
+    text_same_id("sno_from_bytes", sno_from_bytes(octets), id);
+    free(octets);
+
     sno_id composed;
     fuzz_same("compose",
               sno_compose(sno_units(id), sno_tick(id), sno_meta(id), sno_partition(id),
@@ -504,6 +705,7 @@ static void text_check_sno_texts(void) {
     const uint8_t form = fuzz_byte();
     size_t length;
     char *text, canonical[64];
+    uint8_t raw[16];
     if (form & 4) {
         sno_id any;
         for (size_t i = 0; i < sizeof any.bytes; i++) any.bytes[i] = fuzz_byte();
@@ -543,15 +745,7 @@ static void text_check_sno_texts(void) {
         break;
     case 2:
         status = sno_from_uuid(text, length, &id);
-        fits = status == SNO_OK;
-        if (fits) {
-            wanted = id;
-            sno_to_uuid(id, canonical);
-            fuzz_same("length of a uuid", (int64_t)length, 36);
-            for (size_t i = 0; i < length; i++) /* upper case is read, and written lower */
-                fuzz_same("written again", canonical[i],
-                          text[i] >= 'A' && text[i] <= 'F' ? text[i] + 32 : text[i]);
-        }
+        fits = text_read_uuid(text, length, raw) && text_read_sno((const char *)raw, &wanted);
         break;
     default: {
         const size_t n = length / 16;
@@ -595,9 +789,33 @@ static void text_check_compose(void) {
     else fuzz_same_u64("units", sno_units(id), units);
 }
 
+/* Units of 4 ms since 2010, in 39 bits. */
+static void text_check_sno_times(void) {
+    const int64_t epoch_ns = 1262304000000000000, units = (int64_t)1 << 39;
+    int64_t ns = (int64_t)(fuzz_byte() % 2 ? fuzz_bytes(8) : fuzz_number());
+    const uint8_t near = fuzz_byte();
+    if (near % 4 == 1) ns = epoch_ns + ns % 8000000;
+    if (near % 4 == 2) ns = epoch_ns + units * 4000000 + ns % 8000000;
+    if (near % 4 == 3) ns = epoch_ns + (int64_t)((uint64_t)ns >> 2) % (units * 4000000);
+    sno_id low = text_untouched(), high = text_untouched();
+    const bool fits = ns >= epoch_ns && (ns - epoch_ns) / 4000000 < units;
+    fuzz_same("sno_min_at", sno_min_at(ns, &low), fits ? SNO_OK : SNO_RANGE);
+    fuzz_same("sno_max_at", sno_max_at(ns, &high), fits ? SNO_OK : SNO_RANGE);
+    sno_id wanted = text_untouched();
+    if (fits) memset(&wanted, 0, sizeof wanted);
+    for (unsigned i = 0; fits && i < 39; i++) /* bit by bit: those above the tick */
+        if ((uint64_t)(ns - epoch_ns) / 4000000 >> i & 1)
+            wanted.bytes[(38 - i) / 8] |= (uint8_t)(0x80 >> (38 - i) % 8);
+    text_same_id("min_at", low, wanted);
+    if (fits) wanted.bytes[4] |= 1;
+    if (fits) memset(wanted.bytes + 5, 0xff, 5);
+    text_same_id("max_at", high, wanted);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     fuzz_begin(bytes, size);
-    switch (fuzz_byte() % 8) {
+    const uint8_t what = fuzz_byte();
+    switch (what < 192 ? what % 8 : 8 + what % 5) {
     case 0: text_check_64(); break;
     case 1: text_check_128(); break;
     case 2: text_check_parse_64(); break;
@@ -605,7 +823,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     case 4: text_check_fields(); break;
     case 5: text_check_sno_ids(); break;
     case 6: text_check_sno_texts(); break;
-    default: text_check_compose(); break;
+    case 7: text_check_compose(); break;
+    case 8: text_check_uuid_128(); break;
+    case 9: text_check_fields_128(); break;
+    case 10: text_check_layout_name(); break;
+    case 11: text_check_node(); break;
+    default: text_check_sno_times(); break;
     }
     return 0;
 }

@@ -36,7 +36,8 @@
  * and says so (explore_forget), which merges far more than commuting steps; so does taking threads
  * of one role for each other. How many schedules the states stand for is counted on the way. A state
  * is known by a hash of 64 bits: among a million states the odds that two are taken for one are one
- * in 37 million. `every` switches pruning off, to check it.
+ * in 37 million. `every` switches pruning off: `complete`, `schedules` and all that comes up must be the
+ * same without it, which the scenarios every_... check.
  *
  * What a scenario must keep to: `thread` depends on nothing but what accesses return (plain data
  * that others write is told to explore_saw), and `digest` has all that `watch` keeps, but for what
@@ -96,7 +97,7 @@ typedef struct explore_result {
     bool failed;
     char message[200];
     char schedule[EXPLORE_STEPS + 1];
-    unsigned long complete; /* executions to the end, no two to the same end state */
+    unsigned long complete; /* executions to the end, no two to the same end state; with `every` too */
     unsigned long cut;
     unsigned long merged; /* stopped where another had been */
     unsigned long states;

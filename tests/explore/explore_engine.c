@@ -3,7 +3,8 @@
  * Every interleaving of a few calls to flake.h and sno.h, and of a clock that is put forward and
  * back between any two accesses. explore.h says how.
  *
- *     explore_engine                     all scenarios; closes with "N passed, N failed"
+ *     explore_engine                     all scenarios, the standing set; closes with "N passed, N
+ *                                        failed", and fails if they take more CPU time than MOST_S
  *     explore_engine WORD...             those whose names contain one of the words
  *     explore_engine --list              what each of them shows
  *     explore_engine NAME --replay LIST  one execution, step by step; LIST is what a failure printed
@@ -91,7 +92,7 @@ typedef struct scenario {
     bool full;                  /* a unit of 2^20 fills the count, and carries into time */
     bool refuse_back, coarse, stuck, early, fine;
     bool cuts;          /* some executions run into the cut */
-    bool every;         /* no pruning */
+    bool every;         /* once more without pruning, which must come to the same */
     const char *caught; /* it must fail, with this in the message */
 } scenario;
 
@@ -955,6 +956,15 @@ static void ended(void) {
 static const scenario scenarios[] = {
     {"two_words", "Go sno's New keeps time and sequence in two words: must be caught", {"ww", "w"}, {100, 101}, .of = TWO_WORDS, .caught = "twice"},
 
+    {"every_stuck", "the explorer itself: without pruning as many schedules and ends", {"t", "t"}, STUCK, .must = OUTRUN, .stuck = true, .every = true},
+    {"every_back", "the same, and the clock put back", {"t", "t"}, {100, 99}, .must = OUTRUN | BACK, .every = true},
+    {"every_next", "the same with fetch_add and sleeps", {"n", "n"}, {100, 101}, .must = SLEPT | QUEUED, .cap = 1, .every = true},
+    {"every_sno", "the same with a change of the timeline", {"t", "t"}, {100, 98}, .must = TOGGLED, .every = true, .of = SNO},
+    {"every_bound", "the same under a bound: 2 preemptions", {"tt", "tt"}, {100, 101}, .must = OUTRUN, .bound = 2, .every = true},
+    {"every_bound3", "the same with three threads", {"t", "n", "n"}, STUCK, .must = OUTRUN, .bound = 2, .stuck = true, .cap = 3, .every = true},
+    {"every_ring", "the same with a ring", {"u", "p"}, STUCK, .must = REFUSED, .ring = 1, .every = true, .of = RING},
+    {"every_pool", "the same with a shard that is lent", {"BOR", "BOR"}, STUCK, .must = REFUSED, .shards = 1, .pool = true, .every = true},
+
     {"flake_add_forward", "fetch_add, 2 x 3: late places wait their turn, the queue is carried on", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | LATE},
     {"flake_add_stuck", "a clock that stands still: the wait is cut", {"nnn", "nnn"}, STUCK, .must = SLEPT | QUEUED | LATE, .stuck = true, .cuts = true},
     {"flake_add_back", "without a tick the word counts on from its own time", {"nnn", "nnn"}, BACK_ONCE, .must = SLEPT | QUEUED | MOVED},
@@ -989,9 +999,21 @@ static const scenario scenarios[] = {
     {"flake_snapshot", "snapshots and retry while others draw", {"srs", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_stats", "statistics while others draw", {"vv", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_prefetch", "two threads' stocks, dropped after 1 ms", {"fff", "fff"}, FORWARD, .must = BATCHED},
-    {"flake_3x1", "three threads, a call each", {"n", "n", "t"}, BACK_AND_ON, .must = QUEUED | OUTRUN | AGAIN | BACK, QUEUE},
+    {"flake_3x1", "three threads, a call each: the clock put back and on, while callers queue", {"n", "n", "t"}, BACK_AND_ON, .must = QUEUED | OUTRUN | AGAIN | BACK, QUEUE},
+    {"flake_3x1_forward", "three that wait", {"n", "n", "n"}, FORWARD, .must = SLEPT | QUEUED | LATE},
+    {"flake_3x1_stuck", "three that wait for a clock that stands still: the wait is cut", {"n", "n", "n"}, STUCK, .must = SLEPT | QUEUED | LATE, .stuck = true, .cuts = true},
+    {"flake_3x1_there", "three that wait, the clock put back once, and on", {"n", "n", "n"}, BACK_AND_ON, .must = SLEPT | QUEUED, QUEUE},
+    {"flake_3x1_back", "three that try, the clock put back once", {"t", "t", "t"}, BACK_ONCE, .must = OUTRUN | BACK},
+    {"flake_3x1_back2", "put back twice while callers queue", {"n", "n", "t"}, BACK_TWICE, .must = QUEUED | AGAIN | BACK, QUEUE},
+    {"flake_3x1_queue", "three that wait behind a queue, the clock put back twice", {"n", "n", "n"}, BACK_TWICE, .must = SLEPT | QUEUED, QUEUE},
+    {"flake_3x1_cas", "three that wait by CAS alone, behind a queue, the clock put back", {"n", "n", "n"}, {100, 97}, .must = SLEPT | QUEUED | RETURNED | UNUSED | OUTRUN | BACK, .wait_ms = 3, QUEUE},
+    {"flake_3x1_cas_back2", "the same, put back twice", {"n", "n", "n"}, BACK_TWICE, .must = SLEPT | OUTRUN | BACK, .wait_ms = 3, QUEUE},
     {"flake_3x2", "three threads, two calls each; 3 preemptions", {"nn", "nn", "nn"}, FORWARD, .must = SLEPT | QUEUED | LATE, .bound = 3},
+    {"flake_3x2_back", "the same, and the clock put back", {"nt", "nt", "nt"}, BACK_ONCE, .must = SLEPT | QUEUED | AGAIN | BACK, .bound = 3},
+    {"flake_3x2_stuck", "the same, and a clock that stands still", {"nt", "nt", "tn"}, STUCK, .must = SLEPT | QUEUED | AGAIN, .bound = 3, .stuck = true, .cuts = true},
     {"flake_4x2", "four threads, two calls each; 3 preemptions", {"nn", "nn", "nn", "nn"}, {100, 99}, .must = SLEPT | QUEUED, .bound = 3},
+    {"flake_4x2_forward", "the same, and the clock goes on", {"nn", "nn", "nn", "nn"}, {100, 101}, .must = SLEPT | QUEUED | REBASED | LATE, .bound = 3},
+    {"flake_4x2_try", "tries by four, the clock put back and on; 3 preemptions", {"tt", "tt", "tt", "tt"}, BACK_AND_ON, .must = OUTRUN | AGAIN | BACK, .bound = 3},
 
     {"sno_add_forward", "fetch_add, 2 x 3; no tick-tock without a step back", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | LATE, .of = SNO},
     {"sno_add_stuck", "a clock that stands still: the wait is cut", {"nnn", "nnn"}, STUCK, .must = SLEPT | QUEUED, .stuck = true, .cuts = true, .of = SNO},
@@ -1010,11 +1032,22 @@ static const scenario scenarios[] = {
     {"sno_gate", "a gate that refuses a unit, and the clock put back to before it", {"nnn", "nnn"}, {100, 101, 98}, .must = SHUT | TOGGLED, .gate = 100, .of = SNO},
     {"sno_snapshot", "snapshots are not torn by a change of the timeline", {"sr", "ttt"}, {100, 98, 102, 101}, .must = TOGGLED, .of = SNO},
     {"sno_stats", "statistics while the timeline changes", {"v", "tttt"}, {100, 98, 100}, .must = TOGGLED, .of = SNO},
-    {"sno_3x1", "three threads, a call each", {"n", "n", "t"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},
-    {"sno_3x1_back2", "the same, put back twice", {"n", "n", "t"}, BACK_TWICE, .must = TOGGLED | OUTRUN, .of = SNO},
-    {"sno_3x1_queue", "put back while callers queue; 4 preemptions", {"n", "n", "n"}, {100, 97}, .must = TOGGLED | RETURNED | UNUSED, QUEUE, .bound = 4, .of = SNO},
+    {"sno_3x1", "three threads, a call each, the clock put back", {"n", "n", "t"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_forward", "three that wait", {"n", "n", "n"}, FORWARD, .must = SLEPT | QUEUED | LATE, .of = SNO},
+    {"sno_3x1_stuck", "three that wait for a clock that stands still: the wait is cut", {"n", "n", "n"}, STUCK, .must = SLEPT | QUEUED | LATE, .stuck = true, .cuts = true, .of = SNO},
+    {"sno_3x1_back", "three that wait, the clock put back once", {"n", "n", "n"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_there", "three that try, the clock put back, and on", {"t", "t", "t"}, BACK_AND_ON, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_back2", "put back twice", {"n", "n", "t"}, BACK_TWICE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_wait_back2", "three that wait, the clock put back twice", {"n", "n", "n"}, BACK_TWICE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_try_queue", "three that try behind a queue, the clock put back twice", {"t", "t", "t"}, BACK_TWICE, .must = TOGGLED | OUTRUN, QUEUE, .of = SNO},
+    {"sno_3x1_cas", "three that wait by CAS alone, the clock put back once", {"n", "n", "n"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .wait_ms = 2, .of = SNO},
+    {"sno_3x1_queue", "three that wait, put back while callers queue; bounded: 4 preemptions, without a bound it does not end", {"n", "n", "n"}, {100, 97}, .must = TOGGLED | RETURNED | UNUSED, QUEUE, .bound = 4, .of = SNO},
     {"sno_3x2", "three threads, two calls each; 3 preemptions", {"nn", "nn", "nn"}, {100, 98}, .must = SLEPT | QUEUED | TOGGLED, .bound = 3, .of = SNO},
-    {"sno_4x2", "four threads, two calls each; 3 preemptions", {"tt", "tt", "tt", "tt"}, {100, 98}, .must = TOGGLED, .bound = 3, .of = SNO},
+    {"sno_3x2_forward", "the same, and the clock goes on", {"nn", "nn", "nn"}, FORWARD, .must = SLEPT | QUEUED | LATE, .bound = 3, .of = SNO},
+    {"sno_3x2_back2", "tries by three, the clock put back twice; 3 preemptions", {"tt", "tt", "tt"}, BACK_TWICE, .must = TOGGLED | OUTRUN | AGAIN | BACK, .bound = 3, .of = SNO},
+    {"sno_4x2", "four threads, two tries each; 3 preemptions", {"tt", "tt", "tt", "tt"}, {100, 98}, .must = TOGGLED, .bound = 3, .of = SNO},
+    {"sno_4x2_forward", "four that wait, two calls each, the clock goes on; 3 preemptions", {"nn", "nn", "nn", "nn"}, {100, 101}, .must = SLEPT | QUEUED | LATE, .bound = 3, .of = SNO},
+    {"sno_4x2_queue", "tries by four behind a queue, the clock put back; 3 preemptions", {"tt", "tt", "tt", "tt"}, {100, 97}, .must = TOGGLED | OUTRUN, QUEUE, .bound = 3, .of = SNO},
 
     {"ring_push", "two producers, one consumer, a ring of two", {"uu", "uu", "pp"}, STUCK, .must = REFUSED, .ring = 2, .fine = true, .of = RING},
     {"ring_pop", "one producer, two consumers, a ring of one", {"uuu", "pp", "pp"}, STUCK, .must = REFUSED, .ring = 1, .fine = true, .of = RING},
@@ -1059,8 +1092,27 @@ static explore_setup setup_of(const scenario *s) {
     e.stuck = s->stuck;
     e.early = s->early;
     e.fine = s->fine;
-    e.every = s->every;
     return e;
+}
+
+enum { MOST_S = 300 };
+static double total_s; /* CPU time of all scenarios so far */
+
+/* Whether the search that prunes nothing ends in as many states, after as many schedules, and comes by
+ * the same events. */
+static bool prunes_rightly(const explore_setup *setup, const explore_result *pruned) {
+    const unsigned events_then = events;
+    explore_setup all = *setup;
+    all.every = true;
+    events = 0;
+    const explore_result r = explore(&all);
+    const bool same = !r.failed && r.complete == pruned->complete &&
+                      r.schedules == pruned->schedules && events == events_then;
+    if (!same)
+        printf(
+            "     without pruning: %lu complete, %.0f schedules, events %x; with: %lu, %.0f, %x\n",
+            r.complete, r.schedules, events, pruned->complete, pruned->schedules, events_then);
+    return same;
 }
 
 /* Explores it; false: it is not as it should be. */
@@ -1068,10 +1120,13 @@ static bool passes(const scenario *s) {
     const explore_setup setup = setup_of(s);
     const clock_t begun = clock();
     const explore_result r = explore(&setup);
-    const double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
     const unsigned missing = s->must & ~events;
-    const bool passed = s->caught ? r.failed && strstr(r.message, s->caught)
-                                  : !r.failed && !missing && (s->cuts ? r.cut : !r.cut && r.complete);
+    const bool passed =
+        (s->caught ? r.failed && strstr(r.message, s->caught)
+                   : !r.failed && !missing && (s->cuts ? r.cut : !r.cut && r.complete)) &&
+        (!s->every || prunes_rightly(&setup, &r));
+    const double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
+    total_s += seconds;
     printf("%-4s %-20s %7lu complete %5lu cut %8lu merged %8lu states %8.1e schedules %6.2f s\n",
            passed ? "ok" : "FAIL", s->name, r.complete, r.cut, r.merged, r.states, r.schedules,
            seconds);
@@ -1118,6 +1173,13 @@ int main(int argc, char **argv) {
         (void)fflush(stdout);
     }
     if (list) return 0;
+    if (!words) {
+        const bool in_time = total_s <= MOST_S;
+        printf("%-4s %-20s %.0f s of CPU time, of %d\n", in_time ? "ok" : "FAIL",
+               "standing_set_time", total_s, MOST_S);
+        if (in_time) passed++;
+        else failed++;
+    }
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0 || passed == 0;
 }

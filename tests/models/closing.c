@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HORIZON: a state file is closed while two threads ask for times that it still covers. Whatever was
+ * admitted is at or before the last horizon written, or the next run would hand it out again. One of
+ * them raises `asked`, the other may see it raised. With the look at `asked` relaxed, or with less
+ * than seq_cst where CLOSED is stored, a time is admitted that the close has not seen.
+ */
+#include "files.h"
+
+static flake_state state;
+static int64_t admitted[2]; /* units; 0: refused */
+
+static void admit(unsigned who, int64_t unit) {
+    const flake_status status = flake_i_state_admit(&state, unit * UNIT_NS);
+    assert(status == FLAKE_OK || status == FLAKE_IO);
+    admitted[who] = status == FLAKE_OK ? unit : 0;
+}
+
+static void *admit_a(void *unused) {
+    model_begin(3);
+    admit(0, 7);
+    return unused;
+}
+
+static void *admit_b(void *unused) {
+    model_begin(3);
+    admit(1, 7);
+    return unused;
+}
+
+static void *close_it(void *unused) {
+    model_begin(3);
+    const flake_status status = flake_state_close(&state);
+    assert(status == FLAKE_OK);
+    (void)status;
+    return unused;
+}
+
+int main(void) {
+    static void *(*const bodies[])(void *) = {admit_a, admit_b, close_it};
+    for (int run = 0; run < RUNS; run++) {
+        files_begin(&state, 20, 8);
+        model_clock(5);
+        model_run(bodies, 3);
+        assert(files_writes == 1);
+        for (unsigned i = 0; i < 2; i++) assert(admitted[i] * UNIT_NS <= files_lasting);
+        /* one was in time, the other not */
+        MODEL_REACHED((admitted[0] != 0) != (admitted[1] != 0));
+    }
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DISK: two threads ask for a time past the horizon. One writes a new one; who is admitted, by what he
+ * or the other has written, sees the file as it was written (DISK:R, DISK:A), since a power cut
+ * must find it so.
+ */
+#include "files.h"
+
+enum { BEGIN = 5, AHEAD = 4, WANTED = 8 };
+
+static flake_state state;
+static bool admitted[2];
+
+static void admit(unsigned who) {
+    for (int tries = 0; tries < 2; tries++) {
+        const flake_status status = flake_i_state_admit(&state, WANTED * (int64_t)UNIT_NS);
+        assert(status == FLAKE_OK || status == FLAKE_AGAIN);
+        if (status != FLAKE_OK) continue;
+        assert(files_lasting == (WANTED + AHEAD) * (int64_t)UNIT_NS);
+        admitted[who] = true;
+        return;
+    }
+}
+
+static void *admit_a(void *unused) {
+    model_begin(2);
+    admit(0);
+    return unused;
+}
+
+static void *admit_b(void *unused) {
+    model_begin(2);
+    admit(1);
+    return unused;
+}
+
+int main(void) {
+    static void *(*const bodies[])(void *) = {admit_a, admit_b};
+    for (int run = 0; run < RUNS; run++) {
+        files_begin(&state, BEGIN, AHEAD);
+        model_clock(BEGIN);
+        admitted[0] = admitted[1] = false;
+        model_run(bodies, 2);
+        assert(files_writes == 1 && (admitted[0] || admitted[1]));
+        MODEL_REACHED(admitted[0] && admitted[1]);
+    }
+    return 0;
+}
