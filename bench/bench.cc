@@ -28,7 +28,8 @@ void finish(benchmark::State &state, const bench_row *row) {
     if (!bench_saturates(row) && state.threads() > 1)
         state.counters["alone"] =
             static_cast<double>(bench_alone()) / static_cast<double>(state.iterations());
-    if (const double ratio = bench_ratio()) state.counters["ratio"] = ratio;
+    const double ratio = bench_ratio();
+    if (ratio > 0) state.counters["ratio"] = ratio;
     if (bench_cap(row) > 0) state.counters["cap"] = bench_cap(row);
     if (bench_saturates(row)) {
         const bench_saturation s = bench_saturated();
@@ -117,6 +118,10 @@ int main(int argc, char **argv) {
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
     describe();
+    if (const char *why = bench_try_check()) {
+        std::fprintf(stderr, "FAILED: %s\n", why);
+        return 1;
+    }
     std::thread([] {
     }).join(); // glibc's mutex does without a locked instruction until there was one
     for (size_t i = 0; i < bench_rows(); i++) {

@@ -64,7 +64,7 @@ bench-report: $(BENCH)/bench $(BENCH)/guard ## repeats it all, and writes bench/
 	-bench/guard.sh $(BENCH)/guard bench/guard.txt && $(BENCH)/guard --key > $(BENCH)/guard.key
 	python3 bench/report.py $(BENCH)
 
-bench-guard: $(BENCH)/guard ## instructions of the hot paths: fails when one has grown by 5 % (valgrind)
+bench-guard: $(BENCH)/guard ## instructions of the hot paths: fails when one has grown by 5 %, names one that shrank (valgrind)
 	bench/guard.sh $(BENCH)/guard bench/guard.txt
 
 bench-guard-update: $(BENCH)/guard ## writes these counts to bench/guard.txt, for this compiler

@@ -4,7 +4,8 @@
 # guard.sh PROGRAM FIGURES [--update]
 #
 # Counts the instructions of each hot path and compares them with those in FIGURES for the same
-# compiler: a path that has grown by more than 5 % fails. --update writes them there instead.
+# compiler: a path that has grown by more than 5 % fails, and one that has shrunk by as much is named: its
+# figure is stale, and lets it grow back unseen. --update writes them there instead.
 program=$1 figures=$2 update=${3-}
 command -v valgrind > /dev/null && command -v callgrind_annotate > /dev/null || {
     echo "make bench-guard needs valgrind: apt-get install valgrind" >&2
@@ -44,11 +45,13 @@ awk -v key="$key" -v figures="$figures" '
             change = 100 * ($2 / was[$1] - 1)
             verdict = sprintf("%10.3f %+7.2f %%", was[$1], change)
             if (change > 5) { verdict = verdict "  FAILED: grown by more than 5 %"; failed++ } else passed++
+            if (change < -5) { verdict = verdict "  STALE: shrunk by more than 5 %"; stale++ }
         } else if (known) { verdict = "  FAILED: no figure; make bench-guard-update"; failed++ }
         printf "%-22s %10.3f %s\n", $1, $2, verdict
     }
     END {
         if (!known) { print "no figures of " key " in " figures ": measured only (make bench-guard-update writes them)"; exit 0 }
+        if (stale) print "stale in " figures ": " stale "; make bench-guard-update, and with CC=clang CXX=clang++"
         print passed + 0 " passed, " failed + 0 " failed"
         exit failed > 0
     }' "$program.counts"

@@ -945,6 +945,12 @@ double bench_burst(const bench_row *r, unsigned thread) {
 
 size_t bench_alone(void) { return alone; }
 
+static uint64_t duplicates_of_crew(void) {
+    static unique_ids all[most];
+    for (unsigned i = 0; i < crew; i++) all[i] = workers[i].kept;
+    return unique_duplicates(all, crew);
+}
+
 const char *bench_end(const bench_row *r) {
     static char why[160];
     bool failed = false;
@@ -954,9 +960,7 @@ const char *bench_end(const bench_row *r) {
         ids += workers[i].kept.ids;
     }
     if (!spins) (void)pthread_barrier_destroy(&barrier);
-    static unique_ids all[most];
-    for (unsigned i = 0; i < crew; i++) all[i] = workers[i].kept;
-    const uint64_t duplicates = unique_duplicates(all, crew);
+    const uint64_t duplicates = duplicates_of_crew();
     if (duplicates)
         (void)snprintf(why, sizeof why,
                        "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids are duplicates", r->name,
@@ -966,6 +970,79 @@ const char *bench_end(const bench_row *r) {
                        r->name, crew);
     else return NULL;
     return why;
+}
+
+/* ---- cases whose duplicates are known, for the check that each row relies on ---- */
+
+enum { most_runs = 4, most_known_ids = 600 };
+
+typedef struct known_run { /* `n` ids from `first` on, by a thread; n 0: no more */
+    unsigned thread;
+    uint32_t first, n;
+} known_run;
+
+typedef struct known_case {
+    const char *name;
+    known_run runs[most_runs];
+    uint64_t duplicates; /* how many came once more than they should */
+} known_case;
+
+static const known_case known[] = {
+    {"two threads, no id twice", {{0, 1000, 600}, {1, 1600, 600}, {0, 2200, 600}}, 0},
+    {"ids that fall", {{0, 900, 1}, {0, 800, 2}, {1, 700, 3}, {1, 600, 4}}, 0},
+    {"two threads and one id of both", {{0, 1000, 600}, {1, 1600, 600}, {1, 1300, 1}}, 1},
+    {"one thread and an id twice at once", {{0, 1000, 10}, {0, 1009, 1}}, 1},
+    {"one thread that begins anew", {{0, 1000, 600}, {0, 1000, 600}}, 600},
+    {"runs that overlap", {{0, 1000, 100}, {1, 1099, 100}}, 1},
+    {"runs that overlap by half", {{0, 1000, 100}, {1, 1050, 100}}, 50},
+    {"a run in another", {{0, 1000, 600}, {1, 1200, 20}, {1, 1300, 20}}, 40},
+    {"three of one id", {{0, 1000, 600}, {1, 1300, 1}, {2, 1300, 1}}, 2},
+    {"the first and the last", {{0, 1000, 600}, {1, 1599, 1}, {2, 1000, 1}}, 2},
+};
+
+/* The id of a number, in the form of a row. Where there are fields, each gets bits of it. */
+static void known_id(const bench_row *r, uint32_t number, void *out, size_t at) {
+    if (r->key == key_of_64) ((uint64_t *)out)[at] = number;
+    else if (r->key == key_of_80)
+        (void)sno_compose(number >> 4, number >> 3 & 1, (uint8_t)(number >> 2 & 1),
+                          (uint16_t)(number >> 1 & 1), (uint16_t)(number & 1),
+                          &((sno_id *)out)[at]);
+    else {
+        uint8_t *const bytes = (uint8_t *)out + 16 * at;
+        memset(bytes, 0, 16);
+        bytes[0] = (uint8_t)(number >> 8);
+        bytes[15] = (uint8_t)number;
+    }
+}
+
+static bool counts_as_known(const bench_row *r, const known_case *c) {
+    static uint64_t out[most_known_ids * largest_id / sizeof(uint64_t)];
+    crew = 3;
+    for (unsigned i = 0; i < crew; i++) unique_clear(&workers[i].kept);
+    for (const known_run *run = c->runs; run < c->runs + most_runs; run++) {
+        for (uint32_t i = 0; i < run->n; i++) known_id(r, run->first + i, out, i);
+        for (uint32_t i = 0; i < run->n; i++)
+            unique_add(&workers[run->thread].kept, r->key(out, i));
+    }
+    return duplicates_of_crew() == c->duplicates;
+}
+
+const char *bench_try_check(void) {
+    static char why[160];
+    unique_key (*tried[3])(const void *, size_t) = {NULL, NULL, NULL};
+    for (size_t i = 0, k = 0; i < bench_rows() && k < 3; i++) {
+        const bench_row *r = &rows[i];
+        if (!r->key || r->key == tried[0] || r->key == tried[1]) continue;
+        tried[k++] = r->key;
+        for (size_t c = 0; c < sizeof known / sizeof *known; c++)
+            if (!counts_as_known(r, &known[c])) {
+                (void)snprintf(why, sizeof why,
+                               "the check of %s: %s: there are %" PRIu64 " duplicates", r->name,
+                               known[c].name, known[c].duplicates);
+                return why;
+            }
+    }
+    return tried[2] ? NULL : "the check was not tried with ids of each size";
 }
 
 /* ---- saturation ---- */

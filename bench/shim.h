@@ -30,6 +30,10 @@ size_t bench_burst_size(const bench_row *, unsigned threads);
 /* How many bursts take about so long. */
 size_t bench_bursts(const bench_row *, unsigned threads, double seconds);
 
+/* Before any row: does the check that each of them relies on count the duplicates of cases that are known?
+ * NULL, or which it got wrong. */
+const char *bench_try_check(void);
+
 /* One thread, before all others begin. */
 void bench_begin(const bench_row *, unsigned threads);
 /* Each of the threads, equally often. Returns what the burst took of this thread's time, in seconds:

@@ -42,7 +42,8 @@ machine() { # NAME COMPILER RUN_ENV CFLAGS LDLIBS [TESTS]
 }
 
 wanted=$*
-windows_tests="test_text test_layouts test_wide test_engine test_sno_ids test_sno_text"
+windows_tests="test_text test_layouts test_wide test_engine test_ring test_threads test_sno test_sno_ids test_sno_text
+    test_sno_restart"
 machine aarch64 aarch64-linux-gnu-gcc qemu-aarch64 "-O2 -static" ""
 machine s390x s390x-linux-gnu-gcc qemu-s390x "-O2 -static" ""
 # its kernel headers are those of this machine

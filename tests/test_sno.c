@@ -7,9 +7,11 @@
 #include "support.h"
 #include "model.h"
 #include <stdatomic.h>
+#if !defined(_WIN32)
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 /* ---- hooks ---- */
 
@@ -228,6 +230,7 @@ static sno_id check_free_in(int line, sno_gen *g, int64_t ns) {
 
 #define CHECK_FREE_IN(g, ns) check_free_in(__LINE__, g, ns)
 
+#if !defined(_WIN32)
 /* ---- forked children ---- */
 
 /* What a child finds counts as the test's. */
@@ -257,6 +260,7 @@ static void *shared_memory(size_t size) {
     if (memory == MAP_FAILED) abort();
     return memory;
 }
+#endif
 
 /* ---- partitions ----
  *
@@ -266,6 +270,7 @@ static void *shared_memory(size_t size) {
 
 static uint8_t taken[whole_pool];
 
+#if !defined(_WIN32)
 static void use_up_partitions(void) {
     sno_shard shard;
     sno_id id = marker();
@@ -329,6 +334,7 @@ static void a_first_call_that_stalls_leaves_partitions_to_others(void) {
     for (stalled_at = 0; stalled_at < 40 && !check_failures; stalled_at++)
         in_child(stall_the_first_call);
 }
+#endif
 
 static void default_partitions_are_all_different(void) {
     begin(0, 0);
@@ -1720,6 +1726,7 @@ static void a_coarse_clock_that_was_put_back_changes_the_tick(void) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
+#if !defined(_WIN32)
 /* ---- fork ---- */
 
 static void an_inherited_generator_is_refused(void) {
@@ -1859,6 +1866,7 @@ static void default_partitions_of_relatives_are_different(void) {
         in_child(make_in_child);
     }
 }
+#endif
 
 /* ---- two callers at once ----
  *
@@ -2111,9 +2119,11 @@ static void random_scripts_are_the_models(void) {
 
 int main(int argc, char **argv) {
     static const check_test all[] = {
+#if !defined(_WIN32)
         CHECK_TEST(the_65536th_default_partition_is_refused),
         CHECK_TEST(the_default_generator_gives_the_zero_id_without_a_partition),
         CHECK_TEST(a_first_call_that_stalls_leaves_partitions_to_others),
+#endif
         CHECK_TEST(default_partitions_are_all_different),
         CHECK_TEST(a_default_generator_has_the_whole_pool),
         CHECK_TEST(generate_draws_from_one_generator),
@@ -2189,11 +2199,13 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_unit_that_looks_spent_is_judged_by_the_exact_clock),
         CHECK_TEST(a_coarse_clock_that_lags_was_not_put_back),
         CHECK_TEST(a_coarse_clock_that_was_put_back_changes_the_tick),
+#if !defined(_WIN32)
         CHECK_TEST(a_forked_child_draws_nothing_from_its_parents_generators),
         CHECK_TEST(a_forked_child_ports_no_old_ids_with_its_parents_generator),
         CHECK_TEST(relatives_draw_from_one_generator_in_shared_memory),
         CHECK_TEST(relatives_generate_with_partitions_of_their_own),
         CHECK_TEST(default_partitions_of_relatives_are_different),
+#endif
         CHECK_TEST(two_callers_never_get_the_same_id_whatever_steps_they_take),
         CHECK_TEST(random_scripts_are_the_models),
     };

@@ -329,6 +329,7 @@ static void step_pooled(worker *w) {
 
 /* ---- threads ---- */
 
+#if !defined(_WIN32)
 static void on_signal(int signal) {
     worker *w = me;
     if (!w || !w->p->handler_draws || w->got[in_handler].n == handler_room) return;
@@ -337,6 +338,7 @@ static void on_signal(int signal) {
     took(w, in_handler, status, id);
     (void)signal;
 }
+#endif
 
 static int64_t newest_ms(const worker *w) {
     const stream *s = &w->got[w->got[own].n ? own : stocked];
@@ -456,10 +458,12 @@ static void run(plan *p) {
         askers[i].p = p;
         if (pthread_create(&askers[i].thread, NULL, ask_on, &askers[i])) abort();
     }
+#if !defined(_WIN32)
     while (p->interrupt && atomic_load(&running)) {
         flake_i_system_sleep(1000000);
         for (unsigned i = 0; i < p->threads; i++) (void)pthread_kill(workers[i].thread, SIGALRM);
     }
+#endif
     for (unsigned i = 0; i < p->threads; i++) (void)pthread_join(workers[i].thread, NULL);
     for (unsigned i = 0; i < p->askers; i++) {
         (void)pthread_join(askers[i].thread, NULL);
@@ -858,6 +862,7 @@ static void a_full_unit_whose_count_has_carried_is_counted_too(void) {
     CHECK_EQ(stats.ids, 1 << 20);
 }
 
+#if !defined(_WIN32)
 /* ---- signals ---- */
 
 static void handle_signals(void) {
@@ -943,6 +948,7 @@ static void signals_do_not_use_up_the_patience_of_a_waiter(void) {
     CHECK_EQ(flake_decompose(&flake_gen_options(&gen)->layout, w.id, &parts), FLAKE_OK);
     CHECK(parts.unix_ms <= w.served_ms);
 }
+#endif
 
 int main(int argc, char **argv) {
     static const check_test all[] = {
@@ -974,9 +980,11 @@ int main(int argc, char **argv) {
         CHECK_TEST(waiters_that_give_up_and_a_clock_put_back),
         CHECK_TEST(a_count_with_no_bit_to_spare),
         CHECK_TEST(a_full_unit_whose_count_has_carried_is_counted_too),
+#if !defined(_WIN32)
         CHECK_TEST(signals_each_ms_change_nothing),
         CHECK_TEST(a_signal_handler_may_draw_too),
         CHECK_TEST(signals_do_not_use_up_the_patience_of_a_waiter),
+#endif
     };
     return CHECK_MAIN(argc, argv, all);
 }

@@ -317,6 +317,68 @@ refuses layout_that_has_ended 1 "another --epoch or --layout" "$flake" generate 
 refuses option_of_another_command 2 "inspect has no option --node" "$flake" inspect --node=1 5
 refuses base7_is_wide 2 "none of dec, hex" "$flake" generate --format=base7
 
+# Who am I: the number is in the id.
+made_by() { # LAYOUT ID...: their nodes, or workers
+    who_layout=$1
+    shift
+    "$flake" inspect --layout="$who_layout" "$@" | sed -n 's/^\(node\|worker\)  *//p' | paste -sd' ' -
+}
+who() { # LAYOUT OPTION...: the node of an id that is drawn so, or why there is none
+    who_layout=$1
+    shift
+    who_id=$("$flake" generate --layout="$who_layout" "$@" 2>&1) || { echo "$who_id"; return; }
+    made_by "$who_layout" "$who_id"
+}
+says hostname_has_the_number 3 who hazelcast --hostname=web-3
+says hostname_in_full 4711 who hazelcast --hostname=web-4711.shop.example
+refuses hostname_without_a_number 1 "^flake: --hostname: web: does not end in -NUMBER" "$flake" generate --hostname=web
+refuses hostname_beyond_the_layout 2 "gives node 32, and layout js53 has 0 to 31" "$flake" generate --layout=js53 --hostname=web-32
+export TOOLS_NODE=517 TOOLS_EMPTY=
+says env_has_the_number 517 who hazelcast --env=TOOLS_NODE
+refuses env_that_is_not_set 1 "^flake: --env: TOOLS_NOWHERE: " "$flake" generate --env=TOOLS_NOWHERE
+refuses env_that_is_empty 1 "^flake: --env: TOOLS_EMPTY: " "$flake" generate --env=TOOLS_EMPTY
+
+# Two runs at once claim two numbers. Each waits, with its number, for somebody to read its next ids.
+mkdir "$dir/slots"
+mkfifo "$dir/run0" "$dir/run1"
+slots="--layout=41-1-20 --slot-dir=$dir/slots"
+# shellcheck disable=SC2086
+{
+    "$flake" generate $slots 1000000000 > "$dir/run0" 2> "$dir/runs" &
+    "$flake" generate $slots 1000000000 > "$dir/run1" 2>> "$dir/runs" &
+}
+exec 3< "$dir/run0" 4< "$dir/run1"
+read -r id0 <&3
+read -r id1 <&4
+same slots_of_two_runs_differ "0 1" "$(made_by 41-1-20 "$id0" "$id1" | tr ' ' '\n' | sort | paste -sd' ' -)"
+# shellcheck disable=SC2086
+refuses slots_all_taken 1 "^flake: --slot-dir: $dir/slots: " "$flake" generate $slots
+exec 3<&- 4<&-
+wait
+same slots_are_claimed_silently "" "$(cat "$dir/runs")"
+refuses slots_without_a_folder 1 "^flake: --slot-dir: $dir/nosuch: " "$flake" generate --slot-dir="$dir/nosuch"
+
+refuses interface_that_is_not_there 1 "^flake: --interface: nosuch: there is no interface" "$flake" generate --layout=boundary --interface=nosuch
+macs=$(cat /sys/class/net/*/address 2> /dev/null | grep -v '^00:00:00:00:00:00$' | tr -d :)
+worker_of() { who boundary "$@" | sed 's/.*(0x\(.*\))/\1/'; }
+for device in /sys/class/net/*/device; do
+    grep -q '^..:..:..:..:..:..$' "${device%device}address" 2> /dev/null || continue
+    interface=$(basename "${device%/device}")
+    says "interface_$interface" "$(tr -d : < "${device%device}address")" worker_of --interface="$interface"
+    refuses "interface_${interface}_is_longer_than_a_node" 2 "low-bits" "$flake" generate --interface="$interface"
+    one_of_this_host() { printf '%s\n' "$macs" | grep -x "$(worker_of --interface)"; }
+    has interface_of_its_choice . one_of_this_host
+    break
+done
+# The last 16 bits of a private address of this host, if it has one.
+addresses=$( (hostname -I || ip -o -4 address | sed 's/.* inet \([0-9.]*\).*/\1/') 2> /dev/null | tr ' ' '\n')
+private=$(printf '%s\n' "$addresses" | grep -E '^(10|172\.(1[6-9]|2[0-9]|3[01])|192\.168)\.' | awk -F. '{print $3 * 256 + $4}')
+one_of_the_private() { printf '%s\n' "$private" | grep -x -e "$(who sonyflake --ip)"; }
+if [ -n "$private" ]; then has ip_of_this_host . one_of_the_private
+elif [ -n "$addresses" ] || ! "$flake" generate --layout=sonyflake --ip > "$dir/out" 2> /dev/null; then
+    refuses ip_of_no_private_address 1 "^flake: --ip: this machine: no interface has a private IPv4 address" "$flake" generate --layout=sonyflake --ip
+fi
+
 # ---- time COUNT, layouts, --json ----
 
 "$flake" time 30000 > "$dir/out"

@@ -83,21 +83,12 @@ static char *hex(const uint8_t *bytes, size_t n, char *text) {
     return text;
 }
 
-/* 8-4-4-4-12 */
-static char *uuid(const uint8_t bytes[16], char *text) {
-    char digits[33];
-    (void)hex(bytes, 16, digits);
-    (void)snprintf(text, 37, "%.8s-%.4s-%.4s-%.4s-%.12s", digits, digits + 8, digits + 12,
-                   digits + 16, digits + 20);
-    return text;
-}
-
 static char *text_of(unsigned k, const row *r, char *text) {
     switch (k) {
     case bigint: MUST(flake_format(r->flake, FLAKE_DEC, text, FLAKE_TEXT_SIZE) != 0); return text;
     case flake_bytes: return hex(r->wide.bytes, 16, text);
     case sno_bytes: return hex(r->sno.bytes, 10, text);
-    case flake_uuid: return uuid(r->wide.bytes, text);
+    case flake_uuid: flake128_to_uuid(r->wide, text); return text;
     default: sno_to_uuid(r->sno, text); return text;
     }
 }
@@ -123,14 +114,12 @@ static int64_t time_of(unsigned k, const row *r) {
 
 static void bounds(const window *w, row *least, row *greatest) {
     const flake_layout layout = flake_layout_idgen();
-    const uint64_t epoch_ms = 1262304000000;
     MUST(flake_min_at(&layout, w->from_ms, &least->flake) == FLAKE_OK);
     MUST(flake_max_at(&layout, w->to_ms, &greatest->flake) == FLAKE_OK);
     MUST(flake128_min_at(w->from_ms, &least->wide) == FLAKE_OK);
     MUST(flake128_max_at(w->to_ms, &greatest->wide) == FLAKE_OK);
-    MUST(sno_compose(((uint64_t)w->from_ms - epoch_ms) / 4, 0, 0, 0, 0, &least->sno) == SNO_OK);
-    MUST(sno_compose(((uint64_t)w->to_ms - epoch_ms) / 4, 1, 255, 65535, 65535, &greatest->sno) ==
-         SNO_OK);
+    MUST(sno_min_at(w->from_ms * 1000000, &least->sno) == SNO_OK);
+    MUST(sno_max_at(w->to_ms * 1000000, &greatest->sno) == SNO_OK);
 }
 
 static FILE *open_for(const char *folder, unsigned k, const char *what) {
