@@ -110,24 +110,33 @@ soak: $(BUILD)/soak ## IDS=1000000000 ids from 2, 8 and 64 threads, proved to di
 	$(BUILD)/soak --ids=$(IDS)
 
 SECONDS ?= 60
-FUZZERS  = flake sno text state
+FUZZERS  = flake sno text state claims
 FUZZ_FLAGS = -std=c11 $(WARN) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	-DFUZZ_LIBFUZZER -I. -Itests
-fuzz: $(BUILD)/flags ## each fuzzer for SECONDS=60 (clang): headers against a sequential model
-	@mkdir -p $(BUILD)/fuzz
-	for target in $(FUZZERS); do \
-	  clang $(FUZZ_FLAGS) fuzz/fuzz_$$target.c -o $(BUILD)/fuzz/fuzz_$$target && \
-	  mkdir -p $(BUILD)/fuzz/corpus/$$target && \
-	  $(BUILD)/fuzz/fuzz_$$target -max_total_time=$(SECONDS) -print_final_stats=1 \
-	    -artifact_prefix=$(BUILD)/fuzz/$$target- $(BUILD)/fuzz/corpus/$$target fuzz/corpus/$$target || exit 1; \
-	done
+FUZZ_ETCD = $(if $(filter claims,$*),-DFLAKE_ETCD)
+FUZZ_CURL = $(if $(filter claims,$*),-lcurl)
+# The claims' fuzzer is skipped where there is no libcurl.
+FUZZ_SKIPPED = if [ $* = claims ] && ! $(CC) -E -x c -include curl/curl.h /dev/null >/dev/null 2>&1; then \
+	  echo "SKIPPED fuzz_$*: no curl/curl.h (package libcurl4-openssl-dev)"; exit 0; fi;
+
+# One after the other, or with make -j2 two at a time; each says at its end what it did.
+fuzz: $(FUZZERS:%=fuzz-%) ## each fuzzer for SECONDS=60 (clang), with -j2 two at a time: headers against a sequential model
+fuzz-%: FORCE $(BUILD)/flags
+	@mkdir -p $(BUILD)/fuzz/corpus/$*
+	@$(FUZZ_SKIPPED) clang $(FUZZ_FLAGS) $(FUZZ_ETCD) fuzz/fuzz_$*.c -o $(BUILD)/fuzz/fuzz_$* $(FUZZ_CURL) || exit 1; \
+	echo "fuzz_$*: $(SECONDS) s, to $(BUILD)/fuzz/$*.log"; \
+	$(BUILD)/fuzz/fuzz_$* -max_total_time=$(SECONDS) -print_final_stats=1 \
+	  -artifact_prefix=$(BUILD)/fuzz/$*- $(BUILD)/fuzz/corpus/$* fuzz/corpus/$* > $(BUILD)/fuzz/$*.log 2>&1; code=$$?; \
+	{ echo "fuzz_$*:"; if [ $$code -eq 0 ]; then grep '^Done\|^stat::' $(BUILD)/fuzz/$*.log; \
+	  else tail -n 60 $(BUILD)/fuzz/$*.log; fi; } > $(BUILD)/fuzz/$*.end; cat $(BUILD)/fuzz/$*.end; exit $$code
 
 $(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz
-	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS)
+	@$(FUZZ_SKIPPED) set -x; $(CC) $(FLAGS) $(FUZZ_ETCD) -I. -Itests $< -o $@ $(LDLIBS) $(FUZZ_CURL)
 
 fuzz-replay: $(FUZZERS:%=$(BUILD)/fuzz/replay_%) ## the fuzzers' seeds, with any compiler
-	for target in $(FUZZERS); do $(BUILD)/fuzz/replay_$$target fuzz/corpus/$$target/* || exit 1; done
+	for target in $(FUZZERS); do [ ! -x $(BUILD)/fuzz/replay_$$target ] || \
+	  $(BUILD)/fuzz/replay_$$target fuzz/corpus/$$target/* || exit 1; done
 
 HOURS ?= 1
 # Inputs that reach new code are kept where the compiler counts that.

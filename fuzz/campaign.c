@@ -18,17 +18,20 @@
  */
 #include "play_flake.h"
 #include "play_sno.h"
+#include <errno.h>
 #include <time.h>
 
 /* ---- configuration ---- */
 
 static const char campaign_help[] =
     "campaign [OPTION VALUE | OPTION=VALUE]...\n"
-    "  --header flake|sno        (flake)\n"
+    "  --header flake|sno        (flake; sno.h has no --layout, --epoch-ms, --max-ahead-ms,\n"
+    "                            --scatter and --refuse-back)\n"
     "  --layout NAME             idgen hazelcast uniqueid_ordered uniqueid_spread twitter "
     "sonyflake\n"
-    "                            discord instagram mastodon js53, boundary for 128 bits, mine "
-    "(idgen)\n"
+    "                            discord instagram mastodon js53, boundary for 128 bits, mine,\n"
+    "                            or T-N-S, bits of time, node and sequence from the top (idgen)\n"
+    "  --epoch-ms N              Unix time of the layout's beginning (its own; of T-N-S 0)\n"
     "  --node N                  (0)\n"
     "  --seq-min N --seq-max N   numbers to use (all)\n"
     "  --max-ahead-ms N          (0)\n"
@@ -42,10 +45,11 @@ static const char campaign_help[] =
     "  --replay HEX              plays this input, and tells each call\n";
 
 static struct campaign {
-    const char *header, *layout, *clock, *replay;
+    const char *header, *layout, *clock, *replay, *epoch_ms;
+    const char *flake_only; /* an option that was given, and that sno.h has not */
     uint64_t node, seq_min, seq_max, max_ahead_ms, max_wait_ms, scatter, refuse_back;
     uint64_t seconds, hours, inputs, seed;
-} campaign = {"flake", "idgen", "back", NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+} campaign = {"flake", "idgen", "back", NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
 
 static flake_fixed campaign_flake;
 static sno_fixed campaign_sno;
@@ -63,22 +67,24 @@ static void campaign_options(int argc, char **argv) {
         const char *name;
         const char **text;
         uint64_t *number;
+        bool flake_only;
     } all[] = {
-        {"--header", &campaign.header, NULL},
-        {"--layout", &campaign.layout, NULL},
-        {"--clock", &campaign.clock, NULL},
-        {"--replay", &campaign.replay, NULL},
-        {"--node", NULL, &campaign.node},
-        {"--seq-min", NULL, &campaign.seq_min},
-        {"--seq-max", NULL, &campaign.seq_max},
-        {"--max-ahead-ms", NULL, &campaign.max_ahead_ms},
-        {"--max-wait-ms", NULL, &campaign.max_wait_ms},
-        {"--scatter", NULL, &campaign.scatter},
-        {"--refuse-back", NULL, &campaign.refuse_back},
-        {"--seconds", NULL, &campaign.seconds},
-        {"--hours", NULL, &campaign.hours},
-        {"--inputs", NULL, &campaign.inputs},
-        {"--seed", NULL, &campaign.seed},
+        {"--header", &campaign.header, NULL, false},
+        {"--layout", &campaign.layout, NULL, true},
+        {"--epoch-ms", &campaign.epoch_ms, NULL, true},
+        {"--clock", &campaign.clock, NULL, false},
+        {"--replay", &campaign.replay, NULL, false},
+        {"--node", NULL, &campaign.node, false},
+        {"--seq-min", NULL, &campaign.seq_min, false},
+        {"--seq-max", NULL, &campaign.seq_max, false},
+        {"--max-ahead-ms", NULL, &campaign.max_ahead_ms, true},
+        {"--max-wait-ms", NULL, &campaign.max_wait_ms, false},
+        {"--scatter", NULL, &campaign.scatter, true},
+        {"--refuse-back", NULL, &campaign.refuse_back, true},
+        {"--seconds", NULL, &campaign.seconds, false},
+        {"--hours", NULL, &campaign.hours, false},
+        {"--inputs", NULL, &campaign.inputs, false},
+        {"--seed", NULL, &campaign.seed, false},
     };
     for (int i = 1; i < argc; i++) {
         size_t at = 0;
@@ -96,6 +102,7 @@ static void campaign_options(int argc, char **argv) {
             campaign_usage("what is", name);
         value = value ? value + 1 : argv[++i];
         char *end = NULL;
+        if (all[at].flake_only) campaign.flake_only = all[at].name;
         if (all[at].text) *all[at].text = value;
         else *all[at].number = strtoull(value, &end, 10);
         if (end && (*end || end == value)) campaign_usage("no number:", value);
@@ -111,7 +118,30 @@ static unsigned campaign_may(void) {
     campaign_usage("no such clock:", campaign.clock);
 }
 
-static flake_layout campaign_layout(void) {
+/* A number that is all there is up to `end`, a '-' or the end of the text; then behind it. */
+static const char *campaign_bits(const char *text, char end, unsigned *bits) {
+    char *behind = NULL;
+    if (!text || *text < '0' || *text > '9') return NULL;
+    const unsigned long value = strtoul(text, &behind, 10);
+    *bits = value > 64 ? 65 : (unsigned)value;
+    return *behind == end ? behind + (end != 0) : NULL;
+}
+
+/* T-N-S */
+static bool campaign_is_own(const char *text, flake_layout *layout) {
+    unsigned time_bits = 0, node_bits = 0, seq_bits = 0;
+    text = campaign_bits(text, '-', &time_bits);
+    text = campaign_bits(text, '-', &node_bits);
+    if (!campaign_bits(text, 0, &seq_bits)) return false;
+    *layout = flake_layout_of(time_bits, node_bits, seq_bits, 0);
+    if (flake_layout_check(layout) != FLAKE_OK)
+        campaign_usage("no layout of 64 bits (node and sequence have 32 at most):",
+                       campaign.layout);
+    return true;
+}
+
+static flake_layout campaign_named(void) {
+    flake_layout own;
     const flake_layout known[] = {flake_layout_idgen(),
                                   flake_layout_hazelcast(),
                                   flake_layout_uniqueid_ordered(),
@@ -127,7 +157,20 @@ static flake_layout campaign_layout(void) {
 #ifdef CAMPAIGN_LAYOUT
     if (!strcmp(campaign.layout, "mine")) return CAMPAIGN_LAYOUT;
 #endif
+    if (campaign_is_own(campaign.layout, &own)) return own;
     campaign_usage("no such layout:", campaign.layout);
+}
+
+static flake_layout campaign_layout(void) {
+    flake_layout layout = campaign_named();
+    if (campaign.epoch_ms) {
+        char *end = NULL;
+        errno = 0;
+        layout.epoch_ms = strtoll(campaign.epoch_ms, &end, 10);
+        if (*end || end == campaign.epoch_ms || errno)
+            campaign_usage("no number:", campaign.epoch_ms);
+    }
+    return layout;
 }
 
 static void campaign_configure(void) {
@@ -139,6 +182,7 @@ static void campaign_configure(void) {
     if (!campaign_is_sno && strcmp(campaign.header, "flake") != 0)
         campaign_usage("no such header:", campaign.header);
     if (campaign_is_sno) {
+        if (campaign.flake_only) campaign_usage("sno.h has no", campaign.flake_only);
         sno_options *o = &campaign_sno.options;
         if (campaign.seq_max > 65535 || campaign.seq_min > 65535 || campaign.node > 65535)
             campaign_usage("no such number:", "a sno has 16 bits for it");
@@ -154,6 +198,8 @@ static void campaign_configure(void) {
     }
     flake_options *o = &campaign_flake.options;
     campaign_flake.wide = !strcmp(campaign.layout, "boundary");
+    if (campaign_flake.wide && campaign.epoch_ms)
+        campaign_usage("boundary's ids begin in 1970, without", "--epoch-ms");
     campaign_flake.may = may;
     if (!campaign_flake.wide) o->layout = campaign_layout();
     o->node = (uint32_t)campaign.node;

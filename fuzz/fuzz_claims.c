@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What claims on node numbers read: a slot's file, which any crash may have damaged, and etcd's
+ * answers, which come from the network: JSON, base64, keys, leases, lists of clusters. Each is compared
+ * with a naive reading. The texts lie on the heap in their exact size, so that the address sanitizer
+ * sees a byte too many. Built with -DFLAKE_ETCD -lcurl; nothing is sent.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- a file in memory ---- */
+
+static uint8_t claims_file[64];
+static size_t claims_file_n, claims_file_at;
+
+static ssize_t claims_read(void *bytes, size_t n) {
+    const size_t left = claims_file_n - claims_file_at, some = n < left ? n : left;
+    memcpy(bytes, claims_file + claims_file_at, some);
+    claims_file_at += some;
+    return (ssize_t)some;
+}
+
+static ssize_t claims_write(const void *bytes, size_t n) {
+    memcpy(claims_file + claims_file_at, bytes, n);
+    claims_file_at += n;
+    if (claims_file_at > claims_file_n) claims_file_n = claims_file_at;
+    return (ssize_t)n;
+}
+
+static off_t claims_seek(off_t to) {
+    claims_file_at = (size_t)to;
+    return to;
+}
+
+#define read(fd, bytes, n)  ((void)(fd), claims_read(bytes, n))
+#define write(fd, bytes, n) ((void)(fd), claims_write(bytes, n))
+#define lseek(fd, to, from) ((void)(fd), claims_seek(to))
+#include "fuzz.h"
+#include "flake.h"
+#undef read
+#undef write
+#undef lseek
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* The text, with some edits, or all that is left of the input; n bytes on the heap. */
+static char *claims_text(const char *right, size_t *n) {
+    char room[1024];
+    const uint8_t how = fuzz_byte();
+    size_t length = strlen(right);
+    if (how % 8 == 7) {
+        length = fuzz_left() < sizeof room ? fuzz_left() : sizeof room;
+        if (length) memcpy(room, fuzz_at, length);
+        fuzz_at += length;
+    } else memcpy(room, right, length);
+    for (unsigned edits = how % 8 == 7 ? 0 : how % 8; edits; edits--) {
+        const uint8_t edit = fuzz_byte();
+        const size_t at = (size_t)fuzz_below(length + 1);
+        size_t more = edit % 4 == 0 ? 1 : edit % 4 == 3 ? edit / 8 : 0; /* put in, or repeated */
+        if (more > length - at && edit % 4 == 3) more = length - at;
+        if (more > sizeof room - length) more = sizeof room - length;
+        if (more) {
+            memmove(room + at + more, room + at, length - at);
+            if (edit % 4 == 0) room[at] = (char)fuzz_byte();
+            length += more;
+        } else if (at < length && edit % 4 == 1) {
+            const size_t few = 1 + (size_t)edit / 8, less = few < length - at ? few : length - at;
+            memmove(room + at, room + at + less, length - at - less);
+            length -= less;
+        } else if (at < length)
+            room[at] = (char)(edit & 4 ? room[at] ^ 1 << edit / 32 : fuzz_byte());
+    }
+    char *text = (char *)malloc(length ? length : 1);
+    if (!text) abort();
+    if (length) memcpy(text, room, length);
+    *n = length;
+    return text;
+}
+
+/* ---- slots ---- */
+
+static void claims_check_slot(void) {
+    const int64_t now_ns = (int64_t)(fuzz_number() & INT64_MAX);
+    const int64_t hold_ns = (int64_t)(fuzz_number() & INT64_MAX);
+    const uint64_t back_ns = fuzz_number();
+    char right[32], died[32];
+    uint8_t before[sizeof claims_file];
+    size_t n;
+    (void)snprintf(right, sizeof right, "%s%019" PRIu64 "\n", back_ns % 5 ? "released" : "claimed ",
+                   ((uint64_t)now_ns - back_ns % ((uint64_t)now_ns + 1)));
+    (void)snprintf(died, sizeof died, "released%019" PRId64 "\n", now_ns);
+    char *text = claims_text(right, &n);
+    if (n > sizeof claims_file) n = sizeof claims_file;
+    memcpy(claims_file, text, n);
+    memcpy(before, text, n);
+    claims_file_n = n;
+    claims_file_at = 0;
+
+    /* As the header writes it: nothing but digits, and no time to come. */
+    bool is_record = n >= 28 && !memcmp(text, "released", 8) && text[27] == '\n';
+    char digits[20] = "";
+    if (is_record) memcpy(digits, text + 8, 19);
+    is_record = is_record && strspn(digits, "0123456789") == 19;
+    const uint64_t since_ns = is_record ? strtoull(digits, NULL, 10) : 0;
+    is_record = is_record && since_ns <= (uint64_t)now_ns;
+    const bool settled = n == 0 || hold_ns == 0 || is_record;
+    const bool is_free =
+        n == 0 || hold_ns == 0 || (is_record && (uint64_t)now_ns - since_ns >= (uint64_t)hold_ns);
+    fuzz_same("flake_i_slot_is_free", flake_i_slot_is_free(3, hold_ns, now_ns), is_free);
+    fuzz_same("length of the file", (int64_t)claims_file_n, (int64_t)(settled || n > 28 ? n : 28));
+    for (size_t i = 0; i < claims_file_n; i++) /* who died is free from now on */
+        fuzz_same("file", claims_file[i], settled || i >= 28 ? before[i] : (uint8_t)died[i]);
+    free(text);
+}
+
+/* ---- JSON, read into a tree ---- */
+
+typedef struct claims_node {
+    const char *at, *end, *name, *name_end;
+    int first, next; /* nodes; -1: none */
+} claims_node;
+
+enum { claims_most_nodes = 2048, claims_depth = 16, claims_none = -1, claims_wrong = -2 };
+static claims_node claims_nodes[claims_most_nodes];
+static int claims_used;
+static const char *claims_at, *claims_end;
+
+static bool claims_eat(char c) {
+    if (claims_at == claims_end || *claims_at != c) return false;
+    claims_at++;
+    return true;
+}
+
+static void claims_space(void) {
+    while (claims_eat(' ') || claims_eat('\t') || claims_eat('\n') || claims_eat('\r')) {
+    }
+}
+
+static unsigned claims_digits(void) {
+    unsigned n = 0;
+    for (; claims_at < claims_end && *claims_at >= '0' && *claims_at <= '9'; n++) claims_at++;
+    return n;
+}
+
+static bool claims_string(void) {
+    if (!claims_eat('"')) return false;
+    for (;;) {
+        if (claims_at == claims_end || (*claims_at >= 0 && *claims_at < 32)) return false;
+        if (claims_eat('"')) return true;
+        if (!claims_eat('\\')) {
+            claims_at++;
+            continue;
+        }
+        if (claims_eat('u')) {
+            for (unsigned i = 0; i < 4; i++, claims_at++)
+                if (claims_at == claims_end || !*claims_at ||
+                    !strchr("0123456789abcdefABCDEF", *claims_at))
+                    return false;
+        } else {
+            if (claims_at == claims_end || !*claims_at || !strchr("\"\\/bfnrt", *claims_at))
+                return false;
+            claims_at++;
+        }
+    }
+}
+
+static bool claims_number(void) {
+    (void)claims_eat('-');
+    const char first = claims_at < claims_end ? *claims_at : 0;
+    const unsigned n = claims_digits();
+    if (!n || (first == '0' && n > 1)) return false;
+    if (claims_eat('.') && !claims_digits()) return false;
+    if (!claims_eat('e') && !claims_eat('E')) return true;
+    if (!claims_eat('+')) (void)claims_eat('-');
+    return claims_digits() > 0;
+}
+
+static bool claims_word(const char *word) {
+    while (*word)
+        if (!claims_eat(*word++)) return false;
+    return true;
+}
+
+static int claims_value(unsigned depth) {
+    const int me = claims_used++;
+    claims_node *node = &claims_nodes[me];
+    int *link = &node->first;
+    if (depth > claims_depth || claims_at == claims_end || me >= claims_most_nodes - 1)
+        return claims_wrong;
+    node->at = claims_at;
+    node->first = node->next = claims_none;
+    const char c = *claims_at, closing = c == '{' ? '}' : ']';
+    bool right = true;
+    if (c == '"') right = claims_string();
+    else if (c == 't') right = claims_word("true");
+    else if (c == 'f') right = claims_word("false");
+    else if (c == 'n') right = claims_word("null");
+    else if (c != '{' && c != '[') right = claims_number();
+    else {
+        claims_at++;
+        claims_space();
+        bool more = !claims_eat(closing);
+        while (more) {
+            const char *name = claims_at;
+            if (c == '{' && !claims_string()) return claims_wrong;
+            const char *name_end = claims_at;
+            if (c == '{') {
+                claims_space();
+                if (!claims_eat(':')) return claims_wrong;
+                claims_space();
+            }
+            const int child = claims_value(depth + 1);
+            if (child < 0) return claims_wrong;
+            claims_nodes[child].name = name;
+            claims_nodes[child].name_end = name_end;
+            *link = child;
+            link = &claims_nodes[child].next;
+            claims_space();
+            if (claims_eat(closing)) break;
+            if (!claims_eat(',')) return claims_wrong;
+            claims_space();
+        }
+    }
+    node->end = claims_at;
+    return right ? me : claims_wrong;
+}
+
+/* The tree's root; claims_wrong: not one value. */
+static int claims_tree(const char *text, size_t n) {
+    claims_at = text;
+    claims_end = text + n;
+    claims_used = 0;
+    claims_space();
+    const int root = claims_value(1);
+    claims_space();
+    return claims_at == claims_end ? root : claims_wrong;
+}
+
+static int claims_member(int at, const char *name) {
+    int found = claims_none;
+    if (at < 0 || *claims_nodes[at].at != '{') return claims_none;
+    for (int i = claims_nodes[at].first; i >= 0; i = claims_nodes[i].next) {
+        const claims_node *n = &claims_nodes[i];
+        if ((size_t)(n->name_end - n->name) - 2 != strlen(name)) continue;
+        if (strncmp(n->name + 1, name, strlen(name)) != 0) continue;
+        if (found >= 0) return claims_none; /* two: which? */
+        found = i;
+    }
+    return found;
+}
+
+static int claims_first(int at) {
+    return at >= 0 && *claims_nodes[at].at == '[' ? claims_nodes[at].first : claims_none;
+}
+
+/* A string without escapes; its length, or -1. */
+static int claims_plain(int at, char out[1100]) {
+    if (at < 0 || *claims_nodes[at].at != '"') return -1;
+    const int n = (int)(claims_nodes[at].end - claims_nodes[at].at) - 2;
+    for (int i = 0; i < n; i++)
+        if ((out[i] = claims_nodes[at].at[1 + i]) == '\\') return -1;
+    out[n] = 0;
+    return n;
+}
+
+/* Of at most 63 bits, in quotes or not; -1: none. */
+static int64_t claims_whole(int at) {
+    char digits[1100];
+    if (at < 0) return -1;
+    int n = claims_plain(at, digits);
+    if (n < 0) {
+        n = (int)(claims_nodes[at].end - claims_nodes[at].at);
+        memcpy(digits, claims_nodes[at].at, (size_t)n);
+        digits[n] = 0;
+    }
+    if (n < 1 || n > 19 || (int)strspn(digits, "0123456789") < n || (n > 1 && *digits == '0') ||
+        (n == 19 && strcmp(digits, "9223372036854775807") > 0))
+        return -1;
+    return (int64_t)strtoull(digits, NULL, 10);
+}
+
+/* ---- base64 ---- */
+
+static void claims_to_64(const uint8_t *bytes, size_t n, char *out) {
+    static const char digits[] = FLAKE_I_BASE64;
+    size_t at = 0;
+    for (size_t bit = 0; bit < 8 * n; bit += 6) {
+        unsigned value = 0;
+        for (size_t i = bit; i < bit + 6; i++)
+            value = value << 1 | (i < 8 * n ? bytes[i / 8] >> (7 - i % 8) & 1u : 0u);
+        out[at++] = digits[value];
+    }
+    while (at % 4) out[at++] = '=';
+    out[at] = 0;
+}
+
+/* The bytes that are written so, if any are. */
+static size_t claims_from_64(const char *text, size_t n, uint8_t out[1100]) {
+    static const char digits[] = FLAKE_I_BASE64;
+    char again[1500];
+    size_t bits = 0;
+    memset(out, 0, 1100);
+    for (size_t i = 0; i < n && text[i] && strchr(digits, text[i]); i++)
+        for (unsigned bit = 0; bit < 6; bit++, bits++)
+            if ((strchr(digits, text[i]) - digits) >> (5 - bit) & 1)
+                out[bits / 8] |= (uint8_t)(0x80 >> bits % 8);
+    claims_to_64(out, bits / 8, again);
+    return strlen(again) == n && !memcmp(again, text, n) ? bits / 8 : SIZE_MAX;
+}
+
+static void claims_check_64(void) {
+    uint8_t bytes[64] = {0}, back[1100];
+    char wanted[100], out[1100];
+    size_t n = fuzz_byte() % sizeof bytes;
+    for (size_t i = 0; i < n; i++) bytes[i] = fuzz_byte();
+    claims_to_64(bytes, n, wanted);
+    char *room = (char *)malloc((n + 2) / 3 * 4 + 1);
+    if (!room) abort();
+    flake_i_to_base64((const char *)bytes, n, room);
+    fuzz_true("flake_i_to_base64", !strcmp(room, wanted));
+    free(room);
+    char *text = claims_text(wanted, &n);
+    const size_t size = fuzz_byte() % 2 ? sizeof out : fuzz_byte();
+    const size_t fits = claims_from_64(text, n, back);
+    const size_t got = flake_i_from_base64(text, n, out, size);
+    fuzz_same_u64("flake_i_from_base64", got, fits > size ? SIZE_MAX : fits);
+    if (got != SIZE_MAX) fuzz_true("bytes", !memcmp(out, back, got));
+    free(text);
+}
+
+/* ---- answers ---- */
+
+#define CLAIMS_HEADER                                                                             \
+    "\"header\":{\"cluster_id\":\"14841639068965178418\",\"member_id\":\"10276657743932975437\"," \
+    "\"revision\":\"6\",\"raft_term\":\"2\"}"
+#define CLAIMS_KVS                                                                                \
+    "\"kvs\":[{\"key\":\"L3AvMTI=\",\"mod_revision\":\"3\",\"lease\":\"77\",\"value\":\"eA==\"}," \
+    "{\"key\":\"L3AvNw==\",\"lease\":\"78\"}],\"count\":\"2\""
+
+static const char *const claims_answers[] = {
+    "{" CLAIMS_HEADER "," CLAIMS_KVS "}", "{" CLAIMS_HEADER "}",
+    "{" CLAIMS_HEADER ",\"succeeded\":true,\"responses\":[{\"response_put\":{}}]}",
+    "{" CLAIMS_HEADER ",\"responses\":[{\"response_range\":{" CLAIMS_HEADER "," CLAIMS_KVS "}}]}",
+    "{\"result\":{" CLAIMS_HEADER ",\"ID\":\"77\",\"TTL\":\"10\"}}",
+    "{\"error\":{\"grpc_code\":5,\"message\":\"etcdserver: \\u00e9\\\"\",\"n\":[-1.5e+3,null]}}",
+    /* what is just within a bound, and what is just not */
+    " [ [ [ [ [ [ [ [ [ [ [ [ [ [ [ 1 , false ] ] ] ] ] ] ] ] ] ] ] ] ] ] ] ",
+    "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]",
+    "{\"result\":{" CLAIMS_HEADER ",\"ID\":\"77\",\"TTL\":\"2147483648\"}}",
+    "[9223372036854775807,9223372036854775808,\"9223372036854775809\",-0,0.5]"};
+static const char claims_key64[] = "L3AvMTI=", claims_prefix[] = "/p/";
+enum { claims_lease = 77 };
+
+static flake_i_etcd_owner claims_owner(int range) {
+    char key[1100];
+    const int kvs = claims_member(range, "kvs"), kv = claims_first(kvs);
+    if (claims_member(range, "header") < 0) return FLAKE_I_ETCD_UNKNOWN;
+    if (kvs < 0) return FLAKE_I_ETCD_NOBODY;
+    if (claims_plain(claims_member(kv, "key"), key) != (int)strlen(claims_key64) ||
+        memcmp(key, claims_key64, strlen(claims_key64)) != 0)
+        return FLAKE_I_ETCD_UNKNOWN;
+    const int lease = claims_member(kv, "lease");
+    const int64_t number = lease < 0 ? 0 : claims_whole(lease);
+    if (number < 0) return FLAKE_I_ETCD_UNKNOWN;
+    return number == claims_lease ? FLAKE_I_ETCD_OURS : FLAKE_I_ETCD_ANOTHER;
+}
+
+static bool claims_stamp(int answer, char member[1100], int64_t *term) {
+    const int header = claims_member(answer, "header");
+    const int n = claims_plain(claims_member(header, "member_id"), member);
+    *term = claims_whole(claims_member(header, "raft_term"));
+    return n > 0 && n < 24 && *term >= 0;
+}
+
+/* The number of a key of ours: one that, written, is what stands there. */
+static size_t claims_slot(const char *digits, size_t n, size_t pool) {
+    for (size_t slot = 0; slot < pool && slot < 10000; slot++) {
+        char text[24];
+        const int length = snprintf(text, sizeof text, "%zu", slot);
+        if ((size_t)length == n && !memcmp(text, digits, n)) return slot;
+    }
+    return SIZE_MAX;
+}
+
+static void claims_check_taken(int root, flake_i_json v) {
+    enum { pool = 100 };
+    bool taken[pool], wanted[pool];
+    const int kvs = claims_member(root, "kvs");
+    bool makes_sense =
+        claims_member(root, "header") >= 0 && (kvs < 0 || *claims_nodes[kvs].at == '[');
+    memset(taken, 0, sizeof taken);
+    memset(wanted, 0, sizeof wanted);
+    for (int kv = makes_sense ? claims_first(kvs) : claims_none; kv >= 0 && makes_sense;
+         kv = claims_nodes[kv].next) {
+        char key64[1100];
+        uint8_t key[1100];
+        const int length = claims_plain(claims_member(kv, "key"), key64);
+        makes_sense = length >= 0;
+        if (!makes_sense) break;
+        const size_t n = claims_from_64(key64, (size_t)length, key), skip = strlen(claims_prefix);
+        if (n == SIZE_MAX || n > FLAKE_I_ETCD_KEY || n < skip ||
+            memcmp(key, claims_prefix, skip) != 0)
+            continue;
+        const size_t slot = claims_slot((const char *)key + skip, n - skip, pool);
+        if (slot != SIZE_MAX) wanted[slot] = true;
+    }
+    fuzz_same("flake_i_etcd_taken", flake_i_etcd_taken(v, claims_prefix, pool, taken), makes_sense);
+    fuzz_true("numbers taken", !memcmp(taken, wanted, sizeof taken));
+}
+
+static void claims_check_answer(void) {
+    const size_t answers = sizeof claims_answers / sizeof *claims_answers;
+    size_t n;
+    char *text = claims_text(claims_answers[fuzz_byte() % answers], &n), member[1100];
+    const int root = claims_tree(text, n);
+    const flake_i_json v = flake_i_json_text(text, n);
+    fuzz_same("one value", v.at != NULL, root >= 0);
+    if (root < 0) {
+        free(text);
+        return;
+    }
+    fuzz_same("its begin", v.at - text, claims_nodes[root].at - text);
+    fuzz_same("its end", v.end - text, claims_nodes[root].end - text);
+
+    flake_i_json name = {NULL, NULL}, value;
+    int child = *v.at == '{' || *v.at == '[' ? claims_nodes[root].first : claims_none;
+    const char *at = v.at;
+    while (flake_i_json_each(v, &at, &name, &value)) {
+        if (child < 0) fuzz_fail("values", 1, 0);
+        fuzz_same("a value's begin", value.at - text, claims_nodes[child].at - text);
+        fuzz_same("a value's end", value.end - text, claims_nodes[child].end - text);
+        if (*v.at == '{') fuzz_same("its name", name.at - text, claims_nodes[child].name - text);
+        int64_t number = -1;
+        fuzz_same("flake_i_json_number", flake_i_json_number(value, &number),
+                  claims_whole(child) >= 0);
+        fuzz_same("number", number, claims_whole(child));
+        child = claims_nodes[child].next;
+    }
+    fuzz_same("values left", child, claims_none);
+
+    claims_check_taken(root, v);
+    fuzz_same("flake_i_etcd_owner_in", flake_i_etcd_owner_in(v, claims_key64, claims_lease),
+              claims_owner(root));
+    flake_i_etcd_owner owner = FLAKE_I_ETCD_UNKNOWN;
+    const int succeeded = claims_member(root, "succeeded");
+    if (claims_member(root, "header") < 0) owner = FLAKE_I_ETCD_UNKNOWN;
+    else if (succeeded >= 0 && *claims_nodes[succeeded].at == 't') owner = FLAKE_I_ETCD_OURS;
+    else {
+        owner = claims_owner(
+            claims_member(claims_first(claims_member(root, "responses")), "response_range"));
+        if (owner == FLAKE_I_ETCD_NOBODY) owner = FLAKE_I_ETCD_UNKNOWN;
+    }
+    fuzz_same("flake_i_etcd_owner_after", flake_i_etcd_owner_after(v, claims_key64, claims_lease),
+              owner);
+
+    flake_i_etcd_stamp stamp;
+    int64_t term;
+    const int result = claims_member(root, "result");
+    const bool stamped = claims_stamp(root, member, &term);
+    fuzz_same("flake_i_etcd_stamp_in", flake_i_etcd_stamp_in(v, &stamp), stamped);
+    if (stamped) {
+        fuzz_true("member", !strcmp(stamp.member, member));
+        fuzz_same("term", stamp.term, term);
+    }
+    const int64_t seconds = claims_whole(claims_member(result, "TTL"));
+    const bool renewed = claims_stamp(result, member, &term) &&
+                         claims_whole(claims_member(result, "ID")) == claims_lease &&
+                         seconds >= 0 && seconds <= INT32_MAX;
+    fuzz_same("flake_i_etcd_renewed_ms", flake_i_etcd_renewed_ms(v, claims_lease, &stamp),
+              renewed ? seconds * 1000 : 0);
+    free(text);
+}
+
+/* ---- lists of clusters, and numbers of keys ---- */
+
+static void claims_check_lists(void) {
+    static const char *const lists[] = {"3, 4",  "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
+                                        " 015 ", "7",
+                                        "15,16", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,0,1"};
+    size_t n, wanted_n = 0, got_n = 0;
+    char *text = claims_text(lists[fuzz_byte() % (sizeof lists / sizeof *lists)], &n);
+    unsigned wanted[1100], got[16];
+    bool right = true;
+    for (size_t at = 0; right && at <= n; at++, wanted_n++) { /* up to the next comma */
+        size_t end = at, from = at;
+        while (end < n && text[end] != ',') end++;
+        at = end;
+        while (from < end && text[from] && strchr(" \t\r\n", text[from])) from++;
+        while (end > from && text[end - 1] && strchr(" \t\r\n", text[end - 1])) end--;
+        right = end > from;
+        for (wanted[wanted_n] = 0; from < end && right; from++) {
+            right = text[from] >= '0' && text[from] <= '9';
+            wanted[wanted_n] = wanted[wanted_n] * 10 + (unsigned)(text[from] - '0');
+            right = right && wanted[wanted_n] <= 15;
+        }
+    }
+    right = right && wanted_n <= 16;
+    fuzz_same("flake_i_etcd_clusters", flake_i_etcd_clusters(text, n, got, &got_n), right);
+    if (right) {
+        fuzz_same_u64("how many", got_n, wanted_n);
+        for (size_t i = 0; i < got_n; i++) fuzz_same("cluster", got[i], wanted[i]);
+    }
+    const size_t pool = (size_t)fuzz_below(2049);
+    fuzz_same_u64("flake_i_etcd_slot", flake_i_etcd_slot(text, n, pool),
+                  claims_slot(text, n, pool));
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    fuzz_begin(bytes, size);
+    switch (fuzz_byte() % 8) {
+    case 0:
+    case 1: claims_check_slot(); break;
+    case 2: claims_check_64(); break;
+    case 3: claims_check_lists(); break;
+    default: claims_check_answer(); break;
+    }
+    return 0;
+}
+
+#include "driver.h"
