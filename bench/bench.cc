@@ -69,7 +69,7 @@ void run(benchmark::State &state, const bench_row *row) {
 void add(const bench_row *row) {
     const double seconds = seconds_of("BENCH_SECONDS", 0.02);
     for (int threads : {1, 2, 4, 8, int{bench_most_threads}}) {
-        if (threads > 1 && !bench_in_crowds(row)) break;
+        if (threads > 1 && !bench_in_crowds(row, static_cast<unsigned>(threads))) continue;
         const size_t bursts =
             bench_saturates(row) ? 1 : bench_bursts(row, static_cast<unsigned>(threads), seconds);
         benchmark::RegisterBenchmark(bench_name(row), run, row)

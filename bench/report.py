@@ -67,6 +67,10 @@ try:
 except FileNotFoundError:
     INSTRUCTIONS, GUARD_KEY = {}, ""
     SKIPPED.append("skipped: instruction counts (install valgrind)")
+for what, name, package in (("libuuid", "libuuid v1 and v4", "uuid-dev"),
+                            ("boost", "Boost.Uuid", "libboost-dev")):
+    if not MACHINE.get(what):
+        SKIPPED.append(f"skipped: {name} (install {package})")
 CORES = int(MACHINE["cores"])
 REPETITIONS = max(len(runs) for runs in RUNS.values())
 
@@ -343,6 +347,8 @@ TEXT_ROWS += [
 SATURATION = [
     ("flake/next", "`flake_next`, 12 bits"), ("flake/shard_next", "`flake_shard_next`, 12 bits"),
     ("sno/new", "`sno_new`"), ("sno/shard_new", "`sno_shard_new`"),
+    ("flake/batch_4096", "`flake_next_n`, 12 bits, 4096 at once"),
+    ("flake128/batch_4096", "`flake128_next_n`, 4096 at once"),
     ("peer/mutex_snowflake", "mutex snowflake, 12 bits"),
 ]
 
@@ -381,6 +387,12 @@ NPM_PEERS = [
 
 def go_ns(name, threads=1):
     return statistics.median(GO[name, threads]) if (name, threads) in GO else None
+
+
+def go_core_ns(name, threads):
+    """Of one core, as the other rows have it: Go's figures are by the wall."""
+    found = go_ns(name, threads)
+    return found * min(1, CORES / threads) if found else None
 
 
 def npm_ns(name):
@@ -447,14 +459,18 @@ def crowds():
     rows = []
     names = [(n, label) for n, label in FLOORS if (n, 2) in RUNS]
     names += [(n, f"{label}, {clock}") for n, label, clock in ONE_ID if (n, 2) in RUNS]
+    names += [(f"{n}/batch_{size}", f"{label}, {size} at once") for n, label in BATCH_ROWS for size in BATCHES
+              if (f"{n}/batch_{size}", 2) in RUNS]
     names += [(n, label) for n, label, _, _ in NATIVE_PEERS]
     for name, label in names:
         cells = []
         for t in CROWDS:
             r = ratio(name, t)
             cells.append(say(ns(name, t)) + (f" ({r:.2f})" if r else ""))
-        rows.append([label] + cells)
-    return table(["ns of one core an id (ratio)"] + [f"{t}" for t in CROWDS], rows)
+        rows.append([label] + cells + [say_cap(cap(name))])
+    rows += [[label] + [say(go_core_ns(name, t)) for t in CROWDS] + [""]
+             for name, label, _, _ in GO_PEERS if go_ns(name)]
+    return table(["ns of one core an id (ratio)"] + [f"{t}" for t in CROWDS] + ["cap"], rows)
 
 
 def saturation():
@@ -483,17 +499,17 @@ def texts():
 
 def peers():
     floor = ns("floor/exact_cas")
-    line = lambda label, version, t1, t2, lacks: (
-        label, version or "–", say(t1), say(t2), times_of(t1 / floor if t1 else None), lacks)
-    rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "") for n, label, clock in ONE_ID
+    line = lambda label, version, t1, t2, lacks, most=None: (
+        label, version or "–", say(t1), say(t2), times_of(t1 / floor if t1 else None), say_cap(most), lacks)
+    rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "", cap(n)) for n, label, clock in ONE_ID
             if n in ("flake/next", "flake/shard_next", "sno/new")]
-    rows += [line(label, version(), ns(name), ns(name, 2), lacks)
+    rows += [line(label, version(), ns(name), ns(name, 2), lacks, cap(name))
              for name, label, version, lacks in NATIVE_PEERS if ns(name)]
     rows += [line(label, VERSIONS.get(package), go_ns(name), go_ns(name, 2), lacks)
              for name, label, package, lacks in GO_PEERS if go_ns(name)]
     rows += [line(label, NPM[name][0], npm_ns(name), None, lacks)
              for name, label, lacks in NPM_PEERS if npm_ns(name)]
-    return table(("generator", "version", "ns an id", "2 threads, each", "to our floor",
+    return table(("generator", "version", "ns an id", "2 threads, each", "to our floor", "cap",
                   "what it does not give"), rows)
 
 
@@ -672,7 +688,8 @@ same number of threads; of CAS and fetch-and-add, to the cheaper one.
 ## Saturation
 
 All threads draw as fast as they can from one generator (or a shard each) of flake-idgen's layout, 12 bits
-a millisecond, or sno's, 16 bits in 4 ms. Latencies are of single calls and contain a clock reading; spread
+a millisecond, of sno's, 16 bits in 4 ms, or of 128 bits, 16 bits a millisecond, which only batches exhaust.
+Latencies are of single calls, however many ids these draw, and contain a clock reading; spread
 is the distance between the busiest and the idlest thread.
 
 {saturation()}
@@ -683,8 +700,8 @@ is the distance between the busiest and the idlest thread.
 {texts()}
 ## Peers
 
-Each as its documentation shows it; Go and Node.js with their own runtime's clock
-({say(go_ns('Clock'))} ns a reading in Go, {say(npm_ns('Date.now'))} ns in Node.js). Their ids are checked as
+Each as its documentation shows it, the cap that of the layout where there is one; Go and Node.js with their
+own runtime's clock ({say(go_ns('Clock'))} ns a reading in Go, {say(npm_ns('Date.now'))} ns in Node.js). Their ids are checked as
 well.
 
 {peers()}

@@ -42,6 +42,7 @@ struct bench_row {
     int clock;       /* of the generator, which a paced row waits for */
     int64_t unit_ns; /* 0: no pace needed; else a burst each unit of this length */
     bool crowds, saturates;
+    size_t at_once; /* ids that a call makes: all draws are of a multiple of it */
 };
 
 /* ---- clocks ---- */
@@ -556,64 +557,73 @@ static bool check_encode(const void *out, size_t n) {
 #define SNO_UNIT_NS  4000000
 #define WIDE_UNIT_NS 1000000
 
-#define FLOOR_ROW(name, draw) \
-    { "floor/" name, "", begin_nothing, draw, key_of_64, NULL, 8, burst_ids, 0, 0, 0, true, false }
+#define FLOOR_ROW(name, draw)                                                                 \
+    {                                                                                         \
+        "floor/" name, "", begin_nothing, draw, key_of_64, NULL, 8, burst_ids, 0, 0, 0, true, \
+            false, 1                                                                          \
+    }
 #define CLOCK_ROW(name, draw) \
-    { "floor/" name, "", begin_nothing, draw, NULL, NULL, 8, burst_ids, 0, 0, 0, false, false }
+    { "floor/" name, "", begin_nothing, draw, NULL, NULL, 8, burst_ids, 0, 0, 0, false, false, 1 }
 #define MEMSET_ROW(size)                                                                 \
     {                                                                                    \
         "floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, \
-            batch_burst_ids, 0, 0, 0, false, false                                       \
+            batch_burst_ids, 0, 0, 0, false, false, 1                                    \
     }
 #define FLAKE_ROW(name, floor, begin, draw)                                                      \
     {                                                                                            \
         "flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, 0, 0, true, \
-            false                                                                                \
+            false, 1                                                                             \
     }
 #define SNO_ROW(name, floor, begin, draw, kind)                                         \
     {                                                                                   \
         "sno/" name, floor, begin, draw, key_of_80, NULL, 10, burst_ids, SNO_CAP, kind, \
-            SNO_UNIT_NS, true, false                                                    \
+            SNO_UNIT_NS, true, false, 1                                                 \
     }
 #define WIDE_ROW(name, floor, begin, draw, kind)                                               \
     {                                                                                          \
         "flake128/" name, floor, begin, draw, key_of_128, NULL, 16, burst_ids, WIDE_CAP, kind, \
-            WIDE_UNIT_NS, true, false                                                          \
+            WIDE_UNIT_NS, true, false, 1                                                       \
     }
-#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns)      \
-    BATCH_ROW(name, floor, begin, draw, 1, key, bytes, cap, unit_ns),       \
-        BATCH_ROW(name, floor, begin, draw, 16, key, bytes, cap, unit_ns),  \
-        BATCH_ROW(name, floor, begin, draw, 256, key, bytes, cap, unit_ns), \
-        BATCH_ROW(name, floor, begin, draw, 4096, key, bytes, cap, unit_ns)
-#define BATCH_ROW(name, floor, begin, draw, n, key, bytes, cap, unit_ns)                           \
+#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns)             \
+    BATCH_ROW(name, floor, begin, draw, 1, key, bytes, cap, unit_ns, false),       \
+        BATCH_ROW(name, floor, begin, draw, 16, key, bytes, cap, unit_ns, true),   \
+        BATCH_ROW(name, floor, begin, draw, 256, key, bytes, cap, unit_ns, false), \
+        BATCH_ROW(name, floor, begin, draw, 4096, key, bytes, cap, unit_ns, true)
+#define BATCH_ROW(name, floor, begin, draw, n, key, bytes, cap, unit_ns, crowds)                   \
     {                                                                                              \
         name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, key, NULL, \
-            bytes, batch_burst_ids, cap, 0, unit_ns, false, false                                  \
+            bytes, batch_burst_ids, cap, 0, unit_ns, crowds, false, n                              \
     }
 #define TEXT_ROW(name, floor, begin, draw, check, bytes) \
-    { name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false }
+    { name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false, 1 }
 #define FLAKE_TEXT_ROWS(form)                                                                      \
     TEXT_ROW("flake/format_" #form, "floor/copy", begin_day, format_##form, check_##form,          \
              text_stride),                                                                         \
         TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, \
                  8)
 #define SATURATION_ROW(name, begin, draw, key, bytes, cap) \
-    { "saturation/" name, "", begin, draw, key, NULL, bytes, 16, cap, 0, 0, true, true }
+    { "saturation/" name, "", begin, draw, key, NULL, bytes, 16, cap, 0, 0, true, true, 1 }
+#define SATURATION_BATCH_ROW(name, begin, draw, n, key, bytes, cap)                             \
+    {                                                                                           \
+        "saturation/" name "_" #n, "", begin, draw##_##n, key, NULL, bytes, n, cap, 0, 0, true, \
+            true, n                                                                             \
+    }
 
 static const bench_row rows[] = {
     CLOCK_ROW("exact", floor_exact),
     CLOCK_ROW("coarse", floor_coarse),
     FLOOR_ROW("cas", floor_cas),
     FLOOR_ROW("fetch_add", floor_add),
-    {"floor/store", "", begin_nothing, floor_store, NULL, NULL, 8, burst_ids, 0, 0, 0, true, false},
+    {"floor/store", "", begin_nothing, floor_store, NULL, NULL, 8, burst_ids, 0, 0, 0, true, false,
+     1},
     FLOOR_ROW("exact_cas", floor_exact_cas),
     FLOOR_ROW("exact_fetch_add", floor_exact_add),
     {"floor/exact_store", "", begin_nothing, floor_exact_store, NULL, NULL, 8, burst_ids, 0, 0, 0,
-     true, false},
+     true, false, 1},
     FLOOR_ROW("coarse_cas", floor_coarse_cas),
     FLOOR_ROW("coarse_fetch_add", floor_coarse_add),
     {"floor/coarse_store", "", begin_nothing, floor_coarse_store, NULL, NULL, 8, burst_ids, 0, 0, 0,
-     true, false},
+     true, false, 1},
     MEMSET_ROW(8),
     MEMSET_ROW(10),
     MEMSET_ROW(16),
@@ -628,7 +638,7 @@ static const bench_row rows[] = {
     FLAKE_ROW("shard_try_at", "floor/store", begin_roomy, shard_try_at_1),
     FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy, prefetch_1),
     {"flake/next_new_unit", "floor/cas", begin_leaping, flake_next_1, key_of_64, NULL, 8, burst_ids,
-     0, 0, 0, false, false},
+     0, 0, 0, false, false, 1},
     BATCH_ROWS("flake", "floor/exact_cas", begin_roomy, flake_batch, key_of_64, 8, ROOMY_CAP, 0),
     BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy, shard_batch, key_of_64, 8,
                ROOMY_CAP, 0),
@@ -643,7 +653,7 @@ static const bench_row rows[] = {
             SNO_CLOCK_COARSE),
     SNO_ROW("shard_try_at", "floor/store", begin_sno, sno_shard_try_at_1, SNO_CLOCK_EXACT),
     {"sno/new_new_unit", "floor/cas", begin_leaping, sno_new_1, key_of_80, NULL, 10, burst_ids, 0,
-     0, 0, false, false},
+     0, 0, false, false, 1},
     BATCH_ROWS("sno", "floor/exact_cas", begin_sno, sno_batch, key_of_80, 10, SNO_CAP, SNO_UNIT_NS),
     BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno, sno_shard_batch, key_of_80, 10, SNO_CAP,
                SNO_UNIT_NS),
@@ -671,22 +681,25 @@ static const bench_row rows[] = {
     TEXT_ROW("peer/strtoull_dec", "floor/copy", begin_dec, strtoull_dec, check_day_flakes, 8),
 
     {"peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, NULL, 8,
-     burst_ids, 0, 0, 0, true, false},
+     burst_ids, 0, 0, 0, true, false, 1},
     {"peer/mutex_snowflake", "floor/exact_cas", begin_mutex_roomy, mutex_1, key_of_64, NULL, 8,
-     burst_ids, ROOMY_CAP, 0, 0, true, false},
+     burst_ids, ROOMY_CAP, 0, 0, true, false, 1},
 #ifdef HAS_LIBUUID
     {"peer/libuuid_v1", "floor/exact_cas", begin_nothing, libuuid_v1, key_of_128, NULL, 16,
-     slow_burst_ids, 0, 0, 0, true, false},
+     slow_burst_ids, 0, 0, 0, true, false, 1},
     {"peer/libuuid_v4", "floor/exact_cas", begin_nothing, libuuid_v4, key_of_128, NULL, 16,
-     slow_burst_ids, 0, 0, 0, true, false},
+     slow_burst_ids, 0, 0, 0, true, false, 1},
 #endif
     {"peer/boost_uuid_v4", "floor/exact_cas", begin_nothing, peer_boost_uuid, key_of_128, NULL, 16,
-     slow_burst_ids, 0, 0, 0, true, false},
+     slow_burst_ids, 0, 0, 0, true, false, 1},
 
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("sno/new", begin_sno, sno_new_1, key_of_80, 10, SNO_CAP),
     SATURATION_ROW("sno/shard_new", begin_sno, sno_shard_new_1, key_of_80, 10, SNO_CAP),
+    SATURATION_BATCH_ROW("flake/batch", begin_idgen, flake_batch, 4096, key_of_64, 8, IDGEN_CAP),
+    SATURATION_BATCH_ROW("flake128/batch", begin_flake128, flake128_batch, 4096, key_of_128, 16,
+                         WIDE_CAP),
     SATURATION_ROW("peer/mutex_snowflake", begin_mutex_idgen, mutex_1, key_of_64, 8, IDGEN_CAP),
 };
 
@@ -695,7 +708,6 @@ const bench_row *bench_row_at(size_t i) { return &rows[i]; }
 const char *bench_name(const bench_row *r) { return r->name; }
 const char *bench_floor(const bench_row *r) { return r->floor; }
 double bench_cap(const bench_row *r) { return r->cap; }
-bool bench_in_crowds(const bench_row *r) { return r->crowds; }
 bool bench_saturates(const bench_row *r) { return r->saturates; }
 
 size_t bench_burst_size(const bench_row *r, unsigned threads) {
@@ -753,11 +765,16 @@ static size_t largest_burst(const bench_row *r, unsigned threads) {
     return bench_burst_size(r, threads) * threads * (with_rivals ? 2 : 1);
 }
 
+bool bench_in_crowds(const bench_row *r, unsigned threads) {
+    return r->crowds && bench_burst_size(r, threads) % r->at_once == 0;
+}
+
 size_t bench_bursts(const bench_row *r, unsigned threads, double seconds) {
     const double burst_s = r->burst == batch_burst_ids ? 2e-5 : 2e-4;
     const unsigned cores = bench_cores();
     double bursts = seconds / burst_s;
     if (threads > cores) bursts *= (double)cores / threads;
+    if (threads > 1 && r->at_once > 1) bursts /= 16; /* many ids, all to be checked */
     if (r->unit_ns) {
         const size_t in_unit = paced_ids / largest_burst(r, threads);
         const double most_bursts =
@@ -918,9 +935,10 @@ static double burst_once(const bench_row *r, unsigned thread) {
     /* Whoever is done stays a rival until all are. */
     size_t made = n;
     if (crew > 1 && spins && r->key) {
+        const size_t few = r->at_once > rival_ids ? r->at_once : rival_ids;
         atomic_fetch_add(&finished, 1);
-        for (; atomic_load(&finished) < crew && made + rival_ids <= 2 * n; made += rival_ids)
-            well &= r->draw(thread, w->out + made * r->id_size, rival_ids);
+        for (; atomic_load(&finished) < crew && made + few <= 2 * n; made += few)
+            well &= r->draw(thread, w->out + made * r->id_size, few);
     }
     meet();
     w->failed |= !well;
@@ -1069,7 +1087,7 @@ static double ns_of_bucket(unsigned bucket) {
 void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     worker *const w = &workers[thread];
     const int64_t length_ns = (int64_t)(seconds * 1e9);
-    const size_t room = (size_t)(r->cap * seconds * 1.25) + 4096;
+    const size_t room = (size_t)(r->cap * seconds * 1.25) + 2 * 4096;
     grow(w, room * r->id_size);
     if (!w->histogram) w->histogram = (uint32_t *)malloc(histogram_size * sizeof *w->histogram);
     if (!w->histogram) abort();
@@ -1098,8 +1116,9 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     n = 0;
     w->worst_ns = 0;
     const int64_t began_ns = ns_of(CLOCK_MONOTONIC);
-    for (int64_t before_ns = began_ns; before_ns - began_ns < length_ns && n < room; n++) {
-        well &= r->draw(thread, w->out + n * r->id_size, 1);
+    for (int64_t before_ns = began_ns; before_ns - began_ns < length_ns && n + r->at_once <= room;
+         n += r->at_once) {
+        well &= r->draw(thread, w->out + n * r->id_size, r->at_once);
         const int64_t now_ns = ns_of(CLOCK_MONOTONIC), took_ns = now_ns - before_ns;
         w->histogram[bucket_of(took_ns)]++;
         if (took_ns > w->worst_ns) w->worst_ns = took_ns;

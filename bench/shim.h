@@ -23,8 +23,9 @@ const bench_row *bench_row_at(size_t);
 const char *bench_name(const bench_row *);
 /* Rows whose sum is the least that this one can cost: "floor/a / 16 + floor/b"; "" if none. */
 const char *bench_floor(const bench_row *);
-double bench_cap(const bench_row *);     /* ids a second that the layout has; 0: no such bound */
-bool bench_in_crowds(const bench_row *); /* also with many threads */
+double bench_cap(const bench_row *); /* ids a second that the layout has; 0: no such bound */
+/* Also with so many threads. */
+bool bench_in_crowds(const bench_row *, unsigned threads);
 bool bench_saturates(const bench_row *); /* call bench_saturate rather than bench_burst */
 size_t bench_burst_size(const bench_row *, unsigned threads);
 /* How many bursts take about so long. */

@@ -25,9 +25,15 @@ if ! command -v go > /dev/null; then skip "Go peers (install golang-go)"
 elif [ -n "$missing" ]; then skip "Go peers (install$missing)"
 else
     echo "go $(go env GOVERSION)" >> "$out/versions.txt"
-    (cd "$here" && GO111MODULE=off GOFLAGS= GOPATH="$gopath" GOCACHE="$out/go-cache" \
-        go test -run '^$' -bench . -benchtime "${ids}x" -count "$repeats" -cpu 1,2) > "$out/go.txt" 2>&1 ||
-        { tail -5 "$out/go.txt"; failed=1; }
+    peers() { # THREADS IDS WHICH: of each thread so many ids, which are all kept
+        (cd "$here" && GO111MODULE=off GOFLAGS= GOPATH="$gopath" GOCACHE="$out/go-cache" \
+            go test -run '^$' -bench "$3" -benchtime "${2}x" -count "$repeats" -cpu "$1") >> "$out/go.txt" 2>&1 ||
+            { tail -5 "$out/go.txt"; failed=1; }
+    }
+    ids_of_all='(Xid|Ksuid|Ulid|UlidMonotonic|UuidV1|UuidV4)$'
+    peers 1,2 "$ids" .
+    peers 4,8 $((ids / 8 + 1)) "$ids_of_all"
+    peers 64 $((ids / 64 + 1)) "$ids_of_all"
     rm -rf "$out/go-cache/fuzz"
 fi
 
