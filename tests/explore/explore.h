@@ -321,7 +321,8 @@ static inline void explore_poke(void *at, size_t size, uint64_t value) {
 
 static inline bool explore_before(const void *at) {
     if (explore_now.me == EXPLORE_NOBODY) return false; /* reset and ended run outside */
-    if ((const char *)at >= explore_stacks[0] && (const char *)at < explore_stacks[EXPLORE_THREADS])
+    if ((const char *)at >= explore_stacks[0] &&
+        (const char *)at < explore_stacks[0] + sizeof explore_stacks)
         return false; /* on a fiber's own stack */
     if (explore_now.s->fine && (!at || explore_now.s->name(at))) {
         explore_saw(1); /* it stands elsewhere now, so this is another state */
