@@ -26,7 +26,7 @@ FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
 .PHONY: all install uninstall test check check-common sync-common check-alone matrix everything sanitize explore models \
-	mutants soak fuzz fuzz-replay campaign cross evidence help clean FORCE
+	mutants soak fuzz fuzz-replay campaign cross test-fresh evidence help clean FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each format taken apart
@@ -148,6 +148,9 @@ campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOUR
 
 cross: ## the tests on other machines: qemu-user, musl, wine (what of these is installed)
 	MAKE="$(MAKE)" BUILD=$(BUILD) tests/cross.sh
+
+test-fresh: ## the README's commands in an empty folder, or with FRESH=ROOT in another system
+	tests/fresh.sh $(FRESH)
 
 evidence: ## the README's table, from what the last .ci/run printed
 	tests/evidence.sh $(BUILD)/evidence README.md

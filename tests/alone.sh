@@ -1,6 +1,9 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
+#
 # alone.sh   each header, copied by itself into an empty folder, compiles without a warning
-# in C11 and in C++11, also behind other headers in strict mode, and as the file itself.
+# in C11 and in C++11, also behind other headers in strict mode, and as the file itself. And each
+# source file names its licence.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 here=$(pwd)
@@ -34,6 +37,13 @@ for header in flake.h sno.h; do
         for file in first.cc last.cc; do try $CXX -std=c++11 $WARN $file -o program; done
     fi
     cd "$here"
+done
+# Each source file says its licence, since files get copied alone.
+name=licence
+says_its_licence() { head -n 3 "$1" | grep -q 'SPDX-License-Identifier: MIT'; }
+for file in $(find Makefile .ci flake.h sno.h bench fuzz tests -type f | grep -E \
+    '(^Makefile|^\.ci/run|/mutants/table|\.(c|h|cc|sh|mk|awk|lua|py|go|mjs))$' | grep -v -x tests/evidence.sh); do
+    try says_its_licence "$file"
 done
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
+#
 # common.sh         the regions between `// >>common begin` and `// >>common end`, and those of toolkit,
 #                   are the same text but for the prefix
 # common.sh --sync  makes sno.h's regions from flake.h's

@@ -1,4 +1,6 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
+#
 # cross.sh [MACHINE...]   builds and runs the tests for other machines: under qemu-user, with musl, and
 # for Windows under wine. What can't be installed here is named and skipped.
 #

@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
+#
 # examples.sh   holds README.md to what it shows, and compiles the examples of the headers' comments.
 #
 # What becomes of a code block depends on its first line:

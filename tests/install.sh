@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
+#
 # install.sh   installs into a scratch root, builds programs there through pkg-config, reads the man
 # pages, and uninstalls.
 dir=$(mktemp -d)

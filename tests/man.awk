@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: MIT
+#
 # man.awk   makes a man page of what is written elsewhere, so that it is written once.
 #
 #     awk -f man.awk -v name=flake -v version=0.1.0 -v section=1      what `flake help` prints

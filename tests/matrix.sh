@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
+#
 # matrix.sh WARN HEADER...   gcc and clang, every -std, C and C++, every -O: no warning anywhere.
 warn=$1
 shift

@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
+#
 # run.sh RUN_ENV PROGRAM...   runs the test programs and adds up what they say.
 run_env=$1
 shift

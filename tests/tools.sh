@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
+#
 # tools.sh   drives the command-line tools as a person would. They are built by the README's commands.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

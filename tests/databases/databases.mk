@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: MIT
+#
 # Ids in databases. Debian's `sqlite3` and `postgresql`; what is not installed is named and skipped.
 
 .PHONY: test-databases

@@ -1,4 +1,6 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
+#
 # databases.sh   stores IDS ids of each kind in SQLite and in PostgreSQL, reads them back in order, and
 # scans ranges of time: 64-bit flakes as bigint, 128-bit ones and snos as bytes and as uuid. The
 # ids are loaded in another order than they were made in.

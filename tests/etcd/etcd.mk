@@ -11,6 +11,8 @@ $(BUILD)/test_etcd: tests/etcd/test_etcd.c $(wildcard tests/*.h) $(HEADERS) $(BU
 	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) -lcurl
 
 $(BUILD)/etcd_example: tests/etcd/example.c $(HEADERS) $(BUILD)/flags
+	if command -v $(firstword $(CXX)) >/dev/null; then \
+	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. -x c++ $< -o $@-cxx $(LDLIBS) -lcurl; fi
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS) -lcurl
 
 test-etcd: $(BUILD)/test_etcd $(BUILD)/etcd_example ## claims on node numbers, against etcd members that are killed and frozen

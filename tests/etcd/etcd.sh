@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
+#
 # etcd.sh run DIR PROGRAM EXAMPLE [NAME...]  starts etcd members on free ports of the loopback, with all their
 #                                    files in DIR, runs the tests, and kills the members whatever comes
 # etcd.sh start DIR MEMBER           starts one member (again); DIR/MEMBER.pid says its process
@@ -83,7 +85,7 @@ run)
     exit 1
     ;;
 *)
-    sed -n '2,5p' "$0"
+    sed -n '4,7p' "$0"
     exit 2
     ;;
 esac

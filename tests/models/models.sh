@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
+#
 # models.sh DIR RUNS COMPILER FLAGS...   compiles the models into DIR and runs each RUNS times over
 # with real threads; with -DREACH each must fail, sooner or
 # later.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: MIT
+#
 # awk -v name=NAME -v table=TABLE -f edit.awk FILE   prints FILE with the mutant's edits made; exit
 # code 3: an old text does not stand in it exactly once.
 function occurrences(text, part, n, at) {

@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
+#
 # mutants.sh BUILD [WORD...]   makes each mutant of the table (or those whose names contain a word) in
 # BUILD/mutants, builds the tests against it, and prints which of them catches it. A mutant that
 # survives, that no longer fits the headers, or does not compile is a failure.

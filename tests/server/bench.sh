@@ -1,4 +1,6 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
+#
 # bench.sh   requests a second with ids (a shared generator, a shard a thread), by that without: pairs of
 # runs right after one another, with ids first in every second one, since a machine's speed changes.
 # Beside it the processor time that the server spent on a request, which other programs that run at the

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: MIT
+#
 # Sourced: start_server OPTION..., stop_server.   $port, $server and the folder $dir are theirs.
 start_server() {
     : > "$dir/out"

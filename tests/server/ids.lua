@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: MIT
+--
 -- For wrk: writes the id of every response to IDS.<thread>, a line each, or what came instead.
 -- PIPELINE requests go out at once.
 local files = 0

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: MIT
+#
 # A server that stamps its requests with ids, its test and its benchmark. Debian's `wrk` drives it.
 
 .PHONY: server test-server bench-server

@@ -1,4 +1,6 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
+#
 # server.sh   the server, driven by wrk: every id that comes in a response comes once, was stamped by
 # one of the server's threads, and none is lost. Before that, what a client may send (requests.c).
 #
