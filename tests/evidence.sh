@@ -1,4 +1,6 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
+#
 # evidence.sh DIRECTORY README   rewrites the README's table between its evidence marks from what the
 # last .ci/run printed and kept in DIRECTORY.
 dir=$1 readme=$2
