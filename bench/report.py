@@ -401,13 +401,18 @@ def npm_ns(name):
 
 # ---- the report ----
 
-def disturbed():
-    """Rows whose threads did not run at once in a tenth of the bursts or more."""
-    text = ""
+def busy_words():
+    """What is to be said of a machine that did other work; "" of a quiet one."""
     typical = statistics.median([s for s in (scatter(name) for name, t in RUNS if t == 1) if s is not None] or [0])
-    if typical > 5:
-        text = (f"\n**This machine was busy with other work: the middle one of all scatters on one thread is "
-                f"{per_cent(typical)}. Ratios nearer to one another than that say nothing.**\n")
+    if typical <= 5:
+        return ""
+    return (f"**This machine was busy with other work: the middle one of all scatters on one thread is "
+            f"{per_cent(typical)}. Figures in ns nearer to one another than that say nothing; ratios of pairs are steadier.**")
+
+
+def disturbed():
+    """That, and rows whose threads did not run at once in a tenth of the bursts or more."""
+    text = f"\n{busy_words()}\n" if busy_words() else ""
     rows = sorted({name for name, t in RUNS if 1 < t <= CORES and (counter(name, t, "alone") or 0) > 0.1})
     if not rows:
         return text
@@ -420,7 +425,7 @@ def head():
     rows = [
         ("date", datetime.fromisoformat(MACHINE["date"]).strftime("%Y-%m-%d %H:%M %z")),
         ("processor", f"{MACHINE['processor']}, {CORES} cores"),
-        ("kernel", MACHINE["kernel"]),
+        ("kernel", re.sub(r"(\d)-\S+", r"\1", MACHINE["kernel"])),
         ("clock source", MACHINE["clock_source"]),
         ("compiler, flags", f"{MACHINE['compiler']}, `{MACHINE['flags']}`"),
         ("Google Benchmark", f"{VERSIONS.get('benchmark', 'unknown')}; it repeats and collects, the shim holds the clock"),
@@ -738,7 +743,9 @@ def readme():
     return table(("", "ns an id", "times its floor", "2 threads, each", "cap of the layout"), rows) + f"""
 {MACHINE['processor']}, {CORES} cores, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler']}, `{MACHINE['flags']}`;
 medians of {REPETITIONS}. The floor of one id is a clock reading and an uncontended CAS: {say(floor)} ns here.
-Bursts of a row and of its floor alternate, and "times" is the median of those pairs.
+Bursts of a row and of its floor alternate, and "times" is the median of those pairs. The rows of flake.h are
+drawn in a layout with 24 bits of sequence, so that none waits for time to pass; flake-idgen's own has
+{say_cap(cap("saturation/flake/next"))}.{" " + busy_words() if busy_words() else ""}
 """
 
 
