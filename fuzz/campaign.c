@@ -142,18 +142,7 @@ static bool campaign_is_own(const char *text, flake_layout *layout) {
 
 static flake_layout campaign_named(void) {
     flake_layout own;
-    const flake_layout known[] = {flake_layout_idgen(),
-                                  flake_layout_hazelcast(),
-                                  flake_layout_uniqueid_ordered(),
-                                  flake_layout_uniqueid_spread(),
-                                  flake_layout_twitter(),
-                                  flake_layout_sonyflake(),
-                                  flake_layout_discord(),
-                                  flake_layout_instagram(),
-                                  flake_layout_mastodon(),
-                                  flake_layout_js53()};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(campaign.layout, known[i].name)) return known[i];
+    if (flake_layout_named(campaign.layout, &own) == FLAKE_OK) return own;
 #ifdef CAMPAIGN_LAYOUT
     if (!strcmp(campaign.layout, "mine")) return CAMPAIGN_LAYOUT;
 #endif
