@@ -2169,10 +2169,9 @@ struct flake_options {
     flake_clock clock;         /* all zero: the system's exact clock */
     struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
     flake_gate gate; /* asked before each new unit, such as flake_etcd_gate; {0}: none */
-    struct flake_state
-        *state;       /* an open state file, so that a restart repeats no id; NULL: none. Of
-                                  one generator, or one set of shards, at a time: it does not see a
-                                  second with the same numbers */
+    /* Open, so that a restart repeats no id; NULL: none. One generator's, or one set of shards', at a
+     * time: it does not see a second. */
+    struct flake_state *state;
     bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
                          n is even at low rates; ids inside a unit then don't rise */
     bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does) */
@@ -2237,12 +2236,10 @@ static inline const char *flake_status_str(flake_status status) {
     case FLAKE_RANGE: return "the time is before layout.epoch_ms or past flake_expires_ms";
     case FLAKE_INVALID:
         return "an argument or option does not fit (flake_options_why names it), or the generator "
-               "was "
-               "never initialised";
+               "was never initialised";
     case FLAKE_PARSE: return "not a text of this form";
     case FLAKE_NODE:
-        return "node + node_offset does not fit layout.node_bits, or has ids of the parent's after "
-               "a "
+        return "node + node_offset does not fit layout.node_bits, or the parent had it before the "
                "fork";
     case FLAKE_LEASE: return "the claim on the node number has run out";
     case FLAKE_FORKED: return "the generator was inherited through fork(), or the machine cloned";
@@ -3512,20 +3509,24 @@ static inline const uint8_t *flake_i_mac(const struct ifaddrs *entry) {
     return mac && !flake_i_no_address(mac, 6) ? mac : NULL;
 }
 
-enum { FLAKE_I_LOOPBACK = 8 }; /* IFF_LOOPBACK, which strict C hides */
+enum { FLAKE_I_UP = 1, FLAKE_I_LOOPBACK = 8 }; /* IFF_UP, IFF_LOOPBACK, which strict C hides */
 
 /* Of the list, the interface named, or the first one: rather one whose address its maker gave it than
- * one that was made up here, as those of bridges and containers are. */
+ * one that was made up here, as those of bridges and containers are, and of these one that is up. */
 static inline flake_status flake_i_pick_mac(const struct ifaddrs *list, const char *name,
                                             uint64_t *worker48, flake_why *why) {
     const uint8_t *best = NULL;
+    unsigned best_rank = 0;
     bool exists = false;
     for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
         if (name && strcmp(i->ifa_name, name) != 0) continue;
         exists = true;
         const uint8_t *mac = flake_i_mac(i);
         if (!mac || (i->ifa_flags & FLAKE_I_LOOPBACK)) continue;
-        if (!best || ((best[0] & 2) && !(mac[0] & 2))) best = mac;
+        const unsigned rank = mac[0] & 2 ? i->ifa_flags & FLAKE_I_UP : 2 * FLAKE_I_UP;
+        if (best && rank <= best_rank) continue;
+        best = mac;
+        best_rank = rank;
     }
     if (!best)
         return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",

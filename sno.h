@@ -2067,8 +2067,7 @@ static inline const char *sno_status_str(sno_status status) {
     case SNO_RANGE: return "the time is outside 2010..2079";
     case SNO_INVALID:
         return "an argument or option does not fit (sno_options_why names it), or the generator "
-               "was "
-               "never initialised";
+               "was never initialised";
     case SNO_PARSE: return "not a text of this form";
     case SNO_EXHAUSTED: return "this process has used up its 65,535 partitions";
     case SNO_FORKED: return "the generator was inherited through fork(), or the machine cloned";

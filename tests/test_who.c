@@ -64,6 +64,13 @@ static void the_first_real_interface_has_the_word(void) {
     entries[3].at.ifa_next = NULL;
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, NULL, &worker, &why), FLAKE_OK);
     CHECK_EQ(worker, 0x0242ac110001); /* rather than none */
+    entries[3].at.ifa_next = &entries[4].at;
+    add_link(4, "eth0", "0242ac110002", false);
+    entries[4].at.ifa_flags = FLAKE_I_UP;
+    add_link(5, "eth1", "0242ac110003", false);
+    entries[5].at.ifa_flags = FLAKE_I_UP;
+    CHECK_EQ(flake_i_pick_mac(&entries[0].at, NULL, &worker, &why), FLAKE_OK);
+    CHECK_EQ(worker, 0x0242ac110002); /* docker0 is down */
 }
 
 static void an_interface_without_an_address_is_refused_by_name(void) {
