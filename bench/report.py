@@ -9,6 +9,7 @@ import math
 import re
 import statistics
 import sys
+import textwrap
 from datetime import datetime
 from pathlib import Path
 
@@ -740,13 +741,14 @@ def readme():
                           ("npm flake-idgen", npm_ns("flake-idgen"), None)):
         if t1:
             rows.append((label, say(t1), times_of(t1 / floor), say(t2), ""))
-    return table(("", "ns an id", "times its floor", "2 threads, each", "cap of the layout"), rows) + f"""
+    conditions = f"""
 {MACHINE['processor']}, {CORES} cores, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler']}, `{MACHINE['flags']}`;
 medians of {REPETITIONS}. The floor of one id is a clock reading and an uncontended CAS: {say(floor)} ns here.
 Bursts of a row and of its floor alternate, and "times" is the median of those pairs. The rows of flake.h are
 drawn in a layout with 24 bits of sequence, so that none waits for time to pass; flake-idgen's own has
-{say_cap(cap("saturation/flake/next"))}.{" " + busy_words() if busy_words() else ""}
-"""
+{say_cap(cap("saturation/flake/next"))}. {busy_words()}"""
+    return (table(("", "ns an id", "times its floor", "2 threads, each", "cap of the layout"), rows) + "\n"
+            + textwrap.fill(conditions.strip(), 112, break_on_hyphens=False) + "\n")
 
 
 def write_readme():
