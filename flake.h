@@ -40,8 +40,9 @@
  *     a flake_pool                  borrow and give_back from any thread
  *     a flake_ring                  push and pop from any thread
  *
- * An id is the same to no other that generators of one layout, epoch and node (or range of sequence
- * numbers) have given; two generators that run at once need nodes or ranges of their own.
+ * Two generators that run at once, in one process or in many, need nodes or ranges of sequence numbers
+ * of their own; then no id is given twice. One that follows another with the same numbers must begin
+ * in a later unit of time, with a clock that was not put back, or have a state file, which sees to it.
  * Ids of one generator rise in the order of the calls, if the clock was not put back (and neither
  * seq_scatter nor the layout spreads them); concurrent calls are ordered as their read-modify-writes
  * are. A draw orders no other memory accesses.
