@@ -36,10 +36,11 @@
  *
  * Two generators that run at once, in one process or in many, need partitions or sequence ranges of
  * their own; then no id is given twice. (One that follows another with the same partition must begin
- * in a later unit of time, or have a state file or a snapshot.) Ids of one generator rise in the order of the calls, if the
- * clock was not put back and the metabyte is the same: the metabyte stands before the sequence. A
- * clock that is put back changes the tick of the ids, and nobody waits; only a clock put back again
- * into time that was already used twice makes callers wait. A draw orders no other memory accesses.
+ * in a later unit of time, or have a state file or a snapshot.) Ids of one generator rise in the
+ * order of the calls, if the clock was not put back and the metabyte is the same: the metabyte
+ * stands before the sequence. A clock that is put back changes the tick of the ids, and nobody
+ * waits; only a clock put back again into time that was already used twice makes callers wait. A
+ * draw orders no other memory accesses.
  *
  * HOOKS: macros to define before the include
  *
