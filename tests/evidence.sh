@@ -11,7 +11,9 @@ of() { awk -F '\t' -v name="$1" -v column="$2" '$1 == name {print $column}' "$di
 
 row() { # STEP SHOWS SAID   what was said is taken from the step's log, or left out
     local seconds=$(of "$1" 5) passed=$(of "$1" 3) failed=$(of "$1" 4) said=$3 skipped
-    skipped=$(grep -i '^ *skipped' "$dir/$1" | grep -v '^skipped machines' | sort -u | sed 's/^ *//; s/|/,/g' | paste -sd';' | sed 's/;/; /g')
+    skipped=$(grep -i '^ *skipped' "$dir/$1" | grep -v '^skipped machines' | sort -u |
+        sed -E 's/^ *//; s/[; ]+$//; s/;+ */, /g; s/\|/,/g' |
+        awk 'NR <= 2; END {if (NR > 2) print "and " NR - 2 " more"}' | paste -sd';' | sed 's/;/; /g')
     [ -z "$skipped" ] || said="${said:+$said; }$skipped"
     [ "$failed" -eq 0 ] || said="**failed**"
     printf '| `%s` | %s | %s | %s s |\n' "$(of "$1" 2)" "$2" \
