@@ -7,26 +7,30 @@ LDLIBS  ?=
 RUN_ENV ?=#          # what runs a test program, such as `qemu-aarch64 -L /usr/aarch64-linux-gnu`
 BUILD   ?= build
 
-WARN     = -pedantic -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Werror
+# A unit that includes a header sees none of its warnings; this project wants them all.
+SHOW     = -DFLAKE_SHOW_WARNINGS -DSNO_SHOW_WARNINGS
+WARN     = $(SHOW) -pedantic -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Werror
 # What is left out of clang's -Weverything: layout remarks, C90, and remarks on what these headers
 # are made of (raw buffers, C in C++, static functions that a program does not use).
-CLANG_EVERYTHING = -Weverything -Wno-padded -Wno-declaration-after-statement \
+CLANG_EVERYTHING = $(SHOW) -Weverything -Wno-padded -Wno-declaration-after-statement \
 	-Wno-unknown-warning-option -Wno-unsafe-buffer-usage -Wno-unused-function -Wno-float-equal \
 	-Wno-switch-default -Wno-used-but-marked-unused
 CLANG_EVERYTHING_CXX = $(CLANG_EVERYTHING) -Wno-c++98-compat-pedantic -Wno-old-style-cast \
 	-Wno-zero-as-null-pointer-constant -Wno-c++20-compat -Wno-missing-prototypes
 
 HEADERS = flake.h sno.h
+TOOLS   = flake sno
 TESTS  ?= $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 STD    ?= c11
 # Tests that are scripts; what they compile is compiled for this machine.
-SCRIPTS ?= tests/alone.sh tests/common.sh tests/examples.sh tests/tools.sh tests/install.sh
+SCRIPTS ?= tests/alone.sh tests/common.sh tests/examples.sh tests/recipes.sh tests/tools.sh tests/install.sh \
+	tests/modules.sh tests/optouts.sh
 SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" MAKE="$(MAKE)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all install uninstall test check check-common sync-common check-alone matrix everything sanitize explore models \
-	mutants soak fuzz fuzz-replay campaign cross test-fresh evidence help clean FORCE
+.PHONY: all install uninstall test check check-common sync-common check-alone matrix everything sanitize explore explore-orders models \
+	mutants mutants-many coverage soak attack fuzz fuzz-replay campaign cross test-fresh evidence help clean FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each format taken apart
@@ -37,11 +41,8 @@ all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each fo
 	done; \
 	$(RUN_ENV) $(BUILD)/sno inspect $$($(RUN_ENV) $(BUILD)/sno generate --meta=42)
 
-$(BUILD)/flake: flake.h $(BUILD)/flags
-	$(CC) $(FLAGS) -x c -DFLAKE_MAIN flake.h -o $@ $(LDLIBS)
-
-$(BUILD)/sno: sno.h $(BUILD)/flags
-	$(CC) $(FLAGS) -x c -DSNO_MAIN sno.h -o $@ $(LDLIBS)
+$(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tests/tools/%.c tests/tools/tool.h %.h $(BUILD)/flags
+	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
 PROGRAMS ?= $(BUILD)/units
 test: $(TESTS:%=$(BUILD)/%) $(PROGRAMS) ## all tests that need a compiler and make alone
@@ -57,8 +58,10 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' | cmp -s - $@ || echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' > $@
 
-$(BUILD)/%: tests/%.c $(wildcard tests/*.h) $(HEADERS) $(BUILD)/flags
+$(BUILD)/%: tests/%.c $(wildcard tests/*.h tests/tools/*) $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
+
+$(BUILD)/test_sno_text_plain: tests/test_sno_text.c
 
 check-alone: ## each header compiles alone, in C and in C++
 	$(SCRIPT_ENV) tests/alone.sh
@@ -96,8 +99,11 @@ sanitize: ## the tests under thread, address and undefined sanitizers, gcc and c
 explore: $(BUILD)/explore_engine ## every interleaving of a few callers and a clock, on the real headers
 	$(BUILD)/explore_engine $(SCENARIOS)
 
-$(BUILD)/explore_engine: $(wildcard tests/explore/*) $(HEADERS) $(BUILD)/flags
-	$(CC) $(FLAGS) -I. tests/explore/explore_engine.c -o $@ $(LDLIBS)
+explore-orders: $(BUILD)/explore_orders ## the memory orders: whatever each load may read, and each order taken away
+	$(BUILD)/explore_orders $(SCENARIOS)
+
+$(BUILD)/explore_%: tests/explore/explore_%.c $(wildcard tests/explore/*.h) $(HEADERS) $(BUILD)/flags
+	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
 models: $(BUILD)/flags ## the ordering pairs as small programs, for a checker of the C11 memory model too
 	tests/models/models.sh $(BUILD)/models 3000 $(CC) $(FLAGS) -I.
@@ -105,9 +111,19 @@ models: $(BUILD)/flags ## the ordering pairs as small programs, for a checker of
 mutants: ## small edits of the headers, each of which must be caught
 	CC="$(CC)" tests/mutants/mutants.sh $(BUILD)
 
+mutants-many: ## edits made by rule, or a sample of them with SAMPLE=60: none may pass unseen without a reason
+	CC="$(CC)" python3 tests/mutants/many.py $(BUILD)
+
+coverage: ## the lines and branches of the headers that tests, replays and explorer don't take (clang)
+	python3 tests/coverage/coverage.py $(BUILD)
+
 IDS ?= 1000000000
-soak: $(BUILD)/soak ## IDS=1000000000 ids from 2, 8 and 64 threads, proved to differ
-	$(BUILD)/soak --ids=$(IDS)
+soak: $(BUILD)/soak ## IDS=1000000000 ids from 2, 8 and 64 threads, proved to differ; or HOURS=8 of all ways to draw
+	$(BUILD)/soak $(if $(filter command environment,$(origin HOURS)),--hours=$(HOURS),--ids=$(IDS))
+
+KILLS ?= 10000
+attack: $(BUILD)/attack ## KILLS=10000 processes killed, on a disk that fails, and no id twice
+	$(BUILD)/attack --kills=$(KILLS)
 
 SECONDS ?= 60
 FUZZERS  = flake sno text state claims
@@ -146,19 +162,18 @@ campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOUR
 	$(CC) $(FLAGS) $(COVERAGE) -I. -Itests fuzz/campaign.c -o $(BUILD)/fuzz/campaign $(LDLIBS)
 	$(BUILD)/fuzz/campaign --hours $(HOURS) $(CAMPAIGN)
 
-cross: ## the tests on other machines: qemu-user, musl, wine (what of these is installed)
-	MAKE="$(MAKE)" BUILD=$(BUILD) tests/cross.sh
+cross: ## the tests on other machines: qemu-user, musl, wine, bare metal, WASI (what of these is installed)
+	MAKE="$(MAKE)" BUILD=$(BUILD) WARN="$(WARN)" tests/cross.sh
 
 test-fresh: ## the README's commands in an empty folder, or with FRESH=ROOT in another system
 	tests/fresh.sh $(FRESH)
 
-evidence: ## the README's table, from what the last .ci/run printed
-	tests/evidence.sh $(BUILD)/evidence README.md
+evidence: ## tests/EVIDENCE.md, from what the last .ci/run printed
+	tests/evidence.sh $(BUILD)/evidence tests/EVIDENCE.md
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
 ROOT     = $(DESTDIR)$(PREFIX)
-TOOLS    = flake sno
 VERSION  = sed -n 's/^\#define [A-Z]*_VERSION_STRING "\(.*\)"/\1/p'
 MAN      = awk -f tests/man.awk -v version="$$($(VERSION) $*.h)"
 

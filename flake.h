@@ -1,6 +1,6 @@
 /* flake.h: unique, time-ordered 64-bit and 128-bit ids for any number of threads, without a lock.
  *
- * Version 0.1.0. C11, or C++11 and later. SPDX-License-Identifier: MIT (the text is at the end.)
+ * Version 0.2.0. C11, or C++11 and later. SPDX-License-Identifier: MIT (the text is at the end.)
  *
  * Do this in as many files as you like; there is nothing to link:
  *
@@ -40,6 +40,9 @@
  *     a flake_pool                  borrow and give_back from any thread
  *     a flake_ring                  push and pop from any thread
  *
+ * A signal handler that draws returns: one that jumps, or ends its thread, out of the write of a state
+ * stops that state for good.
+ *
  * Two generators that run at once, in one process or in many, need nodes or ranges of sequence numbers
  * of their own; then no id is given twice. One that follows another with the same numbers must begin
  * in a later unit of time, with a clock that was not put back, or have a state file, which sees to it.
@@ -57,71 +60,54 @@
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
+ *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
- *     FLAKE_REGISTRY                  most generators alive at a time; init then refuses two that
- *                                     share ids (debug builds)        no such check
+ *     FLAKE_REGISTRY                  most generators alive at a time, in digits; init then refuses
+ *                                     two that share ids (debug builds)   no such check
  *     FLAKE_ETCD                      claims in an etcd cluster, with libcurl   not defined
- *     FLAKE_MAIN                      the command-line tool           not defined
+ *     FLAKE_NO_FILES                  leaves out state files, slots, exclusive  not defined
+ *     FLAKE_NO_NET                    leaves out MAC and IP addresses           not defined
+ *     FLAKE_NO_OS                     leaves out all that wants a system: these two, environment, host
+ *                                     name, fork word, random bytes, clock and sleep; FLAKE_CLOCK_NS
+ *                                     and FLAKE_SLEEP_NS must be defined        not defined
+ *     FLAKE_SHOW_WARNINGS             your flags, for it as well      not defined
+ *
+ * What is left out is still declared: it says FLAKE_IO, or FLAKE_INVALID if an option asks for it, and
+ * `why` or flake_options_why name the macro. Whoever forks without a fork word repeats ids.
  *
  * Find your way by these marks:
  *
  *     // >>public      what you call
+ *     // >>system      all that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
  *     // >>options     what you can set
  *     // >>layouts     // >>generators     // >>prefetch     // >>wide (128 bits)     // >>text
  *     // >>who         where node numbers come from
  *     // >>etcd        node numbers from an etcd cluster: define FLAKE_ETCD, link with -lcurl
- *     // >>tool        the command-line tool: cc -O2 -x c -DFLAKE_MAIN flake.h -o flake
  */
 #ifndef FLAKE_H
 #define FLAKE_H
 
-#if defined(FLAKE_MAIN) && defined(__clang__) /* it takes the header for a program's own code */
-#pragma clang diagnostic ignored "-Wunused-function"
+/* A unit's own warning flags are for its own code. */
+#if defined(__GNUC__) && defined(__INCLUDE_LEVEL__) && !defined(FLAKE_SHOW_WARNINGS)
+#if __INCLUDE_LEVEL__ > 0
+#pragma GCC system_header
+#endif
 #endif
 
 #define FLAKE_VERSION_MAJOR  0
-#define FLAKE_VERSION_MINOR  1
+#define FLAKE_VERSION_MINOR  2
 #define FLAKE_VERSION_PATCH  0
-#define FLAKE_VERSION_STRING "0.1.0"
+#define FLAKE_VERSION_STRING "0.2.0"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 #ifdef __cplusplus
 #include <atomic>
 #else
 #include <stdatomic.h>
-#endif
-#if defined(_WIN32)
-#ifndef WIN32_LEAN_AND_MEAN
-#define WIN32_LEAN_AND_MEAN
-#endif
-#include <windows.h>
-#else
-#include <unistd.h>
-#endif
-#include <stdlib.h>
-#if !defined(_WIN32)
-#include <errno.h>
-#include <fcntl.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/utsname.h>
-#if defined(__linux__)
-#include <netpacket/packet.h>
-#elif defined(AF_LINK)
-#include <net/if_dl.h>
-#endif
-#if !defined(__linux__) && !defined(CLOCK_REALTIME)
-#include <threads.h>
-#endif
 #endif
 
 // >>public
@@ -133,8 +119,8 @@ typedef enum flake_status {
     FLAKE_RANGE,      /* a time before the epoch, or past what the layout can express */
     FLAKE_INVALID,    /* an argument, option or layout that does not fit; nothing was changed */
     FLAKE_PARSE,      /* not a text of this form */
-    FLAKE_NODE,       /* node + node_offset is more than the layout's node bits hold */
-    FLAKE_LEASE,      /* the claim on the node number has run out */
+    FLAKE_NODE,  /* node fits the layout's node bits (else FLAKE_INVALID), node + node_offset not */
+    FLAKE_LEASE, /* the claim on the node number is lost */
     FLAKE_FORKED,   /* inherited through fork(), or the machine was cloned: another process may give
                          the same ids. See flake_reinit_after_fork */
     FLAKE_IO,       /* the system refused a file or connection */
@@ -181,6 +167,8 @@ static inline flake_layout flake_layout_of(unsigned time_bits, unsigned node_bit
                                            unsigned seq_bits, int64_t epoch_ms);
 /* By the name that it has in flake_layout: "idgen", "hazelcast" ... FLAKE_INVALID: no such one */
 static inline flake_status flake_layout_named(const char *name, flake_layout *);
+/* Each of these in turn, from 0 on. FLAKE_INVALID: there are no more */
+static inline flake_status flake_layout_at(size_t i, flake_layout *);
 /* FLAKE_INVALID: fields overlap, leave the 64 bits, or there is no time */
 static inline flake_status flake_layout_check(const flake_layout *);
 /* The last ms that the layout can express; INT64_MAX if that is further than an int64_t goes. A
@@ -311,8 +299,11 @@ static inline bool flake_ring_pop(flake_ring *, flake_overflow *); /* false: emp
  * A forked child, and a process after flake_generation_bump(), gets FLAKE_FORKED until it says with
  * which ids of its own it goes on: another node, or other sequence numbers. FLAKE_NODE: its options
  * have some of the parent's ids in them. FLAKE_INVALID: it was not forked. For a shard likewise,
- * through flake_shard_gen. An orchestrator that resumes or copies a virtual machine calls
- * flake_generation_bump in each process.
+ * through flake_shard_gen, where the parent's ids are that shard's. An orchestrator that resumes or
+ * copies a virtual machine calls flake_generation_bump in each process, and there in each library
+ * that has a copy of this header.
+ *
+ * A generator must not outlive the module whose code initialised it: it looks at that module's memory.
  *
  * Two forks can't be told: one in a signal handler that has interrupted a draw (the parent and child
  * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
@@ -320,13 +311,15 @@ static inline bool flake_ring_pop(flake_ring *, flake_overflow *); /* false: emp
  */
 static inline void flake_generation_bump(void);
 static inline flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
-/* For builds with FLAKE_REGISTRY: this generator draws no more. */
+/* This generator draws no more: options.exclusive, and in builds with FLAKE_REGISTRY the registry, let
+ * others have its numbers. Of shards all, or the first for options.exclusive. */
 static inline void flake_retire(flake_gen *);
 
 /* A state file holds a time ahead of all ids that were handed out, so that the next run repeats none,
  * whatever became of this one and of the clock:
  *
- *     flake_state state;
+ *     static flake_state state; // all zero
+ *     flake_why why;
  *     flake_state_options where = {0};
  *     where.path = "/var/lib/app/ids";
  *     if (flake_state_open(&state, &where, &options, &why) != FLAKE_OK) ... why.text
@@ -337,10 +330,12 @@ static inline void flake_retire(flake_gen *);
  *
  * After a crash open waits until the time on file has passed, three seconds at most by default. A file
  * that it does not understand it leaves alone: FLAKE_TORN, FLAKE_FOREIGN (another layout, node or
- * range), FLAKE_CLOCK_BACK (from the future), FLAKE_DOWNTIME, FLAKE_TAKEN (in use), FLAKE_IO. The
- * first draw that comes near the horizon writes the file (every 1.5 s by default); flake_state_extend
- * from a timer spares it that. See flake_state_options.
- * Beside it lies a lock, PATH.flake-lock, which the program must neither delete nor open.
+ * range), FLAKE_CLOCK_BACK (from the future), FLAKE_DOWNTIME, FLAKE_TAKEN (in use, under whatever
+ * name), FLAKE_IO. The first draw that comes near the horizon writes the file (every 1.5 s by
+ * default); flake_state_extend from a timer spares it that. See flake_state_options.
+ * The object is all zero before its first use, and stays where it is while it is open. The file is
+ * locked: it must not be deleted or replaced meanwhile, and lies on no network file system. A forked
+ * child shares the lock until it has ended, or closed its copy of the state (FLAKE_FORKED).
  */
 typedef struct flake_state flake_state;
 typedef struct flake_state_options flake_state_options;
@@ -367,14 +362,25 @@ static inline flake_status flake_node_from_hostname(const char *name, uint32_t *
 static inline flake_status flake_node_from_env(const char *variable, uint32_t *node, flake_why *);
 
 /* A slot: the lowest free number of a folder that all processes of a host share (and of no network
- * file system). It is held until it is released or the process dies; a forked child does not hold
- * it. FLAKE_TAKEN: all are, or this slot holds one already. FLAKE_AGAIN: those left are held back for a
- * while. Nobody may delete the files of a folder in use. */
-typedef struct flake_slot flake_slot; /* stays where it is while it is held */
+ * file system), with a horizon of its own, as a state file has. It is held until it is released, or
+ * the process and its children have ended, and never hands out an id again, though ids ran ahead or
+ * the clock was put back: a number whose horizon has not passed is left alone.
+ *
+ *     static flake_slot slot; // all zero
+ *     uint32_t number;
+ *     if (flake_slot_claim(&slot, &where, &number, &why) != FLAKE_OK) ... why.text
+ *     options.node = number;
+ *     options.state = flake_slot_state(&slot); // without it the horizon knows nothing of the ids
+ *
+ * FLAKE_TAKEN: all are, or this slot holds one already. FLAKE_AGAIN: those left have horizons that
+ * have not passed. A file that can't be used is passed over; its status (FLAKE_IO, FLAKE_TORN,
+ * FLAKE_FOREIGN) comes when no other number is free. Nobody may delete the files of a folder in use. */
+typedef struct flake_slot flake_slot;
 typedef struct flake_slot_options flake_slot_options;
 static inline flake_status flake_slot_claim(flake_slot *, const flake_slot_options *,
                                             uint32_t *number, flake_why *);
-static inline flake_status flake_slot_release(flake_slot *);
+static inline flake_status flake_slot_release(flake_slot *); /* as flake_state_close */
+static inline flake_state *flake_slot_state(flake_slot *);
 
 /* ---- text ---- */
 
@@ -425,6 +431,17 @@ static inline flake_status flake128_next(flake128_gen *, flake128 *id);
 static inline flake_status flake128_try(flake128_gen *, flake128 *id);
 static inline int64_t flake128_retry_ns(flake128_gen *);
 static inline void flake128_stats_get(flake128_gen *, flake_stats *);
+static inline uint64_t flake128_available(flake128_gen *);
+static inline int64_t flake128_lag_ms(flake128_gen *);
+/* Where it stands, and to go on behind that: as flake_snapshot_take and flake_restore. */
+typedef struct flake128_snapshot {
+    int64_t unix_ms; /* start of the unit that count counts from */
+    uint64_t count;  /* ids drawn since, those of the queue and ahead of the clock included */
+    uint64_t worker; /* the same in the generator, as the bounds are, or no restore */
+    uint32_t seq_min, seq_max;
+} flake128_snapshot;
+static inline flake_status flake128_snapshot_take(flake128_gen *, flake128_snapshot *);
+static inline flake_status flake128_restore(flake128_gen *, const flake128_snapshot *);
 static inline flake_status flake128_next_n(flake128_gen *, flake128 *ids, size_t n);
 static inline size_t flake128_try_n(flake128_gen *, flake128 *ids, size_t n);
 static inline flake_status flake128_try_at(flake128_gen *, int64_t unix_ms, flake128 *id);
@@ -447,6 +464,696 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
 /* As a UUID's 16 bytes: 32 hex digits and 4 hyphens. Version and variant are what the bits make them. */
 static inline void flake128_to_uuid(flake128, char out[37]);
 static inline flake_status flake128_from_uuid(const char *, size_t len, flake128 *id);
+
+// >>system begin
+/*
+ * All that asks an operating system. Both headers carry this region, the same but for the prefix. What
+ * comes behind it knows no platform, and makes do with:
+ *
+ *     system_ns, system_sleep         the hooks' defaults                    bare: there are none
+ *     system_random                   n random bytes; false: none to be had     bare: never any
+ *     pid                             tells this process from others            no fork: 1
+ *     new_page, drop_page             fresh zeros, for children too or not      WASI, bare: NULL
+ *     page_in, wipe_on_fork           a page of a room, zero in a child         no fork: NULL, false
+ *     ONE_PER_PROCESS                 an object that all units share
+ *
+ *     FLAKE_I_HAS_FILES               0: what follows fails, or does nothing
+ *     calm_begin, calm_end            in between nobody is cancelled; errno is put back
+ *     thread_mark                     tells threads apart
+ *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
+ *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
+ *     write_at, read_all              the whole, from there; from the start, up to n bytes
+ *     fsync, fdatasync, fsync_folder  until it outlasts a power cut
+ *     find, find_open, is_link        which file it is, by its path or descriptor
+ *     rename, unlink, folder          folder: the one that relative paths begin at
+ *
+ * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
+ */
+enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1 };
+
+#if defined(FLAKE_NO_OS)
+#define FLAKE_I_HAS_FILES    0
+#define FLAKE_I_WHY_NO_FILES "needs files, which FLAKE_NO_OS leaves out"
+#elif defined(FLAKE_NO_FILES)
+#define FLAKE_I_HAS_FILES    0
+#define FLAKE_I_WHY_NO_FILES "needs files, which FLAKE_NO_FILES leaves out"
+#elif defined(_WIN32) || defined(__wasi__)
+#define FLAKE_I_HAS_FILES    0
+#define FLAKE_I_WHY_NO_FILES "needs POSIX files"
+#else
+#define FLAKE_I_HAS_FILES    1
+#define FLAKE_I_WHY_NO_FILES ""
+#endif
+
+#if !defined(FLAKE_NO_OS) && \
+    (defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__))
+#define FLAKE_I_HAS_ROOMS 1
+#else
+#define FLAKE_I_HAS_ROOMS 0
+#endif
+
+#if defined(__cplusplus)
+#define FLAKE_I_RELY_ON(condition, what) static_assert(condition, what)
+#else
+#define FLAKE_I_RELY_ON(condition, what) _Static_assert(condition, what)
+#endif
+
+/* Defines an object that is one in the whole process, in however many units the header stands. */
+#if defined(_MSC_VER)
+#define FLAKE_I_ONE_PER_PROCESS(type, name) __declspec(selectany) type name
+#elif defined(_WIN32) && defined(__cplusplus)
+#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {}
+#elif defined(_WIN32)
+#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {0}
+#else
+#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((weak)) type name
+#endif
+
+/* Units with an operating system and without one share nothing. */
+#if defined(FLAKE_NO_OS)
+#define FLAKE_I_LAYOUT(name, number) name##_##number##_bare
+#else
+#define FLAKE_I_LAYOUT(name, number) name##_##number
+#endif
+
+/* Memory of the module itself (the program, or the library that a process has opened) in which a whole
+ * page lies, wherever the memory begins: what the kernel is told of that page ends with the module. */
+#if !FLAKE_I_HAS_ROOMS
+typedef char flake_i_page_room; /* nothing is told */
+#elif defined(__x86_64__) || defined(__i386__)
+typedef struct flake_i_page_room {
+    char bytes[2 * 4096];
+} flake_i_page_room;
+#else
+typedef struct flake_i_page_room {
+    char bytes[2 * 65536];
+} flake_i_page_room;
+#endif
+
+#if defined(FLAKE_NO_OS) /* ---- bare ---- */
+#if !defined(FLAKE_CLOCK_NS) || !defined(FLAKE_SLEEP_NS)
+#error "FLAKE_NO_OS: define FLAKE_CLOCK_NS(kind) and FLAKE_SLEEP_NS(ns) before the include"
+#endif
+
+static inline bool flake_i_system_random(void *to, size_t n) {
+    (void)to;
+    (void)n;
+    return false;
+}
+
+static inline uint64_t flake_i_pid(void) { return 1; }
+
+static inline void *flake_i_new_page(bool shared) {
+    (void)shared;
+    return NULL;
+}
+
+static inline void flake_i_drop_page(void *page) { (void)page; }
+
+#elif defined(_WIN32) /* ---- Windows ---- */
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#define FLAKE_I_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#define FLAKE_I_NOMINMAX
+#endif
+#include <windows.h>
+#ifdef FLAKE_I_LEAN_AND_MEAN
+#undef WIN32_LEAN_AND_MEAN
+#undef FLAKE_I_LEAN_AND_MEAN
+#endif
+#ifdef FLAKE_I_NOMINMAX
+#undef NOMINMAX
+#undef FLAKE_I_NOMINMAX
+#endif
+#include <stdlib.h>
+#if !defined(_CRT_RAND_S) /* else <stdlib.h> has it */
+#if defined(__cplusplus)
+extern "C" {
+#endif
+int __cdecl rand_s(unsigned *);
+#if defined(__cplusplus)
+}
+#endif
+#endif
+
+static inline int64_t flake_i_system_ns(int kind) {
+    FILETIME t;
+    if (kind == FLAKE_CLOCK_COARSE) GetSystemTimeAsFileTime(&t);
+    else GetSystemTimePreciseAsFileTime(&t);
+    return ((int64_t)((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) - 116444736000000000) *
+           100;
+}
+
+static inline void flake_i_system_sleep(int64_t ns) {
+    for (; ns > 0; ns -= 1000000000)
+        Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
+}
+
+static inline bool flake_i_system_random(void *to, size_t n) {
+    for (unsigned char *at = (unsigned char *)to; n;) {
+        unsigned word;
+        const size_t some = n < sizeof word ? n : sizeof word;
+        if (rand_s(&word) != 0) return false;
+        memcpy(at, &word, some);
+        at += some;
+        n -= some;
+    }
+    return true;
+}
+
+static inline uint64_t flake_i_pid(void) { return 1; } /* no fork */
+
+static inline void *flake_i_new_page(bool shared) {
+    return shared ? NULL : VirtualAlloc(NULL, 4096, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
+}
+
+static inline void flake_i_drop_page(void *page) { (void)VirtualFree(page, 0, MEM_RELEASE); }
+
+#elif defined(__wasi__) /* ---- WASI ---- */
+#include <wasi/api.h>
+
+static inline int64_t flake_i_system_ns(int kind) {
+    __wasi_timestamp_t ns = 0;
+    (void)kind;
+    if (__wasi_clock_time_get(__WASI_CLOCKID_REALTIME, 1, &ns) != 0) return 0;
+    return (int64_t)ns;
+}
+
+static inline void flake_i_system_sleep(int64_t ns) {
+    __wasi_subscription_t nap;
+    __wasi_event_t event;
+    __wasi_size_t events;
+    memset(&nap, 0, sizeof nap);
+    nap.u.tag = __WASI_EVENTTYPE_CLOCK;
+    nap.u.u.clock.id = __WASI_CLOCKID_MONOTONIC;
+    nap.u.u.clock.timeout = (__wasi_timestamp_t)ns;
+    if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0) return; /* who waits looks again */
+}
+
+static inline bool flake_i_system_random(void *to, size_t n) {
+    return __wasi_random_get((uint8_t *)to, (__wasi_size_t)n) == 0;
+}
+
+static inline uint64_t flake_i_pid(void) { return 1; } /* no fork */
+
+static inline void *flake_i_new_page(bool shared) {
+    (void)shared;
+    return NULL;
+}
+
+static inline void flake_i_drop_page(void *page) { (void)page; }
+
+#else /* ---- POSIX ---- */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#elif !defined(CLOCK_REALTIME)
+#include <threads.h>
+#endif
+
+/* Strict C hides POSIX from a header that comes after others; on Linux what is hidden is reached by its
+ * link name, with the kernel's own types. */
+#if defined(__linux__)
+#if !defined(CLOCK_REALTIME)
+#define FLAKE_I_BY_NAME
+struct flake_i_timespec {
+    long sec, nsec;
+};
+#endif
+#if defined(__cplusplus)
+extern "C" {
+#endif
+#if defined(FLAKE_I_BY_NAME)
+extern int flake_i_clock_gettime(int id, struct flake_i_timespec *) __asm__("clock_gettime");
+extern int flake_i_nanosleep(const struct flake_i_timespec *,
+                             struct flake_i_timespec *) __asm__("nanosleep");
+#endif
+extern int flake_i_madvise(void *, size_t, int) __asm__("madvise");
+extern long flake_i_syscall(long, ...) __asm__("syscall");
+#if FLAKE_I_HAS_FILES
+extern int flake_i_fsync(int) __asm__("fsync");
+extern int flake_i_fdatasync(int) __asm__("fdatasync");
+extern ssize_t flake_i_readlink(const char *, char *, size_t) __asm__("readlink");
+#endif
+#if defined(__cplusplus)
+}
+#endif
+#endif
+
+static inline int64_t flake_i_system_ns(int kind) {
+#if defined(FLAKE_I_BY_NAME) && defined(__LP64__)
+    struct flake_i_timespec t;
+    (void)flake_i_clock_gettime(kind == FLAKE_CLOCK_COARSE ? 5 : 0, &t);
+    return t.sec * 1000000000 + t.nsec;
+#else
+    struct timespec t;
+#if defined(CLOCK_REALTIME_COARSE)
+    (void)clock_gettime(kind == FLAKE_CLOCK_COARSE ? CLOCK_REALTIME_COARSE : CLOCK_REALTIME, &t);
+#elif defined(CLOCK_REALTIME)
+    (void)kind;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+#else
+    (void)kind;
+    (void)timespec_get(&t, TIME_UTC);
+#endif
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+#endif
+}
+
+/* Sleeps that long or longer, whatever signals come. */
+static inline void flake_i_system_sleep(int64_t ns) {
+    const int errno_before = errno;
+#if defined(FLAKE_I_BY_NAME)
+    struct flake_i_timespec t;
+    t.sec = (long)(ns / 1000000000);
+    t.nsec = (long)(ns % 1000000000);
+    while (flake_i_nanosleep(&t, &t) != 0 && errno == EINTR) {
+    }
+#else
+    struct timespec t;
+    t.tv_sec = (time_t)(ns / 1000000000);
+    t.tv_nsec = (long)(ns % 1000000000);
+#if defined(CLOCK_REALTIME)
+    while (nanosleep(&t, &t) != 0 && errno == EINTR) {
+    } /* cut short by a signal */
+#else
+    while (thrd_sleep(&t, &t) == -1) {
+    }
+#endif
+#endif
+    errno = errno_before;
+}
+
+/* Never waits, and leaves errno alone. */
+static inline bool flake_i_system_random(void *to, size_t n) {
+    const int errno_before = errno;
+    bool well = false;
+#if defined(SYS_getrandom)
+    const long without_waiting = 1;
+    well = flake_i_syscall(SYS_getrandom, to, n, without_waiting) == (long)n;
+#endif
+    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY);
+    if (fd >= 0) {
+        well = read(fd, to, n) == (ssize_t)n;
+        (void)close(fd);
+    }
+    errno = errno_before;
+    return well;
+}
+
+static inline uint64_t flake_i_pid(void) { return (uint64_t)getpid(); }
+
+static inline void *flake_i_new_page(bool shared) {
+#if defined(MAP_ANONYMOUS)
+    const int anonymous = MAP_ANONYMOUS, zeros = -1;
+#elif defined(MAP_ANON)
+    const int anonymous = MAP_ANON, zeros = -1;
+#elif !defined(__linux__) /* its number, which strict C hides, is no business of ours */
+    const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
+#elif defined(__mips__) || defined(__xtensa__)
+    const int anonymous = 0x800, zeros = -1;
+#elif defined(__alpha__) || defined(__hppa__)
+    const int anonymous = 0x10, zeros = -1;
+#else
+    const int anonymous = 0x20, zeros = -1;
+#endif
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                      (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, zeros, 0);
+    if (zeros >= 0) (void)close(zeros);
+    return page == MAP_FAILED ? NULL : page;
+}
+
+static inline void flake_i_drop_page(void *page) { (void)munmap(page, 4096); }
+
+#if FLAKE_I_HAS_ROOMS
+static inline void *flake_i_page_in(flake_i_page_room *room) {
+    const long size = sysconf(_SC_PAGESIZE);
+    if (size <= 0 || (size_t)size > sizeof room->bytes / 2) return NULL;
+    const uintptr_t past = (uintptr_t)room->bytes % (uintptr_t)size;
+    return room->bytes + (past ? (uintptr_t)size - past : 0);
+}
+
+/* An emulator that takes every advice would take a senseless one too, and wipe nothing. */
+static inline bool flake_i_wipe_on_fork(void *page) {
+    const int errno_before = errno;
+#if defined(__linux__)
+    enum { wipe_on_fork = 18, senseless = -1 };
+    const bool wiped = flake_i_madvise(page, 4096, senseless) != 0 &&
+                       flake_i_madvise(page, 4096, wipe_on_fork) == 0;
+#elif defined(INHERIT_ZERO)
+    const bool wiped = minherit(page, 4096, INHERIT_ZERO) == 0;
+#elif defined(MAP_INHERIT_ZERO)
+    const bool wiped = minherit(page, 4096, MAP_INHERIT_ZERO) == 0;
+#else
+    const bool wiped = (void)page, false;
+#endif
+    errno = errno_before;
+    return wiped;
+}
+#endif
+#endif
+
+#if !FLAKE_I_HAS_ROOMS
+static inline void *flake_i_page_in(flake_i_page_room *room) {
+    (void)room;
+    return NULL;
+}
+
+static inline bool flake_i_wipe_on_fork(void *page) {
+    (void)page;
+    return false;
+}
+#endif
+
+/* ---- files ---- */
+
+typedef struct flake_i_calm {
+    int cancel_state, error;
+} flake_i_calm;
+
+/* Which file it is that stands at a path, or is open. */
+typedef struct flake_i_found {
+    uint64_t device, inode;
+    bool is_regular;
+} flake_i_found;
+
+enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
+
+#if FLAKE_I_HAS_FILES
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+/* Between these two a thread is not cancelled, which would leave a file half claimed or a write to
+ * nobody, and at the end errno is what it was: a draw may stand in a signal handler. */
+static inline flake_i_calm flake_i_calm_begin(void) {
+    flake_i_calm calm = {0, errno};
+#if !defined(__ANDROID__)
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &calm.cancel_state);
+#endif
+    return calm;
+}
+
+static inline void flake_i_calm_end(flake_i_calm calm) {
+#if !defined(__ANDROID__)
+    (void)pthread_setcancelstate(calm.cancel_state, &calm.cancel_state);
+#endif
+    errno = calm.error;
+}
+
+/* Tells this thread from the others of all processes that share its memory. */
+static inline uint64_t flake_i_thread_mark(void) {
+    return (((uint64_t)(uintptr_t)pthread_self() << 20) ^ flake_i_pid() << 1) | 1;
+}
+
+enum { FLAKE_I_ABSENT = ENOENT };
+static inline int flake_i_error(void) { return errno; }
+static inline void flake_i_error_put(int error) { errno = error; }
+static inline const char *flake_i_error_text(int error) { return strerror(error); }
+static inline bool flake_i_error_is_taken(int error) { return error == EACCES || error == EAGAIN; }
+
+/* But not in place of a standard stream that the program has closed. */
+static inline int flake_i_open(const char *path, int how) {
+    const int flags =
+        (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | (how == FLAKE_I_CREATE ? O_CREAT : 0);
+#if defined(O_CLOEXEC)
+    const int closes = O_CLOEXEC; /* or a program started meanwhile would keep the lock */
+#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
+    const int closes = 02000000; /* hidden by strict C */
+#else
+    const int closes = 0;
+#endif
+    int fd = open(path, flags | O_NONBLOCK | closes, 0666); /* a pipe would have no end */
+    if (fd >= 0 && fd <= 2) {
+        const int low = fd;
+        fd = fcntl(low, F_DUPFD, 3);
+        (void)close(low);
+    }
+    if (fd >= 0) (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}
+
+static inline void flake_i_close(int fd) { (void)close(fd); }
+
+/* Locks or unlocks bytes of an open file (count 0: all): 0, or -1 and an error. The lock is of the open
+ * file description where there is that: see >>common, files. */
+static inline int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
+#if defined(F_OFD_SETLK) || defined(__linux__)
+#if defined(F_OFD_SETLK)
+    const int set_lock = F_OFD_SETLK;
+#else
+    const int set_lock = 37; /* hidden by strict C */
+#endif
+    struct flock range;
+    memset(&range, 0, sizeof range);
+    range.l_type = lock ? F_WRLCK : F_UNLCK;
+    range.l_whence = SEEK_SET;
+    range.l_start = (off_t)first;
+    range.l_len = (off_t)count;
+    return fcntl(fd, set_lock, &range);
+#else /* the whole file, whatever bytes are asked for */
+    (void)first;
+    (void)count;
+    return flock(fd, lock ? LOCK_EX | LOCK_NB : LOCK_UN);
+#endif
+}
+
+static inline bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
+    if (lseek(fd, (off_t)at, SEEK_SET) != (off_t)at) return false;
+    while (n > 0) {
+        const ssize_t written = write(fd, bytes, n);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        bytes += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+/* Reads from the start of the file, at most n bytes; how many, or -1. */
+static inline int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
+    size_t got = 0;
+    if (lseek(fd, 0, SEEK_SET) != 0) return -1;
+    while (got < n) {
+        const ssize_t more = read(fd, bytes + got, n - got);
+        if (more < 0 && errno == EINTR) continue;
+        if (more < 0) return -1;
+        if (more == 0) break;
+        got += (size_t)more;
+    }
+    return (int)got;
+}
+
+#if defined(F_FULLFSYNC) /* macOS, where fsync stops at the drive's own memory */
+static inline int flake_i_fsync(int fd) { return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd); }
+static inline int flake_i_fdatasync(int fd) { return flake_i_fsync(fd); }
+#elif !defined(__linux__)
+static inline int flake_i_fsync(int fd) { return fsync(fd); }
+static inline int flake_i_fdatasync(int fd) { return fsync(fd); }
+#endif
+#if !defined(__linux__)
+#define flake_i_readlink readlink
+#endif
+
+/* A new name lasts once the folder is on disk. Some file systems can't be asked for that. */
+static inline bool flake_i_fsync_folder(const char *folder) {
+    const int fd = open(folder, O_RDONLY);
+    if (fd < 0) return false;
+    const bool synced = flake_i_fsync(fd) == 0 || errno == EINVAL;
+    (void)close(fd);
+    return synced;
+}
+
+static inline flake_i_found flake_i_found_of(const struct stat *file) {
+    flake_i_found found;
+    found.device = (uint64_t)file->st_dev;
+    found.inode = (uint64_t)file->st_ino;
+    found.is_regular = S_ISREG(file->st_mode);
+    return found;
+}
+
+static inline bool flake_i_find(const char *path, flake_i_found *found) {
+    struct stat file;
+    const bool exists = stat(path, &file) == 0;
+    if (exists) *found = flake_i_found_of(&file);
+    return exists;
+}
+
+static inline bool flake_i_find_open(int fd, flake_i_found *found) {
+    struct stat file;
+    const bool is_open = fstat(fd, &file) == 0;
+    if (is_open) *found = flake_i_found_of(&file);
+    return is_open;
+}
+
+/* Whether a link stands there, to something or nothing. */
+static inline bool flake_i_is_link(const char *path) {
+    char target;
+    return flake_i_readlink(path, &target, 1) >= 0;
+}
+
+static inline bool flake_i_rename(const char *from, const char *to) {
+    return rename(from, to) == 0;
+}
+static inline void flake_i_unlink(const char *path) { (void)unlink(path); }
+static inline bool flake_i_folder(char *out, size_t size) { return getcwd(out, size) != NULL; }
+
+#else /* ---- no files ---- */
+static inline flake_i_calm flake_i_calm_begin(void) {
+    const flake_i_calm calm = {0, 0};
+    return calm;
+}
+
+static inline void flake_i_calm_end(flake_i_calm calm) { (void)calm; }
+static inline uint64_t flake_i_thread_mark(void) { return 1; }
+enum { FLAKE_I_ABSENT = 1 };
+static inline int flake_i_error(void) { return 0; }
+static inline void flake_i_error_put(int error) { (void)error; }
+static inline const char *flake_i_error_text(int error) {
+    return (void)error, FLAKE_I_WHY_NO_FILES;
+}
+static inline bool flake_i_error_is_taken(int error) { return (void)error, false; }
+static inline int flake_i_open(const char *path, int how) { return (void)path, (void)how, -1; }
+static inline void flake_i_close(int fd) { (void)fd; }
+static inline int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
+    return (void)fd, (void)lock, (void)first, (void)count, -1;
+}
+static inline bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
+    return (void)fd, (void)at, (void)bytes, (void)n, false;
+}
+static inline int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
+    return (void)fd, (void)bytes, (void)n, -1;
+}
+static inline int flake_i_fsync(int fd) { return (void)fd, -1; }
+static inline int flake_i_fdatasync(int fd) { return (void)fd, -1; }
+static inline bool flake_i_fsync_folder(const char *folder) { return (void)folder, false; }
+static inline bool flake_i_find(const char *path, flake_i_found *found) {
+    return (void)path, (void)found, false;
+}
+static inline bool flake_i_find_open(int fd, flake_i_found *found) {
+    return (void)fd, (void)found, false;
+}
+static inline bool flake_i_is_link(const char *path) { return (void)path, false; }
+static inline bool flake_i_rename(const char *from, const char *to) {
+    return (void)from, (void)to, false;
+}
+static inline void flake_i_unlink(const char *path) { (void)path; }
+static inline bool flake_i_folder(char *out, size_t size) { return (void)out, (void)size, false; }
+#endif
+// >>system end
+
+// >>own begin
+/*
+ * What this header alone asks of the operating system, for // >>who:
+ *
+ *     environment             a variable's text; NULL: not set                      bare: NULL
+ *     host_name               this host's, in the room given; NULL: not to be read  WASI, bare: NULL
+ *     list_interfaces, free_  the network's; false: the system does not list them   without POSIX: false
+ *     interface_next          the next one of the list: its name, flags, and addresses
+ */
+typedef struct flake_i_interface {
+    const char *name;
+    uint8_t mac[6], ip[4]; /* zeros: it has none */
+    bool is_up, is_loopback;
+} flake_i_interface;
+
+#if defined(FLAKE_NO_OS)
+static inline const char *flake_i_environment(const char *name) { return (void)name, (char *)NULL; }
+#else
+#include <stdlib.h>
+static inline const char *flake_i_environment(const char *name) { return getenv(name); }
+#endif
+
+#if defined(_WIN32)
+static inline const char *flake_i_host_name(char *room, size_t size) {
+    return (void)room, (void)size, flake_i_environment("COMPUTERNAME");
+}
+#elif defined(FLAKE_NO_OS) || defined(__wasi__)
+static inline const char *flake_i_host_name(char *room, size_t size) {
+    return (void)room, (void)size, (char *)NULL;
+}
+#else
+#include <sys/utsname.h>
+static inline const char *flake_i_host_name(char *room, size_t size) {
+    struct utsname system;
+    if (uname(&system) < 0 || strlen(system.nodename) >= size) return NULL;
+    memcpy(room, system.nodename, strlen(system.nodename) + 1);
+    return room;
+}
+#endif
+
+#if defined(FLAKE_NO_OS) || defined(FLAKE_NO_NET) || defined(_WIN32) || defined(__wasi__)
+#if defined(FLAKE_NO_OS)
+#define FLAKE_I_WHY_NO_NET "are left out by FLAKE_NO_OS"
+#elif defined(FLAKE_NO_NET)
+#define FLAKE_I_WHY_NO_NET "are left out by FLAKE_NO_NET"
+#else
+#define FLAKE_I_WHY_NO_NET "need POSIX"
+#endif
+typedef char flake_i_interfaces;
+static inline bool flake_i_list_interfaces(flake_i_interfaces **list) { return (void)list, false; }
+static inline void flake_i_free_interfaces(flake_i_interfaces *list) { (void)list; }
+static inline bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
+    return (void)list, (void)i, false;
+}
+#else
+#define FLAKE_I_WHY_NO_NET "are not listed by the system"
+#include <ifaddrs.h>
+#include <sys/socket.h>
+#if defined(__linux__)
+#include <netpacket/packet.h>
+#elif defined(AF_LINK)
+#include <net/if_dl.h>
+#endif
+typedef struct ifaddrs flake_i_interfaces;
+enum { FLAKE_I_UP = 1, FLAKE_I_LOOPBACK = 8 }; /* IFF_UP, IFF_LOOPBACK, which strict C hides */
+
+static inline bool flake_i_list_interfaces(flake_i_interfaces **list) {
+    return getifaddrs(list) == 0;
+}
+
+static inline void flake_i_free_interfaces(flake_i_interfaces *list) { freeifaddrs(list); }
+
+/* The 6 bytes of an Ethernet address; NULL: it has none. */
+static inline const uint8_t *flake_i_mac(const struct sockaddr *address) {
+#if defined(__linux__)
+    const struct sockaddr_ll *link = (const struct sockaddr_ll *)(const void *)address;
+    if (link->sll_family == AF_PACKET && link->sll_halen == 6) return link->sll_addr;
+#elif defined(AF_LINK)
+    const struct sockaddr_dl *link = (const struct sockaddr_dl *)(const void *)address;
+    if (link->sdl_family == AF_LINK && link->sdl_alen == 6)
+        return (const uint8_t *)link->sdl_data + link->sdl_nlen;
+#else
+    (void)address;
+#endif
+    return NULL;
+}
+
+static inline bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
+    const struct ifaddrs *const entry = *list;
+    if (!entry) return false;
+    *list = entry->ifa_next;
+    memset(i, 0, sizeof *i);
+    i->name = entry->ifa_name;
+    i->is_up = (entry->ifa_flags & FLAKE_I_UP) != 0;
+    i->is_loopback = (entry->ifa_flags & FLAKE_I_LOOPBACK) != 0;
+    if (!entry->ifa_addr) return true;
+    const uint8_t *const mac = flake_i_mac(entry->ifa_addr);
+    if (mac) memcpy(i->mac, mac, 6);
+    if (entry->ifa_addr->sa_family == AF_INET)
+        memcpy(i->ip, entry->ifa_addr->sa_data + 2, 4); /* behind the port */
+    return true;
+}
+#endif
+// >>own end
 
 // >>common begin
 /*
@@ -514,21 +1221,27 @@ static inline flake_status flake128_from_uuid(const char *, size_t len, flake128
  *     LEAVE:R    move that leaves a timeline, release LOOK:A       safe[] raised, drifts settled
  *     LOOK:A     load of the word, acquire; the same  LEAVE:R      (I5), and keeps the second
  *                order where a failed CAS loads it                 reading behind it (I2)
+ *     SAFE:R     safe[] raised                        SAFE:A       the word of who raised it, so that
+ *                                                                  a snapshot has no older one with it
+ *     TALLY:R    places re-based are tallied          TALLY:A      the word that no longer counts them
+ *     NOTE:R     election for a note of a ms          NOTE:A       that the clock has read that ms
  *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
  *     DRAIN:R    slot's turn stored by pop            FILL:A       the slot is free again
  *     BACK:R     shard returned to the pool           LEND:A       all the last owner did to it
  *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
- *     PAGE:R     fork page published                  PAGE:A       its first word
  *     TURN:R     files: a thread's turn is over       TURN:A       what it did in it
- *     DISK:R     horizon published                    DISK:A       that it is on disk
+ *     DISK:R     horizon published                    DISK:A       that it is on disk, and the run
+ *     ASK:S      `asked` raised, or seen raised,      SHUT:S       one of the two sees the other
+ *                then horizon read
+ *     SHUT:S     horizon closed, then `asked` read    ASK:S
  *
  *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
  *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. The fetch_add
  *  is no LOOK:A, though: who makes more of the word that it returns than his place loads it anew.
  *  An owned word (a shard's) has one writer, and changes hands only through LEND and BACK or by the
- *  user's own means. safe[] is reached through LOOK:A. The overflow word only elects who writes a
- *  note, and the statistics are read by nobody who acts on them.
+ *  user's own means. safe[] is reached through LOOK:A, and the statistics are read by nobody who acts
+ *  on them. `make explore-orders` takes each of these orders away, and sees what comes of it.
  *
  *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load. The
  *  second reading is taken only because of the word's value, which orders it too. And little hangs
@@ -584,17 +1297,6 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 #define FLAKE_I_LIKELY(x) (x)
 #endif
 
-/* Defines an object that is one in the whole process, in however many units the header stands. */
-#if defined(_MSC_VER)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __declspec(selectany) type name
-#elif defined(_WIN32) && defined(__cplusplus)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {}
-#elif defined(_WIN32)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {0}
-#else
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((weak)) type name
-#endif
-
 #ifndef FLAKE_ASSERT
 #define FLAKE_ASSERT(condition) ((void)0)
 #endif
@@ -611,77 +1313,12 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 
 /* ---- clock and sleep ---- */
 
-enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1 };
-
 typedef struct flake_clock {
     int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
     void *user;
     int kind; /* EXACT, or COARSE: reads fast, lags by some ms, and the exact one is asked when a
                  unit looks spent or the clock put back */
 } flake_clock;
-
-/* Strict C hides POSIX from a header that comes after others; on Linux what is hidden is reached by its
- * link name, with the kernel's own types. */
-#if defined(__linux__) && !defined(CLOCK_REALTIME)
-#define FLAKE_I_BY_NAME
-struct flake_i_timespec {
-    long sec, nsec;
-};
-extern int flake_i_clock_gettime(int id, struct flake_i_timespec *) __asm__("clock_gettime");
-extern int flake_i_nanosleep(const struct flake_i_timespec *,
-                             struct flake_i_timespec *) __asm__("nanosleep");
-#endif
-
-static inline int64_t flake_i_system_ns(int kind) {
-#if defined(_WIN32)
-    FILETIME t;
-    if (kind == FLAKE_CLOCK_COARSE) GetSystemTimeAsFileTime(&t);
-    else GetSystemTimePreciseAsFileTime(&t);
-    return ((int64_t)((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) - 116444736000000000) *
-           100;
-#elif defined(FLAKE_I_BY_NAME) && defined(__LP64__)
-    struct flake_i_timespec t;
-    (void)flake_i_clock_gettime(kind == FLAKE_CLOCK_COARSE ? 5 : 0, &t);
-    return t.sec * 1000000000 + t.nsec;
-#else
-    struct timespec t;
-#if defined(CLOCK_REALTIME_COARSE)
-    (void)clock_gettime(kind == FLAKE_CLOCK_COARSE ? CLOCK_REALTIME_COARSE : CLOCK_REALTIME, &t);
-#elif defined(CLOCK_REALTIME)
-    (void)kind;
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-#else
-    (void)kind;
-    (void)timespec_get(&t, TIME_UTC);
-#endif
-    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
-#endif
-}
-
-/* Sleeps that long or longer, whatever signals come. */
-static inline void flake_i_system_sleep(int64_t ns) {
-#if defined(_WIN32)
-    for (; ns > 0; ns -= 1000000000)
-        Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
-#elif defined(FLAKE_I_BY_NAME)
-    struct flake_i_timespec t;
-    t.sec = (long)(ns / 1000000000);
-    t.nsec = (long)(ns % 1000000000);
-    while (flake_i_nanosleep(&t, &t) != 0) {
-    }
-#else
-    struct timespec t;
-    t.tv_sec = (time_t)(ns / 1000000000);
-    t.tv_nsec = (long)(ns % 1000000000);
-#if defined(CLOCK_REALTIME)
-    while (nanosleep(&t, &t) != 0) {
-    } /* cut short by a signal */
-#else
-    while (thrd_sleep(&t, &t) != 0) {
-    }
-#endif
-#endif
-}
 
 #ifndef FLAKE_CLOCK_NS
 #define FLAKE_CLOCK_NS(kind) flake_i_system_ns(kind)
@@ -783,14 +1420,17 @@ static inline bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * when it was initialised; another value means another process. Nobody writes it but the first to
  * initialise a generator in a process. Where the kernel has no such page (Linux before 4.14, other
  * systems) the generator compares getpid() instead, at the price of a system call an id.
+ *
+ * There is one for each copy of the header that the linker keeps apart, and each is wiped. What several
+ * units share has the number of its layout in its name, so that units with another layout have an
+ * object of their own: who changes the struct raises the number (tests/units_a.c).
  */
+#define flake_i_process FLAKE_I_LAYOUT(flake_i_process, 2)
 struct flake_i_process {
     FLAKE_ATOMIC(flake_i_atomic64 *) page; /* NULL: not asked for yet */
     flake_i_atomic64 generation;           /* survives the fork, so that a child's value is new */
     flake_i_atomic32 bumps;                /* likewise: of the process and its forebears */
-    flake_i_atomic64 locking;              /* the files' (see there): mark of who is at it, or 0 */
-    uint64_t locks_mark;                   /* and the process whose they are */
-    struct flake_i_lock *locks;
+    flake_i_page_room room;                /* of the page */
 };
 
 #if defined(__cplusplus)
@@ -798,82 +1438,33 @@ extern "C" {
 #endif
 extern struct flake_i_process flake_i_process;
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
-#if defined(__linux__)
-extern int flake_i_madvise(void *, size_t, int) __asm__("madvise");
-extern int flake_i_fsync(int) __asm__("fsync");
-#elif !defined(_WIN32)
-#define flake_i_fsync fsync
-#endif
 #if defined(__cplusplus)
 }
 #endif
 
-/* Marks this process where no page does. */
-static inline uint64_t flake_i_pid(void) {
-#if defined(_WIN32)
-    return 1; /* no fork */
-#else
-    return (uint64_t)getpid();
-#endif
-}
+/* ---- random bytes ---- */
 
+#ifndef FLAKE_RANDOM_BYTES
+#define FLAKE_RANDOM_BYTES(to, n) flake_i_system_random(to, n)
+#endif
+
+static inline bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
+
+/* Marks this process where no page does. */
 FLAKE_I_COLD uint64_t flake_i_pid_mark(void) {
     return FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed) << 32 | flake_i_pid();
 }
 
-/* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
-static inline void *flake_i_new_page(bool shared) {
-#if defined(_WIN32)
-    return shared ? NULL : VirtualAlloc(NULL, 4096, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
-#else
-#if defined(MAP_ANONYMOUS)
-    const int anonymous = MAP_ANONYMOUS;
-#elif defined(MAP_ANON)
-    const int anonymous = MAP_ANON;
-#elif defined(__mips__) || defined(__xtensa__) /* Linux's own, hidden by strict C */
-    const int anonymous = 0x800;
-#elif defined(__alpha__) || defined(__hppa__)
-    const int anonymous = 0x10;
-#else
-    const int anonymous = 0x20;
-#endif
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-                      (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, -1, 0);
-    return page == MAP_FAILED ? NULL : page;
-#endif
-}
-
-static inline void flake_i_drop_page(void *page) {
-#if defined(_WIN32)
-    (void)VirtualFree(page, 0, MEM_RELEASE);
-#else
-    (void)munmap(page, 4096);
-#endif
-}
-
-/* An emulator that takes every advice would take a senseless one too, and wipe nothing. */
-static inline bool flake_i_wipe_on_fork(void *page) {
-#if defined(__linux__)
-    enum { wipe_on_fork = 18, senseless = -1 };
-    return flake_i_madvise(page, 4096, senseless) != 0 &&
-           flake_i_madvise(page, 4096, wipe_on_fork) == 0;
-#else
-    (void)page;
-    return false;
-#endif
-}
-
+/* Any number of threads may find the page and tell the kernel at once: it is the same page, and told
+ * twice is told. Nor has the pointer anything to carry: a fork that comes later takes the kernel's own
+ * lock after the call that told. */
 static inline flake_i_atomic64 *flake_i_fork_page(void) {
-    flake_i_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, acquire); /* PAGE:A */
+    flake_i_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
     if (page) return page;
-    void *fresh = flake_i_new_page(false);
-    if (!fresh) return NULL;
-    if (flake_i_wipe_on_fork(fresh) &&
-        FLAKE_ATOMIC_CAS(&flake_i_process.page, &page, (flake_i_atomic64 *)fresh, release,
-                         acquire)) /* PAGE:R */
-        return (flake_i_atomic64 *)fresh;
-    flake_i_drop_page(fresh);
-    return page; /* another thread's, or NULL */
+    page = (flake_i_atomic64 *)flake_i_page_in(&flake_i_process.room);
+    if (!page || !flake_i_wipe_on_fork(page)) return NULL;
+    FLAKE_ATOMIC_STORE(&flake_i_process.page, page, relaxed);
+    return page;
 }
 
 /* The value that marks this process, for generators to keep; *word is NULL where the pid does. */
@@ -886,20 +1477,26 @@ static inline uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
     return FLAKE_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
-/* Marks the process itself, for what it holds: a bump does not change it. */
+/* Marks the process itself, for what it holds: a bump does not change it, and it tells relatives and
+ * strangers apart. */
 static inline uint64_t flake_i_process_mark(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     if (!page) return flake_i_pid();
-    uint64_t mark = FLAKE_ATOMIC_LOAD(page + 1, relaxed);
+    uint64_t mark = FLAKE_ATOMIC_LOAD(page + 1, relaxed), next = 0;
     if (mark) return mark;
-    uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
+    (void)flake_i_random_bytes(&next, sizeof next);
+    next ^= flake_i_pid() << 32;
+    next ^= FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) << 1;
+    next |= 1;
     return FLAKE_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
 /* From now on every generator of this process, all but those in shared memory, is as if inherited
  * through fork: FLAKE_FORKED until it is initialised anew. For whoever resumes a snapshot of a
  * virtual machine or a copied disk, which nothing else tells a process. States are stale too: close
- * them, and open others. From any thread. */
+ * them, and open others. From any thread. It reaches the generators of its own copy of this header:
+ * a shared library that hides its symbols, or was opened with RTLD_LOCAL, has another, and must call
+ * it too. */
 static inline void flake_generation_bump(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
@@ -917,6 +1514,8 @@ typedef struct flake_gate {
     /* Whether ids of times up to until_ns (Unix) may be handed out. FLAKE_AGAIN: not yet, and who
      * waits asks again; all else is what the draw returns. NULL: no gate. */
     flake_status (*admit)(void *user, int64_t until_ns);
+    int64_t (*floor_ns)(void *user); /* ids must be later than this Unix time; asked by init, where
+                                        gate and state are fresh; NULL: any */
     void *user;
     flake_i_atomic64 *word; /* NULL, or a word that fork wipes, constant and not 0 while the gate is
                                open: who changes it stops each draw at once, with FLAKE_LEASE */
@@ -955,9 +1554,13 @@ typedef struct flake_i_engine {
     int64_t wait_ns;    /* longest sleep of one call */
     bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
     flake_ring *ring;
-    flake_gate gates[2];            /* the user's, and that of his state file */
-    flake_i_atomic64 *process_word; /* what fork_word is where it is not a gate's */
+    flake_gate gate;
+    uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
+                           differ, how far behind this engine; 0: there is none */
+    uint64_t state_run; /* the state's run when this engine was set up */
+    flake_i_atomic64 *process_word; /* what fork_word is where it is not the gate's */
     uint64_t process_mark;
+    bool is_shared;
     char pad2[64];
 
     flake_i_atomic64 safe[2]; /* tick engines: see I5 */
@@ -968,6 +1571,11 @@ typedef struct flake_i_engine {
     flake_i_atomic32 lent; /* a pool's shard: 1 while a thread has it */
     char pad3[60];
 } flake_i_engine;
+
+FLAKE_I_RELY_ON(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and behind it");
+FLAKE_I_RELY_ON(offsetof(flake_i_engine, fork_word) >= offsetof(flake_i_engine, word) + 64,
+                "what never changes lies on other lines than the word");
+FLAKE_I_RELY_ON(sizeof(flake_i_atomic64) == 8, "a 64-bit atomic is its value alone");
 
 /* How a draw goes about it; constants, so that each caller compiles to its own straight line. */
 enum {
@@ -981,7 +1589,7 @@ typedef struct flake_i_place {
     uint64_t time, index, n;
     unsigned tick;
     uint64_t
-        unit; /* time and tick once more, as they stand in the word: for ids that are made alike */
+        head; /* time and tick once more, as they stand in the word: for ids that are made alike */
 } flake_i_place;
 
 typedef struct flake_i_setup {
@@ -993,8 +1601,15 @@ typedef struct flake_i_setup {
     bool refuse_back, shared_memory;
     flake_clock clock;
     flake_ring *ring;
-    flake_gate gates[2];
+    flake_gate gate;
+    struct flake_state *state;
 } flake_i_setup;
+
+/* Of the state file, which comes below. */
+static inline bool flake_i_state_is_shared(const struct flake_state *);
+static inline uint64_t flake_i_state_run(const struct flake_state *);
+static flake_status flake_i_state_admit(struct flake_state *, uint64_t run, int64_t until_ns,
+                                        bool *in_vain);
 
 static inline uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -1013,8 +1628,32 @@ typedef struct flake_i_split {
     unsigned count_bits;
 } flake_i_split;
 
-/* Names what an engine can't be set up with; NULL: it can be. */
-static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_split *d) {
+enum {
+    FLAKE_I_RANGE_BITS = 48,  /* count uses no more, so that sums of counts have room */
+    FLAKE_I_ADD_BITS = 20,    /* fetch_add wants a count of so many bits or more, ... */
+    FLAKE_I_ADD_ROOM = 16,    /* ... that is so many times the cap, ... */
+    FLAKE_I_ADD_PLACES = 4096 /* ... and callers with patience for so many places */
+};
+
+static inline const char *flake_i_unfit_clock(const flake_clock *c) {
+    if (c->kind == FLAKE_CLOCK_EXACT || c->kind == FLAKE_CLOCK_COARSE) return NULL;
+    return "clock.kind is neither FLAKE_CLOCK_EXACT nor FLAKE_CLOCK_COARSE";
+}
+
+static inline const char *flake_i_unfit_sharing(const flake_i_setup *o) {
+    if (!o->shared_memory) return NULL;
+    if (o->gate.admit) return "shared_memory does not go with a gate";
+    if (o->state && !flake_i_state_is_shared(o->state))
+        return "shared_memory wants a state with shared_memory, in the same memory";
+#if ATOMIC_LLONG_LOCK_FREE != 2
+    return "shared_memory: 64-bit atomics here hide a lock of one process";
+#else
+    return NULL;
+#endif
+}
+
+/* Names an option that no engine can be set up with; NULL: none. */
+static inline const char *flake_i_unfit(const flake_i_setup *o) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
         return "layout.epoch_ms is further from 1970 than 64 bits of ns";
@@ -1022,16 +1661,15 @@ static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_spl
     if (o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX)
         return "max_ahead_ms is negative, or more than 2^31 units";
     if (o->max_wait_ms < 0) return "max_wait_ms is negative";
-    if (o->clock.kind != FLAKE_CLOCK_EXACT && o->clock.kind != FLAKE_CLOCK_COARSE)
-        return "clock.kind is neither FLAKE_CLOCK_EXACT nor FLAKE_CLOCK_COARSE";
     if (o->ring && !o->ring->size) return "overflow is not initialised: flake_ring_init";
-    if (o->shared_memory && (o->gates[0].admit || o->gates[1].admit))
-        return "shared_memory goes with neither a gate nor a state";
-#if ATOMIC_LLONG_LOCK_FREE != 2
-    if (o->shared_memory) return "shared_memory: 64-bit atomics here hide a lock of one process";
-#endif
+    if (o->state && !FLAKE_I_HAS_FILES) return "state " FLAKE_I_WHY_NO_FILES;
+    const char *const why = flake_i_unfit_clock(&o->clock);
+    return why ? why : flake_i_unfit_sharing(o);
+}
 
-    /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. */
+/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. Of options
+ * that fit; what does not fit a word all the same is returned. */
+static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_split *d) {
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
     d->last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
@@ -1039,7 +1677,7 @@ static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_spl
     if (o->time_bits < 64) d->last = flake_i_min(d->last, ((uint64_t)1 << o->time_bits) - 1);
     d->count_bits = 63 - o->tick_bits;
     for (uint64_t t = d->last >> 1; t; t >>= 1) d->count_bits--;
-    d->range = (uint64_t)1 << flake_i_min(d->count_bits, 48);
+    d->range = (uint64_t)1 << flake_i_min(d->count_bits, FLAKE_I_RANGE_BITS);
     if (o->cap > d->range || (o->cap == d->range && o->tick_bits))
         return "layout: time and sequence don't fit a word";
     if (o->cap == d->range && (d->last + 1) << d->count_bits == 0)
@@ -1047,17 +1685,57 @@ static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_spl
     return NULL;
 }
 
+/* Names what an engine can't be set up with; NULL: it can be, and so the word is divided. */
+static inline const char *flake_i_setup_why(const flake_i_setup *o, flake_i_split *d) {
+    const char *const why = flake_i_unfit(o);
+    return why ? why : flake_i_split_word(o, d);
+}
+
+/* How far a draw may go, and how. fetch_add wants room for those who add at the same moment, a quarter of
+ * the count's range; and so much patience that they don't push a place past what its caller waits. */
+static inline void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
+                                      const flake_i_split *d) {
+    const uint64_t units =
+        flake_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_PLACES);
+    const bool by_add = d->count_bits >= FLAKE_I_ADD_BITS &&
+                        o->cap <= d->range / FLAKE_I_ADD_ROOM &&
+                        units * o->cap >= FLAKE_I_ADD_PLACES;
+    const uint64_t room_for_adds = d->range / 4,
+                   full = o->cap == d->range ? d->range : d->range - 1;
+    e->add_cap = by_add ? o->cap : 0;
+    e->fast_cap = o->cap == d->range ? 0 : o->cap;
+    e->limit = by_add ? d->range - room_for_adds : full;
+    /* Ids so far ahead that count can't hold them move time past all readings (see flake_i_plan). */
+    e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
+}
+
+/* Whether an engine can be set up. FLAKE_LEASE: its gate is closed already, or another process's. */
+static inline flake_status flake_i_may_begin(const flake_i_setup *o, flake_i_split *d) {
+    if (flake_i_setup_why(o, d)) return FLAKE_INVALID;
+    if (!o->gate.admit || !o->gate.word) return FLAKE_OK;
+    return FLAKE_ATOMIC_LOAD(o->gate.word, relaxed) ? FLAKE_OK : FLAKE_LEASE;
+}
+
+/* Whose the engine is: the fork word's value, or the gate's, which fork wipes, too. */
+static inline void flake_i_set_owner(flake_i_engine *e, const flake_i_setup *o) {
+    flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.word : NULL;
+    e->process_word = NULL;
+    e->process_mark = o->shared_memory ? 0 : flake_i_fork_mark(&e->process_word);
+    e->fork_word = gate_word ? gate_word : e->process_word;
+    e->fork_mark = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : e->process_mark;
+    e->gate = o->gate;
+    e->is_shared = o->shared_memory;
+    e->state_at = (uintptr_t)o->state;
+    if (o->state && o->shared_memory) e->state_at -= (uintptr_t)e;
+    e->state_run = o->state ? flake_i_state_run(o->state) : 0;
+}
+
 /* Not while others use the engine. What is refused is left as it was. */
 static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     flake_i_split d;
-    if (flake_i_split_word(o, &d)) return FLAKE_INVALID;
-    uint64_t gate_marks[2] = {0, 0};
-    for (unsigned i = 0; i < 2; i++) {
-        if (!o->gates[i].admit || !o->gates[i].word) continue;
-        gate_marks[i] = FLAKE_ATOMIC_LOAD(o->gates[i].word, relaxed);
-        if (!gate_marks[i]) return FLAKE_LEASE; /* closed already, or another process's */
-    }
+    const flake_status status = flake_i_may_begin(o, &d);
+    if (status != FLAKE_OK) return status;
     e->epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
     e->unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
     e->max_time = d.last;
@@ -1067,39 +1745,16 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
     e->cap = o->cap;
     e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
-
-    /* fetch_add wants room for those who add at the same moment: a quarter of a count of 20 bits
-     * or more; and so much patience that they don't push a place past what its caller waits. */
-    const uint64_t patience = flake_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, 4096);
-    const bool by_add = d.count_bits >= 20 && o->cap <= d.range >> 4 && patience * o->cap >= 4096;
-    e->add_cap = by_add ? o->cap : 0;
-    e->fast_cap = o->cap == d.range ? 0 : o->cap;
-    e->limit = by_add ? d.range / 4 * 3 : o->cap == d.range ? d.range : d.range - 1;
-    /* Ids so far ahead that count can't hold them move time past all readings (see draw_run). */
-    e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
-
     e->refuse_back = o->refuse_back;
     e->clock = o->clock;
     e->ring = o->ring;
-    e->process_word = NULL;
-    e->process_mark = o->shared_memory ? 0 : flake_i_fork_mark(&e->process_word);
-    e->fork_word = e->process_word;
-    e->fork_mark = e->process_mark;
-    for (unsigned i = 0; i < 2; i++) {
-        e->gates[i] = o->gates[i];
-        if (!gate_marks[i]) continue;
-        e->fork_word = o->gates[i].word; /* wiped by fork too */
-        e->fork_mark = gate_marks[i];
-    }
-    FLAKE_ATOMIC_STORE(&e->word, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&e->safe[0], 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&e->safe[1], 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&e->drifts, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&e->overflow, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&e->rebased, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&e->batches, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&e->waits, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&e->clock_backs, 0u, relaxed);
+    flake_i_set_limits(e, o, &d);
+    flake_i_set_owner(e, o);
+    flake_i_atomic64 *const zeros[] = {&e->word,    &e->safe[0],  &e->safe[1],
+                                       &e->drifts,  &e->overflow, &e->rebased,
+                                       &e->batches, &e->waits,    &e->clock_backs};
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
+        FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&e->lent, 0u, relaxed);
     return FLAKE_OK;
 }
@@ -1114,10 +1769,33 @@ FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
     return flake_i_forked_since(e->fork_word, e->fork_mark);
 }
 
-/* Whether the fork word changed because a gate's owner closed it, and this is the same process. */
-FLAKE_I_COLD bool flake_i_is_closed(const flake_i_engine *e) {
-    return e->fork_word != e->process_word &&
-           !flake_i_forked_since(e->process_word, e->process_mark);
+/* Whether this is another process than the one that set the engine up, whatever its gate says. */
+FLAKE_I_COLD bool flake_i_is_inherited(const flake_i_engine *e) {
+    return flake_i_forked_since(e->process_word, e->process_mark);
+}
+
+/* Why the fork word changed: this is another process, or the gate's owner has closed the gate. */
+FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
+    return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_LEASE;
+}
+
+/* Whether the engine is still this process's to draw from. */
+static inline flake_status flake_i_still_ours(const flake_i_engine *e) {
+    return flake_i_forked(e) ? flake_i_lost(e) : FLAKE_OK;
+}
+
+/* The same for who has slept, or asks a gate: behind a gate's word a bump is looked for, too. */
+static inline flake_status flake_i_look_again(const flake_i_engine *e) {
+    if (e->fork_word != e->process_word && flake_i_forked(e)) return flake_i_lost(e);
+    return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
+}
+
+static inline struct flake_state *flake_i_state_of(const flake_i_engine *e) {
+    return (struct flake_state *)(e->state_at + (e->is_shared ? (uintptr_t)e : 0));
+}
+
+static inline bool flake_i_has_gate(const flake_i_engine *e) {
+    return e->gate.admit || e->state_at;
 }
 
 FLAKE_I_INLINE uint64_t flake_i_start_ns(const flake_i_engine *e, uint64_t unit) {
@@ -1126,6 +1804,12 @@ FLAKE_I_INLINE uint64_t flake_i_start_ns(const flake_i_engine *e, uint64_t unit)
 
 FLAKE_I_INLINE unsigned flake_i_tick(const flake_i_engine *e, uint64_t word) {
     return (unsigned)(word >> (e->time_shift - 1)) & e->tick_bits;
+}
+
+/* The word of a time and a tick with count 0. A count is added, not or-ed: one that has no bits to spare
+ * carries. */
+FLAKE_I_INLINE uint64_t flake_i_word_at(const flake_i_engine *e, uint64_t time, unsigned tick) {
+    return (time << e->time_shift) + ((uint64_t)tick << (e->time_shift - 1));
 }
 
 /* Of `count` places drawn since unit `since` began, those that lie in unit `from` or later. */
@@ -1141,8 +1825,8 @@ static inline uint64_t flake_i_rest(const flake_i_engine *e, uint64_t since, uin
 static inline void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned how) {
     if (!more) return;
     if (how & FLAKE_I_OWNED)
-        FLAKE_ATOMIC_STORE(tally, FLAKE_ATOMIC_LOAD(tally, relaxed) + more, relaxed);
-    else FLAKE_ATOMIC_ADD(tally, more, relaxed);
+        FLAKE_ATOMIC_STORE(tally, FLAKE_ATOMIC_LOAD(tally, relaxed) + more, release); /* TALLY:R */
+    else (void)FLAKE_ATOMIC_ADD(tally, more, release);                                /* TALLY:R */
 }
 
 /* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
@@ -1168,7 +1852,7 @@ static inline void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64
 /* Where the word was put without asking the gates, its unit counts as spent: the fast path would not
  * ask either. Not while others use the engine. */
 static inline void flake_i_spend_unit(flake_i_engine *e) {
-    if (!e->gates[0].admit && !e->gates[1].admit) return;
+    if (!flake_i_has_gate(e)) return;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
@@ -1200,12 +1884,25 @@ typedef struct flake_i_view {
     uint64_t time, count, now; /* the word's, the clock's unit */
     unsigned tick;
     uint64_t base, place; /* the next place: counted from unit base, on timeline tick */
-    uint64_t unit; /* the unit it lies in; when blocked, the first in which one will be free */
-    bool leaves;   /* drawing it leaves the word's timeline */
-    bool blocked;  /* the clock reads a time that both timelines have used */
+    uint64_t unit;        /* the unit it lies in */
+    bool leaves;          /* drawing it leaves the word's timeline */
+    bool blocked;         /* the clock reads a time that both timelines have used: there is none */
+    uint64_t opens; /* the unit to wait for: the place's, or the first in which there will be one */
 } flake_i_view;
 
-static inline flake_status flake_i_look(flake_i_engine *e, unsigned how, uint64_t word,
+/* The clock lies behind the word of an engine with ticks: the other timeline, if its time is unused. */
+static inline void flake_i_look_back(const flake_i_engine *e, flake_i_view *v) {
+    const uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[v->tick ^ 1], relaxed);
+    v->blocked = v->now <= safe;
+    v->leaves = !v->blocked;
+    if (v->leaves) {
+        v->tick ^= 1;
+        v->base = v->unit = v->opens = v->now;
+        v->place = 0;
+    } else if (safe + 1 < v->time) v->opens = safe + 1;
+}
+
+static inline flake_status flake_i_look(const flake_i_engine *e, unsigned how, uint64_t word,
                                         int64_t now_ns, flake_i_view *v) {
     if (!e->cap) return FLAKE_INVALID; /* never initialised */
     flake_i_decode(e, word, &v->time, &v->count);
@@ -1219,20 +1916,9 @@ static inline flake_status flake_i_look(flake_i_engine *e, unsigned how, uint64_
     v->leaves = v->blocked = false;
     v->base = v->now < v->time ? v->time : v->now;
     v->place = flake_i_rest(e, v->time, v->count, v->base);
-    v->unit = v->base + (v->place < e->cap ? 0 : v->place / e->cap);
-    if (v->now < v->time && e->tick_bits) {
-        uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[v->tick ^ 1], relaxed);
-        if (v->now > safe) {
-            v->leaves = true;
-            v->tick ^= 1;
-            v->base = v->unit = v->now;
-            v->place = 0;
-        } else {
-            v->blocked = true;
-            if (safe + 1 < v->time) v->unit = safe + 1;
-        }
-    }
-    return v->unit > e->max_time ? FLAKE_RANGE : FLAKE_OK;
+    v->unit = v->opens = v->base + (v->place < e->cap ? 0 : v->place / e->cap);
+    if (v->now < v->time && e->tick_bits) flake_i_look_back(e, v);
+    return v->opens > e->max_time ? FLAKE_RANGE : FLAKE_OK;
 }
 
 static inline bool flake_i_is_free(const flake_i_engine *e, const flake_i_view *v) {
@@ -1269,56 +1955,79 @@ static inline bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, cons
     unsigned left = v->tick ^ 1;
     uint64_t last = v->time + (v->count ? (v->count - 1) / e->cap : 0);
     uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[left], relaxed);
-    while (safe < last && !FLAKE_ATOMIC_CAS(&e->safe[left], &safe, last, relaxed, relaxed)) {
+    while (safe < last &&
+           !FLAKE_ATOMIC_CAS(&e->safe[left], &safe, last, release, relaxed)) { /* SAFE:R */
     }
     return flake_i_drifts_at(e, word, left, drifts);
 }
 
 /* ---- overflow notes ----
  *
- * e->overflow elects one writer a ms: [ began ms:40 ][ ms noted since:24 ], or with all of the low
- * bits set: closed, the last note was written in that ms.
+ * e->overflow elects one writer a ms. It is this, packed:
+ *
+ *     [ began ms:40 ][ noted:24 ]     noted: ms noted since, 0: there was none yet, all ones: over
  */
-#define FLAKE_I_CLOSED 0xffffffu
+typedef struct flake_i_overflowing {
+    uint64_t began_ms; /* or, when it is over, the ms of the last note */
+    uint64_t noted;    /* ms for which a note was written */
+    uint64_t ticks; /* ms that have passed since it began; when the clock was put back, very many */
+    bool is_over;
+} flake_i_overflowing;
+
+enum { FLAKE_I_NOTED_BITS = 24, FLAKE_I_NOTED_MAX = 0xffffff };
 
 static inline uint64_t flake_i_note_ms(int64_t now_ns) {
-    return (uint64_t)(now_ns / 1000000) & 0xffffffffffu;
+    return (uint64_t)(now_ns / FLAKE_I_NS_PER_MS) & (UINT64_MAX >> FLAKE_I_NOTED_BITS);
 }
 
-/* Queued callers call this each ms, with how many they are. */
-static inline void flake_i_note(flake_i_engine *e, uint64_t old, int64_t now_ns, uint64_t queued) {
-    const uint64_t ms = flake_i_note_ms(now_ns);
-    uint64_t noted = old & FLAKE_I_CLOSED, ticks = (ms - (old >> 24)) & 0xffffffffffu, next;
-    if (noted == FLAKE_I_CLOSED || !noted || ticks >= FLAKE_I_CLOSED - 1) {
-        /* a new one; also after hours of one, or when the clock was put back during it */
-        if (noted == FLAKE_I_CLOSED && !ticks) return;
-        next = ms << 24 | 1;
-        ticks = 0;
-    } else {
-        if (ticks < noted) return;
-        next = (old & ~(uint64_t)FLAKE_I_CLOSED) | (ticks + 1);
-    }
-    if (!FLAKE_ATOMIC_CAS(&e->overflow, &old, next, relaxed, relaxed)) return;
+static inline flake_i_overflowing flake_i_unpack_overflow(uint64_t packed, uint64_t ms) {
+    flake_i_overflowing o;
+    o.began_ms = packed >> FLAKE_I_NOTED_BITS;
+    o.noted = packed & FLAKE_I_NOTED_MAX;
+    o.ticks = (ms - o.began_ms) & (UINT64_MAX >> FLAKE_I_NOTED_BITS);
+    o.is_over = !o.noted || o.noted == FLAKE_I_NOTED_MAX;
+    return o;
+}
+
+static inline uint64_t flake_i_pack_overflow(uint64_t began_ms, uint64_t noted) {
+    return began_ms << FLAKE_I_NOTED_BITS | noted;
+}
+
+static inline bool flake_i_push_note(flake_i_engine *e, int64_t now_ns, uint64_t queued,
+                                     uint64_t ticks) {
     flake_overflow note;
     note.now_ns = now_ns;
     note.count = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
     note.ticks = (uint32_t)ticks;
-    (void)flake_ring_push(e->ring, note); /* full: dropped, the next ms has its own */
+    return flake_ring_push(e->ring, note);
+}
+
+/* Queued callers call this each ms, with how many they are. */
+static inline void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
+    const uint64_t ms = flake_i_note_ms(now_ns);
+    flake_i_overflowing o = flake_i_unpack_overflow(seen, ms);
+    if (o.is_over || o.ticks >= FLAKE_I_NOTED_MAX - 1) {
+        /* a new one; also after hours of one, or when the clock was put back during it */
+        if (o.noted == FLAKE_I_NOTED_MAX && !o.ticks) return;
+        o.began_ms = ms;
+        o.ticks = 0;
+    } else if (o.ticks < o.noted) return;
+    const uint64_t next = flake_i_pack_overflow(o.began_ms, o.ticks + 1);
+    if (FLAKE_ATOMIC_CAS(&e->overflow, &seen, next, release, relaxed)) /* NOTE:R */
+        (void)flake_i_push_note(e, now_ns, queued, o.ticks); /* full: the next ms has its own */
 }
 
 /* Whoever finds the queue empty calls this. A last note that does not fit stays owed. */
-static inline void flake_i_note_end(flake_i_engine *e, uint64_t old, int64_t now_ns) {
+static inline void flake_i_note_end(flake_i_engine *e, uint64_t seen, int64_t now_ns) {
     const uint64_t ms = flake_i_note_ms(now_ns);
-    uint64_t noted = old & FLAKE_I_CLOSED, ticks = (ms - (old >> 24)) & 0xffffffffffu;
-    if (!noted || noted == FLAKE_I_CLOSED || ticks < noted) return;
-    uint64_t closed = ms << 24 | FLAKE_I_CLOSED;
-    if (!FLAKE_ATOMIC_CAS(&e->overflow, &old, closed, relaxed, relaxed)) return;
-    flake_overflow note;
-    note.now_ns = now_ns;
-    note.count = 0;
-    note.ticks = ticks < FLAKE_I_CLOSED ? (uint32_t)ticks : 0; /* 0: the clock was put back */
-    if (!flake_ring_push(e->ring, note))
-        (void)FLAKE_ATOMIC_CAS(&e->overflow, &closed, old, relaxed, relaxed);
+    const flake_i_overflowing o = flake_i_unpack_overflow(seen, ms);
+    if (o.is_over || o.ticks < o.noted) return;
+    uint64_t over = flake_i_pack_overflow(ms, FLAKE_I_NOTED_MAX), owed = seen;
+    if (!FLAKE_ATOMIC_CAS(&e->overflow, &seen, over, release, relaxed)) return; /* NOTE:R */
+    const uint64_t ticks =
+        o.ticks < FLAKE_I_NOTED_MAX ? o.ticks : 0; /* 0: the clock was put back */
+    if (!flake_i_push_note(e, now_ns, 0, ticks))
+        (void)FLAKE_ATOMIC_CAS(&e->overflow, &over, owed, relaxed, relaxed);
 }
 
 /* Says what the queue is like, if it is time to. Not while the clock is behind the word: then the
@@ -1327,9 +2036,9 @@ static inline void flake_i_note_end(flake_i_engine *e, uint64_t old, int64_t now
 static inline void flake_i_notify(flake_i_engine *e) {
     flake_i_view v;
     if (!e->ring) return;
-    const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire);
+    const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire);
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for how long the queue is */
     if (flake_i_look(e, 0, word, now_ns, &v) != FLAKE_OK || v.now + e->time_lead < v.time) return;
     uint64_t queued = flake_i_rest(e, v.time, v.count, v.now + e->ahead + 1);
     if (queued) flake_i_note(e, old, now_ns, queued);
@@ -1338,48 +2047,69 @@ static inline void flake_i_notify(flake_i_engine *e) {
 
 /* ---- draw ---- */
 
-static inline void flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, int64_t *budget_ns) {
+static inline int64_t flake_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* What the shortest sleep takes, and costs of a caller's patience where the clock does not show it: one
+ * that stands still just before a unit would be asked a million times in a ms of patience. */
+enum { FLAKE_I_LEAST_NAP_NS = 50000 };
+
+/* Returns a reading taken afterwards. What became of the engine meanwhile is for the caller to look at. */
+static inline int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns,
+                                  int64_t *budget_ns) {
     if (e->ring) { /* up at the next ms, to note */
-        int64_t tick = 1000000 - (now_ns % 1000000 + 1000000) % 1000000;
-        if (ns > tick) ns = tick;
+        const int64_t tick_ns = 1000000 - (now_ns % 1000000 + 1000000) % 1000000;
+        if (ns > tick_ns) ns = tick_ns;
     }
     FLAKE_SLEEP_NS(ns);
-    *budget_ns -= ns;
+    const int64_t after_ns = flake_i_exact_ns(&e->clock);
+    const bool shown = after_ns > now_ns && flake_i_ns_until(after_ns, now_ns) >= ns;
+    *budget_ns -= shown ? ns : flake_i_max(ns, FLAKE_I_LEAST_NAP_NS);
+    return after_ns;
 }
 
-static inline bool flake_i_has_gate(const flake_i_engine *e) {
-    return e->gates[0].admit || e->gates[1].admit;
+/* Asks the gate, or else the state, once. *in_vain: it is no use to wait for another answer. */
+static inline flake_status flake_i_ask(flake_i_engine *e, bool state, int64_t until_ns,
+                                       bool *in_vain) {
+    if (state)
+        return e->state_at
+                   ? flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, in_vain)
+                   : FLAKE_OK;
+    return e->gate.admit ? e->gate.admit(e->gate.user, until_ns) : FLAKE_OK;
 }
 
-/* Whether the gates let ids of this unit out. */
+/* Whether gate and state let ids of this unit out. */
 FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned how, uint64_t unit,
                                         int64_t *budget_ns) {
-    if (flake_i_forked_since(e->process_word, e->process_mark)) return FLAKE_FORKED;
     const int64_t until_ns = (int64_t)(flake_i_start_ns(e, unit + 1) - 1), nap_ns = 1000000;
-    for (unsigned i = 0; i < 2; i++)
-        for (const flake_gate *g = &e->gates[i]; g->admit; *budget_ns -= nap_ns) {
-            const flake_status status = g->admit(g->user, until_ns);
+    for (unsigned state = 0; state < 2; state++)
+        for (;; *budget_ns -= nap_ns) {
+            bool in_vain = false;
+            flake_status status = flake_i_look_again(e);
+            if (status != FLAKE_OK) return status;
+            status = flake_i_ask(e, state, until_ns, &in_vain);
             if (status == FLAKE_OK) break;
-            if (status != FLAKE_AGAIN || !(how & FLAKE_I_WAIT) || *budget_ns < nap_ns)
+            if (status != FLAKE_AGAIN || in_vain || !(how & FLAKE_I_WAIT) || *budget_ns < nap_ns)
                 return status;
             FLAKE_SLEEP_NS(nap_ns);
         }
     return FLAKE_OK;
 }
 
-/* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. False: the clock
- * was put back or stands still, so that the wait is not worth the place. */
-static inline bool flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns, int64_t now_ns,
-                                 int64_t *budget_ns) {
+/* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. FLAKE_AGAIN: the
+ * clock was put back or stands still, so that the wait is not worth the place. FLAKE_FORKED,
+ * FLAKE_LEASE: meanwhile the engine became another's, and so did the place. */
+static inline flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns,
+                                         int64_t now_ns, int64_t *budget_ns) {
     const int64_t due_ns = flake_i_due_ns(e, unit);
     for (;;) {
         flake_i_notify(e);
-        if (now_ns >= due_ns) return true;
+        if (now_ns >= due_ns) return FLAKE_OK;
         const int64_t left_ns = flake_i_ns_until(due_ns, now_ns);
         const bool put_back = now_ns < drawn_ns && (e->tick_bits || e->refuse_back);
-        if (left_ns > *budget_ns || put_back) return false;
-        flake_i_nap(e, now_ns, left_ns, budget_ns);
-        now_ns = flake_i_exact_ns(&e->clock);
+        if (left_ns > *budget_ns || put_back) return FLAKE_AGAIN;
+        now_ns = flake_i_nap(e, now_ns, left_ns, budget_ns);
+        const flake_status status = flake_i_look_again(e);
+        if (status != FLAKE_OK) return status;
     }
 }
 
@@ -1389,111 +2119,172 @@ static inline void flake_i_place_at(const flake_i_engine *e, uint64_t base, uint
     out->index = place < e->cap ? place : place % e->cap;
     out->n = n;
     out->tick = tick;
-    out->unit = (out->time << e->time_shift) + ((uint64_t)tick << (e->time_shift - 1));
+    out->head = flake_i_word_at(e, out->time, tick);
 }
 
-/* The whole protocol, for 1 to `want` places, from a word and a reading in any order. Linearises at
- * the move that succeeds. */
-FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint64_t word,
-                                           int64_t now_ns, uint64_t want, int64_t budget_ns,
-                                           flake_i_place *out) {
-    bool confirmed = (how & FLAKE_I_GIVEN) != 0; /* now_ns is exact, and read after the word (I2) */
-    bool back_counted = false, wait_counted = false;
+/* A draw under way: look, decide, move, serve. */
+typedef struct flake_i_attempt {
+    unsigned how;
+    uint64_t want;     /* 1 to so many places */
+    int64_t budget_ns; /* how much longer the caller waits */
+    uint64_t word;
+    int64_t now_ns;
+    bool confirmed;            /* now_ns is exact, and was read after the word (I2) */
+    bool back_told, wait_told; /* the statistics know */
+    flake_i_view view;
+    bool is_free;  /* its place can be had without waiting */
+    uint64_t n;    /* places that it will have, ... */
+    uint64_t next; /* ... and the word behind them */
+} flake_i_attempt;
+
+/* The look says the rest. */
+static inline void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned how,
+                                         uint64_t want) {
+    a->how = how;
+    a->want = want;
+    a->budget_ns = e->wait_ns;
+    a->back_told = a->wait_told = false;
+}
+
+static inline void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
+    a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    a->now_ns = flake_i_exact_ns(&e->clock);
+    a->confirmed = true;
+}
+
+/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. So is
+ * where a fresh word begins: a reading that lags may be of a time that a run before has used. */
+static inline flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
-        flake_i_view v;
-        flake_status status = flake_i_look(e, how, word, now_ns, &v);
-        const bool is_free = status == FLAKE_OK && flake_i_is_free(e, &v);
-        if (!confirmed && (!is_free || v.now < v.time)) {
-            now_ns = flake_i_exact_ns(&e->clock);
-            confirmed = true;
+        const flake_status status = flake_i_look(e, a->how, a->word, a->now_ns, &a->view);
+        a->is_free = status == FLAKE_OK && flake_i_is_free(e, &a->view);
+        if (!a->confirmed && (!a->is_free || a->view.now < a->view.time || !a->view.time)) {
+            a->now_ns = flake_i_exact_ns(&e->clock);
+            a->confirmed = true;
             continue;
         }
-        if (status != FLAKE_OK) return status;
-        if (v.now + e->time_lead < v.time && !back_counted) {
-            flake_i_tally(&e->clock_backs, 1, how);
-            back_counted = true;
+        if (status == FLAKE_OK && a->view.now + e->time_lead < a->view.time && !a->back_told) {
+            flake_i_tally(&e->clock_backs, 1, a->how);
+            a->back_told = true;
         }
-
-        if (!is_free) {
-            const bool back = v.time > v.now + e->ahead;
-            int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, v.unit), now_ns);
-            if (!(how & FLAKE_I_WAIT) || (back && e->refuse_back) || left_ns > budget_ns)
-                return back ? FLAKE_CLOCK_BACK : FLAKE_AGAIN;
-            if (!wait_counted) flake_i_tally(&e->waits, 1, how);
-            wait_counted = true;
-            if (v.blocked || v.place >= e->limit) { /* no place to hold while asleep */
-                if (!v.blocked) flake_i_notify(e);
-                if (left_ns > (int64_t)e->unit_ns) left_ns = (int64_t)e->unit_ns;
-                flake_i_nap(e, now_ns, left_ns, &budget_ns);
-                word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-                now_ns = flake_i_exact_ns(&e->clock);
-                continue;
-            }
-        }
-
-        uint64_t n = flake_i_min(want, is_free ? flake_i_room(e, &v) : e->cap - v.place % e->cap);
-        if (is_free && v.place >= e->cap && v.place + n > e->limit) {
-            v.place %= e->cap; /* far ahead of the clock: whole units move from count to time */
-            v.base = v.unit;
-        }
-        n = flake_i_min(n, e->limit - v.place);
-
-        if (flake_i_has_gate(e)) {
-            status = flake_i_admit(e, how, v.base + (v.place + n - 1) / e->cap, &budget_ns);
-            if (status != FLAKE_OK) return status;
-        }
-
-        uint64_t drifts = 0;
-        if (v.leaves && !flake_i_before_leaving(e, word, &v, &drifts)) {
-            word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-            now_ns = flake_i_exact_ns(&e->clock);
-            continue;
-        }
-        /* +, not |: a count with no bits to spare carries */
-        const uint64_t before = word, next = (v.base << e->time_shift) +
-                                             ((uint64_t)v.tick << (e->time_shift - 1)) + v.place +
-                                             n;
-        if (!flake_i_move(e, how, &word, next)) {
-            FLAKE_RELAX();
-            confirmed = (how & FLAKE_I_GIVEN) != 0;
-            continue;
-        }
-        if (v.leaves)
-            (void)FLAKE_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release,
-                                   relaxed); /* SETTLE:R */
-        const bool rebased = v.count != v.place;
-        const bool kept = is_free || flake_i_await(e, v.unit, now_ns, now_ns, &budget_ns);
-        word = next;
-        const bool given_back = !kept && flake_i_move(e, how, &word, before);
-        if (!given_back) flake_i_tally(&e->rebased, v.count - v.place, how);
-        if (kept) {
-            if (is_free && rebased && !(how & FLAKE_I_GIVEN)) flake_i_notify(e);
-            if (n > 1) flake_i_tally(&e->batches, 1, how);
-            flake_i_place_at(e, v.base, v.place, n, v.tick, out);
-            return FLAKE_OK;
-        }
-        word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        now_ns = flake_i_exact_ns(&e->clock);
+        return status;
     }
+}
+
+/* Decide, where no place is free: whether the caller queues (FLAKE_OK). *slept: there was no place to
+ * hold while asleep, so it looks again. */
+static inline flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
+    const flake_i_view *v = &a->view;
+    const bool back = v->time > v->now + e->ahead;
+    const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, v->opens), a->now_ns);
+    if (!(a->how & FLAKE_I_WAIT) || (back && e->refuse_back) || left_ns > a->budget_ns)
+        return back ? FLAKE_CLOCK_BACK : FLAKE_AGAIN;
+    if (!a->wait_told) flake_i_tally(&e->waits, 1, a->how);
+    a->wait_told = true;
+    *slept = v->blocked || v->place >= e->limit;
+    if (!*slept) return FLAKE_OK;
+    if (!v->blocked) flake_i_notify(e);
+    (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min((uint64_t)left_ns, e->unit_ns),
+                      &a->budget_ns);
+    return flake_i_look_again(e);
+}
+
+/* Decide: how many places, counted from where, and whether the gates let their last unit out. */
+static inline flake_status flake_i_plan(flake_i_engine *e, flake_i_attempt *a) {
+    flake_i_view *v = &a->view;
+    a->n = flake_i_min(a->want, a->is_free ? flake_i_room(e, v) : e->cap - v->place % e->cap);
+    if (a->is_free && v->place >= e->cap && v->place + a->n > e->limit) {
+        v->place %= e->cap; /* far ahead of the clock: whole units move from count to time */
+        v->base = v->unit;
+    }
+    a->n = flake_i_min(a->n, e->limit - v->place);
+    a->next = flake_i_word_at(e, v->base, v->tick) + v->place + a->n;
+    if (!flake_i_has_gate(e)) return FLAKE_OK;
+    return flake_i_admit(e, a->how, v->base + (v->place + a->n - 1) / e->cap, &a->budget_ns);
+}
+
+/* Move: false: another was faster, and the attempt knows what he left. The draw linearises here. */
+static inline bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
+    uint64_t drifts = 0;
+    if (a->view.leaves && !flake_i_before_leaving(e, a->word, &a->view, &drifts)) {
+        flake_i_reload(e, a);
+        return false;
+    }
+    uint64_t seen = a->word;
+    if (!flake_i_move(e, a->how, &seen, a->next)) {
+        FLAKE_RELAX();
+        a->word = seen;
+        a->confirmed = (a->how & FLAKE_I_GIVEN) != 0;
+        return false;
+    }
+    if (a->view.leaves)
+        (void)FLAKE_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release, relaxed); /* SETTLE:R */
+    return true;
+}
+
+/* Serve: waits for the places that were moved for. FLAKE_AGAIN: not worth it, so they were given back, if
+ * they were still the newest. */
+static inline flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a,
+                                         flake_i_place *out) {
+    const flake_i_view *v = &a->view;
+    flake_status status = FLAKE_OK;
+    if (!a->is_free) status = flake_i_await(e, v->unit, a->now_ns, a->now_ns, &a->budget_ns);
+    uint64_t seen = a->next;
+    const bool given_back = status != FLAKE_OK && flake_i_move(e, a->how, &seen, a->word);
+    if (!given_back) flake_i_tally(&e->rebased, v->count - v->place, a->how);
+    if (status != FLAKE_OK) return status;
+    if (a->is_free && v->count != v->place && !(a->how & FLAKE_I_GIVEN)) flake_i_notify(e);
+    if (a->n > 1) flake_i_tally(&e->batches, 1, a->how);
+    flake_i_place_at(e, v->base, v->place, a->n, v->tick, out);
+    return FLAKE_OK;
+}
+
+/* The whole protocol, from a word and a reading in any order. */
+static inline flake_status flake_i_attempt_all(flake_i_engine *e, flake_i_attempt *a,
+                                               flake_i_place *out) {
+    for (;;) {
+        bool slept = false;
+        flake_status status = flake_i_look_closely(e, a);
+        if (status == FLAKE_OK && !a->is_free) status = flake_i_queue(e, a, &slept);
+        if (status == FLAKE_OK && !slept) status = flake_i_plan(e, a);
+        if (status != FLAKE_OK) return status;
+        if (slept) flake_i_reload(e, a);
+        if (slept || !flake_i_commit(e, a)) continue;
+        status = flake_i_serve(e, a, out);
+        if (status != FLAKE_AGAIN) return status;
+        flake_i_reload(e, a);
+    }
+}
+
+FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint64_t word,
+                                           int64_t now_ns, uint64_t want, flake_i_place *out) {
+    flake_i_attempt a;
+    flake_i_begin_attempt(&a, e, how, want);
+    a.word = word;
+    a.now_ns = now_ns;
+    a.confirmed = (how & FLAKE_I_GIVEN) != 0;
+    return flake_i_attempt_all(e, &a, out);
 }
 
 /* A fetch_add that others outran: it took a place behind the unit's last, or in another unit. */
 FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, int64_t drawn_ns,
                                             flake_i_place *out) {
-    int64_t budget_ns = e->wait_ns, now_ns = flake_i_exact_ns(&e->clock);
+    flake_i_attempt a;
+    flake_i_begin_attempt(&a, e, FLAKE_I_WAIT, 1);
+    a.now_ns = flake_i_exact_ns(&e->clock);
     flake_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, flake_i_tick(e, word), out);
     if (out->time > e->max_time) return FLAKE_RANGE;
-    if (now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, FLAKE_I_WAIT);
-    flake_status status = FLAKE_OK;
-    if (flake_i_has_gate(e)) status = flake_i_admit(e, FLAKE_I_WAIT, out->time, &budget_ns);
-    if (status == FLAKE_OK && flake_i_await(e, out->time, drawn_ns, now_ns, &budget_ns))
-        return FLAKE_OK;
+    if (a.now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, a.how);
+    flake_status admitted = FLAKE_OK, came = FLAKE_OK;
+    if (flake_i_has_gate(e)) admitted = flake_i_admit(e, a.how, out->time, &a.budget_ns);
+    if (admitted == FLAKE_OK) came = flake_i_await(e, out->time, drawn_ns, a.now_ns, &a.budget_ns);
+    if (admitted == FLAKE_OK && came == FLAKE_OK) return FLAKE_OK;
     uint64_t after = word + 1;
-    (void)flake_i_move(e, FLAKE_I_WAIT, &after, word); /* given back, if it is still the newest */
-    if (status != FLAKE_OK) return status;
-    word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A: the addition was none */
-    now_ns = flake_i_exact_ns(&e->clock);
-    return flake_i_draw_run(e, FLAKE_I_WAIT, word, now_ns, 1, budget_ns, out);
+    (void)flake_i_move(e, a.how, &after, word); /* given back, if it is still the newest */
+    if (admitted != FLAKE_OK) return admitted;
+    if (came == FLAKE_FORKED || came == FLAKE_LEASE) return came;
+    flake_i_reload(e, &a); /* the addition was no LOOK:A */
+    return flake_i_attempt_all(e, &a, out);
 }
 
 /* 1 to `want` places with one move. The usual case, a unit that has begun and is not spent, is
@@ -1502,11 +2293,10 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
  * that lies behind the word's time: draw_run takes another (I2). */
 FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_t given_ns,
                                          uint64_t want, flake_i_place *out) {
-    if (!FLAKE_I_LIKELY(!flake_i_forked(e)))
-        return flake_i_is_closed(e) ? FLAKE_LEASE : FLAKE_FORKED;
+    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return flake_i_lost(e);
     int64_t now_ns = how & FLAKE_I_GIVEN ? given_ns : flake_i_now_ns(&e->clock);
     uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    const uint64_t count = word & e->count_mask, unit = word - count;
+    const uint64_t count = word & e->count_mask, head = word - count;
     const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
     flake_i_place place; /* for the calls; *out stays in registers */
     flake_status status;
@@ -1516,11 +2306,11 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
         bool drawn;
         if (want == 1 && (how & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
             FLAKE_I_LIKELY(count < e->add_cap)) {
-            word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
-            index = word - unit; /* from another unit or tick: past any cap */
+            const uint64_t found = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
+            index = found - head; /* from another unit or tick: past any cap */
             drawn = FLAKE_I_LIKELY(index < e->cap);
             if (!drawn) {
-                status = flake_i_draw_late(e, word, now_ns, &place);
+                status = flake_i_draw_late(e, found, now_ns, &place);
                 if (status == FLAKE_OK) *out = place;
                 return status;
             }
@@ -1530,15 +2320,15 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
         }
         if (FLAKE_I_LIKELY(drawn)) {
             if (n > 1) flake_i_tally(&e->batches, 1, how);
-            out->time = unit >> e->time_shift;
+            out->time = head >> e->time_shift;
             out->index = index;
             out->n = n;
-            out->tick = flake_i_tick(e, unit);
-            out->unit = unit;
+            out->tick = flake_i_tick(e, head);
+            out->head = head;
             return FLAKE_OK;
         }
     }
-    status = flake_i_draw_run(e, how, word, now_ns, want, e->wait_ns, &place);
+    status = flake_i_draw_run(e, how, word, now_ns, want, &place);
     if (status == FLAKE_OK) *out = place;
     return status;
 }
@@ -1560,7 +2350,7 @@ static inline int64_t flake_i_retry_ns(flake_i_engine *e) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
     const int64_t from_ns = now_ns < epoch_ns ? epoch_ns : now_ns;
     if (flake_i_look(e, 0, word, from_ns, &v) != FLAKE_OK) return INT64_MAX;
-    const int64_t at_ns = flake_i_is_free(e, &v) ? from_ns : flake_i_due_ns(e, v.unit);
+    const int64_t at_ns = flake_i_is_free(e, &v) ? from_ns : flake_i_due_ns(e, v.opens);
     return flake_i_ns_until(at_ns, now_ns);
 }
 
@@ -1581,13 +2371,13 @@ static inline uint64_t flake_i_lag(flake_i_engine *e) {
     return newest > v.now ? newest - v.now : 0;
 }
 
-/* While others draw, ids may lack what a draw that is under way has not told yet. */
+/* While others draw, ids may lack what they have not told yet, or not to this thread. */
 static inline void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
-    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire), again, time, count;
+    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed), again, time, count;
     for (;; word = again) { /* until the word was not re-based meanwhile: nothing counts twice */
         flake_i_decode(e, word, &time, &count);
-        stats->ids = FLAKE_ATOMIC_LOAD(&e->rebased, acquire) + count;
-        again = FLAKE_ATOMIC_LOAD(&e->word, acquire);
+        stats->ids = FLAKE_ATOMIC_LOAD(&e->rebased, acquire) + count; /* TALLY:A */
+        again = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
         if (!((again ^ word) & ~e->count_mask)) break;
     }
     stats->batches = FLAKE_ATOMIC_LOAD(&e->batches, relaxed);
@@ -1622,10 +2412,11 @@ static inline void flake_i_take_back(flake_i_engine *e) {
 
 /* ---- files ----
  *
- * One process at a time holds a lock file, and lets go of it when it dies: a record lock of POSIX,
- * which a forked child does not inherit. But it is the whole process's, and gone as soon as any part
- * of the process closes that file. So the process keeps a list of what it holds, and looks there
- * before it opens one. Only here does a thread wait for another (who may be stopped in the middle).
+ * A claim is a lock on the claimed file itself: of an open file description, so that it conflicts
+ * within a process too, whatever copy of a header asks and whatever name of the file it was given,
+ * and ends with its holder, however he ends. A forked child inherits it, and keeps the file taken
+ * until it has ended or let go as well. Nothing is written but by who has the lock, in place, since
+ * a rename would leave the lock with the old file.
  */
 struct flake_why {
     char text[200]; /* what is wrong, in words: the option or file and what became of it */
@@ -1642,14 +2433,6 @@ static inline void flake_i_put_why(flake_why *why, const char *first, const char
     why->text[n] = 0;
 }
 
-#if !defined(_WIN32)
-/* FLAKE_IO, and what the system said. */
-static inline flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
-    flake_i_put_why(why, path, what, strerror(errno));
-    return FLAKE_IO;
-}
-#endif
-
 /* Writes down the reason, and returns the status. */
 static inline flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
                                        const char *what) {
@@ -1658,124 +2441,69 @@ static inline flake_status flake_i_say(flake_why *why, flake_status status, cons
 }
 
 enum { FLAKE_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
-/* One of the other header would not know that this one holds the file, and let go of it. */
-static const char flake_i_lock_ending[] = ".flake-lock";
 
-typedef struct flake_i_lock {
+/* An open and locked file, as long as fd is not negative. */
+typedef struct flake_i_file {
     uint64_t device, inode;
     int fd;
-    struct flake_i_lock *next;
-} flake_i_lock;
+} flake_i_file;
 
-#if !defined(_WIN32)
-
-/* What the list of locks says is true between these two. A forked child has none of its parent's, and
- * takes the turn from a thread of its parent's that had it then. */
-static inline void flake_i_locks_begin(void) {
-    const uint64_t mark = flake_i_process_mark();
-    uint64_t seen = 0;
-    while (!FLAKE_ATOMIC_CAS(&flake_i_process.locking, &seen, mark, acquire, relaxed)) /* TURN:A */
-        if (seen == mark) {
-            seen = 0;
-            FLAKE_SLEEP_NS(100000);
-        }
-    if (flake_i_process.locks_mark != mark) flake_i_process.locks = NULL;
-    flake_i_process.locks_mark = mark;
-}
-
-static inline void flake_i_locks_end(void) {
-    FLAKE_ATOMIC_STORE(&flake_i_process.locking, 0u, release); /* TURN:R */
-}
-
-static inline bool flake_i_lock_is_of(const flake_i_lock *lock, const struct stat *file) {
-    return lock->device == (uint64_t)file->st_dev && lock->inode == (uint64_t)file->st_ino;
-}
-
-/* Opens and locks; what stands at the path at the end is what was locked. */
-static inline flake_status flake_i_lock_file(flake_i_lock *lock, const char *path) {
-    struct stat at_path, opened;
-    struct flock range;
-    memset(&range, 0, sizeof range);
-    range.l_type = F_WRLCK;
-    range.l_whence = SEEK_SET;
-    for (int tries = 0; tries < 100; tries++) {
-        if (stat(path, &at_path) == 0)
-            for (const flake_i_lock *l = flake_i_process.locks; l; l = l->next)
-                if (flake_i_lock_is_of(l, &at_path)) return FLAKE_TAKEN;
-        lock->fd = open(path, O_RDWR | O_CREAT, 0666);
-        if (lock->fd < 0) return FLAKE_IO;
-        (void)fcntl(lock->fd, F_SETFD, FD_CLOEXEC);
-        const bool locked = fcntl(lock->fd, F_SETLK, &range) == 0;
-        const bool taken = !locked && (errno == EACCES || errno == EAGAIN);
-        if (locked && fstat(lock->fd, &opened) == 0 && stat(path, &at_path) == 0) {
-            lock->device = (uint64_t)opened.st_dev;
-            lock->inode = (uint64_t)opened.st_ino;
-            if (flake_i_lock_is_of(lock, &at_path)) return FLAKE_OK;
-        }
-        (void)close(lock->fd);
-        if (taken) return FLAKE_TAKEN;
-        if (!locked) return FLAKE_IO;
-    }
+/* FLAKE_IO, and what the system said. */
+static inline flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
+    flake_i_put_why(why, path, what, flake_i_error_text(flake_i_error()));
     return FLAKE_IO;
 }
 
-static inline bool flake_i_lock_is_held(const flake_i_lock *lock) {
-    flake_i_locks_begin();
-    const flake_i_lock *l = flake_i_process.locks;
-    while (l && l != lock) l = l->next;
-    flake_i_locks_end();
-    return l != NULL;
+static inline bool flake_i_file_is(const flake_i_file *f, const flake_i_found *file) {
+    return f->device == file->device && f->inode == file->inode;
 }
 
-/* FLAKE_TAKEN: this process or another has it. */
-static inline flake_status flake_i_lock_take(flake_i_lock *lock, const char *path) {
-    flake_i_locks_begin();
-    const flake_status status = flake_i_lock_file(lock, path);
-    if (status == FLAKE_OK) {
-        lock->next = flake_i_process.locks;
-        flake_i_process.locks = lock;
+/* Whether the file is the one that stands at the path. */
+static inline bool flake_i_file_is_at(const flake_i_file *f, const char *path) {
+    flake_i_found at_path;
+    return flake_i_find(path, &at_path) && flake_i_file_is(f, &at_path);
+}
+
+/* Whether the descriptor is still the file's, and not by now another's. */
+static inline bool flake_i_file_is_open(const flake_i_file *f) {
+    flake_i_found opened;
+    return f->fd >= 0 && flake_i_find_open(f->fd, &opened) && flake_i_file_is(f, &opened);
+}
+
+/* Lets go of it. In a forked child the lock stays the parent's. */
+static inline void flake_i_file_drop(flake_i_file *f, bool inherited) {
+    const int error = flake_i_error();
+    if (flake_i_file_is_open(f)) {
+        if (!inherited) (void)flake_i_lock_bytes(f->fd, false, 0, 0); /* children have it open */
+        flake_i_close(f->fd);
     }
-    flake_i_locks_end();
-    return status;
+    f->fd = -1;
+    flake_i_error_put(error);
 }
 
-/* In a forked child only the descriptor is closed: the lock is the parent's. */
-static inline void flake_i_lock_drop(flake_i_lock *lock) {
-    flake_i_locks_begin();
-    for (flake_i_lock **l = &flake_i_process.locks; *l; l = &(*l)->next)
-        if (*l == lock) {
-            *l = lock->next;
-            break;
-        }
-    (void)close(lock->fd);
-    flake_i_locks_end();
-}
-
-static inline bool flake_i_write_all(int fd, const uint8_t *bytes, size_t n) {
-    while (n > 0) {
-        const ssize_t written = write(fd, bytes, n);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        bytes += written;
-        n -= (size_t)written;
+/* Opens the file that stands at a path, and locks those bytes of it (count 0: all). FLAKE_TAKEN;
+ * FLAKE_IO and an error. */
+static inline flake_status flake_i_file_open(flake_i_file *f, const char *path, int how,
+                                             uint64_t first, uint64_t count) {
+    flake_i_found opened;
+    for (int tries = 0; tries < 100; tries++) {
+        f->fd = flake_i_open(path, how);
+        if (f->fd < 0) return FLAKE_IO;
+        const bool known = flake_i_find_open(f->fd, &opened);
+        f->device = known ? opened.device : 0;
+        f->inode = known ? opened.inode : 0;
+        const bool locked = known && flake_i_lock_bytes(f->fd, true, first, count) == 0;
+        if (locked && flake_i_file_is_at(f, path)) return FLAKE_OK;
+        const int error = flake_i_error();
+        flake_i_close(f->fd);
+        f->fd = -1;
+        flake_i_error_put(error);
+        if (!locked) return flake_i_error_is_taken(error) ? FLAKE_TAKEN : FLAKE_IO;
     }
-    return true;
+    return FLAKE_IO; /* each time another file stood there by then */
 }
 
-/* Reads to the end of the file, at most n bytes; how many, or -1. */
-static inline int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
-    size_t got = 0;
-    while (got < n) {
-        const ssize_t more = read(fd, bytes + got, n - got);
-        if (more < 0 && errno == EINTR) continue;
-        if (more < 0) return -1;
-        if (more == 0) break;
-        got += (size_t)more;
-    }
-    return (int)got;
-}
-
-/* A rename lasts once the folder is on disk. Some file systems can't be asked for that. */
+/* A new name lasts once the folder is on disk. */
 static inline bool flake_i_sync_folder(const char *path) {
     char folder[FLAKE_I_PATH];
     size_t slash = strlen(path);
@@ -1783,46 +2511,82 @@ static inline bool flake_i_sync_folder(const char *path) {
     memcpy(folder, path, slash);
     if (!slash) folder[slash++] = '.';
     folder[slash] = 0;
-    const int fd = open(folder, O_RDONLY);
-    if (fd < 0) return false;
-    const bool synced = flake_i_fsync(fd) == 0 || errno == EINVAL;
-    (void)close(fd);
-    return synced;
+    return flake_i_fsync_folder(folder);
 }
 
-/* After it the file has the new bytes, or the old ones, at any moment and on disk. */
-static inline bool flake_i_replace_file(const char *path, const uint8_t *bytes, size_t n) {
+/* Whether a file is empty, or what a run left that died while it made one for the same generator. */
+static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *bytes);
+
+/* Puts a new file at a path where there is none, whole or not at all, and keeps it locked.
+ * FLAKE_AGAIN: one stands there by now. FLAKE_TAKEN: another is about to. FLAKE_FOREIGN: what stands
+ * beside it, with .new behind the path, is somebody's. FLAKE_IO and an error. */
+static inline flake_status flake_i_file_create(flake_i_file *f, const char *path,
+                                               const uint8_t *bytes, size_t n) {
     char fresh[FLAKE_I_PATH + 8];
+    flake_i_found at_path;
     const size_t length = strlen(path);
     memcpy(fresh, path, length);
     memcpy(fresh + length, ".new", 5);
-    const int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (fd < 0) return false;
-    bool well = flake_i_write_all(fd, bytes, n) && flake_i_fsync(fd) == 0;
-    well = close(fd) == 0 && well;
-    well = well && rename(fresh, path) == 0;
-    if (!well) (void)unlink(fresh);
-    return well && flake_i_sync_folder(path);
+    if (flake_i_is_link(fresh)) return FLAKE_FOREIGN;
+    const flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
+    if (status != FLAKE_OK) return status;
+    if (!flake_i_is_left_over(f, bytes)) {
+        flake_i_file_drop(f, false);
+        return FLAKE_FOREIGN;
+    }
+    const bool is_first = !flake_i_find(path, &at_path) && flake_i_error() == FLAKE_I_ABSENT;
+    const bool is_link = is_first && flake_i_is_link(path); /* to nothing */
+    /* Who has the lock on `fresh` is the only one to give it a name at which nothing stands. */
+    const bool well = is_first && !is_link && flake_i_write_at(f->fd, 0, bytes, n) &&
+                      flake_i_fsync(f->fd) == 0 && flake_i_rename(fresh, path);
+    if (well && flake_i_sync_folder(path)) return FLAKE_OK;
+    const int error = is_link ? FLAKE_I_ABSENT : flake_i_error();
+    flake_i_unlink(well ? path : fresh);
+    flake_i_file_drop(f, false);
+    flake_i_error_put(error);
+    return is_first ? FLAKE_IO : FLAKE_AGAIN;
 }
-#endif
+
+/* Whatever folder the process goes to, the file stays the same. False: no room. */
+static inline bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
+    const size_t length = strlen(path), room = FLAKE_I_PATH - 16; /* an ending of ours */
+    size_t base = 0;
+    if (length >= room) return false;
+    if (*path != '/') {
+        if (!flake_i_folder(out, room - length)) return false;
+        base = strlen(out);
+        out[base++] = '/';
+    }
+    memcpy(out + base, path, length + 1);
+    return true;
+}
 
 /* ---- state file ----
  *
  * It holds a horizon: a time that lies ahead of all ids handed out, by a few seconds. A draw whose id
  * would pass it waits until a new one is on disk; it is written long before that comes to be. So
  * whatever happens, crash or power cut, no id at or before the file's horizon may be handed out by
- * the next run, and every later one may.
+ * the next run, and every later one may. A slot's file is one, too.
  *
- *     byte 0   "idstate\n"        8  version, 4 bytes       12  0
- *         16   horizon, ns       24  written at, ns         32  identity, 64 bytes
- *         96   0                120  FNV-1a of the 120 bytes before; all numbers big-endian
+ *     byte 0   "idstate\n"        8  version, 4 bytes: 2        512, 4608   records
+ *
+ *     record   0  number, from 1       8  horizon, ns        16  written at, ns
+ *             24  run, 16 bytes       40  identity, 64       104  0
+ *            120  FNV-1a of the 120 bytes before; all numbers big-endian
+ *
+ * Each write makes the next record, in the place of the older one. The whole record with the highest
+ * number counts; one that was cut short was never published. (Version 1 was one record at 0, replaced
+ * by a rename under a lock beside it. It is taken over: its header gives way when a record is on disk.)
  *
  * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
- *           thread at a time writes (`busy`); it publishes the horizon after the file is synced
+ *           thread at a time writes (`writer`); it publishes the horizon after the file is synced
  *           (DISK:R, read by DISK:A). A closed state admits nothing: who closes it stores CLOSED and
  *           then reads `asked`; who is admitted has raised `asked`, or seen it raised by another,
- *           before he reads the horizon. All of these are sequentially consistent, so one of the
- *           two sees the other. (A relaxed look at `asked` might come after the horizon's.)
+ *           before he reads the horizon. These are sequentially consistent (SHUT:S, ASK:S), so
+ *           one of the two sees the other. (A weaker look at `asked` might come after the horizon's;
+ *           to acquire it is not enough in C++20.) Who opens it again changes `run` before he stores
+ *           a horizon; a draw of an earlier run reads `run` after the horizon, which carries it, and
+ *           so is refused by the one or by the other.
  */
 struct flake_state_options {
     const char *path;              /* boundary's timestamp_path */
@@ -1833,13 +2597,27 @@ struct flake_state_options {
     bool by_timer; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached, or
                       FLAKE_IO if the timer could not write it: the program calls
                       flake_state_extend, at least twice in horizon_ms */
+    bool
+        shared_memory; /* it lies in memory that processes share, beside generators that do: by_timer,
+                           too. Who opened it extends it, and the draws of all stop at its horizon.
+                           When he is dead another may open it, and draws go on */
     flake_clock clock; /* the generator's; all zero: the system's */
 };
 
-enum { FLAKE_I_RECORD = 128, FLAKE_I_IDENTITY = 64 };
+enum {
+    FLAKE_I_RECORD = 128,
+    FLAKE_I_IDENTITY = 64,
+    FLAKE_I_RUN = 16,
+    FLAKE_I_FILE = 8192,
+    FLAKE_I_FIRST_RECORD = 512, /* in a sector of its own, and the other 4096 behind it */
+    FLAKE_I_RECORD_STRIDE = 4096
+};
 
 typedef struct flake_i_record {
+    uint64_t number;
     int64_t horizon_ns, written_ns;
+    bool is_old; /* the file's header is of version 1 */
+    uint8_t run[FLAKE_I_RUN];
     uint8_t identity[FLAKE_I_IDENTITY];
 } flake_i_record;
 
@@ -1847,30 +2625,57 @@ typedef struct flake_i_record {
 struct flake_state {
     flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
     flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
-    flake_i_atomic64 busy;    /* 1: a thread writes */
+    flake_i_atomic64 run;     /* another one each time it is opened */
+    flake_i_atomic64 writer;  /* mark of the thread that writes, or 0; not 0 while it is not open */
     flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
                                  there is horizon left; INT64_MIN: the last one went well */
+    flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
+    flake_i_atomic32 by_timer;
     flake_i_atomic64 *fork_word;
     uint64_t fork_mark;
-    int64_t horizon_ns, written_ns; /* the latest at which it was written, by who is busy */
+    uint64_t holder;    /* mark of the process that opened it */
+    uint64_t self;      /* says, with is_open, that this is no chance content of memory */
+    int64_t written_ns; /* the latest at which it was, by the writer */
+    uint64_t number;    /* of the last record on disk, by the writer */
     flake_i_atomic32 is_open;
-    bool by_timer;
+    bool is_shared;
     flake_clock clock;
-    flake_i_lock lock;
+    flake_i_file file;
+    uint8_t token[FLAKE_I_RUN]; /* the run, as it stands in the records */
     uint8_t identity[FLAKE_I_IDENTITY];
     char path[FLAKE_I_PATH];
 };
 
 #define FLAKE_I_CLOSED_STATE ((uint64_t)INT64_MIN)
 
-static inline void flake_i_put64(uint8_t *out, uint64_t value) {
-    for (unsigned i = 0; i < 8; i++) out[i] = (uint8_t)(value >> (56 - 8 * i));
+static inline bool flake_i_state_is_shared(const flake_state *s) { return s->is_shared; }
+
+static inline uint64_t flake_i_state_run(const flake_state *s) {
+    return FLAKE_ATOMIC_LOAD(&s->run, relaxed);
 }
 
-static inline uint64_t flake_i_get64(const uint8_t *in) {
-    uint64_t value = 0;
-    for (unsigned i = 0; i < 8; i++) value = value << 8 | in[i];
+/* To big-endian, and from it: gcc makes slow vectors of the byte stores of two neighbours. */
+static inline uint64_t flake_i_big_endian(uint64_t value) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_bswap64(value);
+#else
+    uint8_t bytes[sizeof value];
+    memcpy(bytes, &value, sizeof value);
+    value = 0;
+    for (size_t i = 0; i < sizeof value; i++) value = value << 8 | bytes[i];
     return value;
+#endif
+}
+
+static inline void flake_i_put64(void *out, uint64_t value) {
+    value = flake_i_big_endian(value);
+    memcpy(out, &value, sizeof value);
+}
+
+static inline uint64_t flake_i_get64(const void *in) {
+    uint64_t value;
+    memcpy(&value, in, sizeof value);
+    return flake_i_big_endian(value);
 }
 
 /* Each step is a bijection, so no change of a single byte goes unnoticed. */
@@ -1880,30 +2685,87 @@ static inline uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
     return hash;
 }
 
-#define FLAKE_I_MAGIC   "idstate\n"
-#define FLAKE_I_VERSION ((uint64_t)1 << 32)
+#define FLAKE_I_MAGIC     "idstate\n"
+#define FLAKE_I_VERSION   ((uint64_t)2 << 32)
+#define FLAKE_I_VERSION_1 ((uint64_t)1 << 32)
 
-static inline void flake_i_record_put(const flake_i_record *r, uint8_t out[FLAKE_I_RECORD]) {
+static inline int64_t flake_i_record_at(uint64_t number) {
+    return FLAKE_I_FIRST_RECORD + (int64_t)(number & 1) * FLAKE_I_RECORD_STRIDE;
+}
+
+static inline void flake_i_header_put(uint8_t out[FLAKE_I_RECORD]) {
     memset(out, 0, FLAKE_I_RECORD);
     memcpy(out, FLAKE_I_MAGIC, 8);
     flake_i_put64(out + 8, FLAKE_I_VERSION);
-    flake_i_put64(out + 16, (uint64_t)r->horizon_ns);
-    flake_i_put64(out + 24, (uint64_t)r->written_ns);
-    memcpy(out + 32, r->identity, FLAKE_I_IDENTITY);
+}
+
+static inline void flake_i_record_put(const flake_i_record *r, uint8_t out[FLAKE_I_RECORD]) {
+    memset(out, 0, FLAKE_I_RECORD);
+    flake_i_put64(out, r->number);
+    flake_i_put64(out + 8, (uint64_t)r->horizon_ns);
+    flake_i_put64(out + 16, (uint64_t)r->written_ns);
+    memcpy(out + 24, r->run, FLAKE_I_RUN);
+    memcpy(out + 40, r->identity, FLAKE_I_IDENTITY);
     flake_i_put64(out + 120, flake_i_fnv(out, 120));
 }
 
-/* FLAKE_FOREIGN: no state file, or of another version. FLAKE_TORN: damaged. */
-static inline flake_status flake_i_record_get(const uint8_t *in, size_t n, flake_i_record *r) {
-    if (n > 0 && memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_FOREIGN;
-    if (n != FLAKE_I_RECORD || flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
-    if (flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_FOREIGN;
+/* FLAKE_TORN: damaged, or never written. FLAKE_FOREIGN: who wrote it knows more than this version. */
+static inline flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r) {
+    if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
+    r->is_old = false;
+    r->number = flake_i_get64(in);
+    r->horizon_ns = (int64_t)flake_i_get64(in + 8);
+    r->written_ns = (int64_t)flake_i_get64(in + 16);
+    memcpy(r->run, in + 24, FLAKE_I_RUN);
+    memcpy(r->identity, in + 40, FLAKE_I_IDENTITY);
+    for (size_t i = 104; i < 120; i++)
+        if (in[i]) return FLAKE_FOREIGN;
+    return !r->number || r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
+}
+
+static inline flake_status flake_i_record_1_get(const uint8_t *in, flake_i_record *r) {
+    if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
+    memset(r, 0, sizeof *r);
     r->horizon_ns = (int64_t)flake_i_get64(in + 16);
     r->written_ns = (int64_t)flake_i_get64(in + 24);
     memcpy(r->identity, in + 32, FLAKE_I_IDENTITY);
     for (size_t i = 96; i < 120; i++)
-        if (in[i]) return FLAKE_FOREIGN; /* who wrote that knows more than this version */
+        if (in[i]) return FLAKE_FOREIGN;
     return r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
+}
+
+/* The record that counts, of a file's first `n` bytes, behind which there is room for FLAKE_I_FILE.
+ * FLAKE_FOREIGN: no state file, or of a later version. */
+static inline flake_status flake_i_file_get(uint8_t *in, size_t n, flake_i_record *r) {
+    if (n > 0 && memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_FOREIGN;
+    if (n < FLAKE_I_RECORD) return FLAKE_TORN;
+    memset(in + n, 0, FLAKE_I_FILE - n);
+    const bool is_old = flake_i_get64(in + 8) == FLAKE_I_VERSION_1;
+    if (!is_old && flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_FOREIGN;
+    if (!is_old && n < FLAKE_I_FILE) return FLAKE_TORN;
+    bool is_whole = false;
+    for (uint64_t i = 0; i < 2; i++) {
+        flake_i_record found;
+        const flake_status got = flake_i_record_get(in + flake_i_record_at(i), &found);
+        if (got == FLAKE_FOREIGN) return got;
+        if (got != FLAKE_OK || (is_whole && found.number < r->number)) continue;
+        *r = found;
+        is_whole = true;
+    }
+    flake_status status = FLAKE_OK;
+    if (!is_whole) status = is_old ? flake_i_record_1_get(in, r) : FLAKE_TORN;
+    r->is_old = is_old;
+    return status;
+}
+
+static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *bytes) {
+    uint8_t found[FLAKE_I_FILE];
+    flake_i_record r;
+    const int n = flake_i_read_all(f->fd, found, sizeof found);
+    if (n <= 0) return n == 0;
+    const flake_status status = flake_i_file_get(found, (size_t)n, &r);
+    if (status != FLAKE_OK) return status == FLAKE_TORN;
+    return memcmp(r.identity, bytes + flake_i_record_at(1) + 40, FLAKE_I_IDENTITY) == 0;
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
@@ -1926,75 +2788,123 @@ static inline flake_status flake_i_record_judge(const flake_i_record *r, const u
     return FLAKE_OK;
 }
 
-/* Writes a horizon and, once it is on disk, admits what lies before. By one thread at a time. */
-static inline bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t now_ns) {
-#if defined(_WIN32)
-    (void)s;
-    (void)horizon_ns;
-    (void)now_ns;
-    return false;
-#else
+/* Marks the process that holds a file, among all that share its memory. */
+static inline uint64_t flake_i_holder_mark(void) {
+    return flake_i_process_mark() ^ flake_i_pid() << 32;
+}
+
+/* Whether this process opened it and still has it. A shared one may be another's. */
+static inline bool flake_i_state_is_held(const flake_state *s) {
+    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
+    if (s->self != ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION)) return false;
+    return s->holder == flake_i_holder_mark() && flake_i_file_is_open(&s->file);
+}
+
+/* Of a parent's or another process's, or from before a bump. */
+static inline bool flake_i_state_is_stale(const flake_state *s) {
+    if (!s->is_shared) return flake_i_forked_since(s->fork_word, s->fork_mark);
+    return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && !flake_i_state_is_held(s);
+}
+
+static inline void flake_i_record_next(const flake_state *s, int64_t horizon_ns,
+                                       uint8_t out[FLAKE_I_RECORD]) {
     flake_i_record r;
-    uint8_t bytes[FLAKE_I_RECORD];
-    if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
+    r.number = s->number + 1;
     r.horizon_ns = horizon_ns;
     r.written_ns = s->written_ns < horizon_ns ? s->written_ns : horizon_ns;
+    memcpy(r.run, s->token, FLAKE_I_RUN);
     memcpy(r.identity, s->identity, FLAKE_I_IDENTITY);
-    flake_i_record_put(&r, bytes);
-    return flake_i_replace_file(s->path, bytes, sizeof bytes);
-#endif
+    flake_i_record_put(&r, out);
+}
+
+/* Writes a horizon; true: it is on disk. Caller must be the writer. */
+static inline bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t now_ns) {
+    uint8_t record[FLAKE_I_RECORD];
+    /* another file at the path, or at the descriptor: the lock keeps nobody out now */
+    if (!flake_i_file_is_at(&s->file, s->path) || !flake_i_file_is_open(&s->file)) return false;
+    if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
+    flake_i_record_next(s, horizon_ns, record);
+    const int64_t at = flake_i_record_at(s->number + 1);
+    if (!flake_i_write_at(s->file.fd, at, record, sizeof record)) return false;
+    if (flake_i_fdatasync(s->file.fd) != 0) return false;
+    s->number++;
+    return true;
+}
+
+static inline int64_t flake_i_lead_ns(const flake_state *s) {
+    return (int64_t)FLAKE_ATOMIC_LOAD(&s->lead, relaxed);
 }
 
 /* The horizon for ids up to `until`. */
 static inline int64_t flake_i_ahead_of(const flake_state *s, int64_t until_ns) {
-    return until_ns > INT64_MAX - s->horizon_ns ? INT64_MAX : until_ns + s->horizon_ns;
+    const int64_t lead_ns = flake_i_lead_ns(s);
+    return until_ns > INT64_MAX - lead_ns ? INT64_MAX : until_ns + lead_ns;
 }
 
-/* By who has set `busy`. */
+/* Caller must be the writer. */
 static inline bool flake_i_state_move(flake_state *s, int64_t until_ns) {
     const int64_t horizon_ns = flake_i_ahead_of(s, until_ns);
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
     if (seen == FLAKE_I_CLOSED_STATE) return false;
     if (horizon_ns <= (int64_t)seen) return true;
     const bool written = flake_i_state_write(s, horizon_ns, flake_i_exact_ns(&s->clock));
-    const int64_t pause_ns = s->horizon_ns / 16;
+    const int64_t pause_ns = flake_i_lead_ns(s) / 16;
     const int64_t patient_ns = until_ns > INT64_MAX - pause_ns ? INT64_MAX : until_ns + pause_ns;
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)(written ? INT64_MIN : patient_ns), relaxed);
     if (!written) return false;
-    return FLAKE_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, seq_cst,
+    return FLAKE_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, release,
                             relaxed); /* DISK:R */
 }
 
-static inline bool flake_i_state_turn(flake_state *s) {
-    uint64_t idle = 0;
-    return FLAKE_ATOMIC_CAS(&s->busy, &idle, 1u, acquire, relaxed); /* TURN:A */
+/* Makes this thread the writer. *self: it is already, in what a signal has interrupted. */
+static inline bool flake_i_state_turn(flake_state *s, bool *self) {
+    const uint64_t mark = flake_i_thread_mark();
+    uint64_t seen = 0;
+    *self = false;
+    if (FLAKE_ATOMIC_CAS(&s->writer, &seen, mark, acquire, relaxed)) return true; /* TURN:A */
+    *self = seen == mark;
+    return false;
 }
 
-static flake_status flake_i_state_admit(void *user, int64_t until_ns) {
-    flake_state *s = (flake_state *)user;
-    uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, seq_cst);
-    while ((int64_t)asked < until_ns &&
-           !FLAKE_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, seq_cst)) {
+static inline void flake_i_state_turn_end(flake_state *s) {
+    FLAKE_ATOMIC_STORE(&s->writer, 0u, release); /* TURN:R */
+}
+
+/* Moves the horizon for a draw, if nobody else does. False: tried, and failed. */
+static inline bool flake_i_state_help(flake_state *s, int64_t until_ns, bool *in_vain) {
+    const flake_i_calm calm = flake_i_calm_begin();
+    bool moved = true;
+    if (flake_i_state_turn(s, in_vain)) {
+        moved = flake_i_state_move(s, until_ns);
+        flake_i_state_turn_end(s);
     }
-    int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A */
+    flake_i_calm_end(calm);
+    return moved;
+}
+
+static flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_t until_ns,
+                                        bool *in_vain) {
+    if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO;
+    uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* ASK:S */
+    while ((int64_t)asked < until_ns &&
+           !FLAKE_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, seq_cst)) { /* ASK:S */
+    }
+    int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A, ASK:S */
     if (horizon_ns == INT64_MIN) return FLAKE_IO;
-    const bool is_near = until_ns > horizon_ns - s->horizon_ns / 2;
-    if (is_near && !s->by_timer &&
-        (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed)) &&
-        flake_i_state_turn(s)) {
-        const bool moved = flake_i_state_move(s, until_ns);
-        FLAKE_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
-        horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst);
+    const bool by_timer = FLAKE_ATOMIC_LOAD(&s->by_timer, relaxed) != 0;
+    const bool is_near =
+        until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
+    if (is_near && !by_timer &&
+        (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
+        const bool moved = flake_i_state_help(s, until_ns, in_vain);
+        horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
         if (!moved && until_ns > horizon_ns) return FLAKE_IO;
     }
+    if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
-    const int64_t patient_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed);
-    return s->by_timer && patient_ns != INT64_MIN ? FLAKE_IO : FLAKE_AGAIN;
-}
-
-/* Of a parent's, or from before a bump. */
-static inline bool flake_i_state_is_stale(const flake_state *s) {
-    return flake_i_forked_since(s->fork_word, s->fork_mark);
+    if (!by_timer) return FLAKE_AGAIN;
+    *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_mark();
+    return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_AGAIN : FLAKE_IO;
 }
 
 /* A generator begins behind the last run, and behind those of this run that it may follow. */
@@ -2002,159 +2912,359 @@ static inline int64_t flake_i_state_floor(const flake_state *s) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
 }
 
-static inline flake_gate flake_state_gate(flake_state *s) {
-    flake_gate gate;
-    gate.admit = flake_i_state_admit;
-    gate.user = s;
-    gate.word = NULL;
-    return gate;
-}
-
-/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread.
- * FLAKE_IO: the old one stands. */
+/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
+ * of the process that opened it. FLAKE_IO: the old one stands. */
 static inline flake_status flake_state_extend(flake_state *s) {
+    bool self, moved = true; /* somebody else may be at it */
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return FLAKE_INVALID;
     if (flake_i_state_is_stale(s)) return FLAKE_FORKED;
-    if (!flake_i_state_turn(s)) return FLAKE_OK; /* somebody is at it */
-    const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
-    const int64_t now_ns = flake_i_exact_ns(&s->clock);
-    const bool moved = flake_i_state_move(s, asked > now_ns ? asked : now_ns);
-    FLAKE_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
+    const flake_i_calm calm = flake_i_calm_begin();
+    if (flake_i_state_turn(s, &self)) {
+        const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
+        moved = !flake_i_state_is_stale(s) && /* closed, and opened elsewhere by now */
+                flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock)));
+        flake_i_state_turn_end(s);
+    }
+    flake_i_calm_end(calm);
     return moved ? FLAKE_OK : FLAKE_IO;
 }
 
-/* The last word: with it the next run need not wait. Draws fail with FLAKE_IO from the next unit
- * on; the state's memory must last as long as they may be tried. In a forked child, or after a bump,
- * FLAKE_FORKED: the file is left alone. */
+/* Closes the gate to all draws, and makes this thread the last writer. */
+static inline void flake_i_state_shut(flake_state *s) {
+    bool self;
+    FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst); /* SHUT:S */
+    while (!flake_i_state_turn(s, &self)) FLAKE_SLEEP_NS(100000);
+}
+
+/* Writes down what was asked for at most, and lets go. */
+static inline flake_status flake_i_state_end(flake_state *s) {
+    flake_i_state_shut(s);
+    const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
+    const int64_t now_ns = flake_i_exact_ns(&s->clock);
+    const bool well = flake_i_state_write(s, flake_i_max(asked, now_ns), now_ns);
+    flake_i_file_drop(&s->file, false);
+    return well ? FLAKE_OK : FLAKE_IO; /* still the writer: who is late finds nothing to write */
+}
+
+/* The last word: the next run waits until the time of the last id has passed, which is at once unless
+ * ids ran ahead of the clock. Draws fail with FLAKE_IO from the next unit on; the state's memory must
+ * last as long as they may be tried. FLAKE_AGAIN, and it stays open: in a signal handler that has
+ * interrupted a write of it. FLAKE_FORKED, in a forked child or after a bump: the file is let go, and
+ * left as it is; one in shared memory stays open for the others. */
 static inline flake_status flake_state_close(flake_state *s) {
-    uint32_t is_open = 1;
-    if (!FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed)) return FLAKE_INVALID;
-#if defined(_WIN32)
-    return FLAKE_IO;
-#else
+    uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
+    if (!is_open) return FLAKE_INVALID;
+    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_mark()) return FLAKE_AGAIN;
+    const bool is_stale = flake_i_state_is_stale(s);
+    if (!(is_stale && s->is_shared) &&
+        !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
+        return FLAKE_INVALID;
+    const flake_i_calm calm = flake_i_calm_begin();
     flake_status status = FLAKE_FORKED;
-    if (!flake_i_state_is_stale(s)) {
-        FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst);
-        while (!flake_i_state_turn(s)) FLAKE_SLEEP_NS(100000);
-        const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst);
-        const int64_t now_ns = flake_i_exact_ns(&s->clock);
-        const int64_t last_ns = asked > now_ns ? asked : now_ns;
-        status = flake_i_state_write(s, last_ns, now_ns) ? FLAKE_OK : FLAKE_IO;
+    if (!is_stale) status = flake_i_state_end(s);
+    else {
+        const bool inherited = s->holder != flake_i_holder_mark();
+        if (!inherited && !s->is_shared) flake_i_state_shut(s); /* draws go on elsewhere */
+        flake_i_file file = s->file;                            /* the shared one is the holder's */
+        flake_i_file_drop(&file, inherited);
     }
-    flake_i_lock_drop(&s->lock);
+    flake_i_calm_end(calm);
     return status;
-#endif
 }
 
-#if !defined(_WIN32)
-/* FLAKE_OK: *r is the file's record, or *is_new: there is none. */
-static inline flake_status flake_i_state_read(const flake_state *s, flake_i_record *r, bool *is_new,
-                                              flake_why *why) {
-    uint8_t bytes[FLAKE_I_RECORD + 1];
-    const int fd = open(s->path, O_RDONLY | O_NONBLOCK); /* a pipe has no end */
-    *is_new = fd < 0 && errno == ENOENT;
-    if (*is_new) return FLAKE_OK;
-    const int n = fd < 0 ? -1 : flake_i_read_all(fd, bytes, sizeof bytes);
-    if (fd >= 0) (void)close(fd);
-    if (n < 0) return flake_i_say_errno(why, s->path, ": can't be read: ");
-    const flake_status status = flake_i_record_get(bytes, (size_t)n, r);
-    if (status == FLAKE_OK) return FLAKE_OK;
-    return flake_i_say(why, status, s->path,
-                       status == FLAKE_TORN ? "is cut short or damaged"
-                                            : "is no state file, or of another version");
+/* A program of version 0.1.0 that has the file has locked another beside it. */
+static inline bool flake_i_is_taken_by_old(const char *path) {
+    static const char ending[] = ".flake-lock";
+    char beside[FLAKE_I_PATH + sizeof ending];
+    flake_i_file f;
+    const size_t length = strlen(path);
+    memcpy(beside, path, length);
+    memcpy(beside + length, ending, sizeof ending);
+    const flake_status status = flake_i_file_open(&f, beside, FLAKE_I_WRITE, 0, 0);
+    flake_i_file_drop(&f, false);
+    return status == FLAKE_TAKEN;
 }
 
-/* Whatever folder the process goes to, the file stays the same. False: no room. */
-static inline bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
-    const size_t length = strlen(path), room = FLAKE_I_PATH - 16; /* an ending of ours */
-    size_t base = 0;
-    if (length >= room) return false;
-    if (*path != '/') {
-        if (!getcwd(out, room - length)) return false;
-        base = strlen(out);
-        out[base++] = '/';
+/* Reads what counts of the locked file. */
+static inline flake_status flake_i_state_read(const flake_i_file *f, const char *path,
+                                              flake_i_record *r, flake_why *why) {
+    uint8_t bytes[FLAKE_I_FILE];
+    flake_i_found file;
+    if (flake_i_find_open(f->fd, &file) && !file.is_regular)
+        return flake_i_say(why, FLAKE_FOREIGN, path, "is no file");
+    const int n = flake_i_read_all(f->fd, bytes, sizeof bytes);
+    if (n < 0) return flake_i_say_errno(why, path, ": can't be read: ");
+    const flake_status status = flake_i_file_get(bytes, (size_t)n, r);
+    if (status == FLAKE_TORN) return flake_i_say(why, status, path, "is cut short or damaged");
+    if (status != FLAKE_OK)
+        return flake_i_say(why, status, path, "is no state file, or of a later version");
+    if (r->is_old && flake_i_is_taken_by_old(path))
+        return flake_i_say(why, FLAKE_TAKEN, path, "is in use");
+    return FLAKE_OK;
+}
+
+/* Makes the locked file one of this version, in which `s` has written a record: the header comes last,
+ * so that at any moment the old or the new record counts. */
+static inline bool flake_i_state_convert(flake_state *s) {
+    uint8_t header[FLAKE_I_RECORD], end[FLAKE_I_RECORD];
+    flake_i_header_put(header);
+    memset(end, 0, sizeof end);
+    return flake_i_write_at(s->file.fd, FLAKE_I_FILE - FLAKE_I_RECORD, end, sizeof end) &&
+           flake_i_fdatasync(s->file.fd) == 0 &&
+           flake_i_write_at(s->file.fd, 0, header, sizeof header) &&
+           flake_i_fdatasync(s->file.fd) == 0;
+}
+
+/* Sleeps until the last run's horizon has passed. */
+static inline flake_status flake_i_state_wait(const flake_state *s, int64_t floor_ns,
+                                              int64_t *now_ns, flake_why *why) {
+    while (*now_ns <= floor_ns) {
+        FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, *now_ns - 1));
+        const int64_t before_ns = *now_ns;
+        *now_ns = flake_i_exact_ns(&s->clock);
+        if (*now_ns <= before_ns)
+            return flake_i_say(why, FLAKE_CLOCK_BACK, s->path,
+                               "the clock was put back, or stands still");
     }
-    memcpy(out + base, path, length + 1);
-    return true;
+    return FLAKE_OK;
 }
 
-/* With the lock held: reads, judges, waits, and writes the first horizon. */
+/* A run that nobody had before. Draws of earlier ones are refused from here on. */
+static inline void flake_i_state_new_run(flake_state *s) {
+    const uint64_t time_ns = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
+    const uint64_t last = FLAKE_ATOMIC_LOAD(&s->run, relaxed);
+    uint64_t drawn[2] = {0, 0}; /* none to be had: time, place and process must do */
+    (void)flake_i_random_bytes(drawn, sizeof drawn);
+    flake_i_put64(s->token, drawn[0] ^ time_ns ^ (uint64_t)(uintptr_t)s << 24);
+    flake_i_put64(s->token + 8, drawn[1] ^ flake_i_process_mark() ^ (last + 1));
+    FLAKE_ATOMIC_STORE(&s->run, flake_i_fnv(s->token, FLAKE_I_RUN), relaxed); /* DISK carries it */
+}
+
+/* With the file locked, and `r` in it, or nothing where r is NULL: waits, and writes the first
+ * horizon. A file that is made anew has it from the start. */
 static inline flake_status flake_i_state_begin(flake_state *s, const flake_state_options *o,
-                                               flake_i_record *r, bool *is_new, flake_why *why) {
-    const char *what = "";
-    flake_status status = flake_i_state_read(s, r, is_new, why);
-    if (status != FLAKE_OK) return status;
-    if (*is_new && o->must_exist) return flake_i_say(why, FLAKE_IO, s->path, "does not exist");
-    int64_t now_ns = flake_i_exact_ns(&s->clock);
-    int64_t floor_ns = INT64_MIN; /* the last run's horizon */
-    if (!*is_new) {
-        status =
-            flake_i_record_judge(r, s->identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
-        if (status != FLAKE_OK) return flake_i_say(why, status, s->path, what);
-        floor_ns = r->horizon_ns;
-        while (!o->no_wait && now_ns <= floor_ns) {
-            FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, now_ns - 1));
-            const int64_t before_ns = now_ns;
-            now_ns = flake_i_exact_ns(&s->clock);
-            if (now_ns < before_ns)
-                return flake_i_say(why, FLAKE_CLOCK_BACK, s->path, "the clock was put back");
-        }
+                                               const flake_i_record *r, int64_t now_ns,
+                                               flake_why *why) {
+    const int64_t floor_ns = r ? r->horizon_ns : INT64_MIN; /* the last run's; maybe not on disk */
+    if (!o->no_wait) {
+        const flake_status status = flake_i_state_wait(s, floor_ns, &now_ns, why);
+        if (status != FLAKE_OK) return status;
     }
     /* never further than the file or the clock's own horizon: a crash loop must not run away */
     int64_t from_ns = now_ns;
-    if (floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > s->horizon_ns)
-        from_ns = floor_ns - s->horizon_ns;
+    if (floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > flake_i_lead_ns(s))
+        from_ns = floor_ns - flake_i_lead_ns(s);
     FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
-    return flake_i_state_move(s, from_ns) ? FLAKE_OK
-                                          : flake_i_say(why, FLAKE_IO, s->path, "can't be written");
+    if (r) {
+        s->number = r->number;
+        if (flake_i_fdatasync(s->file.fd) == 0 && flake_i_state_move(s, from_ns) &&
+            (!r->is_old || flake_i_state_convert(s)))
+            return FLAKE_OK;
+        return flake_i_say(why, FLAKE_IO, s->path, "can't be written");
+    }
+    uint8_t bytes[FLAKE_I_FILE];
+    memset(bytes, 0, sizeof bytes);
+    s->number = 0;
+    s->written_ns = now_ns;
+    flake_i_header_put(bytes);
+    flake_i_record_next(s, flake_i_ahead_of(s, from_ns), bytes + flake_i_record_at(1));
+    const flake_status status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
+    if (status == FLAKE_IO) return flake_i_say_errno(why, s->path, ": can't be made: ");
+    if (status == FLAKE_FOREIGN)
+        return flake_i_say(why, status, s->path,
+                           "can't be made: another's file has .new behind it");
+    if (status != FLAKE_OK) return status;
+    s->number = 1;
+    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)flake_i_ahead_of(s, from_ns), release); /* DISK:R */
+    return FLAKE_OK;
 }
-#endif
 
-/* The identity is the generator's; *r and *is_new say what the file had. */
-static inline flake_status flake_i_state_open(flake_state *s, const flake_state_options *o,
-                                              const uint8_t *identity, flake_i_record *r,
-                                              bool *is_new, flake_why *why) {
-    const int64_t max_ms = INT64_MAX / 1000000 / 4;
-#if !defined(_WIN32)
-    if (flake_i_lock_is_held(&s->lock)) /* and goes on as it is */
-        return flake_i_say(why, FLAKE_TAKEN, o->path ? o->path : "path", "the state is open");
-#endif
-    FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed);
-    if (!o->path || !*o->path) return flake_i_say(why, FLAKE_INVALID, "path", "is missing");
-    if (o->horizon_ms < 0 || o->horizon_ms > max_ms)
-        return flake_i_say(why, FLAKE_INVALID, "horizon_ms", "is out of range");
-    if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
-        return flake_i_say(why, FLAKE_INVALID, "allowable_downtime_ms", "is out of range");
-#if defined(_WIN32)
-    (void)identity;
-    (void)r;
-    (void)is_new;
-    return flake_i_say(why, FLAKE_IO, o->path, "state files need POSIX");
-#else
-    char lock_path[FLAKE_I_PATH];
-    if (!flake_i_absolute(o->path, s->path))
-        return flake_i_say(why, FLAKE_INVALID, "path", "is too long, or the folder is gone");
-    memcpy(lock_path, s->path, strlen(s->path));
-    memcpy(lock_path + strlen(s->path), flake_i_lock_ending, sizeof flake_i_lock_ending);
-    flake_status status = flake_i_lock_take(&s->lock, lock_path);
-    if (status == FLAKE_TAKEN)
-        return flake_i_say(why, status, o->path, "is in use, by this process or another");
-    if (status != FLAKE_OK)
-        return flake_i_say_errno(why, lock_path, ": can't be opened and locked: ");
-    s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
+/* Makes it this process's, with the file, if there is one. It is this thread's turn until the state is
+ * open: a draw of an earlier run may have seen its horizon, and would write what it knows of that. */
+static inline void flake_i_state_set_up(flake_state *s, const flake_state_options *o,
+                                        const uint8_t *identity, const char *path,
+                                        const flake_i_file *file) {
+    const int64_t lead_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
+    FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was before, it is no longer */
+    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
+    flake_i_state_new_run(s);
+    s->file = *file;
     s->written_ns = INT64_MIN;
-    s->by_timer = o->by_timer;
+    s->is_shared = o->shared_memory;
     s->clock = o->clock;
-    memcpy(s->identity, identity, FLAKE_I_IDENTITY);
+    s->holder = flake_i_holder_mark();
+    s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
     s->fork_mark = flake_i_fork_mark(&s->fork_word);
-    FLAKE_ATOMIC_STORE(&s->busy, 0u, relaxed);
+    memcpy(s->identity, identity, FLAKE_I_IDENTITY);
+    memcpy(s->path, path, strlen(path) + 1);
+    FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
+    FLAKE_ATOMIC_STORE(&s->by_timer, o->by_timer || o->shared_memory ? 1u : 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
-    status = flake_i_state_begin(s, o, r, is_new, why);
-    if (status == FLAKE_OK) FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
-    else flake_i_lock_drop(&s->lock);
+}
+
+/* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on. Other
+ * processes draw meanwhile. What the dead has written need not be on disk. */
+static inline bool flake_i_state_take_over(flake_state *s, const flake_state_options *o,
+                                           const flake_i_record *r, const char *path,
+                                           const flake_i_file *file) {
+    const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
+    const int64_t now_ns = flake_i_exact_ns(&o->clock);
+    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
+    s->file = *file;
+    s->holder = flake_i_holder_mark();
+    s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
+    s->number = r->number;
+    s->written_ns = r->written_ns;
+    s->clock = o->clock;
+    memcpy(s->path, path, strlen(path) + 1);
+    const bool well =
+        flake_i_fdatasync(file->fd) == 0 && flake_i_state_move(s, flake_i_max(asked, now_ns));
+    if (!well) {
+        s->file.fd = -1; /* the caller closes it */
+        flake_i_state_turn_end(s);
+    }
+    return well;
+}
+
+/* From here on draws may write. */
+static inline void flake_i_state_opened(flake_state *s) {
+    FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
+    flake_i_state_turn_end(s);
+}
+
+/* With the file open and locked. */
+static inline flake_status flake_i_state_go_on(flake_state *s, const flake_state_options *o,
+                                               const uint8_t *identity, const char *path,
+                                               const flake_i_file *file, flake_why *why) {
+    flake_i_record r;
+    const char *what = "";
+    flake_status status = flake_i_state_read(file, path, &r, why);
+    if (status != FLAKE_OK) return status;
+    const int64_t now_ns = flake_i_exact_ns(&o->clock);
+    status = flake_i_record_judge(&r, identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
+    if (status != FLAKE_OK) return flake_i_say(why, status, path, what);
+    if (o->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
+        memcmp(s->token, r.run, FLAKE_I_RUN) == 0)
+        return flake_i_state_take_over(s, o, &r, path, file)
+                   ? FLAKE_OK
+                   : flake_i_say(why, FLAKE_IO, path, "can't be written");
+    flake_i_state_set_up(s, o, identity, path, file);
+    return flake_i_state_begin(s, o, &r, now_ns, why);
+}
+
+/* FLAKE_AGAIN: another process has made the file by now. */
+static inline flake_status flake_i_state_claim(flake_state *s, const flake_state_options *o,
+                                               const uint8_t *identity, const char *path,
+                                               flake_why *why) {
+    flake_i_file file = {0, 0, -1};
+    flake_status status = flake_i_file_open(&file, path, FLAKE_I_WRITE, 0, 0);
+    if (status == FLAKE_OK) {
+        status = flake_i_state_go_on(s, o, identity, path, &file, why);
+        if (status != FLAKE_OK) flake_i_file_drop(&file, false);
+        return status;
+    }
+    if (status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT && !o->must_exist) {
+        flake_i_state_set_up(s, o, identity, path, &file);
+        status = flake_i_state_begin(s, o, NULL, flake_i_exact_ns(&o->clock), why);
+        if (status != FLAKE_TAKEN) return status;
+    }
+    if (status == FLAKE_TAKEN)
+        return flake_i_say(why, status, path, "is in use, by this process or another");
+    if (flake_i_error() == FLAKE_I_ABSENT && o->must_exist)
+        return flake_i_say(why, FLAKE_IO, path, "does not exist");
+    return flake_i_say_errno(why, path, ": can't be opened and locked: ");
+}
+
+/* What the options lack; NULL: nothing. */
+static inline const char *flake_i_state_why(const flake_state_options *o) {
+    const int64_t max_ms = INT64_MAX / 1000000 / 4;
+    if (!o->path || !*o->path) return "path: is missing";
+    if (o->horizon_ms < 0 || o->horizon_ms > max_ms) return "horizon_ms: is out of range";
+    if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
+        return "allowable_downtime_ms: is out of range";
+    return NULL;
+}
+
+/* The identity is the generator's. What is refused is left as it was. */
+static inline flake_status flake_i_state_open(flake_state *s, const flake_state_options *o,
+                                              const uint8_t *identity, flake_why *why) {
+    const char *const unfit = flake_i_state_why(o);
+    if (unfit) {
+        flake_i_put_why(why, unfit, "", "");
+        return FLAKE_INVALID;
+    }
+    if (flake_i_state_is_held(s))
+        return flake_i_say(why, FLAKE_TAKEN, o->path, "the state is open");
+    if (!FLAKE_I_HAS_FILES) return flake_i_say(why, FLAKE_IO, o->path, FLAKE_I_WHY_NO_FILES);
+    char path[FLAKE_I_PATH];
+    if (!flake_i_absolute(o->path, path))
+        return flake_i_say(why, FLAKE_INVALID, "path", "is too long, or the folder is gone");
+    const flake_i_calm calm = flake_i_calm_begin();
+    flake_status status = FLAKE_AGAIN;
+    for (int tries = 0; status == FLAKE_AGAIN && tries < 100; tries++)
+        status = flake_i_state_claim(s, o, identity, path, why);
+    if (status == FLAKE_OK) flake_i_state_opened(s);
+    flake_i_calm_end(calm);
     return status;
-#endif
+}
+
+/* ---- exclusive: a range of one generator's numbers, once on a host ---- */
+
+static inline bool flake_i_may_exclude(const char *folder, bool shared_memory) {
+    return !shared_memory && *folder && strlen(folder) < FLAKE_I_PATH;
+}
+
+/* Which byte is locked for a number of up to 32 bits. Offsets may have 31, and a program that has more
+ * must agree with one that has not: from 2^30 on four neighbours share a byte. */
+static inline uint64_t flake_i_exclude_at(uint64_t number) {
+    const uint64_t exact = (uint64_t)1 << 30;
+    return number < exact ? number : exact + (number - exact) / 4;
+}
+
+/* Locks the identity's range of numbers, in a file of the folder that is named after the rest of it. It
+ * is let go with flake_i_file_drop. `file` is left as it was where it fails. */
+static inline flake_status flake_i_exclude(flake_i_file *file, const char *folder,
+                                           const uint8_t *identity, size_t whose, uint64_t first,
+                                           uint64_t last) {
+    static const char prefix[] = "/flake-", ending[] = ".exclusive";
+    char path[FLAKE_I_PATH + 64];
+    const size_t length = strlen(folder);
+    const uint64_t from = flake_i_exclude_at(first), to = flake_i_exclude_at(last);
+    flake_i_file fresh = {0, 0, -1};
+    memcpy(path, folder, length);
+    memcpy(path + length, prefix, sizeof prefix - 1);
+    char *at = path + length + sizeof prefix - 1;
+    for (uint64_t hash = flake_i_fnv(identity, whose), i = 0; i < 16; i++, hash <<= 4)
+        *at++ = "0123456789abcdef"[hash >> 60];
+    memcpy(at, ending, sizeof ending);
+    const flake_i_calm calm = flake_i_calm_begin();
+    const flake_status status =
+        flake_i_file_open(&fresh, path, FLAKE_I_CREATE, from, to - from + 1);
+    flake_i_calm_end(calm);
+    if (status == FLAKE_OK) *file = fresh;
+    return status;
+}
+
+static inline void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
+    const flake_i_calm calm = flake_i_calm_begin();
+    flake_i_file_drop(file, inherited);
+    flake_i_calm_end(calm);
+}
+
+/* ---- beginning ---- */
+
+/* Whoever held this range before drew, with the same clock, until he let it go: in this unit, maybe. */
+static inline void flake_i_begin_later(flake_i_engine *e) {
+    flake_i_engine_floor(e, flake_i_exact_ns(&e->clock));
+}
+
+/* A fresh engine, or one that was put somewhere, goes on behind all that its gate and its state know
+ * to be handed out. Not while others use the engine. */
+static inline void flake_i_begin_behind(flake_i_engine *e) {
+    flake_i_spend_unit(e);
+    if (e->gate.admit && e->gate.floor_ns) flake_i_engine_floor(e, e->gate.floor_ns(e->gate.user));
+    if (e->state_at) flake_i_engine_floor(e, flake_i_state_floor(flake_i_state_of(e)));
 }
 // >>common end
 
@@ -2171,8 +3281,16 @@ struct flake_options {
     struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
     flake_gate gate; /* asked before each new unit, such as flake_etcd_gate; {0}: none */
     /* Open, so that a restart repeats no id; NULL: none. One generator's, or one set of shards', at a
-     * time: it does not see a second. */
+     * time: it does not see a second. A slot's: flake_slot_state. */
     struct flake_state *state;
+    /* A folder that the programs of a host share, such as "/run/app": init refuses with FLAKE_TAKEN what
+     * another generator, of this process or another, draws from already, the same layout, node and
+     * some of the same numbers. What it gives begins in the unit after this one, so that runs that
+     * follow one another differ, too, unless the clock was put back or ids ran ahead of it (for which
+     * there is `state`). Until flake_retire, or until the process and its children end. Who deletes
+     * the file in it undoes the check; FLAKE_IO: the folder is not there, or the file is another
+     * user's. POSIX, and not with shared_memory; NULL: nobody looks */
+    const char *exclusive;
     bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
                          n is even at low rates; ids inside a unit then don't rise */
     bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does) */
@@ -2182,27 +3300,38 @@ struct flake_options {
 };
 
 struct flake_slot_options {
-    const char *dir; /* exists already */
-    uint32_t first;  /* the numbers first .. first + count - 1 */
-    uint32_t count;  /* 0: 1,024 */
-    int64_t hold_ms; /* a number is kept back so long after its release, and after a death was seen,
-                        for clocks that differ; 0: 2,000, below 0: not at all */
-    int64_t wait_ms; /* wait so long for one; 0: don't */
-    flake_clock clock; /* all zero: the system's */
+    const char *dir;    /* exists already */
+    uint32_t first;     /* the numbers first .. first + count - 1 */
+    uint32_t count;     /* 0: 1,024 */
+    int64_t horizon_ms; /* as in flake_state_options: so long a number is held back after a death */
+    bool by_timer;      /* likewise */
+    int64_t wait_ms;    /* wait so long for one; 0: don't */
+    flake_clock clock;  /* all zero: the system's */
+};
+
+/* Stays where it is while it is held. */
+struct flake_slot {
+    flake_state state;
+    uint32_t number;
 };
 
 /* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
 struct flake_gen {
     flake_i_engine engine;
-    uint64_t base; /* id of place 0 at time 0: node, gap bit and seq_min in their fields */
+    uint64_t base;  /* id of place 0 at time 0: node, gap bit and seq_min in their fields */
+    uint64_t whose; /* hash of the identity: another one, if it is initialised anew as another */
     unsigned time_shift, seq_shift;
     bool plain; /* neither scatter nor spread */
     flake_options options;
+    flake_i_file exclusive; /* fd below 0: none */
 };
 
 struct flake_shard {
     flake_gen gen;
 };
+
+FLAKE_I_RELY_ON(offsetof(flake_gen, engine) == 0 && offsetof(flake_shard, gen) == 0,
+                "a pool takes the engine's address for the shard's");
 
 struct flake_pool {
     flake_shard *shards;
@@ -2213,7 +3342,7 @@ struct flake_pool {
 struct flake_prefetch {
     flake_gen *gen;
     flake_i_place stock;
-    uint64_t base;               /* the generator's when the stock was claimed */
+    uint64_t whose;              /* the generator's when the stock was claimed */
     flake_i_atomic64 *fork_word; /* a child must not have its parent's stock, even of a generator */
     uint64_t fork_mark;          /* that both share */
     int64_t valid_ns, taken_ns;
@@ -2225,6 +3354,7 @@ struct flake128_gen {
     flake_i_engine engine;
     uint64_t worker;
     uint32_t seq_min;
+    flake_i_file exclusive;
 };
 
 static inline const char *flake_status_str(flake_status status) {
@@ -2242,7 +3372,7 @@ static inline const char *flake_status_str(flake_status status) {
     case FLAKE_NODE:
         return "node + node_offset does not fit layout.node_bits, or the parent had it before the "
                "fork";
-    case FLAKE_LEASE: return "the claim on the node number has run out";
+    case FLAKE_LEASE: return "the claim on the node number is lost";
     case FLAKE_FORKED: return "the generator was inherited through fork(), or the machine cloned";
     case FLAKE_IO: return "a file or connection was refused by the system, or the state is closed";
     case FLAKE_TORN: return "the state file is cut short or damaged";
@@ -2279,77 +3409,83 @@ static inline flake_layout flake_i_layout(const char *name, int64_t epoch_ms, un
     return l;
 }
 
-static inline flake_layout flake_i_time_node_seq(const char *name, int64_t epoch_ms,
-                                                 unsigned time_bits, unsigned node_bits,
-                                                 unsigned seq_bits) {
-    return flake_i_layout(name, epoch_ms, time_bits, node_bits + seq_bits, node_bits, seq_bits,
-                          seq_bits, 0);
+enum flake_i_layout_name {
+    FLAKE_I_IDGEN,
+    FLAKE_I_HAZELCAST,
+    FLAKE_I_UNIQUEID_ORDERED,
+    FLAKE_I_UNIQUEID_SPREAD,
+    FLAKE_I_TWITTER,
+    FLAKE_I_SONYFLAKE,
+    FLAKE_I_DISCORD,
+    FLAKE_I_INSTAGRAM,
+    FLAKE_I_MASTODON,
+    FLAKE_I_JS53,
+    FLAKE_I_LAYOUTS
+};
+
+static inline flake_layout flake_i_known_layout(size_t i) {
+    /* name, epoch, unit; bits and shift of time, node and sequence; spread, gap_at, gap_bit */
+    static const flake_layout known[FLAKE_I_LAYOUTS] = {
+        {"idgen", 0, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0},
+        {"hazelcast", 1514764800000, 1, 41, 22, 16, 0, 6, 16, 0, 0, 0},
+        {"uniqueid_ordered", 0, 1, 42, 22, 15, 0, 6, 16, 0, 12, 1},
+        {"uniqueid_spread", 0, 1, 42, 22, 15, 0, 6, 16, 1, 12, 0},
+        {"twitter", 1288834974657, 1, 41, 22, 10, 12, 12, 0, 0, 0, 0},
+        {"sonyflake", 1409529600000, 10, 39, 24, 16, 0, 8, 16, 0, 0, 0},
+        {"discord", 1420070400000, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0},
+        {"instagram", 1314220021721, 1, 41, 23, 13, 10, 10, 0, 0, 0, 0},
+        {"mastodon", 0, 1, 48, 16, 0, 16, 16, 0, 0, 0, 0},
+        {"js53", 1577836800000, 1, 41, 12, 5, 7, 7, 0, 0, 0, 0}};
+    return known[i];
 }
 
-static inline flake_layout flake_i_time_seq_node(const char *name, int64_t epoch_ms,
-                                                 unsigned time_bits, unsigned seq_bits,
-                                                 unsigned node_bits) {
-    return flake_i_layout(name, epoch_ms, time_bits, seq_bits + node_bits, node_bits, 0, seq_bits,
-                          node_bits);
-}
-
-static inline flake_layout flake_layout_idgen(void) {
-    return flake_i_time_node_seq("idgen", 0, 42, 10, 12);
-}
+static inline flake_layout flake_layout_idgen(void) { return flake_i_known_layout(FLAKE_I_IDGEN); }
 
 static inline flake_layout flake_layout_hazelcast(void) {
-    return flake_layout_hazelcast_bits(6, 16);
-}
-
-static inline flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits) {
-    unsigned time_bits = seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
-    return flake_i_time_seq_node("hazelcast", 1514764800000, time_bits, seq_bits, node_bits);
+    return flake_i_known_layout(FLAKE_I_HAZELCAST);
 }
 
 static inline flake_layout flake_layout_uniqueid_ordered(void) {
-    flake_layout l = flake_i_layout("uniqueid_ordered", 0, 42, 22, 15, 0, 6, 16);
-    l.gap_at = 12;
-    l.gap_bit = 1;
-    return l;
+    return flake_i_known_layout(FLAKE_I_UNIQUEID_ORDERED);
 }
 
 static inline flake_layout flake_layout_uniqueid_spread(void) {
-    flake_layout l = flake_layout_uniqueid_ordered();
-    l.name = "uniqueid_spread";
-    l.gap_bit = 0;
-    l.spread = 1;
-    return l;
+    return flake_i_known_layout(FLAKE_I_UNIQUEID_SPREAD);
 }
 
 static inline flake_layout flake_layout_twitter(void) {
-    return flake_i_time_node_seq("twitter", 1288834974657, 41, 10, 12);
+    return flake_i_known_layout(FLAKE_I_TWITTER);
 }
 
 static inline flake_layout flake_layout_sonyflake(void) {
-    flake_layout l = flake_i_time_seq_node("sonyflake", 1409529600000, 39, 8, 16);
-    l.unit_ms = 10;
-    return l;
+    return flake_i_known_layout(FLAKE_I_SONYFLAKE);
 }
 
 static inline flake_layout flake_layout_discord(void) {
-    return flake_i_time_node_seq("discord", 1420070400000, 42, 10, 12);
+    return flake_i_known_layout(FLAKE_I_DISCORD);
 }
 
 static inline flake_layout flake_layout_instagram(void) {
-    return flake_i_time_node_seq("instagram", 1314220021721, 41, 13, 10);
+    return flake_i_known_layout(FLAKE_I_INSTAGRAM);
 }
 
 static inline flake_layout flake_layout_mastodon(void) {
-    return flake_i_time_node_seq("mastodon", 0, 48, 0, 16);
+    return flake_i_known_layout(FLAKE_I_MASTODON);
 }
 
-static inline flake_layout flake_layout_js53(void) {
-    return flake_i_time_node_seq("js53", 1577836800000, 41, 5, 7);
+static inline flake_layout flake_layout_js53(void) { return flake_i_known_layout(FLAKE_I_JS53); }
+
+static inline flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits) {
+    const flake_layout l = flake_layout_hazelcast();
+    unsigned time_bits = seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
+    return flake_i_layout(l.name, l.epoch_ms, time_bits, seq_bits + node_bits, node_bits, 0,
+                          seq_bits, node_bits);
 }
 
 static inline flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits,
                                            unsigned seq_bits, int64_t epoch_ms) {
-    return flake_i_time_node_seq("custom", epoch_ms, time_bits, node_bits, seq_bits);
+    return flake_i_layout("custom", epoch_ms, time_bits, node_bits + seq_bits, node_bits, seq_bits,
+                          seq_bits, 0);
 }
 
 /* Node bits, with the gap's, where they stand in the id. */
@@ -2380,20 +3516,17 @@ static inline uint64_t flake_i_layout_bits(const flake_layout *l) {
     return time & node || time & seq || node & seq ? 0 : time | node | seq;
 }
 
+static inline flake_status flake_layout_at(size_t i, flake_layout *layout) {
+    if (i >= FLAKE_I_LAYOUTS) return FLAKE_INVALID;
+    *layout = flake_i_known_layout(i);
+    return FLAKE_OK;
+}
+
 static inline flake_status flake_layout_named(const char *name, flake_layout *layout) {
-    const flake_layout all[] = {flake_layout_idgen(),
-                                flake_layout_hazelcast(),
-                                flake_layout_uniqueid_ordered(),
-                                flake_layout_uniqueid_spread(),
-                                flake_layout_twitter(),
-                                flake_layout_sonyflake(),
-                                flake_layout_discord(),
-                                flake_layout_instagram(),
-                                flake_layout_mastodon(),
-                                flake_layout_js53()};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcmp(all[i].name, name) == 0) {
-            *layout = all[i];
+    flake_layout l;
+    for (size_t i = 0; flake_layout_at(i, &l) == FLAKE_OK; i++)
+        if (name && strcmp(l.name, name) == 0) {
+            *layout = l;
             return FLAKE_OK;
         }
     return FLAKE_INVALID;
@@ -2513,8 +3646,8 @@ static inline flake_i_setup flake_i_setup_of(const flake_options *o) {
     s.shared_memory = o->shared_memory;
     s.clock = o->clock;
     s.ring = o->overflow;
-    s.gates[0] = o->gate;
-    if (o->state) s.gates[1] = flake_state_gate(o->state);
+    s.gate = o->gate;
+    s.state = o->state;
     return s;
 }
 
@@ -2525,6 +3658,11 @@ static inline bool flake_i_no_layout(const flake_layout *l) {
            !l->gap_bit;
 }
 
+static inline flake_status flake_i_refuse(const char **why, flake_status status, const char *what) {
+    *why = what;
+    return status;
+}
+
 /* Fills in the defaults, and checks all but what the engine looks at. *why names what does not fit. */
 static inline flake_status flake_i_fill_in(const flake_options *given, flake_options *o,
                                            const char **why) {
@@ -2532,17 +3670,25 @@ static inline flake_status flake_i_fill_in(const flake_options *given, flake_opt
     else if (given != o) *o = *given;
     const flake_layout *l = &o->layout;
     if (flake_i_no_layout(l)) o->layout = flake_layout_idgen();
-    *why = "layout does not hold together: set none of it, or all of it (flake_layout_check)";
-    if (flake_layout_check(l) != FLAKE_OK) return FLAKE_INVALID;
-    *why = "node does not fit layout.node_bits";
-    if (o->node > flake_i_ones(l->node_bits)) return FLAKE_INVALID;
-    *why = "node + node_offset does not fit layout.node_bits";
-    if ((uint64_t)o->node + o->node_offset > flake_i_ones(l->node_bits)) return FLAKE_NODE;
+    if (flake_layout_check(l) != FLAKE_OK)
+        return flake_i_refuse(why, FLAKE_INVALID,
+                              "layout does not hold together: set none of it, or all of it "
+                              "(flake_layout_check)");
+    if (o->node > flake_i_ones(l->node_bits))
+        return flake_i_refuse(why, FLAKE_INVALID, "node does not fit layout.node_bits");
+    if ((uint64_t)o->node + o->node_offset > flake_i_ones(l->node_bits))
+        return flake_i_refuse(why, FLAKE_NODE, "node + node_offset does not fit layout.node_bits");
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(l->seq_bits);
-    *why = "seq_min is above seq_max, which is 0 only if seq_min is, too";
-    if (o->seq_min > o->seq_max) return FLAKE_INVALID;
-    *why = "seq_max does not fit layout.seq_bits";
-    if (o->seq_max > flake_i_ones(l->seq_bits)) return FLAKE_INVALID;
+    if (o->seq_min > o->seq_max)
+        return flake_i_refuse(why, FLAKE_INVALID,
+                              "seq_min is above seq_max, which is 0 only if seq_min is, too");
+    if (o->seq_max > flake_i_ones(l->seq_bits))
+        return flake_i_refuse(why, FLAKE_INVALID, "seq_max does not fit layout.seq_bits");
+    if (o->exclusive && !FLAKE_I_HAS_FILES)
+        return flake_i_refuse(why, FLAKE_INVALID, "exclusive " FLAKE_I_WHY_NO_FILES);
+    if (o->exclusive && !flake_i_may_exclude(o->exclusive, o->shared_memory))
+        return flake_i_refuse(why, FLAKE_INVALID,
+                              "exclusive is no path of a folder, or goes with shared_memory");
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
     *why = NULL;
     return FLAKE_OK;
@@ -2559,7 +3705,7 @@ static inline const char *flake_options_why(const flake_options *given) {
     flake_i_split d;
     if (flake_i_fill_in(given, &o, &why) != FLAKE_OK) return why;
     const flake_i_setup setup = flake_i_setup_of(&o);
-    return flake_i_split_word(&setup, &d);
+    return flake_i_setup_why(&setup, &d);
 }
 
 static inline uint64_t flake_i_full_node(const flake_options *o) {
@@ -2567,7 +3713,7 @@ static inline uint64_t flake_i_full_node(const flake_options *o) {
 }
 
 /* Whose ids they are, of resolved options: layout and node, and behind them the range of numbers. */
-enum { FLAKE_I_WHOSE = 40 };
+enum { FLAKE_I_WHOSE = 40, FLAKE_I_SLOT_KIND = 'n' };
 
 static inline void flake_i_identity(const flake_options *o, char kind, uint64_t node,
                                     uint8_t out[FLAKE_I_IDENTITY]) {
@@ -2597,21 +3743,28 @@ static inline bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
            flake_i_first_seq(b) <= flake_i_last_seq(a);
 }
 
-/* Whether an open state is this generator's, whose range may be a part of the state's. */
+/* Whether an open state is this generator's, whose range may be a part of the state's. A slot's is for
+ * whatever its number is used for. */
 static inline bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
-    return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) &&
-           memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
-           flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
-           flake_i_last_seq(own) <= flake_i_last_seq(s->identity);
+    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
+    return s->identity[0] == FLAKE_I_SLOT_KIND ||
+           (memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
+            flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
+            flake_i_last_seq(own) <= flake_i_last_seq(s->identity));
 }
 
 /* ---- registry: define FLAKE_REGISTRY as the most generators that are alive at a time ----
  *
  * For debug builds, in all units: init refuses with FLAKE_TAKEN a generator that may give an id that
  * a live one of the process gives too, and one too many with FLAKE_INVALID. One whose memory is
- * given up must be retired first. One that fork left behind is dead.
+ * given up must be retired first. One that fork left behind is dead. Each copy of this header that the
+ * linker keeps apart has a registry, and so have units in which the number differs: its layout depends
+ * on that, and so does its name.
  */
 #ifdef FLAKE_REGISTRY
+#define FLAKE_I_NAME_OF_SIZE(name, size) name##_of_##size
+#define FLAKE_I_NAME_OF(name, size)      FLAKE_I_NAME_OF_SIZE(name, size)
+#define flake_i_registry                 FLAKE_I_NAME_OF(flake_i_registry_1, FLAKE_REGISTRY)
 struct flake_i_registry {
     flake_i_atomic64 turn;
     struct {
@@ -2666,33 +3819,53 @@ static inline flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t 
 }
 #endif
 
-static inline void flake_retire(flake_gen *g) { (void)flake_i_enrol(&g->engine, NULL); }
+/* Gives back what init took besides memory. */
+static inline void flake_i_retire(flake_i_engine *e, flake_i_file *exclusive) {
+    (void)flake_i_enrol(e, NULL);
+    flake_i_exclude_no_more(exclusive, flake_i_is_inherited(e));
+}
 
-/* Sets an engine up for whoever `identity` says. What is refused is left as it was. */
+static inline void flake_retire(flake_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
+
+/* Sets an engine up for whoever `identity` says, in `folder` too if there is one. What is refused is
+ * left as it was. */
 static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup *setup,
-                                             const flake_state *state, const uint8_t *identity) {
-    if (state && flake_i_state_is_stale(state)) return FLAKE_FORKED;
-    if (state && !flake_i_state_fits(state, identity)) return FLAKE_FOREIGN;
-    flake_i_engine trial; /* what init refuses is not enrolled */
-    flake_status status = flake_i_engine_init(&trial, setup);
-    if (status == FLAKE_OK) status = flake_i_enrol(e, identity);
-    if (status == FLAKE_OK) status = flake_i_engine_init(e, setup);
-    if (status == FLAKE_OK) flake_i_spend_unit(e);
-    if (status == FLAKE_OK && state) flake_i_engine_floor(e, flake_i_state_floor(state));
-    return status;
+                                             const uint8_t *identity, const char *folder,
+                                             flake_i_file *exclusive) {
+    flake_i_split split;
+    flake_i_file file = {0, 0, -1};
+    if (setup->state && !FLAKE_I_HAS_FILES) return FLAKE_INVALID;
+    if (setup->state && flake_i_state_is_stale(setup->state)) return FLAKE_FORKED;
+    if (setup->state && !flake_i_state_fits(setup->state, identity)) return FLAKE_FOREIGN;
+    flake_status status = flake_i_may_begin(setup, &split); /* or it would be enrolled in vain */
+    if (status != FLAKE_OK) return status;
+    if (folder) {
+        status = flake_i_exclude(&file, folder, identity, FLAKE_I_WHOSE,
+                                 flake_i_first_seq(identity), flake_i_last_seq(identity));
+        if (status != FLAKE_OK) return status;
+    }
+    status = flake_i_enrol(e, identity);
+    if (status != FLAKE_OK) {
+        flake_i_exclude_no_more(&file, false);
+        return status;
+    }
+    *exclusive = file;
+    status = flake_i_engine_init(e, setup);
+    if (status != FLAKE_OK) return status;
+    flake_i_begin_behind(e);
+    if (folder) flake_i_begin_later(e);
+    return FLAKE_OK;
 }
 
 static inline flake_status flake_state_open(flake_state *s, const flake_state_options *where,
                                             const flake_options *options, flake_why *why) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
-    flake_i_record record;
-    bool is_new;
     const char *field;
     const flake_status status = flake_i_fill_in(options, &o, &field);
     if (status != FLAKE_OK) return flake_i_say(why, status, "options", field);
     flake_i_identity(&o, 'f', flake_i_full_node(&o), identity);
-    return flake_i_state_open(s, where, identity, &record, &is_new, why);
+    return flake_i_state_open(s, where, identity, why);
 }
 
 /* `o` is resolved. */
@@ -2700,10 +3873,12 @@ static inline flake_status flake_i_gen_init(flake_gen *g, const flake_options *o
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_identity(o, 'f', flake_i_full_node(o), identity);
     const flake_i_setup setup = flake_i_setup_of(o);
-    flake_status status = flake_i_engine_of(&g->engine, &setup, o->state, identity);
+    flake_status status =
+        flake_i_engine_of(&g->engine, &setup, identity, o->exclusive, &g->exclusive);
     if (status != FLAKE_OK) return status;
     g->base = flake_i_node_field(&o->layout, (uint64_t)o->node + o->node_offset) |
               (uint64_t)o->seq_min << o->layout.seq_shift;
+    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY);
     g->seq_shift = o->layout.seq_shift;
     g->time_shift = o->layout.time_shift;
     g->plain = !o->seq_scatter && !o->layout.spread;
@@ -2719,13 +3894,17 @@ static inline flake_status flake_init(flake_gen *g, const flake_options *options
 
 static inline flake_status flake_reinit_after_fork(flake_gen *g, const flake_options *options) {
     flake_options o;
-    if (!g->engine.cap || !flake_i_forked(&g->engine)) return FLAKE_INVALID;
+    if (!g->engine.cap || !flake_i_is_inherited(&g->engine)) return FLAKE_INVALID;
     uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
     const flake_status status = flake_i_resolve(options, &o);
     if (status != FLAKE_OK) return status;
     flake_i_identity(&o, 'f', flake_i_full_node(&o), fresh);
     flake_i_identity(&g->options, 'f', flake_i_full_node(&g->options), inherited);
-    return flake_i_share_ids(fresh, inherited) ? FLAKE_NODE : flake_i_gen_init(g, &o);
+    if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE;
+    flake_i_file parents = g->exclusive;
+    const flake_status begun = flake_i_gen_init(g, &o);
+    if (begun == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
+    return begun;
 }
 
 static inline const flake_options *flake_gen_options(const flake_gen *g) { return &g->options; }
@@ -2865,8 +4044,9 @@ static inline flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *sna
     flake_i_engine *e = &g->engine;
     const flake_options *o = &g->options;
     if (!e->cap) return FLAKE_INVALID;
-    if (flake_i_forked(e)) return FLAKE_FORKED;
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire);
+    const flake_status status = flake_i_still_ours(e);
+    if (status != FLAKE_OK) return status;
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* all that there is */
     snapshot->unix_ms = o->layout.epoch_ms + (int64_t)((word >> e->time_shift) * o->layout.unit_ms);
     snapshot->count = word & e->count_mask;
     snapshot->epoch_ms = o->layout.epoch_ms;
@@ -2878,21 +4058,14 @@ static inline flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *sna
     return FLAKE_OK;
 }
 
-static inline flake_status flake_restore(flake_gen *g, const flake_snapshot *s) {
-    flake_i_engine *e = &g->engine;
-    const flake_options *o = &g->options;
-    uint64_t time;
-    if (!e->cap || s->epoch_ms != o->layout.epoch_ms || s->unit_ms != o->layout.unit_ms ||
-        s->node != o->node + o->node_offset || s->seq_min != o->seq_min ||
-        s->seq_max != o->seq_max || s->seq_scatter != o->seq_scatter || s->count > e->limit)
-        return FLAKE_INVALID;
-    flake_status status = flake_i_time_at(&o->layout, s->unix_ms, &time);
-    if (status != FLAKE_OK) return status;
-    if (time > e->max_time) return FLAKE_RANGE;
+/* Puts the engine where `snapshot_count` places since unit `time` are drawn, unless it is further. */
+static inline flake_status flake_i_go_behind(flake_i_engine *e, uint64_t time,
+                                             uint64_t snapshot_count) {
     uint64_t own_time, own_count;
+    if (time > e->max_time) return FLAKE_RANGE;
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &own_time, &own_count);
     const uint64_t later = time > own_time ? time : own_time;
-    const uint64_t count = flake_i_rest(e, time, s->count, later);
+    const uint64_t count = flake_i_rest(e, time, snapshot_count, later);
     const uint64_t own_rest = flake_i_rest(e, own_time, own_count, later);
     if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
     FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
@@ -2901,24 +4074,62 @@ static inline flake_status flake_restore(flake_gen *g, const flake_snapshot *s) 
     return FLAKE_OK;
 }
 
+static inline flake_status flake_restore(flake_gen *g, const flake_snapshot *s) {
+    const flake_i_engine *e = &g->engine;
+    const flake_options *o = &g->options;
+    uint64_t time;
+    if (!e->cap || s->epoch_ms != o->layout.epoch_ms || s->unit_ms != o->layout.unit_ms ||
+        s->node != o->node + o->node_offset || s->seq_min != o->seq_min ||
+        s->seq_max != o->seq_max || s->seq_scatter != o->seq_scatter || s->count > e->limit)
+        return FLAKE_INVALID;
+    const flake_status status = flake_i_time_at(&o->layout, s->unix_ms, &time);
+    return status == FLAKE_OK ? flake_i_go_behind(&g->engine, time, s->count) : status;
+}
+
+/* Sets up shards for their parts of the range; `o` is resolved. *made: how many it is, all or with the
+ * status of the next. */
+static inline flake_status flake_i_make_shards(flake_shard *shards, size_t n,
+                                               const flake_options *o, size_t *made) {
+    const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
+    uint64_t next = o->seq_min;
+    for (*made = 0; *made < n; ++*made) {
+        flake_options part = *o;
+        part.seq_min = (uint32_t)next;
+        next += cap / n + (*made < cap % n);
+        part.seq_max = (uint32_t)(next - 1);
+        const flake_status status = flake_i_gen_init(&shards[*made].gen, &part);
+        if (status != FLAKE_OK) return status; /* of the first, or the registry's or exclusive's */
+    }
+    return FLAKE_OK;
+}
+
 static inline flake_status flake_shards_init(flake_shard *shards, size_t n,
                                              const flake_options *options) {
     flake_options o;
+    size_t made;
     flake_status status = flake_i_resolve(options, &o);
     if (status != FLAKE_OK) return status;
-    const uint64_t cap = (uint64_t)o.seq_max - o.seq_min + 1;
-    if (!n || n > cap) return FLAKE_INVALID;
-    uint64_t next = o.seq_min;
-    for (size_t i = 0; i < n; i++) {
-        flake_options part = o;
-        part.seq_min = (uint32_t)next;
-        next += cap / n + (i < cap % n);
-        part.seq_max = (uint32_t)(next - 1);
-        status = flake_i_gen_init(&shards[i].gen, &part);
-        if (status == FLAKE_OK) continue; /* else it is the first, or the registry's to say */
-        while (i-- > 0) flake_retire(&shards[i].gen);
+    if (!n || n > (uint64_t)o.seq_max - o.seq_min + 1) return FLAKE_INVALID;
+    flake_i_file all = {0, 0, -1}; /* the first shard has the range of all */
+    const char *const folder = o.exclusive;
+    if (folder) {
+        uint8_t identity[FLAKE_I_IDENTITY];
+        flake_i_identity(&o, 'f', flake_i_full_node(&o), identity);
+        status = flake_i_exclude(&all, folder, identity, FLAKE_I_WHOSE, o.seq_min, o.seq_max);
+        if (status != FLAKE_OK) return status;
+    }
+    o.exclusive = NULL;
+    status = flake_i_make_shards(shards, n, &o, &made);
+    if (status != FLAKE_OK) {
+        while (made > 0) flake_retire(&shards[--made].gen);
+        flake_i_exclude_no_more(&all, false);
         return status;
     }
+    for (size_t i = 0; folder && i < n; i++) {
+        shards[i].gen.options.exclusive = folder;
+        flake_i_begin_later(&shards[i].gen.engine);
+    }
+    shards[0].gen.exclusive = all;
     return FLAKE_OK;
 }
 
@@ -2982,7 +4193,7 @@ static inline flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, 
     p->count = count;
     p->valid_ns = valid_ns;
     p->fork_mark = flake_i_fork_mark(&p->fork_word);
-    p->base = g->base;
+    p->whose = g->whose;
     p->stock.n = 0;
     return FLAKE_OK;
 }
@@ -2994,8 +4205,9 @@ static inline flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) 
         p->fork_mark = flake_i_fork_mark(&p->fork_word);
         p->stock.n = 0;
     }
-    if (flake_i_forked(&g->engine)) return FLAKE_FORKED;
-    if (p->base != g->base) p->stock.n = 0; /* initialised anew with another node or range */
+    flake_status status = flake_i_still_ours(&g->engine);
+    if (status != FLAKE_OK) return status;
+    if (p->whose != g->whose) p->stock.n = 0;
     if (p->stock.n && p->valid_ns) {
         const int64_t now_ns = flake_i_now_ns(&g->engine.clock);
         if (now_ns < p->taken_ns || flake_i_ns_until(now_ns, p->taken_ns) >= p->valid_ns)
@@ -3003,10 +4215,10 @@ static inline flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) 
     }
     if (!p->stock.n) {
         flake_i_place fresh;
-        flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
+        status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
         if (status != FLAKE_OK) return status;
         p->stock = fresh;
-        p->base = g->base;
+        p->whose = g->whose;
         if (p->valid_ns) p->taken_ns = flake_i_now_ns(&g->engine.clock);
     }
     *id = flake_i_id_at(g, p->stock.time, p->stock.index);
@@ -3019,18 +4231,6 @@ static inline flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) 
 }
 
 // >>wide
-
-/* A number as it stands in memory when its highest byte comes first. */
-static inline uint64_t flake_i_big_endian(uint64_t x) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return __builtin_bswap64(x);
-#else
-    uint8_t bytes[8];
-    flake_i_put64(bytes, x);
-    memcpy(&x, bytes, 8);
-    return x;
-#endif
-}
 
 FLAKE_I_INLINE flake128 flake_i_wide(uint64_t high, uint64_t low) {
     const uint64_t halves[2] = {flake_i_big_endian(high), flake_i_big_endian(low)};
@@ -3062,27 +4262,31 @@ static inline flake_status flake128_init(flake128_gen *g, uint64_t worker48,
     if (status != FLAKE_OK) return status;
     flake_i_setup setup = flake_i_setup_of(&o);
     setup.time_bits = 64;
-    status = flake_i_engine_of(&g->engine, &setup, o.state, identity);
+    status = flake_i_engine_of(&g->engine, &setup, identity, o.exclusive, &g->exclusive);
     if (status != FLAKE_OK) return status;
     g->worker = worker48;
     g->seq_min = o.seq_min;
     return FLAKE_OK;
 }
 
-static inline void flake128_retire(flake128_gen *g) { (void)flake_i_enrol(&g->engine, NULL); }
+static inline void flake128_retire(flake128_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
 
 static inline flake_status flake128_reinit_after_fork(flake128_gen *g, uint64_t worker48,
                                                       const flake_options *options) {
     flake_options o;
     uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
-    if (!g->engine.cap || !flake_i_forked(&g->engine)) return FLAKE_INVALID;
+    if (!g->engine.cap || !flake_i_is_inherited(&g->engine)) return FLAKE_INVALID;
     const flake_status status = flake_i_wide_resolve(worker48, options, &o, fresh);
     if (status != FLAKE_OK) return status;
     flake_options was = o;
     was.seq_min = g->seq_min;
     was.seq_max = (uint32_t)(g->seq_min + g->engine.cap - 1);
     flake_i_identity(&was, 'w', g->worker, inherited);
-    return flake_i_share_ids(fresh, inherited) ? FLAKE_NODE : flake128_init(g, worker48, options);
+    if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE;
+    flake_i_file parents = g->exclusive;
+    const flake_status begun = flake128_init(g, worker48, options);
+    if (begun == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
+    return begun;
 }
 
 static inline flake_status flake128_state_open(flake_state *s, const flake_state_options *where,
@@ -3090,11 +4294,9 @@ static inline flake_status flake128_state_open(flake_state *s, const flake_state
                                                flake_why *why) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
-    flake_i_record record;
-    bool is_new;
     const flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
     if (status != FLAKE_OK) return flake_i_say(why, status, "options", flake_status_str(status));
-    return flake_i_state_open(s, where, identity, &record, &is_new, why);
+    return flake_i_state_open(s, where, identity, why);
 }
 
 FLAKE_I_INLINE flake_status flake_i_wide_one(flake128_gen *g, unsigned how, int64_t given_ns,
@@ -3134,6 +4336,33 @@ static inline flake_status flake128_try(flake128_gen *g, flake128 *id) {
 
 static inline void flake128_stats_get(flake128_gen *g, flake_stats *stats) {
     flake_i_stats(&g->engine, stats);
+}
+
+static inline uint64_t flake128_available(flake128_gen *g) { return flake_i_available(&g->engine); }
+
+static inline int64_t flake128_lag_ms(flake128_gen *g) { return (int64_t)flake_i_lag(&g->engine); }
+
+static inline flake_status flake128_snapshot_take(flake128_gen *g, flake128_snapshot *snapshot) {
+    const flake_i_engine *e = &g->engine;
+    if (!e->cap) return FLAKE_INVALID;
+    const flake_status status = flake_i_still_ours(e);
+    if (status != FLAKE_OK) return status;
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* all that there is */
+    snapshot->unix_ms = (int64_t)(word >> e->time_shift);
+    snapshot->count = word & e->count_mask;
+    snapshot->worker = g->worker;
+    snapshot->seq_min = g->seq_min;
+    snapshot->seq_max = (uint32_t)(g->seq_min + e->cap - 1);
+    return FLAKE_OK;
+}
+
+static inline flake_status flake128_restore(flake128_gen *g, const flake128_snapshot *s) {
+    const flake_i_engine *e = &g->engine;
+    if (!e->cap || s->worker != g->worker || s->seq_min != g->seq_min ||
+        s->seq_max != g->seq_min + e->cap - 1 || s->count > e->limit)
+        return FLAKE_INVALID;
+    if (s->unix_ms < 0) return FLAKE_RANGE;
+    return flake_i_go_behind(&g->engine, (uint64_t)s->unix_ms, s->count);
 }
 
 static inline int64_t flake128_retry_ns(flake128_gen *g) { return flake_i_retry_ns(&g->engine); }
@@ -3372,12 +4601,8 @@ static inline flake_status flake_parse(const char *text, size_t len, flake_text 
     return FLAKE_OK;
 }
 
-/* The id as 8 bytes, the most significant first: memcmp orders them as the ids. Spelt out, since
- * compilers see one swapped store here, and in a loop they do not. */
-static inline void flake_to_bytes(uint64_t id, uint8_t out[8]) {
-    const uint64_t bytes = flake_i_big_endian(id);
-    memcpy(out, &bytes, 8);
-}
+/* The id as 8 bytes, the most significant first: memcmp orders them as the ids. */
+static inline void flake_to_bytes(uint64_t id, uint8_t out[8]) { flake_i_put64(out, id); }
 
 static inline uint64_t flake_from_bytes(const uint8_t in[8]) { return flake_i_get64(in); }
 
@@ -3474,7 +4699,7 @@ static inline unsigned flake_i_hex_value(char c) {
 
 static inline flake_status flake128_from_uuid(const char *text, size_t len, flake128 *id) {
     flake128 read = {{0}};
-    if (len != 36) return FLAKE_PARSE;
+    if (!text || len != 36) return FLAKE_PARSE;
     for (size_t i = 0; i < 16; i++) {
         if (flake_i_hyphen_before(i) && *text++ != '-') return FLAKE_PARSE;
         const unsigned high = flake_i_hex_value(*text++), low = flake_i_hex_value(*text++);
@@ -3487,55 +4712,36 @@ static inline flake_status flake128_from_uuid(const char *text, size_t len, flak
 
 // >>who
 
-#if !defined(_WIN32)
-
 static inline bool flake_i_no_address(const uint8_t *address, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (address[i]) return false;
     return true;
 }
 
-/* The 6 bytes of an Ethernet address in an entry; NULL: it has none, or only zeros. */
-static inline const uint8_t *flake_i_mac(const struct ifaddrs *entry) {
-    if (!entry->ifa_addr) return NULL;
-    const uint8_t *mac = NULL;
-#if defined(__linux__)
-    const struct sockaddr_ll *link = (const struct sockaddr_ll *)(const void *)entry->ifa_addr;
-    if (link->sll_family == AF_PACKET && link->sll_halen == 6) mac = link->sll_addr;
-#elif defined(AF_LINK)
-    const struct sockaddr_dl *link = (const struct sockaddr_dl *)(const void *)entry->ifa_addr;
-    if (link->sdl_family == AF_LINK && link->sdl_alen == 6)
-        mac = (const uint8_t *)link->sdl_data + link->sdl_nlen;
-#endif
-    return mac && !flake_i_no_address(mac, 6) ? mac : NULL;
-}
-
-enum { FLAKE_I_UP = 1, FLAKE_I_LOOPBACK = 8 }; /* IFF_UP, IFF_LOOPBACK, which strict C hides */
-
 /* Of the list, the interface named, or the first one: rather one whose address its maker gave it than
  * one that was made up here, as those of bridges and containers are, and of these one that is up. */
-static inline flake_status flake_i_pick_mac(const struct ifaddrs *list, const char *name,
+static inline flake_status flake_i_pick_mac(const flake_i_interfaces *list, const char *name,
                                             uint64_t *worker48, flake_why *why) {
-    const uint8_t *best = NULL;
-    unsigned best_rank = 0;
+    flake_i_interface i;
+    uint8_t best[6];
+    int best_rank = -1;
     bool exists = false;
-    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
-        if (name && strcmp(i->ifa_name, name) != 0) continue;
+    while (flake_i_interface_next(&list, &i)) {
+        if (name && strcmp(i.name, name) != 0) continue;
         exists = true;
-        const uint8_t *mac = flake_i_mac(i);
-        if (!mac || (i->ifa_flags & FLAKE_I_LOOPBACK)) continue;
-        const unsigned rank = mac[0] & 2 ? i->ifa_flags & FLAKE_I_UP : 2 * FLAKE_I_UP;
-        if (best && rank <= best_rank) continue;
-        best = mac;
+        if (flake_i_no_address(i.mac, 6) || i.is_loopback) continue;
+        const int rank = i.mac[0] & 2 ? i.is_up : 2;
+        if (rank <= best_rank) continue;
+        memcpy(best, i.mac, 6);
         best_rank = rank;
     }
-    if (!best)
+    if (best_rank < 0)
         return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",
                            !name    ? "no interface has an Ethernet address"
                            : exists ? "this interface has no Ethernet address"
                                     : "there is no interface of this name");
     *worker48 = 0;
-    for (size_t i = 0; i < 6; i++) *worker48 = *worker48 << 8 | best[i];
+    for (size_t at = 0; at < 6; at++) *worker48 = *worker48 << 8 | best[at];
     return FLAKE_OK;
 }
 
@@ -3544,16 +4750,14 @@ static inline bool flake_i_is_private(uint32_t ip) {
     return ip >> 24 == 10 || ip >> 20 == (172 << 4 | 1) || ip >> 16 == (192 << 8 | 168);
 }
 
-static inline flake_status flake_i_pick_ip(const struct ifaddrs *list, uint32_t *node16,
+static inline flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint32_t *node16,
                                            flake_why *why) {
-    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
-        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET) continue;
-        uint8_t ip[4];
-        memcpy(ip, &((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr, 4);
-        if (!flake_i_is_private((uint32_t)ip[0] << 24 | (uint32_t)ip[1] << 16 |
-                                (uint32_t)ip[2] << 8 | ip[3]))
+    flake_i_interface i;
+    while (flake_i_interface_next(&list, &i)) {
+        if (!flake_i_is_private((uint32_t)i.ip[0] << 24 | (uint32_t)i.ip[1] << 16 |
+                                (uint32_t)i.ip[2] << 8 | i.ip[3]))
             continue;
-        *node16 = (uint32_t)ip[2] << 8 | ip[3];
+        *node16 = (uint32_t)i.ip[2] << 8 | i.ip[3];
         return FLAKE_OK;
     }
     return flake_i_say(why, FLAKE_INVALID, "this machine",
@@ -3562,35 +4766,22 @@ static inline flake_status flake_i_pick_ip(const struct ifaddrs *list, uint32_t 
 
 static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
                                                  flake_why *why) {
-    struct ifaddrs *list;
-    if (getifaddrs(&list) != 0)
-        return flake_i_say(why, FLAKE_IO, "interfaces", "the system does not list them");
+    flake_i_interfaces *list = NULL;
+    if (!flake_i_list_interfaces(&list))
+        return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
     const flake_status status = flake_i_pick_mac(list, device, worker48, why);
-    freeifaddrs(list);
+    flake_i_free_interfaces(list);
     return status;
 }
 
 static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) {
-    struct ifaddrs *list;
-    if (getifaddrs(&list) != 0)
-        return flake_i_say(why, FLAKE_IO, "interfaces", "the system does not list them");
+    flake_i_interfaces *list = NULL;
+    if (!flake_i_list_interfaces(&list))
+        return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
     const flake_status status = flake_i_pick_ip(list, node16, why);
-    freeifaddrs(list);
+    flake_i_free_interfaces(list);
     return status;
 }
-#else
-static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
-                                                 flake_why *why) {
-    (void)device;
-    (void)worker48;
-    return flake_i_say(why, FLAKE_IO, "interfaces", "needs POSIX");
-}
-
-static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) {
-    (void)node16;
-    return flake_i_say(why, FLAKE_IO, "interfaces", "needs POSIX");
-}
-#endif
 
 /* A decimal number that is all there is from `text` to `end`. */
 static inline bool flake_i_decimal(const char *text, const char *end, uint32_t *number) {
@@ -3607,16 +4798,9 @@ static inline bool flake_i_decimal(const char *text, const char *end, uint32_t *
 
 static inline flake_status flake_node_from_hostname(const char *name, uint32_t *node,
                                                     flake_why *why) {
-#if !defined(_WIN32)
-    struct utsname system;
-    if (!name) {
-        if (uname(&system) < 0) return flake_i_say(why, FLAKE_IO, "hostname", "can't be read");
-        name = system.nodename;
-    }
-#else
-    if (!name) name = getenv("COMPUTERNAME");
-    if (!name) return flake_i_say(why, FLAKE_IO, "COMPUTERNAME", "is not set");
-#endif
+    char room[257];
+    if (!name) name = flake_i_host_name(room, sizeof room);
+    if (!name) return flake_i_say(why, FLAKE_IO, "hostname", "can't be read");
     const char *end = name;
     while (*end && *end != '.') end++; /* the first label, of web-3.web.prod.svc */
     const char *digits = end;
@@ -3628,7 +4812,8 @@ static inline flake_status flake_node_from_hostname(const char *name, uint32_t *
 
 static inline flake_status flake_node_from_env(const char *variable, uint32_t *node,
                                                flake_why *why) {
-    const char *text = getenv(variable);
+    if (!variable) return flake_i_say(why, FLAKE_INVALID, "variable", "is missing");
+    const char *text = flake_i_environment(variable);
     if (!text) return flake_i_say(why, FLAKE_INVALID, variable, "is not set");
     if (!flake_i_decimal(text, text + strlen(text), node))
         return flake_i_say(why, FLAKE_INVALID, variable, "is not a decimal number below 2^32");
@@ -3637,149 +4822,161 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
 
 /* ---- slots ----
  *
- * A number is a file that its holder has locked. It says since when it is claimed, or when it was
- * released; a number that is free and says "claimed" was its holder's when he died, and whoever comes
- * by first writes down when that was seen. New ones are empty.
+ * A number is a state file that its holder has locked: whoever has it next begins behind its horizon.
  */
-struct flake_slot {
-    flake_i_lock lock;
-    flake_clock clock;
-    uint64_t holder; /* mark of the process */
-    uint32_t number;
-    bool is_held;
-};
+static inline flake_state *flake_slot_state(flake_slot *slot) { return &slot->state; }
 
-#if !defined(_WIN32)
-
-/* "claimed " or "released", and Unix ns */
-enum { FLAKE_I_SLOT_TEXT = 28 };
-
-static inline bool flake_i_slot_write(int fd, const char *what, int64_t now_ns) {
-    uint8_t text[FLAKE_I_SLOT_TEXT];
-    uint64_t left = (uint64_t)now_ns;
-    memcpy(text, what, 8);
-    for (size_t i = sizeof text - 1; i-- > 8; left /= 10) text[i] = (uint8_t)('0' + left % 10);
-    text[sizeof text - 1] = '\n';
-    return lseek(fd, 0, SEEK_SET) == 0 && flake_i_write_all(fd, text, sizeof text);
+/* Files of version 0.1.0 are empty, or say in 28 bytes since when a number is claimed or free. It held
+ * a number back for two seconds, and so this one begins as much later. */
+static inline bool flake_i_slot_is_old(const flake_i_file *f, int64_t now_ns, flake_i_record *r) {
+    enum { TEXT = 28 };
+    uint8_t text[TEXT + 1];
+    const int n = flake_i_read_all(f->fd, text, sizeof text);
+    memset(r, 0, sizeof *r);
+    r->is_old = true;
+    r->horizon_ns = INT64_MIN;
+    if (n == 0) return true;
+    r->horizon_ns = now_ns + 2000000000;
+    return n >= 8 && (memcmp(text, "claimed ", 8) == 0 || memcmp(text, "released", 8) == 0);
 }
 
-/* False: the text is not of one that was released. */
-static inline bool flake_i_slot_read(const uint8_t *text, size_t n, uint64_t *since_ns) {
-    if (n != FLAKE_I_SLOT_TEXT || text[n - 1] != '\n' || memcmp(text, "released", 8) != 0)
-        return false;
-    *since_ns = 0;
-    for (size_t i = 8; i < n - 1; i++) {
-        if (text[i] < '0' || text[i] > '9') return false;
-        *since_ns = *since_ns * 10 + (uint64_t)(text[i] - '0');
-    }
-    return true;
-}
+/* What has been found out about the numbers that are not to be had. */
+typedef struct flake_i_slot_search {
+    int64_t soonest_ns; /* the least horizon of those that nobody holds */
+    flake_status worst; /* of those whose file can't be used; FLAKE_OK: none */
+} flake_i_slot_search;
 
-/* Whether a locked number may be had now. If not, it says at the end since when it is free. */
-static inline bool flake_i_slot_is_free(int fd, int64_t hold_ns, int64_t now_ns) {
-    uint8_t text[FLAKE_I_SLOT_TEXT];
-    uint64_t since_ns;
-    const int n = flake_i_read_all(fd, text, sizeof text);
-    if (n == 0 || hold_ns == 0) return true;
-    if (n > 0 && flake_i_slot_read(text, (size_t)n, &since_ns) && (uint64_t)now_ns >= since_ns)
-        return (uint64_t)now_ns - since_ns >= (uint64_t)hold_ns;
-    (void)flake_i_slot_write(fd, "released", now_ns); /* died, or the clock was put back */
-    return false;
-}
-
-static inline flake_status flake_i_slot_try(flake_slot *slot, const char *dir, uint32_t number,
-                                            int64_t hold_ns) {
-    char path[FLAKE_I_PATH], digits[12];
+static inline void flake_i_slot_path(const char *dir, uint32_t number, char path[FLAKE_I_PATH]) {
+    char digits[12];
     size_t length = strlen(dir), n = 0;
     memcpy(path, dir, length);
     path[length++] = '/';
     for (uint32_t left = number; left || !n; left /= 10) digits[n++] = (char)('0' + left % 10);
     while (n) path[length++] = digits[--n];
     memcpy(path + length, ".slot", 6);
-    const flake_status status = flake_i_lock_take(&slot->lock, path);
+}
+
+/* The record of a locked file. FLAKE_AGAIN: its horizon has not passed. */
+static inline flake_status flake_i_slot_read(const flake_i_file *f, const char *path,
+                                             const uint8_t *identity, int64_t now_ns,
+                                             flake_i_record *r, flake_i_slot_search *search,
+                                             flake_why *why) {
+    if (flake_i_slot_is_old(f, now_ns, r)) return FLAKE_OK;
+    const flake_status status = flake_i_state_read(f, path, r, why);
     if (status != FLAKE_OK) return status;
-    const int64_t now_ns = flake_i_exact_ns(&slot->clock);
-    if (!flake_i_slot_is_free(slot->lock.fd, hold_ns, now_ns)) {
-        flake_i_lock_drop(&slot->lock);
-        return FLAKE_AGAIN;
-    }
-    if (!flake_i_slot_write(slot->lock.fd, "claimed ", now_ns)) {
-        flake_i_lock_drop(&slot->lock);
-        return FLAKE_IO;
-    }
-    slot->holder = flake_i_process_mark();
-    slot->number = number;
-    slot->is_held = true;
-    return FLAKE_OK;
+    if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0)
+        return flake_i_say(why, FLAKE_FOREIGN, path, "is not this slot's");
+    if (now_ns >= r->horizon_ns) return FLAKE_OK;
+    if (r->horizon_ns < search->soonest_ns) search->soonest_ns = r->horizon_ns;
+    return FLAKE_AGAIN;
 }
 
-static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_options *o,
-                                            uint32_t *number, flake_why *why) {
+/* FLAKE_AGAIN: nobody has the number, but its horizon has not passed. */
+static inline flake_status flake_i_slot_try(flake_slot *slot, const flake_slot_options *o,
+                                            uint32_t number, flake_i_slot_search *search,
+                                            flake_why *why) {
+    char path[FLAKE_I_PATH];
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_i_file file = {0, 0, -1};
+    flake_i_record r;
+    flake_state_options where;
+    memset(identity, 0, sizeof identity);
+    memset(&where, 0, sizeof where);
+    identity[0] = FLAKE_I_SLOT_KIND;
+    flake_i_put64(identity + 32, number);
+    where.horizon_ms = o->horizon_ms;
+    where.by_timer = o->by_timer;
+    where.no_wait = true;
+    where.clock = o->clock;
+    flake_i_slot_path(o->dir, number, path);
+    const int64_t now_ns = flake_i_exact_ns(&o->clock);
+    flake_status status = flake_i_file_open(&file, path, FLAKE_I_WRITE, 0, 0);
+    const bool is_new = status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT;
+    if (status == FLAKE_IO && !is_new)
+        return flake_i_say_errno(why, path, ": can't be opened and locked: ");
+    if (status == FLAKE_OK)
+        status = flake_i_slot_read(&file, path, identity, now_ns, &r, search, why);
+    if (status == FLAKE_OK || is_new) {
+        flake_i_state_set_up(&slot->state, &where, identity, path, &file);
+        status = flake_i_state_begin(&slot->state, &where, is_new ? NULL : &r, now_ns, why);
+    }
+    if (status == FLAKE_OK) flake_i_state_opened(&slot->state);
+    else if (!is_new) flake_i_file_drop(&file, false);
+    return is_new && status == FLAKE_AGAIN ? FLAKE_TAKEN : status; /* another has made it */
+}
+
+/* Tries each number once. */
+static inline flake_status flake_i_slot_any(flake_slot *slot, const flake_slot_options *o,
+                                            flake_i_slot_search *search, flake_why *why) {
     const uint32_t count = o->count ? o->count : 1024;
-    const int64_t ms = 1000000, max_ms = INT64_MAX / ms;
-    const int64_t hold_ns = (o->hold_ms < 0 ? 0 : o->hold_ms ? o->hold_ms : 2000) * ms;
-    if (flake_i_lock_is_held(&slot->lock)) /* and goes on as it is */
-        return flake_i_say(why, FLAKE_TAKEN, o->dir ? o->dir : "dir",
-                           "the slot holds a number already");
-    slot->is_held = false;
-    slot->clock = o->clock;
-    if (!o->dir || !o->dir[0] || strlen(o->dir) >= FLAKE_I_PATH - 20)
-        return flake_i_say(why, FLAKE_INVALID, "dir", "is missing, or too long");
-    if (o->first > UINT32_MAX - count)
-        return flake_i_say(why, FLAKE_INVALID, "first + count", "is past 32 bits");
-    if (o->hold_ms > max_ms || o->wait_ms < 0 || o->wait_ms > max_ms)
-        return flake_i_say(why, FLAKE_INVALID, "hold_ms, wait_ms", "one is out of range");
-    for (int64_t left_ns = o->wait_ms * ms;; left_ns -= 10 * ms) {
-        bool is_back_soon = false;
-        for (uint32_t i = 0; i < count; i++) {
-            const flake_status status = flake_i_slot_try(slot, o->dir, o->first + i, hold_ns);
-            if (status == FLAKE_IO)
-                return flake_i_say_errno(why, o->dir,
-                                         ": a file in it can't be written or locked: ");
-            if (status == FLAKE_OK) {
-                *number = slot->number;
-                return FLAKE_OK;
-            }
-            is_back_soon = is_back_soon || status == FLAKE_AGAIN;
+    search->soonest_ns = INT64_MAX;
+    search->worst = FLAKE_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        flake_why reason;
+        const flake_status status = flake_i_slot_try(slot, o, o->first + i, search, &reason);
+        if (status == FLAKE_OK) {
+            slot->number = o->first + i;
+            return status;
         }
-        if (left_ns <= 0)
-            return is_back_soon ? flake_i_say(why, FLAKE_AGAIN, o->dir,
-                                              "the numbers not taken are held back: hold_ms")
-                                : flake_i_say(why, FLAKE_TAKEN, o->dir, "all numbers are taken");
-        FLAKE_SLEEP_NS(10 * ms);
+        if (status == FLAKE_TAKEN || status == FLAKE_AGAIN || search->worst != FLAKE_OK) continue;
+        search->worst = status;
+        if (why) *why = reason;
     }
+    if (search->worst != FLAKE_OK) return search->worst;
+    if (search->soonest_ns == INT64_MAX)
+        return flake_i_say(why, FLAKE_TAKEN, o->dir, "all numbers are taken");
+    return flake_i_say(why, FLAKE_AGAIN, o->dir,
+                       "ids of the numbers not taken may run ahead of the clock for a while yet");
 }
 
-static inline flake_status flake_slot_release(flake_slot *slot) {
-    if (!slot->is_held) return FLAKE_INVALID;
-    const bool is_child = slot->holder != flake_i_process_mark();
-    const bool well =
-        is_child || flake_i_slot_write(slot->lock.fd, "released", flake_i_exact_ns(&slot->clock));
-    slot->is_held = false;
-    flake_i_lock_drop(&slot->lock);
-    return is_child ? FLAKE_FORKED : well ? FLAKE_OK : FLAKE_IO;
+static inline const char *flake_i_slot_why(const flake_slot_options *o) {
+    const int64_t max_ms = INT64_MAX / 1000000 / 4;
+    if (!o->dir || !o->dir[0] || strlen(o->dir) >= FLAKE_I_PATH - 40)
+        return "dir: is missing, or too long";
+    if (o->first > UINT32_MAX - (o->count ? o->count : 1024))
+        return "first + count: is past 32 bits";
+    if (o->horizon_ms < 0 || o->horizon_ms > max_ms) return "horizon_ms: is out of range";
+    if (o->wait_ms < 0 || o->wait_ms > max_ms) return "wait_ms: is out of range";
+    return NULL;
 }
-#else
-static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_options *o,
+
+static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_options *given,
                                             uint32_t *number, flake_why *why) {
-    (void)o;
-    (void)number;
-    slot->is_held = false;
-    return flake_i_say(why, FLAKE_IO, "slots", "need POSIX");
+    const int64_t nap_ns = 10000000;
+    const char *const unfit = flake_i_slot_why(given);
+    char dir[FLAKE_I_PATH];
+    flake_slot_options o = *given;
+    flake_i_slot_search search;
+    if (!FLAKE_I_HAS_FILES) return flake_i_say(why, FLAKE_IO, "a slot", FLAKE_I_WHY_NO_FILES);
+    if (unfit) {
+        flake_i_put_why(why, unfit, "", "");
+        return FLAKE_INVALID;
+    }
+    if (flake_i_state_is_held(&slot->state))
+        return flake_i_say(why, FLAKE_TAKEN, o.dir, "the slot holds a number already");
+    if (!flake_i_absolute(o.dir, dir))
+        return flake_i_say(why, FLAKE_INVALID, "dir", "is too long, or the folder is gone");
+    o.dir = dir;
+    const flake_i_calm calm = flake_i_calm_begin();
+    flake_status status = flake_i_slot_any(slot, &o, &search, why);
+    for (int64_t left_ns = o.wait_ms * 1000000; status != FLAKE_OK && left_ns > 0;
+         left_ns -= nap_ns) {
+        FLAKE_SLEEP_NS(nap_ns);
+        status = flake_i_slot_any(slot, &o, &search, why);
+    }
+    if (status == FLAKE_OK) *number = slot->number;
+    flake_i_calm_end(calm);
+    return status;
 }
-
 static inline flake_status flake_slot_release(flake_slot *slot) {
-    (void)slot;
-    return FLAKE_INVALID;
+    return flake_state_close(&slot->state);
 }
-#endif
 
 // >>etcd
 #ifdef FLAKE_ETCD
 /*
  * Node numbers from an etcd cluster (3.4 or later), through its JSON gateway. Link with -lcurl, and
- * -pthread. For the uniqueid layouts: the keys are those of Lable's library, so both can share a
- * pool.
+ * -pthread. For the uniqueid layouts, one layout a pool.
  *
  *         static flake_etcd claim;   // all zero; stays where it is
  *         flake_etcd_options from;   // memset to 0; each field's zero is its default
@@ -3794,37 +4991,50 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
  *         ...                        // FLAKE_LEASE from the generator: release, claim and init again
  *         flake_etcd_release(&claim, &why);
  *
- * KEYS, each behind name_space
+ * KEYS, each behind name_space; C is a cluster, G a generator, both decimal
  *
- *     cluster-id                "3", or "3, 4": clusters to take in this order; no key: 0
- *     pool/CLUSTER:GENERATOR    decimal; held by a lease of whoever has the number, value empty
+ *     cluster-id    "3", or "3, 4": clusters to take in this order; no key: 0
+ *     pool/C:G      who holds the number now: his token; held by his lease
+ *     horizon/C:G   "H TOKEN SEQ", without a lease, and never deleted: H is a Unix time in ns that no
+ *                   id of any holder so far lies behind. TOKEN is 128 random bits of a claim, SEQ counts
+ *                   its writes, so no value comes twice
  *
- * WHY NO TWO HOLD ONE NUMBER
+ * WRITES, each one transaction: all that it compares holds, or nothing is written
  *
- *  L1  A number is claimed by a transaction that puts its key only if there is none, with the lease
- *      of the claim. So there is one holder at a time in etcd: he whose lease the key has. A
- *      transaction whose answer is lost is sent again, and the lease at the key tells whose it is.
- *  L2  etcd takes the key away when the lease has run out, the granted TTL after the leader has
- *      renewed it. We sent the request before that. So `sent + TTL`, on a clock that counts suspend
- *      too, is earlier; the claim's deadline is `sent + TTL - margin`.
- *  L3  A leader that was cut off, after another was elected, may still believe that it renews leases.
- *      So a renewal counts only between two linearizable reads, all three answered by the same
- *      member in the same Raft term: the first says that this member knows the term's leader, the
- *      second that no later one had been elected when the lease was renewed. A new leader gives
- *      each lease its whole TTL again (up to 5 minutes of it, which is why ttl_ms ends there), so an
- *      election never ends one early.
- *  L4  The generator asks `admit` before it draws from a unit. It refuses a unit that ends after the
- *      deadline on the Unix clock, or that ended before the claim began, and any when the deadline
- *      has passed on the suspend-counting clock. So the times in a holder's ids lie inside his claim.
- *      A thread that is stopped between admission and return hands out an id of a time that was its
- *      own; one that is stopped earlier asks when it goes on. It does not matter how late the
- *      keep-alive thread wakes, nor that it exists.
- *  L5  Holders' clocks may differ by margin_ms when a claim is lost, by hold_ms when it is released:
- *      so long the key outlives the last id.
+ *     claim     pool is not there, horizon is as read   puts pool, and horizon max(H, now) + W
+ *     extend    pool has our lease, horizon is ours     puts horizon max(H, asked + W, now + W)
+ *     heal      pool is not there, horizon is ours      puts pool with a new lease, and horizon
+ *     release   pool has our lease, horizon is ours     puts horizon `asked`, deletes pool
  *
- * What this can't make good: who deletes the key, revokes the lease or restores an old snapshot takes
- * the number from its holder at once. A watch tells him within milliseconds, and a read each third of
- * the TTL where the watch is cut; an id that he draws before is not guarded.
+ *     W         options.horizon_ms
+ *     asked     the latest time for which ids were admitted
+ *     ours      the bytes that we wrote last
+ *
+ * WHY NO ID COMES TWICE
+ *
+ *  H1  Each write compares the horizon's bytes with those that its writer saw last, and puts bytes that
+ *      never recur. So the writes that succeed form a chain.
+ *  H2  A holder hands out ids up to the H of his own latest write that he knows has succeeded: `admit`
+ *      refuses what lies past that. When an answer is lost he sends the same bytes again, and nothing new
+ *      until that is settled: what is refused while the horizon holds these bytes was applied.
+ *  H3  H goes back in one write alone, the release. It is composed after the gate was closed, and says
+ *      `asked`: who is admitted raises `asked` and then sees that the gate is open, who closes it does
+ *      that and then reads `asked`; all sequentially consistent, so one of the two sees the other. What
+ *      a thread was admitted to before lies at or before that, however late it moves.
+ *  H4  A new holder begins behind the H that his claim replaced (`floor`). By H1 no earlier holder
+ *      writes after that; so by H2 and H3 whatever they were ever admitted to lies at or before it.
+ *
+ *  Clocks, leases, leaders and threads that stand still decide only how long one waits. Outside stand
+ *  a horizon that was edited, deleted or restored from a backup, and a cloned machine: then holders
+ *  overlap by one horizon at most.
+ *
+ * A CLOCK THAT IS WRONG must not block a number for years: who finds his clock more than 60 s past the
+ * date that etcd's answers bear neither claims nor extends, and ids that are asked for further ahead
+ * move no horizon. Numbers whose H has passed are claimed first, those whose H lies more than 60 s
+ * ahead of the claimer's clock are left. Should a number be blocked all the same: make sure that nobody
+ * holds it, and delete its horizon key.
+ *
+ * Each horizon_ms / 3 every holder writes once. etcd keeps what was: turn on its auto-compaction.
  *
  * A forked child has no claim: its parent's generators say FLAKE_FORKED there.
  *
@@ -3834,13 +5044,20 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
  * curl_global_init called before a second thread runs, and an old one that speaks TLS wants SIGPIPE
  * ignored (see CURLOPT_NOSIGNAL).
  */
-#if defined(_WIN32)
+#if defined(_WIN32) || defined(FLAKE_NO_OS)
 #error "FLAKE_ETCD needs POSIX threads and clocks"
 #endif
+#ifndef FLAKE_I_CURL /* a model brings its own */
 #include <curl/curl.h>
+#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#if defined(__has_include)
+#if __has_include(<sys/random.h>)
+#include <sys/random.h>
+#endif
+#endif
 
 typedef struct flake_etcd_options {
     const char *endpoints;  /* URLs parted by commas, up to 16; the next is asked when one fails;
@@ -3849,13 +5066,11 @@ typedef struct flake_etcd_options {
     unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 256 */
     bool cluster_given;     /* take `cluster` and don't look at the key cluster-id; no */
     unsigned cluster;       /* 0..15 */
-    int64_t ttl_ms;     /* the lease: 1,000 to 300,000, etcd rounds up to seconds, and to its own
-                          least; 10,000 */
-    int64_t margin_ms;  /* the claim ends so long before the lease could: 100 to less than half the
-                          TTL; ttl / 5 */
-    int64_t wait_ms;    /* while the pool is full; 0: FLAKE_AGAIN at once */
-    int64_t hold_ms;    /* the number stays taken so long after the release, in whole seconds up;
-                          2,000 */
+    int64_t ttl_ms;     /* the lease, of whose length hangs how soon a dead holder's number is free:
+                           1,000 to 300,000, etcd rounds up to seconds, and to its own least; 10,000 */
+    int64_t horizon_ms; /* how far ahead of use the horizon is written, and so how long ids go on
+                           without etcd; 1,000 to 3,600,000; 30,000 */
+    int64_t wait_ms;    /* while no number is free, or its horizon is ahead; 0: not at all */
     int64_t timeout_ms; /* of one request; ttl / 8 */
     const char *ca_file, *cert_file, *key_file; /* PEM, for https; the system's authorities, and no
                                                    certificate of our own */
@@ -3865,13 +5080,15 @@ typedef struct flake_etcd_options {
 typedef struct flake_etcd flake_etcd;
 
 /* Takes a free number, and keeps it from a thread of its own. The strings may go away afterwards.
- * FLAKE_INVALID: an option, or a claim that is not released; FLAKE_AGAIN: the pool is full, waited
- * wait_ms; FLAKE_IO: no endpoint answered, or etcd refused. Only after FLAKE_OK there is something
- * to release. */
+ * FLAKE_INVALID: an option, or a claim that is not released; FLAKE_AGAIN: no number is free, waited
+ * wait_ms; FLAKE_IO: no endpoint answered, or etcd refused, or this clock is ahead of etcd's. Only
+ * after FLAKE_OK there is something to release. Of a number whose last holder died the horizon may lie
+ * ahead, by 60 s at most: draws wait until it has passed, or fail. */
 static inline flake_status flake_etcd_claim(flake_etcd *, const flake_etcd_options *, flake_why *);
-/* Ends the claim, and the thread; takes a few requests' time, not that of hold_ms. No generator draws
- * from it after this has begun. FLAKE_IO: etcd was not told, so the number comes free when the lease
- * runs out; the claim is released all the same. In a forked child: only gives memory back. */
+/* Ends the claim, and the thread; takes a few requests' time. No generator draws from it after this has
+ * begun. FLAKE_IO: etcd was not told, so the number comes free when the lease runs out, and its ids
+ * when the horizon has passed; the claim is released all the same. In a forked child: only gives
+ * memory back. */
 static inline flake_status flake_etcd_release(flake_etcd *, flake_why *);
 /* Releases if need be, and gives the last page back: no generator may use the gate any more. */
 static inline void flake_etcd_destroy(flake_etcd *);
@@ -3879,11 +5096,13 @@ static inline void flake_etcd_destroy(flake_etcd *);
 static inline uint32_t flake_etcd_node(const flake_etcd *); /* for flake_options.node */
 static inline unsigned flake_etcd_cluster(const flake_etcd *);
 static inline unsigned flake_etcd_generator(const flake_etcd *);
-/* For flake_options.gate. A claim that is lost stays lost. */
+/* For flake_options.gate. Draws past the horizon say FLAKE_AGAIN, or FLAKE_IO after an attempt to
+ * extend it has failed; FLAKE_LEASE: lost for good, another has written. */
 static inline flake_gate flake_etcd_gate(flake_etcd *);
-/* FLAKE_OK: held; FLAKE_LEASE: not, or no more, and why; FLAKE_FORKED. */
+/* FLAKE_OK: held; FLAKE_IO: held, but the last attempt to extend it failed, and why: ids go on up to
+ * the horizon; FLAKE_LEASE: not held, or no more; FLAKE_FORKED. */
 static inline flake_status flake_etcd_check(flake_etcd *, flake_why *);
-/* How long the claim would last if etcd could not be reached from now on; 0: it is lost. */
+/* How long ids go on if etcd can't be reached from now on. */
 static inline int64_t flake_etcd_left_ms(flake_etcd *);
 
 /* ---- JSON: reads what the gateway answers, strictly, and makes nothing of what it does not know ---- */
@@ -4025,10 +5244,13 @@ static inline flake_i_json flake_i_json_member(flake_i_json v, const char *wante
     return found;
 }
 
-static inline flake_i_json flake_i_json_first(flake_i_json v) {
+static inline flake_i_json flake_i_json_item(flake_i_json v, int index) {
     flake_i_json none = {NULL, NULL}, name, value;
     const char *at = v.at;
-    return v.at && *v.at == '[' && flake_i_json_each(v, &at, &name, &value) ? value : none;
+    if (!v.at || *v.at != '[') return none;
+    while (flake_i_json_each(v, &at, &name, &value))
+        if (!index--) return value;
+    return none;
 }
 
 /* A string that has no escapes, without its quotes. */
@@ -4103,7 +5325,31 @@ static inline size_t flake_i_from_base64(const char *text, size_t len, char *out
 
 /* ---- what the answers say ---- */
 
-enum { FLAKE_I_ETCD_KEY = 288 }; /* room for a name space and a key */
+/* room for a key, and for a horizon's bytes */
+enum { FLAKE_I_ETCD_KEY = 288, FLAKE_I_ETCD_KEY64 = 388, FLAKE_I_ETCD_VALUE = 128 };
+
+/* "responses/0/kvs": members by name, items by their number (one digit). */
+static inline flake_i_json flake_i_json_get(flake_i_json v, const char *path) {
+    char name[32];
+    while (v.at && *path) {
+        const size_t n = strcspn(path, "/");
+        memcpy(name, path, n);
+        name[n] = 0;
+        v = flake_i_digit(*name) ? flake_i_json_item(v, *name - '0') : flake_i_json_member(v, name);
+        path += n + (path[n] == '/');
+    }
+    return v;
+}
+
+/* The bytes behind a string of base64, with a NUL; SIZE_MAX: none. */
+static inline size_t flake_i_json_bytes(flake_i_json v, char *out, size_t size) {
+    const char *text;
+    size_t n;
+    if (!flake_i_json_string(v, &text, &n)) return SIZE_MAX;
+    n = flake_i_from_base64(text, n, out, size - 1);
+    if (n != SIZE_MAX) out[n] = 0;
+    return n;
+}
 
 /* 0..15, the first `n` of a list such as "3, 4". False: something else. */
 static inline bool flake_i_etcd_clusters(const char *text, size_t len, unsigned *clusters,
@@ -4136,10 +5382,31 @@ static inline size_t flake_i_etcd_slot(const char *digits, size_t len, size_t po
     return number < pool_size ? number : SIZE_MAX;
 }
 
-/* Marks the numbers of the keys in a range's answer, all of which begin with `prefix`. False: the
- * answer makes no sense. */
-static inline bool flake_i_etcd_taken(flake_i_json range, const char *prefix, size_t pool_size,
-                                      bool *taken) {
+/* The H of a horizon's bytes, "H TOKEN SEQ"; -1: they are no horizon's. */
+static inline int64_t flake_i_etcd_horizon_in(const char *bytes, size_t len) {
+    const char *const end = bytes + len;
+    const char *const token = (const char *)memchr(bytes, ' ', len);
+    const flake_i_json first = {bytes, token};
+    int64_t horizon_ns;
+    if (!token || !flake_i_digit(*bytes) || !flake_i_json_number(first, &horizon_ns)) return -1;
+    if (end - token < 35 || token[33] != ' ') return -1;
+    for (int i = 1; i <= 32; i++)
+        if (!flake_i_hex_digit(token[i])) return -1;
+    for (const char *at = token + 34; at < end; at++)
+        if (!flake_i_digit(*at)) return -1;
+    return horizon_ns;
+}
+
+/* What is known of a pool's numbers. */
+typedef struct flake_i_etcd_numbers {
+    bool taken[2048];
+    int64_t horizon_ns[2048]; /* INT64_MIN: there is no key; INT64_MAX: it is not as we write it */
+} flake_i_etcd_numbers;
+
+/* Notes the numbers of a range's keys, those that begin with `prefix`. False: the answer makes no
+ * sense. */
+static inline bool flake_i_etcd_note(flake_i_json range, const char *prefix, size_t pool_size,
+                                     bool horizons, flake_i_etcd_numbers *numbers) {
     const flake_i_json kvs = flake_i_json_member(range, "kvs");
     const size_t skip = strlen(prefix);
     flake_i_json name, kv;
@@ -4147,87 +5414,68 @@ static inline bool flake_i_etcd_taken(flake_i_json range, const char *prefix, si
     if (!kvs.at) return true; /* no keys */
     if (*kvs.at != '[') return false;
     for (const char *at = kvs.at; flake_i_json_each(kvs, &at, &name, &kv);) {
-        const char *text;
-        char key[FLAKE_I_ETCD_KEY];
-        size_t len;
-        if (!flake_i_json_string(flake_i_json_member(kv, "key"), &text, &len)) return false;
-        len = flake_i_from_base64(text, len, key, sizeof key);
-        if (len == SIZE_MAX || len < skip || memcmp(key, prefix, skip) != 0) continue;
-        const size_t slot = flake_i_etcd_slot(key + skip, len - skip, pool_size);
-        if (slot != SIZE_MAX) taken[slot] = true;
+        char bytes[FLAKE_I_ETCD_KEY + 1];
+        const flake_i_json key = flake_i_json_member(kv, "key");
+        if (!key.at) return false;
+        size_t len = flake_i_json_bytes(key, bytes, sizeof bytes);
+        if (len == SIZE_MAX || len < skip || memcmp(bytes, prefix, skip) != 0) continue;
+        const size_t slot = flake_i_etcd_slot(bytes + skip, len - skip, pool_size);
+        if (slot == SIZE_MAX) continue;
+        if (!horizons) {
+            numbers->taken[slot] = true;
+            continue;
+        }
+        len = flake_i_json_bytes(flake_i_json_member(kv, "value"), bytes, FLAKE_I_ETCD_VALUE);
+        const int64_t horizon_ns = len == SIZE_MAX ? -1 : flake_i_etcd_horizon_in(bytes, len);
+        numbers->horizon_ns[slot] = horizon_ns < 0 ? INT64_MAX : horizon_ns;
     }
     return true;
 }
 
-typedef enum flake_i_etcd_owner {
-    FLAKE_I_ETCD_UNKNOWN, /* the answer makes no sense */
-    FLAKE_I_ETCD_NOBODY,
-    FLAKE_I_ETCD_OURS,
-    FLAKE_I_ETCD_ANOTHER
-} flake_i_etcd_owner;
-
-/* Who answered, and in which Raft term. */
-typedef struct flake_i_etcd_stamp {
-    int64_t term;
-    char member[24];
-} flake_i_etcd_stamp;
-
-static inline bool flake_i_etcd_stamp_in(flake_i_json answer, flake_i_etcd_stamp *stamp) {
-    const flake_i_json header = flake_i_json_member(answer, "header");
+/* The value of one of a range's keys as base64, "" when there is no such key. False: no sense. */
+static inline bool flake_i_etcd_value(flake_i_json range, const char *key64,
+                                      char value64[FLAKE_I_ETCD_VALUE]) {
+    const flake_i_json kvs = flake_i_json_member(range, "kvs");
+    flake_i_json name, kv;
     const char *text;
     size_t len;
-    memset(stamp, 0, sizeof *stamp);
-    if (!flake_i_json_string(flake_i_json_member(header, "member_id"), &text, &len) || !len ||
-        len >= sizeof stamp->member ||
-        !flake_i_json_number(flake_i_json_member(header, "raft_term"), &stamp->term))
-        return false;
-    memcpy(stamp->member, text, len);
+    *value64 = 0;
+    if (!flake_i_json_member(range, "header").at) return false;
+    for (const char *at = kvs.at; flake_i_json_each(kvs, &at, &name, &kv);) {
+        if (!flake_i_json_string(flake_i_json_member(kv, "key"), &text, &len)) return false;
+        if (len != strlen(key64) || memcmp(text, key64, len) != 0) continue;
+        if (!flake_i_json_string(flake_i_json_member(kv, "value"), &text, &len) || !len ||
+            len >= FLAKE_I_ETCD_VALUE)
+            return false;
+        memcpy(value64, text, len);
+        value64[len] = 0;
+        return true;
+    }
     return true;
 }
 
-static inline bool flake_i_etcd_same_stamp(const flake_i_etcd_stamp *a,
-                                           const flake_i_etcd_stamp *b) {
-    return a->term == b->term && strcmp(a->member, b->member) == 0;
-}
+typedef enum flake_i_etcd_outcome {
+    FLAKE_I_ETCD_UNSETTLED, /* no answer that tells */
+    FLAKE_I_ETCD_APPLIED,
+    FLAKE_I_ETCD_ABSENT, /* not applied: the horizon is as we know it, the key of the pool is gone */
+    FLAKE_I_ETCD_ANOTHER /* not applied: one of the two is another's */
+} flake_i_etcd_outcome;
 
-/* The TTL of a lease that an endpoint says it has renewed; 0: it has not. */
-static inline int64_t flake_i_etcd_renewed_ms(flake_i_json answer, int64_t our_lease,
-                                              flake_i_etcd_stamp *stamp) {
-    const flake_i_json result = flake_i_json_member(answer, "result");
-    int64_t lease, seconds; /* no TTL: the lease is not there */
-    if (!flake_i_etcd_stamp_in(result, stamp) ||
-        !flake_i_json_number(flake_i_json_member(result, "ID"), &lease) || lease != our_lease ||
-        !flake_i_json_number(flake_i_json_member(result, "TTL"), &seconds) || seconds > INT32_MAX)
-        return 0;
-    return seconds * 1000;
-}
-
-/* Whose the key is that a range asked for. */
-static inline flake_i_etcd_owner flake_i_etcd_owner_in(flake_i_json range, const char *key64,
-                                                       int64_t our_lease) {
-    const flake_i_json kvs = flake_i_json_member(range, "kvs");
-    const char *text;
-    size_t len;
-    int64_t lease = 0;
-    if (!flake_i_json_member(range, "header").at) return FLAKE_I_ETCD_UNKNOWN;
-    if (!kvs.at) return FLAKE_I_ETCD_NOBODY;
-    const flake_i_json kv = flake_i_json_first(kvs), at_lease = flake_i_json_member(kv, "lease");
-    if (!flake_i_json_string(flake_i_json_member(kv, "key"), &text, &len) || len != strlen(key64) ||
-        memcmp(text, key64, len) != 0)
-        return FLAKE_I_ETCD_UNKNOWN;
-    if (at_lease.at && !flake_i_json_number(at_lease, &lease)) return FLAKE_I_ETCD_UNKNOWN;
-    return lease == our_lease ? FLAKE_I_ETCD_OURS : FLAKE_I_ETCD_ANOTHER;
-}
-
-/* What came of the transaction that claims a key. */
-static inline flake_i_etcd_owner flake_i_etcd_owner_after(flake_i_json txn, const char *key64,
-                                                          int64_t our_lease) {
-    if (!flake_i_json_member(txn, "header").at) return FLAKE_I_ETCD_UNKNOWN;
-    if (flake_i_json_true(flake_i_json_member(txn, "succeeded"))) return FLAKE_I_ETCD_OURS;
-    const flake_i_json response = flake_i_json_first(flake_i_json_member(txn, "responses"));
-    const flake_i_json range = flake_i_json_member(response, "response_range");
-    const flake_i_etcd_owner owner = flake_i_etcd_owner_in(range, key64, our_lease);
-    return owner == FLAKE_I_ETCD_NOBODY ? FLAKE_I_ETCD_UNKNOWN : owner;
+/* What came of a transaction that puts `put64` where `known64` was; when it is refused the answer has
+ * the horizon and the key of the pool, in this order. */
+static inline flake_i_etcd_outcome flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64,
+                                                           const char *known64, const char *put64) {
+    char value64[FLAKE_I_ETCD_VALUE];
+    const flake_i_json pool = flake_i_json_get(txn, "responses/1/response_range");
+    if (!flake_i_json_member(txn, "header").at) return FLAKE_I_ETCD_UNSETTLED;
+    if (flake_i_json_true(flake_i_json_member(txn, "succeeded"))) return FLAKE_I_ETCD_APPLIED;
+    if (!flake_i_json_member(pool, "header").at) return FLAKE_I_ETCD_UNSETTLED;
+    const flake_i_json horizon = flake_i_json_get(txn, "responses/0/response_range");
+    if (!flake_i_json_member(horizon, "header").at) return FLAKE_I_ETCD_UNSETTLED;
+    if (!flake_i_etcd_value(horizon, horizon64, value64)) return FLAKE_I_ETCD_ANOTHER;
+    if (strcmp(value64, put64) == 0) return FLAKE_I_ETCD_APPLIED; /* by what was sent before */
+    if (strcmp(value64, known64) != 0) return FLAKE_I_ETCD_ANOTHER;
+    return flake_i_json_member(pool, "kvs").at ? FLAKE_I_ETCD_ANOTHER : FLAKE_I_ETCD_ABSENT;
 }
 
 /* ---- requests ---- */
@@ -4235,8 +5483,8 @@ static inline flake_i_etcd_owner flake_i_etcd_owner_after(flake_i_json txn, cons
 enum {
     FLAKE_I_ETCD_ENDPOINTS = 16,
     FLAKE_I_ETCD_NAME_SPACE = 255,
-    FLAKE_I_ETCD_BODY = 2048,
-    FLAKE_I_ETCD_ANSWER = 4 << 20, /* longest that is read: a pool of 2048 long keys is 1 MB */
+    FLAKE_I_ETCD_BODY = 4096,
+    FLAKE_I_ETCD_ANSWER = 4 << 20, /* longest that is read: a pool of 2048 long keys is 2 MB */
     /* codes of gRPC */
     FLAKE_I_ETCD_NO_CODE = 0,
     FLAKE_I_ETCD_BAD_ARGUMENT = 3,
@@ -4252,6 +5500,15 @@ typedef enum flake_i_etcd_result {
     FLAKE_I_ETCD_UNSURE   /* no answer that tells: the request may have been carried out */
 } flake_i_etcd_result;
 
+/* What a write of ours is about; see WRITES. */
+typedef enum flake_i_etcd_write {
+    FLAKE_I_ETCD_NOTHING,
+    FLAKE_I_ETCD_CLAIM,
+    FLAKE_I_ETCD_EXTEND,
+    FLAKE_I_ETCD_HEAL,
+    FLAKE_I_ETCD_RELEASE
+} flake_i_etcd_write;
+
 /* What the thread works with; before it starts, and after it has ended, whoever claims or releases. */
 typedef struct flake_i_etcd_session {
     flake_etcd_options options; /* numbers resolved, strings not ours */
@@ -4260,37 +5517,49 @@ typedef struct flake_i_etcd_session {
     size_t endpoint_count, current;
     char name_space[FLAKE_I_ETCD_NAME_SPACE + 1];
     char *login; /* the body that authenticates; NULL: no need to */
+    flake_i_atomic32 stop;
 
     CURL *easy, *watch;
     CURLM *multi; /* the watch, and whatever wakes the thread */
     struct curl_slist *headers;
     bool watching, stirred; /* stirred: the watch has said something */
     size_t watched;         /* the endpoint that the watch is at */
-    char *answer;
-    size_t answer_len, answer_room;
-    int64_t code; /* of etcd's refusal */
+    char *text;
+    size_t text_len, text_room;
+    flake_i_json answer; /* the latest, in `text` */
+    int64_t code;        /* of etcd's refusal */
+    flake_why why;       /* what went wrong last */
+    int64_t etcd_ns;     /* etcd's clock less flake_i_elapsed_ns; INT64_MIN: not known */
 
-    char key64[FLAKE_I_ETCD_KEY * 4 / 3 + 4];
-    int64_t lease, ttl_ms; /* as granted */
+    char token[33];
+    uint64_t seq;
+    char horizon64[FLAKE_I_ETCD_KEY64], pool64[FLAKE_I_ETCD_KEY64]; /* the keys */
+    char known64[FLAKE_I_ETCD_VALUE]; /* the horizon as we wrote or read it last; "": none */
+    int64_t lease, ttl_ms;            /* as granted; 0: none */
+    /* the write that is not settled yet */
+    flake_i_etcd_write write;
+    int64_t put_ns;
+    char put64[FLAKE_I_ETCD_VALUE], body[FLAKE_I_ETCD_BODY];
 } flake_i_etcd_session;
 
 struct flake_etcd {
-    flake_i_atomic64 state;            /* number of the claim << 2 | one of the states below */
-    flake_i_atomic64 deadline_ns;      /* on the clock of flake_i_elapsed_ns */
-    flake_i_atomic64 deadline_unix_ns; /* ids' times end before */
-    flake_i_atomic32 ran_ahead;        /* ids' times ran ahead of the clock: see release */
-    flake_i_atomic32 stop;
-    int64_t since_unix_ns; /* ids' times begin here */
-    uint64_t pid;
-    flake_i_atomic64 *word; /* the gate's, on a page of its own that stays for old generators */
+    flake_i_atomic64 state;      /* number of the claim << 2 | one of the states below */
+    flake_i_atomic64 horizon_ns; /* of our latest write that we know succeeded */
+    flake_i_atomic64 asked_ns;   /* the latest time admitted, or the floor */
+    flake_i_atomic64 wanted_ns; /* a time refused for now, since the last attempt to extend, or 0 */
+    flake_i_atomic32 trouble;   /* why that attempt failed, see below */
+    int64_t floor_ns;           /* the H that the claim replaced: ids lie behind it */
+    uint64_t process;           /* that has claimed: flake_i_process_mark */
+    flake_i_atomic64 *word;     /* the gate's, on a page of its own that stays for old generators */
     unsigned cluster, generator;
     flake_i_etcd_session *session;
     pthread_t thread;
 };
 
-enum { FLAKE_I_ETCD_NONE, FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_RAN_OUT, FLAKE_I_ETCD_TAKEN };
+enum { FLAKE_I_ETCD_NONE, FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_LOST };
+enum { FLAKE_I_ETCD_WELL, FLAKE_I_ETCD_UNREACHED, FLAKE_I_ETCD_CLOCK, FLAKE_I_ETCD_TOO_FAR };
 
-#define FLAKE_I_ETCD_AHEAD_NS 500000000 /* hold_ms, a second at least, covers what is nearer */
+#define FLAKE_I_ETCD_AHEAD_NS 60000000000 /* further past etcd's clock no horizon follows */
 
 /* Time that passes for leases: it can't be set, and on Linux counts suspend. */
 static inline int64_t flake_i_elapsed_ns(void) {
@@ -4311,6 +5580,23 @@ static inline int64_t flake_i_elapsed_ns(void) {
 
 static inline int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
 
+/* 128 bits from the system's source of random bytes, as hex digits. False: there is none. */
+static inline bool flake_i_etcd_draw_token(char token[33]) {
+    unsigned char bytes[16];
+    bool drawn = false;
+#if defined(GRND_NONBLOCK)
+    drawn = getrandom(bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes;
+#endif
+    if (!drawn) {
+        const int fd = open("/dev/urandom", O_RDONLY);
+        drawn = fd >= 0 && flake_i_read_all(fd, bytes, sizeof bytes) == (int)sizeof bytes;
+        if (fd >= 0) (void)close(fd);
+    }
+    for (size_t i = 0; i < sizeof bytes && drawn; i++)
+        (void)snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    return drawn;
+}
+
 static inline char *flake_i_copy_text(const char *text) {
     const size_t size = strlen(text) + 1;
     char *copy = (char *)malloc(size);
@@ -4318,37 +5604,54 @@ static inline char *flake_i_copy_text(const char *text) {
     return copy;
 }
 
-static inline size_t flake_i_etcd_hear(char *bytes, size_t one, size_t n, void *user) {
+static inline size_t flake_i_etcd_on_answer(char *bytes, size_t one, size_t n, void *user) {
     flake_i_etcd_session *s = (flake_i_etcd_session *)user;
     (void)one;
-    if (n > FLAKE_I_ETCD_ANSWER - s->answer_len) return 0;
-    if (s->answer_len + n > s->answer_room) {
-        const size_t room = (s->answer_len + n) * 2 + 1024;
-        char *const more = (char *)realloc(s->answer, room);
+    if (n > FLAKE_I_ETCD_ANSWER - s->text_len) return 0;
+    if (s->text_len + n > s->text_room) {
+        const size_t room = (s->text_len + n) * 2 + 1024;
+        char *const more = (char *)realloc(s->text, room);
         if (!more) return 0;
-        s->answer = more;
-        s->answer_room = room;
+        s->text = more;
+        s->text_room = room;
     }
-    memcpy(s->answer + s->answer_len, bytes, n);
-    s->answer_len += n;
+    memcpy(s->text + s->text_len, bytes, n);
+    s->text_len += n;
+    return n;
+}
+
+static inline size_t flake_i_etcd_on_header(char *bytes, size_t one, size_t n, void *user) {
+    flake_i_etcd_session *s = (flake_i_etcd_session *)user;
+    char line[64];
+    (void)one;
+    if (n < 6 || n >= sizeof line) return n;
+    memcpy(line, bytes, n);
+    line[n] = 0;
+    for (int i = 0; i < 4; i++) line[i] = (char)(line[i] | 32);
+    if (memcmp(line, "date:", 5) != 0) return n;
+    const int64_t date = (int64_t)curl_getdate(line + 5, NULL);
+    if (date > 0 && date < INT64_MAX / 1000000000)
+        s->etcd_ns = date * 1000000000 - flake_i_elapsed_ns();
     return n;
 }
 
 /* Whatever a watch says, that it was made or that the key changed, is a reason to look. */
-static inline size_t flake_i_etcd_stir(char *bytes, size_t one, size_t n, void *user) {
+static inline size_t flake_i_etcd_on_watch(char *bytes, size_t one, size_t n, void *user) {
     (void)bytes;
     (void)one;
     ((flake_i_etcd_session *)user)->stirred = true;
     return n;
 }
 
-static inline bool flake_i_etcd_dress(flake_i_etcd_session *s, CURL *easy,
-                                      size_t (*hear)(char *, size_t, size_t, void *)) {
+static inline bool flake_i_etcd_set_options(flake_i_etcd_session *s, CURL *easy,
+                                            size_t (*on_body)(char *, size_t, size_t, void *)) {
     const flake_etcd_options *o = &s->options;
     bool ok = curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
     ok = ok && curl_easy_setopt(easy, CURLOPT_POST, 1L) == CURLE_OK;
-    ok = ok && curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, hear) == CURLE_OK;
+    ok = ok && curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK;
     ok = ok && curl_easy_setopt(easy, CURLOPT_WRITEDATA, (void *)s) == CURLE_OK;
+    ok = ok && curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, flake_i_etcd_on_header) == CURLE_OK;
+    ok = ok && curl_easy_setopt(easy, CURLOPT_HEADERDATA, (void *)s) == CURLE_OK;
     ok =
         ok && curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
     ok = ok && curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L) == CURLE_OK;
@@ -4370,50 +5673,47 @@ static inline bool flake_i_etcd_address(flake_i_etcd_session *s, CURL *easy, con
            curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body) == CURLE_OK;
 }
 
+static inline flake_i_etcd_result flake_i_etcd_say(flake_i_etcd_session *s,
+                                                   flake_i_etcd_result result, const char *what) {
+    flake_i_put_why(&s->why, s->endpoint[s->current], ": ", what);
+    return result;
+}
+
 /* etcd's refusal in words, without what would not be text. */
-static inline void flake_i_etcd_say_refusal(flake_i_etcd_session *s, flake_i_json answer,
-                                            flake_why *why) {
-    const flake_i_json message = flake_i_json_member(answer, "error");
+static inline void flake_i_etcd_say_refusal(flake_i_etcd_session *s) {
+    const flake_i_json message = flake_i_json_member(s->answer, "error");
     char text[128];
     size_t n = 0;
     if (message.at && *message.at == '"')
         for (const char *at = message.at + 1; at + 1 < message.end && n + 1 < sizeof text; at++)
             if (*at >= ' ' && *at <= '~') text[n++] = *at;
     text[n] = 0;
-    flake_i_put_why(why, s->endpoint[s->current], ": ", n ? text : "no reason given");
+    (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, n ? text : "no reason given");
 }
 
 /* One request to the current endpoint. */
 static inline flake_i_etcd_result flake_i_etcd_post(flake_i_etcd_session *s, const char *path,
-                                                    const char *body, flake_i_json *answer,
-                                                    flake_why *why) {
+                                                    const char *body) {
     long http = 0;
-    s->answer_len = 0;
+    s->text_len = 0;
     s->code = FLAKE_I_ETCD_NO_CODE;
     if (!flake_i_etcd_address(s, s->easy, path, body) ||
-        curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, (long)s->options.timeout_ms) != CURLE_OK) {
-        flake_i_put_why(why, s->endpoint[s->current], ": ",
-                        "libcurl refuses it, or memory is short");
-        return FLAKE_I_ETCD_UNSURE;
-    }
+        curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, (long)s->options.timeout_ms) != CURLE_OK)
+        return flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, "libcurl refuses it, or memory is short");
     const CURLcode sent = curl_easy_perform(s->easy);
-    if (sent != CURLE_OK) {
-        flake_i_put_why(why, s->endpoint[s->current], ": ", curl_easy_strerror(sent));
-        return FLAKE_I_ETCD_UNSURE;
-    }
+    if (sent != CURLE_OK) return flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, curl_easy_strerror(sent));
     (void)curl_easy_getinfo(s->easy, CURLINFO_RESPONSE_CODE, &http);
-    *answer = flake_i_json_text(s->answer ? s->answer : "", s->answer_len);
-    if (!answer->at || *answer->at != '{') {
+    s->answer = flake_i_json_text(s->text ? s->text : "", s->text_len);
+    if (!s->answer.at || *s->answer.at != '{') {
         char status[64];
         (void)snprintf(status, sizeof status, "HTTP %ld, and not etcd's JSON", http);
-        flake_i_put_why(why, s->endpoint[s->current], ": ", status);
-        return FLAKE_I_ETCD_UNSURE;
+        return flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, status);
     }
-    flake_i_json code = flake_i_json_member(*answer, "code");
-    const flake_i_json in_stream = flake_i_json_member(*answer, "error");
+    flake_i_json code = flake_i_json_member(s->answer, "code");
+    const flake_i_json in_stream = flake_i_json_member(s->answer, "error");
     if (!code.at) code = flake_i_json_member(in_stream, "grpc_code");
     if (http == 200 && !code.at && !in_stream.at) return FLAKE_I_ETCD_DONE;
-    flake_i_etcd_say_refusal(s, *answer, why);
+    flake_i_etcd_say_refusal(s);
     if (!flake_i_json_number(code, &s->code)) return FLAKE_I_ETCD_UNSURE;
     switch (s->code) {
     case FLAKE_I_ETCD_BAD_ARGUMENT:
@@ -4421,7 +5721,7 @@ static inline flake_i_etcd_result flake_i_etcd_post(flake_i_etcd_session *s, con
     case FLAKE_I_ETCD_DENIED:
     case FLAKE_I_ETCD_PRECONDITION:
     case FLAKE_I_ETCD_UNAUTHENTICATED: return FLAKE_I_ETCD_REFUSED;
-    default: return FLAKE_I_ETCD_UNSURE; /* no leader, too many requests, timed out ... */
+    default: return FLAKE_I_ETCD_UNSURE; /* no leader, no space, too many requests, timed out ... */
     }
 }
 
@@ -4450,57 +5750,37 @@ static inline bool flake_i_etcd_set_headers(flake_i_etcd_session *s, const char 
     return true;
 }
 
-static inline flake_i_etcd_result flake_i_etcd_log_in(flake_i_etcd_session *s, flake_why *why) {
-    flake_i_json answer;
+static inline flake_i_etcd_result flake_i_etcd_log_in(flake_i_etcd_session *s) {
     const char *token;
     size_t len;
     if (!flake_i_etcd_set_headers(s, NULL, 0)) return FLAKE_I_ETCD_UNSURE;
-    const flake_i_etcd_result result =
-        flake_i_etcd_post(s, "auth/authenticate", s->login, &answer, why);
+    const flake_i_etcd_result result = flake_i_etcd_post(s, "auth/authenticate", s->login);
     if (result != FLAKE_I_ETCD_DONE) return result;
-    if (!flake_i_json_string(flake_i_json_member(answer, "token"), &token, &len) ||
-        !flake_i_etcd_set_headers(s, token, len)) {
-        flake_i_put_why(why, s->endpoint[s->current], ": ", "no token in etcd's answer");
-        return FLAKE_I_ETCD_UNSURE;
-    }
-    return FLAKE_I_ETCD_DONE;
-}
-
-/* A request, authenticated: a token may have run out, or be unknown to an endpoint. */
-static inline flake_i_etcd_result flake_i_etcd_ask(flake_i_etcd_session *s, const char *path,
-                                                   const char *body, flake_i_json *answer,
-                                                   flake_why *why) {
-    flake_i_etcd_result result = flake_i_etcd_post(s, path, body, answer, why);
-    if (!s->login || result != FLAKE_I_ETCD_REFUSED ||
-        (s->code != FLAKE_I_ETCD_UNAUTHENTICATED && s->code != FLAKE_I_ETCD_BAD_ARGUMENT))
-        return result;
-    result = flake_i_etcd_log_in(s, why);
-    return result == FLAKE_I_ETCD_DONE ? flake_i_etcd_post(s, path, body, answer, why) : result;
+    if (flake_i_json_string(flake_i_json_member(s->answer, "token"), &token, &len) &&
+        flake_i_etcd_set_headers(s, token, len))
+        return FLAKE_I_ETCD_DONE;
+    return flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, "no token in etcd's answer");
 }
 
 static inline void flake_i_etcd_next_endpoint(flake_i_etcd_session *s) {
     s->current = (s->current + 1) % s->endpoint_count;
 }
 
-/* The same, at one endpoint after the other until one gives an answer that tells. */
+/* One request, at one endpoint after the other until one gives an answer that tells. Who is not logged
+ * in is told so: at first, or because a token has run out, or is unknown to an endpoint. */
 static inline flake_i_etcd_result flake_i_etcd_call(flake_i_etcd_session *s, const char *path,
-                                                    const char *body, flake_i_json *answer,
-                                                    flake_why *why) {
+                                                    const char *body) {
     flake_i_etcd_result result = FLAKE_I_ETCD_UNSURE;
     for (size_t tries = 0; tries < s->endpoint_count; tries++) {
-        result = flake_i_etcd_ask(s, path, body, answer, why);
+        result = flake_i_etcd_post(s, path, body);
+        if (s->login && result == FLAKE_I_ETCD_REFUSED &&
+            (s->code == FLAKE_I_ETCD_UNAUTHENTICATED || s->code == FLAKE_I_ETCD_BAD_ARGUMENT)) {
+            result = flake_i_etcd_log_in(s);
+            if (result == FLAKE_I_ETCD_DONE) result = flake_i_etcd_post(s, path, body);
+        }
         if (result != FLAKE_I_ETCD_UNSURE) return result;
         flake_i_etcd_next_endpoint(s);
-    }
-    return result;
-}
-
-static inline flake_i_etcd_result flake_i_etcd_log_in_anywhere(flake_i_etcd_session *s,
-                                                               flake_why *why) {
-    flake_i_etcd_result result = FLAKE_I_ETCD_UNSURE;
-    for (size_t tries = 0; tries < s->endpoint_count && result == FLAKE_I_ETCD_UNSURE; tries++) {
-        result = flake_i_etcd_log_in(s, why);
-        if (result == FLAKE_I_ETCD_UNSURE) flake_i_etcd_next_endpoint(s);
+        if (FLAKE_ATOMIC_LOAD(&s->stop, relaxed)) break;
     }
     return result;
 }
@@ -4512,7 +5792,7 @@ static inline void flake_i_etcd_unwatch(flake_i_etcd_session *s) {
     s->watching = false;
 }
 
-/* range_end64 NULL: one key. */
+/* range_end64 "": one key. */
 static inline void flake_i_etcd_watch(flake_i_etcd_session *s, const char *key64,
                                       const char *range_end64) {
     char body[FLAKE_I_ETCD_BODY];
@@ -4520,7 +5800,7 @@ static inline void flake_i_etcd_watch(flake_i_etcd_session *s, const char *key64
     flake_i_etcd_unwatch(s);
     s->watched = s->current;
     (void)snprintf(body, sizeof body, "{\"create_request\":{\"key\":\"%s\",\"range_end\":\"%s\"}}",
-                   key64, range_end64 ? range_end64 : "");
+                   key64, range_end64);
     s->stirred = false;
     if (flake_i_etcd_address(s, s->watch, "watch", body))
         s->watching = curl_multi_add_handle(s->multi, s->watch) == CURLM_OK;
@@ -4541,54 +5821,170 @@ static inline bool flake_i_etcd_rest(flake_i_etcd_session *s, int64_t ms) {
     return !ended;
 }
 
-/* ---- lease and key ---- */
+/* ---- lease ---- */
 
-static inline flake_i_etcd_result flake_i_etcd_grant(flake_i_etcd_session *s, int64_t want_ms,
-                                                     int64_t *lease, int64_t *ttl_ms,
-                                                     flake_why *why) {
+static inline flake_i_etcd_result flake_i_etcd_grant(flake_i_etcd_session *s) {
     char body[64];
-    flake_i_json answer;
     int64_t seconds;
-    (void)snprintf(body, sizeof body, "{\"TTL\":\"%lld\"}", (long long)((want_ms + 999) / 1000));
-    const flake_i_etcd_result result = flake_i_etcd_call(s, "lease/grant", body, &answer, why);
+    (void)snprintf(body, sizeof body, "{\"TTL\":\"%lld\"}",
+                   (long long)((s->options.ttl_ms + 999) / 1000));
+    const flake_i_etcd_result result = flake_i_etcd_call(s, "lease/grant", body);
     if (result != FLAKE_I_ETCD_DONE) return result;
-    if (!flake_i_json_number(flake_i_json_member(answer, "ID"), lease) || !*lease ||
-        !flake_i_json_number(flake_i_json_member(answer, "TTL"), &seconds) || seconds < 1 ||
+    if (!flake_i_json_number(flake_i_json_member(s->answer, "ID"), &s->lease) || !s->lease ||
+        !flake_i_json_number(flake_i_json_member(s->answer, "TTL"), &seconds) || seconds < 1 ||
         seconds > INT32_MAX) {
-        flake_i_put_why(why, s->endpoint[s->current], ": ", "no lease in etcd's answer");
-        return FLAKE_I_ETCD_UNSURE;
+        s->lease = 0;
+        return flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, "no lease in etcd's answer");
     }
-    *ttl_ms = seconds * 1000;
+    s->ttl_ms = seconds * 1000;
     return result;
 }
 
+/* DONE: renewed; REFUSED: there is no such lease. Nothing but how long we keep the key hangs on it. */
+static inline flake_i_etcd_result flake_i_etcd_keep_alive(flake_i_etcd_session *s) {
+    char body[64];
+    int64_t seconds;
+    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)s->lease);
+    const flake_i_etcd_result result = flake_i_etcd_call(s, "lease/keepalive", body);
+    if (result != FLAKE_I_ETCD_DONE) return result;
+    return flake_i_json_number(flake_i_json_get(s->answer, "result/TTL"), &seconds)
+               ? FLAKE_I_ETCD_DONE
+               : FLAKE_I_ETCD_REFUSED;
+}
+
+/* With it goes the key of the pool, if it still has this lease. */
 static inline void flake_i_etcd_revoke(flake_i_etcd_session *s) {
     char body[64];
-    flake_i_json answer;
+    if (!s->lease) return;
     (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)s->lease);
-    (void)flake_i_etcd_call(s, "lease/revoke", body, &answer, NULL);
+    (void)flake_i_etcd_call(s, "lease/revoke", body);
+    s->lease = 0;
 }
 
-/* Linearizable: etcd asks a majority before it answers. */
-static inline flake_i_etcd_owner flake_i_etcd_look(flake_i_etcd_session *s,
-                                                   flake_i_etcd_stamp *stamp, flake_why *why) {
-    char body[FLAKE_I_ETCD_BODY];
-    flake_i_json answer;
-    (void)snprintf(body, sizeof body, "{\"key\":\"%s\"}", s->key64);
-    if (flake_i_etcd_ask(s, "kv/range", body, &answer, why) != FLAKE_I_ETCD_DONE ||
-        !flake_i_etcd_stamp_in(answer, stamp))
-        return FLAKE_I_ETCD_UNKNOWN;
-    return flake_i_etcd_owner_in(answer, s->key64, s->lease);
+/* ---- writes ---- */
+
+/* etcd's clock, as far as its last answer tells; INT64_MAX: it does not. */
+static inline int64_t flake_i_etcd_clock_ns(const flake_i_etcd_session *s) {
+    return s->etcd_ns == INT64_MIN ? INT64_MAX : s->etcd_ns + flake_i_elapsed_ns();
 }
 
-static inline int64_t flake_i_etcd_keep_alive(flake_i_etcd_session *s, flake_i_etcd_stamp *stamp,
-                                              flake_why *why) {
-    char body[64];
-    flake_i_json answer;
-    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)s->lease);
-    if (flake_i_etcd_ask(s, "lease/keepalive", body, &answer, why) != FLAKE_I_ETCD_DONE) return 0;
-    return flake_i_etcd_renewed_ms(answer, s->lease, stamp);
+/* Whether a time is so far past etcd's clock that it must not move a horizon. */
+static inline bool flake_i_etcd_is_too_far(const flake_i_etcd_session *s, int64_t ns) {
+    const int64_t etcd_ns = flake_i_etcd_clock_ns(s);
+    return etcd_ns != INT64_MAX && ns > etcd_ns && ns - etcd_ns > FLAKE_I_ETCD_AHEAD_NS;
 }
+
+/* The horizon for ids up to `until`. */
+static inline int64_t flake_i_etcd_ahead_of(const flake_i_etcd_session *s, int64_t until_ns) {
+    const int64_t ahead_ns = s->options.horizon_ms * 1000000;
+    if (until_ns < 0) until_ns = 0;
+    return until_ns > INT64_MAX - ahead_ns ? INT64_MAX : until_ns + ahead_ns;
+}
+
+/* Writes down the next transaction, whose answer flake_i_etcd_settle waits for. */
+static inline void flake_i_etcd_compose(flake_i_etcd_session *s, flake_i_etcd_write write,
+                                        int64_t put_ns) {
+    char value[FLAKE_I_ETCD_VALUE], known[FLAKE_I_ETCD_VALUE + 32], owner[64], pool[768];
+    const bool takes = write == FLAKE_I_ETCD_CLAIM || write == FLAKE_I_ETCD_HEAL;
+    const long long lease = (long long)s->lease;
+    s->write = write;
+    s->put_ns = put_ns;
+    (void)snprintf(value, sizeof value, "%lld %s %llu", (long long)put_ns, s->token,
+                   (unsigned long long)++s->seq);
+    flake_i_to_base64(value, strlen(value), s->put64);
+    flake_i_to_base64(s->token, strlen(s->token), value);
+    if (*s->known64) (void)snprintf(known, sizeof known, "\"VALUE\",\"value\":\"%s\"", s->known64);
+    else (void)snprintf(known, sizeof known, "\"CREATE\",\"create_revision\":\"0\"");
+    if (takes) (void)snprintf(owner, sizeof owner, "\"CREATE\",\"create_revision\":\"0\"");
+    else (void)snprintf(owner, sizeof owner, "\"LEASE\",\"lease\":\"%lld\"", lease);
+    *pool = 0;
+    if (takes)
+        (void)snprintf(pool, sizeof pool,
+                       ",{\"request_put\":{\"key\":\"%s\",\"value\":\"%s\",\"lease\":\"%lld\"}}",
+                       s->pool64, value, lease);
+    if (write == FLAKE_I_ETCD_RELEASE)
+        (void)snprintf(pool, sizeof pool, ",{\"request_delete_range\":{\"key\":\"%s\"}}",
+                       s->pool64);
+    (void)snprintf(
+        s->body, sizeof s->body,
+        "{\"compare\":[{\"key\":\"%s\",\"target\":%s},{\"key\":\"%s\",\"target\":%s}],"
+        "\"success\":[{\"request_put\":{\"key\":\"%s\",\"value\":\"%s\"}}%s],\"failure\":["
+        "{\"request_range\":{\"key\":\"%s\"}},{\"request_range\":{\"key\":\"%s\"}}]}",
+        s->horizon64, known, s->pool64, owner, s->horizon64, s->put64, pool, s->horizon64,
+        s->pool64);
+}
+
+/* Sends the write that is not settled, the same bytes however often. */
+static inline flake_i_etcd_outcome flake_i_etcd_settle(flake_i_etcd_session *s) {
+    flake_i_etcd_outcome outcome = FLAKE_I_ETCD_UNSETTLED;
+    for (int tries = 0; tries < 2 && outcome == FLAKE_I_ETCD_UNSETTLED; tries++) {
+        const flake_i_etcd_result result = flake_i_etcd_call(s, "kv/txn", s->body);
+        if (result == FLAKE_I_ETCD_DONE) {
+            outcome = flake_i_etcd_outcome_in(s->answer, s->horizon64, s->known64, s->put64);
+            if (outcome == FLAKE_I_ETCD_UNSETTLED)
+                (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE,
+                                       "not etcd's answer to a transaction");
+        } else if (result == FLAKE_I_ETCD_REFUSED) {
+            /* No such lease: etcd says so only after it has compared, so it was not applied. */
+            if (s->code == FLAKE_I_ETCD_NOT_FOUND) outcome = FLAKE_I_ETCD_ABSENT;
+            break;
+        }
+    }
+    if (outcome == FLAKE_I_ETCD_APPLIED) memcpy(s->known64, s->put64, sizeof s->known64);
+    if (outcome == FLAKE_I_ETCD_ABSENT) s->lease = 0; /* the next write heals */
+    if (outcome != FLAKE_I_ETCD_UNSETTLED) s->write = FLAKE_I_ETCD_NOTHING;
+    return outcome;
+}
+
+/* The next horizon's base: the clock, and what was asked for. False: this clock is ahead of etcd's. */
+static inline bool flake_i_etcd_next_base(flake_etcd *c, flake_i_etcd_session *s,
+                                          int64_t *base_ns) {
+    int64_t asked_ns[2];
+    *base_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
+    if (flake_i_etcd_is_too_far(s, *base_ns)) {
+        (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE,
+                               "this clock is more than 60 s ahead of etcd's");
+        FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_CLOCK, relaxed);
+        flake_i_etcd_next_endpoint(s); /* it may be etcd's that is wrong */
+        return false;
+    }
+    asked_ns[0] = (int64_t)FLAKE_ATOMIC_LOAD(&c->asked_ns, relaxed);
+    asked_ns[1] = (int64_t)FLAKE_ATOMIC_LOAD(&c->wanted_ns, relaxed);
+    FLAKE_ATOMIC_STORE(&c->wanted_ns, 0u, relaxed); /* who still wants it asks again */
+    FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_WELL, relaxed);
+    for (int i = 0; i < 2; i++)
+        if (flake_i_etcd_is_too_far(s, asked_ns[i]))
+            FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_TOO_FAR, relaxed);
+        else if (asked_ns[i] > *base_ns) *base_ns = asked_ns[i];
+    return true;
+}
+
+/* Brings the horizon forward, and the key of the pool back if need be. FLAKE_LEASE: lost; FLAKE_IO:
+ * not done. */
+static inline flake_status flake_i_etcd_extend(flake_etcd *c, flake_i_etcd_session *s) {
+    for (int tries = 0; tries < 4; tries++) {
+        const bool is_old = s->write != FLAKE_I_ETCD_NOTHING;
+        int64_t base_ns, horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
+        if (!is_old) {
+            const bool heals = !s->lease;
+            if (!flake_i_etcd_next_base(c, s, &base_ns)) return FLAKE_IO;
+            base_ns = flake_i_etcd_ahead_of(s, base_ns);
+            if (heals && flake_i_etcd_grant(s) != FLAKE_I_ETCD_DONE) break;
+            flake_i_etcd_compose(s, heals ? FLAKE_I_ETCD_HEAL : FLAKE_I_ETCD_EXTEND,
+                                 base_ns > horizon_ns ? base_ns : horizon_ns);
+        }
+        const flake_i_etcd_outcome outcome = flake_i_etcd_settle(s);
+        if (outcome == FLAKE_I_ETCD_ANOTHER) return FLAKE_LEASE;
+        if (outcome == FLAKE_I_ETCD_UNSETTLED) break;
+        if (outcome == FLAKE_I_ETCD_ABSENT) continue;
+        FLAKE_ATOMIC_STORE(&c->horizon_ns, (uint64_t)s->put_ns, relaxed);
+        if (!is_old) return FLAKE_OK;
+    }
+    FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_UNREACHED, relaxed);
+    return FLAKE_IO;
+}
+
+/* ---- gate ---- */
 
 static inline void flake_i_etcd_close(flake_etcd *c, uint64_t state, uint64_t reason) {
     const uint64_t closed = (state & ~(uint64_t)3) | reason;
@@ -4599,104 +5995,75 @@ static inline void flake_i_etcd_close(flake_etcd *c, uint64_t state, uint64_t re
 
 static inline bool flake_i_etcd_is_held(uint64_t state) { return (state & 3) == FLAKE_I_ETCD_HELD; }
 
-/* Renews the lease at the current endpoint, as L3 has it. DONE: renewed; REFUSED: the key is no more
- * ours. */
-static inline flake_i_etcd_result flake_i_etcd_renew_here(flake_etcd *c, flake_i_etcd_session *s,
-                                                          flake_why *why) {
-    flake_i_etcd_stamp before, renewed, after;
-    for (int elections = 0; elections < 3; elections++) {
-        flake_i_etcd_owner owner = flake_i_etcd_look(s, &before, why);
-        if (owner == FLAKE_I_ETCD_UNKNOWN) return FLAKE_I_ETCD_UNSURE;
-        if (owner != FLAKE_I_ETCD_OURS) return FLAKE_I_ETCD_REFUSED;
-        const int64_t sent_ns = flake_i_elapsed_ns();
-        const int64_t sent_unix_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
-        const int64_t ttl_ms = flake_i_etcd_keep_alive(s, &renewed, why);
-        owner = flake_i_etcd_look(s, &after, why);
-        if (owner == FLAKE_I_ETCD_UNKNOWN) return FLAKE_I_ETCD_UNSURE;
-        if (owner != FLAKE_I_ETCD_OURS) return FLAKE_I_ETCD_REFUSED;
-        if (!ttl_ms || !flake_i_etcd_same_stamp(&before, &renewed) ||
-            !flake_i_etcd_same_stamp(&renewed, &after))
-            continue;
-        /* Relaxed: each of the two is right by itself, and an older one is only stricter. */
-        const int64_t use_ns = (ttl_ms - s->options.margin_ms) * 1000000;
-        FLAKE_ATOMIC_STORE(&c->deadline_ns, (uint64_t)(sent_ns + use_ns), relaxed);
-        FLAKE_ATOMIC_STORE(&c->deadline_unix_ns, (uint64_t)(sent_unix_ns + use_ns), relaxed);
-        return FLAKE_I_ETCD_DONE;
+/* Raises a time, if it is later. */
+static inline void flake_i_etcd_raise(flake_i_atomic64 *at, int64_t ns) {
+    uint64_t seen = FLAKE_ATOMIC_LOAD(at, seq_cst);
+    while ((int64_t)seen < ns && !FLAKE_ATOMIC_CAS(at, &seen, (uint64_t)ns, seq_cst, seq_cst)) {
     }
-    flake_i_put_why(why, s->endpoint[s->current], ": ",
-                    "the lease is not renewed, or leaders change");
-    return FLAKE_I_ETCD_UNSURE;
 }
 
-/* The same, at one endpoint after the other. */
-static inline flake_i_etcd_result flake_i_etcd_renew(flake_etcd *c, flake_i_etcd_session *s,
-                                                     flake_why *why) {
-    flake_i_etcd_result result = FLAKE_I_ETCD_UNSURE;
-    for (size_t tries = 0; tries < s->endpoint_count; tries++) {
-        if (FLAKE_ATOMIC_LOAD(&c->stop, relaxed)) break;
-        result = flake_i_etcd_renew_here(c, s, why);
-        if (result != FLAKE_I_ETCD_UNSURE) break;
-        flake_i_etcd_next_endpoint(s);
-    }
-    return result;
-}
-
-/* Whether the claim is held by this process, as far as its deadline goes. Wait-free. */
-static inline flake_status flake_i_etcd_holds(flake_etcd *c) {
-    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire); /* the deadlines of this claim */
-    if (!flake_i_etcd_is_held(state)) return FLAKE_LEASE;
-    if (c->pid != (uint64_t)flake_i_pid()) return FLAKE_FORKED;
-    if (flake_i_elapsed_ns() < (int64_t)FLAKE_ATOMIC_LOAD(&c->deadline_ns, relaxed))
-        return FLAKE_OK;
-    flake_i_etcd_close(c, state, FLAKE_I_ETCD_RAN_OUT);
-    return FLAKE_LEASE;
-}
-
-/* The gate. Wait-free. */
+/* The gate. Lock-free. */
 static inline flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
     flake_etcd *c = (flake_etcd *)user;
-    const flake_status status = flake_i_etcd_holds(c);
-    if (status != FLAKE_OK) return status;
-    /* Not lost: the clock may have been set, and the next renewal looks at it anew. It may also be
-     * that the machine stood still without its other clock's knowing, so nothing is drawn. */
-    if (until_ns > (int64_t)FLAKE_ATOMIC_LOAD(&c->deadline_unix_ns, relaxed)) return FLAKE_LEASE;
-    if (until_ns < c->since_unix_ns) return FLAKE_CLOCK_BACK;
-    if (until_ns - FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) <= FLAKE_I_ETCD_AHEAD_NS) return FLAKE_OK;
-    /* Either release sees that, or we see that it has closed the claim: hence seq_cst on both sides. */
-    FLAKE_ATOMIC_STORE(&c->ran_ahead, 1u, seq_cst);
-    return flake_i_etcd_is_held(FLAKE_ATOMIC_LOAD(&c->state, seq_cst)) ? FLAKE_OK : FLAKE_LEASE;
+    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire); /* the times of this claim */
+    if (!flake_i_etcd_is_held(state)) return FLAKE_LEASE;
+    if (c->process != flake_i_process_mark()) return FLAKE_FORKED;
+    if (until_ns <= c->floor_ns) return FLAKE_CLOCK_BACK;
+    if (until_ns > (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed)) {
+        flake_i_etcd_raise(&c->wanted_ns, until_ns);
+        return FLAKE_ATOMIC_LOAD(&c->trouble, relaxed) == FLAKE_I_ETCD_WELL ? FLAKE_AGAIN
+                                                                            : FLAKE_IO;
+    }
+    /* Either release sees that, or we see that it has closed the gate: see H3. */
+    flake_i_etcd_raise(&c->asked_ns, until_ns);
+    return FLAKE_ATOMIC_LOAD(&c->state, seq_cst) == state ? FLAKE_OK : FLAKE_LEASE;
+}
+
+/* A generator begins behind all earlier holders, and behind those of this claim that it may follow. */
+static inline int64_t flake_i_etcd_floor(void *user) {
+    return (int64_t)FLAKE_ATOMIC_LOAD(&((flake_etcd *)user)->asked_ns, relaxed);
+}
+
+/* ---- the thread ---- */
+
+/* Whether draws wait for a horizon that the next attempt may bring. */
+static inline bool flake_i_etcd_is_wanted(flake_etcd *c) {
+    return FLAKE_ATOMIC_LOAD(&c->wanted_ns, relaxed) != 0 &&
+           FLAKE_ATOMIC_LOAD(&c->trouble, relaxed) == FLAKE_I_ETCD_WELL;
 }
 
 static inline void *flake_i_etcd_keep(void *user) {
     flake_etcd *c = (flake_etcd *)user;
     flake_i_etcd_session *s = c->session;
-    const int64_t third_ms = s->ttl_ms / 3, soon_ms = third_ms / 4 < 250 ? third_ms / 4 : 250;
-    int64_t next_ms = flake_i_elapsed_ms() + third_ms;
-    flake_i_etcd_watch(s, s->key64, NULL);
-    while (!FLAKE_ATOMIC_LOAD(&c->stop, relaxed)) { /* relaxed: joined by whoever stores it */
-        const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
-        if (!flake_i_etcd_is_held(state)) break;
-        const int64_t now_ns = flake_i_elapsed_ns(), now_ms = now_ns / 1000000;
-        const int64_t end_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->deadline_ns, relaxed);
-        if (now_ns >= end_ns) {
-            flake_i_etcd_close(c, state, FLAKE_I_ETCD_RAN_OUT);
-            break;
+    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
+    const int64_t tick_ms = s->ttl_ms / 3, third_ms = s->options.horizon_ms / 3;
+    const int64_t soon_ms = (int64_t)flake_i_min(
+        flake_i_min((uint64_t)tick_ms / 4, (uint64_t)s->options.timeout_ms), 250);
+    int64_t renew_ms = flake_i_elapsed_ms() + tick_ms, extend_ms = flake_i_elapsed_ms() + third_ms;
+    flake_i_etcd_watch(s, s->pool64, "");
+    while (flake_i_etcd_is_held(state) && !FLAKE_ATOMIC_LOAD(&s->stop, relaxed)) {
+        int64_t now_ms = flake_i_elapsed_ms();
+        if (now_ms >= renew_ms) {
+            const flake_i_etcd_result renewed = flake_i_etcd_keep_alive(s);
+            s->stirred = s->stirred || renewed == FLAKE_I_ETCD_REFUSED;
+            now_ms = flake_i_elapsed_ms();
+            renew_ms = now_ms + (renewed == FLAKE_I_ETCD_UNSURE ? soon_ms : tick_ms);
         }
-        if (now_ms < next_ms && !s->stirred) {
-            const int64_t end_ms = end_ns / 1000000 + 1;
-            const int64_t until_ms = next_ms < end_ms ? next_ms : end_ms;
-            if (!flake_i_etcd_rest(s, until_ms - now_ms) && next_ms > now_ms + soon_ms)
-                next_ms = now_ms + soon_ms; /* what ended the watch may have ended more */
+        if (!s->stirred && now_ms < extend_ms && !flake_i_etcd_is_wanted(c)) {
+            int64_t rest_ms = (extend_ms < renew_ms ? extend_ms : renew_ms) - now_ms;
+            if (rest_ms > 100) rest_ms = 100; /* then it looks what is wanted */
+            if (!flake_i_etcd_rest(s, rest_ms) && extend_ms > now_ms + soon_ms)
+                extend_ms = now_ms + soon_ms; /* what ended the watch may have ended more */
             continue;
         }
         s->stirred = false;
-        const flake_i_etcd_result result = flake_i_etcd_renew(c, s, NULL);
-        if (result == FLAKE_I_ETCD_REFUSED) {
-            flake_i_etcd_close(c, state, FLAKE_I_ETCD_TAKEN);
+        const flake_status status = flake_i_etcd_extend(c, s);
+        if (status == FLAKE_LEASE) {
+            flake_i_etcd_close(c, state, FLAKE_I_ETCD_LOST);
             break;
         }
-        next_ms = flake_i_elapsed_ms() + (result == FLAKE_I_ETCD_DONE ? third_ms : soon_ms);
-        if (result == FLAKE_I_ETCD_DONE) flake_i_etcd_watch(s, s->key64, NULL);
+        extend_ms = flake_i_elapsed_ms() + (status == FLAKE_OK ? third_ms : soon_ms);
+        if (status == FLAKE_OK) flake_i_etcd_watch(s, s->pool64, "");
         else flake_i_etcd_unwatch(s);
     }
     flake_i_etcd_unwatch(s);
@@ -4711,7 +6078,7 @@ static inline void flake_i_etcd_end_session(flake_i_etcd_session *s) {
     if (s->easy) curl_easy_cleanup(s->easy);
     if (s->watch) curl_easy_cleanup(s->watch);
     curl_slist_free_all(s->headers);
-    free(s->answer);
+    free(s->text);
     free(s->endpoints);
     free(s->login);
     free(s);
@@ -4729,12 +6096,10 @@ static inline const char *flake_i_etcd_resolve(flake_etcd_options *o) {
         return "cluster: above 15, or given without cluster_given";
     if (!o->ttl_ms) o->ttl_ms = 10000;
     if (o->ttl_ms < 1000 || o->ttl_ms > 300000) return "ttl_ms: not 1,000 to 300,000";
-    if (!o->margin_ms) o->margin_ms = o->ttl_ms / 5;
-    if (o->margin_ms < 100 || o->margin_ms >= o->ttl_ms / 2)
-        return "margin_ms: below 100, or half of ttl_ms and more";
+    if (!o->horizon_ms) o->horizon_ms = 30000;
+    if (o->horizon_ms < 1000 || o->horizon_ms > hour_ms)
+        return "horizon_ms: not 1,000 to 3,600,000";
     if (o->wait_ms < 0) return "wait_ms: negative";
-    if (!o->hold_ms) o->hold_ms = 2000;
-    if (o->hold_ms < 0 || o->hold_ms > hour_ms) return "hold_ms: not 0 to 3,600,000";
     if (!o->timeout_ms) o->timeout_ms = o->ttl_ms / 8;
     if (o->timeout_ms < 0 || o->timeout_ms > hour_ms) return "timeout_ms: not 0 to 3,600,000";
     if (o->password && !o->user) return "password: without user";
@@ -4742,7 +6107,7 @@ static inline const char *flake_i_etcd_resolve(flake_etcd_options *o) {
 }
 
 /* Cuts "http://a:1, https://b:2/" into its parts. */
-static inline bool flake_i_etcd_part(flake_i_etcd_session *s) {
+static inline bool flake_i_etcd_parse_endpoints(flake_i_etcd_session *s) {
     for (char *at = s->endpoints, *end; *at; at = end) {
         while (*at == ' ') at++;
         end = at + strcspn(at, ",");
@@ -4793,179 +6158,211 @@ static inline char *flake_i_etcd_login(const char *user, const char *password) {
     return body;
 }
 
+static inline flake_status flake_i_etcd_set_up(flake_i_etcd_session *s, flake_why *why) {
+    flake_etcd_options *const o = &s->options;
+    const char *const unfit = flake_i_etcd_resolve(o);
+    flake_i_put_why(why, "memory, or libcurl, is not to be had", "", "");
+    if (unfit) {
+        flake_i_put_why(why, "flake_etcd_options.", unfit, "");
+        return FLAKE_INVALID;
+    }
+    memcpy(s->name_space, o->name_space, strlen(o->name_space));
+    s->etcd_ns = INT64_MIN;
+    if (!(s->endpoints = flake_i_copy_text(o->endpoints))) return FLAKE_IO;
+    if (!flake_i_etcd_parse_endpoints(s)) {
+        flake_i_put_why(why,
+                        "flake_etcd_options.endpoints: not 1 to 16 of http:// or https:// in \"",
+                        o->endpoints, "\"");
+        return FLAKE_INVALID;
+    }
+    if (o->user && !(s->login = flake_i_etcd_login(o->user, o->password ? o->password : "")))
+        return FLAKE_IO;
+    s->easy = curl_easy_init();
+    s->watch = curl_easy_init();
+    s->multi = curl_multi_init();
+    if (!s->easy || !s->watch || !s->multi || !flake_i_etcd_set_headers(s, NULL, 0))
+        return FLAKE_IO;
+    if (flake_i_etcd_set_options(s, s->easy, flake_i_etcd_on_answer) &&
+        flake_i_etcd_set_options(s, s->watch, flake_i_etcd_on_watch))
+        return FLAKE_OK;
+    flake_i_put_why(why, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file", "",
+                    "");
+    return FLAKE_INVALID;
+}
+
 /* What a claim needs before it asks etcd anything. */
 static inline flake_i_etcd_session *flake_i_etcd_begin(const flake_etcd_options *options,
                                                        flake_status *status, flake_why *why) {
     flake_i_etcd_session *s = (flake_i_etcd_session *)calloc(1, sizeof *s);
     *status = FLAKE_IO;
-    flake_i_put_why(why, "memory, or libcurl, is not to be had", "", "");
+    flake_i_put_why(why, "memory is not to be had", "", "");
     if (!s) return NULL;
     if (options) s->options = *options;
-    const char *const unfit = flake_i_etcd_resolve(&s->options);
-    flake_etcd_options *const o = &s->options;
-    if (unfit) {
-        *status = FLAKE_INVALID;
-        flake_i_put_why(why, "flake_etcd_options.", unfit, "");
-        goto failed;
-    }
-    memcpy(s->name_space, o->name_space, strlen(o->name_space));
-    if (!(s->endpoints = flake_i_copy_text(o->endpoints))) goto failed;
-    if (!flake_i_etcd_part(s)) {
-        *status = FLAKE_INVALID;
-        flake_i_put_why(why,
-                        "flake_etcd_options.endpoints: not 1 to 16 of http:// or https:// in \"",
-                        o->endpoints, "\"");
-        goto failed;
-    }
-    if (o->user && !(s->login = flake_i_etcd_login(o->user, o->password ? o->password : "")))
-        goto failed;
-    s->easy = curl_easy_init();
-    s->watch = curl_easy_init();
-    s->multi = curl_multi_init();
-    if (!s->easy || !s->watch || !s->multi || !flake_i_etcd_set_headers(s, NULL, 0)) goto failed;
-    if (!flake_i_etcd_dress(s, s->easy, flake_i_etcd_hear) ||
-        !flake_i_etcd_dress(s, s->watch, flake_i_etcd_stir)) {
-        *status = FLAKE_INVALID;
-        flake_i_put_why(why, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file",
-                        "", "");
-        goto failed;
-    }
-    *status = FLAKE_OK;
-    return s;
-failed:
+    *status = flake_i_etcd_set_up(s, why);
+    if (*status == FLAKE_OK) return s;
     flake_i_etcd_end_session(s);
     return NULL;
 }
 
 static inline flake_status flake_i_etcd_read_clusters(flake_i_etcd_session *s, unsigned *clusters,
-                                                      size_t *n, flake_why *why) {
-    char key[FLAKE_I_ETCD_KEY], key64[sizeof key * 4 / 3 + 4], body[FLAKE_I_ETCD_BODY], value[128];
-    const char *text;
-    size_t len = 0;
-    flake_i_json answer;
+                                                      size_t *n) {
+    char key[FLAKE_I_ETCD_KEY], key64[FLAKE_I_ETCD_KEY64], body[FLAKE_I_ETCD_BODY], value[128];
     clusters[0] = s->options.cluster;
     *n = 1;
     if (s->options.cluster_given) return FLAKE_OK;
     (void)snprintf(key, sizeof key, "%scluster-id", s->name_space);
     flake_i_to_base64(key, strlen(key), key64);
     (void)snprintf(body, sizeof body, "{\"key\":\"%s\"}", key64);
-    if (flake_i_etcd_call(s, "kv/range", body, &answer, why) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
-    if (!flake_i_json_member(answer, "header").at) {
-        flake_i_put_why(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
+    if (flake_i_etcd_call(s, "kv/range", body) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
+    if (!flake_i_json_member(s->answer, "header").at) {
+        (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, "not etcd's answer to a range");
         return FLAKE_IO;
     }
-    const flake_i_json kvs = flake_i_json_member(answer, "kvs");
-    if (!kvs.at) return FLAKE_OK; /* no such key: 0 */
-    const flake_i_json at = flake_i_json_member(flake_i_json_first(kvs), "value");
-    if (at.at && flake_i_json_string(at, &text, &len))
-        len = flake_i_from_base64(text, len, value, sizeof value);
+    if (!flake_i_json_member(s->answer, "kvs").at) return FLAKE_OK; /* no such key: 0 */
+    const size_t len =
+        flake_i_json_bytes(flake_i_json_get(s->answer, "kvs/0/value"), value, sizeof value);
     if (len != SIZE_MAX && flake_i_etcd_clusters(value, len, clusters, n)) return FLAKE_OK;
-    flake_i_put_why(why, "the key ", key, " is not a number from 0 to 15, or several with commas");
+    flake_i_put_why(&s->why, "the key ", key,
+                    " is not a number from 0 to 15, or several with commas");
     return FLAKE_INVALID;
 }
 
-/* "pool/3:" behind the name space. */
-static inline void flake_i_etcd_prefix(const flake_i_etcd_session *s, unsigned cluster,
-                                       char prefix[FLAKE_I_ETCD_KEY]) {
-    (void)snprintf(prefix, FLAKE_I_ETCD_KEY, "%spool/%u:", s->name_space, cluster);
+/* "pool/3:" behind the name space; with ";" for ":" the end of the range that begins there. */
+static inline void flake_i_etcd_prefix(const flake_i_etcd_session *s, const char *kind,
+                                       unsigned cluster, char colon, char prefix[FLAKE_I_ETCD_KEY],
+                                       char *prefix64) {
+    (void)snprintf(prefix, FLAKE_I_ETCD_KEY, "%s%s/%u%c", s->name_space, kind, cluster, colon);
+    flake_i_to_base64(prefix, strlen(prefix), prefix64);
 }
 
-static inline uint64_t flake_i_etcd_mix(uint64_t x) {
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-/* Tries the free numbers of one cluster, from a different one on each time, so that a number that
- * has just come free is not the first to be taken again. FLAKE_AGAIN: none is free. */
-static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session *s,
-                                             unsigned cluster, flake_why *why) {
-    char prefix[FLAKE_I_ETCD_KEY], key[FLAKE_I_ETCD_KEY + 16], end64[sizeof s->key64];
-    char body[FLAKE_I_ETCD_BODY];
-    bool taken[2048];
-    flake_i_json answer;
+/* Reads the pool and its horizons as they stand together. Linearizable: etcd asks a majority. */
+static inline flake_status flake_i_etcd_look(flake_i_etcd_session *s, unsigned cluster,
+                                             flake_i_etcd_numbers *numbers) {
+    char pool[FLAKE_I_ETCD_KEY], horizon[FLAKE_I_ETCD_KEY], end[FLAKE_I_ETCD_KEY];
+    char pool64[sizeof s->pool64], horizon64[sizeof s->pool64], pool_end64[sizeof s->pool64];
+    char horizon_end64[sizeof s->pool64], body[FLAKE_I_ETCD_BODY];
     const size_t size = s->options.pool_size;
-    memset(taken, 0, sizeof taken);
-    flake_i_etcd_prefix(s, cluster, prefix);
-    flake_i_to_base64(prefix, strlen(prefix), s->key64);
-    (void)snprintf(key, sizeof key, "%spool/%u;", s->name_space, cluster); /* ';' follows ':' */
-    flake_i_to_base64(key, strlen(key), end64);
-    (void)snprintf(body, sizeof body, "{\"key\":\"%s\",\"range_end\":\"%s\",\"keys_only\":true}",
-                   s->key64, end64);
-    if (s->options.wait_ms) flake_i_etcd_watch(s, s->key64, end64); /* before the look */
-    if (flake_i_etcd_call(s, "kv/range", body, &answer, why) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
-    if (!flake_i_etcd_taken(answer, prefix, size, taken)) {
-        flake_i_put_why(why, s->endpoint[s->current], ": ", "not etcd's answer to a range");
-        return FLAKE_IO;
+    flake_i_etcd_prefix(s, "pool", cluster, ';', end, pool_end64);
+    flake_i_etcd_prefix(s, "horizon", cluster, ';', end, horizon_end64);
+    flake_i_etcd_prefix(s, "pool", cluster, ':', pool, pool64);
+    flake_i_etcd_prefix(s, "horizon", cluster, ':', horizon, horizon64);
+    (void)snprintf(body, sizeof body,
+                   "{\"success\":[{\"request_range\":{\"key\":\"%s\",\"range_end\":\"%s\","
+                   "\"keys_only\":true}},"
+                   "{\"request_range\":{\"key\":\"%s\",\"range_end\":\"%s\"}}]}",
+                   pool64, pool_end64, horizon64, horizon_end64);
+    if (s->options.wait_ms) flake_i_etcd_watch(s, pool64, pool_end64); /* before the look */
+    if (flake_i_etcd_call(s, "kv/txn", body) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
+    for (size_t i = 0; i < size; i++) numbers->horizon_ns[i] = INT64_MIN;
+    if (flake_i_etcd_note(flake_i_json_get(s->answer, "responses/0/response_range"), pool, size,
+                          false, numbers) &&
+        flake_i_etcd_note(flake_i_json_get(s->answer, "responses/1/response_range"), horizon, size,
+                          true, numbers))
+        return FLAKE_OK;
+    (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, "not etcd's answer to a range");
+    return FLAKE_IO;
+}
+
+/* A number that is free and whose horizon has passed, from a different one on each time; else the one
+ * whose horizon will pass first, if it does within a minute. SIZE_MAX: none. */
+static inline size_t flake_i_etcd_choose(const flake_i_etcd_numbers *numbers, size_t size,
+                                         size_t start, int64_t now_ns, bool *is_blocked) {
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < size; i++) {
+        const size_t at = (start + i) % size;
+        const int64_t horizon_ns = numbers->horizon_ns[at];
+        if (numbers->taken[at]) continue;
+        if (horizon_ns <= now_ns) return at;
+        if (flake_i_ns_until(horizon_ns, now_ns) > FLAKE_I_ETCD_AHEAD_NS) *is_blocked = true;
+        else if (best == SIZE_MAX || horizon_ns < numbers->horizon_ns[best]) best = at;
     }
-    const uint64_t now = (uint64_t)flake_i_elapsed_ns(), pid = (uint64_t)flake_i_pid();
-    const size_t start =
-        (size_t)(flake_i_etcd_mix(now ^ pid << 40 ^ (uint64_t)(uintptr_t)s) % size);
-    int leases = 0;
-    for (size_t i = 0; i < size;) {
-        const size_t slot = (start + i) % size;
-        if (taken[slot]) {
-            i++;
+    return best;
+}
+
+/* Names the keys of a number, and what its horizon has. False: the answer makes no sense. */
+static inline bool flake_i_etcd_name(flake_i_etcd_session *s, unsigned cluster, size_t slot) {
+    char key[FLAKE_I_ETCD_KEY];
+    (void)snprintf(key, sizeof key, "%spool/%u:%u", s->name_space, cluster, (unsigned)slot);
+    flake_i_to_base64(key, strlen(key), s->pool64);
+    (void)snprintf(key, sizeof key, "%shorizon/%u:%u", s->name_space, cluster, (unsigned)slot);
+    flake_i_to_base64(key, strlen(key), s->horizon64);
+    return flake_i_etcd_value(flake_i_json_get(s->answer, "responses/1/response_range"),
+                              s->horizon64, s->known64);
+}
+
+/* Claims the number that is named, with the lease that is there or a new one. */
+static inline flake_i_etcd_outcome flake_i_etcd_take_named(flake_i_etcd_session *s,
+                                                           int64_t floor_ns, int64_t now_ns) {
+    flake_i_etcd_outcome outcome = FLAKE_I_ETCD_ABSENT;
+    const int64_t put_ns = flake_i_etcd_ahead_of(s, floor_ns > now_ns ? floor_ns : now_ns);
+    for (int tries = 0; tries < 3 && outcome == FLAKE_I_ETCD_ABSENT; tries++) {
+        if (!s->lease && flake_i_etcd_grant(s) != FLAKE_I_ETCD_DONE) return FLAKE_I_ETCD_UNSETTLED;
+        flake_i_etcd_compose(s, FLAKE_I_ETCD_CLAIM, put_ns);
+        outcome = flake_i_etcd_settle(s); /* absent: the lease ran out while there was no number */
+    }
+    return outcome == FLAKE_I_ETCD_ABSENT ? FLAKE_I_ETCD_UNSETTLED : outcome;
+}
+
+/* Tries the free numbers of one cluster. FLAKE_AGAIN: there is none. */
+static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session *s,
+                                             unsigned cluster, bool *is_blocked) {
+    flake_i_etcd_numbers numbers;
+    const size_t size = s->options.pool_size;
+    const size_t start = (size_t)strtoul(s->token + 24, NULL, 16) % size;
+    size_t doubts = 0;
+    memset(numbers.taken, 0, sizeof numbers.taken);
+    for (size_t tries = 0; tries < size; tries++) {
+        flake_status status = flake_i_etcd_look(s, cluster, &numbers);
+        if (status != FLAKE_OK) return status;
+        const int64_t now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
+        if (flake_i_etcd_is_too_far(s, now_ns)) {
+            (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE,
+                                   "this clock is more than 60 s ahead of etcd's");
+            if (++doubts >= s->endpoint_count) return FLAKE_IO;
+            flake_i_etcd_next_endpoint(s); /* it may be etcd's that is wrong */
             continue;
         }
-        if (!s->lease) {
-            if (leases++ == 3) {
-                flake_i_put_why(why, s->endpoint[s->current], ": ", "leases don't last");
-                return FLAKE_IO;
-            }
-            if (flake_i_etcd_grant(s, s->options.ttl_ms, &s->lease, &s->ttl_ms, why) !=
-                FLAKE_I_ETCD_DONE)
-                return FLAKE_IO;
-        }
-        (void)snprintf(key, sizeof key, "%s%u", prefix, (unsigned)slot);
-        flake_i_to_base64(key, strlen(key), s->key64);
-        (void)snprintf(body, sizeof body,
-                       "{\"compare\":[{\"key\":\"%s\",\"target\":\"VERSION\",\"result\":\"EQUAL\","
-                       "\"version\":\"0\"}],\"success\":[{\"request_put\":{\"key\":\"%s\","
-                       "\"lease\":\"%lld\"}}],\"failure\":[{\"request_range\":{\"key\":\"%s\"}}]}",
-                       s->key64, s->key64, (long long)s->lease, s->key64);
-        const flake_i_etcd_result result = flake_i_etcd_call(s, "kv/txn", body, &answer, why);
-        if (result == FLAKE_I_ETCD_REFUSED && s->code == FLAKE_I_ETCD_NOT_FOUND) {
-            s->lease = 0; /* ran out while the pool was full */
-            continue;
-        }
-        if (result != FLAKE_I_ETCD_DONE) return FLAKE_IO;
-        const flake_i_etcd_owner owner = flake_i_etcd_owner_after(answer, s->key64, s->lease);
-        if (owner == FLAKE_I_ETCD_ANOTHER) {
-            i++;
-            continue;
-        }
-        if (owner != FLAKE_I_ETCD_OURS) {
-            flake_i_put_why(why, s->endpoint[s->current], ": ",
-                            "not etcd's answer to a transaction");
-            return FLAKE_IO;
-        }
-        /* A coarse clock may lag by 10 ms at the first draw. Who had the number before has ended a
-         * margin, of 100 ms at least, before the transaction. */
-        c->since_unix_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) - 20000000;
+        const size_t slot = flake_i_etcd_choose(&numbers, size, start, now_ns, is_blocked);
+        if (slot == SIZE_MAX) break;
+        numbers.taken[slot] = true; /* tried once */
+        const int64_t floor_ns = numbers.horizon_ns[slot];
+        if (!flake_i_etcd_name(s, cluster, slot)) continue;
+        const flake_i_etcd_outcome outcome = flake_i_etcd_take_named(s, floor_ns, now_ns);
+        if (outcome == FLAKE_I_ETCD_ANOTHER) continue;
+        if (outcome != FLAKE_I_ETCD_APPLIED) return FLAKE_IO;
+        c->floor_ns = floor_ns;
         c->cluster = cluster;
         c->generator = (unsigned)slot;
+        FLAKE_ATOMIC_STORE(&c->asked_ns, (uint64_t)floor_ns, relaxed);
+        FLAKE_ATOMIC_STORE(&c->wanted_ns, 0u, relaxed);
+        FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_WELL, relaxed);
+        FLAKE_ATOMIC_STORE(&c->horizon_ns, (uint64_t)s->put_ns, relaxed);
         return FLAKE_OK;
     }
     return FLAKE_AGAIN;
 }
 
-static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd_session *s,
-                                                 flake_why *why) {
+static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd_session *s) {
     unsigned clusters[16];
     size_t n;
-    flake_status status = flake_i_etcd_read_clusters(s, clusters, &n, why);
+    flake_status status = flake_i_etcd_read_clusters(s, clusters, &n);
     if (status != FLAKE_OK) return status;
     const int64_t end_ms = flake_i_elapsed_ms() + s->options.wait_ms;
     for (;;) {
+        bool is_blocked = false;
         for (size_t i = 0; i < n; i++) {
             if (n > 1) flake_i_etcd_unwatch(s); /* one watch, of the last cluster, must do */
-            status = flake_i_etcd_take(c, s, clusters[i], why);
+            status = flake_i_etcd_take(c, s, clusters[i], &is_blocked);
             if (status != FLAKE_AGAIN) return status;
         }
         const int64_t left_ms = end_ms - flake_i_elapsed_ms();
         if (left_ms <= 0) {
-            flake_i_put_why(why, "flake_etcd_options.pool_size: all numbers are taken", "", "");
+            flake_i_put_why(&s->why, "flake_etcd_options.pool_size: all numbers are taken",
+                            is_blocked
+                                ? ", or have a horizon more than 60 s ahead of this clock, or "
+                                  "none that can be read"
+                                : "",
+                            "");
             return FLAKE_AGAIN;
         }
         s->stirred = false;
@@ -4974,21 +6371,8 @@ static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd_ses
     }
 }
 
-static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd_session *s,
-                                              flake_why *why) {
-    flake_status status = flake_i_etcd_take_any(c, s, why);
-    flake_i_etcd_unwatch(s);
-    if (status != FLAKE_OK) return status;
-    if (s->options.margin_ms >= s->ttl_ms / 2) {
-        flake_i_put_why(why, "flake_etcd_options.margin_ms: ", "half of the granted TTL and more",
-                        "");
-        return FLAKE_INVALID;
-    }
-    FLAKE_ATOMIC_STORE(&c->stop, 0u, relaxed);
-    const flake_i_etcd_result renewed = flake_i_etcd_renew(c, s, why);
-    if (renewed == FLAKE_I_ETCD_REFUSED)
-        flake_i_put_why(why, s->endpoint[s->current], ": ", "the key was deleted at once");
-    if (renewed != FLAKE_I_ETCD_DONE) return FLAKE_IO;
+/* Opens the gate, and starts the thread. */
+static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd_session *s) {
     if (!c->word) {
         void *const page = flake_i_new_page(false);
         if (page && flake_i_wipe_on_fork(page)) c->word = (flake_i_atomic64 *)page;
@@ -4996,20 +6380,29 @@ static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd_sessio
     }
     const uint64_t claim = (FLAKE_ATOMIC_LOAD(&c->state, relaxed) >> 2) + 1;
     c->session = s;
-    c->pid = (uint64_t)flake_i_pid();
-    FLAKE_ATOMIC_STORE(&c->ran_ahead, 0u, relaxed);
+    c->process = flake_i_process_mark();
     if (c->word) FLAKE_ATOMIC_STORE(c->word, claim, relaxed);
     FLAKE_ATOMIC_STORE(&c->state, claim << 2 | FLAKE_I_ETCD_HELD, release);
     if (pthread_create(&c->thread, NULL, flake_i_etcd_keep, c) == 0) return FLAKE_OK;
-    flake_i_put_why(why, "pthread_create failed", "", "");
+    flake_i_put_why(&s->why, "pthread_create failed", "", "");
     flake_i_etcd_close(c, claim << 2 | FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_NONE);
     c->session = NULL;
     return FLAKE_IO;
 }
 
+static inline flake_status flake_i_etcd_claim(flake_etcd *c, flake_i_etcd_session *s) {
+    if (!flake_i_etcd_draw_token(s->token)) {
+        flake_i_put_why(&s->why, "the system has no random bytes", "", "");
+        return FLAKE_IO;
+    }
+    const flake_status status = flake_i_etcd_take_any(c, s);
+    flake_i_etcd_unwatch(s);
+    return status;
+}
+
 static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options *options,
                                             flake_why *why) {
-    if (!c || c->session || (c->pid && !c->word)) {
+    if (!c || c->session || (c->process && !c->word)) {
         /* Without a word generators of the last claim could not tell it from this one. */
         flake_i_put_why(why, "flake_etcd_claim: the claim is not released, or needs a fresh object",
                         "", "");
@@ -5018,31 +6411,31 @@ static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_opti
     flake_status status;
     flake_i_etcd_session *const s = flake_i_etcd_begin(options, &status, why);
     if (!s) return status;
-    if (s->login && flake_i_etcd_log_in_anywhere(s, why) != FLAKE_I_ETCD_DONE) status = FLAKE_IO;
-    else status = flake_i_etcd_start(c, s, why);
+    const int64_t end_ms = flake_i_elapsed_ms() + s->options.wait_ms;
+    status = flake_i_etcd_claim(c, s);
+    if (status == FLAKE_OK) status = flake_i_etcd_start(c, s);
     if (status != FLAKE_OK) {
-        if (s->lease) flake_i_etcd_revoke(s);
+        if (why) *why = s->why;
+        flake_i_etcd_revoke(s);
         flake_i_etcd_end_session(s);
-    } else if (why) why->text[0] = 0;
+        return status;
+    }
+    if (why) why->text[0] = 0;
+    while (FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) <= c->floor_ns && flake_i_elapsed_ms() < end_ms)
+        FLAKE_SLEEP_NS(10000000);
     return status;
 }
 
-/* Gives the key a lease of its own that nobody renews, and ends ours: so the number comes free after
- * hold_ms, and nobody has to wait for that. */
-static inline flake_status flake_i_etcd_hand_back(flake_i_etcd_session *s, flake_why *why) {
-    char body[FLAKE_I_ETCD_BODY];
-    flake_i_json answer;
-    int64_t lease, ttl_ms;
-    if (flake_i_etcd_grant(s, s->options.hold_ms, &lease, &ttl_ms, why) != FLAKE_I_ETCD_DONE)
-        return FLAKE_IO;
-    (void)snprintf(body, sizeof body,
-                   "{\"compare\":[{\"key\":\"%s\",\"target\":\"LEASE\",\"result\":\"EQUAL\","
-                   "\"lease\":\"%lld\"}],\"success\":[{\"request_put\":{\"key\":\"%s\","
-                   "\"lease\":\"%lld\"}}]}",
-                   s->key64, (long long)s->lease, s->key64, (long long)lease);
-    if (flake_i_etcd_call(s, "kv/txn", body, &answer, why) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
-    flake_i_etcd_revoke(s);
-    return FLAKE_OK;
+/* With the gate closed: says what was admitted, and gives the number back. */
+static inline flake_status flake_i_etcd_hand_back(flake_etcd *c, flake_i_etcd_session *s) {
+    flake_i_etcd_outcome outcome = FLAKE_I_ETCD_APPLIED;
+    if (s->write != FLAKE_I_ETCD_NOTHING) outcome = flake_i_etcd_settle(s);
+    if (outcome == FLAKE_I_ETCD_APPLIED) {
+        const int64_t asked_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->asked_ns, seq_cst);
+        flake_i_etcd_compose(s, FLAKE_I_ETCD_RELEASE, asked_ns > 0 ? asked_ns : 0);
+        outcome = flake_i_etcd_settle(s);
+    }
+    return outcome == FLAKE_I_ETCD_UNSETTLED ? FLAKE_IO : FLAKE_OK;
 }
 
 static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
@@ -5052,11 +6445,12 @@ static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
         return FLAKE_INVALID;
     }
     flake_i_etcd_session *const s = c->session;
-    const bool child = c->pid != (uint64_t)flake_i_pid();
-    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
-    if (child) {
+    const bool is_child = c->process != flake_i_process_mark();
+    uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
+    if (why) why->text[0] = 0;
+    if (is_child) {
         /* libcurl's part stays: to close a connection is to say goodbye on the parent's socket. */
-        free(s->answer);
+        free(s->text);
         free(s->endpoints);
         free(s->login);
         free(s);
@@ -5064,15 +6458,16 @@ static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
         flake_i_etcd_close(c, state, FLAKE_I_ETCD_NONE);
         return FLAKE_OK;
     }
-    const bool held = flake_i_etcd_is_held(state);
     flake_i_etcd_close(c, state, FLAKE_I_ETCD_NONE);
-    FLAKE_ATOMIC_STORE(&c->stop, 1u, relaxed);
+    FLAKE_ATOMIC_STORE(&s->stop, 1u, relaxed);
     (void)curl_multi_wakeup(s->multi);
     (void)pthread_join(c->thread, NULL);
     c->session = NULL;
-    if (why) why->text[0] = 0;
-    /* Ids whose times ran ahead of the clock are covered by the lease as it stands, not by a hold. */
-    if (held && !FLAKE_ATOMIC_LOAD(&c->ran_ahead, seq_cst)) status = flake_i_etcd_hand_back(s, why);
+    FLAKE_ATOMIC_STORE(&s->stop, 0u, relaxed);
+    state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
+    if ((state & 3) != FLAKE_I_ETCD_LOST) status = flake_i_etcd_hand_back(c, s);
+    if (status == FLAKE_OK) flake_i_etcd_revoke(s);
+    else if (why) *why = s->why;
     flake_i_etcd_end_session(s);
     return status;
 }
@@ -5082,7 +6477,7 @@ static inline void flake_etcd_destroy(flake_etcd *c) {
     if (c->session) (void)flake_etcd_release(c, NULL);
     if (c->word) flake_i_drop_page((void *)c->word);
     c->word = NULL;
-    c->pid = 0;
+    c->process = 0;
 }
 
 static inline unsigned flake_etcd_cluster(const flake_etcd *c) { return c->cluster; }
@@ -5094,1394 +6489,39 @@ static inline uint32_t flake_etcd_node(const flake_etcd *c) {
 static inline flake_gate flake_etcd_gate(flake_etcd *c) {
     flake_gate gate;
     gate.admit = flake_i_etcd_admit;
+    gate.floor_ns = flake_i_etcd_floor;
     gate.user = c;
     gate.word = c->word;
     return gate;
 }
 
-static inline int64_t flake_etcd_left_ms(flake_etcd *c) {
-    if (flake_etcd_check(c, NULL) != FLAKE_OK) return 0;
-    const int64_t end_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->deadline_ns, relaxed);
-    const int64_t left_ms = (end_ns - flake_i_elapsed_ns()) / 1000000;
-    return left_ms > 0 ? left_ms : 0;
+static inline flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
+    static const char *const troubles[] = {
+        "", "etcd was not reached", "this clock is more than 60 s ahead of etcd's",
+        "ids were asked for more than 60 s ahead of etcd's clock"};
+    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire) & 3;
+    const uint32_t trouble = FLAKE_ATOMIC_LOAD(&c->trouble, relaxed);
+    if (state == FLAKE_I_ETCD_HELD && c->process != flake_i_process_mark()) {
+        flake_i_put_why(why, "the claim is the parent's", "", "");
+        return FLAKE_FORKED;
+    }
+    flake_i_put_why(why,
+                    state == FLAKE_I_ETCD_HELD   ? troubles[trouble]
+                    : state == FLAKE_I_ETCD_LOST ? "another has written the number's keys"
+                                                 : "nothing is claimed",
+                    "", "");
+    if (state != FLAKE_I_ETCD_HELD) return FLAKE_LEASE;
+    return trouble == FLAKE_I_ETCD_WELL ? FLAKE_OK : FLAKE_IO;
 }
 
-static inline flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
-    const flake_status status = flake_i_etcd_holds(c);
-    switch (FLAKE_ATOMIC_LOAD(&c->state, relaxed) & 3) {
-    case FLAKE_I_ETCD_HELD:
-        flake_i_put_why(why, status == FLAKE_FORKED ? "the claim is the parent's" : "", "", "");
-        break;
-    case FLAKE_I_ETCD_RAN_OUT: flake_i_put_why(why, "etcd was not reached in time", "", ""); break;
-    case FLAKE_I_ETCD_TAKEN:
-        flake_i_put_why(why, "the key was deleted, or its lease revoked or run out", "", "");
-        break;
-    default: flake_i_put_why(why, "nothing is claimed", "", ""); break;
-    }
-    return status;
+static inline int64_t flake_etcd_left_ms(flake_etcd *c) {
+    const flake_status status = flake_etcd_check(c, NULL);
+    const int64_t now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
+    const int64_t end_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
+    if ((status != FLAKE_OK && status != FLAKE_IO) || end_ns <= now_ns) return 0;
+    return (end_ns - now_ns) / 1000000;
 }
 #endif /* FLAKE_ETCD */
-
-// >>tool
-/* The command-line tool: cc -O2 -x c -DFLAKE_MAIN flake.h -o flake */
-
-#ifdef FLAKE_MAIN
-#include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#if defined(_WIN32)
-#include <io.h>
-#endif
-
-// >>toolkit begin
-/* What both tools need; the same in both headers but for the prefix: `make check-common`. */
-
-#if defined(__GNUC__)
-#define TOOL_ENDS             __attribute__((noreturn))
-#define TOOL_AS_PRINTF(first) __attribute__((format(printf, 1, first)))
-#elif defined(_MSC_VER)
-#define TOOL_ENDS __declspec(noreturn)
-#define TOOL_AS_PRINTF(first)
-#else
-#define TOOL_ENDS _Noreturn
-#define TOOL_AS_PRINTF(first)
-#endif
-
-/* Exit codes: it could not be done; it was not asked rightly. */
-enum { TOOL_FAILED = 1, TOOL_MISUSED = 2 };
-
-TOOL_AS_PRINTF(0) static void tool_complain(const char *format, va_list values) {
-    (void)fflush(stdout);
-    fputs("flake: ", stderr);
-    (void)vfprintf(stderr, format, values);
-    fputc('\n', stderr);
-}
-
-TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_failed(const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    tool_complain(format, values);
-    va_end(values);
-    exit(TOOL_FAILED);
-}
-
-TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_misused(const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    tool_complain(format, values);
-    va_end(values);
-    exit(TOOL_MISUSED);
-}
-
-static void tool_check_output(bool ok) {
-    if (ok) return;
-    const int reason = errno;
-#ifdef EPIPE
-    if (reason == EPIPE) exit(TOOL_FAILED); /* the reader has had enough: nothing to complain of */
-#endif
-    tool_failed("the output can't be written: %s", strerror(reason));
-}
-
-static void tool_write(const char *text, size_t size) {
-    tool_check_output(fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0);
-}
-
-/* Puts a text at `end`, without its NUL; returns the new end. */
-static char *tool_put(char *end, const char *text) {
-    while (*text) *end++ = *text++;
-    return end;
-}
-
-static int tool_done(void) {
-    tool_check_output(fflush(stdout) == 0 && !ferror(stdout));
-    return EXIT_SUCCESS;
-}
-
-static bool tool_on_terminal(int file) {
-#if defined(_WIN32)
-    return _isatty(file) != 0;
-#else
-    return isatty(file) != 0;
-#endif
-}
-
-/* ---- options ---- */
-
-typedef struct tool_option {
-    const char *name, *value; /* value: what the help calls it; NULL: there is none */
-    unsigned commands;        /* those that have it */
-    bool bare;                /* may stand without a value */
-} tool_option;
-
-/* Gathers the options' values in given[] (NULL where an option was not given) and the other words at
- * the front of `words`; returns how many these are. */
-static int tool_read(int count, char **words, const char *command, unsigned commands,
-                     const tool_option *options, size_t n, const char **given) {
-    int others = 0;
-    bool ended = false;
-    for (int i = 0; i < count; i++) {
-        const char *word = words[i];
-        if (ended || word[0] != '-' || !word[1]) {
-            words[others++] = words[i];
-            continue;
-        }
-        if (strcmp(word, "--") == 0) {
-            ended = true;
-            continue;
-        }
-        const char *equals = strchr(word, '=');
-        const size_t length = equals ? (size_t)(equals - word) : strlen(word);
-        size_t o = 0;
-        while (o < n && !(options[o].commands & commands && strlen(options[o].name) == length &&
-                          memcmp(options[o].name, word, length) == 0))
-            o++;
-        if (o == n)
-            tool_misused("%s has no option %.*s: `flake help` lists what it has", command,
-                         (int)length, word);
-        if (equals && !options[o].value) tool_misused("%s takes no value", options[o].name);
-        if (!equals && options[o].value && !options[o].bare)
-            tool_misused("%s needs a value: %s=%s", options[o].name, options[o].name,
-                         options[o].value);
-        if (equals && !equals[1])
-            tool_misused("%s= has no value behind it: %s=%s", options[o].name, options[o].name,
-                         options[o].value);
-        given[o] = equals ? equals + 1 : "";
-    }
-    return others;
-}
-
-static bool tool_asks_help(int argc, char **argv) {
-    if (strcmp(argv[1], "help") == 0) return true;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
-    return false;
-}
-
-/* Decimal, or hex behind 0x. */
-static bool tool_number(const char *text, uint64_t *number) {
-    const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-    const char *at = hex ? text + 2 : text;
-    uint64_t n = 0;
-    if (!*at) return false;
-    for (; *at; at++) {
-        const unsigned base = hex ? 16 : 10;
-        unsigned digit = 16;
-        if (*at >= '0' && *at <= '9') digit = (unsigned)(*at - '0');
-        else if (*at >= 'a' && *at <= 'f') digit = (unsigned)(*at - 'a') + 10;
-        else if (*at >= 'A' && *at <= 'F') digit = (unsigned)(*at - 'A') + 10;
-        if (digit >= base || n > (UINT64_MAX - digit) / base) return false;
-        n = n * base + digit;
-    }
-    *number = n;
-    return true;
-}
-
-static uint64_t tool_number_to(const char *option, const char *text, uint64_t most,
-                               const char *why) {
-    uint64_t number;
-    if (!tool_number(text, &number) || number > most)
-        tool_misused("%s=%s is not a number from 0 to %" PRIu64 "%s", option, text, most, why);
-    return number;
-}
-
-static uint64_t tool_count(int others, char **words, const char *command) {
-    uint64_t count = 1;
-    if (others > 1) tool_misused("%s takes one COUNT, not also '%s'", command, words[1]);
-    if (others == 1 && !tool_number(words[0], &count))
-        tool_misused("COUNT '%s' is not a whole number: `flake %s 1000`", words[0], command);
-    return count;
-}
-
-/* ---- time ---- */
-
-static int64_t tool_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-
-/* Years are counted from 1 March, so that the leap day is a year's last. */
-static const unsigned tool_days_before[] = {0,   31,  61,  92,  122, 153, 184,
-                                            214, 245, 275, 306, 337, 366};
-#define TOOL_DAYS_IN_400_YEARS 146097
-#define TOOL_DAYS_TO_1970      719468 /* from 1 March of the year 0 */
-
-/* Days from 1 March of the year 0 to 1 March of year 0..399. */
-static int64_t tool_year_begins(int64_t year) { return year * 365 + year / 4 - year / 100; }
-
-/* The Gregorian calendar, before its invention too. */
-static void tool_date(int64_t days, int64_t *year, unsigned *month, unsigned *day) {
-    days += TOOL_DAYS_TO_1970;
-    const int64_t cycle = tool_floor_div(days, TOOL_DAYS_IN_400_YEARS);
-    const int64_t in_cycle = days - cycle * TOOL_DAYS_IN_400_YEARS;
-    int64_t y = in_cycle * 400 / TOOL_DAYS_IN_400_YEARS; /* right, or one too few or many */
-    if (y < 399 && tool_year_begins(y + 1) <= in_cycle) y++;
-    if (tool_year_begins(y) > in_cycle) y--;
-    const unsigned in_year = (unsigned)(in_cycle - tool_year_begins(y));
-    unsigned m = 0;
-    while (tool_days_before[m + 1] <= in_year) m++;
-    *day = in_year - tool_days_before[m] + 1;
-    *month = m < 10 ? m + 3 : m - 9;
-    *year = cycle * 400 + y + (m >= 10);
-}
-
-#define TOOL_TIME_SIZE 64
-
-/* ISO 8601 in UTC; a year of more than four digits has a sign. Returns text. */
-static const char *tool_time(int64_t unix_ms, char text[TOOL_TIME_SIZE]) {
-    const int64_t days = tool_floor_div(unix_ms, 86400000);
-    const unsigned ms = (unsigned)(unix_ms - days * 86400000);
-    int64_t year;
-    unsigned month, day;
-    tool_date(days, &year, &month, &day);
-    const int at = snprintf(text, TOOL_TIME_SIZE,
-                            year < 0 || year > 9999 ? "%+05" PRId64 "-" : "%04" PRId64 "-", year);
-    (void)snprintf(text + at, (size_t)(TOOL_TIME_SIZE - at), "%02u-%02uT%02u:%02u:%02u.%03uZ",
-                   month, day, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60, ms % 1000);
-    return text;
-}
-
-/* Waits for the next unit, so that a run never meets the ids of one that ended before it. */
-static void tool_wait_for_next_unit(int64_t epoch_ms, int64_t unit_ms) {
-    const int64_t start_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
-    const int64_t unit_ns = unit_ms * 1000000, shift_ns = epoch_ms % unit_ms * 1000000;
-    const int64_t next_ns = (tool_floor_div(start_ns - shift_ns, unit_ns) + 1) * unit_ns + shift_ns;
-    for (int64_t now_ns = start_ns; now_ns >= start_ns && now_ns < next_ns;
-         now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT))
-        FLAKE_SLEEP_NS(next_ns - now_ns);
-}
-
-/* ---- progress, for somebody who watches a terminal ---- */
-
-typedef struct tool_progress {
-    int64_t began_ns, shown_ns;
-    bool watched;
-} tool_progress;
-
-static tool_progress tool_progress_begin(void) {
-    tool_progress p;
-    p.began_ns = p.shown_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
-    p.watched = tool_on_terminal(2) && !tool_on_terminal(1);
-    return p;
-}
-
-static void tool_progress_show(tool_progress *p, uint64_t done, uint64_t count) {
-    if (!p->watched) return;
-    const int64_t now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
-    if (now_ns - p->began_ns < 1000000000 || now_ns - p->shown_ns < 250000000) return;
-    p->shown_ns = now_ns;
-    const double rate = (double)done / (double)(now_ns - p->began_ns) * 1e9;
-    fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " (%.0f %%), %.0f a second, %.0f s left  ", done,
-            count, 100.0 * (double)done / (double)count, rate, (double)(count - done) / rate);
-}
-
-static void tool_progress_end(const tool_progress *p) {
-    if (p->shown_ns != p->began_ns) fprintf(stderr, "\r%79s\r", "");
-}
-
-/* ---- bits ---- */
-
-typedef struct tool_field {
-    const char *name;
-    unsigned bits;
-    uint64_t raw;   /* the bits as they stand in the id */
-    uint64_t value; /* what they say */
-} tool_field;
-
-/* Draws the fields, the most significant first, in rows of at most 64 bits. */
-static void tool_draw(const tool_field *fields, size_t n) {
-    unsigned top = 0;
-    for (size_t i = 0; i < n; i++) top += fields[i].bits;
-    for (size_t first = 0, end; first < n; first = end) {
-        unsigned in_row = 0, below;
-        for (end = first; end < n && (end == first || in_row + fields[end].bits <= 64); end++) {
-            in_row += fields[end].bits;
-            printf("%s", end == first ? "\n    " : " ");
-            for (unsigned bit = fields[end].bits; bit-- > 0;)
-                putchar("01"[fields[end].raw >> bit & 1]);
-        }
-        putchar('\n');
-        top -= in_row;
-        below = top;
-        for (size_t i = end; i-- > first; below += fields[i].bits) {
-            printf("    ");
-            for (size_t k = first; k < i; k++) printf("|%*s", (int)fields[k].bits, "");
-            printf("%s = %" PRIu64, fields[i].name, fields[i].value);
-            if (fields[i].bits == 1) printf("  [%u]\n", below);
-            else printf("  [%u..%u]\n", below + fields[i].bits - 1, below);
-        }
-    }
-}
-
-/* Calls inspect for each of the words; "-" stands for the lines of the standard input. */
-static void tool_each(int count, char **words, void (*inspect)(const char *text)) {
-    char line[256];
-    if (count == 0) tool_misused("inspect needs an ID, or - to read them from the standard input");
-    for (int i = 0; i < count; i++) {
-        if (strcmp(words[i], "-") != 0) {
-            inspect(words[i]);
-            continue;
-        }
-        while (fgets(line, sizeof line, stdin)) {
-            line[strcspn(line, "\r\n")] = '\0';
-            if (line[0]) inspect(line);
-        }
-        if (ferror(stdin)) tool_failed("the standard input can't be read: %s", strerror(errno));
-    }
-}
-// >>toolkit end
-
-/* What `flake help` prints, and flake(1). */
-static const char *const tool_help[] = {
-    "flake: unique, time-ordered 64-bit and 128-bit ids\n"
-    "\n"
-    "USAGE\n"
-    "    flake generate [OPTION]... [COUNT]\n"
-    "                        prints COUNT new ids (1), one a line\n"
-    "    flake inspect [OPTION]... ID...\n"
-    "                        takes ids apart; the ID - reads them from the standard input, one a\n"
-    "                        line\n"
-    "    flake range --from=TIME --to=TIME [OPTION]...\n"
-    "                        the smallest and the largest id of all that are made between the two\n"
-    "                        times, the unit of --to included: for a query of a database\n"
-    "    flake time [OPTION]... COUNT\n"
-    "                        draws COUNT ids, one at a time, and says how long it took\n"
-    "    flake layouts       lists the layouts\n"
-    "    flake version       prints the version\n"
-    "    flake help          prints this\n"
-    "\n"
-    "OPTIONS OF ALL\n"
-    "    --layout=NAME       what the bits mean: a name that `flake layouts` lists, T-N-S for T "
-    "bits\n"
-    "                        of time, N of node and S of sequence (41-10-12), or hazelcast-S-N; "
-    "the\n"
-    "                        default is idgen, and for a 128-bit ID boundary\n"
-    "    --epoch=MS          Unix time in ms at which the ids' time begins, or a date; the "
-    "layout's\n"
-    "    --format=FORM       how ids are written: dec, hex, bin, bin4 (groups of four bits), "
-    "base32,\n"
-    "                        base36, base58, base62; for boundary all from base2 to base62, with\n"
-    "                        digits, upper case, lower case. The default is dec, for boundary "
-    "base62\n"
-    "    --json              prints one JSON object, or one a line; ids are strings, since a\n"
-    "                        JavaScript number holds 53 bits\n"
-    "\n",
-    "WHO MAKES THE IDS (generate, time)\n"
-    "    --node=N            the layout's node number, for boundary the 48-bit worker; 0. It may "
-    "be\n"
-    "                        hex: 0x1f. Two generators that run at the same time need two numbers\n"
-    "    --datacenter=N --worker=N\n"
-    "                        the halves of the node number of idgen and twitter\n"
-    "    --cluster=N --generator=N\n"
-    "                        the parts of that of uniqueid\n"
-    "    --interface[=IF]    the MAC address of a network interface, or of the first real one\n"
-    "    --ip                the low 16 bits of this host's IPv4 address\n"
-    "    --hostname[=NAME]   the number that a host's name ends in, this one's: web-3 is 3\n"
-    "    --env=NAME          the number in an environment variable\n"
-    "    --slot-dir=DIR      a number that no other process on this host has which claims it in "
-    "DIR\n"
-    "    --low-bits          take the low bits of a MAC (48 bits) or IPv4 address (16) that is "
-    "longer\n"
-    "                        than the layout's node number. Without it that is refused, since two\n"
-    "                        hosts could get the same\n"
-    "\n"
-    "IDS ON THE COMMAND LINE\n"
-    "    Without --format inspect looks at an ID in this order, and takes the first form that "
-    "fits:\n"
-    "\n"
-    "    1. 0x or 0b in front: hex or binary\n"
-    "    2. only 0 and 1, more than 20 of them, or 16 groups of four: binary\n"
-    "    3. 16 or 32 hex digits, with a letter among them or a 0 in front: hex of 64 or 128 bits\n"
-    "    4. only digits: decimal\n"
-    "    5. only hex digits, in one case: hex\n"
-    "    6. up to 11 characters: base62 of 64 bits\n"
-    "    7. up to 13, no lower case: base32, or base36 if it has an I, L, O or U\n"
-    "    8. 19 to 25, no lower case: base36 of 128 bits\n"
-    "    9. up to 22: base62 of 128 bits\n"
-    "\n"
-    "    What else a text might be is shown with the answer. Base58 must be named. The text of a "
-    "sno,\n"
-    "    16 characters from 2 to 9 and a to x, is for the tool of that name.\n"
-    "\n",
-    "TIME\n"
-    "    A date, 2024-01-02, for its first moment; with a time of day, 2024-01-02T03:04:05.678Z, "
-    "where\n"
-    "    seconds, fraction and Z may be missing, and +02:00 may stand in place of Z; or Unix time: "
-    "a\n"
-    "    number of ms, and below 100000000000 one of seconds. All without a zone is UTC.\n"
-    "\n"
-    "UNIQUENESS\n"
-    "    A run begins in a unit of time of its own, so one that follows another never repeats its\n"
-    "    ids, if the clock is not put back. Two at the same time need two node numbers: "
-    "--slot-dir\n"
-    "    sees to that on one host.\n"
-    "\n"
-    "EXIT STATUS\n"
-    "    0                   all is well\n"
-    "    1                   it could not be done: the clock, the output, a file\n"
-    "    2                   it was not asked rightly; the message says what to change\n"
-    "\n"
-    "EXAMPLES\n"
-    "    $ flake generate --datacenter=3 --worker=1 1000000 > ids\n"
-    "    $ flake inspect 5828128208445124608\n"
-    "    $ flake generate --layout=boundary --interface | flake inspect -\n"
-    "    $ flake range --layout=twitter --from=2024-01-01 --to=2024-01-31T23:59:59.999\n"
-    "    $ flake time --layout=mastodon 10000000\n",
-};
-
-enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2, TOOL_RANGE = 4, TOOL_TIME = 8, TOOL_LAYOUTS = 16 };
-#define TOOL_DRAWS (TOOL_GENERATE | TOOL_TIME)
-#define TOOL_ALL   (TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE | TOOL_TIME)
-
-enum {
-    TOOL_LAYOUT,
-    TOOL_EPOCH,
-    TOOL_FORMAT,
-    TOOL_JSON,
-    TOOL_FROM,
-    TOOL_TO,
-    TOOL_NODE,
-    TOOL_DATACENTER,
-    TOOL_WORKER,
-    TOOL_CLUSTER,
-    TOOL_GENERATOR,
-    TOOL_INTERFACE,
-    TOOL_IP,
-    TOOL_HOSTNAME,
-    TOOL_ENV,
-    TOOL_SLOT_DIR,
-    TOOL_LOW_BITS,
-    TOOL_OPTIONS
-};
-
-static const tool_option tool_options[TOOL_OPTIONS] = {
-    {"--layout", "NAME", TOOL_ALL, false},
-    {"--epoch", "MS", TOOL_ALL, false},
-    {"--format", "FORM", TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE, false},
-    {"--json", NULL, TOOL_ALL | TOOL_LAYOUTS, false},
-    {"--from", "TIME", TOOL_RANGE, false},
-    {"--to", "TIME", TOOL_RANGE, false},
-    {"--node", "N", TOOL_DRAWS, false},
-    {"--datacenter", "N", TOOL_DRAWS, false},
-    {"--worker", "N", TOOL_DRAWS, false},
-    {"--cluster", "N", TOOL_DRAWS, false},
-    {"--generator", "N", TOOL_DRAWS, false},
-    {"--interface", "IF", TOOL_DRAWS, true},
-    {"--ip", NULL, TOOL_DRAWS, false},
-    {"--hostname", "NAME", TOOL_DRAWS, true},
-    {"--env", "NAME", TOOL_DRAWS, false},
-    {"--slot-dir", "DIR", TOOL_DRAWS, false},
-    {"--low-bits", NULL, TOOL_DRAWS, false},
-};
-
-/* ---- layouts ---- */
-
-typedef struct tool_layout {
-    const char *name, *about;
-    flake_layout (*make)(void); /* NULL: boundary's 128 bits */
-    const char *high, *low; /* what the parts of the node number are called; NULL: it has none */
-    unsigned low_bits;
-} tool_layout;
-
-static const tool_layout tool_layouts[] = {
-    {"idgen", "npm flake-idgen", flake_layout_idgen, "datacenter", "worker", 5},
-    {"hazelcast", "Hazelcast's FlakeIdGenerator", flake_layout_hazelcast, NULL, NULL, 0},
-    {"uniqueid_ordered", "Lable uniqueid, TIME_SEQUENTIAL", flake_layout_uniqueid_ordered,
-     "generator", "cluster", 4},
-    {"uniqueid_spread", "Lable uniqueid, SPREAD", flake_layout_uniqueid_spread, "generator",
-     "cluster", 4},
-    {"twitter", "Twitter's Snowflake", flake_layout_twitter, "datacenter", "worker", 5},
-    {"sonyflake", "Sonyflake", flake_layout_sonyflake, NULL, NULL, 0},
-    {"discord", "Discord", flake_layout_discord, "worker", "process", 5},
-    {"instagram", "Instagram", flake_layout_instagram, NULL, NULL, 0},
-    {"mastodon", "Mastodon", flake_layout_mastodon, NULL, NULL, 0},
-    {"js53", "53 bits, exact in a JavaScript number", flake_layout_js53, NULL, NULL, 0},
-    {"boundary", "boundary/flake, 128 bits", NULL, NULL, NULL, 0},
-};
-#define TOOL_LAYOUT_COUNT (sizeof tool_layouts / sizeof *tool_layouts)
-
-/* One that --layout describes, under the name that it is given there. */
-static tool_layout tool_own_layout = {NULL, "your own", NULL, NULL, NULL, 0};
-
-/* A layout as it is used: with its epoch, or 128 bits wide. */
-typedef struct tool_choice {
-    const tool_layout *known;
-    flake_layout layout;
-    bool wide;
-} tool_choice;
-
-static const char *tool_given[TOOL_OPTIONS];
-
-static bool tool_is(const char *name, const char *word) {
-    for (; *name && (*name == *word || (*name == '_' && *word == '-')); name++) word++;
-    return *name == *word;
-}
-
-/* "T-N-S" behind `prefix`. */
-static bool tool_three(const char *word, const char *prefix, unsigned *numbers, unsigned n) {
-    const size_t length = strlen(prefix);
-    if (strncmp(word, prefix, length) != 0) return false;
-    word += length;
-    for (unsigned i = 0; i < n; i++) {
-        if (*word < '0' || *word > '9') return false;
-        for (numbers[i] = 0; *word >= '0' && *word <= '9'; word++)
-            if ((numbers[i] = numbers[i] * 10 + (unsigned)(*word - '0')) > 64) return false;
-        if (*word != (i + 1 < n ? '-' : '\0')) return false;
-        word++;
-    }
-    return true;
-}
-
-static int64_t tool_read_time(const char *option, const char *text, bool all_ms);
-
-static tool_choice tool_choose_known(const tool_layout *known) {
-    tool_choice c;
-    memset(&c, 0, sizeof c);
-    c.known = known;
-    c.wide = !known->make;
-    if (known->make) c.layout = known->make();
-    return c;
-}
-
-static void tool_set_epoch(tool_choice *c) {
-    const char *epoch = tool_given[TOOL_EPOCH];
-    if (!epoch) return;
-    if (c->wide) tool_misused("--epoch is not for boundary's ids: their time begins in 1970");
-    c->layout.epoch_ms = tool_read_time("--epoch", epoch, true);
-}
-
-/* The layout that --layout names, or `otherwise`. */
-static tool_choice tool_choose(const tool_layout *otherwise) {
-    const char *word = tool_given[TOOL_LAYOUT];
-    unsigned bits[3];
-    tool_choice c = tool_choose_known(otherwise);
-    if (word) {
-        size_t i = 0;
-        while (i < TOOL_LAYOUT_COUNT && !tool_is(tool_layouts[i].name, word)) i++;
-        if (i < TOOL_LAYOUT_COUNT) {
-            c = tool_choose_known(&tool_layouts[i]);
-        } else if (tool_three(word, "", bits, 3)) {
-            tool_own_layout.name = word;
-            c.known = &tool_own_layout;
-            c.wide = false;
-            c.layout = flake_layout_of(bits[0], bits[1], bits[2], 0);
-        } else if (tool_three(word, "hazelcast-", bits, 2)) {
-            c = tool_choose_known(&tool_layouts[1]);
-            c.layout = flake_layout_hazelcast_bits(bits[0], bits[1]);
-        } else {
-            tool_misused("--layout=%s is no layout: `flake layouts` lists them", word);
-        }
-        if (!c.wide && flake_layout_check(&c.layout) != FLAKE_OK)
-            tool_misused(
-                "--layout=%s does not fit 64 bits: at least 1 for the time, at most 32 for "
-                "node and sequence, at most 64 in all",
-                word);
-    }
-    tool_set_epoch(&c);
-    return c;
-}
-
-static void tool_add_field(tool_field *fields, unsigned *shifts, size_t *n, uint64_t id,
-                           const char *name, unsigned shift, unsigned bits) {
-    if (!bits) return;
-    size_t at = (*n)++;
-    for (; at > 0 && shifts[at - 1] < shift; at--) {
-        fields[at] = fields[at - 1];
-        shifts[at] = shifts[at - 1];
-    }
-    fields[at].name = name;
-    fields[at].bits = bits;
-    fields[at].raw = fields[at].value = id >> shift & flake_i_ones(bits);
-    shifts[at] = shift;
-}
-
-/* Bits first..end of the node number; in two pieces where the layout's gap parts them. */
-static void tool_add_node(tool_field *fields, unsigned *shifts, size_t *n, uint64_t id,
-                          const flake_layout *l, const char *name, unsigned first, unsigned end) {
-    const unsigned gap = l->gap_at ? l->gap_at : 64;
-    const unsigned below = first < gap ? (end < gap ? end : gap) : first;
-    tool_add_field(fields, shifts, n, id, name, l->node_shift + first, below - first);
-    tool_add_field(fields, shifts, n, id, name, l->node_shift + below + 1, end - below);
-}
-
-#define TOOL_FIELDS 16
-
-/* The fields of an id, the most significant first, bits that no field covers among them. */
-static size_t tool_fields_of(const tool_choice *c, uint64_t id, tool_field fields[TOOL_FIELDS]) {
-    const flake_layout *l = &c->layout;
-    unsigned shifts[TOOL_FIELDS], covered = 0;
-    size_t n = 0;
-    flake_parts parts;
-    tool_add_field(fields, shifts, &n, id, l->spread ? "time, lowest bit first" : "time",
-                   l->time_shift, l->time_bits);
-    if (flake_decompose(l, id, &parts) == FLAKE_OK) fields[0].value = parts.time;
-    tool_add_field(fields, shifts, &n, id, "sequence", l->seq_shift, l->seq_bits);
-    if (c->known->high && l->node_bits > c->known->low_bits) {
-        tool_add_node(fields, shifts, &n, id, l, c->known->low, 0, c->known->low_bits);
-        tool_add_node(fields, shifts, &n, id, l, c->known->high, c->known->low_bits, l->node_bits);
-    } else {
-        tool_add_node(fields, shifts, &n, id, l, "node", 0, l->node_bits);
-    }
-    if (l->gap_at)
-        tool_add_field(fields, shifts, &n, id, "mode", (unsigned)l->node_shift + l->gap_at, 1);
-    for (size_t i = n; i-- > 0; covered = shifts[i] + fields[i].bits)
-        if (shifts[i] > covered)
-            tool_add_field(fields, shifts, &n, id, "unused", covered, shifts[i] - covered);
-    if (covered < 64) tool_add_field(fields, shifts, &n, id, "unused", covered, 64 - covered);
-    return n;
-}
-
-/* ---- texts ---- */
-
-typedef struct tool_form {
-    const char *name;
-    flake_text text; /* of 64 bits */
-    unsigned base;   /* of 128 bits; 0: not for them */
-    bool narrow;     /* it is for 64 bits */
-} tool_form;
-
-enum {
-    TOOL_DEC,
-    TOOL_HEX,
-    TOOL_BIN,
-    TOOL_BIN4,
-    TOOL_BASE32,
-    TOOL_BASE36,
-    TOOL_BASE58,
-    TOOL_BASE62
-};
-static const tool_form tool_forms[] = {
-    {"dec", FLAKE_DEC, 10, true},       {"hex", FLAKE_HEX, 16, true},
-    {"bin", FLAKE_BIN, 2, true},        {"bin4", FLAKE_BIN4, 0, true},
-    {"base32", FLAKE_BASE32, 32, true}, {"base36", FLAKE_BASE36, 36, true},
-    {"base58", FLAKE_BASE58, 58, true}, {"base62", FLAKE_BASE62, 62, true}};
-#define TOOL_FORM_COUNT (sizeof tool_forms / sizeof *tool_forms)
-
-typedef struct tool_id {
-    bool wide;
-    uint64_t narrow;
-    flake128 all;
-    tool_form form;
-} tool_id;
-
-/* The form that --format names, for ids of one width or, in inspect, perhaps of either. */
-static tool_form tool_choose_form(const char *word, bool narrow, bool wide) {
-    static char name[8]; /* of one base */
-    uint64_t base;
-    for (size_t i = 0; i < TOOL_FORM_COUNT; i++)
-        if (strcmp(word, tool_forms[i].name) == 0 && (narrow || tool_forms[i].base))
-            return tool_forms[i];
-    if (wide && strncmp(word, "base", 4) == 0 && strlen(word) <= 6 && word[4] != '0' &&
-        tool_number(word + 4, &base) && base >= 2 && base <= 62) {
-        const tool_form form = {name, FLAKE_DEC, (unsigned)base, false};
-        memcpy(name, word, strlen(word) + 1);
-        return form;
-    }
-    if (wide)
-        tool_misused(
-            "--format=%s is none of dec, hex, bin, base2 ... base62, which 128-bit ids have", word);
-    tool_misused("--format=%s is none of dec, hex, bin, bin4, base32, base36, base58, base62",
-                 word);
-}
-
-#define TOOL_TEXT_SIZE FLAKE128_TEXT_SIZE
-
-/* Hex of 128 bits is always 32 digits in lower case, as hex of 64 bits is in lower case. */
-static size_t tool_spell(const tool_form *form, const tool_id *id, char *text, size_t size) {
-    if (!id->wide) return flake_format(id->narrow, form->text, text, size);
-    if (form->text != FLAKE_HEX) return flake128_format(id->all, form->base, text, size);
-    const size_t length = flake128_format_fixed(id->all, 16, text, size);
-    for (size_t i = 0; i < length; i++)
-        if (text[i] >= 'A') text[i] = (char)(text[i] - 'A' + 'a');
-    return length;
-}
-
-/* Hex may be in either case, with 0x in front; binary may have 0b. */
-static bool tool_parse(const char *given, const tool_form *form, bool wide, tool_id *id) {
-    char text[TOOL_TEXT_SIZE];
-    const bool hex = form->text == FLAKE_HEX;
-    if (given[0] == '0' && ((hex && (given[1] == 'x' || given[1] == 'X')) ||
-                            (form->text == FLAKE_BIN && (given[1] == 'b' || given[1] == 'B'))))
-        given += 2;
-    const size_t length = strlen(given);
-    if (length >= sizeof text) return false;
-    for (size_t i = 0; i <= length; i++) {
-        text[i] = given[i];
-        if (hex && !wide && text[i] >= 'A' && text[i] <= 'F') text[i] = (char)(text[i] - 'A' + 'a');
-        if (hex && wide && text[i] >= 'a' && text[i] <= 'f') text[i] = (char)(text[i] - 'a' + 'A');
-    }
-    const flake_status status = wide ? flake128_parse(text, length, form->base, &id->all)
-                                     : flake_parse(text, length, form->text, &id->narrow);
-    if (status != FLAKE_OK) return false;
-    id->wide = wide;
-    id->form = *form;
-    return true;
-}
-
-/* What characters a text is made of. */
-typedef struct tool_look {
-    size_t length;
-    bool bits, digits, hex, one_case, upper, sno;
-} tool_look;
-
-static tool_look tool_look_at(const char *text) {
-    tool_look look = {strlen(text), true, true, true, true, true, true};
-    bool any_upper = false, any_lower = false;
-    for (; *text; text++) {
-        const char c = *text;
-        const bool digit = c >= '0' && c <= '9', lower = c >= 'a' && c <= 'z';
-        const bool upper = c >= 'A' && c <= 'Z';
-        any_upper |= upper;
-        any_lower |= lower;
-        look.bits &= c == '0' || c == '1';
-        look.digits &= digit;
-        look.hex &= digit || (lower && c <= 'f') || (upper && c <= 'F');
-        look.upper &= digit || upper;
-        look.sno &= (digit && c >= '2') || (lower && c <= 'x');
-    }
-    look.one_case = !any_upper || !any_lower;
-    look.sno &= look.length == 16;
-    return look;
-}
-
-/* In the order that the help tells. */
-static bool tool_recognise(const char *text, bool narrow, bool wide, tool_id *id) {
-    const tool_look look = tool_look_at(text);
-    const size_t length = look.length;
-    const tool_form *const forms = tool_forms;
-    const bool prefix = text[0] == '0' && length > 2;
-#define TOOL_NARROW(form) (narrow && tool_parse(text, &forms[form], false, id))
-#define TOOL_WIDE(form)   (wide && tool_parse(text, &forms[form], true, id))
-#define TOOL_EITHER(form) (TOOL_NARROW(form) || TOOL_WIDE(form))
-    if (prefix && (text[1] == 'x' || text[1] == 'X')) return TOOL_EITHER(TOOL_HEX);
-    if (prefix && (text[1] == 'b' || text[1] == 'B')) return TOOL_EITHER(TOOL_BIN);
-    if (TOOL_NARROW(TOOL_BIN4)) return true;
-    if (look.bits && length > 20 && TOOL_EITHER(TOOL_BIN)) return true;
-    if (look.hex && (!look.digits || text[0] == '0') &&
-        ((length == 16 && TOOL_NARROW(TOOL_HEX)) || (length == 32 && TOOL_WIDE(TOOL_HEX))))
-        return true;
-    if (look.digits && TOOL_EITHER(TOOL_DEC)) return true;
-    if (look.hex && look.one_case && TOOL_EITHER(TOOL_HEX)) return true;
-    if (length <= 11 && TOOL_NARROW(TOOL_BASE62)) return true;
-    if (look.upper && length <= 13 && (TOOL_NARROW(TOOL_BASE32) || TOOL_NARROW(TOOL_BASE36)))
-        return true;
-    if (look.upper && length >= 19 && TOOL_WIDE(TOOL_BASE36)) return true;
-    if (look.sno && narrow && wide)
-        tool_misused("'%s' looks like a sno: `sno inspect %s`; or name its --format", text, text);
-    return TOOL_WIDE(TOOL_BASE62);
-#undef TOOL_EITHER
-#undef TOOL_WIDE
-#undef TOOL_NARROW
-}
-
-/* ---- time, as it is typed ---- */
-
-static bool tool_two_digits(const char **at, int64_t *number) {
-    const char *text = *at;
-    if (text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') return false;
-    *number = (text[0] - '0') * 10 + (text[1] - '0');
-    *at += 2;
-    return true;
-}
-
-static bool tool_parse_clock(const char *at, int64_t *ms) {
-    int64_t hour, minute, second = 0, zone_hour, zone_minute = 0, fraction = 0, scale = 100;
-    if (*at != 'T' && *at != 't' && *at != ' ') return false;
-    at++;
-    if (!tool_two_digits(&at, &hour) || *at++ != ':' || !tool_two_digits(&at, &minute))
-        return false;
-    if (*at == ':') {
-        at++;
-        if (!tool_two_digits(&at, &second)) return false;
-    }
-    if (*at == '.' || *at == ',') {
-        if (*++at < '0' || *at > '9') return false;
-        for (; *at >= '0' && *at <= '9'; at++, scale /= 10) fraction += (*at - '0') * scale;
-    }
-    if (hour > 23 || minute > 59 || second > 59) return false;
-    *ms = ((hour * 60 + minute) * 60 + second) * 1000 + fraction;
-    if ((*at == 'Z' || *at == 'z') && !at[1]) return true;
-    if (*at == '+' || *at == '-') {
-        const int64_t sign = *at++ == '+' ? 1 : -1;
-        if (!tool_two_digits(&at, &zone_hour)) return false;
-        if (*at == ':') at++;
-        if (*at && !tool_two_digits(&at, &zone_minute)) return false;
-        if (zone_hour > 23 || zone_minute > 59) return false;
-        *ms -= sign * (zone_hour * 60 + zone_minute) * 60000;
-    }
-    return !*at;
-}
-
-/* Days since 1970-01-01; month 1..12. */
-static int64_t tool_days(int64_t year, unsigned month, unsigned day) {
-    const int64_t from_march = year - (month < 3), cycle = tool_floor_div(from_march, 400);
-    return cycle * TOOL_DAYS_IN_400_YEARS + tool_year_begins(from_march - cycle * 400) +
-           tool_days_before[(month + 9) % 12] + day - 1 - TOOL_DAYS_TO_1970;
-}
-
-static bool tool_parse_time(const char *at, bool all_ms, int64_t *ms) {
-    const int64_t sign = *at == '-' ? -1 : 1;
-    int64_t year, month, day, in_day = 0;
-    if (*at == '-' || *at == '+') at++;
-    unsigned digits = 0;
-    for (year = 0; *at >= '0' && *at <= '9' && digits < 18; at++, digits++)
-        year = year * 10 + (*at - '0');
-    if (!digits) return false;
-    if (!*at) { /* Unix time */
-        *ms = sign * (all_ms || year >= 100000000000 ? year : year * 1000);
-        return true;
-    }
-    if (*at++ != '-' || digits < 4 || year > 290000000 || !tool_two_digits(&at, &month) ||
-        *at++ != '-' || !tool_two_digits(&at, &day))
-        return false;
-    if (month < 1 || month > 12 || day < 1) return false;
-    const int64_t next_year = sign * year + (month == 12);
-    const int64_t days = tool_days(sign * year, (unsigned)month, (unsigned)day);
-    if (days >= tool_days(next_year, (unsigned)month % 12 + 1, 1)) return false;
-    if (*at && !tool_parse_clock(at, &in_day)) return false;
-    *ms = days * 86400000 + in_day;
-    return true;
-}
-
-static int64_t tool_read_time(const char *option, const char *text, bool all_ms) {
-    int64_t ms;
-    if (!tool_parse_time(text, all_ms, &ms))
-        tool_misused("%s=%s is no time: write 2024-01-02, 2024-01-02T03:04:05.678Z or Unix ms",
-                     option, text);
-    return ms;
-}
-
-/* ---- who makes the ids ---- */
-
-static flake_slot tool_slot;
-static bool tool_slot_claimed;
-
-static void tool_no_node(const char *option, const flake_why *why) {
-    tool_failed("%s: %s", option, why->text);
-}
-
-/* A number of `bits` bits, each of which tells hosts apart. */
-static uint64_t tool_fit_bits(const tool_choice *c, const char *option, uint64_t number,
-                              unsigned bits, unsigned node_bits) {
-    if (bits <= node_bits) return number;
-    if (!tool_given[TOOL_LOW_BITS])
-        tool_misused(
-            "%s gives %u bits, and layout %s has %u for the node number: two hosts could get "
-            "the same. Take the low bits all the same with --low-bits, or choose --node, "
-            "--hostname, --env or --slot-dir",
-            option, bits, c->known->name, node_bits);
-    return number & flake_i_ones(node_bits);
-}
-
-static uint64_t tool_fit(const tool_choice *c, const char *option, uint64_t number,
-                         unsigned node_bits) {
-    if (number > flake_i_ones(node_bits))
-        tool_misused("%s gives node %" PRIu64 ", and layout %s has 0 to %" PRIu64, option, number,
-                     c->known->name, flake_i_ones(node_bits));
-    return number;
-}
-
-static uint64_t tool_node_from_halves(const tool_choice *c, int high, int low) {
-    const tool_layout *k = c->known;
-    const unsigned high_bits = c->layout.node_bits - k->low_bits;
-    uint64_t number = 0;
-    if (tool_given[high])
-        number =
-            tool_number_to(tool_options[high].name, tool_given[high], flake_i_ones(high_bits), "")
-            << k->low_bits;
-    if (tool_given[low])
-        number |=
-            tool_number_to(tool_options[low].name, tool_given[low], flake_i_ones(k->low_bits), "");
-    return number;
-}
-
-static uint64_t tool_choose_node(const tool_choice *c) {
-    static const int sources[] = {TOOL_NODE,      TOOL_DATACENTER, TOOL_WORKER, TOOL_CLUSTER,
-                                  TOOL_GENERATOR, TOOL_INTERFACE,  TOOL_IP,     TOOL_HOSTNAME,
-                                  TOOL_ENV,       TOOL_SLOT_DIR};
-    const unsigned bits = c->wide ? 48 : c->layout.node_bits;
-    const char *const *g = tool_given;
-    int source = -1;
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
-        const int next = sources[i];
-        if (!g[next]) continue;
-        const bool halves = (source == TOOL_DATACENTER && next == TOOL_WORKER) ||
-                            (source == TOOL_CLUSTER && next == TOOL_GENERATOR);
-        if (source >= 0 && !halves)
-            tool_misused("%s and %s both say who makes the ids: give one of them",
-                         tool_options[source].name, tool_options[next].name);
-        if (!halves) source = next;
-    }
-    if (g[TOOL_LOW_BITS] && source != TOOL_INTERFACE && source != TOOL_IP)
-        tool_misused("--low-bits goes with --interface or --ip");
-    if (source < 0) return 0;
-    const char *option = tool_options[source].name;
-    if (!bits)
-        tool_misused("layout %s has no bits for a node number: leave %s away", c->known->name,
-                     option);
-    switch (source) {
-    case TOOL_NODE: {
-        char why[64];
-        (void)snprintf(why, sizeof why, ", what layout %s holds", c->known->name);
-        return tool_number_to(option, g[TOOL_NODE], flake_i_ones(bits), why);
-    }
-    case TOOL_DATACENTER:
-    case TOOL_WORKER:
-        if (!c->known->high || strcmp(c->known->high, "datacenter") != 0)
-            tool_misused("layout %s has no datacenter and worker: give it --node", c->known->name);
-        return tool_node_from_halves(c, TOOL_DATACENTER, TOOL_WORKER);
-    case TOOL_CLUSTER:
-    case TOOL_GENERATOR:
-        if (!c->known->low || strcmp(c->known->low, "cluster") != 0)
-            tool_misused("layout %s has no cluster and generator: give it --node", c->known->name);
-        return tool_node_from_halves(c, TOOL_GENERATOR, TOOL_CLUSTER);
-    default: break;
-    }
-    flake_why why;
-    uint64_t mac = 0;
-    uint32_t number = 0;
-    const char *name = g[source][0] ? g[source] : NULL;
-    memset(&why, 0, sizeof why);
-    switch (source) {
-    case TOOL_INTERFACE:
-        if (flake_worker_from_mac(name, &mac, &why) != FLAKE_OK) tool_no_node(option, &why);
-        return tool_fit_bits(c, option, mac, 48, bits);
-    case TOOL_IP:
-        if (flake_node_from_ip(&number, &why) != FLAKE_OK) tool_no_node(option, &why);
-        return tool_fit_bits(c, option, number, 16, bits);
-    case TOOL_HOSTNAME:
-        if (flake_node_from_hostname(name, &number, &why) != FLAKE_OK) tool_no_node(option, &why);
-        return tool_fit(c, option, number, bits);
-    case TOOL_ENV:
-        if (flake_node_from_env(name, &number, &why) != FLAKE_OK) tool_no_node(option, &why);
-        return tool_fit(c, option, number, bits);
-    default: {
-        flake_slot_options slots;
-        memset(&slots, 0, sizeof slots);
-        slots.dir = name;
-        slots.count = (uint32_t)(bits < 16 ? flake_i_ones(bits) + 1 : 65536);
-        if (flake_slot_claim(&tool_slot, &slots, &number, &why) != FLAKE_OK)
-            tool_no_node(option, &why);
-        tool_slot_claimed = true;
-        return tool_fit(c, option, number, bits);
-    }
-    }
-}
-
-/* ---- generate, time ---- */
-
-enum { TOOL_BATCH = 4096 };
-
-static flake_gen tool_gen;
-static flake128_gen tool_wide_gen;
-
-TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
-    char text[TOOL_TIME_SIZE];
-    if (status == FLAKE_RANGE || status == FLAKE_INVALID) /* a wild epoch is all that is left */
-        tool_failed(
-            "the clock is at no time that layout %s can express, which begins at %s: choose "
-            "another --epoch or --layout",
-            c->known->name, tool_time(c->layout.epoch_ms, text));
-    tool_failed("%s", flake_status_str(status));
-}
-
-static void tool_start(const tool_choice *c) {
-    const uint64_t node = tool_choose_node(c);
-    flake_options options;
-    flake_status status;
-    memset(&options, 0, sizeof options);
-    if (c->wide) {
-        status = flake128_init(&tool_wide_gen, node, &options);
-    } else {
-        options.layout = c->layout;
-        options.node = (uint32_t)node;
-        status = flake_init(&tool_gen, &options);
-    }
-    if (status != FLAKE_OK) tool_cannot_draw(c, status);
-    tool_wait_for_next_unit(c->layout.epoch_ms, c->wide ? 1 : (int64_t)c->layout.unit_ms);
-}
-
-static void tool_stop(void) {
-    if (tool_slot_claimed) (void)flake_slot_release(&tool_slot);
-}
-
-/* As many as 64 ms have, so that a slow layout's ids don't wait for one another in the buffer. */
-static size_t tool_batch(const tool_choice *c) {
-    if (c->wide) return TOOL_BATCH;
-    const uint64_t few = (flake_i_ones(c->layout.seq_bits) + 1) * 64 / c->layout.unit_ms;
-    return few < TOOL_BATCH ? (size_t)few : (size_t)TOOL_BATCH;
-}
-
-static int tool_generate(int others, char **words) {
-    static uint64_t narrow[TOOL_BATCH];
-    static flake128 wide[TOOL_BATCH];
-    static char buffer[TOOL_BATCH * (TOOL_TEXT_SIZE + 16)];
-    const uint64_t count = tool_count(others, words, "generate");
-    const tool_choice c = tool_choose(&tool_layouts[0]);
-    const char *format = tool_given[TOOL_FORMAT];
-    tool_id id;
-    memset(&id, 0, sizeof id);
-    id.form = format ? tool_choose_form(format, !c.wide, c.wide)
-                     : tool_forms[c.wide ? TOOL_BASE62 : TOOL_DEC];
-    id.wide = c.wide;
-    const bool json = tool_given[TOOL_JSON] != NULL;
-    const size_t batch = tool_batch(&c);
-    tool_start(&c);
-    tool_progress progress = tool_progress_begin();
-    for (uint64_t done = 0; done < count;) {
-        const size_t n = count - done < batch ? (size_t)(count - done) : batch;
-        const flake_status status =
-            c.wide ? flake128_next_n(&tool_wide_gen, wide, n) : flake_next_n(&tool_gen, narrow, n);
-        if (status != FLAKE_OK) tool_cannot_draw(&c, status);
-        char *end = buffer;
-        for (size_t i = 0; i < n; i++) {
-            if (c.wide) id.all = wide[i];
-            else id.narrow = narrow[i];
-            if (json) end = tool_put(end, "{\"id\":\"");
-            end += tool_spell(&id.form, &id, end, TOOL_TEXT_SIZE);
-            end = tool_put(end, json ? "\"}\n" : "\n");
-        }
-        tool_write(buffer, (size_t)(end - buffer));
-        done += n;
-        tool_progress_show(&progress, done, count);
-    }
-    tool_progress_end(&progress);
-    tool_stop();
-    return tool_done();
-}
-
-/* What the layout has. */
-static double tool_ids_a_second(const tool_choice *c) {
-    if (c->wide) return 65536e3;
-    return (double)(flake_i_ones(c->layout.seq_bits) + 1) * 1e3 / (double)c->layout.unit_ms;
-}
-
-/* A number that rises with the generator's ids, in two parts. */
-static flake128 tool_in_order(const tool_choice *c, const tool_id *id) {
-    if (c->wide) return id->all;
-    if (!c->layout.spread) return flake_i_wide(0, id->narrow);
-    return flake_i_wide(flake_i_reverse(id->narrow >> c->layout.time_shift, c->layout.time_bits),
-                        id->narrow & flake_i_ones(c->layout.time_shift));
-}
-
-static int tool_time_it(int others, char **words) {
-    if (others == 0) tool_misused("time needs a COUNT: `flake time 1000000`");
-    const uint64_t count = tool_count(others, words, "time");
-    if (count == 0) tool_misused("time needs a COUNT of at least 1");
-    const tool_choice c = tool_choose(&tool_layouts[0]);
-    tool_id id;
-    memset(&id, 0, sizeof id);
-    id.wide = c.wide;
-    tool_start(&c);
-    /* Ids that rise strictly differ all. One that did not would count as a duplicate here, whether it
-     * is one or just out of order. */
-    uint64_t duplicates = 0;
-    flake128 newest = flake_i_wide(0, 0);
-    tool_progress progress = tool_progress_begin();
-    const int64_t start_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
-    for (uint64_t i = 0; i < count; i++) {
-        const flake_status status =
-            c.wide ? flake128_next(&tool_wide_gen, &id.all) : flake_next(&tool_gen, &id.narrow);
-        if (status != FLAKE_OK) tool_cannot_draw(&c, status);
-        const flake128 key = tool_in_order(&c, &id);
-        if (i > 0 && flake128_compare(key, newest) <= 0) duplicates++;
-        else newest = key;
-        if ((i & 4095) == 4095) tool_progress_show(&progress, i, count);
-    }
-    const double seconds = (double)(FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) - start_ns) / 1e9;
-    tool_progress_end(&progress);
-    tool_stop();
-    const double rate = seconds > 0 ? (double)count / seconds : 0;
-    printf(tool_given[TOOL_JSON]
-               ? "{\"layout\":\"%s\",\"ids\":%" PRIu64 ",\"seconds\":%.6f,\"ids_per_second\":%.0f,"
-                 "\"capacity_per_second\":%.0f,\"duplicates\":%" PRIu64 "}\n"
-               : "layout      %s\nids         %" PRIu64 "\nseconds     %.6f\nids/s       %.0f (the "
-                 "layout has %.0f)\nduplicates  %" PRIu64 "\n",
-           c.known->name, count, seconds, rate, tool_ids_a_second(&c), duplicates);
-    const int code = tool_done();
-    return duplicates ? TOOL_FAILED : code;
-}
-
-/* ---- inspect ---- */
-
-static void tool_print_layout(const flake_layout *l) {
-    char text[TOOL_TIME_SIZE];
-    printf("units of %" PRIu32 " ms since %s", l->unit_ms, tool_time(l->epoch_ms, text));
-}
-
-static void tool_print_node(const tool_choice *c, uint32_t node) {
-    const tool_layout *k = c->known;
-    if (!c->layout.node_bits) return;
-    printf("node        %" PRIu32, node);
-    if (k->high)
-        printf(" (%s %" PRIu32 ", %s %" PRIu32 ")", k->high, node >> k->low_bits, k->low,
-               node & (uint32_t)flake_i_ones(k->low_bits));
-    putchar('\n');
-}
-
-/* The same id in the forms that it was not given in. */
-static void tool_print_texts(const tool_id *id) {
-    static const int forms[] = {TOOL_DEC,    TOOL_HEX,    TOOL_BASE32,
-                                TOOL_BASE36, TOOL_BASE58, TOOL_BASE62};
-    char text[TOOL_TEXT_SIZE];
-    const char *before = "texts       ";
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const tool_form *form = &tool_forms[forms[i]];
-        if (strcmp(form->name, id->form.name) == 0) continue;
-        if (id->wide && (forms[i] == TOOL_BASE32 || forms[i] == TOOL_BASE58)) continue;
-        (void)tool_spell(form, id, text, sizeof text);
-        printf("%s%s %s", before, form->name, text);
-        before = i == 2 && !id->wide ? "\n            " : "  ";
-    }
-    putchar('\n');
-}
-
-/* What the text would be in forms that the order passed over, and in other layouts. */
-static void tool_print_doubts(const char *text, const tool_id *id) {
-    static const int forms[] = {TOOL_HEX, TOOL_BASE32, TOOL_BASE36, TOOL_BASE58, TOOL_BASE62};
-    const tool_look look = tool_look_at(text);
-    tool_id other;
-    if (!tool_given[TOOL_FORMAT] && !look.digits) {
-        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-            const tool_form *form = &tool_forms[forms[i]];
-            if (strcmp(form->name, id->form.name) != 0 && tool_parse(text, form, false, &other) &&
-                (other.narrow != id->narrow || id->wide))
-                printf("or with     --format=%s it is %" PRIu64 "\n", form->name, other.narrow);
-        }
-        if (look.sno) printf("or with     `sno inspect` it may be a sno\n");
-    }
-    if (tool_given[TOOL_LAYOUT] || id->wide) return;
-    const char *before = "or with     ";
-    for (size_t i = 1; i < TOOL_LAYOUT_COUNT; i++) {
-        const tool_choice c = tool_choose_known(&tool_layouts[i]);
-        flake_parts parts;
-        char time[TOOL_TIME_SIZE];
-        if (c.wide || flake_decompose(&c.layout, id->narrow, &parts) != FLAKE_OK) continue;
-        printf("%s--layout=%-16s %s, node %" PRIu32 ", sequence %" PRIu32 "\n", before,
-               c.known->name, tool_time(parts.unix_ms, time), parts.node, parts.seq);
-        before = "            ";
-    }
-}
-
-static void tool_inspect_wide(const char *text, const tool_id *id) {
-    flake128_parts parts;
-    char time[TOOL_TIME_SIZE], hex[TOOL_TEXT_SIZE];
-    if (flake128_decompose(id->all, &parts) != FLAKE_OK)
-        tool_misused(
-            "'%s' is read as %s of 128 bits, and its time is later than boundary's ids have: "
-            "name another --format",
-            text, id->form.name);
-    (void)tool_spell(&tool_forms[TOOL_HEX], id, hex, sizeof hex);
-    (void)tool_time(parts.unix_ms, time);
-    if (tool_given[TOOL_JSON]) {
-        printf("{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"boundary\",\"hex\":\"%s\",\"time\":"
-               "\"%s\","
-               "\"unix_ms\":%" PRId64 ",\"worker\":%" PRIu64 ",\"sequence\":%" PRIu32 "}\n",
-               text, id->form.name, hex, time, parts.unix_ms, parts.worker, parts.seq);
-        return;
-    }
-    printf("id          %s (%s)\nlayout      boundary: %s\ntime        %s (Unix ms %" PRId64 ")\n"
-           "worker      %" PRIu64 " (0x%012" PRIx64 ")\nsequence    %" PRIu32 "\n",
-           text, id->form.name, tool_layouts[TOOL_LAYOUT_COUNT - 1].about, time, parts.unix_ms,
-           parts.worker, parts.worker, parts.seq);
-    tool_print_texts(id);
-    tool_print_doubts(text, id);
-    const tool_field fields[] = {{"time", 64, parts.time, parts.time},
-                                 {"worker", 48, parts.worker, parts.worker},
-                                 {"sequence", 16, parts.seq, parts.seq}};
-    tool_draw(fields, 3);
-}
-
-static void tool_inspect_narrow(const char *text, const tool_id *id) {
-    const tool_choice c = tool_choose(&tool_layouts[0]);
-    const tool_layout *k = c.known;
-    flake_parts parts;
-    char time[TOOL_TIME_SIZE];
-    const flake_status status = flake_decompose(&c.layout, id->narrow, &parts);
-    if (status == FLAKE_RANGE)
-        tool_misused(
-            "'%s' is an id of a time that this tool can't express: another --layout or --epoch?",
-            text);
-    if (status != FLAKE_OK)
-        tool_misused(
-            "'%s' (%s) is no id of layout %s, which has other bits fixed: another --layout%s?",
-            text, id->form.name, k->name, tool_given[TOOL_FORMAT] ? "" : ", or a --format");
-    (void)tool_time(parts.unix_ms, time);
-    if (tool_given[TOOL_JSON]) {
-        printf(
-            "{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"%s\",\"dec\":\"%" PRIu64 "\","
-            "\"hex\":\"%016" PRIx64 "\",\"time\":\"%s\",\"unix_ms\":%" PRId64 ",\"node\":%" PRIu32,
-            text, id->form.name, k->name, id->narrow, id->narrow, time, parts.unix_ms, parts.node);
-        if (k->high)
-            printf(",\"%s\":%" PRIu32 ",\"%s\":%" PRIu32, k->high, parts.node >> k->low_bits,
-                   k->low, parts.node & (uint32_t)flake_i_ones(k->low_bits));
-        printf(",\"sequence\":%" PRIu32 "}\n", parts.seq);
-        return;
-    }
-    printf("id          %s (%s)\nlayout      %s: %s; ", text, id->form.name, k->name, k->about);
-    tool_print_layout(&c.layout);
-    printf("\ntime        %s (Unix ms %" PRId64 ")\n", time, parts.unix_ms);
-    tool_print_node(&c, parts.node);
-    printf("sequence    %" PRIu32 "\n", parts.seq);
-    tool_print_texts(id);
-    tool_print_doubts(text, id);
-    tool_field fields[TOOL_FIELDS];
-    tool_draw(fields, tool_fields_of(&c, id->narrow, fields));
-}
-
-/* 64-bit ids have an alphabet of their own in these two: a text in it is not one of 128 bits. */
-static bool tool_own_alphabet(const tool_form *form) {
-    return form->narrow && (form->text == FLAKE_BASE32 || form->text == FLAKE_BASE58);
-}
-
-static void tool_inspect(const char *text) {
-    static unsigned shown;
-    const char *format = tool_given[TOOL_FORMAT];
-    bool narrow = true, wide = !tool_given[TOOL_EPOCH], known;
-    tool_id id;
-    memset(&id, 0, sizeof id);
-    if (tool_given[TOOL_LAYOUT]) {
-        wide = tool_choose(&tool_layouts[0]).wide;
-        narrow = !wide;
-    }
-    if (format) {
-        id.form = tool_choose_form(format, narrow, wide);
-        const tool_form form = id.form;
-        known = (narrow && form.narrow && tool_parse(text, &form, false, &id)) ||
-                (wide && form.base && !(narrow && tool_own_alphabet(&form)) &&
-                 tool_parse(text, &form, true, &id));
-        if (!known) tool_misused("'%.140s' is no id in --format=%s: another one?", text, format);
-    } else if (!tool_recognise(text, narrow, wide, &id)) {
-        tool_misused(
-            "'%.140s' is no id%s%s in a form that `flake help` lists: mistyped, or in need of "
-            "a --format?",
-            text, tool_given[TOOL_LAYOUT] ? " of layout " : "",
-            tool_given[TOOL_LAYOUT] ? tool_given[TOOL_LAYOUT] : "");
-    }
-    if (shown++ && !tool_given[TOOL_JSON]) putchar('\n');
-    if (id.wide) tool_inspect_wide(text, &id);
-    else tool_inspect_narrow(text, &id);
-}
-
-/* ---- range, layouts ---- */
-
-static void tool_range_end(const tool_choice *c, const char *option, int64_t ms, bool last,
-                           tool_id *id) {
-    char first_text[TOOL_TIME_SIZE], last_text[TOOL_TIME_SIZE];
-    const flake_status status =
-        c->wide ? (last ? flake128_max_at(ms, &id->all) : flake128_min_at(ms, &id->all))
-                : (last ? flake_max_at(&c->layout, ms, &id->narrow)
-                        : flake_min_at(&c->layout, ms, &id->narrow));
-    id->wide = c->wide;
-    if (status != FLAKE_OK)
-        tool_misused("%s is outside of what layout %s can express: %s to %s", option,
-                     c->known->name, tool_time(c->layout.epoch_ms, first_text),
-                     tool_time(c->wide ? INT64_MAX : flake_expires_ms(&c->layout), last_text));
-}
-
-static int tool_range(int others, char **words) {
-    char from_text[TOOL_TIME_SIZE], to_text[TOOL_TIME_SIZE];
-    char min_text[TOOL_TEXT_SIZE], max_text[TOOL_TEXT_SIZE];
-    const char *format = tool_given[TOOL_FORMAT];
-    if (others) tool_misused("range takes no '%s': give --from=TIME and --to=TIME", words[0]);
-    if (!tool_given[TOOL_FROM] || !tool_given[TOOL_TO])
-        tool_misused("range needs --from=TIME and --to=TIME");
-    const int64_t from = tool_read_time("--from", tool_given[TOOL_FROM], false);
-    const int64_t to = tool_read_time("--to", tool_given[TOOL_TO], false);
-    if (from > to) tool_misused("--from is later than --to: swap them");
-    const tool_choice c = tool_choose(&tool_layouts[0]);
-    if (c.layout.spread)
-        tool_misused("the ids of layout %s are not in the order of time: there is no range of them",
-                     c.known->name);
-    const tool_form form = format ? tool_choose_form(format, !c.wide, c.wide)
-                                  : tool_forms[c.wide ? TOOL_BASE62 : TOOL_DEC];
-    tool_id min, max;
-    memset(&min, 0, sizeof min);
-    memset(&max, 0, sizeof max);
-    tool_range_end(&c, "--from", from, false, &min);
-    tool_range_end(&c, "--to", to, true, &max);
-    (void)tool_spell(&form, &min, min_text, sizeof min_text);
-    (void)tool_spell(&form, &max, max_text, sizeof max_text);
-    printf(tool_given[TOOL_JSON]
-               ? "{\"layout\":\"%s\",\"from\":\"%s\",\"min\":\"%s\",\"to\":\"%s\","
-                 "\"max\":\"%s\"}\n"
-               : "layout      %s\nfrom        %s\nsmallest    %s\nto          %s\n"
-                 "largest     %s\n",
-           c.known->name, tool_time(from, from_text), min_text, tool_time(to, to_text), max_text);
-    return tool_done();
-}
-
-static int tool_list_layouts(int others, char **words) {
-    if (others) tool_misused("layouts takes no '%s'", words[0]);
-    for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
-        const tool_choice c = tool_choose_known(&tool_layouts[i]);
-        tool_field fields[TOOL_FIELDS] = {
-            {"time", 64, 0, 0}, {"worker", 48, 0, 0}, {"sequence", 16, 0, 0}};
-        const size_t n = c.wide ? 3 : tool_fields_of(&c, 0, fields);
-        char text[TOOL_TIME_SIZE];
-        const char *end = tool_time(c.wide ? INT64_MAX : flake_expires_ms(&c.layout), text);
-        const bool json = tool_given[TOOL_JSON] != NULL;
-        const uint32_t unit_ms = c.wide ? 1 : c.layout.unit_ms;
-        const int64_t epoch_ms = c.wide ? 0 : c.layout.epoch_ms;
-        printf(json ? "{\"layout\":\"%s\",\"about\":\"%s\",\"fields\":["
-                    : "%-16s  %s\n                  ",
-               c.known->name, c.known->about);
-        for (size_t f = 0; f < n; f++)
-            printf(json ? "%s{\"name\":\"%s\",\"bits\":%u}" : "%s%s %u",
-                   f == 0 ? ""
-                   : json ? ","
-                          : ", ",
-                   fields[f].name, fields[f].bits);
-        if (json) {
-            printf("],\"epoch_ms\":%" PRId64 ",\"unit_ms\":%" PRIu32 ",\"last\":\"%s\"}\n",
-                   epoch_ms, unit_ms, end);
-            continue;
-        }
-        char epoch[TOOL_TIME_SIZE];
-        printf("\n                  units of %" PRIu32 " ms from %s to %s\n", unit_ms,
-               tool_time(epoch_ms, epoch), end);
-        printf("                  %.0f ids a second\n", tool_ids_a_second(&c));
-    }
-    return tool_done();
-}
-
-/* ---- all of it ---- */
-
-static int tool_inspect_all(int others, char **words) {
-    tool_each(others, words, tool_inspect);
-    return tool_done();
-}
-
-static int tool_print_help(void) {
-    for (size_t i = 0; i < sizeof tool_help / sizeof *tool_help; i++) fputs(tool_help[i], stdout);
-    return tool_done();
-}
-
-int main(int argc, char **argv) {
-    static const struct {
-        const char *name;
-        unsigned bit;
-        int (*run)(int others, char **words);
-    } commands[] = {{"generate", TOOL_GENERATE, tool_generate},
-                    {"inspect", TOOL_INSPECT, tool_inspect_all},
-                    {"range", TOOL_RANGE, tool_range},
-                    {"time", TOOL_TIME, tool_time_it},
-                    {"layouts", TOOL_LAYOUTS, tool_list_layouts}};
-    if (argc < 2)
-        tool_misused("say what to do: `flake generate`, `flake inspect ID`, `flake help`");
-    const char *word = argv[1];
-    if (tool_asks_help(argc, argv)) return tool_print_help();
-    if (strcmp(word, "version") == 0 || strcmp(word, "--version") == 0) {
-        printf("flake %s\n", FLAKE_VERSION_STRING);
-        return tool_done();
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(word, commands[i].name) != 0) continue;
-        const int others = tool_read(argc - 2, argv + 2, word, commands[i].bit, tool_options,
-                                     TOOL_OPTIONS, tool_given);
-        return commands[i].run(others, argv + 2);
-    }
-    tool_misused("there is no `flake %s`: try `flake help`", word);
-}
-#endif /* FLAKE_MAIN */
 
 #endif /* FLAKE_H */
 

@@ -1,6 +1,6 @@
 /* sno.h: unique, time-ordered 80-bit ids with a metabyte for any number of threads, without a lock.
  *
- * Version 0.1.0. C11, or C++11 and later. SPDX-License-Identifier: MIT (the text is at the end.)
+ * Version 0.2.0. C11, or C++11 and later. SPDX-License-Identifier: MIT (the text is at the end.)
  *
  * Do this in as many files as you like; there is nothing to link:
  *
@@ -18,7 +18,7 @@
  * WHICH CALL
  *
  *     sno_generate     the process-wide generator, for a program of one process and its children: the
- *                      partition is drawn from clock and pid, and a stranger may draw the same
+ *                      partition is a random one, and a stranger has the same with 1 in 65,536
  *     sno_new          a generator of yours, with the partition and the range that you give it
  *     sno_try          never waits; sno_retry_ns says when to come again (event loops)
  *     sno_new_n        many at once, at a fraction of the price each
@@ -33,6 +33,9 @@
  *     a sno_shard      one thread at a time draws; the questions anyone
  *     a sno_pool       borrow and give_back from any thread
  *     a sno_ring       push and pop from any thread
+ *
+ * A signal handler that draws returns: one that jumps, or ends its thread, out of the write of a state
+ * stops that state for good.
  *
  * Two generators that run at once, in one process or in many, need partitions or sequence ranges of
  * their own; then no id is given twice. (One that follows another with the same partition must begin
@@ -52,66 +55,49 @@
  *     SNO_CLOCK_NS(kind)            Unix time in ns                   clock_gettime
  *     SNO_SLEEP_NS(ns)              sleeps that long or longer        nanosleep
  *     SNO_RELAX()                   between two tries of a CAS        pause, isb
+ *     SNO_RANDOM_BYTES(to, n)       n random bytes; false: none       getrandom, /dev/urandom
  *     SNO_ASSERT(condition)         programming errors                nothing
  *     SNO_NO_SIMD                   text by portable code alone       not defined
- *     SNO_MAIN                      the command-line tool             not defined
+ *     SNO_NO_FILES                  leaves out state files, exclusive not defined
+ *     SNO_NO_OS                     leaves out all that wants a system: files, fork word, random bytes,
+ *                                   clock and sleep; SNO_CLOCK_NS and SNO_SLEEP_NS must be defined
+ *     SNO_SHOW_WARNINGS             your flags, for it as well        not defined
+ *
+ * What is left out is still declared: it says SNO_IO, or SNO_INVALID if an option asks for it, and `why`
+ * or sno_options_why name the macro. Without an operating system partitions are drawn from the clock
+ * alone, unless SNO_RANDOM_BYTES is defined. Whoever forks without a fork word repeats ids.
  *
  * Find your way by these marks:
  *
  *     // >>public      what you call
+ *     // >>system      all that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
  *     // >>options     what you can set
  *     // >>ids     // >>sort     // >>text     // >>generators     // >>default
- *     // >>tool        the command-line tool: cc -O2 -x c -DSNO_MAIN sno.h -o sno
  */
 #ifndef SNO_H
 #define SNO_H
 
-#if defined(SNO_MAIN) && defined(__clang__) /* it takes the header for a program's own code */
-#pragma clang diagnostic ignored "-Wunused-function"
+/* A unit's own warning flags are for its own code. */
+#if defined(__GNUC__) && defined(__INCLUDE_LEVEL__) && !defined(SNO_SHOW_WARNINGS)
+#if __INCLUDE_LEVEL__ > 0
+#pragma GCC system_header
+#endif
 #endif
 
 #define SNO_VERSION_MAJOR  0
-#define SNO_VERSION_MINOR  1
+#define SNO_VERSION_MINOR  2
 #define SNO_VERSION_PATCH  0
-#define SNO_VERSION_STRING "0.1.0"
+#define SNO_VERSION_STRING "0.2.0"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 #ifdef __cplusplus
 #include <atomic>
 #else
 #include <stdatomic.h>
-#endif
-#if defined(_WIN32)
-#ifndef WIN32_LEAN_AND_MEAN
-#define WIN32_LEAN_AND_MEAN
-#endif
-#include <windows.h>
-#else
-#include <unistd.h>
-#endif
-#if !defined(_WIN32)
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#if !defined(__linux__) && !defined(CLOCK_REALTIME)
-#include <threads.h>
-#endif
-#endif
-#ifndef SNO_NO_SIMD
-#if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
-#define SNO_I_X86
-#include <immintrin.h>
-#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)
-#define SNO_I_NEON
-#include <arm_neon.h>
-#endif
 #endif
 
 // >>public
@@ -202,9 +188,13 @@ typedef struct sno_snapshot {
 
 /* NULL, or no snapshot: the whole pool, and a partition that no other generator made so has: not in
  * this process, nor in those that fork from it after the first such call. (Explicit partitions are
- * yours to keep apart.) Partitions are not given back. The snapshot is read here only. SNO_INVALID,
- * SNO_EXHAUSTED. Not while others use the generator. It begins at the clock: with a partition of yours it
- * repeats the ids of a run that ended within the same 4 ms, unless it has a state file or a snapshot. */
+ * yours to keep apart.) They are counted up from a random one, so processes that are no relatives may
+ * meet, and so may copies of this header that the linker keeps apart in one process (libraries that hide
+ * their symbols, or were opened with RTLD_LOCAL): two of them with 1 in 65,536 for each partition used,
+ * some pair of 300 in every second case. So many want partitions of your choice. Partitions are not given
+ * back. The snapshot is read here only. SNO_INVALID, SNO_EXHAUSTED. Not while others use the generator. It
+ * begins at the clock: with a partition of yours it repeats the ids of a run that ended within the same
+ * 4 ms, unless it has a state file or a snapshot. */
 static inline sno_status sno_init(sno_gen *, const sno_options *);
 /* What is wrong with options that sno_init refuses, naming the field; NULL: nothing. */
 static inline const char *sno_options_why(const sno_options *);
@@ -227,9 +217,10 @@ static inline sno_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ns, sn
  * it is unique among sno_cap such calls in a row, not against sno_new in the same unit. */
 static inline sno_status sno_new_with_time(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
 
-/* The process-wide generator, made by the first call; in a forked child made anew, with another
- * partition than its parent and siblings, if one of them called before the fork. The zero id as
- * sno_new, and when no partition is left: give long-lived families of short-lived processes
+/* The process-wide generator, made by the first call, with a partition as sno_init has it without a
+ * snapshot, and the same odds; in a forked child another partition than its parent's and siblings', if
+ * one of them called before the fork. One for each copy of this header that the linker keeps apart. The
+ * zero id as sno_new, and when no partition is left: give long-lived families of short-lived processes
  * partitions of your own choice. */
 static inline sno_id sno_generate(uint8_t meta);
 
@@ -284,14 +275,20 @@ static inline bool sno_ring_pop(sno_ring *, sno_overflow *); /* false: empty */
  * A forked child, and a process after sno_generation_bump(), gets SNO_FORKED (the default generator
  * takes a new partition by itself) until it says with which pool it goes on. SNO_INVALID: one that has
  * some of the parent's ids in it, or it was not forked. For a shard likewise, through sno_shard_gen.
+ * sno_generation_bump reaches its own copy of this header: each library that has one must call it.
+ *
+ * A generator must not outlive the module whose code initialised it: it looks at that module's memory.
  */
 static inline void sno_generation_bump(void);
 static inline sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
+/* This generator draws no more: options.exclusive lets others have its pool. Of shards the first. */
+static inline void sno_retire(sno_gen *);
 
 /* A state file holds a time ahead of all ids that were handed out, so that the next run repeats none,
  * whatever became of this one and of the clock:
  *
- *     sno_state state;
+ *     static sno_state state; // all zero
+ *     sno_why why;
  *     sno_snapshot pool = {0}; // partition and bounds; all zero: the file's, or new ones
  *     sno_state_options where = {0};
  *     where.path = "/var/lib/app/snos";
@@ -307,7 +304,9 @@ static inline sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
  * SNO_CLOCK_BACK (from the future), SNO_DOWNTIME, SNO_TAKEN (in use), SNO_IO. The first draw that
  * comes near the horizon writes the file (every 1.5 s by default); sno_state_extend from a timer spares
  * it that. See sno_state_options.
- * Beside it lies a lock, PATH.sno-lock, which the program must neither delete nor open.
+ * The object is all zero before its first use, and stays where it is while it is open. The file is
+ * locked: it must not be deleted or replaced meanwhile, and lies on no network file system. A forked
+ * child shares the lock until it has ended, or closed its copy of the state (SNO_FORKED).
  */
 typedef struct sno_state sno_state;
 typedef struct sno_state_options sno_state_options;
@@ -318,6 +317,619 @@ static inline sno_status sno_state_extend(sno_state *);
 static inline sno_status sno_state_close(sno_state *);
 
 // clang-format off
+// >>system begin
+/*
+ * All that asks an operating system. Both headers carry this region, the same but for the prefix. What
+ * comes behind it knows no platform, and makes do with:
+ *
+ *     system_ns, system_sleep         the hooks' defaults                    bare: there are none
+ *     system_random                   n random bytes; false: none to be had     bare: never any
+ *     pid                             tells this process from others            no fork: 1
+ *     new_page, drop_page             fresh zeros, for children too or not      WASI, bare: NULL
+ *     page_in, wipe_on_fork           a page of a room, zero in a child         no fork: NULL, false
+ *     ONE_PER_PROCESS                 an object that all units share
+ *
+ *     SNO_I_HAS_FILES               0: what follows fails, or does nothing
+ *     calm_begin, calm_end            in between nobody is cancelled; errno is put back
+ *     thread_mark                     tells threads apart
+ *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
+ *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
+ *     write_at, read_all              the whole, from there; from the start, up to n bytes
+ *     fsync, fdatasync, fsync_folder  until it outlasts a power cut
+ *     find, find_open, is_link        which file it is, by its path or descriptor
+ *     rename, unlink, folder          folder: the one that relative paths begin at
+ *
+ * Platforms: bare (SNO_NO_OS), Windows, WASI (neither has files), POSIX.
+ */
+enum { SNO_CLOCK_EXACT = 0, SNO_CLOCK_COARSE = 1 };
+
+#if defined(SNO_NO_OS)
+#define SNO_I_HAS_FILES    0
+#define SNO_I_WHY_NO_FILES "needs files, which SNO_NO_OS leaves out"
+#elif defined(SNO_NO_FILES)
+#define SNO_I_HAS_FILES    0
+#define SNO_I_WHY_NO_FILES "needs files, which SNO_NO_FILES leaves out"
+#elif defined(_WIN32) || defined(__wasi__)
+#define SNO_I_HAS_FILES    0
+#define SNO_I_WHY_NO_FILES "needs POSIX files"
+#else
+#define SNO_I_HAS_FILES    1
+#define SNO_I_WHY_NO_FILES ""
+#endif
+
+#if !defined(SNO_NO_OS) && \
+    (defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__))
+#define SNO_I_HAS_ROOMS 1
+#else
+#define SNO_I_HAS_ROOMS 0
+#endif
+
+#if defined(__cplusplus)
+#define SNO_I_RELY_ON(condition, what) static_assert(condition, what)
+#else
+#define SNO_I_RELY_ON(condition, what) _Static_assert(condition, what)
+#endif
+
+/* Defines an object that is one in the whole process, in however many units the header stands. */
+#if defined(_MSC_VER)
+#define SNO_I_ONE_PER_PROCESS(type, name) __declspec(selectany) type name
+#elif defined(_WIN32) && defined(__cplusplus)
+#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {}
+#elif defined(_WIN32)
+#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {0}
+#else
+#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((weak)) type name
+#endif
+
+/* Units with an operating system and without one share nothing. */
+#if defined(SNO_NO_OS)
+#define SNO_I_LAYOUT(name, number) name##_##number##_bare
+#else
+#define SNO_I_LAYOUT(name, number) name##_##number
+#endif
+
+/* Memory of the module itself (the program, or the library that a process has opened) in which a whole
+ * page lies, wherever the memory begins: what the kernel is told of that page ends with the module. */
+#if !SNO_I_HAS_ROOMS
+typedef char sno_i_page_room; /* nothing is told */
+#elif defined(__x86_64__) || defined(__i386__)
+typedef struct sno_i_page_room {
+    char bytes[2 * 4096];
+} sno_i_page_room;
+#else
+typedef struct sno_i_page_room {
+    char bytes[2 * 65536];
+} sno_i_page_room;
+#endif
+
+#if defined(SNO_NO_OS) /* ---- bare ---- */
+#if !defined(SNO_CLOCK_NS) || !defined(SNO_SLEEP_NS)
+#error "SNO_NO_OS: define SNO_CLOCK_NS(kind) and SNO_SLEEP_NS(ns) before the include"
+#endif
+
+static inline bool sno_i_system_random(void *to, size_t n) {
+    (void)to;
+    (void)n;
+    return false;
+}
+
+static inline uint64_t sno_i_pid(void) { return 1; }
+
+static inline void *sno_i_new_page(bool shared) {
+    (void)shared;
+    return NULL;
+}
+
+static inline void sno_i_drop_page(void *page) { (void)page; }
+
+#elif defined(_WIN32) /* ---- Windows ---- */
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#define SNO_I_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#define SNO_I_NOMINMAX
+#endif
+#include <windows.h>
+#ifdef SNO_I_LEAN_AND_MEAN
+#undef WIN32_LEAN_AND_MEAN
+#undef SNO_I_LEAN_AND_MEAN
+#endif
+#ifdef SNO_I_NOMINMAX
+#undef NOMINMAX
+#undef SNO_I_NOMINMAX
+#endif
+#include <stdlib.h>
+#if !defined(_CRT_RAND_S) /* else <stdlib.h> has it */
+#if defined(__cplusplus)
+extern "C" {
+#endif
+int __cdecl rand_s(unsigned *);
+#if defined(__cplusplus)
+}
+#endif
+#endif
+
+static inline int64_t sno_i_system_ns(int kind) {
+    FILETIME t;
+    if (kind == SNO_CLOCK_COARSE) GetSystemTimeAsFileTime(&t);
+    else GetSystemTimePreciseAsFileTime(&t);
+    return ((int64_t)((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) - 116444736000000000) *
+           100;
+}
+
+static inline void sno_i_system_sleep(int64_t ns) {
+    for (; ns > 0; ns -= 1000000000)
+        Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
+}
+
+static inline bool sno_i_system_random(void *to, size_t n) {
+    for (unsigned char *at = (unsigned char *)to; n;) {
+        unsigned word;
+        const size_t some = n < sizeof word ? n : sizeof word;
+        if (rand_s(&word) != 0) return false;
+        memcpy(at, &word, some);
+        at += some;
+        n -= some;
+    }
+    return true;
+}
+
+static inline uint64_t sno_i_pid(void) { return 1; } /* no fork */
+
+static inline void *sno_i_new_page(bool shared) {
+    return shared ? NULL : VirtualAlloc(NULL, 4096, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
+}
+
+static inline void sno_i_drop_page(void *page) { (void)VirtualFree(page, 0, MEM_RELEASE); }
+
+#elif defined(__wasi__) /* ---- WASI ---- */
+#include <wasi/api.h>
+
+static inline int64_t sno_i_system_ns(int kind) {
+    __wasi_timestamp_t ns = 0;
+    (void)kind;
+    if (__wasi_clock_time_get(__WASI_CLOCKID_REALTIME, 1, &ns) != 0) return 0;
+    return (int64_t)ns;
+}
+
+static inline void sno_i_system_sleep(int64_t ns) {
+    __wasi_subscription_t nap;
+    __wasi_event_t event;
+    __wasi_size_t events;
+    memset(&nap, 0, sizeof nap);
+    nap.u.tag = __WASI_EVENTTYPE_CLOCK;
+    nap.u.u.clock.id = __WASI_CLOCKID_MONOTONIC;
+    nap.u.u.clock.timeout = (__wasi_timestamp_t)ns;
+    if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0) return; /* who waits looks again */
+}
+
+static inline bool sno_i_system_random(void *to, size_t n) {
+    return __wasi_random_get((uint8_t *)to, (__wasi_size_t)n) == 0;
+}
+
+static inline uint64_t sno_i_pid(void) { return 1; } /* no fork */
+
+static inline void *sno_i_new_page(bool shared) {
+    (void)shared;
+    return NULL;
+}
+
+static inline void sno_i_drop_page(void *page) { (void)page; }
+
+#else /* ---- POSIX ---- */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#elif !defined(CLOCK_REALTIME)
+#include <threads.h>
+#endif
+
+/* Strict C hides POSIX from a header that comes after others; on Linux what is hidden is reached by its
+ * link name, with the kernel's own types. */
+#if defined(__linux__)
+#if !defined(CLOCK_REALTIME)
+#define SNO_I_BY_NAME
+struct sno_i_timespec {
+    long sec, nsec;
+};
+#endif
+#if defined(__cplusplus)
+extern "C" {
+#endif
+#if defined(SNO_I_BY_NAME)
+extern int sno_i_clock_gettime(int id, struct sno_i_timespec *) __asm__("clock_gettime");
+extern int sno_i_nanosleep(const struct sno_i_timespec *,
+                             struct sno_i_timespec *) __asm__("nanosleep");
+#endif
+extern int sno_i_madvise(void *, size_t, int) __asm__("madvise");
+extern long sno_i_syscall(long, ...) __asm__("syscall");
+#if SNO_I_HAS_FILES
+extern int sno_i_fsync(int) __asm__("fsync");
+extern int sno_i_fdatasync(int) __asm__("fdatasync");
+extern ssize_t sno_i_readlink(const char *, char *, size_t) __asm__("readlink");
+#endif
+#if defined(__cplusplus)
+}
+#endif
+#endif
+
+static inline int64_t sno_i_system_ns(int kind) {
+#if defined(SNO_I_BY_NAME) && defined(__LP64__)
+    struct sno_i_timespec t;
+    (void)sno_i_clock_gettime(kind == SNO_CLOCK_COARSE ? 5 : 0, &t);
+    return t.sec * 1000000000 + t.nsec;
+#else
+    struct timespec t;
+#if defined(CLOCK_REALTIME_COARSE)
+    (void)clock_gettime(kind == SNO_CLOCK_COARSE ? CLOCK_REALTIME_COARSE : CLOCK_REALTIME, &t);
+#elif defined(CLOCK_REALTIME)
+    (void)kind;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+#else
+    (void)kind;
+    (void)timespec_get(&t, TIME_UTC);
+#endif
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+#endif
+}
+
+/* Sleeps that long or longer, whatever signals come. */
+static inline void sno_i_system_sleep(int64_t ns) {
+    const int errno_before = errno;
+#if defined(SNO_I_BY_NAME)
+    struct sno_i_timespec t;
+    t.sec = (long)(ns / 1000000000);
+    t.nsec = (long)(ns % 1000000000);
+    while (sno_i_nanosleep(&t, &t) != 0 && errno == EINTR) {
+    }
+#else
+    struct timespec t;
+    t.tv_sec = (time_t)(ns / 1000000000);
+    t.tv_nsec = (long)(ns % 1000000000);
+#if defined(CLOCK_REALTIME)
+    while (nanosleep(&t, &t) != 0 && errno == EINTR) {
+    } /* cut short by a signal */
+#else
+    while (thrd_sleep(&t, &t) == -1) {
+    }
+#endif
+#endif
+    errno = errno_before;
+}
+
+/* Never waits, and leaves errno alone. */
+static inline bool sno_i_system_random(void *to, size_t n) {
+    const int errno_before = errno;
+    bool well = false;
+#if defined(SYS_getrandom)
+    const long without_waiting = 1;
+    well = sno_i_syscall(SYS_getrandom, to, n, without_waiting) == (long)n;
+#endif
+    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY);
+    if (fd >= 0) {
+        well = read(fd, to, n) == (ssize_t)n;
+        (void)close(fd);
+    }
+    errno = errno_before;
+    return well;
+}
+
+static inline uint64_t sno_i_pid(void) { return (uint64_t)getpid(); }
+
+static inline void *sno_i_new_page(bool shared) {
+#if defined(MAP_ANONYMOUS)
+    const int anonymous = MAP_ANONYMOUS, zeros = -1;
+#elif defined(MAP_ANON)
+    const int anonymous = MAP_ANON, zeros = -1;
+#elif !defined(__linux__) /* its number, which strict C hides, is no business of ours */
+    const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
+#elif defined(__mips__) || defined(__xtensa__)
+    const int anonymous = 0x800, zeros = -1;
+#elif defined(__alpha__) || defined(__hppa__)
+    const int anonymous = 0x10, zeros = -1;
+#else
+    const int anonymous = 0x20, zeros = -1;
+#endif
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                      (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, zeros, 0);
+    if (zeros >= 0) (void)close(zeros);
+    return page == MAP_FAILED ? NULL : page;
+}
+
+static inline void sno_i_drop_page(void *page) { (void)munmap(page, 4096); }
+
+#if SNO_I_HAS_ROOMS
+static inline void *sno_i_page_in(sno_i_page_room *room) {
+    const long size = sysconf(_SC_PAGESIZE);
+    if (size <= 0 || (size_t)size > sizeof room->bytes / 2) return NULL;
+    const uintptr_t past = (uintptr_t)room->bytes % (uintptr_t)size;
+    return room->bytes + (past ? (uintptr_t)size - past : 0);
+}
+
+/* An emulator that takes every advice would take a senseless one too, and wipe nothing. */
+static inline bool sno_i_wipe_on_fork(void *page) {
+    const int errno_before = errno;
+#if defined(__linux__)
+    enum { wipe_on_fork = 18, senseless = -1 };
+    const bool wiped = sno_i_madvise(page, 4096, senseless) != 0 &&
+                       sno_i_madvise(page, 4096, wipe_on_fork) == 0;
+#elif defined(INHERIT_ZERO)
+    const bool wiped = minherit(page, 4096, INHERIT_ZERO) == 0;
+#elif defined(MAP_INHERIT_ZERO)
+    const bool wiped = minherit(page, 4096, MAP_INHERIT_ZERO) == 0;
+#else
+    const bool wiped = (void)page, false;
+#endif
+    errno = errno_before;
+    return wiped;
+}
+#endif
+#endif
+
+#if !SNO_I_HAS_ROOMS
+static inline void *sno_i_page_in(sno_i_page_room *room) {
+    (void)room;
+    return NULL;
+}
+
+static inline bool sno_i_wipe_on_fork(void *page) {
+    (void)page;
+    return false;
+}
+#endif
+
+/* ---- files ---- */
+
+typedef struct sno_i_calm {
+    int cancel_state, error;
+} sno_i_calm;
+
+/* Which file it is that stands at a path, or is open. */
+typedef struct sno_i_found {
+    uint64_t device, inode;
+    bool is_regular;
+} sno_i_found;
+
+enum { SNO_I_READ, SNO_I_WRITE, SNO_I_CREATE }; /* ways to open a file */
+
+#if SNO_I_HAS_FILES
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+/* Between these two a thread is not cancelled, which would leave a file half claimed or a write to
+ * nobody, and at the end errno is what it was: a draw may stand in a signal handler. */
+static inline sno_i_calm sno_i_calm_begin(void) {
+    sno_i_calm calm = {0, errno};
+#if !defined(__ANDROID__)
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &calm.cancel_state);
+#endif
+    return calm;
+}
+
+static inline void sno_i_calm_end(sno_i_calm calm) {
+#if !defined(__ANDROID__)
+    (void)pthread_setcancelstate(calm.cancel_state, &calm.cancel_state);
+#endif
+    errno = calm.error;
+}
+
+/* Tells this thread from the others of all processes that share its memory. */
+static inline uint64_t sno_i_thread_mark(void) {
+    return (((uint64_t)(uintptr_t)pthread_self() << 20) ^ sno_i_pid() << 1) | 1;
+}
+
+enum { SNO_I_ABSENT = ENOENT };
+static inline int sno_i_error(void) { return errno; }
+static inline void sno_i_error_put(int error) { errno = error; }
+static inline const char *sno_i_error_text(int error) { return strerror(error); }
+static inline bool sno_i_error_is_taken(int error) { return error == EACCES || error == EAGAIN; }
+
+/* But not in place of a standard stream that the program has closed. */
+static inline int sno_i_open(const char *path, int how) {
+    const int flags =
+        (how == SNO_I_READ ? O_RDONLY : O_RDWR) | (how == SNO_I_CREATE ? O_CREAT : 0);
+#if defined(O_CLOEXEC)
+    const int closes = O_CLOEXEC; /* or a program started meanwhile would keep the lock */
+#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
+    const int closes = 02000000; /* hidden by strict C */
+#else
+    const int closes = 0;
+#endif
+    int fd = open(path, flags | O_NONBLOCK | closes, 0666); /* a pipe would have no end */
+    if (fd >= 0 && fd <= 2) {
+        const int low = fd;
+        fd = fcntl(low, F_DUPFD, 3);
+        (void)close(low);
+    }
+    if (fd >= 0) (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}
+
+static inline void sno_i_close(int fd) { (void)close(fd); }
+
+/* Locks or unlocks bytes of an open file (count 0: all): 0, or -1 and an error. The lock is of the open
+ * file description where there is that: see >>common, files. */
+static inline int sno_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
+#if defined(F_OFD_SETLK) || defined(__linux__)
+#if defined(F_OFD_SETLK)
+    const int set_lock = F_OFD_SETLK;
+#else
+    const int set_lock = 37; /* hidden by strict C */
+#endif
+    struct flock range;
+    memset(&range, 0, sizeof range);
+    range.l_type = lock ? F_WRLCK : F_UNLCK;
+    range.l_whence = SEEK_SET;
+    range.l_start = (off_t)first;
+    range.l_len = (off_t)count;
+    return fcntl(fd, set_lock, &range);
+#else /* the whole file, whatever bytes are asked for */
+    (void)first;
+    (void)count;
+    return flock(fd, lock ? LOCK_EX | LOCK_NB : LOCK_UN);
+#endif
+}
+
+static inline bool sno_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
+    if (lseek(fd, (off_t)at, SEEK_SET) != (off_t)at) return false;
+    while (n > 0) {
+        const ssize_t written = write(fd, bytes, n);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        bytes += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+/* Reads from the start of the file, at most n bytes; how many, or -1. */
+static inline int sno_i_read_all(int fd, uint8_t *bytes, size_t n) {
+    size_t got = 0;
+    if (lseek(fd, 0, SEEK_SET) != 0) return -1;
+    while (got < n) {
+        const ssize_t more = read(fd, bytes + got, n - got);
+        if (more < 0 && errno == EINTR) continue;
+        if (more < 0) return -1;
+        if (more == 0) break;
+        got += (size_t)more;
+    }
+    return (int)got;
+}
+
+#if defined(F_FULLFSYNC) /* macOS, where fsync stops at the drive's own memory */
+static inline int sno_i_fsync(int fd) { return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd); }
+static inline int sno_i_fdatasync(int fd) { return sno_i_fsync(fd); }
+#elif !defined(__linux__)
+static inline int sno_i_fsync(int fd) { return fsync(fd); }
+static inline int sno_i_fdatasync(int fd) { return fsync(fd); }
+#endif
+#if !defined(__linux__)
+#define sno_i_readlink readlink
+#endif
+
+/* A new name lasts once the folder is on disk. Some file systems can't be asked for that. */
+static inline bool sno_i_fsync_folder(const char *folder) {
+    const int fd = open(folder, O_RDONLY);
+    if (fd < 0) return false;
+    const bool synced = sno_i_fsync(fd) == 0 || errno == EINVAL;
+    (void)close(fd);
+    return synced;
+}
+
+static inline sno_i_found sno_i_found_of(const struct stat *file) {
+    sno_i_found found;
+    found.device = (uint64_t)file->st_dev;
+    found.inode = (uint64_t)file->st_ino;
+    found.is_regular = S_ISREG(file->st_mode);
+    return found;
+}
+
+static inline bool sno_i_find(const char *path, sno_i_found *found) {
+    struct stat file;
+    const bool exists = stat(path, &file) == 0;
+    if (exists) *found = sno_i_found_of(&file);
+    return exists;
+}
+
+static inline bool sno_i_find_open(int fd, sno_i_found *found) {
+    struct stat file;
+    const bool is_open = fstat(fd, &file) == 0;
+    if (is_open) *found = sno_i_found_of(&file);
+    return is_open;
+}
+
+/* Whether a link stands there, to something or nothing. */
+static inline bool sno_i_is_link(const char *path) {
+    char target;
+    return sno_i_readlink(path, &target, 1) >= 0;
+}
+
+static inline bool sno_i_rename(const char *from, const char *to) {
+    return rename(from, to) == 0;
+}
+static inline void sno_i_unlink(const char *path) { (void)unlink(path); }
+static inline bool sno_i_folder(char *out, size_t size) { return getcwd(out, size) != NULL; }
+
+#else /* ---- no files ---- */
+static inline sno_i_calm sno_i_calm_begin(void) {
+    const sno_i_calm calm = {0, 0};
+    return calm;
+}
+
+static inline void sno_i_calm_end(sno_i_calm calm) { (void)calm; }
+static inline uint64_t sno_i_thread_mark(void) { return 1; }
+enum { SNO_I_ABSENT = 1 };
+static inline int sno_i_error(void) { return 0; }
+static inline void sno_i_error_put(int error) { (void)error; }
+static inline const char *sno_i_error_text(int error) {
+    return (void)error, SNO_I_WHY_NO_FILES;
+}
+static inline bool sno_i_error_is_taken(int error) { return (void)error, false; }
+static inline int sno_i_open(const char *path, int how) { return (void)path, (void)how, -1; }
+static inline void sno_i_close(int fd) { (void)fd; }
+static inline int sno_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
+    return (void)fd, (void)lock, (void)first, (void)count, -1;
+}
+static inline bool sno_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
+    return (void)fd, (void)at, (void)bytes, (void)n, false;
+}
+static inline int sno_i_read_all(int fd, uint8_t *bytes, size_t n) {
+    return (void)fd, (void)bytes, (void)n, -1;
+}
+static inline int sno_i_fsync(int fd) { return (void)fd, -1; }
+static inline int sno_i_fdatasync(int fd) { return (void)fd, -1; }
+static inline bool sno_i_fsync_folder(const char *folder) { return (void)folder, false; }
+static inline bool sno_i_find(const char *path, sno_i_found *found) {
+    return (void)path, (void)found, false;
+}
+static inline bool sno_i_find_open(int fd, sno_i_found *found) {
+    return (void)fd, (void)found, false;
+}
+static inline bool sno_i_is_link(const char *path) { return (void)path, false; }
+static inline bool sno_i_rename(const char *from, const char *to) {
+    return (void)from, (void)to, false;
+}
+static inline void sno_i_unlink(const char *path) { (void)path; }
+static inline bool sno_i_folder(char *out, size_t size) { return (void)out, (void)size, false; }
+#endif
+// >>system end
+
+// >>own begin
+/* What this header alone asks of the operating system: a fresh page moved into a room. Where that can't
+ * be done it stays where it is. The kernel looks whether it can be done before it unmaps what is there; a
+ * call that maps a page there may run out of memory after that, and leave a hole for others to map into. */
+#if defined(__linux__) && !defined(SNO_NO_OS)
+#if defined(__cplusplus)
+extern "C" {
+#endif
+extern void *sno_i_mremap(void *, size_t, size_t, int, ...) __asm__("mremap");
+#if defined(__cplusplus)
+}
+#endif
+
+static inline void *sno_i_move_page(void *page, sno_i_page_room *room) {
+    enum { may_move = 1, to_a_fixed_place = 2 };
+    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *const place = sno_i_page_in(room);
+    const int errno_before = errno;
+    if (place && sno_i_mremap(page, size, size, may_move | to_a_fixed_place, place) == place)
+        page = place;
+    errno = errno_before;
+    return page;
+}
+#else
+static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return (void)room, page; }
+#endif
+// >>own end
+
 // >>common begin
 /*
  * The engine. Both headers carry this region, the same but for the prefix: `make check-common`.
@@ -384,21 +996,27 @@ static inline sno_status sno_state_close(sno_state *);
  *     LEAVE:R    move that leaves a timeline, release LOOK:A       safe[] raised, drifts settled
  *     LOOK:A     load of the word, acquire; the same  LEAVE:R      (I5), and keeps the second
  *                order where a failed CAS loads it                 reading behind it (I2)
+ *     SAFE:R     safe[] raised                        SAFE:A       the word of who raised it, so that
+ *                                                                  a snapshot has no older one with it
+ *     TALLY:R    places re-based are tallied          TALLY:A      the word that no longer counts them
+ *     NOTE:R     election for a note of a ms          NOTE:A       that the clock has read that ms
  *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
  *     DRAIN:R    slot's turn stored by pop            FILL:A       the slot is free again
  *     BACK:R     shard returned to the pool           LEND:A       all the last owner did to it
  *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
- *     PAGE:R     fork page published                  PAGE:A       its first word
  *     TURN:R     files: a thread's turn is over       TURN:A       what it did in it
- *     DISK:R     horizon published                    DISK:A       that it is on disk
+ *     DISK:R     horizon published                    DISK:A       that it is on disk, and the run
+ *     ASK:S      `asked` raised, or seen raised,      SHUT:S       one of the two sees the other
+ *                then horizon read
+ *     SHUT:S     horizon closed, then `asked` read    ASK:S
  *
  *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
  *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. The fetch_add
  *  is no LOOK:A, though: who makes more of the word that it returns than his place loads it anew.
  *  An owned word (a shard's) has one writer, and changes hands only through LEND and BACK or by the
- *  user's own means. safe[] is reached through LOOK:A. The overflow word only elects who writes a
- *  note, and the statistics are read by nobody who acts on them.
+ *  user's own means. safe[] is reached through LOOK:A, and the statistics are read by nobody who acts
+ *  on them. `make explore-orders` takes each of these orders away, and sees what comes of it.
  *
  *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load. The
  *  second reading is taken only because of the word's value, which orders it too. And little hangs
@@ -454,17 +1072,6 @@ typedef SNO_ATOMIC(uint32_t) sno_i_atomic32;
 #define SNO_I_LIKELY(x) (x)
 #endif
 
-/* Defines an object that is one in the whole process, in however many units the header stands. */
-#if defined(_MSC_VER)
-#define SNO_I_ONE_PER_PROCESS(type, name) __declspec(selectany) type name
-#elif defined(_WIN32) && defined(__cplusplus)
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {}
-#elif defined(_WIN32)
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {0}
-#else
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((weak)) type name
-#endif
-
 #ifndef SNO_ASSERT
 #define SNO_ASSERT(condition) ((void)0)
 #endif
@@ -481,77 +1088,12 @@ typedef SNO_ATOMIC(uint32_t) sno_i_atomic32;
 
 /* ---- clock and sleep ---- */
 
-enum { SNO_CLOCK_EXACT = 0, SNO_CLOCK_COARSE = 1 };
-
 typedef struct sno_clock {
     int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
     void *user;
     int kind; /* EXACT, or COARSE: reads fast, lags by some ms, and the exact one is asked when a
                  unit looks spent or the clock put back */
 } sno_clock;
-
-/* Strict C hides POSIX from a header that comes after others; on Linux what is hidden is reached by its
- * link name, with the kernel's own types. */
-#if defined(__linux__) && !defined(CLOCK_REALTIME)
-#define SNO_I_BY_NAME
-struct sno_i_timespec {
-    long sec, nsec;
-};
-extern int sno_i_clock_gettime(int id, struct sno_i_timespec *) __asm__("clock_gettime");
-extern int sno_i_nanosleep(const struct sno_i_timespec *,
-                             struct sno_i_timespec *) __asm__("nanosleep");
-#endif
-
-static inline int64_t sno_i_system_ns(int kind) {
-#if defined(_WIN32)
-    FILETIME t;
-    if (kind == SNO_CLOCK_COARSE) GetSystemTimeAsFileTime(&t);
-    else GetSystemTimePreciseAsFileTime(&t);
-    return ((int64_t)((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) - 116444736000000000) *
-           100;
-#elif defined(SNO_I_BY_NAME) && defined(__LP64__)
-    struct sno_i_timespec t;
-    (void)sno_i_clock_gettime(kind == SNO_CLOCK_COARSE ? 5 : 0, &t);
-    return t.sec * 1000000000 + t.nsec;
-#else
-    struct timespec t;
-#if defined(CLOCK_REALTIME_COARSE)
-    (void)clock_gettime(kind == SNO_CLOCK_COARSE ? CLOCK_REALTIME_COARSE : CLOCK_REALTIME, &t);
-#elif defined(CLOCK_REALTIME)
-    (void)kind;
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-#else
-    (void)kind;
-    (void)timespec_get(&t, TIME_UTC);
-#endif
-    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
-#endif
-}
-
-/* Sleeps that long or longer, whatever signals come. */
-static inline void sno_i_system_sleep(int64_t ns) {
-#if defined(_WIN32)
-    for (; ns > 0; ns -= 1000000000)
-        Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
-#elif defined(SNO_I_BY_NAME)
-    struct sno_i_timespec t;
-    t.sec = (long)(ns / 1000000000);
-    t.nsec = (long)(ns % 1000000000);
-    while (sno_i_nanosleep(&t, &t) != 0) {
-    }
-#else
-    struct timespec t;
-    t.tv_sec = (time_t)(ns / 1000000000);
-    t.tv_nsec = (long)(ns % 1000000000);
-#if defined(CLOCK_REALTIME)
-    while (nanosleep(&t, &t) != 0) {
-    } /* cut short by a signal */
-#else
-    while (thrd_sleep(&t, &t) != 0) {
-    }
-#endif
-#endif
-}
 
 #ifndef SNO_CLOCK_NS
 #define SNO_CLOCK_NS(kind) sno_i_system_ns(kind)
@@ -653,14 +1195,17 @@ static inline bool sno_ring_pop(sno_ring *ring, sno_overflow *note) {
  * when it was initialised; another value means another process. Nobody writes it but the first to
  * initialise a generator in a process. Where the kernel has no such page (Linux before 4.14, other
  * systems) the generator compares getpid() instead, at the price of a system call an id.
+ *
+ * There is one for each copy of the header that the linker keeps apart, and each is wiped. What several
+ * units share has the number of its layout in its name, so that units with another layout have an
+ * object of their own: who changes the struct raises the number (tests/units_a.c).
  */
+#define sno_i_process SNO_I_LAYOUT(sno_i_process, 2)
 struct sno_i_process {
     SNO_ATOMIC(sno_i_atomic64 *) page; /* NULL: not asked for yet */
     sno_i_atomic64 generation;           /* survives the fork, so that a child's value is new */
     sno_i_atomic32 bumps;                /* likewise: of the process and its forebears */
-    sno_i_atomic64 locking;              /* the files' (see there): mark of who is at it, or 0 */
-    uint64_t locks_mark;                   /* and the process whose they are */
-    struct sno_i_lock *locks;
+    sno_i_page_room room;                /* of the page */
 };
 
 #if defined(__cplusplus)
@@ -668,82 +1213,33 @@ extern "C" {
 #endif
 extern struct sno_i_process sno_i_process;
 SNO_I_ONE_PER_PROCESS(struct sno_i_process, sno_i_process);
-#if defined(__linux__)
-extern int sno_i_madvise(void *, size_t, int) __asm__("madvise");
-extern int sno_i_fsync(int) __asm__("fsync");
-#elif !defined(_WIN32)
-#define sno_i_fsync fsync
-#endif
 #if defined(__cplusplus)
 }
 #endif
 
-/* Marks this process where no page does. */
-static inline uint64_t sno_i_pid(void) {
-#if defined(_WIN32)
-    return 1; /* no fork */
-#else
-    return (uint64_t)getpid();
-#endif
-}
+/* ---- random bytes ---- */
 
+#ifndef SNO_RANDOM_BYTES
+#define SNO_RANDOM_BYTES(to, n) sno_i_system_random(to, n)
+#endif
+
+static inline bool sno_i_random_bytes(void *to, size_t n) { return SNO_RANDOM_BYTES(to, n); }
+
+/* Marks this process where no page does. */
 SNO_I_COLD uint64_t sno_i_pid_mark(void) {
     return SNO_ATOMIC_LOAD(&sno_i_process.generation, relaxed) << 32 | sno_i_pid();
 }
 
-/* A fresh page of zeros, shared with children to come or not; NULL: none to be had. */
-static inline void *sno_i_new_page(bool shared) {
-#if defined(_WIN32)
-    return shared ? NULL : VirtualAlloc(NULL, 4096, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
-#else
-#if defined(MAP_ANONYMOUS)
-    const int anonymous = MAP_ANONYMOUS;
-#elif defined(MAP_ANON)
-    const int anonymous = MAP_ANON;
-#elif defined(__mips__) || defined(__xtensa__) /* Linux's own, hidden by strict C */
-    const int anonymous = 0x800;
-#elif defined(__alpha__) || defined(__hppa__)
-    const int anonymous = 0x10;
-#else
-    const int anonymous = 0x20;
-#endif
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-                      (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, -1, 0);
-    return page == MAP_FAILED ? NULL : page;
-#endif
-}
-
-static inline void sno_i_drop_page(void *page) {
-#if defined(_WIN32)
-    (void)VirtualFree(page, 0, MEM_RELEASE);
-#else
-    (void)munmap(page, 4096);
-#endif
-}
-
-/* An emulator that takes every advice would take a senseless one too, and wipe nothing. */
-static inline bool sno_i_wipe_on_fork(void *page) {
-#if defined(__linux__)
-    enum { wipe_on_fork = 18, senseless = -1 };
-    return sno_i_madvise(page, 4096, senseless) != 0 &&
-           sno_i_madvise(page, 4096, wipe_on_fork) == 0;
-#else
-    (void)page;
-    return false;
-#endif
-}
-
+/* Any number of threads may find the page and tell the kernel at once: it is the same page, and told
+ * twice is told. Nor has the pointer anything to carry: a fork that comes later takes the kernel's own
+ * lock after the call that told. */
 static inline sno_i_atomic64 *sno_i_fork_page(void) {
-    sno_i_atomic64 *page = SNO_ATOMIC_LOAD(&sno_i_process.page, acquire); /* PAGE:A */
+    sno_i_atomic64 *page = SNO_ATOMIC_LOAD(&sno_i_process.page, relaxed);
     if (page) return page;
-    void *fresh = sno_i_new_page(false);
-    if (!fresh) return NULL;
-    if (sno_i_wipe_on_fork(fresh) &&
-        SNO_ATOMIC_CAS(&sno_i_process.page, &page, (sno_i_atomic64 *)fresh, release,
-                         acquire)) /* PAGE:R */
-        return (sno_i_atomic64 *)fresh;
-    sno_i_drop_page(fresh);
-    return page; /* another thread's, or NULL */
+    page = (sno_i_atomic64 *)sno_i_page_in(&sno_i_process.room);
+    if (!page || !sno_i_wipe_on_fork(page)) return NULL;
+    SNO_ATOMIC_STORE(&sno_i_process.page, page, relaxed);
+    return page;
 }
 
 /* The value that marks this process, for generators to keep; *word is NULL where the pid does. */
@@ -756,20 +1252,26 @@ static inline uint64_t sno_i_fork_mark(sno_i_atomic64 **word) {
     return SNO_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
-/* Marks the process itself, for what it holds: a bump does not change it. */
+/* Marks the process itself, for what it holds: a bump does not change it, and it tells relatives and
+ * strangers apart. */
 static inline uint64_t sno_i_process_mark(void) {
     sno_i_atomic64 *page = sno_i_fork_page();
     if (!page) return sno_i_pid();
-    uint64_t mark = SNO_ATOMIC_LOAD(page + 1, relaxed);
+    uint64_t mark = SNO_ATOMIC_LOAD(page + 1, relaxed), next = 0;
     if (mark) return mark;
-    uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
+    (void)sno_i_random_bytes(&next, sizeof next);
+    next ^= sno_i_pid() << 32;
+    next ^= SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) << 1;
+    next |= 1;
     return SNO_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
 /* From now on every generator of this process, all but those in shared memory, is as if inherited
  * through fork: SNO_FORKED until it is initialised anew. For whoever resumes a snapshot of a
  * virtual machine or a copied disk, which nothing else tells a process. States are stale too: close
- * them, and open others. From any thread. */
+ * them, and open others. From any thread. It reaches the generators of its own copy of this header:
+ * a shared library that hides its symbols, or was opened with RTLD_LOCAL, has another, and must call
+ * it too. */
 static inline void sno_generation_bump(void) {
     sno_i_atomic64 *page = sno_i_fork_page();
     const uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
@@ -787,6 +1289,8 @@ typedef struct sno_gate {
     /* Whether ids of times up to until_ns (Unix) may be handed out. SNO_AGAIN: not yet, and who
      * waits asks again; all else is what the draw returns. NULL: no gate. */
     sno_status (*admit)(void *user, int64_t until_ns);
+    int64_t (*floor_ns)(void *user); /* ids must be later than this Unix time; asked by init, where
+                                        gate and state are fresh; NULL: any */
     void *user;
     sno_i_atomic64 *word; /* NULL, or a word that fork wipes, constant and not 0 while the gate is
                                open: who changes it stops each draw at once, with SNO_LEASE */
@@ -825,9 +1329,13 @@ typedef struct sno_i_engine {
     int64_t wait_ns;    /* longest sleep of one call */
     bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
     sno_ring *ring;
-    sno_gate gates[2];            /* the user's, and that of his state file */
-    sno_i_atomic64 *process_word; /* what fork_word is where it is not a gate's */
+    sno_gate gate;
+    uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
+                           differ, how far behind this engine; 0: there is none */
+    uint64_t state_run; /* the state's run when this engine was set up */
+    sno_i_atomic64 *process_word; /* what fork_word is where it is not the gate's */
     uint64_t process_mark;
+    bool is_shared;
     char pad2[64];
 
     sno_i_atomic64 safe[2]; /* tick engines: see I5 */
@@ -838,6 +1346,11 @@ typedef struct sno_i_engine {
     sno_i_atomic32 lent; /* a pool's shard: 1 while a thread has it */
     char pad3[60];
 } sno_i_engine;
+
+SNO_I_RELY_ON(offsetof(sno_i_engine, word) == 56, "the word has 56 bytes before and behind it");
+SNO_I_RELY_ON(offsetof(sno_i_engine, fork_word) >= offsetof(sno_i_engine, word) + 64,
+                "what never changes lies on other lines than the word");
+SNO_I_RELY_ON(sizeof(sno_i_atomic64) == 8, "a 64-bit atomic is its value alone");
 
 /* How a draw goes about it; constants, so that each caller compiles to its own straight line. */
 enum {
@@ -851,7 +1364,7 @@ typedef struct sno_i_place {
     uint64_t time, index, n;
     unsigned tick;
     uint64_t
-        unit; /* time and tick once more, as they stand in the word: for ids that are made alike */
+        head; /* time and tick once more, as they stand in the word: for ids that are made alike */
 } sno_i_place;
 
 typedef struct sno_i_setup {
@@ -863,8 +1376,15 @@ typedef struct sno_i_setup {
     bool refuse_back, shared_memory;
     sno_clock clock;
     sno_ring *ring;
-    sno_gate gates[2];
+    sno_gate gate;
+    struct sno_state *state;
 } sno_i_setup;
+
+/* Of the state file, which comes below. */
+static inline bool sno_i_state_is_shared(const struct sno_state *);
+static inline uint64_t sno_i_state_run(const struct sno_state *);
+static sno_status sno_i_state_admit(struct sno_state *, uint64_t run, int64_t until_ns,
+                                        bool *in_vain);
 
 static inline uint64_t sno_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -883,8 +1403,32 @@ typedef struct sno_i_split {
     unsigned count_bits;
 } sno_i_split;
 
-/* Names what an engine can't be set up with; NULL: it can be. */
-static inline const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d) {
+enum {
+    SNO_I_RANGE_BITS = 48,  /* count uses no more, so that sums of counts have room */
+    SNO_I_ADD_BITS = 20,    /* fetch_add wants a count of so many bits or more, ... */
+    SNO_I_ADD_ROOM = 16,    /* ... that is so many times the cap, ... */
+    SNO_I_ADD_PLACES = 4096 /* ... and callers with patience for so many places */
+};
+
+static inline const char *sno_i_unfit_clock(const sno_clock *c) {
+    if (c->kind == SNO_CLOCK_EXACT || c->kind == SNO_CLOCK_COARSE) return NULL;
+    return "clock.kind is neither SNO_CLOCK_EXACT nor SNO_CLOCK_COARSE";
+}
+
+static inline const char *sno_i_unfit_sharing(const sno_i_setup *o) {
+    if (!o->shared_memory) return NULL;
+    if (o->gate.admit) return "shared_memory does not go with a gate";
+    if (o->state && !sno_i_state_is_shared(o->state))
+        return "shared_memory wants a state with shared_memory, in the same memory";
+#if ATOMIC_LLONG_LOCK_FREE != 2
+    return "shared_memory: 64-bit atomics here hide a lock of one process";
+#else
+    return NULL;
+#endif
+}
+
+/* Names an option that no engine can be set up with; NULL: none. */
+static inline const char *sno_i_unfit(const sno_i_setup *o) {
     const int64_t max_ms = INT64_MAX / SNO_I_NS_PER_MS;
     if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
         return "layout.epoch_ms is further from 1970 than 64 bits of ns";
@@ -892,16 +1436,15 @@ static inline const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d)
     if (o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX)
         return "max_ahead_ms is negative, or more than 2^31 units";
     if (o->max_wait_ms < 0) return "max_wait_ms is negative";
-    if (o->clock.kind != SNO_CLOCK_EXACT && o->clock.kind != SNO_CLOCK_COARSE)
-        return "clock.kind is neither SNO_CLOCK_EXACT nor SNO_CLOCK_COARSE";
     if (o->ring && !o->ring->size) return "overflow is not initialised: sno_ring_init";
-    if (o->shared_memory && (o->gates[0].admit || o->gates[1].admit))
-        return "shared_memory goes with neither a gate nor a state";
-#if ATOMIC_LLONG_LOCK_FREE != 2
-    if (o->shared_memory) return "shared_memory: 64-bit atomics here hide a lock of one process";
-#endif
+    if (o->state && !SNO_I_HAS_FILES) return "state " SNO_I_WHY_NO_FILES;
+    const char *const why = sno_i_unfit_clock(&o->clock);
+    return why ? why : sno_i_unfit_sharing(o);
+}
 
-    /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. */
+/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. Of options
+ * that fit; what does not fit a word all the same is returned. */
+static inline const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d) {
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * SNO_I_NS_PER_MS);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * SNO_I_NS_PER_MS;
     d->last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
@@ -909,7 +1452,7 @@ static inline const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d)
     if (o->time_bits < 64) d->last = sno_i_min(d->last, ((uint64_t)1 << o->time_bits) - 1);
     d->count_bits = 63 - o->tick_bits;
     for (uint64_t t = d->last >> 1; t; t >>= 1) d->count_bits--;
-    d->range = (uint64_t)1 << sno_i_min(d->count_bits, 48);
+    d->range = (uint64_t)1 << sno_i_min(d->count_bits, SNO_I_RANGE_BITS);
     if (o->cap > d->range || (o->cap == d->range && o->tick_bits))
         return "layout: time and sequence don't fit a word";
     if (o->cap == d->range && (d->last + 1) << d->count_bits == 0)
@@ -917,17 +1460,57 @@ static inline const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d)
     return NULL;
 }
 
+/* Names what an engine can't be set up with; NULL: it can be, and so the word is divided. */
+static inline const char *sno_i_setup_why(const sno_i_setup *o, sno_i_split *d) {
+    const char *const why = sno_i_unfit(o);
+    return why ? why : sno_i_split_word(o, d);
+}
+
+/* How far a draw may go, and how. fetch_add wants room for those who add at the same moment, a quarter of
+ * the count's range; and so much patience that they don't push a place past what its caller waits. */
+static inline void sno_i_set_limits(sno_i_engine *e, const sno_i_setup *o,
+                                      const sno_i_split *d) {
+    const uint64_t units =
+        sno_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, SNO_I_ADD_PLACES);
+    const bool by_add = d->count_bits >= SNO_I_ADD_BITS &&
+                        o->cap <= d->range / SNO_I_ADD_ROOM &&
+                        units * o->cap >= SNO_I_ADD_PLACES;
+    const uint64_t room_for_adds = d->range / 4,
+                   full = o->cap == d->range ? d->range : d->range - 1;
+    e->add_cap = by_add ? o->cap : 0;
+    e->fast_cap = o->cap == d->range ? 0 : o->cap;
+    e->limit = by_add ? d->range - room_for_adds : full;
+    /* Ids so far ahead that count can't hold them move time past all readings (see sno_i_plan). */
+    e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
+}
+
+/* Whether an engine can be set up. SNO_LEASE: its gate is closed already, or another process's. */
+static inline sno_status sno_i_may_begin(const sno_i_setup *o, sno_i_split *d) {
+    if (sno_i_setup_why(o, d)) return SNO_INVALID;
+    if (!o->gate.admit || !o->gate.word) return SNO_OK;
+    return SNO_ATOMIC_LOAD(o->gate.word, relaxed) ? SNO_OK : SNO_LEASE;
+}
+
+/* Whose the engine is: the fork word's value, or the gate's, which fork wipes, too. */
+static inline void sno_i_set_owner(sno_i_engine *e, const sno_i_setup *o) {
+    sno_i_atomic64 *const gate_word = o->gate.admit ? o->gate.word : NULL;
+    e->process_word = NULL;
+    e->process_mark = o->shared_memory ? 0 : sno_i_fork_mark(&e->process_word);
+    e->fork_word = gate_word ? gate_word : e->process_word;
+    e->fork_mark = gate_word ? SNO_ATOMIC_LOAD(gate_word, relaxed) : e->process_mark;
+    e->gate = o->gate;
+    e->is_shared = o->shared_memory;
+    e->state_at = (uintptr_t)o->state;
+    if (o->state && o->shared_memory) e->state_at -= (uintptr_t)e;
+    e->state_run = o->state ? sno_i_state_run(o->state) : 0;
+}
+
 /* Not while others use the engine. What is refused is left as it was. */
 static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o) {
     const int64_t max_ms = INT64_MAX / SNO_I_NS_PER_MS;
     sno_i_split d;
-    if (sno_i_split_word(o, &d)) return SNO_INVALID;
-    uint64_t gate_marks[2] = {0, 0};
-    for (unsigned i = 0; i < 2; i++) {
-        if (!o->gates[i].admit || !o->gates[i].word) continue;
-        gate_marks[i] = SNO_ATOMIC_LOAD(o->gates[i].word, relaxed);
-        if (!gate_marks[i]) return SNO_LEASE; /* closed already, or another process's */
-    }
+    const sno_status status = sno_i_may_begin(o, &d);
+    if (status != SNO_OK) return status;
     e->epoch_ns = (uint64_t)(o->epoch_ms * SNO_I_NS_PER_MS);
     e->unit_ns = (uint64_t)o->unit_ms * SNO_I_NS_PER_MS;
     e->max_time = d.last;
@@ -937,39 +1520,16 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
     e->cap = o->cap;
     e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * SNO_I_NS_PER_MS;
-
-    /* fetch_add wants room for those who add at the same moment: a quarter of a count of 20 bits
-     * or more; and so much patience that they don't push a place past what its caller waits. */
-    const uint64_t patience = sno_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, 4096);
-    const bool by_add = d.count_bits >= 20 && o->cap <= d.range >> 4 && patience * o->cap >= 4096;
-    e->add_cap = by_add ? o->cap : 0;
-    e->fast_cap = o->cap == d.range ? 0 : o->cap;
-    e->limit = by_add ? d.range / 4 * 3 : o->cap == d.range ? d.range : d.range - 1;
-    /* Ids so far ahead that count can't hold them move time past all readings (see draw_run). */
-    e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
-
     e->refuse_back = o->refuse_back;
     e->clock = o->clock;
     e->ring = o->ring;
-    e->process_word = NULL;
-    e->process_mark = o->shared_memory ? 0 : sno_i_fork_mark(&e->process_word);
-    e->fork_word = e->process_word;
-    e->fork_mark = e->process_mark;
-    for (unsigned i = 0; i < 2; i++) {
-        e->gates[i] = o->gates[i];
-        if (!gate_marks[i]) continue;
-        e->fork_word = o->gates[i].word; /* wiped by fork too */
-        e->fork_mark = gate_marks[i];
-    }
-    SNO_ATOMIC_STORE(&e->word, 0u, relaxed);
-    SNO_ATOMIC_STORE(&e->safe[0], 0u, relaxed);
-    SNO_ATOMIC_STORE(&e->safe[1], 0u, relaxed);
-    SNO_ATOMIC_STORE(&e->drifts, 0u, relaxed);
-    SNO_ATOMIC_STORE(&e->overflow, 0u, relaxed);
-    SNO_ATOMIC_STORE(&e->rebased, 0u, relaxed);
-    SNO_ATOMIC_STORE(&e->batches, 0u, relaxed);
-    SNO_ATOMIC_STORE(&e->waits, 0u, relaxed);
-    SNO_ATOMIC_STORE(&e->clock_backs, 0u, relaxed);
+    sno_i_set_limits(e, o, &d);
+    sno_i_set_owner(e, o);
+    sno_i_atomic64 *const zeros[] = {&e->word,    &e->safe[0],  &e->safe[1],
+                                       &e->drifts,  &e->overflow, &e->rebased,
+                                       &e->batches, &e->waits,    &e->clock_backs};
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
+        SNO_ATOMIC_STORE(zeros[i], 0u, relaxed);
     SNO_ATOMIC_STORE(&e->lent, 0u, relaxed);
     return SNO_OK;
 }
@@ -984,10 +1544,33 @@ SNO_I_INLINE bool sno_i_forked(const sno_i_engine *e) {
     return sno_i_forked_since(e->fork_word, e->fork_mark);
 }
 
-/* Whether the fork word changed because a gate's owner closed it, and this is the same process. */
-SNO_I_COLD bool sno_i_is_closed(const sno_i_engine *e) {
-    return e->fork_word != e->process_word &&
-           !sno_i_forked_since(e->process_word, e->process_mark);
+/* Whether this is another process than the one that set the engine up, whatever its gate says. */
+SNO_I_COLD bool sno_i_is_inherited(const sno_i_engine *e) {
+    return sno_i_forked_since(e->process_word, e->process_mark);
+}
+
+/* Why the fork word changed: this is another process, or the gate's owner has closed the gate. */
+SNO_I_INLINE sno_status sno_i_lost(const sno_i_engine *e) {
+    return sno_i_is_inherited(e) ? SNO_FORKED : SNO_LEASE;
+}
+
+/* Whether the engine is still this process's to draw from. */
+static inline sno_status sno_i_still_ours(const sno_i_engine *e) {
+    return sno_i_forked(e) ? sno_i_lost(e) : SNO_OK;
+}
+
+/* The same for who has slept, or asks a gate: behind a gate's word a bump is looked for, too. */
+static inline sno_status sno_i_look_again(const sno_i_engine *e) {
+    if (e->fork_word != e->process_word && sno_i_forked(e)) return sno_i_lost(e);
+    return sno_i_is_inherited(e) ? SNO_FORKED : SNO_OK;
+}
+
+static inline struct sno_state *sno_i_state_of(const sno_i_engine *e) {
+    return (struct sno_state *)(e->state_at + (e->is_shared ? (uintptr_t)e : 0));
+}
+
+static inline bool sno_i_has_gate(const sno_i_engine *e) {
+    return e->gate.admit || e->state_at;
 }
 
 SNO_I_INLINE uint64_t sno_i_start_ns(const sno_i_engine *e, uint64_t unit) {
@@ -996,6 +1579,12 @@ SNO_I_INLINE uint64_t sno_i_start_ns(const sno_i_engine *e, uint64_t unit) {
 
 SNO_I_INLINE unsigned sno_i_tick(const sno_i_engine *e, uint64_t word) {
     return (unsigned)(word >> (e->time_shift - 1)) & e->tick_bits;
+}
+
+/* The word of a time and a tick with count 0. A count is added, not or-ed: one that has no bits to spare
+ * carries. */
+SNO_I_INLINE uint64_t sno_i_word_at(const sno_i_engine *e, uint64_t time, unsigned tick) {
+    return (time << e->time_shift) + ((uint64_t)tick << (e->time_shift - 1));
 }
 
 /* Of `count` places drawn since unit `since` began, those that lie in unit `from` or later. */
@@ -1011,8 +1600,8 @@ static inline uint64_t sno_i_rest(const sno_i_engine *e, uint64_t since, uint64_
 static inline void sno_i_tally(sno_i_atomic64 *tally, uint64_t more, unsigned how) {
     if (!more) return;
     if (how & SNO_I_OWNED)
-        SNO_ATOMIC_STORE(tally, SNO_ATOMIC_LOAD(tally, relaxed) + more, relaxed);
-    else SNO_ATOMIC_ADD(tally, more, relaxed);
+        SNO_ATOMIC_STORE(tally, SNO_ATOMIC_LOAD(tally, relaxed) + more, release); /* TALLY:R */
+    else (void)SNO_ATOMIC_ADD(tally, more, release);                                /* TALLY:R */
 }
 
 /* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
@@ -1038,7 +1627,7 @@ static inline void sno_i_decode(const sno_i_engine *e, uint64_t word, uint64_t *
 /* Where the word was put without asking the gates, its unit counts as spent: the fast path would not
  * ask either. Not while others use the engine. */
 static inline void sno_i_spend_unit(sno_i_engine *e) {
-    if (!e->gates[0].admit && !e->gates[1].admit) return;
+    if (!sno_i_has_gate(e)) return;
     const uint64_t word = SNO_ATOMIC_LOAD(&e->word, relaxed);
     uint64_t time, count;
     sno_i_decode(e, word, &time, &count);
@@ -1070,12 +1659,25 @@ typedef struct sno_i_view {
     uint64_t time, count, now; /* the word's, the clock's unit */
     unsigned tick;
     uint64_t base, place; /* the next place: counted from unit base, on timeline tick */
-    uint64_t unit; /* the unit it lies in; when blocked, the first in which one will be free */
-    bool leaves;   /* drawing it leaves the word's timeline */
-    bool blocked;  /* the clock reads a time that both timelines have used */
+    uint64_t unit;        /* the unit it lies in */
+    bool leaves;          /* drawing it leaves the word's timeline */
+    bool blocked;         /* the clock reads a time that both timelines have used: there is none */
+    uint64_t opens; /* the unit to wait for: the place's, or the first in which there will be one */
 } sno_i_view;
 
-static inline sno_status sno_i_look(sno_i_engine *e, unsigned how, uint64_t word,
+/* The clock lies behind the word of an engine with ticks: the other timeline, if its time is unused. */
+static inline void sno_i_look_back(const sno_i_engine *e, sno_i_view *v) {
+    const uint64_t safe = SNO_ATOMIC_LOAD(&e->safe[v->tick ^ 1], relaxed);
+    v->blocked = v->now <= safe;
+    v->leaves = !v->blocked;
+    if (v->leaves) {
+        v->tick ^= 1;
+        v->base = v->unit = v->opens = v->now;
+        v->place = 0;
+    } else if (safe + 1 < v->time) v->opens = safe + 1;
+}
+
+static inline sno_status sno_i_look(const sno_i_engine *e, unsigned how, uint64_t word,
                                         int64_t now_ns, sno_i_view *v) {
     if (!e->cap) return SNO_INVALID; /* never initialised */
     sno_i_decode(e, word, &v->time, &v->count);
@@ -1089,20 +1691,9 @@ static inline sno_status sno_i_look(sno_i_engine *e, unsigned how, uint64_t word
     v->leaves = v->blocked = false;
     v->base = v->now < v->time ? v->time : v->now;
     v->place = sno_i_rest(e, v->time, v->count, v->base);
-    v->unit = v->base + (v->place < e->cap ? 0 : v->place / e->cap);
-    if (v->now < v->time && e->tick_bits) {
-        uint64_t safe = SNO_ATOMIC_LOAD(&e->safe[v->tick ^ 1], relaxed);
-        if (v->now > safe) {
-            v->leaves = true;
-            v->tick ^= 1;
-            v->base = v->unit = v->now;
-            v->place = 0;
-        } else {
-            v->blocked = true;
-            if (safe + 1 < v->time) v->unit = safe + 1;
-        }
-    }
-    return v->unit > e->max_time ? SNO_RANGE : SNO_OK;
+    v->unit = v->opens = v->base + (v->place < e->cap ? 0 : v->place / e->cap);
+    if (v->now < v->time && e->tick_bits) sno_i_look_back(e, v);
+    return v->opens > e->max_time ? SNO_RANGE : SNO_OK;
 }
 
 static inline bool sno_i_is_free(const sno_i_engine *e, const sno_i_view *v) {
@@ -1139,56 +1730,79 @@ static inline bool sno_i_before_leaving(sno_i_engine *e, uint64_t word, const sn
     unsigned left = v->tick ^ 1;
     uint64_t last = v->time + (v->count ? (v->count - 1) / e->cap : 0);
     uint64_t safe = SNO_ATOMIC_LOAD(&e->safe[left], relaxed);
-    while (safe < last && !SNO_ATOMIC_CAS(&e->safe[left], &safe, last, relaxed, relaxed)) {
+    while (safe < last &&
+           !SNO_ATOMIC_CAS(&e->safe[left], &safe, last, release, relaxed)) { /* SAFE:R */
     }
     return sno_i_drifts_at(e, word, left, drifts);
 }
 
 /* ---- overflow notes ----
  *
- * e->overflow elects one writer a ms: [ began ms:40 ][ ms noted since:24 ], or with all of the low
- * bits set: closed, the last note was written in that ms.
+ * e->overflow elects one writer a ms. It is this, packed:
+ *
+ *     [ began ms:40 ][ noted:24 ]     noted: ms noted since, 0: there was none yet, all ones: over
  */
-#define SNO_I_CLOSED 0xffffffu
+typedef struct sno_i_overflowing {
+    uint64_t began_ms; /* or, when it is over, the ms of the last note */
+    uint64_t noted;    /* ms for which a note was written */
+    uint64_t ticks; /* ms that have passed since it began; when the clock was put back, very many */
+    bool is_over;
+} sno_i_overflowing;
+
+enum { SNO_I_NOTED_BITS = 24, SNO_I_NOTED_MAX = 0xffffff };
 
 static inline uint64_t sno_i_note_ms(int64_t now_ns) {
-    return (uint64_t)(now_ns / 1000000) & 0xffffffffffu;
+    return (uint64_t)(now_ns / SNO_I_NS_PER_MS) & (UINT64_MAX >> SNO_I_NOTED_BITS);
 }
 
-/* Queued callers call this each ms, with how many they are. */
-static inline void sno_i_note(sno_i_engine *e, uint64_t old, int64_t now_ns, uint64_t queued) {
-    const uint64_t ms = sno_i_note_ms(now_ns);
-    uint64_t noted = old & SNO_I_CLOSED, ticks = (ms - (old >> 24)) & 0xffffffffffu, next;
-    if (noted == SNO_I_CLOSED || !noted || ticks >= SNO_I_CLOSED - 1) {
-        /* a new one; also after hours of one, or when the clock was put back during it */
-        if (noted == SNO_I_CLOSED && !ticks) return;
-        next = ms << 24 | 1;
-        ticks = 0;
-    } else {
-        if (ticks < noted) return;
-        next = (old & ~(uint64_t)SNO_I_CLOSED) | (ticks + 1);
-    }
-    if (!SNO_ATOMIC_CAS(&e->overflow, &old, next, relaxed, relaxed)) return;
+static inline sno_i_overflowing sno_i_unpack_overflow(uint64_t packed, uint64_t ms) {
+    sno_i_overflowing o;
+    o.began_ms = packed >> SNO_I_NOTED_BITS;
+    o.noted = packed & SNO_I_NOTED_MAX;
+    o.ticks = (ms - o.began_ms) & (UINT64_MAX >> SNO_I_NOTED_BITS);
+    o.is_over = !o.noted || o.noted == SNO_I_NOTED_MAX;
+    return o;
+}
+
+static inline uint64_t sno_i_pack_overflow(uint64_t began_ms, uint64_t noted) {
+    return began_ms << SNO_I_NOTED_BITS | noted;
+}
+
+static inline bool sno_i_push_note(sno_i_engine *e, int64_t now_ns, uint64_t queued,
+                                     uint64_t ticks) {
     sno_overflow note;
     note.now_ns = now_ns;
     note.count = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
     note.ticks = (uint32_t)ticks;
-    (void)sno_ring_push(e->ring, note); /* full: dropped, the next ms has its own */
+    return sno_ring_push(e->ring, note);
+}
+
+/* Queued callers call this each ms, with how many they are. */
+static inline void sno_i_note(sno_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
+    const uint64_t ms = sno_i_note_ms(now_ns);
+    sno_i_overflowing o = sno_i_unpack_overflow(seen, ms);
+    if (o.is_over || o.ticks >= SNO_I_NOTED_MAX - 1) {
+        /* a new one; also after hours of one, or when the clock was put back during it */
+        if (o.noted == SNO_I_NOTED_MAX && !o.ticks) return;
+        o.began_ms = ms;
+        o.ticks = 0;
+    } else if (o.ticks < o.noted) return;
+    const uint64_t next = sno_i_pack_overflow(o.began_ms, o.ticks + 1);
+    if (SNO_ATOMIC_CAS(&e->overflow, &seen, next, release, relaxed)) /* NOTE:R */
+        (void)sno_i_push_note(e, now_ns, queued, o.ticks); /* full: the next ms has its own */
 }
 
 /* Whoever finds the queue empty calls this. A last note that does not fit stays owed. */
-static inline void sno_i_note_end(sno_i_engine *e, uint64_t old, int64_t now_ns) {
+static inline void sno_i_note_end(sno_i_engine *e, uint64_t seen, int64_t now_ns) {
     const uint64_t ms = sno_i_note_ms(now_ns);
-    uint64_t noted = old & SNO_I_CLOSED, ticks = (ms - (old >> 24)) & 0xffffffffffu;
-    if (!noted || noted == SNO_I_CLOSED || ticks < noted) return;
-    uint64_t closed = ms << 24 | SNO_I_CLOSED;
-    if (!SNO_ATOMIC_CAS(&e->overflow, &old, closed, relaxed, relaxed)) return;
-    sno_overflow note;
-    note.now_ns = now_ns;
-    note.count = 0;
-    note.ticks = ticks < SNO_I_CLOSED ? (uint32_t)ticks : 0; /* 0: the clock was put back */
-    if (!sno_ring_push(e->ring, note))
-        (void)SNO_ATOMIC_CAS(&e->overflow, &closed, old, relaxed, relaxed);
+    const sno_i_overflowing o = sno_i_unpack_overflow(seen, ms);
+    if (o.is_over || o.ticks < o.noted) return;
+    uint64_t over = sno_i_pack_overflow(ms, SNO_I_NOTED_MAX), owed = seen;
+    if (!SNO_ATOMIC_CAS(&e->overflow, &seen, over, release, relaxed)) return; /* NOTE:R */
+    const uint64_t ticks =
+        o.ticks < SNO_I_NOTED_MAX ? o.ticks : 0; /* 0: the clock was put back */
+    if (!sno_i_push_note(e, now_ns, 0, ticks))
+        (void)SNO_ATOMIC_CAS(&e->overflow, &over, owed, relaxed, relaxed);
 }
 
 /* Says what the queue is like, if it is time to. Not while the clock is behind the word: then the
@@ -1197,9 +1811,9 @@ static inline void sno_i_note_end(sno_i_engine *e, uint64_t old, int64_t now_ns)
 static inline void sno_i_notify(sno_i_engine *e) {
     sno_i_view v;
     if (!e->ring) return;
-    const uint64_t old = SNO_ATOMIC_LOAD(&e->overflow, acquire);
+    const uint64_t old = SNO_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
     const int64_t now_ns = sno_i_exact_ns(&e->clock);
-    const uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire);
+    const uint64_t word = SNO_ATOMIC_LOAD(&e->word, relaxed); /* only for how long the queue is */
     if (sno_i_look(e, 0, word, now_ns, &v) != SNO_OK || v.now + e->time_lead < v.time) return;
     uint64_t queued = sno_i_rest(e, v.time, v.count, v.now + e->ahead + 1);
     if (queued) sno_i_note(e, old, now_ns, queued);
@@ -1208,48 +1822,69 @@ static inline void sno_i_notify(sno_i_engine *e) {
 
 /* ---- draw ---- */
 
-static inline void sno_i_nap(sno_i_engine *e, int64_t now_ns, int64_t ns, int64_t *budget_ns) {
+static inline int64_t sno_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* What the shortest sleep takes, and costs of a caller's patience where the clock does not show it: one
+ * that stands still just before a unit would be asked a million times in a ms of patience. */
+enum { SNO_I_LEAST_NAP_NS = 50000 };
+
+/* Returns a reading taken afterwards. What became of the engine meanwhile is for the caller to look at. */
+static inline int64_t sno_i_nap(sno_i_engine *e, int64_t now_ns, int64_t ns,
+                                  int64_t *budget_ns) {
     if (e->ring) { /* up at the next ms, to note */
-        int64_t tick = 1000000 - (now_ns % 1000000 + 1000000) % 1000000;
-        if (ns > tick) ns = tick;
+        const int64_t tick_ns = 1000000 - (now_ns % 1000000 + 1000000) % 1000000;
+        if (ns > tick_ns) ns = tick_ns;
     }
     SNO_SLEEP_NS(ns);
-    *budget_ns -= ns;
+    const int64_t after_ns = sno_i_exact_ns(&e->clock);
+    const bool shown = after_ns > now_ns && sno_i_ns_until(after_ns, now_ns) >= ns;
+    *budget_ns -= shown ? ns : sno_i_max(ns, SNO_I_LEAST_NAP_NS);
+    return after_ns;
 }
 
-static inline bool sno_i_has_gate(const sno_i_engine *e) {
-    return e->gates[0].admit || e->gates[1].admit;
+/* Asks the gate, or else the state, once. *in_vain: it is no use to wait for another answer. */
+static inline sno_status sno_i_ask(sno_i_engine *e, bool state, int64_t until_ns,
+                                       bool *in_vain) {
+    if (state)
+        return e->state_at
+                   ? sno_i_state_admit(sno_i_state_of(e), e->state_run, until_ns, in_vain)
+                   : SNO_OK;
+    return e->gate.admit ? e->gate.admit(e->gate.user, until_ns) : SNO_OK;
 }
 
-/* Whether the gates let ids of this unit out. */
+/* Whether gate and state let ids of this unit out. */
 SNO_I_COLD sno_status sno_i_admit(sno_i_engine *e, unsigned how, uint64_t unit,
                                         int64_t *budget_ns) {
-    if (sno_i_forked_since(e->process_word, e->process_mark)) return SNO_FORKED;
     const int64_t until_ns = (int64_t)(sno_i_start_ns(e, unit + 1) - 1), nap_ns = 1000000;
-    for (unsigned i = 0; i < 2; i++)
-        for (const sno_gate *g = &e->gates[i]; g->admit; *budget_ns -= nap_ns) {
-            const sno_status status = g->admit(g->user, until_ns);
+    for (unsigned state = 0; state < 2; state++)
+        for (;; *budget_ns -= nap_ns) {
+            bool in_vain = false;
+            sno_status status = sno_i_look_again(e);
+            if (status != SNO_OK) return status;
+            status = sno_i_ask(e, state, until_ns, &in_vain);
             if (status == SNO_OK) break;
-            if (status != SNO_AGAIN || !(how & SNO_I_WAIT) || *budget_ns < nap_ns)
+            if (status != SNO_AGAIN || in_vain || !(how & SNO_I_WAIT) || *budget_ns < nap_ns)
                 return status;
             SNO_SLEEP_NS(nap_ns);
         }
     return SNO_OK;
 }
 
-/* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. False: the clock
- * was put back or stands still, so that the wait is not worth the place. */
-static inline bool sno_i_await(sno_i_engine *e, uint64_t unit, int64_t drawn_ns, int64_t now_ns,
-                                 int64_t *budget_ns) {
+/* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. SNO_AGAIN: the
+ * clock was put back or stands still, so that the wait is not worth the place. SNO_FORKED,
+ * SNO_LEASE: meanwhile the engine became another's, and so did the place. */
+static inline sno_status sno_i_await(sno_i_engine *e, uint64_t unit, int64_t drawn_ns,
+                                         int64_t now_ns, int64_t *budget_ns) {
     const int64_t due_ns = sno_i_due_ns(e, unit);
     for (;;) {
         sno_i_notify(e);
-        if (now_ns >= due_ns) return true;
+        if (now_ns >= due_ns) return SNO_OK;
         const int64_t left_ns = sno_i_ns_until(due_ns, now_ns);
         const bool put_back = now_ns < drawn_ns && (e->tick_bits || e->refuse_back);
-        if (left_ns > *budget_ns || put_back) return false;
-        sno_i_nap(e, now_ns, left_ns, budget_ns);
-        now_ns = sno_i_exact_ns(&e->clock);
+        if (left_ns > *budget_ns || put_back) return SNO_AGAIN;
+        now_ns = sno_i_nap(e, now_ns, left_ns, budget_ns);
+        const sno_status status = sno_i_look_again(e);
+        if (status != SNO_OK) return status;
     }
 }
 
@@ -1259,111 +1894,172 @@ static inline void sno_i_place_at(const sno_i_engine *e, uint64_t base, uint64_t
     out->index = place < e->cap ? place : place % e->cap;
     out->n = n;
     out->tick = tick;
-    out->unit = (out->time << e->time_shift) + ((uint64_t)tick << (e->time_shift - 1));
+    out->head = sno_i_word_at(e, out->time, tick);
 }
 
-/* The whole protocol, for 1 to `want` places, from a word and a reading in any order. Linearises at
- * the move that succeeds. */
-SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t word,
-                                           int64_t now_ns, uint64_t want, int64_t budget_ns,
-                                           sno_i_place *out) {
-    bool confirmed = (how & SNO_I_GIVEN) != 0; /* now_ns is exact, and read after the word (I2) */
-    bool back_counted = false, wait_counted = false;
+/* A draw under way: look, decide, move, serve. */
+typedef struct sno_i_attempt {
+    unsigned how;
+    uint64_t want;     /* 1 to so many places */
+    int64_t budget_ns; /* how much longer the caller waits */
+    uint64_t word;
+    int64_t now_ns;
+    bool confirmed;            /* now_ns is exact, and was read after the word (I2) */
+    bool back_told, wait_told; /* the statistics know */
+    sno_i_view view;
+    bool is_free;  /* its place can be had without waiting */
+    uint64_t n;    /* places that it will have, ... */
+    uint64_t next; /* ... and the word behind them */
+} sno_i_attempt;
+
+/* The look says the rest. */
+static inline void sno_i_begin_attempt(sno_i_attempt *a, const sno_i_engine *e, unsigned how,
+                                         uint64_t want) {
+    a->how = how;
+    a->want = want;
+    a->budget_ns = e->wait_ns;
+    a->back_told = a->wait_told = false;
+}
+
+static inline void sno_i_reload(sno_i_engine *e, sno_i_attempt *a) {
+    a->word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    a->now_ns = sno_i_exact_ns(&e->clock);
+    a->confirmed = true;
+}
+
+/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. So is
+ * where a fresh word begins: a reading that lags may be of a time that a run before has used. */
+static inline sno_status sno_i_look_closely(sno_i_engine *e, sno_i_attempt *a) {
     for (;;) {
-        sno_i_view v;
-        sno_status status = sno_i_look(e, how, word, now_ns, &v);
-        const bool is_free = status == SNO_OK && sno_i_is_free(e, &v);
-        if (!confirmed && (!is_free || v.now < v.time)) {
-            now_ns = sno_i_exact_ns(&e->clock);
-            confirmed = true;
+        const sno_status status = sno_i_look(e, a->how, a->word, a->now_ns, &a->view);
+        a->is_free = status == SNO_OK && sno_i_is_free(e, &a->view);
+        if (!a->confirmed && (!a->is_free || a->view.now < a->view.time || !a->view.time)) {
+            a->now_ns = sno_i_exact_ns(&e->clock);
+            a->confirmed = true;
             continue;
         }
-        if (status != SNO_OK) return status;
-        if (v.now + e->time_lead < v.time && !back_counted) {
-            sno_i_tally(&e->clock_backs, 1, how);
-            back_counted = true;
+        if (status == SNO_OK && a->view.now + e->time_lead < a->view.time && !a->back_told) {
+            sno_i_tally(&e->clock_backs, 1, a->how);
+            a->back_told = true;
         }
-
-        if (!is_free) {
-            const bool back = v.time > v.now + e->ahead;
-            int64_t left_ns = sno_i_ns_until(sno_i_due_ns(e, v.unit), now_ns);
-            if (!(how & SNO_I_WAIT) || (back && e->refuse_back) || left_ns > budget_ns)
-                return back ? SNO_CLOCK_BACK : SNO_AGAIN;
-            if (!wait_counted) sno_i_tally(&e->waits, 1, how);
-            wait_counted = true;
-            if (v.blocked || v.place >= e->limit) { /* no place to hold while asleep */
-                if (!v.blocked) sno_i_notify(e);
-                if (left_ns > (int64_t)e->unit_ns) left_ns = (int64_t)e->unit_ns;
-                sno_i_nap(e, now_ns, left_ns, &budget_ns);
-                word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-                now_ns = sno_i_exact_ns(&e->clock);
-                continue;
-            }
-        }
-
-        uint64_t n = sno_i_min(want, is_free ? sno_i_room(e, &v) : e->cap - v.place % e->cap);
-        if (is_free && v.place >= e->cap && v.place + n > e->limit) {
-            v.place %= e->cap; /* far ahead of the clock: whole units move from count to time */
-            v.base = v.unit;
-        }
-        n = sno_i_min(n, e->limit - v.place);
-
-        if (sno_i_has_gate(e)) {
-            status = sno_i_admit(e, how, v.base + (v.place + n - 1) / e->cap, &budget_ns);
-            if (status != SNO_OK) return status;
-        }
-
-        uint64_t drifts = 0;
-        if (v.leaves && !sno_i_before_leaving(e, word, &v, &drifts)) {
-            word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-            now_ns = sno_i_exact_ns(&e->clock);
-            continue;
-        }
-        /* +, not |: a count with no bits to spare carries */
-        const uint64_t before = word, next = (v.base << e->time_shift) +
-                                             ((uint64_t)v.tick << (e->time_shift - 1)) + v.place +
-                                             n;
-        if (!sno_i_move(e, how, &word, next)) {
-            SNO_RELAX();
-            confirmed = (how & SNO_I_GIVEN) != 0;
-            continue;
-        }
-        if (v.leaves)
-            (void)SNO_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release,
-                                   relaxed); /* SETTLE:R */
-        const bool rebased = v.count != v.place;
-        const bool kept = is_free || sno_i_await(e, v.unit, now_ns, now_ns, &budget_ns);
-        word = next;
-        const bool given_back = !kept && sno_i_move(e, how, &word, before);
-        if (!given_back) sno_i_tally(&e->rebased, v.count - v.place, how);
-        if (kept) {
-            if (is_free && rebased && !(how & SNO_I_GIVEN)) sno_i_notify(e);
-            if (n > 1) sno_i_tally(&e->batches, 1, how);
-            sno_i_place_at(e, v.base, v.place, n, v.tick, out);
-            return SNO_OK;
-        }
-        word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        now_ns = sno_i_exact_ns(&e->clock);
+        return status;
     }
+}
+
+/* Decide, where no place is free: whether the caller queues (SNO_OK). *slept: there was no place to
+ * hold while asleep, so it looks again. */
+static inline sno_status sno_i_queue(sno_i_engine *e, sno_i_attempt *a, bool *slept) {
+    const sno_i_view *v = &a->view;
+    const bool back = v->time > v->now + e->ahead;
+    const int64_t left_ns = sno_i_ns_until(sno_i_due_ns(e, v->opens), a->now_ns);
+    if (!(a->how & SNO_I_WAIT) || (back && e->refuse_back) || left_ns > a->budget_ns)
+        return back ? SNO_CLOCK_BACK : SNO_AGAIN;
+    if (!a->wait_told) sno_i_tally(&e->waits, 1, a->how);
+    a->wait_told = true;
+    *slept = v->blocked || v->place >= e->limit;
+    if (!*slept) return SNO_OK;
+    if (!v->blocked) sno_i_notify(e);
+    (void)sno_i_nap(e, a->now_ns, (int64_t)sno_i_min((uint64_t)left_ns, e->unit_ns),
+                      &a->budget_ns);
+    return sno_i_look_again(e);
+}
+
+/* Decide: how many places, counted from where, and whether the gates let their last unit out. */
+static inline sno_status sno_i_plan(sno_i_engine *e, sno_i_attempt *a) {
+    sno_i_view *v = &a->view;
+    a->n = sno_i_min(a->want, a->is_free ? sno_i_room(e, v) : e->cap - v->place % e->cap);
+    if (a->is_free && v->place >= e->cap && v->place + a->n > e->limit) {
+        v->place %= e->cap; /* far ahead of the clock: whole units move from count to time */
+        v->base = v->unit;
+    }
+    a->n = sno_i_min(a->n, e->limit - v->place);
+    a->next = sno_i_word_at(e, v->base, v->tick) + v->place + a->n;
+    if (!sno_i_has_gate(e)) return SNO_OK;
+    return sno_i_admit(e, a->how, v->base + (v->place + a->n - 1) / e->cap, &a->budget_ns);
+}
+
+/* Move: false: another was faster, and the attempt knows what he left. The draw linearises here. */
+static inline bool sno_i_commit(sno_i_engine *e, sno_i_attempt *a) {
+    uint64_t drifts = 0;
+    if (a->view.leaves && !sno_i_before_leaving(e, a->word, &a->view, &drifts)) {
+        sno_i_reload(e, a);
+        return false;
+    }
+    uint64_t seen = a->word;
+    if (!sno_i_move(e, a->how, &seen, a->next)) {
+        SNO_RELAX();
+        a->word = seen;
+        a->confirmed = (a->how & SNO_I_GIVEN) != 0;
+        return false;
+    }
+    if (a->view.leaves)
+        (void)SNO_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release, relaxed); /* SETTLE:R */
+    return true;
+}
+
+/* Serve: waits for the places that were moved for. SNO_AGAIN: not worth it, so they were given back, if
+ * they were still the newest. */
+static inline sno_status sno_i_serve(sno_i_engine *e, sno_i_attempt *a,
+                                         sno_i_place *out) {
+    const sno_i_view *v = &a->view;
+    sno_status status = SNO_OK;
+    if (!a->is_free) status = sno_i_await(e, v->unit, a->now_ns, a->now_ns, &a->budget_ns);
+    uint64_t seen = a->next;
+    const bool given_back = status != SNO_OK && sno_i_move(e, a->how, &seen, a->word);
+    if (!given_back) sno_i_tally(&e->rebased, v->count - v->place, a->how);
+    if (status != SNO_OK) return status;
+    if (a->is_free && v->count != v->place && !(a->how & SNO_I_GIVEN)) sno_i_notify(e);
+    if (a->n > 1) sno_i_tally(&e->batches, 1, a->how);
+    sno_i_place_at(e, v->base, v->place, a->n, v->tick, out);
+    return SNO_OK;
+}
+
+/* The whole protocol, from a word and a reading in any order. */
+static inline sno_status sno_i_attempt_all(sno_i_engine *e, sno_i_attempt *a,
+                                               sno_i_place *out) {
+    for (;;) {
+        bool slept = false;
+        sno_status status = sno_i_look_closely(e, a);
+        if (status == SNO_OK && !a->is_free) status = sno_i_queue(e, a, &slept);
+        if (status == SNO_OK && !slept) status = sno_i_plan(e, a);
+        if (status != SNO_OK) return status;
+        if (slept) sno_i_reload(e, a);
+        if (slept || !sno_i_commit(e, a)) continue;
+        status = sno_i_serve(e, a, out);
+        if (status != SNO_AGAIN) return status;
+        sno_i_reload(e, a);
+    }
+}
+
+SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t word,
+                                           int64_t now_ns, uint64_t want, sno_i_place *out) {
+    sno_i_attempt a;
+    sno_i_begin_attempt(&a, e, how, want);
+    a.word = word;
+    a.now_ns = now_ns;
+    a.confirmed = (how & SNO_I_GIVEN) != 0;
+    return sno_i_attempt_all(e, &a, out);
 }
 
 /* A fetch_add that others outran: it took a place behind the unit's last, or in another unit. */
 SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, int64_t drawn_ns,
                                             sno_i_place *out) {
-    int64_t budget_ns = e->wait_ns, now_ns = sno_i_exact_ns(&e->clock);
+    sno_i_attempt a;
+    sno_i_begin_attempt(&a, e, SNO_I_WAIT, 1);
+    a.now_ns = sno_i_exact_ns(&e->clock);
     sno_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, sno_i_tick(e, word), out);
     if (out->time > e->max_time) return SNO_RANGE;
-    if (now_ns < sno_i_due_ns(e, out->time)) sno_i_tally(&e->waits, 1, SNO_I_WAIT);
-    sno_status status = SNO_OK;
-    if (sno_i_has_gate(e)) status = sno_i_admit(e, SNO_I_WAIT, out->time, &budget_ns);
-    if (status == SNO_OK && sno_i_await(e, out->time, drawn_ns, now_ns, &budget_ns))
-        return SNO_OK;
+    if (a.now_ns < sno_i_due_ns(e, out->time)) sno_i_tally(&e->waits, 1, a.how);
+    sno_status admitted = SNO_OK, came = SNO_OK;
+    if (sno_i_has_gate(e)) admitted = sno_i_admit(e, a.how, out->time, &a.budget_ns);
+    if (admitted == SNO_OK) came = sno_i_await(e, out->time, drawn_ns, a.now_ns, &a.budget_ns);
+    if (admitted == SNO_OK && came == SNO_OK) return SNO_OK;
     uint64_t after = word + 1;
-    (void)sno_i_move(e, SNO_I_WAIT, &after, word); /* given back, if it is still the newest */
-    if (status != SNO_OK) return status;
-    word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A: the addition was none */
-    now_ns = sno_i_exact_ns(&e->clock);
-    return sno_i_draw_run(e, SNO_I_WAIT, word, now_ns, 1, budget_ns, out);
+    (void)sno_i_move(e, a.how, &after, word); /* given back, if it is still the newest */
+    if (admitted != SNO_OK) return admitted;
+    if (came == SNO_FORKED || came == SNO_LEASE) return came;
+    sno_i_reload(e, &a); /* the addition was no LOOK:A */
+    return sno_i_attempt_all(e, &a, out);
 }
 
 /* 1 to `want` places with one move. The usual case, a unit that has begun and is not spent, is
@@ -1372,11 +2068,10 @@ SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, int64_t dr
  * that lies behind the word's time: draw_run takes another (I2). */
 SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_ns,
                                          uint64_t want, sno_i_place *out) {
-    if (!SNO_I_LIKELY(!sno_i_forked(e)))
-        return sno_i_is_closed(e) ? SNO_LEASE : SNO_FORKED;
+    if (!SNO_I_LIKELY(!sno_i_forked(e))) return sno_i_lost(e);
     int64_t now_ns = how & SNO_I_GIVEN ? given_ns : sno_i_now_ns(&e->clock);
     uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    const uint64_t count = word & e->count_mask, unit = word - count;
+    const uint64_t count = word & e->count_mask, head = word - count;
     const uint64_t since_ns = (uint64_t)now_ns - sno_i_start_ns(e, word >> e->time_shift);
     sno_i_place place; /* for the calls; *out stays in registers */
     sno_status status;
@@ -1386,11 +2081,11 @@ SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_
         bool drawn;
         if (want == 1 && (how & (SNO_I_WAIT | SNO_I_OWNED)) == SNO_I_WAIT &&
             SNO_I_LIKELY(count < e->add_cap)) {
-            word = SNO_ATOMIC_ADD(&e->word, 1u, relaxed);
-            index = word - unit; /* from another unit or tick: past any cap */
+            const uint64_t found = SNO_ATOMIC_ADD(&e->word, 1u, relaxed);
+            index = found - head; /* from another unit or tick: past any cap */
             drawn = SNO_I_LIKELY(index < e->cap);
             if (!drawn) {
-                status = sno_i_draw_late(e, word, now_ns, &place);
+                status = sno_i_draw_late(e, found, now_ns, &place);
                 if (status == SNO_OK) *out = place;
                 return status;
             }
@@ -1400,15 +2095,15 @@ SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_
         }
         if (SNO_I_LIKELY(drawn)) {
             if (n > 1) sno_i_tally(&e->batches, 1, how);
-            out->time = unit >> e->time_shift;
+            out->time = head >> e->time_shift;
             out->index = index;
             out->n = n;
-            out->tick = sno_i_tick(e, unit);
-            out->unit = unit;
+            out->tick = sno_i_tick(e, head);
+            out->head = head;
             return SNO_OK;
         }
     }
-    status = sno_i_draw_run(e, how, word, now_ns, want, e->wait_ns, &place);
+    status = sno_i_draw_run(e, how, word, now_ns, want, &place);
     if (status == SNO_OK) *out = place;
     return status;
 }
@@ -1430,7 +2125,7 @@ static inline int64_t sno_i_retry_ns(sno_i_engine *e) {
     const int64_t now_ns = sno_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
     const int64_t from_ns = now_ns < epoch_ns ? epoch_ns : now_ns;
     if (sno_i_look(e, 0, word, from_ns, &v) != SNO_OK) return INT64_MAX;
-    const int64_t at_ns = sno_i_is_free(e, &v) ? from_ns : sno_i_due_ns(e, v.unit);
+    const int64_t at_ns = sno_i_is_free(e, &v) ? from_ns : sno_i_due_ns(e, v.opens);
     return sno_i_ns_until(at_ns, now_ns);
 }
 
@@ -1451,13 +2146,13 @@ static inline uint64_t sno_i_lag(sno_i_engine *e) {
     return newest > v.now ? newest - v.now : 0;
 }
 
-/* While others draw, ids may lack what a draw that is under way has not told yet. */
+/* While others draw, ids may lack what they have not told yet, or not to this thread. */
 static inline void sno_i_stats(sno_i_engine *e, sno_stats *stats) {
-    uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire), again, time, count;
+    uint64_t word = SNO_ATOMIC_LOAD(&e->word, relaxed), again, time, count;
     for (;; word = again) { /* until the word was not re-based meanwhile: nothing counts twice */
         sno_i_decode(e, word, &time, &count);
-        stats->ids = SNO_ATOMIC_LOAD(&e->rebased, acquire) + count;
-        again = SNO_ATOMIC_LOAD(&e->word, acquire);
+        stats->ids = SNO_ATOMIC_LOAD(&e->rebased, acquire) + count; /* TALLY:A */
+        again = SNO_ATOMIC_LOAD(&e->word, relaxed);
         if (!((again ^ word) & ~e->count_mask)) break;
     }
     stats->batches = SNO_ATOMIC_LOAD(&e->batches, relaxed);
@@ -1492,10 +2187,11 @@ static inline void sno_i_take_back(sno_i_engine *e) {
 
 /* ---- files ----
  *
- * One process at a time holds a lock file, and lets go of it when it dies: a record lock of POSIX,
- * which a forked child does not inherit. But it is the whole process's, and gone as soon as any part
- * of the process closes that file. So the process keeps a list of what it holds, and looks there
- * before it opens one. Only here does a thread wait for another (who may be stopped in the middle).
+ * A claim is a lock on the claimed file itself: of an open file description, so that it conflicts
+ * within a process too, whatever copy of a header asks and whatever name of the file it was given,
+ * and ends with its holder, however he ends. A forked child inherits it, and keeps the file taken
+ * until it has ended or let go as well. Nothing is written but by who has the lock, in place, since
+ * a rename would leave the lock with the old file.
  */
 struct sno_why {
     char text[200]; /* what is wrong, in words: the option or file and what became of it */
@@ -1512,14 +2208,6 @@ static inline void sno_i_put_why(sno_why *why, const char *first, const char *se
     why->text[n] = 0;
 }
 
-#if !defined(_WIN32)
-/* SNO_IO, and what the system said. */
-static inline sno_status sno_i_say_errno(sno_why *why, const char *path, const char *what) {
-    sno_i_put_why(why, path, what, strerror(errno));
-    return SNO_IO;
-}
-#endif
-
 /* Writes down the reason, and returns the status. */
 static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *subject,
                                        const char *what) {
@@ -1528,124 +2216,69 @@ static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *
 }
 
 enum { SNO_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
-/* One of the other header would not know that this one holds the file, and let go of it. */
-static const char sno_i_lock_ending[] = ".sno-lock";
 
-typedef struct sno_i_lock {
+/* An open and locked file, as long as fd is not negative. */
+typedef struct sno_i_file {
     uint64_t device, inode;
     int fd;
-    struct sno_i_lock *next;
-} sno_i_lock;
+} sno_i_file;
 
-#if !defined(_WIN32)
-
-/* What the list of locks says is true between these two. A forked child has none of its parent's, and
- * takes the turn from a thread of its parent's that had it then. */
-static inline void sno_i_locks_begin(void) {
-    const uint64_t mark = sno_i_process_mark();
-    uint64_t seen = 0;
-    while (!SNO_ATOMIC_CAS(&sno_i_process.locking, &seen, mark, acquire, relaxed)) /* TURN:A */
-        if (seen == mark) {
-            seen = 0;
-            SNO_SLEEP_NS(100000);
-        }
-    if (sno_i_process.locks_mark != mark) sno_i_process.locks = NULL;
-    sno_i_process.locks_mark = mark;
-}
-
-static inline void sno_i_locks_end(void) {
-    SNO_ATOMIC_STORE(&sno_i_process.locking, 0u, release); /* TURN:R */
-}
-
-static inline bool sno_i_lock_is_of(const sno_i_lock *lock, const struct stat *file) {
-    return lock->device == (uint64_t)file->st_dev && lock->inode == (uint64_t)file->st_ino;
-}
-
-/* Opens and locks; what stands at the path at the end is what was locked. */
-static inline sno_status sno_i_lock_file(sno_i_lock *lock, const char *path) {
-    struct stat at_path, opened;
-    struct flock range;
-    memset(&range, 0, sizeof range);
-    range.l_type = F_WRLCK;
-    range.l_whence = SEEK_SET;
-    for (int tries = 0; tries < 100; tries++) {
-        if (stat(path, &at_path) == 0)
-            for (const sno_i_lock *l = sno_i_process.locks; l; l = l->next)
-                if (sno_i_lock_is_of(l, &at_path)) return SNO_TAKEN;
-        lock->fd = open(path, O_RDWR | O_CREAT, 0666);
-        if (lock->fd < 0) return SNO_IO;
-        (void)fcntl(lock->fd, F_SETFD, FD_CLOEXEC);
-        const bool locked = fcntl(lock->fd, F_SETLK, &range) == 0;
-        const bool taken = !locked && (errno == EACCES || errno == EAGAIN);
-        if (locked && fstat(lock->fd, &opened) == 0 && stat(path, &at_path) == 0) {
-            lock->device = (uint64_t)opened.st_dev;
-            lock->inode = (uint64_t)opened.st_ino;
-            if (sno_i_lock_is_of(lock, &at_path)) return SNO_OK;
-        }
-        (void)close(lock->fd);
-        if (taken) return SNO_TAKEN;
-        if (!locked) return SNO_IO;
-    }
+/* SNO_IO, and what the system said. */
+static inline sno_status sno_i_say_errno(sno_why *why, const char *path, const char *what) {
+    sno_i_put_why(why, path, what, sno_i_error_text(sno_i_error()));
     return SNO_IO;
 }
 
-static inline bool sno_i_lock_is_held(const sno_i_lock *lock) {
-    sno_i_locks_begin();
-    const sno_i_lock *l = sno_i_process.locks;
-    while (l && l != lock) l = l->next;
-    sno_i_locks_end();
-    return l != NULL;
+static inline bool sno_i_file_is(const sno_i_file *f, const sno_i_found *file) {
+    return f->device == file->device && f->inode == file->inode;
 }
 
-/* SNO_TAKEN: this process or another has it. */
-static inline sno_status sno_i_lock_take(sno_i_lock *lock, const char *path) {
-    sno_i_locks_begin();
-    const sno_status status = sno_i_lock_file(lock, path);
-    if (status == SNO_OK) {
-        lock->next = sno_i_process.locks;
-        sno_i_process.locks = lock;
+/* Whether the file is the one that stands at the path. */
+static inline bool sno_i_file_is_at(const sno_i_file *f, const char *path) {
+    sno_i_found at_path;
+    return sno_i_find(path, &at_path) && sno_i_file_is(f, &at_path);
+}
+
+/* Whether the descriptor is still the file's, and not by now another's. */
+static inline bool sno_i_file_is_open(const sno_i_file *f) {
+    sno_i_found opened;
+    return f->fd >= 0 && sno_i_find_open(f->fd, &opened) && sno_i_file_is(f, &opened);
+}
+
+/* Lets go of it. In a forked child the lock stays the parent's. */
+static inline void sno_i_file_drop(sno_i_file *f, bool inherited) {
+    const int error = sno_i_error();
+    if (sno_i_file_is_open(f)) {
+        if (!inherited) (void)sno_i_lock_bytes(f->fd, false, 0, 0); /* children have it open */
+        sno_i_close(f->fd);
     }
-    sno_i_locks_end();
-    return status;
+    f->fd = -1;
+    sno_i_error_put(error);
 }
 
-/* In a forked child only the descriptor is closed: the lock is the parent's. */
-static inline void sno_i_lock_drop(sno_i_lock *lock) {
-    sno_i_locks_begin();
-    for (sno_i_lock **l = &sno_i_process.locks; *l; l = &(*l)->next)
-        if (*l == lock) {
-            *l = lock->next;
-            break;
-        }
-    (void)close(lock->fd);
-    sno_i_locks_end();
-}
-
-static inline bool sno_i_write_all(int fd, const uint8_t *bytes, size_t n) {
-    while (n > 0) {
-        const ssize_t written = write(fd, bytes, n);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        bytes += written;
-        n -= (size_t)written;
+/* Opens the file that stands at a path, and locks those bytes of it (count 0: all). SNO_TAKEN;
+ * SNO_IO and an error. */
+static inline sno_status sno_i_file_open(sno_i_file *f, const char *path, int how,
+                                             uint64_t first, uint64_t count) {
+    sno_i_found opened;
+    for (int tries = 0; tries < 100; tries++) {
+        f->fd = sno_i_open(path, how);
+        if (f->fd < 0) return SNO_IO;
+        const bool known = sno_i_find_open(f->fd, &opened);
+        f->device = known ? opened.device : 0;
+        f->inode = known ? opened.inode : 0;
+        const bool locked = known && sno_i_lock_bytes(f->fd, true, first, count) == 0;
+        if (locked && sno_i_file_is_at(f, path)) return SNO_OK;
+        const int error = sno_i_error();
+        sno_i_close(f->fd);
+        f->fd = -1;
+        sno_i_error_put(error);
+        if (!locked) return sno_i_error_is_taken(error) ? SNO_TAKEN : SNO_IO;
     }
-    return true;
+    return SNO_IO; /* each time another file stood there by then */
 }
 
-/* Reads to the end of the file, at most n bytes; how many, or -1. */
-static inline int sno_i_read_all(int fd, uint8_t *bytes, size_t n) {
-    size_t got = 0;
-    while (got < n) {
-        const ssize_t more = read(fd, bytes + got, n - got);
-        if (more < 0 && errno == EINTR) continue;
-        if (more < 0) return -1;
-        if (more == 0) break;
-        got += (size_t)more;
-    }
-    return (int)got;
-}
-
-/* A rename lasts once the folder is on disk. Some file systems can't be asked for that. */
+/* A new name lasts once the folder is on disk. */
 static inline bool sno_i_sync_folder(const char *path) {
     char folder[SNO_I_PATH];
     size_t slash = strlen(path);
@@ -1653,46 +2286,82 @@ static inline bool sno_i_sync_folder(const char *path) {
     memcpy(folder, path, slash);
     if (!slash) folder[slash++] = '.';
     folder[slash] = 0;
-    const int fd = open(folder, O_RDONLY);
-    if (fd < 0) return false;
-    const bool synced = sno_i_fsync(fd) == 0 || errno == EINVAL;
-    (void)close(fd);
-    return synced;
+    return sno_i_fsync_folder(folder);
 }
 
-/* After it the file has the new bytes, or the old ones, at any moment and on disk. */
-static inline bool sno_i_replace_file(const char *path, const uint8_t *bytes, size_t n) {
+/* Whether a file is empty, or what a run left that died while it made one for the same generator. */
+static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *bytes);
+
+/* Puts a new file at a path where there is none, whole or not at all, and keeps it locked.
+ * SNO_AGAIN: one stands there by now. SNO_TAKEN: another is about to. SNO_FOREIGN: what stands
+ * beside it, with .new behind the path, is somebody's. SNO_IO and an error. */
+static inline sno_status sno_i_file_create(sno_i_file *f, const char *path,
+                                               const uint8_t *bytes, size_t n) {
     char fresh[SNO_I_PATH + 8];
+    sno_i_found at_path;
     const size_t length = strlen(path);
     memcpy(fresh, path, length);
     memcpy(fresh + length, ".new", 5);
-    const int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (fd < 0) return false;
-    bool well = sno_i_write_all(fd, bytes, n) && sno_i_fsync(fd) == 0;
-    well = close(fd) == 0 && well;
-    well = well && rename(fresh, path) == 0;
-    if (!well) (void)unlink(fresh);
-    return well && sno_i_sync_folder(path);
+    if (sno_i_is_link(fresh)) return SNO_FOREIGN;
+    const sno_status status = sno_i_file_open(f, fresh, SNO_I_CREATE, 0, 0);
+    if (status != SNO_OK) return status;
+    if (!sno_i_is_left_over(f, bytes)) {
+        sno_i_file_drop(f, false);
+        return SNO_FOREIGN;
+    }
+    const bool is_first = !sno_i_find(path, &at_path) && sno_i_error() == SNO_I_ABSENT;
+    const bool is_link = is_first && sno_i_is_link(path); /* to nothing */
+    /* Who has the lock on `fresh` is the only one to give it a name at which nothing stands. */
+    const bool well = is_first && !is_link && sno_i_write_at(f->fd, 0, bytes, n) &&
+                      sno_i_fsync(f->fd) == 0 && sno_i_rename(fresh, path);
+    if (well && sno_i_sync_folder(path)) return SNO_OK;
+    const int error = is_link ? SNO_I_ABSENT : sno_i_error();
+    sno_i_unlink(well ? path : fresh);
+    sno_i_file_drop(f, false);
+    sno_i_error_put(error);
+    return is_first ? SNO_IO : SNO_AGAIN;
 }
-#endif
+
+/* Whatever folder the process goes to, the file stays the same. False: no room. */
+static inline bool sno_i_absolute(const char *path, char out[SNO_I_PATH]) {
+    const size_t length = strlen(path), room = SNO_I_PATH - 16; /* an ending of ours */
+    size_t base = 0;
+    if (length >= room) return false;
+    if (*path != '/') {
+        if (!sno_i_folder(out, room - length)) return false;
+        base = strlen(out);
+        out[base++] = '/';
+    }
+    memcpy(out + base, path, length + 1);
+    return true;
+}
 
 /* ---- state file ----
  *
  * It holds a horizon: a time that lies ahead of all ids handed out, by a few seconds. A draw whose id
  * would pass it waits until a new one is on disk; it is written long before that comes to be. So
  * whatever happens, crash or power cut, no id at or before the file's horizon may be handed out by
- * the next run, and every later one may.
+ * the next run, and every later one may. A slot's file is one, too.
  *
- *     byte 0   "idstate\n"        8  version, 4 bytes       12  0
- *         16   horizon, ns       24  written at, ns         32  identity, 64 bytes
- *         96   0                120  FNV-1a of the 120 bytes before; all numbers big-endian
+ *     byte 0   "idstate\n"        8  version, 4 bytes: 2        512, 4608   records
+ *
+ *     record   0  number, from 1       8  horizon, ns        16  written at, ns
+ *             24  run, 16 bytes       40  identity, 64       104  0
+ *            120  FNV-1a of the 120 bytes before; all numbers big-endian
+ *
+ * Each write makes the next record, in the place of the older one. The whole record with the highest
+ * number counts; one that was cut short was never published. (Version 1 was one record at 0, replaced
+ * by a rename under a lock beside it. It is taken over: its header gives way when a record is on disk.)
  *
  * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
- *           thread at a time writes (`busy`); it publishes the horizon after the file is synced
+ *           thread at a time writes (`writer`); it publishes the horizon after the file is synced
  *           (DISK:R, read by DISK:A). A closed state admits nothing: who closes it stores CLOSED and
  *           then reads `asked`; who is admitted has raised `asked`, or seen it raised by another,
- *           before he reads the horizon. All of these are sequentially consistent, so one of the
- *           two sees the other. (A relaxed look at `asked` might come after the horizon's.)
+ *           before he reads the horizon. These are sequentially consistent (SHUT:S, ASK:S), so
+ *           one of the two sees the other. (A weaker look at `asked` might come after the horizon's;
+ *           to acquire it is not enough in C++20.) Who opens it again changes `run` before he stores
+ *           a horizon; a draw of an earlier run reads `run` after the horizon, which carries it, and
+ *           so is refused by the one or by the other.
  */
 struct sno_state_options {
     const char *path;              /* boundary's timestamp_path */
@@ -1703,13 +2372,27 @@ struct sno_state_options {
     bool by_timer; /* draws don't write, they say SNO_AGAIN when the horizon is reached, or
                       SNO_IO if the timer could not write it: the program calls
                       sno_state_extend, at least twice in horizon_ms */
+    bool
+        shared_memory; /* it lies in memory that processes share, beside generators that do: by_timer,
+                           too. Who opened it extends it, and the draws of all stop at its horizon.
+                           When he is dead another may open it, and draws go on */
     sno_clock clock; /* the generator's; all zero: the system's */
 };
 
-enum { SNO_I_RECORD = 128, SNO_I_IDENTITY = 64 };
+enum {
+    SNO_I_RECORD = 128,
+    SNO_I_IDENTITY = 64,
+    SNO_I_RUN = 16,
+    SNO_I_FILE = 8192,
+    SNO_I_FIRST_RECORD = 512, /* in a sector of its own, and the other 4096 behind it */
+    SNO_I_RECORD_STRIDE = 4096
+};
 
 typedef struct sno_i_record {
+    uint64_t number;
     int64_t horizon_ns, written_ns;
+    bool is_old; /* the file's header is of version 1 */
+    uint8_t run[SNO_I_RUN];
     uint8_t identity[SNO_I_IDENTITY];
 } sno_i_record;
 
@@ -1717,30 +2400,57 @@ typedef struct sno_i_record {
 struct sno_state {
     sno_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
     sno_i_atomic64 asked;   /* and none later than this were, in the last run neither */
-    sno_i_atomic64 busy;    /* 1: a thread writes */
+    sno_i_atomic64 run;     /* another one each time it is opened */
+    sno_i_atomic64 writer;  /* mark of the thread that writes, or 0; not 0 while it is not open */
     sno_i_atomic64 patient; /* before this time a write that failed is not tried again, while
                                  there is horizon left; INT64_MIN: the last one went well */
+    sno_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
+    sno_i_atomic32 by_timer;
     sno_i_atomic64 *fork_word;
     uint64_t fork_mark;
-    int64_t horizon_ns, written_ns; /* the latest at which it was written, by who is busy */
+    uint64_t holder;    /* mark of the process that opened it */
+    uint64_t self;      /* says, with is_open, that this is no chance content of memory */
+    int64_t written_ns; /* the latest at which it was, by the writer */
+    uint64_t number;    /* of the last record on disk, by the writer */
     sno_i_atomic32 is_open;
-    bool by_timer;
+    bool is_shared;
     sno_clock clock;
-    sno_i_lock lock;
+    sno_i_file file;
+    uint8_t token[SNO_I_RUN]; /* the run, as it stands in the records */
     uint8_t identity[SNO_I_IDENTITY];
     char path[SNO_I_PATH];
 };
 
 #define SNO_I_CLOSED_STATE ((uint64_t)INT64_MIN)
 
-static inline void sno_i_put64(uint8_t *out, uint64_t value) {
-    for (unsigned i = 0; i < 8; i++) out[i] = (uint8_t)(value >> (56 - 8 * i));
+static inline bool sno_i_state_is_shared(const sno_state *s) { return s->is_shared; }
+
+static inline uint64_t sno_i_state_run(const sno_state *s) {
+    return SNO_ATOMIC_LOAD(&s->run, relaxed);
 }
 
-static inline uint64_t sno_i_get64(const uint8_t *in) {
-    uint64_t value = 0;
-    for (unsigned i = 0; i < 8; i++) value = value << 8 | in[i];
+/* To big-endian, and from it: gcc makes slow vectors of the byte stores of two neighbours. */
+static inline uint64_t sno_i_big_endian(uint64_t value) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_bswap64(value);
+#else
+    uint8_t bytes[sizeof value];
+    memcpy(bytes, &value, sizeof value);
+    value = 0;
+    for (size_t i = 0; i < sizeof value; i++) value = value << 8 | bytes[i];
     return value;
+#endif
+}
+
+static inline void sno_i_put64(void *out, uint64_t value) {
+    value = sno_i_big_endian(value);
+    memcpy(out, &value, sizeof value);
+}
+
+static inline uint64_t sno_i_get64(const void *in) {
+    uint64_t value;
+    memcpy(&value, in, sizeof value);
+    return sno_i_big_endian(value);
 }
 
 /* Each step is a bijection, so no change of a single byte goes unnoticed. */
@@ -1750,30 +2460,87 @@ static inline uint64_t sno_i_fnv(const uint8_t *bytes, size_t n) {
     return hash;
 }
 
-#define SNO_I_MAGIC   "idstate\n"
-#define SNO_I_VERSION ((uint64_t)1 << 32)
+#define SNO_I_MAGIC     "idstate\n"
+#define SNO_I_VERSION   ((uint64_t)2 << 32)
+#define SNO_I_VERSION_1 ((uint64_t)1 << 32)
 
-static inline void sno_i_record_put(const sno_i_record *r, uint8_t out[SNO_I_RECORD]) {
+static inline int64_t sno_i_record_at(uint64_t number) {
+    return SNO_I_FIRST_RECORD + (int64_t)(number & 1) * SNO_I_RECORD_STRIDE;
+}
+
+static inline void sno_i_header_put(uint8_t out[SNO_I_RECORD]) {
     memset(out, 0, SNO_I_RECORD);
     memcpy(out, SNO_I_MAGIC, 8);
     sno_i_put64(out + 8, SNO_I_VERSION);
-    sno_i_put64(out + 16, (uint64_t)r->horizon_ns);
-    sno_i_put64(out + 24, (uint64_t)r->written_ns);
-    memcpy(out + 32, r->identity, SNO_I_IDENTITY);
+}
+
+static inline void sno_i_record_put(const sno_i_record *r, uint8_t out[SNO_I_RECORD]) {
+    memset(out, 0, SNO_I_RECORD);
+    sno_i_put64(out, r->number);
+    sno_i_put64(out + 8, (uint64_t)r->horizon_ns);
+    sno_i_put64(out + 16, (uint64_t)r->written_ns);
+    memcpy(out + 24, r->run, SNO_I_RUN);
+    memcpy(out + 40, r->identity, SNO_I_IDENTITY);
     sno_i_put64(out + 120, sno_i_fnv(out, 120));
 }
 
-/* SNO_FOREIGN: no state file, or of another version. SNO_TORN: damaged. */
-static inline sno_status sno_i_record_get(const uint8_t *in, size_t n, sno_i_record *r) {
-    if (n > 0 && memcmp(in, SNO_I_MAGIC, n < 8 ? n : 8) != 0) return SNO_FOREIGN;
-    if (n != SNO_I_RECORD || sno_i_get64(in + 120) != sno_i_fnv(in, 120)) return SNO_TORN;
-    if (sno_i_get64(in + 8) != SNO_I_VERSION) return SNO_FOREIGN;
+/* SNO_TORN: damaged, or never written. SNO_FOREIGN: who wrote it knows more than this version. */
+static inline sno_status sno_i_record_get(const uint8_t *in, sno_i_record *r) {
+    if (sno_i_get64(in + 120) != sno_i_fnv(in, 120)) return SNO_TORN;
+    r->is_old = false;
+    r->number = sno_i_get64(in);
+    r->horizon_ns = (int64_t)sno_i_get64(in + 8);
+    r->written_ns = (int64_t)sno_i_get64(in + 16);
+    memcpy(r->run, in + 24, SNO_I_RUN);
+    memcpy(r->identity, in + 40, SNO_I_IDENTITY);
+    for (size_t i = 104; i < 120; i++)
+        if (in[i]) return SNO_FOREIGN;
+    return !r->number || r->horizon_ns < r->written_ns ? SNO_TORN : SNO_OK;
+}
+
+static inline sno_status sno_i_record_1_get(const uint8_t *in, sno_i_record *r) {
+    if (sno_i_get64(in + 120) != sno_i_fnv(in, 120)) return SNO_TORN;
+    memset(r, 0, sizeof *r);
     r->horizon_ns = (int64_t)sno_i_get64(in + 16);
     r->written_ns = (int64_t)sno_i_get64(in + 24);
     memcpy(r->identity, in + 32, SNO_I_IDENTITY);
     for (size_t i = 96; i < 120; i++)
-        if (in[i]) return SNO_FOREIGN; /* who wrote that knows more than this version */
+        if (in[i]) return SNO_FOREIGN;
     return r->horizon_ns < r->written_ns ? SNO_TORN : SNO_OK;
+}
+
+/* The record that counts, of a file's first `n` bytes, behind which there is room for SNO_I_FILE.
+ * SNO_FOREIGN: no state file, or of a later version. */
+static inline sno_status sno_i_file_get(uint8_t *in, size_t n, sno_i_record *r) {
+    if (n > 0 && memcmp(in, SNO_I_MAGIC, n < 8 ? n : 8) != 0) return SNO_FOREIGN;
+    if (n < SNO_I_RECORD) return SNO_TORN;
+    memset(in + n, 0, SNO_I_FILE - n);
+    const bool is_old = sno_i_get64(in + 8) == SNO_I_VERSION_1;
+    if (!is_old && sno_i_get64(in + 8) != SNO_I_VERSION) return SNO_FOREIGN;
+    if (!is_old && n < SNO_I_FILE) return SNO_TORN;
+    bool is_whole = false;
+    for (uint64_t i = 0; i < 2; i++) {
+        sno_i_record found;
+        const sno_status got = sno_i_record_get(in + sno_i_record_at(i), &found);
+        if (got == SNO_FOREIGN) return got;
+        if (got != SNO_OK || (is_whole && found.number < r->number)) continue;
+        *r = found;
+        is_whole = true;
+    }
+    sno_status status = SNO_OK;
+    if (!is_whole) status = is_old ? sno_i_record_1_get(in, r) : SNO_TORN;
+    r->is_old = is_old;
+    return status;
+}
+
+static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *bytes) {
+    uint8_t found[SNO_I_FILE];
+    sno_i_record r;
+    const int n = sno_i_read_all(f->fd, found, sizeof found);
+    if (n <= 0) return n == 0;
+    const sno_status status = sno_i_file_get(found, (size_t)n, &r);
+    if (status != SNO_OK) return status == SNO_TORN;
+    return memcmp(r.identity, bytes + sno_i_record_at(1) + 40, SNO_I_IDENTITY) == 0;
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
@@ -1796,75 +2563,123 @@ static inline sno_status sno_i_record_judge(const sno_i_record *r, const uint8_t
     return SNO_OK;
 }
 
-/* Writes a horizon and, once it is on disk, admits what lies before. By one thread at a time. */
-static inline bool sno_i_state_write(sno_state *s, int64_t horizon_ns, int64_t now_ns) {
-#if defined(_WIN32)
-    (void)s;
-    (void)horizon_ns;
-    (void)now_ns;
-    return false;
-#else
+/* Marks the process that holds a file, among all that share its memory. */
+static inline uint64_t sno_i_holder_mark(void) {
+    return sno_i_process_mark() ^ sno_i_pid() << 32;
+}
+
+/* Whether this process opened it and still has it. A shared one may be another's. */
+static inline bool sno_i_state_is_held(const sno_state *s) {
+    if (!SNO_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
+    if (s->self != ((uint64_t)(uintptr_t)s ^ SNO_I_VERSION)) return false;
+    return s->holder == sno_i_holder_mark() && sno_i_file_is_open(&s->file);
+}
+
+/* Of a parent's or another process's, or from before a bump. */
+static inline bool sno_i_state_is_stale(const sno_state *s) {
+    if (!s->is_shared) return sno_i_forked_since(s->fork_word, s->fork_mark);
+    return SNO_ATOMIC_LOAD(&s->is_open, relaxed) && !sno_i_state_is_held(s);
+}
+
+static inline void sno_i_record_next(const sno_state *s, int64_t horizon_ns,
+                                       uint8_t out[SNO_I_RECORD]) {
     sno_i_record r;
-    uint8_t bytes[SNO_I_RECORD];
-    if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
+    r.number = s->number + 1;
     r.horizon_ns = horizon_ns;
     r.written_ns = s->written_ns < horizon_ns ? s->written_ns : horizon_ns;
+    memcpy(r.run, s->token, SNO_I_RUN);
     memcpy(r.identity, s->identity, SNO_I_IDENTITY);
-    sno_i_record_put(&r, bytes);
-    return sno_i_replace_file(s->path, bytes, sizeof bytes);
-#endif
+    sno_i_record_put(&r, out);
+}
+
+/* Writes a horizon; true: it is on disk. Caller must be the writer. */
+static inline bool sno_i_state_write(sno_state *s, int64_t horizon_ns, int64_t now_ns) {
+    uint8_t record[SNO_I_RECORD];
+    /* another file at the path, or at the descriptor: the lock keeps nobody out now */
+    if (!sno_i_file_is_at(&s->file, s->path) || !sno_i_file_is_open(&s->file)) return false;
+    if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
+    sno_i_record_next(s, horizon_ns, record);
+    const int64_t at = sno_i_record_at(s->number + 1);
+    if (!sno_i_write_at(s->file.fd, at, record, sizeof record)) return false;
+    if (sno_i_fdatasync(s->file.fd) != 0) return false;
+    s->number++;
+    return true;
+}
+
+static inline int64_t sno_i_lead_ns(const sno_state *s) {
+    return (int64_t)SNO_ATOMIC_LOAD(&s->lead, relaxed);
 }
 
 /* The horizon for ids up to `until`. */
 static inline int64_t sno_i_ahead_of(const sno_state *s, int64_t until_ns) {
-    return until_ns > INT64_MAX - s->horizon_ns ? INT64_MAX : until_ns + s->horizon_ns;
+    const int64_t lead_ns = sno_i_lead_ns(s);
+    return until_ns > INT64_MAX - lead_ns ? INT64_MAX : until_ns + lead_ns;
 }
 
-/* By who has set `busy`. */
+/* Caller must be the writer. */
 static inline bool sno_i_state_move(sno_state *s, int64_t until_ns) {
     const int64_t horizon_ns = sno_i_ahead_of(s, until_ns);
     uint64_t seen = SNO_ATOMIC_LOAD(&s->horizon, relaxed);
     if (seen == SNO_I_CLOSED_STATE) return false;
     if (horizon_ns <= (int64_t)seen) return true;
     const bool written = sno_i_state_write(s, horizon_ns, sno_i_exact_ns(&s->clock));
-    const int64_t pause_ns = s->horizon_ns / 16;
+    const int64_t pause_ns = sno_i_lead_ns(s) / 16;
     const int64_t patient_ns = until_ns > INT64_MAX - pause_ns ? INT64_MAX : until_ns + pause_ns;
     SNO_ATOMIC_STORE(&s->patient, (uint64_t)(written ? INT64_MIN : patient_ns), relaxed);
     if (!written) return false;
-    return SNO_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, seq_cst,
+    return SNO_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, release,
                             relaxed); /* DISK:R */
 }
 
-static inline bool sno_i_state_turn(sno_state *s) {
-    uint64_t idle = 0;
-    return SNO_ATOMIC_CAS(&s->busy, &idle, 1u, acquire, relaxed); /* TURN:A */
+/* Makes this thread the writer. *self: it is already, in what a signal has interrupted. */
+static inline bool sno_i_state_turn(sno_state *s, bool *self) {
+    const uint64_t mark = sno_i_thread_mark();
+    uint64_t seen = 0;
+    *self = false;
+    if (SNO_ATOMIC_CAS(&s->writer, &seen, mark, acquire, relaxed)) return true; /* TURN:A */
+    *self = seen == mark;
+    return false;
 }
 
-static sno_status sno_i_state_admit(void *user, int64_t until_ns) {
-    sno_state *s = (sno_state *)user;
-    uint64_t asked = SNO_ATOMIC_LOAD(&s->asked, seq_cst);
-    while ((int64_t)asked < until_ns &&
-           !SNO_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, seq_cst)) {
+static inline void sno_i_state_turn_end(sno_state *s) {
+    SNO_ATOMIC_STORE(&s->writer, 0u, release); /* TURN:R */
+}
+
+/* Moves the horizon for a draw, if nobody else does. False: tried, and failed. */
+static inline bool sno_i_state_help(sno_state *s, int64_t until_ns, bool *in_vain) {
+    const sno_i_calm calm = sno_i_calm_begin();
+    bool moved = true;
+    if (sno_i_state_turn(s, in_vain)) {
+        moved = sno_i_state_move(s, until_ns);
+        sno_i_state_turn_end(s);
     }
-    int64_t horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A */
+    sno_i_calm_end(calm);
+    return moved;
+}
+
+static sno_status sno_i_state_admit(sno_state *s, uint64_t run, int64_t until_ns,
+                                        bool *in_vain) {
+    if (SNO_ATOMIC_LOAD(&s->run, relaxed) != run) return SNO_IO;
+    uint64_t asked = SNO_ATOMIC_LOAD(&s->asked, seq_cst); /* ASK:S */
+    while ((int64_t)asked < until_ns &&
+           !SNO_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, seq_cst)) { /* ASK:S */
+    }
+    int64_t horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A, ASK:S */
     if (horizon_ns == INT64_MIN) return SNO_IO;
-    const bool is_near = until_ns > horizon_ns - s->horizon_ns / 2;
-    if (is_near && !s->by_timer &&
-        (until_ns > horizon_ns || until_ns >= (int64_t)SNO_ATOMIC_LOAD(&s->patient, relaxed)) &&
-        sno_i_state_turn(s)) {
-        const bool moved = sno_i_state_move(s, until_ns);
-        SNO_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
-        horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, seq_cst);
+    const bool by_timer = SNO_ATOMIC_LOAD(&s->by_timer, relaxed) != 0;
+    const bool is_near =
+        until_ns > horizon_ns || sno_i_ns_until(horizon_ns, until_ns) < sno_i_lead_ns(s) / 2;
+    if (is_near && !by_timer &&
+        (until_ns > horizon_ns || until_ns >= (int64_t)SNO_ATOMIC_LOAD(&s->patient, relaxed))) {
+        const bool moved = sno_i_state_help(s, until_ns, in_vain);
+        horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
         if (!moved && until_ns > horizon_ns) return SNO_IO;
     }
+    if (SNO_ATOMIC_LOAD(&s->run, relaxed) != run) return SNO_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return SNO_OK;
-    const int64_t patient_ns = (int64_t)SNO_ATOMIC_LOAD(&s->patient, relaxed);
-    return s->by_timer && patient_ns != INT64_MIN ? SNO_IO : SNO_AGAIN;
-}
-
-/* Of a parent's, or from before a bump. */
-static inline bool sno_i_state_is_stale(const sno_state *s) {
-    return sno_i_forked_since(s->fork_word, s->fork_mark);
+    if (!by_timer) return SNO_AGAIN;
+    *in_vain = SNO_ATOMIC_LOAD(&s->writer, relaxed) == sno_i_thread_mark();
+    return (int64_t)SNO_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? SNO_AGAIN : SNO_IO;
 }
 
 /* A generator begins behind the last run, and behind those of this run that it may follow. */
@@ -1872,159 +2687,359 @@ static inline int64_t sno_i_state_floor(const sno_state *s) {
     return (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
 }
 
-static inline sno_gate sno_state_gate(sno_state *s) {
-    sno_gate gate;
-    gate.admit = sno_i_state_admit;
-    gate.user = s;
-    gate.word = NULL;
-    return gate;
-}
-
-/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread.
- * SNO_IO: the old one stands. */
+/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
+ * of the process that opened it. SNO_IO: the old one stands. */
 static inline sno_status sno_state_extend(sno_state *s) {
+    bool self, moved = true; /* somebody else may be at it */
     if (!SNO_ATOMIC_LOAD(&s->is_open, relaxed)) return SNO_INVALID;
     if (sno_i_state_is_stale(s)) return SNO_FORKED;
-    if (!sno_i_state_turn(s)) return SNO_OK; /* somebody is at it */
-    const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
-    const int64_t now_ns = sno_i_exact_ns(&s->clock);
-    const bool moved = sno_i_state_move(s, asked > now_ns ? asked : now_ns);
-    SNO_ATOMIC_STORE(&s->busy, 0u, release); /* TURN:R */
+    const sno_i_calm calm = sno_i_calm_begin();
+    if (sno_i_state_turn(s, &self)) {
+        const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
+        moved = !sno_i_state_is_stale(s) && /* closed, and opened elsewhere by now */
+                sno_i_state_move(s, sno_i_max(asked, sno_i_exact_ns(&s->clock)));
+        sno_i_state_turn_end(s);
+    }
+    sno_i_calm_end(calm);
     return moved ? SNO_OK : SNO_IO;
 }
 
-/* The last word: with it the next run need not wait. Draws fail with SNO_IO from the next unit
- * on; the state's memory must last as long as they may be tried. In a forked child, or after a bump,
- * SNO_FORKED: the file is left alone. */
+/* Closes the gate to all draws, and makes this thread the last writer. */
+static inline void sno_i_state_shut(sno_state *s) {
+    bool self;
+    SNO_ATOMIC_STORE(&s->horizon, SNO_I_CLOSED_STATE, seq_cst); /* SHUT:S */
+    while (!sno_i_state_turn(s, &self)) SNO_SLEEP_NS(100000);
+}
+
+/* Writes down what was asked for at most, and lets go. */
+static inline sno_status sno_i_state_end(sno_state *s) {
+    sno_i_state_shut(s);
+    const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
+    const int64_t now_ns = sno_i_exact_ns(&s->clock);
+    const bool well = sno_i_state_write(s, sno_i_max(asked, now_ns), now_ns);
+    sno_i_file_drop(&s->file, false);
+    return well ? SNO_OK : SNO_IO; /* still the writer: who is late finds nothing to write */
+}
+
+/* The last word: the next run waits until the time of the last id has passed, which is at once unless
+ * ids ran ahead of the clock. Draws fail with SNO_IO from the next unit on; the state's memory must
+ * last as long as they may be tried. SNO_AGAIN, and it stays open: in a signal handler that has
+ * interrupted a write of it. SNO_FORKED, in a forked child or after a bump: the file is let go, and
+ * left as it is; one in shared memory stays open for the others. */
 static inline sno_status sno_state_close(sno_state *s) {
-    uint32_t is_open = 1;
-    if (!SNO_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed)) return SNO_INVALID;
-#if defined(_WIN32)
-    return SNO_IO;
-#else
+    uint32_t is_open = SNO_ATOMIC_LOAD(&s->is_open, relaxed);
+    if (!is_open) return SNO_INVALID;
+    if (SNO_ATOMIC_LOAD(&s->writer, relaxed) == sno_i_thread_mark()) return SNO_AGAIN;
+    const bool is_stale = sno_i_state_is_stale(s);
+    if (!(is_stale && s->is_shared) &&
+        !SNO_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
+        return SNO_INVALID;
+    const sno_i_calm calm = sno_i_calm_begin();
     sno_status status = SNO_FORKED;
-    if (!sno_i_state_is_stale(s)) {
-        SNO_ATOMIC_STORE(&s->horizon, SNO_I_CLOSED_STATE, seq_cst);
-        while (!sno_i_state_turn(s)) SNO_SLEEP_NS(100000);
-        const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, seq_cst);
-        const int64_t now_ns = sno_i_exact_ns(&s->clock);
-        const int64_t last_ns = asked > now_ns ? asked : now_ns;
-        status = sno_i_state_write(s, last_ns, now_ns) ? SNO_OK : SNO_IO;
+    if (!is_stale) status = sno_i_state_end(s);
+    else {
+        const bool inherited = s->holder != sno_i_holder_mark();
+        if (!inherited && !s->is_shared) sno_i_state_shut(s); /* draws go on elsewhere */
+        sno_i_file file = s->file;                            /* the shared one is the holder's */
+        sno_i_file_drop(&file, inherited);
     }
-    sno_i_lock_drop(&s->lock);
+    sno_i_calm_end(calm);
     return status;
-#endif
 }
 
-#if !defined(_WIN32)
-/* SNO_OK: *r is the file's record, or *is_new: there is none. */
-static inline sno_status sno_i_state_read(const sno_state *s, sno_i_record *r, bool *is_new,
-                                              sno_why *why) {
-    uint8_t bytes[SNO_I_RECORD + 1];
-    const int fd = open(s->path, O_RDONLY | O_NONBLOCK); /* a pipe has no end */
-    *is_new = fd < 0 && errno == ENOENT;
-    if (*is_new) return SNO_OK;
-    const int n = fd < 0 ? -1 : sno_i_read_all(fd, bytes, sizeof bytes);
-    if (fd >= 0) (void)close(fd);
-    if (n < 0) return sno_i_say_errno(why, s->path, ": can't be read: ");
-    const sno_status status = sno_i_record_get(bytes, (size_t)n, r);
-    if (status == SNO_OK) return SNO_OK;
-    return sno_i_say(why, status, s->path,
-                       status == SNO_TORN ? "is cut short or damaged"
-                                            : "is no state file, or of another version");
+/* A program of version 0.1.0 that has the file has locked another beside it. */
+static inline bool sno_i_is_taken_by_old(const char *path) {
+    static const char ending[] = ".sno-lock";
+    char beside[SNO_I_PATH + sizeof ending];
+    sno_i_file f;
+    const size_t length = strlen(path);
+    memcpy(beside, path, length);
+    memcpy(beside + length, ending, sizeof ending);
+    const sno_status status = sno_i_file_open(&f, beside, SNO_I_WRITE, 0, 0);
+    sno_i_file_drop(&f, false);
+    return status == SNO_TAKEN;
 }
 
-/* Whatever folder the process goes to, the file stays the same. False: no room. */
-static inline bool sno_i_absolute(const char *path, char out[SNO_I_PATH]) {
-    const size_t length = strlen(path), room = SNO_I_PATH - 16; /* an ending of ours */
-    size_t base = 0;
-    if (length >= room) return false;
-    if (*path != '/') {
-        if (!getcwd(out, room - length)) return false;
-        base = strlen(out);
-        out[base++] = '/';
+/* Reads what counts of the locked file. */
+static inline sno_status sno_i_state_read(const sno_i_file *f, const char *path,
+                                              sno_i_record *r, sno_why *why) {
+    uint8_t bytes[SNO_I_FILE];
+    sno_i_found file;
+    if (sno_i_find_open(f->fd, &file) && !file.is_regular)
+        return sno_i_say(why, SNO_FOREIGN, path, "is no file");
+    const int n = sno_i_read_all(f->fd, bytes, sizeof bytes);
+    if (n < 0) return sno_i_say_errno(why, path, ": can't be read: ");
+    const sno_status status = sno_i_file_get(bytes, (size_t)n, r);
+    if (status == SNO_TORN) return sno_i_say(why, status, path, "is cut short or damaged");
+    if (status != SNO_OK)
+        return sno_i_say(why, status, path, "is no state file, or of a later version");
+    if (r->is_old && sno_i_is_taken_by_old(path))
+        return sno_i_say(why, SNO_TAKEN, path, "is in use");
+    return SNO_OK;
+}
+
+/* Makes the locked file one of this version, in which `s` has written a record: the header comes last,
+ * so that at any moment the old or the new record counts. */
+static inline bool sno_i_state_convert(sno_state *s) {
+    uint8_t header[SNO_I_RECORD], end[SNO_I_RECORD];
+    sno_i_header_put(header);
+    memset(end, 0, sizeof end);
+    return sno_i_write_at(s->file.fd, SNO_I_FILE - SNO_I_RECORD, end, sizeof end) &&
+           sno_i_fdatasync(s->file.fd) == 0 &&
+           sno_i_write_at(s->file.fd, 0, header, sizeof header) &&
+           sno_i_fdatasync(s->file.fd) == 0;
+}
+
+/* Sleeps until the last run's horizon has passed. */
+static inline sno_status sno_i_state_wait(const sno_state *s, int64_t floor_ns,
+                                              int64_t *now_ns, sno_why *why) {
+    while (*now_ns <= floor_ns) {
+        SNO_SLEEP_NS(sno_i_ns_until(floor_ns, *now_ns - 1));
+        const int64_t before_ns = *now_ns;
+        *now_ns = sno_i_exact_ns(&s->clock);
+        if (*now_ns <= before_ns)
+            return sno_i_say(why, SNO_CLOCK_BACK, s->path,
+                               "the clock was put back, or stands still");
     }
-    memcpy(out + base, path, length + 1);
-    return true;
+    return SNO_OK;
 }
 
-/* With the lock held: reads, judges, waits, and writes the first horizon. */
+/* A run that nobody had before. Draws of earlier ones are refused from here on. */
+static inline void sno_i_state_new_run(sno_state *s) {
+    const uint64_t time_ns = (uint64_t)SNO_CLOCK_NS(SNO_CLOCK_EXACT);
+    const uint64_t last = SNO_ATOMIC_LOAD(&s->run, relaxed);
+    uint64_t drawn[2] = {0, 0}; /* none to be had: time, place and process must do */
+    (void)sno_i_random_bytes(drawn, sizeof drawn);
+    sno_i_put64(s->token, drawn[0] ^ time_ns ^ (uint64_t)(uintptr_t)s << 24);
+    sno_i_put64(s->token + 8, drawn[1] ^ sno_i_process_mark() ^ (last + 1));
+    SNO_ATOMIC_STORE(&s->run, sno_i_fnv(s->token, SNO_I_RUN), relaxed); /* DISK carries it */
+}
+
+/* With the file locked, and `r` in it, or nothing where r is NULL: waits, and writes the first
+ * horizon. A file that is made anew has it from the start. */
 static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options *o,
-                                               sno_i_record *r, bool *is_new, sno_why *why) {
-    const char *what = "";
-    sno_status status = sno_i_state_read(s, r, is_new, why);
-    if (status != SNO_OK) return status;
-    if (*is_new && o->must_exist) return sno_i_say(why, SNO_IO, s->path, "does not exist");
-    int64_t now_ns = sno_i_exact_ns(&s->clock);
-    int64_t floor_ns = INT64_MIN; /* the last run's horizon */
-    if (!*is_new) {
-        status =
-            sno_i_record_judge(r, s->identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
-        if (status != SNO_OK) return sno_i_say(why, status, s->path, what);
-        floor_ns = r->horizon_ns;
-        while (!o->no_wait && now_ns <= floor_ns) {
-            SNO_SLEEP_NS(sno_i_ns_until(floor_ns, now_ns - 1));
-            const int64_t before_ns = now_ns;
-            now_ns = sno_i_exact_ns(&s->clock);
-            if (now_ns < before_ns)
-                return sno_i_say(why, SNO_CLOCK_BACK, s->path, "the clock was put back");
-        }
+                                               const sno_i_record *r, int64_t now_ns,
+                                               sno_why *why) {
+    const int64_t floor_ns = r ? r->horizon_ns : INT64_MIN; /* the last run's; maybe not on disk */
+    if (!o->no_wait) {
+        const sno_status status = sno_i_state_wait(s, floor_ns, &now_ns, why);
+        if (status != SNO_OK) return status;
     }
     /* never further than the file or the clock's own horizon: a crash loop must not run away */
     int64_t from_ns = now_ns;
-    if (floor_ns > now_ns && sno_i_ns_until(floor_ns, now_ns) > s->horizon_ns)
-        from_ns = floor_ns - s->horizon_ns;
+    if (floor_ns > now_ns && sno_i_ns_until(floor_ns, now_ns) > sno_i_lead_ns(s))
+        from_ns = floor_ns - sno_i_lead_ns(s);
     SNO_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     SNO_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
-    return sno_i_state_move(s, from_ns) ? SNO_OK
-                                          : sno_i_say(why, SNO_IO, s->path, "can't be written");
+    if (r) {
+        s->number = r->number;
+        if (sno_i_fdatasync(s->file.fd) == 0 && sno_i_state_move(s, from_ns) &&
+            (!r->is_old || sno_i_state_convert(s)))
+            return SNO_OK;
+        return sno_i_say(why, SNO_IO, s->path, "can't be written");
+    }
+    uint8_t bytes[SNO_I_FILE];
+    memset(bytes, 0, sizeof bytes);
+    s->number = 0;
+    s->written_ns = now_ns;
+    sno_i_header_put(bytes);
+    sno_i_record_next(s, sno_i_ahead_of(s, from_ns), bytes + sno_i_record_at(1));
+    const sno_status status = sno_i_file_create(&s->file, s->path, bytes, sizeof bytes);
+    if (status == SNO_IO) return sno_i_say_errno(why, s->path, ": can't be made: ");
+    if (status == SNO_FOREIGN)
+        return sno_i_say(why, status, s->path,
+                           "can't be made: another's file has .new behind it");
+    if (status != SNO_OK) return status;
+    s->number = 1;
+    SNO_ATOMIC_STORE(&s->horizon, (uint64_t)sno_i_ahead_of(s, from_ns), release); /* DISK:R */
+    return SNO_OK;
 }
-#endif
 
-/* The identity is the generator's; *r and *is_new say what the file had. */
-static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options *o,
-                                              const uint8_t *identity, sno_i_record *r,
-                                              bool *is_new, sno_why *why) {
-    const int64_t max_ms = INT64_MAX / 1000000 / 4;
-#if !defined(_WIN32)
-    if (sno_i_lock_is_held(&s->lock)) /* and goes on as it is */
-        return sno_i_say(why, SNO_TAKEN, o->path ? o->path : "path", "the state is open");
-#endif
-    SNO_ATOMIC_STORE(&s->is_open, 0u, relaxed);
-    if (!o->path || !*o->path) return sno_i_say(why, SNO_INVALID, "path", "is missing");
-    if (o->horizon_ms < 0 || o->horizon_ms > max_ms)
-        return sno_i_say(why, SNO_INVALID, "horizon_ms", "is out of range");
-    if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
-        return sno_i_say(why, SNO_INVALID, "allowable_downtime_ms", "is out of range");
-#if defined(_WIN32)
-    (void)identity;
-    (void)r;
-    (void)is_new;
-    return sno_i_say(why, SNO_IO, o->path, "state files need POSIX");
-#else
-    char lock_path[SNO_I_PATH];
-    if (!sno_i_absolute(o->path, s->path))
-        return sno_i_say(why, SNO_INVALID, "path", "is too long, or the folder is gone");
-    memcpy(lock_path, s->path, strlen(s->path));
-    memcpy(lock_path + strlen(s->path), sno_i_lock_ending, sizeof sno_i_lock_ending);
-    sno_status status = sno_i_lock_take(&s->lock, lock_path);
-    if (status == SNO_TAKEN)
-        return sno_i_say(why, status, o->path, "is in use, by this process or another");
-    if (status != SNO_OK)
-        return sno_i_say_errno(why, lock_path, ": can't be opened and locked: ");
-    s->horizon_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
+/* Makes it this process's, with the file, if there is one. It is this thread's turn until the state is
+ * open: a draw of an earlier run may have seen its horizon, and would write what it knows of that. */
+static inline void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
+                                        const uint8_t *identity, const char *path,
+                                        const sno_i_file *file) {
+    const int64_t lead_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
+    SNO_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was before, it is no longer */
+    SNO_ATOMIC_STORE(&s->writer, sno_i_thread_mark(), relaxed);
+    sno_i_state_new_run(s);
+    s->file = *file;
     s->written_ns = INT64_MIN;
-    s->by_timer = o->by_timer;
+    s->is_shared = o->shared_memory;
     s->clock = o->clock;
-    memcpy(s->identity, identity, SNO_I_IDENTITY);
+    s->holder = sno_i_holder_mark();
+    s->self = (uint64_t)(uintptr_t)s ^ SNO_I_VERSION;
     s->fork_mark = sno_i_fork_mark(&s->fork_word);
-    SNO_ATOMIC_STORE(&s->busy, 0u, relaxed);
+    memcpy(s->identity, identity, SNO_I_IDENTITY);
+    memcpy(s->path, path, strlen(path) + 1);
+    SNO_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
+    SNO_ATOMIC_STORE(&s->by_timer, o->by_timer || o->shared_memory ? 1u : 0u, relaxed);
     SNO_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
-    status = sno_i_state_begin(s, o, r, is_new, why);
-    if (status == SNO_OK) SNO_ATOMIC_STORE(&s->is_open, 1u, relaxed);
-    else sno_i_lock_drop(&s->lock);
+}
+
+/* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on. Other
+ * processes draw meanwhile. What the dead has written need not be on disk. */
+static inline bool sno_i_state_take_over(sno_state *s, const sno_state_options *o,
+                                           const sno_i_record *r, const char *path,
+                                           const sno_i_file *file) {
+    const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
+    const int64_t now_ns = sno_i_exact_ns(&o->clock);
+    SNO_ATOMIC_STORE(&s->writer, sno_i_thread_mark(), relaxed);
+    s->file = *file;
+    s->holder = sno_i_holder_mark();
+    s->self = (uint64_t)(uintptr_t)s ^ SNO_I_VERSION;
+    s->number = r->number;
+    s->written_ns = r->written_ns;
+    s->clock = o->clock;
+    memcpy(s->path, path, strlen(path) + 1);
+    const bool well =
+        sno_i_fdatasync(file->fd) == 0 && sno_i_state_move(s, sno_i_max(asked, now_ns));
+    if (!well) {
+        s->file.fd = -1; /* the caller closes it */
+        sno_i_state_turn_end(s);
+    }
+    return well;
+}
+
+/* From here on draws may write. */
+static inline void sno_i_state_opened(sno_state *s) {
+    SNO_ATOMIC_STORE(&s->is_open, 1u, relaxed);
+    sno_i_state_turn_end(s);
+}
+
+/* With the file open and locked. */
+static inline sno_status sno_i_state_go_on(sno_state *s, const sno_state_options *o,
+                                               const uint8_t *identity, const char *path,
+                                               const sno_i_file *file, sno_why *why) {
+    sno_i_record r;
+    const char *what = "";
+    sno_status status = sno_i_state_read(file, path, &r, why);
+    if (status != SNO_OK) return status;
+    const int64_t now_ns = sno_i_exact_ns(&o->clock);
+    status = sno_i_record_judge(&r, identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
+    if (status != SNO_OK) return sno_i_say(why, status, path, what);
+    if (o->shared_memory && SNO_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
+        memcmp(s->token, r.run, SNO_I_RUN) == 0)
+        return sno_i_state_take_over(s, o, &r, path, file)
+                   ? SNO_OK
+                   : sno_i_say(why, SNO_IO, path, "can't be written");
+    sno_i_state_set_up(s, o, identity, path, file);
+    return sno_i_state_begin(s, o, &r, now_ns, why);
+}
+
+/* SNO_AGAIN: another process has made the file by now. */
+static inline sno_status sno_i_state_claim(sno_state *s, const sno_state_options *o,
+                                               const uint8_t *identity, const char *path,
+                                               sno_why *why) {
+    sno_i_file file = {0, 0, -1};
+    sno_status status = sno_i_file_open(&file, path, SNO_I_WRITE, 0, 0);
+    if (status == SNO_OK) {
+        status = sno_i_state_go_on(s, o, identity, path, &file, why);
+        if (status != SNO_OK) sno_i_file_drop(&file, false);
+        return status;
+    }
+    if (status == SNO_IO && sno_i_error() == SNO_I_ABSENT && !o->must_exist) {
+        sno_i_state_set_up(s, o, identity, path, &file);
+        status = sno_i_state_begin(s, o, NULL, sno_i_exact_ns(&o->clock), why);
+        if (status != SNO_TAKEN) return status;
+    }
+    if (status == SNO_TAKEN)
+        return sno_i_say(why, status, path, "is in use, by this process or another");
+    if (sno_i_error() == SNO_I_ABSENT && o->must_exist)
+        return sno_i_say(why, SNO_IO, path, "does not exist");
+    return sno_i_say_errno(why, path, ": can't be opened and locked: ");
+}
+
+/* What the options lack; NULL: nothing. */
+static inline const char *sno_i_state_why(const sno_state_options *o) {
+    const int64_t max_ms = INT64_MAX / 1000000 / 4;
+    if (!o->path || !*o->path) return "path: is missing";
+    if (o->horizon_ms < 0 || o->horizon_ms > max_ms) return "horizon_ms: is out of range";
+    if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
+        return "allowable_downtime_ms: is out of range";
+    return NULL;
+}
+
+/* The identity is the generator's. What is refused is left as it was. */
+static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options *o,
+                                              const uint8_t *identity, sno_why *why) {
+    const char *const unfit = sno_i_state_why(o);
+    if (unfit) {
+        sno_i_put_why(why, unfit, "", "");
+        return SNO_INVALID;
+    }
+    if (sno_i_state_is_held(s))
+        return sno_i_say(why, SNO_TAKEN, o->path, "the state is open");
+    if (!SNO_I_HAS_FILES) return sno_i_say(why, SNO_IO, o->path, SNO_I_WHY_NO_FILES);
+    char path[SNO_I_PATH];
+    if (!sno_i_absolute(o->path, path))
+        return sno_i_say(why, SNO_INVALID, "path", "is too long, or the folder is gone");
+    const sno_i_calm calm = sno_i_calm_begin();
+    sno_status status = SNO_AGAIN;
+    for (int tries = 0; status == SNO_AGAIN && tries < 100; tries++)
+        status = sno_i_state_claim(s, o, identity, path, why);
+    if (status == SNO_OK) sno_i_state_opened(s);
+    sno_i_calm_end(calm);
     return status;
-#endif
+}
+
+/* ---- exclusive: a range of one generator's numbers, once on a host ---- */
+
+static inline bool sno_i_may_exclude(const char *folder, bool shared_memory) {
+    return !shared_memory && *folder && strlen(folder) < SNO_I_PATH;
+}
+
+/* Which byte is locked for a number of up to 32 bits. Offsets may have 31, and a program that has more
+ * must agree with one that has not: from 2^30 on four neighbours share a byte. */
+static inline uint64_t sno_i_exclude_at(uint64_t number) {
+    const uint64_t exact = (uint64_t)1 << 30;
+    return number < exact ? number : exact + (number - exact) / 4;
+}
+
+/* Locks the identity's range of numbers, in a file of the folder that is named after the rest of it. It
+ * is let go with sno_i_file_drop. `file` is left as it was where it fails. */
+static inline sno_status sno_i_exclude(sno_i_file *file, const char *folder,
+                                           const uint8_t *identity, size_t whose, uint64_t first,
+                                           uint64_t last) {
+    static const char prefix[] = "/sno-", ending[] = ".exclusive";
+    char path[SNO_I_PATH + 64];
+    const size_t length = strlen(folder);
+    const uint64_t from = sno_i_exclude_at(first), to = sno_i_exclude_at(last);
+    sno_i_file fresh = {0, 0, -1};
+    memcpy(path, folder, length);
+    memcpy(path + length, prefix, sizeof prefix - 1);
+    char *at = path + length + sizeof prefix - 1;
+    for (uint64_t hash = sno_i_fnv(identity, whose), i = 0; i < 16; i++, hash <<= 4)
+        *at++ = "0123456789abcdef"[hash >> 60];
+    memcpy(at, ending, sizeof ending);
+    const sno_i_calm calm = sno_i_calm_begin();
+    const sno_status status =
+        sno_i_file_open(&fresh, path, SNO_I_CREATE, from, to - from + 1);
+    sno_i_calm_end(calm);
+    if (status == SNO_OK) *file = fresh;
+    return status;
+}
+
+static inline void sno_i_exclude_no_more(sno_i_file *file, bool inherited) {
+    const sno_i_calm calm = sno_i_calm_begin();
+    sno_i_file_drop(file, inherited);
+    sno_i_calm_end(calm);
+}
+
+/* ---- beginning ---- */
+
+/* Whoever held this range before drew, with the same clock, until he let it go: in this unit, maybe. */
+static inline void sno_i_begin_later(sno_i_engine *e) {
+    sno_i_engine_floor(e, sno_i_exact_ns(&e->clock));
+}
+
+/* A fresh engine, or one that was put somewhere, goes on behind all that its gate and its state know
+ * to be handed out. Not while others use the engine. */
+static inline void sno_i_begin_behind(sno_i_engine *e) {
+    sno_i_spend_unit(e);
+    if (e->gate.admit && e->gate.floor_ns) sno_i_engine_floor(e, e->gate.floor_ns(e->gate.user));
+    if (e->state_at) sno_i_engine_floor(e, sno_i_state_floor(sno_i_state_of(e)));
 }
 // >>common end
 // clang-format on
@@ -2037,6 +3052,13 @@ struct sno_options {
     struct sno_ring *overflow;    /* gets a note each ms while callers queue; NULL: none */
     sno_gate gate;                /* asked before each new unit; {0}: none */
     struct sno_state *state; /* an open state file, so that a restart repeats no id; NULL: none */
+    /* A folder that the programs of a host share, such as "/run/app": init refuses with SNO_TAKEN a
+     * snapshot's partition and pool that another generator, of this process or another, draws from
+     * already. What it gives begins in the unit after this one, so that runs that follow one another
+     * differ, too, unless the clock was put back. Until sno_retire, or until the process and its
+     * children end. Who deletes the file in it undoes the check. POSIX, and not with shared_memory;
+     * NULL: nobody looks */
+    const char *exclusive;
     int64_t max_wait_ms;     /* longest wait of one call; 0: as long as it takes */
     bool shared_memory;      /* lies in memory that processes share: survives fork. They must be
                            forks of one another, or use the system's clock and no ring. SNO_INVALID
@@ -2048,11 +3070,15 @@ struct sno_gen {
     sno_i_engine engine;
     uint16_t partition, sequence_min;
     sno_i_atomic64 with_time; /* calls of sno_new_with_time */
+    sno_i_file exclusive;     /* fd below 0: none */
 };
 
 struct sno_shard {
     sno_gen gen;
 };
+
+SNO_I_RELY_ON(offsetof(sno_gen, engine) == 0 && offsetof(sno_shard, gen) == 0,
+              "a pool takes the engine's address for the shard's");
 
 struct sno_pool {
     sno_shard *shards;
@@ -2093,20 +3119,6 @@ static inline const char *sno_status_str(sno_status status) {
 #define SNO_I_UNIT_NS    INT64_C(4000000)
 #define SNO_I_TIME_SHIFT 25 /* of time in the head of an id, and in the engine's word */
 
-/* To big-endian, and from it. */
-static inline uint64_t sno_i_be64(uint64_t value) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return __builtin_bswap64(
-        value); /* gcc makes slow vectors of the byte stores of two neighbours */
-#else
-    uint8_t bytes[sizeof value];
-    memcpy(bytes, &value, sizeof value);
-    value = 0;
-    for (size_t i = 0; i < sizeof value; i++) value = value << 8 | bytes[i];
-    return value;
-#endif
-}
-
 static inline uint16_t sno_i_be16(uint16_t value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return __builtin_bswap16(value);
@@ -2117,28 +3129,17 @@ static inline uint16_t sno_i_be16(uint16_t value) {
 #endif
 }
 
-static inline uint64_t sno_i_load_be64(const void *from) {
-    uint64_t value;
-    memcpy(&value, from, sizeof value);
-    return sno_i_be64(value);
-}
-
-static inline void sno_i_store_be64(void *to, uint64_t value) {
-    value = sno_i_be64(value);
-    memcpy(to, &value, sizeof value);
-}
-
 static inline uint16_t sno_i_load_be16(const uint8_t *from) {
     return (uint16_t)(from[0] << 8 | from[1]);
 }
 
 /* All but the sequence, and the sequence. */
-static inline uint64_t sno_i_head(const sno_id *id) { return sno_i_load_be64(id->bytes); }
+static inline uint64_t sno_i_head(const sno_id *id) { return sno_i_get64(id->bytes); }
 static inline uint16_t sno_i_tail(const sno_id *id) { return sno_i_load_be16(id->bytes + 8); }
 
 static inline sno_id sno_i_id(uint64_t head, uint16_t tail) {
     sno_id id;
-    sno_i_store_be64(id.bytes, head);
+    sno_i_put64(id.bytes, head);
     tail = sno_i_be16(tail);
     memcpy(id.bytes + 8, &tail, sizeof tail);
     return id;
@@ -2303,14 +3304,25 @@ static inline void sno_sort(sno_id *ids, size_t n) {
  * only what is_text has passed.
  *
  *     portable    8 characters in a 64-bit word
- *     sse         x86-64: SSE2, and shorter with SSSE3
+ *     vector      x86-64 with SSE2, and shorter with SSSE3; aarch64
  *     avx2        x86-64: whole arrays, two ids at a time; compiled always, chosen at run time
- *     neon        aarch64
+ *
+ * The vectors are the compiler's own types: the header of a machine's vector functions would cost a
+ * unit more to compile than all the rest. gcc and clang each have names for what has no operator.
  *
  * Characters are turned to values and back without tables. As unsigned bytes that wrap around,
  * c - '2' and c - ('a' - 8) are the value if c is a digit and if c is a letter, and the smaller of
  * the two is the right one. What is out of the alphabet has c - '2' above 7 and c - 'a' above 23;
  * adding 120 and 104 with saturation moves both limits to bit 7. */
+
+#if !defined(SNO_NO_SIMD) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__SSE2__)
+#define SNO_I_X86
+#define SNO_I_VECTORS
+#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)
+#define SNO_I_VECTORS
+#endif
+#endif
 
 #define SNO_I_LETTER_GAP      ('a' - 8 - '2') /* what a letter lies above its value + '2' */
 #define SNO_I_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
@@ -2347,98 +3359,156 @@ static inline sno_id sno_i_id_of_halves(uint64_t first_40_bits, uint64_t last_40
 
 static inline void sno_i_encode_portable(sno_id id, char *out) {
     const uint64_t head = sno_i_head(&id);
-    sno_i_store_be64(out, sno_i_8_chars(head >> 24));
-    sno_i_store_be64(out + 8, sno_i_8_chars((head & 0xffffff) << 16 | sno_i_tail(&id)));
+    sno_i_put64(out, sno_i_8_chars(head >> 24));
+    sno_i_put64(out + 8, sno_i_8_chars((head & 0xffffff) << 16 | sno_i_tail(&id)));
 }
 
 static inline bool sno_i_is_text_portable(const char *text) {
-    return sno_i_is_8_chars(sno_i_load_be64(text)) && sno_i_is_8_chars(sno_i_load_be64(text + 8));
+    return sno_i_is_8_chars(sno_i_get64(text)) && sno_i_is_8_chars(sno_i_get64(text + 8));
 }
 
 static inline sno_id sno_i_decode_portable(const char *text) {
-    return sno_i_id_of_halves(sno_i_40_bits(sno_i_load_be64(text)),
-                              sno_i_40_bits(sno_i_load_be64(text + 8)));
+    return sno_i_id_of_halves(sno_i_40_bits(sno_i_get64(text)),
+                              sno_i_40_bits(sno_i_get64(text + 8)));
 }
 
-#if defined(SNO_I_X86)
+#if defined(SNO_I_VECTORS)
 
-static inline __m128i sno_i_load_16(const void *from) {
-    return _mm_loadu_si128((const __m128i *)from);
+typedef char sno_i_c8x16 __attribute__((vector_size(16)));
+typedef uint8_t sno_i_u8x16 __attribute__((vector_size(16)));
+typedef int8_t sno_i_s8x16 __attribute__((vector_size(16)));
+typedef int16_t sno_i_s16x8 __attribute__((vector_size(16)));
+typedef uint16_t sno_i_u16x8 __attribute__((vector_size(16)));
+typedef uint32_t sno_i_u32x4 __attribute__((vector_size(16)));
+typedef uint64_t sno_i_u64x2 __attribute__((vector_size(16)));
+
+/* The bytes of a, and of b behind them, in the order of the constants. */
+#if defined(__clang__)
+#define SNO_I_PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SNO_I_PICK(a, b, ...) __builtin_shuffle(a, b, __extension__(sno_i_u8x16){__VA_ARGS__})
+#endif
+
+static inline sno_i_u8x16 sno_i_smaller(sno_i_u8x16 a, sno_i_u8x16 b) {
+#if defined(SNO_I_X86) && !defined(__clang__) /* gcc does not see what this is */
+    return (sno_i_u8x16)__builtin_ia32_pminub128((sno_i_c8x16)a, (sno_i_c8x16)b);
+#else
+    const sno_i_u8x16 is_a = (sno_i_u8x16)(a < b);
+    return (a & is_a) | (b & ~is_a);
+#endif
 }
 
-/* What the shuffling forms share. Encoding: each two values lie in a pair of bytes, which is
- * brought into a 16-bit lane and multiplied until the ten bits stand at the top. Decoding: values
- * are joined to 10 bits, then to 20; the first 20 of each 40 are left 4 bits up, so that only the
- * low half of the byte in the middle is missing, and stands in place 48 bits further up. */
-static inline __m128i sno_i_pairs_of_bytes(void) {
-    return _mm_setr_epi8(1, 0, 2, 1, 3, 2, 4, 3, 6, 5, 7, 6, 8, 7, 9, 8);
-}
-static inline __m128i sno_i_pair_scales(void) { return _mm_setr_epi16(1, 4, 16, 64, 1, 4, 16, 64); }
-static inline __m128i sno_i_value_scales(void) { return _mm_set1_epi16(0x0120); }
-static inline __m128i sno_i_ten_bit_scales(void) { return _mm_set1_epi64x(0x0001040000104000); }
-static inline __m128i sno_i_order_of_bytes(void) {
-    return _mm_setr_epi8(2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1);
+static inline sno_i_u8x16 sno_i_saturated_sum(sno_i_u8x16 a, uint8_t b) {
+    const sno_i_u8x16 zero = {0}, each = zero + b;
+#if defined(SNO_I_X86) && !defined(__clang__)
+    return (sno_i_u8x16)__builtin_ia32_paddusb128((sno_i_c8x16)a, (sno_i_c8x16)each);
+#else
+    const sno_i_u8x16 sum = a + each;
+    return sum | (sno_i_u8x16)(sum < a);
+#endif
 }
 
-static inline void sno_i_encode_sse(sno_id id, char *out) {
+/* Each two values lie in a pair of bytes, which is brought into a 16-bit lane. */
+static inline sno_i_u16x8 sno_i_pairs(sno_id id) {
     /* Loaded as 8 bytes and 2, as ids are stored: a load across two fresh stores would stall. */
-    int16_t last;
-    memcpy(&last, id.bytes + 8, sizeof last);
-    const __m128i bytes =
-        _mm_insert_epi16(_mm_loadl_epi64((const __m128i *)(const void *)id.bytes), last, 4);
-#ifdef __SSSE3__
-    const __m128i pairs = _mm_shuffle_epi8(bytes, sno_i_pairs_of_bytes());
+    uint64_t head;
+    uint16_t tail;
+    memcpy(&head, id.bytes, sizeof head);
+    memcpy(&tail, id.bytes + 8, sizeof tail);
+    const sno_i_u64x2 head_and_0 = {head, 0};
+    sno_i_u16x8 words = (sno_i_u16x8)head_and_0;
+    words[4] = tail;
+    const sno_i_u8x16 bytes = (sno_i_u8x16)words;
+#if defined(__SSSE3__) || defined(__aarch64__)
+    return (sno_i_u16x8)SNO_I_PICK(bytes, bytes, 1, 0, 2, 1, 3, 2, 4, 3, 6, 5, 7, 6, 8, 7, 9, 8);
 #else
-    const __m128i halves = _mm_unpacklo_epi64(bytes, _mm_srli_si128(bytes, 5));
-    const __m128i next = _mm_srli_epi64(halves, 8);
-    const __m128i pairs =
-        _mm_unpacklo_epi64(_mm_unpacklo_epi8(next, halves), _mm_unpackhi_epi8(next, halves));
+    const sno_i_u8x16 zero = {0};
+    const sno_i_u64x2 behind = (sno_i_u64x2)SNO_I_PICK(bytes, zero, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+                                                       14, 15, 16, 17, 18, 19, 20);
+    const sno_i_u64x2 halves = {((sno_i_u64x2)words)[0], behind[0]};
+    const sno_i_u8x16 these = (sno_i_u8x16)halves, next = (sno_i_u8x16)(halves >> 8);
+    const sno_i_u64x2 first = (sno_i_u64x2)SNO_I_PICK(next, these, 0, 16, 1, 17, 2, 18, 3, 19, 4,
+                                                      20, 5, 21, 6, 22, 7, 23);
+    const sno_i_u64x2 last = (sno_i_u64x2)SNO_I_PICK(next, these, 8, 24, 9, 25, 10, 26, 11, 27, 12,
+                                                     28, 13, 29, 14, 30, 15, 31);
+    const sno_i_u64x2 pairs = {first[0], last[0]};
+    return (sno_i_u16x8)pairs;
 #endif
-    const __m128i ten_bits = _mm_mullo_epi16(pairs, sno_i_pair_scales());
-    const __m128i values =
-        _mm_or_si128(_mm_srli_epi16(ten_bits, 11),
-                     _mm_and_si128(_mm_slli_epi16(ten_bits, 2), _mm_set1_epi16(0x1f00)));
-    const __m128i is_letter = _mm_cmpgt_epi8(values, _mm_set1_epi8(7));
-    const __m128i text = _mm_add_epi8(_mm_add_epi8(values, _mm_set1_epi8('2')),
-                                      _mm_and_si128(is_letter, _mm_set1_epi8(SNO_I_LETTER_GAP)));
-    _mm_storeu_si128((__m128i *)(void *)out, text);
 }
 
-static inline bool sno_i_is_text_sse(const char *text) {
-    const __m128i c = sno_i_load_16(text);
-    const __m128i digit = _mm_adds_epu8(_mm_sub_epi8(c, _mm_set1_epi8('2')), _mm_set1_epi8(120));
-    const __m128i letter = _mm_adds_epu8(_mm_sub_epi8(c, _mm_set1_epi8('a')), _mm_set1_epi8(104));
-    return _mm_movemask_epi8(_mm_min_epu8(digit, letter)) == 0;
+static inline void sno_i_encode_vector(sno_id id, char *out) {
+    /* Multiplied until the ten bits of two values stand at the top. */
+    const sno_i_u16x8 scales = {1, 4, 16, 64, 1, 4, 16, 64};
+    const sno_i_u16x8 ten_bits = sno_i_pairs(id) * scales;
+    const sno_i_u8x16 values = (sno_i_u8x16)(ten_bits >> 11 | (ten_bits << 2 & 0x1f00));
+    const sno_i_u8x16 is_letter = (sno_i_u8x16)((sno_i_s8x16)values > 7);
+    const sno_i_u8x16 text = values + '2' + (is_letter & SNO_I_LETTER_GAP);
+    memcpy(out, &text, sizeof text);
 }
 
-static inline sno_id sno_i_decode_sse(const char *text) {
-    const __m128i c = sno_i_load_16(text);
-    const __m128i values =
-        _mm_min_epu8(_mm_sub_epi8(c, _mm_set1_epi8('2')), _mm_sub_epi8(c, _mm_set1_epi8('a' - 8)));
-#ifdef __SSSE3__
-    const __m128i ten_bits = _mm_maddubs_epi16(values, sno_i_value_scales());
-    const __m128i twenty_bits = _mm_madd_epi16(ten_bits, sno_i_ten_bit_scales());
-    const __m128i forty_bits = _mm_or_si128(twenty_bits, _mm_srli_epi64(twenty_bits, 48));
-    const __m128i bytes = _mm_shuffle_epi8(forty_bits, sno_i_order_of_bytes());
-    const uint16_t last = (uint16_t)_mm_extract_epi16(bytes, 4);
+static inline bool sno_i_is_text_vector(const char *text) {
+    sno_i_u8x16 c;
+    memcpy(&c, text, sizeof c);
+    const sno_i_u8x16 digit = sno_i_saturated_sum(c - '2', 120);
+    const sno_i_u8x16 letter = sno_i_saturated_sum(c - 'a', 104);
+    const sno_i_u8x16 above = sno_i_smaller(digit, letter);
+#if defined(SNO_I_X86)
+    return __builtin_ia32_pmovmskb128((sno_i_c8x16)above) == 0;
+#else
+    const sno_i_u64x2 halves = (sno_i_u64x2)above;
+    return ((halves[0] | halves[1]) & SNO_I_EACH_BYTE(0x80)) == 0;
+#endif
+}
+
+#if defined(SNO_I_X86) && defined(__SSSE3__)
+
+/* Values are joined to 10 bits, then to 20; the first 20 of each 40 are left 4 bits up, so that
+ * only the low half of the byte in the middle is missing, and stands in place 48 bits further up. */
+static inline sno_id sno_i_join_vector(sno_i_u8x16 values) {
+    const sno_i_u64x2 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
+    const sno_i_u64x2 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
+    const sno_i_s16x8 ten_bits =
+        __builtin_ia32_pmaddubsw128((sno_i_c8x16)values, (sno_i_c8x16)value_scales);
+    const sno_i_u64x2 twenty_bits =
+        (sno_i_u64x2)__builtin_ia32_pmaddwd128(ten_bits, (sno_i_s16x8)ten_bit_scales);
+    const sno_i_u8x16 forty_bits = (sno_i_u8x16)(twenty_bits | twenty_bits >> 48);
+    const sno_i_u8x16 bytes =
+        SNO_I_PICK(forty_bits, forty_bits, 2, 1, 0, 5, 4, 10, 9, 8, 13, 12, 0, 0, 0, 0, 0, 0);
+    const uint64_t head = ((sno_i_u64x2)bytes)[0];
+    const uint16_t tail = ((sno_i_u16x8)bytes)[4];
     sno_id id;
-    _mm_storel_epi64((__m128i *)(void *)id.bytes, bytes);
-    memcpy(id.bytes + 8, &last, sizeof last);
+    memcpy(id.bytes, &head, sizeof head);
+    memcpy(id.bytes + 8, &tail, sizeof tail);
     return id;
+}
+
 #else
-    const __m128i ten_bits = _mm_or_si128(
-        _mm_and_si128(_mm_slli_epi16(values, 5), _mm_set1_epi16(0x3e0)), _mm_srli_epi16(values, 8));
-    const __m128i twenty_bits = _mm_madd_epi16(ten_bits, _mm_set1_epi32(0x00010400));
-    const __m128i forty_bits = _mm_or_si128(_mm_mul_epu32(twenty_bits, _mm_set1_epi64x(1 << 20)),
-                                            _mm_srli_epi64(twenty_bits, 32));
-    return sno_i_id_of_halves(
-        (uint64_t)_mm_cvtsi128_si64(forty_bits),
-        (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(forty_bits, forty_bits)));
+
+static inline sno_id sno_i_join_vector(sno_i_u8x16 bytes) {
+    const sno_i_u16x8 values = (sno_i_u16x8)bytes;
+    const sno_i_u16x8 ten_bits = (values << 5 & 0x3e0) | values >> 8;
+#if defined(SNO_I_X86)
+    const sno_i_s16x8 scales = {1 << 10, 1, 1 << 10, 1, 1 << 10, 1, 1 << 10, 1};
+    const sno_i_u64x2 twenty_bits =
+        (sno_i_u64x2)__builtin_ia32_pmaddwd128((sno_i_s16x8)ten_bits, scales);
+#else
+    const sno_i_u32x4 each_two = (sno_i_u32x4)ten_bits;
+    const sno_i_u64x2 twenty_bits = (sno_i_u64x2)((each_two << 10 & 0xffc00) | each_two >> 16);
 #endif
+    const sno_i_u64x2 forty_bits = twenty_bits << 32 >> 12 | twenty_bits >> 32;
+    return sno_i_id_of_halves(forty_bits[0], forty_bits[1]);
+}
+
+#endif
+
+static inline sno_id sno_i_decode_vector(const char *text) {
+    sno_i_u8x16 c;
+    memcpy(&c, text, sizeof c);
+    return sno_i_join_vector(sno_i_smaller(c - '2', c - ('a' - 8)));
 }
 
 /* gcc for Windows does not align the stack for 32-byte values. */
-#if !defined(_WIN32) || defined(__clang__)
+#if defined(SNO_I_X86) && (!defined(_WIN32) || defined(__clang__))
 #define SNO_I_AVX2 __attribute__((target("avx2")))
 
 #ifdef __AVX2__
@@ -2447,105 +3517,100 @@ static inline sno_id sno_i_decode_sse(const char *text) {
 #define SNO_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
 #endif
 
-/* The loops over ids load and store 16 bytes for each 10, so they leave the last id or two, which
- * have no 6 bytes after them, to the sse forms. */
+typedef char sno_i_c8x32 __attribute__((vector_size(32)));
+typedef uint8_t sno_i_u8x32 __attribute__((vector_size(32)));
+typedef int16_t sno_i_s16x16 __attribute__((vector_size(32)));
+typedef uint16_t sno_i_u16x16 __attribute__((vector_size(32)));
+typedef uint64_t sno_i_u64x4 __attribute__((vector_size(32)));
+typedef long long sno_i_halves __attribute__((vector_size(32)));
 
+SNO_I_AVX2 static inline sno_i_u8x32 sno_i_smaller_avx2(sno_i_u8x32 a, sno_i_u8x32 b) {
+#if defined(__clang__)
+    const sno_i_u8x32 is_a = (sno_i_u8x32)(a < b);
+    return (a & is_a) | (b & ~is_a);
+#else
+    return (sno_i_u8x32)__builtin_ia32_pminub256((sno_i_c8x32)a, (sno_i_c8x32)b);
+#endif
+}
+
+SNO_I_AVX2 static inline sno_i_u8x32 sno_i_saturated_sum_avx2(sno_i_u8x32 a, uint8_t b) {
+    const sno_i_u8x32 zero = {0}, each = zero + b;
+#if defined(__clang__)
+    const sno_i_u8x32 sum = a + each;
+    return sum | (sno_i_u8x32)(sum < a);
+#else
+    return (sno_i_u8x32)__builtin_ia32_paddusb256((sno_i_c8x32)a, (sno_i_c8x32)each);
+#endif
+}
+
+/* The loops over ids load and store more bytes than the ids have, so they leave the first or the
+ * last, which have none before or after them, to the forms above. */
+
+/* Two ids from 6 bytes before the first on: each lies in a half of its own. */
 SNO_I_AVX2 static inline void sno_i_encode_n_avx2(const sno_id *ids, size_t n, char *out) {
-    const __m256i pairs_of_bytes = _mm256_broadcastsi128_si256(sno_i_pairs_of_bytes());
-    const __m256i pair_scales = _mm256_broadcastsi128_si256(sno_i_pair_scales());
-    const __m256i offsets = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8('2', '2', '2', '2', '2', '2', '2', '2', 'a' - 8, 0, 0, 0, 0, 0, 0, 0));
+    const sno_i_c8x32 pairs_of_bytes = {7, 6, 8, 7, 9, 8, 10, 9, 12, 11, 13, 12, 14, 13, 15, 14,
+                                        1, 0, 2, 1, 3, 2, 4,  3, 6,  5,  7,  6,  8,  7,  9,  8};
+    const sno_i_u16x16 scales = {1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64};
+    const sno_i_u8x32 zero = {0}, eights = zero + 8;
+    const sno_i_u64x4 offsets = {SNO_I_EACH_BYTE('2'), 'a' - 8, SNO_I_EACH_BYTE('2'), 'a' - 8};
     size_t i = 0;
+    for (; i < 2 && i < n; i++) /* two, which leaves text where aligned stores want it */
+        sno_i_encode_vector(ids[i], out + 16 * i);
     for (; i + 2 < n; i += 2) {
-        const __m256i bytes = _mm256_inserti128_si256(
-            _mm256_castsi128_si256(sno_i_load_16(&ids[i])), sno_i_load_16(&ids[i + 1]), 1);
-        const __m256i ten_bits =
-            _mm256_mullo_epi16(_mm256_shuffle_epi8(bytes, pairs_of_bytes), pair_scales);
-        const __m256i values = _mm256_or_si256(
-            _mm256_srli_epi16(ten_bits, 11),
-            _mm256_and_si256(_mm256_slli_epi16(ten_bits, 2), _mm256_set1_epi16(0x1f00)));
-        const __m256i offset =
-            _mm256_shuffle_epi8(offsets, _mm256_min_epu8(values, _mm256_set1_epi8(8)));
-        _mm256_storeu_si256((__m256i *)(void *)(out + 16 * i), _mm256_add_epi8(values, offset));
+        sno_i_c8x32 bytes;
+        memcpy(&bytes, (const char *)ids + sizeof *ids * i - 6, sizeof bytes);
+        const sno_i_u16x16 ten_bits =
+            (sno_i_u16x16)__builtin_ia32_pshufb256(bytes, pairs_of_bytes) * scales;
+        const sno_i_u8x32 values = (sno_i_u8x32)(ten_bits >> 11 | (ten_bits << 2 & 0x1f00));
+        const sno_i_u8x32 kinds = sno_i_smaller_avx2(values, eights);
+        const sno_i_u8x32 offset =
+            (sno_i_u8x32)__builtin_ia32_pshufb256((sno_i_c8x32)offsets, (sno_i_c8x32)kinds);
+        const sno_i_u8x32 text = values + offset;
+        memcpy(out + 16 * i, &text, sizeof text);
     }
-    for (; i < n; i++) sno_i_encode_sse(ids[i], out + 16 * i);
+    for (; i < n; i++) sno_i_encode_vector(ids[i], out + 16 * i);
 }
 
 SNO_I_AVX2 static inline bool sno_i_is_text_n_avx2(const char *text, size_t n) {
-    __m256i seen = _mm256_setzero_si256();
+    sno_i_u8x32 above = {0};
     size_t i = 0;
     for (; i + 1 < n; i += 2) {
-        const __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(text + 16 * i));
-        const __m256i digit =
-            _mm256_adds_epu8(_mm256_sub_epi8(c, _mm256_set1_epi8('2')), _mm256_set1_epi8(120));
-        const __m256i letter =
-            _mm256_adds_epu8(_mm256_sub_epi8(c, _mm256_set1_epi8('a')), _mm256_set1_epi8(104));
-        seen = _mm256_or_si256(seen, _mm256_min_epu8(digit, letter));
+        sno_i_u8x32 c;
+        memcpy(&c, text + 16 * i, sizeof c);
+        above |= sno_i_smaller_avx2(sno_i_saturated_sum_avx2(c - '2', 120),
+                                    sno_i_saturated_sum_avx2(c - 'a', 104));
     }
-    return _mm256_movemask_epi8(seen) == 0 && (i == n || sno_i_is_text_sse(text + 16 * i));
+    return __builtin_ia32_pmovmskb256((sno_i_c8x32)above) == 0 &&
+           (i == n || sno_i_is_text_vector(text + 16 * i));
 }
 
 SNO_I_AVX2 static inline void sno_i_decode_n_avx2(const char *text, size_t n, sno_id *out) {
-    const __m256i value_scales = _mm256_broadcastsi128_si256(sno_i_value_scales());
-    const __m256i ten_bit_scales = _mm256_broadcastsi128_si256(sno_i_ten_bit_scales());
-    const __m256i order_of_bytes = _mm256_broadcastsi128_si256(sno_i_order_of_bytes());
+    const sno_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
+    const sno_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
+    const sno_i_c8x32 order_of_bytes = {2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1,
+                                        2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1};
     size_t i = 0;
     for (; i + 2 < n; i += 2) {
-        const __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(text + 16 * i));
-        const __m256i values = _mm256_min_epu8(_mm256_sub_epi8(c, _mm256_set1_epi8('2')),
-                                               _mm256_sub_epi8(c, _mm256_set1_epi8('a' - 8)));
-        const __m256i ten_bits = _mm256_maddubs_epi16(values, value_scales);
-        const __m256i twenty_bits = _mm256_madd_epi16(ten_bits, ten_bit_scales);
-        const __m256i forty_bits = _mm256_or_si256(twenty_bits, _mm256_srli_epi64(twenty_bits, 48));
-        const __m256i bytes = _mm256_shuffle_epi8(forty_bits, order_of_bytes);
-        _mm_storeu_si128((__m128i *)(void *)&out[i], _mm256_castsi256_si128(bytes));
-        _mm_storeu_si128((__m128i *)(void *)&out[i + 1], _mm256_extracti128_si256(bytes, 1));
+        sno_i_u8x32 c;
+        memcpy(&c, text + 16 * i, sizeof c);
+        const sno_i_u8x32 values = sno_i_smaller_avx2(c - '2', c - ('a' - 8));
+        const sno_i_s16x16 ten_bits =
+            __builtin_ia32_pmaddubsw256((sno_i_c8x32)values, (sno_i_c8x32)value_scales);
+        const sno_i_u64x4 twenty_bits =
+            (sno_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (sno_i_s16x16)ten_bit_scales);
+        const sno_i_halves two_ids = (sno_i_halves)__builtin_ia32_pshufb256(
+            (sno_i_c8x32)(twenty_bits | twenty_bits >> 48), order_of_bytes);
+        const sno_i_u64x2 first = (sno_i_u64x2)__builtin_ia32_extract128i256(two_ids, 0);
+        const sno_i_u64x2 second = (sno_i_u64x2)__builtin_ia32_extract128i256(two_ids, 1);
+        memcpy(&out[i], &first, sizeof first);
+        memcpy(&out[i + 1], &second, sizeof second);
     }
-    for (; i < n; i++) out[i] = sno_i_decode_sse(text + 16 * i);
+    for (; i < n; i++) out[i] = sno_i_decode_vector(text + 16 * i);
 }
 
 #endif /* SNO_I_AVX2 */
 
-#define SNO_I_BEST(primitive) sno_i_##primitive##_sse
-
-#elif defined(SNO_I_NEON)
-
-static inline void sno_i_encode_neon(sno_id id, char *out) {
-    static const uint8_t pairs_of_bytes[16] = {1, 0, 2, 1, 3, 2, 4, 3, 6, 5, 7, 6, 8, 7, 9, 8};
-    static const int16_t pair_shifts[8] = {0, 2, 4, 6, 0, 2, 4, 6};
-    uint16_t last;
-    memcpy(&last, id.bytes + 8, sizeof last);
-    const uint8x16_t bytes = vcombine_u8(vld1_u8(id.bytes), vcreate_u8(last));
-    const uint8x16_t pairs = vqtbl1q_u8(bytes, vld1q_u8(pairs_of_bytes));
-    const uint16x8_t ten_bits = vshlq_u16(vreinterpretq_u16_u8(pairs), vld1q_s16(pair_shifts));
-    const uint16x8_t split = vsliq_n_u16(vshrq_n_u16(ten_bits, 11), vshrq_n_u16(ten_bits, 6), 8);
-    const uint8x16_t values = vandq_u8(vreinterpretq_u8_u16(split), vdupq_n_u8(0x1f));
-    const uint8x16_t gap = vandq_u8(vcgtq_u8(values, vdupq_n_u8(7)), vdupq_n_u8(SNO_I_LETTER_GAP));
-    vst1q_u8((uint8_t *)out, vaddq_u8(vaddq_u8(values, vdupq_n_u8('2')), gap));
-}
-
-static inline bool sno_i_is_text_neon(const char *text) {
-    const uint8x16_t c = vld1q_u8((const uint8_t *)text);
-    const uint8x16_t digit = vqaddq_u8(vsubq_u8(c, vdupq_n_u8('2')), vdupq_n_u8(120));
-    const uint8x16_t letter = vqaddq_u8(vsubq_u8(c, vdupq_n_u8('a')), vdupq_n_u8(104));
-    return vmaxvq_u8(vminq_u8(digit, letter)) < 0x80;
-}
-
-static inline sno_id sno_i_decode_neon(const char *text) {
-    const uint8x16_t c = vld1q_u8((const uint8_t *)text);
-    const uint16x8_t values = vreinterpretq_u16_u8(
-        vminq_u8(vsubq_u8(c, vdupq_n_u8('2')), vsubq_u8(c, vdupq_n_u8('a' - 8))));
-    /* Each step leaves waste above the bits it names; the next one shifts it further up. */
-    const uint32x4_t ten_bits =
-        vreinterpretq_u32_u16(vsliq_n_u16(vshrq_n_u16(values, 8), values, 5));
-    const uint64x2_t twenty_bits =
-        vreinterpretq_u64_u32(vsliq_n_u32(vshrq_n_u32(ten_bits, 16), ten_bits, 10));
-    const uint64x2_t forty_bits = vsliq_n_u64(vshrq_n_u64(twenty_bits, 32), twenty_bits, 20);
-    const uint64_t mask = (UINT64_C(1) << 40) - 1;
-    return sno_i_id_of_halves(vgetq_lane_u64(forty_bits, 0), vgetq_lane_u64(forty_bits, 1) & mask);
-}
-
-#define SNO_I_BEST(primitive) sno_i_##primitive##_neon
+#define SNO_I_BEST(primitive) sno_i_##primitive##_vector
 
 #else
 #define SNO_I_BEST(primitive) sno_i_##primitive##_portable
@@ -2680,8 +3745,8 @@ static inline sno_i_setup sno_i_setup_of(const sno_options *o, uint32_t cap) {
     setup.shared_memory = o->shared_memory;
     setup.clock = o->clock;
     setup.ring = o->overflow;
-    setup.gates[0] = o->gate;
-    if (o->state) setup.gates[1] = sno_state_gate(o->state);
+    setup.gate = o->gate;
+    setup.state = o->state;
     return setup;
 }
 
@@ -2690,7 +3755,11 @@ static inline const char *sno_options_why(const sno_options *o) {
     if (!o) return NULL;
     sno_i_split split;
     const sno_i_setup setup = sno_i_setup_of(o, UINT16_MAX + 1);
-    const char *why = sno_i_split_word(&setup, &split);
+    const char *why = sno_i_setup_why(&setup, &split);
+    if (!why && o->exclusive && !SNO_I_HAS_FILES) return "exclusive " SNO_I_WHY_NO_FILES;
+    if (!why && o->exclusive &&
+        !(o->snapshot && sno_i_may_exclude(o->exclusive, o->shared_memory)))
+        return "exclusive is no path of a folder, has no snapshot, or goes with shared_memory";
     if (why || !o->snapshot) return why;
     const sno_snapshot s = sno_i_resolved(o->snapshot);
     if (s.sequence_min == s.sequence_max)
@@ -2705,16 +3774,28 @@ static inline const char *sno_options_why(const sno_options *o) {
     return NULL;
 }
 
-/* Partitions given away: consecutive, from a start that depends on time and process. The count lies
- * in memory that forked children share, so that relatives don't take the same one. A machine's clone
- * has a copy of it, so the first relative that takes one after a bump chooses another start. */
+/* Partitions given away: consecutive, from a random start. The count lies in memory that forked
+ * children share, so that relatives don't take the same one. A machine's clone has a copy of it, so the
+ * first relative that takes one after a bump chooses another start.
+ *
+ *     label      at                                   pairs with   and carries
+ *     PAGE:R     family, default generator published  PAGE:A       what its maker left in it
+ *
+ * The shared page is put in the place of one of the module's own (Linux), so that nothing of it stays
+ * when the module is closed. That can be done once: a second page put there would take the first one's
+ * count away. So whoever asks first does it, and the others give him a ms. Who has waited in vain (the
+ * first may be what this signal handler has interrupted) publishes a page elsewhere, which stays when
+ * the module goes. */
 struct sno_i_family {
     sno_i_atomic32 start; /* [ bumps:15 ][ 1 ][ first:16 ]; 0: not chosen yet */
     sno_i_atomic32 used;
 };
+#define sno_i_partitions SNO_I_LAYOUT(sno_i_partitions, 2) /* its number: see sno_i_process */
 struct sno_i_partitions {
     SNO_ATOMIC(struct sno_i_family *) family; /* NULL: not asked for yet */
     struct sno_i_family private_family;       /* where memory can't be shared */
+    sno_i_atomic32 asked;                     /* how often while there was none */
+    sno_i_page_room room;                     /* of the family's page */
 };
 #if defined(__cplusplus)
 extern "C" {
@@ -2725,27 +3806,47 @@ SNO_I_ONE_PER_PROCESS(struct sno_i_partitions, sno_i_partitions);
 }
 #endif
 
-static inline struct sno_i_family *sno_i_get_family(void) {
-    struct sno_i_family *family = SNO_ATOMIC_LOAD(&sno_i_partitions.family, acquire); /* PAGE:A */
-    if (family) return family;
-    void *page = sno_i_new_page(true);
-    struct sno_i_family *fresh =
-        page ? (struct sno_i_family *)page : &sno_i_partitions.private_family;
-    if (SNO_ATOMIC_CAS(&sno_i_partitions.family, &family, fresh, release, acquire))
-        return fresh; /* PAGE:R */
-    if (page) sno_i_drop_page(page);
+/* Another's family, who may be about to publish it: in at most 50 naps of 20 us. NULL: not yet. */
+SNO_I_COLD struct sno_i_family *sno_i_await_family(void) {
+    struct sno_i_family *family = NULL;
+    for (int naps = 0; naps < 50 && !family; naps++) {
+        SNO_SLEEP_NS(20000);
+        family = SNO_ATOMIC_LOAD(&sno_i_partitions.family, acquire); /* PAGE:A */
+    }
     return family;
 }
 
-/* Lock-free. Only the RMW on `used` gives a partition away, so relaxed will do. */
+static inline struct sno_i_family *sno_i_get_family(void) {
+    struct sno_i_partitions *const p = &sno_i_partitions;
+    struct sno_i_family *family = SNO_ATOMIC_LOAD(&p->family, acquire); /* PAGE:A */
+    if (family) return family;
+    const bool is_first = SNO_ATOMIC_ADD(&p->asked, 1u, relaxed) == 0;
+    if (!is_first && (family = sno_i_await_family()) != NULL) return family;
+    void *const page = sno_i_new_page(true);
+    void *const moved = page && is_first ? sno_i_move_page(page, &p->room) : page;
+    struct sno_i_family *fresh = moved ? (struct sno_i_family *)moved : &p->private_family;
+    if (SNO_ATOMIC_CAS(&p->family, &family, fresh, release, acquire)) return fresh; /* PAGE:R */
+    if (page && moved == page) sno_i_drop_page(page); /* one that was moved is the module's now */
+    return family;
+}
+
+/* From the system's random bytes; but a machine's clone may get the same ones as its twin, and some
+ * system may have none, so time and process have a part in it. */
+static inline uint16_t sno_i_random_partition(void) {
+    const uint64_t own = (uint64_t)SNO_CLOCK_NS(SNO_CLOCK_EXACT) ^ sno_i_pid_mark() << 40;
+    uint16_t drawn = 0;
+    (void)sno_i_random_bytes(&drawn, sizeof drawn);
+    return (uint16_t)(drawn ^ own * 0x9e3779b97f4a7c15 >> 48);
+}
+
+/* Lock-free once there is a family. Only the RMW on `used` gives a partition away, so relaxed will do. */
 static inline sno_status sno_i_take_partition(uint16_t *partition) {
     struct sno_i_family *family = sno_i_get_family();
     uint32_t start = SNO_ATOMIC_LOAD(&family->start, relaxed);
     const uint32_t bumps = SNO_ATOMIC_LOAD(&sno_i_process.bumps, relaxed) & 0x7fff;
     const uint32_t missed = (bumps - (start >> 17)) & 0x7fff; /* half and more: is ahead of us */
     if (!start || (missed && missed < 0x4000)) {
-        uint64_t seed = (uint64_t)SNO_CLOCK_NS(SNO_CLOCK_EXACT) ^ sno_i_pid_mark() << 40;
-        uint32_t chosen = (uint32_t)(seed * 0x9e3779b97f4a7c15 >> 48) | 1u << 16 | bumps << 17;
+        const uint32_t chosen = sno_i_random_partition() | 1u << 16 | bumps << 17;
         if (SNO_ATOMIC_CAS(&family->start, &start, chosen, relaxed, relaxed)) start = chosen;
     }
     uint32_t used = SNO_ATOMIC_LOAD(&family->used, relaxed);
@@ -2756,7 +3857,7 @@ static inline sno_status sno_i_take_partition(uint16_t *partition) {
     return SNO_OK;
 }
 
-/* The engine for `cap` numbers; `from` (or NULL) is resolved and says where to go on. */
+/* The engine for `cap` numbers, from sequence_min on. */
 static inline sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16_t partition,
                                         uint16_t sequence_min, uint32_t cap) {
     const sno_i_setup setup = sno_i_setup_of(o, cap);
@@ -2765,8 +3866,8 @@ static inline sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16
     SNO_ASSERT(g->engine.time_shift == SNO_I_TIME_SHIFT);
     g->partition = partition;
     g->sequence_min = sequence_min;
+    g->exclusive.fd = -1;
     SNO_ATOMIC_STORE(&g->with_time, 0u, relaxed);
-    sno_i_spend_unit(&g->engine);
     return SNO_OK;
 }
 
@@ -2779,7 +3880,6 @@ static inline void sno_i_go_on(sno_gen *g, const sno_snapshot *s, uint64_t count
     SNO_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)s->wall_safe, relaxed);
     SNO_ATOMIC_STORE(&e->drifts, s->drifts, relaxed);
     SNO_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
-    sno_i_spend_unit(e);
 }
 
 /* What a state file says it is for. */
@@ -2801,63 +3901,84 @@ static inline bool sno_i_state_is_for(const sno_options *o) {
            memcmp(o->state->identity, own, SNO_I_IDENTITY) == 0;
 }
 
+/* With options.exclusive takes the pool on this host. */
+static inline sno_status sno_i_exclude_pool(sno_i_file *file, const sno_options *o,
+                                            const sno_snapshot *pool) {
+    uint8_t identity[SNO_I_IDENTITY];
+    file->fd = -1;
+    if (!o->exclusive) return SNO_OK;
+    sno_i_identity(pool, identity);
+    return sno_i_exclude(file, o->exclusive, identity, 40, pool->sequence_min, pool->sequence_max);
+}
+
+static inline void sno_retire(sno_gen *g) {
+    sno_i_exclude_no_more(&g->exclusive, sno_i_is_inherited(&g->engine));
+}
+
 static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
     if (sno_options_why(o)) return SNO_INVALID;
     if (o && o->state && sno_i_state_is_stale(o->state)) return SNO_FORKED;
     if (o && o->state && !sno_i_state_is_for(o)) return SNO_FOREIGN;
+    sno_status status;
     if (!o || !o->snapshot) {
         uint16_t partition;
-        sno_status status = sno_i_take_partition(&partition);
-        return status == SNO_OK ? sno_i_gen_init(g, o, partition, 0, UINT16_MAX + 1) : status;
+        status = sno_i_take_partition(&partition);
+        if (status == SNO_OK) status = sno_i_gen_init(g, o, partition, 0, UINT16_MAX + 1);
+        if (status == SNO_OK) sno_i_begin_behind(&g->engine);
+        return status;
     }
     const sno_snapshot s = sno_i_resolved(o->snapshot);
-    sno_status status = sno_i_gen_init(g, o, s.partition, s.sequence_min,
-                                       (uint32_t)(s.sequence_max - s.sequence_min) + 1);
+    sno_i_file exclusive;
+    status = sno_i_exclude_pool(&exclusive, o, &s);
     if (status != SNO_OK) return status;
+    status = sno_i_gen_init(g, o, s.partition, s.sequence_min,
+                            (uint32_t)(s.sequence_max - s.sequence_min) + 1);
+    if (status != SNO_OK) {
+        sno_i_exclude_no_more(&exclusive, false);
+        return status;
+    }
+    g->exclusive = exclusive;
     sno_i_go_on(g, &s, s.sequence - s.sequence_min + 1);
-    if (o->state) sno_i_engine_floor(&g->engine, sno_i_state_floor(o->state));
+    sno_i_begin_behind(&g->engine);
+    if (o->exclusive) sno_i_begin_later(&g->engine);
     return SNO_OK;
 }
 
 static inline sno_status sno_reinit_after_fork(sno_gen *g, const sno_options *o) {
-    if (!g->engine.cap || !sno_i_forked(&g->engine) || sno_options_why(o)) return SNO_INVALID;
+    if (!g->engine.cap || !sno_i_is_inherited(&g->engine) || sno_options_why(o)) return SNO_INVALID;
     if (o && o->snapshot) {
         const sno_snapshot s = sno_i_resolved(o->snapshot);
         if (s.partition == g->partition && s.sequence_min < g->sequence_min + g->engine.cap &&
             g->sequence_min <= s.sequence_max)
             return SNO_INVALID;
     }
-    return sno_init(g, o);
+    sno_i_file parents = g->exclusive;
+    const sno_status status = sno_init(g, o);
+    if (status == SNO_OK) sno_i_exclude_no_more(&parents, true);
+    return status;
 }
 
 /* The pool of the file, if there is one that can be read: whether the run may go on from it is
  * looked at later, with the file locked. */
 static inline bool sno_i_pool_on_file(const char *path, sno_snapshot *pool) {
-#if defined(_WIN32)
-    (void)path;
-    (void)pool;
-    return false;
-#else
-    uint8_t bytes[SNO_I_RECORD + 1];
+    uint8_t bytes[SNO_I_FILE];
     sno_i_record r;
-    const int fd = path ? open(path, O_RDONLY | O_NONBLOCK) : -1;
-    if (fd < 0) return false;
-    const int n = sno_i_read_all(fd, bytes, sizeof bytes);
-    (void)close(fd);
-    if (n < 0 || sno_i_record_get(bytes, (size_t)n, &r) != SNO_OK || r.identity[0] != 's')
+    const sno_i_calm calm = sno_i_calm_begin();
+    const int fd = path ? sno_i_open(path, SNO_I_READ) : -1;
+    const int n = fd < 0 ? -1 : sno_i_read_all(fd, bytes, sizeof bytes);
+    if (fd >= 0) sno_i_close(fd);
+    sno_i_calm_end(calm);
+    if (n < 0 || sno_i_file_get(bytes, (size_t)n, &r) != SNO_OK || r.identity[0] != 's')
         return false;
     pool->partition = (uint16_t)sno_i_get64(r.identity + 32);
     pool->sequence_min = (uint16_t)sno_i_get64(r.identity + 40);
     pool->sequence_max = (uint16_t)sno_i_get64(r.identity + 48);
     return true;
-#endif
 }
 
 static inline sno_status sno_state_open(sno_state *s, const sno_state_options *where,
                                         sno_snapshot *pool, sno_why *why) {
     sno_snapshot wanted = sno_i_resolved(pool);
-    sno_i_record record;
-    bool is_new;
     uint8_t identity[SNO_I_IDENTITY];
     if (!pool->partition && !pool->sequence_min && !pool->sequence_max &&
         !sno_i_pool_on_file(where->path, &wanted) &&
@@ -2866,7 +3987,7 @@ static inline sno_status sno_state_open(sno_state *s, const sno_state_options *w
     if (wanted.sequence_max - wanted.sequence_min < 3)
         return sno_i_say(why, SNO_INVALID, "pool", "has fewer than 4 numbers");
     sno_i_identity(&wanted, identity);
-    const sno_status status = sno_i_state_open(s, where, identity, &record, &is_new, why);
+    const sno_status status = sno_i_state_open(s, where, identity, why);
     if (status != SNO_OK) return status;
     memset(pool, 0, sizeof *pool); /* where the last run was is the state's floor */
     pool->partition = wanted.partition;
@@ -2881,7 +4002,7 @@ SNO_I_INLINE uint64_t sno_i_place_head(const sno_gen *g, uint8_t meta, uint64_t 
 }
 
 SNO_I_INLINE sno_id sno_i_place_id(const sno_gen *g, uint8_t meta, const sno_i_place *place) {
-    return sno_i_id(sno_i_place_head(g, meta, place->unit),
+    return sno_i_id(sno_i_place_head(g, meta, place->head),
                     (uint16_t)(g->sequence_min + place->index));
 }
 
@@ -2903,13 +4024,13 @@ SNO_I_INLINE sno_id sno_i_one_or_zero(sno_gen *g, unsigned how, uint8_t meta) {
 static inline void sno_i_fill(const sno_gen *g, uint8_t meta, sno_i_place place, sno_id *ids) {
     while (place.n) {
         const uint64_t run = sno_i_min(place.n, g->engine.cap - place.index);
-        const uint64_t head = sno_i_place_head(g, meta, place.unit);
+        const uint64_t head = sno_i_place_head(g, meta, place.head);
         const uint64_t first = g->sequence_min + place.index;
         for (uint64_t i = 0; i < run; i++) ids[i] = sno_i_id(head, (uint16_t)(first + i));
         ids += run;
         place.n -= run;
         place.index = 0;
-        place.unit += (uint64_t)1 << SNO_I_TIME_SHIFT;
+        place.head += (uint64_t)1 << SNO_I_TIME_SHIFT;
     }
 }
 
@@ -2959,9 +4080,10 @@ static inline sno_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ns, s
 
 static inline sno_status sno_new_with_time(sno_gen *g, uint8_t meta, int64_t unix_ns, sno_id *id) {
     if (!g->engine.cap) return SNO_INVALID;
-    if (sno_i_forked(&g->engine)) return SNO_FORKED; /* the child's turns would be its parent's */
+    sno_status status = sno_i_still_ours(&g->engine); /* a child's turns would be its parent's */
+    if (status != SNO_OK) return status;
     uint64_t units;
-    const sno_status status = sno_i_units_at(unix_ns, &units);
+    status = sno_i_units_at(unix_ns, &units);
     if (status != SNO_OK) return status;
     const uint64_t turn = SNO_ATOMIC_ADD(&g->with_time, 1u, relaxed) % g->engine.cap;
     *id = sno_i_id(sno_i_place_head(g, meta, units << SNO_I_TIME_SHIFT),
@@ -2975,12 +4097,13 @@ static inline sno_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     uint64_t word, safe, drifts;
     unsigned tick;
     if (!e->cap) return SNO_INVALID;
-    if (sno_i_forked(e)) return SNO_FORKED;
+    const sno_status status = sno_i_still_ours(e);
+    if (status != SNO_OK) return status;
     memset(&s, 0, sizeof s);
     do { /* what belongs to the word is read between two equal readings of it */
         word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
         tick = sno_i_tick(e, word);
-        safe = SNO_ATOMIC_LOAD(&e->safe[tick ^ 1], acquire); /* before the word's second reading */
+        safe = SNO_ATOMIC_LOAD(&e->safe[tick ^ 1], acquire); /* SAFE:A: the second reading's word */
     } while (!sno_i_drifts_at(e, word, tick, &drifts));
     const uint64_t count = word & e->count_mask;
     const int64_t now_ns = sno_i_exact_ns(&e->clock);
@@ -3032,14 +4155,25 @@ static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_
      * is gone. */
     const uint32_t units = 1 + (s.sequence - s.sequence_min) / cap;
     uint32_t next = s.sequence_min;
+    sno_i_file exclusive = {0, 0, -1};
+    if (o && o->snapshot) {
+        const sno_status status = sno_i_exclude_pool(&exclusive, o, &s);
+        if (status != SNO_OK) return status;
+    }
     for (size_t i = 0; i < n; i++) {
         const uint32_t share = (uint32_t)(cap / n + (i < cap % n));
-        sno_status status = sno_i_gen_init(&shards[i].gen, o, s.partition, (uint16_t)next, share);
-        if (status != SNO_OK) return status; /* the options': so it is the first */
+        const sno_status status =
+            sno_i_gen_init(&shards[i].gen, o, s.partition, (uint16_t)next, share);
+        if (status != SNO_OK) { /* the options': so it is the first */
+            sno_i_exclude_no_more(&exclusive, false);
+            return status;
+        }
         if (o && o->snapshot) sno_i_go_on(&shards[i].gen, &s, (uint64_t)units * share);
-        if (o && o->state) sno_i_engine_floor(&shards[i].gen.engine, sno_i_state_floor(o->state));
+        sno_i_begin_behind(&shards[i].gen.engine);
+        if (o && o->exclusive) sno_i_begin_later(&shards[i].gen.engine);
         next += share;
     }
+    shards[0].gen.exclusive = exclusive;
     return SNO_OK;
 }
 
@@ -3111,587 +4245,116 @@ static inline void sno_pool_give_back(sno_pool *p, sno_shard *shard) {
 }
 
 // >>default
-/* The process-wide generator lies in a page of its own, so that whoever comes first publishes it
- * whole, with one CAS: nobody waits for anybody. A forked child finds its parent's, and puts one of
- * its own in the place. */
-
+/* The process-wide generator: one engine for as long as the module is there, and a tag that says whose
+ * ids it gives. A forked child goes on with its parent's word, as a copy, under a tag of its own, and so
+ * does a process after a bump; so nothing is made anew, and nothing left behind.
+ *
+ * The engine lies in the module's memory, in one of a few places. Each thread that comes before there is
+ * one makes one in a place that it has for itself, and the first to be done publishes his whole, with one
+ * CAS (PAGE:R, PAGE:A). Nobody waits for anybody: who finds all places taken draws from a generator on
+ * his stack, with a partition that is used up with the id.
+ *
+ * The tag is looked at after the draw. If the mark in it is still this process's, it was so when the
+ * place was drawn, and the place, which is nobody else's (I1), goes with the tag's partition. If not, the
+ * place is dropped. The tag carries nothing but itself, so relaxed will do; only a partition that was
+ * just taken is put in it, so it never comes back to an earlier value. */
+enum { SNO_I_DEFAULT_PLACES = 4 };
+#define sno_i_default SNO_I_LAYOUT(sno_i_default, 2) /* its number: see sno_i_process */
+struct sno_i_default {
+    SNO_ATOMIC(sno_gen *) gen; /* NULL: there is none yet */
+    sno_i_atomic64 tag;        /* [ the process's mark:48 ][ partition:16 ]; 0: none yet */
+    sno_i_atomic64 begun;      /* [ pid:56 ][ places taken in that process:8 ] */
+    sno_gen places[SNO_I_DEFAULT_PLACES];
+};
 #if defined(__cplusplus)
 extern "C" {
 #endif
-extern SNO_ATOMIC(sno_gen *) sno_i_default;
-SNO_I_ONE_PER_PROCESS(SNO_ATOMIC(sno_gen *), sno_i_default);
+extern struct sno_i_default sno_i_default;
+SNO_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);
 #if defined(__cplusplus)
 }
 #endif
 
-/* `found` is NULL or another process's. Each caller that comes before the CAS takes a partition. */
-SNO_I_COLD sno_id sno_i_generate_first(sno_gen *found, uint8_t meta) {
-    void *page = sno_i_new_page(false);
-    if (!page) return sno_i_id(0, 0);
-    sno_gen *fresh = (sno_gen *)page;
-    if (sno_init(fresh, NULL) != SNO_OK) {
-        sno_i_drop_page(page);
-        return sno_i_id(0, 0);
+/* This process's mark, where a tag has it: the page's word, which counts generations, or with a bit that
+ * such a count does not reach the pid, of 32 bits at most, with generations above. */
+SNO_I_INLINE uint64_t sno_i_tag_mark(void) {
+    sno_i_atomic64 *const page = SNO_ATOMIC_LOAD(&sno_i_process.page, relaxed);
+    if (SNO_I_LIKELY(page != NULL)) return SNO_ATOMIC_LOAD(page, relaxed) << 16;
+    return (sno_i_pid_mark() | (uint64_t)1 << 47) << 16;
+}
+
+SNO_I_INLINE bool sno_i_tag_is_ours(uint64_t tag) {
+    return sno_i_tag_mark() == (tag & ~(uint64_t)0xffff);
+}
+
+/* A tag of this process's; 0: no partition is left. */
+static inline uint64_t sno_i_own_tag(void) {
+    sno_i_atomic64 *word;
+    uint64_t tag = SNO_ATOMIC_LOAD(&sno_i_default.tag, relaxed);
+    uint16_t partition;
+    (void)sno_i_fork_mark(&word); /* from here on there is a mark, and it is not 0 */
+    const uint64_t mark = sno_i_tag_mark();
+    if ((tag & ~(uint64_t)0xffff) == mark) return tag;
+    if (sno_i_take_partition(&partition) != SNO_OK) return 0;
+    return SNO_ATOMIC_CAS(&sno_i_default.tag, &tag, mark | partition, relaxed, relaxed)
+               ? mark | partition
+               : tag;
+}
+
+/* A place that no thread of this process has had; NULL: there is none. Those that a parent's threads
+ * had at the moment of the fork are free in the child. (A bump must not free them, so it is the pid.) */
+static inline sno_gen *sno_i_default_place(void) {
+    const uint64_t none = sno_i_pid() << 8;
+    uint64_t begun = SNO_ATOMIC_LOAD(&sno_i_default.begun, relaxed), n;
+    do {
+        n = begun - none < 0x100 ? begun - none : 0;
+        if (n == SNO_I_DEFAULT_PLACES) return NULL;
+    } while (!SNO_ATOMIC_CAS(&sno_i_default.begun, &begun, none + n + 1, relaxed, relaxed));
+    return &sno_i_default.places[n];
+}
+
+/* NULL: others are making it. */
+static inline sno_gen *sno_i_default_gen(void) {
+    sno_gen *found = SNO_ATOMIC_LOAD(&sno_i_default.gen, acquire); /* PAGE:A */
+    sno_gen *const fresh = found ? NULL : sno_i_default_place();
+    if (!fresh) return found;
+    if (sno_i_gen_init(fresh, NULL, 0, 0, UINT16_MAX + 1) != SNO_OK) return NULL;
+    fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the tag tells instead */
+    fresh->engine.fork_mark = fresh->engine.process_mark = 0;
+    if (SNO_ATOMIC_CAS(&sno_i_default.gen, &found, fresh, release, acquire))
+        return fresh; /* PAGE:R */
+    return found;
+}
+
+SNO_I_INLINE sno_id sno_i_tagged_id(uint64_t tag, uint8_t meta, const sno_i_place *place) {
+    return sno_i_id(place->head | (uint64_t)meta << 16 | (tag & 0xffff), (uint16_t)place->index);
+}
+
+SNO_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
+    sno_i_place place;
+    for (;;) {
+        const uint64_t tag = sno_i_own_tag();
+        sno_gen *const g = tag ? sno_i_default_gen() : NULL;
+        if (!tag) return sno_i_id(0, 0);
+        if (!g) {
+            sno_gen own;
+            return sno_init(&own, NULL) == SNO_OK ? sno_new(&own, meta) : sno_i_id(0, 0);
+        }
+        if (sno_i_draw(&g->engine, SNO_I_WAIT, 0, 1, &place) != SNO_OK) return sno_i_id(0, 0);
+        if (sno_i_tag_is_ours(tag)) return sno_i_tagged_id(tag, meta, &place);
     }
-    if (SNO_ATOMIC_CAS(&sno_i_default, &found, fresh, release, acquire))
-        return sno_new(fresh, meta); /* PAGE:R */
-    sno_i_drop_page(page);
-    return sno_new(found, meta);
 }
 
 static inline sno_id sno_generate(uint8_t meta) {
-    sno_gen *g = SNO_ATOMIC_LOAD(&sno_i_default, acquire); /* PAGE:A */
+    sno_gen *const g = SNO_ATOMIC_LOAD(&sno_i_default.gen, acquire); /* PAGE:A */
+    const uint64_t tag = SNO_ATOMIC_LOAD(&sno_i_default.tag, relaxed);
+    sno_i_place place;
     if (SNO_I_LIKELY(g != NULL)) {
-        const sno_id id = sno_new(g, meta);
-        if (SNO_I_LIKELY(!sno_is_zero(id)) || !sno_i_forked(&g->engine)) return id;
+        if (sno_i_draw(&g->engine, SNO_I_WAIT, 0, 1, &place) != SNO_OK) return sno_i_id(0, 0);
+        if (SNO_I_LIKELY(sno_i_tag_is_ours(tag))) return sno_i_tagged_id(tag, meta, &place);
     }
-    return sno_i_generate_first(g, meta);
+    return sno_i_generate_anew(meta);
 }
-
-// >>tool
-/* The command-line tool: cc -O2 -x c -DSNO_MAIN sno.h -o sno */
-
-#ifdef SNO_MAIN
-#include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#if defined(_WIN32)
-#include <io.h>
-#endif
-
-// clang-format off
-// >>toolkit begin
-/* What both tools need; the same in both headers but for the prefix: `make check-common`. */
-
-#if defined(__GNUC__)
-#define TOOL_ENDS             __attribute__((noreturn))
-#define TOOL_AS_PRINTF(first) __attribute__((format(printf, 1, first)))
-#elif defined(_MSC_VER)
-#define TOOL_ENDS __declspec(noreturn)
-#define TOOL_AS_PRINTF(first)
-#else
-#define TOOL_ENDS _Noreturn
-#define TOOL_AS_PRINTF(first)
-#endif
-
-/* Exit codes: it could not be done; it was not asked rightly. */
-enum { TOOL_FAILED = 1, TOOL_MISUSED = 2 };
-
-TOOL_AS_PRINTF(0) static void tool_complain(const char *format, va_list values) {
-    (void)fflush(stdout);
-    fputs("sno: ", stderr);
-    (void)vfprintf(stderr, format, values);
-    fputc('\n', stderr);
-}
-
-TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_failed(const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    tool_complain(format, values);
-    va_end(values);
-    exit(TOOL_FAILED);
-}
-
-TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_misused(const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    tool_complain(format, values);
-    va_end(values);
-    exit(TOOL_MISUSED);
-}
-
-static void tool_check_output(bool ok) {
-    if (ok) return;
-    const int reason = errno;
-#ifdef EPIPE
-    if (reason == EPIPE) exit(TOOL_FAILED); /* the reader has had enough: nothing to complain of */
-#endif
-    tool_failed("the output can't be written: %s", strerror(reason));
-}
-
-static void tool_write(const char *text, size_t size) {
-    tool_check_output(fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0);
-}
-
-/* Puts a text at `end`, without its NUL; returns the new end. */
-static char *tool_put(char *end, const char *text) {
-    while (*text) *end++ = *text++;
-    return end;
-}
-
-static int tool_done(void) {
-    tool_check_output(fflush(stdout) == 0 && !ferror(stdout));
-    return EXIT_SUCCESS;
-}
-
-static bool tool_on_terminal(int file) {
-#if defined(_WIN32)
-    return _isatty(file) != 0;
-#else
-    return isatty(file) != 0;
-#endif
-}
-
-/* ---- options ---- */
-
-typedef struct tool_option {
-    const char *name, *value; /* value: what the help calls it; NULL: there is none */
-    unsigned commands;        /* those that have it */
-    bool bare;                /* may stand without a value */
-} tool_option;
-
-/* Gathers the options' values in given[] (NULL where an option was not given) and the other words at
- * the front of `words`; returns how many these are. */
-static int tool_read(int count, char **words, const char *command, unsigned commands,
-                     const tool_option *options, size_t n, const char **given) {
-    int others = 0;
-    bool ended = false;
-    for (int i = 0; i < count; i++) {
-        const char *word = words[i];
-        if (ended || word[0] != '-' || !word[1]) {
-            words[others++] = words[i];
-            continue;
-        }
-        if (strcmp(word, "--") == 0) {
-            ended = true;
-            continue;
-        }
-        const char *equals = strchr(word, '=');
-        const size_t length = equals ? (size_t)(equals - word) : strlen(word);
-        size_t o = 0;
-        while (o < n && !(options[o].commands & commands && strlen(options[o].name) == length &&
-                          memcmp(options[o].name, word, length) == 0))
-            o++;
-        if (o == n)
-            tool_misused("%s has no option %.*s: `sno help` lists what it has", command,
-                         (int)length, word);
-        if (equals && !options[o].value) tool_misused("%s takes no value", options[o].name);
-        if (!equals && options[o].value && !options[o].bare)
-            tool_misused("%s needs a value: %s=%s", options[o].name, options[o].name,
-                         options[o].value);
-        if (equals && !equals[1])
-            tool_misused("%s= has no value behind it: %s=%s", options[o].name, options[o].name,
-                         options[o].value);
-        given[o] = equals ? equals + 1 : "";
-    }
-    return others;
-}
-
-static bool tool_asks_help(int argc, char **argv) {
-    if (strcmp(argv[1], "help") == 0) return true;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
-    return false;
-}
-
-/* Decimal, or hex behind 0x. */
-static bool tool_number(const char *text, uint64_t *number) {
-    const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-    const char *at = hex ? text + 2 : text;
-    uint64_t n = 0;
-    if (!*at) return false;
-    for (; *at; at++) {
-        const unsigned base = hex ? 16 : 10;
-        unsigned digit = 16;
-        if (*at >= '0' && *at <= '9') digit = (unsigned)(*at - '0');
-        else if (*at >= 'a' && *at <= 'f') digit = (unsigned)(*at - 'a') + 10;
-        else if (*at >= 'A' && *at <= 'F') digit = (unsigned)(*at - 'A') + 10;
-        if (digit >= base || n > (UINT64_MAX - digit) / base) return false;
-        n = n * base + digit;
-    }
-    *number = n;
-    return true;
-}
-
-static uint64_t tool_number_to(const char *option, const char *text, uint64_t most,
-                               const char *why) {
-    uint64_t number;
-    if (!tool_number(text, &number) || number > most)
-        tool_misused("%s=%s is not a number from 0 to %" PRIu64 "%s", option, text, most, why);
-    return number;
-}
-
-static uint64_t tool_count(int others, char **words, const char *command) {
-    uint64_t count = 1;
-    if (others > 1) tool_misused("%s takes one COUNT, not also '%s'", command, words[1]);
-    if (others == 1 && !tool_number(words[0], &count))
-        tool_misused("COUNT '%s' is not a whole number: `sno %s 1000`", words[0], command);
-    return count;
-}
-
-/* ---- time ---- */
-
-static int64_t tool_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-
-/* Years are counted from 1 March, so that the leap day is a year's last. */
-static const unsigned tool_days_before[] = {0,   31,  61,  92,  122, 153, 184,
-                                            214, 245, 275, 306, 337, 366};
-#define TOOL_DAYS_IN_400_YEARS 146097
-#define TOOL_DAYS_TO_1970      719468 /* from 1 March of the year 0 */
-
-/* Days from 1 March of the year 0 to 1 March of year 0..399. */
-static int64_t tool_year_begins(int64_t year) { return year * 365 + year / 4 - year / 100; }
-
-/* The Gregorian calendar, before its invention too. */
-static void tool_date(int64_t days, int64_t *year, unsigned *month, unsigned *day) {
-    days += TOOL_DAYS_TO_1970;
-    const int64_t cycle = tool_floor_div(days, TOOL_DAYS_IN_400_YEARS);
-    const int64_t in_cycle = days - cycle * TOOL_DAYS_IN_400_YEARS;
-    int64_t y = in_cycle * 400 / TOOL_DAYS_IN_400_YEARS; /* right, or one too few or many */
-    if (y < 399 && tool_year_begins(y + 1) <= in_cycle) y++;
-    if (tool_year_begins(y) > in_cycle) y--;
-    const unsigned in_year = (unsigned)(in_cycle - tool_year_begins(y));
-    unsigned m = 0;
-    while (tool_days_before[m + 1] <= in_year) m++;
-    *day = in_year - tool_days_before[m] + 1;
-    *month = m < 10 ? m + 3 : m - 9;
-    *year = cycle * 400 + y + (m >= 10);
-}
-
-#define TOOL_TIME_SIZE 64
-
-/* ISO 8601 in UTC; a year of more than four digits has a sign. Returns text. */
-static const char *tool_time(int64_t unix_ms, char text[TOOL_TIME_SIZE]) {
-    const int64_t days = tool_floor_div(unix_ms, 86400000);
-    const unsigned ms = (unsigned)(unix_ms - days * 86400000);
-    int64_t year;
-    unsigned month, day;
-    tool_date(days, &year, &month, &day);
-    const int at = snprintf(text, TOOL_TIME_SIZE,
-                            year < 0 || year > 9999 ? "%+05" PRId64 "-" : "%04" PRId64 "-", year);
-    (void)snprintf(text + at, (size_t)(TOOL_TIME_SIZE - at), "%02u-%02uT%02u:%02u:%02u.%03uZ",
-                   month, day, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60, ms % 1000);
-    return text;
-}
-
-/* Waits for the next unit, so that a run never meets the ids of one that ended before it. */
-static void tool_wait_for_next_unit(int64_t epoch_ms, int64_t unit_ms) {
-    const int64_t start_ns = SNO_CLOCK_NS(SNO_CLOCK_EXACT);
-    const int64_t unit_ns = unit_ms * 1000000, shift_ns = epoch_ms % unit_ms * 1000000;
-    const int64_t next_ns = (tool_floor_div(start_ns - shift_ns, unit_ns) + 1) * unit_ns + shift_ns;
-    for (int64_t now_ns = start_ns; now_ns >= start_ns && now_ns < next_ns;
-         now_ns = SNO_CLOCK_NS(SNO_CLOCK_EXACT))
-        SNO_SLEEP_NS(next_ns - now_ns);
-}
-
-/* ---- progress, for somebody who watches a terminal ---- */
-
-typedef struct tool_progress {
-    int64_t began_ns, shown_ns;
-    bool watched;
-} tool_progress;
-
-static tool_progress tool_progress_begin(void) {
-    tool_progress p;
-    p.began_ns = p.shown_ns = SNO_CLOCK_NS(SNO_CLOCK_EXACT);
-    p.watched = tool_on_terminal(2) && !tool_on_terminal(1);
-    return p;
-}
-
-static void tool_progress_show(tool_progress *p, uint64_t done, uint64_t count) {
-    if (!p->watched) return;
-    const int64_t now_ns = SNO_CLOCK_NS(SNO_CLOCK_EXACT);
-    if (now_ns - p->began_ns < 1000000000 || now_ns - p->shown_ns < 250000000) return;
-    p->shown_ns = now_ns;
-    const double rate = (double)done / (double)(now_ns - p->began_ns) * 1e9;
-    fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " (%.0f %%), %.0f a second, %.0f s left  ", done,
-            count, 100.0 * (double)done / (double)count, rate, (double)(count - done) / rate);
-}
-
-static void tool_progress_end(const tool_progress *p) {
-    if (p->shown_ns != p->began_ns) fprintf(stderr, "\r%79s\r", "");
-}
-
-/* ---- bits ---- */
-
-typedef struct tool_field {
-    const char *name;
-    unsigned bits;
-    uint64_t raw;   /* the bits as they stand in the id */
-    uint64_t value; /* what they say */
-} tool_field;
-
-/* Draws the fields, the most significant first, in rows of at most 64 bits. */
-static void tool_draw(const tool_field *fields, size_t n) {
-    unsigned top = 0;
-    for (size_t i = 0; i < n; i++) top += fields[i].bits;
-    for (size_t first = 0, end; first < n; first = end) {
-        unsigned in_row = 0, below;
-        for (end = first; end < n && (end == first || in_row + fields[end].bits <= 64); end++) {
-            in_row += fields[end].bits;
-            printf("%s", end == first ? "\n    " : " ");
-            for (unsigned bit = fields[end].bits; bit-- > 0;)
-                putchar("01"[fields[end].raw >> bit & 1]);
-        }
-        putchar('\n');
-        top -= in_row;
-        below = top;
-        for (size_t i = end; i-- > first; below += fields[i].bits) {
-            printf("    ");
-            for (size_t k = first; k < i; k++) printf("|%*s", (int)fields[k].bits, "");
-            printf("%s = %" PRIu64, fields[i].name, fields[i].value);
-            if (fields[i].bits == 1) printf("  [%u]\n", below);
-            else printf("  [%u..%u]\n", below + fields[i].bits - 1, below);
-        }
-    }
-}
-
-/* Calls inspect for each of the words; "-" stands for the lines of the standard input. */
-static void tool_each(int count, char **words, void (*inspect)(const char *text)) {
-    char line[256];
-    if (count == 0) tool_misused("inspect needs an ID, or - to read them from the standard input");
-    for (int i = 0; i < count; i++) {
-        if (strcmp(words[i], "-") != 0) {
-            inspect(words[i]);
-            continue;
-        }
-        while (fgets(line, sizeof line, stdin)) {
-            line[strcspn(line, "\r\n")] = '\0';
-            if (line[0]) inspect(line);
-        }
-        if (ferror(stdin)) tool_failed("the standard input can't be read: %s", strerror(errno));
-    }
-}
-// >>toolkit end
-// clang-format on
-
-/* What `sno help` prints, and sno(1). */
-static const char *const tool_help[] = {
-    "sno: unique, time-ordered 80-bit ids with a metabyte\n"
-    "\n"
-    "USAGE\n"
-    "    sno generate [--meta=N] [--partition=N] [--format=FORM] [--json] [COUNT]\n"
-    "                        prints COUNT new ids (1), one a line\n"
-    "    sno inspect [--json] ID...\n"
-    "                        takes ids apart, in any of the forms; the ID - reads them from the\n"
-    "                        standard input, one a line\n"
-    "    sno version         prints the version\n"
-    "    sno help            prints this\n"
-    "\n"
-    "OPTIONS\n"
-    "    --meta=N            the metabyte, 0 to 255, whose meaning is yours; 0\n"
-    "    --partition=N       0 to 65535: two generators that run at the same time need two. "
-    "Without\n"
-    "                        it the run takes one by the clock and its process number, so that "
-    "two\n"
-    "                        runs at the same time rarely have the same: name it where that "
-    "matters\n"
-    "    --format=FORM       how ids are written: text (16 characters, the default), hex (20 "
-    "digits)\n"
-    "                        or uuid\n"
-    "    --json              prints one JSON object a line\n"
-    "\n"
-    "IDS ON THE COMMAND LINE\n"
-    "    An ID is 16 characters from 2 to 9 and a to x (in double quotes, if you like), 20 hex "
-    "digits,\n"
-    "    or the UUID whose 16 bytes are those characters. No text is two of these.\n"
-    "\n"
-    "UNIQUENESS\n"
-    "    A run begins in a unit of time of its own, so one that follows another never repeats its\n"
-    "    ids, if the clock is not put back. The 4 ms unit has 65,536 numbers: 16,384,000 ids a "
-    "second\n"
-    "    at the most.\n"
-    "\n"
-    "EXIT STATUS\n"
-    "    0                   all is well\n"
-    "    1                   it could not be done: the clock, the output\n"
-    "    2                   it was not asked rightly; the message says what to change\n"
-    "\n"
-    "EXAMPLES\n"
-    "    $ sno generate --meta=42 --partition=7 1000000 > ids\n"
-    "    $ sno inspect brpk4q72xwf2m63l\n"
-    "    $ sno generate 3 | sno inspect --json -\n",
-};
-
-enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2 };
-enum { TOOL_META, TOOL_PARTITION, TOOL_FORMAT, TOOL_JSON, TOOL_OPTIONS };
-
-static const tool_option tool_options[TOOL_OPTIONS] = {
-    {"--meta", "N", TOOL_GENERATE, false},
-    {"--partition", "N", TOOL_GENERATE, false},
-    {"--format", "FORM", TOOL_GENERATE, false},
-    {"--json", NULL, TOOL_GENERATE | TOOL_INSPECT, false},
-};
-
-static const char *tool_given[TOOL_OPTIONS];
-
-#define TOOL_TEXT_SIZE 48 /* the longest is a UUID */
-
-/* 20 digits in lower case, and a NUL. */
-static void tool_hex(sno_id id, char out[21]) {
-    for (size_t i = 0; i < sizeof id.bytes; i++) {
-        out[2 * i] = "0123456789abcdef"[id.bytes[i] >> 4];
-        out[2 * i + 1] = "0123456789abcdef"[id.bytes[i] & 15];
-    }
-    out[20] = '\0';
-}
-
-/* ---- generate ---- */
-
-enum { TOOL_BATCH = 4096, TOOL_AS_TEXT, TOOL_AS_HEX, TOOL_AS_UUID };
-
-static int tool_choose_form(void) {
-    const char *word = tool_given[TOOL_FORMAT];
-    if (!word || strcmp(word, "text") == 0) return TOOL_AS_TEXT;
-    if (strcmp(word, "hex") == 0) return TOOL_AS_HEX;
-    if (strcmp(word, "uuid") == 0) return TOOL_AS_UUID;
-    tool_misused("--format=%s is none of text, hex, uuid", word);
-}
-
-static void tool_start(sno_gen *gen) {
-    sno_options options;
-    sno_snapshot snapshot;
-    memset(&options, 0, sizeof options);
-    options.max_wait_ms = 1000;
-    if (tool_given[TOOL_PARTITION]) {
-        memset(&snapshot, 0, sizeof snapshot);
-        snapshot.partition =
-            (uint16_t)tool_number_to("--partition", tool_given[TOOL_PARTITION], UINT16_MAX, "");
-        options.snapshot = &snapshot;
-    }
-    const sno_status status = sno_init(gen, &options);
-    if (status != SNO_OK) tool_failed("%s", sno_status_str(status));
-    tool_wait_for_next_unit(SNO_I_EPOCH_NS / 1000000, SNO_I_UNIT_NS / 1000000);
-}
-
-static int tool_generate(int others, char **words) {
-    static sno_gen gen;
-    static sno_id ids[TOOL_BATCH];
-    static char buffer[TOOL_BATCH * TOOL_TEXT_SIZE];
-    const uint64_t count = tool_count(others, words, "generate");
-    const int form = tool_choose_form();
-    const bool json = tool_given[TOOL_JSON] != NULL;
-    uint8_t meta = 0;
-    if (tool_given[TOOL_META])
-        meta = (uint8_t)tool_number_to("--meta", tool_given[TOOL_META], UINT8_MAX, "");
-    tool_start(&gen);
-    tool_progress progress = tool_progress_begin();
-    for (uint64_t done = 0; done < count;) {
-        const size_t n = count - done < TOOL_BATCH ? (size_t)(count - done) : (size_t)TOOL_BATCH;
-        const sno_status status = sno_new_n(&gen, meta, ids, n);
-        if (status != SNO_OK) tool_failed("%s", sno_status_str(status));
-        char *end = buffer;
-        for (size_t i = 0; i < n; i++) {
-            if (json) end = tool_put(end, "{\"id\":\"");
-            switch (form) {
-            case TOOL_AS_HEX:
-                tool_hex(ids[i], end);
-                end += 20;
-                break;
-            case TOOL_AS_UUID:
-                sno_to_uuid(ids[i], end);
-                end += 36;
-                break;
-            default:
-                sno_encode(ids[i], end);
-                end += 16;
-                break;
-            }
-            end = tool_put(end, json ? "\"}\n" : "\n");
-        }
-        tool_write(buffer, (size_t)(end - buffer));
-        done += n;
-        tool_progress_show(&progress, done, count);
-    }
-    tool_progress_end(&progress);
-    return tool_done();
-}
-
-/* ---- inspect ---- */
-
-static bool tool_parse_hex(const char *text, size_t length, sno_id *id) {
-    if (length != 20) return false;
-    for (size_t i = 0; i < length; i++) {
-        const char c = text[i];
-        unsigned digit;
-        if (c >= '0' && c <= '9') digit = (unsigned)(c - '0');
-        else if (c >= 'a' && c <= 'f') digit = (unsigned)(c - 'a') + 10;
-        else if (c >= 'A' && c <= 'F') digit = (unsigned)(c - 'A') + 10;
-        else return false;
-        id->bytes[i / 2] = (uint8_t)((unsigned)id->bytes[i / 2] << 4 | digit);
-    }
-    return true;
-}
-
-static void tool_inspect(const char *text) {
-    static unsigned shown;
-    const size_t length = strlen(text);
-    char encoded[17], hex[21], uuid[37], time[TOOL_TIME_SIZE];
-    sno_id id;
-    memset(&id, 0, sizeof id);
-    encoded[16] = '\0';
-    const bool quoted = length == 18 && text[0] == '"';
-    if ((quoted ? sno_from_json(text, length, &id) : sno_decode(text, length, &id)) != SNO_OK &&
-        sno_from_uuid(text, length, &id) != SNO_OK && !tool_parse_hex(text, length, &id)) {
-        bool flake = length > 0 && length <= 32 && length != 16;
-        for (size_t i = 0; i < length; i++)
-            flake &= (text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'z') ||
-                     (text[i] >= 'A' && text[i] <= 'Z');
-        tool_misused("'%.140s' is no sno: 16 characters from 2 to 9 and a to x, 20 hex digits or a "
-                     "UUID%s",
-                     text, flake ? "; a number is for `flake inspect`" : "");
-    }
-    sno_encode(id, encoded);
-    tool_hex(id, hex);
-    sno_to_uuid(id, uuid);
-    const int64_t unix_ns = sno_time_ns(id);
-    (void)tool_time(unix_ns / 1000000, time);
-    const unsigned tick = sno_tick(id), meta = sno_meta(id);
-    const unsigned partition = sno_partition(id), sequence = sno_sequence(id);
-    if (tool_given[TOOL_JSON]) {
-        printf("{\"id\":\"%s\",\"hex\":\"%s\",\"uuid\":\"%s\",\"time\":\"%s\",\"unix_ms\":%" PRId64
-               ",\"units\":%" PRIu64 ",\"tick\":%u,\"meta\":%u,\"partition\":%u,\"sequence\":%u}\n",
-               encoded, hex, uuid, time, unix_ns / 1000000, sno_units(id), tick, meta, partition,
-               sequence);
-        return;
-    }
-    if (shown++) putchar('\n');
-    printf("id          %s\ntime        %s (Unix ms %" PRId64 ")\ntick        %u\nmeta        %u\n"
-           "partition   %u\nsequence    %u\ntexts       hex %s  uuid %s\n",
-           encoded, time, unix_ns / 1000000, tick, meta, partition, sequence, hex, uuid);
-    const tool_field fields[] = {{"time, units of 4 ms", 39, sno_units(id), sno_units(id)},
-                                 {"tick", 1, tick, tick},
-                                 {"meta", 8, meta, meta},
-                                 {"partition", 16, partition, partition},
-                                 {"sequence", 16, sequence, sequence}};
-    tool_draw(fields, 5);
-}
-
-static int tool_inspect_all(int others, char **words) {
-    tool_each(others, words, tool_inspect);
-    return tool_done();
-}
-
-static int tool_print_help(void) {
-    for (size_t i = 0; i < sizeof tool_help / sizeof *tool_help; i++) fputs(tool_help[i], stdout);
-    return tool_done();
-}
-
-int main(int argc, char **argv) {
-    static const struct {
-        const char *name;
-        unsigned bit;
-        int (*run)(int others, char **words);
-    } commands[] = {{"generate", TOOL_GENERATE, tool_generate},
-                    {"inspect", TOOL_INSPECT, tool_inspect_all}};
-    if (argc < 2) tool_misused("say what to do: `sno generate`, `sno inspect ID`, `sno help`");
-    const char *word = argv[1];
-    if (tool_asks_help(argc, argv)) return tool_print_help();
-    if (strcmp(word, "version") == 0 || strcmp(word, "--version") == 0) {
-        printf("sno %s\n", SNO_VERSION_STRING);
-        return tool_done();
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(word, commands[i].name) != 0) continue;
-        const int others = tool_read(argc - 2, argv + 2, word, commands[i].bit, tool_options,
-                                     TOOL_OPTIONS, tool_given);
-        return commands[i].run(others, argv + 2);
-    }
-    tool_misused("there is no `sno %s`: try `sno help`", word);
-}
-#endif /* SNO_MAIN */
 
 #endif /* SNO_H */
 

@@ -61,11 +61,11 @@ bench-report: $(BENCH)/bench $(BENCH)/guard ## repeats it all, and writes bench/
 	  > $(BENCH)/results.txt || { grep ERROR $(BENCH)/results.txt; exit 1; }
 	bench/peers/run.sh $(BENCH) 5 200000
 	rm -f $(BENCH)/guard.counts
-	-bench/guard.sh $(BENCH)/guard bench/guard.txt && $(BENCH)/guard --key > $(BENCH)/guard.key
+	-CC="$(CC)" CXX="$(CXX)" INCLUDE="$(BENCH_INCLUDE)" bench/guard.sh $(BENCH)/guard bench/guard.txt && $(BENCH)/guard --key > $(BENCH)/guard.key
 	python3 bench/report.py $(BENCH)
 
-bench-guard: $(BENCH)/guard ## instructions of the hot paths: fails when one has grown by 5 %, names one that shrank (valgrind)
-	bench/guard.sh $(BENCH)/guard bench/guard.txt
+bench-guard: $(BENCH)/guard ## instructions of the hot paths, lines of an include: fails when one has grown by 5 %, names one that shrank (valgrind)
+	CC="$(CC)" CXX="$(CXX)" INCLUDE="$(BENCH_INCLUDE)" bench/guard.sh $(BENCH)/guard bench/guard.txt
 
 bench-guard-update: $(BENCH)/guard ## writes these counts to bench/guard.txt, for this compiler
-	bench/guard.sh $(BENCH)/guard bench/guard.txt --update
+	CC="$(CC)" CXX="$(CXX)" INCLUDE="$(BENCH_INCLUDE)" bench/guard.sh $(BENCH)/guard bench/guard.txt --update

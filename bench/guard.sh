@@ -6,6 +6,8 @@
 # Counts the instructions of each hot path and compares them with those in FIGURES for the same
 # compiler: a path that has grown by more than 5 % fails, and one that has shrunk by as much is named: its
 # figure is stale, and lets it grow back unseen. --update writes them there instead.
+# And counts the lines that an include of each header adds to a unit; their limits in FIGURES are
+# "include HEADER_LANGUAGE LINES", written by hand. CC, CXX and INCLUDE (the headers' folder) count.
 program=$1 figures=$2 update=${3-}
 command -v valgrind > /dev/null && command -v callgrind_annotate > /dev/null || {
     echo "make bench-guard needs valgrind: apt-get install valgrind" >&2
@@ -30,6 +32,18 @@ callgrind_annotate --inclusive=yes --threshold=100 "$program.callgrind" | awk -v
     { cat "$program.counts"; exit 1; }
 if grep ' was not found' "$program.counts"; then exit 1; fi
 
+# What an include costs: lines after the preprocessor, above those of an empty unit.
+lines() { "$@" -E - | wc -l; }
+include_lines() { # compiler... (as C or C++), header
+    for header in flake sno; do
+        all=$(echo "#include \"$header.h\"" | lines "$@") none=$(echo | lines "$@")
+        echo "$header $((all - none))"
+    done
+}
+include=${INCLUDE:-.}
+{ include_lines ${CC:-cc} -x c -std=c11 -I"$include" | sed 's/ /_c /'
+  include_lines ${CXX:-c++} -x c++ -std=c++11 -I"$include" | sed 's/ /_cc /'; } > "$program.includes"
+
 if [ "$update" = --update ]; then
     { [ -f "$figures" ] && grep -v "^$key " "$figures"
       sed "s/^/$key /" "$program.counts"; } | LC_ALL=C sort > "$figures.new"
@@ -37,6 +51,14 @@ if [ "$update" = --update ]; then
     echo "$figures now has $(wc -l < "$program.counts") figures of $key"
     exit 0
 fi
+awk -v figures="$figures" '
+    BEGIN { while ((getline line < figures) > 0) { split(line, of, " "); if (of[1] == "include") limit[of[2]] = of[3] } }
+    {
+        well = $1 in limit && $2 <= limit[$1] + 0
+        printf "include_%-14s %10d lines, limit %s%s\n", $1, $2, $1 in limit ? limit[$1] : "missing", well ? "" : "  FAILED"
+        failed += !well
+    }
+    END { exit failed > 0 }' "$program.includes" || includes=failed
 awk -v key="$key" -v figures="$figures" '
     BEGIN { while ((getline line < figures) > 0) { split(line, of, " "); if (of[1] == key) { was[of[2]] = of[3]; known = 1 } } }
     {
@@ -55,3 +77,4 @@ awk -v key="$key" -v figures="$figures" '
         print passed + 0 " passed, " failed + 0 " failed"
         exit failed > 0
     }' "$program.counts"
+[ $? -eq 0 ] && [ -z "${includes-}" ]

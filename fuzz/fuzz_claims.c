@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What claims on node numbers read: a slot's file, which any crash may have damaged, and etcd's
- * answers, which come from the network: JSON, base64, keys, leases, lists of clusters. Each is compared
+ * answers, which come from the network: JSON, base64, keys, horizons, lists of clusters. Each is compared
  * with a naive reading. The texts lie on the heap in their exact size, so that the address sanitizer
  * sees a byte too many. Built with -DFLAKE_ETCD -lcurl; nothing is sent.
  */
@@ -81,42 +81,6 @@ static char *claims_text(const char *right, size_t *n) {
     if (length) memcpy(text, room, length);
     *n = length;
     return text;
-}
-
-/* ---- slots ---- */
-
-static void claims_check_slot(void) {
-    const int64_t now_ns = (int64_t)(fuzz_number() & INT64_MAX);
-    const int64_t hold_ns = (int64_t)(fuzz_number() & INT64_MAX);
-    const uint64_t back_ns = fuzz_number();
-    char right[32], died[32];
-    uint8_t before[sizeof claims_file];
-    size_t n;
-    (void)snprintf(right, sizeof right, "%s%019" PRIu64 "\n", back_ns % 5 ? "released" : "claimed ",
-                   ((uint64_t)now_ns - back_ns % ((uint64_t)now_ns + 1)));
-    (void)snprintf(died, sizeof died, "released%019" PRId64 "\n", now_ns);
-    char *text = claims_text(right, &n);
-    if (n > sizeof claims_file) n = sizeof claims_file;
-    memcpy(claims_file, text, n);
-    memcpy(before, text, n);
-    claims_file_n = n;
-    claims_file_at = 0;
-
-    /* As the header writes it: nothing but digits, and no time to come. */
-    bool is_record = n >= 28 && !memcmp(text, "released", 8) && text[27] == '\n';
-    char digits[20] = "";
-    if (is_record) memcpy(digits, text + 8, 19);
-    is_record = is_record && strspn(digits, "0123456789") == 19;
-    const uint64_t since_ns = is_record ? strtoull(digits, NULL, 10) : 0;
-    is_record = is_record && since_ns <= (uint64_t)now_ns;
-    const bool settled = n == 0 || hold_ns == 0 || is_record;
-    const bool is_free =
-        n == 0 || hold_ns == 0 || (is_record && (uint64_t)now_ns - since_ns >= (uint64_t)hold_ns);
-    fuzz_same("flake_i_slot_is_free", flake_i_slot_is_free(3, hold_ns, now_ns), is_free);
-    fuzz_same("length of the file", (int64_t)claims_file_n, (int64_t)(settled || n > 28 ? n : 28));
-    for (size_t i = 0; i < claims_file_n; i++) /* who died is free from now on */
-        fuzz_same("file", claims_file[i], settled || i >= 28 ? before[i] : (uint8_t)died[i]);
-    free(text);
 }
 
 /* ---- JSON, read into a tree ---- */
@@ -342,11 +306,19 @@ static void claims_check_64(void) {
 #define CLAIMS_KVS                                                                                \
     "\"kvs\":[{\"key\":\"L3AvMTI=\",\"mod_revision\":\"3\",\"lease\":\"77\",\"value\":\"eA==\"}," \
     "{\"key\":\"L3AvNw==\",\"lease\":\"78\"}],\"count\":\"2\""
+/* "12345 0123456789abcdef0123456789abcdef 7" */
+#define CLAIMS_HORIZON                          \
+    "\"kvs\":[{\"key\":\"L3AvNw==\",\"value\":" \
+    "\"MTIzNDUgMDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWYgNw==\"}]"
 
 static const char *const claims_answers[] = {
     "{" CLAIMS_HEADER "," CLAIMS_KVS "}", "{" CLAIMS_HEADER "}",
     "{" CLAIMS_HEADER ",\"succeeded\":true,\"responses\":[{\"response_put\":{}}]}",
-    "{" CLAIMS_HEADER ",\"responses\":[{\"response_range\":{" CLAIMS_HEADER "," CLAIMS_KVS "}}]}",
+    "{" CLAIMS_HEADER ",\"responses\":[{\"response_range\":{" CLAIMS_HEADER "," CLAIMS_KVS
+    "}},{\"response_range\":{" CLAIMS_HEADER "}}]}",
+    "{" CLAIMS_HEADER ",\"responses\":[{\"response_range\":{" CLAIMS_HEADER
+    "}},{\"response_range\":{" CLAIMS_HEADER "," CLAIMS_KVS "}}]}",
+    "{" CLAIMS_HEADER "," CLAIMS_HORIZON "}",
     "{\"result\":{" CLAIMS_HEADER ",\"ID\":\"77\",\"TTL\":\"10\"}}",
     "{\"error\":{\"grpc_code\":5,\"message\":\"etcdserver: \\u00e9\\\"\",\"n\":[-1.5e+3,null]}}",
     /* what is just within a bound, and what is just not */
@@ -355,27 +327,59 @@ static const char *const claims_answers[] = {
     "{\"result\":{" CLAIMS_HEADER ",\"ID\":\"77\",\"TTL\":\"2147483648\"}}",
     "[9223372036854775807,9223372036854775808,\"9223372036854775809\",-0,0.5]"};
 static const char claims_key64[] = "L3AvMTI=", claims_prefix[] = "/p/";
-enum { claims_lease = 77 };
 
-static flake_i_etcd_owner claims_owner(int range) {
+/* The value of claims_key64 in a range; NULL: no sense; "": no such key. */
+static const char *claims_value_of(int range, char value[1100]) {
     char key[1100];
-    const int kvs = claims_member(range, "kvs"), kv = claims_first(kvs);
-    if (claims_member(range, "header") < 0) return FLAKE_I_ETCD_UNKNOWN;
-    if (kvs < 0) return FLAKE_I_ETCD_NOBODY;
-    if (claims_plain(claims_member(kv, "key"), key) != (int)strlen(claims_key64) ||
-        memcmp(key, claims_key64, strlen(claims_key64)) != 0)
-        return FLAKE_I_ETCD_UNKNOWN;
-    const int lease = claims_member(kv, "lease");
-    const int64_t number = lease < 0 ? 0 : claims_whole(lease);
-    if (number < 0) return FLAKE_I_ETCD_UNKNOWN;
-    return number == claims_lease ? FLAKE_I_ETCD_OURS : FLAKE_I_ETCD_ANOTHER;
+    *value = 0;
+    if (claims_member(range, "header") < 0) return NULL;
+    const int kvs = claims_member(range, "kvs");
+    const bool is_list = kvs >= 0 && (*claims_nodes[kvs].at == '[' || *claims_nodes[kvs].at == '{');
+    for (int kv = is_list ? claims_nodes[kvs].first : claims_none; kv >= 0;
+         kv = claims_nodes[kv].next) {
+        const int n = claims_plain(claims_member(kv, "key"), key);
+        if (n < 0) return NULL;
+        if (n != (int)strlen(claims_key64) || memcmp(key, claims_key64, (size_t)n) != 0) continue;
+        const int length = claims_plain(claims_member(kv, "value"), value);
+        return length > 0 && length < FLAKE_I_ETCD_VALUE ? value : NULL;
+    }
+    return value;
 }
 
-static bool claims_stamp(int answer, char member[1100], int64_t *term) {
-    const int header = claims_member(answer, "header");
-    const int n = claims_plain(claims_member(header, "member_id"), member);
-    *term = claims_whole(claims_member(header, "raft_term"));
-    return n > 0 && n < 24 && *term >= 0;
+/* What came of a transaction that puts "eA==" where `known` was. */
+static flake_i_etcd_outcome claims_outcome(int txn, const char *known) {
+    char room[1100];
+    const int succeeded = claims_member(txn, "succeeded");
+    if (claims_member(txn, "header") < 0) return FLAKE_I_ETCD_UNSETTLED;
+    if (succeeded >= 0 && *claims_nodes[succeeded].at == 't') return FLAKE_I_ETCD_APPLIED;
+    const int first = claims_first(claims_member(txn, "responses"));
+    const int second = first >= 0 ? claims_nodes[first].next : claims_none;
+    const int horizon = claims_member(first, "response_range");
+    const int pool = claims_member(second, "response_range");
+    if (claims_member(horizon, "header") < 0 || claims_member(pool, "header") < 0)
+        return FLAKE_I_ETCD_UNSETTLED;
+    const char *const value = claims_value_of(horizon, room);
+    if (!value) return FLAKE_I_ETCD_ANOTHER;
+    /* a value with a NUL in it ends there */
+    if (strcmp(value, "eA==") == 0) return FLAKE_I_ETCD_APPLIED;
+    if (strcmp(value, known) != 0) return FLAKE_I_ETCD_ANOTHER;
+    return claims_member(pool, "kvs") >= 0 ? FLAKE_I_ETCD_ANOTHER : FLAKE_I_ETCD_ABSENT;
+}
+
+/* The H of "H TOKEN SEQ"; -1: it is none. */
+static int64_t claims_horizon(const uint8_t *bytes, size_t n) {
+    char digits[24] = "";
+    size_t length = 0;
+    while (length < n && bytes[length] >= '0' && bytes[length] <= '9') length++;
+    if (!length || length > 19 || (length > 1 && *bytes == '0')) return -1;
+    memcpy(digits, bytes, length);
+    if (length == 19 && strcmp(digits, "9223372036854775807") > 0) return -1;
+    if (n < length + 35 || bytes[length] != ' ' || bytes[length + 33] != ' ') return -1;
+    for (size_t i = length + 1; i < length + 33; i++)
+        if (!bytes[i] || !strchr("0123456789abcdefABCDEF", bytes[i])) return -1;
+    for (size_t i = length + 34; i < n; i++)
+        if (bytes[i] < '0' || bytes[i] > '9') return -1;
+    return (int64_t)strtoull(digits, NULL, 10);
 }
 
 /* The number of a key of ours: one that, written, is what stands there. */
@@ -388,36 +392,45 @@ static size_t claims_slot(const char *digits, size_t n, size_t pool) {
     return SIZE_MAX;
 }
 
-static void claims_check_taken(int root, flake_i_json v) {
+static void claims_check_numbers(int root, flake_i_json v, bool horizons) {
     enum { pool = 100 };
-    bool taken[pool], wanted[pool];
+    static flake_i_etcd_numbers got, wanted;
     const int kvs = claims_member(root, "kvs");
     bool makes_sense =
         claims_member(root, "header") >= 0 && (kvs < 0 || *claims_nodes[kvs].at == '[');
-    memset(taken, 0, sizeof taken);
-    memset(wanted, 0, sizeof wanted);
+    memset(&got, 0, sizeof got);
+    memset(&wanted, 0, sizeof wanted);
     for (int kv = makes_sense ? claims_first(kvs) : claims_none; kv >= 0 && makes_sense;
          kv = claims_nodes[kv].next) {
-        char key64[1100];
+        char text[1100];
         uint8_t key[1100];
-        const int length = claims_plain(claims_member(kv, "key"), key64);
-        makes_sense = length >= 0;
+        int length = claims_plain(claims_member(kv, "key"), text);
+        makes_sense = claims_member(kv, "key") >= 0;
         if (!makes_sense) break;
-        const size_t n = claims_from_64(key64, (size_t)length, key), skip = strlen(claims_prefix);
+        if (length < 0) continue;
+        size_t n = claims_from_64(text, (size_t)length, key);
+        const size_t skip = strlen(claims_prefix);
         if (n == SIZE_MAX || n > FLAKE_I_ETCD_KEY || n < skip ||
             memcmp(key, claims_prefix, skip) != 0)
             continue;
         const size_t slot = claims_slot((const char *)key + skip, n - skip, pool);
-        if (slot != SIZE_MAX) wanted[slot] = true;
+        if (slot == SIZE_MAX) continue;
+        wanted.taken[slot] = wanted.taken[slot] || !horizons;
+        if (!horizons) continue;
+        length = claims_plain(claims_member(kv, "value"), text);
+        n = length < 0 ? SIZE_MAX : claims_from_64(text, (size_t)length, key);
+        const int64_t horizon_ns = n >= FLAKE_I_ETCD_VALUE ? -1 : claims_horizon(key, n);
+        wanted.horizon_ns[slot] = horizon_ns < 0 ? INT64_MAX : horizon_ns;
     }
-    fuzz_same("flake_i_etcd_taken", flake_i_etcd_taken(v, claims_prefix, pool, taken), makes_sense);
-    fuzz_true("numbers taken", !memcmp(taken, wanted, sizeof taken));
+    fuzz_same("flake_i_etcd_note", flake_i_etcd_note(v, claims_prefix, pool, horizons, &got),
+              makes_sense);
+    fuzz_true("numbers", !memcmp(&got, &wanted, sizeof got));
 }
 
 static void claims_check_answer(void) {
     const size_t answers = sizeof claims_answers / sizeof *claims_answers;
     size_t n;
-    char *text = claims_text(claims_answers[fuzz_byte() % answers], &n), member[1100];
+    char *text = claims_text(claims_answers[fuzz_byte() % answers], &n), room[1100];
     const int root = claims_tree(text, n);
     const flake_i_json v = flake_i_json_text(text, n);
     fuzz_same("one value", v.at != NULL, root >= 0);
@@ -444,47 +457,33 @@ static void claims_check_answer(void) {
     }
     fuzz_same("values left", child, claims_none);
 
-    claims_check_taken(root, v);
-    fuzz_same("flake_i_etcd_owner_in", flake_i_etcd_owner_in(v, claims_key64, claims_lease),
-              claims_owner(root));
-    flake_i_etcd_owner owner = FLAKE_I_ETCD_UNKNOWN;
-    const int succeeded = claims_member(root, "succeeded");
-    if (claims_member(root, "header") < 0) owner = FLAKE_I_ETCD_UNKNOWN;
-    else if (succeeded >= 0 && *claims_nodes[succeeded].at == 't') owner = FLAKE_I_ETCD_OURS;
-    else {
-        owner = claims_owner(
-            claims_member(claims_first(claims_member(root, "responses")), "response_range"));
-        if (owner == FLAKE_I_ETCD_NOBODY) owner = FLAKE_I_ETCD_UNKNOWN;
-    }
-    fuzz_same("flake_i_etcd_owner_after", flake_i_etcd_owner_after(v, claims_key64, claims_lease),
-              owner);
-
-    flake_i_etcd_stamp stamp;
-    int64_t term;
-    const int result = claims_member(root, "result");
-    const bool stamped = claims_stamp(root, member, &term);
-    fuzz_same("flake_i_etcd_stamp_in", flake_i_etcd_stamp_in(v, &stamp), stamped);
-    if (stamped) {
-        fuzz_true("member", !strcmp(stamp.member, member));
-        fuzz_same("term", stamp.term, term);
-    }
-    const int64_t seconds = claims_whole(claims_member(result, "TTL"));
-    const bool renewed = claims_stamp(result, member, &term) &&
-                         claims_whole(claims_member(result, "ID")) == claims_lease &&
-                         seconds >= 0 && seconds <= INT32_MAX;
-    fuzz_same("flake_i_etcd_renewed_ms", flake_i_etcd_renewed_ms(v, claims_lease, &stamp),
-              renewed ? seconds * 1000 : 0);
+    claims_check_numbers(root, v, false);
+    claims_check_numbers(root, v, true);
+    char got[FLAKE_I_ETCD_VALUE];
+    const char *const wanted = claims_value_of(root, room);
+    fuzz_same("flake_i_etcd_value", flake_i_etcd_value(v, claims_key64, got), wanted != NULL);
+    if (wanted) fuzz_true("value", !strcmp(got, wanted));
+    fuzz_same("flake_i_etcd_outcome_in", flake_i_etcd_outcome_in(v, claims_key64, "", "eA=="),
+              claims_outcome(root, ""));
+    fuzz_same("flake_i_etcd_outcome_in", flake_i_etcd_outcome_in(v, claims_key64, "eQ==", "eA=="),
+              claims_outcome(root, "eQ=="));
     free(text);
 }
 
 /* ---- lists of clusters, and numbers of keys ---- */
 
 static void claims_check_lists(void) {
-    static const char *const lists[] = {"3, 4",  "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
-                                        " 015 ", "7",
-                                        "15,16", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,0,1"};
+    static const char *const lists[] = {"3, 4",
+                                        "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
+                                        " 015 ",
+                                        "7",
+                                        "15,16",
+                                        "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,0,1",
+                                        "9223372036854775807 0123456789abcdef0123456789ABCDEF 7"};
     size_t n, wanted_n = 0, got_n = 0;
     char *text = claims_text(lists[fuzz_byte() % (sizeof lists / sizeof *lists)], &n);
+    fuzz_same("flake_i_etcd_horizon_in", flake_i_etcd_horizon_in(text, n),
+              claims_horizon((const uint8_t *)text, n));
     unsigned wanted[1100], got[16];
     bool right = true;
     for (size_t at = 0; right && at <= n; at++, wanted_n++) { /* up to the next comma */
@@ -516,7 +515,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     fuzz_begin(bytes, size);
     switch (fuzz_byte() % 8) {
     case 0:
-    case 1: claims_check_slot(); break;
     case 2: claims_check_64(); break;
     case 3: claims_check_lists(); break;
     default: claims_check_answer(); break;

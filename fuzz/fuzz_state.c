@@ -1,35 +1,49 @@
 /* SPDX-License-Identifier: MIT
  *
- * State files. The record: arbitrary bytes are read as a plain reading of the format says, what is read
- * is written as it was, each change of one byte is noticed, and the judgement is that of a few plain
- * comparisons. And whole runs, one after the other, with a disk in memory: generators and shards of
- * both headers draw, the clock moves as it likes, writes fail, runs end by close or at once; no run hands
- * out a time that an earlier one has handed out.
+ * State files, and slots. The file: arbitrary bytes are read as a plain reading of the format says, what
+ * is read is written as it was, each change of one byte is noticed, and the judgement is that of a few
+ * plain comparisons. And whole runs, one after the other, with a disk in memory: generators and shards
+ * of both headers draw, the clock moves as it likes, writes fail, another file comes to the path, runs
+ * end by close, at once, or by a power cut that leaves any part of what was not synced; no run hands out a
+ * time that an earlier one may have handed out, version 0.1.0's included.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- a disk in memory: one file, the new one beside it, and what a power cut would leave ---- */
+/* ---- a disk in memory: files with two names, and what a power cut would leave of them ---- */
 
-static struct disk_file {
-    uint8_t bytes[256];
+enum {
+    disk_files = 6,
+    disk_room = 8192 + 128,
+    disk_sector = 64,
+    disk_fd = 1000,
+    disk_folder = 1100
+};
+
+typedef struct disk_content {
+    uint8_t bytes[disk_room];
     size_t n;
-    bool is_there, is_synced;
-} disk_file, disk_new, disk_lasting;
-static struct disk_file *disk_open_file;
+} disk_content;
+
+static struct disk_file { disk_content now, lasting; } disk_file[disk_files];
+typedef struct disk_names {
+    int file, fresh; /* at the path, and at the path with .new; -1: none */
+} disk_names;
+static disk_names disk_now, disk_lasting;
+static int disk_opened; /* -1: none */
 static size_t disk_at;
 static uint64_t disk_failures; /* bit i: the i-th call that writes, from now on, fails */
-enum { disk_lock = 1000, disk_folder, disk_fd };
 
 static bool disk_fails(void) {
     const bool fails = disk_failures & 1;
-    disk_failures >>= 1;
+    disk_failures = disk_failures >> 1 | (disk_failures & (uint64_t)1 << 63);
     if (fails) errno = ENOSPC;
     return fails;
 }
@@ -39,91 +53,117 @@ static bool disk_ends(const char *path, const char *end) {
     return n >= m && strcmp(path + n - m, end) == 0;
 }
 
-static struct disk_file *disk_find(const char *path) {
-    return disk_ends(path, ".new") ? &disk_new : &disk_file;
+/* The place of its number; NULL: a file that there never is. */
+static int *disk_find(const char *path) {
+    if (disk_ends(path, "lock")) return NULL;
+    return disk_ends(path, ".new") ? &disk_now.fresh : &disk_now.file;
+}
+
+static int disk_make(void) {
+    int i = 0;
+    while (i == disk_now.file || i == disk_now.fresh || i == disk_lasting.file ||
+           i == disk_lasting.fresh || i == disk_opened)
+        i++;
+    if (i >= disk_files) abort();
+    memset(&disk_file[i], 0, sizeof disk_file[i]);
+    return i;
 }
 
 static int disk_open(const char *path, int flags, ...) {
-    if (disk_ends(path, "lock")) return disk_lock;
     if (disk_ends(path, "/")) return disk_fails() ? -1 : disk_folder;
-    struct disk_file *file = disk_find(path);
-    if (flags & O_CREAT) {
-        if (disk_fails()) return -1;
-        memset(file, 0, sizeof *file);
-        file->is_there = true;
-    } else if (!file->is_there) {
+    int *const name = disk_find(path);
+    if (!name || (*name < 0 && !(flags & O_CREAT))) {
         errno = ENOENT;
         return -1;
     }
-    disk_open_file = file;
+    if (*name < 0) {
+        if (disk_fails()) return -1;
+        *name = disk_make();
+    }
+    disk_opened = *name;
     disk_at = 0;
-    return disk_fd;
+    return disk_fd + disk_opened;
 }
 
-static ssize_t disk_write(const void *bytes, size_t n) {
-    struct disk_file *file = disk_open_file;
+static ssize_t disk_write(int fd, const void *bytes, size_t n) {
+    disk_content *file = &disk_file[fd - disk_fd].now;
     const bool is_full = disk_fails();
     if (is_full) n /= 2;
-    if (n > sizeof file->bytes - file->n) return -1;
-    memcpy(file->bytes + file->n, bytes, n);
-    file->n += n;
-    file->is_synced = false;
+    if (disk_at + n > disk_room) abort();
+    memcpy(file->bytes + disk_at, bytes, n);
+    disk_at += n;
+    if (disk_at > file->n) file->n = disk_at;
     return is_full && disk_failures & 1 ? -1 : (ssize_t)n;
 }
 
-static ssize_t disk_read(void *bytes, size_t n) {
-    const size_t left = disk_open_file->n - disk_at, some = n < left ? n : left;
-    memcpy(bytes, disk_open_file->bytes + disk_at, some);
+static ssize_t disk_read(int fd, void *bytes, size_t n) {
+    const disk_content *file = &disk_file[fd - disk_fd].now;
+    const size_t left = disk_at < file->n ? file->n - disk_at : 0, some = n < left ? n : left;
+    memcpy(bytes, file->bytes + disk_at, some);
     disk_at += some;
     return (ssize_t)some;
 }
 
-static int disk_close(int fd) { return fd == disk_fd && disk_fails() ? -1 : 0; }
+static int64_t disk_seek(int64_t at) {
+    disk_at = (size_t)at;
+    return at;
+}
+
+static int disk_close(int fd) {
+    if (fd == disk_fd + disk_opened) disk_opened = -1;
+    return 0;
+}
 
 static int disk_rename(const char *from, const char *to) {
+    int *const source = disk_find(from);
     if (disk_fails()) return -1;
-    *disk_find(to) = *disk_find(from);
-    disk_find(from)->is_there = false;
+    *disk_find(to) = *source;
+    *source = -1;
     return 0;
 }
 
 static int disk_unlink(const char *path) {
-    disk_find(path)->is_there = false;
+    *disk_find(path) = -1;
     return 0;
 }
 
-static int disk_stat(struct stat *out) {
+static int disk_stat_of(int file, struct stat *out) {
     memset(out, 0, sizeof *out);
-    return 0;
+    out->st_mode = 0100000; /* a file */
+    out->st_ino = (__typeof__(out->st_ino))(file + 1);
+    if (file >= 0) return 0;
+    errno = ENOENT;
+    return -1;
 }
 
-static int disk_sync(int fd) {
-    if (disk_fails()) return -1;
-    if (fd == disk_fd) disk_open_file->is_synced = true;
-    if (fd == disk_folder) disk_lasting = disk_file;
-    return 0;
-}
-
-/* What was not synced is lost, or is there in part. */
-static void disk_power_cut(bool rename_was_in_time) {
-    if (!rename_was_in_time) disk_file = disk_lasting;
-    if (disk_file.is_there && !disk_file.is_synced) disk_file.n /= 2;
-    disk_lasting = disk_file;
-    disk_new.is_there = false;
+static int disk_stat(const char *path, struct stat *out) {
+    const int *const name = disk_find(path);
+    return disk_stat_of(name ? *name : -1, out);
 }
 
 int fsync(int fd);
-int fsync(int fd) { return disk_sync(fd); }
+int fsync(int fd) {
+    if (disk_fails()) return -1;
+    if (fd == disk_folder) disk_lasting = disk_now;
+    else disk_file[fd - disk_fd].lasting = disk_file[fd - disk_fd].now;
+    return 0;
+}
+
+int fdatasync(int fd);
+int fdatasync(int fd) { return fsync(fd); }
 
 #define open(...)           disk_open(__VA_ARGS__)
-#define write(fd, bytes, n) ((void)(fd), disk_write(bytes, n))
-#define read(fd, bytes, n)  ((void)(fd), disk_read(bytes, n))
+#define lseek(fd, at, how)  ((void)(fd), disk_seek(at))
+#define write(fd, bytes, n) disk_write(fd, bytes, n)
+#define read(fd, bytes, n)  disk_read(fd, bytes, n)
 #define close(fd)           disk_close(fd)
 #define rename(from, to)    disk_rename(from, to)
 #define unlink(path)        disk_unlink(path)
-#define stat(path, out)     disk_stat(out)
-#define fstat(fd, out)      disk_stat(out)
-#define fcntl(fd, ...)      0
+#define stat(path, out)     disk_stat(path, out)
+#define fstat(fd, out)      disk_stat_of((fd)-disk_fd, out)
+#define fcntl(...)          disk_lock(__VA_ARGS__)
+
+static int disk_lock(int fd, ...) { return fd < disk_fd ? -1 : 0; }
 
 #include "fuzz.h"
 #include "flake.h"
@@ -131,6 +171,7 @@ int fsync(int fd) { return disk_sync(fd); }
 #include "../tests/sno_key.h"
 
 #undef open
+#undef lseek
 #undef write
 #undef read
 #undef close
@@ -156,27 +197,82 @@ static uint64_t record_checksum(const uint8_t *in) {
     return hash;
 }
 
-static flake_status record_read_plainly(const uint8_t *in, size_t n) {
-    static const uint8_t magic[8] = {'i', 'd', 's', 't', 'a', 't', 'e', '\n'};
-    for (size_t i = 0; i < n && i < 8; i++)
-        if (in[i] != magic[i]) return FLAKE_FOREIGN;
-    if (n != 128 || record_number(in + 120) != record_checksum(in)) return FLAKE_TORN;
-    if (record_number(in + 8) != UINT64_C(0x100000000)) return FLAKE_FOREIGN;
-    for (size_t i = 96; i < 120; i++)
-        if (in[i]) return FLAKE_FOREIGN;
-    return (int64_t)record_number(in + 16) < (int64_t)record_number(in + 24) ? FLAKE_TORN
-                                                                             : FLAKE_OK;
+/* What a plain reading of the format says. */
+typedef struct plain {
+    flake_status status;
+    uint64_t number; /* 0: of version 1 */
+    int64_t horizon_ns, written_ns;
+    size_t at;
+} plain;
+
+static plain record_read_plainly(const uint8_t *in, bool is_old) {
+    plain p = {FLAKE_TORN, 0, 0, 0, 0};
+    const size_t at = is_old ? 16 : 8;
+    if (record_number(in + 120) != record_checksum(in)) return p;
+    p.number = is_old ? 0 : record_number(in);
+    p.horizon_ns = (int64_t)record_number(in + at);
+    p.written_ns = (int64_t)record_number(in + at + 8);
+    p.status = FLAKE_OK;
+    if (p.horizon_ns < p.written_ns || (!is_old && !p.number)) p.status = FLAKE_TORN;
+    for (size_t i = is_old ? 96 : 104; i < 120; i++)
+        if (in[i]) p.status = FLAKE_FOREIGN;
+    return p;
 }
 
-static void record_check_reading(const uint8_t *in, size_t n) {
+static plain file_read_plainly(const uint8_t *in, size_t n) {
+    static const uint8_t magic[8] = {'i', 'd', 's', 't', 'a', 't', 'e', '\n'};
+    plain p = {FLAKE_FOREIGN, 0, 0, 0, 0};
+    for (size_t i = 0; i < n && i < 8; i++)
+        if (in[i] != magic[i]) return p;
+    p.status = FLAKE_TORN;
+    if (n < 128) return p;
+    const uint64_t version = record_number(in + 8) >> 32, rest = record_number(in + 8) << 32;
+    p.status = FLAKE_FOREIGN;
+    if (rest || version < 1 || version > 2) return p;
+    p.status = FLAKE_TORN;
+    if (version == 2 && n < 8192) return p;
+    if (version == 1) p = record_read_plainly(in, true);
+    for (size_t at = 512; at < 8192; at += 4096) {
+        uint8_t record[128] = {0};
+        for (size_t i = 0; i < sizeof record && at + i < n; i++) record[i] = in[at + i];
+        const plain found = record_read_plainly(record, false);
+        if (found.status == FLAKE_FOREIGN) return found;
+        if (found.status != FLAKE_OK) continue;
+        if (p.status == FLAKE_OK && p.number > found.number) continue;
+        p = found;
+        p.at = at;
+    }
+    return p;
+}
+
+static plain disk_read_plainly(const disk_content *file) {
+    return file_read_plainly(file->bytes, file->n);
+}
+
+static void file_check_reading(const uint8_t *in, size_t n) {
+    static uint8_t room[FLAKE_I_FILE];
+    flake_i_record r;
+    memset(&r, 0, sizeof r);
+    if (n > sizeof room) n = sizeof room;
+    memset(room, 0xa5, sizeof room);
+    if (n) memcpy(room, in, n);
+    const plain wanted = file_read_plainly(in, n);
+    fuzz_same("status", flake_i_file_get(room, n, &r), wanted.status);
+    if (wanted.status != FLAKE_OK) return;
+    fuzz_same_u64("number", r.number, wanted.number);
+    fuzz_same("horizon", r.horizon_ns, wanted.horizon_ns);
+    fuzz_same("written", r.written_ns, wanted.written_ns);
+}
+
+static void record_check_reading(const uint8_t *in) {
     flake_i_record r;
     uint8_t again[FLAKE_I_RECORD];
+    const plain wanted = record_read_plainly(in, false);
     memset(&r, 0, sizeof r);
-    const flake_status status = flake_i_record_get(in, n, &r);
-    fuzz_same("status", status, record_read_plainly(in, n));
-    if (status != FLAKE_OK) return;
+    fuzz_same("status", flake_i_record_get(in, &r), wanted.status);
+    if (wanted.status != FLAKE_OK) return;
     flake_i_record_put(&r, again);
-    fuzz_true("written as it was read", memcmp(in, again, n) == 0);
+    fuzz_true("written as it was read", memcmp(in, again, sizeof again) == 0);
 }
 
 static void record_check_judgement(const flake_i_record *r) {
@@ -197,39 +293,113 @@ static void record_check_judgement(const flake_i_record *r) {
     fuzz_same("words", what != NULL, wanted != FLAKE_OK);
 }
 
+/* Bytes of a file: 128 of the input each where something stands, with a checksum that may be true. */
+static void file_check(void) {
+    static uint8_t file[FLAKE_I_FILE];
+    static const size_t places[] = {0, 512, 512 + 4096};
+    memset(file, 0, sizeof file);
+    flake_i_header_put(file);
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t *const at = file + places[i];
+        const uint8_t how = fuzz_byte();
+        flake_i_record r;
+        memset(&r, 0, sizeof r);
+        r.number = fuzz_byte();
+        r.horizon_ns = (int64_t)fuzz_number();
+        r.written_ns = (int64_t)fuzz_number();
+        if (i) flake_i_record_put(&r, at);
+        else if (how & 1) {
+            flake_i_put64(at + 8, FLAKE_I_VERSION_1);
+            flake_i_put64(at + 16, (uint64_t)r.horizon_ns);
+            flake_i_put64(at + 24, (uint64_t)r.written_ns);
+            flake_i_put64(at + 120, record_checksum(at));
+        }
+        for (unsigned edits = how >> 5; edits; edits--) at[fuzz_below(128)] = fuzz_byte();
+        if (how & 2) flake_i_put64(at + 120, record_checksum(at));
+    }
+    file_check_reading(file, fuzz_one_in(4) ? (size_t)fuzz_below(FLAKE_I_FILE + 1) : FLAKE_I_FILE);
+}
+
 static void record_check(void) {
-    uint8_t bytes[FLAKE_I_RECORD + 1];
+    uint8_t bytes[FLAKE_I_RECORD];
     const uint8_t form = fuzz_byte();
     memset(bytes, 0, sizeof bytes);
-    if (form % 4 == 0) { /* anything */
-        record_check_reading(fuzz_at, fuzz_left());
+    if (form % 8 == 0) { /* anything */
+        file_check_reading(fuzz_at, fuzz_left());
+        return;
+    }
+    if (form % 8 >= 4) {
+        file_check();
         return;
     }
     flake_i_record r;
+    memset(&r, 0, sizeof r);
+    r.number = fuzz_number();
     r.horizon_ns = (int64_t)fuzz_number();
     r.written_ns = (int64_t)fuzz_number();
     if (form % 4 != 1 && r.written_ns > r.horizon_ns) r.written_ns = r.horizon_ns;
     for (size_t i = 0; i < sizeof r.identity; i++) r.identity[i] = fuzz_byte();
     flake_i_record_put(&r, bytes);
-    record_check_reading(bytes, FLAKE_I_RECORD);
+    record_check_reading(bytes);
     if (form % 4 == 1) {
-        record_check_reading(bytes, (size_t)fuzz_below(sizeof bytes + 1));
         for (unsigned edits = 1 + fuzz_byte() % 3; edits; edits--)
             bytes[fuzz_below(120)] = fuzz_byte();
         flake_i_put64(bytes + 120, record_checksum(bytes));
-        record_check_reading(bytes, FLAKE_I_RECORD);
+        record_check_reading(bytes);
     } else if (form % 4 == 2) {
-        const size_t at = (size_t)fuzz_below(FLAKE_I_RECORD);
-        const uint8_t change = (uint8_t)(1 + fuzz_below(255));
-        bytes[at] ^= change;
-        fuzz_true("a changed byte is noticed",
-                  flake_i_record_get(bytes, FLAKE_I_RECORD, &r) != FLAKE_OK);
+        bytes[fuzz_below(FLAKE_I_RECORD)] ^= (uint8_t)(1 + fuzz_below(255));
+        fuzz_same("a changed byte", flake_i_record_get(bytes, &r), FLAKE_TORN);
     } else record_check_judgement(&r);
+}
+
+/* ---- power cuts ---- */
+
+/* What was not synced is lost or there, each part of it by itself. */
+static void disk_power_cut(void) {
+    disk_opened = -1;
+    if (fuzz_byte() & 1) disk_now = disk_lasting;
+    disk_lasting = disk_now;
+    for (struct disk_file *f = disk_file; f < disk_file + disk_files; f++) {
+        if (f->now.n != f->lasting.n && fuzz_byte() & 1) f->now.n = f->lasting.n;
+        for (size_t at = 0; at < disk_room; at += disk_sector)
+            if (memcmp(f->now.bytes + at, f->lasting.bytes + at, disk_sector) != 0 &&
+                fuzz_byte() & 1)
+                memcpy(f->now.bytes + at, f->lasting.bytes + at, disk_sector);
+        f->lasting = f->now;
+    }
+}
+
+/* The least horizon that a power cut might leave; INT64_MIN: none. */
+static int64_t disk_least_horizon(void) {
+    static disk_content spoilt;
+    if (disk_lasting.file < 0) return INT64_MIN;
+    const struct disk_file *f = &disk_file[disk_lasting.file];
+    const plain lasting = disk_read_plainly(&f->lasting);
+    spoilt = f->lasting;
+    for (size_t at = 512; at < 8192; at += 4096)
+        if (memcmp(f->now.bytes + at, f->lasting.bytes + at, 128) != 0)
+            memset(spoilt.bytes + at, 0x55, 128);
+    const plain left = disk_read_plainly(&spoilt);
+    if (left.status != FLAKE_OK || lasting.status != FLAKE_OK) return INT64_MIN;
+    return left.horizon_ns < lasting.horizon_ns ? left.horizon_ns : lasting.horizon_ns;
+}
+
+/* A file that is put at the path, by somebody else. */
+static void disk_put(const uint8_t *bytes, size_t n) {
+    disk_now.file = disk_make();
+    disk_lasting = disk_now;
+    struct disk_file *f = &disk_file[disk_now.file];
+    memcpy(f->now.bytes, bytes, n);
+    f->now.n = n;
+    f->lasting = f->now;
 }
 
 /* ---- runs ---- */
 
+static enum { RUN_FLAKE, RUN_SNO, RUN_SLOT } run_of;
+static flake_slot run_slot;
 static flake_state run_state;
+static flake_slot_options run_slot_where;
 static flake_state_options run_where;
 static flake_options run_options;
 static flake_gen run_gen;
@@ -239,19 +409,17 @@ static sno_state_options run_sno_where;
 static sno_snapshot run_pool;
 static sno_options run_sno_options;
 static sno_gen run_sno;
-static bool run_is_sno;
+static int64_t run_floor_ns; /* of the file that this run has found */
+static int64_t run_least_ns; /* that a power cut would leave, after a draw */
 
 static void run_tell(const char *what, int64_t n) {
     if (fuzz_traced) printf("  %s %" PRId64 ", clock %" PRId64 " ns\n", what, n, fuzz_reading_ns);
 }
 
 static void run_keep(uint64_t key, int64_t unix_ns) {
-    flake_i_record r;
-    memset(&r, 0, sizeof r);
     if (!fuzz_set_is_full()) fuzz_set_add(key);
-    fuzz_same("status of what would last",
-              flake_i_record_get(disk_lasting.bytes, disk_lasting.n, &r), FLAKE_OK);
-    if (unix_ns > r.horizon_ns) fuzz_fail("an id past the horizon on disk", unix_ns, r.horizon_ns);
+    if (unix_ns > run_least_ns) fuzz_fail("an id past the horizon on disk", unix_ns, run_least_ns);
+    if (unix_ns <= run_floor_ns) fuzz_fail("an id of the run before", unix_ns, run_floor_ns);
 }
 
 static void run_keep_flake(uint64_t id) {
@@ -261,14 +429,14 @@ static void run_keep_flake(uint64_t id) {
 }
 
 static void run_make_generators(void) {
-    if (run_is_sno) {
+    if (run_of == RUN_SNO) {
         run_sno_options.snapshot = &run_pool;
         run_sno_options.state = &run_sno_state;
         fuzz_same("sno_init", sno_init(&run_sno, &run_sno_options), SNO_OK);
         return;
     }
     flake_options o = run_options;
-    o.state = &run_state;
+    o.state = run_of == RUN_SLOT ? flake_slot_state(&run_slot) : &run_state;
     const uint32_t half = (o.seq_min + o.seq_max) / 2;
     flake_options part = o;
     part.seq_max = half;
@@ -284,49 +452,91 @@ static void run_move_clock_to(int64_t to_ns) {
     fuzz_read_anew();
 }
 
+static int run_open(void) {
+    sno_snapshot pool = run_pool;
+    uint32_t number = 0;
+    if (run_of == RUN_SNO) return (int)sno_state_open(&run_sno_state, &run_sno_where, &pool, NULL);
+    if (run_of == RUN_SLOT) return (int)flake_slot_claim(&run_slot, &run_slot_where, &number, NULL);
+    return (int)flake_state_open(&run_state, &run_where, &run_options, NULL);
+}
+
 /* Opens until it is well; what may stand in the way is time and the disk. */
 static void run_begin(void) {
+    plain before;
     for (;;) {
-        flake_i_record before;
         memset(&before, 0, sizeof before);
-        if (disk_file.is_there)
-            fuzz_same("file between two runs",
-                      flake_i_record_get(disk_file.bytes, disk_file.n, &before), FLAKE_OK);
+        before.horizon_ns = INT64_MIN;
+        if (disk_now.file >= 0) {
+            const disk_content *file = &disk_file[disk_now.file].now;
+            const bool is_old_slot = run_of == RUN_SLOT && memcmp(file->bytes, "idst", 4) != 0;
+            if (!is_old_slot) {
+                before = disk_read_plainly(file);
+                fuzz_same("file between two runs", before.status, FLAKE_OK);
+            }
+        }
         script_now.sleeps = 0;
         const int64_t began_ns = fuzz_reading_ns;
         const bool may_fail = disk_failures != 0;
-        sno_snapshot pool = run_pool;
-        int status;
-        if (run_is_sno) status = (int)sno_state_open(&run_sno_state, &run_sno_where, &pool, NULL);
-        else status = (int)flake_state_open(&run_state, &run_where, &run_options, NULL);
+        const int status = run_open();
         run_tell("open", status);
         if (status == 0) break;
-        if (status == (int)(run_is_sno ? SNO_CLOCK_BACK : FLAKE_CLOCK_BACK)) {
+        if (run_of == RUN_SLOT && status == (int)FLAKE_AGAIN) {
+            fuzz_true("a horizon that has not passed", began_ns < before.horizon_ns);
+            run_move_clock_to(before.horizon_ns);
+        } else if (status == (int)(run_of == RUN_SNO ? SNO_CLOCK_BACK : FLAKE_CLOCK_BACK)) {
             fuzz_true("from the future", began_ns < before.written_ns);
             run_move_clock_to(before.written_ns);
-        } else if (status == (int)(run_is_sno ? SNO_DOWNTIME : FLAKE_DOWNTIME)) {
+        } else if (status == (int)(run_of == RUN_SNO ? SNO_DOWNTIME : FLAKE_DOWNTIME)) {
             fuzz_true("long ago", began_ns > before.horizon_ns);
             run_where.allowable_downtime_ms = run_sno_where.allowable_downtime_ms = 0;
         } else {
-            fuzz_same("status of open", status, (int)(run_is_sno ? SNO_IO : FLAKE_IO));
+            fuzz_same("status of open", status, (int)(run_of == RUN_SNO ? SNO_IO : FLAKE_IO));
             fuzz_true("the disk refused", may_fail);
             disk_failures = 0;
+            if (fuzz_byte() & 1) disk_power_cut();
         }
     }
+    run_floor_ns = before.horizon_ns;
     run_make_generators();
+}
+
+/* What is damaged is refused by name and left as it was, unless the other record is whole. */
+static void run_damage(void) {
+    static struct disk_file kept;
+    struct disk_file *const f = &disk_file[disk_now.file];
+    kept = *f;
+    for (unsigned edits = 1 + fuzz_byte() % 4; edits; edits--) {
+        const size_t at = (size_t)fuzz_below(128), places[] = {0, 512, 512 + 4096};
+        f->now.bytes[places[fuzz_byte() % 3] + at] ^= fuzz_byte();
+    }
+    if (fuzz_one_in(4)) f->now.n = (size_t)fuzz_below(f->now.n + 1);
+    const disk_content damaged = f->now;
+    const plain wanted = disk_read_plainly(&damaged);
+    if (wanted.status != FLAKE_OK) {
+        int status = (int)wanted.status;
+        if (run_of == RUN_SNO) status = (int)(wanted.status == FLAKE_TORN ? SNO_TORN : SNO_FOREIGN);
+        fuzz_same("status of damage", run_open(), status);
+        fuzz_true("left as it was", memcmp(&damaged, &f->now, sizeof damaged) == 0);
+    }
+    *f = kept;
 }
 
 static void run_end(uint8_t how) {
     run_tell("end", how % 4);
     if (how % 2) {
-        if (run_is_sno) (void)sno_state_close(&run_sno_state);
+        if (run_of == RUN_SNO) (void)sno_state_close(&run_sno_state);
+        else if (run_of == RUN_SLOT) (void)flake_slot_release(&run_slot);
         else (void)flake_state_close(&run_state);
     }
-    flake_i_process.locks = NULL; /* the process is gone */
-    sno_i_process.locks = NULL;
-    if (how % 4 >= 2) disk_power_cut(how & 4);
-    memset(&run_state, 0, sizeof run_state);
+    memset(&run_state, 0, sizeof run_state); /* the process is gone */
+    memset(&run_slot, 0, sizeof run_slot);
     memset(&run_sno_state, 0, sizeof run_sno_state);
+    disk_opened = -1;
+    if (how % 4 >= 2) disk_power_cut();
+    if (how & 4 && run_of != RUN_SLOT && disk_now.file >= 0) {
+        disk_failures = 0;
+        run_damage();
+    }
 }
 
 static void run_draw_sno(uint8_t way) {
@@ -342,6 +552,7 @@ static void run_draw_sno(uint8_t way) {
     case 2: n = sno_try_n(&run_sno, 7, ids, 7); break;
     default: n = sno_try_at(&run_sno, 7, fuzz_reading_ns, ids) == SNO_OK; break;
     }
+    run_least_ns = disk_least_horizon();
     for (size_t i = 0; i < n; i++) run_keep(sno_key(ids[i]), sno_time_ns(ids[i]));
     run_tell("snos", (int64_t)n);
 }
@@ -363,33 +574,63 @@ static void run_draw_flake(uint8_t way) {
     /* a batch that fails leaves those that it had in front */
     if (!n && way % 8 == 2)
         while (n < 7 && ids[n]) n++;
+    run_least_ns = disk_least_horizon();
     for (size_t i = 0; i < n; i++) run_keep_flake(ids[i]);
     run_tell("ids", (int64_t)n);
 }
 
 static void run_restore(void) {
     flake_snapshot s;
-    if (run_is_sno || flake_snapshot_take(&run_gen, &s) != FLAKE_OK) return;
+    if (run_of == RUN_SNO || flake_snapshot_take(&run_gen, &s) != FLAKE_OK) return;
     s.unix_ms += (int64_t)fuzz_below(5000);
     s.count = fuzz_byte();
     (void)flake_restore(&run_gen, &s);
 }
 
+/* The file is one of version 0.1.0. */
+static void run_begin_old(void) {
+    uint8_t old[FLAKE_I_RECORD];
+    const int64_t horizon_ns = fuzz_reading_ns + (int64_t)fuzz_below(5000) * FUZZ_MS;
+    memset(old, 0, sizeof old);
+    if (run_of == RUN_SLOT) {
+        memcpy(old, "claimed             170000000", 28);
+        disk_put(old, fuzz_byte() & 1 ? 28 : 0);
+        return;
+    }
+    fuzz_same("first open", run_open(), 0);
+    memcpy(old, FLAKE_I_MAGIC, 8);
+    flake_i_put64(old + 8, FLAKE_I_VERSION_1);
+    flake_i_put64(old + 16, (uint64_t)horizon_ns);
+    flake_i_put64(old + 24, (uint64_t)fuzz_reading_ns);
+    memcpy(old + 32, run_of == RUN_SNO ? run_sno_state.identity : run_state.identity,
+           FLAKE_I_IDENTITY);
+    flake_i_put64(old + 120, record_checksum(old));
+    disk_put(old, sizeof old);
+    memset(&run_state, 0, sizeof run_state);
+    memset(&run_sno_state, 0, sizeof run_sno_state);
+    disk_opened = -1;
+}
+
 static void run_set_up(void) {
-    const uint8_t kind = fuzz_byte();
+    const uint8_t kind = fuzz_byte(), more = fuzz_byte();
     memset(&run_where, 0, sizeof run_where);
     memset(&run_sno_where, 0, sizeof run_sno_where);
+    memset(&run_slot_where, 0, sizeof run_slot_where);
     memset(&run_options, 0, sizeof run_options);
     memset(&run_sno_options, 0, sizeof run_sno_options);
     memset(&run_pool, 0, sizeof run_pool);
-    memset(&disk_file, 0, sizeof disk_file);
-    disk_lasting = disk_new = disk_file;
+    memset(disk_file, 0, sizeof disk_file);
+    disk_now.file = disk_now.fresh = disk_opened = -1;
+    disk_lasting = disk_now;
     disk_failures = 0;
-    run_is_sno = kind & 1;
+    run_of = kind & 1 ? RUN_SNO : more & 1 ? RUN_SLOT : RUN_FLAKE;
     run_where.path = run_sno_where.path = "/ids";
-    run_where.by_timer = run_sno_where.by_timer = kind >> 1 & 1;
+    run_slot_where.dir = "/";
+    run_slot_where.count = 1;
+    run_where.by_timer = run_sno_where.by_timer = run_slot_where.by_timer = kind >> 1 & 1;
     run_where.no_wait = run_sno_where.no_wait = kind >> 2 & 1;
-    run_where.horizon_ms = run_sno_where.horizon_ms = fuzz_byte() * (kind & 8 ? 40 : 1);
+    run_where.horizon_ms = fuzz_byte() * (kind & 8 ? 40 : 1);
+    run_sno_where.horizon_ms = run_slot_where.horizon_ms = run_where.horizon_ms;
     run_where.allowable_downtime_ms = kind & 16 ? 1000 : 0;
     run_sno_where.allowable_downtime_ms = run_where.allowable_downtime_ms;
     run_options.layout = kind & 32 ? flake_layout_sonyflake() : flake_layout_idgen();
@@ -398,9 +639,11 @@ static void run_set_up(void) {
     run_pool.partition = 9;
     run_pool.sequence_max = (uint16_t)(3 + fuzz_byte() % 60);
     run_sno_options.max_wait_ms = 1000;
-    run_options.clock.now_ns = run_where.clock.now_ns = fuzz_read;
+    run_options.clock.now_ns = run_where.clock.now_ns = run_slot_where.clock.now_ns = fuzz_read;
     run_sno_options.clock.now_ns = run_sno_where.clock.now_ns = fuzz_read;
     fuzz_clock_begin(1700000000000 * FUZZ_MS);
+    if (more & 2) run_begin_old();
+    if (more & 4) disk_failures = fuzz_bytes(1) | (more & 8 ? UINT64_MAX << 8 : 0);
 }
 
 static void run_check(void) {
@@ -419,7 +662,8 @@ static void run_check(void) {
         case 4: disk_failures = with | (uint64_t)(what & 128 ? UINT64_MAX : 0); break;
         case 5: disk_failures = 0; break;
         case 6:
-            if (run_is_sno) (void)sno_state_extend(&run_sno_state);
+            if (run_of == RUN_SNO) (void)sno_state_extend(&run_sno_state);
+            else if (run_of == RUN_SLOT) (void)flake_state_extend(flake_slot_state(&run_slot));
             else (void)flake_state_extend(&run_state);
             break;
         case 7:
@@ -428,13 +672,18 @@ static void run_check(void) {
             break;
         case 8: run_make_generators(); break;
         case 9: run_restore(); break;
+        case 10: { /* another file comes to the path: what was written so far, a copy of it */
+            const disk_content file = disk_file[disk_now.file].now;
+            if (with < 32) disk_put(file.bytes, file.n);
+            break;
+        }
         default:
-            if (run_is_sno) run_draw_sno(with);
+            if (run_of == RUN_SNO) run_draw_sno(with);
             else run_draw_flake(with);
             break;
         }
     }
-    run_end(1);
+    run_end(1 + 4);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {

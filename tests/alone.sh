@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # alone.sh   each header, copied by itself into an empty folder, compiles without a warning
-# in C11 and in C++11, also behind other headers in strict mode, and as the file itself. And each
-# source file names its licence.
+# in C11 and in C++11, also behind other headers in strict mode, and as the file itself. A unit
+# that sets more warnings sees those of its own code alone. And each source file names its licence.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 here=$(pwd)
@@ -38,6 +38,38 @@ for header in flake.h sno.h; do
     fi
     cd "$here"
 done
+# A unit of a user's, with more warnings than the headers are written for: they are of its own code.
+name=user
+cp flake.h sno.h "$dir/"
+cat > "$dir/user.c" << 'END'
+#include "flake.h"
+#include "sno.h"
+int main(void) {
+    static flake_gen ids;
+    uint64_t id;
+    sno_id sno = sno_generate(42);
+    char text[16];
+    sno_encode(sno, text);
+    if (flake_init(&ids, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
+    return sno_decode(text, sizeof text, &sno) == SNO_OK ? 0 : FLAKE_VERSION_MAJOR + SNO_VERSION_MAJOR + 1;
+}
+END
+sed 's/NULL/nullptr/' "$dir/user.c" > "$dir/user.cc"
+strict='-Wall -Wextra -Wpedantic -pedantic-errors -Wconversion -Wsign-conversion -Wshadow -Wundef -Werror'
+strict_c="$strict -Wdeclaration-after-statement -Wstrict-prototypes"
+strict_cc="$strict -Wold-style-cast -Wzero-as-null-pointer-constant -Weffc++"
+knows() { "$@" -fsyntax-only -x c /dev/null 2> /dev/null || "$@" -fsyntax-only -x c++ /dev/null 2> /dev/null; }
+for pair in gcc:g++ clang:clang++; do
+    c=${pair%:*} cc=${pair#*:}
+    for std in c11 c17 c2x; do
+        ! knows $c -std=$std || try $c -std=$std $strict_c -O2 -pthread "$dir/user.c" -o "$dir/program"
+    done
+    case $cc in g++) useless=-Wuseless-cast ;; *) useless= ;; esac
+    for std in c++11 c++14 c++17 c++20 c++2b; do
+        ! knows $cc -std=$std || try $cc -std=$std $strict_cc $useless -O2 -pthread "$dir/user.cc" -o "$dir/program"
+    done
+done
+
 # Each source file says its licence, since files get copied alone.
 name=licence
 says_its_licence() { head -n 3 "$1" | grep -q 'SPDX-License-Identifier: MIT'; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The test harness: a test is a function, CHECK counts nothing and says where it failed, and a
+ * The test harness: a test is a function, a CHECK that fails says where and fails its test, and a
  * program closes with "N passed, N failed".
  *
  *     static void adds(void) { CHECK(1 + 1 == 2); }

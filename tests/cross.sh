@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: MIT
 #
 # cross.sh [MACHINE...]   builds and runs the tests for other machines: under qemu-user, with musl, and
-# for Windows under wine. What can't be installed here is named and skipped.
+# for Windows under wine; and one small program, tests/bare/bare.c, where there is no operating system, or
+# little of one. What can't be installed here is named and skipped.
 #
 #   aarch64, armhf   weakly ordered          s390x, powerpc   big-endian; powerpc has 32 bits and no
 #   i686             32 bits                                  64-bit atomics of its own (-latomic)
 #   musl             static, another libc    windows          no fork, no POSIX
+#   cortex-a9        bare metal              cortex-m4        the same without 64-bit atomics; is only built
+#   wasi             in node: with the operating system left out, and with what of it there is
 build=${BUILD:-build}
 passed=0 failed=0 skipped=0
 
@@ -43,6 +46,35 @@ machine() { # NAME COMPILER RUN_ENV CFLAGS LDLIBS [TESTS]
     [ $code -eq 0 ] || [ "${last%% *}" != 0 ] || failed=$((failed + 1))
 }
 
+bare() { # NAME PACKAGES RUN_ENV COMPILER...   no RUN_ENV: the program is built, not run
+    local name=$1 packages=$2 run=$3 last
+    shift 3
+    [ -z "$wanted" ] || [[ " $wanted " == *" $name "* ]] || return
+    echo "==== $name: $*"
+    mkdir -p "$build/cross-$name"
+    local program=$build/cross-$name/bare.exe log=$build/cross-$name/log
+    printf '#include <string.h>\nint main(void) { return 0; }\n' > "$program.c"
+    if ! "$@" "$program.c" -o "$program" > "$log" 2>&1 || ! ${run:-true} "$program" > "$log" 2>&1; then
+        echo "SKIPPED $name: needs $packages: $(head -1 "$log")"
+        skipped=$((skipped + 1))
+        return
+    fi
+    # shellcheck disable=SC2086
+    if "$@" -std=c11 $WARN -O2 tests/bare/bare.c -o "$program" > "$log" 2>&1; then
+        last="1 passed, 0 failed"
+        [ -z "$run" ] || { $run "$program" > "$log" 2>&1; last=$(tr -d "\r" < "$log" | grep -E "^[0-9]+ passed" | tail -n 1); }
+    fi
+    case $last in
+    *" passed, "*" failed") ;;
+    *) last="0 passed, 1 failed" ;;
+    esac
+    grep -E '^FAIL|^  [a-z/_]+\.[ch]+:|error:' "$log"
+    echo "$name: $last"
+    passed=$((passed + ${last%% *}))
+    last=${last#* passed, }
+    failed=$((failed + ${last%% *}))
+}
+
 wanted=$*
 windows_tests="test_text test_layouts test_wide test_engine test_ring test_threads test_sno test_sno_ids test_sno_text
     test_sno_restart"
@@ -54,6 +86,19 @@ machine armhf arm-linux-gnueabihf-gcc qemu-arm "-O2 -static" ""
 machine powerpc powerpc-linux-gnu-gcc qemu-ppc "-O2 -static" "-latomic"
 machine musl musl-gcc "" "-O2 -static" ""
 machine windows x86_64-w64-mingw32-gcc-posix wine "-O2 -static" "" "$windows_tests"
+no_os="-DFLAKE_NO_OS -DSNO_NO_OS"
+arm="arm-none-eabi-gcc --specs=rdimon.specs"
+arm_packages="gcc-arm-none-eabi, libnewlib-arm-none-eabi and qemu-user"
+wasi_packages="clang, lld, wasi-libc, libclang-rt-14-dev-wasm32 and nodejs"
+wasi="node --no-warnings tests/bare/wasi.mjs"
+# shellcheck disable=SC2086
+{
+    bare cortex-a9 "$arm_packages" "qemu-arm -cpu cortex-a9" $arm -mcpu=cortex-a9 $no_os
+    bare cortex-m4 "$arm_packages" "" $arm -mcpu=cortex-m4 -mthumb $no_os -DPLAIN_ATOMICS
+    bare wasi "$wasi_packages" "$wasi" clang --target=wasm32-wasi $no_os
+    bare wasi "$wasi_packages" "$wasi" clang --target=wasm32-wasi
+    bare windows "gcc-mingw-w64-x86-64 and wine" wine x86_64-w64-mingw32-gcc-posix -static
+}
 echo "skipped machines: $skipped"
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

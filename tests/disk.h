@@ -20,16 +20,20 @@ static struct disk {
     int fail_from; /* from this one on they fail, `fails` of them; 0: none */
     int fails;
     int kill_at;  /* here the process is killed, before the call; 0: nowhere */
-    char log[64]; /* o w s c: open, write, sync, close of the new file; r; O S C: of the folder */
+    char log[64]; /* o w s r: open, write, sync, rename of a new file; O S C: of the folder; w d: a
+                     write in place, and its sync */
     int64_t written, synced, renamed; /* horizons, as far as they have come */
     int64_t lasting;
-    int file, folder;
-} disk = {0, 0, 0, 0, "", 0, 0, 0, INT64_MIN, -1, -1};
+    int folder;
+} disk = {0, 0, 0, 0, "", 0, 0, 0, INT64_MIN, -1};
+
+/* Told of each write before it is made, and of each sync that went well; NULL: nobody. */
+static void (*disk_on_write)(int fd, size_t n), (*disk_on_sync)(int fd);
 
 static inline void disk_begin(void) {
     memset(&disk, 0, sizeof disk);
     disk.lasting = INT64_MIN;
-    disk.file = disk.folder = -1;
+    disk.folder = -1;
 }
 
 /* Whether this call may go on. */
@@ -51,19 +55,19 @@ static inline int disk_open(const char *path, int flags, ...) {
     va_end(arguments);
     struct stat found;
     const bool is_folder = stat(path, &found) == 0 && S_ISDIR(found.st_mode);
-    const bool writes = (flags & O_ACCMODE) == O_WRONLY;
-    if (writes && !disk_step('o')) return -1;
-    if (!writes && is_folder && !disk_step('O')) return -1;
+    if ((flags & O_CREAT) && !disk_step('o')) return -1;
+    if (is_folder && !disk_step('O')) return -1;
     const int fd = open(path, flags, (mode_t)mode);
-    if (writes) disk.file = fd;
-    else if (is_folder) disk.folder = fd;
+    if (is_folder) disk.folder = fd;
     return fd;
 }
 
+/* The horizon of a record, or of a new file's first. */
 static inline ssize_t disk_write(int fd, const void *bytes, size_t n) {
-    const uint8_t *in = (const uint8_t *)bytes;
+    const uint8_t *at = (const uint8_t *)bytes + (n == 8192 ? 512 + 4096 : 0);
     uint64_t horizon = 0;
-    for (size_t i = 16; n == 128 && i < 24; i++) horizon = horizon << 8 | in[i];
+    for (size_t i = 8; i < 16; i++) horizon = horizon << 8 | at[i];
+    if (disk_on_write) disk_on_write(fd, n);
     if (!disk_step('w')) { /* what fits is written */
         const ssize_t some = write(fd, bytes, n / 2);
         return some == (ssize_t)(n / 2) ? -1 : some;
@@ -75,16 +79,23 @@ static inline ssize_t disk_write(int fd, const void *bytes, size_t n) {
 int fsync(int fd);
 int fsync(int fd) {
     if (!disk_step(fd == disk.folder ? 'S' : 's')) return -1;
-    if (fd == disk.file) disk.synced = disk.written;
     if (fd == disk.folder) disk.lasting = disk.renamed;
+    else disk.synced = disk.written;
     return fd < 0 ? -1 : 0; /* no need to wait for a real one */
 }
 
+int fdatasync(int fd);
+int fdatasync(int fd) {
+    if (!disk_step('d')) return -1;
+    if (disk_on_sync && fd >= 0) disk_on_sync(fd);
+    disk.lasting = disk.written;
+    return fd < 0 ? -1 : 0;
+}
+
 static inline int disk_close(int fd) {
-    const bool writes = fd == disk.file, is_folder = fd == disk.folder;
-    if (writes) disk.file = -1;
+    const bool is_folder = fd == disk.folder;
     if (is_folder) disk.folder = -1;
-    const bool well = writes ? disk_step('c') : is_folder ? disk_step('C') : true;
+    const bool well = !is_folder || disk_step('C');
     return close(fd) == 0 && well ? 0 : -1;
 }
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# evidence.sh DIRECTORY README   rewrites the README's table between its evidence marks from what the
+# evidence.sh DIRECTORY PAGE   rewrites the page's table between its evidence marks from what the
 # last .ci/run printed and kept in DIRECTORY.
-dir=$1 readme=$2
+dir=$1 page=$2
 [ -f "$dir/steps" ] || { echo "no $dir/steps: run .ci/run first" >&2; exit 1; }
 
 grouped() { sed -E ':again; s/([0-9])([0-9]{3})($|[^0-9])/\1,\2\3/; t again'; }
@@ -24,6 +24,11 @@ explored() {
     awk '/ complete .* schedules / {scenarios++; complete += $3; cut += $5; states += $9; merged += $7}
          END {printf "%d scenarios: %d executions complete, %d cut, %d merged with a state seen before, %d states",
               scenarios, complete, cut, merged, states}' "$dir/explore"
+}
+ordered() {
+    awk '/ executions .* states / {scenarios++; n += $3} /^ok .* lines? .* executions / {labels++}
+         END {printf "%d scenarios: %d executions; %d orders weakened and caught", scenarios, n, labels}' \
+        "$dir/explore-orders"
 }
 fuzzed() {
     awk '/^stat::number_of_executed_units/ {n++; units += $2} END {printf "%d fuzzers, %d inputs", n, units}' "$dir/fuzz"
@@ -51,7 +56,7 @@ ranged() {
          END {printf "%d tables in order, %d ranges with %d ids", n, ranges, ids}' "$dir/databases"
 }
 
-steps="test etcd matrix everything sanitize sanitize-etcd explore mutants models replay fuzz soak cross guard bench server databases"
+steps="test etcd matrix everything sanitize sanitize-etcd explore explore-orders mutants models replay fuzz soak attack cross guard bench server databases"
 for step in $steps; do
     [ -n "$(of "$step" 1)" ] || { echo "$dir has no step '$step': .ci/run did not come to its end" >&2; exit 1; }
 done
@@ -65,11 +70,13 @@ trap 'rm -f "$table"' EXIT
     row everything "clang's \`-Weverything\` but for the kinds that the Makefile names" ''
     row sanitize 'the tests under thread, address and undefined sanitizers, gcc and clang' ''
     row explore 'every interleaving of a few callers and a clock that steps, on the headers themselves' "$(explored)"
+    row explore-orders 'the memory orders: whatever each load may read by C11'"'"'s rules, and each order taken away' "$(ordered)"
     row mutants 'small edits of the headers, each to be caught' "$(caught)"
     row models 'the pairs of the memory orders, as programs for checkers of the C11 memory model too' ''
     row replay "the fuzzers' seeds, with a plain compiler" "$(replayed)"
     row fuzz 'libFuzzer with address and undefined sanitizers against the sequential model' "$(fuzzed)"
     row soak 'ids of 2, 8 and 64 threads, shared and sharded, merged' "$(soaked)"
+    row attack 'kills with disk faults, power cuts, clock steps and restarts, over states, slots and shared memory' ''
     row cross 'the tests on other machines: weakly ordered, big-endian, 32 bits, musl, Windows' "$(machines)"
     row etcd 'claims in a real etcd that is stopped, frozen, killed and cut off' ''
     row sanitize-etcd 'those that do not wait for time, under the sanitizers' ''
@@ -82,4 +89,4 @@ awk -v table="$table" '
     /<!-- evidence end -->/ {inside = 0}
     !inside {print}
     /<!-- evidence begin -->/ {inside = 1; while ((getline line < table) > 0) print line}
-' "$readme" > "$table.readme" && cat "$table.readme" > "$readme" && rm -f "$table.readme"
+' "$page" > "$table.page" && cat "$table.page" > "$page" && rm -f "$table.page"

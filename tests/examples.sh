@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# examples.sh   holds README.md to what it shows, and compiles the examples of the headers' comments.
+# examples.sh   holds README.md and the other pages to what they show, and compiles the examples of the
+# headers' comments.
 #
 # What becomes of a code block depends on its first line:
 #
@@ -13,10 +14,10 @@
 #     ```js, ```sql       run by node, by sqlite3, if there is such a program here
 #     ```text             a drawing
 #
-# Its tables of options, statuses, hooks and layouts are compared with the headers, and the names and
-# links in it must lead somewhere.
+# The tables of layouts are compared with the header, and names and links must lead somewhere.
 : "${CC:=cc}" "${CXX:=c++}" "${MAKE:=make}"
 readme=README.md
+pages="README.md $(echo tests/*.md tests/*/*.md fuzz/*.md)"
 here=$(pwd)
 dir=$(mktemp -d)
 server=
@@ -46,15 +47,16 @@ limited() { if has timeout; then timeout 60 "$@"; else "$@"; fi; }
 
 # ---- blocks: N.info is the first line behind the fence, N.text the rest, N.line where it begins ----
 
+# shellcheck disable=SC2086
 awk -v dir="$dir/blocks" '
-    /^```/ && !inside {inside = 1; n++; sub(/^```/, ""); base = sprintf("%s/%02d", dir, n)
-                       print > (base ".info"); print NR > (base ".line"); printf "" > (base ".text"); next}
+    /^```/ && !inside {inside = 1; n++; sub(/^```/, ""); base = sprintf("%s/%02d", dir, n); print > (base ".info")
+                       print FILENAME ":" FNR > (base ".line"); printf "" > (base ".text"); next}
     /^```$/ {inside = 0; close(base ".info"); close(base ".line"); close(base ".text"); next}
     inside {print > (base ".text")}
-    END {exit inside}' $readme || fail "a code block does not end"
+    END {exit inside}' $pages || fail "a code block does not end"
 for header in flake.h sno.h; do
     awk -v base="$dir/blocks/$header" '
-        /^ \*     #include/ && !out {out = base ".text"; print "c" > (base ".info"); print NR > (base ".line")}
+        /^ \*     #include/ && !out {out = base ".text"; print "c" > (base ".info"); print FILENAME ":" NR > (base ".line")}
         /^ \* [A-Z]/ {out = ""}
         /^ \*\// {exit}
         out {sub(/^ \* ?( {4})?/, ""); print > out}' $header
@@ -91,6 +93,7 @@ known_to_make() { # WORD...: targets, and variables that the Makefile has a use 
 }
 
 cp flake.h sno.h "$work"
+flake=$work/flake
 cp "$dir/blocks/01.text" "$work/app.c"
 has cc || cc() { $CC "$@"; }
 # The server that the README's curl lines ask, on a port of its own; not where judge would wait for it.
@@ -151,7 +154,7 @@ for info in "$dir"/blocks/*.info; do
     base=${info%.info}
     block=$base.text
     read -r language rest < "$info"
-    where="$(basename "$base" | sed "s/^[0-9]*$/$readme/"):$(cat "$base.line")"
+    where=$(cat "$base.line")
     case "$language $rest" in
     "c "*/*) judge "$where: stands in $rest" excerpt "$block" "$rest" ;;
     "c "*)
@@ -175,76 +178,9 @@ judge "the first program has ten lines" [ "$(grep -c . "$dir/blocks/01.text")" -
 
 # ---- tables against the headers ----
 
-# The rows below the heading that is NAME, or has it in backquotes.
-rows_of() { awk -v name="$1" '/^#/ {inside = index($0, "`" name "`") || $0 == "### " name} inside && /^\| `/' $readme; }
-first_words() { sed 's/^| *\([^|]*\)|.*/\1/' | grep -o '`[^`]*`' | tr -d '\140' | sort; }
-
-# "FIELD<tab>COMMENT" of a struct
-fields_of() { # STRUCT HEADER
-    awk -v name="$1" '
-        $0 ~ "^(typedef )?struct " name " \\{" {inside = 1; next}
-        inside && /^}/ {exit}
-        inside {sub(/\/\/.*/, ""); text = text " " $0}
-        END {
-            while ((end = index(text, ";")) > 0) {
-                declaration = substr(text, 1, end - 1); text = substr(text, end + 1); comment = ""
-                while (match(text, /^[ \t]*\/\*/)) {
-                    stop = index(text, "*/"); comment = comment substr(text, 1, stop + 1); text = substr(text, stop + 2)
-                }
-                while ((begin = index(declaration, "/*")) > 0) {
-                    stop = index(declaration, "*/")
-                    declaration = substr(declaration, 1, begin - 1) substr(declaration, stop + 2)
-                }
-                n = split(declaration, part, ",")
-                for (i = 1; i <= n; i++) {
-                    gsub(/\[.*/, "", part[i])
-                    if (match(part[i], /[A-Za-z_][A-Za-z_0-9]*[ \t]*$/)) {
-                        field = substr(part[i], RSTART); gsub(/[ \t]/, "", field); print field "\t" comment
-                    }
-                }
-            }
-        }' "$2"
-}
-
-same_names() { # WHAT FILE FILE
-    nothing "$1: only in the header (<), only in $readme (>)" "$(diff "$2" "$3" | grep '^[<>]')"
-}
-
-for struct in flake_options sno_options flake_state_options sno_state_options flake_slot_options \
-    flake_etcd_options flake_layout sno_snapshot; do
-    header=${struct%%_*}.h
-    fields_of $struct "$header" > "$dir/fields"
-    if [ ! -s "$dir/fields" ]; then
-        [ $struct = flake_etcd_options ] || fail "$struct: not found in $header"
-        continue
-    fi
-    cut -f 1 "$dir/fields" | sort > "$dir/in_header"
-    rows_of $struct > "$dir/rows"
-    first_words < "$dir/rows" > "$dir/in_readme"
-    same_names "$struct" "$dir/in_header" "$dir/in_readme"
-    # A default that the header gives as a figure, "0: 1,000", is the table's too.
-    while IFS="$(printf '\t')" read -r field comment; do
-        default=$(printf '%s\n' "$comment" | sed -n 's/.*\b0: \([0-9][0-9,]*[0-9]\).*/\1/p')
-        [ -z "$default" ] || judge "$struct.$field: the default is $default" \
-            grep -q "^| [^|]*\`$field\`.*| $default" "$dir/rows"
-    done < "$dir/fields"
-done
-
-for prefix in FLAKE SNO; do
-    header=$(echo $prefix | tr 'A-Z' 'a-z').h
-    sed -n "/^typedef enum .*_status {/,/^}/s/^ *\(${prefix}_[A-Z_]*\).*/\1/p" "$header" | sort > "$dir/in_header"
-    rows_of Statuses | first_words | grep "^${prefix}_" > "$dir/in_readme"
-    same_names "statuses of $header" "$dir/in_header" "$dir/in_readme"
-    sed -n "/^ \* HOOKS/,/^ \* Find/s/^ \*     ${prefix}_\([A-Z_]*\).*/\1/p" "$header" | sort > "$dir/in_header"
-    # The table has the names of flake.h; those of sno.h differ in the prefix, and some are of one alone.
-    case $prefix in FLAKE) alone='^SNO_' ;; *) alone='_REGISTRY\|_ETCD' ;; esac
-    rows_of Hooks | first_words | grep -v "$alone" | sed 's/(.*//; s/^[A-Z]*_//' | sort > "$dir/in_readme"
-    same_names "hooks of $header" "$dir/in_header" "$dir/in_readme"
-done
-
 # Each layout as the tool tells it: its fields in the drawing, its unit, end and speed in the table.
 grouped() { sed -e ':again' -e 's/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/\1,\2\3/' -e 't again'; }
-"$work/flake" layouts > "$dir/layouts" 2>&1 || fail "the tool is not built by the README's commands"
+"$flake" layouts > "$dir/layouts" 2>&1 || fail "the tool is not built by the README's commands"
 awk '/^[a-z]/ {name = $1} /^  +.* [0-9]+,/ && !/units/ {fields = $0} /units of/ {print name "|" fields "|" $0}' \
     "$dir/layouts" > "$dir/layout_lines"
 while IFS='|' read -r name fields end; do
@@ -257,35 +193,52 @@ while IFS='|' read -r name fields end; do
     judge "$name: $unit ms, $speed a second, until $until" \
         grep -q "^| \`$name\` .*| $unit ms | $speed | $until |" $readme
     # Where ids turn negative in a signed column, the README says when.
-    signed=$("$work/flake" inspect --layout="$name" 9223372036854775808 2> /dev/null |
+    signed=$("$flake" inspect --layout="$name" 9223372036854775808 2> /dev/null |
         sed -n 's/^time *\(20[0-9]*-[0-9]*\)-.*/\1/p')
-    [ -z "$signed" ] || judge "$name is negative from $signed on" sh -c "tr '\\n' ' ' < $readme | grep -q '\`$name\`[^;,]* in $signed'"
+    [ -z "$signed" ] || judge "$name is negative from $signed on" sh -c "tr '\\n' ' ' < tests/recipes/README.md | grep -q '\`$name\`[^;,]* in $signed'"
 done < "$dir/layout_lines"
 [ -s "$dir/layout_lines" ] || fail "no layouts were compared"
 
 # ---- names and links ----
 
-for name in $(grep -oE '\b(flake|sno|FLAKE|SNO)(128)?_[A-Za-z0-9_]+' $readme | sort -u); do
+# shellcheck disable=SC2086
+for name in $(grep -ohE '\b(flake|sno|FLAKE|SNO)(128)?_[A-Za-z0-9_]+' $pages | sort -u); do
     case $name in
     *_) grep -q "\b$name" flake.h sno.h ;;
-    *) grep -qw "$name" flake.h sno.h ;;
+    *) grep -qw "$name" flake.h sno.h || [ -e "tests/$name.c" ] || [ -e "tests/recipes/$name.c" ] ;;
     esac || printf '%s ' "$name"
 done > "$dir/unknown"
 nothing "names that the headers don't have" "$(cat "$dir/unknown")"
 
-slugs() { awk '/^```/ {code = !code} !code && /^#/' $readme | sed 's/^#* *//' | tr 'A-Z' 'a-z' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'; }
-slugs > "$dir/slugs"
-for link in $(grep -o '](\([^)]*\))' $readme | sed 's/^](//; s/)$//'); do
-    case $link in
-    http*) ;;
-    '#'*) grep -qxF -- "${link#?}" "$dir/slugs" || printf '%s ' "$link" ;;
-    *) [ -e "$here/$link" ] || printf '%s ' "$link" ;;
-    esac
+slugs() { # PAGE
+    awk '/^```/ {code = !code} !code && /^#/' "$1" | sed 's/^#* *//' | tr 'A-Z' 'a-z' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+leads() { # PAGE LINK
+    file=${2%%#*} heading=
+    case $2 in http*) return ;; *'#'*) heading=${2#*#} ;; esac
+    if [ -n "$file" ]; then file=$(dirname "$1")/$file; else file=$1; fi
+    [ -e "$file" ] && { [ -z "$heading" ] || slugs "$file" | grep -qxF -- "$heading"; }
+}
+for page in $pages; do
+    for link in $(grep -o '](\([^)]*\))' "$page" | sed 's/^](//; s/)$//'); do
+        leads "$page" "$link" || printf '%s: %s ' "$page" "$link"
+    done
 done > "$dir/unknown"
 nothing "links that lead nowhere" "$(cat "$dir/unknown")"
-for mark in bench evidence; do
-    judge "$readme has the marks of its $mark" [ "$(grep -cx "<!-- $mark \(begin\|end\) -->" $readme)" = 2 ]
+# Each test that the README names for a promise is there.
+for test in $(sed -n '/^## What is promised/,/^## /p' $readme | grep -o '`\(test_[a-z_]*\|tests/[a-z_]*\.sh\|make [a-z-]*\)`' | tr -d '\140' | sed 's/^make /make:/' | sort -u); do
+    case $test in
+    make:*) known_to_make "${test#make:}" ;;
+    test_*) [ -e "tests/$test.c" ] ;;
+    *) [ -e "$test" ] ;;
+    esac || printf '%s ' "$test"
+done > "$dir/unknown"
+nothing "tests that are not there" "$(cat "$dir/unknown")"
+for marks in "bench $readme" "evidence tests/EVIDENCE.md"; do
+    judge "${marks#* } has the marks of its ${marks% *}" \
+        [ "$(grep -cx "<!-- ${marks% *} \(begin\|end\) -->" "${marks#* }")" = 2 ]
 done
+judge "$readme is a front page" [ "$(wc -l < $readme)" -lt 400 ]
 
 [ -z "$skipped" ] || echo "SKIPPED for want of a program: $skipped"
 echo "$passed passed, $failed failed"

@@ -60,7 +60,7 @@ line_of() { # PATTERN: the README's first line of a sh block that begins so, wit
 # One header beside one program, as on the README's first screen, and the other header at work.
 cp "$here/checkout/flake.h" "$here/checkout/sno.h" "$here/program"
 block 1 c > "$here/program/app.c"
-types first_program program "$(block 1 sh)" '^[0-9]\{19\}$'
+types first_program program "$(block 1 sh)" '^[0-9]\{19,20\}$'
 block 2 c > "$here/program/app.c"
 types first_program_of_sno program "$(block 1 sh)" '^[2-9a-x]\{16\}$'
 
@@ -72,7 +72,7 @@ types make_install checkout "make install PREFIX=/usr/local DESTDIR=${here#"$roo
 block 1 c | sed 's/"flake.h"/<flake.h>/' > "$here/home/program.c"
 export_pc="export PKG_CONFIG_SYSROOT_DIR=${here#"$root"}/root"
 export_pc="$export_pc PKG_CONFIG_PATH=${here#"$root"}/root/usr/local/share/pkgconfig"
-types pkg_config home "$export_pc && $(line_of 'cc program.c') && ./program" '^[0-9]\{19\}$'
+types pkg_config home "$export_pc && $(line_of 'cc program.c') && ./program" '^[0-9]\{19,20\}$'
 types make_uninstall checkout "make uninstall PREFIX=/usr/local DESTDIR=${here#"$root"}/root" ''
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a generator must answer: DESIGN.md section 2 (and 3 for the tick), one step after the other,
+ * What a generator must answer, as the header's protocol has it, one step after the other,
  * with no word to pack and nobody beside it. An oracle for tests and fuzzers of both headers.
  *
  *     model m = model_of(epoch_ms, unit_ms, time_bits, cap);   then set what differs, and the clock

@@ -4,6 +4,9 @@
  * shard each, and proves that no id came twice, in memory that does not grow with their number.
  *
  *     soak [--ids=N]        N ids in all, 1,000,000,000 by default; closes with "N passed, N failed"
+ *     soak --hours=H        all ways to draw at once, for so long or until it is interrupted, with a line
+ *                           each minute: see soak_hours.h. With --plant a second generator of a node
+ *                           draws along: this must fail
  *
  * The ids of a thread rise. So a merge of the threads' streams rises too, strictly, or an id is in it
  * twice. Threads hand their ids over in rings; one whose ring is full sleeps until the merge has
@@ -367,6 +370,8 @@ static bool stays_small(void) {
     return mib < most_mib;
 }
 
+#include "soak_hours.h"
+
 int main(int argc, char **argv) {
     static const plan plans[] = {
         {"shared", "flake 40+4+20", from_flake, false, 0},
@@ -379,15 +384,21 @@ int main(int argc, char **argv) {
     static const unsigned crowds[] = {2, 8, most_threads};
     enum { n_plans = sizeof plans / sizeof *plans, n_crowds = sizeof crowds / sizeof *crowds };
     uint64_t ids = 1000000000, proven = 0;
+    double wanted_hours = 0;
+    bool plant = false;
     int passed = 0, failed = 0;
     for (int i = 1; i < argc; i++) {
-        char *end = argv[i];
+        char *end = argv[i], none[] = "";
         if (strncmp(argv[i], "--ids=", 6) == 0) ids = strtoull(argv[i] + 6, &end, 10);
-        if (end == argv[i] || *end || ids < 100000) {
-            (void)fprintf(stderr, "usage: %s [--ids=N], 100000 or more\n", argv[0]);
+        if (strncmp(argv[i], "--hours=", 8) == 0) wanted_hours = strtod(argv[i] + 8, &end);
+        if (strcmp(argv[i], "--plant") == 0) plant = true, end = none;
+        if (end == argv[i] || *end || ids < 100000 || !(wanted_hours >= 0)) {
+            (void)fprintf(stderr, "usage: %s [--ids=N | --hours=H [--plant]], N 100000 or more\n",
+                          argv[0]);
             return 2;
         }
     }
+    if (wanted_hours > 0) return soak_for(wanted_hours, plant);
     *(finds_duplicates() ? &passed : &failed) += 1;
     /* all threads' groups are whole */
     const uint64_t unit = (uint64_t)most_threads * calls;

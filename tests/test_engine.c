@@ -1543,6 +1543,8 @@ static void a_generator_made_anew_as_another_has_no_old_stock(void) {
     open_gen();
     STOCK(T, 0);
     CHECK_EQ(parts_of(&gen, id).node, 3);
+    STOCK(T, 1); /* and its new one it keeps */
+    CHECK_EQ(drawn_ids(), 5);
 }
 
 static void a_stock_without_a_generator_is_invalid(void) {
@@ -1607,7 +1609,7 @@ static void a_zeroed_generator_is_invalid(void) {
 
 /* ---- the coarse clock ---- */
 
-/* The coarse clock is 4 ms late. */
+/* The coarse clock is 4 ms late, and the generator has drawn before its time. */
 static void open_coarse(void) {
     begin_with_three();
     options.clock.now_ns = NULL;
@@ -1615,7 +1617,23 @@ static void open_coarse(void) {
     options.max_wait_ms = 5000; /* long enough for draws by fetch_add */
     coarse_lag_ns = 4 * MS;
     open_gen();
+    move_ns(-5 * MS);
+    TRY(T - 5, 10);
+    move_ns(5 * MS);
     exact_reads = 0;
+}
+
+/* A run before may have used the units between the coarse reading and the exact one. */
+static void a_coarse_clock_does_not_say_where_to_begin(void) {
+    open_coarse();
+    open_gen();
+    TRY(T, 10);
+    CHECK_EQ(exact_reads, 1);
+    TRY(T, 11); /* until the coarse clock has come as far, the exact one says that it goes on */
+    move_ns(4 * MS);
+    const int reads = exact_reads;
+    TRY(T, 12);
+    CHECK_EQ(exact_reads, reads);
 }
 
 static void a_coarse_clock_alone_is_read_while_ids_are_free(void) {
@@ -2485,6 +2503,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_stock_without_a_generator_is_invalid),
         CHECK_TEST(a_prefetch_count_has_bounds),
         CHECK_TEST(a_zeroed_generator_is_invalid),
+        CHECK_TEST(a_coarse_clock_does_not_say_where_to_begin),
         CHECK_TEST(a_coarse_clock_alone_is_read_while_ids_are_free),
         CHECK_TEST(a_unit_that_is_spent_by_the_coarse_clock_alone_is_no_reason_to_fail),
         CHECK_TEST(a_coarse_clock_that_lags_is_no_clock_put_back),

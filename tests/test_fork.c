@@ -6,6 +6,19 @@
  */
 #define _GNU_SOURCE
 #include "support.h"
+#define SNO_CLOCK_NS(kind) (random_script.is_on ? script_now.now_ns : sno_i_system_ns(kind))
+#define SNO_RANDOM_BYTES(to, n) \
+    (random_script.is_on ? random_from_script(to, n) : sno_i_system_random(to, n))
+static struct {
+    bool is_on, has_none;
+    uint16_t next;
+} random_script;
+static bool random_from_script(void *to, size_t n) {
+    uint8_t *const at = (uint8_t *)to;
+    for (size_t i = 0; i < n && !random_script.has_none; i++)
+        at[i] = ((const uint8_t *)&random_script.next)[i % sizeof random_script.next];
+    return !random_script.has_none;
+}
 #include "flake.h"
 #include "sno.h"
 #include "ways.h"
@@ -272,6 +285,109 @@ static void refusals_of_reinit(void) {
 
 static void reinit_refuses_the_parents_ids(void) { with_and_without_a_page(refusals_of_reinit); }
 
+static sno_status reinit_sno(uint16_t min, uint16_t max) {
+    const sno_snapshot pool = ways_pool(0, FAMILY_SNO, min, max);
+    ways_setup w;
+    memset(&w, 0, sizeof w);
+    w.is_scripted = true;
+    const sno_options o = ways_sno_options(&w, &pool);
+    return sno_reinit_after_fork(&ways.sno, &o);
+}
+
+static flake_status reinit_wide(uint64_t worker, uint32_t min, uint32_t max) {
+    ways_setup w;
+    memset(&w, 0, sizeof w);
+    w.is_scripted = true;
+    flake_options o = ways_wide_options(&w);
+    o.seq_min = min;
+    o.seq_max = max;
+    return flake128_reinit_after_fork(&ways.wide, worker, &o);
+}
+
+static flake_status reinit_narrow(uint32_t min, uint32_t max) {
+    ways_setup w;
+    memset(&w, 0, sizeof w);
+    w.is_scripted = true;
+    const flake_options o = ways_flake_options(&w, min, max);
+    return flake_reinit_after_fork(&ways.gen, &o);
+}
+
+/* The parent has 100 to 199, of each. */
+static void may_not_have_one(void) {
+    sno_id id;
+    flake128 wide;
+    uint64_t narrow;
+    const sno_snapshot all = ways_pool(0, FAMILY_SNO, 0, 0);
+    ways_setup w;
+    memset(&w, 0, sizeof w);
+    const sno_options o = ways_sno_options(&w, &all);
+    static const uint16_t shared[][2] = {{100, 199}, {50, 100}, {199, 250}, {120, 130}, {50, 250}};
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        EXPECT(reinit_sno(shared[i][0], shared[i][1]) == SNO_INVALID);
+        EXPECT(reinit_sno(shared[i][1], shared[i][0]) == SNO_INVALID); /* in either order */
+        EXPECT(reinit_wide(1, shared[i][0], shared[i][1]) == FLAKE_NODE);
+        EXPECT(reinit_narrow(shared[i][0], shared[i][1]) == FLAKE_NODE);
+    }
+    EXPECT(sno_reinit_after_fork(&ways.sno, &o) == SNO_INVALID);
+    EXPECT(reinit_wide(1, 0, 0) == FLAKE_NODE);
+    EXPECT(sno_try(&ways.sno, 7, &id) == SNO_FORKED);
+    EXPECT(flake128_try(&ways.wide, &wide) == FLAKE_FORKED);
+    EXPECT(flake_try(&ways.gen, &narrow) == FLAKE_FORKED);
+}
+
+static void may_have_those_below(void) {
+    sno_id id;
+    flake128 wide;
+    flake128_parts parts = {0, 0, 0, 0};
+    memset(&id, 0, sizeof id);
+    may_not_have_one();
+    EXPECT(reinit_sno(50, 99) == SNO_OK && reinit_wide(1, 0, 99) == FLAKE_OK);
+    EXPECT(reinit_narrow(0, 99) == FLAKE_OK);
+    EXPECT(sno_try(&ways.sno, 7, &id) == SNO_OK && sno_sequence(id) == 50);
+    EXPECT(flake128_try(&ways.wide, &wide) == FLAKE_OK &&
+           flake128_decompose(wide, &parts) == FLAKE_OK && parts.seq == 0 && parts.worker == 1);
+}
+
+static void may_have_those_above(void) {
+    sno_id id;
+    memset(&id, 0, sizeof id);
+    EXPECT(reinit_sno(200, 203) == SNO_OK && reinit_wide(1, 200, 200) == FLAKE_OK);
+    EXPECT(reinit_narrow(200, 4095) == FLAKE_OK);
+    EXPECT(sno_try(&ways.sno, 7, &id) == SNO_OK && sno_sequence(id) == 200);
+}
+
+static void another_may_have_the_same(void) {
+    const sno_snapshot pool = ways_pool(1, FAMILY_SNO, 100, 199);
+    ways_setup w;
+    memset(&w, 0, sizeof w);
+    w.is_scripted = true;
+    const sno_options o = ways_sno_options(&w, &pool);
+    EXPECT(sno_reinit_after_fork(&ways.sno, &o) == SNO_OK);
+    EXPECT(reinit_wide(2, 100, 199) == FLAKE_OK);
+}
+
+static void a_range_in_the_middle(void) {
+    const sno_snapshot pool = ways_pool(0, FAMILY_SNO, 100, 199);
+    ways_setup w;
+    memset(&w, 0, sizeof w);
+    w.is_scripted = true;
+    const sno_options o = ways_sno_options(&w, &pool);
+    const flake_options narrow = ways_flake_options(&w, 100, 199);
+    flake_options wide = ways_wide_options(&w);
+    wide.seq_min = 100;
+    wide.seq_max = 199;
+    EXPECT(sno_init(&ways.sno, &o) == SNO_OK);
+    EXPECT(flake128_init(&ways.wide, 1, &wide) == FLAKE_OK);
+    EXPECT(flake_init(&ways.gen, &narrow) == FLAKE_OK);
+    by_fork(may_have_those_below);
+    by_fork(may_have_those_above);
+    by_fork(another_may_have_the_same);
+}
+
+static void a_child_may_have_the_numbers_beside_its_parents(void) {
+    with_and_without_a_page(a_range_in_the_middle);
+}
+
 /* ---- vfork: the child lives in the parent's memory, and leaves it by exec ---- */
 
 static void exec_in_between(void) {
@@ -352,6 +468,11 @@ static void forked_while_threads_draw(void) {
 
 /* ---- the default sno generator, and partitions that are chosen for the user ---- */
 
+static void bump_all(void) {
+    flake_generation_bump();
+    sno_generation_bump();
+}
+
 static unsigned place_in_family;
 
 static void tell_partition(void) {
@@ -392,6 +513,183 @@ static void relatives_have_partitions_of_their_own(void) {
     CHECK_EQ(same, 0);
     end();
 }
+
+static void forget_the_family(void) {
+    atomic_store(&sno_i_partitions.family, NULL);
+    atomic_store(&sno_i_partitions.asked, 0u);
+}
+
+static uint16_t first_of_a_family(void) {
+    uint16_t partition = 0;
+    forget_the_family();
+    EXPECT(sno_i_take_partition(&partition) == SNO_OK);
+    return partition;
+}
+
+/* The same clock, the same process: what differs is what the system's random source said. */
+static void partitions_begin_at_random(void) {
+    begin();
+    random_script.is_on = true;
+    random_script.next = 0x1234;
+    const uint16_t one = first_of_a_family(), again = first_of_a_family();
+    random_script.next = 0x12cb;
+    const uint16_t other = first_of_a_family();
+    random_script.has_none = true;
+    const uint16_t by_clock = first_of_a_family();
+    script_now.now_ns += 1234567;
+    const uint16_t by_later_clock = first_of_a_family();
+    memset(&random_script, 0, sizeof random_script);
+    CHECK_EQ(one, again);
+    CHECK_EQ(one ^ other, 0xff);
+    CHECK_EQ(one ^ by_clock, 0x1234);
+    CHECK(by_clock != by_later_clock);
+    end();
+}
+
+/* One start for each bump, however many there were; from it on partitions are counted up. */
+static void take_after_bumps(void) {
+    uint16_t before = 0, partition = 0, next = 0;
+    forget_the_family();
+    random_script.is_on = true;
+    random_script.next = 0x0101;
+    EXPECT(sno_i_take_partition(&before) == SNO_OK);
+    for (unsigned bump = 1; bump <= 70; bump++) {
+        sno_generation_bump();
+        random_script.next = (uint16_t)(0x0101 + 0x0333 * bump);
+        EXPECT(sno_i_take_partition(&partition) == SNO_OK);
+        EXPECT(partition != (uint16_t)(before + 1)); /* what a clone would take */
+        random_script.next ^= 0x5555;
+        for (unsigned i = 1; i < 4; i++) {
+            EXPECT(sno_i_take_partition(&next) == SNO_OK);
+            EXPECT(next == (uint16_t)(partition + i));
+        }
+        before = next;
+    }
+}
+
+/* One who has missed the last bumps of its relatives takes the next of theirs. */
+static void take_with_fewer_bumps(void) {
+    uint16_t partition = 0, next = 0;
+    take_after_bumps();
+    EXPECT(sno_i_take_partition(&partition) == SNO_OK);
+    for (unsigned fewer = 1; fewer < 5; fewer++) {
+        (void)atomic_fetch_sub(&sno_i_process.bumps, 1u);
+        random_script.next = (uint16_t)(random_script.next + 0x0777);
+        EXPECT(sno_i_take_partition(&next) == SNO_OK);
+        EXPECT(next == (uint16_t)(partition + fewer));
+    }
+}
+
+static void partitions_after_many_bumps_are_counted_up(void) {
+    begin();
+    by_fork(take_with_fewer_bumps);
+    end();
+}
+
+/* Two who ask at once must not both put a page in the module's place for it: the second would take the
+ * first one's count away. */
+static bool is_in_the_room(const struct sno_i_family *family) {
+    const uintptr_t at = (uintptr_t)family, room = (uintptr_t)&sno_i_partitions.room;
+    return at >= room && at < room + sizeof sno_i_partitions.room;
+}
+
+static void ask_for_the_family_twice(void) {
+    struct sno_i_family *const first = sno_i_get_family();
+    script_now.slept_ns = 0;
+    atomic_store(&sno_i_partitions.family, NULL); /* the first is not done yet */
+    struct sno_i_family *const second = sno_i_get_family();
+    EXPECT(first != second && !is_in_the_room(second));
+    EXPECT(script_now.slept_ns == 1000000);
+#if defined(__linux__)
+    EXPECT(is_in_the_room(first));
+#endif
+}
+
+static void forget_and_ask(void) {
+    forget_the_family();
+    ask_for_the_family_twice();
+}
+
+static void one_family_is_put_in_its_place(void) {
+    begin();
+    by_fork(forget_and_ask);
+    end();
+}
+
+#if defined(__linux__)
+static unsigned mappings(void) {
+    unsigned lines = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    if (!maps) return 0;
+    for (int c; (c = getc(maps)) != EOF;) lines += c == '\n';
+    (void)fclose(maps);
+    return lines;
+}
+
+static void bump_and_draw(void) {
+    flake_gen gen;
+    uint64_t id;
+    bump_all();
+    EXPECT(!sno_is_zero(sno_generate(1)));
+    EXPECT(flake_init(&gen, NULL) == FLAKE_OK && flake_next(&gen, &id) == FLAKE_OK);
+}
+
+/* What checks the program maps now and then for itself; but not once each time. */
+enum { many_times = 20, a_few = 5 };
+static unsigned mappings_before, forks_to_come;
+static void fork_on_and_draw(void) {
+    bump_and_draw();
+    if (forks_to_come-- > 0) by_fork(fork_on_and_draw);
+    else EXPECT(under_tsan || mappings() < mappings_before + a_few);
+}
+
+/* Neither a bump nor a fork makes a page that stays. */
+static void bumps_and_forks_leave_nothing_behind(void) {
+    begin();
+    bump_and_draw();
+    (void)mappings(); /* what the C library needs for it */
+    mappings_before = mappings();
+    for (unsigned i = 0; i < many_times; i++) bump_and_draw();
+    CHECK(under_tsan || mappings() < mappings_before + a_few);
+    mappings_before = mappings();
+    forks_to_come = many_times;
+    by_fork(fork_on_and_draw);
+    end();
+}
+
+/* Where the kernel wipes pages, it has been told of one. */
+static void the_fork_page_is_in_use(void) {
+    enum { wipe_on_fork = 18, senseless = -1 };
+    flake_i_atomic64 *word;
+    const long size = sysconf(_SC_PAGESIZE);
+    void *const page =
+        mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(page != MAP_FAILED);
+    const bool can_be = madvise(page, (size_t)size, senseless) != 0 &&
+                        madvise(page, (size_t)size, wipe_on_fork) == 0;
+    (void)munmap(page, (size_t)size);
+    (void)flake_i_fork_mark(&word);
+    if (can_be) CHECK(word != NULL && (uintptr_t)word % (uintptr_t)size == 0);
+    else printf("  skipped: no page is wiped here\n");
+}
+#else
+static void bumps_and_forks_leave_nothing_behind(void) {}
+static void the_fork_page_is_in_use(void) {}
+#endif
+
+/* First calls ask the system for things that it may refuse. */
+static void begin_anew(void) {
+    flake_gen gen;
+    uint64_t id;
+    forget_the_family();
+    memset((void *)&sno_i_default, 0, sizeof sno_i_default);
+    errno = EDOM;
+    EXPECT(flake_init(&gen, NULL) == FLAKE_OK && flake_next(&gen, &id) == FLAKE_OK);
+    EXPECT(!sno_is_zero(sno_generate(1)));
+    EXPECT(errno == EDOM);
+}
+
+static void first_calls_leave_errno_alone(void) { with_and_without_a_page(begin_anew); }
 
 /* ---- generators in shared memory ---- */
 
@@ -442,24 +740,19 @@ static void shared_memory_is_exempt(void) {
 
 /* ---- bump ---- */
 
-static void bump(void) {
-    flake_generation_bump();
-    sno_generation_bump();
-}
-
 static void bump_and_go_on(void) {
     make(0, false);
     draw_all(1);
     for (unsigned who = 1; who <= 3; who++) {
-        bump();
+        bump_all();
         all_is_refused();
         make(who, true);
         draw_all(1);
         by_fork(all_is_refused);
         draw_all(1);
     }
-    bump(); /* twice in a row is once */
-    bump();
+    bump_all(); /* twice in a row is once */
+    bump_all();
     all_is_refused();
     next_who = 9;
     by_fork(go_on_as_another); /* a child of a bumped one */
@@ -472,7 +765,7 @@ static void a_bump_is_as_if_forked(void) { with_and_without_a_page(bump_and_go_o
 
 static void *bump_often(void *unused) {
     (void)unused;
-    for (unsigned i = 0; i < 200; i++) bump();
+    for (unsigned i = 0; i < 200; i++) bump_all();
     return NULL;
 }
 
@@ -486,7 +779,7 @@ static void bumps_from_many_threads(void) {
         if (pthread_create(&threads[i], NULL, bump_often, NULL) != 0) abort();
     for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_init(&gens[i], NULL), FLAKE_OK);
     for (unsigned i = 0; i < drawers; i++) (void)pthread_join(threads[i], NULL);
-    bump();
+    bump_all();
     for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_try(&gens[i], &id), FLAKE_FORKED);
     CHECK_EQ(flake_init(&gens[0], NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gens[0], &id), FLAKE_OK);
@@ -574,9 +867,16 @@ int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(whoever_is_forked_draws_nothing),
                                      CHECK_TEST(parents_and_children_share_no_id),
                                      CHECK_TEST(reinit_refuses_the_parents_ids),
+                                     CHECK_TEST(a_child_may_have_the_numbers_beside_its_parents),
                                      CHECK_TEST(vfork_and_exec_leave_the_parent_alone),
                                      CHECK_TEST(forked_while_threads_draw),
                                      CHECK_TEST(relatives_have_partitions_of_their_own),
+                                     CHECK_TEST(partitions_begin_at_random),
+                                     CHECK_TEST(partitions_after_many_bumps_are_counted_up),
+                                     CHECK_TEST(one_family_is_put_in_its_place),
+                                     CHECK_TEST(bumps_and_forks_leave_nothing_behind),
+                                     CHECK_TEST(the_fork_page_is_in_use),
+                                     CHECK_TEST(first_calls_leave_errno_alone),
                                      CHECK_TEST(shared_memory_is_exempt),
                                      CHECK_TEST(a_bump_is_as_if_forked),
                                      CHECK_TEST(bumps_from_many_threads),

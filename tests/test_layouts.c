@@ -927,6 +927,38 @@ static void fields_that_overlap_are_refused(void) {
     CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
 }
 
+/* A field may be the topmost bit alone, and any of the three. */
+static void one_bit_at_the_top_is_a_field(void) {
+    for (int field = 0; field < 3; field++) {
+        flake_layout l = flake_layout_of(41, 4, 5, 0);
+        if (field == 0) l.seq_bits = 1, l.seq_shift = 63;
+        if (field == 1) l.node_bits = 1, l.node_shift = 63;
+        if (field == 2) l.time_bits = 1, l.time_shift = 63, l.unit_ms = 2000000000;
+        CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+        flake_options o = on_script(l, 1);
+        uint64_t ids[2] = {0, 0};
+        flake_parts parts = {0, 0, 0, 0};
+        script_at_ms(field == 2 ? 3000000000 : 1000);
+        o.seq_max = field == 0 ? 1 : 0;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_try_n(&gen, ids, 2), 2);
+        CHECK_EQ(ids[0], id_by_bits(&l, field == 2 ? 1 : 1000, 1, 0));
+        CHECK_EQ(ids[1], id_by_bits(&l, field == 2 ? 1 : 1000, 1, 1));
+        CHECK_EQ(ids[field == 0 ? 1 : 0] >> 63, 1);
+        CHECK_EQ(flake_decompose(&l, ids[1], &parts), FLAKE_OK);
+        CHECK(parts.node == 1 && parts.seq == 1);
+        CHECK_EQ(parts.time, field == 2 ? 1 : 1000);
+        if (field == 0) CHECK_EQ(flake_try(&gen, ids), FLAKE_AGAIN);
+        if (field == 0) l.seq_shift = 64;
+        if (field == 1) l.node_shift = 64;
+        if (field == 2) l.time_shift = 64;
+        check_layout_refused(l);
+        if (field == 0) l.seq_bits = 0;
+        if (field == 1) l.node_bits = 0;
+        check_layout_refused(l); /* nor where it has no bits */
+    }
+}
+
 static void fields_that_leave_the_64_bits_are_refused(void) {
     check_layout_refused(with_shifts(25, 8, 0));
     check_layout_refused(with_shifts(16, 57, 0));
@@ -1075,12 +1107,21 @@ static void a_layout_is_found_by_its_name(void) {
     flake_layout layout = flake_layout_of(40, 12, 12, 5);
     CHECK_EQ(flake_layout_named("Twitter", &layout), FLAKE_INVALID);
     CHECK_EQ(flake_layout_named("", &layout), FLAKE_INVALID);
+    CHECK_EQ(flake_layout_named(NULL, &layout), FLAKE_INVALID);
     CHECK_EQ(layout.epoch_ms, 5);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         CHECK_EQ(flake_layout_named(names[i], &layout), FLAKE_OK);
         CHECK_STR(layout.name, names[i]);
         CHECK_EQ(flake_layout_check(&layout), FLAKE_OK);
     }
+    const size_t count = sizeof names / sizeof *names;
+    for (size_t i = 0; i < count; i++) {
+        CHECK_EQ(flake_layout_at(i, &layout), FLAKE_OK);
+        CHECK_STR(layout.name, names[i]);
+    }
+    CHECK_EQ(flake_layout_at(count, &layout), FLAKE_INVALID);
+    CHECK_EQ(flake_layout_at(SIZE_MAX, &layout), FLAKE_INVALID);
+    CHECK_STR(layout.name, names[count - 1]);
 }
 
 int main(int argc, char **argv) {
@@ -1121,6 +1162,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(an_offset_that_lifts_the_node_out_is_told_apart),
         CHECK_TEST(bits_that_do_not_fit_64_are_refused),
         CHECK_TEST(fields_that_overlap_are_refused),
+        CHECK_TEST(one_bit_at_the_top_is_a_field),
         CHECK_TEST(fields_that_leave_the_64_bits_are_refused),
         CHECK_TEST(layouts_that_mean_nothing_are_refused),
         CHECK_TEST(a_refused_init_leaves_the_generator_in_use),

@@ -59,8 +59,42 @@ static void a_set_of_none_has_no_snapshot(void) {
     CHECK_EQ(sno_shards_snapshot(shards, 0, &s), SNO_INVALID);
 }
 
+/* The last number of the newest unit, whatever the shards have drawn of it. */
+static void a_snapshot_of_shards_says_that_all_is_drawn(void) {
+    sno_snapshot s;
+    sno_options o;
+    sno_id id;
+    memset(&s, 0, sizeof s);
+    memset(&o, 0, sizeof o);
+    script_at_ms(1700000000000);
+    o.clock.now_ns = script_read;
+    o.clock.user = &script_now;
+    o.snapshot = &s;
+    s.partition = 9;
+    s.sequence_min = 10;
+    s.sequence_max = 29;
+    CHECK_EQ(sno_shards_init(shards, 4, &o), SNO_OK);
+    CHECK_EQ(sno_shard_try(&shards[1], 7, &id), SNO_OK);
+    script_now.now_ns += 4000000;
+    CHECK_EQ(sno_shard_try(&shards[2], 7, &id), SNO_OK);
+    const int64_t newest = (int64_t)sno_units(id);
+    CHECK_EQ(sno_shards_snapshot(shards, 4, &s), SNO_OK);
+    CHECK(s.partition == 9 && s.sequence_min == 10 && s.sequence_max == 29);
+    CHECK_EQ(s.sequence, 29);
+    CHECK(s.wall_hi == newest && s.wall_safe == newest);
+    CHECK_EQ(sno_shards_init(shards, 4, &o), SNO_OK);
+    CHECK_EQ(sno_shard_try(&shards[0], 7, &id), SNO_AGAIN); /* of any shard */
+    CHECK_EQ(sno_shard_try(&shards[2], 7, &id), SNO_AGAIN);
+    script_now.now_ns += 4000000;
+    for (uint16_t i = 0; i < 4; i++) {
+        CHECK_EQ(sno_shard_try(&shards[i], 7, &id), SNO_OK);
+        CHECK(sno_sequence(id) == 10 + 5 * i && (int64_t)sno_units(id) == newest + 1);
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(shards_made_again_repeat_nothing),
+                                     CHECK_TEST(a_snapshot_of_shards_says_that_all_is_drawn),
                                      CHECK_TEST(a_set_of_none_has_no_snapshot)};
     return CHECK_MAIN(argc, argv, all);
 }

@@ -36,10 +36,8 @@ typedef struct single {
 
 static const single singles[] = {
     {"portable", sno_i_encode_portable, sno_i_is_text_portable, sno_i_decode_portable},
-#if defined(SNO_I_X86)
-    {"sse", sno_i_encode_sse, sno_i_is_text_sse, sno_i_decode_sse},
-#elif defined(SNO_I_NEON)
-    {"neon", sno_i_encode_neon, sno_i_is_text_neon, sno_i_decode_neon},
+#if defined(SNO_I_VECTORS)
+    {"vector", sno_i_encode_vector, sno_i_is_text_vector, sno_i_decode_vector},
 #endif
 };
 enum { SINGLES = sizeof singles / sizeof *singles };
@@ -352,6 +350,19 @@ static void a_uuid_is_read_strictly(void) {
     }
 }
 
+static void every_status_has_words_of_its_own(void) {
+    const char *words[SNO_LEASE + 1];
+    for (int status = 0; status <= SNO_LEASE; status++) {
+        words[status] = sno_status_str((sno_status)status);
+        CHECK(words[status] && *words[status]);
+        CHECK(strcmp(words[status], sno_status_str((sno_status)99)) != 0);
+        for (int other = 0; other < status; other++)
+            CHECK(strcmp(words[status], words[other]) != 0);
+    }
+    CHECK_STR(sno_status_str(SNO_OK), "ok");
+    CHECK_STR(sno_status_str((sno_status)(SNO_LEASE + 1)), "unknown status");
+}
+
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(text_and_json_are_the_peers),
@@ -364,6 +375,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(json_is_strict),
         CHECK_TEST(a_uuid_is_the_text_in_hex),
         CHECK_TEST(a_uuid_is_read_strictly),
+        CHECK_TEST(every_status_has_words_of_its_own),
     };
     for (size_t s = 0; s < SINGLES; s++) printf("%s%s", s ? ", " : "ways: ", singles[s].name);
     for (size_t b = 0; b < batch_count(); b++) printf(", %s", batches[b].name);

@@ -615,8 +615,30 @@ static void bytes(void) {
     }
 }
 
+static void no_text_is_no_id(void) {
+    for (size_t len = 0; len < 130; len++) {
+        for (int form = 0; form <= FLAKE_BASE62; form++) CHECK(refused(NULL, len, form));
+        for (unsigned base = 2; base <= 62; base++) CHECK(refused128(NULL, len, base));
+    }
+}
+
+static void every_status_has_words_of_its_own(void) {
+    const char *words[FLAKE_TAKEN + 1];
+    for (int status = 0; status <= FLAKE_TAKEN; status++) {
+        words[status] = flake_status_str((flake_status)status);
+        CHECK(words[status] && *words[status]);
+        CHECK(strcmp(words[status], flake_status_str((flake_status)99)) != 0);
+        for (int other = 0; other < status; other++)
+            CHECK(strcmp(words[status], words[other]) != 0);
+    }
+    CHECK_STR(flake_status_str(FLAKE_OK), "ok");
+    CHECK_STR(flake_status_str((flake_status)(FLAKE_TAKEN + 1)), "unknown status");
+}
+
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(idgen_texts),     CHECK_TEST(boundary_texts),
+    static const check_test all[] = {CHECK_TEST(every_status_has_words_of_its_own),
+                                     CHECK_TEST(no_text_is_no_id),
+                                     CHECK_TEST(idgen_texts),     CHECK_TEST(boundary_texts),
                                      CHECK_TEST(known_texts),     CHECK_TEST(boundaries),
                                      CHECK_TEST(boundaries128),   CHECK_TEST(round_trips),
                                      CHECK_TEST(like_snprintf),   CHECK_TEST(fixed_texts_sort),

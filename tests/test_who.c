@@ -1,16 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where node numbers come from: addresses, names, variables, and slots that processes claim.
+ * Where node numbers come from: addresses, names and variables.
  */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
-#define _FILE_OFFSET_BITS 64 /* readdir on 32 bits, where offsets are hashes */
 #include "support.h"
+#include <ifaddrs.h>
+#include <netinet/in.h>
+
+/* This host's interfaces, or those of a test. */
+static struct {
+    bool is_on, fails;
+    struct ifaddrs *list;
+    int open;
+} interfaces;
+
+static int list_interfaces(struct ifaddrs **list) {
+    if (!interfaces.is_on) return getifaddrs(list);
+    if (interfaces.fails) return -1;
+    interfaces.open++;
+    *list = interfaces.list;
+    return 0;
+}
+
+static void free_interfaces(struct ifaddrs *list) {
+    if (!interfaces.is_on) freeifaddrs(list);
+    else interfaces.open -= list == interfaces.list;
+}
+#define getifaddrs(list)  list_interfaces(list)
+#define freeifaddrs(list) free_interfaces(list)
 #include "flake.h"
-#include <dirent.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <sys/wait.h>
 
 /* ---- addresses ---- */
 
@@ -113,6 +132,55 @@ static void the_first_private_ip_gives_16_bits(void) {
     CHECK_STR(why.text, "this machine: no interface has a private IPv4 address");
 }
 
+/* The call itself, whatever addresses this host has. */
+static void this_hosts_own_address(void) {
+    uint32_t node = 0xabcdef, expected = 0xabcdef;
+    flake_why why;
+    struct ifaddrs *list = NULL;
+    bool has_one = false;
+    CHECK_EQ(getifaddrs(&list), 0);
+    for (const struct ifaddrs *i = list; i && !has_one; i = i->ifa_next) {
+        uint8_t ip[4];
+        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET) continue;
+        memcpy(ip, &((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr, 4);
+        has_one =
+            ip[0] == 10 || (ip[0] == 172 && ip[1] / 16 == 1) || (ip[0] == 192 && ip[1] == 168);
+        if (has_one) expected = (uint32_t)ip[2] << 8 | ip[3];
+    }
+    freeifaddrs(list);
+    memset(&why, 0, sizeof why);
+    CHECK_EQ(flake_node_from_ip(&node, &why), has_one ? FLAKE_OK : FLAKE_INVALID);
+    CHECK_EQ(node, expected);
+    if (!has_one) CHECK_STR(why.text, "this machine: no interface has a private IPv4 address");
+}
+
+static void the_list_of_interfaces_is_asked_for_and_let_go(void) {
+    uint32_t node = 0xabcdef;
+    uint64_t worker = 0xabcdef;
+    flake_why why;
+    begin_entries();
+    add_link(0, "eth0", "001a2b3c4d5e", false);
+    add_ip(1, "eth0", 0x0a010203);
+    interfaces.is_on = true;
+    interfaces.open = 0;
+    interfaces.fails = true;
+    CHECK_EQ(flake_node_from_ip(&node, &why), FLAKE_IO);
+    CHECK_STR(why.text, "interfaces: are not listed by the system");
+    CHECK_EQ(flake_worker_from_mac(NULL, &worker, &why), FLAKE_IO);
+    CHECK(node == 0xabcdef && worker == 0xabcdef);
+    interfaces.fails = false;
+    interfaces.list = NULL; /* a host without any */
+    CHECK_EQ(flake_node_from_ip(&node, NULL), FLAKE_INVALID);
+    CHECK_EQ(node, 0xabcdef);
+    interfaces.list = &entries[0].at;
+    CHECK_EQ(flake_node_from_ip(&node, &why), FLAKE_OK);
+    CHECK_EQ(node, 0x0203);
+    CHECK_EQ(flake_worker_from_mac(NULL, &worker, &why), FLAKE_OK);
+    CHECK_EQ(worker, 0x001a2b3c4d5e);
+    CHECK_EQ(interfaces.open, 0);
+    interfaces.is_on = false;
+}
+
 /* ---- names ---- */
 
 static void the_ordinal_of_a_hostname(void) {
@@ -157,6 +225,7 @@ static void a_number_in_the_environment(void) {
     CHECK_EQ(unsetenv("FLAKE_TEST_NODE"), 0);
     CHECK_EQ(flake_node_from_env("FLAKE_TEST_NODE", &node, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "FLAKE_TEST_NODE: is not set");
+    CHECK_EQ(flake_node_from_env(NULL, &node, &why), FLAKE_INVALID);
     CHECK_EQ(node, 1023);
 }
 
@@ -173,275 +242,14 @@ static void a_number_that_does_not_fit_is_refused_by_init(void) {
     CHECK_EQ(flake_init(&gen, &o), FLAKE_NODE);
 }
 
-/* ---- slots ---- */
-
-static char folder[64];
-static flake_slot slots[8];
-
-static void empty_folder(void) {
-    char path[400];
-    DIR *dir = opendir(folder);
-    if (!dir) abort();
-    for (struct dirent *file; (file = readdir(dir));) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, file->d_name);
-        if (file->d_name[0] != '.') (void)unlink(path);
-    }
-    (void)closedir(dir);
-}
-
-static flake_slot_options in_folder(uint32_t count) {
-    flake_slot_options o;
-    memset(&o, 0, sizeof o);
-    o.dir = folder;
-    o.count = count;
-    o.clock.now_ns = script_read;
-    o.clock.user = &script_now;
-    return o;
-}
-
-/* The number claimed, or the status, below 0. */
-static int64_t claim(size_t i, const flake_slot_options *o) {
-    uint32_t number = UINT32_MAX;
-    const flake_status status = flake_slot_claim(&slots[i], o, &number, NULL);
-    if (status != FLAKE_OK) CHECK_EQ(number, UINT32_MAX);
-    return status == FLAKE_OK ? (int64_t)number : -(int64_t)status;
-}
-
-static void the_lowest_free_number_is_claimed(void) {
-    flake_slot_options o = in_folder(3);
-    o.hold_ms = -1;
-    empty_folder();
-    script_at_ms(1700000000000);
-    for (int64_t i = 0; i < 3; i++)
-        CHECK_EQ(claim((size_t)i, &o), i); /* one process, three claims */
-    CHECK_EQ(claim(3, &o), -FLAKE_TAKEN);
-    CHECK_EQ(flake_slot_release(&slots[1]), FLAKE_OK);
-    CHECK_EQ(flake_slot_release(&slots[1]), FLAKE_INVALID);
-    CHECK_EQ(claim(3, &o), 1);
-    o.first = 7;
-    CHECK_EQ(claim(4, &o), 7);
-    for (size_t i = 0; i < 5; i++)
-        CHECK_EQ(flake_slot_release(&slots[i]), i == 1 ? FLAKE_INVALID : FLAKE_OK);
-}
-
-static void a_released_number_is_held_back(void) {
-    flake_slot_options o = in_folder(2);
-    empty_folder();
-    script_at_ms(1700000000000);
-    CHECK_EQ(claim(0, &o), 0);
-    CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_OK);
-    CHECK_EQ(claim(1, &o), 1);
-    script_at_ms(1700000001999);
-    CHECK_EQ(claim(0, &o), -FLAKE_AGAIN);
-    script_at_ms(1700000002000);
-    CHECK_EQ(claim(0, &o), 0);
-    CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_OK);
-    script_at_ms(1690000000000); /* the clock is put back: the time begins anew */
-    CHECK_EQ(claim(0, &o), -FLAKE_AGAIN);
-    script_at_ms(1690000001999);
-    CHECK_EQ(claim(0, &o), -FLAKE_AGAIN);
-    o.wait_ms = 50;
-    CHECK_EQ(claim(0, &o), 0);
-    CHECK_EQ(script_now.slept_ns, 10000000);
-    CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_OK);
-    CHECK_EQ(flake_slot_release(&slots[1]), FLAKE_OK);
-}
-
-static int in_child(int (*part)(void)) {
-    int status = 0;
-    (void)fflush(stdout);
-    const pid_t child = fork();
-    if (child < 0) abort();
-    if (child == 0) _exit(part());
-    if (waitpid(child, &status, 0) != child) abort();
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static int claim_and_die(void) {
-    const flake_slot_options o = in_folder(4);
-    return (int)claim(0, &o);
-}
-
-static void the_number_of_the_dead_is_held_back(void) {
-    const flake_slot_options o = in_folder(2);
-    empty_folder();
-    script_at_ms(1700000000000);
-    CHECK_EQ(in_child(claim_and_die), 0);
-    script_at_ms(1700000600000);
-    CHECK_EQ(claim(0, &o), 1); /* his death is seen now */
-    CHECK_EQ(claim(1, &o), -FLAKE_AGAIN);
-    script_at_ms(1700000602000);
-    CHECK_EQ(claim(1, &o), 0);
-    CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_OK);
-    CHECK_EQ(flake_slot_release(&slots[1]), FLAKE_OK);
-}
-
-static int be_a_child_of_a_holder(void) {
-    flake_slot_options o = in_folder(4);
-    if (flake_slot_release(&slots[0]) != FLAKE_FORKED) return 100;
-    return (int)claim(1, &o);
-}
-
-static void a_forked_child_does_not_hold_its_parents_number(void) {
-    flake_slot_options o = in_folder(4);
-    empty_folder();
-    script_at_ms(1700000000000);
-    CHECK_EQ(claim(0, &o), 0);
-    CHECK_EQ(in_child(be_a_child_of_a_holder), 1);
-    CHECK_EQ(in_child(claim_and_die), 2); /* 0 is still the parent's; 1 is kept back */
-    CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_OK);
-}
-
-static void a_torn_file_is_as_one_of_the_dead(void) {
-    const flake_slot_options o = in_folder(1);
-    static const char *const texts[] = {"x",
-                                        "released",
-                                        "released00000000000000000000\n?",
-                                        "claimed 17",
-                                        "released!!!!!!!!!!!!!!!!!!!\n",
-                                        "released000000000000000000:\n"};
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/0.slot", folder);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        empty_folder();
-        script_at_ms(1700000000000);
-        FILE *file = fopen(path, "w");
-        if (!file || fputs(texts[i], file) < 0 || fclose(file) != 0) abort();
-        CHECK_EQ(claim(0, &o), -FLAKE_AGAIN);
-        script_at_ms(1700000002000);
-        CHECK_EQ(claim(0, &o), 0);
-        CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_OK);
-    }
-}
-
-static void a_slot_that_is_held_stays_as_it_is(void) {
-    const flake_slot_options o = in_folder(3);
-    uint32_t number = 9;
-    flake_why why;
-    empty_folder();
-    script_at_ms(1700000000000);
-    CHECK_EQ(claim(0, &o), 0);
-    CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_TAKEN);
-    CHECK_STR(strchr(why.text, ':'), ": the slot holds a number already");
-    CHECK_EQ(number, 9);
-    CHECK_EQ(claim(1, &o), 1); /* its lock is in the list once, or this would not end */
-    CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_OK);
-    CHECK_EQ(flake_slot_release(&slots[1]), FLAKE_OK);
-    CHECK_EQ(claim(0, &o), 2);
-    CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_OK);
-}
-
-static void a_folder_that_is_none_is_refused_by_name(void) {
-    flake_slot_options o = in_folder(1);
-    uint32_t number = 9;
-    flake_why why;
-    o.dir = "/proc/no-such-folder";
-    CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_IO);
-    CHECK_STR(
-        why.text,
-        "/proc/no-such-folder: a file in it can't be written or locked: No such file or directory");
-    o.dir = NULL;
-    CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_INVALID);
-    o = in_folder(2);
-    o.first = UINT32_MAX;
-    CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_INVALID);
-    o = in_folder(1);
-    o.wait_ms = -1;
-    CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_INVALID);
-    CHECK_EQ(number, 9);
-    CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_INVALID);
-}
-
-/* Many processes claim, release, die, and are followed by others. */
-enum {
-    crowd = 200,
-    numbers = 40,
-#ifdef TEST_SMALL
-    claims = 2000
-#else
-    claims = 20000
-#endif
-};
-
-typedef struct holders {
-    _Atomic(int) of[numbers]; /* pid; below 0: he is about to die with it */
-    _Atomic(int) clashes, claims, deaths, refused;
-} holders;
-
-static holders *our;
-
-static _Noreturn void claim_again_and_again(uint64_t random) {
-    flake_slot_options o = in_folder(numbers);
-    o.hold_ms = -1;
-    while (atomic_load(&our->claims) < claims) {
-        const int64_t number = claim(0, &o);
-        if (number < 0) {
-            if (number != -FLAKE_TAKEN) atomic_fetch_add(&our->refused, 1);
-            continue;
-        }
-        if (atomic_exchange(&our->of[number], (int)getpid()) > 0)
-            atomic_fetch_add(&our->clashes, 1);
-        atomic_fetch_add(&our->claims, 1);
-        for (uint64_t spin = random_below(&random, 2000); spin; spin--) FLAKE_RELAX();
-        if (random_below(&random, 50) == 0) {
-            if (atomic_exchange(&our->of[number], -(int)getpid()) != (int)getpid())
-                atomic_fetch_add(&our->clashes, 1);
-            atomic_fetch_add(&our->deaths, 1);
-            (void)raise(SIGKILL);
-        }
-        if (atomic_exchange(&our->of[number], 0) != (int)getpid())
-            atomic_fetch_add(&our->clashes, 1);
-        if (flake_slot_release(&slots[0]) != FLAKE_OK) atomic_fetch_add(&our->refused, 1);
-    }
-    _exit(0);
-}
-
-static void start(uint64_t random) {
-    const pid_t child = fork();
-    if (child < 0) abort();
-    if (child == 0) claim_again_and_again(random);
-}
-
-static void no_two_of_200_processes_hold_one_number(void) {
-    empty_folder();
-    memset(our, 0, sizeof *our);
-    (void)fflush(stdout);
-    uint64_t random = 0x2545f4914f6cdd1d;
-    for (unsigned i = 0; i < crowd; i++) start(random_next(&random) | 1);
-    for (unsigned left = crowd; left > 0;) {
-        int status = 0;
-        if (wait(&status) < 0) abort();
-        if (WIFSIGNALED(status)) start(random_next(&random) | 1);
-        else left--;
-    }
-    CHECK_EQ(atomic_load(&our->clashes), 0);
-    CHECK_EQ(atomic_load(&our->refused), 0);
-    CHECK(atomic_load(&our->deaths) > 10);
-    CHECK(atomic_load(&our->claims) >= claims);
-}
-
 int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(the_first_real_interface_has_the_word),
                                      CHECK_TEST(an_interface_without_an_address_is_refused_by_name),
                                      CHECK_TEST(the_first_private_ip_gives_16_bits),
+                                     CHECK_TEST(this_hosts_own_address),
+                                     CHECK_TEST(the_list_of_interfaces_is_asked_for_and_let_go),
                                      CHECK_TEST(the_ordinal_of_a_hostname),
                                      CHECK_TEST(a_number_in_the_environment),
-                                     CHECK_TEST(a_number_that_does_not_fit_is_refused_by_init),
-                                     CHECK_TEST(the_lowest_free_number_is_claimed),
-                                     CHECK_TEST(a_released_number_is_held_back),
-                                     CHECK_TEST(the_number_of_the_dead_is_held_back),
-                                     CHECK_TEST(a_forked_child_does_not_hold_its_parents_number),
-                                     CHECK_TEST(a_torn_file_is_as_one_of_the_dead),
-                                     CHECK_TEST(a_slot_that_is_held_stays_as_it_is),
-                                     CHECK_TEST(a_folder_that_is_none_is_refused_by_name),
-                                     CHECK_TEST(no_two_of_200_processes_hold_one_number)};
-    void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return 1;
-    our = (holders *)page;
-    (void)snprintf(folder, sizeof folder, "/tmp/flake-slots-XXXXXX");
-    if (!mkdtemp(folder)) return 1;
-    const int failed = CHECK_MAIN(argc, argv, all);
-    empty_folder();
-    (void)rmdir(folder);
-    return failed;
+                                     CHECK_TEST(a_number_that_does_not_fit_is_refused_by_init)};
+    return CHECK_MAIN(argc, argv, all);
 }

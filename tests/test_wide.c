@@ -4,6 +4,7 @@
  */
 #include "support.h"
 #include "flake.h"
+#include <time.h>
 
 static const uint64_t a_worker = 0x9ba1a5c50962, most_workers = 0xffffffffffff;
 static const int64_t start_ms = 1700000000000;
@@ -636,8 +637,63 @@ static void a_uuid_is_the_16_bytes(void) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK_EQ(flake128_from_uuid(wrong[i], 36, &again), FLAKE_PARSE);
     CHECK_EQ(flake128_from_uuid(text, 35, &again), FLAKE_PARSE);
+    CHECK_EQ(flake128_from_uuid(NULL, 36, &again), FLAKE_PARSE);
+    CHECK_EQ(flake128_from_uuid(NULL, 0, &again), FLAKE_PARSE);
     CHECK_EQ(flake128_from_uuid("00112233445566778899aabbccddeeff", 32, &again), FLAKE_PARSE);
     CHECK_EQ(flake128_compare(again, before), 0);
+}
+
+/* ---- where it stands ---- */
+
+static flake128_gen *wide_of(uint64_t worker, uint32_t seq_max) {
+    static flake128_gen made[2];
+    static unsigned next;
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.clock.now_ns = script_read;
+    o.clock.user = &script_now;
+    o.seq_max = seq_max;
+    o.max_ahead_ms = 5;
+    flake128_gen *const g = &made[next++ % 2];
+    CHECK_EQ(flake128_init(g, worker, &o), FLAKE_OK);
+    return g;
+}
+
+static void what_is_free_and_how_far_ahead(void) {
+    flake128 drawn[32];
+    script_at_ms(1700000000000);
+    flake128_gen *const g = wide_of(7, 9);
+    CHECK_EQ(flake128_available(g), 60); /* this unit's, and those of five more */
+    CHECK_EQ(flake128_lag_ms(g), 0);
+    CHECK_EQ(flake128_try_n(g, drawn, 31), 31);
+    CHECK_EQ(flake128_available(g), 29);
+    CHECK_EQ(flake128_lag_ms(g), 3);
+}
+
+static void a_restored_one_goes_on_behind_the_snapshot(void) {
+    flake128 drawn[32], id;
+    flake128_snapshot s = {0, 0, 0, 0, 0}, other = s;
+    script_at_ms(1700000000000);
+    flake128_gen *g = wide_of(7, 9);
+    CHECK_EQ(flake128_try_n(g, drawn, 31), 31);
+    CHECK_EQ(flake128_snapshot_take(g, &s), FLAKE_OK);
+    CHECK_EQ(s.unix_ms, 1700000000000);
+    CHECK_EQ(s.count, 31);
+    CHECK_EQ(s.worker, 7);
+    CHECK_EQ(s.seq_max, 9);
+    g = wide_of(7, 9);
+    CHECK_EQ(flake128_restore(g, &s), FLAKE_OK);
+    CHECK_EQ(flake128_try(g, &id), FLAKE_OK);
+    CHECK(flake128_compare(id, drawn[30]) > 0);
+    CHECK_EQ(flake128_restore(g, &s), FLAKE_OK); /* it is further by now, and stays so */
+    CHECK_EQ(flake128_snapshot_take(g, &other), FLAKE_OK);
+    CHECK_EQ(other.count, 32);
+    CHECK_EQ(flake128_restore(wide_of(8, 9), &s), FLAKE_INVALID);
+    CHECK_EQ(flake128_restore(wide_of(7, 8), &s), FLAKE_INVALID);
+    s.unix_ms = -1;
+    CHECK_EQ(flake128_restore(wide_of(7, 9), &s), FLAKE_RANGE);
+    static flake128_gen never;
+    CHECK_EQ(flake128_snapshot_take(&never, &s), FLAKE_INVALID);
 }
 
 int main(int argc, char **argv) {
@@ -670,6 +726,8 @@ int main(int argc, char **argv) {
         CHECK_TEST(try_at_takes_the_callers_time),
         CHECK_TEST(ids_rise_byte_by_byte_over_any_calls),
         CHECK_TEST(statistics_count_what_was_drawn),
-        CHECK_TEST(a_uuid_is_the_16_bytes)};
+        CHECK_TEST(a_uuid_is_the_16_bytes),
+                                     CHECK_TEST(what_is_free_and_how_far_ahead),
+                                     CHECK_TEST(a_restored_one_goes_on_behind_the_snapshot)};
     return CHECK_MAIN(argc, argv, all);
 }

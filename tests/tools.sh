@@ -42,8 +42,10 @@ refuses() { # NAME STATUS PATTERN COMMAND...: one line on stderr, nothing on std
 
 # ---- built by the README's commands, and without a warning under strict flags ----
 
+mkdir "$dir/tests"
 cp flake.h sno.h "$dir"
-grep '^cc -O2 -x c' README.md > "$dir/commands"
+cp -r tests/tools "$dir/tests"
+grep '^cc .* tests/tools/' README.md > "$dir/commands"
 same readme_has_two_commands 2 "$(wc -l < "$dir/commands" | tr -d ' ')"
 command -v cc > /dev/null || sed -i "s|^cc |$CC |" "$dir/commands"
 (cd "$dir" && sh -e ./commands) 2> "$dir/err" || { cat "$dir/err"; echo "0 passed, 1 failed"; exit 1; }
@@ -51,7 +53,7 @@ same readme_commands_build_silently "" "$(cat "$dir/err")"
 flake=$dir/flake sno=$dir/sno
 strict() { # COMPILER LANGUAGE
     # shellcheck disable=SC2086
-    $1 $2 $WARN -fsyntax-only -DFLAKE_MAIN flake.h && $1 $2 $WARN -fsyntax-only -DSNO_MAIN sno.h
+    $1 $2 $WARN -I. -fsyntax-only tests/tools/flake.c && $1 $2 $WARN -I. -fsyntax-only tests/tools/sno.c
 }
 says strict_c11 "" strict "$CC" "-std=c11 -x c"
 command -v "${CXX%% *}" > /dev/null && says strict_cxx11 "" strict "$CXX" "-std=c++11 -x c++"
@@ -79,7 +81,8 @@ for tool in flake sno; do
     same ${tool}_no_count_is_one 1 "$("$dir/$tool" generate | wc -l | tr -d ' ')"
     "$dir/$tool" generate 20000 > "$dir/ids"
     same ${tool}_ids_differ 20000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
-    LC_ALL=C sort -c "$dir/ids" 2> "$dir/err"
+    case $tool in flake) by=-n ;; *) by= ;; esac # numbers may get one digit more
+    LC_ALL=C sort $by -c "$dir/ids" 2> "$dir/err"
     same ${tool}_ids_rise "" "$(cat "$dir/err")"
     same ${tool}_billion_into_head 2 "$("$dir/$tool" generate 1000000000 2>&1 | head -n 2 | wc -l | tr -d ' ')"
     if [ -c /dev/full ]; then
@@ -89,6 +92,28 @@ for tool in flake sno; do
             refuses "${tool}_full_disk_${words%% *}_${words##* }" 1 "$tool: the output can't be written: " full
         done
     fi
+done
+# A standard file that is closed is not replaced by one that a tool opens: no id lands in a slot's file.
+mkdir "$dir/closed"
+slot="--slot-dir=$dir/closed"
+for words in "flake generate 3" "flake generate $slot 3" "flake help" "flake version" "flake layouts" \
+    "flake inspect 5" "flake time $slot 10" "sno generate 3" "sno inspect xxxxxxxxj4fp2vgl"; do
+    name=$(printf '%s' "$words" | sed "s|=.*[^ ]||; s/ /_/g")
+    # shellcheck disable=SC2086
+    no_output() { "$dir"/$words >&-; }
+    refuses "closed_output_$name" 1 "^${words%% *}: the standard output is closed" no_output
+    # shellcheck disable=SC2086
+    nothing_open() { "$dir"/$words <&- >&- 2>&-; }
+    nothing_open
+    same "all_closed_$name" 1 $?
+done
+same closed_output_claims_nothing "" "$(ls "$dir/closed")"
+no_errors() { "$flake" generate "$slot" 3 <&- 2>&- | wc -l | tr -d ' '; }
+says closed_input_and_errors_are_no_harm 3 no_errors
+same closed_files_are_not_the_slot "" "$(grep -h '^[0-9]' "$dir"/closed/*)"
+for tool in flake sno; do
+    no_input() { "$dir/$tool" inspect - <&-; }
+    refuses "${tool}_closed_input_is_not_empty" 1 "^$tool: the standard input can't be read: " no_input
 done
 # Where a broken pipe does not end a program, the tools end all the same.
 (trap '' PIPE; "$flake" generate 1000000000 2> "$dir/err"; echo $? > "$dir/status") | head -n 1 > "$dir/out"
@@ -109,46 +134,57 @@ fi
 field() { # NAME: that of the inspection on stdin, to the first blank
     sed -n "s/^$1  *\([^ ]*\).*/\1/p"
 }
+# What the time of day makes of the texts is left to test_tool_flake, which has a clock of its own.
+made_now() { # NAME MS: a time between those of the last call of begin_now and of this one
+    if [ "$2" -ge "${begun}000" ] && [ "$2" -le "$(date +%s)999" ]; then ok "$1"; else fail "$1" "$2 is not now"; fi
+}
+begin_now() { begun=$(date +%s); }
+unix_ms() { sed -n 's/.*(Unix ms \(.*\))$/\1/p' "$dir/out"; }
 round_trip() { # LAYOUT NODE OPTIONS FORM...
     layout=$1 node=$2 options=$3
     shift 3
     for form; do
+        case $form in default) format= ;; *) format=--format=$form ;; esac
+        begin_now
         # shellcheck disable=SC2086
-        id=$("$flake" generate --layout=$layout $options --format=$form)
-        "$flake" inspect --layout="$layout" "$id" > "$dir/out" 2>&1
-        wanted="node $node, sequence 0, $(date -u +%Y-%m-%dT%H)"
+        id=$("$flake" generate --layout=$layout $options $format)
+        # shellcheck disable=SC2086
+        "$flake" inspect --layout="$layout" $format "$id" > "$dir/out" 2>&1
         made="node $(grep -E '^(node|worker) ' "$dir/out" | field '[a-z]*'), sequence $(field sequence < "$dir/out")"
-        same "round_trip_${layout}_$form" "$wanted" "$made, $(field time < "$dir/out" | cut -c 1-13)"
+        same "round_trip_${layout}_$form" "node $node, sequence 0" "$made"
+        made_now "round_trip_${layout}_${form}_time" "$(unix_ms)"
     done
 }
-unambiguous="dec hex bin bin4"
+forms="default dec hex bin bin4 base32 base36 base58 base62"
 # shellcheck disable=SC2086
 {
-    round_trip idgen 97 "--datacenter=3 --worker=1" $unambiguous base62
-    round_trip hazelcast 65535 --node=0xffff $unambiguous
-    round_trip uniqueid_ordered 32767 "--cluster=15 --generator=2047" $unambiguous
-    round_trip uniqueid-spread 3 "--cluster=3" $unambiguous
-    round_trip twitter 33 --node=33 $unambiguous base62
-    round_trip sonyflake 258 --node=258 $unambiguous
-    round_trip discord 34 --node=34 $unambiguous
-    round_trip instagram 8191 --node=8191 $unambiguous
-    round_trip mastodon "" "" $unambiguous
-    round_trip js53 31 --node=31 $unambiguous
-    round_trip boundary 171118573193570 --node=0x9ba1a5c50962 dec hex bin base62 base36
+    round_trip idgen 97 "--datacenter=3 --worker=1" $forms
+    round_trip hazelcast 65535 --node=0xffff $forms
+    round_trip uniqueid_ordered 32767 "--cluster=15 --generator=2047" $forms
+    round_trip uniqueid-spread 3 "--cluster=3" $forms
+    round_trip twitter 33 --node=33 $forms
+    round_trip sonyflake 258 --node=258 $forms
+    round_trip discord 34 --node=34 $forms
+    round_trip instagram 8191 --node=8191 $forms
+    round_trip mastodon "" "" $forms
+    round_trip js53 31 --node=31 $forms
+    round_trip boundary 171118573193570 --node=0x9ba1a5c50962 default dec hex bin base2 base7 base16 base35 base36 base58 base61 base62
 }
 # An own layout needs its epoch for the way back.
+begin_now
 id=$("$flake" generate --layout=41-10-12 --epoch=1577836800000 --node=1023)
-has own_layout_and_epoch "^time  *$(date -u +%Y-%m-%d)" "$flake" inspect --layout=41-10-12 --epoch=2020-01-01 "$id"
-has own_layout_has_its_name "^layout  *41-10-12: your own; units of 1 ms since 2020-01-01" "$flake" inspect --layout=41-10-12 --epoch=2020-01-01 "$id"
+"$flake" inspect --layout=41-10-12 --epoch=2020-01-01 "$id" > "$dir/out"
+made_now own_layout_and_epoch "$(unix_ms)"
+has own_layout_has_its_name "^layout  *41-10-12: your own; units of 1 ms since 2020-01-01" cat "$dir/out"
 id=$("$flake" generate --layout=hazelcast-10-8 --node=255)
 has hazelcast_with_other_bits "^node  *255" "$flake" inspect --layout=hazelcast-10-8 "$id"
-for base in 2 7 16 35 58 61 62; do
-    id=$("$flake" generate --layout=boundary --format=base$base)
-    has boundary_base_$base "^time  *$(date -u +%Y)" "$flake" inspect --layout=boundary --format=base$base "$id"
+for options in --layout=boundary --format=hex --layout=discord; do
+    "$flake" generate --json $options 3 | "$flake" inspect --json $options - > "$dir/out" 2>&1
+    same "objects_from_a_pipe_$options" 3 "$(grep -c '^{"id":' "$dir/out")"
 done
 for form in text hex uuid; do
     id=$("$sno" generate --meta=42 --partition=4711 --format=$form)
-    "$sno" inspect "$id" > "$dir/out" 2>&1
+    "$sno" inspect --format=$form "$id" > "$dir/out" 2>&1
     same "round_trip_sno_$form" "42 4711 0" "$(field meta < "$dir/out") $(field partition < "$dir/out") $(field sequence < "$dir/out")"
 done
 
@@ -159,8 +195,9 @@ tab=$(printf '\t')
 n=0 wrong=
 while IFS=$tab read -r now epoch datacenter worker counter _ dec hex bin4; do
     n=$((n + 1))
-    for id in "$dec" "$hex" "0x$hex" "$bin4"; do
-        "$flake" inspect --layout=idgen --epoch="$epoch" "$id" > "$dir/out" 2>&1
+    for id in "$dec" "--format=hex $hex" "0x$hex" "$bin4"; do
+        case $id in --*) set -- "${id%% *}" "${id#* }" ;; *) set -- "$id" ;; esac
+        "$flake" inspect --layout=idgen --epoch="$epoch" "$@" > "$dir/out" 2>&1
         grep -q "Unix ms $now)" "$dir/out" && grep -q "(datacenter $datacenter, worker $worker)" "$dir/out" &&
             grep -q "^sequence  *$counter$" "$dir/out" || wrong="$wrong $id"
     done
@@ -186,8 +223,8 @@ same "uniqueid_vectors_$n" "" "$wrong"
 n=0 wrong=
 while IFS=$tab read -r time worker sequence hex base62 base36 dec; do
     n=$((n + 1))
-    for id in "$hex" "$base62" --format=base36 "$dec"; do
-        case $id in --*) set -- "$id" "$base36" ;; *) set -- "$id" ;; esac
+    for id in "--format=hex $hex" "0x$hex" "$base62" "--format=base36 $base36" "--format=dec $dec"; do
+        case $id in --*) set -- "${id%% *}" "${id#* }" ;; *) set -- "$id" ;; esac
         "$flake" inspect --layout=boundary "$@" > "$dir/out" 2>&1
         grep -q "Unix ms $time)" "$dir/out" && grep -q "(0x$worker)" "$dir/out" &&
             grep -q "^sequence  *$sequence$" "$dir/out" || wrong="$wrong $*"
@@ -206,45 +243,61 @@ done
 
 # ---- recognising ----
 
-reads_as() { # FORM ID WHAT
-    has "reads_$1_$2" "^id  *$2 ($1)$" "$flake" inspect "$2"
+reads_as() { # FORM ID OPTION...
+    form=$1 id=$2
+    shift 2
+    has "reads_${form}_$id" "^id  *$id ($form)$" "$flake" inspect "$@" "$id"
 }
 reads_as dec 5828128208445124608
 reads_as dec 1234
 reads_as dec 5300086112257234
 reads_as hex 0x1f
-reads_as hex 02308300cd461003
-reads_as hex 0230830000461003
+reads_as hex 0x00000173cf50e1a49ba1a5c50962e183
 reads_as bin 0b101
-reads_as hex 50e1abba11ce3000
-reads_as hex 50E1ABBA11CE3000
-reads_as hex e1abba11ce3000
-reads_as base62 6wWt7PwWTz6
-reads_as base32 51RDBQ88WWC00
-reads_as base36 18A230WYH57UO
-reads_as base62 9xv8qjj52HFsJhNZp5
-reads_as base36 27BZCEPP30KLU1R2NCX37
-reads_as dec 29457809469459595947336165155203
-reads_as hex 00000173cf50e1a49ba1a5c50962e183
-reads_as bin 0101000011100001101010111011101000010001110011100011000000000000
-has other_forms_are_shown "^or with  *--format=base36 it is " "$flake" inspect 51RDBQ88WWC0
+reads_as bin4 "0101 0000 1110 0001 1010 1011 1011 1010 0001 0001 1100 1110 0011 0000 0000 0000"
+reads_as base62 9xv8qjj52HFsJhNZp5 --layout=boundary
+reads_as base62 27BZCEPP30KLU1R2NCX37 --layout=boundary
+for named in "hex 02308300cd461003" "hex 0230830000461003" "hex 5300086112257234" "hex 50E1ABBA11CE3000" \
+    "hex e1abba11ce3000" "base62 6wWt7PwWTz6" "base32 51RDBQ88WWC00" "base36 18A230WYH57UO" \
+    "base62 9xv8qjj52HFsJhNZp5" "base36 27BZCEPP30KLU1R2NCX37" "dec 29457809469459595947336165155203" \
+    "hex 00000173cf50e1a49ba1a5c50962e183" "bin 0101000011100001101010111011101000010001110011100011000000000000"; do
+    # shellcheck disable=SC2086
+    reads_as $named --format=${named%% *}
+done
+# What looks like one form may be another, so none is guessed.
+needs() { # OPTIONS ID [OPTION]
+    refuses "needs_a_form_$2" 2 "'$2' is no .*: say how to read it, with $1$" "$flake" inspect ${3:+"$3"} "$2"
+}
+needs --format=hex 50e1abba11ce3000
+needs "--format=base58 or --format=base62" 6wWt7PwWTz6
+needs "--format=base32 or --format=base36" 51RDBQ88WWC0
+needs --format=bin 0101000011100001101010111011101000010001110011100011000000000000
+needs "--layout=boundary --format=base62" 9xv8qjj52HFsJhNZp5
+needs "--layout=boundary --format=dec or --layout=boundary --format=hex" 29457809469459595947336165155203
+needs "--format=dec or --format=hex" 29457809469459595947336165155203 --layout=boundary
+has other_forms_are_shown "^or with  *--format=hex it is 5980789518157312564" "$flake" inspect 5300086112257234
 has other_layouts_are_shown "layout=twitter  *2054-11-15T15:23:40.936Z, node 227, sequence 0" "$flake" inspect 5828128208445124608
-refuses a_sno_has_its_tool 2 "looks like a sno: .sno inspect xxxxxxxxj4fp2vgl" "$flake" inspect xxxxxxxxj4fp2vgl
+refuses a_sno_has_its_tool 2 "is no decimal number.*or .sno inspect." "$flake" inspect xxxxxxxxj4fp2vgl
 refuses a_flake_has_its_tool 2 "no sno.*flake inspect" "$sno" inspect 5828128208445124608
+refuses a_sno_in_another_form 2 "is no sno in --format=hex" "$sno" inspect --format=hex xxxxxxxxj4fp2vgl
 has names_the_form "^id  *EXepkGjrPP5 (base58)$" "$flake" inspect --format=base58 EXepkGjrPP5
 same base58_is_the_same_id 5828128208445124608 "$("$flake" inspect --format=base58 EXepkGjrPP5 | sed -n 's/.*dec \([0-9]*\).*/\1/p')"
 sed -n '/^\$ \.\/flake inspect/,/^```/p' README.md | sed '/^[$`]/d' > "$dir/wanted"
 says readme_shows_what_it_prints "$(cat "$dir/wanted")" "$flake" inspect --layout=idgen 5828128208445124608
 same several_ids 3 "$("$flake" inspect 1 0x2 3 | grep -c '^id ')"
 same ids_from_a_pipe 4 "$(printf '1\n\n2\r\n3\n' | "$flake" inspect 0 - | grep -c '^id ')"
+# A line is one ID, however long: the rest of it is not taken for another.
+long_line() { printf "{\"id\":\"%s\",\"rest\":\"$1\"}\n7\n" 5 5 | "$flake" inspect --json -; }
+same long_lines 2 "$(long_line %0400d | grep -c '"id":"[57]"')"
+refuses too_long_a_line 2 "a line of the standard input is longer than" long_line %09000d
 refuses too_large_a_number 2 "is no id" "$flake" inspect --layout=idgen 18446744073709551616
 refuses no_id 2 "is no id" "$flake" inspect 'what?'
 refuses no_id_of_the_layout 2 "no id of layout hazelcast" "$flake" inspect --layout=hazelcast 18446744073709551615
 refuses wrong_mode 2 "no id of layout uniqueid_spread" "$flake" inspect --layout=uniqueid_spread 4096
 refuses not_in_that_form 2 "no id in --format=base58" "$flake" inspect --format=base58 0OIl
 refuses too_long_an_id 2 "is no id" "$flake" inspect "$(printf '%0300d' 7)"
-refuses too_late_for_boundary 2 "later than" "$flake" inspect ffffffffffffffffffffffffffffffff
-has end_of_boundary "+292278994-08-17T07:12:55.807Z" "$flake" inspect 7fffffffffffffff0000000000000000
+refuses too_late_for_boundary 2 "later than" "$flake" inspect 0xffffffffffffffffffffffffffffffff
+has end_of_boundary "+292278994-08-17T07:12:55.807Z" "$flake" inspect 0x7fffffffffffffff0000000000000000
 refuses sno_too_short 2 "is no sno" "$sno" inspect 22222223ikb5vnw
 refuses sno_upper_case 2 "is no sno" "$sno" inspect XXXXXXXXj4fp2vgl
 has sno_bits_are_drawn '^    111111111111111111111111111111111111111 1 10001000 1001101101110000$' "$sno" inspect xxxxxxxxj4fp2vgl
@@ -358,7 +411,7 @@ refuses slots_all_taken 1 "^flake: --slot-dir: $dir/slots: " "$flake" generate $
 exec 3<&- 4<&-
 wait
 same slots_are_claimed_silently "" "$(cat "$dir/runs")"
-refuses slots_without_a_folder 1 "^flake: --slot-dir: $dir/nosuch: " "$flake" generate --slot-dir="$dir/nosuch"
+refuses slots_without_a_folder 1 "^flake: --slot-dir: $dir/nosuch/0.slot: " "$flake" generate --slot-dir="$dir/nosuch"
 
 refuses interface_that_is_not_there 1 "^flake: --interface: nosuch: there is no interface" "$flake" generate --layout=boundary --interface=nosuch
 macs=$(cat /sys/class/net/*/address 2> /dev/null | grep -v '^00:00:00:00:00:00$' | tr -d :)
@@ -394,7 +447,7 @@ has layouts_show_their_bits "time 42, sequence 6, generator 3, mode 1, generator
     "$flake" generate --json 3
     "$flake" generate --json --layout=boundary 3
     "$flake" layouts --json
-    "$flake" inspect --json 5828128208445124608 0x1f 9xv8qjj52HFsJhNZp5
+    "$flake" inspect --json 5828128208445124608 0x1f 0x00000173cf50e1a49ba1a5c50962e183
     "$flake" time --json 100
     "$flake" range --json --from=0 --to=2024-01-01
     "$sno" generate --json --format=uuid 3

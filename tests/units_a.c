@@ -1,7 +1,34 @@
 /* SPDX-License-Identifier: MIT
  * Two units of one program, one in C and one in C++, share the process-wide objects and a generator. */
 #include "flake.h"
+#include "sno.h"
 #include "check.h"
+
+/* What units share, as its number says. Something here no longer holds? Then units with the old layout
+ * must not find the new object: raise the number in the name (the #define beside the struct), and here.
+ * Once from one release to the next is enough. */
+#if defined(__x86_64__) && defined(__linux__) && defined(__LP64__)
+#define SIZE_IS(type, bytes)         _Static_assert(sizeof(type) == (bytes), #type)
+#define LIES_AT(type, member, bytes) _Static_assert(offsetof(type, member) == (bytes), #type)
+SIZE_IS(struct flake_i_process_2, 24 + 8192);
+LIES_AT(struct flake_i_process_2, page, 0);
+LIES_AT(struct flake_i_process_2, generation, 8);
+LIES_AT(struct flake_i_process_2, bumps, 16);
+LIES_AT(struct flake_i_process_2, room, 20);
+SIZE_IS(struct sno_i_process_2, sizeof(struct flake_i_process_2));
+SIZE_IS(struct sno_i_partitions_2, 24 + 8192);
+LIES_AT(struct sno_i_partitions_2, private_family, 8);
+LIES_AT(struct sno_i_partitions_2, asked, 16);
+LIES_AT(struct sno_i_partitions_2, room, 20);
+SIZE_IS(struct sno_i_default_2, 24 + 4 * sizeof(struct sno_gen));
+LIES_AT(struct sno_i_default_2, tag, 8);
+LIES_AT(struct sno_i_default_2, begun, 16);
+SIZE_IS(struct sno_gen, 576); /* lies in the default generator's object */
+LIES_AT(struct sno_gen, engine.word, 56);
+LIES_AT(struct sno_gen, engine.fork_word, 120);
+LIES_AT(struct sno_gen, engine.safe, 408);
+LIES_AT(struct sno_gen, partition, 536);
+#endif
 
 void *units_b_process(void);
 uint64_t units_b_next(flake_gen *);

@@ -381,7 +381,7 @@ typedef struct ways_log {
     } entries[40000];
 } ways_log;
 
-static void ways_note(ways_log *log, unsigned family, const way_ids *ids) {
+static inline void ways_note(ways_log *log, unsigned family, const way_ids *ids) {
     for (size_t i = 0; i < ids->n && log->n < sizeof log->entries / sizeof *log->entries; i++) {
         log->entries[log->n].key = ids->keys[i];
         log->entries[log->n].family = family;
@@ -395,7 +395,7 @@ static int ways_compare(const void *a, const void *b) {
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static size_t ways_repeated(ways_log *log) {
+static inline size_t ways_repeated(ways_log *log) {
     size_t n = 0;
     qsort(log->entries, log->n, sizeof *log->entries, ways_compare);
     for (size_t i = 1; i < log->n; i++)

@@ -20,11 +20,13 @@ test-etcd: $(BUILD)/test_etcd $(BUILD)/etcd_example ## claims on node numbers, a
 
 # Those that bring the claim's thread, its gate and the readers into every state; the rest wait for time.
 ETCD_SANITIZED = json_is_read_strictly members_are_found base64_is_read_strictly \
-	clusters_and_numbers_are_read_strictly answers_are_taken_at_their_word_only \
-	options_that_do_not_fit_are_named the_gate_lets_nothing_past_the_claim \
-	a_renewal_counts_only_in_one_term_of_one_member nobody_answers a_claim_is_a_key_as_lables \
-	of_many_who_claim_at_once_one_gets_it a_deleted_key_is_noticed_at_once a_short_cut_is_survived \
-	a_claim_whose_answer_is_lost_is_one_claim two_never_hold_one_number
+	clusters_and_numbers_are_read_strictly horizons_are_read_strictly \
+	answers_are_taken_at_their_word_only the_best_number_is_chosen \
+	options_that_do_not_fit_are_named the_gate_lets_nothing_past_the_horizon nobody_answers \
+	without_random_bytes_nothing_is_claimed a_claim_is_a_leased_key_and_a_horizon \
+	of_many_who_claim_at_once_one_gets_it a_deleted_key_is_put_back_at_once a_short_cut_is_survived \
+	a_claim_whose_answer_is_lost_is_one_claim an_extension_whose_answer_is_lost_is_settled \
+	two_never_hold_one_number
 sanitize-etcd: ## the same under thread, address and undefined sanitizers
 	for kind in thread address,undefined; do \
 	  $(MAKE) test-etcd BUILD=$(BUILD)/etcd-$${kind%%,*} NAMES="$(ETCD_SANITIZED)" \

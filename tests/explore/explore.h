@@ -44,7 +44,7 @@
  * follows from what the threads have seen since they last forgot.
  *
  * NOT ITS JOB    memory orders. Everything here is sequentially consistent; what acquire and
- *                release are needed for is the business of a checker of RC11 and of the sanitizers.
+ *                release are needed for is the business of orders.h.
  */
 #ifndef EXPLORE_H
 #define EXPLORE_H
@@ -58,7 +58,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXPLORE_THREADS = 4, EXPLORE_STEPS = 600, EXPLORE_ANY = -1 };
+#include "fibers.h"
+
+enum { EXPLORE_THREADS = FIBERS, EXPLORE_STEPS = 600, EXPLORE_ANY = -1 };
 
 typedef enum explore_kind {
     EXPLORE_LOAD,
@@ -104,94 +106,10 @@ typedef struct explore_result {
     double schedules; /* interleavings up to an end that these stand for */
 } explore_result;
 
-// >>fibers
-
-#if defined(__SANITIZE_ADDRESS__)
-#define EXPLORE_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define EXPLORE_ASAN 1
-#endif
-#endif
-
-enum { EXPLORE_STACK = 256 << 10 };
-
-static char explore_stacks[EXPLORE_THREADS][EXPLORE_STACK] __attribute__((aligned(16)));
-static void explore_fiber_main(void);
-
-#if defined(__linux__) && defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
-
-/* Keeps the registers that a callee must on its stack, leaves the stack pointer in *from, and goes
- * on where `to` was left. swapcontext does the same with two system calls. */
-typedef void *explore_fiber;
-void explore_switch(explore_fiber *from, explore_fiber to) __asm__("explore_switch");
-
-#if defined(__x86_64__)
-enum { EXPLORE_FRAME = 8, EXPLORE_RETURN = 6 }; /* in words; 1 more keeps the stack aligned */
-__asm__(".text\n"
-        "explore_switch:\n"
-        "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
-        "  movq %rsp, (%rdi)\n"
-        "  movq %rsi, %rsp\n"
-        "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
-        "  ret\n");
-#else
-enum { EXPLORE_FRAME = 20, EXPLORE_RETURN = 11 };
-__asm__(".text\n"
-        "explore_switch:\n"
-        "  sub sp, sp, #160\n"
-        "  stp x19, x20, [sp]\n       stp x21, x22, [sp, #16]\n  stp x23, x24, [sp, #32]\n"
-        "  stp x25, x26, [sp, #48]\n  stp x27, x28, [sp, #64]\n  stp x29, x30, [sp, #80]\n"
-        "  stp d8, d9, [sp, #96]\n    stp d10, d11, [sp, #112]\n"
-        "  stp d12, d13, [sp, #128]\n stp d14, d15, [sp, #144]\n"
-        "  mov x9, sp\n  str x9, [x0]\n"
-        "  mov sp, x1\n"
-        "  ldp x19, x20, [sp]\n       ldp x21, x22, [sp, #16]\n  ldp x23, x24, [sp, #32]\n"
-        "  ldp x25, x26, [sp, #48]\n  ldp x27, x28, [sp, #64]\n  ldp x29, x30, [sp, #80]\n"
-        "  ldp d8, d9, [sp, #96]\n    ldp d10, d11, [sp, #112]\n"
-        "  ldp d12, d13, [sp, #128]\n ldp d14, d15, [sp, #144]\n"
-        "  add sp, sp, #160\n"
-        "  ret\n");
-#endif
-
-static inline void explore_fiber_start(explore_fiber *fiber, char *stack) {
-    void (*entry)(void) = explore_fiber_main;
-    char *frame = stack + EXPLORE_STACK - EXPLORE_FRAME * sizeof(void *);
-    memset(frame, 0, EXPLORE_FRAME * sizeof(void *));
-    memcpy(frame + EXPLORE_RETURN * sizeof(void *), &entry, sizeof entry);
-    *fiber = frame;
-}
-
-static inline void explore_fiber_go(explore_fiber *from, explore_fiber *to) {
-    explore_switch(from, *to);
-}
-
-#else
-#include <ucontext.h>
-
-typedef ucontext_t explore_fiber;
-
-static inline void explore_fiber_start(explore_fiber *fiber, char *stack) {
-    (void)getcontext(fiber);
-    fiber->uc_stack.ss_sp = stack;
-    fiber->uc_stack.ss_size = EXPLORE_STACK;
-    fiber->uc_link = NULL;
-    makecontext(fiber, explore_fiber_main, 0);
-}
-
-static inline void explore_fiber_go(explore_fiber *from, explore_fiber *to) {
-    (void)swapcontext(from, to);
-}
-#endif
-
-#if defined(EXPLORE_ASAN)
-void __asan_unpoison_memory_region(void const volatile *, size_t);
-#endif
-
 // >>execution
 
 typedef struct explore_thread {
-    explore_fiber fiber;
+    fiber_context fiber;
     uint64_t history; /* hash of what its accesses have returned since it last forgot */
     bool done, asleep;
     unsigned clock_at, sleeps;
@@ -205,7 +123,7 @@ static struct {
     const explore_setup *s;
     explore_result *r;
     explore_thread thread[EXPLORE_THREADS];
-    explore_fiber scheduler;
+    fiber_context scheduler;
     unsigned me, last; /* who makes a step now; who made the last but for the clock */
     int preempted;
     unsigned clock_at;          /* the clock thread's steps so far */
@@ -226,7 +144,7 @@ __attribute__((format(printf, 1, 2))) static inline void explore_fail(const char
     }
     if (explore_now.me < EXPLORE_THREADS)
         for (;;)
-            explore_fiber_go(&explore_now.thread[explore_now.me].fiber, &explore_now.scheduler);
+            fiber_go(&explore_now.thread[explore_now.me].fiber, &explore_now.scheduler);
 }
 
 /* A line of the trace that a replay prints. */
@@ -264,10 +182,10 @@ static inline void explore_forget(uint64_t value) {
 }
 
 static inline void explore_give_way(void) {
-    explore_fiber_go(&explore_now.thread[explore_now.me].fiber, &explore_now.scheduler);
+    fiber_go(&explore_now.thread[explore_now.me].fiber, &explore_now.scheduler);
 }
 
-static inline void explore_fiber_main(void) {
+static void fiber_main(void) {
     explore_now.s->thread(explore_now.me);
     explore_now.thread[explore_now.me].done = true;
     for (;;) explore_give_way();
@@ -321,9 +239,7 @@ static inline void explore_poke(void *at, size_t size, uint64_t value) {
 
 static inline bool explore_before(const void *at) {
     if (explore_now.me == EXPLORE_NOBODY) return false; /* reset and ended run outside */
-    if ((const char *)at >= explore_stacks[0] &&
-        (const char *)at < explore_stacks[0] + sizeof explore_stacks)
-        return false; /* on a fiber's own stack */
+    if (fiber_has(at)) return false; /* on a fiber's own stack */
     if (explore_now.s->fine && (!at || explore_now.s->name(at))) {
         explore_saw(1); /* it stands elsewhere now, so this is another state */
         explore_give_way();
@@ -401,10 +317,7 @@ static inline void explore_begin(const explore_setup *s, explore_result *r, bool
     explore_now.exact_ns = explore_now.coarse_ns = s->clock_ns[0];
     s->reset();
     for (unsigned i = 0; i < s->threads; i++) {
-#if defined(EXPLORE_ASAN)
-        __asan_unpoison_memory_region(explore_stacks[i], EXPLORE_STACK);
-#endif
-        explore_fiber_start(&explore_now.thread[i].fiber, explore_stacks[i]);
+        fiber_start(&explore_now.thread[i].fiber, fiber_stacks[i]);
     }
 }
 
@@ -454,7 +367,7 @@ static inline void explore_turn(unsigned who) {
             if (!last->done && explore_awake(last)) explore_now.preempted++;
         }
         explore_now.last = who;
-        explore_fiber_go(&explore_now.scheduler, &explore_now.thread[who].fiber);
+        fiber_go(&explore_now.scheduler, &explore_now.thread[who].fiber);
     }
     explore_now.me = EXPLORE_NOBODY;
 }

@@ -24,6 +24,11 @@
  *        was moved by another since. (Two writes are free, and have checks of their own: safe[]
  *        never passes what its timeline has used, drifts only becomes what it should be.)
  *   I5   A move that leaves a timeline finds safe[] at or past the last time drawn on it.
+ *   HORIZON   An id that is handed out lies at or before the horizon that a power cut would leave then,
+ *        and before all that the next run of its state begins with; one thread at a time writes, never
+ *        over the newest record; IO only when the state was closed.
+ *   LOST Who finds, when it begins or after a sleep, that the gate's owner has closed the gate or that
+ *        the process was bumped, gets nothing, and is told which.
  *   also drifts is settled before a timeline is left, lags by one at most, and adds up; AGAIN and
  *        CLOCK_BACK are true; a thread's ids rise; a snapshot is a state that there was; an election
  *        leads to its note, once, and there is one election for each ms; a shard has one owner at a
@@ -34,6 +39,10 @@
  * that some are.
  */
 #include "explore.h"
+#include "files.h"
+/* the same each time, or no two states would be one */
+#define FLAKE_RANDOM_BYTES(to, n) ((void)(to), (void)(n), false)
+#define SNO_RANDOM_BYTES(to, n) ((void)(to), (void)(n), false)
 #include "flake.h"
 #include "sno.h"
 
@@ -58,14 +67,20 @@ enum {
     CLOSED = 1 << 14, /* a note that the overflow is over */
     OWED = 1 << 15,   /* the same, but the ring was full */
     REFUSED = 1 << 16, /* ring full or empty; all shards lent */
-    SHUT = 1 << 17     /* the gate refused */
+    SHUT = 1 << 17,    /* the gate refused */
+    RETAGGED = 1 << 18, /* sno_generate changed over to another partition */
+    DROPPED = 1 << 19,  /* and a place that was drawn before that is nobody's */
+    WRITTEN = 1 << 20, /* a horizon, by a draw or a timer */
+    ENDED = 1 << 21,   /* the state was closed: IO */
+    LOST = 1 << 22     /* asleep, while the engine was taken away */
 };
 static const char *const event_names[] = {"slept",   "queued", "rebased", "late",     "moved",  "outrun",
                                           "batched", "returned", "unused", "again",   "back",   "toggled",
-                                          "leapt",   "noted",  "closed",  "owed",     "refused", "shut"};
+                                          "leapt",   "noted",  "closed",  "owed",     "refused", "shut",
+                                          "retagged", "dropped", "written", "ended",  "lost"};
 static unsigned events; /* of all executions of a scenario */
 
-typedef enum subject { FLAKE, SNO, RING, TWO_WORDS } subject;
+typedef enum subject { FLAKE, SNO, RING, TWO_WORDS, DEFAULT } subject;
 
 typedef struct scenario {
     const char *name, *shows;
@@ -73,7 +88,10 @@ typedef struct scenario {
      * g try_at with the time of the start   G the same, 2 ms later
      * s snapshot   r retry_ns   v stats
      * B borrow a shard   R return it   o next on one's shard   O try   M try_n of 3
-     * u push a note of its own   p pop a note   w the generator of two words */
+     * k close the state   K and open it again   e extend it
+     * x close the gate, by its word   b bump
+     * u push a note of its own   p pop a note   w the generator of two words
+     * d sno_generate */
     const char *calls[EXPLORE_THREADS];
     int clock[7];     /* ms: the start, then each step, then 0 */
     unsigned must;    /* events */
@@ -82,6 +100,8 @@ typedef struct scenario {
     int wait_ms;      /* 0: 5,000, and draws are by fetch_add; up to 1,000: by CAS alone */
     int ahead_ms;
     unsigned gate;    /* the last unit that it lets out; 0: no gate */
+    int horizon_ms;   /* of a state, which the file is ahead of use; 0: no state */
+    bool by_timer;    /* the state's */
     unsigned time, tick, count; /* the word at the start, */
     unsigned safe[2];           /* and the time used on each timeline */
     unsigned shards;            /* 0: one generator */
@@ -123,7 +143,18 @@ static struct {
     sno_ring sno_ring;
     sno_ring_slot sno_slots[SLOTS];
     uint64_t two_time, two_seq;
+    flake_state state;
+    uint64_t gate_word;
 } our, at_start;
+static struct files files_at_start;
+static struct flake_i_process process_at_start;
+static uint64_t *fork_page, mark_at_start;
+
+enum { GATE_OPEN = 77 };
+
+/* What draws can find out: whether the engine is taken away. */
+static bool is_bumped(void) { return fork_page && *fork_page != mark_at_start; }
+static bool is_lost(void) { return is_bumped() || our.gate_word == 0; }
 
 /* What the rules look at. */
 typedef struct face {
@@ -143,10 +174,25 @@ static unsigned n_engines;
 static const uint64_t *ring_head, *ring_tail; /* of the ring that the scenario uses */
 static bool ask_stats, ask_past;              /* whether anyone asks for stats, for past words */
 
+/* Of the default generator; what else it looks at never changes here. */
+static uint64_t marks[2];
+static const char *name_of_default(const void *at) {
+    for (unsigned i = 0; i < SNO_I_DEFAULT_PLACES; i++)
+        if (at == &sno_i_default.places[i].engine.word) return "word";
+    return at == &sno_i_default.gen              ? "generator"
+           : at == &sno_i_default.tag            ? "tag"
+           : at == &sno_i_default.begun          ? "begun"
+           : at == &sno_i_process.generation     ? "generation"
+           : at == &sno_i_partitions.private_family.used ? "used"
+           : at == &marks[0]                     ? "mark"
+                                                 : NULL;
+}
+
 /* What lies there; NULL: nobody acts on it, so that an access is no step of its own. */
 static const char *name_of(const void *at) {
     static const char *const words[] = {"word", "word1"}, *const lents[] = {"lent", "lent1"};
     static const char *const turns[] = {"turn0", "turn1", "turn2", "turn3"};
+    if (now->of == DEFAULT) return name_of_default(at);
     for (unsigned i = 0; i < n_engines; i++) {
         const face *e = &engines[i];
         if (at == e->word) return words[i];
@@ -158,7 +204,22 @@ static const char *name_of(const void *at) {
         if (at == e->rebased) return ask_stats ? "rebased" : NULL;
         if (at == e->batches || at == e->waits || at == e->clock_backs) return NULL;
     }
-    if (at == our.prefetch[0].fork_word) return NULL;
+    const flake_state *const s = &our.state;
+    if (at == fork_page) return calls_any('b') ? "fork word" : NULL;
+    if (at == our.prefetch[0].fork_word || at == fork_page + 1) return NULL;
+    if (at == &flake_i_process.page || at == &flake_i_process.generation || at == &flake_i_process.bumps)
+        return NULL;
+    if (at == &s->lead || at == &s->by_timer) return NULL;
+    if (at == &s->horizon) return "horizon";
+    if (at == &s->asked) return "asked";
+    if (at == &s->run) return "run";
+    if (at == &s->writer) return "writer";
+    if (at == &s->patient) return "patient";
+    if (at == &s->is_open) return "is_open";
+    if (at == &files.position) return "seek";
+    if (at == &files.record[0]) return "record0";
+    if (at == &files.record[1]) return "record1";
+    if (at == &our.gate_word) return "gate word";
     if (at == ring_head) return "head";
     if (at == ring_tail) return "tail";
     for (unsigned i = 0; i < SLOTS; i++)
@@ -253,17 +314,28 @@ static struct {
     int owner[ENGINES]; /* of a lent shard; -1: none */
     uint64_t two_ids[8];
     unsigned n_two_ids;
+    struct {
+        uint64_t id;      /* time, partition, sequence */
+        unsigned begun;   /* bumps that had begun when a first id of this partition was handed out */
+    } generated[8];
+    unsigned n_generated, bumps_begun, bumps_done;
+    int64_t latest_ns;  /* until when ids are handed out */
+    int64_t floor_ns;   /* of the state's next run; INT64_MAX: there is none */
+    unsigned ends;      /* how often the state was closed */
 
     struct {
         /* of the call that runs */
         char letter;
         bool saw_word, behind, wrote;
+        bool was_lost; /* when it began, or woke */
+        unsigned sleeps;
         uint64_t word;    /* last seen */
         uint64_t reading; /* last unit that the clock said, or the caller */
         uint64_t reach;   /* the last unit it may hand out, but for max_ahead */
         uint64_t popped;  /* ring position */
         uint64_t pushing; /* note */
         uint64_t before;  /* overflow, before it was closed */
+        unsigned bumps;   /* done when it drew its place */
         /* of all its calls */
         uint64_t last[ENGINES][2]; /* above the last position handed out */
         int shard;                 /* -1: none */
@@ -417,16 +489,31 @@ static void watch_clock(unsigned me, uint64_t unit) {
     seen.thread[me].reach = holds ? larger(seen.thread[me].reach, unit) : unit;
 }
 
+/* What a draw writes there it may, though it fails. */
+static bool is_of_state(const void *at) {
+    const char *const byte = (const char *)at;
+    return (byte >= (const char *)&our.state && byte < (const char *)(&our.state + 1)) ||
+           (byte >= (const char *)&files && byte < (const char *)(&files + 1));
+}
+
 static void watch(unsigned me, const explore_access *a) {
     const unsigned i = engine_of(a->at);
     const face *e = &engines[i % ENGINES];
     if (explore_now.thread[me].sleeps) events |= SLEPT;
+    if (explore_now.thread[me].sleeps != seen.thread[me].sleeps) {
+        seen.thread[me].sleeps = explore_now.thread[me].sleeps;
+        if (is_lost()) events |= LOST;
+        seen.thread[me].was_lost |= is_lost();
+    }
+    if (a->wrote && a->at == &our.state.horizon && a->left != FLAKE_I_CLOSED_STATE) events |= WRITTEN;
     if (a->kind == EXPLORE_CLOCK) {
         watch_clock(me, unit_of((int64_t)a->seen));
         return;
     }
     if (a->wrote && (a->at == ring_head || a->at == ring_tail)) watch_ring(me, a);
-    if (a->wrote && name_of(a->at)) seen.thread[me].wrote |= i == n_engines || a->at < (const void *)e->safe || a->at > (const void *)e->drifts;
+    if (a->wrote && name_of(a->at) && !is_of_state(a->at)) seen.thread[me].wrote |= i == n_engines || a->at < (const void *)e->safe || a->at > (const void *)e->drifts;
+    if (now->of == DEFAULT && a->wrote && name_of(a->at) && strcmp(name_of(a->at), "word") == 0)
+        seen.thread[me].bumps = seen.bumps_done;
     if (i == n_engines) return;
     if (a->at == e->word) {
         if (a->wrote) watch_move(me, i, a);
@@ -463,6 +550,8 @@ static uint64_t digest(unsigned thread) {
     uint64_t hash = 0, set = 0;
     if (thread < EXPLORE_THREADS && now->calls[thread]) {
         hash = explore_mix(seen.thread[thread].calls, (uint64_t)seen.thread[thread].shard);
+        hash = explore_mix(hash, seen.thread[thread].bumps);
+        hash = explore_mix(hash, seen.thread[thread].was_lost);
         for (unsigned i = 0; i < n_engines; i++)
             for (unsigned tick = 0; tick < 2; tick++)
                 hash = explore_mix(hash, seen.thread[thread].last[i][tick]);
@@ -484,6 +573,13 @@ static uint64_t digest(unsigned thread) {
         hash = explore_mix(hash, *e->batches - seen.batches);
     }
     if (ask_stats) hash = explore_mix(hash, seen.gross);
+    if (now->horizon_ms) { /* plain data, too */
+        const flake_state *const s = &our.state;
+        hash = explore_mix(explore_mix(hash, (uint64_t)seen.latest_ns), (uint64_t)seen.floor_ns);
+        hash = explore_mix(explore_mix(hash, seen.ends), files_hash(files.bytes, FILES_SIZE));
+        hash = explore_mix(explore_mix(hash, s->number), (uint64_t)s->written_ns);
+        hash = explore_mix(explore_mix(hash, (uint64_t)s->file.fd), files_get(s->token + 8));
+    }
     for (unsigned k = 0; k < seen.n_past; k++)
         set = set_of(set, seen.past[k].word, seen.past[k].toggles);
     for (unsigned k = 0; k < seen.n_elections; k++)
@@ -491,6 +587,9 @@ static uint64_t digest(unsigned thread) {
                      1024u + (seen.elections[k].owed ? 2 : 0) + seen.elections[k].pushed);
     for (unsigned k = 0; k < seen.pushes; k++) hash = explore_mix(hash, seen.pushed[k]);
     for (unsigned k = 0; k < seen.n_two_ids; k++) set = set_of(set, seen.two_ids[k], 0);
+    for (unsigned k = 0; k < seen.n_generated; k++)
+        set = set_of(set, seen.generated[k].id, seen.generated[k].begun);
+    hash = explore_mix(hash, seen.bumps_begun << 8 | seen.bumps_done);
     return explore_mix(hash, set);
 }
 
@@ -502,7 +601,7 @@ typedef struct place {
 } place;
 
 /* FAILED does not say why, as sno_new does not, and what is short of a batch. */
-typedef enum outcome { GOOD, SAID_AGAIN, SAID_BACK, SAID_LEASE, SAID_ELSE, FAILED } outcome;
+typedef enum outcome { GOOD, SAID_AGAIN, SAID_BACK, SAID_LEASE, SAID_FORKED, SAID_IO, SAID_ELSE, FAILED } outcome;
 
 static int64_t given_ms(char letter) { return now->clock[0] + (letter == 'G' ? 2 : 0); }
 
@@ -528,6 +627,8 @@ static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said
             : status == FLAKE_AGAIN      ? SAID_AGAIN
             : status == FLAKE_CLOCK_BACK ? SAID_BACK
             : status == FLAKE_LEASE      ? SAID_LEASE
+            : status == FLAKE_FORKED     ? SAID_FORKED
+            : status == FLAKE_IO         ? SAID_IO
                                          : SAID_ELSE;
     if (is_many(letter) && n < 3) *said = FAILED;
     if (status != FLAKE_OK)
@@ -589,6 +690,13 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
     explore_say("  unit %" PRIu64 "%s, index %" PRIu64, got.time,
                 now->of != SNO ? "" : got.tick ? "B" : "A", got.index);
     if (now->gate && got.time > now->gate) explore_fail("an id of a unit that the gate refused");
+    if (seen.thread[me].was_lost) explore_fail("an id of an engine that was taken away");
+    if (now->horizon_ms) {
+        const int64_t until_ns = (int64_t)(got.time + 1) * MS - 1;
+        if (until_ns > files_lasting()) explore_fail("HORIZON: a power cut now would forget the id");
+        if (until_ns > seen.floor_ns) explore_fail("HORIZON: the state's next run does not know the id");
+        if (until_ns > seen.latest_ns) seen.latest_ns = until_ns;
+    }
     if (got.index >= e->cap) explore_fail("I1: an index past the capacity");
     if (!let_go(me, i, at, got.tick))
         explore_fail("I1: unit %" PRIu64 ", index %" PRIu64 " is handed out, but not drawn by this call",
@@ -605,6 +713,21 @@ static void check_failure(unsigned me, unsigned i, char letter, outcome said, un
     const point p = point_of(seen.thread[me].word);
     const uint64_t reading = is_given(letter) ? larger(seen.thread[me].reading, p.time) : seen.thread[me].reading;
     const bool back = p.time > reading + e->ahead;
+    if (said == FAILED && is_lost()) {
+        events |= SHUT;
+        return;
+    }
+    if (said == SAID_FORKED || (said == SAID_LEASE && calls_any('x'))) {
+        if (said == SAID_FORKED ? !is_bumped() : our.gate_word != 0)
+            explore_fail("%s, which is not so", said == SAID_FORKED ? "FORKED" : "LEASE");
+        events |= SHUT;
+        return;
+    }
+    if (said == SAID_IO || (now->horizon_ms && said == SAID_AGAIN)) {
+        if (!now->horizon_ms || (said == SAID_IO && !seen.ends)) explore_fail("IO, without a cause");
+        events |= said == SAID_IO ? ENDED : AGAIN;
+        return;
+    }
     if (said == SAID_ELSE) explore_fail("neither AGAIN nor CLOCK_BACK");
     if (said == SAID_AGAIN && back) explore_fail("AGAIN, though the clock was put back");
     if (said == SAID_BACK && !back) explore_fail("CLOCK_BACK, though the clock is not behind the word");
@@ -778,11 +901,67 @@ static void call_two_words(void) {
     seen.two_ids[seen.n_two_ids++] = id;
 }
 
+/* A place that is drawn after a bump has returned goes with no partition that was in use before it. */
+static void call_generate(unsigned me) {
+    const sno_id id = sno_generate(0);
+    const uint64_t known = sno_units(id) << 32 | (uint64_t)sno_partition(id) << 16 | sno_sequence(id);
+    unsigned begun = seen.bumps_begun;
+    explore_say("d returns partition %u, sequence %u", sno_partition(id), sno_sequence(id));
+    if (sno_is_zero(id)) explore_fail("no id");
+    for (unsigned k = 0; k < seen.n_generated; k++) {
+        if (seen.generated[k].id == known) explore_fail("an id is handed out twice");
+        if (((seen.generated[k].id ^ known) >> 16 & 0xffff) == 0) begun = seen.generated[k].begun;
+        else events |= RETAGGED;
+    }
+    if (begun < seen.thread[me].bumps) explore_fail("a partition from before the bump");
+    seen.generated[seen.n_generated].id = known;
+    seen.generated[seen.n_generated++].begun = begun;
+    seen.thread[me].bumps = 0;
+}
+
+static void call_bump(void) {
+    seen.bumps_begun++;
+    sno_generation_bump();
+    seen.bumps_done++;
+}
+
+static flake_state_options state_options(void) {
+    flake_state_options o;
+    memset(&o, 0, sizeof o);
+    o.path = "/state";
+    o.horizon_ms = now->horizon_ms;
+    o.by_timer = now->by_timer;
+    o.no_wait = true;
+    return o;
+}
+
+static void call_close(bool and_open) {
+    seen.ends++;
+    if (flake_state_close(&our.state) != FLAKE_OK) explore_fail("can't be closed");
+    if (!and_open) return;
+    const flake_state_options where = state_options();
+    if (flake_state_open(&our.state, &where, flake_gen_options(&our.flake), NULL) != FLAKE_OK)
+        explore_fail("can't be opened again");
+    seen.floor_ns = flake_i_state_floor(&our.state);
+    if (seen.latest_ns > seen.floor_ns) explore_fail("HORIZON: the next run begins before the last id");
+}
+
+static void call_extend(void) {
+    const flake_status status = flake_state_extend(&our.state);
+    if (status != FLAKE_OK && !seen.ends) explore_fail("extend says %d", (int)status);
+}
+
 static void call(unsigned me, char letter) {
     seen.thread[me].letter = letter;
     seen.thread[me].saw_word = seen.thread[me].behind = seen.thread[me].wrote = false;
     if (letter != 'f') seen.thread[me].reach = 0;
+    seen.thread[me].was_lost = is_lost();
     switch (letter) {
+    case 'k': call_close(false); break;
+    case 'K': call_close(true); break;
+    case 'e': call_extend(); break;
+    case 'x': FLAKE_ATOMIC_STORE(&our.gate_word, 0u, seq_cst); break;
+    case 'b': now->of == DEFAULT ? call_bump() : flake_generation_bump(); break;
     case 's': call_snapshot(me); break;
     case 'v': call_stats(); break;
     case 'r': (void)(now->of == SNO ? sno_retry_ns(&our.sno) : flake_retry_ns(&our.flake)); break;
@@ -791,10 +970,13 @@ static void call(unsigned me, char letter) {
     case 'B': call_borrow(me); break;
     case 'R': call_return(me); break;
     case 'w': call_two_words(); break;
+    case 'd': call_generate(me); break;
     default: call_draw(me, letter);
     }
     if (strchr("svr", letter) && seen.thread[me].wrote) explore_fail("a question wrote");
     seen.thread[me].calls++;
+    seen.thread[me].was_lost = false;
+    seen.thread[me].sleeps = 0;
     if (letter != 'f') explore_forget(seen.thread[me].calls);
 }
 
@@ -804,12 +986,29 @@ static unsigned cap_of(const scenario *s) { return s->full ? 1u << 20 : s->cap ?
 
 static flake_status flake_admit(void *user, int64_t until_ns) {
     (void)user;
-    return unit_of(until_ns) > now->gate ? FLAKE_LEASE : FLAKE_OK;
+    return now->gate && unit_of(until_ns) > now->gate ? FLAKE_LEASE : FLAKE_OK;
 }
 
 static sno_status sno_admit(void *user, int64_t until_ns) {
     (void)user;
-    return unit_of(until_ns) > now->gate ? SNO_LEASE : SNO_OK;
+    return now->gate && unit_of(until_ns) > now->gate ? SNO_LEASE : SNO_OK;
+}
+
+/* Opens it on a file that an earlier run has left. */
+static bool prepare_state(flake_options *o) {
+    const flake_state_options where = state_options();
+    flake_i_record r;
+    memset(&r, 0, sizeof r);
+    explore_now.exact_ns = now->clock[0] * MS;
+    r.number = 1;
+    r.horizon_ns = r.written_ns = explore_now.exact_ns - 10 * MS;
+    flake_i_identity(o, 'f', flake_i_full_node(o), r.identity);
+    flake_i_header_put(files.bytes);
+    flake_i_record_put(&r, files.bytes + flake_i_record_at(1));
+    files.record[1] = r.number << 41 | (uint64_t)r.horizon_ns << 1;
+    files.is_there = true;
+    o->state = &our.state;
+    return flake_state_open(&our.state, &where, o, NULL) == FLAKE_OK;
 }
 
 static bool prepare_flake(void) {
@@ -822,12 +1021,20 @@ static bool prepare_flake(void) {
     o.max_ahead_ms = now->ahead_ms;
     o.max_wait_ms = now->wait_ms ? now->wait_ms : 5000;
     o.refuse_back = now->refuse_back;
-    o.shared_memory = !now->gate; /* no fork word */
-    o.gate.admit = now->gate ? flake_admit : NULL;
+    const bool has_gate = now->gate || calls_any('x');
+    o.shared_memory = !has_gate && !now->horizon_ms && !calls_any('b'); /* no fork word */
+    o.gate.admit = has_gate ? flake_admit : NULL;
+    o.gate.word = calls_any('x') ? &our.gate_word : NULL;
     o.clock.kind = now->coarse ? FLAKE_CLOCK_COARSE : FLAKE_CLOCK_EXACT;
     o.overflow = now->ring && now->of == FLAKE ? &our.ring : NULL;
     n_engines = now->shards ? now->shards : 1;
+    if (now->horizon_ms && !prepare_state(&o)) return false;
     if (flake_init(&our.flake, &o) != FLAKE_OK) return false;
+    if (!o.shared_memory) {
+        flake_i_atomic64 *word;
+        mark_at_start = flake_i_fork_mark(&word);
+        fork_page = word;
+    }
     engines[0] = (face)FACE_OF(&our.flake.engine);
     for (unsigned i = 0; i < EXPLORE_THREADS; i++)
         if (flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1) != FLAKE_OK) return false;
@@ -847,8 +1054,9 @@ static bool prepare_sno_engine(sno_i_engine *e) {
     setup.tick_bits = 1;
     setup.cap = cap_of(now);
     setup.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
-    setup.shared_memory = !now->gate;
-    setup.gates[0].admit = now->gate ? sno_admit : NULL;
+    setup.shared_memory = !now->gate && !calls_any('x');
+    setup.gate.admit = setup.shared_memory ? NULL : sno_admit;
+    setup.gate.word = calls_any('x') ? &our.gate_word : NULL;
     setup.clock.kind = now->coarse ? SNO_CLOCK_COARSE : SNO_CLOCK_EXACT;
     setup.ring = now->ring ? &our.sno_ring : NULL;
     return sno_i_engine_init(e, &setup) == SNO_OK;
@@ -875,6 +1083,27 @@ static bool prepare_sno(void) {
     return true;
 }
 
+/* Nothing has been asked for but the page and the family, which take system calls. */
+static void reset_default(void) {
+    struct sno_i_family *const family = &sno_i_partitions.private_family;
+    marks[0] = marks[1] = 0;
+    sno_i_process.page = marks;
+    sno_i_process.generation = 0;
+    sno_i_process.bumps = 0;
+    family->start = 1u << 16 | 0x3fffu << 17; /* its bumps are ahead: no start of another random choice */
+    family->used = 0;
+    sno_i_partitions.family = family;
+    memset(&sno_i_default, 0, sizeof sno_i_default);
+}
+
+/* Places in excess of the ids have been dropped. */
+static void default_ended(void) {
+    const sno_i_engine *const e = &sno_i_default.gen->engine;
+    const uint64_t drawn = e->word & e->count_mask;
+    if (drawn < seen.n_generated) explore_fail("more ids than places");
+    if (drawn > seen.n_generated) events |= DROPPED;
+}
+
 /* Builds at_start, which each execution begins with. */
 static void prepare(const scenario *s) {
     now = s;
@@ -882,9 +1111,13 @@ static void prepare(const scenario *s) {
     ask_stats = calls_any('v');
     ask_past = calls_any('s') || s->ring;
     memset(&our, 0, sizeof our);
+    memset(&files, 0, sizeof files);
+    fork_page = NULL;
+    our.gate_word = GATE_OPEN;
     bool right = flake_ring_init(&our.ring, our.slots, s->ring ? s->ring : 1) == FLAKE_OK &&
                  sno_ring_init(&our.sno_ring, our.sno_slots, s->ring ? s->ring : 1) == SNO_OK &&
                  (s->of == SNO ? prepare_sno() : prepare_flake());
+    if (s->of == DEFAULT) n_engines = 0;
     ring_head = s->of == SNO ? &our.sno_ring.head : &our.ring.head;
     ring_tail = s->of == SNO ? &our.sno_ring.tail : &our.ring.tail;
     for (unsigned i = 0; i < n_engines; i++) {
@@ -902,11 +1135,17 @@ static void prepare(const scenario *s) {
         exit(2);
     }
     at_start = our;
+    files_at_start = files;
+    process_at_start = flake_i_process;
 }
 
 static void reset(void) {
     our = at_start;
+    files = files_at_start;
+    flake_i_process = process_at_start;
+    if (fork_page) *fork_page = mark_at_start;
     memset(&seen, 0, sizeof seen);
+    if (now->of == DEFAULT) reset_default();
     for (unsigned i = 0; i < n_engines; i++) {
         const face *e = &engines[i];
         const point p = point_of(*e->word);
@@ -919,6 +1158,7 @@ static void reset(void) {
         remember(i);
         seen.owner[i] = -1;
     }
+    seen.floor_ns = INT64_MAX;
     for (unsigned i = 0; i < EXPLORE_THREADS; i++) seen.thread[i].shard = now->shards && !now->pool ? (int)i : -1;
 }
 
@@ -928,6 +1168,7 @@ static void thread(unsigned me) {
 
 static void ended(void) {
     flake_overflow note;
+    if (now->of == DEFAULT) default_ended();
     for (unsigned i = 0; i < now->ring; i++)
         if (pop(&note)) check_note(seen.pops++, &note);
     if (seen.pops != seen.pushes) explore_fail("a note is lost");
@@ -996,6 +1237,18 @@ static const scenario scenarios[] = {
     {"flake_coarse", "a clock that lags: the exact one is asked before a wait or a step back", {"ntn", "nn"}, {100, 101, 99}, .must = SLEPT | QUEUED, .coarse = true},
     {"flake_gate", "a gate that refuses a unit: places taken in it are given back, or left", {"nn", "nt", "n"}, {100, 101}, .must = QUEUED | LATE | SHUT | RETURNED | UNUSED, .gate = 100},
     {"flake_gate_cas", "the same by CAS alone: nothing is drawn", {"nnn", "ntn"}, {100, 101}, .must = SHUT, .gate = 100, .wait_ms = 2},
+    {"gate_closes", "the gate is closed, by its word, while callers sleep: they look when they wake", {"nn", "nn", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
+    {"gate_closes_cas", "the same by CAS alone", {"nn", "n", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST | RETURNED, .wait_ms = 9, QUEUE},
+    {"bumped", "the process is bumped while callers sleep", {"nn", "nn", "b"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
+    {"state_draws", "a state, by CAS: who is near the horizon writes the next, others go on or wait", {"nn", "nn"}, {100, 101, 102}, .must = WRITTEN | SLEPT, .wait_ms = 9, .horizon_ms = 2},
+    {"state_add", "the same by fetch_add", {"nn", "n"}, {100, 102}, .must = WRITTEN | SLEPT, .cap = 1, .horizon_ms = 2},
+    {"state_extend", "a timer writes, and draws do; 2 preemptions", {"t", "t", "e"}, {100, 102}, .must = WRITTEN | OUTRUN, .horizon_ms = 2, .bound = 2},
+    {"state_by_timer", "a timer alone writes; 2 preemptions", {"t", "t", "ee"}, {100, 103}, .must = WRITTEN | AGAIN, .horizon_ms = 2, .by_timer = true, .bound = 2},
+    {"state_close", "closed while others draw, and a timer writes: the file knows all ids; 3 preemptions", {"tt", "e", "k"}, {100, 101, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
+    {"state_close_waiting", "closed while two draw, with fetch_add; 2 preemptions", {"n", "n", "k"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 2},
+    {"state_reopen", "closed and opened again, while draws of the earlier run go on", {"ttt", "K"}, {100, 101, 103}, .must = WRITTEN | ENDED, .horizon_ms = 2},
+    {"state_reopen_3", "the same with two that draw; 3 preemptions", {"t", "t", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
+    {"state_reopen_timer", "the same with a timer; 3 preemptions", {"t", "e", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .by_timer = true, .bound = 3},
     {"flake_snapshot", "snapshots and retry while others draw", {"srs", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_stats", "statistics while others draw", {"vv", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_prefetch", "two threads' stocks, dropped after 1 ms", {"fff", "fff"}, FORWARD, .must = BATCHED},
@@ -1025,6 +1278,7 @@ static const scenario scenarios[] = {
     {"sno_try_back", "tries change the timeline, there and back", {"ttt", "ttt"}, {100, 98, 102, 101}, .must = TOGGLED | OUTRUN | AGAIN, .of = SNO},
     {"sno_try_back2", "a second step back into used time: CLOCK_BACK, and nothing written", {"ttt", "ttt"}, {100, 98, 99, 97}, .must = TOGGLED | OUTRUN | AGAIN | BACK, .of = SNO},
     {"sno_blocked", "both timelines used: waits for the first free time", {"nn", "tn"}, {100, 98, 101}, .must = SLEPT | BACK, .time = 101, .tick = 1, .count = 1, .safe = {99, 0}, .of = SNO},
+    {"sno_gate_closes", "the gate is closed while callers sleep who hold no place", {"nn", "x"}, {100, 98, 101}, .must = SLEPT | SHUT | LOST, .time = 101, .tick = 1, .count = 1, .safe = {99, 0}, .of = SNO},
     {"sno_mixed", "waiting and trying, timelines changed twice", {"nt", "tn"}, {100, 98, 100, 99}, .must = SLEPT | TOGGLED, .time = 99, .count = 2, .of = SNO},
     {"sno_batch", "batches, and the clock put back", {"Nn", "TN"}, {100, 101, 99}, .must = SLEPT | QUEUED | BATCHED | TOGGLED, .cap = 3, .of = SNO},
     {"sno_given", "readings of the caller's never change the timeline", {"gGg", "tnt"}, BACK_AND_ON, .must = LEAPT | TOGGLED, .of = SNO},
@@ -1058,6 +1312,11 @@ static const scenario scenarios[] = {
     {"note_popped", "the same, with a consumer", {"nn", "nn", "pp"}, FORWARD, .must = NOTED | CLOSED, .ring = 1, .bound = 3},
     {"note_sno", "notes over a change of the timeline", {"nn", "n"}, {100, 101, 102, 99}, .must = NOTED | CLOSED | TOGGLED, .ring = 4, .of = SNO},
 
+    {"default_first", "two first calls of sno_generate at once: one generator, one tag, no id twice", {"d", "d"}, STUCK, .must = 0, .of = DEFAULT},
+    {"default_3x1", "three; 4 preemptions", {"d", "d", "d"}, STUCK, .must = 0, .bound = 4, .of = DEFAULT},
+    {"default_bump", "a bump while another draws: a place drawn after it goes with a partition taken after it; 6 preemptions", {"dd", "bd"}, STUCK, .must = RETAGGED | DROPPED, .bound = 6, .of = DEFAULT},
+    {"default_bump2", "two bumps while two draw; 4 preemptions", {"dd", "dd", "bb"}, STUCK, .must = RETAGGED | DROPPED, .bound = 4, .of = DEFAULT},
+
     {"shard", "owned words, and a snapshot of one by another thread", {"ooO", "Mo", "s"}, FORWARD, .must = SLEPT | BATCHED, .shards = 2},
     {"shard_sno", "owned words, and the clock put back", {"oOo", "sMo"}, {100, 98}, .must = TOGGLED, .shards = 2, .of = SNO},
     {"pool_1", "two threads, one shard: one owner at a time", {"BoRBOR", "BORBoR"}, {100, 101}, .must = REFUSED, .shards = 1, .pool = true},
@@ -1077,7 +1336,7 @@ static explore_setup setup_of(const scenario *s) {
             for (like = 0; strcmp(s->calls[like], s->calls[e.threads]) != 0;) like++;
         e.role[e.threads] = like;
     }
-    for (; e.clocks < 7 && s->clock[e.clocks]; e.clocks++) clock_ns[e.clocks] = s->clock[e.clocks] * MS;
+    for (; e.clocks < 7 && s->clock[e.clocks]; e.clocks++) clock_ns[e.clocks] = (s->clock[e.clocks] + (s->of == DEFAULT ? INT64_C(1600000000000) : 0)) * MS;
     e.clock_ns = clock_ns;
     e.reset = reset;
     e.thread = thread;

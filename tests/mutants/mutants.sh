@@ -3,13 +3,15 @@
 #
 # mutants.sh BUILD [WORD...]   makes each mutant of the table (or those whose names contain a word) in
 # BUILD/mutants, builds the tests against it, and prints which of them catches it. A mutant that
-# survives, that no longer fits the headers, or does not compile is a failure.
+# survives, that no longer fits the headers, or does not compile is a failure. So is one that is
+# undecided: a time limit was hit, which may be the machine's doing, and hit again when it was judged
+# alone, with three times the time.
 #
 #   CC      compiler        CFLAGS  its flags       JOBS  at a time (2)
 #
 # A test that fails on the headers as they are too catches nothing, and is a failure itself. Nor does
-# one that measures how busy the machine is, nor the explorer when it runs out of time. All
-# is done in a copy of headers and tests, so that work may go on meanwhile.
+# one that measures how busy the machine is. All is done in a copy of headers and tests, so that work
+# may go on meanwhile.
 export LC_ALL=C
 here=tests/mutants
 table=$here/table
@@ -47,7 +49,8 @@ killers="$killers test_ring"
 for program in tests/explore/explore_*.c; do
     [ -f "$program" ] && killers="$killers $(basename "$program" .c)"
 done
-killers="$killers test_threads test_sno_threads test_processes test_fork test_state test_registry"
+killers="$killers test_threads test_sno_threads test_processes test_fork test_state test_state_files"
+killers="$killers test_gates test_state_format test_state_interrupted test_state_shared test_slots test_exclusive test_waits test_lost test_registry"
 
 build() { # HEADERS KILLER
     [ -x "$1/$2" ] && return
@@ -61,7 +64,7 @@ run() { # HEADERS SKIP KILLER [TEST...]
     headers=$1 skip=$2 killer=$3
     shift 3
     {
-        timeout -s KILL "$(seconds_of "$killer")" "$headers/$killer" "$@" 2>&1
+        timeout -s KILL $(($(seconds_of "$killer") * ${PATIENCE:-1})) "$headers/$killer" "$@" 2>&1
         echo "exit $?"
     } | awk -v skip=" $skip " -v busy="$busy" -v killer="$killer" '
         /^FAIL/ && index(skip, " " $2 " ") { skipped = 1; next }
@@ -71,7 +74,7 @@ run() { # HEADERS SKIP KILLER [TEST...]
         /Assertion/ { sub(/.*Assertion/, "assertion"); sub(/ failed.*/, ""); print; exit }
         /^ok/ { last = $2 }
         /^0 passed, 0 failed/ { skipped = 1 } # no test of this name
-        /^exit 137$/ { if (killer !~ /^explore/) print (last ? "hangs after " last : "hangs"); exit }
+        /^exit 137$/ { print "TIME LIMIT" (last ? " after " last : ""); exit }
         /^exit 0$/ { exit }
         /^exit / { if (!skipped || $2 > 1) print (last ? "crash after " last : "crash"); exit }'
 }
@@ -94,7 +97,8 @@ headers_of() { # NAME DIR: writes the mutant
 holds() { # DIR KILLER WHAT
     build "$1/as_it_is" "$2" || return 1
     case $3 in
-    *" "*) [ -z "$(run "$1/as_it_is" "" "$2")" ] ;; # no test by itself
+    *" "*) # no test by itself
+        case $(run "$1/as_it_is" "" "$2") in "" | "TIME LIMIT"*) true ;; *) false ;; esac ;;
     *) [ "$(run "$1/as_it_is" "" "$2" "$3")" != "$3" ] ;;
     esac
 }
@@ -114,6 +118,12 @@ judge() { # DIR NAME: one line to DIR/NAME.verdict
         fi
         skip=""
         while by=$(run "$headers" "$skip" "$killer" $tests < /dev/null) && [ -n "$by" ]; do
+            case $by in
+            "TIME LIMIT"*)
+                echo "$killer: $by" >> "$1/$2.late"
+                break
+                ;;
+            esac
             if holds "$1" "$killer" "$by" < /dev/null; then
                 echo "caught by $killer: $by" > "$verdict"
                 break 2
@@ -124,6 +134,8 @@ judge() { # DIR NAME: one line to DIR/NAME.verdict
         done
     done < "$1/$2.order"
     for killer in $killers; do rm -f "$headers/$killer"; done
+    [ -f "$verdict" ] || [ ! -f "$1/$2.late" ] ||
+        { echo "UNDECIDED" && sed 's/^/    /' "$1/$2.late"; } > "$verdict"
     [ -f "$verdict" ] || echo SURVIVED > "$verdict"
 }
 
@@ -148,6 +160,11 @@ if [ $# -gt 0 ]; then
     names=$(printf '%s\n' "$names" | grep -F "$words")
 fi
 printf '%s\n' $names | xargs -P "${JOBS:-2}" -n 1 "$self" --judge "$dir"
+for name in $names; do
+    grep -q ^UNDECIDED "$dir/$name.verdict" || continue
+    rm -f "$dir/$name.verdict" "$dir/$name.late"
+    PATIENCE=3 "$self" --judge "$dir" "$name"
+done
 for name in $names; do
     verdict=$(head -n 1 "$dir/$name.verdict")
     case $verdict in

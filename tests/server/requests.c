@@ -8,12 +8,14 @@
 #include "flake.h"
 #include "sno.h"
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <strings.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -23,31 +25,53 @@ static const char *server_path, *server_mode;
 
 typedef struct server {
     pid_t pid;
-    uint16_t port;
+    uint16_t port; /* 0: it did not start */
+    int output;    /* what it prints, errors too */
 } server;
 
-static server start(const char *option, const char *another) {
-    char mode[32], line[32] = "";
+enum { few_descriptors = 32, client_patience_s = 10 };
+
+static server launch(const char *option, const char *another, bool has_few_descriptors) {
+    char mode[32];
     int ends[2];
-    server s;
+    server s = {0, 0, -1};
     (void)snprintf(mode, sizeof mode, "--mode=%s", server_mode);
-    if (pipe(ends) != 0) abort();
+    if (pipe2(ends, O_CLOEXEC) != 0) abort();
     (void)fflush(stdout);
     s.pid = fork();
     if (s.pid < 0) abort();
     if (s.pid == 0) {
+        const struct rlimit few = {few_descriptors, few_descriptors};
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)dup2(ends[1], 1);
-        (void)close(ends[0]);
+        (void)dup2(ends[1], 2);
+        if (has_few_descriptors) (void)setrlimit(RLIMIT_NOFILE, &few);
         execl(server_path, server_path, mode, "--threads=2", option, another, (char *)NULL);
         _exit(127);
     }
     (void)close(ends[1]);
-    const ssize_t n = read(ends[0], line, sizeof line - 1);
-    CHECK(n > 5 && strncmp(line, "port ", 5) == 0);
-    s.port = (uint16_t)atoi(line + 5);
-    (void)close(ends[0]);
+    s.output = ends[0];
     return s;
+}
+
+/* Waits for the first line, or the end, of what it prints. */
+static void hear_port(server *s, char *line, size_t room) {
+    const ssize_t n = read(s->output, line, room - 1);
+    line[n > 0 ? n : 0] = 0;
+    if (strncmp(line, "port ", 5) == 0 && !strchr(line, ':')) s->port = (uint16_t)atoi(line + 5);
+    (void)close(s->output);
+}
+
+static server start_with(const char *option, const char *another, bool has_few_descriptors) {
+    char line[256];
+    server s = launch(option, another, has_few_descriptors);
+    hear_port(&s, line, sizeof line);
+    CHECK(s.port != 0);
+    return s;
+}
+
+static server start(const char *option, const char *another) {
+    return start_with(option, another, false);
 }
 
 static void stop(server s) {
@@ -78,6 +102,7 @@ static char bodies[1 << 22];
 static client *connect_to(server s) {
     client *c = (client *)calloc(1, sizeof *c);
     const int yes = 1;
+    const struct timeval patience = {client_patience_s, 0};
     struct sockaddr_in address;
     memset(&address, 0, sizeof address);
     address.sin_family = AF_INET;
@@ -87,6 +112,7 @@ static client *connect_to(server s) {
     c->socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     CHECK_EQ(connect(c->socket, (struct sockaddr *)&address, sizeof address), 0);
     (void)setsockopt(c->socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    (void)setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     return c;
 }
 
@@ -311,6 +337,22 @@ static void a_head_request_gets_no_body(void) {
     leave(c);
 }
 
+/* Refused with that status and a reason that has the word, and nothing behind it is answered. */
+static void is_refused(const char *bytes, size_t n, int status, const char *why) {
+    const int failures = check_failures;
+    client *c = connect_to(usual);
+    say_bytes(c, bytes, n);
+    ask(c, "/");
+    CHECK_EQ(hear(c, false)->status, status);
+    CHECK(strstr(heard.body, why) != NULL);
+    CHECK(heard.closes);
+    CHECK(heard.id[0] != 0);
+    CHECK_EQ(strstr(heard.head, "Allow: GET, HEAD") != NULL, status == 405);
+    CHECK(hears_the_end(c));
+    if (check_failures != failures) printf("  %d, %s, to:\n%s\n", heard.status, heard.body, bytes);
+    leave(c);
+}
+
 static void what_is_no_request_is_refused_by_name(void) {
     static const struct {
         const char *request;
@@ -319,44 +361,239 @@ static void what_is_no_request_is_refused_by_name(void) {
     } cases[] = {
         {"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 3\r\n\r\nabc", 405, "GET"},
         {"DELETE / HTTP/1.1\r\nHost: test\r\n\r\n", 405, "GET"},
+        {"get / HTTP/1.1\r\nHost: test\r\n\r\n", 405, "GET"},
         {"GET / HTTP/1.0\r\nHost: test\r\n\r\n", 505, "HTTP/1.1"},
+        {"GET / HTTP/1.0\r\n\r\n", 505, "HTTP/1.1"},
         {"GET / HTTP/2.0\r\nHost: test\r\n\r\n", 505, "HTTP/1.1"},
-        {"GET / HTTP/1.1\r\n\r\n", 400, "Host"},
-        {"GET / HTTP/1.1\r\nGhost: test\r\n\r\n", 400, "Host"},
-        {"GET /\r\nHost: test\r\n\r\n", 400, "request line"},
-        {"GET\r\n\r\n", 400, "request line"},
-        {"\r\n\r\n", 400, "request line"},
-        {"GET index HTTP/1.1\r\nHost: test\r\n\r\n", 400, "request line"},
         {"GET / HTTP/1.1\r\nHost: test\r\ncontent-length: 3\r\n\r\nabc", 400, "body"},
-        {"GET / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400,
+        {"GET / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: Chunked \r\n\r\n0\r\n\r\n", 400,
          "body"},
     };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        is_refused(cases[i].request, strlen(cases[i].request), cases[i].status, cases[i].why);
+}
+
+static void a_malformed_request_line_is_refused(void) {
+    static const char *const lines[] = {
+        "",
+        "GET",
+        "GET ",
+        "GET /",
+        "GET / ",
+        "/ HTTP/1.1",
+        " GET / HTTP/1.1",
+        " / HTTP/1.1",
+        "GET index HTTP/1.1",
+        "GET  / HTTP/1.1",
+        "GET /  HTTP/1.1",
+        "GET / HTTP/1.1 ",
+        "GET\t/ HTTP/1.1",
+        "GET /\tHTTP/1.1",
+        "GET /a b HTTP/1.1",
+        "GET /#a HTTP/1.1",
+        "GET /\xc3\xa4 HTTP/1.1",
+        "G(T / HTTP/1.1",
+        "G\xc3\x84T / HTTP/1.1",
+        "GET: / HTTP/1.1",
+        "GET / http/1.1",
+        "GET / HTTP/1",
+        "GET / HTTP/11",
+        "GET / HTTP/1,1",
+        "GET / HTTP/1.10",
+        "GET / HTTP/01.1",
+        "GET / HTTP/-1.1",
+        "GET / HTTP 1.1",
+        "GET / FTP/1.1",
+    };
+    char request[256];
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const int n = snprintf(request, sizeof request, "%s\r\nHost: test\r\n\r\n", lines[i]);
+        is_refused(request, (size_t)n, 400, "request line");
+    }
+}
+
+static const char smuggled[] = "GET /ids HTTP/1.1\r\nHost: test\r\n\r\n";
+
+/* What one program may take for a body is no second request to this one. */
+static void a_malformed_header_is_refused_with_what_follows(void) {
+    static const struct {
+        const char *headers, *why;
+    } cases[] = {
+        {"Content-Length : 34\r\n", "NAME: VALUE"},
+        {"Content-Length\t: 34\r\n", "NAME: VALUE"},
+        {"Transfer-Encoding : chunked\r\n", "NAME: VALUE"},
+        {"Content Length: 34\r\n", "NAME: VALUE"},
+        {"(Content-Length): 34\r\n", "NAME: VALUE"},
+        {"Content-L\xc3\xa4nge: 34\r\n", "NAME: VALUE"},
+        {"Content-Length\r\n", "NAME: VALUE"},
+        {": 34\r\n", "NAME: VALUE"},
+        {"Content-Length: 34\r\nContent-Length: 34\r\n", "two Content-Length"},
+        {"Content-Length: 0\r\ncontent-length: 34\r\n", "two Content-Length"},
+        {"Content-Length: 34, 34\r\n", "Content-Length must"},
+        {"Content-Length: 0, 34\r\n", "Content-Length must"},
+        {"Content-Length: +34\r\n", "Content-Length must"},
+        {"Content-Length: -1\r\n", "Content-Length must"},
+        {"Content-Length:\r\n", "Content-Length must"},
+        {"Content-Length: 0x22\r\n", "Content-Length must"},
+        {"Content-Length: 34 0\r\n", "Content-Length must"},
+        {"Content-Length: 34.0\r\n", "Content-Length must"},
+        {"Content-Length: 18446744073709551650\r\n", "Content-Length must"},
+        {"Content-Length: \"34\"\r\n", "Content-Length must"},
+        {"Content-Length: 34\r\nTransfer-Encoding: chunked\r\n", "and Transfer-Encoding"},
+        {"Transfer-Encoding: chunked\r\nContent-Length: 34\r\n", "and Transfer-Encoding"},
+        {"Transfer-Encoding: identity\r\n", "coding is unknown"},
+        {"Transfer-Encoding: xchunked\r\n", "coding is unknown"},
+        {"Transfer-Encoding: chunked, identity\r\n", "coding is unknown"},
+        {"Transfer-Encoding: gzip, chunked\r\n", "coding is unknown"},
+        {"Transfer-Encoding: chunked, chunked\r\n", "coding is unknown"},
+        {"Transfer-Encoding: chunked;a=b\r\n", "coding is unknown"},
+        {"Transfer-Encoding: \"chunked\"\r\n", "coding is unknown"},
+        {"Transfer-Encoding:\r\n", "coding is unknown"},
+        {"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "two Transfer-Encoding"},
+        {"X: a\r\n Content-Length: 34\r\n", "blank"},
+        {"X: a\r\n\tTransfer-Encoding: chunked\r\n", "blank"},
+        {"X: a\r\n \r\n", "blank"},
+    };
+    char request[512];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        client *c = connect_to(usual);
-        say(c, cases[i].request);
-        ask(c, "/"); /* may be part of a body, so it is not answered */
-        CHECK_EQ(hear(c, false)->status, cases[i].status);
-        CHECK(strstr(heard.body, cases[i].why) != NULL);
-        CHECK(heard.closes);
-        CHECK(heard.id[0] != 0);
-        CHECK_EQ(strstr(heard.head, "Allow: GET, HEAD") != NULL, cases[i].status == 405);
-        CHECK(hears_the_end(c));
-        leave(c);
+        const int n = snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: test\r\n%s\r\n%s",
+                               cases[i].headers, smuggled);
+        is_refused(request, (size_t)n, 400, cases[i].why);
+    }
+    const int n =
+        snprintf(request, sizeof request,
+                 "GET / HTTP/1.1\r\n Content-Length: 34\r\nHost: test\r\n\r\n%s", smuggled);
+    is_refused(request, (size_t)n, 400, "blank");
+}
+
+static void a_body_is_never_answered(void) {
+    static const char *const bodies_of[] = {"Content-Length: 34\r\n\r\n",
+                                            "content-length:34\r\n\r\n",
+                                            "Content-Length: 0\r\n\r\n",
+                                            "Transfer-Encoding: chunked\r\n\r\n22\r\n",
+                                            "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                                            "Transfer-Encoding: chunked\r\n\r\n-1;\r\n"};
+    static const char *const methods[] = {"GET", "HEAD", "POST", "PUT"};
+    char request[512];
+    for (size_t i = 0; i < sizeof bodies_of / sizeof *bodies_of; i++)
+        for (int k = 0; k < 4; k++) {
+            client *c = connect_to(usual);
+            (void)snprintf(request, sizeof request, "%s / HTTP/1.1\r\nHost: test\r\n%s%s",
+                           methods[k], bodies_of[i], smuggled);
+            say(c, request);
+            CHECK_EQ(hear(c, k == 1)->status, k < 2 ? 400 : 405);
+            CHECK(heard.closes);
+            CHECK(hears_the_end(c));
+            leave(c);
+        }
+}
+
+static void a_line_ends_with_cr_and_lf(void) {
+    static const char *const heads[] = {
+        "GET / HTTP/1.1\nHost: test\n\n",
+        "GET / HTTP/1.1\nHost: test\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: test\n\r\n",
+        "GET / HTTP/1.1\r\nHost: test\r\n\n",
+        "GET / HTTP/1.1\r\nHost: test\r\nX: a\nContent-Length: 34\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: test\r\nX: a\rContent-Length: 34\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: test\r\nX: a\r\r\nContent-Length: 34\r\n\r\n",
+        "GET / HTTP/1.1\rHost: test\r\r",
+        "GET / HTTP/1.1\r\nHost: test\r\n\r\r\n",
+        "GET / HTTP/1.1\r\nHost: test\r\nContent-Length: 34\n\n",
+        "\nGET / HTTP/1.1\r\nHost: test\r\n\r\n",
+        "\rGET / HTTP/1.1\r\nHost: test\r\n\r\n",
+    };
+    char request[512];
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        const int n = snprintf(request, sizeof request, "%s%s", heads[i], smuggled);
+        is_refused(request, (size_t)n, 400, "CR and LF");
     }
     client *c = connect_to(usual);
-    say_bytes(c, "GET / HTTP/1.1\r\nHost: test\r\nX: \0\r\n\r\n", 37);
+    say(c, "GET / HTTP/1.1\nHost"); /* refused before the head ends, if it ever does */
     CHECK_EQ(hear(c, false)->status, 400);
+    CHECK(hears_the_end(c));
+    leave(c);
+}
+
+static void a_head_has_no_control_character(void) {
+    const char *request = "GET /xyz HTTP/1.1\r\nHost: xyz\r\nA: xyz\r\nxyz: 1\r\n\r\n";
+    char bytes[128];
+    for (int byte = 0; byte < 128; byte++) {
+        if (byte >= ' ' && byte != 127) continue;
+        for (const char *at = request; (at = strstr(at, "xyz")) != NULL; at++) {
+            const bool in_a_value = at == strstr(request, "A: xyz") + 3;
+            memcpy(bytes, request, strlen(request) + 1);
+            bytes[at - request + 1] = (char)byte;
+            if (byte != '\t')
+                is_refused(bytes, strlen(request), 400,
+                           byte == '\n' || byte == '\r' ? "CR" : "control");
+            else if (!in_a_value) is_refused(bytes, strlen(request), 400, "");
+        }
+    }
+    client *c = connect_to(usual);
+    say(c, "GET / HTTP/1.1\r\nHost:\t test \t\r\nX: a\tb \xc3\xa4\r\nY:\r\nZ:\t\r\n\r\n");
+    CHECK_EQ(hear(c, false)->status, 200);
+    leave(c);
+}
+
+static void there_is_one_host(void) {
+    static const char *const wrong[] = {"",
+                                        "Ghost: test\r\n",
+                                        "Host : test\r\n",
+                                        "Host: test\r\nHost: test\r\n",
+                                        "Host: a\r\nX: b\r\nhost: c\r\n",
+                                        "Host: a, b\r\n",
+                                        "Host: a b\r\n",
+                                        "Host: a/b\r\n",
+                                        "Host: user@a\r\n",
+                                        "Host: a:b\r\n",
+                                        "Host: a:1:2\r\n",
+                                        "Host: [::1\r\n",
+                                        "Host: [::1]x\r\n",
+                                        "Host: \xc3\xa4\r\n"};
+    static const char *const right[] = {"test",      "test:8080", "127.0.0.1:80", "[::1]:80",
+                                        "a-b.c_d.e", "",          "test:",        "%C3%A4"};
+    char request[256];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const int n = snprintf(request, sizeof request, "GET / HTTP/1.1\r\n%s\r\n", wrong[i]);
+        is_refused(request, (size_t)n, 400, strstr(wrong[i], " :") ? "NAME" : "Host");
+    }
+    client *c = connect_to(usual);
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost:%s\r\n\r\n", right[i]);
+        say(c, request);
+        CHECK_EQ(hear(c, false)->status, 200);
+    }
     leave(c);
 }
 
 static void a_connection_closes_when_it_is_asked_to(void) {
-    client *c = connect_to(usual);
-    say(c, "GET / HTTP/1.1\r\nHost: test\r\nConnection: Close\r\n\r\n");
-    ask(c, "/");
-    CHECK_EQ(hear(c, false)->status, 200);
-    CHECK(heard.closes);
-    CHECK(hears_the_end(c));
-    leave(c);
+    static const struct {
+        const char *headers;
+        bool closes;
+    } cases[] = {{"Connection: Close\r\n", true},
+                 {"Connection: keep-alive,close\r\n", true},
+                 {"Connection: , close , x\r\n", true},
+                 {"Connection: keep-alive\r\nconnection: close\r\n", true},
+                 {"Connection: close\r\nConnection: keep-alive\r\n", true},
+                 {"Connection: keep-alive\r\n", false},
+                 {"Connection: closed\r\n", false},
+                 {"Connection: not-close\r\n", false},
+                 {"Connection:\r\n", false},
+                 {"X-Connection: close\r\n", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        client *c = connect_to(usual);
+        char request[256];
+        (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: test\r\n%s\r\n",
+                       cases[i].headers);
+        say(c, request);
+        ask(c, "/");
+        CHECK_EQ(hear(c, false)->status, 200);
+        CHECK_EQ(heard.closes, cases[i].closes);
+        if (cases[i].closes) CHECK(hears_the_end(c));
+        else CHECK_EQ(hear(c, false)->status, 200);
+        leave(c);
+    }
 }
 
 static void who_says_no_more_still_hears_every_answer(void) {
@@ -551,6 +788,241 @@ static void a_client_that_does_not_read_holds_up_nobody(void) {
     leave(c);
 }
 
+/* ---- a port ---- */
+
+static int exit_code(server s) {
+    int status = -1;
+    CHECK_EQ(waitpid(s.pid, &status, 0), s.pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void a_second_server_on_the_port_does_not_start(void) {
+    char port[32], said[256], expected[64];
+    (void)snprintf(port, sizeof port, "--port=%d", usual.port);
+    (void)snprintf(expected, sizeof expected, "port %d: Address already in use\n", usual.port);
+    server second = launch("--node=5", port, false);
+    hear_port(&second, said, sizeof said);
+    CHECK_STR(said, expected);
+    if (second.port) stop(second);
+    else CHECK_EQ(exit_code(second), 1);
+    client *c = connect_to(usual);
+    ask(c, "/");
+    CHECK_EQ(hear(c, false)->status, 200);
+    leave(c);
+}
+
+static void of_servers_that_start_at_once_one_has_the_port(void) {
+    enum { rounds = 5, rivals = 8 };
+    for (int round = 0; round < rounds; round++) {
+        server free_one = start("--node=5", NULL), s[rivals];
+        char port[32], said[256];
+        int owners = 0;
+        (void)snprintf(port, sizeof port, "--port=%d", free_one.port);
+        stop(free_one);
+        for (int i = 0; i < rivals; i++) s[i] = launch("--node=5", port, false);
+        for (int i = 0; i < rivals; i++) {
+            hear_port(&s[i], said, sizeof said);
+            owners += s[i].port != 0;
+            if (!s[i].port) CHECK(strstr(said, "Address already in use") != NULL);
+        }
+        CHECK(owners <= 1); /* those who try at the same moment may all fail */
+        for (int i = 0; i < rivals; i++)
+            if (s[i].port) stop(s[i]);
+            else CHECK_EQ(exit_code(s[i]), 1);
+    }
+}
+
+/* Its old connections don't keep a server from its port. */
+static void a_server_can_start_again_at_once(void) {
+    server s = start("--node=5", NULL);
+    char port[32];
+    (void)snprintf(port, sizeof port, "--port=%d", s.port);
+    client *c = connect_to(s);
+    ask(c, "/");
+    CHECK_EQ(hear(c, false)->status, 200);
+    stop(s);
+    s = start("--node=5", port);
+    leave(c);
+    c = connect_to(s);
+    ask(c, "/");
+    CHECK_EQ(hear(c, false)->status, 200);
+    leave(c);
+    stop(s);
+}
+
+/* ---- descriptors ---- */
+
+static int64_t processor_ms(server s) {
+    clockid_t clock;
+    struct timespec t = {0, 0};
+    CHECK_EQ(clock_getcpuclockid(s.pid, &clock), 0);
+    CHECK_EQ(clock_gettime(clock, &t), 0);
+    return (int64_t)t.tv_sec * 1000 + (int64_t)t.tv_nsec / 1000000;
+}
+
+static void runs_out_of_descriptors(const char *threads) {
+    enum { clients = 3 * few_descriptors, window_ms = 500 };
+    server s = start_with(threads, NULL, true);
+    client *c[clients];
+    bool answered[clients] = {false}, all_heard = true;
+    int taken = 0;
+    for (int i = 0; i < clients; i++) {
+        c[i] = connect_to(s);
+        ask(c[i], "/");
+    }
+    struct pollfd first = {c[0]->socket, POLLIN, 0};
+    CHECK_EQ(poll(&first, 1, client_patience_s * 1000), 1);
+
+    const int64_t begin_ms = now_ms(), spent_ms = processor_ms(s);
+    while (now_ms() - begin_ms < window_ms) (void)poll(NULL, 0, window_ms / 10);
+    CHECK(processor_ms(s) - spent_ms < window_ms / 10);
+
+    for (int i = 0; i < clients; i++) {
+        struct pollfd arrived = {c[i]->socket, POLLIN, 0};
+        answered[i] = poll(&arrived, 1, 0) == 1;
+        if (answered[i]) {
+            CHECK_EQ(hear(c[i], false)->status, 200);
+            ask(c[i], "/"); /* and goes on being served */
+            CHECK_EQ(hear(c[i], false)->status, 200);
+            taken++;
+        }
+    }
+    CHECK(taken > few_descriptors / 2 && taken < few_descriptors);
+    for (int i = 0; i < clients; i++)
+        if (answered[i]) leave(c[i]);
+    for (int i = 0; i < clients; i++)
+        if (!answered[i]) {
+            all_heard = all_heard && hear(c[i], false)->status == 200;
+            leave(c[i]);
+        }
+    CHECK(all_heard);
+    stop(s);
+}
+
+static void without_descriptors_it_serves_whom_it_has_and_does_not_spin(void) {
+    runs_out_of_descriptors("--threads=1");
+    runs_out_of_descriptors("--threads=2");
+}
+
+/* ---- time ---- */
+
+/* A short time for what the client does next. */
+enum { idle_ms = 300 };
+static server impatient;
+
+static void an_idle_connection_ends(void) {
+    for (int requests = 0; requests < 3; requests++) {
+        const int64_t begin_ms = now_ms();
+        client *c = connect_to(impatient);
+        for (int i = 0; i < requests; i++) {
+            ask(c, "/");
+            CHECK_EQ(hear(c, false)->status, 200);
+        }
+        CHECK(hears_the_end(c));
+        CHECK(now_ms() - begin_ms >= idle_ms - 10);
+        leave(c);
+    }
+}
+
+/* Says a byte now and then, until the server has closed; false: it does not. */
+static bool is_cut_off_while_saying(client *c, const char *byte) {
+    struct pollfd closed = {c->socket, 0, 0};
+    const int64_t begin_ms = now_ms();
+    while (poll(&closed, 1, idle_ms / 20) == 0) {
+        if (now_ms() - begin_ms > client_patience_s * 1000) return false;
+        say(c, byte);
+    }
+    return true;
+}
+
+static void a_head_that_trickles_in_ends_the_connection(void) {
+    client *c = connect_to(impatient);
+    say(c, "GET / HTTP/1.1\r\nHost: test\r\nX: ");
+    CHECK(is_cut_off_while_saying(c, "x"));
+    leave(c);
+    c = connect_to(impatient);
+    ask(c, "/");
+    CHECK_EQ(hear(c, false)->status, 200);
+    CHECK(is_cut_off_while_saying(c, "G"));
+    leave(c);
+}
+
+static void a_body_that_trickles_in_ends_the_connection(void) {
+    client *c = connect_to(impatient);
+    say(c, "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000\r\n\r\n");
+    CHECK_EQ(hear(c, false)->status, 405);
+    CHECK(hears_the_end(c)); /* it says no more */
+    CHECK(is_cut_off_while_saying(c, "x"));
+    leave(c);
+}
+
+static void answers_that_are_not_read_end_the_connection(void) {
+    client *c = connect_to(impatient);
+    for (int i = 0; i < 20; i++) ask(c, "/ids?count=100000&format=bin&layout=twitter");
+    CHECK(is_cut_off_while_saying(c, "x"));
+    leave(c);
+}
+
+/* Time begins anew with an answer, and with a head's first byte. */
+static void who_asks_in_time_stays(void) {
+    client *c = connect_to(impatient);
+    for (int i = 0; i < 4; i++) {
+        const int64_t begin_ms = now_ms();
+        (void)poll(NULL, 0, idle_ms * 6 / 10);
+        say(c, "G");
+        const int64_t said_ms = now_ms();
+        (void)poll(NULL, 0, idle_ms * 6 / 10);
+        say(c, "ET / HTTP/1.1\r\nHost: test\r\n\r\n");
+        const bool late = /* if this machine stood still */
+            said_ms - begin_ms > idle_ms * 8 / 10 || now_ms() - said_ms > idle_ms * 8 / 10;
+        const bool answered = hear(c, false)->status == 200;
+        CHECK(answered || late);
+        if (!answered) break;
+    }
+    leave(c);
+}
+
+/* A list takes longer than a client may be idle. */
+static void who_reads_in_time_stays(void) {
+    client *c = connect_to(impatient);
+    for (int i = 0; i < 20; i++) ask(c, "/ids?count=100000&format=bin&layout=twitter");
+    const int64_t begin_ms = now_ms();
+    int64_t read_ms = begin_ms;
+    while (now_ms() - begin_ms < 5 * idle_ms) {
+        const bool came = recv(c->socket, c->buffer, sizeof c->buffer, 0) > 0;
+        CHECK(came || now_ms() - read_ms >= idle_ms); /* unless this machine stood still */
+        if (!came) break;
+        read_ms = now_ms();
+        (void)poll(NULL, 0, 5);
+    }
+    leave(c);
+}
+
+/* 256 ids in 10 ms: the last client waits for longer than a client may be idle. */
+static void who_waits_for_ids_is_not_idle(void) {
+    enum { clients = 50, requests = 300 };
+    server s = start("--layout=sonyflake", "--idle-ms=200");
+    client *c[clients];
+    bool in_time[clients];
+    char all[requests * 40] = "";
+    for (int i = 0; i < requests; i++) strcat(all, "GET / HTTP/1.1\r\nHost: test\r\n\r\n");
+    const int64_t begin_ms = now_ms();
+    for (int i = 0; i < clients; i++) {
+        const int64_t connect_ms = now_ms();
+        c[i] = connect_to(s);
+        say(c[i], all);
+        in_time[i] = now_ms() - connect_ms < 200;
+    }
+    for (int i = 0; i < clients; i++) {
+        int answers = 0;
+        while (answers < requests && hear(c[i], false)->status == 200) answers++;
+        CHECK(answers == requests || !in_time[i]);
+        leave(c[i]);
+    }
+    CHECK(now_ms() - begin_ms > 400);
+    stop(s);
+}
+
 /* ---- more requests than ids ---- */
 
 /* 256 ids in 10 ms; in shards 128 a thread. */
@@ -650,34 +1122,54 @@ static void it_ends_while_requests_wait(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(each_request_on_a_connection_has_an_id_of_its_own),
-                                     CHECK_TEST(an_id_has_the_server_s_time_and_node),
-                                     CHECK_TEST(pipelined_requests_are_answered_in_their_order),
-                                     CHECK_TEST(a_request_may_come_byte_by_byte),
-                                     CHECK_TEST(a_request_may_be_cut_anywhere),
-                                     CHECK_TEST(a_head_that_is_too_long_is_refused),
-                                     CHECK_TEST(a_head_request_gets_no_body),
-                                     CHECK_TEST(what_is_no_request_is_refused_by_name),
-                                     CHECK_TEST(a_connection_closes_when_it_is_asked_to),
-                                     CHECK_TEST(who_says_no_more_still_hears_every_answer),
-                                     CHECK_TEST(a_list_has_each_layout_in_each_format),
-                                     CHECK_TEST(a_list_has_wide_ids_in_each_base),
-                                     CHECK_TEST(a_list_has_snos_as_text_and_as_uuids),
-                                     CHECK_TEST(a_wrong_parameter_is_named),
-                                     CHECK_TEST(stamps_and_lists_have_no_id_in_common),
-                                     CHECK_TEST(a_client_that_does_not_read_holds_up_nobody),
-                                     CHECK_TEST(requests_wait_for_the_next_unit_in_their_order),
-                                     CHECK_TEST(nobody_starves_behind_a_long_list),
-                                     CHECK_TEST(all_who_wait_are_served_alike),
-                                     CHECK_TEST(who_waits_may_leave),
-                                     CHECK_TEST(it_ends_while_requests_wait)};
+    static const check_test all[] = {
+        CHECK_TEST(each_request_on_a_connection_has_an_id_of_its_own),
+        CHECK_TEST(an_id_has_the_server_s_time_and_node),
+        CHECK_TEST(pipelined_requests_are_answered_in_their_order),
+        CHECK_TEST(a_request_may_come_byte_by_byte),
+        CHECK_TEST(a_request_may_be_cut_anywhere),
+        CHECK_TEST(a_head_that_is_too_long_is_refused),
+        CHECK_TEST(a_head_request_gets_no_body),
+        CHECK_TEST(what_is_no_request_is_refused_by_name),
+        CHECK_TEST(a_malformed_request_line_is_refused),
+        CHECK_TEST(a_malformed_header_is_refused_with_what_follows),
+        CHECK_TEST(a_body_is_never_answered),
+        CHECK_TEST(a_line_ends_with_cr_and_lf),
+        CHECK_TEST(a_head_has_no_control_character),
+        CHECK_TEST(there_is_one_host),
+        CHECK_TEST(a_connection_closes_when_it_is_asked_to),
+        CHECK_TEST(who_says_no_more_still_hears_every_answer),
+        CHECK_TEST(a_list_has_each_layout_in_each_format),
+        CHECK_TEST(a_list_has_wide_ids_in_each_base),
+        CHECK_TEST(a_list_has_snos_as_text_and_as_uuids),
+        CHECK_TEST(a_wrong_parameter_is_named),
+        CHECK_TEST(stamps_and_lists_have_no_id_in_common),
+        CHECK_TEST(a_client_that_does_not_read_holds_up_nobody),
+        CHECK_TEST(a_second_server_on_the_port_does_not_start),
+        CHECK_TEST(of_servers_that_start_at_once_one_has_the_port),
+        CHECK_TEST(a_server_can_start_again_at_once),
+        CHECK_TEST(without_descriptors_it_serves_whom_it_has_and_does_not_spin),
+        CHECK_TEST(an_idle_connection_ends),
+        CHECK_TEST(a_head_that_trickles_in_ends_the_connection),
+        CHECK_TEST(a_body_that_trickles_in_ends_the_connection),
+        CHECK_TEST(answers_that_are_not_read_end_the_connection),
+        CHECK_TEST(who_asks_in_time_stays),
+        CHECK_TEST(who_reads_in_time_stays),
+        CHECK_TEST(who_waits_for_ids_is_not_idle),
+        CHECK_TEST(requests_wait_for_the_next_unit_in_their_order),
+        CHECK_TEST(nobody_starves_behind_a_long_list),
+        CHECK_TEST(all_who_wait_are_served_alike),
+        CHECK_TEST(who_waits_may_leave),
+        CHECK_TEST(it_ends_while_requests_wait)};
     if (argc < 3) return 2;
     server_path = argv[1];
     server_mode = argv[2];
     (void)alarm(60); /* whoever hangs, hangs no longer */
     usual = start("--node=5", NULL);
     scarce = start("--node=5", "--layout=sonyflake");
+    impatient = start("--node=5", "--idle-ms=300");
     const int failed = CHECK_MAIN(argc - 2, argv + 2, all);
     (void)kill(usual.pid, SIGKILL);
+    (void)kill(impatient.pid, SIGKILL);
     return failed;
 }

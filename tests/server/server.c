@@ -1,108 +1,49 @@
 /* SPDX-License-Identifier: MIT
  *
- * A small HTTP/1.1 server that stamps each request with an id: a thread a core, each with a socket
- * and an epoll of its own, keep-alive, pipelining.
+ * A small HTTP/1.1 server that stamps each request with an id: a thread a core, each with an epoll
+ * of its own, keep-alive, pipelining.
  *
  *     GET /anything    answers "hello" with the header  X-Request-Id: 8306849466254995456
  *     GET /ids?count=1000&layout=twitter&format=base58          ids for other programs, one a line
  *
  * An event loop must not sleep in a generator. When a unit's ids are all drawn, the request waits in
  * a queue of its generator, and epoll wakes the thread when the next unit begins.
+ *
+ * A port has one owner, since two servers with the same node number would repeat each other's ids:
+ * all threads take connections from one socket. A head that RFC 9112 forbids is refused (head.h).
  */
 #define _GNU_SOURCE
-#include "flake.h"
-#include "sno.h"
+#include "generators.h"
+#include "head.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 
 enum {
-    max_threads = 64,
     max_count = 100000,       /* ids in one answer */
     patience_ns = 1000000000, /* a request waits no longer for a clock that was put back */
+    pause_ns = 50000000,      /* when a connection can't be taken, until it is tried again */
     request_room = 8192,      /* the longest head of a request */
     response_room = 32768,    /* pipelined requests are answered until it may be full */
-    batch = 100,              /* ids of one chunk */
     answer_room = 512 + batch * FLAKE128_TEXT_SIZE /* the longest head, or a chunk */
 };
 
-/* ---- where ids come from ---- */
-
-static flake_layout (*const layouts[])(void) = {flake_layout_idgen,
-                                                flake_layout_hazelcast,
-                                                flake_layout_uniqueid_ordered,
-                                                flake_layout_uniqueid_spread,
-                                                flake_layout_twitter,
-                                                flake_layout_sonyflake,
-                                                flake_layout_discord,
-                                                flake_layout_instagram,
-                                                flake_layout_mastodon,
-                                                flake_layout_js53};
-enum {
-    flakes = sizeof layouts / sizeof *layouts,
-    boundary = flakes, /* 128 bits */
-    sno,
-    generators
-};
-
-static const struct {
-    const char *name;
-    int flake;         /* a flake_text, or -1 */
-    unsigned boundary; /* a base, or 0 */
-} formats[] = {{"dec", FLAKE_DEC, 10},
-               {"hex", FLAKE_HEX, 16},
-               {"bin", FLAKE_BIN, 2},
-               {"base32", FLAKE_BASE32, 0},
-               {"base36", FLAKE_BASE36, 36},
-               {"base58", FLAKE_BASE58, 0},
-               {"base62", FLAKE_BASE62, 62},
-               {"text", -1, 0},
-               {"uuid", -1, 0}};
-enum { dec = 0, base62 = 6, text, uuid, format_count };
-
-typedef enum mode { mode_shared, mode_shard, mode_none } mode;
-static const char *const modes[] = {"shared", "shard", "none"};
-
 static struct {
-    unsigned port, threads, mode, layout, node;
+    unsigned port, threads, mode, layout, node, idle_ms;
     const char *log;
-} options;
+} options = {.idle_ms = 30000};
 
-static flake_gen shared[flakes];
-static flake_shard shards[flakes][max_threads];
-/* Drawn in batches only, each of them one read-modify-write: shared in either mode. */
-static flake128_gen boundary_ids;
-static sno_gen snos;
-
-static const char *layout_name(unsigned layout) {
-    return layout == boundary ? "boundary" : layout == sno ? "sno" : layouts[layout]().name;
-}
-
-/* A layout whose bits don't hold the node number is not offered. */
-static flake_status made[generators];
-
-static flake_status make_generators(void) {
-    flake_options flake;
-    memset(&flake, 0, sizeof flake);
-    flake.node = options.node;
-    for (unsigned i = 0; i < flakes; i++) {
-        flake.layout = layouts[i]();
-        made[i] = options.mode == mode_shard ? flake_shards_init(shards[i], options.threads, &flake)
-                                             : flake_init(&shared[i], &flake);
-    }
-    made[boundary] = flake128_init(&boundary_ids, options.node, NULL);
-    if (sno_init(&snos, NULL) != SNO_OK) made[sno] = FLAKE_INVALID;
-    return made[options.layout];
-}
+enum { mode_shared, mode_shard, mode_none };
+static const char *const modes[] = {"shared", "shard", "none"};
 
 /* ---- connections ---- */
 
@@ -113,9 +54,11 @@ TAILQ_HEAD(connections, connection);
 typedef struct connection {
     TAILQ_ENTRY(connection) link;
     struct connections *queue; /* its worker's `open`, or one of `waiting` */
+    int64_t deadline_ns;       /* in `open`: it is closed then */
     int socket;
     uint32_t watched;  /* epoll's events */
     bool has_turn;     /* was the first of those who wait */
+    bool earned_time;  /* in this step */
     bool last_request; /* what follows is not read */
     bool input_ended, shut_down;
     phase phase;
@@ -130,36 +73,18 @@ typedef struct connection {
 typedef struct worker {
     pthread_t thread;
     unsigned index;
-    int listener, epoll;
+    int epoll, mailbox[2]; /* a pipe: connections that other threads took for this one */
+    atomic_uint connections;
+    bool paused;       /* does not watch the listener ... */
+    int64_t resume_ns; /* ... until then */
+    int64_t now_ns;    /* when epoll returned */
     FILE *log;
-    struct connections open, waiting[generators];
+    struct connections open; /* the first has the earliest deadline */
+    struct connections waiting[generators];
 } worker;
 
 static worker workers[max_threads];
-static int stop_event;
-
-/* ---- drawing ---- */
-
-typedef union ids {
-    uint64_t flake[batch];
-    flake128 boundary[batch];
-    sno_id sno[batch];
-} ids;
-
-static size_t draw(worker *w, unsigned layout, ids *drawn, size_t n) {
-    if (layout == boundary) return flake128_try_n(&boundary_ids, drawn->boundary, n);
-    if (layout == sno) return sno_try_n(&snos, 0, drawn->sno, n);
-    if (options.mode == mode_shard)
-        return flake_shard_try_n(&shards[layout][w->index], drawn->flake, n);
-    return flake_try_n(&shared[layout], drawn->flake, n);
-}
-
-static int64_t retry_ns(worker *w, unsigned layout) {
-    if (layout == boundary) return flake128_retry_ns(&boundary_ids);
-    if (layout == sno) return sno_retry_ns(&snos);
-    if (options.mode == mode_shard) return flake_shard_retry_ns(&shards[layout][w->index]);
-    return flake_retry_ns(&shared[layout]);
-}
+static int listener, stop_event;
 
 static void move_to(connection *c, struct connections *queue) {
     TAILQ_REMOVE(c->queue, c, link);
@@ -204,32 +129,19 @@ static bool write_head(connection *c, const char *id) {
     return true;
 }
 
-static void write_id(connection *c, const ids *drawn, size_t i) {
-    char *at = c->response + c->written;
-    const size_t room = FLAKE128_TEXT_SIZE;
-    if (c->layout == boundary)
-        c->written += flake128_format(drawn->boundary[i], formats[c->format].boundary, at, room);
-    else if (c->layout == sno && c->format == uuid) {
-        sno_to_uuid(drawn->sno[i], at);
-        c->written += 36;
-    } else if (c->layout == sno) {
-        sno_encode(drawn->sno[i], at);
-        c->written += 16;
-    } else
-        c->written += flake_format(drawn->flake[i], (flake_text)formats[c->format].flake, at, room);
-    c->response[c->written++] = '\n';
-}
-
 /* The next chunk of a list; false: no id is free. */
 static bool write_chunk(worker *w, connection *c) {
     ids drawn;
     const size_t wanted = c->ids_left < batch ? c->ids_left : batch;
-    const size_t n = others_wait(w, c, c->layout) ? 0 : draw(w, c->layout, &drawn, wanted);
+    const size_t n = others_wait(w, c, c->layout) ? 0 : draw(w->index, c->layout, &drawn, wanted);
     if (n == 0) return false;
     char size[8], *const size_at = c->response + c->written;
     c->written += 6;
     const size_t begin = c->written;
-    for (size_t i = 0; i < n; i++) write_id(c, &drawn, i);
+    for (size_t i = 0; i < n; i++) {
+        c->written += write_id(c->layout, c->format, &drawn, i, c->response + c->written);
+        c->response[c->written++] = '\n';
+    }
     (void)snprintf(size, sizeof size, "%04zx\r\n", c->written - begin);
     memcpy(size_at, size, 6);
     write_text(c, "\r\n");
@@ -247,24 +159,6 @@ static void refuse(connection *c, const char *status, const char *why) {
     c->status = status;
     c->body = why;
     c->last_request = true;
-}
-
-/* Where the value of a header begins; NULL: there is no such header. */
-static const char *header(const char *headers, const char *name) {
-    const size_t n = strlen(name);
-    for (const char *line = headers; *line; line = strstr(line, "\r\n") + 2)
-        if (strncasecmp(line, name, n) == 0 && line[n] == ':') return line + n + 1;
-    return NULL;
-}
-
-static bool has_word(const char *value, const char *word) {
-    const char *found = value ? strcasestr(value, word) : NULL;
-    return found && found < strstr(value, "\r\n");
-}
-
-static bool has_format(unsigned layout, unsigned format) {
-    if (layout == sno) return format == text || format == uuid;
-    return layout == boundary ? formats[format].boundary != 0 : formats[format].flake >= 0;
 }
 
 static void list_ids(connection *c, char *query) {
@@ -312,76 +206,130 @@ static void list_ids(connection *c, char *query) {
     }
 }
 
-/* `head` is the request line and the headers, each with its line end. */
-static void read_request(connection *c, char *head) {
-    char *headers = strstr(head, "\r\n") + 2;
-    headers[-2] = 0;
-    char *target = strchr(head, ' '), *version = target ? strchr(target + 1, ' ') : NULL;
-    if (!version || target[1] != '/') {
-        refuse(c, "400 Bad Request", "the request line must be METHOD /PATH HTTP/1.1\n");
+static void read_request(connection *c, char *text_of_head, size_t size) {
+    request_head h;
+    const char *malformed = read_head(&h, text_of_head, size);
+    if (malformed) {
+        refuse(c, "400 Bad Request", malformed);
         return;
     }
-    *target++ = *version++ = 0;
     c->status = "200 OK";
     c->body = "hello\n";
-    c->head_only = strcmp(head, "HEAD") == 0;
-    c->last_request = has_word(header(headers, "Connection"), "close");
-    const char *body_length = header(headers, "Content-Length");
-    if (strcmp(version, "HTTP/1.1") != 0)
+    c->head_only = strcmp(h.method, "HEAD") == 0;
+    c->last_request = h.wants_close;
+    if (strcmp(h.version, "HTTP/1.1") != 0)
         refuse(c, "505 HTTP Version Not Supported", "only HTTP/1.1 is spoken here\n");
-    else if (!c->head_only && strcmp(head, "GET") != 0)
+    else if (!c->head_only && strcmp(h.method, "GET") != 0)
         refuse(c, "405 Method Not Allowed", "only GET and HEAD are answered\n");
-    else if (!header(headers, "Host")) refuse(c, "400 Bad Request", "there is no Host header\n");
-    else if (body_length || header(headers, "Transfer-Encoding"))
-        refuse(c, "400 Bad Request", "a request body is not taken\n");
-    else if (strncmp(target, "/ids", 4) == 0 && (!target[4] || target[4] == '?'))
-        list_ids(c, target + 4 + (target[4] == '?'));
+    else if (h.length || h.coding) refuse(c, "400 Bad Request", "a request body is not taken\n");
+    else if (strncmp(h.target, "/ids", 4) == 0 && (!h.target[4] || h.target[4] == '?'))
+        list_ids(c, h.target + 4 + (h.target[4] == '?'));
 }
 
 /* Takes the next request out of what was received; false: it is not there as a whole. */
 static bool take_request(connection *c) {
-    char *head = c->request + c->consumed;
+    char *begin = c->request + c->consumed;
     const size_t n = c->received - c->consumed;
     if (c->last_request) return false;
-    char *end = (char *)memmem(head, n, "\r\n\r\n", 4);
-    if (!end && n < request_room) return false;
+    const char *malformed;
+    const size_t size = head_size(begin, n, &malformed);
+    if (!size && !malformed && n < request_room) return false;
     c->head_only = false;
-    if (!end) {
-        refuse(c, "431 Request Header Fields Too Large", "a request's head may have 8192 bytes\n");
-        c->consumed = c->received;
-    } else {
-        c->consumed += (size_t)(end - head) + 4;
-        end[2] = 0;
-        if (memchr(head, 0, (size_t)(end - head)))
-            refuse(c, "400 Bad Request", "there is a NUL in the head\n");
-        else read_request(c, head);
-    }
+    c->consumed = size ? c->consumed + size : c->received;
+    if (size) read_request(c, begin, size);
+    else if (malformed) refuse(c, "400 Bad Request", malformed);
+    else refuse(c, "431 Request Header Fields Too Large", "a request's head may have 8192 bytes\n");
     c->phase = phase_stamping;
     return true;
 }
 
 /* ---- connections ---- */
 
-static void hang_up(connection *c) {
+/* The connection has --idle-ms for what it does next. Single bytes earn no time: a head does when it
+ * begins, and what was written when it is all sent. Who waits for an id loses none. */
+static void give_time(worker *w, connection *c) {
+    c->deadline_ns = w->now_ns + (int64_t)options.idle_ms * 1000000;
+    move_to(c, &w->open);
+}
+
+static void hang_up(worker *w, connection *c) {
     TAILQ_REMOVE(c->queue, c, link);
     (void)close(c->socket);
     free(c);
+    atomic_fetch_sub(&w->connections, 1);
+    w->resume_ns = w->now_ns; /* a descriptor is free */
 }
 
-static void greet(worker *w) {
-    const int socket = accept4(w->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    connection *c = socket < 0 ? NULL : (connection *)malloc(sizeof *c);
-    if (!c) {
-        if (socket >= 0) (void)close(socket);
-        return;
+static void end_overdue(worker *w) {
+    const struct linger reset = {1, 0}; /* what is not read is not kept either */
+    for (connection *c; (c = TAILQ_FIRST(&w->open)) != NULL && c->deadline_ns <= w->now_ns;) {
+        if (c->written) (void)setsockopt(c->socket, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+        hang_up(w, c);
+    }
+}
+
+static bool adopt(worker *w, int socket) {
+    connection *c = (connection *)malloc(sizeof *c);
+    struct epoll_event event = {EPOLLIN, {c}};
+    if (!c || epoll_ctl(w->epoll, EPOLL_CTL_ADD, socket, &event) != 0) {
+        free(c);
+        (void)close(socket);
+        atomic_fetch_sub(&w->connections, 1);
+        return false;
     }
     memset(c, 0, offsetof(connection, request));
     c->socket = socket;
     c->watched = EPOLLIN;
     c->queue = &w->open;
     TAILQ_INSERT_TAIL(c->queue, c, link);
-    struct epoll_event event = {EPOLLIN, {c}};
-    if (epoll_ctl(w->epoll, EPOLL_CTL_ADD, socket, &event) != 0) hang_up(c);
+    give_time(w, c);
+    return true;
+}
+
+static void adopt_those_given(worker *w) {
+    int sockets[64];
+    const ssize_t n = read(w->mailbox[0], sockets, sizeof sockets);
+    for (ssize_t i = 0; i < n / (ssize_t)sizeof *sockets; i++) (void)adopt(w, sockets[i]);
+}
+
+/* Idle threads would leave all connections to the first of them, so they go to who has the fewest. */
+static worker *who_has_fewest(worker *w) {
+    for (worker *other = workers; other < workers + options.threads; other++)
+        if (atomic_load(&other->connections) < atomic_load(&w->connections)) w = other;
+    return w;
+}
+
+/* False: a descriptor, or memory, is lacking. */
+static bool take_connection(worker *w) {
+    const int socket = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket < 0) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+    worker *owner = who_has_fewest(w);
+    atomic_fetch_add(&owner->connections, 1);
+    if (owner == w) return adopt(w, socket);
+    if (write(owner->mailbox[1], &socket, sizeof socket) == sizeof socket) return true;
+    (void)close(socket);
+    atomic_fetch_sub(&owner->connections, 1);
+    return false;
+}
+
+/* An arrival wakes one thread. */
+static bool watch_arrivals(worker *w) {
+    struct epoll_event arrival = {EPOLLIN | EPOLLEXCLUSIVE, {&listener}};
+    return epoll_ctl(w->epoll, EPOLL_CTL_ADD, listener, &arrival) == 0;
+}
+
+/* With no descriptor left the listener stays readable, and would keep waking the thread. */
+static void greet(worker *w) {
+    if (take_connection(w)) return;
+    (void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, listener, NULL);
+    w->paused = true;
+    w->resume_ns = w->now_ns + pause_ns;
+}
+
+static void greet_again(worker *w) {
+    if (!w->paused || w->resume_ns > w->now_ns) return;
+    w->paused = !watch_arrivals(w);
+    w->resume_ns = w->now_ns + pause_ns;
 }
 
 static bool receive(connection *c) {
@@ -392,6 +340,7 @@ static bool receive(connection *c) {
     const ssize_t n = recv(c->socket, c->request + c->received, request_room - c->received, 0);
     if (n < 0) return errno == EAGAIN || errno == EINTR;
     if (n == 0) c->input_ended = true;
+    if (c->received == 0 && !c->last_request) c->earned_time = true;
     c->received += (size_t)n;
     return true;
 }
@@ -401,7 +350,9 @@ static bool transmit(connection *c) {
     const ssize_t n = send(c->socket, c->response + c->sent, c->written - c->sent, MSG_NOSIGNAL);
     if (n < 0) return errno == EAGAIN || errno == EINTR;
     c->sent += (size_t)n;
-    if (c->sent == c->written) c->sent = c->written = 0;
+    if (c->sent < c->written) return true;
+    c->sent = c->written = 0;
+    c->earned_time = true;
     return true;
 }
 
@@ -420,7 +371,7 @@ static progress answer(worker *w, connection *c) {
             return needs_ids;
         }
         if (c->phase == phase_listing && !write_chunk(w, c)) {
-            if (retry_ns(w, c->layout) > patience_ns) return needs_another_clock;
+            if (retry_ns(w->index, c->layout) > patience_ns) return needs_another_clock;
             move_to(c, &w->waiting[c->layout]);
             return needs_ids;
         }
@@ -431,21 +382,23 @@ static progress answer(worker *w, connection *c) {
 /* One step: reads once, answers, writes once. Then others have their turn. */
 static void advance(worker *w, connection *c, uint32_t events, bool has_turn) {
     c->has_turn = has_turn;
+    c->earned_time = false;
     if (events & (EPOLLERR | EPOLLHUP) || (events & EPOLLIN && !receive(c))) {
-        hang_up(c);
+        hang_up(w, c);
         return;
     }
     const progress lacking = answer(w, c);
     const bool sent = transmit(c), all_sent = c->written == 0;
     if (!sent || lacking == needs_another_clock ||
         (c->input_ended && all_sent && lacking == needs_input)) {
-        hang_up(c);
+        hang_up(w, c);
         return;
     }
     if (c->last_request && all_sent && lacking == needs_input && !c->shut_down) {
         c->shut_down = true; /* closed when the client has read it and closes too */
         (void)shutdown(c->socket, SHUT_WR);
     }
+    if (c->earned_time && c->queue == &w->open) give_time(w, c);
     const uint32_t wanted = !all_sent || lacking == needs_room ? EPOLLOUT
                             : lacking == needs_input           ? EPOLLIN
                                                                : 0;
@@ -464,20 +417,33 @@ static bool fail(connection *c, flake_status status) {
 /* Those who wait for a generator go on in their order, as long as it has ids. */
 static void resume(worker *w) {
     for (unsigned i = 0; i < generators; i++)
-        for (connection *c; (c = TAILQ_FIRST(&w->waiting[i])) != NULL && is_due(retry_ns(w, i));) {
-            move_to(c, &w->open);
+        for (connection *c;
+             (c = TAILQ_FIRST(&w->waiting[i])) != NULL && is_due(retry_ns(w->index, i));) {
+            give_time(w, c);
             advance(w, c, 0, true);
         }
 }
 
-/* How long epoll may sleep: until the next unit of a generator that somebody waits for. */
-static const struct timespec *until_next_unit(worker *w, struct timespec *room) {
+/* How long epoll may sleep: until the next unit of a generator that somebody waits for, until a
+ * connection's time is over, until the listener is watched again. */
+static const struct timespec *until_next(worker *w, struct timespec *room) {
     int64_t least_ns = INT64_MAX;
+    const connection *first = TAILQ_FIRST(&w->open);
     for (unsigned i = 0; i < generators; i++)
-        if (!TAILQ_EMPTY(&w->waiting[i]) && retry_ns(w, i) < least_ns) least_ns = retry_ns(w, i);
+        if (!TAILQ_EMPTY(&w->waiting[i]) && retry_ns(w->index, i) < least_ns)
+            least_ns = retry_ns(w->index, i);
+    if (first && first->deadline_ns - w->now_ns < least_ns)
+        least_ns = first->deadline_ns - w->now_ns;
+    if (w->paused && w->resume_ns - w->now_ns < least_ns) least_ns = w->resume_ns - w->now_ns;
     room->tv_sec = least_ns / 1000000000;
     room->tv_nsec = least_ns % 1000000000;
     return least_ns == INT64_MAX ? NULL : room;
+}
+
+static int64_t monotonic_ns(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 // >>example begin
@@ -490,7 +456,8 @@ static bool stamp(worker *w, connection *c) {
     flake_status status = options.mode == mode_shard
                               ? flake_shard_try(&shards[options.layout][w->index], &id)
                               : flake_try(&shared[options.layout], &id);
-    if (status != FLAKE_OK) return retry_ns(w, options.layout) > patience_ns && fail(c, status);
+    if (status != FLAKE_OK)
+        return retry_ns(w->index, options.layout) > patience_ns && fail(c, status);
     if (w->log) (void)fwrite(&id, sizeof id, 1, w->log);
     (void)flake_format(id, FLAKE_DEC, digits, sizeof digits);
     return write_head(c, digits);
@@ -500,23 +467,29 @@ static void *serve(void *arg) {
     worker *w = (worker *)arg;
     struct epoll_event events[64];
     struct timespec room;
-    for (bool stopped = false; !stopped; resume(w)) {
-        const int n = epoll_pwait2(w->epoll, events, 64, until_next_unit(w, &room), NULL);
+    for (bool stopped = false; !stopped;) {
+        const int n = epoll_pwait2(w->epoll, events, 64, until_next(w, &room), NULL);
+        w->now_ns = monotonic_ns();
         for (int i = 0; i < n; i++) {
             if (events[i].data.ptr == &stop_event) stopped = true;
-            else if (events[i].data.ptr == w) greet(w);
+            else if (events[i].data.ptr == &listener) greet(w);
+            else if (events[i].data.ptr == w->mailbox) adopt_those_given(w);
             else advance(w, (connection *)events[i].data.ptr, events[i].events, false);
         }
+        resume(w);
+        end_overdue(w);
+        greet_again(w);
     }
     return NULL;
 }
 // >>example end
 
 static void close_all(worker *w) {
-    while (!TAILQ_EMPTY(&w->open)) hang_up(TAILQ_FIRST(&w->open));
+    while (!TAILQ_EMPTY(&w->open)) hang_up(w, TAILQ_FIRST(&w->open));
     for (unsigned i = 0; i < generators; i++)
-        while (!TAILQ_EMPTY(&w->waiting[i])) hang_up(TAILQ_FIRST(&w->waiting[i]));
-    (void)close(w->listener);
+        while (!TAILQ_EMPTY(&w->waiting[i])) hang_up(w, TAILQ_FIRST(&w->waiting[i]));
+    (void)close(w->mailbox[0]);
+    (void)close(w->mailbox[1]);
     (void)close(w->epoll);
 }
 
@@ -527,28 +500,33 @@ _Noreturn static void give_up(const char *what) {
     exit(1);
 }
 
-static void start(worker *w) {
+/* Without SO_REUSEPORT, which would let another server of the same user have the port, too.
+ * SO_REUSEADDR only overlooks connections of old: where one listens, another can't. */
+static void listen_to_port(void) {
+    char name[32];
     struct sockaddr_in address;
     socklen_t size = sizeof address;
     const int yes = 1;
+    (void)snprintf(name, sizeof name, "port %u", options.port);
     memset(&address, 0, sizeof address);
     address.sin_family = AF_INET;
     address.sin_port = htons((uint16_t)options.port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    w->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    (void)setsockopt(w->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    (void)setsockopt(w->listener, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
-    (void)setsockopt(w->listener, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes); /* inherited */
-    if (bind(w->listener, (struct sockaddr *)&address, size) != 0 ||
-        listen(w->listener, 1024) != 0 ||
-        getsockname(w->listener, (struct sockaddr *)&address, &size) != 0)
-        give_up("port");
-    options.port = ntohs(address.sin_port); /* the other threads share it */
+    listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    (void)setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    (void)setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes); /* inherited */
+    if (bind(listener, (struct sockaddr *)&address, size) != 0 || listen(listener, 1024) != 0 ||
+        getsockname(listener, (struct sockaddr *)&address, &size) != 0)
+        give_up(name);
+    options.port = ntohs(address.sin_port);
+}
 
+static void start(worker *w) {
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
-    struct epoll_event stop = {EPOLLIN, {&stop_event}}, arrival = {EPOLLIN, {w}};
-    if (epoll_ctl(w->epoll, EPOLL_CTL_ADD, stop_event, &stop) != 0 ||
-        epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->listener, &arrival) != 0)
+    struct epoll_event stop = {EPOLLIN, {&stop_event}}, given = {EPOLLIN, {w->mailbox}};
+    if (pipe2(w->mailbox, O_CLOEXEC | O_NONBLOCK) != 0 ||
+        epoll_ctl(w->epoll, EPOLL_CTL_ADD, stop_event, &stop) != 0 ||
+        epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->mailbox[0], &given) != 0 || !watch_arrivals(w))
         give_up("epoll");
     TAILQ_INIT(&w->open);
     for (unsigned i = 0; i < generators; i++) TAILQ_INIT(&w->waiting[i]);
@@ -565,7 +543,11 @@ static const char usage[] =
     "--threads=N     1 to 64; as many as there are processors\n"
     "--mode=shared   one generator for all threads; shard: one shard each; none: no stamp at all\n"
     "--layout=idgen  of the stamps, and of /ids when it names none\n"
-    "--node=0        the node number, and the worker of boundary's ids\n"
+    "--node=0        the node number, and the worker of boundary's ids; servers at once need "
+    "several\n"
+    "--idle-ms=30000 a connection ends when for so long no request begins, or one that began is "
+    "not\n"
+    "                whole, or its answer is not read\n"
     "--log=PREFIX    each thread writes the ids that it stamped to PREFIX.0, PREFIX.1, ...\n";
 
 static bool read_option(const char *argument) {
@@ -573,17 +555,18 @@ static bool read_option(const char *argument) {
     const size_t n = value ? (size_t)(value++ - argument) : 0;
     const struct {
         const char *name;
-        unsigned *number, most;
-    } numbers[] = {{"--port", &options.port, 65535},
-                   {"--threads", &options.threads, max_threads},
-                   {"--node", &options.node, UINT32_MAX}};
+        unsigned *number, least, most;
+    } numbers[] = {{"--port", &options.port, 0, 65535},
+                   {"--threads", &options.threads, 1, max_threads},
+                   {"--node", &options.node, 0, UINT32_MAX},
+                   {"--idle-ms", &options.idle_ms, 1, 1000000000}};
     if (!value) return false;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (strlen(numbers[i].name) == n && memcmp(argument, numbers[i].name, n) == 0) {
             char *end;
             const unsigned long number = strtoul(value, &end, 10);
             *numbers[i].number = (unsigned)number;
-            return end != value && !*end && number <= numbers[i].most;
+            return end != value && !*end && number >= numbers[i].least && number <= numbers[i].most;
         }
     if (strncmp(argument, "--mode=", 7) == 0) {
         for (options.mode = 0; options.mode < 3 && strcmp(value, modes[options.mode]) != 0;)
@@ -600,16 +583,26 @@ static bool read_option(const char *argument) {
     return strncmp(argument, "--log=", 6) == 0;
 }
 
+/* A log or a connection would take the place of a standard file that is closed, and what is meant for
+ * that one would land in it. */
+static void insist_on_standard_files(void) {
+    static const char *const names[] = {"standard input", "standard output", "standard error"};
+    for (int file = 0; file < 3; file++)
+        if (fcntl(file, F_GETFD) == -1) give_up(names[file]);
+}
+
 int main(int argc, char **argv) {
+    insist_on_standard_files();
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     options.threads = processors > max_threads ? max_threads : (unsigned)processors;
     if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(usage, stdout) < 0;
     for (int i = 1; i < argc; i++)
-        if (!read_option(argv[i]) || options.threads == 0) {
+        if (!read_option(argv[i])) {
             fprintf(stderr, "%s is no option, or its value does not fit:\n%s", argv[i], usage);
             return 2;
         }
-    const flake_status status = make_generators();
+    make_generators(options.mode == mode_shard ? options.threads : 0, options.node);
+    const flake_status status = made[options.layout];
     if (status != FLAKE_OK) {
         fprintf(stderr, "layout %s, node %u: %s\n", layout_name(options.layout), options.node,
                 flake_status_str(status));
@@ -621,6 +614,7 @@ int main(int argc, char **argv) {
     (void)sigaddset(&ends, SIGTERM);
     (void)pthread_sigmask(SIG_BLOCK, &ends, NULL); /* the threads inherit it */
 
+    listen_to_port();
     stop_event = eventfd(0, EFD_CLOEXEC);
     for (unsigned i = 0; i < options.threads; i++) {
         workers[i].index = i;
@@ -635,9 +629,10 @@ int main(int argc, char **argv) {
     int signal_number;
     (void)sigwait(&ends, &signal_number);
     (void)eventfd_write(stop_event, 1);
+    /* Those who still run give connections to any other. */
+    for (unsigned i = 0; i < options.threads; i++) (void)pthread_join(workers[i].thread, NULL);
     bool written = true;
     for (unsigned i = 0; i < options.threads; i++) {
-        (void)pthread_join(workers[i].thread, NULL);
         close_all(&workers[i]);
         if (workers[i].log) written &= fclose(workers[i].log) == 0;
     }

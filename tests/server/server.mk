@@ -6,7 +6,7 @@
 
 server: $(BUILD)/server ## the example: an HTTP server that stamps each request with an id
 
-$(BUILD)/server: tests/server/server.c $(HEADERS) $(BUILD)/flags
+$(BUILD)/server: tests/server/server.c tests/server/generators.h tests/server/head.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
 $(BUILD)/server_%: tests/server/%.c tests/check.h $(HEADERS) $(BUILD)/flags

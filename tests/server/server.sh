@@ -45,6 +45,16 @@ requests() { # MODE
     esac
 }
 
+# No log takes the place of a standard file that is closed.
+refuses_to_start_with_closed() { # REDIRECTION
+    local said
+    said=$(eval "timeout 5 '$build/server' --threads=1 --log='$dir/log' $1" 2>&1)
+    [ $? -eq 1 ] && [ -z "$(ls "$dir")" ] || { echo "  $said"; ls "$dir"; false; }
+}
+judge "does not start with a closed standard input" refuses_to_start_with_closed '<&-'
+judge "does not start with a closed standard output" refuses_to_start_with_closed '>&-'
+judge "does not start with a closed standard error" refuses_to_start_with_closed '2>&-'
+
 connections=64
 no_id_twice_and_none_lost() { # MODE PIPELINE LAYOUT SECONDS REQUESTS_A_SECOND
     local came log rate responses

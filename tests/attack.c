@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * KILLS processes are killed, at a system call that writes or from outside at any moment, on a disk that
+ * fails, while the clock steps back and forth; some runs end cleanly, and some kills are power cuts, of
+ * which no write survives that was not synced. Three kinds: runs of all generators with their states; a
+ * few processes that share the slots of a folder, with ids ahead of the clock; generators in shared
+ * memory whose state is extended by one process after the other. No id comes twice.
+ *
+ *     attack [--kills=10000] [--seed=1]
+ */
+#define _GNU_SOURCE
+#define REAL_SLEEP
+#include "support.h"
+#include "disk.h"
+
+static void move_shared_clock(int64_t ns);
+#define FLAKE_SLEEP_NS(ns) move_shared_clock(ns)
+#define SNO_SLEEP_NS(ns)   move_shared_clock(ns)
+#include "flake.h"
+#include "sno.h"
+#include "ways.h"
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static const int64_t ms = 1000000;
+
+enum { seats = 3, log_room = 8000000, journal_room = 64 };
+
+/* What lay where a record was written that is not yet synced. */
+typedef struct undo {
+    _Atomic(uint64_t) inode; /* 0: synced since */
+    int64_t at;
+    uint8_t bytes[FLAKE_I_RECORD];
+} undo;
+
+typedef struct common {
+    _Atomic(int64_t) now_ns;
+    _Atomic(size_t) n;
+    _Atomic(unsigned) faults, trouble, writes, cuts;
+    _Atomic(bool) made; /* what follows is there for all */
+    _Atomic(unsigned) n_undo;
+    undo journal[journal_room];
+    flake_gen gen; /* of the shared kind */
+    flake_shard shards[seats];
+    flake_state state;
+    struct ways_entry log[log_room];
+} common;
+static common *our;
+
+static char folder[200];
+static uint64_t seed = 1, random_state;
+static unsigned kills, clean_ends;
+
+static uint64_t below(uint64_t bound) { return random_below(&random_state, bound); }
+
+static void move_shared_clock(int64_t ns) {
+    if (ns > 60000 * ms) ns = 60000 * ms;
+    atomic_fetch_add(&our->now_ns, ns);
+    script_now.now_ns = atomic_load(&our->now_ns);
+}
+
+static int64_t shared_clock(void *user) {
+    (void)user;
+    return atomic_load(&our->now_ns);
+}
+
+static void step_clock(void) {
+    const uint64_t by = below(100);
+    if (by < 60) move_shared_clock((int64_t)below(4) * ms);
+    else if (by < 85) move_shared_clock((int64_t)below(400) * ms);
+    else if (by < 88) move_shared_clock(-(int64_t)below(2000) * ms);
+}
+
+/* ---- what was drawn ---- */
+
+static void keep(uint64_t family, uint64_t key) {
+    const size_t at = atomic_fetch_add(&our->n, 1u);
+    if (at < log_room) our->log[at] = (struct ways_entry){key, family};
+}
+
+static size_t twice(void) {
+    size_t n = 0, count = atomic_load(&our->n);
+    if (count > log_room) count = log_room;
+    qsort(our->log, count, sizeof *our->log, ways_compare);
+    for (size_t i = 1; i < count; i++) {
+        const struct ways_entry *e = &our->log[i];
+        if (!e->family && !e->key) continue; /* killed before it was written down */
+        n += ways_compare(e, e - 1) == 0;
+    }
+    return n;
+}
+
+/* ---- power cuts ---- */
+
+static void before_write(int fd, size_t n) {
+    struct stat file;
+    const off_t at = lseek(fd, 0, SEEK_CUR);
+    atomic_fetch_add(&our->writes, 1u);
+    const int call = disk.calls + 1;
+    if (disk.fail_from && call >= disk.fail_from && call < disk.fail_from + disk.fails)
+        atomic_fetch_add(&our->faults, 1u);
+    if (n != FLAKE_I_RECORD || at < FLAKE_I_FIRST_RECORD || fstat(fd, &file) != 0) return;
+    undo *u = &our->journal[atomic_fetch_add(&our->n_undo, 1u) % journal_room];
+    atomic_store(&u->inode, 0u);
+    memset(u->bytes, 0, sizeof u->bytes);
+    if (pread(fd, u->bytes, n, at) < 0) return;
+    u->at = at;
+    atomic_store(&u->inode, (uint64_t)file.st_ino);
+}
+
+static void after_sync(int fd) {
+    struct stat file;
+    if (fstat(fd, &file) != 0) return;
+    for (unsigned i = 0; i < journal_room; i++)
+        if (atomic_load(&our->journal[i].inode) == (uint64_t)file.st_ino)
+            atomic_store(&our->journal[i].inode, 0u);
+}
+
+static void take_back(const undo *u, const char *name) {
+    char path[300];
+    struct stat file;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (stat(path, &file) != 0 || (uint64_t)file.st_ino != atomic_load(&u->inode)) return;
+    const int fd = (open)(path, O_RDWR);
+    const size_t kept = below(2) ? 0 : (size_t)below(sizeof u->bytes);
+    if (fd < 0) abort();
+    if (pwrite(fd, u->bytes + kept, sizeof u->bytes - kept, u->at + (off_t)kept) < 0) abort();
+    (void)(close)(fd);
+}
+
+/* With all processes dead: what was not synced is lost, or all but the first part of it; and what
+ * memory they shared. */
+static void cut_power(const char *const *names, size_t count) {
+    const unsigned n = atomic_load(&our->n_undo);
+    for (unsigned i = n; i && n - i < journal_room; i--) {
+        undo *u = &our->journal[(i - 1) % journal_room];
+        for (size_t k = 0; k < count; k++)
+            if (atomic_load(&u->inode)) take_back(u, names[k]);
+        atomic_store(&u->inode, 0u);
+    }
+    atomic_fetch_add(&our->cuts, 1u);
+    atomic_store(&our->made, false);
+    memset(&our->state, 0, sizeof our->state);
+}
+
+/* ---- processes ---- */
+
+static pid_t start(void (*run)(void)) {
+    const uint64_t own = random_next(&random_state);
+    const pid_t child = fork();
+    if (child < 0) abort();
+    if (child) return child;
+    random_state = own | 1;
+    disk_begin();
+    disk_on_write = before_write;
+    disk_on_sync = after_sync;
+    if (below(3) == 0) disk.kill_at = 1 + (int)below(60);
+    if (below(4) == 0) {
+        disk.fail_from = 1 + (int)below(40);
+        disk.fails = 1 + (int)below(20);
+    }
+    run();
+    _exit(0);
+}
+
+static void end_of(pid_t child) {
+    int status = 0;
+    if (waitpid(child, &status, 0) != child) abort();
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) kills++;
+    else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) clean_ends++;
+    else atomic_fetch_add(&our->trouble, 1u); /* it crashed */
+}
+
+static void pause_a_while(int64_t most_ns) {
+    struct timespec t = {0, (long)below((uint64_t)most_ns)};
+    (void)nanosleep(&t, NULL);
+}
+
+/* Many processes at a time, and one of them killed again and again. */
+static void kill_among(void (*run)(void), unsigned wanted, const char *const *names, size_t count) {
+    pid_t children[seats];
+    const unsigned had = kills;
+    for (unsigned i = 0; i < seats; i++) children[i] = start(run);
+    while (kills - had < wanted) {
+        const unsigned victim = (unsigned)below(seats);
+        pause_a_while(1500000);
+        step_clock();
+        if (below(16) == 0) { /* the machine */
+            for (unsigned i = 0; i < seats; i++) (void)kill(children[i], SIGKILL);
+            for (unsigned i = 0; i < seats; i++) end_of(children[i]);
+            cut_power(names, count);
+            for (unsigned i = 0; i < seats; i++) children[i] = start(run);
+            continue;
+        }
+        if (below(4)) (void)kill(children[victim], SIGKILL);
+        end_of(children[victim]);
+        children[victim] = start(run);
+    }
+    for (unsigned i = 0; i < seats; i++) {
+        (void)kill(children[i], SIGKILL);
+        end_of(children[i]);
+    }
+}
+
+static void begin(const char *const *names, size_t count) {
+    static const char *const endings[] = {"", ".new", ".flake-lock", ".sno-lock"};
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < 4; k++) {
+            char path[300];
+            (void)snprintf(path, sizeof path, "%s/%s%s", folder, names[i], endings[k]);
+            (void)unlink(path);
+        }
+    memset(our, 0, offsetof(common, log));
+    atomic_store(&our->now_ns, 1700000000000 * ms);
+    script_now.now_ns = 1700000000000 * ms;
+    kills = clean_ends = 0;
+    random_state = seed * 0x9e3779b97f4a7c15 | 1;
+}
+
+static bool report(const char *name) {
+    size_t n = atomic_load(&our->n);
+    if (n > log_room) n = log_room;
+    const size_t duplicates = twice();
+    const unsigned trouble = atomic_load(&our->trouble);
+    const bool well = !duplicates && !trouble && n > kills;
+    printf("%-4s %-8s %u kills, %u clean ends, %u power cuts, %u faults in %u writes, %zu ids, %zu "
+           "twice%s\n",
+           well ? "ok" : "FAIL", name, kills, clean_ends, atomic_load(&our->cuts),
+           atomic_load(&our->faults), atomic_load(&our->writes), n, duplicates,
+           trouble ? ", and processes crashed" : "");
+    (void)fflush(stdout);
+    memset(our->log, 0, n * sizeof *our->log);
+    return well;
+}
+
+// >>states
+
+static const char *const state_names[] = {"flake", "wide", "sno", "sno_shards"};
+static flake_state states[2];
+static sno_state sno_states[2];
+
+static const char *path_of(const char *name) {
+    static char paths[4][300];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static bool open_all(ways_setup *setup) {
+    flake_state_options w;
+    sno_state_options s;
+    memset(&w, 0, sizeof w);
+    memset(&s, 0, sizeof s);
+    w.clock.now_ns = s.clock.now_ns = script_read;
+    w.clock.user = s.clock.user = &script_now;
+    w.no_wait = s.no_wait = below(2);
+    flake_options whole = ways_flake_options(setup, 0, 299), wide = ways_wide_options(setup);
+    sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
+    sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
+    w.path = path_of("flake");
+    if (flake_state_open(&states[0], &w, &whole, NULL) != FLAKE_OK) return false;
+    w.path = path_of("wide");
+    if (flake128_state_open(&states[1], &w, 0, &wide, NULL) != FLAKE_OK) return false;
+    s.path = path_of("sno");
+    if (sno_state_open(&sno_states[0], &s, &pool, NULL) != SNO_OK) return false;
+    s.path = path_of("sno_shards");
+    return sno_state_open(&sno_states[1], &s, &shards, NULL) == SNO_OK;
+}
+
+static void run_of_states(void) {
+    ways_setup setup;
+    memset(&setup, 0, sizeof setup);
+    setup.is_scripted = true;
+    script_now.now_ns = atomic_load(&our->now_ns);
+    if (open_all(&setup)) {
+        setup.flake = &states[0];
+        setup.wide = &states[1];
+        setup.sno = &sno_states[0];
+        setup.sno_shards = &sno_states[1];
+        if (ways_make(&setup) != 0) _exit(1);
+        for (uint64_t draws = 20 + below(200); draws; draws--) {
+            way_ids ids;
+            const struct way *way = &all_ways[below(ways_count)];
+            if (way->family == FAMILY_SNO_POOL) continue; /* has no state */
+            (void)way->draw(&ids);
+            for (size_t i = 0; i < ids.n; i++) keep(way->family + 1u, ids.keys[i]);
+            step_clock();
+            script_now.now_ns = atomic_load(&our->now_ns);
+            if (draws % 32 == 0) (void)flake_state_extend(&states[0]);
+        }
+    }
+    if (below(4)) (void)kill(getpid(), SIGKILL);
+    for (int i = 0; i < 2; i++) {
+        (void)flake_state_close(&states[i]);
+        (void)sno_state_close(&sno_states[i]);
+    }
+}
+
+static bool attack_states(unsigned wanted) {
+    begin(state_names, 4);
+    while (kills < wanted) {
+        const pid_t child = start(run_of_states);
+        if (below(3) == 0) {
+            pause_a_while(3000000);
+            (void)kill(child, SIGKILL);
+        }
+        end_of(child);
+        if (below(2)) cut_power(state_names, 4);
+        move_shared_clock((int64_t)below(3) * 700 * ms);
+        if (below(3) == 0) move_shared_clock(3500 * ms);
+    }
+    return report("states");
+}
+
+// >>slots
+
+static const char *const slot_names[] = {"0.slot", "1.slot", "2.slot", "3.slot"};
+
+static void run_of_slots(void) {
+    static flake_slot slot;
+    static flake_gen gen;
+    flake_slot_options where;
+    flake_options o;
+    uint32_t number = 0;
+    memset(&where, 0, sizeof where);
+    memset(&o, 0, sizeof o);
+    where.dir = folder;
+    where.count = 4;
+    where.horizon_ms = 500;
+    where.clock.now_ns = o.clock.now_ns = shared_clock;
+    o.max_ahead_ms = (int64_t)below(3) * 400;
+    o.seq_max = 3;
+    for (int tries = 0; flake_slot_claim(&slot, &where, &number, NULL) != FLAKE_OK; tries++) {
+        if (tries == 50) return;
+        move_shared_clock(20 * ms);
+    }
+    o.node = number;
+    o.state = flake_slot_state(&slot);
+    if (flake_init(&gen, &o) != FLAKE_OK) _exit(1);
+    for (uint64_t draws = 20 + below(400); draws; draws--) {
+        uint64_t ids[5];
+        const size_t n = flake_try_n(&gen, ids, 1 + (size_t)below(5));
+        for (size_t i = 0; i < n; i++) keep(100, ids[i]);
+        if (below(8) == 0) step_clock();
+        if (draws % 32 == 0) (void)flake_state_extend(flake_slot_state(&slot));
+    }
+    if (below(3) == 0) (void)flake_slot_release(&slot);
+    else (void)kill(getpid(), SIGKILL);
+}
+
+static bool attack_slots(unsigned wanted) {
+    begin(slot_names, 4);
+    kill_among(run_of_slots, wanted, slot_names, 4);
+    return report("slots");
+}
+
+// >>shared
+
+static const char *const shared_names[] = {"shared"};
+
+static flake_options shared_options(void) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.shared_memory = true;
+    o.seq_max = 63;
+    o.max_wait_ms = 5;
+    o.clock.now_ns = shared_clock;
+    return o;
+}
+
+static bool hold_shared(void) {
+    flake_state_options where;
+    flake_options o = shared_options();
+    memset(&where, 0, sizeof where);
+    where.path = path_of("shared");
+    where.horizon_ms = 500;
+    where.shared_memory = where.no_wait = true;
+    where.clock.now_ns = shared_clock;
+    if (flake_state_open(&our->state, &where, &o, NULL) != FLAKE_OK) {
+        move_shared_clock(5 * ms); /* which may have been put back to before the last write */
+        return false;
+    }
+    if (atomic_load(&our->made)) return true;
+    o.state = &our->state; /* it is the first of all */
+    o.seq_max = 31;
+    if (flake_init(&our->gen, &o) != FLAKE_OK) _exit(1);
+    o.seq_min = 32;
+    o.seq_max = 63;
+    if (flake_shards_init(our->shards, 2, &o) != FLAKE_OK) _exit(1);
+    atomic_store(&our->made, true);
+    return true;
+}
+
+/* Draws with what is there; and holds the state, when nobody else does. */
+static void run_of_shared(void) {
+    bool holds = false;
+    for (uint64_t draws = 20 + below(300); draws; draws--) {
+        uint64_t ids[5] = {0};
+        size_t n = 0;
+        if (!holds && draws % 8 == 0) holds = hold_shared();
+        if (!atomic_load(&our->made)) continue;
+        if (below(2)) n = flake_try_n(&our->gen, ids, 5);
+        else n = flake_next(&our->gen, ids) == FLAKE_OK;
+        for (size_t i = 0; i < n; i++) keep(200, ids[i]);
+        if (below(8) == 0) step_clock();
+        if (holds && draws % 16 == 0) (void)flake_state_extend(&our->state);
+    }
+    if (below(3)) (void)kill(getpid(), SIGKILL);
+}
+
+static bool attack_shared(unsigned wanted) {
+    begin(shared_names, 1);
+    kill_among(run_of_shared, wanted, shared_names, 1);
+    return report("shared");
+}
+
+int main(int argc, char **argv) {
+    unsigned all = 10000;
+    const char *room = getenv("TMPDIR");
+    for (int i = 1; i < argc; i++) {
+        if (!strncmp(argv[i], "--kills=", 8)) all = (unsigned)strtoul(argv[i] + 8, NULL, 10);
+        else if (!strncmp(argv[i], "--seed=", 7)) seed = strtoull(argv[i] + 7, NULL, 10);
+        else return 2;
+    }
+    (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
+    void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED || !mkdtemp(folder)) return 1;
+    our = (common *)page;
+    int passed = 0;
+    passed += attack_states(all / 2);
+    passed += attack_slots(all / 10 * 3);
+    if (words_reach_other_processes) passed += attack_shared(all - all / 2 - all / 10 * 3);
+    else passed++;
+    begin(state_names, 4);
+    begin(slot_names, 4);
+    begin(shared_names, 1);
+    (void)rmdir(folder);
+    printf("%d passed, %d failed\n", passed, 3 - passed);
+    return passed != 3;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The headers with parts left out, and on machines that have none: optouts.sh builds it with each of
+ * the macros FLAKE_NO_FILES, FLAKE_NO_NET, FLAKE_NO_OS, SNO_NO_FILES and SNO_NO_OS, in C and in C++, and
+ * cross.sh for a processor without an operating system, and for WASI.
+ *
+ * Without an operating system the clock stands still but for sleeps, as a timer's would whose interrupt
+ * is the only thing that wakes the processor. PLAIN_ATOMICS: for a processor that has no 64-bit atomics,
+ * where one core draws, and no interrupt does.
+ */
+#include "../check.h"
+#include <stdbool.h>
+#ifndef PRId64 /* newlib hides it from strict C */
+#define PRId64 "lld"
+#endif
+
+#if defined(FLAKE_NO_OS)
+static int64_t board_now_ns = 1700000000000000000;
+#define FLAKE_CLOCK_NS(kind) ((void)(kind), board_now_ns)
+#define FLAKE_SLEEP_NS(ns)   ((void)(board_now_ns += (ns)))
+#endif
+#if defined(SNO_NO_OS)
+static int64_t board_sno_now_ns = 1700000000000000000;
+#define SNO_CLOCK_NS(kind) ((void)(kind), board_sno_now_ns)
+#define SNO_SLEEP_NS(ns)   ((void)(board_sno_now_ns += (ns)))
+#endif
+
+#if defined(PLAIN_ATOMICS)
+#define FLAKE_ATOMIC(T)                 T
+#define FLAKE_ATOMIC_LOAD(p, order)     (*(p))
+#define FLAKE_ATOMIC_STORE(p, v, order) ((void)(*(p) = (v)))
+#define FLAKE_ATOMIC_ADD(p, v, order)   (*(p) += (v), *(p) - (v))
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
+    (*(p) == *(seen) ? (*(p) = (v), true) : (*(seen) = *(p), false))
+#define SNO_ATOMIC(T)                                FLAKE_ATOMIC(T)
+#define SNO_ATOMIC_LOAD(p, order)                    FLAKE_ATOMIC_LOAD(p, order)
+#define SNO_ATOMIC_STORE(p, v, order)                FLAKE_ATOMIC_STORE(p, v, order)
+#define SNO_ATOMIC_ADD(p, v, order)                  FLAKE_ATOMIC_ADD(p, v, order)
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure) FLAKE_ATOMIC_CAS(p, seen, v, success, failure)
+#endif
+
+#include "../../flake.h"
+#include "../../sno.h"
+
+#if defined(WIN32_LEAN_AND_MEAN) || defined(NOMINMAX) || defined(min) || defined(max)
+#error "a macro that was for <windows.h> is left behind, or one of its own that is in the way"
+#endif
+
+#if defined(_WIN32) || defined(__wasi__)
+#define FILES_OF(system, files) 0
+#else
+#define FILES_OF(system, files) (!(system) && !(files))
+#endif
+#if defined(FLAKE_NO_OS)
+enum { has_system = 0 };
+#else
+enum { has_system = 1 };
+#endif
+#if defined(FLAKE_NO_FILES)
+enum { has_files = FILES_OF(!has_system, 1) };
+#else
+enum { has_files = FILES_OF(!has_system, 0) };
+#endif
+#if defined(FLAKE_NO_NET)
+enum { has_net = 0 };
+#else
+enum { has_net = FILES_OF(!has_system, 0) };
+#endif
+#if defined(SNO_NO_OS) || defined(SNO_NO_FILES)
+enum { has_sno_files = 0 };
+#else
+enum { has_sno_files = FILES_OF(0, 0) };
+#endif
+
+/* The macro that leaves it out, or what else is wanting, is named. */
+static bool names_the_cause(const char *why) {
+    return why && (strstr(why, "FLAKE_NO_") || strstr(why, "SNO_NO_") || strstr(why, "POSIX"));
+}
+
+enum { IDS = 20000 }; /* of several units */
+
+static flake_gen ids;
+
+static void flake_ids_rise(void) {
+    uint64_t last = 0, id = 0;
+    CHECK_EQ(flake_init(&ids, NULL), FLAKE_OK);
+    for (int i = 0; i < IDS; i++) {
+        CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
+        CHECK(id > last);
+        last = id;
+    }
+    flake_parts parts = {0, 0, 0, 0};
+    const flake_layout layout = flake_layout_idgen();
+    CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
+    CHECK(parts.unix_ms >= 1700000000000);
+}
+
+static void flake128_ids_rise(void) {
+    static flake128_gen wide;
+    static flake128 batch[IDS];
+    CHECK_EQ(flake128_init(&wide, 0x001a2b3c4d5e, NULL), FLAKE_OK);
+    CHECK_EQ(flake128_next_n(&wide, batch, IDS), FLAKE_OK);
+    for (int i = 1; i < IDS; i++) CHECK(flake128_compare(batch[i - 1], batch[i]) < 0);
+}
+
+static void shards_differ(void) {
+    static flake_shard shards[4];
+    uint64_t last[4] = {0, 0, 0, 0}, id = 0;
+    CHECK_EQ(flake_shards_init(shards, 4, NULL), FLAKE_OK);
+    for (unsigned i = 0; i < IDS; i++) {
+        CHECK_EQ(flake_shard_next(&shards[i % 4], &id), FLAKE_OK);
+        CHECK(id > last[i % 4]);
+        CHECK_EQ(id >> 10 & 3, i % 4); /* a quarter of the sequence numbers each */
+        last[i % 4] = id;
+    }
+}
+
+static void sno_ids_rise(void) {
+    sno_id last = sno_generate(42);
+    for (int i = 0; i < IDS; i++) {
+        const sno_id id = sno_generate(42);
+        CHECK(sno_compare(last, id) < 0);
+        last = id;
+    }
+}
+
+static void a_bump_stops_all(void) {
+    uint64_t id = 0;
+    CHECK_EQ(flake_init(&ids, NULL), FLAKE_OK);
+    flake_generation_bump();
+    CHECK_EQ(flake_try(&ids, &id), FLAKE_FORKED);
+    const sno_id before = sno_generate(1);
+    sno_generation_bump();
+    CHECK(sno_partition(sno_generate(1)) != sno_partition(before));
+}
+
+static void state_files_are_there_or_say_why(void) {
+    static flake_state state;
+    flake_state_options where;
+    flake_options options;
+    flake_why why = {""};
+    memset(&where, 0, sizeof where);
+    memset(&options, 0, sizeof options);
+    where.path = "bare.ids";
+    if (has_files) {
+        CHECK_EQ(flake_state_open(&state, &where, &options, &why), FLAKE_OK);
+        options.state = &state;
+        CHECK_EQ(flake_init(&ids, &options), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        CHECK_EQ(remove(where.path), 0);
+        return;
+    }
+    CHECK_EQ(flake_state_open(&state, &where, &options, &why), FLAKE_IO);
+    CHECK(names_the_cause(why.text));
+    CHECK_EQ(flake_state_extend(&state), FLAKE_INVALID);
+    CHECK_EQ(flake_state_close(&state), FLAKE_INVALID);
+    options.state = &state;
+    CHECK_EQ(flake_init(&ids, &options), FLAKE_INVALID);
+    CHECK(names_the_cause(flake_options_why(&options)));
+}
+
+static void slots_are_there_or_say_why(void) {
+    static flake_slot slot;
+    flake_slot_options where;
+    flake_why why = {""};
+    uint32_t number = 77;
+    memset(&where, 0, sizeof where);
+    where.dir = ".";
+    if (has_files) {
+        CHECK_EQ(flake_slot_claim(&slot, &where, &number, &why), FLAKE_OK);
+        CHECK_EQ(number, 0);
+        CHECK_EQ(flake_slot_release(&slot), FLAKE_OK);
+        CHECK_EQ(remove("0.slot"), 0);
+        return;
+    }
+    CHECK_EQ(flake_slot_claim(&slot, &where, &number, &why), FLAKE_IO);
+    CHECK_EQ(number, 77);
+    CHECK(names_the_cause(why.text));
+    CHECK_EQ(flake_slot_release(&slot), FLAKE_INVALID);
+}
+
+static void exclusive_is_there_or_says_why(void) {
+    flake_options options;
+    memset(&options, 0, sizeof options);
+    options.exclusive = ".";
+    CHECK_EQ(flake_init(&ids, &options), has_files ? FLAKE_OK : FLAKE_INVALID);
+    CHECK(has_files ? !flake_options_why(&options) : names_the_cause(flake_options_why(&options)));
+    if (has_files) flake_retire(&ids);
+    static flake128_gen wide;
+    CHECK_EQ(flake128_init(&wide, 1, &options), has_files ? FLAKE_OK : FLAKE_INVALID);
+    if (has_files) flake128_retire(&wide);
+}
+
+static void sno_files_are_there_or_say_why(void) {
+    static sno_state state;
+    static sno_gen gen;
+    sno_state_options where;
+    sno_options options;
+    sno_snapshot pool;
+    sno_why why = {""};
+    memset(&where, 0, sizeof where);
+    memset(&options, 0, sizeof options);
+    memset(&pool, 0, sizeof pool);
+    where.path = "bare.sno";
+    if (has_sno_files) {
+        CHECK_EQ(sno_state_open(&state, &where, &pool, &why), SNO_OK);
+        CHECK_EQ(sno_state_close(&state), SNO_OK);
+        CHECK_EQ(remove(where.path), 0);
+        return;
+    }
+    CHECK_EQ(sno_state_open(&state, &where, &pool, &why), SNO_IO);
+    CHECK(names_the_cause(why.text));
+    options.snapshot = &pool;
+    options.state = &state;
+    CHECK_EQ(sno_init(&gen, &options), SNO_INVALID);
+    CHECK(names_the_cause(sno_options_why(&options)));
+    options.state = NULL;
+    options.exclusive = ".";
+    CHECK_EQ(sno_init(&gen, &options), SNO_INVALID);
+    CHECK(names_the_cause(sno_options_why(&options)));
+}
+
+static void addresses_are_there_or_say_why(void) {
+    uint64_t worker = 77;
+    uint32_t node = 77;
+    flake_why why = {""};
+    const flake_status mac = flake_worker_from_mac(NULL, &worker, &why);
+    if (!has_net) CHECK_EQ(mac, FLAKE_IO);
+    if (!has_net) CHECK(names_the_cause(why.text));
+    if (!has_net) CHECK_EQ(worker, 77);
+    const flake_status ip = flake_node_from_ip(&node, &why);
+    if (!has_net) CHECK_EQ(ip, FLAKE_IO);
+    if (!has_net) CHECK(names_the_cause(why.text));
+    if (!has_net) CHECK_EQ(node, 77);
+    if (has_net) CHECK(mac == FLAKE_OK || mac == FLAKE_INVALID); /* a host may have none */
+    if (has_net) CHECK(ip == FLAKE_OK || ip == FLAKE_INVALID);
+}
+
+static void names_are_read_or_not_there(void) {
+    uint32_t node = 77;
+    flake_why why = {""};
+    CHECK_EQ(flake_node_from_hostname("web-3.web.prod.svc", &node, &why), FLAKE_OK);
+    CHECK_EQ(node, 3);
+    CHECK_EQ(flake_node_from_env("NO_VARIABLE_HAS_THIS_NAME", &node, &why), FLAKE_INVALID);
+    if (has_system) return;
+    CHECK_EQ(flake_node_from_env("PATH", &node, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_node_from_hostname(NULL, &node, &why), FLAKE_IO);
+    CHECK_EQ(node, 3);
+}
+
+int main(int argc, char **argv) {
+    static const check_test tests[] = {
+        CHECK_TEST(flake_ids_rise),
+        CHECK_TEST(flake128_ids_rise),
+        CHECK_TEST(shards_differ),
+        CHECK_TEST(sno_ids_rise),
+        CHECK_TEST(a_bump_stops_all),
+        CHECK_TEST(state_files_are_there_or_say_why),
+        CHECK_TEST(slots_are_there_or_say_why),
+        CHECK_TEST(exclusive_is_there_or_says_why),
+        CHECK_TEST(sno_files_are_there_or_say_why),
+        CHECK_TEST(addresses_are_there_or_say_why),
+        CHECK_TEST(names_are_read_or_not_there),
+    };
+    return CHECK_MAIN(argc, argv, tests);
+}

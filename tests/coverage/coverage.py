@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""coverage.py BUILD   which lines and branches of flake.h and sno.h the tests take, and which they don't.
+
+    JOBS=2      programs at a time
+    ETCD=1      with the tests against etcd members, which take a minute and a half (needs etcd, libcurl)
+    ALL=1       lists what nothing takes with its reasons too
+
+Builds each test, each fuzzer's replay of its corpus, the models and the quick scenarios of the explorer
+with clang's coverage, runs them once, and adds up. What a child of fork() runs counts, also one that is
+killed: counters lie in a mapped file. A program's lines are kept in BUILD/coverage until a file that it
+could be made of changes.
+
+What nothing takes is listed, unless tests/coverage/untaken names it with a reason. That file also says
+how much must be taken at least; closes with "N passed, N failed", one for each of these.
+
+Lines that this machine's preprocessor leaves out don't count, nor conditions that the compiler knows.
+"""
+import collections
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HEADERS = ("flake.h", "sno.h")
+FLAGS = ["-std=c11", "-w", "-pthread", "-DTEST_SMALL", "-DRUNS=3000", "-Itests"]
+COUNT = ["-O0", "-fprofile-instr-generate", "-fcoverage-mapping", "-mllvm", "-runtime-counter-relocation"]
+# The explorer's scenarios that take less than half a second each; the others take minutes together.
+SCENARIOS = ("every_ flake_add flake_cas flake_try flake_full flake_g flake_ah flake_l flake_c flake_e "
+             "flake_r flake_3x1_b flake_st flake_sn flake_batch flake_mixed flake_prefetch sno_add_f "
+             "sno_add_s").split()
+LIMIT_S = 900
+
+
+class Program:
+    """One program that runs lines of the headers."""
+
+    def __init__(self, name, source, words=(), flags=(), script=None):
+        self.name, self.source, self.words, self.flags = name, source, list(words), list(flags)
+        self.script = script                      # what runs it, given the program; None: itself
+
+    def command(self, program):
+        return self.script(program) if self.script else [str(program), *self.words]
+
+
+def has_curl():
+    return subprocess.run(["clang", "-E", "-x", "c", "-include", "curl/curl.h", "/dev/null"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def can_etcd():
+    return has_curl() and bool(shutil.which("etcd")) and bool(shutil.which("openssl"))
+
+
+def programs(root, etcd):
+    """name -> Program; paths are relative to root, but for what stands on a command line."""
+    root, found = Path(root), {}
+
+    def add(*given, **more):
+        found[given[0]] = Program(*given, **more)
+    for corpus in sorted((root / "fuzz/corpus").iterdir()):
+        curl = ["-DFLAKE_ETCD", "-lcurl"] if corpus.name == "claims" else []
+        if corpus.name != "claims" or etcd:
+            add(f"replay_{corpus.name}", f"fuzz/fuzz_{corpus.name}.c",
+                words=sorted(str(seed.resolve()) for seed in corpus.iterdir()), flags=curl)
+    for test in sorted((root / "tests").glob("test_*.c")):
+        add(test.stem, f"tests/{test.name}")
+    for model in sorted((root / "tests/models").glob("*.c")):
+        add(f"model_{model.stem}", f"tests/models/{model.name}")
+    add("explore_engine", "tests/explore/explore_engine.c", words=SCENARIOS, flags=["-O1"])
+    if etcd:
+        script = str((root / "tests/etcd/etcd.sh").resolve())
+        add("test_etcd", "tests/etcd/test_etcd.c", flags=["-lcurl"],
+            script=lambda program: [script, "run", f"{program}-members", str(program), "/bin/echo"])
+    return found
+
+
+def digest(root):
+    """Of all that the programs are made of."""
+    whole = hashlib.sha256()
+    for top in ("flake.h", "sno.h", "tests", "fuzz"):
+        top = Path(root) / top
+        for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
+            is_part = path.suffix in (".h", ".c", ".tsv") or "corpus" in path.parts
+            if path.is_file() and is_part and not path.name.startswith("soak"):
+                whole.update(f"{path.relative_to(root)} {path.stat().st_size}\n".encode())
+                whole.update(path.read_bytes())
+    return whole.hexdigest()[:12]
+
+
+def present(root, program):
+    """header -> the lines of which something is left when comments and what #if leaves out are gone."""
+    made = subprocess.run(["clang", *FLAGS, "-I.", "-E", program.source, *program.flags], cwd=root, check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    found, header, number = {h: set() for h in HEADERS}, None, 0
+    for line in made.splitlines():
+        if mark := re.match(r'# (\d+) "(.*?)"', line):
+            number, header = int(mark[1]), found.get(os.path.basename(mark[2]))
+        else:
+            if header is not None and line.strip():
+                header.add(number)
+            number += 1
+    return found
+
+
+def measure(root, folder, program):
+    """What it takes: {"lines": {header: {line: times}}, "branches": {header: {place: [true, false]}}},
+    with the tests that failed and the seconds that it took."""
+    at = folder / program.name
+    kept = folder / f"{program.name}.json"
+    if kept.exists():
+        return json.loads(kept.read_text())
+    for old in folder.glob(f"{program.name}-*.profraw"):
+        old.unlink()
+    built = subprocess.run(["clang", *FLAGS, "-I.", *COUNT, program.source, "-o", str(at), *program.flags],
+                           cwd=root, stderr=subprocess.PIPE, text=True, check=False)
+    if built.returncode:
+        return dict(seconds=0, code="does not compile", failed=[], lines={}, branches={})
+    scratch = folder / f"{program.name}.tmp"
+    scratch.mkdir(exist_ok=True)
+    environment = dict(os.environ, TMPDIR=str(scratch), LLVM_PROFILE_FILE=f"{at}-%p%c.profraw")
+    began = time.time()
+    child = subprocess.Popen(program.command(at), cwd=root, env=environment, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+    try:
+        said = child.communicate(timeout=LIMIT_S)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        return dict(seconds=LIMIT_S, code=f"is stopped after {LIMIT_S} s", failed=[], lines={}, branches={})
+    seconds = time.time() - began
+    shutil.rmtree(scratch, ignore_errors=True)
+    raw = [str(path) for path in folder.glob(f"{program.name}-*.profraw")]
+    subprocess.run(["llvm-profdata", "merge", "-sparse", *raw, "-o", f"{at}.profdata"], check=True)
+    result = dict(seconds=seconds, code=child.returncode, failed=re.findall(r"^FAIL (\S+)", said, re.M),
+                  lines={}, branches={})
+    export = ["llvm-cov", "export", f"-instr-profile={at}.profdata", str(at)]
+    sources = [str((Path(root) / header).resolve()) for header in HEADERS]
+    lcov = subprocess.run([*export, "-format=lcov", *sources], check=True, stdout=subprocess.PIPE, text=True).stdout
+    is_left = present(root, program)
+    for line in lcov.splitlines():
+        if line.startswith("SF:"):
+            lines, left = (found.setdefault(os.path.basename(line), {}) for found in (result["lines"], is_left))
+        elif line.startswith("DA:"):
+            number, times = line[3:].split(",")[:2]
+            if int(number) in left:
+                lines[number] = lines.get(number, 0) + int(times)
+    exported = subprocess.run([*export, "-skip-functions", *sources], check=True, stdout=subprocess.PIPE).stdout
+    for file in json.loads(exported)["data"][0]["files"]:
+        branches = result["branches"].setdefault(os.path.basename(file["filename"]), {})
+        for from_line, from_at, to_line, to_at, if_true, if_false, *_ in file["branches"]:
+            taken = branches.setdefault(f"{from_line}:{from_at}:{to_line}:{to_at}", [0, 0])
+            taken[0] += if_true
+            taken[1] += if_false
+    for path in raw:
+        os.unlink(path)
+    at.unlink()
+    kept.write_text(json.dumps(result))
+    return result
+
+
+def measure_all(root, build, etcd, jobs):
+    """name -> what `measure` says, for each program, of the sources as they are."""
+    folder = Path(build).resolve() / "coverage" / digest(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.parent.iterdir():
+        if old != folder:
+            shutil.rmtree(old, ignore_errors=True)
+    found = programs(root, etcd)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return dict(zip(found, pool.map(lambda p: measure(root, folder, p), found.values())))
+
+
+# ---- what is taken ----
+
+def sections(text):
+    """The section of each line, by its number from 1; a common one by its part."""
+    names, section, part = [""], "", ""
+    for line in text:
+        if mark := re.match(r"// >>(\w+)( end)?", line):
+            section, part = ("" if mark[2] else mark[1]), ""
+        elif mark := re.match(r"/\* ---- (.+?)( ----|:)", line):
+            part = mark[1].strip()
+        names.append(f"common/{part}" if section == "common" else section)
+    return names
+
+
+def text_between(text, place):
+    from_line, from_at, to_line, to_at = map(int, place.split(":"))
+    if from_line == to_line:
+        return text[from_line - 1][from_at - 1:to_at - 1]
+    return " ".join([text[from_line - 1][from_at - 1:].strip(), *(line.strip() for line in text[from_line:to_line - 1]),
+                     text[to_line - 1][:to_at - 1].strip()])
+
+
+class Untaken:
+    """tests/coverage/untaken."""
+
+    def __init__(self, path):
+        self.least, self.reasons = {}, {}
+        for line in path.read_text().splitlines() if path.exists() else []:
+            if line.startswith("least\t"):
+                _, header, lines, branches = line.split("\t")
+                self.least[header] = (float(lines), float(branches))
+            elif line and not line.startswith("#"):
+                where, what, text, reason = line.split("\t")
+                self.reasons[where, what, text] = reason
+
+    def reason(self, header, section, what, text):
+        if section.startswith("common/"):
+            header, text = "common", text.replace("sno", "flake").replace("SNO", "FLAKE")
+            what = what.replace("sno", "flake").replace("SNO", "FLAKE")
+        return self.reasons.get((header, what, text))
+
+
+def main():
+    build = sys.argv[1]
+    etcd = os.environ.get("ETCD") == "1"
+    if not shutil.which("clang") or not shutil.which("llvm-cov") or not shutil.which("llvm-profdata"):
+        sys.exit("coverage needs clang, llvm-cov and llvm-profdata")
+    if etcd and not can_etcd():
+        sys.exit("ETCD=1 needs etcd, openssl and libcurl")
+    measured = measure_all(".", build, etcd, int(os.environ.get("JOBS") or 2))
+    untaken = Untaken(Path("tests/coverage/untaken"))
+    passed = failed = 0
+    for header in HEADERS:
+        text = Path(header).read_text().splitlines()
+        section_of = sections(text)
+        lines, branches = collections.Counter(), collections.defaultdict(lambda: [0, 0])
+        for result in measured.values():
+            for number, times in result["lines"].get(header, {}).items():
+                lines[int(number)] += times
+            for place, (if_true, if_false) in result["branches"].get(header, {}).items():
+                branches[place][0] += if_true
+                branches[place][1] += if_false
+        totals = collections.defaultdict(lambda: [0, 0, 0, 0])
+        argued = 0
+        for number in sorted(lines):
+            total = totals[section_of[number]]
+            total[0] += lines[number] > 0
+            total[1] += 1
+            if not lines[number]:
+                argued += tell(untaken, header, section_of[number], number, "line", text[number - 1].strip())
+        for place in sorted(branches, key=lambda p: [int(n) for n in p.split(":")]):
+            number, counts = int(place.split(":")[0]), branches[place]
+            if not lines[number]:
+                continue                          # its line is said already
+            total = totals[section_of[number]]
+            condition = re.sub(r"\s+", " ", text_between(text, place))
+            for side, times in zip(("true", "false"), counts):
+                total[2] += times > 0
+                total[3] += 1
+                if not times:
+                    argued += tell(untaken, header, section_of[number], number, f"never {side}: {condition}",
+                                   text[number - 1].strip())
+        print(f"\n{header:34}{'lines':>8}{'of':>6}{'%':>7}{'branches':>10}{'of':>6}{'%':>7}")
+        whole = [sum(column) for column in zip(*totals.values())]
+        for name, total in [*totals.items(), ("all", whole)]:
+            print(f"  {name:32}{total[0]:8}{total[1]:6}{percent(*total[:2]):7.1f}{total[2]:10}{total[3]:6}"
+                  f"{percent(*total[2:]):7.1f}")
+        print(f"  {argued} that nothing takes have a reason in tests/coverage/untaken")
+        for what, is_now, least in zip(("lines", "branches"), (percent(*whole[:2]), percent(*whole[2:])),
+                                       untaken.least.get(header, (99.0, 95.0))):
+            well = is_now >= least
+            passed, failed = passed + well, failed + (not well)
+            print(f"{'ok' if well else 'FAIL':5}{header}: {is_now:.1f} % of its {what} are taken, at least {least} must be")
+    for name, result in measured.items():
+        if result["code"]:
+            failed += 1
+            print(f"FAIL {name}: {result['code']} {' '.join(result['failed'])}")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+def percent(part, whole):
+    return 100 * part / whole if whole else 100.0
+
+
+def tell(untaken, header, section, number, what, text):
+    """Lists what nothing takes; whether it has a reason."""
+    reason = untaken.reason(header, section, what, text)
+    if reason is None or os.environ.get("ALL"):
+        print(f"{header}:{number}: {what}: {text}" + (f"  ({reason})" if reason else ""))
+    return reason is not None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

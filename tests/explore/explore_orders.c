@@ -1,0 +1,1061 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The memory orders of flake.h and sno.h: a few calls by two to four threads, in every way that C11's
+ * memory model allows; and each order that has a label in the headers once more without it, which must
+ * break a rule. orders.h says what is modelled, and what is not.
+ *
+ *     explore_orders                       the standing set, then each label; closes with "N passed, N
+ *                                          failed", and fails if that takes more CPU time than MOST_S
+ *     explore_orders WORD...               scenarios whose names contain one of the words
+ *     explore_orders --list                what each of them shows
+ *     explore_orders --labels [WORD...]    each label, or those whose names contain one of the words
+ *     explore_orders --lines [WORD...]     the same, line by line: what no scenario needs there
+ *     explore_orders --weaken LABEL:R ...  scenarios with an order of that label weakened: R takes
+ *                                          release away, A acquire, S seq_cst (to acquire and release)
+ *     explore_orders --weaken 1024:R ...   the same on one line of sno.h; of flake.h: 1024f:R
+ *     explore_orders --replay CHOICES NAME one execution, step by step, with the line of each access;
+ *                                          CHOICES is what a failure printed; with --weaken as it was
+ *     --every                              without pruning: slow, and must come to the same ends
+ *     --no-I5                              without that rule: only what comes of it
+ *     --most N                             at most N executions of each scenario
+ *
+ * A new scenario is a line in the table below: what each thread calls, one letter a call, and what the
+ * clock may say. What must hold does not depend on it:
+ *
+ *   ids      none is handed out twice
+ *   I5       who has seen a word sees in safe[] what was used on the other timeline before it
+ *   drifts   in the end as many as there were changes of the timeline; one may be missing
+ *   snapshot of one word: its safe[] and its drifts are what they were at it
+ *   stats    never more ids than were drawn
+ *   notes    with a clock that only goes forward the ms of elections rise
+ *   ring     a note is popped once, and a slot is nobody else's from the claim to its turn
+ *   pool     a shard has one owner
+ *   state    what is admitted is known to be on disk, and no later than what the last write says; one
+ *            thread at a time is the writer, and knows what the one before him did
+ *   page     who finds a pointer finds what it points to
+ *   registry of two generators with the same ids one is enrolled
+ *
+ * And in any of them: an access to an address that is neither a location nor a statistic is an error.
+ *
+ * A new location is located in `reset` with a name; what is only counted is added to `is_plain`; what
+ * a rule needs to know of a message is a `fact` that `wrote` puts in it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "orders.h"
+
+// >>system
+//
+// What the headers ask of the system: pages, a file of which the horizon is kept, and who runs.
+
+enum { PAGES = 4, PAGE_BYTES = 4096, UNIT_NS = 4000000, FILE_DESCRIPTOR = 1001 };
+static _Alignas(4096) char pages[PAGES][PAGE_BYTES];
+static unsigned n_pages;
+static void file_written(const void *bytes);
+static int file_synced(void);
+
+static void *system_map(int flags) {
+    (void)flags;
+    return n_pages == PAGES ? MAP_FAILED : (void *)memset(pages[n_pages++], 0, PAGE_BYTES);
+}
+static int system_unmap(const void *at) { return at ? 0 : -1; }
+static ssize_t system_write(int fd, const void *bytes, size_t n) {
+    if (fd == FILE_DESCRIPTOR) file_written(bytes);
+    return (ssize_t)n;
+}
+static off_t system_seek(int fd, off_t at) { return fd < 0 ? -1 : at; }
+static bool is_gone; /* the state's file */
+static int system_stat(const char *path, struct stat *file) {
+    memset(file, 0, sizeof *file);
+    if (path && (!is_gone || strcmp(path, "state") != 0)) return 0;
+    errno = ENOENT;
+    return -1;
+}
+static int system_open(const char *path, int flags) {
+    return path && flags >= 0 ? FILE_DESCRIPTOR : -1;
+}
+static int system_rename(const char *from, const char *to) { return from && to ? 0 : -1; }
+static int system_control(int fd, int what, ...) { return fd < 0 || what < 0 ? -1 : 0; }
+static int system_close(int fd) { return fd < 0 ? -1 : 0; }
+static unsigned long system_self(void) { return orders_now.me + 1; }
+
+int fdatasync(int fd) { return fd == FILE_DESCRIPTOR ? file_synced() : 0; }
+int fsync(int fd) { return fdatasync(fd); }
+int madvise(void *, size_t, int);
+int madvise(void *at, size_t n, int advice) { return !at || !n || advice < 0 ? -1 : 0; }
+void *mremap(void *, size_t, size_t, int, ...);
+void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where it is */
+    return at && n && to && flags ? MAP_FAILED : NULL;
+}
+
+#define mmap(at, n, protection, flags, fd, offset) system_map(flags)
+#define munmap(at, n)                              system_unmap(at)
+#define write(fd, bytes, n)                        system_write(fd, bytes, n)
+#define lseek(fd, at, from)                        system_seek(fd, at)
+#define stat(path, file)                           system_stat(path, file)
+#define fstat(fd, file)                            system_stat((fd) < 0 ? NULL : "", file)
+#define fcntl(...)                                 system_control(__VA_ARGS__)
+#define close(fd)                                  system_close(fd)
+#define open(path, ...)                            system_open(path, SYSTEM_FIRST(__VA_ARGS__, 0))
+#define SYSTEM_FIRST(flags, ...)                   (flags)
+#define rename(from, to)                           system_rename(from, to)
+#define getpid()                                   1
+#define pthread_self()                             system_self()
+#define pthread_setcancelstate(to, was)            0
+#define FLAKE_REGISTRY                             2
+#define SNO_NO_SIMD
+#include "sno.h"
+#include "flake.h"
+#undef stat
+
+// >>scenarios
+
+typedef enum subject { LITMUS, RING, STATE, PAGE, REGISTRY, ENGINE, POOL } subject;
+
+typedef struct scenario {
+    const char *name, *shows;
+    /* t try   n next   m try for two   o try on one's own shard   s snapshot   S stats   r retry_ns   a available
+     * q notes, as a caller who waits   B borrow   R return   u push   p pop
+     * 1 to 9: admit that unit   e extend   c close   O open again   N the same without a file
+     * f the family of partitions   g generate   E enrol
+     * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
+    const char *calls[FIBERS];
+    subject of;
+    unsigned cap;     /* or slots of the ring */
+    int clock[9];     /* units, from 1. The engine stands at the first */
+    unsigned count;   /* the word's, at the start */
+    bool noted;       /* by draws, too */
+    unsigned safe;    /* and used on the other timeline */
+    unsigned horizon; /* unit, at the start; it is written 8 ahead */
+    const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
+    bool seldom;      /* must come up; else it must not */
+    bool every;       /* once more without pruning, which must come to as many ends */
+    unsigned long samples;
+} scenario;
+
+// clang-format off
+static const scenario scenarios[] = {
+    {"litmus_sb", "store buffering", {"x=1 y", "y=1 x"}, .seen = "00:..", .seldom = true},
+    {"litmus_sb_sc", "the same, seq_cst", {"Sx=1 Sy", "Sy=1 Sx"}, .seen = "00:.."},
+    {"litmus_sb_half", "the same, one side no more than acquire and release", {"Sx=1 Sy", "Ry=1 Ax"}, .seen = "00:..", .seldom = true},
+    {"litmus_mp", "a message without orders", {"x=1 y=1", "y x"}, .seen = "10:..", .seldom = true},
+    {"litmus_mp_r", "released, not acquired", {"x=1 Ry=1", "y x"}, .seen = "10:..", .seldom = true},
+    {"litmus_mp_a", "acquired, not released", {"x=1 y=1", "Ay x"}, .seen = "10:..", .seldom = true},
+    {"litmus_mp_ra", "released and acquired", {"x=1 Ry=1", "Ay x"}, .seen = "10:.."},
+    {"litmus_rmw", "an RMW carries on what was released", {"x=1 Ry=1", "y+1", "Ay x"}, .seen = ".20:.2"},
+    {"litmus_cut", "a store does not", {"x=1 Ry=1", "y=2", "Ay x"}, .seen = "20:.2", .seldom = true},
+    {"litmus_2w", "stores crosswise", {"x=1 y=2", "y=1 x=2"}, .seen = ":11", .seldom = true},
+    {"litmus_between", "nothing comes between an RMW and what it has read", {"x+1", "x=5"}, .seen = "0:6."},
+    {"litmus_add", "two additions to one value", {"x+1", "x+1"}, .seen = "00:.."},
+    {"litmus_back", "loads of one location", {"x=1 x=2", "x x"}, .seen = "21:.."},
+    {"litmus_lb", "read before written", {"y x=1", "x y=1"}, .seen = "11:.."},
+    {"litmus_iriw", "two readers disagree", {"Rx=1", "Ry=1", "Ax Ay", "Ay Ax"}, .seen = "1010:..", .seldom = true},
+    {"litmus_iriw_sc", "the same, seq_cst", {"Sx=1", "Sy=1", "Sx Sy", "Sy Sx"}, .seen = "1010:.."},
+    {"litmus_close", "one sees what another has raised, who closes does not", {"Sy+1", "y Sx", "Sx=1 Sy"}, .seen = "0100:..", .seldom = true},
+    {"litmus_close_a", "the same, acquired (which C11 forbids, C++20 does not)", {"Sy+1", "Ay Sx", "Sx=1 Sy"}, .seen = "0100:..", .seldom = true},
+    {"litmus_close_sc", "the same, all seq_cst", {"Sy+1", "Sy Sx", "Sx=1 Sy"}, .seen = "0100:.."},
+    {"litmus_failed", "a CAS that fails has read something old", {"x=1 x=2 y=1", "y x?23"}, .seen = "10:..", .seldom = true},
+    {"litmus_chain", "what was acquired is released on", {"x=1 Ry=1", "Ay Rz=1", "Az x"}, .seen = "110:.."},
+
+    {"safe_532", "put back twice, into time used on both timelines", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2}, .every = true},
+    {"safe_2532", "the same from further back", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {2, 5, 3, 2}},
+    {"safe_53877", "back, on, and back again", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 8, 7, 7}},
+    {"safe_cap2", "two places a unit", {"tt", "tt"}, ENGINE, .cap = 2, .clock = {2, 5, 3, 2}},
+    {"safe_look", "one who is two changes of the timeline behind", {"ttt", "t"}, ENGINE, .cap = 1, .clock = {5, 3, 8, 7}},
+    {"safe_3", "three threads", {"t", "t", "t"}, ENGINE, .cap = 1, .clock = {2, 5, 3, 2}},
+    {"safe_2x3", "three tries each", {"ttt", "ttt"}, ENGINE, .cap = 2, .clock = {2, 5, 3, 2}},
+    {"safe_3x2", "three threads, two tries each", {"tt", "tt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
+    {"safe_many", "two places at once", {"mt", "mt"}, ENGINE, .cap = 2, .clock = {2, 5, 3, 2}},
+    {"safe_add", "draws by fetch_add", {"nn", "nt"}, ENGINE, .cap = 4, .clock = {5, 3, 4, 3}},
+    {"drifts", "changes of the timeline are counted", {"tt", "tt"}, ENGINE, .cap = 100, .clock = {5, 3, 8, 7, 12, 11}},
+    {"wait_blocked", "one sleeps, the other changes the timeline", {"n", "ttt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 8, 7}},
+    {"wait_reload", "one sleeps, and finds another timeline", {"n", "t"}, ENGINE, .cap = 1, .clock = {5, 2, 4, 3}, .safe = 3},
+    {"wait_back", "a place given back", {"nt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 5, 8, 7}},
+    {"wait_late", "fetch_adds that come late", {"nn", "nn"}, ENGINE, .cap = 1, .clock = {5, 3, 5, 6, 7}},
+    {"wait_back_532", "the same, and one who only tries", {"n", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 8}},
+    {"ask_retry", "who only asks when", {"tt", "r"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
+    {"ask_available", "who only asks how many", {"tt", "a"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
+
+    {"snapshot_53", "a snapshot while the timeline changes", {"tt", "s"}, ENGINE, .cap = 4, .clock = {5, 3}},
+    {"snapshot_5387", "and changes back", {"tttt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}, .every = true},
+    {"snapshot_2", "while two draw", {"tt", "tt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}},
+    {"snapshot_help", "two, while one who has changed it is slow to count that", {"t", "s", "s"}, ENGINE, .cap = 4, .clock = {5, 3}},
+    {"snapshot_owned", "of another's shard", {"Boo", "s"}, POOL, .cap = 4, .clock = {5, 3}},
+    {"stats", "statistics while the word is re-based", {"tt", "S"}, ENGINE, .cap = 4, .clock = {5, 6, 7}},
+    {"stats_2", "by two", {"mt", "t", "S"}, ENGINE, .cap = 4, .clock = {5, 6, 7}, .every = true},
+    {"stats_owned", "of another's shard", {"Booo", "S"}, POOL, .cap = 4, .clock = {5, 6, 7}},
+    {"note_2", "an election, and one who comes late to it", {"q", "q"}, ENGINE, .cap = 1, .clock = {5, 6, 7}, .count = 6, .every = true},
+    {"note_draws", "notes of callers who wait", {"n", "n"}, ENGINE, .cap = 1, .clock = {5, 6, 7}, .count = 1, .noted = true},
+    {"note_end", "the last note, and one who comes late", {"q", "q", "q"}, ENGINE, .cap = 1, .clock = {5, 6}, .count = 2},
+    {"mix_words", "all calls at once", {"nts", "mtS", "tnr"}, ENGINE, .cap = 2, .clock = {4, 5, 3, 8, 7, 6, 9}, .samples = 300000},
+    {"mix_notes", "with notes", {"nqt", "nq", "tS"}, ENGINE, .cap = 2, .clock = {5, 6, 7, 8, 9, 10, 11}, .count = 2, .samples = 300000},
+    {"pool", "one shard, two owners in turn", {"BoRBoR", "BoR"}, POOL, .cap = 3, .clock = {5, 6}},
+    {"pool_back", "the same, the clock put back", {"BoR", "BooR"}, POOL, .cap = 2, .clock = {5, 3, 2}, .every = true},
+
+    {"ring_push", "two producers, a consumer, one slot", {"u", "u", "pp"}, RING, .cap = 1},
+    {"ring_pop", "a producer, two consumers, one slot", {"uu", "p", "p"}, RING, .cap = 1},
+    {"ring_2", "two slots", {"uu", "u", "pp"}, RING, .cap = 2, .every = true},
+
+    {"state_write", "two whose time is near the horizon", {"9", "9"}, STATE, .clock = {5, 6}, .horizon = 8},
+    {"state_later", "one of whom asks for more", {"69", "8"}, STATE, .clock = {5, 6}, .horizon = 7, .every = true},
+    {"state_extend", "two timers, and a draw", {"e", "e", "9"}, STATE, .clock = {5, 7}, .horizon = 8},
+    {"state_close", "closed while two draw", {"7", "7", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20, .every = true},
+    {"state_close_3", "closed while two draw, one of whom writes", {"9", "9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_close_near", "closed while a draw writes", {"9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_again_near", "the same, with a draw that writes", {"9", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_new", "closed, deleted, and opened again", {"9", "cN"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
+    {"state_again", "closed, and opened again", {"7", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
+
+    {"page_family", "the family of partitions", {"f", "f"}, PAGE, .clock = {5, 6, 7}},
+    {"page_default", "the process's own generator", {"g", "g"}, PAGE, .clock = {5, 6}, .every = true},
+    {"registry", "two generators of the same ids", {"E", "E"}, REGISTRY, .clock = {5}},
+};
+// clang-format on
+enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
+
+static const scenario *now;
+static sno_gen gen;
+static sno_shard shard;
+static sno_pool pool;
+static sno_ring ring;
+static sno_ring_slot slots[2];
+static sno_state state;
+static flake_gen twins[2];
+static uint64_t litmus[3]; /* x, y, z */
+
+/* Locations; 0: there is none. */
+static struct { unsigned litmus, word, safe, overflow, drifts, disk; } is_at;
+
+enum { MOST_DRAWN = 32 };
+static struct { /* what the rules keep */
+    uint64_t drawn[MOST_DRAWN];
+    unsigned n;
+    uint64_t run;            /* the state's, of the draws */
+    int64_t pending[FIBERS]; /* horizon written, not synced */
+    int64_t latest, floor;   /* admitted; on disk when it was opened again */
+    unsigned popped;         /* bits */
+    struct {
+        bool holds, enrolled;
+        unsigned pushed;
+        uint64_t word, used[2]; /* as it saw the word last; 0: not yet */
+        char loads[8];
+    } thread[FIBERS];
+} kept;
+
+static bool calls_any(char letter) {
+    for (unsigned i = 0; i < FIBERS && now->calls[i]; i++)
+        if (strchr(now->calls[i], letter)) return true;
+    return false;
+}
+
+// >>rules
+
+/* Facts of a word: the last unit drawn on each timeline, changes of the timeline, places drawn. */
+enum { USED, CHANGES = 2, DRAWN };
+
+static sno_i_engine *engine(void) { return now->of == POOL ? &shard.gen.engine : &gen.engine; }
+static unsigned tick_of(uint64_t word) { return sno_i_tick(engine(), word); }
+static uint64_t time_of(uint64_t word) { return word >> engine()->time_shift; }
+static uint64_t count_of(uint64_t word) { return word & engine()->count_mask; }
+
+static void wrote_word(orders_message *m, const orders_message *before) {
+    const uint64_t tick = tick_of(m->value), count = count_of(m->value);
+    if (before) {
+        const bool leaves = tick != tick_of(before->value);
+        const uint64_t old = leaves ? 0
+                                    : sno_i_rest(engine(), time_of(before->value),
+                                                 count_of(before->value), time_of(m->value));
+        memcpy(m->fact, before->fact, sizeof m->fact);
+        m->fact[CHANGES] += leaves;
+        m->fact[DRAWN] += count > old ? count - old : 0;
+    }
+    m->fact[USED + tick] = time_of(m->value) + (count ? (count - 1) / engine()->cap : 0);
+}
+
+static void note_word(const orders_message *m) {
+    kept.thread[orders_now.me].word = m->value;
+    memcpy(kept.thread[orders_now.me].used, &m->fact[USED], sizeof kept.thread[0].used);
+}
+
+/* The ms of an election, or of the end of one; 0: there was none. */
+static uint64_t elected_ms(uint64_t overflow) {
+    const uint64_t noted = overflow & SNO_I_NOTED_MAX;
+    return !noted ? 0 : (overflow >> 24) + (noted == SNO_I_NOTED_MAX ? 0 : noted - 1);
+}
+
+static void wrote(unsigned i, unsigned p) {
+    orders_location *const l = &orders_at[i];
+    if (is_at.word && i == is_at.word) {
+        wrote_word(&l->message[p], p ? &l->message[p - 1] : NULL);
+        if (orders_now.me != ORDERS_NOBODY) note_word(&l->message[p]);
+    }
+    if (!is_at.overflow || i != is_at.overflow) return;
+    l->message[p].fact[0] = orders_now.me + 1;
+    if (p > 1 && l->message[p].value == l->message[p - 2].value &&
+        l->message[p].fact[0] == l->message[p - 1].fact[0])
+        return; /* a last note that did not fit stays owed */
+    const uint64_t ms = elected_ms(l->message[p].value),
+                   before = elected_ms(l->message[p - 1].value);
+    if (ms <= before)
+        orders_fail("an election for ms %" PRIu64 " comes behind that for %" PRIu64, ms, before);
+}
+
+static bool without_i5;
+
+static void saw(unsigned i, const orders_message *m) {
+    const unsigned me = orders_now.me;
+    if (!is_at.word) return;
+    if (i == is_at.word) note_word(m);
+    if (!kept.thread[me].word || without_i5) return;
+    const unsigned other = tick_of(kept.thread[me].word) ^ 1;
+    if (i == is_at.safe + other && m->value < kept.thread[me].used[other])
+        orders_fail("I5: reads safe[%u] = %" PRIu64 ", but %" PRIu64 " is used", other, m->value,
+                    kept.thread[me].used[other]);
+}
+
+static void hand_out(const sno_i_place *place) {
+    for (uint64_t k = 0; k < place->n; k++) {
+        const uint64_t at = place->index + k; /* a run may go on into later units */
+        const uint64_t id =
+            (place->time + at / engine()->cap) << 24 | place->tick << 16 | at % engine()->cap;
+        orders_say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[place->tick], id & 0xffff);
+        for (unsigned i = 0; i < kept.n; i++)
+            if (kept.drawn[i] == id)
+                orders_fail("%" PRIu64 "%c+%" PRIu64 " is handed out twice", id >> 24,
+                            "AB"[place->tick], id & 0xffff);
+        if (kept.n == MOST_DRAWN) orders_fail("the table of ids is too small");
+        kept.drawn[kept.n++] = id;
+    }
+}
+
+static void draw(unsigned how, uint64_t want) {
+    sno_i_place place;
+    if (sno_i_draw(engine(), how, 0, want, &place) == SNO_OK) hand_out(&place);
+}
+
+/* A place that was drawn and given back may count as used. */
+static void snapshot(void) {
+    sno_snapshot s;
+    const orders_location *l = &orders_at[is_at.word];
+    int64_t ever[2] = {(int64_t)l->message[0].fact[USED], (int64_t)l->message[0].fact[USED + 1]};
+    if (sno_snapshot_take(now->of == POOL ? &shard.gen : &gen, &s) != SNO_OK) return;
+    for (const orders_message *m = l->message; m < l->message + l->n; m++) {
+        const uint64_t count = count_of(m->value);
+        const unsigned tick = tick_of(m->value), other = tick ^ 1;
+        if ((int64_t)m->fact[USED + tick] > ever[tick]) ever[tick] = (int64_t)m->fact[USED + tick];
+        if ((int64_t)time_of(m->value) == s.wall_hi && m->fact[CHANGES] == s.drifts &&
+            s.sequence == (count ? count - 1 : 0) &&
+            (int64_t)m->fact[USED + other] <= s.wall_safe && s.wall_safe <= ever[other])
+            return;
+    }
+    orders_fail("a torn snapshot: wall_hi %" PRId64 ", drifts %u, wall_safe %" PRId64, s.wall_hi,
+                s.drifts, s.wall_safe);
+}
+
+static void statistics(void) {
+    const orders_location *l = &orders_at[is_at.word];
+    uint64_t drawn = 0;
+    sno_stats s;
+    sno_i_stats(engine(), &s);
+    for (unsigned p = 0; p < l->n; p++)
+        if (l->message[p].fact[DRAWN] > drawn) drawn = l->message[p].fact[DRAWN];
+    if (s.ids > drawn)
+        orders_fail("stats say %" PRIu64 " ids, but %" PRIu64 " were drawn", s.ids, drawn);
+}
+
+// >>file
+
+static int64_t unit_ns(int64_t unit) { return SNO_I_EPOCH_NS + unit * UNIT_NS; }
+static int64_t units(int64_t ns) {
+    return ns < SNO_I_EPOCH_NS ? -1 : (ns - SNO_I_EPOCH_NS) / UNIT_NS;
+}
+
+static void file_written(const void *bytes) {
+    sno_i_record r;
+    const uint8_t *at = (const uint8_t *)bytes;
+    if (!memcmp(at, SNO_I_MAGIC, 8)) at += sno_i_record_at(1); /* a whole new file */
+    if (orders_now.me == ORDERS_NOBODY || sno_i_record_get(at, &r) != SNO_OK) return;
+    kept.pending[orders_now.me] = r.horizon_ns;
+    orders_say("write  record %" PRIu64 ", horizon %" PRId64, r.number, units(r.horizon_ns));
+}
+
+static int file_synced(void) {
+    if (orders_now.me == ORDERS_NOBODY || !is_at.disk) return 0;
+    orders_touch(is_at.disk, (uint64_t)kept.pending[orders_now.me]);
+    return 0;
+}
+
+static void admit(int64_t unit) {
+    bool in_vain = false;
+    const orders_location *l = &orders_at[is_at.disk];
+    const sno_status status = sno_i_state_admit(&state, kept.run, unit_ns(unit), &in_vain);
+    int64_t known = 0; /* the latest, since a close may write less */
+    for (unsigned p = 0; p <= orders_me()->view.of[is_at.disk]; p++)
+        if ((int64_t)l->message[p].value > known) known = (int64_t)l->message[p].value;
+    orders_say("admit  %" PRId64 ": %d", unit, (int)status);
+    if (status != SNO_OK) return;
+    if (unit_ns(unit) > known)
+        orders_fail("%" PRId64 " is admitted, but known to be on disk is %" PRId64, unit,
+                    units(known));
+    if (unit_ns(unit) > kept.latest) kept.latest = unit_ns(unit);
+}
+
+static const sno_state_options state_options = {
+    "state", 8 * UNIT_NS / 1000000, 0, false, true, false, false, {0}};
+static const uint8_t identity[SNO_I_IDENTITY];
+
+/* The file is as it was left, or was deleted meanwhile. */
+static void open_again(bool deleted) {
+    const orders_location *l = &orders_at[is_at.disk];
+    const sno_i_file file = {0, 0, FILE_DESCRIPTOR};
+    const int64_t now_ns = sno_i_exact_ns(&state.clock);
+    sno_i_record r;
+    memset(&r, 0, sizeof r);
+    r.number = state.number;
+    r.horizon_ns = kept.floor = (int64_t)l->message[l->n - 1].value;
+    sno_i_state_set_up(&state, &state_options, identity, "state", &file);
+    is_gone = deleted;
+    const sno_status status =
+        sno_i_state_begin(&state, &state_options, deleted ? NULL : &r, now_ns, NULL);
+    orders_say("open   %d, horizon %" PRId64, (int)status, units(kept.floor));
+    if (status == SNO_OK) SNO_ATOMIC_STORE(&state.is_open, 1u, relaxed);
+}
+
+// >>calls
+
+static void call_ring(char letter) {
+    const unsigned me = orders_now.me;
+    sno_overflow note = {0, 0, 0};
+    if (letter == 'u') {
+        note.count = me * 4 + kept.thread[me].pushed++;
+        (void)sno_ring_push(&ring, note);
+    }
+    if (letter != 'p' || !sno_ring_pop(&ring, &note)) return;
+    if (kept.popped >> note.count & 1) orders_fail("a note is popped twice");
+    kept.popped |= 1u << note.count;
+}
+
+static void call_pool(char letter) {
+    const unsigned me = orders_now.me;
+    const bool holds = kept.thread[me].holds;
+    if (letter == 'B' && !holds) kept.thread[me].holds = sno_pool_borrow(&pool) != NULL;
+    if (kept.thread[0].holds && kept.thread[1].holds) orders_fail("a shard has two owners");
+    if (letter == 'o' && holds) draw(SNO_I_OWNED, 1);
+    if (letter != 'R' || !holds) return;
+    kept.thread[me].holds = false; /* from the release on it may be another's */
+    sno_pool_give_back(&pool, &shard);
+}
+
+static void generate(void) {
+    const sno_id id = sno_generate(0);
+    const uint64_t is = sno_i_fnv((const uint8_t *)&id, sizeof id);
+    if (sno_is_zero(id)) return; /* the clock has no more to say */
+    for (unsigned i = 0; i < kept.n; i++)
+        if (kept.drawn[i] == is) orders_fail("the process's generator gives an id twice");
+    kept.drawn[kept.n++] = is;
+}
+
+static void call(char letter) {
+    if (strchr("up", letter)) call_ring(letter);
+    if (strchr("BoR", letter)) call_pool(letter);
+    if (letter >= '1' && letter <= '9') admit(letter - '0');
+    switch (letter) {
+    case 't': draw(0, 1); break;
+    case 'm': draw(0, 2); break;
+    case 'n': draw(SNO_I_WAIT, 1); break;
+    case 's': snapshot(); break;
+    case 'S': statistics(); break;
+    case 'r': (void)sno_i_retry_ns(engine()); break;
+    case 'q': sno_i_notify(engine()); break;
+    case 'e': (void)sno_state_extend(&state); break;
+    case 'c': (void)sno_state_close(&state); break;
+    case 'O': open_again(false); break;
+    case 'N': open_again(true); break;
+    case 'f': (void)sno_i_get_family(); break;
+    case 'g': generate(); break;
+    case 'a': (void)sno_i_available(engine()); break;
+    case 'E':
+        kept.thread[orders_now.me].enrolled =
+            flake_i_enrol(&twins[orders_now.me].engine, identity) == FLAKE_OK;
+        break;
+    default: break;
+    }
+}
+
+/* One access of a litmus test; returns what comes after it. */
+static const char *litmus_access(const char *c) {
+    const unsigned order = *c == 'A'   ? ORDERS_acquire
+                           : *c == 'R' ? ORDERS_release
+                           : *c == 'S' ? ORDERS_seq_cst
+                                       : ORDERS_relaxed;
+    char *const loads = kept.thread[orders_now.me].loads;
+    if (order) c++;
+    const unsigned i = is_at.litmus + (unsigned)(*c++ - 'x');
+    uint64_t seen = *c && *c != ' ' ? (uint64_t)(c[1] - '0') : 0;
+    switch (*c) {
+    case '=': orders_store_at(i, seen, order, 0); break;
+    case '+': (void)orders_rmw_at(i, &seen, 1, true, order, order, 0); break;
+    case '?': (void)orders_rmw_at(i, &seen, (uint64_t)(c[2] - '0'), false, order, 0, 0); break;
+    default: seen = orders_load_at(i, order, 0);
+    }
+    if (*c != '=') loads[strlen(loads)] = (char)('0' + seen);
+    c += strcspn(c, " ");
+    return c + strspn(c, " ");
+}
+
+static void thread(unsigned i) {
+    for (const char *c = now->calls[i]; *c;) {
+        if (now->of == LITMUS) c = litmus_access(c);
+        else {
+            orders_say("%c", *c);
+            call(*c++);
+        }
+        /* Only of engines all that there is lies in locations. */
+        kept.thread[i].word = 0;
+        if (now->of >= ENGINE)
+            orders_forget((uint64_t)(c - now->calls[i]) << 1 | kept.thread[i].holds);
+    }
+}
+
+// >>beginnings
+
+static void begin_engine(void) {
+    static sno_i_setup setup;
+    static sno_options options;
+    static sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
+    options.shared_memory = setup.shared_memory = true; /* no fork word */
+    options.snapshot = &bounds;
+    if (now->of == POOL) (void)sno_pool_init(&pool, &shard, 1, &options);
+    setup.epoch_ms = SNO_I_EPOCH_NS / 1000000;
+    setup.unit_ms = UNIT_NS / 1000000;
+    setup.time_bits = 39;
+    setup.tick_bits = 1;
+    setup.cap = now->cap;
+    setup.max_wait_ms = 20000; /* long enough for draws by fetch_add */
+    setup.ring = calls_any('q') || now->noted ? &ring : NULL;
+    (void)sno_ring_init(&ring, slots, 2);
+    sno_i_engine *const e = engine();
+    if (sno_i_engine_init(e, &setup) != SNO_OK || !e->add_cap) exit(2);
+    SNO_ATOMIC_STORE(&e->word, ((uint64_t)now->clock[0] << e->time_shift) + now->count, relaxed);
+    is_at.word = orders_locate(&e->word, 8, 0, "word");
+    is_at.safe = orders_locate(&e->safe[0], 8, 0, "safe[0]");
+    (void)orders_locate(&e->safe[1], 8, 0, "safe[1]");
+    is_at.drifts = orders_locate(&e->drifts, 8, 0, "drifts");
+    if (setup.ring) is_at.overflow = orders_locate(&e->overflow, 8, 0, "overflow");
+    if (now->of == POOL) (void)orders_locate(&e->lent, 4, 0, "lent");
+    if (calls_any('S')) (void)orders_locate(&e->rebased, 8, 0, "rebased");
+    orders_at[is_at.safe + 1].message[0].value = now->safe;
+    wrote(is_at.word, 0);
+    orders_at[is_at.word].message[0].fact[USED + 1] = now->safe;
+    orders_at[is_at.word].message[0].fact[DRAWN] = count_of(e->word);
+}
+
+static void begin_ring(unsigned size) {
+    static const char *const turns[] = {"turn 0", "turn 1"}, *const notes[] = {"note 0", "note 1"};
+    (void)sno_ring_init(&ring, slots, size);
+    memset(&slots[0].note, 0, sizeof slots[0].note);
+    slots[1].note = slots[0].note;
+    (void)orders_locate(&ring.head, 8, 0, "head");
+    (void)orders_locate(&ring.tail, 8, 0, "tail");
+    for (unsigned i = 0; i < size; i++) {
+        const unsigned turn = orders_locate(&slots[i].turn, 8, 0, turns[i]);
+        orders_at[turn].guards = orders_locate(NULL, 0, 0, notes[i]);
+    }
+}
+
+/* This process's page has been asked for. */
+static void begin_process(void) {
+    sno_i_atomic64 *word;
+    flake_i_atomic64 *twin;
+    memset(&sno_i_process, 0, sizeof sno_i_process);
+    memset(&flake_i_process, 0, sizeof flake_i_process);
+    n_pages = 0;
+    (void)sno_i_fork_mark(&word);
+    (void)sno_i_process_mark();
+    (void)flake_i_fork_mark(&twin);
+    (void)flake_i_process_mark();
+}
+
+static void begin_state(void) {
+    begin_process();
+    is_gone = false;
+    memset(&state, 0, sizeof state);
+    memcpy(state.path, "state", 6);
+    state.file.fd = FILE_DESCRIPTOR;
+    state.lead = 8 * UNIT_NS;
+    state.number = 1;
+    state.written_ns = unit_ns(now->clock[0]);
+    state.run = kept.run = 1;
+    state.horizon = (uint64_t)unit_ns(now->horizon);
+    state.asked = (uint64_t)unit_ns(now->clock[0]);
+    state.patient = (uint64_t)INT64_MIN;
+    state.is_open = 1;
+    (void)orders_locate(&state.horizon, 8, 0, "horizon");
+    (void)orders_locate(&state.asked, 8, 0, "asked");
+    (void)orders_locate(&state.run, 8, 0, "run");
+    const unsigned writer = orders_locate(&state.writer, 8, 0, "writer");
+    orders_at[writer].guards = orders_locate(NULL, 0, 0, "the writer's part");
+    (void)orders_locate(&state.patient, 8, 0, "patient");
+    (void)orders_locate(&state.lead, 8, 0, "lead");
+    (void)orders_locate(&state.by_timer, 4, 0, "by_timer");
+    (void)orders_locate(&state.is_open, 4, 0, "is_open");
+    is_at.disk = orders_locate(NULL, 0, (uint64_t)unit_ns(now->horizon), "disk");
+}
+
+static void begin_page(void) {
+    begin_process();
+    memset(&sno_i_partitions, 0, sizeof sno_i_partitions);
+    memset(&sno_i_default, 0, sizeof sno_i_default);
+    if (calls_any('g')) { /* a family that has chosen */
+        sno_i_partitions.private_family.start = 1u << 16 | 7;
+        sno_i_partitions.private_family.used = 0;
+        sno_i_partitions.family = &sno_i_partitions.private_family;
+    }
+    const unsigned family = orders_locate(&sno_i_partitions, 8, 0, "family");
+    const unsigned generator = orders_locate(&sno_i_default, 8, 0, "generator");
+    if (calls_any('f')) orders_at[family].carries = orders_locate(NULL, 0, 0, "the family");
+    orders_at[generator].carries = orders_locate(NULL, 0, 0, "the generator");
+}
+
+static void begin_registry(void) {
+    begin_process();
+    memset(&flake_i_registry, 0, sizeof flake_i_registry);
+    const unsigned turn = orders_locate(&flake_i_registry.turn, 8, 0, "turn");
+    orders_at[turn].guards = orders_locate(NULL, 0, 0, "the registry");
+    orders_at[turn].spins = true;
+}
+
+static void reset(void) {
+    memset(&kept, 0, sizeof kept);
+    memset(&is_at, 0, sizeof is_at);
+    (void)orders_locate(NULL, 0, 0, "clock");
+    for (unsigned n = 0; now->clock[n]; orders_at[0].n = ++n)
+        orders_at[0].message[n].value = (uint64_t)unit_ns(now->clock[n]);
+    if (now->of == LITMUS) {
+        static const char *const names[] = {"x", "y", "z"};
+        for (unsigned i = 0; i < 3; i++) {
+            const unsigned at = orders_locate(&litmus[i], 8, 0, names[i]);
+            if (!i) is_at.litmus = at;
+        }
+    }
+    if (now->of >= ENGINE) begin_engine();
+    if (now->of == RING) begin_ring(now->cap);
+    if (is_at.overflow) begin_ring(2);
+    if (now->of == STATE) begin_state();
+    if (now->of == PAGE) begin_page();
+    if (now->of == REGISTRY) begin_registry();
+}
+
+static bool within(const void *p, const void *object, size_t size) {
+    return (const char *)p >= (const char *)object && (const char *)p < (const char *)object + size;
+}
+
+/* Found at the first access: all of a process has one copy of these. */
+static bool is_shared(const void *p) {
+    return within(p, &sno_i_process, sizeof sno_i_process) || within(p, pages, sizeof pages) ||
+           within(p, &flake_i_process, sizeof flake_i_process) ||
+           within(p, &sno_i_partitions, sizeof sno_i_partitions) ||
+           within(p, &sno_i_default, sizeof sno_i_default);
+}
+
+/* Statistics, and a generator that is nobody else's yet. */
+static bool is_plain(const void *p) {
+    const sno_i_engine *const e = engine();
+    if (p == &e->batches || p == &e->waits || p == &e->clock_backs || p == &pool.hint) return true;
+    if (p == &e->rebased) return !calls_any('S');
+    if (now->of != PAGE) return false;
+    const orders_location *found = &orders_at[2]; /* the generator's pointer */
+    const bool is_page = within(p, pages, sizeof pages) && sno_i_process.page &&
+                         !within(p, sno_i_process.page, PAGE_BYTES);
+    const bool is_place = within(p, &sno_i_default, sizeof sno_i_default) &&
+                          (const char *)p >= (const char *)&sno_i_default + 32;
+    if (!calls_any('g') || (!is_page && !is_place)) return false;
+    for (unsigned i = 0; i < found->n; i++)
+        if (found->message[i].value &&
+            within(p, (const void *)(uintptr_t)found->message[i].value, sizeof(sno_gen)))
+            return false;
+    return true;
+}
+
+static uint64_t digest(unsigned i) {
+    uint64_t hash = 7, sum = 0;
+    if (i < orders_now.s->threads) {
+        hash = orders_mix(hash, kept.thread[i].word);
+        for (const char *c = kept.thread[i].loads; *c; c++) hash = orders_mix(hash, (uint64_t)*c);
+        for (unsigned k = 0; k < 2; k++) hash = orders_mix(hash, kept.thread[i].used[k]);
+        hash = orders_mix(hash, kept.thread[i].holds + 2u * kept.thread[i].enrolled);
+        return orders_mix(hash, (uint64_t)kept.pending[i]);
+    }
+    for (unsigned k = 0; k < kept.n; k++)
+        sum += orders_mix(hash, kept.drawn[k]); /* whoever has it */
+    hash = orders_mix(orders_mix(hash, sum), kept.popped);
+    hash = orders_mix(orders_mix(hash, (uint64_t)kept.latest), (uint64_t)kept.floor);
+    if (now->of == STATE)
+        hash = orders_mix(orders_mix(hash, state.number), (uint64_t)state.written_ns);
+    if (now->of == RING)
+        for (unsigned k = 0; k < now->cap; k++) hash = orders_mix(hash, slots[k].note.count);
+    return hash;
+}
+
+static void show(unsigned i, uint64_t value, char *out, size_t size) {
+    if (!i || (now->of == STATE && value >> 48))
+        (void)snprintf(out, size, "%" PRId64, units((int64_t)value));
+    else if (is_at.word && i == is_at.word)
+        (void)snprintf(out, size, "%" PRIu64 "%c+%" PRIu64, time_of(value), "AB"[tick_of(value)],
+                       count_of(value));
+    else if (is_at.overflow && i == is_at.overflow)
+        (void)snprintf(out, size, "%" PRIu64 "ms:%" PRIx64, value >> 24, value & SNO_I_NOTED_MAX);
+    else (void)snprintf(out, size, "%" PRIu64, value);
+}
+
+// >>ends
+
+static bool came_up; /* what a litmus test looks for */
+
+static void ended_litmus(void) {
+    char end[FIBERS * 8 + 4] = "";
+    size_t n = 0;
+    for (unsigned i = 0; i < orders_now.s->threads; i++)
+        for (const char *c = kept.thread[i].loads; *c; c++) end[n++] = *c;
+    end[n++] = ':';
+    for (unsigned i = 0; i < 2; i++) {
+        const orders_location *l = &orders_at[is_at.litmus + i];
+        end[n++] = (char)('0' + l->message[l->n - 1].value);
+    }
+    bool same = n == strlen(now->seen);
+    for (size_t i = 0; same && i < n; i++) same = now->seen[i] == '.' || end[i] == now->seen[i];
+    came_up |= same;
+    if (same && !now->seldom) orders_fail("%s came up", end);
+}
+
+static void ended(void) {
+    if (now->of == LITMUS) ended_litmus();
+    if (now->of == ENGINE) {
+        const orders_location *word = &orders_at[is_at.word], *drifts = &orders_at[is_at.drifts];
+        const orders_message *last = &word->message[word->n - 1];
+        uint64_t counted = drifts->message[drifts->n - 1].value; /* the last may be missing */
+        counted += (counted & 1) != tick_of(last->value);
+        if (counted != last->fact[CHANGES])
+            orders_fail("drifts is %" PRIu64 " after %" PRIu64 " changes", counted,
+                        last->fact[CHANGES]);
+    }
+    if (now->of == STATE && kept.latest) {
+        const orders_location *disk = &orders_at[is_at.disk];
+        const int64_t said = kept.floor ? kept.floor : (int64_t)disk->message[disk->n - 1].value;
+        if (kept.latest > said)
+            orders_fail("%" PRId64 " was admitted, but the next run begins behind %" PRId64,
+                        units(kept.latest), units(said));
+    }
+    if (now->of == REGISTRY && kept.thread[0].enrolled == kept.thread[1].enrolled)
+        orders_fail("two generators of the same ids are %s",
+                    kept.thread[0].enrolled ? "enrolled" : "refused");
+}
+
+// >>labels
+
+enum { LABELS = 64, MARKS = 256, MOST_TEXT = 400 };
+static struct {
+    char name[24]; /* with what it takes away: LOOK:A */
+    bool in_table;
+} labels[LABELS];
+static unsigned n_labels;
+static struct mark {
+    unsigned label;
+    int first, last; /* lines of one access */
+} marks[MARKS];
+static unsigned n_marks, unlabelled;
+
+/* The next LABEL:R, LABEL:A or LABEL:S at or behind c; its length in *n, 0: none. */
+static const char *next_label(const char *c, size_t *n) {
+    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for (; *c; c++) {
+        *n = strspn(c, capitals);
+        if (*n > 2 && c[*n] == ':' && c[*n + 1] && strchr("RAS", c[*n + 1])) {
+            *n += 2;
+            return c;
+        }
+        if (*n) c += *n - 1;
+    }
+    *n = 0;
+    return c;
+}
+
+static unsigned label_of(const char *name, size_t n) {
+    unsigned i = 0;
+    while (i < n_labels && (strlen(labels[i].name) != n || strncmp(labels[i].name, name, n) != 0))
+        i++;
+    if (i < n_labels) return i;
+    if (n_labels == LABELS) exit(2);
+    (void)snprintf(labels[i].name, sizeof labels[i].name, "%.*s", (int)n, name);
+    n_labels++;
+    return i;
+}
+
+static bool is_access(const char *line) {
+    const char *c = strstr(line, "_ATOMIC_");
+    return c && *line != '#' && strncmp(line, " *", 2) != 0 &&
+           (strstr(c, "LOAD(") || strstr(c, "STORE(") || strstr(c, "ADD(") || strstr(c, "CAS("));
+}
+
+/* Labels stand behind the access that they name, at its last line or the one behind. The common region is
+ * looked at in sno.h alone: its calls are the ones that run. */
+static void scan(const char *path, int offset) {
+    char line[MOST_TEXT];
+    int access = 0;
+    bool has_order = false, has_label = true, is_common = false;
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        (void)fprintf(stderr, "%s: not here\n", path);
+        exit(2);
+    }
+    for (int n = 1; fgets(line, sizeof line, f) && strncmp(line, "// >>etcd", 9) != 0; n++) {
+        if (offset && !strncmp(line, "// >>common", 11)) {
+            is_common = strstr(line, "begin") != NULL;
+            access = 0;
+        }
+        if (is_common) continue;
+        size_t length;
+        const char *c = next_label(line, &length);
+        const char *const code = line + strspn(line, " ");
+        if (!strncmp(line, " *     ", 7) && c == line + 7) /* a row of the table */
+            for (; length; c = next_label(c + length, &length))
+                labels[label_of(c, length)].in_table = true;
+        if (is_access(line) || (access && n > access + 2)) {
+            if (has_order && !has_label) {
+                printf("FAIL %s:%d: an order without a label\n", path, access);
+                unlabelled++;
+            }
+            has_order = has_label = false;
+            access = is_access(line) ? n : 0;
+        }
+        if (!access || strchr("/*", *code)) continue;
+        has_order |= strstr(line, "acquire") || strstr(line, "release") || strstr(line, "seq_cst");
+        for (; length; c = next_label(c + length, &length)) {
+            has_label = true;
+            if (n_marks == MARKS) exit(2);
+            marks[n_marks++] = (struct mark){label_of(c, length), offset + access, offset + n};
+        }
+    }
+    (void)fclose(f);
+}
+
+static uint8_t loses(const char *label) {
+    const char what = label[strlen(label) - 1];
+    return what == 'A' ? ORDERS_A : what == 'R' ? ORDERS_R : ORDERS_S;
+}
+
+static void weaken(const struct mark *m) {
+    for (int n = m->first; n <= m->last; n++) orders_weakened[n] |= loses(labels[m->label].name);
+}
+
+/* LABEL:R, or 1024:R; false: there is no such. */
+static bool weaken_by(const char *what) {
+    bool found = false;
+    const int line = atoi(what);
+    if (line > 0 && line < ORDERS_FLAKE - 8) {
+        orders_weakened[line + (strchr(what, 'f') ? ORDERS_FLAKE : 0)] |= loses(what);
+        return true;
+    }
+    for (unsigned i = 0; i < n_marks; i++)
+        if (!strcmp(labels[marks[i].label].name, what)) {
+            weaken(&marks[i]);
+            found = true;
+        }
+    return found;
+}
+
+// >>runs
+
+static bool reached[SCENARIOS][ORDERS_LINES];
+static unsigned long size_of[SCENARIOS]; /* executions; 0: was not explored */
+static unsigned long most;
+static bool every;
+
+static orders_setup setup_of(const scenario *s) {
+    orders_setup setup;
+    memset(&setup, 0, sizeof setup);
+    now = s;
+    for (; setup.threads < FIBERS && s->calls[setup.threads]; setup.threads++) {
+        unsigned like = 0;
+        while (strcmp(s->calls[like], s->calls[setup.threads]) != 0) like++;
+        setup.role[setup.threads] = s->of >= ENGINE ? like : setup.threads;
+    }
+    setup.reset = reset;
+    setup.thread = thread;
+    setup.saw = saw;
+    setup.wrote = wrote;
+    setup.ended = ended;
+    setup.digest = digest;
+    setup.is_shared = is_shared;
+    setup.is_plain = is_plain;
+    setup.show = show;
+    setup.samples = s->samples;
+    setup.most = most;
+    setup.every = every;
+    return setup;
+}
+
+static double seconds_since(clock_t begun) { return (double)(clock() - begun) / CLOCKS_PER_SEC; }
+
+static bool prunes_rightly(const orders_setup *setup, const orders_result *pruned) {
+    orders_setup all = *setup;
+    all.every = true;
+    const orders_result r = orders_explore(&all);
+    const bool same = !r.failed && r.ends == pruned->ends;
+    printf("%-4s %-16s %8lu executions %6lu ends %6lu cut, without pruning\n", same ? "ok" : "FAIL",
+           "", r.executions, r.ends, r.cuts);
+    return same;
+}
+
+/* Explores it; false: it is not as it should be. */
+static bool passes(unsigned i) {
+    const scenario *s = &scenarios[i];
+    const orders_setup setup = setup_of(s);
+    const clock_t begun = clock();
+    came_up = false;
+    memset(orders_reached, 0, sizeof orders_reached);
+    const orders_result r = orders_explore(&setup);
+    const bool well =
+        !r.failed && came_up == s->seldom && (r.finished || s->samples) && (r.ends || s->samples);
+    memcpy(reached[i], orders_reached, sizeof reached[i]);
+    size_of[i] = r.executions;
+    printf("%-4s %-16s %8lu executions %6lu ends %6lu cut %8lu states %6.2f s%s\n",
+           well ? "ok" : "FAIL", s->name, r.executions, r.ends, r.cuts, r.states,
+           seconds_since(begun),
+           s->samples               ? "  sampled"
+           : r.finished || r.failed ? ""
+                                    : "  gave up");
+    if (r.failed) {
+        const orders_result simple = orders_simplest(&setup, &r);
+        printf("     %s\n     --replay %s %s\n", r.message, simple.choices, s->name);
+    } else if (!well && s->seen && s->seldom) printf("     %s never came up\n", s->seen);
+    (void)fflush(stdout);
+    return well && ((!s->every && s->of != LITMUS) || prunes_rightly(&setup, &r));
+}
+
+enum { MOST_WEAKENED = 200000 }; /* executions of a scenario */
+
+/* Whether some scenario breaks a rule with the orders that are weakened now; those that take least come
+ * first. What was done and seen is left in *by, *r. */
+static bool is_caught(const scenario **by, orders_result *r, unsigned long *executions) {
+    bool tried[SCENARIOS] = {false};
+    *executions = 0;
+    for (;;) {
+        unsigned least = SCENARIOS;
+        for (unsigned i = 0; i < SCENARIOS; i++) {
+            bool reaches = false;
+            for (unsigned n = 0; n < ORDERS_LINES && size_of[i] && !tried[i]; n++)
+                reaches |= orders_weakened[n] && reached[i][n];
+            if (reaches && (least == SCENARIOS || size_of[i] < size_of[least])) least = i;
+        }
+        if (least == SCENARIOS) return false;
+        tried[least] = true;
+        *by = &scenarios[least];
+        orders_setup setup = setup_of(*by);
+        setup.most = MOST_WEAKENED;
+        *r = orders_explore(&setup);
+        *executions += r->executions;
+        if (r->failed) return true;
+    }
+}
+
+static bool print_caught(const char *name, unsigned lines) {
+    const scenario *by = NULL;
+    orders_result r;
+    unsigned long executions;
+    const bool caught = is_caught(&by, &r, &executions);
+    if (caught)
+        printf("ok   %-10s %2u %s  %7lu executions  %-16s %s\n", name, lines,
+               lines == 1 ? "line " : "lines", executions, by->name, r.message);
+    else
+        printf("FAIL %-10s %2u %s  %7lu executions, and nothing is seen\n", name, lines,
+               lines == 1 ? "line " : "lines", executions);
+    (void)fflush(stdout);
+    return caught;
+}
+
+static bool is_wanted(const char *name, char **words, int n) {
+    bool wanted = !n;
+    for (int i = 0; i < n; i++) wanted |= strstr(name, words[i]) != NULL;
+    return wanted;
+}
+
+static int passed, failed;
+static void count(bool well) {
+    if (well) passed++;
+    else failed++;
+}
+
+/* Each label weakened: with `each`, at one line after the other. */
+static void run_labels(bool each, char **words, int n) {
+    for (unsigned k = 0; k < n_labels; k++) {
+        unsigned lines = 0;
+        if (!is_wanted(labels[k].name, words, n)) continue;
+        if (!labels[k].in_table) printf("FAIL %s is in no table\n", labels[k].name);
+        count(labels[k].in_table);
+        memset(orders_weakened, 0, sizeof orders_weakened);
+        for (unsigned i = 0; i < n_marks; i++) {
+            char name[48];
+            if (marks[i].label != k) continue;
+            lines++;
+            weaken(&marks[i]);
+            if (!each) continue;
+            (void)snprintf(name, sizeof name, "%s %d%s", labels[k].name,
+                           marks[i].first % ORDERS_FLAKE, marks[i].first > ORDERS_FLAKE ? "f" : "");
+            count(print_caught(name, 1));
+            memset(orders_weakened, 0, sizeof orders_weakened);
+        }
+        if (!each) count(print_caught(labels[k].name, lines));
+    }
+    memset(orders_weakened, 0, sizeof orders_weakened);
+}
+
+enum { MOST_S = 240 };
+
+int main(int argc, char **argv) {
+    const char *choices = NULL;
+    bool only_labels = false, lines = false, list = false, weakened = false;
+    int words = 0;
+    scan("sno.h", 0);
+    scan("flake.h", ORDERS_FLAKE);
+    for (int a = 1; a < argc; a++)
+        if (!strcmp(argv[a], "--list")) list = true;
+        else if (!strcmp(argv[a], "--labels")) only_labels = true;
+        else if (!strcmp(argv[a], "--lines")) only_labels = lines = true;
+        else if (!strcmp(argv[a], "--every")) every = true;
+        else if (!strcmp(argv[a], "--no-I5")) without_i5 = true;
+        else if (!strcmp(argv[a], "--most") && a + 1 < argc) most = strtoul(argv[++a], NULL, 10);
+        else if (!strcmp(argv[a], "--replay") && a + 1 < argc) choices = argv[++a];
+        else if (!strcmp(argv[a], "--weaken") && a + 1 < argc) {
+            weakened = true;
+            if (!weaken_by(argv[++a])) return fprintf(stderr, "%s: no such label\n", argv[a]), 2;
+        } else argv[1 + words++] = argv[a];
+    for (unsigned i = 0; i < SCENARIOS; i++) {
+        const scenario *s = &scenarios[i];
+        if (choices ? !words || strcmp(s->name, argv[1]) != 0
+                    : !only_labels && !is_wanted(s->name, argv + 1, words))
+            continue;
+        if (choices) {
+            const orders_setup setup = setup_of(s);
+            return orders_replay(&setup, choices);
+        }
+        if (list) printf("%-16s %s\n", s->name, s->shows);
+        else count(passes(i));
+    }
+    if (list) return 0;
+    if (only_labels || (!words && !weakened)) run_labels(lines, argv + 1, only_labels ? words : 0);
+    if (!words && !weakened && !only_labels) {
+        const double total = (double)clock() / CLOCKS_PER_SEC;
+        count(total <= MOST_S && !unlabelled);
+        printf("%-4s %.0f s of CPU time, of %d; %u orders without a label\n",
+               total <= MOST_S && !unlabelled ? "ok" : "FAIL", total, MOST_S, unlabelled);
+    }
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0 || passed == 0;
+}

@@ -1,0 +1,873 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The explorer of memory orders: runs up to four virtual threads through a header in every way that the
+ * memory model of C11 allows, and stops at the first that breaks a rule. (explore.h has more threads'
+ * turns in it, and one order for all.) explore_orders.c has the scenarios, and says how to run them.
+ *
+ * THE MODEL   RC11 without fences: what C11 and C++20 allow, but that nothing is read before it was
+ * written, which comes by itself where an execution is made step by step.
+ *
+ *   location    has the messages that were written to it, in modification order
+ *   view        for each location the oldest message that may still be read. Each thread has one; the
+ *               one in a message is what its reader learns if he acquires
+ *   load        of any message from the thread's view on, which moves the view up to it
+ *   store       to any place behind the thread's view, but never between an RMW and what that has read.
+ *               It carries the thread's view if it releases, else nothing
+ *   RMW         reads any message from the view on that no other RMW has read, and stands right behind
+ *               it. It carries on what that message carried, with the thread's view if it releases
+ *   CAS         that fails is a load, in its failure order, of a message with another value. It never
+ *               fails for nothing
+ *   seq_cst     acquires and releases, and RC11's order of such accesses (psc, as in C++20) has no cycle:
+ *               sequenced before; happens before, with an access elsewhere at either end or at one
+ *               location; writes of a location as they come; who reads a message before who writes a
+ *               later one. Touches of plain data are no accesses here
+ *   plain data  is touched where a location says so (`guards`, `carries`): touches are messages that
+ *               nobody reads, and who touches without knowing the last one has a data race
+ *   clock       location 0. All its messages, the script, are there from the start: a reading may be as
+ *               old as the thread's view allows. A sleep moves that on by one; behind the script's end
+ *               the execution is cut
+ *
+ * NOT MODELLED   fences and consume (the headers have none), a weak CAS, load buffering (read before
+ * written), accesses of several sizes, a signal handler's view of its own thread, forks.
+ *
+ * THE SEARCH   depth first, each execution from the start. A load changes nothing that others see, and no
+ * message goes away; so a thread gives way behind its writes only: any load might as well come right before
+ * the thread's next write. States that were seen before are not gone on with: a state is the messages that
+ * somebody may still read, counted from the oldest such, and of each thread its view and what its accesses
+ * have returned since it last forgot. `every` does without that. With `samples` the choices are drawn at
+ * random, so many executions, and nothing is known of the others.
+ */
+#ifndef ORDERS_H
+#define ORDERS_H
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fibers.h"
+
+enum {
+    ORDERS_LOCATIONS = 32,
+    ORDERS_MESSAGES = 48,
+    ORDERS_FACTS = 4,
+    ORDERS_CHOICES = 4000,
+    ORDERS_STEPS = 800,
+    ORDERS_TOTAL = 64, /* accesses with seq_cst in an execution */
+    ORDERS_LINES = 1 << 15,
+    ORDERS_NOBODY = FIBERS,
+    ORDERS_NONE = UINT8_MAX,
+    ORDERS_MANY = UINT8_MAX - 1
+};
+
+/* An order as bits: what it acquires, releases, and whether it is one of the total order. */
+enum { ORDERS_A = 1, ORDERS_R = 2, ORDERS_S = 4 };
+enum {
+    ORDERS_relaxed = 0,
+    ORDERS_acquire = ORDERS_A,
+    ORDERS_release = ORDERS_R,
+    ORDERS_acq_rel = ORDERS_A | ORDERS_R,
+    ORDERS_seq_cst = ORDERS_A | ORDERS_R | ORDERS_S
+};
+
+typedef struct orders_view {
+    uint8_t of[ORDERS_LOCATIONS];
+    /* Accesses with seq_cst that happened before, a bit each; and those of them behind which their
+     * thread had made one elsewhere, that happened before, too. */
+    uint64_t total, strong;
+} orders_view;
+
+typedef struct orders_message {
+    uint64_t value;
+    orders_view view;
+    bool is_rmw;                 /* has read the message before it */
+    uint64_t fact[ORDERS_FACTS]; /* the rules' own, of this message */
+} orders_message;
+
+typedef struct orders_location {
+    const void *at; /* NULL: no memory, but the clock, or touches */
+    char name[20];
+    unsigned n;
+    /* Touches of plain data, 0: none. guards: a CAS takes it, a store gives it to the next. carries: who
+     * stores anything but 0 has written there, who loads that reads there. */
+    unsigned guards, carries;
+    bool spins; /* who fails to take it tries until he can: the next look is at a newer message */
+    orders_message message[ORDERS_MESSAGES];
+} orders_location;
+
+typedef struct orders_setup {
+    unsigned threads;
+    unsigned role[FIBERS]; /* threads of one role may change places */
+    void (*reset)(void);   /* all that is shared as at the start, and its locations */
+    void (*thread)(unsigned i);
+    void (*saw)(unsigned i, const orders_message *); /* a message of location i was read, */
+    void (*wrote)(unsigned i, unsigned message);     /* is new; both may fail */
+    void (*ended)(void);                             /* all have returned; may fail */
+    /* A hash of what the rules keep and others have written plainly: thread i's, or nobody's */
+    uint64_t (*digest)(unsigned i);
+    /* What lies there is a location from the first access on; or nobody acts on it yet, or ever */
+    bool (*is_shared)(const void *), (*is_plain)(const void *);
+    void (*show)(unsigned i, uint64_t value, char *out, size_t size);
+    unsigned long samples; /* 0: all */
+    unsigned long most;    /* executions, then it gives up; 0: any number */
+    bool every;
+} orders_setup;
+
+typedef struct orders_result {
+    bool failed, finished;
+    char message[160], choices[ORDERS_CHOICES + 1];
+    unsigned long executions, ends, cuts, states;
+} orders_result;
+
+typedef struct orders_thread {
+    fiber_context fiber;
+    bool done;
+    orders_view view;
+    uint64_t history; /* hash of what its accesses have returned since it last forgot */
+    /* Of `strong`: where this thread has made an access since. ORDERS_NONE: nowhere; ORDERS_MANY */
+    uint8_t through[ORDERS_TOTAL];
+    /* It goes on when location wait_at has more than wait_n messages; 0: at once. */
+    unsigned wait_at, wait_n;
+} orders_thread;
+
+/* The execution under way. */
+static struct {
+    const orders_setup *s;
+    orders_thread thread[FIBERS];
+    fiber_context scheduler;
+    unsigned me, last; /* who runs; who ran before */
+    bool failed, cut, merged, trace;
+    char why[160];
+    unsigned steps, depth, switches;
+} orders_now = {.me = ORDERS_NOBODY};
+
+/* Accesses with seq_cst, in the order in which they were made. */
+static struct {
+    struct {
+        uint8_t at, read, wrote; /* location and messages; ORDERS_NONE: none */
+        uint64_t name;           /* whose, and his which */
+        uint64_t later;          /* those that come behind it at once, a bit each */
+    } access[ORDERS_TOTAL];
+    unsigned n, by[FIBERS];
+} orders_total;
+
+static orders_location orders_at[ORDERS_LOCATIONS];
+static unsigned orders_n; /* locations */
+
+/* The search. */
+static struct {
+    struct {
+        uint16_t n, pick;
+    } path[ORDERS_CHOICES];
+    unsigned length;
+    uint64_t *states;
+    size_t size, used;
+    int most_switches; /* of threads that could have gone on; -1: any number */
+    uint64_t random;
+} orders_search = {.most_switches = -1};
+
+static uint8_t orders_weakened[ORDERS_LINES]; /* what the order on a line loses */
+static bool orders_reached[ORDERS_LINES];     /* lines with an access that was made */
+
+// >>execution
+
+static inline void orders_give_way(void) {
+    fiber_go(&orders_now.thread[orders_now.me].fiber, &orders_now.scheduler);
+}
+
+static inline orders_thread *orders_me(void) { return &orders_now.thread[orders_now.me]; }
+
+__attribute__((format(printf, 1, 2))) static inline void orders_say(const char *format, ...) {
+    va_list args;
+    if (!orders_now.trace) return;
+    va_start(args, format);
+    printf("      %c  ", "abcd "[orders_now.me]);
+    (void)vprintf(format, args);
+    (void)putchar('\n');
+    va_end(args);
+}
+
+/* A rule is broken. From a thread it does not return. */
+__attribute__((format(printf, 1, 2))) static inline void orders_fail(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (!orders_now.failed) (void)vsnprintf(orders_now.why, sizeof orders_now.why, format, args);
+    va_end(args);
+    orders_now.failed = true;
+    while (orders_now.me != ORDERS_NOBODY) orders_give_way();
+}
+
+/* One of n alternatives, of which the first `most` are looked at. */
+static inline unsigned orders_choose(unsigned n, unsigned most) {
+    if (n < 2) return 0;
+    if (orders_now.depth == ORDERS_CHOICES) orders_fail("too many choices");
+    if (orders_now.depth == orders_search.length) {
+        uint64_t *r = &orders_search.random;
+        *r = *r * 6364136223846793005u + 1442695040888963407u;
+        orders_search.path[orders_search.length].n = (uint16_t)most;
+        orders_search.path[orders_search.length++].pick =
+            (uint16_t)(orders_now.s->samples ? (*r >> 33) % most : 0);
+    } else if (orders_search.path[orders_now.depth].n != most && !orders_now.trace)
+        orders_fail("the same choices lead elsewhere: reset leaves something as it was");
+    return orders_search.path[orders_now.depth++].pick;
+}
+
+// >>states
+
+static inline uint64_t orders_mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15 + value + 0x632be59bd9b4e019;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+    return hash ^ (hash >> 31);
+}
+
+/* Of a set of accesses with seq_cst, in whatever order they were made. */
+static inline uint64_t orders_names(uint64_t set) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < orders_total.n; i++)
+        if (set >> i & 1) sum += orders_mix(11, orders_total.access[i].name);
+    return sum;
+}
+
+/* All that come behind one of those, and they. */
+static inline uint64_t orders_behind(uint64_t set) {
+    for (uint64_t seen = 0; seen != set;) {
+        seen = set;
+        for (unsigned i = 0; i < orders_total.n; i++)
+            if (set >> i & 1) set |= orders_total.access[i].later;
+    }
+    return set;
+}
+
+static inline uint64_t orders_mix_total(uint64_t hash, const unsigned *base) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < orders_total.n; i++) {
+        const unsigned at = orders_total.access[i].at;
+        const uint8_t read = orders_total.access[i].read, wrote = orders_total.access[i].wrote;
+        uint64_t own = orders_mix(orders_total.access[i].name,
+                                  orders_names(orders_behind(orders_total.access[i].later)));
+        own = orders_mix(own, read == ORDERS_NONE || read < base[at] ? 0 : read - base[at] + 1);
+        own = orders_mix(own, wrote == ORDERS_NONE ? 0
+                              : wrote < base[at]   ? 1
+                                                   : wrote - base[at] + 2);
+        sum += own;
+    }
+    return orders_mix(hash, sum);
+}
+
+static inline uint64_t orders_mix_view(uint64_t hash, const orders_view *v, const unsigned *base) {
+    uint64_t word = 0;
+    if (v->total)
+        hash = orders_mix(orders_mix(hash, orders_names(v->total)), orders_names(v->strong));
+    for (unsigned i = 0; i < orders_n; i++) {
+        word = word << 8 | (v->of[i] > base[i] ? v->of[i] - base[i] : 0);
+        if (i % 8 == 7) hash = orders_mix(hash, word);
+    }
+    return orders_mix(hash, word);
+}
+
+static inline uint64_t orders_mix_location(uint64_t hash, const orders_location *l,
+                                           const unsigned *base, unsigned from) {
+    hash = orders_mix(orders_mix(hash, (uint64_t)(uintptr_t)l->at), l->n - from);
+    for (unsigned p = from; p < l->n; p++) {
+        const orders_message *m = &l->message[p];
+        hash = orders_mix(orders_mix(hash, m->value), m->is_rmw && p > from);
+        for (unsigned k = 0; k < ORDERS_FACTS; k++)
+            if (m->fact[k]) hash = orders_mix(hash, m->fact[k] << 3 | k);
+        hash = orders_mix_view(hash, &m->view, base);
+    }
+    return hash;
+}
+
+static inline uint64_t orders_state(void) {
+    const orders_setup *s = orders_now.s;
+    const bool bounded = orders_search.most_switches >= 0;
+    unsigned base[ORDERS_LOCATIONS]; /* nobody can read what is older */
+    uint64_t part[FIBERS], hash = s->digest(s->threads);
+    for (unsigned i = 0; i < orders_n; i++) {
+        base[i] = orders_at[i].n - 1;
+        for (unsigned k = 0; k < s->threads; k++) {
+            const orders_thread *t = &orders_now.thread[k];
+            if (!t->done && t->view.of[i] < base[i]) base[i] = t->view.of[i];
+        }
+    }
+    for (unsigned i = 1; i < orders_n; i++)
+        hash = orders_mix_location(hash, &orders_at[i], base, base[i]);
+    hash = orders_mix(hash, base[0]);
+    if (orders_total.n) hash = orders_mix_total(hash, base);
+    for (unsigned k = 0; k < s->threads; k++) {
+        const orders_thread *t = &orders_now.thread[k];
+        uint64_t own = orders_mix(orders_mix(s->role[k], t->done), s->digest(k)), through = 0;
+        own = orders_mix(own, (k == orders_now.me) + 2u * (bounded && k == orders_now.last));
+        if (!t->done) {
+            own = orders_mix_view(orders_mix(own, t->history), &t->view, base);
+            for (unsigned a = 0; a < orders_total.n; a++)
+                if (t->through[a] != ORDERS_NONE)
+                    through += orders_mix(orders_total.access[a].name, t->through[a]);
+            own = orders_mix(own, through);
+            own = orders_mix(own, t->wait_at << 8 | (t->wait_n - base[t->wait_at]));
+        }
+        unsigned to = k; /* sorted: who of those with one role is which does not matter */
+        for (; to && part[to - 1] > own; to--) part[to] = part[to - 1];
+        part[to] = own;
+    }
+    for (unsigned k = 0; k < s->threads; k++) hash = orders_mix(hash, part[k]);
+    if (bounded) hash = orders_mix(hash, orders_now.switches);
+    return hash ? hash : 1;
+}
+
+static inline uint64_t *orders_slot(uint64_t state) {
+    size_t i = (size_t)state & (orders_search.size - 1);
+    while (orders_search.states[i] && orders_search.states[i] != state)
+        i = (i + 1) & (orders_search.size - 1);
+    return &orders_search.states[i];
+}
+
+static inline void orders_table(size_t size) {
+    uint64_t *const old = orders_search.states;
+    const size_t old_size = old ? orders_search.size : 0;
+    orders_search.states = (uint64_t *)calloc(size, sizeof *old);
+    orders_search.size = size;
+    if (!orders_search.states) {
+        (void)fprintf(stderr, "no memory for %zu states\n", size);
+        exit(2);
+    }
+    for (size_t i = 0; i < old_size; i++)
+        if (old[i]) *orders_slot(old[i]) = old[i];
+    free(old);
+}
+
+static inline bool orders_seen_before(void) {
+    const uint64_t state = orders_state();
+    if (*orders_slot(state)) return true;
+    if (++orders_search.used * 4 > orders_search.size * 3) orders_table(orders_search.size * 2);
+    *orders_slot(state) = state;
+    return false;
+}
+
+/* Whether all that can follow is known already. */
+static inline bool orders_is_known(void) {
+    return orders_now.depth == orders_search.length && !orders_now.s->every &&
+           !orders_now.s->samples && orders_seen_before();
+}
+
+/* All that this thread still knows of what its accesses have returned is `value`. */
+static inline void orders_forget(uint64_t value) {
+    orders_me()->history = orders_mix(0, value);
+    orders_now.merged = orders_is_known();
+    if (orders_now.merged) orders_give_way();
+}
+
+/* It keeps that, and knows `value` besides: of plain data that others write. */
+static inline void orders_learn(uint64_t value) {
+    orders_me()->history = orders_mix(orders_me()->history, value);
+}
+
+// >>accesses
+
+/* A location with one message, what lies there now; at NULL with `value`. */
+static inline unsigned orders_locate(const void *at, size_t size, uint64_t value,
+                                     const char *name) {
+    orders_location *l = &orders_at[orders_n];
+    if (orders_n == ORDERS_LOCATIONS) {
+        (void)fprintf(stderr, "too many locations\n");
+        exit(2);
+    }
+    memset(l, 0, offsetof(orders_location, message) + sizeof l->message[0]);
+    (void)snprintf(l->name, sizeof l->name, "%s", name);
+    l->at = at;
+    l->n = 1;
+    l->message[0].value = value;
+    if (at) memcpy(&l->message[0].value, at, size); /* little-endian, as all of this */
+    return orders_n++;
+}
+
+static inline void orders_trace(const char *verb, unsigned i, unsigned p, unsigned order, int line,
+                                const char *arrow, uint64_t left) {
+    static const char *const names[] = {"relaxed", "acquire", "release", "acq_rel",
+                                        "",        "",        "",        "seq_cst"};
+    char first[48], second[48] = "";
+    if (!orders_now.trace) return;
+    orders_now.s->show(i, *verb == 's' ? left : orders_at[i].message[p].value, first, sizeof first);
+    if (!strcmp(arrow, " -> ")) orders_now.s->show(i, left, second, sizeof second);
+    orders_say("%5d  %-5s %-10s %-8s %s%s%s%s", line & (ORDERS_LINES / 2 - 1), verb,
+               orders_at[i].name, names[order & 7], first, arrow, second,
+               *verb != 's' && p + 1 < orders_at[i].n ? "   (there are newer)" : "");
+}
+
+static inline void orders_begin(void) {
+    if (++orders_now.steps == ORDERS_STEPS) orders_fail("no end after %d steps", ORDERS_STEPS);
+}
+
+static inline void orders_join(orders_view *to, const orders_view *from) {
+    for (unsigned i = 0; i < orders_n; i++)
+        if (to->of[i] < from->of[i]) to->of[i] = from->of[i];
+    to->total |= from->total;
+    to->strong |= from->strong;
+}
+
+/* ---- the order of accesses with seq_cst ---- */
+
+/* Those on location i that must come behind one that reads message `read` and writes, if it does, before
+ * what is now message `wrote`; and those that must come before it. */
+static inline uint64_t orders_later(unsigned i, unsigned read, unsigned wrote) {
+    uint64_t set = 0;
+    for (unsigned k = 0; k < orders_total.n; k++) {
+        const uint8_t w = orders_total.access[k].wrote;
+        if (orders_total.access[k].at == i && w != ORDERS_NONE &&
+            ((read != ORDERS_NONE && w > read) || (wrote != ORDERS_NONE && w >= wrote)))
+            set |= (uint64_t)1 << k;
+    }
+    return set;
+}
+
+/* As RC11 has it: what is sequenced before it; what happened before it with an access elsewhere at either
+ * end; what happened before it at the same location, by what it acquires, too; and by modification order. */
+static inline uint64_t orders_earlier(unsigned i, unsigned wrote, uint64_t acquired) {
+    const orders_thread *t = orders_me();
+    uint64_t set = 0;
+    for (unsigned k = 0; k < orders_total.n; k++) {
+        const uint64_t bit = (uint64_t)1 << k;
+        const uint8_t w = orders_total.access[k].wrote, r = orders_total.access[k].read;
+        const bool is_own = (orders_total.access[k].name & 3) == orders_now.me;
+        const bool around =
+            t->view.strong & bit && t->through[k] != ORDERS_NONE && t->through[k] != i;
+        if (is_own || around) set |= bit;
+        if (orders_total.access[k].at != i) continue;
+        if ((t->view.total | acquired) & bit) set |= bit;
+        if (wrote == ORDERS_NONE) continue;
+        if ((w != ORDERS_NONE && w < wrote) || (r != ORDERS_NONE && r < wrote)) set |= bit;
+    }
+    return set;
+}
+
+/* This thread has made an access to location i. */
+static inline void orders_passed(unsigned i) {
+    orders_thread *t = orders_me();
+    for (unsigned k = 0; k < orders_total.n && i; k++) {
+        const uint64_t bit = (uint64_t)1 << k;
+        if (t->view.strong & bit && t->through[k] != i)
+            t->through[k] = (uint8_t)(t->through[k] == ORDERS_NONE ? i : ORDERS_MANY);
+        if ((orders_total.access[k].name & 3) == orders_now.me && orders_total.access[k].at != i)
+            t->view.strong |= bit;
+    }
+}
+
+static inline uint64_t orders_acquired(unsigned i, unsigned read) {
+    return read == ORDERS_NONE ? 0 : orders_at[i].message[read].view.total;
+}
+
+/* Whether an access may read and write so. */
+static inline bool orders_fits(unsigned order, unsigned i, unsigned read, unsigned wrote) {
+    if (!(order & ORDERS_S)) return true;
+    return !(orders_behind(orders_later(i, read, wrote)) &
+             orders_earlier(i, wrote, orders_acquired(i, read)));
+}
+
+/* Before its message is there, and before it has acquired anything. */
+static inline void orders_enter(unsigned order, unsigned i, unsigned read, unsigned wrote) {
+    const unsigned k = orders_total.n;
+    if (!(order & ORDERS_S)) return;
+    if (k == ORDERS_TOTAL) orders_fail("too many accesses with seq_cst");
+    const uint64_t later = orders_later(i, read, wrote),
+                   earlier = orders_earlier(i, wrote, orders_acquired(i, read));
+    for (unsigned e = 0; e < k; e++)
+        if (earlier >> e & 1) orders_total.access[e].later |= (uint64_t)1 << k;
+    orders_total.access[k].at = (uint8_t)i;
+    orders_total.access[k].read = (uint8_t)read;
+    orders_total.access[k].wrote = ORDERS_NONE; /* put says where, when it is there */
+    orders_total.access[k].name = orders_now.me | ++orders_total.by[orders_now.me] << 2;
+    orders_total.access[k].later = later;
+    orders_total.n++;
+    orders_me()->view.total |= (uint64_t)1 << k;
+}
+
+static inline bool orders_knows(unsigned touches) {
+    return orders_me()->view.of[touches] + 1u == orders_at[touches].n;
+}
+
+/* Plain data is written; `value` is for the rules. */
+static inline void orders_touch(unsigned touches, uint64_t value) {
+    orders_location *l = &orders_at[touches];
+    if (l->n == ORDERS_MESSAGES) orders_fail("too many touches of %s", l->name);
+    memset(&l->message[l->n], 0, sizeof l->message[0]);
+    l->message[l->n].value = value;
+    orders_me()->view.of[touches] = (uint8_t)l->n++;
+    orders_learn(2);
+}
+
+/* Whoever goes on holds what the location guards, or lets it go. */
+static inline void orders_guarded(unsigned i) {
+    const unsigned touches = orders_at[i].guards;
+    if (!touches) return;
+    if (!orders_knows(touches)) orders_fail("a data race on %s", orders_at[touches].name);
+    orders_touch(touches, 0);
+}
+
+static inline uint64_t orders_see(unsigned i, unsigned p, unsigned order) {
+    orders_thread *t = orders_me();
+    const orders_location *l = &orders_at[i];
+    const uint64_t value = l->message[p].value;
+    t->view.of[i] = (uint8_t)p;
+    if (order & ORDERS_A) orders_join(&t->view, &l->message[p].view);
+    orders_passed(i);
+    orders_learn(value);
+    orders_now.s->saw(i, &l->message[p]);
+    if (l->carries && value && !orders_knows(l->carries))
+        orders_fail("a data race on %s", orders_at[l->carries].name);
+    return value;
+}
+
+/* Room for a message at p: those from there on move back by one. */
+static inline void orders_make_room(unsigned i, unsigned p) {
+    orders_location *l = &orders_at[i];
+    if (l->n == ORDERS_MESSAGES) orders_fail("too many messages to %s", l->name);
+    if (p < l->n) {
+        memmove(&l->message[p + 1], &l->message[p], (l->n - p) * sizeof l->message[0]);
+        for (unsigned j = 0; j < orders_n; j++)
+            for (unsigned q = 0; q < orders_at[j].n + (i == j); q++) {
+                uint8_t *at = &orders_at[j].message[q].view.of[i];
+                *at = (uint8_t)(*at + (*at >= p));
+            }
+        for (unsigned k = 0; k < orders_now.s->threads; k++) {
+            uint8_t *at = &orders_now.thread[k].view.of[i];
+            *at = (uint8_t)(*at + (*at >= p));
+        }
+        for (unsigned k = 0; k < orders_total.n; k++) {
+            uint8_t *read = &orders_total.access[k].read, *wrote = &orders_total.access[k].wrote;
+            if (orders_total.access[k].at != i) continue;
+            if (*read != ORDERS_NONE && *read >= p) ++*read;
+            if (*wrote != ORDERS_NONE && *wrote >= p) ++*wrote;
+        }
+    }
+    l->n++;
+}
+
+/* A new message at p; `seen`: what an RMW has read. */
+static inline void orders_put(unsigned i, unsigned p, uint64_t value, const orders_message *seen,
+                              unsigned order) {
+    orders_location *l = &orders_at[i];
+    orders_thread *t = orders_me();
+    orders_message fresh;
+    memset(&fresh, 0, sizeof fresh);
+    orders_guarded(i);
+    if (l->carries && value) orders_touch(l->carries, value);
+    orders_make_room(i, p);
+    t->view.of[i] = (uint8_t)p;
+    fresh.value = value;
+    fresh.is_rmw = seen != NULL;
+    if (seen) fresh.view = seen->view;
+    if (order & ORDERS_R) orders_join(&fresh.view, &t->view);
+    fresh.view.of[i] = (uint8_t)p;
+    if (order & ORDERS_S) orders_total.access[orders_total.n - 1].wrote = (uint8_t)p;
+    l->message[p] = fresh;
+    orders_now.s->wrote(i, p);
+    orders_give_way();
+}
+
+/* What was done so far has no way on: there is no such execution. */
+static inline void orders_stuck(void) {
+    orders_now.merged = true;
+    orders_give_way();
+}
+
+static inline uint64_t orders_load_at(unsigned i, unsigned order, int line) {
+    orders_begin();
+    unsigned places[ORDERS_MESSAGES], n = 0;
+    for (unsigned p = orders_at[i].n; p-- > orders_me()->view.of[i];)
+        if (orders_fits(order, i, p, ORDERS_NONE)) places[n++] = p;
+    if (!n) orders_stuck();
+    const unsigned p = places[orders_choose(n, n)];
+    orders_trace("load", i, p, order, line, "", 0);
+    orders_enter(order, i, p, ORDERS_NONE);
+    return orders_see(i, p, order);
+}
+
+static inline void orders_store_at(unsigned i, uint64_t value, unsigned order, int line) {
+    unsigned places[ORDERS_MESSAGES + 1], n = 0;
+    const orders_location *l = &orders_at[i];
+    orders_begin();
+    for (unsigned p = l->n; p > orders_me()->view.of[i]; p--)
+        if ((p == l->n || !l->message[p].is_rmw) && orders_fits(order, i, ORDERS_NONE, p))
+            places[n++] = p;
+    if (!n) orders_stuck();
+    const unsigned p = places[orders_choose(n, n)];
+    orders_trace("store", i, p, order, line, "", value);
+    orders_enter(order, i, ORDERS_NONE, p);
+    orders_passed(i);
+    orders_put(i, p, value, NULL, order);
+}
+
+/* With `add` it adds, else it compares with *expected and exchanges. */
+static inline bool orders_rmw_at(unsigned i, uint64_t *expected, uint64_t value, bool add,
+                                 unsigned success, unsigned failure, int line) {
+    unsigned places[ORDERS_MESSAGES], n = 0;
+    orders_thread *t = orders_me();
+    const orders_location *l = &orders_at[i];
+    orders_begin();
+    for (unsigned p = l->n; p-- > t->view.of[i];) {
+        const bool same = add || l->message[p].value == *expected;
+        if (same && p + 1 < l->n && l->message[p + 1].is_rmw) continue; /* another has read it */
+        if (same ? orders_fits(success, i, p, p + 1) : orders_fits(failure, i, p, ORDERS_NONE))
+            places[n++] = p;
+    }
+    if (!n) orders_stuck();
+    const unsigned p = places[orders_choose(n, n)];
+    const orders_message seen = l->message[p];
+    const bool fits = add || seen.value == *expected;
+    if (add) value += seen.value;
+    orders_trace(add ? "add" : "cas", i, p, fits ? success : failure, line,
+                 fits ? " -> " : ", failed", value);
+    orders_enter(fits ? success : failure, i, p, fits ? p + 1 : ORDERS_NONE);
+    *expected = orders_see(i, p, fits ? success : failure);
+    orders_learn(fits);
+    if (fits) orders_put(i, p + 1, value, &seen, success);
+    else if (l->spins) {
+        t->wait_at = i;
+        t->wait_n = p + 1;
+        orders_give_way();
+        t->wait_at = 0;
+        t->view.of[i] = (uint8_t)(p + 1);
+    }
+    return fits;
+}
+
+// >>hooks
+
+/* The location of p; -1: nobody acts on what lies there, or no thread runs. */
+static inline int orders_find(const void *p, size_t size) {
+    if (orders_now.me == ORDERS_NOBODY) return -1;
+    for (unsigned i = 1; i < orders_n; i++)
+        if (orders_at[i].at == p) return (int)i;
+    if (fiber_has(p) || orders_now.s->is_plain(p)) return -1;
+    if (!orders_now.s->is_shared(p)) orders_fail("an access to what is no location");
+    return (int)orders_locate(p, size, 0, "other");
+}
+
+static inline unsigned orders_order(unsigned order, int line) {
+    const unsigned lost = orders_weakened[line];
+    orders_reached[line] = true;
+    /* what is left of seq_cst without a part of it is no more than the other part */
+    return lost & order ? order & ~lost & ~(unsigned)ORDERS_S : order;
+}
+
+static inline uint64_t orders_peek(const void *p, size_t size) {
+    uint64_t value = 0;
+    memcpy(&value, p, size);
+    return value;
+}
+
+static inline uint64_t orders_load(const void *p, size_t size, unsigned order, int line) {
+    const int i = orders_find(p, size);
+    return i < 0 ? orders_peek(p, size)
+                 : orders_load_at((unsigned)i, orders_order(order, line), line);
+}
+
+static inline void orders_store(void *p, size_t size, uint64_t value, unsigned order, int line) {
+    const int i = orders_find(p, size);
+    if (i < 0) memcpy(p, &value, size);
+    else orders_store_at((unsigned)i, value, orders_order(order, line), line);
+}
+
+static inline uint64_t orders_add(void *p, size_t size, uint64_t more, unsigned order, int line) {
+    const int i = orders_find(p, size);
+    uint64_t was = orders_peek(p, size);
+    const uint64_t sum = was + more;
+    if (i < 0) memcpy(p, &sum, size);
+    else (void)orders_rmw_at((unsigned)i, &was, more, true, orders_order(order, line), 0, line);
+    return was;
+}
+
+static inline bool orders_cas(void *p, size_t size, void *expected, uint64_t value,
+                              unsigned success, unsigned failure, int line) {
+    const int i = orders_find(p, size);
+    const uint64_t want = orders_peek(expected, size);
+    uint64_t was = i < 0 ? orders_peek(p, size) : want;
+    if (i >= 0)
+        (void)orders_rmw_at((unsigned)i, &was, value, false, orders_order(success, line),
+                            orders_order(failure, line), line);
+    else if (was == want) memcpy(p, &value, size);
+    if (was != want) memcpy(expected, &was, size);
+    return was == want;
+}
+
+static inline int64_t orders_clock(void) {
+    return (int64_t)(orders_now.me == ORDERS_NOBODY ? orders_at[0].message[0].value
+                                                    : orders_load_at(0, ORDERS_relaxed, 0));
+}
+
+static inline void orders_sleep(void) {
+    if (orders_now.me == ORDERS_NOBODY) return;
+    orders_thread *t = orders_me();
+    orders_say("sleep");
+    orders_learn(3);
+    orders_now.cut = t->view.of[0] + 1u == orders_at[0].n;
+    if (orders_now.cut) orders_give_way();
+    t->view.of[0]++;
+}
+
+#define ORDERS_LOAD_(p, order, line) \
+    ((__typeof__(*(p)))orders_load((p), sizeof *(p), ORDERS_##order, line))
+#define ORDERS_STORE_(p, v, order, line) \
+    orders_store((p), sizeof *(p), (uint64_t)(v), ORDERS_##order, line)
+#define ORDERS_ADD_(p, v, order, line) \
+    ((__typeof__(*(p)))orders_add((p), sizeof *(p), (uint64_t)(v), ORDERS_##order, line))
+#define ORDERS_CAS_(p, seen, v, success, failure, line) \
+    orders_cas((p), sizeof *(p), (seen), (uint64_t)(v), ORDERS_##success, ORDERS_##failure, line)
+
+/* Lines of sno.h as they are, those of flake.h in the upper half. */
+enum { ORDERS_FLAKE = ORDERS_LINES / 2 };
+#define SNO_ATOMIC(T)                 T
+#define SNO_ATOMIC_LOAD(p, order)     ORDERS_LOAD_(p, order, __LINE__)
+#define SNO_ATOMIC_STORE(p, v, order) ORDERS_STORE_(p, v, order, __LINE__)
+#define SNO_ATOMIC_ADD(p, v, order)   ORDERS_ADD_(p, v, order, __LINE__)
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure) \
+    ORDERS_CAS_(p, seen, v, success, failure, __LINE__)
+#define SNO_CLOCK_NS(kind)    orders_clock()
+#define SNO_SLEEP_NS(ns)      orders_sleep()
+#define SNO_RELAX()           ((void)0)
+#define SNO_ASSERT(condition) ((condition) ? (void)0 : orders_fail("assert: " #condition))
+
+#define FLAKE_ATOMIC(T)                 T
+#define FLAKE_ATOMIC_LOAD(p, order)     ORDERS_LOAD_(p, order, ORDERS_FLAKE + __LINE__)
+#define FLAKE_ATOMIC_STORE(p, v, order) ORDERS_STORE_(p, v, order, ORDERS_FLAKE + __LINE__)
+#define FLAKE_ATOMIC_ADD(p, v, order)   ORDERS_ADD_(p, v, order, ORDERS_FLAKE + __LINE__)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
+    ORDERS_CAS_(p, seen, v, success, failure, ORDERS_FLAKE + __LINE__)
+#define FLAKE_CLOCK_NS(kind)    orders_clock()
+#define FLAKE_SLEEP_NS(ns)      orders_sleep()
+#define FLAKE_RELAX()           ((void)0)
+#define FLAKE_ASSERT(condition) ((condition) ? (void)0 : orders_fail("assert: " #condition))
+
+// >>search
+
+static void fiber_main(void) {
+    orders_now.s->thread(orders_now.me);
+    orders_me()->done = true;
+    for (;;) orders_give_way();
+}
+
+/* Who can go on, whoever ran last first. */
+static inline unsigned orders_who(unsigned who[FIBERS], bool *left) {
+    unsigned n = 0;
+    *left = false;
+    for (unsigned i = 0; i < orders_now.s->threads; i++) {
+        const unsigned from = orders_now.last == ORDERS_NOBODY ? 0 : orders_now.last;
+        const unsigned k = (from + i) % orders_now.s->threads;
+        const orders_thread *t = &orders_now.thread[k];
+        *left = *left || !t->done;
+        if (!t->done && (!t->wait_at || orders_at[t->wait_at].n > t->wait_n)) who[n++] = k;
+    }
+    return n;
+}
+
+static inline void orders_go_on(unsigned k) {
+    const unsigned last = orders_now.last;
+    orders_now.switches += last != ORDERS_NOBODY && k != last && !orders_now.thread[last].done;
+    orders_now.last = orders_now.me = k;
+    fiber_go(&orders_now.scheduler, &orders_now.thread[k].fiber);
+    orders_now.me = ORDERS_NOBODY;
+}
+
+/* One execution along the path, which gets longer; true: it came to an end that is new. */
+static inline bool orders_execute(void) {
+    const orders_setup *s = orders_now.s;
+    orders_now.failed = orders_now.cut = orders_now.merged = false;
+    orders_now.steps = orders_now.depth = orders_now.switches = 0;
+    orders_now.last = ORDERS_NOBODY;
+    orders_n = 0;
+    memset(&orders_total, 0, sizeof orders_total);
+    memset(orders_now.thread, 0, sizeof orders_now.thread);
+    s->reset();
+    for (unsigned k = 0; k < FIBERS; k++)
+        memset(orders_now.thread[k].through, ORDERS_NONE, ORDERS_TOTAL);
+    for (unsigned k = 0; k < s->threads; k++)
+        fiber_start(&orders_now.thread[k].fiber, fiber_stacks[k]);
+    while (!orders_now.failed && !orders_now.cut && !orders_now.merged) {
+        unsigned who[FIBERS];
+        bool left;
+        const unsigned n = orders_who(who, &left);
+        if (!n && left) orders_fail("all who are left wait for one another");
+        if (!n) {
+            const bool fresh = !orders_seen_before();
+            if (!left) s->ended();
+            return fresh;
+        }
+        if (orders_is_known()) return false;
+        const bool stay =
+            who[0] == orders_now.last && (int)orders_now.switches == orders_search.most_switches;
+        orders_go_on(who[orders_choose(n, stay ? 1 : n)]);
+    }
+    return false;
+}
+
+static inline orders_result orders_explore(const orders_setup *s) {
+    orders_result r;
+    memset(&r, 0, sizeof r);
+    orders_now.s = s;
+    free(orders_search.states);
+    orders_search.states = NULL;
+    orders_search.used = orders_search.length = 0;
+    orders_search.random = 1;
+    orders_table(1 << 12);
+    do {
+        r.ends += orders_execute();
+        r.executions++;
+        r.cuts += orders_now.cut;
+        r.failed = orders_now.failed;
+        if (r.failed || (s->most && r.executions == s->most)) break;
+        if (s->samples) orders_search.length = 0;
+        for (; orders_search.length; orders_search.length--)
+            if (++orders_search.path[orders_search.length - 1].pick <
+                orders_search.path[orders_search.length - 1].n)
+                break;
+    } while (s->samples ? r.executions < s->samples : orders_search.length > 0);
+    r.finished = !r.failed && !s->samples && !orders_search.length;
+    r.states = (unsigned long)orders_search.used;
+    if (!r.failed) return r;
+    memcpy(r.message, orders_now.why, sizeof r.message);
+    for (unsigned i = 0; i < orders_now.depth; i++) {
+        const unsigned pick = orders_search.path[i].pick;
+        r.choices[i] = (char)(pick < 10 ? '0' + pick : 'a' + pick - 10);
+    }
+    return r;
+}
+
+/* What has failed once more, with as few changes of threads as will do. */
+static inline orders_result orders_simplest(const orders_setup *s, const orders_result *found) {
+    orders_setup all = *s;
+    orders_result r = *found;
+    all.samples = 0;
+    all.most = 1000000;
+    for (orders_search.most_switches = 0; orders_search.most_switches < 7;
+         orders_search.most_switches++) {
+        const orders_result simple = orders_explore(&all);
+        if (!simple.failed) continue;
+        r = simple;
+        break;
+    }
+    orders_search.most_switches = -1;
+    return r;
+}
+
+/* One execution along those choices, each step printed. True: it breaks a rule. */
+static inline bool orders_replay(const orders_setup *s, const char *choices) {
+    orders_setup one = *s;
+    one.every = true;
+    one.samples = 0;
+    orders_now.s = &one;
+    orders_now.trace = true;
+    orders_search.length = 0;
+    orders_table(1 << 12);
+    for (; *choices && orders_search.length < ORDERS_CHOICES; choices++)
+        orders_search.path[orders_search.length++].pick =
+            (uint16_t)(*choices < 'a' ? *choices - '0' : *choices - 'a' + 10);
+    (void)orders_execute();
+    orders_now.trace = false;
+    printf("         %s\n", orders_now.failed ? orders_now.why : orders_now.cut ? "cut" : "holds");
+    return orders_now.failed;
+}
+
+#endif

@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# modules.sh   one process, however it was linked: shared objects with a copy of the headers each, of both
+# compilers, opened beside a program that has one, too; and units of one program
+# whose headers differ. Without dlopen or a compiler for this machine it is skipped.
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+flags="-std=c11 ${WARN:-} -g -pthread -Itests/modules -Itests"
+cc=${CC:-cc}
+
+count() { # NAME: adds up what a program said
+    last=$(tail -n 1 "$dir/out")
+    sed -e '$d' -e "s,^ok,& $1:," -e "s,^FAIL,& $1:," "$dir/out"
+    case $last in
+    *" passed, "*" failed")
+        passed=$((passed + ${last%% *}))
+        last=${last#* passed, }
+        failed=$((failed + ${last%% *}))
+        ;;
+    *)
+        echo "FAIL $1 ended early: $last"
+        failed=$((failed + 1))
+        ;;
+    esac
+}
+must() { # NAME COMMAND...
+    name=$1
+    shift
+    "$@" > "$dir/log" 2>&1 && return
+    echo "FAIL $name"
+    cat "$dir/log"
+    failed=$((failed + 1))
+    return 1
+}
+# Other compilers of the same C library.
+others=
+case $(basename "${cc%% *}") in
+cc | gcc* | clang*)
+    for compiler in gcc clang; do
+        case $cc in *$compiler*) continue ;; esac
+        command -v $compiler > /dev/null && others="$others $compiler"
+    done
+    ;;
+esac
+
+# ---- modules ----
+
+printf '#include <dlfcn.h>\nint main(void) { return !dlopen(0, RTLD_NOW); }\n' > "$dir/probe.c"
+if ! $cc "$dir/probe.c" -o "$dir/probe" -ldl 2> /dev/null || ! "$dir/probe"; then
+    echo "SKIPPED modules: no dlopen here"
+else
+    kinds=0
+    for compiler in "$cc" $others; do
+        for visibility in hidden default; do
+            must "a module by $compiler" $compiler $flags -I. -fPIC -shared -fvisibility=$visibility \
+                tests/modules/plugin.c -o "$dir/kind$kinds.so" && kinds=$((kinds + 1))
+        done
+    done
+    i=0
+    while [ $i -lt 64 ]; do
+        cp "$dir/kind$((i % kinds)).so" "$dir/$i.so"
+        i=$((i + 1))
+    done
+    cp "$dir/kind0.so" "$dir/closing.so"
+    must "the host" $cc $flags -I. tests/modules/host.c tests/modules/plugin.c -o "$dir/host" -ldl && {
+        MODULES=$dir "$dir/host" > "$dir/out" 2>&1
+        count modules
+    }
+fi
+
+# ---- units of one program ----
+
+# Another version of the headers: each of the objects that units share has another member in it.
+mkdir "$dir/other" "$dir/careless"
+for header in flake.h sno.h; do
+    sed 's/^struct \(flake\|sno\)_i_\(process\|registry\|partitions\|default\) {$/&\n    uint64_t of_another_version[20];/' \
+        $header > "$dir/careless/$header"
+    sed -e 's/^#define \(\(flake\|sno\)_i_[a-z]*\)\( *\)[A-Z]*_I_LAYOUT(\1, [0-9]*)/#define \1\3\1_99/' \
+        -e 's/(flake_i_registry_[0-9]*,/(flake_i_registry_99,/' "$dir/careless/$header" > "$dir/other/$header"
+done
+
+unit() { # NAME HEADERS REGISTRY COMPILER...
+    unit=$1 headers=$2 registry=$3
+    shift 3
+    "$@" $flags -I"$headers" -DFLAKE_REGISTRY="$registry" -DMIXED_NAME="$unit" \
+        -c tests/modules/mixed.c -o "$dir/$unit.o"
+}
+mixed() { # NAME COMPILER SANITIZER HEADERS REGISTRY APART: this version's unit first, and last
+    must "$1" unit mixed_one . 4 $cc $3 && must "$1" unit mixed_two "$4" "$5" $2 $3 || return
+    for order in "$dir/mixed_one.o $dir/mixed_two.o" "$dir/mixed_two.o $dir/mixed_one.o"; do
+        must "$1" $cc $3 $flags tests/modules/mixed_main.c $order -o "$dir/mixed" || return
+        "$dir/mixed" "$6" > "$dir/out" 2>&1
+        count "$1"
+    done
+}
+printf 'int main(void) { return 0; }\n' > "$dir/probe.c"
+watch="-fsanitize=address,undefined -fno-sanitize-recover=all"
+$cc $watch "$dir/probe.c" -o "$dir/probe" 2> /dev/null && "$dir/probe" 2> /dev/null || watch=
+other=${others##* }
+mixed "two versions" "$cc" "$watch" "$dir/other" 4 5
+mixed "two registries" "$cc" "$watch" . 64 1
+mixed "two compilers" "${other:-$cc}" "" . 4 0
+mixed "two versions of two compilers" "${other:-$cc}" "" "$dir/other" 64 5
+
+# A layout that changes without its number is what the test is there to see.
+unit mixed_one . 4 $cc && unit mixed_two "$dir/careless" 4 $cc &&
+    $cc $flags tests/modules/mixed_main.c "$dir/mixed_one.o" "$dir/mixed_two.o" -o "$dir/mixed" 2> "$dir/log"
+if { "$dir/mixed" 5; } 2> /dev/null | grep -q "FAIL objects_are_apart"; then
+    echo "ok a layout without a number of its own is seen"
+    passed=$((passed + 1))
+else
+    echo "FAIL a layout without a number of its own is seen"
+    failed=$((failed + 1))
+fi
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A unit with the headers, compiled twice into one program as mixed_one and mixed_two, each time with
+ * another version of them or another FLAKE_REGISTRY.
+ */
+#include "flake.h"
+#include "sno.h"
+#include "mixed.h"
+
+static flake_gen gen;
+
+static int make(uint32_t node) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.node = node;
+    return (int)flake_init(&gen, &o);
+}
+
+static int next(uint64_t *id) { return (int)flake_next(&gen, id); }
+
+static void generate(uint8_t id[10]) { sno_to_bytes(sno_generate(1), id); }
+
+const mixed MIXED_NAME = {{{"registry", (void *)&flake_i_registry, sizeof flake_i_registry},
+                           {"flake's process", (void *)&flake_i_process, sizeof flake_i_process},
+                           {"sno's process", (void *)&sno_i_process, sizeof sno_i_process},
+                           {"partitions", (void *)&sno_i_partitions, sizeof sno_i_partitions},
+                           {"default generator", (void *)&sno_i_default, sizeof sno_i_default}},
+                          make,
+                          next,
+                          generate};

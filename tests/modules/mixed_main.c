@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mixed_main APART   two units of one program have their first APART objects apart, and share the others
+ *                    whole; no object lies in another, and each unit draws and knows of a fork.
+ */
+#define _GNU_SOURCE
+#include "check.h"
+#include "mixed.h"
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int apart;
+
+static bool overlap(size_t a, size_t b) {
+    const uintptr_t one = (uintptr_t)mixed_one.objects[a].at,
+                    two = (uintptr_t)mixed_two.objects[b].at;
+    return one < two + mixed_two.objects[b].size && two < one + mixed_one.objects[a].size;
+}
+
+static void objects_are_apart_or_the_same(void) {
+    for (size_t a = 0; a < MIXED_OBJECTS; a++)
+        for (size_t b = 0; b < MIXED_OBJECTS; b++) {
+            const bool is_shared = a == b && (int)a >= apart;
+            if (overlap(a, b) == is_shared) continue;
+            printf("  %s and %s: %s\n", mixed_one.objects[a].name, mixed_two.objects[b].name,
+                   is_shared ? "two objects" : "one object, or one in the other");
+            check_failures++;
+        }
+    for (size_t i = (size_t)apart; i < MIXED_OBJECTS; i++) {
+        CHECK(mixed_one.objects[i].at == mixed_two.objects[i].at);
+        CHECK_EQ(mixed_one.objects[i].size, mixed_two.objects[i].size);
+    }
+}
+
+static int by_bytes(const void *a, const void *b) { return memcmp(a, b, 10); }
+
+static size_t sno_repeats(uint8_t (*ids)[10], size_t step, size_t n) {
+    static uint8_t sorted[2 * MIXED_IDS][10];
+    size_t repeats = 0;
+    for (size_t i = 0; i < n; i++) memcpy(sorted[i], ids[i * step], 10);
+    qsort(sorted, n, sizeof sorted[0], by_bytes);
+    for (size_t i = 1; i < n; i++) repeats += memcmp(sorted[i], sorted[i - 1], 10) == 0;
+    return repeats;
+}
+
+static void both_draw(void) {
+    static uint64_t ids[2 * MIXED_IDS];
+    static uint8_t snos[2 * MIXED_IDS][10];
+    CHECK_EQ(mixed_one.make(1), 0);
+    CHECK_EQ(mixed_two.make(2), 0);
+    for (size_t i = 0; i < 2 * MIXED_IDS; i++) {
+        const mixed *const m = i % 2 ? &mixed_two : &mixed_one;
+        CHECK_EQ(m->next(&ids[i]), 0);
+        for (size_t k = i & 1; k < i; k += 97) CHECK(ids[k] != ids[i]);
+        m->generate(snos[i]);
+    }
+    CHECK_EQ(sno_repeats(snos, 2, MIXED_IDS), 0);
+    CHECK_EQ(sno_repeats(snos + 1, 2, MIXED_IDS), 0);
+    if (apart < 4) CHECK_EQ(sno_repeats(snos, 1, 2 * MIXED_IDS), 0); /* one family of partitions */
+}
+
+static void both_know_of_a_fork(void) {
+    int status = -1;
+    uint64_t id;
+    (void)fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) _exit(mixed_one.next(&id) == 0 || mixed_two.next(&id) == 0);
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    CHECK_EQ(mixed_one.next(&id), 0);
+    CHECK_EQ(mixed_two.next(&id), 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(objects_are_apart_or_the_same),
+                                     CHECK_TEST(both_draw), CHECK_TEST(both_know_of_a_fork)};
+    apart = argc > 1 ? atoi(argv[1]) : 0;
+    return CHECK_MAIN(1, argv, all);
+}

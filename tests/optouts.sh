@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# optouts.sh   each part that can be left out is left out once, in C and in C++, and tests/bare/bare.c run;
+# and nothing of an operating system stands in the headers beyond their blocks for it.
+cc=${CC:-cc} cxx=${CXX:-c++} flags="$WARN -O1"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+here=$(pwd)
+passed=0 failed=0
+judge() { # CODE NAME
+    if [ "$1" -eq 0 ]; then passed=$((passed + 1)) && echo "ok $2"; else failed=$((failed + 1)) && echo "FAIL $2"; fi
+}
+
+left_out() { # NAME MACRO...
+    local name=$1 language
+    shift
+    for language in "$cc -std=c11" "$cxx -x c++ -std=c++11"; do
+        command -v "${language%% *}" > /dev/null || continue
+        # shellcheck disable=SC2086
+        $language $flags "$@" -pthread tests/bare/bare.c -o "$dir/bare" &&
+            (cd "$dir" && ./bare > out || { cat out; false; })
+        judge $? "without $name: ${language##* }"
+    done
+}
+left_out nothing
+left_out files -DFLAKE_NO_FILES -DSNO_NO_FILES
+left_out net -DFLAKE_NO_NET
+left_out "files and net" -DFLAKE_NO_FILES -DSNO_NO_FILES -DFLAKE_NO_NET
+left_out "an operating system" -DFLAKE_NO_OS -DSNO_NO_OS
+left_out "an operating system or atomics" -DFLAKE_NO_OS -DSNO_NO_OS -DPLAIN_ATOMICS
+
+# ---- without an operating system ----
+
+for header in flake.h sno.h; do
+    prefix=$(basename $header .h | tr a-z A-Z)
+    printf '#include "%s"\nint main(void) { return 0; }\n' "$header" > "$dir/unit.c"
+    # shellcheck disable=SC2086
+    ! $cc -std=c11 $flags -I. -D${prefix}_NO_OS -fsyntax-only "$dir/unit.c" 2> "$dir/log" &&
+        grep -q "error.*${prefix}_NO_OS: define ${prefix}_CLOCK_NS" "$dir/log"
+    judge $? "$header: no clock of an operating system, and none of the user's, is an error that says so"
+    $cc -std=c11 -I. -M -D${prefix}_NO_OS "-D${prefix}_CLOCK_NS(kind)=0" "-D${prefix}_SLEEP_NS(ns)=(void)(ns)" \
+        -DSNO_NO_SIMD "$dir/unit.c" | tr ' ' '\n' | sed -n 's|.*/||p' | sort -u > "$dir/included"
+    grep -xE '(time|unistd|errno|fcntl|stdlib|stdio|pthread|threads|signal|mman|stat|file|socket|utsname|ifaddrs|syscall)\.h' \
+        "$dir/included"
+    [ $? -eq 1 ] && grep -qx stdatomic.h "$dir/included"
+    judge $? "$header: no header of the system's is included"
+done
+
+# Both in one program: what units share is not shared by the two kinds.
+# shellcheck disable=SC2086
+$cc -std=c11 $flags -c -DFLAKE_NO_OS -DSNO_NO_OS tests/bare/bare.c -o "$dir/bare.o" &&
+    $cc -std=c11 $flags -c tests/bare/bare.c -o "$dir/whole.o" &&
+    nm "$dir/bare.o" "$dir/whole.o" | sed -n 's/.* [VWv] //p' | sort | uniq -d > "$dir/shared" && [ ! -s "$dir/shared" ]
+judge $? "units with and without an operating system share no object"
+
+# ---- one block ----
+
+# The code of a header without comments, and without its blocks for the operating system; each line
+# with its number. flake.h's >>etcd is a program of POSIX threads and of libcurl by its nature.
+beyond_the_blocks() {
+    awk '/^\/\/ >>(system|own) begin/ { block = 1 }
+        /^\/\/ >>(system|own) end/ { block = 0 }
+        /^\/\/ >>etcd/ { exit }
+        {
+            line = $0; code = ""
+            while (line != "") {
+                open = index(line, "/*"); rest = index(line, "//"); close_ = index(line, "*/")
+                if (comment && !close_) break
+                if (comment) { line = substr(line, close_ + 2); comment = 0 }
+                else if (rest && (!open || rest < open)) { code = code substr(line, 1, rest - 1); break }
+                else if (open) { code = code substr(line, 1, open - 1); line = substr(line, open + 2); comment = 1 }
+                else { code = code line; break }
+            }
+            if (!block && code != "") print FILENAME ":" FNR ": " code
+        }' "$1"
+}
+macros='_WIN32|_WIN64|__CYGWIN__|__linux(__)?|__gnu_linux__|__ANDROID__|__APPLE__|__(Free|Open|Net)BSD__|__DragonFly__'
+macros="$macros|__sun|__unix(__)?|__wasi__|__EMSCRIPTEN__|__GLIBC__|__MINGW(32|64)__|_POSIX_[A-Z_]+|_XOPEN_[A-Z_]+"
+names='errno|E(NOENT|ACCES|AGAIN|INTR|INVAL)|O_(RDONLY|RDWR|CREAT|NONBLOCK)|(F|MAP|PROT|SYS|CLOCK|AF|LOCK|DWORD|PAGE)_[A-Za-z_]+'
+names="$names|FILETIME|off_t|ssize_t|pid_t|mode_t|timespec|sockaddr[a-z_]*|utsname|flock|struct stat"
+calls='open|close|read|write|lseek|pread|pwrite|fsync|fdatasync|fcntl|stat|fstat|lstat|rename|unlink|readlink|getcwd|strerror'
+calls="$calls|mmap|munmap|mremap|madvise|minherit|sysconf|syscall|getpid|getenv|uname|gethostname|getifaddrs|freeifaddrs"
+calls="$calls|clock_gettime|gettimeofday|time|timespec_get|nanosleep|usleep|thrd_[a-z]+|pthread_[a-z_]+|sched_[a-z_]+"
+calls="$calls|getrandom|getentropy|rand_s|Sleep|Virtual[A-Z][a-z]+|GetSystem[A-Za-z]+|malloc|free|printf"
+includes='stdbool|stddef|stdint|string|atomic|stdatomic|[a-z]mmintrin|arm_neon'
+for header in flake.h sno.h; do
+    beyond_the_blocks $header > "$dir/code"
+    {
+        # gcc for Windows does not align the stack for AVX: a matter of the compiler's
+        grep -wE "$macros" "$dir/code" | grep -vF '(_WIN32) || defined(__clang__)'
+        grep -E "(^|[^A-Za-z0-9_])($names)($|[^A-Za-z0-9_])" "$dir/code"
+        grep -E "(^|[^A-Za-z0-9_>.])($calls)\(" "$dir/code"
+        grep -E '# *include' "$dir/code" | grep -vE "<($includes)(\.h)?>"
+    } > "$dir/found"
+    head -20 "$dir/found"
+    [ "$(wc -l < "$dir/code")" -gt 1500 ] && [ ! -s "$dir/found" ]
+    judge $? "$header: nothing of an operating system beyond its blocks"
+done
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]

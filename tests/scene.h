@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests with files and several processes: a folder of one's own, and memory that children share,
+ * with a clock in it and a list of all ids that any of them drew. A sleep moves that clock. Include it
+ * in place of support.h, before the header under test.
+ */
+#ifndef SCENE_H
+#define SCENE_H
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <signal.h>
+#include <unistd.h>
+#define REAL_SLEEP /* what follows stands in its place */
+#include "support.h"
+#include "calls.h"
+
+static const int64_t a_ms = 1000000, start_ms = 1700000000000;
+
+typedef struct scene {
+    _Atomic(int64_t) now_ns, slept_ns;
+    _Atomic(unsigned) sleeps, trouble;
+    size_t n;
+    uint64_t ids[60000];
+} scene;
+
+static scene *our;
+static void (*on_sleep)(int64_t ns); /* NULL: the clock moves by what is asked for */
+
+static inline int64_t scene_clock(void *user) {
+    (void)user;
+    return atomic_load(&our->now_ns);
+}
+
+static inline void scene_sleep(int64_t ns) {
+    (void)call_made("sleep");
+    atomic_fetch_add(&our->sleeps, 1u);
+    atomic_store(&our->slept_ns, script_sum(atomic_load(&our->slept_ns), ns));
+    if (on_sleep) on_sleep(ns);
+    else atomic_store(&our->now_ns, script_sum(atomic_load(&our->now_ns), ns));
+}
+
+#define FLAKE_SLEEP_NS(ns) scene_sleep(ns)
+#define SNO_SLEEP_NS(ns)   scene_sleep(ns)
+
+/* ---- folder ---- */
+
+static char home[200], our_folder[256]; /* a new one for each test */
+
+static inline const char *path_of(const char *name) {
+    static char paths[8][512];
+    static unsigned next;
+    char *path = paths[next++ % 8];
+    (void)snprintf(path, sizeof paths[0], "%s/%s", our_folder, name);
+    return path;
+}
+
+static inline void begin(void) {
+    static unsigned count;
+    (void)snprintf(our_folder, sizeof our_folder, "%s/%u", home, count++);
+    CHECK_EQ(mkdir(our_folder, 0777), 0);
+    atomic_store(&our->now_ns, start_ms * a_ms);
+    atomic_store(&our->slept_ns, 0);
+    atomic_store(&our->sleeps, 0u);
+    atomic_store(&our->trouble, 0u);
+    our->n = 0;
+    on_sleep = NULL;
+    on_call = NULL;
+}
+
+static inline void pass_ms(int64_t time_ms) { atomic_fetch_add(&our->now_ns, time_ms * a_ms); }
+
+/* ---- ids ---- */
+
+static inline void note(uint64_t id) {
+    if (our->n < sizeof our->ids / sizeof *our->ids) our->ids[our->n++] = id;
+}
+
+static inline size_t repeated(void) { return count_duplicates(our->ids, our->n); }
+
+/* ---- children ---- */
+
+static inline void trouble(int line, const char *what) {
+    atomic_fetch_add(&our->trouble, 1u);
+    printf("  line %d, in a child: %s\n", line, what);
+    (void)fflush(stdout);
+}
+#define EXPECT(condition) ((condition) ? (void)0 : trouble(__LINE__, #condition))
+
+static inline pid_t start_child(void (*run)(void)) {
+    (void)fflush(stdout);
+    const pid_t child = fork();
+    if (child < 0) abort();
+    if (child > 0) return child;
+    run();
+    (void)fflush(stdout);
+    _exit(0);
+}
+
+/* What wait says of it. */
+static inline int end_of(pid_t child) {
+    int status = -1;
+    return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+static inline int in_child(void (*run)(void)) { return end_of(start_child(run)); }
+
+static inline void child_is_well(void (*run)(void)) {
+    CHECK_EQ(in_child(run), 0);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+}
+
+static inline void child_is_killed(void (*run)(void)) {
+    const int status = in_child(run);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+}
+
+static inline void be_killed(void) { (void)kill(getpid(), SIGKILL); }
+
+/* Lines between two processes: who waits goes on when the other has told him, or has ended. */
+typedef struct wire {
+    int ends[2];
+} wire;
+
+static inline wire new_line(void) {
+    wire l;
+    if (pipe(l.ends) != 0) abort();
+    return l;
+}
+
+static inline void tell(const wire *l) { CHECK_EQ(write(l->ends[1], "!", 1), 1); }
+
+static inline bool await_word(const wire *l) {
+    char word;
+    return read(l->ends[0], &word, 1) == 1;
+}
+
+static inline void hang_up(const wire *l) {
+    (void)close(l->ends[0]);
+    (void)close(l->ends[1]);
+}
+
+/* How many descriptors this process has open. */
+static inline int descriptors(void) {
+    int n = 0;
+    for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* Maps a file of the home folder, which is made by whoever comes first. */
+static inline void *map_shared(const char *name, size_t size) {
+    char path[300];
+    (void)snprintf(path, sizeof path, "%s/%s", home, name);
+    const int fd = open(path, O_RDWR | O_CREAT, 0666);
+    if (fd < 0 || ftruncate(fd, (off_t)size) != 0) abort();
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED) abort();
+    (void)close(fd);
+    return page;
+}
+
+static inline int scene_main(int argc, char **argv, const check_test *tests, size_t count) {
+    const char *room = getenv("TMPDIR");
+    char command[300];
+    (void)snprintf(home, sizeof home, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
+    if (!mkdtemp(home)) return 1;
+    our = (scene *)map_shared("scene", sizeof *our);
+    const int code = check_main(argc, argv, tests, count);
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", home);
+    if (system(command) != 0) printf("  %s is left\n", home);
+    return code;
+}
+#define SCENE_MAIN(argc, argv, tests) scene_main(argc, argv, tests, sizeof(tests) / sizeof *(tests))
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the server's ids come from: a generator of each layout, or shards of it, a thread each.
+ */
+#ifndef GENERATORS_H
+#define GENERATORS_H
+
+#include "flake.h"
+#include "sno.h"
+
+enum {
+    max_threads = 64,
+    batch = 100 /* ids drawn at once */
+};
+
+static flake_layout (*const layouts[])(void) = {flake_layout_idgen,
+                                                flake_layout_hazelcast,
+                                                flake_layout_uniqueid_ordered,
+                                                flake_layout_uniqueid_spread,
+                                                flake_layout_twitter,
+                                                flake_layout_sonyflake,
+                                                flake_layout_discord,
+                                                flake_layout_instagram,
+                                                flake_layout_mastodon,
+                                                flake_layout_js53};
+enum {
+    flakes = sizeof layouts / sizeof *layouts,
+    boundary = flakes, /* 128 bits */
+    sno,
+    generators
+};
+
+static const struct {
+    const char *name;
+    int flake;         /* a flake_text, or -1 */
+    unsigned boundary; /* a base, or 0 */
+} formats[] = {{"dec", FLAKE_DEC, 10},
+               {"hex", FLAKE_HEX, 16},
+               {"bin", FLAKE_BIN, 2},
+               {"base32", FLAKE_BASE32, 0},
+               {"base36", FLAKE_BASE36, 36},
+               {"base58", FLAKE_BASE58, 0},
+               {"base62", FLAKE_BASE62, 62},
+               {"text", -1, 0},
+               {"uuid", -1, 0}};
+enum { dec = 0, base62 = 6, text, uuid, format_count };
+
+static flake_gen shared[flakes];
+static flake_shard shards[flakes][max_threads];
+/* Drawn in batches only, each of them one read-modify-write: shared in either mode. */
+static flake128_gen boundary_ids;
+static sno_gen snos;
+
+static const char *layout_name(unsigned layout) {
+    return layout == boundary ? "boundary" : layout == sno ? "sno" : layouts[layout]().name;
+}
+
+/* A layout whose bits don't hold the node number is not offered. */
+static flake_status made[generators];
+
+static bool sharded;
+
+static void make_generators(unsigned shards_each, unsigned node) {
+    flake_options flake;
+    memset(&flake, 0, sizeof flake);
+    flake.node = node;
+    sharded = shards_each != 0;
+    for (unsigned i = 0; i < flakes; i++) {
+        flake.layout = layouts[i]();
+        made[i] = sharded ? flake_shards_init(shards[i], shards_each, &flake)
+                          : flake_init(&shared[i], &flake);
+    }
+    made[boundary] = flake128_init(&boundary_ids, node, NULL);
+    if (sno_init(&snos, NULL) != SNO_OK) made[sno] = FLAKE_INVALID;
+}
+
+typedef union ids {
+    uint64_t flake[batch];
+    flake128 boundary[batch];
+    sno_id sno[batch];
+} ids;
+
+static size_t draw(unsigned thread, unsigned layout, ids *drawn, size_t n) {
+    if (layout == boundary) return flake128_try_n(&boundary_ids, drawn->boundary, n);
+    if (layout == sno) return sno_try_n(&snos, 0, drawn->sno, n);
+    if (sharded) return flake_shard_try_n(&shards[layout][thread], drawn->flake, n);
+    return flake_try_n(&shared[layout], drawn->flake, n);
+}
+
+static int64_t retry_ns(unsigned thread, unsigned layout) {
+    if (layout == boundary) return flake128_retry_ns(&boundary_ids);
+    if (layout == sno) return sno_retry_ns(&snos);
+    if (sharded) return flake_shard_retry_ns(&shards[layout][thread]);
+    return flake_retry_ns(&shared[layout]);
+}
+
+static bool has_format(unsigned layout, unsigned format) {
+    if (layout == sno) return format == text || format == uuid;
+    return layout == boundary ? formats[format].boundary != 0 : formats[format].flake >= 0;
+}
+
+/* Without an end: how many characters. */
+static size_t write_id(unsigned layout, unsigned format, const ids *drawn, size_t i, char *at) {
+    const size_t room = FLAKE128_TEXT_SIZE;
+    if (layout == boundary)
+        return flake128_format(drawn->boundary[i], formats[format].boundary, at, room);
+    if (layout != sno)
+        return flake_format(drawn->flake[i], (flake_text)formats[format].flake, at, room);
+    if (format == uuid) {
+        sno_to_uuid(drawn->sno[i], at);
+        return 36;
+    }
+    sno_encode(drawn->sno[i], at);
+    return 16;
+}
+
+#endif

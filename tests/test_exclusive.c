@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * options.exclusive: on one host, or in one process, no second generator draws the same numbers; and
+ * what is let go, or whose holders have ended, is free.
+ */
+#define _GNU_SOURCE
+#include "scene.h"
+#include "flake.h"
+#include "sno.h"
+
+static flake_gen gen, other;
+static flake_shard shards[3];
+static flake128_gen wide, wider;
+static sno_gen sno, another_sno;
+static sno_shard sno_shards[3];
+static sno_snapshot pool;
+
+static flake_options options_of(uint32_t node, uint32_t seq_min, uint32_t seq_max) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.node = node;
+    o.seq_min = seq_min;
+    o.seq_max = seq_max;
+    o.clock.now_ns = scene_clock;
+    o.exclusive = our_folder;
+    return o;
+}
+
+static flake_status take(flake_gen *g, uint32_t node, uint32_t seq_min, uint32_t seq_max) {
+    const flake_options o = options_of(node, seq_min, seq_max);
+    return flake_init(g, &o);
+}
+
+static sno_status take_sno(sno_gen *g, uint16_t partition, uint16_t from, uint16_t to) {
+    sno_options o;
+    memset(&o, 0, sizeof o);
+    memset(&pool, 0, sizeof pool);
+    pool.partition = partition;
+    pool.sequence_min = from;
+    pool.sequence_max = to;
+    o.snapshot = &pool;
+    o.clock.now_ns = scene_clock;
+    o.exclusive = our_folder;
+    return sno_init(g, &o);
+}
+
+static void begin_exclusive(void) {
+    begin();
+    memset(&gen, 0, sizeof gen);
+    memset(&other, 0, sizeof other);
+}
+
+/* ---- who may, and who may not ---- */
+
+static void find_node_1_taken(void) {
+    EXPECT(take(&other, 1, 0, 0) == FLAKE_TAKEN);
+    EXPECT(take(&other, 1, 4095, 4095) == FLAKE_TAKEN);
+    EXPECT(take(&other, 2, 0, 0) == FLAKE_OK); /* another node */
+    flake_retire(&other);
+}
+
+static void find_node_1_free(void) {
+    EXPECT(take(&other, 1, 0, 0) == FLAKE_OK);
+    flake_retire(&other);
+}
+
+static void a_second_generator_of_the_same_ids_is_refused(void) {
+    uint64_t id;
+    begin_exclusive();
+    const int before = descriptors();
+    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
+    CHECK_EQ(descriptors(), before + 1);
+    find_node_1_taken();
+    CHECK_EQ(flake_try(&other, &id), FLAKE_AGAIN);
+    pass_ms(1); /* each begins in the unit after its init's */
+    CHECK_EQ(flake_try(&other, &id), FLAKE_OK); /* retired or not, it is node 2's */
+    CHECK_EQ(descriptors(), before + 1);
+    child_is_well(find_node_1_taken);
+    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_TAKEN); /* itself, too: it was not retired */
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);   /* and goes on as it was */
+    flake_retire(&gen);
+    CHECK_EQ(descriptors(), before);
+    flake_retire(&gen); /* does no harm */
+    child_is_well(find_node_1_free);
+    find_node_1_free();
+    CHECK_EQ(descriptors(), before);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+}
+
+static void what_is_refused_stays_as_it_was(void) {
+    static flake_gen copy;
+    begin_exclusive();
+    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
+    CHECK_EQ(take(&other, 2, 5, 9), FLAKE_OK);
+    memcpy(&copy, &other, sizeof copy);
+    CHECK_EQ(take(&other, 1, 5, 9), FLAKE_TAKEN);
+    CHECK(memcmp(&copy, &other, sizeof copy) == 0);
+    flake_retire(&gen);
+    flake_retire(&other);
+}
+
+static void ranges_that_don_t_overlap_go_together(void) {
+    begin_exclusive();
+    CHECK_EQ(take(&gen, 1, 100, 199), FLAKE_OK);
+    static const struct {
+        uint32_t from, to;
+        flake_status status;
+    } cases[] = {{0, 99, FLAKE_OK},       {200, 4095, FLAKE_OK},   {0, 100, FLAKE_TAKEN},
+                 {199, 200, FLAKE_TAKEN}, {150, 150, FLAKE_TAKEN}, {0, 0, FLAKE_TAKEN},
+                 {100, 199, FLAKE_TAKEN}, {50, 300, FLAKE_TAKEN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK_EQ(take(&other, 1, cases[i].from, cases[i].to), cases[i].status);
+        if (cases[i].status == FLAKE_OK) flake_retire(&other);
+    }
+    flake_retire(&gen);
+}
+
+static void other_layouts_and_kinds_are_others(void) {
+    flake_options o;
+    begin_exclusive();
+    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
+    o = options_of(1, 0, 0);
+    o.layout = flake_layout_twitter();
+    CHECK_EQ(flake_init(&other, &o), FLAKE_OK);
+    flake_retire(&other);
+    o = options_of(0, 0, 0);
+    o.node_offset = 1; /* the same node, said otherwise */
+    CHECK_EQ(flake_init(&other, &o), FLAKE_TAKEN);
+    o = options_of(0, 0, 0);
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake128_init(&wider, 1, &o), FLAKE_TAKEN);
+    CHECK_EQ(flake128_init(&wider, 2, &o), FLAKE_OK);
+    flake128_retire(&wide);
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    flake128_retire(&wide);
+    flake128_retire(&wider);
+    flake_retire(&gen);
+}
+
+/* Numbers of 32 bits, where offsets in a file may have 31. */
+static void ranges_of_32_bits(void) {
+    flake_options o;
+    begin_exclusive();
+    o = options_of(0, 0, 0);
+    o.layout = flake_layout_of(32, 0, 32, 0);
+    o.layout.epoch_ms = start_ms;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    o.seq_min = o.seq_max = UINT32_MAX;
+    CHECK_EQ(flake_init(&other, &o), FLAKE_TAKEN);
+    flake_retire(&gen);
+    CHECK_EQ(flake_init(&other, &o), FLAKE_OK);
+    o.seq_min = 0;
+    o.seq_max = UINT32_MAX - 4; /* of those at the end four go together */
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    flake_retire(&gen);
+    o.seq_max++; /* so this one is refused, though it has none of the other's */
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_TAKEN);
+    flake_retire(&other);
+    o.seq_max = ((uint32_t)1 << 30) - 2;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    o.seq_min = o.seq_max + 1;
+    o.seq_max = o.seq_min;
+    CHECK_EQ(flake_init(&other, &o), FLAKE_OK);
+    flake_retire(&gen);
+    flake_retire(&other);
+}
+
+/* A program of 32 bits and one of 64 lock the same bytes. */
+static void the_bytes_are_the_same_for_all_programs(void) {
+    CHECK_EQ(flake_i_exclude_at(4095), 4095);
+    CHECK_EQ(flake_i_exclude_at(((uint64_t)1 << 30) - 1), ((uint64_t)1 << 30) - 1);
+    CHECK_EQ(flake_i_exclude_at((uint64_t)1 << 30), (uint64_t)1 << 30);
+    CHECK(flake_i_exclude_at(UINT32_MAX) < INT32_MAX);
+}
+
+/* Runs that follow one another within a unit, as those of a small program that a loop starts. */
+static void who_takes_it_next_begins_later(void) {
+    uint64_t last = 0, id;
+    begin_exclusive();
+    for (int run = 0; run < 10; run++) {
+        const int64_t began_ns = scene_clock(NULL);
+        flake_options o = options_of(1, 0, 0);
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        CHECK(id > last);
+        CHECK(scene_clock(NULL) - began_ns <= 1000000);
+        last = id;
+        flake_retire(&gen);
+        o = options_of(1, 0, 299);
+        CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_OK);
+        CHECK_EQ(flake_shard_next(&shards[0], &id), FLAKE_OK);
+        CHECK(id > last);
+        last = id;
+        flake_retire(flake_shard_gen(&shards[0]));
+    }
+}
+
+/* Shards of another node that can't be had leave those that there are as they were. */
+static void shards_that_are_refused_change_nothing(void) {
+    uint64_t id;
+    begin_exclusive();
+    flake_options o = options_of(5, 0, 299);
+    CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_OK);
+    CHECK_EQ(take(&gen, 7, 250, 400), FLAKE_OK);
+    o.node = 7;
+    CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_TAKEN);
+    CHECK_EQ(flake_shard_next(&shards[0], &id), FLAKE_OK);
+    CHECK_EQ(id >> 12 & 1023, 5);
+    CHECK_EQ(take(&other, 5, 0, 9), FLAKE_TAKEN);
+    flake_retire(flake_shard_gen(&shards[0]));
+    flake_retire(&gen);
+}
+
+static void shards_hold_their_parts(void) {
+    flake_options o;
+    begin_exclusive();
+    const int before = descriptors();
+    o = options_of(1, 0, 299);
+    CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_OK);
+    CHECK_EQ(descriptors(), before + 1); /* the first has the range of all */
+    CHECK_EQ(take(&gen, 1, 250, 400), FLAKE_TAKEN);
+    CHECK_EQ(take(&gen, 1, 300, 400), FLAKE_OK);
+    for (int i = 0; i < 3; i++) flake_retire(flake_shard_gen(&shards[i]));
+    CHECK_EQ(descriptors(), before + 1);
+    o.seq_max = 310; /* the last of them meets the generator: none is held */
+    CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_TAKEN);
+    CHECK_EQ(descriptors(), before + 1);
+    flake_retire(&gen);
+    CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_OK);
+    for (int i = 0; i < 3; i++) flake_retire(flake_shard_gen(&shards[i]));
+    CHECK_EQ(descriptors(), before);
+}
+
+/* ---- what does not go ---- */
+
+static void what_can_t_be_exclusive_says_why(void) {
+    flake_options o;
+    begin_exclusive();
+    const int before = descriptors();
+    o = options_of(1, 0, 0);
+    o.exclusive = "/proc/no-such-folder";
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_IO);
+    o.exclusive = "";
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+    CHECK(flake_options_why(&o) && strstr(flake_options_why(&o), "exclusive") != NULL);
+    char longest[2000];
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = 0;
+    o.exclusive = longest;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+    CHECK(flake_options_why(&o) && strstr(flake_options_why(&o), "exclusive") != NULL);
+    o.exclusive = our_folder;
+    o.shared_memory = true;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+    CHECK(flake_options_why(&o) && strstr(flake_options_why(&o), "exclusive") != NULL);
+    o.shared_memory = false;
+    CHECK(flake_options_why(&o) == NULL);
+    uint64_t id;
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_INVALID); /* never initialised */
+    flake_retire(&gen);
+    CHECK_EQ(descriptors(), before);
+
+    sno_options s;
+    memset(&s, 0, sizeof s);
+    s.exclusive = "";
+    memset(&pool, 0, sizeof pool);
+    s.snapshot = &pool;
+    CHECK_EQ(sno_init(&sno, &s), SNO_INVALID);
+    CHECK(sno_options_why(&s) && strstr(sno_options_why(&s), "exclusive") != NULL);
+    s.exclusive = our_folder;
+    s.shared_memory = true;
+    CHECK_EQ(sno_init(&sno, &s), SNO_INVALID);
+    CHECK(sno_options_why(&s) &&
+          (strstr(sno_options_why(&s), "exclusive") != NULL || !words_reach_other_processes));
+    s.exclusive = "/proc/no-such-folder";
+    s.shared_memory = false;
+    CHECK_EQ(sno_init(&sno, &s), SNO_IO);
+    CHECK_EQ(descriptors(), before);
+}
+
+/* No descriptor is to be had: nothing is claimed, nothing lost. */
+static int calls, fail_at;
+
+static bool fail_here(const char *name) {
+    errno = EMFILE;
+    return strcmp(name, "close") == 0 || ++calls != fail_at;
+}
+
+static void a_claim_that_fails_leaves_nothing(void) {
+    begin_exclusive();
+    const int before = descriptors();
+    for (fail_at = 1;; fail_at++) {
+        calls = 0;
+        on_call = fail_here;
+        const flake_status status = take(&gen, 1, 0, 0);
+        on_call = NULL;
+        if (calls < fail_at) break;
+        CHECK(status == FLAKE_IO || status == FLAKE_OK);
+        if (status == FLAKE_OK) flake_retire(&gen);
+        CHECK_EQ(descriptors(), before);
+        CHECK_EQ(take(&other, 1, 0, 0), FLAKE_OK);
+        flake_retire(&other);
+    }
+    CHECK(fail_at > 4);
+    flake_retire(&gen);
+    CHECK_EQ(descriptors(), before);
+}
+
+/* ---- processes ---- */
+
+static void take_and_be_killed(void) {
+    EXPECT(take(&gen, 1, 0, 0) == FLAKE_OK);
+    be_killed();
+}
+
+static void the_dead_hold_nothing(void) {
+    begin_exclusive();
+    child_is_killed(take_and_be_killed);
+    find_node_1_free();
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+}
+
+static wire to_child, from_child;
+
+static void wait_and_go_on_with_node_7(void) {
+    flake_options o = options_of(7, 0, 0);
+    uint64_t id;
+    (void)await_word(&to_child);
+    EXPECT(flake_try(&gen, &id) == FLAKE_FORKED);
+    EXPECT(take(&other, 1, 0, 0) == FLAKE_TAKEN); /* it inherited the lock itself */
+    const int before = descriptors();
+    o.node = 1;
+    EXPECT(flake_reinit_after_fork(&gen, &o) == FLAKE_NODE);
+    EXPECT(descriptors() == before);
+    o.node = 7;
+    EXPECT(flake_reinit_after_fork(&gen, &o) == FLAKE_OK);
+    EXPECT(descriptors() == before); /* one came, one went */
+    pass_ms(1);
+    EXPECT(flake_try(&gen, &id) == FLAKE_OK);
+    tell(&from_child);
+    (void)await_word(&to_child);
+}
+
+static void die_with_a_child(void) {
+    EXPECT(take(&gen, 1, 0, 0) == FLAKE_OK);
+    const pid_t child = fork();
+    if (child == 0) {
+        wait_and_go_on_with_node_7();
+        _exit(0);
+    }
+    be_killed();
+}
+
+static void a_child_keeps_it_until_it_goes_on_with_other_ids(void) {
+    begin_exclusive();
+    to_child = new_line();
+    from_child = new_line();
+    child_is_killed(die_with_a_child);
+    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_TAKEN);
+    tell(&to_child);
+    CHECK(await_word(&from_child));
+    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
+    CHECK_EQ(take(&other, 7, 0, 0), FLAKE_TAKEN);
+    tell(&to_child);
+    flake_retire(&gen);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+    hang_up(&to_child);
+    hang_up(&from_child);
+}
+
+static void retire_what_is_the_parents(void) {
+    const int before = descriptors();
+    flake_retire(&gen);
+    EXPECT(descriptors() == before - 1);
+    EXPECT(take(&other, 1, 0, 0) == FLAKE_TAKEN); /* the parent has it */
+    sno_retire(&sno);
+    EXPECT(take_sno(&another_sno, 5, 0, 99) == SNO_TAKEN);
+    flake128_retire(&wide);
+    const flake_options o = options_of(0, 0, 0);
+    EXPECT(flake128_init(&wider, 1, &o) == FLAKE_TAKEN);
+    EXPECT(descriptors() == before - 3);
+}
+
+static void what_a_child_retires_stays_its_parents(void) {
+    flake_options o;
+    begin_exclusive();
+    o = options_of(0, 0, 0);
+    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
+    CHECK_EQ(take_sno(&sno, 5, 0, 99), SNO_OK);
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    child_is_well(retire_what_is_the_parents);
+    child_is_well(find_node_1_taken);
+    flake_retire(&gen);
+    sno_retire(&sno);
+    flake128_retire(&wide);
+}
+
+static void go_on_with_a_wide_one(void) {
+    flake_options o = options_of(0, 0, 0);
+    const int before = descriptors();
+    EXPECT(flake128_reinit_after_fork(&wide, 1, &o) == FLAKE_NODE);
+    EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_OK);
+    EXPECT(flake128_init(&wider, 2, &o) == FLAKE_TAKEN);
+    sno_options s;
+    memset(&s, 0, sizeof s);
+    pool.partition = 6;
+    s.snapshot = &pool;
+    s.exclusive = our_folder;
+    s.clock.now_ns = scene_clock;
+    EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_OK);
+    EXPECT(take_sno(&another_sno, 6, 50, 60) == SNO_TAKEN);
+    EXPECT(descriptors() == before);
+}
+
+static void children_go_on_with_numbers_of_their_own(void) {
+    flake_options o;
+    begin_exclusive();
+    o = options_of(0, 0, 0);
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(take_sno(&sno, 5, 0, 99), SNO_OK);
+    child_is_well(go_on_with_a_wide_one);
+    flake128_retire(&wide);
+    sno_retire(&sno);
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    flake128_retire(&wide);
+}
+
+/* ---- sno ---- */
+
+static void partitions_and_pools_of_snos(void) {
+    begin_exclusive();
+    const int before = descriptors();
+    CHECK_EQ(take_sno(&sno, 5, 100, 199), SNO_OK);
+    CHECK_EQ(take_sno(&another_sno, 5, 199, 300), SNO_TAKEN);
+    CHECK_EQ(take_sno(&another_sno, 5, 150, 120), SNO_TAKEN); /* bounds in either order */
+    CHECK_EQ(take_sno(&another_sno, 5, 200, 300), SNO_OK);
+    sno_retire(&another_sno);
+    CHECK_EQ(take_sno(&another_sno, 6, 100, 199), SNO_OK);
+    sno_retire(&another_sno);
+    sno_retire(&another_sno);
+    CHECK_EQ(descriptors(), before + 1);
+    sno_retire(&sno);
+    CHECK_EQ(take_sno(&another_sno, 5, 0, 0), SNO_OK);
+    sno_retire(&another_sno);
+    CHECK_EQ(descriptors(), before);
+
+    sno_options o;
+    memset(&o, 0, sizeof o);
+    memset(&pool, 0, sizeof pool);
+    pool.partition = 5;
+    pool.sequence_max = 299;
+    o.snapshot = &pool;
+    o.clock.now_ns = scene_clock;
+    o.exclusive = our_folder;
+    CHECK_EQ(sno_shards_init(sno_shards, 3, &o), SNO_OK);
+    const sno_snapshot whole = pool;
+    CHECK_EQ(take_sno(&sno, 5, 290, 310), SNO_TAKEN);
+    pool = whole;
+    sno_retire(sno_shard_gen(&sno_shards[0]));
+    CHECK_EQ(descriptors(), before);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(a_second_generator_of_the_same_ids_is_refused),
+                                     CHECK_TEST(what_is_refused_stays_as_it_was),
+                                     CHECK_TEST(ranges_that_don_t_overlap_go_together),
+                                     CHECK_TEST(other_layouts_and_kinds_are_others),
+                                     CHECK_TEST(ranges_of_32_bits),
+                                     CHECK_TEST(the_bytes_are_the_same_for_all_programs),
+                                     CHECK_TEST(who_takes_it_next_begins_later),
+        CHECK_TEST(shards_that_are_refused_change_nothing),
+        CHECK_TEST(shards_hold_their_parts),
+                                     CHECK_TEST(what_can_t_be_exclusive_says_why),
+                                     CHECK_TEST(a_claim_that_fails_leaves_nothing),
+                                     CHECK_TEST(the_dead_hold_nothing),
+                                     CHECK_TEST(a_child_keeps_it_until_it_goes_on_with_other_ids),
+                                     CHECK_TEST(what_a_child_retires_stays_its_parents),
+                                     CHECK_TEST(children_go_on_with_numbers_of_their_own),
+                                     CHECK_TEST(partitions_and_pools_of_snos)};
+    return SCENE_MAIN(argc, argv, all);
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Gates and floors: a gate's word, a gate beside a state, what a batch asks for, what restore asks; where
+ * a floor puts a generator, and what the statistics say of it; the horizon where it is met to the ns.
+ */
+#define _GNU_SOURCE
+#include "scene.h"
+#include "flake.h"
+#include "sno.h"
+
+static flake_state state;
+static flake_gen gen;
+static flake_shard shard;
+static flake128_gen wide;
+static sno_gen sno;
+static sno_shard sno_shard_of;
+
+static flake_i_atomic64 gate_word;
+static flake_status gate_says;
+static int64_t gate_until_ns, gate_floor_at_ns;
+static int gate_asked;
+
+static flake_status ask_gate(void *user, int64_t until_ns) {
+    (void)user;
+    gate_asked++;
+    gate_until_ns = until_ns;
+    return gate_says;
+}
+
+static sno_status ask_sno_gate(void *user, int64_t until_ns) {
+    return ask_gate(user, until_ns) == FLAKE_OK ? SNO_OK : SNO_LEASE;
+}
+
+static int64_t floor_of_gate(void *user) {
+    (void)user;
+    return gate_floor_at_ns;
+}
+
+static flake_options options_now(void) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.clock.now_ns = scene_clock;
+    return o;
+}
+
+/* With a gate that lets all out. */
+static flake_options gated(void) {
+    flake_options o = options_now();
+    gate_says = FLAKE_OK;
+    gate_asked = 0;
+    o.gate.admit = ask_gate;
+    return o;
+}
+
+static sno_snapshot pool_of_four(void) {
+    sno_snapshot s;
+    memset(&s, 0, sizeof s);
+    s.partition = 5;
+    s.sequence_max = 3;
+    return s;
+}
+
+static sno_options sno_options_of(const sno_snapshot *pool) {
+    sno_options o;
+    memset(&o, 0, sizeof o);
+    o.snapshot = pool;
+    o.clock.now_ns = scene_clock;
+    gate_says = FLAKE_OK;
+    gate_asked = 0;
+    return o;
+}
+
+static int64_t unit_now(void) { return (atomic_load(&our->now_ns) - SNO_I_EPOCH_NS) / (4 * a_ms); }
+
+static int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
+
+static void clock_to_ms(int64_t ms) { atomic_store(&our->now_ns, ms * a_ms); }
+
+static uint64_t ids_told(void) {
+    flake_stats stats;
+    flake_stats_get(&gen, &stats);
+    return stats.ids;
+}
+
+static uint64_t wide_ids_told(void) {
+    flake_stats stats;
+    flake128_stats_get(&wide, &stats);
+    return stats.ids;
+}
+
+static uint64_t snos_told(void) {
+    sno_stats stats;
+    sno_stats_get(&sno, &stats);
+    return stats.ids;
+}
+
+/* ---- the gate's word ---- */
+
+static void nothing_begins_behind_a_closed_gate(void) {
+    flake_options o = gated();
+    const sno_snapshot pool = pool_of_four();
+    sno_options s = sno_options_of(&pool);
+    begin();
+    o.gate.word = &gate_word;
+    s.gate.admit = ask_sno_gate;
+    s.gate.word = &gate_word;
+    atomic_store(&gate_word, 0u);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_LEASE);
+    CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_LEASE);
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_LEASE);
+    CHECK_EQ(sno_init(&sno, &s), SNO_LEASE);
+    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &s), SNO_LEASE);
+    CHECK_EQ(gate_asked, 0);
+    CHECK(!gen.engine.cap && !shard.gen.engine.cap && !wide.engine.cap && !sno.engine.cap);
+    o.gate.admit = NULL; /* there is no gate: its word means nothing */
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+}
+
+static void a_gates_word_is_looked_at_by_each_draw(void) {
+    flake_options o = gated();
+    uint64_t id = 7;
+    sno_id drawn;
+    const sno_snapshot pool = pool_of_four();
+    sno_options s = sno_options_of(&pool);
+    begin();
+    o.gate.word = &gate_word;
+    s.gate.admit = ask_sno_gate;
+    s.gate.word = &gate_word;
+    atomic_store(&gate_word, 5u);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, &s), SNO_OK);
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        CHECK_EQ(sno_try(&sno, 0, &drawn), SNO_OK);
+    }
+    const int asked = gate_asked;
+    for (unsigned closed = 0; closed < 2; closed++) { /* closed, and open again for another */
+        atomic_store(&gate_word, closed ? 6u : 0u);
+        id = 7;
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE);
+        CHECK_EQ(sno_try(&sno, 0, &drawn), SNO_LEASE);
+        CHECK_EQ(id, 7);
+        CHECK_EQ(ids_told(), 3);
+    }
+    CHECK_EQ(gate_asked, asked); /* the word alone says it */
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    clock_to_ms(start_ms + 1);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+}
+
+/* ---- a gate and a state ---- */
+
+static bool disk_is_full;
+
+static bool fail_writes(const char *name) {
+    if (!disk_is_full || strcmp(name, "write") != 0) return true;
+    errno = ENOSPC;
+    return false;
+}
+
+static flake_status open_state(int64_t horizon_ms, bool by_timer, const flake_options *o) {
+    flake_state_options w;
+    memset(&w, 0, sizeof w);
+    w.path = path_of("ids");
+    w.horizon_ms = horizon_ms;
+    w.by_timer = by_timer;
+    w.clock.now_ns = scene_clock;
+    disk_is_full = false;
+    on_call = fail_writes;
+    return flake_state_open(&state, &w, o, NULL);
+}
+
+static void gate_and_state_both_have_a_say(void) {
+    flake_options o = gated();
+    uint64_t id = 7;
+    begin();
+    CHECK_EQ(open_state(3000, true, &o), FLAKE_OK);
+    o.state = &state;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(gate_asked, 1);
+    CHECK_EQ((int64_t)atomic_load(&state.asked), gate_until_ns);
+
+    clock_to_ms(start_ms + 10); /* the gate refuses: the state hears nothing of it */
+    const uint64_t asked_of_state = atomic_load(&state.asked);
+    id = 7;
+    gate_says = FLAKE_LEASE;
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE);
+    CHECK_EQ(atomic_load(&state.asked), asked_of_state);
+
+    gate_says = FLAKE_OK; /* the state refuses, and the gate would not */
+    clock_to_ms(start_ms + 4000);
+    gate_asked = 0;
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
+    CHECK_EQ(gate_asked, 1);
+    CHECK_EQ(id, 7);
+    CHECK_EQ(ids_told(), 1);
+
+    gate_says = FLAKE_LEASE; /* both refuse: the gate is asked first */
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE);
+    gate_says = FLAKE_OK;
+    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(ms_of(id), start_ms + 4000);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+}
+
+/* Of gate and state the later floor counts, whichever has it. */
+static void the_later_floor_counts(void) {
+    uint64_t id = 0;
+    for (int i = 0; i < 2; i++) {
+        flake_options o = gated();
+        begin();
+        CHECK_EQ(open_state(3000, false, &o), FLAKE_OK);
+        o.state = &state;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        gate_floor_at_ns = (start_ms + (i ? 5 : -5)) * a_ms;
+        o.gate.floor_ns = floor_of_gate;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_try(&gen, &id), i ? FLAKE_CLOCK_BACK : FLAKE_AGAIN);
+        clock_to_ms(start_ms + 3);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        CHECK_EQ(ms_of(id), start_ms + (i ? 6 : 3));
+        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    }
+}
+
+/* ---- what is asked for ---- */
+
+static void a_batch_asks_for_its_last_unit(void) {
+    flake_options o = gated();
+    uint64_t ids[35];
+    begin();
+    o.seq_max = 9;
+    o.max_ahead_ms = 5;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_try_n(&gen, ids, 35), 35);
+    CHECK_EQ(ms_of(ids[34]), start_ms + 3);
+    CHECK_EQ(gate_asked, 1);
+    CHECK_EQ(gate_until_ns, (start_ms + 4) * a_ms - 1);
+    gate_says = FLAKE_LEASE;
+    CHECK_EQ(flake_try_n(&gen, ids, 5), 0);
+    CHECK_EQ(gate_until_ns, (start_ms + 4) * a_ms - 1); /* the last five of that unit */
+    gate_says = FLAKE_OK;
+    CHECK_EQ(flake_try_n(&gen, ids, 6), 6);
+    CHECK_EQ(gate_until_ns, (start_ms + 5) * a_ms - 1);
+}
+
+/* The gate has not been asked for the unit in which a snapshot stands. */
+static void behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own(void) {
+    flake_options o = gated();
+    flake_snapshot at;
+    flake128_snapshot wide_at;
+    uint64_t id = 7;
+    flake128 wide_id;
+    flake128_parts parts = {0, 0, 0, 0};
+    memset(&at, 0, sizeof at);
+    memset(&wide_at, 0, sizeof wide_at);
+    begin();
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    for (int i = 0; i < 5; i++) {
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
+    }
+    CHECK_EQ(flake_snapshot_take(&gen, &at), FLAKE_OK);
+    CHECK_EQ(flake128_snapshot_take(&wide, &wide_at), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake_restore(&gen, &at), FLAKE_OK);
+    CHECK_EQ(flake128_restore(&wide, &wide_at), FLAKE_OK);
+    CHECK(ids_told() == 0 && wide_ids_told() == 0);
+    gate_asked = 0;
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
+    CHECK_EQ(flake128_try(&wide, &wide_id), FLAKE_AGAIN);
+    CHECK_EQ(gate_asked, 0);
+    clock_to_ms(start_ms + 1);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(flake128_try(&wide, &wide_id), FLAKE_OK);
+    CHECK_EQ(gate_asked, 2);
+    CHECK_EQ(id & 0xfff, 0);
+    CHECK_EQ(ms_of(id), start_ms + 1);
+    CHECK_EQ(flake128_decompose(wide_id, &parts), FLAKE_OK);
+    CHECK(parts.unix_ms == start_ms + 1 && parts.seq == 0);
+    CHECK(ids_told() == 1 && wide_ids_told() == 1);
+}
+
+/* ---- floors ---- */
+
+static void what_a_floor_skips_is_not_counted(void) {
+    flake_options o = gated();
+    const sno_snapshot pool = pool_of_four();
+    sno_options s = sno_options_of(&pool);
+    uint64_t ids[3];
+    flake128 wides[3];
+    sno_id snos[3];
+    begin();
+    for (int with_floor = 0; with_floor < 2; with_floor++) {
+        o.gate.floor_ns = with_floor ? floor_of_gate : NULL;
+        s.gate.admit = ask_sno_gate;
+        s.gate.floor_ns = o.gate.floor_ns;
+        gate_floor_at_ns = atomic_load(&our->now_ns);
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+        CHECK_EQ(sno_init(&sno, &s), SNO_OK);
+        CHECK(ids_told() == 0 && wide_ids_told() == 0 && snos_told() == 0);
+        pass_ms(4);
+        CHECK_EQ(flake_next_n(&gen, ids, 3), FLAKE_OK);
+        CHECK_EQ(flake128_next_n(&wide, wides, 3), FLAKE_OK);
+        CHECK_EQ(sno_new_n(&sno, 0, snos, 3), SNO_OK);
+        CHECK(ids_told() == 3 && wide_ids_told() == 3 && snos_told() == 3);
+        pass_ms(4);
+        CHECK_EQ(flake_next_n(&gen, ids, 3), FLAKE_OK);
+        CHECK_EQ(sno_new_n(&sno, 0, snos, 3), SNO_OK);
+        CHECK(ids_told() == 6 && snos_told() == 6);
+    }
+}
+
+/* A snapshot of a queue stands further than a floor of its first unit: its places are drawn. */
+static void a_floor_under_a_longer_queue_changes_nothing(void) {
+    begin();
+    const int64_t unit = unit_now();
+    for (int floor = 0; floor < 5; floor++) {
+        sno_snapshot s = pool_of_four();
+        sno_options o = sno_options_of(&s);
+        sno_id drawn;
+        memset(&drawn, 0, sizeof drawn);
+        s.wall_hi = unit;
+        s.sequence = 3 * 4 - 1; /* three units */
+        gate_floor_at_ns = SNO_I_EPOCH_NS + (unit + floor) * 4 * a_ms;
+        o.gate.admit = ask_sno_gate;
+        o.gate.floor_ns = floor_of_gate;
+        clock_to_ms(start_ms);
+        CHECK_EQ(sno_init(&sno, &o), SNO_OK);
+        CHECK_EQ(snos_told(), 0);
+        CHECK_EQ(sno_new_n(&sno, 0, &drawn, 1), SNO_OK);
+        CHECK_EQ((int64_t)sno_units(drawn), floor < 3 ? unit + 3 : unit + floor + 1);
+        CHECK_EQ(sno_sequence(drawn), 0);
+        CHECK_EQ(snos_told(), 1);
+    }
+}
+
+/* ---- a fetch_add that others outran ---- */
+
+static void a_place_after_the_last_unit_is_out_of_range(void) {
+    flake_options o = options_now();
+    flake_i_place place = {0, 0, 0, 0, 0};
+    uint64_t id = 0;
+    begin();
+    o.layout = flake_layout_of(10, 10, 12, start_ms - 1023);
+    o.seq_max = 9;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(id >> 22, 1023);
+    const uint64_t word = atomic_fetch_add(&gen.engine.word, 13u) + 12;
+    CHECK_EQ(flake_i_draw_late(&gen.engine, word, start_ms * a_ms, &place), FLAKE_RANGE);
+    CHECK_EQ(atomic_load(&our->sleeps), 0);
+    clock_to_ms(start_ms + 1);
+    CHECK_EQ(flake_i_draw_late(&gen.engine, word, start_ms * a_ms, &place), FLAKE_RANGE);
+    /* the last unit's own last place is one of the layout */
+    CHECK_EQ(flake_i_draw_late(&gen.engine, word - 12 + 8, start_ms * a_ms, &place), FLAKE_OK);
+    CHECK(place.time == 1023 && place.index == 9);
+}
+
+/* ---- the horizon, to the ns ---- */
+
+/* The last ns of a unit is the horizon, and no other can be written: the unit's ids are let out. */
+static void a_write_that_fails_harms_no_id_up_to_the_horizon(void) {
+    flake_options o = options_now();
+    uint64_t id = 7;
+    begin();
+    atomic_store(&our->now_ns, (start_ms + 1) * a_ms - 1);
+    CHECK_EQ(open_state(3000, false, &o), FLAKE_OK);
+    CHECK_EQ((int64_t)atomic_load(&state.horizon), (start_ms + 3001) * a_ms - 1);
+    o.state = &state;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    disk_is_full = true;
+    clock_to_ms(start_ms + 3000);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(ms_of(id), start_ms + 3000);
+    clock_to_ms(start_ms + 3001);
+    id = 7;
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_IO);
+    CHECK_EQ(id, 7);
+    disk_is_full = false;
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+}
+
+/* Three seconds before the clock ends the horizon is its last ns, and stays it. */
+static void the_largest_horizon_is_the_clocks_last_ns(void) {
+    flake_options o = options_now();
+    flake_state_options w;
+    uint64_t id = 0, last = 0;
+    begin();
+    o.layout = flake_layout_of(44, 8, 12, 0);
+    for (int run = 0; run < 2; run++) {
+        atomic_store(&our->now_ns, INT64_MAX - (run ? 500 : 1000) * a_ms);
+        memset(&w, 0, sizeof w);
+        w.path = path_of("ids");
+        w.no_wait = true;
+        w.clock.now_ns = scene_clock;
+        CHECK_EQ(flake_state_open(&state, &w, &o, NULL), FLAKE_OK);
+        CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MAX);
+        if (run) break;
+        o.state = &state;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        for (int i = 0; i < 20; i++, pass_ms(1)) {
+            CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+            CHECK(id > last);
+            last = id;
+        }
+        CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+        flake_i_file_drop(&state.file, false); /* as after a crash */
+        memset(&state, 0, sizeof state);
+    }
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK); /* all that is left may have been handed out */
+    CHECK(flake_try(&gen, &id) != FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+}
+
+static void a_horizon_has_bounds(void) {
+    const flake_options o = options_now();
+    const int64_t most_ms = INT64_MAX / 1000000 / 4;
+    begin();
+    CHECK_EQ(open_state(most_ms + 1, false, &o), FLAKE_INVALID);
+    CHECK_EQ(open_state(INT64_MAX, false, &o), FLAKE_INVALID);
+    CHECK_EQ(open_state(most_ms, false, &o), FLAKE_OK);
+    CHECK_EQ((int64_t)atomic_load(&state.horizon), (start_ms + most_ms) * a_ms);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(nothing_begins_behind_a_closed_gate),
+        CHECK_TEST(a_gates_word_is_looked_at_by_each_draw),
+        CHECK_TEST(gate_and_state_both_have_a_say),
+        CHECK_TEST(the_later_floor_counts),
+        CHECK_TEST(a_batch_asks_for_its_last_unit),
+        CHECK_TEST(behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own),
+        CHECK_TEST(what_a_floor_skips_is_not_counted),
+        CHECK_TEST(a_floor_under_a_longer_queue_changes_nothing),
+        CHECK_TEST(a_place_after_the_last_unit_is_out_of_range),
+        CHECK_TEST(a_write_that_fails_harms_no_id_up_to_the_horizon),
+        CHECK_TEST(the_largest_horizon_is_the_clocks_last_ns),
+        CHECK_TEST(a_horizon_has_bounds)};
+    return SCENE_MAIN(argc, argv, all);
+}

@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Slots: node numbers that the processes of a host claim in a folder. No two hold one at a time, and
+ * whoever has a number next repeats no id of those who had it before, though ids ran ahead, the clock
+ * was put back, or the holder was killed.
+ */
+#define _GNU_SOURCE
+#include "scene.h"
+#include "flake.h"
+
+static flake_slot slots[8];
+static flake_gen gen;
+static flake_why why;
+
+static flake_slot_options in_folder(uint32_t count) {
+    flake_slot_options o;
+    memset(&o, 0, sizeof o);
+    o.dir = our_folder;
+    o.count = count;
+    o.clock.now_ns = scene_clock;
+    return o;
+}
+
+/* The number claimed, or the status, below 0. */
+static int64_t claim(size_t i, const flake_slot_options *o) {
+    uint32_t number = UINT32_MAX;
+    memset(&why, 0, sizeof why);
+    const flake_status status = flake_slot_claim(&slots[i], o, &number, &why);
+    if (status != FLAKE_OK) CHECK_EQ(number, UINT32_MAX);
+    return status == FLAKE_OK ? (int64_t)number : -(int64_t)status;
+}
+
+static int64_t claim_of(size_t i, uint32_t count) {
+    const flake_slot_options o = in_folder(count);
+    return claim(i, &o);
+}
+
+static void release(size_t i) { CHECK_EQ(flake_slot_release(&slots[i]), FLAKE_OK); }
+
+/* A generator with the slot's number, that may run ahead. */
+static flake_status draw_with(flake_slot *slot, int64_t max_ahead_ms) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.node = slot->number;
+    o.seq_max = max_ahead_ms < 1000 ? 9 : 1;
+    o.max_ahead_ms = max_ahead_ms;
+    o.clock.now_ns = scene_clock;
+    o.state = flake_slot_state(slot);
+    return flake_init(&gen, &o);
+}
+
+static int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
+
+/* Draws all that can be had now; the time of the last. */
+static int64_t draw_all(size_t most) {
+    uint64_t id = 0;
+    for (size_t i = 0; i < most && flake_try(&gen, &id) == FLAKE_OK; i++) note(id);
+    return ms_of(id);
+}
+
+static void put_file(const char *name, const char *text) {
+    FILE *file = fopen(path_of(name), "w");
+    CHECK(file && fputs(text, file) >= 0);
+    if (file) CHECK_EQ(fclose(file), 0);
+}
+
+/* ---- claims ---- */
+
+static void the_lowest_free_number_is_claimed(void) {
+    begin();
+    for (int64_t i = 0; i < 3; i++) CHECK_EQ(claim_of((size_t)i, 3), i); /* one process, three */
+    CHECK_EQ(claim_of(3, 3), -FLAKE_TAKEN);
+    CHECK(strstr(why.text, "taken") != NULL);
+    release(1);
+    CHECK_EQ(flake_slot_release(&slots[1]), FLAKE_INVALID);
+    CHECK_EQ(claim_of(3, 3), 1); /* at once: nothing was drawn with it */
+    flake_slot_options o = in_folder(3);
+    o.first = 7;
+    CHECK_EQ(claim(4, &o), 7);
+    release(0);
+    release(2);
+    release(3);
+    release(4);
+}
+
+static void a_number_released_is_free_at_once(void) {
+    uint64_t id;
+    begin();
+    for (int run = 0; run < 20; run++) {
+        CHECK_EQ(claim_of(0, 1), 0);
+        CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+        CHECK_EQ(draw_all(7), atomic_load(&our->now_ns) / a_ms);
+        release(0);
+        pass_ms(1);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_IO);
+    }
+    CHECK_EQ(repeated(), 0);
+    CHECK_EQ(atomic_load(&our->sleeps), 0);
+}
+
+static void claim_draw_and_die(void) {
+    EXPECT(claim_of(0, 4) == 0);
+    EXPECT(draw_with(&slots[0], 0) == FLAKE_OK);
+    EXPECT(draw_all(5) > 0);
+    be_killed();
+}
+
+static void the_number_of_the_dead_is_held_back(void) {
+    begin();
+    child_is_killed(claim_draw_and_die);
+    CHECK_EQ(claim_of(0, 1), -FLAKE_AGAIN);
+    CHECK_EQ(claim_of(0, 2), 1); /* others come first */
+    pass_ms(2990);
+    CHECK_EQ(claim_of(1, 2), -FLAKE_AGAIN);
+    CHECK(strstr(why.text, "ahead of the clock") != NULL);
+    pass_ms(11);
+    CHECK_EQ(claim_of(1, 2), 0);
+    CHECK_EQ(draw_with(&slots[1], 0), FLAKE_OK);
+    (void)draw_all(10);
+    CHECK_EQ(repeated(), 0);
+    release(0);
+    release(1);
+}
+
+static void the_time_that_a_number_is_held_back_can_be_set(void) {
+    flake_slot_options o = in_folder(1);
+    begin();
+    o = in_folder(1);
+    o.horizon_ms = 50;
+    CHECK_EQ(claim(0, &o), 0);
+    flake_i_file_drop(&slots[0].state.file, false); /* as if its process had ended */
+    memset(&slots[0], 0, sizeof slots[0]);
+    pass_ms(49);
+    CHECK_EQ(claim(0, &o), -FLAKE_AGAIN);
+    pass_ms(2);
+    CHECK_EQ(claim(0, &o), 0);
+    release(0);
+}
+
+static void who_may_wait_gets_a_number_later(void) {
+    flake_slot_options o;
+    begin();
+    child_is_killed(claim_draw_and_die);
+    o = in_folder(1);
+    o.wait_ms = 100;
+    CHECK_EQ(claim(0, &o), -FLAKE_AGAIN);
+    CHECK_EQ(atomic_load(&our->slept_ns), 100 * a_ms);
+    o.wait_ms = 60000;
+    CHECK_EQ(claim(0, &o), 0);
+    CHECK(atomic_load(&our->slept_ns) <= 3020 * a_ms);
+    o.wait_ms = 20;
+    atomic_store(&our->slept_ns, 0);
+    CHECK_EQ(claim(1, &o), -FLAKE_TAKEN);
+    CHECK_EQ(atomic_load(&our->slept_ns), 20 * a_ms);
+    release(0);
+}
+
+static void a_slot_that_is_held_stays_as_it_is(void) {
+    const flake_slot_options *o;
+    uint32_t number = 9;
+    begin();
+    const flake_slot_options here = in_folder(3);
+    o = &here;
+    CHECK_EQ(claim(0, o), 0);
+    CHECK_EQ(flake_slot_claim(&slots[0], o, &number, &why), FLAKE_TAKEN);
+    CHECK_STR(strchr(why.text, ':'), ": the slot holds a number already");
+    CHECK_EQ(number, 9);
+    CHECK_EQ(claim(1, o), 1);
+    CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK); /* still open */
+    CHECK(draw_all(1) > 0);
+    release(0);
+    release(1);
+}
+
+/* ---- no id twice ---- */
+
+static void ids_that_ran_ahead_are_not_repeated(void) {
+    flake_slot_options o;
+    begin();
+    o = in_folder(2);
+    o.horizon_ms = 20000;
+    CHECK_EQ(claim(0, &o), 0);
+    CHECK_EQ(draw_with(&slots[0], 15000), FLAKE_OK);
+    const int64_t last_ms = draw_all(50000);
+    CHECK_EQ(last_ms, start_ms + 15000);
+    release(0);
+    CHECK_EQ(claim(1, &o), 1); /* another number is preferred */
+    release(1);
+    CHECK_EQ(claim(0, &o), 1);
+    CHECK_EQ(claim(1, &o), -FLAKE_AGAIN);
+    atomic_store(&our->now_ns, last_ms * a_ms);
+    CHECK_EQ(claim(1, &o), -FLAKE_AGAIN);
+    atomic_store(&our->now_ns, (last_ms + 1) * a_ms);
+    CHECK_EQ(claim(1, &o), 0);
+    CHECK_EQ(draw_with(&slots[1], 15000), FLAKE_OK);
+    (void)draw_all(1000);
+    CHECK_EQ(repeated(), 0);
+    release(0);
+    release(1);
+}
+
+static void a_clock_put_back_before_the_release(void) {
+    begin();
+    CHECK_EQ(claim_of(0, 1), 0);
+    CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+    (void)draw_all(5);
+    pass_ms(-60000);
+    release(0);
+    CHECK_EQ(claim_of(0, 2), 1);
+    CHECK_EQ(claim_of(1, 1), -FLAKE_AGAIN);
+    pass_ms(60001);
+    CHECK_EQ(claim_of(1, 1), 0);
+    CHECK_EQ(draw_with(&slots[1], 0), FLAKE_OK);
+    (void)draw_all(10);
+    CHECK_EQ(our->n, 15);
+    CHECK_EQ(repeated(), 0);
+    release(0);
+    release(1);
+}
+
+static void a_clock_put_back_after_the_release(void) {
+    begin();
+    CHECK_EQ(claim_of(0, 1), 0);
+    CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+    (void)draw_all(5);
+    release(0);
+    pass_ms(-5);
+    CHECK_EQ(claim_of(0, 2), 1);
+    CHECK_EQ(claim_of(1, 1), -FLAKE_AGAIN);
+    release(0);
+    pass_ms(5);
+    CHECK_EQ(claim_of(1, 1), -FLAKE_AGAIN); /* the unit that it drew in has not passed */
+    pass_ms(1);
+    CHECK_EQ(claim_of(1, 1), 0);
+    release(1);
+}
+
+/* Many runs, of which some are killed, on a clock that goes back now and then. */
+static uint64_t random_state;
+
+static void hold_one_for_a_while(void) {
+    flake_slot_options o = in_folder(2);
+    static const int64_t aheads[] = {0, 40, 15000};
+    const int64_t ahead_ms = aheads[random_below(&random_state, 3)];
+    o.horizon_ms = random_below(&random_state, 2) ? 0 : 50;
+    o.wait_ms = 4000;
+    const int64_t number = claim(0, &o);
+    if (number < 0) {
+        EXPECT(number == -FLAKE_AGAIN);
+        return;
+    }
+    EXPECT(draw_with(&slots[0], ahead_ms) == FLAKE_OK);
+    for (uint64_t rounds = 1 + random_below(&random_state, 20); rounds; rounds--) {
+        (void)draw_all((size_t)random_below(&random_state, 30));
+        const uint64_t step = random_below(&random_state, 10);
+        if (step < 7) pass_ms((int64_t)random_below(&random_state, 5));
+        else if (step < 9) pass_ms((int64_t)random_below(&random_state, 300));
+        else pass_ms(-(int64_t)random_below(&random_state, 300));
+    }
+    if (random_below(&random_state, 3) == 0) be_killed();
+    EXPECT(flake_slot_release(&slots[0]) == FLAKE_OK);
+}
+
+static void whoever_has_a_number_next_repeats_nothing(void) {
+    const unsigned seeds =
+#ifdef TEST_SMALL
+        5;
+#else
+        25;
+#endif
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        begin();
+        random_state = seed * 0x9e3779b97f4a7c15;
+        for (int run = 0; run < 40; run++) {
+            (void)in_child(hold_one_for_a_while);
+            (void)random_next(&random_state);
+            random_state ^= (uint64_t)run << 32;
+            const uint64_t step = random_below(&random_state, 8);
+            if (step == 0) pass_ms(-(int64_t)random_below(&random_state, 2000));
+            else pass_ms((int64_t)random_below(&random_state, 20) * (step == 1 ? 100 : 1));
+        }
+        CHECK(our->n > 1000);
+        CHECK_EQ(repeated(), 0);
+        CHECK_EQ(atomic_load(&our->trouble), 0);
+        if (check_failures) {
+            printf("  seed %" PRIu64 "\n", seed);
+            return;
+        }
+    }
+}
+
+/* ---- files that can't be used ---- */
+
+static void a_number_whose_file_can_t_be_used_is_passed_over(void) {
+    begin();
+    CHECK_EQ(mkdir(path_of("0.slot"), 0777), 0);
+    CHECK_EQ(mkfifo(path_of("1.slot"), 0666), 0);
+    put_file("2.slot", "id = 7\n");
+    CHECK_EQ(claim_of(0, 4), 3);
+    CHECK_EQ(claim_of(1, 4), -FLAKE_IO); /* all others are taken: the first that can't be used */
+    CHECK(strncmp(why.text, path_of("0.slot"), strlen(path_of("0.slot"))) == 0);
+    flake_slot_options o = in_folder(3);
+    o.first = 1;
+    CHECK_EQ(claim(1, &o), -FLAKE_FOREIGN);
+    CHECK(strncmp(why.text, path_of("1.slot"), strlen(path_of("1.slot"))) == 0);
+    o.first = 2;
+    o.count = 2;
+    CHECK_EQ(claim(1, &o), -FLAKE_FOREIGN);
+    CHECK(strncmp(why.text, path_of("2.slot"), strlen(path_of("2.slot"))) == 0);
+    o.count = 3;
+    CHECK_EQ(claim(1, &o), 4);
+    release(0);
+    release(1);
+}
+
+static void a_torn_file_is_passed_over(void) {
+    uint8_t bytes[FLAKE_I_FILE];
+    begin();
+    CHECK_EQ(claim_of(0, 1), 0);
+    release(0);
+    FILE *file = fopen(path_of("0.slot"), "r+b");
+    CHECK(file && fread(bytes, 1, sizeof bytes, file) == sizeof bytes);
+    if (!file) return;
+    CHECK_EQ(fclose(file), 0);
+    CHECK_EQ(truncate(path_of("0.slot"), 4000), 0);
+    CHECK_EQ(claim_of(0, 1), -FLAKE_TORN);
+    CHECK(strncmp(why.text, path_of("0.slot"), strlen(path_of("0.slot"))) == 0);
+    CHECK_EQ(claim_of(0, 2), 1);
+    release(0);
+    CHECK_EQ(rename(path_of("1.slot"), path_of("0.slot")), 0); /* another number's */
+    CHECK_EQ(claim_of(0, 1), -FLAKE_FOREIGN);
+}
+
+static void a_folder_that_is_none_is_refused_by_name(void) {
+    flake_slot_options o;
+    uint32_t number = 9;
+    begin();
+    o = in_folder(1);
+    o.dir = "/proc/no-such-folder";
+    CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_IO);
+    CHECK(strncmp(why.text, o.dir, strlen(o.dir)) == 0);
+    CHECK(strstr(why.text, "No such file or directory") != NULL);
+    o.dir = NULL;
+    CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_INVALID);
+    o = in_folder(2);
+    o.first = UINT32_MAX;
+    CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_INVALID);
+    o = in_folder(1);
+    o.wait_ms = -1;
+    CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_INVALID);
+    o.wait_ms = 0;
+    o.horizon_ms = -1;
+    CHECK_EQ(flake_slot_claim(&slots[0], &o, &number, &why), FLAKE_INVALID);
+    CHECK(strncmp(why.text, "horizon_ms", 10) == 0);
+    CHECK_EQ(number, 9);
+    CHECK_EQ(flake_slot_release(&slots[0]), FLAKE_INVALID);
+}
+
+/* ---- files of version 0.1.0 ---- */
+
+/* An empty file of that version is empty: one whose beginning was wiped is damaged. */
+static void a_wiped_beginning_is_not_taken_for_an_old_file(void) {
+    begin();
+    CHECK_EQ(claim_of(0, 1), 0);
+    release(0);
+    FILE *file = fopen(path_of("0.slot"), "r+b");
+    static const char zeros[8] = {0};
+    if (!file || fwrite(zeros, 1, 8, file) != 8 || fclose(file) != 0) abort();
+    CHECK_EQ(claim_of(0, 1), -FLAKE_FOREIGN);
+}
+
+static void old_files_are_taken_over(void) {
+    static const char *const texts[] = {"claimed 1700000000000000000\n",
+                                        "released1699999999000000000\n", "claimed ", "released17"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        begin();
+        put_file("0.slot", texts[i]);
+        CHECK_EQ(claim_of(0, 1), 0);
+        CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+        uint64_t id;
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACK);
+        pass_ms(2000);
+        CHECK(flake_try(&gen, &id) != FLAKE_OK);
+        pass_ms(1);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+        CHECK(ms_of(id) > start_ms + 2000);
+        release(0);
+        struct stat file;
+        CHECK_EQ(stat(path_of("0.slot"), &file), 0);
+        CHECK_EQ(file.st_size, FLAKE_I_FILE);
+        pass_ms(1);
+        CHECK_EQ(claim_of(0, 1), 0); /* and as one of this version from now on */
+        release(0);
+    }
+}
+
+static void an_empty_file_is_a_number_that_nobody_had(void) {
+    begin();
+    put_file("0.slot", "");
+    CHECK_EQ(claim_of(0, 1), 0);
+    CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+    CHECK_EQ(draw_all(1), start_ms);
+    release(0);
+}
+
+/* ---- fork ---- */
+
+static void leave_the_parents_number_alone(void) {
+    EXPECT(claim_of(1, 2) == 1);
+    EXPECT(flake_slot_release(&slots[0]) == FLAKE_FORKED);
+    EXPECT(flake_slot_release(&slots[0]) == FLAKE_INVALID);
+    EXPECT(flake_slot_release(&slots[1]) == FLAKE_OK);
+}
+
+static void find_number_0_taken(void) { EXPECT(claim_of(1, 1) == -FLAKE_TAKEN); }
+
+static void a_forked_child_does_not_hold_its_parents_number(void) {
+    begin();
+    CHECK_EQ(claim_of(0, 1), 0);
+    child_is_well(leave_the_parents_number_alone);
+    child_is_well(find_number_0_taken);
+    pass_ms(10);
+    CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+    CHECK(draw_all(1) > 0);
+    release(0);
+}
+
+/* A holder is killed, and has left a child behind. */
+static wire to_orphan, from_orphan;
+
+static void leave_a_child_behind(void) {
+    EXPECT(claim_of(0, 1) == 0);
+    if (fork() == 0) {
+        tell(&from_orphan);
+        if (await_word(&to_orphan)) EXPECT(flake_slot_release(&slots[0]) == FLAKE_FORKED);
+        tell(&from_orphan);
+        (void)await_word(&to_orphan);
+        _exit(0);
+    }
+    (void)await_word(&from_orphan);
+    be_killed();
+}
+
+static void a_child_keeps_the_number_of_its_dead_parent(void) {
+    begin();
+    to_orphan = new_line();
+    from_orphan = new_line();
+    child_is_killed(leave_a_child_behind);
+    pass_ms(60000);
+    CHECK_EQ(claim_of(0, 1), -FLAKE_TAKEN);
+    tell(&to_orphan);
+    CHECK(await_word(&from_orphan)); /* it has let go */
+    CHECK_EQ(claim_of(0, 1), 0);
+    release(0);
+    tell(&to_orphan);
+    hang_up(&to_orphan);
+    hang_up(&from_orphan);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+}
+
+/* A child that keeps the descriptor does not keep the number from being released. */
+static void a_release_frees_the_number_whatever_children_do(void) {
+    begin();
+    to_orphan = new_line();
+    CHECK_EQ(claim_of(0, 1), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)await_word(&to_orphan);
+        _exit(0);
+    }
+    release(0);
+    pass_ms(1);
+    CHECK_EQ(claim_of(1, 1), 0);
+    release(1);
+    tell(&to_orphan);
+    CHECK_EQ(end_of(child), 0);
+    hang_up(&to_orphan);
+}
+
+/* ---- a crowd ---- */
+
+enum {
+#ifdef TEST_SMALL
+    crowd = 20,
+    claims = 500,
+#else
+    crowd = 60,
+    claims = 4000,
+#endif
+    numbers = 30
+};
+
+typedef struct holders {
+    _Atomic(int) of[numbers]; /* pid; below 0: he is about to die with it */
+    _Atomic(int) clashes, claims, deaths, refused;
+} holders;
+
+static holders *their;
+
+static int64_t fast_clock(void *user) { /* a ms a reading, so that nobody's death is long felt */
+    (void)user;
+    return atomic_fetch_add(&our->now_ns, a_ms);
+}
+
+static void claim_again_and_again(void) {
+    flake_slot_options o = in_folder(numbers);
+    o.clock.now_ns = fast_clock;
+    o.horizon_ms = 10;
+    while (atomic_load(&their->claims) < claims) {
+        const int64_t number = claim(0, &o);
+        if (number < 0) {
+            if (number != -FLAKE_TAKEN && number != -FLAKE_AGAIN)
+                atomic_fetch_add(&their->refused, 1);
+            continue;
+        }
+        if (atomic_exchange(&their->of[number], (int)getpid()) > 0)
+            atomic_fetch_add(&their->clashes, 1);
+        atomic_fetch_add(&their->claims, 1);
+        for (uint64_t spin = random_below(&random_state, 2000); spin; spin--) FLAKE_RELAX();
+        const bool dies = random_below(&random_state, 50) == 0;
+        const int leave = dies ? -(int)getpid() : 0;
+        if (atomic_exchange(&their->of[number], leave) != (int)getpid())
+            atomic_fetch_add(&their->clashes, 1);
+        if (dies) {
+            atomic_fetch_add(&their->deaths, 1);
+            be_killed();
+        }
+        if (flake_slot_release(&slots[0]) != FLAKE_OK) atomic_fetch_add(&their->refused, 1);
+    }
+}
+
+static void start_one(void) {
+    (void)random_next(&random_state);
+    (void)start_child(claim_again_and_again);
+}
+
+static void no_two_of_a_crowd_hold_one_number(void) {
+    if (!words_reach_other_processes) return;
+    begin();
+    void *page =
+        mmap(NULL, sizeof *their, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) abort();
+    their = (holders *)page;
+    random_state = 0x2545f4914f6cdd1d;
+    for (unsigned i = 0; i < crowd; i++) start_one();
+    for (unsigned left = crowd; left > 0;) {
+        int status = 0;
+        if (wait(&status) < 0) abort();
+        if (WIFSIGNALED(status)) start_one();
+        else left--;
+    }
+    CHECK_EQ(atomic_load(&their->clashes), 0);
+    CHECK_EQ(atomic_load(&their->refused), 0);
+    CHECK(atomic_load(&their->deaths) > 2);
+    CHECK(atomic_load(&their->claims) >= claims);
+    CHECK_EQ(munmap(page, sizeof *their), 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(the_lowest_free_number_is_claimed),
+                                     CHECK_TEST(a_number_released_is_free_at_once),
+                                     CHECK_TEST(the_number_of_the_dead_is_held_back),
+                                     CHECK_TEST(the_time_that_a_number_is_held_back_can_be_set),
+                                     CHECK_TEST(who_may_wait_gets_a_number_later),
+                                     CHECK_TEST(a_slot_that_is_held_stays_as_it_is),
+                                     CHECK_TEST(ids_that_ran_ahead_are_not_repeated),
+                                     CHECK_TEST(a_clock_put_back_before_the_release),
+                                     CHECK_TEST(a_clock_put_back_after_the_release),
+                                     CHECK_TEST(whoever_has_a_number_next_repeats_nothing),
+                                     CHECK_TEST(a_number_whose_file_can_t_be_used_is_passed_over),
+                                     CHECK_TEST(a_torn_file_is_passed_over),
+                                     CHECK_TEST(a_folder_that_is_none_is_refused_by_name),
+                                     CHECK_TEST(a_wiped_beginning_is_not_taken_for_an_old_file),
+        CHECK_TEST(old_files_are_taken_over),
+                                     CHECK_TEST(an_empty_file_is_a_number_that_nobody_had),
+                                     CHECK_TEST(a_forked_child_does_not_hold_its_parents_number),
+                                     CHECK_TEST(a_child_keeps_the_number_of_its_dead_parent),
+                                     CHECK_TEST(a_release_frees_the_number_whatever_children_do),
+                                     CHECK_TEST(no_two_of_a_crowd_hold_one_number)};
+    return SCENE_MAIN(argc, argv, all);
+}

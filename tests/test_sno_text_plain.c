@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tests of sno's texts where all is done by portable code.
+ */
+#define SNO_NO_SIMD
+#include "test_sno_text.c"

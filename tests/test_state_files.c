@@ -1,0 +1,708 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * State files as what they are: links to them, files that are replaced or taken away while they are
+ * open, files of version 0.1.0, files that are opened again; and how long the next run waits.
+ */
+#define _GNU_SOURCE
+#include "scene.h"
+#include "flake.h"
+#include "sno.h"
+
+static flake_state state, other;
+static flake_gen gen;
+static flake_why why;
+
+static uint32_t seq_max; /* 0: all */
+
+static flake_options options_now(void) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.node = 1;
+    o.seq_max = seq_max;
+    o.clock.now_ns = scene_clock;
+    return o;
+}
+
+static flake_status open_at(flake_state *s, const char *path) {
+    flake_state_options w;
+    const flake_options o = options_now();
+    memset(&w, 0, sizeof w);
+    memset(&why, 0, sizeof why);
+    w.path = path;
+    w.clock.now_ns = scene_clock;
+    return flake_state_open(s, &w, &o, &why);
+}
+
+static flake_status start_on(flake_gen *g, flake_state *s) {
+    flake_options o = options_now();
+    o.state = s;
+    return flake_init(g, &o);
+}
+
+static int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
+
+static flake_status draw(void) {
+    uint64_t id;
+    const flake_status status = flake_next(&gen, &id);
+    if (status == FLAKE_OK) note(id);
+    return status;
+}
+
+static void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s), FLAKE_OK); }
+
+static void put_bytes(const char *path, const uint8_t *bytes, size_t n) {
+    FILE *out = fopen(path, "wb");
+    CHECK(out && fwrite(bytes, 1, n, out) == n);
+    if (out) CHECK_EQ(fclose(out), 0);
+}
+
+static flake_status read_record(const char *path, flake_i_record *r) {
+    static uint8_t bytes[FLAKE_I_FILE];
+    FILE *in = fopen(path, "rb");
+    if (!in) return FLAKE_IO;
+    const size_t n = fread(bytes, 1, sizeof bytes, in);
+    (void)fclose(in);
+    return flake_i_file_get(bytes, n, r);
+}
+
+static int64_t horizon_at(const char *path) {
+    flake_i_record r;
+    memset(&r, 0, sizeof r);
+    CHECK_EQ(read_record(path, &r), FLAKE_OK);
+    return r.horizon_ns;
+}
+
+/* ---- one file, whatever it is called ---- */
+
+static const char *name_to_try;
+
+static void find_it_taken(void) {
+    EXPECT(open_at(&other, path_of(name_to_try)) == FLAKE_TAKEN);
+    EXPECT(strstr(why.text, "in use") != NULL);
+}
+
+static void all_names_of_a_file_are_one(void) {
+    static const char *const names[] = {"ids",        "link",  "chain",      "hard",
+                                        "sub/../ids", "./ids", "folder/ids", "folder/hard"};
+    begin();
+    CHECK_EQ(mkdir(path_of("sub"), 0777), 0);
+    CHECK_EQ(symlink(".", path_of("folder")), 0);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    close_it(&state);
+    CHECK_EQ(symlink("ids", path_of("link")), 0);
+    CHECK_EQ(symlink(path_of("link"), path_of("chain")), 0);
+    CHECK_EQ(link(path_of("ids"), path_of("hard")), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        pass_ms(1);
+        CHECK_EQ(open_at(&state, path_of(names[i])), FLAKE_OK);
+        CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            name_to_try = names[k];
+            find_it_taken();
+            child_is_well(find_it_taken);
+        }
+        for (int draws = 0; draws < 10; draws++, pass_ms(2000)) CHECK_EQ(draw(), FLAKE_OK);
+        close_it(&state);
+    }
+    struct stat file, same;
+    CHECK_EQ(lstat(path_of("link"), &file), 0);
+    CHECK(S_ISLNK(file.st_mode));
+    CHECK_EQ(lstat(path_of("chain"), &file), 0);
+    CHECK(S_ISLNK(file.st_mode));
+    CHECK_EQ(lstat(path_of("ids"), &file), 0);
+    CHECK_EQ(lstat(path_of("hard"), &same), 0);
+    CHECK(S_ISREG(file.st_mode) && file.st_nlink == 2 && file.st_ino == same.st_ino);
+    CHECK_EQ(repeated(), 0);
+}
+
+/* What it should be a link to may come to be by its own name. */
+static void a_link_to_nothing_is_not_replaced(void) {
+    struct stat file;
+    begin();
+    CHECK_EQ(symlink("ids", path_of("link")), 0);
+    CHECK_EQ(open_at(&state, path_of("link")), FLAKE_IO);
+    CHECK(strncmp(why.text, path_of("link"), strlen(path_of("link"))) == 0);
+    CHECK_EQ(lstat(path_of("link"), &file), 0);
+    CHECK(S_ISLNK(file.st_mode));
+    CHECK(access(path_of("link.new"), F_OK) != 0);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(open_at(&other, path_of("link")), FLAKE_TAKEN);
+    close_it(&state);
+}
+
+/* ---- files that are replaced ---- */
+
+static void is_lost(void (*lose)(void)) {
+    begin();
+    CHECK_EQ(open_at(&other, path_of("another")), FLAKE_OK);
+    close_it(&other);
+    const int64_t anothers = horizon_at(path_of("another"));
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    CHECK_EQ(draw(), FLAKE_OK);
+    lose();
+    pass_ms(2900);
+    CHECK_EQ(draw(), FLAKE_OK); /* up to the horizon that was on disk */
+    pass_ms(200);
+    CHECK_EQ(draw(), FLAKE_IO);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+    CHECK_EQ(draw(), FLAKE_IO);
+    CHECK_EQ(flake_state_close(&state), FLAKE_IO);
+    if (access(path_of("ids"), F_OK) == 0) CHECK_EQ(horizon_at(path_of("ids")), anothers);
+}
+
+static void replace_it(void) { CHECK_EQ(rename(path_of("another"), path_of("ids")), 0); }
+static void delete_it(void) { CHECK_EQ(unlink(path_of("ids")), 0); }
+static void move_it(void) { CHECK_EQ(rename(path_of("ids"), path_of("elsewhere")), 0); }
+
+static void a_file_that_is_no_longer_there_ends_the_ids(void) {
+    is_lost(replace_it);
+    is_lost(delete_it);
+    is_lost(move_it);
+}
+
+/* A daemon closes all descriptors, and the next file that it opens has the number of the state's. */
+static void a_descriptor_that_is_anothers_by_now_is_not_written_to(void) {
+    begin();
+    uint8_t bytes[16];
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    CHECK_EQ(draw(), FLAKE_OK);
+    const int fd = state.file.fd;
+    put_bytes(path_of("mine"), (const uint8_t *)"mine", 4);
+    const int mine = open(path_of("mine"), O_RDWR);
+    CHECK_EQ(dup2(mine, fd), fd);
+    (void)close(mine);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+    pass_ms(60000);
+    CHECK_EQ(draw(), FLAKE_IO);
+    CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+    CHECK_EQ(read(fd, bytes, sizeof bytes), 4);
+    (void)flake_state_close(&state);
+    (void)close(fd);
+    memset(&state, 0, sizeof state);
+}
+
+/* A new file is made beside the path, with .new behind it, where something else may stand. */
+static void what_stands_beside_the_path_is_not_taken(void) {
+    begin();
+    const char *path = path_of("ids"), *beside = path_of("ids.new");
+    flake_options o = options_now();
+    flake_state_options w;
+    memset(&w, 0, sizeof w);
+    w.path = beside;
+    w.clock = o.clock;
+    o.node = 5;
+    CHECK_EQ(flake_state_open(&other, &w, &o, &why), FLAKE_OK);
+    close_it(&other);
+    const int64_t horizon_ns = horizon_at(beside);
+    CHECK_EQ(open_at(&state, path), FLAKE_FOREIGN);
+    CHECK(strstr(why.text, ".new") != NULL);
+    CHECK_EQ(horizon_at(beside), horizon_ns);
+    CHECK_EQ(unlink(beside), 0);
+    put_bytes(beside, (const uint8_t *)"a letter", 8);
+    CHECK_EQ(open_at(&state, path), FLAKE_FOREIGN);
+    CHECK_EQ(unlink(beside), 0);
+    put_bytes(path_of("far"), (const uint8_t *)"", 0);
+    CHECK_EQ(symlink(path_of("far"), beside), 0);
+    CHECK_EQ(open_at(&state, path), FLAKE_FOREIGN);
+    CHECK_EQ(unlink(beside), 0);
+    put_bytes(beside, (const uint8_t *)"idstate\n", 8); /* a run died there */
+    CHECK_EQ(open_at(&state, path), FLAKE_OK);
+    close_it(&state);
+}
+
+/* Another file is put in the place between two system calls of an open. */
+static int calls, swap_at;
+static bool swaps_again;
+
+static bool swap_here(const char *name) {
+    (void)name;
+    if (++calls != swap_at) return true;
+    on_call = NULL;
+    CHECK_EQ(rename(path_of("next"), path_of("ids")), 0);
+    return true;
+}
+
+static void a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked(void) {
+    for (swap_at = 1;; swap_at++) {
+        begin();
+        CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+        close_it(&state);
+        pass_ms(1000);
+        CHECK_EQ(open_at(&state, path_of("next")), FLAKE_OK);
+        close_it(&state);
+        pass_ms(1000);
+        const int64_t horizon_ns = horizon_at(path_of("next"));
+        calls = 0;
+        on_call = swap_here;
+        const flake_status status = open_at(&state, path_of("ids"));
+        const bool swapped = on_call == NULL;
+        on_call = NULL;
+        if (!swapped) break;
+        if (swap_at <= 5) CHECK_EQ(status, FLAKE_OK); /* open, two fcntl, fstat, stat */
+        /* either all of it was done with the file that was, or all with the one that came */
+        if (status == FLAKE_OK && horizon_at(path_of("ids")) == horizon_ns) {
+            pass_ms(5000);
+            CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+        } else if (status == FLAKE_OK) {
+            CHECK(state.number > 1);
+            CHECK(flake_i_file_is_at(&state.file, path_of("ids")));
+            CHECK_EQ(open_at(&other, path_of("ids")), FLAKE_TAKEN);
+            CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+        } else CHECK_EQ(status, FLAKE_IO);
+        (void)flake_state_close(&state);
+    }
+    CHECK(swap_at > 8);
+    (void)flake_state_close(&state);
+}
+
+static bool swap_often(const char *name) {
+    if (swaps_again || strcmp(name, "fcntl") != 0) return true;
+    swaps_again = true;
+    const uint8_t byte = 'x';
+    put_bytes(path_of("fresh"), &byte, 1);
+    CHECK_EQ(rename(path_of("fresh"), path_of("ids")), 0);
+    swaps_again = false;
+    return true;
+}
+
+static void a_file_that_is_replaced_for_ever_is_refused(void) {
+    begin();
+    const int before = descriptors();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    close_it(&state);
+    on_call = swap_often;
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_IO);
+    on_call = NULL;
+    CHECK_EQ(descriptors(), before);
+}
+
+/* Another process makes the file while this one is about to. */
+static void a_file_made_meanwhile_is_gone_on_from(void) {
+    for (swap_at = 1;; swap_at++) {
+        begin();
+        CHECK_EQ(open_at(&state, path_of("next")), FLAKE_OK);
+        CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+        CHECK_EQ(draw(), FLAKE_OK);
+        close_it(&state);
+        calls = 0;
+        on_call = swap_here;
+        const flake_status status = open_at(&state, path_of("ids"));
+        const bool swapped = on_call == NULL;
+        on_call = NULL;
+        CHECK(access(path_of("ids.new"), F_OK) != 0);
+        if (status == FLAKE_OK) {
+            const bool is_ours = flake_i_file_is_at(&state.file, path_of("ids"));
+            pass_ms(5000);
+            CHECK_EQ(flake_state_extend(&state), is_ours ? FLAKE_OK : FLAKE_IO);
+        }
+        (void)flake_state_close(&state);
+        if (!swapped || check_failures) break;
+    }
+    CHECK(swap_at > 10);
+}
+
+/* ---- files of version 0.1.0 ---- */
+
+static uint8_t old_bytes[FLAKE_I_FILE];
+
+/* Of the generator that options_now describes. */
+static void put_old(const char *path, int64_t horizon_ns, size_t n) {
+    flake_options o;
+    uint8_t identity[FLAKE_I_IDENTITY];
+    const flake_options given = options_now();
+    CHECK_EQ(flake_i_resolve(&given, &o), FLAKE_OK);
+    flake_i_identity(&o, 'f', flake_i_full_node(&o), identity);
+    memset(old_bytes, 0, sizeof old_bytes);
+    memcpy(old_bytes, "idstate\n", 8);
+    flake_i_put64(old_bytes + 8, (uint64_t)1 << 32);
+    flake_i_put64(old_bytes + 16, (uint64_t)horizon_ns);
+    flake_i_put64(old_bytes + 24, (uint64_t)(horizon_ns - 3000 * a_ms));
+    memcpy(old_bytes + 32, identity, sizeof identity);
+    flake_i_put64(old_bytes + 120, flake_i_fnv(old_bytes, 120));
+    put_bytes(path, old_bytes, n);
+}
+
+static uint64_t version_of(const char *path) {
+    uint8_t start[16] = {0};
+    FILE *in = fopen(path, "rb");
+    CHECK(in && fread(start, 1, sizeof start, in) == sizeof start);
+    if (in) (void)fclose(in);
+    return flake_i_get64(start + 8) >> 32;
+}
+
+static void an_old_file_is_taken_over(void) {
+    const int64_t horizon_ns = (start_ms + 1234) * a_ms;
+    begin();
+    put_old(path_of("ids"), horizon_ns, 128);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK(atomic_load(&our->now_ns) > horizon_ns);
+    CHECK(atomic_load(&our->now_ns) <= horizon_ns + 2);
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK(ms_of(our->ids[0]) > start_ms + 1234);
+    CHECK_EQ(version_of(path_of("ids")), 2);
+    CHECK(horizon_at(path_of("ids")) >= atomic_load(&our->now_ns) + 2900 * a_ms);
+    close_it(&state);
+    pass_ms(1);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(repeated(), 0);
+    close_it(&state);
+}
+
+static void an_old_file_that_is_damaged_or_anothers_is_refused(void) {
+    begin();
+    put_old(path_of("ids"), start_ms * a_ms, 128);
+    for (size_t at = 0; at < 128; at++) {
+        old_bytes[at] ^= 1;
+        put_bytes(path_of("ids"), old_bytes, 128);
+        const flake_status wanted = at < 12 ? FLAKE_FOREIGN : FLAKE_TORN, /* magic and version */
+            status = open_at(&state, path_of("ids"));
+        CHECK(status == wanted || (at < 16 && status == FLAKE_FOREIGN));
+        old_bytes[at] ^= 1;
+    }
+    for (size_t n = 0; n < 128; n++) {
+        put_bytes(path_of("ids"), old_bytes, n);
+        CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_TORN);
+    }
+    old_bytes[33] ^= 1; /* of another generator */
+    flake_i_put64(old_bytes + 120, flake_i_fnv(old_bytes, 120));
+    put_bytes(path_of("ids"), old_bytes, 128);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_FOREIGN);
+    old_bytes[33] ^= 1;
+    for (size_t at = 96; at < 120; at++) { /* what version 1 left empty */
+        old_bytes[at] = 1;
+        flake_i_put64(old_bytes + 120, flake_i_fnv(old_bytes, 120));
+        put_bytes(path_of("ids"), old_bytes, 128);
+        CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_FOREIGN);
+        old_bytes[at] = 0;
+    }
+    put_old(path_of("ids"), (start_ms + 9000) * a_ms, 128);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_CLOCK_BACK);
+    CHECK_EQ(version_of(path_of("ids")), 1);
+}
+
+/* However much of the new one has come to be: the old record counts while there is no whole new one. */
+static void a_half_made_new_record_does_not_count(void) {
+    const int64_t horizon_ns = (start_ms + 1000) * a_ms;
+    for (size_t n = 128; n <= FLAKE_I_FILE; n += n < 128 * 6 ? 16 : 512) {
+        begin();
+        put_old(path_of("ids"), horizon_ns, 128);
+        memset(old_bytes + 128, 0x5a, sizeof old_bytes - 128);
+        put_bytes(path_of("ids"), old_bytes, n);
+        CHECK_EQ(horizon_at(path_of("ids")), horizon_ns);
+        CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+        CHECK(atomic_load(&our->now_ns) > horizon_ns);
+        CHECK_EQ(version_of(path_of("ids")), 2);
+        close_it(&state);
+    }
+}
+
+static bool kill_here(const char *name) {
+    (void)name;
+    if (++calls == swap_at) be_killed();
+    return true;
+}
+
+static void convert_and_draw(void) {
+    calls = 0;
+    on_call = kill_here;
+    EXPECT(open_at(&state, path_of("ids")) == FLAKE_OK);
+    EXPECT(start_on(&gen, &state) == FLAKE_OK);
+    EXPECT(draw() == FLAKE_OK);
+    pass_ms(5000);
+    EXPECT(draw() == FLAKE_OK);
+    on_call = NULL;
+}
+
+static void killed_while_an_old_file_is_taken_over(void) {
+    const int64_t horizon_ns = (start_ms + 1000) * a_ms;
+    bool killed = true;
+    for (swap_at = 1; killed && !check_failures; swap_at++) {
+        begin();
+        put_old(path_of("ids"), horizon_ns, 128);
+        killed = in_child(convert_and_draw) != 0;
+        CHECK(horizon_at(path_of("ids")) >= horizon_ns);
+        for (size_t i = 0; i < our->n; i++) {
+            CHECK(ms_of(our->ids[i]) * a_ms > horizon_ns);
+            CHECK(ms_of(our->ids[i]) * a_ms < horizon_at(path_of("ids")));
+        }
+        pass_ms(4000);
+        CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+        CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(repeated(), 0);
+        CHECK_EQ(version_of(path_of("ids")), 2);
+        close_it(&state);
+        CHECK_EQ(atomic_load(&our->trouble), 0);
+    }
+    CHECK(swap_at > 15);
+}
+
+/* A write that fails leaves the old file, and a later try goes on. */
+static bool fail_here(const char *name) {
+    (void)name;
+    if (++calls != swap_at) return true;
+    errno = ENOSPC;
+    return false;
+}
+
+static void an_old_file_on_a_disk_that_fails(void) {
+    const int64_t horizon_ns = (start_ms - 1000) * a_ms;
+    for (swap_at = 1;; swap_at++) {
+        begin();
+        put_old(path_of("ids"), horizon_ns, 128);
+        calls = 0;
+        on_call = fail_here;
+        const flake_status status = open_at(&state, path_of("ids"));
+        on_call = NULL;
+        CHECK(horizon_at(path_of("ids")) >= horizon_ns);
+        if (status != FLAKE_OK) CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+        CHECK_EQ(version_of(path_of("ids")), 2);
+        close_it(&state);
+        if (calls < swap_at || check_failures) break;
+    }
+    CHECK(swap_at > 15);
+}
+
+/* A running program of version 0.1.0 has locked a file beside it, with a lock of POSIX. */
+static const char *lock_name;
+static wire is_held, may_end;
+
+static void hold_the_old_lock(void) {
+    const int fd = open(path_of(lock_name), O_RDWR | O_CREAT, 0666);
+    struct flock whole;
+    memset(&whole, 0, sizeof whole);
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    EXPECT(fcntl(fd, F_SETLK, &whole) == 0);
+    tell(&is_held);
+    (void)await_word(&may_end);
+}
+
+static void what_an_old_program_has_open_is_taken(void) {
+    begin();
+    is_held = new_line();
+    may_end = new_line();
+    put_old(path_of("ids"), start_ms * a_ms, 128);
+    const int before = descriptors();
+    lock_name = "ids.flake-lock";
+    const pid_t child = start_child(hold_the_old_lock);
+    CHECK(await_word(&is_held));
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_TAKEN);
+    CHECK_EQ(version_of(path_of("ids")), 1);
+    tell(&may_end);
+    CHECK_EQ(end_of(child), 0);
+    CHECK_EQ(descriptors(), before);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    close_it(&state);
+    hang_up(&is_held);
+    hang_up(&may_end);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+}
+
+static void an_old_file_of_snos(void) {
+    static sno_state snos;
+    sno_state_options w;
+    sno_snapshot pool;
+    begin();
+    is_held = new_line();
+    may_end = new_line();
+    memset(&w, 0, sizeof w);
+    memset(&pool, 0, sizeof pool);
+    w.path = path_of("snos");
+    w.clock.now_ns = scene_clock;
+    pool.partition = 5;
+    pool.sequence_max = 99;
+    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), SNO_OK); /* to learn its identity */
+    CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    put_old(path_of("snos"), (start_ms + 500) * a_ms, 128);
+    memcpy(old_bytes + 32, snos.identity, SNO_I_IDENTITY);
+    flake_i_put64(old_bytes + 120, flake_i_fnv(old_bytes, 120));
+    put_bytes(path_of("snos"), old_bytes, 128);
+    lock_name = "snos.sno-lock";
+    const pid_t child = start_child(hold_the_old_lock);
+    CHECK(await_word(&is_held));
+    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), SNO_TAKEN);
+    tell(&may_end);
+    CHECK_EQ(end_of(child), 0);
+    memset(&pool, 0, sizeof pool);
+    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), SNO_OK);
+    CHECK_EQ(pool.partition, 5);
+    CHECK(atomic_load(&our->now_ns) > (start_ms + 500) * a_ms);
+    CHECK_EQ(version_of(path_of("snos")), 2);
+    CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    hang_up(&is_held);
+    hang_up(&may_end);
+}
+
+/* ---- opened again ---- */
+
+static void another_run_of_the_file(void) {
+    EXPECT(open_at(&other, path_of("ids")) == FLAKE_OK);
+    EXPECT(start_on(&gen, &other) == FLAKE_OK);
+    for (int i = 0; i < 100; i++) EXPECT(draw() == FLAKE_OK);
+    pass_ms(2);
+    EXPECT(flake_state_close(&other) == FLAKE_OK);
+}
+
+static void a_state_opened_again_does_not_revive_its_generators(void) {
+    static flake_gen old;
+    uint64_t id;
+    begin();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(start_on(&old, &state), FLAKE_OK);
+    CHECK_EQ(flake_next(&old, &id), FLAKE_OK);
+    note(id);
+    close_it(&state);
+    pass_ms(1);
+    CHECK_EQ(flake_next(&old, &id), FLAKE_IO);
+    child_is_well(another_run_of_the_file);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    for (int i = -15; i < 15; i++, pass_ms(i < 0 ? -1 : 1)) { /* what the other run has used, too */
+        if (atomic_load(&our->now_ns) / a_ms > start_ms) CHECK(flake_next(&old, &id) != FLAKE_OK);
+        else if (flake_try(&old, &id) == FLAKE_OK)
+            note(id); /* in its last unit, which is its own */
+    }
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    pass_ms(5);
+    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(flake_next(&old, &id), FLAKE_IO);
+    CHECK_EQ(repeated(), 0);
+    close_it(&state);
+}
+
+/* A child opens its parent's object for a file of its own, and that fails. */
+static bool write_fails(const char *name) {
+    errno = ENOSPC;
+    return strcmp(name, "write") != 0;
+}
+
+static void fail_to_open_the_parents_object(void) {
+    struct stat file;
+    EXPECT(open_at(&other, path_of("mine")) == FLAKE_OK);
+    EXPECT(flake_state_close(&other) == FLAKE_OK);
+    pass_ms(1);
+    on_call = write_fails;
+    EXPECT(open_at(&state, path_of("mine")) == FLAKE_IO);
+    on_call = NULL;
+    const int fd =
+        open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
+    EXPECT(flake_state_extend(&state) == FLAKE_INVALID);
+    EXPECT(flake_state_close(&state) == FLAKE_INVALID);
+    EXPECT(fstat(fd, &file) == 0 && file.st_size == 0);
+}
+
+static void an_open_that_fails_leaves_nothing_open(void) {
+    begin();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    child_is_well(fail_to_open_the_parents_object);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    close_it(&state);
+}
+
+/* ---- how long the next run waits ---- */
+
+static int64_t wait_after(int64_t max_ahead_ms) {
+    flake_options o;
+    uint64_t id = 0;
+    begin();
+    seq_max = 1;
+    o = options_now();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    o.max_ahead_ms = max_ahead_ms;
+    o.state = &state;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    while (flake_try(&gen, &id) == FLAKE_OK) note(id);
+    CHECK_EQ(ms_of(id), start_ms + max_ahead_ms);
+    close_it(&state);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    const int64_t slept_ns = atomic_load(&our->slept_ns);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    while (flake_try(&gen, &id) == FLAKE_OK) note(id);
+    CHECK_EQ(repeated(), 0);
+    close_it(&state);
+    seq_max = 0;
+    return slept_ns;
+}
+
+static void a_run_waits_for_the_last_id_and_no_longer(void) {
+    CHECK(wait_after(0) <= a_ms); /* the unit in which it has drawn */
+    const int64_t waited_ns = wait_after(15000);
+    CHECK(waited_ns >= 15000 * a_ms);
+    CHECK(waited_ns <= 15001 * a_ms);
+}
+
+static bool replaced;
+
+/* Another file comes to the path between open and lock. */
+static bool put_the_other_there(const char *name) {
+    if (strcmp(name, "fcntl") != 0 || replaced) return true;
+    replaced = true;
+    CHECK_EQ((rename)(path_of("other"), path_of("ids")), 0);
+    return true;
+}
+
+static void a_file_replaced_before_it_is_locked_is_let_go(void) {
+    begin();
+    const char *path = path_of("ids");
+    CHECK_EQ(open_at(&state, path_of("other")), FLAKE_OK);
+    close_it(&state);
+    CHECK_EQ(open_at(&state, path), FLAKE_OK);
+    close_it(&state);
+    pass_ms(1);
+    replaced = false;
+    on_call = put_the_other_there;
+    CHECK_EQ(open_at(&state, path), FLAKE_OK);
+    on_call = NULL;
+    CHECK(replaced);
+    CHECK_EQ(open_at(&other, path), FLAKE_TAKEN);
+    close_it(&state);
+}
+
+static wire childs_end;
+
+static void keep_what_is_inherited(void) { (void)await_word(&childs_end); }
+
+/* A child that has the descriptor, too, keeps nothing taken once its parent has closed the state. */
+static void a_file_that_is_closed_is_free_though_a_child_has_it_open(void) {
+    begin();
+    childs_end = new_line();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    const pid_t child = start_child(keep_what_is_inherited);
+    close_it(&state);
+    pass_ms(1);
+    CHECK_EQ(open_at(&other, path_of("ids")), FLAKE_OK);
+    close_it(&other);
+    tell(&childs_end);
+    CHECK_EQ(end_of(child), 0);
+    hang_up(&childs_end);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(all_names_of_a_file_are_one),
+        CHECK_TEST(a_link_to_nothing_is_not_replaced),
+        CHECK_TEST(a_file_that_is_no_longer_there_ends_the_ids),
+        CHECK_TEST(a_descriptor_that_is_anothers_by_now_is_not_written_to),
+        CHECK_TEST(what_stands_beside_the_path_is_not_taken),
+        CHECK_TEST(a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked),
+        CHECK_TEST(a_file_that_is_replaced_for_ever_is_refused),
+        CHECK_TEST(a_file_made_meanwhile_is_gone_on_from),
+        CHECK_TEST(an_old_file_is_taken_over),
+        CHECK_TEST(an_old_file_that_is_damaged_or_anothers_is_refused),
+        CHECK_TEST(a_half_made_new_record_does_not_count),
+        CHECK_TEST(killed_while_an_old_file_is_taken_over),
+        CHECK_TEST(an_old_file_on_a_disk_that_fails),
+        CHECK_TEST(what_an_old_program_has_open_is_taken),
+        CHECK_TEST(an_old_file_of_snos),
+        CHECK_TEST(a_state_opened_again_does_not_revive_its_generators),
+        CHECK_TEST(an_open_that_fails_leaves_nothing_open),
+        CHECK_TEST(a_run_waits_for_the_last_id_and_no_longer),
+        CHECK_TEST(a_file_replaced_before_it_is_locked_is_let_go),
+        CHECK_TEST(a_file_that_is_closed_is_free_though_a_child_has_it_open)};
+    return SCENE_MAIN(argc, argv, all);
+}

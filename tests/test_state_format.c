@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * State files byte by byte: one that was put together by hand is gone on from, and each kind of
+ * generator writes what stands here. What makes a file or an open state another's. The system calls
+ * under them that do less than they were asked for, and the mode and descriptor of what they make.
+ */
+#define _GNU_SOURCE
+#include "scene.h"
+#include <errno.h>
+
+/* Reads and writes that are cut short or interrupted. */
+static struct stint {
+    size_t most;             /* bytes at once; 0: all */
+    bool interrupts, is_odd; /* every other call */
+    bool writes_nothing;     /* a write returns 0 */
+    bool fails;              /* with EIO */
+    int calls;
+} stint;
+
+static bool stint_goes_on(void) {
+    if (++stint.calls > 100000) { /* for ever */
+        printf("  reads or writes without end\n");
+        exit(1);
+    }
+    stint.is_odd = !stint.is_odd;
+    errno = stint.fails ? EIO : EINTR;
+    return !stint.fails && !(stint.interrupts && stint.is_odd);
+}
+
+static size_t stint_of(size_t n) { return stint.most && stint.most < n ? stint.most : n; }
+
+#undef read
+#undef write
+static ssize_t stint_read(int fd, void *to, size_t n) {
+    return stint_goes_on() ? read(fd, to, stint_of(n)) : -1;
+}
+
+static ssize_t stint_write(int fd, const void *from, size_t n) {
+    if (stint.writes_nothing && ++stint.calls < 100000) return 0;
+    return stint_goes_on() ? write(fd, from, stint_of(n)) : -1;
+}
+#define read(fd, to, n)    stint_read(fd, to, n)
+#define write(fd, from, n) stint_write(fd, from, n)
+#include "flake.h"
+#include "sno.h"
+
+static flake_state state;
+static flake_gen gen;
+static flake128_gen wide;
+static flake_slot slot;
+static sno_state snos;
+static sno_gen sno;
+static flake_why why;
+
+static flake_options options_now(void) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.clock.now_ns = scene_clock;
+    return o;
+}
+
+static flake_state_options where_of(const char *name) {
+    flake_state_options w;
+    memset(&w, 0, sizeof w);
+    w.path = path_of(name);
+    w.clock.now_ns = scene_clock;
+    return w;
+}
+
+static flake_status open_ids(const flake_options *o) {
+    const flake_state_options w = where_of("ids");
+    memset(&why, 0, sizeof why);
+    return flake_state_open(&state, &w, o, &why);
+}
+
+static sno_status open_snos(sno_snapshot *pool) {
+    sno_state_options w;
+    memset(&w, 0, sizeof w);
+    w.path = path_of("snos");
+    w.clock.now_ns = scene_clock;
+    return sno_state_open(&snos, &w, pool, NULL);
+}
+
+static sno_snapshot pool_of(uint16_t min, uint16_t max) {
+    sno_snapshot s;
+    memset(&s, 0, sizeof s);
+    s.partition = 0x1234;
+    s.sequence_min = min;
+    s.sequence_max = max;
+    return s;
+}
+
+static sno_options sno_options_of(const sno_snapshot *pool) {
+    sno_options o;
+    memset(&o, 0, sizeof o);
+    o.snapshot = pool;
+    o.clock.now_ns = scene_clock;
+    return o;
+}
+
+static void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s), FLAKE_OK); }
+
+/* ---- the bytes ---- */
+
+enum { file_size = 8192, record_size = 128 };
+static uint8_t image[file_size + 1], expected[file_size];
+
+static const char header_hex[] = "696473746174650a0000000200000000";
+static const char kinds_hex[][2 * 64 + 1] = {
+    /* flake-idgen's layout, node 3, all its numbers */
+    "662a160a0c0c00000000000000000000" /* kind; bits and shifts of time, node, sequence */
+    "00000000000000000000000000000001" /* epoch, unit */
+    "00000000000000030000000000000000" /* node, first number */
+    "0000000000000fff0000000000000000",
+    /* Sonyflake's, node 0xabcd, the numbers 16 to 31 */
+    "66271810000810000000000000000000"
+    "000001482e82d800000000000000000a"
+    "000000000000abcd0000000000000010"
+    "000000000000001f0000000000000000",
+    /* wide, worker 0x001a2b3c4d5e, the numbers 5 to 65534 */
+    "77301000101000000000000000000000"
+    "00000000000000000000000000000001"
+    "0000001a2b3c4d5e0000000000000005"
+    "000000000000fffe0000000000000000",
+    /* sno, partition 0x1234, the numbers 100 to 299 */
+    "73000000000000000000000000000000"
+    "00000000000000000000000000000000"
+    "00000000000012340000000000000064"
+    "000000000000012b0000000000000000",
+    /* a slot, number 7 */
+    "6e000000000000000000000000000000"
+    "00000000000000000000000000000000"
+    "00000000000000070000000000000000"
+    "00000000000000000000000000000000"};
+enum { kinds_count = sizeof kinds_hex / sizeof *kinds_hex };
+
+static void put_number(uint8_t *at, uint64_t number) {
+    for (unsigned i = 0; i < 8; i++) at[i] = (uint8_t)(number >> (56 - 8 * i));
+}
+
+static uint64_t hash_of(const uint8_t *bytes, size_t n) {
+    uint64_t hash = 14695981039346656037u;
+    while (n-- > 0) hash = (hash ^ *bytes++) * 1099511628211u;
+    return hash;
+}
+
+static void put_record(size_t at, uint64_t number, int64_t horizon_ns, int64_t written_ns,
+                       const uint8_t run[16], const char *kind_hex) {
+    uint8_t *const record = expected + at;
+    put_number(record, number);
+    put_number(record + 8, (uint64_t)horizon_ns);
+    put_number(record + 16, (uint64_t)written_ns);
+    memcpy(record + 24, run, 16);
+    hex_bytes(kind_hex, record + 40, 64);
+    put_number(record + 120, hash_of(record, 120));
+}
+
+static void begin_expected(void) {
+    memset(expected, 0, sizeof expected);
+    hex_bytes(header_hex, expected, 16);
+}
+
+static size_t read_image(const char *name) {
+    FILE *in = fopen(path_of(name), "rb");
+    CHECK(in != NULL);
+    if (!in) return 0;
+    const size_t n = fread(image, 1, sizeof image, in);
+    (void)fclose(in);
+    return n;
+}
+
+static void put_expected(const char *name) {
+    FILE *out = fopen(path_of(name), "wb");
+    CHECK(out && fwrite(expected, 1, sizeof expected, out) == sizeof expected);
+    if (out) CHECK_EQ(fclose(out), 0);
+}
+
+static flake_options kind_options(size_t kind) {
+    flake_options o = options_now();
+    if (kind == 0) o.node = 3;
+    if (kind == 1)
+        o.layout = flake_layout_sonyflake(), o.node = 0xabcd, o.seq_min = 16, o.seq_max = 31;
+    if (kind == 2) o.seq_min = 5, o.seq_max = 65534;
+    return o;
+}
+
+static const char *kind_file(size_t kind) {
+    static const char *const names[kinds_count] = {"ids", "ids", "ids", "snos", "7.slot"};
+    return names[kind];
+}
+
+static flake_status open_kind(size_t kind) {
+    const flake_options o = kind_options(kind);
+    const flake_state_options w = where_of("ids");
+    if (kind < 2) return open_ids(&o);
+    if (kind == 2) return flake128_state_open(&state, &w, 0x001a2b3c4d5e, &o, &why);
+    if (kind == 3) {
+        sno_snapshot pool = pool_of(100, 299);
+        return open_snos(&pool) == SNO_OK ? FLAKE_OK : FLAKE_FOREIGN;
+    }
+    flake_slot_options where;
+    uint32_t number = 0;
+    memset(&where, 0, sizeof where);
+    where.dir = our_folder;
+    where.first = 7;
+    where.count = 1;
+    where.clock.now_ns = scene_clock;
+    const flake_status status = flake_slot_claim(&slot, &where, &number, &why);
+    if (status == FLAKE_OK) CHECK_EQ(number, 7);
+    return status;
+}
+
+static flake_status close_kind(size_t kind) {
+    if (kind == 3) return sno_state_close(&snos) == SNO_OK ? FLAKE_OK : FLAKE_IO;
+    return kind == 4 ? flake_slot_release(&slot) : flake_state_close(&state);
+}
+
+static bool is_as_expected(const char *name) {
+    return read_image(name) == file_size && memcmp(image, expected, file_size) == 0;
+}
+
+static void each_kind_writes_these_bytes(void) {
+    const int64_t start_ns = start_ms * a_ms;
+    for (size_t kind = 0; kind < kinds_count; kind++) {
+        const char *const name = kind_file(kind);
+        uint8_t run[16];
+        begin();
+        CHECK_EQ(open_kind(kind), FLAKE_OK);
+        CHECK_EQ(read_image(name), file_size);
+        memcpy(run, image + 4608 + 24, sizeof run); /* at random */
+        begin_expected();
+        put_record(4608, 1, start_ns + 3000 * a_ms, start_ns, run, kinds_hex[kind]);
+        CHECK(is_as_expected(name));
+        pass_ms(2); /* the next is the other record */
+        CHECK_EQ(close_kind(kind), FLAKE_OK);
+        put_record(512, 2, start_ns + 2 * a_ms, start_ns + 2 * a_ms, run, kinds_hex[kind]);
+        CHECK(is_as_expected(name));
+    }
+}
+
+static void a_file_made_by_hand_is_gone_on_from(void) {
+    static const uint8_t run[16] = "a run of before";
+    const int64_t start_ns = start_ms * a_ms;
+    for (size_t kind = 0; kind < kinds_count; kind++)
+        for (size_t other = 0; other < kinds_count; other++) {
+            begin();
+            begin_expected();
+            put_record(512, 8, start_ns - 5 * a_ms, start_ns - 9 * a_ms, run, kinds_hex[other]);
+            put_record(4608, 7, start_ns - 7 * a_ms, start_ns - 9 * a_ms, run, kinds_hex[other]);
+            put_expected(kind_file(kind));
+            CHECK_EQ(open_kind(kind), kind == other ? FLAKE_OK : FLAKE_FOREIGN);
+            if (kind != other) {
+                CHECK(is_as_expected(kind_file(kind)));
+                continue;
+            }
+            CHECK_EQ(read_image(kind_file(kind)), file_size);
+            CHECK(memcmp(image + 512, expected + 512, record_size) == 0); /* the newest stands */
+            memcpy(expected + 4608 + 24, image + 4608 + 24, 16);
+            put_record(4608, 9, start_ns + 3000 * a_ms, start_ns, image + 4608 + 24,
+                       kinds_hex[kind]);
+            CHECK(is_as_expected(kind_file(kind)));
+            CHECK_EQ(close_kind(kind), FLAKE_OK);
+        }
+}
+
+/* ---- what is another's ---- */
+
+/* Neither the file nor the open state of the first is the second's. */
+static void are_foreign(const flake_options *first, flake_options second) {
+    begin();
+    CHECK_EQ(open_ids(first), FLAKE_OK);
+    second.state = &state;
+    CHECK_EQ(flake_init(&gen, &second), FLAKE_FOREIGN);
+    close_it(&state);
+    pass_ms(10);
+    second.state = NULL;
+    CHECK_EQ(open_ids(&second), FLAKE_FOREIGN);
+}
+
+static void one_field_of_a_layout_makes_it_another(void) {
+    flake_options base = options_now();
+    base.layout = flake_layout_of(40, 8, 8, 0);
+    base.layout.time_shift = 20;
+    base.layout.node_shift = 10;
+    base.node = 5;
+    base.seq_max = 100; /* of which all have as many */
+    for (int field = 0; field < 11; field++) {
+        flake_options o = base;
+        flake_layout *const l = &o.layout;
+        if (field == 0) l->unit_ms = 10;
+        if (field == 1) l->epoch_ms = 1;
+        if (field == 2) l->time_bits = 41;
+        if (field == 3) l->time_shift = 21;
+        if (field == 4) l->node_bits = 7;
+        if (field == 5) l->node_shift = 11;
+        if (field == 6) l->seq_bits = 7;
+        if (field == 7) l->seq_shift = 1;
+        if (field == 8) l->spread = 1;
+        if (field == 9) l->gap_at = 3;
+        if (field == 10) o.seq_max = 101;
+        CHECK_EQ(flake_layout_check(l), FLAKE_OK);
+        are_foreign(&base, o);
+    }
+    flake_options with_gap = base, with_one = base;
+    with_gap.layout.gap_at = with_one.layout.gap_at = 3;
+    with_one.layout.gap_bit = 1;
+    are_foreign(&with_gap, with_one);
+
+    begin(); /* a name and a node told in two parts are none */
+    CHECK_EQ(open_ids(&base), FLAKE_OK);
+    base.state = &state;
+    base.layout.name = "another";
+    base.node = 3;
+    base.node_offset = 2;
+    CHECK_EQ(flake_init(&gen, &base), FLAKE_OK);
+    close_it(&state);
+}
+
+/* Mastodon's layout is what wide ids are drawn by, and worker 0 has the number of its only node. */
+static void narrow_and_wide_are_foreign_to_each_other(void) {
+    flake_options narrow = options_now(), o = options_now();
+    narrow.layout = flake_layout_mastodon();
+    begin();
+    const flake_state_options where = where_of("ids");
+    CHECK_EQ(open_ids(&narrow), FLAKE_OK);
+    o.state = &state;
+    CHECK_EQ(flake128_init(&wide, 0, &o), FLAKE_FOREIGN);
+    close_it(&state);
+    pass_ms(10);
+    CHECK_EQ(flake128_state_open(&state, &where, 0, NULL, &why), FLAKE_FOREIGN);
+
+    begin();
+    const flake_state_options again = where_of("ids");
+    o.state = NULL;
+    CHECK_EQ(flake128_state_open(&state, &again, 0, &o, &why), FLAKE_OK);
+    narrow.state = o.state = &state;
+    CHECK_EQ(flake_init(&gen, &narrow), FLAKE_FOREIGN);
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_FOREIGN);
+    CHECK_EQ(flake128_init(&wide, 0, &o), FLAKE_OK);
+    close_it(&state);
+    pass_ms(10);
+    narrow.state = NULL;
+    CHECK_EQ(open_ids(&narrow), FLAKE_FOREIGN);
+}
+
+static void a_pool_that_does_not_begin_at_0_has_its_state(void) {
+    static const uint16_t others[][2] = {{0, 199}, {101, 199}, {100, 198}, {100, 200}, {0, 99}};
+    sno_snapshot pool = pool_of(100, 199);
+    sno_id id;
+    begin();
+    CHECK_EQ(open_snos(&pool), SNO_OK);
+    CHECK(pool.sequence_min == 100 && pool.sequence_max == 199 && pool.partition == 0x1234);
+    sno_options o = sno_options_of(&pool);
+    o.state = &snos;
+    CHECK_EQ(sno_init(&sno, &o), SNO_OK);
+    CHECK_EQ(sno_new_n(&sno, 0, &id, 1), SNO_OK);
+    CHECK_EQ(sno_sequence(id), 100);
+    const int64_t first_ns = sno_time_ns(id);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        sno_snapshot other = pool_of(others[i][0], others[i][1]);
+        o.snapshot = &other;
+        CHECK_EQ(sno_init(&sno, &o), SNO_FOREIGN);
+    }
+    CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        sno_snapshot other = pool_of(others[i][0], others[i][1]);
+        CHECK_EQ(open_snos(&other), SNO_FOREIGN);
+    }
+    memset(&pool, 0, sizeof pool); /* the file knows */
+    CHECK_EQ(open_snos(&pool), SNO_OK);
+    CHECK(pool.sequence_min == 100 && pool.sequence_max == 199 && pool.partition == 0x1234);
+    o.snapshot = &pool;
+    CHECK_EQ(sno_init(&sno, &o), SNO_OK);
+    CHECK_EQ(sno_new_n(&sno, 0, &id, 1), SNO_OK);
+    CHECK_EQ(sno_sequence(id), 100);
+    CHECK(sno_time_ns(id) > first_ns);
+    CHECK_EQ(sno_state_close(&snos), SNO_OK);
+}
+
+/* ---- system calls that do less ---- */
+
+static void begin_stint(void) {
+    begin();
+    memset(&stint, 0, sizeof stint);
+}
+
+static void what_is_written_and_read_in_parts_is_whole(void) {
+    flake_options o = options_now();
+    uint64_t id = 0, last = 0;
+    for (size_t most = 1; most < 200; most = most * 3 + 1)
+        for (int interrupts = 0; interrupts < 2; interrupts++) {
+            begin_stint();
+            stint.most = most;
+            stint.interrupts = interrupts;
+            for (int run = 0; run < 3; run++, pass_ms(5)) {
+                stint.calls = 0;
+                o.state = NULL;
+                CHECK_EQ(open_ids(&o), FLAKE_OK);
+                CHECK(stint.calls > 8192 / 200);
+                o.state = &state;
+                CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+                for (int i = 0; i < 3; i++, pass_ms(2900)) {
+                    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+                    CHECK(id > last || i == 0);
+                    last = id;
+                }
+                close_it(&state);
+            }
+            memset(&stint, 0, sizeof stint);
+            CHECK_EQ(read_image("ids"), file_size);
+        }
+}
+
+static void a_write_of_nothing_is_a_failed_one(void) {
+    flake_options o = options_now();
+    uint64_t id = 7;
+    begin_stint();
+    stint.writes_nothing = true;
+    CHECK_EQ(open_ids(&o), FLAKE_IO);
+    CHECK_EQ(access(path_of("ids"), F_OK), -1);
+    CHECK_EQ(access(path_of("ids.new"), F_OK), -1);
+    stint.writes_nothing = false;
+    CHECK_EQ(open_ids(&o), FLAKE_OK);
+    o.state = &state;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    stint.writes_nothing = true;
+    CHECK_EQ(flake_state_extend(&state), FLAKE_OK); /* there is nothing to write yet */
+    pass_ms(4000);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_IO);
+    CHECK_EQ(id, 7);
+    stint.writes_nothing = false;
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    close_it(&state);
+}
+
+static void a_file_that_can_t_be_read_says_so(void) {
+    flake_options o = options_now();
+    begin_stint();
+    CHECK_EQ(open_ids(&o), FLAKE_OK);
+    close_it(&state);
+    pass_ms(5);
+    stint.fails = true;
+    CHECK_EQ(open_ids(&o), FLAKE_IO);
+    CHECK(strstr(why.text, ": can't be read: ") && strstr(why.text, strerror(EIO)));
+    stint.fails = false;
+    CHECK_EQ(open_ids(&o), FLAKE_OK);
+    close_it(&state);
+}
+
+static int lock_error;
+
+static bool refuse_locks(const char *name) {
+    errno = lock_error;
+    return strcmp(name, "fcntl") != 0;
+}
+
+/* Somebody else's lock is one thing, a file system without locks another. */
+static void a_lock_that_can_t_be_had_is_not_anothers(void) {
+    static const struct {
+        int error;
+        flake_status status;
+    } cases[] = {
+        {ENOLCK, FLAKE_IO}, {EINVAL, FLAKE_IO}, {EACCES, FLAKE_TAKEN}, {EAGAIN, FLAKE_TAKEN}};
+    flake_options o = options_now();
+#if !defined(__linux__)
+    printf("  skipped: other locks than Linux's\n");
+    return;
+#endif
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lock_error = cases[i].error;
+        begin_stint();
+        const int open_before = descriptors();
+        on_call = refuse_locks;
+        CHECK_EQ(open_ids(&o), cases[i].status);
+        CHECK_EQ(access(path_of("ids"), F_OK), -1);
+        on_call = NULL;
+        CHECK_EQ(open_ids(&o), FLAKE_OK);
+        close_it(&state);
+        pass_ms(5);
+        on_call = refuse_locks;
+        CHECK_EQ(open_ids(&o), cases[i].status);
+        if (cases[i].status == FLAKE_IO) CHECK(strstr(why.text, strerror(cases[i].error)));
+        CHECK_EQ(open_kind(4), cases[i].status);
+        o.exclusive = our_folder;
+        CHECK_EQ(flake_init(&gen, &o), cases[i].status);
+        o.exclusive = NULL;
+        on_call = NULL;
+        CHECK_EQ(descriptors(), open_before);
+    }
+}
+
+/* ---- what is made ---- */
+
+static unsigned mode_of(const char *path) {
+    struct stat file;
+    return stat(path, &file) == 0 ? (unsigned)file.st_mode & 07777 : 07777;
+}
+
+static void new_files_are_as_the_umask_says(void) {
+    static const unsigned masks[] = {0, 022, 027, 077};
+    flake_options o = options_now();
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        char command[400];
+        begin_stint();
+        const mode_t before = umask((mode_t)masks[i]);
+        CHECK_EQ(open_ids(&o), FLAKE_OK);
+        CHECK_EQ(open_kind(4), FLAKE_OK);
+        o.exclusive = our_folder;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        o.exclusive = NULL;
+        (void)umask(before);
+        CHECK_EQ(mode_of(path_of("ids")), 0666 & ~masks[i]);
+        CHECK_EQ(mode_of(path_of("7.slot")), 0666 & ~masks[i]);
+        (void)snprintf(command, sizeof command,
+                       "test \"$(find '%s' -name '*.exclusive' -perm %o)\"", our_folder,
+                       0666 & ~masks[i]);
+        CHECK_EQ(system(command), 0);
+        flake_retire(&gen);
+        close_it(&state);
+        CHECK_EQ(flake_slot_release(&slot), FLAKE_OK);
+    }
+}
+
+static unsigned closed_streams; /* a bit for each */
+
+static bool streams_are_as_they_were(void) {
+    for (int fd = 0; fd < 3; fd++)
+        if ((fcntl(fd, F_GETFD) < 0) != ((closed_streams >> fd & 1) != 0)) return false;
+    return true;
+}
+
+static void open_without_streams(void) {
+    flake_options o = options_now();
+    uint64_t id;
+    for (int fd = 0; fd < 3; fd++)
+        if (closed_streams >> fd & 1) (void)close(fd);
+    for (int run = 0; run < 2; run++, pass_ms(5)) { /* a new file, and one that is there */
+        o.state = NULL;
+        o.exclusive = NULL;
+        EXPECT(open_ids(&o) == FLAKE_OK && state.file.fd > 2);
+        EXPECT(open_kind(4) == FLAKE_OK && slot.state.file.fd > 2);
+        o.state = &state;
+        o.exclusive = our_folder;
+        EXPECT(flake_init(&gen, &o) == FLAKE_OK && gen.exclusive.fd > 2);
+        EXPECT(fcntl(state.file.fd, F_GETFD) & FD_CLOEXEC);
+        EXPECT(streams_are_as_they_were());
+        pass_ms(4000);
+        EXPECT(flake_next(&gen, &id) == FLAKE_OK);
+        flake_retire(&gen);
+        EXPECT(flake_state_close(&state) == FLAKE_OK);
+        EXPECT(flake_slot_release(&slot) == FLAKE_OK);
+        EXPECT(streams_are_as_they_were());
+    }
+}
+
+static void a_closed_stream_is_not_stood_in_for(void) {
+    for (closed_streams = 0; closed_streams < 8; closed_streams++) {
+        begin_stint();
+        child_is_well(open_without_streams);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(each_kind_writes_these_bytes),
+                                     CHECK_TEST(a_file_made_by_hand_is_gone_on_from),
+                                     CHECK_TEST(one_field_of_a_layout_makes_it_another),
+                                     CHECK_TEST(narrow_and_wide_are_foreign_to_each_other),
+                                     CHECK_TEST(a_pool_that_does_not_begin_at_0_has_its_state),
+                                     CHECK_TEST(what_is_written_and_read_in_parts_is_whole),
+                                     CHECK_TEST(a_write_of_nothing_is_a_failed_one),
+                                     CHECK_TEST(a_file_that_can_t_be_read_says_so),
+                                     CHECK_TEST(a_lock_that_can_t_be_had_is_not_anothers),
+                                     CHECK_TEST(new_files_are_as_the_umask_says),
+                                     CHECK_TEST(a_closed_stream_is_not_stood_in_for)};
+    return SCENE_MAIN(argc, argv, all);
+}

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Generators with a state in memory that processes share, forks of one another or not: who opened the
+ * state extends it, the draws of all stop at its horizon, and when he is killed another opens it and
+ * all go on. A peer is this program started anew, with the memory at another address.
+ */
+#define _GNU_SOURCE
+#include "scene.h"
+#define FLAKE_CLOCK_NS(kind) \
+    ((void)(kind), scene_clock(NULL)) /* functions lie elsewhere in a peer */
+#define SNO_CLOCK_NS(kind) ((void)(kind), scene_clock(NULL))
+#include "flake.h"
+#include "sno.h"
+#include "sno_key.h"
+
+static struct shared {
+    flake_gen gen;
+    flake_state state;
+    flake_shard shards[2];
+    sno_gen sno;
+    sno_state snos;
+} * all; /* what processes share */
+
+static flake_why why;
+static const char *program;
+
+/* ---- what a process does ---- */
+
+static flake_options options_now(void) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.node = 1;
+    o.shared_memory = true;
+    o.max_wait_ms = 20;
+    o.state = &all->state;
+    return o;
+}
+
+static flake_status open_it(void) {
+    flake_state_options w;
+    const flake_options o = options_now();
+    memset(&w, 0, sizeof w);
+    memset(&why, 0, sizeof why);
+    w.path = path_of("ids");
+    w.shared_memory = true;
+    return flake_state_open(&all->state, &w, &o, &why);
+}
+
+static flake_status start_it(void) {
+    const flake_options o = options_now();
+    return flake_init(&all->gen, &o);
+}
+
+static flake_status draw(void) {
+    uint64_t id;
+    const flake_status status = flake_try(&all->gen, &id);
+    if (status == FLAKE_OK) note(id);
+    return status;
+}
+
+static uint64_t records(void) { /* how often the file was written */
+    static uint8_t bytes[FLAKE_I_FILE];
+    flake_i_record r;
+    memset(&r, 0, sizeof r);
+    FILE *in = fopen(path_of("ids"), "rb");
+    EXPECT(in && fread(bytes, 1, sizeof bytes, in) == sizeof bytes);
+    if (in) (void)fclose(in);
+    EXPECT(flake_i_file_get(bytes, sizeof bytes, &r) == FLAKE_OK);
+    return r.number;
+}
+
+/* ---- peers ---- */
+
+static bool count_writes(const char *name) {
+    EXPECT(strcmp(name, "write") != 0);
+    return true;
+}
+
+static void draws_up_to_the_horizon(void) {
+    on_call = count_writes;
+    flake_status status = FLAKE_OK;
+    for (int i = 0; i < 5000 && (status = draw()) == FLAKE_OK; i++) pass_ms(1);
+    EXPECT(status == FLAKE_AGAIN);
+    const unsigned sleeps = atomic_load(&our->sleeps);
+    uint64_t id;
+    EXPECT(flake_next(&all->gen, &id) == FLAKE_AGAIN); /* waits for the extension, in vain */
+    EXPECT(atomic_load(&our->sleeps) - sleeps <= 20);
+}
+
+static void draws_one(void) { EXPECT(draw() == FLAKE_OK); }
+static void finds_that_a_write_failed(void) { EXPECT(draw() == FLAKE_IO); }
+
+static void is_not_the_holder(void) {
+    const uint64_t number = records();
+    EXPECT(flake_state_extend(&all->state) == FLAKE_FORKED);
+    EXPECT(flake_state_close(&all->state) == FLAKE_FORKED);
+    EXPECT(open_it() == FLAKE_TAKEN);
+    EXPECT(strstr(why.text, "in use") != NULL);
+    EXPECT(flake_state_extend(&all->state) == FLAKE_FORKED);
+    EXPECT(start_it() == FLAKE_FORKED);
+    EXPECT(records() == number);
+    EXPECT(draw() == FLAKE_OK);
+}
+
+static void opens_draws_and_is_killed(void) {
+    EXPECT(open_it() == FLAKE_OK);
+    if (!all->gen.engine.cap) EXPECT(start_it() == FLAKE_OK);
+    for (int i = 0; i < 4000; i++, pass_ms(1)) {
+        if (i % 1000 == 0) EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+        EXPECT(draw() == FLAKE_OK);
+    }
+    be_killed();
+}
+
+static void takes_over(void) {
+    const unsigned sleeps = atomic_load(&our->sleeps);
+    EXPECT(open_it() == FLAKE_OK);
+    EXPECT(atomic_load(&our->sleeps) == sleeps);
+    EXPECT(draw() == FLAKE_OK); /* by the generator that was there */
+    pass_ms(2000);
+    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+    pass_ms(2900);
+    EXPECT(draw() == FLAKE_OK);
+}
+
+static bool write_fails(const char *name) {
+    errno = ENOSPC;
+    return strcmp(name, "write") != 0;
+}
+
+static void can_t_take_over(void) {
+    on_call = write_fails;
+    pass_ms(60000);
+    EXPECT(open_it() == FLAKE_IO);
+    on_call = NULL;
+    const int fd =
+        open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
+    EXPECT(fd >= 0);
+    EXPECT(flake_state_extend(&all->state) == FLAKE_FORKED);
+    EXPECT(flake_state_close(&all->state) == FLAKE_FORKED);
+    struct stat file;
+    EXPECT(fstat(fd, &file) == 0 && file.st_size == 0); /* and nothing was written to it */
+    EXPECT(open_it() == FLAKE_OK);
+    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+    EXPECT(draw() == FLAKE_OK);
+    EXPECT(flake_state_close(&all->state) == FLAKE_OK);
+}
+
+static void opens_after_another_run(void) {
+    EXPECT(open_it() == FLAKE_OK);
+    EXPECT(draw() == FLAKE_IO); /* that run's ids are not known to the generator */
+    EXPECT(start_it() == FLAKE_OK);
+    pass_ms(1);
+    for (int i = 0; i < 100; i++) EXPECT(draw() == FLAKE_OK);
+    EXPECT(flake_state_close(&all->state) == FLAKE_OK);
+}
+
+static const struct role {
+    const char *name;
+    void (*play)(void);
+} roles[] = {{"draws_up_to_the_horizon", draws_up_to_the_horizon},
+             {"draws_one", draws_one},
+             {"finds_that_a_write_failed", finds_that_a_write_failed},
+             {"is_not_the_holder", is_not_the_holder},
+             {"opens_draws_and_is_killed", opens_draws_and_is_killed},
+             {"takes_over", takes_over},
+             {"can_t_take_over", can_t_take_over},
+             {"opens_after_another_run", opens_after_another_run}};
+
+static const char *role_at_hand;
+
+static void play(const char *name) {
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (strcmp(roles[i].name, name) == 0) roles[i].play();
+}
+
+/* Starts the program anew; where that is not to be had, as under some emulators, this process goes on
+ * with the memory at another address. */
+static void be_a_peer(void) {
+    char *const arguments[] = {(char *)(uintptr_t)program,
+                               (char *)(uintptr_t) "--peer",
+                               home,
+                               our_folder,
+                               (char *)(uintptr_t)role_at_hand,
+                               NULL};
+    (void)execv(program, arguments);
+    void *again = map_shared("all", sizeof *all);
+    EXPECT(again != (void *)all);
+    (void)munmap(all, sizeof *all);
+    all = (struct shared *)again;
+    play(role_at_hand);
+}
+
+static void be_a_fork(void) { play(role_at_hand); }
+
+static int peer_main(char **argv) {
+    (void)snprintf(home, sizeof home, "%s", argv[2]);
+    (void)snprintf(our_folder, sizeof our_folder, "%s", argv[3]);
+    (void)map_shared("all", sizeof *all); /* so that what follows lies elsewhere */
+    our = (scene *)map_shared("scene", sizeof *our);
+    all = (struct shared *)map_shared("all", sizeof *all);
+    play(argv[4]);
+    return 0;
+}
+
+/* As a fork or as a peer. */
+static int as_other(bool fork_only, const char *role) {
+    role_at_hand = role;
+    const int status = in_child(fork_only ? be_a_fork : be_a_peer);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+    return status;
+}
+
+static void other(bool fork_only, const char *role) { CHECK_EQ(as_other(fork_only, role), 0); }
+
+static void begin_shared(void) {
+    begin();
+    if (!all) all = (struct shared *)map_shared("all", sizeof *all);
+    memset(all, 0, sizeof *all);
+}
+
+/* ---- the opener lives ---- */
+
+static void the_opener_extends_and_all_draw(void) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        CHECK_EQ(open_it(), FLAKE_OK);
+        CHECK_EQ(start_it(), FLAKE_OK);
+        CHECK_EQ(draw(), FLAKE_OK);
+        other(fork_only, "draws_up_to_the_horizon");
+        CHECK_EQ(draw(), FLAKE_AGAIN);
+        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+        other(fork_only, "draws_one");
+        CHECK_EQ(draw(), FLAKE_OK);
+        pass_ms(10000);
+        on_call = write_fails;
+        CHECK_EQ(flake_state_extend(&all->state), FLAKE_IO);
+        on_call = NULL;
+        CHECK_EQ(draw(), FLAKE_IO);
+        other(fork_only, "finds_that_a_write_failed");
+        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+        other(fork_only, "draws_one");
+        CHECK_EQ(repeated(), 0);
+        CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+        pass_ms(1);
+        CHECK_EQ(draw(), FLAKE_IO);
+    }
+}
+
+static void what_is_the_openers_others_leave_alone(void) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        CHECK_EQ(open_it(), FLAKE_OK);
+        CHECK_EQ(start_it(), FLAKE_OK);
+        other(fork_only, "is_not_the_holder");
+        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+        other(fork_only, "draws_one");
+        CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+    }
+}
+
+/* ---- the opener is killed ---- */
+
+static void another_takes_over(void) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
+        CHECK_EQ(draw(), FLAKE_OK); /* there is horizon left */
+        for (int i = 0; i < 3; i++) {
+            CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
+            other(fork_only, "takes_over"); /* and ends without a close */
+        }
+        CHECK_EQ(open_it(), FLAKE_OK);
+        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+        CHECK(our->n > 16000);
+        CHECK_EQ(repeated(), 0);
+    }
+}
+
+static int calls, kill_at;
+
+static bool kill_here(const char *name) {
+    (void)name;
+    if (++calls == kill_at) be_killed();
+    return true;
+}
+
+static void extends_and_is_killed(void) {
+    EXPECT(open_it() == FLAKE_OK);
+    if (!all->gen.engine.cap) EXPECT(start_it() == FLAKE_OK);
+    EXPECT(draw() == FLAKE_OK);
+    pass_ms(2500);
+    on_call = kill_here;
+    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+    be_killed();
+}
+
+static void killed_in_any_line_of_an_extension(void) {
+    begin_shared();
+    for (kill_at = 1; kill_at < 8; kill_at++) {
+        calls = 0;
+        child_is_killed(extends_and_is_killed);
+        const unsigned sleeps = atomic_load(&our->sleeps);
+        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(open_it(), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+        pass_ms(2900);
+        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(atomic_load(&our->sleeps), sleeps);
+        flake_i_file_drop(&all->state.file, false); /* as if this process had died */
+    }
+    CHECK_EQ(repeated(), 0);
+}
+
+static void a_take_over_that_fails_writes_to_nothing_else(void) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
+        other(fork_only, "can_t_take_over");
+        CHECK_EQ(repeated(), 0);
+    }
+}
+
+/* ---- a child that inherited the file ---- */
+
+static wire to_orphan, from_orphan;
+
+static void leaves_a_child_behind(void) {
+    EXPECT(open_it() == FLAKE_OK);
+    EXPECT(start_it() == FLAKE_OK);
+    if (fork() == 0) {
+        tell(&from_orphan);
+        if (await_word(&to_orphan)) EXPECT(flake_state_close(&all->state) == FLAKE_FORKED);
+        EXPECT(draw() == FLAKE_OK); /* it draws on */
+        tell(&from_orphan);
+        (void)await_word(&to_orphan);
+        _exit(0);
+    }
+    (void)await_word(&from_orphan);
+    be_killed();
+}
+
+static void a_child_of_the_opener_keeps_the_file_until_it_lets_go(void) {
+    begin_shared();
+    to_orphan = new_line();
+    from_orphan = new_line();
+    child_is_killed(leaves_a_child_behind);
+    CHECK_EQ(open_it(), FLAKE_TAKEN);
+    CHECK_EQ(draw(), FLAKE_OK);
+    tell(&to_orphan);
+    CHECK(await_word(&from_orphan));
+    CHECK_EQ(open_it(), FLAKE_OK);
+    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+    tell(&to_orphan);
+    CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+    CHECK_EQ(repeated(), 0);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+    hang_up(&to_orphan);
+    hang_up(&from_orphan);
+}
+
+/* ---- another run of the file ---- */
+
+static void another_run(void) {
+    static flake_state mine;
+    static flake_gen gen;
+    flake_state_options w;
+    flake_options o = options_now();
+    uint64_t id;
+    memset(&w, 0, sizeof w);
+    w.path = path_of("ids");
+    o.shared_memory = false;
+    o.state = NULL;
+    EXPECT(flake_state_open(&mine, &w, &o, &why) == FLAKE_OK);
+    o.state = &mine;
+    EXPECT(flake_init(&gen, &o) == FLAKE_OK);
+    for (int i = 0; i < 100; i++, pass_ms(1)) {
+        EXPECT(flake_next(&gen, &id) == FLAKE_OK);
+        note(id);
+    }
+    EXPECT(flake_state_close(&mine) == FLAKE_OK);
+}
+
+static void a_run_in_between_ends_the_generators_before_it(void) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
+        child_is_well(another_run);
+        other(fork_only, "opens_after_another_run");
+        CHECK_EQ(repeated(), 0);
+        CHECK(our->n > 4190);
+    }
+}
+
+/* ---- what does not go together ---- */
+
+static void a_state_that_is_not_shared_is_refused(void) {
+    static flake_state mine;
+    flake_state_options w;
+    flake_options o;
+    begin_shared();
+    o = options_now();
+    memset(&w, 0, sizeof w);
+    w.path = path_of("ids");
+    o.state = NULL;
+    CHECK_EQ(flake_state_open(&mine, &w, &o, &why), FLAKE_OK);
+    o.state = &mine;
+    CHECK_EQ(flake_init(&all->gen, &o), FLAKE_INVALID);
+    CHECK_EQ(flake_shards_init(all->shards, 2, &o), FLAKE_INVALID);
+    CHECK(flake_options_why(&o) && strstr(flake_options_why(&o), "shared_memory") != NULL);
+    CHECK_EQ(flake_state_close(&mine), FLAKE_OK);
+    pass_ms(1);
+    CHECK_EQ(open_it(), FLAKE_OK);
+    o.state = &all->state;
+    CHECK(flake_options_why(&o) == NULL);
+    CHECK_EQ(flake_shards_init(all->shards, 2, &o), FLAKE_OK);
+    uint64_t id = 0;
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(flake_shard_try(&all->shards[i], &id), FLAKE_OK);
+        note(id);
+    }
+    CHECK_EQ(repeated(), 0);
+    CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+}
+
+/* ---- sno ---- */
+
+static sno_status open_snos(sno_snapshot *pool) {
+    sno_state_options w;
+    memset(&w, 0, sizeof w);
+    memset(pool, 0, sizeof *pool);
+    pool->partition = 5;
+    pool->sequence_max = 99;
+    w.path = path_of("snos");
+    w.shared_memory = true;
+    return sno_state_open(&all->snos, &w, pool, NULL);
+}
+
+static sno_status draw_sno(void) {
+    sno_id id;
+    const sno_status status = sno_try(&all->sno, 0, &id);
+    if (status == SNO_OK) note(sno_key(id));
+    return status;
+}
+
+static void open_snos_and_be_killed(void) {
+    sno_snapshot pool;
+    sno_options o;
+    EXPECT(open_snos(&pool) == SNO_OK);
+    memset(&o, 0, sizeof o);
+    o.snapshot = &pool;
+    o.shared_memory = true;
+    o.state = &all->snos;
+    EXPECT(sno_init(&all->sno, &o) == SNO_OK);
+    for (int i = 0; i < 100; i++) EXPECT(draw_sno() == SNO_OK);
+    be_killed();
+}
+
+static void snos_go_on_too(void) {
+    sno_snapshot pool;
+    begin_shared();
+    child_is_killed(open_snos_and_be_killed);
+    CHECK_EQ(sno_state_extend(&all->snos), SNO_FORKED);
+    pass_ms(2900);
+    CHECK_EQ(draw_sno(), SNO_OK);
+    pass_ms(1000);
+    CHECK_EQ(draw_sno(), SNO_AGAIN);
+    CHECK_EQ(open_snos(&pool), SNO_OK);
+    CHECK_EQ(draw_sno(), SNO_OK);
+    CHECK_EQ(atomic_load(&our->sleeps), 0);
+    CHECK_EQ(sno_state_close(&all->snos), SNO_OK);
+    CHECK_EQ(repeated(), 0);
+}
+
+static const check_test tests[] = {
+    CHECK_TEST(the_opener_extends_and_all_draw),
+    CHECK_TEST(what_is_the_openers_others_leave_alone),
+    CHECK_TEST(another_takes_over),
+    CHECK_TEST(killed_in_any_line_of_an_extension),
+    CHECK_TEST(a_take_over_that_fails_writes_to_nothing_else),
+    CHECK_TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go),
+    CHECK_TEST(a_run_in_between_ends_the_generators_before_it),
+    CHECK_TEST(a_state_that_is_not_shared_is_refused),
+    CHECK_TEST(snos_go_on_too)};
+
+static void none_here(void) { printf("  64-bit atomics of this machine take a lock\n"); }
+
+int main(int argc, char **argv) {
+    static const check_test none[] = {CHECK_TEST(none_here)};
+    if (argc == 5 && strcmp(argv[1], "--peer") == 0) return peer_main(argv);
+    program = argv[0];
+    if (!words_reach_other_processes) return SCENE_MAIN(1, argv, none);
+    return SCENE_MAIN(argc, argv, tests);
+}

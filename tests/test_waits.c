@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A call waits no longer than max_wait_ms, whatever the clock does: stands still, creeps, goes back,
+ * jumps. The scripted sleep counts how often a caller slept, and for how long he asked; a sleep takes
+ * 50 us at the least, however short it was meant to be.
+ */
+#define _GNU_SOURCE
+#include "scene.h"
+#include "flake.h"
+#include "sno.h"
+
+static flake_gen gen;
+static flake_shard shard;
+static flake128_gen wide;
+static sno_gen sno;
+static flake_ring ring;
+static flake_ring_slot ring_slots[8];
+static sno_ring sno_ring_of;
+static sno_ring_slot sno_ring_slots[8];
+
+enum { patience_ms = 10 };
+
+/* ---- clocks ---- */
+
+static uint64_t random_state;
+static int64_t goes_back_ns; /* by so much with each reading */
+static int64_t until_due_ns; /* from where a clock starts to the next unit */
+
+static int64_t odd_clock(void *user) {
+    (void)user;
+    return atomic_fetch_sub(&our->now_ns, goes_back_ns);
+}
+
+static void stand_still(int64_t ns) { (void)ns; }
+static void creep(int64_t ns) {
+    (void)ns;
+    atomic_fetch_add(&our->now_ns, 1);
+}
+static void sleep_well(int64_t ns) { atomic_fetch_add(&our->now_ns, ns); }
+static void sleep_half(int64_t ns) { atomic_fetch_add(&our->now_ns, ns / 2); }
+
+static void sleep_and_fall_back(int64_t ns) {
+    static bool odd;
+    odd = !odd;
+    atomic_fetch_add(&our->now_ns, odd ? ns : -ns);
+}
+
+static void jump(int64_t ns) {
+    const int64_t by_ns = (int64_t)random_below(&random_state, 3 * a_ms) - a_ms * 3 / 2;
+    atomic_fetch_add(&our->now_ns, random_below(&random_state, 3) ? ns : by_ns);
+}
+
+static const struct clockwork {
+    const char *name;
+    void (*sleep)(int64_t ns);
+    int64_t back_ns;
+} clockworks[] = {{"stands still", stand_still, 0},
+                  {"creeps", creep, 0},
+                  {"sleeps half", sleep_half, 0},
+                  {"goes back and stands", stand_still, 1},
+                  {"goes back far", sleep_well, 3000},
+                  {"falls back", sleep_and_fall_back, 0},
+                  {"jumps", jump, 0},
+                  {"jumps and goes back", jump, 77}};
+static const size_t clockworks_count = sizeof clockworks / sizeof *clockworks;
+
+/* ---- waits ---- */
+
+static flake_status gate_says(void *user, int64_t until_ns) {
+    (void)user;
+    (void)until_ns;
+    return FLAKE_AGAIN;
+}
+
+static flake_options options_of(bool with_ring) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.seq_min = o.seq_max = 1; /* one id a ms */
+    o.max_wait_ms = patience_ms;
+    o.clock.now_ns = odd_clock;
+    CHECK_EQ(flake_ring_init(&ring, ring_slots, 8), FLAKE_OK);
+    if (with_ring) o.overflow = &ring;
+    return o;
+}
+
+static void wait_next(bool with_ring) {
+    const flake_options o = options_of(with_ring);
+    uint64_t id;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    (void)flake_try(&gen, &id);
+    atomic_store(&our->sleeps, 0u);
+    atomic_store(&our->slept_ns, 0);
+    (void)flake_next(&gen, &id);
+}
+
+static void wait_shard(bool with_ring) {
+    const flake_options o = options_of(with_ring);
+    uint64_t id;
+    CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_OK);
+    (void)flake_shard_try(&shard, &id);
+    atomic_store(&our->sleeps, 0u);
+    atomic_store(&our->slept_ns, 0);
+    (void)flake_shard_next(&shard, &id);
+}
+
+static void wait_wide(bool with_ring) {
+    const flake_options o = options_of(with_ring);
+    flake128 id;
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    (void)flake128_try(&wide, &id);
+    atomic_store(&our->sleeps, 0u);
+    atomic_store(&our->slept_ns, 0);
+    (void)flake128_next(&wide, &id);
+}
+
+static void wait_late(bool with_ring) {
+    const flake_options o = options_of(with_ring);
+    flake_i_place place;
+    uint64_t id;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    (void)flake_try(&gen, &id);
+    atomic_store(&our->sleeps, 0u);
+    atomic_store(&our->slept_ns, 0);
+    const int64_t now_ns = atomic_load(&our->now_ns);
+    const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
+    (void)flake_i_draw_late(&gen.engine, word, now_ns, &place);
+}
+
+static void wait_gate(bool with_ring) {
+    flake_options o = options_of(with_ring);
+    uint64_t id;
+    o.gate.admit = gate_says;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    atomic_store(&our->sleeps, 0u);
+    atomic_store(&our->slept_ns, 0);
+    (void)flake_next(&gen, &id);
+}
+
+static void make_sno(bool with_ring) {
+    sno_options o;
+    sno_snapshot pool;
+    memset(&o, 0, sizeof o);
+    memset(&pool, 0, sizeof pool);
+    pool.partition = 1;
+    pool.sequence_max = 3; /* the least */
+    o.snapshot = &pool;
+    o.max_wait_ms = patience_ms;
+    o.clock.now_ns = odd_clock;
+    CHECK_EQ(sno_ring_init(&sno_ring_of, sno_ring_slots, 8), SNO_OK);
+    if (with_ring) o.overflow = &sno_ring_of;
+    CHECK_EQ(sno_init(&sno, &o), SNO_OK);
+}
+
+static void wait_sno(bool with_ring) {
+    sno_id ids[4];
+    make_sno(with_ring);
+    (void)sno_try_n(&sno, 0, ids, 4);
+    atomic_store(&our->sleeps, 0u);
+    atomic_store(&our->slept_ns, 0);
+    (void)sno_new(&sno, 0);
+}
+
+/* Both ticks have used the time. */
+static void wait_blocked(bool with_ring) {
+    sno_id id;
+    const int64_t now_ns = atomic_load(&our->now_ns), back_ns = goes_back_ns;
+    goes_back_ns = 0;
+    make_sno(with_ring);
+    CHECK_EQ(sno_try(&sno, 0, &id), SNO_OK);
+    atomic_store(&our->now_ns, now_ns - 100 * a_ms);
+    CHECK_EQ(sno_try(&sno, 0, &id), SNO_OK);
+    atomic_store(&our->now_ns, now_ns - 200 * a_ms);
+    CHECK_EQ(sno_try(&sno, 0, &id), SNO_CLOCK_BACK);
+    atomic_store(&our->now_ns, now_ns - 102 * a_ms); /* not much to wait for */
+    goes_back_ns = back_ns;
+    atomic_store(&our->sleeps, 0u);
+    atomic_store(&our->slept_ns, 0);
+    (void)sno_new(&sno, 0);
+}
+
+static const struct wait {
+    const char *name;
+    void (*run)(bool with_ring);
+} waits[] = {{"next", wait_next},          {"shard", wait_shard}, {"wide", wait_wide},
+             {"late", wait_late},          {"gate", wait_gate},   {"sno", wait_sno},
+             {"blocked sno", wait_blocked}};
+static const size_t waits_count = sizeof waits / sizeof *waits;
+
+static void no_wait_outlasts_its_patience(void) {
+    static const int64_t starts_ns[] = {1, 1000, 49999, 50001, 500000, 999999};
+    const int64_t most_ns = patience_ms * a_ms;
+    for (size_t w = 0; w < waits_count; w++)
+        for (size_t c = 0; c < clockworks_count; c++)
+            for (size_t s = 0; s < sizeof starts_ns / sizeof *starts_ns; s++)
+                for (int with_ring = 0; with_ring < 2; with_ring++) {
+                    random_state = 0x9e3779b97f4a7c15 + s;
+                    begin();
+                    until_due_ns = starts_ns[s];
+                    atomic_store(&our->now_ns, (start_ms + 4) * a_ms - until_due_ns);
+                    goes_back_ns = clockworks[c].back_ns;
+                    on_sleep = clockworks[c].sleep;
+                    waits[w].run(with_ring);
+                    const int64_t slept_ns = atomic_load(&our->slept_ns);
+                    const unsigned sleeps = atomic_load(&our->sleeps);
+                    CHECK(slept_ns <= most_ns);
+                    CHECK(sleeps <= most_ns / 50000 + 1);
+                    if (!check_failures) continue;
+                    printf(
+                        "  %s, the clock %s, from %d ns before a unit, ring %d: %u sleeps, %d us\n",
+                        waits[w].name, clockworks[c].name, (int)until_due_ns, with_ring, sleeps,
+                        (int)(slept_ns / 1000));
+                    return;
+                }
+}
+
+/* An honest clock: who waits for the next unit gets its id, however short the sleeps. */
+static void a_wait_that_is_short_enough_ends_well(void) {
+    for (int with_ring = 0; with_ring < 2; with_ring++) {
+        const flake_options o = options_of(with_ring);
+        uint64_t id;
+        begin();
+        goes_back_ns = 0;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        for (int i = 0; i < 1000; i++) {
+            CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+            note(id);
+            atomic_fetch_add(&our->now_ns, i * 999);
+        }
+        CHECK_EQ(repeated(), 0);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(no_wait_outlasts_its_patience),
+                                     CHECK_TEST(a_wait_that_is_short_enough_ends_well)};
+    return SCENE_MAIN(argc, argv, all);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs a command-line tool inside of a test, by a scripted clock: what it prints lands in memory, and
+ * its end ends the run alone. Included before the tool's code, which it stands under.
+ *
+ *     run_tool((const char *[]){"generate", "--json", NULL});
+ *     CHECK_STR(run_output, "...");
+ *
+ * And makes texts that are hard to tell apart: of digits alone, of letters alone, with zeros in front.
+ */
+#ifndef TOOL_RUN_H
+#define TOOL_RUN_H
+
+#include "support.h"
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#define FLAKE_CLOCK_NS(kind) script_read(&script_now)
+#define SNO_CLOCK_NS(kind)   script_read(&script_now)
+
+#if defined(TEST_SMALL)
+enum { run_moments = 100 };
+#else
+enum { run_moments = 1000 };
+#endif
+
+static char run_output[4096], run_complaint[1024];
+static size_t run_size;
+static jmp_buf run_end;
+
+static void run_put(const char *text, size_t size) {
+    if (size > sizeof run_output - 1 - run_size) size = sizeof run_output - 1 - run_size;
+    memcpy(run_output + run_size, text, size);
+    run_size += size;
+    run_output[run_size] = '\0';
+}
+
+#if defined(__GNUC__)
+__attribute__((format(__printf__, 1, 2)))
+#endif
+static void
+run_printf(const char *format, ...) {
+    char text[4096];
+    va_list values;
+    va_start(values, format);
+    const int size = vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    run_put(text, size < 0 ? 0 : (size_t)size);
+}
+
+static int run_putchar(int c) {
+    const char text = (char)c;
+    run_put(&text, 1);
+    return c;
+}
+
+static unsigned run_writes_left = UINT_MAX; /* then there is no room any more */
+
+static size_t run_fwrite(const char *text, size_t size, size_t n) {
+    if (run_writes_left == 0) {
+        errno = ENOSPC;
+        return 0;
+    }
+    if (run_writes_left != UINT_MAX) run_writes_left--;
+    run_put(text, size * n);
+    return n;
+}
+
+#if defined(__GNUC__)
+__attribute__((format(__printf__, 1, 0)))
+#endif
+static void
+run_complain(const char *format, va_list values) {
+    (void)vsnprintf(run_complaint, sizeof run_complaint, format, values);
+}
+
+/* A code of 0 is no jump. */
+_Noreturn static void run_exit(int code) { longjmp(run_end, code + 1); }
+
+#define printf(...)                    run_printf(__VA_ARGS__)
+#define putchar(c)                     run_putchar(c)
+#define fwrite(text, size, n, file)    run_fwrite(text, size, n)
+#define vfprintf(file, format, values) run_complain(format, values)
+#define fputs(text, file)              (void)0 /* what stands around a complaint */
+#define fputc(c, file)                 (void)0
+#define exit(code)                     run_exit(code)
+#define main(count, words)             tool_main(count, words)
+
+static int tool_main(int count, char **words);
+static void run_forget(void); /* the options of the last run */
+
+static char *run_words[17]; /* as main gets them */
+static int run_count;
+
+static void run_take(const char *const *words) {
+    static char copies[16][512];
+    run_words[0] = copies[0];
+    for (run_count = 1; *words && run_count < 16; words++) {
+        if (!**words) continue;
+        run_words[run_count] = copies[run_count];
+        (void)snprintf(run_words[run_count++], sizeof copies[0], "%s", *words);
+    }
+    run_words[run_count] = NULL;
+}
+
+/* Returns the exit code. The words end with NULL; an empty one is left out. */
+static int run_tool(const char *const *words) {
+    run_take(words);
+    run_forget();
+    run_size = 0;
+    run_output[0] = run_complaint[0] = '\0';
+    const int jumped = setjmp(run_end);
+    return jumped ? jumped - 1 : tool_main(run_count, run_words);
+}
+
+/* ---- texts that are hard to tell apart ---- */
+
+enum {
+    run_any,
+    run_digits,
+    run_letters,
+    run_lower,
+    run_upper,
+    run_bits,
+    run_hex,
+    run_like_sno,
+    run_kinds
+};
+
+static bool run_is(int kind, char c) {
+    switch (kind) {
+    case run_digits: return isdigit((unsigned char)c) != 0;
+    case run_letters: return isalpha((unsigned char)c) != 0;
+    case run_lower: return islower((unsigned char)c) != 0;
+    case run_upper: return isupper((unsigned char)c) != 0;
+    case run_bits: return c == '0' || c == '1';
+    case run_hex: return isxdigit((unsigned char)c) != 0;
+    case run_like_sno: return strchr("23456789abcdefghijklmnopqrstuvwx", c) != NULL;
+    default: return true;
+    }
+}
+
+static bool run_all_are(int kind, const char *text) {
+    for (; *text; text++)
+        if (!run_is(kind, *text)) return false;
+    return true;
+}
+
+/* Characters of that kind alone, if the alphabet has any. */
+static void run_random_text(uint64_t *random, int kind, const char *alphabet, size_t length,
+                            char *text) {
+    char few[64];
+    size_t n = 0;
+    for (const char *c = alphabet; *c; c++)
+        if (run_is(kind, *c)) few[n++] = *c;
+    few[n] = '\0';
+    if (n == 0) n = strlen(strcpy(few, alphabet));
+    for (size_t i = 0; i < length; i++) text[i] = few[random_below(random, n)];
+    text[length] = '\0';
+}
+
+#endif

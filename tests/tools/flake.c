@@ -1,0 +1,1061 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command-line tool for flake.h's ids, of 64 and of 128 bits:
+ *
+ *     cc -O2 -I. tests/tools/flake.c -o flake
+ */
+#include "flake.h"
+
+#define TOOL_NAME         "flake"
+#define TOOL_VERSION      FLAKE_VERSION_STRING
+#define TOOL_CLOCK_NS()   FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT)
+#define TOOL_SLEEP_NS(ns) FLAKE_SLEEP_NS(ns)
+#include "tool.h"
+
+/* What `flake help` prints, and flake(1). */
+static const char *const tool_help[] = {
+    "flake: unique, time-ordered 64-bit and 128-bit ids\n"
+    "\n"
+    "USAGE\n"
+    "    flake generate [OPTION]... [COUNT]\n"
+    "                        prints COUNT new ids (1), one a line\n"
+    "    flake inspect [OPTION]... ID...\n"
+    "                        takes ids apart; the ID - reads them from the standard input,\n"
+    "                        one a line\n"
+    "    flake range --from=TIME --to=TIME [OPTION]...\n"
+    "                        the smallest and the largest id of all that are made between the\n"
+    "                        two times, the unit of --to included: for a query of a database\n"
+    "    flake time [OPTION]... COUNT\n"
+    "                        draws COUNT ids, one at a time, and says how long it took\n"
+    "    flake layouts       lists the layouts\n"
+    "    flake version       prints the version\n"
+    "    flake help          prints this\n"
+    "\n"
+    "OPTIONS OF ALL\n"
+    "    --layout=NAME       what the bits mean: a name that `flake layouts` lists, T-N-S for\n"
+    "                        T bits of time, N of node and S of sequence (41-10-12), or\n"
+    "                        hazelcast-S-N; the default is idgen, and for a 128-bit ID\n"
+    "                        boundary\n"
+    "    --epoch=MS          Unix time in ms at which the ids' time begins, or a date; the\n"
+    "                        layout's\n"
+    "    --format=FORM       how ids are written: dec, hex, bin, bin4 (groups of four bits),\n"
+    "                        base32, base36, base58, base62; for boundary all from base2 to\n"
+    "                        base62, with digits, upper case, lower case. The default is dec,\n"
+    "                        for boundary base62\n"
+    "    --json              prints one JSON object, or one a line; ids are strings, since a\n"
+    "                        JavaScript number holds 53 bits\n"
+    "\n",
+    "WHO MAKES THE IDS (generate, time)\n"
+    "    --node=N            the layout's node number, for boundary the 48-bit worker; 0. It\n"
+    "                        may be hex: 0x1f. Two generators that run at the same time need\n"
+    "                        two numbers\n"
+    "    --datacenter=N --worker=N\n"
+    "                        the halves of the node number of idgen and twitter\n"
+    "    --cluster=N --generator=N\n"
+    "                        the parts of that of uniqueid\n"
+    "    --interface[=IF]    the MAC address of a network interface, or of the first real one\n"
+    "    --ip                the low 16 bits of this host's IPv4 address\n"
+    "    --hostname[=NAME]   the number that a host's name ends in, this one's: web-3 is 3\n"
+    "    --env=NAME          the number in an environment variable\n"
+    "    --slot-dir=DIR      a number that no other process on this host has which claims it\n"
+    "                        in DIR\n"
+    "    --low-bits          take the low bits of a MAC (48 bits) or IPv4 address (16) that\n"
+    "                        is longer than the layout's node number. Without it that is\n"
+    "                        refused, since two hosts could get the same\n"
+    "\n"
+    "IDS ON THE COMMAND LINE\n"
+    "    inspect reads an ID with the options that it was generated with: --layout, --format.\n"
+    "    Without --format it is what generate writes without it: a decimal number, or base62\n"
+    "    with --layout=boundary. Without --layout it has 64 bits, or in a --format that is\n"
+    "    named 128 if it does not fit 64.\n"
+    "\n"
+    "    Two forms need no name: behind 0x is hex, behind 0b binary; and groups of four bits,\n"
+    "    with blanks between them, are bin4. No other form is guessed, since what looks like\n"
+    "    one may be another: 5300086112257234 is a number, or hex that happens to have no\n"
+    "    letter. Such a text is refused if it is no number, and the message says which\n"
+    "    options would read it. The text of a sno, 16 characters from 2 to 9 and a to x, is\n"
+    "    for the tool of that name.\n"
+    "\n"
+    "    A line of the standard input may also be an object that generate --json prints.\n"
+    "\n",
+    "TIME\n"
+    "    A date, 2024-01-02, for its first moment; with a time of day,\n"
+    "    2024-01-02T03:04:05.678Z, where seconds, fraction and Z may be missing, and +02:00\n"
+    "    may stand in place of Z; or Unix time: a number of ms, and below 100000000000 one of\n"
+    "    seconds. All without a zone is UTC.\n"
+    "\n"
+    "UNIQUENESS\n"
+    "    A run begins in a unit of time of its own, so one that follows another never repeats\n"
+    "    its ids, if the clock is not put back. Two at the same time need two node numbers:\n"
+    "    --slot-dir sees to that on one host.\n"
+    "\n"
+    "EXIT STATUS\n"
+    "    0                   all is well\n"
+    "    1                   it could not be done: the clock, the output, a file\n"
+    "    2                   it was not asked rightly; the message says what to change\n"
+    "\n"
+    "EXAMPLES\n"
+    "    $ flake generate --datacenter=3 --worker=1 1000000 > ids\n"
+    "    $ flake inspect 5828128208445124608\n"
+    "    $ flake generate --layout=boundary --interface | flake inspect --layout=boundary -\n"
+    "    $ flake range --layout=twitter --from=2024-01-01 --to=2024-01-31T23:59:59.999\n"
+    "    $ flake time --layout=mastodon 10000000\n",
+    NULL};
+
+enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2, TOOL_RANGE = 4, TOOL_TIME = 8, TOOL_LAYOUTS = 16 };
+#define TOOL_DRAWS (TOOL_GENERATE | TOOL_TIME)
+#define TOOL_ALL   (TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE | TOOL_TIME)
+
+enum {
+    TOOL_LAYOUT,
+    TOOL_EPOCH,
+    TOOL_FORMAT,
+    TOOL_JSON,
+    TOOL_FROM,
+    TOOL_TO,
+    TOOL_NODE,
+    TOOL_DATACENTER,
+    TOOL_WORKER,
+    TOOL_CLUSTER,
+    TOOL_GENERATOR,
+    TOOL_INTERFACE,
+    TOOL_IP,
+    TOOL_HOSTNAME,
+    TOOL_ENV,
+    TOOL_SLOT_DIR,
+    TOOL_LOW_BITS,
+    TOOL_OPTIONS
+};
+
+static const tool_option tool_options[TOOL_OPTIONS] = {
+    {"--layout", "NAME", TOOL_ALL, false},
+    {"--epoch", "MS", TOOL_ALL, false},
+    {"--format", "FORM", TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE, false},
+    {"--json", NULL, TOOL_ALL | TOOL_LAYOUTS, false},
+    {"--from", "TIME", TOOL_RANGE, false},
+    {"--to", "TIME", TOOL_RANGE, false},
+    {"--node", "N", TOOL_DRAWS, false},
+    {"--datacenter", "N", TOOL_DRAWS, false},
+    {"--worker", "N", TOOL_DRAWS, false},
+    {"--cluster", "N", TOOL_DRAWS, false},
+    {"--generator", "N", TOOL_DRAWS, false},
+    {"--interface", "IF", TOOL_DRAWS, true},
+    {"--ip", NULL, TOOL_DRAWS, false},
+    {"--hostname", "NAME", TOOL_DRAWS, true},
+    {"--env", "NAME", TOOL_DRAWS, false},
+    {"--slot-dir", "DIR", TOOL_DRAWS, false},
+    {"--low-bits", NULL, TOOL_DRAWS, false},
+};
+
+static const char *tool_given[TOOL_OPTIONS];
+
+/* ---- time, as it is typed ---- */
+
+static bool tool_two_digits(const char **at, int64_t *number) {
+    const char *text = *at;
+    if (text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') return false;
+    *number = (text[0] - '0') * 10 + (text[1] - '0');
+    *at += 2;
+    return true;
+}
+
+static bool tool_parse_clock(const char *at, int64_t *ms) {
+    int64_t hour, minute, second = 0, zone_hour, zone_minute = 0, fraction = 0, scale = 100;
+    if (*at != 'T' && *at != 't' && *at != ' ') return false;
+    at++;
+    if (!tool_two_digits(&at, &hour) || *at++ != ':' || !tool_two_digits(&at, &minute))
+        return false;
+    if (*at == ':') {
+        at++;
+        if (!tool_two_digits(&at, &second)) return false;
+    }
+    if (*at == '.' || *at == ',') {
+        if (*++at < '0' || *at > '9') return false;
+        for (; *at >= '0' && *at <= '9'; at++, scale /= 10) fraction += (*at - '0') * scale;
+    }
+    if (hour > 23 || minute > 59 || second > 59) return false;
+    *ms = ((hour * 60 + minute) * 60 + second) * 1000 + fraction;
+    if ((*at == 'Z' || *at == 'z') && !at[1]) return true;
+    if (*at == '+' || *at == '-') {
+        const int64_t sign = *at++ == '+' ? 1 : -1;
+        if (!tool_two_digits(&at, &zone_hour)) return false;
+        if (*at == ':') at++;
+        if (*at && !tool_two_digits(&at, &zone_minute)) return false;
+        if (zone_hour > 23 || zone_minute > 59) return false;
+        *ms -= sign * (zone_hour * 60 + zone_minute) * 60000;
+    }
+    return !*at;
+}
+
+/* Days since 1970-01-01; month 1..12. */
+static int64_t tool_days(int64_t year, unsigned month, unsigned day) {
+    const int64_t from_march = year - (month < 3), cycle = tool_floor_div(from_march, 400);
+    return cycle * TOOL_DAYS_IN_400_YEARS + tool_year_begins(from_march - cycle * 400) +
+           tool_days_before[(month + 9) % 12] + day - 1 - TOOL_DAYS_TO_1970;
+}
+
+static bool tool_parse_time(const char *at, bool all_ms, int64_t *ms) {
+    const int64_t sign = *at == '-' ? -1 : 1;
+    int64_t year, month, day, in_day = 0;
+    if (*at == '-' || *at == '+') at++;
+    unsigned digits = 0;
+    for (year = 0; *at >= '0' && *at <= '9' && digits < 18; at++, digits++)
+        year = year * 10 + (*at - '0');
+    if (!digits) return false;
+    if (!*at) { /* Unix time */
+        *ms = sign * (all_ms || year >= 100000000000 ? year : year * 1000);
+        return true;
+    }
+    if (*at++ != '-' || digits < 4 || year > 290000000 || !tool_two_digits(&at, &month) ||
+        *at++ != '-' || !tool_two_digits(&at, &day))
+        return false;
+    if (month < 1 || month > 12 || day < 1) return false;
+    const int64_t next_year = sign * year + (month == 12);
+    const int64_t days = tool_days(sign * year, (unsigned)month, (unsigned)day);
+    if (days >= tool_days(next_year, (unsigned)month % 12 + 1, 1)) return false;
+    if (*at && !tool_parse_clock(at, &in_day)) return false;
+    *ms = days * 86400000 + in_day;
+    return true;
+}
+
+static int64_t tool_read_time(const char *option, const char *text, bool all_ms) {
+    int64_t ms;
+    if (!tool_parse_time(text, all_ms, &ms))
+        tool_misused("%s=%s is no time: write 2024-01-02, 2024-01-02T03:04:05.678Z or Unix ms",
+                     option, text);
+    return ms;
+}
+
+/* ---- layouts ---- */
+
+/* What is told of a layout beside what the header says. */
+typedef struct tool_layout {
+    const char *name, *about;
+    const char *high, *low; /* what the parts of the node number are called; NULL: it has none */
+    unsigned low_bits;
+} tool_layout;
+
+static const tool_layout tool_layouts[] = {
+    {"idgen", "npm flake-idgen", "datacenter", "worker", 5},
+    {"hazelcast", "Hazelcast's FlakeIdGenerator", NULL, NULL, 0},
+    {"uniqueid_ordered", "Lable uniqueid, TIME_SEQUENTIAL", "generator", "cluster", 4},
+    {"uniqueid_spread", "Lable uniqueid, SPREAD", "generator", "cluster", 4},
+    {"twitter", "Twitter's Snowflake", "datacenter", "worker", 5},
+    {"sonyflake", "Sonyflake", NULL, NULL, 0},
+    {"discord", "Discord", "worker", "process", 5},
+    {"instagram", "Instagram", NULL, NULL, 0},
+    {"mastodon", "Mastodon", NULL, NULL, 0},
+    {"js53", "53 bits, exact in a JavaScript number", NULL, NULL, 0},
+    {"boundary", "boundary/flake, 128 bits", NULL, NULL, 0},
+};
+#define TOOL_LAYOUT_COUNT (sizeof tool_layouts / sizeof *tool_layouts)
+
+/* One that --layout describes, under the name that it is given there. */
+static tool_layout tool_own_layout = {NULL, "your own", NULL, NULL, 0};
+
+/* A layout as it is used: with its epoch, or 128 bits wide. */
+typedef struct tool_choice {
+    const tool_layout *known;
+    flake_layout layout;
+    bool wide;
+} tool_choice;
+
+static bool tool_is(const char *name, const char *word) {
+    for (; *name && (*name == *word || (*name == '_' && *word == '-')); name++) word++;
+    return *name == *word;
+}
+
+/* "T-N-S" behind `prefix`. */
+static bool tool_three(const char *word, const char *prefix, unsigned *numbers, unsigned n) {
+    const size_t length = strlen(prefix);
+    if (strncmp(word, prefix, length) != 0) return false;
+    word += length;
+    for (unsigned i = 0; i < n; i++) {
+        if (*word < '0' || *word > '9') return false;
+        for (numbers[i] = 0; *word >= '0' && *word <= '9'; word++)
+            if ((numbers[i] = numbers[i] * 10 + (unsigned)(*word - '0')) > 64) return false;
+        if (*word != (i + 1 < n ? '-' : '\0')) return false;
+        word++;
+    }
+    return true;
+}
+
+static tool_choice tool_choose_known(const tool_layout *known) {
+    tool_choice c;
+    memset(&c, 0, sizeof c);
+    c.known = known;
+    c.wide = flake_layout_named(known->name, &c.layout) != FLAKE_OK; /* boundary's 128 bits */
+    return c;
+}
+
+static void tool_set_epoch(tool_choice *c) {
+    const char *epoch = tool_given[TOOL_EPOCH];
+    if (!epoch) return;
+    if (c->wide) tool_misused("--epoch is not for boundary's ids: their time begins in 1970");
+    c->layout.epoch_ms = tool_read_time("--epoch", epoch, true);
+}
+
+/* The layout that --layout names, or `otherwise`. */
+static tool_choice tool_choose(const tool_layout *otherwise) {
+    const char *word = tool_given[TOOL_LAYOUT];
+    unsigned bits[3];
+    tool_choice c = tool_choose_known(otherwise);
+    if (word) {
+        size_t i = 0;
+        while (i < TOOL_LAYOUT_COUNT && !tool_is(tool_layouts[i].name, word)) i++;
+        if (i < TOOL_LAYOUT_COUNT) {
+            c = tool_choose_known(&tool_layouts[i]);
+        } else if (tool_three(word, "", bits, 3)) {
+            tool_own_layout.name = word;
+            c.known = &tool_own_layout;
+            c.wide = false;
+            c.layout = flake_layout_of(bits[0], bits[1], bits[2], 0);
+        } else if (tool_three(word, "hazelcast-", bits, 2)) {
+            c = tool_choose_known(&tool_layouts[1]);
+            c.layout = flake_layout_hazelcast_bits(bits[0], bits[1]);
+        } else {
+            tool_misused("--layout=%s is no layout: `flake layouts` lists them", word);
+        }
+        if (!c.wide && flake_layout_check(&c.layout) != FLAKE_OK)
+            tool_misused(
+                "--layout=%s does not fit 64 bits: at least 1 for the time, at most 32 for "
+                "node and sequence, at most 64 in all",
+                word);
+    }
+    tool_set_epoch(&c);
+    return c;
+}
+
+/* The greatest number of so many bits. */
+static uint64_t tool_ones(unsigned bits) {
+    return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
+}
+
+static void tool_add_field(tool_field *fields, unsigned *shifts, size_t *n, uint64_t id,
+                           const char *name, unsigned shift, unsigned bits) {
+    if (!bits) return;
+    size_t at = (*n)++;
+    for (; at > 0 && shifts[at - 1] < shift; at--) {
+        fields[at] = fields[at - 1];
+        shifts[at] = shifts[at - 1];
+    }
+    fields[at].name = name;
+    fields[at].bits = bits;
+    fields[at].raw = fields[at].value = id >> shift & tool_ones(bits);
+    shifts[at] = shift;
+}
+
+/* Bits first..end of the node number; in two pieces where the layout's gap parts them. */
+static void tool_add_node(tool_field *fields, unsigned *shifts, size_t *n, uint64_t id,
+                          const flake_layout *l, const char *name, unsigned first, unsigned end) {
+    const unsigned gap = l->gap_at ? l->gap_at : 64;
+    const unsigned below = first < gap ? (end < gap ? end : gap) : first;
+    tool_add_field(fields, shifts, n, id, name, l->node_shift + first, below - first);
+    tool_add_field(fields, shifts, n, id, name, l->node_shift + below + 1, end - below);
+}
+
+#define TOOL_FIELDS 16
+
+/* The fields of an id, the most significant first, bits that no field covers among them. */
+static size_t tool_fields_of(const tool_choice *c, uint64_t id, tool_field fields[TOOL_FIELDS]) {
+    const flake_layout *l = &c->layout;
+    unsigned shifts[TOOL_FIELDS], covered = 0;
+    size_t n = 0;
+    flake_parts parts;
+    tool_add_field(fields, shifts, &n, id, l->spread ? "time, lowest bit first" : "time",
+                   l->time_shift, l->time_bits);
+    if (flake_decompose(l, id, &parts) == FLAKE_OK) fields[0].value = parts.time;
+    tool_add_field(fields, shifts, &n, id, "sequence", l->seq_shift, l->seq_bits);
+    if (c->known->high && l->node_bits > c->known->low_bits) {
+        tool_add_node(fields, shifts, &n, id, l, c->known->low, 0, c->known->low_bits);
+        tool_add_node(fields, shifts, &n, id, l, c->known->high, c->known->low_bits, l->node_bits);
+    } else {
+        tool_add_node(fields, shifts, &n, id, l, "node", 0, l->node_bits);
+    }
+    if (l->gap_at)
+        tool_add_field(fields, shifts, &n, id, "mode", (unsigned)l->node_shift + l->gap_at, 1);
+    for (size_t i = n; i-- > 0; covered = shifts[i] + fields[i].bits)
+        if (shifts[i] > covered)
+            tool_add_field(fields, shifts, &n, id, "unused", covered, shifts[i] - covered);
+    if (covered < 64) tool_add_field(fields, shifts, &n, id, "unused", covered, 64 - covered);
+    return n;
+}
+
+/* ---- texts ---- */
+
+typedef struct tool_form {
+    const char *name;
+    flake_text text; /* of 64 bits */
+    unsigned base;   /* of 128 bits; 0: not for them */
+    bool narrow;     /* it is for 64 bits */
+} tool_form;
+
+enum {
+    TOOL_DEC,
+    TOOL_HEX,
+    TOOL_BIN,
+    TOOL_BIN4,
+    TOOL_BASE32,
+    TOOL_BASE36,
+    TOOL_BASE58,
+    TOOL_BASE62
+};
+static const tool_form tool_forms[] = {
+    {"dec", FLAKE_DEC, 10, true},       {"hex", FLAKE_HEX, 16, true},
+    {"bin", FLAKE_BIN, 2, true},        {"bin4", FLAKE_BIN4, 0, true},
+    {"base32", FLAKE_BASE32, 32, true}, {"base36", FLAKE_BASE36, 36, true},
+    {"base58", FLAKE_BASE58, 58, true}, {"base62", FLAKE_BASE62, 62, true}};
+#define TOOL_FORM_COUNT (sizeof tool_forms / sizeof *tool_forms)
+
+typedef struct tool_id {
+    bool wide;
+    uint64_t narrow;
+    flake128 all;
+    tool_form form;
+} tool_id;
+
+/* The form that --format names, for ids of one width or, in inspect, perhaps of either. */
+static tool_form tool_choose_form(const char *word, bool narrow, bool wide) {
+    static char name[8]; /* of one base */
+    uint64_t base;
+    for (size_t i = 0; i < TOOL_FORM_COUNT; i++)
+        if (strcmp(word, tool_forms[i].name) == 0 && (narrow || tool_forms[i].base))
+            return tool_forms[i];
+    if (wide && strncmp(word, "base", 4) == 0 && strlen(word) <= 6 && word[4] != '0' &&
+        tool_number(word + 4, &base) && base >= 2 && base <= 62) {
+        const tool_form form = {name, FLAKE_DEC, (unsigned)base, false};
+        memcpy(name, word, strlen(word) + 1);
+        return form;
+    }
+    if (wide)
+        tool_misused(
+            "--format=%s is none of dec, hex, bin, base2 ... base62, which 128-bit ids have", word);
+    tool_misused("--format=%s is none of dec, hex, bin, bin4, base32, base36, base58, base62",
+                 word);
+}
+
+#define TOOL_TEXT_SIZE FLAKE128_TEXT_SIZE
+
+/* Hex of 128 bits is always 32 digits in lower case, as hex of 64 bits is in lower case. */
+static size_t tool_spell(const tool_form *form, const tool_id *id, char *text, size_t size) {
+    if (!id->wide) return flake_format(id->narrow, form->text, text, size);
+    if (form->text != FLAKE_HEX) return flake128_format(id->all, form->base, text, size);
+    const size_t length = flake128_format_fixed(id->all, 16, text, size);
+    for (size_t i = 0; i < length; i++)
+        if (text[i] >= 'A') text[i] = (char)(text[i] - 'A' + 'a');
+    return length;
+}
+
+/* Hex may be in either case, with 0x in front; binary may have 0b. */
+static bool tool_parse(const char *given, const tool_form *form, bool wide, tool_id *id) {
+    char text[TOOL_TEXT_SIZE];
+    const bool hex = form->text == FLAKE_HEX;
+    if (given[0] == '0' && ((hex && (given[1] == 'x' || given[1] == 'X')) ||
+                            (form->text == FLAKE_BIN && (given[1] == 'b' || given[1] == 'B'))))
+        given += 2;
+    const size_t length = strlen(given);
+    if (length >= sizeof text) return false;
+    for (size_t i = 0; i <= length; i++) {
+        text[i] = given[i];
+        if (hex && !wide && text[i] >= 'A' && text[i] <= 'F') text[i] = (char)(text[i] - 'A' + 'a');
+        if (hex && wide && text[i] >= 'a' && text[i] <= 'f') text[i] = (char)(text[i] - 'a' + 'A');
+    }
+    const flake_status status = wide ? flake128_parse(text, length, form->base, &id->all)
+                                     : flake_parse(text, length, form->text, &id->narrow);
+    if (status != FLAKE_OK) return false;
+    id->wide = wide;
+    id->form = *form;
+    return true;
+}
+
+/* Without --format: what says itself which form it has, and what generate writes without it. */
+static bool tool_recognise(const char *text, bool narrow, bool wide, tool_id *id) {
+    int form = narrow ? TOOL_DEC : TOOL_BASE62;
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) form = TOOL_HEX;
+    if (text[0] == '0' && (text[1] == 'b' || text[1] == 'B')) form = TOOL_BIN;
+    if (strchr(text, ' ')) form = TOOL_BIN4;
+    const tool_form *const f = &tool_forms[form];
+    const bool either = form == TOOL_HEX || form == TOOL_BIN;
+    return (narrow && tool_parse(text, f, false, id)) ||
+           (wide && f->base && (either || !narrow) && tool_parse(text, f, true, id));
+}
+
+static bool tool_looks_like_sno(const char *text) {
+    return strlen(text) == 16 && strspn(text, "23456789abcdefghijklmnopqrstuvwx") == 16;
+}
+
+/* Whether a text may be an id in this form. */
+static bool tool_could_be(const tool_choice *c, const char *text, int form, bool wide,
+                          tool_id *id) {
+    flake_parts parts;
+    flake128_parts wide_parts;
+    if (!tool_parse(text, &tool_forms[form], wide, id)) return false;
+    return wide ? flake128_decompose(id->all, &wide_parts) == FLAKE_OK
+                : flake_decompose(&c->layout, id->narrow, &parts) == FLAKE_OK;
+}
+
+/* The options that would read a text as 64 or as 128 bits, put at `end`, which is returned. */
+static char *tool_put_readings(char *end, const tool_choice *c, const char *text, bool wide,
+                               const char *before) {
+    static const int forms[] = {TOOL_DEC,    TOOL_HEX,    TOOL_BIN,   TOOL_BASE32,
+                                TOOL_BASE36, TOOL_BASE58, TOOL_BASE62};
+    const char *const begin = end;
+    tool_id id;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (wide && (forms[i] == TOOL_BASE32 || forms[i] == TOOL_BASE58)) continue; /* rare there */
+        if (!tool_could_be(c, text, forms[i], wide, &id)) continue;
+        if (end != begin) end = tool_put(end, " or ");
+        end = tool_put(tool_put(end, before), "--format=");
+        end = tool_put(end, tool_forms[forms[i]].name);
+    }
+    *end = '\0';
+    return end;
+}
+
+/* For a text whose form no option says. */
+TOOL_ENDS static void tool_needs_form(const char *text, bool narrow, bool wide) {
+    char options[512], *end = options;
+    const tool_choice c = tool_choose(&tool_layouts[0]);
+    if (narrow) end = tool_put_readings(end, &c, text, false, "");
+    if (wide && end == options)
+        end = tool_put_readings(end, &c, text, true, narrow ? "--layout=boundary " : "");
+    if (end == options)
+        tool_misused("'%.140s' is no id%s%s in a form that `flake help` lists: mistyped?", text,
+                     tool_given[TOOL_LAYOUT] ? " of layout " : "",
+                     tool_given[TOOL_LAYOUT] ? tool_given[TOOL_LAYOUT] : "");
+    tool_misused("'%s' is no %s: say how to read it, with %s%s", text,
+                 narrow ? "decimal number of 64 bits" : "base62", options,
+                 narrow && wide && tool_looks_like_sno(text) ? ", or `sno inspect`" : "");
+}
+
+/* ---- who makes the ids ---- */
+
+static flake_slot tool_slot;
+static bool tool_slot_claimed;
+static flake_why tool_why; /* of the last source that has no number */
+
+/* What an option names; NULL: nothing, it stands bare. */
+static const char *tool_name(int option) {
+    return tool_given[option][0] ? tool_given[option] : NULL;
+}
+
+TOOL_ENDS static void tool_no_node(const char *option) {
+    tool_failed("%s: %s", option, tool_why.text);
+}
+
+/* A number of `bits` bits, each of which tells hosts apart. */
+static uint64_t tool_fit_bits(const tool_choice *c, const char *option, uint64_t number,
+                              unsigned bits, unsigned node_bits) {
+    if (bits <= node_bits) return number;
+    if (!tool_given[TOOL_LOW_BITS])
+        tool_misused(
+            "%s gives %u bits, and layout %s has %u for the node number: two hosts could get "
+            "the same. Take the low bits all the same with --low-bits, or choose --node, "
+            "--hostname, --env or --slot-dir",
+            option, bits, c->known->name, node_bits);
+    return number & tool_ones(node_bits);
+}
+
+static uint64_t tool_fit(const tool_choice *c, const char *option, uint64_t number,
+                         unsigned node_bits) {
+    if (number > tool_ones(node_bits))
+        tool_misused("%s gives node %" PRIu64 ", and layout %s has 0 to %" PRIu64, option, number,
+                     c->known->name, tool_ones(node_bits));
+    return number;
+}
+
+/* Both parts of the node number by their options, of which one may be missing. */
+static uint64_t tool_node_of_parts(const tool_choice *c, int high, int low, const char *both) {
+    const tool_layout *k = c->known;
+    const char *high_name = tool_options[high].name, *low_name = tool_options[low].name;
+    uint64_t number = 0;
+    if (!k->high || strcmp(k->high, high_name + 2) != 0 || strcmp(k->low, low_name + 2) != 0)
+        tool_misused("layout %s has no %s: give it --node", k->name, both);
+    if (tool_given[high])
+        number = tool_number_to(high_name, tool_given[high],
+                                tool_ones(c->layout.node_bits - k->low_bits), "")
+                 << k->low_bits;
+    if (tool_given[low])
+        number |= tool_number_to(low_name, tool_given[low], tool_ones(k->low_bits), "");
+    return number;
+}
+
+/* Each of the following asks one source of a node number; `bits` of it fit. */
+
+static uint64_t tool_node_as_given(const tool_choice *c, unsigned bits) {
+    char why[64];
+    (void)snprintf(why, sizeof why, ", what layout %s holds", c->known->name);
+    return tool_number_to("--node", tool_given[TOOL_NODE], tool_ones(bits), why);
+}
+
+static uint64_t tool_node_of_datacenter(const tool_choice *c, unsigned bits) {
+    (void)bits;
+    return tool_node_of_parts(c, TOOL_DATACENTER, TOOL_WORKER, "datacenter and worker");
+}
+
+static uint64_t tool_node_of_cluster(const tool_choice *c, unsigned bits) {
+    (void)bits;
+    return tool_node_of_parts(c, TOOL_GENERATOR, TOOL_CLUSTER, "cluster and generator");
+}
+
+static uint64_t tool_node_of_interface(const tool_choice *c, unsigned bits) {
+    uint64_t mac;
+    if (flake_worker_from_mac(tool_name(TOOL_INTERFACE), &mac, &tool_why) != FLAKE_OK)
+        tool_no_node("--interface");
+    return tool_fit_bits(c, "--interface", mac, 48, bits);
+}
+
+static uint64_t tool_node_of_ip(const tool_choice *c, unsigned bits) {
+    uint32_t number;
+    if (flake_node_from_ip(&number, &tool_why) != FLAKE_OK) tool_no_node("--ip");
+    return tool_fit_bits(c, "--ip", number, 16, bits);
+}
+
+static uint64_t tool_node_of_hostname(const tool_choice *c, unsigned bits) {
+    uint32_t number;
+    if (flake_node_from_hostname(tool_name(TOOL_HOSTNAME), &number, &tool_why) != FLAKE_OK)
+        tool_no_node("--hostname");
+    return tool_fit(c, "--hostname", number, bits);
+}
+
+static uint64_t tool_node_of_env(const tool_choice *c, unsigned bits) {
+    uint32_t number;
+    if (flake_node_from_env(tool_given[TOOL_ENV], &number, &tool_why) != FLAKE_OK)
+        tool_no_node("--env");
+    return tool_fit(c, "--env", number, bits);
+}
+
+static uint64_t tool_node_of_slot(const tool_choice *c, unsigned bits) {
+    flake_slot_options options;
+    uint32_t number;
+    memset(&options, 0, sizeof options);
+    options.dir = tool_given[TOOL_SLOT_DIR];
+    options.count = bits < 16 ? (uint32_t)1 << bits : 65536;
+    if (flake_slot_claim(&tool_slot, &options, &number, &tool_why) != FLAKE_OK)
+        tool_no_node("--slot-dir");
+    tool_slot_claimed = true;
+    return tool_fit(c, "--slot-dir", number, bits);
+}
+
+/* The options that say who makes the ids. Those of one source may be given together. */
+static const struct {
+    int first, second;
+    uint64_t (*node)(const tool_choice *c, unsigned bits);
+    bool may_be_longer; /* than the layout's node number: --low-bits shortens it */
+} tool_sources[] = {
+    {TOOL_NODE, TOOL_NODE, tool_node_as_given, false},
+    {TOOL_DATACENTER, TOOL_WORKER, tool_node_of_datacenter, false},
+    {TOOL_CLUSTER, TOOL_GENERATOR, tool_node_of_cluster, false},
+    {TOOL_INTERFACE, TOOL_INTERFACE, tool_node_of_interface, true},
+    {TOOL_IP, TOOL_IP, tool_node_of_ip, true},
+    {TOOL_HOSTNAME, TOOL_HOSTNAME, tool_node_of_hostname, false},
+    {TOOL_ENV, TOOL_ENV, tool_node_of_env, false},
+    {TOOL_SLOT_DIR, TOOL_SLOT_DIR, tool_node_of_slot, false},
+};
+enum { TOOL_SOURCES = sizeof tool_sources / sizeof *tool_sources };
+
+static uint64_t tool_choose_node(const tool_choice *c) {
+    const unsigned bits = c->wide ? 48 : c->layout.node_bits;
+    const char *option = NULL; /* that names the source */
+    size_t source = TOOL_SOURCES;
+    for (size_t i = 0; i < TOOL_SOURCES; i++) {
+        const int first = tool_sources[i].first, second = tool_sources[i].second;
+        if (!tool_given[first] && !tool_given[second]) continue;
+        const char *name = tool_options[tool_given[first] ? first : second].name;
+        if (option)
+            tool_misused("%s and %s both say who makes the ids: give one of them", option, name);
+        option = name;
+        source = i;
+    }
+    if (tool_given[TOOL_LOW_BITS] && !(option && tool_sources[source].may_be_longer))
+        tool_misused("--low-bits goes with --interface or --ip");
+    if (!option) return 0;
+    if (!bits)
+        tool_misused("layout %s has no bits for a node number: leave %s away", c->known->name,
+                     option);
+    return tool_sources[source].node(c, bits);
+}
+
+/* ---- generate, time ---- */
+
+enum { TOOL_BATCH = 4096 };
+
+static flake_gen tool_gen;
+static flake128_gen tool_wide_gen;
+
+TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
+    char text[TOOL_TIME_SIZE];
+    if (status == FLAKE_RANGE || status == FLAKE_INVALID) /* a wild epoch is all that is left */
+        tool_failed(
+            "the clock is at no time that layout %s can express, which begins at %s: choose "
+            "another --epoch or --layout",
+            c->known->name, tool_time(c->layout.epoch_ms, text));
+    tool_failed("%s", flake_status_str(status));
+}
+
+static void tool_start(const tool_choice *c) {
+    const uint64_t node = tool_choose_node(c);
+    flake_options options;
+    flake_status status;
+    memset(&options, 0, sizeof options);
+    if (tool_slot_claimed) options.state = flake_slot_state(&tool_slot);
+    if (c->wide) {
+        status = flake128_init(&tool_wide_gen, node, &options);
+    } else {
+        options.layout = c->layout;
+        options.node = (uint32_t)node;
+        status = flake_init(&tool_gen, &options);
+    }
+    if (status != FLAKE_OK) tool_cannot_draw(c, status);
+    tool_wait_for_next_unit(c->layout.epoch_ms, c->wide ? 1 : (int64_t)c->layout.unit_ms);
+}
+
+static void tool_stop(void) {
+    if (tool_slot_claimed) (void)flake_slot_release(&tool_slot);
+}
+
+/* As many as 64 ms have, so that a slow layout's ids don't wait for one another in the buffer. */
+static size_t tool_batch(const tool_choice *c) {
+    if (c->wide) return TOOL_BATCH;
+    const uint64_t few = (tool_ones(c->layout.seq_bits) + 1) * 64 / c->layout.unit_ms;
+    return few < TOOL_BATCH ? (size_t)few : (size_t)TOOL_BATCH;
+}
+
+static int tool_generate(int others, char **words) {
+    static uint64_t narrow[TOOL_BATCH];
+    static flake128 wide[TOOL_BATCH];
+    static char buffer[TOOL_BATCH * (TOOL_TEXT_SIZE + 16)];
+    const uint64_t count = tool_count(others, words, "generate");
+    const tool_choice c = tool_choose(&tool_layouts[0]);
+    const char *format = tool_given[TOOL_FORMAT];
+    tool_id id;
+    memset(&id, 0, sizeof id);
+    id.form = format ? tool_choose_form(format, !c.wide, c.wide)
+                     : tool_forms[c.wide ? TOOL_BASE62 : TOOL_DEC];
+    id.wide = c.wide;
+    const bool json = tool_given[TOOL_JSON] != NULL;
+    const size_t batch = tool_batch(&c);
+    tool_start(&c);
+    tool_progress progress = tool_progress_begin();
+    for (uint64_t done = 0; done < count;) {
+        const size_t n = count - done < batch ? (size_t)(count - done) : batch;
+        const flake_status status =
+            c.wide ? flake128_next_n(&tool_wide_gen, wide, n) : flake_next_n(&tool_gen, narrow, n);
+        if (status != FLAKE_OK) tool_cannot_draw(&c, status);
+        char *end = buffer;
+        for (size_t i = 0; i < n; i++) {
+            if (c.wide) id.all = wide[i];
+            else id.narrow = narrow[i];
+            if (json) end = tool_put(end, "{\"id\":\"");
+            end += tool_spell(&id.form, &id, end, TOOL_TEXT_SIZE);
+            end = tool_put(end, json ? "\"}\n" : "\n");
+        }
+        tool_write(buffer, (size_t)(end - buffer));
+        done += n;
+        tool_progress_show(&progress, done, count);
+    }
+    tool_progress_end(&progress);
+    tool_stop();
+    return tool_done();
+}
+
+/* What the layout has. */
+static double tool_ids_a_second(const tool_choice *c) {
+    if (c->wide) return 65536e3;
+    return (double)(tool_ones(c->layout.seq_bits) + 1) * 1e3 / (double)c->layout.unit_ms;
+}
+
+/* Whether an id comes behind another of the same generator. */
+static bool tool_follows(const tool_choice *c, const tool_id *id, const tool_id *before) {
+    flake_parts one, other;
+    if (c->wide) return flake128_compare(id->all, before->all) > 0;
+    if (!c->layout.spread) return id->narrow > before->narrow;
+    if (flake_decompose(&c->layout, id->narrow, &one) != FLAKE_OK ||
+        flake_decompose(&c->layout, before->narrow, &other) != FLAKE_OK)
+        return false;
+    return one.time != other.time ? one.time > other.time : one.seq > other.seq;
+}
+
+static int tool_time_it(int others, char **words) {
+    if (others == 0) tool_misused("time needs a COUNT: `flake time 1000000`");
+    const uint64_t count = tool_count(others, words, "time");
+    if (count == 0) tool_misused("time needs a COUNT of at least 1");
+    const tool_choice c = tool_choose(&tool_layouts[0]);
+    tool_id id, newest;
+    memset(&id, 0, sizeof id);
+    id.wide = c.wide;
+    newest = id;
+    tool_start(&c);
+    /* Ids that rise strictly differ all. One that did not would count as a duplicate here, whether it
+     * is one or just out of order. */
+    uint64_t duplicates = 0;
+    tool_progress progress = tool_progress_begin();
+    const int64_t start_ns = TOOL_CLOCK_NS();
+    for (uint64_t i = 0; i < count; i++) {
+        const flake_status status =
+            c.wide ? flake128_next(&tool_wide_gen, &id.all) : flake_next(&tool_gen, &id.narrow);
+        if (status != FLAKE_OK) tool_cannot_draw(&c, status);
+        if (i > 0 && !tool_follows(&c, &id, &newest)) duplicates++;
+        else newest = id;
+        if ((i & 4095) == 4095) tool_progress_show(&progress, i, count);
+    }
+    const double seconds = (double)(TOOL_CLOCK_NS() - start_ns) / 1e9;
+    tool_progress_end(&progress);
+    tool_stop();
+    const double rate = seconds > 0 ? (double)count / seconds : 0;
+    printf(tool_given[TOOL_JSON]
+               ? "{\"layout\":\"%s\",\"ids\":%" PRIu64 ",\"seconds\":%.6f,\"ids_per_second\":%.0f,"
+                 "\"capacity_per_second\":%.0f,\"duplicates\":%" PRIu64 "}\n"
+               : "layout      %s\nids         %" PRIu64 "\nseconds     %.6f\nids/s       %.0f (the "
+                 "layout has %.0f)\nduplicates  %" PRIu64 "\n",
+           c.known->name, count, seconds, rate, tool_ids_a_second(&c), duplicates);
+    const int code = tool_done();
+    return duplicates ? TOOL_FAILED : code;
+}
+
+/* ---- inspect ---- */
+
+static void tool_print_layout(const flake_layout *l) {
+    char text[TOOL_TIME_SIZE];
+    printf("units of %" PRIu32 " ms since %s", l->unit_ms, tool_time(l->epoch_ms, text));
+}
+
+static void tool_print_node(const tool_choice *c, uint32_t node) {
+    const tool_layout *k = c->known;
+    if (!c->layout.node_bits) return;
+    printf("node        %" PRIu32, node);
+    if (k->high)
+        printf(" (%s %" PRIu32 ", %s %" PRIu32 ")", k->high, node >> k->low_bits, k->low,
+               node & (uint32_t)tool_ones(k->low_bits));
+    putchar('\n');
+}
+
+/* The same id in the forms that it was not given in. */
+static void tool_print_texts(const tool_id *id) {
+    static const int forms[] = {TOOL_DEC,    TOOL_HEX,    TOOL_BASE32,
+                                TOOL_BASE36, TOOL_BASE58, TOOL_BASE62};
+    char text[TOOL_TEXT_SIZE];
+    const char *before = "texts       ";
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const tool_form *form = &tool_forms[forms[i]];
+        if (strcmp(form->name, id->form.name) == 0) continue;
+        if (id->wide && (forms[i] == TOOL_BASE32 || forms[i] == TOOL_BASE58)) continue;
+        (void)tool_spell(form, id, text, sizeof text);
+        printf("%s%s %s", before, form->name, text);
+        before = i == 2 && !id->wide ? "\n            " : "  ";
+    }
+    putchar('\n');
+}
+
+/* What the text would be in hex, and in other layouts. */
+static void tool_print_doubts(const tool_choice *chosen, const char *text, const tool_id *id) {
+    tool_id other;
+    if (!tool_given[TOOL_FORMAT] && id->form.text == FLAKE_DEC &&
+        tool_could_be(chosen, text, TOOL_HEX, false, &other) && other.narrow != id->narrow)
+        printf("or with     --format=hex it is %" PRIu64 "\n", other.narrow);
+    if (tool_given[TOOL_LAYOUT]) return;
+    const char *before = "or with     ";
+    for (size_t i = 1; i < TOOL_LAYOUT_COUNT; i++) {
+        const tool_choice c = tool_choose_known(&tool_layouts[i]);
+        flake_parts parts;
+        char time[TOOL_TIME_SIZE];
+        if (c.wide || flake_decompose(&c.layout, id->narrow, &parts) != FLAKE_OK) continue;
+        printf("%s--layout=%-16s %s, node %" PRIu32 ", sequence %" PRIu32 "\n", before,
+               c.known->name, tool_time(parts.unix_ms, time), parts.node, parts.seq);
+        before = "            ";
+    }
+}
+
+static void tool_inspect_wide(const char *text, const tool_id *id) {
+    flake128_parts parts;
+    char time[TOOL_TIME_SIZE], hex[TOOL_TEXT_SIZE];
+    if (flake128_decompose(id->all, &parts) != FLAKE_OK)
+        tool_misused(
+            "'%s' is read as %s of 128 bits, and its time is later than boundary's ids have: "
+            "name another --format",
+            text, id->form.name);
+    (void)tool_spell(&tool_forms[TOOL_HEX], id, hex, sizeof hex);
+    (void)tool_time(parts.unix_ms, time);
+    if (tool_given[TOOL_JSON]) {
+        printf("{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"boundary\",\"hex\":\"%s\",\"time\":"
+               "\"%s\","
+               "\"unix_ms\":%" PRId64 ",\"worker\":%" PRIu64 ",\"sequence\":%" PRIu32 "}\n",
+               text, id->form.name, hex, time, parts.unix_ms, parts.worker, parts.seq);
+        return;
+    }
+    printf("id          %s (%s)\nlayout      boundary: %s\ntime        %s (Unix ms %" PRId64 ")\n"
+           "worker      %" PRIu64 " (0x%012" PRIx64 ")\nsequence    %" PRIu32 "\n",
+           text, id->form.name, tool_layouts[TOOL_LAYOUT_COUNT - 1].about, time, parts.unix_ms,
+           parts.worker, parts.worker, parts.seq);
+    tool_print_texts(id);
+    const tool_field fields[] = {{"time", 64, parts.time, parts.time},
+                                 {"worker", 48, parts.worker, parts.worker},
+                                 {"sequence", 16, parts.seq, parts.seq}};
+    tool_draw(fields, 3);
+}
+
+static void tool_inspect_narrow(const char *text, const tool_id *id) {
+    const tool_choice c = tool_choose(&tool_layouts[0]);
+    const tool_layout *k = c.known;
+    flake_parts parts;
+    char time[TOOL_TIME_SIZE];
+    const flake_status status = flake_decompose(&c.layout, id->narrow, &parts);
+    if (status == FLAKE_RANGE)
+        tool_misused(
+            "'%s' is an id of a time that this tool can't express: another --layout or --epoch?",
+            text);
+    if (status != FLAKE_OK)
+        tool_misused(
+            "'%s' (%s) is no id of layout %s, which has other bits fixed: another --layout%s?",
+            text, id->form.name, k->name, tool_given[TOOL_FORMAT] ? "" : ", or a --format");
+    (void)tool_time(parts.unix_ms, time);
+    if (tool_given[TOOL_JSON]) {
+        printf(
+            "{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"%s\",\"dec\":\"%" PRIu64 "\","
+            "\"hex\":\"%016" PRIx64 "\",\"time\":\"%s\",\"unix_ms\":%" PRId64 ",\"node\":%" PRIu32,
+            text, id->form.name, k->name, id->narrow, id->narrow, time, parts.unix_ms, parts.node);
+        if (k->high)
+            printf(",\"%s\":%" PRIu32 ",\"%s\":%" PRIu32, k->high, parts.node >> k->low_bits,
+                   k->low, parts.node & (uint32_t)tool_ones(k->low_bits));
+        printf(",\"sequence\":%" PRIu32 "}\n", parts.seq);
+        return;
+    }
+    printf("id          %s (%s)\nlayout      %s: %s; ", text, id->form.name, k->name, k->about);
+    tool_print_layout(&c.layout);
+    printf("\ntime        %s (Unix ms %" PRId64 ")\n", time, parts.unix_ms);
+    tool_print_node(&c, parts.node);
+    printf("sequence    %" PRIu32 "\n", parts.seq);
+    tool_print_texts(id);
+    tool_print_doubts(&c, text, id);
+    tool_field fields[TOOL_FIELDS];
+    tool_draw(fields, tool_fields_of(&c, id->narrow, fields));
+}
+
+/* 64-bit ids have an alphabet of their own in these two: a text in it is not one of 128 bits. */
+static bool tool_own_alphabet(const tool_form *form) {
+    return form->narrow && (form->text == FLAKE_BASE32 || form->text == FLAKE_BASE58);
+}
+
+static void tool_inspect(const char *text) {
+    static unsigned shown;
+    const char *format = tool_given[TOOL_FORMAT];
+    bool narrow = true, wide = !tool_given[TOOL_EPOCH], known;
+    tool_id id;
+    memset(&id, 0, sizeof id);
+    if (tool_given[TOOL_LAYOUT]) {
+        wide = tool_choose(&tool_layouts[0]).wide;
+        narrow = !wide;
+    }
+    if (format) {
+        id.form = tool_choose_form(format, narrow, wide);
+        const tool_form form = id.form;
+        known = (narrow && form.narrow && tool_parse(text, &form, false, &id)) ||
+                (wide && form.base && !(narrow && tool_own_alphabet(&form)) &&
+                 tool_parse(text, &form, true, &id));
+        if (!known) tool_misused("'%.140s' is no id in --format=%s: another one?", text, format);
+    } else if (!tool_recognise(text, narrow, wide, &id)) {
+        tool_needs_form(text, narrow, wide);
+    }
+    if (shown++ && !tool_given[TOOL_JSON]) putchar('\n');
+    if (id.wide) tool_inspect_wide(text, &id);
+    else tool_inspect_narrow(text, &id);
+}
+
+/* ---- range, layouts ---- */
+
+static void tool_range_end(const tool_choice *c, const char *option, int64_t ms, bool last,
+                           tool_id *id) {
+    char first_text[TOOL_TIME_SIZE], last_text[TOOL_TIME_SIZE];
+    const flake_status status =
+        c->wide ? (last ? flake128_max_at(ms, &id->all) : flake128_min_at(ms, &id->all))
+                : (last ? flake_max_at(&c->layout, ms, &id->narrow)
+                        : flake_min_at(&c->layout, ms, &id->narrow));
+    id->wide = c->wide;
+    if (status != FLAKE_OK)
+        tool_misused("%s is outside of what layout %s can express: %s to %s", option,
+                     c->known->name, tool_time(c->layout.epoch_ms, first_text),
+                     tool_time(c->wide ? INT64_MAX : flake_expires_ms(&c->layout), last_text));
+}
+
+static int tool_range(int others, char **words) {
+    char from_text[TOOL_TIME_SIZE], to_text[TOOL_TIME_SIZE];
+    char min_text[TOOL_TEXT_SIZE], max_text[TOOL_TEXT_SIZE];
+    const char *format = tool_given[TOOL_FORMAT];
+    if (others) tool_misused("range takes no '%s': give --from=TIME and --to=TIME", words[0]);
+    if (!tool_given[TOOL_FROM] || !tool_given[TOOL_TO])
+        tool_misused("range needs --from=TIME and --to=TIME");
+    const int64_t from = tool_read_time("--from", tool_given[TOOL_FROM], false);
+    const int64_t to = tool_read_time("--to", tool_given[TOOL_TO], false);
+    if (from > to) tool_misused("--from is later than --to: swap them");
+    const tool_choice c = tool_choose(&tool_layouts[0]);
+    if (c.layout.spread)
+        tool_misused("the ids of layout %s are not in the order of time: there is no range of them",
+                     c.known->name);
+    const tool_form form = format ? tool_choose_form(format, !c.wide, c.wide)
+                                  : tool_forms[c.wide ? TOOL_BASE62 : TOOL_DEC];
+    tool_id min, max;
+    memset(&min, 0, sizeof min);
+    memset(&max, 0, sizeof max);
+    tool_range_end(&c, "--from", from, false, &min);
+    tool_range_end(&c, "--to", to, true, &max);
+    (void)tool_spell(&form, &min, min_text, sizeof min_text);
+    (void)tool_spell(&form, &max, max_text, sizeof max_text);
+    printf(tool_given[TOOL_JSON]
+               ? "{\"layout\":\"%s\",\"from\":\"%s\",\"min\":\"%s\",\"to\":\"%s\","
+                 "\"max\":\"%s\"}\n"
+               : "layout      %s\nfrom        %s\nsmallest    %s\nto          %s\n"
+                 "largest     %s\n",
+           c.known->name, tool_time(from, from_text), min_text, tool_time(to, to_text), max_text);
+    return tool_done();
+}
+
+static int tool_list_layouts(int others, char **words) {
+    if (others) tool_misused("layouts takes no '%s'", words[0]);
+    for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
+        const tool_choice c = tool_choose_known(&tool_layouts[i]);
+        tool_field fields[TOOL_FIELDS] = {
+            {"time", 64, 0, 0}, {"worker", 48, 0, 0}, {"sequence", 16, 0, 0}};
+        const size_t n = c.wide ? 3 : tool_fields_of(&c, 0, fields);
+        char text[TOOL_TIME_SIZE];
+        const char *end = tool_time(c.wide ? INT64_MAX : flake_expires_ms(&c.layout), text);
+        const bool json = tool_given[TOOL_JSON] != NULL;
+        const uint32_t unit_ms = c.wide ? 1 : c.layout.unit_ms;
+        const int64_t epoch_ms = c.wide ? 0 : c.layout.epoch_ms;
+        printf(json ? "{\"layout\":\"%s\",\"about\":\"%s\",\"fields\":["
+                    : "%-16s  %s\n                  ",
+               c.known->name, c.known->about);
+        for (size_t f = 0; f < n; f++)
+            printf(json ? "%s{\"name\":\"%s\",\"bits\":%u}" : "%s%s %u",
+                   f == 0 ? ""
+                   : json ? ","
+                          : ", ",
+                   fields[f].name, fields[f].bits);
+        if (json) {
+            printf("],\"epoch_ms\":%" PRId64 ",\"unit_ms\":%" PRIu32 ",\"last\":\"%s\"}\n",
+                   epoch_ms, unit_ms, end);
+            continue;
+        }
+        char epoch[TOOL_TIME_SIZE];
+        printf("\n                  units of %" PRIu32 " ms from %s to %s\n", unit_ms,
+               tool_time(epoch_ms, epoch), end);
+        printf("                  %.0f ids a second\n", tool_ids_a_second(&c));
+    }
+    return tool_done();
+}
+
+/* ---- all of it ---- */
+
+static int tool_inspect_all(int others, char **words) {
+    return tool_each(others, words, tool_inspect);
+}
+
+int main(int argc, char **argv) {
+    static const tool_command commands[] = {{"generate", TOOL_GENERATE, tool_generate},
+                                            {"inspect", TOOL_INSPECT, tool_inspect_all},
+                                            {"range", TOOL_RANGE, tool_range},
+                                            {"time", TOOL_TIME, tool_time_it},
+                                            {"layouts", TOOL_LAYOUTS, tool_list_layouts}};
+    static const tool flake = {tool_help,    commands,     sizeof commands / sizeof *commands,
+                               tool_options, TOOL_OPTIONS, tool_given};
+    return tool_run(&flake, argc, argv);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command-line tool for sno.h's ids:
+ *
+ *     cc -O2 -I. tests/tools/sno.c -o sno
+ */
+#include "sno.h"
+
+#define TOOL_NAME         "sno"
+#define TOOL_VERSION      SNO_VERSION_STRING
+#define TOOL_CLOCK_NS()   SNO_CLOCK_NS(SNO_CLOCK_EXACT)
+#define TOOL_SLEEP_NS(ns) SNO_SLEEP_NS(ns)
+#include "tool.h"
+
+/* What `sno help` prints, and sno(1). */
+static const char *const tool_help[] = {
+    "sno: unique, time-ordered 80-bit ids with a metabyte\n"
+    "\n"
+    "USAGE\n"
+    "    sno generate [--meta=N] [--partition=N] [--format=FORM] [--json] [COUNT]\n"
+    "                        prints COUNT new ids (1), one a line\n"
+    "    sno inspect [--format=FORM] [--json] ID...\n"
+    "                        takes ids apart, in any of the forms or just that one; the ID -\n"
+    "                        reads them from the standard input, one a line\n"
+    "    sno version         prints the version\n"
+    "    sno help            prints this\n"
+    "\n"
+    "OPTIONS\n"
+    "    --meta=N            the metabyte, 0 to 255, whose meaning is yours; 0\n"
+    "    --partition=N       0 to 65535: two generators that run at the same time need two.\n"
+    "                        Without it the run takes a random one, so that two runs at the\n"
+    "                        same time have the same with 1 in 65,536: name it where that\n"
+    "                        matters\n"
+    "    --format=FORM       how ids are written: text (16 characters, the default), hex (20\n"
+    "                        digits) or uuid\n"
+    "    --json              prints one JSON object a line\n"
+    "\n"
+    "IDS ON THE COMMAND LINE\n"
+    "    An ID is 16 characters from 2 to 9 and a to x (in double quotes, if you like), 20\n"
+    "    hex digits, or the UUID whose 16 bytes are those characters. No text is two of\n"
+    "    these. A line of the standard input may also be an object that generate --json\n"
+    "    prints.\n"
+    "\n"
+    "UNIQUENESS\n"
+    "    A run begins in a unit of time of its own, so one that follows another never repeats\n"
+    "    its ids, if the clock is not put back. The 4 ms unit has 65,536 numbers: 16,384,000\n"
+    "    ids a second at the most.\n"
+    "\n"
+    "EXIT STATUS\n"
+    "    0                   all is well\n"
+    "    1                   it could not be done: the clock, the output\n"
+    "    2                   it was not asked rightly; the message says what to change\n"
+    "\n"
+    "EXAMPLES\n"
+    "    $ sno generate --meta=42 --partition=7 1000000 > ids\n"
+    "    $ sno inspect brpk4q72xwf2m63l\n"
+    "    $ sno generate 3 | sno inspect --json -\n",
+    NULL};
+
+enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2 };
+enum { TOOL_META, TOOL_PARTITION, TOOL_FORMAT, TOOL_JSON, TOOL_OPTIONS };
+
+static const tool_option tool_options[TOOL_OPTIONS] = {
+    {"--meta", "N", TOOL_GENERATE, false},
+    {"--partition", "N", TOOL_GENERATE, false},
+    {"--format", "FORM", TOOL_GENERATE | TOOL_INSPECT, false},
+    {"--json", NULL, TOOL_GENERATE | TOOL_INSPECT, false},
+};
+
+static const char *tool_given[TOOL_OPTIONS];
+
+#define TOOL_TEXT_SIZE 48 /* the longest is a UUID */
+
+/* 20 digits in lower case, and a NUL. */
+static void tool_hex(sno_id id, char out[21]) {
+    for (size_t i = 0; i < sizeof id.bytes; i++) {
+        out[2 * i] = "0123456789abcdef"[id.bytes[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[id.bytes[i] & 15];
+    }
+    out[20] = '\0';
+}
+
+/* ---- generate ---- */
+
+enum { TOOL_BATCH = 4096, TOOL_AS_TEXT, TOOL_AS_HEX, TOOL_AS_UUID };
+
+static int tool_choose_form(void) {
+    const char *word = tool_given[TOOL_FORMAT];
+    if (!word || strcmp(word, "text") == 0) return TOOL_AS_TEXT;
+    if (strcmp(word, "hex") == 0) return TOOL_AS_HEX;
+    if (strcmp(word, "uuid") == 0) return TOOL_AS_UUID;
+    tool_misused("--format=%s is none of text, hex, uuid", word);
+}
+
+/* Returns the length. */
+static size_t tool_spell(sno_id id, int form, char *text) {
+    switch (form) {
+    case TOOL_AS_HEX: tool_hex(id, text); return 20;
+    case TOOL_AS_UUID: sno_to_uuid(id, text); return 36;
+    default: sno_encode(id, text); return 16;
+    }
+}
+
+static void tool_start(sno_gen *gen) {
+    sno_options options;
+    sno_snapshot snapshot;
+    sno_id zero; /* of the first unit */
+    memset(&options, 0, sizeof options);
+    memset(&zero, 0, sizeof zero);
+    options.max_wait_ms = 1000;
+    if (tool_given[TOOL_PARTITION]) {
+        memset(&snapshot, 0, sizeof snapshot);
+        snapshot.partition =
+            (uint16_t)tool_number_to("--partition", tool_given[TOOL_PARTITION], UINT16_MAX, "");
+        options.snapshot = &snapshot;
+    }
+    const sno_status status = sno_init(gen, &options);
+    if (status != SNO_OK) tool_failed("%s", sno_status_str(status));
+    tool_wait_for_next_unit(sno_time_ns(zero) / 1000000, 4);
+}
+
+static int tool_generate(int others, char **words) {
+    static sno_gen gen;
+    static sno_id ids[TOOL_BATCH];
+    static char buffer[TOOL_BATCH * TOOL_TEXT_SIZE];
+    const uint64_t count = tool_count(others, words, "generate");
+    const int form = tool_choose_form();
+    const bool json = tool_given[TOOL_JSON] != NULL;
+    uint8_t meta = 0;
+    if (tool_given[TOOL_META])
+        meta = (uint8_t)tool_number_to("--meta", tool_given[TOOL_META], UINT8_MAX, "");
+    tool_start(&gen);
+    tool_progress progress = tool_progress_begin();
+    for (uint64_t done = 0; done < count;) {
+        const size_t n = count - done < TOOL_BATCH ? (size_t)(count - done) : (size_t)TOOL_BATCH;
+        const sno_status status = sno_new_n(&gen, meta, ids, n);
+        if (status != SNO_OK) tool_failed("%s", sno_status_str(status));
+        char *end = buffer;
+        for (size_t i = 0; i < n; i++) {
+            if (json) end = tool_put(end, "{\"id\":\"");
+            end += tool_spell(ids[i], form, end);
+            end = tool_put(end, json ? "\"}\n" : "\n");
+        }
+        tool_write(buffer, (size_t)(end - buffer));
+        done += n;
+        tool_progress_show(&progress, done, count);
+    }
+    tool_progress_end(&progress);
+    return tool_done();
+}
+
+/* ---- inspect ---- */
+
+static bool tool_parse_hex(const char *text, size_t length, sno_id *id) {
+    if (length != 20) return false;
+    for (size_t i = 0; i < length; i++) {
+        const unsigned digit = tool_hex_digit(text[i]);
+        if (digit > 15) return false;
+        id->bytes[i / 2] = (uint8_t)((unsigned)id->bytes[i / 2] << 4 | digit);
+    }
+    return true;
+}
+
+/* In the form that --format names, or in any. */
+static bool tool_parse(const char *text, size_t length, sno_id *id) {
+    const int form = tool_given[TOOL_FORMAT] ? tool_choose_form() : 0;
+    const bool quoted = length == 18 && text[0] == '"';
+    if ((!form || form == TOOL_AS_TEXT) &&
+        (quoted ? sno_from_json(text, length, id) : sno_decode(text, length, id)) == SNO_OK)
+        return true;
+    if ((!form || form == TOOL_AS_UUID) && sno_from_uuid(text, length, id) == SNO_OK) return true;
+    return (!form || form == TOOL_AS_HEX) && tool_parse_hex(text, length, id);
+}
+
+static void tool_inspect(const char *text) {
+    static unsigned shown;
+    const size_t length = strlen(text);
+    char encoded[17], hex[21], uuid[37], time[TOOL_TIME_SIZE];
+    sno_id id;
+    memset(&id, 0, sizeof id);
+    encoded[16] = '\0';
+    if (!tool_parse(text, length, &id)) {
+        if (tool_given[TOOL_FORMAT])
+            tool_misused("'%.140s' is no sno in --format=%s: another one?", text,
+                         tool_given[TOOL_FORMAT]);
+        bool flake = length > 0 && length <= 32 && length != 16;
+        for (size_t i = 0; i < length; i++)
+            flake &= (text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'z') ||
+                     (text[i] >= 'A' && text[i] <= 'Z');
+        tool_misused("'%.140s' is no sno: 16 characters from 2 to 9 and a to x, 20 hex digits or a "
+                     "UUID%s",
+                     text, flake ? "; a number is for `flake inspect`" : "");
+    }
+    sno_encode(id, encoded);
+    tool_hex(id, hex);
+    sno_to_uuid(id, uuid);
+    const int64_t unix_ns = sno_time_ns(id);
+    (void)tool_time(unix_ns / 1000000, time);
+    const unsigned tick = sno_tick(id), meta = sno_meta(id);
+    const unsigned partition = sno_partition(id), sequence = sno_sequence(id);
+    if (tool_given[TOOL_JSON]) {
+        printf("{\"id\":\"%s\",\"hex\":\"%s\",\"uuid\":\"%s\",\"time\":\"%s\",\"unix_ms\":%" PRId64
+               ",\"units\":%" PRIu64 ",\"tick\":%u,\"meta\":%u,\"partition\":%u,\"sequence\":%u}\n",
+               encoded, hex, uuid, time, unix_ns / 1000000, sno_units(id), tick, meta, partition,
+               sequence);
+        return;
+    }
+    if (shown++) putchar('\n');
+    printf("id          %s\ntime        %s (Unix ms %" PRId64 ")\ntick        %u\nmeta        %u\n"
+           "partition   %u\nsequence    %u\ntexts       hex %s  uuid %s\n",
+           encoded, time, unix_ns / 1000000, tick, meta, partition, sequence, hex, uuid);
+    const tool_field fields[] = {{"time, units of 4 ms", 39, sno_units(id), sno_units(id)},
+                                 {"tick", 1, tick, tick},
+                                 {"meta", 8, meta, meta},
+                                 {"partition", 16, partition, partition},
+                                 {"sequence", 16, sequence, sequence}};
+    tool_draw(fields, 5);
+}
+
+static int tool_inspect_all(int others, char **words) {
+    return tool_each(others, words, tool_inspect);
+}
+
+int main(int argc, char **argv) {
+    static const tool_command commands[] = {{"generate", TOOL_GENERATE, tool_generate},
+                                            {"inspect", TOOL_INSPECT, tool_inspect_all}};
+    static const tool sno = {tool_help,    commands,     sizeof commands / sizeof *commands,
+                             tool_options, TOOL_OPTIONS, tool_given};
+    return tool_run(&sno, argc, argv);
+}

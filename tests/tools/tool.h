@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the command-line tools share. Included by flake.c and sno.c behind the header and
+ *
+ *     #define TOOL_NAME         "flake"                 what it calls itself
+ *     #define TOOL_VERSION      FLAKE_VERSION_STRING
+ *     #define TOOL_CLOCK_NS()   ...                     Unix time in ns
+ *     #define TOOL_SLEEP_NS(ns) ...
+ */
+#ifndef TOOL_H
+#define TOOL_H
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(_WIN32)
+#include <io.h>
+#else
+#include <fcntl.h>
+#include <unistd.h>
+#endif
+
+#if defined(__GNUC__)
+#define TOOL_ENDS             __attribute__((noreturn))
+#define TOOL_AS_PRINTF(first) __attribute__((format(__printf__, 1, first)))
+#elif defined(_MSC_VER)
+#define TOOL_ENDS __declspec(noreturn)
+#define TOOL_AS_PRINTF(first)
+#else
+#define TOOL_ENDS _Noreturn
+#define TOOL_AS_PRINTF(first)
+#endif
+
+/* Exit codes: it could not be done; it was not asked rightly. */
+enum { TOOL_FAILED = 1, TOOL_MISUSED = 2 };
+
+TOOL_AS_PRINTF(0) static void tool_complain(const char *format, va_list values) {
+    (void)fflush(stdout);
+    fputs(TOOL_NAME ": ", stderr);
+    (void)vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+}
+
+TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_failed(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    tool_complain(format, values);
+    va_end(values);
+    exit(TOOL_FAILED);
+}
+
+TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_misused(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    tool_complain(format, values);
+    va_end(values);
+    exit(TOOL_MISUSED);
+}
+
+static void tool_check_output(bool ok) {
+    if (ok) return;
+    const int reason = errno;
+#ifdef EPIPE
+    if (reason == EPIPE) exit(TOOL_FAILED); /* the reader has had enough: nothing to complain of */
+#endif
+    tool_failed("the output can't be written: %s", strerror(reason));
+}
+
+static void tool_write(const char *text, size_t size) {
+    tool_check_output(fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0);
+}
+
+/* Puts a text at `end`, without its NUL; returns the new end. */
+static char *tool_put(char *end, const char *text) {
+    while (*text) *end++ = *text++;
+    return end;
+}
+
+static int tool_done(void) {
+    tool_check_output(fflush(stdout) == 0 && !ferror(stdout));
+    return EXIT_SUCCESS;
+}
+
+/* Called first of all: a file that is opened later must not take the place of a standard one that is
+ * closed, or what is meant for that one would be written into the file. The places are held the
+ * other way round: reading from the standard input, and writing to the others, still fails. */
+static void tool_hold_standard_files(void) {
+#if !defined(_WIN32)
+    bool closed[3];
+    for (int file = 0; file < 3; file++) {
+        closed[file] = fcntl(file, F_GETFD) == -1 && errno == EBADF;
+        if (closed[file] && open("/dev/null", file == 0 ? O_WRONLY : O_RDONLY) != file)
+            exit(TOOL_FAILED); /* nothing to say it with */
+    }
+    if (closed[1]) tool_failed("the standard output is closed");
+#endif
+}
+
+static bool tool_on_terminal(int file) {
+#if defined(_WIN32)
+    return _isatty(file) != 0;
+#else
+    return isatty(file) != 0;
+#endif
+}
+
+/* ---- options ---- */
+
+typedef struct tool_option {
+    const char *name, *value; /* value: what the help calls it; NULL: there is none */
+    unsigned commands;        /* those that have it */
+    bool bare;                /* may stand without a value */
+} tool_option;
+
+typedef struct tool_command {
+    const char *name;
+    unsigned bit; /* in the options' `commands` */
+    int (*run)(int others, char **words);
+} tool_command;
+
+/* What a tool is made of. */
+typedef struct tool {
+    const char *const *help; /* texts, up to NULL */
+    const tool_command *commands;
+    size_t command_count;
+    const tool_option *options;
+    size_t option_count;
+    const char **given; /* the options' values; "" for one without, NULL: not given */
+} tool;
+
+/* The value that the word gives to the option. */
+static const char *tool_value(const tool_option *o, const char *word) {
+    const char *equals = strchr(word, '=');
+    if (equals && !o->value) tool_misused("%s takes no value", o->name);
+    if (!equals && o->value && !o->bare)
+        tool_misused("%s needs a value: %s=%s", o->name, o->name, o->value);
+    if (equals && !equals[1])
+        tool_misused("%s= has no value behind it: %s=%s", o->name, o->name, o->value);
+    return equals ? equals + 1 : "";
+}
+
+/* Takes the options out of the words: their values go to t->given, the other words to the front.
+ * Returns how many these are. */
+static int tool_read(const tool *t, const tool_command *command, int count, char **words) {
+    int others = 0;
+    bool ended = false;
+    for (int i = 0; i < count; i++) {
+        const char *word = words[i];
+        if (ended || word[0] != '-' || !word[1]) {
+            words[others++] = words[i];
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            ended = true;
+            continue;
+        }
+        const size_t length = strcspn(word, "=");
+        size_t o = 0;
+        while (o < t->option_count &&
+               !(t->options[o].commands & command->bit && strlen(t->options[o].name) == length &&
+                 memcmp(t->options[o].name, word, length) == 0))
+            o++;
+        if (o == t->option_count)
+            tool_misused("%s has no option %.*s: `" TOOL_NAME " help` lists what it has",
+                         command->name, (int)length, word);
+        t->given[o] = tool_value(&t->options[o], word);
+    }
+    return others;
+}
+
+static bool tool_asks_help(int argc, char **argv) {
+    if (strcmp(argv[1], "help") == 0) return true;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+    return false;
+}
+
+/* The value of a hex digit in either case; 16: it is none. */
+static unsigned tool_hex_digit(char c) {
+    if (c >= '0' && c <= '9') return (unsigned)(c - '0');
+    if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
+    if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
+    return 16;
+}
+
+/* Decimal, or hex behind 0x. */
+static bool tool_number(const char *text, uint64_t *number) {
+    const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const unsigned base = hex ? 16 : 10;
+    const char *at = hex ? text + 2 : text;
+    uint64_t n = 0;
+    if (!*at) return false;
+    for (; *at; at++) {
+        const unsigned digit = tool_hex_digit(*at);
+        if (digit >= base || n > (UINT64_MAX - digit) / base) return false;
+        n = n * base + digit;
+    }
+    *number = n;
+    return true;
+}
+
+static uint64_t tool_number_to(const char *option, const char *text, uint64_t most,
+                               const char *why) {
+    uint64_t number;
+    if (!tool_number(text, &number) || number > most)
+        tool_misused("%s=%s is not a number from 0 to %" PRIu64 "%s", option, text, most, why);
+    return number;
+}
+
+static uint64_t tool_count(int others, char **words, const char *command) {
+    uint64_t count = 1;
+    if (others > 1) tool_misused("%s takes one COUNT, not also '%s'", command, words[1]);
+    if (others == 1 && !tool_number(words[0], &count))
+        tool_misused("COUNT '%s' is not a whole number: `" TOOL_NAME " %s 1000`", words[0],
+                     command);
+    return count;
+}
+
+/* ---- time ---- */
+
+static int64_t tool_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+/* Years are counted from 1 March, so that the leap day is a year's last. */
+static const unsigned tool_days_before[] = {0,   31,  61,  92,  122, 153, 184,
+                                            214, 245, 275, 306, 337, 366};
+#define TOOL_DAYS_IN_400_YEARS 146097
+#define TOOL_DAYS_TO_1970      719468 /* from 1 March of the year 0 */
+
+/* Days from 1 March of the year 0 to 1 March of year 0..399. */
+static int64_t tool_year_begins(int64_t year) { return year * 365 + year / 4 - year / 100; }
+
+/* The Gregorian calendar, before its invention too. */
+static void tool_date(int64_t days, int64_t *year, unsigned *month, unsigned *day) {
+    days += TOOL_DAYS_TO_1970;
+    const int64_t cycle = tool_floor_div(days, TOOL_DAYS_IN_400_YEARS);
+    const int64_t in_cycle = days - cycle * TOOL_DAYS_IN_400_YEARS;
+    int64_t y = in_cycle * 400 / TOOL_DAYS_IN_400_YEARS; /* right, or one too few or many */
+    if (y < 399 && tool_year_begins(y + 1) <= in_cycle) y++;
+    if (tool_year_begins(y) > in_cycle) y--;
+    const unsigned in_year = (unsigned)(in_cycle - tool_year_begins(y));
+    unsigned m = 0;
+    while (tool_days_before[m + 1] <= in_year) m++;
+    *day = in_year - tool_days_before[m] + 1;
+    *month = m < 10 ? m + 3 : m - 9;
+    *year = cycle * 400 + y + (m >= 10);
+}
+
+#define TOOL_TIME_SIZE 64
+
+/* ISO 8601 in UTC; a year of more than four digits has a sign. Returns text. */
+static const char *tool_time(int64_t unix_ms, char text[TOOL_TIME_SIZE]) {
+    const int64_t days = tool_floor_div(unix_ms, 86400000);
+    const unsigned ms = (unsigned)(unix_ms - days * 86400000);
+    int64_t year;
+    unsigned month, day;
+    tool_date(days, &year, &month, &day);
+    const int at = snprintf(text, TOOL_TIME_SIZE,
+                            year < 0 || year > 9999 ? "%+05" PRId64 "-" : "%04" PRId64 "-", year);
+    (void)snprintf(text + at, (size_t)(TOOL_TIME_SIZE - at), "%02u-%02uT%02u:%02u:%02u.%03uZ",
+                   month, day, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60, ms % 1000);
+    return text;
+}
+
+/* Waits for the next unit, so that a run never meets the ids of one that ended before it. */
+static void tool_wait_for_next_unit(int64_t epoch_ms, int64_t unit_ms) {
+    const int64_t start_ns = TOOL_CLOCK_NS();
+    const int64_t unit_ns = unit_ms * 1000000, shift_ns = epoch_ms % unit_ms * 1000000;
+    const int64_t next_ns = (tool_floor_div(start_ns - shift_ns, unit_ns) + 1) * unit_ns + shift_ns;
+    for (int64_t now_ns = start_ns; now_ns >= start_ns && now_ns < next_ns;
+         now_ns = TOOL_CLOCK_NS())
+        TOOL_SLEEP_NS(next_ns - now_ns);
+}
+
+/* ---- progress, for somebody who watches a terminal ---- */
+
+typedef struct tool_progress {
+    int64_t began_ns, shown_ns;
+    bool watched;
+} tool_progress;
+
+static tool_progress tool_progress_begin(void) {
+    tool_progress p;
+    p.began_ns = p.shown_ns = TOOL_CLOCK_NS();
+    p.watched = tool_on_terminal(2) && !tool_on_terminal(1);
+    return p;
+}
+
+static void tool_progress_show(tool_progress *p, uint64_t done, uint64_t count) {
+    if (!p->watched) return;
+    const int64_t now_ns = TOOL_CLOCK_NS();
+    if (now_ns - p->began_ns < 1000000000 || now_ns - p->shown_ns < 250000000) return;
+    p->shown_ns = now_ns;
+    const double rate = (double)done / (double)(now_ns - p->began_ns) * 1e9;
+    fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " (%.0f %%), %.0f a second, %.0f s left  ", done,
+            count, 100.0 * (double)done / (double)count, rate, (double)(count - done) / rate);
+}
+
+static void tool_progress_end(const tool_progress *p) {
+    if (p->shown_ns != p->began_ns) fprintf(stderr, "\r%79s\r", "");
+}
+
+/* ---- bits ---- */
+
+typedef struct tool_field {
+    const char *name;
+    unsigned bits;
+    uint64_t raw;   /* the bits as they stand in the id */
+    uint64_t value; /* what they say */
+} tool_field;
+
+/* Draws the fields, the most significant first, in rows of at most 64 bits. */
+static void tool_draw(const tool_field *fields, size_t n) {
+    unsigned top = 0;
+    for (size_t i = 0; i < n; i++) top += fields[i].bits;
+    for (size_t first = 0, end; first < n; first = end) {
+        unsigned in_row = 0, below;
+        for (end = first; end < n && (end == first || in_row + fields[end].bits <= 64); end++) {
+            in_row += fields[end].bits;
+            printf("%s", end == first ? "\n    " : " ");
+            for (unsigned bit = fields[end].bits; bit-- > 0;)
+                putchar("01"[fields[end].raw >> bit & 1]);
+        }
+        putchar('\n');
+        top -= in_row;
+        below = top;
+        for (size_t i = end; i-- > first; below += fields[i].bits) {
+            printf("    ");
+            for (size_t k = first; k < i; k++) printf("|%*s", (int)fields[k].bits, "");
+            printf("%s = %" PRIu64, fields[i].name, fields[i].value);
+            if (fields[i].bits == 1) printf("  [%u]\n", below);
+            else printf("  [%u..%u]\n", below + fields[i].bits - 1, below);
+        }
+    }
+}
+
+/* The id of a line that generate --json made; any other line is left as it is. */
+static char *tool_id_of_line(char *line) {
+    static const char before[] = "{\"id\":\"";
+    if (strncmp(line, before, sizeof before - 1) != 0) return line;
+    line += sizeof before - 1;
+    line[strcspn(line, "\"")] = '\0';
+    return line;
+}
+
+/* Calls inspect for each of the words; "-" stands for the lines of the standard input. */
+static int tool_each(int count, char **words, void (*inspect)(const char *text)) {
+    char line[4096];
+    if (count == 0) tool_misused("inspect needs an ID, or - to read them from the standard input");
+    for (int i = 0; i < count; i++) {
+        if (strcmp(words[i], "-") != 0) {
+            inspect(words[i]);
+            continue;
+        }
+        while (fgets(line, sizeof line, stdin)) {
+            const size_t length = strcspn(line, "\r\n");
+            if (length == sizeof line - 1)
+                tool_misused("a line of the standard input is longer than %d characters",
+                             (int)sizeof line - 2);
+            line[length] = '\0';
+            if (line[0]) inspect(tool_id_of_line(line));
+        }
+        if (ferror(stdin)) tool_failed("the standard input can't be read: %s", strerror(errno));
+    }
+    return tool_done();
+}
+
+/* ---- all of it ---- */
+
+static int tool_print_help(const tool *t) {
+    for (const char *const *text = t->help; *text; text++) fputs(*text, stdout);
+    return tool_done();
+}
+
+/* What a tool's main does. */
+static int tool_run(const tool *t, int argc, char **argv) {
+    tool_hold_standard_files();
+    if (argc < 2)
+        tool_misused("say what to do: `" TOOL_NAME " generate`, `" TOOL_NAME
+                     " inspect ID`, `" TOOL_NAME " help`");
+    const char *word = argv[1];
+    if (tool_asks_help(argc, argv)) return tool_print_help(t);
+    if (strcmp(word, "version") == 0 || strcmp(word, "--version") == 0) {
+        printf("%s %s\n", TOOL_NAME, TOOL_VERSION);
+        return tool_done();
+    }
+    for (size_t i = 0; i < t->command_count; i++) {
+        const tool_command *command = &t->commands[i];
+        if (strcmp(word, command->name) != 0) continue;
+        const int others = tool_read(t, command, argc - 2, argv + 2);
+        return command->run(others, argv + 2);
+    }
+    tool_misused("there is no `" TOOL_NAME " %s`: try `" TOOL_NAME " help`", word);
+}
+
+#endif
