@@ -2709,6 +2709,12 @@ static inline void flake_i_record_put(const flake_i_record *r, uint8_t out[FLAKE
     flake_i_put64(out + 120, flake_i_fnv(out, 120));
 }
 
+static inline bool flake_i_all_zero(const uint8_t *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i]) return false;
+    return true;
+}
+
 /* FLAKE_TORN: damaged, or never written. FLAKE_FOREIGN: who wrote it knows more than this version. */
 static inline flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r) {
     if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
@@ -2718,8 +2724,7 @@ static inline flake_status flake_i_record_get(const uint8_t *in, flake_i_record 
     r->written_ns = (int64_t)flake_i_get64(in + 16);
     memcpy(r->run, in + 24, FLAKE_I_RUN);
     memcpy(r->identity, in + 40, FLAKE_I_IDENTITY);
-    for (size_t i = 104; i < 120; i++)
-        if (in[i]) return FLAKE_FOREIGN;
+    if (!flake_i_all_zero(in + 104, 16)) return FLAKE_FOREIGN;
     return !r->number || r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
 }
 
@@ -2729,8 +2734,7 @@ static inline flake_status flake_i_record_1_get(const uint8_t *in, flake_i_recor
     r->horizon_ns = (int64_t)flake_i_get64(in + 16);
     r->written_ns = (int64_t)flake_i_get64(in + 24);
     memcpy(r->identity, in + 32, FLAKE_I_IDENTITY);
-    for (size_t i = 96; i < 120; i++)
-        if (in[i]) return FLAKE_FOREIGN;
+    if (!flake_i_all_zero(in + 96, 24)) return FLAKE_FOREIGN;
     return r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
 }
 
@@ -2758,11 +2762,13 @@ static inline flake_status flake_i_file_get(uint8_t *in, size_t n, flake_i_recor
     return status;
 }
 
+/* Whether what stands where a new file is made is none, or one of ours whose maker died. */
 static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *bytes) {
     uint8_t found[FLAKE_I_FILE];
     flake_i_record r;
     const int n = flake_i_read_all(f->fd, found, sizeof found);
-    if (n <= 0) return n == 0;
+    if (n < 0) return false;
+    if (flake_i_all_zero(found, (size_t)n)) return true; /* power cuts leave such */
     const flake_status status = flake_i_file_get(found, (size_t)n, &r);
     if (status != FLAKE_OK) return status == FLAKE_TORN;
     return memcmp(r.identity, bytes + flake_i_record_at(1) + 40, FLAKE_I_IDENTITY) == 0;
@@ -4826,18 +4832,29 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
  */
 static inline flake_state *flake_slot_state(flake_slot *slot) { return &slot->state; }
 
-/* Files of version 0.1.0 are empty, or say in 28 bytes since when a number is claimed or free. It held
- * a number back for two seconds, and so this one begins as much later. */
-static inline bool flake_i_slot_is_old(const flake_i_file *f, int64_t now_ns, flake_i_record *r) {
-    enum { TEXT = 28 };
-    uint8_t text[TEXT + 1];
-    const int n = flake_i_read_all(f->fd, text, sizeof text);
+/* A file of version 0.1.0: empty, or it says in words that the number is claimed or free. That version
+ * held a number back for two seconds, and so this one begins as much later.
+ *
+ * The take-over of an empty one may have been cut before its header came: all up to the place of the
+ * first record is zero then, and no id was drawn if that is not whole. */
+static inline bool flake_i_slot_is_old(const flake_i_file *f, const uint8_t *identity,
+                                       int64_t now_ns, flake_i_record *r) {
+    const size_t first = (size_t)flake_i_record_at(1);
+    uint8_t bytes[FLAKE_I_FILE];
+    flake_i_record cut;
+    memset(bytes, 0, sizeof bytes);
+    const int n = flake_i_read_all(f->fd, bytes, sizeof bytes);
     memset(r, 0, sizeof *r);
     r->is_old = true;
-    r->horizon_ns = INT64_MIN;
-    if (n == 0) return true;
-    r->horizon_ns = now_ns + 2000000000;
-    return n >= 8 && (memcmp(text, "claimed ", 8) == 0 || memcmp(text, "released", 8) == 0);
+    r->horizon_ns = n == 0 ? INT64_MIN : now_ns + 2000000000;
+    if (n == 0 || memcmp(bytes, "claimed ", 8) == 0 || memcmp(bytes, "released", 8) == 0)
+        return true;
+    if (n <= (int)first || !flake_i_all_zero(bytes, first)) return false;
+    const flake_status status = flake_i_record_get(bytes + first, &cut);
+    if (status == FLAKE_TORN) return true;
+    if (status != FLAKE_OK || cut.number != 1) return false;
+    if (cut.horizon_ns > r->horizon_ns) r->horizon_ns = cut.horizon_ns;
+    return memcmp(cut.identity, identity, FLAKE_I_IDENTITY) == 0;
 }
 
 /* What has been found out about the numbers that are not to be had. */
@@ -4861,7 +4878,7 @@ static inline flake_status flake_i_slot_read(const flake_i_file *f, const char *
                                              const uint8_t *identity, int64_t now_ns,
                                              flake_i_record *r, flake_i_slot_search *search,
                                              flake_why *why) {
-    if (flake_i_slot_is_old(f, now_ns, r)) return FLAKE_OK;
+    if (flake_i_slot_is_old(f, identity, now_ns, r)) return FLAKE_OK;
     const flake_status status = flake_i_state_read(f, path, r, why);
     if (status != FLAKE_OK) return status;
     if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0)

@@ -2484,6 +2484,12 @@ static inline void sno_i_record_put(const sno_i_record *r, uint8_t out[SNO_I_REC
     sno_i_put64(out + 120, sno_i_fnv(out, 120));
 }
 
+static inline bool sno_i_all_zero(const uint8_t *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i]) return false;
+    return true;
+}
+
 /* SNO_TORN: damaged, or never written. SNO_FOREIGN: who wrote it knows more than this version. */
 static inline sno_status sno_i_record_get(const uint8_t *in, sno_i_record *r) {
     if (sno_i_get64(in + 120) != sno_i_fnv(in, 120)) return SNO_TORN;
@@ -2493,8 +2499,7 @@ static inline sno_status sno_i_record_get(const uint8_t *in, sno_i_record *r) {
     r->written_ns = (int64_t)sno_i_get64(in + 16);
     memcpy(r->run, in + 24, SNO_I_RUN);
     memcpy(r->identity, in + 40, SNO_I_IDENTITY);
-    for (size_t i = 104; i < 120; i++)
-        if (in[i]) return SNO_FOREIGN;
+    if (!sno_i_all_zero(in + 104, 16)) return SNO_FOREIGN;
     return !r->number || r->horizon_ns < r->written_ns ? SNO_TORN : SNO_OK;
 }
 
@@ -2504,8 +2509,7 @@ static inline sno_status sno_i_record_1_get(const uint8_t *in, sno_i_record *r) 
     r->horizon_ns = (int64_t)sno_i_get64(in + 16);
     r->written_ns = (int64_t)sno_i_get64(in + 24);
     memcpy(r->identity, in + 32, SNO_I_IDENTITY);
-    for (size_t i = 96; i < 120; i++)
-        if (in[i]) return SNO_FOREIGN;
+    if (!sno_i_all_zero(in + 96, 24)) return SNO_FOREIGN;
     return r->horizon_ns < r->written_ns ? SNO_TORN : SNO_OK;
 }
 
@@ -2533,11 +2537,13 @@ static inline sno_status sno_i_file_get(uint8_t *in, size_t n, sno_i_record *r) 
     return status;
 }
 
+/* Whether what stands where a new file is made is none, or one of ours whose maker died. */
 static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *bytes) {
     uint8_t found[SNO_I_FILE];
     sno_i_record r;
     const int n = sno_i_read_all(f->fd, found, sizeof found);
-    if (n <= 0) return n == 0;
+    if (n < 0) return false;
+    if (sno_i_all_zero(found, (size_t)n)) return true; /* power cuts leave such */
     const sno_status status = sno_i_file_get(found, (size_t)n, &r);
     if (status != SNO_OK) return status == SNO_TORN;
     return memcmp(r.identity, bytes + sno_i_record_at(1) + 40, SNO_I_IDENTITY) == 0;

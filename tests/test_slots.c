@@ -403,6 +403,52 @@ static void an_empty_file_is_a_number_that_nobody_had(void) {
     release(0);
 }
 
+/* What a take-over of an empty file has left, whose first `n` bytes got to the disk before it was cut. */
+static void put_take_over(size_t n, uint32_t number, uint64_t record_number) {
+    const size_t at = (size_t)flake_i_record_at(1);
+    uint8_t bytes[FLAKE_I_FILE];
+    flake_i_record r;
+    memset(&r, 0, sizeof r);
+    r.number = record_number;
+    r.written_ns = start_ms * a_ms;
+    r.horizon_ns = (start_ms + 9000) * a_ms;
+    r.identity[0] = FLAKE_I_SLOT_KIND;
+    flake_i_put64(r.identity + 32, number);
+    memset(bytes, 0, sizeof bytes);
+    flake_i_record_put(&r, bytes + at);
+    FILE *file = fopen(path_of("0.slot"), "w");
+    if (!file || fwrite(bytes, 1, n, file) != n || fclose(file) != 0) abort();
+}
+
+static void a_take_over_that_was_cut_goes_on(void) {
+    const size_t at = (size_t)flake_i_record_at(1);
+    for (size_t n = at + 1; n < at + FLAKE_I_RECORD; n += 30) {
+        begin();
+        put_take_over(n, 0, 1);
+        CHECK_EQ(claim_of(0, 1), 0);
+        CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+        pass_ms(2001);
+        CHECK(draw_all(1) > start_ms + 2000);
+        release(0);
+    }
+    begin();
+    put_take_over(at + FLAKE_I_RECORD, 0,
+                  1); /* the record is whole: ids may have been drawn by it */
+    CHECK_EQ(claim_of(0, 1), 0);
+    CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+    pass_ms(9000);
+    CHECK_EQ(draw_all(1), 0);
+    pass_ms(1);
+    CHECK(draw_all(1) > start_ms + 9000);
+    release(0);
+    put_take_over(at + FLAKE_I_RECORD, 0, 3); /* no first record: its file has lost its beginning */
+    CHECK_EQ(claim_of(0, 1), -FLAKE_FOREIGN);
+    put_take_over(at + FLAKE_I_RECORD, 7, 1);
+    CHECK_EQ(claim_of(0, 1), -FLAKE_FOREIGN);
+    put_take_over(at, 0, 1); /* nothing was written yet */
+    CHECK_EQ(claim_of(0, 1), -FLAKE_FOREIGN);
+}
+
 /* ---- fork ---- */
 
 static void leave_the_parents_number_alone(void) {
@@ -571,8 +617,9 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(a_torn_file_is_passed_over),
                                      CHECK_TEST(a_folder_that_is_none_is_refused_by_name),
                                      CHECK_TEST(a_wiped_beginning_is_not_taken_for_an_old_file),
-        CHECK_TEST(old_files_are_taken_over),
+                                     CHECK_TEST(old_files_are_taken_over),
                                      CHECK_TEST(an_empty_file_is_a_number_that_nobody_had),
+                                     CHECK_TEST(a_take_over_that_was_cut_goes_on),
                                      CHECK_TEST(a_forked_child_does_not_hold_its_parents_number),
                                      CHECK_TEST(a_child_keeps_the_number_of_its_dead_parent),
                                      CHECK_TEST(a_release_frees_the_number_whatever_children_do),

@@ -207,8 +207,18 @@ static void what_stands_beside_the_path_is_not_taken(void) {
     CHECK_EQ(symlink(path_of("far"), beside), 0);
     CHECK_EQ(open_at(&state, path), FLAKE_FOREIGN);
     CHECK_EQ(unlink(beside), 0);
-    put_bytes(beside, (const uint8_t *)"idstate\n", 8); /* a run died there */
-    CHECK_EQ(open_at(&state, path), FLAKE_OK);
+}
+
+/* A run died while it made a new file. After a power cut its place may be there, and nothing in it. */
+static void what_a_run_has_left_beside_the_path_is_taken(void) {
+    static const uint8_t zeros[FLAKE_I_FILE] = {0};
+    begin();
+    put_bytes(path_of("ids.new"), (const uint8_t *)"idstate\n", 8);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    close_it(&state);
+    begin();
+    put_bytes(path_of("ids.new"), zeros, sizeof zeros);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     close_it(&state);
 }
 
@@ -689,6 +699,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_file_that_is_no_longer_there_ends_the_ids),
         CHECK_TEST(a_descriptor_that_is_anothers_by_now_is_not_written_to),
         CHECK_TEST(what_stands_beside_the_path_is_not_taken),
+        CHECK_TEST(what_a_run_has_left_beside_the_path_is_taken),
         CHECK_TEST(a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked),
         CHECK_TEST(a_file_that_is_replaced_for_ever_is_refused),
         CHECK_TEST(a_file_made_meanwhile_is_gone_on_from),
