@@ -77,10 +77,10 @@
  *
  * Find your way by these marks:
  *
- *     // >>public      what you call
+ *     // >>public      what you call, and what you can set: all that you need to know
  *     // >>system      all that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
- *     // >>options     what you can set
+ *     // >>objects     what a generator, shard or pool is made of
  *     // >>layouts     // >>generators     // >>prefetch     // >>wide (128 bits)     // >>text
  *     // >>who         where node numbers come from
  *     // >>etcd        node numbers from an etcd cluster: define FLAKE_ETCD, link with -lcurl
@@ -110,6 +110,53 @@
 #include <stdatomic.h>
 #endif
 
+// >>hooks begin
+/* What the hooks above are where nobody has defined them. Both headers carry this region, and all that
+ * have `begin` and `end`, the same but for the prefix: `make check-common`. */
+
+#ifndef FLAKE_ATOMIC
+#ifdef __cplusplus
+#define FLAKE_ATOMIC(T)                 std::atomic<T>
+#define FLAKE_ATOMIC_LOAD(p, order)     (p)->load(std::memory_order_##order)
+#define FLAKE_ATOMIC_STORE(p, v, order) (p)->store(v, std::memory_order_##order)
+#define FLAKE_ATOMIC_ADD(p, v, order)   (p)->fetch_add(v, std::memory_order_##order)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                    \
+    (p)->compare_exchange_strong(*(seen), v, std::memory_order_##success, \
+                                 std::memory_order_##failure)
+#else
+#define FLAKE_ATOMIC(T)                 _Atomic(T)
+#define FLAKE_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
+#define FLAKE_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
+#define FLAKE_ATOMIC_ADD(p, v, order)   atomic_fetch_add_explicit(p, v, memory_order_##order)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                          \
+    atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
+                                            memory_order_##failure)
+#endif
+#endif
+
+#if defined(__GNUC__) /* said aloud for i386, whose plain 64-bit members are 4-aligned */
+typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64 __attribute__((aligned(8)));
+#else
+typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64;
+#endif
+typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
+
+#ifndef FLAKE_ASSERT
+#define FLAKE_ASSERT(condition) ((void)0)
+#endif
+
+#ifndef FLAKE_RELAX
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#define FLAKE_RELAX() __builtin_ia32_pause()
+#elif defined(__aarch64__) && defined(__GNUC__)
+#define FLAKE_RELAX() __asm__ volatile("isb")
+#else
+#define FLAKE_RELAX() ((void)0)
+#endif
+#endif
+
+// >>hooks end
+
 // >>public
 
 typedef enum flake_status {
@@ -131,6 +178,44 @@ typedef enum flake_status {
 } flake_status;
 
 static inline const char *flake_status_str(flake_status status);
+
+// >>settings begin
+/* ---- clock: where a generator has its time from ---- */
+
+enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1 };
+
+typedef struct flake_clock {
+    int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
+    void *user;
+    int kind; /* EXACT, or COARSE: reads fast, lags by some ms, and the exact one is asked when a
+                 unit looks spent or the clock put back */
+} flake_clock;
+
+/* ---- gate: what must agree before ids of a later time are handed out, such as a claim that runs out ----
+ *
+ * It is asked off the hot path, by the first draw of each unit and by callers who queue, from any thread.
+ */
+typedef struct flake_gate {
+    /* Whether ids of times up to until_ns (Unix) may be handed out. FLAKE_AGAIN: not yet, and who
+     * waits asks again; all else is what the draw returns. NULL: no gate. */
+    flake_status (*admit)(void *user, int64_t until_ns);
+    int64_t (*floor_ns)(void *user); /* ids must be later than this Unix time; asked by init, where
+                                        gate and state are fresh; NULL: any */
+    void *user;
+    flake_i_atomic64 *word; /* NULL, or a word that fork wipes, constant and not 0 while the gate is
+                               open: who changes it stops each draw at once, with FLAKE_LEASE */
+} flake_gate;
+
+/* ---- what a generator has done ---- */
+
+typedef struct flake_stats {
+    uint64_t ids;         /* places drawn, each of a batch */
+    uint64_t batches;     /* draws of more than one place at once */
+    uint64_t waits;       /* draws that had to sleep */
+    uint64_t clock_backs; /* draws that met a clock behind the word */
+} flake_stats;
+
+// >>settings end
 
 /* ---- layouts: what the bits of an id mean ----
  *
@@ -201,7 +286,35 @@ static inline flake_status flake_max_at(const flake_layout *, int64_t unix_ms, u
  * Every call that fails leaves generator and output as they were, unless it says otherwise.
  */
 typedef struct flake_gen flake_gen;
-typedef struct flake_options flake_options;
+
+typedef struct flake_options {
+    flake_layout layout;       /* all zero: flake-idgen's */
+    uint32_t node;             /* must fit the layout's node bits */
+    uint32_t node_offset;      /* Hazelcast: added to node; FLAKE_NODE when the sum does not fit */
+    uint32_t seq_min, seq_max; /* sequence numbers to use; 0, 0: all that the layout has */
+    int64_t max_ahead_ms;      /* ids may run so far ahead of the clock (Hazelcast 15,000); 0 */
+    int64_t max_wait_ms;       /* longest wait of one call, of each unit in a batch; 0: 1,000 */
+    flake_clock clock;         /* all zero: the system's exact clock */
+    struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
+    flake_gate gate; /* asked before each new unit, such as flake_etcd_gate; {0}: none */
+    /* Open, so that a restart repeats no id; NULL: none. One generator's, or one set of shards', at a
+     * time: it does not see a second. A slot's: flake_slot_state. */
+    struct flake_state *state;
+    /* A folder that the programs of a host share, such as "/run/app": init refuses with FLAKE_TAKEN what
+     * another generator, of this process or another, draws from already, the same layout, node and
+     * some of the same numbers. What it gives begins in the unit after this one, so that runs that
+     * follow one another differ, too, unless the clock was put back or ids ran ahead of it (for which
+     * there is `state`). Until flake_retire, or until the process and its children end. Who deletes
+     * the file in it undoes the check; FLAKE_IO: the folder is not there, or the file is another
+     * user's. POSIX, and not with shared_memory; NULL: nobody looks */
+    const char *exclusive;
+    bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
+                         n is even at low rates; ids inside a unit then don't rise */
+    bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does) */
+    bool shared_memory; /* lies in memory that processes share: survives fork. They must be forks
+                           of one another, or use the system's clock and no ring. FLAKE_INVALID
+                           where 64-bit atomics take a lock (32-bit powerpc, mips) */
+} flake_options;
 
 /* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE. Not while others use the generator.
  * It begins at the clock and knows of no earlier ids: initialised again within a unit, in this process
@@ -227,7 +340,6 @@ static inline size_t flake_try_n(flake_gen *, uint64_t *ids, size_t n);
 static inline flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 static inline uint64_t flake_available(flake_gen *); /* ids free now, without waiting */
-typedef struct flake_stats flake_stats; /* ids, batches, waits, clock_backs: see the struct */
 static inline void flake_stats_get(flake_gen *, flake_stats *);
 static inline int64_t flake_lag_ms(flake_gen *); /* how far the newest id is ahead of the clock */
 /* Options as they are in force: layout, bounds and defaults filled in. (A shard of the number 0 alone
@@ -283,25 +395,91 @@ static inline flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, ui
                                                int64_t valid_ms);
 static inline flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
 
+// >>restarts begin
 /* ---- overflow: options.overflow gets a note each ms while callers queue ----
  *
- * A full ring drops notes. Any number of threads may push and pop.
+ * A full ring drops notes. Those of different ms may come out in another order, so look at now_ns. The
+ * last one, count 0, is written by a caller that was queued or by the next one to draw.
  */
 typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
-typedef struct flake_overflow flake_overflow;
+typedef struct flake_overflow {
+    int64_t now_ns;
+    uint32_t count; /* callers queued then, a batch counted by its places; 0: it is over */
+    uint32_t ticks; /* ms since this overflow began */
+} flake_overflow;
+
+/* Any number of slots. Not while others use the ring. */
 static inline flake_status flake_ring_init(flake_ring *, flake_ring_slot *slots, size_t n);
+/* False: it is full, or a thread that pops has not ended yet. */
 static inline bool flake_ring_push(flake_ring *, flake_overflow);
-static inline bool flake_ring_pop(flake_ring *, flake_overflow *); /* false: empty */
+/* False: it is empty, or a thread that pushes has not ended yet. */
+static inline bool flake_ring_pop(flake_ring *, flake_overflow *);
+
+/* ---- a machine that was copied ----
+ *
+ * Whoever resumes or copies a virtual machine calls this in each process of it, since nothing else tells
+ * them: every generator, all but those in shared memory, is as if inherited through fork from now on. So
+ * are states: close them, and open others. From any thread. It reaches the generators of its own copy of
+ * this header: a shared library that hides its symbols, or was opened with RTLD_LOCAL, has another, and
+ * must call it too. */
+static inline void flake_generation_bump(void);
+
+/* ---- state files ----
+ *
+ * A state file holds a horizon: a time ahead of all ids that were handed out. So the next run repeats
+ * none, whatever became of this one and of the clock. After a crash open waits until the horizon has
+ * passed, three seconds at most by default. The first draw that comes near it writes the file, every
+ * 1.5 s by default.
+ *
+ * The object is all zero before its first use, and stays where it is while it is open. The file is
+ * locked: it must not be deleted or replaced meanwhile, and lies on no network file system. A forked
+ * child shares the lock until it has ended, or closed its copy of the state (FLAKE_FORKED).
+ *
+ * A file that can't be used is left alone: FLAKE_TORN, FLAKE_FOREIGN (it is another generator's),
+ * FLAKE_CLOCK_BACK (from the future), FLAKE_DOWNTIME, FLAKE_TAKEN (in use, under whatever name),
+ * FLAKE_IO.
+ */
+typedef struct flake_state flake_state;
+
+/* NULL wherever it is asked for: don't tell. */
+typedef struct flake_why {
+    char text[200]; /* what is wrong, in words: the option or file, and what became of it */
+} flake_why;
+
+typedef struct flake_state_options {
+    const char *path;              /* boundary's timestamp_path */
+    int64_t horizon_ms;            /* how far ahead of use the file is written; 0: 3,000 */
+    int64_t allowable_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
+    bool must_exist;               /* FLAKE_IO when there is no file, rather than a new one */
+    bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
+    bool by_timer; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached, or
+                      FLAKE_IO if the timer could not write it: the program calls
+                      flake_state_extend, at least twice in horizon_ms */
+    /* It lies in memory that processes share, beside generators that do, and is by_timer, too. Who
+     * opened it extends it, and the draws of all stop at its horizon. When he is dead another may open
+     * it, and draws go on. */
+    bool shared_memory;
+    flake_clock clock; /* the generator's; all zero: the system's */
+} flake_state_options;
+
+/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
+ * of the process that opened it. FLAKE_IO: the old one stands. */
+static inline flake_status flake_state_extend(flake_state *);
+/* The last word: the next run waits until the time of the last id has passed, which is at once unless
+ * ids ran ahead of the clock. Draws fail with FLAKE_IO from the next unit on; the state's memory must
+ * last as long as they may be tried. FLAKE_AGAIN, and it stays open: in a signal handler that has
+ * interrupted a write of it. FLAKE_FORKED, in a forked child or after a bump: the file is let go, and
+ * left as it is; one in shared memory stays open for the others. */
+static inline flake_status flake_state_close(flake_state *);
+// >>restarts end
 
 /* ---- after fork, crash and restart ----
  *
  * A forked child, and a process after flake_generation_bump(), gets FLAKE_FORKED until it says with
  * which ids of its own it goes on: another node, or other sequence numbers. FLAKE_NODE: its options
  * have some of the parent's ids in them. FLAKE_INVALID: it was not forked. For a shard likewise,
- * through flake_shard_gen, where the parent's ids are that shard's. An orchestrator that resumes or
- * copies a virtual machine calls flake_generation_bump in each process, and there in each library
- * that has a copy of this header.
+ * through flake_shard_gen, where the parent's ids are that shard's.
  *
  * A generator must not outlive the module whose code initialised it: it looks at that module's memory.
  *
@@ -309,16 +487,14 @@ static inline bool flake_ring_pop(flake_ring *, flake_overflow *); /* false: emp
  * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
-static inline void flake_generation_bump(void);
 static inline flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
 /* This generator draws no more: options.exclusive, and in builds with FLAKE_REGISTRY the registry, let
  * others have its numbers. Of shards all, or the first for options.exclusive. */
 static inline void flake_retire(flake_gen *);
 
-/* A state file holds a time ahead of all ids that were handed out, so that the next run repeats none,
- * whatever became of this one and of the clock:
+/* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
  *
- *     static flake_state state; // all zero
+ *     static flake_state state;
  *     flake_why why;
  *     flake_state_options where = {0};
  *     where.path = "/var/lib/app/ids";
@@ -327,23 +503,9 @@ static inline void flake_retire(flake_gen *);
  *     flake_init(&ids, &options); // or flake_shards_init
  *     ...
  *     flake_state_close(&state);
- *
- * After a crash open waits until the time on file has passed, three seconds at most by default. A file
- * that it does not understand it leaves alone: FLAKE_TORN, FLAKE_FOREIGN (another layout, node or
- * range), FLAKE_CLOCK_BACK (from the future), FLAKE_DOWNTIME, FLAKE_TAKEN (in use, under whatever
- * name), FLAKE_IO. The first draw that comes near the horizon writes the file (every 1.5 s by
- * default); flake_state_extend from a timer spares it that. See flake_state_options.
- * The object is all zero before its first use, and stays where it is while it is open. The file is
- * locked: it must not be deleted or replaced meanwhile, and lies on no network file system. A forked
- * child shares the lock until it has ended, or closed its copy of the state (FLAKE_FORKED).
  */
-typedef struct flake_state flake_state;
-typedef struct flake_state_options flake_state_options;
-typedef struct flake_why flake_why; /* what was wrong, in words; NULL: don't tell */
 static inline flake_status flake_state_open(flake_state *, const flake_state_options *,
                                             const flake_options *, flake_why *);
-static inline flake_status flake_state_extend(flake_state *);
-static inline flake_status flake_state_close(flake_state *);
 
 /* ---- who am I: where node numbers come from ----
  *
@@ -376,7 +538,17 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
  * have not passed. A file that can't be used is passed over; its status (FLAKE_IO, FLAKE_TORN,
  * FLAKE_FOREIGN) comes when no other number is free. Nobody may delete the files of a folder in use. */
 typedef struct flake_slot flake_slot;
-typedef struct flake_slot_options flake_slot_options;
+
+typedef struct flake_slot_options {
+    const char *dir;    /* exists already */
+    uint32_t first;     /* the numbers first .. first + count - 1 */
+    uint32_t count;     /* 0: 1,024 */
+    int64_t horizon_ms; /* as in flake_state_options: so long a number is held back after a death */
+    bool by_timer;      /* likewise */
+    int64_t wait_ms;    /* wait so long for one; 0: don't */
+    flake_clock clock;  /* all zero: the system's */
+} flake_slot_options;
+
 static inline flake_status flake_slot_claim(flake_slot *, const flake_slot_options *,
                                             uint32_t *number, flake_why *);
 static inline flake_status flake_slot_release(flake_slot *); /* as flake_state_close */
@@ -398,13 +570,16 @@ typedef enum flake_text {
 #define FLAKE_TEXT_SIZE    80  /* room for any text of a 64-bit id, with its NUL */
 #define FLAKE128_TEXT_SIZE 129 /* and for one of a 128-bit id in any base */
 
-/* Shortest form. Length written, NUL not counted; 0 when it does not fit. */
-static inline size_t flake_format(uint64_t id, flake_text, char *buf, size_t size);
-/* Padded to flake_text_width, so that texts sort as their ids do. */
-static inline size_t flake_format_fixed(uint64_t id, flake_text, char *buf, size_t size);
+/* The width of UINT64_MAX in this form, without a NUL; 0: there is no such form. */
 static inline size_t flake_text_width(flake_text);
-/* Strict: the whole of len, this alphabet, no sign or blank; leading zeros up to the fixed width.
- */
+/* Writes the shortest text of id ("0" for 0) and a NUL. Returns its length; 0 when it does not fit,
+ * with buf untouched, or when buf is NULL or there is no such form. FLAKE_BIN4 is always all 64 bits. */
+static inline size_t flake_format(uint64_t id, flake_text, char *buf, size_t size);
+/* The same, padded with zeros to flake_text_width, so that texts of a form sort as their ids do. */
+static inline size_t flake_format_fixed(uint64_t id, flake_text, char *buf, size_t size);
+/* Reads what these two write in this form, and nothing else: the whole input, the same alphabet and
+ * case, no sign, no blanks. FLAKE_PARSE: any other text, one above UINT64_MAX, an empty one, NULL.
+ * FLAKE_INVALID: there is no such form. */
 static inline flake_status flake_parse(const char *, size_t len, flake_text, uint64_t *id);
 /* Big-endian, so that memcmp sorts as the ids do. */
 static inline void flake_to_bytes(uint64_t id, uint8_t out[8]);
@@ -456,7 +631,8 @@ static inline flake_status flake128_decompose(flake128 id, flake128_parts *);
 static inline flake_status flake128_min_at(int64_t unix_ms, flake128 *id);
 static inline flake_status flake128_max_at(int64_t unix_ms, flake128 *id);
 static inline int flake128_compare(flake128, flake128);
-/* base 2..62: digits, upper case, lower case */
+/* As the calls for 64 bits, in a base from 2 to 62: digits, upper case, lower case. Another base has the
+ * width 0, is written with the length 0, and read with FLAKE_INVALID. */
 static inline size_t flake128_text_width(unsigned base);
 static inline size_t flake128_format(flake128, unsigned base, char *buf, size_t size);
 static inline size_t flake128_format_fixed(flake128, unsigned base, char *buf, size_t size);
@@ -489,8 +665,6 @@ static inline flake_status flake128_from_uuid(const char *, size_t len, flake128
  *
  * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
  */
-enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1 };
-
 #if defined(FLAKE_NO_OS)
 #define FLAKE_I_HAS_FILES    0
 #define FLAKE_I_WHY_NO_FILES "needs files, which FLAKE_NO_OS leaves out"
@@ -1254,35 +1428,6 @@ static inline bool flake_i_interface_next(const flake_i_interfaces **list, flake
  *  nobody else wait for it: a thread that dies in any line holds nothing but its own place.
  */
 
-/* ---- atomics ---- */
-
-#ifndef FLAKE_ATOMIC
-#ifdef __cplusplus
-#define FLAKE_ATOMIC(T)                 std::atomic<T>
-#define FLAKE_ATOMIC_LOAD(p, order)     (p)->load(std::memory_order_##order)
-#define FLAKE_ATOMIC_STORE(p, v, order) (p)->store(v, std::memory_order_##order)
-#define FLAKE_ATOMIC_ADD(p, v, order)   (p)->fetch_add(v, std::memory_order_##order)
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                    \
-    (p)->compare_exchange_strong(*(seen), v, std::memory_order_##success, \
-                                 std::memory_order_##failure)
-#else
-#define FLAKE_ATOMIC(T)                 _Atomic(T)
-#define FLAKE_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
-#define FLAKE_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
-#define FLAKE_ATOMIC_ADD(p, v, order)   atomic_fetch_add_explicit(p, v, memory_order_##order)
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                          \
-    atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
-                                            memory_order_##failure)
-#endif
-#endif
-
-#if defined(__GNUC__) /* said aloud for i386, whose plain 64-bit members are 4-aligned */
-typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64 __attribute__((aligned(8)));
-#else
-typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64;
-#endif
-typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
-
 #if defined(__GNUC__) || defined(__clang__)
 #define FLAKE_I_INLINE    static inline __attribute__((always_inline))
 #define FLAKE_I_COLD      static __attribute__((noinline, cold, unused))
@@ -1297,28 +1442,7 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 #define FLAKE_I_LIKELY(x) (x)
 #endif
 
-#ifndef FLAKE_ASSERT
-#define FLAKE_ASSERT(condition) ((void)0)
-#endif
-
-#ifndef FLAKE_RELAX
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
-#define FLAKE_RELAX() __builtin_ia32_pause()
-#elif defined(__aarch64__) && defined(__GNUC__)
-#define FLAKE_RELAX() __asm__ volatile("isb")
-#else
-#define FLAKE_RELAX() ((void)0)
-#endif
-#endif
-
 /* ---- clock and sleep ---- */
-
-typedef struct flake_clock {
-    int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
-    void *user;
-    int kind; /* EXACT, or COARSE: reads fast, lags by some ms, and the exact one is asked when a
-                 unit looks spent or the clock put back */
-} flake_clock;
 
 #ifndef FLAKE_CLOCK_NS
 #define FLAKE_CLOCK_NS(kind) flake_i_system_ns(kind)
@@ -1341,20 +1465,12 @@ static inline int64_t flake_i_exact_ns(const flake_clock *c) {
  * that round's note. head and tail only grow; with 64 bits they don't come round. A producer that
  * is stopped between its CAS and FILL:R hides its note and those behind it, and blocks nobody.
  */
-/* A full ring drops notes; those of different ms may come out in another order, so look at now_ns.
- * The last one, count 0, is written by a caller that was queued or by the next one to draw. */
-typedef struct flake_overflow {
-    int64_t now_ns;
-    uint32_t count; /* callers queued then, a batch counted by its places; 0: it is over */
-    uint32_t ticks; /* ms since this overflow began */
-} flake_overflow;
-
-typedef struct flake_ring_slot {
+struct flake_ring_slot {
     flake_i_atomic64 turn;
     flake_overflow note;
-} flake_ring_slot;
+};
 
-typedef struct flake_ring {
+struct flake_ring {
     flake_ring_slot *slots;
     uint64_t size;
     char pad0[64];
@@ -1362,9 +1478,8 @@ typedef struct flake_ring {
     char pad1[56];
     flake_i_atomic64 tail; /* next to pop */
     char pad2[56];
-} flake_ring;
+};
 
-/* Any number of slots. Not while others use the ring. */
 static inline flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots, size_t n) {
     if (!ring || !slots || !n) return FLAKE_INVALID;
     ring->slots = slots;
@@ -1394,7 +1509,6 @@ static inline flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_i_atom
     }
 }
 
-/* false: full. Conservative: may say so for a moment while a consumer is at work. */
 static inline bool flake_ring_push(flake_ring *ring, flake_overflow note) {
     uint64_t turn;
     flake_ring_slot *slot = flake_i_ring_claim(ring, &ring->head, 0, &turn);
@@ -1404,7 +1518,6 @@ static inline bool flake_ring_push(flake_ring *ring, flake_overflow note) {
     return true;
 }
 
-/* false: empty. Conservative likewise. */
 static inline bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
     uint64_t turn;
     flake_ring_slot *slot = flake_i_ring_claim(ring, &ring->tail, 1, &turn);
@@ -1491,12 +1604,6 @@ static inline uint64_t flake_i_process_mark(void) {
     return FLAKE_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
-/* From now on every generator of this process, all but those in shared memory, is as if inherited
- * through fork: FLAKE_FORKED until it is initialised anew. For whoever resumes a snapshot of a
- * virtual machine or a copied disk, which nothing else tells a process. States are stale too: close
- * them, and open others. From any thread. It reaches the generators of its own copy of this header:
- * a shared library that hides its symbols, or was opened with RTLD_LOCAL, has another, and must call
- * it too. */
 static inline void flake_generation_bump(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
@@ -1504,31 +1611,7 @@ static inline void flake_generation_bump(void) {
     if (page) FLAKE_ATOMIC_STORE(page, next, relaxed);
 }
 
-/* ---- gate ----
- *
- * What must agree before ids are handed out whose time is later than that of all before: a state
- * file, a claim that runs out. It is asked off the hot path, by the first draw of each unit and by
- * callers who queue, from any thread.
- */
-typedef struct flake_gate {
-    /* Whether ids of times up to until_ns (Unix) may be handed out. FLAKE_AGAIN: not yet, and who
-     * waits asks again; all else is what the draw returns. NULL: no gate. */
-    flake_status (*admit)(void *user, int64_t until_ns);
-    int64_t (*floor_ns)(void *user); /* ids must be later than this Unix time; asked by init, where
-                                        gate and state are fresh; NULL: any */
-    void *user;
-    flake_i_atomic64 *word; /* NULL, or a word that fork wipes, constant and not 0 while the gate is
-                               open: who changes it stops each draw at once, with FLAKE_LEASE */
-} flake_gate;
-
 /* ---- engine ---- */
-
-typedef struct flake_stats {
-    uint64_t ids;         /* places drawn, each of a batch */
-    uint64_t batches;     /* draws of more than one place at once */
-    uint64_t waits;       /* draws that had to sleep */
-    uint64_t clock_backs; /* draws that met a clock behind the word */
-} flake_stats;
 
 /* The word lies alone on its cache line whatever the alignment of the whole is. Behind it comes
  * what never changes after init, and behind that what only the slow path writes. */
@@ -2418,10 +2501,6 @@ static inline void flake_i_take_back(flake_i_engine *e) {
  * until it has ended or let go as well. Nothing is written but by who has the lock, in place, since
  * a rename would leave the lock with the old file.
  */
-struct flake_why {
-    char text[200]; /* what is wrong, in words: the option or file and what became of it */
-};
-
 /* As much of the three as there is room for. */
 static inline void flake_i_put_why(flake_why *why, const char *first, const char *second,
                                    const char *third) {
@@ -2588,22 +2667,6 @@ static inline bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *           a horizon; a draw of an earlier run reads `run` after the horizon, which carries it, and
  *           so is refused by the one or by the other.
  */
-struct flake_state_options {
-    const char *path;              /* boundary's timestamp_path */
-    int64_t horizon_ms;            /* how far ahead of use the file is written; 0: 3,000 */
-    int64_t allowable_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
-    bool must_exist;               /* FLAKE_IO when there is no file, rather than a new one */
-    bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
-    bool by_timer; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached, or
-                      FLAKE_IO if the timer could not write it: the program calls
-                      flake_state_extend, at least twice in horizon_ms */
-    bool
-        shared_memory; /* it lies in memory that processes share, beside generators that do: by_timer,
-                           too. Who opened it extends it, and the draws of all stop at its horizon.
-                           When he is dead another may open it, and draws go on */
-    flake_clock clock; /* the generator's; all zero: the system's */
-};
-
 enum {
     FLAKE_I_RECORD = 128,
     FLAKE_I_IDENTITY = 64,
@@ -2918,8 +2981,6 @@ static inline int64_t flake_i_state_floor(const flake_state *s) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
 }
 
-/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
- * of the process that opened it. FLAKE_IO: the old one stands. */
 static inline flake_status flake_state_extend(flake_state *s) {
     bool self, moved = true; /* somebody else may be at it */
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return FLAKE_INVALID;
@@ -2952,11 +3013,6 @@ static inline flake_status flake_i_state_end(flake_state *s) {
     return well ? FLAKE_OK : FLAKE_IO; /* still the writer: who is late finds nothing to write */
 }
 
-/* The last word: the next run waits until the time of the last id has passed, which is at once unless
- * ids ran ahead of the clock. Draws fail with FLAKE_IO from the next unit on; the state's memory must
- * last as long as they may be tried. FLAKE_AGAIN, and it stays open: in a signal handler that has
- * interrupted a write of it. FLAKE_FORKED, in a forked child or after a bump: the file is let go, and
- * left as it is; one in shared memory stays open for the others. */
 static inline flake_status flake_state_close(flake_state *s) {
     uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
     if (!is_open) return FLAKE_INVALID;
@@ -3274,46 +3330,7 @@ static inline void flake_i_begin_behind(flake_i_engine *e) {
 }
 // >>common end
 
-// >>options
-
-struct flake_options {
-    flake_layout layout;       /* all zero: flake-idgen's */
-    uint32_t node;             /* must fit the layout's node bits */
-    uint32_t node_offset;      /* Hazelcast: added to node; FLAKE_NODE when the sum does not fit */
-    uint32_t seq_min, seq_max; /* sequence numbers to use; 0, 0: all that the layout has */
-    int64_t max_ahead_ms;      /* ids may run so far ahead of the clock (Hazelcast 15,000); 0 */
-    int64_t max_wait_ms;       /* longest wait of one call, of each unit in a batch; 0: 1,000 */
-    flake_clock clock;         /* all zero: the system's exact clock */
-    struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
-    flake_gate gate; /* asked before each new unit, such as flake_etcd_gate; {0}: none */
-    /* Open, so that a restart repeats no id; NULL: none. One generator's, or one set of shards', at a
-     * time: it does not see a second. A slot's: flake_slot_state. */
-    struct flake_state *state;
-    /* A folder that the programs of a host share, such as "/run/app": init refuses with FLAKE_TAKEN what
-     * another generator, of this process or another, draws from already, the same layout, node and
-     * some of the same numbers. What it gives begins in the unit after this one, so that runs that
-     * follow one another differ, too, unless the clock was put back or ids ran ahead of it (for which
-     * there is `state`). Until flake_retire, or until the process and its children end. Who deletes
-     * the file in it undoes the check; FLAKE_IO: the folder is not there, or the file is another
-     * user's. POSIX, and not with shared_memory; NULL: nobody looks */
-    const char *exclusive;
-    bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
-                         n is even at low rates; ids inside a unit then don't rise */
-    bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does) */
-    bool shared_memory; /* lies in memory that processes share: survives fork. They must be forks
-                           of one another, or use the system's clock and no ring. FLAKE_INVALID
-                           where 64-bit atomics take a lock (32-bit powerpc, mips) */
-};
-
-struct flake_slot_options {
-    const char *dir;    /* exists already */
-    uint32_t first;     /* the numbers first .. first + count - 1 */
-    uint32_t count;     /* 0: 1,024 */
-    int64_t horizon_ms; /* as in flake_state_options: so long a number is held back after a death */
-    bool by_timer;      /* likewise */
-    int64_t wait_ms;    /* wait so long for one; 0: don't */
-    flake_clock clock;  /* all zero: the system's */
-};
+// >>objects
 
 /* Stays where it is while it is held. */
 struct flake_slot {
@@ -4506,7 +4523,6 @@ static inline size_t flake_i_hand_out(const char *text, size_t width, bool fixed
     return width;
 }
 
-/* The width of UINT64_MAX in this form, without a NUL; 0 for an unknown form. */
 static inline size_t flake_text_width(flake_text form) {
     return (unsigned)form <= FLAKE_BASE62 ? flake_i_forms[form].width : 0;
 }
@@ -4536,15 +4552,10 @@ static inline size_t flake_i_format(uint64_t id, flake_text form, bool fixed, ch
                             flake_i_forms[form].alphabet->digits[0], buf, size);
 }
 
-/* Writes the shortest text of id (0 is "0") and a NUL. Returns its length; 0, with buf untouched,
- * when it does not fit, or when buf is NULL or the form unknown. FLAKE_BIN4 is always all 64 bits.
- */
 static inline size_t flake_format(uint64_t id, flake_text form, char *buf, size_t size) {
     return flake_i_format(id, form, false, buf, size);
 }
 
-/* The same, filled up with zero digits on the left to flake_text_width: strcmp orders the texts of
- * one form as their ids. */
 static inline size_t flake_format_fixed(uint64_t id, flake_text form, char *buf, size_t size) {
     return flake_i_format(id, form, true, buf, size);
 }
@@ -4585,10 +4596,6 @@ static inline bool flake_i_ungroup(const char *text, size_t len, char bits[64]) 
     return true;
 }
 
-/* Reads what flake_format and flake_format_fixed write in this form, and nothing else: the whole
- * input, the same alphabet and case, no sign, no blanks. Leading zero digits are taken up to
- * flake_text_width. FLAKE_PARSE, with *id untouched: any other text, one above UINT64_MAX, an empty
- * one, NULL. FLAKE_INVALID: an unknown form. */
 static inline flake_status flake_parse(const char *text, size_t len, flake_text form,
                                        uint64_t *id) {
     const size_t width = flake_text_width(form);
@@ -4607,12 +4614,10 @@ static inline flake_status flake_parse(const char *text, size_t len, flake_text 
     return FLAKE_OK;
 }
 
-/* The id as 8 bytes, the most significant first: memcmp orders them as the ids. */
 static inline void flake_to_bytes(uint64_t id, uint8_t out[8]) { flake_i_put64(out, id); }
 
 static inline uint64_t flake_from_bytes(const uint8_t in[8]) { return flake_i_get64(in); }
 
-/* The width of 2^128 - 1 in this base, without a NUL; 0 for a base outside 2..62. */
 static inline size_t flake128_text_width(unsigned base) {
     static const unsigned widths[] = {
         0,  0,  128, 81, 64, 56, 50, 46, 43, 41, 39, 38, 36, 35, 34, 33, 32, 32, 31, 31, 30,
@@ -4657,18 +4662,14 @@ static inline size_t flake_i_format128(flake128 id, unsigned base, bool fixed, c
     return flake_i_hand_out(end - width, width, fixed, '0', buf, size);
 }
 
-/* As flake_format, in any base from 2 to 62: digits, then upper case, then lower case. 0 for
- * another base. */
 static inline size_t flake128_format(flake128 id, unsigned base, char *buf, size_t size) {
     return flake_i_format128(id, base, false, buf, size);
 }
 
-/* As flake_format_fixed, to the width of flake128_text_width. */
 static inline size_t flake128_format_fixed(flake128 id, unsigned base, char *buf, size_t size) {
     return flake_i_format128(id, base, true, buf, size);
 }
 
-/* As flake_parse. FLAKE_INVALID: a base outside 2..62. */
 static inline flake_status flake128_parse(const char *text, size_t len, unsigned base,
                                           flake128 *id) {
     const size_t width = flake128_text_width(base);

@@ -69,10 +69,10 @@
  *
  * Find your way by these marks:
  *
- *     // >>public      what you call
+ *     // >>public      what you call, and what you can set: all that you need to know
  *     // >>system      all that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
- *     // >>options     what you can set
+ *     // >>objects     what a generator, shard or pool is made of
  *     // >>ids     // >>sort     // >>text     // >>generators     // >>default
  */
 #ifndef SNO_H
@@ -100,6 +100,55 @@
 #include <stdatomic.h>
 #endif
 
+// clang-format off
+// >>hooks begin
+/* What the hooks above are where nobody has defined them. Both headers carry this region, and all that
+ * have `begin` and `end`, the same but for the prefix: `make check-common`. */
+
+#ifndef SNO_ATOMIC
+#ifdef __cplusplus
+#define SNO_ATOMIC(T)                 std::atomic<T>
+#define SNO_ATOMIC_LOAD(p, order)     (p)->load(std::memory_order_##order)
+#define SNO_ATOMIC_STORE(p, v, order) (p)->store(v, std::memory_order_##order)
+#define SNO_ATOMIC_ADD(p, v, order)   (p)->fetch_add(v, std::memory_order_##order)
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure)                    \
+    (p)->compare_exchange_strong(*(seen), v, std::memory_order_##success, \
+                                 std::memory_order_##failure)
+#else
+#define SNO_ATOMIC(T)                 _Atomic(T)
+#define SNO_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
+#define SNO_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
+#define SNO_ATOMIC_ADD(p, v, order)   atomic_fetch_add_explicit(p, v, memory_order_##order)
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure)                          \
+    atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
+                                            memory_order_##failure)
+#endif
+#endif
+
+#if defined(__GNUC__) /* said aloud for i386, whose plain 64-bit members are 4-aligned */
+typedef SNO_ATOMIC(uint64_t) sno_i_atomic64 __attribute__((aligned(8)));
+#else
+typedef SNO_ATOMIC(uint64_t) sno_i_atomic64;
+#endif
+typedef SNO_ATOMIC(uint32_t) sno_i_atomic32;
+
+#ifndef SNO_ASSERT
+#define SNO_ASSERT(condition) ((void)0)
+#endif
+
+#ifndef SNO_RELAX
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#define SNO_RELAX() __builtin_ia32_pause()
+#elif defined(__aarch64__) && defined(__GNUC__)
+#define SNO_RELAX() __asm__ volatile("isb")
+#else
+#define SNO_RELAX() ((void)0)
+#endif
+#endif
+
+// >>hooks end
+// clang-format on
+
 // >>public
 
 typedef enum sno_status {
@@ -122,6 +171,46 @@ typedef enum sno_status {
 
 static inline const char *sno_status_str(sno_status status);
 
+// clang-format off
+// >>settings begin
+/* ---- clock: where a generator has its time from ---- */
+
+enum { SNO_CLOCK_EXACT = 0, SNO_CLOCK_COARSE = 1 };
+
+typedef struct sno_clock {
+    int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
+    void *user;
+    int kind; /* EXACT, or COARSE: reads fast, lags by some ms, and the exact one is asked when a
+                 unit looks spent or the clock put back */
+} sno_clock;
+
+/* ---- gate: what must agree before ids of a later time are handed out, such as a claim that runs out ----
+ *
+ * It is asked off the hot path, by the first draw of each unit and by callers who queue, from any thread.
+ */
+typedef struct sno_gate {
+    /* Whether ids of times up to until_ns (Unix) may be handed out. SNO_AGAIN: not yet, and who
+     * waits asks again; all else is what the draw returns. NULL: no gate. */
+    sno_status (*admit)(void *user, int64_t until_ns);
+    int64_t (*floor_ns)(void *user); /* ids must be later than this Unix time; asked by init, where
+                                        gate and state are fresh; NULL: any */
+    void *user;
+    sno_i_atomic64 *word; /* NULL, or a word that fork wipes, constant and not 0 while the gate is
+                               open: who changes it stops each draw at once, with SNO_LEASE */
+} sno_gate;
+
+/* ---- what a generator has done ---- */
+
+typedef struct sno_stats {
+    uint64_t ids;         /* places drawn, each of a batch */
+    uint64_t batches;     /* draws of more than one place at once */
+    uint64_t waits;       /* draws that had to sleep */
+    uint64_t clock_backs; /* draws that met a clock behind the word */
+} sno_stats;
+
+// >>settings end
+// clang-format on
+
 /* ---- ids ----
  *
  * 80 bits, big-endian, so that memcmp orders them as sno_compare does:
@@ -138,7 +227,8 @@ static inline unsigned sno_tick(sno_id);   /* changes when the clock was put bac
 static inline uint8_t sno_meta(sno_id);
 static inline uint16_t sno_partition(sno_id);
 static inline uint16_t sno_sequence(sno_id);
-static inline int sno_compare(sno_id, sno_id); /* by time, tick, meta, partition, sequence */
+/* Below 0, 0, or above: by time, tick, meta, partition, sequence. */
+static inline int sno_compare(sno_id, sno_id);
 static inline bool sno_equal(sno_id, sno_id);
 static inline bool sno_is_zero(sno_id);
 static inline void sno_sort(sno_id *ids, size_t n); /* in place, a radix sort */
@@ -169,16 +259,21 @@ static inline sno_status sno_from_uuid(const char *, size_t len, sno_id *);
 /* ---- generators ----
  *
  * Every call that fails leaves generator and output as they were, unless it says otherwise.
+ *
+ * Options without a snapshot ask for a partition that no other generator made so has: not in this
+ * process, nor in those that fork from it after the first such call. Partitions are counted up from a
+ * random one, and not given back. Those who are no relatives may meet: two processes, or two copies of
+ * this header that the linker keeps apart in one process (libraries that hide their symbols, or were
+ * opened with RTLD_LOCAL). Two of them do with 1 in 65,536 for each partition used, some pair of 300 in
+ * every second case. So many want partitions of your choice, which are yours to keep apart.
  */
 typedef struct sno_gen sno_gen;
-typedef struct sno_options sno_options;
 
 /* Where a generator stands, and what a new one may be made from. All times in 4 ms units since
  * 2010. */
 typedef struct sno_snapshot {
     uint16_t partition;
-    uint16_t sequence_min,
-        sequence_max;  /* the pool, 4 numbers or more, in either order; max 0: 65535 */
+    uint16_t sequence_min, sequence_max; /* the pool, 4 numbers or more; max 0: 65535 */
     uint32_t sequence; /* last number drawn, past the maximum while callers queue; 0: the minimum */
     int64_t now;       /* the clock, when taken */
     int64_t wall_hi;   /* the newest unit drawn in */
@@ -186,15 +281,29 @@ typedef struct sno_snapshot {
     uint32_t drifts;   /* how often the clock was put back; its parity is the tick */
 } sno_snapshot;
 
-/* NULL, or no snapshot: the whole pool, and a partition that no other generator made so has: not in
- * this process, nor in those that fork from it after the first such call. (Explicit partitions are
- * yours to keep apart.) They are counted up from a random one, so processes that are no relatives may
- * meet, and so may copies of this header that the linker keeps apart in one process (libraries that hide
- * their symbols, or were opened with RTLD_LOCAL): two of them with 1 in 65,536 for each partition used,
- * some pair of 300 in every second case. So many want partitions of your choice. Partitions are not given
- * back. The snapshot is read here only. SNO_INVALID, SNO_EXHAUSTED. Not while others use the generator. It
- * begins at the clock: with a partition of yours it repeats the ids of a run that ended within the same
- * 4 ms, unless it has a state file or a snapshot. */
+typedef struct sno_options {
+    const sno_snapshot *snapshot; /* pool, partition, and where to go on; NULL: see sno_init */
+    sno_clock clock;              /* all zero: the system's exact clock */
+    struct sno_ring *overflow;    /* gets a note each ms while callers queue; NULL: none */
+    sno_gate gate;                /* asked before each new unit; {0}: none */
+    struct sno_state *state; /* an open state file, so that a restart repeats no id; NULL: none */
+    /* A folder that the programs of a host share, such as "/run/app": init refuses with SNO_TAKEN a
+     * snapshot's partition and pool that another generator, of this process or another, draws from
+     * already. What it gives begins in the unit after this one, so that runs that follow one another
+     * differ, too, unless the clock was put back. Until sno_retire, or until the process and its
+     * children end. Who deletes the file in it undoes the check. POSIX, and not with shared_memory;
+     * NULL: nobody looks */
+    const char *exclusive;
+    int64_t max_wait_ms; /* longest wait of one call; 0: as long as it takes */
+    bool shared_memory;  /* lies in memory that processes share: survives fork. They must be
+                           forks of one another, or use the system's clock and no ring. SNO_INVALID
+                           where 64-bit atomics take a lock (32-bit powerpc, mips) */
+} sno_options;
+
+/* NULL, or no snapshot: the whole pool, and a partition that nobody chose. The snapshot is read here
+ * only. SNO_INVALID, SNO_EXHAUSTED. Not while others use the generator. It begins at the clock: with a
+ * partition of yours it repeats the ids of a run that ended within the same 4 ms, unless it has a state
+ * file or a snapshot. */
 static inline sno_status sno_init(sno_gen *, const sno_options *);
 /* What is wrong with options that sno_init refuses, naming the field; NULL: nothing. */
 static inline const char *sno_options_why(const sno_options *);
@@ -217,19 +326,17 @@ static inline sno_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ns, sn
  * it is unique among sno_cap such calls in a row, not against sno_new in the same unit. */
 static inline sno_status sno_new_with_time(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
 
-/* The process-wide generator, made by the first call, with a partition as sno_init has it without a
- * snapshot, and the same odds; in a forked child another partition than its parent's and siblings', if
- * one of them called before the fork. One for each copy of this header that the linker keeps apart. The
- * zero id as sno_new, and when no partition is left: give long-lived families of short-lived processes
- * partitions of your own choice. */
+/* The process-wide generator, made by the first call, with a partition that nobody chose. A forked child
+ * has another than its parent and siblings, if one of them called before the fork. One for each copy of
+ * this header that the linker keeps apart. The zero id as sno_new, and when no partition is left: give
+ * long-lived families of short-lived processes partitions of your own choice. */
 static inline sno_id sno_generate(uint8_t meta);
 
 static inline sno_status sno_snapshot_take(sno_gen *, sno_snapshot *); /* lock-free, never torn */
-static inline uint32_t
-sno_sequence_now(sno_gen *);               /* last number drawn in this unit, or the minimum */
-static inline uint32_t sno_len(sno_gen *); /* ids drawn in this unit */
+/* The last number drawn in this unit, or the minimum. */
+static inline uint32_t sno_sequence_now(sno_gen *);
+static inline uint32_t sno_len(sno_gen *);       /* ids drawn in this unit */
 static inline uint32_t sno_cap(const sno_gen *); /* ids a unit has */
-typedef struct sno_stats sno_stats; /* ids, batches, waits, clock_backs: see the struct */
 static inline void sno_stats_get(sno_gen *, sno_stats *);
 static inline uint16_t sno_gen_partition(const sno_gen *);
 
@@ -259,35 +366,102 @@ static inline sno_status sno_pool_init(sno_pool *, sno_shard *, size_t n, const 
 static inline sno_shard *sno_pool_borrow(sno_pool *);
 static inline void sno_pool_give_back(sno_pool *, sno_shard *);
 
+// clang-format off
+// >>restarts begin
 /* ---- overflow: options.overflow gets a note each ms while callers queue ----
  *
- * A full ring drops notes. Any number of threads may push and pop.
+ * A full ring drops notes. Those of different ms may come out in another order, so look at now_ns. The
+ * last one, count 0, is written by a caller that was queued or by the next one to draw.
  */
 typedef struct sno_ring sno_ring;
 typedef struct sno_ring_slot sno_ring_slot;
-typedef struct sno_overflow sno_overflow;
+typedef struct sno_overflow {
+    int64_t now_ns;
+    uint32_t count; /* callers queued then, a batch counted by its places; 0: it is over */
+    uint32_t ticks; /* ms since this overflow began */
+} sno_overflow;
+
+/* Any number of slots. Not while others use the ring. */
 static inline sno_status sno_ring_init(sno_ring *, sno_ring_slot *slots, size_t n);
+/* False: it is full, or a thread that pops has not ended yet. */
 static inline bool sno_ring_push(sno_ring *, sno_overflow);
-static inline bool sno_ring_pop(sno_ring *, sno_overflow *); /* false: empty */
+/* False: it is empty, or a thread that pushes has not ended yet. */
+static inline bool sno_ring_pop(sno_ring *, sno_overflow *);
+
+/* ---- a machine that was copied ----
+ *
+ * Whoever resumes or copies a virtual machine calls this in each process of it, since nothing else tells
+ * them: every generator, all but those in shared memory, is as if inherited through fork from now on. So
+ * are states: close them, and open others. From any thread. It reaches the generators of its own copy of
+ * this header: a shared library that hides its symbols, or was opened with RTLD_LOCAL, has another, and
+ * must call it too. */
+static inline void sno_generation_bump(void);
+
+/* ---- state files ----
+ *
+ * A state file holds a horizon: a time ahead of all ids that were handed out. So the next run repeats
+ * none, whatever became of this one and of the clock. After a crash open waits until the horizon has
+ * passed, three seconds at most by default. The first draw that comes near it writes the file, every
+ * 1.5 s by default.
+ *
+ * The object is all zero before its first use, and stays where it is while it is open. The file is
+ * locked: it must not be deleted or replaced meanwhile, and lies on no network file system. A forked
+ * child shares the lock until it has ended, or closed its copy of the state (SNO_FORKED).
+ *
+ * A file that can't be used is left alone: SNO_TORN, SNO_FOREIGN (it is another generator's),
+ * SNO_CLOCK_BACK (from the future), SNO_DOWNTIME, SNO_TAKEN (in use, under whatever name),
+ * SNO_IO.
+ */
+typedef struct sno_state sno_state;
+
+/* NULL wherever it is asked for: don't tell. */
+typedef struct sno_why {
+    char text[200]; /* what is wrong, in words: the option or file, and what became of it */
+} sno_why;
+
+typedef struct sno_state_options {
+    const char *path;              /* boundary's timestamp_path */
+    int64_t horizon_ms;            /* how far ahead of use the file is written; 0: 3,000 */
+    int64_t allowable_downtime_ms; /* SNO_DOWNTIME when the horizon is further past; 0: any */
+    bool must_exist;               /* SNO_IO when there is no file, rather than a new one */
+    bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
+    bool by_timer; /* draws don't write, they say SNO_AGAIN when the horizon is reached, or
+                      SNO_IO if the timer could not write it: the program calls
+                      sno_state_extend, at least twice in horizon_ms */
+    /* It lies in memory that processes share, beside generators that do, and is by_timer, too. Who
+     * opened it extends it, and the draws of all stop at its horizon. When he is dead another may open
+     * it, and draws go on. */
+    bool shared_memory;
+    sno_clock clock; /* the generator's; all zero: the system's */
+} sno_state_options;
+
+/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
+ * of the process that opened it. SNO_IO: the old one stands. */
+static inline sno_status sno_state_extend(sno_state *);
+/* The last word: the next run waits until the time of the last id has passed, which is at once unless
+ * ids ran ahead of the clock. Draws fail with SNO_IO from the next unit on; the state's memory must
+ * last as long as they may be tried. SNO_AGAIN, and it stays open: in a signal handler that has
+ * interrupted a write of it. SNO_FORKED, in a forked child or after a bump: the file is let go, and
+ * left as it is; one in shared memory stays open for the others. */
+static inline sno_status sno_state_close(sno_state *);
+// >>restarts end
+// clang-format on
 
 /* ---- after fork, crash and restart ----
  *
  * A forked child, and a process after sno_generation_bump(), gets SNO_FORKED (the default generator
  * takes a new partition by itself) until it says with which pool it goes on. SNO_INVALID: one that has
  * some of the parent's ids in it, or it was not forked. For a shard likewise, through sno_shard_gen.
- * sno_generation_bump reaches its own copy of this header: each library that has one must call it.
  *
  * A generator must not outlive the module whose code initialised it: it looks at that module's memory.
  */
-static inline void sno_generation_bump(void);
 static inline sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
 /* This generator draws no more: options.exclusive lets others have its pool. Of shards the first. */
 static inline void sno_retire(sno_gen *);
 
-/* A state file holds a time ahead of all ids that were handed out, so that the next run repeats none,
- * whatever became of this one and of the clock:
+/* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
  *
- *     static sno_state state; // all zero
+ *     static sno_state state;
  *     sno_why why;
  *     sno_snapshot pool = {0}; // partition and bounds; all zero: the file's, or new ones
  *     sno_state_options where = {0};
@@ -298,23 +472,9 @@ static inline void sno_retire(sno_gen *);
  *     sno_init(&ids, &options); // or sno_shards_init
  *     ...
  *     sno_state_close(&state);
- *
- * After a crash open waits until the time on file has passed, three seconds at most by default. A file
- * that it does not understand it leaves alone: SNO_TORN, SNO_FOREIGN (another partition or pool),
- * SNO_CLOCK_BACK (from the future), SNO_DOWNTIME, SNO_TAKEN (in use), SNO_IO. The first draw that
- * comes near the horizon writes the file (every 1.5 s by default); sno_state_extend from a timer spares
- * it that. See sno_state_options.
- * The object is all zero before its first use, and stays where it is while it is open. The file is
- * locked: it must not be deleted or replaced meanwhile, and lies on no network file system. A forked
- * child shares the lock until it has ended, or closed its copy of the state (SNO_FORKED).
  */
-typedef struct sno_state sno_state;
-typedef struct sno_state_options sno_state_options;
-typedef struct sno_why sno_why; /* what was wrong, in words; NULL: don't tell */
 static inline sno_status sno_state_open(sno_state *, const sno_state_options *, sno_snapshot *pool,
                                         sno_why *);
-static inline sno_status sno_state_extend(sno_state *);
-static inline sno_status sno_state_close(sno_state *);
 
 // clang-format off
 // >>system begin
@@ -341,8 +501,6 @@ static inline sno_status sno_state_close(sno_state *);
  *
  * Platforms: bare (SNO_NO_OS), Windows, WASI (neither has files), POSIX.
  */
-enum { SNO_CLOCK_EXACT = 0, SNO_CLOCK_COARSE = 1 };
-
 #if defined(SNO_NO_OS)
 #define SNO_I_HAS_FILES    0
 #define SNO_I_WHY_NO_FILES "needs files, which SNO_NO_OS leaves out"
@@ -1029,35 +1187,6 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return 
  *  nobody else wait for it: a thread that dies in any line holds nothing but its own place.
  */
 
-/* ---- atomics ---- */
-
-#ifndef SNO_ATOMIC
-#ifdef __cplusplus
-#define SNO_ATOMIC(T)                 std::atomic<T>
-#define SNO_ATOMIC_LOAD(p, order)     (p)->load(std::memory_order_##order)
-#define SNO_ATOMIC_STORE(p, v, order) (p)->store(v, std::memory_order_##order)
-#define SNO_ATOMIC_ADD(p, v, order)   (p)->fetch_add(v, std::memory_order_##order)
-#define SNO_ATOMIC_CAS(p, seen, v, success, failure)                    \
-    (p)->compare_exchange_strong(*(seen), v, std::memory_order_##success, \
-                                 std::memory_order_##failure)
-#else
-#define SNO_ATOMIC(T)                 _Atomic(T)
-#define SNO_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
-#define SNO_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
-#define SNO_ATOMIC_ADD(p, v, order)   atomic_fetch_add_explicit(p, v, memory_order_##order)
-#define SNO_ATOMIC_CAS(p, seen, v, success, failure)                          \
-    atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
-                                            memory_order_##failure)
-#endif
-#endif
-
-#if defined(__GNUC__) /* said aloud for i386, whose plain 64-bit members are 4-aligned */
-typedef SNO_ATOMIC(uint64_t) sno_i_atomic64 __attribute__((aligned(8)));
-#else
-typedef SNO_ATOMIC(uint64_t) sno_i_atomic64;
-#endif
-typedef SNO_ATOMIC(uint32_t) sno_i_atomic32;
-
 #if defined(__GNUC__) || defined(__clang__)
 #define SNO_I_INLINE    static inline __attribute__((always_inline))
 #define SNO_I_COLD      static __attribute__((noinline, cold, unused))
@@ -1072,28 +1201,7 @@ typedef SNO_ATOMIC(uint32_t) sno_i_atomic32;
 #define SNO_I_LIKELY(x) (x)
 #endif
 
-#ifndef SNO_ASSERT
-#define SNO_ASSERT(condition) ((void)0)
-#endif
-
-#ifndef SNO_RELAX
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
-#define SNO_RELAX() __builtin_ia32_pause()
-#elif defined(__aarch64__) && defined(__GNUC__)
-#define SNO_RELAX() __asm__ volatile("isb")
-#else
-#define SNO_RELAX() ((void)0)
-#endif
-#endif
-
 /* ---- clock and sleep ---- */
-
-typedef struct sno_clock {
-    int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
-    void *user;
-    int kind; /* EXACT, or COARSE: reads fast, lags by some ms, and the exact one is asked when a
-                 unit looks spent or the clock put back */
-} sno_clock;
 
 #ifndef SNO_CLOCK_NS
 #define SNO_CLOCK_NS(kind) sno_i_system_ns(kind)
@@ -1116,20 +1224,12 @@ static inline int64_t sno_i_exact_ns(const sno_clock *c) {
  * that round's note. head and tail only grow; with 64 bits they don't come round. A producer that
  * is stopped between its CAS and FILL:R hides its note and those behind it, and blocks nobody.
  */
-/* A full ring drops notes; those of different ms may come out in another order, so look at now_ns.
- * The last one, count 0, is written by a caller that was queued or by the next one to draw. */
-typedef struct sno_overflow {
-    int64_t now_ns;
-    uint32_t count; /* callers queued then, a batch counted by its places; 0: it is over */
-    uint32_t ticks; /* ms since this overflow began */
-} sno_overflow;
-
-typedef struct sno_ring_slot {
+struct sno_ring_slot {
     sno_i_atomic64 turn;
     sno_overflow note;
-} sno_ring_slot;
+};
 
-typedef struct sno_ring {
+struct sno_ring {
     sno_ring_slot *slots;
     uint64_t size;
     char pad0[64];
@@ -1137,9 +1237,8 @@ typedef struct sno_ring {
     char pad1[56];
     sno_i_atomic64 tail; /* next to pop */
     char pad2[56];
-} sno_ring;
+};
 
-/* Any number of slots. Not while others use the ring. */
 static inline sno_status sno_ring_init(sno_ring *ring, sno_ring_slot *slots, size_t n) {
     if (!ring || !slots || !n) return SNO_INVALID;
     ring->slots = slots;
@@ -1169,7 +1268,6 @@ static inline sno_ring_slot *sno_i_ring_claim(sno_ring *ring, sno_i_atomic64 *en
     }
 }
 
-/* false: full. Conservative: may say so for a moment while a consumer is at work. */
 static inline bool sno_ring_push(sno_ring *ring, sno_overflow note) {
     uint64_t turn;
     sno_ring_slot *slot = sno_i_ring_claim(ring, &ring->head, 0, &turn);
@@ -1179,7 +1277,6 @@ static inline bool sno_ring_push(sno_ring *ring, sno_overflow note) {
     return true;
 }
 
-/* false: empty. Conservative likewise. */
 static inline bool sno_ring_pop(sno_ring *ring, sno_overflow *note) {
     uint64_t turn;
     sno_ring_slot *slot = sno_i_ring_claim(ring, &ring->tail, 1, &turn);
@@ -1266,12 +1363,6 @@ static inline uint64_t sno_i_process_mark(void) {
     return SNO_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
-/* From now on every generator of this process, all but those in shared memory, is as if inherited
- * through fork: SNO_FORKED until it is initialised anew. For whoever resumes a snapshot of a
- * virtual machine or a copied disk, which nothing else tells a process. States are stale too: close
- * them, and open others. From any thread. It reaches the generators of its own copy of this header:
- * a shared library that hides its symbols, or was opened with RTLD_LOCAL, has another, and must call
- * it too. */
 static inline void sno_generation_bump(void) {
     sno_i_atomic64 *page = sno_i_fork_page();
     const uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
@@ -1279,31 +1370,7 @@ static inline void sno_generation_bump(void) {
     if (page) SNO_ATOMIC_STORE(page, next, relaxed);
 }
 
-/* ---- gate ----
- *
- * What must agree before ids are handed out whose time is later than that of all before: a state
- * file, a claim that runs out. It is asked off the hot path, by the first draw of each unit and by
- * callers who queue, from any thread.
- */
-typedef struct sno_gate {
-    /* Whether ids of times up to until_ns (Unix) may be handed out. SNO_AGAIN: not yet, and who
-     * waits asks again; all else is what the draw returns. NULL: no gate. */
-    sno_status (*admit)(void *user, int64_t until_ns);
-    int64_t (*floor_ns)(void *user); /* ids must be later than this Unix time; asked by init, where
-                                        gate and state are fresh; NULL: any */
-    void *user;
-    sno_i_atomic64 *word; /* NULL, or a word that fork wipes, constant and not 0 while the gate is
-                               open: who changes it stops each draw at once, with SNO_LEASE */
-} sno_gate;
-
 /* ---- engine ---- */
-
-typedef struct sno_stats {
-    uint64_t ids;         /* places drawn, each of a batch */
-    uint64_t batches;     /* draws of more than one place at once */
-    uint64_t waits;       /* draws that had to sleep */
-    uint64_t clock_backs; /* draws that met a clock behind the word */
-} sno_stats;
 
 /* The word lies alone on its cache line whatever the alignment of the whole is. Behind it comes
  * what never changes after init, and behind that what only the slow path writes. */
@@ -2193,10 +2260,6 @@ static inline void sno_i_take_back(sno_i_engine *e) {
  * until it has ended or let go as well. Nothing is written but by who has the lock, in place, since
  * a rename would leave the lock with the old file.
  */
-struct sno_why {
-    char text[200]; /* what is wrong, in words: the option or file and what became of it */
-};
-
 /* As much of the three as there is room for. */
 static inline void sno_i_put_why(sno_why *why, const char *first, const char *second,
                                    const char *third) {
@@ -2363,22 +2426,6 @@ static inline bool sno_i_absolute(const char *path, char out[SNO_I_PATH]) {
  *           a horizon; a draw of an earlier run reads `run` after the horizon, which carries it, and
  *           so is refused by the one or by the other.
  */
-struct sno_state_options {
-    const char *path;              /* boundary's timestamp_path */
-    int64_t horizon_ms;            /* how far ahead of use the file is written; 0: 3,000 */
-    int64_t allowable_downtime_ms; /* SNO_DOWNTIME when the horizon is further past; 0: any */
-    bool must_exist;               /* SNO_IO when there is no file, rather than a new one */
-    bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
-    bool by_timer; /* draws don't write, they say SNO_AGAIN when the horizon is reached, or
-                      SNO_IO if the timer could not write it: the program calls
-                      sno_state_extend, at least twice in horizon_ms */
-    bool
-        shared_memory; /* it lies in memory that processes share, beside generators that do: by_timer,
-                           too. Who opened it extends it, and the draws of all stop at its horizon.
-                           When he is dead another may open it, and draws go on */
-    sno_clock clock; /* the generator's; all zero: the system's */
-};
-
 enum {
     SNO_I_RECORD = 128,
     SNO_I_IDENTITY = 64,
@@ -2693,8 +2740,6 @@ static inline int64_t sno_i_state_floor(const sno_state *s) {
     return (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
 }
 
-/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
- * of the process that opened it. SNO_IO: the old one stands. */
 static inline sno_status sno_state_extend(sno_state *s) {
     bool self, moved = true; /* somebody else may be at it */
     if (!SNO_ATOMIC_LOAD(&s->is_open, relaxed)) return SNO_INVALID;
@@ -2727,11 +2772,6 @@ static inline sno_status sno_i_state_end(sno_state *s) {
     return well ? SNO_OK : SNO_IO; /* still the writer: who is late finds nothing to write */
 }
 
-/* The last word: the next run waits until the time of the last id has passed, which is at once unless
- * ids ran ahead of the clock. Draws fail with SNO_IO from the next unit on; the state's memory must
- * last as long as they may be tried. SNO_AGAIN, and it stays open: in a signal handler that has
- * interrupted a write of it. SNO_FORKED, in a forked child or after a bump: the file is let go, and
- * left as it is; one in shared memory stays open for the others. */
 static inline sno_status sno_state_close(sno_state *s) {
     uint32_t is_open = SNO_ATOMIC_LOAD(&s->is_open, relaxed);
     if (!is_open) return SNO_INVALID;
@@ -3050,26 +3090,7 @@ static inline void sno_i_begin_behind(sno_i_engine *e) {
 // >>common end
 // clang-format on
 
-// >>options
-
-struct sno_options {
-    const sno_snapshot *snapshot; /* pool, partition, and where to go on; NULL: see sno_init */
-    sno_clock clock;              /* all zero: the system's exact clock */
-    struct sno_ring *overflow;    /* gets a note each ms while callers queue; NULL: none */
-    sno_gate gate;                /* asked before each new unit; {0}: none */
-    struct sno_state *state; /* an open state file, so that a restart repeats no id; NULL: none */
-    /* A folder that the programs of a host share, such as "/run/app": init refuses with SNO_TAKEN a
-     * snapshot's partition and pool that another generator, of this process or another, draws from
-     * already. What it gives begins in the unit after this one, so that runs that follow one another
-     * differ, too, unless the clock was put back. Until sno_retire, or until the process and its
-     * children end. Who deletes the file in it undoes the check. POSIX, and not with shared_memory;
-     * NULL: nobody looks */
-    const char *exclusive;
-    int64_t max_wait_ms;     /* longest wait of one call; 0: as long as it takes */
-    bool shared_memory;      /* lies in memory that processes share: survives fork. They must be
-                           forks of one another, or use the system's clock and no ring. SNO_INVALID
-                           where 64-bit atomics take a lock (32-bit powerpc, mips) */
-};
+// >>objects
 
 /* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
 struct sno_gen {
@@ -3157,7 +3178,6 @@ static inline uint8_t sno_meta(sno_id id) { return id.bytes[5]; }
 static inline uint16_t sno_partition(sno_id id) { return sno_i_load_be16(id.bytes + 6); }
 static inline uint16_t sno_sequence(sno_id id) { return sno_i_tail(&id); }
 
-/* Unix time; 39 bits of 4 ms end in 2079, well inside the range of int64_t. */
 static inline int64_t sno_time_ns(sno_id id) {
     return (int64_t)sno_units(id) * SNO_I_UNIT_NS + SNO_I_EPOCH_NS;
 }
@@ -3205,7 +3225,6 @@ static inline bool sno_i_less(const sno_id *a, const sno_id *b) {
     return head_a != head_b ? head_a < head_b : sno_i_tail(a) < sno_i_tail(b);
 }
 
-/* Negative, zero or positive: by time, then tick, meta, partition and sequence. */
 static inline int sno_compare(sno_id a, sno_id b) {
     const uint64_t head_a = sno_i_head(&a), head_b = sno_i_head(&b);
     if (head_a != head_b) return head_a < head_b ? -1 : 1;
@@ -3630,7 +3649,6 @@ static inline sno_status sno_decode(const char *text, size_t len, sno_id *id) {
     return SNO_OK;
 }
 
-/* Writes 16 * n characters. */
 static inline void sno_encode_n(const sno_id *ids, size_t n, char *out) {
 #ifdef SNO_I_AVX2
     if (SNO_I_HAS_AVX2) {
@@ -3651,7 +3669,6 @@ static inline bool sno_i_is_text_n(const char *text, size_t n) {
     return true;
 }
 
-/* Reads 16 * n characters; one bad character, and no id is written. */
 static inline sno_status sno_decode_n(const char *text, size_t n, sno_id *out) {
     if ((text == NULL && n > 0) || !sno_i_is_text_n(text, n)) return SNO_PARSE;
 #ifdef SNO_I_AVX2
@@ -3664,7 +3681,6 @@ static inline sno_status sno_decode_n(const char *text, size_t n, sno_id *out) {
     return SNO_OK;
 }
 
-/* "..." in quotes, or null for the zero id; with a final NUL. */
 static inline void sno_to_json(sno_id id, char out[19]) {
     if (sno_is_zero(id)) {
         memcpy(out, "null", sizeof "null");
@@ -3763,8 +3779,7 @@ static inline const char *sno_options_why(const sno_options *o) {
     const sno_i_setup setup = sno_i_setup_of(o, UINT16_MAX + 1);
     const char *why = sno_i_setup_why(&setup, &split);
     if (!why && o->exclusive && !SNO_I_HAS_FILES) return "exclusive " SNO_I_WHY_NO_FILES;
-    if (!why && o->exclusive &&
-        !(o->snapshot && sno_i_may_exclude(o->exclusive, o->shared_memory)))
+    if (!why && o->exclusive && !(o->snapshot && sno_i_may_exclude(o->exclusive, o->shared_memory)))
         return "exclusive is no path of a folder, has no snapshot, or goes with shared_memory";
     if (why || !o->snapshot) return why;
     const sno_snapshot s = sno_i_resolved(o->snapshot);
