@@ -273,7 +273,8 @@ typedef struct sno_gen sno_gen;
  * 2010. */
 typedef struct sno_snapshot {
     uint16_t partition;
-    uint16_t sequence_min, sequence_max; /* the pool, 4 numbers or more; max 0: 65535 */
+    /* The pool, 4 numbers or more, in either order; max 0: 65535. */
+    uint16_t sequence_min, sequence_max;
     uint32_t sequence; /* last number drawn, past the maximum while callers queue; 0: the minimum */
     int64_t now;       /* the clock, when taken */
     int64_t wall_hi;   /* the newest unit drawn in */
