@@ -1411,8 +1411,8 @@ static inline bool flake_i_interface_next(const flake_i_interfaces **list, flake
  *
  *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
- *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. The fetch_add
- *  is no LOOK:A, though: who makes more of the word that it returns than his place loads it anew.
+ *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. Use what the
+ *  fetch_add returns for the place alone, since it is no LOOK:A: for anything more, load the word again.
  *  An owned word (a shard's) has one writer, and changes hands only through LEND and BACK or by the
  *  user's own means. safe[] is reached through LOOK:A, and the statistics are read by nobody who acts
  *  on them. `make explore-orders` takes each of these orders away, and sees what comes of it.
@@ -1932,8 +1932,8 @@ static inline void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64
     }
 }
 
-/* Where the word was put without asking the gates, its unit counts as spent: the fast path would not
- * ask either. Not while others use the engine. */
+/* Call it where the word was put without asking the gates: its unit counts as spent then, since the fast
+ * path would not ask them either. Not while others use the engine. */
 static inline void flake_i_spend_unit(flake_i_engine *e) {
     if (!flake_i_has_gate(e)) return;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
@@ -2501,6 +2501,7 @@ static inline void flake_i_take_back(flake_i_engine *e) {
  * until it has ended or let go as well. Nothing is written but by who has the lock, in place, since
  * a rename would leave the lock with the old file.
  */
+
 /* As much of the three as there is room for. */
 static inline void flake_i_put_why(flake_why *why, const char *first, const char *second,
                                    const char *third) {
@@ -4719,12 +4720,6 @@ static inline flake_status flake128_from_uuid(const char *text, size_t len, flak
 
 // >>who
 
-static inline bool flake_i_no_address(const uint8_t *address, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (address[i]) return false;
-    return true;
-}
-
 /* Of the list, the interface named, or the first one: rather one whose address its maker gave it than
  * one that was made up here, as those of bridges and containers are, and of these one that is up. */
 static inline flake_status flake_i_pick_mac(const flake_i_interfaces *list, const char *name,
@@ -4736,7 +4731,7 @@ static inline flake_status flake_i_pick_mac(const flake_i_interfaces *list, cons
     while (flake_i_interface_next(&list, &i)) {
         if (name && strcmp(i.name, name) != 0) continue;
         exists = true;
-        if (flake_i_no_address(i.mac, 6) || i.is_loopback) continue;
+        if (flake_i_all_zero(i.mac, 6) || i.is_loopback) continue;
         const int rank = i.mac[0] & 2 ? i.is_up : 2;
         if (rank <= best_rank) continue;
         memcpy(best, i.mac, 6);
@@ -4792,13 +4787,10 @@ static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) 
 
 /* A decimal number that is all there is from `text` to `end`. */
 static inline bool flake_i_decimal(const char *text, const char *end, uint32_t *number) {
-    uint64_t value = 0;
-    if (text == end) return false;
-    for (; text < end; text++) {
-        if (*text < '0' || *text > '9') return false;
-        value = value * 10 + (uint64_t)(*text - '0');
-        if (value > UINT32_MAX) return false;
-    }
+    uint64_t value;
+    if (flake_parse(text, (size_t)(end - text), FLAKE_DEC, &value) != FLAKE_OK ||
+        value > UINT32_MAX)
+        return false;
     *number = (uint32_t)value;
     return true;
 }
@@ -4865,12 +4857,10 @@ typedef struct flake_i_slot_search {
 } flake_i_slot_search;
 
 static inline void flake_i_slot_path(const char *dir, uint32_t number, char path[FLAKE_I_PATH]) {
-    char digits[12];
-    size_t length = strlen(dir), n = 0;
+    size_t length = strlen(dir);
     memcpy(path, dir, length);
     path[length++] = '/';
-    for (uint32_t left = number; left || !n; left /= 10) digits[n++] = (char)('0' + left % 10);
-    while (n) path[length++] = digits[--n];
+    length += flake_format(number, FLAKE_DEC, path + length, FLAKE_I_PATH - length);
     memcpy(path + length, ".slot", 6);
 }
 

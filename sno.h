@@ -1171,8 +1171,8 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return 
  *
  *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
- *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. The fetch_add
- *  is no LOOK:A, though: who makes more of the word that it returns than his place loads it anew.
+ *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. Use what the
+ *  fetch_add returns for the place alone, since it is no LOOK:A: for anything more, load the word again.
  *  An owned word (a shard's) has one writer, and changes hands only through LEND and BACK or by the
  *  user's own means. safe[] is reached through LOOK:A, and the statistics are read by nobody who acts
  *  on them. `make explore-orders` takes each of these orders away, and sees what comes of it.
@@ -1692,8 +1692,8 @@ static inline void sno_i_decode(const sno_i_engine *e, uint64_t word, uint64_t *
     }
 }
 
-/* Where the word was put without asking the gates, its unit counts as spent: the fast path would not
- * ask either. Not while others use the engine. */
+/* Call it where the word was put without asking the gates: its unit counts as spent then, since the fast
+ * path would not ask them either. Not while others use the engine. */
 static inline void sno_i_spend_unit(sno_i_engine *e) {
     if (!sno_i_has_gate(e)) return;
     const uint64_t word = SNO_ATOMIC_LOAD(&e->word, relaxed);
@@ -2261,6 +2261,7 @@ static inline void sno_i_take_back(sno_i_engine *e) {
  * until it has ended or let go as well. Nothing is written but by who has the lock, in place, since
  * a rename would leave the lock with the old file.
  */
+
 /* As much of the three as there is room for. */
 static inline void sno_i_put_why(sno_why *why, const char *first, const char *second,
                                    const char *third) {
