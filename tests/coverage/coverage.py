@@ -11,6 +11,9 @@ with clang's coverage, runs them once, and adds up. What a child of fork() runs 
 killed: counters lie in a mapped file. A program's lines are kept in BUILD/coverage until a file that it
 could be made of changes.
 
+The regions that both headers have are one text, which counts once: what either header's tests take is
+taken. The etcd section is judged with ETCD=1 alone.
+
 What nothing takes is listed, unless tests/coverage/untaken names it with a reason. That file also says
 how much must be taken at least; closes with "N passed, N failed", one for each of these.
 
@@ -214,11 +217,92 @@ class Untaken:
                 where, what, text, reason = line.split("\t")
                 self.reasons[where, what, text] = reason
 
-    def reason(self, header, section, what, text):
-        if section.startswith("common/"):
-            header, text = "common", text.replace("sno", "flake").replace("SNO", "FLAKE")
-            what = what.replace("sno", "flake").replace("SNO", "FLAKE")
-        return self.reasons.get((header, what, text))
+
+class Part:
+    """What is judged for itself: the regions that both headers have, or a header's own lines."""
+
+    def __init__(self):
+        self.lines = collections.Counter()
+        self.branches = collections.defaultdict(lambda: [0, 0])
+        self.where = {}                           # a line or branch: header, section, line's number, its text
+
+
+def common_lines(text):
+    """line of flake.h -> the same line of sno.h, for the regions that are the same in both."""
+    begins = {h: {m[1]: n for n, line in enumerate(text[h], 1) if (m := re.match(r"// >>(\w+) begin", line))}
+              for h in HEADERS}
+    both = {}
+    for name, first in begins["flake.h"].items():
+        last = text["flake.h"].index(f"// >>{name} end")
+        offset = begins["sno.h"][name] - first
+        same = [line.replace("flake", "sno").replace("FLAKE", "SNO") for line in text["flake.h"][first:last]]
+        if same == text["sno.h"][first + offset:last + offset]:
+            both.update({number: number + offset for number in range(first, last + 1)})
+    return both
+
+
+def parts(measured):
+    """common, flake.h and sno.h. A line of both headers is one line, and taken when either takes it."""
+    text = {header: Path(header).read_text().splitlines() for header in HEADERS}
+    both = common_lines(text)
+    home = {("flake.h", at): ("common", at) for at in both} | {("sno.h", at): ("common", of) for of, at in both.items()}
+    found = {"common": Part(), "flake.h": Part(), "sno.h": Part()}
+    for header in ("sno.h", "flake.h"):           # flake.h's text is told of a common line
+        section_of = sections(text[header])
+        for result in measured.values():
+            for number, times in result["lines"].get(header, {}).items():
+                name, at = home.get((header, int(number)), (header, int(number)))
+                found[name].lines[at] += times
+                found[name].where[at] = (header, section_of[int(number)], int(number), text[header][int(number) - 1])
+            order = collections.Counter()         # columns differ with the prefix; the order does not
+            branches = result["branches"].get(header, {})
+            for place in sorted(branches, key=lambda p: [int(n) for n in p.split(":")]):
+                number = int(place.split(":")[0])
+                name, at = home.get((header, number), (header, number))
+                key = (at, order[at]) if name == "common" else (at, [int(n) for n in place.split(":")][1])
+                order[at] += 1
+                taken = found[name].branches[key]
+                taken[0] += branches[place][0]
+                taken[1] += branches[place][1]
+                condition = re.sub(r"\s+", " ", text_between(text[header], place))
+                found[name].where[key] = (header, section_of[number], number, text[header][number - 1], condition)
+    return found
+
+
+def judge(name, part, untaken, etcd):
+    """Lists what nothing takes, and the sections; whether lines and branches are as many as they must be."""
+    totals = collections.defaultdict(lambda: [0, 0, 0, 0])
+    argued = 0
+    for number in sorted(part.lines):
+        header, section, at, text = part.where[number]
+        totals[section][0] += part.lines[number] > 0
+        totals[section][1] += 1
+        if not part.lines[number]:
+            argued += tell(untaken, name, header, at, "line", text.strip())
+    for key in sorted(part.branches):
+        header, section, at, text, condition = part.where[key]
+        if not part.lines[key[0]]:
+            continue                              # its line is said already
+        for side, times in zip(("true", "false"), part.branches[key]):
+            totals[section][2] += times > 0
+            totals[section][3] += 1
+            if not times:
+                argued += tell(untaken, name, header, at, f"never {side}: {condition}", text.strip())
+    if not totals:
+        sys.exit(f"no line of {name} was counted")
+    print(f"\n{name:34}{'lines':>8}{'of':>6}{'%':>7}{'branches':>10}{'of':>6}{'%':>7}")
+    whole = [sum(column) for column in zip(*(t for s, t in totals.items() if s != "etcd" or etcd))]
+    for section, total in [*totals.items(), ("all" if etcd or "etcd" not in totals else "all but etcd", whole)]:
+        print(f"  {section:32}{total[0]:8}{total[1]:6}{percent(*total[:2]):7.1f}{total[2]:10}{total[3]:6}"
+              f"{percent(*total[2:]):7.1f}")
+    print(f"  {argued} that nothing takes have a reason in tests/coverage/untaken")
+    verdicts = []
+    for what, is_now, least in zip(("lines", "branches"), (percent(*whole[:2]), percent(*whole[2:])),
+                                   untaken.least.get(name, (99.0, 95.0))):
+        verdicts.append(is_now >= least)
+        print(f"{'ok' if is_now >= least else 'FAIL':5}{name}: {is_now:.1f} % of its {what} are taken, "
+              f"at least {least} must be")
+    return verdicts
 
 
 def main():
@@ -230,65 +314,24 @@ def main():
         sys.exit("ETCD=1 needs etcd, openssl and libcurl")
     measured = measure_all(".", build, etcd, int(os.environ.get("JOBS") or 2))
     untaken = Untaken(Path("tests/coverage/untaken"))
-    passed = failed = 0
-    for header in HEADERS:
-        text = Path(header).read_text().splitlines()
-        section_of = sections(text)
-        lines, branches = collections.Counter(), collections.defaultdict(lambda: [0, 0])
-        for result in measured.values():
-            for number, times in result["lines"].get(header, {}).items():
-                lines[int(number)] += times
-            for place, (if_true, if_false) in result["branches"].get(header, {}).items():
-                branches[place][0] += if_true
-                branches[place][1] += if_false
-        totals = collections.defaultdict(lambda: [0, 0, 0, 0])
-        argued = 0
-        for number in sorted(lines):
-            total = totals[section_of[number]]
-            total[0] += lines[number] > 0
-            total[1] += 1
-            if not lines[number]:
-                argued += tell(untaken, header, section_of[number], number, "line", text[number - 1].strip())
-        for place in sorted(branches, key=lambda p: [int(n) for n in p.split(":")]):
-            number, counts = int(place.split(":")[0]), branches[place]
-            if not lines[number]:
-                continue                          # its line is said already
-            total = totals[section_of[number]]
-            condition = re.sub(r"\s+", " ", text_between(text, place))
-            for side, times in zip(("true", "false"), counts):
-                total[2] += times > 0
-                total[3] += 1
-                if not times:
-                    argued += tell(untaken, header, section_of[number], number, f"never {side}: {condition}",
-                                   text[number - 1].strip())
-        print(f"\n{header:34}{'lines':>8}{'of':>6}{'%':>7}{'branches':>10}{'of':>6}{'%':>7}")
-        if not lines:
-            sys.exit(f"no line of {header} was counted")
-        whole = [sum(column) for column in zip(*totals.values())]
-        for name, total in [*totals.items(), ("all", whole)]:
-            print(f"  {name:32}{total[0]:8}{total[1]:6}{percent(*total[:2]):7.1f}{total[2]:10}{total[3]:6}"
-                  f"{percent(*total[2:]):7.1f}")
-        print(f"  {argued} that nothing takes have a reason in tests/coverage/untaken")
-        for what, is_now, least in zip(("lines", "branches"), (percent(*whole[:2]), percent(*whole[2:])),
-                                       untaken.least.get(header, (99.0, 95.0))):
-            well = is_now >= least
-            passed, failed = passed + well, failed + (not well)
-            print(f"{'ok' if well else 'FAIL':5}{header}: {is_now:.1f} % of its {what} are taken, at least {least} must be")
+    verdicts = []
+    for name, part in parts(measured).items():
+        verdicts += judge(name, part, untaken, etcd)
     for name, result in measured.items():
         if result["code"]:
-            failed += 1
+            verdicts.append(False)
             print(f"FAIL {name}: {result['code']} {' '.join(result['failed'])}")
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    print(f"{sum(verdicts)} passed, {len(verdicts) - sum(verdicts)} failed")
+    return not all(verdicts)
 
 
 def percent(part, whole):
     return 100 * part / whole if whole else 100.0
 
 
-def tell(untaken, header, section, number, what, text):
+def tell(untaken, name, header, number, what, text):
     """Lists what nothing takes; whether it has a reason."""
-    reason = untaken.reason(header, section, what, text)
+    reason = untaken.reasons.get((name, what, text))
     if reason is None or os.environ.get("ALL"):
         print(f"{header}:{number}: {what}: {text}" + (f"  ({reason})" if reason else ""))
     return reason is not None

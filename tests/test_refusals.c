@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bad input to the calls that are made seldom: the status that names the cause, and nothing changed. What
+ * a program meets daily stands with the call's other tests.
+ */
+#define _GNU_SOURCE
+#include "scene.h"
+#include <sys/utsname.h>
+#include "flake.h"
+#include "sno.h"
+
+static flake_gen gen;
+static flake128_gen wide;
+static sno_gen sno;
+static flake_why why;
+
+static flake_options clocked(void) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.clock.now_ns = scene_clock;
+    return o;
+}
+
+static void fresh(void) {
+    begin();
+    memset(&gen, 0, sizeof gen);
+    memset(&wide, 0, sizeof wide);
+    memset(&sno, 0, sizeof sno);
+    memset(&why, 0, sizeof why);
+}
+
+/* ---- states and slots ---- */
+
+static flake_status open_with(const flake_state_options *w) {
+    static flake_state state; /* stays closed */
+    const flake_options o = clocked();
+    return flake_state_open(&state, w, &o, &why);
+}
+
+static void a_state_without_a_path_or_with_endless_times(void) {
+    const int64_t endless_ms = INT64_MAX / 1000000;
+    flake_state_options w;
+    fresh();
+    memset(&w, 0, sizeof w);
+    CHECK_EQ(open_with(&w), FLAKE_INVALID);
+    CHECK(strncmp(why.text, "path", 4) == 0);
+    w.path = "";
+    CHECK_EQ(open_with(&w), FLAKE_INVALID);
+    CHECK(strncmp(why.text, "path", 4) == 0);
+    w.path = path_of("ids");
+    w.allowable_downtime_ms = endless_ms;
+    CHECK_EQ(open_with(&w), FLAKE_INVALID);
+    CHECK(strncmp(why.text, "allowable_downtime_ms", 21) == 0);
+    w.allowable_downtime_ms = 0;
+    w.horizon_ms = endless_ms;
+    CHECK_EQ(open_with(&w), FLAKE_INVALID);
+    CHECK(strncmp(why.text, "horizon_ms", 10) == 0);
+    CHECK(access(path_of("ids"), F_OK) != 0);
+}
+
+static flake_status claim_with(const flake_slot_options *o) {
+    static flake_slot slot; /* holds none */
+    uint32_t number = 77;
+    const flake_status status = flake_slot_claim(&slot, o, &number, &why);
+    CHECK_EQ(number, 77);
+    return status;
+}
+
+static void a_slot_without_a_folder_or_with_endless_times(void) {
+    static char long_name[1100];
+    const int64_t endless_ms = INT64_MAX / 1000000;
+    flake_slot_options o;
+    fresh();
+    memset(&o, 0, sizeof o);
+    o.dir = "";
+    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
+    CHECK(strncmp(why.text, "dir", 3) == 0);
+    memset(long_name, 'x', sizeof long_name - 1);
+    o.dir = long_name;
+    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
+    CHECK(strncmp(why.text, "dir", 3) == 0);
+    o.dir = our_folder;
+    o.first = UINT32_MAX - 1022; /* of the 1,024 that a count of 0 asks for, one too many */
+    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
+    CHECK(strncmp(why.text, "first", 5) == 0);
+    o.first = 0;
+    o.horizon_ms = endless_ms;
+    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
+    CHECK(strncmp(why.text, "horizon_ms", 10) == 0);
+    o.horizon_ms = 0;
+    o.wait_ms = endless_ms;
+    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
+    CHECK(strncmp(why.text, "wait_ms", 7) == 0);
+}
+
+static void ask_in_a_folder_that_is_gone(void) {
+    flake_state_options w;
+    flake_slot_options o;
+    memset(&w, 0, sizeof w);
+    memset(&o, 0, sizeof o);
+    EXPECT(mkdir(path_of("gone"), 0777) == 0 && chdir(path_of("gone")) == 0);
+    EXPECT(rmdir(path_of("gone")) == 0);
+    w.path = "ids";
+    EXPECT(open_with(&w) == FLAKE_INVALID);
+    EXPECT(strstr(why.text, "gone") != NULL);
+    o.dir = "slots";
+    EXPECT(claim_with(&o) == FLAKE_INVALID);
+    EXPECT(strstr(why.text, "gone") != NULL);
+}
+
+static void a_relative_path_in_a_folder_that_is_gone(void) {
+    fresh();
+    child_is_well(ask_in_a_folder_that_is_gone);
+}
+
+/* ---- flake.h ---- */
+
+static void layouts_that_do_not_hold_together(void) {
+    flake_layout l = flake_layout_idgen();
+    uint64_t id = 7;
+    fresh();
+    l.time_bits = 1;
+    l.time_shift = 64;
+    CHECK_EQ(flake_layout_check(&l), FLAKE_INVALID);
+    CHECK_EQ(flake_expires_ms(&l), INT64_MIN);
+    CHECK_EQ(flake_min_at(&l, start_ms, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_max_at(&l, start_ms, &id), FLAKE_INVALID);
+    CHECK_EQ(id, 7);
+    l = flake_layout_of(63, 0, 1, 0);
+    l.unit_ms = UINT32_MAX;
+    CHECK_EQ(flake_expires_ms(&l), INT64_MAX); /* the last unit ends past an int64_t */
+}
+
+static void snapshots_that_are_not_its_own(void) {
+    const flake_options o = clocked();
+    flake_snapshot s;
+    uint64_t before, after;
+    fresh();
+    memset(&s, 0, sizeof s);
+    CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &before), FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_OK);
+    const flake_layout idgen = flake_layout_idgen();
+    s.unix_ms = flake_expires_ms(&idgen) + 1;
+    CHECK_EQ(flake_restore(&gen, &s), FLAKE_RANGE);
+    CHECK_EQ(flake_try(&gen, &after), FLAKE_OK);
+    CHECK_EQ(after, before + 1);
+}
+
+static void a_wide_generator_of_nothing(void) {
+    flake_options o = clocked();
+    flake_state_options w;
+    flake128_snapshot s, other;
+    flake128 id;
+    static flake_state state;
+    fresh();
+    memset(&w, 0, sizeof w);
+    w.path = path_of("ids");
+    CHECK_EQ(flake128_reinit_after_fork(&wide, 1, &o), FLAKE_INVALID);
+    memset(&s, 0, sizeof s);
+    CHECK_EQ(flake128_snapshot_take(&wide, &s), FLAKE_INVALID);
+    CHECK_EQ(flake128_restore(&wide, &s), FLAKE_INVALID);
+    CHECK_EQ(flake128_state_open(&state, &w, (uint64_t)1 << 48, &o, &why), FLAKE_INVALID);
+    CHECK(access(w.path, F_OK) != 0);
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake128_next(&wide, &id), FLAKE_OK);
+    CHECK_EQ(flake128_snapshot_take(&wide, &s), FLAKE_OK);
+    other = s;
+    other.seq_min = 1;
+    CHECK_EQ(flake128_restore(&wide, &other), FLAKE_INVALID);
+    other = s;
+    other.count = UINT64_MAX;
+    CHECK_EQ(flake128_restore(&wide, &other), FLAKE_INVALID);
+    CHECK_EQ(flake128_restore(&wide, &s), FLAKE_OK);
+}
+
+static void go_on_with_bad_options(void) {
+    flake_options o = clocked();
+    o.node = 1; /* not for these ids */
+    EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_INVALID);
+    o.node = 0;
+    o.max_ahead_ms = -1; /* found last, by the engine */
+    EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_INVALID);
+    flake128 id;
+    EXPECT(flake128_next(&wide, &id) == FLAKE_FORKED);
+    o.max_ahead_ms = 0;
+    EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_OK);
+
+    sno_options s;
+    memset(&s, 0, sizeof s);
+    s.clock.now_ns = scene_clock;
+    s.max_wait_ms = -1;
+    EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_INVALID);
+    s.max_wait_ms = 0;
+    EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_OK); /* a partition that nobody chose */
+}
+
+static void a_child_that_goes_on_with_bad_options(void) {
+    const flake_options o = clocked();
+    fresh();
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, NULL), SNO_OK);
+    child_is_well(go_on_with_bad_options);
+}
+
+static void this_hosts_name_is_asked_for(void) {
+    struct utsname system;
+    uint32_t by_name = 7, by_host = 7;
+    fresh();
+    CHECK_EQ(uname(&system), 0);
+    CHECK_EQ(flake_node_from_hostname(NULL, &by_host, &why),
+             flake_node_from_hostname(system.nodename, &by_name, &why));
+    CHECK_EQ(by_host, by_name);
+}
+
+/* ---- sno.h ---- */
+
+static sno_options on_pool(const sno_snapshot *pool) {
+    sno_options o;
+    memset(&o, 0, sizeof o);
+    o.snapshot = pool;
+    o.clock.now_ns = scene_clock;
+    return o;
+}
+
+static void a_sno_generator_of_nothing(void) {
+    sno_options o = on_pool(NULL);
+    sno_snapshot pool;
+    sno_state_options w;
+    static sno_state state;
+    static sno_why sno_why_not;
+    fresh();
+    CHECK_EQ(sno_reinit_after_fork(&sno, &o), SNO_INVALID);
+    o.exclusive = our_folder; /* of which pool? */
+    CHECK_EQ(sno_init(&sno, &o), SNO_INVALID);
+    CHECK(strstr(sno_options_why(&o), "snapshot") != NULL);
+    memset(&w, 0, sizeof w);
+    memset(&pool, 0, sizeof pool);
+    CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), SNO_INVALID);
+    CHECK(strncmp(sno_why_not.text, "path", 4) == 0);
+    w.path = path_of("snos");
+    w.clock.now_ns = scene_clock;
+    pool.sequence_min = 9; /* bounds alone are a wish, too: partition 0 */
+    CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), SNO_OK);
+    CHECK_EQ(pool.partition, 0);
+    CHECK_EQ(pool.sequence_min, 9);
+    CHECK_EQ(pool.sequence_max, 65535);
+    CHECK_EQ(sno_state_close(&state), SNO_OK);
+}
+
+static void refuse_a_parents_state(void) {
+    static sno_state state;
+    sno_snapshot pool;
+    sno_state_options w;
+    sno_shard shards[2];
+    memset(&w, 0, sizeof w);
+    memset(&pool, 0, sizeof pool);
+    pool.partition = 3;
+    w.path = path_of("snos");
+    w.clock.now_ns = scene_clock;
+    EXPECT(sno_state_open(&state, &w, &pool, NULL) == SNO_OK);
+    sno_options o = on_pool(&pool);
+    o.state = &state;
+    sno_generation_bump();
+    EXPECT(sno_init(&sno, &o) == SNO_FORKED);
+    EXPECT(sno_shards_init(shards, 2, &o) == SNO_FORKED);
+    EXPECT(sno_state_close(&state) == SNO_FORKED);
+}
+
+static void a_state_from_before_a_bump_is_refused(void) {
+    fresh();
+    child_is_well(refuse_a_parents_state); /* the bump is the child's own */
+}
+
+static void use_up_all_partitions(void) {
+    static sno_state state;
+    sno_state_options w;
+    sno_snapshot pool;
+    sno_why told;
+    while (sno_init(&sno, NULL) == SNO_OK) {
+    }
+    memset(&w, 0, sizeof w);
+    memset(&pool, 0, sizeof pool);
+    w.path = path_of("snos");
+    EXPECT(sno_state_open(&state, &w, &pool, &told) == SNO_EXHAUSTED);
+    EXPECT(strstr(told.text, "used up") != NULL);
+    EXPECT(access(w.path, F_OK) != 0);
+    EXPECT(sno_is_zero(sno_generate(1)));
+}
+
+static void no_partition_is_left(void) {
+    fresh();
+    child_is_well(use_up_all_partitions); /* of the family: so it comes last */
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(a_state_without_a_path_or_with_endless_times),
+                                     CHECK_TEST(a_slot_without_a_folder_or_with_endless_times),
+                                     CHECK_TEST(a_relative_path_in_a_folder_that_is_gone),
+                                     CHECK_TEST(layouts_that_do_not_hold_together),
+                                     CHECK_TEST(snapshots_that_are_not_its_own),
+                                     CHECK_TEST(a_wide_generator_of_nothing),
+                                     CHECK_TEST(a_child_that_goes_on_with_bad_options),
+                                     CHECK_TEST(this_hosts_name_is_asked_for),
+                                     CHECK_TEST(a_sno_generator_of_nothing),
+                                     CHECK_TEST(a_state_from_before_a_bump_is_refused),
+                                     CHECK_TEST(no_partition_is_left)};
+    return SCENE_MAIN(argc, argv, all);
+}
