@@ -5013,8 +5013,8 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
  *     cluster-id    "3", or "3, 4": clusters to take in this order; no key: 0
  *     pool/C:G      who holds the number now: his token; held by his lease
  *     horizon/C:G   "H TOKEN SEQ", without a lease, and never deleted: H is a Unix time in ns that no
- *                   id of any holder so far lies behind. TOKEN is 128 random bits of a claim, SEQ counts
- *                   its writes, so no value comes twice
+ *                   id of any holder so far lies behind. TOKEN is 128 bits of a claim, of
+ *                   FLAKE_RANDOM_BYTES, SEQ counts its writes, so no value comes twice
  *
  * WRITES, each one transaction: all that it compares holds, or nothing is written
  *
@@ -5230,8 +5230,8 @@ static inline flake_i_json flake_i_json_text(const char *text, size_t len) {
     return in.at == in.end ? v : flake_i_json_none;
 }
 
-static inline bool flake_i_json_is(flake_i_json text, const char *wanted, size_t len) {
-    return text.at && (size_t)(text.end - text.at) == len && memcmp(text.at, wanted, len) == 0;
+static inline bool flake_i_json_is(flake_i_json v, const char *wanted, size_t len) {
+    return v.at && (size_t)(v.end - v.at) == len && memcmp(v.at, wanted, len) == 0;
 }
 
 /* What stands at a path such as "responses/0/kvs": members by name, items by their number (one digit).
@@ -5280,8 +5280,6 @@ static inline bool flake_i_json_number(flake_i_json v, int64_t *number) {
     if (digits.at) v = digits;
     return v.at && flake_i_whole(v.at, v.end, number);
 }
-
-static inline bool flake_i_json_true(flake_i_json v) { return v.at && *v.at == 't'; }
 
 /* ---- base64, with padding ---- */
 
@@ -5437,7 +5435,7 @@ static inline flake_status flake_i_etcd_outcome(flake_i_json txn, const char *ho
     const flake_i_json horizon = flake_i_json_get(txn, "responses/0/response_range");
     const flake_i_json pool = flake_i_json_get(txn, "responses/1/response_range");
     if (!flake_i_json_get(txn, "header").at) return FLAKE_IO;
-    if (flake_i_json_true(flake_i_json_get(txn, "succeeded"))) return FLAKE_OK;
+    if (flake_i_json_is(flake_i_json_get(txn, "succeeded"), "true", 4)) return FLAKE_OK;
     if (!flake_i_json_get(horizon, "header").at) return FLAKE_IO;
     if (!flake_i_json_get(pool, "header").at) return FLAKE_IO;
     if (!flake_i_etcd_value(horizon, horizon64, value64)) return FLAKE_LEASE;
@@ -5546,8 +5544,15 @@ static inline int64_t flake_i_elapsed_ns(void) {
 
 static inline int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
 
+#if defined(__GNUC__)
+#define FLAKE_I_PRINTF __attribute__((format(printf, 2, 3)))
+#else
+#define FLAKE_I_PRINTF
+#endif
+
 /* Adds to a body, with each ' made ". */
-static inline void flake_i_etcd_add(flake_i_etcd_body *body, const char *format, ...) {
+FLAKE_I_PRINTF static inline void flake_i_etcd_add(flake_i_etcd_body *body, const char *format,
+                                                   ...) {
     va_list given;
     va_start(given, format);
     (void)vsnprintf(body->text + body->n, sizeof body->text - body->n, format, given);
@@ -5557,7 +5562,8 @@ static inline void flake_i_etcd_add(flake_i_etcd_body *body, const char *format,
 }
 
 /* A key: the name space, and what is written behind it. */
-static inline flake_i_etcd_key flake_i_etcd_key_of(const flake_i_etcd *s, const char *format, ...) {
+FLAKE_I_PRINTF static inline flake_i_etcd_key flake_i_etcd_key_of(const flake_i_etcd *s,
+                                                                  const char *format, ...) {
     flake_i_etcd_key key;
     const size_t n = strlen(s->name_space);
     va_list given;
@@ -6238,13 +6244,15 @@ static inline flake_status flake_i_etcd_take_of(flake_etcd *c, flake_i_etcd *s, 
     return FLAKE_AGAIN;
 }
 
-static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd *s, int64_t end_ms) {
+static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd *s) {
     static const char blocked[] = ", or have a horizon more than 60 s ahead of this clock, or none "
                                   "that can be read";
     unsigned clusters[16];
     size_t n;
     flake_status status = flake_i_etcd_read_clusters(s, clusters, &n);
-    while (status == FLAKE_OK) {
+    if (status != FLAKE_OK) return status;
+    const int64_t end_ms = flake_i_elapsed_ms() + s->options.wait_ms;
+    for (;;) {
         bool is_blocked = false;
         for (size_t i = 0; i < n; i++) {
             if (n > 1) flake_i_etcd_unwatch(s); /* one watch, of the last cluster, must do */
@@ -6252,15 +6260,15 @@ static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd *s,
             if (status != FLAKE_AGAIN) return status;
         }
         const int64_t left_ms = end_ms - flake_i_elapsed_ms();
-        flake_i_put_why(&s->why, "flake_etcd_options.pool_size: all numbers are taken",
-                        is_blocked ? blocked : "", "");
-        if (left_ms <= 0) break;
+        if (left_ms <= 0) {
+            flake_i_put_why(&s->why, "flake_etcd_options.pool_size: all numbers are taken",
+                            is_blocked ? blocked : "", "");
+            return FLAKE_AGAIN;
+        }
         s->must_look = false;
         (void)flake_i_etcd_rest(s, left_ms < 1000 ? left_ms : 1000);
         FLAKE_SLEEP_NS(10000000); /* what comes free together is seen together */
-        status = FLAKE_OK;
     }
-    return status;
 }
 
 /* Opens the gate, and starts the thread. */
@@ -6294,7 +6302,7 @@ static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_opti
     if (!s) return flake_i_say(why, FLAKE_IO, "flake_etcd_claim", "memory is not to be had");
     flake_status status = flake_i_etcd_set_up(s, options);
     const int64_t end_ms = flake_i_elapsed_ms() + s->options.wait_ms;
-    if (status == FLAKE_OK) status = flake_i_etcd_take_any(c, s, end_ms);
+    if (status == FLAKE_OK) status = flake_i_etcd_take_any(c, s);
     flake_i_etcd_unwatch(s);
     if (status == FLAKE_OK) status = flake_i_etcd_start(c, s);
     flake_i_put_why(why, status == FLAKE_OK ? "" : s->why.text, "", "");

@@ -110,8 +110,8 @@ static void members_are_found(void) {
     CHECK_EQ(number, 7);
     CHECK(flake_i_json_get(v, "b").at == NULL);
     CHECK(flake_i_json_get(v, "d").at == NULL); /* which of the two? */
-    CHECK(flake_i_json_true(flake_i_json_get(v, "t")));
-    CHECK(!flake_i_json_true(flake_i_json_get(v, "ab")));
+    CHECK(flake_i_json_is(flake_i_json_get(v, "t"), "true", 4));
+    CHECK(!flake_i_json_is(flake_i_json_get(v, "ab"), "true", 4));
     const flake_i_json first = flake_i_json_get(v, "list/0");
     CHECK(flake_i_json_get(v, "list/0/x").at != NULL && *flake_i_json_get(v, "list/1").at == '2');
     CHECK(flake_i_json_get(v, "list/2").at == NULL && flake_i_json_get(v, "list/x").at == NULL);
