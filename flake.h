@@ -5331,8 +5331,8 @@ static inline size_t flake_i_json_bytes(flake_i_json v, char *out, size_t size) 
 }
 
 /* 0..15, the first `n` of a list such as "3, 4". False: something else. */
-static inline bool flake_i_etcd_clusters(const char *text, size_t len, unsigned *clusters,
-                                         size_t *n) {
+static inline bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned *clusters,
+                                            size_t *n) {
     flake_i_json in = {text, text + len, 0};
     for (*n = 0; *n < 16;) {
         flake_i_json_pass_blanks(&in);
@@ -5350,7 +5350,7 @@ static inline bool flake_i_etcd_clusters(const char *text, size_t len, unsigned 
 
 /* A key of the pool without what stands before its number; SIZE_MAX: not a number of this pool, as
  * etcd's users may put any key there. */
-static inline size_t flake_i_etcd_slot(const char *digits, size_t len, size_t pool_size) {
+static inline size_t flake_i_etcd_number_in(const char *digits, size_t len, size_t pool_size) {
     int64_t number;
     const bool is_ours =
         flake_i_whole(digits, digits + len, &number) && (uint64_t)number < pool_size;
@@ -5379,8 +5379,9 @@ typedef struct flake_i_etcd_numbers {
 
 /* Notes the numbers of a range's keys, those that begin with `prefix`. False: the answer makes no
  * sense. */
-static inline bool flake_i_etcd_note(flake_i_json range, const char *prefix, size_t pool_size,
-                                     bool horizons, flake_i_etcd_numbers *numbers) {
+static inline bool flake_i_etcd_note_numbers(flake_i_json range, const char *prefix,
+                                             size_t pool_size, bool horizons,
+                                             flake_i_etcd_numbers *numbers) {
     const flake_i_json kvs = flake_i_json_get(range, "kvs");
     const size_t skip = strlen(prefix);
     flake_i_json name, kv = flake_i_json_none;
@@ -5391,7 +5392,7 @@ static inline bool flake_i_etcd_note(flake_i_json range, const char *prefix, siz
         if (!key.at) return false;
         size_t len = flake_i_json_bytes(key, bytes, sizeof bytes);
         if (len == SIZE_MAX || len < skip || memcmp(bytes, prefix, skip) != 0) continue;
-        const size_t slot = flake_i_etcd_slot(bytes + skip, len - skip, pool_size);
+        const size_t slot = flake_i_etcd_number_in(bytes + skip, len - skip, pool_size);
         if (slot == SIZE_MAX) continue;
         if (!horizons) {
             numbers->taken[slot] = true;
@@ -5405,8 +5406,8 @@ static inline bool flake_i_etcd_note(flake_i_json range, const char *prefix, siz
 }
 
 /* The value of one of a range's keys as base64, "" when there is no such key. False: no sense. */
-static inline bool flake_i_etcd_value(flake_i_json range, const char *key64,
-                                      char value64[FLAKE_I_ETCD_VALUE]) {
+static inline bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
+                                         char value64[FLAKE_I_ETCD_VALUE]) {
     const flake_i_json kvs = flake_i_json_get(range, "kvs");
     flake_i_json name, kv = flake_i_json_none;
     *value64 = 0;
@@ -5429,8 +5430,8 @@ static inline bool flake_i_etcd_value(flake_i_json range, const char *key64,
  * the horizon and the key of the pool, in this order. FLAKE_OK: applied; FLAKE_AGAIN: not applied, the
  * horizon is as we know it and the key of the pool is gone; FLAKE_LEASE: not applied, one of the two is
  * another's; FLAKE_IO: it does not tell. */
-static inline flake_status flake_i_etcd_outcome(flake_i_json txn, const char *horizon64,
-                                                const char *known64, const char *put64) {
+static inline flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64,
+                                                   const char *known64, const char *put64) {
     char value64[FLAKE_I_ETCD_VALUE];
     const flake_i_json horizon = flake_i_json_get(txn, "responses/0/response_range");
     const flake_i_json pool = flake_i_json_get(txn, "responses/1/response_range");
@@ -5438,7 +5439,7 @@ static inline flake_status flake_i_etcd_outcome(flake_i_json txn, const char *ho
     if (flake_i_json_is(flake_i_json_get(txn, "succeeded"), "true", 4)) return FLAKE_OK;
     if (!flake_i_json_get(horizon, "header").at) return FLAKE_IO;
     if (!flake_i_json_get(pool, "header").at) return FLAKE_IO;
-    if (!flake_i_etcd_value(horizon, horizon64, value64)) return FLAKE_LEASE;
+    if (!flake_i_etcd_value_of(horizon, horizon64, value64)) return FLAKE_LEASE;
     if (strcmp(value64, put64) == 0) return FLAKE_OK; /* by what was sent before */
     if (strcmp(value64, known64) != 0) return FLAKE_LEASE;
     return flake_i_json_get(pool, "kvs").at ? FLAKE_LEASE : FLAKE_AGAIN;
@@ -5628,8 +5629,8 @@ static inline bool flake_i_etcd_set_options(flake_i_etcd *s, CURL *easy,
     return ok;
 }
 
-static inline bool flake_i_etcd_address(flake_i_etcd *s, CURL *easy, const char *path,
-                                        const char *body) {
+static inline bool flake_i_etcd_set_target(flake_i_etcd *s, CURL *easy, const char *path,
+                                           const char *body) {
     char url[512];
     (void)snprintf(url, sizeof url, "%s/v3/%s", s->endpoint[s->current], path);
     return curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK &&
@@ -5685,7 +5686,7 @@ static inline flake_status flake_i_etcd_post(flake_i_etcd *s, const char *path, 
     s->answer.at = NULL;
     s->text_len = 0;
     s->code = 0;
-    if (!flake_i_etcd_address(s, s->easy, path, body) ||
+    if (!flake_i_etcd_set_target(s, s->easy, path, body) ||
         curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, timeout_ms) != CURLE_OK)
         return flake_i_etcd_say(s, "libcurl refuses it, or memory is short");
     const CURLcode sent = curl_easy_perform(s->easy);
@@ -5749,13 +5750,13 @@ static inline void flake_i_etcd_watch(flake_i_etcd *s, const char *key64, const 
     s->watched = s->current;
     s->must_look = false;
     flake_i_etcd_add(&body, "{'create_request':{'key':'%s','range_end':'%s'}}", key64, range_end64);
-    if (flake_i_etcd_address(s, s->watch, "watch", body.text))
+    if (flake_i_etcd_set_target(s, s->watch, "watch", body.text))
         s->watching = curl_multi_add_handle(s->multi, s->watch) == CURLM_OK;
 }
 
 /* Returns after that time, or when the watch has said something, or on curl_multi_wakeup. False: the
  * watch has ended. */
-static inline bool flake_i_etcd_rest(flake_i_etcd *s, int64_t ms) {
+static inline bool flake_i_etcd_wait(flake_i_etcd *s, int64_t ms) {
     int running = 0, left = 0;
     bool ended = false;
     (void)curl_multi_perform(s->multi, &running);
@@ -5838,8 +5839,9 @@ typedef enum flake_i_etcd_write {
     FLAKE_I_ETCD_RELEASE
 } flake_i_etcd_write;
 
-/* Writes down the next transaction, whose answer flake_i_etcd_settle waits for. */
-static inline void flake_i_etcd_compose(flake_i_etcd *s, flake_i_etcd_write write, int64_t put_ns) {
+/* Writes down the next transaction, whose answer flake_i_etcd_settle_write waits for. */
+static inline void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write write,
+                                              int64_t put_ns) {
     char value[FLAKE_I_ETCD_VALUE], token64[48];
     const char *const horizon64 = s->horizon.base64, *const pool64 = s->pool.base64;
     const char *const is_absent = "'CREATE','create_revision':'0'";
@@ -5870,13 +5872,13 @@ static inline void flake_i_etcd_compose(flake_i_etcd *s, flake_i_etcd_write writ
     flake_i_etcd_add(b, "{'request_range':{'key':'%s'}}]}", pool64);
 }
 
-/* Sends the write that is not settled, the same bytes however often; says as flake_i_etcd_outcome. */
-static inline flake_status flake_i_etcd_settle(flake_i_etcd *s) {
+/* Sends the write that is not settled, the same bytes however often; says as flake_i_etcd_outcome_in. */
+static inline flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
     flake_status status = FLAKE_IO;
     for (int tries = 0; tries < 2 && status == FLAKE_IO; tries++) {
         status = flake_i_etcd_call(s, "kv/txn", s->write.text);
         if (status == FLAKE_OK) {
-            status = flake_i_etcd_outcome(s->answer, s->horizon.base64, s->known64, s->put64);
+            status = flake_i_etcd_outcome_in(s->answer, s->horizon.base64, s->known64, s->put64);
             if (status == FLAKE_IO) flake_i_etcd_say(s, "not etcd's answer to a transaction");
         }
     }
@@ -5913,7 +5915,7 @@ static inline bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
 
 /* Brings the horizon forward, and the key of the pool back if need be. FLAKE_LEASE: lost; FLAKE_IO:
  * not done. */
-static inline flake_status flake_i_etcd_extend(flake_etcd *c) {
+static inline flake_status flake_i_etcd_extend_horizon(flake_etcd *c) {
     flake_i_etcd *const s = c->session;
     for (int tries = 0; tries < 4; tries++) {
         const bool is_old = s->is_unsettled;
@@ -5922,9 +5924,9 @@ static inline flake_status flake_i_etcd_extend(flake_etcd *c) {
             const bool heals = !s->lease;
             if (!flake_i_etcd_next_horizon(c, &put_ns)) return FLAKE_IO;
             if (heals && flake_i_etcd_grant(s) != FLAKE_OK) break;
-            flake_i_etcd_compose(s, heals ? FLAKE_I_ETCD_TAKE : FLAKE_I_ETCD_EXTEND, put_ns);
+            flake_i_etcd_compose_write(s, heals ? FLAKE_I_ETCD_TAKE : FLAKE_I_ETCD_EXTEND, put_ns);
         }
-        const flake_status status = flake_i_etcd_settle(s);
+        const flake_status status = flake_i_etcd_settle_write(s);
         if (status == FLAKE_LEASE) return status;
         if (status == FLAKE_IO) break;
         if (status == FLAKE_AGAIN) continue;
@@ -5939,14 +5941,14 @@ static inline flake_status flake_i_etcd_extend(flake_etcd *c) {
 
 static inline bool flake_i_etcd_is_held(uint64_t state) { return (state & 3) == FLAKE_I_ETCD_HELD; }
 
-static inline void flake_i_etcd_close(flake_etcd *c, uint64_t state, uint64_t reason) {
+static inline void flake_i_etcd_close_gate(flake_etcd *c, uint64_t state, uint64_t reason) {
     const uint64_t closed = (state & ~(uint64_t)3) | reason;
     if (FLAKE_ATOMIC_CAS(&c->state, &state, closed, seq_cst, relaxed) && c->word)
         FLAKE_ATOMIC_STORE(c->word, 0u, relaxed); /* who misses it still asks at the next unit */
 }
 
 /* Raises a time, if it is later. */
-static inline void flake_i_etcd_raise(flake_i_atomic64 *at, int64_t ns) {
+static inline void flake_i_etcd_raise_time(flake_i_atomic64 *at, int64_t ns) {
     uint64_t seen = FLAKE_ATOMIC_LOAD(at, seq_cst);
     while ((int64_t)seen < ns && !FLAKE_ATOMIC_CAS(at, &seen, (uint64_t)ns, seq_cst, seq_cst)) {
     }
@@ -5960,12 +5962,12 @@ static inline flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
     if (c->process != flake_i_process_mark()) return FLAKE_FORKED;
     if (until_ns <= c->floor_ns) return FLAKE_CLOCK_BACK;
     if (until_ns > (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed)) {
-        flake_i_etcd_raise(&c->wanted_ns, until_ns);
+        flake_i_etcd_raise_time(&c->wanted_ns, until_ns);
         const uint32_t trouble = FLAKE_ATOMIC_LOAD(&c->trouble, relaxed);
         return trouble == FLAKE_I_ETCD_WELL ? FLAKE_AGAIN : FLAKE_IO;
     }
     /* Either release sees that, or we see that it has closed the gate: see H3. */
-    flake_i_etcd_raise(&c->asked_ns, until_ns);
+    flake_i_etcd_raise_time(&c->asked_ns, until_ns);
     return FLAKE_ATOMIC_LOAD(&c->state, seq_cst) == state ? FLAKE_OK : FLAKE_LEASE;
 }
 
@@ -5982,7 +5984,7 @@ static inline bool flake_i_etcd_is_wanted(flake_etcd *c) {
            FLAKE_ATOMIC_LOAD(&c->trouble, relaxed) == FLAKE_I_ETCD_WELL;
 }
 
-static inline void *flake_i_etcd_keep(void *user) {
+static inline void *flake_i_etcd_keep_claim(void *user) {
     flake_etcd *c = (flake_etcd *)user;
     flake_i_etcd *s = c->session;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
@@ -6002,14 +6004,14 @@ static inline void *flake_i_etcd_keep(void *user) {
         if (!s->must_look && now_ms < extend_ms && !flake_i_etcd_is_wanted(c)) {
             const int64_t due_ms = (extend_ms < renew_ms ? extend_ms : renew_ms) - now_ms;
             /* after 100 ms it looks what is wanted; what ended the watch may have ended more */
-            if (!flake_i_etcd_rest(s, due_ms < 100 ? due_ms : 100) && extend_ms > now_ms + soon_ms)
+            if (!flake_i_etcd_wait(s, due_ms < 100 ? due_ms : 100) && extend_ms > now_ms + soon_ms)
                 extend_ms = now_ms + soon_ms;
             continue;
         }
         s->must_look = false;
-        const flake_status status = flake_i_etcd_extend(c);
+        const flake_status status = flake_i_etcd_extend_horizon(c);
         if (status == FLAKE_LEASE) {
-            flake_i_etcd_close(c, state, FLAKE_I_ETCD_LOST);
+            flake_i_etcd_close_gate(c, state, FLAKE_I_ETCD_LOST);
             break;
         }
         extend_ms = flake_i_elapsed_ms() + (status == FLAKE_OK ? third_ms : soon_ms);
@@ -6091,7 +6093,7 @@ static inline bool flake_i_etcd_draw_token(flake_i_etcd *s) {
     return true;
 }
 
-static inline void flake_i_etcd_end_session(flake_i_etcd *s) {
+static inline void flake_i_etcd_close_session(flake_i_etcd *s) {
     if (s->multi) (void)curl_multi_cleanup(s->multi);
     if (s->easy) curl_easy_cleanup(s->easy);
     if (s->watch) curl_easy_cleanup(s->watch);
@@ -6102,7 +6104,8 @@ static inline void flake_i_etcd_end_session(flake_i_etcd *s) {
 }
 
 /* What a claim needs before it asks etcd anything. Each reason is written before it can be one. */
-static inline flake_status flake_i_etcd_set_up(flake_i_etcd *s, const flake_etcd_options *options) {
+static inline flake_status flake_i_etcd_open_session(flake_i_etcd *s,
+                                                     const flake_etcd_options *options) {
     flake_etcd_options *const o = &s->options;
     if (options) *o = *options;
     const char *const unfit = flake_i_etcd_resolve(o);
@@ -6146,15 +6149,15 @@ static inline flake_status flake_i_etcd_read_clusters(flake_i_etcd *s, unsigned 
     if (!flake_i_json_get(s->answer, "kvs").at) return FLAKE_OK; /* no such key: 0 */
     const flake_i_json list = flake_i_json_get(s->answer, "kvs/0/value");
     const size_t len = flake_i_json_bytes(list, value, sizeof value);
-    if (len != SIZE_MAX && flake_i_etcd_clusters(value, len, clusters, n)) return FLAKE_OK;
+    if (len != SIZE_MAX && flake_i_etcd_clusters_in(value, len, clusters, n)) return FLAKE_OK;
     flake_i_put_why(&s->why, "the key ", key.text,
                     " is not a number from 0 to 15, or several with commas");
     return FLAKE_INVALID;
 }
 
 /* Reads the pool and its horizons as they stand together. Linearizable: etcd asks a majority. */
-static inline flake_status flake_i_etcd_look(flake_i_etcd *s, unsigned cluster,
-                                             flake_i_etcd_numbers *numbers) {
+static inline flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned cluster,
+                                                     flake_i_etcd_numbers *numbers) {
     const flake_i_etcd_key pool = flake_i_etcd_key_of(s, "pool/%u:", cluster);
     const flake_i_etcd_key pool_end = flake_i_etcd_key_of(s, "pool/%u;", cluster);
     const flake_i_etcd_key horizon = flake_i_etcd_key_of(s, "horizon/%u:", cluster);
@@ -6169,18 +6172,18 @@ static inline flake_status flake_i_etcd_look(flake_i_etcd *s, unsigned cluster,
         flake_i_etcd_watch(s, pool.base64, pool_end.base64); /* before we look */
     if (flake_i_etcd_call(s, "kv/txn", body.text) != FLAKE_OK) return FLAKE_IO;
     for (size_t i = 0; i < size; i++) numbers->horizon_ns[i] = INT64_MIN;
-    if (flake_i_etcd_note(flake_i_json_get(s->answer, "responses/0/response_range"), pool.text,
-                          size, false, numbers) &&
-        flake_i_etcd_note(flake_i_json_get(s->answer, "responses/1/response_range"), horizon.text,
-                          size, true, numbers))
+    if (flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/0/response_range"),
+                                  pool.text, size, false, numbers) &&
+        flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/1/response_range"),
+                                  horizon.text, size, true, numbers))
         return FLAKE_OK;
     return flake_i_etcd_say(s, "not etcd's answer to a range");
 }
 
 /* A number that is free and whose horizon has passed, from a different one on each time; else the one
  * whose horizon will pass first, if it does within a minute. SIZE_MAX: none. */
-static inline size_t flake_i_etcd_choose(const flake_i_etcd_numbers *numbers, size_t size,
-                                         size_t start, int64_t now_ns, bool *is_blocked) {
+static inline size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers, size_t size,
+                                                size_t start, int64_t now_ns, bool *is_blocked) {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < size; i++) {
         const size_t at = (start + i) % size;
@@ -6194,20 +6197,21 @@ static inline size_t flake_i_etcd_choose(const flake_i_etcd_numbers *numbers, si
 }
 
 /* Claims a number as it stands in the answer. FLAKE_LEASE: another was faster. */
-static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd *s, unsigned cluster,
-                                             unsigned slot, int64_t floor_ns, int64_t now_ns) {
+static inline flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s,
+                                                     unsigned cluster, unsigned slot,
+                                                     int64_t floor_ns, int64_t now_ns) {
     const int64_t put_ns = flake_i_etcd_ahead_of(s, flake_i_max(floor_ns, now_ns));
     flake_status status = FLAKE_AGAIN;
     s->pool = flake_i_etcd_key_of(s, "pool/%u:%u", cluster, slot);
     s->horizon = flake_i_etcd_key_of(s, "horizon/%u:%u", cluster, slot);
-    if (!flake_i_etcd_value(flake_i_json_get(s->answer, "responses/1/response_range"),
-                            s->horizon.base64, s->known64))
+    if (!flake_i_etcd_value_of(flake_i_json_get(s->answer, "responses/1/response_range"),
+                               s->horizon.base64, s->known64))
         return FLAKE_LEASE;
     for (int tries = 0; tries < 3 && status == FLAKE_AGAIN; tries++) {
         /* The lease may have run out while there was no number. */
         if (!s->lease && flake_i_etcd_grant(s) != FLAKE_OK) return FLAKE_IO;
-        flake_i_etcd_compose(s, FLAKE_I_ETCD_TAKE, put_ns);
-        status = flake_i_etcd_settle(s);
+        flake_i_etcd_compose_write(s, FLAKE_I_ETCD_TAKE, put_ns);
+        status = flake_i_etcd_settle_write(s);
     }
     if (status != FLAKE_OK) return status == FLAKE_LEASE ? FLAKE_LEASE : FLAKE_IO;
     c->floor_ns = floor_ns;
@@ -6221,30 +6225,32 @@ static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd *s, uns
 }
 
 /* Tries the free numbers of one cluster. FLAKE_AGAIN: there is none. */
-static inline flake_status flake_i_etcd_take_of(flake_etcd *c, flake_i_etcd *s, unsigned cluster,
-                                                bool *is_blocked) {
+static inline flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etcd *s,
+                                                         unsigned cluster, bool *is_blocked) {
     flake_i_etcd_numbers numbers;
     const size_t size = s->options.pool_size;
     size_t doubts = 0;
     memset(numbers.taken, 0, sizeof numbers.taken);
     for (size_t tries = 0; tries < size; tries++) {
         int64_t now_ns;
-        flake_status status = flake_i_etcd_look(s, cluster, &numbers);
+        flake_status status = flake_i_etcd_read_numbers(s, cluster, &numbers);
         if (status != FLAKE_OK) return status;
         if (!flake_i_etcd_read_clock(s, &now_ns)) {
             if (++doubts >= s->endpoint_count) return FLAKE_IO;
             continue;
         }
-        const size_t slot = flake_i_etcd_choose(&numbers, size, s->start, now_ns, is_blocked);
+        const size_t slot =
+            flake_i_etcd_choose_number(&numbers, size, s->start, now_ns, is_blocked);
         if (slot == SIZE_MAX) break;
         numbers.taken[slot] = true; /* tried once */
-        status = flake_i_etcd_take(c, s, cluster, (unsigned)slot, numbers.horizon_ns[slot], now_ns);
+        status = flake_i_etcd_claim_number(c, s, cluster, (unsigned)slot, numbers.horizon_ns[slot],
+                                           now_ns);
         if (status != FLAKE_LEASE) return status;
     }
     return FLAKE_AGAIN;
 }
 
-static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd *s) {
+static inline flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s) {
     static const char blocked[] = ", or have a horizon more than 60 s ahead of this clock, or none "
                                   "that can be read";
     unsigned clusters[16];
@@ -6256,7 +6262,7 @@ static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd *s)
         bool is_blocked = false;
         for (size_t i = 0; i < n; i++) {
             if (n > 1) flake_i_etcd_unwatch(s); /* one watch, of the last cluster, must do */
-            status = flake_i_etcd_take_of(c, s, clusters[i], &is_blocked);
+            status = flake_i_etcd_claim_in_cluster(c, s, clusters[i], &is_blocked);
             if (status != FLAKE_AGAIN) return status;
         }
         const int64_t left_ms = end_ms - flake_i_elapsed_ms();
@@ -6266,13 +6272,13 @@ static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd *s)
             return FLAKE_AGAIN;
         }
         s->must_look = false;
-        (void)flake_i_etcd_rest(s, left_ms < 1000 ? left_ms : 1000);
+        (void)flake_i_etcd_wait(s, left_ms < 1000 ? left_ms : 1000);
         FLAKE_SLEEP_NS(10000000); /* what comes free together is seen together */
     }
 }
 
 /* Opens the gate, and starts the thread. */
-static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd *s) {
+static inline flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd *s) {
     if (!c->word) {
         void *const page = flake_i_new_page(false);
         if (page && flake_i_wipe_on_fork(page)) c->word = (flake_i_atomic64 *)page;
@@ -6283,9 +6289,9 @@ static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd *s) {
     c->process = flake_i_process_mark();
     if (c->word) FLAKE_ATOMIC_STORE(c->word, claim, relaxed);
     FLAKE_ATOMIC_STORE(&c->state, claim << 2 | FLAKE_I_ETCD_HELD, release);
-    if (pthread_create(&c->thread, NULL, flake_i_etcd_keep, c) == 0) return FLAKE_OK;
+    if (pthread_create(&c->thread, NULL, flake_i_etcd_keep_claim, c) == 0) return FLAKE_OK;
     flake_i_put_why(&s->why, "pthread_create failed", "", "");
-    flake_i_etcd_close(c, claim << 2 | FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_NONE);
+    flake_i_etcd_close_gate(c, claim << 2 | FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_NONE);
     c->session = NULL;
     return FLAKE_IO;
 }
@@ -6300,15 +6306,15 @@ static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_opti
     }
     flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
     if (!s) return flake_i_say(why, FLAKE_IO, "flake_etcd_claim", "memory is not to be had");
-    flake_status status = flake_i_etcd_set_up(s, options);
+    flake_status status = flake_i_etcd_open_session(s, options);
     const int64_t end_ms = flake_i_elapsed_ms() + s->options.wait_ms;
-    if (status == FLAKE_OK) status = flake_i_etcd_take_any(c, s);
+    if (status == FLAKE_OK) status = flake_i_etcd_claim_any(c, s);
     flake_i_etcd_unwatch(s);
-    if (status == FLAKE_OK) status = flake_i_etcd_start(c, s);
+    if (status == FLAKE_OK) status = flake_i_etcd_start_thread(c, s);
     flake_i_put_why(why, status == FLAKE_OK ? "" : s->why.text, "", "");
     if (status != FLAKE_OK) {
         flake_i_etcd_revoke(s);
-        flake_i_etcd_end_session(s);
+        flake_i_etcd_close_session(s);
         return status;
     }
     while (FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) <= c->floor_ns && flake_i_elapsed_ms() < end_ms)
@@ -6319,13 +6325,13 @@ static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_opti
 /* ---- release ---- */
 
 /* With the gate closed: says what was admitted, and gives the number back. */
-static inline flake_status flake_i_etcd_hand_back(flake_etcd *c) {
+static inline flake_status flake_i_etcd_give_back(flake_etcd *c) {
     flake_i_etcd *const s = c->session;
-    flake_status status = s->is_unsettled ? flake_i_etcd_settle(s) : FLAKE_OK;
+    flake_status status = s->is_unsettled ? flake_i_etcd_settle_write(s) : FLAKE_OK;
     if (status == FLAKE_OK) {
         const int64_t asked_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->asked_ns, seq_cst);
-        flake_i_etcd_compose(s, FLAKE_I_ETCD_RELEASE, flake_i_max(asked_ns, 0));
-        status = flake_i_etcd_settle(s);
+        flake_i_etcd_compose_write(s, FLAKE_I_ETCD_RELEASE, flake_i_max(asked_ns, 0));
+        status = flake_i_etcd_settle_write(s);
     }
     return status == FLAKE_IO ? FLAKE_IO : FLAKE_OK;
 }
@@ -6339,7 +6345,7 @@ static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
     flake_i_etcd *const s = c->session;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
     flake_i_put_why(why, "", "", "");
-    flake_i_etcd_close(c, state, FLAKE_I_ETCD_NONE);
+    flake_i_etcd_close_gate(c, state, FLAKE_I_ETCD_NONE);
     if (c->process != flake_i_process_mark()) {
         /* libcurl's part stays: to close a connection is to say goodbye on the parent's socket. */
         s->multi = NULL;
@@ -6351,11 +6357,11 @@ static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
         (void)pthread_join(c->thread, NULL);
         FLAKE_ATOMIC_STORE(&s->stop, 0u, relaxed);
         const bool is_lost = (FLAKE_ATOMIC_LOAD(&c->state, relaxed) & 3) == FLAKE_I_ETCD_LOST;
-        if (!is_lost) status = flake_i_etcd_hand_back(c);
+        if (!is_lost) status = flake_i_etcd_give_back(c);
         if (status == FLAKE_OK) flake_i_etcd_revoke(s);
         else if (why) *why = s->why;
     }
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
     c->session = NULL;
     return status;
 }

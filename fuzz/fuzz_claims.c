@@ -382,8 +382,8 @@ static void claims_check_numbers(int root, flake_i_json v, bool horizons) {
         const int64_t horizon_ns = n >= FLAKE_I_ETCD_VALUE ? -1 : claims_horizon(key, n);
         wanted.horizon_ns[slot] = horizon_ns < 0 ? INT64_MAX : horizon_ns;
     }
-    fuzz_same("flake_i_etcd_note", flake_i_etcd_note(v, claims_prefix, pool, horizons, &got),
-              makes_sense);
+    fuzz_same("flake_i_etcd_note_numbers",
+              flake_i_etcd_note_numbers(v, claims_prefix, pool, horizons, &got), makes_sense);
     fuzz_true("numbers", !memcmp(&got, &wanted, sizeof got));
 }
 
@@ -421,11 +421,11 @@ static void claims_check_answer(void) {
     claims_check_numbers(root, v, true);
     char got[FLAKE_I_ETCD_VALUE];
     const char *const wanted = claims_value_of(root, room);
-    fuzz_same("flake_i_etcd_value", flake_i_etcd_value(v, claims_key64, got), wanted != NULL);
+    fuzz_same("flake_i_etcd_value_of", flake_i_etcd_value_of(v, claims_key64, got), wanted != NULL);
     if (wanted) fuzz_true("value", !strcmp(got, wanted));
-    fuzz_same("flake_i_etcd_outcome", flake_i_etcd_outcome(v, claims_key64, "", "eA=="),
+    fuzz_same("flake_i_etcd_outcome_in", flake_i_etcd_outcome_in(v, claims_key64, "", "eA=="),
               claims_outcome(root, ""));
-    fuzz_same("flake_i_etcd_outcome", flake_i_etcd_outcome(v, claims_key64, "eQ==", "eA=="),
+    fuzz_same("flake_i_etcd_outcome_in", flake_i_etcd_outcome_in(v, claims_key64, "eQ==", "eA=="),
               claims_outcome(root, "eQ=="));
     free(text);
 }
@@ -460,13 +460,13 @@ static void claims_check_lists(void) {
         }
     }
     right = right && wanted_n <= 16;
-    fuzz_same("flake_i_etcd_clusters", flake_i_etcd_clusters(text, n, got, &got_n), right);
+    fuzz_same("flake_i_etcd_clusters_in", flake_i_etcd_clusters_in(text, n, got, &got_n), right);
     if (right) {
         fuzz_same_u64("how many", got_n, wanted_n);
         for (size_t i = 0; i < got_n; i++) fuzz_same("cluster", got[i], wanted[i]);
     }
     const size_t pool = (size_t)fuzz_below(2049);
-    fuzz_same_u64("flake_i_etcd_slot", flake_i_etcd_slot(text, n, pool),
+    fuzz_same_u64("flake_i_etcd_number_in", flake_i_etcd_number_in(text, n, pool),
                   claims_slot(text, n, pool));
     free(text);
 }

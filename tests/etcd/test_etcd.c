@@ -172,8 +172,8 @@ static void base64_is_read_strictly(void) {
 static void clusters_and_numbers_are_read_strictly(void) {
     unsigned clusters[16];
     size_t n;
-    CHECK(flake_i_etcd_clusters("3", 1, clusters, &n) && n == 1 && clusters[0] == 3);
-    CHECK(flake_i_etcd_clusters(" 15 , 0,7\n", 10, clusters, &n) && n == 3);
+    CHECK(flake_i_etcd_clusters_in("3", 1, clusters, &n) && n == 1 && clusters[0] == 3);
+    CHECK(flake_i_etcd_clusters_in(" 15 , 0,7\n", 10, clusters, &n) && n == 3);
     CHECK(clusters[0] == 15 && clusters[1] == 0 && clusters[2] == 7);
     static const char *const ill[] = {"",
                                       " ",
@@ -189,16 +189,16 @@ static void clusters_and_numbers_are_read_strictly(void) {
                                       "99999999999999999999",
                                       "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0"};
     for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
-        CHECK(!flake_i_etcd_clusters(ill[i], strlen(ill[i]), clusters, &n));
-    CHECK_EQ(flake_i_etcd_slot("0", 1, 256), 0);
-    CHECK_EQ(flake_i_etcd_slot("255", 3, 256), 255);
-    CHECK_EQ(flake_i_etcd_slot("2047", 4, 2048), 2047);
-    CHECK(flake_i_etcd_slot("256", 3, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_slot("2048", 4, 2048) == SIZE_MAX);
-    CHECK(flake_i_etcd_slot("", 0, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_slot("007", 3, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_slot("1a", 2, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_slot("99999", 5, 2048) == SIZE_MAX);
+        CHECK(!flake_i_etcd_clusters_in(ill[i], strlen(ill[i]), clusters, &n));
+    CHECK_EQ(flake_i_etcd_number_in("0", 1, 256), 0);
+    CHECK_EQ(flake_i_etcd_number_in("255", 3, 256), 255);
+    CHECK_EQ(flake_i_etcd_number_in("2047", 4, 2048), 2047);
+    CHECK(flake_i_etcd_number_in("256", 3, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("2048", 4, 2048) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("", 0, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("007", 3, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("1a", 2, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("99999", 5, 2048) == SIZE_MAX);
 }
 
 #define HEADER "\"header\":{\"member_id\":\"12428976124636271536\",\"raft_term\":\"5\"}"
@@ -246,7 +246,7 @@ static const char *ranged(const char *key64, const char *value64) {
 static void answers_are_taken_at_their_word_only(void) {
     char text[900], value[FLAKE_I_ETCD_VALUE];
     const char *const horizon = "aG9yaXpvbg==", *const pool = "cG9vbA==";
-#define OUTCOME(text) flake_i_etcd_outcome(json(text), horizon, "a25vd24=", "cHV0")
+#define OUTCOME(text) flake_i_etcd_outcome_in(json(text), horizon, "a25vd24=", "cHV0")
 #define REFUSED(horizon_now, pool_now)                                                   \
     ((void)snprintf(text, sizeof text,                                                   \
                     "{" HEADER                                                           \
@@ -269,18 +269,19 @@ static void answers_are_taken_at_their_word_only(void) {
     CHECK_EQ(REFUSED("b3RoZXI=", ""), FLAKE_LEASE);
     CHECK_EQ(REFUSED("b3RoZXI=", "dG9rZW4="), FLAKE_LEASE);
     CHECK_EQ(REFUSED("", ""), FLAKE_LEASE); /* the horizon was deleted */
-    CHECK_EQ(flake_i_etcd_outcome(json(text), horizon, "", "cHV0"), FLAKE_AGAIN);
+    CHECK_EQ(flake_i_etcd_outcome_in(json(text), horizon, "", "cHV0"), FLAKE_AGAIN);
 
-    CHECK(flake_i_etcd_value(json(ranged(horizon, "cHV0")), horizon, value));
+    CHECK(flake_i_etcd_value_of(json(ranged(horizon, "cHV0")), horizon, value));
     CHECK_STR(value, "cHV0");
-    CHECK(flake_i_etcd_value(json(ranged(pool, "cHV0")), horizon, value) && !*value);
-    CHECK(!flake_i_etcd_value(json("{\"kvs\":[]}"), horizon, value));
-    CHECK(!flake_i_etcd_value(json("{" HEADER ",\"kvs\":[{\"key\":\"aG9yaXpvbg==\"}]}"), horizon,
-                              value));
-    CHECK(!flake_i_etcd_value(json("{" HEADER ",\"kvs\":[7]}"), horizon, value));
+    CHECK(flake_i_etcd_value_of(json(ranged(pool, "cHV0")), horizon, value) && !*value);
+    CHECK(!flake_i_etcd_value_of(json("{\"kvs\":[]}"), horizon, value));
+    CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[{\"key\":\"aG9yaXpvbg==\"}]}"), horizon,
+                                 value));
+    CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[7]}"), horizon, value));
 
     static flake_i_etcd_numbers numbers;
-#define NOTE(text, horizons) flake_i_etcd_note(json(text), "pool/0:", 256, horizons, &numbers)
+#define NOTE(text, horizons) \
+    flake_i_etcd_note_numbers(json(text), "pool/0:", 256, horizons, &numbers)
     CHECK(NOTE("{" HEADER "}", false));
     CHECK(NOTE("{" HEADER ",\"kvs\":[{\"key\":\"cG9vbC8wOjA=\"},{\"key\":\"cG9vbC8wOng=\"},"
                "{\"key\":\"eA==\"}]}",
@@ -299,7 +300,7 @@ static void the_best_number_is_chosen(void) {
     static flake_i_etcd_numbers n;
     const int64_t s = 1000000000, now_ns = 1700 * s;
     bool is_blocked = false;
-#define CHOOSE(start) flake_i_etcd_choose(&n, 4, start, now_ns, &is_blocked)
+#define CHOOSE(start) flake_i_etcd_choose_number(&n, 4, start, now_ns, &is_blocked)
     n.horizon_ns[0] = now_ns + 2 * s;
     n.horizon_ns[1] = now_ns + s;
     n.horizon_ns[2] = now_ns; /* has passed */
@@ -420,7 +421,7 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
     CHECK_EQ(flake128_decompose(wide_id, &wide_parts), FLAKE_OK);
     CHECK_EQ(wide_parts.unix_ms, unix_ns / 1000000 + 4);
 
-    flake_i_etcd_close(&c, c.state, FLAKE_I_ETCD_LOST);
+    flake_i_etcd_close_gate(&c, c.state, FLAKE_I_ETCD_LOST);
     CHECK_EQ(*c.word, 0);
     CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_LEASE);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE); /* in the same unit, too */
@@ -441,7 +442,7 @@ static flake_i_etcd *admin(const char *endpoints) {
     (void)snprintf(ca, sizeof ca, "%s/ca.pem", etcd_dir);
     o.ca_file = ca;
     flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
-    if (!s || flake_i_etcd_set_up(s, &o) != FLAKE_OK) abort();
+    if (!s || flake_i_etcd_open_session(s, &o) != FLAKE_OK) abort();
     return s;
 }
 
@@ -552,7 +553,7 @@ static bool ready(const char *urls, int64_t within_ms) {
             if (!answered) nap_ms(50);
         }
         all = all && answered;
-        flake_i_etcd_end_session(s);
+        flake_i_etcd_close_session(s);
     }
     return all;
 }
@@ -780,7 +781,7 @@ static void a_claim_is_a_leased_key_and_a_horizon(void) {
     CHECK(strcmp(value_of(s, pool), token) != 0 && strstr(value_of(s, kept), token) == NULL);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     delete_keys(s, "two-keys/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void without_random_bytes_nothing_is_claimed(void) {
@@ -824,7 +825,7 @@ static void the_cluster_stands_in_its_key_or_is_given(void) {
     put_key(s, "clusters/cluster-id", "");
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_INVALID);
     delete_keys(s, "clusters/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_full_pool_is_waited_for_with_a_deadline(void) {
@@ -867,7 +868,7 @@ static void a_full_pool_is_waited_for_with_a_deadline(void) {
         CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
         delete_keys(s, "full/");
     }
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_released_number_is_free_at_once(void) {
@@ -902,7 +903,7 @@ static void a_released_number_is_free_at_once(void) {
     CHECK_EQ(flake_next(&late, &id), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
     delete_keys(s, "free");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static flake_status init_ahead(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms) {
@@ -954,7 +955,7 @@ static void a_released_number_begins_behind_its_last_id(void) {
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
     skew_ns = 0;
     delete_keys(s, "ahead/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* A thread that is admitted, and stands still until the number is another's. */
@@ -979,7 +980,7 @@ static void what_was_admitted_before_a_release_is_nobody_elses(void) {
     CHECK(parts.unix_ms * 1000000 > until_ns);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
     delete_keys(s, "late-thread/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_clock_far_ahead_moves_no_horizon(void) {
@@ -1036,7 +1037,7 @@ static void a_clock_far_ahead_moves_no_horizon(void) {
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     delete_keys(s, "far/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* Of those that are free one whose horizon has passed is taken, and a claim waits for one that has not. */
@@ -1065,7 +1066,7 @@ static void a_horizon_that_has_passed_goes_first(void) {
     CHECK(flake_i_etcd_horizon_in(value, strlen(value)) < flake_i_system_ns(FLAKE_CLOCK_EXACT));
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     delete_keys(s, "passed/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 enum { rivals = 8 };
@@ -1096,7 +1097,7 @@ static void of_many_who_claim_at_once_one_gets_it(void) {
         for (int i = 0; i < rivals; i++) flake_etcd_destroy(&rival[i]);
         delete_keys(s, "rivals/");
     }
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void claim_with_long_lease(const char *name_space) {
@@ -1127,7 +1128,7 @@ static void a_deleted_key_is_put_back_at_once(void) {
     CHECK_EQ(ms_until_lost(&ids, 1500), -1);
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_revoked_lease_is_replaced_at_once(void) {
@@ -1143,7 +1144,7 @@ static void a_revoked_lease_is_replaced_at_once(void) {
     CHECK(is_healed(s, &claim, 2000));
     CHECK_EQ(ms_until_lost(&ids, 1500), -1);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_key_put_by_another_ends_a_claim_at_once(void) {
@@ -1159,7 +1160,7 @@ static void a_key_put_by_another_ends_a_claim_at_once(void) {
     CHECK(*value_of(s, "overwritten/pool/0:0") ==
           0); /* whatever it was, it is not ours to delete */
     delete_keys(s, "overwritten/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_deleted_horizon_ends_a_claim(void) {
@@ -1177,7 +1178,7 @@ static void a_deleted_horizon_ends_a_claim(void) {
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     CHECK_STR(value_of(s, pool), "");
     delete_keys(s, "no-horizon/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* The horizon has earlier bytes again; its create_revision is what it was. */
@@ -1211,7 +1212,7 @@ static void a_restored_backup_ends_a_claim(void) {
     CHECK(id > last);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
     delete_keys(s, "backup/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_deleted_key_is_put_back_without_the_watch(void) {
@@ -1231,7 +1232,7 @@ static void a_deleted_key_is_put_back_without_the_watch(void) {
     CHECK_EQ(ms_until_lost(&ids, 100), -1);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     CHECK(ready(all_members, 8000));
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void whoever_is_cut_off_stops_before_another_begins(void) {
@@ -1274,7 +1275,7 @@ static void whoever_is_cut_off_stops_before_another_begins(void) {
         way_end(&w);
     }
     delete_keys(s, "cut/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_short_cut_is_survived(void) {
@@ -1312,7 +1313,7 @@ static void a_claim_whose_answer_is_lost_is_one_claim(void) {
     CHECK(strstr(horizon, claim.session->token) != NULL);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     way_end(&w);
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* Its extension is applied, and no answer comes: it goes on with the bytes that it knows of, and settles
@@ -1350,7 +1351,7 @@ static void an_extension_whose_answer_is_lost_is_settled(void) {
         way_end(&w);
     }
     delete_keys(s, "unanswered/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void *claim_slowly(void *user) {
@@ -1379,7 +1380,7 @@ static void who_comes_late_takes_nothing_away(void) {
     flake_etcd_destroy(&second);
     way_end(&w);
     delete_keys(s, "late/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void nobody_answers(void) {
@@ -1447,7 +1448,7 @@ static void without_etcd_ids_go_on_up_to_the_horizon(void) {
     CHECK(id > last);
     CHECK(is_healed(s, &claim, 3000));
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* ---- two holders, and what each has drawn ---- */
@@ -1547,7 +1548,7 @@ static void clocks_may_differ_by_any_amount(void) {
         no_id_is_drawn_twice();
     }
     delete_keys(s, "skew/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static int leader(flake_i_etcd *s) {
@@ -1558,7 +1559,7 @@ static int leader(flake_i_etcd *s) {
         const flake_i_json lead = flake_i_json_get(status, "leader");
         const size_t n = (size_t)(id.end - id.at);
         const bool leads = id.at && lead.at + n == lead.end && memcmp(id.at, lead.at, n) == 0;
-        flake_i_etcd_end_session(one);
+        flake_i_etcd_close_session(one);
         if (leads) return member;
     }
     check_fail(__FILE__, __LINE__, "no leader");
@@ -1603,7 +1604,7 @@ static void a_stale_leader_that_revokes_live_leases_ends_no_uniqueness(void) {
     no_id_is_drawn_twice();
     CHECK(ready(all_members, 8000));
     delete_keys(s, "stale/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* ---- fork ---- */
@@ -1717,7 +1718,7 @@ static void https_and_users(void) {
     member_start(3);
     CHECK(ms_until_lost(&ids, 3000) == -1);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* ---- many processes, few numbers ---- */
@@ -1831,7 +1832,7 @@ static void two_never_hold_one_number(void) {
     CHECK(lost > 0);
     free(all);
     delete_keys(s, "many/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 int main(int argc, char **argv) {
