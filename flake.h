@@ -5004,8 +5004,8 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
  *     cluster-id    "3", or "3, 4": clusters to take in this order; no key: 0
  *     pool/C:G      who holds the number now: his token; held by his lease
  *     horizon/C:G   "H TOKEN SEQ", without a lease, and never deleted: H is a Unix time in ns that no
- *                   id of any holder so far lies behind. TOKEN is 128 random bits of a claim, SEQ counts
- *                   its writes, so no value comes twice
+ *                   id of any holder so far lies behind. TOKEN is 128 bits of a claim, of
+ *                   FLAKE_RANDOM_BYTES, SEQ counts its writes, so no value comes twice
  *
  * WRITES, each one transaction: all that it compares holds, or nothing is written
  *
@@ -5014,9 +5014,8 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
  *     heal      pool is not there, horizon is ours      puts pool with a new lease, and horizon
  *     release   pool has our lease, horizon is ours     puts horizon `asked`, deletes pool
  *
- *     W         options.horizon_ms
- *     asked     the latest time for which ids were admitted
- *     ours      the bytes that we wrote last
+ *     W: options.horizon_ms; asked: the latest time for which ids were admitted; ours: the bytes that
+ *     we wrote last
  *
  * WHY NO ID COMES TWICE
  *
@@ -5059,13 +5058,9 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
 #include <curl/curl.h>
 #endif
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#if defined(__has_include)
-#if __has_include(<sys/random.h>)
-#include <sys/random.h>
-#endif
-#endif
 
 typedef struct flake_etcd_options {
     const char *endpoints;  /* URLs parted by commas, up to 16; the next is asked when one fails;
@@ -5113,295 +5108,257 @@ static inline flake_status flake_etcd_check(flake_etcd *, flake_why *);
 /* How long ids go on if etcd can't be reached from now on. */
 static inline int64_t flake_etcd_left_ms(flake_etcd *);
 
-/* ---- JSON: reads what the gateway answers, strictly, and makes nothing of what it does not know ---- */
+/* ---- JSON, read strictly: of a text that is none as a whole there is no value ---- */
 
 typedef struct flake_i_json { /* the text of one value; at NULL: there is none */
     const char *at, *end;
+    unsigned depth; /* of values in values that is allowed */
 } flake_i_json;
 
-enum { FLAKE_I_JSON_DEPTH = 16 };
+static const flake_i_json flake_i_json_none = {NULL, NULL, 0};
 
-static inline const char *flake_i_json_blank(const char *at, const char *end) {
-    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) at++;
-    return at;
+/* Each of these passes what it is named after, or returns false. */
+static inline bool flake_i_json_pass_text(flake_i_json *in, const char *text) {
+    const size_t n = strlen(text);
+    if ((size_t)(in->end - in->at) < n || memcmp(in->at, text, n) != 0) return false;
+    in->at += n;
+    return true;
 }
 
-static inline bool flake_i_digit(char c) { return c >= '0' && c <= '9'; }
-
-static inline bool flake_i_hex_digit(char c) {
-    return flake_i_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+/* Returns how many characters of the set it has passed. */
+static inline size_t flake_i_json_pass_any(flake_i_json *in, const char *set, size_t most) {
+    size_t n = 0;
+    for (; n < most && in->at < in->end && *in->at && strchr(set, *in->at); n++) in->at++;
+    return n;
 }
 
-/* Each of these is given the start of a value and returns what is behind it; NULL: malformed. */
-static inline const char *flake_i_json_pass_string(const char *at, const char *end) {
-    for (at++; at < end; at++) {
-        if (*at == '"') return at + 1;
-        if ((unsigned char)*at < 0x20) return NULL;
-        if (*at != '\\') continue;
-        if (++at == end) return NULL;
-        if (*at == 'u') {
-            for (int i = 0; i < 4; i++)
-                if (++at == end || !flake_i_hex_digit(*at)) return NULL;
-        } else if (!*at || !strchr("\"\\/bfnrt", *at)) return NULL;
+static inline bool flake_i_json_pass_digits(flake_i_json *in) {
+    return flake_i_json_pass_any(in, "0123456789", SIZE_MAX) > 0;
+}
+
+static inline void flake_i_json_pass_blanks(flake_i_json *in) {
+    (void)flake_i_json_pass_any(in, " \t\n\r", SIZE_MAX);
+}
+
+static inline bool flake_i_json_pass_string(flake_i_json *in) {
+    if (!flake_i_json_pass_text(in, "\"")) return false;
+    while (in->at < in->end && (unsigned char)*in->at >= ' ') {
+        const char c = *in->at++;
+        if (c == '"') return true;
+        if (c != '\\' || flake_i_json_pass_any(in, "\"\\/bfnrt", 1)) continue;
+        if (!flake_i_json_pass_text(in, "u")) return false;
+        if (flake_i_json_pass_any(in, "0123456789abcdefABCDEF", 4) != 4) return false;
     }
-    return NULL;
+    return false;
 }
 
-static inline const char *flake_i_json_pass_digits(const char *at, const char *end) {
-    const char *const begin = at;
-    while (at < end && flake_i_digit(*at)) at++;
-    return at > begin ? at : NULL;
+static inline bool flake_i_json_pass_number(flake_i_json *in) {
+    (void)flake_i_json_pass_text(in, "-");
+    if (!flake_i_json_pass_text(in, "0") && !flake_i_json_pass_digits(in)) return false;
+    if (flake_i_json_pass_text(in, ".") && !flake_i_json_pass_digits(in)) return false;
+    if (!flake_i_json_pass_any(in, "eE", 1)) return true;
+    (void)flake_i_json_pass_any(in, "+-", 1);
+    return flake_i_json_pass_digits(in);
 }
 
-static inline const char *flake_i_json_pass_number(const char *at, const char *end) {
-    if (*at == '-') at++;
-    if (at < end && *at == '0') at++;
-    else if (!(at = flake_i_json_pass_digits(at, end))) return NULL;
-    if (at < end && *at == '.' && !(at = flake_i_json_pass_digits(at + 1, end))) return NULL;
-    if (at < end && (*at == 'e' || *at == 'E')) {
-        at++;
-        if (at < end && (*at == '+' || *at == '-')) at++;
-        at = flake_i_json_pass_digits(at, end);
+static inline bool flake_i_json_pass_value(flake_i_json *in);
+
+/* Goes from one value of an array or object to the next, with its name in an object; value->at is NULL
+ * at first. False: there is no more, and value->end is behind the list, or NULL if it is malformed. */
+static inline bool flake_i_json_each(flake_i_json list, flake_i_json *name, flake_i_json *value) {
+    if (!list.at || (*list.at != '{' && *list.at != '[')) return false;
+    const bool is_object = *list.at == '{', is_first = !value->at;
+    flake_i_json in = {is_first ? list.at + 1 : value->end, list.end, list.depth - 1};
+    value->end = NULL;
+    flake_i_json_pass_blanks(&in);
+    if (flake_i_json_pass_text(&in, is_object ? "}" : "]")) {
+        value->end = in.at;
+        return false;
     }
-    return at;
+    if (!is_first && !flake_i_json_pass_text(&in, ",")) return false;
+    flake_i_json_pass_blanks(&in);
+    if (is_object) {
+        *name = in;
+        if (!flake_i_json_pass_string(&in)) return false;
+        name->at++; /* without its quotes */
+        name->end = in.at - 1;
+        flake_i_json_pass_blanks(&in);
+        if (!flake_i_json_pass_text(&in, ":")) return false;
+        flake_i_json_pass_blanks(&in);
+    }
+    value->at = in.at;
+    value->depth = in.depth;
+    if (flake_i_json_pass_value(&in)) value->end = in.at;
+    return value->end != NULL;
 }
 
-static inline const char *flake_i_json_pass_word(const char *at, const char *end,
-                                                 const char *word) {
-    const size_t n = strlen(word);
-    return (size_t)(end - at) >= n && memcmp(at, word, n) == 0 ? at + n : NULL;
-}
-
-static inline const char *flake_i_json_pass(const char *at, const char *end, unsigned depth) {
-    if (at == end || !depth) return NULL;
-    switch (*at) {
-    case '"': return flake_i_json_pass_string(at, end);
-    case 't': return flake_i_json_pass_word(at, end, "true");
-    case 'f': return flake_i_json_pass_word(at, end, "false");
-    case 'n': return flake_i_json_pass_word(at, end, "null");
+static inline bool flake_i_json_pass_value(flake_i_json *in) {
+    flake_i_json name, value = flake_i_json_none;
+    if (in->at == in->end || !in->depth) return false;
+    switch (*in->at) {
+    case '"': return flake_i_json_pass_string(in);
+    case 't': return flake_i_json_pass_text(in, "true");
+    case 'f': return flake_i_json_pass_text(in, "false");
+    case 'n': return flake_i_json_pass_text(in, "null");
     case '{':
     case '[': break;
-    default: return flake_i_json_pass_number(at, end);
+    default: return flake_i_json_pass_number(in);
     }
-    const bool is_object = *at == '{';
-    const char closing = is_object ? '}' : ']';
-    at = flake_i_json_blank(at + 1, end);
-    if (at < end && *at == closing) return at + 1;
-    for (;;) {
-        if (is_object) {
-            if (at == end || *at != '"' || !(at = flake_i_json_pass_string(at, end))) return NULL;
-            at = flake_i_json_blank(at, end);
-            if (at == end || *at++ != ':') return NULL;
-            at = flake_i_json_blank(at, end);
-        }
-        if (!(at = flake_i_json_pass(at, end, depth - 1))) return NULL;
-        at = flake_i_json_blank(at, end);
-        if (at == end) return NULL;
-        if (*at == closing) return at + 1;
-        if (*at++ != ',') return NULL;
-        at = flake_i_json_blank(at, end);
+    while (flake_i_json_each(*in, &name, &value)) {
     }
+    in->at = value.end;
+    return value.end != NULL;
 }
 
 /* The whole text as one value. Everything below is given values that have passed here. */
 static inline flake_i_json flake_i_json_text(const char *text, size_t len) {
-    flake_i_json v = {NULL, NULL};
-    const char *const end = text + len, *const at = flake_i_json_blank(text, end);
-    const char *const behind = flake_i_json_pass(at, end, FLAKE_I_JSON_DEPTH);
-    if (!behind || flake_i_json_blank(behind, end) != end) return v;
-    v.at = at;
-    v.end = behind;
-    return v;
+    flake_i_json v = {text, text + len, 16}, in;
+    flake_i_json_pass_blanks(&v);
+    in = v;
+    if (!flake_i_json_pass_value(&in)) return flake_i_json_none;
+    v.end = in.at;
+    flake_i_json_pass_blanks(&in);
+    return in.at == in.end ? v : flake_i_json_none;
 }
 
-/* Steps through an array or object: *at is v.at at first, and each value is returned, with its name
- * (quotes included) in an object. False: no more. */
-static inline bool flake_i_json_each(flake_i_json v, const char **at, flake_i_json *name,
-                                     flake_i_json *value) {
-    if (!v.at || (*v.at != '{' && *v.at != '[')) return false;
-    const char *p = flake_i_json_blank(*at, v.end);
-    if (*p == '}' || *p == ']') return false;
-    p = flake_i_json_blank(p + 1, v.end); /* behind the bracket or the comma */
-    if (*p == '}' || *p == ']') return false;
-    if (*v.at == '{') {
-        name->at = p;
-        name->end = flake_i_json_pass_string(p, v.end);
-        p = flake_i_json_blank(name->end, v.end);
-        p = flake_i_json_blank(p + 1, v.end);
-    }
-    value->at = p;
-    value->end = flake_i_json_pass(p, v.end, FLAKE_I_JSON_DEPTH);
-    *at = value->end;
-    return true;
+static inline bool flake_i_json_is(flake_i_json v, const char *wanted, size_t len) {
+    return v.at && (size_t)(v.end - v.at) == len && memcmp(v.at, wanted, len) == 0;
 }
 
-/* A member of an object; none when there are two of the name. */
-static inline flake_i_json flake_i_json_member(flake_i_json v, const char *wanted) {
-    flake_i_json found = {NULL, NULL}, name, value;
-    if (!v.at || *v.at != '{') return found;
-    const char *at = v.at;
-    const size_t n = strlen(wanted);
-    while (flake_i_json_each(v, &at, &name, &value)) {
-        if ((size_t)(name.end - name.at) != n + 2 || memcmp(name.at + 1, wanted, n) != 0) continue;
-        if (found.at) {
-            found.at = NULL;
-            return found;
-        }
-        found = value;
-    }
-    return found;
-}
-
-static inline flake_i_json flake_i_json_item(flake_i_json v, int index) {
-    flake_i_json none = {NULL, NULL}, name, value;
-    const char *at = v.at;
-    if (!v.at || *v.at != '[') return none;
-    while (flake_i_json_each(v, &at, &name, &value))
-        if (!index--) return value;
-    return none;
-}
-
-/* A string that has no escapes, without its quotes. */
-static inline bool flake_i_json_string(flake_i_json v, const char **text, size_t *len) {
-    if (!v.at || *v.at != '"') return false;
-    *text = v.at + 1;
-    *len = (size_t)(v.end - v.at) - 2;
-    return memchr(*text, '\\', *len) == NULL;
-}
-
-/* A whole number from 0 on; the gateway writes those of 64 bits as strings. */
-static inline bool flake_i_json_number(flake_i_json v, int64_t *number) {
-    if (!v.at) return false;
-    if (*v.at == '"') {
-        v.at++;
-        v.end--;
-    }
-    if (v.at == v.end || (*v.at == '0' && v.end - v.at > 1)) return false;
-    int64_t sum = 0;
-    for (; v.at < v.end; v.at++) {
-        if (!flake_i_digit(*v.at)) return false;
-        const int digit = *v.at - '0';
-        if (sum > (INT64_MAX - digit) / 10) return false;
-        sum = sum * 10 + digit;
-    }
-    *number = sum;
-    return true;
-}
-
-static inline bool flake_i_json_true(flake_i_json v) { return v.at && *v.at == 't'; }
-
-/* ---- base64, with padding ---- */
-
-#define FLAKE_I_BASE64 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-
-/* `out` has room for (n + 2) / 3 * 4 + 1. */
-static inline void flake_i_to_base64(const char *bytes, size_t n, char *out) {
-    static const char digits[] = FLAKE_I_BASE64;
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t word = 0;
-        for (size_t k = i; k < i + 3; k++) word = word << 8 | (k < n ? (unsigned char)bytes[k] : 0);
-        for (unsigned k = 0; k < 4; k++)
-            *out++ = i + k <= n ? digits[word >> (18 - 6 * k) & 63] : '=';
-    }
-    *out = 0;
-}
-
-/* The bytes' number; SIZE_MAX: malformed, or more than `size`. */
-static inline size_t flake_i_from_base64(const char *text, size_t len, char *out, size_t size) {
-    static const char digits[] = FLAKE_I_BASE64;
-    size_t n = 0;
-    if (len % 4) return SIZE_MAX;
-    for (size_t i = 0; i < len; i += 4) {
-        uint32_t word = 0;
-        unsigned given = 4;
-        if (i + 4 == len && text[i + 3] == '=') given = text[i + 2] == '=' ? 2 : 3;
-        for (unsigned k = 0; k < 4; k++) {
-            const char c = k < given ? text[i + k] : 'A';
-            const char *digit = c ? strchr(digits, c) : NULL;
-            if (!digit) return SIZE_MAX;
-            word = word << 6 | (uint32_t)(digit - digits);
-        }
-        if (word & (((uint32_t)1 << (4 - given) * 8) - 1))
-            return SIZE_MAX; /* another way to say it */
-        for (unsigned k = 0; k + 1 < given; k++) {
-            if (n == size) return SIZE_MAX;
-            out[n++] = (char)(unsigned char)(word >> (16 - 8 * k) & 255);
-        }
-    }
-    return n;
-}
-
-/* ---- what the answers say ---- */
-
-/* room for a key, and for a horizon's bytes */
-enum { FLAKE_I_ETCD_KEY = 288, FLAKE_I_ETCD_KEY64 = 388, FLAKE_I_ETCD_VALUE = 128 };
-
-/* "responses/0/kvs": members by name, items by their number (one digit). */
+/* What stands at a path such as "responses/0/kvs": members by name, items by their number (one digit).
+ * There is none where an object has two of the name. */
 static inline flake_i_json flake_i_json_get(flake_i_json v, const char *path) {
-    char name[32];
     while (v.at && *path) {
         const size_t n = strcspn(path, "/");
-        memcpy(name, path, n);
-        name[n] = 0;
-        v = flake_i_digit(*name) ? flake_i_json_item(v, *name - '0') : flake_i_json_member(v, name);
+        flake_i_json name, value = flake_i_json_none, found = flake_i_json_none;
+        unsigned matches = 0;
+        for (int i = 0; flake_i_json_each(v, &name, &value); i++) {
+            const bool is_it =
+                *v.at == '[' ? i <= 9 && *path == '0' + i : flake_i_json_is(name, path, n);
+            if (!is_it) continue;
+            found = value;
+            matches++;
+        }
+        if (matches != 1) found.at = NULL;
+        v = found;
         path += n + (path[n] == '/');
     }
     return v;
 }
 
+/* A string that has no escapes, without its quotes. */
+static inline flake_i_json flake_i_json_string(flake_i_json v) {
+    if (!v.at || *v.at != '"' || memchr(v.at, '\\', (size_t)(v.end - v.at)))
+        return flake_i_json_none;
+    v.at++;
+    v.end--;
+    return v;
+}
+
+/* A whole number of 63 bits, without leading zeros. */
+static inline bool flake_i_whole(const char *text, const char *end, int64_t *number) {
+    uint64_t value = 0;
+    const size_t n = (size_t)(end - text);
+    if (n > 1 && *text == '0') return false;
+    if (flake_parse(text, n, FLAKE_DEC, &value) != FLAKE_OK || value > INT64_MAX) return false;
+    *number = (int64_t)value;
+    return true;
+}
+
+/* The gateway writes numbers of 64 bits as strings. */
+static inline bool flake_i_json_number(flake_i_json v, int64_t *number) {
+    const flake_i_json digits = flake_i_json_string(v);
+    if (digits.at) v = digits;
+    return v.at && flake_i_whole(v.at, v.end, number);
+}
+
+/* ---- base64, with padding ---- */
+
+static const char flake_i_base64[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* `out` has room for (n + 2) / 3 * 4 + 1. */
+static inline void flake_i_to_base64(const char *bytes, size_t n, char *out) {
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t word = 0;
+        for (size_t k = i; k < i + 3; k++) word = word << 8 | (k < n ? (unsigned char)bytes[k] : 0);
+        for (unsigned k = 0; k < 4; k++)
+            *out++ = i + k <= n ? flake_i_base64[word >> (18 - 6 * k) & 63] : '=';
+    }
+    *out = 0;
+}
+
+/* The bytes' number; SIZE_MAX: malformed, more than `size`, or not as they are written above. */
+static inline size_t flake_i_from_base64(const char *text, size_t len, char *out, size_t size) {
+    const char *const end = text + len;
+    size_t n = 0;
+    uint32_t word = 0, bits = 0;
+    if (len % 4) return SIZE_MAX;
+    for (int i = 0; i < 2 && len && end[-1 - i] == '='; i++) len--;
+    for (size_t i = 0; i < len; i++) {
+        const char *const digit = text[i] ? strchr(flake_i_base64, text[i]) : NULL;
+        if (!digit) return SIZE_MAX;
+        word = word << 6 | (uint32_t)(digit - flake_i_base64);
+        bits += 6;
+        if (bits < 8) continue;
+        bits -= 8;
+        if (n == size) return SIZE_MAX;
+        out[n++] = (char)(unsigned char)(word >> bits & 255);
+    }
+    return word & (((uint32_t)1 << bits) - 1) ? SIZE_MAX : n;
+}
+
+/* ---- what the answers say ---- */
+
+enum { FLAKE_I_ETCD_KEY = 288, FLAKE_I_ETCD_VALUE = 128 }; /* room for them, in base64 or not */
+
 /* The bytes behind a string of base64, with a NUL; SIZE_MAX: none. */
 static inline size_t flake_i_json_bytes(flake_i_json v, char *out, size_t size) {
-    const char *text;
-    size_t n;
-    if (!flake_i_json_string(v, &text, &n)) return SIZE_MAX;
-    n = flake_i_from_base64(text, n, out, size - 1);
+    const flake_i_json text = flake_i_json_string(v);
+    if (!text.at) return SIZE_MAX;
+    const size_t n = flake_i_from_base64(text.at, (size_t)(text.end - text.at), out, size - 1);
     if (n != SIZE_MAX) out[n] = 0;
     return n;
 }
 
 /* 0..15, the first `n` of a list such as "3, 4". False: something else. */
-static inline bool flake_i_etcd_clusters(const char *text, size_t len, unsigned *clusters,
-                                         size_t *n) {
-    const char *at = text, *const end = text + len;
+static inline bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned *clusters,
+                                            size_t *n) {
+    flake_i_json in = {text, text + len, 0};
     for (*n = 0; *n < 16;) {
-        at = flake_i_json_blank(at, end);
-        const char *const begin = at;
-        unsigned number = 0;
-        for (; at < end && flake_i_digit(*at) && number < 16; at++)
-            number = number * 10 + (unsigned)(*at - '0');
-        if (at == begin || number > 15) return false;
-        clusters[(*n)++] = number;
-        at = flake_i_json_blank(at, end);
-        if (at == end) return true;
-        if (*at++ != ',') return false;
+        flake_i_json_pass_blanks(&in);
+        const char *const begin = in.at;
+        uint32_t cluster = 0;
+        (void)flake_i_json_pass_digits(&in);
+        if (!flake_i_decimal(begin, in.at, &cluster) || cluster > 15) return false;
+        clusters[(*n)++] = cluster;
+        flake_i_json_pass_blanks(&in);
+        if (in.at == in.end) return true;
+        if (!flake_i_json_pass_text(&in, ",")) return false;
     }
     return false;
 }
 
 /* A key of the pool without what stands before its number; SIZE_MAX: not a number of this pool, as
  * etcd's users may put any key there. */
-static inline size_t flake_i_etcd_slot(const char *digits, size_t len, size_t pool_size) {
-    size_t number = 0;
-    if (!len || len > 4 || (*digits == '0' && len > 1)) return SIZE_MAX;
-    for (size_t i = 0; i < len; i++) {
-        if (!flake_i_digit(digits[i])) return SIZE_MAX;
-        number = number * 10 + (size_t)(digits[i] - '0');
-    }
-    return number < pool_size ? number : SIZE_MAX;
+static inline size_t flake_i_etcd_number_in(const char *digits, size_t len, size_t pool_size) {
+    int64_t number;
+    const bool is_ours =
+        flake_i_whole(digits, digits + len, &number) && (uint64_t)number < pool_size;
+    return is_ours ? (size_t)number : SIZE_MAX;
 }
 
 /* The H of a horizon's bytes, "H TOKEN SEQ"; -1: they are no horizon's. */
 static inline int64_t flake_i_etcd_horizon_in(const char *bytes, size_t len) {
     const char *const end = bytes + len;
     const char *const token = (const char *)memchr(bytes, ' ', len);
-    const flake_i_json first = {bytes, token};
     int64_t horizon_ns;
-    if (!token || !flake_i_digit(*bytes) || !flake_i_json_number(first, &horizon_ns)) return -1;
+    if (!token || !flake_i_whole(bytes, token, &horizon_ns)) return -1;
     if (end - token < 35 || token[33] != ' ') return -1;
     for (int i = 1; i <= 32; i++)
-        if (!flake_i_hex_digit(token[i])) return -1;
+        if (flake_i_hex_value(token[i]) > 15) return -1;
     for (const char *at = token + 34; at < end; at++)
-        if (!flake_i_digit(*at)) return -1;
+        if (flake_i_hex_value(*at) > 9) return -1;
     return horizon_ns;
 }
 
@@ -5413,27 +5370,26 @@ typedef struct flake_i_etcd_numbers {
 
 /* Notes the numbers of a range's keys, those that begin with `prefix`. False: the answer makes no
  * sense. */
-static inline bool flake_i_etcd_note(flake_i_json range, const char *prefix, size_t pool_size,
-                                     bool horizons, flake_i_etcd_numbers *numbers) {
-    const flake_i_json kvs = flake_i_json_member(range, "kvs");
+static inline bool flake_i_etcd_note_numbers(flake_i_json range, const char *prefix,
+                                             size_t pool_size, bool horizons,
+                                             flake_i_etcd_numbers *numbers) {
+    const flake_i_json kvs = flake_i_json_get(range, "kvs");
     const size_t skip = strlen(prefix);
-    flake_i_json name, kv;
-    if (!flake_i_json_member(range, "header").at) return false;
-    if (!kvs.at) return true; /* no keys */
-    if (*kvs.at != '[') return false;
-    for (const char *at = kvs.at; flake_i_json_each(kvs, &at, &name, &kv);) {
+    flake_i_json name, kv = flake_i_json_none;
+    if (!flake_i_json_get(range, "header").at || (kvs.at && *kvs.at != '[')) return false;
+    while (flake_i_json_each(kvs, &name, &kv)) {
         char bytes[FLAKE_I_ETCD_KEY + 1];
-        const flake_i_json key = flake_i_json_member(kv, "key");
+        const flake_i_json key = flake_i_json_get(kv, "key");
         if (!key.at) return false;
         size_t len = flake_i_json_bytes(key, bytes, sizeof bytes);
         if (len == SIZE_MAX || len < skip || memcmp(bytes, prefix, skip) != 0) continue;
-        const size_t slot = flake_i_etcd_slot(bytes + skip, len - skip, pool_size);
+        const size_t slot = flake_i_etcd_number_in(bytes + skip, len - skip, pool_size);
         if (slot == SIZE_MAX) continue;
         if (!horizons) {
             numbers->taken[slot] = true;
             continue;
         }
-        len = flake_i_json_bytes(flake_i_json_member(kv, "value"), bytes, FLAKE_I_ETCD_VALUE);
+        len = flake_i_json_bytes(flake_i_json_get(kv, "value"), bytes, FLAKE_I_ETCD_VALUE);
         const int64_t horizon_ns = len == SIZE_MAX ? -1 : flake_i_etcd_horizon_in(bytes, len);
         numbers->horizon_ns[slot] = horizon_ns < 0 ? INT64_MAX : horizon_ns;
     }
@@ -5441,60 +5397,55 @@ static inline bool flake_i_etcd_note(flake_i_json range, const char *prefix, siz
 }
 
 /* The value of one of a range's keys as base64, "" when there is no such key. False: no sense. */
-static inline bool flake_i_etcd_value(flake_i_json range, const char *key64,
-                                      char value64[FLAKE_I_ETCD_VALUE]) {
-    const flake_i_json kvs = flake_i_json_member(range, "kvs");
-    flake_i_json name, kv;
-    const char *text;
-    size_t len;
+static inline bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
+                                         char value64[FLAKE_I_ETCD_VALUE]) {
+    const flake_i_json kvs = flake_i_json_get(range, "kvs");
+    flake_i_json name, kv = flake_i_json_none;
     *value64 = 0;
-    if (!flake_i_json_member(range, "header").at) return false;
-    for (const char *at = kvs.at; flake_i_json_each(kvs, &at, &name, &kv);) {
-        if (!flake_i_json_string(flake_i_json_member(kv, "key"), &text, &len)) return false;
-        if (len != strlen(key64) || memcmp(text, key64, len) != 0) continue;
-        if (!flake_i_json_string(flake_i_json_member(kv, "value"), &text, &len) || !len ||
-            len >= FLAKE_I_ETCD_VALUE)
-            return false;
-        memcpy(value64, text, len);
+    if (!flake_i_json_get(range, "header").at) return false;
+    while (flake_i_json_each(kvs, &name, &kv)) {
+        const flake_i_json key = flake_i_json_string(flake_i_json_get(kv, "key"));
+        if (!key.at) return false;
+        if (!flake_i_json_is(key, key64, strlen(key64))) continue;
+        const flake_i_json value = flake_i_json_string(flake_i_json_get(kv, "value"));
+        const size_t len = value.at ? (size_t)(value.end - value.at) : 0;
+        if (!len || len >= FLAKE_I_ETCD_VALUE) return false;
+        memcpy(value64, value.at, len);
         value64[len] = 0;
         return true;
     }
     return true;
 }
 
-typedef enum flake_i_etcd_outcome {
-    FLAKE_I_ETCD_UNSETTLED, /* no answer that tells */
-    FLAKE_I_ETCD_APPLIED,
-    FLAKE_I_ETCD_ABSENT, /* not applied: the horizon is as we know it, the key of the pool is gone */
-    FLAKE_I_ETCD_ANOTHER /* not applied: one of the two is another's */
-} flake_i_etcd_outcome;
-
 /* What came of a transaction that puts `put64` where `known64` was; when it is refused the answer has
- * the horizon and the key of the pool, in this order. */
-static inline flake_i_etcd_outcome flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64,
-                                                           const char *known64, const char *put64) {
+ * the horizon and the key of the pool, in this order. FLAKE_OK: applied; FLAKE_AGAIN: not applied, the
+ * horizon is as we know it and the key of the pool is gone; FLAKE_LEASE: not applied, one of the two is
+ * another's; FLAKE_IO: it does not tell. */
+static inline flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64,
+                                                   const char *known64, const char *put64) {
     char value64[FLAKE_I_ETCD_VALUE];
-    const flake_i_json pool = flake_i_json_get(txn, "responses/1/response_range");
-    if (!flake_i_json_member(txn, "header").at) return FLAKE_I_ETCD_UNSETTLED;
-    if (flake_i_json_true(flake_i_json_member(txn, "succeeded"))) return FLAKE_I_ETCD_APPLIED;
-    if (!flake_i_json_member(pool, "header").at) return FLAKE_I_ETCD_UNSETTLED;
     const flake_i_json horizon = flake_i_json_get(txn, "responses/0/response_range");
-    if (!flake_i_json_member(horizon, "header").at) return FLAKE_I_ETCD_UNSETTLED;
-    if (!flake_i_etcd_value(horizon, horizon64, value64)) return FLAKE_I_ETCD_ANOTHER;
-    if (strcmp(value64, put64) == 0) return FLAKE_I_ETCD_APPLIED; /* by what was sent before */
-    if (strcmp(value64, known64) != 0) return FLAKE_I_ETCD_ANOTHER;
-    return flake_i_json_member(pool, "kvs").at ? FLAKE_I_ETCD_ANOTHER : FLAKE_I_ETCD_ABSENT;
+    const flake_i_json pool = flake_i_json_get(txn, "responses/1/response_range");
+    if (!flake_i_json_get(txn, "header").at) return FLAKE_IO;
+    if (flake_i_json_is(flake_i_json_get(txn, "succeeded"), "true", 4)) return FLAKE_OK;
+    if (!flake_i_json_get(horizon, "header").at) return FLAKE_IO;
+    if (!flake_i_json_get(pool, "header").at) return FLAKE_IO;
+    if (!flake_i_etcd_value_of(horizon, horizon64, value64)) return FLAKE_LEASE;
+    if (strcmp(value64, put64) == 0) return FLAKE_OK; /* by what was sent before */
+    if (strcmp(value64, known64) != 0) return FLAKE_LEASE;
+    return flake_i_json_get(pool, "kvs").at ? FLAKE_LEASE : FLAKE_AGAIN;
 }
 
-/* ---- requests ---- */
+/* ---- requests ----
+ *
+ * FLAKE_OK: the answer is in `answer`; FLAKE_INVALID: etcd has answered, and won't; FLAKE_IO: no answer
+ * that tells, the request may have been carried out.
+ */
 
 enum {
     FLAKE_I_ETCD_ENDPOINTS = 16,
-    FLAKE_I_ETCD_NAME_SPACE = 255,
-    FLAKE_I_ETCD_BODY = 4096,
     FLAKE_I_ETCD_ANSWER = 4 << 20, /* longest that is read: a pool of 2048 long keys is 2 MB */
     /* codes of gRPC */
-    FLAKE_I_ETCD_NO_CODE = 0,
     FLAKE_I_ETCD_BAD_ARGUMENT = 3,
     FLAKE_I_ETCD_NOT_FOUND = 5,
     FLAKE_I_ETCD_DENIED = 7,
@@ -5502,53 +5453,47 @@ enum {
     FLAKE_I_ETCD_UNAUTHENTICATED = 16
 };
 
-typedef enum flake_i_etcd_result {
-    FLAKE_I_ETCD_DONE,
-    FLAKE_I_ETCD_REFUSED, /* etcd has answered, and won't */
-    FLAKE_I_ETCD_UNSURE   /* no answer that tells: the request may have been carried out */
-} flake_i_etcd_result;
+typedef struct flake_i_etcd_body { /* of a request, as far as it is written */
+    char text[4096];
+    size_t n;
+} flake_i_etcd_body;
 
-/* What a write of ours is about; see WRITES. */
-typedef enum flake_i_etcd_write {
-    FLAKE_I_ETCD_NOTHING,
-    FLAKE_I_ETCD_CLAIM,
-    FLAKE_I_ETCD_EXTEND,
-    FLAKE_I_ETCD_HEAL,
-    FLAKE_I_ETCD_RELEASE
-} flake_i_etcd_write;
+typedef struct flake_i_etcd_key {
+    char text[FLAKE_I_ETCD_KEY], base64[(FLAKE_I_ETCD_KEY + 2) / 3 * 4 + 1];
+} flake_i_etcd_key;
 
 /* What the thread works with; before it starts, and after it has ended, whoever claims or releases. */
-typedef struct flake_i_etcd_session {
+typedef struct flake_i_etcd {
     flake_etcd_options options; /* numbers resolved, strings not ours */
-    char *endpoints;            /* cut into `endpoint` */
-    const char *endpoint[FLAKE_I_ETCD_ENDPOINTS];
+    char name_space[256], endpoint[FLAKE_I_ETCD_ENDPOINTS][256];
     size_t endpoint_count, current;
-    char name_space[FLAKE_I_ETCD_NAME_SPACE + 1];
     char *login; /* the body that authenticates; NULL: no need to */
     flake_i_atomic32 stop;
 
     CURL *easy, *watch;
     CURLM *multi; /* the watch, and whatever wakes the thread */
     struct curl_slist *headers;
-    bool watching, stirred; /* stirred: the watch has said something */
-    size_t watched;         /* the endpoint that the watch is at */
+    bool watching, must_look; /* must_look: the watch has said something */
+    size_t watched;           /* the endpoint that the watch is at */
     char *text;
-    size_t text_len, text_room;
+    size_t text_len;
     flake_i_json answer; /* the latest, in `text` */
-    int64_t code;        /* of etcd's refusal */
+    int64_t code;        /* of etcd's refusal; 0: none */
     flake_why why;       /* what went wrong last */
     int64_t etcd_ns;     /* etcd's clock less flake_i_elapsed_ns; INT64_MIN: not known */
 
     char token[33];
+    size_t start; /* the number from which on a free one is looked for */
     uint64_t seq;
-    char horizon64[FLAKE_I_ETCD_KEY64], pool64[FLAKE_I_ETCD_KEY64]; /* the keys */
+    flake_i_etcd_key horizon, pool;
     char known64[FLAKE_I_ETCD_VALUE]; /* the horizon as we wrote or read it last; "": none */
     int64_t lease, ttl_ms;            /* as granted; 0: none */
-    /* the write that is not settled yet */
-    flake_i_etcd_write write;
+    /* the latest write, see WRITES */
+    bool is_unsettled;
     int64_t put_ns;
-    char put64[FLAKE_I_ETCD_VALUE], body[FLAKE_I_ETCD_BODY];
-} flake_i_etcd_session;
+    char put64[FLAKE_I_ETCD_VALUE];
+    flake_i_etcd_body write;
+} flake_i_etcd;
 
 struct flake_etcd {
     flake_i_atomic64 state;      /* number of the claim << 2 | one of the states below */
@@ -5560,12 +5505,15 @@ struct flake_etcd {
     uint64_t process;           /* that has claimed: flake_i_process_mark */
     flake_i_atomic64 *word;     /* the gate's, on a page of its own that stays for old generators */
     unsigned cluster, generator;
-    flake_i_etcd_session *session;
+    flake_i_etcd *session;
     pthread_t thread;
 };
 
 enum { FLAKE_I_ETCD_NONE, FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_LOST };
 enum { FLAKE_I_ETCD_WELL, FLAKE_I_ETCD_UNREACHED, FLAKE_I_ETCD_CLOCK, FLAKE_I_ETCD_TOO_FAR };
+static const char *const flake_i_etcd_troubles[] = {
+    "", "etcd was not reached", "this clock is more than 60 s ahead of etcd's",
+    "ids were asked for more than 60 s ahead of etcd's clock"};
 
 #define FLAKE_I_ETCD_AHEAD_NS 60000000000 /* further past etcd's clock no horizon follows */
 
@@ -5588,48 +5536,50 @@ static inline int64_t flake_i_elapsed_ns(void) {
 
 static inline int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
 
-/* 128 bits from the system's source of random bytes, as hex digits. False: there is none. */
-static inline bool flake_i_etcd_draw_token(char token[33]) {
-    unsigned char bytes[16];
-    bool drawn = false;
-#if defined(GRND_NONBLOCK)
-    drawn = getrandom(bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes;
+#if defined(__GNUC__)
+#define FLAKE_I_PRINTF __attribute__((format(printf, 2, 3)))
+#else
+#define FLAKE_I_PRINTF
 #endif
-    if (!drawn) {
-        const int fd = open("/dev/urandom", O_RDONLY);
-        drawn = fd >= 0 && flake_i_read_all(fd, bytes, sizeof bytes) == (int)sizeof bytes;
-        if (fd >= 0) (void)close(fd);
-    }
-    for (size_t i = 0; i < sizeof bytes && drawn; i++)
-        (void)snprintf(token + 2 * i, 3, "%02x", bytes[i]);
-    return drawn;
+
+/* Adds to a body, with each ' made ". */
+FLAKE_I_PRINTF static inline void flake_i_etcd_add(flake_i_etcd_body *body, const char *format,
+                                                   ...) {
+    va_list given;
+    va_start(given, format);
+    (void)vsnprintf(body->text + body->n, sizeof body->text - body->n, format, given);
+    va_end(given);
+    for (; body->text[body->n]; body->n++)
+        if (body->text[body->n] == '\'') body->text[body->n] = '"';
 }
 
-static inline char *flake_i_copy_text(const char *text) {
-    const size_t size = strlen(text) + 1;
-    char *copy = (char *)malloc(size);
-    if (copy) memcpy(copy, text, size);
-    return copy;
+/* A key: the name space, and what is written behind it. */
+FLAKE_I_PRINTF static inline flake_i_etcd_key flake_i_etcd_key_of(const flake_i_etcd *s,
+                                                                  const char *format, ...) {
+    flake_i_etcd_key key;
+    const size_t n = strlen(s->name_space);
+    va_list given;
+    va_start(given, format);
+    memcpy(key.text, s->name_space, n);
+    (void)vsnprintf(key.text + n, sizeof key.text - n, format, given);
+    va_end(given);
+    flake_i_to_base64(key.text, strlen(key.text), key.base64);
+    return key;
 }
 
 static inline size_t flake_i_etcd_on_answer(char *bytes, size_t one, size_t n, void *user) {
-    flake_i_etcd_session *s = (flake_i_etcd_session *)user;
+    flake_i_etcd *s = (flake_i_etcd *)user;
     (void)one;
     if (n > FLAKE_I_ETCD_ANSWER - s->text_len) return 0;
-    if (s->text_len + n > s->text_room) {
-        const size_t room = (s->text_len + n) * 2 + 1024;
-        char *const more = (char *)realloc(s->text, room);
-        if (!more) return 0;
-        s->text = more;
-        s->text_room = room;
-    }
+    char *const more = (char *)realloc(s->text, s->text_len + n + 1);
+    if (!more) return 0;
+    s->text = more;
     memcpy(s->text + s->text_len, bytes, n);
     s->text_len += n;
     return n;
 }
 
 static inline size_t flake_i_etcd_on_header(char *bytes, size_t one, size_t n, void *user) {
-    flake_i_etcd_session *s = (flake_i_etcd_session *)user;
     char line[64];
     (void)one;
     if (n < 6 || n >= sizeof line) return n;
@@ -5639,7 +5589,7 @@ static inline size_t flake_i_etcd_on_header(char *bytes, size_t one, size_t n, v
     if (memcmp(line, "date:", 5) != 0) return n;
     const int64_t date = (int64_t)curl_getdate(line + 5, NULL);
     if (date > 0 && date < INT64_MAX / 1000000000)
-        s->etcd_ns = date * 1000000000 - flake_i_elapsed_ns();
+        ((flake_i_etcd *)user)->etcd_ns = date * 1000000000 - flake_i_elapsed_ns();
     return n;
 }
 
@@ -5647,11 +5597,11 @@ static inline size_t flake_i_etcd_on_header(char *bytes, size_t one, size_t n, v
 static inline size_t flake_i_etcd_on_watch(char *bytes, size_t one, size_t n, void *user) {
     (void)bytes;
     (void)one;
-    ((flake_i_etcd_session *)user)->stirred = true;
+    ((flake_i_etcd *)user)->must_look = true;
     return n;
 }
 
-static inline bool flake_i_etcd_set_options(flake_i_etcd_session *s, CURL *easy,
+static inline bool flake_i_etcd_set_options(flake_i_etcd *s, CURL *easy,
                                             size_t (*on_body)(char *, size_t, size_t, void *)) {
     const flake_etcd_options *o = &s->options;
     bool ok = curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
@@ -5670,321 +5620,307 @@ static inline bool flake_i_etcd_set_options(flake_i_etcd_session *s, CURL *easy,
     return ok;
 }
 
-static inline bool flake_i_etcd_address(flake_i_etcd_session *s, CURL *easy, const char *path,
-                                        const char *body) {
+static inline bool flake_i_etcd_set_target(flake_i_etcd *s, CURL *easy, const char *path,
+                                           const char *body) {
     char url[512];
-    const int n = snprintf(url, sizeof url, "%s/v3/%s", s->endpoint[s->current], path);
-    return n > 0 && (size_t)n < sizeof url &&
-           curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK &&
+    (void)snprintf(url, sizeof url, "%s/v3/%s", s->endpoint[s->current], path);
+    return curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_HTTPHEADER, s->headers) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(body)) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body) == CURLE_OK;
 }
 
-static inline flake_i_etcd_result flake_i_etcd_say(flake_i_etcd_session *s,
-                                                   flake_i_etcd_result result, const char *what) {
-    flake_i_put_why(&s->why, s->endpoint[s->current], ": ", what);
-    return result;
+static inline flake_status flake_i_etcd_say(flake_i_etcd *s, const char *what) {
+    return flake_i_say(&s->why, FLAKE_IO, s->endpoint[s->current], what);
 }
 
-/* etcd's refusal in words, without what would not be text. */
-static inline void flake_i_etcd_say_refusal(flake_i_etcd_session *s) {
-    const flake_i_json message = flake_i_json_member(s->answer, "error");
+/* Says etcd's refusal in its words, without what would not be text. */
+static inline void flake_i_etcd_say_refusal(flake_i_etcd *s, flake_i_json error) {
     char text[128];
     size_t n = 0;
-    if (message.at && *message.at == '"')
-        for (const char *at = message.at + 1; at + 1 < message.end && n + 1 < sizeof text; at++)
+    if (error.at && *error.at == '"')
+        for (const char *at = error.at + 1; at + 1 < error.end && n + 1 < sizeof text; at++)
             if (*at >= ' ' && *at <= '~') text[n++] = *at;
     text[n] = 0;
-    (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, n ? text : "no reason given");
+    (void)flake_i_etcd_say(s, n ? text : "no reason given");
 }
 
-/* One request to the current endpoint. */
-static inline flake_i_etcd_result flake_i_etcd_post(flake_i_etcd_session *s, const char *path,
-                                                    const char *body) {
+/* What the text that has come means. */
+static inline flake_status flake_i_etcd_read_answer(flake_i_etcd *s) {
     long http = 0;
-    s->text_len = 0;
-    s->code = FLAKE_I_ETCD_NO_CODE;
-    if (!flake_i_etcd_address(s, s->easy, path, body) ||
-        curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, (long)s->options.timeout_ms) != CURLE_OK)
-        return flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, "libcurl refuses it, or memory is short");
-    const CURLcode sent = curl_easy_perform(s->easy);
-    if (sent != CURLE_OK) return flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, curl_easy_strerror(sent));
     (void)curl_easy_getinfo(s->easy, CURLINFO_RESPONSE_CODE, &http);
     s->answer = flake_i_json_text(s->text ? s->text : "", s->text_len);
     if (!s->answer.at || *s->answer.at != '{') {
-        char status[64];
-        (void)snprintf(status, sizeof status, "HTTP %ld, and not etcd's JSON", http);
-        return flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, status);
+        char what[64];
+        (void)snprintf(what, sizeof what, "HTTP %ld, and not etcd's JSON", http);
+        return flake_i_etcd_say(s, what);
     }
-    flake_i_json code = flake_i_json_member(s->answer, "code");
-    const flake_i_json in_stream = flake_i_json_member(s->answer, "error");
-    if (!code.at) code = flake_i_json_member(in_stream, "grpc_code");
-    if (http == 200 && !code.at && !in_stream.at) return FLAKE_I_ETCD_DONE;
-    flake_i_etcd_say_refusal(s);
-    if (!flake_i_json_number(code, &s->code)) return FLAKE_I_ETCD_UNSURE;
+    const flake_i_json error = flake_i_json_get(s->answer, "error");
+    flake_i_json code = flake_i_json_get(s->answer, "code");
+    if (!code.at) code = flake_i_json_get(error, "grpc_code"); /* in a stream */
+    if (http == 200 && !code.at && !error.at) return FLAKE_OK;
+    flake_i_etcd_say_refusal(s, error);
+    (void)flake_i_json_number(code, &s->code);
     switch (s->code) {
     case FLAKE_I_ETCD_BAD_ARGUMENT:
     case FLAKE_I_ETCD_NOT_FOUND:
     case FLAKE_I_ETCD_DENIED:
     case FLAKE_I_ETCD_PRECONDITION:
-    case FLAKE_I_ETCD_UNAUTHENTICATED: return FLAKE_I_ETCD_REFUSED;
-    default: return FLAKE_I_ETCD_UNSURE; /* no leader, no space, too many requests, timed out ... */
+    case FLAKE_I_ETCD_UNAUTHENTICATED: return FLAKE_INVALID;
+    default: return FLAKE_IO; /* no leader, no space, too many requests, timed out ... */
     }
 }
 
-static inline bool flake_i_etcd_set_headers(flake_i_etcd_session *s, const char *token,
-                                            size_t len) {
+/* One request to the current endpoint. */
+static inline flake_status flake_i_etcd_post(flake_i_etcd *s, const char *path, const char *body) {
+    const long timeout_ms = (long)s->options.timeout_ms;
+    s->answer.at = NULL;
+    s->text_len = 0;
+    s->code = 0;
+    if (!flake_i_etcd_set_target(s, s->easy, path, body) ||
+        curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, timeout_ms) != CURLE_OK)
+        return flake_i_etcd_say(s, "libcurl refuses it, or memory is short");
+    const CURLcode sent = curl_easy_perform(s->easy);
+    if (sent != CURLE_OK) return flake_i_etcd_say(s, curl_easy_strerror(sent));
+    return flake_i_etcd_read_answer(s);
+}
+
+static inline void flake_i_etcd_unwatch(flake_i_etcd *s) {
+    if (s->watching) (void)curl_multi_remove_handle(s->multi, s->watch);
+    s->watching = false;
+}
+
+static inline bool flake_i_etcd_set_headers(flake_i_etcd *s, flake_i_json token) {
     char line[2048];
-    struct curl_slist *fresh = curl_slist_append(NULL, "Content-Type: application/json");
-    bool ok = fresh != NULL && curl_slist_append(fresh, "Expect:") != NULL;
-    if (token) {
-        const int n = snprintf(line, sizeof line, "Authorization: %.*s", (int)len, token);
-        ok = ok && len < sizeof line && n > 0 && (size_t)n < sizeof line &&
-             curl_slist_append(fresh, line) != NULL;
-    }
-    if (!ok) {
-        curl_slist_free_all(fresh);
-        return false;
-    }
-    /* A watch that runs has been told the old list. */
-    struct curl_slist *const old = s->headers;
-    s->headers = fresh;
-    if (s->watching) {
-        (void)curl_multi_remove_handle(s->multi, s->watch);
-        s->watching = false;
-    }
-    curl_slist_free_all(old);
-    return true;
+    flake_i_etcd_unwatch(s); /* it goes by the old list */
+    curl_slist_free_all(s->headers);
+    s->headers = curl_slist_append(NULL, "Content-Type: application/json");
+    if (!s->headers || !curl_slist_append(s->headers, "Expect:")) return false;
+    if (!token.at) return true;
+    const int len = (int)(token.end - token.at);
+    const int n = snprintf(line, sizeof line, "Authorization: %.*s", len, token.at);
+    return n > 0 && (size_t)n < sizeof line && curl_slist_append(s->headers, line) != NULL;
 }
 
-static inline flake_i_etcd_result flake_i_etcd_log_in(flake_i_etcd_session *s) {
-    const char *token;
-    size_t len;
-    if (!flake_i_etcd_set_headers(s, NULL, 0)) return FLAKE_I_ETCD_UNSURE;
-    const flake_i_etcd_result result = flake_i_etcd_post(s, "auth/authenticate", s->login);
-    if (result != FLAKE_I_ETCD_DONE) return result;
-    if (flake_i_json_string(flake_i_json_member(s->answer, "token"), &token, &len) &&
-        flake_i_etcd_set_headers(s, token, len))
-        return FLAKE_I_ETCD_DONE;
-    return flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, "no token in etcd's answer");
+static inline flake_status flake_i_etcd_log_in(flake_i_etcd *s) {
+    if (!flake_i_etcd_set_headers(s, flake_i_json_none)) return FLAKE_IO;
+    const flake_status status = flake_i_etcd_post(s, "auth/authenticate", s->login);
+    if (status != FLAKE_OK) return status;
+    const flake_i_json token = flake_i_json_string(flake_i_json_get(s->answer, "token"));
+    if (token.at && flake_i_etcd_set_headers(s, token)) return FLAKE_OK;
+    return flake_i_etcd_say(s, "no token in etcd's answer");
 }
 
-static inline void flake_i_etcd_next_endpoint(flake_i_etcd_session *s) {
+static inline void flake_i_etcd_next_endpoint(flake_i_etcd *s) {
     s->current = (s->current + 1) % s->endpoint_count;
 }
 
 /* One request, at one endpoint after the other until one gives an answer that tells. Who is not logged
  * in is told so: at first, or because a token has run out, or is unknown to an endpoint. */
-static inline flake_i_etcd_result flake_i_etcd_call(flake_i_etcd_session *s, const char *path,
-                                                    const char *body) {
-    flake_i_etcd_result result = FLAKE_I_ETCD_UNSURE;
+static inline flake_status flake_i_etcd_call(flake_i_etcd *s, const char *path, const char *body) {
+    flake_status status = FLAKE_IO;
     for (size_t tries = 0; tries < s->endpoint_count; tries++) {
-        result = flake_i_etcd_post(s, path, body);
-        if (s->login && result == FLAKE_I_ETCD_REFUSED &&
+        status = flake_i_etcd_post(s, path, body);
+        if (s->login &&
             (s->code == FLAKE_I_ETCD_UNAUTHENTICATED || s->code == FLAKE_I_ETCD_BAD_ARGUMENT)) {
-            result = flake_i_etcd_log_in(s);
-            if (result == FLAKE_I_ETCD_DONE) result = flake_i_etcd_post(s, path, body);
+            status = flake_i_etcd_log_in(s);
+            if (status == FLAKE_OK) status = flake_i_etcd_post(s, path, body);
         }
-        if (result != FLAKE_I_ETCD_UNSURE) return result;
+        if (status != FLAKE_IO) return status;
         flake_i_etcd_next_endpoint(s);
         if (FLAKE_ATOMIC_LOAD(&s->stop, relaxed)) break;
     }
-    return result;
+    return status;
 }
 
-/* ---- watch: only a hint that the answer to a question may have changed ---- */
-
-static inline void flake_i_etcd_unwatch(flake_i_etcd_session *s) {
-    if (s->watching) (void)curl_multi_remove_handle(s->multi, s->watch);
-    s->watching = false;
-}
-
-/* range_end64 "": one key. */
-static inline void flake_i_etcd_watch(flake_i_etcd_session *s, const char *key64,
-                                      const char *range_end64) {
-    char body[FLAKE_I_ETCD_BODY];
+/* A watch is only a hint that the answer to a question may have changed. range_end64 "": one key. */
+static inline void flake_i_etcd_watch(flake_i_etcd *s, const char *key64, const char *range_end64) {
+    flake_i_etcd_body body = {"", 0};
     if (s->watching && s->watched == s->current) return;
     flake_i_etcd_unwatch(s);
     s->watched = s->current;
-    (void)snprintf(body, sizeof body, "{\"create_request\":{\"key\":\"%s\",\"range_end\":\"%s\"}}",
-                   key64, range_end64);
-    s->stirred = false;
-    if (flake_i_etcd_address(s, s->watch, "watch", body))
+    s->must_look = false;
+    flake_i_etcd_add(&body, "{'create_request':{'key':'%s','range_end':'%s'}}", key64, range_end64);
+    if (flake_i_etcd_set_target(s, s->watch, "watch", body.text))
         s->watching = curl_multi_add_handle(s->multi, s->watch) == CURLM_OK;
 }
 
 /* Returns after that time, or when the watch has said something, or on curl_multi_wakeup. False: the
  * watch has ended. */
-static inline bool flake_i_etcd_rest(flake_i_etcd_session *s, int64_t ms) {
+static inline bool flake_i_etcd_wait(flake_i_etcd *s, int64_t ms) {
     int running = 0, left = 0;
+    bool ended = false;
     (void)curl_multi_perform(s->multi, &running);
-    if (!s->stirred && ms > 0)
+    if (!s->must_look && ms > 0)
         (void)curl_multi_poll(s->multi, NULL, 0, (int)(ms < 60000 ? ms : 60000), NULL);
     (void)curl_multi_perform(s->multi, &running);
-    bool ended = false;
     for (CURLMsg *m; (m = curl_multi_info_read(s->multi, &left)) != NULL;)
         ended = ended || m->msg == CURLMSG_DONE;
     if (ended) flake_i_etcd_unwatch(s);
     return !ended;
 }
 
-/* ---- lease ---- */
+/* ---- the lease: nothing but how long we keep the key of the pool hangs on it ---- */
 
-static inline flake_i_etcd_result flake_i_etcd_grant(flake_i_etcd_session *s) {
-    char body[64];
-    int64_t seconds;
-    (void)snprintf(body, sizeof body, "{\"TTL\":\"%lld\"}",
-                   (long long)((s->options.ttl_ms + 999) / 1000));
-    const flake_i_etcd_result result = flake_i_etcd_call(s, "lease/grant", body);
-    if (result != FLAKE_I_ETCD_DONE) return result;
-    if (!flake_i_json_number(flake_i_json_member(s->answer, "ID"), &s->lease) || !s->lease ||
-        !flake_i_json_number(flake_i_json_member(s->answer, "TTL"), &seconds) || seconds < 1 ||
-        seconds > INT32_MAX) {
-        s->lease = 0;
-        return flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, "no lease in etcd's answer");
+static inline flake_status flake_i_etcd_grant(flake_i_etcd *s) {
+    flake_i_etcd_body body = {"", 0};
+    int64_t seconds = 0;
+    flake_i_etcd_add(&body, "{'TTL':'%lld'}", (long long)((s->options.ttl_ms + 999) / 1000));
+    const flake_status status = flake_i_etcd_call(s, "lease/grant", body.text);
+    if (status != FLAKE_OK) return status;
+    (void)flake_i_json_number(flake_i_json_get(s->answer, "TTL"), &seconds);
+    if (seconds >= 1 && seconds <= INT32_MAX &&
+        flake_i_json_number(flake_i_json_get(s->answer, "ID"), &s->lease) && s->lease) {
+        s->ttl_ms = seconds * 1000;
+        return FLAKE_OK;
     }
-    s->ttl_ms = seconds * 1000;
-    return result;
+    s->lease = 0;
+    return flake_i_etcd_say(s, "no lease in etcd's answer");
 }
 
-/* DONE: renewed; REFUSED: there is no such lease. Nothing but how long we keep the key hangs on it. */
-static inline flake_i_etcd_result flake_i_etcd_keep_alive(flake_i_etcd_session *s) {
-    char body[64];
+/* FLAKE_INVALID: there is no such lease. */
+static inline flake_status flake_i_etcd_keep_alive(flake_i_etcd *s) {
+    flake_i_etcd_body body = {"", 0};
+    flake_i_etcd_add(&body, "{'ID':'%lld'}", (long long)s->lease);
+    const flake_status status = flake_i_etcd_call(s, "lease/keepalive", body.text);
     int64_t seconds;
-    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)s->lease);
-    const flake_i_etcd_result result = flake_i_etcd_call(s, "lease/keepalive", body);
-    if (result != FLAKE_I_ETCD_DONE) return result;
-    return flake_i_json_number(flake_i_json_get(s->answer, "result/TTL"), &seconds)
-               ? FLAKE_I_ETCD_DONE
-               : FLAKE_I_ETCD_REFUSED;
+    const bool is_renewed =
+        flake_i_json_number(flake_i_json_get(s->answer, "result/TTL"), &seconds);
+    return status == FLAKE_OK && !is_renewed ? FLAKE_INVALID : status;
 }
 
 /* With it goes the key of the pool, if it still has this lease. */
-static inline void flake_i_etcd_revoke(flake_i_etcd_session *s) {
-    char body[64];
+static inline void flake_i_etcd_revoke(flake_i_etcd *s) {
+    flake_i_etcd_body body = {"", 0};
     if (!s->lease) return;
-    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)s->lease);
-    (void)flake_i_etcd_call(s, "lease/revoke", body);
+    flake_i_etcd_add(&body, "{'ID':'%lld'}", (long long)s->lease);
+    (void)flake_i_etcd_call(s, "lease/revoke", body.text);
     s->lease = 0;
 }
 
 /* ---- writes ---- */
 
-/* etcd's clock, as far as its last answer tells; INT64_MAX: it does not. */
-static inline int64_t flake_i_etcd_clock_ns(const flake_i_etcd_session *s) {
-    return s->etcd_ns == INT64_MIN ? INT64_MAX : s->etcd_ns + flake_i_elapsed_ns();
+/* Whether a time is so far past etcd's clock that it must not move a horizon. */
+static inline bool flake_i_etcd_is_too_far(const flake_i_etcd *s, int64_t ns) {
+    if (s->etcd_ns == INT64_MIN) return false;
+    const int64_t etcd_ns = s->etcd_ns + flake_i_elapsed_ns();
+    return ns > etcd_ns && flake_i_ns_until(ns, etcd_ns) > FLAKE_I_ETCD_AHEAD_NS;
 }
 
-/* Whether a time is so far past etcd's clock that it must not move a horizon. */
-static inline bool flake_i_etcd_is_too_far(const flake_i_etcd_session *s, int64_t ns) {
-    const int64_t etcd_ns = flake_i_etcd_clock_ns(s);
-    return etcd_ns != INT64_MAX && ns > etcd_ns && ns - etcd_ns > FLAKE_I_ETCD_AHEAD_NS;
+/* Whether this clock can be trusted with a horizon. */
+static inline bool flake_i_etcd_read_clock(flake_i_etcd *s, int64_t *now_ns) {
+    *now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
+    if (!flake_i_etcd_is_too_far(s, *now_ns)) return true;
+    (void)flake_i_etcd_say(s, flake_i_etcd_troubles[FLAKE_I_ETCD_CLOCK]);
+    flake_i_etcd_next_endpoint(s); /* it may be etcd's that is wrong */
+    return false;
 }
 
 /* The horizon for ids up to `until`. */
-static inline int64_t flake_i_etcd_ahead_of(const flake_i_etcd_session *s, int64_t until_ns) {
+static inline int64_t flake_i_etcd_ahead_of(const flake_i_etcd *s, int64_t until_ns) {
     const int64_t ahead_ns = s->options.horizon_ms * 1000000;
     if (until_ns < 0) until_ns = 0;
     return until_ns > INT64_MAX - ahead_ns ? INT64_MAX : until_ns + ahead_ns;
 }
 
-/* Writes down the next transaction, whose answer flake_i_etcd_settle waits for. */
-static inline void flake_i_etcd_compose(flake_i_etcd_session *s, flake_i_etcd_write write,
-                                        int64_t put_ns) {
-    char value[FLAKE_I_ETCD_VALUE], known[FLAKE_I_ETCD_VALUE + 32], owner[64], pool[768];
-    const bool takes = write == FLAKE_I_ETCD_CLAIM || write == FLAKE_I_ETCD_HEAL;
+/* See WRITES; to claim and to heal are one. */
+typedef enum flake_i_etcd_write {
+    FLAKE_I_ETCD_TAKE,
+    FLAKE_I_ETCD_EXTEND,
+    FLAKE_I_ETCD_RELEASE
+} flake_i_etcd_write;
+
+/* Writes down the next transaction, whose answer flake_i_etcd_settle_write waits for. */
+static inline void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write write,
+                                              int64_t put_ns) {
+    char value[FLAKE_I_ETCD_VALUE], token64[48];
+    const char *const horizon64 = s->horizon.base64, *const pool64 = s->pool.base64;
+    const char *const is_absent = "'CREATE','create_revision':'0'";
     const long long lease = (long long)s->lease;
-    s->write = write;
+    flake_i_etcd_body *const b = &s->write;
+    s->is_unsettled = true;
     s->put_ns = put_ns;
     (void)snprintf(value, sizeof value, "%lld %s %llu", (long long)put_ns, s->token,
                    (unsigned long long)++s->seq);
     flake_i_to_base64(value, strlen(value), s->put64);
-    flake_i_to_base64(s->token, strlen(s->token), value);
-    if (*s->known64) (void)snprintf(known, sizeof known, "\"VALUE\",\"value\":\"%s\"", s->known64);
-    else (void)snprintf(known, sizeof known, "\"CREATE\",\"create_revision\":\"0\"");
-    if (takes) (void)snprintf(owner, sizeof owner, "\"CREATE\",\"create_revision\":\"0\"");
-    else (void)snprintf(owner, sizeof owner, "\"LEASE\",\"lease\":\"%lld\"", lease);
-    *pool = 0;
-    if (takes)
-        (void)snprintf(pool, sizeof pool,
-                       ",{\"request_put\":{\"key\":\"%s\",\"value\":\"%s\",\"lease\":\"%lld\"}}",
-                       s->pool64, value, lease);
+    flake_i_to_base64(s->token, strlen(s->token), token64);
+
+    b->n = 0;
+    flake_i_etcd_add(b, "{'compare':[{'key':'%s','target':", horizon64);
+    if (*s->known64) flake_i_etcd_add(b, "'VALUE','value':'%s'", s->known64);
+    else flake_i_etcd_add(b, "%s", is_absent);
+    flake_i_etcd_add(b, "},{'key':'%s','target':", pool64);
+    if (write == FLAKE_I_ETCD_TAKE) flake_i_etcd_add(b, "%s", is_absent);
+    else flake_i_etcd_add(b, "'LEASE','lease':'%lld'", lease);
+    flake_i_etcd_add(b, "}],'success':[{'request_put':{'key':'%s','value':'%s'}}", horizon64,
+                     s->put64);
+    if (write == FLAKE_I_ETCD_TAKE)
+        flake_i_etcd_add(b, ",{'request_put':{'key':'%s','value':'%s','lease':'%lld'}}", pool64,
+                         token64, lease);
     if (write == FLAKE_I_ETCD_RELEASE)
-        (void)snprintf(pool, sizeof pool, ",{\"request_delete_range\":{\"key\":\"%s\"}}",
-                       s->pool64);
-    (void)snprintf(
-        s->body, sizeof s->body,
-        "{\"compare\":[{\"key\":\"%s\",\"target\":%s},{\"key\":\"%s\",\"target\":%s}],"
-        "\"success\":[{\"request_put\":{\"key\":\"%s\",\"value\":\"%s\"}}%s],\"failure\":["
-        "{\"request_range\":{\"key\":\"%s\"}},{\"request_range\":{\"key\":\"%s\"}}]}",
-        s->horizon64, known, s->pool64, owner, s->horizon64, s->put64, pool, s->horizon64,
-        s->pool64);
+        flake_i_etcd_add(b, ",{'request_delete_range':{'key':'%s'}}", pool64);
+    flake_i_etcd_add(b, "],'failure':[{'request_range':{'key':'%s'}},", horizon64);
+    flake_i_etcd_add(b, "{'request_range':{'key':'%s'}}]}", pool64);
 }
 
-/* Sends the write that is not settled, the same bytes however often. */
-static inline flake_i_etcd_outcome flake_i_etcd_settle(flake_i_etcd_session *s) {
-    flake_i_etcd_outcome outcome = FLAKE_I_ETCD_UNSETTLED;
-    for (int tries = 0; tries < 2 && outcome == FLAKE_I_ETCD_UNSETTLED; tries++) {
-        const flake_i_etcd_result result = flake_i_etcd_call(s, "kv/txn", s->body);
-        if (result == FLAKE_I_ETCD_DONE) {
-            outcome = flake_i_etcd_outcome_in(s->answer, s->horizon64, s->known64, s->put64);
-            if (outcome == FLAKE_I_ETCD_UNSETTLED)
-                (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE,
-                                       "not etcd's answer to a transaction");
-        } else if (result == FLAKE_I_ETCD_REFUSED) {
-            /* No such lease: etcd says so only after it has compared, so it was not applied. */
-            if (s->code == FLAKE_I_ETCD_NOT_FOUND) outcome = FLAKE_I_ETCD_ABSENT;
-            break;
+/* Sends the write that is not settled, the same bytes however often; says as flake_i_etcd_outcome_in. */
+static inline flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
+    flake_status status = FLAKE_IO;
+    for (int tries = 0; tries < 2 && status == FLAKE_IO; tries++) {
+        status = flake_i_etcd_call(s, "kv/txn", s->write.text);
+        if (status == FLAKE_OK) {
+            status = flake_i_etcd_outcome_in(s->answer, s->horizon.base64, s->known64, s->put64);
+            if (status == FLAKE_IO) flake_i_etcd_say(s, "not etcd's answer to a transaction");
         }
     }
-    if (outcome == FLAKE_I_ETCD_APPLIED) memcpy(s->known64, s->put64, sizeof s->known64);
-    if (outcome == FLAKE_I_ETCD_ABSENT) s->lease = 0; /* the next write heals */
-    if (outcome != FLAKE_I_ETCD_UNSETTLED) s->write = FLAKE_I_ETCD_NOTHING;
-    return outcome;
+    /* No such lease: etcd says so only after it has compared, so it was not applied. */
+    if (status == FLAKE_INVALID)
+        status = s->code == FLAKE_I_ETCD_NOT_FOUND ? FLAKE_AGAIN : FLAKE_IO;
+    if (status == FLAKE_OK) memcpy(s->known64, s->put64, sizeof s->known64);
+    if (status == FLAKE_AGAIN) s->lease = 0; /* the next write heals */
+    if (status != FLAKE_IO) s->is_unsettled = false;
+    return status;
 }
 
-/* The next horizon's base: the clock, and what was asked for. False: this clock is ahead of etcd's. */
-static inline bool flake_i_etcd_next_base(flake_etcd *c, flake_i_etcd_session *s,
-                                          int64_t *base_ns) {
-    int64_t asked_ns[2];
-    *base_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
-    if (flake_i_etcd_is_too_far(s, *base_ns)) {
-        (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE,
-                               "this clock is more than 60 s ahead of etcd's");
+/* Where the next horizon goes: ahead of the clock, and of what was asked for, and never back. False:
+ * this clock is ahead of etcd's. */
+static inline bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
+    flake_i_etcd *const s = c->session;
+    int64_t base_ns;
+    if (!flake_i_etcd_read_clock(s, &base_ns)) {
         FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_CLOCK, relaxed);
-        flake_i_etcd_next_endpoint(s); /* it may be etcd's that is wrong */
         return false;
     }
-    asked_ns[0] = (int64_t)FLAKE_ATOMIC_LOAD(&c->asked_ns, relaxed);
-    asked_ns[1] = (int64_t)FLAKE_ATOMIC_LOAD(&c->wanted_ns, relaxed);
+    const int64_t asked_ns[] = {(int64_t)FLAKE_ATOMIC_LOAD(&c->asked_ns, relaxed),
+                                (int64_t)FLAKE_ATOMIC_LOAD(&c->wanted_ns, relaxed)};
     FLAKE_ATOMIC_STORE(&c->wanted_ns, 0u, relaxed); /* who still wants it asks again */
     FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_WELL, relaxed);
     for (int i = 0; i < 2; i++)
         if (flake_i_etcd_is_too_far(s, asked_ns[i]))
             FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_TOO_FAR, relaxed);
-        else if (asked_ns[i] > *base_ns) *base_ns = asked_ns[i];
+        else base_ns = flake_i_max(base_ns, asked_ns[i]);
+    *put_ns = flake_i_max(flake_i_etcd_ahead_of(s, base_ns),
+                          (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed));
     return true;
 }
 
 /* Brings the horizon forward, and the key of the pool back if need be. FLAKE_LEASE: lost; FLAKE_IO:
  * not done. */
-static inline flake_status flake_i_etcd_extend(flake_etcd *c, flake_i_etcd_session *s) {
+static inline flake_status flake_i_etcd_extend_horizon(flake_etcd *c) {
+    flake_i_etcd *const s = c->session;
     for (int tries = 0; tries < 4; tries++) {
-        const bool is_old = s->write != FLAKE_I_ETCD_NOTHING;
-        int64_t base_ns, horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
+        const bool is_old = s->is_unsettled;
+        int64_t put_ns;
         if (!is_old) {
             const bool heals = !s->lease;
-            if (!flake_i_etcd_next_base(c, s, &base_ns)) return FLAKE_IO;
-            base_ns = flake_i_etcd_ahead_of(s, base_ns);
-            if (heals && flake_i_etcd_grant(s) != FLAKE_I_ETCD_DONE) break;
-            flake_i_etcd_compose(s, heals ? FLAKE_I_ETCD_HEAL : FLAKE_I_ETCD_EXTEND,
-                                 base_ns > horizon_ns ? base_ns : horizon_ns);
+            if (!flake_i_etcd_next_horizon(c, &put_ns)) return FLAKE_IO;
+            if (heals && flake_i_etcd_grant(s) != FLAKE_OK) break;
+            flake_i_etcd_compose_write(s, heals ? FLAKE_I_ETCD_TAKE : FLAKE_I_ETCD_EXTEND, put_ns);
         }
-        const flake_i_etcd_outcome outcome = flake_i_etcd_settle(s);
-        if (outcome == FLAKE_I_ETCD_ANOTHER) return FLAKE_LEASE;
-        if (outcome == FLAKE_I_ETCD_UNSETTLED) break;
-        if (outcome == FLAKE_I_ETCD_ABSENT) continue;
+        const flake_status status = flake_i_etcd_settle_write(s);
+        if (status == FLAKE_LEASE) return status;
+        if (status == FLAKE_IO) break;
+        if (status == FLAKE_AGAIN) continue;
         FLAKE_ATOMIC_STORE(&c->horizon_ns, (uint64_t)s->put_ns, relaxed);
         if (!is_old) return FLAKE_OK;
     }
@@ -5992,25 +5928,24 @@ static inline flake_status flake_i_etcd_extend(flake_etcd *c, flake_i_etcd_sessi
     return FLAKE_IO;
 }
 
-/* ---- gate ---- */
-
-static inline void flake_i_etcd_close(flake_etcd *c, uint64_t state, uint64_t reason) {
-    const uint64_t closed = (state & ~(uint64_t)3) | reason;
-    if (FLAKE_ATOMIC_CAS(&c->state, &state, closed, seq_cst, relaxed) && c->word)
-        FLAKE_ATOMIC_STORE(c->word, 0u,
-                           relaxed); /* draws that miss it still ask at the next unit */
-}
+/* ---- the gate ---- */
 
 static inline bool flake_i_etcd_is_held(uint64_t state) { return (state & 3) == FLAKE_I_ETCD_HELD; }
 
+static inline void flake_i_etcd_close_gate(flake_etcd *c, uint64_t state, uint64_t reason) {
+    const uint64_t closed = (state & ~(uint64_t)3) | reason;
+    if (FLAKE_ATOMIC_CAS(&c->state, &state, closed, seq_cst, relaxed) && c->word)
+        FLAKE_ATOMIC_STORE(c->word, 0u, relaxed); /* who misses it still asks at the next unit */
+}
+
 /* Raises a time, if it is later. */
-static inline void flake_i_etcd_raise(flake_i_atomic64 *at, int64_t ns) {
+static inline void flake_i_etcd_raise_time(flake_i_atomic64 *at, int64_t ns) {
     uint64_t seen = FLAKE_ATOMIC_LOAD(at, seq_cst);
     while ((int64_t)seen < ns && !FLAKE_ATOMIC_CAS(at, &seen, (uint64_t)ns, seq_cst, seq_cst)) {
     }
 }
 
-/* The gate. Lock-free. */
+/* Lock-free. */
 static inline flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
     flake_etcd *c = (flake_etcd *)user;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire); /* the times of this claim */
@@ -6018,12 +5953,12 @@ static inline flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
     if (c->process != flake_i_process_mark()) return FLAKE_FORKED;
     if (until_ns <= c->floor_ns) return FLAKE_CLOCK_BACK;
     if (until_ns > (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed)) {
-        flake_i_etcd_raise(&c->wanted_ns, until_ns);
-        return FLAKE_ATOMIC_LOAD(&c->trouble, relaxed) == FLAKE_I_ETCD_WELL ? FLAKE_AGAIN
-                                                                            : FLAKE_IO;
+        flake_i_etcd_raise_time(&c->wanted_ns, until_ns);
+        const uint32_t trouble = FLAKE_ATOMIC_LOAD(&c->trouble, relaxed);
+        return trouble == FLAKE_I_ETCD_WELL ? FLAKE_AGAIN : FLAKE_IO;
     }
     /* Either release sees that, or we see that it has closed the gate: see H3. */
-    flake_i_etcd_raise(&c->asked_ns, until_ns);
+    flake_i_etcd_raise_time(&c->asked_ns, until_ns);
     return FLAKE_ATOMIC_LOAD(&c->state, seq_cst) == state ? FLAKE_OK : FLAKE_LEASE;
 }
 
@@ -6040,241 +5975,206 @@ static inline bool flake_i_etcd_is_wanted(flake_etcd *c) {
            FLAKE_ATOMIC_LOAD(&c->trouble, relaxed) == FLAKE_I_ETCD_WELL;
 }
 
-static inline void *flake_i_etcd_keep(void *user) {
+static inline void *flake_i_etcd_keep_claim(void *user) {
     flake_etcd *c = (flake_etcd *)user;
-    flake_i_etcd_session *s = c->session;
+    flake_i_etcd *s = c->session;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
     const int64_t tick_ms = s->ttl_ms / 3, third_ms = s->options.horizon_ms / 3;
     const int64_t soon_ms = (int64_t)flake_i_min(
         flake_i_min((uint64_t)tick_ms / 4, (uint64_t)s->options.timeout_ms), 250);
     int64_t renew_ms = flake_i_elapsed_ms() + tick_ms, extend_ms = flake_i_elapsed_ms() + third_ms;
-    flake_i_etcd_watch(s, s->pool64, "");
+    flake_i_etcd_watch(s, s->pool.base64, "");
     while (flake_i_etcd_is_held(state) && !FLAKE_ATOMIC_LOAD(&s->stop, relaxed)) {
         int64_t now_ms = flake_i_elapsed_ms();
         if (now_ms >= renew_ms) {
-            const flake_i_etcd_result renewed = flake_i_etcd_keep_alive(s);
-            s->stirred = s->stirred || renewed == FLAKE_I_ETCD_REFUSED;
+            const flake_status renewed = flake_i_etcd_keep_alive(s);
+            s->must_look = s->must_look || renewed == FLAKE_INVALID;
             now_ms = flake_i_elapsed_ms();
-            renew_ms = now_ms + (renewed == FLAKE_I_ETCD_UNSURE ? soon_ms : tick_ms);
+            renew_ms = now_ms + (renewed == FLAKE_IO ? soon_ms : tick_ms);
         }
-        if (!s->stirred && now_ms < extend_ms && !flake_i_etcd_is_wanted(c)) {
-            int64_t rest_ms = (extend_ms < renew_ms ? extend_ms : renew_ms) - now_ms;
-            if (rest_ms > 100) rest_ms = 100; /* then it looks what is wanted */
-            if (!flake_i_etcd_rest(s, rest_ms) && extend_ms > now_ms + soon_ms)
-                extend_ms = now_ms + soon_ms; /* what ended the watch may have ended more */
+        if (!s->must_look && now_ms < extend_ms && !flake_i_etcd_is_wanted(c)) {
+            const int64_t due_ms = (extend_ms < renew_ms ? extend_ms : renew_ms) - now_ms;
+            /* after 100 ms it looks what is wanted; what ended the watch may have ended more */
+            if (!flake_i_etcd_wait(s, due_ms < 100 ? due_ms : 100) && extend_ms > now_ms + soon_ms)
+                extend_ms = now_ms + soon_ms;
             continue;
         }
-        s->stirred = false;
-        const flake_status status = flake_i_etcd_extend(c, s);
+        s->must_look = false;
+        const flake_status status = flake_i_etcd_extend_horizon(c);
         if (status == FLAKE_LEASE) {
-            flake_i_etcd_close(c, state, FLAKE_I_ETCD_LOST);
+            flake_i_etcd_close_gate(c, state, FLAKE_I_ETCD_LOST);
             break;
         }
         extend_ms = flake_i_elapsed_ms() + (status == FLAKE_OK ? third_ms : soon_ms);
-        if (status == FLAKE_OK) flake_i_etcd_watch(s, s->pool64, "");
+        if (status == FLAKE_OK) flake_i_etcd_watch(s, s->pool.base64, "");
         else flake_i_etcd_unwatch(s);
     }
     flake_i_etcd_unwatch(s);
     return NULL;
 }
 
-/* ---- claim ---- */
+/* ---- options ---- */
 
-static inline void flake_i_etcd_end_session(flake_i_etcd_session *s) {
-    if (!s) return;
+/* Fills in the defaults; names the option that does not fit, or NULL. */
+static inline const char *flake_i_etcd_resolve(flake_etcd_options *o) {
+    const int64_t hour_ms = 3600000;
+    if (!o->endpoints) o->endpoints = "http://127.0.0.1:2379";
+    if (!o->name_space) o->name_space = "";
+    if (!o->pool_size) o->pool_size = 256;
+    if (!o->ttl_ms) o->ttl_ms = 10000;
+    if (!o->horizon_ms) o->horizon_ms = 30000;
+    if (!o->timeout_ms) o->timeout_ms = o->ttl_ms / 8;
+    if (strlen(o->name_space) > 255) return "name_space: longer than 255 bytes";
+    if (o->pool_size != 256 && o->pool_size != 2048) return "pool_size: neither 256 nor 2048";
+    if (o->cluster > (o->cluster_given ? 15 : 0))
+        return "cluster: above 15, or given without cluster_given";
+    if (o->ttl_ms < 1000 || o->ttl_ms > 300000) return "ttl_ms: not 1,000 to 300,000";
+    if (o->horizon_ms < 1000 || o->horizon_ms > hour_ms)
+        return "horizon_ms: not 1,000 to 3,600,000";
+    if (o->wait_ms < 0) return "wait_ms: negative";
+    if (o->timeout_ms < 0 || o->timeout_ms > hour_ms) return "timeout_ms: not 0 to 3,600,000";
+    return o->password && !o->user ? "password: without user" : NULL;
+}
+
+/* Takes "http://a:1, https://b:2/" apart. */
+static inline bool flake_i_etcd_parse_endpoints(flake_i_etcd *s, const char *at) {
+    for (const char *comma; *at; at = comma + (*comma == ',')) {
+        comma = at + strcspn(at, ",");
+        at += strspn(at, " ");
+        size_t n = (size_t)(comma - at);
+        while (n && (at[n - 1] == ' ' || at[n - 1] == '/')) n--;
+        const size_t scheme = strncmp(at, "https://", 8) == 0 ? 8 : 7;
+        if (scheme == 7 && strncmp(at, "http://", 7) != 0) return false;
+        if (n <= scheme || n > 255 || s->endpoint_count == FLAKE_I_ETCD_ENDPOINTS) return false;
+        for (size_t i = 0; i < n; i++)
+            if (at[i] <= ' ' || at[i] > '~') return false;
+        memcpy(s->endpoint[s->endpoint_count++], at, n);
+    }
+    return s->endpoint_count > 0;
+}
+
+/* Adds what may stand in a JSON string. */
+static inline void flake_i_json_quote(char *to, const char *text) {
+    for (to += strlen(to); *text; text++)
+        if ((unsigned char)*text < ' ' || *text == '"' || *text == '\\')
+            to += snprintf(to, 7, "\\u%04x", (unsigned)*text);
+        else *to++ = *text;
+    *to = 0;
+}
+
+static inline bool flake_i_etcd_write_login(flake_i_etcd *s) {
+    const char *const user = s->options.user, *const password = s->options.password;
+    s->login = (char *)malloc((strlen(user) + (password ? strlen(password) : 0)) * 6 + 32);
+    if (!s->login) return false;
+    strcpy(s->login, "{\"name\":\"");
+    flake_i_json_quote(s->login, user);
+    strcat(s->login, "\",\"password\":\"");
+    flake_i_json_quote(s->login, password ? password : "");
+    strcat(s->login, "\"}");
+    return true;
+}
+
+/* 128 random bits, as hex digits. */
+static inline bool flake_i_etcd_draw_token(flake_i_etcd *s) {
+    uint64_t random[2];
+    if (!flake_i_random_bytes(random, sizeof random)) return false;
+    (void)flake_format_fixed(random[0], FLAKE_HEX, s->token, 17);
+    (void)flake_format_fixed(random[1], FLAKE_HEX, s->token + 16, 17);
+    s->start = (size_t)(random[1] % s->options.pool_size);
+    return true;
+}
+
+static inline void flake_i_etcd_close_session(flake_i_etcd *s) {
     if (s->multi) (void)curl_multi_cleanup(s->multi);
     if (s->easy) curl_easy_cleanup(s->easy);
     if (s->watch) curl_easy_cleanup(s->watch);
     curl_slist_free_all(s->headers);
     free(s->text);
-    free(s->endpoints);
     free(s->login);
     free(s);
 }
 
-/* Options with the defaults filled in; the option that does not fit, or NULL. */
-static inline const char *flake_i_etcd_resolve(flake_etcd_options *o) {
-    const int64_t hour_ms = 3600000;
-    if (!o->endpoints) o->endpoints = "http://127.0.0.1:2379";
-    if (!o->name_space) o->name_space = "";
-    if (strlen(o->name_space) > FLAKE_I_ETCD_NAME_SPACE) return "name_space: longer than 255 bytes";
-    if (!o->pool_size) o->pool_size = 256;
-    if (o->pool_size != 256 && o->pool_size != 2048) return "pool_size: neither 256 nor 2048";
-    if (o->cluster_given ? o->cluster > 15 : o->cluster != 0)
-        return "cluster: above 15, or given without cluster_given";
-    if (!o->ttl_ms) o->ttl_ms = 10000;
-    if (o->ttl_ms < 1000 || o->ttl_ms > 300000) return "ttl_ms: not 1,000 to 300,000";
-    if (!o->horizon_ms) o->horizon_ms = 30000;
-    if (o->horizon_ms < 1000 || o->horizon_ms > hour_ms)
-        return "horizon_ms: not 1,000 to 3,600,000";
-    if (o->wait_ms < 0) return "wait_ms: negative";
-    if (!o->timeout_ms) o->timeout_ms = o->ttl_ms / 8;
-    if (o->timeout_ms < 0 || o->timeout_ms > hour_ms) return "timeout_ms: not 0 to 3,600,000";
-    if (o->password && !o->user) return "password: without user";
-    return NULL;
-}
-
-/* Cuts "http://a:1, https://b:2/" into its parts. */
-static inline bool flake_i_etcd_parse_endpoints(flake_i_etcd_session *s) {
-    for (char *at = s->endpoints, *end; *at; at = end) {
-        while (*at == ' ') at++;
-        end = at + strcspn(at, ",");
-        char *last = end;
-        if (*end) *end++ = 0;
-        while (last > at && (last[-1] == ' ' || last[-1] == '/')) *--last = 0;
-        const size_t scheme = strncmp(at, "https://", 8) == 0  ? 8
-                              : strncmp(at, "http://", 7) == 0 ? 7
-                                                               : 0;
-        if (!scheme || (size_t)(last - at) <= scheme || last - at > 255 ||
-            s->endpoint_count == FLAKE_I_ETCD_ENDPOINTS)
-            return false;
-        for (const char *c = at; c < last; c++)
-            if (*c <= ' ' || *c > '~') return false;
-        s->endpoint[s->endpoint_count++] = at;
-    }
-    return s->endpoint_count > 0;
-}
-
-static inline char *flake_i_json_quote(char *at, const char *text) {
-    static const char hex[] = "0123456789abcdef";
-    *at++ = '"';
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c < 0x20) {
-            memcpy(at, "\\u00", 4);
-            at[4] = hex[c >> 4];
-            at[5] = hex[c & 15];
-            at += 6;
-            continue;
-        }
-        if (c == '"' || c == '\\') *at++ = '\\';
-        *at++ = (char)c;
-    }
-    *at++ = '"';
-    return at;
-}
-
-static inline char *flake_i_etcd_login(const char *user, const char *password) {
-    char *const body = (char *)malloc((strlen(user) + strlen(password)) * 6 + 32);
-    if (!body) return NULL;
-    char *at = body;
-    memcpy(at, "{\"name\":", 8);
-    at = flake_i_json_quote(at + 8, user);
-    memcpy(at, ",\"password\":", 12);
-    at = flake_i_json_quote(at + 12, password);
-    memcpy(at, "}", 2);
-    return body;
-}
-
-static inline flake_status flake_i_etcd_set_up(flake_i_etcd_session *s, flake_why *why) {
+/* What a claim needs before it asks etcd anything. Each reason is written before it can be one. */
+static inline flake_status flake_i_etcd_open_session(flake_i_etcd *s,
+                                                     const flake_etcd_options *options) {
     flake_etcd_options *const o = &s->options;
+    if (options) *o = *options;
     const char *const unfit = flake_i_etcd_resolve(o);
-    flake_i_put_why(why, "memory, or libcurl, is not to be had", "", "");
-    if (unfit) {
-        flake_i_put_why(why, "flake_etcd_options.", unfit, "");
-        return FLAKE_INVALID;
-    }
+    flake_i_put_why(&s->why, "flake_etcd_options.", unfit ? unfit : "", "");
+    if (unfit) return FLAKE_INVALID;
+    flake_i_put_why(&s->why,
+                    "flake_etcd_options.endpoints: not 1 to 16 of http:// or https:// in \"",
+                    o->endpoints, "\"");
+    if (!flake_i_etcd_parse_endpoints(s, o->endpoints)) return FLAKE_INVALID;
     memcpy(s->name_space, o->name_space, strlen(o->name_space));
     s->etcd_ns = INT64_MIN;
-    if (!(s->endpoints = flake_i_copy_text(o->endpoints))) return FLAKE_IO;
-    if (!flake_i_etcd_parse_endpoints(s)) {
-        flake_i_put_why(why,
-                        "flake_etcd_options.endpoints: not 1 to 16 of http:// or https:// in \"",
-                        o->endpoints, "\"");
-        return FLAKE_INVALID;
-    }
-    if (o->user && !(s->login = flake_i_etcd_login(o->user, o->password ? o->password : "")))
-        return FLAKE_IO;
     s->easy = curl_easy_init();
     s->watch = curl_easy_init();
     s->multi = curl_multi_init();
-    if (!s->easy || !s->watch || !s->multi || !flake_i_etcd_set_headers(s, NULL, 0))
-        return FLAKE_IO;
-    if (flake_i_etcd_set_options(s, s->easy, flake_i_etcd_on_answer) &&
-        flake_i_etcd_set_options(s, s->watch, flake_i_etcd_on_watch))
-        return FLAKE_OK;
-    flake_i_put_why(why, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file", "",
-                    "");
-    return FLAKE_INVALID;
+    flake_i_put_why(&s->why, "memory, or libcurl, is not to be had", "", "");
+    if (!s->easy || !s->watch || !s->multi) return FLAKE_IO;
+    if (o->user && !flake_i_etcd_write_login(s)) return FLAKE_IO;
+    if (!flake_i_etcd_set_headers(s, flake_i_json_none)) return FLAKE_IO;
+    flake_i_put_why(&s->why, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file",
+                    "", "");
+    if (!flake_i_etcd_set_options(s, s->easy, flake_i_etcd_on_answer)) return FLAKE_INVALID;
+    if (!flake_i_etcd_set_options(s, s->watch, flake_i_etcd_on_watch)) return FLAKE_INVALID;
+    flake_i_put_why(&s->why, "the system has no random bytes", "", "");
+    return flake_i_etcd_draw_token(s) ? FLAKE_OK : FLAKE_IO;
 }
 
-/* What a claim needs before it asks etcd anything. */
-static inline flake_i_etcd_session *flake_i_etcd_begin(const flake_etcd_options *options,
-                                                       flake_status *status, flake_why *why) {
-    flake_i_etcd_session *s = (flake_i_etcd_session *)calloc(1, sizeof *s);
-    *status = FLAKE_IO;
-    flake_i_put_why(why, "memory is not to be had", "", "");
-    if (!s) return NULL;
-    if (options) s->options = *options;
-    *status = flake_i_etcd_set_up(s, why);
-    if (*status == FLAKE_OK) return s;
-    flake_i_etcd_end_session(s);
-    return NULL;
-}
+/* ---- claim ---- */
 
-static inline flake_status flake_i_etcd_read_clusters(flake_i_etcd_session *s, unsigned *clusters,
+static inline flake_status flake_i_etcd_read_clusters(flake_i_etcd *s, unsigned *clusters,
                                                       size_t *n) {
-    char key[FLAKE_I_ETCD_KEY], key64[FLAKE_I_ETCD_KEY64], body[FLAKE_I_ETCD_BODY], value[128];
+    char value[128];
+    flake_i_etcd_body body = {"", 0};
+    const flake_i_etcd_key key = flake_i_etcd_key_of(s, "cluster-id");
     clusters[0] = s->options.cluster;
     *n = 1;
     if (s->options.cluster_given) return FLAKE_OK;
-    (void)snprintf(key, sizeof key, "%scluster-id", s->name_space);
-    flake_i_to_base64(key, strlen(key), key64);
-    (void)snprintf(body, sizeof body, "{\"key\":\"%s\"}", key64);
-    if (flake_i_etcd_call(s, "kv/range", body) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
-    if (!flake_i_json_member(s->answer, "header").at) {
-        (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, "not etcd's answer to a range");
-        return FLAKE_IO;
-    }
-    if (!flake_i_json_member(s->answer, "kvs").at) return FLAKE_OK; /* no such key: 0 */
-    const size_t len =
-        flake_i_json_bytes(flake_i_json_get(s->answer, "kvs/0/value"), value, sizeof value);
-    if (len != SIZE_MAX && flake_i_etcd_clusters(value, len, clusters, n)) return FLAKE_OK;
-    flake_i_put_why(&s->why, "the key ", key,
+    flake_i_etcd_add(&body, "{'key':'%s'}", key.base64);
+    if (flake_i_etcd_call(s, "kv/range", body.text) != FLAKE_OK) return FLAKE_IO;
+    if (!flake_i_json_get(s->answer, "header").at)
+        return flake_i_etcd_say(s, "not etcd's answer to a range");
+    if (!flake_i_json_get(s->answer, "kvs").at) return FLAKE_OK; /* no such key: 0 */
+    const flake_i_json list = flake_i_json_get(s->answer, "kvs/0/value");
+    const size_t len = flake_i_json_bytes(list, value, sizeof value);
+    if (len != SIZE_MAX && flake_i_etcd_clusters_in(value, len, clusters, n)) return FLAKE_OK;
+    flake_i_put_why(&s->why, "the key ", key.text,
                     " is not a number from 0 to 15, or several with commas");
     return FLAKE_INVALID;
 }
 
-/* "pool/3:" behind the name space; with ";" for ":" the end of the range that begins there. */
-static inline void flake_i_etcd_prefix(const flake_i_etcd_session *s, const char *kind,
-                                       unsigned cluster, char colon, char prefix[FLAKE_I_ETCD_KEY],
-                                       char *prefix64) {
-    (void)snprintf(prefix, FLAKE_I_ETCD_KEY, "%s%s/%u%c", s->name_space, kind, cluster, colon);
-    flake_i_to_base64(prefix, strlen(prefix), prefix64);
-}
-
 /* Reads the pool and its horizons as they stand together. Linearizable: etcd asks a majority. */
-static inline flake_status flake_i_etcd_look(flake_i_etcd_session *s, unsigned cluster,
-                                             flake_i_etcd_numbers *numbers) {
-    char pool[FLAKE_I_ETCD_KEY], horizon[FLAKE_I_ETCD_KEY], end[FLAKE_I_ETCD_KEY];
-    char pool64[sizeof s->pool64], horizon64[sizeof s->pool64], pool_end64[sizeof s->pool64];
-    char horizon_end64[sizeof s->pool64], body[FLAKE_I_ETCD_BODY];
+static inline flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned cluster,
+                                                     flake_i_etcd_numbers *numbers) {
+    const flake_i_etcd_key pool = flake_i_etcd_key_of(s, "pool/%u:", cluster);
+    const flake_i_etcd_key pool_end = flake_i_etcd_key_of(s, "pool/%u;", cluster);
+    const flake_i_etcd_key horizon = flake_i_etcd_key_of(s, "horizon/%u:", cluster);
+    const flake_i_etcd_key horizon_end = flake_i_etcd_key_of(s, "horizon/%u;", cluster);
     const size_t size = s->options.pool_size;
-    flake_i_etcd_prefix(s, "pool", cluster, ';', end, pool_end64);
-    flake_i_etcd_prefix(s, "horizon", cluster, ';', end, horizon_end64);
-    flake_i_etcd_prefix(s, "pool", cluster, ':', pool, pool64);
-    flake_i_etcd_prefix(s, "horizon", cluster, ':', horizon, horizon64);
-    (void)snprintf(body, sizeof body,
-                   "{\"success\":[{\"request_range\":{\"key\":\"%s\",\"range_end\":\"%s\","
-                   "\"keys_only\":true}},"
-                   "{\"request_range\":{\"key\":\"%s\",\"range_end\":\"%s\"}}]}",
-                   pool64, pool_end64, horizon64, horizon_end64);
-    if (s->options.wait_ms) flake_i_etcd_watch(s, pool64, pool_end64); /* before the look */
-    if (flake_i_etcd_call(s, "kv/txn", body) != FLAKE_I_ETCD_DONE) return FLAKE_IO;
+    flake_i_etcd_body body = {"", 0};
+    flake_i_etcd_add(&body, "{'success':[{'request_range':{'key':'%s','range_end':'%s',",
+                     pool.base64, pool_end.base64);
+    flake_i_etcd_add(&body, "'keys_only':true}},{'request_range':{'key':'%s','range_end':'%s'}}]}",
+                     horizon.base64, horizon_end.base64);
+    if (s->options.wait_ms)
+        flake_i_etcd_watch(s, pool.base64, pool_end.base64); /* before we look */
+    if (flake_i_etcd_call(s, "kv/txn", body.text) != FLAKE_OK) return FLAKE_IO;
     for (size_t i = 0; i < size; i++) numbers->horizon_ns[i] = INT64_MIN;
-    if (flake_i_etcd_note(flake_i_json_get(s->answer, "responses/0/response_range"), pool, size,
-                          false, numbers) &&
-        flake_i_etcd_note(flake_i_json_get(s->answer, "responses/1/response_range"), horizon, size,
-                          true, numbers))
+    if (flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/0/response_range"),
+                                  pool.text, size, false, numbers) &&
+        flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/1/response_range"),
+                                  horizon.text, size, true, numbers))
         return FLAKE_OK;
-    (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE, "not etcd's answer to a range");
-    return FLAKE_IO;
+    return flake_i_etcd_say(s, "not etcd's answer to a range");
 }
 
 /* A number that is free and whose horizon has passed, from a different one on each time; else the one
  * whose horizon will pass first, if it does within a minute. SIZE_MAX: none. */
-static inline size_t flake_i_etcd_choose(const flake_i_etcd_numbers *numbers, size_t size,
-                                         size_t start, int64_t now_ns, bool *is_blocked) {
+static inline size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers, size_t size,
+                                                size_t start, int64_t now_ns, bool *is_blocked) {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < size; i++) {
         const size_t at = (start + i) % size;
@@ -6287,70 +6187,63 @@ static inline size_t flake_i_etcd_choose(const flake_i_etcd_numbers *numbers, si
     return best;
 }
 
-/* Names the keys of a number, and what its horizon has. False: the answer makes no sense. */
-static inline bool flake_i_etcd_name(flake_i_etcd_session *s, unsigned cluster, size_t slot) {
-    char key[FLAKE_I_ETCD_KEY];
-    (void)snprintf(key, sizeof key, "%spool/%u:%u", s->name_space, cluster, (unsigned)slot);
-    flake_i_to_base64(key, strlen(key), s->pool64);
-    (void)snprintf(key, sizeof key, "%shorizon/%u:%u", s->name_space, cluster, (unsigned)slot);
-    flake_i_to_base64(key, strlen(key), s->horizon64);
-    return flake_i_etcd_value(flake_i_json_get(s->answer, "responses/1/response_range"),
-                              s->horizon64, s->known64);
-}
-
-/* Claims the number that is named, with the lease that is there or a new one. */
-static inline flake_i_etcd_outcome flake_i_etcd_take_named(flake_i_etcd_session *s,
-                                                           int64_t floor_ns, int64_t now_ns) {
-    flake_i_etcd_outcome outcome = FLAKE_I_ETCD_ABSENT;
-    const int64_t put_ns = flake_i_etcd_ahead_of(s, floor_ns > now_ns ? floor_ns : now_ns);
-    for (int tries = 0; tries < 3 && outcome == FLAKE_I_ETCD_ABSENT; tries++) {
-        if (!s->lease && flake_i_etcd_grant(s) != FLAKE_I_ETCD_DONE) return FLAKE_I_ETCD_UNSETTLED;
-        flake_i_etcd_compose(s, FLAKE_I_ETCD_CLAIM, put_ns);
-        outcome = flake_i_etcd_settle(s); /* absent: the lease ran out while there was no number */
+/* Claims a number as it stands in the answer. FLAKE_LEASE: another was faster. */
+static inline flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s,
+                                                     unsigned cluster, unsigned slot,
+                                                     int64_t floor_ns, int64_t now_ns) {
+    const int64_t put_ns = flake_i_etcd_ahead_of(s, flake_i_max(floor_ns, now_ns));
+    flake_status status = FLAKE_AGAIN;
+    s->pool = flake_i_etcd_key_of(s, "pool/%u:%u", cluster, slot);
+    s->horizon = flake_i_etcd_key_of(s, "horizon/%u:%u", cluster, slot);
+    if (!flake_i_etcd_value_of(flake_i_json_get(s->answer, "responses/1/response_range"),
+                               s->horizon.base64, s->known64))
+        return FLAKE_LEASE;
+    for (int tries = 0; tries < 3 && status == FLAKE_AGAIN; tries++) {
+        /* The lease may have run out while there was no number. */
+        if (!s->lease && flake_i_etcd_grant(s) != FLAKE_OK) return FLAKE_IO;
+        flake_i_etcd_compose_write(s, FLAKE_I_ETCD_TAKE, put_ns);
+        status = flake_i_etcd_settle_write(s);
     }
-    return outcome == FLAKE_I_ETCD_ABSENT ? FLAKE_I_ETCD_UNSETTLED : outcome;
+    if (status != FLAKE_OK) return status == FLAKE_LEASE ? FLAKE_LEASE : FLAKE_IO;
+    c->floor_ns = floor_ns;
+    c->cluster = cluster;
+    c->generator = slot;
+    FLAKE_ATOMIC_STORE(&c->asked_ns, (uint64_t)floor_ns, relaxed);
+    FLAKE_ATOMIC_STORE(&c->wanted_ns, 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_WELL, relaxed);
+    FLAKE_ATOMIC_STORE(&c->horizon_ns, (uint64_t)put_ns, relaxed);
+    return FLAKE_OK;
 }
 
 /* Tries the free numbers of one cluster. FLAKE_AGAIN: there is none. */
-static inline flake_status flake_i_etcd_take(flake_etcd *c, flake_i_etcd_session *s,
-                                             unsigned cluster, bool *is_blocked) {
+static inline flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etcd *s,
+                                                         unsigned cluster, bool *is_blocked) {
     flake_i_etcd_numbers numbers;
     const size_t size = s->options.pool_size;
-    const size_t start = (size_t)strtoul(s->token + 24, NULL, 16) % size;
     size_t doubts = 0;
     memset(numbers.taken, 0, sizeof numbers.taken);
     for (size_t tries = 0; tries < size; tries++) {
-        flake_status status = flake_i_etcd_look(s, cluster, &numbers);
+        int64_t now_ns;
+        flake_status status = flake_i_etcd_read_numbers(s, cluster, &numbers);
         if (status != FLAKE_OK) return status;
-        const int64_t now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
-        if (flake_i_etcd_is_too_far(s, now_ns)) {
-            (void)flake_i_etcd_say(s, FLAKE_I_ETCD_UNSURE,
-                                   "this clock is more than 60 s ahead of etcd's");
+        if (!flake_i_etcd_read_clock(s, &now_ns)) {
             if (++doubts >= s->endpoint_count) return FLAKE_IO;
-            flake_i_etcd_next_endpoint(s); /* it may be etcd's that is wrong */
             continue;
         }
-        const size_t slot = flake_i_etcd_choose(&numbers, size, start, now_ns, is_blocked);
+        const size_t slot =
+            flake_i_etcd_choose_number(&numbers, size, s->start, now_ns, is_blocked);
         if (slot == SIZE_MAX) break;
         numbers.taken[slot] = true; /* tried once */
-        const int64_t floor_ns = numbers.horizon_ns[slot];
-        if (!flake_i_etcd_name(s, cluster, slot)) continue;
-        const flake_i_etcd_outcome outcome = flake_i_etcd_take_named(s, floor_ns, now_ns);
-        if (outcome == FLAKE_I_ETCD_ANOTHER) continue;
-        if (outcome != FLAKE_I_ETCD_APPLIED) return FLAKE_IO;
-        c->floor_ns = floor_ns;
-        c->cluster = cluster;
-        c->generator = (unsigned)slot;
-        FLAKE_ATOMIC_STORE(&c->asked_ns, (uint64_t)floor_ns, relaxed);
-        FLAKE_ATOMIC_STORE(&c->wanted_ns, 0u, relaxed);
-        FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_WELL, relaxed);
-        FLAKE_ATOMIC_STORE(&c->horizon_ns, (uint64_t)s->put_ns, relaxed);
-        return FLAKE_OK;
+        status = flake_i_etcd_claim_number(c, s, cluster, (unsigned)slot, numbers.horizon_ns[slot],
+                                           now_ns);
+        if (status != FLAKE_LEASE) return status;
     }
     return FLAKE_AGAIN;
 }
 
-static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd_session *s) {
+static inline flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s) {
+    static const char blocked[] = ", or have a horizon more than 60 s ahead of this clock, or none "
+                                  "that can be read";
     unsigned clusters[16];
     size_t n;
     flake_status status = flake_i_etcd_read_clusters(s, clusters, &n);
@@ -6360,27 +6253,23 @@ static inline flake_status flake_i_etcd_take_any(flake_etcd *c, flake_i_etcd_ses
         bool is_blocked = false;
         for (size_t i = 0; i < n; i++) {
             if (n > 1) flake_i_etcd_unwatch(s); /* one watch, of the last cluster, must do */
-            status = flake_i_etcd_take(c, s, clusters[i], &is_blocked);
+            status = flake_i_etcd_claim_in_cluster(c, s, clusters[i], &is_blocked);
             if (status != FLAKE_AGAIN) return status;
         }
         const int64_t left_ms = end_ms - flake_i_elapsed_ms();
         if (left_ms <= 0) {
             flake_i_put_why(&s->why, "flake_etcd_options.pool_size: all numbers are taken",
-                            is_blocked
-                                ? ", or have a horizon more than 60 s ahead of this clock, or "
-                                  "none that can be read"
-                                : "",
-                            "");
+                            is_blocked ? blocked : "", "");
             return FLAKE_AGAIN;
         }
-        s->stirred = false;
-        (void)flake_i_etcd_rest(s, left_ms < 1000 ? left_ms : 1000);
+        s->must_look = false;
+        (void)flake_i_etcd_wait(s, left_ms < 1000 ? left_ms : 1000);
         FLAKE_SLEEP_NS(10000000); /* what comes free together is seen together */
     }
 }
 
 /* Opens the gate, and starts the thread. */
-static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd_session *s) {
+static inline flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd *s) {
     if (!c->word) {
         void *const page = flake_i_new_page(false);
         if (page && flake_i_wipe_on_fork(page)) c->word = (flake_i_atomic64 *)page;
@@ -6391,21 +6280,11 @@ static inline flake_status flake_i_etcd_start(flake_etcd *c, flake_i_etcd_sessio
     c->process = flake_i_process_mark();
     if (c->word) FLAKE_ATOMIC_STORE(c->word, claim, relaxed);
     FLAKE_ATOMIC_STORE(&c->state, claim << 2 | FLAKE_I_ETCD_HELD, release);
-    if (pthread_create(&c->thread, NULL, flake_i_etcd_keep, c) == 0) return FLAKE_OK;
+    if (pthread_create(&c->thread, NULL, flake_i_etcd_keep_claim, c) == 0) return FLAKE_OK;
     flake_i_put_why(&s->why, "pthread_create failed", "", "");
-    flake_i_etcd_close(c, claim << 2 | FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_NONE);
+    flake_i_etcd_close_gate(c, claim << 2 | FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_NONE);
     c->session = NULL;
     return FLAKE_IO;
-}
-
-static inline flake_status flake_i_etcd_claim(flake_etcd *c, flake_i_etcd_session *s) {
-    if (!flake_i_etcd_draw_token(s->token)) {
-        flake_i_put_why(&s->why, "the system has no random bytes", "", "");
-        return FLAKE_IO;
-    }
-    const flake_status status = flake_i_etcd_take_any(c, s);
-    flake_i_etcd_unwatch(s);
-    return status;
 }
 
 static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options *options,
@@ -6416,34 +6295,36 @@ static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_opti
                         "", "");
         return FLAKE_INVALID;
     }
-    flake_status status;
-    flake_i_etcd_session *const s = flake_i_etcd_begin(options, &status, why);
-    if (!s) return status;
+    flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
+    if (!s) return flake_i_say(why, FLAKE_IO, "flake_etcd_claim", "memory is not to be had");
+    flake_status status = flake_i_etcd_open_session(s, options);
     const int64_t end_ms = flake_i_elapsed_ms() + s->options.wait_ms;
-    status = flake_i_etcd_claim(c, s);
-    if (status == FLAKE_OK) status = flake_i_etcd_start(c, s);
+    if (status == FLAKE_OK) status = flake_i_etcd_claim_any(c, s);
+    flake_i_etcd_unwatch(s);
+    if (status == FLAKE_OK) status = flake_i_etcd_start_thread(c, s);
+    flake_i_put_why(why, status == FLAKE_OK ? "" : s->why.text, "", "");
     if (status != FLAKE_OK) {
-        if (why) *why = s->why;
         flake_i_etcd_revoke(s);
-        flake_i_etcd_end_session(s);
+        flake_i_etcd_close_session(s);
         return status;
     }
-    if (why) why->text[0] = 0;
     while (FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) <= c->floor_ns && flake_i_elapsed_ms() < end_ms)
         FLAKE_SLEEP_NS(10000000);
-    return status;
+    return FLAKE_OK;
 }
 
+/* ---- release ---- */
+
 /* With the gate closed: says what was admitted, and gives the number back. */
-static inline flake_status flake_i_etcd_hand_back(flake_etcd *c, flake_i_etcd_session *s) {
-    flake_i_etcd_outcome outcome = FLAKE_I_ETCD_APPLIED;
-    if (s->write != FLAKE_I_ETCD_NOTHING) outcome = flake_i_etcd_settle(s);
-    if (outcome == FLAKE_I_ETCD_APPLIED) {
+static inline flake_status flake_i_etcd_give_back(flake_etcd *c) {
+    flake_i_etcd *const s = c->session;
+    flake_status status = s->is_unsettled ? flake_i_etcd_settle_write(s) : FLAKE_OK;
+    if (status == FLAKE_OK) {
         const int64_t asked_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->asked_ns, seq_cst);
-        flake_i_etcd_compose(s, FLAKE_I_ETCD_RELEASE, asked_ns > 0 ? asked_ns : 0);
-        outcome = flake_i_etcd_settle(s);
+        flake_i_etcd_compose_write(s, FLAKE_I_ETCD_RELEASE, flake_i_max(asked_ns, 0));
+        status = flake_i_etcd_settle_write(s);
     }
-    return outcome == FLAKE_I_ETCD_UNSETTLED ? FLAKE_IO : FLAKE_OK;
+    return status == FLAKE_IO ? FLAKE_IO : FLAKE_OK;
 }
 
 static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
@@ -6452,31 +6333,27 @@ static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
         flake_i_put_why(why, "flake_etcd_release: nothing is claimed", "", "");
         return FLAKE_INVALID;
     }
-    flake_i_etcd_session *const s = c->session;
-    const bool is_child = c->process != flake_i_process_mark();
-    uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
-    if (why) why->text[0] = 0;
-    if (is_child) {
+    flake_i_etcd *const s = c->session;
+    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
+    flake_i_put_why(why, "", "", "");
+    flake_i_etcd_close_gate(c, state, FLAKE_I_ETCD_NONE);
+    if (c->process != flake_i_process_mark()) {
         /* libcurl's part stays: to close a connection is to say goodbye on the parent's socket. */
-        free(s->text);
-        free(s->endpoints);
-        free(s->login);
-        free(s);
-        c->session = NULL;
-        flake_i_etcd_close(c, state, FLAKE_I_ETCD_NONE);
-        return FLAKE_OK;
+        s->multi = NULL;
+        s->easy = s->watch = NULL;
+        s->headers = NULL;
+    } else {
+        FLAKE_ATOMIC_STORE(&s->stop, 1u, relaxed);
+        (void)curl_multi_wakeup(s->multi);
+        (void)pthread_join(c->thread, NULL);
+        FLAKE_ATOMIC_STORE(&s->stop, 0u, relaxed);
+        const bool is_lost = (FLAKE_ATOMIC_LOAD(&c->state, relaxed) & 3) == FLAKE_I_ETCD_LOST;
+        if (!is_lost) status = flake_i_etcd_give_back(c);
+        if (status == FLAKE_OK) flake_i_etcd_revoke(s);
+        else if (why) *why = s->why;
     }
-    flake_i_etcd_close(c, state, FLAKE_I_ETCD_NONE);
-    FLAKE_ATOMIC_STORE(&s->stop, 1u, relaxed);
-    (void)curl_multi_wakeup(s->multi);
-    (void)pthread_join(c->thread, NULL);
+    flake_i_etcd_close_session(s);
     c->session = NULL;
-    FLAKE_ATOMIC_STORE(&s->stop, 0u, relaxed);
-    state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
-    if ((state & 3) != FLAKE_I_ETCD_LOST) status = flake_i_etcd_hand_back(c, s);
-    if (status == FLAKE_OK) flake_i_etcd_revoke(s);
-    else if (why) *why = s->why;
-    flake_i_etcd_end_session(s);
     return status;
 }
 
@@ -6487,6 +6364,8 @@ static inline void flake_etcd_destroy(flake_etcd *c) {
     c->word = NULL;
     c->process = 0;
 }
+
+/* ---- questions ---- */
 
 static inline unsigned flake_etcd_cluster(const flake_etcd *c) { return c->cluster; }
 static inline unsigned flake_etcd_generator(const flake_etcd *c) { return c->generator; }
@@ -6504,22 +6383,20 @@ static inline flake_gate flake_etcd_gate(flake_etcd *c) {
 }
 
 static inline flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
-    static const char *const troubles[] = {
-        "", "etcd was not reached", "this clock is more than 60 s ahead of etcd's",
-        "ids were asked for more than 60 s ahead of etcd's clock"};
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire) & 3;
     const uint32_t trouble = FLAKE_ATOMIC_LOAD(&c->trouble, relaxed);
-    if (state == FLAKE_I_ETCD_HELD && c->process != flake_i_process_mark()) {
-        flake_i_put_why(why, "the claim is the parent's", "", "");
-        return FLAKE_FORKED;
+    const char *text = flake_i_etcd_troubles[trouble];
+    flake_status status = trouble == FLAKE_I_ETCD_WELL ? FLAKE_OK : FLAKE_IO;
+    if (state != FLAKE_I_ETCD_HELD) {
+        text = state == FLAKE_I_ETCD_LOST ? "another has written the number's keys"
+                                          : "nothing is claimed";
+        status = FLAKE_LEASE;
+    } else if (c->process != flake_i_process_mark()) {
+        text = "the claim is the parent's";
+        status = FLAKE_FORKED;
     }
-    flake_i_put_why(why,
-                    state == FLAKE_I_ETCD_HELD   ? troubles[trouble]
-                    : state == FLAKE_I_ETCD_LOST ? "another has written the number's keys"
-                                                 : "nothing is claimed",
-                    "", "");
-    if (state != FLAKE_I_ETCD_HELD) return FLAKE_LEASE;
-    return trouble == FLAKE_I_ETCD_WELL ? FLAKE_OK : FLAKE_IO;
+    flake_i_put_why(why, text, "", "");
+    return status;
 }
 
 static inline int64_t flake_etcd_left_ms(flake_etcd *c) {

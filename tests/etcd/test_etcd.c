@@ -10,18 +10,13 @@
 #define _GNU_SOURCE /* unshare */
 #define FLAKE_ETCD
 #include "support.h"
-#include <fcntl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 static int64_t skew_ns; /* of this process's clock */
 #define FLAKE_CLOCK_NS(kind) (flake_i_system_ns(kind) + skew_ns)
 static bool random_is_gone;
-#define getrandom(bytes, n, flags) (random_is_gone ? -1 : getrandom(bytes, n, flags))
-#define open(...)                  (random_is_gone ? -1 : open(__VA_ARGS__))
+#define FLAKE_RANDOM_BYTES(to, n) (!random_is_gone && flake_i_system_random(to, n))
 #include "flake.h"
-#undef getrandom
-#undef open
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -106,30 +101,27 @@ static void json_is_read_strictly(void) {
 
 static void members_are_found(void) {
     int64_t number = 77;
-    const char *text = "";
-    size_t len = 0;
     const flake_i_json v =
         json("{\"a\":{\"a\":\"12\"},\"ab\":7,\"list\":[{\"x\":\"y\"},2],\"d\":1,\"d\":1,"
              "\"e\":\"\\n\",\"t\":true,\"none\":[]}");
-    CHECK(flake_i_json_number(flake_i_json_member(flake_i_json_member(v, "a"), "a"), &number));
+    CHECK(flake_i_json_number(flake_i_json_get(flake_i_json_get(v, "a"), "a"), &number));
     CHECK_EQ(number, 12);
-    CHECK(flake_i_json_number(flake_i_json_member(v, "ab"), &number));
+    CHECK(flake_i_json_number(flake_i_json_get(v, "ab"), &number));
     CHECK_EQ(number, 7);
-    CHECK(flake_i_json_member(v, "b").at == NULL);
-    CHECK(flake_i_json_member(v, "d").at == NULL); /* which of the two? */
-    CHECK(flake_i_json_true(flake_i_json_member(v, "t")));
-    CHECK(!flake_i_json_true(flake_i_json_member(v, "ab")));
-    const flake_i_json first = flake_i_json_item(flake_i_json_member(v, "list"), 0);
+    CHECK(flake_i_json_get(v, "b").at == NULL);
+    CHECK(flake_i_json_get(v, "d").at == NULL); /* which of the two? */
+    CHECK(flake_i_json_is(flake_i_json_get(v, "t"), "true", 4));
+    CHECK(!flake_i_json_is(flake_i_json_get(v, "ab"), "true", 4));
+    const flake_i_json first = flake_i_json_get(v, "list/0");
     CHECK(flake_i_json_get(v, "list/0/x").at != NULL && *flake_i_json_get(v, "list/1").at == '2');
     CHECK(flake_i_json_get(v, "list/2").at == NULL && flake_i_json_get(v, "list/x").at == NULL);
     CHECK(flake_i_json_get(v, "a/a/a").at == NULL && flake_i_json_get(v, "d").at == NULL);
-    CHECK(flake_i_json_string(flake_i_json_member(first, "x"), &text, &len));
-    CHECK(len == 1 && *text == 'y');
-    CHECK(flake_i_json_item(flake_i_json_member(v, "none"), 0).at == NULL);
-    CHECK(flake_i_json_item(v, 0).at == NULL);
-    CHECK(flake_i_json_member(first, "").at == NULL);
-    CHECK(!flake_i_json_string(flake_i_json_member(v, "e"), &text, &len));
-    CHECK(!flake_i_json_string(flake_i_json_member(v, "ab"), &text, &len));
+    const flake_i_json y = flake_i_json_string(flake_i_json_get(first, "x"));
+    CHECK(y.end == y.at + 1 && *y.at == 'y');
+    CHECK(flake_i_json_get(v, "none/0").at == NULL);
+    CHECK(flake_i_json_get(v, "0").at == NULL);
+    CHECK(flake_i_json_string(flake_i_json_get(v, "e")).at == NULL);
+    CHECK(flake_i_json_string(flake_i_json_get(v, "ab")).at == NULL);
 
     static const char *const no_numbers[] = {"\"\"",
                                              "\"01\"",
@@ -180,8 +172,8 @@ static void base64_is_read_strictly(void) {
 static void clusters_and_numbers_are_read_strictly(void) {
     unsigned clusters[16];
     size_t n;
-    CHECK(flake_i_etcd_clusters("3", 1, clusters, &n) && n == 1 && clusters[0] == 3);
-    CHECK(flake_i_etcd_clusters(" 15 , 0,7\n", 10, clusters, &n) && n == 3);
+    CHECK(flake_i_etcd_clusters_in("3", 1, clusters, &n) && n == 1 && clusters[0] == 3);
+    CHECK(flake_i_etcd_clusters_in(" 15 , 0,7\n", 10, clusters, &n) && n == 3);
     CHECK(clusters[0] == 15 && clusters[1] == 0 && clusters[2] == 7);
     static const char *const ill[] = {"",
                                       " ",
@@ -197,16 +189,16 @@ static void clusters_and_numbers_are_read_strictly(void) {
                                       "99999999999999999999",
                                       "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0"};
     for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
-        CHECK(!flake_i_etcd_clusters(ill[i], strlen(ill[i]), clusters, &n));
-    CHECK_EQ(flake_i_etcd_slot("0", 1, 256), 0);
-    CHECK_EQ(flake_i_etcd_slot("255", 3, 256), 255);
-    CHECK_EQ(flake_i_etcd_slot("2047", 4, 2048), 2047);
-    CHECK(flake_i_etcd_slot("256", 3, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_slot("2048", 4, 2048) == SIZE_MAX);
-    CHECK(flake_i_etcd_slot("", 0, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_slot("007", 3, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_slot("1a", 2, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_slot("99999", 5, 2048) == SIZE_MAX);
+        CHECK(!flake_i_etcd_clusters_in(ill[i], strlen(ill[i]), clusters, &n));
+    CHECK_EQ(flake_i_etcd_number_in("0", 1, 256), 0);
+    CHECK_EQ(flake_i_etcd_number_in("255", 3, 256), 255);
+    CHECK_EQ(flake_i_etcd_number_in("2047", 4, 2048), 2047);
+    CHECK(flake_i_etcd_number_in("256", 3, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("2048", 4, 2048) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("", 0, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("007", 3, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("1a", 2, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("99999", 5, 2048) == SIZE_MAX);
 }
 
 #define HEADER "\"header\":{\"member_id\":\"12428976124636271536\",\"raft_term\":\"5\"}"
@@ -261,35 +253,35 @@ static void answers_are_taken_at_their_word_only(void) {
                     ",\"responses\":[{\"response_range\":%s},{\"response_range\":%s}]}", \
                     ranged(horizon, horizon_now), ranged(pool, pool_now)),               \
      OUTCOME(text))
-    CHECK_EQ(OUTCOME("{" HEADER ",\"succeeded\":true,\"responses\":[]}"), FLAKE_I_ETCD_APPLIED);
-    CHECK_EQ(OUTCOME("{\"succeeded\":true}"), FLAKE_I_ETCD_UNSETTLED);
-    CHECK_EQ(OUTCOME("{" HEADER ",\"succeeded\":\"true\"}"), FLAKE_I_ETCD_UNSETTLED);
-    CHECK_EQ(OUTCOME("{" HEADER "}"), FLAKE_I_ETCD_UNSETTLED);
-    CHECK_EQ(OUTCOME("nothing"), FLAKE_I_ETCD_UNSETTLED);
-    CHECK_EQ(OUTCOME("{" HEADER ",\"responses\":[{\"response_range\":{" HEADER "}}]}"),
-             FLAKE_I_ETCD_UNSETTLED);
+    CHECK_EQ(OUTCOME("{" HEADER ",\"succeeded\":true,\"responses\":[]}"), FLAKE_OK);
+    CHECK_EQ(OUTCOME("{\"succeeded\":true}"), FLAKE_IO);
+    CHECK_EQ(OUTCOME("{" HEADER ",\"succeeded\":\"true\"}"), FLAKE_IO);
+    CHECK_EQ(OUTCOME("{" HEADER "}"), FLAKE_IO);
+    CHECK_EQ(OUTCOME("nothing"), FLAKE_IO);
+    CHECK_EQ(OUTCOME("{" HEADER ",\"responses\":[{\"response_range\":{" HEADER "}}]}"), FLAKE_IO);
     CHECK_EQ(OUTCOME("{" HEADER
                      ",\"responses\":[{\"response_range\":{}},{\"response_range\":{" HEADER "}}]}"),
-             FLAKE_I_ETCD_UNSETTLED);
-    CHECK_EQ(REFUSED("cHV0", "dG9rZW4="), FLAKE_I_ETCD_APPLIED); /* what was sent before */
-    CHECK_EQ(REFUSED("cHV0", ""), FLAKE_I_ETCD_APPLIED);
-    CHECK_EQ(REFUSED("a25vd24=", ""), FLAKE_I_ETCD_ABSENT);
-    CHECK_EQ(REFUSED("a25vd24=", "dG9rZW4="), FLAKE_I_ETCD_ANOTHER);
-    CHECK_EQ(REFUSED("b3RoZXI=", ""), FLAKE_I_ETCD_ANOTHER);
-    CHECK_EQ(REFUSED("b3RoZXI=", "dG9rZW4="), FLAKE_I_ETCD_ANOTHER);
-    CHECK_EQ(REFUSED("", ""), FLAKE_I_ETCD_ANOTHER); /* the horizon was deleted */
-    CHECK_EQ(flake_i_etcd_outcome_in(json(text), horizon, "", "cHV0"), FLAKE_I_ETCD_ABSENT);
+             FLAKE_IO);
+    CHECK_EQ(REFUSED("cHV0", "dG9rZW4="), FLAKE_OK); /* what was sent before */
+    CHECK_EQ(REFUSED("cHV0", ""), FLAKE_OK);
+    CHECK_EQ(REFUSED("a25vd24=", ""), FLAKE_AGAIN);
+    CHECK_EQ(REFUSED("a25vd24=", "dG9rZW4="), FLAKE_LEASE);
+    CHECK_EQ(REFUSED("b3RoZXI=", ""), FLAKE_LEASE);
+    CHECK_EQ(REFUSED("b3RoZXI=", "dG9rZW4="), FLAKE_LEASE);
+    CHECK_EQ(REFUSED("", ""), FLAKE_LEASE); /* the horizon was deleted */
+    CHECK_EQ(flake_i_etcd_outcome_in(json(text), horizon, "", "cHV0"), FLAKE_AGAIN);
 
-    CHECK(flake_i_etcd_value(json(ranged(horizon, "cHV0")), horizon, value));
+    CHECK(flake_i_etcd_value_of(json(ranged(horizon, "cHV0")), horizon, value));
     CHECK_STR(value, "cHV0");
-    CHECK(flake_i_etcd_value(json(ranged(pool, "cHV0")), horizon, value) && !*value);
-    CHECK(!flake_i_etcd_value(json("{\"kvs\":[]}"), horizon, value));
-    CHECK(!flake_i_etcd_value(json("{" HEADER ",\"kvs\":[{\"key\":\"aG9yaXpvbg==\"}]}"), horizon,
-                              value));
-    CHECK(!flake_i_etcd_value(json("{" HEADER ",\"kvs\":[7]}"), horizon, value));
+    CHECK(flake_i_etcd_value_of(json(ranged(pool, "cHV0")), horizon, value) && !*value);
+    CHECK(!flake_i_etcd_value_of(json("{\"kvs\":[]}"), horizon, value));
+    CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[{\"key\":\"aG9yaXpvbg==\"}]}"), horizon,
+                                 value));
+    CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[7]}"), horizon, value));
 
     static flake_i_etcd_numbers numbers;
-#define NOTE(text, horizons) flake_i_etcd_note(json(text), "pool/0:", 256, horizons, &numbers)
+#define NOTE(text, horizons) \
+    flake_i_etcd_note_numbers(json(text), "pool/0:", 256, horizons, &numbers)
     CHECK(NOTE("{" HEADER "}", false));
     CHECK(NOTE("{" HEADER ",\"kvs\":[{\"key\":\"cG9vbC8wOjA=\"},{\"key\":\"cG9vbC8wOng=\"},"
                "{\"key\":\"eA==\"}]}",
@@ -308,7 +300,7 @@ static void the_best_number_is_chosen(void) {
     static flake_i_etcd_numbers n;
     const int64_t s = 1000000000, now_ns = 1700 * s;
     bool is_blocked = false;
-#define CHOOSE(start) flake_i_etcd_choose(&n, 4, start, now_ns, &is_blocked)
+#define CHOOSE(start) flake_i_etcd_choose_number(&n, 4, start, now_ns, &is_blocked)
     n.horizon_ns[0] = now_ns + 2 * s;
     n.horizon_ns[1] = now_ns + s;
     n.horizon_ns[2] = now_ns; /* has passed */
@@ -429,7 +421,7 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
     CHECK_EQ(flake128_decompose(wide_id, &wide_parts), FLAKE_OK);
     CHECK_EQ(wide_parts.unix_ms, unix_ns / 1000000 + 4);
 
-    flake_i_etcd_close(&c, c.state, FLAKE_I_ETCD_LOST);
+    flake_i_etcd_close_gate(&c, c.state, FLAKE_I_ETCD_LOST);
     CHECK_EQ(*c.word, 0);
     CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_LEASE);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE); /* in the same unit, too */
@@ -441,28 +433,26 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
 
 /* ---- what the tests do to etcd ---- */
 
-static flake_i_etcd_session *admin(const char *endpoints) {
+static flake_i_etcd *admin(const char *endpoints) {
     flake_etcd_options o;
-    flake_status status;
-    flake_why why;
     char ca[sizeof etcd_dir + 16];
     memset(&o, 0, sizeof o);
     o.endpoints = endpoints;
     o.timeout_ms = 2000;
     (void)snprintf(ca, sizeof ca, "%s/ca.pem", etcd_dir);
     o.ca_file = ca;
-    flake_i_etcd_session *const s = flake_i_etcd_begin(&o, &status, &why);
-    if (!s) abort();
+    flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
+    if (!s || flake_i_etcd_open_session(s, &o) != FLAKE_OK) abort();
     return s;
 }
 
 /* Asks until etcd answers, for a while. */
-static flake_i_json ask(flake_i_etcd_session *s, const char *path, const char *body) {
+static flake_i_json ask(flake_i_etcd *s, const char *path, const char *body) {
     const int64_t end_ms = now_ms() + 8000;
-    flake_i_etcd_result result;
+    flake_status result;
     do result = flake_i_etcd_call(s, path, body);
-    while (result == FLAKE_I_ETCD_UNSURE && now_ms() < end_ms);
-    if (result != FLAKE_I_ETCD_DONE) {
+    while (result == FLAKE_IO && now_ms() < end_ms);
+    if (result != FLAKE_OK) {
         check_fail(__FILE__, __LINE__, s->why.text);
         s->answer.at = NULL;
     }
@@ -477,19 +467,19 @@ static const char *key_body(const char *key, const char *rest) {
     return body;
 }
 
-static void put_key(flake_i_etcd_session *s, const char *key, const char *value) {
+static void put_key(flake_i_etcd *s, const char *key, const char *value) {
     char value64[128], rest[200];
     flake_i_to_base64(value, strlen(value), value64);
     (void)snprintf(rest, sizeof rest, ",\"value\":\"%s\"", value64);
     (void)ask(s, "kv/put", key_body(key, rest));
 }
 
-static void delete_key(flake_i_etcd_session *s, const char *key) {
+static void delete_key(flake_i_etcd *s, const char *key) {
     (void)ask(s, "kv/deleterange", key_body(key, ""));
 }
 
 /* A key's value; "": there is none. */
-static const char *value_of(flake_i_etcd_session *s, const char *key) {
+static const char *value_of(flake_i_etcd *s, const char *key) {
     static char value[2][FLAKE_I_ETCD_VALUE];
     static int next;
     char *const out = value[next++ % 2];
@@ -500,7 +490,7 @@ static const char *value_of(flake_i_etcd_session *s, const char *key) {
 }
 
 /* All keys that begin so. */
-static void delete_keys(flake_i_etcd_session *s, const char *prefix) {
+static void delete_keys(flake_i_etcd *s, const char *prefix) {
     char end[300], end64[500], rest[600];
     const size_t len = strlen(prefix);
     memcpy(end, prefix, len + 1);
@@ -511,7 +501,7 @@ static void delete_keys(flake_i_etcd_session *s, const char *prefix) {
 }
 
 /* Takes numbers of a pool as another client does, from 0 on, all but those from `from` to `to`. */
-static void fill(flake_i_etcd_session *s, const char *name_space, unsigned cluster, unsigned size,
+static void fill(flake_i_etcd *s, const char *name_space, unsigned cluster, unsigned size,
                  unsigned from, unsigned to) {
     static char body[20000];
     for (unsigned number = 0; number < size;) {
@@ -555,16 +545,15 @@ static bool ready(const char *urls, int64_t within_ms) {
     bool all = true;
     (void)snprintf(list, sizeof list, "%s", urls);
     for (char *url = strtok(list, ","); url; url = strtok(NULL, ",")) {
-        flake_i_etcd_session *const s = admin(url);
+        flake_i_etcd *const s = admin(url);
         s->options.timeout_ms = 500;
         bool answered = false;
         while (!answered && now_ms() < end_ms) {
-            answered =
-                flake_i_etcd_call(s, "kv/range", "{\"key\":\"eA==\"}") != FLAKE_I_ETCD_UNSURE;
+            answered = flake_i_etcd_call(s, "kv/range", "{\"key\":\"eA==\"}") != FLAKE_IO;
             if (!answered) nap_ms(50);
         }
         all = all && answered;
-        flake_i_etcd_end_session(s);
+        flake_i_etcd_close_session(s);
     }
     return all;
 }
@@ -728,13 +717,13 @@ static const char *key_of(const flake_etcd *c, const char *kind) {
     return out;
 }
 
-static int64_t horizon_of(flake_i_etcd_session *s, const char *key) {
+static int64_t horizon_of(flake_i_etcd *s, const char *key) {
     const char *const value = value_of(s, key);
     return flake_i_etcd_horizon_in(value, strlen(value));
 }
 
 static void a_claim_is_a_leased_key_and_a_horizon(void) {
-    flake_i_etcd_session *const s = admin(member_url[0]);
+    flake_i_etcd *const s = admin(member_url[0]);
     char body[200], token[40];
     int64_t lease = 0, ttl = 0;
     flake_parts parts = {0, 0, 0, 0};
@@ -752,9 +741,9 @@ static void a_claim_is_a_leased_key_and_a_horizon(void) {
     CHECK_EQ(strspn(token, "0123456789abcdef"), 32);
     const flake_i_json kv =
         flake_i_json_get(ask(s, "kv/range", key_body(key_of(&claim, "pool"), "")), "kvs/0");
-    CHECK(flake_i_json_number(flake_i_json_member(kv, "lease"), &lease));
+    CHECK(flake_i_json_number(flake_i_json_get(kv, "lease"), &lease));
     (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)lease);
-    CHECK(flake_i_json_number(flake_i_json_member(ask(s, "lease/timetolive", body), "grantedTTL"),
+    CHECK(flake_i_json_number(flake_i_json_get(ask(s, "lease/timetolive", body), "grantedTTL"),
                               &ttl));
     CHECK_EQ(ttl, 3);
     const char *const horizon = value_of(s, key_of(&claim, "horizon"));
@@ -792,7 +781,7 @@ static void a_claim_is_a_leased_key_and_a_horizon(void) {
     CHECK(strcmp(value_of(s, pool), token) != 0 && strstr(value_of(s, kept), token) == NULL);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     delete_keys(s, "two-keys/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void without_random_bytes_nothing_is_claimed(void) {
@@ -807,7 +796,7 @@ static void without_random_bytes_nothing_is_claimed(void) {
 }
 
 static void the_cluster_stands_in_its_key_or_is_given(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "clusters/");
     flake_why why;
     put_key(s, "clusters/cluster-id", "15");
@@ -836,12 +825,12 @@ static void the_cluster_stands_in_its_key_or_is_given(void) {
     put_key(s, "clusters/cluster-id", "");
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_INVALID);
     delete_keys(s, "clusters/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_full_pool_is_waited_for_with_a_deadline(void) {
     static const unsigned sizes[] = {256, 2048};
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "full/");
     for (unsigned i = 0; i < 2; i++) {
         const unsigned size = sizes[i], only = size - 2;
@@ -864,7 +853,7 @@ static void a_full_pool_is_waited_for_with_a_deadline(void) {
         (void)fflush(stdout);
         const pid_t child = fork();
         if (child == 0) {
-            flake_i_etcd_session *const own = admin(all_members);
+            flake_i_etcd *const own = admin(all_members);
             nap_ms(700);
             delete_key(own, key);
             _exit(0);
@@ -879,11 +868,11 @@ static void a_full_pool_is_waited_for_with_a_deadline(void) {
         CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
         delete_keys(s, "full/");
     }
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_released_number_is_free_at_once(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "free/");
     flake_gen late;
     uint64_t id, last;
@@ -914,7 +903,7 @@ static void a_released_number_is_free_at_once(void) {
     CHECK_EQ(flake_next(&late, &id), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
     delete_keys(s, "free");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static flake_status init_ahead(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms) {
@@ -946,7 +935,7 @@ static uint64_t draw_up_to(flake_gen *gen, int64_t until_unix_ms, flake_status w
 
 /* Ids run 20 s ahead, and the clock of the next holder lags: he begins behind them all the same. */
 static void a_released_number_begins_behind_its_last_id(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "ahead/");
     uint64_t id;
     delete_keys(s, "ahead/");
@@ -966,12 +955,12 @@ static void a_released_number_begins_behind_its_last_id(void) {
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
     skew_ns = 0;
     delete_keys(s, "ahead/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* A thread that is admitted, and stands still until the number is another's. */
 static void what_was_admitted_before_a_release_is_nobody_elses(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "late-thread/");
     flake_parts parts = {0, 0, 0, 0};
     uint64_t id;
@@ -991,11 +980,11 @@ static void what_was_admitted_before_a_release_is_nobody_elses(void) {
     CHECK(parts.unix_ms * 1000000 > until_ns);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
     delete_keys(s, "late-thread/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_clock_far_ahead_moves_no_horizon(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "far/");
     char horizon[64], value[200];
     flake_why why;
@@ -1048,12 +1037,12 @@ static void a_clock_far_ahead_moves_no_horizon(void) {
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     delete_keys(s, "far/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* Of those that are free one whose horizon has passed is taken, and a claim waits for one that has not. */
 static void a_horizon_that_has_passed_goes_first(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "passed/");
     char value[200];
     uint64_t id;
@@ -1077,7 +1066,7 @@ static void a_horizon_that_has_passed_goes_first(void) {
     CHECK(flake_i_etcd_horizon_in(value, strlen(value)) < flake_i_system_ns(FLAKE_CLOCK_EXACT));
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     delete_keys(s, "passed/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 enum { rivals = 8 };
@@ -1095,7 +1084,7 @@ static void *claim_with_the_others(void *user) {
 
 static void of_many_who_claim_at_once_one_gets_it(void) {
     static flake_etcd rival[rivals];
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     pthread_t thread[rivals];
     for (int round = 0; round < 4; round++) {
         unsigned won = 0;
@@ -1108,7 +1097,7 @@ static void of_many_who_claim_at_once_one_gets_it(void) {
         for (int i = 0; i < rivals; i++) flake_etcd_destroy(&rival[i]);
         delete_keys(s, "rivals/");
     }
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void claim_with_long_lease(const char *name_space) {
@@ -1122,7 +1111,7 @@ static void claim_with_long_lease(const char *name_space) {
 }
 
 /* Until the key of the pool is ours again. */
-static bool is_healed(flake_i_etcd_session *s, const flake_etcd *c, int64_t within_ms) {
+static bool is_healed(flake_i_etcd *s, const flake_etcd *c, int64_t within_ms) {
     const int64_t end_ms = now_ms() + within_ms;
     while (now_ms() < end_ms) {
         if (strcmp(value_of(s, key_of(c, "pool")), c->session->token) == 0) return true;
@@ -1132,18 +1121,18 @@ static bool is_healed(flake_i_etcd_session *s, const flake_etcd *c, int64_t with
 }
 
 static void a_deleted_key_is_put_back_at_once(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     claim_with_long_lease("deleted/");
     delete_key(s, key_of(&claim, "pool"));
     CHECK(is_healed(s, &claim, 2000));
     CHECK_EQ(ms_until_lost(&ids, 1500), -1);
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_revoked_lease_is_replaced_at_once(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     char body[64];
     int64_t lease = 0;
     claim_with_long_lease("revoked/");
@@ -1155,11 +1144,11 @@ static void a_revoked_lease_is_replaced_at_once(void) {
     CHECK(is_healed(s, &claim, 2000));
     CHECK_EQ(ms_until_lost(&ids, 1500), -1);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_key_put_by_another_ends_a_claim_at_once(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_why why;
     claim_with_long_lease("overwritten/");
     put_key(s, key_of(&claim, "pool"), "");
@@ -1171,11 +1160,11 @@ static void a_key_put_by_another_ends_a_claim_at_once(void) {
     CHECK(*value_of(s, "overwritten/pool/0:0") ==
           0); /* whatever it was, it is not ours to delete */
     delete_keys(s, "overwritten/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_deleted_horizon_ends_a_claim(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "no-horizon/");
     uint64_t id;
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
@@ -1189,12 +1178,12 @@ static void a_deleted_horizon_ends_a_claim(void) {
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     CHECK_STR(value_of(s, pool), "");
     delete_keys(s, "no-horizon/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* The horizon has earlier bytes again; its create_revision is what it was. */
 static void a_restored_backup_ends_a_claim(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "backup/");
     char backup[FLAKE_I_ETCD_VALUE], horizon[64];
     uint64_t id, last = 0;
@@ -1223,11 +1212,11 @@ static void a_restored_backup_ends_a_claim(void) {
     CHECK(id > last);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
     delete_keys(s, "backup/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_deleted_key_is_put_back_without_the_watch(void) {
-    flake_i_etcd_session *const s = admin(member_url[1]);
+    flake_i_etcd *const s = admin(member_url[1]);
     char urls[160];
     (void)snprintf(urls, sizeof urls, "%s,%s", member_url[0], member_url[1]);
     flake_etcd_options o = from(urls, "unwatched/");
@@ -1243,12 +1232,12 @@ static void a_deleted_key_is_put_back_without_the_watch(void) {
     CHECK_EQ(ms_until_lost(&ids, 100), -1);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     CHECK(ready(all_members, 8000));
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void whoever_is_cut_off_stops_before_another_begins(void) {
     static const int how[] = {STALL, CUT};
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     for (unsigned i = 0; i < 2; i++) {
         way w;
         uint64_t id, newest = 0, first;
@@ -1286,7 +1275,7 @@ static void whoever_is_cut_off_stops_before_another_begins(void) {
         way_end(&w);
     }
     delete_keys(s, "cut/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void a_short_cut_is_survived(void) {
@@ -1305,7 +1294,7 @@ static void a_short_cut_is_survived(void) {
 }
 
 static void a_claim_whose_answer_is_lost_is_one_claim(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     char urls[160];
     way w;
     delete_keys(s, "swallowed/");
@@ -1318,19 +1307,19 @@ static void a_claim_whose_answer_is_lost_is_one_claim(void) {
         key_body("swallowed/pool/0:", /* to swallowed/pool/0; */
                  ",\"range_end\":\"c3dhbGxvd2VkL3Bvb2wvMDs=\",\"count_only\":true");
     int64_t count = 0;
-    CHECK(flake_i_json_number(flake_i_json_member(ask(s, "kv/range", body), "count"), &count));
+    CHECK(flake_i_json_number(flake_i_json_get(ask(s, "kv/range", body), "count"), &count));
     CHECK_EQ(count, 1);
     const char *const horizon = value_of(s, key_of(&claim, "horizon"));
     CHECK(strstr(horizon, claim.session->token) != NULL);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     way_end(&w);
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* Its extension is applied, and no answer comes: it goes on with the bytes that it knows of, and settles
  * the others first, whether or not the key of the pool is still there. */
 static void an_extension_whose_answer_is_lost_is_settled(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     for (int deleted = 0; deleted < 2; deleted++) {
         way w;
         uint64_t id;
@@ -1362,7 +1351,7 @@ static void an_extension_whose_answer_is_lost_is_settled(void) {
         way_end(&w);
     }
     delete_keys(s, "unanswered/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void *claim_slowly(void *user) {
@@ -1372,7 +1361,7 @@ static void *claim_slowly(void *user) {
 }
 
 static void who_comes_late_takes_nothing_away(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     pthread_t thread;
     void *refused = NULL;
     way w;
@@ -1391,7 +1380,7 @@ static void who_comes_late_takes_nothing_away(void) {
     flake_etcd_destroy(&second);
     way_end(&w);
     delete_keys(s, "late/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 static void nobody_answers(void) {
@@ -1434,7 +1423,7 @@ static void one_member_after_the_other_fails(void) {
 }
 
 static void without_etcd_ids_go_on_up_to_the_horizon(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "gone/");
     flake_why why;
     uint64_t id, last = 0;
@@ -1459,7 +1448,7 @@ static void without_etcd_ids_go_on_up_to_the_horizon(void) {
     CHECK(id > last);
     CHECK(is_healed(s, &claim, 3000));
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* ---- two holders, and what each has drawn ---- */
@@ -1535,7 +1524,7 @@ static void no_id_is_drawn_twice(void) {
 static void clocks_may_differ_by_any_amount(void) {
     static const int64_t skew_s[][2] = {{0, 0},    {0, -2}, {3, 0},   {0, -55},
                                         {-300, 0}, {0, 50}, {20, -20}};
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     for (size_t i = 0; i < sizeof skew_s / sizeof *skew_s; i++) {
         flake_etcd_options o = from(all_members, "skew/");
         const int64_t g = 1000000000;
@@ -1559,20 +1548,18 @@ static void clocks_may_differ_by_any_amount(void) {
         no_id_is_drawn_twice();
     }
     delete_keys(s, "skew/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
-static int leader(flake_i_etcd_session *s) {
+static int leader(flake_i_etcd *s) {
     for (int member = 0; member < 3; member++) {
-        const char *id, *lead;
-        size_t n, m;
-        flake_i_etcd_session *const one = admin(member_url[member]);
+        flake_i_etcd *const one = admin(member_url[member]);
         const flake_i_json status = ask(one, "maintenance/status", "{}");
-        const bool leads =
-            flake_i_json_string(flake_i_json_get(status, "header/member_id"), &id, &n) &&
-            flake_i_json_string(flake_i_json_get(status, "leader"), &lead, &m) && n == m &&
-            memcmp(id, lead, n) == 0;
-        flake_i_etcd_end_session(one);
+        const flake_i_json id = flake_i_json_get(status, "header/member_id");
+        const flake_i_json lead = flake_i_json_get(status, "leader");
+        const size_t n = (size_t)(id.end - id.at);
+        const bool leads = id.at && lead.at + n == lead.end && memcmp(id.at, lead.at, n) == 0;
+        flake_i_etcd_close_session(one);
         if (leads) return member;
     }
     check_fail(__FILE__, __LINE__, "no leader");
@@ -1583,7 +1570,7 @@ static int leader(flake_i_etcd_session *s) {
  * though another was elected meanwhile and they were renewed. Somebody waits for the number, with a clock
  * that lags. */
 static void a_stale_leader_that_revokes_live_leases_ends_no_uniqueness(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "stale/");
     int status;
     delete_keys(s, "stale/");
@@ -1617,7 +1604,7 @@ static void a_stale_leader_that_revokes_live_leases_ends_no_uniqueness(void) {
     no_id_is_drawn_twice();
     CHECK(ready(all_members, 8000));
     delete_keys(s, "stale/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* ---- fork ---- */
@@ -1699,7 +1686,7 @@ static void a_child_with_its_parents_pid_has_no_claim(void) {
 /* ---- https, and etcd's authentication ---- */
 
 static void https_and_users(void) {
-    flake_i_etcd_session *const s = admin(member_url[3]);
+    flake_i_etcd *const s = admin(member_url[3]);
     char ca[sizeof etcd_dir + 16], other[sizeof etcd_dir + 16];
     flake_why why;
     flake_etcd_options o = from(member_url[3], "tls/");
@@ -1731,7 +1718,7 @@ static void https_and_users(void) {
     member_start(3);
     CHECK(ms_until_lost(&ids, 3000) == -1);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 /* ---- many processes, few numbers ---- */
@@ -1787,7 +1774,7 @@ static pid_t start(unsigned i, uint64_t random) {
 }
 
 static void two_never_hold_one_number(void) {
-    flake_i_etcd_session *const s = admin(all_members);
+    flake_i_etcd *const s = admin(all_members);
     pid_t child[seats];
     int64_t frozen_until_ms[seats] = {0};
     uint64_t random = 88172645463325252u, claimed = 0, lost = 0, total = 0;
@@ -1845,7 +1832,7 @@ static void two_never_hold_one_number(void) {
     CHECK(lost > 0);
     free(all);
     delete_keys(s, "many/");
-    flake_i_etcd_end_session(s);
+    flake_i_etcd_close_session(s);
 }
 
 int main(int argc, char **argv) {

@@ -193,7 +193,7 @@ static void etcd_end_lease(int64_t lease) {
 }
 
 static etcd_entry *etcd_entry_of(flake_i_json op) {
-    const flake_i_json key = flake_i_json_member(op, "key");
+    const flake_i_json key = flake_i_json_get(op, "key");
     const size_t n = (size_t)(key.end - key.at) - 2;
     for (unsigned i = 0; i < ETCD_NUMBERS; i++) {
         if (strlen(etcd_pool[i].key64) == n && !memcmp(key.at + 1, etcd_pool[i].key64, n))
@@ -206,7 +206,7 @@ static etcd_entry *etcd_entry_of(flake_i_json op) {
 
 static int64_t etcd_number(flake_i_json op, const char *name) {
     int64_t number = 0;
-    (void)flake_i_json_number(flake_i_json_member(op, name), &number);
+    (void)flake_i_json_number(flake_i_json_get(op, name), &number);
     return number;
 }
 
@@ -217,12 +217,12 @@ static bool etcd_is(flake_i_json v, const char *text) {
 
 static bool etcd_compares(flake_i_json compare) {
     const etcd_entry *e = etcd_entry_of(compare);
-    const flake_i_json target = flake_i_json_member(compare, "target");
+    const flake_i_json target = flake_i_json_get(compare, "target");
     if (etcd_is(target, "CREATE")) return e->create == etcd_number(compare, "create_revision");
     if (etcd_is(target, "LEASE"))
         return (e->create ? e->lease : 0) == etcd_number(compare, "lease");
     assert(etcd_is(target, "VALUE"));
-    return e->create && etcd_is(flake_i_json_member(compare, "value"), e->value64);
+    return e->create && etcd_is(flake_i_json_get(compare, "value"), e->value64);
 }
 
 #define ETCD_HEADER "\"header\":{\"revision\":\"1\"}"
@@ -230,8 +230,8 @@ static bool etcd_compares(flake_i_json compare) {
 /* One range, of one key or of all. */
 static size_t etcd_range(flake_i_json op, char *out, size_t size) {
     size_t at = (size_t)snprintf(out, size, "{\"response_range\":{" ETCD_HEADER);
-    const bool of_all = flake_i_json_member(op, "range_end").at != NULL;
-    const bool of_pool = flake_i_json_member(op, "keys_only").at != NULL;
+    const bool of_all = flake_i_json_get(op, "range_end").at != NULL;
+    const bool of_pool = flake_i_json_get(op, "keys_only").at != NULL;
     const char *before = ",\"kvs\":[";
     for (unsigned i = 0; i < 2 * ETCD_NUMBERS; i++) {
         const etcd_entry *e = i < ETCD_NUMBERS ? &etcd_pool[i] : &etcd_horizon[i - ETCD_NUMBERS];
@@ -250,13 +250,12 @@ static size_t etcd_range(flake_i_json op, char *out, size_t size) {
 }
 
 static void etcd_txn(flake_i_json request, char *out, size_t size) {
-    flake_i_json name, op, list = flake_i_json_member(request, "compare");
+    flake_i_json name, op = flake_i_json_none, list = flake_i_json_get(request, "compare");
     bool holds = true;
-    for (const char *at = list.at; flake_i_json_each(list, &at, &name, &op);)
-        holds = etcd_compares(op) && holds;
-    list = flake_i_json_member(request, holds ? "success" : "failure");
-    for (const char *at = list.at; flake_i_json_each(list, &at, &name, &op);) {
-        const int64_t lease = etcd_number(flake_i_json_member(op, "request_put"), "lease");
+    while (flake_i_json_each(list, &name, &op)) holds = etcd_compares(op) && holds;
+    list = flake_i_json_get(request, holds ? "success" : "failure");
+    for (op = flake_i_json_none; flake_i_json_each(list, &name, &op);) {
+        const int64_t lease = etcd_number(flake_i_json_get(op, "request_put"), "lease");
         if (lease && (lease >= ETCD_LEASES || !etcd_leases[lease])) {
             (void)snprintf(out, size, "{\"error\":\"no such lease\",\"code\":5}");
             etcd_status = 404;
@@ -267,14 +266,14 @@ static void etcd_txn(flake_i_json request, char *out, size_t size) {
                                 holds ? ",\"succeeded\":true" : "");
     const char *comma = "";
     etcd_revision++;
-    for (const char *at = list.at; flake_i_json_each(list, &at, &name, &op);) {
-        const flake_i_json put = flake_i_json_member(op, "request_put");
-        const flake_i_json gone = flake_i_json_member(op, "request_delete_range");
+    for (op = flake_i_json_none; flake_i_json_each(list, &name, &op);) {
+        const flake_i_json put = flake_i_json_get(op, "request_put");
+        const flake_i_json gone = flake_i_json_get(op, "request_delete_range");
         n += (size_t)snprintf(out + n, size - n, "%s", comma);
         comma = ",";
         if (put.at) {
             etcd_entry *e = etcd_entry_of(put);
-            const flake_i_json value = flake_i_json_member(put, "value");
+            const flake_i_json value = flake_i_json_get(put, "value");
             assert((size_t)(value.end - value.at) - 2 < sizeof e->value64);
             memset(e->value64, 0, sizeof e->value64);
             memcpy(e->value64, value.at + 1, (size_t)(value.end - value.at) - 2);
@@ -283,7 +282,7 @@ static void etcd_txn(flake_i_json request, char *out, size_t size) {
         } else if (gone.at) etcd_entry_of(gone)->create = 0;
         n += put.at || gone.at
                  ? (size_t)snprintf(out + n, size - n, "{\"response_put\":{}}")
-                 : etcd_range(flake_i_json_member(op, "request_range"), out + n, size - n);
+                 : etcd_range(flake_i_json_get(op, "request_range"), out + n, size - n);
     }
     (void)snprintf(out + n, size - n, "]}");
 }
