@@ -83,7 +83,7 @@
  *     // >>objects     what a generator, shard or pool is made of
  *     // >>layouts     // >>generators     // >>prefetch     // >>wide (128 bits)     // >>text
  *     // >>who         where node numbers come from
- *     // >>etcd        node numbers from an etcd cluster: define FLAKE_ETCD, link with -lcurl
+ *     // >>answers     // >>etcd: node numbers from an etcd cluster
  */
 #ifndef FLAKE_H
 #define FLAKE_H
@@ -640,6 +640,87 @@ static inline flake_status flake128_parse(const char *, size_t len, unsigned bas
 /* As a UUID's 16 bytes: 32 hex digits and 4 hyphens. Version and variant are what the bits make them. */
 static inline void flake128_to_uuid(flake128, char out[37]);
 static inline flake_status flake128_from_uuid(const char *, size_t len, flake128 *id);
+
+/* ---- node numbers from an etcd cluster: define FLAKE_ETCD, link with -lcurl and -pthread ----
+ *
+ * For etcd 3.4 or later, through its JSON gateway, and the uniqueid layouts, one layout a pool.
+ *
+ *     static flake_etcd claim;         // all zero; stays where it is
+ *     static flake_etcd_options from;  // each field's zero is its default
+ *     from.endpoints = "https://a:2379,https://b:2379,https://c:2379";
+ *     from.name_space = "unique-id/";
+ *     if (flake_etcd_claim(&claim, &from, &why) != FLAKE_OK) ... why.text
+ *
+ *     options.layout = flake_layout_uniqueid_ordered();
+ *     options.node = flake_etcd_node(&claim);
+ *     options.gate = flake_etcd_gate(&claim);
+ *     flake_init(&ids, &options);
+ *     ...                              // FLAKE_LEASE from the generator: release, claim and init again
+ *     flake_etcd_release(&claim, &why);
+ *
+ * A clock that is wrong must not block a number for years. So who finds his clock more than 60 s past the
+ * date that etcd's answers bear neither claims nor extends, and ids that are asked for further ahead move
+ * no horizon. Numbers whose horizon has passed are claimed first; those whose horizon lies more than 60 s
+ * ahead are left. Should a number be blocked all the same: make sure that nobody holds it, and delete its
+ * key horizon/CLUSTER:NUMBER.
+ *
+ * Each holder writes once in horizon_ms / 3. etcd keeps what was: turn on its auto-compaction.
+ *
+ * A forked child has no claim: its parent's generators say FLAKE_FORKED there.
+ *
+ * WHO MAY CALL WHAT AT THE SAME TIME: claim, release and destroy one thread at a time; the questions
+ * and the generators' draws from any number beside them, except that no generator of an earlier claim
+ * may draw during the next flake_etcd_claim of the same object. libcurl before 7.84 wants
+ * curl_global_init called before a second thread runs, and an old one that speaks TLS wants SIGPIPE
+ * ignored (see CURLOPT_NOSIGNAL).
+ */
+#ifdef FLAKE_ETCD
+typedef struct flake_etcd_options {
+    const char *endpoints;  /* URLs parted by commas, up to 16; the next is asked when one fails;
+                               NULL: port 2379 of this host, without TLS */
+    const char *name_space; /* stands before each key, as it is; "" */
+    unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 256 */
+    bool cluster_given;     /* take `cluster` and don't look at the key cluster-id; no */
+    unsigned cluster;       /* 0..15 */
+    int64_t ttl_ms;     /* the lease, of whose length hangs how soon a dead holder's number is free:
+                           1,000 to 300,000, etcd rounds up to seconds, and to its own least; 10,000 */
+    int64_t horizon_ms; /* how far ahead of use the horizon is written, and so how long ids go on
+                           without etcd; 1,000 to 3,600,000; 30,000 */
+    int64_t wait_ms;    /* while no number is free, or its horizon is ahead; 0: not at all */
+    int64_t timeout_ms; /* of one request; ttl / 8 */
+    const char *ca_file, *cert_file, *key_file; /* PEM, for https; the system's authorities, and no
+                                                   certificate of our own */
+    const char *user, *password;                /* etcd's own authentication; none */
+} flake_etcd_options;
+
+typedef struct flake_etcd flake_etcd;
+
+/* Takes a free number, and keeps it from a thread of its own. The strings may go away afterwards.
+ * FLAKE_INVALID: an option, or a claim that is not released; FLAKE_AGAIN: no number is free, waited
+ * wait_ms; FLAKE_IO: no endpoint answered, or etcd refused, or this clock is ahead of etcd's. Only
+ * after FLAKE_OK there is something to release. Of a number whose last holder died the horizon may lie
+ * ahead, by 60 s at most: draws wait until it has passed, or fail. */
+static inline flake_status flake_etcd_claim(flake_etcd *, const flake_etcd_options *, flake_why *);
+/* Ends the claim, and the thread; takes a few requests' time. No generator draws from it after this has
+ * begun. FLAKE_IO: etcd was not told, so the number comes free when the lease runs out, and its ids
+ * when the horizon has passed; the claim is released all the same. In a forked child: only gives
+ * memory back. */
+static inline flake_status flake_etcd_release(flake_etcd *, flake_why *);
+/* Releases if need be, and gives the last page back: no generator may use the gate any more. */
+static inline void flake_etcd_destroy(flake_etcd *);
+
+static inline uint32_t flake_etcd_node(const flake_etcd *); /* for flake_options.node */
+static inline unsigned flake_etcd_cluster(const flake_etcd *);
+static inline unsigned flake_etcd_generator(const flake_etcd *);
+/* For flake_options.gate. Draws past the horizon say FLAKE_AGAIN, or FLAKE_IO after an attempt to
+ * extend it has failed; FLAKE_LEASE: lost for good, another has written. */
+static inline flake_gate flake_etcd_gate(flake_etcd *);
+/* FLAKE_OK: held; FLAKE_IO: held, but the last attempt to extend it failed, and why: ids go on up to
+ * the horizon; FLAKE_LEASE: not held, or no more; FLAKE_FORKED. */
+static inline flake_status flake_etcd_check(flake_etcd *, flake_why *);
+/* How long ids go on if etcd can't be reached from now on. */
+static inline int64_t flake_etcd_left_ms(flake_etcd *);
+#endif
 
 // >>system begin
 /*
@@ -1325,6 +1406,36 @@ static inline bool flake_i_interface_next(const flake_i_interfaces **list, flake
     if (entry->ifa_addr->sa_family == AF_INET)
         memcpy(i->ip, entry->ifa_addr->sa_data + 2, 4); /* behind the port */
     return true;
+}
+#endif
+
+#ifdef FLAKE_ETCD
+#if defined(_WIN32) || defined(FLAKE_NO_OS)
+#error "FLAKE_ETCD needs POSIX threads and clocks"
+#endif
+#ifndef FLAKE_I_CURL /* a model brings its own */
+#include <curl/curl.h>
+#endif
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Time that passes for leases: it can't be set, and on Linux counts suspend. */
+static inline int64_t flake_i_elapsed_ns(void) {
+#if defined(FLAKE_I_BY_NAME)
+    struct flake_i_timespec t;
+    (void)flake_i_clock_gettime(7, &t); /* CLOCK_BOOTTIME */
+    return (int64_t)t.sec * 1000000000 + (int64_t)t.nsec;
+#else
+    struct timespec t;
+#if defined(CLOCK_BOOTTIME)
+    (void)clock_gettime(CLOCK_BOOTTIME, &t);
+#else
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+#endif
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+#endif
 }
 #endif
 // >>own end
@@ -4980,133 +5091,10 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
     return flake_state_close(&slot->state);
 }
 
-// >>etcd
+// >>answers
 #ifdef FLAKE_ETCD
-/*
- * Node numbers from an etcd cluster (3.4 or later), through its JSON gateway. Link with -lcurl, and
- * -pthread. For the uniqueid layouts, one layout a pool.
- *
- *         static flake_etcd claim;   // all zero; stays where it is
- *         flake_etcd_options from;   // memset to 0; each field's zero is its default
- *         from.endpoints = "https://a:2379,https://b:2379,https://c:2379";
- *         from.name_space = "unique-id/";
- *         if (flake_etcd_claim(&claim, &from, &why) != FLAKE_OK) ... why.text
- *
- *         options.layout = flake_layout_uniqueid_ordered();
- *         options.node = flake_etcd_node(&claim);
- *         options.gate = flake_etcd_gate(&claim);
- *         flake_init(&ids, &options);
- *         ...                        // FLAKE_LEASE from the generator: release, claim and init again
- *         flake_etcd_release(&claim, &why);
- *
- * KEYS, each behind name_space; C is a cluster, G a generator, both decimal
- *
- *     cluster-id    "3", or "3, 4": clusters to take in this order; no key: 0
- *     pool/C:G      who holds the number now: his token; held by his lease
- *     horizon/C:G   "H TOKEN SEQ", without a lease, and never deleted: H is a Unix time in ns that no
- *                   id of any holder so far lies behind. TOKEN is 128 bits of a claim, of
- *                   FLAKE_RANDOM_BYTES, SEQ counts its writes, so no value comes twice
- *
- * WRITES, each one transaction: all that it compares holds, or nothing is written
- *
- *     claim     pool is not there, horizon is as read   puts pool, and horizon max(H, now) + W
- *     extend    pool has our lease, horizon is ours     puts horizon max(H, asked + W, now + W)
- *     heal      pool is not there, horizon is ours      puts pool with a new lease, and horizon
- *     release   pool has our lease, horizon is ours     puts horizon `asked`, deletes pool
- *
- *     W: options.horizon_ms; asked: the latest time for which ids were admitted; ours: the bytes that
- *     we wrote last
- *
- * WHY NO ID COMES TWICE
- *
- *  H1  Each write compares the horizon's bytes with those that its writer saw last, and puts bytes that
- *      never recur. So the writes that succeed form a chain.
- *  H2  A holder hands out ids up to the H of his own latest write that he knows has succeeded: `admit`
- *      refuses what lies past that. When an answer is lost he sends the same bytes again, and nothing new
- *      until that is settled: what is refused while the horizon holds these bytes was applied.
- *  H3  H goes back in one write alone, the release. It is composed after the gate was closed, and says
- *      `asked`: who is admitted raises `asked` and then sees that the gate is open, who closes it does
- *      that and then reads `asked`; all sequentially consistent, so one of the two sees the other. What
- *      a thread was admitted to before lies at or before that, however late it moves.
- *  H4  A new holder begins behind the H that his claim replaced (`floor`). By H1 no earlier holder
- *      writes after that; so by H2 and H3 whatever they were ever admitted to lies at or before it.
- *
- *  Clocks, leases, leaders and threads that stand still decide only how long one waits. Outside stand
- *  a horizon that was edited, deleted or restored from a backup, and a cloned machine: then holders
- *  overlap by one horizon at most.
- *
- * A CLOCK THAT IS WRONG must not block a number for years: who finds his clock more than 60 s past the
- * date that etcd's answers bear neither claims nor extends, and ids that are asked for further ahead
- * move no horizon. Numbers whose H has passed are claimed first, those whose H lies more than 60 s
- * ahead of the claimer's clock are left. Should a number be blocked all the same: make sure that nobody
- * holds it, and delete its horizon key.
- *
- * Each horizon_ms / 3 every holder writes once. etcd keeps what was: turn on its auto-compaction.
- *
- * A forked child has no claim: its parent's generators say FLAKE_FORKED there.
- *
- * WHO MAY CALL WHAT AT THE SAME TIME: claim, release and destroy one thread at a time; the questions
- * and the generators' draws from any number beside them, except that no generator of an earlier claim
- * may draw during the next flake_etcd_claim of the same object. libcurl before 7.84 wants
- * curl_global_init called before a second thread runs, and an old one that speaks TLS wants SIGPIPE
- * ignored (see CURLOPT_NOSIGNAL).
- */
-#if defined(_WIN32) || defined(FLAKE_NO_OS)
-#error "FLAKE_ETCD needs POSIX threads and clocks"
-#endif
-#ifndef FLAKE_I_CURL /* a model brings its own */
-#include <curl/curl.h>
-#endif
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-typedef struct flake_etcd_options {
-    const char *endpoints;  /* URLs parted by commas, up to 16; the next is asked when one fails;
-                               NULL: port 2379 of this host, without TLS */
-    const char *name_space; /* stands before each key, as it is; "" */
-    unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 256 */
-    bool cluster_given;     /* take `cluster` and don't look at the key cluster-id; no */
-    unsigned cluster;       /* 0..15 */
-    int64_t ttl_ms;     /* the lease, of whose length hangs how soon a dead holder's number is free:
-                           1,000 to 300,000, etcd rounds up to seconds, and to its own least; 10,000 */
-    int64_t horizon_ms; /* how far ahead of use the horizon is written, and so how long ids go on
-                           without etcd; 1,000 to 3,600,000; 30,000 */
-    int64_t wait_ms;    /* while no number is free, or its horizon is ahead; 0: not at all */
-    int64_t timeout_ms; /* of one request; ttl / 8 */
-    const char *ca_file, *cert_file, *key_file; /* PEM, for https; the system's authorities, and no
-                                                   certificate of our own */
-    const char *user, *password;                /* etcd's own authentication; none */
-} flake_etcd_options;
-
-typedef struct flake_etcd flake_etcd;
-
-/* Takes a free number, and keeps it from a thread of its own. The strings may go away afterwards.
- * FLAKE_INVALID: an option, or a claim that is not released; FLAKE_AGAIN: no number is free, waited
- * wait_ms; FLAKE_IO: no endpoint answered, or etcd refused, or this clock is ahead of etcd's. Only
- * after FLAKE_OK there is something to release. Of a number whose last holder died the horizon may lie
- * ahead, by 60 s at most: draws wait until it has passed, or fail. */
-static inline flake_status flake_etcd_claim(flake_etcd *, const flake_etcd_options *, flake_why *);
-/* Ends the claim, and the thread; takes a few requests' time. No generator draws from it after this has
- * begun. FLAKE_IO: etcd was not told, so the number comes free when the lease runs out, and its ids
- * when the horizon has passed; the claim is released all the same. In a forked child: only gives
- * memory back. */
-static inline flake_status flake_etcd_release(flake_etcd *, flake_why *);
-/* Releases if need be, and gives the last page back: no generator may use the gate any more. */
-static inline void flake_etcd_destroy(flake_etcd *);
-
-static inline uint32_t flake_etcd_node(const flake_etcd *); /* for flake_options.node */
-static inline unsigned flake_etcd_cluster(const flake_etcd *);
-static inline unsigned flake_etcd_generator(const flake_etcd *);
-/* For flake_options.gate. Draws past the horizon say FLAKE_AGAIN, or FLAKE_IO after an attempt to
- * extend it has failed; FLAKE_LEASE: lost for good, another has written. */
-static inline flake_gate flake_etcd_gate(flake_etcd *);
-/* FLAKE_OK: held; FLAKE_IO: held, but the last attempt to extend it failed, and why: ids go on up to
- * the horizon; FLAKE_LEASE: not held, or no more; FLAKE_FORKED. */
-static inline flake_status flake_etcd_check(flake_etcd *, flake_why *);
-/* How long ids go on if etcd can't be reached from now on. */
-static inline int64_t flake_etcd_left_ms(flake_etcd *);
+/* The language of etcd's gateway, and what its answers say. Read strictly: what is not understood is no
+ * answer. */
 
 /* ---- JSON, read strictly: of a text that is none as a whole there is no value ---- */
 
@@ -5272,6 +5260,15 @@ static inline bool flake_i_json_number(flake_i_json v, int64_t *number) {
     return v.at && flake_i_whole(v.at, v.end, number);
 }
 
+/* Adds what may stand in a JSON string. */
+static inline void flake_i_json_quote(char *to, const char *text) {
+    for (to += strlen(to); *text; text++)
+        if ((unsigned char)*text < ' ' || *text == '"' || *text == '\\')
+            to += snprintf(to, 7, "\\u%04x", (unsigned)*text);
+        else *to++ = *text;
+    *to = 0;
+}
+
 /* ---- base64, with padding ---- */
 
 static const char flake_i_base64[] =
@@ -5435,6 +5432,54 @@ static inline flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char 
     if (strcmp(value64, known64) != 0) return FLAKE_LEASE;
     return flake_i_json_get(pool, "kvs").at ? FLAKE_LEASE : FLAKE_AGAIN;
 }
+#endif /* FLAKE_ETCD */
+
+// >>etcd
+#ifdef FLAKE_ETCD
+/*
+ * Claims in etcd: a horizon for each number, moved ahead by its holder alone.
+ *
+ * KEYS, each behind name_space; C is a cluster, G a generator, both decimal
+ *
+ *     cluster-id    "3", or "3, 4": clusters to take in this order; no key: 0
+ *     pool/C:G      who holds the number now: his token; held by his lease
+ *     horizon/C:G   "H TOKEN SEQ", without a lease, and never deleted: H is a Unix time in ns that no
+ *                   id of any holder so far lies behind. TOKEN is 128 bits of a claim, of
+ *                   FLAKE_RANDOM_BYTES, SEQ counts its writes, so no value comes twice
+ *
+ * WRITES, each one transaction: all that it compares holds, or nothing is written
+ *
+ *     claim     pool is not there, horizon is as read   puts pool, and horizon max(H, now) + W
+ *     extend    pool has our lease, horizon is ours     puts horizon max(H, asked + W, now + W)
+ *     heal      pool is not there, horizon is ours      puts pool with a new lease, and horizon
+ *     release   pool has our lease, horizon is ours     puts horizon `asked`, deletes pool
+ *
+ *     W: options.horizon_ms; asked: the latest time for which ids were admitted; ours: the bytes that
+ *     we wrote last
+ *
+ * WHY NO ID COMES TWICE
+ *
+ *  H1  Each write compares the horizon's bytes with those that its writer saw last, and puts bytes that
+ *      never recur. So the writes that succeed form a chain.
+ *  H2  A holder hands out ids up to the H of his own latest write that he knows has succeeded: `admit`
+ *      refuses what lies past that. When an answer is lost he sends the same bytes again, and nothing new
+ *      until that is settled: what is refused while the horizon holds these bytes was applied.
+ *  H3  H goes back in one write alone, the release. It is composed after the gate was closed, and says
+ *      `asked`: who is admitted raises `asked` and then sees that the gate is open, who closes it does
+ *      that and then reads `asked`; all sequentially consistent, so one of the two sees the other. What
+ *      a thread was admitted to before lies at or before that, however late it moves.
+ *  H4  A new holder begins behind the H that his claim replaced (`floor`). By H1 no earlier holder
+ *      writes after that; so by H2 and H3 whatever they were ever admitted to lies at or before it.
+ *
+ *  Clocks, leases, leaders and threads that stand still decide only how long one waits. Outside stand
+ *  a horizon that was edited, deleted or restored from a backup, and a cloned machine: then holders
+ *  overlap by one horizon at most.
+ *
+ *     label     at                              pairs with   and carries
+ *     HELD:R    gate opened                     HELD:A       the claim's times
+ *     ADMIT:S   `asked` raised, then the gate   END:S        one of the two sees the other (H3)
+ *     END:S     gate closed, then `asked`       ADMIT:S
+ */
 
 /* ---- requests ----
  *
@@ -5516,23 +5561,6 @@ static const char *const flake_i_etcd_troubles[] = {
     "ids were asked for more than 60 s ahead of etcd's clock"};
 
 #define FLAKE_I_ETCD_AHEAD_NS 60000000000 /* further past etcd's clock no horizon follows */
-
-/* Time that passes for leases: it can't be set, and on Linux counts suspend. */
-static inline int64_t flake_i_elapsed_ns(void) {
-#if defined(FLAKE_I_BY_NAME)
-    struct flake_i_timespec t;
-    (void)flake_i_clock_gettime(7, &t); /* CLOCK_BOOTTIME */
-    return (int64_t)t.sec * 1000000000 + (int64_t)t.nsec;
-#else
-    struct timespec t;
-#if defined(CLOCK_BOOTTIME)
-    (void)clock_gettime(CLOCK_BOOTTIME, &t);
-#else
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-#endif
-    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
-#endif
-}
 
 static inline int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
 
@@ -5934,21 +5962,22 @@ static inline bool flake_i_etcd_is_held(uint64_t state) { return (state & 3) == 
 
 static inline void flake_i_etcd_close_gate(flake_etcd *c, uint64_t state, uint64_t reason) {
     const uint64_t closed = (state & ~(uint64_t)3) | reason;
-    if (FLAKE_ATOMIC_CAS(&c->state, &state, closed, seq_cst, relaxed) && c->word)
+    if (FLAKE_ATOMIC_CAS(&c->state, &state, closed, seq_cst, relaxed) && c->word) /* END:S */
         FLAKE_ATOMIC_STORE(c->word, 0u, relaxed); /* who misses it still asks at the next unit */
 }
 
 /* Raises a time, if it is later. */
 static inline void flake_i_etcd_raise_time(flake_i_atomic64 *at, int64_t ns) {
-    uint64_t seen = FLAKE_ATOMIC_LOAD(at, seq_cst);
-    while ((int64_t)seen < ns && !FLAKE_ATOMIC_CAS(at, &seen, (uint64_t)ns, seq_cst, seq_cst)) {
+    uint64_t seen = FLAKE_ATOMIC_LOAD(at, seq_cst); /* ADMIT:S */
+    while ((int64_t)seen < ns &&
+           !FLAKE_ATOMIC_CAS(at, &seen, (uint64_t)ns, seq_cst, seq_cst)) { /* ADMIT:S */
     }
 }
 
 /* Lock-free. */
 static inline flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
     flake_etcd *c = (flake_etcd *)user;
-    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire); /* the times of this claim */
+    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire); /* HELD:A */
     if (!flake_i_etcd_is_held(state)) return FLAKE_LEASE;
     if (c->process != flake_i_process_mark()) return FLAKE_FORKED;
     if (until_ns <= c->floor_ns) return FLAKE_CLOCK_BACK;
@@ -5957,9 +5986,9 @@ static inline flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
         const uint32_t trouble = FLAKE_ATOMIC_LOAD(&c->trouble, relaxed);
         return trouble == FLAKE_I_ETCD_WELL ? FLAKE_AGAIN : FLAKE_IO;
     }
-    /* Either release sees that, or we see that it has closed the gate: see H3. */
     flake_i_etcd_raise_time(&c->asked_ns, until_ns);
-    return FLAKE_ATOMIC_LOAD(&c->state, seq_cst) == state ? FLAKE_OK : FLAKE_LEASE;
+    const bool is_open = FLAKE_ATOMIC_LOAD(&c->state, seq_cst) == state; /* ADMIT:S */
+    return is_open ? FLAKE_OK : FLAKE_LEASE;
 }
 
 /* A generator begins behind all earlier holders, and behind those of this claim that it may follow. */
@@ -6031,7 +6060,7 @@ static inline const char *flake_i_etcd_resolve(flake_etcd_options *o) {
     if (o->ttl_ms < 1000 || o->ttl_ms > 300000) return "ttl_ms: not 1,000 to 300,000";
     if (o->horizon_ms < 1000 || o->horizon_ms > hour_ms)
         return "horizon_ms: not 1,000 to 3,600,000";
-    if (o->wait_ms < 0) return "wait_ms: negative";
+    if (o->wait_ms < 0 || o->wait_ms > INT64_MAX / 4) return "wait_ms: out of range";
     if (o->timeout_ms < 0 || o->timeout_ms > hour_ms) return "timeout_ms: not 0 to 3,600,000";
     return o->password && !o->user ? "password: without user" : NULL;
 }
@@ -6051,15 +6080,6 @@ static inline bool flake_i_etcd_parse_endpoints(flake_i_etcd *s, const char *at)
         memcpy(s->endpoint[s->endpoint_count++], at, n);
     }
     return s->endpoint_count > 0;
-}
-
-/* Adds what may stand in a JSON string. */
-static inline void flake_i_json_quote(char *to, const char *text) {
-    for (to += strlen(to); *text; text++)
-        if ((unsigned char)*text < ' ' || *text == '"' || *text == '\\')
-            to += snprintf(to, 7, "\\u%04x", (unsigned)*text);
-        else *to++ = *text;
-    *to = 0;
 }
 
 static inline bool flake_i_etcd_write_login(flake_i_etcd *s) {
@@ -6279,7 +6299,7 @@ static inline flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd
     c->session = s;
     c->process = flake_i_process_mark();
     if (c->word) FLAKE_ATOMIC_STORE(c->word, claim, relaxed);
-    FLAKE_ATOMIC_STORE(&c->state, claim << 2 | FLAKE_I_ETCD_HELD, release);
+    FLAKE_ATOMIC_STORE(&c->state, claim << 2 | FLAKE_I_ETCD_HELD, release); /* HELD:R */
     if (pthread_create(&c->thread, NULL, flake_i_etcd_keep_claim, c) == 0) return FLAKE_OK;
     flake_i_put_why(&s->why, "pthread_create failed", "", "");
     flake_i_etcd_close_gate(c, claim << 2 | FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_NONE);
@@ -6320,7 +6340,7 @@ static inline flake_status flake_i_etcd_give_back(flake_etcd *c) {
     flake_i_etcd *const s = c->session;
     flake_status status = s->is_unsettled ? flake_i_etcd_settle_write(s) : FLAKE_OK;
     if (status == FLAKE_OK) {
-        const int64_t asked_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->asked_ns, seq_cst);
+        const int64_t asked_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->asked_ns, seq_cst); /* END:S */
         flake_i_etcd_compose_write(s, FLAKE_I_ETCD_RELEASE, flake_i_max(asked_ns, 0));
         status = flake_i_etcd_settle_write(s);
     }
@@ -6383,7 +6403,7 @@ static inline flake_gate flake_etcd_gate(flake_etcd *c) {
 }
 
 static inline flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
-    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire) & 3;
+    const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire) & 3; /* HELD:A */
     const uint32_t trouble = FLAKE_ATOMIC_LOAD(&c->trouble, relaxed);
     const char *text = flake_i_etcd_troubles[trouble];
     flake_status status = trouble == FLAKE_I_ETCD_WELL ? FLAKE_OK : FLAKE_IO;

@@ -61,7 +61,7 @@ judge $? "units with and without an operating system share no object"
 beyond_the_blocks() {
     awk '/^\/\/ >>(system|own) begin/ { block = 1 }
         /^\/\/ >>(system|own) end/ { block = 0 }
-        /^\/\/ >>etcd/ { exit }
+        /^\/\/ >>answers/ { exit }
         {
             line = $0; code = ""
             while (line != "") {

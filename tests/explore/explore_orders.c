@@ -814,7 +814,7 @@ static void scan(const char *path, int offset) {
         (void)fprintf(stderr, "%s: not here\n", path);
         exit(2);
     }
-    for (int n = 1; fgets(line, sizeof line, f) && strncmp(line, "// >>etcd", 9) != 0; n++) {
+    for (int n = 1; fgets(line, sizeof line, f) && strncmp(line, "// >>answers", 12) != 0; n++) {
         if (offset && !strncmp(line, "// >>common", 11)) {
             is_common = strstr(line, "begin") != NULL;
             access = 0;

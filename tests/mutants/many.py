@@ -515,7 +515,7 @@ def main():
     measured = coverage.measure_all(base, sys.argv[1], etcd, jobs)
     print(f"{len(measured)} programs, {time.time() - began:.0f} s to see which lines they run; SEED={seed}", flush=True)
     chosen = all_mutants(base, measured, seed, int(given("PER_LINE") or 1), (given("ONLY") or "").split(),
-                         set() if etcd else {"etcd"})
+                         set() if etcd else {"etcd", "answers"})
     if given("SAMPLE"):
         chosen = chosen[:int(given("SAMPLE"))]
     reasons, bad = read_survivors()
