@@ -16,8 +16,8 @@
  * With -DFUZZ_LIBFUZZER -fsanitize=fuzzer, libFuzzer does that; the options are the same, written
  * --option=value.
  */
-#include "play_flake.h"
-#include "play_sno.h"
+#include "player_flake.h"
+#include "player_sno.h"
 #include <errno.h>
 #include <time.h>
 

@@ -3,7 +3,7 @@
  * Generators, shards, pools, batches, prefetch, snapshots and 128 bits of flake.h, from the bytes of
  * the input, against the model.
  */
-#include "play_flake.h"
+#include "player_flake.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -21,7 +21,7 @@ static bool random_from_script(void *to, size_t n) {
 }
 #include "flake.h"
 #include "sno.h"
-#include "ways.h"
+#include "ways_to_draw.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

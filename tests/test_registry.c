@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* See units_a.c: this layout has this number. */
+/* See two_units_main.c: this layout has this number. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__LP64__)
 _Static_assert(sizeof(struct flake_i_registry_1_of_6) == 8 + 6 * 80, "the registry's layout");
 #endif

@@ -9,7 +9,7 @@
 #include "disk.h"
 #include "flake.h"
 #include "sno.h"
-#include "ways.h"
+#include "ways_to_draw.h"
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

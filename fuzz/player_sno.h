@@ -3,8 +3,8 @@
  * Plays one input on generators of sno.h: bytes choose options, calls and what the clock does. Each
  * answer must be the model's, no id may come twice, and the invariants of the header hold.
  */
-#ifndef PLAY_SNO_H
-#define PLAY_SNO_H
+#ifndef PLAYER_SNO_H
+#define PLAYER_SNO_H
 
 #include "fuzz.h"
 #include "sno.h"

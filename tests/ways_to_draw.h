@@ -3,8 +3,8 @@
  * One generator of each kind of both headers, and all ways to draw from them, as one table: for tests
  * of what must hold whichever way an id is come by. Include it after both headers.
  */
-#ifndef WAYS_H
-#define WAYS_H
+#ifndef WAYS_TO_DRAW_H
+#define WAYS_TO_DRAW_H
 
 #include "sno_key.h"
 

@@ -3,8 +3,8 @@
  * Plays one input on generators of flake.h: bytes choose options, calls and what the clock does. Each
  * answer must be the model's, no id may come twice, and the invariants of the header hold.
  */
-#ifndef PLAY_FLAKE_H
-#define PLAY_FLAKE_H
+#ifndef PLAYER_FLAKE_H
+#define PLAYER_FLAKE_H
 
 #include "fuzz.h"
 #include "flake.h"
