@@ -138,7 +138,7 @@ FUZZ_SKIPPED = if [ $* = claims ] && ! $(CC) -E -x c -include curl/curl.h /dev/n
 	  echo "SKIPPED fuzz_$*: no curl/curl.h (package libcurl4-openssl-dev)"; exit 0; fi;
 
 # One after the other, or with make -j2 two at a time; each says at its end what it did.
-fuzz: $(FUZZERS:%=fuzz-%) ## each fuzzer for SECONDS=60 (clang), with -j2 two at a time: headers against a sequential model
+fuzz: $(FUZZERS:%=fuzz-%) ## each fuzzer for SECONDS=60 (clang), with -j2 two at a time: the headers against an oracle
 fuzz-%: FORCE $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz/corpus/$*
 	@$(FUZZ_SKIPPED) clang $(FUZZ_FLAGS) $(FUZZ_ETCD) fuzz/fuzz_$*.c -o $(BUILD)/fuzz/fuzz_$* $(FUZZ_CURL) || exit 1; \

@@ -2,7 +2,7 @@
  *
  * The uniqueness campaign: plays random scripts of calls and clock readings on your own
  * configuration for hours, and looks whether an id comes twice or an answer is not what the
- * specification, a plain model, says.
+ * oracle (tests/oracle.h) says.
  *
  *     campaign --header flake --layout hazelcast --max-ahead-ms 15000 --clock back --hours 8
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Generators, shards, pools, batches, prefetch, snapshots and 128 bits of flake.h, from the bytes of
- * the input, against the model.
+ * the input, against the oracle.
  */
 #include "player_flake.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Generators, shards, pools, batches and snapshots of sno.h, from the bytes of the input, against
- * the model with its two ticks.
+ * the oracle with its two ticks.
  */
 #include "player_sno.h"
 

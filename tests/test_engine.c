@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The engine through the public API, on a scripted clock: the cases one by one, then random scripts
- * against model.h.
+ * against oracle.h.
  */
 #include "support.h"
-#include "model.h"
+#include "oracle.h"
 
 /* The system's clocks follow the script too, the coarse one some way behind. */
 static int64_t coarse_lag_ns;
@@ -1836,7 +1836,7 @@ static void a_second_overflow_is_noted_from_its_own_begin(void) {
     NO_NOTE();
 }
 
-/* ---- random scripts against the model ---- */
+/* ---- random scripts against the oracle ---- */
 
 typedef enum kind { GENERATOR, SHARD, WIDE } kind;
 
@@ -1862,11 +1862,11 @@ typedef struct play {
     bool scattered, noted;
     bool counted;                         /* statistics since the beginning */
     uint64_t scatter_unit, scatter_start; /* a unit's first number */
-    model model;
+    oracle oracle;
     bool stepped_back, dragged; /* the clock was put back; a try_at was ahead of it */
     flake_snapshot old;
     flake_prefetch prefetch;
-    model_stock stock;
+    oracle_stock stock;
     uint64_t last, *ids;
     size_t drawn;
     bool failed;
@@ -1920,13 +1920,13 @@ static void random_range(play *p, flake_options *o) {
 }
 
 static void random_start(play *p) {
-    const model *m = &p->model;
+    const oracle *m = &p->oracle;
     uint64_t unit = pick(p, one_in(p, 2) ? 1000 : m->last_unit / 2);
     if (p->features & OUTSIDE && one_in(p, 2))
         unit = m->last_unit - pick(p, m->last_unit < 50 ? m->last_unit + 1 : 50);
     if (unit > m->last_unit) unit = m->last_unit;
     script_at_ms(0);
-    script_now.now_ns = model_start_ns(m, unit) + (int64_t)pick(p, (uint64_t)(m->unit_ms * MS));
+    script_now.now_ns = oracle_start_ns(m, unit) + (int64_t)pick(p, (uint64_t)(m->unit_ms * MS));
 }
 
 static void play_open(play *p) {
@@ -1963,7 +1963,7 @@ static void play_open(play *p) {
         p->gen = NULL;
         p->wide = &wide;
         status = flake128_init(&wide, wide_worker, &bare);
-        p->model = model_of(0, 1, 64, cap);
+        p->oracle = oracle_of(0, 1, 64, cap);
         o.refuse_back = true; /* always */
         p->seq_min = o.seq_min;
     } else {
@@ -1976,24 +1976,24 @@ static void play_open(play *p) {
         } else status = flake_init(&plain, &o);
         const flake_options *resolved = flake_gen_options(p->gen);
         p->seq_min = resolved->seq_min;
-        p->model = model_of(o.layout.epoch_ms, o.layout.unit_ms, o.layout.time_bits,
-                            resolved->seq_max - resolved->seq_min + 1);
+        p->oracle = oracle_of(o.layout.epoch_ms, o.layout.unit_ms, o.layout.time_bits,
+                              resolved->seq_max - resolved->seq_min + 1);
     }
     differ(p, "init", status, FLAKE_OK);
     p->layout = o.layout;
     p->node = o.node;
     p->scattered = o.seq_scatter;
-    p->model.max_ahead = (uint64_t)(o.max_ahead_ms / o.layout.unit_ms);
-    p->model.max_wait_ns = o.max_wait_ms * MS;
-    p->model.refuse_back = o.refuse_back;
-    p->model.clock_ns = &script_now.now_ns;
-    p->model.sleep = script_sleep;
+    p->oracle.max_ahead = (uint64_t)(o.max_ahead_ms / o.layout.unit_ms);
+    p->oracle.max_wait_ns = o.max_wait_ms * MS;
+    p->oracle.refuse_back = o.refuse_back;
+    p->oracle.clock_ns = &script_now.now_ns;
+    p->oracle.sleep = script_sleep;
     random_start(p);
     p->counted = true;
     if (!p->gen) return;
     p->old = snapshot_of(p->gen);
     p->stock.count = 1 + pick(p, 20);
-    p->stock.valid_ns = (int64_t)pick(p, 4) * p->model.unit_ms * MS;
+    p->stock.valid_ns = (int64_t)pick(p, 4) * p->oracle.unit_ms * MS;
     differ(
         p, "prefetch init",
         flake_prefetch_init(&p->prefetch, p->gen, (uint32_t)p->stock.count, p->stock.valid_ns / MS),
@@ -2011,26 +2011,27 @@ static uint64_t narrow(play *p, flake128 wide) {
     return parts.time << 16 | parts.seq;
 }
 
-static uint64_t expected_id(play *p, model_place place, uint64_t got) {
+static uint64_t expected_id(play *p, oracle_place place, uint64_t got) {
     if (p->what == WIDE) return place.unit << 16 | (p->seq_min + place.index);
     flake_parts parts;
     memset(&parts, 0, sizeof parts);
     if (p->scattered) {
         differ(p, "decompose", flake_decompose(&p->layout, got, &parts), FLAKE_OK);
-        const uint64_t number = parts.seq - p->seq_min + p->model.cap;
-        if (place.unit != p->scatter_unit) p->scatter_start = (number - place.index) % p->model.cap;
+        const uint64_t number = parts.seq - p->seq_min + p->oracle.cap;
+        if (place.unit != p->scatter_unit)
+            p->scatter_start = (number - place.index) % p->oracle.cap;
         p->scatter_unit = place.unit;
-        place.index = (p->scatter_start + place.index) % p->model.cap;
+        place.index = (p->scatter_start + place.index) % p->oracle.cap;
     }
     uint64_t expected = 0;
-    parts.unix_ms = p->model.epoch_ms + (int64_t)place.unit * p->model.unit_ms;
+    parts.unix_ms = p->oracle.epoch_ms + (int64_t)place.unit * p->oracle.unit_ms;
     parts.node = p->node;
     parts.seq = p->seq_min + (uint32_t)place.index;
     differ(p, "compose", flake_compose(&p->layout, &parts, &expected), FLAKE_OK);
     return expected;
 }
 
-static void check_id(play *p, model_place place, uint64_t got) {
+static void check_id(play *p, oracle_place place, uint64_t got) {
     differ(p, "id", (int64_t)got, (int64_t)expected_id(p, place, got));
     if (p->drawn < most_ids) p->ids[p->drawn++] = got;
 }
@@ -2042,14 +2043,14 @@ static void check_rising(play *p, uint64_t got) {
 }
 
 /* I3: none is ahead of the clock by more than max_ahead. */
-static void check_not_ahead(play *p, model_place newest) {
+static void check_not_ahead(play *p, oracle_place newest) {
     uint64_t now = 0;
     if (p->stepped_back || p->dragged) return;
-    (void)model_unit_at(&p->model, script_now.now_ns, &now);
-    differ(p, "id ahead", newest.unit <= now + p->model.max_ahead, true);
+    (void)oracle_unit_at(&p->oracle, script_now.now_ns, &now);
+    differ(p, "id ahead", newest.unit <= now + p->oracle.max_ahead, true);
 }
 
-/* ---- steps: each plays the model first, puts the script back, and plays the real one ---- */
+/* ---- steps: each plays the oracle first, puts the script back, and plays the real one ---- */
 
 static flake_status draw(play *p, bool waits, uint64_t *got) {
     flake128 wide;
@@ -2065,14 +2066,15 @@ static flake_status draw(play *p, bool waits, uint64_t *got) {
 
 static void step_one(play *p, bool waits) {
     const script before = script_now;
-    model_run run;
-    const model_status expected = model_draw(&p->model, waits ? MODEL_WAIT : MODEL_TRY, 1, &run);
+    oracle_run run;
+    const oracle_status expected =
+        oracle_draw(&p->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, 1, &run);
     const int64_t after_ns = script_now.now_ns;
     script_now = before;
     uint64_t got = NOTHING;
     differ(p, waits ? "next" : "try", draw(p, waits, &got), (int64_t)expected);
     differ(p, "clock after it", script_now.now_ns, after_ns);
-    if (expected == MODEL_OK) {
+    if (expected == ORACLE_OK) {
         check_id(p, run.first, got);
         check_rising(p, got);
         check_not_ahead(p, run.first);
@@ -2080,14 +2082,14 @@ static void step_one(play *p, bool waits) {
 }
 
 static void step_at(play *p, int64_t unix_ms) {
-    model_run run = {{0, 0, 0}, 0};
+    oracle_run run = {{0, 0, 0}, 0};
     uint64_t got = NOTHING;
     flake128 wide;
     flake_status status;
-    model_status expected = MODEL_RANGE; /* later than a clock can say; earlier is just old */
+    oracle_status expected = ORACLE_RANGE; /* later than a clock can say; earlier is just old */
     if (unix_ms <= INT64_MAX / MS)
         expected =
-            model_draw_at(&p->model, unix_ms < -INT64_MAX / MS ? INT64_MIN : unix_ms * MS, &run);
+            oracle_draw_at(&p->oracle, unix_ms < -INT64_MAX / MS ? INT64_MIN : unix_ms * MS, &run);
     if (p->what == WIDE) {
         status = flake128_try_at(p->wide, unix_ms, &wide);
         if (status == FLAKE_OK) got = narrow(p, wide);
@@ -2095,9 +2097,9 @@ static void step_at(play *p, int64_t unix_ms) {
         status = p->what == SHARD ? flake_shard_try_at(p->shard, unix_ms, &got)
                                   : flake_try_at(p->gen, unix_ms, &got);
     differ(p, "try_at", status, (int64_t)expected);
-    if (expected == MODEL_OK) check_id(p, run.first, got);
-    if (expected == MODEL_OK) check_rising(p, got);
-    p->dragged |= expected == MODEL_OK && unix_ms > script_now.now_ns / MS;
+    if (expected == ORACLE_OK) check_id(p, run.first, got);
+    if (expected == ORACLE_OK) check_rising(p, got);
+    p->dragged |= expected == ORACLE_OK && unix_ms > script_now.now_ns / MS;
 }
 
 static size_t draw_many(play *p, bool waits, size_t n, flake_status *status) {
@@ -2123,13 +2125,14 @@ static size_t draw_many(play *p, bool waits, size_t n, flake_status *status) {
 }
 
 static void step_many(play *p, bool waits, size_t n) {
-    static model_run runs[most_batch];
+    static oracle_run runs[most_batch];
     const script before = script_now;
-    model_status expected = MODEL_OK;
+    oracle_status expected = ORACLE_OK;
     size_t count = 0, wanted = 0;
-    while (wanted < n && expected == MODEL_OK) {
-        expected = model_draw(&p->model, waits ? MODEL_WAIT : MODEL_TRY, n - wanted, &runs[count]);
-        if (expected == MODEL_OK) wanted += (size_t)runs[count++].n;
+    while (wanted < n && expected == ORACLE_OK) {
+        expected =
+            oracle_draw(&p->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n - wanted, &runs[count]);
+        if (expected == ORACLE_OK) wanted += (size_t)runs[count++].n;
     }
     const int64_t after_ns = script_now.now_ns;
     script_now = before;
@@ -2145,16 +2148,16 @@ static void step_many(play *p, bool waits, size_t n) {
         differ(p, "untouched batch", many[at] == NOTHING, true);
     for (size_t r = 0; r < count; r++)
         for (uint64_t i = 0; i < runs[r].n; i++)
-            check_id(p, model_after(&p->model, runs[r].first, i), many[at++]);
+            check_id(p, oracle_after(&p->oracle, runs[r].first, i), many[at++]);
     for (size_t i = 0; i < wanted; i++) check_rising(p, many[i]);
     if (wanted) {
-        check_not_ahead(p, model_after(&p->model, runs[count - 1].first, runs[count - 1].n - 1));
+        check_not_ahead(p, oracle_after(&p->oracle, runs[count - 1].first, runs[count - 1].n - 1));
         for (; waits && at < n; at++) differ(p, "rest of the batch", (int64_t)many[at], 0);
     }
 }
 
 static void check_statistics(play *p) {
-    const model *m = &p->model;
+    const oracle *m = &p->oracle;
     flake_stats stats;
     if (!p->counted) return;
     if (p->what == WIDE) flake128_stats_get(p->wide, &stats);
@@ -2167,33 +2170,33 @@ static void check_statistics(play *p) {
 }
 
 static void step_questions(play *p) {
-    const model *m = &p->model;
+    const oracle *m = &p->oracle;
     check_statistics(p);
     if (p->what == WIDE) {
-        differ(p, "retry_ns", flake128_retry_ns(p->wide), model_retry_ns(m));
+        differ(p, "retry_ns", flake128_retry_ns(p->wide), oracle_retry_ns(m));
         return;
     }
     differ(p, "retry_ns",
            p->what == SHARD ? flake_shard_retry_ns(p->shard) : flake_retry_ns(p->gen),
-           model_retry_ns(m));
-    differ(p, "available", (int64_t)flake_available(p->gen), (int64_t)model_available(m));
+           oracle_retry_ns(m));
+    differ(p, "available", (int64_t)flake_available(p->gen), (int64_t)oracle_available(m));
     uint64_t unit;
-    if (model_unit_at(m, script_now.now_ns, &unit) == MODEL_OK)
-        differ(p, "lag", flake_lag_ms(p->gen), (int64_t)model_lag(m) * m->unit_ms);
+    if (oracle_unit_at(m, script_now.now_ns, &unit) == ORACLE_OK)
+        differ(p, "lag", flake_lag_ms(p->gen), (int64_t)oracle_lag(m) * m->unit_ms);
 }
 
 /* Stocked ids may be old, so they are no witnesses to the order. */
 static void step_prefetch(play *p) {
-    if (p->what != GENERATOR || p->model.max_ahead) return;
+    if (p->what != GENERATOR || p->oracle.max_ahead) return;
     const script before = script_now;
-    model_place place = {0, 0, 0};
-    const model_status expected = model_stock_next(&p->model, &p->stock, &place);
+    oracle_place place = {0, 0, 0};
+    const oracle_status expected = oracle_stock_next(&p->oracle, &p->stock, &place);
     const int64_t after_ns = script_now.now_ns;
     script_now = before;
     uint64_t got = NOTHING;
     differ(p, "prefetch", flake_prefetch_next(&p->prefetch, &got), (int64_t)expected);
     differ(p, "clock after it", script_now.now_ns, after_ns);
-    if (expected == MODEL_OK) check_id(p, place, got);
+    if (expected == ORACLE_OK) check_id(p, place, got);
     else differ(p, "untouched id", got == NOTHING, true);
 }
 
@@ -2203,9 +2206,9 @@ static void step_hand_over(play *p) {
     const flake_snapshot s = snapshot_of(p->gen);
     const flake_options o = *flake_gen_options(p->gen);
     if (!o.seq_max && p->layout.seq_bits) return; /* a shard of the number 0 alone */
-    const uint64_t cap = p->model.cap, since = (uint64_t)(s.unix_ms - p->model.epoch_ms);
-    const model_place next = p->model.next;
-    differ(p, "snapshot", (int64_t)(since / (uint64_t)p->model.unit_ms + s.count / cap),
+    const uint64_t cap = p->oracle.cap, since = (uint64_t)(s.unix_ms - p->oracle.epoch_ms);
+    const oracle_place next = p->oracle.next;
+    differ(p, "snapshot", (int64_t)(since / (uint64_t)p->oracle.unit_ms + s.count / cap),
            (int64_t)next.unit);
     differ(p, "snapshot", (int64_t)(s.count % cap), (int64_t)next.index);
     p->counted = false;
@@ -2219,21 +2222,22 @@ static void step_foreign(play *p) {
     if (!p->gen) return;
     flake_snapshot s = snapshot_of(p->gen);
     const uint64_t unit =
-        p->model.recorded + pick(p, 8) < 4 ? 0 : p->model.recorded + pick(p, 8) - 4;
-    if (unit > p->model.last_unit) return;
-    s.unix_ms = p->model.epoch_ms + (int64_t)unit * p->model.unit_ms;
-    s.count = 1 + pick(p, 5 * p->model.cap);
-    const model_place next = p->model.next;
-    const uint64_t units = unit + s.count / p->model.cap;
-    if (units == next.unit && s.count % p->model.cap == next.index) return; /* neither is further */
-    model_restore(&p->model, unit, s.count);
+        p->oracle.recorded + pick(p, 8) < 4 ? 0 : p->oracle.recorded + pick(p, 8) - 4;
+    if (unit > p->oracle.last_unit) return;
+    s.unix_ms = p->oracle.epoch_ms + (int64_t)unit * p->oracle.unit_ms;
+    s.count = 1 + pick(p, 5 * p->oracle.cap);
+    const oracle_place next = p->oracle.next;
+    const uint64_t units = unit + s.count / p->oracle.cap;
+    if (units == next.unit && s.count % p->oracle.cap == next.index)
+        return; /* neither is further */
+    oracle_restore(&p->oracle, unit, s.count);
     p->counted = false;
     differ(p, "foreign restore", flake_restore(p->gen, &s), FLAKE_OK);
     p->dragged = true;
 }
 
 static int64_t random_move_ns(play *p) {
-    const int64_t unit_ns = p->model.unit_ms * MS, retry_ns = model_retry_ns(&p->model);
+    const int64_t unit_ns = p->oracle.unit_ms * MS, retry_ns = oracle_retry_ns(&p->oracle);
     const int64_t near_ns = (int64_t)pick(p, 3 * (uint64_t)unit_ns);
     switch (pick(p, 10)) {
     case 0: return 0;
@@ -2255,13 +2259,13 @@ static int64_t random_move_ns(play *p) {
  * not at all and in the past. Such a clock has no times closer than a us to each other, so that
  * waiting for it by small steps has an end. */
 static void random_sleep(play *p) {
-    const int64_t unit_ns = p->model.unit_ms * MS;
+    const int64_t unit_ns = p->oracle.unit_ms * MS;
     script_now.per_sleep = -1;
     script_now.jump_to_ns = 0;
     if (p->noted || p->features & GREAT_LOAN) return; /* they sleep by smaller steps */
     if (script_now.now_ns > INT64_MAX - (INT64_C(1) << 50)) return;
     const int64_t late_ns = (int64_t)pick(p, 9 * (uint64_t)unit_ns);
-    if (one_in(p, 4)) script_now.jump_to_ns = script_now.now_ns + p->model.max_wait_ns + late_ns;
+    if (one_in(p, 4)) script_now.jump_to_ns = script_now.now_ns + p->oracle.max_wait_ns + late_ns;
     if (!(p->features & RESTLESS)) return;
     if (one_in(p, 4)) script_now.jump_to_ns = script_now.now_ns + late_ns;
     script_now.now_ns -= script_now.now_ns % 1000;
@@ -2270,13 +2274,13 @@ static void random_sleep(play *p) {
     if (one_in(p, 4))
         script_now.jump_to_ns = script_now.now_ns - (int64_t)pick(p, (uint64_t)back_ns);
     script_now.jump_to_ns -= script_now.jump_to_ns % 1000;
-    if (script_now.jump_to_ns < model_start_ns(&p->model, 0)) script_now.jump_to_ns = 0;
+    if (script_now.jump_to_ns < oracle_start_ns(&p->oracle, 0)) script_now.jump_to_ns = 0;
 }
 
 static int64_t random_time(play *p) {
-    const model *m = &p->model;
-    const int64_t now_ns = script_now.now_ns, first_ns = model_start_ns(m, 0);
-    const int64_t end_ns = model_start_ns(m, m->last_unit) + m->unit_ms * MS;
+    const oracle *m = &p->oracle;
+    const int64_t now_ns = script_now.now_ns, first_ns = oracle_start_ns(m, 0);
+    const int64_t end_ns = oracle_start_ns(m, m->last_unit) + m->unit_ms * MS;
     if (p->features & OUTSIDE && one_in(p, 8))
         return (one_in(p, 2) ? first_ns : end_ns) + (int64_t)pick(p, 7) - 3;
     const int64_t by_ns = random_move_ns(p);
@@ -2304,7 +2308,7 @@ static int64_t random_ms(play *p) {
     const int64_t now_ms = script_now.now_ns / MS;
     if (p->features & GREAT_LOAN) return now_ms;
     switch (pick(p, 8)) {
-    case 0: return now_ms + (int64_t)pick(p, 5 * (uint64_t)p->model.unit_ms);
+    case 0: return now_ms + (int64_t)pick(p, 5 * (uint64_t)p->oracle.unit_ms);
     case 1: return now_ms - (int64_t)pick(p, 5000);
     case 2:
         return p->features & OUTSIDE ? (int64_t)(random_next(&p->random) >> pick(p, 64)) : now_ms;
@@ -2357,27 +2361,27 @@ static void play_scripts(unsigned features, uint64_t seed, int scripts, int step
     }
 }
 
-static void random_scripts_follow_the_model(void) { play_scripts(0, 1000000, 20000, 50); }
+static void random_scripts_follow_the_oracle(void) { play_scripts(0, 1000000, 20000, 50); }
 
-static void random_scripts_at_the_ends_of_time_follow_the_model(void) {
+static void random_scripts_at_the_ends_of_time_follow_the_oracle(void) {
     play_scripts(OUTSIDE, 2000000, 10000, 50);
 }
 
-static void random_scripts_with_restless_sleeps_follow_the_model(void) {
+static void random_scripts_with_restless_sleeps_follow_the_oracle(void) {
     play_scripts(RESTLESS, 3000000, 10000, 50);
 }
 
-static void random_scripts_with_snapshots_of_others_follow_the_model(void) {
+static void random_scripts_with_snapshots_of_others_follow_the_oracle(void) {
     play_scripts(FOREIGN, 4000000, 5000, 50);
 }
 
-static void random_scripts_with_great_loans_follow_the_model(void) {
+static void random_scripts_with_great_loans_follow_the_oracle(void) {
     play_scripts(GREAT_LOAN, 5000000, 40, 60);
 }
 
-/* ---- the model itself, with its ticks, against ids that sno made ---- */
+/* ---- the oracle itself, with its ticks, against ids that sno made ---- */
 
-static model traced;
+static oracle traced;
 static int trace_shown;
 
 static void trace_row(char **field) {
@@ -2386,21 +2390,21 @@ static void trace_row(char **field) {
     const uint64_t number = strtoull(field[6] + 16, NULL, 16);
     field[6][10] = 0;
     const uint64_t time_and_tick = strtoull(field[6], NULL, 16);
-    model_run run = {{0, 0, 0}, 0};
+    oracle_run run = {{0, 0, 0}, 0};
     if (trace != trace_shown) {
-        traced = model_of(INT64_C(1262304000000), 4, 39, max - min + 1);
+        traced = oracle_of(INT64_C(1262304000000), 4, 39, max - min + 1);
         traced.ticks = true;
         traced.clock_ns = &script_now.now_ns;
         trace_shown = trace;
     }
-    script_now.now_ns = model_start_ns(&traced, strtoull(field[4], NULL, 10));
-    CHECK_EQ(model_draw(&traced, MODEL_TRY, 1, &run), MODEL_OK);
+    script_now.now_ns = oracle_start_ns(&traced, strtoull(field[4], NULL, 10));
+    CHECK_EQ(oracle_draw(&traced, ORACLE_TRY, 1, &run), ORACLE_OK);
     CHECK_EQ(run.first.unit, time_and_tick >> 1);
     CHECK_EQ(run.first.tick, time_and_tick & 1);
     CHECK_EQ(min + run.first.index, number);
 }
 
-static void the_model_draws_what_sno_drew(void) {
+static void the_oracle_draws_what_sno_drew(void) {
     trace_shown = -1;
     vectors_read("sno_trace.tsv", 7, trace_row);
 }
@@ -2518,12 +2522,12 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_full_ring_drops_notes_and_the_last_one_comes_later),
         CHECK_TEST(when_there_is_room_again_the_next_ms_is_noted),
         CHECK_TEST(a_second_overflow_is_noted_from_its_own_begin),
-        CHECK_TEST(random_scripts_follow_the_model),
-        CHECK_TEST(random_scripts_at_the_ends_of_time_follow_the_model),
-        CHECK_TEST(random_scripts_with_restless_sleeps_follow_the_model),
-        CHECK_TEST(random_scripts_with_snapshots_of_others_follow_the_model),
-        CHECK_TEST(random_scripts_with_great_loans_follow_the_model),
-        CHECK_TEST(the_model_draws_what_sno_drew),
+        CHECK_TEST(random_scripts_follow_the_oracle),
+        CHECK_TEST(random_scripts_at_the_ends_of_time_follow_the_oracle),
+        CHECK_TEST(random_scripts_with_restless_sleeps_follow_the_oracle),
+        CHECK_TEST(random_scripts_with_snapshots_of_others_follow_the_oracle),
+        CHECK_TEST(random_scripts_with_great_loans_follow_the_oracle),
+        CHECK_TEST(the_oracle_draws_what_sno_drew),
     };
     return CHECK_MAIN(argc, argv, all);
 }

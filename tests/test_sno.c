@@ -5,7 +5,7 @@
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "support.h"
-#include "model.h"
+#include "oracle.h"
 #include <stdatomic.h>
 #if !defined(_WIN32)
 #include <sys/mman.h>
@@ -1985,9 +1985,9 @@ static void two_callers_never_get_the_same_id_whatever_steps_they_take(void) {
     CHECK(steps > 1000);
 }
 
-/* ---- random scripts against the model ---- */
+/* ---- random scripts against the oracle ---- */
 
-static model oracle;
+static oracle asked;
 static uint32_t first_number; /* of the pool */
 
 static void begin_random(uint64_t *random) {
@@ -1996,12 +1996,12 @@ static void begin_random(uint64_t *random) {
     sno_options o = options_of(NULL);
     if (random_below(random, 4) == 0) o.max_wait_ms = (int64_t)(1 + random_below(random, 30));
     begin_with(&o, (uint16_t)first_number, (uint16_t)(first_number + cap - 1));
-    oracle = model_of(epoch_ns / ms_ns, 4, 39, cap);
-    oracle.ticks = true;
-    oracle.max_wait_ns = o.max_wait_ms ? o.max_wait_ms * ms_ns : INT64_MAX;
-    oracle.clock_ns = &script_now.now_ns;
-    oracle.sleep = script_sleep;
-    oracle.next.index = 1; /* of unit 0, as in a snapshot of zeros */
+    asked = oracle_of(epoch_ns / ms_ns, 4, 39, cap);
+    asked.ticks = true;
+    asked.max_wait_ns = o.max_wait_ms ? o.max_wait_ms * ms_ns : INT64_MAX;
+    asked.clock_ns = &script_now.now_ns;
+    asked.sleep = script_sleep;
+    asked.next.index = 1; /* of unit 0, as in a snapshot of zeros */
     got_n = 0;
 }
 
@@ -2019,37 +2019,37 @@ static bool retry_is_exact(void) {
     return right;
 }
 
-/* The ids are the run's, and the generator is where the model is. */
-static bool agree(const sno_id *ids, size_t n, const model_run *run, bool waited) {
+/* The ids are the run's, and the generator is where the oracle is. */
+static bool agree(const sno_id *ids, size_t n, const oracle_run *run, bool waited) {
     const sno_snapshot s = snapshot_of(&gen);
     bool right = n == run->n;
     for (size_t i = 0; i < n && right; i++) {
-        const model_place place = model_after(&oracle, run->first, i);
+        const oracle_place place = oracle_after(&asked, run->first, i);
         right &= sno_units(ids[i]) == place.unit && sno_tick(ids[i]) == place.tick &&
                  sno_sequence(ids[i]) == first_number + place.index &&
                  sno_partition(ids[i]) == a_partition && sno_meta(ids[i]) == a_meta;
     }
     keep_all(ids, n);
     /* A blocked caller looks again each unit, so he may have queued up before his time had come. */
-    if (s.wall_hi < (int64_t)oracle.recorded && waited) oracle.recorded = (uint64_t)s.wall_hi;
-    right &= s.drifts == oracle.drifts && (s.drifts & 1) == oracle.next.tick;
-    right &= s.wall_hi == (int64_t)oracle.recorded;
-    right &= s.wall_safe == (int64_t)oracle.safe[oracle.next.tick ^ 1];
-    right &= ((uint64_t)s.wall_hi - oracle.next.unit) * oracle.cap + s.sequence + 1 ==
-             first_number + oracle.next.index;
-    right &= sno_retry_ns(&gen) == model_retry_ns(&oracle);
+    if (s.wall_hi < (int64_t)asked.recorded && waited) asked.recorded = (uint64_t)s.wall_hi;
+    right &= s.drifts == asked.drifts && (s.drifts & 1) == asked.next.tick;
+    right &= s.wall_hi == (int64_t)asked.recorded;
+    right &= s.wall_safe == (int64_t)asked.safe[asked.next.tick ^ 1];
+    right &= ((uint64_t)s.wall_hi - asked.next.unit) * asked.cap + s.sequence + 1 ==
+             first_number + asked.next.index;
+    right &= sno_retry_ns(&gen) == oracle_retry_ns(&asked);
     right &= retry_is_exact();
-    right &= sno_len(&gen) <= oracle.cap && sno_cap(&gen) == oracle.cap;
+    right &= sno_len(&gen) <= asked.cap && sno_cap(&gen) == asked.cap;
     return right;
 }
 
 /* One call of each, from the same moment on. */
 static bool random_call(uint64_t *random, uint64_t call) {
     sno_id ids[200];
-    model_run run = {{0, 0, 0}, 0}, more;
+    oracle_run run = {{0, 0, 0}, 0}, more;
     sno_status status = SNO_OK;
-    model_status wanted = MODEL_OK;
-    size_t n = 1 + (size_t)random_below(random, call < 3 ? 1 : 3 * oracle.cap);
+    oracle_status wanted = ORACLE_OK;
+    size_t n = 1 + (size_t)random_below(random, call < 3 ? 1 : 3 * asked.cap);
     if (n > 200) n = 200;
     const int64_t given_ns =
         script_now.now_ns + ((int64_t)random_below(random, 9) - 6) * (unit_ns - 1);
@@ -2067,22 +2067,22 @@ static bool random_call(uint64_t *random, uint64_t call) {
     bool right = call == 0 || call == 3 || after.sleeps == then.sleeps;
 
     script_now = then;
-    if (call == 2) wanted = model_draw_at(&oracle, given_ns, &run);
+    if (call == 2) wanted = oracle_draw_at(&asked, given_ns, &run);
     else
-        while (wanted == MODEL_OK && run.n < n) {
-            wanted = model_draw(&oracle, call % 3 ? MODEL_TRY : MODEL_WAIT, n - run.n, &more);
-            if (wanted == MODEL_OK && run.n) { /* a batch of several runs: judged one by one */
+        while (wanted == ORACLE_OK && run.n < n) {
+            wanted = oracle_draw(&asked, call % 3 ? ORACLE_TRY : ORACLE_WAIT, n - run.n, &more);
+            if (wanted == ORACLE_OK && run.n) { /* a batch of several runs: judged one by one */
                 keep_all(ids, (size_t)run.n);
                 memmove(ids, ids + run.n, (200 - (size_t)run.n) * sizeof *ids);
                 n -= (size_t)run.n;
             }
-            if (wanted == MODEL_OK) run = more;
+            if (wanted == ORACLE_OK) run = more;
         }
-    if (call == 0) right &= sno_is_zero(ids[0]) == (wanted != MODEL_OK);
+    if (call == 0) right &= sno_is_zero(ids[0]) == (wanted != ORACLE_OK);
     else if (call < 4) right &= (int)status == (int)wanted;
     /* Who waits in vain may end his last nap later. */
     right &=
-        script_now.now_ns == after.now_ns || (after.sleeps > then.sleeps && wanted != MODEL_OK);
+        script_now.now_ns == after.now_ns || (after.sleeps > then.sleeps && wanted != ORACLE_OK);
     script_now = after;
     return right & agree(ids, (size_t)run.n, &run, after.sleeps > then.sleeps);
 }
@@ -2095,9 +2095,9 @@ static void random_move(uint64_t *random) {
     case 1: script_now.now_ns -= (int64_t)random_below(random, 12) * unit_ns + ns; break;
     case 2: script_now.now_ns += ns; break;
     case 3: script_now.now_ns -= ns; break;
-    case 4: /* While a caller sleeps, if no patience is counted. The model forgets the reading at
+    case 4: /* While a caller sleeps, if no patience is counted. The oracle forgets the reading at
                which he queued up, so that must not be the newest. */
-        if (oracle.max_wait_ns == INT64_MAX && clock_unit() <= (int64_t)oracle.recorded)
+        if (asked.max_wait_ns == INT64_MAX && clock_unit() <= (int64_t)asked.recorded)
             script_now.jump_to_ns =
                 script_now.now_ns + (int64_t)random_below(random, 30) * unit_ns - 20 * unit_ns + ns;
         break;
@@ -2105,7 +2105,7 @@ static void random_move(uint64_t *random) {
     }
 }
 
-static void random_scripts_are_the_models(void) {
+static void random_scripts_are_the_oracles(void) {
     uint64_t random = 0x5e0a11c0ffee;
     for (int i = 0; i < scripts; i++) {
         begin_random(&random);
@@ -2115,12 +2115,12 @@ static void random_scripts_are_the_models(void) {
             if (call == 5) { /* as after a restart */
                 sno_snapshot s = snapshot_of(&gen);
                 sno_options o = options_of(&s);
-                if (oracle.max_wait_ns < INT64_MAX) o.max_wait_ms = oracle.max_wait_ns / ms_ns;
+                if (asked.max_wait_ns < INT64_MAX) o.max_wait_ms = asked.max_wait_ns / ms_ns;
                 CHECK_EQ(sno_init(&gen, &o), SNO_OK);
-                oracle.safe[oracle.next.tick] = 0;
+                asked.safe[asked.next.tick] = 0;
             } else if (!random_call(&random, call)) {
                 printf("  script %d, call %d, kind %d\n", i, k, (int)call);
-                check_fail(__FILE__, __LINE__, "the generator is not where the model is");
+                check_fail(__FILE__, __LINE__, "the generator is not where the oracle is");
                 return;
             }
         }
@@ -2220,7 +2220,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(default_partitions_of_relatives_are_different),
 #endif
         CHECK_TEST(two_callers_never_get_the_same_id_whatever_steps_they_take),
-        CHECK_TEST(random_scripts_are_the_models),
+        CHECK_TEST(random_scripts_are_the_oracles),
     };
     return CHECK_MAIN(argc, argv, all);
 }

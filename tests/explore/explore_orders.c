@@ -2,7 +2,7 @@
  *
  * The memory orders of flake.h and sno.h: a few calls by two to four threads, in every way that C11's
  * memory model allows; and each order that has a label in the headers once more without it, which must
- * break a rule. orders.h says what is modelled, and what is not.
+ * break a rule. orders.h says which rules these are.
  *
  *     explore_orders                       the standing set, then each label; closes with "N passed, N
  *                                          failed", and fails if that takes more CPU time than MOST_S
