@@ -58,7 +58,7 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' | cmp -s - $@ || echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' > $@
 
-$(BUILD)/%: tests/%.c $(wildcard tests/*.h tests/tools/*) $(HEADERS) $(BUILD)/flags
+$(BUILD)/%: tests/%.c $(wildcard tests/*.h tests/tools/* fuzz/*.h) $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
 $(BUILD)/test_sno_text_plain: tests/test_sno_text.c
@@ -148,7 +148,7 @@ fuzz-%: FORCE $(BUILD)/flags
 	{ echo "fuzz_$*:"; if [ $$code -eq 0 ]; then grep '^Done\|^stat::' $(BUILD)/fuzz/$*.log; \
 	  else tail -n 60 $(BUILD)/fuzz/$*.log; fi; } > $(BUILD)/fuzz/$*.end; cat $(BUILD)/fuzz/$*.end; exit $$code
 
-$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags
+$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) tests/support.h tests/oracle.h $(HEADERS) $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz
 	@$(FUZZ_SKIPPED) set -x; $(CC) $(FLAGS) $(FUZZ_ETCD) -I. -Itests $< -o $@ $(LDLIBS) $(FUZZ_CURL)
 

@@ -26,12 +26,17 @@ static const char *fuzz_hint;          /* how to replay; then a failure exits: n
 static const char *fuzz_call = "begin";
 static unsigned fuzz_step;
 
+static void (*fuzz_instead)(const char *failure); /* of an end to the program; does not return */
+
 static _Noreturn void fuzz_fail(const char *what, int64_t got, int64_t wanted) {
+    char failure[256];
     (void)fflush(stdout);
-    (void)fprintf(stderr,
-                  "\nFAIL step %u, %s: %s is %" PRId64 " (%016" PRIx64 "), not %" PRId64
-                  " (%016" PRIx64 ")\ninput ",
-                  fuzz_step, fuzz_call, what, got, (uint64_t)got, wanted, (uint64_t)wanted);
+    (void)snprintf(failure, sizeof failure,
+                   "step %u, %s: %s is %" PRId64 " (%016" PRIx64 "), not %" PRId64 " (%016" PRIx64
+                   ")",
+                   fuzz_step, fuzz_call, what, got, (uint64_t)got, wanted, (uint64_t)wanted);
+    if (fuzz_instead) fuzz_instead(failure);
+    (void)fprintf(stderr, "\nFAIL %s\ninput ", failure);
     for (size_t i = 0; i < fuzz_input_size; i++) (void)fprintf(stderr, "%02x", fuzz_input[i]);
     (void)fprintf(stderr, "\n");
     if (!fuzz_hint) abort();

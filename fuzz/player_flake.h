@@ -44,8 +44,9 @@ static struct flake_scene {
     uint64_t node;
     size_t actors;
     unsigned may;
-    bool exact; /* the oracle can say what comes */
-    bool rises; /* ids as numbers do, too */
+    bool exact;   /* the oracle can say what comes */
+    bool rises;   /* ids as numbers do, too */
+    bool forgets; /* what is borrowed may be more than count holds */
     flake_pool pool;
     uint64_t scatter_unit[64], scatter_start[64]; /* the first number of some units */
     bool scatter_known[64];
@@ -142,8 +143,10 @@ static oracle flake_oracle_of(const flake_options *o, unsigned time_bits, uint64
     expect.clock_ns = &fuzz_reading_ns;
     expect.sleep = fuzz_sleep;
     expect.without_places = (expect.max_ahead + 1) * cap >= e->limit;
-    /* Ids so far ahead that count can't hold them are beyond the oracle. */
-    if (e->time_lead) flake_scene.exact = false;
+    /* Who borrows more than count holds forgets the newest reading: the oracle can say what comes
+     * while the clock only goes on, and nobody brings another time or snapshot along. */
+    flake_scene.forgets = e->time_lead != 0;
+    if (flake_scene.forgets && flake_scene.may) flake_scene.exact = false;
     if (expect.without_places || o->overflow) { /* the oracle sleeps in one go */
         flake_scene.may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);
         if (fuzz_own_clock) flake_scene.exact = false;
@@ -423,6 +426,7 @@ static void flake_play_many(flake_actor *a, bool waits, size_t n) {
     flake_status status = FLAKE_OK;
     size_t given = n;
     if (flake_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
+    const int slept = script_now.sleeps;
     for (size_t i = 0; i <= n; i++) ids[i] = flake_nothing;
     if (a->wide) {
         flake128 zero, nothing;
@@ -438,6 +442,7 @@ static void flake_play_many(flake_actor *a, bool waits, size_t n) {
         status = a->shard ? flake_shard_next_n(a->shard, ids, n) : flake_next_n(a->gen, ids, n);
     else given = a->shard ? flake_shard_try_n(a->shard, ids, n) : flake_try_n(a->gen, ids, n);
     if (flake_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
+    if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
 
     if (status != FLAKE_OK) {
         /* Those before stand in front, the rest is 0: which no id is here, but maybe the first. */
@@ -531,7 +536,8 @@ static void flake_play_restore(flake_actor *a) {
         flake_check_unchanged(a, &s);
     }
     if (choice & 8) a->old = s;
-    if (choice & 16) { /* of another, who came further or less far */
+    /* of another, who came further or less far */
+    if (choice & 16 && !(flake_scene.forgets && flake_scene.exact)) {
         const uint64_t unit = a->oracle.recorded + fuzz_below(16) - 8;
         const uint64_t count = 1 + fuzz_below(6 * a->oracle.cap);
         const oracle_place next = a->oracle.next;
@@ -557,9 +563,24 @@ static void flake_check_position(flake_actor *a) {
 
 /* ---- questions ---- */
 
+static void flake_check_statistics(const flake_actor *a) {
+    const oracle *expect = &a->oracle;
+    flake_stats stats;
+    if (!a->counted) return;
+    if (a->wide) flake128_stats_get(a->wide, &stats);
+    else flake_stats_get(a->gen, &stats);
+    fuzz_same_u64("stats.ids", stats.ids, expect->ids);
+    fuzz_same_u64("stats.waits", stats.waits, expect->waits);
+    if (expect->max_ahead || expect->without_places)
+        return; /* a batch may be one draw or several */
+    fuzz_same_u64("stats.batches", stats.batches, expect->batches);
+    fuzz_same_u64("stats.clock_backs", stats.clock_backs, expect->clock_backs);
+}
+
 static void flake_ask(flake_actor *a) {
     const oracle *expect = &a->oracle;
     if (!flake_scene.exact) return;
+    flake_check_statistics(a);
     if (a->wide) {
         fuzz_same("retry_ns", flake128_retry_ns(a->wide), oracle_retry_ns(expect));
         return;
@@ -570,14 +591,6 @@ static void flake_ask(flake_actor *a) {
     uint64_t unit;
     if (oracle_unit_at(expect, fuzz_reading_ns, &unit) == ORACLE_OK)
         fuzz_same("lag_ms", flake_lag_ms(a->gen), (int64_t)oracle_lag(expect) * expect->unit_ms);
-    if (!a->counted) return;
-    flake_stats stats;
-    flake_stats_get(a->gen, &stats);
-    fuzz_same_u64("stats.ids", stats.ids, expect->ids);
-    if (expect->max_ahead || expect->without_places)
-        return; /* a batch may be one draw or several */
-    fuzz_same_u64("stats.batches", stats.batches, expect->batches);
-    fuzz_same_u64("stats.clock_backs", stats.clock_backs, expect->clock_backs);
 }
 
 /* Notes come while callers queue; whatever the clock did, they tell of a queue that there was. */
@@ -612,7 +625,7 @@ static void flake_play_pool(flake_actor *a) {
 static int64_t flake_given_ms(void) {
     const int64_t now_ms = script_now.now_ns / FUZZ_MS;
     const uint8_t choice = fuzz_byte();
-    if (choice < 100) return now_ms;
+    if (choice < 100 || (flake_scene.forgets && flake_scene.exact)) return now_ms;
     if (choice < 150) return now_ms - (int64_t)fuzz_below(1 << 12);
     if (choice < 200 || !(flake_scene.may & FUZZ_OUTSIDE)) return now_ms + choice % 16;
     const uint64_t any = fuzz_number();

@@ -366,6 +366,7 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
     sno_status status = SNO_OK;
     size_t given = n;
     if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
+    const int slept = script_now.sleeps;
     for (size_t i = 0; i <= n; i++) ids[i] = sno_nothing();
     if (waits)
         status =
@@ -374,6 +375,7 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
         given =
             a->shard ? sno_shard_try_n(a->shard, meta, ids, n) : sno_try_n(a->gen, meta, ids, n);
     if (sno_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
+    if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
 
     if (status != SNO_OK)
         for (given = 0; given < n && !sno_is_zero(ids[given]); given++) {
@@ -449,12 +451,29 @@ static void sno_play_restore(void) {
 
 /* ---- questions ---- */
 
+/* What retry_ns says, tried out on a copy: then there is an id, and 1 ns before there is none. */
+static void sno_check_retry(const sno_actor *a, int64_t retry_ns) {
+    const fuzz_moment then = fuzz_now();
+    sno_gen copy = *a->gen;
+    sno_id id;
+    if (retry_ns == INT64_MAX || fuzz_own_clock) return;
+    if (retry_ns) {
+        script_now.now_ns += retry_ns - 1;
+        fuzz_reading_ns = script_now.now_ns;
+        fuzz_true("nothing 1 ns before retry_ns", sno_try(&copy, 0, &id) != SNO_OK);
+        fuzz_reading_ns = ++script_now.now_ns;
+    }
+    fuzz_same("try after retry_ns", sno_try(&copy, 0, &id), SNO_OK);
+    fuzz_back_to(&then);
+}
+
 static void sno_ask(sno_actor *a) {
     const oracle *expect = &a->oracle;
     fuzz_same_u64("cap", sno_cap(a->gen), expect->cap);
     if (!sno_scene.exact) return;
     fuzz_same("retry_ns", a->shard ? sno_shard_retry_ns(a->shard) : sno_retry_ns(a->gen),
               oracle_retry_ns(expect));
+    sno_check_retry(a, oracle_retry_ns(expect));
     uint64_t now, len = 0;
     if (oracle_unit_at(expect, fuzz_reading_ns, &now) == ORACLE_OK && now >= expect->recorded)
         len = expect->next.unit > now    ? expect->cap

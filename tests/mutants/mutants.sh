@@ -43,7 +43,8 @@ seconds_of() {
 
 # Cheapest first. The models repeat themselves with real threads. A killer NAME-tsan is NAME under the
 # thread sanitizer, which misses an order also where this machine would keep it: only `first:` asks it.
-killers="test_engine test_layouts test_sno"
+killers="test_engine test_random_flake test_engine_calls test_engine_shared test_engine_notes test_layouts"
+killers="$killers test_sno test_random_sno test_sno_queue test_sno_snapshots test_sno_partitions"
 for program in tests/models/*.c; do killers="$killers $(basename "$program" .c)"; done
 killers="$killers test_ring"
 for program in tests/explore/explore_*.c; do
@@ -149,7 +150,7 @@ shift
 rm -rf "$dir"
 mkdir -p "$dir/as_it_is"
 dir=$(cd "$dir" && pwd)
-cp -r flake.h sno.h tests "$dir"
+cp -r flake.h sno.h tests fuzz "$dir"
 cp flake.h sno.h "$dir/as_it_is"
 cd "$dir" || exit 1
 passed=0 failed=0
