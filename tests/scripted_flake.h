@@ -19,6 +19,7 @@ static inline int64_t system_ns(int is_coarse) {
 
 #define FLAKE_CLOCK_NS(kind) system_ns((kind) == FLAKE_CLOCK_COARSE)
 #include "flake.h"
+#include "options.h"
 
 #define MS      INT64_C(1000000)       /* in ns */
 #define T       INT64_C(1700000000000) /* Unix ms: where most scripts begin */
@@ -30,11 +31,8 @@ static uint64_t id;
 static uint64_t many[1 << 20];
 
 static inline flake_options scripted(flake_layout layout) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = options_of_flake(0, 0, 0, script_read, &script_now);
     o.layout = layout;
-    o.clock.now_ns = script_read;
-    o.clock.user = &script_now;
     return o;
 }
 

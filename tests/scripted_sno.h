@@ -52,6 +52,7 @@ static int64_t system_ns(int kind);
 #undef SNO_SLEEP_NS
 #define SNO_SLEEP_NS(ns) sleep_beside_others(ns)
 #include "sno.h"
+#include "options.h"
 
 static inline int64_t system_ns(int kind) {
     exact_readings += kind == SNO_CLOCK_EXACT;
@@ -79,19 +80,11 @@ static sno_id got[4 * whole_pool]; /* since `begin` */
 static size_t got_n;
 
 static inline sno_snapshot pool_of(uint16_t min, uint16_t max) {
-    sno_snapshot s;
-    memset(&s, 0, sizeof s);
-    s.partition = a_partition;
-    s.sequence_min = min;
-    s.sequence_max = max;
-    return s;
+    return pool_of_numbers(a_partition, min, max);
 }
 
 static inline sno_options options_of(const sno_snapshot *s) {
-    sno_options o;
-    memset(&o, 0, sizeof o);
-    o.snapshot = s;
-    return o;
+    return options_of_sno(s, NULL, NULL); /* the system's clock, which follows the script */
 }
 
 static inline void restore(sno_gen *g, sno_snapshot s) {

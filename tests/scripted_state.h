@@ -89,12 +89,7 @@ static flake_gen gen;
 static flake_why why;
 
 static inline flake_options options_of(uint32_t node) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.node = node;
-    o.clock.now_ns = script_read;
-    o.clock.user = &script_now;
-    return o;
+    return options_of_flake(node, 0, 0, script_read, &script_now);
 }
 
 static inline flake_state_options where_of(const char *path) {

@@ -5,33 +5,8 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "scripted_sno.h"
 #if !defined(_WIN32)
+#include "children.h"
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-/* ---- forked children ---- */
-
-/* What a child finds counts as the test's. */
-static pid_t begin_child(void (*part)(void)) {
-    (void)fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        check_failures = 0;
-        part();
-        (void)fflush(stdout);
-        _exit(check_failures != 0);
-    }
-    CHECK(child > 0);
-    return child;
-}
-
-static void end_child(pid_t child) {
-    int status = -1;
-    CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK_EQ(status, 0);
-}
-
-static void in_child(void (*part)(void)) { end_child(begin_child(part)); }
 
 static void *shared_memory(size_t size) {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

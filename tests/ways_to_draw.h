@@ -6,6 +6,7 @@
 #ifndef WAYS_TO_DRAW_H
 #define WAYS_TO_DRAW_H
 
+#include "options.h"
 #include "sno_key.h"
 
 typedef enum way_outcome {
@@ -63,9 +64,10 @@ static inline way_outcome way_give(way_ids *out, way_outcome outcome, const uint
                                    size_t n) {
     out->n = outcome == WAY_OK ? n : 0;
     out->touched = false;
-    for (size_t i = 0; i < n; i++)
-        if (outcome == WAY_OK) out->keys[i] = keys[i];
-        else out->touched |= keys[i] != way_blank;
+    for (size_t i = 0; i < n; i++) {
+        out->keys[i] = keys[i];
+        out->touched |= outcome != WAY_OK && keys[i] != way_blank;
+    }
     return outcome;
 }
 
@@ -294,11 +296,7 @@ static inline uint16_t ways_partition(unsigned who, unsigned family) {
 
 static inline flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min,
                                                uint32_t seq_max) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.node = w->who + 1;
-    o.seq_min = seq_min;
-    o.seq_max = seq_max;
+    flake_options o = options_of_flake(w->who + 1, seq_min, seq_max, NULL, NULL);
     if (w->is_scripted) {
         o.clock.now_ns = script_read;
         o.clock.user = &script_now;
@@ -315,24 +313,17 @@ static inline flake_options ways_wide_options(const ways_setup *w) {
 }
 
 static inline sno_options ways_sno_options(const ways_setup *w, const sno_snapshot *pool) {
-    sno_options o;
-    memset(&o, 0, sizeof o);
+    sno_options o = options_of_sno(pool, NULL, NULL);
     if (w->is_scripted) {
         o.clock.now_ns = script_read;
         o.clock.user = &script_now;
     }
     o.max_wait_ms = 1000;
-    o.snapshot = pool;
     return o;
 }
 
 static inline sno_snapshot ways_pool(unsigned who, unsigned family, uint16_t min, uint16_t max) {
-    sno_snapshot s;
-    memset(&s, 0, sizeof s);
-    s.partition = ways_partition(who, family);
-    s.sequence_min = min;
-    s.sequence_max = max;
-    return s;
+    return pool_of_numbers(ways_partition(who, family), min, max);
 }
 
 static inline unsigned ways_make(const ways_setup *w) {
