@@ -286,7 +286,7 @@ static inline bool fuzz_set_is_full(void) { return fuzz_set_size > fuzz_most_ids
 
 /* ---- what is asked of a generator, first of the oracle, then of the real one ---- */
 
-enum { fuzz_most_places = 4096 };
+enum { fuzz_most_places = 1 << 16, fuzz_usual_places = 4096 };
 
 typedef struct fuzz_wanted {
     oracle_status status;

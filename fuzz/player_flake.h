@@ -145,7 +145,7 @@ static oracle flake_oracle_of(const flake_options *o, unsigned time_bits, uint64
     expect.without_places = (expect.max_ahead + 1) * cap >= e->limit;
     /* Who borrows more than count holds forgets the newest reading: the oracle can say what comes
      * while the clock only goes on, and nobody brings another time or snapshot along. */
-    flake_scene.forgets = e->time_lead != 0;
+    flake_scene.forgets = expect.max_ahead && (expect.max_ahead + 1) * cap > e->limit;
     if (flake_scene.forgets && flake_scene.may) flake_scene.exact = false;
     if (expect.without_places || o->overflow) { /* the oracle sleeps in one go */
         flake_scene.may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);
@@ -266,6 +266,9 @@ static bool flake_open(const flake_fixed *fixed) {
 
 /* ---- ids ---- */
 
+/* More than count holds, while the oracle can say what comes. */
+static bool flake_lends_greatly(void) { return flake_scene.forgets && flake_scene.exact; }
+
 /* `place` NULL: any that fits. Ids of a stock are old, and no witnesses to the order. */
 static layout_fields flake_check_id(flake_actor *a, const oracle_place *place, uint64_t id,
                                     bool in_order) {
@@ -298,7 +301,8 @@ static layout_fields flake_check_id(flake_actor *a, const oracle_place *place, u
         fuzz_same_u64("unit of the id", f.time, place->unit);
         fuzz_same_u64("number of the id", f.seq - a->seq_min, index);
     }
-    fuzz_set_add(id);
+    if (flake_lends_greatly()) fuzz_ids++; /* so many of them: each is the one that must come */
+    else fuzz_set_add(id);
     if (in_order) {
         if (a->any && !s->options.seq_scatter)
             fuzz_true("id after the one before it",
@@ -537,7 +541,7 @@ static void flake_play_restore(flake_actor *a) {
     }
     if (choice & 8) a->old = s;
     /* of another, who came further or less far */
-    if (choice & 16 && !(flake_scene.forgets && flake_scene.exact)) {
+    if (choice & 16 && !flake_lends_greatly()) {
         const uint64_t unit = a->oracle.recorded + fuzz_below(16) - 8;
         const uint64_t count = 1 + fuzz_below(6 * a->oracle.cap);
         const oracle_place next = a->oracle.next;
@@ -625,7 +629,7 @@ static void flake_play_pool(flake_actor *a) {
 static int64_t flake_given_ms(void) {
     const int64_t now_ms = script_now.now_ns / FUZZ_MS;
     const uint8_t choice = fuzz_byte();
-    if (choice < 100 || (flake_scene.forgets && flake_scene.exact)) return now_ms;
+    if (choice < 100 || flake_lends_greatly()) return now_ms;
     if (choice < 150) return now_ms - (int64_t)fuzz_below(1 << 12);
     if (choice < 200 || !(flake_scene.may & FUZZ_OUTSIDE)) return now_ms + choice % 16;
     const uint64_t any = fuzz_number();
@@ -650,8 +654,9 @@ static void flake_play_step(void) {
     fuzz_call = flake_calls[choice & 15];
     if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)(a - flake_actors));
     const bool held = s->kind != FLAKE_POOL || a->lent; /* who draws from a pool's shard has it */
-    const size_t n =
-        (size_t)(choice & 16 ? fuzz_below(choice & 32 ? fuzz_most_places : 256) : choice >> 5);
+    size_t n =
+        (size_t)(choice & 16 ? fuzz_below(choice & 32 ? fuzz_usual_places : 256) : choice >> 5);
+    if (flake_lends_greatly() && n > 256) n = fuzz_most_places;
     const uint64_t most_waited = 8 * a->oracle.cap; /* a call has its end within a second of ours */
     script_now.sleeps = 0;
     switch (choice & 15) {

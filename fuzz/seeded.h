@@ -13,13 +13,15 @@
 typedef struct seeded {
     uint8_t
         first; /* bits that are set in each input's first byte, which says what the clock may do */
-    uint8_t call; /* one that is made more often than others: the low half of some bytes */
+    uint8_t call;    /* that stands in the place of some bytes, so that it is made more often: */
+    uint8_t bits;    /* these bits of it, */
+    unsigned one_in; /* in one of so many bytes; 0: in none */
 } seeded;
 
-enum { seeded_no_call = 16, seeded_longest = 250 };
+enum { seeded_longest = 250 };
 
 static inline seeded seeded_any(void) {
-    const seeded any = {0, seeded_no_call};
+    const seeded any = {0, 0, 0, 0};
     return any;
 }
 
@@ -40,8 +42,8 @@ static inline void seeded_play_one(void (*play)(const uint8_t *, size_t), uint64
     const size_t size = 20 + (size_t)random_below(&random, seeded_longest - 20);
     for (size_t i = 0; i < size; i++) {
         bytes[i] = (uint8_t)random_below(&random, 256);
-        if (how.call != seeded_no_call && random_below(&random, 8) == 0)
-            bytes[i] = (uint8_t)((bytes[i] & 0xf0) | how.call);
+        if (how.one_in && random_below(&random, how.one_in) == 0)
+            bytes[i] = (uint8_t)((bytes[i] & ~how.bits) | how.call);
     }
     bytes[0] |= how.first;
     if (!setjmp(seeded_end)) play(bytes, size); /* else it has failed */

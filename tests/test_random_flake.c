@@ -10,7 +10,7 @@ static const flake_fixed *fixed; /* a configuration to be played, or NULL: any *
 
 static void play_one(const uint8_t *bytes, size_t size) { flake_play(bytes, size, fixed); }
 
-enum { restore = 12 }; /* see flake_calls */
+enum { restore = 12, great_try_n = 8 | 16 | 32 }; /* see flake_play_step */
 
 static void random_scripts_follow_the_oracle(void) {
     seeded_play(play_one, 1000000, 20000, seeded_any());
@@ -31,19 +31,26 @@ static void random_scripts_with_restless_sleeps_follow_the_oracle(void) {
 static void random_scripts_with_snapshots_of_others_follow_the_oracle(void) {
     seeded how = seeded_any();
     how.call = restore;
+    how.bits = 15;
+    how.one_in = 8;
     seeded_play(play_one, 4000000, 5000, how);
 }
 
-/* More is borrowed than count holds: of units with many ids, and of one that has few bits for them. */
+/* More is borrowed than count holds. */
 static void random_scripts_with_great_loans_follow_the_oracle(void) {
     static flake_fixed loan;
+    seeded how = seeded_any();
+    how.call = great_try_n;
+    how.bits = 255;
+    how.one_in = 2;
     fixed = &loan;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         memset(&loan, 0, sizeof loan);
-        loan.options.layout = i ? flake_layout_of(55, 0, 8, 0) : flake_layout_mastodon();
-        loan.options.max_ahead_ms = i ? 400 : 40;
+        loan.wide = i == 2;
+        if (!loan.wide) loan.options.layout = flake_layout_mastodon();
+        loan.options.max_ahead_ms = 12 + 2 * i;
         loan.options.clock.now_ns = fuzz_read;
-        seeded_play(play_one, 5000000, 1000, seeded_any());
+        seeded_play(play_one, 5000000, 20, how);
     }
     fixed = NULL;
 }
