@@ -68,7 +68,7 @@ check-alone: ## each header compiles alone, in C and in C++
 
 # Two units, one of them C++, with both headers, in either order: one process-wide object each.
 $(BUILD)/two_units: TWO_UNITS =
-$(BUILD)/two_units_reversed: TWO_UNITS = -DFLAKE_FIRST
+$(BUILD)/two_units_reversed: TWO_UNITS = -DREVERSED
 $(BUILD)/two_units $(BUILD)/two_units_reversed: $(wildcard tests/two_units*) tests/check.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) $(TWO_UNITS) -I. -c tests/two_units_main.c -o $@.o
 	if command -v $(firstword $(CXX)) >/dev/null; then \

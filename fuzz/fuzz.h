@@ -22,11 +22,13 @@ static const uint8_t *fuzz_input; /* the one at work */
 static size_t fuzz_input_size;
 static uint64_t fuzz_inputs, fuzz_ids; /* tried, and drawn */
 static bool fuzz_traced;               /* each call is told on stdout */
-static const char *fuzz_hint;          /* how to replay; then a failure exits: no libFuzzer there */
+/* How to replay, which a failure tells before it exits; NULL under libFuzzer, where it aborts. */
+static const char *fuzz_hint;
 static const char *fuzz_call = "begin";
 static unsigned fuzz_step;
 
-static void (*fuzz_instead)(const char *failure); /* of an end to the program; does not return */
+/* Told of a failure in place of all that, and does not return: a test goes on with its next input. */
+static void (*fuzz_instead)(const char *failure);
 
 static _Noreturn void fuzz_fail(const char *what, int64_t got, int64_t wanted) {
     char failure[256];

@@ -315,7 +315,7 @@ static layout_fields flake_check_id(flake_actor *a, const oracle_place *place, u
     return f;
 }
 
-/* I3. */
+/* I3 of flake.h: none is ahead of the clock by more than max_ahead. */
 static void flake_check_not_ahead(const flake_actor *a, uint64_t time) {
     uint64_t now = 0; /* a coarse clock may say less, and that there is a unit still */
     if (oracle_unit_at(&a->oracle, fuzz_reading_ns, &now) != ORACLE_OK)
@@ -323,7 +323,7 @@ static void flake_check_not_ahead(const flake_actor *a, uint64_t time) {
     fuzz_true("id not ahead of the clock", time <= now + a->oracle.max_ahead);
 }
 
-/* ---- the state of an actor, for I4 ---- */
+/* ---- the state of an actor, which a call that fails leaves as it was ---- */
 
 static flake_snapshot flake_stand(flake_actor *a) {
     flake_snapshot s;

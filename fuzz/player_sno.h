@@ -245,7 +245,7 @@ static void sno_check_id(sno_actor *a, const oracle_place *place, sno_id id, uin
     a->last_sequence = number;
 }
 
-/* I3. */
+/* I3 of sno.h: none is ahead of the clock. */
 static void sno_check_not_ahead(const sno_actor *a, sno_id id) {
     uint64_t now = 0; /* a coarse clock may say less, and that there is a unit still */
     if (oracle_unit_at(&a->oracle, fuzz_reading_ns, &now) != ORACLE_OK)

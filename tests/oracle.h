@@ -174,8 +174,8 @@ static inline void oracle_take(oracle *o, const oracle_view *v, uint64_t n, orac
     o->batches += n > 1;
 }
 
-/* Sleeps, holding the place that is due then. False: it isn't worth it, or not allowed, any more.
- */
+/* Sleeps until the caller's place in a coming unit is due. False: the clock was put back, or his patience
+ * is over, and he has no place. */
 static inline bool oracle_hold(const oracle *o, int64_t due_ns, int64_t *budget_ns) {
     const int64_t drawn_ns = *o->clock_ns;
     for (;;) {

@@ -2,9 +2,9 @@
  *
  * Two units of one program, one in C and one in C++, share each header's process-wide objects and a
  * generator. It is built twice: the headers are included in one order here and in the other one in
- * two_units_other.cc, and with -DFLAKE_FIRST the other way round.
+ * two_units_other.cc, and with -DREVERSED the other way round.
  */
-#if defined(FLAKE_FIRST)
+#if defined(REVERSED)
 #include "sno.h"
 #include "flake.h"
 #else

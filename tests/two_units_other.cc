@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The other unit of two_units_main.c, which says what is tested. Compiles as C++ and as C.
-#if defined(FLAKE_FIRST)
+#if defined(REVERSED)
 #include "flake.h"
 #include "sno.h"
 #else
