@@ -23,7 +23,7 @@ TOOLS   = flake sno
 TESTS  ?= $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 STD    ?= c11
 # Tests that are scripts; what they compile is compiled for this machine.
-SCRIPTS ?= tests/alone.sh tests/common.sh tests/examples.sh tests/recipes.sh tests/tools.sh tests/install.sh \
+SCRIPTS ?= tests/headers_alone.sh tests/common.sh tests/examples.sh tests/recipes.sh tests/tools.sh tests/install.sh \
 	tests/modules.sh tests/optouts.sh
 SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" MAKE="$(MAKE)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
@@ -44,7 +44,7 @@ all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each fo
 $(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tests/tools/%.c tests/tools/tool.h %.h $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
-PROGRAMS ?= $(BUILD)/units
+PROGRAMS ?= $(BUILD)/two_units $(BUILD)/two_units_reversed
 test: $(TESTS:%=$(BUILD)/%) $(PROGRAMS) ## all tests that need a compiler and make alone
 	@$(SCRIPT_ENV) tests/run.sh "$(RUN_ENV)" $(TESTS:%=$(BUILD)/%) $(PROGRAMS) $(SCRIPTS)
 
@@ -58,20 +58,22 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' | cmp -s - $@ || echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' > $@
 
-$(BUILD)/%: tests/%.c $(wildcard tests/*.h tests/tools/*) $(HEADERS) $(BUILD)/flags
+$(BUILD)/%: tests/%.c $(wildcard tests/*.h tests/tools/* fuzz/*.h) $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
 $(BUILD)/test_sno_text_plain: tests/test_sno_text.c
 
 check-alone: ## each header compiles alone, in C and in C++
-	$(SCRIPT_ENV) tests/alone.sh
+	$(SCRIPT_ENV) tests/headers_alone.sh
 
-# Two units with all headers, in either order, one of them C++: one process-wide object each.
-$(BUILD)/units: tests/units_a.c tests/units_b.cc $(HEADERS) $(BUILD)/flags
-	$(CC) $(FLAGS) -I. -c tests/units_a.c -o $(BUILD)/units_a.o
+# Two units, one of them C++, with both headers, in either order: one process-wide object each.
+$(BUILD)/two_units: TWO_UNITS =
+$(BUILD)/two_units_reversed: TWO_UNITS = -DREVERSED
+$(BUILD)/two_units $(BUILD)/two_units_reversed: $(wildcard tests/two_units*) tests/check.h $(HEADERS) $(BUILD)/flags
+	$(CC) $(FLAGS) $(TWO_UNITS) -I. -c tests/two_units_main.c -o $@.o
 	if command -v $(firstword $(CXX)) >/dev/null; then \
-	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. tests/units_b.cc $(BUILD)/units_a.o -o $@ $(LDLIBS); \
-	else $(CC) $(FLAGS) -I. -x c tests/units_b.cc -x none $(BUILD)/units_a.o -o $@ $(LDLIBS); fi
+	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread $(TWO_UNITS) -I. tests/two_units_other.cc $@.o -o $@ $(LDLIBS); \
+	else $(CC) $(FLAGS) $(TWO_UNITS) -I. -x c tests/two_units_other.cc -x none $@.o -o $@ $(LDLIBS); fi
 
 sync-common: ## make the common region of sno.h from that of flake.h
 	@tests/common.sh --sync
@@ -136,7 +138,7 @@ FUZZ_SKIPPED = if [ $* = claims ] && ! $(CC) -E -x c -include curl/curl.h /dev/n
 	  echo "SKIPPED fuzz_$*: no curl/curl.h (package libcurl4-openssl-dev)"; exit 0; fi;
 
 # One after the other, or with make -j2 two at a time; each says at its end what it did.
-fuzz: $(FUZZERS:%=fuzz-%) ## each fuzzer for SECONDS=60 (clang), with -j2 two at a time: headers against a sequential model
+fuzz: $(FUZZERS:%=fuzz-%) ## each fuzzer for SECONDS=60 (clang), with -j2 two at a time: the headers against an oracle
 fuzz-%: FORCE $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz/corpus/$*
 	@$(FUZZ_SKIPPED) clang $(FUZZ_FLAGS) $(FUZZ_ETCD) fuzz/fuzz_$*.c -o $(BUILD)/fuzz/fuzz_$* $(FUZZ_CURL) || exit 1; \
@@ -146,7 +148,7 @@ fuzz-%: FORCE $(BUILD)/flags
 	{ echo "fuzz_$*:"; if [ $$code -eq 0 ]; then grep '^Done\|^stat::' $(BUILD)/fuzz/$*.log; \
 	  else tail -n 60 $(BUILD)/fuzz/$*.log; fi; } > $(BUILD)/fuzz/$*.end; cat $(BUILD)/fuzz/$*.end; exit $$code
 
-$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags
+$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) tests/support.h tests/oracle.h $(HEADERS) $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz
 	@$(FUZZ_SKIPPED) set -x; $(CC) $(FLAGS) $(FUZZ_ETCD) -I. -Itests $< -o $@ $(LDLIBS) $(FUZZ_CURL)
 

@@ -2,7 +2,7 @@
  *
  * The uniqueness campaign: plays random scripts of calls and clock readings on your own
  * configuration for hours, and looks whether an id comes twice or an answer is not what the
- * specification, a plain model, says.
+ * oracle (tests/oracle.h) says.
  *
  *     campaign --header flake --layout hazelcast --max-ahead-ms 15000 --clock back --hours 8
  *
@@ -16,8 +16,8 @@
  * With -DFUZZ_LIBFUZZER -fsanitize=fuzzer, libFuzzer does that; the options are the same, written
  * --option=value.
  */
-#include "play_flake.h"
-#include "play_sno.h"
+#include "player_flake.h"
+#include "player_sno.h"
 #include <errno.h>
 #include <time.h>
 

@@ -14,7 +14,7 @@
 
 #define REAL_SLEEP /* the hooks are below */
 #include "../tests/support.h"
-#include "../tests/model.h"
+#include "../tests/oracle.h"
 
 /* ---- failures ---- */
 
@@ -22,16 +22,23 @@ static const uint8_t *fuzz_input; /* the one at work */
 static size_t fuzz_input_size;
 static uint64_t fuzz_inputs, fuzz_ids; /* tried, and drawn */
 static bool fuzz_traced;               /* each call is told on stdout */
-static const char *fuzz_hint;          /* how to replay; then a failure exits: no libFuzzer there */
+/* How to replay, which a failure tells before it exits; NULL under libFuzzer, where it aborts. */
+static const char *fuzz_hint;
 static const char *fuzz_call = "begin";
 static unsigned fuzz_step;
 
+/* Told of a failure in place of all that, and does not return: a test goes on with its next input. */
+static void (*fuzz_instead)(const char *failure);
+
 static _Noreturn void fuzz_fail(const char *what, int64_t got, int64_t wanted) {
+    char failure[256];
     (void)fflush(stdout);
-    (void)fprintf(stderr,
-                  "\nFAIL step %u, %s: %s is %" PRId64 " (%016" PRIx64 "), not %" PRId64
-                  " (%016" PRIx64 ")\ninput ",
-                  fuzz_step, fuzz_call, what, got, (uint64_t)got, wanted, (uint64_t)wanted);
+    (void)snprintf(failure, sizeof failure,
+                   "step %u, %s: %s is %" PRId64 " (%016" PRIx64 "), not %" PRId64 " (%016" PRIx64
+                   ")",
+                   fuzz_step, fuzz_call, what, got, (uint64_t)got, wanted, (uint64_t)wanted);
+    if (fuzz_instead) fuzz_instead(failure);
+    (void)fprintf(stderr, "\nFAIL %s\ninput ", failure);
     for (size_t i = 0; i < fuzz_input_size; i++) (void)fprintf(stderr, "%02x", fuzz_input[i]);
     (void)fprintf(stderr, "\n");
     if (!fuzz_hint) abort();
@@ -171,12 +178,12 @@ static inline int64_t fuzz_way(int64_t from, int64_t to) {
     return to - from;
 }
 
-static inline int64_t fuzz_end_ns(const model *m) {
-    return model_start_ns(m, m->last_unit) + m->unit_ms * FUZZ_MS;
+static inline int64_t fuzz_end_ns(const oracle *o) {
+    return oracle_start_ns(o, o->last_unit) + o->unit_ms * FUZZ_MS;
 }
 
-static inline int64_t fuzz_move_ns(const model *m, unsigned may) {
-    const int64_t unit_ns = m->unit_ms * FUZZ_MS, now_ns = script_now.now_ns;
+static inline int64_t fuzz_move_ns(const oracle *o, unsigned may) {
+    const int64_t unit_ns = o->unit_ms * FUZZ_MS, now_ns = script_now.now_ns;
     const uint8_t choice = fuzz_byte();
     int64_t ns = 0;
     switch (choice % 12) {
@@ -186,7 +193,7 @@ static inline int64_t fuzz_move_ns(const model *m, unsigned may) {
     case 3: ns = (int64_t)fuzz_below(256) * (unit_ns / 64); break;
     case 4:
     case 5:
-        ns = model_retry_ns(m);
+        ns = oracle_retry_ns(o);
         if (ns == INT64_MAX) ns = 0;
         if (ns && choice % 12 == 5) ns--;
         return ns;
@@ -195,12 +202,12 @@ static inline int64_t fuzz_move_ns(const model *m, unsigned may) {
         if (may & FUZZ_FAR) ns = (int64_t)fuzz_below(UINT64_C(1) << 32) * 1000 * FUZZ_MS;
         break;
     case 8: /* to the newest unit drawn in, or the last on the other timeline */
-        ns = model_start_ns(m, choice & 64 ? m->safe[m->next.tick ^ 1] : model_newest(m));
+        ns = oracle_start_ns(o, choice & 64 ? o->safe[o->next.tick ^ 1] : oracle_newest(o));
         if (choice & 128) ns += unit_ns;
         return fuzz_way(now_ns, ns);
     case 9:
         if (!(may & FUZZ_OUTSIDE)) break;
-        ns = choice & 128 ? fuzz_end_ns(m) : model_start_ns(m, 0);
+        ns = choice & 128 ? fuzz_end_ns(o) : oracle_start_ns(o, 0);
         return script_sum(fuzz_way(now_ns, ns), (int64_t)fuzz_below(7) - 3);
     case 10:
         if (!(may & FUZZ_OUTSIDE)) break;
@@ -211,12 +218,12 @@ static inline int64_t fuzz_move_ns(const model *m, unsigned may) {
 }
 
 /* How the sleeps to come end. Small steps have an end only if the times are not too close. */
-static inline void fuzz_set_sleep(const model *m, unsigned may) {
-    const int64_t grain_ns = FUZZ_MS / 8, unit_ns = m->unit_ms * FUZZ_MS;
+static inline void fuzz_set_sleep(const oracle *o, unsigned may) {
+    const int64_t grain_ns = FUZZ_MS / 8, unit_ns = o->unit_ms * FUZZ_MS;
     script_now.per_sleep = -1;
     script_now.jump_to_ns = 0;
     const uint8_t choice = fuzz_byte();
-    if (script_now.now_ns > fuzz_end_ns(m) - 100 * unit_ns) return;
+    if (script_now.now_ns > fuzz_end_ns(o) - 100 * unit_ns) return;
     if (may & FUZZ_STICK && (choice & 3) == 3) script_now.per_sleep = 0;
     if (may & FUZZ_SHORT && (choice & 3) == 2) script_now.per_sleep = (choice >> 3) * grain_ns;
     if (may & FUZZ_JUMP && choice & 4) {
@@ -230,13 +237,13 @@ static inline void fuzz_set_sleep(const model *m, unsigned may) {
     }
 }
 
-static inline void fuzz_move_clock(const model *m, unsigned may) {
-    int64_t by_ns = fuzz_move_ns(m, may);
+static inline void fuzz_move_clock(const oracle *o, unsigned may) {
+    int64_t by_ns = fuzz_move_ns(o, may);
     if (by_ns < 0 && !(may & FUZZ_BACK)) by_ns = 0;
     const int64_t to_ns = script_sum(script_now.now_ns, by_ns);
-    if (may & FUZZ_OUTSIDE || (to_ns >= model_start_ns(m, 0) && to_ns < fuzz_end_ns(m)))
+    if (may & FUZZ_OUTSIDE || (to_ns >= oracle_start_ns(o, 0) && to_ns < fuzz_end_ns(o)))
         script_now.now_ns = to_ns;
-    fuzz_set_sleep(m, may);
+    fuzz_set_sleep(o, may);
     fuzz_read_anew();
     if (fuzz_traced)
         printf("  clock %+" PRId64 " ns = %" PRId64 " ns, per sleep %" PRId64
@@ -244,15 +251,15 @@ static inline void fuzz_move_clock(const model *m, unsigned may) {
                by_ns, fuzz_reading_ns, script_now.per_sleep, script_now.jump_to_ns);
 }
 
-/* Somewhere in the model's time: at its begin, its end, or between. */
-static inline void fuzz_start_clock(const model *m) {
+/* Somewhere in the oracle's time: at its begin, its end, or between. */
+static inline void fuzz_start_clock(const oracle *o) {
     const uint8_t choice = fuzz_byte();
     uint64_t unit = fuzz_below(1 << 16);
-    if (choice & 1) unit += m->last_unit / 2;
-    if (choice & 2) unit = unit % 64 < m->last_unit ? m->last_unit - unit % 64 : m->last_unit;
-    if (unit > m->last_unit) unit = m->last_unit;
-    fuzz_clock_begin(model_start_ns(m, unit) +
-                     (int64_t)(choice >> 2) * (m->unit_ms * FUZZ_MS / 64));
+    if (choice & 1) unit += o->last_unit / 2;
+    if (choice & 2) unit = unit % 64 < o->last_unit ? o->last_unit - unit % 64 : o->last_unit;
+    if (unit > o->last_unit) unit = o->last_unit;
+    fuzz_clock_begin(oracle_start_ns(o, unit) +
+                     (int64_t)(choice >> 2) * (o->unit_ms * FUZZ_MS / 64));
 }
 
 /* ---- the set of all ids of one input ---- */
@@ -279,26 +286,26 @@ static inline void fuzz_set_add(uint64_t id) {
 
 static inline bool fuzz_set_is_full(void) { return fuzz_set_size > fuzz_most_ids; }
 
-/* ---- what is asked of a generator, first of the model, then of the real one ---- */
+/* ---- what is asked of a generator, first of the oracle, then of the real one ---- */
 
-enum { fuzz_most_places = 4096 };
+enum { fuzz_most_places = 1 << 16, fuzz_usual_places = 4096 };
 
 typedef struct fuzz_wanted {
-    model_status status;
+    oracle_status status;
     size_t n;
-    model_place places[fuzz_most_places];
+    oracle_place places[fuzz_most_places];
     int64_t after_ns; /* the clock then */
 } fuzz_wanted;
 
 /* All that a batch of n gives; the clock is put back after it. */
-static inline void fuzz_ask_model(model *m, model_how how, size_t n, fuzz_wanted *w) {
+static inline void fuzz_ask_oracle(oracle *o, oracle_how how, size_t n, fuzz_wanted *w) {
     const fuzz_moment before = fuzz_now();
-    w->status = MODEL_OK;
-    for (w->n = 0; w->n < n && w->status == MODEL_OK;) {
-        model_run run;
-        w->status = model_draw(m, how, n - w->n, &run);
-        if (w->status != MODEL_OK) break;
-        for (uint64_t i = 0; i < run.n; i++) w->places[w->n++] = model_after(m, run.first, i);
+    w->status = ORACLE_OK;
+    for (w->n = 0; w->n < n && w->status == ORACLE_OK;) {
+        oracle_run run;
+        w->status = oracle_draw(o, how, n - w->n, &run);
+        if (w->status != ORACLE_OK) break;
+        for (uint64_t i = 0; i < run.n; i++) w->places[w->n++] = oracle_after(o, run.first, i);
     }
     w->after_ns = script_now.now_ns;
     fuzz_back_to(&before);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Generators, shards, pools, batches, prefetch, snapshots and 128 bits of flake.h, from the bytes of
- * the input, against the model.
+ * the input, against the oracle.
  */
-#include "play_flake.h"
+#include "player_flake.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

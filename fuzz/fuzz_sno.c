@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Generators, shards, pools, batches and snapshots of sno.h, from the bytes of the input, against
- * the model with its two ticks.
+ * the oracle with its two ticks.
  */
-#include "play_sno.h"
+#include "player_sno.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

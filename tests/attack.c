@@ -18,7 +18,7 @@ static void move_shared_clock(int64_t ns);
 #define SNO_SLEEP_NS(ns)   move_shared_clock(ns)
 #include "flake.h"
 #include "sno.h"
-#include "ways.h"
+#include "ways_to_draw.h"
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -65,7 +65,7 @@ trap 'rm -f "$table"' EXIT
 {
     printf 'Written by `make evidence` from what `.ci/run` printed.\n\n'
     printf '| command | shows | it said | passed, failed | took |\n|---|---|---|---|---|\n'
-    row test 'both headers against their contract, the peers'"'"' own ids, and a sequential model' ''
+    row test 'both headers against their contract, the peers'"'"' own ids, and an oracle' ''
     row matrix 'both compilers, each `-std` from C11 and C++11 on, `-O0` to `-O3`' "$(compiled)"
     row everything "clang's \`-Weverything\` but for the kinds that the Makefile names" ''
     row sanitize 'the tests under thread, address and undefined sanitizers, gcc and clang' ''
@@ -74,7 +74,7 @@ trap 'rm -f "$table"' EXIT
     row mutants 'small edits of the headers, each to be caught' "$(caught)"
     row models 'the pairs of the memory orders, as programs for checkers of the C11 memory model too' ''
     row replay "the fuzzers' seeds, with a plain compiler" "$(replayed)"
-    row fuzz 'libFuzzer with address and undefined sanitizers against the sequential model' "$(fuzzed)"
+    row fuzz 'libFuzzer with address and undefined sanitizers against the oracle' "$(fuzzed)"
     row soak 'ids of 2, 8 and 64 threads, shared and sharded, merged' "$(soaked)"
     row attack 'kills with disk faults, power cuts, clock steps and restarts, over states, slots and shared memory' ''
     row cross 'the tests on other machines: weakly ordered, big-endian, 32 bits, musl, Windows' "$(machines)"

@@ -18,6 +18,7 @@
 #include "flake.h"
 #include "sno.h"
 #include "sno_key.h"
+#include "real_time.h"
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -33,17 +34,6 @@ enum {
     ring_ids = 16 << 20, /* of all threads: 128 MiB */
     most_mib = 300
 };
-
-static int64_t clock_ns(clockid_t id) {
-    struct timespec t;
-    (void)clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
-}
-
-static void nap_us(long us) {
-    const struct timespec t = {0, us * 1000};
-    (void)nanosleep(&t, NULL);
-}
 
 /* ---- what ids are drawn from ---- */
 

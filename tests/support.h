@@ -22,8 +22,7 @@ enum { words_reach_other_processes = ATOMIC_LLONG_LOCK_FREE == 2 };
 
 typedef struct script {
     int64_t now_ns;
-    int64_t
-        per_sleep; /* what a sleep moves the clock by: -1 what was asked for, else this many ns */
+    int64_t per_sleep;  /* ns by which a sleep moves the clock; -1: what was asked for */
     int64_t slept_ns;   /* asked for, all in all */
     int64_t jump_to_ns; /* where the clock is put at the next sleep, once; 0: nowhere */
     int reads, sleeps;

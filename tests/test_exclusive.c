@@ -7,6 +7,7 @@
 #include "scene.h"
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 
 static flake_gen gen, other;
 static flake_shard shards[3];
@@ -16,12 +17,7 @@ static sno_shard sno_shards[3];
 static sno_snapshot pool;
 
 static flake_options options_of(uint32_t node, uint32_t seq_min, uint32_t seq_max) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.node = node;
-    o.seq_min = seq_min;
-    o.seq_max = seq_max;
-    o.clock.now_ns = scene_clock;
+    flake_options o = options_of_flake(node, seq_min, seq_max, scene_clock, NULL);
     o.exclusive = our_folder;
     return o;
 }
@@ -31,16 +27,16 @@ static flake_status take(flake_gen *g, uint32_t node, uint32_t seq_min, uint32_t
     return flake_init(g, &o);
 }
 
-static sno_status take_sno(sno_gen *g, uint16_t partition, uint16_t from, uint16_t to) {
-    sno_options o;
-    memset(&o, 0, sizeof o);
-    memset(&pool, 0, sizeof pool);
-    pool.partition = partition;
-    pool.sequence_min = from;
-    pool.sequence_max = to;
-    o.snapshot = &pool;
-    o.clock.now_ns = scene_clock;
+/* On `pool`, which is made anew. */
+static sno_options sno_options_now(uint16_t partition, uint16_t from, uint16_t to) {
+    pool = pool_of_numbers(partition, from, to);
+    sno_options o = options_of_sno(&pool, scene_clock, NULL);
     o.exclusive = our_folder;
+    return o;
+}
+
+static sno_status take_sno(sno_gen *g, uint16_t partition, uint16_t from, uint16_t to) {
+    const sno_options o = sno_options_now(partition, from, to);
     return sno_init(g, &o);
 }
 
@@ -72,7 +68,7 @@ static void a_second_generator_of_the_same_ids_is_refused(void) {
     CHECK_EQ(descriptors(), before + 1);
     find_node_1_taken();
     CHECK_EQ(flake_try(&other, &id), FLAKE_AGAIN);
-    pass_ms(1); /* each begins in the unit after its init's */
+    pass_ms(1);                                 /* each begins in the unit after its init's */
     CHECK_EQ(flake_try(&other, &id), FLAKE_OK); /* retired or not, it is node 2's */
     CHECK_EQ(descriptors(), before + 1);
     child_is_well(find_node_1_taken);
@@ -444,14 +440,7 @@ static void partitions_and_pools_of_snos(void) {
     sno_retire(&another_sno);
     CHECK_EQ(descriptors(), before);
 
-    sno_options o;
-    memset(&o, 0, sizeof o);
-    memset(&pool, 0, sizeof pool);
-    pool.partition = 5;
-    pool.sequence_max = 299;
-    o.snapshot = &pool;
-    o.clock.now_ns = scene_clock;
-    o.exclusive = our_folder;
+    const sno_options o = sno_options_now(5, 0, 299);
     CHECK_EQ(sno_shards_init(sno_shards, 3, &o), SNO_OK);
     const sno_snapshot whole = pool;
     CHECK_EQ(take_sno(&sno, 5, 290, 310), SNO_TAKEN);
@@ -468,8 +457,8 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(ranges_of_32_bits),
                                      CHECK_TEST(the_bytes_are_the_same_for_all_programs),
                                      CHECK_TEST(who_takes_it_next_begins_later),
-        CHECK_TEST(shards_that_are_refused_change_nothing),
-        CHECK_TEST(shards_hold_their_parts),
+                                     CHECK_TEST(shards_that_are_refused_change_nothing),
+                                     CHECK_TEST(shards_hold_their_parts),
                                      CHECK_TEST(what_can_t_be_exclusive_says_why),
                                      CHECK_TEST(a_claim_that_fails_leaves_nothing),
                                      CHECK_TEST(the_dead_hold_nothing),

@@ -21,7 +21,8 @@ static bool random_from_script(void *to, size_t n) {
 }
 #include "flake.h"
 #include "sno.h"
-#include "ways.h"
+#include "ways_to_draw.h"
+#include "mappings.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -617,15 +618,6 @@ static void one_family_is_put_in_its_place(void) {
 }
 
 #if defined(__linux__)
-static unsigned mappings(void) {
-    unsigned lines = 0;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    if (!maps) return 0;
-    for (int c; (c = getc(maps)) != EOF;) lines += c == '\n';
-    (void)fclose(maps);
-    return lines;
-}
-
 static void bump_and_draw(void) {
     flake_gen gen;
     uint64_t id;

@@ -7,6 +7,7 @@
 #include "scene.h"
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 
 static flake_state state;
 static flake_gen gen;
@@ -36,12 +37,7 @@ static int64_t floor_of_gate(void *user) {
     return gate_floor_at_ns;
 }
 
-static flake_options options_now(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.clock.now_ns = scene_clock;
-    return o;
-}
+static flake_options options_now(void) { return options_of_flake(0, 0, 0, scene_clock, NULL); }
 
 /* With a gate that lets all out. */
 static flake_options gated(void) {
@@ -52,22 +48,12 @@ static flake_options gated(void) {
     return o;
 }
 
-static sno_snapshot pool_of_four(void) {
-    sno_snapshot s;
-    memset(&s, 0, sizeof s);
-    s.partition = 5;
-    s.sequence_max = 3;
-    return s;
-}
+static sno_snapshot pool_of_four(void) { return pool_of_numbers(5, 0, 3); }
 
 static sno_options sno_options_of(const sno_snapshot *pool) {
-    sno_options o;
-    memset(&o, 0, sizeof o);
-    o.snapshot = pool;
-    o.clock.now_ns = scene_clock;
     gate_says = FLAKE_OK;
     gate_asked = 0;
-    return o;
+    return options_of_sno(pool, scene_clock, NULL);
 }
 
 static int64_t unit_now(void) { return (atomic_load(&our->now_ns) - SNO_I_EPOCH_NS) / (4 * a_ms); }
@@ -96,15 +82,23 @@ static uint64_t snos_told(void) {
 
 /* ---- the gate's word ---- */
 
-static void nothing_begins_behind_a_closed_gate(void) {
-    flake_options o = gated();
-    const sno_snapshot pool = pool_of_four();
-    sno_options s = sno_options_of(&pool);
+/* Begins with options of both headers: their gates let all out, and have a word. */
+static void begin_with_word(flake_options *o, sno_options *s, unsigned word) {
+    static sno_snapshot pool;
     begin();
-    o.gate.word = &gate_word;
-    s.gate.admit = ask_sno_gate;
-    s.gate.word = &gate_word;
-    atomic_store(&gate_word, 0u);
+    pool = pool_of_four();
+    *o = gated();
+    *s = sno_options_of(&pool);
+    o->gate.word = &gate_word;
+    s->gate.admit = ask_sno_gate;
+    s->gate.word = &gate_word;
+    atomic_store(&gate_word, word);
+}
+
+static void nothing_begins_behind_a_closed_gate(void) {
+    flake_options o;
+    sno_options s;
+    begin_with_word(&o, &s, 0);
     CHECK_EQ(flake_init(&gen, &o), FLAKE_LEASE);
     CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_LEASE);
     CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_LEASE);
@@ -117,16 +111,11 @@ static void nothing_begins_behind_a_closed_gate(void) {
 }
 
 static void a_gates_word_is_looked_at_by_each_draw(void) {
-    flake_options o = gated();
+    flake_options o;
+    sno_options s;
     uint64_t id = 7;
     sno_id drawn;
-    const sno_snapshot pool = pool_of_four();
-    sno_options s = sno_options_of(&pool);
-    begin();
-    o.gate.word = &gate_word;
-    s.gate.admit = ask_sno_gate;
-    s.gate.word = &gate_word;
-    atomic_store(&gate_word, 5u);
+    begin_with_word(&o, &s, 5);
     CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
     CHECK_EQ(sno_init(&sno, &s), SNO_OK);
     for (int i = 0; i < 3; i++) {

@@ -12,6 +12,7 @@
 #include "flake.h"
 #include "sno.h"
 #include "sno_key.h"
+#include "real_time.h"
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -53,17 +54,6 @@ typedef struct common {
 } common;
 
 static common *our;
-
-static int64_t clock_ns(clockid_t id) {
-    struct timespec t;
-    (void)clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
-}
-
-static void nap_us(long us) {
-    const struct timespec t = {0, us * 1000};
-    (void)nanosleep(&t, NULL);
-}
 
 static int64_t stepping_clock(void *user) {
     (void)user;

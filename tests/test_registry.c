@@ -7,11 +7,12 @@
 #define FLAKE_REGISTRY 6
 #include "support.h"
 #include "flake.h"
+#include "options.h"
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* See units_a.c: this layout has this number. */
+/* See two_units_main.c: this layout has this number. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__LP64__)
 _Static_assert(sizeof(struct flake_i_registry_1_of_6) == 8 + 6 * 80, "the registry's layout");
 #endif
@@ -21,14 +22,7 @@ static flake128_gen wide, wider;
 static flake_shard shards[4];
 
 static flake_options options_of(uint32_t node, uint32_t seq_min, uint32_t seq_max) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.node = node;
-    o.seq_min = seq_min;
-    o.seq_max = seq_max;
-    o.clock.now_ns = script_read;
-    o.clock.user = &script_now;
-    return o;
+    return options_of_flake(node, seq_min, seq_max, script_read, &script_now);
 }
 
 static flake_status make(flake_gen *g, uint32_t node, uint32_t seq_min, uint32_t seq_max) {

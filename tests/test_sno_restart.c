@@ -4,6 +4,7 @@
  */
 #include "support.h"
 #include "sno.h"
+#include "options.h"
 
 enum { most_shards = 5, most_ids = 4000 };
 static sno_shard shards[most_shards];
@@ -29,16 +30,9 @@ static size_t repeated(void) {
 static void shards_made_again_repeat_nothing(void) {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         uint64_t random = seed * 0x9e3779b97f4a7c15;
-        sno_snapshot s;
-        sno_options o;
-        memset(&s, 0, sizeof s);
-        memset(&o, 0, sizeof o);
+        sno_snapshot s = pool_of_numbers(9, 0, (uint16_t)(9 + random_below(&random, 10)));
+        const sno_options o = options_of_sno(&s, script_read, &script_now);
         script_at_ms(1700000000000);
-        o.clock.now_ns = script_read;
-        o.clock.user = &script_now;
-        o.snapshot = &s;
-        s.partition = 9;
-        s.sequence_max = (uint16_t)(9 + random_below(&random, 10));
         const size_t n = 1 + (size_t)random_below(&random, most_shards);
         count = 0;
         CHECK_EQ(sno_shards_init(shards, n, &o), SNO_OK);
@@ -61,18 +55,10 @@ static void a_set_of_none_has_no_snapshot(void) {
 
 /* The last number of the newest unit, whatever the shards have drawn of it. */
 static void a_snapshot_of_shards_says_that_all_is_drawn(void) {
-    sno_snapshot s;
-    sno_options o;
+    sno_snapshot s = pool_of_numbers(9, 10, 29);
+    const sno_options o = options_of_sno(&s, script_read, &script_now);
     sno_id id;
-    memset(&s, 0, sizeof s);
-    memset(&o, 0, sizeof o);
     script_at_ms(1700000000000);
-    o.clock.now_ns = script_read;
-    o.clock.user = &script_now;
-    o.snapshot = &s;
-    s.partition = 9;
-    s.sequence_min = 10;
-    s.sequence_max = 29;
     CHECK_EQ(sno_shards_init(shards, 4, &o), SNO_OK);
     CHECK_EQ(sno_shard_try(&shards[1], 7, &id), SNO_OK);
     script_now.now_ns += 4000000;

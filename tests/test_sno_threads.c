@@ -7,6 +7,8 @@
 #define _XOPEN_SOURCE 700
 #define REAL_SLEEP
 #include "support.h"
+#include "children.h"
+#include "real_time.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -30,6 +32,7 @@ static void stumble(void);
     (stumble(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
                                                         memory_order_##failure))
 #include "sno.h"
+#include "options.h"
 
 #ifdef TEST_SMALL
 enum { small = 1 };
@@ -47,12 +50,6 @@ static void stumble(void) {
 }
 
 /* ---- clocks ---- */
-
-static int64_t clock_ns(clockid_t id) {
-    struct timespec t;
-    (void)clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
-}
 
 /* A clock that runs at times the real speed, and is put back and forth now and then: most often by
  * less than 4 of its units, else by less than 15. */
@@ -234,35 +231,10 @@ static plan plan_of(sno_id (*draw_one)(worker *), unsigned threads, size_t ids) 
     return p;
 }
 
-static const sno_snapshot *numbers(uint16_t max) {
-    static sno_snapshot s;
-    memset(&s, 0, sizeof s);
-    s.partition = a_partition;
-    s.sequence_max = max;
-    return &s;
-}
-
 static sno_options options_of(uint16_t max) {
-    sno_options o;
-    memset(&o, 0, sizeof o);
-    o.snapshot = numbers(max);
-    return o;
-}
-
-/* ---- forked children: what one finds counts as the test's ---- */
-
-static void in_child(void (*part)(void)) {
-    int status = -1;
-    (void)fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        check_failures = 0;
-        part();
-        (void)fflush(stdout);
-        _exit(check_failures != 0);
-    }
-    CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK_EQ(status, 0);
+    static sno_snapshot numbers;
+    numbers = pool_of_numbers(a_partition, 0, max);
+    return options_of_sno(&numbers, NULL, NULL);
 }
 
 /* ---- the default generator ---- */

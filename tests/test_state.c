@@ -1,193 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * State files: runs that end by close, by SIGKILL at any system call, on a full disk, with the clock
- * put back before, during and after. The next run repeats nothing, waits no longer than it must, and
- * refuses by name what it can't go on from. Gates in general, too.
+ * State files in their plain course: what a run goes on from, waits for and refuses by name, with the clock
+ * put back before, during and after; the lock, forks, timers, later generators. Gates in general, too.
  */
 #define _GNU_SOURCE
-#include "support.h"
-#include "disk.h"
-#include "flake.h"
-#include "sno.h"
-#include "ways.h"
-#include <pthread.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-
-#ifdef TEST_SMALL
-enum { runs_small = 1 };
-#else
-enum { runs_small = 0 };
-#endif
-
-static const int64_t ms = 1000000, start_ms = 1700000000000;
-
-typedef struct common {
-    ways_log log;
-    int64_t now_ns;
-    _Atomic(unsigned) trouble;
-    _Atomic(int64_t) ticking_ns;
-} common;
-static common *our;
-
-static char folder[200];
-
-static const char *path_of(const char *name) {
-    static char paths[8][512];
-    static unsigned next;
-    char *path = paths[next++ % 8];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-/* By name: on some emulated machines a folder can't be read. */
-static void empty_folder(void) {
-    static const char *const names[] = {"ids",       "others",   "childs",  "snos",
-                                        "all_flake", "all_wide", "all_sno", "all_sno_shards"};
-    static const char *const endings[] = {"", ".new", ".flake-lock", ".sno-lock"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
-            char path[300];
-            (void)snprintf(path, sizeof path, "%s/%s%s", folder, names[i], endings[k]);
-            (void)unlink(path);
-        }
-}
-
-static void begin(void) {
-    empty_folder();
-    disk_begin();
-    script_at_ms(start_ms);
-    our->log.n = 0;
-    atomic_store(&our->trouble, 0u);
-    (void)fflush(stdout);
-}
-
-static void trouble(int line, const char *what) {
-    atomic_fetch_add(&our->trouble, 1u);
-    printf("  line %d, in a child: %s\n", line, what);
-    (void)fflush(stdout);
-}
-#define EXPECT(condition) ((condition) ? (void)0 : trouble(__LINE__, #condition))
-
-/* Runs it in a forked child; what wait says. */
-static int in_child(void (*run)(void)) {
-    int status = -1;
-    const pid_t child = fork();
-    if (child == 0) {
-        run();
-        _exit(0);
-    }
-    if (child < 0 || waitpid(child, &status, 0) != child) return -1;
-    return status;
-}
-
-static void child_is_well(void (*run)(void)) {
-    CHECK_EQ(in_child(run), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-}
-
-/* ---- one generator of flake.h with its state ---- */
-
-static flake_state state;
-static flake_gen gen;
-static flake_why why;
-
-static flake_options options_of(uint32_t node) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.node = node;
-    o.clock.now_ns = script_read;
-    o.clock.user = &script_now;
-    return o;
-}
-
-static flake_state_options where_of(const char *path) {
-    flake_state_options w;
-    memset(&w, 0, sizeof w);
-    w.path = path;
-    w.clock.now_ns = script_read;
-    w.clock.user = &script_now;
-    return w;
-}
-
-/* The state is as after a crash of this process, as far as others can tell. */
-static void crash_here(void) {
-    flake_i_file_drop(&state.file, false);
-    memset(&state, 0, sizeof state);
-}
-
-static flake_status open_node(const char *path, uint32_t node) {
-    const flake_state_options w = where_of(path);
-    const flake_options o = options_of(node);
-    memset(&why, 0, sizeof why);
-    return flake_state_open(&state, &w, &o, &why);
-}
-
-static flake_status start_gen(void) {
-    flake_options o = options_of(1);
-    o.state = &state;
-    return flake_init(&gen, &o);
-}
-
-static flake_status open_and_start(const char *path) {
-    const flake_status status = open_node(path, 1);
-    return status == FLAKE_OK ? start_gen() : status;
-}
-
-static void note(uint64_t id) {
-    way_ids ids;
-    ids.n = 1;
-    ids.keys[0] = id;
-    ways_note(&our->log, FAMILY_FLAKE, &ids);
-}
-
-static int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
-
-static flake_status draw(uint64_t *id) {
-    const flake_status status = flake_next(&gen, id);
-    if (status == FLAKE_OK) note(*id);
-    return status;
-}
-
-static size_t read_file(const char *path, uint8_t *bytes, size_t room) {
-    FILE *in = fopen(path, "rb");
-    const size_t n = in ? fread(bytes, 1, room, in) : 0;
-    if (in) (void)fclose(in);
-    return n;
-}
-
-static void write_file(const char *path, const uint8_t *bytes, size_t n) {
-    FILE *out = fopen(path, "wb");
-    CHECK(out && fwrite(bytes, 1, n, out) == n);
-    if (out) (void)fclose(out);
-}
-
-static flake_i_record record_of(const char *path) {
-    flake_i_record r;
-    uint8_t bytes[FLAKE_I_FILE];
-    memset(&r, 0, sizeof r);
-    CHECK_EQ(flake_i_file_get(bytes, read_file(path, bytes, sizeof bytes), &r), FLAKE_OK);
-    return r;
-}
-
-/* What it refuses it names, and leaves as it was. */
-static void refused(const char *path, flake_status status, flake_status wanted) {
-    CHECK_EQ(status, wanted);
-    CHECK(strncmp(why.text, path, strlen(path)) == 0);
-    CHECK(strlen(why.text) > strlen(path) + 5);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_INVALID);
-    CHECK_EQ(flake_state_close(&state), FLAKE_INVALID);
-}
-
-static void draw_then_die(void) {
-    uint64_t id;
-    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
-    for (int i = 0; i < 10; i++) EXPECT(draw(&id) == FLAKE_OK);
-    (void)kill(getpid(), SIGKILL);
-}
-
-static void crash(void) { CHECK(WIFSIGNALED(in_child(draw_then_die))); }
+#include "scripted_state.h"
 
 /* ---- the plain course of things ---- */
 
@@ -671,80 +488,6 @@ static void a_bump_keeps_the_lock(void) {
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
-/* ---- the disk ---- */
-
-static unsigned step_to_die_at;
-static void die_at_a_step(void) {
-    uint64_t id;
-    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
-    disk.kill_at = disk.calls + (int)step_to_die_at;
-    for (int i = 0; i < 10000; i++, script_now.now_ns += 10 * ms) EXPECT(draw(&id) == FLAKE_OK);
-}
-
-static void killed_at_each_system_call(void) {
-    begin();
-    for (step_to_die_at = 1; step_to_die_at <= 24; step_to_die_at++) {
-        CHECK(WIFSIGNALED(in_child(die_at_a_step)));
-        /* the next run starts at the time at which this one died, as far as ids tell, or earlier */
-        script_now.now_ns = record_of(path_of("ids")).written_ns;
-        for (size_t i = 0; i < our->log.n; i++)
-            CHECK((int64_t)(our->log.entries[i].key >> 22) * ms <=
-                  record_of(path_of("ids")).horizon_ns);
-    }
-    CHECK(our->log.n > 1000);
-    CHECK_EQ(ways_repeated(&our->log), 0);
-}
-
-static void a_full_disk_stops_draws_at_the_horizon(void) {
-    uint64_t id;
-    begin();
-    for (int step = 1; step <= 2; step++) {
-        CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
-        disk.fail_from = disk.calls + step, disk.fails = 1000000;
-        const int64_t horizon_ns = record_of(path_of("ids")).horizon_ns;
-        unsigned drawn = 0;
-        flake_status status;
-        for (; (status = draw(&id)) == FLAKE_OK && drawn < 4000; script_now.now_ns += ms, drawn++) {
-            CHECK(ms_of(id) * ms < horizon_ns);
-            CHECK((int64_t)state.horizon <= disk.lasting);
-        }
-        CHECK_EQ(status, FLAKE_IO);
-        CHECK(drawn >= 2998);
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_IO);
-        CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
-        disk.fail_from = 0;
-        CHECK_EQ(draw(&id), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-        CHECK(access(path_of("ids.new"), F_OK) != 0);
-    }
-    CHECK_EQ(ways_repeated(&our->log), 0);
-}
-
-static void fill_the_disk(void) {
-    uint64_t id;
-    struct rlimit limit;
-    (void)signal(SIGXFSZ, SIG_IGN);
-    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
-    EXPECT(getrlimit(RLIMIT_FSIZE, &limit) == 0);
-    limit.rlim_cur = 100; /* not even a record */
-    EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-    for (int i = 0; i < 2900; i++, script_now.now_ns += ms) EXPECT(draw(&id) == FLAKE_OK);
-    script_now.now_ns += 200 * ms;
-    EXPECT(draw(&id) == FLAKE_IO);
-    EXPECT(flake_state_extend(&state) == FLAKE_IO);
-    EXPECT(flake_state_close(&state) == FLAKE_IO);
-}
-
-static void a_file_that_can_t_grow(void) {
-    uint64_t id;
-    begin();
-    child_is_well(fill_the_disk);
-    CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
-    CHECK_EQ(draw(&id), FLAKE_OK);
-    CHECK_EQ(ways_repeated(&our->log), 0);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-}
-
 /* ---- the timer ---- */
 
 static void a_timer_writes_instead_of_draws(void) {
@@ -1031,226 +774,6 @@ static void the_horizon_ends_with_the_clock(void) {
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
-/* ---- threads: who is admitted, the closing thread knows of ---- */
-
-enum { drawers = 2 };
-static _Atomic(uint64_t) newest[drawers];
-static _Atomic(bool) stop;
-
-static int64_t ticking_clock(void *user) {
-    (void)user;
-    return atomic_fetch_add(&our->ticking_ns, 100000) + 100000;
-}
-
-static void *draw_until_closed(void *seat) {
-    uint64_t id;
-    while (!atomic_load(&stop)) {
-        const flake_status status = flake_try(&gen, &id);
-        if (status == FLAKE_OK) atomic_store(&newest[*(int *)seat], id);
-        else if (status == FLAKE_IO) break;
-    }
-    return NULL;
-}
-
-static void *extend_often(void *unused) {
-    (void)unused;
-    while (!atomic_load(&stop)) (void)flake_state_extend(&state);
-    return NULL;
-}
-
-static void closed_while_others_draw(void) {
-    const int rounds = runs_small ? 20 : 100;
-    flake_options o = options_of(1);
-    flake_state_options w = where_of(path_of("ids"));
-    begin();
-    o.clock.now_ns = w.clock.now_ns = ticking_clock;
-    w.horizon_ms = 20;
-    w.no_wait = true;
-    atomic_store(&our->ticking_ns, start_ms * ms);
-    for (int round = 0; round < rounds; round++) {
-        pthread_t threads[drawers], timer;
-        static int seats[drawers] = {0, 1};
-        o.state = NULL;
-        CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
-        o.state = &state;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-        atomic_store(&stop, false);
-        for (int i = 0; i < drawers; i++) {
-            atomic_store(&newest[i], 0u);
-            if (pthread_create(&threads[i], NULL, draw_until_closed, &seats[i]) != 0) abort();
-        }
-        if (pthread_create(&timer, NULL, extend_often, NULL) != 0) abort();
-        for (int i = 0; i < drawers; i++)
-            while (!atomic_load(&newest[i])) {
-            }
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-        const int64_t horizon_ns = record_of(w.path).horizon_ns;
-        for (int i = 0; i < drawers; i++) (void)pthread_join(threads[i], NULL);
-        atomic_store(&stop, true);
-        (void)pthread_join(timer, NULL);
-        for (int i = 0; i < drawers; i++)
-            CHECK((ms_of(atomic_load(&newest[i])) + 1) * ms - 1 <= horizon_ns);
-        CHECK_EQ(record_of(w.path).horizon_ns, horizon_ns);
-        atomic_store(&our->ticking_ns, horizon_ns + ms);
-    }
-}
-
-/* ---- all ways to an id, killed anywhere ---- */
-
-static flake_state states[2];
-static sno_state sno_states[2];
-static uint64_t random_state;
-
-/* Opens all four, and makes the generators; false: refused, since the clock was put back. */
-static bool open_all(void) {
-    flake_state_options w = where_of(NULL);
-    sno_state_options s;
-    ways_setup setup;
-    memset(&setup, 0, sizeof setup);
-    memset(&s, 0, sizeof s);
-    setup.is_scripted = true;
-    s.clock.now_ns = script_read;
-    s.clock.user = &script_now;
-    const flake_options o = ways_flake_options(&setup, 0, 199), wide = ways_wide_options(&setup);
-    sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
-    sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
-    flake_status status[2];
-    sno_status sno_status_of[2];
-    flake_options whole = o;
-    whole.seq_max = 299;
-    w.path = path_of("all_flake");
-    status[0] = flake_state_open(&states[0], &w, &whole, NULL);
-    w.path = path_of("all_wide");
-    status[1] = flake128_state_open(&states[1], &w, 0, &wide, NULL);
-    s.path = path_of("all_sno");
-    sno_status_of[0] = sno_state_open(&sno_states[0], &s, &pool, NULL);
-    s.path = path_of("all_sno_shards");
-    sno_status_of[1] = sno_state_open(&sno_states[1], &s, &shards, NULL);
-    bool open = true;
-    for (int i = 0; i < 2; i++) {
-        EXPECT(status[i] == FLAKE_OK || status[i] == FLAKE_CLOCK_BACK);
-        EXPECT(sno_status_of[i] == SNO_OK || sno_status_of[i] == SNO_CLOCK_BACK);
-        open &= status[i] == FLAKE_OK && sno_status_of[i] == SNO_OK;
-    }
-    if (!open) { /* those that were opened have drawn nothing */
-        for (int i = 0; i < 2; i++) {
-            if (status[i] == FLAKE_OK) (void)flake_state_close(&states[i]);
-            if (sno_status_of[i] == SNO_OK) (void)sno_state_close(&sno_states[i]);
-        }
-        return false;
-    }
-    setup.flake = &states[0];
-    setup.wide = &states[1];
-    setup.sno = &sno_states[0];
-    setup.sno_shards = &sno_states[1];
-    EXPECT(ways_make(&setup) == 0);
-    return true;
-}
-
-static void move_clock(void) {
-    const uint64_t by = random_below(&random_state, 100);
-    if (by < 60) script_now.now_ns += (int64_t)random_below(&random_state, 4) * ms;
-    else if (by < 90) script_now.now_ns += (int64_t)random_below(&random_state, 400) * ms;
-    else if (by < 94) script_now.now_ns -= (int64_t)random_below(&random_state, 2000) * ms;
-    our->now_ns = script_now.now_ns;
-}
-
-static void run_and_end_somehow(void) {
-    script_now.now_ns = our->now_ns;
-    if (!open_all()) return;
-    const uint64_t end = random_below(&random_state, 3);
-    if (end == 0) disk.kill_at = disk.calls + 1 + (int)random_below(&random_state, 60);
-    if (random_below(&random_state, 4) == 0) {
-        disk.fail_from = disk.calls + 1 + (int)random_below(&random_state, 40);
-        disk.fails = 1 + (int)random_below(&random_state, 30);
-    }
-    for (uint64_t draws = 20 + random_below(&random_state, 200); draws; draws--) {
-        way_ids ids;
-        const struct way *way = &all_ways[random_below(&random_state, ways_count)];
-        if (way->family == FAMILY_SNO_POOL) continue; /* has no state */
-        if (way->draw(&ids) == WAY_FORKED) EXPECT(false);
-        ways_note(&our->log, way->family, &ids);
-        move_clock();
-        if (draws % 32 == 0) (void)flake_state_extend(&states[0]);
-        if (draws % 32 == 16) (void)sno_state_extend(&sno_states[0]);
-    }
-    if (end == 1)
-        for (int i = 0; i < 2; i++) {
-            (void)flake_state_close(&states[i]);
-            (void)sno_state_close(&sno_states[i]);
-        }
-    else (void)kill(getpid(), SIGKILL);
-}
-
-static void runs_that_end_anywhere_repeat_nothing(void) {
-    const uint64_t seeds = runs_small ? 6 : 30;
-    unsigned refused_runs = 0;
-    for (uint64_t seed = 1; seed <= seeds; seed++) {
-        begin();
-        our->now_ns = script_now.now_ns;
-        random_state = seed * 0x9e3779b97f4a7c15;
-        for (int run = 0; run < 25; run++) {
-            const size_t had = our->log.n;
-            (void)random_next(&random_state);
-            (void)in_child(run_and_end_somehow);
-            (void)random_next(&random_state);
-            random_state ^= (uint64_t)run << 32;
-            refused_runs += our->log.n == had;
-            our->now_ns += (int64_t)random_below(&random_state, 3) * 700 * ms;
-            if (random_below(&random_state, 6) == 0) our->now_ns -= 400 * ms;
-            else if (our->log.n == had) our->now_ns += 3000 * ms;
-        }
-        CHECK(our->log.n > 500);
-        CHECK_EQ(ways_repeated(&our->log), 0);
-        CHECK_EQ(atomic_load(&our->trouble), 0);
-        if (check_failures) {
-            printf("  seed %" PRIu64 "\n", seed);
-            return;
-        }
-    }
-    CHECK(refused_runs > 0);
-}
-
-/* ---- killed from outside, with the system's clock ---- */
-
-static void draw_with_the_system_clock(void) {
-    flake_options o = options_of(1);
-    flake_state_options w = where_of(path_of("ids"));
-    memset(&o.clock, 0, sizeof o.clock);
-    memset(&w.clock, 0, sizeof w.clock);
-    w.horizon_ms = 10;
-    EXPECT(flake_state_open(&state, &w, &o, &why) == FLAKE_OK);
-    o.state = &state;
-    EXPECT(flake_init(&gen, &o) == FLAKE_OK);
-    const size_t enough = our->log.n + 1000; /* who should kill this may be kept waiting */
-    for (;;) {
-        uint64_t id;
-        if (flake_try(&gen, &id) != FLAKE_OK) continue;
-        if (our->log.n < enough && id % 8 == 0) note(id);
-    }
-}
-
-static void killed_from_outside(void) {
-    const int kills = runs_small ? 8 : 30;
-    begin();
-    uint64_t random = 77;
-    for (int i = 0; i < kills; i++) {
-        const size_t had = our->log.n;
-        const pid_t child = fork();
-        if (child == 0) draw_with_the_system_clock();
-        if (child < 0) abort();
-        const volatile size_t *n = &our->log.n;
-        while (*n < had + 10 + random_below(&random, 300)) {
-            if (waitpid(child, NULL, WNOHANG) == child) break;
-        }
-        (void)kill(child, SIGKILL);
-        (void)waitpid(child, NULL, 0);
-        CHECK(our->log.n > had);
-    }
-    CHECK_EQ(ways_repeated(&our->log), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-}
-
 /* ---- sno's own ---- */
 
 static void a_sno_state_brings_its_pool(void) {
@@ -1297,51 +820,39 @@ static void a_sno_state_brings_its_pool(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(a_run_goes_on_where_the_last_was_closed),
-                                     CHECK_TEST(a_crash_is_waited_out),
-                                     CHECK_TEST(who_does_not_wait_draws_later),
-                                     CHECK_TEST(crash_loops_don_t_run_the_horizon_away),
-                                     CHECK_TEST(the_file_is_written_each_half_horizon),
-                                     CHECK_TEST(what_is_not_whole_is_refused),
-                                     CHECK_TEST(the_newest_whole_record_counts),
-                                     CHECK_TEST(what_the_last_run_wrote_is_synced_before_the_next_write),
-                                     CHECK_TEST(a_taking_over_cut_short_is_finished),
-                                     CHECK_TEST(what_is_anothers_is_refused),
-                                     CHECK_TEST(what_can_t_be_read_or_made_is_refused),
-                                     CHECK_TEST(a_clock_put_back_across_the_restart_is_refused),
-                                     CHECK_TEST(a_clock_put_back_before_the_close_is_refused),
-                                     CHECK_TEST(a_clock_put_back_while_a_crash_is_waited_out),
-                                     CHECK_TEST(too_long_a_downtime_is_refused),
-                                     CHECK_TEST(one_run_at_a_time),
-                                     CHECK_TEST(a_sno_state_at_the_same_path_lets_go_of_nothing),
-                                     CHECK_TEST(an_open_state_opened_again_stays_as_it_is),
-                                     CHECK_TEST(a_change_of_folder_does_not_move_the_file),
-                                     CHECK_TEST(a_child_leaves_its_parents_file_alone),
-                                     CHECK_TEST(a_bump_keeps_the_lock),
-                                     CHECK_TEST(killed_at_each_system_call),
-                                     CHECK_TEST(a_full_disk_stops_draws_at_the_horizon),
-                                     CHECK_TEST(a_file_that_can_t_grow),
-                                     CHECK_TEST(a_timer_writes_instead_of_draws),
-                                     CHECK_TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock),
-                                     CHECK_TEST(a_second_generator_on_a_state_repeats_nothing),
-                                     CHECK_TEST(a_state_is_for_its_generators_alone),
-                                     CHECK_TEST(a_snapshot_does_not_pass_by_the_horizon),
-                                     CHECK_TEST(a_gate_is_asked_for_each_unit),
-                                     CHECK_TEST(every_init_asks_for_the_gates_floor),
-                                     CHECK_TEST(a_place_in_the_queue_is_asked_for),
-                                     CHECK_TEST(a_gate_that_says_again_is_waited_for),
-                                     CHECK_TEST(the_horizon_ends_with_the_clock),
-                                     CHECK_TEST(closed_while_others_draw),
-                                     CHECK_TEST(runs_that_end_anywhere_repeat_nothing),
-                                     CHECK_TEST(killed_from_outside),
-                                     CHECK_TEST(a_sno_state_brings_its_pool)};
-    const char *room = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
-    void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED || !mkdtemp(folder)) return 1;
-    our = (common *)page;
-    const int code = CHECK_MAIN(argc, argv, all);
-    empty_folder();
-    (void)rmdir(folder);
-    return code;
+    static const check_test all[] = {
+        CHECK_TEST(a_run_goes_on_where_the_last_was_closed),
+        CHECK_TEST(a_crash_is_waited_out),
+        CHECK_TEST(who_does_not_wait_draws_later),
+        CHECK_TEST(crash_loops_don_t_run_the_horizon_away),
+        CHECK_TEST(the_file_is_written_each_half_horizon),
+        CHECK_TEST(what_is_not_whole_is_refused),
+        CHECK_TEST(the_newest_whole_record_counts),
+        CHECK_TEST(what_the_last_run_wrote_is_synced_before_the_next_write),
+        CHECK_TEST(a_taking_over_cut_short_is_finished),
+        CHECK_TEST(what_is_anothers_is_refused),
+        CHECK_TEST(what_can_t_be_read_or_made_is_refused),
+        CHECK_TEST(a_clock_put_back_across_the_restart_is_refused),
+        CHECK_TEST(a_clock_put_back_before_the_close_is_refused),
+        CHECK_TEST(a_clock_put_back_while_a_crash_is_waited_out),
+        CHECK_TEST(too_long_a_downtime_is_refused),
+        CHECK_TEST(one_run_at_a_time),
+        CHECK_TEST(a_sno_state_at_the_same_path_lets_go_of_nothing),
+        CHECK_TEST(an_open_state_opened_again_stays_as_it_is),
+        CHECK_TEST(a_change_of_folder_does_not_move_the_file),
+        CHECK_TEST(a_child_leaves_its_parents_file_alone),
+        CHECK_TEST(a_bump_keeps_the_lock),
+        CHECK_TEST(a_timer_writes_instead_of_draws),
+        CHECK_TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock),
+        CHECK_TEST(a_second_generator_on_a_state_repeats_nothing),
+        CHECK_TEST(a_state_is_for_its_generators_alone),
+        CHECK_TEST(a_snapshot_does_not_pass_by_the_horizon),
+        CHECK_TEST(a_gate_is_asked_for_each_unit),
+        CHECK_TEST(every_init_asks_for_the_gates_floor),
+        CHECK_TEST(a_place_in_the_queue_is_asked_for),
+        CHECK_TEST(a_gate_that_says_again_is_waited_for),
+        CHECK_TEST(the_horizon_ends_with_the_clock),
+        CHECK_TEST(a_sno_state_brings_its_pool),
+    };
+    return STATE_MAIN(argc, argv, all);
 }

@@ -43,6 +43,7 @@ static ssize_t stint_write(int fd, const void *from, size_t n) {
 #define write(fd, from, n) stint_write(fd, from, n)
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 
 static flake_state state;
 static flake_gen gen;
@@ -82,20 +83,7 @@ static sno_status open_snos(sno_snapshot *pool) {
 }
 
 static sno_snapshot pool_of(uint16_t min, uint16_t max) {
-    sno_snapshot s;
-    memset(&s, 0, sizeof s);
-    s.partition = 0x1234;
-    s.sequence_min = min;
-    s.sequence_max = max;
-    return s;
-}
-
-static sno_options sno_options_of(const sno_snapshot *pool) {
-    sno_options o;
-    memset(&o, 0, sizeof o);
-    o.snapshot = pool;
-    o.clock.now_ns = scene_clock;
-    return o;
+    return pool_of_numbers(0x1234, min, max);
 }
 
 static void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s), FLAKE_OK); }
@@ -350,7 +338,7 @@ static void a_pool_that_does_not_begin_at_0_has_its_state(void) {
     begin();
     CHECK_EQ(open_snos(&pool), SNO_OK);
     CHECK(pool.sequence_min == 100 && pool.sequence_max == 199 && pool.partition == 0x1234);
-    sno_options o = sno_options_of(&pool);
+    sno_options o = options_of_sno(&pool, scene_clock, NULL);
     o.state = &snos;
     CHECK_EQ(sno_init(&sno, &o), SNO_OK);
     CHECK_EQ(sno_new_n(&sno, 0, &id, 1), SNO_OK);

@@ -8,6 +8,7 @@
 #include "scene.h"
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 #include "sno_key.h"
 #include <pthread.h>
 
@@ -20,23 +21,23 @@ static sno_snapshot sno_pool_of;
 
 /* ---- both headers, as one ---- */
 
-static flake_options options_now(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.node = 1;
-    o.clock.now_ns = scene_clock;
-    return o;
-}
+static flake_options options_now(void) { return options_of_flake(1, 0, 0, scene_clock, NULL); }
 
 static bool by_timer;
+
+/* The options of either header's states have the same fields. */
+#define SET_STATE_OPTIONS(w, name)      \
+    do {                                \
+        memset(&(w), 0, sizeof(w));     \
+        (w).path = path_of(name);       \
+        (w).by_timer = by_timer;        \
+        (w).clock.now_ns = scene_clock; \
+    } while (0)
 
 static flake_status open_flake(void) {
     flake_state_options w;
     flake_options o = options_now();
-    memset(&w, 0, sizeof w);
-    w.path = path_of("ids");
-    w.by_timer = by_timer;
-    w.clock.now_ns = scene_clock;
+    SET_STATE_OPTIONS(w, "ids");
     const flake_status status = flake_state_open(&state, &w, &o, NULL);
     if (status != FLAKE_OK) return status;
     o.state = &state;
@@ -44,14 +45,8 @@ static flake_status open_flake(void) {
 }
 
 static sno_options sno_options_now(void) {
-    sno_options o;
-    memset(&o, 0, sizeof o);
-    memset(&sno_pool_of, 0, sizeof sno_pool_of);
-    sno_pool_of.partition = 5;
-    sno_pool_of.sequence_max = 99;
-    o.snapshot = &sno_pool_of;
-    o.clock.now_ns = scene_clock;
-    return o;
+    sno_pool_of = pool_of_numbers(5, 0, 99);
+    return options_of_sno(&sno_pool_of, scene_clock, NULL);
 }
 
 static flake_status of_sno(sno_status status) {
@@ -68,10 +63,7 @@ static flake_status of_sno(sno_status status) {
 static flake_status open_sno(void) {
     sno_state_options w;
     sno_options o = sno_options_now();
-    memset(&w, 0, sizeof w);
-    w.path = path_of("snos");
-    w.by_timer = by_timer;
-    w.clock.now_ns = scene_clock;
+    SET_STATE_OPTIONS(w, "snos");
     const sno_status status = sno_state_open(&snos, &w, &sno_pool_of, NULL);
     if (status != SNO_OK) return of_sno(status);
     o.state = &snos;

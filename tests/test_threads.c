@@ -7,6 +7,7 @@
 #define _XOPEN_SOURCE 700
 #define REAL_SLEEP
 #include "support.h"
+#include "real_time.h"
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,12 +33,6 @@ enum {
 };
 
 /* ---- clocks ---- */
-
-static int64_t clock_ns(clockid_t id) {
-    struct timespec t;
-    (void)clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
-}
 
 /* A clock that runs at times / over of the real speed, and is put back and forth now and then: most
  * often by less than 4 ms of its own, else by less than 60. */

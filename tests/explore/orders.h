@@ -4,7 +4,7 @@
  * memory model of C11 allows, and stops at the first that breaks a rule. (explore.h has more threads'
  * turns in it, and one order for all.) explore_orders.c has the scenarios, and says how to run them.
  *
- * THE MODEL   RC11 without fences: what C11 and C++20 allow, but that nothing is read before it was
+ * THE RULES   RC11 without fences: what C11 and C++20 allow, but that nothing is read before it was
  * written, which comes by itself where an execution is made step by step.
  *
  *   location    has the messages that were written to it, in modification order
@@ -27,7 +27,7 @@
  *               old as the thread's view allows. A sleep moves that on by one; behind the script's end
  *               the execution is cut
  *
- * NOT MODELLED   fences and consume (the headers have none), a weak CAS, load buffering (read before
+ * LEFT OUT   fences and consume (the headers have none), a weak CAS, load buffering (read before
  * written), accesses of several sizes, a signal handler's view of its own thread, forks.
  *
  * THE SEARCH   depth first, each execution from the start. A load changes nothing that others see, and no

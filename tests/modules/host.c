@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
+#include "mappings.h"
 #include "plugin.h"
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -149,15 +150,6 @@ static void a_registry_sees_its_own_copy(void) {
 }
 
 /* ---- dlclose ---- */
-
-static unsigned mappings(void) {
-    unsigned lines = 0;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    if (!maps) return 0;
-    for (int c; (c = getc(maps)) != EOF;) lines += c == '\n';
-    (void)fclose(maps);
-    return lines;
-}
 
 static void open_use_and_close(bool with_a_bump) {
     void *handle;

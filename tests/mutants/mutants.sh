@@ -43,13 +43,14 @@ seconds_of() {
 
 # Cheapest first. The models repeat themselves with real threads. A killer NAME-tsan is NAME under the
 # thread sanitizer, which misses an order also where this machine would keep it: only `first:` asks it.
-killers="test_engine test_layouts test_sno"
+killers="test_engine test_random_flake test_engine_calls test_engine_shared test_engine_notes test_layouts test_layout_limits"
+killers="$killers test_sno test_random_sno test_sno_queue test_sno_snapshots test_sno_partitions"
 for program in tests/models/*.c; do killers="$killers $(basename "$program" .c)"; done
 killers="$killers test_ring"
 for program in tests/explore/explore_*.c; do
     [ -f "$program" ] && killers="$killers $(basename "$program" .c)"
 done
-killers="$killers test_threads test_sno_threads test_processes test_fork test_state test_state_files"
+killers="$killers test_threads test_sno_threads test_processes test_fork test_state test_state_ends test_state_files"
 killers="$killers test_gates test_state_format test_state_interrupted test_state_shared test_slots test_exclusive test_waits test_lost test_registry"
 
 build() { # HEADERS KILLER
@@ -149,7 +150,7 @@ shift
 rm -rf "$dir"
 mkdir -p "$dir/as_it_is"
 dir=$(cd "$dir" && pwd)
-cp -r flake.h sno.h tests "$dir"
+cp -r flake.h sno.h tests fuzz "$dir"
 cp flake.h sno.h "$dir/as_it_is"
 cd "$dir" || exit 1
 passed=0 failed=0

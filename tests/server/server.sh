@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # server.sh   the server, driven by wrk: every id that comes in a response comes once, was stamped by
-# one of the server's threads, and none is lost. Before that, what a client may send (requests.c).
+# one of the server's threads, and none is lost. Before that, what a client may send
+# (requests.c), and a server that is short of ports, descriptors, time or ids (limits.c).
 #
 #   DURATION=10   seconds of each mode with one request at a time
 #   BRIEF=2       seconds of each of the others: pipelined, and more requests than the layout has ids
@@ -29,19 +30,19 @@ judge() { # NAME COMMAND...
     fi
 }
 
-requests() { # MODE
+clients() { # PROGRAM MODE
     local last
-    "$build/server_requests" "$build/server" "$1" > "$dir/requests"
-    sed '$d' "$dir/requests" | grep -v '^ok '
-    last=$(tail -n 1 "$dir/requests")
+    "$build/server_$1" "$build/server" "$2" > "$dir/clients"
+    sed '$d' "$dir/clients" | grep -v '^ok '
+    last=$(tail -n 1 "$dir/clients")
     case $last in
     *" passed, "*" failed")
-        echo "requests in mode $1: $last"
+        echo "$1 in mode $2: $last"
         passed=$((passed + ${last%% *}))
         last=${last#* passed, }
         failed=$((failed + ${last%% *}))
         ;;
-    *) judge "requests in mode $1" false ;;
+    *) judge "$1 in mode $2" false ;;
     esac
 }
 
@@ -74,8 +75,10 @@ no_id_twice_and_none_lost() { # MODE PIPELINE LAYOUT SECONDS REQUESTS_A_SECOND
     [ "${rate%.*}" -ge "$5" ] || { echo "  fewer than $5 requests a second"; return 1; }
 }
 
-requests shared
-requests shard
+for mode in shared shard; do
+    clients requests $mode
+    clients limits $mode
+done
 if command -v wrk > /dev/null; then
     for mode in shared shard; do
         judge "$mode: no id twice and none lost" \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# alone.sh   each header, copied by itself into an empty folder, compiles without a warning
+# headers_alone.sh   each header, copied by itself into an empty folder, compiles without a warning
 # in C11 and in C++11, also behind other headers in strict mode, and as the file itself. A unit
 # that sets more warnings sees those of its own code alone. And each source file names its licence.
 dir=$(mktemp -d)

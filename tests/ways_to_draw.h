@@ -3,9 +3,10 @@
  * One generator of each kind of both headers, and all ways to draw from them, as one table: for tests
  * of what must hold whichever way an id is come by. Include it after both headers.
  */
-#ifndef WAYS_H
-#define WAYS_H
+#ifndef WAYS_TO_DRAW_H
+#define WAYS_TO_DRAW_H
 
+#include "options.h"
 #include "sno_key.h"
 
 typedef enum way_outcome {
@@ -30,7 +31,7 @@ static struct ways {
     sno_pool sno_pool;
 } ways;
 
-static way_outcome way_of_flake(flake_status status) {
+static inline way_outcome way_of_flake(flake_status status) {
     switch (status) {
     case FLAKE_OK: return WAY_OK;
     case FLAKE_FORKED: return WAY_FORKED;
@@ -40,7 +41,7 @@ static way_outcome way_of_flake(flake_status status) {
     }
 }
 
-static way_outcome way_of_sno(sno_status status) {
+static inline way_outcome way_of_sno(sno_status status) {
     switch (status) {
     case SNO_OK: return WAY_OK;
     case SNO_FORKED: return WAY_FORKED;
@@ -59,16 +60,19 @@ typedef struct way_ids {
 
 static const uint64_t way_blank = 0x5a5a5a5a5a5a5a5a;
 
-static way_outcome way_give(way_ids *out, way_outcome outcome, const uint64_t *keys, size_t n) {
+static inline way_outcome way_give(way_ids *out, way_outcome outcome, const uint64_t *keys,
+                                   size_t n) {
     out->n = outcome == WAY_OK ? n : 0;
     out->touched = false;
-    for (size_t i = 0; i < n; i++)
-        if (outcome == WAY_OK) out->keys[i] = keys[i];
-        else out->touched |= keys[i] != way_blank;
+    for (size_t i = 0; i < n; i++) {
+        out->keys[i] = keys[i];
+        out->touched |= outcome != WAY_OK && keys[i] != way_blank;
+    }
     return outcome;
 }
 
-static way_outcome way_give_snos(way_ids *out, way_outcome outcome, const sno_id *ids, size_t n) {
+static inline way_outcome way_give_snos(way_ids *out, way_outcome outcome, const sno_id *ids,
+                                        size_t n) {
     uint64_t keys[way_batch];
     sno_id blank;
     memset(&blank, 0x5a, sizeof blank);
@@ -79,7 +83,8 @@ static way_outcome way_give_snos(way_ids *out, way_outcome outcome, const sno_id
     return way_give(out, outcome, keys, n);
 }
 
-static way_outcome way_give_wide(way_ids *out, way_outcome outcome, const flake128 *ids, size_t n) {
+static inline way_outcome way_give_wide(way_ids *out, way_outcome outcome, const flake128 *ids,
+                                        size_t n) {
     uint64_t keys[way_batch];
     flake128_parts parts;
     memset(&parts, 0, sizeof parts);
@@ -96,59 +101,59 @@ static way_outcome way_give_wide(way_ids *out, way_outcome outcome, const flake1
     type name[way_batch];    \
     memset(name, 0x5a, sizeof name)
 
-static int64_t way_now_ns(void) { return flake_i_exact_ns(&ways.gen.engine.clock); }
+static inline int64_t way_now_ns(void) { return flake_i_exact_ns(&ways.gen.engine.clock); }
 
-static way_outcome way_next(way_ids *out) {
+static inline way_outcome way_next(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     return way_give(out, way_of_flake(flake_next(&ways.gen, id)), id, 1);
 }
-static way_outcome way_try(way_ids *out) {
+static inline way_outcome way_try(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     return way_give(out, way_of_flake(flake_try(&ways.gen, id)), id, 1);
 }
-static way_outcome way_try_at(way_ids *out) {
+static inline way_outcome way_try_at(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     const flake_status status = flake_try_at(&ways.gen, way_now_ns() / 1000000, id);
     return way_give(out, way_of_flake(status), id, 1);
 }
-static way_outcome way_next_n(way_ids *out) {
+static inline way_outcome way_next_n(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     return way_give(out, way_of_flake(flake_next_n(&ways.gen, id, way_batch)), id, way_batch);
 }
-static way_outcome way_try_n(way_ids *out) {
+static inline way_outcome way_try_n(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     const size_t n = flake_try_n(&ways.gen, id, way_batch);
     return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
-static way_outcome way_prefetch(way_ids *out) {
+static inline way_outcome way_prefetch(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     return way_give(out, way_of_flake(flake_prefetch_next(&ways.stock, id)), id, 1);
 }
 
-static way_outcome way_shard_next(way_ids *out) {
+static inline way_outcome way_shard_next(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     return way_give(out, way_of_flake(flake_shard_next(&ways.shards[0], id)), id, 1);
 }
-static way_outcome way_shard_try(way_ids *out) {
+static inline way_outcome way_shard_try(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     return way_give(out, way_of_flake(flake_shard_try(&ways.shards[1], id)), id, 1);
 }
-static way_outcome way_shard_try_at(way_ids *out) {
+static inline way_outcome way_shard_try_at(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     const flake_status status = flake_shard_try_at(&ways.shards[0], way_now_ns() / 1000000, id);
     return way_give(out, way_of_flake(status), id, 1);
 }
-static way_outcome way_shard_next_n(way_ids *out) {
+static inline way_outcome way_shard_next_n(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     const flake_status status = flake_shard_next_n(&ways.shards[1], id, way_batch);
     return way_give(out, way_of_flake(status), id, way_batch);
 }
-static way_outcome way_shard_try_n(way_ids *out) {
+static inline way_outcome way_shard_try_n(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     const size_t n = flake_shard_try_n(&ways.shards[0], id, way_batch);
     return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
-static way_outcome way_lent_next(way_ids *out) {
+static inline way_outcome way_lent_next(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     flake_shard *shard = flake_pool_borrow(&ways.pool);
     const flake_status status = shard ? flake_shard_next(shard, id) : FLAKE_TAKEN;
@@ -156,80 +161,80 @@ static way_outcome way_lent_next(way_ids *out) {
     return way_give(out, way_of_flake(status), id, 1);
 }
 
-static way_outcome way_wide_next(way_ids *out) {
+static inline way_outcome way_wide_next(way_ids *out) {
     WAY_ROOM(flake128, id);
     return way_give_wide(out, way_of_flake(flake128_next(&ways.wide, id)), id, 1);
 }
-static way_outcome way_wide_try(way_ids *out) {
+static inline way_outcome way_wide_try(way_ids *out) {
     WAY_ROOM(flake128, id);
     return way_give_wide(out, way_of_flake(flake128_try(&ways.wide, id)), id, 1);
 }
-static way_outcome way_wide_try_at(way_ids *out) {
+static inline way_outcome way_wide_try_at(way_ids *out) {
     WAY_ROOM(flake128, id);
     const flake_status status = flake128_try_at(&ways.wide, way_now_ns() / 1000000, id);
     return way_give_wide(out, way_of_flake(status), id, 1);
 }
-static way_outcome way_wide_next_n(way_ids *out) {
+static inline way_outcome way_wide_next_n(way_ids *out) {
     WAY_ROOM(flake128, id);
     const flake_status status = flake128_next_n(&ways.wide, id, way_batch);
     return way_give_wide(out, way_of_flake(status), id, way_batch);
 }
-static way_outcome way_wide_try_n(way_ids *out) {
+static inline way_outcome way_wide_try_n(way_ids *out) {
     WAY_ROOM(flake128, id);
     const size_t n = flake128_try_n(&ways.wide, id, way_batch);
     return way_give_wide(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
 
-static way_outcome way_sno_new(way_ids *out) {
+static inline way_outcome way_sno_new(way_ids *out) {
     WAY_ROOM(sno_id, id);
     const sno_id drawn = sno_new(&ways.sno, 7);
     if (!sno_is_zero(drawn)) id[0] = drawn;
     return way_give_snos(out, sno_is_zero(drawn) ? WAY_NONE : WAY_OK, id, 1);
 }
-static way_outcome way_sno_try(way_ids *out) {
+static inline way_outcome way_sno_try(way_ids *out) {
     WAY_ROOM(sno_id, id);
     return way_give_snos(out, way_of_sno(sno_try(&ways.sno, 7, id)), id, 1);
 }
-static way_outcome way_sno_try_at(way_ids *out) {
+static inline way_outcome way_sno_try_at(way_ids *out) {
     WAY_ROOM(sno_id, id);
     return way_give_snos(out, way_of_sno(sno_try_at(&ways.sno, 7, way_now_ns(), id)), id, 1);
 }
-static way_outcome way_sno_new_n(way_ids *out) {
+static inline way_outcome way_sno_new_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
     const sno_status status = sno_new_n(&ways.sno, 7, id, way_batch);
     return way_give_snos(out, way_of_sno(status), id, way_batch);
 }
-static way_outcome way_sno_try_n(way_ids *out) {
+static inline way_outcome way_sno_try_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
     const size_t n = sno_try_n(&ways.sno, 7, id, way_batch);
     return way_give_snos(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
-static way_outcome way_sno_shard_new(way_ids *out) {
+static inline way_outcome way_sno_shard_new(way_ids *out) {
     WAY_ROOM(sno_id, id);
     const sno_id drawn = sno_shard_new(&ways.sno_shards[0], 7);
     if (!sno_is_zero(drawn)) id[0] = drawn;
     return way_give_snos(out, sno_is_zero(drawn) ? WAY_NONE : WAY_OK, id, 1);
 }
-static way_outcome way_sno_shard_try(way_ids *out) {
+static inline way_outcome way_sno_shard_try(way_ids *out) {
     WAY_ROOM(sno_id, id);
     return way_give_snos(out, way_of_sno(sno_shard_try(&ways.sno_shards[1], 7, id)), id, 1);
 }
-static way_outcome way_sno_shard_try_at(way_ids *out) {
+static inline way_outcome way_sno_shard_try_at(way_ids *out) {
     WAY_ROOM(sno_id, id);
     const sno_status status = sno_shard_try_at(&ways.sno_shards[0], 7, way_now_ns(), id);
     return way_give_snos(out, way_of_sno(status), id, 1);
 }
-static way_outcome way_sno_shard_new_n(way_ids *out) {
+static inline way_outcome way_sno_shard_new_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
     const sno_status status = sno_shard_new_n(&ways.sno_shards[1], 7, id, way_batch);
     return way_give_snos(out, way_of_sno(status), id, way_batch);
 }
-static way_outcome way_sno_shard_try_n(way_ids *out) {
+static inline way_outcome way_sno_shard_try_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
     const size_t n = sno_shard_try_n(&ways.sno_shards[0], 7, id, way_batch);
     return way_give_snos(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
-static way_outcome way_sno_lent_try(way_ids *out) {
+static inline way_outcome way_sno_lent_try(way_ids *out) {
     WAY_ROOM(sno_id, id);
     sno_shard *shard = sno_pool_borrow(&ways.sno_pool);
     const sno_status status = shard ? sno_shard_try(shard, 7, id) : SNO_TAKEN;
@@ -285,16 +290,13 @@ typedef struct ways_setup {
     sno_state *sno, *sno_shards;
 } ways_setup;
 
-static uint16_t ways_partition(unsigned who, unsigned family) {
+static inline uint16_t ways_partition(unsigned who, unsigned family) {
     return (uint16_t)(8 * (who + 1) + family);
 }
 
-static flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min, uint32_t seq_max) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.node = w->who + 1;
-    o.seq_min = seq_min;
-    o.seq_max = seq_max;
+static inline flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min,
+                                               uint32_t seq_max) {
+    flake_options o = options_of_flake(w->who + 1, seq_min, seq_max, NULL, NULL);
     if (w->is_scripted) {
         o.clock.now_ns = script_read;
         o.clock.user = &script_now;
@@ -303,35 +305,28 @@ static flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min, u
     return o;
 }
 
-static flake_options ways_wide_options(const ways_setup *w) {
+static inline flake_options ways_wide_options(const ways_setup *w) {
     flake_options o = ways_flake_options(w, 0, 99);
     o.node = 0;
     o.state = w->wide;
     return o;
 }
 
-static sno_options ways_sno_options(const ways_setup *w, const sno_snapshot *pool) {
-    sno_options o;
-    memset(&o, 0, sizeof o);
+static inline sno_options ways_sno_options(const ways_setup *w, const sno_snapshot *pool) {
+    sno_options o = options_of_sno(pool, NULL, NULL);
     if (w->is_scripted) {
         o.clock.now_ns = script_read;
         o.clock.user = &script_now;
     }
     o.max_wait_ms = 1000;
-    o.snapshot = pool;
     return o;
 }
 
-static sno_snapshot ways_pool(unsigned who, unsigned family, uint16_t min, uint16_t max) {
-    sno_snapshot s;
-    memset(&s, 0, sizeof s);
-    s.partition = ways_partition(who, family);
-    s.sequence_min = min;
-    s.sequence_max = max;
-    return s;
+static inline sno_snapshot ways_pool(unsigned who, unsigned family, uint16_t min, uint16_t max) {
+    return pool_of_numbers(ways_partition(who, family), min, max);
 }
 
-static unsigned ways_make(const ways_setup *w) {
+static inline unsigned ways_make(const ways_setup *w) {
     unsigned wrong = 0;
     flake_options f = ways_flake_options(w, 0, 99), half = f, wide = ways_wide_options(w);
     sno_snapshot pool = ways_pool(w->who, FAMILY_SNO, 0, 99);
@@ -389,7 +384,7 @@ static inline void ways_note(ways_log *log, unsigned family, const way_ids *ids)
     }
 }
 
-static int ways_compare(const void *a, const void *b) {
+static inline int ways_compare(const void *a, const void *b) {
     const struct ways_entry *x = (const struct ways_entry *)a, *y = (const struct ways_entry *)b;
     if (x->family != y->family) return x->family < y->family ? -1 : 1;
     return x->key < y->key ? -1 : x->key > y->key;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Plays one input on generators of sno.h: bytes choose options, calls and what the clock does. Each
- * answer must be the model's, no id may come twice, and the invariants of the header hold.
+ * answer must be the oracle's, no id may come twice, and the invariants of the header hold.
  */
-#ifndef PLAY_SNO_H
-#define PLAY_SNO_H
+#ifndef PLAYER_SNO_H
+#define PLAYER_SNO_H
 
 #include "fuzz.h"
 #include "sno.h"
@@ -15,7 +15,7 @@ typedef enum sno_kind { SNO_GENERATOR, SNO_SHARDS, SNO_POOL } sno_kind;
 typedef struct sno_actor {
     sno_gen *gen;
     sno_shard *shard;
-    model model;
+    oracle oracle;
     uint32_t sequence_min;
     uint32_t drifts_before; /* of the snapshot that it was made from */
     uint64_t with_time;     /* calls */
@@ -40,7 +40,7 @@ static struct sno_scene {
     uint16_t partition;
     size_t actors;
     unsigned may;
-    bool exact; /* the model can say what comes */
+    bool exact; /* the oracle can say what comes */
     sno_pool pool;
 } sno_scene;
 
@@ -93,26 +93,26 @@ static sno_snapshot sno_snapshot_from_bytes(void) {
     return s;
 }
 
-static model sno_model_of(uint64_t cap) {
+static oracle sno_oracle_of(uint64_t cap) {
     const sno_options *o = &sno_scene.options;
-    model m = model_of(sno_epoch_ms, sno_unit_ms, 39, cap);
-    m.ticks = true;
-    m.max_wait_ns = !o->max_wait_ms || o->max_wait_ms > INT64_MAX / FUZZ_MS
-                        ? INT64_MAX
-                        : o->max_wait_ms * FUZZ_MS;
-    m.clock_ns = &fuzz_reading_ns;
-    m.sleep = fuzz_sleep;
-    return m;
+    oracle expect = oracle_of(sno_epoch_ms, sno_unit_ms, 39, cap);
+    expect.ticks = true;
+    expect.max_wait_ns = !o->max_wait_ms || o->max_wait_ms > INT64_MAX / FUZZ_MS
+                             ? INT64_MAX
+                             : o->max_wait_ms * FUZZ_MS;
+    expect.clock_ns = &fuzz_reading_ns;
+    expect.sleep = fuzz_sleep;
+    return expect;
 }
 
 /* Where a generator stands that was made from this snapshot. */
-static void sno_model_go_on(model *m, const sno_snapshot *s, uint64_t count) {
-    const model_place zero = {(uint64_t)s->wall_hi, 0, s->drifts & 1};
-    m->recorded = zero.unit;
-    m->next = model_after(m, zero, count);
-    m->safe[zero.tick] = 0;
-    m->safe[zero.tick ^ 1] = (uint64_t)s->wall_safe;
-    m->ids = m->batches = m->waits = m->clock_backs = m->drifts = 0;
+static void sno_oracle_go_on(oracle *expect, const sno_snapshot *s, uint64_t count) {
+    const oracle_place zero = {(uint64_t)s->wall_hi, 0, s->drifts & 1};
+    expect->recorded = zero.unit;
+    expect->next = oracle_after(expect, zero, count);
+    expect->safe[zero.tick] = 0;
+    expect->safe[zero.tick ^ 1] = (uint64_t)s->wall_safe;
+    expect->ids = expect->batches = expect->waits = expect->clock_backs = expect->drifts = 0;
 }
 
 /* n actors over the bounds of `s`, of one partition; `s` NULL: all that is fresh. */
@@ -130,12 +130,12 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
         const uint32_t cap = sno_cap(a->gen);
         fuzz_true("numbers of a shard", cap >= 1 && next + cap <= high + 1);
         a->sequence_min = next;
-        a->model = sno_model_of(cap);
+        a->oracle = sno_oracle_of(cap);
         if (s) {
             a->drifts_before = s->drifts;
             const uint64_t units = 1 + (s->sequence - low) / (high - low + 1);
             /* Of shards, all that the units begun have: which of them had which is gone. */
-            sno_model_go_on(&a->model, s, a->shard ? units * cap : s->sequence - low + 1);
+            sno_oracle_go_on(&a->oracle, s, a->shard ? units * cap : s->sequence - low + 1);
         }
         fuzz_same("partition", sno_gen_partition(a->gen), scene->partition);
         next += cap;
@@ -202,7 +202,7 @@ static bool sno_open(const sno_fixed *fixed) {
     }
     /* Patience without an end needs a clock that moves; so does a waiter who looks up each ms. */
     if (!o->max_wait_ms || o->max_wait_ms > 1000) scene->may &= ~(unsigned)FUZZ_STICK;
-    if (scene->exact) { /* who is blocked looks up each unit, the model does not */
+    if (scene->exact) { /* who is blocked looks up each unit, the oracle does not */
         if (o->overflow) scene->may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);
         if (o->max_wait_ms) scene->may &= ~(unsigned)FUZZ_JUMP;
     } else if (scene->may & FUZZ_STICK) scene->may |= FUZZ_SHORT;
@@ -212,11 +212,12 @@ static bool sno_open(const sno_fixed *fixed) {
     if (!sno_make((sno_kind)((kind & 3) % 3), fixed || with & 31 ? n : n - 1,
                   !fixed && fuzz_one_in(64) ? NULL : &s))
         return false;
-    const model *m = &sno_actors[0].model;
-    if (m->recorded && (with & 3) != 1) /* near the snapshot, or anywhere */
-        fuzz_clock_begin(model_start_ns(m, m->recorded) + ((int64_t)fuzz_byte() - 64) * FUZZ_MS);
-    else fuzz_start_clock(m);
-    fuzz_stepped_back = fuzz_reading_ns < model_start_ns(m, m->recorded);
+    const oracle *expect = &sno_actors[0].oracle;
+    if (expect->recorded && (with & 3) != 1) /* near the snapshot, or anywhere */
+        fuzz_clock_begin(oracle_start_ns(expect, expect->recorded) +
+                         ((int64_t)fuzz_byte() - 64) * FUZZ_MS);
+    else fuzz_start_clock(expect);
+    fuzz_stepped_back = fuzz_reading_ns < oracle_start_ns(expect, expect->recorded);
     if (!o->clock.now_ns && o->clock.kind == SNO_CLOCK_COARSE && !scene->exact)
         fuzz_coarse_lag_ns = (int64_t)fuzz_byte() * FUZZ_MS / 16;
     return true;
@@ -224,11 +225,11 @@ static bool sno_open(const sno_fixed *fixed) {
 
 /* ---- ids ---- */
 
-static void sno_check_id(sno_actor *a, const model_place *place, sno_id id, uint8_t meta) {
+static void sno_check_id(sno_actor *a, const oracle_place *place, sno_id id, uint8_t meta) {
     const uint64_t unit = sno_units(id), number = (uint64_t)sno_sequence(id) - a->sequence_min;
     fuzz_same("meta", sno_meta(id), meta);
     fuzz_same("partition", sno_partition(id), sno_scene.partition);
-    fuzz_true("number in its range", number < a->model.cap);
+    fuzz_true("number in its range", number < a->oracle.cap);
     if (place) {
         fuzz_same_u64("unit of the id", unit, place->unit);
         fuzz_same("tick of the id", sno_tick(id), place->tick);
@@ -244,11 +245,11 @@ static void sno_check_id(sno_actor *a, const model_place *place, sno_id id, uint
     a->last_sequence = number;
 }
 
-/* I3. */
+/* I3 of sno.h: none is ahead of the clock. */
 static void sno_check_not_ahead(const sno_actor *a, sno_id id) {
     uint64_t now = 0; /* a coarse clock may say less, and that there is a unit still */
-    if (model_unit_at(&a->model, fuzz_reading_ns, &now) != MODEL_OK)
-        now = fuzz_reading_ns < sno_epoch_ms * FUZZ_MS ? 0 : a->model.last_unit;
+    if (oracle_unit_at(&a->oracle, fuzz_reading_ns, &now) != ORACLE_OK)
+        now = fuzz_reading_ns < sno_epoch_ms * FUZZ_MS ? 0 : a->oracle.last_unit;
     fuzz_true("id not ahead of the clock", sno_units(id) <= now);
 }
 
@@ -261,7 +262,7 @@ static sno_snapshot sno_stand(sno_actor *a) {
     fuzz_same("partition of the snapshot", s.partition, sno_scene.partition);
     fuzz_same("sequence_min of the snapshot", s.sequence_min, a->sequence_min);
     fuzz_same("sequence_max of the snapshot", s.sequence_max,
-              (int64_t)(a->sequence_min + a->model.cap - 1));
+              (int64_t)(a->sequence_min + a->oracle.cap - 1));
     return s;
 }
 
@@ -273,23 +274,24 @@ static void sno_check_unchanged(sno_actor *a, const sno_snapshot *before) {
     fuzz_same("drifts after a call that failed", after.drifts, before->drifts);
 }
 
-/* The generator is where the model is. */
+/* The generator is where the oracle is. */
 static void sno_check_position(sno_actor *a, bool waited) {
-    model *m = &a->model;
+    oracle *expect = &a->oracle;
     const sno_snapshot s = sno_stand(a);
-    const uint64_t cap = m->cap;
+    const uint64_t cap = expect->cap;
     if (!sno_scene.exact) return;
     /* Who is blocked looks up each unit, so he may have queued up before his time had come. */
-    if (waited && s.wall_hi >= 0 && (uint64_t)s.wall_hi < m->recorded)
-        m->recorded = (uint64_t)s.wall_hi;
-    fuzz_same("drifts", s.drifts, (int64_t)(uint32_t)(a->drifts_before + m->drifts));
-    fuzz_same("tick of the drifts", s.drifts & 1, m->next.tick);
-    fuzz_same_u64("wall_hi", (uint64_t)s.wall_hi, m->recorded);
-    fuzz_same_u64("wall_safe", (uint64_t)s.wall_safe, m->safe[m->next.tick ^ 1]);
-    if (!m->next.unit && !m->next.index) return; /* no number drawn shows as the first one */
+    if (waited && s.wall_hi >= 0 && (uint64_t)s.wall_hi < expect->recorded)
+        expect->recorded = (uint64_t)s.wall_hi;
+    fuzz_same("drifts", s.drifts, (int64_t)(uint32_t)(a->drifts_before + expect->drifts));
+    fuzz_same("tick of the drifts", s.drifts & 1, expect->next.tick);
+    fuzz_same_u64("wall_hi", (uint64_t)s.wall_hi, expect->recorded);
+    fuzz_same_u64("wall_safe", (uint64_t)s.wall_safe, expect->safe[expect->next.tick ^ 1]);
+    if (!expect->next.unit && !expect->next.index)
+        return; /* no number drawn shows as the first one */
     const uint64_t count = (uint64_t)s.sequence - a->sequence_min + 1;
-    fuzz_same_u64("unit of the next number", (uint64_t)s.wall_hi + count / cap, m->next.unit);
-    fuzz_same_u64("next number", count % cap, m->next.index);
+    fuzz_same_u64("unit of the next number", (uint64_t)s.wall_hi + count / cap, expect->next.unit);
+    fuzz_same_u64("next number", count % cap, expect->next.index);
 }
 
 /* ---- calls ---- */
@@ -299,9 +301,9 @@ static void sno_compare_run(sno_actor *a, const fuzz_wanted *w, const sno_id *id
     const bool exact = sno_scene.exact;
     if (exact) {
         fuzz_same("ids given", (int64_t)n, (int64_t)w->n);
-        /* ... and gives up not at the unit's begin, as the model, but within it */
+        /* ... and gives up not at the unit's begin, as the oracle, but within it */
         const int64_t late_ns = script_now.now_ns - w->after_ns;
-        if (w->status != MODEL_CLOCK_BACK && w->status != MODEL_AGAIN)
+        if (w->status != ORACLE_CLOCK_BACK && w->status != ORACLE_AGAIN)
             fuzz_same("clock after the call", script_now.now_ns, w->after_ns);
         else fuzz_true("clock after the call", late_ns >= 0 && late_ns < sno_unit_ms * FUZZ_MS);
     }
@@ -321,7 +323,7 @@ static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
     const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
     sno_status status = SNO_OK;
-    if (sno_scene.exact) fuzz_ask_model(&a->model, waits ? MODEL_WAIT : MODEL_TRY, 1, &w);
+    if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, 1, &w);
     const int slept = script_now.sleeps;
     if (waits) {
         id = a->shard ? sno_shard_new(a->shard, meta) : sno_new(a->gen, meta);
@@ -340,9 +342,9 @@ static void sno_play_at(sno_actor *a, int64_t unix_ns, uint8_t meta) {
     const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
     if (sno_scene.exact) {
-        model_run run = {{0, 0, 0}, 0};
-        w.status = model_draw_at(&a->model, unix_ns, &run);
-        w.n = w.status == MODEL_OK;
+        oracle_run run = {{0, 0, 0}, 0};
+        w.status = oracle_draw_at(&a->oracle, unix_ns, &run);
+        w.n = w.status == ORACLE_OK;
         w.places[0] = run.first;
         w.after_ns = script_now.now_ns;
     }
@@ -363,7 +365,8 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
     const bool was_back = fuzz_stepped_back;
     sno_status status = SNO_OK;
     size_t given = n;
-    if (sno_scene.exact) fuzz_ask_model(&a->model, waits ? MODEL_WAIT : MODEL_TRY, n, &w);
+    if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
+    const int slept = script_now.sleeps;
     for (size_t i = 0; i <= n; i++) ids[i] = sno_nothing();
     if (waits)
         status =
@@ -372,6 +375,7 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
         given =
             a->shard ? sno_shard_try_n(a->shard, meta, ids, n) : sno_try_n(a->gen, meta, ids, n);
     if (sno_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
+    if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
 
     if (status != SNO_OK)
         for (given = 0; given < n && !sno_is_zero(ids[given]); given++) {
@@ -395,7 +399,7 @@ static void sno_play_with_time(sno_actor *a, int64_t unix_ns, uint8_t meta) {
     sno_id id = sno_nothing();
     uint64_t unit = 0;
     const sno_status status = sno_new_with_time(a->gen, meta, unix_ns, &id);
-    fuzz_same("status", status, (int64_t)model_unit_at(&a->model, unix_ns, &unit));
+    fuzz_same("status", status, (int64_t)oracle_unit_at(&a->oracle, unix_ns, &unit));
     sno_check_unchanged(a, &before);
     if (status != SNO_OK) {
         fuzz_true("id of a call that failed", sno_equal(id, sno_nothing()));
@@ -405,7 +409,7 @@ static void sno_play_with_time(sno_actor *a, int64_t unix_ns, uint8_t meta) {
     fuzz_same("tick", sno_tick(id), 0);
     fuzz_same("meta", sno_meta(id), meta);
     fuzz_same("partition", sno_partition(id), sno_scene.partition);
-    fuzz_same_u64("number", sno_sequence(id), a->sequence_min + a->with_time++ % a->model.cap);
+    fuzz_same_u64("number", sno_sequence(id), a->sequence_min + a->with_time++ % a->oracle.cap);
 }
 
 /* ---- snapshots ---- */
@@ -430,13 +434,13 @@ static void sno_play_restore(void) {
         sno_check_unchanged(a, &s);
         return;
     }
-    const bool nothing_drawn = !a->model.next.unit && !a->model.next.index;
+    const bool nothing_drawn = !a->oracle.next.unit && !a->oracle.next.index;
     const bool any = a->any;
     const uint64_t last_unit = a->last_unit, last_sequence = a->last_sequence;
     if (choice & 2 && choice & 4 && !nothing_drawn) {
         fuzz_true("shards of a snapshot",
                   sno_make(choice & 8 ? SNO_SHARDS : SNO_POOL,
-                           1 + (choice >> 4) % sno_most_actors % (size_t)a->model.cap, &s));
+                           1 + (choice >> 4) % sno_most_actors % (size_t)a->oracle.cap, &s));
         return;
     }
     fuzz_true("restore", sno_make(SNO_GENERATOR, 1, &s));
@@ -447,24 +451,43 @@ static void sno_play_restore(void) {
 
 /* ---- questions ---- */
 
+/* What retry_ns says, tried out on a copy: then there is an id, and 1 ns before there is none. */
+static void sno_check_retry(const sno_actor *a, int64_t retry_ns) {
+    const fuzz_moment then = fuzz_now();
+    sno_gen copy = *a->gen;
+    sno_id id;
+    if (retry_ns == INT64_MAX || fuzz_own_clock) return;
+    if (retry_ns) {
+        script_now.now_ns += retry_ns - 1;
+        fuzz_reading_ns = script_now.now_ns;
+        fuzz_true("nothing 1 ns before retry_ns", sno_try(&copy, 0, &id) != SNO_OK);
+        fuzz_reading_ns = ++script_now.now_ns;
+    }
+    fuzz_same("try after retry_ns", sno_try(&copy, 0, &id), SNO_OK);
+    fuzz_back_to(&then);
+}
+
 static void sno_ask(sno_actor *a) {
-    const model *m = &a->model;
-    fuzz_same_u64("cap", sno_cap(a->gen), m->cap);
+    const oracle *expect = &a->oracle;
+    fuzz_same_u64("cap", sno_cap(a->gen), expect->cap);
     if (!sno_scene.exact) return;
     fuzz_same("retry_ns", a->shard ? sno_shard_retry_ns(a->shard) : sno_retry_ns(a->gen),
-              model_retry_ns(m));
+              oracle_retry_ns(expect));
+    sno_check_retry(a, oracle_retry_ns(expect));
     uint64_t now, len = 0;
-    if (model_unit_at(m, fuzz_reading_ns, &now) == MODEL_OK && now >= m->recorded)
-        len = m->next.unit > now ? m->cap : m->next.unit == now ? m->next.index : 0;
-    if (m->next.unit <= m->last_unit) {
+    if (oracle_unit_at(expect, fuzz_reading_ns, &now) == ORACLE_OK && now >= expect->recorded)
+        len = expect->next.unit > now    ? expect->cap
+              : expect->next.unit == now ? expect->next.index
+                                         : 0;
+    if (expect->next.unit <= expect->last_unit) {
         fuzz_same_u64("len", sno_len(a->gen), len);
         fuzz_same_u64("sequence_now", sno_sequence_now(a->gen),
                       a->sequence_min + (len ? len - 1 : 0));
     }
     sno_stats stats;
     sno_stats_get(a->gen, &stats);
-    fuzz_same_u64("stats.ids", stats.ids, m->ids);
-    fuzz_same_u64("stats.batches", stats.batches, m->batches);
+    fuzz_same_u64("stats.ids", stats.ids, expect->ids);
+    fuzz_same_u64("stats.batches", stats.batches, expect->batches);
 }
 
 static void sno_read_notes(void) {
@@ -520,7 +543,7 @@ static void sno_play_step(void) {
     fuzz_call = sno_calls[choice & 15];
     if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)(a - sno_actors));
     const size_t n = (size_t)(choice & 16 ? fuzz_below(256) : choice >> 5);
-    const uint64_t most_waited = 8 * a->model.cap; /* a call has its end within a second of ours */
+    const uint64_t most_waited = 8 * a->oracle.cap; /* a call has its end within a second of ours */
     script_now.sleeps = 0;
     switch (choice & 15) {
     case 10: sno_play_restore(); break;
@@ -530,7 +553,7 @@ static void sno_play_step(void) {
         break;
     case 13:
     case 14:
-    case 15: fuzz_move_clock(&a->model, s->may); break;
+    case 15: fuzz_move_clock(&a->oracle, s->may); break;
     default:
         if (!held || (sno_waits_for_ever(a) && ((choice & 15) < 3 || (choice & 14) == 6))) break;
         switch (choice & 15) {

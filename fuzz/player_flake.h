@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Plays one input on generators of flake.h: bytes choose options, calls and what the clock does. Each
- * answer must be the model's, no id may come twice, and the invariants of the header hold.
+ * answer must be the oracle's, no id may come twice, and the invariants of the header hold.
  */
-#ifndef PLAY_FLAKE_H
-#define PLAY_FLAKE_H
+#ifndef PLAYER_FLAKE_H
+#define PLAYER_FLAKE_H
 
 #include "fuzz.h"
 #include "flake.h"
@@ -17,10 +17,10 @@ typedef struct flake_actor {
     flake_gen *gen;
     flake_shard *shard;
     flake128_gen *wide;
-    model model;
+    oracle oracle;
     uint32_t seq_min;
     flake_prefetch prefetch;
-    model_stock stock;
+    oracle_stock stock;
     flake_snapshot old;
     bool counted; /* statistics since the beginning */
     bool lent;
@@ -44,8 +44,9 @@ static struct flake_scene {
     uint64_t node;
     size_t actors;
     unsigned may;
-    bool exact; /* the model can say what comes */
-    bool rises; /* ids as numbers do, too */
+    bool exact;   /* the oracle can say what comes */
+    bool rises;   /* ids as numbers do, too */
+    bool forgets; /* what is borrowed may be more than count holds */
     flake_pool pool;
     uint64_t scatter_unit[64], scatter_start[64]; /* the first number of some units */
     bool scatter_known[64];
@@ -127,26 +128,30 @@ static unsigned flake_bits_of(uint64_t x) {
     return bits;
 }
 
-static model flake_model_of(const flake_options *o, unsigned time_bits, uint64_t cap,
-                            const flake_i_engine *e) {
-    model m = model_of(o->layout.epoch_ms, o->layout.unit_ms, time_bits, cap);
-    const unsigned bits = flake_bits_of(m.last_unit);
+static oracle flake_oracle_of(const flake_options *o, unsigned time_bits, uint64_t cap,
+                              const flake_i_engine *e) {
+    oracle expect = oracle_of(o->layout.epoch_ms, o->layout.unit_ms, time_bits, cap);
+    const unsigned bits = flake_bits_of(expect.last_unit);
     /* The last unit of a layout that leaves no bit to spare can't be told as full. */
-    if (bits < 64 && cap == (uint64_t)1 << (64 - bits) && !((m.last_unit + 1) & m.last_unit))
-        m.last_unit--;
-    m.max_ahead = (uint64_t)(o->max_ahead_ms / o->layout.unit_ms);
-    m.max_wait_ns = o->max_wait_ms > INT64_MAX / FUZZ_MS ? INT64_MAX : o->max_wait_ms * FUZZ_MS;
-    m.refuse_back = o->refuse_back;
-    m.clock_ns = &fuzz_reading_ns;
-    m.sleep = fuzz_sleep;
-    m.without_places = (m.max_ahead + 1) * cap >= e->limit;
-    /* Ids so far ahead that count can't hold them are beyond the model. */
-    if (e->time_lead) flake_scene.exact = false;
-    if (m.without_places || o->overflow) { /* the model sleeps in one go */
+    if (bits < 64 && cap == (uint64_t)1 << (64 - bits) &&
+        !((expect.last_unit + 1) & expect.last_unit))
+        expect.last_unit--;
+    expect.max_ahead = (uint64_t)(o->max_ahead_ms / o->layout.unit_ms);
+    expect.max_wait_ns =
+        o->max_wait_ms > INT64_MAX / FUZZ_MS ? INT64_MAX : o->max_wait_ms * FUZZ_MS;
+    expect.refuse_back = o->refuse_back;
+    expect.clock_ns = &fuzz_reading_ns;
+    expect.sleep = fuzz_sleep;
+    expect.without_places = (expect.max_ahead + 1) * cap >= e->limit;
+    /* Who borrows more than count holds forgets the newest reading: the oracle can say what comes
+     * while the clock only goes on, and nobody brings another time or snapshot along. */
+    flake_scene.forgets = expect.max_ahead && (expect.max_ahead + 1) * cap > e->limit;
+    if (flake_scene.forgets && flake_scene.may) flake_scene.exact = false;
+    if (expect.without_places || o->overflow) { /* the oracle sleeps in one go */
         flake_scene.may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);
         if (fuzz_own_clock) flake_scene.exact = false;
     }
-    return m;
+    return expect;
 }
 
 static const flake_i_engine *flake_engine_of(const flake_actor *a) {
@@ -217,8 +222,8 @@ static bool flake_open(const flake_fixed *fixed) {
         flake_actors[0].wide = &flake_wide;
         flake_actors[0].shard = NULL;
         flake_actors[0].seq_min = o->seq_min;
-        flake_actors[0].model =
-            flake_model_of(o, 64, (uint64_t)o->seq_max - o->seq_min + 1, &flake_wide.engine);
+        flake_actors[0].oracle =
+            flake_oracle_of(o, 64, (uint64_t)o->seq_max - o->seq_min + 1, &flake_wide.engine);
     } else {
         s->actors = s->kind == FLAKE_GENERATOR ? 1 : (size_t)(more >> 4) % (flake_most_actors + 1);
         const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
@@ -242,15 +247,16 @@ static bool flake_open(const flake_fixed *fixed) {
             a->gen = a->shard ? flake_shard_gen(a->shard) : &flake_plain;
             const flake_options *part = flake_gen_options(a->gen);
             a->seq_min = part->seq_min;
-            a->model = flake_model_of(o, o->layout.time_bits,
-                                      (uint64_t)part->seq_max - part->seq_min + 1, &a->gen->engine);
+            a->oracle =
+                flake_oracle_of(o, o->layout.time_bits, (uint64_t)part->seq_max - part->seq_min + 1,
+                                &a->gen->engine);
         }
     }
     s->rises = !o->seq_scatter && !o->layout.spread && o->layout.time_shift >= o->layout.seq_shift;
     if (o->max_wait_ms > 1000) s->may &= ~(unsigned)FUZZ_STICK;
     if (s->may & FUZZ_STICK) s->may |= FUZZ_SHORT;
     if (!o->overflow && (!fixed || fixed->may & FUZZ_FAR)) s->may |= FUZZ_FAR;
-    fuzz_start_clock(&flake_actors[0].model);
+    fuzz_start_clock(&flake_actors[0].oracle);
     if (!given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4) {
         fuzz_coarse_lag_ns = (int64_t)fuzz_below(256) * FUZZ_MS / 16;
         s->exact = s->exact && !fuzz_coarse_lag_ns;
@@ -260,12 +266,15 @@ static bool flake_open(const flake_fixed *fixed) {
 
 /* ---- ids ---- */
 
+/* More than count holds, while the oracle can say what comes. */
+static bool flake_lends_greatly(void) { return flake_scene.forgets && flake_scene.exact; }
+
 /* `place` NULL: any that fits. Ids of a stock are old, and no witnesses to the order. */
-static layout_fields flake_check_id(flake_actor *a, const model_place *place, uint64_t id,
+static layout_fields flake_check_id(flake_actor *a, const oracle_place *place, uint64_t id,
                                     bool in_order) {
     struct flake_scene *s = &flake_scene;
     const flake_layout *l = &s->options.layout;
-    const uint64_t cap = a->model.cap;
+    const uint64_t cap = a->oracle.cap;
     layout_fields f;
     if (a->wide) {
         f.time = id >> 16;
@@ -292,7 +301,8 @@ static layout_fields flake_check_id(flake_actor *a, const model_place *place, ui
         fuzz_same_u64("unit of the id", f.time, place->unit);
         fuzz_same_u64("number of the id", f.seq - a->seq_min, index);
     }
-    fuzz_set_add(id);
+    if (flake_lends_greatly()) fuzz_ids++; /* so many of them: each is the one that must come */
+    else fuzz_set_add(id);
     if (in_order) {
         if (a->any && !s->options.seq_scatter)
             fuzz_true("id after the one before it",
@@ -305,15 +315,15 @@ static layout_fields flake_check_id(flake_actor *a, const model_place *place, ui
     return f;
 }
 
-/* I3. */
+/* I3 of flake.h: none is ahead of the clock by more than max_ahead. */
 static void flake_check_not_ahead(const flake_actor *a, uint64_t time) {
     uint64_t now = 0; /* a coarse clock may say less, and that there is a unit still */
-    if (model_unit_at(&a->model, fuzz_reading_ns, &now) != MODEL_OK)
-        now = fuzz_reading_ns < model_start_ns(&a->model, 0) ? 0 : a->model.last_unit;
-    fuzz_true("id not ahead of the clock", time <= now + a->model.max_ahead);
+    if (oracle_unit_at(&a->oracle, fuzz_reading_ns, &now) != ORACLE_OK)
+        now = fuzz_reading_ns < oracle_start_ns(&a->oracle, 0) ? 0 : a->oracle.last_unit;
+    fuzz_true("id not ahead of the clock", time <= now + a->oracle.max_ahead);
 }
 
-/* ---- the state of an actor, for I4 ---- */
+/* ---- the state of an actor, which a call that fails leaves as it was ---- */
 
 static flake_snapshot flake_stand(flake_actor *a) {
     flake_snapshot s;
@@ -351,7 +361,7 @@ static flake_status flake_call_one(flake_actor *a, bool waits, uint64_t *id) {
     return waits ? flake_next(a->gen, id) : flake_try(a->gen, id);
 }
 
-/* Compares a call's outcome with the model's; ids[0..n) are what it gave. */
+/* Compares a call's outcome with the oracle's; ids[0..n) are what it gave. */
 static void flake_compare(flake_actor *a, const fuzz_wanted *w, const uint64_t *ids, size_t n,
                           bool in_order, bool in_time) {
     const bool exact = flake_scene.exact;
@@ -369,7 +379,7 @@ static void flake_play_one(flake_actor *a, bool waits) {
     static fuzz_wanted w;
     const flake_snapshot before = flake_stand(a);
     uint64_t id = flake_nothing;
-    if (flake_scene.exact) fuzz_ask_model(&a->model, waits ? MODEL_WAIT : MODEL_TRY, 1, &w);
+    if (flake_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, 1, &w);
     const int slept = script_now.sleeps;
     const flake_status status = flake_call_one(a, waits, &id);
     if (flake_scene.exact) fuzz_same("status", status, (int64_t)w.status);
@@ -388,12 +398,12 @@ static void flake_play_at(flake_actor *a, int64_t unix_ms) {
     uint64_t id = flake_nothing;
     flake_status status;
     if (flake_scene.exact) {
-        model_run run = {{0, 0, 0}, 0};
-        w.status = unix_ms > INT64_MAX / FUZZ_MS ? MODEL_RANGE
+        oracle_run run = {{0, 0, 0}, 0};
+        w.status = unix_ms > INT64_MAX / FUZZ_MS ? ORACLE_RANGE
                    : unix_ms < INT64_MIN / FUZZ_MS
-                       ? model_draw_at(&a->model, INT64_MIN, &run)
-                       : model_draw_at(&a->model, unix_ms * FUZZ_MS, &run);
-        w.n = w.status == MODEL_OK;
+                       ? oracle_draw_at(&a->oracle, INT64_MIN, &run)
+                       : oracle_draw_at(&a->oracle, unix_ms * FUZZ_MS, &run);
+        w.n = w.status == ORACLE_OK;
         w.places[0] = run.first;
         w.after_ns = script_now.now_ns;
     }
@@ -419,7 +429,8 @@ static void flake_play_many(flake_actor *a, bool waits, size_t n) {
     const bool was_back = fuzz_stepped_back;
     flake_status status = FLAKE_OK;
     size_t given = n;
-    if (flake_scene.exact) fuzz_ask_model(&a->model, waits ? MODEL_WAIT : MODEL_TRY, n, &w);
+    if (flake_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
+    const int slept = script_now.sleeps;
     for (size_t i = 0; i <= n; i++) ids[i] = flake_nothing;
     if (a->wide) {
         flake128 zero, nothing;
@@ -435,6 +446,7 @@ static void flake_play_many(flake_actor *a, bool waits, size_t n) {
         status = a->shard ? flake_shard_next_n(a->shard, ids, n) : flake_next_n(a->gen, ids, n);
     else given = a->shard ? flake_shard_try_n(a->shard, ids, n) : flake_try_n(a->gen, ids, n);
     if (flake_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
+    if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
 
     if (status != FLAKE_OK) {
         /* Those before stand in front, the rest is 0: which no id is here, but maybe the first. */
@@ -478,8 +490,8 @@ static void flake_play_prefetch(flake_actor *a) {
     const flake_snapshot before = flake_stand(a);
     if (flake_scene.exact) {
         const fuzz_moment then = fuzz_now();
-        w.status = model_stock_next(&a->model, &a->stock, &w.places[0]);
-        w.n = w.status == MODEL_OK;
+        w.status = oracle_stock_next(&a->oracle, &a->stock, &w.places[0]);
+        w.n = w.status == ORACLE_OK;
         w.after_ns = script_now.now_ns;
         fuzz_back_to(&then);
     }
@@ -528,17 +540,18 @@ static void flake_play_restore(flake_actor *a) {
         flake_check_unchanged(a, &s);
     }
     if (choice & 8) a->old = s;
-    if (choice & 16) { /* of another, who came further or less far */
-        const uint64_t unit = a->model.recorded + fuzz_below(16) - 8;
-        const uint64_t count = 1 + fuzz_below(6 * a->model.cap);
-        const model_place next = a->model.next;
-        if (unit > a->model.last_unit || count > flake_engine_of(a)->limit / 2) return;
-        if (unit + count / a->model.cap == next.unit && count % a->model.cap == next.index)
+    /* of another, who came further or less far */
+    if (choice & 16 && !flake_lends_greatly()) {
+        const uint64_t unit = a->oracle.recorded + fuzz_below(16) - 8;
+        const uint64_t count = 1 + fuzz_below(6 * a->oracle.cap);
+        const oracle_place next = a->oracle.next;
+        if (unit > a->oracle.last_unit || count > flake_engine_of(a)->limit / 2) return;
+        if (unit + count / a->oracle.cap == next.unit && count % a->oracle.cap == next.index)
             return; /* neither is further: it may count from either's unit */
-        s.unix_ms = a->model.epoch_ms + (int64_t)unit * a->model.unit_ms;
+        s.unix_ms = a->oracle.epoch_ms + (int64_t)unit * a->oracle.unit_ms;
         s.count = count;
         fuzz_same("restore of another's snapshot", flake_restore(a->gen, &s), FLAKE_OK);
-        model_restore(&a->model, unit, count);
+        oracle_restore(&a->oracle, unit, count);
         a->counted = false;
     }
 }
@@ -547,33 +560,41 @@ static void flake_check_position(flake_actor *a) {
     if (a->wide || !flake_scene.exact) return;
     const flake_snapshot s = flake_stand(a);
     const uint64_t unit =
-        ((uint64_t)s.unix_ms - (uint64_t)a->model.epoch_ms) / (uint64_t)a->model.unit_ms;
-    fuzz_same_u64("unit of the next place", unit + s.count / a->model.cap, a->model.next.unit);
-    fuzz_same_u64("number of the next place", s.count % a->model.cap, a->model.next.index);
+        ((uint64_t)s.unix_ms - (uint64_t)a->oracle.epoch_ms) / (uint64_t)a->oracle.unit_ms;
+    fuzz_same_u64("unit of the next place", unit + s.count / a->oracle.cap, a->oracle.next.unit);
+    fuzz_same_u64("number of the next place", s.count % a->oracle.cap, a->oracle.next.index);
 }
 
 /* ---- questions ---- */
 
+static void flake_check_statistics(const flake_actor *a) {
+    const oracle *expect = &a->oracle;
+    flake_stats stats;
+    if (!a->counted) return;
+    if (a->wide) flake128_stats_get(a->wide, &stats);
+    else flake_stats_get(a->gen, &stats);
+    fuzz_same_u64("stats.ids", stats.ids, expect->ids);
+    fuzz_same_u64("stats.waits", stats.waits, expect->waits);
+    if (expect->max_ahead || expect->without_places)
+        return; /* a batch may be one draw or several */
+    fuzz_same_u64("stats.batches", stats.batches, expect->batches);
+    fuzz_same_u64("stats.clock_backs", stats.clock_backs, expect->clock_backs);
+}
+
 static void flake_ask(flake_actor *a) {
-    const model *m = &a->model;
+    const oracle *expect = &a->oracle;
     if (!flake_scene.exact) return;
+    flake_check_statistics(a);
     if (a->wide) {
-        fuzz_same("retry_ns", flake128_retry_ns(a->wide), model_retry_ns(m));
+        fuzz_same("retry_ns", flake128_retry_ns(a->wide), oracle_retry_ns(expect));
         return;
     }
     fuzz_same("retry_ns", a->shard ? flake_shard_retry_ns(a->shard) : flake_retry_ns(a->gen),
-              model_retry_ns(m));
-    fuzz_same_u64("available", flake_available(a->gen), model_available(m));
+              oracle_retry_ns(expect));
+    fuzz_same_u64("available", flake_available(a->gen), oracle_available(expect));
     uint64_t unit;
-    if (model_unit_at(m, fuzz_reading_ns, &unit) == MODEL_OK)
-        fuzz_same("lag_ms", flake_lag_ms(a->gen), (int64_t)model_lag(m) * m->unit_ms);
-    if (!a->counted) return;
-    flake_stats stats;
-    flake_stats_get(a->gen, &stats);
-    fuzz_same_u64("stats.ids", stats.ids, m->ids);
-    if (m->max_ahead || m->without_places) return; /* a batch may be one draw or several */
-    fuzz_same_u64("stats.batches", stats.batches, m->batches);
-    fuzz_same_u64("stats.clock_backs", stats.clock_backs, m->clock_backs);
+    if (oracle_unit_at(expect, fuzz_reading_ns, &unit) == ORACLE_OK)
+        fuzz_same("lag_ms", flake_lag_ms(a->gen), (int64_t)oracle_lag(expect) * expect->unit_ms);
 }
 
 /* Notes come while callers queue; whatever the clock did, they tell of a queue that there was. */
@@ -608,7 +629,7 @@ static void flake_play_pool(flake_actor *a) {
 static int64_t flake_given_ms(void) {
     const int64_t now_ms = script_now.now_ns / FUZZ_MS;
     const uint8_t choice = fuzz_byte();
-    if (choice < 100) return now_ms;
+    if (choice < 100 || flake_lends_greatly()) return now_ms;
     if (choice < 150) return now_ms - (int64_t)fuzz_below(1 << 12);
     if (choice < 200 || !(flake_scene.may & FUZZ_OUTSIDE)) return now_ms + choice % 16;
     const uint64_t any = fuzz_number();
@@ -621,7 +642,7 @@ static const char *const flake_calls[16] = {
 
 /* By steps of a unit, as those do who sleep without a place, and years to go. */
 static bool flake_waits_for_ever(const flake_actor *a) {
-    if (flake_scene.exact && !a->model.without_places) return false;
+    if (flake_scene.exact && !a->oracle.without_places) return false;
     const int64_t retry_ns = a->gen ? flake_retry_ns(a->gen) : flake128_retry_ns(a->wide);
     return retry_ns / FUZZ_MS > 60000;
 }
@@ -633,16 +654,17 @@ static void flake_play_step(void) {
     fuzz_call = flake_calls[choice & 15];
     if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)(a - flake_actors));
     const bool held = s->kind != FLAKE_POOL || a->lent; /* who draws from a pool's shard has it */
-    const size_t n =
-        (size_t)(choice & 16 ? fuzz_below(choice & 32 ? fuzz_most_places : 256) : choice >> 5);
-    const uint64_t most_waited = 8 * a->model.cap; /* a call has its end within a second of ours */
+    size_t n =
+        (size_t)(choice & 16 ? fuzz_below(choice & 32 ? fuzz_usual_places : 256) : choice >> 5);
+    if (flake_lends_greatly() && n > 256) n = fuzz_most_places;
+    const uint64_t most_waited = 8 * a->oracle.cap; /* a call has its end within a second of ours */
     script_now.sleeps = 0;
     switch (choice & 15) {
     case 13:
         if (s->kind == FLAKE_POOL) flake_play_pool(a);
         break;
     case 14:
-    case 15: fuzz_move_clock(&a->model, s->may); break;
+    case 15: fuzz_move_clock(&a->oracle, s->may); break;
     case 12: flake_play_restore(a); break;
     default:
         if (!held || (flake_waits_for_ever(a) && ((choice & 15) < 3 || (choice & 14) == 6))) break;

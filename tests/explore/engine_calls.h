@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The calls of explore_engine.c's threads, one for each letter, and what must hold when they return.
+ */
+#ifndef ENGINE_CALLS_H
+#define ENGINE_CALLS_H
+
+#include "engine_rules.h"
+
+typedef struct place {
+    uint64_t time, index;
+    unsigned tick;
+} place;
+
+/* FAILED does not say why, as sno_new does not, and what is short of a batch. */
+typedef enum outcome {
+    GOOD,
+    SAID_AGAIN,
+    SAID_BACK,
+    SAID_LEASE,
+    SAID_FORKED,
+    SAID_IO,
+    SAID_ELSE,
+    FAILED
+} outcome;
+
+static int64_t given_ms(char letter) { return now->clock[0] + (letter == 'G' ? 2 : 0); }
+
+static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said) {
+    flake_shard *shard = &our.flake_shards[is_owned(letter) ? seen.thread[me].shard : 0];
+    flake_gen *g = is_owned(letter) ? flake_shard_gen(shard) : &our.flake;
+    const flake_options *o = flake_gen_options(g);
+    flake_status status = FLAKE_OK;
+    uint64_t ids[3] = {0, 0, 0};
+    size_t n = 1;
+    switch (letter) {
+    case 'n': status = flake_next(g, ids); break;
+    case 't': status = flake_try(g, ids); break;
+    case 'f': status = flake_prefetch_next(&our.prefetch[me], ids); break;
+    case 'o': status = flake_shard_next(shard, ids); break;
+    case 'O': status = flake_shard_try(shard, ids); break;
+    case 'M': n = flake_shard_try_n(shard, ids, 3); break;
+    case 'T': n = flake_try_n(g, ids, 3); break;
+    case 'N': status = flake_next_n(g, ids, 3), n = 3; break;
+    default: status = flake_try_at(g, given_ms(letter), ids);
+    }
+    *said = status == FLAKE_OK           ? GOOD
+            : status == FLAKE_AGAIN      ? SAID_AGAIN
+            : status == FLAKE_CLOCK_BACK ? SAID_BACK
+            : status == FLAKE_LEASE      ? SAID_LEASE
+            : status == FLAKE_FORKED     ? SAID_FORKED
+            : status == FLAKE_IO         ? SAID_IO
+                                         : SAID_ELSE;
+    if (is_many(letter) && n < 3) *said = FAILED;
+    if (status != FLAKE_OK)
+        for (n = 0; n < 3 && ids[n]; n++) {
+        }
+    for (size_t k = 0; k < n; k++) {
+        flake_parts parts;
+        memset(&parts, 0, sizeof parts);
+        if (flake_decompose(&o->layout, ids[k], &parts) != FLAKE_OK || parts.node != o->node ||
+            parts.seq < o->seq_min || parts.seq > o->seq_max)
+            explore_fail("not an id of this generator");
+        got[k] = (place){parts.time, parts.seq - o->seq_min, 0};
+    }
+    return (unsigned)n;
+}
+
+enum { PARTITION = 7, SEQUENCE_MIN = 16 };
+
+static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) {
+    const unsigned i = is_owned(letter) ? (unsigned)seen.thread[me].shard : 0;
+    const uint8_t meta = (uint8_t)(64 + me);
+    sno_shard *shard = &our.sno_shards[i];
+    sno_gen *g = &our.sno;
+    sno_status status = SNO_OK;
+    sno_id ids[3];
+    size_t n = 1;
+    memset(ids, 0, sizeof ids);
+    switch (letter) {
+    case 'n': ids[0] = sno_new(g, meta); break;
+    case 't': status = sno_try(g, meta, ids); break;
+    case 'o': ids[0] = sno_shard_new(shard, meta); break;
+    case 'O': status = sno_shard_try(shard, meta, ids); break;
+    case 'M': n = sno_shard_try_n(shard, meta, ids, 3); break;
+    case 'T': n = sno_try_n(g, meta, ids, 3); break;
+    case 'N': status = sno_new_n(g, meta, ids, 3), n = 3; break;
+    default: status = sno_try_at(g, meta, given_ms(letter) * MS, ids);
+    }
+    *said = status == SNO_OK           ? GOOD
+            : status == SNO_AGAIN      ? SAID_AGAIN
+            : status == SNO_CLOCK_BACK ? SAID_BACK
+            : status == SNO_LEASE      ? SAID_LEASE
+                                       : SAID_ELSE;
+    if (status == SNO_OK && (n < (is_many(letter) ? 3 : 1) || sno_is_zero(ids[n - 1])))
+        *said = FAILED;
+    if (*said != GOOD)
+        for (n = 0; n < 3 && !sno_is_zero(ids[n]); n++) {
+        }
+    for (size_t k = 0; k < n; k++) {
+        const unsigned min = now->shards ? our.sno_shards[i].gen.sequence_min : SEQUENCE_MIN;
+        if (sno_meta(ids[k]) != meta || sno_partition(ids[k]) != PARTITION ||
+            sno_sequence(ids[k]) < min)
+            explore_fail("not an id of this generator");
+        got[k] = (place){sno_units(ids[k]), sno_sequence(ids[k]) - min, sno_tick(ids[k])};
+    }
+    return (unsigned)n;
+}
+
+static void check_place(unsigned me, unsigned i, char letter, place got) {
+    const face *e = &engines[i];
+    const uint64_t at = got.time * e->cap + got.index;
+    explore_say("  unit %" PRIu64 "%s, index %" PRIu64, got.time,
+                now->of != SNO ? ""
+                : got.tick     ? "B"
+                               : "A",
+                got.index);
+    if (now->gate && got.time > now->gate) explore_fail("an id of a unit that the gate refused");
+    if (seen.thread[me].was_lost) explore_fail("an id of an engine that was taken away");
+    if (now->horizon_ms) {
+        const int64_t until_ns = (int64_t)(got.time + 1) * MS - 1;
+        if (until_ns > files_lasting())
+            explore_fail("HORIZON: a power cut now would forget the id");
+        if (until_ns > seen.floor_ns)
+            explore_fail("HORIZON: the state's next run does not know the id");
+        if (until_ns > seen.latest_ns) seen.latest_ns = until_ns;
+    }
+    if (got.index >= e->cap) explore_fail("I1: an index past the capacity");
+    if (!let_go(me, i, at, got.tick))
+        explore_fail("I1: unit %" PRIu64 ", index %" PRIu64
+                     " is handed out, but not drawn by this call",
+                     got.time, got.index);
+    if (at < seen.thread[me].last[i][got.tick]) explore_fail("a thread's ids fall");
+    seen.thread[me].last[i][got.tick] = at + 1;
+    if (letter != 'f' && got.time > seen.thread[me].reach + e->ahead)
+        explore_fail("I3: an id of unit %" PRIu64 ", when the clock said %" PRIu64, got.time,
+                     seen.thread[me].reach);
+}
+
+static void check_failure(unsigned me, unsigned i, char letter, outcome said, unsigned got) {
+    const face *e = &engines[i];
+    const point p = point_of(seen.thread[me].word);
+    const uint64_t reading =
+        is_given(letter) ? larger(seen.thread[me].reading, p.time) : seen.thread[me].reading;
+    const bool back = p.time > reading + e->ahead;
+    if (said == FAILED && is_lost()) {
+        events |= SHUT;
+        return;
+    }
+    if (said == SAID_FORKED || (said == SAID_LEASE && calls_any('x'))) {
+        if (said == SAID_FORKED ? !is_bumped() : our.gate_word != 0)
+            explore_fail("%s, which is not so", said == SAID_FORKED ? "FORKED" : "LEASE");
+        events |= SHUT;
+        return;
+    }
+    if (said == SAID_IO || (now->horizon_ms && said == SAID_AGAIN)) {
+        if (!now->horizon_ms || (said == SAID_IO && !seen.ends))
+            explore_fail("IO, without a cause");
+        events |= said == SAID_IO ? ENDED : AGAIN;
+        return;
+    }
+    if (said == SAID_ELSE) explore_fail("neither AGAIN nor CLOCK_BACK");
+    if (said == SAID_AGAIN && back) explore_fail("AGAIN, though the clock was put back");
+    if (said == SAID_BACK && !back)
+        explore_fail("CLOCK_BACK, though the clock is not behind the word");
+    if (!got && !waits(letter) && seen.thread[me].wrote)
+        explore_fail("I4: a call that failed wrote");
+    if (said == SAID_LEASE || (said == FAILED && now->gate)) {
+        if (!now->gate) explore_fail("LEASE, without a gate");
+        events |= SHUT;
+        return;
+    }
+    events |= back ? BACK : AGAIN;
+    if (!back && p.at / e->cap <= reading + e->ahead)
+        explore_fail("AGAIN, though a place was free");
+    if (back && !seen.thread[me].behind)
+        explore_fail("I2: CLOCK_BACK on a reading older than the word");
+    if (back && e->tick_bits && reading * e->cap >= seen.ever[i][p.tick ^ 1])
+        explore_fail("CLOCK_BACK, though the other timeline was free");
+}
+
+static void call_draw(unsigned me, char letter) {
+    const unsigned i = is_owned(letter) ? (unsigned)seen.thread[me].shard : 0;
+    outcome said = GOOD;
+    place got[3];
+    if (is_owned(letter) && seen.thread[me].shard < 0) return; /* none was free */
+    if (is_given(letter))
+        seen.thread[me].reading = seen.thread[me].reach = unit_of(given_ms(letter) * MS);
+    const unsigned n =
+        now->of == SNO ? draw_sno(me, letter, got, &said) : draw_flake(me, letter, got, &said);
+    explore_say("%c returns%s", letter, said == GOOD ? "" : ", short of what it was to draw");
+    for (unsigned k = 0; k < n; k++) check_place(me, i, letter, got[k]);
+    if (said != GOOD) check_failure(me, i, letter, said, n);
+    for (unsigned p = 0; p < seen.n_places;) {
+        const held *h = &seen.places[p];
+        if (h->by != me || letter == 'f') { /* f has a stock */
+            p++;
+            continue;
+        }
+        if (!h->followed) explore_fail("I4: a place is neither handed out nor given back");
+        seen.places[p] = seen.places[--seen.n_places];
+        events |= UNUSED;
+    }
+}
+
+static void call_snapshot(unsigned me) {
+    const face *e = &engines[0];
+    bool was = false;
+    uint64_t word = 0, drifts = 0, safe = 0;
+    if (now->of == SNO) {
+        sno_snapshot s;
+        memset(&s, 0, sizeof s);
+        if (sno_snapshot_take(now->shards ? sno_shard_gen(our.sno_shards) : &our.sno, &s) != SNO_OK)
+            explore_fail("no snapshot");
+        drifts = s.drifts;
+        safe = (uint64_t)s.wall_safe;
+        /* the first number and none at all look the same */
+        word = ((uint64_t)s.wall_hi << 1 | (drifts & 1)) << (e->time_shift - 1) |
+               (s.sequence - s.sequence_min + 1u);
+    } else {
+        flake_snapshot s;
+        memset(&s, 0, sizeof s);
+        if (flake_snapshot_take(now->shards ? flake_shard_gen(our.flake_shards) : &our.flake, &s) !=
+            FLAKE_OK)
+            explore_fail("no snapshot");
+        word = ((uint64_t)s.unix_ms << e->time_shift) + s.count;
+    }
+    for (unsigned k = 0; k < seen.n_past; k++) {
+        const past *p = &seen.past[k];
+        was |= (p->word == word ||
+                (now->of == SNO && p->word == word - 1 && !point_of(p->word).count)) &&
+               p->toggles == drifts && safe >= p->used && safe <= p->ever;
+    }
+    if (!was) explore_fail("a torn snapshot");
+    if (point_of(word).at < seen.thread[me].last[0][point_of(word).tick])
+        explore_fail("a snapshot from before this thread's last id");
+}
+
+/* While others draw. */
+static void call_stats(void) {
+    flake_stats s;
+    memset(&s, 0, sizeof s);
+    if (now->of == SNO) {
+        sno_stats sno;
+        sno_stats_get(&our.sno, &sno);
+        s.ids = sno.ids;
+    } else flake_stats_get(&our.flake, &s);
+    if (s.ids > now->count + seen.gross)
+        explore_fail("stats.ids is %" PRIu64 " after %" PRIu64 " draws", s.ids,
+                     now->count + seen.gross);
+}
+
+static void check_note(uint64_t position, const flake_overflow *note) {
+    const face *e = &engines[0];
+    const uint64_t due = position < seen.pushes ? seen.pushed[position] : NO_NOTE;
+    if (due == NO_NOTE) {
+        explore_fail("a note is popped that was not pushed, or twice");
+    } else if (due >= OWN_NOTE) {
+        if ((uint64_t)note->now_ns != due || note->count != due || note->ticks != due)
+            explore_fail("a note is not what was pushed");
+    } else {
+        bool right = due & 1;
+        if (unit_of(note->now_ns) * 2 + !note->count != due)
+            explore_fail("a note is not what its writer was elected for");
+        for (unsigned k = 0; k < seen.n_past; k++) /* the queue was so long at some time */
+            right |= point_of(seen.past[k].word).at ==
+                     (unit_of(note->now_ns) + e->ahead + 1) * e->cap + note->count;
+        if (!right) explore_fail("a note counts %" PRIu32 " callers", note->count);
+    }
+    if (position < NOTES) seen.pushed[position] = NO_NOTE;
+}
+
+static bool pop(flake_overflow *note) {
+    sno_overflow other;
+    memset(&other, 0, sizeof other);
+    if (now->of != SNO) return flake_ring_pop(&our.ring, note);
+    const bool popped = sno_ring_pop(&our.sno_ring, &other);
+    *note = (flake_overflow){other.now_ns, other.count, other.ticks};
+    return popped;
+}
+
+static void call_push(unsigned me) {
+    const uint32_t own = OWN_NOTE + 16 * me + seen.thread[me].calls;
+    const flake_overflow note = {own, own, own};
+    seen.thread[me].pushing = own;
+    if (flake_ring_push(&our.ring, note)) return;
+    events |= REFUSED;
+    seen.thread[me].pushing = NO_NOTE;
+    if (seen.pushes < now->ring) explore_fail("a ring that was never full is full");
+}
+
+static void call_pop(unsigned me) {
+    flake_overflow note;
+    memset(&note, 0, sizeof note);
+    if (!pop(&note)) {
+        events |= REFUSED;
+        return;
+    }
+    explore_saw((uint64_t)note.now_ns);
+    explore_saw((uint64_t)note.count << 32 | note.ticks);
+    check_note(seen.thread[me].popped, &note);
+}
+
+static void call_borrow(unsigned me) {
+    if (now->of == SNO) {
+        const sno_shard *shard = sno_pool_borrow(&our.sno_pool);
+        seen.thread[me].shard = shard ? (int)(shard - our.sno_shards) : -1;
+    } else {
+        const flake_shard *shard = flake_pool_borrow(&our.flake_pool);
+        seen.thread[me].shard = shard ? (int)(shard - our.flake_shards) : -1;
+    }
+    if (seen.thread[me].shard < 0) events |= REFUSED;
+    else if (seen.owner[seen.thread[me].shard] != (int)me) explore_fail("another's shard is lent");
+}
+
+static void call_return(unsigned me) {
+    const int shard = seen.thread[me].shard;
+    if (shard < 0) return;
+    if (now->of == SNO) sno_pool_give_back(&our.sno_pool, &our.sno_shards[shard]);
+    else flake_pool_give_back(&our.flake_pool, &our.flake_shards[shard]);
+    seen.thread[me].shard = -1;
+}
+
+/* Go sno's New, reduced to its fast path: a CAS moves the time, a store and a fetch_add of their own
+ * the sequence. */
+static void call_two_words(void) {
+    uint64_t id, time = FLAKE_ATOMIC_LOAD(&our.two_time, acquire);
+    const uint64_t clock = unit_of(FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT));
+    if (clock > time && FLAKE_ATOMIC_CAS(&our.two_time, &time, clock, release, acquire)) {
+        FLAKE_ATOMIC_STORE(&our.two_seq, 0u, relaxed);
+        id = clock << 16;
+    } else id = time << 16 | (FLAKE_ATOMIC_ADD(&our.two_seq, 1u, relaxed) + 1);
+    explore_say("w returns unit %" PRIu64 ", sequence %" PRIu64, id >> 16, id & 0xffff);
+    for (unsigned k = 0; k < seen.n_two_ids; k++)
+        if (seen.two_ids[k] == id)
+            explore_fail("unit %" PRIu64 ", sequence %" PRIu64 " is handed out twice", id >> 16,
+                         id & 0xffff);
+    seen.two_ids[seen.n_two_ids++] = id;
+}
+
+/* A place that is drawn after a bump has returned goes with no partition that was in use before it. */
+static void call_generate(unsigned me) {
+    const sno_id id = sno_generate(0);
+    const uint64_t known =
+        sno_units(id) << 32 | (uint64_t)sno_partition(id) << 16 | sno_sequence(id);
+    unsigned begun = seen.bumps_begun;
+    explore_say("d returns partition %u, sequence %u", sno_partition(id), sno_sequence(id));
+    if (sno_is_zero(id)) explore_fail("no id");
+    for (unsigned k = 0; k < seen.n_generated; k++) {
+        if (seen.generated[k].id == known) explore_fail("an id is handed out twice");
+        if (((seen.generated[k].id ^ known) >> 16 & 0xffff) == 0) begun = seen.generated[k].begun;
+        else events |= RETAGGED;
+    }
+    if (begun < seen.thread[me].bumps) explore_fail("a partition from before the bump");
+    seen.generated[seen.n_generated].id = known;
+    seen.generated[seen.n_generated++].begun = begun;
+    seen.thread[me].bumps = 0;
+}
+
+static void call_bump(void) {
+    seen.bumps_begun++;
+    sno_generation_bump();
+    seen.bumps_done++;
+}
+
+static flake_state_options state_options(void) {
+    flake_state_options o;
+    memset(&o, 0, sizeof o);
+    o.path = "/state";
+    o.horizon_ms = now->horizon_ms;
+    o.by_timer = now->by_timer;
+    o.no_wait = true;
+    return o;
+}
+
+static void call_close(bool and_open) {
+    seen.ends++;
+    if (flake_state_close(&our.state) != FLAKE_OK) explore_fail("can't be closed");
+    if (!and_open) return;
+    const flake_state_options where = state_options();
+    if (flake_state_open(&our.state, &where, flake_gen_options(&our.flake), NULL) != FLAKE_OK)
+        explore_fail("can't be opened again");
+    seen.floor_ns = flake_i_state_floor(&our.state);
+    if (seen.latest_ns > seen.floor_ns)
+        explore_fail("HORIZON: the next run begins before the last id");
+}
+
+static void call_extend(void) {
+    const flake_status status = flake_state_extend(&our.state);
+    if (status != FLAKE_OK && !seen.ends) explore_fail("extend says %d", (int)status);
+}
+
+static void call(unsigned me, char letter) {
+    seen.thread[me].letter = letter;
+    seen.thread[me].saw_word = seen.thread[me].behind = seen.thread[me].wrote = false;
+    if (letter != 'f') seen.thread[me].reach = 0;
+    seen.thread[me].was_lost = is_lost();
+    switch (letter) {
+    case 'k': call_close(false); break;
+    case 'K': call_close(true); break;
+    case 'e': call_extend(); break;
+    case 'x': FLAKE_ATOMIC_STORE(&our.gate_word, 0u, seq_cst); break;
+    case 'b': now->of == DEFAULT ? call_bump() : flake_generation_bump(); break;
+    case 's': call_snapshot(me); break;
+    case 'v': call_stats(); break;
+    case 'r': (void)(now->of == SNO ? sno_retry_ns(&our.sno) : flake_retry_ns(&our.flake)); break;
+    case 'u': call_push(me); break;
+    case 'p': call_pop(me); break;
+    case 'B': call_borrow(me); break;
+    case 'R': call_return(me); break;
+    case 'w': call_two_words(); break;
+    case 'd': call_generate(me); break;
+    default: call_draw(me, letter);
+    }
+    if (strchr("svr", letter) && seen.thread[me].wrote) explore_fail("a question wrote");
+    seen.thread[me].calls++;
+    seen.thread[me].was_lost = false;
+    seen.thread[me].sleeps = 0;
+    if (letter != 'f') explore_forget(seen.thread[me].calls);
+}
+
+#endif

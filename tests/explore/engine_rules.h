@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What must hold in each execution of explore_engine.c, whose head lists it: looked at when the word, a
+ * note, the ring or the clock is accessed. And what of that makes two states differ.
+ */
+#ifndef ENGINE_RULES_H
+#define ENGINE_RULES_H
+
+#include "engine_subject.h"
+
+enum { PLACES = 64, WORDS = 64, NOTES = 16 };
+
+/* A place that has been drawn by a call which still runs, and is neither handed out nor given back. */
+typedef struct held {
+    uint64_t at; /* position */
+    unsigned engine, tick, by;
+    bool followed; /* the word was moved by another since */
+} held;
+
+/* What the word has been, and what went with it. */
+typedef struct past {
+    uint64_t word, toggles;
+    uint64_t used, ever; /* last time drawn on the other timeline; given back ones too */
+} past;
+
+/* A note is known by its ms * 2, + 1 when it is an overflow's last; one pushed by hand by a number
+ * from OWN_NOTE on. */
+enum { NO_NOTE = 0, OWN_NOTE = 1 << 20 };
+
+typedef struct election {
+    uint64_t note;
+    bool owed, pushed;
+} election;
+
+/* What the rules remember of an execution; `digest` says what of it counts. */
+static struct {
+    held places[PLACES];
+    unsigned n_places;
+    uint64_t net[ENGINES], gross;               /* places drawn, without those given back; with */
+    uint64_t top[ENGINES][2], ever[ENGINES][2]; /* above all drawn; above given back ones too */
+    uint64_t toggles[ENGINES], batches;
+    past past[WORDS];
+    unsigned n_past;
+    election elections[NOTES];
+    unsigned n_elections;
+    uint64_t pushed[NOTES]; /* ring position -> note */
+    uint64_t pushes, pops;
+    int owner[ENGINES]; /* of a lent shard; -1: none */
+    uint64_t two_ids[8];
+    unsigned n_two_ids;
+    struct {
+        uint64_t id;    /* time, partition, sequence */
+        unsigned begun; /* bumps that had begun when a first id of this partition was handed out */
+    } generated[8];
+    unsigned n_generated, bumps_begun, bumps_done;
+    int64_t latest_ns; /* until when ids are handed out */
+    int64_t floor_ns;  /* of the state's next run; INT64_MAX: there is none */
+    unsigned ends;     /* how often the state was closed */
+
+    struct {
+        /* of the call that runs */
+        char letter;
+        bool saw_word, behind, wrote;
+        bool was_lost; /* when it began, or woke */
+        unsigned sleeps;
+        uint64_t word;    /* last seen */
+        uint64_t reading; /* last unit that the clock said, or the caller */
+        uint64_t reach;   /* the last unit it may hand out, but for max_ahead */
+        uint64_t popped;  /* ring position */
+        uint64_t pushing; /* note */
+        uint64_t before;  /* overflow, before it was closed */
+        unsigned bumps;   /* done when it drew its place */
+        /* of all its calls */
+        uint64_t last[ENGINES][2]; /* above the last position handed out */
+        int shard;                 /* -1: none */
+        unsigned calls;
+    } thread[EXPLORE_THREADS];
+} seen;
+
+static bool is_given(char letter) { return letter == 'g' || letter == 'G'; }
+static bool is_owned(char letter) { return letter == 'o' || letter == 'O' || letter == 'M'; }
+static bool is_many(char letter) { return letter == 'N' || letter == 'T' || letter == 'M'; }
+static bool waits(char letter) { return strchr("nNof", letter) != NULL; }
+static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* Takes a place out of the table; false: this thread does not hold it. */
+static bool let_go(unsigned me, unsigned i, uint64_t at, unsigned tick) {
+    for (unsigned p = 0; p < seen.n_places; p++) {
+        const held *h = &seen.places[p];
+        if (h->engine != i || h->tick != tick || h->at != at || h->by != me) continue;
+        seen.places[p] = seen.places[--seen.n_places];
+        return true;
+    }
+    return false;
+}
+
+static void watch_draw(unsigned me, unsigned i, uint64_t from, uint64_t to, unsigned tick) {
+    if (to - from > 3) explore_fail("I1: %" PRIu64 " places drawn at once", to - from);
+    if (from < seen.top[i][tick]) explore_fail("I1: a place that has been drawn is drawn again");
+    for (uint64_t at = from; at < to; at++) {
+        if (seen.n_places == PLACES) explore_fail("the table of places is too small");
+        seen.places[seen.n_places++] = (held){at, i, tick, me, false};
+    }
+    seen.net[i] += to - from;
+    seen.gross += to - from;
+    seen.top[i][tick] = to;
+    seen.ever[i][tick] = larger(seen.ever[i][tick], to);
+    if (to - from > 1) {
+        events |= BATCHED;
+        seen.batches++;
+    }
+}
+
+static void watch_give_back(unsigned me, unsigned i, uint64_t from, uint64_t to, unsigned tick) {
+    if (to != seen.top[i][tick]) explore_fail("I1: what is given back is not the newest");
+    for (uint64_t at = from; at < to; at++)
+        if (!let_go(me, i, at, tick))
+            explore_fail("I1: another's place is given back, or one that is handed out");
+    seen.net[i] -= to - from;
+    seen.top[i][tick] = from;
+    events |= RETURNED;
+}
+
+/* For snapshots, and notes that count a queue. */
+static void remember(unsigned i) {
+    const face *e = &engines[i];
+    const unsigned other = point_of(*e->word).tick ^ 1;
+    const uint64_t top = seen.top[i][other], ever = seen.ever[i][other];
+    const past p = {*e->word, seen.toggles[i], top ? (top - 1) / e->cap : 0, ever / e->cap};
+    if (i || !ask_past) return;
+    for (unsigned k = 0; k < seen.n_past; k++)
+        if (seen.past[k].word == p.word && seen.past[k].toggles == p.toggles) return;
+    if (seen.n_past == WORDS) explore_fail("the table of words is too small");
+    seen.past[seen.n_past++] = p;
+}
+
+static void watch_move(unsigned me, unsigned i, const explore_access *a) {
+    const face *e = &engines[i];
+    const point old = point_of(a->seen), new = point_of(a->left);
+    for (unsigned p = 0; p < seen.n_places; p++)
+        if (seen.places[p].by != me && seen.places[p].engine == i) seen.places[p].followed = true;
+    if (a->kind == EXPLORE_STORE &&
+        (seen.thread[me].shard != (int)i || seen.thread[me].word != a->seen))
+        explore_fail("an owned word has a second writer");
+    if (a->kind == EXPLORE_ADD && old.count >= e->cap) events |= LATE;
+    if (a->kind == EXPLORE_ADD &&
+        a->seen - old.count != seen.thread[me].word - point_of(seen.thread[me].word).count)
+        events |= MOVED;
+    if (new.time > larger(old.time, unit_of(explore_now.exact_ns))) events |= LEAPT;
+
+    if (new.tick != old.tick) {
+        const uint64_t last = (seen.top[i][old.tick] - 1) / e->cap, safe = e->safe[old.tick];
+        if (!seen.thread[me].behind)
+            explore_fail("I2: a timeline is left on a reading that is older than the word");
+        if (seen.top[i][old.tick] && safe < last)
+            explore_fail("I5: a timeline used up to %" PRIu64 " is left with safe = %" PRIu64, last,
+                         safe);
+        if (*e->drifts != seen.toggles[i])
+            explore_fail("a timeline is left before drifts is settled");
+        seen.toggles[i]++;
+        events |= TOGGLED;
+        watch_draw(me, i, new.time * e->cap, new.at, new.tick);
+    } else if (new.at < old.at) {
+        watch_give_back(me, i, new.at, old.at, new.tick);
+    } else {
+        const uint64_t from = larger(old.at, new.time * e->cap);
+        if (from == new.at) explore_fail("I1: the word is moved, but nothing drawn");
+        if (new.time > old.time && from > new.time * e->cap) events |= REBASED;
+        if (from / e->cap > unit_of(explore_now.exact_ns) + e->ahead) events |= QUEUED;
+        watch_draw(me, i, from, new.at, new.tick);
+    }
+    remember(i);
+}
+
+static bool put_back(void) {
+    bool back = false;
+    for (unsigned k = 0; k < explore_now.clock_at; k++) back |= now->clock[k + 1] < now->clock[k];
+    return back;
+}
+
+/* [ began ms:40 ][ ms noted since:24 ], or all ones below: closed */
+static void watch_overflow(unsigned me, const explore_access *a) {
+    const uint64_t low = a->left & 0xffffff, began = a->left >> 24;
+    const bool closing = low == 0xffffff;
+    const uint64_t note = (began + (closing ? 0 : low - 1)) * 2 + closing;
+    if ((seen.thread[me].pushing & 1) && a->left == seen.thread[me].before) { /* it did not fit */
+        for (unsigned k = 0; k < seen.n_elections; k++)
+            if (seen.elections[k].note == seen.thread[me].pushing) seen.elections[k].owed = true;
+        seen.thread[me].pushing = NO_NOTE;
+        events |= OWED;
+        return;
+    }
+    events |= closing ? CLOSED : NOTED;
+    seen.thread[me].pushing = note;
+    seen.thread[me].before = a->seen;
+    for (unsigned k = 0; k < seen.n_elections; k++)
+        if (seen.elections[k].note == note) {
+            if (!seen.elections[k].owed && !put_back())
+                explore_fail("two elections for the %s of one ms", closing ? "last note" : "note");
+            seen.elections[k].owed = seen.elections[k].pushed = false;
+            return;
+        }
+    if (seen.n_elections == NOTES) explore_fail("the table of elections is too small");
+    seen.elections[seen.n_elections++] = (election){note, false, false};
+}
+
+static void watch_ring(unsigned me, const explore_access *a) {
+    const uint64_t note = seen.thread[me].pushing;
+    if (a->at == ring_tail) {
+        seen.thread[me].popped = a->seen;
+        seen.pops++;
+        return;
+    }
+    if (a->seen != seen.pushes || seen.pushes == NOTES) explore_fail("ring positions skip");
+    if (note == NO_NOTE) explore_fail("a note is pushed twice, or without an election");
+    for (unsigned k = 0; k < seen.n_elections; k++)
+        if (seen.elections[k].note == note) seen.elections[k].pushed = true;
+    seen.pushed[seen.pushes++] = note;
+    seen.thread[me].pushing = NO_NOTE;
+}
+
+static void watch_clock(unsigned me, uint64_t unit) {
+    seen.thread[me].reading = unit;
+    seen.thread[me].behind = seen.thread[me].saw_word && point_of(seen.thread[me].word).time > unit;
+    bool holds =
+        is_many(seen.thread[me].letter); /* each of several draws has a reading of its own */
+    for (unsigned p = 0; p < seen.n_places; p++) holds |= seen.places[p].by == me;
+    seen.thread[me].reach = holds ? larger(seen.thread[me].reach, unit) : unit;
+}
+
+/* What a draw writes there it may, though it fails. */
+static bool is_of_state(const void *at) {
+    const char *const byte = (const char *)at;
+    return (byte >= (const char *)&our.state && byte < (const char *)(&our.state + 1)) ||
+           (byte >= (const char *)&files && byte < (const char *)(&files + 1));
+}
+
+static void watch(unsigned me, const explore_access *a) {
+    const unsigned i = engine_of(a->at);
+    const face *e = &engines[i % ENGINES];
+    if (explore_now.thread[me].sleeps) events |= SLEPT;
+    if (explore_now.thread[me].sleeps != seen.thread[me].sleeps) {
+        seen.thread[me].sleeps = explore_now.thread[me].sleeps;
+        if (is_lost()) events |= LOST;
+        seen.thread[me].was_lost |= is_lost();
+    }
+    if (a->wrote && a->at == &our.state.horizon && a->left != FLAKE_I_CLOSED_STATE)
+        events |= WRITTEN;
+    if (a->kind == EXPLORE_CLOCK) {
+        watch_clock(me, unit_of((int64_t)a->seen));
+        return;
+    }
+    if (a->wrote && (a->at == ring_head || a->at == ring_tail)) watch_ring(me, a);
+    if (a->wrote && name_of(a->at) && !is_of_state(a->at))
+        seen.thread[me].wrote |=
+            i == n_engines || a->at < (const void *)e->safe || a->at > (const void *)e->drifts;
+    if (now->of == DEFAULT && a->wrote && name_of(a->at) && strcmp(name_of(a->at), "word") == 0)
+        seen.thread[me].bumps = seen.bumps_done;
+    if (i == n_engines) return;
+    if (a->at == e->word) {
+        if (a->wrote) watch_move(me, i, a);
+        if (a->kind == EXPLORE_CAS && !a->wrote) events |= OUTRUN;
+        seen.thread[me].word = a->wrote ? a->left : a->seen;
+        seen.thread[me].saw_word = true;
+        if (is_given(seen.thread[me].letter))
+            seen.thread[me].reach = larger(seen.thread[me].reach, point_of(a->seen).time);
+    }
+    if (!a->wrote) return;
+    if (a->at == e->lent) {
+        const bool lends = a->kind == EXPLORE_CAS;
+        if (seen.owner[i] != (lends ? -1 : (int)me)) explore_fail("a shard has two owners");
+        seen.owner[i] = lends ? (int)me : -1;
+    } else if (a->at == e->overflow) {
+        watch_overflow(me, a);
+    } else if (a->at == &e->safe[0] || a->at == &e->safe[1]) {
+        const unsigned tick = a->at == &e->safe[1];
+        if (a->left < a->seen) explore_fail("safe[%u] is lowered", tick);
+        if (a->left > seen.ever[i][tick] / e->cap)
+            explore_fail("safe[%u] was never used so far", tick);
+    } else if (a->at == e->drifts) {
+        if (a->left != seen.toggles[i])
+            explore_fail("drifts becomes %" PRIu64 ", not %" PRIu64, a->left, seen.toggles[i]);
+    }
+    if (e->tick_bits && seen.toggles[i] - *e->drifts > 1)
+        explore_fail("drifts lags by more than one");
+}
+
+static uint64_t set_of(uint64_t set, uint64_t a, uint64_t b) {
+    return set + explore_mix(explore_mix(2, a), b);
+}
+
+/* Without order where order does not matter, so that more states are the same. */
+static uint64_t digest(unsigned thread) {
+    uint64_t hash = 0, set = 0;
+    if (thread < EXPLORE_THREADS && now->calls[thread]) {
+        hash = explore_mix(seen.thread[thread].calls, (uint64_t)seen.thread[thread].shard);
+        hash = explore_mix(hash, seen.thread[thread].bumps);
+        hash = explore_mix(hash, seen.thread[thread].was_lost);
+        for (unsigned i = 0; i < n_engines; i++)
+            for (unsigned tick = 0; tick < 2; tick++)
+                hash = explore_mix(hash, seen.thread[thread].last[i][tick]);
+        for (unsigned p = 0; p < seen.n_places; p++) {
+            const held *h = &seen.places[p];
+            if (h->by == thread)
+                set = set_of(set, h->at, h->engine << 2 | h->tick << 1 | (h->followed ? 1 : 0));
+        }
+        return explore_mix(hash, set);
+    }
+    for (unsigned i = 0; i < n_engines; i++) {
+        const face *e = &engines[i];
+        for (unsigned tick = 0; tick < 2; tick++) {
+            hash = explore_mix(hash, seen.top[i][tick]);
+            hash = explore_mix(hash, seen.ever[i][tick]);
+        }
+        hash = explore_mix(hash, seen.toggles[i]);
+        hash = explore_mix(hash, *e->rebased - seen.net[i]); /* as it will show in stats.ids */
+        hash = explore_mix(hash, *e->batches - seen.batches);
+    }
+    if (ask_stats) hash = explore_mix(hash, seen.gross);
+    if (now->horizon_ms) { /* plain data, too */
+        const flake_state *const s = &our.state;
+        hash = explore_mix(explore_mix(hash, (uint64_t)seen.latest_ns), (uint64_t)seen.floor_ns);
+        hash = explore_mix(explore_mix(hash, seen.ends), files_hash(files.bytes, FILES_SIZE));
+        hash = explore_mix(explore_mix(hash, s->number), (uint64_t)s->written_ns);
+        hash = explore_mix(explore_mix(hash, (uint64_t)s->file.fd), files_get(s->token + 8));
+    }
+    for (unsigned k = 0; k < seen.n_past; k++)
+        set = set_of(set, seen.past[k].word, seen.past[k].toggles);
+    for (unsigned k = 0; k < seen.n_elections; k++)
+        set = set_of(set, seen.elections[k].note,
+                     1024u + (seen.elections[k].owed ? 2 : 0) + seen.elections[k].pushed);
+    for (unsigned k = 0; k < seen.pushes; k++) hash = explore_mix(hash, seen.pushed[k]);
+    for (unsigned k = 0; k < seen.n_two_ids; k++) set = set_of(set, seen.two_ids[k], 0);
+    for (unsigned k = 0; k < seen.n_generated; k++)
+        set = set_of(set, seen.generated[k].id, seen.generated[k].begun);
+    hash = explore_mix(hash, seen.bumps_begun << 8 | seen.bumps_done);
+    return explore_mix(hash, set);
+}
+
+#endif

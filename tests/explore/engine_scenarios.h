@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How an execution of explore_engine.c begins and ends; then the table of scenarios.
+ */
+#ifndef ENGINE_SCENARIOS_H
+#define ENGINE_SCENARIOS_H
+
+#include "engine_calls.h"
+
+static unsigned cap_of(const scenario *s) { return s->full ? 1u << 20 : s->cap ? s->cap : 2; }
+
+static flake_status flake_admit(void *user, int64_t until_ns) {
+    (void)user;
+    return now->gate && unit_of(until_ns) > now->gate ? FLAKE_LEASE : FLAKE_OK;
+}
+
+static sno_status sno_admit(void *user, int64_t until_ns) {
+    (void)user;
+    return now->gate && unit_of(until_ns) > now->gate ? SNO_LEASE : SNO_OK;
+}
+
+/* Opens it on a file that an earlier run has left. */
+static bool prepare_state(flake_options *o) {
+    const flake_state_options where = state_options();
+    flake_i_record r;
+    memset(&r, 0, sizeof r);
+    explore_now.exact_ns = now->clock[0] * MS;
+    r.number = 1;
+    r.horizon_ns = r.written_ns = explore_now.exact_ns - 10 * MS;
+    flake_i_identity(o, 'f', flake_i_full_node(o), r.identity);
+    flake_i_header_put(files.bytes);
+    flake_i_record_put(&r, files.bytes + flake_i_record_at(1));
+    files.record[1] = r.number << 41 | (uint64_t)r.horizon_ns << 1;
+    files.is_there = true;
+    o->state = &our.state;
+    return flake_state_open(&our.state, &where, o, NULL) == FLAKE_OK;
+}
+
+static bool prepare_flake(void) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.layout = now->full ? flake_layout_of(44, 0, 20, 0) : flake_layout_of(42, 10, 12, 0);
+    o.node = now->full ? 0 : 5;
+    o.seq_min = now->full ? 0 : SEQUENCE_MIN;
+    o.seq_max = o.seq_min + cap_of(now) * (now->shards ? now->shards : 1) - 1;
+    o.max_ahead_ms = now->ahead_ms;
+    o.max_wait_ms = now->wait_ms ? now->wait_ms : 5000;
+    o.refuse_back = now->refuse_back;
+    const bool has_gate = now->gate || calls_any('x');
+    o.shared_memory = !has_gate && !now->horizon_ms && !calls_any('b'); /* no fork word */
+    o.gate.admit = has_gate ? flake_admit : NULL;
+    o.gate.word = calls_any('x') ? &our.gate_word : NULL;
+    o.clock.kind = now->coarse ? FLAKE_CLOCK_COARSE : FLAKE_CLOCK_EXACT;
+    o.overflow = now->ring && now->of == FLAKE ? &our.ring : NULL;
+    n_engines = now->shards ? now->shards : 1;
+    if (now->horizon_ms && !prepare_state(&o)) return false;
+    if (flake_init(&our.flake, &o) != FLAKE_OK) return false;
+    if (!o.shared_memory) {
+        flake_i_atomic64 *word;
+        mark_at_start = flake_i_fork_mark(&word);
+        fork_page = word;
+    }
+    engines[0] = (face)FACE_OF(&our.flake.engine);
+    for (unsigned i = 0; i < EXPLORE_THREADS; i++)
+        if (flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1) != FLAKE_OK) return false;
+    if (now->shards &&
+        flake_pool_init(&our.flake_pool, our.flake_shards, now->shards, &o) != FLAKE_OK)
+        return false;
+    for (unsigned i = 0; i < now->shards; i++)
+        engines[i] = (face)FACE_OF(&our.flake_shards[i].gen.engine);
+    return true;
+}
+
+/* sno.h wants a pool of 4 numbers and units of 4 ms from 2010 on. Its engine is set up anew, with
+ * the capacity asked for and units of 1 ms from 1970 on, which nothing above the engine minds. */
+static bool prepare_sno_engine(sno_i_engine *e) {
+    sno_i_setup setup;
+    memset(&setup, 0, sizeof setup);
+    setup.unit_ms = 1;
+    setup.time_bits = 39;
+    setup.tick_bits = 1;
+    setup.cap = cap_of(now);
+    setup.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
+    setup.shared_memory = !now->gate && !calls_any('x');
+    setup.gate.admit = setup.shared_memory ? NULL : sno_admit;
+    setup.gate.word = calls_any('x') ? &our.gate_word : NULL;
+    setup.clock.kind = now->coarse ? SNO_CLOCK_COARSE : SNO_CLOCK_EXACT;
+    setup.ring = now->ring ? &our.sno_ring : NULL;
+    return sno_i_engine_init(e, &setup) == SNO_OK;
+}
+
+static bool prepare_sno(void) {
+    sno_snapshot pool;
+    sno_options o;
+    memset(&pool, 0, sizeof pool);
+    memset(&o, 0, sizeof o);
+    pool.partition = PARTITION;
+    pool.sequence_min = SEQUENCE_MIN;
+    pool.sequence_max = SEQUENCE_MIN + 3;
+    o.snapshot = &pool;
+    o.shared_memory = true;
+    n_engines = now->shards ? now->shards : 1;
+    if (sno_init(&our.sno, &o) != SNO_OK || !prepare_sno_engine(&our.sno.engine)) return false;
+    engines[0] = (face)FACE_OF(&our.sno.engine);
+    if (now->shards && sno_pool_init(&our.sno_pool, our.sno_shards, now->shards, &o) != SNO_OK)
+        return false;
+    for (unsigned i = 0; i < now->shards; i++) {
+        if (!prepare_sno_engine(&our.sno_shards[i].gen.engine)) return false;
+        engines[i] = (face)FACE_OF(&our.sno_shards[i].gen.engine);
+    }
+    return true;
+}
+
+/* Nothing has been asked for but the page and the family, which take system calls. */
+static void reset_default(void) {
+    struct sno_i_family *const family = &sno_i_partitions.private_family;
+    marks[0] = marks[1] = 0;
+    sno_i_process.page = marks;
+    sno_i_process.generation = 0;
+    sno_i_process.bumps = 0;
+    family->start =
+        1u << 16 | 0x3fffu << 17; /* its bumps are ahead: no start of another random choice */
+    family->used = 0;
+    sno_i_partitions.family = family;
+    memset(&sno_i_default, 0, sizeof sno_i_default);
+}
+
+/* Places in excess of the ids have been dropped. */
+static void default_ended(void) {
+    const sno_i_engine *const e = &sno_i_default.gen->engine;
+    const uint64_t drawn = e->word & e->count_mask;
+    if (drawn < seen.n_generated) explore_fail("more ids than places");
+    if (drawn > seen.n_generated) events |= DROPPED;
+}
+
+/* Builds at_start, which each execution begins with. */
+static void prepare(const scenario *s) {
+    now = s;
+    events = 0;
+    ask_stats = calls_any('v');
+    ask_past = calls_any('s') || s->ring;
+    memset(&our, 0, sizeof our);
+    memset(&files, 0, sizeof files);
+    fork_page = NULL;
+    our.gate_word = GATE_OPEN;
+    bool right = flake_ring_init(&our.ring, our.slots, s->ring ? s->ring : 1) == FLAKE_OK &&
+                 sno_ring_init(&our.sno_ring, our.sno_slots, s->ring ? s->ring : 1) == SNO_OK &&
+                 (s->of == SNO ? prepare_sno() : prepare_flake());
+    if (s->of == DEFAULT) n_engines = 0;
+    ring_head = s->of == SNO ? &our.sno_ring.head : &our.ring.head;
+    ring_tail = s->of == SNO ? &our.sno_ring.tail : &our.ring.tail;
+    for (unsigned i = 0; i < n_engines; i++) {
+        const face *e = &engines[i];
+        const bool by_add = !s->wait_ms && !s->full;
+        right = right && e->cap == cap_of(s) && e->add_cap == (by_add ? e->cap : 0);
+        *e->word =
+            ((uint64_t)s->time << e->time_shift) + (s->tick ? e->count_mask + 1 : 0) + s->count;
+        *e->drifts = s->tick;
+        *e->rebased = 0;
+        e->safe[0] = s->safe[0];
+        e->safe[1] = s->safe[1];
+    }
+    if (!right) {
+        (void)fprintf(stderr, "%s: the engine is not what it was meant to be\n", s->name);
+        exit(2);
+    }
+    at_start = our;
+    files_at_start = files;
+    process_at_start = flake_i_process;
+}
+
+static void reset(void) {
+    our = at_start;
+    files = files_at_start;
+    flake_i_process = process_at_start;
+    if (fork_page) *fork_page = mark_at_start;
+    memset(&seen, 0, sizeof seen);
+    if (now->of == DEFAULT) reset_default();
+    for (unsigned i = 0; i < n_engines; i++) {
+        const face *e = &engines[i];
+        const point p = point_of(*e->word);
+        seen.toggles[i] = now->tick;
+        for (unsigned tick = 0; tick < 2; tick++) {
+            seen.top[i][tick] = e->safe[tick] ? (e->safe[tick] + 1) * e->cap : 0;
+            if (tick == p.tick) seen.top[i][tick] = larger(seen.top[i][tick], p.at);
+            seen.ever[i][tick] = seen.top[i][tick];
+        }
+        remember(i);
+        seen.owner[i] = -1;
+    }
+    seen.floor_ns = INT64_MAX;
+    for (unsigned i = 0; i < EXPLORE_THREADS; i++)
+        seen.thread[i].shard = now->shards && !now->pool ? (int)i : -1;
+}
+
+static void thread(unsigned me) {
+    for (const char *letter = now->calls[me]; *letter; letter++) call(me, *letter);
+}
+
+static void ended(void) {
+    flake_overflow note;
+    if (now->of == DEFAULT) default_ended();
+    for (unsigned i = 0; i < now->ring; i++)
+        if (pop(&note)) check_note(seen.pops++, &note);
+    if (seen.pops != seen.pushes) explore_fail("a note is lost");
+    for (unsigned k = 0; k < seen.n_elections; k++)
+        if (!seen.elections[k].pushed && !seen.elections[k].owed && seen.pushes < now->ring)
+            explore_fail("a note is lost between election and ring");
+    for (unsigned i = 0; i < n_engines; i++) {
+        const face *e = &engines[i];
+        const point p = point_of(*e->word);
+        const uint64_t drifts = *e->drifts + ((*e->drifts & 1) != p.tick),
+                       ids = *e->rebased + p.count;
+        if (ids != now->count + seen.net[i])
+            explore_fail("stats.ids is %" PRIu64 " after %" PRIu64 " draws", ids,
+                         now->count + seen.net[i]);
+        if (n_engines == 1 && *e->batches > seen.batches) explore_fail("stats.batches is wrong");
+        if (e->tick_bits && drifts != seen.toggles[i])
+            explore_fail("%" PRIu64 " drifts after %" PRIu64 " changes of the timeline", drifts,
+                         seen.toggles[i]);
+    }
+}
+
+// clang-format off
+#define FORWARD {100, 101, 102}
+#define STUCK {100}
+#define BACK_ONCE {100, 101, 98}
+#define BACK_TWICE {100, 98, 96}
+#define BACK_AND_ON {100, 97, 101}
+#define QUEUE .time = 100, .count = 3 /* of a capacity of 2: one waits for unit 101 already */
+static const scenario scenarios[] = {
+    {"two_words", "Go sno's New keeps time and sequence in two words: must be caught", {"ww", "w"}, {100, 101}, .of = TWO_WORDS, .caught = "twice"},
+
+    {"every_stuck", "the explorer itself: without pruning as many schedules and ends", {"t", "t"}, STUCK, .must = OUTRUN, .stuck = true, .every = true},
+    {"every_back", "the same, and the clock put back", {"t", "t"}, {100, 99}, .must = OUTRUN | BACK, .every = true},
+    {"every_next", "the same with fetch_add and sleeps", {"n", "n"}, {100, 101}, .must = SLEPT | QUEUED, .cap = 1, .every = true},
+    {"every_sno", "the same with a change of the timeline", {"t", "t"}, {100, 98}, .must = TOGGLED, .every = true, .of = SNO},
+    {"every_bound", "the same under a bound: 2 preemptions", {"tt", "tt"}, {100, 101}, .must = OUTRUN, .bound = 2, .every = true},
+    {"every_bound3", "the same with three threads", {"t", "n", "n"}, STUCK, .must = OUTRUN, .bound = 2, .stuck = true, .cap = 3, .every = true},
+    {"every_ring", "the same with a ring", {"u", "p"}, STUCK, .must = REFUSED, .ring = 1, .every = true, .of = RING},
+    {"every_pool", "the same with a shard that is lent", {"BOR", "BOR"}, STUCK, .must = REFUSED, .shards = 1, .pool = true, .every = true},
+
+    {"flake_add_forward", "fetch_add, 2 x 3: late places wait their turn, the queue is carried on", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | LATE},
+    {"flake_add_stuck", "a clock that stands still: the wait is cut", {"nnn", "nnn"}, STUCK, .must = SLEPT | QUEUED | LATE, .stuck = true, .cuts = true},
+    {"flake_add_back", "without a tick the word counts on from its own time", {"nnn", "nnn"}, BACK_ONCE, .must = SLEPT | QUEUED | MOVED},
+    {"flake_add_back2", "put back twice", {"nnn", "nnn"}, BACK_TWICE, .must = SLEPT | QUEUED},
+    {"flake_add_queue", "put back while callers queue", {"nnn", "nnn"}, {100, 97}, .must = SLEPT | QUEUED, QUEUE},
+    {"flake_add_far", "put back further than max_wait: places are given back, or left", {"nn", "nn"}, {6000, 100}, .must = SLEPT | QUEUED | RETURNED | UNUSED | BACK, .stuck = true, .time = 6000, .count = 1},
+
+    {"flake_cas_forward", "CAS alone, 2 x 3", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | OUTRUN, .wait_ms = 9},
+    {"flake_cas_stuck", "a clock that stands still: AGAIN when the wait is over, places given back", {"nnn", "nnn"}, STUCK, .must = SLEPT | QUEUED | RETURNED | UNUSED | AGAIN, .wait_ms = 2, .stuck = true},
+    {"flake_cas_back", "put back further than max_wait", {"nnn", "nnn"}, BACK_ONCE, .must = SLEPT | QUEUED | RETURNED | UNUSED | BACK, .wait_ms = 2},
+    {"flake_cas_back2", "put back twice", {"nnn", "nnn"}, BACK_TWICE, .must = SLEPT | QUEUED | BACK, .wait_ms = 2},
+    {"flake_cas_queue", "put back while callers queue", {"nnn", "nnn"}, {100, 97}, .must = SLEPT | QUEUED | RETURNED | UNUSED | BACK, .wait_ms = 3, QUEUE},
+    {"flake_early", "sleeps that end early", {"nn", "nn"}, FORWARD, .must = SLEPT | QUEUED | RETURNED, .wait_ms = 2, .early = true},
+    {"flake_refuse", "refuse_back: waiting calls say CLOCK_BACK at once", {"nnn", "nnn"}, BACK_AND_ON, .must = QUEUED | RETURNED | BACK, .refuse_back = true},
+
+    {"flake_try_forward", "tries, 2 x 3", {"ttt", "ttt"}, FORWARD, .must = OUTRUN | AGAIN},
+    {"flake_try_back", "CLOCK_BACK, and nothing written", {"ttt", "ttt"}, BACK_AND_ON, .must = OUTRUN | AGAIN | BACK},
+    {"flake_try_queue", "a try behind a queue", {"ttt", "nn"}, {100, 101, 97}, .must = SLEPT | QUEUED | AGAIN | BACK, QUEUE},
+    {"flake_mixed", "next, try and batches at once", {"ntN", "Tn"}, FORWARD, .must = SLEPT | QUEUED | BATCHED, .cap = 3},
+    {"flake_batch", "batches over the end of a unit", {"Nn", "NT"}, FORWARD, .must = SLEPT | QUEUED | BATCHED | REBASED},
+    {"flake_batch_cas", "the same by CAS alone", {"Nn", "NT"}, {100, 101, 99}, .must = SLEPT | QUEUED | BATCHED | RETURNED, .wait_ms = 2},
+    {"flake_given", "readings of the caller's, old and ahead", {"gGg", "ntn"}, FORWARD, .must = SLEPT | LEAPT | AGAIN},
+    {"flake_given_back", "the same, and the clock put back", {"gGg", "tnt"}, BACK_AND_ON, .must = SLEPT | LEAPT | AGAIN | BACK},
+    {"flake_ahead", "Hazelcast's: two units ahead of the clock, then wait", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED, .cap = 1, .ahead_ms = 2},
+    {"flake_ahead_back", "the same, and the clock put back", {"nnn", "ttt"}, BACK_ONCE, .must = SLEPT | QUEUED | BACK, .cap = 1, .ahead_ms = 2},
+    {"flake_limit", "so far ahead that count is full: whole units move to time", {"nn", "nn"}, FORWARD, .must = LEAPT, .cap = 1, .ahead_ms = 1 << 23, .time = 100, .count = (3 << 20) - 1},
+    {"flake_full", "a unit that fills its count carries into time", {"ntn", "sn"}, FORWARD, .must = SLEPT | AGAIN, .full = true, .time = 100, .count = (1 << 20) - 2},
+    {"flake_full_back", "the same, and the clock put back", {"nn", "Ts"}, BACK_ONCE, .must = SLEPT | LEAPT | BATCHED, .full = true, .time = 100, .count = (1 << 20) - 2},
+    {"flake_coarse", "a clock that lags: the exact one is asked before a wait or a step back", {"ntn", "nn"}, {100, 101, 99}, .must = SLEPT | QUEUED, .coarse = true},
+    {"flake_gate", "a gate that refuses a unit: places taken in it are given back, or left", {"nn", "nt", "n"}, {100, 101}, .must = QUEUED | LATE | SHUT | RETURNED | UNUSED, .gate = 100},
+    {"flake_gate_cas", "the same by CAS alone: nothing is drawn", {"nnn", "ntn"}, {100, 101}, .must = SHUT, .gate = 100, .wait_ms = 2},
+    {"gate_closes", "the gate is closed, by its word, while callers sleep: they look when they wake", {"nn", "nn", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
+    {"gate_closes_cas", "the same by CAS alone", {"nn", "n", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST | RETURNED, .wait_ms = 9, QUEUE},
+    {"bumped", "the process is bumped while callers sleep", {"nn", "nn", "b"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
+    {"state_draws", "a state, by CAS: who is near the horizon writes the next, others go on or wait", {"nn", "nn"}, {100, 101, 102}, .must = WRITTEN | SLEPT, .wait_ms = 9, .horizon_ms = 2},
+    {"state_add", "the same by fetch_add", {"nn", "n"}, {100, 102}, .must = WRITTEN | SLEPT, .cap = 1, .horizon_ms = 2},
+    {"state_extend", "a timer writes, and draws do; 2 preemptions", {"t", "t", "e"}, {100, 102}, .must = WRITTEN | OUTRUN, .horizon_ms = 2, .bound = 2},
+    {"state_by_timer", "a timer alone writes; 2 preemptions", {"t", "t", "ee"}, {100, 103}, .must = WRITTEN | AGAIN, .horizon_ms = 2, .by_timer = true, .bound = 2},
+    {"state_close", "closed while others draw, and a timer writes: the file knows all ids; 3 preemptions", {"tt", "e", "k"}, {100, 101, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
+    {"state_close_waiting", "closed while two draw, with fetch_add; 2 preemptions", {"n", "n", "k"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 2},
+    {"state_reopen", "closed and opened again, while draws of the earlier run go on", {"ttt", "K"}, {100, 101, 103}, .must = WRITTEN | ENDED, .horizon_ms = 2},
+    {"state_reopen_3", "the same with two that draw; 3 preemptions", {"t", "t", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
+    {"state_reopen_timer", "the same with a timer; 3 preemptions", {"t", "e", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .by_timer = true, .bound = 3},
+    {"flake_snapshot", "snapshots and retry while others draw", {"srs", "nnn"}, FORWARD, .must = QUEUED},
+    {"flake_stats", "statistics while others draw", {"vv", "nnn"}, FORWARD, .must = QUEUED},
+    {"flake_prefetch", "two threads' stocks, dropped after 1 ms", {"fff", "fff"}, FORWARD, .must = BATCHED},
+    {"flake_3x1", "three threads, a call each: the clock put back and on, while callers queue", {"n", "n", "t"}, BACK_AND_ON, .must = QUEUED | OUTRUN | AGAIN | BACK, QUEUE},
+    {"flake_3x1_forward", "three that wait", {"n", "n", "n"}, FORWARD, .must = SLEPT | QUEUED | LATE},
+    {"flake_3x1_stuck", "three that wait for a clock that stands still: the wait is cut", {"n", "n", "n"}, STUCK, .must = SLEPT | QUEUED | LATE, .stuck = true, .cuts = true},
+    {"flake_3x1_there", "three that wait, the clock put back once, and on", {"n", "n", "n"}, BACK_AND_ON, .must = SLEPT | QUEUED, QUEUE},
+    {"flake_3x1_back", "three that try, the clock put back once", {"t", "t", "t"}, BACK_ONCE, .must = OUTRUN | BACK},
+    {"flake_3x1_back2", "put back twice while callers queue", {"n", "n", "t"}, BACK_TWICE, .must = QUEUED | AGAIN | BACK, QUEUE},
+    {"flake_3x1_queue", "three that wait behind a queue, the clock put back twice", {"n", "n", "n"}, BACK_TWICE, .must = SLEPT | QUEUED, QUEUE},
+    {"flake_3x1_cas", "three that wait by CAS alone, behind a queue, the clock put back", {"n", "n", "n"}, {100, 97}, .must = SLEPT | QUEUED | RETURNED | UNUSED | OUTRUN | BACK, .wait_ms = 3, QUEUE},
+    {"flake_3x1_cas_back2", "the same, put back twice", {"n", "n", "n"}, BACK_TWICE, .must = SLEPT | OUTRUN | BACK, .wait_ms = 3, QUEUE},
+    {"flake_3x2", "three threads, two calls each; 3 preemptions", {"nn", "nn", "nn"}, FORWARD, .must = SLEPT | QUEUED | LATE, .bound = 3},
+    {"flake_3x2_back", "the same, and the clock put back", {"nt", "nt", "nt"}, BACK_ONCE, .must = SLEPT | QUEUED | AGAIN | BACK, .bound = 3},
+    {"flake_3x2_stuck", "the same, and a clock that stands still", {"nt", "nt", "tn"}, STUCK, .must = SLEPT | QUEUED | AGAIN, .bound = 3, .stuck = true, .cuts = true},
+    {"flake_4x2", "four threads, two calls each; 3 preemptions", {"nn", "nn", "nn", "nn"}, {100, 99}, .must = SLEPT | QUEUED, .bound = 3},
+    {"flake_4x2_forward", "the same, and the clock goes on", {"nn", "nn", "nn", "nn"}, {100, 101}, .must = SLEPT | QUEUED | REBASED | LATE, .bound = 3},
+    {"flake_4x2_try", "tries by four, the clock put back and on; 3 preemptions", {"tt", "tt", "tt", "tt"}, BACK_AND_ON, .must = OUTRUN | AGAIN | BACK, .bound = 3},
+
+    {"sno_add_forward", "fetch_add, 2 x 3; no tick-tock without a step back", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | LATE, .of = SNO},
+    {"sno_add_stuck", "a clock that stands still: the wait is cut", {"nnn", "nnn"}, STUCK, .must = SLEPT | QUEUED, .stuck = true, .cuts = true, .of = SNO},
+    {"sno_add_back", "tick-tock", {"nnn", "nnn"}, BACK_ONCE, .must = SLEPT | QUEUED | TOGGLED | MOVED, .of = SNO},
+    {"sno_add_back2", "put back twice: the second step into used time waits", {"nnn", "nnn"}, BACK_TWICE, .must = SLEPT | QUEUED | TOGGLED, .of = SNO},
+    {"sno_add_queue", "put back while callers queue", {"nnn", "nnn"}, {100, 97}, .must = SLEPT | QUEUED | TOGGLED | RETURNED | UNUSED, QUEUE, .of = SNO},
+    {"sno_cas_forward", "CAS alone, 2 x 3", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | OUTRUN, .wait_ms = 9, .of = SNO},
+    {"sno_cas_back", "tick-tock by CAS", {"nnn", "nnn"}, BACK_ONCE, .must = SLEPT | QUEUED | TOGGLED | OUTRUN, .wait_ms = 2, .of = SNO},
+    {"sno_try_back", "tries change the timeline, there and back", {"ttt", "ttt"}, {100, 98, 102, 101}, .must = TOGGLED | OUTRUN | AGAIN, .of = SNO},
+    {"sno_try_back2", "a second step back into used time: CLOCK_BACK, and nothing written", {"ttt", "ttt"}, {100, 98, 99, 97}, .must = TOGGLED | OUTRUN | AGAIN | BACK, .of = SNO},
+    {"sno_blocked", "both timelines used: waits for the first free time", {"nn", "tn"}, {100, 98, 101}, .must = SLEPT | BACK, .time = 101, .tick = 1, .count = 1, .safe = {99, 0}, .of = SNO},
+    {"sno_gate_closes", "the gate is closed while callers sleep who hold no place", {"nn", "x"}, {100, 98, 101}, .must = SLEPT | SHUT | LOST, .time = 101, .tick = 1, .count = 1, .safe = {99, 0}, .of = SNO},
+    {"sno_mixed", "waiting and trying, timelines changed twice", {"nt", "tn"}, {100, 98, 100, 99}, .must = SLEPT | TOGGLED, .time = 99, .count = 2, .of = SNO},
+    {"sno_batch", "batches, and the clock put back", {"Nn", "TN"}, {100, 101, 99}, .must = SLEPT | QUEUED | BATCHED | TOGGLED, .cap = 3, .of = SNO},
+    {"sno_given", "readings of the caller's never change the timeline", {"gGg", "tnt"}, BACK_AND_ON, .must = LEAPT | TOGGLED, .of = SNO},
+    {"sno_coarse", "a clock that lags", {"tn", "nt"}, {100, 101, 99}, .must = TOGGLED, .coarse = true, .of = SNO},
+    {"sno_gate", "a gate that refuses a unit, and the clock put back to before it", {"nnn", "nnn"}, {100, 101, 98}, .must = SHUT | TOGGLED, .gate = 100, .of = SNO},
+    {"sno_snapshot", "snapshots are not torn by a change of the timeline", {"sr", "ttt"}, {100, 98, 102, 101}, .must = TOGGLED, .of = SNO},
+    {"sno_stats", "statistics while the timeline changes", {"v", "tttt"}, {100, 98, 100}, .must = TOGGLED, .of = SNO},
+    {"sno_3x1", "three threads, a call each, the clock put back", {"n", "n", "t"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_forward", "three that wait", {"n", "n", "n"}, FORWARD, .must = SLEPT | QUEUED | LATE, .of = SNO},
+    {"sno_3x1_stuck", "three that wait for a clock that stands still: the wait is cut", {"n", "n", "n"}, STUCK, .must = SLEPT | QUEUED | LATE, .stuck = true, .cuts = true, .of = SNO},
+    {"sno_3x1_back", "three that wait, the clock put back once", {"n", "n", "n"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_there", "three that try, the clock put back, and on", {"t", "t", "t"}, BACK_AND_ON, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_back2", "put back twice", {"n", "n", "t"}, BACK_TWICE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_wait_back2", "three that wait, the clock put back twice", {"n", "n", "n"}, BACK_TWICE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_try_queue", "three that try behind a queue, the clock put back twice", {"t", "t", "t"}, BACK_TWICE, .must = TOGGLED | OUTRUN, QUEUE, .of = SNO},
+    {"sno_3x1_cas", "three that wait by CAS alone, the clock put back once", {"n", "n", "n"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .wait_ms = 2, .of = SNO},
+    {"sno_3x1_queue", "three that wait, put back while callers queue; bounded: 4 preemptions, without a bound it does not end", {"n", "n", "n"}, {100, 97}, .must = TOGGLED | RETURNED | UNUSED, QUEUE, .bound = 4, .of = SNO},
+    {"sno_3x2", "three threads, two calls each; 3 preemptions", {"nn", "nn", "nn"}, {100, 98}, .must = SLEPT | QUEUED | TOGGLED, .bound = 3, .of = SNO},
+    {"sno_3x2_forward", "the same, and the clock goes on", {"nn", "nn", "nn"}, FORWARD, .must = SLEPT | QUEUED | LATE, .bound = 3, .of = SNO},
+    {"sno_3x2_back2", "tries by three, the clock put back twice; 3 preemptions", {"tt", "tt", "tt"}, BACK_TWICE, .must = TOGGLED | OUTRUN | AGAIN | BACK, .bound = 3, .of = SNO},
+    {"sno_4x2", "four threads, two tries each; 3 preemptions", {"tt", "tt", "tt", "tt"}, {100, 98}, .must = TOGGLED, .bound = 3, .of = SNO},
+    {"sno_4x2_forward", "four that wait, two calls each, the clock goes on; 3 preemptions", {"nn", "nn", "nn", "nn"}, {100, 101}, .must = SLEPT | QUEUED | LATE, .bound = 3, .of = SNO},
+    {"sno_4x2_queue", "tries by four behind a queue, the clock put back; 3 preemptions", {"tt", "tt", "tt", "tt"}, {100, 97}, .must = TOGGLED | OUTRUN, QUEUE, .bound = 3, .of = SNO},
+
+    {"ring_push", "two producers, one consumer, a ring of two", {"uu", "uu", "pp"}, STUCK, .must = REFUSED, .ring = 2, .fine = true, .of = RING},
+    {"ring_pop", "one producer, two consumers, a ring of one", {"uuu", "pp", "pp"}, STUCK, .must = REFUSED, .ring = 1, .fine = true, .of = RING},
+    {"ring_room", "a ring with room for all takes all", {"up", "up"}, STUCK, .must = 0, .ring = 4, .fine = true, .of = RING},
+    {"ring_3x2", "three that push and pop; 4 preemptions", {"up", "up", "pu"}, STUCK, .must = REFUSED, .ring = 2, .bound = 4, .fine = true, .of = RING},
+    {"note_queue", "a note each ms while callers queue, and a last one", {"nnn", "nnn"}, FORWARD, .must = NOTED | CLOSED, .ring = 4},
+    {"note_small", "a ring of one: notes are dropped, the last one stays owed", {"nnn", "nnn"}, FORWARD, .must = NOTED | OWED, .ring = 1},
+    {"note_popped", "the same, with a consumer", {"nn", "nn", "pp"}, FORWARD, .must = NOTED | CLOSED, .ring = 1, .bound = 3},
+    {"note_sno", "notes over a change of the timeline", {"nn", "n"}, {100, 101, 102, 99}, .must = NOTED | CLOSED | TOGGLED, .ring = 4, .of = SNO},
+
+    {"default_first", "two first calls of sno_generate at once: one generator, one tag, no id twice", {"d", "d"}, STUCK, .must = 0, .of = DEFAULT},
+    {"default_3x1", "three; 4 preemptions", {"d", "d", "d"}, STUCK, .must = 0, .bound = 4, .of = DEFAULT},
+    {"default_bump", "a bump while another draws: a place drawn after it goes with a partition taken after it; 6 preemptions", {"dd", "bd"}, STUCK, .must = RETAGGED | DROPPED, .bound = 6, .of = DEFAULT},
+    {"default_bump2", "two bumps while two draw; 4 preemptions", {"dd", "dd", "bb"}, STUCK, .must = RETAGGED | DROPPED, .bound = 4, .of = DEFAULT},
+
+    {"shard", "owned words, and a snapshot of one by another thread", {"ooO", "Mo", "s"}, FORWARD, .must = SLEPT | BATCHED, .shards = 2},
+    {"shard_sno", "owned words, and the clock put back", {"oOo", "sMo"}, {100, 98}, .must = TOGGLED, .shards = 2, .of = SNO},
+    {"pool_1", "two threads, one shard: one owner at a time", {"BoRBOR", "BORBoR"}, {100, 101}, .must = REFUSED, .shards = 1, .pool = true},
+    {"pool_2", "three threads, two shards", {"BOR", "BOR", "BORBOR"}, {100, 101}, .must = REFUSED, .shards = 2, .pool = true},
+    {"pool_sno", "two threads, one shard, and the clock put back", {"BoR", "BOR", "BoR"}, {100, 98}, .must = REFUSED | TOGGLED, .shards = 1, .pool = true, .of = SNO},
+};
+// clang-format on
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What explore_engine.c explores: what a scenario says and can come by, and the objects that its threads
+ * share, of both headers, with one face for the engines of either.
+ */
+#ifndef ENGINE_SUBJECT_H
+#define ENGINE_SUBJECT_H
+
+#include "explore.h"
+#include "files.h"
+/* the same each time, or no two states would be one */
+#define FLAKE_RANDOM_BYTES(to, n) ((void)(to), (void)(n), false)
+#define SNO_RANDOM_BYTES(to, n)   ((void)(to), (void)(n), false)
+#include "flake.h"
+#include "sno.h"
+
+#define MS INT64_C(1000000)
+
+/* ---- what a scenario can come by ---- */
+enum {
+    SLEPT = 1 << 0,
+    QUEUED = 1 << 1,   /* drew a place in a unit to come */
+    REBASED = 1 << 2,  /* a queue was carried into a later unit */
+    LATE = 1 << 3,     /* a fetch_add landed behind the unit's last place */
+    MOVED = 1 << 4,    /* a fetch_add landed in another unit or timeline than was looked at */
+    OUTRUN = 1 << 5,   /* a CAS on the word failed */
+    BATCHED = 1 << 6,  /* several places with one move */
+    RETURNED = 1 << 7, /* a place was given back */
+    UNUSED = 1 << 8,   /* a place was left unused */
+    AGAIN = 1 << 9,
+    BACK = 1 << 10,    /* CLOCK_BACK */
+    TOGGLED = 1 << 11, /* the timeline */
+    LEAPT = 1 << 12,   /* the word's time went past the clock */
+    NOTED = 1 << 13,
+    CLOSED = 1 << 14,   /* a note that the overflow is over */
+    OWED = 1 << 15,     /* the same, but the ring was full */
+    REFUSED = 1 << 16,  /* ring full or empty; all shards lent */
+    SHUT = 1 << 17,     /* the gate refused */
+    RETAGGED = 1 << 18, /* sno_generate changed over to another partition */
+    DROPPED = 1 << 19,  /* and a place that was drawn before that is nobody's */
+    WRITTEN = 1 << 20,  /* a horizon, by a draw or a timer */
+    ENDED = 1 << 21,    /* the state was closed: IO */
+    LOST = 1 << 22      /* asleep, while the engine was taken away */
+};
+static const char *const event_names[] = {
+    "slept",   "queued", "rebased",  "late",    "moved",   "outrun", "batched", "returned",
+    "unused",  "again",  "back",     "toggled", "leapt",   "noted",  "closed",  "owed",
+    "refused", "shut",   "retagged", "dropped", "written", "ended",  "lost"};
+static unsigned events; /* of all executions of a scenario */
+
+typedef enum subject { FLAKE, SNO, RING, TWO_WORDS, DEFAULT } subject;
+
+typedef struct scenario {
+    const char *name, *shows;
+    /* n next (sno_new)   t try   N next_n of 3   T try_n of 3   f prefetch_next, two at a time
+     * g try_at with the time of the start   G the same, 2 ms later
+     * s snapshot   r retry_ns   v stats
+     * B borrow a shard   R return it   o next on one's shard   O try   M try_n of 3
+     * k close the state   K and open it again   e extend it
+     * x close the gate, by its word   b bump
+     * u push a note of its own   p pop a note   w the generator of two words
+     * d sno_generate */
+    const char *calls[EXPLORE_THREADS];
+    int clock[7];  /* ms: the start, then each step, then 0 */
+    unsigned must; /* events */
+    subject of;
+    unsigned cap; /* 0: 2 */
+    int wait_ms;  /* 0: 5,000, and draws are by fetch_add; up to 1,000: by CAS alone */
+    int ahead_ms;
+    unsigned gate;              /* the last unit that it lets out; 0: no gate */
+    int horizon_ms;             /* of a state, which the file is ahead of use; 0: no state */
+    bool by_timer;              /* the state's */
+    unsigned time, tick, count; /* the word at the start, */
+    unsigned safe[2];           /* and the time used on each timeline */
+    unsigned shards;            /* 0: one generator */
+    unsigned ring;              /* slots */
+    unsigned sleeps;            /* of one call, past which it is cut; 0: 8 */
+    int bound;                  /* preemptions; 0: any number */
+    bool pool;                  /* shards are borrowed; else thread i has shard i */
+    bool full;                  /* a unit of 2^20 fills the count, and carries into time */
+    bool refuse_back, coarse, stuck, early, fine;
+    bool cuts;          /* some executions run into the cut */
+    bool every;         /* once more without pruning, which must come to the same */
+    const char *caught; /* it must fail, with this in the message */
+} scenario;
+
+static const scenario *now;
+
+static bool calls_any(char letter) {
+    for (unsigned i = 0; i < EXPLORE_THREADS && now->calls[i]; i++)
+        if (strchr(now->calls[i], letter)) return true;
+    return false;
+}
+
+// >>subject
+//
+// The objects that the threads share, of both headers, and one face for the engines of either.
+
+enum { ENGINES = 2, SLOTS = 4 };
+
+static struct {
+    flake_gen flake;
+    flake_shard flake_shards[ENGINES];
+    flake_pool flake_pool;
+    flake_prefetch prefetch[EXPLORE_THREADS];
+    sno_gen sno;
+    sno_shard sno_shards[ENGINES];
+    sno_pool sno_pool;
+    flake_ring ring;
+    flake_ring_slot slots[SLOTS];
+    sno_ring sno_ring;
+    sno_ring_slot sno_slots[SLOTS];
+    uint64_t two_time, two_seq;
+    flake_state state;
+    uint64_t gate_word;
+} our, at_start;
+static struct files files_at_start;
+static struct flake_i_process process_at_start;
+static uint64_t *fork_page, mark_at_start;
+
+enum { GATE_OPEN = 77 };
+
+/* What draws can find out: whether the engine is taken away. */
+static bool is_bumped(void) { return fork_page && *fork_page != mark_at_start; }
+static bool is_lost(void) { return is_bumped() || our.gate_word == 0; }
+
+/* What the rules look at. */
+typedef struct face {
+    uint64_t *word, *safe, *drifts, *overflow, *rebased, *batches, *waits, *clock_backs;
+    uint32_t *lent;
+    uint64_t cap, count_mask, ahead, add_cap;
+    unsigned time_shift, tick_bits;
+} face;
+
+#define FACE_OF(e)                                                                             \
+    {                                                                                          \
+        &(e)->word, (e)->safe, &(e)->drifts, &(e)->overflow, &(e)->rebased, &(e)->batches,     \
+            &(e)->waits, &(e)->clock_backs, &(e)->lent, (e)->cap, (e)->count_mask, (e)->ahead, \
+            (e)->add_cap, (e)->time_shift, (e)->tick_bits                                      \
+    }
+
+static face engines[ENGINES];
+static unsigned n_engines;
+static const uint64_t *ring_head, *ring_tail; /* of the ring that the scenario uses */
+static bool ask_stats, ask_past;              /* whether anyone asks for stats, for past words */
+
+/* Of the default generator; what else it looks at never changes here. */
+static uint64_t marks[2];
+static const char *name_of_default(const void *at) {
+    for (unsigned i = 0; i < SNO_I_DEFAULT_PLACES; i++)
+        if (at == &sno_i_default.places[i].engine.word) return "word";
+    return at == &sno_i_default.gen                      ? "generator"
+           : at == &sno_i_default.tag                    ? "tag"
+           : at == &sno_i_default.begun                  ? "begun"
+           : at == &sno_i_process.generation             ? "generation"
+           : at == &sno_i_partitions.private_family.used ? "used"
+           : at == &marks[0]                             ? "mark"
+                                                         : NULL;
+}
+
+/* What lies there; NULL: nobody acts on it, so that an access is no step of its own. */
+static const char *name_of(const void *at) {
+    static const char *const words[] = {"word", "word1"}, *const lents[] = {"lent", "lent1"};
+    static const char *const turns[] = {"turn0", "turn1", "turn2", "turn3"};
+    if (now->of == DEFAULT) return name_of_default(at);
+    for (unsigned i = 0; i < n_engines; i++) {
+        const face *e = &engines[i];
+        if (at == e->word) return words[i];
+        if (at == e->lent) return lents[i];
+        if (at == &e->safe[0]) return "safe[0]";
+        if (at == &e->safe[1]) return "safe[1]";
+        if (at == e->drifts) return "drifts";
+        if (at == e->overflow) return "overflow";
+        if (at == e->rebased) return ask_stats ? "rebased" : NULL;
+        if (at == e->batches || at == e->waits || at == e->clock_backs) return NULL;
+    }
+    const flake_state *const s = &our.state;
+    if (at == fork_page) return calls_any('b') ? "fork word" : NULL;
+    if (at == our.prefetch[0].fork_word || at == fork_page + 1) return NULL;
+    if (at == &flake_i_process.page || at == &flake_i_process.generation ||
+        at == &flake_i_process.bumps)
+        return NULL;
+    if (at == &s->lead || at == &s->by_timer) return NULL;
+    if (at == &s->horizon) return "horizon";
+    if (at == &s->asked) return "asked";
+    if (at == &s->run) return "run";
+    if (at == &s->writer) return "writer";
+    if (at == &s->patient) return "patient";
+    if (at == &s->is_open) return "is_open";
+    if (at == &files.position) return "seek";
+    if (at == &files.record[0]) return "record0";
+    if (at == &files.record[1]) return "record1";
+    if (at == &our.gate_word) return "gate word";
+    if (at == ring_head) return "head";
+    if (at == ring_tail) return "tail";
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (at == &our.slots[i].turn || at == &our.sno_slots[i].turn) return turns[i];
+    return at == &our.two_time ? "time" : at == &our.two_seq ? "sequence" : "other";
+}
+
+/* The engine that `at` belongs to; n_engines: none. */
+static unsigned engine_of(const void *at) {
+    unsigned i = 0;
+    while (i < n_engines && ((const char *)at < (const char *)engines[i].word ||
+                             (const char *)at > (const char *)engines[i].lent))
+        i++;
+    return i;
+}
+
+/* A word taken apart. `at` is the position it tells: places since time 0. */
+typedef struct point {
+    uint64_t time, count, at;
+    unsigned tick;
+} point;
+
+static point point_of(uint64_t word) {
+    const face *e = &engines[0];
+    point p;
+    p.time = word >> e->time_shift;
+    p.tick = (unsigned)(word >> (e->time_shift - 1)) & e->tick_bits;
+    p.count = word & e->count_mask;
+    if (now->full && !p.count && p.time) { /* the carry of a full unit */
+        p.time--;
+        p.count = e->cap;
+    }
+    p.at = p.time * e->cap + p.count;
+    return p;
+}
+
+static uint64_t unit_of(int64_t ns) { return (uint64_t)(ns / MS); }
+
+static void show(const void *at, uint64_t value, char *out, size_t size) {
+    const unsigned i = engine_of(at);
+    if (!at) {
+        (void)snprintf(out, size, "%.6g ms", (double)value / 1e6);
+    } else if (i < n_engines && at == engines[i].word) {
+        const point p = point_of(value);
+        (void)snprintf(out, size, "%" PRIu64 "%s+%" PRIu64, p.time,
+                       now->of != SNO ? ""
+                       : p.tick       ? "B"
+                                      : "A",
+                       p.count);
+    } else if (i < n_engines && at == engines[i].overflow) {
+        (void)snprintf(out, size, "%" PRIu64 "ms:%" PRIx64, value >> 24, value & 0xffffff);
+    } else (void)snprintf(out, size, "%" PRIu64, value);
+}
+
+#endif

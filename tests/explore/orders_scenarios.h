@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What explore_orders.c explores: the headers on a system of their own, and the table of scenarios.
+ */
+#ifndef ORDERS_SCENARIOS_H
+#define ORDERS_SCENARIOS_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "orders.h"
+
+// >>system
+//
+// What the headers ask of the system: pages, a file of which the horizon is kept, and who runs.
+
+enum { PAGES = 4, PAGE_BYTES = 4096, UNIT_NS = 4000000, FILE_DESCRIPTOR = 1001 };
+static _Alignas(4096) char pages[PAGES][PAGE_BYTES];
+static unsigned n_pages;
+static void file_written(const void *bytes);
+static int file_synced(void);
+
+static void *system_map(int flags) {
+    (void)flags;
+    return n_pages == PAGES ? MAP_FAILED : (void *)memset(pages[n_pages++], 0, PAGE_BYTES);
+}
+static int system_unmap(const void *at) { return at ? 0 : -1; }
+static ssize_t system_write(int fd, const void *bytes, size_t n) {
+    if (fd == FILE_DESCRIPTOR) file_written(bytes);
+    return (ssize_t)n;
+}
+static off_t system_seek(int fd, off_t at) { return fd < 0 ? -1 : at; }
+static bool is_gone; /* the state's file */
+static int system_stat(const char *path, struct stat *file) {
+    memset(file, 0, sizeof *file);
+    if (path && (!is_gone || strcmp(path, "state") != 0)) return 0;
+    errno = ENOENT;
+    return -1;
+}
+static int system_open(const char *path, int flags) {
+    return path && flags >= 0 ? FILE_DESCRIPTOR : -1;
+}
+static int system_rename(const char *from, const char *to) { return from && to ? 0 : -1; }
+static int system_control(int fd, int what, ...) { return fd < 0 || what < 0 ? -1 : 0; }
+static int system_close(int fd) { return fd < 0 ? -1 : 0; }
+static unsigned long system_self(void) { return orders_now.me + 1; }
+
+int fdatasync(int fd) { return fd == FILE_DESCRIPTOR ? file_synced() : 0; }
+int fsync(int fd) { return fdatasync(fd); }
+int madvise(void *, size_t, int);
+int madvise(void *at, size_t n, int advice) { return !at || !n || advice < 0 ? -1 : 0; }
+void *mremap(void *, size_t, size_t, int, ...);
+void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where it is */
+    return at && n && to && flags ? MAP_FAILED : NULL;
+}
+
+#define mmap(at, n, protection, flags, fd, offset) system_map(flags)
+#define munmap(at, n)                              system_unmap(at)
+#define write(fd, bytes, n)                        system_write(fd, bytes, n)
+#define lseek(fd, at, from)                        system_seek(fd, at)
+#define stat(path, file)                           system_stat(path, file)
+#define fstat(fd, file)                            system_stat((fd) < 0 ? NULL : "", file)
+#define fcntl(...)                                 system_control(__VA_ARGS__)
+#define close(fd)                                  system_close(fd)
+#define open(path, ...)                            system_open(path, SYSTEM_FIRST(__VA_ARGS__, 0))
+#define SYSTEM_FIRST(flags, ...)                   (flags)
+#define rename(from, to)                           system_rename(from, to)
+#define getpid()                                   1
+#define pthread_self()                             system_self()
+#define pthread_setcancelstate(to, was)            0
+#define FLAKE_REGISTRY                             2
+#define SNO_NO_SIMD
+#include "sno.h"
+#include "flake.h"
+#undef stat
+
+// >>scenarios
+
+typedef enum subject { LITMUS, RING, STATE, PAGE, REGISTRY, ENGINE, POOL } subject;
+
+typedef struct scenario {
+    const char *name, *shows;
+    /* t try   n next   m try for two   o try on one's own shard   s snapshot   S stats   r retry_ns   a available
+     * q notes, as a caller who waits   B borrow   R return   u push   p pop
+     * 1 to 9: admit that unit   e extend   c close   O open again   N the same without a file
+     * f the family of partitions   g generate   E enrol
+     * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
+    const char *calls[FIBERS];
+    subject of;
+    unsigned cap;     /* or slots of the ring */
+    int clock[9];     /* units, from 1. The engine stands at the first */
+    unsigned count;   /* the word's, at the start */
+    bool noted;       /* by draws, too */
+    unsigned safe;    /* and used on the other timeline */
+    unsigned horizon; /* unit, at the start; it is written 8 ahead */
+    const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
+    bool seldom;      /* must come up; else it must not */
+    bool every;       /* once more without pruning, which must come to as many ends */
+    unsigned long samples;
+} scenario;
+
+// clang-format off
+static const scenario scenarios[] = {
+    {"litmus_sb", "store buffering", {"x=1 y", "y=1 x"}, .seen = "00:..", .seldom = true},
+    {"litmus_sb_sc", "the same, seq_cst", {"Sx=1 Sy", "Sy=1 Sx"}, .seen = "00:.."},
+    {"litmus_sb_half", "the same, one side no more than acquire and release", {"Sx=1 Sy", "Ry=1 Ax"}, .seen = "00:..", .seldom = true},
+    {"litmus_mp", "a message without orders", {"x=1 y=1", "y x"}, .seen = "10:..", .seldom = true},
+    {"litmus_mp_r", "released, not acquired", {"x=1 Ry=1", "y x"}, .seen = "10:..", .seldom = true},
+    {"litmus_mp_a", "acquired, not released", {"x=1 y=1", "Ay x"}, .seen = "10:..", .seldom = true},
+    {"litmus_mp_ra", "released and acquired", {"x=1 Ry=1", "Ay x"}, .seen = "10:.."},
+    {"litmus_rmw", "an RMW carries on what was released", {"x=1 Ry=1", "y+1", "Ay x"}, .seen = ".20:.2"},
+    {"litmus_cut", "a store does not", {"x=1 Ry=1", "y=2", "Ay x"}, .seen = "20:.2", .seldom = true},
+    {"litmus_2w", "stores crosswise", {"x=1 y=2", "y=1 x=2"}, .seen = ":11", .seldom = true},
+    {"litmus_between", "nothing comes between an RMW and what it has read", {"x+1", "x=5"}, .seen = "0:6."},
+    {"litmus_add", "two additions to one value", {"x+1", "x+1"}, .seen = "00:.."},
+    {"litmus_back", "loads of one location", {"x=1 x=2", "x x"}, .seen = "21:.."},
+    {"litmus_lb", "read before written", {"y x=1", "x y=1"}, .seen = "11:.."},
+    {"litmus_iriw", "two readers disagree", {"Rx=1", "Ry=1", "Ax Ay", "Ay Ax"}, .seen = "1010:..", .seldom = true},
+    {"litmus_iriw_sc", "the same, seq_cst", {"Sx=1", "Sy=1", "Sx Sy", "Sy Sx"}, .seen = "1010:.."},
+    {"litmus_close", "one sees what another has raised, who closes does not", {"Sy+1", "y Sx", "Sx=1 Sy"}, .seen = "0100:..", .seldom = true},
+    {"litmus_close_a", "the same, acquired (which C11 forbids, C++20 does not)", {"Sy+1", "Ay Sx", "Sx=1 Sy"}, .seen = "0100:..", .seldom = true},
+    {"litmus_close_sc", "the same, all seq_cst", {"Sy+1", "Sy Sx", "Sx=1 Sy"}, .seen = "0100:.."},
+    {"litmus_failed", "a CAS that fails has read something old", {"x=1 x=2 y=1", "y x?23"}, .seen = "10:..", .seldom = true},
+    {"litmus_chain", "what was acquired is released on", {"x=1 Ry=1", "Ay Rz=1", "Az x"}, .seen = "110:.."},
+
+    {"safe_532", "put back twice, into time used on both timelines", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2}, .every = true},
+    {"safe_2532", "the same from further back", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {2, 5, 3, 2}},
+    {"safe_53877", "back, on, and back again", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 8, 7, 7}},
+    {"safe_cap2", "two places a unit", {"tt", "tt"}, ENGINE, .cap = 2, .clock = {2, 5, 3, 2}},
+    {"safe_look", "one who is two changes of the timeline behind", {"ttt", "t"}, ENGINE, .cap = 1, .clock = {5, 3, 8, 7}},
+    {"safe_3", "three threads", {"t", "t", "t"}, ENGINE, .cap = 1, .clock = {2, 5, 3, 2}},
+    {"safe_2x3", "three tries each", {"ttt", "ttt"}, ENGINE, .cap = 2, .clock = {2, 5, 3, 2}},
+    {"safe_3x2", "three threads, two tries each", {"tt", "tt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
+    {"safe_many", "two places at once", {"mt", "mt"}, ENGINE, .cap = 2, .clock = {2, 5, 3, 2}},
+    {"safe_add", "draws by fetch_add", {"nn", "nt"}, ENGINE, .cap = 4, .clock = {5, 3, 4, 3}},
+    {"drifts", "changes of the timeline are counted", {"tt", "tt"}, ENGINE, .cap = 100, .clock = {5, 3, 8, 7, 12, 11}},
+    {"wait_blocked", "one sleeps, the other changes the timeline", {"n", "ttt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 8, 7}},
+    {"wait_reload", "one sleeps, and finds another timeline", {"n", "t"}, ENGINE, .cap = 1, .clock = {5, 2, 4, 3}, .safe = 3},
+    {"wait_back", "a place given back", {"nt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 5, 8, 7}},
+    {"wait_late", "fetch_adds that come late", {"nn", "nn"}, ENGINE, .cap = 1, .clock = {5, 3, 5, 6, 7}},
+    {"wait_back_532", "the same, and one who only tries", {"n", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 8}},
+    {"ask_retry", "who only asks when", {"tt", "r"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
+    {"ask_available", "who only asks how many", {"tt", "a"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
+
+    {"snapshot_53", "a snapshot while the timeline changes", {"tt", "s"}, ENGINE, .cap = 4, .clock = {5, 3}},
+    {"snapshot_5387", "and changes back", {"tttt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}, .every = true},
+    {"snapshot_2", "while two draw", {"tt", "tt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}},
+    {"snapshot_help", "two, while one who has changed it is slow to count that", {"t", "s", "s"}, ENGINE, .cap = 4, .clock = {5, 3}},
+    {"snapshot_owned", "of another's shard", {"Boo", "s"}, POOL, .cap = 4, .clock = {5, 3}},
+    {"stats", "statistics while the word is re-based", {"tt", "S"}, ENGINE, .cap = 4, .clock = {5, 6, 7}},
+    {"stats_2", "by two", {"mt", "t", "S"}, ENGINE, .cap = 4, .clock = {5, 6, 7}, .every = true},
+    {"stats_owned", "of another's shard", {"Booo", "S"}, POOL, .cap = 4, .clock = {5, 6, 7}},
+    {"note_2", "an election, and one who comes late to it", {"q", "q"}, ENGINE, .cap = 1, .clock = {5, 6, 7}, .count = 6, .every = true},
+    {"note_draws", "notes of callers who wait", {"n", "n"}, ENGINE, .cap = 1, .clock = {5, 6, 7}, .count = 1, .noted = true},
+    {"note_end", "the last note, and one who comes late", {"q", "q", "q"}, ENGINE, .cap = 1, .clock = {5, 6}, .count = 2},
+    {"mix_words", "all calls at once", {"nts", "mtS", "tnr"}, ENGINE, .cap = 2, .clock = {4, 5, 3, 8, 7, 6, 9}, .samples = 300000},
+    {"mix_notes", "with notes", {"nqt", "nq", "tS"}, ENGINE, .cap = 2, .clock = {5, 6, 7, 8, 9, 10, 11}, .count = 2, .samples = 300000},
+    {"pool", "one shard, two owners in turn", {"BoRBoR", "BoR"}, POOL, .cap = 3, .clock = {5, 6}},
+    {"pool_back", "the same, the clock put back", {"BoR", "BooR"}, POOL, .cap = 2, .clock = {5, 3, 2}, .every = true},
+
+    {"ring_push", "two producers, a consumer, one slot", {"u", "u", "pp"}, RING, .cap = 1},
+    {"ring_pop", "a producer, two consumers, one slot", {"uu", "p", "p"}, RING, .cap = 1},
+    {"ring_2", "two slots", {"uu", "u", "pp"}, RING, .cap = 2, .every = true},
+
+    {"state_write", "two whose time is near the horizon", {"9", "9"}, STATE, .clock = {5, 6}, .horizon = 8},
+    {"state_later", "one of whom asks for more", {"69", "8"}, STATE, .clock = {5, 6}, .horizon = 7, .every = true},
+    {"state_extend", "two timers, and a draw", {"e", "e", "9"}, STATE, .clock = {5, 7}, .horizon = 8},
+    {"state_close", "closed while two draw", {"7", "7", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20, .every = true},
+    {"state_close_3", "closed while two draw, one of whom writes", {"9", "9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_close_near", "closed while a draw writes", {"9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_again_near", "the same, with a draw that writes", {"9", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_new", "closed, deleted, and opened again", {"9", "cN"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
+    {"state_again", "closed, and opened again", {"7", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
+
+    {"page_family", "the family of partitions", {"f", "f"}, PAGE, .clock = {5, 6, 7}},
+    {"page_default", "the process's own generator", {"g", "g"}, PAGE, .clock = {5, 6}, .every = true},
+    {"registry", "two generators of the same ids", {"E", "E"}, REGISTRY, .clock = {5}},
+};
+// clang-format on
+enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
+
+#endif

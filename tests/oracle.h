@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The oracle of tests and fuzzers, for both headers: what a generator must answer to one call after
+ * the other. It knows what the headers promise and not how they do it: it packs no word, and nobody
+ * draws beside it.
+ *
+ *     oracle o = oracle_of(epoch_ms, unit_ms, time_bits, cap);   then set what differs, and the clock
+ *     oracle_run run;
+ *     if (oracle_draw(&o, ORACLE_WAIT, 1, &run) == ORACLE_OK) ... run.first is the place
+ *
+ * The statuses have the values that FLAKE_ and SNO_ statuses have.
+ */
+#ifndef ORACLE_H
+#define ORACLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum oracle_status {
+    ORACLE_OK,
+    ORACLE_AGAIN,
+    ORACLE_CLOCK_BACK,
+    ORACLE_RANGE
+} oracle_status;
+
+typedef enum oracle_how { ORACLE_TRY, ORACLE_WAIT } oracle_how;
+
+/* Number `index` (from 0) of a unit, on the timeline `tick`. */
+typedef struct oracle_place {
+    uint64_t unit, index;
+    unsigned tick;
+} oracle_place;
+
+/* n places, each behind the one before it. */
+typedef struct oracle_run {
+    oracle_place first;
+    uint64_t n;
+} oracle_run;
+
+typedef struct oracle {
+    int64_t epoch_ms, unit_ms;
+    uint64_t last_unit; /* that layout and clock can express */
+    uint64_t cap;       /* places a unit */
+    uint64_t max_ahead; /* units */
+    int64_t max_wait_ns;
+    bool refuse_back;    /* waiting callers don't wait for a clock that was put back */
+    bool without_places; /* callers sleep without a place: a count with few bits to spare */
+    bool ticks;          /* sno's tick-tock */
+    const int64_t *clock_ns;
+    void (*sleep)(int64_t ns); /* moves the clock, as it likes */
+
+    uint64_t recorded; /* the highest clock reading at which a place was drawn */
+    oracle_place next; /* the first that nobody has drawn */
+    uint64_t safe[2];  /* the last unit used on each timeline that was left */
+    uint64_t ids, batches, waits, clock_backs, drifts; /* draws that had to do with each */
+} oracle;
+
+static inline oracle oracle_of(int64_t epoch_ms, int64_t unit_ms, unsigned time_bits,
+                               uint64_t cap) {
+    const oracle nothing = {0};
+    oracle o = nothing;
+    o.epoch_ms = epoch_ms;
+    o.unit_ms = unit_ms;
+    o.cap = cap;
+    o.max_wait_ns = 1000 * 1000000;
+    /* the clock can't show the end of a later unit */
+    o.last_unit = (uint64_t)((INT64_MAX / 1000000 - epoch_ms) / unit_ms - 1);
+    if (time_bits < 63 && o.last_unit >> time_bits) o.last_unit = ((uint64_t)1 << time_bits) - 1;
+    return o;
+}
+
+/* ---- time ---- */
+
+static inline int64_t oracle_start_ns(const oracle *o, uint64_t unit) {
+    return (o->epoch_ms + (int64_t)unit * o->unit_ms) * 1000000;
+}
+
+static inline oracle_status oracle_unit_at(const oracle *o, int64_t ns, uint64_t *unit) {
+    int64_t ms = ns / 1000000;
+    if (ns % 1000000 < 0) ms--;
+    if (ms < o->epoch_ms) return ORACLE_RANGE;
+    *unit = (uint64_t)((ms - o->epoch_ms) / o->unit_ms);
+    return *unit > o->last_unit ? ORACLE_RANGE : ORACLE_OK;
+}
+
+static inline int64_t oracle_until_ns(int64_t due_ns, int64_t now_ns) {
+    if (now_ns >= due_ns) return 0;
+    return now_ns < 0 && due_ns > INT64_MAX + now_ns ? INT64_MAX : due_ns - now_ns;
+}
+
+/* ---- places ---- */
+
+static inline oracle_place oracle_after(const oracle *o, oracle_place place, uint64_t n) {
+    place.index += n;
+    place.unit += place.index / o->cap;
+    place.index %= o->cap;
+    return place;
+}
+
+/* The unit of the newest place drawn. */
+static inline uint64_t oracle_newest(const oracle *o) {
+    return o->next.index || !o->next.unit ? o->next.unit : o->next.unit - 1;
+}
+
+/* What a caller finds who comes at a certain time. */
+typedef struct oracle_view {
+    oracle_status status; /* ORACLE_OK: `first` can be had now */
+    oracle_place first;   /* the next place for him */
+    uint64_t free;        /* how many can be had now, `first` included */
+    uint64_t now;         /* the unit of his clock */
+    int64_t due_ns;       /* if there are none: when there are */
+    bool leaves;          /* he goes over to the other timeline */
+    bool blocked;         /* his time was used on both timelines: there is no queue to stand in */
+    int64_t blocked_ns;   /* until then */
+} oracle_view;
+
+/* `given`: the reading is the caller's own. One older than the newest recorded counts as that. */
+static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool given) {
+    const oracle_view nothing = {0};
+    oracle_view v = nothing;
+    const bool drawn = o->next.unit || o->next.index;
+    if (given && drawn && now_ns < oracle_start_ns(o, o->recorded))
+        now_ns = oracle_start_ns(o, o->recorded);
+    v.status = oracle_unit_at(o, now_ns, &v.now);
+    if (v.status != ORACLE_OK) return v;
+
+    v.first = o->next;
+    if (o->ticks && v.now < o->recorded) {
+        const unsigned other = o->next.tick ^ 1;
+        if (v.now <= o->safe[other]) {
+            const uint64_t past = o->safe[other] + 1,
+                           due = past < o->recorded ? past : v.first.unit;
+            v.status = due > o->last_unit ? ORACLE_RANGE : ORACLE_CLOCK_BACK;
+            v.blocked = true;
+            v.blocked_ns = oracle_start_ns(o, past < o->recorded ? past : o->recorded);
+            v.due_ns = oracle_start_ns(o, due);
+            return v;
+        }
+        v.leaves = true;
+        v.first.tick = other;
+        v.first.unit = v.now;
+        v.first.index = 0;
+    } else if (v.first.unit < v.now) {
+        v.first.unit = v.now;
+        v.first.index = 0;
+    }
+
+    if (v.first.unit > o->last_unit) {
+        v.status = ORACLE_RANGE;
+    } else if (v.first.unit > v.now + o->max_ahead) {
+        v.status = o->recorded > v.now + o->max_ahead ? ORACLE_CLOCK_BACK : ORACLE_AGAIN;
+        v.due_ns = oracle_start_ns(o, v.first.unit - o->max_ahead);
+    } else {
+        uint64_t last = v.now + o->max_ahead;
+        if (last > o->last_unit) last = o->last_unit;
+        v.free = (last - v.first.unit + 1) * o->cap - v.first.index;
+    }
+    return v;
+}
+
+/* ---- draw ---- */
+
+static inline void oracle_take(oracle *o, const oracle_view *v, uint64_t n, oracle_run *run) {
+    run->first = v->first;
+    run->n = n;
+    if (v->leaves) {
+        const uint64_t newest = oracle_newest(o);
+        if (o->safe[o->next.tick] < newest) o->safe[o->next.tick] = newest;
+        o->drifts++;
+    }
+    if (v->leaves || o->recorded < v->now) o->recorded = v->now;
+    o->next = oracle_after(o, v->first, n);
+    o->ids += n;
+    o->batches += n > 1;
+}
+
+/* Sleeps until the caller's place in a coming unit is due. False: the clock was put back, or his patience
+ * is over, and he has no place. */
+static inline bool oracle_hold(const oracle *o, int64_t due_ns, int64_t *budget_ns) {
+    const int64_t drawn_ns = *o->clock_ns;
+    for (;;) {
+        const int64_t left_ns = oracle_until_ns(due_ns, *o->clock_ns);
+        if (!left_ns) return true;
+        if (left_ns > *budget_ns) return false;
+        if (*o->clock_ns < drawn_ns && (o->ticks || o->refuse_back)) return false;
+        o->sleep(left_ns);
+        *budget_ns -= left_ns;
+    }
+}
+
+/* 1 to `want` places: those that are free now; if there are none and the caller waits, those that
+ * he wants of the next unit. */
+static inline oracle_status oracle_draw(oracle *o, oracle_how how, uint64_t want, oracle_run *run) {
+    int64_t budget_ns = o->max_wait_ns;
+    bool behind = false, slept = false;
+    for (;;) {
+        const int64_t now_ns = *o->clock_ns;
+        const oracle_view v = oracle_look(o, now_ns, false);
+        uint64_t n = v.free;
+        if (v.status == ORACLE_RANGE) return v.status;
+        o->clock_backs += !behind && v.now < o->recorded;
+        behind |= v.now < o->recorded;
+        if (v.status != ORACLE_OK) {
+            const int64_t left_ns = oracle_until_ns(v.due_ns, now_ns);
+            const bool refused = o->refuse_back && v.status == ORACLE_CLOCK_BACK;
+            if (how != ORACLE_WAIT || refused || left_ns > budget_ns) return v.status;
+            o->waits += !slept;
+            slept = true;
+            if (v.blocked || o->without_places) {
+                const int64_t sleep_ns =
+                    v.blocked ? oracle_until_ns(v.blocked_ns, now_ns) : left_ns;
+                o->sleep(sleep_ns);
+                budget_ns -= sleep_ns;
+                continue;
+            }
+            if (!oracle_hold(o, v.due_ns, &budget_ns)) continue;
+            n = o->cap - v.first.index;
+        }
+        oracle_take(o, &v, n < want ? n : want, run);
+        return ORACLE_OK;
+    }
+}
+
+/* One place, by a reading that the caller brings along. */
+static inline oracle_status oracle_draw_at(oracle *o, int64_t given_ns, oracle_run *run) {
+    const oracle_view v = oracle_look(o, given_ns, true);
+    if (v.status == ORACLE_OK) oracle_take(o, &v, 1, run);
+    return v.status;
+}
+
+/* ---- questions ---- */
+
+/* How long until a try succeeds; INT64_MAX: it never does. */
+static inline int64_t oracle_retry_ns(const oracle *o) {
+    const int64_t now_ns = *o->clock_ns, epoch_ns = oracle_start_ns(o, 0);
+    oracle_view v = oracle_look(o, now_ns, false);
+    if (now_ns < epoch_ns) {
+        v = oracle_look(o, epoch_ns, false);
+        if (v.status == ORACLE_OK) return oracle_until_ns(epoch_ns, now_ns);
+    }
+    if (v.status == ORACLE_RANGE) return INT64_MAX;
+    return v.status == ORACLE_OK ? 0 : oracle_until_ns(v.due_ns, now_ns);
+}
+
+static inline uint64_t oracle_available(const oracle *o) {
+    return oracle_look(o, *o->clock_ns, false).free;
+}
+
+/* How many units the newest place is ahead of the clock, whose time must be one with ids. */
+static inline uint64_t oracle_lag(const oracle *o) {
+    uint64_t now = 0;
+    (void)oracle_unit_at(o, *o->clock_ns, &now);
+    return oracle_newest(o) > now ? oracle_newest(o) - now : 0;
+}
+
+/* Goes on behind the `count` places drawn since `unit` began, or where it is if that is further. */
+static inline void oracle_restore(oracle *o, uint64_t unit, uint64_t count) {
+    oracle_place place = o->next;
+    place.unit = unit;
+    place.index = 0;
+    place = oracle_after(o, place, count);
+    if (place.unit < o->next.unit || (place.unit == o->next.unit && place.index <= o->next.index))
+        return;
+    o->next = place;
+    if (o->recorded < unit) o->recorded = unit;
+}
+
+/* ---- prefetch ---- */
+
+typedef struct oracle_stock {
+    uint64_t count;   /* to claim at once */
+    int64_t valid_ns; /* 0: for ever */
+    oracle_run left;
+    int64_t taken_ns;
+} oracle_stock;
+
+static inline oracle_status oracle_stock_next(oracle *o, oracle_stock *s, oracle_place *place) {
+    const int64_t now_ns = *o->clock_ns;
+    const bool back = now_ns < s->taken_ns;
+    if (s->valid_ns && (back || oracle_until_ns(now_ns, s->taken_ns) >= s->valid_ns)) s->left.n = 0;
+    if (!s->left.n) {
+        const oracle_status status = oracle_draw(o, ORACLE_WAIT, s->count, &s->left);
+        if (status != ORACLE_OK) return status;
+        s->taken_ns = *o->clock_ns;
+    }
+    *place = s->left.first;
+    s->left.first = oracle_after(o, s->left.first, 1);
+    s->left.n--;
+    return ORACLE_OK;
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One generator of flake.h on a scripted clock, through the public API: to make it, to draw from it and
+ * to say what a draw must give. For the tests test_engine*.c; it includes flake.h.
+ */
+#ifndef SCRIPTED_FLAKE_H
+#define SCRIPTED_FLAKE_H
+
+#include "support.h"
+
+/* The system's clocks follow the script too, the coarse one some way behind. */
+static int64_t coarse_lag_ns;
+static int exact_reads;
+
+static inline int64_t system_ns(int is_coarse) {
+    exact_reads += !is_coarse;
+    return script_now.now_ns - (is_coarse ? coarse_lag_ns : 0);
+}
+
+#define FLAKE_CLOCK_NS(kind) system_ns((kind) == FLAKE_CLOCK_COARSE)
+#include "flake.h"
+#include "options.h"
+
+#define MS      INT64_C(1000000)       /* in ns */
+#define T       INT64_C(1700000000000) /* Unix ms: where most scripts begin */
+#define NOTHING UINT64_C(0x5e5e5e5e5e5e5e5e)
+
+static flake_options options;
+static flake_gen gen;
+static uint64_t id;
+static uint64_t many[1 << 20];
+
+static inline flake_options scripted(flake_layout layout) {
+    flake_options o = options_of_flake(0, 0, 0, script_read, &script_now);
+    o.layout = layout;
+    return o;
+}
+
+/* A script at T, and options for the test to complete. */
+static inline void begin(flake_layout layout) {
+    script_at_ms(T);
+    coarse_lag_ns = 0;
+    options = scripted(layout);
+}
+
+static inline void open_gen(void) { CHECK_EQ(flake_init(&gen, &options), FLAKE_OK); }
+
+/* flake-idgen's layout with the numbers 10, 11 and 12 of each ms. */
+static inline void begin_with_three(void) {
+    begin(flake_layout_idgen());
+    options.seq_min = 10;
+    options.seq_max = 12;
+}
+
+static inline void open_with_three(void) {
+    begin_with_three();
+    open_gen();
+}
+
+/* 1024 units of a second: the last is T + 1,023,000. */
+static inline void begin_short_era(void) {
+    begin(flake_layout_of(10, 4, 4, T));
+    options.layout.unit_ms = 1000;
+    options.seq_min = 1;
+    options.seq_max = 3;
+}
+
+static inline flake_parts parts_of(const flake_gen *g, uint64_t of) {
+    flake_parts parts;
+    memset(&parts, 0, sizeof parts);
+    CHECK_EQ(flake_decompose(&flake_gen_options(g)->layout, of, &parts), FLAKE_OK);
+    return parts;
+}
+
+static inline flake_snapshot snapshot_of(flake_gen *g) {
+    flake_snapshot s;
+    memset(&s, 0, sizeof s);
+    CHECK_EQ(flake_snapshot_take(g, &s), FLAKE_OK);
+    return s;
+}
+
+static inline uint64_t drawn_ids(void) {
+    flake_stats stats;
+    flake_stats_get(&gen, &stats);
+    return stats.ids;
+}
+
+/* A place may be told from more than one unit. */
+static inline uint64_t position(flake_snapshot s) {
+    const uint64_t cap = (uint64_t)s.seq_max - s.seq_min + 1;
+    return (uint64_t)(s.unix_ms - s.epoch_ms) / s.unit_ms * cap + s.count;
+}
+
+static inline bool same_place(flake_snapshot a, flake_snapshot b) {
+    return position(a) == position(b);
+}
+
+/* Every number of the unit once; returns the first. */
+static inline uint32_t check_whole_unit(const uint64_t *ids, size_t n, int64_t ms,
+                                        uint32_t seq_min) {
+    static uint8_t seen[4096];
+    memset(seen, 0, sizeof seen);
+    size_t wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+        const flake_parts parts = parts_of(&gen, ids[i]);
+        wrong += parts.unix_ms != ms || parts.seq < seq_min || parts.seq >= seq_min + n;
+        wrong += seen[parts.seq & 4095]++ != 0;
+    }
+    CHECK_EQ(wrong, 0);
+    return parts_of(&gen, ids[0]).seq;
+}
+
+#define CHECK_PLACE(of, ms, number)               \
+    do {                                          \
+        CHECK_EQ(parts_of(&gen, of).unix_ms, ms); \
+        CHECK_EQ(parts_of(&gen, of).seq, number); \
+    } while (0)
+
+/* The call gives this place. */
+#define GIVES(call, ms, number)      \
+    do {                             \
+        CHECK_EQ(call, FLAKE_OK);    \
+        CHECK_PLACE(id, ms, number); \
+    } while (0)
+
+#define NEXT(ms, number) GIVES(flake_next(&gen, &id), ms, number)
+#define TRY(ms, number)  GIVES(flake_try(&gen, &id), ms, number)
+
+/* The call fails, and neither the generator nor the id has changed. */
+#define SAYS(status, call)                                    \
+    do {                                                      \
+        const flake_snapshot before_call = snapshot_of(&gen); \
+        id = NOTHING;                                         \
+        CHECK_EQ(call, status);                               \
+        CHECK(id == NOTHING);                                 \
+        CHECK(same_place(before_call, snapshot_of(&gen)));    \
+    } while (0)
+
+#define NEXT_SAYS(status) SAYS(status, flake_next(&gen, &id))
+#define TRY_SAYS(status)  SAYS(status, flake_try(&gen, &id))
+
+static inline void move_ns(int64_t ns) { script_now.now_ns += ns; }
+static inline void move_to_ms(int64_t ms) { script_now.now_ns = ms * MS; }
+
+#endif

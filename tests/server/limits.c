@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * limits.c SERVER MODE [NAME...]   starts the server where something is scarce: its port, descriptors, time,
+ * ids. Clients that are slow, idle, greedy, or go away at the wrong moment.
+ */
+#define _GNU_SOURCE
+#include "client.h"
+
+/* ---- a port ---- */
+
+static server usual;
+
+static int exit_code(server s) {
+    int status = -1;
+    CHECK_EQ(waitpid(s.pid, &status, 0), s.pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void a_second_server_on_the_port_does_not_start(void) {
+    char port[32], said[256], expected[64];
+    (void)snprintf(port, sizeof port, "--port=%d", usual.port);
+    (void)snprintf(expected, sizeof expected, "port %d: Address already in use\n", usual.port);
+    server second = launch("--node=5", port, false);
+    hear_port(&second, said, sizeof said);
+    CHECK_STR(said, expected);
+    if (second.port) stop(second);
+    else CHECK_EQ(exit_code(second), 1);
+    client *c = connect_to(usual);
+    ask(c, "/");
+    CHECK_EQ(hear(c, false)->status, 200);
+    leave(c);
+}
+
+static void of_servers_that_start_at_once_one_has_the_port(void) {
+    enum { rounds = 5, rivals = 8 };
+    for (int round = 0; round < rounds; round++) {
+        server free_one = start("--node=5", NULL), s[rivals];
+        char port[32], said[256];
+        int owners = 0;
+        (void)snprintf(port, sizeof port, "--port=%d", free_one.port);
+        stop(free_one);
+        for (int i = 0; i < rivals; i++) s[i] = launch("--node=5", port, false);
+        for (int i = 0; i < rivals; i++) {
+            hear_port(&s[i], said, sizeof said);
+            owners += s[i].port != 0;
+            if (!s[i].port) CHECK(strstr(said, "Address already in use") != NULL);
+        }
+        CHECK(owners <= 1); /* those who try at the same moment may all fail */
+        for (int i = 0; i < rivals; i++)
+            if (s[i].port) stop(s[i]);
+            else CHECK_EQ(exit_code(s[i]), 1);
+    }
+}
+
+/* Its old connections don't keep a server from its port. */
+static void a_server_can_start_again_at_once(void) {
+    server s = start("--node=5", NULL);
+    char port[32];
+    (void)snprintf(port, sizeof port, "--port=%d", s.port);
+    client *c = connect_to(s);
+    ask(c, "/");
+    CHECK_EQ(hear(c, false)->status, 200);
+    stop(s);
+    s = start("--node=5", port);
+    leave(c);
+    c = connect_to(s);
+    ask(c, "/");
+    CHECK_EQ(hear(c, false)->status, 200);
+    leave(c);
+    stop(s);
+}
+
+/* ---- descriptors ---- */
+
+static int64_t processor_ms(server s) {
+    clockid_t clock;
+    struct timespec t = {0, 0};
+    CHECK_EQ(clock_getcpuclockid(s.pid, &clock), 0);
+    CHECK_EQ(clock_gettime(clock, &t), 0);
+    return (int64_t)t.tv_sec * 1000 + (int64_t)t.tv_nsec / 1000000;
+}
+
+static void runs_out_of_descriptors(const char *threads) {
+    enum { clients = 3 * few_descriptors, window_ms = 500 };
+    server s = start_with(threads, NULL, true);
+    client *c[clients];
+    bool answered[clients] = {false}, all_heard = true;
+    int taken = 0;
+    for (int i = 0; i < clients; i++) {
+        c[i] = connect_to(s);
+        ask(c[i], "/");
+    }
+    struct pollfd first = {c[0]->socket, POLLIN, 0};
+    CHECK_EQ(poll(&first, 1, client_patience_s * 1000), 1);
+
+    const int64_t begin_ms = now_ms(), spent_ms = processor_ms(s);
+    while (now_ms() - begin_ms < window_ms) (void)poll(NULL, 0, window_ms / 10);
+    CHECK(processor_ms(s) - spent_ms < window_ms / 10);
+
+    for (int i = 0; i < clients; i++) {
+        struct pollfd arrived = {c[i]->socket, POLLIN, 0};
+        answered[i] = poll(&arrived, 1, 0) == 1;
+        if (answered[i]) {
+            CHECK_EQ(hear(c[i], false)->status, 200);
+            ask(c[i], "/"); /* and goes on being served */
+            CHECK_EQ(hear(c[i], false)->status, 200);
+            taken++;
+        }
+    }
+    CHECK(taken > few_descriptors / 2 && taken < few_descriptors);
+    for (int i = 0; i < clients; i++)
+        if (answered[i]) leave(c[i]);
+    for (int i = 0; i < clients; i++)
+        if (!answered[i]) {
+            all_heard = all_heard && hear(c[i], false)->status == 200;
+            leave(c[i]);
+        }
+    CHECK(all_heard);
+    stop(s);
+}
+
+static void without_descriptors_it_serves_whom_it_has_and_does_not_spin(void) {
+    runs_out_of_descriptors("--threads=1");
+    runs_out_of_descriptors("--threads=2");
+}
+
+/* ---- time ---- */
+
+/* A short time for what the client does next. */
+enum { idle_ms = 300 };
+static server impatient;
+
+static void an_idle_connection_ends(void) {
+    for (int requests = 0; requests < 3; requests++) {
+        const int64_t begin_ms = now_ms();
+        client *c = connect_to(impatient);
+        for (int i = 0; i < requests; i++) {
+            ask(c, "/");
+            CHECK_EQ(hear(c, false)->status, 200);
+        }
+        CHECK(hears_the_end(c));
+        CHECK(now_ms() - begin_ms >= idle_ms - 10);
+        leave(c);
+    }
+}
+
+/* Says a byte now and then, until the server has closed; false: it does not. */
+static bool is_cut_off_while_saying(client *c, const char *byte) {
+    struct pollfd closed = {c->socket, 0, 0};
+    const int64_t begin_ms = now_ms();
+    while (poll(&closed, 1, idle_ms / 20) == 0) {
+        if (now_ms() - begin_ms > client_patience_s * 1000) return false;
+        say(c, byte);
+    }
+    return true;
+}
+
+static void a_head_that_trickles_in_ends_the_connection(void) {
+    client *c = connect_to(impatient);
+    say(c, "GET / HTTP/1.1\r\nHost: test\r\nX: ");
+    CHECK(is_cut_off_while_saying(c, "x"));
+    leave(c);
+    c = connect_to(impatient);
+    ask(c, "/");
+    CHECK_EQ(hear(c, false)->status, 200);
+    CHECK(is_cut_off_while_saying(c, "G"));
+    leave(c);
+}
+
+static void a_body_that_trickles_in_ends_the_connection(void) {
+    client *c = connect_to(impatient);
+    say(c, "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000\r\n\r\n");
+    CHECK_EQ(hear(c, false)->status, 405);
+    CHECK(hears_the_end(c)); /* it says no more */
+    CHECK(is_cut_off_while_saying(c, "x"));
+    leave(c);
+}
+
+static void answers_that_are_not_read_end_the_connection(void) {
+    client *c = connect_to(impatient);
+    for (int i = 0; i < 20; i++) ask(c, "/ids?count=100000&format=bin&layout=twitter");
+    CHECK(is_cut_off_while_saying(c, "x"));
+    leave(c);
+}
+
+/* Time begins anew with an answer, and with a head's first byte. */
+static void who_asks_in_time_stays(void) {
+    client *c = connect_to(impatient);
+    for (int i = 0; i < 4; i++) {
+        const int64_t begin_ms = now_ms();
+        (void)poll(NULL, 0, idle_ms * 6 / 10);
+        say(c, "G");
+        const int64_t said_ms = now_ms();
+        (void)poll(NULL, 0, idle_ms * 6 / 10);
+        say(c, "ET / HTTP/1.1\r\nHost: test\r\n\r\n");
+        const bool late = /* if this machine stood still */
+            said_ms - begin_ms > idle_ms * 8 / 10 || now_ms() - said_ms > idle_ms * 8 / 10;
+        const bool answered = hear(c, false)->status == 200;
+        CHECK(answered || late);
+        if (!answered) break;
+    }
+    leave(c);
+}
+
+/* A list takes longer than a client may be idle. */
+static void who_reads_in_time_stays(void) {
+    client *c = connect_to(impatient);
+    for (int i = 0; i < 20; i++) ask(c, "/ids?count=100000&format=bin&layout=twitter");
+    const int64_t begin_ms = now_ms();
+    int64_t read_ms = begin_ms;
+    while (now_ms() - begin_ms < 5 * idle_ms) {
+        const bool came = recv(c->socket, c->buffer, sizeof c->buffer, 0) > 0;
+        CHECK(came || now_ms() - read_ms >= idle_ms); /* unless this machine stood still */
+        if (!came) break;
+        read_ms = now_ms();
+        (void)poll(NULL, 0, 5);
+    }
+    leave(c);
+}
+
+/* 256 ids in 10 ms: the last client waits for longer than a client may be idle. */
+static void who_waits_for_ids_is_not_idle(void) {
+    enum { clients = 50, requests = 300 };
+    server s = start("--layout=sonyflake", "--idle-ms=200");
+    client *c[clients];
+    bool in_time[clients];
+    char all[requests * 40] = "";
+    for (int i = 0; i < requests; i++) strcat(all, "GET / HTTP/1.1\r\nHost: test\r\n\r\n");
+    const int64_t begin_ms = now_ms();
+    for (int i = 0; i < clients; i++) {
+        const int64_t connect_ms = now_ms();
+        c[i] = connect_to(s);
+        say(c[i], all);
+        in_time[i] = now_ms() - connect_ms < 200;
+    }
+    for (int i = 0; i < clients; i++) {
+        int answers = 0;
+        while (answers < requests && hear(c[i], false)->status == 200) answers++;
+        CHECK(answers == requests || !in_time[i]);
+        leave(c[i]);
+    }
+    CHECK(now_ms() - begin_ms > 400);
+    stop(s);
+}
+
+/* ---- more requests than ids ---- */
+
+/* 256 ids in 10 ms; in shards 128 a thread. */
+static server scarce;
+
+static void requests_wait_for_the_next_unit_in_their_order(void) {
+    enum { requests = 1500 };
+    client *c = connect_to(scarce);
+    const flake_layout layout = flake_layout_sonyflake();
+    uint64_t last = 0, first = 0;
+    flake_parts begin, end;
+    for (int i = 0; i < requests; i++) ask(c, "/");
+    for (int i = 0; i < requests; i++) {
+        CHECK_EQ(hear(c, false)->status, 200);
+        CHECK(id_of(&heard) > last);
+        last = id_of(&heard);
+        if (!first) first = last;
+    }
+    CHECK_EQ(flake_decompose(&layout, first, &begin), FLAKE_OK);
+    CHECK_EQ(flake_decompose(&layout, last, &end), FLAKE_OK);
+    CHECK(end.time - begin.time >= requests / 256 - 1);
+    leave(c);
+}
+
+static void nobody_starves_behind_a_long_list(void) {
+    client *list = connect_to(scarce), *others[10];
+    ask(list, "/ids?count=10000&layout=sonyflake"); /* 0.4 s, or 0.8 s of a shard */
+    for (int i = 0; i < 10; i++) others[i] = connect_to(scarce);
+    for (int round = 0; round < 5; round++)
+        for (int i = 0; i < 10; i++) {
+            const int64_t begin_ms = now_ms();
+            ask(others[i], "/");
+            CHECK_EQ(hear(others[i], false)->status, 200);
+            CHECK(now_ms() - begin_ms < 200);
+        }
+    CHECK_EQ(hear(list, false)->status, 200);
+    CHECK(heard.length > 10000u * 15);
+    for (int i = 0; i < 10; i++) leave(others[i]);
+    leave(list);
+}
+
+/* Each asks again as soon as it is answered, all of them more often than there are ids. */
+static void all_who_wait_are_served_alike(void) {
+    enum { connections = 400 };
+    static struct pollfd sockets[connections];
+    client *c[connections];
+    unsigned answers[connections] = {0}, least = UINT32_MAX, most = 0;
+    for (int i = 0; i < connections; i++) {
+        c[i] = connect_to(scarce);
+        sockets[i].fd = c[i]->socket;
+        sockets[i].events = POLLIN;
+        ask(c[i], "/");
+    }
+    const int64_t begin_ms = now_ms();
+    while (now_ms() - begin_ms < 700) {
+        CHECK(poll(sockets, connections, 1000) > 0);
+        for (int i = 0; i < connections; i++)
+            if (sockets[i].revents) {
+                CHECK_EQ(hear(c[i], false)->status, 200);
+                answers[i]++;
+                ask(c[i], "/");
+            }
+    }
+    for (int i = 0; i < connections; i++) {
+        if (answers[i] < least) least = answers[i];
+        if (answers[i] > most) most = answers[i];
+        leave(c[i]);
+    }
+    if (4 * least < most) printf("  one has %u answers, another %u\n", least, most);
+    CHECK(least > 0 && 4 * least >= most);
+}
+
+static void who_waits_may_leave(void) {
+    const struct linger at_once = {1, 0};
+    for (int i = 0; i < 200; i++) {
+        client *c = connect_to(scarce);
+        for (int k = 0; k < 50; k++) ask(c, "/");
+        ask(c, "/ids?count=100000");
+        if (i % 2) (void)setsockopt(c->socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        if (i % 3) (void)recv(c->socket, c->buffer, 10, 0);
+        leave(c);
+    }
+    client *c = connect_to(scarce);
+    ask(c, "/");
+    CHECK_EQ(hear(c, false)->status, 200);
+    leave(c);
+}
+
+static void it_ends_while_requests_wait(void) {
+    client *c = connect_to(scarce);
+    ask(c, "/ids?count=100000");
+    ask(c, "/");
+    CHECK(hear_more(c));
+    stop(scarce);
+    CHECK_EQ(hear(c, false)->status, 0);
+    leave(c);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(a_second_server_on_the_port_does_not_start),
+        CHECK_TEST(of_servers_that_start_at_once_one_has_the_port),
+        CHECK_TEST(a_server_can_start_again_at_once),
+        CHECK_TEST(without_descriptors_it_serves_whom_it_has_and_does_not_spin),
+        CHECK_TEST(an_idle_connection_ends),
+        CHECK_TEST(a_head_that_trickles_in_ends_the_connection),
+        CHECK_TEST(a_body_that_trickles_in_ends_the_connection),
+        CHECK_TEST(answers_that_are_not_read_end_the_connection),
+        CHECK_TEST(who_asks_in_time_stays),
+        CHECK_TEST(who_reads_in_time_stays),
+        CHECK_TEST(who_waits_for_ids_is_not_idle),
+        CHECK_TEST(requests_wait_for_the_next_unit_in_their_order),
+        CHECK_TEST(nobody_starves_behind_a_long_list),
+        CHECK_TEST(all_who_wait_are_served_alike),
+        CHECK_TEST(who_waits_may_leave),
+        CHECK_TEST(it_ends_while_requests_wait),
+    };
+    if (argc < 3) return 2;
+    server_path = argv[1];
+    server_mode = argv[2];
+    (void)alarm(60); /* whoever hangs, hangs no longer */
+    usual = start("--node=5", NULL);
+    scarce = start("--node=5", "--layout=sonyflake");
+    impatient = start("--node=5", "--idle-ms=300");
+    const int failed = CHECK_MAIN(argc - 2, argv + 2, all);
+    (void)kill(usual.pid, SIGKILL);
+    (void)kill(impatient.pid, SIGKILL);
+    return failed;
+}

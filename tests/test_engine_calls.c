@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The engine on a scripted clock: batches, times that callers bring along, questions and statistics,
+ * snapshots, scattered numbers.
+ */
+#include "scripted_flake.h"
+
+/* ---- batches ---- */
+
+static void next_n_goes_on_over_several_units(void) {
+    open_with_three();
+    NEXT(T, 10);
+    CHECK_EQ(flake_next_n(&gen, many, 9), FLAKE_OK);
+    for (unsigned i = 0; i < 9; i++) CHECK_PLACE(many[i], T + (i + 1) / 3, 10 + (i + 1) % 3);
+    CHECK_EQ(script_now.now_ns, (T + 3) * MS);
+    NEXT(T + 3, 11);
+}
+
+static void each_unit_of_a_batch_has_max_wait_of_its_own(void) {
+    begin_with_three();
+    options.max_wait_ms = 1;
+    open_gen();
+    CHECK_EQ(flake_next_n(&gen, many, 300), FLAKE_OK);
+    CHECK_PLACE(many[299], T + 99, 12);
+    CHECK_EQ(script_now.slept_ns, 99 * MS);
+}
+
+static void a_batch_that_fails_midway_keeps_what_it_has(void) {
+    open_with_three();
+    NEXT(T, 10);
+    script_now.per_sleep = 0;
+    for (int i = 0; i < 8; i++) many[i] = NOTHING;
+    CHECK_EQ(flake_next_n(&gen, many, 7), FLAKE_AGAIN);
+    CHECK_PLACE(many[0], T, 11);
+    CHECK_PLACE(many[1], T, 12);
+    for (int i = 2; i < 7; i++) CHECK(many[i] == 0);
+    CHECK(many[7] == NOTHING);
+    move_ns(MS);
+    NEXT(T + 1, 10);
+}
+
+static void a_batch_that_fails_at_once_leaves_the_array_alone(void) {
+    open_with_three();
+    CHECK_EQ(flake_try_n(&gen, many, 3), 3);
+    script_now.per_sleep = 0;
+    for (int i = 0; i < 4; i++) many[i] = NOTHING;
+    SAYS(FLAKE_AGAIN, flake_next_n(&gen, many, 4));
+    for (int i = 0; i < 4; i++) CHECK(many[i] == NOTHING);
+}
+
+static void a_batch_whose_clock_is_put_back_midway_says_so(void) {
+    open_with_three();
+    script_now.jump_to_ns = (T - 5000) * MS;
+    CHECK_EQ(flake_next_n(&gen, many, 7), FLAKE_CLOCK_BACK);
+    CHECK_PLACE(many[2], T, 12);
+    CHECK(many[3] == 0 && many[6] == 0);
+    move_to_ms(T);
+    NEXT(T + 1, 10);
+}
+
+static void a_batch_of_none_is_none(void) {
+    open_with_three();
+    SAYS(FLAKE_OK, flake_next_n(&gen, &id, 0));
+    SAYS(0, flake_try_n(&gen, &id, 0));
+    NEXT(T, 10);
+}
+
+static void try_n_gives_what_is_free(void) {
+    open_with_three();
+    many[3] = NOTHING;
+    CHECK_EQ(flake_try_n(&gen, many, 2), 2);
+    CHECK_PLACE(many[1], T, 11);
+    CHECK_EQ(flake_try_n(&gen, many, 2), 1);
+    CHECK_PLACE(many[0], T, 12);
+    SAYS(0, flake_try_n(&gen, &id, 1));
+    move_ns(MS);
+    CHECK_EQ(flake_try_n(&gen, many, 100), 3);
+    CHECK_PLACE(many[2], T + 1, 12);
+    CHECK(many[3] == NOTHING);
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+static void try_n_borrows_as_far_as_max_ahead(void) {
+    begin_with_three();
+    options.max_ahead_ms = 2;
+    open_gen();
+    CHECK_EQ(flake_try_n(&gen, many, 4), 4);
+    CHECK_PLACE(many[3], T + 1, 10);
+    CHECK_EQ(flake_try_n(&gen, many, 100), 5);
+    CHECK_PLACE(many[4], T + 2, 12);
+}
+
+/* ---- the caller's own time ---- */
+
+static void try_at_takes_the_callers_time(void) {
+    open_with_three();
+    GIVES(flake_try_at(&gen, T - 50000, &id), T - 50000, 10);
+    GIVES(flake_try_at(&gen, T - 50000, &id), T - 50000, 11);
+    GIVES(flake_try_at(&gen, T - 40000, &id), T - 40000, 10);
+    CHECK_EQ(script_now.reads, 0);
+    NEXT(T, 10);
+}
+
+static void try_at_with_an_older_time_stays_in_the_newest_unit(void) {
+    open_with_three();
+    NEXT(T, 10);
+    GIVES(flake_try_at(&gen, T - 1, &id), T, 11);
+    GIVES(flake_try_at(&gen, 1, &id), T, 12);
+    SAYS(FLAKE_AGAIN, flake_try_at(&gen, T - 100, &id));
+    SAYS(FLAKE_AGAIN, flake_try_at(&gen, T, &id));
+    GIVES(flake_try_at(&gen, T + 1, &id), T + 1, 10);
+}
+
+static void try_at_refuses_a_time_that_the_layout_has_not(void) {
+    begin_short_era();
+    open_gen();
+    SAYS(FLAKE_RANGE, flake_try_at(&gen, T - 1, &id));
+    SAYS(FLAKE_RANGE, flake_try_at(&gen, T + 1024000, &id));
+    SAYS(FLAKE_RANGE, flake_try_at(&gen, INT64_MIN, &id));
+    SAYS(FLAKE_RANGE, flake_try_at(&gen, INT64_MAX, &id));
+    SAYS(FLAKE_RANGE, flake_try_at(&gen, INT64_MAX / 1000000, &id));
+    GIVES(flake_try_at(&gen, T, &id), T, 1);
+    GIVES(flake_try_at(&gen, T - 1, &id), T, 2); /* older than the newest unit, that's all */
+    GIVES(flake_try_at(&gen, T + 1023999, &id), T + 1023000, 1);
+    SAYS(FLAKE_RANGE, flake_try_at(&gen, T + 1024000, &id));
+}
+
+static void after_a_try_at_in_the_future_the_clock_is_behind(void) {
+    open_with_three();
+    GIVES(flake_try_at(&gen, T + 800, &id), T + 800, 10);
+    TRY_SAYS(FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_retry_ns(&gen), 800 * MS);
+    CHECK_EQ(flake_lag_ms(&gen), 800);
+    NEXT(T + 800, 11);
+    CHECK_EQ(script_now.now_ns, (T + 800) * MS);
+    GIVES(flake_try_at(&gen, T + 5000, &id), T + 5000, 10);
+    NEXT_SAYS(FLAKE_CLOCK_BACK);
+}
+
+static void try_at_borrows_from_its_own_time_on(void) {
+    begin_with_three();
+    options.max_ahead_ms = 1;
+    open_gen();
+    for (unsigned i = 0; i < 6; i++)
+        GIVES(flake_try_at(&gen, T - 100, &id), T - 100 + i / 3, 10 + i % 3);
+    SAYS(FLAKE_AGAIN, flake_try_at(&gen, T - 100, &id));
+    GIVES(flake_try_at(&gen, T - 99, &id), T - 98, 10);
+}
+
+/* ---- questions ---- */
+
+static void available_says_how_many_are_free_now(void) {
+    begin_with_three();
+    options.max_ahead_ms = 2;
+    open_gen();
+    CHECK_EQ(flake_available(&gen), 9);
+    NEXT(T, 10);
+    CHECK_EQ(flake_available(&gen), 8);
+    CHECK_EQ(flake_try_n(&gen, many, 4), 4);
+    CHECK_EQ(flake_available(&gen), 4);
+    move_ns(-MS);
+    CHECK_EQ(flake_available(&gen), 1);
+    move_ns(-2 * MS);
+    CHECK_EQ(flake_available(&gen), 0);
+    move_ns(5 * MS);
+    CHECK_EQ(flake_available(&gen), 9);
+    CHECK_EQ(flake_try_n(&gen, many, 100), 9);
+    CHECK_EQ(flake_available(&gen), 0);
+}
+
+static void lag_is_how_far_the_newest_id_is_ahead(void) {
+    begin(flake_layout_sonyflake());
+    options.seq_max = 1;
+    options.max_ahead_ms = 100;
+    open_gen();
+    CHECK_EQ(flake_lag_ms(&gen), 0);
+    CHECK_EQ(flake_try_n(&gen, many, 2), 2);
+    CHECK_EQ(flake_lag_ms(&gen), 0);
+    CHECK_EQ(flake_try_n(&gen, many, 3), 3);
+    CHECK_EQ(flake_lag_ms(&gen), 20);
+    move_ns(10 * MS);
+    CHECK_EQ(flake_lag_ms(&gen), 10);
+    move_ns(-50 * MS);
+    CHECK_EQ(flake_lag_ms(&gen), 60);
+    move_ns(3600 * 1000 * MS);
+    CHECK_EQ(flake_lag_ms(&gen), 0);
+}
+
+static void statistics_are_exact(void) {
+    begin_with_three();
+    options.max_wait_ms = 5;
+    open_gen();
+    flake_stats s;
+    flake_stats_get(&gen, &s);
+    CHECK(s.ids == 0 && s.batches == 0 && s.waits == 0 && s.clock_backs == 0);
+
+    NEXT(T, 10);
+    TRY(T, 11);
+    CHECK_EQ(flake_try_n(&gen, many, 5), 1); /* one place: no batch */
+    flake_stats_get(&gen, &s);
+    CHECK(s.ids == 3 && s.batches == 0 && s.waits == 0 && s.clock_backs == 0);
+
+    TRY_SAYS(FLAKE_AGAIN);
+    NEXT(T + 1, 10); /* waits */
+    CHECK_EQ(flake_try_n(&gen, many, 5), 2);
+    flake_stats_get(&gen, &s);
+    CHECK(s.ids == 6 && s.batches == 1 && s.waits == 1 && s.clock_backs == 0);
+
+    CHECK_EQ(flake_next_n(&gen, many, 2), FLAKE_OK); /* waits */
+    move_ns(20 * MS);
+    CHECK_EQ(flake_next_n(&gen, many, 3), FLAKE_OK);
+    flake_stats_get(&gen, &s);
+    CHECK(s.ids == 11 && s.batches == 3 && s.waits == 2 && s.clock_backs == 0);
+
+    move_ns(-20 * MS);
+    TRY_SAYS(FLAKE_CLOCK_BACK);
+    NEXT_SAYS(FLAKE_CLOCK_BACK);
+    move_ns(16 * MS);
+    NEXT(T + 23, 10); /* waits for the clock, 4 ms and a unit */
+    flake_stats_get(&gen, &s);
+    CHECK(s.ids == 12 && s.batches == 3 && s.waits == 3 && s.clock_backs == 3);
+
+    move_ns(100 * MS);
+    TRY(T + 123, 10);
+    GIVES(flake_try_at(&gen, T + 1, &id), T + 123, 11); /* old, but no step back */
+    flake_stats_get(&gen, &s);
+    CHECK(s.ids == 14 && s.batches == 3 && s.waits == 3 && s.clock_backs == 3);
+
+    script_now.per_sleep = 0;
+    CHECK_EQ(flake_try_n(&gen, many, 5), 1);
+    NEXT_SAYS(FLAKE_AGAIN); /* waits, in vain */
+    flake_stats_get(&gen, &s);
+    CHECK(s.ids == 15 && s.batches == 3 && s.waits == 4 && s.clock_backs == 3);
+}
+
+static void each_unit_that_a_batch_waits_for_is_a_draw_that_had_to_sleep(void) {
+    open_with_three();
+    flake_stats s;
+    CHECK_EQ(flake_next_n(&gen, many, 9), FLAKE_OK);
+    flake_stats_get(&gen, &s);
+    CHECK(s.ids == 9 && s.batches == 3);
+    CHECK_EQ(s.waits, 2);
+}
+
+static void a_draw_that_rides_out_a_clock_behind_the_word_is_counted(void) {
+    begin_with_three();
+    options.max_ahead_ms = 100;
+    open_gen();
+    flake_stats s;
+    TRY(T, 10);
+    move_ns(-50 * MS);
+    TRY(T, 11);
+    flake_stats_get(&gen, &s);
+    CHECK_EQ(s.clock_backs, 1);
+}
+
+/* Put back, but not behind the word: no reason to give up, and no other draw. */
+static void a_draw_that_sleeps_twice_is_one_that_had_to_sleep(void) {
+    begin_with_three();
+    options.refuse_back = true;
+    open_gen();
+    move_ns(9 * MS / 10);
+    CHECK_EQ(flake_try_n(&gen, many, 3), 3);
+    script_now.jump_to_ns = T * MS + MS / 10;
+    NEXT(T + 1, 10);
+    CHECK_EQ(script_now.sleeps, 2);
+    flake_stats s;
+    flake_stats_get(&gen, &s);
+    CHECK_EQ(s.waits, 1);
+}
+
+static void a_batch_that_was_not_drawn_is_not_counted(void) {
+    open_with_three();
+    flake_stats s;
+    CHECK_EQ(flake_try_n(&gen, many, 3), 3);
+    script_now.per_sleep = 0;
+    CHECK_EQ(flake_next_n(&gen, many, 3), FLAKE_AGAIN);
+    flake_stats_get(&gen, &s);
+    CHECK(s.ids == 3 && s.waits == 1);
+    CHECK_EQ(s.batches, 1);
+}
+
+/* ---- snapshots ---- */
+
+static void a_snapshot_says_where_the_generator_stands(void) {
+    begin_with_three();
+    options.node = 900;
+    options.node_offset = 99;
+    open_gen();
+    CHECK_EQ(flake_try_n(&gen, many, 2), 2);
+    const flake_snapshot s = snapshot_of(&gen);
+    CHECK_EQ(s.unix_ms, T);
+    CHECK_EQ(s.count, 2);
+    CHECK_EQ(s.node, 999);
+    CHECK_EQ(s.seq_min, 10);
+    CHECK_EQ(s.seq_max, 12);
+}
+
+static void a_restored_generator_goes_on_behind_the_snapshot(void) {
+    open_with_three();
+    CHECK_EQ(flake_try_n(&gen, many, 2), 2);
+    const flake_snapshot s = snapshot_of(&gen);
+    open_gen();
+    CHECK_EQ(flake_restore(&gen, &s), FLAKE_OK);
+    TRY(T, 12);
+    TRY_SAYS(FLAKE_AGAIN);
+    open_gen();
+    CHECK_EQ(flake_restore(&gen, &s), FLAKE_OK);
+    move_ns(MS);
+    TRY(T + 1, 10);
+}
+
+static void a_restored_generator_waits_for_a_clock_in_the_past(void) {
+    open_with_three();
+    CHECK_EQ(flake_try_n(&gen, many, 3), 3);
+    const flake_snapshot s = snapshot_of(&gen);
+    open_gen();
+    move_ns(-300 * MS);
+    CHECK_EQ(flake_restore(&gen, &s), FLAKE_OK);
+    TRY_SAYS(FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_retry_ns(&gen), 301 * MS);
+    NEXT(T + 1, 10);
+    CHECK_EQ(script_now.now_ns, (T + 1) * MS);
+}
+
+static void an_older_snapshot_does_not_put_a_generator_back(void) {
+    open_with_three();
+    CHECK_EQ(flake_try_n(&gen, many, 1), 1);
+    const flake_snapshot first = snapshot_of(&gen);
+    CHECK_EQ(flake_try_n(&gen, many, 1), 1);
+    SAYS(FLAKE_OK, flake_restore(&gen, &first));
+    TRY(T, 12);
+    move_ns(MS);
+    TRY(T + 1, 10);
+    SAYS(FLAKE_OK, flake_restore(&gen, &first));
+    TRY(T + 1, 11);
+}
+
+/* The snapshot is of an earlier unit, and yet further, for what it has borrowed. */
+static void a_snapshot_that_has_borrowed_further_is_gone_behind(void) {
+    begin_with_three();
+    options.max_ahead_ms = 10;
+    open_gen();
+    CHECK_EQ(flake_try_n(&gen, many, 9), 9); /* up to T + 2 */
+    const flake_snapshot s = snapshot_of(&gen);
+    open_gen();
+    move_ns(MS);
+    TRY(T + 1, 10);
+    CHECK_EQ(flake_restore(&gen, &s), FLAKE_OK);
+    TRY(T + 3, 10);
+}
+
+static void a_snapshot_of_a_later_unit_does_not_put_back_what_was_borrowed(void) {
+    begin_with_three();
+    options.max_ahead_ms = 10;
+    open_gen();
+    move_ns(MS);
+    TRY(T + 1, 10);
+    const flake_snapshot s = snapshot_of(&gen);
+    open_gen();
+    move_ns(-MS);
+    CHECK_EQ(flake_try_n(&gen, many, 9), 9); /* up to T + 2 */
+    CHECK_EQ(flake_restore(&gen, &s), FLAKE_OK);
+    TRY(T + 3, 10);
+}
+
+static void a_snapshot_of_another_node_range_or_time_is_refused(void) {
+    open_with_three();
+    NEXT(T, 10);
+    flake_snapshot s = snapshot_of(&gen);
+    s.count++;
+    s.node++;
+    SAYS(FLAKE_INVALID, flake_restore(&gen, &s));
+    s.node--;
+    s.seq_min++;
+    SAYS(FLAKE_INVALID, flake_restore(&gen, &s));
+    s.seq_min--;
+    s.seq_max++;
+    SAYS(FLAKE_INVALID, flake_restore(&gen, &s));
+    s.seq_max--;
+    s.epoch_ms++;
+    SAYS(FLAKE_INVALID, flake_restore(&gen, &s));
+    s.epoch_ms--;
+    s.unit_ms++;
+    SAYS(FLAKE_INVALID, flake_restore(&gen, &s));
+    s.unit_ms--;
+    s.seq_scatter = true;
+    SAYS(FLAKE_INVALID, flake_restore(&gen, &s));
+    s.seq_scatter = false;
+    s.unix_ms = -1;
+    SAYS(FLAKE_RANGE, flake_restore(&gen, &s));
+    s.unix_ms = INT64_MAX;
+    SAYS(FLAKE_RANGE, flake_restore(&gen, &s));
+    s.unix_ms = T;
+    s.count = UINT64_MAX;
+    SAYS(FLAKE_INVALID, flake_restore(&gen, &s));
+    s.count = 2;
+    CHECK_EQ(flake_restore(&gen, &s), FLAKE_OK);
+    NEXT(T, 12);
+}
+
+/* ---- scatter ---- */
+
+static void open_scattered(uint32_t seq_min, uint32_t seq_max) {
+    begin(flake_layout_idgen());
+    options.seq_min = seq_min;
+    options.seq_max = seq_max;
+    options.seq_scatter = true;
+    open_gen();
+}
+
+static void a_scattered_unit_has_each_of_its_numbers_once(void) {
+    static const uint32_t ranges[][2] = {{0, 4095}, {0, 0}, {7, 7}, {100, 102}, {5, 1000}};
+    for (size_t r = 0; r < 5; r++) {
+        open_scattered(ranges[r][0], ranges[r][1]);
+        const uint32_t min = flake_gen_options(&gen)->seq_min;
+        const size_t cap = flake_gen_options(&gen)->seq_max - min + 1;
+        for (int64_t ms = T; ms < T + 20; ms++) {
+            for (size_t i = 0; i < cap; i++) CHECK_EQ(flake_try(&gen, &many[i]), FLAKE_OK);
+            TRY_SAYS(FLAKE_AGAIN);
+            check_whole_unit(many, cap, ms, min);
+            move_ns(MS);
+        }
+    }
+}
+
+static void scattered_batches_have_each_number_once(void) {
+    open_scattered(5, 1000);
+    for (int64_t ms = T; ms < T + 50; ms++) {
+        CHECK_EQ(flake_try_n(&gen, many, 1), 1);
+        CHECK_EQ(flake_try_n(&gen, many + 1, 700), 700);
+        CHECK_EQ(flake_try_n(&gen, many + 701, 700), 295);
+        check_whole_unit(many, 996, ms, 5);
+        move_ns(MS);
+    }
+    move_to_ms(T + 1000);
+    CHECK_EQ(flake_next_n(&gen, many, 5 * 996), FLAKE_OK);
+    for (size_t unit = 0; unit < 5; unit++)
+        check_whole_unit(many + unit * 996, 996, T + 1000 + (int64_t)unit, 5);
+}
+
+static void one_by_one_and_in_batches_scatter_the_same(void) {
+    open_scattered(5, 1000);
+    CHECK_EQ(flake_next_n(&gen, many, 3000), FLAKE_OK);
+    script_at_ms(T);
+    open_gen();
+    uint64_t wrong = 0;
+    for (size_t i = 0; i < 3000; i++) wrong += flake_next(&gen, &id) != FLAKE_OK || id != many[i];
+    CHECK_EQ(wrong, 0);
+}
+
+static void scattered_units_begin_at_different_numbers(void) {
+    open_scattered(0, 4095);
+    for (size_t i = 0; i < 1000; i++) {
+        NEXT(T + (int64_t)i, parts_of(&gen, id).seq);
+        many[i] = parts_of(&gen, id).seq;
+        move_ns(MS);
+    }
+    CHECK(count_duplicates(many, 1000) < 200);
+}
+
+static void at_one_scattered_id_a_unit_the_remainders_are_even(void) {
+    static const int64_t every_ms[] = {1, 7, 10, 1000, 1024, 60000};
+    static const unsigned divisors[] = {2, 3, 5, 7, 8, 10, 16, 32, 100};
+    for (size_t e = 0; e < 6; e++)
+        for (size_t d = 0; d < 9; d++) {
+            const unsigned n = divisors[d];
+            unsigned counts[100] = {0};
+            open_scattered(0, 4095);
+            for (unsigned i = 0; i < 500 * n; i++) {
+                CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+                counts[id % n]++;
+                move_ns(every_ms[e] * MS);
+            }
+            unsigned least = UINT32_MAX, most = 0;
+            for (unsigned i = 0; i < n; i++) {
+                if (counts[i] < least) least = counts[i];
+                if (counts[i] > most) most = counts[i];
+            }
+            CHECK(least > 350 && most < 650);
+        }
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(next_n_goes_on_over_several_units),
+        CHECK_TEST(each_unit_of_a_batch_has_max_wait_of_its_own),
+        CHECK_TEST(a_batch_that_fails_midway_keeps_what_it_has),
+        CHECK_TEST(a_batch_that_fails_at_once_leaves_the_array_alone),
+        CHECK_TEST(a_batch_whose_clock_is_put_back_midway_says_so),
+        CHECK_TEST(a_batch_of_none_is_none),
+        CHECK_TEST(try_n_gives_what_is_free),
+        CHECK_TEST(try_n_borrows_as_far_as_max_ahead),
+        CHECK_TEST(try_at_takes_the_callers_time),
+        CHECK_TEST(try_at_with_an_older_time_stays_in_the_newest_unit),
+        CHECK_TEST(try_at_refuses_a_time_that_the_layout_has_not),
+        CHECK_TEST(after_a_try_at_in_the_future_the_clock_is_behind),
+        CHECK_TEST(try_at_borrows_from_its_own_time_on),
+        CHECK_TEST(available_says_how_many_are_free_now),
+        CHECK_TEST(lag_is_how_far_the_newest_id_is_ahead),
+        CHECK_TEST(statistics_are_exact),
+        CHECK_TEST(each_unit_that_a_batch_waits_for_is_a_draw_that_had_to_sleep),
+        CHECK_TEST(a_draw_that_rides_out_a_clock_behind_the_word_is_counted),
+        CHECK_TEST(a_draw_that_sleeps_twice_is_one_that_had_to_sleep),
+        CHECK_TEST(a_batch_that_was_not_drawn_is_not_counted),
+        CHECK_TEST(a_snapshot_says_where_the_generator_stands),
+        CHECK_TEST(a_restored_generator_goes_on_behind_the_snapshot),
+        CHECK_TEST(a_restored_generator_waits_for_a_clock_in_the_past),
+        CHECK_TEST(an_older_snapshot_does_not_put_a_generator_back),
+        CHECK_TEST(a_snapshot_that_has_borrowed_further_is_gone_behind),
+        CHECK_TEST(a_snapshot_of_a_later_unit_does_not_put_back_what_was_borrowed),
+        CHECK_TEST(a_snapshot_of_another_node_range_or_time_is_refused),
+        CHECK_TEST(a_scattered_unit_has_each_of_its_numbers_once),
+        CHECK_TEST(scattered_batches_have_each_number_once),
+        CHECK_TEST(one_by_one_and_in_batches_scatter_the_same),
+        CHECK_TEST(scattered_units_begin_at_different_numbers),
+        CHECK_TEST(at_one_scattered_id_a_unit_the_remainders_are_even),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The engine on a scripted clock: the coarse clock, and the notes that tell of a queue.
+ */
+#include "scripted_flake.h"
+
+/* ---- the coarse clock ---- */
+
+/* The coarse clock is 4 ms late, and the generator has drawn before its time. */
+static void open_coarse(void) {
+    begin_with_three();
+    options.clock.now_ns = NULL;
+    options.clock.kind = FLAKE_CLOCK_COARSE;
+    options.max_wait_ms = 5000; /* long enough for draws by fetch_add */
+    coarse_lag_ns = 4 * MS;
+    open_gen();
+    move_ns(-5 * MS);
+    TRY(T - 5, 10);
+    move_ns(5 * MS);
+    exact_reads = 0;
+}
+
+/* A run before may have used the units between the coarse reading and the exact one. */
+static void a_coarse_clock_does_not_say_where_to_begin(void) {
+    open_coarse();
+    open_gen();
+    TRY(T, 10);
+    CHECK_EQ(exact_reads, 1);
+    TRY(T, 11); /* until the coarse clock has come as far, the exact one says that it goes on */
+    move_ns(4 * MS);
+    const int reads = exact_reads;
+    TRY(T, 12);
+    CHECK_EQ(exact_reads, reads);
+}
+
+static void a_coarse_clock_alone_is_read_while_ids_are_free(void) {
+    open_coarse();
+    NEXT(T - 4, 10);
+    TRY(T - 4, 11);
+    CHECK_EQ(flake_try_n(&gen, many, 1), 1);
+    CHECK_EQ(exact_reads, 0);
+}
+
+static void a_unit_that_is_spent_by_the_coarse_clock_alone_is_no_reason_to_fail(void) {
+    open_coarse();
+    for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
+    TRY(T, 10);
+    CHECK(exact_reads > 0);
+}
+
+static void a_coarse_clock_that_lags_is_no_clock_put_back(void) {
+    open_coarse();
+    for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
+    for (unsigned i = 10; i <= 12; i++) TRY(T, i);
+    TRY_SAYS(FLAKE_AGAIN);
+    CHECK_EQ(flake_retry_ns(&gen), MS);
+    NEXT(T + 1, 10);
+    CHECK_EQ(script_now.slept_ns, MS);
+    CHECK_EQ(flake_available(&gen), 2);
+    CHECK_EQ(flake_try_n(&gen, many, 5), 2);
+    CHECK_EQ(flake_next_n(&gen, many, 5), FLAKE_OK);
+    CHECK_PLACE(many[4], T + 3, 11);
+    flake_stats stats;
+    flake_stats_get(&gen, &stats);
+    CHECK_EQ(stats.clock_backs, 0);
+}
+
+static void a_coarse_clock_never_wakes_a_waiter_late(void) {
+    open_coarse();
+    for (unsigned i = 0; i < 30; i++) CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_PLACE(id, T + 8, 12);
+    CHECK_EQ(script_now.now_ns, (T + 8) * MS);
+}
+
+static void an_exact_clock_put_back_is_believed(void) {
+    open_coarse();
+    for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
+    move_ns(-5 * MS);
+    TRY_SAYS(FLAKE_CLOCK_BACK);
+    move_ns(5 * MS);
+    TRY(T, 10);
+}
+
+static void a_coarse_clock_that_lags_behind_the_epoch_is_not_before_it(void) {
+    open_coarse();
+    options.layout = flake_layout_of(41, 10, 12, T - 2);
+    open_gen();
+    TRY(T, 10);
+    NEXT(T, 11);
+}
+
+/* ---- overflow notes ---- */
+
+static flake_ring ring;
+static flake_ring_slot slots[64];
+
+/* Units of 10 ms with two numbers each, both drawn at T + 0.25 ms. */
+static void begin_overflow(size_t ring_slots) {
+    begin(flake_layout_sonyflake());
+    CHECK_EQ(flake_ring_init(&ring, slots, ring_slots), FLAKE_OK);
+    options.seq_max = 1;
+    options.overflow = &ring;
+    open_gen();
+    move_ns(MS / 4);
+    CHECK_EQ(flake_try_n(&gen, many, 2), 2);
+}
+
+#define NOTE(at_ns, callers, since)          \
+    do {                                     \
+        flake_overflow note = {0, 0, 0};     \
+        CHECK(flake_ring_pop(&ring, &note)); \
+        CHECK_EQ(note.now_ns, at_ns);        \
+        CHECK_EQ(note.count, callers);       \
+        CHECK_EQ(note.ticks, since);         \
+    } while (0)
+
+#define NO_NOTE()                             \
+    do {                                      \
+        flake_overflow none;                  \
+        CHECK(!flake_ring_pop(&ring, &none)); \
+    } while (0)
+
+static void a_queue_is_noted_once_a_ms_and_once_when_it_is_over(void) {
+    begin_overflow(64);
+    NO_NOTE();
+    NEXT(T + 10, 0);
+    CHECK_EQ(script_now.sleeps, 10);
+    CHECK_EQ(script_now.now_ns, (T + 10) * MS);
+    NOTE(T * MS + MS / 4, 1, 0);
+    for (unsigned i = 1; i < 10; i++) NOTE((T + i) * MS, 1, i);
+    NOTE((T + 10) * MS, 0, 10);
+    NO_NOTE();
+    NEXT(T + 10, 1);
+    NO_NOTE();
+}
+
+static void a_try_does_not_queue_and_is_not_noted(void) {
+    begin_overflow(64);
+    TRY_SAYS(FLAKE_AGAIN);
+    CHECK_EQ(flake_try_n(&gen, many, 2), 0);
+    move_ns(10 * MS);
+    TRY(T + 10, 0);
+    NO_NOTE();
+}
+
+static void a_queued_batch_counts_by_its_places(void) {
+    begin_overflow(64);
+    CHECK_EQ(flake_next_n(&gen, many, 2), FLAKE_OK);
+    NOTE(T * MS + MS / 4, 2, 0);
+    NOTE((T + 1) * MS, 2, 1);
+}
+
+static void waking_often_notes_no_more_than_once_a_ms(void) {
+    begin_overflow(64);
+    script_now.per_sleep = MS / 8;
+    NEXT(T + 10, 0);
+    NOTE(T * MS + MS / 4, 1, 0);
+    for (unsigned i = 1; i < 10; i++) NOTE((T + i) * MS, 1, i);
+    NOTE((T + 10) * MS, 0, 10);
+    NO_NOTE();
+}
+
+static void units_of_a_ms_are_noted_once_a_ms_too(void) {
+    begin_with_three();
+    CHECK_EQ(flake_ring_init(&ring, slots, 64), FLAKE_OK);
+    options.overflow = &ring;
+    open_gen();
+    move_ns(MS / 4);
+    for (int i = 0; i < 60; i++) CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    flake_overflow note = {0, 0, 0};
+    int64_t last_ms = 0;
+    size_t notes = 0;
+    for (; flake_ring_pop(&ring, &note); notes++) {
+        CHECK(note.now_ns / MS > last_ms);
+        last_ms = note.now_ns / MS;
+    }
+    CHECK(notes >= 2 && notes <= 20);
+}
+
+static void a_full_ring_drops_notes_and_the_last_one_comes_later(void) {
+    begin_overflow(1);
+    NEXT(T + 10, 0);
+    CHECK_EQ(script_now.now_ns, (T + 10) * MS);
+    NOTE(T * MS + MS / 4, 1, 0);
+    NO_NOTE();
+    move_ns(13 * MS);
+    NEXT(T + 20, 0);
+    NOTE((T + 23) * MS, 0, 23);
+    NO_NOTE();
+    NEXT(T + 20, 1);
+    move_ns(10 * MS);
+    NEXT(T + 30, 0);
+    NO_NOTE();
+}
+
+/* Makes room in the ring at T + 5 ms. */
+static int64_t read_and_make_room(void *user) {
+    flake_overflow note;
+    if (script_now.now_ns == (T + 5) * MS) (void)flake_ring_pop(&ring, &note);
+    return script_read(user);
+}
+
+static void when_there_is_room_again_the_next_ms_is_noted(void) {
+    begin(flake_layout_sonyflake());
+    options.clock.now_ns = read_and_make_room;
+    CHECK_EQ(flake_ring_init(&ring, slots, 1), FLAKE_OK);
+    options.seq_max = 1;
+    options.overflow = &ring;
+    open_gen();
+    CHECK_EQ(flake_try_n(&gen, many, 2), 2);
+    NEXT(T + 10, 0);
+    NOTE((T + 5) * MS, 1, 5);
+    NO_NOTE();
+}
+
+static void a_second_overflow_is_noted_from_its_own_begin(void) {
+    begin_overflow(64);
+    NEXT(T + 10, 0);
+    NEXT(T + 10, 1);
+    for (int i = 0; i < 11; i++) {
+        flake_overflow note;
+        CHECK(flake_ring_pop(&ring, &note));
+    }
+    move_ns(3 * MS + MS / 2);
+    NEXT(T + 20, 0);
+    NOTE((T + 13) * MS + MS / 2, 1, 0);
+    NOTE((T + 14) * MS, 1, 1);
+    for (int i = 0; i < 5; i++) {
+        flake_overflow note;
+        CHECK(flake_ring_pop(&ring, &note));
+    }
+    NOTE((T + 20) * MS, 0, 7);
+    NO_NOTE();
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(a_coarse_clock_does_not_say_where_to_begin),
+        CHECK_TEST(a_coarse_clock_alone_is_read_while_ids_are_free),
+        CHECK_TEST(a_unit_that_is_spent_by_the_coarse_clock_alone_is_no_reason_to_fail),
+        CHECK_TEST(a_coarse_clock_that_lags_is_no_clock_put_back),
+        CHECK_TEST(a_coarse_clock_never_wakes_a_waiter_late),
+        CHECK_TEST(an_exact_clock_put_back_is_believed),
+        CHECK_TEST(a_coarse_clock_that_lags_behind_the_epoch_is_not_before_it),
+        CHECK_TEST(a_queue_is_noted_once_a_ms_and_once_when_it_is_over),
+        CHECK_TEST(a_try_does_not_queue_and_is_not_noted),
+        CHECK_TEST(a_queued_batch_counts_by_its_places),
+        CHECK_TEST(waking_often_notes_no_more_than_once_a_ms),
+        CHECK_TEST(units_of_a_ms_are_noted_once_a_ms_too),
+        CHECK_TEST(a_full_ring_drops_notes_and_the_last_one_comes_later),
+        CHECK_TEST(when_there_is_room_again_the_next_ms_is_noted),
+        CHECK_TEST(a_second_overflow_is_noted_from_its_own_begin),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

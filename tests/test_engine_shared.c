@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shards and their pool, and stocks of ids claimed ahead, on a scripted clock.
+ */
+#include "scripted_flake.h"
+
+/* ---- shards and their pool ---- */
+
+static flake_shard shards[8];
+
+static void shards_share_out_the_whole_range(void) {
+    begin(flake_layout_idgen());
+    options.seq_min = 3;
+    options.seq_max = 4001;
+    for (size_t n = 1; n <= 8; n++) {
+        CHECK_EQ(flake_shards_init(shards, n, &options), FLAKE_OK);
+        uint32_t next = 3;
+        for (size_t i = 0; i < n; i++) {
+            const flake_options *o = flake_gen_options(flake_shard_gen(&shards[i]));
+            CHECK_EQ(o->seq_min, next);
+            const size_t share = o->seq_max - o->seq_min + 1;
+            CHECK(share == 3999 / n || share == 3999 / n + 1);
+            next = o->seq_max + 1;
+        }
+        CHECK_EQ(next, 4002);
+    }
+}
+
+static void more_shards_than_numbers_are_refused(void) {
+    begin_with_three();
+    CHECK_EQ(flake_shards_init(shards, 0, &options), FLAKE_INVALID);
+    CHECK_EQ(flake_shards_init(shards, 4, &options), FLAKE_INVALID);
+    CHECK_EQ(flake_shards_init(shards, 3, &options), FLAKE_OK);
+    options.node = 1024;
+    CHECK_EQ(flake_shards_init(shards, 3, &options), FLAKE_INVALID);
+}
+
+static void shards_together_give_each_number_of_a_unit_once(void) {
+    begin(flake_layout_idgen());
+    CHECK_EQ(flake_shards_init(shards, 5, &options), FLAKE_OK);
+    open_gen();
+    for (int64_t ms = T; ms < T + 3; ms++) {
+        size_t n = 0;
+        for (unsigned turn = 0; n < 4096 && turn < 5000; turn++)
+            n += flake_shard_try(&shards[turn % 5], &many[n]) == FLAKE_OK;
+        CHECK_EQ(n, 4096);
+        check_whole_unit(many, n, ms, 0);
+        for (int i = 0; i < 5; i++) {
+            id = NOTHING;
+            CHECK_EQ(flake_shard_try(&shards[i], &id), FLAKE_AGAIN);
+            CHECK_EQ(flake_shard_retry_ns(&shards[i]), MS);
+            CHECK(id == NOTHING);
+        }
+        move_ns(MS);
+    }
+}
+
+static void a_shard_waits_and_goes_back_as_a_generator_does(void) {
+    begin_with_three();
+    CHECK_EQ(flake_shards_init(shards, 2, &options), FLAKE_OK);
+    flake_shard *s = &shards[0]; /* 10 and 11 */
+    GIVES(flake_shard_next(s, &id), T, 10);
+    GIVES(flake_shard_try(s, &id), T, 11);
+    GIVES(flake_shard_next(s, &id), T + 1, 10);
+    CHECK_EQ(script_now.slept_ns, MS);
+    CHECK_EQ(flake_shard_next_n(s, many, 4), FLAKE_OK);
+    CHECK_PLACE(many[3], T + 3, 10);
+    CHECK_EQ(flake_shard_try_n(s, many, 4), 1);
+    GIVES(flake_shard_try_at(s, T + 8, &id), T + 8, 10);
+    CHECK_EQ(flake_shard_try(s, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_lag_ms(flake_shard_gen(s)), 5);
+    CHECK_EQ(flake_available(flake_shard_gen(&shards[1])), 1);
+    flake_stats stats;
+    flake_stats_get(flake_shard_gen(s), &stats);
+    CHECK(stats.ids == 9 && stats.clock_backs == 1);
+}
+
+static void a_pool_lends_each_shard_to_one_holder(void) {
+    static flake_pool pool;
+    flake_shard *held[4];
+    begin(flake_layout_idgen());
+    CHECK_EQ(flake_pool_init(&pool, shards, 4, &options), FLAKE_OK);
+    for (int i = 0; i < 4; i++) {
+        held[i] = flake_pool_borrow(&pool);
+        CHECK(held[i] >= shards && held[i] < shards + 4);
+        for (int j = 0; j < i; j++) CHECK(held[i] != held[j]);
+        CHECK_EQ(flake_shard_try_n(held[i], many + 1024 * i, 4096), 1024);
+    }
+    CHECK_EQ(count_duplicates(many, 4096), 0);
+    CHECK(flake_pool_borrow(&pool) == NULL);
+    flake_pool_give_back(&pool, held[2]);
+    CHECK(flake_pool_borrow(&pool) == held[2]);
+    CHECK(flake_pool_borrow(&pool) == NULL);
+
+    uint64_t random = 1;
+    bool lent[4] = {true, true, true, true};
+    for (int i = 0; i < 10000; i++) {
+        const uint64_t which = random_below(&random, 4);
+        if (lent[which]) {
+            flake_pool_give_back(&pool, &shards[which]);
+            lent[which] = false;
+        } else {
+            flake_shard *got = flake_pool_borrow(&pool);
+            CHECK(got && !lent[got - shards]);
+            if (got) lent[got - shards] = true;
+        }
+        if (lent[0] && lent[1] && lent[2] && lent[3]) CHECK(flake_pool_borrow(&pool) == NULL);
+    }
+}
+
+static void a_shard_given_back_goes_on_where_it_stood(void) {
+    static flake_pool pool;
+    begin_with_three();
+    CHECK_EQ(flake_pool_init(&pool, shards, 1, &options), FLAKE_OK);
+    flake_shard *s = flake_pool_borrow(&pool);
+    GIVES(flake_shard_next(s, &id), T, 10);
+    flake_pool_give_back(&pool, s);
+    s = flake_pool_borrow(&pool);
+    GIVES(flake_shard_next(s, &id), T, 11);
+    GIVES(flake_shard_next(s, &id), T, 12);
+    flake_pool_give_back(&pool, s);
+    s = flake_pool_borrow(&pool);
+    CHECK_EQ(flake_shard_try(s, &id), FLAKE_AGAIN);
+}
+
+/* ---- prefetch ---- */
+
+static flake_prefetch stock;
+
+static void open_stock(uint32_t count, int64_t valid_ms) {
+    begin(flake_layout_idgen());
+    options.seq_max = 99;
+    open_gen();
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, count, valid_ms), FLAKE_OK);
+}
+
+#define STOCK(ms, number) GIVES(flake_prefetch_next(&stock, &id), ms, number)
+
+static void prefetch_claims_its_count_at_once(void) {
+    open_stock(5, 0);
+    CHECK_EQ(drawn_ids(), 0);
+    STOCK(T, 0);
+    CHECK_EQ(drawn_ids(), 5);
+    NEXT(T, 5);
+    for (unsigned i = 1; i < 5; i++) STOCK(T, i);
+    CHECK_EQ(drawn_ids(), 6);
+    STOCK(T, 6);
+    CHECK_EQ(drawn_ids(), 11);
+}
+
+static void prefetch_claims_less_when_less_are_free(void) {
+    open_stock(64, 0);
+    STOCK(T, 0);
+    for (unsigned i = 1; i < 64; i++) STOCK(T, i);
+    STOCK(T, 64);
+    CHECK_EQ(drawn_ids(), 100);
+    for (unsigned i = 65; i < 100; i++) STOCK(T, i);
+    STOCK(T + 1, 0);
+    CHECK_EQ(script_now.sleeps, 1);
+    CHECK_EQ(drawn_ids(), 164);
+}
+
+static void prefetched_ids_without_validity_keep_for_ever(void) {
+    open_stock(3, 0);
+    STOCK(T, 0);
+    move_ns(INT64_C(100) * 365 * 86400 * 1000 * MS);
+    STOCK(T, 1);
+    move_to_ms(T - 100000);
+    STOCK(T, 2);
+}
+
+static void prefetched_ids_are_dropped_when_their_time_is_over(void) {
+    open_stock(5, 10);
+    STOCK(T, 0);
+    move_ns(10 * MS - 1);
+    STOCK(T, 1);
+    move_ns(2);
+    STOCK(T + 10, 0);
+    CHECK_EQ(drawn_ids(), 10);
+    move_ns(9 * MS);
+    STOCK(T + 10, 1);
+    move_ns(86400 * 1000 * MS);
+    STOCK(T + 19 + 86400 * 1000, 0);
+}
+
+/* Their age counts from when they were had, not from when they were asked for. */
+static void prefetched_ids_that_were_waited_for_are_fresh(void) {
+    open_stock(200, 10);
+    CHECK_EQ(flake_try_n(&gen, many, 100), 100);
+    move_ns(-500 * MS);
+    STOCK(T + 1, 0);
+    CHECK_EQ(script_now.slept_ns, 501 * MS);
+    move_ns(9 * MS);
+    STOCK(T + 1, 1);
+}
+
+static void a_clock_put_back_drops_prefetched_ids_that_can_age(void) {
+    open_stock(5, 1000);
+    STOCK(T, 0);
+    STOCK(T, 1);
+    move_ns(-1);
+    STOCK(T, 5);
+    CHECK_EQ(script_now.slept_ns, 1);
+    move_ns(-5000 * MS);
+    SAYS(FLAKE_CLOCK_BACK, flake_prefetch_next(&stock, &id));
+    move_to_ms(T);
+    STOCK(T, 10);
+}
+
+static void prefetch_fails_as_next_does_and_goes_on(void) {
+    open_stock(5, 0);
+    CHECK_EQ(flake_try_n(&gen, many, 100), 100);
+    script_now.per_sleep = 0;
+    SAYS(FLAKE_AGAIN, flake_prefetch_next(&stock, &id));
+    script_now.per_sleep = -1;
+    for (unsigned i = 0; i < 7; i++) STOCK(T + 1, i);
+}
+
+static void no_id_comes_out_of_two_stocks(void) {
+    static flake_prefetch other;
+    static uint64_t ids[3000];
+    open_stock(7, 3);
+    CHECK_EQ(flake_prefetch_init(&other, &gen, 30, 0), FLAKE_OK);
+    uint64_t random = 2;
+    for (size_t i = 0; i < 3000; i++) {
+        switch (random_below(&random, 3)) {
+        case 0: CHECK_EQ(flake_next(&gen, &ids[i]), FLAKE_OK); break;
+        case 1: CHECK_EQ(flake_prefetch_next(&stock, &ids[i]), FLAKE_OK); break;
+        default: CHECK_EQ(flake_prefetch_next(&other, &ids[i]), FLAKE_OK); break;
+        }
+        if (!random_below(&random, 5)) move_ns((int64_t)random_below(&random, 9 * MS) - 4 * MS);
+    }
+    CHECK_EQ(count_duplicates(ids, 3000), 0);
+}
+
+static void a_generator_made_anew_as_another_has_no_old_stock(void) {
+    open_stock(5, 0);
+    STOCK(T, 0);
+    options.node = 3;
+    open_gen();
+    STOCK(T, 0);
+    CHECK_EQ(parts_of(&gen, id).node, 3);
+    STOCK(T, 1); /* and its new one it keeps */
+    CHECK_EQ(drawn_ids(), 5);
+}
+
+static void a_stock_without_a_generator_is_invalid(void) {
+    static flake_prefetch none;
+    uint64_t got = 7;
+    CHECK_EQ(flake_prefetch_next(&none, &got), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_init(&none, NULL, 4, 0), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_next(&none, &got), FLAKE_INVALID);
+    CHECK_EQ(got, 7);
+}
+
+static void a_prefetch_count_has_bounds(void) {
+    open_stock(1, 0);
+    STOCK(T, 0);
+    STOCK(T, 1);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 100000, 600000), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 0, 0), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 100001, 0), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 5, -1), FLAKE_INVALID);
+    STOCK(T, 2);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(shards_share_out_the_whole_range),
+        CHECK_TEST(more_shards_than_numbers_are_refused),
+        CHECK_TEST(shards_together_give_each_number_of_a_unit_once),
+        CHECK_TEST(a_shard_waits_and_goes_back_as_a_generator_does),
+        CHECK_TEST(a_pool_lends_each_shard_to_one_holder),
+        CHECK_TEST(a_shard_given_back_goes_on_where_it_stood),
+        CHECK_TEST(prefetch_claims_its_count_at_once),
+        CHECK_TEST(prefetch_claims_less_when_less_are_free),
+        CHECK_TEST(prefetched_ids_without_validity_keep_for_ever),
+        CHECK_TEST(prefetched_ids_are_dropped_when_their_time_is_over),
+        CHECK_TEST(prefetched_ids_that_were_waited_for_are_fresh),
+        CHECK_TEST(a_clock_put_back_drops_prefetched_ids_that_can_age),
+        CHECK_TEST(prefetch_fails_as_next_does_and_goes_on),
+        CHECK_TEST(no_id_comes_out_of_two_stocks),
+        CHECK_TEST(a_generator_made_anew_as_another_has_no_old_stock),
+        CHECK_TEST(a_stock_without_a_generator_is_invalid),
+        CHECK_TEST(a_prefetch_count_has_bounds),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every layout up to its first and its last ms, and what an init takes and refuses.
+ */
+#include "layout_bits.h"
+
+/* ---- times outside ---- */
+
+/* What compose, min_at and max_at say of a time; a refusal leaves the output. */
+static void check_time(const flake_layout *l, int64_t unix_ms, flake_status status) {
+    const uint64_t before = 0x0123456789abcdef;
+    uint64_t id = before;
+    flake_parts p = parts_of(unix_ms, 0, 0);
+    CHECK_EQ(flake_compose(l, &p, &id), status);
+    if (status != FLAKE_OK) CHECK_EQ(id, before);
+    CHECK_EQ(flake_min_at(l, unix_ms, &id), status);
+    if (status != FLAKE_OK) CHECK_EQ(id, before);
+    CHECK_EQ(flake_max_at(l, unix_ms, &id), status);
+    if (status != FLAKE_OK) CHECK_EQ(id, before);
+}
+
+static void check_borders(const flake_layout *l) {
+    check_time(l, l->epoch_ms, FLAKE_OK);
+    if (l->epoch_ms > INT64_MIN) {
+        check_time(l, l->epoch_ms - 1, FLAKE_RANGE);
+        check_time(l, INT64_MIN, FLAKE_RANGE);
+    }
+    const int64_t expires_ms = flake_expires_ms(l);
+    check_time(l, expires_ms, FLAKE_OK);
+    if (expires_ms < INT64_MAX) {
+        check_time(l, expires_ms + 1, FLAKE_RANGE);
+        check_time(l, INT64_MAX, FLAKE_RANGE);
+    }
+}
+
+static void a_time_outside_is_refused_exactly_at_the_borders(void) {
+    uint64_t state = 5;
+    for (int i = 0; i < built_in_count; i++) {
+        flake_layout l = built_in[i]();
+        check_borders(&l);
+        l.epoch_ms = -l.epoch_ms - 12345; /* before 1970 */
+        check_borders(&l);
+    }
+    for (int i = 0; i < rounds; i++) {
+        const flake_layout odd = random_layout(&state), ordered = random_ordered_layout(&state);
+        check_borders(&odd);
+        check_borders(&ordered);
+    }
+}
+
+static void a_layout_expires_with_the_last_ms_of_its_last_unit(void) {
+    flake_layout l;
+    CHECK_EQ((l = flake_layout_idgen(), flake_expires_ms(&l)), 4398046511103);
+    CHECK_EQ((l = flake_layout_hazelcast(), flake_expires_ms(&l)), 3713788055551);
+    CHECK_EQ((l = flake_layout_sonyflake(), flake_expires_ms(&l)), 1409529600000 + 5497558138879);
+    CHECK_EQ((l = flake_layout_twitter(), flake_expires_ms(&l)), 1288834974657 + 2199023255551);
+    CHECK_EQ((l = flake_layout_mastodon(), flake_expires_ms(&l)), 281474976710655);
+    CHECK_EQ((l = flake_layout_of(1, 0, 0, -1), flake_expires_ms(&l)), 0);
+    CHECK_EQ((l = flake_layout_of(10, 0, 0, -5000), flake_expires_ms(&l)), -5000 + 1023);
+    l.unit_ms = 60000;
+    CHECK_EQ(flake_expires_ms(&l), -5000 + 1024 * 60000 - 1);
+    CHECK_EQ((l = flake_layout_of(63, 0, 0, 0), flake_expires_ms(&l)), INT64_MAX);
+    CHECK_EQ((l = flake_layout_of(63, 0, 0, -1), flake_expires_ms(&l)), INT64_MAX - 1);
+    CHECK_EQ((l = flake_layout_of(63, 0, 0, 1), flake_expires_ms(&l)), INT64_MAX);
+    CHECK_EQ((l = flake_layout_of(42, 10, 12, INT64_MAX - 5), flake_expires_ms(&l)), INT64_MAX);
+}
+
+static void the_ends_of_int64_are_times_like_others(void) {
+    const flake_layout whole = flake_layout_of(64, 0, 0, INT64_MIN);
+    check_borders(&whole);
+    check_id(&whole, 0, INT64_MIN, 0, 0);
+    check_id(&whole, (uint64_t)1 << 63, 0, 0, 0);
+    check_id(&whole, UINT64_MAX, INT64_MAX, 0, 0);
+    CHECK_EQ(flake_expires_ms(&whole), INT64_MAX);
+
+    const flake_layout latest = flake_layout_of(64, 0, 0, INT64_MAX);
+    flake_parts p = parts_of(1, 2, 3);
+    check_borders(&latest);
+    check_id(&latest, 0, INT64_MAX, 0, 0);
+    CHECK_EQ(flake_decompose(&latest, 1, &p), FLAKE_RANGE); /* later than INT64_MAX */
+    CHECK_EQ(p.unix_ms, 1);
+
+    const flake_layout earliest = flake_layout_of(42, 10, 12, INT64_MIN);
+    check_borders(&earliest);
+    CHECK_EQ(flake_expires_ms(&earliest), INT64_MIN + ((int64_t)1 << 42) - 1);
+
+    flake_layout long_units = flake_layout_of(31, 0, 24, INT64_MIN + 1);
+    long_units.unit_ms = UINT32_MAX;
+    check_borders(&long_units);
+    check_id(&long_units, (uint64_t)1 << 24, INT64_MIN + 1 + (int64_t)UINT32_MAX, 0, 0);
+    check_time(&long_units, INT64_MAX, FLAKE_RANGE);
+    long_units.epoch_ms = INT64_MAX - 1;
+    check_borders(&long_units);
+    CHECK_EQ(flake_expires_ms(&long_units), INT64_MAX);
+}
+
+static void check_draw_refused(flake_status status, int64_t retry_ns) {
+    uint64_t id = 99;
+    CHECK_EQ(flake_try(&gen, &id), status);
+    CHECK_EQ(flake_next(&gen, &id), status);
+    CHECK_EQ(flake_next_n(&gen, &id, 1), status);
+    CHECK_EQ(flake_try_n(&gen, &id, 1), 0);
+    CHECK_EQ(flake_retry_ns(&gen), retry_ns);
+    CHECK_EQ(id, 99);
+}
+
+static void a_generator_refuses_times_outside_its_layout(void) {
+    for (int i = 0; i < built_in_count; i++) {
+        for (int before_1970 = 0; before_1970 < 2; before_1970++) {
+            flake_layout l = built_in[i]();
+            if (before_1970) l.epoch_ms = -3000000000000;
+            const int64_t expires_ms = flake_expires_ms(&l);
+            if (expires_ms >= last_clock_ms)
+                continue; /* Mastodon's goes on after the clock's end */
+            flake_options o = on_script(l, 0);
+            uint64_t id = 99;
+            CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+            script_at_ms(l.epoch_ms);
+            script_now.now_ns--;
+            check_draw_refused(FLAKE_RANGE, 1);
+            CHECK_EQ(flake_try_at(&gen, l.epoch_ms - 1, &id), FLAKE_RANGE);
+            CHECK_EQ(flake_try_at(&gen, INT64_MIN, &id), FLAKE_RANGE);
+            script_at_ms(expires_ms + 1);
+            check_draw_refused(FLAKE_RANGE, INT64_MAX);
+            CHECK_EQ(flake_try_at(&gen, expires_ms + 1, &id), FLAKE_RANGE);
+            CHECK_EQ(flake_try_at(&gen, INT64_MAX, &id), FLAKE_RANGE);
+            CHECK_EQ(id, 99);
+
+            script_at_ms(l.epoch_ms); /* the refused draws have moved nothing */
+            CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+            CHECK_EQ(id, id_by_bits(&l, 0, 0, 0));
+            script_at_ms(expires_ms + 1);
+            script_now.now_ns--;
+            CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+            CHECK_EQ(id, id_by_bits(&l, ones(l.time_bits), 0, 0));
+            CHECK_EQ(flake_try_at(&gen, expires_ms, &id), FLAKE_OK);
+            CHECK_EQ(id, id_by_bits(&l, ones(l.time_bits), 0, 1));
+        }
+    }
+}
+
+static void a_spent_last_unit_is_the_end(void) {
+    const flake_layout l = flake_layout_js53();
+    flake_options o = on_script(l, 31);
+    uint64_t id = 0;
+    script_at_ms(flake_expires_ms(&l));
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    for (int i = 0; i < 128; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(id, ones(53));
+    id = 99;
+    check_draw_refused(FLAKE_RANGE, INT64_MAX);
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+/* Time and sequence fill all 64 bits of the engine's word: the last id of all must not lead to the
+ * first again. (The last unit may be the price.) */
+static void the_widest_layout_does_not_begin_again_after_its_last_id(void) {
+    static uint64_t ids[1 << 20];
+    const flake_layout l = flake_layout_of(44, 0, 20, -last_clock_ms);
+    flake_options o = on_script(l, 0);
+    script_at_ms(flake_expires_ms(&l) - 1);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    for (uint64_t time = ones(44) - 1; time <= ones(44); time++) {
+        uint64_t id = 99;
+        const size_t n = flake_try_n(&gen, ids, 1 << 20);
+        if (time < ones(44)) CHECK_EQ(n, 1 << 20);
+        for (size_t i = 0; i < n; i++) CHECK_EQ(ids[i], time << 20 | i);
+        CHECK(flake_try(&gen, &id) != FLAKE_OK);
+        CHECK_EQ(flake_try_n(&gen, &id, 1), 0);
+        CHECK_EQ(id, 99);
+        script_now.now_ns += 1000000;
+    }
+}
+
+/* On a generator that has a newest unit; a fresh one says FLAKE_RANGE, see above. */
+static void check_counts_as_newest(const int64_t *old_ms, uint64_t n) {
+    const flake_layout l = flake_layout_hazelcast();
+    flake_options o = on_script(l, 7);
+    uint64_t id = 0;
+    script_at_ms(l.epoch_ms + 1000);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    for (uint64_t i = 0; i < n; i++) {
+        CHECK_EQ(flake_try_at(&gen, old_ms[i], &id), FLAKE_OK);
+        CHECK_EQ(id, id_by_bits(&l, 1000, 7, i + 1));
+    }
+}
+
+static void a_time_before_the_epoch_counts_as_the_newest_unit(void) {
+    static const int64_t old_ms[] = {1514764800999, 1514764799999, 0, -1};
+    check_counts_as_newest(old_ms, 4);
+}
+
+static void a_time_that_ns_cannot_tell_counts_as_the_newest_unit(void) {
+    static const int64_t old_ms[] = {-9223372036854, -9223372036855, INT64_MIN};
+    check_counts_as_newest(old_ms, 3);
+}
+
+/* Such a layout is refused, or keeps what it promises. */
+static void check_first_ids(const flake_layout *l, int64_t unix_ms, uint64_t n) {
+    flake_options o = on_script(*l, 0);
+    const uint64_t time = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
+    uint64_t id = 0;
+    static unsigned char before[sizeof gen];
+    memcpy(before, &gen, sizeof gen);
+    script_at_ms(unix_ms);
+    flake_status status = flake_init(&gen, &o);
+    CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
+    if (status != FLAKE_OK) {
+        CHECK(memcmp(before, &gen, sizeof gen) == 0);
+        return;
+    }
+    for (uint64_t seq = 0; seq < n; seq++) {
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+        CHECK_EQ(id, id_by_bits(l, time, 0, seq));
+    }
+}
+
+static void units_that_fit_the_clock_once_or_twice_are_counted_like_others(void) {
+    flake_layout l = flake_layout_of(42, 10, 12, 0);
+    l.unit_ms = UINT32_MAX; /* 49.7 days; the clock of 63 bits ends 106,751 days after 1970 */
+    check_first_ids(&l, 5, 100);
+    l.epoch_ms = last_clock_ms - 2 * (int64_t)UINT32_MAX - 1000;
+    check_first_ids(&l, l.epoch_ms + 5, 100);
+    l.epoch_ms = last_clock_ms - (int64_t)UINT32_MAX - 1000;
+    check_first_ids(&l, l.epoch_ms + 5, 100);
+    l.epoch_ms = last_clock_ms - 1000;
+    check_first_ids(&l, l.epoch_ms + 5, 100);
+    l = flake_layout_of(64, 0, 0, last_clock_ms);
+    check_first_ids(&l, l.epoch_ms, 1);
+}
+
+static void an_epoch_in_the_clocks_last_ms_has_one_unit_at_most(void) {
+    const flake_layout l = flake_layout_of(42, 10, 12, last_clock_ms);
+    flake_options o = on_script(l, 0);
+    uint64_t id = 0;
+    check_first_ids(&l, last_clock_ms, 4096);
+    if (flake_init(&gen, &o) != FLAKE_OK) return;
+    for (int i = 0; i < 4096; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_RANGE);
+}
+
+/* volatile: a compiler may else take the sign of an overflow for granted */
+static volatile int64_t wait_ns;
+
+static void a_clock_at_the_ends_of_int64_is_refused(void) {
+    for (int i = 0; i < built_in_count; i++) {
+        const flake_layout l = built_in[i]();
+        flake_options o = on_script(l, 0);
+        uint64_t id = 99;
+        script_at_ms(0);
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        script_now.now_ns = INT64_MIN;
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_RANGE);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_RANGE);
+        wait_ns = flake_retry_ns(&gen);
+        CHECK(wait_ns > 0);
+        script_now.now_ns = INT64_MAX;
+        if (flake_expires_ms(&l) >= last_clock_ms) continue;
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_RANGE);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_RANGE);
+        CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
+        CHECK_EQ(id, 99);
+    }
+}
+
+/* The step is longer than an int64_t of ns. */
+static void a_clock_put_back_by_centuries_is_a_clock_put_back(void) {
+    const flake_layout l = flake_layout_of(45, 5, 13, -last_clock_ms);
+    flake_options o = on_script(l, 0);
+    uint64_t id = 99;
+    script_at_ms(8000000000000);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    script_at_ms(-8000000000000);
+    id = 99;
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACK);
+    wait_ns = flake_retry_ns(&gen);
+    CHECK(wait_ns > 0);
+    script_now.jump_to_ns = 8000000000000000000; /* ends a wait that should not be */
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(script_now.sleeps, 0);
+    CHECK_EQ(id, 99);
+}
+
+/* ---- what an init takes and refuses ---- */
+
+static void node_numbers_have_bounds(void) {
+    CHECK_EQ(flake_idgen_node(0, 0), 0);
+    CHECK_EQ(flake_idgen_node(31, 31), 1023);
+    CHECK_EQ(flake_idgen_node(32, 0), UINT32_MAX);
+    CHECK_EQ(flake_idgen_node(0, 32), UINT32_MAX);
+    CHECK_EQ(flake_idgen_node(UINT_MAX, UINT_MAX), UINT32_MAX);
+    CHECK_EQ(flake_idgen_node(1u << 27, 0), UINT32_MAX); /* would be shifted out */
+    CHECK_EQ(flake_uniqueid_node(0, 0), 0);
+    CHECK_EQ(flake_uniqueid_node(15, 2047), 32767);
+    CHECK_EQ(flake_uniqueid_node(16, 0), UINT32_MAX);
+    CHECK_EQ(flake_uniqueid_node(0, 2048), UINT32_MAX);
+    CHECK_EQ(flake_uniqueid_node(0, 1u << 28), UINT32_MAX);
+    for (int i = 0; i < 2; i++) {
+        flake_options o = on_script(i ? flake_layout_uniqueid_ordered() : flake_layout_idgen(),
+                                    i ? flake_uniqueid_node(16, 0) : flake_idgen_node(0, 32));
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+    }
+}
+
+static void every_layouts_node_and_sequence_have_bounds(void) {
+    uint64_t state = 6;
+    for (int i = 0; i < built_in_count + rounds; i++) {
+        const flake_layout l = i < built_in_count ? built_in[i]() : random_ordered_layout(&state);
+        const uint64_t most_node = ones(l.node_bits), most_seq = ones(l.seq_bits);
+        flake_options o = on_script(l, (uint32_t)most_node);
+        flake_parts p = parts_of(l.epoch_ms, most_node, most_seq);
+        uint64_t id = 99;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        o.seq_max = (uint32_t)most_seq;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        o.seq_min = (uint32_t)most_seq;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_OK);
+        id = 99;
+        if (most_node < UINT32_MAX) {
+            o.node = p.node = (uint32_t)most_node + 1;
+            CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+            CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
+            o.node = p.node = UINT32_MAX;
+            CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+            CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
+        }
+        o.node = p.node = 0;
+        if (most_seq < UINT32_MAX) {
+            o.seq_max = p.seq = (uint32_t)most_seq + 1;
+            CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+            CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
+            o.seq_max = p.seq = UINT32_MAX;
+            CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+            CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
+        }
+        if (most_seq > 0) {
+            o.seq_max = (uint32_t)most_seq - 1;
+            o.seq_min = (uint32_t)most_seq; /* the wrong way round */
+            CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+        }
+        CHECK_EQ(id, 99);
+    }
+}
+
+static void an_offset_that_lifts_the_node_out_is_told_apart(void) {
+    const flake_layout l = flake_layout_hazelcast();
+    flake_options o = on_script(l, 65535);
+    uint64_t id = 0;
+    o.node_offset = 1;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_NODE);
+    o.node_offset = UINT32_MAX; /* the sum wraps in 32 bits */
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_NODE);
+    o.node = 0;
+    o.node_offset = 65536;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_NODE);
+    o.node_offset = 65535;
+    script_at_ms(l.epoch_ms);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(id, 65535);
+    o.node = 65536;
+    o.node_offset = 0;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+}
+
+/* A layout that check, init and all that take one must refuse. */
+static void check_layout_refused(flake_layout l) {
+    flake_options o = on_script(l, 0);
+    flake_parts p = parts_of(l.epoch_ms, 0, 0);
+    uint64_t id = 99;
+    CHECK_EQ(flake_layout_check(&l), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+    CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_min_at(&l, l.epoch_ms, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_max_at(&l, l.epoch_ms, &id), FLAKE_INVALID);
+    CHECK_EQ(id, 99);
+    p.seq = 98;
+    CHECK_EQ(flake_decompose(&l, 0, &p), FLAKE_INVALID);
+    CHECK_EQ(p.seq, 98);
+}
+
+static void bits_that_do_not_fit_64_are_refused(void) {
+    static const unsigned wrong[][3] = {
+        {42, 10, 13},      {42, 11, 12},      {43, 10, 12},  {65, 0, 0},         {0, 10, 12},
+        {64, 1, 0},        {64, 0, 1},        {1, 32, 32},   {40, 33, 0},        {1, 0, 33},
+        {1, 33, 1},        {256 + 42, 0, 0},  {42, 256, 12}, {42, 10, 256 + 12}, {42, 10, UINT_MAX},
+        {42, UINT_MAX, 1}, {UINT_MAX, 10, 1}, {64, 64, 64},  {0, 0, 0}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        check_layout_refused(flake_layout_of(wrong[i][0], wrong[i][1], wrong[i][2], 1));
+    static const unsigned right[][3] = {{42, 10, 12}, {64, 0, 0},  {32, 32, 0}, {32, 0, 32},
+                                        {63, 1, 0},   {1, 31, 32}, {1, 0, 0}};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        const flake_layout l = flake_layout_of(right[i][0], right[i][1], right[i][2], 1);
+        CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+    }
+}
+
+static flake_layout with_shifts(unsigned time_shift, unsigned node_shift, unsigned seq_shift) {
+    flake_layout l = flake_layout_of(40, 8, 8, 1);
+    l.time_shift = (uint8_t)time_shift;
+    l.node_shift = (uint8_t)node_shift;
+    l.seq_shift = (uint8_t)seq_shift;
+    return l;
+}
+
+static void fields_that_overlap_are_refused(void) {
+    check_layout_refused(with_shifts(16, 7, 0));  /* node over seq */
+    check_layout_refused(with_shifts(15, 8, 0));  /* time over node */
+    check_layout_refused(with_shifts(7, 47, 0));  /* time over seq */
+    check_layout_refused(with_shifts(0, 39, 56)); /* node over time */
+    check_layout_refused(with_shifts(16, 0, 0));
+    flake_layout l = flake_layout_of(40, 8, 8, 1);
+    l.gap_at = 3; /* the gap pushes the node's upper bits into time */
+    check_layout_refused(l);
+    l.time_shift++;
+    CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+}
+
+/* A field may be the topmost bit alone, and any of the three. */
+static void one_bit_at_the_top_is_a_field(void) {
+    for (int field = 0; field < 3; field++) {
+        flake_layout l = flake_layout_of(41, 4, 5, 0);
+        if (field == 0) l.seq_bits = 1, l.seq_shift = 63;
+        if (field == 1) l.node_bits = 1, l.node_shift = 63;
+        if (field == 2) l.time_bits = 1, l.time_shift = 63, l.unit_ms = 2000000000;
+        CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+        flake_options o = on_script(l, 1);
+        uint64_t ids[2] = {0, 0};
+        flake_parts parts = {0, 0, 0, 0};
+        script_at_ms(field == 2 ? 3000000000 : 1000);
+        o.seq_max = field == 0 ? 1 : 0;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_try_n(&gen, ids, 2), 2);
+        CHECK_EQ(ids[0], id_by_bits(&l, field == 2 ? 1 : 1000, 1, 0));
+        CHECK_EQ(ids[1], id_by_bits(&l, field == 2 ? 1 : 1000, 1, 1));
+        CHECK_EQ(ids[field == 0 ? 1 : 0] >> 63, 1);
+        CHECK_EQ(flake_decompose(&l, ids[1], &parts), FLAKE_OK);
+        CHECK(parts.node == 1 && parts.seq == 1);
+        CHECK_EQ(parts.time, field == 2 ? 1 : 1000);
+        if (field == 0) CHECK_EQ(flake_try(&gen, ids), FLAKE_AGAIN);
+        if (field == 0) l.seq_shift = 64;
+        if (field == 1) l.node_shift = 64;
+        if (field == 2) l.time_shift = 64;
+        check_layout_refused(l);
+        if (field == 0) l.seq_bits = 0;
+        if (field == 1) l.node_bits = 0;
+        check_layout_refused(l); /* nor where it has no bits */
+    }
+}
+
+static void fields_that_leave_the_64_bits_are_refused(void) {
+    check_layout_refused(with_shifts(25, 8, 0));
+    check_layout_refused(with_shifts(16, 57, 0));
+    check_layout_refused(with_shifts(8, 0, 57));
+    check_layout_refused(with_shifts(16, 8, 64));
+    check_layout_refused(with_shifts(255, 8, 0));
+    check_layout_refused(with_shifts(16, 255, 0));
+    check_layout_refused(with_shifts(16, 8, 255));
+    flake_layout l = with_shifts(0, 56, 40);
+    CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+    l.gap_at = 8; /* its bit above bit 63 */
+    check_layout_refused(l);
+}
+
+static void layouts_that_mean_nothing_are_refused(void) {
+    const flake_layout good = flake_layout_of(40, 8, 8, 1);
+    flake_layout l = good;
+    l.unit_ms = 0;
+    check_layout_refused(l);
+    l = good;
+    l.spread = 2;
+    check_layout_refused(l);
+    l = good;
+    l.gap_bit = 1; /* a bit without a gap */
+    check_layout_refused(l);
+    l = flake_layout_uniqueid_ordered();
+    l.gap_bit = 2;
+    check_layout_refused(l);
+    l.gap_bit = 1;
+    l.gap_at = 16; /* above the node's 15 bits */
+    check_layout_refused(l);
+    CHECK_EQ(flake_layout_check(NULL), FLAKE_INVALID);
+}
+
+/* Options of which each is good but for one thing. */
+enum { refused_count = 16 };
+static flake_status refused_options(int which, flake_options *o) {
+    *o = on_script(flake_layout_idgen(), 5);
+    switch (which) {
+    case 0: o->node = 1024; break;
+    case 1: o->node_offset = 1019; return FLAKE_NODE;
+    case 2: o->node_offset = UINT32_MAX; return FLAKE_NODE;
+    case 3: o->seq_max = 4096; break;
+    case 4: o->seq_min = 1; break; /* above seq_max, which is 0 */
+    case 5: o->layout.unit_ms = 0; break;
+    case 6: o->layout.time_bits = 43; break;
+    case 7: o->layout.node_shift = 11; break;
+    case 8: o->layout.epoch_ms = INT64_MAX; break; /* no clock of 63 bits of ns gets there */
+    case 9: o->layout.epoch_ms = INT64_MIN; break;
+    case 10: o->max_ahead_ms = -1; break;
+    case 11: o->max_wait_ms = -1; break;
+    case 12: o->clock.kind = 2; break;
+    case 13: o->clock.kind = -1; break;
+    case 14: o->layout.epoch_ms = last_clock_ms + 1; break;
+    default: o->node = UINT32_MAX; break;
+    }
+    return FLAKE_INVALID;
+}
+
+static void a_refused_init_leaves_the_generator_in_use(void) {
+    static unsigned char before[sizeof gen];
+    flake_options good = on_script(flake_layout_hazelcast(), 1234), bad;
+    uint64_t id = 0;
+    good.seq_min = 2;
+    good.seq_max = 40;
+    script_at_ms(1516028439000);
+    CHECK_EQ(flake_init(&gen, &good), FLAKE_OK);
+    for (uint64_t i = 0; i < refused_count; i++) {
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        CHECK_EQ(id, 5300086112257234 + ((2 + i) << 16));
+        memcpy(before, &gen, sizeof gen);
+        const flake_status status = refused_options((int)i, &bad);
+        CHECK_EQ(flake_init(&gen, &bad), status);
+        CHECK(memcmp(before, &gen, sizeof gen) == 0);
+    }
+    CHECK_EQ(flake_gen_options(&gen)->node, 1234);
+    CHECK_EQ(flake_gen_options(&gen)->seq_max, 40);
+}
+
+static void the_options_in_force_can_be_read_back(void) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    const flake_options *in_force = flake_gen_options(&gen);
+    CHECK_EQ(in_force->seq_min, 0);
+    CHECK_EQ(in_force->seq_max, 4095);
+    CHECK_EQ(in_force->max_wait_ms, 1000);
+    CHECK_EQ(in_force->max_ahead_ms, 0);
+    CHECK_EQ(in_force->node, 0);
+
+    o = on_script(flake_layout_hazelcast(), 1234);
+    o.node_offset = 7;
+    o.seq_min = 3;
+    o.seq_max = 9;
+    o.max_ahead_ms = 15000;
+    o.max_wait_ms = 1;
+    o.refuse_back = true;
+    o.seq_scatter = true;
+    o.shared_memory = words_reach_other_processes;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    in_force = flake_gen_options(&gen);
+    CHECK_STR(in_force->layout.name, "hazelcast");
+    CHECK_EQ(in_force->node, 1234);
+    CHECK_EQ(in_force->node_offset, 7);
+    CHECK_EQ(in_force->seq_min, 3);
+    CHECK_EQ(in_force->seq_max, 9);
+    CHECK_EQ(in_force->max_ahead_ms, 15000);
+    CHECK_EQ(in_force->max_wait_ms, 1);
+    CHECK(in_force->clock.now_ns == script_read && in_force->clock.user == &script_now);
+    CHECK(in_force->refuse_back && in_force->seq_scatter);
+    CHECK_EQ(in_force->shared_memory, (bool)words_reach_other_processes);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(a_time_outside_is_refused_exactly_at_the_borders),
+        CHECK_TEST(a_layout_expires_with_the_last_ms_of_its_last_unit),
+        CHECK_TEST(the_ends_of_int64_are_times_like_others),
+        CHECK_TEST(a_generator_refuses_times_outside_its_layout),
+        CHECK_TEST(a_spent_last_unit_is_the_end),
+        CHECK_TEST(the_widest_layout_does_not_begin_again_after_its_last_id),
+        CHECK_TEST(a_time_before_the_epoch_counts_as_the_newest_unit),
+        CHECK_TEST(a_time_that_ns_cannot_tell_counts_as_the_newest_unit),
+        CHECK_TEST(units_that_fit_the_clock_once_or_twice_are_counted_like_others),
+        CHECK_TEST(an_epoch_in_the_clocks_last_ms_has_one_unit_at_most),
+        CHECK_TEST(a_clock_at_the_ends_of_int64_is_refused),
+        CHECK_TEST(a_clock_put_back_by_centuries_is_a_clock_put_back),
+        CHECK_TEST(node_numbers_have_bounds),
+        CHECK_TEST(every_layouts_node_and_sequence_have_bounds),
+        CHECK_TEST(an_offset_that_lifts_the_node_out_is_told_apart),
+        CHECK_TEST(bits_that_do_not_fit_64_are_refused),
+        CHECK_TEST(fields_that_overlap_are_refused),
+        CHECK_TEST(one_bit_at_the_top_is_a_field),
+        CHECK_TEST(fields_that_leave_the_64_bits_are_refused),
+        CHECK_TEST(layouts_that_mean_nothing_are_refused),
+        CHECK_TEST(a_refused_init_leaves_the_generator_in_use),
+        CHECK_TEST(the_options_in_force_can_be_read_back),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random scripts of calls and clock readings on generators of flake.h: the fuzzers' player, with bytes
+ * from a seed in the place of a fuzzer's.
+ */
+#include "../fuzz/player_flake.h"
+#include "../fuzz/seeded.h"
+
+static const flake_fixed *fixed; /* a configuration to be played, or NULL: any */
+
+static void play_one(const uint8_t *bytes, size_t size) { flake_play(bytes, size, fixed); }
+
+enum { restore = 12, great_try_n = 8 | 16 | 32 }; /* see flake_play_step */
+
+static void random_scripts_follow_the_oracle(void) {
+    seeded_play(play_one, 1000000, 20000, seeded_any());
+}
+
+static void random_scripts_at_the_ends_of_time_follow_the_oracle(void) {
+    seeded how = seeded_any();
+    how.first = FUZZ_OUTSIDE << 2;
+    seeded_play(play_one, 2000000, 10000, how);
+}
+
+static void random_scripts_with_restless_sleeps_follow_the_oracle(void) {
+    seeded how = seeded_any();
+    how.first = (FUZZ_STICK | FUZZ_JUMP) << 2;
+    seeded_play(play_one, 3000000, 10000, how);
+}
+
+static void random_scripts_with_snapshots_of_others_follow_the_oracle(void) {
+    seeded how = seeded_any();
+    how.call = restore;
+    how.bits = 15;
+    how.one_in = 8;
+    seeded_play(play_one, 4000000, 5000, how);
+}
+
+/* More is borrowed than count holds. */
+static void random_scripts_with_great_loans_follow_the_oracle(void) {
+    static flake_fixed loan;
+    seeded how = seeded_any();
+    how.call = great_try_n;
+    how.bits = 255;
+    how.one_in = 2;
+    fixed = &loan;
+    for (int i = 0; i < 3; i++) {
+        memset(&loan, 0, sizeof loan);
+        loan.wide = i == 2;
+        if (!loan.wide) loan.options.layout = flake_layout_mastodon();
+        loan.options.max_ahead_ms = 12 + 2 * i;
+        loan.options.clock.now_ns = fuzz_read;
+        seeded_play(play_one, 5000000, 20, how);
+    }
+    fixed = NULL;
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(random_scripts_follow_the_oracle),
+        CHECK_TEST(random_scripts_at_the_ends_of_time_follow_the_oracle),
+        CHECK_TEST(random_scripts_with_restless_sleeps_follow_the_oracle),
+        CHECK_TEST(random_scripts_with_snapshots_of_others_follow_the_oracle),
+        CHECK_TEST(random_scripts_with_great_loans_follow_the_oracle),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

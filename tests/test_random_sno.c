@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The oracle against ids that the original sno made; then random scripts of calls and clock readings on
+ * generators of sno.h against the oracle: the fuzzers' player, with bytes from a seed in the place of a
+ * fuzzer's.
+ */
+#include "../fuzz/player_sno.h"
+#include "../fuzz/seeded.h"
+
+/* ---- the oracle itself, with its two timelines ---- */
+
+static oracle traced;
+static int trace_shown;
+
+static void trace_row(char **field) {
+    const int trace = atoi(field[0]);
+    const uint64_t min = strtoull(field[2], NULL, 10), max = strtoull(field[3], NULL, 10);
+    const uint64_t number = strtoull(field[6] + 16, NULL, 16);
+    field[6][10] = 0;
+    const uint64_t time_and_tick = strtoull(field[6], NULL, 16);
+    oracle_run run = {{0, 0, 0}, 0};
+    if (trace != trace_shown) {
+        traced = oracle_of(sno_epoch_ms, sno_unit_ms, 39, max - min + 1);
+        traced.ticks = true;
+        traced.clock_ns = &script_now.now_ns;
+        trace_shown = trace;
+    }
+    script_now.now_ns = oracle_start_ns(&traced, strtoull(field[4], NULL, 10));
+    CHECK_EQ(oracle_draw(&traced, ORACLE_TRY, 1, &run), ORACLE_OK);
+    CHECK_EQ(run.first.unit, time_and_tick >> 1);
+    CHECK_EQ(run.first.tick, time_and_tick & 1);
+    CHECK_EQ(min + run.first.index, number);
+}
+
+static void the_oracle_draws_what_sno_drew(void) {
+    trace_shown = -1;
+    vectors_read("sno_trace.tsv", 7, trace_row);
+}
+
+/* ---- random scripts ---- */
+
+/* Small pools, so that units are used up: their tick-tock and their queues are what there is to see. */
+static sno_fixed pool;
+static sno_snapshot pool_numbers;
+
+static void play_any(const uint8_t *bytes, size_t size) { sno_play(bytes, size, NULL); }
+
+static void play_pool(const uint8_t *bytes, size_t size) {
+    uint64_t random = bytes[size - 1] * 0x9e3779b97f4a7c15 | 1;
+    const uint32_t cap = (uint32_t)(4 + random_below(&random, random_below(&random, 4) ? 4 : 60));
+    memset(&pool_numbers, 0, sizeof pool_numbers);
+    pool_numbers.partition = 0xa1b2;
+    pool_numbers.sequence_min = (uint16_t)random_below(&random, 65536 - cap);
+    pool_numbers.sequence_max = (uint16_t)(pool_numbers.sequence_min + cap - 1);
+    memset(&pool, 0, sizeof pool);
+    pool.options.snapshot = &pool_numbers;
+    if (random_below(&random, 4) == 0)
+        pool.options.max_wait_ms = (int64_t)(1 + random_below(&random, 30));
+    pool.may = FUZZ_BACK | FUZZ_JUMP;
+    sno_play(bytes, size, &pool);
+}
+
+static void random_scripts_of_sno_follow_the_oracle(void) {
+    seeded_play(play_any, 6000000, 20000, seeded_any());
+}
+
+static void random_scripts_on_small_pools_follow_the_oracle(void) {
+    seeded how = seeded_any();
+    how.first = FUZZ_BACK << 4;
+    seeded_play(play_pool, 7000000, 20000, how);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(the_oracle_draws_what_sno_drew),
+        CHECK_TEST(random_scripts_of_sno_follow_the_oracle),
+        CHECK_TEST(random_scripts_on_small_pools_follow_the_oracle),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

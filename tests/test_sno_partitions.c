@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who has which partition: default ones, those of forked children, and what a child may draw from.
+ */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "scripted_sno.h"
+#if !defined(_WIN32)
+#include "children.h"
+#include <sys/mman.h>
+
+static void *shared_memory(size_t size) {
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) abort();
+    return memory;
+}
+#endif
+
+/* ---- partitions ----
+ *
+ * The first tests use up all partitions in children. These count for themselves as long as their
+ * parent has not taken one.
+ */
+
+static uint8_t taken[whole_pool];
+
+#if !defined(_WIN32)
+static void use_up_partitions(void) {
+    sno_shard shard;
+    sno_id id = marker();
+    script_at_ms(unit_start_ns(start) / ms_ns);
+    const sno_id before = sno_generate(a_meta);
+    taken[sno_partition(before)] = 1;
+    for (int i = 1; i < whole_pool - 1; i++) {
+        CHECK_EQ(sno_init(&gen, NULL), SNO_OK);
+        CHECK(!taken[sno_gen_partition(&gen)]++);
+    }
+    const sno_snapshot last = snapshot_of(&gen);
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(sno_init(&gen, NULL), SNO_EXHAUSTED);
+        CHECK_EQ(sno_shards_init(&shard, 1, NULL), SNO_EXHAUSTED);
+    }
+    const sno_snapshot still = snapshot_of(&gen);
+    CHECK(same_place(&last, &still));
+    CHECK_EQ(sno_try(&gen, a_meta, &id), SNO_OK);
+
+    const sno_id after = sno_generate(a_meta);
+    CHECK_EQ(sno_partition(after), sno_partition(before));
+    CHECK(!sno_is_zero(after) && !sno_equal(after, before));
+    restore(&gen, pool_of(0, 0));
+}
+
+static void draw_no_default_id(void) { CHECK(sno_is_zero(sno_generate(a_meta))); }
+
+static void use_up_partitions_before_the_default_generator(void) {
+    while (sno_init(&gen, NULL) == SNO_OK) {
+    }
+    draw_no_default_id();
+    draw_no_default_id();
+}
+
+static void the_65536th_default_partition_is_refused(void) { in_child(use_up_partitions); }
+
+static void the_default_generator_gives_the_zero_id_without_a_partition(void) {
+    in_child(use_up_partitions_before_the_default_generator);
+}
+
+/* As many as a thread draws in the ms for which another is not scheduled. */
+static void generate_many(void) {
+    for (int i = 0; i < whole_pool + 1000; i++) keep(sno_generate(a_meta));
+}
+
+static int stalled_at; /* after so many of its steps */
+
+static void stall_the_first_call(void) {
+    got_n = 0;
+    script_at_ms(unit_start_ns(start) / ms_ns);
+    others = generate_many;
+    others_after = stalled_at;
+    keep(sno_generate(a_meta));
+    others = NULL;
+    CHECK_EQ(repeats(got, got_n), 0);
+    CHECK(!sno_is_zero(got[0]));
+    CHECK_EQ(sno_init(&gen, NULL), SNO_OK);
+}
+
+static void a_first_call_that_stalls_leaves_partitions_to_others(void) {
+    for (stalled_at = 0; stalled_at < 40 && !check_failures; stalled_at++)
+        in_child(stall_the_first_call);
+}
+#endif
+
+static void default_partitions_are_all_different(void) {
+    begin(0, 0);
+    memset(taken, 0, sizeof taken);
+    for (int i = 0; i < 500; i++) {
+        sno_shard two[2];
+        CHECK_EQ(sno_init(&gen, NULL), SNO_OK);
+        CHECK(!taken[sno_gen_partition(&gen)]++);
+        CHECK_EQ(sno_partition(tried(&gen)), sno_gen_partition(&gen));
+        CHECK_EQ(sno_shards_init(two, 2, NULL), SNO_OK);
+        CHECK(!taken[sno_gen_partition(sno_shard_gen(&two[0]))]++);
+        CHECK_EQ(sno_gen_partition(sno_shard_gen(&two[0])),
+                 sno_gen_partition(sno_shard_gen(&two[1])));
+    }
+    CHECK(!taken[sno_partition(sno_generate(a_meta))]);
+}
+
+static void a_default_generator_has_the_whole_pool(void) {
+    sno_options o = options_of(NULL);
+    begin(0, 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(sno_init(&gen, i ? &o : NULL), SNO_OK);
+        CHECK_EQ(sno_cap(&gen), whole_pool);
+        const sno_snapshot s = snapshot_of(&gen);
+        CHECK_EQ(s.sequence_min, 0);
+        CHECK_EQ(s.sequence_max, 65535);
+        for (uint32_t k = 0; k < 10; k++) CHECK_EQ(sno_sequence(new_id(&gen)), k);
+    }
+}
+
+static void generate_draws_from_one_generator(void) {
+    begin(0, 0);
+    sno_id before = sno_generate(7);
+    for (int i = 0; i < 100; i++) {
+        const sno_id id = sno_generate((uint8_t)i);
+        CHECK_EQ(sno_meta(id), i);
+        CHECK_EQ(sno_partition(id), sno_partition(before));
+        CHECK_EQ(sno_units(id), start);
+        CHECK_EQ(sno_sequence(id), sno_sequence(before) + 1);
+        before = id;
+    }
+}
+
+#if !defined(_WIN32)
+/* ---- fork ---- */
+
+static void an_inherited_generator_is_refused(void) {
+    sno_id ids[2] = {marker(), marker()};
+    CHECK(sno_is_zero(new_id(&gen)));
+    CHECK_EQ(sno_try(&gen, a_meta, ids), SNO_FORKED);
+    CHECK_EQ(sno_try_at(&gen, a_meta, script_now.now_ns, ids), SNO_FORKED);
+    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 2), SNO_FORKED);
+    CHECK_EQ(sno_try_n(&gen, a_meta, ids, 2), 0);
+    CHECK_EQ(sno_retry_ns(&gen), INT64_MAX);
+    CHECK(sno_is_zero(sno_shard_new(&shards[0], a_meta)));
+    CHECK_EQ(sno_shard_try(&shards[0], a_meta, ids), SNO_FORKED);
+    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, script_now.now_ns, ids), SNO_FORKED);
+    CHECK_EQ(sno_shard_new_n(&shards[0], a_meta, ids, 2), SNO_FORKED);
+    CHECK_EQ(sno_shard_try_n(&shards[0], a_meta, ids, 2), 0);
+    CHECK_EQ(sno_shard_retry_ns(&shards[0]), INT64_MAX);
+    CHECK(sno_equal(ids[0], marker()) && sno_equal(ids[1], marker()));
+}
+
+static void what_is_made_anew_works(void) {
+    an_inherited_generator_is_refused();
+    in_child(an_inherited_generator_is_refused);
+    restore(&gen, pool_of(500, 503));
+    CHECK_ID(tried(&gen), start, 0, 500);
+}
+
+static void a_forked_child_draws_nothing_from_its_parents_generators(void) {
+    begin_shards(2, 0, 7);
+    draw(2);
+    in_child(an_inherited_generator_is_refused);
+    in_child(what_is_made_anew_works);
+    CHECK_ID(new_id(&gen), start, 0, 2);
+    CHECK_ID(sno_shard_new(&shards[0], a_meta), start, 0, 0);
+}
+
+static void port_an_old_id(void) {
+    sno_id id = marker();
+    CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(7), &id), SNO_FORKED);
+    CHECK(sno_equal(id, marker()));
+}
+
+static void a_forked_child_ports_no_old_ids_with_its_parents_generator(void) {
+    begin(0, 7);
+    in_child(port_an_old_id);
+}
+
+/* Four relatives: a parent, his children and his grandchild. */
+enum { relatives = 4, family_ids = 4000 };
+
+typedef struct family {
+    sno_gen gen;
+    _Atomic(int64_t) now_ns;
+    _Atomic(int) begun;
+    sno_id ids[relatives][family_ids];
+} family;
+
+static family *kin;
+
+static int64_t kin_ns(void *user) {
+    (void)user;
+    return atomic_fetch_add(&kin->now_ns, 1000) + 1000;
+}
+
+static void draw_shared(size_t me) {
+    atomic_fetch_add(&kin->begun, 1);
+    for (size_t i = 0; i < family_ids; i++) kin->ids[me][i] = sno_new(&kin->gen, a_meta);
+}
+
+static void draw_generated(size_t me) {
+    for (size_t i = 0; i < family_ids; i++) kin->ids[me][i] = sno_generate(a_meta);
+}
+
+static void (*draw_as_kin)(size_t me);
+static void grandchild_draws(void) { draw_as_kin(3); }
+static void child_draws(void) {
+    const pid_t grandchild = begin_child(grandchild_draws);
+    draw_as_kin(2);
+    end_child(grandchild);
+}
+static void other_child_draws(void) { draw_as_kin(1); }
+
+static void all_kin_draw(void) {
+    const pid_t first = begin_child(other_child_draws), second = begin_child(child_draws);
+    draw_as_kin(0);
+    end_child(first);
+    end_child(second);
+}
+
+static void no_id_of_kin_is_zero_or_comes_twice(void) {
+    CHECK_EQ(repeats(kin->ids[0], (size_t)relatives * family_ids), 0);
+    CHECK(!sno_is_zero(kin->ids[0][0]));
+}
+
+static void relatives_draw_from_one_generator_in_shared_memory(void) {
+    sno_snapshot s = pool_of(0, 511);
+    sno_options o = options_of(&s);
+    begin(0, 0);
+    kin = (family *)shared_memory(sizeof *kin);
+    atomic_store(&kin->now_ns, unit_start_ns(start));
+    o.shared_memory = true;
+    o.clock.now_ns = kin_ns;
+    CHECK_EQ(sno_init(&kin->gen, &o), words_reach_other_processes ? SNO_OK : SNO_INVALID);
+    if (!words_reach_other_processes) return;
+    draw_as_kin = draw_shared;
+    all_kin_draw();
+    CHECK_EQ(atomic_load(&kin->begun), relatives);
+    no_id_of_kin_is_zero_or_comes_twice();
+    (void)munmap(kin, sizeof *kin);
+}
+
+static void relatives_generate_with_partitions_of_their_own(void) {
+    begin(0, 0);
+    kin = (family *)shared_memory(sizeof *kin);
+    (void)sno_generate(a_meta);
+    draw_as_kin = draw_generated;
+    all_kin_draw();
+    for (size_t a = 0; a < relatives; a++)
+        for (size_t b = 0; b < a; b++)
+            CHECK(sno_partition(kin->ids[a][0]) != sno_partition(kin->ids[b][0]));
+    for (size_t a = 0; a < relatives; a++)
+        CHECK_EQ(sno_partition(kin->ids[a][0]), sno_partition(kin->ids[a][family_ids - 1]));
+    no_id_of_kin_is_zero_or_comes_twice();
+    (void)munmap(kin, sizeof *kin);
+}
+
+static void make_in_child(void) {
+    CHECK_EQ(sno_init(&twin, NULL), SNO_OK);
+    CHECK(!taken[sno_gen_partition(&twin)]);
+}
+
+static void default_partitions_of_relatives_are_different(void) {
+    begin(0, 0);
+    memset(taken, 0, sizeof taken);
+    for (int i = 0; i < 5; i++) {
+        CHECK_EQ(sno_init(&gen, NULL), SNO_OK);
+        taken[sno_gen_partition(&gen)] = 1;
+        in_child(make_in_child);
+    }
+}
+#endif
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+#if !defined(_WIN32)
+        CHECK_TEST(the_65536th_default_partition_is_refused),
+        CHECK_TEST(the_default_generator_gives_the_zero_id_without_a_partition),
+        CHECK_TEST(a_first_call_that_stalls_leaves_partitions_to_others),
+#endif
+        CHECK_TEST(default_partitions_are_all_different),
+        CHECK_TEST(a_default_generator_has_the_whole_pool),
+        CHECK_TEST(generate_draws_from_one_generator),
+#if !defined(_WIN32)
+        CHECK_TEST(a_forked_child_draws_nothing_from_its_parents_generators),
+        CHECK_TEST(a_forked_child_ports_no_old_ids_with_its_parents_generator),
+        CHECK_TEST(relatives_draw_from_one_generator_in_shared_memory),
+        CHECK_TEST(relatives_generate_with_partitions_of_their_own),
+        CHECK_TEST(default_partitions_of_relatives_are_different),
+#endif
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sno's generators when a unit's ids are all drawn: the queue and its notes, the coarse
+ * clock.
+ */
+#include "scripted_sno.h"
+
+/* ---- overflow and its queue ---- */
+
+static void a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(uint16_t max) {
+    const uint32_t cap = (uint32_t)max + 1;
+    begin(0, max);
+    got_n = 0;
+    script_now.now_ns += 1500000;
+    for (int64_t unit = 0; unit < 3; unit++) {
+        script_now.slept_ns = script_now.sleeps = 0;
+        for (uint32_t k = 0; k < cap; k++) keep(new_id(&gen));
+        CHECK_ID(got[got_n - 1], start + unit, 0, max);
+        CHECK_EQ(script_now.slept_ns, !unit ? 0 : unit == 1 ? 2500000 : unit_ns);
+        CHECK_EQ(script_now.sleeps, unit > 0);
+        CHECK_EQ(sno_len(&gen), cap);
+        CHECK_REFUSED(&gen, SNO_AGAIN);
+        CHECK_EQ(sno_retry_ns(&gen), unit ? unit_ns : 2500000);
+    }
+    CHECK_EQ(repeats(got, got_n), 0);
+}
+
+static void pools_of_4_512_and_65536_serve_their_capacity_and_go_on(void) {
+    a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(3);
+    a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(511);
+    a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(65535);
+}
+
+static void callers_are_served_in_the_order_in_which_they_came(void) {
+    begin(100, 103);
+    draw(4);
+    at_the_end = NULL;
+    queue_of(11);
+    for (uint32_t came = 0; came < 11; came++)
+        CHECK_ID(queue_got[10 - came], start + 1 + came / 4, 0, 100 + came % 4);
+    CHECK_EQ(clock_unit(), start + 3);
+}
+
+static sno_snapshot queue_shot;
+static void take_shot(void) { queue_shot = snapshot_of(&gen); }
+
+static void a_snapshot_of_a_queue_has_a_sequence_past_the_pool(void) {
+    begin(100, 103);
+    draw(4);
+    at_the_end = take_shot;
+    queue_of(6);
+    CHECK_EQ(queue_shot.wall_hi, start);
+    CHECK_EQ(queue_shot.sequence, 100 + 4 + 6 - 1);
+    CHECK_EQ(queue_shot.sequence_max, 103);
+
+    clock_to(start);
+    restore(&twin, queue_shot);
+    CHECK_REFUSED(&twin, SNO_AGAIN);
+    CHECK_EQ(sno_retry_ns(&twin), 2 * unit_ns);
+    CHECK_ID(new_id(&twin), start + 2, 0, 102);
+    CHECK_ID(new_id(&twin), start + 2, 0, 103);
+    CHECK_ID(new_id(&twin), start + 3, 0, 100);
+
+    clock_to(start + 2);
+    restore(&twin, queue_shot);
+    CHECK_ID(new_id(&twin), start + 2, 0, 102);
+}
+
+static void step_back_far(void) { script_now.jump_to_ns = unit_start_ns(start - 100); }
+
+static void a_step_back_frees_the_queue(void) {
+    for (uint32_t callers = 1; callers <= 9; callers++) {
+        begin(0, 3);
+        draw(4);
+        at_the_end = step_back_far;
+        if (callers == 1) step_back_far();
+        queue_of(callers);
+        /* the last one wakes first, and gives his place back, being the newest */
+        for (uint32_t k = 0; k < callers && k < 4; k++) CHECK_ID(queue_got[k], start - 100, 1, k);
+        CHECK_EQ(script_now.sleeps, 1 + (callers - 1) / 4);
+        CHECK_EQ(snapshot_of(&gen).drifts, 1);
+        CHECK_EQ(snapshot_of(&gen).wall_safe, start + (callers + 2) / 4);
+        CHECK_EQ(repeats(queue_got, callers), 0);
+    }
+}
+
+static void step_back_into_used_time(void) { script_now.jump_to_ns = unit_start_ns(start - 45); }
+
+static void a_step_back_into_used_time_keeps_the_queue_waiting(void) {
+    use_both_ticks(4);
+    at_the_end = step_back_into_used_time;
+    queue_of(3);
+    CHECK_ID(queue_got[0], start - 39, 1, 2); /* his place was given back */
+    CHECK_EQ(snapshot_of(&gen).drifts, 1);
+    CHECK_EQ(repeats(queue_got, 3), 0);
+}
+
+static void who_wakes_late_still_has_his_place(void) {
+    begin(0, 3);
+    draw(4);
+    script_now.jump_to_ns = unit_start_ns(start + 1000);
+    CHECK_ID(new_id(&gen), start + 1, 0, 0);
+    CHECK_ID(new_id(&gen), start + 1000, 0, 0);
+}
+
+static void spend_the_unit_and_step_back(void) {
+    draw(1);
+    clock_to(start - 1000);
+}
+
+/* One place was left when he looked, and another caller was faster. */
+static void a_step_back_makes_nobody_wait_who_was_outrun(void) {
+    for (others_after = 0;;) {
+        const int after = others_after;
+        begin(0, 3);
+        draw(3);
+        others = spend_the_unit_and_step_back;
+        others_after = after;
+        (void)new_id(&gen);
+        CHECK(script_now.slept_ns <= unit_ns);
+        if (others) break;
+        others_after = after + 1;
+    }
+    others = NULL;
+}
+
+/* ---- notes of overflow ---- */
+
+static sno_ring ring;
+static sno_ring_slot ring_slots[64];
+
+static void begin_noting(uint16_t max, size_t slots) {
+    sno_options o = options_of(NULL);
+    CHECK_EQ(sno_ring_init(&ring, ring_slots, slots), SNO_OK);
+    o.overflow = &ring;
+    begin_with(&o, 0, max);
+    draw((uint32_t)max + 1);
+}
+
+static void check_note(int line, int64_t after_ns, uint32_t count, uint32_t ticks) {
+    char text[120];
+    sno_overflow note;
+    memset(&note, 0xff, sizeof note);
+    const bool noted = sno_ring_pop(&ring, &note);
+    if (noted && note.now_ns == unit_start_ns(start) + after_ns && note.count == count &&
+        note.ticks == ticks)
+        return;
+    (void)snprintf(text, sizeof text, "%s {%" PRId64 ", %u, %u}, not {%" PRId64 ", %u, %u}",
+                   noted ? "note" : "no note", note.now_ns - unit_start_ns(start),
+                   (unsigned)note.count, (unsigned)note.ticks, after_ns, (unsigned)count,
+                   (unsigned)ticks);
+    check_fail(__FILE__, line, text);
+}
+
+#define CHECK_NOTE(after_ns, count, ticks) check_note(__LINE__, after_ns, count, ticks)
+
+static void check_no_note(int line) {
+    sno_overflow note;
+    if (sno_ring_pop(&ring, &note)) check_fail(__FILE__, line, "a note too many");
+}
+
+#define CHECK_NO_NOTE() check_no_note(__LINE__)
+
+static void one_caller_that_waits_is_noted_each_ms(void) {
+    static const int64_t into_the_unit_ns[] = {0, 1, 500000, 999999, 1000000, 2999999, 3999999};
+    for (size_t i = 0; i < sizeof into_the_unit_ns / sizeof *into_the_unit_ns; i++) {
+        const int64_t from_ns = into_the_unit_ns[i];
+        begin_noting(3, 64);
+        CHECK_NO_NOTE();
+        script_now.now_ns += from_ns;
+        CHECK_ID(new_id(&gen), start + 1, 0, 0);
+        uint32_t ticks = 0;
+        CHECK_NOTE(from_ns, 1, ticks++);
+        for (int64_t at_ns = (from_ns / ms_ns + 1) * ms_ns; at_ns < unit_ns; at_ns += ms_ns)
+            CHECK_NOTE(at_ns, 1, ticks++);
+        CHECK_NOTE(unit_ns, 0, ticks);
+        CHECK_NO_NOTE();
+    }
+}
+
+static void notes_count_the_callers_that_are_queued_still(void) {
+    begin_noting(3, 64);
+    at_the_end = NULL;
+    queue_of(10);
+    CHECK_NOTE(0, 1, 0); /* the first has come, the others come in the same ms */
+    for (uint32_t ms = 1; ms < 12; ms++) CHECK_NOTE(ms * ms_ns, 10 - ms / 4 * 4, ms);
+    CHECK_NOTE(12 * ms_ns, 0, 12);
+    CHECK_NO_NOTE();
+}
+
+static void a_batch_that_waits_is_counted_by_its_places(void) {
+    sno_id ids[6];
+    begin_noting(3, 64);
+    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 6), SNO_OK);
+    for (uint32_t ms = 0; ms < 4; ms++) CHECK_NOTE(ms * ms_ns, 4, ms);
+    CHECK_NOTE(4 * ms_ns, 0, 4);
+    for (uint32_t ms = 5; ms < 8; ms++) CHECK_NOTE(ms * ms_ns, 2, ms - 5);
+    CHECK_NOTE(8 * ms_ns, 0, 3);
+    CHECK_NO_NOTE();
+}
+
+static void a_new_overflow_counts_its_ms_anew(void) {
+    begin_noting(3, 64);
+    draw(1);
+    for (uint32_t ms = 0; ms < 4; ms++) CHECK_NOTE(ms * ms_ns, 1, ms);
+    CHECK_NOTE(4 * ms_ns, 0, 4);
+    clock_to(start + 100);
+    draw(4);
+    CHECK_NO_NOTE();
+    draw(1);
+    for (uint32_t ms = 0; ms < 4; ms++) CHECK_NOTE((400 + ms) * ms_ns, 1, ms);
+    CHECK_NOTE(404 * ms_ns, 0, 4);
+    CHECK_NO_NOTE();
+}
+
+static void who_only_tries_is_not_noted(void) {
+    sno_id id = marker();
+    begin_noting(3, 64);
+    CHECK_EQ(sno_try(&gen, a_meta, &id), SNO_AGAIN);
+    CHECK_EQ(sno_try_n(&gen, a_meta, &id, 1), 0);
+    CHECK_EQ(sno_try_at(&gen, a_meta, script_now.now_ns, &id), SNO_AGAIN);
+    clock_to(start + 1);
+    (void)tried(&gen);
+    CHECK_NO_NOTE();
+}
+
+static void a_full_ring_drops_notes_and_the_last_one_comes_late(void) {
+    begin_noting(3, 2);
+    at_the_end = NULL;
+    queue_of(5);
+    for (uint32_t came = 0; came < 5; came++)
+        CHECK_ID(queue_got[4 - came], start + 1 + came / 4, 0, came % 4);
+    CHECK_NOTE(0, 1, 0);
+    CHECK_NOTE(1 * ms_ns, 5, 1);
+    CHECK_NO_NOTE();
+    clock_to(start + 3);
+    draw(1);
+    CHECK_NOTE(12 * ms_ns, 0, 12);
+    CHECK_NO_NOTE();
+}
+
+static void a_full_ring_takes_the_notes_of_later_ms(void) {
+    sno_overflow note = {0, 0, 0};
+    begin_noting(3, 1);
+    at_the_end = NULL;
+    CHECK(sno_ring_push(&ring, note));
+    script_now.now_ns += 2 * ms_ns;
+    draw(1);
+    CHECK(sno_ring_pop(&ring, &note));
+    CHECK_EQ(note.now_ns, 0);
+    CHECK_NO_NOTE();
+    draw(3);
+    draw(1); /* the overflow goes on, as its end was not told */
+    CHECK(sno_ring_pop(&ring, &note));
+    CHECK(note.now_ns >= unit_start_ns(start + 1));
+}
+
+static void a_step_back_during_an_overflow_is_noted_too(void) {
+    begin_noting(3, 64);
+    script_now.now_ns += 3500000;
+    script_now.jump_to_ns = unit_start_ns(start - 100);
+    CHECK_ID(new_id(&gen), start - 100, 1, 0);
+    CHECK_NOTE(3500000, 1, 0);
+    clock_to(start - 99);
+    draw(1);
+    sno_overflow note, last = {0, 77, 0};
+    while (sno_ring_pop(&ring, &note)) {
+        CHECK(note.now_ns >= unit_start_ns(start - 100) && note.now_ns <= script_now.now_ns);
+        last = note;
+    }
+    CHECK_EQ(last.count, 0);
+    CHECK(last.ticks <= 5); /* no more have passed */
+}
+
+static void step_back_and_draw(void) {
+    clock_to(start - 100);
+    draw(1);
+}
+
+static void the_end_of_an_overflow_is_not_long_after_its_begin_if_the_clock_was_put_back(void) {
+    begin_noting(3, 64);
+    during_sleep = step_back_and_draw;
+    (void)new_id(&gen);
+    CHECK_NOTE(0, 1, 0);
+    clock_to(start - 99);
+    draw(1);
+    sno_overflow note;
+    uint32_t count = 77;
+    while (sno_ring_pop(&ring, &note)) {
+        CHECK(note.ticks <= 4);
+        count = note.count;
+    }
+    CHECK_EQ(count, 0);
+}
+
+static void a_ring_has_room_for_its_slots_and_keeps_their_order(void) {
+    sno_ring_slot slots[5];
+    sno_ring r;
+    CHECK_EQ(sno_ring_init(NULL, slots, 5), SNO_INVALID);
+    CHECK_EQ(sno_ring_init(&r, NULL, 5), SNO_INVALID);
+    CHECK_EQ(sno_ring_init(&r, slots, 0), SNO_INVALID);
+    for (uint32_t size = 1; size <= 5; size++) {
+        sno_overflow note = {1, 2, 3};
+        uint32_t in = 0, out = 0;
+        CHECK_EQ(sno_ring_init(&r, slots, size), SNO_OK);
+        CHECK(!sno_ring_pop(&r, &note));
+        for (int round = 0; round < 20; round++) {
+            while (in - out < size) {
+                note.count = in++;
+                note.now_ns = -(int64_t)in;
+                CHECK(sno_ring_push(&r, note));
+            }
+            CHECK(!sno_ring_push(&r, note));
+            for (uint32_t k = 0; k < 1 + (uint32_t)round % size; k++) {
+                CHECK(sno_ring_pop(&r, &note));
+                CHECK_EQ(note.count, out++);
+                CHECK_EQ(note.now_ns, -(int64_t)out);
+            }
+        }
+    }
+}
+
+/* ---- the coarse clock ---- */
+
+/* A generator of 4 numbers whose clock lags, and that has drawn before its time. */
+static void begin_coarse(int64_t lag_units) {
+    sno_options o = options_of(NULL);
+    o.clock.kind = SNO_CLOCK_COARSE;
+    begin_with(&o, 0, 3);
+    clock_to(start - lag_units - 1);
+    CHECK_ID(new_id(&gen), start - lag_units - 1, 0, 0);
+    clock_to(start);
+    coarse_lag_ns = lag_units * unit_ns;
+    exact_readings = 0;
+}
+
+/* A run before may have used the units between the coarse reading and the exact one. */
+static void a_coarse_clock_does_not_say_where_to_begin(void) {
+    sno_options o = options_of(NULL);
+    o.clock.kind = SNO_CLOCK_COARSE;
+    begin_with(&o, 0, 3);
+    coarse_lag_ns = 2 * unit_ns;
+    CHECK_ID(new_id(&gen), start, 0, 0);
+}
+
+static void the_coarse_clock_is_enough_while_a_unit_has_ids(void) {
+    begin_coarse(1);
+    for (uint32_t k = 0; k < 4; k++) CHECK_ID(new_id(&gen), start - 1, 0, k);
+    CHECK_EQ(exact_readings, 0);
+}
+
+static void a_unit_that_looks_spent_is_judged_by_the_exact_clock(void) {
+    begin_coarse(3);
+    draw(4);
+    CHECK_ID(tried(&gen), start, 0, 0);
+    for (uint32_t k = 1; k < 4; k++) CHECK_ID(tried(&gen), start, 0, k);
+    CHECK_REFUSED(&gen, SNO_AGAIN);
+    CHECK_ID(CHECK_FREE_IN(&gen, unit_ns), start + 1, 0, 0);
+    draw(3);
+    CHECK_EQ(script_now.sleeps, 0);
+    CHECK_ID(new_id(&gen), start + 2, 0, 0);
+    CHECK_EQ(script_now.slept_ns, unit_ns);
+    CHECK_EQ(snapshot_of(&gen).drifts, 0);
+}
+
+static void a_coarse_clock_that_lags_was_not_put_back(void) {
+    begin_coarse(0);
+    CHECK_ID(new_id(&gen), start, 0, 0);
+    coarse_lag_ns = 5 * unit_ns;
+    CHECK_ID(new_id(&gen), start, 0, 1);
+    CHECK_ID(tried(&gen), start, 0, 2);
+    CHECK_EQ(snapshot_of(&gen).drifts, 0);
+    CHECK_EQ(sno_retry_ns(&gen), 0);
+}
+
+static void a_coarse_clock_that_was_put_back_changes_the_tick(void) {
+    begin_coarse(1);
+    CHECK_ID(new_id(&gen), start - 1, 0, 0);
+    clock_to(start - 10);
+    CHECK_EQ(sno_units(new_id(&gen)), start - 10); /* by the exact clock, which was asked */
+    CHECK_EQ(snapshot_of(&gen).drifts, 1);
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(pools_of_4_512_and_65536_serve_their_capacity_and_go_on),
+        CHECK_TEST(callers_are_served_in_the_order_in_which_they_came),
+        CHECK_TEST(a_snapshot_of_a_queue_has_a_sequence_past_the_pool),
+        CHECK_TEST(a_step_back_frees_the_queue),
+        CHECK_TEST(a_step_back_into_used_time_keeps_the_queue_waiting),
+        CHECK_TEST(who_wakes_late_still_has_his_place),
+        CHECK_TEST(a_step_back_makes_nobody_wait_who_was_outrun),
+        CHECK_TEST(one_caller_that_waits_is_noted_each_ms),
+        CHECK_TEST(notes_count_the_callers_that_are_queued_still),
+        CHECK_TEST(a_batch_that_waits_is_counted_by_its_places),
+        CHECK_TEST(a_new_overflow_counts_its_ms_anew),
+        CHECK_TEST(who_only_tries_is_not_noted),
+        CHECK_TEST(a_full_ring_drops_notes_and_the_last_one_comes_late),
+        CHECK_TEST(a_full_ring_takes_the_notes_of_later_ms),
+        CHECK_TEST(a_step_back_during_an_overflow_is_noted_too),
+        CHECK_TEST(the_end_of_an_overflow_is_not_long_after_its_begin_if_the_clock_was_put_back),
+        CHECK_TEST(a_ring_has_room_for_its_slots_and_keeps_their_order),
+        CHECK_TEST(a_coarse_clock_does_not_say_where_to_begin),
+        CHECK_TEST(the_coarse_clock_is_enough_while_a_unit_has_ids),
+        CHECK_TEST(a_unit_that_looks_spent_is_judged_by_the_exact_clock),
+        CHECK_TEST(a_coarse_clock_that_lags_was_not_put_back),
+        CHECK_TEST(a_coarse_clock_that_was_put_back_changes_the_tick),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

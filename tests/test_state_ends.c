@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs with a state file that end anywhere: by SIGKILL at any system call or from outside, on a full disk,
+ * by a close while others draw. The next run repeats nothing.
+ */
+#define _GNU_SOURCE
+#include "scripted_state.h"
+#include <pthread.h>
+#include <sys/resource.h>
+
+#ifdef TEST_SMALL
+enum { runs_small = 1 };
+#else
+enum { runs_small = 0 };
+#endif
+
+/* ---- the disk ---- */
+
+static unsigned step_to_die_at;
+static void die_at_a_step(void) {
+    uint64_t id;
+    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
+    disk.kill_at = disk.calls + (int)step_to_die_at;
+    for (int i = 0; i < 10000; i++, script_now.now_ns += 10 * ms) EXPECT(draw(&id) == FLAKE_OK);
+}
+
+static void killed_at_each_system_call(void) {
+    begin();
+    for (step_to_die_at = 1; step_to_die_at <= 24; step_to_die_at++) {
+        CHECK(WIFSIGNALED(in_child(die_at_a_step)));
+        /* the next run starts at the time at which this one died, as far as ids tell, or earlier */
+        script_now.now_ns = record_of(path_of("ids")).written_ns;
+        for (size_t i = 0; i < our->log.n; i++)
+            CHECK((int64_t)(our->log.entries[i].key >> 22) * ms <=
+                  record_of(path_of("ids")).horizon_ns);
+    }
+    CHECK(our->log.n > 1000);
+    CHECK_EQ(ways_repeated(&our->log), 0);
+}
+
+static void a_full_disk_stops_draws_at_the_horizon(void) {
+    uint64_t id;
+    begin();
+    for (int step = 1; step <= 2; step++) {
+        CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
+        disk.fail_from = disk.calls + step, disk.fails = 1000000;
+        const int64_t horizon_ns = record_of(path_of("ids")).horizon_ns;
+        unsigned drawn = 0;
+        flake_status status;
+        for (; (status = draw(&id)) == FLAKE_OK && drawn < 4000; script_now.now_ns += ms, drawn++) {
+            CHECK(ms_of(id) * ms < horizon_ns);
+            CHECK((int64_t)state.horizon <= disk.lasting);
+        }
+        CHECK_EQ(status, FLAKE_IO);
+        CHECK(drawn >= 2998);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_IO);
+        CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+        disk.fail_from = 0;
+        CHECK_EQ(draw(&id), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        CHECK(access(path_of("ids.new"), F_OK) != 0);
+    }
+    CHECK_EQ(ways_repeated(&our->log), 0);
+}
+
+static void fill_the_disk(void) {
+    uint64_t id;
+    struct rlimit limit;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
+    EXPECT(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    limit.rlim_cur = 100; /* not even a record */
+    EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    for (int i = 0; i < 2900; i++, script_now.now_ns += ms) EXPECT(draw(&id) == FLAKE_OK);
+    script_now.now_ns += 200 * ms;
+    EXPECT(draw(&id) == FLAKE_IO);
+    EXPECT(flake_state_extend(&state) == FLAKE_IO);
+    EXPECT(flake_state_close(&state) == FLAKE_IO);
+}
+
+static void a_file_that_can_t_grow(void) {
+    uint64_t id;
+    begin();
+    child_is_well(fill_the_disk);
+    CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
+    CHECK_EQ(draw(&id), FLAKE_OK);
+    CHECK_EQ(ways_repeated(&our->log), 0);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+}
+
+/* ---- threads: who is admitted, the closing thread knows of ---- */
+
+enum { drawers = 2 };
+static _Atomic(uint64_t) newest[drawers];
+static _Atomic(bool) stop;
+
+static int64_t ticking_clock(void *user) {
+    (void)user;
+    return atomic_fetch_add(&our->ticking_ns, 100000) + 100000;
+}
+
+static void *draw_until_closed(void *seat) {
+    uint64_t id;
+    while (!atomic_load(&stop)) {
+        const flake_status status = flake_try(&gen, &id);
+        if (status == FLAKE_OK) atomic_store(&newest[*(int *)seat], id);
+        else if (status == FLAKE_IO) break;
+    }
+    return NULL;
+}
+
+static void *extend_often(void *unused) {
+    (void)unused;
+    while (!atomic_load(&stop)) (void)flake_state_extend(&state);
+    return NULL;
+}
+
+static void closed_while_others_draw(void) {
+    const int rounds = runs_small ? 20 : 100;
+    flake_options o = options_of(1);
+    flake_state_options w = where_of(path_of("ids"));
+    begin();
+    o.clock.now_ns = w.clock.now_ns = ticking_clock;
+    w.horizon_ms = 20;
+    w.no_wait = true;
+    atomic_store(&our->ticking_ns, start_ms * ms);
+    for (int round = 0; round < rounds; round++) {
+        pthread_t threads[drawers], timer;
+        static int seats[drawers] = {0, 1};
+        o.state = NULL;
+        CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+        o.state = &state;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        atomic_store(&stop, false);
+        for (int i = 0; i < drawers; i++) {
+            atomic_store(&newest[i], 0u);
+            if (pthread_create(&threads[i], NULL, draw_until_closed, &seats[i]) != 0) abort();
+        }
+        if (pthread_create(&timer, NULL, extend_often, NULL) != 0) abort();
+        for (int i = 0; i < drawers; i++)
+            while (!atomic_load(&newest[i])) {
+            }
+        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        const int64_t horizon_ns = record_of(w.path).horizon_ns;
+        for (int i = 0; i < drawers; i++) (void)pthread_join(threads[i], NULL);
+        atomic_store(&stop, true);
+        (void)pthread_join(timer, NULL);
+        for (int i = 0; i < drawers; i++)
+            CHECK((ms_of(atomic_load(&newest[i])) + 1) * ms - 1 <= horizon_ns);
+        CHECK_EQ(record_of(w.path).horizon_ns, horizon_ns);
+        atomic_store(&our->ticking_ns, horizon_ns + ms);
+    }
+}
+
+/* ---- all ways to an id, killed anywhere ---- */
+
+static flake_state states[2];
+static sno_state sno_states[2];
+static uint64_t random_state;
+
+/* Opens all four, and makes the generators; false: refused, since the clock was put back. */
+static bool open_all(void) {
+    flake_state_options w = where_of(NULL);
+    sno_state_options s;
+    ways_setup setup;
+    memset(&setup, 0, sizeof setup);
+    memset(&s, 0, sizeof s);
+    setup.is_scripted = true;
+    s.clock.now_ns = script_read;
+    s.clock.user = &script_now;
+    const flake_options o = ways_flake_options(&setup, 0, 199), wide = ways_wide_options(&setup);
+    sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
+    sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
+    flake_status status[2];
+    sno_status sno_status_of[2];
+    flake_options whole = o;
+    whole.seq_max = 299;
+    w.path = path_of("all_flake");
+    status[0] = flake_state_open(&states[0], &w, &whole, NULL);
+    w.path = path_of("all_wide");
+    status[1] = flake128_state_open(&states[1], &w, 0, &wide, NULL);
+    s.path = path_of("all_sno");
+    sno_status_of[0] = sno_state_open(&sno_states[0], &s, &pool, NULL);
+    s.path = path_of("all_sno_shards");
+    sno_status_of[1] = sno_state_open(&sno_states[1], &s, &shards, NULL);
+    bool open = true;
+    for (int i = 0; i < 2; i++) {
+        EXPECT(status[i] == FLAKE_OK || status[i] == FLAKE_CLOCK_BACK);
+        EXPECT(sno_status_of[i] == SNO_OK || sno_status_of[i] == SNO_CLOCK_BACK);
+        open &= status[i] == FLAKE_OK && sno_status_of[i] == SNO_OK;
+    }
+    if (!open) { /* those that were opened have drawn nothing */
+        for (int i = 0; i < 2; i++) {
+            if (status[i] == FLAKE_OK) (void)flake_state_close(&states[i]);
+            if (sno_status_of[i] == SNO_OK) (void)sno_state_close(&sno_states[i]);
+        }
+        return false;
+    }
+    setup.flake = &states[0];
+    setup.wide = &states[1];
+    setup.sno = &sno_states[0];
+    setup.sno_shards = &sno_states[1];
+    EXPECT(ways_make(&setup) == 0);
+    return true;
+}
+
+static void move_clock(void) {
+    const uint64_t by = random_below(&random_state, 100);
+    if (by < 60) script_now.now_ns += (int64_t)random_below(&random_state, 4) * ms;
+    else if (by < 90) script_now.now_ns += (int64_t)random_below(&random_state, 400) * ms;
+    else if (by < 94) script_now.now_ns -= (int64_t)random_below(&random_state, 2000) * ms;
+    our->now_ns = script_now.now_ns;
+}
+
+static void run_and_end_somehow(void) {
+    script_now.now_ns = our->now_ns;
+    if (!open_all()) return;
+    const uint64_t end = random_below(&random_state, 3);
+    if (end == 0) disk.kill_at = disk.calls + 1 + (int)random_below(&random_state, 60);
+    if (random_below(&random_state, 4) == 0) {
+        disk.fail_from = disk.calls + 1 + (int)random_below(&random_state, 40);
+        disk.fails = 1 + (int)random_below(&random_state, 30);
+    }
+    for (uint64_t draws = 20 + random_below(&random_state, 200); draws; draws--) {
+        way_ids ids;
+        const struct way *way = &all_ways[random_below(&random_state, ways_count)];
+        if (way->family == FAMILY_SNO_POOL) continue; /* has no state */
+        if (way->draw(&ids) == WAY_FORKED) EXPECT(false);
+        ways_note(&our->log, way->family, &ids);
+        move_clock();
+        if (draws % 32 == 0) (void)flake_state_extend(&states[0]);
+        if (draws % 32 == 16) (void)sno_state_extend(&sno_states[0]);
+    }
+    if (end == 1)
+        for (int i = 0; i < 2; i++) {
+            (void)flake_state_close(&states[i]);
+            (void)sno_state_close(&sno_states[i]);
+        }
+    else (void)kill(getpid(), SIGKILL);
+}
+
+static void runs_that_end_anywhere_repeat_nothing(void) {
+    const uint64_t seeds = runs_small ? 6 : 30;
+    unsigned refused_runs = 0;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        begin();
+        our->now_ns = script_now.now_ns;
+        random_state = seed * 0x9e3779b97f4a7c15;
+        for (int run = 0; run < 25; run++) {
+            const size_t had = our->log.n;
+            (void)random_next(&random_state);
+            (void)in_child(run_and_end_somehow);
+            (void)random_next(&random_state);
+            random_state ^= (uint64_t)run << 32;
+            refused_runs += our->log.n == had;
+            our->now_ns += (int64_t)random_below(&random_state, 3) * 700 * ms;
+            if (random_below(&random_state, 6) == 0) our->now_ns -= 400 * ms;
+            else if (our->log.n == had) our->now_ns += 3000 * ms;
+        }
+        CHECK(our->log.n > 500);
+        CHECK_EQ(ways_repeated(&our->log), 0);
+        CHECK_EQ(atomic_load(&our->trouble), 0);
+        if (check_failures) {
+            printf("  seed %" PRIu64 "\n", seed);
+            return;
+        }
+    }
+    CHECK(refused_runs > 0);
+}
+
+/* ---- killed from outside, with the system's clock ---- */
+
+static void draw_with_the_system_clock(void) {
+    flake_options o = options_of(1);
+    flake_state_options w = where_of(path_of("ids"));
+    memset(&o.clock, 0, sizeof o.clock);
+    memset(&w.clock, 0, sizeof w.clock);
+    w.horizon_ms = 10;
+    EXPECT(flake_state_open(&state, &w, &o, &why) == FLAKE_OK);
+    o.state = &state;
+    EXPECT(flake_init(&gen, &o) == FLAKE_OK);
+    const size_t enough = our->log.n + 1000; /* who should kill this may be kept waiting */
+    for (;;) {
+        uint64_t id;
+        if (flake_try(&gen, &id) != FLAKE_OK) continue;
+        if (our->log.n < enough && id % 8 == 0) note(id);
+    }
+}
+
+static void killed_from_outside(void) {
+    const int kills = runs_small ? 8 : 30;
+    begin();
+    uint64_t random = 77;
+    for (int i = 0; i < kills; i++) {
+        const size_t had = our->log.n;
+        const pid_t child = fork();
+        if (child == 0) draw_with_the_system_clock();
+        if (child < 0) abort();
+        const volatile size_t *n = &our->log.n;
+        while (*n < had + 10 + random_below(&random, 300)) {
+            if (waitpid(child, NULL, WNOHANG) == child) break;
+        }
+        (void)kill(child, SIGKILL);
+        (void)waitpid(child, NULL, 0);
+        CHECK(our->log.n > had);
+    }
+    CHECK_EQ(ways_repeated(&our->log), 0);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(killed_at_each_system_call),
+        CHECK_TEST(a_full_disk_stops_draws_at_the_horizon),
+        CHECK_TEST(a_file_that_can_t_grow),
+        CHECK_TEST(closed_while_others_draw),
+        CHECK_TEST(runs_that_end_anywhere_repeat_nothing),
+        CHECK_TEST(killed_from_outside),
+    };
+    return STATE_MAIN(argc, argv, all);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What two_units_other.cc offers to two_units_main.c. Include it after both headers.
+ */
+#ifndef TWO_UNITS_H
+#define TWO_UNITS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+void *other_unit_flake_process(void);
+void *other_unit_sno_process(void);
+void *other_unit_sno_partitions(void);
+void *other_unit_sno_default(void);
+size_t other_unit_flake_gen_size(void);
+size_t other_unit_sno_gen_size(void);
+uint64_t other_unit_flake_next(flake_gen *gen);
+sno_id other_unit_sno_new(sno_gen *gen);
+sno_id other_unit_sno_generate(void);
+#ifdef __cplusplus
+}
+#endif
+
+#endif

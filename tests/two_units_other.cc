@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// The other unit of two_units_main.c, which says what is tested. Compiles as C++ and as C.
+#if defined(REVERSED)
+#include "flake.h"
+#include "sno.h"
+#else
+#include "sno.h"
+#include "flake.h"
+#endif
+#include "two_units.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+void *other_unit_flake_process(void) { return (void *)&flake_i_process; }
+void *other_unit_sno_process(void) { return (void *)&sno_i_process; }
+void *other_unit_sno_partitions(void) { return (void *)&sno_i_partitions; }
+void *other_unit_sno_default(void) { return (void *)&sno_i_default; }
+size_t other_unit_flake_gen_size(void) { return sizeof(flake_gen); }
+size_t other_unit_sno_gen_size(void) { return sizeof(sno_gen); }
+
+uint64_t other_unit_flake_next(flake_gen *gen) {
+    uint64_t id = 0;
+    return flake_next(gen, &id) == FLAKE_OK ? id : 0;
+}
+
+sno_id other_unit_sno_new(sno_gen *gen) { return sno_new(gen, 0); }
+sno_id other_unit_sno_generate(void) { return sno_generate(0); }
+#ifdef __cplusplus
+}
+#endif
