@@ -1647,7 +1647,7 @@ static inline bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  * There is one for each copy of the header that the linker keeps apart, and each is wiped. What several
  * units share has the number of its layout in its name, so that units with another layout have an
- * object of their own: who changes the struct raises the number (tests/units_a.c).
+ * object of their own: who changes the struct raises the number (tests/two_units_main.c).
  */
 #define flake_i_process FLAKE_I_LAYOUT(flake_i_process, 2)
 struct flake_i_process {

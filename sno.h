@@ -1296,7 +1296,7 @@ static inline bool sno_ring_pop(sno_ring *ring, sno_overflow *note) {
  *
  * There is one for each copy of the header that the linker keeps apart, and each is wiped. What several
  * units share has the number of its layout in its name, so that units with another layout have an
- * object of their own: who changes the struct raises the number (tests/units_a.c).
+ * object of their own: who changes the struct raises the number (tests/two_units_main.c).
  */
 #define sno_i_process SNO_I_LAYOUT(sno_i_process, 2)
 struct sno_i_process {

@@ -75,7 +75,8 @@ section == 1 {
     next
 }
 
-# The header: its first comment, then its public part, then the options' fields.
+# The header: its first comment, then its public part, with the regions in it that both headers have.
+/^\/\/ >>(settings|restarts)/ { next }
 /^\/\/ >>/ {
     part = $2
     if (part == ">>public") heading(".SH", "DECLARATIONS")
@@ -112,20 +113,6 @@ part == ">>public" {
     if (/;/) moved = 0
     literal($0)
     next
-}
-# What the declarations name only.
-part != ">>options" && /^(typedef )?struct [a-z]+_(why|clock|gate|stats|overflow|(state|etcd)_options) \{/ {
-    if (!types++) heading(".SH", "TYPES")
-    in_struct = 1
-}
-part == ">>options" && /^struct [a-z]+_(slot_)?options \{/ {
-    if (!options++) heading(".SH", "OPTIONS")
-    in_struct = 1
-}
-in_struct { literal($0) }
-in_struct && /^\}/ {
-    in_struct = 0
-    blanks++
 }
 END {
     if (section == 1) help_line(held, "")

@@ -342,6 +342,7 @@ static void options_that_do_not_fit_are_named(void) {
     REFUSES(horizon_ms, 999);
     REFUSES(horizon_ms, 3600001);
     REFUSES(wait_ms, -1);
+    REFUSES(wait_ms, INT64_MAX);
     REFUSES(timeout_ms, -1);
     REFUSES(password, "x");
     REFUSES(endpoints, "");
