@@ -4,7 +4,7 @@
 # checker.sh DIR CHECKER [MODEL...]   runs the models, or those of these names, under a checker of the C11
 # memory model (GenMC, or what takes its arguments): each as it is, which must hold; with -DREACH,
 # and without each of the orders that stand behind `Weakened:` in its first comment, which must fail. Models
-# that have no such line run with real threads alone. MOST_S bounds each run in seconds (60).
+# that have no such line run with real threads alone. MOST_S bounds each run in seconds (120).
 export LC_ALL=C
 dir=$1 checker=$2
 shift 2
@@ -36,7 +36,7 @@ outcome() {
 run() { # HEADERS MODEL FLAG...
     headers=$1 model=$2
     shift 2
-    timeout "${MOST_S:-60}" "$checker" --disable-estimation --disable-spin-assume \
+    timeout "${MOST_S:-120}" "$checker" --disable-estimation --disable-spin-assume \
         --disable-instruction-caching -- -std=c11 -O1 "$@" -I"$headers" -I. "$model" > "$dir/out" 2>&1
     code=$?
 }
