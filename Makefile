@@ -30,7 +30,7 @@ FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
 .PHONY: all install uninstall test check check-common sync-common check-alone matrix everything sanitize explore explore-orders models \
-	mutants mutants-many coverage soak attack fuzz fuzz-replay campaign cross test-fresh evidence help clean FORCE
+	models-checked mutants mutants-many coverage soak attack fuzz fuzz-replay campaign cross test-fresh evidence help clean FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each format taken apart
@@ -109,6 +109,10 @@ $(BUILD)/explore_%: tests/explore/explore_%.c $(wildcard tests/explore/*.h) $(HE
 
 models: $(BUILD)/flags ## the ordering pairs as small programs, for a checker of the C11 memory model too
 	tests/models/models.sh $(BUILD)/models 3000 $(CC) $(FLAGS) -I.
+
+CHECKER ?= genmc
+models-checked: ## the same under a checker of the C11 memory model, where there is one (CHECKER=genmc)
+	tests/models/checker.sh $(BUILD)/models-checked $(CHECKER) $(MODELS)
 
 mutants: ## small edits of the headers, each of which must be caught
 	CC="$(CC)" tests/mutants/mutants.sh $(BUILD)

@@ -1620,11 +1620,18 @@ static inline flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_i_atom
     }
 }
 
+/* Member by member: checkers of the memory model know no copies of structs that threads share. */
+static inline void flake_i_ring_copy(const flake_overflow *note, flake_overflow *out) {
+    out->now_ns = note->now_ns;
+    out->count = note->count;
+    out->ticks = note->ticks;
+}
+
 static inline bool flake_ring_push(flake_ring *ring, flake_overflow note) {
     uint64_t turn;
     flake_ring_slot *slot = flake_i_ring_claim(ring, &ring->head, 0, &turn);
     if (!slot) return false;
-    slot->note = note;
+    flake_i_ring_copy(&note, &slot->note);
     FLAKE_ATOMIC_STORE(&slot->turn, turn + 1, release); /* FILL:R */
     return true;
 }
@@ -1633,7 +1640,7 @@ static inline bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
     uint64_t turn;
     flake_ring_slot *slot = flake_i_ring_claim(ring, &ring->tail, 1, &turn);
     if (!slot) return false;
-    *note = slot->note;
+    flake_i_ring_copy(&slot->note, note);
     FLAKE_ATOMIC_STORE(&slot->turn, turn + 1, release); /* DRAIN:R */
     return true;
 }

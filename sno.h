@@ -1269,11 +1269,18 @@ static inline sno_ring_slot *sno_i_ring_claim(sno_ring *ring, sno_i_atomic64 *en
     }
 }
 
+/* Member by member: checkers of the memory model know no copies of structs that threads share. */
+static inline void sno_i_ring_copy(const sno_overflow *note, sno_overflow *out) {
+    out->now_ns = note->now_ns;
+    out->count = note->count;
+    out->ticks = note->ticks;
+}
+
 static inline bool sno_ring_push(sno_ring *ring, sno_overflow note) {
     uint64_t turn;
     sno_ring_slot *slot = sno_i_ring_claim(ring, &ring->head, 0, &turn);
     if (!slot) return false;
-    slot->note = note;
+    sno_i_ring_copy(&note, &slot->note);
     SNO_ATOMIC_STORE(&slot->turn, turn + 1, release); /* FILL:R */
     return true;
 }
@@ -1282,7 +1289,7 @@ static inline bool sno_ring_pop(sno_ring *ring, sno_overflow *note) {
     uint64_t turn;
     sno_ring_slot *slot = sno_i_ring_claim(ring, &ring->tail, 1, &turn);
     if (!slot) return false;
-    *note = slot->note;
+    sno_i_ring_copy(&slot->note, note);
     SNO_ATOMIC_STORE(&slot->turn, turn + 1, release); /* DRAIN:R */
     return true;
 }

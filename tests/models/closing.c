@@ -4,6 +4,8 @@
  * admitted is at or before the last horizon written, or the next run would hand it out again. One of
  * them raises `asked`, the other may see it raised. With the look at `asked` relaxed, or with less
  * than seq_cst where CLOSED is stored, a time is admitted that the close has not seen.
+ *
+ * Weakened: ASK:S, SHUT:S
  */
 #include "files.h"
 

@@ -3,6 +3,8 @@
  * DISK: two threads ask for a time past the horizon. One writes a new one; who is admitted, by what he
  * or the other has written, sees the file as it was written (DISK:R, DISK:A), since a power cut
  * must find it so.
+ *
+ * Weakened: DISK:R, DISK:A, TURN:R, TURN:A
  */
 #include "files.h"
 

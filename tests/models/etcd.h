@@ -8,6 +8,7 @@
 #ifndef ETCD_H
 #define ETCD_H
 
+#define MODEL_WITH_SYSTEM
 #define FLAKE_ETCD
 #define FLAKE_I_CURL
 #include <pthread.h>

@@ -2,29 +2,44 @@
  *
  * What the models share. A model is a program of two or three threads that make a few calls into
  * the engine as the header has it, while another puts the clock forward and back; in the end it
- * asserts. Only plain pthreads, C11 atomics and assert are used, no struct is returned, and each
- * loop is bounded by the number of calls, so that a checker of the C11 memory model can take it:
- *
- *     genmc -- -I. tests/models/word.c
- *     cbmc -I. --unwind 6 tests/models/word.c
+ * asserts. It runs with real threads (`make models`), again and again; and once under a checker of the
+ * C11 memory model, which looks at all of its executions (README.md). For a checker there is no
+ * system, nothing but pthreads, C11 atomics and assert; no struct of the threads' is copied as a whole,
+ * each loop is bounded, and some models make fewer calls.
  *
  * RUNS      how often the program does it all over with real threads; 1, the default, for checkers
  * REACH     one more assertion, that what the model is about has not come about; it must fail, or
  *           the others hold for want of anything to look at
+ *
+ * A model may define, before it includes this:
+ *
+ * MODEL_WITH_SYSTEM   it asks the system, and is not for checkers
+ * MODEL_STATISTICS    it looks at statistics; for checkers of other models draws don't tell any
+ * MODEL_SLEEPS        after so many sleeps a thread ends, for a checker
+ * MODEL_CLOCK_APART   a sleep does not move the clock on, for a checker
+ *
+ * The last lines of a model's first comment name the labels of which it finds the orders weakened.
  */
 #ifndef MODEL_H
 #define MODEL_H
 
+#ifndef RUNS
+#define RUNS 1
+#endif
+
 #define SNO_NO_SIMD
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#ifndef RUNS
-#define RUNS 1
+#include <string.h>
+#if RUNS > 1 || defined(MODEL_WITH_SYSTEM)
+#include <sched.h>
+#else
+#define FLAKE_NO_OS
+#define SNO_NO_OS
 #endif
 
 /* ---- real threads: now and then one stands still beside an access, and others go on ---- */
@@ -61,17 +76,82 @@ static inline void model_stall(void) {
 static inline void model_stall(void) {}
 #endif
 
+/* ---- for a checker ---- */
+
+#if RUNS == 1 && !defined(MODEL_WITH_SYSTEM)
+/* No engine here lies ahead of its clock, so a unit's ids are due when it begins. (Where the header calls
+ * this it comes here; its own, of which compilers make a saturating subtraction that GenMC does not
+ * know, goes by another name.) */
+#define flake_i_due_ns(e, unit) MODEL_DUE_##e, unit)
+#define sno_i_due_ns(e, unit)   MODEL_SNO_DUE_##e, unit)
+#define MODEL_DUE_const         flake_i_due_ns_ahead(const
+#define MODEL_DUE_e             (int64_t)flake_i_start_ns(e
+#define MODEL_SNO_DUE_const     sno_i_due_ns_ahead(const
+#define MODEL_SNO_DUE_e         (int64_t)sno_i_start_ns(e
+
+/* What is added with release is a statistic, and nobody acts on those. */
+#define MODEL_ADD_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
+#ifdef MODEL_STATISTICS
+#define MODEL_ADD_release(p, v) atomic_fetch_add_explicit(p, v, memory_order_release)
+#else
+#define MODEL_ADD_release(p, v) ((void)(p), (void)(v), 0)
+#endif
+
+/* GenMC takes a CAS that fails for a load of the order that it has when it succeeds. Where C11 means
+ * another, a fence says it. */
+#define MODEL_ACQUIRE() atomic_thread_fence(memory_order_acquire)
+#define MODEL_STRONG(p, seen, v, success, failure)                              \
+    atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
+                                            memory_order_##failure)
+#define MODEL_CAS_relaxed_relaxed(p, seen, v) MODEL_STRONG(p, seen, v, relaxed, relaxed)
+#define MODEL_CAS_release_relaxed(p, seen, v) MODEL_STRONG(p, seen, v, release, relaxed)
+#define MODEL_CAS_seq_cst_seq_cst(p, seen, v) MODEL_STRONG(p, seen, v, seq_cst, seq_cst)
+#define MODEL_CAS_seq_cst_relaxed(p, seen, v) MODEL_STRONG(p, seen, v, seq_cst, relaxed)
+#define MODEL_CAS_acq_rel_acquire(p, seen, v) MODEL_STRONG(p, seen, v, acq_rel, acquire)
+#define MODEL_CAS_acquire_relaxed(p, seen, v) \
+    (MODEL_STRONG(p, seen, v, relaxed, relaxed) && (MODEL_ACQUIRE(), true))
+#define MODEL_CAS_release_acquire(p, seen, v) \
+    (MODEL_STRONG(p, seen, v, release, relaxed) || (MODEL_ACQUIRE(), false))
+#define MODEL_CAS_relaxed_acquire(p, seen, v) \
+    (MODEL_STRONG(p, seen, v, relaxed, relaxed) || (MODEL_ACQUIRE(), false))
+
+#define FLAKE_ATOMIC(T)                                _Atomic(T)
+#define FLAKE_ATOMIC_LOAD(p, order)                    atomic_load_explicit(p, memory_order_##order)
+#define FLAKE_ATOMIC_STORE(p, v, order)                atomic_store_explicit(p, v, memory_order_##order)
+#define FLAKE_ATOMIC_ADD(p, v, order)                  MODEL_ADD_##order(p, v)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) MODEL_CAS_##success##_##failure(p, seen, v)
+#define SNO_ATOMIC(T)                                  _Atomic(T)
+#define SNO_ATOMIC_LOAD(p, order)                      atomic_load_explicit(p, memory_order_##order)
+#define SNO_ATOMIC_STORE(p, v, order)                  atomic_store_explicit(p, v, memory_order_##order)
+#define SNO_ATOMIC_ADD(p, v, order)                    MODEL_ADD_##order(p, v)
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure)   MODEL_CAS_##success##_##failure(p, seen, v)
+#endif
+
 /* ---- the clock: in units, for all who ask; a sleep moves it on ---- */
 
 enum { UNIT_NS = 1000000 };
+#ifndef MODEL_SLEEPS
+#define MODEL_SLEEPS 2 /* of a thread, that a checker looks at */
+#endif
 static _Atomic(int64_t) model_unit;
 static inline int64_t model_now_ns(void) {
     model_stall();
     return atomic_load_explicit(&model_unit, memory_order_relaxed) * UNIT_NS;
 }
 static inline void model_sleep(int64_t ns) {
+#if RUNS == 1 && !defined(MODEL_WITH_SYSTEM)
+    static _Thread_local unsigned sleeps;
+    if (sleeps++ == MODEL_SLEEPS) pthread_exit(NULL); /* what comes after is for real threads */
+#ifdef MODEL_CLOCK_APART
+    if (ns > 0) return; /* only who tells the time moves the clock */
+#endif
+#endif
     (void)atomic_fetch_add_explicit(&model_unit, (ns + UNIT_NS - 1) / UNIT_NS,
                                     memory_order_relaxed);
+}
+static inline void model_go_on(void) {
+    (void)atomic_fetch_add_explicit(&model_unit, 1, memory_order_relaxed);
+    model_stall();
 }
 static inline void model_clock(int64_t unit) {
     atomic_store_explicit(&model_unit, unit, memory_order_relaxed);
@@ -93,20 +173,51 @@ static inline void model_clock(int64_t unit) {
 #define MODEL_REACHED(condition) ((void)(condition))
 #endif
 
-/* An engine with `cap` places a unit that stands at unit `time`, nothing drawn. */
-static inline void model_engine(flake_i_engine *e, uint64_t cap, unsigned tick_bits,
-                                uint64_t time) {
+/* An engine with `cap` places a unit that stands at unit `time`, nothing drawn. flake_i_engine_init
+ * copies structs, which checkers don't take: model_engine_fields is what it comes to. */
+enum { MODEL_SHIFT = 25, MODEL_WAIT_MS = 5000 /* long enough for draws by fetch_add */ };
+static inline void model_engine_fields(flake_i_engine *e, uint64_t cap, unsigned tick_bits) {
+    const uint64_t range = (uint64_t)1 << (MODEL_SHIFT - tick_bits);
+    e->unit_ns = UNIT_NS;
+    e->max_time = ((uint64_t)1 << 39) - 1;
+    e->tick_bits = tick_bits;
+    e->time_shift = MODEL_SHIFT;
+    e->count_mask = range - 1;
+    e->cap = e->fast_cap = e->add_cap = cap;
+    e->limit = range - range / 4;
+    e->wait_ns = MODEL_WAIT_MS * (int64_t)UNIT_NS;
+    e->is_shared = true; /* no page, no system call */
+}
+
+#if RUNS > 1
+static inline void model_engine_init(flake_i_engine *e, uint64_t cap, unsigned tick_bits) {
     static flake_i_setup setup; /* zero */
+    static flake_i_engine same;
     setup.unit_ms = 1;
     setup.time_bits = 39;
     setup.tick_bits = tick_bits;
     setup.cap = cap;
-    setup.max_wait_ms = 5000;   /* long enough for draws by fetch_add */
-    setup.shared_memory = true; /* no page, no system call */
+    setup.max_wait_ms = MODEL_WAIT_MS;
+    setup.shared_memory = true;
     flake_status status = flake_i_engine_init(e, &setup);
-    assert(status == FLAKE_OK && e->add_cap);
-    FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift, relaxed);
+    model_engine_fields(&same, cap, tick_bits);
+    assert(status == FLAKE_OK && e->unit_ns == same.unit_ns && e->max_time == same.max_time);
+    assert(e->time_shift == same.time_shift && e->count_mask == same.count_mask);
+    assert(e->cap == same.cap && e->fast_cap == same.fast_cap && e->add_cap == same.add_cap);
+    assert(e->limit == same.limit && e->wait_ns == same.wait_ns && !e->fork_mark);
+    assert(!e->ahead && !e->time_lead && !e->epoch_ns && !e->state_at);
     (void)status;
+}
+#else
+static inline void model_engine_init(flake_i_engine *e, uint64_t cap, unsigned tick_bits) {
+    model_engine_fields(e, cap, tick_bits); /* all else is zero, as it should be */
+}
+#endif
+
+static inline void model_engine(flake_i_engine *e, uint64_t cap, unsigned tick_bits,
+                                uint64_t time) {
+    model_engine_init(e, cap, tick_bits);
+    FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift, relaxed);
 }
 
 /* What a thread has drawn. */

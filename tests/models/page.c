@@ -4,6 +4,7 @@
  * page, which the kernel was told of before, and one value in its first word, or each would take the
  * other's for a child's.
  */
+#define MODEL_WITH_SYSTEM
 #include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Two threads make default generators at once: each has a partition of its own.
+ *
+ * Weakened: none
  */
 #include "model.h"
 #include "sno.h"

@@ -2,6 +2,8 @@
  *
  * Two threads borrow a pool's only shard, draw with plain loads and stores, and return it. One has
  * it at a time, sees what the other left (LEND:A, BACK:R), and no place is drawn twice.
+ *
+ * Weakened: BACK:R, LEND:A
  */
 #include "model.h"
 

@@ -4,14 +4,16 @@
  * only times that the close has seen, and so are before all of the new run; and it does not write
  * while the state is opened. Without the second look at `run`, or with `run` stored after the
  * horizon, a time is admitted that nobody knows.
+ *
+ * Weakened: DISK:R, DISK:A
  */
 #include "files.h"
 
-enum { HORIZON = 20, AHEAD = 8, WANTED = 18 }; /* near enough to the horizon to write a new one */
+enum { HORIZON = 20, AHEAD = 40, WANTED = 18 }; /* near enough to a horizon to write a new one */
 
 static flake_state state;
 static uint64_t earlier;
-static bool admitted;
+static bool admitted, opened_again;
 static int64_t floor_ns; /* behind which the new run begins */
 
 static void *admit(void *unused) {
@@ -24,15 +26,12 @@ static void *admit(void *unused) {
 }
 
 static void *close_and_open(void *unused) {
-    static flake_state_options options; /* zero */
-    static const uint8_t identity[FLAKE_I_IDENTITY];
     model_begin(2);
     const flake_status closed = flake_state_close(&state);
-    options.path = "/model";
-    options.horizon_ms = AHEAD;
-    const flake_status opened = flake_i_state_open(&state, &options, identity, NULL);
+    const flake_status opened = files_open_again(&state, AHEAD);
     assert(closed == FLAKE_OK && opened == FLAKE_OK);
     floor_ns = flake_i_state_floor(&state);
+    opened_again = true;
     (void)closed;
     (void)opened;
     return unused;
@@ -44,7 +43,9 @@ int main(void) {
         files_begin(&state, HORIZON, AHEAD);
         earlier = flake_i_state_run(&state);
         model_clock(5);
+        opened_again = false;
         model_run(bodies, 2);
+        if (!opened_again) continue; /* a checker does not wait for ever (MODEL_SLEEPS) */
         assert(!admitted || WANTED * (int64_t)UNIT_NS <= floor_ns);
         /* the earlier run was asked for and refused, after the new one's horizon was there */
         MODEL_REACHED(!admitted && floor_ns < WANTED * (int64_t)UNIT_NS &&

@@ -2,6 +2,8 @@
  *
  * Two threads push two notes each into a ring of two slots, a third pops. No note is torn, lost or
  * doubled, and those of one thread come in their order.
+ *
+ * Weakened: FILL:R, FILL:A, DRAIN:R, DRAIN:A
  */
 #include "model.h"
 

@@ -4,6 +4,7 @@
  * process draws; a third takes over and goes on. At each moment what was admitted is on disk. Where
  * another run has had the file meanwhile, the draws of the earlier one are refused instead.
  */
+#define MODEL_WITH_SYSTEM
 #define FILES_STEP() step()
 static void step(void);
 #include "files.h"
@@ -95,7 +96,8 @@ int main(void) {
         model_clock(HORIZON - 2);
         model_run(bodies, 3);
         /* a write that was cut short, and draws past it */
-        MODEL_REACHED(cut_short && die_at == 3 && atomic_load(&admitted) > HORIZON * (int64_t)UNIT_NS);
+        MODEL_REACHED(cut_short && die_at == 3 &&
+                      atomic_load(&admitted) > HORIZON * (int64_t)UNIT_NS);
     }
     return 0;
 }

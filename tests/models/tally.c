@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Statistics are asked for while a draw begins a new unit, which moves places from the word to a tally.
+ * Who finds them in the tally sees the word that no longer has them (TALLY:R, TALLY:A), so that none
+ * counts twice.
+ *
+ * Weakened: TALLY:R, TALLY:A
+ */
+#define MODEL_STATISTICS
+#include "model.h"
+
+static flake_i_engine engine;
+static model_ids got;
+static uint64_t counted;
+
+static void *draw(void *unused) {
+    model_begin(2);
+    model_draw(&engine, 0, &got);
+    model_draw(&engine, 0, &got);
+    model_clock(6);
+    model_draw(&engine, 0, &got);
+    return unused;
+}
+
+static void *ask(void *unused) {
+    flake_stats stats;
+    model_begin(2);
+    flake_i_stats(&engine, &stats);
+    counted = stats.ids;
+    return unused;
+}
+
+int main(void) {
+    static void *(*const bodies[])(void *) = {draw, ask};
+    for (int run = 0; run < RUNS; run++) {
+        model_engine(&engine, 4, 0, 5);
+        model_clock(5);
+        got.n = 0;
+        model_run(bodies, 2);
+        assert(got.id[0] && got.id[1] && model_time(got.id[2]) == 6);
+        assert(counted <= 3);
+        MODEL_REACHED(counted == 3);
+    }
+    return 0;
+}
