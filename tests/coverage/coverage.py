@@ -83,8 +83,9 @@ def programs(root, etcd):
     add("explore_engine", "tests/explore/explore_engine.c", words=SCENARIOS, flags=["-O1"])
     if etcd:
         script = str((root / "tests/etcd/etcd.sh").resolve())
-        add("test_etcd", "tests/etcd/test_etcd.c", flags=["-lcurl"],
-            script=lambda program: [script, "run", f"{program}-members", str(program), "/bin/echo"])
+        for test in sorted((root / "tests/etcd").glob("test_*.c")):
+            add(f"test_etcd_{test.stem[5:]}", f"tests/etcd/{test.name}", flags=["-lcurl"],
+                script=lambda program: [script, "run", f"{program}-members", "/bin/echo", str(program), "--"])
     return found
 
 

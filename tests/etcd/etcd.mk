@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 
-$(BUILD)/test_etcd: tests/etcd/test_etcd.c $(wildcard tests/*.h) $(HEADERS) $(BUILD)/flags
+ETCD_TESTS = $(patsubst tests/etcd/%.c,$(BUILD)/etcd_%,$(wildcard tests/etcd/test_*.c))
+ETCD_READY = $(BUILD)/etcd_ready
+$(ETCD_READY): $(HEADERS) $(BUILD)/flags
 	@command -v etcd >/dev/null || { echo "test-etcd needs etcd: package etcd-server"; exit 1; }
 	@echo '#include <curl/curl.h>' | $(CC) -x c -fsyntax-only - 2>/dev/null || \
 	  { echo "test-etcd needs libcurl: package libcurl4-openssl-dev"; exit 1; }
@@ -8,6 +10,9 @@ $(BUILD)/test_etcd: tests/etcd/test_etcd.c $(wildcard tests/*.h) $(HEADERS) $(BU
 	echo '#include "flake.h"' | $(CC) -std=c11 $(WARN) -DFLAKE_ETCD -I. -x c -fsyntax-only -
 	if command -v $(firstword $(CXX)) >/dev/null; then \
 	  echo '#include "flake.h"' | $(CXX) -std=c++11 $(WARN) -DFLAKE_ETCD -I. -x c++ -fsyntax-only -; fi
+	@touch $@
+
+$(ETCD_TESTS): $(BUILD)/etcd_%: tests/etcd/%.c tests/etcd/cluster.h $(wildcard tests/*.h) $(HEADERS) $(ETCD_READY)
 	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) -lcurl
 
 $(BUILD)/etcd_example: tests/etcd/example.c $(HEADERS) $(BUILD)/flags
@@ -15,8 +20,8 @@ $(BUILD)/etcd_example: tests/etcd/example.c $(HEADERS) $(BUILD)/flags
 	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. -x c++ $< -o $@-cxx $(LDLIBS) -lcurl; fi
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS) -lcurl
 
-test-etcd: $(BUILD)/test_etcd $(BUILD)/etcd_example ## claims on node numbers, against etcd members that are killed and frozen
-	tests/etcd/etcd.sh run $(abspath $(BUILD))/etcd $(abspath $(BUILD))/test_etcd $(abspath $(BUILD))/etcd_example $(NAMES)
+test-etcd: $(ETCD_TESTS) $(BUILD)/etcd_example ## claims on node numbers, against etcd members that are killed and frozen
+	tests/etcd/etcd.sh run $(abspath $(BUILD))/etcd $(abspath $(BUILD)/etcd_example $(ETCD_TESTS)) -- $(NAMES)
 
 # Those that bring the claim's thread, its gate and the readers into every state; the rest wait for time.
 ETCD_SANITIZED = json_is_read_strictly members_are_found base64_is_read_strictly \

@@ -286,7 +286,7 @@ class Judge:
         kinds = ("replay", "test", "model", "explore")
 
         def cost(name):
-            return name == "test_etcd", kinds.index(name.split("_")[0]), self.measured[name]["seconds"]
+            return name.startswith("test_etcd_"), kinds.index(name.split("_")[0]), self.measured[name]["seconds"]
         return sorted((name for name in by if self.measured[name]["code"] in (0, 1)), key=cost)
 
     def write(self, m, work):
@@ -335,7 +335,7 @@ class Judge:
             failed = run(command, self.base, limit, work / "tmp", skip, sanitized)
             if not failed:
                 return failed, once
-            is_test = name.startswith("test_") and not failed.startswith("exit code") and name != "test_etcd"
+            is_test = name.startswith("test_") and not failed.startswith("exit code") and not name.startswith("test_etcd_")
             if run([str(program), failed] if is_test else command, self.base, limit, work / "tmp", skip, sanitized):
                 return failed, once
             once.append(f"{name} {failed}")

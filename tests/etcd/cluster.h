@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tests of claims share: etcd members that etcd.sh has started, what is done to them and to their
+ * keys, and a way to them that can be cut. The clock of a process can be skewed, and random bytes be gone.
+ */
+#ifndef CLUSTER_H
+#define CLUSTER_H
+
+#define _DEFAULT_SOURCE
+#define REAL_SLEEP
+#define _GNU_SOURCE /* unshare */
+#define FLAKE_ETCD
+#include "support.h"
+#include <unistd.h>
+
+static int64_t skew_ns; /* of this process's clock */
+#define FLAKE_CLOCK_NS(kind) (flake_i_system_ns(kind) + skew_ns)
+static bool random_is_gone;
+#define FLAKE_RANDOM_BYTES(to, n) (!random_is_gone && flake_i_system_random(to, n))
+#include "flake.h"
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static char etcd_dir[400], member_url[4][64], all_members[256];
+
+static inline int64_t now_ms(void) { return flake_i_elapsed_ms(); }
+static inline int64_t unix_ms(void) { return flake_i_system_ns(FLAKE_CLOCK_EXACT) / 1000000; }
+
+static inline void nap_ms(int64_t ms) { flake_i_system_sleep(ms * 1000000); }
+
+/* ---- what the tests do to etcd ---- */
+
+static inline flake_i_etcd *admin(const char *endpoints) {
+    flake_etcd_options o;
+    char ca[sizeof etcd_dir + 16];
+    memset(&o, 0, sizeof o);
+    o.endpoints = endpoints;
+    o.timeout_ms = 2000;
+    (void)snprintf(ca, sizeof ca, "%s/ca.pem", etcd_dir);
+    o.ca_file = ca;
+    flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
+    if (!s || flake_i_etcd_open_session(s, &o) != FLAKE_OK) abort();
+    return s;
+}
+
+/* Asks until etcd answers, for a while. */
+static inline flake_i_json ask(flake_i_etcd *s, const char *path, const char *body) {
+    const int64_t end_ms = now_ms() + 8000;
+    flake_status result;
+    do result = flake_i_etcd_call(s, path, body);
+    while (result == FLAKE_IO && now_ms() < end_ms);
+    if (result != FLAKE_OK) {
+        check_fail(__FILE__, __LINE__, s->why.text);
+        s->answer.at = NULL;
+    }
+    return s->answer;
+}
+
+static inline const char *key_body(const char *key, const char *rest) {
+    static char body[2000];
+    char key64[600];
+    flake_i_to_base64(key, strlen(key), key64);
+    (void)snprintf(body, sizeof body, "{\"key\":\"%s\"%s}", key64, rest);
+    return body;
+}
+
+static inline void put_key(flake_i_etcd *s, const char *key, const char *value) {
+    char value64[128], rest[200];
+    flake_i_to_base64(value, strlen(value), value64);
+    (void)snprintf(rest, sizeof rest, ",\"value\":\"%s\"", value64);
+    (void)ask(s, "kv/put", key_body(key, rest));
+}
+
+static inline void delete_key(flake_i_etcd *s, const char *key) {
+    (void)ask(s, "kv/deleterange", key_body(key, ""));
+}
+
+/* A key's value; "": there is none. */
+static inline const char *value_of(flake_i_etcd *s, const char *key) {
+    static char value[2][FLAKE_I_ETCD_VALUE];
+    static int next;
+    char *const out = value[next++ % 2];
+    *out = 0;
+    (void)flake_i_json_bytes(flake_i_json_get(ask(s, "kv/range", key_body(key, "")), "kvs/0/value"),
+                             out, FLAKE_I_ETCD_VALUE);
+    return out;
+}
+
+/* All keys that begin so. */
+static inline void delete_keys(flake_i_etcd *s, const char *prefix) {
+    char end[300], end64[500], rest[600];
+    const size_t len = strlen(prefix);
+    memcpy(end, prefix, len + 1);
+    end[len - 1]++;
+    flake_i_to_base64(end, len, end64);
+    (void)snprintf(rest, sizeof rest, ",\"range_end\":\"%s\"", end64);
+    (void)ask(s, "kv/deleterange", key_body(prefix, rest));
+}
+
+/* Takes numbers of a pool as another client does, from 0 on, all but those from `from` to `to`. */
+static inline void fill(flake_i_etcd *s, const char *name_space, unsigned cluster, unsigned size,
+                        unsigned from, unsigned to) {
+    static char body[20000];
+    for (unsigned number = 0; number < size;) {
+        size_t at = (size_t)snprintf(body, sizeof body, "{\"success\":[");
+        for (unsigned n = 0; n < 100 && number < size; number++) {
+            char key[300], key64[400];
+            if (number >= from && number <= to) continue;
+            (void)snprintf(key, sizeof key, "%spool/%u:%u", name_space, cluster, number);
+            flake_i_to_base64(key, strlen(key), key64);
+            at += (size_t)snprintf(body + at, sizeof body - at,
+                                   "%s{\"request_put\":{\"key\":\"%s\"}}", n++ ? "," : "", key64);
+        }
+        (void)snprintf(body + at, sizeof body - at, "]}");
+        (void)ask(s, "kv/txn", body);
+    }
+}
+
+static inline pid_t member_pid(int member) {
+    char path[sizeof etcd_dir + 16];
+    int pid = 0;
+    (void)snprintf(path, sizeof path, "%s/%d.pid", etcd_dir, member);
+    FILE *f = fopen(path, "r");
+    if (!f || fscanf(f, "%d", &pid) != 1 || pid <= 1) abort();
+    (void)fclose(f);
+    return pid;
+}
+
+static inline void member_signal(int member, int sig) { CHECK(kill(member_pid(member), sig) == 0); }
+
+static inline void member_start(int member) {
+    char command[1200];
+    (void)snprintf(command, sizeof command, "%s start '%s' %d", getenv("ETCD_SH"), etcd_dir,
+                   member);
+    CHECK(system(command) == 0);
+}
+
+/* All of the cluster, or one, answer a linearizable read. */
+static inline bool ready(const char *urls, int64_t within_ms) {
+    char list[512];
+    const int64_t end_ms = now_ms() + within_ms;
+    bool all = true;
+    (void)snprintf(list, sizeof list, "%s", urls);
+    for (char *url = strtok(list, ","); url; url = strtok(NULL, ",")) {
+        flake_i_etcd *const s = admin(url);
+        s->options.timeout_ms = 500;
+        bool answered = false;
+        while (!answered && now_ms() < end_ms) {
+            answered = flake_i_etcd_call(s, "kv/range", "{\"key\":\"eA==\"}") != FLAKE_IO;
+            if (!answered) nap_ms(50);
+        }
+        all = all && answered;
+        flake_i_etcd_close_session(s);
+    }
+    return all;
+}
+
+/* ---- a way to etcd that can be cut ---- */
+
+enum {
+    PASS,
+    STALL /* takes everything, passes nothing */,
+    CUT /* closes, refuses */,
+    SWALLOW_CLAIM, /* passes requests, but no answer once a transaction was asked for */
+    SLOW_CLAIM     /* keeps transactions back for a while */
+};
+enum { way_pairs = 24 };
+
+typedef struct way {
+    int listener, target_port;
+    char url[64];
+    _Atomic(int) mode;
+    _Atomic(bool) end;
+    pthread_t thread;
+} way;
+
+static inline void *way_run(void *user) {
+    way *w = (way *)user;
+    int fd[way_pairs][2];
+    bool mute[way_pairs] = {false};
+    int n = 0;
+    static char bytes[65536];
+    while (!atomic_load(&w->end)) {
+        struct pollfd p[1 + 2 * way_pairs];
+        const int mode = atomic_load(&w->mode);
+        memset(p, 0, sizeof p);
+        p[0].fd = w->listener;
+        p[0].events = POLLIN;
+        for (int i = 0; i < n; i++)
+            for (int side = 0; side < 2; side++) {
+                p[1 + 2 * i + side].fd = mode == STALL ? -1 : fd[i][side];
+                p[1 + 2 * i + side].events = POLLIN;
+            }
+        const int before = n;
+        (void)poll(p, (nfds_t)(1 + 2 * n), 20);
+        if (p[0].revents && n < way_pairs) {
+            struct sockaddr_in to;
+            memset(&to, 0, sizeof to);
+            to.sin_family = AF_INET;
+            to.sin_port = htons((uint16_t)w->target_port);
+            to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            fd[n][0] = accept(w->listener, NULL, NULL);
+            fd[n][1] = socket(AF_INET, SOCK_STREAM, 0);
+            mute[n] = false;
+            if (connect(fd[n][1], (struct sockaddr *)&to, sizeof to) == 0) n++;
+            else (void)close(fd[n][0]), (void)close(fd[n][1]);
+        }
+        for (int i = before - 1; i >= 0; i--) {
+            bool over = mode == CUT;
+            for (int side = 0; side < 2 && !over; side++) {
+                if (mode == STALL || !p[1 + 2 * i + side].revents) continue;
+                const ssize_t got = read(fd[i][side], bytes, sizeof bytes - 1);
+                if (got <= 0) {
+                    over = true;
+                    break;
+                }
+                bytes[got] = 0;
+                if (side == 0 && mode == SWALLOW_CLAIM && strstr(bytes, "kv/txn")) mute[i] = true;
+                if (side == 1 && mute[i]) continue;
+                if (side == 0 && mode == SLOW_CLAIM && strstr(bytes, "kv/txn")) nap_ms(800);
+                over = send(fd[i][!side], bytes, (size_t)got, MSG_NOSIGNAL) != got;
+            }
+            if (!over) continue;
+            (void)close(fd[i][0]);
+            (void)close(fd[i][1]);
+            n--;
+            fd[i][0] = fd[n][0];
+            fd[i][1] = fd[n][1];
+            mute[i] = mute[n];
+            if (n >= before) p[0].revents = 0;
+        }
+    }
+    for (int i = 0; i < n; i++) (void)close(fd[i][0]), (void)close(fd[i][1]);
+    return NULL;
+}
+
+static inline int listen_anywhere(int *port) {
+    struct sockaddr_in at;
+    socklen_t size = sizeof at;
+    const int listener = socket(AF_INET, SOCK_STREAM, 0);
+    memset(&at, 0, sizeof at);
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (bind(listener, (struct sockaddr *)&at, sizeof at) != 0 || listen(listener, 64) != 0 ||
+        getsockname(listener, (struct sockaddr *)&at, &size) != 0)
+        abort();
+    *port = ntohs(at.sin_port);
+    return listener;
+}
+
+static inline void way_begin(way *w, int member) {
+    int port;
+    memset(w, 0, sizeof *w);
+    w->listener = listen_anywhere(&port);
+    w->target_port = atoi(strrchr(member_url[member], ':') + 1);
+    (void)snprintf(w->url, sizeof w->url, "http://127.0.0.1:%d", port);
+    if (pthread_create(&w->thread, NULL, way_run, w) != 0) abort();
+}
+
+static inline void way_end(way *w) {
+    atomic_store(&w->end, true);
+    (void)pthread_join(w->thread, NULL);
+    (void)close(w->listener);
+}
+
+/* ---- claims ---- */
+
+#define TOKEN "0123456789abcdef0123456789ABCDEF"
+
+static flake_etcd claim, second;
+
+static inline flake_etcd_options from(const char *endpoints, const char *name_space) {
+    flake_etcd_options o;
+    memset(&o, 0, sizeof o);
+    o.endpoints = endpoints;
+    o.name_space = name_space;
+    o.ttl_ms = 3000;
+    o.horizon_ms = 3000;
+    o.timeout_ms = 500;
+    return o;
+}
+
+static inline flake_status init(flake_gen *gen, flake_etcd *c) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.layout = flake_layout_uniqueid_ordered();
+    o.node = flake_etcd_node(c);
+    o.gate = flake_etcd_gate(c);
+    return flake_init(gen, &o);
+}
+
+static inline flake_status claims(flake_etcd *c, const flake_etcd_options *o) {
+    flake_why why;
+    const flake_status status = flake_etcd_claim(c, o, &why);
+    if (status != FLAKE_OK) printf("  not claimed: %s\n", why.text);
+    return status;
+}
+
+/* How long until the generator says FLAKE_LEASE; -1: it does not. */
+static inline int64_t ms_until_lost(flake_gen *gen, int64_t at_most_ms) {
+    const int64_t begin_ms = now_ms();
+    uint64_t id;
+    flake_status status;
+    while ((status = flake_next(gen, &id)) == FLAKE_OK && now_ms() < begin_ms + at_most_ms)
+        nap_ms(1);
+    return status == FLAKE_LEASE ? now_ms() - begin_ms : -1;
+}
+
+static inline const char *key_of(const flake_etcd *c, const char *kind) {
+    static char key[2][64];
+    static int next;
+    char *const out = key[next++ % 2];
+    (void)snprintf(out, 64, "%.30s%s/%u:%u", c->session->name_space, kind, c->cluster,
+                   c->generator);
+    return out;
+}
+
+static inline int64_t horizon_of(flake_i_etcd *s, const char *key) {
+    const char *const value = value_of(s, key);
+    return flake_i_etcd_horizon_in(value, strlen(value));
+}
+
+static inline flake_status init_ahead(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.layout = flake_layout_uniqueid_ordered();
+    o.node = flake_etcd_node(c);
+    o.gate = flake_etcd_gate(c);
+    o.max_ahead_ms = max_ahead_ms;
+    o.max_wait_ms = 3000;
+    return flake_init(gen, &o);
+}
+
+/* Draws up to the time; the newest id. */
+static inline uint64_t draw_up_to(flake_gen *gen, int64_t until_unix_ms, flake_status wanted) {
+    const flake_layout layout = flake_layout_uniqueid_ordered();
+    const int64_t end_ms = now_ms() + 9000;
+    flake_parts parts = {0, 0, 0, 0};
+    uint64_t id = 0, newest = 0;
+    flake_status status = FLAKE_OK;
+    while (parts.unix_ms < until_unix_ms && now_ms() < end_ms) {
+        if ((status = flake_next(gen, &id)) != FLAKE_OK) break;
+        newest = id;
+        CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
+    }
+    CHECK_EQ(status, wanted);
+    return newest;
+}
+
+/* ---- the run ---- */
+
+static inline bool is_asked_for(const char *name, int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (strstr(name, argv[i])) return true;
+    return argc < 2;
+}
+
+/* Called with --ready URLS DIR it only says whether the members answer. Returns 77 when it has no test of
+ * the names that are asked for: another program may have. */
+static inline int cluster_main(int argc, char **argv, const check_test *tests, size_t count) {
+    if (argc == 4 && strcmp(argv[1], "--ready") == 0) {
+        (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", argv[3]);
+        return ready(argv[2], 10000) ? 0 : 1;
+    }
+    const char *const dir = getenv("ETCD_DIR"), *const base = getenv("ETCD_BASE");
+    if (!dir || !base || !getenv("ETCD_SH")) {
+        printf("run me by tests/etcd/etcd.sh\n0 passed, 1 failed\n");
+        return 1;
+    }
+    (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", dir);
+    for (int i = 0; i < 4; i++)
+        (void)snprintf(member_url[i], sizeof member_url[i], "%s://127.0.0.1:%d",
+                       i == 3 ? "https" : "http", atoi(base) + 2 * i);
+    (void)snprintf(all_members, sizeof all_members, "%s,%s,%s", member_url[0], member_url[1],
+                   member_url[2]);
+    size_t asked_for = 0;
+    for (size_t i = 0; i < count; i++) asked_for += is_asked_for(tests[i].name, argc, argv);
+    if (!asked_for) return 77;
+    const int failed = check_main(argc, argv, tests, count);
+    flake_etcd_destroy(&claim);
+    flake_etcd_destroy(&second);
+    return failed;
+}
+#define CLUSTER_MAIN(argc, argv, tests) \
+    cluster_main(argc, argv, tests, sizeof(tests) / sizeof *(tests))
+
+#endif

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What needs no member: JSON, base64 and what etcd's answers say, options, the choice of a number, the gate
+ * of a claim, and an address where nobody answers.
+ */
+#include "cluster.h"
+
+/* ---- pure functions ---- */
+
+static flake_i_json json(const char *text) { return flake_i_json_text(text, strlen(text)); }
+
+static void json_is_read_strictly(void) {
+    static const char *const well[] = {"{}",
+                                       "[]",
+                                       " { \"a\" : [ 1 , -2.5e+3 , true , false , null ] } \n",
+                                       "\"\\u00e9\\n\\\"\"",
+                                       "0",
+                                       "-0.1",
+                                       "[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]"};
+    static const char *const ill[] = {"",
+                                      " ",
+                                      "{",
+                                      "}",
+                                      "{\"a\"}",
+                                      "{\"a\":}",
+                                      "{\"a\":1,}",
+                                      "{,}",
+                                      "{a:1}",
+                                      "{1:1}",
+                                      "{\"a\":1 \"b\":2}",
+                                      "[1,]",
+                                      "[,1]",
+                                      "[1 2]",
+                                      "[1",
+                                      "[1}",
+                                      "\"",
+                                      "\"\\\"",
+                                      "\"\\x\"",
+                                      "\"\\u12g4\"",
+                                      "\"\\u12",
+                                      "\"a\nb\"",
+                                      "01",
+                                      "-",
+                                      "1.",
+                                      ".5",
+                                      "1e",
+                                      "1e+",
+                                      "+1",
+                                      "tru",
+                                      "nulll",
+                                      "{} {}",
+                                      "{}x",
+                                      "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]"};
+    for (size_t i = 0; i < sizeof well / sizeof *well; i++) CHECK(json(well[i]).at != NULL);
+    for (size_t i = 0; i < sizeof ill / sizeof *ill; i++) {
+        CHECK(json(ill[i]).at == NULL);
+        if (json(ill[i]).at) printf("  taken for JSON: %s\n", ill[i]);
+    }
+    /* Every beginning of a well-formed text is malformed; no byte behind it is looked at. */
+    const char *const whole = "{\"a\":[{\"b\":\"\\u0041\"},-1.5e3,true],\"c\":null}";
+    for (size_t n = 0; n < strlen(whole); n++) {
+        char *const part = (char *)malloc(n + 1);
+        if (!part) abort();
+        memcpy(part, whole, n);
+        CHECK(flake_i_json_text(part, n).at == NULL);
+        free(part);
+    }
+    const char nul[] = "[\"\\\0\"]";
+    CHECK(flake_i_json_text(nul, sizeof nul - 1).at == NULL);
+}
+
+static void members_are_found(void) {
+    int64_t number = 77;
+    const flake_i_json v =
+        json("{\"a\":{\"a\":\"12\"},\"ab\":7,\"list\":[{\"x\":\"y\"},2],\"d\":1,\"d\":1,"
+             "\"e\":\"\\n\",\"t\":true,\"none\":[]}");
+    CHECK(flake_i_json_number(flake_i_json_get(flake_i_json_get(v, "a"), "a"), &number));
+    CHECK_EQ(number, 12);
+    CHECK(flake_i_json_number(flake_i_json_get(v, "ab"), &number));
+    CHECK_EQ(number, 7);
+    CHECK(flake_i_json_get(v, "b").at == NULL);
+    CHECK(flake_i_json_get(v, "d").at == NULL); /* which of the two? */
+    CHECK(flake_i_json_is(flake_i_json_get(v, "t"), "true", 4));
+    CHECK(!flake_i_json_is(flake_i_json_get(v, "ab"), "true", 4));
+    const flake_i_json first = flake_i_json_get(v, "list/0");
+    CHECK(flake_i_json_get(v, "list/0/x").at != NULL && *flake_i_json_get(v, "list/1").at == '2');
+    CHECK(flake_i_json_get(v, "list/2").at == NULL && flake_i_json_get(v, "list/x").at == NULL);
+    CHECK(flake_i_json_get(v, "a/a/a").at == NULL && flake_i_json_get(v, "d").at == NULL);
+    const flake_i_json y = flake_i_json_string(flake_i_json_get(first, "x"));
+    CHECK(y.end == y.at + 1 && *y.at == 'y');
+    CHECK(flake_i_json_get(v, "none/0").at == NULL);
+    CHECK(flake_i_json_get(v, "0").at == NULL);
+    CHECK(flake_i_json_string(flake_i_json_get(v, "e")).at == NULL);
+    CHECK(flake_i_json_string(flake_i_json_get(v, "ab")).at == NULL);
+
+    static const char *const no_numbers[] = {"\"\"",
+                                             "\"01\"",
+                                             "\"-1\"",
+                                             "-1",
+                                             "1.0",
+                                             "1e2",
+                                             "true",
+                                             "[]",
+                                             "\"1 \"",
+                                             "\"9223372036854775808\"",
+                                             "99999999999999999999"};
+    for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++)
+        CHECK(!flake_i_json_number(json(no_numbers[i]), &number));
+    CHECK(flake_i_json_number(json("\"9223372036854775807\""), &number));
+    CHECK(number == INT64_MAX);
+    CHECK(flake_i_json_number(json("0"), &number) && number == 0);
+}
+
+static void base64_is_read_strictly(void) {
+    static const char *const pairs[][2] = {
+        {"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
+        {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"pool/0:0", "cG9vbC8wOjA="}};
+    char text[80], bytes[64];
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        flake_i_to_base64(pairs[i][0], strlen(pairs[i][0]), text);
+        CHECK_STR(text, pairs[i][1]);
+        CHECK_EQ(flake_i_from_base64(text, strlen(text), bytes, sizeof bytes), strlen(pairs[i][0]));
+        CHECK(memcmp(bytes, pairs[i][0], strlen(pairs[i][0])) == 0);
+    }
+    static const char *const ill[] = {"Z",    "Zg",       "Zg=",  "Zh==", "Zm9=", "====",
+                                      "Z===", "Zg==Zg==", "Zm 9", "Zm-_", "=Zg=", "Zg=g"};
+    for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
+        CHECK(flake_i_from_base64(ill[i], strlen(ill[i]), bytes, sizeof bytes) == SIZE_MAX);
+    CHECK(flake_i_from_base64("Zm9v", 4, bytes, 2) == SIZE_MAX);
+    CHECK(flake_i_from_base64("Zm\0v", 4, bytes, 9) == SIZE_MAX);
+    for (unsigned seed = 0; seed < 2000; seed++) {
+        char in[48], out[48];
+        uint64_t random = seed * 77777u + 1;
+        const size_t n = seed % sizeof in;
+        for (size_t i = 0; i < n; i++) in[i] = (char)(unsigned char)random_below(&random, 256);
+        flake_i_to_base64(in, n, text);
+        CHECK_EQ(flake_i_from_base64(text, strlen(text), out, sizeof out), n);
+        CHECK(memcmp(in, out, n) == 0);
+    }
+}
+
+static void clusters_and_numbers_are_read_strictly(void) {
+    unsigned clusters[16];
+    size_t n;
+    CHECK(flake_i_etcd_clusters_in("3", 1, clusters, &n) && n == 1 && clusters[0] == 3);
+    CHECK(flake_i_etcd_clusters_in(" 15 , 0,7\n", 10, clusters, &n) && n == 3);
+    CHECK(clusters[0] == 15 && clusters[1] == 0 && clusters[2] == 7);
+    static const char *const ill[] = {"",
+                                      " ",
+                                      "16",
+                                      "-1",
+                                      "x",
+                                      "1,",
+                                      ",1",
+                                      "1 2",
+                                      "1;2",
+                                      "1.0",
+                                      "1,,2",
+                                      "99999999999999999999",
+                                      "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0"};
+    for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
+        CHECK(!flake_i_etcd_clusters_in(ill[i], strlen(ill[i]), clusters, &n));
+    CHECK_EQ(flake_i_etcd_number_in("0", 1, 256), 0);
+    CHECK_EQ(flake_i_etcd_number_in("255", 3, 256), 255);
+    CHECK_EQ(flake_i_etcd_number_in("2047", 4, 2048), 2047);
+    CHECK(flake_i_etcd_number_in("256", 3, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("2048", 4, 2048) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("", 0, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("007", 3, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("1a", 2, 256) == SIZE_MAX);
+    CHECK(flake_i_etcd_number_in("99999", 5, 2048) == SIZE_MAX);
+}
+
+#define HEADER "\"header\":{\"member_id\":\"12428976124636271536\",\"raft_term\":\"5\"}"
+
+static void horizons_are_read_strictly(void) {
+#define H(text) flake_i_etcd_horizon_in(text, strlen(text))
+    CHECK(H("1700000000000000000 " TOKEN " 7") == 1700000000000000000);
+    CHECK(H("0 " TOKEN " 1") == 0);
+    CHECK(H("9223372036854775807 " TOKEN " 18446744073709551615") == INT64_MAX);
+    static const char *const ill[] = {"",
+                                      "0",
+                                      " " TOKEN " 7",
+                                      "-1 " TOKEN " 7",
+                                      "01 " TOKEN " 7",
+                                      "x " TOKEN " 7",
+                                      "1 " TOKEN,
+                                      "1 " TOKEN " ",
+                                      "1 " TOKEN " x",
+                                      "1 " TOKEN "0 7",
+                                      "1  7",
+                                      "1 " TOKEN " 7 ",
+                                      "\"1\" " TOKEN " 7",
+                                      "9223372036854775808 " TOKEN " 7",
+                                      "1 0123456789abcdef0123456789abcdeg 7"};
+    for (size_t i = 0; i < sizeof ill / sizeof *ill; i++) {
+        CHECK(H(ill[i]) == -1);
+        if (H(ill[i]) != -1) printf("  taken for a horizon: %s\n", ill[i]);
+    }
+}
+
+/* {header, kvs: [{key, value}]}; "": no such key */
+static const char *ranged(const char *key64, const char *value64) {
+    static char text[4][300];
+    static int next;
+    char *const out = text[next++ % 4];
+    if (!*value64) (void)snprintf(out, 300, "{" HEADER "}");
+    else
+        (void)snprintf(out, 300, "{" HEADER ",\"kvs\":[{\"key\":\"%s\",\"value\":\"%s\"}]}", key64,
+                       value64);
+    return out;
+}
+
+static void answers_are_taken_at_their_word_only(void) {
+    char text[900], value[FLAKE_I_ETCD_VALUE];
+    const char *const horizon = "aG9yaXpvbg==", *const pool = "cG9vbA==";
+#define OUTCOME(text) flake_i_etcd_outcome_in(json(text), horizon, "a25vd24=", "cHV0")
+#define REFUSED(horizon_now, pool_now)                                                   \
+    ((void)snprintf(text, sizeof text,                                                   \
+                    "{" HEADER                                                           \
+                    ",\"responses\":[{\"response_range\":%s},{\"response_range\":%s}]}", \
+                    ranged(horizon, horizon_now), ranged(pool, pool_now)),               \
+     OUTCOME(text))
+    CHECK_EQ(OUTCOME("{" HEADER ",\"succeeded\":true,\"responses\":[]}"), FLAKE_OK);
+    CHECK_EQ(OUTCOME("{\"succeeded\":true}"), FLAKE_IO);
+    CHECK_EQ(OUTCOME("{" HEADER ",\"succeeded\":\"true\"}"), FLAKE_IO);
+    CHECK_EQ(OUTCOME("{" HEADER "}"), FLAKE_IO);
+    CHECK_EQ(OUTCOME("nothing"), FLAKE_IO);
+    CHECK_EQ(OUTCOME("{" HEADER ",\"responses\":[{\"response_range\":{" HEADER "}}]}"), FLAKE_IO);
+    CHECK_EQ(OUTCOME("{" HEADER
+                     ",\"responses\":[{\"response_range\":{}},{\"response_range\":{" HEADER "}}]}"),
+             FLAKE_IO);
+    CHECK_EQ(REFUSED("cHV0", "dG9rZW4="), FLAKE_OK); /* what was sent before */
+    CHECK_EQ(REFUSED("cHV0", ""), FLAKE_OK);
+    CHECK_EQ(REFUSED("a25vd24=", ""), FLAKE_AGAIN);
+    CHECK_EQ(REFUSED("a25vd24=", "dG9rZW4="), FLAKE_LEASE);
+    CHECK_EQ(REFUSED("b3RoZXI=", ""), FLAKE_LEASE);
+    CHECK_EQ(REFUSED("b3RoZXI=", "dG9rZW4="), FLAKE_LEASE);
+    CHECK_EQ(REFUSED("", ""), FLAKE_LEASE); /* the horizon was deleted */
+    CHECK_EQ(flake_i_etcd_outcome_in(json(text), horizon, "", "cHV0"), FLAKE_AGAIN);
+
+    CHECK(flake_i_etcd_value_of(json(ranged(horizon, "cHV0")), horizon, value));
+    CHECK_STR(value, "cHV0");
+    CHECK(flake_i_etcd_value_of(json(ranged(pool, "cHV0")), horizon, value) && !*value);
+    CHECK(!flake_i_etcd_value_of(json("{\"kvs\":[]}"), horizon, value));
+    CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[{\"key\":\"aG9yaXpvbg==\"}]}"), horizon,
+                                 value));
+    CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[7]}"), horizon, value));
+
+    static flake_i_etcd_numbers numbers;
+#define NOTE(text, horizons) \
+    flake_i_etcd_note_numbers(json(text), "pool/0:", 256, horizons, &numbers)
+    CHECK(NOTE("{" HEADER "}", false));
+    CHECK(NOTE("{" HEADER ",\"kvs\":[{\"key\":\"cG9vbC8wOjA=\"},{\"key\":\"cG9vbC8wOng=\"},"
+               "{\"key\":\"eA==\"}]}",
+               false)); /* pool/0:0, pool/0:x, x */
+    CHECK(numbers.taken[0]);
+    for (size_t i = 1; i < 256; i++) CHECK(!numbers.taken[i]);
+    CHECK(NOTE("{" HEADER ",\"kvs\":[{\"key\":\"cG9vbC8wOjA=\",\"value\":\"eA==\"}]}", true));
+    CHECK(numbers.horizon_ns[0] == INT64_MAX); /* "x" */
+    CHECK(!NOTE("{\"kvs\":[]}", false));
+    CHECK(!NOTE("{" HEADER ",\"kvs\":7}", false));
+    CHECK(!NOTE("{" HEADER ",\"kvs\":[7]}", true));
+    CHECK(!NOTE("garbage", false));
+}
+
+static void the_best_number_is_chosen(void) {
+    static flake_i_etcd_numbers n;
+    const int64_t s = 1000000000, now_ns = 1700 * s;
+    bool is_blocked = false;
+#define CHOOSE(start) flake_i_etcd_choose_number(&n, 4, start, now_ns, &is_blocked)
+    n.horizon_ns[0] = now_ns + 2 * s;
+    n.horizon_ns[1] = now_ns + s;
+    n.horizon_ns[2] = now_ns; /* has passed */
+    n.horizon_ns[3] = INT64_MIN;
+    CHECK_EQ(CHOOSE(0), 2);
+    CHECK_EQ(CHOOSE(3), 3); /* there is none */
+    n.taken[2] = n.taken[3] = true;
+    CHECK_EQ(CHOOSE(0), 1);
+    CHECK(!is_blocked);
+    n.horizon_ns[0] = now_ns + 60 * s;
+    n.horizon_ns[1] = now_ns + 60 * s + 1;
+    CHECK_EQ(CHOOSE(1), 0);
+    CHECK(is_blocked);
+    n.horizon_ns[0] = INT64_MAX;
+    CHECK(CHOOSE(0) == SIZE_MAX);
+}
+
+static void options_that_do_not_fit_are_named(void) {
+    flake_why why;
+#define REFUSES(field, value)                                              \
+    do {                                                                   \
+        flake_etcd_options o;                                              \
+        memset(&o, 0, sizeof o);                                           \
+        o.field = value;                                                   \
+        CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_INVALID);       \
+        CHECK(strstr(why.text, "flake_etcd_options." #field) == why.text); \
+    } while (0)
+    char long_name[300];
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = 0;
+    REFUSES(name_space, long_name);
+    REFUSES(pool_size, 257);
+    REFUSES(cluster, 3);
+    REFUSES(ttl_ms, 999);
+    REFUSES(ttl_ms, 300001);
+    REFUSES(ttl_ms, -1);
+    REFUSES(horizon_ms, -1);
+    REFUSES(horizon_ms, 999);
+    REFUSES(horizon_ms, 3600001);
+    REFUSES(wait_ms, -1);
+    REFUSES(wait_ms, INT64_MAX);
+    REFUSES(timeout_ms, -1);
+    REFUSES(password, "x");
+    REFUSES(endpoints, "");
+    REFUSES(endpoints, "127.0.0.1:2379");
+    REFUSES(endpoints, "http://");
+    REFUSES(endpoints, "http://a:1,,http://b:1");
+    REFUSES(endpoints, "http://a b:1");
+    REFUSES(endpoints, "ftp://a:1");
+    CHECK_EQ(flake_etcd_claim(NULL, NULL, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE);
+    CHECK_EQ(flake_etcd_left_ms(&claim), 0);
+    flake_etcd_destroy(&claim);
+}
+
+static int64_t still_clock(void *user) { return *(int64_t *)user; }
+
+static void the_gate_lets_nothing_past_the_horizon(void) {
+    static flake_etcd c;
+    flake_options o;
+    flake_gen gen;
+    flake_why why;
+    flake_parts parts = {0, 0, 0, 0};
+    uint64_t id;
+    const int64_t s = 1000000000, unix_ns = 1700000000 * s;
+    memset(&o, 0, sizeof o);
+    c.word = (flake_i_atomic64 *)flake_i_new_page(false);
+    c.process = flake_i_process_mark();
+    c.floor_ns = unix_ns + 7000000 / 2; /* within a unit of a generator */
+    c.asked_ns = (uint64_t)c.floor_ns;
+    c.horizon_ns = (uint64_t)(unix_ns + 100 * s);
+    *c.word = 7;
+    c.state = 7 << 2 | FLAKE_I_ETCD_HELD;
+    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_i_etcd_admit(&c, c.floor_ns), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 5000000), FLAKE_OK);
+    CHECK(c.asked_ns == (uint64_t)unix_ns + 5000000);
+    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 4000000), FLAKE_OK);
+    CHECK(c.asked_ns == (uint64_t)unix_ns + 5000000); /* the latest */
+    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 100 * s + 1), FLAKE_AGAIN);
+    CHECK(c.asked_ns == (uint64_t)unix_ns + 5000000); /* what was refused is not among them */
+    CHECK(c.wanted_ns == (uint64_t)(unix_ns + 100 * s + 1));
+    c.trouble = FLAKE_I_ETCD_UNREACHED;
+    CHECK_EQ(flake_i_etcd_admit(&c, INT64_MAX), FLAKE_IO);
+    CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_IO);
+    CHECK_STR(why.text, "etcd was not reached");
+    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_OK); /* not lost */
+    c.process++;
+    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_FORKED);
+    CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_FORKED);
+    c.process--;
+
+    /* Every init asks for the floor: the unit in which it lies is the others'. */
+    int64_t still_ns = unix_ns;
+    c.asked_ns = (uint64_t)c.floor_ns;
+    o.gate = flake_etcd_gate(&c);
+    o.clock.now_ns = still_clock;
+    o.clock.user = &still_ns;
+    o.max_ahead_ms = 50;
+    o.layout = flake_layout_idgen();
+    flake_shard shards[2];
+    flake128_gen wide;
+    flake128 wide_id = {{0}};
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_shards_init(shards, 2, &o), FLAKE_OK);
+    flake_options wide_options = o;
+    memset(&wide_options.layout, 0, sizeof wide_options.layout);
+    CHECK_EQ(flake128_init(&wide, 1, &wide_options), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(flake_decompose(&o.layout, id, &parts), FLAKE_OK);
+    CHECK_EQ(parts.unix_ms, unix_ns / 1000000 + 4);
+    CHECK_EQ(flake_shard_next(&shards[1], &id), FLAKE_OK);
+    CHECK_EQ(flake_decompose(&o.layout, id, &parts), FLAKE_OK);
+    CHECK_EQ(parts.unix_ms, unix_ns / 1000000 + 4);
+    CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
+    flake128_parts wide_parts = {0, 0, 0, 0};
+    CHECK_EQ(flake128_decompose(wide_id, &wide_parts), FLAKE_OK);
+    CHECK_EQ(wide_parts.unix_ms, unix_ns / 1000000 + 4);
+
+    flake_i_etcd_close_gate(&c, c.state, FLAKE_I_ETCD_LOST);
+    CHECK_EQ(*c.word, 0);
+    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_LEASE);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE); /* in the same unit, too */
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE);
+    CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_LEASE);
+    CHECK(strstr(why.text, "another") != NULL);
+    flake_etcd_destroy(&c);
+}
+
+static void nobody_answers(void) {
+    flake_why why;
+    int port;
+    char urls[160], deaf[64];
+    const int listener = listen_anywhere(&port); /* takes connections, answers nothing */
+    (void)snprintf(deaf, sizeof deaf, "http://127.0.0.1:%d", port);
+    (void)snprintf(urls, sizeof urls, "http://127.0.0.1:1,%s", deaf);
+    const flake_etcd_options o = from(urls, "x/");
+    const int64_t begin_ms = now_ms();
+    CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
+    CHECK(strstr(why.text, deaf) == why.text);
+    CHECK(now_ms() - begin_ms < 3000);
+    (void)close(listener);
+    const flake_etcd_options both = from("http://127.0.0.1:1,,", "x/");
+    CHECK_EQ(flake_etcd_claim(&claim, &both, &why), FLAKE_INVALID);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(json_is_read_strictly),
+                                     CHECK_TEST(members_are_found),
+                                     CHECK_TEST(base64_is_read_strictly),
+                                     CHECK_TEST(clusters_and_numbers_are_read_strictly),
+                                     CHECK_TEST(horizons_are_read_strictly),
+                                     CHECK_TEST(answers_are_taken_at_their_word_only),
+                                     CHECK_TEST(the_best_number_is_chosen),
+                                     CHECK_TEST(options_that_do_not_fit_are_named),
+                                     CHECK_TEST(the_gate_lets_nothing_past_the_horizon),
+                                     CHECK_TEST(nobody_answers)};
+    return CLUSTER_MAIN(argc, argv, all);
+}

@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Holders in trouble: keys deleted, put and restored by others, leases revoked, connections cut, answers
+ * lost, members stopped, frozen and killed, clocks that differ, and many who claim few numbers. What counts
+ * is that no id comes twice.
+ */
+#include "cluster.h"
+
+static flake_gen ids;
+
+static void claim_with_long_lease(const char *name_space) {
+    flake_etcd_options o = from(all_members, name_space);
+    o.ttl_ms = 30000; /* neither its end nor a re-check is near */
+    o.horizon_ms = 30000;
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    /* until the watch stands */
+    CHECK(ms_until_lost(&ids, 300) == -1);
+}
+
+/* Until the key of the pool is ours again. */
+static bool is_healed(flake_i_etcd *s, const flake_etcd *c, int64_t within_ms) {
+    const int64_t end_ms = now_ms() + within_ms;
+    while (now_ms() < end_ms) {
+        if (strcmp(value_of(s, key_of(c, "pool")), c->session->token) == 0) return true;
+        nap_ms(10);
+    }
+    return false;
+}
+
+static void a_deleted_key_is_put_back_at_once(void) {
+    flake_i_etcd *const s = admin(all_members);
+    claim_with_long_lease("deleted/");
+    delete_key(s, key_of(&claim, "pool"));
+    CHECK(is_healed(s, &claim, 2000));
+    CHECK_EQ(ms_until_lost(&ids, 1500), -1);
+    CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    flake_i_etcd_close_session(s);
+}
+
+static void a_revoked_lease_is_replaced_at_once(void) {
+    flake_i_etcd *const s = admin(all_members);
+    char body[64];
+    int64_t lease = 0;
+    claim_with_long_lease("revoked/");
+    CHECK(flake_i_json_number(
+        flake_i_json_get(ask(s, "kv/range", key_body(key_of(&claim, "pool"), "")), "kvs/0/lease"),
+        &lease));
+    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)lease);
+    (void)ask(s, "lease/revoke", body);
+    CHECK(is_healed(s, &claim, 2000));
+    CHECK_EQ(ms_until_lost(&ids, 1500), -1);
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    flake_i_etcd_close_session(s);
+}
+
+static void a_key_put_by_another_ends_a_claim_at_once(void) {
+    flake_i_etcd *const s = admin(all_members);
+    flake_why why;
+    claim_with_long_lease("overwritten/");
+    put_key(s, key_of(&claim, "pool"), "");
+    const int64_t took_ms = ms_until_lost(&ids, 5000);
+    CHECK(took_ms >= 0 && took_ms < 1000);
+    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE);
+    CHECK(strstr(why.text, "another") != NULL);
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    CHECK(*value_of(s, "overwritten/pool/0:0") ==
+          0); /* whatever it was, it is not ours to delete */
+    delete_keys(s, "overwritten/");
+    flake_i_etcd_close_session(s);
+}
+
+static void a_deleted_horizon_ends_a_claim(void) {
+    flake_i_etcd *const s = admin(all_members);
+    flake_etcd_options o = from(all_members, "no-horizon/");
+    uint64_t id;
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
+    delete_key(s, key_of(&claim, "horizon"));
+    const int64_t took_ms = ms_until_lost(&ids, 5000);
+    CHECK(took_ms >= 0 && took_ms < 1500); /* the next extension */
+    char pool[64];
+    (void)snprintf(pool, sizeof pool, "%s", key_of(&claim, "pool"));
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    CHECK_STR(value_of(s, pool), "");
+    delete_keys(s, "no-horizon/");
+    flake_i_etcd_close_session(s);
+}
+
+/* The horizon has earlier bytes again; its create_revision is what it was. */
+static void a_restored_backup_ends_a_claim(void) {
+    flake_i_etcd *const s = admin(all_members);
+    flake_etcd_options o = from(all_members, "backup/");
+    char backup[FLAKE_I_ETCD_VALUE], horizon[64];
+    uint64_t id, last = 0;
+    flake_gen next;
+    delete_keys(s, "backup/");
+    fill(s, "backup/", 0, 256, 9, 9);
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
+    (void)snprintf(backup, sizeof backup, "%s", value_of(s, horizon));
+    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    CHECK_EQ(ms_until_lost(&ids, 1300), -1);
+    CHECK(strcmp(backup, value_of(s, horizon)) != 0); /* extended since */
+    const int64_t begin_ms = now_ms();
+    put_key(s, horizon, backup);
+    flake_status status;
+    while ((status = flake_next(&ids, &id)) == FLAKE_OK && now_ms() < begin_ms + 5000) last = id;
+    CHECK_EQ(status, FLAKE_LEASE);
+    CHECK(now_ms() - begin_ms < 1500);
+    CHECK_STR(value_of(s, horizon), backup); /* not written over */
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    CHECK_STR(value_of(s, horizon), backup);
+    o.wait_ms = 5000;
+    CHECK_EQ(claims(&second, &o), FLAKE_OK);
+    CHECK_EQ(init(&next, &second), FLAKE_OK);
+    CHECK_EQ(flake_next(&next, &id), FLAKE_OK);
+    CHECK(id > last);
+    CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
+    delete_keys(s, "backup/");
+    flake_i_etcd_close_session(s);
+}
+
+static void a_deleted_key_is_put_back_without_the_watch(void) {
+    flake_i_etcd *const s = admin(member_url[1]);
+    char urls[160];
+    (void)snprintf(urls, sizeof urls, "%s,%s", member_url[0], member_url[1]);
+    flake_etcd_options o = from(urls, "unwatched/");
+    o.ttl_ms = 9000;
+    o.horizon_ms = 9000;
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    nap_ms(300);
+    member_signal(0, SIGSTOP); /* who watches for us */
+    delete_key(s, key_of(&claim, "pool"));
+    CHECK(is_healed(s, &claim, 6500)); /* a third of the horizon, and a timeout or two */
+    member_signal(0, SIGCONT);
+    CHECK_EQ(ms_until_lost(&ids, 100), -1);
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    CHECK(ready(all_members, 8000));
+    flake_i_etcd_close_session(s);
+}
+
+static void whoever_is_cut_off_stops_before_another_begins(void) {
+    static const int how[] = {STALL, CUT};
+    flake_i_etcd *const s = admin(all_members);
+    for (unsigned i = 0; i < 2; i++) {
+        way w;
+        uint64_t id, newest = 0, first;
+        flake_gen next;
+        flake_status status;
+        delete_keys(s, "cut/");
+        fill(s, "cut/", 0, 256, 5, 5);
+        way_begin(&w, 0);
+        flake_etcd_options o = from(w.url, "cut/");
+        o.ttl_ms = 2000;
+        CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+        CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+        CHECK(ms_until_lost(&ids, 1000) == -1);
+        atomic_store(&w.mode, how[i]);
+        flake_etcd_options direct = from(all_members, "cut/");
+        direct.wait_ms = 9000;
+        const int64_t begin_ms = now_ms();
+        while ((status = flake_next(&ids, &id)) == FLAKE_OK && now_ms() < begin_ms + 9000)
+            newest = id;
+        CHECK_EQ(status, FLAKE_IO);
+        CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_IO);
+        const int64_t over_ms = now_ms() - begin_ms;
+        CHECK(over_ms > 1000 && over_ms <= 3000); /* what was left of the horizon */
+        CHECK_EQ(flake_etcd_claim(&second, &direct, NULL), FLAKE_OK);
+        CHECK_EQ(init(&next, &second), FLAKE_OK);
+        CHECK_EQ(flake_next(&next, &first), FLAKE_OK);
+        CHECK(newest < first);
+        atomic_store(&w.mode, PASS);
+        const int64_t pass_ms = now_ms();
+        while ((status = flake_next(&ids, &id)) == FLAKE_IO && now_ms() < pass_ms + 3000) nap_ms(1);
+        CHECK_EQ(status, FLAKE_LEASE); /* for good */
+        CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(&next, &id), FLAKE_OK); /* and took nothing with it */
+        CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
+        way_end(&w);
+    }
+    delete_keys(s, "cut/");
+    flake_i_etcd_close_session(s);
+}
+
+static void a_short_cut_is_survived(void) {
+    way w;
+    way_begin(&w, 1);
+    flake_etcd_options o = from(w.url, "short/");
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    CHECK(ms_until_lost(&ids, 500) == -1);
+    atomic_store(&w.mode, CUT);
+    CHECK(ms_until_lost(&ids, 900) == -1);
+    atomic_store(&w.mode, PASS);
+    CHECK(ms_until_lost(&ids, 2500) == -1);
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    way_end(&w);
+}
+
+static void a_claim_whose_answer_is_lost_is_one_claim(void) {
+    flake_i_etcd *const s = admin(all_members);
+    char urls[160];
+    way w;
+    delete_keys(s, "swallowed/");
+    way_begin(&w, 0);
+    atomic_store(&w.mode, SWALLOW_CLAIM);
+    (void)snprintf(urls, sizeof urls, "%s,%s", w.url, member_url[1]);
+    flake_etcd_options o = from(urls, "swallowed/");
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    const char *const body =
+        key_body("swallowed/pool/0:", /* to swallowed/pool/0; */
+                 ",\"range_end\":\"c3dhbGxvd2VkL3Bvb2wvMDs=\",\"count_only\":true");
+    int64_t count = 0;
+    CHECK(flake_i_json_number(flake_i_json_get(ask(s, "kv/range", body), "count"), &count));
+    CHECK_EQ(count, 1);
+    const char *const horizon = value_of(s, key_of(&claim, "horizon"));
+    CHECK(strstr(horizon, claim.session->token) != NULL);
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    way_end(&w);
+    flake_i_etcd_close_session(s);
+}
+
+/* Its extension is applied, and no answer comes: it goes on with the bytes that it knows of, and settles
+ * the others first, whether or not the key of the pool is still there. */
+static void an_extension_whose_answer_is_lost_is_settled(void) {
+    flake_i_etcd *const s = admin(all_members);
+    for (int deleted = 0; deleted < 2; deleted++) {
+        way w;
+        uint64_t id;
+        way_begin(&w, 0);
+        flake_etcd_options o = from(w.url, "unanswered/");
+        CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+        CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+        CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
+        nap_ms(300); /* until the watch stands */
+        char horizon[64], before[FLAKE_I_ETCD_VALUE];
+        (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
+        (void)snprintf(before, sizeof before, "%s", value_of(s, horizon));
+        atomic_store(&w.mode, SWALLOW_CLAIM);
+        const int64_t begin_ms = now_ms();
+        while (strcmp(value_of(s, horizon), before) == 0 && now_ms() < begin_ms + 5000) nap_ms(10);
+        const int64_t seen_ns = (int64_t)FLAKE_ATOMIC_LOAD(&claim.horizon_ns, relaxed);
+        CHECK(horizon_of(s, horizon) > seen_ns); /* written, and not known of */
+        if (deleted) delete_key(s, key_of(&claim, "pool"));
+        while (flake_next(&ids, &id) == FLAKE_OK && now_ms() < begin_ms + 9000) {
+        }
+        CHECK_EQ(flake_next(&ids, &id), FLAKE_IO);
+        CHECK((int64_t)FLAKE_ATOMIC_LOAD(&claim.horizon_ns, relaxed) == seen_ns);
+        atomic_store(&w.mode, PASS);
+        const int64_t end_ms = now_ms() + 4000;
+        while (flake_etcd_check(&claim, NULL) != FLAKE_OK && now_ms() < end_ms) nap_ms(5);
+        CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
+        CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
+        CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+        way_end(&w);
+    }
+    delete_keys(s, "unanswered/");
+    flake_i_etcd_close_session(s);
+}
+
+static void *claim_slowly(void *user) {
+    flake_etcd_options o = from((const char *)user, "late/");
+    o.timeout_ms = 4000;
+    return flake_etcd_claim(&second, &o, NULL) == FLAKE_AGAIN ? user : NULL;
+}
+
+static void who_comes_late_takes_nothing_away(void) {
+    flake_i_etcd *const s = admin(all_members);
+    pthread_t thread;
+    void *refused = NULL;
+    way w;
+    fill(s, "late/", 0, 256, 11, 11);
+    way_begin(&w, 0);
+    atomic_store(&w.mode, SLOW_CLAIM);
+    if (pthread_create(&thread, NULL, claim_slowly, w.url) != 0) abort();
+    nap_ms(400); /* it has seen the number free, and asks for it */
+    const flake_etcd_options o = from(all_members, "late/");
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    (void)pthread_join(thread, &refused);
+    CHECK(refused != NULL);
+    CHECK(ms_until_lost(&ids, 300) == -1);
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    flake_etcd_destroy(&second);
+    way_end(&w);
+    delete_keys(s, "late/");
+    flake_i_etcd_close_session(s);
+}
+
+/* ---- fail-over ---- */
+
+static void one_member_after_the_other_fails(void) {
+    flake_etcd_options o = from(all_members, "fail-over/");
+    o.ttl_ms = 5000;
+    o.horizon_ms = 4000;
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    static const int sig[] = {SIGKILL, SIGSTOP, SIGTERM};
+    for (int member = 0; member < 3; member++) {
+        member_signal(member, sig[member]);
+        CHECK(ms_until_lost(&ids, 4500) == -1); /* longer than a claim lasts by itself */
+        if (sig[member] == SIGSTOP) member_signal(member, SIGCONT);
+        else member_start(member);
+        CHECK(ms_until_lost(&ids, 500) == -1);
+        CHECK(ready(all_members, 8000));
+        CHECK(ms_until_lost(&ids, 1000) == -1);
+    }
+    CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+}
+
+static void without_etcd_ids_go_on_up_to_the_horizon(void) {
+    flake_i_etcd *const s = admin(all_members);
+    flake_etcd_options o = from(all_members, "gone/");
+    flake_why why;
+    uint64_t id, last = 0;
+    flake_status status;
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    for (int member = 0; member < 3; member++) member_signal(member, SIGKILL);
+    const int64_t begin_ms = now_ms();
+    while ((status = flake_next(&ids, &id)) == FLAKE_OK && now_ms() < begin_ms + 6000) last = id;
+    CHECK_EQ(status, FLAKE_IO);
+    CHECK(now_ms() - begin_ms > 1500 && now_ms() - begin_ms <= 3100);
+    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_IO);
+    CHECK(strstr(why.text, "not reached") != NULL);
+    nap_ms(50);
+    CHECK_EQ(flake_etcd_left_ms(&claim), 0);
+    for (int member = 0; member < 3; member++) member_start(member);
+    CHECK(ready(all_members, 10000));
+    /* It was nobody else's, so it goes on. */
+    const int64_t end_ms = now_ms() + 5000;
+    while (flake_next(&ids, &id) != FLAKE_OK && now_ms() < end_ms) nap_ms(10);
+    CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
+    CHECK(id > last);
+    CHECK(is_healed(s, &claim, 3000));
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    flake_i_etcd_close_session(s);
+}
+
+/* ---- two holders, and what each has drawn ---- */
+
+enum { drawn_room = 1 << 18 };
+typedef struct drawn {
+    _Atomic(uint64_t) n;
+    _Atomic(int) state; /* 1: claimed and draws; 2: lost; 3: over */
+    uint64_t ids[drawn_room];
+} drawn;
+static drawn *drawn_by; /* two, shared */
+
+/* In a child: claims, draws for a while, some ids each ms, and releases. */
+static pid_t draw_in_child(unsigned who, const flake_etcd_options *o, int64_t skew,
+                           int64_t ahead_ms, int64_t for_ms) {
+    (void)fflush(stdout);
+    const pid_t child = fork();
+    if (child != 0) return child;
+    static flake_etcd mine;
+    static flake_gen gen;
+    drawn *const d = &drawn_by[who];
+    flake_status status = FLAKE_OK;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    skew_ns = skew;
+    const int64_t patient_ms =
+        now_ms() + 9000; /* a claim that waits would wait for the horizon, too */
+    while (flake_etcd_claim(&mine, o, NULL) != FLAKE_OK)
+        if (now_ms() > patient_ms) _exit(1);
+        else nap_ms(20);
+    if (init_ahead(&gen, &mine, ahead_ms) != FLAKE_OK) _exit(1);
+    atomic_store(&d->state, 1);
+    for (const int64_t end_ms = now_ms() + for_ms; now_ms() < end_ms && status != FLAKE_LEASE;) {
+        uint64_t id;
+        for (int i = 0; i < 30 && (status = flake_try(&gen, &id)) == FLAKE_OK; i++) {
+            const uint64_t n = atomic_load(&d->n);
+            if (n == drawn_room) _exit(2);
+            d->ids[n] = id;
+            atomic_store(&d->n, n + 1);
+        }
+        nap_ms(1);
+    }
+    atomic_store(&d->state, status == FLAKE_LEASE ? 2 : 3);
+    (void)flake_etcd_release(&mine, NULL);
+    _exit(0);
+}
+
+static void draw_begin(void) {
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&drawn_by[i].n, 0u);
+        atomic_store(&drawn_by[i].state, 0);
+    }
+}
+
+static bool wait_for_state(unsigned who, int state, int64_t within_ms) {
+    const int64_t end_ms = now_ms() + within_ms;
+    while (atomic_load(&drawn_by[who].state) < state && now_ms() < end_ms) nap_ms(5);
+    return atomic_load(&drawn_by[who].state) >= state;
+}
+
+static void no_id_is_drawn_twice(void) {
+    const size_t a = (size_t)drawn_by[0].n, b = (size_t)drawn_by[1].n;
+    uint64_t *const all = (uint64_t *)malloc((a + b) * sizeof *all + 1);
+    if (!all) abort();
+    memcpy(all, drawn_by[0].ids, a * sizeof *all);
+    memcpy(all + a, drawn_by[1].ids, b * sizeof *all);
+    CHECK_EQ(count_duplicates(all, a + b), 0);
+    printf("  %zu and %zu ids\n", a, b);
+    free(all);
+}
+
+/* The clocks differ by seconds and by minutes, either way; the first holder is stopped, the second takes
+ * his number, and the first goes on. */
+static void clocks_may_differ_by_any_amount(void) {
+    static const int64_t skew_s[][2] = {{0, 0},    {0, -2}, {3, 0},   {0, -55},
+                                        {-300, 0}, {0, 50}, {20, -20}};
+    flake_i_etcd *const s = admin(all_members);
+    for (size_t i = 0; i < sizeof skew_s / sizeof *skew_s; i++) {
+        flake_etcd_options o = from(all_members, "skew/");
+        const int64_t g = 1000000000;
+        int status;
+        delete_keys(s, "skew/");
+        fill(s, "skew/", 0, 256, 9, 9);
+        draw_begin();
+        o.ttl_ms = o.horizon_ms = 1000;
+        const pid_t first = draw_in_child(0, &o, skew_s[i][0] * g, i % 2 ? 2500 : 0, 9000);
+        CHECK(wait_for_state(0, 1, 5000));
+        nap_ms(700);
+        CHECK(kill(first, SIGSTOP) == 0);
+        const pid_t other = draw_in_child(1, &o, skew_s[i][1] * g, 60000, 1500);
+        CHECK(wait_for_state(1, 1, 9000));
+        nap_ms(300);
+        CHECK(kill(first, SIGCONT) == 0);
+        CHECK(waitpid(first, &status, 0) == first && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        CHECK(waitpid(other, &status, 0) == other && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        CHECK(drawn_by[0].n > 0 && drawn_by[1].n > 0);
+        CHECK_EQ(drawn_by[0].state, 2); /* it was told */
+        no_id_is_drawn_twice();
+    }
+    delete_keys(s, "skew/");
+    flake_i_etcd_close_session(s);
+}
+
+static int leader(flake_i_etcd *s) {
+    for (int member = 0; member < 3; member++) {
+        flake_i_etcd *const one = admin(member_url[member]);
+        const flake_i_json status = ask(one, "maintenance/status", "{}");
+        const flake_i_json id = flake_i_json_get(status, "header/member_id");
+        const flake_i_json lead = flake_i_json_get(status, "leader");
+        const size_t n = (size_t)(id.end - id.at);
+        const bool leads = id.at && lead.at + n == lead.end && memcmp(id.at, lead.at, n) == 0;
+        flake_i_etcd_close_session(one);
+        if (leads) return member;
+    }
+    check_fail(__FILE__, __LINE__, "no leader");
+    return (void)s, 0;
+}
+
+/* A leader that stood still believes, when it goes on, that all leases have run out, and revokes them,
+ * though another was elected meanwhile and they were renewed. Somebody waits for the number, with a clock
+ * that lags. */
+static void a_stale_leader_that_revokes_live_leases_ends_no_uniqueness(void) {
+    flake_i_etcd *const s = admin(all_members);
+    flake_etcd_options o = from(all_members, "stale/");
+    int status;
+    delete_keys(s, "stale/");
+    fill(s, "stale/", 0, 256, 9, 9);
+    draw_begin();
+    o.ttl_ms = 2000;
+    o.timeout_ms = 250;
+    const pid_t first = draw_in_child(0, &o, 0, 0, 7000);
+    CHECK(wait_for_state(0, 1, 5000));
+    const pid_t other = draw_in_child(1, &o, -2000000000, 60000, 6000);
+    const int stale = leader(s);
+    member_signal(stale, SIGSTOP);
+    nap_ms(4300);
+    member_signal(stale, SIGCONT);
+    for (int i = 0; i < 3; i++) { /* whether or not it does it this time: we do what it would */
+        int64_t lease = 0;
+        char body[64];
+        nap_ms(300);
+        if (!flake_i_json_number(
+                flake_i_json_get(ask(s, "kv/range", key_body("stale/pool/0:9", "")), "kvs/0/lease"),
+                &lease))
+            continue;
+        (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)lease);
+        (void)flake_i_etcd_call(s, "lease/revoke", body);
+    }
+    CHECK(waitpid(first, &status, 0) == first && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(waitpid(other, &status, 0) == other && WIFEXITED(status));
+    CHECK(drawn_by[0].n > 0);
+    printf("  the first holder %s\n",
+           drawn_by[0].state == 2 ? "lost the number" : "kept the number");
+    no_id_is_drawn_twice();
+    CHECK(ready(all_members, 8000));
+    delete_keys(s, "stale/");
+    flake_i_etcd_close_session(s);
+}
+
+/* ---- many processes, few numbers ---- */
+
+enum { seats = 5, free_numbers = 3, room = 1 << 19 };
+
+typedef struct seat {
+    _Atomic(uint64_t) n, claims, losses;
+    _Atomic(bool) draws;
+    uint64_t ids[room];
+} seat;
+
+static seat *seat_of; /* shared */
+
+static _Noreturn void live(seat *me, pid_t parent, uint64_t random) {
+    static flake_etcd mine;
+    static flake_gen gen;
+    flake_etcd_options o = from(all_members, "many/");
+    o.ttl_ms = 1000;
+    o.horizon_ms = 1000 + (int64_t)random_below(&random, 1000);
+    o.wait_ms = 2000;
+    o.timeout_ms = 300;
+    skew_ns = ((int64_t)random_below(&random, 3000) - 1500) * 1000000;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* frozen or not */
+    while (getppid() == parent) {
+        if (flake_etcd_claim(&mine, &o, NULL) != FLAKE_OK) continue;
+        atomic_fetch_add(&me->claims, 1u);
+        atomic_store(&me->draws, true);
+        const int64_t end_ms = now_ms() + 200 + (int64_t)random_below(&random, 2500);
+        flake_status status = init(&gen, &mine);
+        while (status != FLAKE_LEASE && getppid() == parent && now_ms() < end_ms) {
+            uint64_t id;
+            for (int i = 0; i < 20 && (status = flake_next(&gen, &id)) == FLAKE_OK; i++) {
+                const uint64_t n = atomic_load(&me->n);
+                if (n == room) _exit(2);
+                me->ids[n] = id;
+                atomic_store(&me->n, n + 1);
+            }
+            flake_i_system_sleep(200000);
+        }
+        atomic_store(&me->draws, false);
+        if (status == FLAKE_LEASE) atomic_fetch_add(&me->losses, 1u);
+        (void)flake_etcd_release(&mine, NULL);
+    }
+    _exit(0);
+}
+
+static pid_t start(unsigned i, uint64_t random) {
+    const pid_t parent = getpid(), child = fork();
+    if (child == 0) live(&seat_of[i], parent, random);
+    if (child < 0) abort();
+    return child;
+}
+
+static void two_never_hold_one_number(void) {
+    flake_i_etcd *const s = admin(all_members);
+    pid_t child[seats];
+    int64_t frozen_until_ms[seats] = {0};
+    uint64_t random = 88172645463325252u, claimed = 0, lost = 0, total = 0;
+    int frozen = 0, member_frozen = 0;
+    delete_keys(s, "many/");
+    fill(s, "many/", 0, 256, 100, 100 + free_numbers - 1);
+    (void)fflush(stdout);
+    for (unsigned i = 0; i < seats; i++) child[i] = start(i, random_next(&random));
+    const int64_t end_ms = now_ms() + 15000;
+    while (now_ms() < end_ms) {
+        nap_ms(100 + (int64_t)random_below(&random, 200));
+        unsigned i = (unsigned)random_below(&random, seats);
+        for (unsigned k = 0; k < seats && (frozen_until_ms[i] || !seat_of[i].draws); k++)
+            i = (i + 1) % seats;
+        const int64_t ms = now_ms();
+        for (unsigned k = 0; k < seats; k++)
+            if (frozen_until_ms[k] && ms >= frozen_until_ms[k]) {
+                CHECK(kill(child[k], SIGCONT) == 0);
+                frozen_until_ms[k] = 0;
+            }
+        if (member_frozen == 1 && ms > end_ms - 8000) member_signal(0, SIGCONT), member_frozen = 2;
+        if (member_frozen == 0 && ms > end_ms - 9000) member_signal(0, SIGSTOP), member_frozen = 1;
+        if (frozen_until_ms[i]) continue;
+        if (random_below(&random, 3)) {
+            CHECK(kill(child[i], SIGSTOP) == 0);
+            frozen_until_ms[i] = ms + 500 + (int64_t)random_below(&random, 2500);
+            frozen++;
+        } else {
+            CHECK(kill(child[i], SIGKILL) == 0);
+            CHECK(waitpid(child[i], NULL, 0) == child[i]);
+            atomic_store(&seat_of[i].draws, false);
+            child[i] = start(i, random_next(&random));
+        }
+    }
+    if (member_frozen == 1) member_signal(0, SIGCONT);
+    for (unsigned i = 0; i < seats; i++) {
+        int status;
+        (void)kill(child[i], SIGKILL);
+        CHECK(waitpid(child[i], &status, 0) == child[i] && WIFSIGNALED(status));
+        claimed += seat_of[i].claims;
+        lost += seat_of[i].losses;
+        total += seat_of[i].n;
+    }
+    uint64_t *const all = (uint64_t *)malloc((size_t)total * sizeof *all + 1);
+    if (!all) abort();
+    size_t n = 0;
+    for (unsigned i = 0; i < seats; i++) {
+        memcpy(all + n, seat_of[i].ids, (size_t)seat_of[i].n * sizeof *all);
+        n += (size_t)seat_of[i].n;
+    }
+    CHECK_EQ(count_duplicates(all, n), 0);
+    printf("  %zu ids of %" PRIu64 " claims on %d numbers, %" PRIu64 " of them lost; %d freezes\n",
+           n, claimed, (int)free_numbers, lost, frozen);
+    CHECK(claimed > 3 * free_numbers);
+    CHECK(lost > 0);
+    free(all);
+    delete_keys(s, "many/");
+    flake_i_etcd_close_session(s);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(who_comes_late_takes_nothing_away),
+        CHECK_TEST(a_deleted_key_is_put_back_at_once),
+        CHECK_TEST(a_revoked_lease_is_replaced_at_once),
+        CHECK_TEST(a_key_put_by_another_ends_a_claim_at_once),
+        CHECK_TEST(a_deleted_horizon_ends_a_claim),
+        CHECK_TEST(a_restored_backup_ends_a_claim),
+        CHECK_TEST(a_deleted_key_is_put_back_without_the_watch),
+        CHECK_TEST(whoever_is_cut_off_stops_before_another_begins),
+        CHECK_TEST(a_short_cut_is_survived),
+        CHECK_TEST(a_claim_whose_answer_is_lost_is_one_claim),
+        CHECK_TEST(an_extension_whose_answer_is_lost_is_settled),
+        CHECK_TEST(one_member_after_the_other_fails),
+        CHECK_TEST(without_etcd_ids_go_on_up_to_the_horizon),
+        CHECK_TEST(clocks_may_differ_by_any_amount),
+        CHECK_TEST(a_stale_leader_that_revokes_live_leases_ends_no_uniqueness),
+        CHECK_TEST(two_never_hold_one_number)};
+    void *page = mmap(NULL, seats * sizeof *seat_of, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return 1;
+    seat_of = (seat *)page;
+    page =
+        mmap(NULL, 2 * sizeof *drawn_by, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return 1;
+    drawn_by = (drawn *)page;
+    return CLUSTER_MAIN(argc, argv, all);
+}
