@@ -63,6 +63,27 @@ static void a_full_disk_stops_draws_at_the_horizon(void) {
     CHECK_EQ(ways_repeated(&our->log), 0);
 }
 
+/* Not by each draw: one would wait for a slow disk after the other. A sixteenth of the horizon later. */
+static void a_write_that_failed_is_tried_again_soon(void) {
+    uint64_t id;
+    begin();
+    CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
+    disk.fail_from = disk.calls + 1, disk.fails = 1000000;
+    script_now.now_ns += 1600 * ms;
+    CHECK_EQ(draw(&id), FLAKE_OK); /* more than half of 3 s: it has tried, in vain */
+    CHECK(disk.calls >= disk.fail_from);
+    const int calls = disk.calls;
+    script_now.now_ns += 150 * ms;
+    CHECK_EQ(draw(&id), FLAKE_OK);
+    CHECK_EQ(disk.calls, calls);
+    disk.fail_from = 0;
+    const int64_t horizon_ns = record_of(path_of("ids")).horizon_ns;
+    script_now.now_ns += 50 * ms;
+    CHECK_EQ(draw(&id), FLAKE_OK);
+    CHECK(record_of(path_of("ids")).horizon_ns > horizon_ns);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+}
+
 static void fill_the_disk(void) {
     uint64_t id;
     struct rlimit limit;
@@ -312,6 +333,7 @@ int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(killed_at_each_system_call),
         CHECK_TEST(a_full_disk_stops_draws_at_the_horizon),
+        CHECK_TEST(a_write_that_failed_is_tried_again_soon),
         CHECK_TEST(a_file_that_can_t_grow),
         CHECK_TEST(closed_while_others_draw),
         CHECK_TEST(runs_that_end_anywhere_repeat_nothing),

@@ -187,12 +187,16 @@ def measure_all(root, build, etcd, jobs):
 # ---- what is taken ----
 
 def sections(text):
-    """The section of each line, by its number from 1; a common one by its part."""
+    """The section of each line, by its number from 1; those of regions that both headers have as common/..."""
     names, section, part = [""], "", ""
     for line in text:
-        if mark := re.match(r"// >>(\w+)( end)?", line):
-            section, part = ("" if mark[2] else mark[1]), ""
-        elif mark := re.match(r"/\* ---- (.+?)( ----|:)", line):
+        if mark := re.match(r"// >>(\w+)( \w+)?", line):
+            is_common = mark[2] == " begin" and mark[1] != "own"
+            section, part = "" if mark[2] == " end" else mark[1], ""
+            if is_common:
+                section, part = "common", "" if mark[1] == "common" else mark[1]
+            is_parted = section == "common" and not part
+        elif section == "common" and is_parted and (mark := re.match(r"/\* ---- (.+?)( ----|:)", line)):
             part = mark[1].strip()
         names.append(f"common/{part}" if section == "common" else section)
     return names

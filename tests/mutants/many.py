@@ -269,19 +269,16 @@ class Judge:
     def __init__(self, base, folder, programs, measured):
         self.base, self.folder, self.programs, self.measured = base, folder, programs, measured
         self.cc = os.environ.get("CC") or "cc"
-        self.shift = self.common_at("sno.h") - self.common_at("flake.h")
+        self.in_sno = coverage.common_lines({h: (base / h).read_text().split("\n") for h in coverage.HEADERS})
         self.unfit = {name: " ".join(map(str, [r["code"], *r["failed"]])) for name, r in measured.items()
                       if r["code"] and not (r["failed"] and all(map(BUSY.search, r["failed"])))}
         self.plain, self.lock = {}, threading.Lock()
-
-    def common_at(self, header):
-        return (self.base / header).read_text().split("\n").index("// >>common begin")
 
     def order(self, m):
         """Who runs the line: replays, tests, models, explorer; the cheapest first."""
         at = [(m.header, str(m.line))]
         if m.section.startswith("common/"):
-            at.append(("sno.h", str(m.line + self.shift)))
+            at.append(("sno.h", str(self.in_sno[m.line])))
         by = [name for name, r in self.measured.items() if any(r["lines"].get(h, {}).get(n) for h, n in at)]
         kinds = ("replay", "test", "model", "explore")
 
@@ -299,8 +296,9 @@ class Judge:
                 assert lines[m.line - 1] == m.old
                 lines[m.line - 1] = m.new
             elif m.section.startswith("common/"):
-                assert lines[m.line - 1 + self.shift] == in_sno(m.old)
-                lines[m.line - 1 + self.shift] = in_sno(m.new)
+                at = self.in_sno[m.line] - 1
+                assert lines[at] == in_sno(m.old)
+                lines[at] = in_sno(m.new)
             (work / header).write_text("\n".join(lines))
 
     def build(self, headers, name, out, more=()):
