@@ -666,6 +666,8 @@ static inline flake_status flake128_from_uuid(const char *, size_t len, flake128
  *
  * Each holder writes once in horizon_ms / 3. etcd keeps what was: turn on its auto-compaction.
  *
+ * A claim has a token of 16 bytes from FLAKE_RANDOM_BYTES, which must differ from every other claim's.
+ *
  * A forked child has no claim: its parent's generators say FLAKE_FORKED there.
  *
  * WHO MAY CALL WHAT AT THE SAME TIME: claim, release and destroy one thread at a time; the questions
@@ -5413,7 +5415,7 @@ static inline bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
         if (!flake_i_json_is(key, key64, strlen(key64))) continue;
         const flake_i_json value = flake_i_json_string(flake_i_json_get(kv, "value"));
         const size_t len = value.at ? (size_t)(value.end - value.at) : 0;
-        if (!len || len >= FLAKE_I_ETCD_VALUE) return false;
+        if (!len || len >= FLAKE_I_ETCD_VALUE || memchr(value.at, '\'', len)) return false;
         memcpy(value64, value.at, len);
         value64[len] = 0;
         return true;
@@ -5623,7 +5625,7 @@ static inline size_t flake_i_etcd_on_header(char *bytes, size_t one, size_t n, v
     for (int i = 0; i < 4; i++) line[i] = (char)(line[i] | 32);
     if (memcmp(line, "date:", 5) != 0) return n;
     const int64_t date = (int64_t)curl_getdate(line + 5, NULL);
-    if (date > 0 && date < INT64_MAX / 1000000000)
+    if (date > 0 && date < INT64_MAX / 2000000000)
         ((flake_i_etcd *)user)->etcd_ns = date * 1000000000 - flake_i_elapsed_ns();
     return n;
 }
@@ -6231,6 +6233,8 @@ static inline flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd
         flake_i_etcd_compose_write(s, FLAKE_I_ETCD_TAKE, put_ns);
         status = flake_i_etcd_settle_write(s);
     }
+    if (status == FLAKE_AGAIN)
+        (void)flake_i_etcd_say(s, "leases end at once, or answers don't agree");
     if (status != FLAKE_OK) return status == FLAKE_LEASE ? FLAKE_LEASE : FLAKE_IO;
     c->floor_ns = floor_ns;
     c->cluster = cluster;
@@ -6325,7 +6329,8 @@ static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_opti
     flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
     if (!s) return flake_i_say(why, FLAKE_IO, "flake_etcd_claim", "memory is not to be had");
     flake_status status = flake_i_etcd_open_session(s, options);
-    const int64_t end_ms = flake_i_elapsed_ms() + s->options.wait_ms;
+    const int64_t end_ms =
+        flake_i_elapsed_ms() + (status == FLAKE_OK ? s->options.wait_ms : 0); /* it may be any */
     if (status == FLAKE_OK) status = flake_i_etcd_claim_any(c, s);
     flake_i_etcd_unwatch(s);
     if (status == FLAKE_OK) status = flake_i_etcd_start_thread(c, s);
@@ -6374,7 +6379,8 @@ static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
         (void)curl_multi_wakeup(s->multi);
         (void)pthread_join(c->thread, NULL);
         FLAKE_ATOMIC_STORE(&s->stop, 0u, relaxed);
-        const bool is_lost = (FLAKE_ATOMIC_LOAD(&c->state, relaxed) & 3) == FLAKE_I_ETCD_LOST;
+        const bool is_lost = (state & 3) == FLAKE_I_ETCD_LOST ||
+                             (FLAKE_ATOMIC_LOAD(&c->state, relaxed) & 3) == FLAKE_I_ETCD_LOST;
         if (!is_lost) status = flake_i_etcd_give_back(c);
         if (status == FLAKE_OK) flake_i_etcd_revoke(s);
         else if (why) *why = s->why;

@@ -302,7 +302,8 @@ static const char *claims_value_of(int range, char value[1100]) {
         if (n < 0) return NULL;
         if (n != (int)strlen(claims_key64) || memcmp(key, claims_key64, (size_t)n) != 0) continue;
         const int length = claims_plain(claims_member(kv, "value"), value);
-        return length > 0 && length < FLAKE_I_ETCD_VALUE ? value : NULL;
+        const bool fits = length > 0 && length < FLAKE_I_ETCD_VALUE;
+        return fits && !memchr(value, '\'', (size_t)length) ? value : NULL;
     }
     return value;
 }

@@ -242,6 +242,8 @@ static void answers_are_taken_at_their_word_only(void) {
     CHECK(flake_i_etcd_value_of(json(ranged(horizon, "cHV0")), horizon, value));
     CHECK_STR(value, "cHV0");
     CHECK(flake_i_etcd_value_of(json(ranged(pool, "cHV0")), horizon, value) && !*value);
+    CHECK(!flake_i_etcd_value_of(json(ranged(horizon, "a'b")), horizon,
+                                 value)); /* bodies are written with these */
     CHECK(!flake_i_etcd_value_of(json("{\"kvs\":[]}"), horizon, value));
     CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[{\"key\":\"aG9yaXpvbg==\"}]}"), horizon,
                                  value));
