@@ -33,15 +33,18 @@
  *
  * WHO MAY CALL WHAT AT THE SAME TIME
  *
- *     a flake_gen, flake128_gen     all calls but init and restore, from any number of threads and
- *                                   signal handlers; several processes too if it lies in shared
- *                                   memory and was made with options.shared_memory
- *     a flake_shard, flake_prefetch one thread at a time draws; stats, retry and snapshot anyone
+ *     a flake_gen, flake128_gen     draws and questions, from any number of threads and signal
+ *                                   handlers; several processes too if it lies in shared memory and
+ *                                   was made with options.shared_memory. Not beside them: init,
+ *                                   restore, reinit_after_fork, retire (which is for no handler)
+ *     a flake_shard                 one thread at a time draws; the questions any
+ *     a flake_prefetch              one thread at a time
  *     a flake_pool                  borrow and give_back from any thread
  *     a flake_ring                  push and pop from any thread
+ *     a flake_state, flake_slot     open, claim, close, release: one thread at a time; extend: any
  *
- * A signal handler that draws returns: one that jumps, or ends its thread, out of the write of a state
- * stops that state for good.
+ * A signal handler that draws must return. If it jumps out of the write of a state, or ends its thread
+ * there, that state stops for good.
  *
  * Two generators that run at once, in one process or in many, need nodes or ranges of sequence numbers
  * of their own; then no id is given twice. One that follows another with the same numbers must begin
@@ -50,7 +53,8 @@
  * seq_scatter nor the layout spreads them); concurrent calls are ordered as their read-modify-writes
  * are. A draw orders no other memory accesses.
  *
- * HOOKS: macros to define before the include
+ * HOOKS: macros to define before the include, the same in every file that shares a generator; behind each
+ * what stands there without it
  *
  *     FLAKE_ATOMIC(T)                 type of an atomic T             _Atomic(T), std::atomic<T>
  *     FLAKE_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
@@ -70,13 +74,15 @@
  *     FLAKE_NO_OS                     leaves out all that wants a system: these two, environment, host
  *                                     name, fork word, random bytes, clock and sleep; FLAKE_CLOCK_NS
  *                                     and FLAKE_SLEEP_NS must be defined        not defined
- *     FLAKE_SHOW_WARNINGS             your flags, for it as well      not defined
+ *     FLAKE_SHOW_WARNINGS             your warning flags apply in here, too     not defined
  *
  * What is left out is still declared: it says FLAKE_IO, or FLAKE_INVALID if an option asks for it, and
- * `why` or flake_options_why name the macro. Whoever forks without a fork word repeats ids.
+ * `why` or flake_options_why name the macro. With FLAKE_NO_OS a fork goes unnoticed: parent and child
+ * repeat ids.
  *
  * Find your way by these marks:
  *
+ *     // >>hooks       what the hooks are by default
  *     // >>public      what you call, and what you can set: all that you need to know
  *     // >>system      all that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
@@ -111,8 +117,8 @@
 #endif
 
 // >>hooks begin
-/* What the hooks above are where nobody has defined them. Both headers carry this region, and all that
- * have `begin` and `end`, the same but for the prefix: `make check-common`. */
+/* What the hooks above are where nobody has defined them. Both headers carry the regions hooks, settings,
+ * restarts, system and common, the same but for the prefix: `make check-common`. */
 
 #ifndef FLAKE_ATOMIC
 #ifdef __cplusplus
@@ -160,27 +166,48 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 // >>public
 
 typedef enum flake_status {
+    /* done */
     FLAKE_OK = 0,
-    FLAKE_AGAIN,      /* this unit's ids are all drawn: try later (flake_retry_ns) */
-    FLAKE_CLOCK_BACK, /* the clock was put back to before the newest id */
-    FLAKE_RANGE,      /* a time before the epoch, or past what the layout can express */
-    FLAKE_INVALID,    /* an argument, option or layout that does not fit; nothing was changed */
-    FLAKE_PARSE,      /* not a text of this form */
-    FLAKE_NODE,  /* node fits the layout's node bits (else FLAKE_INVALID), node + node_offset not */
-    FLAKE_LEASE, /* the claim on the node number is lost */
-    FLAKE_FORKED,   /* inherited through fork(), or the machine was cloned: another process may give
-                         the same ids. See flake_reinit_after_fork */
-    FLAKE_IO,       /* the system refused a file or connection */
-    FLAKE_TORN,     /* a state file that is cut short or damaged */
-    FLAKE_FOREIGN,  /* a state file of another generator, or none at all */
-    FLAKE_DOWNTIME, /* the last run ended longer ago than allowable_downtime_ms */
-    FLAKE_TAKEN     /* somebody else holds this number, file, or range of ids */
+    /* this unit's ids are all drawn: try later (flake_retry_ns) */
+    FLAKE_AGAIN,
+    /* the clock was put back to before the newest id */
+    FLAKE_CLOCK_BACK,
+    /* a time before the epoch, or past what the layout can express */
+    FLAKE_RANGE,
+    /* an argument, option or layout that does not fit, and nothing was changed; or a generator that was
+     * never initialised */
+    FLAKE_INVALID,
+    /* not a text of this form */
+    FLAKE_PARSE,
+    /* node + node_offset does not fit the node bits (node alone: FLAKE_INVALID); after a fork: the parent
+     * has some of these ids */
+    FLAKE_NODE,
+    /* the claim on the node number is lost */
+    FLAKE_LEASE,
+    /* inherited through fork(), or the machine was cloned: another process may give the same ids. See
+     * flake_reinit_after_fork */
+    FLAKE_FORKED,
+    /* the system refused a file or connection, or the state is closed */
+    FLAKE_IO,
+    /* a state file that is cut short or damaged */
+    FLAKE_TORN,
+    /* no state file, or another generator's; from init: the state is not open, or was opened for other
+     * options */
+    FLAKE_FOREIGN,
+    /* the last run ended longer ago than allowable_downtime_ms */
+    FLAKE_DOWNTIME,
+    /* somebody else holds this number, file, or range of ids */
+    FLAKE_TAKEN
 } flake_status;
 
 static inline const char *flake_status_str(flake_status status);
 
 // >>settings begin
-/* ---- clock: where a generator has its time from ---- */
+/* ---- clock: where a generator has its time from ----
+ *
+ * Functions of yours, here and in a gate, are called from any thread that draws, several at once, and
+ * from handlers that draw. They must not call the generator.
+ */
 
 enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1 };
 
@@ -199,11 +226,14 @@ typedef struct flake_gate {
     /* Whether ids of times up to until_ns (Unix) may be handed out. FLAKE_AGAIN: not yet, and who
      * waits asks again; all else is what the draw returns. NULL: no gate. */
     flake_status (*admit)(void *user, int64_t until_ns);
-    int64_t (*floor_ns)(void *user); /* ids must be later than this Unix time; asked by init, where
-                                        gate and state are fresh; NULL: any */
+    int64_t (*floor_ns)(
+        void *user); /* ids must be later than this Unix time; asked by each init that
+                                        has `admit`; NULL: any */
     void *user;
-    flake_i_atomic64 *word; /* NULL, or a word that fork wipes, constant and not 0 while the gate is
-                               open: who changes it stops each draw at once, with FLAKE_LEASE */
+    /* NULL, or a word that is constant and not 0 while the gate is open: who changes it stops each draw at
+     * once, with FLAKE_LEASE. Draws look at it instead of the word that tells them of a fork, so it lies
+     * in a page that fork wipes (MADV_WIPEONFORK). */
+    flake_i_atomic64 *word;
 } flake_gate;
 
 /* ---- what a generator has done ---- */
@@ -236,6 +266,7 @@ typedef struct flake_layout {
 
 static inline flake_layout flake_layout_idgen(void);     /* time 42, node 10, seq 12; epoch 1970 */
 static inline flake_layout flake_layout_hazelcast(void); /* 0, time 41, seq 6, node 16; 2018 */
+/* The time has what these leave of 63 bits; flake_layout_check refuses it if that is none. */
 static inline flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits);
 /* time 42, seq 6, generator 3, 1, generator 8, cluster 4; spread: time reversed, and 0 for 1 */
 static inline flake_layout flake_layout_uniqueid_ordered(void);
@@ -258,7 +289,7 @@ static inline flake_status flake_layout_at(size_t i, flake_layout *);
 static inline flake_status flake_layout_check(const flake_layout *);
 /* The last ms that the layout can express; INT64_MAX if that is further than an int64_t goes. A
  * generator ends with its clock, too: an int64_t of ns goes to 2262-04-11. (And one whose time and
- * sequence fill all 64 bits ends a unit earlier.) */
+ * sequence fill all 64 bits ends a unit earlier.) INT64_MIN: the layout does not hold together. */
 static inline int64_t flake_expires_ms(const flake_layout *);
 
 /* UINT32_MAX when a part is out of range: too large for these layouts, so init refuses it. */
@@ -277,13 +308,21 @@ typedef struct flake_parts {
 static inline flake_status flake_compose(const flake_layout *, const flake_parts *, uint64_t *id);
 /* FLAKE_INVALID: the id has bits that the layout has not. */
 static inline flake_status flake_decompose(const flake_layout *, uint64_t id, flake_parts *);
-/* The smallest and the largest id of a time's unit, for range scans. */
+/* The smallest and the largest id of a time's unit, for range scans, but in a layout with spread, where
+ * times are no ranges. FLAKE_RANGE, FLAKE_INVALID. */
 static inline flake_status flake_min_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
 static inline flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
 
 /* ---- generators ----
  *
- * Every call that fails leaves generator and output as they were, unless it says otherwise.
+ * A generator lies anywhere: static, on the stack, in malloc'd memory, with no alignment to mind. It must
+ * not be copied or moved once it is initialised. There is nothing to free; with `exclusive` or
+ * FLAKE_REGISTRY retire it before another init, and before its memory goes. Options are copied; what they
+ * point to must last as long as it draws.
+ *
+ * Every call that fails leaves generator and output as they were, unless it says otherwise. Any draw may
+ * say FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO, and what a gate says;
+ * FLAKE_AGAIN and FLAKE_CLOCK_BACK are named with each call.
  */
 typedef struct flake_gen flake_gen;
 
@@ -292,9 +331,10 @@ typedef struct flake_options {
     uint32_t node;             /* must fit the layout's node bits */
     uint32_t node_offset;      /* Hazelcast: added to node; FLAKE_NODE when the sum does not fit */
     uint32_t seq_min, seq_max; /* sequence numbers to use; 0, 0: all that the layout has */
-    int64_t max_ahead_ms;      /* ids may run so far ahead of the clock (Hazelcast 15,000); 0 */
-    int64_t max_wait_ms;       /* longest wait of one call, of each unit in a batch; 0: 1,000 */
-    flake_clock clock;         /* all zero: the system's exact clock */
+    int64_t
+        max_ahead_ms; /* ids may run so far ahead of the clock; 0: not at all; Hazelcast: 15,000 */
+    int64_t max_wait_ms;         /* longest wait of one call, of each unit in a batch; 0: 1,000 */
+    flake_clock clock;           /* all zero: the system's exact clock */
     struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
     flake_gate gate; /* asked before each new unit, such as flake_etcd_gate; {0}: none */
     /* Open, so that a restart repeats no id; NULL: none. One generator's, or one set of shards', at a
@@ -312,12 +352,14 @@ typedef struct flake_options {
                          n is even at low rates; ids inside a unit then don't rise */
     bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does) */
     bool shared_memory; /* lies in memory that processes share: survives fork. They must be forks
-                           of one another, or use the system's clock and no ring. FLAKE_INVALID
-                           where 64-bit atomics take a lock (32-bit powerpc, mips) */
+                           of one another, or use the system's clock and no ring; no gate, and only
+                           a state with shared_memory. FLAKE_INVALID where 64-bit atomics take a lock
+                           (32-bit powerpc, mips) */
 } flake_options;
 
-/* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE. Not while others use the generator.
- * It begins at the clock and knows of no earlier ids: initialised again within a unit, in this process
+/* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE: flake_options_why names the option. With
+ * `exclusive` FLAKE_TAKEN, FLAKE_IO; with a state FLAKE_FOREIGN, FLAKE_FORKED; with a gate FLAKE_LEASE. Not
+ * while others use the generator. It begins at the clock and knows of no earlier ids: initialised again within a unit, in this process
  * or the next, it repeats those of that unit, unless it has a state file, or flake_restore goes on. */
 static inline flake_status flake_init(flake_gen *, const flake_options *);
 /* Names what does not fit in options that flake_init refuses with these two; NULL: nothing. */
@@ -328,12 +370,13 @@ static inline flake_status flake_next(flake_gen *, uint64_t *id);
 /* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. (With a state file that has no by_timer one
  * call in a second or two writes it.) */
 static inline flake_status flake_try(flake_gen *, uint64_t *id);
-/* When flake_try will succeed, if nobody is faster and no gate refuses; 0: now, INT64_MAX: never. */
+/* How many ns from now until flake_try can succeed, if nobody is faster. Gate and state are not asked: on
+ * FLAKE_AGAIN and 0 come again in a ms. INT64_MAX: never. */
 static inline int64_t flake_retry_ns(flake_gen *);
 /* All n, waiting for each unit as flake_next does. When a later unit fails, the ids before it stand in
  * front and the rest of the array is 0; when the first does, the array is as it was. */
 static inline flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
-/* As many as are free now; returns how many. */
+/* As many as are free now; returns how many. At 0 flake_try tells why. */
 static inline size_t flake_try_n(flake_gen *, uint64_t *ids, size_t n);
 /* With the caller's own, perhaps cached, reading of the clock. One older than the newest unit
  * counts as that unit. One that lies ahead of the clock drags the generator ahead too. */
@@ -366,6 +409,7 @@ static inline flake_status flake_restore(flake_gen *, const flake_snapshot *);
  * capacity is its share of the unit's.
  */
 typedef struct flake_shard flake_shard;
+/* All, or none; as flake_init, and FLAKE_INVALID when n is 0 or more than there are numbers. */
 static inline flake_status flake_shards_init(flake_shard *shards, size_t n, const flake_options *);
 static inline flake_status flake_shard_next(flake_shard *, uint64_t *id);
 static inline flake_status flake_shard_try(flake_shard *, uint64_t *id);
@@ -373,8 +417,8 @@ static inline int64_t flake_shard_retry_ns(flake_shard *);
 static inline flake_status flake_shard_next_n(flake_shard *, uint64_t *ids, size_t n);
 static inline size_t flake_shard_try_n(flake_shard *, uint64_t *ids, size_t n);
 static inline flake_status flake_shard_try_at(flake_shard *, int64_t unix_ms, uint64_t *id);
-/* The shard as a generator, for the questions (available, lag, stats, options, snapshot, restore).
- */
+/* The shard as a generator, for the questions, snapshot, restore, reinit_after_fork and retire. Never draw
+ * from that: drawing is for flake_shard_... alone. */
 static inline flake_gen *flake_shard_gen(flake_shard *);
 
 /* Lends shards to threads. NULL: all are lent (make more shards, or fall back on a shared generator
@@ -388,7 +432,7 @@ static inline void flake_pool_give_back(flake_pool *, flake_shard *);
 /* ---- prefetch: a thread's own stock of ids, claimed in one draw ----
  *
  * Ids taken from stock are as old as the stock: valid_ms (0: for ever) bounds that. Less than
- * `count` (1 to 100,000) are claimed when less are free.
+ * `count` (1 to 100,000) are claimed when less are free. The generator must last as long.
  */
 typedef struct flake_prefetch flake_prefetch;
 static inline flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32_t count,
@@ -421,8 +465,8 @@ static inline bool flake_ring_pop(flake_ring *, flake_overflow *);
  * Whoever resumes or copies a virtual machine calls this in each process of it, since nothing else tells
  * them: every generator, all but those in shared memory, is as if inherited through fork from now on. So
  * are states: close them, and open others. From any thread. It reaches the generators of its own copy of
- * this header: a shared library that hides its symbols, or was opened with RTLD_LOCAL, has another, and
- * must call it too. */
+ * this header: the other header has its own call, and a shared library that hides its symbols, or was
+ * opened with RTLD_LOCAL, must call it too. */
 static inline void flake_generation_bump(void);
 
 /* ---- state files ----
@@ -430,7 +474,7 @@ static inline void flake_generation_bump(void);
  * A state file holds a horizon: a time ahead of all ids that were handed out. So the next run repeats
  * none, whatever became of this one and of the clock. After a crash open waits until the horizon has
  * passed, three seconds at most by default. The first draw that comes near it writes the file, every
- * 1.5 s by default.
+ * 1.5 s by default. An example stands with the open, further down.
  *
  * The object is all zero before its first use, and stays where it is while it is open. The file is
  * locked: it must not be deleted or replaced meanwhile, and lies on no network file system. A forked
@@ -448,7 +492,9 @@ typedef struct flake_why {
 } flake_why;
 
 typedef struct flake_state_options {
-    const char *path;              /* boundary's timestamp_path */
+    const char
+        *path; /* the file, below 1,000 bytes; it is made, through PATH.new beside it, if its folder
+                         exists and can be written. Relative to the folder at the time of the open */
     int64_t horizon_ms;            /* how far ahead of use the file is written; 0: 3,000 */
     int64_t allowable_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
     bool must_exist;               /* FLAKE_IO when there is no file, rather than a new one */
@@ -466,9 +512,10 @@ typedef struct flake_state_options {
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
  * of the process that opened it. FLAKE_IO: the old one stands. */
 static inline flake_status flake_state_extend(flake_state *);
-/* The last word: the next run waits until the time of the last id has passed, which is at once unless
+/* Writes the time of the last id, so that the next run waits only until that has passed: not at all, unless
  * ids ran ahead of the clock. Draws fail with FLAKE_IO from the next unit on; the state's memory must
- * last as long as they may be tried. FLAKE_AGAIN, and it stays open: in a signal handler that has
+ * last as long as they may be tried. FLAKE_IO: closed, but that could not be written, so the next run
+ * waits for the horizon. FLAKE_INVALID: it was not open. FLAKE_AGAIN, and it stays open: in a signal handler that has
  * interrupted a write of it. FLAKE_FORKED, in a forked child or after a bump: the file is let go, and
  * left as it is; one in shared memory stays open for the others. */
 static inline flake_status flake_state_close(flake_state *);
@@ -479,17 +526,19 @@ static inline flake_status flake_state_close(flake_state *);
  * A forked child, and a process after flake_generation_bump(), gets FLAKE_FORKED until it says with
  * which ids of its own it goes on: another node, or other sequence numbers. FLAKE_NODE: its options
  * have some of the parent's ids in them. FLAKE_INVALID: it was not forked. For a shard likewise,
- * through flake_shard_gen, where the parent's ids are that shard's.
+ * through flake_shard_gen, with its own seq_min and seq_max. Only the ids of that one generator or shard
+ * are compared: keep clear of the parent's others yourself. flake_init in a child compares nothing.
  *
  * A generator must not outlive the module whose code initialised it: it looks at that module's memory.
  *
- * Two forks can't be told: one in a signal handler that has interrupted a draw (the parent and child
+ * Two kinds of fork go unnoticed: one in a signal handler that has interrupted a draw (the parent and child
  * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
 static inline flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
-/* This generator draws no more: options.exclusive, and in builds with FLAKE_REGISTRY the registry, let
- * others have its numbers. Of shards all, or the first for options.exclusive. */
+/* Gives the numbers up: options.exclusive, and in builds with FLAKE_REGISTRY the registry, let others have
+ * them. It stops no draws: call it when nobody draws any more, and before an init anew or the end of the
+ * memory. Of shards each, or the first for options.exclusive. */
 static inline void flake_retire(flake_gen *);
 
 /* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
@@ -503,7 +552,8 @@ static inline void flake_retire(flake_gen *);
  *     flake_init(&ids, &options); // or flake_shards_init
  *     ...
  *     flake_state_close(&state);
- */
+ *
+ * Of the options layout, node, node_offset, seq_min and seq_max count, and must be the generator's. */
 static inline flake_status flake_state_open(flake_state *, const flake_state_options *,
                                             const flake_options *, flake_why *);
 
@@ -513,20 +563,23 @@ static inline flake_status flake_state_open(flake_state *, const flake_state_opt
  * there is no such number here, and *why says what was missing. (flake_init says FLAKE_NODE or
  * FLAKE_INVALID when the number does not fit the layout.)
  */
-/* 48 bits, as boundary's worker: the Ethernet address of an interface; NULL: the first that has one.
- * Loopback and all zeros don't count. Unique on a network, one process a host. */
+/* 48 bits, as boundary's worker: the Ethernet address of an interface; NULL: the first whose address its
+ * maker gave it, else the first that is up, else any. Loopback and all zeros don't count. Unique on a
+ * network, for one process a host. FLAKE_IO: the system does not list its interfaces. */
 static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
                                                  flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private IPv4 address. */
 static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *);
 /* The ordinal of a StatefulSet's pod: web-3, and web-3.web.prod.svc, are 3. NULL: this host's. */
 static inline flake_status flake_node_from_hostname(const char *name, uint32_t *node, flake_why *);
+/* The variable's text, a decimal number below 2^32. */
 static inline flake_status flake_node_from_env(const char *variable, uint32_t *node, flake_why *);
 
 /* A slot: the lowest free number of a folder that all processes of a host share (and of no network
  * file system), with a horizon of its own, as a state file has. It is held until it is released, or
- * the process and its children have ended, and never hands out an id again, though ids ran ahead or
- * the clock was put back: a number whose horizon has not passed is left alone.
+ * the process and its children have ended. With flake_slot_state no id comes twice, whoever holds the
+ * number, though ids ran ahead or the clock was put back: a number whose horizon has not passed is left
+ * alone.
  *
  *     static flake_slot slot; // all zero
  *     uint32_t number;
@@ -534,7 +587,7 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
  *     options.node = number;
  *     options.state = flake_slot_state(&slot); // without it the horizon knows nothing of the ids
  *
- * FLAKE_TAKEN: all are, or this slot holds one already. FLAKE_AGAIN: those left have horizons that
+ * FLAKE_TAKEN: all numbers are taken, or this slot holds one already. FLAKE_AGAIN: those left have horizons that
  * have not passed. A file that can't be used is passed over; its status (FLAKE_IO, FLAKE_TORN,
  * FLAKE_FOREIGN) comes when no other number is free. Nobody may delete the files of a folder in use. */
 typedef struct flake_slot flake_slot;
@@ -577,9 +630,9 @@ static inline size_t flake_text_width(flake_text);
 static inline size_t flake_format(uint64_t id, flake_text, char *buf, size_t size);
 /* The same, padded with zeros to flake_text_width, so that texts of a form sort as their ids do. */
 static inline size_t flake_format_fixed(uint64_t id, flake_text, char *buf, size_t size);
-/* Reads what these two write in this form, and nothing else: the whole input, the same alphabet and
- * case, no sign, no blanks. FLAKE_PARSE: any other text, one above UINT64_MAX, an empty one, NULL.
- * FLAKE_INVALID: there is no such form. */
+/* Reads the whole input in this form's alphabet and case, with leading zeros up to its width: no sign, no
+ * blanks but FLAKE_BIN4's, which is all 64 bits. FLAKE_PARSE: any other text, one above UINT64_MAX, an
+ * empty one, NULL. FLAKE_INVALID: there is no such form. */
 static inline flake_status flake_parse(const char *, size_t len, flake_text, uint64_t *id);
 /* Big-endian, so that memcmp sorts as the ids do. */
 static inline void flake_to_bytes(uint64_t id, uint8_t out[8]);
@@ -658,9 +711,9 @@ static inline flake_status flake128_from_uuid(const char *, size_t len, flake128
  *     ...                              // FLAKE_LEASE from the generator: release, claim and init again
  *     flake_etcd_release(&claim, &why);
  *
- * A clock that is wrong must not block a number for years. So who finds his clock more than 60 s past the
- * date that etcd's answers bear neither claims nor extends, and ids that are asked for further ahead move
- * no horizon. Numbers whose horizon has passed are claimed first; those whose horizon lies more than 60 s
+ * A program whose clock is more than 60 s ahead of etcd's, by the date in its answers, can neither claim
+ * nor extend, and ids asked for further ahead move no horizon: no wrong clock blocks a number for years.
+ * Numbers whose horizon has passed are claimed first; those whose horizon lies more than 60 s
  * ahead are left. Should a number be blocked all the same: make sure that nobody holds it, and delete its
  * key horizon/CLUSTER:NUMBER.
  *
@@ -678,21 +731,26 @@ static inline flake_status flake128_from_uuid(const char *, size_t len, flake128
  */
 #ifdef FLAKE_ETCD
 typedef struct flake_etcd_options {
-    const char *endpoints;  /* URLs parted by commas, up to 16; the next is asked when one fails;
-                               NULL: port 2379 of this host, without TLS */
-    const char *name_space; /* stands before each key, as it is; "" */
-    unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 256 */
-    bool cluster_given;     /* take `cluster` and don't look at the key cluster-id; no */
-    unsigned cluster;       /* 0..15 */
-    int64_t ttl_ms;     /* the lease, of whose length hangs how soon a dead holder's number is free:
-                           1,000 to 300,000, etcd rounds up to seconds, and to its own least; 10,000 */
+    const char
+        *endpoints; /* URLs parted by commas, up to 16; the next is asked when one fails; NULL:
+                               port 2379 of this host, without TLS */
+    const char *name_space; /* stands before each key, as it is; at most 255 bytes; NULL: nothing */
+    unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 0: 256 */
+    bool
+        cluster_given; /* take `cluster`; else what the key cluster-id says: one cluster, or several
+                               with commas, tried in this order; no such key: 0 */
+    unsigned cluster;  /* 0..15; 0 unless cluster_given */
+    int64_t
+        ttl_ms; /* length of the lease: a dead holder's number is free when it has run out. 1,000
+                           to 300,000; etcd rounds up to seconds, and to its own least; 0: 10,000 */
     int64_t horizon_ms; /* how far ahead of use the horizon is written, and so how long ids go on
-                           without etcd; 1,000 to 3,600,000; 30,000 */
+                           without etcd; 1,000 to 3,600,000; 0: 30,000 */
     int64_t wait_ms;    /* while no number is free, or its horizon is ahead; 0: not at all */
-    int64_t timeout_ms; /* of one request; ttl / 8 */
-    const char *ca_file, *cert_file, *key_file; /* PEM, for https; the system's authorities, and no
-                                                   certificate of our own */
-    const char *user, *password;                /* etcd's own authentication; none */
+    int64_t timeout_ms; /* of one request, at most 3,600,000; 0: ttl_ms / 8 */
+    const char *ca_file, *cert_file,
+        *key_file;               /* PEM, for https; NULL: the system's authorities, and
+                                                   no certificate of our own */
+    const char *user, *password; /* etcd's own authentication; NULL: none */
 } flake_etcd_options;
 
 typedef struct flake_etcd flake_etcd;

@@ -17,8 +17,9 @@
  *
  * WHICH CALL
  *
- *     sno_generate     the process-wide generator, for a program of one process and its children: the
- *                      partition is a random one, and a stranger has the same with 1 in 65,536
+ *     sno_generate     the process-wide generator, for a program of one process and its children (call
+ *                      it once before they fork): the partition is a random one, and a stranger has
+ *                      the same with 1 in 65,536
  *     sno_new          a generator of yours, with the partition and the range that you give it
  *     sno_try          never waits; sno_retry_ns says when to come again (event loops)
  *     sno_new_n        many at once, at a fraction of the price each
@@ -28,24 +29,28 @@
  *
  * WHO MAY CALL WHAT AT THE SAME TIME
  *
- *     a sno_gen        all calls but init, from any number of threads and signal handlers; several
- *                      processes too if it lies in shared memory and was made so
- *     a sno_shard      one thread at a time draws; the questions anyone
+ *     a sno_gen        draws and questions, from any number of threads and signal handlers; several
+ *                      processes too if it lies in shared memory and was made so. Not beside them: init,
+ *                      reinit_after_fork, retire (which is for no handler)
+ *     a sno_shard      one thread at a time draws; the questions any
  *     a sno_pool       borrow and give_back from any thread
  *     a sno_ring       push and pop from any thread
+ *     a sno_state      open and close: one thread at a time; extend: any
  *
- * A signal handler that draws returns: one that jumps, or ends its thread, out of the write of a state
- * stops that state for good.
+ * A signal handler that draws must return. If it jumps out of the write of a state, or ends its thread
+ * there, that state stops for good.
  *
  * Two generators that run at once, in one process or in many, need partitions or sequence ranges of
- * their own; then no id is given twice. (One that follows another with the same partition must begin
- * in a later unit of time, or have a state file or a snapshot.) Ids of one generator rise in the
- * order of the calls, if the clock was not put back and the metabyte is the same: the metabyte
- * stands before the sequence. A clock that is put back changes the tick of the ids, and nobody
- * waits; only a clock put back again into time that was already used twice makes callers wait. A
- * draw orders no other memory accesses.
+ * their own; then no id is given twice. One that follows another with the same partition must begin in a
+ * later unit of time, with a clock that was not put back, or have a state file or a snapshot.
  *
- * HOOKS: macros to define before the include
+ * Ids of one generator rise in the order of the calls, if the clock was not put back and the metabyte is
+ * the same: the metabyte stands before the sequence. A clock that is put back changes the tick of the
+ * ids, and nobody waits; only a clock put back again into time that was already used twice makes callers
+ * wait. A draw orders no other memory accesses.
+ *
+ * HOOKS: macros to define before the include, the same in every file that shares a generator; behind each
+ * what stands there without it
  *
  *     SNO_ATOMIC(T)                 type of an atomic T               _Atomic(T), std::atomic<T>
  *     SNO_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
@@ -61,14 +66,15 @@
  *     SNO_NO_FILES                  leaves out state files, exclusive not defined
  *     SNO_NO_OS                     leaves out all that wants a system: files, fork word, random bytes,
  *                                   clock and sleep; SNO_CLOCK_NS and SNO_SLEEP_NS must be defined
- *     SNO_SHOW_WARNINGS             your flags, for it as well        not defined
+ *     SNO_SHOW_WARNINGS             your warning flags apply in here, too    not defined
  *
  * What is left out is still declared: it says SNO_IO, or SNO_INVALID if an option asks for it, and `why`
  * or sno_options_why name the macro. Without an operating system partitions are drawn from the clock
- * alone, unless SNO_RANDOM_BYTES is defined. Whoever forks without a fork word repeats ids.
+ * alone, unless SNO_RANDOM_BYTES is defined, and a fork goes unnoticed: parent and child repeat ids.
  *
  * Find your way by these marks:
  *
+ *     // >>hooks       what the hooks are by default
  *     // >>public      what you call, and what you can set: all that you need to know
  *     // >>system      all that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
@@ -102,8 +108,8 @@
 
 // clang-format off
 // >>hooks begin
-/* What the hooks above are where nobody has defined them. Both headers carry this region, and all that
- * have `begin` and `end`, the same but for the prefix: `make check-common`. */
+/* What the hooks above are where nobody has defined them. Both headers carry the regions hooks, settings,
+ * restarts, system and common, the same but for the prefix: `make check-common`. */
 
 #ifndef SNO_ATOMIC
 #ifdef __cplusplus
@@ -152,28 +158,48 @@ typedef SNO_ATOMIC(uint32_t) sno_i_atomic32;
 // >>public
 
 typedef enum sno_status {
+    /* done */
     SNO_OK = 0,
-    SNO_AGAIN,      /* this unit's ids are all drawn: try later (sno_retry_ns) */
-    SNO_CLOCK_BACK, /* the clock was put back into time that both ticks have used */
-    SNO_RANGE,      /* a time outside 2010..2079 */
-    SNO_INVALID,    /* an argument or option that does not fit; sno_options_why names it */
-    SNO_PARSE,      /* not a text of this form */
-    SNO_EXHAUSTED,  /* this process has used up its 65,535 partitions */
-    SNO_FORKED,     /* inherited through fork(), or the machine was cloned: another process may give
-                     the same ids. See sno_reinit_after_fork */
-    SNO_IO,         /* the system refused a file */
-    SNO_TORN,       /* a state file that is cut short or damaged */
-    SNO_FOREIGN,    /* a state file of another partition or pool, or none at all */
-    SNO_DOWNTIME,   /* the last run ended longer ago than allowable_downtime_ms */
-    SNO_TAKEN,      /* somebody else holds this file */
-    SNO_LEASE       /* the gate of the options was closed */
+    /* this unit's ids are all drawn: try later (sno_retry_ns) */
+    SNO_AGAIN,
+    /* the clock was put back into time that both ticks have used */
+    SNO_CLOCK_BACK,
+    /* a time outside 2010..2079 */
+    SNO_RANGE,
+    /* an argument or option that does not fit (sno_options_why names it), or a generator that was never
+     * initialised */
+    SNO_INVALID,
+    /* not a text of this form */
+    SNO_PARSE,
+    /* this process has used up its 65,535 partitions */
+    SNO_EXHAUSTED,
+    /* inherited through fork(), or the machine was cloned: another process may give the same ids. See
+     * sno_reinit_after_fork */
+    SNO_FORKED,
+    /* the system refused a file, or the state is closed */
+    SNO_IO,
+    /* a state file that is cut short or damaged */
+    SNO_TORN,
+    /* no state file, or of another partition or pool; from init: the state is not open, or was opened for
+     * another snapshot, or there is no snapshot */
+    SNO_FOREIGN,
+    /* the last run ended longer ago than allowable_downtime_ms */
+    SNO_DOWNTIME,
+    /* somebody else holds this file, or with `exclusive` this partition and pool */
+    SNO_TAKEN,
+    /* the gate of the options was closed */
+    SNO_LEASE
 } sno_status;
 
 static inline const char *sno_status_str(sno_status status);
 
 // clang-format off
 // >>settings begin
-/* ---- clock: where a generator has its time from ---- */
+/* ---- clock: where a generator has its time from ----
+ *
+ * Functions of yours, here and in a gate, are called from any thread that draws, several at once, and
+ * from handlers that draw. They must not call the generator.
+ */
 
 enum { SNO_CLOCK_EXACT = 0, SNO_CLOCK_COARSE = 1 };
 
@@ -192,11 +218,14 @@ typedef struct sno_gate {
     /* Whether ids of times up to until_ns (Unix) may be handed out. SNO_AGAIN: not yet, and who
      * waits asks again; all else is what the draw returns. NULL: no gate. */
     sno_status (*admit)(void *user, int64_t until_ns);
-    int64_t (*floor_ns)(void *user); /* ids must be later than this Unix time; asked by init, where
-                                        gate and state are fresh; NULL: any */
+    int64_t (*floor_ns)(
+        void *user); /* ids must be later than this Unix time; asked by each init that
+                                        has `admit`; NULL: any */
     void *user;
-    sno_i_atomic64 *word; /* NULL, or a word that fork wipes, constant and not 0 while the gate is
-                               open: who changes it stops each draw at once, with SNO_LEASE */
+    /* NULL, or a word that is constant and not 0 while the gate is open: who changes it stops each draw at
+     * once, with SNO_LEASE. Draws look at it instead of the word that tells them of a fork, so it lies
+     * in a page that fork wipes (MADV_WIPEONFORK). */
+    sno_i_atomic64 *word;
 } sno_gate;
 
 /* ---- what a generator has done ---- */
@@ -258,7 +287,20 @@ static inline sno_status sno_from_uuid(const char *, size_t len, sno_id *);
 
 /* ---- generators ----
  *
- * Every call that fails leaves generator and output as they were, unless it says otherwise.
+ * A generator lies anywhere: static, on the stack, in malloc'd memory, with no alignment to mind. It must
+ * not be copied or moved once it is initialised. There is nothing to free; with `exclusive` retire it
+ * before another init, and before its memory goes. Options are copied; what they point to, but the
+ * snapshot, must last as long as it draws.
+ *
+ * Every call that fails leaves generator and output as they were, unless it says otherwise. Any draw may
+ * say SNO_RANGE, SNO_FORKED, SNO_LEASE, SNO_INVALID, with a state SNO_IO, and what a gate says; SNO_AGAIN
+ * and SNO_CLOCK_BACK are named with each call.
+ *
+ * A partition of yours, with the whole pool, from now on:
+ *
+ *     sno_snapshot mine = {0};
+ *     mine.partition = 7;
+ *     options.snapshot = &mine;
  *
  * Options without a snapshot ask for a partition that no other generator made so has: not in this
  * process, nor in those that fork from it after the first such call. Partitions are counted up from a
@@ -287,24 +329,28 @@ typedef struct sno_options {
     sno_clock clock;              /* all zero: the system's exact clock */
     struct sno_ring *overflow;    /* gets a note each ms while callers queue; NULL: none */
     sno_gate gate;                /* asked before each new unit; {0}: none */
-    struct sno_state *state; /* an open state file, so that a restart repeats no id; NULL: none */
+    struct sno_state
+        *state; /* open, with the snapshot that the open has filled in, so that a restart
+                                     repeats no id; NULL: none */
     /* A folder that the programs of a host share, such as "/run/app": init refuses with SNO_TAKEN a
      * snapshot's partition and pool that another generator, of this process or another, draws from
      * already. What it gives begins in the unit after this one, so that runs that follow one another
      * differ, too, unless the clock was put back. Until sno_retire, or until the process and its
-     * children end. Who deletes the file in it undoes the check. POSIX, and not with shared_memory;
-     * NULL: nobody looks */
+     * children end. Who deletes the file in it undoes the check. It needs a snapshot. POSIX, and not with
+     * shared_memory; NULL: nobody looks */
     const char *exclusive;
-    int64_t max_wait_ms; /* longest wait of one call; 0: as long as it takes */
-    bool shared_memory;  /* lies in memory that processes share: survives fork. They must be
-                           forks of one another, or use the system's clock and no ring. SNO_INVALID
-                           where 64-bit atomics take a lock (32-bit powerpc, mips) */
+    int64_t max_wait_ms; /* longest wait of one call, of each unit in a batch; 0: no limit */
+    bool shared_memory;  /* lies in memory that processes share: survives fork. They must be forks
+                            of one another, or use the system's clock and no ring; no gate, and only
+                            a state with shared_memory. SNO_INVALID where 64-bit atomics take a lock
+                            (32-bit powerpc, mips) */
 } sno_options;
 
 /* NULL, or no snapshot: the whole pool, and a partition that nobody chose. The snapshot is read here
- * only. SNO_INVALID, SNO_EXHAUSTED. Not while others use the generator. It begins at the clock: with a
- * partition of yours it repeats the ids of a run that ended within the same 4 ms, unless it has a state
- * file or a snapshot. */
+ * only. SNO_INVALID: sno_options_why names the option; SNO_EXHAUSTED. With `exclusive` SNO_TAKEN, SNO_IO;
+ * with a state SNO_FOREIGN, SNO_FORKED; with a gate SNO_LEASE. Not while others use the generator. It
+ * begins at the clock: with a partition of yours it repeats the ids of a run that ended within the same
+ * 4 ms, or later than this clock says, unless it has a state file or that run's snapshot. */
 static inline sno_status sno_init(sno_gen *, const sno_options *);
 /* What is wrong with options that sno_init refuses, naming the field; NULL: nothing. */
 static inline const char *sno_options_why(const sno_options *);
@@ -313,12 +359,13 @@ static inline const char *sno_options_why(const sno_options *);
 static inline sno_id sno_new(sno_gen *, uint8_t meta);
 /* Lock-free, never waits: SNO_AGAIN, SNO_CLOCK_BACK, SNO_RANGE, SNO_FORKED. */
 static inline sno_status sno_try(sno_gen *, uint8_t meta, sno_id *);
-/* When sno_try will succeed, if nobody is faster; 0: now, INT64_MAX: never. */
+/* How many ns from now until sno_try can succeed, if nobody is faster. Gate and state are not asked: on
+ * SNO_AGAIN and 0 come again in a ms. INT64_MAX: never. */
 static inline int64_t sno_retry_ns(sno_gen *);
 /* All n, waiting for each unit. When a later unit fails, the ids before it stand in front and the rest
  * is zero; when the first does, the array is as it was. */
 static inline sno_status sno_new_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
-/* As many as are free now; returns how many. */
+/* As many as are free now; returns how many. At 0 sno_try tells why. */
 static inline size_t sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
 /* With the caller's own, perhaps cached, reading of the clock. One older than the newest unit
  * counts as that unit. One that lies ahead of the clock drags the generator ahead too. */
@@ -347,6 +394,7 @@ static inline uint16_t sno_gen_partition(const sno_gen *);
  * a time.
  */
 typedef struct sno_shard sno_shard;
+/* All, or none; as sno_init, and SNO_INVALID when n is 0 or more than there are numbers. */
 static inline sno_status sno_shards_init(sno_shard *, size_t n, const sno_options *);
 static inline sno_id sno_shard_new(sno_shard *, uint8_t meta);
 static inline sno_status sno_shard_try(sno_shard *, uint8_t meta, sno_id *);
@@ -357,7 +405,8 @@ static inline sno_status sno_shard_try_at(sno_shard *, uint8_t meta, int64_t uni
 /* A snapshot to make all n shards from again, taken while nobody draws: every number of every unit up
  * to the newest of any shard, on both ticks, counts as drawn. */
 static inline sno_status sno_shards_snapshot(sno_shard *, size_t n, sno_snapshot *);
-/* The shard as a generator, for the questions (len, cap, stats). */
+/* The shard as a generator, for the questions, snapshot, reinit_after_fork and retire. Never draw from that:
+ * drawing is for sno_shard_... alone. */
 static inline sno_gen *sno_shard_gen(sno_shard *);
 
 /* Lends shards to threads. NULL: all are lent (make more shards, or fall back on sno_generate). A shard
@@ -394,8 +443,8 @@ static inline bool sno_ring_pop(sno_ring *, sno_overflow *);
  * Whoever resumes or copies a virtual machine calls this in each process of it, since nothing else tells
  * them: every generator, all but those in shared memory, is as if inherited through fork from now on. So
  * are states: close them, and open others. From any thread. It reaches the generators of its own copy of
- * this header: a shared library that hides its symbols, or was opened with RTLD_LOCAL, has another, and
- * must call it too. */
+ * this header: the other header has its own call, and a shared library that hides its symbols, or was
+ * opened with RTLD_LOCAL, must call it too. */
 static inline void sno_generation_bump(void);
 
 /* ---- state files ----
@@ -403,7 +452,7 @@ static inline void sno_generation_bump(void);
  * A state file holds a horizon: a time ahead of all ids that were handed out. So the next run repeats
  * none, whatever became of this one and of the clock. After a crash open waits until the horizon has
  * passed, three seconds at most by default. The first draw that comes near it writes the file, every
- * 1.5 s by default.
+ * 1.5 s by default. An example stands with the open, further down.
  *
  * The object is all zero before its first use, and stays where it is while it is open. The file is
  * locked: it must not be deleted or replaced meanwhile, and lies on no network file system. A forked
@@ -421,7 +470,9 @@ typedef struct sno_why {
 } sno_why;
 
 typedef struct sno_state_options {
-    const char *path;              /* boundary's timestamp_path */
+    const char
+        *path; /* the file, below 1,000 bytes; it is made, through PATH.new beside it, if its folder
+                         exists and can be written. Relative to the folder at the time of the open */
     int64_t horizon_ms;            /* how far ahead of use the file is written; 0: 3,000 */
     int64_t allowable_downtime_ms; /* SNO_DOWNTIME when the horizon is further past; 0: any */
     bool must_exist;               /* SNO_IO when there is no file, rather than a new one */
@@ -439,9 +490,10 @@ typedef struct sno_state_options {
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
  * of the process that opened it. SNO_IO: the old one stands. */
 static inline sno_status sno_state_extend(sno_state *);
-/* The last word: the next run waits until the time of the last id has passed, which is at once unless
+/* Writes the time of the last id, so that the next run waits only until that has passed: not at all, unless
  * ids ran ahead of the clock. Draws fail with SNO_IO from the next unit on; the state's memory must
- * last as long as they may be tried. SNO_AGAIN, and it stays open: in a signal handler that has
+ * last as long as they may be tried. SNO_IO: closed, but that could not be written, so the next run
+ * waits for the horizon. SNO_INVALID: it was not open. SNO_AGAIN, and it stays open: in a signal handler that has
  * interrupted a write of it. SNO_FORKED, in a forked child or after a bump: the file is let go, and
  * left as it is; one in shared memory stays open for the others. */
 static inline sno_status sno_state_close(sno_state *);
@@ -451,13 +503,16 @@ static inline sno_status sno_state_close(sno_state *);
 /* ---- after fork, crash and restart ----
  *
  * A forked child, and a process after sno_generation_bump(), gets SNO_FORKED (the default generator
- * takes a new partition by itself) until it says with which pool it goes on. SNO_INVALID: one that has
- * some of the parent's ids in it, or it was not forked. For a shard likewise, through sno_shard_gen.
+ * takes a new partition by itself) until it says with which pool it goes on; NULL: a partition that nobody
+ * chose. SNO_INVALID: one that has some of the parent's ids in it, or it was not forked. For a shard
+ * likewise, through sno_shard_gen. Only that one generator's or shard's ids are compared; sno_init in a
+ * child compares nothing.
  *
  * A generator must not outlive the module whose code initialised it: it looks at that module's memory.
  */
 static inline sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
-/* This generator draws no more: options.exclusive lets others have its pool. Of shards the first. */
+/* Gives the pool up: options.exclusive lets others have it. It stops no draws: call it when nobody draws any
+ * more, and before an init anew or the end of the memory. Of shards the first. */
 static inline void sno_retire(sno_gen *);
 
 /* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
@@ -473,7 +528,8 @@ static inline void sno_retire(sno_gen *);
  *     sno_init(&ids, &options); // or sno_shards_init
  *     ...
  *     sno_state_close(&state);
- */
+ *
+ * `pool` is read, and filled in. */
 static inline sno_status sno_state_open(sno_state *, const sno_state_options *, sno_snapshot *pool,
                                         sno_why *);
 
