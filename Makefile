@@ -94,8 +94,8 @@ everything: ## clang's -Weverything, with the exceptions named in the Makefile
 sanitize: ## the tests under thread, address and undefined sanitizers, gcc and clang
 	for cc in gcc clang; do \
 	  case $$cc in gcc) cxx=g++ ;; *) cxx=clang++ ;; esac; \
-	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/tsan-$$cc CC=$$cc CXX=$$cxx CFLAGS="-O1 -g -fsanitize=thread -DTEST_SMALL" && \
-	  $(MAKE) test SCRIPTS= BUILD=$(BUILD)/asan-$$cc CC=$$cc CXX=$$cxx CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \
+	  $(MAKE) -j2 test SCRIPTS= BUILD=$(BUILD)/tsan-$$cc CC=$$cc CXX=$$cxx CFLAGS="-O1 -g -fsanitize=thread -DTEST_SMALL" && \
+	  $(MAKE) -j2 test SCRIPTS= BUILD=$(BUILD)/asan-$$cc CC=$$cc CXX=$$cxx CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \
 	done
 
 explore: $(BUILD)/explore_engine ## every interleaving of a few callers and a clock, on the real headers

@@ -30,7 +30,7 @@ machine() { # NAME COMPILER RUN_ENV CFLAGS LDLIBS [TESTS]
         return
     fi
     local log=$build/cross-$1/log
-    ${MAKE:-make} --no-print-directory test SCRIPTS= BUILD="$build/cross-$1" CC="$2" CXX=none RUN_ENV="$3" \
+    ${MAKE:-make} -j2 --no-print-directory test SCRIPTS= BUILD="$build/cross-$1" CC="$2" CXX=none RUN_ENV="$3" \
         CFLAGS="$4 -DTEST_SMALL" LDLIBS="$5" ${6:+TESTS="$6" PROGRAMS=} > "$log" 2>&1
     local code=$? last
     grep -E '^FAIL|^  [a-z/_]+\.[ch]+:|error:|ended early' "$log"
