@@ -43,18 +43,18 @@
  *     a flake_ring                  push and pop from any thread
  *     a flake_state, flake_slot     open, claim, close, release: one thread at a time; extend: any
  *
- * A signal handler that draws must return. If it jumps out of the write of a state, or ends its thread
- * there, that state stops for good.
+ * A signal handler that draws must return. If it jumps out of the write of a state, or ends its
+ * thread there, that state stops for good.
  *
- * Two generators that run at once, in one process or in many, need nodes or ranges of sequence numbers
- * of their own; then no id is given twice. One that follows another with the same numbers must begin
- * in a later unit of time, with a clock that was not put back, or have a state file, which sees to it.
- * Ids of one generator rise in the order of the calls, if the clock was not put back (and neither
- * seq_scatter nor the layout spreads them); concurrent calls are ordered as their read-modify-writes
- * are. A draw orders no other memory accesses.
+ * Two generators that run at once, in one process or in many, need nodes or ranges of sequence
+ * numbers of their own; then no id is given twice. One that follows another with the same numbers
+ * must begin in a later unit of time, with a clock that was not put back, or have a state file,
+ * which sees to it. Ids of one generator rise in the order of the calls, if the clock was not put
+ * back (and neither seq_scatter nor the layout spreads them); concurrent calls are ordered as their
+ * read-modify-writes are. A draw orders no other memory accesses.
  *
- * HOOKS: macros to define before the include, the same in every file that shares a generator; behind each
- * what stands there without it
+ * HOOKS: macros to define before the include, the same in every file that shares a generator;
+ * behind each what stands there without it
  *
  *     FLAKE_ATOMIC(T)                 type of an atomic T             _Atomic(T), std::atomic<T>
  *     FLAKE_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
@@ -76,9 +76,9 @@
  *                                     and FLAKE_SLEEP_NS must be defined        not defined
  *     FLAKE_SHOW_WARNINGS             your warning flags apply in here, too     not defined
  *
- * What is left out is still declared: it says FLAKE_IO, or FLAKE_INVALID if an option asks for it, and
- * `why` or flake_options_why name the macro. With FLAKE_NO_OS a fork goes unnoticed: parent and child
- * repeat ids.
+ * What is left out is still declared: it says FLAKE_IO, or FLAKE_INVALID if an option asks for it,
+ * and `why` or flake_options_why name the macro. With FLAKE_NO_OS a fork goes unnoticed: parent and
+ * child repeat ids.
  *
  * Find your way by these marks:
  *
@@ -117,8 +117,8 @@
 #endif
 
 // >>hooks begin
-/* What the hooks above are where nobody has defined them. Both headers carry the regions hooks, settings,
- * restarts, system and common, the same but for the prefix: `make check-common`. */
+/* What the hooks above are where nobody has defined them. Both headers carry the regions hooks,
+ * settings, restarts, system and common, the same but for the prefix: `make check-common`. */
 
 #ifndef FLAKE_ATOMIC
 #ifdef __cplusplus
@@ -174,13 +174,13 @@ typedef enum flake_status {
     FLAKE_CLOCK_BACK,
     /* a time before the epoch, or past what the layout can express */
     FLAKE_RANGE,
-    /* an argument, option or layout that does not fit, and nothing was changed; or a generator that was
-     * never initialised */
+    /* an argument, option or layout that does not fit, and nothing was changed; or a generator that
+     * was never initialised */
     FLAKE_INVALID,
     /* not a text of this form */
     FLAKE_PARSE,
-    /* node + node_offset does not fit the node bits (node alone: FLAKE_INVALID); after a fork: the parent
-     * has some of these ids */
+    /* node + node_offset does not fit the node bits (node alone: FLAKE_INVALID); after a fork: the
+     * parent has some of these ids */
     FLAKE_NODE,
     /* the claim on the node number is lost */
     FLAKE_LEASE,
@@ -191,8 +191,8 @@ typedef enum flake_status {
     FLAKE_IO,
     /* a state file that is cut short or damaged */
     FLAKE_TORN,
-    /* no state file, or another generator's; from init: the state is not open, or was opened for other
-     * options */
+    /* no state file, or another generator's; from init: the state is not open, or was opened for
+     * other options */
     FLAKE_FOREIGN,
     /* the last run ended longer ago than allowable_downtime_ms */
     FLAKE_DOWNTIME,
@@ -230,9 +230,9 @@ typedef struct flake_gate {
         void *user); /* ids must be later than this Unix time; asked by each init that
                                         has `admit`; NULL: any */
     void *user;
-    /* NULL, or a word that is constant and not 0 while the gate is open: who changes it stops each draw at
-     * once, with FLAKE_LEASE. Draws look at it instead of the word that tells them of a fork, so it lies
-     * in a page that fork wipes (MADV_WIPEONFORK). */
+    /* NULL, or a word that is constant and not 0 while the gate is open: who changes it stops each
+     * draw at once, with FLAKE_LEASE. Draws look at it instead of the word that tells them of a
+     * fork, so it lies in a page that fork wipes (MADV_WIPEONFORK). */
     flake_i_atomic64 *word;
 } flake_gate;
 
@@ -308,8 +308,8 @@ typedef struct flake_parts {
 static inline flake_status flake_compose(const flake_layout *, const flake_parts *, uint64_t *id);
 /* FLAKE_INVALID: the id has bits that the layout has not. */
 static inline flake_status flake_decompose(const flake_layout *, uint64_t id, flake_parts *);
-/* The smallest and the largest id of a time's unit, for range scans, but in a layout with spread, where
- * times are no ranges. FLAKE_RANGE, FLAKE_INVALID. */
+/* The smallest and the largest id of a time's unit, for range scans, but in a layout with spread,
+ * where times are no ranges. FLAKE_RANGE, FLAKE_INVALID. */
 static inline flake_status flake_min_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
 static inline flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
 
@@ -340,13 +340,13 @@ typedef struct flake_options {
     /* Open, so that a restart repeats no id; NULL: none. One generator's, or one set of shards', at a
      * time: it does not see a second. A slot's: flake_slot_state. */
     struct flake_state *state;
-    /* A folder that the programs of a host share, such as "/run/app": init refuses with FLAKE_TAKEN what
-     * another generator, of this process or another, draws from already, the same layout, node and
-     * some of the same numbers. What it gives begins in the unit after this one, so that runs that
-     * follow one another differ, too, unless the clock was put back or ids ran ahead of it (for which
-     * there is `state`). Until flake_retire, or until the process and its children end. Who deletes
-     * the file in it undoes the check; FLAKE_IO: the folder is not there, or the file is another
-     * user's. POSIX, and not with shared_memory; NULL: nobody looks */
+    /* A folder that the programs of a host share, such as "/run/app": init refuses with FLAKE_TAKEN
+     * what another generator, of this process or another, draws from already, the same layout, node
+     * and some of the same numbers. What it gives begins in the unit after this one, so that runs
+     * that follow one another differ, too, unless the clock was put back or ids ran ahead of it
+     * (for which there is `state`). Until flake_retire, or until the process and its children end.
+     * Who deletes the file in it undoes the check; FLAKE_IO: the folder is not there, or the file
+     * is another user's. POSIX, and not with shared_memory; NULL: nobody looks */
     const char *exclusive;
     bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
                          n is even at low rates; ids inside a unit then don't rise */
@@ -357,10 +357,11 @@ typedef struct flake_options {
                            (32-bit powerpc, mips) */
 } flake_options;
 
-/* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE: flake_options_why names the option. With
- * `exclusive` FLAKE_TAKEN, FLAKE_IO; with a state FLAKE_FOREIGN, FLAKE_FORKED; with a gate FLAKE_LEASE. Not
- * while others use the generator. It begins at the clock and knows of no earlier ids: initialised again within a unit, in this process
- * or the next, it repeats those of that unit, unless it has a state file, or flake_restore goes on. */
+/* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE: flake_options_why names the option.
+ * With `exclusive` FLAKE_TAKEN, FLAKE_IO; with a state FLAKE_FOREIGN, FLAKE_FORKED; with a gate
+ * FLAKE_LEASE. Not while others use the generator. It begins at the clock and knows of no earlier
+ * ids: initialised again within a unit, in this process or the next, it repeats those of that unit,
+ * unless it has a state file, or flake_restore goes on. */
 static inline flake_status flake_init(flake_gen *, const flake_options *);
 /* Names what does not fit in options that flake_init refuses with these two; NULL: nothing. */
 static inline const char *flake_options_why(const flake_options *);
@@ -370,11 +371,11 @@ static inline flake_status flake_next(flake_gen *, uint64_t *id);
 /* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. (With a state file that has no by_timer one
  * call in a second or two writes it.) */
 static inline flake_status flake_try(flake_gen *, uint64_t *id);
-/* How many ns from now until flake_try can succeed, if nobody is faster. Gate and state are not asked: on
- * FLAKE_AGAIN and 0 come again in a ms. INT64_MAX: never. */
+/* How many ns from now until flake_try can succeed, if nobody is faster. Gate and state are not
+ * asked: on FLAKE_AGAIN and 0 come again in a ms. INT64_MAX: never. */
 static inline int64_t flake_retry_ns(flake_gen *);
-/* All n, waiting for each unit as flake_next does. When a later unit fails, the ids before it stand in
- * front and the rest of the array is 0; when the first does, the array is as it was. */
+/* All n, waiting for each unit as flake_next does. When a later unit fails, the ids before it stand
+ * in front and the rest of the array is 0; when the first does, the array is as it was. */
 static inline flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
 /* As many as are free now; returns how many. At 0 flake_try tells why. */
 static inline size_t flake_try_n(flake_gen *, uint64_t *ids, size_t n);
@@ -417,8 +418,8 @@ static inline int64_t flake_shard_retry_ns(flake_shard *);
 static inline flake_status flake_shard_next_n(flake_shard *, uint64_t *ids, size_t n);
 static inline size_t flake_shard_try_n(flake_shard *, uint64_t *ids, size_t n);
 static inline flake_status flake_shard_try_at(flake_shard *, int64_t unix_ms, uint64_t *id);
-/* The shard as a generator, for the questions, snapshot, restore, reinit_after_fork and retire. Never draw
- * from that: drawing is for flake_shard_... alone. */
+/* The shard as a generator, for the questions, snapshot, restore, reinit_after_fork and retire.
+ * Never draw from that: drawing is for flake_shard_... alone. */
 static inline flake_gen *flake_shard_gen(flake_shard *);
 
 /* Lends shards to threads. NULL: all are lent (make more shards, or fall back on a shared generator
@@ -503,8 +504,8 @@ typedef struct flake_state_options {
                       FLAKE_IO if the timer could not write it: the program calls
                       flake_state_extend, at least twice in horizon_ms */
     /* It lies in memory that processes share, beside generators that do, and is by_timer, too. Who
-     * opened it extends it, and the draws of all stop at its horizon. When he is dead another may open
-     * it, and draws go on. */
+     * opened it extends it, and the draws of all stop at its horizon. When he is dead another may
+     * open it, and draws go on. */
     bool shared_memory;
     flake_clock clock; /* the generator's; all zero: the system's */
 } flake_state_options;
@@ -512,12 +513,13 @@ typedef struct flake_state_options {
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
  * of the process that opened it. FLAKE_IO: the old one stands. */
 static inline flake_status flake_state_extend(flake_state *);
-/* Writes the time of the last id, so that the next run waits only until that has passed: not at all, unless
- * ids ran ahead of the clock. Draws fail with FLAKE_IO from the next unit on; the state's memory must
- * last as long as they may be tried. FLAKE_IO: closed, but that could not be written, so the next run
- * waits for the horizon. FLAKE_INVALID: it was not open. FLAKE_AGAIN, and it stays open: in a signal handler that has
- * interrupted a write of it. FLAKE_FORKED, in a forked child or after a bump: the file is let go, and
- * left as it is; one in shared memory stays open for the others. */
+/* Writes the time of the last id, so that the next run waits only until that has passed: not at
+ * all, unless ids ran ahead of the clock. Draws fail with FLAKE_IO from the next unit on; the
+ * state's memory must last as long as they may be tried. FLAKE_IO: closed, but that could not be
+ * written, so the next run waits for the horizon. FLAKE_INVALID: it was not open. FLAKE_AGAIN, and
+ * it stays open: in a signal handler that has interrupted a write of it. FLAKE_FORKED, in a forked
+ * child or after a bump: the file is let go, and left as it is; one in shared memory stays open for
+ * the others. */
 static inline flake_status flake_state_close(flake_state *);
 // >>restarts end
 
@@ -536,9 +538,9 @@ static inline flake_status flake_state_close(flake_state *);
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
 static inline flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
-/* Gives the numbers up: options.exclusive, and in builds with FLAKE_REGISTRY the registry, let others have
- * them. It stops no draws: call it when nobody draws any more, and before an init anew or the end of the
- * memory. Of shards each, or the first for options.exclusive. */
+/* Gives the numbers up: options.exclusive, and in builds with FLAKE_REGISTRY the registry, let
+ * others have them. It stops no draws: call it when nobody draws any more, and before an init anew
+ * or the end of the memory. Of shards each, or the first for options.exclusive. */
 static inline void flake_retire(flake_gen *);
 
 /* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
@@ -563,9 +565,10 @@ static inline flake_status flake_state_open(flake_state *, const flake_state_opt
  * there is no such number here, and *why says what was missing. (flake_init says FLAKE_NODE or
  * FLAKE_INVALID when the number does not fit the layout.)
  */
-/* 48 bits, as boundary's worker: the Ethernet address of an interface; NULL: the first whose address its
- * maker gave it, else the first that is up, else any. Loopback and all zeros don't count. Unique on a
- * network, for one process a host. FLAKE_IO: the system does not list its interfaces. */
+/* 48 bits, as boundary's worker: the Ethernet address of an interface; NULL: the first whose
+ * address its maker gave it, else the first that is up, else any. Loopback and all zeros don't
+ * count. Unique on a network, for one process a host. FLAKE_IO: the system does not list its
+ * interfaces. */
 static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
                                                  flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private IPv4 address. */
@@ -577,9 +580,9 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
 
 /* A slot: the lowest free number of a folder that all processes of a host share (and of no network
  * file system), with a horizon of its own, as a state file has. It is held until it is released, or
- * the process and its children have ended. With flake_slot_state no id comes twice, whoever holds the
- * number, though ids ran ahead or the clock was put back: a number whose horizon has not passed is left
- * alone.
+ * the process and its children have ended. With flake_slot_state no id comes twice, whoever holds
+ * the number, though ids ran ahead or the clock was put back: a number whose horizon has not passed
+ * is left alone.
  *
  *     static flake_slot slot; // all zero
  *     uint32_t number;
@@ -587,9 +590,10 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
  *     options.node = number;
  *     options.state = flake_slot_state(&slot); // without it the horizon knows nothing of the ids
  *
- * FLAKE_TAKEN: all numbers are taken, or this slot holds one already. FLAKE_AGAIN: those left have horizons that
- * have not passed. A file that can't be used is passed over; its status (FLAKE_IO, FLAKE_TORN,
- * FLAKE_FOREIGN) comes when no other number is free. Nobody may delete the files of a folder in use. */
+ * FLAKE_TAKEN: all numbers are taken, or this slot holds one already. FLAKE_AGAIN: those left have
+ * horizons that have not passed. A file that can't be used is passed over; its status (FLAKE_IO,
+ * FLAKE_TORN, FLAKE_FOREIGN) comes when no other number is free. Nobody may delete the files of a
+ * folder in use. */
 typedef struct flake_slot flake_slot;
 
 typedef struct flake_slot_options {
@@ -630,9 +634,9 @@ static inline size_t flake_text_width(flake_text);
 static inline size_t flake_format(uint64_t id, flake_text, char *buf, size_t size);
 /* The same, padded with zeros to flake_text_width, so that texts of a form sort as their ids do. */
 static inline size_t flake_format_fixed(uint64_t id, flake_text, char *buf, size_t size);
-/* Reads the whole input in this form's alphabet and case, with leading zeros up to its width: no sign, no
- * blanks but FLAKE_BIN4's, which is all 64 bits. FLAKE_PARSE: any other text, one above UINT64_MAX, an
- * empty one, NULL. FLAKE_INVALID: there is no such form. */
+/* Reads the whole input in this form's alphabet and case, with leading zeros up to its width: no
+ * sign, no blanks but FLAKE_BIN4's, which is all 64 bits. FLAKE_PARSE: any other text, one above
+ * UINT64_MAX, an empty one, NULL. FLAKE_INVALID: there is no such form. */
 static inline flake_status flake_parse(const char *, size_t len, flake_text, uint64_t *id);
 /* Big-endian, so that memcmp sorts as the ids do. */
 static inline void flake_to_bytes(uint64_t id, uint8_t out[8]);
@@ -684,8 +688,8 @@ static inline flake_status flake128_decompose(flake128 id, flake128_parts *);
 static inline flake_status flake128_min_at(int64_t unix_ms, flake128 *id);
 static inline flake_status flake128_max_at(int64_t unix_ms, flake128 *id);
 static inline int flake128_compare(flake128, flake128);
-/* As the calls for 64 bits, in a base from 2 to 62: digits, upper case, lower case. Another base has the
- * width 0, is written with the length 0, and read with FLAKE_INVALID. */
+/* As the calls for 64 bits, in a base from 2 to 62: digits, upper case, lower case. Another base
+ * has the width 0, is written with the length 0, and read with FLAKE_INVALID. */
 static inline size_t flake128_text_width(unsigned base);
 static inline size_t flake128_format(flake128, unsigned base, char *buf, size_t size);
 static inline size_t flake128_format_fixed(flake128, unsigned base, char *buf, size_t size);
@@ -758,13 +762,13 @@ typedef struct flake_etcd flake_etcd;
 /* Takes a free number, and keeps it from a thread of its own. The strings may go away afterwards.
  * FLAKE_INVALID: an option, or a claim that is not released; FLAKE_AGAIN: no number is free, waited
  * wait_ms; FLAKE_IO: no endpoint answered, or etcd refused, or this clock is ahead of etcd's. Only
- * after FLAKE_OK there is something to release. Of a number whose last holder died the horizon may lie
- * ahead, by 60 s at most: draws wait until it has passed, or fail. */
+ * after FLAKE_OK there is something to release. Of a number whose last holder died the horizon may
+ * lie ahead, by 60 s at most: draws wait until it has passed, or fail. */
 static inline flake_status flake_etcd_claim(flake_etcd *, const flake_etcd_options *, flake_why *);
-/* Ends the claim, and the thread; takes a few requests' time. No generator draws from it after this has
- * begun. FLAKE_IO: etcd was not told, so the number comes free when the lease runs out, and its ids
- * when the horizon has passed; the claim is released all the same. In a forked child: only gives
- * memory back. */
+/* Ends the claim, and the thread; takes a few requests' time. No generator draws from it after this
+ * has begun. FLAKE_IO: etcd was not told, so the number comes free when the lease runs out, and its
+ * ids when the horizon has passed; the claim is released all the same. In a forked child: only
+ * gives memory back. */
 static inline flake_status flake_etcd_release(flake_etcd *, flake_why *);
 /* Releases if need be, and gives the last page back: no generator may use the gate any more. */
 static inline void flake_etcd_destroy(flake_etcd *);
@@ -784,8 +788,8 @@ static inline int64_t flake_etcd_left_ms(flake_etcd *);
 
 // >>system begin
 /*
- * All that asks an operating system. Both headers carry this region, the same but for the prefix. What
- * comes behind it knows no platform, and makes do with:
+ * All that asks an operating system. Both headers carry this region, the same but for the prefix.
+ * What comes behind it knows no platform, and makes do with:
  *
  *     system_ns, system_sleep         the hooks' defaults                    bare: there are none
  *     system_random                   n random bytes; false: none to be had     bare: never any
@@ -851,8 +855,9 @@ static inline int64_t flake_etcd_left_ms(flake_etcd *);
 #define FLAKE_I_LAYOUT(name, number) name##_##number
 #endif
 
-/* Memory of the module itself (the program, or the library that a process has opened) in which a whole
- * page lies, wherever the memory begins: what the kernel is told of that page ends with the module. */
+/* Memory of the module itself (the program, or the library that a process has opened) in which a
+ * whole page lies, wherever the memory begins: what the kernel is told of that page ends with the
+ * module. */
 #if !FLAKE_I_HAS_ROOMS
 typedef char flake_i_page_room; /* nothing is told */
 #elif defined(__x86_64__) || defined(__i386__)
@@ -993,8 +998,8 @@ static inline void flake_i_drop_page(void *page) { (void)page; }
 #include <threads.h>
 #endif
 
-/* Strict C hides POSIX from a header that comes after others; on Linux what is hidden is reached by its
- * link name, with the kernel's own types. */
+/* Strict C hides POSIX from a header that comes after others; on Linux what is hidden is reached by
+ * its link name, with the kernel's own types. */
 #if defined(__linux__)
 #if !defined(CLOCK_REALTIME)
 #define FLAKE_I_BY_NAME
@@ -1218,8 +1223,8 @@ static inline int flake_i_open(const char *path, int how) {
 
 static inline void flake_i_close(int fd) { (void)close(fd); }
 
-/* Locks or unlocks bytes of an open file (count 0: all): 0, or -1 and an error. The lock is of the open
- * file description where there is that: see >>common, files. */
+/* Locks or unlocks bytes of an open file (count 0: all): 0, or -1 and an error. The lock is of the
+ * open file description where there is that: see >>common, files. */
 static inline int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
 #if defined(F_OFD_SETLK) || defined(__linux__)
 #if defined(F_OFD_SETLK)
@@ -1746,9 +1751,9 @@ FLAKE_I_COLD uint64_t flake_i_pid_mark(void) {
     return FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed) << 32 | flake_i_pid();
 }
 
-/* Any number of threads may find the page and tell the kernel at once: it is the same page, and told
- * twice is told. Nor has the pointer anything to carry: a fork that comes later takes the kernel's own
- * lock after the call that told. */
+/* Any number of threads may find the page and tell the kernel at once: it is the same page, and
+ * told twice is told. Nor has the pointer anything to carry: a fork that comes later takes the
+ * kernel's own lock after the call that told. */
 static inline flake_i_atomic64 *flake_i_fork_page(void) {
     flake_i_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
     if (page) return page;
@@ -1928,8 +1933,8 @@ static inline const char *flake_i_unfit(const flake_i_setup *o) {
     return why ? why : flake_i_unfit_sharing(o);
 }
 
-/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. Of options
- * that fit; what does not fit a word all the same is returned. */
+/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. Of
+ * options that fit; what does not fit a word all the same is returned. */
 static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_split *d) {
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
@@ -1952,8 +1957,9 @@ static inline const char *flake_i_setup_why(const flake_i_setup *o, flake_i_spli
     return why ? why : flake_i_split_word(o, d);
 }
 
-/* How far a draw may go, and how. fetch_add wants room for those who add at the same moment, a quarter of
- * the count's range; and so much patience that they don't push a place past what its caller waits. */
+/* How far a draw may go, and how. fetch_add wants room for those who add at the same moment, a
+ * quarter of the count's range; and so much patience that they don't push a place past what its
+ * caller waits. */
 static inline void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
                                       const flake_i_split *d) {
     const uint64_t units =
@@ -2067,8 +2073,8 @@ FLAKE_I_INLINE unsigned flake_i_tick(const flake_i_engine *e, uint64_t word) {
     return (unsigned)(word >> (e->time_shift - 1)) & e->tick_bits;
 }
 
-/* The word of a time and a tick with count 0. A count is added, not or-ed: one that has no bits to spare
- * carries. */
+/* The word of a time and a tick with count 0. A count is added, not or-ed: one that has no bits to
+ * spare carries. */
 FLAKE_I_INLINE uint64_t flake_i_word_at(const flake_i_engine *e, uint64_t time, unsigned tick) {
     return (time << e->time_shift) + ((uint64_t)tick << (e->time_shift - 1));
 }
@@ -2110,8 +2116,8 @@ static inline void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64
     }
 }
 
-/* Call it where the word was put without asking the gates: its unit counts as spent then, since the fast
- * path would not ask them either. Not while others use the engine. */
+/* Call it where the word was put without asking the gates: its unit counts as spent then, since the
+ * fast path would not ask them either. Not while others use the engine. */
 static inline void flake_i_spend_unit(flake_i_engine *e) {
     if (!flake_i_has_gate(e)) return;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
@@ -2310,11 +2316,12 @@ static inline void flake_i_notify(flake_i_engine *e) {
 
 static inline int64_t flake_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* What the shortest sleep takes, and costs of a caller's patience where the clock does not show it: one
- * that stands still just before a unit would be asked a million times in a ms of patience. */
+/* What the shortest sleep takes, and costs of a caller's patience where the clock does not show it:
+ * one that stands still just before a unit would be asked a million times in a ms of patience. */
 enum { FLAKE_I_LEAST_NAP_NS = 50000 };
 
-/* Returns a reading taken afterwards. What became of the engine meanwhile is for the caller to look at. */
+/* Returns a reading taken afterwards. What became of the engine meanwhile is for the caller to look
+ * at. */
 static inline int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns,
                                   int64_t *budget_ns) {
     if (e->ring) { /* up at the next ms, to note */
@@ -2413,8 +2420,8 @@ static inline void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
     a->confirmed = true;
 }
 
-/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. So is
- * where a fresh word begins: a reading that lags may be of a time that a run before has used. */
+/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone.
+ * So is where a fresh word begins: a reading that lags may be of a time that a run before has used. */
 static inline flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
         const flake_status status = flake_i_look(e, a->how, a->word, a->now_ns, &a->view);
@@ -2483,8 +2490,8 @@ static inline bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     return true;
 }
 
-/* Serve: waits for the places that were moved for. FLAKE_AGAIN: not worth it, so they were given back, if
- * they were still the newest. */
+/* Serve: waits for the places that were moved for. FLAKE_AGAIN: not worth it, so they were given
+ * back, if they were still the newest. */
 static inline flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a,
                                          flake_i_place *out) {
     const flake_i_view *v = &a->view;
@@ -3244,8 +3251,8 @@ static inline flake_status flake_i_state_read(const flake_i_file *f, const char 
     return FLAKE_OK;
 }
 
-/* Makes the locked file one of this version, in which `s` has written a record: the header comes last,
- * so that at any moment the old or the new record counts. */
+/* Makes the locked file one of this version, in which `s` has written a record: the header comes
+ * last, so that at any moment the old or the new record counts. */
 static inline bool flake_i_state_convert(flake_state *s) {
     uint8_t header[FLAKE_I_RECORD], end[FLAKE_I_RECORD];
     flake_i_header_put(header);
@@ -3321,8 +3328,9 @@ static inline flake_status flake_i_state_begin(flake_state *s, const flake_state
     return FLAKE_OK;
 }
 
-/* Makes it this process's, with the file, if there is one. It is this thread's turn until the state is
- * open: a draw of an earlier run may have seen its horizon, and would write what it knows of that. */
+/* Makes it this process's, with the file, if there is one. It is this thread's turn until the state
+ * is open: a draw of an earlier run may have seen its horizon, and would write what it knows of
+ * that. */
 static inline void flake_i_state_set_up(flake_state *s, const flake_state_options *o,
                                         const uint8_t *identity, const char *path,
                                         const flake_i_file *file) {
@@ -3344,8 +3352,8 @@ static inline void flake_i_state_set_up(flake_state *s, const flake_state_option
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
 }
 
-/* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on. Other
- * processes draw meanwhile. What the dead has written need not be on disk. */
+/* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on.
+ * Other processes draw meanwhile. What the dead has written need not be on disk. */
 static inline bool flake_i_state_take_over(flake_state *s, const flake_state_options *o,
                                            const flake_i_record *r, const char *path,
                                            const flake_i_file *file) {
@@ -3456,15 +3464,15 @@ static inline bool flake_i_may_exclude(const char *folder, bool shared_memory) {
     return !shared_memory && *folder && strlen(folder) < FLAKE_I_PATH;
 }
 
-/* Which byte is locked for a number of up to 32 bits. Offsets may have 31, and a program that has more
- * must agree with one that has not: from 2^30 on four neighbours share a byte. */
+/* Which byte is locked for a number of up to 32 bits. Offsets may have 31, and a program that has
+ * more must agree with one that has not: from 2^30 on four neighbours share a byte. */
 static inline uint64_t flake_i_exclude_at(uint64_t number) {
     const uint64_t exact = (uint64_t)1 << 30;
     return number < exact ? number : exact + (number - exact) / 4;
 }
 
-/* Locks the identity's range of numbers, in a file of the folder that is named after the rest of it. It
- * is let go with flake_i_file_drop. `file` is left as it was where it fails. */
+/* Locks the identity's range of numbers, in a file of the folder that is named after the rest of
+ * it. It is let go with flake_i_file_drop. `file` is left as it was where it fails. */
 static inline flake_status flake_i_exclude(flake_i_file *file, const char *folder,
                                            const uint8_t *identity, size_t whose, uint64_t first,
                                            uint64_t last) {
@@ -3945,8 +3953,8 @@ static inline bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
            flake_i_first_seq(b) <= flake_i_last_seq(a);
 }
 
-/* Whether an open state is this generator's, whose range may be a part of the state's. A slot's is for
- * whatever its number is used for. */
+/* Whether an open state is this generator's, whose range may be a part of the state's. A slot's is
+ * for whatever its number is used for. */
 static inline bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
     return s->identity[0] == FLAKE_I_SLOT_KIND ||
@@ -4288,8 +4296,8 @@ static inline flake_status flake_restore(flake_gen *g, const flake_snapshot *s) 
     return status == FLAKE_OK ? flake_i_go_behind(&g->engine, time, s->count) : status;
 }
 
-/* Sets up shards for their parts of the range; `o` is resolved. *made: how many it is, all or with the
- * status of the next. */
+/* Sets up shards for their parts of the range; `o` is resolved. *made: how many it is, all or with
+ * the status of the next. */
 static inline flake_status flake_i_make_shards(flake_shard *shards, size_t n,
                                                const flake_options *o, size_t *made) {
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
@@ -5003,8 +5011,8 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
  */
 static inline flake_state *flake_slot_state(flake_slot *slot) { return &slot->state; }
 
-/* A file of version 0.1.0: empty, or it says in words that the number is claimed or free. That version
- * held a number back for two seconds, and so this one begins as much later.
+/* A file of version 0.1.0: empty, or it says in words that the number is claimed or free. That
+ * version held a number back for two seconds, and so this one begins as much later.
  *
  * The take-over of an empty one may have been cut before its header came: all up to the place of the
  * first record is zero then, and no id was drawn if that is not whole. */
@@ -5160,8 +5168,8 @@ static inline flake_status flake_slot_release(flake_slot *slot) {
 
 // >>answers
 #ifdef FLAKE_ETCD
-/* The language of etcd's gateway, and what its answers say. Read strictly: what is not understood is no
- * answer. */
+/* The language of etcd's gateway, and what its answers say. Read strictly: what is not understood
+ * is no answer. */
 
 /* ---- JSON, read strictly: of a text that is none as a whole there is no value ---- */
 
@@ -5218,8 +5226,9 @@ static inline bool flake_i_json_pass_number(flake_i_json *in) {
 
 static inline bool flake_i_json_pass_value(flake_i_json *in);
 
-/* Goes from one value of an array or object to the next, with its name in an object; value->at is NULL
- * at first. False: there is no more, and value->end is behind the list, or NULL if it is malformed. */
+/* Goes from one value of an array or object to the next, with its name in an object; value->at is
+ * NULL at first. False: there is no more, and value->end is behind the list, or NULL if it is
+ * malformed. */
 static inline bool flake_i_json_each(flake_i_json list, flake_i_json *name, flake_i_json *value) {
     if (!list.at || (*list.at != '{' && *list.at != '[')) return false;
     const bool is_object = *list.at == '{', is_first = !value->at;
@@ -5280,8 +5289,8 @@ static inline bool flake_i_json_is(flake_i_json v, const char *wanted, size_t le
     return v.at && (size_t)(v.end - v.at) == len && memcmp(v.at, wanted, len) == 0;
 }
 
-/* What stands at a path such as "responses/0/kvs": members by name, items by their number (one digit).
- * There is none where an object has two of the name. */
+/* What stands at a path such as "responses/0/kvs": members by name, items by their number (one
+ * digit). There is none where an object has two of the name. */
 static inline flake_i_json flake_i_json_get(flake_i_json v, const char *path) {
     while (v.at && *path) {
         const size_t n = strcspn(path, "/");
@@ -5481,10 +5490,10 @@ static inline bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
     return true;
 }
 
-/* What came of a transaction that puts `put64` where `known64` was; when it is refused the answer has
- * the horizon and the key of the pool, in this order. FLAKE_OK: applied; FLAKE_AGAIN: not applied, the
- * horizon is as we know it and the key of the pool is gone; FLAKE_LEASE: not applied, one of the two is
- * another's; FLAKE_IO: it does not tell. */
+/* What came of a transaction that puts `put64` where `known64` was; when it is refused the answer
+ * has the horizon and the key of the pool, in this order. FLAKE_OK: applied; FLAKE_AGAIN: not
+ * applied, the horizon is as we know it and the key of the pool is gone; FLAKE_LEASE: not applied,
+ * one of the two is another's; FLAKE_IO: it does not tell. */
 static inline flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64,
                                                    const char *known64, const char *put64) {
     char value64[FLAKE_I_ETCD_VALUE];
@@ -5810,8 +5819,8 @@ static inline void flake_i_etcd_next_endpoint(flake_i_etcd *s) {
     s->current = (s->current + 1) % s->endpoint_count;
 }
 
-/* One request, at one endpoint after the other until one gives an answer that tells. Who is not logged
- * in is told so: at first, or because a token has run out, or is unknown to an endpoint. */
+/* One request, at one endpoint after the other until one gives an answer that tells. Who is not
+ * logged in is told so: at first, or because a token has run out, or is unknown to an endpoint. */
 static inline flake_status flake_i_etcd_call(flake_i_etcd *s, const char *path, const char *body) {
     flake_status status = FLAKE_IO;
     for (size_t tries = 0; tries < s->endpoint_count; tries++) {

@@ -37,20 +37,20 @@
  *     a sno_ring       push and pop from any thread
  *     a sno_state      open and close: one thread at a time; extend: any
  *
- * A signal handler that draws must return. If it jumps out of the write of a state, or ends its thread
- * there, that state stops for good.
+ * A signal handler that draws must return. If it jumps out of the write of a state, or ends its
+ * thread there, that state stops for good.
  *
  * Two generators that run at once, in one process or in many, need partitions or sequence ranges of
- * their own; then no id is given twice. One that follows another with the same partition must begin in a
- * later unit of time, with a clock that was not put back, or have a state file or a snapshot.
+ * their own; then no id is given twice. One that follows another with the same partition must begin
+ * in a later unit of time, with a clock that was not put back, or have a state file or a snapshot.
  *
- * Ids of one generator rise in the order of the calls, if the clock was not put back and the metabyte is
- * the same: the metabyte stands before the sequence. A clock that is put back changes the tick of the
- * ids, and nobody waits; only a clock put back again into time that was already used twice makes callers
- * wait. A draw orders no other memory accesses.
+ * Ids of one generator rise in the order of the calls, if the clock was not put back and the
+ * metabyte is the same: the metabyte stands before the sequence. A clock that is put back changes
+ * the tick of the ids, and nobody waits; only a clock put back again into time that was already
+ * used twice makes callers wait. A draw orders no other memory accesses.
  *
- * HOOKS: macros to define before the include, the same in every file that shares a generator; behind each
- * what stands there without it
+ * HOOKS: macros to define before the include, the same in every file that shares a generator;
+ * behind each what stands there without it
  *
  *     SNO_ATOMIC(T)                 type of an atomic T               _Atomic(T), std::atomic<T>
  *     SNO_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
@@ -68,9 +68,10 @@
  *                                   clock and sleep; SNO_CLOCK_NS and SNO_SLEEP_NS must be defined
  *     SNO_SHOW_WARNINGS             your warning flags apply in here, too    not defined
  *
- * What is left out is still declared: it says SNO_IO, or SNO_INVALID if an option asks for it, and `why`
- * or sno_options_why name the macro. Without an operating system partitions are drawn from the clock
- * alone, unless SNO_RANDOM_BYTES is defined, and a fork goes unnoticed: parent and child repeat ids.
+ * What is left out is still declared: it says SNO_IO, or SNO_INVALID if an option asks for it, and
+ * `why` or sno_options_why name the macro. Without an operating system partitions are drawn from
+ * the clock alone, unless SNO_RANDOM_BYTES is defined, and a fork goes unnoticed: parent and child
+ * repeat ids.
  *
  * Find your way by these marks:
  *
@@ -108,8 +109,8 @@
 
 // clang-format off
 // >>hooks begin
-/* What the hooks above are where nobody has defined them. Both headers carry the regions hooks, settings,
- * restarts, system and common, the same but for the prefix: `make check-common`. */
+/* What the hooks above are where nobody has defined them. Both headers carry the regions hooks,
+ * settings, restarts, system and common, the same but for the prefix: `make check-common`. */
 
 #ifndef SNO_ATOMIC
 #ifdef __cplusplus
@@ -166,8 +167,8 @@ typedef enum sno_status {
     SNO_CLOCK_BACK,
     /* a time outside 2010..2079 */
     SNO_RANGE,
-    /* an argument or option that does not fit (sno_options_why names it), or a generator that was never
-     * initialised */
+    /* an argument or option that does not fit (sno_options_why names it), or a generator that was
+     * never initialised */
     SNO_INVALID,
     /* not a text of this form */
     SNO_PARSE,
@@ -180,8 +181,8 @@ typedef enum sno_status {
     SNO_IO,
     /* a state file that is cut short or damaged */
     SNO_TORN,
-    /* no state file, or of another partition or pool; from init: the state is not open, or was opened for
-     * another snapshot, or there is no snapshot */
+    /* no state file, or of another partition or pool; from init: the state is not open, or was
+     * opened for another snapshot, or there is no snapshot */
     SNO_FOREIGN,
     /* the last run ended longer ago than allowable_downtime_ms */
     SNO_DOWNTIME,
@@ -222,9 +223,9 @@ typedef struct sno_gate {
         void *user); /* ids must be later than this Unix time; asked by each init that
                                         has `admit`; NULL: any */
     void *user;
-    /* NULL, or a word that is constant and not 0 while the gate is open: who changes it stops each draw at
-     * once, with SNO_LEASE. Draws look at it instead of the word that tells them of a fork, so it lies
-     * in a page that fork wipes (MADV_WIPEONFORK). */
+    /* NULL, or a word that is constant and not 0 while the gate is open: who changes it stops each
+     * draw at once, with SNO_LEASE. Draws look at it instead of the word that tells them of a
+     * fork, so it lies in a page that fork wipes (MADV_WIPEONFORK). */
     sno_i_atomic64 *word;
 } sno_gate;
 
@@ -334,10 +335,10 @@ typedef struct sno_options {
                                      repeats no id; NULL: none */
     /* A folder that the programs of a host share, such as "/run/app": init refuses with SNO_TAKEN a
      * snapshot's partition and pool that another generator, of this process or another, draws from
-     * already. What it gives begins in the unit after this one, so that runs that follow one another
-     * differ, too, unless the clock was put back. Until sno_retire, or until the process and its
-     * children end. Who deletes the file in it undoes the check. It needs a snapshot. POSIX, and not with
-     * shared_memory; NULL: nobody looks */
+     * already. What it gives begins in the unit after this one, so that runs that follow one
+     * another differ, too, unless the clock was put back. Until sno_retire, or until the process
+     * and its children end. Who deletes the file in it undoes the check. It needs a snapshot.
+     * POSIX, and not with shared_memory; NULL: nobody looks */
     const char *exclusive;
     int64_t max_wait_ms; /* longest wait of one call, of each unit in a batch; 0: no limit */
     bool shared_memory;  /* lies in memory that processes share: survives fork. They must be forks
@@ -346,24 +347,25 @@ typedef struct sno_options {
                             (32-bit powerpc, mips) */
 } sno_options;
 
-/* NULL, or no snapshot: the whole pool, and a partition that nobody chose. The snapshot is read here
- * only. SNO_INVALID: sno_options_why names the option; SNO_EXHAUSTED. With `exclusive` SNO_TAKEN, SNO_IO;
- * with a state SNO_FOREIGN, SNO_FORKED; with a gate SNO_LEASE. Not while others use the generator. It
- * begins at the clock: with a partition of yours it repeats the ids of a run that ended within the same
- * 4 ms, or later than this clock says, unless it has a state file or that run's snapshot. */
+/* NULL, or no snapshot: the whole pool, and a partition that nobody chose. The snapshot is read
+ * here only. SNO_INVALID: sno_options_why names the option; SNO_EXHAUSTED. With `exclusive`
+ * SNO_TAKEN, SNO_IO; with a state SNO_FOREIGN, SNO_FORKED; with a gate SNO_LEASE. Not while others
+ * use the generator. It begins at the clock: with a partition of yours it repeats the ids of a run
+ * that ended within the same 4 ms, or later than this clock says, unless it has a state file or
+ * that run's snapshot. */
 static inline sno_status sno_init(sno_gen *, const sno_options *);
 /* What is wrong with options that sno_init refuses, naming the field; NULL: nothing. */
 static inline const char *sno_options_why(const sno_options *);
-/* Waits when it must. The zero id outside 2010..2079, in a forked child, when a gate refuses, or after
- * max_wait_ms if one was set (sno_new_n with n = 1 says which). Wait-free while ids are free. */
+/* Waits when it must. The zero id outside 2010..2079, in a forked child, when a gate refuses, or
+ * after max_wait_ms if one was set (sno_new_n with n = 1 says which). Wait-free while ids are free. */
 static inline sno_id sno_new(sno_gen *, uint8_t meta);
 /* Lock-free, never waits: SNO_AGAIN, SNO_CLOCK_BACK, SNO_RANGE, SNO_FORKED. */
 static inline sno_status sno_try(sno_gen *, uint8_t meta, sno_id *);
-/* How many ns from now until sno_try can succeed, if nobody is faster. Gate and state are not asked: on
- * SNO_AGAIN and 0 come again in a ms. INT64_MAX: never. */
+/* How many ns from now until sno_try can succeed, if nobody is faster. Gate and state are not
+ * asked: on SNO_AGAIN and 0 come again in a ms. INT64_MAX: never. */
 static inline int64_t sno_retry_ns(sno_gen *);
-/* All n, waiting for each unit. When a later unit fails, the ids before it stand in front and the rest
- * is zero; when the first does, the array is as it was. */
+/* All n, waiting for each unit. When a later unit fails, the ids before it stand in front and the
+ * rest is zero; when the first does, the array is as it was. */
 static inline sno_status sno_new_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
 /* As many as are free now; returns how many. At 0 sno_try tells why. */
 static inline size_t sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
@@ -374,10 +376,11 @@ static inline sno_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ns, sn
  * it is unique among sno_cap such calls in a row, not against sno_new in the same unit. */
 static inline sno_status sno_new_with_time(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
 
-/* The process-wide generator, made by the first call, with a partition that nobody chose. A forked child
- * has another than its parent and siblings, if one of them called before the fork. One for each copy of
- * this header that the linker keeps apart. The zero id as sno_new, and when no partition is left: give
- * long-lived families of short-lived processes partitions of your own choice. */
+/* The process-wide generator, made by the first call, with a partition that nobody chose. A forked
+ * child has another than its parent and siblings, if one of them called before the fork. One for
+ * each copy of this header that the linker keeps apart. The zero id as sno_new, and when no
+ * partition is left: give long-lived families of short-lived processes partitions of your own
+ * choice. */
 static inline sno_id sno_generate(uint8_t meta);
 
 static inline sno_status sno_snapshot_take(sno_gen *, sno_snapshot *); /* lock-free, never torn */
@@ -405,12 +408,12 @@ static inline sno_status sno_shard_try_at(sno_shard *, uint8_t meta, int64_t uni
 /* A snapshot to make all n shards from again, taken while nobody draws: every number of every unit up
  * to the newest of any shard, on both ticks, counts as drawn. */
 static inline sno_status sno_shards_snapshot(sno_shard *, size_t n, sno_snapshot *);
-/* The shard as a generator, for the questions, snapshot, reinit_after_fork and retire. Never draw from that:
- * drawing is for sno_shard_... alone. */
+/* The shard as a generator, for the questions, snapshot, reinit_after_fork and retire. Never draw
+ * from that: drawing is for sno_shard_... alone. */
 static inline sno_gen *sno_shard_gen(sno_shard *);
 
-/* Lends shards to threads. NULL: all are lent (make more shards, or fall back on sno_generate). A shard
- * that comes back goes on where it stood. */
+/* Lends shards to threads. NULL: all are lent (make more shards, or fall back on sno_generate). A
+ * shard that comes back goes on where it stood. */
 typedef struct sno_pool sno_pool;
 static inline sno_status sno_pool_init(sno_pool *, sno_shard *, size_t n, const sno_options *);
 static inline sno_shard *sno_pool_borrow(sno_pool *);
@@ -481,8 +484,8 @@ typedef struct sno_state_options {
                       SNO_IO if the timer could not write it: the program calls
                       sno_state_extend, at least twice in horizon_ms */
     /* It lies in memory that processes share, beside generators that do, and is by_timer, too. Who
-     * opened it extends it, and the draws of all stop at its horizon. When he is dead another may open
-     * it, and draws go on. */
+     * opened it extends it, and the draws of all stop at its horizon. When he is dead another may
+     * open it, and draws go on. */
     bool shared_memory;
     sno_clock clock; /* the generator's; all zero: the system's */
 } sno_state_options;
@@ -490,12 +493,13 @@ typedef struct sno_state_options {
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
  * of the process that opened it. SNO_IO: the old one stands. */
 static inline sno_status sno_state_extend(sno_state *);
-/* Writes the time of the last id, so that the next run waits only until that has passed: not at all, unless
- * ids ran ahead of the clock. Draws fail with SNO_IO from the next unit on; the state's memory must
- * last as long as they may be tried. SNO_IO: closed, but that could not be written, so the next run
- * waits for the horizon. SNO_INVALID: it was not open. SNO_AGAIN, and it stays open: in a signal handler that has
- * interrupted a write of it. SNO_FORKED, in a forked child or after a bump: the file is let go, and
- * left as it is; one in shared memory stays open for the others. */
+/* Writes the time of the last id, so that the next run waits only until that has passed: not at
+ * all, unless ids ran ahead of the clock. Draws fail with SNO_IO from the next unit on; the
+ * state's memory must last as long as they may be tried. SNO_IO: closed, but that could not be
+ * written, so the next run waits for the horizon. SNO_INVALID: it was not open. SNO_AGAIN, and
+ * it stays open: in a signal handler that has interrupted a write of it. SNO_FORKED, in a forked
+ * child or after a bump: the file is let go, and left as it is; one in shared memory stays open for
+ * the others. */
 static inline sno_status sno_state_close(sno_state *);
 // >>restarts end
 // clang-format on
@@ -511,8 +515,8 @@ static inline sno_status sno_state_close(sno_state *);
  * A generator must not outlive the module whose code initialised it: it looks at that module's memory.
  */
 static inline sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
-/* Gives the pool up: options.exclusive lets others have it. It stops no draws: call it when nobody draws any
- * more, and before an init anew or the end of the memory. Of shards the first. */
+/* Gives the pool up: options.exclusive lets others have it. It stops no draws: call it when nobody
+ * draws any more, and before an init anew or the end of the memory. Of shards the first. */
 static inline void sno_retire(sno_gen *);
 
 /* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
@@ -536,8 +540,8 @@ static inline sno_status sno_state_open(sno_state *, const sno_state_options *, 
 // clang-format off
 // >>system begin
 /*
- * All that asks an operating system. Both headers carry this region, the same but for the prefix. What
- * comes behind it knows no platform, and makes do with:
+ * All that asks an operating system. Both headers carry this region, the same but for the prefix.
+ * What comes behind it knows no platform, and makes do with:
  *
  *     system_ns, system_sleep         the hooks' defaults                    bare: there are none
  *     system_random                   n random bytes; false: none to be had     bare: never any
@@ -603,8 +607,9 @@ static inline sno_status sno_state_open(sno_state *, const sno_state_options *, 
 #define SNO_I_LAYOUT(name, number) name##_##number
 #endif
 
-/* Memory of the module itself (the program, or the library that a process has opened) in which a whole
- * page lies, wherever the memory begins: what the kernel is told of that page ends with the module. */
+/* Memory of the module itself (the program, or the library that a process has opened) in which a
+ * whole page lies, wherever the memory begins: what the kernel is told of that page ends with the
+ * module. */
 #if !SNO_I_HAS_ROOMS
 typedef char sno_i_page_room; /* nothing is told */
 #elif defined(__x86_64__) || defined(__i386__)
@@ -745,8 +750,8 @@ static inline void sno_i_drop_page(void *page) { (void)page; }
 #include <threads.h>
 #endif
 
-/* Strict C hides POSIX from a header that comes after others; on Linux what is hidden is reached by its
- * link name, with the kernel's own types. */
+/* Strict C hides POSIX from a header that comes after others; on Linux what is hidden is reached by
+ * its link name, with the kernel's own types. */
 #if defined(__linux__)
 #if !defined(CLOCK_REALTIME)
 #define SNO_I_BY_NAME
@@ -970,8 +975,8 @@ static inline int sno_i_open(const char *path, int how) {
 
 static inline void sno_i_close(int fd) { (void)close(fd); }
 
-/* Locks or unlocks bytes of an open file (count 0: all): 0, or -1 and an error. The lock is of the open
- * file description where there is that: see >>common, files. */
+/* Locks or unlocks bytes of an open file (count 0: all): 0, or -1 and an error. The lock is of the
+ * open file description where there is that: see >>common, files. */
 static inline int sno_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
 #if defined(F_OFD_SETLK) || defined(__linux__)
 #if defined(F_OFD_SETLK)
@@ -1118,9 +1123,10 @@ static inline bool sno_i_folder(char *out, size_t size) { return (void)out, (voi
 // >>system end
 
 // >>own begin
-/* What this header alone asks of the operating system: a fresh page moved into a room. Where that can't
- * be done it stays where it is. The kernel looks whether it can be done before it unmaps what is there; a
- * call that maps a page there may run out of memory after that, and leave a hole for others to map into. */
+/* What this header alone asks of the operating system: a fresh page moved into a room. Where that
+ * can't be done it stays where it is. The kernel looks whether it can be done before it unmaps what
+ * is there; a call that maps a page there may run out of memory after that, and leave a hole for
+ * others to map into. */
 #if defined(__linux__) && !defined(SNO_NO_OS)
 #if defined(__cplusplus)
 extern "C" {
@@ -1391,9 +1397,9 @@ SNO_I_COLD uint64_t sno_i_pid_mark(void) {
     return SNO_ATOMIC_LOAD(&sno_i_process.generation, relaxed) << 32 | sno_i_pid();
 }
 
-/* Any number of threads may find the page and tell the kernel at once: it is the same page, and told
- * twice is told. Nor has the pointer anything to carry: a fork that comes later takes the kernel's own
- * lock after the call that told. */
+/* Any number of threads may find the page and tell the kernel at once: it is the same page, and
+ * told twice is told. Nor has the pointer anything to carry: a fork that comes later takes the
+ * kernel's own lock after the call that told. */
 static inline sno_i_atomic64 *sno_i_fork_page(void) {
     sno_i_atomic64 *page = SNO_ATOMIC_LOAD(&sno_i_process.page, relaxed);
     if (page) return page;
@@ -1573,8 +1579,8 @@ static inline const char *sno_i_unfit(const sno_i_setup *o) {
     return why ? why : sno_i_unfit_sharing(o);
 }
 
-/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. Of options
- * that fit; what does not fit a word all the same is returned. */
+/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. Of
+ * options that fit; what does not fit a word all the same is returned. */
 static inline const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d) {
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * SNO_I_NS_PER_MS);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * SNO_I_NS_PER_MS;
@@ -1597,8 +1603,9 @@ static inline const char *sno_i_setup_why(const sno_i_setup *o, sno_i_split *d) 
     return why ? why : sno_i_split_word(o, d);
 }
 
-/* How far a draw may go, and how. fetch_add wants room for those who add at the same moment, a quarter of
- * the count's range; and so much patience that they don't push a place past what its caller waits. */
+/* How far a draw may go, and how. fetch_add wants room for those who add at the same moment, a
+ * quarter of the count's range; and so much patience that they don't push a place past what its
+ * caller waits. */
 static inline void sno_i_set_limits(sno_i_engine *e, const sno_i_setup *o,
                                       const sno_i_split *d) {
     const uint64_t units =
@@ -1712,8 +1719,8 @@ SNO_I_INLINE unsigned sno_i_tick(const sno_i_engine *e, uint64_t word) {
     return (unsigned)(word >> (e->time_shift - 1)) & e->tick_bits;
 }
 
-/* The word of a time and a tick with count 0. A count is added, not or-ed: one that has no bits to spare
- * carries. */
+/* The word of a time and a tick with count 0. A count is added, not or-ed: one that has no bits to
+ * spare carries. */
 SNO_I_INLINE uint64_t sno_i_word_at(const sno_i_engine *e, uint64_t time, unsigned tick) {
     return (time << e->time_shift) + ((uint64_t)tick << (e->time_shift - 1));
 }
@@ -1755,8 +1762,8 @@ static inline void sno_i_decode(const sno_i_engine *e, uint64_t word, uint64_t *
     }
 }
 
-/* Call it where the word was put without asking the gates: its unit counts as spent then, since the fast
- * path would not ask them either. Not while others use the engine. */
+/* Call it where the word was put without asking the gates: its unit counts as spent then, since the
+ * fast path would not ask them either. Not while others use the engine. */
 static inline void sno_i_spend_unit(sno_i_engine *e) {
     if (!sno_i_has_gate(e)) return;
     const uint64_t word = SNO_ATOMIC_LOAD(&e->word, relaxed);
@@ -1955,11 +1962,12 @@ static inline void sno_i_notify(sno_i_engine *e) {
 
 static inline int64_t sno_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* What the shortest sleep takes, and costs of a caller's patience where the clock does not show it: one
- * that stands still just before a unit would be asked a million times in a ms of patience. */
+/* What the shortest sleep takes, and costs of a caller's patience where the clock does not show it:
+ * one that stands still just before a unit would be asked a million times in a ms of patience. */
 enum { SNO_I_LEAST_NAP_NS = 50000 };
 
-/* Returns a reading taken afterwards. What became of the engine meanwhile is for the caller to look at. */
+/* Returns a reading taken afterwards. What became of the engine meanwhile is for the caller to look
+ * at. */
 static inline int64_t sno_i_nap(sno_i_engine *e, int64_t now_ns, int64_t ns,
                                   int64_t *budget_ns) {
     if (e->ring) { /* up at the next ms, to note */
@@ -2058,8 +2066,8 @@ static inline void sno_i_reload(sno_i_engine *e, sno_i_attempt *a) {
     a->confirmed = true;
 }
 
-/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. So is
- * where a fresh word begins: a reading that lags may be of a time that a run before has used. */
+/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone.
+ * So is where a fresh word begins: a reading that lags may be of a time that a run before has used. */
 static inline sno_status sno_i_look_closely(sno_i_engine *e, sno_i_attempt *a) {
     for (;;) {
         const sno_status status = sno_i_look(e, a->how, a->word, a->now_ns, &a->view);
@@ -2128,8 +2136,8 @@ static inline bool sno_i_commit(sno_i_engine *e, sno_i_attempt *a) {
     return true;
 }
 
-/* Serve: waits for the places that were moved for. SNO_AGAIN: not worth it, so they were given back, if
- * they were still the newest. */
+/* Serve: waits for the places that were moved for. SNO_AGAIN: not worth it, so they were given
+ * back, if they were still the newest. */
 static inline sno_status sno_i_serve(sno_i_engine *e, sno_i_attempt *a,
                                          sno_i_place *out) {
     const sno_i_view *v = &a->view;
@@ -2889,8 +2897,8 @@ static inline sno_status sno_i_state_read(const sno_i_file *f, const char *path,
     return SNO_OK;
 }
 
-/* Makes the locked file one of this version, in which `s` has written a record: the header comes last,
- * so that at any moment the old or the new record counts. */
+/* Makes the locked file one of this version, in which `s` has written a record: the header comes
+ * last, so that at any moment the old or the new record counts. */
 static inline bool sno_i_state_convert(sno_state *s) {
     uint8_t header[SNO_I_RECORD], end[SNO_I_RECORD];
     sno_i_header_put(header);
@@ -2966,8 +2974,9 @@ static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options
     return SNO_OK;
 }
 
-/* Makes it this process's, with the file, if there is one. It is this thread's turn until the state is
- * open: a draw of an earlier run may have seen its horizon, and would write what it knows of that. */
+/* Makes it this process's, with the file, if there is one. It is this thread's turn until the state
+ * is open: a draw of an earlier run may have seen its horizon, and would write what it knows of
+ * that. */
 static inline void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
                                         const uint8_t *identity, const char *path,
                                         const sno_i_file *file) {
@@ -2989,8 +2998,8 @@ static inline void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
     SNO_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
 }
 
-/* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on. Other
- * processes draw meanwhile. What the dead has written need not be on disk. */
+/* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on.
+ * Other processes draw meanwhile. What the dead has written need not be on disk. */
 static inline bool sno_i_state_take_over(sno_state *s, const sno_state_options *o,
                                            const sno_i_record *r, const char *path,
                                            const sno_i_file *file) {
@@ -3101,15 +3110,15 @@ static inline bool sno_i_may_exclude(const char *folder, bool shared_memory) {
     return !shared_memory && *folder && strlen(folder) < SNO_I_PATH;
 }
 
-/* Which byte is locked for a number of up to 32 bits. Offsets may have 31, and a program that has more
- * must agree with one that has not: from 2^30 on four neighbours share a byte. */
+/* Which byte is locked for a number of up to 32 bits. Offsets may have 31, and a program that has
+ * more must agree with one that has not: from 2^30 on four neighbours share a byte. */
 static inline uint64_t sno_i_exclude_at(uint64_t number) {
     const uint64_t exact = (uint64_t)1 << 30;
     return number < exact ? number : exact + (number - exact) / 4;
 }
 
-/* Locks the identity's range of numbers, in a file of the folder that is named after the rest of it. It
- * is let go with sno_i_file_drop. `file` is left as it was where it fails. */
+/* Locks the identity's range of numbers, in a file of the folder that is named after the rest of
+ * it. It is let go with sno_i_file_drop. `file` is left as it was where it fails. */
 static inline sno_status sno_i_exclude(sno_i_file *file, const char *folder,
                                            const uint8_t *identity, size_t whose, uint64_t first,
                                            uint64_t last) {
@@ -3861,17 +3870,17 @@ static inline const char *sno_options_why(const sno_options *o) {
 }
 
 /* Partitions given away: consecutive, from a random start. The count lies in memory that forked
- * children share, so that relatives don't take the same one. A machine's clone has a copy of it, so the
- * first relative that takes one after a bump chooses another start.
+ * children share, so that relatives don't take the same one. A machine's clone has a copy of it, so
+ * the first relative that takes one after a bump chooses another start.
  *
  *     label      at                                   pairs with   and carries
  *     PAGE:R     family, default generator published  PAGE:A       what its maker left in it
  *
- * The shared page is put in the place of one of the module's own (Linux), so that nothing of it stays
- * when the module is closed. That can be done once: a second page put there would take the first one's
- * count away. So whoever asks first does it, and the others give him a ms. Who has waited in vain (the
- * first may be what this signal handler has interrupted) publishes a page elsewhere, which stays when
- * the module goes. */
+ * The shared page is put in the place of one of the module's own (Linux), so that nothing of it
+ * stays when the module is closed. That can be done once: a second page put there would take the
+ * first one's count away. So whoever asks first does it, and the others give him a ms. Who has
+ * waited in vain (the first may be what this signal handler has interrupted) publishes a page
+ * elsewhere, which stays when the module goes. */
 struct sno_i_family {
     sno_i_atomic32 start; /* [ bumps:15 ][ 1 ][ first:16 ]; 0: not chosen yet */
     sno_i_atomic32 used;
@@ -3925,7 +3934,8 @@ static inline uint16_t sno_i_random_partition(void) {
     return (uint16_t)(drawn ^ own * 0x9e3779b97f4a7c15 >> 48);
 }
 
-/* Lock-free once there is a family. Only the RMW on `used` gives a partition away, so relaxed will do. */
+/* Lock-free once there is a family. Only the RMW on `used` gives a partition away, so relaxed will
+ * do. */
 static inline sno_status sno_i_take_partition(uint16_t *partition) {
     struct sno_i_family *family = sno_i_get_family();
     uint32_t start = SNO_ATOMIC_LOAD(&family->start, relaxed);
@@ -4331,19 +4341,19 @@ static inline void sno_pool_give_back(sno_pool *p, sno_shard *shard) {
 }
 
 // >>default
-/* The process-wide generator: one engine for as long as the module is there, and a tag that says whose
- * ids it gives. A forked child goes on with its parent's word, as a copy, under a tag of its own, and so
- * does a process after a bump; so nothing is made anew, and nothing left behind.
+/* The process-wide generator: one engine for as long as the module is there, and a tag that says
+ * whose ids it gives. A forked child goes on with its parent's word, as a copy, under a tag of its
+ * own, and so does a process after a bump; so nothing is made anew, and nothing left behind.
  *
- * The engine lies in the module's memory, in one of a few places. Each thread that comes before there is
- * one makes one in a place that it has for itself, and the first to be done publishes his whole, with one
- * CAS (PAGE:R, PAGE:A). Nobody waits for anybody: who finds all places taken draws from a generator on
- * his stack, with a partition that is used up with the id.
+ * The engine lies in the module's memory, in one of a few places. Each thread that comes before
+ * there is one makes one in a place that it has for itself, and the first to be done publishes his
+ * whole, with one CAS (PAGE:R, PAGE:A). Nobody waits for anybody: who finds all places taken draws
+ * from a generator on his stack, with a partition that is used up with the id.
  *
- * The tag is looked at after the draw. If the mark in it is still this process's, it was so when the
- * place was drawn, and the place, which is nobody else's (I1), goes with the tag's partition. If not, the
- * place is dropped. The tag carries nothing but itself, so relaxed will do; only a partition that was
- * just taken is put in it, so it never comes back to an earlier value. */
+ * The tag is looked at after the draw. If the mark in it is still this process's, it was so when
+ * the place was drawn, and the place, which is nobody else's (I1), goes with the tag's partition.
+ * If not, the place is dropped. The tag carries nothing but itself, so relaxed will do; only a
+ * partition that was just taken is put in it, so it never comes back to an earlier value. */
 enum { SNO_I_DEFAULT_PLACES = 4 };
 #define sno_i_default SNO_I_LAYOUT(sno_i_default, 2) /* its number: see sno_i_process */
 struct sno_i_default {
@@ -4361,8 +4371,8 @@ SNO_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);
 }
 #endif
 
-/* This process's mark, where a tag has it: the page's word, which counts generations, or with a bit that
- * such a count does not reach the pid, of 32 bits at most, with generations above. */
+/* This process's mark, where a tag has it: the page's word, which counts generations, or with a bit
+ * that such a count does not reach the pid, of 32 bits at most, with generations above. */
 SNO_I_INLINE uint64_t sno_i_tag_mark(void) {
     sno_i_atomic64 *const page = SNO_ATOMIC_LOAD(&sno_i_process.page, relaxed);
     if (SNO_I_LIKELY(page != NULL)) return SNO_ATOMIC_LOAD(page, relaxed) << 16;
