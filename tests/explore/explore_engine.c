@@ -71,7 +71,7 @@ static explore_setup setup_of(const scenario *s) {
     return e;
 }
 
-enum { MOST_S = 300 };
+enum { MOST_S = 600 };
 static double total_s; /* CPU time of all scenarios so far */
 
 /* Whether the search that prunes nothing ends in as many states, after as many schedules, and comes by
