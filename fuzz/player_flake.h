@@ -78,7 +78,7 @@ static flake_options flake_options_from_bytes(void) {
     if ((more & 3) == 2) o.max_ahead_ms = 15000;
     o.refuse_back = more & 4;
     o.seq_scatter = more & 8;
-    o.shared_memory = more & 16;
+    o.shared_memory = words_reach_other_processes && more & 16;
     if (!(more & 32)) o.clock.now_ns = fuzz_read;
     else if (more & 64) o.clock.kind = FLAKE_CLOCK_COARSE;
     if (fuzz_one_in(16)) { /* one that may not fit */

@@ -192,7 +192,7 @@ static bool sno_open(const sno_fixed *fixed) {
         scene->may &= fixed->may;
     } else {
         o->max_wait_ms = waits[with >> 5];
-        o->shared_memory = with & 4;
+        o->shared_memory = words_reach_other_processes && with & 4;
         if (with & 8) o->clock.now_ns = fuzz_read;
         else if (with & 16) o->clock.kind = SNO_CLOCK_COARSE;
     }

@@ -75,7 +75,7 @@ static const uint16_t a_partition = 0xa1b2;
 static const uint8_t a_meta = 0x5a;
 enum { whole_pool = 65536 };
 
-static sno_gen gen, twin;
+static sno_gen gen;
 static sno_id got[4 * whole_pool]; /* since `begin` */
 static size_t got_n;
 

@@ -89,8 +89,8 @@ static void check_options_refused(int line, const sno_options *o, const char *fi
     bool right = why && strstr(why, field);
     begin(7, 70);
     draw(3);
-    twin = gen;
-    right &= sno_init(&gen, o) == SNO_INVALID && memcmp(&gen, &twin, sizeof gen) == 0;
+    const sno_gen before = gen;
+    right &= sno_init(&gen, o) == SNO_INVALID && memcmp(&gen, &before, sizeof gen) == 0;
     memset(some, 0x55, sizeof some);
     right &= sno_shards_init(some, 3, o) == SNO_INVALID;
     right &= sno_pool_init(&pool, some, 3, o) == SNO_INVALID;

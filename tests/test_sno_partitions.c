@@ -258,8 +258,9 @@ static void relatives_generate_with_partitions_of_their_own(void) {
 }
 
 static void make_in_child(void) {
-    CHECK_EQ(sno_init(&twin, NULL), SNO_OK);
-    CHECK(!taken[sno_gen_partition(&twin)]);
+    static sno_gen its_own;
+    CHECK_EQ(sno_init(&its_own, NULL), SNO_OK);
+    CHECK(!taken[sno_gen_partition(&its_own)]);
 }
 
 static void default_partitions_of_relatives_are_different(void) {

@@ -5,6 +5,8 @@
  */
 #include "scripted_sno.h"
 
+static sno_gen twin;
+
 /* ---- overflow and its queue ---- */
 
 static void a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(uint16_t max) {

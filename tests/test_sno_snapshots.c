@@ -5,6 +5,8 @@
  */
 #include "scripted_sno.h"
 
+static sno_gen twin;
+
 /* ---- snapshots ---- */
 
 static void a_snapshot_says_where_the_generator_stands(void) {

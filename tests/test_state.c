@@ -686,7 +686,7 @@ static void every_init_asks_for_the_gates_floor(void) {
     const flake_layout layout = flake_layout_idgen();
     flake_shard shards[2];
     flake128_gen wide;
-    flake128 wide_id;
+    flake128 wide_id = {{0}};
     flake128_parts wide_parts = {0, 0, 0, 0};
     flake_parts parts = {0, 0, 0, 0};
     uint64_t id = 0;
