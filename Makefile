@@ -91,12 +91,14 @@ everything: ## clang's -Weverything, with the exceptions named in the Makefile
 	  clang++ -x c++ -std=c++17 -I. $(CLANG_EVERYTHING_CXX) -Werror -fsyntax-only $(BUILD)/everything.c || exit 1; \
 	done
 
-sanitize: ## the tests under thread, address and undefined sanitizers, gcc and clang
-	for cc in gcc clang; do \
-	  case $$cc in gcc) cxx=g++ ;; *) cxx=clang++ ;; esac; \
-	  $(MAKE) -j2 test SCRIPTS= BUILD=$(BUILD)/tsan-$$cc CC=$$cc CXX=$$cxx CFLAGS="-O1 -g -fsanitize=thread -DTEST_SMALL" && \
-	  $(MAKE) -j2 test SCRIPTS= BUILD=$(BUILD)/asan-$$cc CC=$$cc CXX=$$cxx CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \
-	done
+SANITIZED = tsan-gcc asan-gcc tsan-clang asan-clang
+sanitize: $(SANITIZED:%=sanitize-%) ## the tests under thread, address and undefined sanitizers, gcc and clang; quicker with -j2 -Otarget
+sanitize-tsan-%: WATCH = -fsanitize=thread
+sanitize-asan-%: WATCH = -fsanitize=address,undefined -fno-sanitize-recover=all
+sanitize-%-gcc: COMPILERS = CC=gcc CXX=g++
+sanitize-%-clang: COMPILERS = CC=clang CXX=clang++
+$(SANITIZED:%=sanitize-%): sanitize-%: FORCE
+	$(MAKE) test SCRIPTS= BUILD=$(BUILD)/$* $(COMPILERS) CFLAGS="-O1 -g $(WATCH) -DTEST_SMALL"
 
 explore: $(BUILD)/explore_engine ## every interleaving of a few callers and a clock, on the real headers
 	$(BUILD)/explore_engine $(SCENARIOS)
@@ -168,8 +170,10 @@ campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOUR
 	$(CC) $(FLAGS) $(COVERAGE) -I. -Itests fuzz/campaign.c -o $(BUILD)/fuzz/campaign $(LDLIBS)
 	$(BUILD)/fuzz/campaign --hours $(HOURS) $(CAMPAIGN)
 
-cross: ## the tests on other machines: qemu-user, musl, wine, bare metal, WASI (what of these is installed)
-	MAKE="$(MAKE)" BUILD=$(BUILD) WARN="$(WARN)" tests/cross.sh
+MACHINES = aarch64 s390x i686 armhf powerpc musl windows cortex-a9 cortex-m4 wasi
+cross: $(MACHINES:%=cross-%) ## the tests on other machines (of MACHINES those that can be installed); quicker with -j2 -Otarget
+$(MACHINES:%=cross-%): cross-%: FORCE
+	@MAKE="$(MAKE)" BUILD=$(BUILD) WARN="$(WARN)" tests/cross.sh $*
 
 test-fresh: ## the README's commands in an empty folder, or with FRESH=ROOT in another system
 	tests/fresh.sh $(FRESH)
