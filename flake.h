@@ -62,7 +62,7 @@
  *     FLAKE_ATOMIC_ADD(p, v, order)   returns what was there
  *     FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                  define all five or none
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
- *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      nanosleep
+ *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      clock_nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
@@ -1003,18 +1003,16 @@ static inline void flake_i_drop_page(void *page) { (void)page; }
 #if defined(__linux__)
 #if !defined(CLOCK_REALTIME)
 #define FLAKE_I_BY_NAME
+#endif
 struct flake_i_timespec {
     long sec, nsec;
 };
-#endif
 #if defined(__cplusplus)
 extern "C" {
 #endif
-#if defined(FLAKE_I_BY_NAME)
 extern int flake_i_clock_gettime(int id, struct flake_i_timespec *) __asm__("clock_gettime");
-extern int flake_i_nanosleep(const struct flake_i_timespec *,
-                             struct flake_i_timespec *) __asm__("nanosleep");
-#endif
+extern int flake_i_clock_nanosleep(int id, int flags, const struct flake_i_timespec *,
+                                   struct flake_i_timespec *) __asm__("clock_nanosleep");
 extern int flake_i_madvise(void *, size_t, int) __asm__("madvise");
 extern long flake_i_syscall(long, ...) __asm__("syscall");
 #if FLAKE_I_HAS_FILES
@@ -1047,22 +1045,28 @@ static inline int64_t flake_i_system_ns(int kind) {
 #endif
 }
 
-/* Sleeps that long or longer, whatever signals come. */
+/* Sleeps that long or longer, whatever signals come. Where it can be said, until when: Linux tells what
+ * is left of a sleep that was cut short with what it may be late, so that asking for that again would
+ * never end under signals that come often. */
 static inline void flake_i_system_sleep(int64_t ns) {
     const int errno_before = errno;
-#if defined(FLAKE_I_BY_NAME)
+    const int64_t longest_s = 1000000000, ns_per_s = 1000000000;
+    const int64_t sec = ns / ns_per_s < longest_s ? ns / ns_per_s : longest_s, nsec = ns % ns_per_s;
+#if defined(__linux__)
+    enum { monotonic = 1, until = 1 };
     struct flake_i_timespec t;
-    t.sec = (long)(ns / 1000000000);
-    t.nsec = (long)(ns % 1000000000);
-    while (flake_i_nanosleep(&t, &t) != 0 && errno == EINTR) {
+    (void)flake_i_clock_gettime(monotonic, &t);
+    t.sec += (long)(sec + (t.nsec + nsec) / ns_per_s);
+    t.nsec = (long)((t.nsec + nsec) % ns_per_s);
+    while (flake_i_clock_nanosleep(monotonic, until, &t, NULL) == EINTR) {
     }
 #else
     struct timespec t;
-    t.tv_sec = (time_t)(ns / 1000000000);
-    t.tv_nsec = (long)(ns % 1000000000);
+    t.tv_sec = (time_t)sec;
+    t.tv_nsec = (long)nsec;
 #if defined(CLOCK_REALTIME)
     while (nanosleep(&t, &t) != 0 && errno == EINTR) {
-    } /* cut short by a signal */
+    }
 #else
     while (thrd_sleep(&t, &t) == -1) {
     }

@@ -755,18 +755,16 @@ static inline void sno_i_drop_page(void *page) { (void)page; }
 #if defined(__linux__)
 #if !defined(CLOCK_REALTIME)
 #define SNO_I_BY_NAME
+#endif
 struct sno_i_timespec {
     long sec, nsec;
 };
-#endif
 #if defined(__cplusplus)
 extern "C" {
 #endif
-#if defined(SNO_I_BY_NAME)
 extern int sno_i_clock_gettime(int id, struct sno_i_timespec *) __asm__("clock_gettime");
-extern int sno_i_nanosleep(const struct sno_i_timespec *,
-                             struct sno_i_timespec *) __asm__("nanosleep");
-#endif
+extern int sno_i_clock_nanosleep(int id, int flags, const struct sno_i_timespec *,
+                                   struct sno_i_timespec *) __asm__("clock_nanosleep");
 extern int sno_i_madvise(void *, size_t, int) __asm__("madvise");
 extern long sno_i_syscall(long, ...) __asm__("syscall");
 #if SNO_I_HAS_FILES
@@ -799,22 +797,28 @@ static inline int64_t sno_i_system_ns(int kind) {
 #endif
 }
 
-/* Sleeps that long or longer, whatever signals come. */
+/* Sleeps that long or longer, whatever signals come. Where it can be said, until when: Linux tells what
+ * is left of a sleep that was cut short with what it may be late, so that asking for that again would
+ * never end under signals that come often. */
 static inline void sno_i_system_sleep(int64_t ns) {
     const int errno_before = errno;
-#if defined(SNO_I_BY_NAME)
+    const int64_t longest_s = 1000000000, ns_per_s = 1000000000;
+    const int64_t sec = ns / ns_per_s < longest_s ? ns / ns_per_s : longest_s, nsec = ns % ns_per_s;
+#if defined(__linux__)
+    enum { monotonic = 1, until = 1 };
     struct sno_i_timespec t;
-    t.sec = (long)(ns / 1000000000);
-    t.nsec = (long)(ns % 1000000000);
-    while (sno_i_nanosleep(&t, &t) != 0 && errno == EINTR) {
+    (void)sno_i_clock_gettime(monotonic, &t);
+    t.sec += (long)(sec + (t.nsec + nsec) / ns_per_s);
+    t.nsec = (long)((t.nsec + nsec) % ns_per_s);
+    while (sno_i_clock_nanosleep(monotonic, until, &t, NULL) == EINTR) {
     }
 #else
     struct timespec t;
-    t.tv_sec = (time_t)(ns / 1000000000);
-    t.tv_nsec = (long)(ns % 1000000000);
+    t.tv_sec = (time_t)sec;
+    t.tv_nsec = (long)nsec;
 #if defined(CLOCK_REALTIME)
     while (nanosleep(&t, &t) != 0 && errno == EINTR) {
-    } /* cut short by a signal */
+    }
 #else
     while (thrd_sleep(&t, &t) == -1) {
     }

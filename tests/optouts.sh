@@ -81,7 +81,7 @@ names='errno|E(NOENT|ACCES|AGAIN|INTR|INVAL)|O_(RDONLY|RDWR|CREAT|NONBLOCK)|(F|M
 names="$names|FILETIME|off_t|ssize_t|pid_t|mode_t|timespec|sockaddr[a-z_]*|utsname|flock|struct stat"
 calls='open|close|read|write|lseek|pread|pwrite|fsync|fdatasync|fcntl|stat|fstat|lstat|rename|unlink|readlink|getcwd|strerror'
 calls="$calls|mmap|munmap|mremap|madvise|minherit|sysconf|syscall|getpid|getenv|uname|gethostname|getifaddrs|freeifaddrs"
-calls="$calls|clock_gettime|gettimeofday|time|timespec_get|nanosleep|usleep|thrd_[a-z]+|pthread_[a-z_]+|sched_[a-z_]+"
+calls="$calls|clock_gettime|gettimeofday|time|timespec_get|nanosleep|clock_nanosleep|usleep|thrd_[a-z]+|pthread_[a-z_]+|sched_[a-z_]+"
 calls="$calls|getrandom|getentropy|rand_s|Sleep|Virtual[A-Z][a-z]+|GetSystem[A-Za-z]+|malloc|free|printf"
 includes='stdbool|stddef|stdint|string|atomic|stdatomic|[a-z]mmintrin|arm_neon'
 for header in flake.h sno.h; do
