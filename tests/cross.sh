@@ -34,11 +34,8 @@ machine() { # NAME COMPILER RUN_ENV CFLAGS LDLIBS [TESTS]
         CFLAGS="$4 -DTEST_SMALL" LDLIBS="$5" ${6:+TESTS="$6" PROGRAMS=} > "$log" 2>&1
     local code=$? last
     grep -E '^FAIL|^  [a-z/_]+\.[ch]+:|error:|ended early' "$log"
-    last=$(tail -n 1 "$log")
-    case $last in
-    *" passed, "*" failed") ;;
-    *) tail -n 5 "$log"; last="0 passed, 1 failed" ;;
-    esac
+    last=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+    [ -n "$last" ] || { tail -n 5 "$log"; last="0 passed, 1 failed"; }
     echo "$1: $last"
     passed=$((passed + ${last%% *}))
     last=${last#* passed, }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * sno from many threads at once, on the real clock and on one that is put back thousands of times:
- * no id comes twice, and snapshots are whole. How fast they come is for bench/. Beside it the original's algorithm, which repeats ids under the same stress.
+ * no id comes twice, and snapshots are whole. How fast they come is for bench/. Beside it the
+ * original's algorithm, which repeats ids under the same stress.
  */
 #define _XOPEN_SOURCE 700
 #define REAL_SLEEP
