@@ -345,8 +345,8 @@ typedef struct flake_options {
      * and some of the same numbers. What it gives begins in the unit after this one, so that runs
      * that follow one another differ, too, unless the clock was put back or ids ran ahead of it
      * (for which there is `state`). Until flake_retire, or until the process and its children end.
-     * Who deletes the file in it undoes the check; FLAKE_IO: the folder is not there, or the file
-     * is another user's. POSIX, and not with shared_memory; NULL: nobody looks */
+     * Who deletes the file in it, or closes descriptors that are not his (daemons that close all do),
+     * undoes the check; FLAKE_IO: the folder is not there, or the file is another user's. POSIX, and not with shared_memory; NULL: nobody looks */
     const char *exclusive;
     bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
                          n is even at low rates; ids inside a unit then don't rise */
@@ -2784,25 +2784,35 @@ static inline bool flake_i_sync_folder(const char *path) {
 }
 
 /* Whether a file is empty, or what a run left that died while it made one for the same generator. */
-static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *bytes);
+static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity);
 
-/* Puts a new file at a path where there is none, whole or not at all, and keeps it locked.
- * FLAKE_AGAIN: one stands there by now. FLAKE_TAKEN: another is about to. FLAKE_FOREIGN: what stands
- * beside it, with .new behind the path, is somebody's. FLAKE_IO and an error. */
+/* What stands beside a path until it is whole. */
+static inline void flake_i_path_beside(const char *path, char out[FLAKE_I_PATH + 8]) {
+    const size_t length = strlen(path);
+    memcpy(out, path, length);
+    memcpy(out + length, ".new", 5);
+}
+
+/* Opens and locks a file beside a path, for the generator to be put there. FLAKE_TAKEN: another is about
+ * to. FLAKE_FOREIGN: what stands there is somebody's. FLAKE_IO and an error. */
+static inline flake_status flake_i_file_begin(flake_i_file *f, const char *path,
+                                              const uint8_t *identity) {
+    char fresh[FLAKE_I_PATH + 8];
+    flake_i_path_beside(path, fresh);
+    if (flake_i_is_link(fresh)) return FLAKE_FOREIGN;
+    const flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
+    if (status != FLAKE_OK || flake_i_is_left_over(f, identity)) return status;
+    flake_i_file_drop(f, false);
+    return FLAKE_FOREIGN;
+}
+
+/* Puts it at the path, where there is no file, whole or not at all, and keeps it locked. FLAKE_AGAIN: one
+ * stands there by now. FLAKE_IO and an error. */
 static inline flake_status flake_i_file_create(flake_i_file *f, const char *path,
                                                const uint8_t *bytes, size_t n) {
     char fresh[FLAKE_I_PATH + 8];
     flake_i_found at_path;
-    const size_t length = strlen(path);
-    memcpy(fresh, path, length);
-    memcpy(fresh + length, ".new", 5);
-    if (flake_i_is_link(fresh)) return FLAKE_FOREIGN;
-    const flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
-    if (status != FLAKE_OK) return status;
-    if (!flake_i_is_left_over(f, bytes)) {
-        flake_i_file_drop(f, false);
-        return FLAKE_FOREIGN;
-    }
+    flake_i_path_beside(path, fresh);
     const bool is_first = !flake_i_find(path, &at_path) && flake_i_error() == FLAKE_I_ABSENT;
     const bool is_link = is_first && flake_i_is_link(path); /* to nothing */
     /* Who has the lock on `fresh` is the only one to give it a name at which nothing stands. */
@@ -3015,16 +3025,33 @@ static inline flake_status flake_i_file_get(uint8_t *in, size_t n, flake_i_recor
     return status;
 }
 
+/* Whether a file that has no header is one of ours all the same, of which a crash or power cut has left
+ * zeros up to the place of the first record, and behind that a record of this identity, or none that is
+ * whole. *r: the record; number 0: none. */
+static inline bool flake_i_is_cut(const uint8_t *bytes, size_t n, const uint8_t *identity,
+                                  flake_i_record *r) {
+    const size_t first = (size_t)flake_i_record_at(1);
+    memset(r, 0, sizeof *r);
+    if (n > FLAKE_I_FILE || !flake_i_all_zero(bytes, n < first ? n : first)) return false;
+    const flake_status status =
+        n < first + FLAKE_I_RECORD ? FLAKE_TORN : flake_i_record_get(bytes + first, r);
+    if (status != FLAKE_OK) {
+        r->number = 0;
+        return status == FLAKE_TORN;
+    }
+    return r->number == 1 && memcmp(r->identity, identity, FLAKE_I_IDENTITY) == 0;
+}
+
 /* Whether what stands where a new file is made is none, or one of ours whose maker died. */
-static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *bytes) {
-    uint8_t found[FLAKE_I_FILE];
+static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity) {
+    uint8_t found[FLAKE_I_FILE + 1]; /* a longer one is nobody's of us */
     flake_i_record r;
     const int n = flake_i_read_all(f->fd, found, sizeof found);
-    if (n < 0) return false;
-    if (flake_i_all_zero(found, (size_t)n)) return true; /* power cuts leave such */
+    if (n < 0 || n > FLAKE_I_FILE) return false;
+    if (flake_i_is_cut(found, (size_t)n, identity, &r)) return true;
     const flake_status status = flake_i_file_get(found, (size_t)n, &r);
     if (status != FLAKE_OK) return status == FLAKE_TORN;
-    return memcmp(r.identity, bytes + flake_i_record_at(1) + 40, FLAKE_I_IDENTITY) == 0;
+    return memcmp(r.identity, identity, FLAKE_I_IDENTITY) == 0;
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
@@ -3199,7 +3226,9 @@ static inline flake_status flake_i_state_end(flake_state *s) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = flake_i_exact_ns(&s->clock);
     const bool well = flake_i_state_write(s, flake_i_max(asked, now_ns), now_ns);
-    flake_i_file_drop(&s->file, false);
+    flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
+    s->file.fd = -1;
+    flake_i_file_drop(&file, false);
     return well ? FLAKE_OK : FLAKE_IO; /* still the writer: who is late finds nothing to write */
 }
 
@@ -3224,17 +3253,18 @@ static inline flake_status flake_state_close(flake_state *s) {
     return status;
 }
 
-/* A program of version 0.1.0 that has the file has locked another beside it. */
-static inline bool flake_i_is_taken_by_old(const char *path) {
+/* Locks what a program of version 0.1.0 that has the file has locked, too: another one beside it. Until
+ * the file is of this version no such program may have it. */
+static inline flake_status flake_i_old_lock(flake_i_file *f, const char *path, bool end) {
     static const char ending[] = ".flake-lock";
     char beside[FLAKE_I_PATH + sizeof ending];
-    flake_i_file f;
     const size_t length = strlen(path);
     memcpy(beside, path, length);
     memcpy(beside + length, ending, sizeof ending);
-    const flake_status status = flake_i_file_open(&f, beside, FLAKE_I_WRITE, 0, 0);
-    flake_i_file_drop(&f, false);
-    return status == FLAKE_TAKEN;
+    if (!end) return flake_i_file_open(f, beside, FLAKE_I_CREATE, 0, 0);
+    flake_i_unlink(beside);
+    flake_i_file_drop(f, false);
+    return FLAKE_OK;
 }
 
 /* Reads what counts of the locked file. */
@@ -3250,8 +3280,6 @@ static inline flake_status flake_i_state_read(const flake_i_file *f, const char 
     if (status == FLAKE_TORN) return flake_i_say(why, status, path, "is cut short or damaged");
     if (status != FLAKE_OK)
         return flake_i_say(why, status, path, "is no state file, or of a later version");
-    if (r->is_old && flake_i_is_taken_by_old(path))
-        return flake_i_say(why, FLAKE_TAKEN, path, "is in use");
     return FLAKE_OK;
 }
 
@@ -3310,7 +3338,9 @@ static inline flake_status flake_i_state_begin(flake_state *s, const flake_state
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     if (r) {
         s->number = r->number;
-        if (flake_i_fdatasync(s->file.fd) == 0 && flake_i_state_move(s, from_ns) &&
+        /* who gave it its name may have died before that was on disk */
+        const bool has_name = (!r->is_old && r->number > 1) || flake_i_sync_folder(s->path);
+        if (has_name && flake_i_fdatasync(s->file.fd) == 0 && flake_i_state_move(s, from_ns) &&
             (!r->is_old || flake_i_state_convert(s)))
             return FLAKE_OK;
         return flake_i_say(why, FLAKE_IO, s->path, "can't be written");
@@ -3323,16 +3353,13 @@ static inline flake_status flake_i_state_begin(flake_state *s, const flake_state
     flake_i_record_next(s, flake_i_ahead_of(s, from_ns), bytes + flake_i_record_at(1));
     const flake_status status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
     if (status == FLAKE_IO) return flake_i_say_errno(why, s->path, ": can't be made: ");
-    if (status == FLAKE_FOREIGN)
-        return flake_i_say(why, status, s->path,
-                           "can't be made: another's file has .new behind it");
     if (status != FLAKE_OK) return status;
     s->number = 1;
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)flake_i_ahead_of(s, from_ns), release); /* DISK:R */
     return FLAKE_OK;
 }
 
-/* Makes it this process's, with the file, if there is one. It is this thread's turn until the state
+/* Makes it this process's, with the locked file, or the one to be put at the path. It is this thread's turn until the state
  * is open: a draw of an earlier run may have seen its horizon, and would write what it knows of
  * that. */
 static inline void flake_i_state_set_up(flake_state *s, const flake_state_options *o,
@@ -3402,8 +3429,30 @@ static inline flake_status flake_i_state_go_on(flake_state *s, const flake_state
         return flake_i_state_take_over(s, o, &r, path, file)
                    ? FLAKE_OK
                    : flake_i_say(why, FLAKE_IO, path, "can't be written");
+    flake_i_file old = {0, 0, -1};
+    if (r.is_old) status = flake_i_old_lock(&old, path, false);
+    if (status == FLAKE_TAKEN) return flake_i_say(why, status, path, "is in use");
+    if (status != FLAKE_OK) return flake_i_say_errno(why, path, "'s lock can't be had: ");
     flake_i_state_set_up(s, o, identity, path, file);
-    return flake_i_state_begin(s, o, &r, now_ns, why);
+    status = flake_i_state_begin(s, o, &r, now_ns, why);
+    if (r.is_old && status == FLAKE_OK) (void)flake_i_old_lock(&old, path, true);
+    flake_i_file_drop(&old, false);
+    return status;
+}
+
+/* Where there is no file. FLAKE_AGAIN: another process has made it by now. FLAKE_TAKEN: it is about to. What
+ * lies in shared memory is touched by nobody but who has the lock. */
+static inline flake_status flake_i_state_make(flake_state *s, const flake_state_options *o,
+                                              const uint8_t *identity, const char *path,
+                                              int64_t now_ns, flake_why *why) {
+    flake_i_file file;
+    const flake_status status = flake_i_file_begin(&file, path, identity);
+    if (status == FLAKE_IO) return flake_i_say_errno(why, path, ": can't be made: ");
+    if (status == FLAKE_FOREIGN)
+        return flake_i_say(why, status, path, "can't be made: another's file has .new behind it");
+    if (status != FLAKE_OK) return status;
+    flake_i_state_set_up(s, o, identity, path, &file);
+    return flake_i_state_begin(s, o, NULL, now_ns, why);
 }
 
 /* FLAKE_AGAIN: another process has made the file by now. */
@@ -3418,8 +3467,7 @@ static inline flake_status flake_i_state_claim(flake_state *s, const flake_state
         return status;
     }
     if (status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT && !o->must_exist) {
-        flake_i_state_set_up(s, o, identity, path, &file);
-        status = flake_i_state_begin(s, o, NULL, flake_i_exact_ns(&o->clock), why);
+        status = flake_i_state_make(s, o, identity, path, flake_i_exact_ns(&o->clock), why);
         if (status != FLAKE_TAKEN) return status;
     }
     if (status == FLAKE_TAKEN)
@@ -4063,9 +4111,13 @@ static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_se
         flake_i_exclude_no_more(&file, false);
         return status;
     }
-    *exclusive = file;
     status = flake_i_engine_init(e, setup);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) { /* the gate was closed meanwhile */
+        (void)flake_i_enrol(e, NULL);
+        flake_i_exclude_no_more(&file, false);
+        return status;
+    }
+    *exclusive = file;
     flake_i_begin_behind(e);
     if (folder) flake_i_begin_later(e);
     return FLAKE_OK;
@@ -5015,29 +5067,33 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
  */
 static inline flake_state *flake_slot_state(flake_slot *slot) { return &slot->state; }
 
-/* A file of version 0.1.0: empty, or it says in words that the number is claimed or free. That
- * version held a number back for two seconds, and so this one begins as much later.
- *
- * The take-over of an empty one may have been cut before its header came: all up to the place of the
- * first record is zero then, and no id was drawn if that is not whole. */
+enum { FLAKE_I_OLD_HOLD_NS = 2000000000 };
+
+/* A file of version 0.1.0: empty, or it says in words that the number is claimed or free, perhaps over the
+ * header of this version, whose records count then; or one of either version that was cut. That
+ * version held a number back for two seconds, and so this one begins as much later. */
 static inline bool flake_i_slot_is_old(const flake_i_file *f, const uint8_t *identity,
                                        int64_t now_ns, flake_i_record *r) {
-    const size_t first = (size_t)flake_i_record_at(1);
-    uint8_t bytes[FLAKE_I_FILE];
-    flake_i_record cut;
+    uint8_t bytes[FLAKE_I_FILE + 1]; /* a longer one is nobody's of us */
+    flake_i_record record;
     memset(bytes, 0, sizeof bytes);
     const int n = flake_i_read_all(f->fd, bytes, sizeof bytes);
+    if (n < 0 || n > FLAKE_I_FILE) return false;
+    const size_t word = n < 8 ? (size_t)n : 8;
+    const bool is_cut = flake_i_is_cut(bytes, (size_t)n, identity, &record);
+    if (!is_cut && memcmp(bytes, "claimed ", word) != 0 && memcmp(bytes, "released", word) != 0)
+        return false;
     memset(r, 0, sizeof *r);
     r->is_old = true;
-    r->horizon_ns = n == 0 ? INT64_MIN : now_ns + 2000000000;
-    if (n == 0 || memcmp(bytes, "claimed ", 8) == 0 || memcmp(bytes, "released", 8) == 0)
-        return true;
-    if (n <= (int)first || !flake_i_all_zero(bytes, first)) return false;
-    const flake_status status = flake_i_record_get(bytes + first, &cut);
-    if (status == FLAKE_TORN) return true;
-    if (status != FLAKE_OK || cut.number != 1) return false;
-    if (cut.horizon_ns > r->horizon_ns) r->horizon_ns = cut.horizon_ns;
-    return memcmp(cut.identity, identity, FLAKE_I_IDENTITY) == 0;
+    r->horizon_ns = INT64_MIN;
+    for (uint64_t i = 0; i < 2; i++)
+        if (flake_i_record_get(bytes + flake_i_record_at(i), &record) == FLAKE_OK &&
+            memcmp(record.identity, identity, FLAKE_I_IDENTITY) == 0 && record.number > r->number) {
+            r->number = record.number;
+            r->horizon_ns = record.horizon_ns;
+        }
+    if (n > 0) r->horizon_ns = flake_i_max(r->horizon_ns, now_ns + FLAKE_I_OLD_HOLD_NS);
+    return true;
 }
 
 /* What has been found out about the numbers that are not to be had. */
@@ -5059,12 +5115,15 @@ static inline flake_status flake_i_slot_read(const flake_i_file *f, const char *
                                              const uint8_t *identity, int64_t now_ns,
                                              flake_i_record *r, flake_i_slot_search *search,
                                              flake_why *why) {
-    if (flake_i_slot_is_old(f, identity, now_ns, r)) return FLAKE_OK;
-    const flake_status status = flake_i_state_read(f, path, r, why);
-    if (status != FLAKE_OK) return status;
-    if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0)
-        return flake_i_say(why, FLAKE_FOREIGN, path, "is not this slot's");
-    if (now_ns >= r->horizon_ns) return FLAKE_OK;
+    int64_t from_ns = now_ns;
+    if (flake_i_slot_is_old(f, identity, now_ns, r)) from_ns += FLAKE_I_OLD_HOLD_NS;
+    else {
+        const flake_status status = flake_i_state_read(f, path, r, why);
+        if (status != FLAKE_OK) return status;
+        if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0)
+            return flake_i_say(why, FLAKE_FOREIGN, path, "is not this slot's");
+    }
+    if (from_ns >= r->horizon_ns) return FLAKE_OK;
     if (r->horizon_ns < search->soonest_ns) search->soonest_ns = r->horizon_ns;
     return FLAKE_AGAIN;
 }
@@ -5092,11 +5151,12 @@ static inline flake_status flake_i_slot_try(flake_slot *slot, const flake_slot_o
     const bool is_new = status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT;
     if (status == FLAKE_IO && !is_new)
         return flake_i_say_errno(why, path, ": can't be opened and locked: ");
-    if (status == FLAKE_OK)
+    if (is_new) status = flake_i_state_make(&slot->state, &where, identity, path, now_ns, why);
+    else if (status == FLAKE_OK)
         status = flake_i_slot_read(&file, path, identity, now_ns, &r, search, why);
-    if (status == FLAKE_OK || is_new) {
+    if (status == FLAKE_OK && !is_new) {
         flake_i_state_set_up(&slot->state, &where, identity, path, &file);
-        status = flake_i_state_begin(&slot->state, &where, is_new ? NULL : &r, now_ns, why);
+        status = flake_i_state_begin(&slot->state, &where, &r, now_ns, why);
     }
     if (status == FLAKE_OK) flake_i_state_opened(&slot->state);
     else if (!is_new) flake_i_file_drop(&file, false);

@@ -337,7 +337,8 @@ typedef struct sno_options {
      * snapshot's partition and pool that another generator, of this process or another, draws from
      * already. What it gives begins in the unit after this one, so that runs that follow one
      * another differ, too, unless the clock was put back. Until sno_retire, or until the process
-     * and its children end. Who deletes the file in it undoes the check. It needs a snapshot.
+     * and its children end. Who deletes the file in it, or closes descriptors that are not his
+     * (daemons that close all do), undoes the check. It needs a snapshot.
      * POSIX, and not with shared_memory; NULL: nobody looks */
     const char *exclusive;
     int64_t max_wait_ms; /* longest wait of one call, of each unit in a batch; 0: no limit */
@@ -2430,25 +2431,35 @@ static inline bool sno_i_sync_folder(const char *path) {
 }
 
 /* Whether a file is empty, or what a run left that died while it made one for the same generator. */
-static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *bytes);
+static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identity);
 
-/* Puts a new file at a path where there is none, whole or not at all, and keeps it locked.
- * SNO_AGAIN: one stands there by now. SNO_TAKEN: another is about to. SNO_FOREIGN: what stands
- * beside it, with .new behind the path, is somebody's. SNO_IO and an error. */
+/* What stands beside a path until it is whole. */
+static inline void sno_i_path_beside(const char *path, char out[SNO_I_PATH + 8]) {
+    const size_t length = strlen(path);
+    memcpy(out, path, length);
+    memcpy(out + length, ".new", 5);
+}
+
+/* Opens and locks a file beside a path, for the generator to be put there. SNO_TAKEN: another is about
+ * to. SNO_FOREIGN: what stands there is somebody's. SNO_IO and an error. */
+static inline sno_status sno_i_file_begin(sno_i_file *f, const char *path,
+                                              const uint8_t *identity) {
+    char fresh[SNO_I_PATH + 8];
+    sno_i_path_beside(path, fresh);
+    if (sno_i_is_link(fresh)) return SNO_FOREIGN;
+    const sno_status status = sno_i_file_open(f, fresh, SNO_I_CREATE, 0, 0);
+    if (status != SNO_OK || sno_i_is_left_over(f, identity)) return status;
+    sno_i_file_drop(f, false);
+    return SNO_FOREIGN;
+}
+
+/* Puts it at the path, where there is no file, whole or not at all, and keeps it locked. SNO_AGAIN: one
+ * stands there by now. SNO_IO and an error. */
 static inline sno_status sno_i_file_create(sno_i_file *f, const char *path,
                                                const uint8_t *bytes, size_t n) {
     char fresh[SNO_I_PATH + 8];
     sno_i_found at_path;
-    const size_t length = strlen(path);
-    memcpy(fresh, path, length);
-    memcpy(fresh + length, ".new", 5);
-    if (sno_i_is_link(fresh)) return SNO_FOREIGN;
-    const sno_status status = sno_i_file_open(f, fresh, SNO_I_CREATE, 0, 0);
-    if (status != SNO_OK) return status;
-    if (!sno_i_is_left_over(f, bytes)) {
-        sno_i_file_drop(f, false);
-        return SNO_FOREIGN;
-    }
+    sno_i_path_beside(path, fresh);
     const bool is_first = !sno_i_find(path, &at_path) && sno_i_error() == SNO_I_ABSENT;
     const bool is_link = is_first && sno_i_is_link(path); /* to nothing */
     /* Who has the lock on `fresh` is the only one to give it a name at which nothing stands. */
@@ -2661,16 +2672,33 @@ static inline sno_status sno_i_file_get(uint8_t *in, size_t n, sno_i_record *r) 
     return status;
 }
 
+/* Whether a file that has no header is one of ours all the same, of which a crash or power cut has left
+ * zeros up to the place of the first record, and behind that a record of this identity, or none that is
+ * whole. *r: the record; number 0: none. */
+static inline bool sno_i_is_cut(const uint8_t *bytes, size_t n, const uint8_t *identity,
+                                  sno_i_record *r) {
+    const size_t first = (size_t)sno_i_record_at(1);
+    memset(r, 0, sizeof *r);
+    if (n > SNO_I_FILE || !sno_i_all_zero(bytes, n < first ? n : first)) return false;
+    const sno_status status =
+        n < first + SNO_I_RECORD ? SNO_TORN : sno_i_record_get(bytes + first, r);
+    if (status != SNO_OK) {
+        r->number = 0;
+        return status == SNO_TORN;
+    }
+    return r->number == 1 && memcmp(r->identity, identity, SNO_I_IDENTITY) == 0;
+}
+
 /* Whether what stands where a new file is made is none, or one of ours whose maker died. */
-static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *bytes) {
-    uint8_t found[SNO_I_FILE];
+static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identity) {
+    uint8_t found[SNO_I_FILE + 1]; /* a longer one is nobody's of us */
     sno_i_record r;
     const int n = sno_i_read_all(f->fd, found, sizeof found);
-    if (n < 0) return false;
-    if (sno_i_all_zero(found, (size_t)n)) return true; /* power cuts leave such */
+    if (n < 0 || n > SNO_I_FILE) return false;
+    if (sno_i_is_cut(found, (size_t)n, identity, &r)) return true;
     const sno_status status = sno_i_file_get(found, (size_t)n, &r);
     if (status != SNO_OK) return status == SNO_TORN;
-    return memcmp(r.identity, bytes + sno_i_record_at(1) + 40, SNO_I_IDENTITY) == 0;
+    return memcmp(r.identity, identity, SNO_I_IDENTITY) == 0;
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
@@ -2845,7 +2873,9 @@ static inline sno_status sno_i_state_end(sno_state *s) {
     const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = sno_i_exact_ns(&s->clock);
     const bool well = sno_i_state_write(s, sno_i_max(asked, now_ns), now_ns);
-    sno_i_file_drop(&s->file, false);
+    sno_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
+    s->file.fd = -1;
+    sno_i_file_drop(&file, false);
     return well ? SNO_OK : SNO_IO; /* still the writer: who is late finds nothing to write */
 }
 
@@ -2870,17 +2900,18 @@ static inline sno_status sno_state_close(sno_state *s) {
     return status;
 }
 
-/* A program of version 0.1.0 that has the file has locked another beside it. */
-static inline bool sno_i_is_taken_by_old(const char *path) {
+/* Locks what a program of version 0.1.0 that has the file has locked, too: another one beside it. Until
+ * the file is of this version no such program may have it. */
+static inline sno_status sno_i_old_lock(sno_i_file *f, const char *path, bool end) {
     static const char ending[] = ".sno-lock";
     char beside[SNO_I_PATH + sizeof ending];
-    sno_i_file f;
     const size_t length = strlen(path);
     memcpy(beside, path, length);
     memcpy(beside + length, ending, sizeof ending);
-    const sno_status status = sno_i_file_open(&f, beside, SNO_I_WRITE, 0, 0);
-    sno_i_file_drop(&f, false);
-    return status == SNO_TAKEN;
+    if (!end) return sno_i_file_open(f, beside, SNO_I_CREATE, 0, 0);
+    sno_i_unlink(beside);
+    sno_i_file_drop(f, false);
+    return SNO_OK;
 }
 
 /* Reads what counts of the locked file. */
@@ -2896,8 +2927,6 @@ static inline sno_status sno_i_state_read(const sno_i_file *f, const char *path,
     if (status == SNO_TORN) return sno_i_say(why, status, path, "is cut short or damaged");
     if (status != SNO_OK)
         return sno_i_say(why, status, path, "is no state file, or of a later version");
-    if (r->is_old && sno_i_is_taken_by_old(path))
-        return sno_i_say(why, SNO_TAKEN, path, "is in use");
     return SNO_OK;
 }
 
@@ -2956,7 +2985,9 @@ static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options
     SNO_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     if (r) {
         s->number = r->number;
-        if (sno_i_fdatasync(s->file.fd) == 0 && sno_i_state_move(s, from_ns) &&
+        /* who gave it its name may have died before that was on disk */
+        const bool has_name = (!r->is_old && r->number > 1) || sno_i_sync_folder(s->path);
+        if (has_name && sno_i_fdatasync(s->file.fd) == 0 && sno_i_state_move(s, from_ns) &&
             (!r->is_old || sno_i_state_convert(s)))
             return SNO_OK;
         return sno_i_say(why, SNO_IO, s->path, "can't be written");
@@ -2969,16 +3000,13 @@ static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options
     sno_i_record_next(s, sno_i_ahead_of(s, from_ns), bytes + sno_i_record_at(1));
     const sno_status status = sno_i_file_create(&s->file, s->path, bytes, sizeof bytes);
     if (status == SNO_IO) return sno_i_say_errno(why, s->path, ": can't be made: ");
-    if (status == SNO_FOREIGN)
-        return sno_i_say(why, status, s->path,
-                           "can't be made: another's file has .new behind it");
     if (status != SNO_OK) return status;
     s->number = 1;
     SNO_ATOMIC_STORE(&s->horizon, (uint64_t)sno_i_ahead_of(s, from_ns), release); /* DISK:R */
     return SNO_OK;
 }
 
-/* Makes it this process's, with the file, if there is one. It is this thread's turn until the state
+/* Makes it this process's, with the locked file, or the one to be put at the path. It is this thread's turn until the state
  * is open: a draw of an earlier run may have seen its horizon, and would write what it knows of
  * that. */
 static inline void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
@@ -3048,8 +3076,30 @@ static inline sno_status sno_i_state_go_on(sno_state *s, const sno_state_options
         return sno_i_state_take_over(s, o, &r, path, file)
                    ? SNO_OK
                    : sno_i_say(why, SNO_IO, path, "can't be written");
+    sno_i_file old = {0, 0, -1};
+    if (r.is_old) status = sno_i_old_lock(&old, path, false);
+    if (status == SNO_TAKEN) return sno_i_say(why, status, path, "is in use");
+    if (status != SNO_OK) return sno_i_say_errno(why, path, "'s lock can't be had: ");
     sno_i_state_set_up(s, o, identity, path, file);
-    return sno_i_state_begin(s, o, &r, now_ns, why);
+    status = sno_i_state_begin(s, o, &r, now_ns, why);
+    if (r.is_old && status == SNO_OK) (void)sno_i_old_lock(&old, path, true);
+    sno_i_file_drop(&old, false);
+    return status;
+}
+
+/* Where there is no file. SNO_AGAIN: another process has made it by now. SNO_TAKEN: it is about to. What
+ * lies in shared memory is touched by nobody but who has the lock. */
+static inline sno_status sno_i_state_make(sno_state *s, const sno_state_options *o,
+                                              const uint8_t *identity, const char *path,
+                                              int64_t now_ns, sno_why *why) {
+    sno_i_file file;
+    const sno_status status = sno_i_file_begin(&file, path, identity);
+    if (status == SNO_IO) return sno_i_say_errno(why, path, ": can't be made: ");
+    if (status == SNO_FOREIGN)
+        return sno_i_say(why, status, path, "can't be made: another's file has .new behind it");
+    if (status != SNO_OK) return status;
+    sno_i_state_set_up(s, o, identity, path, &file);
+    return sno_i_state_begin(s, o, NULL, now_ns, why);
 }
 
 /* SNO_AGAIN: another process has made the file by now. */
@@ -3064,8 +3114,7 @@ static inline sno_status sno_i_state_claim(sno_state *s, const sno_state_options
         return status;
     }
     if (status == SNO_IO && sno_i_error() == SNO_I_ABSENT && !o->must_exist) {
-        sno_i_state_set_up(s, o, identity, path, &file);
-        status = sno_i_state_begin(s, o, NULL, sno_i_exact_ns(&o->clock), why);
+        status = sno_i_state_make(s, o, identity, path, sno_i_exact_ns(&o->clock), why);
         if (status != SNO_TAKEN) return status;
     }
     if (status == SNO_TAKEN)
@@ -4076,12 +4125,21 @@ static inline bool sno_i_pool_on_file(const char *path, sno_snapshot *pool) {
     return true;
 }
 
+/* What a run has left beside the path that died while it made the file: of another pool, the file would be
+ * refused for ever. */
+static inline bool sno_i_pool_beside(const char *path, sno_snapshot *pool) {
+    char fresh[SNO_I_PATH + 8];
+    if (!path || strlen(path) >= SNO_I_PATH) return false;
+    sno_i_path_beside(path, fresh);
+    return sno_i_pool_on_file(fresh, pool);
+}
+
 static inline sno_status sno_state_open(sno_state *s, const sno_state_options *where,
                                         sno_snapshot *pool, sno_why *why) {
     sno_snapshot wanted = sno_i_resolved(pool);
     uint8_t identity[SNO_I_IDENTITY];
     if (!pool->partition && !pool->sequence_min && !pool->sequence_max &&
-        !sno_i_pool_on_file(where->path, &wanted) &&
+        !sno_i_pool_on_file(where->path, &wanted) && !sno_i_pool_beside(where->path, &wanted) &&
         sno_i_take_partition(&wanted.partition) != SNO_OK)
         return sno_i_say(why, SNO_EXHAUSTED, "pool", "all partitions are used up");
     if (wanted.sequence_max - wanted.sequence_min < 3)

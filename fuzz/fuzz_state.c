@@ -24,6 +24,7 @@ enum {
     disk_room = 8192 + 128,
     disk_sector = 64,
     disk_fd = 1000,
+    disk_lock_file = disk_files, /* of version 0.1.0, which holds no more than its lock */
     disk_folder = 1100
 };
 
@@ -38,6 +39,7 @@ typedef struct disk_names {
 } disk_names;
 static disk_names disk_now, disk_lasting;
 static int disk_opened; /* -1: none */
+static bool disk_has_lock;
 static size_t disk_at;
 static uint64_t disk_failures; /* bit i: the i-th call that writes, from now on, fails */
 
@@ -53,9 +55,8 @@ static bool disk_ends(const char *path, const char *end) {
     return n >= m && strcmp(path + n - m, end) == 0;
 }
 
-/* The place of its number; NULL: a file that there never is. */
+/* The place of its number. */
 static int *disk_find(const char *path) {
-    if (disk_ends(path, "lock")) return NULL;
     return disk_ends(path, ".new") ? &disk_now.fresh : &disk_now.file;
 }
 
@@ -72,9 +73,14 @@ static int disk_make(void) {
 static int disk_open(const char *path, int flags, ...) {
     if (disk_ends(path, "/")) return disk_fails() ? -1 : disk_folder;
     int *const name = disk_find(path);
-    if (!name || (*name < 0 && !(flags & O_CREAT))) {
+    const bool is_lock = disk_ends(path, "lock");
+    if (!(flags & O_CREAT) && (is_lock ? !disk_has_lock : *name < 0)) {
         errno = ENOENT;
         return -1;
+    }
+    if (is_lock) {
+        disk_has_lock = true;
+        return disk_fd + disk_lock_file;
     }
     if (*name < 0) {
         if (disk_fails()) return -1;
@@ -123,7 +129,8 @@ static int disk_rename(const char *from, const char *to) {
 }
 
 static int disk_unlink(const char *path) {
-    *disk_find(path) = -1;
+    if (disk_ends(path, "lock")) disk_has_lock = false;
+    else *disk_find(path) = -1;
     return 0;
 }
 
@@ -137,8 +144,8 @@ static int disk_stat_of(int file, struct stat *out) {
 }
 
 static int disk_stat(const char *path, struct stat *out) {
-    const int *const name = disk_find(path);
-    return disk_stat_of(name ? *name : -1, out);
+    if (disk_ends(path, "lock")) return disk_stat_of(disk_has_lock ? disk_lock_file : -1, out);
+    return disk_stat_of(*disk_find(path), out);
 }
 
 int fsync(int fd);
@@ -621,6 +628,7 @@ static void run_set_up(void) {
     memset(&run_pool, 0, sizeof run_pool);
     memset(disk_file, 0, sizeof disk_file);
     disk_now.file = disk_now.fresh = disk_opened = -1;
+    disk_has_lock = false;
     disk_lasting = disk_now;
     disk_failures = 0;
     run_of = kind & 1 ? RUN_SNO : more & 1 ? RUN_SLOT : RUN_FLAKE;

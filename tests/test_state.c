@@ -156,7 +156,8 @@ static void the_newest_whole_record_counts(void) {
     }
 }
 
-/* Else two records in a row might be spoilt by one power cut. */
+/* Else two records in a row might be spoilt by one power cut. And the file's name is: who made it may have
+ * died before that was. */
 static void what_the_last_run_wrote_is_synced_before_the_next_write(void) {
     const char *path = path_of("ids");
     begin();
@@ -164,7 +165,7 @@ static void what_the_last_run_wrote_is_synced_before_the_next_write(void) {
     script_now.now_ns = record_of(path).horizon_ns + ms;
     disk_begin();
     CHECK_EQ(open_node(path, 1), FLAKE_OK);
-    CHECK_STR(disk.log, "dwd");
+    CHECK_STR(disk.log, "OSCdwd");
     disk_begin();
     disk.fail_from = 1, disk.fails = 1;
     crash_here();

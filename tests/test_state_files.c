@@ -220,6 +220,20 @@ static void what_a_run_has_left_beside_the_path_is_taken(void) {
     put_bytes(path_of("ids.new"), zeros, sizeof zeros);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     close_it(&state);
+    uint8_t bytes[FLAKE_I_FILE];
+    FILE *in = fopen(path_of("ids"), "rb");
+    CHECK(in && fread(bytes, 1, sizeof bytes, in) == sizeof bytes);
+    if (in) (void)fclose(in);
+    begin();
+    memset(bytes, 0, 4608); /* its first blocks did not get to the disk */
+    put_bytes(path_of("ids.new"), bytes, sizeof bytes);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    close_it(&state);
+    begin();
+    put_bytes(path_of("ids.new"), zeros, sizeof zeros);
+    FILE *longer = fopen(path_of("ids.new"), "ab");
+    if (!longer || fputc(0, longer) != 0 || fclose(longer) != 0) abort();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_FOREIGN); /* none of ours is so long */
 }
 
 /* Another file is put in the place between two system calls of an open. */
@@ -514,6 +528,101 @@ static void what_an_old_program_has_open_is_taken(void) {
     CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
+/* From the look at the old program's lock on until the file is of this version, one may not start. */
+static void find_the_old_lock_taken(int64_t ns) {
+    flake_i_file lock = {0, 0, -1};
+    CHECK_EQ(flake_i_file_open(&lock, path_of("ids.flake-lock"), FLAKE_I_WRITE, 0, 0), FLAKE_TAKEN);
+    pass_ms(ns / a_ms + 1);
+}
+
+static void no_old_program_starts_while_a_file_is_taken_over(void) {
+    begin();
+    put_old(path_of("ids"), (start_ms + 500) * a_ms, 128);
+    on_sleep = find_the_old_lock_taken;
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(atomic_load(&our->sleeps), 1);
+    flake_i_found file;
+    CHECK(!flake_i_find(path_of("ids.flake-lock"), &file));
+    CHECK_EQ(version_of(path_of("ids")), 2);
+    close_it(&state);
+}
+
+/* ---- killed while the file is made ---- */
+
+static const char *kill_at;
+static unsigned kill_after;
+
+static bool kill_at_call(const char *name) {
+    if (strcmp(name, kill_at) == 0 && !kill_after--) be_killed();
+    return true;
+}
+
+static void open_and_be_killed(void) {
+    on_call = kill_at_call;
+    (void)open_at(&state, path_of("ids"));
+}
+
+static char call_log[400];
+
+static bool log_call(const char *name) {
+    if (strlen(call_log) + strlen(name) + 2 < sizeof call_log)
+        (void)strcat(strcat(call_log, name), " ");
+    return true;
+}
+
+/* Its name may not be on disk, so the next run sees to that before it goes on from the file. */
+static void a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next(void) {
+    begin();
+    kill_at = "fsync";
+    kill_after = 1; /* the first is the file's */
+    child_is_killed(open_and_be_killed);
+    CHECK(horizon_at(path_of("ids")) > 0);
+    call_log[0] = 0;
+    on_call = log_call;
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    on_call = NULL;
+    const char *const synced = strstr(call_log, "fsync "), *const written =
+                                                               strstr(call_log, "write ");
+    CHECK(synced && written && synced < written);
+    close_it(&state);
+    call_log[0] = 0;
+    pass_ms(1);
+    on_call = log_call;
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    on_call = NULL;
+    CHECK(strstr(call_log, " fsync ") == NULL); /* but once */
+    close_it(&state);
+}
+
+static sno_status open_snos(void) { /* with a partition that nobody chose */
+    static sno_state snos;
+    sno_state_options w;
+    sno_snapshot pool;
+    memset(&w, 0, sizeof w);
+    memset(&pool, 0, sizeof pool);
+    w.path = path_of("snos");
+    w.clock.now_ns = scene_clock;
+    const sno_status status = sno_state_open(&snos, &w, &pool, NULL);
+    if (status == SNO_OK) CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    return status;
+}
+
+static void open_snos_and_be_killed(void) {
+    on_call = kill_at_call;
+    (void)open_snos();
+}
+
+static void a_run_of_snos_that_died_at_its_first_start_is_gone_on_from(void) {
+    static const char *const calls_made[] = {"write", "fsync", "rename", "fsync"};
+    for (unsigned i = 0; i < 4; i++) {
+        begin();
+        kill_at = calls_made[i];
+        kill_after = i == 3;
+        child_is_killed(open_snos_and_be_killed);
+        CHECK_EQ(open_snos(), SNO_OK);
+    }
+}
+
 static void an_old_file_of_snos(void) {
     static sno_state snos;
     sno_state_options w;
@@ -709,6 +818,9 @@ int main(int argc, char **argv) {
         CHECK_TEST(killed_while_an_old_file_is_taken_over),
         CHECK_TEST(an_old_file_on_a_disk_that_fails),
         CHECK_TEST(what_an_old_program_has_open_is_taken),
+        CHECK_TEST(no_old_program_starts_while_a_file_is_taken_over),
+        CHECK_TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next),
+        CHECK_TEST(a_run_of_snos_that_died_at_its_first_start_is_gone_on_from),
         CHECK_TEST(an_old_file_of_snos),
         CHECK_TEST(a_state_opened_again_does_not_revive_its_generators),
         CHECK_TEST(an_open_that_fails_leaves_nothing_open),

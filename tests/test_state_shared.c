@@ -474,7 +474,82 @@ static void snos_go_on_too(void) {
     CHECK_EQ(repeated(), 0);
 }
 
+/* ---- several that open at once ---- */
+
+static void find_it_taken(void) { EXPECT(open_it() == FLAKE_TAKEN); }
+
+static const char *meet_at;
+
+static bool let_another_open(const char *name) {
+    if (strcmp(name, meet_at) != 0) return true;
+    on_call = NULL;
+    child_is_well(find_it_taken);
+    return true;
+}
+
+/* Who does not get the lock changes nothing of the object, also where there is no file yet. */
+static void who_comes_second_at_the_first_start_changes_nothing(void) {
+    static const char *const places[] = {"write", "fsync", "rename"};
+    for (int i = 0; i < 3; i++) {
+        begin_shared();
+        meet_at = places[i];
+        on_call = let_another_open;
+        CHECK_EQ(open_it(), FLAKE_OK);
+        CHECK(on_call == NULL);
+        CHECK_EQ(start_it(), FLAKE_OK);
+        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+    }
+}
+
+static wire may_open, has_opened, may_leave;
+
+static void open_when_told(void) {
+    int others[20];
+    for (int i = 0; i < 20; i++) others[i] = dup(0); /* a number that the parent has for another */
+    (void)await_word(&may_open);
+    EXPECT(open_it() == FLAKE_OK);
+    tell(&has_opened);
+    (void)await_word(&may_leave);
+    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+    EXPECT(flake_state_close(&all->state) == FLAKE_OK);
+    for (int i = 0; i < 20; i++) (void)(close)(others[i]);
+}
+
+static bool hand_over_at_close(const char *name) {
+    if (strcmp(name, "close") != 0) return true;
+    on_call = NULL;
+    tell(&may_open);
+    CHECK(await_word(&has_opened));
+    return true;
+}
+
+/* Once the file is unlocked, the object is another's. */
+static void who_closes_lets_go_of_his_own_descriptor(void) {
+    int others[40];
+    begin_shared();
+    may_open = new_line(), has_opened = new_line(), may_leave = new_line();
+    const pid_t child = start_child(open_when_told);
+    CHECK_EQ(open_it(), FLAKE_OK);
+    CHECK_EQ(start_it(), FLAKE_OK);
+    for (int i = 0; i < 40; i++) others[i] = dup(0);
+    const int open_before = descriptors();
+    on_call = hand_over_at_close;
+    CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+    CHECK(on_call == NULL);
+    CHECK_EQ(descriptors(), open_before - 1);
+    for (int i = 0; i < 40; i++) CHECK((fcntl)(others[i], F_GETFD) >= 0);
+    tell(&may_leave);
+    CHECK_EQ(end_of(child), 0);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+    for (int i = 0; i < 40; i++) (void)(close)(others[i]);
+    hang_up(&may_open), hang_up(&has_opened), hang_up(&may_leave);
+}
+
 static const check_test tests[] = {
+    CHECK_TEST(who_comes_second_at_the_first_start_changes_nothing),
+    CHECK_TEST(who_closes_lets_go_of_his_own_descriptor),
     CHECK_TEST(the_opener_extends_and_all_draw),
     CHECK_TEST(what_is_the_openers_others_leave_alone),
     CHECK_TEST(another_takes_over),
