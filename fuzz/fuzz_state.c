@@ -476,6 +476,11 @@ static void run_begin(void) {
         if (disk_now.file >= 0) {
             const disk_content *file = &disk_file[disk_now.file].now;
             const bool is_old_slot = run_of == RUN_SLOT && memcmp(file->bytes, "idst", 4) != 0;
+            for (size_t at = 512; is_old_slot && at + 128 <= file->n;
+                 at += 4096) { /* over a header */
+                const plain record = record_read_plainly(file->bytes + at, false);
+                if (record.status == FLAKE_OK && record.number > before.number) before = record;
+            }
             if (!is_old_slot) {
                 before = disk_read_plainly(file);
                 fuzz_same("file between two runs", before.status, FLAKE_OK);
