@@ -345,8 +345,9 @@ typedef struct flake_options {
      * and some of the same numbers. What it gives begins in the unit after this one, so that runs
      * that follow one another differ, too, unless the clock was put back or ids ran ahead of it
      * (for which there is `state`). Until flake_retire, or until the process and its children end.
-     * Who deletes the file in it, or closes descriptors that are not his (daemons that close all do),
-     * undoes the check; FLAKE_IO: the folder is not there, or the file is another user's. POSIX, and not with shared_memory; NULL: nobody looks */
+     * Who deletes the file in it, or closes descriptors that are not his (daemons that close all
+     * do), undoes the check; FLAKE_IO: the folder is not there, or the file is another user's.
+     * POSIX, and not with shared_memory; NULL: nobody looks */
     const char *exclusive;
     bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
                          n is even at low rates; ids inside a unit then don't rise */
@@ -1045,8 +1046,8 @@ static inline int64_t flake_i_system_ns(int kind) {
 #endif
 }
 
-/* Sleeps that long or longer, whatever signals come. Where it can be said, until when: Linux tells what
- * is left of a sleep that was cut short with what it may be late, so that asking for that again would
+/* Sleeps that long or longer, whatever signals come. Linux is told until when: what it says is left
+ * of a sleep that was cut short includes what that may be late, so that to ask for it again would
  * never end under signals that come often. */
 static inline void flake_i_system_sleep(int64_t ns) {
     const int errno_before = errno;
@@ -2709,7 +2710,13 @@ static inline flake_status flake_i_say(flake_why *why, flake_status status, cons
     return status;
 }
 
-enum { FLAKE_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
+enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 16 }; /* longest path, and ending of ours in it */
+
+static inline void flake_i_path_with(const char *path, const char *ending, char out[FLAKE_I_PATH]) {
+    const size_t length = strlen(path);
+    memcpy(out, path, length);
+    memcpy(out + length, ending, strlen(ending) + 1);
+}
 
 /* An open and locked file, as long as fd is not negative. */
 typedef struct flake_i_file {
@@ -2783,22 +2790,18 @@ static inline bool flake_i_sync_folder(const char *path) {
     return flake_i_fsync_folder(folder);
 }
 
-/* Whether a file is empty, or what a run left that died while it made one for the same generator. */
+/* Whether what stands where a new file is made is none, or one of ours whose maker died. */
 static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity);
 
-/* What stands beside a path until it is whole. */
-static inline void flake_i_path_beside(const char *path, char out[FLAKE_I_PATH + 8]) {
-    const size_t length = strlen(path);
-    memcpy(out, path, length);
-    memcpy(out + length, ".new", 5);
-}
+/* Where a file stands until it is whole. */
+#define FLAKE_I_FRESH ".new"
 
-/* Opens and locks a file beside a path, for the generator to be put there. FLAKE_TAKEN: another is about
- * to. FLAKE_FOREIGN: what stands there is somebody's. FLAKE_IO and an error. */
+/* Opens and locks a file beside a path, for the generator to be put there. FLAKE_TAKEN: another is
+ * about to. FLAKE_FOREIGN: what stands there is somebody's. FLAKE_IO and an error. */
 static inline flake_status flake_i_file_begin(flake_i_file *f, const char *path,
                                               const uint8_t *identity) {
-    char fresh[FLAKE_I_PATH + 8];
-    flake_i_path_beside(path, fresh);
+    char fresh[FLAKE_I_PATH];
+    flake_i_path_with(path, FLAKE_I_FRESH, fresh);
     if (flake_i_is_link(fresh)) return FLAKE_FOREIGN;
     const flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
     if (status != FLAKE_OK || flake_i_is_left_over(f, identity)) return status;
@@ -2806,13 +2809,13 @@ static inline flake_status flake_i_file_begin(flake_i_file *f, const char *path,
     return FLAKE_FOREIGN;
 }
 
-/* Puts it at the path, where there is no file, whole or not at all, and keeps it locked. FLAKE_AGAIN: one
- * stands there by now. FLAKE_IO and an error. */
+/* Puts it at the path, where there is no file, whole or not at all, and keeps it locked.
+ * FLAKE_AGAIN: one stands there by now. FLAKE_IO and an error. */
 static inline flake_status flake_i_file_create(flake_i_file *f, const char *path,
                                                const uint8_t *bytes, size_t n) {
-    char fresh[FLAKE_I_PATH + 8];
+    char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
-    flake_i_path_beside(path, fresh);
+    flake_i_path_with(path, FLAKE_I_FRESH, fresh);
     const bool is_first = !flake_i_find(path, &at_path) && flake_i_error() == FLAKE_I_ABSENT;
     const bool is_link = is_first && flake_i_is_link(path); /* to nothing */
     /* Who has the lock on `fresh` is the only one to give it a name at which nothing stands. */
@@ -2828,7 +2831,7 @@ static inline flake_status flake_i_file_create(flake_i_file *f, const char *path
 
 /* Whatever folder the process goes to, the file stays the same. False: no room. */
 static inline bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
-    const size_t length = strlen(path), room = FLAKE_I_PATH - 16; /* an ending of ours */
+    const size_t length = strlen(path), room = FLAKE_I_PATH - FLAKE_I_ENDING;
     size_t base = 0;
     if (length >= room) return false;
     if (*path != '/') {
@@ -3001,6 +3004,18 @@ static inline flake_status flake_i_record_1_get(const uint8_t *in, flake_i_recor
     return r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
 }
 
+/* The one that counts, of a whole file's. FLAKE_TORN: none, and its number is 0. */
+static inline flake_status flake_i_records_get(const uint8_t *in, flake_i_record *r) {
+    memset(r, 0, sizeof *r);
+    for (uint64_t i = 0; i < 2; i++) {
+        flake_i_record found;
+        const flake_status status = flake_i_record_get(in + flake_i_record_at(i), &found);
+        if (status == FLAKE_FOREIGN) return status;
+        if (status == FLAKE_OK && found.number >= r->number) *r = found;
+    }
+    return r->number ? FLAKE_OK : FLAKE_TORN;
+}
+
 /* The record that counts, of a file's first `n` bytes, behind which there is room for FLAKE_I_FILE.
  * FLAKE_FOREIGN: no state file, or of a later version. */
 static inline flake_status flake_i_file_get(uint8_t *in, size_t n, flake_i_record *r) {
@@ -3010,46 +3025,37 @@ static inline flake_status flake_i_file_get(uint8_t *in, size_t n, flake_i_recor
     const bool is_old = flake_i_get64(in + 8) == FLAKE_I_VERSION_1;
     if (!is_old && flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_FOREIGN;
     if (!is_old && n < FLAKE_I_FILE) return FLAKE_TORN;
-    bool is_whole = false;
-    for (uint64_t i = 0; i < 2; i++) {
-        flake_i_record found;
-        const flake_status got = flake_i_record_get(in + flake_i_record_at(i), &found);
-        if (got == FLAKE_FOREIGN) return got;
-        if (got != FLAKE_OK || (is_whole && found.number < r->number)) continue;
-        *r = found;
-        is_whole = true;
-    }
-    flake_status status = FLAKE_OK;
-    if (!is_whole) status = is_old ? flake_i_record_1_get(in, r) : FLAKE_TORN;
+    flake_status status = flake_i_records_get(in, r);
+    if (status == FLAKE_TORN && is_old) status = flake_i_record_1_get(in, r);
     r->is_old = is_old;
     return status;
 }
 
-/* Whether a file that has no header is one of ours all the same, of which a crash or power cut has left
- * zeros up to the place of the first record, and behind that a record of this identity, or none that is
- * whole. *r: the record; number 0: none. */
-static inline bool flake_i_is_cut(const uint8_t *bytes, size_t n, const uint8_t *identity,
+/* Whether a file of FLAKE_I_FILE bytes, zeros where it has fewer, is one of ours that lacks its
+ * header: a crash or power cut has left zeros up to the place of the first record, and there that
+ * record, of this identity, or none that is whole. */
+static inline bool flake_i_is_cut(const uint8_t *bytes, const uint8_t *identity,
                                   flake_i_record *r) {
-    const size_t first = (size_t)flake_i_record_at(1);
-    memset(r, 0, sizeof *r);
-    if (n > FLAKE_I_FILE || !flake_i_all_zero(bytes, n < first ? n : first)) return false;
-    const flake_status status =
-        n < first + FLAKE_I_RECORD ? FLAKE_TORN : flake_i_record_get(bytes + first, r);
-    if (status != FLAKE_OK) {
-        r->number = 0;
-        return status == FLAKE_TORN;
-    }
+    if (!flake_i_all_zero(bytes, (size_t)flake_i_record_at(1))) return false;
+    const flake_status status = flake_i_records_get(bytes, r);
+    if (status != FLAKE_OK) return status == FLAKE_TORN;
     return r->number == 1 && memcmp(r->identity, identity, FLAKE_I_IDENTITY) == 0;
 }
 
-/* Whether what stands where a new file is made is none, or one of ours whose maker died. */
+/* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
+static inline int flake_i_file_read(const flake_i_file *f, uint8_t bytes[FLAKE_I_FILE + 1]) {
+    memset(bytes, 0, FLAKE_I_FILE + 1);
+    const int n = flake_i_read_all(f->fd, bytes, FLAKE_I_FILE + 1);
+    return n > FLAKE_I_FILE ? -1 : n;
+}
+
 static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity) {
-    uint8_t found[FLAKE_I_FILE + 1]; /* a longer one is nobody's of us */
+    uint8_t bytes[FLAKE_I_FILE + 1];
     flake_i_record r;
-    const int n = flake_i_read_all(f->fd, found, sizeof found);
-    if (n < 0 || n > FLAKE_I_FILE) return false;
-    if (flake_i_is_cut(found, (size_t)n, identity, &r)) return true;
-    const flake_status status = flake_i_file_get(found, (size_t)n, &r);
+    const int n = flake_i_file_read(f, bytes);
+    if (n < 0) return false;
+    if (flake_i_is_cut(bytes, identity, &r)) return true;
+    const flake_status status = flake_i_file_get(bytes, (size_t)n, &r);
     if (status != FLAKE_OK) return status == FLAKE_TORN;
     return memcmp(r.identity, identity, FLAKE_I_IDENTITY) == 0;
 }
@@ -3253,20 +3259,6 @@ static inline flake_status flake_state_close(flake_state *s) {
     return status;
 }
 
-/* Locks what a program of version 0.1.0 that has the file has locked, too: another one beside it. Until
- * the file is of this version no such program may have it. */
-static inline flake_status flake_i_old_lock(flake_i_file *f, const char *path, bool end) {
-    static const char ending[] = ".flake-lock";
-    char beside[FLAKE_I_PATH + sizeof ending];
-    const size_t length = strlen(path);
-    memcpy(beside, path, length);
-    memcpy(beside + length, ending, sizeof ending);
-    if (!end) return flake_i_file_open(f, beside, FLAKE_I_CREATE, 0, 0);
-    flake_i_unlink(beside);
-    flake_i_file_drop(f, false);
-    return FLAKE_OK;
-}
-
 /* Reads what counts of the locked file. */
 static inline flake_status flake_i_state_read(const flake_i_file *f, const char *path,
                                               flake_i_record *r, flake_why *why) {
@@ -3320,12 +3312,11 @@ static inline void flake_i_state_new_run(flake_state *s) {
     FLAKE_ATOMIC_STORE(&s->run, flake_i_fnv(s->token, FLAKE_I_RUN), relaxed); /* DISK carries it */
 }
 
-/* With the file locked, and `r` in it, or nothing where r is NULL: waits, and writes the first
- * horizon. A file that is made anew has it from the start. */
+/* With the file locked, and `r` in it: waits, and writes the first horizon. */
 static inline flake_status flake_i_state_begin(flake_state *s, const flake_state_options *o,
                                                const flake_i_record *r, int64_t now_ns,
                                                flake_why *why) {
-    const int64_t floor_ns = r ? r->horizon_ns : INT64_MIN; /* the last run's; maybe not on disk */
+    const int64_t floor_ns = r->horizon_ns; /* the last run's; maybe not on disk */
     if (!o->no_wait) {
         const flake_status status = flake_i_state_wait(s, floor_ns, &now_ns, why);
         if (status != FLAKE_OK) return status;
@@ -3335,33 +3326,18 @@ static inline flake_status flake_i_state_begin(flake_state *s, const flake_state
     if (floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > flake_i_lead_ns(s))
         from_ns = floor_ns - flake_i_lead_ns(s);
     FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
-    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
-    if (r) {
-        s->number = r->number;
-        /* who gave it its name may have died before that was on disk */
-        const bool has_name = (!r->is_old && r->number > 1) || flake_i_sync_folder(s->path);
-        if (has_name && flake_i_fdatasync(s->file.fd) == 0 && flake_i_state_move(s, from_ns) &&
-            (!r->is_old || flake_i_state_convert(s)))
-            return FLAKE_OK;
-        return flake_i_say(why, FLAKE_IO, s->path, "can't be written");
-    }
-    uint8_t bytes[FLAKE_I_FILE];
-    memset(bytes, 0, sizeof bytes);
-    s->number = 0;
-    s->written_ns = now_ns;
-    flake_i_header_put(bytes);
-    flake_i_record_next(s, flake_i_ahead_of(s, from_ns), bytes + flake_i_record_at(1));
-    const flake_status status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
-    if (status == FLAKE_IO) return flake_i_say_errno(why, s->path, ": can't be made: ");
-    if (status != FLAKE_OK) return status;
-    s->number = 1;
-    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)flake_i_ahead_of(s, from_ns), release); /* DISK:R */
-    return FLAKE_OK;
+    s->number = r->number;
+    /* who gave it its name may have died before that was on disk */
+    const bool has_name = (!r->is_old && r->number > 1) || flake_i_sync_folder(s->path);
+    if (has_name && flake_i_fdatasync(s->file.fd) == 0 && flake_i_state_move(s, from_ns) &&
+        (!r->is_old || flake_i_state_convert(s)))
+        return FLAKE_OK;
+    return flake_i_say(why, FLAKE_IO, s->path, "can't be written");
 }
 
-/* Makes it this process's, with the locked file, or the one to be put at the path. It is this thread's turn until the state
- * is open: a draw of an earlier run may have seen its horizon, and would write what it knows of
- * that. */
+/* Makes it this process's, with the locked file, or the one to be put at the path. It is this
+ * thread's turn until the state is open: a draw of an earlier run may have seen its horizon, and
+ * would write what it knows of that. */
 static inline void flake_i_state_set_up(flake_state *s, const flake_state_options *o,
                                         const uint8_t *identity, const char *path,
                                         const flake_i_file *file) {
@@ -3378,6 +3354,8 @@ static inline void flake_i_state_set_up(flake_state *s, const flake_state_option
     s->fork_mark = flake_i_fork_mark(&s->fork_word);
     memcpy(s->identity, identity, FLAKE_I_IDENTITY);
     memcpy(s->path, path, strlen(path) + 1);
+    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)INT64_MIN, relaxed);
+    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
     FLAKE_ATOMIC_STORE(&s->by_timer, o->by_timer || o->shared_memory ? 1u : 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
@@ -3429,30 +3407,46 @@ static inline flake_status flake_i_state_go_on(flake_state *s, const flake_state
         return flake_i_state_take_over(s, o, &r, path, file)
                    ? FLAKE_OK
                    : flake_i_say(why, FLAKE_IO, path, "can't be written");
-    flake_i_file old = {0, 0, -1};
-    if (r.is_old) status = flake_i_old_lock(&old, path, false);
+    /* Until it is of this version, no program of 0.1.0 may have it: those lock one beside it. */
+    char beside[FLAKE_I_PATH];
+    flake_i_file lock = {0, 0, -1};
+    flake_i_path_with(path, ".flake-lock", beside);
+    if (r.is_old) status = flake_i_file_open(&lock, beside, FLAKE_I_CREATE, 0, 0);
     if (status == FLAKE_TAKEN) return flake_i_say(why, status, path, "is in use");
-    if (status != FLAKE_OK) return flake_i_say_errno(why, path, "'s lock can't be had: ");
+    if (status != FLAKE_OK) return flake_i_say_errno(why, beside, ": can't be locked: ");
     flake_i_state_set_up(s, o, identity, path, file);
     status = flake_i_state_begin(s, o, &r, now_ns, why);
-    if (r.is_old && status == FLAKE_OK) (void)flake_i_old_lock(&old, path, true);
-    flake_i_file_drop(&old, false);
+    if (r.is_old && status == FLAKE_OK) flake_i_unlink(beside);
+    flake_i_file_drop(&lock, false);
     return status;
 }
 
-/* Where there is no file. FLAKE_AGAIN: another process has made it by now. FLAKE_TAKEN: it is about to. What
- * lies in shared memory is touched by nobody but who has the lock. */
+/* Where there is no file: makes one that has the first horizon from the start. FLAKE_AGAIN: another
+ * process has made it by now. FLAKE_TAKEN: it is about to. What lies in shared memory is touched by
+ * nobody but who has the lock. */
 static inline flake_status flake_i_state_make(flake_state *s, const flake_state_options *o,
                                               const uint8_t *identity, const char *path,
                                               int64_t now_ns, flake_why *why) {
     flake_i_file file;
-    const flake_status status = flake_i_file_begin(&file, path, identity);
-    if (status == FLAKE_IO) return flake_i_say_errno(why, path, ": can't be made: ");
+    uint8_t bytes[FLAKE_I_FILE];
+    flake_status status = flake_i_file_begin(&file, path, identity);
     if (status == FLAKE_FOREIGN)
         return flake_i_say(why, status, path, "can't be made: another's file has .new behind it");
-    if (status != FLAKE_OK) return status;
-    flake_i_state_set_up(s, o, identity, path, &file);
-    return flake_i_state_begin(s, o, NULL, now_ns, why);
+    if (status == FLAKE_OK) {
+        flake_i_state_set_up(s, o, identity, path, &file);
+        const int64_t horizon_ns = flake_i_ahead_of(s, now_ns);
+        s->number = 0;
+        s->written_ns = now_ns;
+        memset(bytes, 0, sizeof bytes);
+        flake_i_header_put(bytes);
+        flake_i_record_next(s, horizon_ns, bytes + flake_i_record_at(1));
+        status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
+        s->number = 1;
+        if (status == FLAKE_OK)
+            FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_ns, release); /* DISK:R */
+    }
+    if (status == FLAKE_IO) return flake_i_say_errno(why, path, ": can't be made: ");
+    return status;
 }
 
 /* FLAKE_AGAIN: another process has made the file by now. */
@@ -5069,29 +5063,25 @@ static inline flake_state *flake_slot_state(flake_slot *slot) { return &slot->st
 
 enum { FLAKE_I_OLD_HOLD_NS = 2000000000 };
 
-/* A file of version 0.1.0: empty, or it says in words that the number is claimed or free, perhaps over the
- * header of this version, whose records count then; or one of either version that was cut. That
- * version held a number back for two seconds, and so this one begins as much later. */
+/* A file of version 0.1.0: empty, or it says in words that the number is claimed or free, perhaps
+ * over the header of this version, whose records count then; or one of either version that was cut.
+ * That version held a number back for two seconds, and so this one begins as much later. */
 static inline bool flake_i_slot_is_old(const flake_i_file *f, const uint8_t *identity,
                                        int64_t now_ns, flake_i_record *r) {
-    uint8_t bytes[FLAKE_I_FILE + 1]; /* a longer one is nobody's of us */
-    flake_i_record record;
-    memset(bytes, 0, sizeof bytes);
-    const int n = flake_i_read_all(f->fd, bytes, sizeof bytes);
-    if (n < 0 || n > FLAKE_I_FILE) return false;
-    const size_t word = n < 8 ? (size_t)n : 8;
-    const bool is_cut = flake_i_is_cut(bytes, (size_t)n, identity, &record);
-    if (!is_cut && memcmp(bytes, "claimed ", word) != 0 && memcmp(bytes, "released", word) != 0)
-        return false;
-    memset(r, 0, sizeof *r);
+    uint8_t bytes[FLAKE_I_FILE + 1];
+    const int n = flake_i_file_read(f, bytes);
+    if (n < 0) return false;
+    if (!flake_i_is_cut(bytes, identity, r)) {
+        const size_t word = n < 8 ? (size_t)n : 8;
+        if (memcmp(bytes, "claimed ", word) != 0 && memcmp(bytes, "released", word) != 0)
+            return false;
+        const flake_status status = flake_i_records_get(bytes, r);
+        if (status != FLAKE_TORN &&
+            (status != FLAKE_OK || memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0))
+            return false;
+    }
     r->is_old = true;
-    r->horizon_ns = INT64_MIN;
-    for (uint64_t i = 0; i < 2; i++)
-        if (flake_i_record_get(bytes + flake_i_record_at(i), &record) == FLAKE_OK &&
-            memcmp(record.identity, identity, FLAKE_I_IDENTITY) == 0 && record.number > r->number) {
-            r->number = record.number;
-            r->horizon_ns = record.horizon_ns;
-        }
+    if (!r->number) r->horizon_ns = INT64_MIN;
     if (n > 0) r->horizon_ns = flake_i_max(r->horizon_ns, now_ns + FLAKE_I_OLD_HOLD_NS);
     return true;
 }

@@ -798,8 +798,8 @@ static inline int64_t sno_i_system_ns(int kind) {
 #endif
 }
 
-/* Sleeps that long or longer, whatever signals come. Where it can be said, until when: Linux tells what
- * is left of a sleep that was cut short with what it may be late, so that asking for that again would
+/* Sleeps that long or longer, whatever signals come. Linux is told until when: what it says is left
+ * of a sleep that was cut short includes what that may be late, so that to ask for it again would
  * never end under signals that come often. */
 static inline void sno_i_system_sleep(int64_t ns) {
     const int errno_before = errno;
@@ -2356,7 +2356,13 @@ static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *
     return status;
 }
 
-enum { SNO_I_PATH = 1024 }; /* longest path, with its NUL and an ending of ours */
+enum { SNO_I_PATH = 1024, SNO_I_ENDING = 16 }; /* longest path, and ending of ours in it */
+
+static inline void sno_i_path_with(const char *path, const char *ending, char out[SNO_I_PATH]) {
+    const size_t length = strlen(path);
+    memcpy(out, path, length);
+    memcpy(out + length, ending, strlen(ending) + 1);
+}
 
 /* An open and locked file, as long as fd is not negative. */
 typedef struct sno_i_file {
@@ -2430,22 +2436,18 @@ static inline bool sno_i_sync_folder(const char *path) {
     return sno_i_fsync_folder(folder);
 }
 
-/* Whether a file is empty, or what a run left that died while it made one for the same generator. */
+/* Whether what stands where a new file is made is none, or one of ours whose maker died. */
 static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identity);
 
-/* What stands beside a path until it is whole. */
-static inline void sno_i_path_beside(const char *path, char out[SNO_I_PATH + 8]) {
-    const size_t length = strlen(path);
-    memcpy(out, path, length);
-    memcpy(out + length, ".new", 5);
-}
+/* Where a file stands until it is whole. */
+#define SNO_I_FRESH ".new"
 
-/* Opens and locks a file beside a path, for the generator to be put there. SNO_TAKEN: another is about
- * to. SNO_FOREIGN: what stands there is somebody's. SNO_IO and an error. */
+/* Opens and locks a file beside a path, for the generator to be put there. SNO_TAKEN: another is
+ * about to. SNO_FOREIGN: what stands there is somebody's. SNO_IO and an error. */
 static inline sno_status sno_i_file_begin(sno_i_file *f, const char *path,
                                               const uint8_t *identity) {
-    char fresh[SNO_I_PATH + 8];
-    sno_i_path_beside(path, fresh);
+    char fresh[SNO_I_PATH];
+    sno_i_path_with(path, SNO_I_FRESH, fresh);
     if (sno_i_is_link(fresh)) return SNO_FOREIGN;
     const sno_status status = sno_i_file_open(f, fresh, SNO_I_CREATE, 0, 0);
     if (status != SNO_OK || sno_i_is_left_over(f, identity)) return status;
@@ -2453,13 +2455,13 @@ static inline sno_status sno_i_file_begin(sno_i_file *f, const char *path,
     return SNO_FOREIGN;
 }
 
-/* Puts it at the path, where there is no file, whole or not at all, and keeps it locked. SNO_AGAIN: one
- * stands there by now. SNO_IO and an error. */
+/* Puts it at the path, where there is no file, whole or not at all, and keeps it locked.
+ * SNO_AGAIN: one stands there by now. SNO_IO and an error. */
 static inline sno_status sno_i_file_create(sno_i_file *f, const char *path,
                                                const uint8_t *bytes, size_t n) {
-    char fresh[SNO_I_PATH + 8];
+    char fresh[SNO_I_PATH];
     sno_i_found at_path;
-    sno_i_path_beside(path, fresh);
+    sno_i_path_with(path, SNO_I_FRESH, fresh);
     const bool is_first = !sno_i_find(path, &at_path) && sno_i_error() == SNO_I_ABSENT;
     const bool is_link = is_first && sno_i_is_link(path); /* to nothing */
     /* Who has the lock on `fresh` is the only one to give it a name at which nothing stands. */
@@ -2475,7 +2477,7 @@ static inline sno_status sno_i_file_create(sno_i_file *f, const char *path,
 
 /* Whatever folder the process goes to, the file stays the same. False: no room. */
 static inline bool sno_i_absolute(const char *path, char out[SNO_I_PATH]) {
-    const size_t length = strlen(path), room = SNO_I_PATH - 16; /* an ending of ours */
+    const size_t length = strlen(path), room = SNO_I_PATH - SNO_I_ENDING;
     size_t base = 0;
     if (length >= room) return false;
     if (*path != '/') {
@@ -2648,6 +2650,18 @@ static inline sno_status sno_i_record_1_get(const uint8_t *in, sno_i_record *r) 
     return r->horizon_ns < r->written_ns ? SNO_TORN : SNO_OK;
 }
 
+/* The one that counts, of a whole file's. SNO_TORN: none, and its number is 0. */
+static inline sno_status sno_i_records_get(const uint8_t *in, sno_i_record *r) {
+    memset(r, 0, sizeof *r);
+    for (uint64_t i = 0; i < 2; i++) {
+        sno_i_record found;
+        const sno_status status = sno_i_record_get(in + sno_i_record_at(i), &found);
+        if (status == SNO_FOREIGN) return status;
+        if (status == SNO_OK && found.number >= r->number) *r = found;
+    }
+    return r->number ? SNO_OK : SNO_TORN;
+}
+
 /* The record that counts, of a file's first `n` bytes, behind which there is room for SNO_I_FILE.
  * SNO_FOREIGN: no state file, or of a later version. */
 static inline sno_status sno_i_file_get(uint8_t *in, size_t n, sno_i_record *r) {
@@ -2657,46 +2671,37 @@ static inline sno_status sno_i_file_get(uint8_t *in, size_t n, sno_i_record *r) 
     const bool is_old = sno_i_get64(in + 8) == SNO_I_VERSION_1;
     if (!is_old && sno_i_get64(in + 8) != SNO_I_VERSION) return SNO_FOREIGN;
     if (!is_old && n < SNO_I_FILE) return SNO_TORN;
-    bool is_whole = false;
-    for (uint64_t i = 0; i < 2; i++) {
-        sno_i_record found;
-        const sno_status got = sno_i_record_get(in + sno_i_record_at(i), &found);
-        if (got == SNO_FOREIGN) return got;
-        if (got != SNO_OK || (is_whole && found.number < r->number)) continue;
-        *r = found;
-        is_whole = true;
-    }
-    sno_status status = SNO_OK;
-    if (!is_whole) status = is_old ? sno_i_record_1_get(in, r) : SNO_TORN;
+    sno_status status = sno_i_records_get(in, r);
+    if (status == SNO_TORN && is_old) status = sno_i_record_1_get(in, r);
     r->is_old = is_old;
     return status;
 }
 
-/* Whether a file that has no header is one of ours all the same, of which a crash or power cut has left
- * zeros up to the place of the first record, and behind that a record of this identity, or none that is
- * whole. *r: the record; number 0: none. */
-static inline bool sno_i_is_cut(const uint8_t *bytes, size_t n, const uint8_t *identity,
+/* Whether a file of SNO_I_FILE bytes, zeros where it has fewer, is one of ours that lacks its
+ * header: a crash or power cut has left zeros up to the place of the first record, and there that
+ * record, of this identity, or none that is whole. */
+static inline bool sno_i_is_cut(const uint8_t *bytes, const uint8_t *identity,
                                   sno_i_record *r) {
-    const size_t first = (size_t)sno_i_record_at(1);
-    memset(r, 0, sizeof *r);
-    if (n > SNO_I_FILE || !sno_i_all_zero(bytes, n < first ? n : first)) return false;
-    const sno_status status =
-        n < first + SNO_I_RECORD ? SNO_TORN : sno_i_record_get(bytes + first, r);
-    if (status != SNO_OK) {
-        r->number = 0;
-        return status == SNO_TORN;
-    }
+    if (!sno_i_all_zero(bytes, (size_t)sno_i_record_at(1))) return false;
+    const sno_status status = sno_i_records_get(bytes, r);
+    if (status != SNO_OK) return status == SNO_TORN;
     return r->number == 1 && memcmp(r->identity, identity, SNO_I_IDENTITY) == 0;
 }
 
-/* Whether what stands where a new file is made is none, or one of ours whose maker died. */
+/* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
+static inline int sno_i_file_read(const sno_i_file *f, uint8_t bytes[SNO_I_FILE + 1]) {
+    memset(bytes, 0, SNO_I_FILE + 1);
+    const int n = sno_i_read_all(f->fd, bytes, SNO_I_FILE + 1);
+    return n > SNO_I_FILE ? -1 : n;
+}
+
 static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identity) {
-    uint8_t found[SNO_I_FILE + 1]; /* a longer one is nobody's of us */
+    uint8_t bytes[SNO_I_FILE + 1];
     sno_i_record r;
-    const int n = sno_i_read_all(f->fd, found, sizeof found);
-    if (n < 0 || n > SNO_I_FILE) return false;
-    if (sno_i_is_cut(found, (size_t)n, identity, &r)) return true;
-    const sno_status status = sno_i_file_get(found, (size_t)n, &r);
+    const int n = sno_i_file_read(f, bytes);
+    if (n < 0) return false;
+    if (sno_i_is_cut(bytes, identity, &r)) return true;
+    const sno_status status = sno_i_file_get(bytes, (size_t)n, &r);
     if (status != SNO_OK) return status == SNO_TORN;
     return memcmp(r.identity, identity, SNO_I_IDENTITY) == 0;
 }
@@ -2900,20 +2905,6 @@ static inline sno_status sno_state_close(sno_state *s) {
     return status;
 }
 
-/* Locks what a program of version 0.1.0 that has the file has locked, too: another one beside it. Until
- * the file is of this version no such program may have it. */
-static inline sno_status sno_i_old_lock(sno_i_file *f, const char *path, bool end) {
-    static const char ending[] = ".sno-lock";
-    char beside[SNO_I_PATH + sizeof ending];
-    const size_t length = strlen(path);
-    memcpy(beside, path, length);
-    memcpy(beside + length, ending, sizeof ending);
-    if (!end) return sno_i_file_open(f, beside, SNO_I_CREATE, 0, 0);
-    sno_i_unlink(beside);
-    sno_i_file_drop(f, false);
-    return SNO_OK;
-}
-
 /* Reads what counts of the locked file. */
 static inline sno_status sno_i_state_read(const sno_i_file *f, const char *path,
                                               sno_i_record *r, sno_why *why) {
@@ -2967,12 +2958,11 @@ static inline void sno_i_state_new_run(sno_state *s) {
     SNO_ATOMIC_STORE(&s->run, sno_i_fnv(s->token, SNO_I_RUN), relaxed); /* DISK carries it */
 }
 
-/* With the file locked, and `r` in it, or nothing where r is NULL: waits, and writes the first
- * horizon. A file that is made anew has it from the start. */
+/* With the file locked, and `r` in it: waits, and writes the first horizon. */
 static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options *o,
                                                const sno_i_record *r, int64_t now_ns,
                                                sno_why *why) {
-    const int64_t floor_ns = r ? r->horizon_ns : INT64_MIN; /* the last run's; maybe not on disk */
+    const int64_t floor_ns = r->horizon_ns; /* the last run's; maybe not on disk */
     if (!o->no_wait) {
         const sno_status status = sno_i_state_wait(s, floor_ns, &now_ns, why);
         if (status != SNO_OK) return status;
@@ -2982,33 +2972,18 @@ static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options
     if (floor_ns > now_ns && sno_i_ns_until(floor_ns, now_ns) > sno_i_lead_ns(s))
         from_ns = floor_ns - sno_i_lead_ns(s);
     SNO_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
-    SNO_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
-    if (r) {
-        s->number = r->number;
-        /* who gave it its name may have died before that was on disk */
-        const bool has_name = (!r->is_old && r->number > 1) || sno_i_sync_folder(s->path);
-        if (has_name && sno_i_fdatasync(s->file.fd) == 0 && sno_i_state_move(s, from_ns) &&
-            (!r->is_old || sno_i_state_convert(s)))
-            return SNO_OK;
-        return sno_i_say(why, SNO_IO, s->path, "can't be written");
-    }
-    uint8_t bytes[SNO_I_FILE];
-    memset(bytes, 0, sizeof bytes);
-    s->number = 0;
-    s->written_ns = now_ns;
-    sno_i_header_put(bytes);
-    sno_i_record_next(s, sno_i_ahead_of(s, from_ns), bytes + sno_i_record_at(1));
-    const sno_status status = sno_i_file_create(&s->file, s->path, bytes, sizeof bytes);
-    if (status == SNO_IO) return sno_i_say_errno(why, s->path, ": can't be made: ");
-    if (status != SNO_OK) return status;
-    s->number = 1;
-    SNO_ATOMIC_STORE(&s->horizon, (uint64_t)sno_i_ahead_of(s, from_ns), release); /* DISK:R */
-    return SNO_OK;
+    s->number = r->number;
+    /* who gave it its name may have died before that was on disk */
+    const bool has_name = (!r->is_old && r->number > 1) || sno_i_sync_folder(s->path);
+    if (has_name && sno_i_fdatasync(s->file.fd) == 0 && sno_i_state_move(s, from_ns) &&
+        (!r->is_old || sno_i_state_convert(s)))
+        return SNO_OK;
+    return sno_i_say(why, SNO_IO, s->path, "can't be written");
 }
 
-/* Makes it this process's, with the locked file, or the one to be put at the path. It is this thread's turn until the state
- * is open: a draw of an earlier run may have seen its horizon, and would write what it knows of
- * that. */
+/* Makes it this process's, with the locked file, or the one to be put at the path. It is this
+ * thread's turn until the state is open: a draw of an earlier run may have seen its horizon, and
+ * would write what it knows of that. */
 static inline void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
                                         const uint8_t *identity, const char *path,
                                         const sno_i_file *file) {
@@ -3025,6 +3000,8 @@ static inline void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
     s->fork_mark = sno_i_fork_mark(&s->fork_word);
     memcpy(s->identity, identity, SNO_I_IDENTITY);
     memcpy(s->path, path, strlen(path) + 1);
+    SNO_ATOMIC_STORE(&s->asked, (uint64_t)INT64_MIN, relaxed);
+    SNO_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     SNO_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
     SNO_ATOMIC_STORE(&s->by_timer, o->by_timer || o->shared_memory ? 1u : 0u, relaxed);
     SNO_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
@@ -3076,30 +3053,46 @@ static inline sno_status sno_i_state_go_on(sno_state *s, const sno_state_options
         return sno_i_state_take_over(s, o, &r, path, file)
                    ? SNO_OK
                    : sno_i_say(why, SNO_IO, path, "can't be written");
-    sno_i_file old = {0, 0, -1};
-    if (r.is_old) status = sno_i_old_lock(&old, path, false);
+    /* Until it is of this version, no program of 0.1.0 may have it: those lock one beside it. */
+    char beside[SNO_I_PATH];
+    sno_i_file lock = {0, 0, -1};
+    sno_i_path_with(path, ".sno-lock", beside);
+    if (r.is_old) status = sno_i_file_open(&lock, beside, SNO_I_CREATE, 0, 0);
     if (status == SNO_TAKEN) return sno_i_say(why, status, path, "is in use");
-    if (status != SNO_OK) return sno_i_say_errno(why, path, "'s lock can't be had: ");
+    if (status != SNO_OK) return sno_i_say_errno(why, beside, ": can't be locked: ");
     sno_i_state_set_up(s, o, identity, path, file);
     status = sno_i_state_begin(s, o, &r, now_ns, why);
-    if (r.is_old && status == SNO_OK) (void)sno_i_old_lock(&old, path, true);
-    sno_i_file_drop(&old, false);
+    if (r.is_old && status == SNO_OK) sno_i_unlink(beside);
+    sno_i_file_drop(&lock, false);
     return status;
 }
 
-/* Where there is no file. SNO_AGAIN: another process has made it by now. SNO_TAKEN: it is about to. What
- * lies in shared memory is touched by nobody but who has the lock. */
+/* Where there is no file: makes one that has the first horizon from the start. SNO_AGAIN: another
+ * process has made it by now. SNO_TAKEN: it is about to. What lies in shared memory is touched by
+ * nobody but who has the lock. */
 static inline sno_status sno_i_state_make(sno_state *s, const sno_state_options *o,
                                               const uint8_t *identity, const char *path,
                                               int64_t now_ns, sno_why *why) {
     sno_i_file file;
-    const sno_status status = sno_i_file_begin(&file, path, identity);
-    if (status == SNO_IO) return sno_i_say_errno(why, path, ": can't be made: ");
+    uint8_t bytes[SNO_I_FILE];
+    sno_status status = sno_i_file_begin(&file, path, identity);
     if (status == SNO_FOREIGN)
         return sno_i_say(why, status, path, "can't be made: another's file has .new behind it");
-    if (status != SNO_OK) return status;
-    sno_i_state_set_up(s, o, identity, path, &file);
-    return sno_i_state_begin(s, o, NULL, now_ns, why);
+    if (status == SNO_OK) {
+        sno_i_state_set_up(s, o, identity, path, &file);
+        const int64_t horizon_ns = sno_i_ahead_of(s, now_ns);
+        s->number = 0;
+        s->written_ns = now_ns;
+        memset(bytes, 0, sizeof bytes);
+        sno_i_header_put(bytes);
+        sno_i_record_next(s, horizon_ns, bytes + sno_i_record_at(1));
+        status = sno_i_file_create(&s->file, s->path, bytes, sizeof bytes);
+        s->number = 1;
+        if (status == SNO_OK)
+            SNO_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_ns, release); /* DISK:R */
+    }
+    if (status == SNO_IO) return sno_i_say_errno(why, path, ": can't be made: ");
+    return status;
 }
 
 /* SNO_AGAIN: another process has made the file by now. */
@@ -4107,13 +4100,16 @@ static inline sno_status sno_reinit_after_fork(sno_gen *g, const sno_options *o)
     return status;
 }
 
-/* The pool of the file, if there is one that can be read: whether the run may go on from it is
- * looked at later, with the file locked. */
-static inline bool sno_i_pool_on_file(const char *path, sno_snapshot *pool) {
+/* The pool of the file at the path with that ending, if there is one that can be read: whether the
+ * run may go on from it is looked at later, with the file locked. */
+static inline bool sno_i_pool_on_file(const char *path, const char *ending, sno_snapshot *pool) {
+    char place[SNO_I_PATH];
     uint8_t bytes[SNO_I_FILE];
     sno_i_record r;
+    if (!path || strlen(path) >= SNO_I_PATH - SNO_I_ENDING) return false;
+    sno_i_path_with(path, ending, place);
     const sno_i_calm calm = sno_i_calm_begin();
-    const int fd = path ? sno_i_open(path, SNO_I_READ) : -1;
+    const int fd = sno_i_open(place, SNO_I_READ);
     const int n = fd < 0 ? -1 : sno_i_read_all(fd, bytes, sizeof bytes);
     if (fd >= 0) sno_i_close(fd);
     sno_i_calm_end(calm);
@@ -4125,21 +4121,14 @@ static inline bool sno_i_pool_on_file(const char *path, sno_snapshot *pool) {
     return true;
 }
 
-/* What a run has left beside the path that died while it made the file: of another pool, the file would be
- * refused for ever. */
-static inline bool sno_i_pool_beside(const char *path, sno_snapshot *pool) {
-    char fresh[SNO_I_PATH + 8];
-    if (!path || strlen(path) >= SNO_I_PATH) return false;
-    sno_i_path_beside(path, fresh);
-    return sno_i_pool_on_file(fresh, pool);
-}
-
 static inline sno_status sno_state_open(sno_state *s, const sno_state_options *where,
                                         sno_snapshot *pool, sno_why *why) {
     sno_snapshot wanted = sno_i_resolved(pool);
     uint8_t identity[SNO_I_IDENTITY];
     if (!pool->partition && !pool->sequence_min && !pool->sequence_max &&
-        !sno_i_pool_on_file(where->path, &wanted) && !sno_i_pool_beside(where->path, &wanted) &&
+        !sno_i_pool_on_file(where->path, "", &wanted) &&
+        /* who died while he made it left that: of another pool, it would be refused for ever */
+        !sno_i_pool_on_file(where->path, SNO_I_FRESH, &wanted) &&
         sno_i_take_partition(&wanted.partition) != SNO_OK)
         return sno_i_say(why, SNO_EXHAUSTED, "pool", "all partitions are used up");
     if (wanted.sequence_max - wanted.sequence_min < 3)

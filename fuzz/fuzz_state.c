@@ -55,6 +55,8 @@ static bool disk_ends(const char *path, const char *end) {
     return n >= m && strcmp(path + n - m, end) == 0;
 }
 
+static bool disk_is_lock(const char *path) { return disk_ends(path, "lock"); }
+
 /* The place of its number. */
 static int *disk_find(const char *path) {
     return disk_ends(path, ".new") ? &disk_now.fresh : &disk_now.file;
@@ -73,7 +75,7 @@ static int disk_make(void) {
 static int disk_open(const char *path, int flags, ...) {
     if (disk_ends(path, "/")) return disk_fails() ? -1 : disk_folder;
     int *const name = disk_find(path);
-    const bool is_lock = disk_ends(path, "lock");
+    const bool is_lock = disk_is_lock(path);
     if (!(flags & O_CREAT) && (is_lock ? !disk_has_lock : *name < 0)) {
         errno = ENOENT;
         return -1;
@@ -129,7 +131,7 @@ static int disk_rename(const char *from, const char *to) {
 }
 
 static int disk_unlink(const char *path) {
-    if (disk_ends(path, "lock")) disk_has_lock = false;
+    if (disk_is_lock(path)) disk_has_lock = false;
     else *disk_find(path) = -1;
     return 0;
 }
@@ -144,7 +146,7 @@ static int disk_stat_of(int file, struct stat *out) {
 }
 
 static int disk_stat(const char *path, struct stat *out) {
-    if (disk_ends(path, "lock")) return disk_stat_of(disk_has_lock ? disk_lock_file : -1, out);
+    if (disk_is_lock(path)) return disk_stat_of(disk_has_lock ? disk_lock_file : -1, out);
     return disk_stat_of(*disk_find(path), out);
 }
 
@@ -476,8 +478,7 @@ static void run_begin(void) {
         if (disk_now.file >= 0) {
             const disk_content *file = &disk_file[disk_now.file].now;
             const bool is_old_slot = run_of == RUN_SLOT && memcmp(file->bytes, "idst", 4) != 0;
-            for (size_t at = 512; is_old_slot && at + 128 <= file->n;
-                 at += 4096) { /* over a header */
+            for (size_t at = 512; is_old_slot && at + 128 <= file->n; at += 4096) { /* no header */
                 const plain record = record_read_plainly(file->bytes + at, false);
                 if (record.status == FLAKE_OK && record.number > before.number) before = record;
             }

@@ -420,20 +420,23 @@ static void put_take_over(size_t n, uint32_t number, uint64_t record_number) {
     if (!file || fwrite(bytes, 1, n, file) != n || fclose(file) != 0) abort();
 }
 
+static void number_0_begins_behind_the_hold(void) {
+    CHECK_EQ(claim_of(0, 1), 0);
+    CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+    pass_ms(2001);
+    CHECK(draw_all(1) > start_ms + 2000);
+    release(0);
+}
+
 static void a_take_over_that_was_cut_goes_on(void) {
     const size_t at = (size_t)flake_i_record_at(1);
     for (size_t n = at + 1; n < at + FLAKE_I_RECORD; n += 30) {
         begin();
         put_take_over(n, 0, 1);
-        CHECK_EQ(claim_of(0, 1), 0);
-        CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
-        pass_ms(2001);
-        CHECK(draw_all(1) > start_ms + 2000);
-        release(0);
+        number_0_begins_behind_the_hold();
     }
     begin();
-    put_take_over(at + FLAKE_I_RECORD, 0,
-                  1); /* the record is whole: ids may have been drawn by it */
+    put_take_over(at + FLAKE_I_RECORD, 0, 1); /* whole: ids may have been drawn by it */
     CHECK_EQ(claim_of(0, 1), -FLAKE_AGAIN);
     pass_ms(7000);
     CHECK_EQ(claim_of(0, 1), 0);
@@ -462,11 +465,7 @@ static void what_a_power_cut_left_of_an_old_file_is_taken_over(void) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         begin();
         put_zeros("0.slot", sizes[i]);
-        CHECK_EQ(claim_of(0, 1), 0);
-        CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
-        pass_ms(2001);
-        CHECK(draw_all(1) > start_ms + 2000);
-        release(0);
+        number_0_begins_behind_the_hold();
         begin();
         put_file("0.slot", texts[i]);
         CHECK_EQ(claim_of(0, 1), 0);
@@ -481,6 +480,11 @@ static void what_a_power_cut_left_of_an_old_file_is_taken_over(void) {
     release(0);
 }
 
+static void put_words_over(const char *name, const char *words) {
+    FILE *file = fopen(path_of(name), "r+");
+    if (!file || fputs(words, file) < 0 || fclose(file) != 0) abort();
+}
+
 /* A program of version 0.1.0 writes its words over the header of a slot that it finds free. */
 static void words_over_a_header_forget_no_horizon(void) {
     static const char *const words[] = {"claimed 1700000000000000000\n",
@@ -491,8 +495,7 @@ static void words_over_a_header_forget_no_horizon(void) {
         CHECK_EQ(draw_with(&slots[0], 10000), FLAKE_OK);
         CHECK(draw_all(16000) > start_ms + 7000);
         release(0);
-        FILE *file = fopen(path_of("0.slot"), "r+");
-        if (!file || fputs(words[i], file) < 0 || fclose(file) != 0) abort();
+        put_words_over("0.slot", words[i]);
         pass_ms(1000);
         CHECK_EQ(claim_of(0, 1), -FLAKE_AGAIN);
         pass_ms(6500);
@@ -504,6 +507,14 @@ static void words_over_a_header_forget_no_horizon(void) {
         CHECK_EQ(repeated(), 0);
         release(0);
     }
+    begin();
+    CHECK_EQ(claim_of(0, 2), 0);
+    CHECK_EQ(claim_of(1, 2), 1);
+    release(0);
+    release(1);
+    put_words_over("1.slot", words[0]);
+    CHECK_EQ(rename(path_of("1.slot"), path_of("0.slot")), 0);
+    CHECK_EQ(claim_of(0, 1), -FLAKE_FOREIGN); /* the other's records */
 }
 
 /* ---- fork ---- */

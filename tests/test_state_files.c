@@ -425,14 +425,15 @@ static void a_half_made_new_record_does_not_count(void) {
     }
 }
 
+static const char *kill_at; /* NULL: any call */
+static int calls_before;    /* of those, the killed one not among them */
+
 static bool kill_here(const char *name) {
-    (void)name;
-    if (++calls == swap_at) be_killed();
+    if ((!kill_at || strcmp(name, kill_at) == 0) && !calls_before--) be_killed();
     return true;
 }
 
 static void convert_and_draw(void) {
-    calls = 0;
     on_call = kill_here;
     EXPECT(open_at(&state, path_of("ids")) == FLAKE_OK);
     EXPECT(start_on(&gen, &state) == FLAKE_OK);
@@ -445,8 +446,11 @@ static void convert_and_draw(void) {
 static void killed_while_an_old_file_is_taken_over(void) {
     const int64_t horizon_ns = (start_ms + 1000) * a_ms;
     bool killed = true;
-    for (swap_at = 1; killed && !check_failures; swap_at++) {
+    int n = 0;
+    for (; killed && !check_failures; n++) {
         begin();
+        kill_at = NULL;
+        calls_before = n;
         put_old(path_of("ids"), horizon_ns, 128);
         killed = in_child(convert_and_draw) != 0;
         CHECK(horizon_at(path_of("ids")) >= horizon_ns);
@@ -463,7 +467,7 @@ static void killed_while_an_old_file_is_taken_over(void) {
         close_it(&state);
         CHECK_EQ(atomic_load(&our->trouble), 0);
     }
-    CHECK(swap_at > 15);
+    CHECK(n > 15);
 }
 
 /* A write that fails leaves the old file, and a later try goes on. */
@@ -549,16 +553,8 @@ static void no_old_program_starts_while_a_file_is_taken_over(void) {
 
 /* ---- killed while the file is made ---- */
 
-static const char *kill_at;
-static unsigned kill_after;
-
-static bool kill_at_call(const char *name) {
-    if (strcmp(name, kill_at) == 0 && !kill_after--) be_killed();
-    return true;
-}
-
 static void open_and_be_killed(void) {
-    on_call = kill_at_call;
+    on_call = kill_here;
     (void)open_at(&state, path_of("ids"));
 }
 
@@ -570,26 +566,27 @@ static bool log_call(const char *name) {
     return true;
 }
 
+static void open_logged(void) {
+    call_log[0] = 0;
+    on_call = log_call;
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    on_call = NULL;
+}
+
 /* Its name may not be on disk, so the next run sees to that before it goes on from the file. */
 static void a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next(void) {
     begin();
     kill_at = "fsync";
-    kill_after = 1; /* the first is the file's */
+    calls_before = 1; /* the file's own */
     child_is_killed(open_and_be_killed);
     CHECK(horizon_at(path_of("ids")) > 0);
-    call_log[0] = 0;
-    on_call = log_call;
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-    on_call = NULL;
-    const char *const synced = strstr(call_log, "fsync "), *const written =
-                                                               strstr(call_log, "write ");
+    open_logged();
+    const char *const synced = strstr(call_log, "fsync ");
+    const char *const written = strstr(call_log, "write ");
     CHECK(synced && written && synced < written);
     close_it(&state);
-    call_log[0] = 0;
     pass_ms(1);
-    on_call = log_call;
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-    on_call = NULL;
+    open_logged();
     CHECK(strstr(call_log, " fsync ") == NULL); /* but once */
     close_it(&state);
 }
@@ -608,7 +605,7 @@ static sno_status open_snos(void) { /* with a partition that nobody chose */
 }
 
 static void open_snos_and_be_killed(void) {
-    on_call = kill_at_call;
+    on_call = kill_here;
     (void)open_snos();
 }
 
@@ -617,7 +614,7 @@ static void a_run_of_snos_that_died_at_its_first_start_is_gone_on_from(void) {
     for (unsigned i = 0; i < 4; i++) {
         begin();
         kill_at = calls_made[i];
-        kill_after = i == 3;
+        calls_before = i == 3;
         child_is_killed(open_snos_and_be_killed);
         CHECK_EQ(open_snos(), SNO_OK);
     }

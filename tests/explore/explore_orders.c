@@ -238,16 +238,20 @@ static void open_again(bool deleted) {
     const orders_location *l = &orders_at[is_at.disk];
     const sno_i_file file = {0, 0, FILE_DESCRIPTOR};
     const int64_t now_ns = sno_i_exact_ns(&state.clock);
+    sno_status status;
     sno_i_record r;
     memset(&r, 0, sizeof r);
     r.number = state.number;
     r.horizon_ns = kept.floor = (int64_t)l->message[l->n - 1].value;
-    sno_i_state_set_up(&state, &state_options, identity, "state", &file);
     is_gone = deleted;
-    const sno_status status =
-        sno_i_state_begin(&state, &state_options, deleted ? NULL : &r, now_ns, NULL);
+    if (deleted) status = sno_i_state_make(&state, &state_options, identity, "state", now_ns, NULL);
+    else {
+        sno_i_state_set_up(&state, &state_options, identity, "state", &file);
+        status = sno_i_state_begin(&state, &state_options, &r, now_ns, NULL);
+    }
     orders_say("open   %d, horizon %" PRId64, (int)status, units(kept.floor));
-    if (status == SNO_OK) SNO_ATOMIC_STORE(&state.is_open, 1u, relaxed);
+    if (status != SNO_OK) orders_fail("it can't be opened again");
+    SNO_ATOMIC_STORE(&state.is_open, 1u, relaxed);
 }
 
 // >>calls

@@ -222,6 +222,7 @@ static inline flake_status files_open_again(flake_state *s, int64_t ahead_units)
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
     FLAKE_ATOMIC_STORE(&s->run, flake_i_state_run(s) + 1, relaxed); /* DISK carries it */
     s->file.fd = 3;
+    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)ahead_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
     const flake_status status = flake_i_state_begin(s, &options, &last, model_now_ns(), NULL);
