@@ -308,6 +308,50 @@ static void what_a_floor_skips_is_not_counted(void) {
     }
 }
 
+/* Also those with a partition that nobody chose: the gate may know what others have done with it. */
+static void whatever_is_begun_begins_behind_the_floor(void) {
+    flake_options o = gated();
+    const sno_snapshot pool = pool_of_four();
+    uint64_t id = 0;
+    flake128 wide_id;
+    flake128_parts parts = {0, 0, 0, 0};
+    sno_id drawn;
+    memset(&wide_id, 0, sizeof wide_id);
+    memset(&drawn, 0, sizeof drawn);
+    begin();
+    const int64_t unit = unit_now();
+    gate_floor_at_ns = (start_ms + 8) * a_ms;
+    o.gate.floor_ns = floor_of_gate;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(ms_of(id), start_ms + 9);
+    clock_to_ms(start_ms);
+    CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake_shard_next(&shard, &id), FLAKE_OK);
+    CHECK_EQ(ms_of(id), start_ms + 9);
+    clock_to_ms(start_ms);
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_CLOCK_BACK); /* it does not wait for that */
+    clock_to_ms(start_ms + 9);
+    CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(wide_id, &parts), FLAKE_OK);
+    CHECK_EQ(parts.unix_ms, start_ms + 9);
+    for (int i = 0; i < 4; i++) {
+        sno_options s = sno_options_of(i & 1 ? &pool : NULL);
+        s.gate.admit = ask_sno_gate;
+        s.gate.floor_ns = floor_of_gate;
+        clock_to_ms(start_ms);
+        if (i & 2) {
+            CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &s), SNO_OK);
+            drawn = sno_shard_new(&sno_shard_of, 0);
+        } else {
+            CHECK_EQ(sno_init(&sno, &s), SNO_OK);
+            drawn = sno_new(&sno, 0);
+        }
+        CHECK_EQ((int64_t)sno_units(drawn), unit + 3);
+    }
+}
+
 /* A snapshot of a queue stands further than a floor of its first unit: its places are drawn. */
 static void a_floor_under_a_longer_queue_changes_nothing(void) {
     begin();
@@ -431,6 +475,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_batch_asks_for_its_last_unit),
         CHECK_TEST(behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own),
         CHECK_TEST(what_a_floor_skips_is_not_counted),
+        CHECK_TEST(whatever_is_begun_begins_behind_the_floor),
         CHECK_TEST(a_floor_under_a_longer_queue_changes_nothing),
         CHECK_TEST(a_place_after_the_last_unit_is_out_of_range),
         CHECK_TEST(a_write_that_fails_harms_no_id_up_to_the_horizon),

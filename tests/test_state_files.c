@@ -5,6 +5,9 @@
  */
 #define _GNU_SOURCE
 #include "scene.h"
+static pid_t pid_of_all; /* 0: each process has its own */
+static pid_t pid_here(void) { return pid_of_all ? pid_of_all : getpid(); }
+#define getpid() pid_here()
 #include "flake.h"
 #include "sno.h"
 
@@ -655,6 +658,23 @@ static void an_old_file_of_snos(void) {
     hang_up(&may_end);
 }
 
+/* ---- a child with its parent's pid, as in a pid namespace of its own ---- */
+
+static void let_go_of_the_parents(void) { EXPECT(flake_state_close(&state) == FLAKE_FORKED); }
+
+static void find_the_parents_taken(void) { EXPECT(open_at(&other, path_of("ids")) == FLAKE_TAKEN); }
+
+static void a_child_with_its_parents_pid_has_not_its_state(void) {
+    begin();
+    if (!flake_i_fork_page()) return; /* here the pid is all that tells them apart */
+    pid_of_all = 42;
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    child_is_well(let_go_of_the_parents);
+    child_is_well(find_the_parents_taken);
+    close_it(&state);
+    pid_of_all = 0;
+}
+
 /* ---- opened again ---- */
 
 static void another_run_of_the_file(void) {
@@ -819,6 +839,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next),
         CHECK_TEST(a_run_of_snos_that_died_at_its_first_start_is_gone_on_from),
         CHECK_TEST(an_old_file_of_snos),
+        CHECK_TEST(a_child_with_its_parents_pid_has_not_its_state),
         CHECK_TEST(a_state_opened_again_does_not_revive_its_generators),
         CHECK_TEST(an_open_that_fails_leaves_nothing_open),
         CHECK_TEST(a_run_waits_for_the_last_id_and_no_longer),
