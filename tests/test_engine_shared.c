@@ -92,20 +92,34 @@ static void a_pool_lends_each_shard_to_one_holder(void) {
     CHECK(flake_pool_borrow(&pool) == held[2]);
     CHECK(flake_pool_borrow(&pool) == NULL);
 
-    uint64_t random = 1;
-    bool lent[4] = {true, true, true, true};
+    CHECK(flake_pool_borrow(&pool) == NULL);
+}
+
+/* In whatever order they come back, and of however many. */
+static void a_pool_lends_what_has_come_back(uint64_t n) {
+    static flake_pool pool;
+    uint64_t random = 1, out = 0;
+    bool lent[4] = {false, false, false, false};
+    begin(flake_layout_idgen());
+    CHECK_EQ(flake_pool_init(&pool, shards, (size_t)n, &options), FLAKE_OK);
     for (int i = 0; i < 10000; i++) {
-        const uint64_t which = random_below(&random, 4);
+        const uint64_t which = random_below(&random, n);
         if (lent[which]) {
             flake_pool_give_back(&pool, &shards[which]);
             lent[which] = false;
+            out--;
         } else {
             flake_shard *got = flake_pool_borrow(&pool);
             CHECK(got && !lent[got - shards]);
             if (got) lent[got - shards] = true;
+            out++;
         }
-        if (lent[0] && lent[1] && lent[2] && lent[3]) CHECK(flake_pool_borrow(&pool) == NULL);
+        if (out == n) CHECK(flake_pool_borrow(&pool) == NULL);
     }
+}
+
+static void pools_of_1_to_4_lend_what_has_come_back(void) {
+    for (uint64_t n = 1; n <= 4; n++) a_pool_lends_what_has_come_back(n);
 }
 
 static void a_shard_given_back_goes_on_where_it_stood(void) {
@@ -271,6 +285,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(shards_together_give_each_number_of_a_unit_once),
         CHECK_TEST(a_shard_waits_and_goes_back_as_a_generator_does),
         CHECK_TEST(a_pool_lends_each_shard_to_one_holder),
+        CHECK_TEST(pools_of_1_to_4_lend_what_has_come_back),
         CHECK_TEST(a_shard_given_back_goes_on_where_it_stood),
         CHECK_TEST(prefetch_claims_its_count_at_once),
         CHECK_TEST(prefetch_claims_less_when_less_are_free),

@@ -6,7 +6,9 @@
  */
 #define _GNU_SOURCE
 #include "support.h"
-#define SNO_CLOCK_NS(kind) (random_script.is_on ? script_now.now_ns : sno_i_system_ns(kind))
+static void bump_here(void);
+#define SNO_CLOCK_NS(kind) \
+    (bump_here(), random_script.is_on ? script_now.now_ns : sno_i_system_ns(kind))
 #define SNO_RANDOM_BYTES(to, n) \
     (random_script.is_on ? random_from_script(to, n) : sno_i_system_random(to, n))
 static struct {
@@ -828,19 +830,72 @@ static void relatives_that_bump_stay_relatives(void) {
     end();
 }
 
+static int readings_before_the_bump; /* 0: there is none */
+
+static void bump_here(void) {
+    if (readings_before_the_bump && !--readings_before_the_bump) sno_generation_bump();
+}
+
+/* Whenever in its first draw that comes: a copy of the machine may have the id already. */
+static void bump_while_the_first_is_drawn(void) {
+    bool is_done = false;
+    for (int n = 1; !is_done; n++) {
+        memset(&sno_i_default, 0, sizeof sno_i_default);
+        readings_before_the_bump = n;
+        const sno_id drawn = sno_generate(1);
+        is_done = readings_before_the_bump != 0;
+        readings_before_the_bump = 0;
+        EXPECT(!sno_is_zero(drawn));
+        EXPECT(sno_partition(drawn) == sno_partition(sno_generate(1)));
+        EXPECT(!is_done || n > 1);
+    }
+}
+
+static void a_bump_in_the_first_draw_drops_its_place(void) {
+    begin();
+    by_fork(bump_while_the_first_is_drawn);
+    end();
+}
+
+/* ---- the mark of what a process holds ---- */
+
+static uint64_t parents_mark;
+
+static void have_a_mark_of_ones_own(void) {
+    const uint64_t mark = flake_i_process_mark();
+    EXPECT(mark && mark != parents_mark);
+    EXPECT(flake_i_process_mark() == mark);
+}
+
+static void a_bump_leaves_a_process_what_it_holds(void) {
+    flake_i_atomic64 *word;
+    begin();
+    parents_mark = flake_i_process_mark();
+    const uint64_t before = flake_i_fork_mark(&word);
+    flake_generation_bump();
+    CHECK(flake_i_fork_mark(&word) != before);
+    CHECK_EQ(flake_i_process_mark(), parents_mark);
+    by_fork(have_a_mark_of_ones_own);
+    end();
+}
+
 /* ---- no system call an id ---- */
 
 #if defined(__linux__)
 static void draw_where_system_calls_kill(void) {
     make(0, false);
     draw_all(1);
+    (void)sno_generate(1);
+    random_script.is_on = true; /* the processor's counter kills, too */
     enum { strict = 1 };
     if (prctl(PR_SET_SECCOMP, strict, 0, 0, 0) != 0) _exit(0); /* not to be had */
-    for (unsigned t = 0; t < 100; t++, script_now.now_ns += 10000000)
+    for (unsigned t = 0; t < 100; t++, script_now.now_ns += 10000000) {
         for (unsigned i = 0; i < ways_count; i++) {
             way_ids ids;
             if (all_ways[i].draw(&ids) != WAY_OK) (void)syscall(SYS_exit, 1);
         }
+        if (sno_is_zero(sno_generate(1))) (void)syscall(SYS_exit, 1);
+    }
     (void)syscall(SYS_exit, 0);
 }
 
@@ -874,6 +929,8 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(bumps_from_many_threads),
                                      CHECK_TEST(clones_of_a_machine_take_other_partitions),
                                      CHECK_TEST(relatives_that_bump_stay_relatives),
+                                     CHECK_TEST(a_bump_in_the_first_draw_drops_its_place),
+                                     CHECK_TEST(a_bump_leaves_a_process_what_it_holds),
                                      CHECK_TEST(an_id_takes_no_system_call)};
     void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return 1;

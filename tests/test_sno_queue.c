@@ -68,6 +68,23 @@ static void a_snapshot_of_a_queue_has_a_sequence_past_the_pool(void) {
     CHECK_ID(new_id(&twin), start + 2, 0, 102);
 }
 
+static sno_snapshot shards_shot;
+static void take_shot_of_shards(void) {
+    CHECK_EQ(sno_shards_snapshot(shards, 2, &shards_shot), SNO_OK);
+}
+
+/* A shard whose thread waits has drawn of a unit to come, of which all counts as drawn then. */
+static void a_snapshot_of_shards_counts_what_one_waits_for(void) {
+    begin_shards(2, 100, 107);
+    for (int i = 0; i < 4; i++) (void)sno_shard_new(&shards[1], 0);
+    during_sleep = take_shot_of_shards;
+    const sno_id id = sno_shard_new(&shards[1], 0);
+    CHECK_EQ((int64_t)sno_units(id), start + 1);
+    CHECK_EQ(shards_shot.wall_hi, start + 1);
+    CHECK_EQ(shards_shot.wall_safe, start + 1);
+    CHECK_EQ(shards_shot.sequence, 107);
+}
+
 static void step_back_far(void) { script_now.jump_to_ns = unit_start_ns(start - 100); }
 
 static void a_step_back_frees_the_queue(void) {
@@ -389,6 +406,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(pools_of_4_512_and_65536_serve_their_capacity_and_go_on),
         CHECK_TEST(callers_are_served_in_the_order_in_which_they_came),
         CHECK_TEST(a_snapshot_of_a_queue_has_a_sequence_past_the_pool),
+        CHECK_TEST(a_snapshot_of_shards_counts_what_one_waits_for),
         CHECK_TEST(a_step_back_frees_the_queue),
         CHECK_TEST(a_step_back_into_used_time_keeps_the_queue_waiting),
         CHECK_TEST(who_wakes_late_still_has_his_place),
