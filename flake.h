@@ -1938,8 +1938,8 @@ static inline const char *flake_i_unfit(const flake_i_setup *o) {
     return why ? why : flake_i_unfit_sharing(o);
 }
 
-/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. Of
- * options that fit; what does not fit a word all the same is returned. */
+/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest: as many
+ * at least as the layout has beside its time. What does not fit is returned. */
 static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_split *d) {
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
@@ -1949,8 +1949,7 @@ static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_spl
     d->count_bits = 63 - o->tick_bits;
     for (uint64_t t = d->last >> 1; t; t >>= 1) d->count_bits--;
     d->range = (uint64_t)1 << flake_i_min(d->count_bits, FLAKE_I_RANGE_BITS);
-    if (o->cap > d->range || (o->cap == d->range && o->tick_bits))
-        return "layout: time and sequence don't fit a word";
+    FLAKE_ASSERT(o->cap < d->range || (o->cap == d->range && !o->tick_bits));
     if (o->cap == d->range && (d->last + 1) << d->count_bits == 0)
         d->last--; /* a full unit carries into time */
     return NULL;
@@ -2779,13 +2778,12 @@ static inline flake_status flake_i_file_open(flake_i_file *f, const char *path, 
     return FLAKE_IO; /* each time another file stood there by then */
 }
 
-/* A new name lasts once the folder is on disk. */
+/* A new name lasts once the folder is on disk. The path is absolute. */
 static inline bool flake_i_sync_folder(const char *path) {
     char folder[FLAKE_I_PATH];
     size_t slash = strlen(path);
-    while (slash > 0 && path[slash - 1] != '/') slash--;
+    while (path[slash - 1] != '/') slash--;
     memcpy(folder, path, slash);
-    if (!slash) folder[slash++] = '.';
     folder[slash] = 0;
     return flake_i_fsync_folder(folder);
 }
@@ -3373,7 +3371,6 @@ static inline bool flake_i_state_take_over(flake_state *s, const flake_state_opt
     s->holder = flake_i_holder_mark();
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
     s->number = r->number;
-    s->written_ns = r->written_ns;
     s->clock = o->clock;
     memcpy(s->path, path, strlen(path) + 1);
     const bool well =
@@ -3466,7 +3463,7 @@ static inline flake_status flake_i_state_claim(flake_state *s, const flake_state
     }
     if (status == FLAKE_TAKEN)
         return flake_i_say(why, status, path, "is in use, by this process or another");
-    if (flake_i_error() == FLAKE_I_ABSENT && o->must_exist)
+    if (flake_i_error() == FLAKE_I_ABSENT)
         return flake_i_say(why, FLAKE_IO, path, "does not exist");
     return flake_i_say_errno(why, path, ": can't be opened and locked: ");
 }
@@ -3763,8 +3760,7 @@ static inline uint64_t flake_i_layout_bits(const flake_layout *l) {
         l->gap_bit > 1 || (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit))
         return 0;
     if (l->time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
-        l->seq_bits + l->seq_shift > 64 || l->time_shift > 63 || l->node_shift > 63 ||
-        l->seq_shift > 63)
+        l->seq_bits + l->seq_shift > 64 || l->node_shift > 63 || l->seq_shift > 63)
         return 0;
     uint64_t time = flake_i_field_mask(l->time_bits, l->time_shift);
     uint64_t node = flake_i_field_mask(node_bits, l->node_shift);
@@ -3870,19 +3866,14 @@ static inline flake_status flake_decompose(const flake_layout *l, uint64_t id, f
 }
 
 static inline flake_status flake_min_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
-    flake_parts parts;
-    memset(&parts, 0, sizeof parts);
-    parts.unix_ms = unix_ms;
+    const flake_parts parts = {unix_ms, 0, 0, 0};
     return flake_compose(l, &parts, id);
 }
 
 static inline flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
-    flake_parts parts;
     if (flake_layout_check(l) != FLAKE_OK) return FLAKE_INVALID;
-    memset(&parts, 0, sizeof parts);
-    parts.unix_ms = unix_ms;
-    parts.node = (uint32_t)flake_i_ones(l->node_bits);
-    parts.seq = (uint32_t)flake_i_ones(l->seq_bits);
+    const flake_parts parts = {unix_ms, 0, (uint32_t)flake_i_ones(l->node_bits),
+                               (uint32_t)flake_i_ones(l->seq_bits)};
     return flake_compose(l, &parts, id);
 }
 
@@ -4520,8 +4511,7 @@ static inline flake_status flake128_init(flake128_gen *g, uint64_t worker48,
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
     if (status != FLAKE_OK) return status;
-    flake_i_setup setup = flake_i_setup_of(&o);
-    setup.time_bits = 64;
+    const flake_i_setup setup = flake_i_setup_of(&o);
     status = flake_i_engine_of(&g->engine, &setup, identity, o.exclusive, &g->exclusive);
     if (status != FLAKE_OK) return status;
     g->worker = worker48;
@@ -5118,7 +5108,7 @@ static inline flake_status flake_i_slot_read(const flake_i_file *f, const char *
     return FLAKE_AGAIN;
 }
 
-/* FLAKE_AGAIN: nobody has the number, but its horizon has not passed. */
+/* FLAKE_AGAIN: nobody has the number, but its horizon has not passed; or another has made it now. */
 static inline flake_status flake_i_slot_try(flake_slot *slot, const flake_slot_options *o,
                                             uint32_t number, flake_i_slot_search *search,
                                             flake_why *why) {
@@ -5150,7 +5140,7 @@ static inline flake_status flake_i_slot_try(flake_slot *slot, const flake_slot_o
     }
     if (status == FLAKE_OK) flake_i_state_opened(&slot->state);
     else if (!is_new) flake_i_file_drop(&file, false);
-    return is_new && status == FLAKE_AGAIN ? FLAKE_TAKEN : status; /* another has made it */
+    return status;
 }
 
 /* Tries each number once. */

@@ -1584,8 +1584,8 @@ static inline const char *sno_i_unfit(const sno_i_setup *o) {
     return why ? why : sno_i_unfit_sharing(o);
 }
 
-/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest. Of
- * options that fit; what does not fit a word all the same is returned. */
+/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest: as many
+ * at least as the layout has beside its time. What does not fit is returned. */
 static inline const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d) {
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * SNO_I_NS_PER_MS);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * SNO_I_NS_PER_MS;
@@ -1595,8 +1595,7 @@ static inline const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d)
     d->count_bits = 63 - o->tick_bits;
     for (uint64_t t = d->last >> 1; t; t >>= 1) d->count_bits--;
     d->range = (uint64_t)1 << sno_i_min(d->count_bits, SNO_I_RANGE_BITS);
-    if (o->cap > d->range || (o->cap == d->range && o->tick_bits))
-        return "layout: time and sequence don't fit a word";
+    SNO_ASSERT(o->cap < d->range || (o->cap == d->range && !o->tick_bits));
     if (o->cap == d->range && (d->last + 1) << d->count_bits == 0)
         d->last--; /* a full unit carries into time */
     return NULL;
@@ -2425,13 +2424,12 @@ static inline sno_status sno_i_file_open(sno_i_file *f, const char *path, int ho
     return SNO_IO; /* each time another file stood there by then */
 }
 
-/* A new name lasts once the folder is on disk. */
+/* A new name lasts once the folder is on disk. The path is absolute. */
 static inline bool sno_i_sync_folder(const char *path) {
     char folder[SNO_I_PATH];
     size_t slash = strlen(path);
-    while (slash > 0 && path[slash - 1] != '/') slash--;
+    while (path[slash - 1] != '/') slash--;
     memcpy(folder, path, slash);
-    if (!slash) folder[slash++] = '.';
     folder[slash] = 0;
     return sno_i_fsync_folder(folder);
 }
@@ -3019,7 +3017,6 @@ static inline bool sno_i_state_take_over(sno_state *s, const sno_state_options *
     s->holder = sno_i_holder_mark();
     s->self = (uint64_t)(uintptr_t)s ^ SNO_I_VERSION;
     s->number = r->number;
-    s->written_ns = r->written_ns;
     s->clock = o->clock;
     memcpy(s->path, path, strlen(path) + 1);
     const bool well =
@@ -3112,7 +3109,7 @@ static inline sno_status sno_i_state_claim(sno_state *s, const sno_state_options
     }
     if (status == SNO_TAKEN)
         return sno_i_say(why, status, path, "is in use, by this process or another");
-    if (sno_i_error() == SNO_I_ABSENT && o->must_exist)
+    if (sno_i_error() == SNO_I_ABSENT)
         return sno_i_say(why, SNO_IO, path, "does not exist");
     return sno_i_say_errno(why, path, ": can't be opened and locked: ");
 }

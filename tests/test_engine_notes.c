@@ -177,6 +177,14 @@ static void units_of_a_ms_are_noted_once_a_ms_too(void) {
     CHECK(notes >= 2 && notes <= 20);
 }
 
+/* The caller has read one: there is nothing to read it for. */
+static void a_given_time_reads_no_clock_though_there_is_a_ring(void) {
+    begin_overflow(64);
+    const int reads = script_now.reads;
+    for (int64_t ms = T + 10; ms < T + 60; ms += 10) GIVES(flake_try_at(&gen, ms, &id), ms, 0);
+    CHECK_EQ(script_now.reads, reads);
+}
+
 static void a_full_ring_drops_notes_and_the_last_one_comes_later(void) {
     begin_overflow(1);
     NEXT(T + 10, 0);
@@ -247,6 +255,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_queued_batch_counts_by_its_places),
         CHECK_TEST(waking_often_notes_no_more_than_once_a_ms),
         CHECK_TEST(units_of_a_ms_are_noted_once_a_ms_too),
+        CHECK_TEST(a_given_time_reads_no_clock_though_there_is_a_ring),
         CHECK_TEST(a_full_ring_drops_notes_and_the_last_one_comes_later),
         CHECK_TEST(when_there_is_room_again_the_next_ms_is_noted),
         CHECK_TEST(a_second_overflow_is_noted_from_its_own_begin),

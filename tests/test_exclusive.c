@@ -192,6 +192,19 @@ static void who_takes_it_next_begins_later(void) {
 }
 
 /* Shards of another node that can't be had leave those that there are as they were. */
+/* Also in the very first unit. */
+static void who_takes_it_at_the_epoch_begins_later_too(void) {
+    uint64_t id = 7;
+    begin_exclusive();
+    flake_options o = options_of(1, 0, 0);
+    o.layout = flake_layout_of(10, 10, 12, start_ms);
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
+    pass_ms(1);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    flake_retire(&gen);
+}
+
 static void shards_that_are_refused_change_nothing(void) {
     uint64_t id;
     begin_exclusive();
@@ -214,6 +227,8 @@ static void shards_hold_their_parts(void) {
     o = options_of(1, 0, 299);
     CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_OK);
     CHECK_EQ(descriptors(), before + 1); /* the first has the range of all */
+    for (int i = 0; i < 3; i++)
+        CHECK_STR(flake_gen_options(flake_shard_gen(&shards[i]))->exclusive, o.exclusive);
     CHECK_EQ(take(&gen, 1, 250, 400), FLAKE_TAKEN);
     CHECK_EQ(take(&gen, 1, 300, 400), FLAKE_OK);
     for (int i = 0; i < 3; i++) flake_retire(flake_shard_gen(&shards[i]));
@@ -245,6 +260,9 @@ static void what_can_t_be_exclusive_says_why(void) {
     o.exclusive = longest;
     CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
     CHECK(flake_options_why(&o) && strstr(flake_options_why(&o), "exclusive") != NULL);
+    longest[FLAKE_I_PATH - 1] = 0; /* there is room for it, and for the file's name behind */
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_IO);
+    CHECK(flake_options_why(&o) == NULL);
     o.exclusive = our_folder;
     o.shared_memory = true;
     CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
@@ -280,6 +298,33 @@ static int calls, fail_at;
 static bool fail_here(const char *name) {
     errno = EMFILE;
     return strcmp(name, "close") == 0 || ++calls != fail_at;
+}
+
+static flake_i_atomic64 gate_word;
+
+static flake_status let_out(void *user, int64_t until_ns) {
+    return user || until_ns < 0 ? FLAKE_INVALID : FLAKE_OK;
+}
+
+static bool close_the_gate(const char *name) {
+    atomic_store(&gate_word, 0u);
+    return name != NULL;
+}
+
+/* Between the look at the gate and the generator's beginning there are system calls. */
+static void a_gate_that_closes_meanwhile_leaves_nothing(void) {
+    begin_exclusive();
+    const int before = descriptors();
+    flake_options o = options_of(1, 0, 0);
+    o.gate.admit = let_out;
+    o.gate.word = &gate_word;
+    atomic_store(&gate_word, 5u);
+    on_call = close_the_gate;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_LEASE);
+    on_call = NULL;
+    CHECK_EQ(descriptors(), before);
+    CHECK_EQ(take(&other, 1, 0, 0), FLAKE_OK);
+    flake_retire(&other);
 }
 
 static void a_claim_that_fails_leaves_nothing(void) {
@@ -403,6 +448,9 @@ static void go_on_with_a_wide_one(void) {
     s.snapshot = &pool;
     s.exclusive = our_folder;
     s.clock.now_ns = scene_clock;
+    s.exclusive = path_of("no-such-folder");
+    EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_IO);
+    s.exclusive = our_folder;
     EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_OK);
     EXPECT(take_sno(&another_sno, 6, 50, 60) == SNO_TAKEN);
     EXPECT(descriptors() == before);
@@ -445,6 +493,7 @@ static void partitions_and_pools_of_snos(void) {
     const sno_snapshot whole = pool;
     CHECK_EQ(take_sno(&sno, 5, 290, 310), SNO_TAKEN);
     pool = whole;
+    CHECK_EQ(sno_shards_init(sno_shards + 1, 1, &o), SNO_TAKEN);
     sno_retire(sno_shard_gen(&sno_shards[0]));
     CHECK_EQ(descriptors(), before);
 }
@@ -457,9 +506,11 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(ranges_of_32_bits),
                                      CHECK_TEST(the_bytes_are_the_same_for_all_programs),
                                      CHECK_TEST(who_takes_it_next_begins_later),
+                                     CHECK_TEST(who_takes_it_at_the_epoch_begins_later_too),
                                      CHECK_TEST(shards_that_are_refused_change_nothing),
                                      CHECK_TEST(shards_hold_their_parts),
                                      CHECK_TEST(what_can_t_be_exclusive_says_why),
+                                     CHECK_TEST(a_gate_that_closes_meanwhile_leaves_nothing),
                                      CHECK_TEST(a_claim_that_fails_leaves_nothing),
                                      CHECK_TEST(the_dead_hold_nothing),
                                      CHECK_TEST(a_child_keeps_it_until_it_goes_on_with_other_ids),

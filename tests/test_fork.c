@@ -196,7 +196,9 @@ static void all_is_refused(void) {
         if (outcome != WAY_FORKED && outcome != WAY_NONE) trouble(all_ways[i].name);
         EXPECT(!ids.touched);
     }
+    flake128_snapshot wide_snapshot;
     EXPECT(flake_snapshot_take(&ways.gen, &snapshot) == FLAKE_FORKED);
+    EXPECT(flake128_snapshot_take(&ways.wide, &wide_snapshot) == FLAKE_FORKED);
     EXPECT(sno_snapshot_take(&ways.sno, &sno_at) == SNO_FORKED);
     EXPECT(sno_new_with_time(&ways.sno, 7, 1700000000000000000, &id) == SNO_FORKED);
     EXPECT(flake_retry_ns(&ways.gen) == INT64_MAX);

@@ -196,6 +196,24 @@ static void gate_and_state_both_have_a_say(void) {
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
+/* A state is for the numbers that it was opened for. */
+static void a_state_is_for_no_number_outside_its_range(void) {
+    flake_options o = options_now();
+    begin();
+    o.seq_min = 5;
+    o.seq_max = 9;
+    CHECK_EQ(open_state(3000, false, &o), FLAKE_OK);
+    o.state = &state;
+    o.seq_min = 4;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_FOREIGN);
+    o.seq_min = 6;
+    o.seq_max = 10;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_FOREIGN);
+    o.seq_max = 8;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+}
+
 /* Of gate and state the later floor counts, whichever has it. */
 static void the_later_floor_counts(void) {
     uint64_t id = 0;
@@ -352,6 +370,24 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
     }
 }
 
+/* Nor one under what the other tick has used. */
+static void a_floor_under_the_other_ticks_units_changes_nothing_there(void) {
+    sno_snapshot s = pool_of_four();
+    sno_options o = sno_options_of(&s);
+    begin();
+    const int64_t unit = unit_now();
+    s.wall_hi = unit - 3;
+    s.wall_safe = unit + 10;
+    s.drifts = 1;
+    gate_floor_at_ns = SNO_I_EPOCH_NS + (unit + 5) * 4 * a_ms;
+    o.gate.admit = ask_sno_gate;
+    o.gate.floor_ns = floor_of_gate;
+    CHECK_EQ(sno_init(&sno, &o), SNO_OK);
+    CHECK_EQ(sno_snapshot_take(&sno, &s), SNO_OK);
+    CHECK_EQ(s.wall_safe, unit + 10);
+    CHECK_EQ(s.wall_hi, unit + 5);
+}
+
 /* A snapshot of a queue stands further than a floor of its first unit: its places are drawn. */
 static void a_floor_under_a_longer_queue_changes_nothing(void) {
     begin();
@@ -471,11 +507,13 @@ int main(int argc, char **argv) {
         CHECK_TEST(nothing_begins_behind_a_closed_gate),
         CHECK_TEST(a_gates_word_is_looked_at_by_each_draw),
         CHECK_TEST(gate_and_state_both_have_a_say),
+        CHECK_TEST(a_state_is_for_no_number_outside_its_range),
         CHECK_TEST(the_later_floor_counts),
         CHECK_TEST(a_batch_asks_for_its_last_unit),
         CHECK_TEST(behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own),
         CHECK_TEST(what_a_floor_skips_is_not_counted),
         CHECK_TEST(whatever_is_begun_begins_behind_the_floor),
+        CHECK_TEST(a_floor_under_the_other_ticks_units_changes_nothing_there),
         CHECK_TEST(a_floor_under_a_longer_queue_changes_nothing),
         CHECK_TEST(a_place_after_the_last_unit_is_out_of_range),
         CHECK_TEST(a_write_that_fails_harms_no_id_up_to_the_horizon),

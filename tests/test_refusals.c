@@ -129,6 +129,51 @@ static void layouts_that_do_not_hold_together(void) {
     l = flake_layout_of(63, 0, 1, 0);
     l.unit_ms = UINT32_MAX;
     CHECK_EQ(flake_expires_ms(&l), INT64_MAX); /* the last unit ends past an int64_t */
+    l = flake_layout_of(62, 0, 1, 1);
+    l.unit_ms = 2;
+    CHECK_EQ(flake_expires_ms(&l), INT64_MAX); /* it begins in an int64_t's last ms */
+    l.epoch_ms = 0;
+    CHECK_EQ(flake_expires_ms(&l), INT64_MAX);
+    l.epoch_ms = -1;
+    CHECK_EQ(flake_expires_ms(&l), INT64_MAX - 1);
+}
+
+/* All zero stands for a layout; with any member set it is one, which then lacks the others. */
+static void a_layout_with_one_member_is_none(void) {
+    fresh();
+    for (int i = 0; i < 11; i++) {
+        flake_options o = clocked();
+        flake_layout *const l = &o.layout;
+        CHECK(flake_options_why(&o) == NULL);
+        l->epoch_ms = i == 0;
+        l->unit_ms = i == 1;
+        l->time_bits = i == 2;
+        l->time_shift = i == 3;
+        l->node_bits = i == 4;
+        l->node_shift = i == 5;
+        l->seq_bits = i == 6;
+        l->seq_shift = i == 7;
+        l->spread = i == 8;
+        l->gap_at = i == 9;
+        l->gap_bit = i == 10;
+        CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+        CHECK(strstr(flake_options_why(&o), "layout") != NULL);
+    }
+}
+
+static void a_wide_snapshot_past_the_clocks_end(void) {
+    const flake_options o = clocked();
+    flake128_snapshot s;
+    flake128 id;
+    memset(&s, 0, sizeof s);
+    fresh();
+    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake128_snapshot_take(&wide, &s), FLAKE_OK);
+    s.unix_ms = INT64_MAX;
+    CHECK_EQ(flake128_restore(&wide, &s), FLAKE_RANGE);
+    s.unix_ms = -1;
+    CHECK_EQ(flake128_restore(&wide, &s), FLAKE_RANGE);
+    CHECK_EQ(flake128_try(&wide, &id), FLAKE_OK);
 }
 
 static void snapshots_that_are_not_its_own(void) {
@@ -216,6 +261,25 @@ static void this_hosts_name_is_asked_for(void) {
 
 /* ---- sno.h ---- */
 
+static void pools_and_paths_at_their_borders(void) {
+    static char long_path[SNO_I_PATH + 8];
+    static sno_state state;
+    sno_snapshot pool;
+    sno_state_options w;
+    fresh();
+    memset(&w, 0, sizeof w);
+    memset(&pool, 0, sizeof pool);
+    memset(long_path, 'x', sizeof long_path - 1);
+    long_path[0] = '/';
+    w.path = long_path;
+    CHECK_EQ(sno_state_open(&state, &w, &pool, NULL), SNO_INVALID);
+    w.path = path_of("snos");
+    pool.sequence_max = 9; /* said, though partition and minimum are 0 */
+    CHECK_EQ(sno_state_open(&state, &w, &pool, NULL), SNO_OK);
+    CHECK(pool.partition == 0 && pool.sequence_min == 0 && pool.sequence_max == 9);
+    CHECK_EQ(sno_state_close(&state), SNO_OK);
+}
+
 static sno_options on_pool(const sno_snapshot *pool) {
     sno_options o;
     memset(&o, 0, sizeof o);
@@ -299,10 +363,13 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(a_slot_without_a_folder_or_with_endless_times),
                                      CHECK_TEST(a_relative_path_in_a_folder_that_is_gone),
                                      CHECK_TEST(layouts_that_do_not_hold_together),
+                                     CHECK_TEST(a_layout_with_one_member_is_none),
                                      CHECK_TEST(snapshots_that_are_not_its_own),
+                                     CHECK_TEST(a_wide_snapshot_past_the_clocks_end),
                                      CHECK_TEST(a_wide_generator_of_nothing),
                                      CHECK_TEST(a_child_that_goes_on_with_bad_options),
                                      CHECK_TEST(this_hosts_name_is_asked_for),
+                                     CHECK_TEST(pools_and_paths_at_their_borders),
                                      CHECK_TEST(a_sno_generator_of_nothing),
                                      CHECK_TEST(a_state_from_before_a_bump_is_refused),
                                      CHECK_TEST(no_partition_is_left)};

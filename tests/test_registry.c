@@ -124,6 +124,13 @@ static void a_full_registry_refuses(void) {
     retire_all();
     for (uint32_t i = 0; i < FLAKE_REGISTRY; i++) CHECK_EQ(make(&gens[i], i, 0, 0), FLAKE_OK);
     CHECK_EQ(make(&gens[6], 6, 0, 0), FLAKE_INVALID);
+    const int next = dup(0);
+    CHECK_EQ(close(next), 0);
+    flake_options o = options_of(6, 0, 0);
+    o.exclusive = "/tmp";
+    CHECK_EQ(flake_init(&gens[6], &o), FLAKE_INVALID);
+    CHECK_EQ(dup(0), next); /* what it had locked it has closed */
+    CHECK_EQ(close(next), 0);
     CHECK_EQ(make(&gens[3], 7, 0, 0), FLAKE_OK); /* in its own place */
     flake_retire(&gens[2]);
     flake_retire(&gens[2]);

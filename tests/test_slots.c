@@ -517,6 +517,51 @@ static void words_over_a_header_forget_no_horizon(void) {
     CHECK_EQ(claim_of(0, 1), -FLAKE_FOREIGN); /* the other's records */
 }
 
+/* A later version's record behind the words: that version knows more. */
+static void words_over_a_later_versions_header_are_not_taken_over(void) {
+    const size_t at = (size_t)flake_i_record_at(1);
+    uint8_t record[FLAKE_I_RECORD];
+    begin();
+    CHECK_EQ(claim_of(0, 1), 0);
+    release(0);
+    put_words_over("0.slot", "claimed 1700000000000000000\n");
+    FILE *file = fopen(path_of("0.slot"), "r+b");
+    if (!file || fseek(file, (long)at, SEEK_SET) != 0 || fread(record, sizeof record, 1, file) != 1)
+        abort();
+    record[104] = 1;
+    flake_i_put64(record + 120, flake_i_fnv(record, 120));
+    if (fseek(file, (long)at, SEEK_SET) != 0 || fwrite(record, sizeof record, 1, file) != 1)
+        abort();
+    CHECK_EQ(fclose(file), 0);
+    CHECK_EQ(claim_of(0, 1), -FLAKE_FOREIGN);
+}
+
+static unsigned opens;
+
+/* Another makes the file while this one is about to. */
+static bool make_it_first(const char *name) {
+    if (strcmp(name, "open") == 0 && ++opens == 2) put_file("0.slot", "");
+    return true;
+}
+
+static void a_number_that_another_makes_meanwhile_is_his(void) {
+    begin();
+    opens = 0;
+    on_call = make_it_first;
+    CHECK_EQ(claim_of(0, 2), 1);
+    on_call = NULL;
+    CHECK(opens > 2);
+    release(0);
+}
+
+static void a_count_of_0_is_1024(void) {
+    begin();
+    CHECK_EQ(claim_of(0, 0), 0);
+    CHECK_EQ(claim_of(1, 0), 1);
+    release(0);
+    release(1);
+}
+
 /* ---- fork ---- */
 
 static void leave_the_parents_number_alone(void) {
@@ -671,28 +716,32 @@ static void no_two_of_a_crowd_hold_one_number(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(the_lowest_free_number_is_claimed),
-                                     CHECK_TEST(a_number_released_is_free_at_once),
-                                     CHECK_TEST(the_number_of_the_dead_is_held_back),
-                                     CHECK_TEST(the_time_that_a_number_is_held_back_can_be_set),
-                                     CHECK_TEST(who_may_wait_gets_a_number_later),
-                                     CHECK_TEST(a_slot_that_is_held_stays_as_it_is),
-                                     CHECK_TEST(ids_that_ran_ahead_are_not_repeated),
-                                     CHECK_TEST(a_clock_put_back_before_the_release),
-                                     CHECK_TEST(a_clock_put_back_after_the_release),
-                                     CHECK_TEST(whoever_has_a_number_next_repeats_nothing),
-                                     CHECK_TEST(a_number_whose_file_can_t_be_used_is_passed_over),
-                                     CHECK_TEST(a_torn_file_is_passed_over),
-                                     CHECK_TEST(a_folder_that_is_none_is_refused_by_name),
-                                     CHECK_TEST(a_wiped_beginning_is_not_taken_for_an_old_file),
-                                     CHECK_TEST(old_files_are_taken_over),
-                                     CHECK_TEST(an_empty_file_is_a_number_that_nobody_had),
-                                     CHECK_TEST(a_take_over_that_was_cut_goes_on),
-                                     CHECK_TEST(what_a_power_cut_left_of_an_old_file_is_taken_over),
-                                     CHECK_TEST(words_over_a_header_forget_no_horizon),
-                                     CHECK_TEST(a_forked_child_does_not_hold_its_parents_number),
-                                     CHECK_TEST(a_child_keeps_the_number_of_its_dead_parent),
-                                     CHECK_TEST(a_release_frees_the_number_whatever_children_do),
-                                     CHECK_TEST(no_two_of_a_crowd_hold_one_number)};
+    static const check_test all[] = {
+        CHECK_TEST(the_lowest_free_number_is_claimed),
+        CHECK_TEST(a_number_released_is_free_at_once),
+        CHECK_TEST(the_number_of_the_dead_is_held_back),
+        CHECK_TEST(the_time_that_a_number_is_held_back_can_be_set),
+        CHECK_TEST(who_may_wait_gets_a_number_later),
+        CHECK_TEST(a_slot_that_is_held_stays_as_it_is),
+        CHECK_TEST(ids_that_ran_ahead_are_not_repeated),
+        CHECK_TEST(a_clock_put_back_before_the_release),
+        CHECK_TEST(a_clock_put_back_after_the_release),
+        CHECK_TEST(whoever_has_a_number_next_repeats_nothing),
+        CHECK_TEST(a_number_whose_file_can_t_be_used_is_passed_over),
+        CHECK_TEST(a_torn_file_is_passed_over),
+        CHECK_TEST(a_folder_that_is_none_is_refused_by_name),
+        CHECK_TEST(a_wiped_beginning_is_not_taken_for_an_old_file),
+        CHECK_TEST(old_files_are_taken_over),
+        CHECK_TEST(an_empty_file_is_a_number_that_nobody_had),
+        CHECK_TEST(a_take_over_that_was_cut_goes_on),
+        CHECK_TEST(what_a_power_cut_left_of_an_old_file_is_taken_over),
+        CHECK_TEST(words_over_a_header_forget_no_horizon),
+        CHECK_TEST(words_over_a_later_versions_header_are_not_taken_over),
+        CHECK_TEST(a_number_that_another_makes_meanwhile_is_his),
+        CHECK_TEST(a_count_of_0_is_1024),
+        CHECK_TEST(a_forked_child_does_not_hold_its_parents_number),
+        CHECK_TEST(a_child_keeps_the_number_of_its_dead_parent),
+        CHECK_TEST(a_release_frees_the_number_whatever_children_do),
+        CHECK_TEST(no_two_of_a_crowd_hold_one_number)};
     return SCENE_MAIN(argc, argv, all);
 }

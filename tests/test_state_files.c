@@ -658,6 +658,76 @@ static void an_old_file_of_snos(void) {
     hang_up(&may_end);
 }
 
+/* ---- what the system says ---- */
+
+static const char *refused;
+static int refused_with, calls_let_through;
+
+static bool refuse_here(const char *name) {
+    if (strcmp(name, refused) != 0 || calls_let_through--) return true;
+    errno = refused_with;
+    return false;
+}
+
+static void a_file_system_that_can_t_sync_a_folder_is_one_all_the_same(void) {
+    static const int errors[] = {EINVAL, EIO};
+    for (int i = 0; i < 2; i++) {
+        begin();
+        refused = "fsync";
+        refused_with = errors[i];
+        calls_let_through = 1; /* the file's own */
+        on_call = refuse_here;
+        CHECK_EQ(open_at(&state, path_of("ids")), i ? FLAKE_IO : FLAKE_OK);
+        on_call = NULL;
+        if (!i) close_it(&state);
+    }
+}
+
+/* What can't be looked at may be somebody's: it is looked at again. */
+static void a_path_that_can_t_be_looked_at_gets_no_file_yet(void) {
+    begin();
+    refused = "stat";
+    refused_with = EIO;
+    calls_let_through = 1; /* the new file's own */
+    on_call = refuse_here;
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    on_call = NULL;
+    CHECK(calls_let_through < -2); /* and each later one */
+    close_it(&state);
+}
+
+/* A child's copy of its parent's object is opened anew, as a shared one: it goes on from the file that the
+ * parent has closed by then, but with no run of the parent's. */
+static wire may_open;
+
+static void open_anew_as_a_shared_one(void) {
+    flake_state_options w;
+    const flake_options o = options_now();
+    memset(&w, 0, sizeof w);
+    w.path = path_of("ids");
+    w.shared_memory = true;
+    w.clock.now_ns = scene_clock;
+    const uint64_t run = flake_i_state_run(&state);
+    (void)await_word(&may_open);
+    EXPECT(flake_state_open(&state, &w, &o, NULL) == FLAKE_OK);
+    EXPECT(state.is_shared && flake_i_state_run(&state) != run);
+    EXPECT(flake_state_close(&state) == FLAKE_OK);
+}
+
+static void a_childs_copy_may_be_opened_anew_as_a_shared_one(void) {
+    begin();
+    if (!words_reach_other_processes) return;
+    may_open = new_line();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    const pid_t child = start_child(open_anew_as_a_shared_one);
+    close_it(&state);
+    pass_ms(10);
+    tell(&may_open);
+    CHECK_EQ(end_of(child), 0);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+    hang_up(&may_open);
+}
+
 /* ---- a child with its parent's pid, as in a pid namespace of its own ---- */
 
 static void let_go_of_the_parents(void) { EXPECT(flake_state_close(&state) == FLAKE_FORKED); }
@@ -839,6 +909,9 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next),
         CHECK_TEST(a_run_of_snos_that_died_at_its_first_start_is_gone_on_from),
         CHECK_TEST(an_old_file_of_snos),
+        CHECK_TEST(a_file_system_that_can_t_sync_a_folder_is_one_all_the_same),
+        CHECK_TEST(a_path_that_can_t_be_looked_at_gets_no_file_yet),
+        CHECK_TEST(a_childs_copy_may_be_opened_anew_as_a_shared_one),
         CHECK_TEST(a_child_with_its_parents_pid_has_not_its_state),
         CHECK_TEST(a_state_opened_again_does_not_revive_its_generators),
         CHECK_TEST(an_open_that_fails_leaves_nothing_open),

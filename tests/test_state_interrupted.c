@@ -181,6 +181,24 @@ static void is_well_and_closes(const struct kind *k) {
     pass_ms(5);
 }
 
+/* What looks into the file before it is opened leaves no trace either. */
+static void an_open_leaves_its_thread_cancellable(void) {
+    sno_state_options w;
+    sno_snapshot pool;
+    int before = PTHREAD_CANCEL_DISABLE;
+    begin();
+    memset(&w, 0, sizeof w);
+    w.path = path_of("snos");
+    w.clock.now_ns = scene_clock;
+    for (int i = 0; i < 2; i++, pass_ms(5)) {
+        memset(&pool, 0, sizeof pool); /* the file's, or one that is drawn */
+        CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), SNO_OK);
+        CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before), 0);
+        CHECK_EQ(before, PTHREAD_CANCEL_ENABLE);
+        CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    }
+}
+
 static void an_open_is_not_cancelled(void) {
     for (int i = 0; i < kinds_count; i++) {
         const struct kind *k = &kinds[i];
@@ -425,7 +443,8 @@ static void errno_stays_as_it_was(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(an_open_is_not_cancelled),
+    static const check_test all[] = {CHECK_TEST(an_open_leaves_its_thread_cancellable),
+                                     CHECK_TEST(an_open_is_not_cancelled),
                                      CHECK_TEST(an_open_that_waits_is_not_cancelled),
                                      CHECK_TEST(a_draw_that_writes_is_not_cancelled),
                                      CHECK_TEST(an_extension_is_not_cancelled),

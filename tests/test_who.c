@@ -104,6 +104,8 @@ static void an_interface_without_an_address_is_refused_by_name(void) {
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "eth9", &worker, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "eth9: there is no interface of this name");
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, NULL, &worker, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_i_pick_mac(&entries[0].at, NULL, &worker, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "this machine: no interface has an Ethernet address");
     CHECK_EQ(worker, 77);
     CHECK_EQ(flake_worker_from_mac("no-such-interface", &worker, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "no-such-interface: there is no interface of this name");

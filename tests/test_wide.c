@@ -670,6 +670,18 @@ static void what_is_free_and_how_far_ahead(void) {
     CHECK_EQ(flake128_lag_ms(g), 3);
 }
 
+/* Further than the time of 64-bit ids goes: to the clock's end. */
+static void ids_go_on_until_the_clock_ends(void) {
+    flake128 id;
+    flake128_parts parts = {0, 0, 0, 0};
+    const int64_t last_ms = INT64_MAX / 1000000 - 1;
+    script_at_ms(last_ms);
+    flake128_gen *const g = wide_of(7, 9);
+    CHECK_EQ(flake128_try(g, &id), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(id, &parts), FLAKE_OK);
+    CHECK_EQ(parts.unix_ms, last_ms);
+}
+
 static void a_restored_one_goes_on_behind_the_snapshot(void) {
     flake128 drawn[32], id;
     flake128_snapshot s = {0, 0, 0, 0, 0}, other = s;
@@ -727,7 +739,8 @@ int main(int argc, char **argv) {
         CHECK_TEST(ids_rise_byte_by_byte_over_any_calls),
         CHECK_TEST(statistics_count_what_was_drawn),
         CHECK_TEST(a_uuid_is_the_16_bytes),
-                                     CHECK_TEST(what_is_free_and_how_far_ahead),
-                                     CHECK_TEST(a_restored_one_goes_on_behind_the_snapshot)};
+        CHECK_TEST(what_is_free_and_how_far_ahead),
+        CHECK_TEST(ids_go_on_until_the_clock_ends),
+        CHECK_TEST(a_restored_one_goes_on_behind_the_snapshot)};
     return CHECK_MAIN(argc, argv, all);
 }

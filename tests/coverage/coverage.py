@@ -6,7 +6,7 @@
     ETCD=1      with the tests against etcd members, which take a minute and a half (needs etcd, libcurl)
     ALL=1       lists what nothing takes with its reasons too
 
-Builds each test, each fuzzer's replay of its corpus, the models and the quick scenarios of the explorer
+Builds each test, each fuzzer's replay of its corpus, the models and the quick scenarios of the explorers
 with clang's coverage, runs them once, and adds up. What a child of fork() runs counts, also one that is
 killed: counters lie in a mapped file. A program's lines are kept in BUILD/coverage until a file that it
 could be made of changes.
@@ -41,6 +41,8 @@ COUNT = ["-O0", "-fprofile-instr-generate", "-fcoverage-mapping", "-mllvm", "-ru
 SCENARIOS = ("every_ flake_add flake_cas flake_try flake_full flake_g flake_ah flake_l flake_c flake_e "
              "flake_r flake_3x1_b flake_st flake_sn flake_batch flake_mixed flake_prefetch sno_add_f "
              "sno_add_s").split()
+ORDERS = ("safe_53 safe_25 safe_cap safe_look snapshot_5 snapshot_h snapshot_o stats note ring state_w state_l state_e "
+          "state_c page registry drifts ask pool wait_r").split()
 LIMIT_S = 900
 ETCD = ("answers", "etcd")                        # sections that need members to be run whole
 
@@ -81,6 +83,7 @@ def programs(root, etcd):
     for model in sorted((root / "tests/models").glob("*.c")):
         add(f"model_{model.stem}", f"tests/models/{model.name}")
     add("explore_engine", "tests/explore/explore_engine.c", words=SCENARIOS, flags=["-O1"])
+    add("explore_orders", "tests/explore/explore_orders.c", words=ORDERS, flags=["-O1"])
     if etcd:
         script = str((root / "tests/etcd/etcd.sh").resolve())
         for test in sorted((root / "tests/etcd").glob("test_*.c")):
