@@ -2992,9 +2992,9 @@ static inline flake_status flake_i_record_get(const uint8_t *in, flake_i_record 
     return !r->number || r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
 }
 
+/* Its number is 0. */
 static inline flake_status flake_i_record_1_get(const uint8_t *in, flake_i_record *r) {
     if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
-    memset(r, 0, sizeof *r);
     r->horizon_ns = (int64_t)flake_i_get64(in + 16);
     r->written_ns = (int64_t)flake_i_get64(in + 24);
     memcpy(r->identity, in + 32, FLAKE_I_IDENTITY);

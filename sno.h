@@ -2638,9 +2638,9 @@ static inline sno_status sno_i_record_get(const uint8_t *in, sno_i_record *r) {
     return !r->number || r->horizon_ns < r->written_ns ? SNO_TORN : SNO_OK;
 }
 
+/* Its number is 0. */
 static inline sno_status sno_i_record_1_get(const uint8_t *in, sno_i_record *r) {
     if (sno_i_get64(in + 120) != sno_i_fnv(in, 120)) return SNO_TORN;
-    memset(r, 0, sizeof *r);
     r->horizon_ns = (int64_t)sno_i_get64(in + 16);
     r->written_ns = (int64_t)sno_i_get64(in + 24);
     memcpy(r->identity, in + 32, SNO_I_IDENTITY);
@@ -4165,17 +4165,13 @@ SNO_I_INLINE sno_id sno_i_one_or_zero(sno_gen *g, unsigned how, uint8_t meta) {
     return sno_i_id(0, 0);
 }
 
-static inline void sno_i_fill(const sno_gen *g, uint8_t meta, sno_i_place place, sno_id *ids) {
-    while (place.n) {
-        const uint64_t run = sno_i_min(place.n, g->engine.cap - place.index);
-        const uint64_t head = sno_i_place_head(g, meta, place.head);
-        const uint64_t first = g->sequence_min + place.index;
-        for (uint64_t i = 0; i < run; i++) ids[i] = sno_i_id(head, (uint16_t)(first + i));
-        ids += run;
-        place.n -= run;
-        place.index = 0;
-        place.head += (uint64_t)1 << SNO_I_TIME_SHIFT;
-    }
+/* Nothing runs ahead of the clock here, so that a run ends with its unit. */
+static inline void sno_i_fill(const sno_gen *g, uint8_t meta, const sno_i_place *place,
+                              sno_id *ids) {
+    const uint64_t head = sno_i_place_head(g, meta, place->head);
+    const uint64_t first = g->sequence_min + place->index;
+    SNO_ASSERT(place->n <= g->engine.cap - place->index);
+    for (uint64_t i = 0; i < place->n; i++) ids[i] = sno_i_id(head, (uint16_t)(first + i));
 }
 
 /* Fills up to n; *done says how many. */
@@ -4185,7 +4181,7 @@ static inline sno_status sno_i_many(sno_gen *g, unsigned how, uint8_t meta, sno_
         sno_i_place place;
         sno_status status = sno_i_draw(&g->engine, how, 0, n - *done, &place);
         if (status != SNO_OK) return status;
-        sno_i_fill(g, meta, place, ids + *done);
+        sno_i_fill(g, meta, &place, ids + *done);
         *done += (size_t)place.n;
     }
     return SNO_OK;

@@ -306,6 +306,10 @@ static flake_status let_out(void *user, int64_t until_ns) {
     return user || until_ns < 0 ? FLAKE_INVALID : FLAKE_OK;
 }
 
+static sno_status let_snos_out(void *user, int64_t until_ns) {
+    return user || until_ns < 0 ? SNO_INVALID : SNO_OK;
+}
+
 static bool close_the_gate(const char *name) {
     atomic_store(&gate_word, 0u);
     return name != NULL;
@@ -321,10 +325,21 @@ static void a_gate_that_closes_meanwhile_leaves_nothing(void) {
     atomic_store(&gate_word, 5u);
     on_call = close_the_gate;
     CHECK_EQ(flake_init(&gen, &o), FLAKE_LEASE);
+    atomic_store(&gate_word, 5u);
+    CHECK_EQ(flake_shards_init(shards, 2, &o), FLAKE_LEASE);
+    sno_options s = sno_options_now(5, 0, 99);
+    s.gate.admit = let_snos_out;
+    s.gate.word = &gate_word;
+    atomic_store(&gate_word, 5u);
+    CHECK_EQ(sno_init(&sno, &s), SNO_LEASE);
+    atomic_store(&gate_word, 5u);
+    CHECK_EQ(sno_shards_init(sno_shards, 2, &s), SNO_LEASE);
     on_call = NULL;
     CHECK_EQ(descriptors(), before);
     CHECK_EQ(take(&other, 1, 0, 0), FLAKE_OK);
+    CHECK_EQ(take_sno(&another_sno, 5, 0, 99), SNO_OK);
     flake_retire(&other);
+    sno_retire(&another_sno);
 }
 
 static void a_claim_that_fails_leaves_nothing(void) {

@@ -423,6 +423,7 @@ static void put_take_over(size_t n, uint32_t number, uint64_t record_number) {
 static void number_0_begins_behind_the_hold(void) {
     CHECK_EQ(claim_of(0, 1), 0);
     CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+    CHECK_EQ(draw_all(1), 0);
     pass_ms(2001);
     CHECK(draw_all(1) > start_ms + 2000);
     release(0);

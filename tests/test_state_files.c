@@ -236,7 +236,9 @@ static void what_a_run_has_left_beside_the_path_is_taken(void) {
     put_bytes(path_of("ids.new"), zeros, sizeof zeros);
     FILE *longer = fopen(path_of("ids.new"), "ab");
     if (!longer || fputc(0, longer) != 0 || fclose(longer) != 0) abort();
+    const int before = descriptors();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_FOREIGN); /* none of ours is so long */
+    CHECK_EQ(descriptors(), before);
 }
 
 /* Another file is put in the place between two system calls of an open. */
