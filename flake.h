@@ -44,7 +44,8 @@
  *     a flake_state, flake_slot     open, claim, close, release: one thread at a time; extend: any
  *
  * A signal handler that draws must return. If it jumps out of the write of a state, or ends its
- * thread there, that state stops for good.
+ * thread there, that state stops for good. None may draw where 64-bit atomics take a lock, which it
+ * may have interrupted (ATOMIC_LLONG_LOCK_FREE below 2: PowerPC and MIPS of 32 bits, old ARM).
  *
  * Two generators that run at once, in one process or in many, need nodes or ranges of sequence
  * numbers of their own; then no id is given twice. One that follows another with the same numbers

@@ -38,7 +38,8 @@
  *     a sno_state      open and close: one thread at a time; extend: any
  *
  * A signal handler that draws must return. If it jumps out of the write of a state, or ends its
- * thread there, that state stops for good.
+ * thread there, that state stops for good. None may draw where 64-bit atomics take a lock, which it
+ * may have interrupted (ATOMIC_LLONG_LOCK_FREE below 2: PowerPC and MIPS of 32 bits, old ARM).
  *
  * Two generators that run at once, in one process or in many, need partitions or sequence ranges of
  * their own; then no id is given twice. One that follows another with the same partition must begin
