@@ -41,7 +41,8 @@
  *     a flake_prefetch              one thread at a time
  *     a flake_pool                  borrow and give_back from any thread
  *     a flake_ring                  push and pop from any thread
- *     a flake_state, flake_slot     open, claim, close, release: one thread at a time; extend: any
+ *     a flake_state, flake_slot     open, claim, close, release: one thread at a time, and not beside
+ *                                   an init of a generator on it; extend: any
  *
  * A signal handler that draws must return. If it jumps out of the write of a state, or ends its
  * thread there, that state stops for good. None may draw where 64-bit atomics take a lock, which it
@@ -2795,21 +2796,28 @@ static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *id
 /* Where a file stands until it is whole. */
 #define FLAKE_I_FRESH ".new"
 
-/* Opens and locks a file beside a path, for the generator to be put there. FLAKE_TAKEN: another is
- * about to. FLAKE_FOREIGN: what stands there is somebody's. FLAKE_IO and an error. */
+/* Opens and locks a file beside a path, for the generator to be put there. FLAKE_AGAIN: one stands
+ * there by now. FLAKE_TAKEN: another is about to. FLAKE_FOREIGN: what stands beside it is somebody's.
+ * FLAKE_IO and an error. */
 static inline flake_status flake_i_file_begin(flake_i_file *f, const char *path,
                                               const uint8_t *identity) {
     char fresh[FLAKE_I_PATH];
+    flake_i_found at_path;
     flake_i_path_with(path, FLAKE_I_FRESH, fresh);
     if (flake_i_is_link(fresh)) return FLAKE_FOREIGN;
-    const flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
-    if (status != FLAKE_OK || flake_i_is_left_over(f, identity)) return status;
-    flake_i_file_drop(f, false);
-    return FLAKE_FOREIGN;
+    flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
+    if (status != FLAKE_OK) return status;
+    if (!flake_i_is_left_over(f, identity)) status = FLAKE_FOREIGN;
+    else if (flake_i_find(path, &at_path) || flake_i_error() != FLAKE_I_ABSENT) {
+        flake_i_unlink(fresh);
+        status = FLAKE_AGAIN;
+    }
+    if (status != FLAKE_OK) flake_i_file_drop(f, false);
+    return status;
 }
 
 /* Puts it at the path, where there is no file, whole or not at all, and keeps it locked.
- * FLAKE_AGAIN: one stands there by now. FLAKE_IO and an error. */
+ * FLAKE_AGAIN: one stands there by now, of a stranger's. FLAKE_IO and an error. */
 static inline flake_status flake_i_file_create(flake_i_file *f, const char *path,
                                                const uint8_t *bytes, size_t n) {
     char fresh[FLAKE_I_PATH];
@@ -3311,6 +3319,13 @@ static inline void flake_i_state_new_run(flake_state *s) {
     FLAKE_ATOMIC_STORE(&s->run, flake_i_fnv(s->token, FLAKE_I_RUN), relaxed); /* DISK carries it */
 }
 
+/* Ids up to the floor may be out. Once the wait for it is over: until then the gate stays closed, and
+ * `asked` what the last run knew. */
+static inline void flake_i_state_floor_is(flake_state *s, int64_t floor_ns) {
+    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
+    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
+}
+
 /* With the file locked, and `r` in it: waits, and writes the first horizon. */
 static inline flake_status flake_i_state_begin(flake_state *s, const flake_state_options *o,
                                                const flake_i_record *r, int64_t now_ns,
@@ -3324,7 +3339,7 @@ static inline flake_status flake_i_state_begin(flake_state *s, const flake_state
     int64_t from_ns = now_ns;
     if (floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > flake_i_lead_ns(s))
         from_ns = floor_ns - flake_i_lead_ns(s);
-    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
+    flake_i_state_floor_is(s, floor_ns);
     s->number = r->number;
     /* who gave it its name may have died before that was on disk */
     const bool has_name = (!r->is_old && r->number > 1) || flake_i_sync_folder(s->path);
@@ -3353,8 +3368,6 @@ static inline void flake_i_state_set_up(flake_state *s, const flake_state_option
     s->fork_mark = flake_i_fork_mark(&s->fork_word);
     memcpy(s->identity, identity, FLAKE_I_IDENTITY);
     memcpy(s->path, path, strlen(path) + 1);
-    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)INT64_MIN, relaxed);
-    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
     FLAKE_ATOMIC_STORE(&s->by_timer, o->by_timer || o->shared_memory ? 1u : 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
@@ -3433,6 +3446,7 @@ static inline flake_status flake_i_state_make(flake_state *s, const flake_state_
     if (status == FLAKE_OK) {
         flake_i_state_set_up(s, o, identity, path, &file);
         const int64_t horizon_ns = flake_i_ahead_of(s, now_ns);
+        flake_i_state_floor_is(s, INT64_MIN);
         s->number = 0;
         s->written_ns = now_ns;
         memset(bytes, 0, sizeof bytes);
@@ -5083,6 +5097,8 @@ typedef struct flake_i_slot_search {
     flake_status worst; /* of those whose file can't be used; FLAKE_OK: none */
 } flake_i_slot_search;
 
+enum { FLAKE_I_SLOT_NAME = 40 }; /* "/4294967295.slot", and an ending of ours */
+
 static inline void flake_i_slot_path(const char *dir, uint32_t number, char path[FLAKE_I_PATH]) {
     size_t length = strlen(dir);
     memcpy(path, dir, length);
@@ -5170,8 +5186,7 @@ static inline flake_status flake_i_slot_any(flake_slot *slot, const flake_slot_o
 
 static inline const char *flake_i_slot_why(const flake_slot_options *o) {
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
-    if (!o->dir || !o->dir[0] || strlen(o->dir) >= FLAKE_I_PATH - 40)
-        return "dir: is missing, or too long";
+    if (!o->dir || !o->dir[0]) return "dir: is missing";
     if (o->first > UINT32_MAX - (o->count ? o->count : 1024))
         return "first + count: is past 32 bits";
     if (o->horizon_ms < 0 || o->horizon_ms > max_ms) return "horizon_ms: is out of range";
@@ -5193,7 +5208,7 @@ static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_o
     }
     if (flake_i_state_is_held(&slot->state))
         return flake_i_say(why, FLAKE_TAKEN, o.dir, "the slot holds a number already");
-    if (!flake_i_absolute(o.dir, dir))
+    if (!flake_i_absolute(o.dir, dir) || strlen(dir) >= FLAKE_I_PATH - FLAKE_I_SLOT_NAME)
         return flake_i_say(why, FLAKE_INVALID, "dir", "is too long, or the folder is gone");
     o.dir = dir;
     const flake_i_calm calm = flake_i_calm_begin();

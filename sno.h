@@ -35,7 +35,8 @@
  *     a sno_shard      one thread at a time draws; the questions any
  *     a sno_pool       borrow and give_back from any thread
  *     a sno_ring       push and pop from any thread
- *     a sno_state      open and close: one thread at a time; extend: any
+ *     a sno_state      open and close: one thread at a time, and not beside an init of a generator on
+ *                      it; extend: any
  *
  * A signal handler that draws must return. If it jumps out of the write of a state, or ends its
  * thread there, that state stops for good. None may draw where 64-bit atomics take a lock, which it
@@ -2441,21 +2442,28 @@ static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identi
 /* Where a file stands until it is whole. */
 #define SNO_I_FRESH ".new"
 
-/* Opens and locks a file beside a path, for the generator to be put there. SNO_TAKEN: another is
- * about to. SNO_FOREIGN: what stands there is somebody's. SNO_IO and an error. */
+/* Opens and locks a file beside a path, for the generator to be put there. SNO_AGAIN: one stands
+ * there by now. SNO_TAKEN: another is about to. SNO_FOREIGN: what stands beside it is somebody's.
+ * SNO_IO and an error. */
 static inline sno_status sno_i_file_begin(sno_i_file *f, const char *path,
                                               const uint8_t *identity) {
     char fresh[SNO_I_PATH];
+    sno_i_found at_path;
     sno_i_path_with(path, SNO_I_FRESH, fresh);
     if (sno_i_is_link(fresh)) return SNO_FOREIGN;
-    const sno_status status = sno_i_file_open(f, fresh, SNO_I_CREATE, 0, 0);
-    if (status != SNO_OK || sno_i_is_left_over(f, identity)) return status;
-    sno_i_file_drop(f, false);
-    return SNO_FOREIGN;
+    sno_status status = sno_i_file_open(f, fresh, SNO_I_CREATE, 0, 0);
+    if (status != SNO_OK) return status;
+    if (!sno_i_is_left_over(f, identity)) status = SNO_FOREIGN;
+    else if (sno_i_find(path, &at_path) || sno_i_error() != SNO_I_ABSENT) {
+        sno_i_unlink(fresh);
+        status = SNO_AGAIN;
+    }
+    if (status != SNO_OK) sno_i_file_drop(f, false);
+    return status;
 }
 
 /* Puts it at the path, where there is no file, whole or not at all, and keeps it locked.
- * SNO_AGAIN: one stands there by now. SNO_IO and an error. */
+ * SNO_AGAIN: one stands there by now, of a stranger's. SNO_IO and an error. */
 static inline sno_status sno_i_file_create(sno_i_file *f, const char *path,
                                                const uint8_t *bytes, size_t n) {
     char fresh[SNO_I_PATH];
@@ -2957,6 +2965,13 @@ static inline void sno_i_state_new_run(sno_state *s) {
     SNO_ATOMIC_STORE(&s->run, sno_i_fnv(s->token, SNO_I_RUN), relaxed); /* DISK carries it */
 }
 
+/* Ids up to the floor may be out. Once the wait for it is over: until then the gate stays closed, and
+ * `asked` what the last run knew. */
+static inline void sno_i_state_floor_is(sno_state *s, int64_t floor_ns) {
+    SNO_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
+    SNO_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
+}
+
 /* With the file locked, and `r` in it: waits, and writes the first horizon. */
 static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options *o,
                                                const sno_i_record *r, int64_t now_ns,
@@ -2970,7 +2985,7 @@ static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options
     int64_t from_ns = now_ns;
     if (floor_ns > now_ns && sno_i_ns_until(floor_ns, now_ns) > sno_i_lead_ns(s))
         from_ns = floor_ns - sno_i_lead_ns(s);
-    SNO_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
+    sno_i_state_floor_is(s, floor_ns);
     s->number = r->number;
     /* who gave it its name may have died before that was on disk */
     const bool has_name = (!r->is_old && r->number > 1) || sno_i_sync_folder(s->path);
@@ -2999,8 +3014,6 @@ static inline void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
     s->fork_mark = sno_i_fork_mark(&s->fork_word);
     memcpy(s->identity, identity, SNO_I_IDENTITY);
     memcpy(s->path, path, strlen(path) + 1);
-    SNO_ATOMIC_STORE(&s->asked, (uint64_t)INT64_MIN, relaxed);
-    SNO_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     SNO_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
     SNO_ATOMIC_STORE(&s->by_timer, o->by_timer || o->shared_memory ? 1u : 0u, relaxed);
     SNO_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
@@ -3079,6 +3092,7 @@ static inline sno_status sno_i_state_make(sno_state *s, const sno_state_options 
     if (status == SNO_OK) {
         sno_i_state_set_up(s, o, identity, path, &file);
         const int64_t horizon_ns = sno_i_ahead_of(s, now_ns);
+        sno_i_state_floor_is(s, INT64_MIN);
         s->number = 0;
         s->written_ns = now_ns;
         memset(bytes, 0, sizeof bytes);

@@ -108,6 +108,43 @@ static void ask_in_a_folder_that_is_gone(void) {
     EXPECT(strstr(why.text, "gone") != NULL);
 }
 
+/* A folder that is named from a deep one: what the name of a slot is put behind is the whole of it. */
+static void claim_from_a_deep_folder(void) {
+    static flake_slot slot;
+    char name[101], here[2048], dir[101];
+    uint32_t number;
+    memset(name, 'd', sizeof name);
+    EXPECT(chdir(our_folder) == 0 && getcwd(here, sizeof here));
+    for (size_t left = 900 - strlen(here); left > 1; left -= left < 102 ? left : 101) {
+        name[left < 102 ? left - 1 : 100] = 0; /* with its slash */
+        EXPECT(mkdir(name, 0777) == 0 && chdir(name) == 0);
+    }
+    EXPECT(getcwd(here, sizeof here) && strlen(here) <= 900);
+    const size_t deep = strlen(here);
+    for (size_t whole = 960; whole < FLAKE_I_PATH + 20; whole++) {
+        const size_t n = whole - deep - 1;
+        flake_slot_options o;
+        memset(&o, 0, sizeof o);
+        o.clock.now_ns = scene_clock;
+        o.first = UINT32_MAX - 1;
+        o.count = 1;
+        o.dir = dir;
+        if (n >= sizeof dir) break;
+        memset(dir, 'e', n);
+        dir[n] = 0;
+        EXPECT(mkdir(dir, 0777) == 0);
+        const flake_status status = flake_slot_claim(&slot, &o, &number, &why);
+        EXPECT(status == (whole < FLAKE_I_PATH - FLAKE_I_SLOT_NAME ? FLAKE_OK : FLAKE_INVALID));
+        if (status == FLAKE_OK) EXPECT(flake_slot_release(&slot) == FLAKE_OK);
+        else EXPECT(strstr(why.text, "too long") != NULL);
+    }
+}
+
+static void a_relative_folder_of_slots_may_be_too_long(void) {
+    fresh();
+    child_is_well(claim_from_a_deep_folder);
+}
+
 static void a_relative_path_in_a_folder_that_is_gone(void) {
     fresh();
     child_is_well(ask_in_a_folder_that_is_gone);
@@ -362,6 +399,7 @@ int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(a_state_without_a_path_or_with_endless_times),
                                      CHECK_TEST(a_slot_without_a_folder_or_with_endless_times),
                                      CHECK_TEST(a_relative_path_in_a_folder_that_is_gone),
+                                     CHECK_TEST(a_relative_folder_of_slots_may_be_too_long),
                                      CHECK_TEST(layouts_that_do_not_hold_together),
                                      CHECK_TEST(a_layout_with_one_member_is_none),
                                      CHECK_TEST(snapshots_that_are_not_its_own),

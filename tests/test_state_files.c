@@ -660,6 +660,37 @@ static void an_old_file_of_snos(void) {
     hang_up(&may_end);
 }
 
+/* ---- beside an open ---- */
+
+static uint64_t asked_before;
+
+static void look_at_the_floor(int64_t ns) {
+    CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MIN);
+    CHECK_EQ(atomic_load(&state.asked), asked_before);
+    pass_ms(ns / a_ms + 1);
+}
+
+/* Who begins on it while an open waits for the last run's ids finds the gate closed, and no lower floor. */
+static void the_floor_stays_until_an_open_has_waited(void) {
+    uint64_t id;
+    begin();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    flake_options o = options_now();
+    o.max_ahead_ms = 500;
+    o.seq_max = 1;
+    o.state = &state;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    while (flake_try(&gen, &id) == FLAKE_OK) {
+    }
+    asked_before = atomic_load(&state.asked);
+    CHECK((int64_t)asked_before > (start_ms + 500) * a_ms);
+    close_it(&state);
+    on_sleep = look_at_the_floor;
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK(atomic_load(&our->sleeps) > 0);
+    close_it(&state);
+}
+
 /* ---- what the system says ---- */
 
 static const char *refused;
@@ -911,6 +942,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next),
         CHECK_TEST(a_run_of_snos_that_died_at_its_first_start_is_gone_on_from),
         CHECK_TEST(an_old_file_of_snos),
+        CHECK_TEST(the_floor_stays_until_an_open_has_waited),
         CHECK_TEST(a_file_system_that_can_t_sync_a_folder_is_one_all_the_same),
         CHECK_TEST(a_path_that_can_t_be_looked_at_gets_no_file_yet),
         CHECK_TEST(a_childs_copy_may_be_opened_anew_as_a_shared_one),

@@ -505,6 +505,42 @@ static void who_comes_second_at_the_first_start_changes_nothing(void) {
 
 static wire may_open, has_opened, may_leave;
 
+static void open_and_stay(void) {
+    EXPECT(open_it() == FLAKE_OK);
+    EXPECT(start_it() == FLAKE_OK);
+    tell(&has_opened);
+    (void)await_word(&may_leave);
+    EXPECT(draw() == FLAKE_OK);
+    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+    EXPECT(flake_state_close(&all->state) == FLAKE_OK);
+}
+
+static unsigned opens;
+static pid_t first_comer;
+
+/* Between the look at the path and the lock on the file beside it. */
+static bool let_another_come_first(const char *name) {
+    if (strcmp(name, "open") != 0 || ++opens != 2) return true;
+    on_call = NULL;
+    first_comer = start_child(open_and_stay);
+    CHECK(await_word(&has_opened));
+    return true;
+}
+
+static void who_finds_the_file_made_meanwhile_changes_nothing(void) {
+    begin_shared();
+    has_opened = new_line(), may_leave = new_line();
+    opens = 0;
+    on_call = let_another_come_first;
+    CHECK_EQ(open_it(), FLAKE_TAKEN);
+    CHECK(on_call == NULL);
+    tell(&may_leave);
+    CHECK_EQ(end_of(first_comer), 0);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+    CHECK(access(path_of("ids.new"), F_OK) != 0);
+    hang_up(&has_opened), hang_up(&may_leave);
+}
+
 static void open_when_told(void) {
     int others[20];
     for (int i = 0; i < 20; i++) others[i] = dup(0); /* a number that the parent has for another */
@@ -549,6 +585,7 @@ static void who_closes_lets_go_of_his_own_descriptor(void) {
 
 static const check_test tests[] = {
     CHECK_TEST(who_comes_second_at_the_first_start_changes_nothing),
+    CHECK_TEST(who_finds_the_file_made_meanwhile_changes_nothing),
     CHECK_TEST(who_closes_lets_go_of_his_own_descriptor),
     CHECK_TEST(the_opener_extends_and_all_draw),
     CHECK_TEST(what_is_the_openers_others_leave_alone),

@@ -230,7 +230,7 @@ static void admit(int64_t unit) {
 }
 
 static const sno_state_options state_options = {
-    "state", 8 * UNIT_NS / 1000000, 0, false, true, false, false, {0}};
+    "/state", 8 * UNIT_NS / 1000000, 0, false, true, false, false, {0}};
 static const uint8_t identity[SNO_I_IDENTITY];
 
 /* The file is as it was left, or was deleted meanwhile. */
@@ -244,9 +244,9 @@ static void open_again(bool deleted) {
     r.number = state.number;
     r.horizon_ns = kept.floor = (int64_t)l->message[l->n - 1].value;
     is_gone = deleted;
-    if (deleted) status = sno_i_state_make(&state, &state_options, identity, "state", now_ns, NULL);
+    if (deleted) status = sno_i_state_make(&state, &state_options, identity, "/state", now_ns, NULL);
     else {
-        sno_i_state_set_up(&state, &state_options, identity, "state", &file);
+        sno_i_state_set_up(&state, &state_options, identity, "/state", &file);
         status = sno_i_state_begin(&state, &state_options, &r, now_ns, NULL);
     }
     orders_say("open   %d, horizon %" PRId64, (int)status, units(kept.floor));
@@ -413,7 +413,7 @@ static void begin_state(void) {
     begin_process();
     is_gone = false;
     memset(&state, 0, sizeof state);
-    memcpy(state.path, "state", 6);
+    memcpy(state.path, "/state", 7);
     state.file.fd = FILE_DESCRIPTOR;
     state.lead = 8 * UNIT_NS;
     state.number = 1;

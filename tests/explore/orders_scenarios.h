@@ -39,14 +39,17 @@ static off_t system_seek(int fd, off_t at) { return fd < 0 ? -1 : at; }
 static bool is_gone; /* the state's file */
 static int system_stat(const char *path, struct stat *file) {
     memset(file, 0, sizeof *file);
-    if (path && (!is_gone || strcmp(path, "state") != 0)) return 0;
+    if (path && (!is_gone || strncmp(path, "/state", 7) != 0)) return 0;
     errno = ENOENT;
     return -1;
 }
 static int system_open(const char *path, int flags) {
     return path && flags >= 0 ? FILE_DESCRIPTOR : -1;
 }
-static int system_rename(const char *from, const char *to) { return from && to ? 0 : -1; }
+static int system_rename(const char *from, const char *to) {
+    is_gone = false;
+    return from && to ? 0 : -1;
+}
 static int system_control(int fd, int what, ...) { return fd < 0 || what < 0 ? -1 : 0; }
 static int system_close(int fd) { return fd < 0 ? -1 : 0; }
 static unsigned long system_self(void) { return orders_now.me + 1; }

@@ -216,13 +216,12 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
 static inline flake_status files_open_again(flake_state *s, int64_t ahead_units) {
     static flake_state_options options; /* zero */
     static flake_i_record last;
-    last.number = 1;
+    last.number = 2; /* its name is on disk */
     last.horizon_ns = files_horizon_ns;
     FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
     FLAKE_ATOMIC_STORE(&s->run, flake_i_state_run(s) + 1, relaxed); /* DISK carries it */
     s->file.fd = 3;
-    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)ahead_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
     const flake_status status = flake_i_state_begin(s, &options, &last, model_now_ns(), NULL);
