@@ -5097,7 +5097,7 @@ typedef struct flake_i_slot_search {
     flake_status worst; /* of those whose file can't be used; FLAKE_OK: none */
 } flake_i_slot_search;
 
-enum { FLAKE_I_SLOT_NAME = 40 }; /* "/4294967295.slot", and an ending of ours */
+enum { FLAKE_I_SLOT_DIR = FLAKE_I_PATH - 40 }; /* behind it "/4294967295.slot", and an ending */
 
 static inline void flake_i_slot_path(const char *dir, uint32_t number, char path[FLAKE_I_PATH]) {
     size_t length = strlen(dir);
@@ -5208,7 +5208,7 @@ static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_o
     }
     if (flake_i_state_is_held(&slot->state))
         return flake_i_say(why, FLAKE_TAKEN, o.dir, "the slot holds a number already");
-    if (!flake_i_absolute(o.dir, dir) || strlen(dir) >= FLAKE_I_PATH - FLAKE_I_SLOT_NAME)
+    if (!flake_i_absolute(o.dir, dir) || strlen(dir) >= FLAKE_I_SLOT_DIR)
         return flake_i_say(why, FLAKE_INVALID, "dir", "is too long, or the folder is gone");
     o.dir = dir;
     const flake_i_calm calm = flake_i_calm_begin();

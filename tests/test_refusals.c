@@ -134,7 +134,7 @@ static void claim_from_a_deep_folder(void) {
         dir[n] = 0;
         EXPECT(mkdir(dir, 0777) == 0);
         const flake_status status = flake_slot_claim(&slot, &o, &number, &why);
-        EXPECT(status == (whole < FLAKE_I_PATH - FLAKE_I_SLOT_NAME ? FLAKE_OK : FLAKE_INVALID));
+        EXPECT(status == (whole < FLAKE_I_SLOT_DIR ? FLAKE_OK : FLAKE_INVALID));
         if (status == FLAKE_OK) EXPECT(flake_slot_release(&slot) == FLAKE_OK);
         else EXPECT(strstr(why.text, "too long") != NULL);
     }
