@@ -578,7 +578,7 @@ static inline flake_status flake_worker_from_mac(const char *device, uint64_t *w
 static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *);
 /* The ordinal of a StatefulSet's pod: web-3, and web-3.web.prod.svc, are 3. NULL: this host's. */
 static inline flake_status flake_node_from_hostname(const char *name, uint32_t *node, flake_why *);
-/* The variable's text, a decimal number below 2^32. */
+/* The variable's text, a decimal number below 2^32, of 20 digits at most. */
 static inline flake_status flake_node_from_env(const char *variable, uint32_t *node, flake_why *);
 
 /* A slot: the lowest free number of a folder that all processes of a host share (and of no network

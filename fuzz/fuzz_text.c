@@ -417,6 +417,7 @@ static void text_check_layout_name(void) {
 /* All digits, and below 2^32. */
 static bool text_read_node(const char *text, size_t length, uint32_t *node) {
     char digits[11];
+    if (length > 20) return false; /* no 64-bit number has as many, whatever zeros there are */
     if (!length || strspn(text, "0123456789") < length) return false;
     for (; length > 1 && *text == '0'; length--) text++;
     if (length > 10) return false;
