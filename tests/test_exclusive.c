@@ -191,7 +191,6 @@ static void who_takes_it_next_begins_later(void) {
     }
 }
 
-/* Shards of another node that can't be had leave those that there are as they were. */
 /* Also in the very first unit. */
 static void who_takes_it_at_the_epoch_begins_later_too(void) {
     uint64_t id = 7;
@@ -205,6 +204,7 @@ static void who_takes_it_at_the_epoch_begins_later_too(void) {
     flake_retire(&gen);
 }
 
+/* Shards of another node that can't be had leave those that there are as they were. */
 static void shards_that_are_refused_change_nothing(void) {
     uint64_t id;
     begin_exclusive();
@@ -461,7 +461,6 @@ static void go_on_with_a_wide_one(void) {
     memset(&s, 0, sizeof s);
     pool.partition = 6;
     s.snapshot = &pool;
-    s.exclusive = our_folder;
     s.clock.now_ns = scene_clock;
     s.exclusive = path_of("no-such-folder");
     EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_IO);

@@ -430,11 +430,15 @@ static void a_half_made_new_record_does_not_count(void) {
     }
 }
 
-static const char *kill_at; /* NULL: any call */
-static int calls_before;    /* of those, the killed one not among them */
+static const char *call_meant; /* NULL: any */
+static int calls_before;       /* of those, the one that is meant not among them */
+
+static bool is_meant(const char *name) {
+    return (!call_meant || strcmp(name, call_meant) == 0) && !calls_before--;
+}
 
 static bool kill_here(const char *name) {
-    if ((!kill_at || strcmp(name, kill_at) == 0) && !calls_before--) be_killed();
+    if (is_meant(name)) be_killed();
     return true;
 }
 
@@ -454,7 +458,7 @@ static void killed_while_an_old_file_is_taken_over(void) {
     int n = 0;
     for (; killed && !check_failures; n++) {
         begin();
-        kill_at = NULL;
+        call_meant = NULL;
         calls_before = n;
         put_old(path_of("ids"), horizon_ns, 128);
         killed = in_child(convert_and_draw) != 0;
@@ -581,7 +585,7 @@ static void open_logged(void) {
 /* Its name may not be on disk, so the next run sees to that before it goes on from the file. */
 static void a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next(void) {
     begin();
-    kill_at = "fsync";
+    call_meant = "fsync";
     calls_before = 1; /* the file's own */
     child_is_killed(open_and_be_killed);
     CHECK(horizon_at(path_of("ids")) > 0);
@@ -618,7 +622,7 @@ static void a_run_of_snos_that_died_at_its_first_start_is_gone_on_from(void) {
     static const char *const calls_made[] = {"write", "fsync", "rename", "fsync"};
     for (unsigned i = 0; i < 4; i++) {
         begin();
-        kill_at = calls_made[i];
+        call_meant = calls_made[i];
         calls_before = i == 3;
         child_is_killed(open_snos_and_be_killed);
         CHECK_EQ(open_snos(), SNO_OK);
@@ -693,11 +697,10 @@ static void the_floor_stays_until_an_open_has_waited(void) {
 
 /* ---- what the system says ---- */
 
-static const char *refused;
-static int refused_with, calls_let_through;
+static int refused_with;
 
 static bool refuse_here(const char *name) {
-    if (strcmp(name, refused) != 0 || calls_let_through--) return true;
+    if (!is_meant(name)) return true;
     errno = refused_with;
     return false;
 }
@@ -706,9 +709,9 @@ static void a_file_system_that_can_t_sync_a_folder_is_one_all_the_same(void) {
     static const int errors[] = {EINVAL, EIO};
     for (int i = 0; i < 2; i++) {
         begin();
-        refused = "fsync";
+        call_meant = "fsync";
         refused_with = errors[i];
-        calls_let_through = 1; /* the file's own */
+        calls_before = 1; /* the file's own */
         on_call = refuse_here;
         CHECK_EQ(open_at(&state, path_of("ids")), i ? FLAKE_IO : FLAKE_OK);
         on_call = NULL;
@@ -719,13 +722,13 @@ static void a_file_system_that_can_t_sync_a_folder_is_one_all_the_same(void) {
 /* What can't be looked at may be somebody's: it is looked at again. */
 static void a_path_that_can_t_be_looked_at_gets_no_file_yet(void) {
     begin();
-    refused = "stat";
+    call_meant = "stat";
     refused_with = EIO;
-    calls_let_through = 1; /* the new file's own */
+    calls_before = 1; /* the new file's own */
     on_call = refuse_here;
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     on_call = NULL;
-    CHECK(calls_let_through < -2); /* and each later one */
+    CHECK(calls_before < -2); /* and each later one */
     close_it(&state);
 }
 
