@@ -137,6 +137,7 @@ attack: $(BUILD)/attack ## KILLS=10000 processes killed, on a disk that fails, a
 	$(BUILD)/attack --kills=$(KILLS)
 
 SECONDS ?= 60
+SEED ?= 0
 FUZZERS  = flake sno text state claims
 FUZZ_FLAGS = -std=c11 $(WARN) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	-DFUZZ_LIBFUZZER -I. -Itests
@@ -147,12 +148,12 @@ FUZZ_SKIPPED = if [ $* = claims ] && ! $(CC) -E -x c -include curl/curl.h /dev/n
 	  echo "SKIPPED fuzz_$*: no curl/curl.h (package libcurl4-openssl-dev)"; exit 0; fi;
 
 # One after the other, or with make -j2 two at a time; each says at its end what it did.
-fuzz: $(FUZZERS:%=fuzz-%) ## each fuzzer for SECONDS=60 (clang), with -j2 two at a time: the headers against an oracle
+fuzz: $(FUZZERS:%=fuzz-%) ## each fuzzer for SECONDS=60 (clang), from SEED=0 (none: another each time), with -j2 two at a time
 fuzz-%: FORCE $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz/corpus/$*
 	@$(FUZZ_SKIPPED) clang $(FUZZ_FLAGS) $(FUZZ_ETCD) fuzz/fuzz_$*.c -o $(BUILD)/fuzz/fuzz_$* $(FUZZ_CURL) || exit 1; \
 	echo "fuzz_$*: $(SECONDS) s, to $(BUILD)/fuzz/$*.log"; \
-	$(BUILD)/fuzz/fuzz_$* -max_total_time=$(SECONDS) -print_final_stats=1 \
+	$(BUILD)/fuzz/fuzz_$* -max_total_time=$(SECONDS) -seed=$(SEED) -print_final_stats=1 \
 	  -artifact_prefix=$(BUILD)/fuzz/$*- $(BUILD)/fuzz/corpus/$* fuzz/corpus/$* > $(BUILD)/fuzz/$*.log 2>&1; code=$$?; \
 	{ echo "fuzz_$*:"; if [ $$code -eq 0 ]; then grep '^Done\|^stat::' $(BUILD)/fuzz/$*.log; \
 	  else tail -n 60 $(BUILD)/fuzz/$*.log; fi; } > $(BUILD)/fuzz/$*.end; cat $(BUILD)/fuzz/$*.end; exit $$code

@@ -453,7 +453,7 @@ static void claims_check_lists(void) {
         at = end;
         while (from < end && text[from] && strchr(" \t\r\n", text[from])) from++;
         while (end > from && text[end - 1] && strchr(" \t\r\n", text[end - 1])) end--;
-        right = end > from;
+        right = end > from && end - from <= 20; /* digits of 64 bits: more are none, zeros or not */
         for (wanted[wanted_n] = 0; from < end && right; from++) {
             right = text[from] >= '0' && text[from] <= '9';
             wanted[wanted_n] = wanted[wanted_n] * 10 + (unsigned)(text[from] - '0');
