@@ -201,10 +201,13 @@ static inline int64_t fuzz_move_ns(const oracle *o, unsigned may) {
     case 7:
         if (may & FUZZ_FAR) ns = (int64_t)fuzz_below(UINT64_C(1) << 32) * 1000 * FUZZ_MS;
         break;
-    case 8: /* to the newest unit drawn in, or the last on the other timeline */
-        ns = oracle_start_ns(o, choice & 64 ? o->safe[o->next.tick ^ 1] : oracle_newest(o));
-        if (choice & 128) ns += unit_ns;
+    case 8: { /* to the newest unit drawn in, which may be none of the clock's any more, or the last on
+               * the other timeline */
+        const uint64_t unit = choice & 64 ? o->safe[o->next.tick ^ 1] : oracle_newest(o);
+        ns = unit > o->last_unit ? fuzz_end_ns(o) : oracle_start_ns(o, unit);
+        if (unit <= o->last_unit && choice & 128) ns += unit_ns;
         return fuzz_way(now_ns, ns);
+    }
     case 9:
         if (!(may & FUZZ_OUTSIDE)) break;
         ns = choice & 128 ? fuzz_end_ns(o) : oracle_start_ns(o, 0);

@@ -31,7 +31,8 @@ and one that does not compile counts nowhere. Tests that measure how busy the ma
 nor do those that fail on the headers as they are, which is a failure itself.
 
 All is done in a copy of the sources. Results are kept in BUILD/mutants-many/SOURCES.tsv, one line a
-mutant: a second call goes on, until a header or a test changes. Closes with "N passed, N failed".
+mutant: a second call goes on, until a header or a test changes. Then all are judged anew, but what caught
+a mutant before is asked first. Closes with "N passed, N failed".
 
 A line of tests/mutants/survivors is, between tabs: common, flake.h or sno.h, and where the text stands
 there more than once which of them, as in sno.h#2; the line's text; the mutated text; a word (equivalent,
@@ -265,9 +266,14 @@ def run(command, cwd, limit, tmp, skip, sanitized=False):
     return "" if code == 0 or (code == 1 and ignored) else f"exit code {code}"
 
 
+def is_a_test(name, failed):
+    """Whether `failed` is a test that the program runs alone when it is named."""
+    return name.startswith("test_") and not name.startswith("test_etcd_") and not failed.startswith("exit code")
+
+
 class Judge:
-    def __init__(self, base, folder, programs, measured):
-        self.base, self.folder, self.programs, self.measured = base, folder, programs, measured
+    def __init__(self, base, folder, programs, measured, before):
+        self.base, self.folder, self.programs, self.measured, self.before = base, folder, programs, measured, before
         self.cc = os.environ.get("CC") or "clang"
         self.in_sno = coverage.common_lines({h: (base / h).read_text().split("\n") for h in coverage.HEADERS})
         self.unfit = {name: " ".join(map(str, [r["code"], *r["failed"]])) for name, r in measured.items()
@@ -333,17 +339,30 @@ class Judge:
             failed = run(command, self.base, limit, work / "tmp", skip, sanitized)
             if not failed:
                 return failed, once
-            is_test = name.startswith("test_") and not failed.startswith("exit code") and not name.startswith("test_etcd_")
-            if run([str(program), failed] if is_test else command, self.base, limit, work / "tmp", skip, sanitized):
+            if run([str(program), failed] if is_a_test(name, failed) else command, self.base, limit, work / "tmp", skip, sanitized):
                 return failed, once
             once.append(f"{name} {failed}")
             if failed in skip or failed.startswith("exit code"):
                 return "", once
             skip.add(failed)
 
+    def is_caught_again(self, by, work):
+        """By what caught it on other sources; no other test of the program is asked."""
+        name, _, failed = by.partition(" ")
+        program, is_test = work / name, is_a_test(name, failed)
+        if name not in self.programs or failed in self.measured[name]["failed"] or not self.build(work, name, program):
+            return False
+        command = [str(program), failed] if is_test else self.programs[name].command(program)
+        limit = 8 + 5 * self.measured[name]["seconds"]
+        found = {run(command, self.base, limit, work / "tmp", set()) for _ in range(2)}
+        return found == {failed}
+
     def judge(self, m, work, alone):
         """(verdict, by). Alone: with more time, and beside the headers as they are."""
         self.write(m, work)
+        by = self.before.get((m.section, m.old.strip(), m.new.strip()))
+        if by and self.is_caught_again(by, work):
+            return "caught", by
         order, hit, once = self.order(m), [], []
         if not order:
             made = self.code(work, m.header, "-fsyntax-only")
@@ -396,6 +415,13 @@ def in_sno(line):
 def read_results(path):
     rows = [line.split("\t") for line in path.read_text().splitlines()] if path.exists() else []
     return {row[0]: dict(zip(COLUMNS, row)) for row in rows if len(row) == len(COLUMNS)}
+
+
+def caught_before(folder):
+    """For each mutant that was caught on any sources: by what."""
+    tables = sorted(folder.glob("*.tsv"), key=lambda path: path.stat().st_mtime)
+    rows = [row for path in tables for row in read_results(path).values()]
+    return {(row["section"], row["old"], row["new"]): row["by"] for row in rows if row["verdict"] == "caught"}
 
 
 def read_survivors():
@@ -524,7 +550,7 @@ def main():
     made = {m.key() for m in all_mutants(base, measured, seed, 0, [], set())}
     for key in reasons.keys() - made:
         print(f"{SURVIVORS}: no longer a mutant of the headers: {key[0]}: {key[1]}")
-    judge = Judge(base, folder, coverage.programs(base, etcd), measured)
+    judge = Judge(base, folder, coverage.programs(base, etcd), measured, caught_before(folder))
     results = Results(folder / f"{sources}.tsv", len(chosen))
     is_left = [m for m in chosen if given("ARGUED") or m.key() not in reasons]
     wanted = [m for m in is_left if m.id not in results.rows]
