@@ -120,7 +120,7 @@ models-checked: ## the same under a checker of the C11 memory model, where there
 	tests/models/checker.sh $(BUILD)/models-checked $(CHECKER) $(MODELS)
 
 mutants: ## small edits of the headers, each of which must be caught
-	CC="$(CC)" tests/mutants/mutants.sh $(BUILD)
+	tests/mutants/mutants.sh $(BUILD)
 
 mutants-many: ## edits made by rule, or a sample of them with SAMPLE=60: none may pass unseen without a reason
 	python3 tests/mutants/many.py $(BUILD)

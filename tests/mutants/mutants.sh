@@ -7,7 +7,7 @@
 # undecided: a time limit was hit, which may be the machine's doing, and hit again when it was judged
 # alone, with three times the time.
 #
-#   CC      compiler        CFLAGS  its flags       JOBS  at a time (2)
+#   CC      compiler (clang, or else cc: building takes most of the time)       JOBS  at a time (2)
 #
 # A test that fails on the headers as they are too catches nothing, and is a failure itself. Nor does
 # one that measures how busy the machine is. All is done in a copy of headers and tests, so that work
@@ -16,7 +16,8 @@ export LC_ALL=C
 here=tests/mutants
 table=$here/table
 self=tests/mutants/mutants.sh
-cc="${CC:-cc} -std=c11 -w ${CFLAGS:--O1} -pthread -DTEST_SMALL -DRUNS=3000"
+[ "$CC" ] || CC=$(command -v clang || echo cc)
+cc="$CC -std=c11 -w -pthread -DTEST_SMALL -DRUNS=3000"
 busy='most_once_a_ms|one_long_overflow'
 
 field() { # NAME FIELD
@@ -55,8 +56,12 @@ killers="$killers test_gates test_state_format test_state_interrupted test_state
 
 build() { # HEADERS KILLER
     [ -x "$1/$2" ] && return
-    case $2 in *-tsan) watch="-fsanitize=thread -URUNS -DRUNS=300" ;; *) watch= ;; esac
-    $cc $watch -I"$1" -Itests "$(source_of "$2")" -o "$1/$2.$$" 2> "$1/$2.errors" && mv "$1/$2.$$" "$1/$2"
+    case $2 in
+    *-tsan) more="-O1 -fsanitize=thread -URUNS -DRUNS=300" ;;
+    explore_*) more=-O1 ;;
+    *) more=-O0 ;;
+    esac
+    $cc $more -I"$1" -Itests "$(source_of "$2")" -o "$1/$2.$$" 2> "$1/$2.errors" && mv "$1/$2.$$" "$1/$2"
 }
 
 # Runs a killer, or its tests of these names, up to the first that fails, and names that; nothing:
