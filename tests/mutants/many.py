@@ -3,7 +3,7 @@
 """many.py BUILD   makes mutants of flake.h and sno.h by rule, and says which of them no test catches.
 
     SEED=...      another order of the mutants (the commit's hash)
-    SAMPLE=60     only so many, the first in that order (all)
+    SAMPLE=60     only so many, the first in that order (all); one in ten may survive without a reason
     PER_LINE=1    at most so many of each line; 0: all that the rules make
     ONLY=WORDS    only in sections whose names contain one of the words, such as "common/engine text"
     JOBS=2        at a time
@@ -485,8 +485,8 @@ def judge_all(judge, wanted, results, jobs, until, alone):
             thread.join()
 
 
-def report(chosen, results, reasons, bad, judge):
-    """Prints what there is; whether all is well."""
+def report(chosen, results, reasons, bad, judge, allowed):
+    """Prints what there is; whether all is well: no more than `allowed` survive or are undecided."""
     counts, by_section = collections.Counter(), collections.defaultdict(collections.Counter)
     for m in chosen:
         row, reason = results.rows.get(m.id), reasons.get(m.key())
@@ -498,7 +498,7 @@ def report(chosen, results, reasons, bad, judge):
         counts[verdict] += 1
         by_section[m.section if m.section.startswith("common") else f"{m.header[:-2]}/{m.section}"][verdict] += 1
         if verdict in ("SURVIVED", "UNDECIDED"):
-            print(f"\nFAIL {verdict} {m.header}:{m.line}{m.place} [{m.section}, {m.rule}] {row['by']}\n"
+            print(f"\n{verdict} {m.header}:{m.line}{m.place} [{m.section}, {m.rule}] {row['by']}\n"
                   f"  - {m.old.strip()}\n  + {m.new.strip()}")
     kinds = ("caught", "hangs", "argued", "SURVIVED", "UNDECIDED", "same code", "does not compile", "not judged")
     heads = ("caught", "hangs", "argued", "survived", "undecided", "same", "no code", "not yet")
@@ -515,8 +515,12 @@ def report(chosen, results, reasons, bad, judge):
         print(f"FAIL on the headers as they are: {name}: {why}")
     for why in bad:
         print(f"FAIL {why}")
-    failed = counts["SURVIVED"] + counts["UNDECIDED"] + len(judge.unfit) + len(bad)
-    print(f"{counted - counts['SURVIVED'] - counts['UNDECIDED']} passed, {failed} failed")
+    unseen = counts["SURVIVED"] + counts["UNDECIDED"]
+    too_many = unseen if unseen > allowed else 0
+    if too_many:
+        print(f"FAIL {unseen} survive or are undecided, {allowed} may")
+    failed = too_many + len(judge.unfit) + len(bad)
+    print(f"{counted - unseen} passed, {failed} failed")
     return failed == 0
 
 
@@ -544,8 +548,9 @@ def main():
     print(f"{len(measured)} programs, {time.time() - began:.0f} s to see which lines they run; SEED={seed}", flush=True)
     chosen = all_mutants(base, measured, seed, int(given("PER_LINE") or 1), (given("ONLY") or "").split(),
                          set() if etcd else {"etcd", "answers"})
-    if given("SAMPLE"):
-        chosen = chosen[:int(given("SAMPLE"))]
+    sample = int(given("SAMPLE") or 0)
+    if sample:
+        chosen = chosen[:sample]
     reasons, bad = read_survivors()
     made = {m.key() for m in all_mutants(base, measured, seed, 0, [], set())}
     for key in reasons.keys() - made:
@@ -564,7 +569,7 @@ def main():
         judge_all(judge, again, results, 1, until, True)
     for used in folder.glob("work*"):
         shutil.rmtree(used, ignore_errors=True)
-    return not report(chosen, results, reasons, bad, judge) or stopped.is_set()
+    return not report(chosen, results, reasons, bad, judge, sample // 10) or stopped.is_set()
 
 
 if __name__ == "__main__":
