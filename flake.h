@@ -3155,11 +3155,10 @@ static inline bool flake_i_state_move(flake_state *s, int64_t until_ns) {
                             relaxed); /* DISK:R */
 }
 
-/* Makes this thread the writer. *self: it is already, in what a signal has interrupted. */
+/* Makes this thread the writer. False, and *self: it is already, in what a signal has interrupted. */
 static inline bool flake_i_state_turn(flake_state *s, bool *self) {
     const uint64_t mark = flake_i_thread_mark();
     uint64_t seen = 0;
-    *self = false;
     if (FLAKE_ATOMIC_CAS(&s->writer, &seen, mark, acquire, relaxed)) return true; /* TURN:A */
     *self = seen == mark;
     return false;

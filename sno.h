@@ -2801,11 +2801,10 @@ static inline bool sno_i_state_move(sno_state *s, int64_t until_ns) {
                             relaxed); /* DISK:R */
 }
 
-/* Makes this thread the writer. *self: it is already, in what a signal has interrupted. */
+/* Makes this thread the writer. False, and *self: it is already, in what a signal has interrupted. */
 static inline bool sno_i_state_turn(sno_state *s, bool *self) {
     const uint64_t mark = sno_i_thread_mark();
     uint64_t seen = 0;
-    *self = false;
     if (SNO_ATOMIC_CAS(&s->writer, &seen, mark, acquire, relaxed)) return true; /* TURN:A */
     *self = seen == mark;
     return false;

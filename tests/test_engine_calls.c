@@ -125,6 +125,14 @@ static void try_at_refuses_a_time_that_the_layout_has_not(void) {
     SAYS(FLAKE_RANGE, flake_try_at(&gen, T + 1024000, &id));
 }
 
+static void try_at_takes_the_first_ms_of_an_int64_of_ns(void) {
+    const int64_t first_ms = -(INT64_MAX / 1000000);
+    begin(flake_layout_of(41, 10, 12, first_ms));
+    open_gen();
+    SAYS(FLAKE_RANGE, flake_try_at(&gen, first_ms - 1, &id));
+    GIVES(flake_try_at(&gen, first_ms, &id), first_ms, 0);
+}
+
 static void after_a_try_at_in_the_future_the_clock_is_behind(void) {
     open_with_three();
     GIVES(flake_try_at(&gen, T + 800, &id), T + 800, 10);
@@ -494,6 +502,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(try_at_takes_the_callers_time),
         CHECK_TEST(try_at_with_an_older_time_stays_in_the_newest_unit),
         CHECK_TEST(try_at_refuses_a_time_that_the_layout_has_not),
+        CHECK_TEST(try_at_takes_the_first_ms_of_an_int64_of_ns),
         CHECK_TEST(after_a_try_at_in_the_future_the_clock_is_behind),
         CHECK_TEST(try_at_borrows_from_its_own_time_on),
         CHECK_TEST(available_says_how_many_are_free_now),

@@ -241,6 +241,19 @@ static void a_second_overflow_is_noted_from_its_own_begin(void) {
     NO_NOTE();
 }
 
+/* After hours of one, the next note begins another: the election has room for so many ms. */
+static void an_overflow_of_hours_is_noted_as_several(void) {
+    for (unsigned one_less = 0; one_less < 2; one_less++) {
+        const int64_t later = 0xfffffe - one_less;
+        begin_overflow(64);
+        flake_i_note(&gen.engine, 0, T * MS, 1);
+        NOTE(T * MS, 1, 0);
+        flake_i_note(&gen.engine, FLAKE_ATOMIC_LOAD(&gen.engine.overflow, relaxed),
+                     (T + later) * MS, 1);
+        NOTE((T + later) * MS, 1, one_less ? later : 0);
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(a_coarse_clock_does_not_say_where_to_begin),
@@ -259,6 +272,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_full_ring_drops_notes_and_the_last_one_comes_later),
         CHECK_TEST(when_there_is_room_again_the_next_ms_is_noted),
         CHECK_TEST(a_second_overflow_is_noted_from_its_own_begin),
+        CHECK_TEST(an_overflow_of_hours_is_noted_as_several),
     };
     return CHECK_MAIN(argc, argv, all);
 }

@@ -191,6 +191,26 @@ static void who_takes_it_next_begins_later(void) {
     }
 }
 
+static void so_does_who_takes_a_pool_of_snos(void) {
+    sno_id last, id;
+    memset(&last, 0, sizeof last);
+    begin_exclusive();
+    for (int run = 0; run < 10; run++) {
+        const sno_options o = sno_options_now(5, 0, 299);
+        CHECK_EQ(sno_init(&sno, &o), SNO_OK);
+        id = sno_new(&sno, 1);
+        CHECK(sno_compare(id, last) > 0);
+        last = id;
+        sno_retire(&sno);
+        const sno_options again = sno_options_now(5, 0, 299);
+        CHECK_EQ(sno_shards_init(sno_shards, 3, &again), SNO_OK);
+        id = sno_shard_new(&sno_shards[0], 1);
+        CHECK(sno_compare(id, last) > 0);
+        last = id;
+        sno_retire(sno_shard_gen(&sno_shards[0]));
+    }
+}
+
 /* Also in the very first unit. */
 static void who_takes_it_at_the_epoch_begins_later_too(void) {
     uint64_t id = 7;
@@ -520,6 +540,7 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(ranges_of_32_bits),
                                      CHECK_TEST(the_bytes_are_the_same_for_all_programs),
                                      CHECK_TEST(who_takes_it_next_begins_later),
+                                     CHECK_TEST(so_does_who_takes_a_pool_of_snos),
                                      CHECK_TEST(who_takes_it_at_the_epoch_begins_later_too),
                                      CHECK_TEST(shards_that_are_refused_change_nothing),
                                      CHECK_TEST(shards_hold_their_parts),

@@ -334,6 +334,7 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
     flake128 wide_id;
     flake128_parts parts = {0, 0, 0, 0};
     sno_id drawn;
+    sno_snapshot at;
     memset(&wide_id, 0, sizeof wide_id);
     memset(&drawn, 0, sizeof drawn);
     begin();
@@ -367,6 +368,9 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
             drawn = sno_new(&sno, 0);
         }
         CHECK_EQ((int64_t)sno_units(drawn), unit + 3);
+        sno_gen *const drawn_from = i & 2 ? sno_shard_gen(&sno_shard_of) : &sno;
+        CHECK_EQ(sno_snapshot_take(drawn_from, &at), SNO_OK);
+        CHECK_EQ(at.drifts, 0);
     }
 }
 

@@ -66,6 +66,7 @@ static void a_layout_expires_with_the_last_ms_of_its_last_unit(void) {
 }
 
 static void the_ends_of_int64_are_times_like_others(void) {
+    check_time(NULL, 0, FLAKE_INVALID);
     const flake_layout whole = flake_layout_of(64, 0, 0, INT64_MIN);
     check_borders(&whole);
     check_id(&whole, 0, INT64_MIN, 0, 0);
@@ -486,7 +487,7 @@ static void layouts_that_mean_nothing_are_refused(void) {
 }
 
 /* Options of which each is good but for one thing. */
-enum { refused_count = 16 };
+enum { refused_count = 17 };
 static flake_status refused_options(int which, flake_options *o) {
     *o = on_script(flake_layout_idgen(), 5);
     switch (which) {
@@ -501,6 +502,7 @@ static flake_status refused_options(int which, flake_options *o) {
     case 8: o->layout.epoch_ms = INT64_MAX; break; /* no clock of 63 bits of ns gets there */
     case 9: o->layout.epoch_ms = INT64_MIN; break;
     case 10: o->max_ahead_ms = -1; break;
+    case 15: o->max_ahead_ms = (int64_t)INT32_MAX + 1; break;
     case 11: o->max_wait_ms = -1; break;
     case 12: o->clock.kind = 2; break;
     case 13: o->clock.kind = -1; break;
@@ -540,6 +542,10 @@ static void the_options_in_force_can_be_read_back(void) {
     CHECK_EQ(in_force->max_wait_ms, 1000);
     CHECK_EQ(in_force->max_ahead_ms, 0);
     CHECK_EQ(in_force->node, 0);
+
+    o.max_ahead_ms = INT32_MAX;
+    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(in_force->max_ahead_ms, INT32_MAX);
 
     o = on_script(flake_layout_hazelcast(), 1234);
     o.node_offset = 7;

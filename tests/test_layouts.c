@@ -131,6 +131,7 @@ static void round_epochs_are_midnights(void) {
 
 static void layout_of_is_time_node_seq_down_to_bit_0(void) {
     const flake_layout l = flake_layout_of(30, 7, 9, -5);
+    CHECK_STR(l.name, "custom");
     CHECK_EQ(l.epoch_ms, -5);
     CHECK_EQ(l.unit_ms, 1);
     check_id(&l, (uint64_t)1 << 16 | 1 << 9 | 1, -4, 1, 1);

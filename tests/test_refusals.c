@@ -58,6 +58,24 @@ static void a_state_without_a_path_or_with_endless_times(void) {
     CHECK(access(path_of("ids"), F_OK) != 0);
 }
 
+static void a_reason_is_cut_to_its_room(void) {
+    static char long_name[900];
+    static flake_state state;
+    struct {
+        flake_why why;
+        char behind;
+    } told;
+    flake_state_options w;
+    fresh();
+    memset(&w, 0, sizeof w);
+    memset(&told, '!', sizeof told);
+    memset(long_name, 'x', sizeof long_name - 1); /* no folder has names as long */
+    w.path = long_name;
+    CHECK_EQ(flake_state_open(&state, &w, NULL, &told.why), FLAKE_IO);
+    CHECK_EQ(strlen(told.why.text), sizeof told.why.text - 1);
+    CHECK_EQ(told.behind, '!');
+}
+
 static flake_status claim_with(const flake_slot_options *o) {
     static flake_slot slot; /* holds none */
     uint32_t number = 77;
@@ -397,6 +415,7 @@ static void no_partition_is_left(void) {
 
 int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(a_state_without_a_path_or_with_endless_times),
+                                     CHECK_TEST(a_reason_is_cut_to_its_room),
                                      CHECK_TEST(a_slot_without_a_folder_or_with_endless_times),
                                      CHECK_TEST(a_relative_path_in_a_folder_that_is_gone),
                                      CHECK_TEST(a_relative_folder_of_slots_may_be_too_long),

@@ -561,6 +561,12 @@ static void a_count_of_0_is_1024(void) {
     CHECK_EQ(claim_of(1, 0), 1);
     release(0);
     release(1);
+    flake_slot_options o = in_folder(0);
+    o.first = UINT32_MAX - 1024;
+    CHECK_EQ(claim(2, &o), o.first);
+    release(2);
+    o.first++;
+    CHECK_EQ(claim(2, &o), -FLAKE_INVALID);
 }
 
 /* ---- fork ---- */

@@ -74,13 +74,15 @@ static flake_status open_ids(const flake_options *o) {
     return flake_state_open(&state, &w, o, &why);
 }
 
-static sno_status open_snos(sno_snapshot *pool) {
+static sno_status open_snos_at(const char *name, sno_snapshot *pool) {
     sno_state_options w;
     memset(&w, 0, sizeof w);
-    w.path = path_of("snos");
+    w.path = path_of(name);
     w.clock.now_ns = scene_clock;
     return sno_state_open(&snos, &w, pool, NULL);
 }
+
+static sno_status open_snos(sno_snapshot *pool) { return open_snos_at("snos", pool); }
 
 static sno_snapshot pool_of(uint16_t min, uint16_t max) {
     return pool_of_numbers(0x1234, min, max);
@@ -331,6 +333,18 @@ static void narrow_and_wide_are_foreign_to_each_other(void) {
     CHECK_EQ(open_ids(&narrow), FLAKE_FOREIGN);
 }
 
+static void a_file_of_flakes_is_no_pool(void) {
+    sno_snapshot any;
+    flake_options one = options_now();
+    memset(&any, 0, sizeof any);
+    one.seq_min = one.seq_max = 5; /* fewer than a pool has */
+    begin();
+    CHECK_EQ(open_ids(&one), FLAKE_OK);
+    close_it(&state);
+    pass_ms(10);
+    CHECK_EQ(open_snos_at("ids", &any), SNO_FOREIGN);
+}
+
 static void a_pool_that_does_not_begin_at_0_has_its_state(void) {
     static const uint16_t others[][2] = {{0, 199}, {101, 199}, {100, 198}, {100, 200}, {0, 99}};
     sno_snapshot pool = pool_of(100, 199);
@@ -554,6 +568,7 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(a_file_made_by_hand_is_gone_on_from),
                                      CHECK_TEST(one_field_of_a_layout_makes_it_another),
                                      CHECK_TEST(narrow_and_wide_are_foreign_to_each_other),
+                                     CHECK_TEST(a_file_of_flakes_is_no_pool),
                                      CHECK_TEST(a_pool_that_does_not_begin_at_0_has_its_state),
                                      CHECK_TEST(what_is_written_and_read_in_parts_is_whole),
                                      CHECK_TEST(a_write_of_nothing_is_a_failed_one),

@@ -301,9 +301,11 @@ static void killed_in_any_line_of_an_extension(void) {
     for (kill_at = 1; kill_at < 8; kill_at++) {
         calls = 0;
         child_is_killed(extends_and_is_killed);
+        const uint64_t written = records();
         const unsigned sleeps = atomic_load(&our->sleeps);
         CHECK_EQ(draw(), FLAKE_OK);
         CHECK_EQ(open_it(), FLAKE_OK);
+        CHECK_EQ(records(), written + 1); /* beside the dead one's newest, not over it */
         CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
         pass_ms(2900);
         CHECK_EQ(draw(), FLAKE_OK);

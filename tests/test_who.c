@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where node numbers come from: addresses, names and variables.
+ * Where node numbers come from: addresses, names and variables. And random bytes from a file.
  */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
@@ -29,6 +29,11 @@ static void free_interfaces(struct ifaddrs *list) {
 }
 #define getifaddrs(list)  list_interfaces(list)
 #define freeifaddrs(list) free_interfaces(list)
+/* As if the kernel had no call for random bytes. */
+#if defined(__linux__)
+#include <sys/syscall.h>
+#undef SYS_getrandom
+#endif
 #include "flake.h"
 
 /* ---- addresses ---- */
@@ -244,14 +249,34 @@ static void a_number_that_does_not_fit_is_refused_by_init(void) {
     CHECK_EQ(flake_init(&gen, &o), FLAKE_NODE);
 }
 
+/* ---- random bytes ---- */
+
+static int next_descriptor(void) {
+    const int fd = open("/dev/null", O_RDONLY);
+    CHECK_EQ(close(fd), 0);
+    return fd;
+}
+
+static void random_bytes_come_from_a_file_where_no_call_has_them(void) {
+    uint64_t drawn[2][4] = {{0}, {0}};
+    const int before = next_descriptor();
+    errno = ENOTTY;
+    for (int i = 0; i < 2; i++) CHECK(flake_i_random_bytes(drawn[i], sizeof drawn[i]));
+    CHECK_EQ(errno, ENOTTY);
+    CHECK_EQ(next_descriptor(), before);
+    for (int i = 0; i < 4; i++) CHECK(drawn[0][i] && drawn[0][i] != drawn[1][i]);
+}
+
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(the_first_real_interface_has_the_word),
-                                     CHECK_TEST(an_interface_without_an_address_is_refused_by_name),
-                                     CHECK_TEST(the_first_private_ip_gives_16_bits),
-                                     CHECK_TEST(this_hosts_own_address),
-                                     CHECK_TEST(the_list_of_interfaces_is_asked_for_and_let_go),
-                                     CHECK_TEST(the_ordinal_of_a_hostname),
-                                     CHECK_TEST(a_number_in_the_environment),
-                                     CHECK_TEST(a_number_that_does_not_fit_is_refused_by_init)};
+    static const check_test all[] = {
+        CHECK_TEST(the_first_real_interface_has_the_word),
+        CHECK_TEST(an_interface_without_an_address_is_refused_by_name),
+        CHECK_TEST(the_first_private_ip_gives_16_bits),
+        CHECK_TEST(this_hosts_own_address),
+        CHECK_TEST(the_list_of_interfaces_is_asked_for_and_let_go),
+        CHECK_TEST(the_ordinal_of_a_hostname),
+        CHECK_TEST(a_number_in_the_environment),
+        CHECK_TEST(a_number_that_does_not_fit_is_refused_by_init),
+        CHECK_TEST(random_bytes_come_from_a_file_where_no_call_has_them)};
     return CHECK_MAIN(argc, argv, all);
 }
