@@ -42,7 +42,6 @@ import collections
 import hashlib
 import os
 import queue
-import random
 import re
 import shutil
 import signal
@@ -73,7 +72,7 @@ def swap(pattern, table):
 
 
 def constants(code):
-    for m in re.finditer(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)([uUlL]*)(?![\w.])", code):
+    for m in re.finditer(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)([uUlL]*)(?![\w.])(?!\] = \{)", code):   # no sizes
         is_hex = m[1].startswith("0x")
         value = int(m[1], 16 if is_hex else 8 if re.match("0[0-7]", m[1]) else 10)
         for other in (value + 1, value - 1):
@@ -200,10 +199,11 @@ def all_mutants(base, measured, seed, per_line, only, skipped):
         executable = {int(n) for result in measured.values() for n in result["lines"].get(header, {})}
         left_out = skipped | ({"common"} if header == "sno.h" else set())   # flake.h's stand for both
         by_line += mutants_of(header, (base / header).read_text(), executable, left_out)
-    chance = random.Random(seed)
-    chance.shuffle(by_line)
+    def chance(m):   # by its text alone: others of the lines that changed are another choice, no more
+        return hashlib.sha256("\t".join([seed, *m.key()]).encode()).digest()
     for found in by_line:
-        chance.shuffle(found)
+        found.sort(key=chance)
+    by_line.sort(key=lambda found: chance(found[0]))
     rounds = range(max(map(len, by_line), default=0) if per_line == 0 else per_line)
     ordered = [found[k] for k in rounds for found in by_line if k < len(found)]
     return [m for m in ordered if not only or any(word in f"{m.header}/{m.section}" for word in only)]
