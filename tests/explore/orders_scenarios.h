@@ -176,6 +176,7 @@ static const scenario scenarios[] = {
     {"state_later", "one of whom asks for more", {"69", "8"}, STATE, .clock = {5, 6}, .horizon = 7, .every = true},
     {"state_extend", "two timers, and a draw", {"e", "e", "9"}, STATE, .clock = {5, 7}, .horizon = 8},
     {"state_close", "closed while two draw", {"7", "7", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20, .every = true},
+    {"state_close_apart", "closed while two draw, one further than the other", {"7", "8", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
     {"state_close_twice", "two who close it", {"c", "c", "7"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
     {"state_close_3", "closed while two draw, one of whom writes", {"9", "9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
     {"state_close_near", "closed while a draw writes", {"9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},

@@ -2,8 +2,9 @@
  *
  * HORIZON: a state file is closed while two threads ask for times that it still covers. Whatever was
  * admitted is at or before the last horizon written, or the next run would hand it out again. One of
- * them raises `asked`, the other may see it raised. With the look at `asked` relaxed, or with less
- * than seq_cst where CLOSED is stored, a time is admitted that the close has not seen.
+ * them raises `asked`, the other may see it raised, or raise it further. With the look at `asked`
+ * relaxed, or with less than seq_cst where CLOSED is stored, a time is admitted that the close has
+ * not seen.
  *
  * Weakened: ASK:S, SHUT:S
  */
@@ -27,7 +28,7 @@ static void *admit_a(void *unused) {
 
 static void *admit_b(void *unused) {
     model_begin(3);
-    admit(1, 7);
+    admit(1, 8);
     return unused;
 }
 
