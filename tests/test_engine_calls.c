@@ -92,6 +92,24 @@ static void try_n_borrows_as_far_as_max_ahead(void) {
 
 /* ---- the caller's own time ---- */
 
+/* Its count has 21 bits, and a loan of so many places uses up all but one. */
+static void a_great_loan_does_not_overflow_its_count(void) {
+    const size_t n = sizeof many / sizeof *many; /* 2^20 */
+    begin(flake_layout_of(43, 0, 20, T - 1000));
+    options.seq_max = 199999;
+    options.max_ahead_ms = 20;
+    open_gen();
+    uint64_t last = 0;
+    for (int i = 0; i < 2; i++) {
+        size_t rising = 0;
+        CHECK_EQ(flake_try_n(&gen, many, n), n);
+        for (size_t k = 0; k < n; last = many[k++]) rising += many[k] > last;
+        CHECK_EQ(rising, n);
+    }
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK(id > last);
+}
+
 static void try_at_takes_the_callers_time(void) {
     open_with_three();
     GIVES(flake_try_at(&gen, T - 50000, &id), T - 50000, 10);
@@ -499,6 +517,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_batch_of_none_is_none),
         CHECK_TEST(try_n_gives_what_is_free),
         CHECK_TEST(try_n_borrows_as_far_as_max_ahead),
+        CHECK_TEST(a_great_loan_does_not_overflow_its_count),
         CHECK_TEST(try_at_takes_the_callers_time),
         CHECK_TEST(try_at_with_an_older_time_stays_in_the_newest_unit),
         CHECK_TEST(try_at_refuses_a_time_that_the_layout_has_not),

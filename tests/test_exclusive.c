@@ -167,6 +167,10 @@ static void the_bytes_are_the_same_for_all_programs(void) {
     CHECK_EQ(flake_i_exclude_at(((uint64_t)1 << 30) - 1), ((uint64_t)1 << 30) - 1);
     CHECK_EQ(flake_i_exclude_at((uint64_t)1 << 30), (uint64_t)1 << 30);
     CHECK(flake_i_exclude_at(UINT32_MAX) < INT32_MAX);
+    begin_exclusive();
+    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
+    CHECK_EQ(access(path_of("flake-1453a9bf381b282d.exclusive"), F_OK), 0);
+    flake_retire(&gen);
 }
 
 /* Runs that follow one another within a unit, as those of a small program that a loop starts. */

@@ -709,6 +709,38 @@ static void draw_from_shared(void) {
     }
 }
 
+/* A stock is a process's own, whoever else draws from its generator. */
+static flake_prefetch stock;
+
+static void draw_from_stock(void) {
+    for (unsigned i = 0; i < 3; i++) {
+        way_ids ids;
+        uint64_t id = 0;
+        (void)way_give(&ids, way_of_flake(flake_prefetch_next(&stock, &id)), &id, 1);
+        EXPECT(ids.n == 1);
+        ways_note(&our->log, FAMILY_FLAKE, &ids);
+    }
+}
+
+static void a_stock_of_a_shared_generator_is_not_inherited(void) {
+    if (!words_reach_other_processes) return;
+    begin();
+    ways_setup w;
+    memset(&w, 0, sizeof w);
+    flake_options o = ways_flake_options(&w, 0, 0);
+    o.shared_memory = true;
+    CHECK_EQ(flake_init(&our->shared, &o), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &our->shared, 1000, 0), FLAKE_OK);
+    draw_from_stock();
+    for (unsigned i = 0; i < starters_count; i++) {
+        starters[i](draw_from_stock);
+        draw_from_stock();
+    }
+    CHECK(our->log.n >= 2 * starters_count * 3);
+    CHECK_EQ(ways_repeated(&our->log), 0);
+    end();
+}
+
 static void shared_memory_is_exempt(void) {
     if (!words_reach_other_processes) return;
     begin();
@@ -926,6 +958,7 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(bumps_and_forks_leave_nothing_behind),
                                      CHECK_TEST(the_fork_page_is_in_use),
                                      CHECK_TEST(first_calls_leave_errno_alone),
+                                     CHECK_TEST(a_stock_of_a_shared_generator_is_not_inherited),
                                      CHECK_TEST(shared_memory_is_exempt),
                                      CHECK_TEST(a_bump_is_as_if_forked),
                                      CHECK_TEST(bumps_from_many_threads),

@@ -105,6 +105,8 @@ static void a_slot_without_a_folder_or_with_endless_times(void) {
     o.horizon_ms = endless_ms;
     CHECK_EQ(claim_with(&o), FLAKE_INVALID);
     CHECK(strncmp(why.text, "horizon_ms", 10) == 0);
+    o.horizon_ms = endless_ms / 4 + 1;
+    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
     o.horizon_ms = 0;
     o.wait_ms = endless_ms;
     CHECK_EQ(claim_with(&o), FLAKE_INVALID);
@@ -360,11 +362,13 @@ static void a_sno_generator_of_nothing(void) {
     CHECK(strncmp(sno_why_not.text, "path", 4) == 0);
     w.path = path_of("snos");
     w.clock.now_ns = scene_clock;
+    pool.wall_hi = 77;
     pool.sequence_min = 9; /* bounds alone are a wish, too: partition 0 */
     CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), SNO_OK);
     CHECK_EQ(pool.partition, 0);
     CHECK_EQ(pool.sequence_min, 9);
     CHECK_EQ(pool.sequence_max, 65535);
+    CHECK_EQ(pool.wall_hi, 0); /* the state knows */
     CHECK_EQ(sno_state_close(&state), SNO_OK);
 }
 

@@ -569,6 +569,22 @@ static void a_count_of_0_is_1024(void) {
     CHECK_EQ(claim(2, &o), -FLAKE_INVALID);
 }
 
+static void a_folder_is_that_of_the_time_of_the_claim(void) {
+    char before[1000];
+    begin();
+    CHECK(getcwd(before, sizeof before) != NULL);
+    CHECK_EQ(chdir(our_folder), 0);
+    flake_slot_options o = in_folder(1);
+    o.dir = ".";
+    CHECK_EQ(claim(0, &o), 0);
+    CHECK_EQ(chdir("/"), 0);
+    CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+    pass_ms(10000);
+    CHECK(draw_all(5) > 0);
+    release(0);
+    CHECK_EQ(chdir(before), 0);
+}
+
 /* ---- fork ---- */
 
 static void leave_the_parents_number_alone(void) {
@@ -746,6 +762,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(words_over_a_later_versions_header_are_not_taken_over),
         CHECK_TEST(a_number_that_another_makes_meanwhile_is_his),
         CHECK_TEST(a_count_of_0_is_1024),
+        CHECK_TEST(a_folder_is_that_of_the_time_of_the_claim),
         CHECK_TEST(a_forked_child_does_not_hold_its_parents_number),
         CHECK_TEST(a_child_keeps_the_number_of_its_dead_parent),
         CHECK_TEST(a_release_frees_the_number_whatever_children_do),

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A program in strict C, which hides from the header what a system adds: it asks for that by its number,
+ * or by the function's own name.
+ */
+#include "support.h"
+#include "flake.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static flake_state state, second;
+static char path[400];
+
+static flake_status open_at_path(flake_state *s) {
+    flake_state_options o;
+    memset(&o, 0, sizeof o);
+    o.path = path;
+    o.no_wait = true;
+    return flake_state_open(s, &o, NULL, NULL);
+}
+
+static bool begin(void) {
+    const char *const room = getenv("TMPDIR");
+    uint64_t any = 0;
+    CHECK(flake_i_random_bytes(&any, sizeof any));
+    (void)snprintf(path, sizeof path, "%s/flake-strict-%llx", room && *room ? room : "/tmp",
+                   (unsigned long long)any);
+    return FLAKE_I_HAS_FILES;
+}
+
+static void a_file_in_use_is_refused_at_once(void) {
+    if (!begin()) return;
+    CHECK_EQ(open_at_path(&state), FLAKE_OK);
+    CHECK_EQ(open_at_path(&second), FLAKE_TAKEN);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(remove(path), 0);
+}
+
+/* Or a program that is started meanwhile would keep the lock. Linux tells what flags a descriptor has. */
+static void descriptors_end_with_the_program(void) {
+    char name[64], line[100];
+    unsigned long flags = 0;
+    if (!begin()) return;
+    CHECK_EQ(open_at_path(&state), FLAKE_OK);
+    (void)snprintf(name, sizeof name, "/proc/self/fdinfo/%d", state.file.fd);
+    FILE *const told = fopen(name, "r");
+    while (told && fgets(line, sizeof line, told))
+        if (strncmp(line, "flags:", 6) == 0) flags = strtoul(line + 6, NULL, 8);
+    if (told) CHECK_EQ(flags & 02000003, 02000002); /* closed by exec; read and written */
+    if (told) (void)fclose(told);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(remove(path), 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(a_file_in_use_is_refused_at_once),
+                                     CHECK_TEST(descriptors_end_with_the_program)};
+    return CHECK_MAIN(argc, argv, all);
+}
