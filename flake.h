@@ -2183,7 +2183,6 @@ static inline flake_status flake_i_look(const flake_i_engine *e, unsigned how, u
     const bool given = (how & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
     if (now_ns < (int64_t)e->epoch_ns && !given) return FLAKE_RANGE;
     v->now = now_ns < (int64_t)e->epoch_ns ? 0 : ((uint64_t)now_ns - e->epoch_ns) / e->unit_ns;
-    if (v->now > e->max_time) return FLAKE_RANGE;
     if (given && v->now + e->time_lead < v->time) v->now = v->time - e->time_lead;
 
     v->leaves = v->blocked = false;

@@ -1829,7 +1829,6 @@ static inline sno_status sno_i_look(const sno_i_engine *e, unsigned how, uint64_
     const bool given = (how & SNO_I_GIVEN) && word; /* older counts as the word's time */
     if (now_ns < (int64_t)e->epoch_ns && !given) return SNO_RANGE;
     v->now = now_ns < (int64_t)e->epoch_ns ? 0 : ((uint64_t)now_ns - e->epoch_ns) / e->unit_ns;
-    if (v->now > e->max_time) return SNO_RANGE;
     if (given && v->now + e->time_lead < v->time) v->now = v->time - e->time_lead;
 
     v->leaves = v->blocked = false;

@@ -343,6 +343,8 @@ static void a_file_of_flakes_is_no_pool(void) {
     close_it(&state);
     pass_ms(10);
     CHECK_EQ(open_snos_at("ids", &any), SNO_FOREIGN);
+    CHECK_EQ(mkfifo(path_of("pipe"), 0666), 0); /* nor is a pipe, which nobody writes to */
+    CHECK_EQ(open_snos_at("pipe", &any), SNO_FOREIGN);
 }
 
 static void a_pool_that_does_not_begin_at_0_has_its_state(void) {

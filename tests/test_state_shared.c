@@ -38,12 +38,14 @@ static flake_options options_now(void) {
 
 static void *clocks_user; /* means nothing to this clock */
 
+static const char *name_of_it = "ids";
+
 static flake_status open_it(void) {
     flake_state_options w;
     const flake_options o = options_now();
     memset(&w, 0, sizeof w);
     memset(&why, 0, sizeof why);
-    w.path = path_of("ids");
+    w.path = path_of(name_of_it);
     w.shared_memory = true;
     w.clock.user = clocks_user;
     return flake_state_open(&all->state, &w, &o, &why);
@@ -305,6 +307,8 @@ static void killed_in_any_line_of_an_extension(void) {
     for (kill_at = 1; kill_at < 8; kill_at++) {
         calls = 0;
         child_is_killed(extends_and_is_killed);
+        if (kill_at == 1) CHECK_EQ(link(path_of("ids"), path_of("the-same-ids")), 0);
+        name_of_it = "the-same-ids"; /* where the next one looks for it from then on */
         const uint64_t written = records();
         const unsigned sleeps = atomic_load(&our->sleeps);
         CHECK_EQ(draw(), FLAKE_OK);
@@ -316,6 +320,7 @@ static void killed_in_any_line_of_an_extension(void) {
         CHECK_EQ(draw(), FLAKE_OK);
         CHECK_EQ(atomic_load(&our->sleeps), sleeps);
         flake_i_file_drop(&all->state.file, false); /* as if this process had died */
+        name_of_it = "ids";
     }
     CHECK_EQ(repeated(), 0);
 }

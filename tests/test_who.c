@@ -111,6 +111,10 @@ static void an_interface_without_an_address_is_refused_by_name(void) {
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, NULL, &worker, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, NULL, &worker, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "this machine: no interface has an Ethernet address");
+    add_link(2, "eth0", "001122334455", false);
+    chain(3, "tun0"); /* the one before it is not looked at again */
+    CHECK_EQ(flake_i_pick_mac(&entries[0].at, "tun0", &worker, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "tun0: this interface has no Ethernet address");
     CHECK_EQ(worker, 77);
     CHECK_EQ(flake_worker_from_mac("no-such-interface", &worker, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "no-such-interface: there is no interface of this name");

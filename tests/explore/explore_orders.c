@@ -31,7 +31,7 @@
  *   ring     a note is popped once, and a slot is nobody else's from the claim to its turn
  *   pool     a shard has one owner
  *   state    what is admitted is known to be on disk, and no later than what the last write says; one
- *            thread at a time is the writer, and knows what the one before him did
+ *            thread at a time is the writer, and knows what the one before him did; it is closed once
  *   page     who finds a pointer finds what it points to
  *   registry of two generators with the same ids one is enrolled
  *
@@ -62,6 +62,7 @@ static struct { /* what the rules keep */
     uint64_t run;            /* the state's, of the draws */
     int64_t pending[FIBERS]; /* horizon written, not synced */
     int64_t latest, floor;   /* admitted; on disk when it was opened again */
+    bool is_closed;
     unsigned popped;         /* bits */
     struct {
         bool holds, enrolled;
@@ -251,7 +252,14 @@ static void open_again(bool deleted) {
     }
     orders_say("open   %d, horizon %" PRId64, (int)status, units(kept.floor));
     if (status != SNO_OK) orders_fail("it can't be opened again");
+    kept.is_closed = false;
     SNO_ATOMIC_STORE(&state.is_open, 1u, relaxed);
+}
+
+static void close_state(void) {
+    if (sno_state_close(&state) != SNO_OK) return;
+    if (kept.is_closed) orders_fail("it was closed twice");
+    kept.is_closed = true;
 }
 
 // >>calls
@@ -301,7 +309,7 @@ static void call(char letter) {
     case 'r': (void)sno_i_retry_ns(engine()); break;
     case 'q': sno_i_notify(engine()); break;
     case 'e': (void)sno_state_extend(&state); break;
-    case 'c': (void)sno_state_close(&state); break;
+    case 'c': close_state(); break;
     case 'O': open_again(false); break;
     case 'N': open_again(true); break;
     case 'f': (void)sno_i_get_family(); break;
