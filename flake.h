@@ -3950,7 +3950,6 @@ static inline flake_status flake_i_fill_in(const flake_options *given, flake_opt
         return flake_i_refuse(why, FLAKE_INVALID,
                               "exclusive is no path of a folder, or goes with shared_memory");
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
-    *why = NULL;
     return FLAKE_OK;
 }
 

@@ -420,7 +420,9 @@ static void a_write_of_nothing_is_a_failed_one(void) {
     uint64_t id = 7;
     begin_stint();
     stint.writes_nothing = true;
+    const int before = descriptors();
     CHECK_EQ(open_ids(&o), FLAKE_IO);
+    CHECK_EQ(descriptors(), before);
     CHECK_EQ(access(path_of("ids"), F_OK), -1);
     CHECK_EQ(access(path_of("ids.new"), F_OK), -1);
     stint.writes_nothing = false;
@@ -435,6 +437,10 @@ static void a_write_of_nothing_is_a_failed_one(void) {
     CHECK_EQ(id, 7);
     stint.writes_nothing = false;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    close_it(&state);
+    pass_ms(10);
+    CHECK_EQ(open_ids(&o), FLAKE_OK);
+    CHECK_STR(why.text, ""); /* which is for failures */
     close_it(&state);
 }
 

@@ -704,6 +704,9 @@ static void a_restored_one_goes_on_behind_the_snapshot(void) {
     CHECK_EQ(flake128_restore(wide_of(7, 8), &s), FLAKE_INVALID);
     s.unix_ms = -1;
     CHECK_EQ(flake128_restore(wide_of(7, 9), &s), FLAKE_RANGE);
+    CHECK_EQ(flake128_snapshot_take(wide_of(7, 9), &s), FLAKE_OK);
+    CHECK_EQ(s.unix_ms, 0); /* nothing was drawn */
+    CHECK_EQ(flake128_restore(wide_of(7, 9), &s), FLAKE_OK);
     static flake128_gen never;
     CHECK_EQ(flake128_snapshot_take(&never, &s), FLAKE_INVALID);
 }
