@@ -332,6 +332,27 @@ static void a_file_made_meanwhile_is_gone_on_from(void) {
     CHECK(swap_at > 10);
 }
 
+/* Of a program that does not wait, and whose horizon is shorter than the one in the file. */
+static void a_crash_loop_does_not_run_away(void) {
+    flake_state_options w;
+    memset(&w, 0, sizeof w);
+    begin();
+    w.path = path_of("ids");
+    w.clock.now_ns = scene_clock;
+    w.no_wait = true;
+    w.horizon_ms = 10000;
+    CHECK_EQ(flake_state_open(&state, &w, NULL, &why), FLAKE_OK);
+    const int64_t horizon_ns = horizon_at(w.path);
+    w.horizon_ms = 1000;
+    for (int run = 0; run < 5; run++) {
+        flake_i_file_drop(&state.file, false); /* as if it had died */
+        memset(&state, 0, sizeof state);
+        CHECK_EQ(flake_state_open(&state, &w, NULL, &why), FLAKE_OK);
+        CHECK_EQ(horizon_at(w.path), horizon_ns);
+    }
+    close_it(&state);
+}
+
 /* ---- files of version 0.1.0 ---- */
 
 static uint8_t old_bytes[FLAKE_I_FILE];
@@ -935,6 +956,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked),
         CHECK_TEST(a_file_that_is_replaced_for_ever_is_refused),
         CHECK_TEST(a_file_made_meanwhile_is_gone_on_from),
+        CHECK_TEST(a_crash_loop_does_not_run_away),
         CHECK_TEST(an_old_file_is_taken_over),
         CHECK_TEST(an_old_file_that_is_damaged_or_anothers_is_refused),
         CHECK_TEST(a_half_made_new_record_does_not_count),
