@@ -124,6 +124,9 @@ static flake_status sleep_late(void) {
     const int64_t now_ns = atomic_load(&our->now_ns);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
     const flake_status status = flake_i_draw_late(&gen.engine, word, now_ns, &place);
+    flake_stats stats;
+    flake_stats_get(&gen, &stats);
+    CHECK(stats.waits > 0);
     return noted(status, flake_i_id_at(&gen, place.time, place.index));
 }
 

@@ -32,6 +32,10 @@ static void a_snapshot_says_where_the_generator_stands(void) {
     CHECK_EQ(s.wall_hi, start - 3);
     CHECK_EQ(s.wall_safe, start);
     CHECK_EQ(s.drifts, 1);
+
+    script_now.now_ns = SNO_I_EPOCH_NS - 1; /* before sno's time */
+    s = snapshot_of(&gen);
+    CHECK_EQ(s.now, 0);
 }
 
 static void a_snapshot_that_was_restored_reads_the_same(void) {
