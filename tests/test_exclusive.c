@@ -488,6 +488,7 @@ static void go_on_with_a_wide_one(void) {
     s.clock.now_ns = scene_clock;
     s.exclusive = path_of("no-such-folder");
     EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_IO);
+    EXPECT(descriptors() == before); /* its parent's is still there, to go with the next try */
     s.exclusive = our_folder;
     EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_OK);
     EXPECT(take_sno(&another_sno, 6, 50, 60) == SNO_TAKEN);
