@@ -371,6 +371,13 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
         sno_gen *const drawn_from = i & 2 ? sno_shard_gen(&sno_shard_of) : &sno;
         CHECK_EQ(sno_snapshot_take(drawn_from, &at), SNO_OK);
         CHECK_EQ(at.drifts, 0);
+        if (i & 2) continue;
+        atomic_store(&gate_word, 0u);
+        s.gate.word = &gate_word;
+        gate_floor_at_ns += 100 * a_ms;
+        CHECK_EQ(sno_init(&sno, &s), SNO_LEASE); /* which leaves the floor to who begins */
+        CHECK_EQ((int64_t)sno_units(sno_new(&sno, 0)), unit + 3);
+        gate_floor_at_ns -= 100 * a_ms;
     }
 }
 

@@ -49,6 +49,15 @@ static bool is_empty(void) {
     return true;
 }
 
+/* Of a parent's thread that was in it when this process was forked. */
+static void a_turn_that_nobody_here_has_ends(void) {
+    retire_all();
+    FLAKE_ATOMIC_STORE(&flake_i_registry.turn, flake_i_process_mark() + 2, relaxed);
+    CHECK_EQ(make(&a, 1, 0, 0), FLAKE_OK);
+    CHECK_EQ(make(&b, 1, 0, 0), FLAKE_TAKEN);
+    flake_retire(&a);
+}
+
 static void the_same_ids_are_refused(void) {
     uint64_t id;
     retire_all();
@@ -191,7 +200,8 @@ static void one_of_many_threads_has_it(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(the_same_ids_are_refused),
+    static const check_test all[] = {CHECK_TEST(a_turn_that_nobody_here_has_ends),
+                                     CHECK_TEST(the_same_ids_are_refused),
                                      CHECK_TEST(what_no_init_takes_is_not_enrolled),
                                      CHECK_TEST(node_and_offset_count_together),
                                      CHECK_TEST(other_layouts_and_widths_are_others),

@@ -569,6 +569,21 @@ static void a_count_of_0_is_1024(void) {
     CHECK_EQ(claim(2, &o), -FLAKE_INVALID);
 }
 
+static void a_slot_may_be_extended_by_a_timer_alone(void) {
+    uint64_t id;
+    begin();
+    flake_slot_options o = in_folder(1);
+    o.by_timer = true;
+    CHECK_EQ(claim(0, &o), 0);
+    CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
+    CHECK(draw_all(1) > 0);
+    pass_ms(10000);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
+    CHECK_EQ(flake_state_extend(flake_slot_state(&slots[0])), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    release(0);
+}
+
 static void a_folder_is_that_of_the_time_of_the_claim(void) {
     char before[1000];
     begin();
@@ -762,6 +777,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(words_over_a_later_versions_header_are_not_taken_over),
         CHECK_TEST(a_number_that_another_makes_meanwhile_is_his),
         CHECK_TEST(a_count_of_0_is_1024),
+        CHECK_TEST(a_slot_may_be_extended_by_a_timer_alone),
         CHECK_TEST(a_folder_is_that_of_the_time_of_the_claim),
         CHECK_TEST(a_forked_child_does_not_hold_its_parents_number),
         CHECK_TEST(a_child_keeps_the_number_of_its_dead_parent),

@@ -129,6 +129,8 @@ static void generate_draws_from_one_generator(void) {
         CHECK_EQ(sno_sequence(id), sno_sequence(before) + 1);
         before = id;
     }
+    CHECK_EQ(sno_i_own_tag() & 0xffff, sno_partition(before)); /* also by the longer way */
+    CHECK_EQ(sno_i_own_tag() & 0xffff, sno_partition(before));
 }
 
 #if !defined(_WIN32)

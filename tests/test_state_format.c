@@ -342,7 +342,9 @@ static void a_file_of_flakes_is_no_pool(void) {
     CHECK_EQ(open_ids(&one), FLAKE_OK);
     close_it(&state);
     pass_ms(10);
+    const int before = descriptors();
     CHECK_EQ(open_snos_at("ids", &any), SNO_FOREIGN);
+    CHECK_EQ(descriptors(), before);
     CHECK_EQ(mkfifo(path_of("pipe"), 0666), 0); /* nor is a pipe, which nobody writes to */
     CHECK_EQ(open_snos_at("pipe", &any), SNO_FOREIGN);
 }

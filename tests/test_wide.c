@@ -684,7 +684,7 @@ static void ids_go_on_until_the_clock_ends(void) {
 
 static void a_restored_one_goes_on_behind_the_snapshot(void) {
     flake128 drawn[32], id;
-    flake128_snapshot s = {0, 0, 0, 0, 0}, other = s;
+    flake128_snapshot s = {0, 0, 0, 77, 0}, other = s;
     script_at_ms(1700000000000);
     flake128_gen *g = wide_of(7, 9);
     CHECK_EQ(flake128_try_n(g, drawn, 31), 31);
@@ -692,6 +692,7 @@ static void a_restored_one_goes_on_behind_the_snapshot(void) {
     CHECK_EQ(s.unix_ms, 1700000000000);
     CHECK_EQ(s.count, 31);
     CHECK_EQ(s.worker, 7);
+    CHECK_EQ(s.seq_min, 0);
     CHECK_EQ(s.seq_max, 9);
     g = wide_of(7, 9);
     CHECK_EQ(flake128_restore(g, &s), FLAKE_OK);
