@@ -3,7 +3,7 @@
 """many.py BUILD   makes mutants of flake.h and sno.h by rule, and says which of them no test catches.
 
     SEED=...      another order of the mutants (the commit's hash)
-    SAMPLE=60     only so many, the first in that order (all); one in ten may survive without a reason
+    SAMPLE=60     only so many, the first in that order (all); one in five may survive without a reason
     PER_LINE=1    at most so many of each line; 0: all that the rules make
     ONLY=WORDS    only in sections whose names contain one of the words, such as "common/engine text"
     JOBS=2        at a time
@@ -569,7 +569,7 @@ def main():
         judge_all(judge, again, results, 1, until, True)
     for used in folder.glob("work*"):
         shutil.rmtree(used, ignore_errors=True)
-    return not report(chosen, results, reasons, bad, judge, sample // 10) or stopped.is_set()
+    return not report(chosen, results, reasons, bad, judge, sample // 5) or stopped.is_set()
 
 
 if __name__ == "__main__":
