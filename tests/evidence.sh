@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # evidence.sh DIRECTORY PAGE   rewrites the page's table between its evidence marks from what the
-# last .ci/run printed and kept in DIRECTORY.
+# last .ci/run printed and kept in DIRECTORY, and from DIRECTORY/soak-long, where there is one: what
+# `time make -s soak IDS=...` said of more ids than there is time for there.
 dir=$1 page=$2
 [ -f "$dir/steps" ] || { echo "no $dir/steps: run .ci/run first" >&2; exit 1; }
 
@@ -60,6 +61,14 @@ ranged() {
          END {printf "%d tables in order, %d ranges with %d ids", n, ranges, ids}' "$dir/databases"
 }
 
+long_soak() {
+    [ -f "$dir/soak-long" ] || return
+    awk '/ ids, each of them once$/ {n = $1; gsub(",", "", n)} /^[0-9]+ passed/ {passed = $1; failed = $3}
+         /^real/ {split($2, t, "[ms]"); s = int(t[1] * 60 + t[2])}
+         END {printf "| `make soak IDS=10000000000`, once | the same for as long | %d ids, each of them once | %d, %d | %d s |\n",
+              n, passed, failed, s}' "$dir/soak-long" | grouped
+}
+
 steps="test etcd matrix everything sanitize sanitize-etcd explore explore-orders mutants mutants-many models replay fuzz soak attack cross guard bench server databases"
 for step in $steps; do
     [ -n "$(of "$step" 1)" ] || { echo "$dir has no step '$step': .ci/run did not come to its end" >&2; exit 1; }
@@ -81,6 +90,7 @@ trap 'rm -f "$table"' EXIT
     row replay "the fuzzers' seeds, with a plain compiler" "$(replayed)"
     row fuzz 'libFuzzer with address and undefined sanitizers against the oracle' "$(fuzzed)"
     row soak 'ids of 2, 8 and 64 threads, shared and sharded, merged' "$(soaked)"
+    long_soak
     row attack 'kills with disk faults, power cuts, clock steps and restarts, over states, slots and shared memory' ''
     row cross 'the tests on other machines: weakly ordered, big-endian, 32 bits, musl, Windows' "$(machines)"
     row etcd 'claims in a real etcd that is stopped, frozen, killed and cut off' ''
