@@ -63,10 +63,10 @@ ranged() {
 
 long_soak() {
     [ -f "$dir/soak-long" ] || return
-    awk '/ ids, each of them once$/ {n = $1; gsub(",", "", n)} /^[0-9]+ passed/ {passed = $1; failed = $3}
-         /^real/ {split($2, t, "[ms]"); s = int(t[1] * 60 + t[2])}
-         END {printf "| `make soak IDS=10000000000`, once | the same for as long | %d ids, each of them once | %d, %d | %d s |\n",
-              n, passed, failed, s}' "$dir/soak-long" | grouped
+    awk '/ ids, each of them once$/ {n = $1} /^[0-9]+ passed/ {passed = $1; failed = $3}
+         /^real/ {split($2, t, "[ms]"); minutes = t[1]}
+         END {printf "| `make soak IDS=10000000000`, once | the same | %s ids, each of them once | %d, %d | %d min |\n",
+              n, passed, failed, minutes}' "$dir/soak-long"
 }
 
 steps="test etcd matrix everything sanitize sanitize-etcd explore explore-orders mutants mutants-many models replay fuzz soak attack cross guard bench server databases"
