@@ -204,9 +204,8 @@ static inline int64_t fuzz_move_ns(const oracle *o, unsigned may) {
     case 8: { /* to the newest unit drawn in, which may be none of the clock's any more, or the last on
                * the other timeline */
         const uint64_t unit = choice & 64 ? o->safe[o->next.tick ^ 1] : oracle_newest(o);
-        ns = unit > o->last_unit ? fuzz_end_ns(o) : oracle_start_ns(o, unit);
-        if (unit <= o->last_unit && choice & 128) ns += unit_ns;
-        return fuzz_way(now_ns, ns);
+        if (unit > o->last_unit) return fuzz_way(now_ns, fuzz_end_ns(o));
+        return fuzz_way(now_ns, oracle_start_ns(o, unit) + (choice & 128 ? unit_ns : 0));
     }
     case 9:
         if (!(may & FUZZ_OUTSIDE)) break;

@@ -90,8 +90,6 @@ static void try_n_borrows_as_far_as_max_ahead(void) {
     CHECK_PLACE(many[4], T + 2, 12);
 }
 
-/* ---- the caller's own time ---- */
-
 /* Its count has 21 bits, and a loan of so many places uses up all but one. */
 static void a_great_loan_does_not_overflow_its_count(void) {
     const size_t n = sizeof many / sizeof *many; /* 2^20 */
@@ -109,6 +107,8 @@ static void a_great_loan_does_not_overflow_its_count(void) {
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     CHECK(id > last);
 }
+
+/* ---- the caller's own time ---- */
 
 static void try_at_takes_the_callers_time(void) {
     open_with_three();

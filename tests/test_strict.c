@@ -15,7 +15,6 @@ static flake_status open_at_path(flake_state *s) {
     flake_state_options o;
     memset(&o, 0, sizeof o);
     o.path = path;
-    o.no_wait = true;
     return flake_state_open(s, &o, NULL, NULL);
 }
 

@@ -266,11 +266,6 @@ def run(command, cwd, limit, tmp, skip, sanitized=False):
     return "" if code == 0 or (code == 1 and ignored) else f"exit code {code}"
 
 
-def is_a_test(name, failed):
-    """Whether `failed` is a test that the program runs alone when it is named."""
-    return name.startswith("test_") and not name.startswith("test_etcd_") and not failed.startswith("exit code")
-
-
 class Judge:
     def __init__(self, base, folder, programs, measured, before):
         self.base, self.folder, self.programs, self.measured, self.before = base, folder, programs, measured, before
@@ -331,6 +326,15 @@ class Judge:
                 self.plain[m.header] = self.code(plain, m.header)
         return self.plain[m.header] is not None and self.code(work, m.header) == self.plain[m.header]
 
+    def limit(self, name):
+        """Seconds."""
+        return 8 + 5 * self.measured[name]["seconds"]
+
+    def command_of(self, name, program, failed):
+        """What runs again what failed: a test by itself, or all of the program."""
+        is_test = name.startswith("test_") and not name.startswith("test_etcd_") and not failed.startswith("exit code")
+        return [str(program), failed] if is_test else self.programs[name].command(program)
+
     def judge_with(self, name, program, work, limit, sanitized=False):
         """"" or what failed, twice; None: the time limit was hit; and what failed once of two times."""
         skip, once = set(self.measured[name]["failed"]), []
@@ -339,7 +343,8 @@ class Judge:
             failed = run(command, self.base, limit, work / "tmp", skip, sanitized)
             if not failed:
                 return failed, once
-            if run([str(program), failed] if is_a_test(name, failed) else command, self.base, limit, work / "tmp", skip, sanitized):
+            again = self.command_of(name, program, failed)
+            if run(again, self.base, limit, work / "tmp", skip, sanitized):
                 return failed, once
             once.append(f"{name} {failed}")
             if failed in skip or failed.startswith("exit code"):
@@ -349,12 +354,11 @@ class Judge:
     def is_caught_again(self, by, work):
         """By what caught it on other sources; no other test of the program is asked."""
         name, _, failed = by.partition(" ")
-        program, is_test = work / name, is_a_test(name, failed)
+        program = work / name
         if name not in self.programs or failed in self.measured[name]["failed"] or not self.build(work, name, program):
             return False
-        command = [str(program), failed] if is_test else self.programs[name].command(program)
-        limit = 8 + 5 * self.measured[name]["seconds"]
-        found = {run(command, self.base, limit, work / "tmp", set()) for _ in range(2)}
+        command = self.command_of(name, program, failed)
+        found = {run(command, self.base, self.limit(name), work / "tmp", set()) for _ in range(2)}
         return found == {failed}
 
     def judge(self, m, work, alone):
@@ -373,7 +377,7 @@ class Judge:
                 return "same code", "-"
             if not self.build(work, name, program):
                 return "does not compile", name
-            limit = (8 + 5 * self.measured[name]["seconds"]) * (2 if alone else 1)
+            limit = self.limit(name) * (2 if alone else 1)
             failed, more = self.judge_with(name, program, work, limit)
             once += more
             if failed:
