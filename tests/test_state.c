@@ -427,11 +427,14 @@ static void a_change_of_folder_does_not_move_the_file(void) {
     CHECK(getcwd(was, sizeof was) != NULL);
     CHECK_EQ(chdir(folder), 0);
     CHECK_EQ(open_and_start("ids"), FLAKE_OK);
-    CHECK_EQ(chdir(was), 0);
+    CHECK_EQ(mkdir("elsewhere", 0777), 0); /* here there may be an "ids" */
+    CHECK_EQ(chdir("elsewhere"), 0);
     for (int i = 0; i < 100; i++, script_now.now_ns += 100 * ms) CHECK_EQ(draw(&id), FLAKE_OK);
     CHECK(record_of(path_of("ids")).horizon_ns > script_now.now_ns);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
     CHECK(access("ids", F_OK) != 0);
+    CHECK_EQ(chdir(was), 0);
+    CHECK_EQ(rmdir(path_of("elsewhere")), 0);
 }
 
 /* ---- fork and bump ---- */
