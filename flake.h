@@ -5908,15 +5908,13 @@ static inline void flake_i_etcd_watch(flake_i_etcd *s, const char *key64, const 
 
 /* Returns after that time, or when the watch has said something, or on curl_multi_wakeup. False: the
  * watch has ended. */
-static inline bool flake_i_etcd_wait(flake_i_etcd *s, int64_t ms) {
+static inline bool flake_i_etcd_wait(flake_i_etcd *s, int ms) {
     int running = 0, left = 0;
     bool ended = false;
     (void)curl_multi_perform(s->multi, &running);
-    if (!s->must_look && ms > 0)
-        (void)curl_multi_poll(s->multi, NULL, 0, (int)(ms < 60000 ? ms : 60000), NULL);
+    if (!s->must_look) (void)curl_multi_poll(s->multi, NULL, 0, ms, NULL);
     (void)curl_multi_perform(s->multi, &running);
-    for (CURLMsg *m; (m = curl_multi_info_read(s->multi, &left)) != NULL;)
-        ended = ended || m->msg == CURLMSG_DONE;
+    while (curl_multi_info_read(s->multi, &left)) ended = true; /* it says nothing else */
     if (ended) flake_i_etcd_unwatch(s);
     return !ended;
 }
@@ -6157,7 +6155,8 @@ static inline void *flake_i_etcd_keep_claim(void *user) {
         if (!s->must_look && now_ms < extend_ms && !flake_i_etcd_is_wanted(c)) {
             const int64_t due_ms = (extend_ms < renew_ms ? extend_ms : renew_ms) - now_ms;
             /* after 100 ms it looks what is wanted; what ended the watch may have ended more */
-            if (!flake_i_etcd_wait(s, due_ms < 100 ? due_ms : 100) && extend_ms > now_ms + soon_ms)
+            if (!flake_i_etcd_wait(s, due_ms < 100 ? (int)due_ms : 100) &&
+                extend_ms > now_ms + soon_ms)
                 extend_ms = now_ms + soon_ms;
             continue;
         }
@@ -6418,7 +6417,7 @@ static inline flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s
             return FLAKE_AGAIN;
         }
         s->must_look = false;
-        (void)flake_i_etcd_wait(s, left_ms < 1000 ? left_ms : 1000);
+        (void)flake_i_etcd_wait(s, left_ms < 1000 ? (int)left_ms : 1000);
         FLAKE_SLEEP_NS(10000000); /* what comes free together is seen together */
     }
 }

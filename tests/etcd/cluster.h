@@ -6,7 +6,6 @@
 #ifndef CLUSTER_H
 #define CLUSTER_H
 
-#define _DEFAULT_SOURCE
 #define REAL_SLEEP
 #define _GNU_SOURCE /* unshare */
 #define FLAKE_ETCD

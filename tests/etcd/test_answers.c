@@ -86,6 +86,9 @@ static void members_are_found(void) {
     CHECK(flake_i_json_get(v, "list/0/x").at != NULL && *flake_i_json_get(v, "list/1").at == '2');
     CHECK(flake_i_json_get(v, "list/2").at == NULL && flake_i_json_get(v, "list/x").at == NULL);
     CHECK(flake_i_json_get(v, "a/a/a").at == NULL && flake_i_json_get(v, "d").at == NULL);
+    const flake_i_json eleven = json("[0,1,2,3,4,5,6,7,8,9,10]");
+    CHECK(flake_i_json_is(flake_i_json_get(eleven, "9"), "9", 1));
+    CHECK(flake_i_json_get(eleven, ":").at == NULL); /* one digit, and behind '9' there is ':' */
     const flake_i_json y = flake_i_json_string(flake_i_json_get(first, "x"));
     CHECK(y.end == y.at + 1 && *y.at == 'y');
     CHECK(flake_i_json_get(v, "none/0").at == NULL);
@@ -249,6 +252,15 @@ static void answers_are_taken_at_their_word_only(void) {
                                  value));
     CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[7]}"), horizon, value));
 
+    char longest[FLAKE_I_ETCD_VALUE + 1];
+    memset(longest, 'x', sizeof longest);
+    longest[FLAKE_I_ETCD_VALUE - 1] = 0;
+    CHECK(flake_i_etcd_value_of(json(ranged(horizon, longest)), horizon, value));
+    CHECK_STR(value, longest);
+    longest[FLAKE_I_ETCD_VALUE - 1] = 'x';
+    longest[FLAKE_I_ETCD_VALUE] = 0;
+    CHECK(!flake_i_etcd_value_of(json(ranged(horizon, longest)), horizon, value));
+
     static flake_i_etcd_numbers numbers;
 #define NOTE(text, horizons) \
     flake_i_etcd_note_numbers(json(text), "pool/0:", 256, horizons, &numbers)
@@ -313,6 +325,7 @@ static void options_that_do_not_fit_are_named(void) {
     REFUSES(wait_ms, -1);
     REFUSES(wait_ms, INT64_MAX);
     REFUSES(timeout_ms, -1);
+    REFUSES(timeout_ms, 3600001);
     REFUSES(password, "x");
     REFUSES(endpoints, "");
     REFUSES(endpoints, "127.0.0.1:2379");
@@ -320,11 +333,50 @@ static void options_that_do_not_fit_are_named(void) {
     REFUSES(endpoints, "http://a:1,,http://b:1");
     REFUSES(endpoints, "http://a b:1");
     REFUSES(endpoints, "ftp://a:1");
+    REFUSES(endpoints, "http://a:1,http://a\x7f:1");
+    char seventeen[17 * 9 + 1] = "", longest[8 + 255] = "http://";
+    for (int i = 0; i < 17; i++) strcat(seventeen, "http://a,");
+    REFUSES(endpoints, seventeen);
+    memset(longest + 7, 'a', 249);
+    REFUSES(endpoints, longest);
     CHECK_EQ(flake_etcd_claim(NULL, NULL, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_INVALID);
     CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE);
     CHECK_EQ(flake_etcd_left_ms(&claim), 0);
     flake_etcd_destroy(&claim);
+}
+
+static void what_is_not_given_is_usual(void) {
+    flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
+    char endpoints[16 * 257 + 1] = "", longest[256] = "https://";
+    CHECK_EQ(flake_i_etcd_open_session(s, NULL), FLAKE_OK);
+    CHECK(s->endpoint_count == 1 && s->login == NULL);
+    CHECK_STR(s->endpoint[0], "http://127.0.0.1:2379");
+    CHECK_STR(s->name_space, "");
+    CHECK(s->options.pool_size == 256 && s->options.ttl_ms == 10000 && s->options.wait_ms == 0);
+    CHECK(s->options.horizon_ms == 30000 && s->options.timeout_ms == 1250);
+    CHECK(strlen(s->token) == 32 && s->start < 256);
+
+    const int64_t ahead_ns = 30000000000;
+    CHECK_EQ(flake_i_etcd_ahead_of(s, 5), 5 + ahead_ns);
+    CHECK_EQ(flake_i_etcd_ahead_of(s, -5), ahead_ns); /* a clock before 1970 */
+    CHECK_EQ(flake_i_etcd_ahead_of(s, INT64_MAX - ahead_ns), INT64_MAX);
+    CHECK_EQ(flake_i_etcd_ahead_of(s, INT64_MAX - ahead_ns - 1), INT64_MAX - 1);
+    CHECK_EQ(flake_i_etcd_ahead_of(s, INT64_MAX - 1), INT64_MAX);
+
+    s->endpoint_count = 0;
+    memset(longest + 8, '~', 255 - 8);
+    for (int i = 0; i < 16; i++) strcat(strcat(endpoints, longest), i < 15 ? "," : "");
+    CHECK(flake_i_etcd_parse_endpoints(s, endpoints));
+    CHECK_EQ(s->endpoint_count, 16);
+    CHECK_STR(s->endpoint[15], longest);
+    memset(s->endpoint, 0, sizeof s->endpoint);
+    s->endpoint_count = 0;
+    CHECK(flake_i_etcd_parse_endpoints(s, " http://a:1/ ,  https://b/"));
+    CHECK_EQ(s->endpoint_count, 2);
+    CHECK_STR(s->endpoint[0], "http://a:1");
+    CHECK_STR(s->endpoint[1], "https://b");
+    flake_i_etcd_close_session(s);
 }
 
 static int64_t still_clock(void *user) { return *(int64_t *)user; }
@@ -427,6 +479,7 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(answers_are_taken_at_their_word_only),
                                      CHECK_TEST(the_best_number_is_chosen),
                                      CHECK_TEST(options_that_do_not_fit_are_named),
+                                     CHECK_TEST(what_is_not_given_is_usual),
                                      CHECK_TEST(the_gate_lets_nothing_past_the_horizon),
                                      CHECK_TEST(nobody_answers)};
     return CLUSTER_MAIN(argc, argv, all);

@@ -9,7 +9,8 @@
     JOBS=2        at a time
     MINUTES=...   begins no more after so long; call again to go on
     ARGUED=1      judges those that tests/mutants/survivors has a reason for, too
-    ETCD=1        the etcd section too, against etcd members: up to two minutes each
+    ETCD=1        the etcd section too, against etcd members: up to two minutes each. How its answers are read
+                  is judged by a fuzzer's replay too, wherever libcurl is
     CC=clang      compiler of the programs (gcc takes twice as long); gcc says whether the code is the same
 
 A mutant is one edit of one line: a comparison turned, a constant by one, && for || and the reverse, a
@@ -533,6 +534,7 @@ def main():
         sys.exit(__doc__)
     given = os.environ.get
     etcd, jobs = given("ETCD") == "1", int(given("JOBS") or 2)
+    skipped = set() if etcd else {"etcd"} if coverage.has_curl() else {"etcd", "answers"}
     if etcd and not coverage.can_etcd():
         sys.exit("ETCD=1 needs etcd, openssl and libcurl")
     if not all(map(shutil.which, ("clang", "gcc", "llvm-cov", "llvm-profdata"))):
@@ -551,7 +553,7 @@ def main():
     measured = coverage.measure_all(base, sys.argv[1], etcd, jobs)
     print(f"{len(measured)} programs, {time.time() - began:.0f} s to see which lines they run; SEED={seed}", flush=True)
     chosen = all_mutants(base, measured, seed, int(given("PER_LINE") or 1), (given("ONLY") or "").split(),
-                         set() if etcd else {"etcd", "answers"})
+                         skipped)
     sample = int(given("SAMPLE") or 0)
     if sample:
         chosen = chosen[:sample]
