@@ -354,7 +354,11 @@ static inline uint64_t draw_up_to(flake_gen *gen, int64_t until_unix_ms, flake_s
     return newest;
 }
 
-/* ---- the run ---- */
+/* ---- the run: of programs whose tests need members, and of those that do not ----
+ *
+ * Called with --ready URLS DIR a program only says whether the members answer. Returns 77 when it has no test
+ * of the names that are asked for: another program may have.
+ */
 
 static inline bool is_asked_for(const char *name, int argc, char **argv) {
     for (int i = 1; i < argc; i++)
@@ -362,24 +366,11 @@ static inline bool is_asked_for(const char *name, int argc, char **argv) {
     return argc < 2;
 }
 
-/* Called with --ready URLS DIR it only says whether the members answer. Returns 77 when it has no test of
- * the names that are asked for: another program may have. */
-static inline int cluster_main(int argc, char **argv, const check_test *tests, size_t count) {
+static inline int alone_main(int argc, char **argv, const check_test *tests, size_t count) {
     if (argc == 4 && strcmp(argv[1], "--ready") == 0) {
         (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", argv[3]);
         return ready(argv[2], 10000) ? 0 : 1;
     }
-    const char *const dir = getenv("ETCD_DIR"), *const base = getenv("ETCD_BASE");
-    if (!dir || !base || !getenv("ETCD_SH")) {
-        printf("run me by tests/etcd/etcd.sh\n0 passed, 1 failed\n");
-        return 1;
-    }
-    (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", dir);
-    for (int i = 0; i < 4; i++)
-        (void)snprintf(member_url[i], sizeof member_url[i], "%s://127.0.0.1:%d",
-                       i == 3 ? "https" : "http", atoi(base) + 2 * i);
-    (void)snprintf(all_members, sizeof all_members, "%s,%s,%s", member_url[0], member_url[1],
-                   member_url[2]);
     size_t asked_for = 0;
     for (size_t i = 0; i < count; i++) asked_for += is_asked_for(tests[i].name, argc, argv);
     if (!asked_for) return 77;
@@ -387,6 +378,23 @@ static inline int cluster_main(int argc, char **argv, const check_test *tests, s
     flake_etcd_destroy(&claim);
     flake_etcd_destroy(&second);
     return failed;
+}
+#define ALONE_MAIN(argc, argv, tests) alone_main(argc, argv, tests, sizeof(tests) / sizeof *(tests))
+
+static inline int cluster_main(int argc, char **argv, const check_test *tests, size_t count) {
+    const char *const dir = getenv("ETCD_DIR"), *const base = getenv("ETCD_BASE");
+    if (dir && base && getenv("ETCD_SH")) {
+        (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", dir);
+        for (int i = 0; i < 4; i++)
+            (void)snprintf(member_url[i], sizeof member_url[i], "%s://127.0.0.1:%d",
+                           i == 3 ? "https" : "http", atoi(base) + 2 * i);
+        (void)snprintf(all_members, sizeof all_members, "%s,%s,%s", member_url[0], member_url[1],
+                       member_url[2]);
+    } else if (argc < 2 || strcmp(argv[1], "--ready") != 0) {
+        printf("run me by tests/etcd/etcd.sh\n0 passed, 1 failed\n");
+        return 1;
+    }
+    return alone_main(argc, argv, tests, count);
 }
 #define CLUSTER_MAIN(argc, argv, tests) \
     cluster_main(argc, argv, tests, sizeof(tests) / sizeof *(tests))

@@ -482,5 +482,5 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(what_is_not_given_is_usual),
                                      CHECK_TEST(the_gate_lets_nothing_past_the_horizon),
                                      CHECK_TEST(nobody_answers)};
-    return CLUSTER_MAIN(argc, argv, all);
+    return ALONE_MAIN(argc, argv, all);
 }

@@ -382,5 +382,5 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(etcds_clock_is_one_that_can_be),
                                      CHECK_TEST(a_holder_looks_when_there_is_a_reason),
                                      CHECK_TEST(what_the_system_refuses_is_a_status)};
-    return CLUSTER_MAIN(argc, argv, all);
+    return ALONE_MAIN(argc, argv, all);
 }

@@ -10,7 +10,7 @@
     MINUTES=...   begins no more after so long; call again to go on
     ARGUED=1      judges those that tests/mutants/survivors has a reason for, too
     ETCD=1        the etcd section too, against etcd members: up to two minutes each. How its answers are read
-                  is judged by a fuzzer's replay too, wherever libcurl is
+                  is judged without members, too, wherever libcurl is
     CC=clang      compiler of the programs (gcc takes twice as long); gcc says whether the code is the same
 
 A mutant is one edit of one line: a comparison turned, a constant by one, && for || and the reverse, a
@@ -285,7 +285,7 @@ class Judge:
         kinds = ("replay", "test", "model", "explore")
 
         def cost(name):
-            return name.startswith("test_etcd_"), kinds.index(name.split("_")[0]), self.measured[name]["seconds"]
+            return self.programs[name].script is not None, kinds.index(name.split("_")[0]), self.measured[name]["seconds"]
         return sorted((name for name in by if self.measured[name]["code"] in (0, 1)), key=cost)
 
     def write(self, m, work):
@@ -333,7 +333,8 @@ class Judge:
 
     def command_of(self, name, program, failed):
         """What runs again what failed: a test by itself, or all of the program."""
-        is_test = name.startswith("test_") and not name.startswith("test_etcd_") and not failed.startswith("exit code")
+        is_alone = name.startswith("test_") and self.programs[name].script is None
+        is_test = is_alone and not failed.startswith("exit code")
         return [str(program), failed] if is_test else self.programs[name].command(program)
 
     def judge_with(self, name, program, work, limit, sanitized=False):
