@@ -369,7 +369,7 @@ static inline bool is_asked_for(const char *name, int argc, char **argv) {
 static inline int alone_main(int argc, char **argv, const check_test *tests, size_t count) {
     if (argc == 4 && strcmp(argv[1], "--ready") == 0) {
         (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", argv[3]);
-        return ready(argv[2], 10000) ? 0 : 1;
+        return ready(argv[2], 20000) ? 0 : 1;
     }
     size_t asked_for = 0;
     for (size_t i = 0; i < count; i++) asked_for += is_asked_for(tests[i].name, argc, argv);

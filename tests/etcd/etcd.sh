@@ -38,6 +38,12 @@ start() {
     echo $! > "$dir/$1.pid"
 }
 
+all_run() {
+    for pid in "$dir"/*.pid; do
+        kill -0 "$(cat "$pid")" 2> /dev/null || return 1
+    done
+}
+
 stop_all() {
     for pid in "$dir"/*.pid; do
         [ -e "$pid" ] && kill -KILL "$(cat "$pid")" 2> /dev/null
@@ -92,8 +98,12 @@ run)
             [ $code -eq 0 ] && [ $ran -eq 1 ] && [ -n "$example" ] && [ -n "$said" ]
             exit
         fi
+        if all_run; then
+            echo "etcd runs, and does not answer"
+            break
+        fi
         stop_all
-        echo "etcd does not answer, its ports may be taken: once more"
+        echo "etcd does not run, its ports may be taken: once more"
     done
     tail -n 3 "$dir"/m*.log
     echo "0 passed, 1 failed"
