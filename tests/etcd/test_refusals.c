@@ -131,6 +131,13 @@ static void server_end(void) {
     (void)close(fake.listener);
 }
 
+/* It answers at once; what takes long is a machine that is busy. */
+static flake_etcd_options from_fake(const char *urls) {
+    flake_etcd_options o = from(urls, "x/");
+    o.timeout_ms = 8000;
+    return o;
+}
+
 static bool within(_Atomic(int) *count, int wanted, int64_t ms) {
     const int64_t end_ms = now_ms() + ms;
     while (atomic_load(count) < wanted && now_ms() < end_ms) nap_ms(5);
@@ -195,7 +202,7 @@ static void what_etcd_says_is_told(void) {
          ": leases end at once, or answers don't agree"},
     };
     server_begin();
-    const flake_etcd_options o = from(fake.url, "x/");
+    const flake_etcd_options o = from_fake(fake.url);
     memset(too_long, ' ', sizeof too_long - 1);
     (void)snprintf(unprintable, sizeof unprintable, "{\"error\":\"%0300d\",\"code\":14}", 0);
     for (char *at = strchr(unprintable, '0'); *at == '0'; at++) *at = 'x';
@@ -228,7 +235,7 @@ static void a_refusal_is_no_reason_to_ask_the_next(void) {
     server_begin();
     char urls[140];
     (void)snprintf(urls, sizeof urls, "%s, %s/ ", fake.url, fake.url);
-    const flake_etcd_options o = from(urls, "x/");
+    const flake_etcd_options o = from_fake(urls);
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
         fake.asked = 0;
         atomic_store(&fake.told, &answers[i]);
@@ -248,7 +255,7 @@ static void logins_are_read_strictly(void) {
     static const answer refused = {"auth/authenticate", 400, "", REFUSED(3)};
     flake_i_etcd *s = NULL;
     server_begin();
-    flake_etcd_options o = from(fake.url, "x/");
+    flake_etcd_options o = from_fake(fake.url);
     o.user = "a\"\x01\\";
     (void)snprintf(long_token, sizeof long_token, "{\"token\":\"%02048d\"}", 0);
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
@@ -286,7 +293,7 @@ static void etcds_clock_is_one_that_can_be(void) {
         {{"kv/range", 200, "Date: Sun, 01 Jan 2150 00:00:01 GMT\r\n", "{\"header\":{}}"}, FLAKE_OK},
     };
     server_begin();
-    const flake_etcd_options o = from(fake.url, "x/");
+    const flake_etcd_options o = from_fake(fake.url);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         flake_why why = {""};
         atomic_store(&fake.told, &cases[i].a);
@@ -304,7 +311,7 @@ static void a_holder_looks_when_there_is_a_reason(void) {
     static const answer no_lease = {"lease/keepalive", 200, "", "{\"result\":{\"header\":{}}}"};
     static const answer no_write = {"LEASE", 200, "", "{}"};
     server_begin();
-    flake_etcd_options o = from(fake.url, "x/");
+    flake_etcd_options o = from_fake(fake.url);
     o.ttl_ms = 1000;
     o.horizon_ms = 3600000;
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
@@ -337,7 +344,7 @@ static void a_holder_looks_when_there_is_a_reason(void) {
 static void what_the_system_refuses_is_a_status(void) {
     int refused = 0, held = 0;
     server_begin();
-    flake_etcd_options o = from(fake.url, "x/");
+    flake_etcd_options o = from_fake(fake.url);
     o.user = "a";
     o.password = "b";
     o.ca_file = o.cert_file = o.key_file = "/dev/null";
