@@ -275,6 +275,7 @@ class Judge:
         self.unfit = {name: " ".join(map(str, [r["code"], *r["failed"]])) for name, r in measured.items()
                       if r["code"] and not (r["failed"] and all(map(BUSY.search, r["failed"])))}
         self.plain, self.lock = {}, threading.Lock()
+        self.etcd = "#define FLAKE_ETCD\n" if coverage.has_curl() else ""
 
     def order(self, m):
         """Who runs the line: replays, tests, models, explorer; the cheapest first."""
@@ -312,7 +313,7 @@ class Judge:
     def code(self, headers, header, *more):
         """What the compiler makes of all of a header's functions; None: it refuses them."""
         source, out = headers / "all.c", headers / "all.o"
-        source.write_text(f'#define FLAKE_REGISTRY 8\n#include "{header}"\n')
+        source.write_text(f'#define FLAKE_REGISTRY 8\n{self.etcd}#include "{header}"\n')
         flags = ["-std=c11", "-w", "-O2", "-c", "-fkeep-inline-functions", "-fkeep-static-functions", f"-I{headers}", *more]
         made = subprocess.run(["gcc", *flags, source.name, "-o", out.name], cwd=headers, stdin=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, check=False).returncode == 0
