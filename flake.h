@@ -64,6 +64,8 @@
  *     FLAKE_ATOMIC_ADD(p, v, order)   returns what was there
  *     FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                  define all five or none
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
+ *     FLAKE_CLOCK_SLACK_NS            at least twice what the coarse clock lags behind the exact one
+ *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      clock_nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
@@ -216,8 +218,10 @@ enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1 };
 typedef struct flake_clock {
     int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
     void *user;
-    int kind; /* EXACT, or COARSE: reads fast, lags by some ms, and the exact one is asked when a
-                 unit looks spent or the clock put back */
+    /* EXACT, or COARSE: reads fast and lags by some ms. The exact one is asked where a generator
+     * begins, and when a unit looks spent or the clock put back; a step back of less than twice the
+     * lag is ridden out in the unit. */
+    int kind;
 } flake_clock;
 
 /* ---- gate: what must agree before ids of a later time are handed out, such as a claim that runs out ----
@@ -794,7 +798,8 @@ static inline int64_t flake_etcd_left_ms(flake_etcd *);
  * All that asks an operating system. Both headers carry this region, the same but for the prefix.
  * What comes behind it knows no platform, and makes do with:
  *
- *     system_ns, system_sleep         the hooks' defaults                    bare: there are none
+ *     system_ns, system_slack_ns,     the hooks' defaults                    bare: there are none
+ *     system_sleep
  *     system_random                   n random bytes; false: none to be had     bare: never any
  *     pid                             tells this process from others            no fork: 1
  *     new_page, drop_page             fresh zeros, for children too or not      WASI, bare: NULL
@@ -930,6 +935,10 @@ static inline int64_t flake_i_system_ns(int kind) {
            100;
 }
 
+static inline uint64_t flake_i_system_slack_ns(void) {
+    return 40000000;
+} /* it moves each 15.6 ms */
+
 static inline void flake_i_system_sleep(int64_t ns) {
     for (; ns > 0; ns -= 1000000000)
         Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
@@ -964,6 +973,8 @@ static inline int64_t flake_i_system_ns(int kind) {
     if (__wasi_clock_time_get(__WASI_CLOCKID_REALTIME, 1, &ns) != 0) return 0;
     return (int64_t)ns;
 }
+
+static inline uint64_t flake_i_system_slack_ns(void) { return 0; } /* no coarse clock */
 
 static inline void flake_i_system_sleep(int64_t ns) {
     __wasi_subscription_t nap;
@@ -1014,6 +1025,7 @@ struct flake_i_timespec {
 extern "C" {
 #endif
 extern int flake_i_clock_gettime(int id, struct flake_i_timespec *) __asm__("clock_gettime");
+extern int flake_i_clock_getres(int id, struct flake_i_timespec *) __asm__("clock_getres");
 extern int flake_i_clock_nanosleep(int id, int flags, const struct flake_i_timespec *,
                                    struct flake_i_timespec *) __asm__("clock_nanosleep");
 extern int flake_i_madvise(void *, size_t, int) __asm__("madvise");
@@ -1046,6 +1058,21 @@ static inline int64_t flake_i_system_ns(int kind) {
 #endif
     return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
 #endif
+}
+
+/* Twice the coarse clock's resolution, which it lags by. */
+static inline uint64_t flake_i_system_slack_ns(void) {
+    const uint64_t most = 50000000;
+    uint64_t ns = 0;
+#if defined(FLAKE_I_BY_NAME) && defined(__LP64__)
+    struct flake_i_timespec t;
+    if (flake_i_clock_getres(5, &t) == 0) ns = t.sec ? most : 2 * (uint64_t)t.nsec;
+#elif defined(CLOCK_REALTIME_COARSE)
+    struct timespec t;
+    if (clock_getres(CLOCK_REALTIME_COARSE, &t) == 0)
+        ns = t.tv_sec ? most : 2 * (uint64_t)t.tv_nsec;
+#endif
+    return ns < most ? ns : most;
 }
 
 /* Sleeps that long or longer, whatever signals come. Linux is told until when: what it says is left
@@ -1556,7 +1583,8 @@ static inline int64_t flake_i_elapsed_ns(void) {
  *  I2  A reading counts as behind the word only if it was taken after the word was loaded. So
  *      "clock < time" says that the clock went back, never that this thread was slow between the
  *      two. (A reading that is not behind may be as old as it likes: then the thread was slow.)
- *  I3  No id is handed out whose time is more than max_ahead ahead of the clock.
+ *  I3  No id is handed out whose time is more than max_ahead ahead of the clock. (With the coarse
+ *      clock it may be the slack more: see below.)
  *  I4  A call that fails has changed nothing. (One exception: a waiter whose clock is put back or
  *      stands still, and behind whom others have queued, leaves its place unused.)
  *  I5  When a timeline is left, safe[tick] is at or past the last time drawn on it, and whoever
@@ -1571,6 +1599,13 @@ static inline int64_t flake_i_elapsed_ns(void) {
  * only below cap. Between the look and the addition others may add, one for each thread that stands
  * between the two at that moment. A quarter of the count's range, 2^18 at the least, is kept free
  * for them. A CAS knows the count exactly and needs no such room.
+ *
+ * Why a coarse clock does no harm. It lags behind the exact one, by less than half of the slack, and
+ * never leads, so a unit that it has reached may be drawn from. Once some thread that found a unit
+ * spent has moved the word by an exact reading, coarse ones lie behind it for a while; if by no more
+ * than the slack, they count as of the word's unit, or each draw of that unit would read both clocks.
+ * So a step back that is shorter than the slack is not seen until the unit is spent (I3). Behind by
+ * more, spent, or a fresh word: an exact reading decides (I2), and ticks change on that alone (I5).
  *
  * MEMORY ORDERS
  *
@@ -1627,6 +1662,13 @@ static inline int64_t flake_i_elapsed_ns(void) {
 
 /* ---- clock and sleep ---- */
 
+#ifndef FLAKE_CLOCK_SLACK_NS
+#ifdef FLAKE_CLOCK_NS
+#define FLAKE_CLOCK_SLACK_NS UINT64_C(0)
+#else
+#define FLAKE_CLOCK_SLACK_NS flake_i_system_slack_ns()
+#endif
+#endif
 #ifndef FLAKE_CLOCK_NS
 #define FLAKE_CLOCK_NS(kind) flake_i_system_ns(kind)
 #endif
@@ -1813,10 +1855,13 @@ typedef struct flake_i_engine {
     flake_i_atomic64 *fork_word; /* NULL: compare the pid; or, with fork_mark 0, nothing */
     uint64_t fork_mark;
     uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
+    uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: a division by a multiplication */
+    uint64_t slack_ns,
+        reach_ns; /* how far a reading may lag behind the word's unit; unit_ns and that */
     uint64_t count_mask;
     uint64_t cap;
-    uint64_t fast_cap; /* below this count the fast path may draw: cap, or 0 */
-    uint64_t add_cap;  /* and below this by fetch_add: cap, or 0 */
+    uint64_t fast_rest; /* the fast path may draw behind 1 to so many places: cap - 1, or 0 */
+    uint64_t add_cap;   /* and below this count by fetch_add: cap, or 0 */
     unsigned time_shift;
     unsigned tick_bits; /* 1: a clock put back changes the timeline */
     flake_clock clock;
@@ -1826,6 +1871,7 @@ typedef struct flake_i_engine {
     uint64_t time_lead; /* units that time itself may: ahead, or 0 */
     int64_t wait_ns;    /* longest sleep of one call */
     bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
+    bool is_plain; /* nobody is asked or told of a new unit, whose count carries into nothing */
     flake_ring *ring;
     flake_gate gate;
     uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
@@ -1976,7 +2022,7 @@ static inline void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
     const uint64_t room_for_adds = d->range / 4,
                    full = o->cap == d->range ? d->range : d->range - 1;
     e->add_cap = by_add ? o->cap : 0;
-    e->fast_cap = o->cap == d->range ? 0 : o->cap;
+    e->fast_rest = o->cap == d->range ? 0 : o->cap - 1;
     e->limit = by_add ? d->range - room_for_adds : full;
     /* Ids so far ahead that count can't hold them move time past all readings (see flake_i_plan). */
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
@@ -2021,6 +2067,10 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
     e->refuse_back = o->refuse_back;
     e->clock = o->clock;
     e->ring = o->ring;
+    e->slack_ns = o->clock.now_ns || o->clock.kind != FLAKE_CLOCK_COARSE ? 0 : FLAKE_CLOCK_SLACK_NS;
+    e->reach_ns = e->unit_ns + e->slack_ns;
+    e->unit_share = UINT64_MAX / e->unit_ns;
+    e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d.range;
     flake_i_set_limits(e, o, &d);
     flake_i_set_owner(e, o);
     flake_i_atomic64 *const zeros[] = {&e->word,    &e->safe[0],  &e->safe[1],
@@ -2073,6 +2123,18 @@ static inline bool flake_i_has_gate(const flake_i_engine *e) {
 
 FLAKE_I_INLINE uint64_t flake_i_start_ns(const flake_i_engine *e, uint64_t unit) {
     return e->epoch_ns + unit * e->unit_ns;
+}
+
+/* How many whole units so many ns are. unit_share is short by less than 1, so that a product of it is
+ * short by one unit at most. */
+FLAKE_I_INLINE uint64_t flake_i_units(const flake_i_engine *e, uint64_t ns) {
+#if defined(__SIZEOF_INT128__)
+    __extension__ typedef unsigned __int128 product;
+    const uint64_t units = (uint64_t)((product)ns * e->unit_share >> 64);
+    return units + (ns - units * e->unit_ns >= e->unit_ns);
+#else
+    return ns / e->unit_ns;
+#endif
 }
 
 FLAKE_I_INLINE unsigned flake_i_tick(const flake_i_engine *e, uint64_t word) {
@@ -2182,7 +2244,7 @@ static inline flake_status flake_i_look(const flake_i_engine *e, unsigned how, u
     v->tick = flake_i_tick(e, word);
     const bool given = (how & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
     if (now_ns < (int64_t)e->epoch_ns && !given) return FLAKE_RANGE;
-    v->now = now_ns < (int64_t)e->epoch_ns ? 0 : ((uint64_t)now_ns - e->epoch_ns) / e->unit_ns;
+    v->now = now_ns < (int64_t)e->epoch_ns ? 0 : flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
     if (given && v->now + e->time_lead < v->time) v->now = v->time - e->time_lead;
 
     v->leaves = v->blocked = false;
@@ -2193,8 +2255,23 @@ static inline flake_status flake_i_look(const flake_i_engine *e, unsigned how, u
     return v->opens > e->max_time ? FLAKE_RANGE : FLAKE_OK;
 }
 
+/* A reading that was not taken for its word alone: one that lags by no more than the slack counts as
+ * of the word's unit. */
+static inline int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int64_t now_ns) {
+    uint64_t time, count;
+    flake_i_decode(e, word, &time, &count);
+    const uint64_t from_ns = flake_i_start_ns(e, time < e->time_lead ? 0 : time - e->time_lead);
+    return from_ns - (uint64_t)now_ns <= e->slack_ns ? (int64_t)from_ns : now_ns;
+}
+
 static inline bool flake_i_is_free(const flake_i_engine *e, const flake_i_view *v) {
     return v->unit <= v->now + e->ahead && !v->blocked;
+}
+
+/* Whether a look says all that is to be said without an exact reading taken after the word. Not so
+ * for a fresh word: a reading that lags may be of a time that a run before has used. */
+static inline bool flake_i_suffices(const flake_i_engine *e, const flake_i_view *v) {
+    return flake_i_is_free(e, v) && v->now >= v->time && v->time;
 }
 
 /* How many places can be had without waiting. */
@@ -2425,13 +2502,13 @@ static inline void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
     a->confirmed = true;
 }
 
-/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone.
- * So is where a fresh word begins: a reading that lags may be of a time that a run before has used. */
+/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. */
 static inline flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
-        const flake_status status = flake_i_look(e, a->how, a->word, a->now_ns, &a->view);
+        const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_ridden_ns(e, a->word, a->now_ns);
+        const flake_status status = flake_i_look(e, a->how, a->word, as_ns, &a->view);
         a->is_free = status == FLAKE_OK && flake_i_is_free(e, &a->view);
-        if (!a->confirmed && (!a->is_free || a->view.now < a->view.time || !a->view.time)) {
+        if (!a->confirmed && (status != FLAKE_OK || !flake_i_suffices(e, &a->view))) {
             a->now_ns = flake_i_exact_ns(&e->clock);
             a->confirmed = true;
             continue;
@@ -2560,10 +2637,30 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
     return flake_i_attempt_all(e, &a, out);
 }
 
+/* The first place of a unit that the clock has come to behind a word with no queue: all that a quiet
+ * generator ever draws. False: another was faster, or it is not so simple. (A reading that lies behind
+ * wraps round, to a unit past the last.) */
+FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t *word,
+                                       uint64_t since_ns, flake_i_place *out) {
+    const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
+    const unsigned tick = flake_i_tick(e, *word);
+    const uint64_t time = unit + flake_i_units(e, since_ns);
+    if (!e->is_plain || !unit || count > e->cap || time > e->max_time) return false;
+    const uint64_t head = flake_i_word_at(e, time, tick);
+    if (!flake_i_move(e, how, word, head + 1)) return false;
+    flake_i_tally(&e->rebased, count, how);
+    out->time = time;
+    out->index = 0;
+    out->n = 1;
+    out->tick = tick;
+    out->head = head;
+    return true;
+}
+
 /* 1 to `want` places with one move. The usual case, a unit that has begun and is not spent, is
- * decided here without a division: the reading lies less than a unit past the start of the word's.
- * Here the clock may be read before the word, which is faster, since nothing is made of a reading
- * that lies behind the word's time: draw_run takes another (I2). */
+ * decided here without a division: the reading lies less than a unit past the start of the word's, or
+ * behind it by no more than the slack. Here the clock may be read before the word, which is faster,
+ * since nothing is made of a reading that lies behind the word's time: draw_run takes another (I2). */
 FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_t given_ns,
                                          uint64_t want, flake_i_place *out) {
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return flake_i_lost(e);
@@ -2573,7 +2670,7 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
     const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
     flake_i_place place; /* for the calls; *out stays in registers */
     flake_status status;
-    if (FLAKE_I_LIKELY(since_ns < e->unit_ns && count < e->fast_cap) &&
+    if (FLAKE_I_LIKELY(since_ns + e->slack_ns < e->reach_ns && count - 1 < e->fast_rest) &&
         (want <= e->cap - count || !e->ahead)) {
         uint64_t index = count, n = 1;
         bool drawn;
@@ -2600,6 +2697,8 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
             out->head = head;
             return FLAKE_OK;
         }
+    } else if (want == 1 && since_ns >= e->unit_ns) {
+        if (flake_i_draw_first(e, how, &word, since_ns, out)) return FLAKE_OK;
     }
     status = flake_i_draw_run(e, how, word, now_ns, want, &place);
     if (status == FLAKE_OK) *out = place;
@@ -2610,7 +2709,12 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
 
 /* Looks as a caller that tries would. */
 static inline flake_status flake_i_peek(flake_i_engine *e, flake_i_view *v, int64_t *now_ns) {
-    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    if (e->slack_ns) {
+        *now_ns = flake_i_ridden_ns(e, word, flake_i_now_ns(&e->clock));
+        if (flake_i_look(e, 0, word, *now_ns, v) == FLAKE_OK && flake_i_suffices(e, v))
+            return FLAKE_OK;
+    }
     *now_ns = flake_i_exact_ns(&e->clock);
     return flake_i_look(e, 0, word, *now_ns, v);
 }
@@ -2618,9 +2722,12 @@ static inline flake_status flake_i_peek(flake_i_engine *e, flake_i_view *v, int6
 /* When a try would succeed, from now; INT64_MAX: never. */
 static inline int64_t flake_i_retry_ns(flake_i_engine *e) {
     flake_i_view v;
+    int64_t now_ns;
     if (flake_i_forked(e) || !e->cap) return INT64_MAX;
+    if (e->slack_ns && flake_i_peek(e, &v, &now_ns) == FLAKE_OK && flake_i_is_free(e, &v)) return 0;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    const int64_t now_ns = flake_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
+    now_ns = flake_i_exact_ns(&e->clock);
+    const int64_t epoch_ns = (int64_t)e->epoch_ns;
     const int64_t from_ns = now_ns < epoch_ns ? epoch_ns : now_ns;
     if (flake_i_look(e, 0, word, from_ns, &v) != FLAKE_OK) return INT64_MAX;
     const int64_t at_ns = flake_i_is_free(e, &v) ? from_ns : flake_i_due_ns(e, v.opens);

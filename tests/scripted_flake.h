@@ -10,6 +10,7 @@
 
 /* The system's clocks follow the script too, the coarse one some way behind. */
 static int64_t coarse_lag_ns;
+static uint64_t coarse_slack_ns; /* asked for by each init */
 static int exact_reads;
 
 static inline int64_t system_ns(int is_coarse) {
@@ -18,6 +19,7 @@ static inline int64_t system_ns(int is_coarse) {
 }
 
 #define FLAKE_CLOCK_NS(kind) system_ns((kind) == FLAKE_CLOCK_COARSE)
+#define FLAKE_CLOCK_SLACK_NS coarse_slack_ns
 #include "flake.h"
 #include "options.h"
 
@@ -40,6 +42,7 @@ static inline flake_options scripted(flake_layout layout) {
 static inline void begin(flake_layout layout) {
     script_at_ms(T);
     coarse_lag_ns = 0;
+    coarse_slack_ns = 0;
     options = scripted(layout);
 }
 

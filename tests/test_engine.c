@@ -355,6 +355,51 @@ static void lag_is_told_when_all_of_time_is_drawn(void) {
     CHECK_EQ(flake_lag_ms(&gen), 2000);
 }
 
+/* The engine divides by a multiplication. */
+static void a_leap_of_any_length_lands_in_the_unit_that_a_division_says(void) {
+    static const uint32_t lengths[] = {1, 2, 3, 7, 10, 999, 1000, 1024, 86400001, UINT32_MAX};
+    uint64_t state = 14;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        const int64_t unit_ns = lengths[i] * MS;
+        begin(flake_layout_of(40, 10, 12, 0));
+        options.layout.unit_ms = lengths[i];
+        for (unsigned k = 0; k < 3000; k++) {
+            const int64_t begin_ns = (int64_t)(random_next(&state) >> (2 + k % 30));
+            const int64_t leap_ns = (int64_t)(random_next(&state) >> (2 + random_next(&state) % 60));
+            const int64_t whole_ns = leap_ns / unit_ns * unit_ns - begin_ns % unit_ns;
+            script_now.now_ns = begin_ns;
+            if (begin_ns < unit_ns || flake_init(&gen, &options) != FLAKE_OK ||
+                flake_try(&gen, &id) != FLAKE_OK)
+                continue;
+            const int64_t ends[] = {leap_ns, whole_ns - 1, whole_ns, whole_ns + 1};
+            for (unsigned n = 0; n < 4; n++) {
+                script_now.now_ns = begin_ns + ends[n];
+                if (ends[n] < 0 || flake_init(&gen, &options) != FLAKE_OK) continue;
+                CHECK_EQ(flake_try_at(&gen, begin_ns / MS, &id), FLAKE_OK);
+                const flake_status status = flake_try(&gen, &id);
+                if (status == FLAKE_OK)
+                    CHECK_EQ(parts_of(&gen, id).time, (uint64_t)(script_now.now_ns / unit_ns));
+                else CHECK_EQ(status, FLAKE_RANGE);
+            }
+        }
+    }
+}
+
+static void a_leap_is_counted_and_its_given_time_may_be_of_any_past(void) {
+    begin(flake_layout_of(63, 0, 1, 0)); /* up to the clock's end */
+    open_gen();
+    move_to_ms(INT64_MAX / MS - 3);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    const uint64_t newest = parts_of(&gen, id).time;
+    CHECK_EQ(flake_try_at(&gen, INT64_MIN, &id), FLAKE_OK);
+    CHECK_EQ(parts_of(&gen, id).time, newest);
+    CHECK_EQ(flake_try_at(&gen, INT64_MIN, &id), FLAKE_AGAIN);
+    CHECK_EQ(drawn_ids(), 2);
+    CHECK_EQ(flake_try_at(&gen, INT64_MAX / MS - 2, &id), FLAKE_OK);
+    CHECK_EQ(drawn_ids(), 3);
+    CHECK_EQ(parts_of(&gen, id).time, newest + 1);
+}
+
 static void a_clock_that_jumps_decades_ahead_is_followed(void) {
     open_with_three();
     NEXT(T, 10);
@@ -767,6 +812,8 @@ int main(int argc, char **argv) {
         CHECK_TEST(past_the_end_an_unused_generator_has_no_ids),
         CHECK_TEST(max_ahead_does_not_reach_past_the_last_unit),
         CHECK_TEST(lag_is_told_when_all_of_time_is_drawn),
+        CHECK_TEST(a_leap_of_any_length_lands_in_the_unit_that_a_division_says),
+        CHECK_TEST(a_leap_is_counted_and_its_given_time_may_be_of_any_past),
         CHECK_TEST(a_clock_that_jumps_decades_ahead_is_followed),
         CHECK_TEST(hazelcast_borrows_15_seconds_and_then_waits),
         CHECK_TEST(hazelcast_counts_on_when_the_clock_is_back_by_less),

@@ -13,6 +13,7 @@ static void open_coarse(void) {
     options.clock.kind = FLAKE_CLOCK_COARSE;
     options.max_wait_ms = 5000; /* long enough for draws by fetch_add */
     coarse_lag_ns = 4 * MS;
+    coarse_slack_ns = 8 * MS;
     open_gen();
     move_ns(-5 * MS);
     TRY(T - 5, 10);
@@ -26,11 +27,72 @@ static void a_coarse_clock_does_not_say_where_to_begin(void) {
     open_gen();
     TRY(T, 10);
     CHECK_EQ(exact_reads, 1);
-    TRY(T, 11); /* until the coarse clock has come as far, the exact one says that it goes on */
+    TRY(T, 11);
     move_ns(4 * MS);
-    const int reads = exact_reads;
     TRY(T, 12);
-    CHECK_EQ(exact_reads, reads);
+    CHECK_EQ(exact_reads, 1);
+}
+
+/* Else all draws of a unit would, once one has gone by the exact clock. */
+static void who_was_overtaken_does_not_read_the_exact_clock(void) {
+    open_coarse();
+    for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
+    TRY(T, 10);
+    CHECK_EQ(exact_reads, 1);
+    TRY(T, 11);
+    CHECK_EQ(flake_try_n(&gen, many, 1), 1);
+    CHECK_PLACE(many[0], T, 12);
+    CHECK_EQ(exact_reads, 1);
+}
+
+/* Of a unit that is not spent: by up to the slack, told by the coarse clock. */
+static void a_short_step_back_is_ridden_out_by_a_coarse_clock(void) {
+    open_coarse();
+    TRY(T - 4, 10);
+    move_ns(-4 * MS); /* it reads T - 8 */
+    TRY(T - 4, 11);
+    move_ns(-4 * MS);
+    CHECK_EQ(flake_retry_ns(&gen), 0);
+    CHECK_EQ(flake_available(&gen), 1);
+    CHECK_EQ(exact_reads, 0);
+    move_ns(-1); /* a ns more than 8 ms */
+    CHECK_EQ(flake_retry_ns(&gen), 4 * MS + 1);
+    CHECK_EQ(flake_available(&gen), 0);
+    TRY_SAYS(FLAKE_CLOCK_BACK);
+    move_ns(1);
+    TRY(T - 4, 12);
+    TRY_SAYS(FLAKE_CLOCK_BACK); /* spent */
+}
+
+/* What lags is of the first unit, but not before the exact clock has begun with it. */
+static void a_fresh_word_near_the_epoch_takes_an_exact_reading(void) {
+    open_coarse();
+    options.layout = flake_layout_of(41, 10, 12, T);
+    open_gen();
+    TRY(T, 10); /* the coarse one reads T - 4 */
+    CHECK_EQ(exact_reads, 1);
+    open_gen();
+    move_ns(-MS);
+    TRY_SAYS(FLAKE_RANGE);
+}
+
+static void a_clock_of_ones_own_gets_no_slack(void) {
+    begin_with_three();
+    options.clock.kind = FLAKE_CLOCK_COARSE;
+    coarse_slack_ns = 8 * MS;
+    open_gen();
+    TRY(T, 10);
+    move_ns(-1);
+    TRY_SAYS(FLAKE_CLOCK_BACK);
+}
+
+/* A place ahead of the clock is not had for longer because the clock lags. */
+static void ids_ahead_of_a_coarse_clock_are_so_by_its_exact_reading(void) {
+    open_coarse();
+    options.max_ahead_ms = 2;
+    open_gen();
+    for (unsigned i = 0; i < 9; i++) TRY(T + i / 3, 10 + i % 3);
+    TRY_SAYS(FLAKE_AGAIN);
 }
 
 static void a_coarse_clock_alone_is_read_while_ids_are_free(void) {
@@ -257,6 +319,11 @@ static void an_overflow_of_hours_is_noted_as_several(void) {
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(a_coarse_clock_does_not_say_where_to_begin),
+        CHECK_TEST(who_was_overtaken_does_not_read_the_exact_clock),
+        CHECK_TEST(a_short_step_back_is_ridden_out_by_a_coarse_clock),
+        CHECK_TEST(a_fresh_word_near_the_epoch_takes_an_exact_reading),
+        CHECK_TEST(a_clock_of_ones_own_gets_no_slack),
+        CHECK_TEST(ids_ahead_of_a_coarse_clock_are_so_by_its_exact_reading),
         CHECK_TEST(a_coarse_clock_alone_is_read_while_ids_are_free),
         CHECK_TEST(a_unit_that_is_spent_by_the_coarse_clock_alone_is_no_reason_to_fail),
         CHECK_TEST(a_coarse_clock_that_lags_is_no_clock_put_back),
