@@ -204,14 +204,17 @@ static inline const char *sno_status_str(sno_status status);
  * from handlers that draw. They must not call the generator.
  */
 
-enum { SNO_CLOCK_EXACT = 0, SNO_CLOCK_COARSE = 1 };
+enum { SNO_CLOCK_EXACT = 0, SNO_CLOCK_COARSE = 1, SNO_CLOCK_FAST = 2 };
 
 typedef struct sno_clock {
     int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
     void *user;
     /* EXACT, or COARSE: reads fast and lags by some ms. The exact one is asked where a generator
      * begins, and when a unit looks spent or the clock put back; a step back of less than twice the
-     * lag is ridden out in the unit. */
+     * lag is ridden out in the unit. Or FAST: between exact readings, half a ms apart at most, the
+     * processor's counter says whether the unit lasts, on 64-bit x86 and aarch64 where it is to be
+     * had at a fraction of the price; elsewhere it is EXACT. What the clock does meanwhile (a step,
+     * a suspended machine) is seen half a ms late. */
     int kind;
 } sno_clock;
 
@@ -1228,7 +1231,7 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return 
  *      "clock < time" says that the clock went back, never that this thread was slow between the
  *      two. (A reading that is not behind may be as old as it likes: then the thread was slow.)
  *  I3  No id is handed out whose time is more than max_ahead ahead of the clock. (With the coarse
- *      clock it may be the slack more: see below.)
+ *      clock it may be the slack more, with the fast one half a ms: see below.)
  *  I4  A call that fails has changed nothing. (One exception: a waiter whose clock is put back or
  *      stands still, and behind whom others have queued, leaves its place unused.)
  *  I5  When a timeline is left, safe[tick] is at or past the last time drawn on it, and whoever
@@ -1250,6 +1253,15 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return 
  * than the slack, they count as of the word's unit, or each draw of that unit would read both clocks.
  * So a step back that is shorter than the slack is not seen until the unit is spent (I3). Behind by
  * more, spent, or a fresh word: an exact reading decides (I2), and ticks change on that alone (I5).
+ *
+ * Why a fast clock does no harm. It is no clock, but a lease: an exact reading says that a unit is
+ * current, and how long that lasts by the processor's counter, at most half a ms. A draw under the
+ * lease does nothing but count on in the word's unit, and only if that is the unit leased; each move
+ * to another unit, each "spent" and "behind" takes an exact reading after the word. So the word never
+ * leads the clock, and a counter that jumps, stands or differs between processors makes an id's time
+ * late at the worst: within one unit, and by half a ms unless the counter stands still. All of it is
+ * relaxed and apart from the word, since a lease says what is so whatever the word has become. How fast it counts is learned from exact readings, and while it has never
+ * been the same twice, or has often been wrong, there are no leases.
  *
  * MEMORY ORDERS
  *
@@ -1318,6 +1330,23 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return 
 #endif
 #ifndef SNO_SLEEP_NS
 #define SNO_SLEEP_NS(ns) sno_i_system_sleep(ns)
+#endif
+
+/* The processor's counter; 0 where there is none that is known. */
+#ifndef SNO_COUNTER
+#define SNO_I_COUNTER_OF_OURS
+#if defined(__GNUC__) && defined(__x86_64__)
+#define SNO_COUNTER() __builtin_ia32_rdtsc()
+#elif defined(__GNUC__) && defined(__aarch64__)
+static inline uint64_t sno_i_counter(void) {
+    uint64_t count;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+    return count;
+}
+#define SNO_COUNTER() sno_i_counter()
+#else
+#define SNO_COUNTER() UINT64_C(0)
+#endif
 #endif
 
 SNO_I_INLINE int64_t sno_i_now_ns(const sno_clock *c) {
@@ -1489,10 +1518,12 @@ static inline void sno_generation_bump(void) {
 
 /* ---- engine ---- */
 
-/* The word lies alone on its cache line whatever the alignment of the whole is. Behind it comes
- * what never changes after init, and behind that what only the slow path writes. */
+/* The word lies alone on its cache line whatever the alignment of the whole is, but for the lease that
+ * is looked at with it. Behind it comes what never changes after init, or once, and behind that what
+ * only the slow path writes. */
 typedef struct sno_i_engine {
-    char pad0[56];
+    char pad0[48];
+    sno_i_atomic64 lease; /* a unit, and what the counter says at its end: the fast clock's */
     sno_i_atomic64 word;
     char pad1[56];
 
@@ -1516,6 +1547,8 @@ typedef struct sno_i_engine {
     int64_t wait_ns;    /* longest sleep of one call */
     bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
     bool is_plain; /* nobody is asked or told of a new unit, whose count carries into nothing */
+    sno_i_atomic64
+        window; /* what the counter counts in a lease; 1: not known yet; 0: no leases */
     sno_ring *ring;
     sno_gate gate;
     uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
@@ -1531,7 +1564,9 @@ typedef struct sno_i_engine {
     sno_i_atomic64 overflow;
     sno_i_atomic64 rebased; /* places drawn that count no longer tells */
     sno_i_atomic64 batches, waits, clock_backs;
-    sno_i_atomic32 lent; /* a pool's shard: 1 while a thread has it */
+    sno_i_atomic64 paced; /* an earlier reading of counter and clock */
+    sno_i_atomic64 pace;  /* what the window was by that, or how often in a row it was wrong */
+    sno_i_atomic32 lent;  /* a pool's shard: 1 while a thread has it */
     char pad3[60];
 } sno_i_engine;
 
@@ -1599,8 +1634,8 @@ enum {
 };
 
 static inline const char *sno_i_unfit_clock(const sno_clock *c) {
-    if (c->kind == SNO_CLOCK_EXACT || c->kind == SNO_CLOCK_COARSE) return NULL;
-    return "clock.kind is neither SNO_CLOCK_EXACT nor SNO_CLOCK_COARSE";
+    if (c->kind >= SNO_CLOCK_EXACT && c->kind <= SNO_CLOCK_FAST) return NULL;
+    return "clock.kind is not SNO_CLOCK_EXACT, SNO_CLOCK_COARSE or SNO_CLOCK_FAST";
 }
 
 static inline const char *sno_i_unfit_sharing(const sno_i_setup *o) {
@@ -1693,6 +1728,28 @@ static inline void sno_i_set_owner(sno_i_engine *e, const sno_i_setup *o) {
     e->state_run = o->state ? sno_i_state_run(o->state) : 0;
 }
 
+/* Whether the counter is to be had at a fraction of what the clock costs. It is not where a reading of
+ * it is trapped, nor where the system distrusts it, whose own clock takes much longer then. A counter
+ * of the user's is taken at his word. */
+SNO_I_COLD bool sno_i_counter_suits(const sno_clock *c) {
+#if defined(SNO_I_COUNTER_OF_OURS)
+    enum { ROUNDS = 4, READINGS = 32, MOST = 32 };
+    uint64_t clock = UINT64_MAX, counter = UINT64_MAX, seen = 0;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        const uint64_t first = SNO_COUNTER();
+        for (unsigned k = 0; k < READINGS; k++) seen |= (uint64_t)sno_i_exact_ns(c);
+        const uint64_t second = SNO_COUNTER();
+        for (unsigned k = 0; k < READINGS; k++) seen |= SNO_COUNTER();
+        clock = sno_i_min(clock, second - first);
+        counter = sno_i_min(counter, SNO_COUNTER() - second);
+    }
+    return seen && clock * 2 > counter * 3 && clock < counter * MOST;
+#else
+    (void)c;
+    return true;
+#endif
+}
+
 /* Not while others use the engine. What is refused is left as it was. */
 static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o) {
     const int64_t max_ms = INT64_MAX / SNO_I_NS_PER_MS;
@@ -1710,6 +1767,7 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * SNO_I_NS_PER_MS;
     e->refuse_back = o->refuse_back;
     e->clock = o->clock;
+    if (o->clock.kind == SNO_CLOCK_FAST) e->clock.kind = SNO_CLOCK_EXACT;
     e->ring = o->ring;
     e->slack_ns = o->clock.now_ns || o->clock.kind != SNO_CLOCK_COARSE ? 0 : SNO_CLOCK_SLACK_NS;
     e->reach_ns = e->unit_ns + e->slack_ns;
@@ -1717,9 +1775,12 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
     e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d.range;
     sno_i_set_limits(e, o, &d);
     sno_i_set_owner(e, o);
-    sno_i_atomic64 *const zeros[] = {&e->word,    &e->safe[0],  &e->safe[1],
-                                       &e->drifts,  &e->overflow, &e->rebased,
-                                       &e->batches, &e->waits,    &e->clock_backs};
+    const bool has_leases =
+        o->clock.kind == SNO_CLOCK_FAST && !o->clock.now_ns && sno_i_counter_suits(&e->clock);
+    SNO_ATOMIC_STORE(&e->window, has_leases ? 1u : 0u, relaxed);
+    sno_i_atomic64 *const zeros[] = {&e->word,        &e->safe[0], &e->safe[1], &e->drifts,
+                                       &e->overflow,    &e->rebased, &e->batches, &e->waits,
+                                       &e->clock_backs, &e->lease,   &e->paced,   &e->pace};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         SNO_ATOMIC_STORE(zeros[i], 0u, relaxed);
     SNO_ATOMIC_STORE(&e->lent, 0u, relaxed);
@@ -1856,6 +1917,75 @@ static inline void sno_i_engine_floor(sno_i_engine *e, int64_t floor_ns) {
     if (time > floor || sno_i_rest(e, time, count, floor) >= e->cap) return;
     SNO_ATOMIC_STORE(&e->word, (floor << e->time_shift) + tick + e->cap, relaxed);
     sno_i_tally(&e->rebased, count - e->cap, SNO_I_OWNED); /* what is not drawn here */
+}
+
+/* ---- the fast clock ---- */
+
+enum {
+    SNO_I_LEASE_BITS = 19, /* the longest lease is so many bits of ns: 0.52 ms */
+    SNO_I_PACE_SHORTEST_US = 10000,
+    SNO_I_PACE_LONGEST_US = 4000000,
+    SNO_I_PACE_PARTS = 1000, /* two that agree differ by less than this part */
+    SNO_I_PACE_MARGIN = 500, /* and leases are shorter by this part, lest they are too long */
+    SNO_I_PACE_WRONG = 8,    /* what differs by more than this part is wrong, */
+    SNO_I_PACE_PATIENCE = 16 /* and so often in a row too often */
+};
+
+/* A lease is one word, its unit and its end in a sum, so that nobody sees the one without the other. This
+ * multiplier, 2^64 over the golden ratio, keeps the sums of units that differ by less than 2^30 apart by
+ * more than 2^32, and so by more than any window. */
+static const uint64_t sno_i_apart = 0x9e3779b97f4a7c15;
+
+static inline bool sno_i_differs(uint64_t a, uint64_t b, uint64_t part) {
+    return (a > b ? a - b : b - a) > b / part;
+}
+
+/* Learns from a reading of the counter, and one of the clock that followed, how much is counted in the
+ * longest lease: what two stretches of time say, one after the other. Of those who take a reading at
+ * once one goes on from the last. Returns what leases go by. */
+static inline uint64_t sno_i_learn_pace(sno_i_engine *e, uint64_t counter, int64_t now_ns) {
+    uint64_t last = SNO_ATOMIC_LOAD(&e->paced, relaxed);
+    const uint64_t window = SNO_ATOMIC_LOAD(&e->window, relaxed);
+    /* counted / 64 and us, 32 bits each: behind a pause of minutes they say nothing sensible */
+    const uint64_t here = counter >> 6 << 32 | (uint32_t)((uint64_t)now_ns / 1000);
+    const uint64_t counted = (uint64_t)(uint32_t)((here >> 32) - (last >> 32)) << 6;
+    const uint64_t us = (uint32_t)(here - last);
+    if ((last && us < SNO_I_PACE_SHORTEST_US) || !window) return window;
+    if (!SNO_ATOMIC_CAS(&e->paced, &last, here, relaxed, relaxed)) return window;
+    if (!last || us > SNO_I_PACE_LONGEST_US) return window;
+    const uint64_t found = (counted << SNO_I_LEASE_BITS) / (us * 1000);
+    const uint64_t before = SNO_ATOMIC_LOAD(&e->pace, relaxed);
+    uint64_t pace = found, next = window;
+    if (window > 1) {
+        pace = sno_i_differs(found, window, SNO_I_PACE_WRONG) ? before + 1 : 0;
+        if (pace == SNO_I_PACE_PATIENCE) next = 0;
+    } else if (found > SNO_I_PACE_MARGIN && found <= UINT32_MAX &&
+               !sno_i_differs(found, before, SNO_I_PACE_PARTS)) {
+        pace = 0;
+        next = found - found / SNO_I_PACE_MARGIN;
+    }
+    SNO_ATOMIC_STORE(&e->pace, pace, relaxed);
+    if (next != window) SNO_ATOMIC_STORE(&e->window, next, relaxed);
+    return next;
+}
+
+/* An exact reading, whose unit is leased from then on. The counter was read before it, so the lease
+ * ends early if anything. */
+SNO_I_COLD int64_t sno_i_renew(sno_i_engine *e, uint64_t counter) {
+    const int64_t now_ns = sno_i_exact_ns(&e->clock);
+    const uint64_t window = sno_i_learn_pace(e, counter, now_ns);
+    if (window <= 1) return now_ns; /* before the epoch: a unit that never comes is leased */
+    const uint64_t unit = sno_i_units(e, (uint64_t)now_ns - e->epoch_ns);
+    const uint64_t left_ns = sno_i_min(sno_i_start_ns(e, unit + 1) - (uint64_t)now_ns,
+                                         (uint64_t)1 << SNO_I_LEASE_BITS);
+    const uint64_t end = counter + (left_ns * window >> SNO_I_LEASE_BITS);
+    SNO_ATOMIC_STORE(&e->lease, end + unit * sno_i_apart, relaxed);
+    return now_ns;
+}
+
+SNO_I_INLINE bool sno_i_is_leased(sno_i_engine *e, uint64_t unit, uint64_t window,
+                                      uint64_t counter) {
+    return SNO_ATOMIC_LOAD(&e->lease, relaxed) - unit * sno_i_apart - counter - 1 < window;
 }
 
 /* What a word and a clock reading say about the next place. */
@@ -2308,10 +2438,17 @@ SNO_I_INLINE bool sno_i_draw_first(sno_i_engine *e, unsigned how, uint64_t *word
 SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_ns,
                                          uint64_t want, sno_i_place *out) {
     if (!SNO_I_LIKELY(!sno_i_forked(e))) return sno_i_lost(e);
-    int64_t now_ns = how & SNO_I_GIVEN ? given_ns : sno_i_now_ns(&e->clock);
+    const uint64_t window = how & SNO_I_GIVEN ? 0 : SNO_ATOMIC_LOAD(&e->window, relaxed);
+    const uint64_t counter = window ? SNO_COUNTER() : 0;
+    int64_t now_ns = how & SNO_I_GIVEN ? given_ns : window ? 0 : sno_i_now_ns(&e->clock);
     uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t count = word & e->count_mask, head = word - count;
-    const uint64_t since_ns = (uint64_t)now_ns - sno_i_start_ns(e, word >> e->time_shift);
+    const uint64_t start_ns = sno_i_start_ns(e, word >> e->time_shift);
+    if (window) {
+        const bool leased = sno_i_is_leased(e, word >> e->time_shift, window, counter);
+        now_ns = SNO_I_LIKELY(leased) ? (int64_t)start_ns : sno_i_renew(e, counter);
+    }
+    const uint64_t since_ns = (uint64_t)now_ns - start_ns;
     sno_i_place place; /* for the calls; *out stays in registers */
     sno_status status;
     if (SNO_I_LIKELY(since_ns + e->slack_ns < e->reach_ns && count - 1 < e->fast_rest) &&

@@ -12,6 +12,7 @@
 static int64_t coarse_lag_ns;
 static uint64_t coarse_slack_ns; /* asked for by each init */
 static int exact_reads;
+static uint64_t script_counter; /* the fast clock's */
 
 static inline int64_t system_ns(int is_coarse) {
     exact_reads += !is_coarse;
@@ -20,6 +21,7 @@ static inline int64_t system_ns(int is_coarse) {
 
 #define FLAKE_CLOCK_NS(kind) system_ns((kind) == FLAKE_CLOCK_COARSE)
 #define FLAKE_CLOCK_SLACK_NS coarse_slack_ns
+#define FLAKE_COUNTER()      script_counter
 #include "flake.h"
 #include "options.h"
 

@@ -46,9 +46,11 @@ static inline void sleep_beside_others(int64_t ns) {
 /* The system's clocks follow the script; the coarse one lags. */
 static int64_t coarse_lag_ns;
 static int exact_readings;
+static uint64_t script_counter; /* the fast clock's */
 
 static int64_t system_ns(int kind);
 #define SNO_CLOCK_NS(kind) system_ns(kind)
+#define SNO_COUNTER()      script_counter
 #undef SNO_SLEEP_NS
 #define SNO_SLEEP_NS(ns) sleep_beside_others(ns)
 #include "sno.h"

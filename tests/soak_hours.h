@@ -164,6 +164,7 @@ enum {
     NODE_BATCHES,
     NODE_GIVEN,
     NODE_COARSE,
+    NODE_FAST,
     NODE_STATE,
     NODE_KILLED,
     NODE_STOCK,
@@ -177,7 +178,7 @@ enum { PART_SHARED, PART_SHARDS, PART_BATCHES, PART_STATE, PART_CHILDREN, n_part
 
 enum { crowd = 2, first_partition = 4000, a_batch = 64 };
 
-static flake_gen h_shared, h_batches, h_given, h_coarse, h_stocked, h_roomy;
+static flake_gen h_shared, h_batches, h_given, h_coarse, h_fast, h_stocked, h_roomy;
 static flake_shard h_shards[crowd], h_roomy_shards[crowd], h_lent[crowd];
 static flake_pool h_pool;
 static flake_prefetch h_stocks[crowd];
@@ -221,6 +222,8 @@ static bool h_init(void) {
     o.node = NODE_POOL, well &= flake_pool_init(&h_pool, h_lent, crowd, &o) == FLAKE_OK;
     o.node = NODE_COARSE, o.clock.kind = FLAKE_CLOCK_COARSE;
     well &= flake_init(&h_coarse, &o) == FLAKE_OK;
+    o.node = NODE_FAST, o.clock.kind = FLAKE_CLOCK_FAST;
+    well &= flake_init(&h_fast, &o) == FLAKE_OK;
     o = h_roomy_options(0), well &= flake_init(&h_roomy, &o) == FLAKE_OK;
     o = h_roomy_options(1), well &= flake_shards_init(h_roomy_shards, crowd, &o) == FLAKE_OK;
     s = h_sno_options(PART_SHARED, &pool), well &= sno_init(&h_sno, &s) == SNO_OK;
@@ -316,6 +319,12 @@ static void draw_coarse(worker *w, unsigned nth, uint64_t *random) {
     uint64_t id = 0;
     (void)nth, (void)random;
     note_one(w, flake_next(&h_coarse, &id), &id);
+}
+
+static void draw_fast(worker *w, unsigned nth, uint64_t *random) {
+    uint64_t id = 0;
+    (void)nth, (void)random;
+    note_one(w, flake_next(&h_fast, &id), &id);
 }
 
 static void draw_stock(worker *w, unsigned nth, uint64_t *random) {
@@ -475,12 +484,19 @@ static const struct mode {
     mode_draws draws;
     unsigned threads;
 } modes[] = {
-    {"shared", draw_shared, crowd},        {"shards", draw_shards, crowd},
-    {"batches", draw_batches, crowd},      {"given time", draw_given, crowd},
-    {"coarse clock", draw_coarse, crowd},  {"prefetched", draw_stock, crowd},
-    {"lent shards", draw_lent, crowd + 1}, {"wide sequences", draw_roomy, 2 * crowd},
-    {"sno", draw_sno, 2 * crowd},          {"sno batches", draw_sno_batches, crowd},
-    {"states, closed", draw_state, 1},     {"states, killed", draw_killed, 1},
+    {"shared", draw_shared, crowd},
+    {"shards", draw_shards, crowd},
+    {"batches", draw_batches, crowd},
+    {"given time", draw_given, crowd},
+    {"coarse clock", draw_coarse, crowd},
+    {"fast clock", draw_fast, crowd},
+    {"prefetched", draw_stock, crowd},
+    {"lent shards", draw_lent, crowd + 1},
+    {"wide sequences", draw_roomy, 2 * crowd},
+    {"sno", draw_sno, 2 * crowd},
+    {"sno batches", draw_sno_batches, crowd},
+    {"states, closed", draw_state, 1},
+    {"states, killed", draw_killed, 1},
     {"forked children", draw_forked, 1},
 };
 enum { n_modes = sizeof modes / sizeof *modes };

@@ -401,6 +401,49 @@ static void a_coarse_clock_that_was_put_back_changes_the_tick(void) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
+/* ---- the fast clock ---- */
+
+static void pass(int64_t ns) {
+    script_now.now_ns += ns;
+    script_counter += (uint64_t)ns * 2;
+}
+
+/* A generator that has learned how fast the counter counts, at the beginning of a unit. */
+static void begin_fast(void) {
+    sno_options o = options_of(NULL);
+    o.clock.kind = SNO_CLOCK_FAST;
+    begin_with(&o, 0, 1023);
+    for (unsigned i = 0; i < 4; i++) {
+        CHECK_EQ(sno_units(new_id(&gen)), clock_unit());
+        pass(5 * unit_ns);
+    }
+    CHECK_EQ(sno_units(new_id(&gen)), clock_unit());
+    exact_readings = 0;
+}
+
+static void under_a_lease_the_clock_is_not_read(void) {
+    begin_fast();
+    for (uint32_t k = 1; k < 100; k++) {
+        CHECK_ID(new_id(&gen), clock_unit(), 0, k);
+        pass(ms_ns / 250);
+    }
+    CHECK_EQ(exact_readings, 0);
+    pass(unit_ns);
+    CHECK_ID(new_id(&gen), clock_unit(), 0, 0);
+    CHECK_EQ(exact_readings, 1);
+}
+
+static void a_lease_does_not_change_the_tick(void) {
+    begin_fast();
+    const int64_t unit = clock_unit();
+    script_now.now_ns -= 3 * unit_ns;
+    CHECK_ID(new_id(&gen), unit, 0, 1);
+    pass(ms_ns);
+    CHECK_ID(new_id(&gen), unit - 3, 1, 0);
+    CHECK_EQ(snapshot_of(&gen).drifts, 1);
+    CHECK_ID(new_id(&gen), unit - 3, 1, 1);
+}
+
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(pools_of_4_512_and_65536_serve_their_capacity_and_go_on),
@@ -426,6 +469,8 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_unit_that_looks_spent_is_judged_by_the_exact_clock),
         CHECK_TEST(a_coarse_clock_that_lags_was_not_put_back),
         CHECK_TEST(a_coarse_clock_that_was_put_back_changes_the_tick),
+        CHECK_TEST(under_a_lease_the_clock_is_not_read),
+        CHECK_TEST(a_lease_does_not_change_the_tick),
     };
     return CHECK_MAIN(argc, argv, all);
 }

@@ -523,15 +523,15 @@ static const unsigned crowds[] = {1, 2, 8, most_threads};
 enum { crowd_sizes = sizeof crowds / sizeof *crowds };
 
 static void draw_each_way(const face *way, void (*step)(worker *), unsigned lent) {
-    for (unsigned i = 0; i < crowd_sizes * 4; i++) {
-        plan p = plan_of(way, step, crowds[i / 4]);
+    for (unsigned i = 0; i < crowd_sizes * 6; i++) {
+        plan p = plan_of(way, step, crowds[i / 6]);
         if (lent) p.shards = lent;
         p.ids = small ? 6400 : 96000;
         if (i & 1) {
             p.options.layout = roomy();
             p.ids = small ? 19200 : 640000;
         }
-        p.options.clock.kind = i & 2 ? FLAKE_CLOCK_COARSE : FLAKE_CLOCK_EXACT;
+        p.options.clock.kind = (int)(i % 6 / 2); /* exact, coarse, fast */
         run(&p);
         CHECK(judge(&p) >= p.ids);
     }
@@ -633,6 +633,12 @@ static void nor_does_one_with_a_place_for_each_thread(void) {
 static void nor_does_one_with_the_coarse_clock(void) {
     plan p = saturation_of(step_next, 8);
     p.options.clock.kind = FLAKE_CLOCK_COARSE;
+    saturate(&p);
+}
+
+static void nor_does_one_with_the_fast_clock(void) {
+    plan p = saturation_of(step_next, 8);
+    p.options.clock.kind = FLAKE_CLOCK_FAST;
     saturate(&p);
 }
 
@@ -867,6 +873,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_saturated_generator_repeats_no_id),
         CHECK_TEST(nor_does_one_with_a_place_for_each_thread),
         CHECK_TEST(nor_does_one_with_the_coarse_clock),
+        CHECK_TEST(nor_does_one_with_the_fast_clock),
         CHECK_TEST(nor_does_one_that_gives_batches),
         CHECK_TEST(questions_beside_the_drawing_are_answered_and_change_nothing),
         CHECK_TEST(units_of_a_microsecond),

@@ -33,11 +33,11 @@ LIES_AT(struct sno_i_partitions_2, room, 20);
 SIZE_IS(struct sno_i_default_2, 24 + 4 * sizeof(struct sno_gen));
 LIES_AT(struct sno_i_default_2, tag, 8);
 LIES_AT(struct sno_i_default_2, begun, 16);
-SIZE_IS(struct sno_gen, 600); /* lies in the default generator's object */
+SIZE_IS(struct sno_gen, 624); /* lies in the default generator's object */
 LIES_AT(struct sno_gen, engine.word, 56);
 LIES_AT(struct sno_gen, engine.fork_word, 120);
-LIES_AT(struct sno_gen, engine.safe, 432);
-LIES_AT(struct sno_gen, partition, 560);
+LIES_AT(struct sno_gen, engine.safe, 440);
+LIES_AT(struct sno_gen, partition, 584);
 #endif
 
 static void one_object_per_process(void) {

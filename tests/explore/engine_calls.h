@@ -132,9 +132,12 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
                      got.time, got.index);
     if (at < seen.thread[me].last[i][got.tick]) explore_fail("a thread's ids fall");
     seen.thread[me].last[i][got.tick] = at + 1;
-    if (letter != 'f' && got.time > seen.thread[me].reach + e->ahead)
+    if (letter != 'f' && got.time > seen.thread[me].reach + e->ahead + (unsigned)now->slack_ms)
         explore_fail("I3: an id of unit %" PRIu64 ", when the clock said %" PRIu64, got.time,
                      seen.thread[me].reach);
+    if (now->counter[1] && !seen.thread[me].saw_clock &&
+        seen.thread[me].counter >= seen.leased_to[got.time % UNITS])
+        explore_fail("LEASE: unit %" PRIu64 " was leased too long ago", got.time);
 }
 
 static void check_failure(unsigned me, unsigned i, char letter, outcome said, unsigned got) {
@@ -393,6 +396,7 @@ static void call_extend(void) {
 static void call(unsigned me, char letter) {
     seen.thread[me].letter = letter;
     seen.thread[me].saw_word = seen.thread[me].behind = seen.thread[me].wrote = false;
+    seen.thread[me].saw_clock = is_given(letter); /* the caller's */
     if (letter != 'f') seen.thread[me].reach = 0;
     seen.thread[me].was_lost = is_lost();
     switch (letter) {

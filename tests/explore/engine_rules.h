@@ -8,7 +8,7 @@
 
 #include "engine_subject.h"
 
-enum { PLACES = 64, WORDS = 64, NOTES = 16 };
+enum { PLACES = 64, WORDS = 64, NOTES = 16, UNITS = 256, LEASE_NS = 1 << 19 };
 
 /* A place that has been drawn by a call which still runs, and is neither handed out nor given back. */
 typedef struct held {
@@ -53,9 +53,11 @@ static struct {
         unsigned begun; /* bumps that had begun when a first id of this partition was handed out */
     } generated[8];
     unsigned n_generated, bumps_begun, bumps_done;
-    int64_t latest_ns; /* until when ids are handed out */
-    int64_t floor_ns;  /* of the state's next run; INT64_MAX: there is none */
-    unsigned ends;     /* how often the state was closed */
+    int64_t latest_ns;         /* until when ids are handed out */
+    int64_t floor_ns;          /* of the state's next run; INT64_MAX: there is none */
+    unsigned ends;             /* how often the state was closed */
+    uint64_t latest_unit;      /* that the exact clock has said to anyone */
+    uint64_t leased_to[UNITS]; /* by the counter: when each unit was said, and a lease on */
 
     struct {
         /* of the call that runs */
@@ -66,6 +68,8 @@ static struct {
         uint64_t word;    /* last seen */
         uint64_t reading; /* last unit that the clock said, or the caller */
         uint64_t reach;   /* the last unit it may hand out, but for max_ahead */
+        bool saw_clock;
+        uint64_t counter; /* last seen */
         uint64_t popped;  /* ring position */
         uint64_t pushing; /* note */
         uint64_t before;  /* overflow, before it was closed */
@@ -221,6 +225,10 @@ static void watch_ring(unsigned me, const explore_access *a) {
 
 static void watch_clock(unsigned me, uint64_t unit) {
     seen.thread[me].reading = unit;
+    seen.thread[me].saw_clock = true;
+    seen.latest_unit = larger(seen.latest_unit, unit);
+    uint64_t *const to = &seen.leased_to[unit % UNITS];
+    *to = larger(*to, seen.thread[me].counter + LEASE_NS);
     seen.thread[me].behind = seen.thread[me].saw_word && point_of(seen.thread[me].word).time > unit;
     bool holds =
         is_many(seen.thread[me].letter); /* each of several draws has a reading of its own */
@@ -250,10 +258,14 @@ static void watch(unsigned me, const explore_access *a) {
         watch_clock(me, unit_of((int64_t)a->seen));
         return;
     }
+    if (a->at == &explore_now.counter) seen.thread[me].counter = a->seen;
+    if (i < n_engines && a->at == e->lease) /* a unit that the clock has said */
+        seen.thread[me].reach = larger(seen.thread[me].reach, seen.latest_unit);
     if (a->wrote && (a->at == ring_head || a->at == ring_tail)) watch_ring(me, a);
     if (a->wrote && name_of(a->at) && !is_of_state(a->at))
         seen.thread[me].wrote |=
-            i == n_engines || a->at < (const void *)e->safe || a->at > (const void *)e->drifts;
+            i == n_engines || (a->at > (const void *)e->lease && a->at < (const void *)e->safe) ||
+            a->at > (const void *)e->drifts;
     if (now->of == DEFAULT && a->wrote && name_of(a->at) && strcmp(name_of(a->at), "word") == 0)
         seen.thread[me].bumps = seen.bumps_done;
     if (i == n_engines) return;
@@ -317,6 +329,11 @@ static uint64_t digest(unsigned thread) {
         hash = explore_mix(hash, *e->batches - seen.batches);
     }
     if (ask_stats) hash = explore_mix(hash, seen.gross);
+    if (now->counter[1]) {
+        hash = explore_mix(hash, seen.latest_unit);
+        for (unsigned k = 0; k < UNITS; k++)
+            if (seen.leased_to[k]) hash = explore_mix(explore_mix(hash, k), seen.leased_to[k]);
+    }
     if (now->horizon_ms) { /* plain data, too */
         const flake_state *const s = &our.state;
         hash = explore_mix(explore_mix(hash, (uint64_t)seen.latest_ns), (uint64_t)seen.floor_ns);

@@ -50,7 +50,9 @@ static bool prepare_flake(void) {
     o.shared_memory = !has_gate && !now->horizon_ms && !calls_any('b'); /* no fork word */
     o.gate.admit = has_gate ? flake_admit : NULL;
     o.gate.word = calls_any('x') ? &our.gate_word : NULL;
-    o.clock.kind = now->coarse ? FLAKE_CLOCK_COARSE : FLAKE_CLOCK_EXACT;
+    o.clock.kind = now->coarse       ? FLAKE_CLOCK_COARSE
+                   : now->counter[1] ? FLAKE_CLOCK_FAST
+                                     : FLAKE_CLOCK_EXACT;
     o.overflow = now->ring && now->of == FLAKE ? &our.ring : NULL;
     n_engines = now->shards ? now->shards : 1;
     if (now->horizon_ms && !prepare_state(&o)) return false;
@@ -61,6 +63,7 @@ static bool prepare_flake(void) {
         fork_page = word;
     }
     engines[0] = (face)FACE_OF(&our.flake.engine);
+    if (now->counter[1]) our.flake.engine.window = LEASE_NS; /* as if learned: one a ns */
     for (unsigned i = 0; i < EXPLORE_THREADS; i++)
         if (flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1) != FLAKE_OK) return false;
     if (now->shards &&
@@ -84,9 +87,13 @@ static bool prepare_sno_engine(sno_i_engine *e) {
     setup.shared_memory = !now->gate && !calls_any('x');
     setup.gate.admit = setup.shared_memory ? NULL : sno_admit;
     setup.gate.word = calls_any('x') ? &our.gate_word : NULL;
-    setup.clock.kind = now->coarse ? SNO_CLOCK_COARSE : SNO_CLOCK_EXACT;
+    setup.clock.kind = now->coarse       ? SNO_CLOCK_COARSE
+                   : now->counter[1] ? SNO_CLOCK_FAST
+                                     : SNO_CLOCK_EXACT;
     setup.ring = now->ring ? &our.sno_ring : NULL;
-    return sno_i_engine_init(e, &setup) == SNO_OK;
+    if (sno_i_engine_init(e, &setup) != SNO_OK) return false;
+    if (now->counter[1]) e->window = LEASE_NS; /* as if learned: one a ns */
+    return true;
 }
 
 static bool prepare_sno(void) {
@@ -269,6 +276,16 @@ static const scenario scenarios[] = {
     {"flake_full", "a unit that fills its count carries into time", {"ntn", "sn"}, FORWARD, .must = SLEPT | AGAIN, .full = true, .time = 100, .count = (1 << 20) - 2},
     {"flake_full_back", "the same, and the clock put back", {"nn", "Ts"}, BACK_ONCE, .must = SLEPT | LEAPT | BATCHED, .full = true, .time = 100, .count = (1 << 20) - 2},
     {"flake_coarse", "a clock that lags: the exact one is asked before a wait or a step back", {"ntn", "nn"}, {100, 101, 99}, .must = SLEPT | QUEUED, .coarse = true},
+    {"flake_slack", "a clock that lags by a unit, and counts as of the word's", {"ntn", "nn"}, {100, 101, 102}, .must = SLEPT | QUEUED, .coarse = true, .slack_ms = 2},
+    {"flake_slack3", "by three units, and is put back by more than the slack", {"tnt", "tn"}, {100, 103, 96}, .must = SLEPT | QUEUED | BACK, .coarse = true, .slack_ms = 6},
+    {"flake_slack_cas", "the same by CAS alone, put back by less", {"nnn", "tt"}, {100, 103, 102}, .must = SLEPT | QUEUED | OUTRUN, .wait_ms = 9, .coarse = true, .slack_ms = 6},
+    {"flake_slack_3", "three threads with a clock that lags", {"t", "n", "t"}, {100, 102, 99}, .must = OUTRUN | QUEUED, .coarse = true, .slack_ms = 4},
+    {"flake_fast", "leases on a unit: they outlast it, end, and are told by who was stopped", {"nt", "tn"}, FORWARD, .must = QUEUED | OUTRUN, .wait_ms = 9, .counter = {0, 300, 700}},
+    {"flake_fast_add", "the same by fetch_add", {"nn", "tn"}, FORWARD, .must = QUEUED | LATE, .counter = {0, 300, 700}},
+    {"flake_fast_back", "the clock put back while a unit is leased", {"ttt", "tt"}, BACK_AND_ON, .must = OUTRUN | AGAIN | BACK, .counter = {0, 100, 800}},
+    {"flake_fast_given", "readings of the caller's beside leases", {"gGg", "tt"}, {100, 101}, .must = LEAPT | BACK, .counter = {0, 300}},
+    {"flake_fast_jumps", "a counter that goes back, and far ahead", {"tt", "tt"}, {100, 101, 102, 103}, .must = OUTRUN | AGAIN, .counter = {900, 1200, 300, 5000}},
+    {"flake_fast_3", "three threads; 3 preemptions", {"nt", "tt", "tn"}, {100, 101}, .must = OUTRUN | QUEUED, .wait_ms = 9, .counter = {0, 300}, .bound = 3},
     {"flake_gate", "a gate that refuses a unit: places taken in it are given back, or left", {"nn", "nt", "n"}, {100, 101}, .must = QUEUED | LATE | SHUT | RETURNED | UNUSED, .gate = 100},
     {"flake_gate_cas", "the same by CAS alone: nothing is drawn", {"nnn", "ntn"}, {100, 101}, .must = SHUT, .gate = 100, .wait_ms = 2},
     {"gate_closes", "the gate is closed, by its word, while callers sleep: they look when they wake", {"nn", "nn", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
@@ -317,6 +334,9 @@ static const scenario scenarios[] = {
     {"sno_batch", "batches, and the clock put back", {"Nn", "TN"}, {100, 101, 99}, .must = SLEPT | QUEUED | BATCHED | TOGGLED, .cap = 3, .of = SNO},
     {"sno_given", "readings of the caller's never change the timeline", {"gGg", "tnt"}, BACK_AND_ON, .must = LEAPT | TOGGLED, .of = SNO},
     {"sno_coarse", "a clock that lags", {"tn", "nt"}, {100, 101, 99}, .must = TOGGLED, .coarse = true, .of = SNO},
+    {"sno_slack", "a clock that lags, and is put back by more than the slack: the tick changes on exact readings alone", {"tn", "nt"}, {100, 102, 97}, .must = TOGGLED, .coarse = true, .slack_ms = 4, .of = SNO},
+    {"sno_fast", "leases beside changes of the timeline", {"tn", "tt"}, {100, 101, 98}, .must = TOGGLED | OUTRUN, .counter = {0, 300, 600}, .of = SNO},
+    {"sno_fast_back", "put back while a unit is leased, and on again", {"ttt", "tt"}, {100, 98, 101}, .must = TOGGLED | OUTRUN, .counter = {0, 300, 600}, .of = SNO},
     {"sno_gate", "a gate that refuses a unit, and the clock put back to before it", {"nnn", "nnn"}, {100, 101, 98}, .must = SHUT | TOGGLED, .gate = 100, .of = SNO},
     {"sno_snapshot", "snapshots are not torn by a change of the timeline", {"sr", "ttt"}, {100, 98, 102, 101}, .must = TOGGLED, .of = SNO},
     {"sno_stats", "statistics while the timeline changes", {"v", "tttt"}, {100, 98, 100}, .must = TOGGLED, .of = SNO},

@@ -11,10 +11,12 @@
 /* the same each time, or no two states would be one */
 #define FLAKE_RANDOM_BYTES(to, n) ((void)(to), (void)(n), false)
 #define SNO_RANDOM_BYTES(to, n)   ((void)(to), (void)(n), false)
+#define MS                        INT64_C(1000000)
+#define FLAKE_CLOCK_SLACK_NS      slack_ns()
+#define SNO_CLOCK_SLACK_NS        slack_ns()
+static inline uint64_t slack_ns(void);
 #include "flake.h"
 #include "sno.h"
-
-#define MS INT64_C(1000000)
 
 /* ---- what a scenario can come by ---- */
 enum {
@@ -61,8 +63,10 @@ typedef struct scenario {
      * u push a note of its own   p pop a note   w the generator of two words
      * d sno_generate */
     const char *calls[EXPLORE_THREADS];
-    int clock[7];  /* ms: the start, then each step, then 0 */
-    unsigned must; /* events */
+    int clock[7];   /* ms: the start, then each step, then 0 */
+    int slack_ms;   /* the coarse clock's */
+    int counter[7]; /* us that the fast clock's counter says at each step; {0}: another clock */
+    unsigned must;  /* events */
     subject of;
     unsigned cap; /* 0: 2 */
     int wait_ms;  /* 0: 5,000, and draws are by fetch_add; up to 1,000: by CAS alone */
@@ -85,6 +89,8 @@ typedef struct scenario {
 } scenario;
 
 static const scenario *now;
+
+static inline uint64_t slack_ns(void) { return (uint64_t)(now->slack_ms * MS); }
 
 static bool calls_any(char letter) {
     for (unsigned i = 0; i < EXPLORE_THREADS && now->calls[i]; i++)
@@ -126,17 +132,19 @@ static bool is_lost(void) { return is_bumped() || our.gate_word == 0; }
 
 /* What the rules look at. */
 typedef struct face {
-    uint64_t *word, *safe, *drifts, *overflow, *rebased, *batches, *waits, *clock_backs;
+    uint64_t *lease, *word, *safe, *drifts, *overflow, *rebased, *batches, *waits, *clock_backs,
+        *paced, *pace, *window;
     uint32_t *lent;
     uint64_t cap, count_mask, ahead, add_cap;
     unsigned time_shift, tick_bits;
 } face;
 
-#define FACE_OF(e)                                                                             \
-    {                                                                                          \
-        &(e)->word, (e)->safe, &(e)->drifts, &(e)->overflow, &(e)->rebased, &(e)->batches,     \
-            &(e)->waits, &(e)->clock_backs, &(e)->lent, (e)->cap, (e)->count_mask, (e)->ahead, \
-            (e)->add_cap, (e)->time_shift, (e)->tick_bits                                      \
+#define FACE_OF(e)                                                                                \
+    {                                                                                             \
+        &(e)->lease, &(e)->word, (e)->safe, &(e)->drifts, &(e)->overflow, &(e)->rebased,          \
+            &(e)->batches, &(e)->waits, &(e)->clock_backs, &(e)->paced, &(e)->pace, &(e)->window, \
+            &(e)->lent, (e)->cap, (e)->count_mask, (e)->ahead, (e)->add_cap, (e)->time_shift,     \
+            (e)->tick_bits                                                                        \
     }
 
 static face engines[ENGINES];
@@ -166,6 +174,8 @@ static const char *name_of(const void *at) {
     for (unsigned i = 0; i < n_engines; i++) {
         const face *e = &engines[i];
         if (at == e->word) return words[i];
+        if (at == e->lease) return "lease";
+        if (at == e->paced || at == e->pace || at == e->window) return NULL;
         if (at == e->lent) return lents[i];
         if (at == &e->safe[0]) return "safe[0]";
         if (at == &e->safe[1]) return "safe[1]";
@@ -191,6 +201,7 @@ static const char *name_of(const void *at) {
     if (at == &files.record[0]) return "record0";
     if (at == &files.record[1]) return "record1";
     if (at == &our.gate_word) return "gate word";
+    if (at == &explore_now.counter) return "counter";
     if (at == ring_head) return "head";
     if (at == ring_tail) return "tail";
     for (unsigned i = 0; i < SLOTS; i++)
@@ -201,7 +212,7 @@ static const char *name_of(const void *at) {
 /* The engine that `at` belongs to; n_engines: none. */
 static unsigned engine_of(const void *at) {
     unsigned i = 0;
-    while (i < n_engines && ((const char *)at < (const char *)engines[i].word ||
+    while (i < n_engines && ((const char *)at < (const char *)engines[i].lease ||
                              (const char *)at > (const char *)engines[i].lent))
         i++;
     return i;

@@ -89,6 +89,7 @@ typedef struct explore_setup {
     const char *(*name)(const void *at); /* NULL: nobody acts on what lies there, so no step */
     void (*show)(const void *at, uint64_t value, char *out, size_t size);
     const int64_t *clock_ns; /* the start, then a step each */
+    const int64_t *counter_ns; /* what the processor's counter says then; NULL: 0 */
     unsigned clocks;
     int preemptions; /* at most so many; EXPLORE_ANY. The clock's steps are no preemptions */
     unsigned sleeps; /* since it last forgot */
@@ -128,6 +129,7 @@ static struct {
     int preempted;
     unsigned clock_at;          /* the clock thread's steps so far */
     int64_t exact_ns, coarse_ns, slept_ns; /* slept_ns: what standstills have added */
+    uint64_t counter;
     uint64_t memory;            /* hash of what is there now against what was at the start */
     unsigned steps;
     bool trace;
@@ -315,6 +317,7 @@ static inline void explore_begin(const explore_setup *s, explore_result *r, bool
     explore_now.trace = trace;
     explore_now.me = explore_now.last = EXPLORE_NOBODY;
     explore_now.exact_ns = explore_now.coarse_ns = s->clock_ns[0];
+    if (s->counter_ns) explore_now.counter = (uint64_t)s->counter_ns[0];
     s->reset();
     for (unsigned i = 0; i < s->threads; i++) {
         fiber_start(&explore_now.thread[i].fiber, fiber_stacks[i]);
@@ -346,6 +349,7 @@ static inline unsigned explore_choices(uint8_t choices[EXPLORE_THREADS + 1]) {
 
     explore_now.slept_ns += shortest;
     if (!s->stuck) explore_now.exact_ns += shortest;
+    if (!s->stuck) explore_now.counter += (uint64_t)shortest;
     explore_now.coarse_ns = explore_now.exact_ns;
     explore_say("standstill: the sleep of %.6g ms ends", (double)shortest / 1e6);
     return explore_choices(choices);
@@ -359,6 +363,7 @@ static inline void explore_turn(unsigned who) {
         const unsigned at = ++explore_now.clock_at;
         explore_now.exact_ns = s->clock_ns[s->coarse ? (at + 1) / 2 : at];
         explore_now.coarse_ns = s->clock_ns[s->coarse ? at / 2 : at];
+        if (s->counter_ns) explore_now.counter = (uint64_t)s->counter_ns[at];
         explore_say("the clock says %.6g ms%s", (double)explore_now.exact_ns / 1e6,
                     explore_now.coarse_ns == explore_now.exact_ns ? "" : ", the coarse one not yet");
     } else {
@@ -578,6 +583,7 @@ static inline explore_result explore_replay(const explore_setup *s, const char *
 #define FLAKE_ATOMIC_ADD(p, v, order)                  EXPLORE_ADD_(p, v)
 #define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) EXPLORE_CAS_(p, seen, v)
 #define FLAKE_CLOCK_NS(kind)                           explore_clock((kind) == FLAKE_CLOCK_COARSE)
+#define FLAKE_COUNTER()                                EXPLORE_LOAD_(&explore_now.counter)
 #define FLAKE_SLEEP_NS(ns)                             explore_sleep(ns)
 #define FLAKE_RELAX()                                  ((void)0)
 #define FLAKE_ASSERT(condition) ((condition) ? (void)0 : explore_fail("assert: " #condition))
@@ -588,6 +594,7 @@ static inline explore_result explore_replay(const explore_setup *s, const char *
 #define SNO_ATOMIC_ADD(p, v, order)                  EXPLORE_ADD_(p, v)
 #define SNO_ATOMIC_CAS(p, seen, v, success, failure) EXPLORE_CAS_(p, seen, v)
 #define SNO_CLOCK_NS(kind)                           explore_clock((kind) == SNO_CLOCK_COARSE)
+#define SNO_COUNTER()                                EXPLORE_LOAD_(&explore_now.counter)
 #define SNO_SLEEP_NS(ns)                             explore_sleep(ns)
 #define SNO_RELAX()                                  ((void)0)
 #define SNO_ASSERT(condition) ((condition) ? (void)0 : explore_fail("assert: " #condition))

@@ -41,7 +41,7 @@
 #include "engine_scenarios.h"
 
 static explore_setup setup_of(const scenario *s) {
-    static int64_t clock_ns[7];
+    static int64_t clock_ns[7], counter_ns[7];
     explore_setup e;
     memset(&e, 0, sizeof e);
     prepare(s);
@@ -55,6 +55,8 @@ static explore_setup setup_of(const scenario *s) {
         clock_ns[e.clocks] =
             (s->clock[e.clocks] + (s->of == DEFAULT ? INT64_C(1600000000000) : 0)) * MS;
     e.clock_ns = clock_ns;
+    for (unsigned i = 0; i < e.clocks; i++) counter_ns[i] = s->counter[i] * INT64_C(1000);
+    e.counter_ns = s->counter[1] ? counter_ns : NULL;
     e.reset = reset;
     e.thread = thread;
     e.watch = watch;

@@ -502,6 +502,7 @@ static bool is_shared(const void *p) {
 /* Statistics, and a generator that is nobody else's yet. */
 static bool is_plain(const void *p) {
     const sno_i_engine *const e = engine();
+    if (p == &e->window) return true; /* never changes here */
     if (p == &e->batches || p == &e->waits || p == &e->clock_backs || p == &pool.hint) return true;
     if (p == &e->rebased) return !calls_any('S');
     if (now->of != PAGE) return false;

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fast clock: leases on a unit by the processor's counter, on a scripted clock and counter.
+ */
+#include "scripted_flake.h"
+
+enum { RATE = 3 };                          /* of the counter, in a ns */
+static const int64_t lease_ns = 1 << 19;    /* the longest */
+static const int64_t stretch_ns = 20000000; /* long enough to learn from */
+
+/* Clock and counter go on, together or apart. */
+static void pass(int64_t ns) {
+    move_ns(ns);
+    script_counter += (uint64_t)(ns * RATE);
+}
+static void count_on(int64_t ns) { script_counter += (uint64_t)(ns * RATE); }
+static void count_back(int64_t ns) { script_counter -= (uint64_t)(ns * RATE); }
+
+static void begin_fast(flake_layout layout) {
+    begin(layout);
+    options.clock.now_ns = NULL;
+    options.clock.kind = FLAKE_CLOCK_FAST;
+    script_counter = UINT64_MAX - 12345; /* it comes round, too */
+}
+
+/* Draws often enough to know the counter's pace, and once more at the begin of a ms. */
+static void learn(void) {
+    for (unsigned i = 0; i < 4; i++) {
+        pass(stretch_ns);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    }
+    pass(MS - script_now.now_ns % MS);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    exact_reads = 0;
+}
+
+static int64_t now_ms(void) { return script_now.now_ns / MS; }
+
+static void open_fast(void) {
+    begin_fast(flake_layout_idgen());
+    open_gen();
+    learn();
+}
+
+/* One draw: its unit, and whether it took an exact reading. */
+#define DRAWS(ms, reads)                            \
+    do {                                            \
+        const int before_draw = exact_reads;        \
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);   \
+        CHECK_EQ(parts_of(&gen, id).unix_ms, ms);   \
+        CHECK_EQ(exact_reads - before_draw, reads); \
+    } while (0)
+
+static void under_a_lease_the_clock_is_not_read(void) {
+    open_fast();
+    const int64_t ms = now_ms();
+    for (unsigned i = 1; i < 200; i++) {
+        DRAWS(ms, 0);
+        CHECK_EQ(parts_of(&gen, id).seq, i);
+        pass(lease_ns / 400);
+    }
+}
+
+static void a_lease_ends_with_its_unit(void) {
+    open_fast();
+    const int64_t ms = now_ms();
+    pass(MS / 2);
+    pass(MS / 4); /* behind the first lease */
+    DRAWS(ms, 1);
+    DRAWS(ms, 0);
+    pass(MS / 4 - MS / 1000);
+    DRAWS(ms, 0);
+    pass(MS / 1000);
+    DRAWS(ms + 1, 1);
+    CHECK_EQ(parts_of(&gen, id).seq, 0);
+    DRAWS(ms + 1, 0);
+}
+
+/* It is shorter than half a ms by the margin of what was learned. */
+static void a_lease_ends_after_half_a_ms_of_a_long_unit(void) {
+    begin_fast(flake_layout_of(40, 10, 12, 0));
+    options.layout.unit_ms = 1000;
+    open_gen();
+    for (unsigned i = 0; i < 4; i++) {
+        pass(stretch_ns);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    }
+    exact_reads = 0;
+    for (unsigned i = 0; i < 20; i++) {
+        pass(lease_ns - lease_ns / 400);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+        CHECK_EQ(exact_reads, i);
+        pass(lease_ns / 400 - lease_ns / 1000);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+        CHECK_EQ(exact_reads, i + 1);
+    }
+}
+
+static void nothing_is_leased_before_two_stretches_agree(void) {
+    begin_fast(flake_layout_idgen());
+    open_gen();
+    exact_reads = 0;
+    for (int i = 0; i < 20; i++) {
+        pass(stretch_ns);
+        count_on(i % 2 ? 0 : stretch_ns / 500); /* each differs from the one before by 1 in 500 */
+        DRAWS(now_ms(), i ? 1 : 2);             /* a fresh word's is read once more, behind it */
+        DRAWS(now_ms(), 1);
+    }
+    pass(stretch_ns);
+    count_on(stretch_ns / 500);
+    DRAWS(now_ms(), 1);
+    pass(stretch_ns);
+    count_on(stretch_ns / 500 + stretch_ns / 2000);
+    DRAWS(now_ms(), 1); /* by 1 in 2,000 */
+    DRAWS(now_ms(), 0);
+}
+
+/* Of which some us more or less are a small part. */
+static void what_is_learned_is_learned_from_stretches_of_10_ms(void) {
+    begin_fast(flake_layout_idgen());
+    open_gen();
+    for (int i = 0; i < 30; i++) {
+        pass(MS);
+        if (i % 2) count_on(4000);
+        else count_back(4000);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    }
+    DRAWS(now_ms(), 0);
+}
+
+static void nothing_is_learned_from_short_or_long_stretches(void) {
+    begin_fast(flake_layout_idgen());
+    open_gen();
+    for (int i = 0; i < 9; i++) {
+        pass(INT64_C(4001) * MS);
+        DRAWS(now_ms(), i ? 1 : 2);
+        for (int k = 0; k < 9; k++) {
+            pass(MS);
+            DRAWS(now_ms(), 1);
+            DRAWS(now_ms(), 1);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        pass(INT64_C(3980) * MS);
+        DRAWS(now_ms(), 1);
+    }
+    DRAWS(now_ms(), 0);
+}
+
+static void a_counter_that_jumps_ahead_ends_the_lease(void) {
+    open_fast();
+    const int64_t ms = now_ms();
+    count_on(lease_ns);
+    DRAWS(ms, 1);
+    DRAWS(ms, 0);
+}
+
+/* As another processor's may: the unit lasts for longer by as much, but not than a lease. */
+static void a_counter_that_is_behind_makes_an_id_late_by_a_lease_at_most(void) {
+    open_fast();
+    const int64_t ms = now_ms();
+    pass(lease_ns / 2);
+    count_back(lease_ns / 4);
+    DRAWS(ms, 0);
+    count_back(lease_ns / 2);
+    DRAWS(ms, 1);
+    count_back(INT64_C(3600000) * MS);
+    DRAWS(ms, 1);
+}
+
+static void a_counter_that_stands_still_is_late_until_the_unit_is_spent(void) {
+    open_fast();
+    const int64_t ms = now_ms();
+    for (unsigned i = 1; i < 4096; i++) {
+        move_ns(MS / 100);
+        DRAWS(ms, 0);
+    }
+    DRAWS(now_ms(), 1);
+    CHECK_EQ(parts_of(&gen, id).seq, 0);
+}
+
+static void a_counter_that_is_often_wrong_is_given_up_for_good(void) {
+    open_fast();
+    for (int i = 0; i < 15; i++) { /* half its pace */
+        pass(stretch_ns);
+        count_back(stretch_ns / 2);
+        DRAWS(now_ms(), 1);
+    }
+    pass(stretch_ns); /* right once: all is forgotten */
+    DRAWS(now_ms(), 1);
+    DRAWS(now_ms(), 0);
+    for (int i = 0; i < 15; i++) {
+        DRAWS(now_ms(), 0);
+        pass(stretch_ns);
+        count_back(stretch_ns / 2);
+        DRAWS(now_ms(), 1);
+    }
+    pass(stretch_ns);
+    count_back(stretch_ns / 2);
+    DRAWS(now_ms(), 1);
+    for (int i = 0; i < 100; i++) {
+        pass(stretch_ns);
+        DRAWS(now_ms(), 1);
+        DRAWS(now_ms(), 1);
+    }
+}
+
+static void a_counter_that_is_a_little_off_is_not_given_up(void) {
+    open_fast();
+    for (int i = 0; i < 100; i++) {
+        pass(stretch_ns);
+        count_on(stretch_ns / 9);
+        DRAWS(now_ms(), 1);
+        DRAWS(now_ms(), 0);
+    }
+}
+
+static void a_clock_that_was_put_ahead_is_seen_when_the_lease_has_ended(void) {
+    open_fast();
+    const int64_t ms = now_ms();
+    move_ns(3600000 * MS);
+    DRAWS(ms, 0);
+    pass(lease_ns);
+    DRAWS(now_ms(), 1);
+    CHECK_EQ(now_ms(), ms + 3600000);
+}
+
+static void a_clock_that_was_put_back_is_seen_when_the_lease_has_ended(void) {
+    open_fast();
+    const int64_t ms = now_ms();
+    move_ns(-10 * MS);
+    DRAWS(ms, 0);
+    pass(lease_ns);
+    TRY_SAYS(FLAKE_CLOCK_BACK);
+    pass(10 * MS - lease_ns);
+    DRAWS(ms, 1);
+}
+
+static void a_spent_unit_is_told_by_the_exact_clock(void) {
+    begin_fast(flake_layout_idgen());
+    options.seq_min = 10;
+    options.seq_max = 12;
+    open_gen();
+    learn();
+    const int64_t ms = now_ms();
+    pass(MS / 4);
+    DRAWS(ms, 0);
+    DRAWS(ms, 0);
+    TRY_SAYS(FLAKE_AGAIN);
+    CHECK_EQ(flake_retry_ns(&gen), 3 * MS / 4);
+    CHECK_EQ(flake_available(&gen), 0);
+    NEXT(ms + 1, 10);
+    CHECK_EQ(script_now.slept_ns, 3 * MS / 4);
+}
+
+static void a_unit_that_was_given_is_not_leased(void) {
+    open_fast();
+    const int64_t ms = now_ms();
+    GIVES(flake_try_at(&gen, ms + 65536, &id), ms + 65536, 0);
+    TRY_SAYS(FLAKE_CLOCK_BACK);
+    pass(MS / 10);
+    TRY_SAYS(FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_try_at(&gen, ms, &id), FLAKE_OK);
+    CHECK_EQ(exact_reads,
+             4); /* two each: what renews the lease, and what is taken behind the word */
+}
+
+static void an_init_forgets_the_lease(void) {
+    open_fast();
+    options.seq_min = 1000;
+    options.seq_max = 4095;
+    open_gen();
+    move_ns(-10 * MS);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_PLACE(id, now_ms(), 1000);
+}
+
+static void before_the_epoch_nothing_is_leased(void) {
+    begin_fast(flake_layout_of(41, 10, 12, T + 1));
+    open_gen();
+    TRY_SAYS(FLAKE_RANGE);
+    pass(MS);
+    DRAWS(T + 1, 2);
+    learn();
+    move_to_ms(T);
+    count_on(lease_ns);
+    TRY_SAYS(FLAKE_RANGE);
+}
+
+static void batches_and_shards_have_leases_too(void) {
+    static flake_shard shards[2];
+    open_fast();
+    CHECK_EQ(flake_try_n(&gen, many, 100), 100);
+    CHECK_EQ(exact_reads, 0);
+    CHECK_EQ(flake_shards_init(shards, 2, &options), FLAKE_OK);
+    for (unsigned i = 0; i < 6; i++) {
+        pass(stretch_ns);
+        CHECK_EQ(flake_shard_try(&shards[0], &id), FLAKE_OK);
+    }
+    exact_reads = 0;
+    CHECK_EQ(flake_shard_try(&shards[0], &id), FLAKE_OK);
+    CHECK_EQ(exact_reads, 0);
+    CHECK_EQ(flake_shard_try(&shards[1], &id), FLAKE_OK); /* has a lease of its own, or not yet */
+    CHECK(exact_reads > 0);
+}
+
+static void who_has_a_clock_of_his_own_has_no_leases(void) {
+    begin_fast(flake_layout_idgen());
+    options.clock.now_ns = script_read;
+    options.clock.user = &script_now;
+    open_gen();
+    learn();
+    pass(MS / 4);
+    move_ns(2 * MS);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(parts_of(&gen, id).unix_ms, now_ms());
+}
+
+static void one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it(void) {
+    begin_fast(flake_layout_idgen());
+    options.seq_min = options.seq_max = 1;
+    open_gen();
+    for (int i = 0; i < 9; i++) {
+        pass(stretch_ns);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+        TRY_SAYS(FLAKE_AGAIN);
+    }
+    begin_fast(flake_layout_of(44, 0, 20, 0));
+    open_gen();
+    for (int i = 0; i < 9; i++) {
+        pass(stretch_ns);
+        CHECK_EQ(flake_try_n(&gen, many, 1 << 20), 1 << 20);
+        CHECK_PLACE(many[(1 << 20) - 1], now_ms(), (1 << 20) - 1);
+        TRY_SAYS(FLAKE_AGAIN);
+    }
+}
+
+static void a_fourth_kind_of_clock_is_refused(void) {
+    begin_fast(flake_layout_idgen());
+    options.clock.kind = 3;
+    CHECK_EQ(flake_init(&gen, &options), FLAKE_INVALID);
+    CHECK(strncmp(flake_options_why(&options), "clock.kind", 10) == 0);
+    options.clock.kind = -1;
+    CHECK_EQ(flake_init(&gen, &options), FLAKE_INVALID);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(under_a_lease_the_clock_is_not_read),
+        CHECK_TEST(a_lease_ends_with_its_unit),
+        CHECK_TEST(a_lease_ends_after_half_a_ms_of_a_long_unit),
+        CHECK_TEST(nothing_is_leased_before_two_stretches_agree),
+        CHECK_TEST(what_is_learned_is_learned_from_stretches_of_10_ms),
+        CHECK_TEST(nothing_is_learned_from_short_or_long_stretches),
+        CHECK_TEST(a_counter_that_jumps_ahead_ends_the_lease),
+        CHECK_TEST(a_counter_that_is_behind_makes_an_id_late_by_a_lease_at_most),
+        CHECK_TEST(a_counter_that_stands_still_is_late_until_the_unit_is_spent),
+        CHECK_TEST(a_counter_that_is_often_wrong_is_given_up_for_good),
+        CHECK_TEST(a_counter_that_is_a_little_off_is_not_given_up),
+        CHECK_TEST(a_clock_that_was_put_ahead_is_seen_when_the_lease_has_ended),
+        CHECK_TEST(a_clock_that_was_put_back_is_seen_when_the_lease_has_ended),
+        CHECK_TEST(a_spent_unit_is_told_by_the_exact_clock),
+        CHECK_TEST(a_unit_that_was_given_is_not_leased),
+        CHECK_TEST(an_init_forgets_the_lease),
+        CHECK_TEST(before_the_epoch_nothing_is_leased),
+        CHECK_TEST(batches_and_shards_have_leases_too),
+        CHECK_TEST(who_has_a_clock_of_his_own_has_no_leases),
+        CHECK_TEST(one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it),
+        CHECK_TEST(a_fourth_kind_of_clock_is_refused),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}
