@@ -4449,6 +4449,7 @@ FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned how, int64_t give
 
 #if defined(__GNUC__)
 typedef uint64_t flake_i_pair __attribute__((vector_size(16)));
+typedef uint8_t flake_i_bytes __attribute__((vector_size(16)));
 #endif
 
 /* first, first + step, ... In pairs where the compiler can be told, since gcc -O2 does not find out
@@ -4816,20 +4817,48 @@ FLAKE_I_INLINE flake_status flake_i_wide_one(flake128_gen *g, unsigned how, int6
     return status;
 }
 
+/* Ids that differ in their last byte alone. */
+static inline void flake_i_wide_fill_run(flake128 *ids, uint64_t n, uint64_t high, uint64_t low) {
+    uint64_t i = 0;
+#if defined(__GNUC__)
+    const flake_i_bytes one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    const flake_i_bytes two = one + one, four = two + two;
+    const flake_i_pair halves = {flake_i_big_endian(high), flake_i_big_endian(low)};
+    flake_i_bytes id0 = (flake_i_bytes)halves, id1 = id0 + one, id2 = id0 + two, id3 = id1 + two;
+    for (; n - i >= 4; i += 4, id0 += four, id1 += four, id2 += four, id3 += four) {
+        memcpy(ids + i, &id0, sizeof id0);
+        memcpy(ids + i + 1, &id1, sizeof id1);
+        memcpy(ids + i + 2, &id2, sizeof id2);
+        memcpy(ids + i + 3, &id3, sizeof id3);
+    }
+#endif
+    for (; i < n; i++) ids[i] = flake_i_wide(high, low + i);
+}
+
+static inline void flake_i_wide_fill(const flake128_gen *g, flake_i_place place, flake128 *ids) {
+    while (place.n) {
+        const uint64_t seq = g->seq_min + place.index, same_but_last_byte = 256 - seq % 256;
+        const uint64_t in_unit = flake_i_min(place.n, g->engine.cap - place.index);
+        const uint64_t run = flake_i_min(in_unit, same_but_last_byte);
+        flake_i_wide_fill_run(ids, run, place.time, g->worker << 16 | seq);
+        ids += run;
+        place.n -= run;
+        place.index += run;
+        if (place.index == g->engine.cap) {
+            place.index = 0;
+            place.time++;
+        }
+    }
+}
+
 static inline flake_status flake_i_wide_many(flake128_gen *g, unsigned how, flake128 *ids, size_t n,
                                              size_t *done) {
     for (*done = 0; *done < n;) {
         flake_i_place place;
         flake_status status = flake_i_draw(&g->engine, how, 0, n - *done, &place);
         if (status != FLAKE_OK) return status;
-        for (flake128 *out = ids + *done; place.n; place.index = 0, place.time++) {
-            const uint64_t run = flake_i_min(place.n, g->engine.cap - place.index);
-            const uint64_t first = g->worker << 16 | (g->seq_min + place.index);
-            for (uint64_t i = 0; i < run; i++) out[i] = flake_i_wide(place.time, first + i);
-            out += run;
-            *done += (size_t)run;
-            place.n -= run;
-        }
+        flake_i_wide_fill(g, place, ids + *done);
+        *done += (size_t)place.n;
     }
     return FLAKE_OK;
 }

@@ -314,6 +314,45 @@ static void a_batch_is_the_ids_that_single_calls_draw(void) {
     }
 }
 
+/* The batch of n that begins with the number `first` is right id by id; nothing beside it is touched. */
+static void check_batch(uint32_t first, size_t n) {
+    enum { most = 1000, beside = 64 };
+    static uint8_t memory[beside + most * sizeof(sno_id) + beside], untouched[beside];
+    const size_t at = beside - (first + n) % 32; /* vectors may want to be aligned */
+    const unsigned tick = (first ^ n) & 1;
+    const uint8_t meta = (uint8_t)(n * 89 + first);
+    const uint16_t min = first & 0xfffc, partition = (uint16_t)(n * 40503 + first);
+    sno_id *const ids = (sno_id *)(memory + at), wanted;
+    begin(0, 3);
+    restore(&gen, pool_of_numbers(partition, min, 65535));
+    if (tick) {
+        draw(1);
+        clock_to(start - 50);
+    }
+    draw(first - min);
+    memset(memory, 0xee, sizeof memory);
+    memset(untouched, 0xee, sizeof untouched);
+    CHECK_EQ(sno_try_n(&gen, meta, ids, n), n);
+    size_t right = 0;
+    for (; right < n; right++) {
+        (void)sno_compose((uint64_t)(tick ? start - 50 : start), tick, meta, partition,
+                          (uint16_t)(first + right), &wanted);
+        if (!sno_equal(ids[right], wanted)) break;
+    }
+    CHECK_EQ(right, n);
+    CHECK(memcmp(memory, untouched, at) == 0);
+    CHECK(memcmp(ids + n, untouched, beside) == 0);
+}
+
+static void batches_of_any_length_begin_at_any_number(void) {
+    for (uint32_t low = 0; low < 256; low++) {
+        const uint32_t first = low * 251 % 255 << 8 | low;
+        for (size_t n = 0; n <= 100; n++) check_batch(first, n);
+        if (first + 1000 <= whole_pool) check_batch(first, 1000);
+    }
+    for (size_t n = 1; n <= 300; n++) check_batch((uint32_t)(whole_pool - n), n);
+}
+
 static void a_batch_that_is_tried_takes_what_is_free(void) {
     sno_id ids[20];
     begin(20, 29);
@@ -710,6 +749,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_time_before_2010_counts_as_the_newest_unit_if_there_is_one),
         CHECK_TEST(a_time_after_2079_is_refused),
         CHECK_TEST(a_batch_is_the_ids_that_single_calls_draw),
+        CHECK_TEST(batches_of_any_length_begin_at_any_number),
         CHECK_TEST(a_batch_that_is_tried_takes_what_is_free),
         CHECK_TEST(max_wait_ms_bounds_a_call),
         CHECK_TEST(max_wait_ms_bounds_the_wait_for_a_clock_that_stands_still),

@@ -479,6 +479,38 @@ static void next_n_waits_for_as_many_ms_as_it_needs(void) {
     CHECK(is_drawn(ids[0], start_ms + 3, 1));
 }
 
+/* The batch of n of a generator with these numbers is right id by id, wherever it lies in memory. */
+static void check_batch(uint32_t first, uint32_t last, size_t n) {
+    static uint8_t memory[16 + 1001 * sizeof(flake128)];
+    flake128 *const batch = (flake128 *)(memory + (first + n) % 16);
+    const uint64_t cap = last - first + 1;
+    begin_at(start_ms);
+    options.max_ahead_ms = 100; /* all in one draw */
+    options.seq_min = first;
+    options.seq_max = last;
+    start();
+    batch[n] = untouched;
+    CHECK_EQ(flake128_try_n(&gen, batch, n), n);
+    size_t right = 0;
+    while (right < n &&
+           is_drawn(batch[right], start_ms + (int64_t)(right / cap), first + right % cap))
+        right++;
+    CHECK_EQ(right, n);
+    CHECK(is_same(batch[n], untouched));
+}
+
+static void batches_of_any_length_begin_at_any_number(void) {
+    for (uint32_t low = 0; low < 256; low++) {
+        const uint32_t first = low * 251 % 255 << 8 | low;
+        for (size_t n = 0; n <= 100; n++) check_batch(first, 65535, n);
+        check_batch(first, 65535, 1000);
+    }
+    for (uint32_t n = 1; n <= 300; n++) {
+        check_batch(65536 - n, 65535, n);
+        check_batch(700, 699 + n, 2 * n + 1); /* and on in the next ms */
+    }
+}
+
 static void a_next_n_that_fails_shows_how_far_it_came(void) {
     begin_at(start_ms);
     options.seq_max = 9;
@@ -735,6 +767,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_batch_that_meets_a_clock_put_back_keeps_what_it_has),
         CHECK_TEST(a_clock_before_1970_is_out_of_range),
         CHECK_TEST(next_n_waits_for_as_many_ms_as_it_needs),
+        CHECK_TEST(batches_of_any_length_begin_at_any_number),
         CHECK_TEST(a_next_n_that_fails_shows_how_far_it_came),
         CHECK_TEST(a_wait_lasts_max_wait_and_no_longer),
         CHECK_TEST(try_n_takes_what_is_free),
