@@ -114,6 +114,8 @@ typedef struct fuzz_moment {
 } fuzz_moment;
 
 static int64_t fuzz_reading_ns, fuzz_coarse_lag_ns;
+static uint64_t fuzz_slack_ns; /* for the next init with the coarse clock */
+static bool fuzz_counts;       /* the fast clock's counter does */
 static bool fuzz_stepped_back; /* some reading was below the one before it */
 
 static inline void fuzz_read_anew(void) {
@@ -126,6 +128,7 @@ static inline void fuzz_clock_begin(int64_t true_ns) {
     script_at_ms(0);
     script_now.now_ns = true_ns;
     fuzz_coarse_lag_ns = 0;
+    fuzz_counts = false;
     fuzz_reading_ns = FUZZ_READING(true_ns);
     fuzz_stepped_back = false;
 }
@@ -137,6 +140,11 @@ static inline int64_t fuzz_read(void *user) {
 
 static inline int64_t fuzz_read_system(bool is_coarse) {
     return script_sum(fuzz_reading_ns, is_coarse ? -fuzz_coarse_lag_ns : 0);
+}
+
+/* The latest that a clock put back within slack or lease may seem to say. */
+static inline int64_t fuzz_latest_ns(void) {
+    return script_sum(fuzz_reading_ns, fuzz_counts ? INT64_C(1) << 19 : (int64_t)fuzz_slack_ns);
 }
 
 static inline void fuzz_sleep(int64_t ns) {
@@ -155,9 +163,18 @@ static inline void fuzz_back_to(const fuzz_moment *then) {
     fuzz_reading_ns = then->reading_ns;
 }
 
+/* It follows the clock, back too, as another processor's might. */
+static inline uint64_t fuzz_counter(void) {
+    return fuzz_counts ? (uint64_t)fuzz_reading_ns * 3 : 0;
+}
+
 #define FLAKE_CLOCK_NS(kind) fuzz_read_system((kind) == FLAKE_CLOCK_COARSE)
+#define FLAKE_CLOCK_SLACK_NS fuzz_slack_ns
+#define FLAKE_COUNTER()      fuzz_counter()
 #define FLAKE_SLEEP_NS(ns)   fuzz_sleep(ns)
 #define SNO_CLOCK_NS(kind)   fuzz_read_system((kind) == SNO_CLOCK_COARSE)
+#define SNO_CLOCK_SLACK_NS   fuzz_slack_ns
+#define SNO_COUNTER()        fuzz_counter()
 #define SNO_SLEEP_NS(ns)     fuzz_sleep(ns)
 
 /* What the clock may do. */

@@ -80,7 +80,7 @@ static flake_options flake_options_from_bytes(void) {
     o.seq_scatter = more & 8;
     o.shared_memory = words_reach_other_processes && more & 16;
     if (!(more & 32)) o.clock.now_ns = fuzz_read;
-    else if (more & 64) o.clock.kind = FLAKE_CLOCK_COARSE;
+    else if (more & 64) o.clock.kind = more & 128 ? FLAKE_CLOCK_FAST : FLAKE_CLOCK_COARSE;
     if (fuzz_one_in(16)) { /* one that may not fit */
         switch (fuzz_byte() % 8) {
         case 0: o.node = (uint32_t)fuzz_number(); break;
@@ -117,7 +117,7 @@ static flake_status flake_judge(const flake_options *given, flake_options *o, bo
                   l->epoch_ms > most_ms || l->epoch_ms < -most_ms ||
                   (most_ms - l->epoch_ms) / l->unit_ms < 1 || o->max_ahead_ms < 0 ||
                   o->max_ahead_ms / l->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
-                  (o->clock.kind != FLAKE_CLOCK_EXACT && o->clock.kind != FLAKE_CLOCK_COARSE);
+                  o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST;
     if ((uint64_t)o->node + o->node_offset >= nodes) return FLAKE_NODE;
     return *or_invalid ? FLAKE_INVALID : FLAKE_OK;
 }
@@ -209,6 +209,8 @@ static bool flake_open(const flake_fixed *fixed) {
                       !given.seq_scatter;
     if (s->kind == FLAKE_WIDE) given.layout = bare ? flake_layout_mastodon() : given.layout;
     flake_status wanted = flake_judge(&given, o, &or_invalid);
+    const bool lags = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4;
+    fuzz_slack_ns = lags ? 32 * FUZZ_MS : 0;
     if (s->kind == FLAKE_WIDE) {
         const uint64_t worker = flake_worker + (more & 8 ? UINT64_C(1) << 48 : 0);
         if (bare) memset(&given.layout, 0, sizeof given.layout);
@@ -257,10 +259,9 @@ static bool flake_open(const flake_fixed *fixed) {
     if (s->may & FUZZ_STICK) s->may |= FUZZ_SHORT;
     if (!o->overflow && (!fixed || fixed->may & FUZZ_FAR)) s->may |= FUZZ_FAR;
     fuzz_start_clock(&flake_actors[0].oracle);
-    if (!given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4) {
-        fuzz_coarse_lag_ns = (int64_t)fuzz_below(256) * FUZZ_MS / 16;
-        s->exact = s->exact && !fuzz_coarse_lag_ns;
-    }
+    if (lags) fuzz_coarse_lag_ns = (int64_t)fuzz_below(256) * FUZZ_MS / 16;
+    fuzz_counts = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_FAST && more & 4;
+    s->exact = s->exact && !lags && !fuzz_counts;
     return true;
 }
 
@@ -318,8 +319,8 @@ static layout_fields flake_check_id(flake_actor *a, const oracle_place *place, u
 /* I3 of flake.h: none is ahead of the clock by more than max_ahead. */
 static void flake_check_not_ahead(const flake_actor *a, uint64_t time) {
     uint64_t now = 0; /* a coarse clock may say less, and that there is a unit still */
-    if (oracle_unit_at(&a->oracle, fuzz_reading_ns, &now) != ORACLE_OK)
-        now = fuzz_reading_ns < oracle_start_ns(&a->oracle, 0) ? 0 : a->oracle.last_unit;
+    if (oracle_unit_at(&a->oracle, fuzz_latest_ns(), &now) != ORACLE_OK)
+        now = fuzz_latest_ns() < oracle_start_ns(&a->oracle, 0) ? 0 : a->oracle.last_unit;
     fuzz_true("id not ahead of the clock", time <= now + a->oracle.max_ahead);
 }
 

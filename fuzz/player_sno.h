@@ -152,8 +152,7 @@ static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
     if (!given && sno_taken >= sno_most_taken) return false;
     if (given) s = *given;
     bool fits = !given || sno_judge(&s);
-    fits &=
-        o.max_wait_ms >= 0 && (o.clock.kind == SNO_CLOCK_EXACT || o.clock.kind == SNO_CLOCK_COARSE);
+    fits &= o.max_wait_ms >= 0 && o.clock.kind >= SNO_CLOCK_EXACT && o.clock.kind <= SNO_CLOCK_FAST;
     fuzz_same("sno_options_why", sno_options_why(&o) == NULL, fits);
     if (kind == SNO_GENERATOR) n = 1;
     else if (!n || (given && fits && n > (size_t)(s.sequence_max - s.sequence_min) + 1))
@@ -194,8 +193,10 @@ static bool sno_open(const sno_fixed *fixed) {
         o->max_wait_ms = waits[with >> 5];
         o->shared_memory = words_reach_other_processes && with & 4;
         if (with & 8) o->clock.now_ns = fuzz_read;
-        else if (with & 16) o->clock.kind = SNO_CLOCK_COARSE;
+        else if (with & 16) o->clock.kind = with & 2 ? SNO_CLOCK_FAST : SNO_CLOCK_COARSE;
     }
+    const bool is_late = !o->clock.now_ns && !scene->exact && o->clock.kind != SNO_CLOCK_EXACT;
+    fuzz_slack_ns = is_late ? 32 * FUZZ_MS : 0;
     if (kind & 8 && kind & 4) {
         fuzz_same("ring init", sno_ring_init(&sno_notes, sno_note_slots, 1 + (with & 7)), SNO_OK);
         o->overflow = &sno_notes;
@@ -218,8 +219,8 @@ static bool sno_open(const sno_fixed *fixed) {
                          ((int64_t)fuzz_byte() - 64) * FUZZ_MS);
     else fuzz_start_clock(expect);
     fuzz_stepped_back = fuzz_reading_ns < oracle_start_ns(expect, expect->recorded);
-    if (!o->clock.now_ns && o->clock.kind == SNO_CLOCK_COARSE && !scene->exact)
-        fuzz_coarse_lag_ns = (int64_t)fuzz_byte() * FUZZ_MS / 16;
+    fuzz_counts = is_late && o->clock.kind == SNO_CLOCK_FAST;
+    if (is_late && !fuzz_counts) fuzz_coarse_lag_ns = (int64_t)fuzz_byte() * FUZZ_MS / 16;
     return true;
 }
 
@@ -248,8 +249,8 @@ static void sno_check_id(sno_actor *a, const oracle_place *place, sno_id id, uin
 /* I3 of sno.h: none is ahead of the clock. */
 static void sno_check_not_ahead(const sno_actor *a, sno_id id) {
     uint64_t now = 0; /* a coarse clock may say less, and that there is a unit still */
-    if (oracle_unit_at(&a->oracle, fuzz_reading_ns, &now) != ORACLE_OK)
-        now = fuzz_reading_ns < sno_epoch_ms * FUZZ_MS ? 0 : a->oracle.last_unit;
+    if (oracle_unit_at(&a->oracle, fuzz_latest_ns(), &now) != ORACLE_OK)
+        now = fuzz_latest_ns() < sno_epoch_ms * FUZZ_MS ? 0 : a->oracle.last_unit;
     fuzz_true("id not ahead of the clock", sno_units(id) <= now);
 }
 

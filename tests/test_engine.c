@@ -727,7 +727,7 @@ static void ranges_and_options_that_do_not_fit_are_refused(void) {
     options.max_ahead_ms = INT64_MAX;
     REFUSED(FLAKE_INVALID, "max_ahead_ms");
     options.max_ahead_ms = 0;
-    options.clock.kind = 2;
+    options.clock.kind = 3;
     REFUSED(FLAKE_INVALID, "clock.kind");
     options.clock.kind = 0;
     options.overflow = &no_ring;

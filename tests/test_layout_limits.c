@@ -503,7 +503,7 @@ static flake_status refused_options(int which, flake_options *o) {
     case 9: o->layout.epoch_ms = INT64_MIN; break;
     case 10: o->max_ahead_ms = -1; break;
     case 11: o->max_wait_ms = -1; break;
-    case 12: o->clock.kind = 2; break;
+    case 12: o->clock.kind = 3; break;
     case 13: o->clock.kind = -1; break;
     case 14: o->layout.epoch_ms = last_clock_ms + 1; break;
     case 15: o->max_ahead_ms = (int64_t)INT32_MAX + 1; break;

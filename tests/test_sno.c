@@ -148,7 +148,7 @@ static void options_that_do_not_fit_are_refused_by_field(void) {
     o.max_wait_ms = -1;
     check_options_refused(__LINE__, &o, "max_wait_ms");
     o.max_wait_ms = 0;
-    o.clock.kind = 2;
+    o.clock.kind = 3;
     check_options_refused(__LINE__, &o, "clock.kind");
     o.clock.kind = -1;
     check_options_refused(__LINE__, &o, "clock.kind");

@@ -306,7 +306,7 @@ static flake_status init_refused(int which) {
         break;
     case 4: options.max_ahead_ms = -1; break;
     case 5: options.max_wait_ms = -1; break;
-    case 6: options.clock.kind = 2; break;
+    case 6: options.clock.kind = 3; break;
     case 7: options.node = 1; break;
     case 8: options.layout = flake_layout_twitter(); break;
     case 9: worker = most_workers + 1; break;
