@@ -2133,9 +2133,8 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
     e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d.range;
     flake_i_set_limits(e, o, &d);
     flake_i_set_owner(e, o);
-    const bool has_leases =
-        o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns && flake_i_counter_suits(&e->clock);
-    FLAKE_ATOMIC_STORE(&e->window, has_leases ? 1u : 0u, relaxed);
+    const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
+    FLAKE_ATOMIC_STORE(&e->window, is_fast && flake_i_counter_suits(&e->clock), relaxed);
     flake_i_atomic64 *const zeros[] = {&e->word,        &e->safe[0], &e->safe[1], &e->drifts,
                                        &e->overflow,    &e->rebased, &e->batches, &e->waits,
                                        &e->clock_backs, &e->lease,   &e->paced,   &e->pace};

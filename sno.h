@@ -1775,9 +1775,8 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
     e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d.range;
     sno_i_set_limits(e, o, &d);
     sno_i_set_owner(e, o);
-    const bool has_leases =
-        o->clock.kind == SNO_CLOCK_FAST && !o->clock.now_ns && sno_i_counter_suits(&e->clock);
-    SNO_ATOMIC_STORE(&e->window, has_leases ? 1u : 0u, relaxed);
+    const bool is_fast = o->clock.kind == SNO_CLOCK_FAST && !o->clock.now_ns;
+    SNO_ATOMIC_STORE(&e->window, is_fast && sno_i_counter_suits(&e->clock), relaxed);
     sno_i_atomic64 *const zeros[] = {&e->word,        &e->safe[0], &e->safe[1], &e->drifts,
                                        &e->overflow,    &e->rebased, &e->batches, &e->waits,
                                        &e->clock_backs, &e->lease,   &e->paced,   &e->pace};
