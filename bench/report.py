@@ -95,15 +95,6 @@ def scatter(name, threads=1):
     return 50 * (high - low) / middle
 
 
-def step_ns(step, threads):
-    """A floor; of CAS and fetch-and-add, the cheaper one at this number of threads."""
-    ways = [step]
-    if step.endswith("cas"):
-        ways.append(step[:-3] + "fetch_add")
-    found = [t for t in (ns(way, threads) or ns(way) for way in ways) if t is not None]
-    return min(found) if found and threads > 1 else ns(step)
-
-
 def floor_ns(name, threads=1):
     """The sum that the row names: "floor/a / 16 + floor/b"."""
     text = RUNS[name, threads][0].get("label", "") if (name, threads) in RUNS else ""
@@ -112,7 +103,7 @@ def floor_ns(name, threads=1):
     total = 0.0
     for term in text.split(" + "):
         step, _, divisor = term.partition(" / ")
-        t = step_ns(step, threads)
+        t = ns(step, threads) or ns(step)
         if t is None:
             return None
         total += t / float(divisor or 1)
@@ -310,22 +301,30 @@ ONE_ID = [
 ]
 
 FLOORS = [
-    ("floor/exact", "exact clock: `clock_gettime(CLOCK_REALTIME)`"),
-    ("floor/coarse", "coarse clock: `CLOCK_REALTIME_COARSE`"),
-    ("floor/cas", "compare-and-swap"),
+    ("floor/cas", "compare-and-swap of a counter"),
     ("floor/fetch_add", "fetch-and-add"),
     ("floor/store", "load, add, store of a word of one's own"),
-    ("floor/exact_cas", "exact clock and CAS in one loop"),
-    ("floor/exact_fetch_add", "exact clock and fetch-and-add in one loop"),
-    ("floor/exact_store", "exact clock, load and store in one loop"),
-    ("floor/coarse_cas", "coarse clock and CAS in one loop"),
-    ("floor/coarse_fetch_add", "coarse clock and fetch-and-add in one loop"),
-    ("floor/coarse_store", "coarse clock, load and store in one loop"),
+]
+for clock, label, bare in (("exact", "exact clock", "`clock_gettime(CLOCK_REALTIME)`"),
+                           ("coarse", "coarse clock", "`CLOCK_REALTIME_COARSE`"),
+                           ("counter", "processor's counter", "`rdtsc`, `cntvct_el0`")):
+    FLOORS += [
+        (f"floor/{clock}", f"{label}: {bare}"),
+        (f"floor/{clock}_cas", f"{label} and CAS"),
+        (f"floor/{clock}_fetch_add", f"{label} and fetch-and-add"),
+        (f"floor/{clock}_own_cas", f"{label} and CAS of a word of one's own"),
+        (f"floor/{clock}_store", f"{label}, load and store of a word of one's own"),
+    ]
+FLOORS += [
+    ("floor/given_cas", "caller's time and CAS"),
+    ("floor/given_store", "caller's time, load and store of a word of one's own"),
+    ("floor/leaping_cas", "a variable as clock, the unit found by division, and CAS"),
     ("floor/memset_8", "writing 8 bytes (`memset`)"),
     ("floor/memset_10", "writing 10 bytes (`memset`)"),
     ("floor/memset_16", "writing 16 bytes (`memset`)"),
     ("floor/copy", "copying 16 bytes (text)"),
 ]
+FLOOR_OF_AN_ID = "floor/exact_fetch_add"
 
 BATCH_ROWS = [
     ("flake", "64 bits, `flake_next_n`"),
@@ -440,10 +439,10 @@ def head():
 
 def floors():
     rows = [(label, say(ns(name)), per_cent(scatter(name)), say(ns(name, 2))) for name, label in FLOORS]
-    apart = ns("floor/exact") + ns("floor/cas")
+    apart = ns("floor/exact") + ns("floor/fetch_add")
     return table(("step", "ns, 1 thread", "scatter", "ns each, 2 threads"), rows) + f"""
-Apart, the exact clock and an uncontended CAS cost {say(ns('floor/exact'))} + {say(ns('floor/cas'))} =
-{say(apart)} ns. In one loop they cost {say(ns('floor/exact_cas'))} ns, which is the floor of one id.
+Apart, the exact clock and an uncontended fetch-and-add cost {say(ns('floor/exact'))} + {say(ns('floor/fetch_add'))} =
+{say(apart)} ns. In one loop they cost {say(ns(FLOOR_OF_AN_ID))} ns, which is the floor of one id.
 """
 
 
@@ -504,7 +503,7 @@ def texts():
 
 
 def peers():
-    floor = ns("floor/exact_cas")
+    floor = ns(FLOOR_OF_AN_ID)
     line = lambda label, version, t1, t2, lacks, most=None: (
         label, version or "–", say(t1), say(t2), times_of(t1 / floor if t1 else None), say_cap(most), lacks)
     rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "", cap(n)) for n, label, clock in ONE_ID
@@ -541,17 +540,17 @@ and its store included, and a processor runs several of them at once. """
     return f"""### Where each nanosecond goes
 
 One `flake_next` takes {say(ns('flake/next'))} ns on one thread. Reading the exact clock takes
-{say(ns('floor/exact'))} ns, a CAS {say(ns('floor/cas'))} ns, the two in one loop
-{say(ns('floor/exact_cas'))} ns; by the ratio to that, {say(above)} ns are the library's. {counts}So the clock
+{say(ns('floor/exact'))} ns, a fetch-and-add {say(ns('floor/fetch_add'))} ns, the two in one loop
+{say(ns(FLOOR_OF_AN_ID))} ns; by the ratio to that, {say(above)} ns are the library's. {counts}So the clock
 is what an id costs, and whatever reads it less often costs less:
 
 - the coarse clock takes {say(ns('floor/coarse'))} ns in place of {say(ns('floor/exact'))}:
   `flake_next` comes to {say(ns('flake/next_coarse'))} ns;
-- a caller who has the time already pays {say(ns('flake/try_at'))} ns, where the locked instruction
-  alone takes {say(ns('floor/cas'))} ns;
+- a caller who has the time already pays {say(ns('flake/try_at'))} ns, where the CAS
+  alone takes {say(ns('floor/given_cas'))} ns;
 - a shard has no locked instruction: {say(ns('flake/shard_next'))} ns with the exact clock,
   {say(ns('flake/shard_next_coarse'))} ns with the coarse one, {say(ns('flake/shard_try_at'))} ns with the
-  caller's time, where {say(ns('floor/store'))} ns is what it takes to load, add to and store one word;
+  caller's time, where {say(ns('floor/given_store'))} ns is what it takes to load, add to and store one word;
 - a batch of 4096 pays for clock and CAS once, and then for writing:
   {say(ns('flake/batch_4096'))} ns an id of 64 bits, {say(ns('sno/batch_4096'))} ns of 80,
   {say(ns('flake128/batch_4096'))} ns of 128, where `memset` takes {say(ns('floor/memset_8'))},
@@ -656,8 +655,11 @@ is put in by the script.
 row's end, all ids of all threads are checked against one another. A duplicate ends the run with an error,
 so each time below is that of unique ids (texts are read back and compared). Rows "under capacity" use a
 64-bit layout with 24 bits of sequence, or begin each burst in a fresh unit (sno and 128 bits), so that
-nobody waits for time to pass. The ratio is to the row's floor, which is made of the steps that no such call
-can do without, and writes its result as the call does; floors themselves are the first table. On one thread
+nobody waits for time to pass. The ratio is to the row's floor, a loop of the steps that no such call can do
+without, with the same dependences: what its CAS or store writes comes from the reading and from the word,
+and its fetch-and-add is decided upon by both. It takes the instruction that the call takes (`_next` and
+`sno_new` a fetch-and-add, `_try` and batches a CAS, shards a store) and writes 8 bytes for each id; floors
+themselves are the first table. On one thread
 each burst of a row has a burst of its floor right beside it, and the ratio is the median of all these pairs:
 a machine's speed changes in the course of a run, and so a ratio says more than two figures in
 nanoseconds, whose quotient it need not be. Scatter is half the distance between the quartiles of the repetitions.
@@ -686,7 +688,7 @@ The floor of a batch is a clock reading and a CAS, shared by its ids, and `memse
 ## Threads
 
 Time of one core for each id: with perfect scaling a row stays as it is. The ratio is to the floor at the
-same number of threads; of CAS and fetch-and-add, to the cheaper one.
+same number of threads.
 
 {crowds()}
 ![threads](threads.svg)
@@ -735,7 +737,7 @@ def readme():
     rows.append(("mutex snowflake, by hand", say(ns("peer/mutex_snowflake")),
                  times_of(ratio("peer/mutex_snowflake")), say(ns("peer/mutex_snowflake", 2)),
                  say_cap(cap("peer/mutex_snowflake"))))
-    floor = ns("floor/exact_cas")
+    floor = ns(FLOOR_OF_AN_ID)
     for label, t1, t2 in (("libuuid v4", ns("peer/libuuid_v4"), ns("peer/libuuid_v4", 2)),
                           ("Go rs/xid", go_ns("Xid"), go_ns("Xid", 2)),
                           ("npm flake-idgen", npm_ns("flake-idgen"), None)):
@@ -743,7 +745,7 @@ def readme():
             rows.append((label, say(t1), times_of(t1 / floor), say(t2), ""))
     conditions = f"""
 {MACHINE['processor']}, {CORES} cores, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler']}, `{MACHINE['flags']}`;
-medians of {REPETITIONS}. The floor of one id is a clock reading and an uncontended CAS: {say(floor)} ns here.
+medians of {REPETITIONS}. The floor of one id is a clock reading and an uncontended fetch-and-add: {say(floor)} ns here.
 Bursts of a row and of its floor alternate, and "times" is the median of those pairs. The rows of flake.h are
 drawn in a layout with 24 bits of sequence, so that none waits for time to pass; flake-idgen's own has
 {say_cap(cap("saturation/flake/next"))}. {busy_words()}"""

@@ -56,6 +56,19 @@ static int64_t ns_of(clockid_t clock) {
 static int64_t exact_ns(void) { return ns_of(CLOCK_REALTIME); }
 static int64_t coarse_ns(void) { return ns_of(CLOCK_REALTIME_COARSE); }
 
+/* What the processor counts by itself; where that is not known, the exact clock. */
+static int64_t counter_ticks(void) {
+#if defined(__x86_64__)
+    return (int64_t)__builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    int64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return exact_ns();
+#endif
+}
+
 unsigned bench_cores(void) {
     cpu_set_t mine;
     const int n = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
@@ -64,9 +77,13 @@ unsigned bench_cores(void) {
 
 /* ---- floors: what an id can't cost less than ----
  *
- * Each step writes 8 bytes, as a draw does. */
+ * The steps of a draw, with the same dependences, and 8 bytes written for each id. A word counts in ns,
+ * so that none has to divide: the unit is 2^20 ns, and its places are the numbers from its start on.
+ * What a CAS or a store writes comes from the reading and from the word: the next place, or the start of
+ * the reading's unit if that is past it. A fetch-and-add writes no time; there the reading and the word
+ * decide whether it may add. */
 
-static _Atomic(uint64_t) floor_word;
+static _Atomic(uint64_t) floor_word, floor_leaping_word;
 
 typedef struct own_word {
     _Alignas(128) _Atomic(uint64_t) word;
@@ -74,13 +91,41 @@ typedef struct own_word {
 
 static own_word own_words[most];
 
-static uint64_t cas_increment(_Atomic(uint64_t) *word) {
-    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(word, &seen, seen + 1, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-    }
-    return seen;
+static uint64_t start_of_unit(int64_t now_ns) {
+    return (uint64_t)now_ns & ~(((uint64_t)1 << 20) - 1);
 }
+
+static uint64_t next_place(uint64_t seen, uint64_t start) {
+    return seen + 1 < start ? start : seen + 1;
+}
+
+static uint64_t by_cas_from(_Atomic(uint64_t) *word, uint64_t start) {
+    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed), next;
+    do next = next_place(seen, start);
+    while (!atomic_compare_exchange_weak_explicit(word, &seen, next, memory_order_relaxed,
+                                                  memory_order_relaxed));
+    return next;
+}
+
+static uint64_t by_cas(_Atomic(uint64_t) *word, int64_t now_ns) {
+    return by_cas_from(word, start_of_unit(now_ns));
+}
+
+static uint64_t by_add(_Atomic(uint64_t) *word, int64_t now_ns) {
+    const uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+    if (seen + 1 < start_of_unit(now_ns)) return by_cas(word, now_ns);
+    return atomic_fetch_add_explicit(word, 1, memory_order_relaxed) + 1;
+}
+
+static uint64_t by_store(_Atomic(uint64_t) *word, int64_t now_ns) {
+    const uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+    const uint64_t next = next_place(seen, start_of_unit(now_ns));
+    atomic_store_explicit(word, next, memory_order_relaxed);
+    return next;
+}
+
+/* Steps without a time: a plain counter. */
+static uint64_t cas_increment(_Atomic(uint64_t) *word) { return by_cas_from(word, 0); }
 
 static uint64_t add_increment(_Atomic(uint64_t) *word) {
     return atomic_fetch_add_explicit(word, 1, memory_order_relaxed);
@@ -92,29 +137,56 @@ static uint64_t own_increment(_Atomic(uint64_t) *word) {
     return seen;
 }
 
-/* A time counts as 0 unless the clock fails, so that the sum is a plain counter and yet needs both. */
-static uint64_t nothing_of(int64_t ns) { return (uint64_t)ns >> 63; }
-
-#define FLOOR(name, word, value)                             \
+#define FLOOR(name, at, value)                               \
     static bool name(unsigned thread, void *out, size_t n) { \
         uint64_t *ids = (uint64_t *)out;                     \
-        _Atomic(uint64_t) *const at = (word);                \
+        _Atomic(uint64_t) *const word = (at);                \
         (void)thread;                                        \
-        (void)at;                                            \
+        (void)word;                                          \
         for (size_t i = 0; i < n; i++) ids[i] = (value);     \
         return true;                                         \
     }
-FLOOR(floor_exact, NULL, (uint64_t)exact_ns())
-FLOOR(floor_coarse, NULL, (uint64_t)coarse_ns())
-FLOOR(floor_cas, &floor_word, cas_increment(at))
-FLOOR(floor_add, &floor_word, add_increment(at))
-FLOOR(floor_store, &own_words[thread].word, own_increment(at))
-FLOOR(floor_exact_cas, &floor_word, nothing_of(exact_ns()) + cas_increment(at))
-FLOOR(floor_exact_add, &floor_word, nothing_of(exact_ns()) + add_increment(at))
-FLOOR(floor_exact_store, &own_words[thread].word, nothing_of(exact_ns()) + own_increment(at))
-FLOOR(floor_coarse_cas, &floor_word, nothing_of(coarse_ns()) + cas_increment(at))
-FLOOR(floor_coarse_add, &floor_word, nothing_of(coarse_ns()) + add_increment(at))
-FLOOR(floor_coarse_store, &own_words[thread].word, nothing_of(coarse_ns()) + own_increment(at))
+FLOOR(floor_cas, &floor_word, cas_increment(word))
+FLOOR(floor_add, &floor_word, add_increment(word))
+FLOOR(floor_store, &own_words[thread].word, own_increment(word))
+
+/* A clock, and an id by it: of a word that all threads share, or of the thread's own. */
+#define FLOORS_BY(clock, reading)                                                  \
+    FLOOR(floor_##clock, NULL, (uint64_t)(reading))                                \
+    FLOOR(floor_##clock##_cas, &floor_word, by_cas(word, reading))                 \
+    FLOOR(floor_##clock##_add, &floor_word, by_add(word, reading))                 \
+    FLOOR(floor_##clock##_own_cas, &own_words[thread].word, by_cas(word, reading)) \
+    FLOOR(floor_##clock##_store, &own_words[thread].word, by_store(word, reading))
+FLOORS_BY(exact, exact_ns())
+FLOORS_BY(coarse, coarse_ns())
+FLOORS_BY(counter, counter_ticks())
+
+/* One reading of the clock for a burst: that of an event loop, say. */
+#define FLOOR_GIVEN(name, at, step)                               \
+    static bool name(unsigned thread, void *out, size_t n) {      \
+        uint64_t *ids = (uint64_t *)out;                          \
+        const int64_t now_ns = exact_ns();                        \
+        (void)thread;                                             \
+        for (size_t i = 0; i < n; i++) ids[i] = step(at, now_ns); \
+        return true;                                              \
+    }
+FLOOR_GIVEN(floor_given_cas, &floor_word, by_cas)
+FLOOR_GIVEN(floor_given_store, &own_words[thread].word, by_store)
+
+/* Each reading is in another unit, as when ids are few and far between; costs next to nothing. */
+static int64_t leap_ns(void *user) {
+    int64_t *now_ns = (int64_t *)user;
+    return *now_ns += 4000000;
+}
+
+/* A new unit must be found: here a division is a step that nobody can do without. */
+static uint64_t by_leap(_Atomic(uint64_t) *word) {
+    static int64_t (*volatile const read_ns)(void *) = leap_ns;
+    static int64_t now_ns;
+    const uint64_t ms = (uint64_t)read_ns(&now_ns) / 1000000;
+    return by_cas_from(word, ms << 20);
+}
+FLOOR(floor_leaping_cas, &floor_leaping_word, by_leap(word))
 
 #define FLOOR_MEMSET(size)                                                  \
     static bool floor_memset_##size(unsigned thread, void *out, size_t n) { \
@@ -178,12 +250,6 @@ static bool begin_roomy_coarse(unsigned threads) {
 }
 static bool begin_idgen(unsigned threads) {
     return begin_flake(threads, flake_layout_idgen(), FLAKE_CLOCK_EXACT);
-}
-
-/* Each reading is in another unit, as when ids are few and far between; costs next to nothing. */
-static int64_t leap_ns(void *user) {
-    int64_t *now_ns = (int64_t *)user;
-    return *now_ns += 4000000;
 }
 
 static int64_t leaping_ns;
@@ -557,13 +623,16 @@ static bool check_encode(const void *out, size_t n) {
 #define SNO_UNIT_NS  4000000
 #define WIDE_UNIT_NS 1000000
 
-#define FLOOR_ROW(name, draw)                                                                 \
-    {                                                                                         \
-        "floor/" name, "", begin_nothing, draw, key_of_64, NULL, 8, burst_ids, 0, 0, 0, true, \
-            false, 1                                                                          \
-    }
-#define CLOCK_ROW(name, draw) \
-    { "floor/" name, "", begin_nothing, draw, NULL, NULL, 8, burst_ids, 0, 0, 0, false, false, 1 }
+#define FLOOR_ROW(name, draw, key, crowds) \
+    { "floor/" name, "", begin_nothing, draw, key, NULL, 8, burst_ids, 0, 0, 0, crowds, false, 1 }
+#define SHARED_FLOOR_ROW(name, draw) FLOOR_ROW(name, draw, key_of_64, true)
+#define OWN_FLOOR_ROW(name, draw)    FLOOR_ROW(name, draw, NULL, true)
+#define CLOCK_ROWS(clock)                                           \
+    FLOOR_ROW(#clock, floor_##clock, NULL, false),                  \
+        SHARED_FLOOR_ROW(#clock "_cas", floor_##clock##_cas),       \
+        SHARED_FLOOR_ROW(#clock "_fetch_add", floor_##clock##_add), \
+        OWN_FLOOR_ROW(#clock "_own_cas", floor_##clock##_own_cas),  \
+        OWN_FLOOR_ROW(#clock "_store", floor_##clock##_store)
 #define MEMSET_ROW(size)                                                                 \
     {                                                                                    \
         "floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, \
@@ -610,58 +679,53 @@ static bool check_encode(const void *out, size_t n) {
     }
 
 static const bench_row rows[] = {
-    CLOCK_ROW("exact", floor_exact),
-    CLOCK_ROW("coarse", floor_coarse),
-    FLOOR_ROW("cas", floor_cas),
-    FLOOR_ROW("fetch_add", floor_add),
-    {"floor/store", "", begin_nothing, floor_store, NULL, NULL, 8, burst_ids, 0, 0, 0, true, false,
-     1},
-    FLOOR_ROW("exact_cas", floor_exact_cas),
-    FLOOR_ROW("exact_fetch_add", floor_exact_add),
-    {"floor/exact_store", "", begin_nothing, floor_exact_store, NULL, NULL, 8, burst_ids, 0, 0, 0,
-     true, false, 1},
-    FLOOR_ROW("coarse_cas", floor_coarse_cas),
-    FLOOR_ROW("coarse_fetch_add", floor_coarse_add),
-    {"floor/coarse_store", "", begin_nothing, floor_coarse_store, NULL, NULL, 8, burst_ids, 0, 0, 0,
-     true, false, 1},
+    SHARED_FLOOR_ROW("cas", floor_cas),
+    SHARED_FLOOR_ROW("fetch_add", floor_add),
+    OWN_FLOOR_ROW("store", floor_store),
+    CLOCK_ROWS(exact),
+    CLOCK_ROWS(coarse),
+    CLOCK_ROWS(counter),
+    SHARED_FLOOR_ROW("given_cas", floor_given_cas),
+    OWN_FLOOR_ROW("given_store", floor_given_store),
+    FLOOR_ROW("leaping_cas", floor_leaping_cas, key_of_64, false),
     MEMSET_ROW(8),
     MEMSET_ROW(10),
     MEMSET_ROW(16),
     TEXT_ROW("floor/copy", "", begin_day, floor_copy, NULL, text_stride),
 
-    FLAKE_ROW("next", "floor/exact_cas", begin_roomy, flake_next_1),
-    FLAKE_ROW("next_coarse", "floor/coarse_cas", begin_roomy_coarse, flake_next_1),
+    FLAKE_ROW("next", "floor/exact_fetch_add", begin_roomy, flake_next_1),
+    FLAKE_ROW("next_coarse", "floor/coarse_fetch_add", begin_roomy_coarse, flake_next_1),
     FLAKE_ROW("try", "floor/exact_cas", begin_roomy, flake_try_1),
-    FLAKE_ROW("try_at", "floor/cas", begin_roomy, flake_try_at_1),
+    FLAKE_ROW("try_at", "floor/given_cas", begin_roomy, flake_try_at_1),
     FLAKE_ROW("shard_next", "floor/exact_store", begin_roomy, shard_next_1),
     FLAKE_ROW("shard_next_coarse", "floor/coarse_store", begin_roomy_coarse, shard_next_1),
-    FLAKE_ROW("shard_try_at", "floor/store", begin_roomy, shard_try_at_1),
+    FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy, shard_try_at_1),
     FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy, prefetch_1),
-    {"flake/next_new_unit", "floor/cas", begin_leaping, flake_next_1, key_of_64, NULL, 8, burst_ids,
-     0, 0, 0, false, false, 1},
+    {"flake/next_new_unit", "floor/leaping_cas", begin_leaping, flake_next_1, key_of_64, NULL, 8,
+     burst_ids, 0, 0, 0, false, false, 1},
     BATCH_ROWS("flake", "floor/exact_cas", begin_roomy, flake_batch, key_of_64, 8, ROOMY_CAP, 0),
     BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy, shard_batch, key_of_64, 8,
                ROOMY_CAP, 0),
 
-    SNO_ROW("new", "floor/exact_cas", begin_sno, sno_new_1, SNO_CLOCK_EXACT),
-    SNO_ROW("new_coarse", "floor/coarse_cas", begin_sno_coarse, sno_new_1, SNO_CLOCK_COARSE),
+    SNO_ROW("new", "floor/exact_fetch_add", begin_sno, sno_new_1, SNO_CLOCK_EXACT),
+    SNO_ROW("new_coarse", "floor/coarse_fetch_add", begin_sno_coarse, sno_new_1, SNO_CLOCK_COARSE),
     SNO_ROW("try", "floor/exact_cas", begin_sno, sno_try_1, SNO_CLOCK_EXACT),
-    SNO_ROW("generate", "floor/exact_cas", begin_nothing, sno_generate_1, SNO_CLOCK_EXACT),
-    SNO_ROW("try_at", "floor/cas", begin_sno, sno_try_at_1, SNO_CLOCK_EXACT),
+    SNO_ROW("generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, SNO_CLOCK_EXACT),
+    SNO_ROW("try_at", "floor/given_cas", begin_sno, sno_try_at_1, SNO_CLOCK_EXACT),
     SNO_ROW("shard_new", "floor/exact_store", begin_sno, sno_shard_new_1, SNO_CLOCK_EXACT),
     SNO_ROW("shard_new_coarse", "floor/coarse_store", begin_sno_coarse, sno_shard_new_1,
             SNO_CLOCK_COARSE),
-    SNO_ROW("shard_try_at", "floor/store", begin_sno, sno_shard_try_at_1, SNO_CLOCK_EXACT),
-    {"sno/new_new_unit", "floor/cas", begin_leaping, sno_new_1, key_of_80, NULL, 10, burst_ids, 0,
-     0, 0, false, false, 1},
+    SNO_ROW("shard_try_at", "floor/given_store", begin_sno, sno_shard_try_at_1, SNO_CLOCK_EXACT),
+    {"sno/new_new_unit", "floor/leaping_cas", begin_leaping, sno_new_1, key_of_80, NULL, 10,
+     burst_ids, 0, 0, 0, false, false, 1},
     BATCH_ROWS("sno", "floor/exact_cas", begin_sno, sno_batch, key_of_80, 10, SNO_CAP, SNO_UNIT_NS),
     BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno, sno_shard_batch, key_of_80, 10, SNO_CAP,
                SNO_UNIT_NS),
 
-    WIDE_ROW("next", "floor/exact_cas", begin_flake128, flake128_next_1, FLAKE_CLOCK_EXACT),
-    WIDE_ROW("next_coarse", "floor/coarse_cas", begin_flake128_coarse, flake128_next_1,
+    WIDE_ROW("next", "floor/exact_fetch_add", begin_flake128, flake128_next_1, FLAKE_CLOCK_EXACT),
+    WIDE_ROW("next_coarse", "floor/coarse_fetch_add", begin_flake128_coarse, flake128_next_1,
              FLAKE_CLOCK_COARSE),
-    WIDE_ROW("try_at", "floor/cas", begin_flake128, flake128_try_at_1, FLAKE_CLOCK_EXACT),
+    WIDE_ROW("try_at", "floor/given_cas", begin_flake128, flake128_try_at_1, FLAKE_CLOCK_EXACT),
     BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128, flake128_batch, key_of_128, 16,
                WIDE_CAP, WIDE_UNIT_NS),
 
@@ -682,16 +746,16 @@ static const bench_row rows[] = {
 
     {"peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, NULL, 8,
      burst_ids, 0, 0, 0, true, false, 1},
-    {"peer/mutex_snowflake", "floor/exact_cas", begin_mutex_roomy, mutex_1, key_of_64, NULL, 8,
-     burst_ids, ROOMY_CAP, 0, 0, true, false, 1},
+    {"peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, key_of_64, NULL,
+     8, burst_ids, ROOMY_CAP, 0, 0, true, false, 1},
 #ifdef HAS_LIBUUID
-    {"peer/libuuid_v1", "floor/exact_cas", begin_nothing, libuuid_v1, key_of_128, NULL, 16,
+    {"peer/libuuid_v1", "floor/exact_fetch_add", begin_nothing, libuuid_v1, key_of_128, NULL, 16,
      slow_burst_ids, 0, 0, 0, true, false, 1},
-    {"peer/libuuid_v4", "floor/exact_cas", begin_nothing, libuuid_v4, key_of_128, NULL, 16,
+    {"peer/libuuid_v4", "floor/exact_fetch_add", begin_nothing, libuuid_v4, key_of_128, NULL, 16,
      slow_burst_ids, 0, 0, 0, true, false, 1},
 #endif
-    {"peer/boost_uuid_v4", "floor/exact_cas", begin_nothing, peer_boost_uuid, key_of_128, NULL, 16,
-     slow_burst_ids, 0, 0, 0, true, false, 1},
+    {"peer/boost_uuid_v4", "floor/exact_fetch_add", begin_nothing, peer_boost_uuid, key_of_128,
+     NULL, 16, slow_burst_ids, 0, 0, 0, true, false, 1},
 
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, key_of_64, 8, IDGEN_CAP),
