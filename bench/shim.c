@@ -16,6 +16,9 @@
 #include <unistd.h>
 #ifdef HAS_LIBUUID
 #include <uuid/uuid.h>
+#ifdef UUID_TYPE_DCE_TIME_V7
+#define HAS_LIBUUID_V7
+#endif
 #endif
 
 enum {
@@ -66,6 +69,22 @@ static int64_t counter_ticks(void) {
     return ticks;
 #else
     return exact_ns();
+#endif
+}
+
+bool bench_has_libuuid(void) {
+#ifdef HAS_LIBUUID
+    return true;
+#else
+    return false;
+#endif
+}
+
+bool bench_has_libuuid_v7(void) {
+#ifdef HAS_LIBUUID_V7
+    return true;
+#else
+    return false;
 #endif
 }
 
@@ -395,19 +414,19 @@ BATCHES(flake128_batch, flake128, FLAKE128_N)
 BATCHES(sno_batch, sno_id, SNO_N)
 BATCHES(sno_shard_batch, sno_id, SNO_SHARD_N)
 
+#define LIBUUID(name, generate)                                \
+    static bool name(unsigned thread, void *out, size_t n) {   \
+        unsigned char *ids = (unsigned char *)out;             \
+        (void)thread;                                          \
+        for (size_t i = 0; i < n; i++) generate(ids + 16 * i); \
+        return true;                                           \
+    }
 #ifdef HAS_LIBUUID
-static bool libuuid_v1(unsigned thread, void *out, size_t n) {
-    unsigned char *ids = (unsigned char *)out;
-    (void)thread;
-    for (size_t i = 0; i < n; i++) uuid_generate_time(ids + 16 * i);
-    return true;
-}
-static bool libuuid_v4(unsigned thread, void *out, size_t n) {
-    unsigned char *ids = (unsigned char *)out;
-    (void)thread;
-    for (size_t i = 0; i < n; i++) uuid_generate_random(ids + 16 * i);
-    return true;
-}
+LIBUUID(libuuid_v1, uuid_generate_time)
+LIBUUID(libuuid_v4, uuid_generate_random)
+#endif
+#ifdef HAS_LIBUUID_V7
+LIBUUID(libuuid_v7, uuid_generate_time_v7)
 #endif
 
 static unique_key key_of_64(const void *ids, size_t at) {
@@ -670,6 +689,11 @@ static bool check_encode(const void *out, size_t n) {
              text_stride),                                                                         \
         TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, \
                  8)
+#define SLOW_PEER_ROW(name, draw)                                                         \
+    {                                                                                     \
+        "peer/" name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, NULL, 16, \
+            slow_burst_ids, 0, 0, 0, true, false, 1                                       \
+    }
 #define SATURATION_ROW(name, begin, draw, key, bytes, cap) \
     { "saturation/" name, "", begin, draw, key, NULL, bytes, 16, cap, 0, 0, true, true, 1 }
 #define SATURATION_BATCH_ROW(name, begin, draw, n, key, bytes, cap)                             \
@@ -749,13 +773,14 @@ static const bench_row rows[] = {
     {"peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, key_of_64, NULL,
      8, burst_ids, ROOMY_CAP, 0, 0, true, false, 1},
 #ifdef HAS_LIBUUID
-    {"peer/libuuid_v1", "floor/exact_fetch_add", begin_nothing, libuuid_v1, key_of_128, NULL, 16,
-     slow_burst_ids, 0, 0, 0, true, false, 1},
-    {"peer/libuuid_v4", "floor/exact_fetch_add", begin_nothing, libuuid_v4, key_of_128, NULL, 16,
-     slow_burst_ids, 0, 0, 0, true, false, 1},
+    SLOW_PEER_ROW("libuuid_v1", libuuid_v1),
+    SLOW_PEER_ROW("libuuid_v4", libuuid_v4),
 #endif
-    {"peer/boost_uuid_v4", "floor/exact_fetch_add", begin_nothing, peer_boost_uuid, key_of_128,
-     NULL, 16, slow_burst_ids, 0, 0, 0, true, false, 1},
+#ifdef HAS_LIBUUID_V7
+    SLOW_PEER_ROW("libuuid_v7", libuuid_v7),
+#endif
+    SLOW_PEER_ROW("boost_uuid_v4", peer_boost_uuid_v4),
+    SLOW_PEER_ROW("boost_uuid_v7", peer_boost_uuid_v7),
 
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, key_of_64, 8, IDGEN_CAP),
@@ -767,12 +792,48 @@ static const bench_row rows[] = {
     SATURATION_ROW("peer/mutex_snowflake", begin_mutex_idgen, mutex_1, key_of_64, 8, IDGEN_CAP),
 };
 
-size_t bench_rows(void) { return sizeof rows / sizeof *rows; }
-const bench_row *bench_row_at(size_t i) { return &rows[i]; }
+/* ---- rows that go wrong, so that reports of it can be tried ---- */
+
+/* Each id twice. */
+static bool trial_repeats(unsigned thread, void *out, size_t n) {
+    static _Atomic(uint64_t) drawn;
+    uint64_t *ids = (uint64_t *)out;
+    (void)thread;
+    for (size_t i = 0; i < n; i++) ids[i] = add_increment(&drawn) / 2;
+    return true;
+}
+
+static bool trial_fails(unsigned thread, void *out, size_t n) {
+    (void)trial_repeats(thread, out, n);
+    return false;
+}
+
+static bool trial_dies(unsigned thread, void *out, size_t n) {
+    (void)thread;
+    (void)out;
+    (void)n;
+    abort();
+}
+
+#define TRIAL_ROW(name, draw) \
+    { name, "", begin_nothing, draw, key_of_64, NULL, 8, burst_ids, 0, 0, 0, false, false, 1 }
+
+static const bench_row trials[] = {
+    TRIAL_ROW("peer/trial_repeats", trial_repeats),
+    TRIAL_ROW("peer/trial_fails", trial_fails),
+    TRIAL_ROW("peer/trial_dies", trial_dies),
+    TRIAL_ROW("trial/repeats", trial_repeats),
+};
+
+enum { n_rows = sizeof rows / sizeof *rows, n_trials = sizeof trials / sizeof *trials };
+
+size_t bench_rows(void) { return n_rows + (getenv("BENCH_TRIALS") ? n_trials : 0); }
+const bench_row *bench_row_at(size_t i) { return i < n_rows ? &rows[i] : &trials[i - n_rows]; }
 const char *bench_name(const bench_row *r) { return r->name; }
 const char *bench_floor(const bench_row *r) { return r->floor; }
 double bench_cap(const bench_row *r) { return r->cap; }
 bool bench_saturates(const bench_row *r) { return r->saturates; }
+bool bench_is_peer(const bench_row *r) { return strncmp(r->name, "peer/", 5) == 0; }
 
 size_t bench_burst_size(const bench_row *r, unsigned threads) {
     return r->unit_ns && r->burst * threads > paced_ids ? paced_ids / threads : r->burst;
@@ -894,8 +955,9 @@ static void find_floor(const char *text) {
         term->divisor = 1;
         term->row = NULL;
         for (size_t i = 0; i < bench_rows(); i++)
-            if (strlen(rows[i].name) == length && memcmp(rows[i].name, text, length) == 0)
-                term->row = &rows[i];
+            if (strlen(bench_row_at(i)->name) == length &&
+                memcmp(bench_row_at(i)->name, text, length) == 0)
+                term->row = bench_row_at(i);
         if (!term->row) abort();
         text += length;
         if (strncmp(text, " / ", 3) == 0) {
@@ -1033,17 +1095,22 @@ static uint64_t duplicates_of_crew(void) {
     return unique_duplicates(all, crew);
 }
 
+static uint64_t ids, duplicates;
+
+uint64_t bench_ids(void) { return ids; }
+uint64_t bench_duplicates(void) { return duplicates; }
+
 const char *bench_end(const bench_row *r) {
     static char why[160];
     bool failed = false;
-    uint64_t ids = 0;
+    ids = 0;
     for (unsigned i = 0; i < crew; i++) {
         failed |= workers[i].failed;
         ids += workers[i].kept.ids;
     }
     if (!spins) (void)pthread_barrier_destroy(&barrier);
-    const uint64_t duplicates = duplicates_of_crew();
-    if (duplicates)
+    duplicates = duplicates_of_crew();
+    if (duplicates && !bench_is_peer(r))
         (void)snprintf(why, sizeof why,
                        "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids are duplicates", r->name,
                        crew, duplicates, ids);
@@ -1113,7 +1180,7 @@ const char *bench_try_check(void) {
     static char why[160];
     unique_key (*tried[3])(const void *, size_t) = {NULL, NULL, NULL};
     for (size_t i = 0, k = 0; i < bench_rows() && k < 3; i++) {
-        const bench_row *r = &rows[i];
+        const bench_row *r = bench_row_at(i);
         if (!r->key || r->key == tried[0] || r->key == tried[1]) continue;
         tried[k++] = r->key;
         for (size_t c = 0; c < sizeof known / sizeof *known; c++)
