@@ -261,12 +261,6 @@ static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
     return true;
 }
 
-static bool begin_roomy(unsigned threads) {
-    return begin_flake(threads, roomy(), FLAKE_CLOCK_EXACT);
-}
-static bool begin_roomy_coarse(unsigned threads) {
-    return begin_flake(threads, roomy(), FLAKE_CLOCK_COARSE);
-}
 static bool begin_idgen(unsigned threads) {
     return begin_flake(threads, flake_layout_idgen(), FLAKE_CLOCK_EXACT);
 }
@@ -294,15 +288,6 @@ static bool begin_flake128_with(int kind) {
     o.clock.kind = kind;
     return flake128_init(&flakes128, 0x0242ac110002, &o) == FLAKE_OK;
 }
-static bool begin_flake128(unsigned threads) {
-    (void)threads;
-    return begin_flake128_with(FLAKE_CLOCK_EXACT);
-}
-static bool begin_flake128_coarse(unsigned threads) {
-    (void)threads;
-    return begin_flake128_with(FLAKE_CLOCK_COARSE);
-}
-
 static bool begin_sno_with(unsigned threads, int kind) {
     sno_snapshot pool; /* the whole of it */
     sno_options o;
@@ -313,8 +298,20 @@ static bool begin_sno_with(unsigned threads, int kind) {
     o.clock.kind = kind;
     return sno_init(&snos, &o) == SNO_OK && sno_shards_init(sno_shards, threads, &o) == SNO_OK;
 }
-static bool begin_sno(unsigned threads) { return begin_sno_with(threads, SNO_CLOCK_EXACT); }
-static bool begin_sno_coarse(unsigned threads) { return begin_sno_with(threads, SNO_CLOCK_COARSE); }
+/* Generators that go by a clock: a line for each kind. */
+#define GENERATORS_BY(clock, KIND)                                \
+    static bool begin_roomy_##clock(unsigned threads) {           \
+        return begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND); \
+    }                                                             \
+    static bool begin_flake128_##clock(unsigned threads) {        \
+        (void)threads;                                            \
+        return begin_flake128_with(FLAKE_CLOCK_##KIND);           \
+    }                                                             \
+    static bool begin_sno_##clock(unsigned threads) {             \
+        return begin_sno_with(threads, SNO_CLOCK_##KIND);         \
+    }
+GENERATORS_BY(exact, EXACT)
+GENERATORS_BY(coarse, COARSE)
 
 static bool begin_mutex_with(const flake_layout *l) {
     mutex_flakes.epoch_ms = l->epoch_ms;
@@ -717,40 +714,46 @@ static const bench_row rows[] = {
     MEMSET_ROW(16),
     TEXT_ROW("floor/copy", "", begin_day, floor_copy, NULL, text_stride),
 
-    FLAKE_ROW("next", "floor/exact_fetch_add", begin_roomy, flake_next_1),
+    FLAKE_ROW("next", "floor/exact_fetch_add", begin_roomy_exact, flake_next_1),
     FLAKE_ROW("next_coarse", "floor/coarse_fetch_add", begin_roomy_coarse, flake_next_1),
-    FLAKE_ROW("try", "floor/exact_cas", begin_roomy, flake_try_1),
-    FLAKE_ROW("try_at", "floor/given_cas", begin_roomy, flake_try_at_1),
-    FLAKE_ROW("shard_next", "floor/exact_store", begin_roomy, shard_next_1),
+    FLAKE_ROW("try", "floor/exact_cas", begin_roomy_exact, flake_try_1),
+    FLAKE_ROW("try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1),
+    FLAKE_ROW("shard_next", "floor/exact_store", begin_roomy_exact, shard_next_1),
     FLAKE_ROW("shard_next_coarse", "floor/coarse_store", begin_roomy_coarse, shard_next_1),
-    FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy, shard_try_at_1),
-    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy, prefetch_1),
+    FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1),
+    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact,
+              prefetch_1),
     {"flake/next_new_unit", "floor/leaping_cas", begin_leaping, flake_next_1, key_of_64, NULL, 8,
      burst_ids, 0, 0, 0, false, false, 1},
-    BATCH_ROWS("flake", "floor/exact_cas", begin_roomy, flake_batch, key_of_64, 8, ROOMY_CAP, 0),
-    BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy, shard_batch, key_of_64, 8,
+    BATCH_ROWS("flake", "floor/exact_cas", begin_roomy_exact, flake_batch, key_of_64, 8, ROOMY_CAP,
+               0),
+    BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy_exact, shard_batch, key_of_64, 8,
                ROOMY_CAP, 0),
 
-    SNO_ROW("new", "floor/exact_fetch_add", begin_sno, sno_new_1, SNO_CLOCK_EXACT),
+    SNO_ROW("new", "floor/exact_fetch_add", begin_sno_exact, sno_new_1, SNO_CLOCK_EXACT),
     SNO_ROW("new_coarse", "floor/coarse_fetch_add", begin_sno_coarse, sno_new_1, SNO_CLOCK_COARSE),
-    SNO_ROW("try", "floor/exact_cas", begin_sno, sno_try_1, SNO_CLOCK_EXACT),
+    SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, SNO_CLOCK_EXACT),
     SNO_ROW("generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, SNO_CLOCK_EXACT),
-    SNO_ROW("try_at", "floor/given_cas", begin_sno, sno_try_at_1, SNO_CLOCK_EXACT),
-    SNO_ROW("shard_new", "floor/exact_store", begin_sno, sno_shard_new_1, SNO_CLOCK_EXACT),
+    SNO_ROW("try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, SNO_CLOCK_EXACT),
+    SNO_ROW("shard_new", "floor/exact_store", begin_sno_exact, sno_shard_new_1, SNO_CLOCK_EXACT),
     SNO_ROW("shard_new_coarse", "floor/coarse_store", begin_sno_coarse, sno_shard_new_1,
             SNO_CLOCK_COARSE),
-    SNO_ROW("shard_try_at", "floor/given_store", begin_sno, sno_shard_try_at_1, SNO_CLOCK_EXACT),
+    SNO_ROW("shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1,
+            SNO_CLOCK_EXACT),
     {"sno/new_new_unit", "floor/leaping_cas", begin_leaping, sno_new_1, key_of_80, NULL, 10,
      burst_ids, 0, 0, 0, false, false, 1},
-    BATCH_ROWS("sno", "floor/exact_cas", begin_sno, sno_batch, key_of_80, 10, SNO_CAP, SNO_UNIT_NS),
-    BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno, sno_shard_batch, key_of_80, 10, SNO_CAP,
+    BATCH_ROWS("sno", "floor/exact_cas", begin_sno_exact, sno_batch, key_of_80, 10, SNO_CAP,
                SNO_UNIT_NS),
+    BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno_exact, sno_shard_batch, key_of_80, 10,
+               SNO_CAP, SNO_UNIT_NS),
 
-    WIDE_ROW("next", "floor/exact_fetch_add", begin_flake128, flake128_next_1, FLAKE_CLOCK_EXACT),
+    WIDE_ROW("next", "floor/exact_fetch_add", begin_flake128_exact, flake128_next_1,
+             FLAKE_CLOCK_EXACT),
     WIDE_ROW("next_coarse", "floor/coarse_fetch_add", begin_flake128_coarse, flake128_next_1,
              FLAKE_CLOCK_COARSE),
-    WIDE_ROW("try_at", "floor/given_cas", begin_flake128, flake128_try_at_1, FLAKE_CLOCK_EXACT),
-    BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128, flake128_batch, key_of_128, 16,
+    WIDE_ROW("try_at", "floor/given_cas", begin_flake128_exact, flake128_try_at_1,
+             FLAKE_CLOCK_EXACT),
+    BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128_exact, flake128_batch, key_of_128, 16,
                WIDE_CAP, WIDE_UNIT_NS),
 
     FLAKE_TEXT_ROWS(dec),
@@ -784,11 +787,11 @@ static const bench_row rows[] = {
 
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, key_of_64, 8, IDGEN_CAP),
-    SATURATION_ROW("sno/new", begin_sno, sno_new_1, key_of_80, 10, SNO_CAP),
-    SATURATION_ROW("sno/shard_new", begin_sno, sno_shard_new_1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("sno/new", begin_sno_exact, sno_new_1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("sno/shard_new", begin_sno_exact, sno_shard_new_1, key_of_80, 10, SNO_CAP),
     SATURATION_BATCH_ROW("flake/batch", begin_idgen, flake_batch, 4096, key_of_64, 8, IDGEN_CAP),
-    SATURATION_BATCH_ROW("flake128/batch", begin_flake128, flake128_batch, 4096, key_of_128, 16,
-                         WIDE_CAP),
+    SATURATION_BATCH_ROW("flake128/batch", begin_flake128_exact, flake128_batch, 4096, key_of_128,
+                         16, WIDE_CAP),
     SATURATION_ROW("peer/mutex_snowflake", begin_mutex_idgen, mutex_1, key_of_64, 8, IDGEN_CAP),
 };
 
