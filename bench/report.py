@@ -92,7 +92,7 @@ def scatter_of_run(run):
     found = [scatter_of([r["s_per_id"] for r in repetitions if "s_per_id" in r])
              for (_, threads), repetitions in rows.items() if threads == 1]
     found = [s for s in found if s is not None]
-    return statistics.median(found) if found else math.inf
+    return round(statistics.median(found), 2) if found else math.inf  # as the report will say it
 
 
 SCATTER_LINE = re.compile(r"^\| scatter \| ±([\d.]+) %", re.M)
