@@ -298,6 +298,7 @@ static bool begin_sno_with(unsigned threads, int kind) {
     o.clock.kind = kind;
     return sno_init(&snos, &o) == SNO_OK && sno_shards_init(sno_shards, threads, &o) == SNO_OK;
 }
+
 /* Generators that go by a clock: a line for each kind. */
 #define GENERATORS_BY(clock, KIND)                                \
     static bool begin_roomy_##clock(unsigned threads) {           \
