@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "shim.h"
+#include <algorithm>
 #include <benchmark/benchmark.h>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <numeric>
+#include <sstream>
 #include <string>
 #include <sys/utsname.h>
 #include <thread>
+#include <vector>
 
 namespace {
 
 bool failed = false;
+std::vector<std::vector<double>> burst_seconds(bench_most_threads); // of each thread
 
 double seconds_of(const char *variable, double otherwise) {
     const char *given = std::getenv(variable);
@@ -23,8 +28,19 @@ void fail(benchmark::State &state, const char *why) {
     state.SkipWithError(why);
 }
 
+// Of a peer; those of a row of ours are a failure.
+void count_duplicates(benchmark::State &state, const bench_row *row) {
+    state.counters["ids"] = static_cast<double>(bench_ids());
+    state.counters["duplicates"] = static_cast<double>(bench_duplicates());
+    if (bench_duplicates())
+        std::fprintf(stderr, "%s, %d threads: %llu of %llu ids are duplicates\n", bench_name(row),
+                     state.threads(), static_cast<unsigned long long>(bench_duplicates()),
+                     static_cast<unsigned long long>(bench_ids()));
+}
+
 void finish(benchmark::State &state, const bench_row *row) {
     if (const char *why = bench_end(row)) fail(state, why);
+    if (bench_is_peer(row)) count_duplicates(state, row);
     if (!bench_saturates(row) && state.threads() > 1)
         state.counters["alone"] =
             static_cast<double>(bench_alone()) / static_cast<double>(state.iterations());
@@ -45,11 +61,37 @@ void finish(benchmark::State &state, const bench_row *row) {
     state.SetLabel(bench_floor(row));
 }
 
+// A burst that other work has interrupted says nothing about the row, so the middle one counts. Where
+// threads outnumber cores some bursts meet others and most don't: there it is the mean.
+double typical(std::vector<double> &of, unsigned threads) {
+    if (of.empty()) return 0;
+    if (threads > bench_cores())
+        return std::accumulate(of.begin(), of.end(), 0.0) / static_cast<double>(of.size());
+    const auto at = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
+    std::nth_element(of.begin(), at, of.end());
+    return *at;
+}
+
+// Where a row that ends the program can be read afterwards.
+void note_row(const bench_row *row) {
+    if (const char *file = std::getenv("BENCH_ROW_FILE")) std::ofstream(file) << bench_name(row);
+}
+
+bool is_among(const bench_row *row, const char *rows) {
+    std::istringstream names(rows);
+    for (std::string name; names >> name;)
+        if (name == bench_name(row)) return true;
+    return false;
+}
+
 // The loop's begin and end are barriers: nobody bursts before bench_begin or after bench_end.
 void run(benchmark::State &state, const bench_row *row) {
     const unsigned thread = static_cast<unsigned>(state.thread_index());
     const unsigned threads = static_cast<unsigned>(state.threads());
-    if (thread == 0) bench_begin(row, threads);
+    if (thread == 0) {
+        note_row(row);
+        bench_begin(row, threads);
+    }
     if (bench_saturates(row)) {
         const double seconds = seconds_of("BENCH_SATURATION_SECONDS", 0.1);
         for (auto _ : state) {
@@ -57,11 +99,15 @@ void run(benchmark::State &state, const bench_row *row) {
             state.SetIterationTime(seconds);
         }
     } else {
-        for (auto _ : state) state.SetIterationTime(bench_burst(row, thread));
-        state.counters["s_per_id"] =
-            benchmark::Counter(static_cast<double>(state.iterations()) *
-                                   static_cast<double>(bench_burst_size(row, threads)),
-                               benchmark::Counter::kAvgThreadsRate | benchmark::Counter::kInvert);
+        std::vector<double> &took = burst_seconds[thread];
+        took.clear();
+        for (auto _ : state) {
+            took.push_back(bench_burst(row, thread));
+            state.SetIterationTime(took.back());
+        }
+        state.counters["s_per_id"] = benchmark::Counter(
+            typical(took, threads) / static_cast<double>(bench_burst_size(row, threads)),
+            benchmark::Counter::kAvgThreads);
     }
     if (thread == 0) finish(state, row);
 }
@@ -101,15 +147,42 @@ void describe() {
     benchmark::AddCustomContext("compiler", bench_compiler());
     benchmark::AddCustomContext("flags", BENCH_FLAGS);
     benchmark::AddCustomContext("cores", std::to_string(bench_cores()));
-    benchmark::AddCustomContext("boost", peer_has_boost() ? peer_boost_version() : "");
-#ifdef HAS_LIBUUID
-    benchmark::AddCustomContext("libuuid", "yes");
-#else
-    benchmark::AddCustomContext("libuuid", "");
-    std::fprintf(stderr, "skipped: peer/libuuid_v1 and _v4 (install uuid-dev)\n");
-#endif
-    if (!peer_has_boost())
-        std::fprintf(stderr, "skipped: peer/boost_uuid_v4 (install libboost-dev)\n");
+    benchmark::AddCustomContext("boost", peer_boost_version());
+}
+
+struct peer_set {
+    const char *rows, *name, *how;
+    bool is_here;
+};
+
+const std::vector<peer_set> &peers() {
+    static const std::vector<peer_set> all = {
+        {"peer/libuuid_v1 peer/libuuid_v4", "libuuid v1 and v4", "install uuid-dev",
+         bench_has_libuuid()},
+        {"peer/libuuid_v7", "libuuid v7", "this libuuid has none", bench_has_libuuid_v7()},
+        {"peer/boost_uuid_v4", "Boost.Uuid v4", "install libboost-dev", peer_has_boost()},
+        {"peer/boost_uuid_v7", "Boost.Uuid v7", "Boost 1.86 or later has it", peer_has_boost_v7()},
+    };
+    return all;
+}
+
+void name_what_is_missing() {
+    std::string missing;
+    for (const peer_set &p : peers()) {
+        if (p.is_here) continue;
+        const std::string what = std::string(p.name) + " (" + p.how + ")";
+        std::fprintf(stderr, "skipped: %s\n", what.c_str());
+        missing += (missing.empty() ? "" : "; ") + what;
+    }
+    benchmark::AddCustomContext("missing", missing);
+}
+
+bool is_left_out(const bench_row *row) {
+    const char *given = std::getenv("BENCH_LEAVE_OUT");
+    if (given && is_among(row, given)) return true;
+    for (const peer_set &p : peers())
+        if (!p.is_here && is_among(row, p.rows)) return true;
+    return false;
 }
 
 } // namespace
@@ -118,6 +191,7 @@ int main(int argc, char **argv) {
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
     describe();
+    name_what_is_missing();
     if (const char *why = bench_try_check()) {
         std::fprintf(stderr, "FAILED: %s\n", why);
         return 1;
@@ -126,9 +200,7 @@ int main(int argc, char **argv) {
     }).join(); // glibc's mutex does without a locked instruction until there was one
     for (size_t i = 0; i < bench_rows(); i++) {
         const bench_row *row = bench_row_at(i);
-        if (std::string(bench_name(row)).find("boost") != std::string::npos && !peer_has_boost())
-            continue;
-        add(row);
+        if (!is_left_out(row)) add(row);
     }
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();

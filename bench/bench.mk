@@ -4,6 +4,10 @@
 MIN_TIME     ?= 0.02# seconds that each row is timed for, in each repetition
 REPETITIONS  ?= 3
 FILTER       ?= .
+RUNS         ?= 3# of a report, which takes the quietest
+REPORT       ?= bench/REPORT.md
+PEER_REPEATS ?= 5# of Go and npm peers, in each run of a report
+PEER_IDS     ?= 200000
 BENCH         = $(BUILD)/bench
 BENCH_CFLAGS ?= -O2 -g
 # Where the headers under test lie.
@@ -14,8 +18,8 @@ has_header = $(shell echo '$(hash)include <$(1)>' | $(CXX) -E -x c++ - >/dev/nul
 BENCH_UUID = $(call has_header,uuid/uuid.h)
 BENCH_DEFINES = $(if $(BENCH_UUID),-DHAS_LIBUUID) -DBENCH_FLAGS='"$(BENCH_CFLAGS)"'
 BENCH_LIBS = -lbenchmark $(if $(BENCH_UUID),-luuid)
-BENCH_RUN = BENCH_SECONDS=$(MIN_TIME) $(BENCH)/bench --benchmark_filter='$(FILTER)' \
-	--benchmark_repetitions=$(REPETITIONS) --benchmark_enable_random_interleaving=true
+BENCH_ROWS = --benchmark_filter='$(FILTER)' --benchmark_repetitions=$(REPETITIONS) \
+	--benchmark_enable_random_interleaving=true
 
 .PHONY: bench bench-smoke bench-report bench-guard bench-guard-update bench-needs
 bench-report: REPETITIONS = 9
@@ -40,29 +44,35 @@ $(BENCH)/bench: $(BENCH)/bench.o $(BENCH)/peers.o $(BENCH)/shim.o $(BENCH)/uniqu
 	$(CXX) $^ -pthread -o $@ $(BENCH_LIBS)
 
 bench: $(BENCH)/bench ## every figure on the terminal: MIN_TIME, REPETITIONS, FILTER
-	$(BENCH_RUN) --benchmark_display_aggregates_only=true > $(BENCH)/bench.txt || \
-	  { grep ERROR $(BENCH)/bench.txt; exit 1; }
-	@grep -E '^Benchmark|_median' $(BENCH)/bench.txt
-	bench/peers/run.sh $(BENCH) 1 100000
+	BENCH_SECONDS=$(MIN_TIME) bench/measure.sh $(BENCH)/bench $(BENCH) $(BENCH_ROWS) --benchmark_display_aggregates_only=true
+	@grep -E '^Benchmark|_median' $(BENCH)/results.txt
+	-bench/peers/run.sh $(BENCH) 1 100000
 	@cat $(BENCH)/go.txt $(BENCH)/npm.txt
 
 bench-smoke: $(BENCH)/bench ## every row of the benchmark for a moment: are the ids unique?
 	BENCH_SECONDS=0.0001 BENCH_SATURATION_SECONDS=0.02 $(BENCH)/bench \
 	  --benchmark_filter='$(FILTER)' > $(BENCH)/smoke.txt
 	bench/peers/run.sh $(BENCH) 1 10000
-	@echo "$$(grep -c manual_time $(BENCH)/smoke.txt) rows, each with unique ids"
+	@echo "$$(grep manual_time $(BENCH)/smoke.txt | grep -vc 'duplicates=[1-9]') rows, each with unique ids"
+	@if command -v python3 >/dev/null; then python3 bench/report_test.py $(BENCH)/bench; \
+	  else echo "skipped: the test of report.py (install python3)"; fi
 
 $(BENCH)/guard: bench/guard.c $(BENCH_HEADERS) $(BENCH)/flags
 	$(CC) -std=c11 $(WARN) -O2 -g -DMACHINE='"$(shell uname -m)"' -I$(BENCH_INCLUDE) $< -o $@
 
-bench-report: $(BENCH)/bench $(BENCH)/guard ## repeats it all, and writes bench/REPORT.md and README.md's table
+# A quick try: make bench-report RUNS=2 REPETITIONS=4 MIN_TIME=0.002 FILTER='^floor|^flake/next' PEER_REPEATS=1 \
+#   PEER_IDS=10000 REPORT=/tmp/R.md
+bench-report: $(BENCH)/bench $(BENCH)/guard ## writes bench/REPORT.md and README.md's table from the quietest of RUNS runs, unless the report there is quieter (FORCE=1)
 	@command -v python3 >/dev/null || { echo "make bench-report needs python3" >&2; exit 1; }
-	$(BENCH_RUN) --benchmark_out=$(BENCH)/results.json --benchmark_out_format=json \
-	  > $(BENCH)/results.txt || { grep ERROR $(BENCH)/results.txt; exit 1; }
-	bench/peers/run.sh $(BENCH) 5 200000
+	rm -rf $(BENCH)/run[0-9]*
+	i=0; while [ $$((i += 1)) -le $(RUNS) ]; do \
+	  BENCH_SECONDS=$(MIN_TIME) bench/measure.sh $(BENCH)/bench $(BENCH)/run$$i $(BENCH_ROWS) || exit 1; \
+	  bench/peers/run.sh $(BENCH)/run$$i $(PEER_REPEATS) $(PEER_IDS) $(BENCH); \
+	done
 	rm -f $(BENCH)/guard.counts
 	-CC="$(CC)" CXX="$(CXX)" INCLUDE="$(BENCH_INCLUDE)" bench/guard.sh $(BENCH)/guard bench/guard.txt && $(BENCH)/guard --key > $(BENCH)/guard.key
-	python3 bench/report.py $(BENCH)
+	python3 bench/report.py $(BENCH) --report $(REPORT) $(if $(filter bench/REPORT.md,$(REPORT)),--readme README.md) \
+	  $(if $(filter 1,$(FORCE)),--force)
 
 bench-guard: $(BENCH)/guard ## instructions of the hot paths, lines of an include: fails when one has grown by 5 %, names one that shrank (valgrind)
 	CC="$(CC)" CXX="$(CXX)" INCLUDE="$(BENCH_INCLUDE)" bench/guard.sh $(BENCH)/guard bench/guard.txt

@@ -8,6 +8,10 @@
 #include <boost/uuid/uuid.hpp>
 #include <boost/uuid/uuid_generators.hpp>
 #include <boost/version.hpp>
+#if __has_include(<boost/uuid/time_generator_v7.hpp>)
+#define HAS_BOOST_V7
+#include <boost/uuid/time_generator_v7.hpp>
+#endif
 #endif
 #endif
 
@@ -21,19 +25,32 @@ bool peer_counter(unsigned, void *out, size_t n) {
 }
 
 #ifdef HAS_BOOST
-bool peer_boost_uuid(unsigned, void *out, size_t n) {
-    static thread_local boost::uuids::random_generator_mt19937 generate;
+template <typename Generator> static bool boost_uuids(void *out, size_t n) {
+    static thread_local Generator generate;
     unsigned char *ids = static_cast<unsigned char *>(out);
     for (size_t i = 0; i < n; i++) {
         const boost::uuids::uuid id = generate();
-        std::memcpy(ids + 16 * i, id.data, 16);
+        std::memcpy(ids + 16 * i, id.begin(), 16);
     }
     return true;
+}
+bool peer_boost_uuid_v4(unsigned, void *out, size_t n) {
+    return boost_uuids<boost::uuids::random_generator_mt19937>(out, n);
 }
 bool peer_has_boost(void) { return true; }
 const char *peer_boost_version(void) { return BOOST_LIB_VERSION; }
 #else
-bool peer_boost_uuid(unsigned, void *, size_t) { return false; }
+bool peer_boost_uuid_v4(unsigned, void *, size_t) { return false; }
 bool peer_has_boost(void) { return false; }
 const char *peer_boost_version(void) { return ""; }
+#endif
+
+#ifdef HAS_BOOST_V7
+bool peer_boost_uuid_v7(unsigned, void *out, size_t n) {
+    return boost_uuids<boost::uuids::time_generator_v7>(out, n);
+}
+bool peer_has_boost_v7(void) { return true; }
+#else
+bool peer_boost_uuid_v7(unsigned, void *, size_t) { return false; }
+bool peer_has_boost_v7(void) { return false; }
 #endif

@@ -16,6 +16,9 @@
 #include <unistd.h>
 #ifdef HAS_LIBUUID
 #include <uuid/uuid.h>
+#ifdef UUID_TYPE_DCE_TIME_V7
+#define HAS_LIBUUID_V7
+#endif
 #endif
 
 enum {
@@ -56,6 +59,35 @@ static int64_t ns_of(clockid_t clock) {
 static int64_t exact_ns(void) { return ns_of(CLOCK_REALTIME); }
 static int64_t coarse_ns(void) { return ns_of(CLOCK_REALTIME_COARSE); }
 
+/* What the processor counts by itself; where that is not known, the exact clock. */
+static int64_t counter_ticks(void) {
+#if defined(__x86_64__)
+    return (int64_t)__builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    int64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return exact_ns();
+#endif
+}
+
+bool bench_has_libuuid(void) {
+#ifdef HAS_LIBUUID
+    return true;
+#else
+    return false;
+#endif
+}
+
+bool bench_has_libuuid_v7(void) {
+#ifdef HAS_LIBUUID_V7
+    return true;
+#else
+    return false;
+#endif
+}
+
 unsigned bench_cores(void) {
     cpu_set_t mine;
     const int n = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
@@ -64,9 +96,13 @@ unsigned bench_cores(void) {
 
 /* ---- floors: what an id can't cost less than ----
  *
- * Each step writes 8 bytes, as a draw does. */
+ * The steps of a draw, with the same dependences, and 8 bytes written for each id. A word counts in ns,
+ * so that none has to divide: the unit is 2^20 ns, and its places are the numbers from its start on.
+ * What a CAS or a store writes comes from the reading and from the word: the next place, or the start of
+ * the reading's unit if that is past it. A fetch-and-add writes no time; there the reading and the word
+ * decide whether it may add. */
 
-static _Atomic(uint64_t) floor_word;
+static _Atomic(uint64_t) floor_word, floor_leaping_word;
 
 typedef struct own_word {
     _Alignas(128) _Atomic(uint64_t) word;
@@ -74,13 +110,41 @@ typedef struct own_word {
 
 static own_word own_words[most];
 
-static uint64_t cas_increment(_Atomic(uint64_t) *word) {
-    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(word, &seen, seen + 1, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-    }
-    return seen;
+static uint64_t start_of_unit(int64_t now_ns) {
+    return (uint64_t)now_ns & ~(((uint64_t)1 << 20) - 1);
 }
+
+static uint64_t next_place(uint64_t seen, uint64_t start) {
+    return seen + 1 < start ? start : seen + 1;
+}
+
+static uint64_t by_cas_from(_Atomic(uint64_t) *word, uint64_t start) {
+    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed), next;
+    do next = next_place(seen, start);
+    while (!atomic_compare_exchange_weak_explicit(word, &seen, next, memory_order_relaxed,
+                                                  memory_order_relaxed));
+    return next;
+}
+
+static uint64_t by_cas(_Atomic(uint64_t) *word, int64_t now_ns) {
+    return by_cas_from(word, start_of_unit(now_ns));
+}
+
+static uint64_t by_add(_Atomic(uint64_t) *word, int64_t now_ns) {
+    const uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+    if (seen + 1 < start_of_unit(now_ns)) return by_cas(word, now_ns);
+    return atomic_fetch_add_explicit(word, 1, memory_order_relaxed) + 1;
+}
+
+static uint64_t by_store(_Atomic(uint64_t) *word, int64_t now_ns) {
+    const uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+    const uint64_t next = next_place(seen, start_of_unit(now_ns));
+    atomic_store_explicit(word, next, memory_order_relaxed);
+    return next;
+}
+
+/* Steps without a time: a plain counter. */
+static uint64_t cas_increment(_Atomic(uint64_t) *word) { return by_cas_from(word, 0); }
 
 static uint64_t add_increment(_Atomic(uint64_t) *word) {
     return atomic_fetch_add_explicit(word, 1, memory_order_relaxed);
@@ -92,29 +156,56 @@ static uint64_t own_increment(_Atomic(uint64_t) *word) {
     return seen;
 }
 
-/* A time counts as 0 unless the clock fails, so that the sum is a plain counter and yet needs both. */
-static uint64_t nothing_of(int64_t ns) { return (uint64_t)ns >> 63; }
-
-#define FLOOR(name, word, value)                             \
+#define FLOOR(name, at, value)                               \
     static bool name(unsigned thread, void *out, size_t n) { \
         uint64_t *ids = (uint64_t *)out;                     \
-        _Atomic(uint64_t) *const at = (word);                \
+        _Atomic(uint64_t) *const word = (at);                \
         (void)thread;                                        \
-        (void)at;                                            \
+        (void)word;                                          \
         for (size_t i = 0; i < n; i++) ids[i] = (value);     \
         return true;                                         \
     }
-FLOOR(floor_exact, NULL, (uint64_t)exact_ns())
-FLOOR(floor_coarse, NULL, (uint64_t)coarse_ns())
-FLOOR(floor_cas, &floor_word, cas_increment(at))
-FLOOR(floor_add, &floor_word, add_increment(at))
-FLOOR(floor_store, &own_words[thread].word, own_increment(at))
-FLOOR(floor_exact_cas, &floor_word, nothing_of(exact_ns()) + cas_increment(at))
-FLOOR(floor_exact_add, &floor_word, nothing_of(exact_ns()) + add_increment(at))
-FLOOR(floor_exact_store, &own_words[thread].word, nothing_of(exact_ns()) + own_increment(at))
-FLOOR(floor_coarse_cas, &floor_word, nothing_of(coarse_ns()) + cas_increment(at))
-FLOOR(floor_coarse_add, &floor_word, nothing_of(coarse_ns()) + add_increment(at))
-FLOOR(floor_coarse_store, &own_words[thread].word, nothing_of(coarse_ns()) + own_increment(at))
+FLOOR(floor_cas, &floor_word, cas_increment(word))
+FLOOR(floor_add, &floor_word, add_increment(word))
+FLOOR(floor_store, &own_words[thread].word, own_increment(word))
+
+/* A clock, and an id by it: of a word that all threads share, or of the thread's own. */
+#define FLOORS_BY(clock, reading)                                                  \
+    FLOOR(floor_##clock, NULL, (uint64_t)(reading))                                \
+    FLOOR(floor_##clock##_cas, &floor_word, by_cas(word, reading))                 \
+    FLOOR(floor_##clock##_add, &floor_word, by_add(word, reading))                 \
+    FLOOR(floor_##clock##_own_cas, &own_words[thread].word, by_cas(word, reading)) \
+    FLOOR(floor_##clock##_store, &own_words[thread].word, by_store(word, reading))
+FLOORS_BY(exact, exact_ns())
+FLOORS_BY(coarse, coarse_ns())
+FLOORS_BY(counter, counter_ticks())
+
+/* One reading of the clock for a burst: that of an event loop, say. */
+#define FLOOR_GIVEN(name, at, step)                               \
+    static bool name(unsigned thread, void *out, size_t n) {      \
+        uint64_t *ids = (uint64_t *)out;                          \
+        const int64_t now_ns = exact_ns();                        \
+        (void)thread;                                             \
+        for (size_t i = 0; i < n; i++) ids[i] = step(at, now_ns); \
+        return true;                                              \
+    }
+FLOOR_GIVEN(floor_given_cas, &floor_word, by_cas)
+FLOOR_GIVEN(floor_given_store, &own_words[thread].word, by_store)
+
+/* Each reading is in another unit, as when ids are few and far between; costs next to nothing. */
+static int64_t leap_ns(void *user) {
+    int64_t *now_ns = (int64_t *)user;
+    return *now_ns += 4000000;
+}
+
+/* A new unit must be found: here a division is a step that nobody can do without. */
+static uint64_t by_leap(_Atomic(uint64_t) *word) {
+    static int64_t (*volatile const read_ns)(void *) = leap_ns;
+    static int64_t now_ns;
+    const uint64_t ms = (uint64_t)read_ns(&now_ns) / 1000000;
+    return by_cas_from(word, ms << 20);
+}
+FLOOR(floor_leaping_cas, &floor_leaping_word, by_leap(word))
 
 #define FLOOR_MEMSET(size)                                                  \
     static bool floor_memset_##size(unsigned thread, void *out, size_t n) { \
@@ -170,20 +261,8 @@ static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
     return true;
 }
 
-static bool begin_roomy(unsigned threads) {
-    return begin_flake(threads, roomy(), FLAKE_CLOCK_EXACT);
-}
-static bool begin_roomy_coarse(unsigned threads) {
-    return begin_flake(threads, roomy(), FLAKE_CLOCK_COARSE);
-}
 static bool begin_idgen(unsigned threads) {
     return begin_flake(threads, flake_layout_idgen(), FLAKE_CLOCK_EXACT);
-}
-
-/* Each reading is in another unit, as when ids are few and far between; costs next to nothing. */
-static int64_t leap_ns(void *user) {
-    int64_t *now_ns = (int64_t *)user;
-    return *now_ns += 4000000;
 }
 
 static int64_t leaping_ns;
@@ -209,15 +288,6 @@ static bool begin_flake128_with(int kind) {
     o.clock.kind = kind;
     return flake128_init(&flakes128, 0x0242ac110002, &o) == FLAKE_OK;
 }
-static bool begin_flake128(unsigned threads) {
-    (void)threads;
-    return begin_flake128_with(FLAKE_CLOCK_EXACT);
-}
-static bool begin_flake128_coarse(unsigned threads) {
-    (void)threads;
-    return begin_flake128_with(FLAKE_CLOCK_COARSE);
-}
-
 static bool begin_sno_with(unsigned threads, int kind) {
     sno_snapshot pool; /* the whole of it */
     sno_options o;
@@ -228,8 +298,21 @@ static bool begin_sno_with(unsigned threads, int kind) {
     o.clock.kind = kind;
     return sno_init(&snos, &o) == SNO_OK && sno_shards_init(sno_shards, threads, &o) == SNO_OK;
 }
-static bool begin_sno(unsigned threads) { return begin_sno_with(threads, SNO_CLOCK_EXACT); }
-static bool begin_sno_coarse(unsigned threads) { return begin_sno_with(threads, SNO_CLOCK_COARSE); }
+
+/* Generators that go by a clock: a line for each kind. */
+#define GENERATORS_BY(clock, KIND)                                \
+    static bool begin_roomy_##clock(unsigned threads) {           \
+        return begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND); \
+    }                                                             \
+    static bool begin_flake128_##clock(unsigned threads) {        \
+        (void)threads;                                            \
+        return begin_flake128_with(FLAKE_CLOCK_##KIND);           \
+    }                                                             \
+    static bool begin_sno_##clock(unsigned threads) {             \
+        return begin_sno_with(threads, SNO_CLOCK_##KIND);         \
+    }
+GENERATORS_BY(exact, EXACT)
+GENERATORS_BY(coarse, COARSE)
 
 static bool begin_mutex_with(const flake_layout *l) {
     mutex_flakes.epoch_ms = l->epoch_ms;
@@ -329,19 +412,19 @@ BATCHES(flake128_batch, flake128, FLAKE128_N)
 BATCHES(sno_batch, sno_id, SNO_N)
 BATCHES(sno_shard_batch, sno_id, SNO_SHARD_N)
 
+#define LIBUUID(name, generate)                                \
+    static bool name(unsigned thread, void *out, size_t n) {   \
+        unsigned char *ids = (unsigned char *)out;             \
+        (void)thread;                                          \
+        for (size_t i = 0; i < n; i++) generate(ids + 16 * i); \
+        return true;                                           \
+    }
 #ifdef HAS_LIBUUID
-static bool libuuid_v1(unsigned thread, void *out, size_t n) {
-    unsigned char *ids = (unsigned char *)out;
-    (void)thread;
-    for (size_t i = 0; i < n; i++) uuid_generate_time(ids + 16 * i);
-    return true;
-}
-static bool libuuid_v4(unsigned thread, void *out, size_t n) {
-    unsigned char *ids = (unsigned char *)out;
-    (void)thread;
-    for (size_t i = 0; i < n; i++) uuid_generate_random(ids + 16 * i);
-    return true;
-}
+LIBUUID(libuuid_v1, uuid_generate_time)
+LIBUUID(libuuid_v4, uuid_generate_random)
+#endif
+#ifdef HAS_LIBUUID_V7
+LIBUUID(libuuid_v7, uuid_generate_time_v7)
 #endif
 
 static unique_key key_of_64(const void *ids, size_t at) {
@@ -557,13 +640,16 @@ static bool check_encode(const void *out, size_t n) {
 #define SNO_UNIT_NS  4000000
 #define WIDE_UNIT_NS 1000000
 
-#define FLOOR_ROW(name, draw)                                                                 \
-    {                                                                                         \
-        "floor/" name, "", begin_nothing, draw, key_of_64, NULL, 8, burst_ids, 0, 0, 0, true, \
-            false, 1                                                                          \
-    }
-#define CLOCK_ROW(name, draw) \
-    { "floor/" name, "", begin_nothing, draw, NULL, NULL, 8, burst_ids, 0, 0, 0, false, false, 1 }
+#define FLOOR_ROW(name, draw, key, crowds) \
+    { "floor/" name, "", begin_nothing, draw, key, NULL, 8, burst_ids, 0, 0, 0, crowds, false, 1 }
+#define SHARED_FLOOR_ROW(name, draw) FLOOR_ROW(name, draw, key_of_64, true)
+#define OWN_FLOOR_ROW(name, draw)    FLOOR_ROW(name, draw, NULL, true)
+#define CLOCK_ROWS(clock)                                           \
+    FLOOR_ROW(#clock, floor_##clock, NULL, false),                  \
+        SHARED_FLOOR_ROW(#clock "_cas", floor_##clock##_cas),       \
+        SHARED_FLOOR_ROW(#clock "_fetch_add", floor_##clock##_add), \
+        OWN_FLOOR_ROW(#clock "_own_cas", floor_##clock##_own_cas),  \
+        OWN_FLOOR_ROW(#clock "_store", floor_##clock##_store)
 #define MEMSET_ROW(size)                                                                 \
     {                                                                                    \
         "floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, \
@@ -601,6 +687,11 @@ static bool check_encode(const void *out, size_t n) {
              text_stride),                                                                         \
         TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, \
                  8)
+#define SLOW_PEER_ROW(name, draw)                                                         \
+    {                                                                                     \
+        "peer/" name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, NULL, 16, \
+            slow_burst_ids, 0, 0, 0, true, false, 1                                       \
+    }
 #define SATURATION_ROW(name, begin, draw, key, bytes, cap) \
     { "saturation/" name, "", begin, draw, key, NULL, bytes, 16, cap, 0, 0, true, true, 1 }
 #define SATURATION_BATCH_ROW(name, begin, draw, n, key, bytes, cap)                             \
@@ -610,59 +701,60 @@ static bool check_encode(const void *out, size_t n) {
     }
 
 static const bench_row rows[] = {
-    CLOCK_ROW("exact", floor_exact),
-    CLOCK_ROW("coarse", floor_coarse),
-    FLOOR_ROW("cas", floor_cas),
-    FLOOR_ROW("fetch_add", floor_add),
-    {"floor/store", "", begin_nothing, floor_store, NULL, NULL, 8, burst_ids, 0, 0, 0, true, false,
-     1},
-    FLOOR_ROW("exact_cas", floor_exact_cas),
-    FLOOR_ROW("exact_fetch_add", floor_exact_add),
-    {"floor/exact_store", "", begin_nothing, floor_exact_store, NULL, NULL, 8, burst_ids, 0, 0, 0,
-     true, false, 1},
-    FLOOR_ROW("coarse_cas", floor_coarse_cas),
-    FLOOR_ROW("coarse_fetch_add", floor_coarse_add),
-    {"floor/coarse_store", "", begin_nothing, floor_coarse_store, NULL, NULL, 8, burst_ids, 0, 0, 0,
-     true, false, 1},
+    SHARED_FLOOR_ROW("cas", floor_cas),
+    SHARED_FLOOR_ROW("fetch_add", floor_add),
+    OWN_FLOOR_ROW("store", floor_store),
+    CLOCK_ROWS(exact),
+    CLOCK_ROWS(coarse),
+    CLOCK_ROWS(counter),
+    SHARED_FLOOR_ROW("given_cas", floor_given_cas),
+    OWN_FLOOR_ROW("given_store", floor_given_store),
+    FLOOR_ROW("leaping_cas", floor_leaping_cas, key_of_64, false),
     MEMSET_ROW(8),
     MEMSET_ROW(10),
     MEMSET_ROW(16),
     TEXT_ROW("floor/copy", "", begin_day, floor_copy, NULL, text_stride),
 
-    FLAKE_ROW("next", "floor/exact_cas", begin_roomy, flake_next_1),
-    FLAKE_ROW("next_coarse", "floor/coarse_cas", begin_roomy_coarse, flake_next_1),
-    FLAKE_ROW("try", "floor/exact_cas", begin_roomy, flake_try_1),
-    FLAKE_ROW("try_at", "floor/cas", begin_roomy, flake_try_at_1),
-    FLAKE_ROW("shard_next", "floor/exact_store", begin_roomy, shard_next_1),
+    FLAKE_ROW("next", "floor/exact_fetch_add", begin_roomy_exact, flake_next_1),
+    FLAKE_ROW("next_coarse", "floor/coarse_fetch_add", begin_roomy_coarse, flake_next_1),
+    FLAKE_ROW("try", "floor/exact_cas", begin_roomy_exact, flake_try_1),
+    FLAKE_ROW("try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1),
+    FLAKE_ROW("shard_next", "floor/exact_store", begin_roomy_exact, shard_next_1),
     FLAKE_ROW("shard_next_coarse", "floor/coarse_store", begin_roomy_coarse, shard_next_1),
-    FLAKE_ROW("shard_try_at", "floor/store", begin_roomy, shard_try_at_1),
-    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy, prefetch_1),
-    {"flake/next_new_unit", "floor/cas", begin_leaping, flake_next_1, key_of_64, NULL, 8, burst_ids,
-     0, 0, 0, false, false, 1},
-    BATCH_ROWS("flake", "floor/exact_cas", begin_roomy, flake_batch, key_of_64, 8, ROOMY_CAP, 0),
-    BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy, shard_batch, key_of_64, 8,
+    FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1),
+    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact,
+              prefetch_1),
+    {"flake/next_new_unit", "floor/leaping_cas", begin_leaping, flake_next_1, key_of_64, NULL, 8,
+     burst_ids, 0, 0, 0, false, false, 1},
+    BATCH_ROWS("flake", "floor/exact_cas", begin_roomy_exact, flake_batch, key_of_64, 8, ROOMY_CAP,
+               0),
+    BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy_exact, shard_batch, key_of_64, 8,
                ROOMY_CAP, 0),
 
-    SNO_ROW("new", "floor/exact_cas", begin_sno, sno_new_1, SNO_CLOCK_EXACT),
-    SNO_ROW("new_coarse", "floor/coarse_cas", begin_sno_coarse, sno_new_1, SNO_CLOCK_COARSE),
-    SNO_ROW("try", "floor/exact_cas", begin_sno, sno_try_1, SNO_CLOCK_EXACT),
-    SNO_ROW("generate", "floor/exact_cas", begin_nothing, sno_generate_1, SNO_CLOCK_EXACT),
-    SNO_ROW("try_at", "floor/cas", begin_sno, sno_try_at_1, SNO_CLOCK_EXACT),
-    SNO_ROW("shard_new", "floor/exact_store", begin_sno, sno_shard_new_1, SNO_CLOCK_EXACT),
+    SNO_ROW("new", "floor/exact_fetch_add", begin_sno_exact, sno_new_1, SNO_CLOCK_EXACT),
+    SNO_ROW("new_coarse", "floor/coarse_fetch_add", begin_sno_coarse, sno_new_1, SNO_CLOCK_COARSE),
+    SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, SNO_CLOCK_EXACT),
+    SNO_ROW("generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, SNO_CLOCK_EXACT),
+    SNO_ROW("try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, SNO_CLOCK_EXACT),
+    SNO_ROW("shard_new", "floor/exact_store", begin_sno_exact, sno_shard_new_1, SNO_CLOCK_EXACT),
     SNO_ROW("shard_new_coarse", "floor/coarse_store", begin_sno_coarse, sno_shard_new_1,
             SNO_CLOCK_COARSE),
-    SNO_ROW("shard_try_at", "floor/store", begin_sno, sno_shard_try_at_1, SNO_CLOCK_EXACT),
-    {"sno/new_new_unit", "floor/cas", begin_leaping, sno_new_1, key_of_80, NULL, 10, burst_ids, 0,
-     0, 0, false, false, 1},
-    BATCH_ROWS("sno", "floor/exact_cas", begin_sno, sno_batch, key_of_80, 10, SNO_CAP, SNO_UNIT_NS),
-    BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno, sno_shard_batch, key_of_80, 10, SNO_CAP,
+    SNO_ROW("shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1,
+            SNO_CLOCK_EXACT),
+    {"sno/new_new_unit", "floor/leaping_cas", begin_leaping, sno_new_1, key_of_80, NULL, 10,
+     burst_ids, 0, 0, 0, false, false, 1},
+    BATCH_ROWS("sno", "floor/exact_cas", begin_sno_exact, sno_batch, key_of_80, 10, SNO_CAP,
                SNO_UNIT_NS),
+    BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno_exact, sno_shard_batch, key_of_80, 10,
+               SNO_CAP, SNO_UNIT_NS),
 
-    WIDE_ROW("next", "floor/exact_cas", begin_flake128, flake128_next_1, FLAKE_CLOCK_EXACT),
-    WIDE_ROW("next_coarse", "floor/coarse_cas", begin_flake128_coarse, flake128_next_1,
+    WIDE_ROW("next", "floor/exact_fetch_add", begin_flake128_exact, flake128_next_1,
+             FLAKE_CLOCK_EXACT),
+    WIDE_ROW("next_coarse", "floor/coarse_fetch_add", begin_flake128_coarse, flake128_next_1,
              FLAKE_CLOCK_COARSE),
-    WIDE_ROW("try_at", "floor/cas", begin_flake128, flake128_try_at_1, FLAKE_CLOCK_EXACT),
-    BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128, flake128_batch, key_of_128, 16,
+    WIDE_ROW("try_at", "floor/given_cas", begin_flake128_exact, flake128_try_at_1,
+             FLAKE_CLOCK_EXACT),
+    BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128_exact, flake128_batch, key_of_128, 16,
                WIDE_CAP, WIDE_UNIT_NS),
 
     FLAKE_TEXT_ROWS(dec),
@@ -682,33 +774,70 @@ static const bench_row rows[] = {
 
     {"peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, NULL, 8,
      burst_ids, 0, 0, 0, true, false, 1},
-    {"peer/mutex_snowflake", "floor/exact_cas", begin_mutex_roomy, mutex_1, key_of_64, NULL, 8,
-     burst_ids, ROOMY_CAP, 0, 0, true, false, 1},
+    {"peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, key_of_64, NULL,
+     8, burst_ids, ROOMY_CAP, 0, 0, true, false, 1},
 #ifdef HAS_LIBUUID
-    {"peer/libuuid_v1", "floor/exact_cas", begin_nothing, libuuid_v1, key_of_128, NULL, 16,
-     slow_burst_ids, 0, 0, 0, true, false, 1},
-    {"peer/libuuid_v4", "floor/exact_cas", begin_nothing, libuuid_v4, key_of_128, NULL, 16,
-     slow_burst_ids, 0, 0, 0, true, false, 1},
+    SLOW_PEER_ROW("libuuid_v1", libuuid_v1),
+    SLOW_PEER_ROW("libuuid_v4", libuuid_v4),
 #endif
-    {"peer/boost_uuid_v4", "floor/exact_cas", begin_nothing, peer_boost_uuid, key_of_128, NULL, 16,
-     slow_burst_ids, 0, 0, 0, true, false, 1},
+#ifdef HAS_LIBUUID_V7
+    SLOW_PEER_ROW("libuuid_v7", libuuid_v7),
+#endif
+    SLOW_PEER_ROW("boost_uuid_v4", peer_boost_uuid_v4),
+    SLOW_PEER_ROW("boost_uuid_v7", peer_boost_uuid_v7),
 
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, key_of_64, 8, IDGEN_CAP),
-    SATURATION_ROW("sno/new", begin_sno, sno_new_1, key_of_80, 10, SNO_CAP),
-    SATURATION_ROW("sno/shard_new", begin_sno, sno_shard_new_1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("sno/new", begin_sno_exact, sno_new_1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("sno/shard_new", begin_sno_exact, sno_shard_new_1, key_of_80, 10, SNO_CAP),
     SATURATION_BATCH_ROW("flake/batch", begin_idgen, flake_batch, 4096, key_of_64, 8, IDGEN_CAP),
-    SATURATION_BATCH_ROW("flake128/batch", begin_flake128, flake128_batch, 4096, key_of_128, 16,
-                         WIDE_CAP),
+    SATURATION_BATCH_ROW("flake128/batch", begin_flake128_exact, flake128_batch, 4096, key_of_128,
+                         16, WIDE_CAP),
     SATURATION_ROW("peer/mutex_snowflake", begin_mutex_idgen, mutex_1, key_of_64, 8, IDGEN_CAP),
 };
 
-size_t bench_rows(void) { return sizeof rows / sizeof *rows; }
-const bench_row *bench_row_at(size_t i) { return &rows[i]; }
+/* ---- rows that go wrong, so that reports of it can be tried ---- */
+
+/* Each id twice. */
+static bool trial_repeats(unsigned thread, void *out, size_t n) {
+    static _Atomic(uint64_t) drawn;
+    uint64_t *ids = (uint64_t *)out;
+    (void)thread;
+    for (size_t i = 0; i < n; i++) ids[i] = add_increment(&drawn) / 2;
+    return true;
+}
+
+static bool trial_fails(unsigned thread, void *out, size_t n) {
+    (void)trial_repeats(thread, out, n);
+    return false;
+}
+
+static bool trial_dies(unsigned thread, void *out, size_t n) {
+    (void)thread;
+    (void)out;
+    (void)n;
+    abort();
+}
+
+#define TRIAL_ROW(name, draw) \
+    { name, "", begin_nothing, draw, key_of_64, NULL, 8, burst_ids, 0, 0, 0, false, false, 1 }
+
+static const bench_row trials[] = {
+    TRIAL_ROW("peer/trial_repeats", trial_repeats),
+    TRIAL_ROW("peer/trial_fails", trial_fails),
+    TRIAL_ROW("peer/trial_dies", trial_dies),
+    TRIAL_ROW("trial/repeats", trial_repeats),
+};
+
+enum { n_rows = sizeof rows / sizeof *rows, n_trials = sizeof trials / sizeof *trials };
+
+size_t bench_rows(void) { return n_rows + (getenv("BENCH_TRIALS") ? n_trials : 0); }
+const bench_row *bench_row_at(size_t i) { return i < n_rows ? &rows[i] : &trials[i - n_rows]; }
 const char *bench_name(const bench_row *r) { return r->name; }
 const char *bench_floor(const bench_row *r) { return r->floor; }
 double bench_cap(const bench_row *r) { return r->cap; }
 bool bench_saturates(const bench_row *r) { return r->saturates; }
+bool bench_is_peer(const bench_row *r) { return strncmp(r->name, "peer/", 5) == 0; }
 
 size_t bench_burst_size(const bench_row *r, unsigned threads) {
     return r->unit_ns && r->burst * threads > paced_ids ? paced_ids / threads : r->burst;
@@ -830,8 +959,9 @@ static void find_floor(const char *text) {
         term->divisor = 1;
         term->row = NULL;
         for (size_t i = 0; i < bench_rows(); i++)
-            if (strlen(rows[i].name) == length && memcmp(rows[i].name, text, length) == 0)
-                term->row = &rows[i];
+            if (strlen(bench_row_at(i)->name) == length &&
+                memcmp(bench_row_at(i)->name, text, length) == 0)
+                term->row = bench_row_at(i);
         if (!term->row) abort();
         text += length;
         if (strncmp(text, " / ", 3) == 0) {
@@ -969,17 +1099,22 @@ static uint64_t duplicates_of_crew(void) {
     return unique_duplicates(all, crew);
 }
 
+static uint64_t ids, duplicates;
+
+uint64_t bench_ids(void) { return ids; }
+uint64_t bench_duplicates(void) { return duplicates; }
+
 const char *bench_end(const bench_row *r) {
     static char why[160];
     bool failed = false;
-    uint64_t ids = 0;
+    ids = 0;
     for (unsigned i = 0; i < crew; i++) {
         failed |= workers[i].failed;
         ids += workers[i].kept.ids;
     }
     if (!spins) (void)pthread_barrier_destroy(&barrier);
-    const uint64_t duplicates = duplicates_of_crew();
-    if (duplicates)
+    duplicates = duplicates_of_crew();
+    if (duplicates && !bench_is_peer(r))
         (void)snprintf(why, sizeof why,
                        "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids are duplicates", r->name,
                        crew, duplicates, ids);
@@ -1049,7 +1184,7 @@ const char *bench_try_check(void) {
     static char why[160];
     unique_key (*tried[3])(const void *, size_t) = {NULL, NULL, NULL};
     for (size_t i = 0, k = 0; i < bench_rows() && k < 3; i++) {
-        const bench_row *r = &rows[i];
+        const bench_row *r = bench_row_at(i);
         if (!r->key || r->key == tried[0] || r->key == tried[1]) continue;
         tried[k++] = r->key;
         for (size_t c = 0; c < sizeof known / sizeof *known; c++)

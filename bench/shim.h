@@ -18,6 +18,7 @@ enum { bench_most_threads = 64 };
 
 typedef struct bench_row bench_row;
 
+/* BENCH_TRIALS in the environment adds rows that repeat ids, fail or die: trials of what reports. */
 size_t bench_rows(void);
 const bench_row *bench_row_at(size_t);
 const char *bench_name(const bench_row *);
@@ -27,6 +28,7 @@ double bench_cap(const bench_row *); /* ids a second that the layout has; 0: no 
 /* Also with so many threads. */
 bool bench_in_crowds(const bench_row *, unsigned threads);
 bool bench_saturates(const bench_row *); /* call bench_saturate rather than bench_burst */
+bool bench_is_peer(const bench_row *);   /* another's: its duplicates are counted, and no failure */
 size_t bench_burst_size(const bench_row *, unsigned threads);
 /* How many bursts take about so long. */
 size_t bench_bursts(const bench_row *, unsigned threads, double seconds);
@@ -50,6 +52,9 @@ size_t bench_alone(void);
 void bench_saturate(const bench_row *, unsigned thread, double seconds);
 /* One thread, after all others have ended. NULL: all is well; else what is wrong. */
 const char *bench_end(const bench_row *);
+/* After bench_end: how many ids were checked, and how many of them had come before. */
+uint64_t bench_ids(void);
+uint64_t bench_duplicates(void);
 
 typedef struct bench_saturation {
     double ids_per_second, cpu_s_per_million;
@@ -61,11 +66,15 @@ bench_saturation bench_saturated(void);
 
 const char *bench_compiler(void);
 unsigned bench_cores(void);
+bool bench_has_libuuid(void);
+bool bench_has_libuuid_v7(void);
 
 /* Peers that are C++: bursts of them, and whether they are built in. */
 bool peer_counter(unsigned thread, void *out, size_t n);
-bool peer_boost_uuid(unsigned thread, void *out, size_t n);
+bool peer_boost_uuid_v4(unsigned thread, void *out, size_t n);
+bool peer_boost_uuid_v7(unsigned thread, void *out, size_t n);
 bool peer_has_boost(void);
+bool peer_has_boost_v7(void);
 const char *peer_boost_version(void);
 
 #ifdef __cplusplus
