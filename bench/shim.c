@@ -313,6 +313,7 @@ static bool begin_sno_with(unsigned threads, int kind) {
     }
 GENERATORS_BY(exact, EXACT)
 GENERATORS_BY(coarse, COARSE)
+GENERATORS_BY(fast, FAST)
 
 static bool begin_mutex_with(const flake_layout *l) {
     mutex_flakes.epoch_ms = l->epoch_ms;
@@ -717,10 +718,12 @@ static const bench_row rows[] = {
 
     FLAKE_ROW("next", "floor/exact_fetch_add", begin_roomy_exact, flake_next_1),
     FLAKE_ROW("next_coarse", "floor/coarse_fetch_add", begin_roomy_coarse, flake_next_1),
+    FLAKE_ROW("next_fast", "floor/counter_fetch_add", begin_roomy_fast, flake_next_1),
     FLAKE_ROW("try", "floor/exact_cas", begin_roomy_exact, flake_try_1),
     FLAKE_ROW("try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1),
     FLAKE_ROW("shard_next", "floor/exact_store", begin_roomy_exact, shard_next_1),
     FLAKE_ROW("shard_next_coarse", "floor/coarse_store", begin_roomy_coarse, shard_next_1),
+    FLAKE_ROW("shard_next_fast", "floor/counter_store", begin_roomy_fast, shard_next_1),
     FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1),
     FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact,
               prefetch_1),
@@ -733,12 +736,15 @@ static const bench_row rows[] = {
 
     SNO_ROW("new", "floor/exact_fetch_add", begin_sno_exact, sno_new_1, SNO_CLOCK_EXACT),
     SNO_ROW("new_coarse", "floor/coarse_fetch_add", begin_sno_coarse, sno_new_1, SNO_CLOCK_COARSE),
+    SNO_ROW("new_fast", "floor/counter_fetch_add", begin_sno_fast, sno_new_1, SNO_CLOCK_FAST),
     SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, SNO_CLOCK_EXACT),
     SNO_ROW("generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, SNO_CLOCK_EXACT),
     SNO_ROW("try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, SNO_CLOCK_EXACT),
     SNO_ROW("shard_new", "floor/exact_store", begin_sno_exact, sno_shard_new_1, SNO_CLOCK_EXACT),
     SNO_ROW("shard_new_coarse", "floor/coarse_store", begin_sno_coarse, sno_shard_new_1,
             SNO_CLOCK_COARSE),
+    SNO_ROW("shard_new_fast", "floor/counter_store", begin_sno_fast, sno_shard_new_1,
+            SNO_CLOCK_FAST),
     SNO_ROW("shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1,
             SNO_CLOCK_EXACT),
     {"sno/new_new_unit", "floor/leaping_cas", begin_leaping, sno_new_1, key_of_80, NULL, 10,
@@ -752,6 +758,8 @@ static const bench_row rows[] = {
              FLAKE_CLOCK_EXACT),
     WIDE_ROW("next_coarse", "floor/coarse_fetch_add", begin_flake128_coarse, flake128_next_1,
              FLAKE_CLOCK_COARSE),
+    WIDE_ROW("next_fast", "floor/counter_fetch_add", begin_flake128_fast, flake128_next_1,
+             FLAKE_CLOCK_FAST),
     WIDE_ROW("try_at", "floor/given_cas", begin_flake128_exact, flake128_try_at_1,
              FLAKE_CLOCK_EXACT),
     BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128_exact, flake128_batch, key_of_128, 16,
