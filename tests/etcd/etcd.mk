@@ -12,7 +12,7 @@ $(ETCD_READY): $(HEADERS) $(BUILD)/flags
 	  echo '#include "flake.h"' | $(CXX) -std=c++11 $(WARN) -DFLAKE_ETCD -I. -x c++ -fsyntax-only -; fi
 	@touch $@
 
-$(ETCD_TESTS): $(BUILD)/etcd_%: tests/etcd/%.c tests/etcd/cluster.h $(wildcard tests/*.h) $(HEADERS) $(ETCD_READY)
+$(ETCD_TESTS): $(BUILD)/etcd_%: tests/etcd/%.c $(wildcard tests/etcd/*.h tests/*.h) $(HEADERS) $(ETCD_READY)
 	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) -lcurl
 
 $(BUILD)/etcd_example: tests/etcd/example.c $(HEADERS) $(BUILD)/flags
