@@ -217,7 +217,8 @@ static CURLcode script_perform(CURL *easy) {
     script_easy *const e = (script_easy *)easy;
     const told *const a = told_to(e);
     note_time();
-    note_raw("asks within %ld ms ", e->timeout_ms);
+    if (is_brief) note_raw("asks ");
+    else note_raw("asks within %ld ms ", e->timeout_ms);
     note_request(e);
     clock_ms += a->ms ? a->ms : 10;
     last_http = a->http ? a->http : 200;
@@ -361,7 +362,7 @@ static bool script_random(void *to, size_t n) {
 
 /* ---- texts ---- */
 
-/* Shorter, one for one. */
+/* Shorter, one for one; and what a write reads when it fails is left out. */
 static const char *const brief[][2] = {
     {"'target':'VALUE','value':", "is "},
     {"'target':'CREATE','create_revision':'0'", "is not there"},
@@ -370,11 +371,15 @@ static const char *const brief[][2] = {
     {"'request_range':", "range "},
     {"'request_delete_range':", "delete "},
     {"'key':", ""},
-    {",'failure':[{range ", ", else range "},
+    {"https://", ""},
+    {"http://", ""},
+    {"/v3/", " "},
     {SCRIPT_TOKEN, "T"},
 };
 
 static void shorten(char *text) {
+    char *const fails = strstr(text, ",'failure'");
+    if (fails) strcpy(fails, " ...");
     for (size_t i = 0; i < sizeof brief / sizeof *brief; i++)
         for (char *at = text; (at = strstr(at, brief[i][0])) != NULL;) {
             const size_t is = strlen(brief[i][1]), was = strlen(brief[i][0]);
@@ -385,7 +390,7 @@ static void shorten(char *text) {
 
 /* Notes a request: URL, headers when they are others than usual, and the body with base64 as <text>. */
 static void note_request(const script_easy *e) {
-    char headers[512] = "", body[8192];
+    char url[600], headers[512] = "", body[8192];
     size_t n = 0;
     for (const struct curl_slist *h = e->headers; h; h = h->next)
         (void)snprintf(headers + strlen(headers), sizeof headers - strlen(headers), "[%s]",
@@ -409,8 +414,10 @@ static void note_request(const script_easy *e) {
         if (n > sizeof body - 600) abort();
     }
     body[n] = 0;
-    if (is_brief) shorten(body);
-    note_raw("%s%s%s\n    %s\n", e->url, is_usual ? "" : " ", is_usual ? "" : headers, body);
+    (void)snprintf(url, sizeof url, "%s", e->url);
+    if (is_brief) shorten(url), shorten(body);
+    note_raw("%s%s%s%s%s\n", url, is_usual ? "" : " ", is_usual ? "" : headers,
+             is_brief ? " " : "\n    ", body);
 }
 
 static const char *answer_to(const script_easy *e, const told *a) {
