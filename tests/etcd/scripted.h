@@ -33,18 +33,18 @@ static int script_clock(clockid_t id, struct timespec *to) {
 
 /* ---- what was noted ---- */
 
-static char noted[1 << 16];
-static size_t noted_n;
+static char notes[1 << 16];
+static size_t notes_n;
 static bool is_brief;                          /* no options; and writes in short, see `brief` */
 static int waits, waited_ms, sleeps, slept_ms; /* since the last note */
 
 static void note_raw(const char *format, ...) {
     va_list given;
     va_start(given, format);
-    noted_n += (size_t)vsnprintf(noted + noted_n, sizeof noted - noted_n, format, given);
+    notes_n += (size_t)vsnprintf(notes + notes_n, sizeof notes - notes_n, format, given);
     va_end(given);
-    if (noted_n >= sizeof noted - 8192) {
-        printf("FAIL it goes on and on\n");
+    if (notes_n >= sizeof notes - 8192) {
+        printf("  it goes on and on\n");
         exit(1);
     }
 }
@@ -62,19 +62,19 @@ static void note_time(void) {
 
 static void forget_noted(void) {
     waits = waited_ms = sleeps = slept_ms = 0;
-    *noted = 0;
-    noted_n = 0;
+    *notes = 0;
+    notes_n = 0;
 }
 
 /* Whether it was this; what comes is noted anew. */
 static bool was_noted(const char *wanted) {
     note_waits();
-    const bool is_same = strcmp(noted, wanted) == 0;
+    const bool is_same = strcmp(notes, wanted) == 0;
     if (!is_same) {
         size_t at = 0;
-        while (noted[at] && noted[at] == wanted[at]) at++;
-        while (at && noted[at - 1] != '\n') at--;
-        printf("  noted is\n%.1500s  not\n%.1500s", noted + at, wanted + at);
+        while (notes[at] && notes[at] == wanted[at]) at++;
+        while (at && notes[at - 1] != '\n') at--;
+        printf("  notes are\n%.1500s  not\n%.1500s", notes + at, wanted + at);
     }
     forget_noted();
     return is_same;
@@ -351,7 +351,7 @@ static bool script_random(void *to, size_t n) {
 #define curl_multi_remove_handle(m, easy)       script_remove(m, easy)
 #define curl_multi_perform(m, running)          script_multi_perform(m, running)
 #define curl_multi_poll(m, more, n, ms, ready)  script_poll(m, ms)
-#define curl_multi_info_read(m, left)           script_info_read(m)
+#define curl_multi_info_read(m, left)           ((void)(left), script_info_read(m))
 #define curl_multi_wakeup(m)                    script_wakeup()
 #define pthread_create(thread, kind, run, user) script_thread(run, user)
 #define pthread_join(thread, to)                script_join()

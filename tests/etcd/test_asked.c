@@ -423,7 +423,7 @@ static void what_failed_is_tried_again_soon(void) {
         /* four requests of 10 ms fail, then it waits */
         char wanted[40];
         (void)snprintf(wanted, sizeof wanted, "\n%d: asks", 1040 + 10 + 40 + cases[i][2]);
-        CHECK(strstr(noted, wanted) != NULL);
+        CHECK(strstr(notes, wanted) != NULL);
     }
 }
 
@@ -898,13 +898,13 @@ static void an_option_that_libcurl_refuses_ends_the_claim(void) {
         } else if (n <= 39) {
             CHECK_EQ(status, FLAKE_IO);
             CHECK_STR(why.text, "http://m1: libcurl refuses it, or memory is short");
-            CHECK(strstr(noted, n <= 29 ? "kv/range" : n <= 34 ? "keys_only" : "grant") == NULL);
+            CHECK(strstr(notes, n <= 29 ? "kv/range" : n <= 34 ? "keys_only" : "grant") == NULL);
         } else {
             CHECK_EQ(status, FLAKE_OK); /* a write is sent twice */
             CHECK_EQ(clock_ms, 1040);
             hold_ms(100);
             CHECK_EQ(setopts, n <= 44 ? 24 + 20 + n - 39 + 4 : n < 49 ? n : 48);
-            CHECK((strstr(noted, "watches") != NULL) == (n < 45 || n == 49));
+            CHECK((strstr(notes, "watches") != NULL) == (n < 45 || n == 49));
         }
     }
 }
