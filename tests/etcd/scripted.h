@@ -23,7 +23,7 @@
 enum { begin_s = 1700000000 };
 static int64_t clock_ms, clock_ahead_ms; /* ahead: of the time of day */
 
-static int script_clock(clockid_t id, struct timespec *to) {
+static inline int script_clock(clockid_t id, struct timespec *to) {
     const int64_t ms =
         clock_ms + (id == CLOCK_REALTIME ? begin_s * INT64_C(1000) + clock_ahead_ms : 500);
     to->tv_sec = (time_t)(ms / 1000);
@@ -38,7 +38,7 @@ static size_t notes_n;
 static bool is_brief;                          /* no options; and writes in short, see `brief` */
 static int waits, waited_ms, sleeps, slept_ms; /* since the last note */
 
-static void note_raw(const char *format, ...) {
+static inline void note_raw(const char *format, ...) {
     va_list given;
     va_start(given, format);
     notes_n += (size_t)vsnprintf(notes + notes_n, sizeof notes - notes_n, format, given);
@@ -49,25 +49,25 @@ static void note_raw(const char *format, ...) {
     }
 }
 
-static void note_waits(void) {
+static inline void note_waits(void) {
     if (waits) note_raw("waits %d times, %d ms\n", waits, waited_ms);
     if (sleeps) note_raw("sleeps %d times, %d ms\n", sleeps, slept_ms);
     waits = waited_ms = sleeps = slept_ms = 0;
 }
 
-static void note_time(void) {
+static inline void note_time(void) {
     note_waits();
     note_raw("%lld: ", (long long)clock_ms);
 }
 
-static void forget_noted(void) {
+static inline void forget_noted(void) {
     waits = waited_ms = sleeps = slept_ms = 0;
     *notes = 0;
     notes_n = 0;
 }
 
 /* Whether it was this; what comes is noted anew. */
-static bool was_noted(const char *wanted) {
+static inline bool was_noted(const char *wanted) {
     note_waits();
     const bool is_same = strcmp(notes, wanted) == 0;
     if (!is_same) {
@@ -86,7 +86,7 @@ typedef struct told {
     const char *to,
         *text;        /* ' for "; $known and $put, $horizon and $pool: of the last write, base64 */
     int http;         /* 0: 200 */
-    CURLcode sent;    /* anything but 0: the request is lost */
+    CURLcode sent;    /* anything but 0: it breaks off, after the text */
     int ms;           /* until it is there; 0: 10 */
     const char *date; /* header lines; NULL: none */
     bool is_used;
@@ -94,7 +94,7 @@ typedef struct told {
 
 static told told_list[16]; /* up to one without `to` */
 
-static void tell(const told *list) {
+static inline void tell(const told *list) {
     memset(told_list, 0, sizeof told_list);
     for (size_t i = 0; list && list[i].to; i++) told_list[i] = list[i];
 }
@@ -132,7 +132,7 @@ static long last_http;
 static int setopts, setopt_refused; /* the number of the call; 0: none */
 static char multi;
 
-static CURL *script_easy_init(void) {
+static inline CURL *script_easy_init(void) {
     script_easy *const e = &easies[easies_n++ % 2];
     memset(e, 0, sizeof *e);
     e->name = e == easies ? "request" : "watch";
@@ -140,7 +140,7 @@ static CURL *script_easy_init(void) {
     return e;
 }
 
-static void note_option(const char *easy, CURLoption option, long number, const char *text) {
+static inline void note_option(const char *easy, CURLoption option, long number, const char *text) {
     switch ((int)option) {
     case CURLOPT_NOSIGNAL: note_raw("%s: no signals %ld\n", easy, number); break;
     case CURLOPT_POST: note_raw("%s: post %ld\n", easy, number); break;
@@ -156,7 +156,7 @@ static void note_option(const char *easy, CURLoption option, long number, const 
     }
 }
 
-static CURLcode script_setopt(CURL *easy, CURLoption option, ...) {
+static inline CURLcode script_setopt(CURL *easy, CURLoption option, ...) {
     script_easy *const e = (script_easy *)easy;
     va_list given;
     if (++setopts == setopt_refused) return CURLE_OUT_OF_MEMORY;
@@ -187,10 +187,10 @@ static CURLcode script_setopt(CURL *easy, CURLoption option, ...) {
     return CURLE_OK;
 }
 
-static void note_request(const script_easy *e);
-static const char *answer_to(const script_easy *e, const told *a);
+static inline void note_request(const script_easy *e);
+static inline const char *answer_to(const script_easy *e, const told *a);
 
-static const told *told_to(const script_easy *e) {
+static inline const told *told_to(const script_easy *e) {
     for (told *a = told_list; a->to; a++) {
         if (a->is_used || !(strstr(e->url, a->to) || strstr(e->body, a->to))) continue;
         a->is_used = true;
@@ -202,18 +202,18 @@ static const told *told_to(const script_easy *e) {
 }
 
 /* A text that is handed over in two parts. */
-static bool hand_over(on_bytes to, const char *text, size_t n, void *user) {
+static inline bool hand_over(on_bytes to, const char *text, size_t n, void *user) {
     char *const copy = (char *)malloc(n + 1); /* of its size: who reads behind it is seen */
     const size_t half = n / 2;
     if (!copy) abort();
     memcpy(copy, text, n);
     const bool taken = (!half || to(copy, 1, half, user) == half) &&
-                       to(copy + half, 1, n - half, user) == n - half;
+                       (!n || to(copy + half, 1, n - half, user) == n - half);
     free(copy);
     return taken;
 }
 
-static CURLcode script_perform(CURL *easy) {
+static inline CURLcode script_perform(CURL *easy) {
     script_easy *const e = (script_easy *)easy;
     const told *const a = told_to(e);
     note_time();
@@ -222,7 +222,6 @@ static CURLcode script_perform(CURL *easy) {
     note_request(e);
     clock_ms += a->ms ? a->ms : 10;
     last_http = a->http ? a->http : 200;
-    if (a->sent != CURLE_OK) return a->sent;
     for (const char *line = a->date; line && *line;) {
         const size_t n = strcspn(line, "\n") + 1;
         char *const copy = (char *)malloc(n);
@@ -234,16 +233,17 @@ static CURLcode script_perform(CURL *easy) {
         line += n;
     }
     const char *const text = answer_to(e, a);
-    return hand_over(e->on_body, text, strlen(text), e->of_body) ? CURLE_OK : CURLE_WRITE_ERROR;
+    if (!hand_over(e->on_body, text, strlen(text), e->of_body)) return CURLE_WRITE_ERROR;
+    return a->sent;
 }
 
-static CURLcode script_getinfo(CURL *easy, CURLINFO info, long *to) {
+static inline CURLcode script_getinfo(CURL *easy, CURLINFO info, long *to) {
     if (easy != &easies[0] || info != CURLINFO_RESPONSE_CODE) abort();
     *to = last_http;
     return CURLE_OK;
 }
 
-static CURLMcode script_add(CURLM *m, CURL *easy) {
+static inline CURLMcode script_add(CURLM *m, CURL *easy) {
     if (m != &multi || watching) note_raw("a second watch\n");
     watching = (script_easy *)easy;
     note_time();
@@ -252,7 +252,7 @@ static CURLMcode script_add(CURLM *m, CURL *easy) {
     return CURLM_OK;
 }
 
-static CURLMcode script_remove(CURLM *m, CURL *easy) {
+static inline CURLMcode script_remove(CURLM *m, CURL *easy) {
     if (m != &multi || easy != watching) note_raw("no such watch\n");
     watching = NULL;
     note_time();
@@ -260,7 +260,7 @@ static CURLMcode script_remove(CURLM *m, CURL *easy) {
     return CURLM_OK;
 }
 
-static CURLMcode script_multi_perform(CURLM *m, int *running) {
+static inline CURLMcode script_multi_perform(CURLM *m, int *running) {
     (void)m;
     *running = watching != NULL;
     if (watching && watch_says_ms && clock_ms >= watch_says_ms) {
@@ -272,9 +272,9 @@ static CURLMcode script_multi_perform(CURLM *m, int *running) {
     return CURLM_OK;
 }
 
-static void stop_thread(void);
+static inline void stop_thread(void);
 
-static CURLMcode script_poll(CURLM *m, int ms) {
+static inline CURLMcode script_poll(CURLM *m, int ms) {
     int64_t end_ms = clock_ms + ms;
     const int64_t events[] = {watch_says_ms, watch_ends_ms, stop_ms, looks_ms};
     if (m != &multi) abort();
@@ -292,7 +292,7 @@ static CURLMcode script_poll(CURLM *m, int ms) {
     return CURLM_OK;
 }
 
-static CURLMsg *script_info_read(CURLM *m) {
+static inline CURLMsg *script_info_read(CURLM *m) {
     static CURLMsg ended;
     if (m != &multi) abort();
     if (!watching || !watch_ends_ms || clock_ms < watch_ends_ms) return NULL;
@@ -302,7 +302,7 @@ static CURLMsg *script_info_read(CURLM *m) {
     return &ended;
 }
 
-static CURLMcode script_wakeup(void) {
+static inline CURLMcode script_wakeup(void) {
     note_raw("wakes the thread\n");
     return CURLM_OK;
 }
@@ -310,19 +310,19 @@ static CURLMcode script_wakeup(void) {
 static void *(*thread_run)(void *);
 static void *thread_user;
 
-static int script_thread(void *(*run)(void *), void *user) {
+static inline int script_thread(void *(*run)(void *), void *user) {
     thread_run = run;
     thread_user = user;
     note_raw("starts the thread\n");
     return 0;
 }
 
-static int script_join(void) {
+static inline int script_join(void) {
     note_raw("joins the thread\n");
     return 0;
 }
 
-static void script_sleep_ns(int64_t ns) {
+static inline void script_sleep_ns(int64_t ns) {
     if (++sleeps > 100000) note_raw("%70000s", ""); /* goes on and on */
     slept_ms += (int)(ns / 1000000);
     clock_ms += ns / 1000000;
@@ -330,7 +330,7 @@ static void script_sleep_ns(int64_t ns) {
 
 /* The last byte makes 21 the first number that is looked at. */
 #define SCRIPT_TOKEN "0123456789abcdeffedcba9876543215"
-static bool script_random(void *to, size_t n) {
+static inline bool script_random(void *to, size_t n) {
     const uint64_t words[] = {0x0123456789abcdef, 0xfedcba9876543215};
     if (n != sizeof words) return false;
     memcpy(to, words, n);
@@ -377,7 +377,7 @@ static const char *const brief[][2] = {
     {SCRIPT_TOKEN, "T"},
 };
 
-static void shorten(char *text) {
+static inline void shorten(char *text) {
     char *const fails = strstr(text, ",'failure'");
     if (fails) strcpy(fails, " ...");
     for (size_t i = 0; i < sizeof brief / sizeof *brief; i++)
@@ -389,7 +389,7 @@ static void shorten(char *text) {
 }
 
 /* Notes a request: URL, headers when they are others than usual, and the body with base64 as <text>. */
-static void note_request(const script_easy *e) {
+static inline void note_request(const script_easy *e) {
     char url[600], headers[512] = "", body[8192];
     size_t n = 0;
     for (const struct curl_slist *h = e->headers; h; h = h->next)
@@ -420,7 +420,7 @@ static void note_request(const script_easy *e) {
              is_brief ? " " : "\n    ", body);
 }
 
-static const char *answer_to(const script_easy *e, const told *a) {
+static inline const char *answer_to(const script_easy *e, const told *a) {
     static const char *const words[][2] = {{"$known", "compare/0/value"},
                                            {"$put", "success/0/request_put/value"},
                                            {"$horizon", "compare/0/key"},
@@ -428,7 +428,7 @@ static const char *answer_to(const script_easy *e, const told *a) {
     static char text[20000];
     char *out = text;
     const flake_i_json body = flake_i_json_text(e->body, (size_t)e->body_n);
-    for (const char *at = a->text; *at && out < text + sizeof text - 400;) {
+    for (const char *at = a->text ? a->text : ""; *at && out < text + sizeof text - 400;) {
         size_t n = 0;
         for (int i = 0; i < 4 && !n; i++) {
             if (strncmp(at, words[i][0], strlen(words[i][0])) != 0) continue;
@@ -445,19 +445,19 @@ static const char *answer_to(const script_easy *e, const told *a) {
 
 /* ---- a claim ---- */
 
-static void stop_thread(void) {
+static inline void stop_thread(void) {
     stop_ms = 0;
     claim.session->stop = 1;
 }
 
 /* Runs the claim's thread until so long from now. */
-static void hold_ms(int64_t ms) {
+static inline void hold_ms(int64_t ms) {
     stop_ms = clock_ms + ms;
     (void)thread_run(thread_user);
     claim.session->stop = 0;
 }
 
-static void script_begin(void) {
+static inline void script_begin(void) {
     tell(NULL);
     flake_etcd_destroy(&claim);
     memset(&claim, 0, sizeof claim);
@@ -468,4 +468,15 @@ static void script_begin(void) {
     watching = NULL;
     forget_noted();
 }
+
+static flake_why why;
+
+static inline flake_etcd_options scripted(void) {
+    flake_etcd_options o = from("http://m1,https://m2", "x/");
+    o.ttl_ms = 2001;
+    o.horizon_ms = 7500;
+    o.timeout_ms = 700;
+    return o;
+}
+
 #endif
