@@ -127,12 +127,20 @@ static int easies_n;
 static script_easy *watching;
 static int64_t watch_says_ms, watch_ends_ms, stop_ms; /* when; 0: never */
 static int64_t looks_ms;                              /* when the test looks in; 0: never */
+static bool looks_at_join;
 static void (*looks)(void);
 static long last_http;
 static int setopts, setopt_refused; /* the number of the call; 0: none */
 static char multi;
 
+static int inits_until_refused; /* 0: none is */
+
+static inline bool is_init_refused(void) {
+    return inits_until_refused && --inits_until_refused == 0;
+}
+
 static inline CURL *script_easy_init(void) {
+    if (is_init_refused()) return NULL;
     script_easy *const e = &easies[easies_n++ % 2];
     memset(e, 0, sizeof *e);
     e->name = e == easies ? "request" : "watch";
@@ -319,20 +327,24 @@ static inline int script_thread(void *(*run)(void *), void *user) {
 
 static inline int script_join(void) {
     note_raw("joins the thread\n");
+    if (looks_at_join) looks();
     return 0;
 }
 
 static inline void script_sleep_ns(int64_t ns) {
+    if (ns % 1000000) note_raw("sleeps %lld ns\n", (long long)ns);
     if (++sleeps > 100000) note_raw("%70000s", ""); /* goes on and on */
     slept_ms += (int)(ns / 1000000);
     clock_ms += ns / 1000000;
 }
 
+static bool random_fails;
+
 /* The last byte makes 21 the first number that is looked at. */
 #define SCRIPT_TOKEN "0123456789abcdeffedcba9876543215"
 static inline bool script_random(void *to, size_t n) {
     const uint64_t words[] = {0x0123456789abcdef, 0xfedcba9876543215};
-    if (n != sizeof words) return false;
+    if (random_fails || n != sizeof words) return false;
     memcpy(to, words, n);
     return true;
 }
@@ -341,12 +353,12 @@ static inline bool script_random(void *to, size_t n) {
 #undef curl_easy_getinfo
 #define clock_gettime(id, to)                   script_clock(id, to)
 #define curl_easy_init()                        script_easy_init()
-#define curl_easy_cleanup(easy)                 ((void)(easy))
+#define curl_easy_cleanup(easy)                 note_raw("closes the %s\n", ((script_easy *)easy)->name)
 #define curl_easy_setopt(easy, option, value)   script_setopt(easy, option, value)
 #define curl_easy_getinfo(easy, what, to)       script_getinfo(easy, what, to)
 #define curl_easy_perform(easy)                 script_perform(easy)
-#define curl_multi_init()                       ((CURLM *)&multi)
-#define curl_multi_cleanup(m)                   ((void)(m), CURLM_OK)
+#define curl_multi_init()                       (is_init_refused() ? NULL : (CURLM *)&multi)
+#define curl_multi_cleanup(m)                   (note_raw("closes what waits\n"), (void)(m), CURLM_OK)
 #define curl_multi_add_handle(m, easy)          script_add(m, easy)
 #define curl_multi_remove_handle(m, easy)       script_remove(m, easy)
 #define curl_multi_perform(m, running)          script_multi_perform(m, running)
@@ -464,7 +476,8 @@ static inline void script_begin(void) {
     is_brief = false;
     clock_ms = 1000;
     clock_ahead_ms = watch_says_ms = watch_ends_ms = stop_ms = looks_ms = 0;
-    setopts = setopt_refused = easies_n = 0;
+    setopts = setopt_refused = easies_n = inits_until_refused = 0;
+    looks_at_join = false;
     watching = NULL;
     forget_noted();
 }

@@ -50,6 +50,29 @@ static void want(void) {
     note_raw("a draw is %s\n", name_of(flake_i_etcd_admit(&claim, unix_ms * 1000000)));
 }
 
+/* The answer to who reads a cluster's numbers: keys from..to are taken, and a horizon of a number. */
+static const char *numbers(unsigned cluster, unsigned from, unsigned to, unsigned number,
+                           int64_t horizon_ms) {
+    static char text[8][20000];
+    static int next;
+    char *const out = text[next++ % 8], key[40], key64[64], value[80], value64[120];
+    int n = sprintf(out, "{'header':{},'responses':[{'response_range':{'header':{},'kvs':[");
+    for (unsigned i = from; i <= to; i++) {
+        (void)snprintf(key, sizeof key, "x/pool/%u:%u", cluster, i);
+        flake_i_to_base64(key, strlen(key), key64);
+        n += sprintf(out + n, "%s{'key':'%s'}", i == from ? "" : ",", key64);
+    }
+    (void)snprintf(key, sizeof key, "x/horizon/%u:%u", cluster, number);
+    flake_i_to_base64(key, strlen(key), key64);
+    (void)snprintf(value, sizeof value, "%lld " TOKEN " 9",
+                   (begin_s * 1000LL + horizon_ms) * 1000000);
+    flake_i_to_base64(value, strlen(value), value64);
+    (void)sprintf(out + n,
+                  "]}},{'response_range':{'header':{},'kvs':[{'key':'%s','value':'%s'}]}}]}", key64,
+                  value64);
+    return out;
+}
+
 static void what_etcd_is_asked(void) {
     script_begin();
     const flake_etcd_options o = scripted();
@@ -120,7 +143,10 @@ static void what_etcd_is_asked(void) {
           "'failure':[{'request_range':{'key':<x/horizon/0:21>}},"
           "{'request_range':{'key':<x/pool/0:21>}}]}\n"
           "4550: asks within 700 ms http://m1/v3/lease/revoke\n"
-          "    {'ID':'7'}\n");
+          "    {'ID':'7'}\n"
+          "closes what waits\n"
+          "closes the request\n"
+          "closes the watch\n");
 }
 
 /* A lease's time is rounded up; with a second name space, certificates and a cluster that is given. */
@@ -180,7 +206,10 @@ static void what_is_given_is_asked_for(void) {
           "'failure':[{'request_range':{'key':<horizon/15:533>}},"
           "{'request_range':{'key':<pool/15:533>}}]}\n"
           "1040: asks within 700 ms http://m1/v3/lease/revoke\n"
-          "    {'ID':'7'}\n");
+          "    {'ID':'7'}\n"
+          "closes what waits\n"
+          "closes the request\n"
+          "closes the watch\n");
 }
 
 /* Who is told that he is not logged in logs in, and asks again with the token. */
@@ -288,7 +317,10 @@ static void a_login_that_is_refused_ends_it(void) {
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
     CHECK_STR(why.text, "http://m1: etcdserver: wrong");
     NOTED("1000: asks m1 kv/range {<x/cluster-id>}\n"
-          "1010: asks m1 auth/authenticate {'name':'me','password':''}\n");
+          "1010: asks m1 auth/authenticate {'name':'me','password':''}\n"
+          "closes what waits\n"
+          "closes the request\n"
+          "closes the watch\n");
 }
 
 /* The lease has run out and the key with it: a write with a new lease puts it back. */
@@ -298,6 +330,8 @@ static void a_key_that_is_gone_is_put_back(void) {
                                 {.to = "lease/grant", .text = "{'header':{},'ID':'8','TTL':'3'}"},
                                 {0}};
     static const told no_lease[] = {
+        {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}"},
+        {.to = "kv/txn", .text = "{'error':{'grpc_code':5}}"},
         {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}"},
         {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}"},
         {0}};
@@ -317,9 +351,9 @@ static void a_key_that_is_gone_is_put_back(void) {
           "{put {<x/pool/2:21>,'value':<T>,'lease':'8'}}] ...\n"
           "waits 3 times, 260 ms\n"
           "2330: watches no more\n");
-    begin_claimed(&o, no_lease);
+    begin_claimed(&o, no_lease + 1); /* three times */
     watch_says_ms = 1100;
-    hold_ms(300);
+    hold_ms(200);
     NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
           "waits 1 times, 70 ms\n"
           "1100: the watch says something\n"
@@ -336,9 +370,18 @@ static void a_key_that_is_gone_is_put_back(void) {
           "{<x/pool/2:21>,is not there}],'success':[{put "
           "{<x/horizon/2:21>,'value':<1700000008630000000 T 4>}},"
           "{put {<x/pool/2:21>,'value':<T>,'lease':'7'}}] ...\n"
-          "waits 2 times, 180 ms\n"
-          "1330: watches no more\n");
+          "1150: asks m1 lease/grant {'TTL':'3'}\n"
+          "1160: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+          "{<x/pool/2:21>,is not there}],'success':[{put "
+          "{<x/horizon/2:21>,'value':<1700000008650000000 T 5>}},"
+          "{put {<x/pool/2:21>,'value':<T>,'lease':'7'}}] ...\n"
+          "waits 1 times, 60 ms\n"
+          "1230: watches no more\n");
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
+    begin_claimed(&o, no_lease); /* four times */
+    watch_says_ms = 1100;
+    hold_ms(200);
+    CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_IO);
 }
 
 /* The same bytes are sent until it is known what came of them; only then others. */
@@ -456,7 +499,116 @@ static void what_another_has_written_is_lost(void) {
           "1510: is lost \"another has written the number's keys\", left 0 ms\n"
           "wakes the thread\n"
           "joins the thread\n"
-          "1510: asks m1 lease/revoke {'ID':'7'}\n");
+          "1510: asks m1 lease/revoke {'ID':'7'}\n"
+          "closes what waits\n"
+          "closes the request\n"
+          "closes the watch\n");
+}
+
+static void lose_it(void) {
+    const uint64_t state = claim.state;
+    claim.state = (state & ~(uint64_t)3) | FLAKE_I_ETCD_LOST;
+}
+
+/* A loss that the thread comes upon as the release begins; and a child's release, which sends nothing. */
+static void a_release_writes_only_what_is_held(void) {
+    const flake_etcd_options o = scripted();
+    begin_claimed(&o, NULL);
+    looks_at_join = true;
+    looks = lose_it;
+    CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
+    NOTED("wakes the thread\n"
+          "joins the thread\n"
+          "1030: asks m1 lease/revoke {'ID':'7'}\n"
+          "closes what waits\n"
+          "closes the request\n"
+          "closes the watch\n");
+    begin_claimed(&o, NULL);
+    struct curl_slist *const headers = claim.session->headers;
+    claim.process++;
+    CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
+    NOTED("");
+    claim.process--;
+    curl_slist_free_all(headers);
+}
+
+/* Nothing is left of a claim in the next one of the same object. */
+static void a_claim_begins_anew(void) {
+    static const told fails[] = {{.to = "LEASE", .http = 503, .text = "{'code':14}"},
+                                 {.to = "LEASE", .http = 503, .text = "{'code':14}"},
+                                 {.to = "LEASE", .http = 503, .text = "{'code':14}"},
+                                 {.to = "LEASE", .http = 503, .text = "{'code':14}"},
+                                 {0}};
+    const told later[] = {{.to = "keys_only", .text = numbers(0, 0, 20, 21, -7000)}, {0}};
+    const flake_etcd_options o = scripted();
+    begin_claimed(&o, fails);
+    wanted_ms = 5000;
+    want();
+    wanted_ms = 30000;
+    want();
+    hold_ms(50);
+    say_how_it_is();
+    want();
+    const uint64_t state = claim.state, word = *claim.word;
+    CHECK(word != 0);
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    CHECK_EQ(*claim.word, 0);
+    say_how_it_is();
+    NOTED("1030: a draw is ok\n"
+          "1030: a draw is again\n"
+          "1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
+          "1030: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
+          "{<x/horizon/2:21>,'value':<1700000037500000000 T 2>}}] ...\n"
+          "1040: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
+          "{<x/horizon/2:21>,'value':<1700000037500000000 T 2>}}] ...\n"
+          "1050: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
+          "{<x/horizon/2:21>,'value':<1700000037500000000 T 2>}}] ...\n"
+          "1060: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
+          "{<x/horizon/2:21>,'value':<1700000037500000000 T 2>}}] ...\n"
+          "1070: watches no more\n"
+          "waits 1 times, 10 ms\n"
+          "1080: is io \"etcd was not reached\", left 7430 ms\n"
+          "1080: a draw is io\n"
+          "wakes the thread\n"
+          "joins the thread\n"
+          "1080: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
+          "{<x/horizon/2:21>,'value':<1700000037500000000 T 2>}}] ...\n"
+          "1090: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000037500000000 T 2>},"
+          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
+          "{<x/horizon/2:21>,'value':<1700000005000000000 T 3>}},"
+          "{delete {<x/pool/2:21>}}] ...\n"
+          "1100: asks m1 lease/revoke {'ID':'7'}\n"
+          "closes what waits\n"
+          "closes the request\n"
+          "closes the watch\n"
+          "1110: is lost \"nothing is claimed\", left 0 ms\n");
+    tell(later);
+    easies_n = 0;
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK(claim.state != state && *claim.word != word && *claim.word != 0);
+    const flake_gate gate = flake_etcd_gate(&claim);
+    CHECK(gate.floor_ns(gate.user) == (begin_s * 1000LL - 7000) * 1000000);
+    CHECK(gate.word == claim.word && gate.user == &claim);
+    CHECK(!flake_i_etcd_is_wanted(&claim));
+    say_how_it_is();
+    want();
+    NOTED("1110: asks m1 kv/range {<x/cluster-id>}\n"
+          "1120: asks m1 kv/txn {'success':[{range "
+          "{<x/pool/0:>,'range_end':<x/pool/0;>,'keys_only':true}},"
+          "{range {<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
+          "1130: asks m1 lease/grant {'TTL':'3'}\n"
+          "1140: asks m1 kv/txn {'compare':[{<x/horizon/0:21>,is <1699999993000000000 "
+          "0123456789abcdef0123456789ABCDEF 9>},{<x/pool/0:21>,is not there}],"
+          "'success':[{put {<x/horizon/0:21>,'value':<1700000008630000000 T 1>}},"
+          "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
+          "starts the thread\n"
+          "1150: is ok \"\", left 7480 ms\n"
+          "1150: a draw is again\n");
 }
 
 /* A watch that says something, and one that ends, are reasons to look. */
@@ -656,6 +808,9 @@ static void a_clock_that_is_ahead_writes_nothing(void) {
           "1010: asks m2 kv/txn {'success':[{range "
           "{<x/pool/0:>,'range_end':<x/pool/0;>,'keys_only':true}},"
           "{range {<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
+          "closes what waits\n"
+          "closes the request\n"
+          "closes the watch\n"
           "is \"https://m2: this clock is more than 60 s ahead of etcd's\"\n");
     begin_claimed(&o, held);
     watch_says_ms = 1100;
@@ -704,6 +859,9 @@ static void what_is_not_settled_is_settled_first(void) {
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put {<x/horizon/2:21>,'value':<0 T "
                 "3>}},{delete {<x/pool/2:21>}}] ...\n"
                 "1260: asks m1 lease/revoke {'ID':'7'}\n"
+                "closes what waits\n"
+                "closes the request\n"
+                "closes the watch\n"
                 "is \"\"\n");
         if (i == 1)
             NOTED(
@@ -712,6 +870,9 @@ static void what_is_not_settled_is_settled_first(void) {
                 "1240: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put "
                 "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
+                "closes what waits\n"
+                "closes the request\n"
+                "closes the watch\n"
                 "is \"\"\n");
         if (i == 2)
             NOTED(
@@ -721,6 +882,9 @@ static void what_is_not_settled_is_settled_first(void) {
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put "
                 "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
                 "1250: asks m1 lease/revoke {'ID':'7'}\n"
+                "closes what waits\n"
+                "closes the request\n"
+                "closes the watch\n"
                 "is \"\"\n");
         if (i == 3)
             NOTED(
@@ -738,31 +902,11 @@ static void what_is_not_settled_is_settled_first(void) {
                 "1270: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put "
                 "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
+                "closes what waits\n"
+                "closes the request\n"
+                "closes the watch\n"
                 "is \"https://m2: Server returned nothing (no headers, no data)\"\n");
     }
-}
-
-/* The answer to who reads a cluster's numbers: keys from..to are taken, and a horizon of a number. */
-static const char *numbers(unsigned cluster, unsigned from, unsigned to, unsigned number,
-                           int64_t horizon_ms) {
-    static char text[8][20000];
-    static int next;
-    char *const out = text[next++ % 8], key[40], key64[64], value[80], value64[120];
-    int n = sprintf(out, "{'header':{},'responses':[{'response_range':{'header':{},'kvs':[");
-    for (unsigned i = from; i <= to; i++) {
-        (void)snprintf(key, sizeof key, "x/pool/%u:%u", cluster, i);
-        flake_i_to_base64(key, strlen(key), key64);
-        n += sprintf(out + n, "%s{'key':'%s'}", i == from ? "" : ",", key64);
-    }
-    (void)snprintf(key, sizeof key, "x/horizon/%u:%u", cluster, number);
-    flake_i_to_base64(key, strlen(key), key64);
-    (void)snprintf(value, sizeof value, "%lld " TOKEN " 9",
-                   (begin_s * 1000LL + horizon_ms) * 1000000);
-    flake_i_to_base64(value, strlen(value), value64);
-    (void)sprintf(out + n,
-                  "]}},{'response_range':{'header':{},'kvs':[{'key':'%s','value':'%s'}]}}]}", key64,
-                  value64);
-    return out;
 }
 
 static void who_waits_for_a_number_watches_the_pool(void) {
@@ -825,6 +969,9 @@ static void who_waits_for_a_number_watches_the_pool(void) {
           "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
           "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
           "2030: watches no more\n"
+          "closes what waits\n"
+          "closes the request\n"
+          "closes the watch\n"
           "is \"flake_etcd_options.pool_size: all numbers are taken\"\n");
 
     for (int left_ms = 998; left_ms <= 1001; left_ms++) {
@@ -845,6 +992,9 @@ static void who_waits_for_a_number_watches_the_pool(void) {
     NOTED("1000: asks m1 kv/txn {'success':[{range "
           "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
           "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
+          "closes what waits\n"
+          "closes the request\n"
+          "closes the watch\n"
           "is \"flake_etcd_options.pool_size: all numbers are taken, or have a horizon more "
           "than 60 s ahead of this clock, or none that can be read\"\n");
 }
@@ -943,6 +1093,8 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(an_answer_that_is_lost_is_asked_for_again),
                                      CHECK_TEST(what_failed_is_tried_again_soon),
                                      CHECK_TEST(what_another_has_written_is_lost),
+                                     CHECK_TEST(a_release_writes_only_what_is_held),
+                                     CHECK_TEST(a_claim_begins_anew),
                                      CHECK_TEST(a_watch_is_a_reason_to_look),
                                      CHECK_TEST(what_draws_wait_for_is_written_at_once),
                                      CHECK_TEST(a_clock_that_is_ahead_writes_nothing),

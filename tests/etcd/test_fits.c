@@ -53,6 +53,21 @@ static void an_option_that_libcurl_refuses_ends_the_claim(void) {
     }
 }
 
+static void a_handle_that_libcurl_refuses_ends_the_claim(void) {
+    const flake_etcd_options o = scripted();
+    for (int n = 1; n <= 4; n++) {
+        script_begin();
+        inits_until_refused = n;
+        CHECK_EQ(flake_etcd_claim(&claim, &o, &why), n < 4 ? FLAKE_IO : FLAKE_OK);
+        CHECK_STR(why.text, n < 4 ? "memory, or libcurl, is not to be had" : "");
+    }
+    random_fails = true;
+    script_begin();
+    CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
+    CHECK_STR(why.text, "the system has no random bytes");
+    random_fails = false;
+}
+
 static void options_that_just_fit_are_taken(void) {
     char name_space[257];
     memset(name_space, 'x', sizeof name_space);
@@ -139,6 +154,19 @@ static void options_that_just_fit_are_taken(void) {
     flake_i_etcd_close_session(s);
 }
 
+static void a_lease_of_68_years_is_taken(void) {
+    static const told grants[] = {
+        {.to = "lease/grant",
+         .text = "{'header':{},'ID':'9223372036854775807','TTL':'2147483647'}"},
+        {0}};
+    const flake_etcd_options o = scripted();
+    script_begin();
+    tell(grants);
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(claim.session->lease, INT64_MAX);
+    CHECK_EQ(claim.session->ttl_ms, INT64_C(2147483647000));
+}
+
 /* A refusal is told up to 127 of its characters, those that can be printed. */
 static void a_long_refusal_is_cut(void) {
     char error[400] = "{'error':'\x7f~", wanted[200] = "http://m1: ~";
@@ -208,6 +236,8 @@ static void dates_are_read_to_the_last_byte_that_has_room(void) {
 int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(what_is_no_cluster_claims_nothing),
                                      CHECK_TEST(an_option_that_libcurl_refuses_ends_the_claim),
+                                     CHECK_TEST(a_handle_that_libcurl_refuses_ends_the_claim),
+                                     CHECK_TEST(a_lease_of_68_years_is_taken),
                                      CHECK_TEST(options_that_just_fit_are_taken),
                                      CHECK_TEST(a_long_refusal_is_cut),
                                      CHECK_TEST(dates_are_read_to_the_last_byte_that_has_room)};
