@@ -139,6 +139,8 @@ static inline bool is_init_refused(void) {
     return inits_until_refused && --inits_until_refused == 0;
 }
 
+static inline void stop_thread(void);
+
 static inline CURL *script_easy_init(void) {
     if (is_init_refused()) return NULL;
     script_easy *const e = &easies[easies_n++ % 2];
@@ -230,6 +232,7 @@ static inline CURLcode script_perform(CURL *easy) {
     note_request(e);
     clock_ms += a->ms ? a->ms : 10;
     last_http = a->http ? a->http : 200;
+    if (stop_ms && clock_ms >= stop_ms) stop_thread();
     for (const char *line = a->date; line && *line;) {
         const size_t n = strcspn(line, "\n") + 1;
         char *const copy = (char *)malloc(n);
@@ -280,8 +283,6 @@ static inline CURLMcode script_multi_perform(CURLM *m, int *running) {
     return CURLM_OK;
 }
 
-static inline void stop_thread(void);
-
 static inline CURLMcode script_poll(CURLM *m, int ms) {
     int64_t end_ms = clock_ms + ms;
     const int64_t events[] = {watch_says_ms, watch_ends_ms, stop_ms, looks_ms};
@@ -318,7 +319,10 @@ static inline CURLMcode script_wakeup(void) {
 static void *(*thread_run)(void *);
 static void *thread_user;
 
+static bool thread_fails;
+
 static inline int script_thread(void *(*run)(void *), void *user) {
+    if (thread_fails) return 11;
     thread_run = run;
     thread_user = user;
     note_raw("starts the thread\n");

@@ -447,6 +447,19 @@ static void an_answer_that_is_lost_is_asked_for_again(void) {
           "3040: asks m2 lease/keepalive {'ID':'7'}\n"
           "waits 4 times, 380 ms\n"
           "3430: watches no more\n");
+    begin_claimed(&o, lost);
+    watch_says_ms = 1100;
+    hold_ms(200); /* it ends while the first member is asked */
+    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
+          "waits 1 times, 70 ms\n"
+          "1100: the watch says something\n"
+          "1100: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
+          "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
+          "1400: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
+          "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
+          "1700: watches no more\n");
 }
 
 /* Soon is a twelfth of the lease, a request's time, or 250 ms, whichever is least. */
@@ -530,6 +543,90 @@ static void a_release_writes_only_what_is_held(void) {
     NOTED("");
     claim.process--;
     curl_slist_free_all(headers);
+}
+
+/* A claim that fails gives back what it has. */
+static void a_claim_that_fails_leaves_nothing(void) {
+    static const told lost[] = {{.to = "CREATE", .http = 503, .text = "{'code':14}"},
+                                {.to = "CREATE", .http = 503, .text = "{'code':14}"},
+                                {.to = "CREATE", .http = 503, .text = "{'code':14}"},
+                                {.to = "CREATE", .http = 503, .text = "{'code':14}"},
+                                {0}};
+    static const told no_lease[] = {{.to = "grant", .text = "{'header':{},'ID':'7','TTL':'0'}"},
+                                    {0}};
+    const flake_etcd_options o = scripted();
+    for (int i = 0; i < 3; i++) {
+        script_begin();
+        is_brief = true;
+        tell(i == 0 ? lost : i == 1 ? no_lease : NULL);
+        thread_fails = i == 2;
+        CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
+        thread_fails = false;
+        note_raw("is \"%s\"\n", why.text);
+        CHECK(claim.session == NULL);
+        say_how_it_is();
+        CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_INVALID);
+        CHECK_STR(why.text, "flake_etcd_release: nothing is claimed");
+        if (i == 0)
+            NOTED("1000: asks m1 kv/range {<x/cluster-id>}\n"
+                  "1010: asks m1 kv/txn {'success':[{range "
+                  "{<x/pool/0:>,'range_end':<x/pool/0;>,'keys_only':true}},"
+                  "{range {<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
+                  "1020: asks m1 lease/grant {'TTL':'3'}\n"
+                  "1030: asks m1 kv/txn {'compare':[{<x/horizon/0:21>,is not there},"
+                  "{<x/pool/0:21>,is not there}],'success':[{put "
+                  "{<x/horizon/0:21>,'value':<1700000008520000000 T 1>}},"
+                  "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
+                  "1040: asks m2 kv/txn {'compare':[{<x/horizon/0:21>,is not there},"
+                  "{<x/pool/0:21>,is not there}],'success':[{put "
+                  "{<x/horizon/0:21>,'value':<1700000008520000000 T 1>}},"
+                  "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
+                  "1050: asks m1 kv/txn {'compare':[{<x/horizon/0:21>,is not there},"
+                  "{<x/pool/0:21>,is not there}],'success':[{put "
+                  "{<x/horizon/0:21>,'value':<1700000008520000000 T 1>}},"
+                  "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
+                  "1060: asks m2 kv/txn {'compare':[{<x/horizon/0:21>,is not there},"
+                  "{<x/pool/0:21>,is not there}],'success':[{put "
+                  "{<x/horizon/0:21>,'value':<1700000008520000000 T 1>}},"
+                  "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
+                  "1070: asks m1 lease/revoke {'ID':'7'}\n"
+                  "closes what waits\n"
+                  "closes the request\n"
+                  "closes the watch\n"
+                  "is \"https://m2: no reason given\"\n"
+                  "1080: is lost \"nothing is claimed\", left 0 ms\n");
+        if (i == 1)
+            NOTED("1000: asks m1 kv/range {<x/cluster-id>}\n"
+                  "1010: asks m1 kv/txn {'success':[{range "
+                  "{<x/pool/0:>,'range_end':<x/pool/0;>,'keys_only':true}},"
+                  "{range {<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
+                  "1020: asks m1 lease/grant {'TTL':'3'}\n"
+                  "closes what waits\n"
+                  "closes the request\n"
+                  "closes the watch\n"
+                  "is \"http://m1: no lease in etcd's answer\"\n"
+                  "1030: is lost \"nothing is claimed\", left 0 ms\n");
+        if (i == 2)
+            NOTED("1000: asks m1 kv/range {<x/cluster-id>}\n"
+                  "1010: asks m1 kv/txn {'success':[{range "
+                  "{<x/pool/0:>,'range_end':<x/pool/0;>,'keys_only':true}},"
+                  "{range {<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
+                  "1020: asks m1 lease/grant {'TTL':'3'}\n"
+                  "1030: asks m1 kv/txn {'compare':[{<x/horizon/0:21>,is not there},"
+                  "{<x/pool/0:21>,is not there}],'success':[{put "
+                  "{<x/horizon/0:21>,'value':<1700000008520000000 T 1>}},"
+                  "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
+                  "1040: asks m1 lease/revoke {'ID':'7'}\n"
+                  "closes what waits\n"
+                  "closes the request\n"
+                  "closes the watch\n"
+                  "is \"pthread_create failed\"\n"
+                  "1050: is lost \"nothing is claimed\", left 0 ms\n");
+    }
+    CHECK(claim.word != NULL && *claim.word == 0);
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "flake_etcd_claim: the claim is not released, or needs a fresh object");
 }
 
 /* Nothing is left of a claim in the next one of the same object. */
@@ -852,13 +949,13 @@ static void what_is_not_settled_is_settled_first(void) {
             NOTED(
                 "wakes the thread\n"
                 "joins the thread\n"
-                "1240: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+                "1140: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put "
                 "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "1250: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008600000000 T 2>},"
+                "1150: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008600000000 T 2>},"
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put {<x/horizon/2:21>,'value':<0 T "
                 "3>}},{delete {<x/pool/2:21>}}] ...\n"
-                "1260: asks m1 lease/revoke {'ID':'7'}\n"
+                "1160: asks m1 lease/revoke {'ID':'7'}\n"
                 "closes what waits\n"
                 "closes the request\n"
                 "closes the watch\n"
@@ -867,7 +964,7 @@ static void what_is_not_settled_is_settled_first(void) {
             NOTED(
                 "wakes the thread\n"
                 "joins the thread\n"
-                "1240: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+                "1140: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put "
                 "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
                 "closes what waits\n"
@@ -878,10 +975,10 @@ static void what_is_not_settled_is_settled_first(void) {
             NOTED(
                 "wakes the thread\n"
                 "joins the thread\n"
-                "1240: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+                "1140: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put "
                 "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "1250: asks m1 lease/revoke {'ID':'7'}\n"
+                "1150: asks m1 lease/revoke {'ID':'7'}\n"
                 "closes what waits\n"
                 "closes the request\n"
                 "closes the watch\n"
@@ -890,16 +987,16 @@ static void what_is_not_settled_is_settled_first(void) {
             NOTED(
                 "wakes the thread\n"
                 "joins the thread\n"
-                "1240: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+                "1140: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put "
                 "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "1250: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+                "1150: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put "
                 "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "1260: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+                "1160: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put "
                 "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "1270: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
+                "1170: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
                 "{<x/pool/2:21>,has lease '7'}],'success':[{put "
                 "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
                 "closes what waits\n"
@@ -912,6 +1009,7 @@ static void what_is_not_settled_is_settled_first(void) {
 static void who_waits_for_a_number_watches_the_pool(void) {
     const told frees[] = {{.to = "keys_only", .text = numbers(2, 0, 255, 0, 0)},
                           {.to = "keys_only", .text = numbers(2, 0, 255, 0, 0)},
+                          {.to = "keys_only", .text = numbers(2, 0, 255, 0, 0)},
                           {.to = "keys_only", .text = numbers(2, 0, 254, 255, 3000)},
                           {0}};
     const told full[] = {{.to = "keys_only", .text = numbers(2, 0, 255, 0, 0)},
@@ -922,7 +1020,7 @@ static void who_waits_for_a_number_watches_the_pool(void) {
     flake_etcd_options o = scripted();
     o.cluster_given = true;
     o.cluster = 2;
-    o.wait_ms = 1999;
+    o.wait_ms = 2999;
     script_begin();
     is_brief = true;
     watch_says_ms = 2200;
@@ -944,14 +1042,18 @@ static void who_waits_for_a_number_watches_the_pool(void) {
           "2210: asks m1 kv/txn {'success':[{range "
           "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
           "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
-          "2220: asks m1 lease/grant {'TTL':'3'}\n"
-          "2230: asks m1 kv/txn {'compare':[{<x/horizon/2:255>,is <1700000003000000000 "
+          "waits 1 times, 1000 ms\n"
+          "sleeps 1 times, 10 ms\n"
+          "3230: asks m1 kv/txn {'success':[{range "
+          "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
+          "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
+          "3240: asks m1 lease/grant {'TTL':'3'}\n"
+          "3250: asks m1 kv/txn {'compare':[{<x/horizon/2:255>,is <1700000003000000000 "
           "0123456789abcdef0123456789ABCDEF 9>},{<x/pool/2:255>,is not there}],"
-          "'success':[{put {<x/horizon/2:255>,'value':<1700000010500000000 T 1>}},"
+          "'success':[{put {<x/horizon/2:255>,'value':<1700000010740000000 T 1>}},"
           "{put {<x/pool/2:255>,'value':<T>,'lease':'7'}}] ...\n"
-          "2240: watches no more\n"
-          "starts the thread\n"
-          "sleeps 76 times, 760 ms\n");
+          "3260: watches no more\n"
+          "starts the thread\n");
 
     script_begin();
     is_brief = true;
@@ -1094,6 +1196,7 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(what_failed_is_tried_again_soon),
                                      CHECK_TEST(what_another_has_written_is_lost),
                                      CHECK_TEST(a_release_writes_only_what_is_held),
+                                     CHECK_TEST(a_claim_that_fails_leaves_nothing),
                                      CHECK_TEST(a_claim_begins_anew),
                                      CHECK_TEST(a_watch_is_a_reason_to_look),
                                      CHECK_TEST(what_draws_wait_for_is_written_at_once),

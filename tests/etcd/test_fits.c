@@ -180,6 +180,14 @@ static void a_long_refusal_is_cut(void) {
     tell(refuses);
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
     CHECK_STR(why.text, wanted);
+    /* Nothing is left of a longer one before. */
+    flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
+    const flake_i_json longer = flake_i_json_text("\"longer\"", 8),
+                       shorter = flake_i_json_text("\"at\"", 4);
+    flake_i_etcd_say_refusal(s, longer);
+    flake_i_etcd_say_refusal(s, shorter);
+    CHECK_STR(s->why.text, ": at");
+    free(s);
 }
 
 static int64_t date_of(const char *line, size_t n) {
