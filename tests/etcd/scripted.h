@@ -496,4 +496,73 @@ static inline flake_etcd_options scripted(void) {
     return o;
 }
 
+#define NOTED(text) CHECK(was_noted(text))
+#define RANGE(kvs)  "{'response_range':{'header':{}" kvs "}}"
+#define BOTH(horizon, pool)                                \
+    "{'header':{},'responses':[" RANGE(horizon) "," RANGE( \
+        pool) "]}" /* of a write that is refused */
+#define HORIZON(value) ",'kvs':[{'key':'$horizon','value':'" value "'}]"
+#define POOL           ",'kvs':[{'key':'$pool','value':'eA=='}]"
+
+static inline const char *name_of(flake_status status) {
+    return status == FLAKE_OK      ? "ok"
+           : status == FLAKE_AGAIN ? "again"
+           : status == FLAKE_IO    ? "io"
+           : status == FLAKE_LEASE ? "lost"
+                                   : "something else";
+}
+
+/* A claim of number 21 of cluster 2, by three requests; notes the rest in brief. */
+static inline void begin_claimed(const flake_etcd_options *options, const told *then) {
+    flake_etcd_options o = *options;
+    script_begin();
+    o.cluster_given = true;
+    o.cluster = 2;
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(clock_ms, 1030);
+    is_brief = true;
+    CHECK_EQ(flake_etcd_cluster(&claim), 2);
+    CHECK_EQ(flake_etcd_generator(&claim), 21);
+    forget_noted();
+    tell(then);
+}
+
+static inline void say_how_it_is(void) {
+    const flake_status status = flake_etcd_check(&claim, &why);
+    note_time();
+    note_raw("is %s \"%s\", left %d ms\n", name_of(status), why.text,
+             (int)flake_etcd_left_ms(&claim));
+}
+
+static int64_t wanted_ms;
+
+static inline void want(void) {
+    const int64_t unix_ms = begin_s * INT64_C(1000) + wanted_ms;
+    note_time();
+    note_raw("a draw is %s\n", name_of(flake_i_etcd_admit(&claim, unix_ms * 1000000)));
+}
+
+/* The answer to who reads a cluster's numbers: keys from..to are taken, and a horizon of a number. */
+static inline const char *numbers(unsigned cluster, unsigned from, unsigned to, unsigned number,
+                                  int64_t horizon_ms) {
+    static char text[8][20000];
+    static int next;
+    char *const out = text[next++ % 8], key[40], key64[64], value[80], value64[120];
+    int n = sprintf(out, "{'header':{},'responses':[{'response_range':{'header':{},'kvs':[");
+    for (unsigned i = from; i <= to; i++) {
+        (void)snprintf(key, sizeof key, "x/pool/%u:%u", cluster, i);
+        flake_i_to_base64(key, strlen(key), key64);
+        n += sprintf(out + n, "%s{'key':'%s'}", i == from ? "" : ",", key64);
+    }
+    (void)snprintf(key, sizeof key, "x/horizon/%u:%u", cluster, number);
+    flake_i_to_base64(key, strlen(key), key64);
+    (void)snprintf(value, sizeof value, "%lld " TOKEN " 9",
+                   (begin_s * 1000LL + horizon_ms) * 1000000);
+    flake_i_to_base64(value, strlen(value), value64);
+    (void)sprintf(out + n,
+                  "]}},{'response_range':{'header':{},'kvs':[{'key':'%s','value':'%s'}]}}]}", key64,
+                  value64);
+    return out;
+}
+
 #endif
