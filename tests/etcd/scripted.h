@@ -11,6 +11,7 @@
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -374,6 +375,23 @@ static inline bool script_random(void *to, size_t n) {
 #define FLAKE_SLEEP_NS(ns)                      script_sleep_ns(ns)
 #define FLAKE_CLOCK_NS(kind)                    flake_i_system_ns(kind)
 #define FLAKE_RANDOM_BYTES(to, n)               script_random(to, n)
+
+/* What others do before the next compare-and-swap, once. */
+static void (*others)(void);
+
+static inline void let_others(void) {
+    void (*const now)(void) = others;
+    others = NULL;
+    if (now) now();
+}
+
+#define FLAKE_ATOMIC(T)                 _Atomic(T)
+#define FLAKE_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
+#define FLAKE_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
+#define FLAKE_ATOMIC_ADD(p, v, order)   atomic_fetch_add_explicit(p, v, memory_order_##order)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                         \
+    (let_others(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
+                                                           memory_order_##failure))
 #include "cluster.h"
 
 /* ---- texts ---- */

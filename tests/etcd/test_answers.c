@@ -444,6 +444,7 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
     c.process++;
     CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_FORKED);
     CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_FORKED);
+    CHECK_STR(why.text, "the claim is the parent's");
     c.process--;
 
     /* Every init asks for the floor: the unit in which it lies is the others'. */

@@ -441,6 +441,17 @@ static void who_waits_for_a_number_watches_the_pool(void) {
 
     script_begin();
     is_brief = true;
+    watch_says_ms = 1500; /* what it says is over when the claim is there */
+    tell(frees + 2);
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    forget_noted();
+    hold_ms(250);
+    NOTED("3010: watches m1 watch {'create_request':{<x/pool/2:255>,'range_end':''}}\n"
+          "waits 3 times, 250 ms\n"
+          "3260: watches no more\n");
+
+    script_begin();
+    is_brief = true;
     o.wait_ms = 1030;
     tell(full);
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_AGAIN);

@@ -551,8 +551,24 @@ static void what_is_not_settled_is_settled_first(void) {
     }
 }
 
+static flake_i_atomic64 raised;
+static void raise_to_50(void) { raised = 50; }
+static void raise_to_200(void) { raised = 200; }
+
+static void a_time_that_others_raise_is_not_set_back(void) {
+    raised = 7;
+    others = raise_to_50;
+    flake_i_etcd_raise_time(&raised, 100);
+    CHECK_EQ(raised, 100);
+    others = raise_to_200;
+    flake_i_etcd_raise_time(&raised, 150);
+    CHECK_EQ(raised, 200);
+    others = NULL;
+}
+
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(a_key_that_is_gone_is_put_back),
+    static const check_test all[] = {CHECK_TEST(a_time_that_others_raise_is_not_set_back),
+                                     CHECK_TEST(a_key_that_is_gone_is_put_back),
                                      CHECK_TEST(an_answer_that_is_lost_is_asked_for_again),
                                      CHECK_TEST(what_failed_is_tried_again_soon),
                                      CHECK_TEST(what_another_has_written_is_lost),
