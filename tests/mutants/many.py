@@ -385,14 +385,16 @@ class Judge:
         by = self.before.get((m.section, m.old.strip(), m.new.strip()))
         if by and self.is_caught_again(by, work):
             return "caught", by
-        order, hit, once = self.order(m), [], []
+        order, hit, once, is_other = self.order(m), [], [], False
         if not order:
             made = self.code(work, m.header, "-fsyntax-only")
             return ("does not compile", "-") if made is None else ("SURVIVED", "nothing runs it")
         for n, name in enumerate(order):
             program = work / name
-            if n == 6 and self.is_same_code(m, work):   # most others are caught by now
-                return "same code", "-"
+            if not is_other and (n == 6 or self.programs[name].is_vast):   # most others are caught by now
+                if self.is_same_code(m, work):
+                    return "same code", "-"
+                is_other = True
             if not self.build(work, name, program):
                 return "does not compile", name
             limit = self.limit(name) * (2 if alone else 1)
@@ -413,7 +415,7 @@ class Judge:
             program.unlink()
         if hit:
             return "UNDECIDED", " ".join(hit)
-        if len(order) <= 6 and self.is_same_code(m, work):
+        if not is_other and self.is_same_code(m, work):
             return "same code", "-"
         for name in [n for n in order if n.startswith(("replay", "test")) and not self.programs[n].is_vast][:4]:
             if self.build(work, name, work / name, SANITIZERS):
