@@ -3,7 +3,21 @@
  * Who has which partition: default ones, those of forked children, and what a child may draw from.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <stdbool.h>
+#include <stddef.h>
+static bool draw_bytes(void *to, size_t n);
+#define SNO_RANDOM_BYTES(to, n) draw_bytes(to, n)
 #include "scripted_sno.h"
+
+static bool is_drawn; /* random bytes are `drawn`, not the system's */
+static uint16_t drawn;
+
+static bool draw_bytes(void *to, size_t n) {
+    if (!is_drawn) return sno_i_system_random(to, n);
+    CHECK_EQ(n, sizeof drawn);
+    memcpy(to, &drawn, sizeof drawn);
+    return true;
+}
 #if !defined(_WIN32)
 #include "children.h"
 #include <sys/mman.h>
@@ -62,6 +76,27 @@ static void the_65536th_default_partition_is_refused(void) { in_child(use_up_par
 
 static void the_default_generator_gives_the_zero_id_without_a_partition(void) {
     in_child(use_up_partitions_before_the_default_generator);
+}
+
+/* 0 is a partition like any other, also as the first. It is chosen once: another choice would be `first`. */
+static void partitions_are_counted_on_from(uint16_t first) {
+    script_at_ms(unit_start_ns(start) / ms_ns);
+    is_drawn = true;
+    const uint16_t mixed_in = sno_i_random_partition();
+    drawn = first ^ mixed_in;
+    for (unsigned i = 0; i < 5; i++) {
+        CHECK_EQ(sno_init(&gen, NULL), SNO_OK);
+        CHECK_EQ(sno_gen_partition(&gen), (uint16_t)(first + i));
+        drawn = (uint16_t)(first - 1) ^ mixed_in;
+    }
+}
+
+static void begin_at_zero(void) { partitions_are_counted_on_from(0); }
+static void wrap_to_zero(void) { partitions_are_counted_on_from(65534); }
+
+static void partition_zero_is_chosen_once(void) {
+    in_child(begin_at_zero);
+    in_child(wrap_to_zero);
 }
 
 /* As many as a thread draws in the ms for which another is not scheduled. */
@@ -279,6 +314,7 @@ static void default_partitions_of_relatives_are_different(void) {
 int main(int argc, char **argv) {
     static const check_test all[] = {
 #if !defined(_WIN32)
+        CHECK_TEST(partition_zero_is_chosen_once),
         CHECK_TEST(the_65536th_default_partition_is_refused),
         CHECK_TEST(the_default_generator_gives_the_zero_id_without_a_partition),
         CHECK_TEST(a_first_call_that_stalls_leaves_partitions_to_others),

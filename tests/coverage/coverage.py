@@ -52,7 +52,12 @@ class Program:
 
     def __init__(self, name, source, words=(), flags=(), script=None):
         self.name, self.source, self.words, self.flags = name, source, list(words), list(flags)
-        self.script = script                      # what runs it, given the program; None: itself
+        self.script = script                      # what runs it with etcd members; None: itself
+
+    @property
+    def is_vast(self):
+        """Whether it maps more than its memory: etcd maps 10 GB of file."""
+        return self.script is not None
 
     def command(self, program):
         return self.script(program) if self.script else [str(program), *self.words]

@@ -12,10 +12,12 @@
 #include "support.h"
 #include <unistd.h>
 
+#ifndef SCRIPTED_H
 static int64_t skew_ns; /* of this process's clock */
 #define FLAKE_CLOCK_NS(kind) (flake_i_system_ns(kind) + skew_ns)
 static bool random_is_gone;
 #define FLAKE_RANDOM_BYTES(to, n) (!random_is_gone && flake_i_system_random(to, n))
+#endif
 #include "flake.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -12,7 +12,7 @@ $(ETCD_READY): $(HEADERS) $(BUILD)/flags
 	  echo '#include "flake.h"' | $(CXX) -std=c++11 $(WARN) -DFLAKE_ETCD -I. -x c++ -fsyntax-only -; fi
 	@touch $@
 
-$(ETCD_TESTS): $(BUILD)/etcd_%: tests/etcd/%.c tests/etcd/cluster.h $(wildcard tests/*.h) $(HEADERS) $(ETCD_READY)
+$(ETCD_TESTS): $(BUILD)/etcd_%: tests/etcd/%.c $(wildcard tests/etcd/*.h tests/*.h) $(HEADERS) $(ETCD_READY)
 	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) -lcurl
 
 $(BUILD)/etcd_example: tests/etcd/example.c $(HEADERS) $(BUILD)/flags
@@ -33,7 +33,8 @@ ETCD_SANITIZED = json_is_read_strictly members_are_found base64_is_read_strictly
 	a_claim_whose_answer_is_lost_is_one_claim an_extension_whose_answer_is_lost_is_settled \
 	two_never_hold_one_number what_is_not_given_is_usual what_etcd_says_is_told \
 	a_refusal_is_no_reason_to_ask_the_next logins_are_read_strictly etcds_clock_is_one_that_can_be \
-	a_holder_looks_when_there_is_a_reason what_the_system_refuses_is_a_status
+	a_holder_looks_when_there_is_a_reason what_the_system_refuses_is_a_status \
+	the_number_that_can_be_had_first_is_chosen $(shell sed -n 's/.*CHECK_TEST(\([a-z_]*\)).*/\1/p' $(addprefix tests/etcd/test_,asked.c kept.c fits.c))
 sanitize-etcd: ## the same under thread, address and undefined sanitizers
 	for kind in thread address,undefined; do \
 	  $(MAKE) test-etcd BUILD=$(BUILD)/etcd-$${kind%%,*} NAMES="$(ETCD_SANITIZED)" \

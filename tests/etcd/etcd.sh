@@ -3,7 +3,8 @@
 #
 # etcd.sh run DIR EXAMPLE PROGRAM... -- [NAME...]  starts etcd members on free ports of the loopback, with all
 #                                    their files in DIR, runs the programs' tests, those that have one of the
-#                                    words in their names, and kills the members whatever comes
+#                                    words in their names, and kills the members whatever comes; 75: the
+#                                    members don't run, or don't answer
 # etcd.sh start DIR MEMBER           starts one member (again); DIR/MEMBER.pid says its process
 #
 # Members 0 to 2 are a cluster; 3 stands alone, and speaks https.
@@ -80,7 +81,7 @@ run)
         rm -rf "$dir"
         mkdir -p "$dir"
         echo $((20000 + ($$ * 16 + try * 1000) % 12000)) > "$dir/base"
-        certify || { echo "openssl makes no certificates"; exit 1; }
+        certify || { echo "openssl makes no certificates"; exit 75; }
         for member in 0 1 2 3; do start $member; done
         base=$(cat "$dir/base")
         if "${programs##* }" --ready "$(url 0 client),$(url 1 client),$(url 2 client),$(url 3 client)" "$dir"; then
@@ -105,12 +106,12 @@ run)
         stop_all
         echo "etcd does not run, its ports may be taken: once more"
     done
-    tail -n 3 "$dir"/m*.log
+    for log in "$dir"/m*.log; do tail -n 3 "$log"; done
     echo "0 passed, 1 failed"
-    exit 1
+    exit 75
     ;;
 *)
-    sed -n '4,9p' "$0"
+    sed -n '4,10p' "$0"
     exit 2
     ;;
 esac

@@ -300,6 +300,36 @@ static void the_best_number_is_chosen(void) {
     CHECK(CHOOSE(0) == SIZE_MAX);
 }
 
+/* The first of the order that is free and has passed; else the first of those that pass first. */
+static void the_number_that_can_be_had_first_is_chosen(void) {
+    const int64_t now_ns = INT64_C(1700000000000000000), minute_ns = INT64_C(60000000000);
+    const int64_t horizons_ns[] = {INT64_MIN,  now_ns - 1,         now_ns,
+                                   now_ns + 1, now_ns + minute_ns, now_ns + minute_ns + 1,
+                                   INT64_MAX};
+    enum { size = 4, kinds = 8 }; /* the eighth is taken */
+    static flake_i_etcd_numbers n;
+    for (unsigned all = 0; all < kinds * kinds * kinds * kinds; all++) {
+        for (size_t i = 0, left = all; i < size; i++, left /= kinds) {
+            n.taken[i] = left % kinds == 7;
+            n.horizon_ns[i] = n.taken[i] ? now_ns - 2 : horizons_ns[left % kinds];
+        }
+        for (size_t first = 0; first < size; first++) {
+            size_t best = SIZE_MAX;
+            bool has_passed = false, is_far = false, is_blocked = false;
+            for (size_t at = first; at < first + size && !has_passed; at++) {
+                const int64_t horizon_ns = n.horizon_ns[at % size];
+                if (n.taken[at % size]) continue;
+                has_passed = horizon_ns <= now_ns;
+                if (horizon_ns > now_ns + minute_ns) is_far = true;
+                else if (has_passed || best == SIZE_MAX || horizon_ns < n.horizon_ns[best])
+                    best = at % size;
+            }
+            CHECK_EQ(flake_i_etcd_choose_number(&n, size, first, now_ns, &is_blocked), best);
+            CHECK_EQ(is_blocked, is_far);
+        }
+    }
+}
+
 static void options_that_do_not_fit_are_named(void) {
     flake_why why;
 #define REFUSES(field, value)                                              \
@@ -414,6 +444,7 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
     c.process++;
     CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_FORKED);
     CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_FORKED);
+    CHECK_STR(why.text, "the claim is the parent's");
     c.process--;
 
     /* Every init asks for the floor: the unit in which it lies is the others'. */
@@ -478,6 +509,7 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(horizons_are_read_strictly),
                                      CHECK_TEST(answers_are_taken_at_their_word_only),
                                      CHECK_TEST(the_best_number_is_chosen),
+                                     CHECK_TEST(the_number_that_can_be_had_first_is_chosen),
                                      CHECK_TEST(options_that_do_not_fit_are_named),
                                      CHECK_TEST(what_is_not_given_is_usual),
                                      CHECK_TEST(the_gate_lets_nothing_past_the_horizon),

@@ -175,6 +175,7 @@ static void what_etcd_says_is_told(void) {
         {{"kv/range", 200, "", "{\"error\":\"\x7fquoted \xc3\xa4\"}"}, FLAKE_IO, ": quoted "},
         {{"kv/range", 503, "", unprintable}, FLAKE_IO, ": xxxxxxxx"},
         {{"lease/grant", 200, "", "{\"header\":{}}"}, FLAKE_IO, ": no lease in etcd's answer"},
+        {{"lease/grant", 200, "", "{\"ID\":\"7\"}"}, FLAKE_IO, ": no lease in"},
         {{"lease/grant", 200, "", "{\"ID\":\"7\",\"TTL\":\"0\"}"}, FLAKE_IO, ": no lease in"},
         {{"lease/grant", 200, "", "{\"ID\":\"7\",\"TTL\":\"2147483648\"}"},
          FLAKE_IO,

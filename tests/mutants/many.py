@@ -9,8 +9,10 @@
     JOBS=2        at a time
     MINUTES=...   begins no more after so long; call again to go on
     ARGUED=1      judges those that tests/mutants/survivors has a reason for, too
-    ETCD=1        the etcd section too, against etcd members: up to two minutes each. How its answers are read
+    ETCD=1        the etcd section too, against etcd members: up to six minutes each. How its answers are read
                   is judged without members, too, wherever libcurl is
+    ETCD=alone    the etcd section too, by the tests that need no members: seconds each. Those that survive
+                  this are no survivors yet: ETCD=1 asks again what caught the others, and then the members
     CC=clang      compiler of the programs (gcc takes twice as long); gcc says whether the code is the same
 
 A mutant is one edit of one line: a comparison turned, a constant by one, && for || and the reverse, a
@@ -19,15 +21,15 @@ of the common region stands in both headers. Memory orders are not touched: the 
 and the table of hand-written mutants see to them.
 
 It is judged by the programs that run its line, the fuzzers' replays first, then the tests, the
-cheapest first, then models and explorer, and the first four once more under the sanitizers; clang's
-coverage says which do (see tests/coverage/coverage.py). It is
+cheapest first, then models and explorer, then those that ask etcd members, and the first four without
+members once more under the sanitizers; clang's coverage says which do (see tests/coverage/coverage.py). It is
     caught      a test failed, and failed once more when it was run again by itself
     same code   the compiler makes the same of it at -O2: no mutant at all
     argued      it survives, and tests/mutants/survivors says why that is right
     SURVIVED    it survives
     hangs       two time limits were hit, the second by a program that had the machine to itself, while the
                 headers as they are took less than a quarter of it
-    UNDECIDED   a time limit was hit, which may be the machine's doing
+    UNDECIDED   a time limit was hit, or etcd members did not answer, which may be the machine's doing
 and one that does not compile counts nowhere. Tests that measure how busy the machine is catch nothing,
 nor do those that fail on the headers as they are, which is a failure itself.
 
@@ -216,14 +218,21 @@ class Stopped(Exception):
     """By the user."""
 
 
+class Unanswered(Exception):
+    """The etcd members that a program asks don't run, or don't answer: nothing is said of the mutant."""
+
+
+NO_MEMBERS = 75                                   # as etcd.sh says it
+
+
 children, stopped = set(), threading.Event()
 
 
-def run(command, cwd, limit, tmp, skip, sanitized=False):
+def run(command, cwd, limit, tmp, skip, is_vast=False):
     """What failed first ("" if nothing did); None: the time limit was hit."""
     if stopped.is_set():
         raise Stopped
-    room = "" if sanitized else "ulimit -v 8388608; "   # sanitizers map terabytes
+    room = "" if is_vast else "ulimit -v 8388608; "
     limited = ["sh", "-c", f'ulimit -c 0; ulimit -f 524288; {room}exec nice -n 5 "$@"', "sh", *command]
     child = subprocess.Popen(limited, cwd=cwd, env=dict(os.environ, TMPDIR=str(tmp)), stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -264,6 +273,8 @@ def run(command, cwd, limit, tmp, skip, sanitized=False):
         return failed
     if hit.is_set():
         return None
+    if code == NO_MEMBERS:
+        raise Unanswered
     return "" if code == 0 or (code == 1 and ignored) else f"exit code {code}"
 
 
@@ -286,7 +297,7 @@ class Judge:
         kinds = ("replay", "test", "model", "explore")
 
         def cost(name):
-            return self.programs[name].script is not None, kinds.index(name.split("_")[0]), self.measured[name]["seconds"]
+            return self.programs[name].is_vast, kinds.index(name.split("_")[0]), self.measured[name]["seconds"]
         return sorted((name for name in by if self.measured[name]["code"] in (0, 1)), key=cost)
 
     def write(self, m, work):
@@ -341,13 +352,14 @@ class Judge:
     def judge_with(self, name, program, work, limit, sanitized=False):
         """"" or what failed, twice; None: the time limit was hit; and what failed once of two times."""
         skip, once = set(self.measured[name]["failed"]), []
+        is_vast = sanitized or self.programs[name].is_vast   # sanitizers map terabytes
         while True:
             command = self.programs[name].command(program)
-            failed = run(command, self.base, limit, work / "tmp", skip, sanitized)
+            failed = run(command, self.base, limit, work / "tmp", skip, is_vast)
             if not failed:
                 return failed, once
             again = self.command_of(name, program, failed)
-            if run(again, self.base, limit, work / "tmp", skip, sanitized):
+            if run(again, self.base, limit, work / "tmp", skip, is_vast):
                 return failed, once
             once.append(f"{name} {failed}")
             if failed in skip or failed.startswith("exit code"):
@@ -361,8 +373,11 @@ class Judge:
         if name not in self.programs or failed in self.measured[name]["failed"] or not self.build(work, name, program):
             return False
         command = self.command_of(name, program, failed)
-        found = {run(command, self.base, self.limit(name), work / "tmp", set()) for _ in range(2)}
-        return found == {failed}
+        is_vast = self.programs[name].is_vast
+        try:
+            return all(run(command, self.base, self.limit(name), work / "tmp", set(), is_vast) == failed for _ in range(2))
+        except Unanswered:
+            return False
 
     def judge(self, m, work, alone):
         """(verdict, by). Alone: with more time, and beside the headers as they are."""
@@ -370,18 +385,24 @@ class Judge:
         by = self.before.get((m.section, m.old.strip(), m.new.strip()))
         if by and self.is_caught_again(by, work):
             return "caught", by
-        order, hit, once = self.order(m), [], []
+        order, hit, once, is_other = self.order(m), [], [], False
         if not order:
             made = self.code(work, m.header, "-fsyntax-only")
             return ("does not compile", "-") if made is None else ("SURVIVED", "nothing runs it")
         for n, name in enumerate(order):
             program = work / name
-            if n == 6 and self.is_same_code(m, work):   # most others are caught by now
-                return "same code", "-"
+            if not is_other and (n == 6 or self.programs[name].is_vast):   # most others are caught by now
+                if self.is_same_code(m, work):
+                    return "same code", "-"
+                is_other = True
             if not self.build(work, name, program):
                 return "does not compile", name
             limit = self.limit(name) * (2 if alone else 1)
-            failed, more = self.judge_with(name, program, work, limit)
+            try:
+                failed, more = self.judge_with(name, program, work, limit)
+            except Unanswered:
+                hit.append(f"{name}: no etcd members")
+                break
             once += more
             if failed:
                 return "caught", f"{name} {failed}"
@@ -394,9 +415,9 @@ class Judge:
             program.unlink()
         if hit:
             return "UNDECIDED", " ".join(hit)
-        if len(order) <= 6 and self.is_same_code(m, work):
+        if not is_other and self.is_same_code(m, work):
             return "same code", "-"
-        for name in [name for name in order if name.startswith(("replay", "test"))][:4]:
+        for name in [n for n in order if n.startswith(("replay", "test")) and not self.programs[n].is_vast][:4]:
             if self.build(work, name, work / name, SANITIZERS):
                 limit = 30 + 30 * self.measured[name]["seconds"]
                 if failed := self.judge_with(name, work / name, work, limit, True)[0]:
@@ -409,7 +430,11 @@ class Judge:
         if not self.build(self.base, name, program):
             return float("inf")
         began = time.time()
-        passed = run(self.programs[name].command(program), self.base, 600, work / "tmp", set(self.measured[name]["failed"]))
+        skip, is_vast = set(self.measured[name]["failed"]), self.programs[name].is_vast
+        try:
+            passed = run(self.programs[name].command(program), self.base, 600, work / "tmp", skip, is_vast)
+        except Unanswered:
+            return float("inf")
         return time.time() - began if passed == "" else float("inf")
 
 
@@ -535,8 +560,10 @@ def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     given = os.environ.get
-    etcd, jobs = given("ETCD") == "1", int(given("JOBS") or 2)
-    skipped = set() if etcd else {"etcd"} if coverage.has_curl() else {"etcd", "answers"}
+    etcd, is_alone, jobs = given("ETCD") == "1", given("ETCD") == "alone", int(given("JOBS") or 2)
+    if is_alone and not coverage.has_curl():
+        sys.exit("ETCD=alone needs libcurl")
+    skipped = set() if etcd or is_alone else {"etcd"} if coverage.has_curl() else {"etcd", "answers"}
     if etcd and not coverage.can_etcd():
         sys.exit("ETCD=1 needs etcd, openssl and libcurl")
     if not all(map(shutil.which, ("clang", "gcc", "llvm-cov", "llvm-profdata"))):
@@ -544,7 +571,7 @@ def main():
     head = subprocess.run(["git", "rev-parse", "HEAD"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           check=False).stdout.strip()
     seed = given("SEED") or head or "0"
-    sources = coverage.digest(".") + ("-etcd" if etcd else "")
+    sources = coverage.digest(".") + ("-etcd" if etcd else "-alone" if is_alone else "")
     folder = Path(sys.argv[1]).resolve() / "mutants-many"
     base = folder / "base"
     shutil.rmtree(base, ignore_errors=True)

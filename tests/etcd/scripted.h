@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An etcd behind a libcurl and a clock of its own, for one thread: what it is asked, with what options and
+ * when, is noted as text, and it answers as a list tells. A claim's thread runs when and as long as the test
+ * says. The header runs as it is.
+ */
+#ifndef SCRIPTED_H
+#define SCRIPTED_H
+
+#define _GNU_SOURCE
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- the clock, in ms since the test began; begin_s: its Unix time then ---- */
+
+enum { begin_s = 1700000000 };
+static int64_t clock_ms, clock_ahead_ms; /* ahead: of the time of day */
+
+static inline int script_clock(clockid_t id, struct timespec *to) {
+    const int64_t ms =
+        clock_ms + (id == CLOCK_REALTIME ? begin_s * INT64_C(1000) + clock_ahead_ms : 500);
+    to->tv_sec = (time_t)(ms / 1000);
+    to->tv_nsec = (long)(ms % 1000) * 1000000;
+    return 0;
+}
+
+/* ---- what was noted ---- */
+
+static char notes[1 << 16];
+static size_t notes_n;
+static bool is_brief;                          /* no options; and writes in short, see `brief` */
+static int waits, waited_ms, sleeps, slept_ms; /* since the last note */
+
+static inline void note_raw(const char *format, ...) {
+    va_list given;
+    va_start(given, format);
+    notes_n += (size_t)vsnprintf(notes + notes_n, sizeof notes - notes_n, format, given);
+    va_end(given);
+    if (notes_n >= sizeof notes - 8192) {
+        printf("  it goes on and on\n");
+        exit(1);
+    }
+}
+
+static inline void note_waits(void) {
+    if (waits) note_raw("waits %d times, %d ms\n", waits, waited_ms);
+    if (sleeps) note_raw("sleeps %d times, %d ms\n", sleeps, slept_ms);
+    waits = waited_ms = sleeps = slept_ms = 0;
+}
+
+static inline void note_time(void) {
+    note_waits();
+    note_raw("%lld: ", (long long)clock_ms);
+}
+
+static inline void forget_noted(void) {
+    waits = waited_ms = sleeps = slept_ms = 0;
+    *notes = 0;
+    notes_n = 0;
+}
+
+/* Whether it was this; what comes is noted anew. */
+static inline bool was_noted(const char *wanted) {
+    note_waits();
+    const bool is_same = strcmp(notes, wanted) == 0;
+    if (!is_same) {
+        size_t at = 0;
+        while (notes[at] && notes[at] == wanted[at]) at++;
+        while (at && notes[at - 1] != '\n') at--;
+        printf("  notes are\n%.1500s  not\n%.1500s", notes + at, wanted + at);
+    }
+    forget_noted();
+    return is_same;
+}
+
+/* ---- what etcd answers: the first that is left of the list whose `to` is in the request ---- */
+
+typedef struct told {
+    const char *to,
+        *text;        /* ' for "; $known and $put, $horizon and $pool: of the last write, base64 */
+    int http;         /* 0: 200 */
+    CURLcode sent;    /* anything but 0: it breaks off, after the text */
+    int ms;           /* until it is there; 0: 10 */
+    const char *date; /* header lines; NULL: none */
+    bool is_used;
+} told;
+
+static told told_list[16]; /* up to one without `to` */
+
+static inline void tell(const told *list) {
+    memset(told_list, 0, sizeof told_list);
+    for (size_t i = 0; list && list[i].to; i++) told_list[i] = list[i];
+}
+
+static const told usual[] = {
+    {.to = "keys_only",
+     .text = "{'header':{},'responses':[{'response_range':{'header':{}}},"
+             "{'response_range':{'header':{}}}]}"},
+    {.to = "/v3/kv/txn", .text = "{'header':{},'succeeded':true}"},
+    {.to = "/v3/lease/grant", .text = "{'header':{},'ID':'7','TTL':'3'}"},
+    {.to = "/v3/lease/keepalive", .text = "{'result':{'header':{},'ID':'7','TTL':'3'}}"},
+    {.to = "/v3/auth/authenticate", .text = "{'header':{},'token':'t.1'}"},
+    {.to = "", .text = "{'header':{}}"},
+};
+
+/* ---- libcurl ---- */
+
+typedef size_t (*on_bytes)(char *, size_t, size_t, void *);
+typedef struct script_easy {
+    const char *name;
+    on_bytes on_body, on_header;
+    void *of_body, *of_header;
+    const struct curl_slist *headers;
+    char url[600], body[8192];
+    long body_n, timeout_ms;
+} script_easy;
+
+static script_easy easies[2];
+static int easies_n;
+static script_easy *watching;
+static int64_t watch_says_ms, watch_ends_ms, stop_ms; /* when; 0: never */
+static int64_t looks_ms;                              /* when the test looks in; 0: never */
+static bool looks_at_join;
+static void (*looks)(void);
+static long last_http;
+static int setopts, setopt_refused; /* the number of the call; 0: none */
+static char multi;
+
+static int inits_until_refused; /* 0: none is */
+
+static inline bool is_init_refused(void) {
+    return inits_until_refused && --inits_until_refused == 0;
+}
+
+static inline void stop_thread(void);
+
+static inline CURL *script_easy_init(void) {
+    if (is_init_refused()) return NULL;
+    script_easy *const e = &easies[easies_n++ % 2];
+    memset(e, 0, sizeof *e);
+    e->name = e == easies ? "request" : "watch";
+    e->body_n = -1;
+    return e;
+}
+
+static inline void note_option(const char *easy, CURLoption option, long number, const char *text) {
+    switch ((int)option) {
+    case CURLOPT_NOSIGNAL: note_raw("%s: no signals %ld\n", easy, number); break;
+    case CURLOPT_POST: note_raw("%s: post %ld\n", easy, number); break;
+    case CURLOPT_HTTP_VERSION:
+        note_raw("%s: HTTP 1.1 %d\n", easy, number == CURL_HTTP_VERSION_1_1);
+        break;
+    case CURLOPT_TCP_KEEPALIVE: note_raw("%s: keepalive %ld\n", easy, number); break;
+    case CURLOPT_CONNECTTIMEOUT_MS: note_raw("%s: connects within %ld ms\n", easy, number); break;
+    case CURLOPT_CAINFO: note_raw("%s: ca %s\n", easy, text); break;
+    case CURLOPT_SSLCERT: note_raw("%s: cert %s\n", easy, text); break;
+    case CURLOPT_SSLKEY: note_raw("%s: key %s\n", easy, text); break;
+    default: note_raw("%s: option %d\n", easy, (int)option);
+    }
+}
+
+static inline CURLcode script_setopt(CURL *easy, CURLoption option, ...) {
+    script_easy *const e = (script_easy *)easy;
+    va_list given;
+    if (++setopts == setopt_refused) return CURLE_OUT_OF_MEMORY;
+    va_start(given, option);
+    const bool is_long = option < CURLOPTTYPE_OBJECTPOINT;
+    const bool is_function = option >= CURLOPTTYPE_FUNCTIONPOINT;
+    const long number = is_long ? va_arg(given, long) : 0;
+    const on_bytes on = is_function ? va_arg(given, on_bytes) : NULL;
+    void *const pointer = is_long || is_function ? NULL : va_arg(given, void *);
+    va_end(given);
+    switch ((int)option) {
+    case CURLOPT_WRITEFUNCTION: e->on_body = on; break;
+    case CURLOPT_WRITEDATA: e->of_body = pointer; break;
+    case CURLOPT_HEADERFUNCTION: e->on_header = on; break;
+    case CURLOPT_HEADERDATA: e->of_header = pointer; break;
+    case CURLOPT_HTTPHEADER: e->headers = (const struct curl_slist *)pointer; break;
+    case CURLOPT_TIMEOUT_MS: e->timeout_ms = number; break;
+    case CURLOPT_POSTFIELDSIZE: e->body_n = number; break;
+    case CURLOPT_URL: (void)snprintf(e->url, sizeof e->url, "%s", (const char *)pointer); break;
+    case CURLOPT_COPYPOSTFIELDS:
+        if (e->body_n < 0 || (size_t)e->body_n >= sizeof e->body) abort();
+        memcpy(e->body, pointer, (size_t)e->body_n);
+        e->body[e->body_n] = 0;
+        break;
+    default:
+        if (!is_brief) note_option(e->name, option, number, (const char *)pointer);
+    }
+    return CURLE_OK;
+}
+
+static inline void note_request(const script_easy *e);
+static inline const char *answer_to(const script_easy *e, const told *a);
+
+static inline const told *told_to(const script_easy *e) {
+    for (told *a = told_list; a->to; a++) {
+        if (a->is_used || !(strstr(e->url, a->to) || strstr(e->body, a->to))) continue;
+        a->is_used = true;
+        return a;
+    }
+    const told *a = usual;
+    while (!strstr(e->url, a->to) && !strstr(e->body, a->to)) a++;
+    return a;
+}
+
+/* A text that is handed over in two parts. */
+static inline bool hand_over(on_bytes to, const char *text, size_t n, void *user) {
+    char *const copy = (char *)malloc(n + 1); /* of its size: who reads behind it is seen */
+    const size_t half = n / 2;
+    if (!copy) abort();
+    memcpy(copy, text, n);
+    const bool taken = (!half || to(copy, 1, half, user) == half) &&
+                       (!n || to(copy + half, 1, n - half, user) == n - half);
+    free(copy);
+    return taken;
+}
+
+static inline CURLcode script_perform(CURL *easy) {
+    script_easy *const e = (script_easy *)easy;
+    const told *const a = told_to(e);
+    note_time();
+    if (is_brief) note_raw("asks ");
+    else note_raw("asks within %ld ms ", e->timeout_ms);
+    note_request(e);
+    clock_ms += a->ms ? a->ms : 10;
+    last_http = a->http ? a->http : 200;
+    if (stop_ms && clock_ms >= stop_ms) stop_thread();
+    for (const char *line = a->date; line && *line;) {
+        const size_t n = strcspn(line, "\n") + 1;
+        char *const copy = (char *)malloc(n);
+        if (!copy) abort();
+        memcpy(copy, line, n);
+        const bool taken = e->on_header(copy, 1, n, e->of_header) == n;
+        free(copy);
+        if (!taken) return CURLE_WRITE_ERROR;
+        line += n;
+    }
+    const char *const text = answer_to(e, a);
+    if (!hand_over(e->on_body, text, strlen(text), e->of_body)) return CURLE_WRITE_ERROR;
+    return a->sent;
+}
+
+static inline CURLcode script_getinfo(CURL *easy, CURLINFO info, long *to) {
+    if (easy != &easies[0] || info != CURLINFO_RESPONSE_CODE) abort();
+    *to = last_http;
+    return CURLE_OK;
+}
+
+static inline CURLMcode script_add(CURLM *m, CURL *easy) {
+    if (m != &multi || watching) note_raw("a second watch\n");
+    watching = (script_easy *)easy;
+    note_time();
+    note_raw("watches ");
+    note_request(watching);
+    return CURLM_OK;
+}
+
+static inline CURLMcode script_remove(CURLM *m, CURL *easy) {
+    if (m != &multi || easy != watching) note_raw("no such watch\n");
+    watching = NULL;
+    note_time();
+    note_raw("watches no more\n");
+    return CURLM_OK;
+}
+
+static inline CURLMcode script_multi_perform(CURLM *m, int *running) {
+    (void)m;
+    *running = watching != NULL;
+    if (watching && watch_says_ms && clock_ms >= watch_says_ms) {
+        watch_says_ms = 0;
+        note_time();
+        note_raw("the watch says something\n");
+        if (!hand_over(watching->on_body, "{}", 2, watching->of_body)) abort();
+    }
+    return CURLM_OK;
+}
+
+static inline CURLMcode script_poll(CURLM *m, int ms) {
+    int64_t end_ms = clock_ms + ms;
+    const int64_t events[] = {watch_says_ms, watch_ends_ms, stop_ms, looks_ms};
+    if (m != &multi) abort();
+    for (int i = 0; i < 4; i++)
+        if (events[i] > clock_ms && events[i] < end_ms) end_ms = events[i];
+    waits++;
+    waited_ms += (int)(end_ms - clock_ms);
+    if (waits > 100000) note_raw("%70000s", ""); /* goes on and on */
+    clock_ms = end_ms;
+    if (looks_ms && clock_ms >= looks_ms) {
+        looks_ms = 0;
+        looks();
+    }
+    if (stop_ms && clock_ms >= stop_ms) stop_thread();
+    return CURLM_OK;
+}
+
+static inline CURLMsg *script_info_read(CURLM *m) {
+    static CURLMsg ended;
+    if (m != &multi) abort();
+    if (!watching || !watch_ends_ms || clock_ms < watch_ends_ms) return NULL;
+    watch_ends_ms = 0;
+    note_time();
+    note_raw("the watch ends\n");
+    return &ended;
+}
+
+static inline CURLMcode script_wakeup(void) {
+    note_raw("wakes the thread\n");
+    return CURLM_OK;
+}
+
+static void *(*thread_run)(void *);
+static void *thread_user;
+
+static bool thread_fails;
+
+static inline int script_thread(void *(*run)(void *), void *user) {
+    if (thread_fails) return 11;
+    thread_run = run;
+    thread_user = user;
+    note_raw("starts the thread\n");
+    return 0;
+}
+
+static inline int script_join(void) {
+    note_raw("joins the thread\n");
+    if (looks_at_join) looks();
+    return 0;
+}
+
+static inline void script_sleep_ns(int64_t ns) {
+    if (ns % 1000000) note_raw("sleeps %lld ns\n", (long long)ns);
+    if (++sleeps > 100000) note_raw("%70000s", ""); /* goes on and on */
+    slept_ms += (int)(ns / 1000000);
+    clock_ms += ns / 1000000;
+}
+
+static bool random_fails;
+
+/* The last byte makes 21 the first number that is looked at. */
+#define SCRIPT_TOKEN "0123456789abcdeffedcba9876543215"
+static inline bool script_random(void *to, size_t n) {
+    const uint64_t words[] = {0x0123456789abcdef, 0xfedcba9876543215};
+    if (random_fails || n != sizeof words) return false;
+    memcpy(to, words, n);
+    return true;
+}
+
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+#define clock_gettime(id, to)                   script_clock(id, to)
+#define curl_easy_init()                        script_easy_init()
+#define curl_easy_cleanup(easy)                 note_raw("closes the %s\n", ((script_easy *)easy)->name)
+#define curl_easy_setopt(easy, option, value)   script_setopt(easy, option, value)
+#define curl_easy_getinfo(easy, what, to)       script_getinfo(easy, what, to)
+#define curl_easy_perform(easy)                 script_perform(easy)
+#define curl_multi_init()                       (is_init_refused() ? NULL : (CURLM *)&multi)
+#define curl_multi_cleanup(m)                   (note_raw("closes what waits\n"), (void)(m), CURLM_OK)
+#define curl_multi_add_handle(m, easy)          script_add(m, easy)
+#define curl_multi_remove_handle(m, easy)       script_remove(m, easy)
+#define curl_multi_perform(m, running)          script_multi_perform(m, running)
+#define curl_multi_poll(m, more, n, ms, ready)  script_poll(m, ms)
+#define curl_multi_info_read(m, left)           ((void)(left), script_info_read(m))
+#define curl_multi_wakeup(m)                    script_wakeup()
+#define pthread_create(thread, kind, run, user) script_thread(run, user)
+#define pthread_join(thread, to)                script_join()
+#define FLAKE_SLEEP_NS(ns)                      script_sleep_ns(ns)
+#define FLAKE_CLOCK_NS(kind)                    flake_i_system_ns(kind)
+#define FLAKE_RANDOM_BYTES(to, n)               script_random(to, n)
+
+/* What others do before the next compare-and-swap, once. */
+static void (*others)(void);
+
+static inline void let_others(void) {
+    void (*const now)(void) = others;
+    others = NULL;
+    if (now) now();
+}
+
+#define FLAKE_ATOMIC(T)                 _Atomic(T)
+#define FLAKE_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
+#define FLAKE_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
+#define FLAKE_ATOMIC_ADD(p, v, order)   atomic_fetch_add_explicit(p, v, memory_order_##order)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                         \
+    (let_others(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
+                                                           memory_order_##failure))
+#include "cluster.h"
+
+/* ---- texts ---- */
+
+/* Shorter, one for one; and what a write reads when it fails is left out. */
+static const char *const brief[][2] = {
+    {"'target':'VALUE','value':", "is "},
+    {"'target':'CREATE','create_revision':'0'", "is not there"},
+    {"'target':'LEASE','lease':", "has lease "},
+    {"'request_put':", "put "},
+    {"'request_range':", "range "},
+    {"'request_delete_range':", "delete "},
+    {"'key':", ""},
+    {"https://", ""},
+    {"http://", ""},
+    {"/v3/", " "},
+    {SCRIPT_TOKEN, "T"},
+};
+
+static inline void shorten(char *text) {
+    char *const fails = strstr(text, ",'failure'");
+    if (fails) strcpy(fails, " ...");
+    for (size_t i = 0; i < sizeof brief / sizeof *brief; i++)
+        for (char *at = text; (at = strstr(at, brief[i][0])) != NULL;) {
+            const size_t is = strlen(brief[i][1]), was = strlen(brief[i][0]);
+            memmove(at + is, at + was, strlen(at + was) + 1);
+            memcpy(at, brief[i][1], is);
+        }
+}
+
+/* Notes a request: URL, headers when they are others than usual, and the body with base64 as <text>. */
+static inline void note_request(const script_easy *e) {
+    char url[600], headers[512] = "", body[8192];
+    size_t n = 0;
+    for (const struct curl_slist *h = e->headers; h; h = h->next)
+        (void)snprintf(headers + strlen(headers), sizeof headers - strlen(headers), "[%s]",
+                       h->data);
+    const bool is_usual = strcmp(headers, "[Content-Type: application/json][Expect:]") == 0;
+    for (const char *at = e->body; at < e->body + e->body_n;) {
+        static const char *const coded[] = {"\"key\":\"", "\"range_end\":\"", "\"value\":\""};
+        char bytes[400];
+        size_t skip = 0, len = SIZE_MAX;
+        for (int i = 0; i < 3; i++)
+            if (strncmp(at, coded[i], strlen(coded[i])) == 0) skip = strlen(coded[i]);
+        const size_t width = strcspn(at + skip, "\"");
+        if (skip && width) len = flake_i_from_base64(at + skip, width, bytes, sizeof bytes);
+        if (len == SIZE_MAX) {
+            body[n++] = (char)(*at == '"' ? '\'' : *at ? *at : '~');
+            at++;
+        } else {
+            n += (size_t)sprintf(body + n, "'%.*s':<%.*s>", (int)skip - 4, at + 1, (int)len, bytes);
+            at += skip + width + 1;
+        }
+        if (n > sizeof body - 600) abort();
+    }
+    body[n] = 0;
+    (void)snprintf(url, sizeof url, "%s", e->url);
+    if (is_brief) shorten(url), shorten(body);
+    note_raw("%s%s%s%s%s\n", url, is_usual ? "" : " ", is_usual ? "" : headers,
+             is_brief ? " " : "\n    ", body);
+}
+
+static inline const char *answer_to(const script_easy *e, const told *a) {
+    static const char *const words[][2] = {{"$known", "compare/0/value"},
+                                           {"$put", "success/0/request_put/value"},
+                                           {"$horizon", "compare/0/key"},
+                                           {"$pool", "compare/1/key"}};
+    static char text[20000];
+    char *out = text;
+    const flake_i_json body = flake_i_json_text(e->body, (size_t)e->body_n);
+    for (const char *at = a->text ? a->text : ""; *at && out < text + sizeof text - 400;) {
+        size_t n = 0;
+        for (int i = 0; i < 4 && !n; i++) {
+            if (strncmp(at, words[i][0], strlen(words[i][0])) != 0) continue;
+            n = strlen(words[i][0]);
+            const flake_i_json v = flake_i_json_string(flake_i_json_get(body, words[i][1]));
+            if (v.at) out += snprintf(out, 400, "%.*s", (int)(v.end - v.at), v.at);
+        }
+        if (!n) *out++ = (char)(*at == '\'' ? '"' : *at);
+        at += n ? n : 1;
+    }
+    *out = 0;
+    return text;
+}
+
+/* ---- a claim ---- */
+
+static inline void stop_thread(void) {
+    stop_ms = 0;
+    claim.session->stop = 1;
+}
+
+/* Runs the claim's thread until so long from now. */
+static inline void hold_ms(int64_t ms) {
+    stop_ms = clock_ms + ms;
+    (void)thread_run(thread_user);
+    claim.session->stop = 0;
+}
+
+static inline void script_begin(void) {
+    tell(NULL);
+    flake_etcd_destroy(&claim);
+    memset(&claim, 0, sizeof claim);
+    is_brief = false;
+    clock_ms = 1000;
+    clock_ahead_ms = watch_says_ms = watch_ends_ms = stop_ms = looks_ms = 0;
+    setopts = setopt_refused = easies_n = inits_until_refused = 0;
+    looks_at_join = false;
+    watching = NULL;
+    forget_noted();
+}
+
+static flake_why why;
+
+static inline flake_etcd_options scripted(void) {
+    flake_etcd_options o = from("http://m1,https://m2", "x/");
+    o.ttl_ms = 2001;
+    o.horizon_ms = 7500;
+    o.timeout_ms = 700;
+    return o;
+}
+
+#define NOTED(text) CHECK(was_noted(text))
+#define RANGE(kvs)  "{'response_range':{'header':{}" kvs "}}"
+#define BOTH(horizon, pool)                                \
+    "{'header':{},'responses':[" RANGE(horizon) "," RANGE( \
+        pool) "]}" /* of a write that is refused */
+#define HORIZON(value) ",'kvs':[{'key':'$horizon','value':'" value "'}]"
+#define POOL           ",'kvs':[{'key':'$pool','value':'eA=='}]"
+
+static inline const char *name_of(flake_status status) {
+    return status == FLAKE_OK      ? "ok"
+           : status == FLAKE_AGAIN ? "again"
+           : status == FLAKE_IO    ? "io"
+           : status == FLAKE_LEASE ? "lost"
+                                   : "something else";
+}
+
+/* A claim of number 21 of cluster 2, by three requests; notes the rest in brief. */
+static inline void begin_claimed(const flake_etcd_options *options, const told *then) {
+    flake_etcd_options o = *options;
+    script_begin();
+    o.cluster_given = true;
+    o.cluster = 2;
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(clock_ms, 1030);
+    is_brief = true;
+    CHECK_EQ(flake_etcd_cluster(&claim), 2);
+    CHECK_EQ(flake_etcd_generator(&claim), 21);
+    forget_noted();
+    tell(then);
+}
+
+static inline void say_how_it_is(void) {
+    const flake_status status = flake_etcd_check(&claim, &why);
+    note_time();
+    note_raw("is %s \"%s\", left %d ms\n", name_of(status), why.text,
+             (int)flake_etcd_left_ms(&claim));
+}
+
+static int64_t wanted_ms;
+
+static inline void want(void) {
+    const int64_t unix_ms = begin_s * INT64_C(1000) + wanted_ms;
+    note_time();
+    note_raw("a draw is %s\n", name_of(flake_i_etcd_admit(&claim, unix_ms * 1000000)));
+}
+
+/* The answer to who reads a cluster's numbers: keys from..to are taken, and a horizon of a number. */
+static inline const char *numbers(unsigned cluster, unsigned from, unsigned to, unsigned number,
+                                  int64_t horizon_ms) {
+    static char text[8][20000];
+    static int next;
+    char *const out = text[next++ % 8], key[40], key64[64], value[80], value64[120];
+    int n = sprintf(out, "{'header':{},'responses':[{'response_range':{'header':{},'kvs':[");
+    for (unsigned i = from; i <= to; i++) {
+        (void)snprintf(key, sizeof key, "x/pool/%u:%u", cluster, i);
+        flake_i_to_base64(key, strlen(key), key64);
+        n += sprintf(out + n, "%s{'key':'%s'}", i == from ? "" : ",", key64);
+    }
+    (void)snprintf(key, sizeof key, "x/horizon/%u:%u", cluster, number);
+    flake_i_to_base64(key, strlen(key), key64);
+    (void)snprintf(value, sizeof value, "%lld " TOKEN " 9",
+                   (begin_s * 1000LL + horizon_ms) * 1000000);
+    flake_i_to_base64(value, strlen(value), value64);
+    (void)sprintf(out + n,
+                  "]}},{'response_range':{'header':{},'kvs':[{'key':'%s','value':'%s'}]}}]}", key64,
+                  value64);
+    return out;
+}
+
+#endif
