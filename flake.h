@@ -3697,11 +3697,11 @@ static inline void flake_i_begin_behind(flake_i_engine *e) {
  *           next lane in turn. That, and a lane that is spent or behind, begins a sweep.
  * SWEEP     One exact reading, and a look at each word: the first lane if it has a place, then
  *           those that have not been drawn from in this unit, then all that have one. A word may be
- *           newer than the reading: such a lane is passed by. If all are, the one whose place comes
- *           first is asked last, with a reading of its own (I2), and there the caller waits, if he does.
- *           So a try that fails has seen each lane spent or behind, in a unit that was current
- *           during the call.
- * PROGRESS  As the engine's, and at most two looks at each lane.
+ *           newer than the reading, and its lane is passed by: so if a later reading is of another
+ *           unit, all is looked at again. If none has a place, the one whose place comes first is
+ *           asked last, with a reading of its own (I2), and there the caller waits, if he does.
+ *           So when a try fails, each lane was spent or behind in the unit of its last readings.
+ * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
  */
 struct flake_lane {
     flake_i_engine engine;
@@ -3777,7 +3777,8 @@ static inline bool flake_i_asks_on(flake_status status) {
     return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK || status == FLAKE_RANGE;
 }
 
-/* From lane *at on; *at becomes the one that served. */
+/* A draw from lane *at, or from one behind it; *at is then the one that served. FLAKE_AGAIN: by this
+ * reading none has a place; *at is the one that has the next. */
 static inline flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uint64_t want,
                                               size_t *at, flake_i_place *out) {
     const size_t own = *at;
@@ -3802,14 +3803,29 @@ static inline flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, 
     return FLAKE_AGAIN;
 }
 
+/* Looks at all lanes until one has served, or the unit at the end is the one of the beginning. */
+static inline flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns, uint64_t want,
+                                              size_t *at, flake_i_place *out) {
+    const flake_i_engine *const e = &flake_i_lane(l, *at)->engine;
+    for (;;) {
+        const flake_status status = flake_i_lanes_look(l, *now_ns, want, at, out);
+        const int64_t was_ns = *now_ns;
+        if (status != FLAKE_AGAIN) return status;
+        *now_ns = flake_i_exact_ns(&e->clock);
+        if (((uint64_t)*now_ns - e->epoch_ns) / e->unit_ns ==
+            ((uint64_t)was_ns - e->epoch_ns) / e->unit_ns)
+            return status;
+    }
+}
+
 FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned how, unsigned slot,
                                               bool back, uint64_t want, size_t *at,
                                               flake_i_place *out) {
     const size_t own = *at;
     flake_i_engine *e = &flake_i_lane(l, own)->engine;
-    const int64_t now_ns = flake_i_exact_ns(&e->clock);
+    int64_t now_ns = flake_i_exact_ns(&e->clock);
     flake_status status = FLAKE_AGAIN;
-    if (!back || !e->refuse_back) status = flake_i_lanes_look(l, now_ns, want, at, out);
+    if (!back || !e->refuse_back) status = flake_i_lanes_find(l, &now_ns, want, at, out);
     if (status == FLAKE_AGAIN) {
         e = &flake_i_lane(l, *at)->engine;
         const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
