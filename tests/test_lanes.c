@@ -244,13 +244,28 @@ static void a_draw_that_is_outrun_steps_to_another_lane(void) {
     LANE_GIVES(flake_lanes_next(&lanes, &id), T, 18);
     TRY_GIVES(T, 19);
 
-    /* in the first draw of a unit it stays */
-    move_ns(MS);
-    robbed = 2;
+    /* the lane stepped to serves if it can, though another is idle */
+    open_three();
+    thread_now = 1;
+    TRY_GIVES(T, 10);
+    thread_now = 2;
+    TRY_GIVES(T, 14);
+    lanes.split.map[0] = 1;
+    lanes.split.turn = 1;
+    thread_now = 0;
+    robbed = 0;
     robberies = 1;
-    TRY_GIVES(T + 1, 18);
+    TRY_GIVES(T, 15);
+
+    /* in the first draw of a unit it stays */
+    open_three();
+    TRY_GIVES(T, 10);
+    move_ns(MS);
+    robbed = 0;
+    robberies = 1;
+    TRY_GIVES(T + 1, 10);
     CHECK_EQ(robberies, 0);
-    CHECK_EQ(lanes.split.map[0], 3);
+    CHECK_EQ(lanes.split.map[0], 1);
 }
 
 static void the_only_lane_is_tried_again(void) {

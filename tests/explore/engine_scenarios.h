@@ -374,6 +374,7 @@ static const scenario scenarios[] = {
     {"lanes_stuck", "a clock that stands still: AGAIN when the wait is over", {"lL", "lL"}, STUCK, .must = AGAIN | RETURNED, .lanes = 2, .cap = 1, .wait_ms = 2, .stuck = true},
     {"lanes_ahead", "two units ahead of the clock", {"LLL", "LLL"}, {100, 101}, .must = AGAIN, .lanes = 2, .cap = 1, .ahead_ms = 1},
     {"lanes_3x2", "three threads, two lanes; 3 preemptions", {"Ll", "lL", "LL"}, {100, 101}, .must = SLEPT | OUTRUN, .lanes = 2, .wait_ms = 9, .cap = 1, .bound = 3},
+    {"lanes_late", "a unit begins during a sweep, and others draw in it: it looks again; 3 preemptions", {"LL", "L", "LL"}, {100, 101}, .must = AGAIN | OUTRUN, .lanes = 2, .time = 100, .count = 1, .bound = 3},
     {"lanes_sno", "lanes with ticks, and the clock put back", {"LL", "LL"}, {100, 98, 101}, .must = TOGGLED, .lanes = 2, .of = SNO},
     {"lanes_sno_wait", "the same, and they wait", {"ll", "ll"}, {100, 98}, .must = TOGGLED, .lanes = 2, .wait_ms = 9, .of = SNO},
     {"pool_1", "two threads, one shard: one owner at a time", {"BoRBOR", "BORBoR"}, {100, 101}, .must = REFUSED, .shards = 1, .pool = true},
