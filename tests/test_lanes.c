@@ -268,6 +268,19 @@ static void a_draw_that_is_outrun_steps_to_another_lane(void) {
     CHECK_EQ(lanes.split.map[0], 1);
 }
 
+/* Its last number goes to another, after the look: the next lane that has one is asked. */
+static void a_lane_that_is_drained_meanwhile(void) {
+    static const unsigned drawn[] = {4, 3, 1};
+    open_three();
+    for (thread_now = 0; thread_now < 3; thread_now++)
+        for (unsigned i = 0; i < drawn[thread_now]; i++) TRY_GIVES(T, 10 + 4 * thread_now + i);
+    thread_now = 0;
+    robbed = 1;
+    robberies = 1;
+    TRY_GIVES(T, 19);
+    CHECK_EQ(robberies, 0);
+}
+
 static void the_only_lane_is_tried_again(void) {
     begin(flake_layout_idgen());
     open_lanes(1);
@@ -788,6 +801,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_sweep_reads_the_clock_once),
         CHECK_TEST(a_reading_that_is_old_is_taken_again),
         CHECK_TEST(a_draw_that_is_outrun_steps_to_another_lane),
+        CHECK_TEST(a_lane_that_is_drained_meanwhile),
         CHECK_TEST(the_only_lane_is_tried_again),
         CHECK_TEST(step_goes_to_another_lane),
         CHECK_TEST(a_waiting_call_waits_where_a_place_comes_first),
