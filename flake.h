@@ -25,7 +25,9 @@
  *     flake_next       waits for the next unit when this one's ids are all drawn; for most programs
  *     flake_try        never waits; flake_retry_ns says when to come again (event loops)
  *     flake_next_n     many at once, at a fraction of the price each
- *     flake_shard_...  one shard per thread: no shared cache line, for many cores
+ *     flake_lanes_...  one object for all threads, whose cores don't fight for a cache line; for
+ *                      servers with many threads
+ *     flake_shard_...  one shard per thread: its words are its own, and its ids rise
  *     flake_pool_...   lends shards to threads that come and go
  *     flake_try_at     with a clock reading that you have already
  *     flake_prefetch   a thread's own stock of ids
@@ -33,7 +35,8 @@
  *
  * WHO MAY CALL WHAT AT THE SAME TIME
  *
- *     a flake_gen, flake128_gen     draws and questions, from any number of threads and signal
+ *     a flake_gen, flake_lanes, and those of 128 bits
+ *                                   draws and questions, from any number of threads and signal
  *                                   handlers; several processes too if it lies in shared memory and
  *                                   was made with options.shared_memory. Not beside them: init,
  *                                   restore, reinit_after_fork, retire (which is for no handler)
@@ -70,6 +73,8 @@
  *                                                                     rdtsc, cntvct_el0
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      clock_nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
+ *     FLAKE_LANE()                    tells threads apart that are at work at once: a number, of
+ *                                     which lanes use 8 bits      the processor's, or the thread's
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
  *     FLAKE_REGISTRY                  most generators alive at a time, in digits; init then refuses
@@ -93,7 +98,8 @@
  *     // >>system      all that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
  *     // >>objects     what a generator, shard or pool is made of
- *     // >>layouts     // >>generators     // >>prefetch     // >>wide (128 bits)     // >>text
+ *     // >>layouts     // >>generators     // >>lanes     // >>prefetch     // >>text
+ *     // >>wide        128 bits
  *     // >>who         where node numbers come from
  *     // >>answers     // >>etcd: node numbers from an etcd cluster
  */
@@ -442,6 +448,40 @@ static inline flake_status flake_pool_init(flake_pool *, flake_shard *shards, si
 static inline flake_shard *flake_pool_borrow(flake_pool *);
 static inline void flake_pool_give_back(flake_pool *, flake_shard *);
 
+/* ---- lanes: one generator for all threads of all cores ----
+ *
+ * Its sequence numbers are split among n lanes, each with a word of its own. A draw takes the lane that
+ * last served its processor, and steps to another when two threads meet in one, or one's ids are all
+ * drawn. So cores share no cache line while they needn't, and one thread can have all ids of a unit.
+ *
+ * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
+ * later one; inside a unit ids have no order. The clock's lag and max_ahead_ms weaken that by so
+ * much, and after a step back each lane decides for itself: those behind whose newest id the clock
+ * has not gone go on.
+ *
+ * n: as many as threads can run at once, but at most 1 for each 32 numbers (js53: 4). The array is the
+ * lanes' while they are used; with shared_memory both lie in the same.
+ */
+typedef struct flake_lane flake_lane;
+typedef struct flake_lanes flake_lanes;
+/* All, or none; as flake_init, and FLAKE_INVALID when n is 0 or more than there are numbers. */
+static inline flake_status flake_lanes_init(flake_lanes *, flake_lane *, size_t n,
+                                            const flake_options *);
+/* As the calls of a generator. Where a clock that was put back lies behind some lanes, the others
+ * draw; with refuse_back it is FLAKE_CLOCK_BACK at once. */
+static inline flake_status flake_lanes_next(flake_lanes *, uint64_t *id);
+static inline flake_status flake_lanes_try(flake_lanes *, uint64_t *id);
+static inline int64_t flake_lanes_retry_ns(flake_lanes *);
+static inline flake_status flake_lanes_next_n(flake_lanes *, uint64_t *ids,
+                                              size_t n); /* unsorted */
+static inline size_t flake_lanes_try_n(flake_lanes *, uint64_t *ids, size_t n);
+static inline uint64_t flake_lanes_available(flake_lanes *);
+static inline void flake_lanes_stats_get(flake_lanes *, flake_stats *);
+/* All numbers of the newest unit count as drawn. A generator of the same range can be restored from it,
+ * and lanes, however many, from a generator's. */
+static inline flake_status flake_lanes_snapshot_take(flake_lanes *, flake_snapshot *);
+static inline flake_status flake_lanes_restore(flake_lanes *, const flake_snapshot *);
+
 /* ---- prefetch: a thread's own stock of ids, claimed in one draw ----
  *
  * Ids taken from stock are as old as the stock: valid_ms (0: for ever) bounds that. Less than
@@ -550,10 +590,13 @@ static inline flake_status flake_state_close(flake_state *);
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
 static inline flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
+/* With the same array, and as many lanes. */
+static inline flake_status flake_lanes_reinit_after_fork(flake_lanes *, const flake_options *);
 /* Gives the numbers up: options.exclusive, and in builds with FLAKE_REGISTRY the registry, let
  * others have them. It stops no draws: call it when nobody draws any more, and before an init anew
  * or the end of the memory. Of shards each, or the first for options.exclusive. */
 static inline void flake_retire(flake_gen *);
+static inline void flake_lanes_retire(flake_lanes *);
 
 /* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
  *
@@ -695,6 +738,22 @@ static inline flake_status flake128_state_open(flake_state *, const flake_state_
                                                uint64_t worker48, const flake_options *,
                                                flake_why *);
 static inline void flake128_retire(flake128_gen *);
+/* Lanes, as for 64 bits. */
+typedef struct flake128_lanes flake128_lanes;
+static inline flake_status flake128_lanes_init(flake128_lanes *, flake_lane *, size_t n,
+                                               uint64_t worker48, const flake_options *);
+static inline flake_status flake128_lanes_next(flake128_lanes *, flake128 *id);
+static inline flake_status flake128_lanes_try(flake128_lanes *, flake128 *id);
+static inline int64_t flake128_lanes_retry_ns(flake128_lanes *);
+static inline flake_status flake128_lanes_next_n(flake128_lanes *, flake128 *ids, size_t n);
+static inline size_t flake128_lanes_try_n(flake128_lanes *, flake128 *ids, size_t n);
+static inline uint64_t flake128_lanes_available(flake128_lanes *);
+static inline void flake128_lanes_stats_get(flake128_lanes *, flake_stats *);
+static inline flake_status flake128_lanes_snapshot_take(flake128_lanes *, flake128_snapshot *);
+static inline flake_status flake128_lanes_restore(flake128_lanes *, const flake128_snapshot *);
+static inline flake_status flake128_lanes_reinit_after_fork(flake128_lanes *, uint64_t worker48,
+                                                            const flake_options *);
+static inline void flake128_lanes_retire(flake128_lanes *);
 static inline flake_status flake128_compose(const flake128_parts *, flake128 *id);
 static inline flake_status flake128_decompose(flake128 id, flake128_parts *);
 static inline flake_status flake128_min_at(int64_t unix_ms, flake128 *id);
@@ -806,6 +865,7 @@ static inline int64_t flake_etcd_left_ms(flake_etcd *);
  *     system_ns, system_slack_ns,     the hooks' defaults                    bare: there are none
  *     system_sleep
  *     system_random                   n random bytes; false: none to be had     bare: never any
+ *     system_lane                     the processor, or else the thread         bare, WASI: 0
  *     pid                             tells this process from others            no fork: 1
  *     new_page, drop_page             fresh zeros, for children too or not      WASI, bare: NULL
  *     page_in, wipe_on_fork           a page of a room, zero in a child         no fork: NULL, false
@@ -894,6 +954,8 @@ static inline bool flake_i_system_random(void *to, size_t n) {
     return false;
 }
 
+static inline unsigned flake_i_system_lane(void) { return 0; }
+
 static inline uint64_t flake_i_pid(void) { return 1; }
 
 static inline void *flake_i_new_page(bool shared) {
@@ -961,6 +1023,8 @@ static inline bool flake_i_system_random(void *to, size_t n) {
     return true;
 }
 
+static inline unsigned flake_i_system_lane(void) { return GetCurrentProcessorNumber(); }
+
 static inline uint64_t flake_i_pid(void) { return 1; } /* no fork */
 
 static inline void *flake_i_new_page(bool shared) {
@@ -995,6 +1059,8 @@ static inline void flake_i_system_sleep(int64_t ns) {
 static inline bool flake_i_system_random(void *to, size_t n) {
     return __wasi_random_get((uint8_t *)to, (__wasi_size_t)n) == 0;
 }
+
+static inline unsigned flake_i_system_lane(void) { return 0; }
 
 static inline uint64_t flake_i_pid(void) { return 1; } /* no fork */
 
@@ -1125,6 +1191,42 @@ static inline bool flake_i_system_random(void *to, size_t n) {
     }
     errno = errno_before;
     return well;
+}
+
+#if defined(__linux__) && defined(__GLIBC__) && defined(__has_builtin)
+#if (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35) && __has_builtin(__builtin_thread_pointer)
+#define FLAKE_I_HAS_RSEQ
+#endif
+#endif
+
+#if defined(FLAKE_I_HAS_RSEQ)
+/* From where a thread begins to what the kernel keeps there for it: <sys/rseq.h>, which is glibc's own,
+ * has it by its link name. */
+#if defined(__cplusplus)
+extern "C" {
+#endif
+extern const ptrdiff_t flake_i_rseq_offset __asm__("__rseq_offset");
+#if defined(__cplusplus)
+}
+#endif
+
+static inline int flake_i_processor(void) { /* negative: this kernel, or emulator, does not say */
+    struct flake_i_rseq {
+        uint32_t cpu_id_start;
+        int32_t cpu_id;
+    };
+    const char *const at = (const char *)__builtin_thread_pointer() + flake_i_rseq_offset;
+    return ((const volatile struct flake_i_rseq *)(const void *)at)->cpu_id;
+}
+#else
+static inline int flake_i_processor(void) { return -1; }
+#endif
+
+/* Each thread has an errno of its own. */
+static inline unsigned flake_i_system_lane(void) {
+    const int processor = flake_i_processor();
+    const uint64_t thread = (uint64_t)(uintptr_t)&errno;
+    return processor >= 0 ? (unsigned)processor : (unsigned)(thread * 0x9e3779b97f4a7c15 >> 56);
 }
 
 static inline uint64_t flake_i_pid(void) { return (uint64_t)getpid(); }
@@ -1674,7 +1776,7 @@ static inline int64_t flake_i_elapsed_ns(void) {
 #define FLAKE_I_LIKELY(x) (x)
 #endif
 
-/* ---- clock and sleep ---- */
+/* ---- clock, sleep, lane ---- */
 
 #ifndef FLAKE_CLOCK_SLACK_NS
 #ifdef FLAKE_CLOCK_NS
@@ -1705,6 +1807,10 @@ static inline uint64_t flake_i_counter(void) {
 #else
 #define FLAKE_COUNTER() UINT64_C(0)
 #endif
+#endif
+
+#ifndef FLAKE_LANE
+#define FLAKE_LANE() flake_i_system_lane()
 #endif
 
 FLAKE_I_INLINE int64_t flake_i_now_ns(const flake_clock *c) {
@@ -1937,7 +2043,9 @@ FLAKE_I_RELY_ON(sizeof(flake_i_atomic64) == 8, "a 64-bit atomic is its value alo
 enum {
     FLAKE_I_WAIT = 1,  /* sleep for a place rather than fail */
     FLAKE_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
-    FLAKE_I_GIVEN = 4  /* the time is the caller's and may be stale: never a step back */
+    FLAKE_I_GIVEN = 4, /* the time is the caller's and may be stale: never a step back */
+    FLAKE_I_LANE = 8   /* the caller has other engines to ask: a CAS that is lost at once is told (n
+                          is 0), and a clock behind the word is not counted */
 };
 
 /* A run of places: n from `index` of unit `time` on, index < cap. */
@@ -2624,7 +2732,8 @@ static inline void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engin
     a->how = how;
     a->want = want;
     a->budget_ns = e->wait_ns;
-    a->back_told = a->wait_told = false;
+    a->back_told = (how & FLAKE_I_LANE) != 0;
+    a->wait_told = false;
 }
 
 static inline void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
@@ -2825,6 +2934,10 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
         } else {
             if (want > 1) n = flake_i_min(want, e->cap - count);
             drawn = flake_i_move(e, how, &word, word + n);
+            if ((how & FLAKE_I_LANE) && !drawn) {
+                out->n = 0;
+                return FLAKE_AGAIN;
+            }
         }
         if (FLAKE_I_LIKELY(drawn)) {
             if (n > 1) flake_i_tally(&e->batches, 1, how);
@@ -3816,6 +3929,243 @@ static inline void flake_i_begin_behind(flake_i_engine *e) {
     if (e->gate.admit && e->gate.floor_ns) flake_i_engine_floor(e, e->gate.floor_ns(e->gate.user));
     if (e->state_at) flake_i_engine_floor(e, flake_i_state_floor(flake_i_state_of(e)));
 }
+
+/* ---- lanes: one generator's numbers on several engines ----
+ *
+ * A lane is an engine with a word and numbers of its own, and all that is said of an engine holds for each:
+ * so no id is given twice, whichever lane a draw takes (I1). Which one it takes is a hint: the map has
+ * for each value of FLAKE_LANE() the lane that served there last. Map and turn are relaxed and publish
+ * nothing; an entry that is stale or lost costs a step to another lane. Lanes have no order among one
+ * another, and need none: no new pair of labels.
+ *
+ * DRAW      An attempt in the lane of the map. Its CAS lost to somebody: that entry moves on, to the
+ *           next lane in turn. That, and a lane that is spent or behind, begins a sweep.
+ * SWEEP     One exact reading, and a look at each word: the first lane if it has a place, then
+ *           those that have not been drawn from in this unit, then all that have one. A word may be
+ *           newer than the reading, and its lane is passed by: so if a later reading is of another
+ *           unit, all is looked at again. If none has a place, the one whose place comes first is
+ *           asked last, with a reading of its own (I2), and there the caller waits, if he does.
+ *           So when a try fails, each lane was spent or behind in the unit of its last readings.
+ * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
+ */
+struct flake_lane {
+    flake_i_engine engine;
+    uint64_t first; /* the lane's first place in a unit of the whole */
+};
+
+typedef struct flake_i_lanes {
+    uintptr_t lanes_at; /* how far behind this: who shares the memory may have it elsewhere */
+    size_t n;           /* 0: never initialised */
+    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane; 0: none yet */
+    char pad[64];
+    flake_i_atomic32 turn; /* the lane to step to next */
+    char pad2[60];
+} flake_i_lanes;
+
+static inline flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
+    return (flake_lane *)((uintptr_t)l + l->lanes_at) + i;
+}
+
+static inline bool flake_i_lanes_fit(size_t n, uint64_t cap) {
+    return n && n <= cap && n < UINT32_MAX;
+}
+
+/* A fresh lane goes on where the whole stands. Which numbers of its units are drawn is not known:
+ * all, then. */
+static inline void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole) {
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&whole->word, relaxed);
+    uint64_t time, count;
+    flake_i_decode(whole, word, &time, &count);
+    count = (count + whole->cap - 1) / whole->cap * e->cap;
+    FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, time, flake_i_tick(whole, word)) + count,
+                       relaxed);
+    FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
+    FLAKE_ATOMIC_STORE(&e->drifts, FLAKE_ATOMIC_LOAD(&whole->drifts, relaxed), relaxed);
+    for (unsigned i = 0; i < 2; i++)
+        FLAKE_ATOMIC_STORE(&e->safe[i], FLAKE_ATOMIC_LOAD(&whole->safe[i], relaxed), relaxed);
+}
+
+/* Splits what `setup` says of the whole among n lanes, which fit. The whole has begun already, and
+ * nobody draws from it. FLAKE_LEASE: the gate was closed meanwhile. */
+static inline flake_status flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
+                                               const flake_i_setup *setup,
+                                               const flake_i_engine *whole) {
+    flake_i_setup part = *setup;
+    uint64_t first = 0;
+    for (size_t i = 0; i < n; i++, first += part.cap) {
+        part.cap = setup->cap / n + (i < setup->cap % n);
+        const flake_status status = flake_i_engine_init(&lanes[i].engine, &part);
+        if (status != FLAKE_OK) return status;
+        flake_i_lane_begin(&lanes[i].engine, whole);
+        lanes[i].first = first;
+    }
+    for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
+        FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
+    l->lanes_at = (uintptr_t)lanes - (uintptr_t)l;
+    l->n = n;
+    return FLAKE_OK;
+}
+
+/* Gives a place of the map a lane, another one than `was`, if there is one. 0: there are no lanes. */
+FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32_t was) {
+    if (!l->n) return 0;
+    uint32_t to = 0;
+    for (unsigned tries = 0; tries < 2 && (!to || to == was); tries++)
+        to = (uint32_t)(FLAKE_ATOMIC_ADD(&l->turn, 1u, relaxed) % l->n) + 1;
+    FLAKE_ATOMIC_STORE(&l->map[slot], to, relaxed);
+    return to;
+}
+
+/* What one lane says of its own numbers, or its own word: others may have ids. */
+static inline bool flake_i_asks_on(flake_status status) {
+    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK || status == FLAKE_RANGE;
+}
+
+/* A draw from lane *at, or from one behind it; *at is then the one that served. FLAKE_AGAIN: by this
+ * reading none has a place; *at is the one that has the next. */
+static inline flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uint64_t want,
+                                              size_t *at, flake_i_place *out) {
+    const size_t own = *at;
+    uint64_t opens = UINT64_MAX;
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < l->n; i++) {
+            const size_t k = i < l->n - own ? own + i : i - (l->n - own);
+            flake_i_engine *const e = &flake_i_lane(l, k)->engine;
+            const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+            flake_i_view v;
+            if (flake_i_look(e, 0, word, now_ns, &v) != FLAKE_OK) continue;
+            if (flake_i_is_free(e, &v) && (pass || !i || v.time < v.now)) {
+                const flake_status status =
+                    flake_i_draw_run(e, FLAKE_I_LANE, word, now_ns, want, out);
+                if (!flake_i_asks_on(status)) return *at = k, status;
+            }
+            if (pass && v.opens < opens) {
+                opens = v.opens;
+                *at = k;
+            }
+        }
+    return FLAKE_AGAIN;
+}
+
+/* Looks at all lanes until one has served, or the unit at the end is the one of the beginning. */
+static inline flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns, uint64_t want,
+                                              size_t *at, flake_i_place *out) {
+    const flake_i_engine *const e = &flake_i_lane(l, *at)->engine;
+    for (;;) {
+        const flake_status status = flake_i_lanes_look(l, *now_ns, want, at, out);
+        const int64_t was_ns = *now_ns;
+        if (status != FLAKE_AGAIN) return status;
+        *now_ns = flake_i_exact_ns(&e->clock);
+        if (((uint64_t)*now_ns - e->epoch_ns) / e->unit_ns ==
+            ((uint64_t)was_ns - e->epoch_ns) / e->unit_ns)
+            return status;
+    }
+}
+
+FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned how, unsigned slot,
+                                              bool back, uint64_t want, size_t *at,
+                                              flake_i_place *out) {
+    const size_t own = *at;
+    flake_i_engine *e = &flake_i_lane(l, own)->engine;
+    int64_t now_ns = flake_i_exact_ns(&e->clock);
+    flake_status status = FLAKE_AGAIN;
+    if (!back || !e->refuse_back) status = flake_i_lanes_find(l, &now_ns, want, at, out);
+    if (status == FLAKE_AGAIN) {
+        e = &flake_i_lane(l, *at)->engine;
+        const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+        status = flake_i_draw_run(e, how, word, now_ns, want, out);
+    }
+    if (status == FLAKE_OK && *at != own)
+        FLAKE_ATOMIC_STORE(&l->map[slot], (uint32_t)*at + 1, relaxed);
+    return status;
+}
+
+/* As a draw from one engine, 1 to `want` places of lane *from. */
+FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned how, uint64_t want,
+                                               flake_i_place *out, const flake_lane **from) {
+    const unsigned slot = (unsigned)FLAKE_LANE() % 256;
+    uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed);
+    if (!FLAKE_I_LIKELY(own)) own = flake_i_lanes_step(l, slot, 0);
+    if (!FLAKE_I_LIKELY(own)) return FLAKE_INVALID;
+    flake_lane *const lane = flake_i_lane(l, own - 1);
+    flake_i_place place; /* for the calls; *out stays in registers */
+    out->n = 1;
+    flake_status status = flake_i_draw(&lane->engine, FLAKE_I_LANE, 0, want, out);
+    *from = lane;
+    if (FLAKE_I_LIKELY(!flake_i_asks_on(status))) return status;
+    if (!out->n) own = flake_i_lanes_step(l, slot, own);
+    size_t at = own - 1;
+    status = flake_i_lanes_sweep(l, how, slot, status == FLAKE_CLOCK_BACK, want, &at, &place);
+    if (status == FLAKE_OK) *out = place;
+    *from = flake_i_lane(l, at);
+    return status;
+}
+
+/* Takes those of the first unit off places of a lane, as places of the whole. False: there are none. */
+static inline bool flake_i_lane_cut(const flake_lane *lane, flake_i_place *rest,
+                                    flake_i_place *unit) {
+    *unit = *rest;
+    unit->index += lane->first;
+    unit->n = flake_i_min(rest->n, lane->engine.cap - rest->index);
+    rest->n -= unit->n;
+    rest->index = 0;
+    rest->time++;
+    return unit->n != 0;
+}
+
+/* When a try would succeed, from now; INT64_MAX: never. */
+static inline int64_t flake_i_lanes_retry_ns(const flake_i_lanes *l) {
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < l->n; i++) {
+        const int64_t ns = flake_i_retry_ns(&flake_i_lane(l, i)->engine);
+        if (ns < least) least = ns;
+    }
+    return least;
+}
+
+static inline uint64_t flake_i_lanes_available(const flake_i_lanes *l) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < l->n; i++) sum += flake_i_available(&flake_i_lane(l, i)->engine);
+    return sum;
+}
+
+static inline void flake_i_lanes_stats(const flake_i_lanes *l, flake_stats *sum) {
+    memset(sum, 0, sizeof *sum);
+    for (size_t i = 0; i < l->n; i++) {
+        flake_stats one;
+        flake_i_stats(&flake_i_lane(l, i)->engine, &one);
+        sum->ids += one.ids;
+        sum->batches += one.batches;
+        sum->waits += one.waits;
+        sum->clock_backs += one.clock_backs;
+    }
+}
+
+/* The newest unit that any has drawn in, on either timeline. The word is looked at first: who leaves
+ * a timeline has raised safe[] by then. */
+static inline uint64_t flake_i_lanes_newest(const flake_i_lanes *l) {
+    uint64_t newest = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        flake_i_engine *const e = &flake_i_lane(l, i)->engine;
+        uint64_t time, count;
+        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
+        const uint64_t last[] = {time + (count ? (count - 1) / e->cap : 0),
+                                 FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
+                                 FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed)};
+        for (unsigned k = 0; k < 3; k++)
+            if (last[k] > newest) newest = last[k];
+    }
+    return newest;
+}
+
+/* None draws in this unit or an earlier one. Not while others use the lanes. */
+static inline void flake_i_lanes_floor(const flake_i_lanes *l, uint64_t unit) {
+    for (size_t i = 0; i < l->n; i++) {
+        flake_i_engine *const e = &flake_i_lane(l, i)->engine;
+        flake_i_engine_floor(e, (int64_t)flake_i_start_ns(e, unit));
+    }
+}
 // >>common end
 
 // >>objects
@@ -3866,6 +4216,17 @@ struct flake128_gen {
     uint64_t worker;
     uint32_t seq_min;
     flake_i_file exclusive;
+};
+
+/* The whole makes ids of places, has the claims, and where the lanes begin; nobody draws from it. */
+struct flake_lanes {
+    flake_gen whole;
+    flake_i_lanes split;
+};
+
+struct flake128_lanes {
+    flake128_gen whole;
+    flake_i_lanes split;
 };
 
 static inline const char *flake_status_str(flake_status status) {
@@ -4691,6 +5052,119 @@ static inline void flake_pool_give_back(flake_pool *p, flake_shard *shard) {
     flake_i_take_back(&shard->gen.engine);
 }
 
+// >>lanes
+
+/* The lanes of a whole that has just begun. */
+static inline flake_status flake_i_lanes_of(flake_lanes *l, flake_lane *lanes, size_t n) {
+    const flake_i_setup setup = flake_i_setup_of(&l->whole.options);
+    const flake_status status = flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
+    if (status != FLAKE_OK) flake_retire(&l->whole);
+    return status;
+}
+
+static inline flake_status flake_lanes_init(flake_lanes *l, flake_lane *lanes, size_t n,
+                                            const flake_options *options) {
+    flake_options o;
+    flake_status status = flake_i_resolve(options, &o);
+    if (status != FLAKE_OK) return status;
+    if (!flake_i_lanes_fit(n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
+    status = flake_i_gen_init(&l->whole, &o);
+    return status == FLAKE_OK ? flake_i_lanes_of(l, lanes, n) : status;
+}
+
+static inline flake_status flake_lanes_reinit_after_fork(flake_lanes *l,
+                                                         const flake_options *options) {
+    flake_options o;
+    flake_status status = flake_i_resolve(options, &o);
+    if (status != FLAKE_OK) return status;
+    if (!flake_i_lanes_fit(l->split.n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
+    status = flake_reinit_after_fork(&l->whole, &o);
+    if (status != FLAKE_OK) return status;
+    return flake_i_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n);
+}
+
+static inline void flake_lanes_retire(flake_lanes *l) { flake_retire(&l->whole); }
+
+FLAKE_I_INLINE flake_status flake_i_lanes_one(flake_lanes *l, unsigned how, uint64_t *id) {
+    flake_i_place place;
+    const flake_lane *from;
+    const flake_status status = flake_i_lanes_draw(&l->split, how, 1, &place, &from);
+    if (FLAKE_I_LIKELY(status == FLAKE_OK))
+        *id = flake_i_id_at(&l->whole, place.time, from->first + place.index);
+    return status;
+}
+
+static inline flake_status flake_i_lanes_many(flake_lanes *l, unsigned how, uint64_t *ids, size_t n,
+                                              size_t *done) {
+    for (*done = 0; *done < n;) {
+        flake_i_place rest, unit;
+        const flake_lane *from;
+        const flake_status status = flake_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
+        if (status != FLAKE_OK) return status;
+        for (; flake_i_lane_cut(from, &rest, &unit); *done += (size_t)unit.n)
+            flake_i_fill(&l->whole, &unit, ids + *done);
+    }
+    return FLAKE_OK;
+}
+
+static inline flake_status flake_lanes_next(flake_lanes *l, uint64_t *id) {
+    return flake_i_lanes_one(l, FLAKE_I_WAIT, id);
+}
+
+static inline flake_status flake_lanes_try(flake_lanes *l, uint64_t *id) {
+    return flake_i_lanes_one(l, 0, id);
+}
+
+static inline int64_t flake_lanes_retry_ns(flake_lanes *l) {
+    return flake_i_lanes_retry_ns(&l->split);
+}
+
+static inline flake_status flake_lanes_next_n(flake_lanes *l, uint64_t *ids, size_t n) {
+    size_t done;
+    const flake_status status = flake_i_lanes_many(l, FLAKE_I_WAIT, ids, n, &done);
+    if (status != FLAKE_OK && done)
+        for (; done < n; done++) ids[done] = 0;
+    return status;
+}
+
+static inline size_t flake_lanes_try_n(flake_lanes *l, uint64_t *ids, size_t n) {
+    size_t done;
+    (void)flake_i_lanes_many(l, 0, ids, n, &done);
+    return done;
+}
+
+static inline uint64_t flake_lanes_available(flake_lanes *l) {
+    return flake_i_lanes_available(&l->split);
+}
+
+static inline void flake_lanes_stats_get(flake_lanes *l, flake_stats *stats) {
+    flake_i_lanes_stats(&l->split, stats);
+}
+
+static inline flake_status flake_lanes_snapshot_take(flake_lanes *l, flake_snapshot *snapshot) {
+    flake_snapshot s;
+    const flake_status status = flake_snapshot_take(&l->whole, &s);
+    if (status != FLAKE_OK) return status;
+    const uint64_t ms = flake_i_lanes_newest(&l->split) * s.unit_ms;
+    s.unix_ms = s.epoch_ms + (int64_t)ms;
+    s.count = l->whole.engine.cap;
+    *snapshot = s;
+    return FLAKE_OK;
+}
+
+/* The whole has been put somewhere: the lanes go on behind that. Its unit is the newest of its queue. */
+static inline void flake_i_lanes_follow(flake_i_lanes *l, flake_i_engine *whole) {
+    uint64_t time, count;
+    flake_i_decode(whole, FLAKE_ATOMIC_LOAD(&whole->word, relaxed), &time, &count);
+    flake_i_lanes_floor(l, time + (count ? (count - 1) / whole->cap : 0));
+}
+
+static inline flake_status flake_lanes_restore(flake_lanes *l, const flake_snapshot *snapshot) {
+    const flake_status status = flake_restore(&l->whole, snapshot);
+    if (status == FLAKE_OK) flake_i_lanes_follow(&l->split, &l->whole.engine);
+    return status;
+}
+
 // >>prefetch
 
 static inline flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
@@ -4763,18 +5237,24 @@ static inline flake_status flake_i_wide_resolve(uint64_t worker48, const flake_o
     return status;
 }
 
+/* `o` is resolved. */
+static inline flake_status flake_i_wide_init(flake128_gen *g, uint64_t worker48,
+                                             const flake_options *o, const uint8_t *identity) {
+    const flake_i_setup setup = flake_i_setup_of(o);
+    const flake_status status =
+        flake_i_engine_of(&g->engine, &setup, identity, o->exclusive, &g->exclusive);
+    if (status != FLAKE_OK) return status;
+    g->worker = worker48;
+    g->seq_min = o->seq_min;
+    return FLAKE_OK;
+}
+
 static inline flake_status flake128_init(flake128_gen *g, uint64_t worker48,
                                          const flake_options *options) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
-    flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
-    if (status != FLAKE_OK) return status;
-    const flake_i_setup setup = flake_i_setup_of(&o);
-    status = flake_i_engine_of(&g->engine, &setup, identity, o.exclusive, &g->exclusive);
-    if (status != FLAKE_OK) return status;
-    g->worker = worker48;
-    g->seq_min = o.seq_min;
-    return FLAKE_OK;
+    const flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
+    return status == FLAKE_OK ? flake_i_wide_init(g, worker48, &o, identity) : status;
 }
 
 static inline void flake128_retire(flake128_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
@@ -4807,12 +5287,15 @@ static inline flake_status flake128_state_open(flake_state *s, const flake_state
     return flake_i_state_open(s, where, identity, why);
 }
 
+FLAKE_I_INLINE flake128 flake_i_wide_at(const flake128_gen *g, uint64_t time, uint64_t index) {
+    return flake_i_wide(time, g->worker << 16 | (g->seq_min + index));
+}
+
 FLAKE_I_INLINE flake_status flake_i_wide_one(flake128_gen *g, unsigned how, int64_t given_ns,
                                              flake128 *id) {
     flake_i_place place;
     flake_status status = flake_i_draw(&g->engine, how, given_ns, 1, &place);
-    if (FLAKE_I_LIKELY(status == FLAKE_OK))
-        *id = flake_i_wide(place.time, g->worker << 16 | (g->seq_min + place.index));
+    if (FLAKE_I_LIKELY(status == FLAKE_OK)) *id = flake_i_wide_at(g, place.time, place.index);
     return status;
 }
 
@@ -4921,6 +5404,114 @@ static inline flake_status flake128_try_at(flake128_gen *g, int64_t unix_ms, fla
     int64_t ns;
     return flake_i_given_ns(unix_ms, &ns) ? flake_i_wide_one(g, FLAKE_I_GIVEN, ns, id)
                                           : FLAKE_RANGE;
+}
+
+static inline flake_status flake_i_wide_lanes_of(flake128_lanes *l, flake_lane *lanes, size_t n,
+                                                 const flake_options *o) {
+    const flake_i_setup setup = flake_i_setup_of(o);
+    const flake_status status = flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
+    if (status != FLAKE_OK) flake128_retire(&l->whole);
+    return status;
+}
+
+static inline flake_status flake128_lanes_init(flake128_lanes *l, flake_lane *lanes, size_t n,
+                                               uint64_t worker48, const flake_options *options) {
+    flake_options o;
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
+    if (status != FLAKE_OK) return status;
+    if (!flake_i_lanes_fit(n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
+    status = flake_i_wide_init(&l->whole, worker48, &o, identity);
+    return status == FLAKE_OK ? flake_i_wide_lanes_of(l, lanes, n, &o) : status;
+}
+
+static inline flake_status flake128_lanes_reinit_after_fork(flake128_lanes *l, uint64_t worker48,
+                                                            const flake_options *options) {
+    flake_options o;
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
+    if (status != FLAKE_OK) return status;
+    if (!flake_i_lanes_fit(l->split.n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
+    status = flake128_reinit_after_fork(&l->whole, worker48, options);
+    if (status != FLAKE_OK) return status;
+    return flake_i_wide_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n, &o);
+}
+
+static inline void flake128_lanes_retire(flake128_lanes *l) { flake128_retire(&l->whole); }
+
+FLAKE_I_INLINE flake_status flake_i_wide_lanes_one(flake128_lanes *l, unsigned how, flake128 *id) {
+    flake_i_place place;
+    const flake_lane *from;
+    const flake_status status = flake_i_lanes_draw(&l->split, how, 1, &place, &from);
+    if (FLAKE_I_LIKELY(status == FLAKE_OK))
+        *id = flake_i_wide_at(&l->whole, place.time, from->first + place.index);
+    return status;
+}
+
+static inline flake_status flake_i_wide_lanes_many(flake128_lanes *l, unsigned how, flake128 *ids,
+                                                   size_t n, size_t *done) {
+    for (*done = 0; *done < n;) {
+        flake_i_place rest, unit;
+        const flake_lane *from;
+        const flake_status status = flake_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
+        if (status != FLAKE_OK) return status;
+        for (; flake_i_lane_cut(from, &rest, &unit); *done += (size_t)unit.n)
+            for (uint64_t i = 0; i < unit.n; i++)
+                ids[*done + i] = flake_i_wide_at(&l->whole, unit.time, unit.index + i);
+    }
+    return FLAKE_OK;
+}
+
+static inline flake_status flake128_lanes_next(flake128_lanes *l, flake128 *id) {
+    return flake_i_wide_lanes_one(l, FLAKE_I_WAIT, id);
+}
+
+static inline flake_status flake128_lanes_try(flake128_lanes *l, flake128 *id) {
+    return flake_i_wide_lanes_one(l, 0, id);
+}
+
+static inline int64_t flake128_lanes_retry_ns(flake128_lanes *l) {
+    return flake_i_lanes_retry_ns(&l->split);
+}
+
+static inline flake_status flake128_lanes_next_n(flake128_lanes *l, flake128 *ids, size_t n) {
+    size_t done;
+    const flake_status status = flake_i_wide_lanes_many(l, FLAKE_I_WAIT, ids, n, &done);
+    if (status != FLAKE_OK && done)
+        for (; done < n; done++) ids[done] = flake_i_wide(0, 0);
+    return status;
+}
+
+static inline size_t flake128_lanes_try_n(flake128_lanes *l, flake128 *ids, size_t n) {
+    size_t done;
+    (void)flake_i_wide_lanes_many(l, 0, ids, n, &done);
+    return done;
+}
+
+static inline uint64_t flake128_lanes_available(flake128_lanes *l) {
+    return flake_i_lanes_available(&l->split);
+}
+
+static inline void flake128_lanes_stats_get(flake128_lanes *l, flake_stats *stats) {
+    flake_i_lanes_stats(&l->split, stats);
+}
+
+static inline flake_status flake128_lanes_snapshot_take(flake128_lanes *l,
+                                                        flake128_snapshot *snapshot) {
+    flake128_snapshot s;
+    const flake_status status = flake128_snapshot_take(&l->whole, &s);
+    if (status != FLAKE_OK) return status;
+    s.unix_ms = (int64_t)flake_i_lanes_newest(&l->split);
+    s.count = l->whole.engine.cap;
+    *snapshot = s;
+    return FLAKE_OK;
+}
+
+static inline flake_status flake128_lanes_restore(flake128_lanes *l,
+                                                  const flake128_snapshot *snapshot) {
+    const flake_status status = flake128_restore(&l->whole, snapshot);
+    if (status == FLAKE_OK) flake_i_lanes_follow(&l->split, &l->whole.engine);
+    return status;
 }
 
 static inline flake_status flake128_compose(const flake128_parts *p, flake128 *id) {

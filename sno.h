@@ -23,13 +23,16 @@
  *     sno_new          a generator of yours, with the partition and the range that you give it
  *     sno_try          never waits; sno_retry_ns says when to come again (event loops)
  *     sno_new_n        many at once, at a fraction of the price each
- *     sno_shard_...    one shard per thread: no shared cache line, for many cores
+ *     sno_lanes_...    one object for all threads, whose cores don't fight for a cache line; for
+ *                      servers with many threads
+ *     sno_shard_...    one shard per thread: its words are its own, and its ids rise
  *     sno_pool_...     lends shards to threads that come and go
  *     sno_try_at       with a clock reading that you have already
  *
  * WHO MAY CALL WHAT AT THE SAME TIME
  *
- *     a sno_gen        draws and questions, from any number of threads and signal handlers; several
+ *     a sno_gen, sno_lanes
+ *                      draws and questions, from any number of threads and signal handlers; several
  *                      processes too if it lies in shared memory and was made so. Not beside them: init,
  *                      reinit_after_fork, retire (which is for no handler)
  *     a sno_shard      one thread at a time draws; the questions any
@@ -62,6 +65,8 @@
  *     SNO_CLOCK_NS(kind)            Unix time in ns                   clock_gettime
  *     SNO_SLEEP_NS(ns)              sleeps that long or longer        nanosleep
  *     SNO_RELAX()                   between two tries of a CAS        pause, isb
+ *     SNO_LANE()                    tells threads apart that are at work at once: a number, of which
+ *                                   lanes use 8 bits              the processor's, or the thread's
  *     SNO_RANDOM_BYTES(to, n)       n random bytes; false: none       getrandom, /dev/urandom
  *     SNO_ASSERT(condition)         programming errors                nothing
  *     SNO_NO_SIMD                   text, batches by portable code    not defined
@@ -82,7 +87,7 @@
  *     // >>system      all that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
  *     // >>objects     what a generator, shard or pool is made of
- *     // >>ids     // >>sort     // >>text     // >>generators     // >>default
+ *     // >>ids     // >>sort     // >>text     // >>generators     // >>lanes     // >>default
  */
 #ifndef SNO_H
 #define SNO_H
@@ -427,6 +432,35 @@ static inline sno_status sno_pool_init(sno_pool *, sno_shard *, size_t n, const 
 static inline sno_shard *sno_pool_borrow(sno_pool *);
 static inline void sno_pool_give_back(sno_pool *, sno_shard *);
 
+/* ---- lanes: one generator for all threads of all cores ----
+ *
+ * Its sequence numbers are split among n lanes, each with a word of its own. A draw takes the lane that
+ * last served its processor, and steps to another when two threads meet in one, or one's ids are all
+ * drawn. So cores share no cache line while they needn't, and one thread can have all ids of a unit.
+ *
+ * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
+ * later one; inside a unit ids have no order. The clock's lag weakens that by so much, and after a step
+ * back each lane decides for itself, which of them change the tick.
+ *
+ * n: as many as threads can run at once. The array is the lanes' while they are used; with
+ * shared_memory both lie in the same.
+ */
+typedef struct sno_lane sno_lane;
+typedef struct sno_lanes sno_lanes;
+/* All, or none; as sno_init, and SNO_INVALID when n is 0 or more than there are numbers. */
+static inline sno_status sno_lanes_init(sno_lanes *, sno_lane *, size_t n, const sno_options *);
+static inline sno_id sno_lanes_new(sno_lanes *, uint8_t meta);
+static inline sno_status sno_lanes_try(sno_lanes *, uint8_t meta, sno_id *);
+static inline int64_t sno_lanes_retry_ns(sno_lanes *);
+static inline sno_status sno_lanes_new_n(sno_lanes *, uint8_t meta, sno_id *ids,
+                                         size_t n); /* unsorted */
+static inline size_t sno_lanes_try_n(sno_lanes *, uint8_t meta, sno_id *ids, size_t n);
+static inline uint64_t sno_lanes_available(sno_lanes *); /* ids free now, without waiting */
+static inline void sno_lanes_stats_get(sno_lanes *, sno_stats *);
+/* For sno_lanes_init, or sno_init: every number of every unit up to the newest of any lane, on both
+ * ticks, counts as drawn. */
+static inline sno_status sno_lanes_snapshot_take(sno_lanes *, sno_snapshot *);
+
 // clang-format off
 // >>restarts begin
 /* ---- overflow: options.overflow gets a note each ms while callers queue ----
@@ -526,6 +560,9 @@ static inline sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
 /* Gives the pool up: options.exclusive lets others have it. It stops no draws: call it when nobody
  * draws any more, and before an init anew or the end of the memory. Of shards the first. */
 static inline void sno_retire(sno_gen *);
+/* With the same array, and as many lanes. */
+static inline sno_status sno_lanes_reinit_after_fork(sno_lanes *, const sno_options *);
+static inline void sno_lanes_retire(sno_lanes *);
 
 /* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
  *
@@ -554,6 +591,7 @@ static inline sno_status sno_state_open(sno_state *, const sno_state_options *, 
  *     system_ns, system_slack_ns,     the hooks' defaults                    bare: there are none
  *     system_sleep
  *     system_random                   n random bytes; false: none to be had     bare: never any
+ *     system_lane                     the processor, or else the thread         bare, WASI: 0
  *     pid                             tells this process from others            no fork: 1
  *     new_page, drop_page             fresh zeros, for children too or not      WASI, bare: NULL
  *     page_in, wipe_on_fork           a page of a room, zero in a child         no fork: NULL, false
@@ -642,6 +680,8 @@ static inline bool sno_i_system_random(void *to, size_t n) {
     return false;
 }
 
+static inline unsigned sno_i_system_lane(void) { return 0; }
+
 static inline uint64_t sno_i_pid(void) { return 1; }
 
 static inline void *sno_i_new_page(bool shared) {
@@ -709,6 +749,8 @@ static inline bool sno_i_system_random(void *to, size_t n) {
     return true;
 }
 
+static inline unsigned sno_i_system_lane(void) { return GetCurrentProcessorNumber(); }
+
 static inline uint64_t sno_i_pid(void) { return 1; } /* no fork */
 
 static inline void *sno_i_new_page(bool shared) {
@@ -743,6 +785,8 @@ static inline void sno_i_system_sleep(int64_t ns) {
 static inline bool sno_i_system_random(void *to, size_t n) {
     return __wasi_random_get((uint8_t *)to, (__wasi_size_t)n) == 0;
 }
+
+static inline unsigned sno_i_system_lane(void) { return 0; }
 
 static inline uint64_t sno_i_pid(void) { return 1; } /* no fork */
 
@@ -873,6 +917,42 @@ static inline bool sno_i_system_random(void *to, size_t n) {
     }
     errno = errno_before;
     return well;
+}
+
+#if defined(__linux__) && defined(__GLIBC__) && defined(__has_builtin)
+#if (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35) && __has_builtin(__builtin_thread_pointer)
+#define SNO_I_HAS_RSEQ
+#endif
+#endif
+
+#if defined(SNO_I_HAS_RSEQ)
+/* From where a thread begins to what the kernel keeps there for it: <sys/rseq.h>, which is glibc's own,
+ * has it by its link name. */
+#if defined(__cplusplus)
+extern "C" {
+#endif
+extern const ptrdiff_t sno_i_rseq_offset __asm__("__rseq_offset");
+#if defined(__cplusplus)
+}
+#endif
+
+static inline int sno_i_processor(void) { /* negative: this kernel, or emulator, does not say */
+    struct sno_i_rseq {
+        uint32_t cpu_id_start;
+        int32_t cpu_id;
+    };
+    const char *const at = (const char *)__builtin_thread_pointer() + sno_i_rseq_offset;
+    return ((const volatile struct sno_i_rseq *)(const void *)at)->cpu_id;
+}
+#else
+static inline int sno_i_processor(void) { return -1; }
+#endif
+
+/* Each thread has an errno of its own. */
+static inline unsigned sno_i_system_lane(void) {
+    const int processor = sno_i_processor();
+    const uint64_t thread = (uint64_t)(uintptr_t)&errno;
+    return processor >= 0 ? (unsigned)processor : (unsigned)(thread * 0x9e3779b97f4a7c15 >> 56);
 }
 
 static inline uint64_t sno_i_pid(void) { return (uint64_t)getpid(); }
@@ -1316,7 +1396,7 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return 
 #define SNO_I_LIKELY(x) (x)
 #endif
 
-/* ---- clock and sleep ---- */
+/* ---- clock, sleep, lane ---- */
 
 #ifndef SNO_CLOCK_SLACK_NS
 #ifdef SNO_CLOCK_NS
@@ -1347,6 +1427,10 @@ static inline uint64_t sno_i_counter(void) {
 #else
 #define SNO_COUNTER() UINT64_C(0)
 #endif
+#endif
+
+#ifndef SNO_LANE
+#define SNO_LANE() sno_i_system_lane()
 #endif
 
 SNO_I_INLINE int64_t sno_i_now_ns(const sno_clock *c) {
@@ -1579,7 +1663,9 @@ SNO_I_RELY_ON(sizeof(sno_i_atomic64) == 8, "a 64-bit atomic is its value alone")
 enum {
     SNO_I_WAIT = 1,  /* sleep for a place rather than fail */
     SNO_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
-    SNO_I_GIVEN = 4  /* the time is the caller's and may be stale: never a step back */
+    SNO_I_GIVEN = 4, /* the time is the caller's and may be stale: never a step back */
+    SNO_I_LANE = 8   /* the caller has other engines to ask: a CAS that is lost at once is told (n
+                          is 0), and a clock behind the word is not counted */
 };
 
 /* A run of places: n from `index` of unit `time` on, index < cap. */
@@ -2266,7 +2352,8 @@ static inline void sno_i_begin_attempt(sno_i_attempt *a, const sno_i_engine *e, 
     a->how = how;
     a->want = want;
     a->budget_ns = e->wait_ns;
-    a->back_told = a->wait_told = false;
+    a->back_told = (how & SNO_I_LANE) != 0;
+    a->wait_told = false;
 }
 
 static inline void sno_i_reload(sno_i_engine *e, sno_i_attempt *a) {
@@ -2467,6 +2554,10 @@ SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_
         } else {
             if (want > 1) n = sno_i_min(want, e->cap - count);
             drawn = sno_i_move(e, how, &word, word + n);
+            if ((how & SNO_I_LANE) && !drawn) {
+                out->n = 0;
+                return SNO_AGAIN;
+            }
         }
         if (SNO_I_LIKELY(drawn)) {
             if (n > 1) sno_i_tally(&e->batches, 1, how);
@@ -3458,6 +3549,243 @@ static inline void sno_i_begin_behind(sno_i_engine *e) {
     if (e->gate.admit && e->gate.floor_ns) sno_i_engine_floor(e, e->gate.floor_ns(e->gate.user));
     if (e->state_at) sno_i_engine_floor(e, sno_i_state_floor(sno_i_state_of(e)));
 }
+
+/* ---- lanes: one generator's numbers on several engines ----
+ *
+ * A lane is an engine with a word and numbers of its own, and all that is said of an engine holds for each:
+ * so no id is given twice, whichever lane a draw takes (I1). Which one it takes is a hint: the map has
+ * for each value of SNO_LANE() the lane that served there last. Map and turn are relaxed and publish
+ * nothing; an entry that is stale or lost costs a step to another lane. Lanes have no order among one
+ * another, and need none: no new pair of labels.
+ *
+ * DRAW      An attempt in the lane of the map. Its CAS lost to somebody: that entry moves on, to the
+ *           next lane in turn. That, and a lane that is spent or behind, begins a sweep.
+ * SWEEP     One exact reading, and a look at each word: the first lane if it has a place, then
+ *           those that have not been drawn from in this unit, then all that have one. A word may be
+ *           newer than the reading, and its lane is passed by: so if a later reading is of another
+ *           unit, all is looked at again. If none has a place, the one whose place comes first is
+ *           asked last, with a reading of its own (I2), and there the caller waits, if he does.
+ *           So when a try fails, each lane was spent or behind in the unit of its last readings.
+ * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
+ */
+struct sno_lane {
+    sno_i_engine engine;
+    uint64_t first; /* the lane's first place in a unit of the whole */
+};
+
+typedef struct sno_i_lanes {
+    uintptr_t lanes_at; /* how far behind this: who shares the memory may have it elsewhere */
+    size_t n;           /* 0: never initialised */
+    sno_i_atomic32 map[256]; /* by SNO_LANE(): 1 + a lane; 0: none yet */
+    char pad[64];
+    sno_i_atomic32 turn; /* the lane to step to next */
+    char pad2[60];
+} sno_i_lanes;
+
+static inline sno_lane *sno_i_lane(const sno_i_lanes *l, size_t i) {
+    return (sno_lane *)((uintptr_t)l + l->lanes_at) + i;
+}
+
+static inline bool sno_i_lanes_fit(size_t n, uint64_t cap) {
+    return n && n <= cap && n < UINT32_MAX;
+}
+
+/* A fresh lane goes on where the whole stands. Which numbers of its units are drawn is not known:
+ * all, then. */
+static inline void sno_i_lane_begin(sno_i_engine *e, const sno_i_engine *whole) {
+    const uint64_t word = SNO_ATOMIC_LOAD(&whole->word, relaxed);
+    uint64_t time, count;
+    sno_i_decode(whole, word, &time, &count);
+    count = (count + whole->cap - 1) / whole->cap * e->cap;
+    SNO_ATOMIC_STORE(&e->word, sno_i_word_at(e, time, sno_i_tick(whole, word)) + count,
+                       relaxed);
+    SNO_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
+    SNO_ATOMIC_STORE(&e->drifts, SNO_ATOMIC_LOAD(&whole->drifts, relaxed), relaxed);
+    for (unsigned i = 0; i < 2; i++)
+        SNO_ATOMIC_STORE(&e->safe[i], SNO_ATOMIC_LOAD(&whole->safe[i], relaxed), relaxed);
+}
+
+/* Splits what `setup` says of the whole among n lanes, which fit. The whole has begun already, and
+ * nobody draws from it. SNO_LEASE: the gate was closed meanwhile. */
+static inline sno_status sno_i_lanes_begin(sno_i_lanes *l, sno_lane *lanes, size_t n,
+                                               const sno_i_setup *setup,
+                                               const sno_i_engine *whole) {
+    sno_i_setup part = *setup;
+    uint64_t first = 0;
+    for (size_t i = 0; i < n; i++, first += part.cap) {
+        part.cap = setup->cap / n + (i < setup->cap % n);
+        const sno_status status = sno_i_engine_init(&lanes[i].engine, &part);
+        if (status != SNO_OK) return status;
+        sno_i_lane_begin(&lanes[i].engine, whole);
+        lanes[i].first = first;
+    }
+    for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
+        SNO_ATOMIC_STORE(&l->map[i], 0u, relaxed);
+    SNO_ATOMIC_STORE(&l->turn, 0u, relaxed);
+    l->lanes_at = (uintptr_t)lanes - (uintptr_t)l;
+    l->n = n;
+    return SNO_OK;
+}
+
+/* Gives a place of the map a lane, another one than `was`, if there is one. 0: there are no lanes. */
+SNO_I_COLD uint32_t sno_i_lanes_step(sno_i_lanes *l, unsigned slot, uint32_t was) {
+    if (!l->n) return 0;
+    uint32_t to = 0;
+    for (unsigned tries = 0; tries < 2 && (!to || to == was); tries++)
+        to = (uint32_t)(SNO_ATOMIC_ADD(&l->turn, 1u, relaxed) % l->n) + 1;
+    SNO_ATOMIC_STORE(&l->map[slot], to, relaxed);
+    return to;
+}
+
+/* What one lane says of its own numbers, or its own word: others may have ids. */
+static inline bool sno_i_asks_on(sno_status status) {
+    return status == SNO_AGAIN || status == SNO_CLOCK_BACK || status == SNO_RANGE;
+}
+
+/* A draw from lane *at, or from one behind it; *at is then the one that served. SNO_AGAIN: by this
+ * reading none has a place; *at is the one that has the next. */
+static inline sno_status sno_i_lanes_look(sno_i_lanes *l, int64_t now_ns, uint64_t want,
+                                              size_t *at, sno_i_place *out) {
+    const size_t own = *at;
+    uint64_t opens = UINT64_MAX;
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < l->n; i++) {
+            const size_t k = i < l->n - own ? own + i : i - (l->n - own);
+            sno_i_engine *const e = &sno_i_lane(l, k)->engine;
+            const uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+            sno_i_view v;
+            if (sno_i_look(e, 0, word, now_ns, &v) != SNO_OK) continue;
+            if (sno_i_is_free(e, &v) && (pass || !i || v.time < v.now)) {
+                const sno_status status =
+                    sno_i_draw_run(e, SNO_I_LANE, word, now_ns, want, out);
+                if (!sno_i_asks_on(status)) return *at = k, status;
+            }
+            if (pass && v.opens < opens) {
+                opens = v.opens;
+                *at = k;
+            }
+        }
+    return SNO_AGAIN;
+}
+
+/* Looks at all lanes until one has served, or the unit at the end is the one of the beginning. */
+static inline sno_status sno_i_lanes_find(sno_i_lanes *l, int64_t *now_ns, uint64_t want,
+                                              size_t *at, sno_i_place *out) {
+    const sno_i_engine *const e = &sno_i_lane(l, *at)->engine;
+    for (;;) {
+        const sno_status status = sno_i_lanes_look(l, *now_ns, want, at, out);
+        const int64_t was_ns = *now_ns;
+        if (status != SNO_AGAIN) return status;
+        *now_ns = sno_i_exact_ns(&e->clock);
+        if (((uint64_t)*now_ns - e->epoch_ns) / e->unit_ns ==
+            ((uint64_t)was_ns - e->epoch_ns) / e->unit_ns)
+            return status;
+    }
+}
+
+SNO_I_COLD sno_status sno_i_lanes_sweep(sno_i_lanes *l, unsigned how, unsigned slot,
+                                              bool back, uint64_t want, size_t *at,
+                                              sno_i_place *out) {
+    const size_t own = *at;
+    sno_i_engine *e = &sno_i_lane(l, own)->engine;
+    int64_t now_ns = sno_i_exact_ns(&e->clock);
+    sno_status status = SNO_AGAIN;
+    if (!back || !e->refuse_back) status = sno_i_lanes_find(l, &now_ns, want, at, out);
+    if (status == SNO_AGAIN) {
+        e = &sno_i_lane(l, *at)->engine;
+        const uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+        status = sno_i_draw_run(e, how, word, now_ns, want, out);
+    }
+    if (status == SNO_OK && *at != own)
+        SNO_ATOMIC_STORE(&l->map[slot], (uint32_t)*at + 1, relaxed);
+    return status;
+}
+
+/* As a draw from one engine, 1 to `want` places of lane *from. */
+SNO_I_INLINE sno_status sno_i_lanes_draw(sno_i_lanes *l, unsigned how, uint64_t want,
+                                               sno_i_place *out, const sno_lane **from) {
+    const unsigned slot = (unsigned)SNO_LANE() % 256;
+    uint32_t own = SNO_ATOMIC_LOAD(&l->map[slot], relaxed);
+    if (!SNO_I_LIKELY(own)) own = sno_i_lanes_step(l, slot, 0);
+    if (!SNO_I_LIKELY(own)) return SNO_INVALID;
+    sno_lane *const lane = sno_i_lane(l, own - 1);
+    sno_i_place place; /* for the calls; *out stays in registers */
+    out->n = 1;
+    sno_status status = sno_i_draw(&lane->engine, SNO_I_LANE, 0, want, out);
+    *from = lane;
+    if (SNO_I_LIKELY(!sno_i_asks_on(status))) return status;
+    if (!out->n) own = sno_i_lanes_step(l, slot, own);
+    size_t at = own - 1;
+    status = sno_i_lanes_sweep(l, how, slot, status == SNO_CLOCK_BACK, want, &at, &place);
+    if (status == SNO_OK) *out = place;
+    *from = sno_i_lane(l, at);
+    return status;
+}
+
+/* Takes those of the first unit off places of a lane, as places of the whole. False: there are none. */
+static inline bool sno_i_lane_cut(const sno_lane *lane, sno_i_place *rest,
+                                    sno_i_place *unit) {
+    *unit = *rest;
+    unit->index += lane->first;
+    unit->n = sno_i_min(rest->n, lane->engine.cap - rest->index);
+    rest->n -= unit->n;
+    rest->index = 0;
+    rest->time++;
+    return unit->n != 0;
+}
+
+/* When a try would succeed, from now; INT64_MAX: never. */
+static inline int64_t sno_i_lanes_retry_ns(const sno_i_lanes *l) {
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < l->n; i++) {
+        const int64_t ns = sno_i_retry_ns(&sno_i_lane(l, i)->engine);
+        if (ns < least) least = ns;
+    }
+    return least;
+}
+
+static inline uint64_t sno_i_lanes_available(const sno_i_lanes *l) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < l->n; i++) sum += sno_i_available(&sno_i_lane(l, i)->engine);
+    return sum;
+}
+
+static inline void sno_i_lanes_stats(const sno_i_lanes *l, sno_stats *sum) {
+    memset(sum, 0, sizeof *sum);
+    for (size_t i = 0; i < l->n; i++) {
+        sno_stats one;
+        sno_i_stats(&sno_i_lane(l, i)->engine, &one);
+        sum->ids += one.ids;
+        sum->batches += one.batches;
+        sum->waits += one.waits;
+        sum->clock_backs += one.clock_backs;
+    }
+}
+
+/* The newest unit that any has drawn in, on either timeline. The word is looked at first: who leaves
+ * a timeline has raised safe[] by then. */
+static inline uint64_t sno_i_lanes_newest(const sno_i_lanes *l) {
+    uint64_t newest = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        sno_i_engine *const e = &sno_i_lane(l, i)->engine;
+        uint64_t time, count;
+        sno_i_decode(e, SNO_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
+        const uint64_t last[] = {time + (count ? (count - 1) / e->cap : 0),
+                                 SNO_ATOMIC_LOAD(&e->safe[0], relaxed),
+                                 SNO_ATOMIC_LOAD(&e->safe[1], relaxed)};
+        for (unsigned k = 0; k < 3; k++)
+            if (last[k] > newest) newest = last[k];
+    }
+    return newest;
+}
+
+/* None draws in this unit or an earlier one. Not while others use the lanes. */
+static inline void sno_i_lanes_floor(const sno_i_lanes *l, uint64_t unit) {
+    for (size_t i = 0; i < l->n; i++) {
+        sno_i_engine *const e = &sno_i_lane(l, i)->engine;
+        sno_i_engine_floor(e, (int64_t)sno_i_start_ns(e, unit));
+    }
+}
 // >>common end
 // clang-format on
 
@@ -3482,6 +3810,12 @@ struct sno_pool {
     sno_shard *shards;
     size_t n;
     sno_i_atomic32 hint;
+};
+
+/* The whole makes ids of places, has the claims, and where the lanes begin; nobody draws from it. */
+struct sno_lanes {
+    sno_gen whole;
+    sno_i_lanes split;
 };
 
 static inline const char *sno_status_str(sno_status status) {
@@ -4688,6 +5022,109 @@ static inline void sno_pool_give_back(sno_pool *p, sno_shard *shard) {
     SNO_ASSERT(shard >= p->shards && shard < p->shards + p->n);
     (void)p;
     sno_i_take_back(&shard->gen.engine);
+}
+
+// >>lanes
+
+/* The lanes of a whole that has just begun. */
+static inline sno_status sno_i_lanes_of(sno_lanes *l, sno_lane *lanes, size_t n,
+                                        const sno_options *o) {
+    const sno_i_setup setup = sno_i_setup_of(o, sno_cap(&l->whole));
+    const sno_status status = sno_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
+    if (status != SNO_OK) sno_retire(&l->whole);
+    return status;
+}
+
+/* Whether what the options say can be, with so many lanes. */
+static inline bool sno_i_lanes_may(size_t n, const sno_options *o) {
+    uint32_t cap = UINT16_MAX + 1;
+    if (sno_options_why(o)) return false;
+    if (o && o->snapshot) {
+        const sno_snapshot s = sno_i_resolved(o->snapshot);
+        cap = (uint32_t)(s.sequence_max - s.sequence_min) + 1;
+    }
+    return sno_i_lanes_fit(n, cap);
+}
+
+static inline sno_status sno_lanes_init(sno_lanes *l, sno_lane *lanes, size_t n,
+                                        const sno_options *o) {
+    if (!sno_i_lanes_may(n, o)) return SNO_INVALID;
+    const sno_status status = sno_init(&l->whole, o);
+    return status == SNO_OK ? sno_i_lanes_of(l, lanes, n, o) : status;
+}
+
+static inline sno_status sno_lanes_reinit_after_fork(sno_lanes *l, const sno_options *o) {
+    if (!sno_i_lanes_may(l->split.n, o)) return SNO_INVALID;
+    const sno_status status = sno_reinit_after_fork(&l->whole, o);
+    if (status != SNO_OK) return status;
+    return sno_i_lanes_of(l, sno_i_lane(&l->split, 0), l->split.n, o);
+}
+
+static inline void sno_lanes_retire(sno_lanes *l) { sno_retire(&l->whole); }
+
+SNO_I_INLINE sno_status sno_i_lanes_one(sno_lanes *l, unsigned how, uint8_t meta, sno_id *id) {
+    sno_i_place place;
+    const sno_lane *from;
+    const sno_status status = sno_i_lanes_draw(&l->split, how, 1, &place, &from);
+    if (SNO_I_LIKELY(status == SNO_OK)) {
+        place.index += from->first;
+        *id = sno_i_place_id(&l->whole, meta, &place);
+    }
+    return status;
+}
+
+static inline sno_status sno_i_lanes_many(sno_lanes *l, unsigned how, uint8_t meta, sno_id *ids,
+                                          size_t n, size_t *done) {
+    for (*done = 0; *done < n;) {
+        sno_i_place rest, unit;
+        const sno_lane *from;
+        const sno_status status = sno_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
+        if (status != SNO_OK) return status;
+        for (; sno_i_lane_cut(from, &rest, &unit); *done += (size_t)unit.n)
+            sno_i_fill(&l->whole, meta, &unit, ids + *done);
+    }
+    return SNO_OK;
+}
+
+static inline sno_id sno_lanes_new(sno_lanes *l, uint8_t meta) {
+    sno_id id = sno_i_id(0, 0);
+    (void)sno_i_lanes_one(l, SNO_I_WAIT, meta, &id);
+    return id;
+}
+
+static inline sno_status sno_lanes_try(sno_lanes *l, uint8_t meta, sno_id *id) {
+    return sno_i_lanes_one(l, 0, meta, id);
+}
+
+static inline int64_t sno_lanes_retry_ns(sno_lanes *l) { return sno_i_lanes_retry_ns(&l->split); }
+
+static inline sno_status sno_lanes_new_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
+    size_t done;
+    const sno_status status = sno_i_lanes_many(l, SNO_I_WAIT, meta, ids, n, &done);
+    if (status != SNO_OK && done) memset(ids + done, 0, (n - done) * sizeof *ids);
+    return status;
+}
+
+static inline size_t sno_lanes_try_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
+    size_t done;
+    (void)sno_i_lanes_many(l, 0, meta, ids, n, &done);
+    return done;
+}
+
+static inline uint64_t sno_lanes_available(sno_lanes *l) {
+    return sno_i_lanes_available(&l->split);
+}
+
+static inline void sno_lanes_stats_get(sno_lanes *l, sno_stats *stats) {
+    sno_i_lanes_stats(&l->split, stats);
+}
+
+static inline sno_status sno_lanes_snapshot_take(sno_lanes *l, sno_snapshot *snapshot) {
+    const sno_status status = sno_snapshot_take(&l->whole, snapshot);
+    if (status != SNO_OK) return status;
+    snapshot->wall_hi = snapshot->wall_safe = (int64_t)sno_i_lanes_newest(&l->split);
+    snapshot->sequence = snapshot->sequence_max;
+    return SNO_OK;
 }
 
 // >>default

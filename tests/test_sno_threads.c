@@ -124,6 +124,8 @@ struct worker {
 static sno_gen gen;
 static sno_shard shards[most_threads];
 static sno_pool pool;
+static sno_lane lane_array[8];
+static sno_lanes lanes;
 static worker workers[most_threads];
 static atomic_uint ready, running;
 static sno_id *all_ids;
@@ -136,6 +138,8 @@ static const uint16_t a_partition = 0xa1b2;
 static sno_id from_shared(worker *w) { return (void)w, sno_new(&gen, a_meta); }
 static sno_id from_default(worker *w) { return (void)w, sno_generate(a_meta); }
 static sno_id from_shard(worker *w) { return sno_shard_new(w->shard, a_meta); }
+
+static sno_id from_lanes(worker *w) { return (void)w, sno_lanes_new(&lanes, a_meta); }
 
 static sno_id from_try(worker *w) {
     sno_id id;
@@ -266,10 +270,12 @@ static void draw_with(sno_id (*draw_one)(worker *), size_t lent, int kind) {
         o.clock.kind = kind;
         CHECK_EQ(sno_init(&gen, &o), SNO_OK);
         CHECK_EQ(sno_pool_init(&pool, shards, lent ? lent : crowd[i], &o), SNO_OK);
+        CHECK_EQ(sno_lanes_init(&lanes, lane_array, lent ? lent : 8, &o), SNO_OK);
         run(&p);
         join(&p);
         CHECK_EQ(all_n, p.ids / crowd[i] * crowd[i]);
-        if (draw_one != from_pool && draw_one != from_default) CHECK_EQ(falls, 0);
+        if (draw_one != from_pool && draw_one != from_default && draw_one != from_lanes)
+            CHECK_EQ(falls, 0);
         CHECK_EQ(repeats(), 0);
         CHECK(!sno_is_zero(all_ids[0]));
     }
@@ -289,26 +295,33 @@ static void threads_with_a_shard_each(void) {
 
 static void threads_that_borrow_from_a_pool(void) { draw_with(from_pool, 3, SNO_CLOCK_EXACT); }
 
+static void threads_that_draw_from_lanes(void) {
+    draw_with(from_lanes, 0, SNO_CLOCK_EXACT);
+    draw_with(from_lanes, 3, SNO_CLOCK_COARSE);
+}
+
 static void threads_that_generate(void) { draw_with(from_default, 0, SNO_CLOCK_EXACT); }
 
 /* ---- the queue ---- */
 
-static void draw_from_a_queue(unsigned threads, uint16_t max) {
+static void draw_from_a_queue(sno_id (*draw_one)(worker *), unsigned threads, uint16_t max) {
     const sno_options o = options_of(max);
-    plan p = plan_of(from_shared, threads, 0);
+    plan p = plan_of(draw_one, threads, 0);
     p.ms = 200;
     CHECK_EQ(sno_init(&gen, &o), SNO_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, lane_array, 4, &o), SNO_OK);
     run(&p);
     join(&p);
-    CHECK_EQ(falls, 0);
+    if (draw_one != from_lanes) CHECK_EQ(falls, 0);
     CHECK_EQ(repeats(), 0);
 }
 
 static void a_crowd_in_the_queue_gets_no_id_twice(void) {
     static const unsigned crowd[] = {1, 2, 8, most_threads};
     for (unsigned i = 0; i < 4; i++) {
-        draw_from_a_queue(crowd[i], 255);
-        draw_from_a_queue(crowd[i], 15);
+        draw_from_a_queue(from_shared, crowd[i], 255);
+        draw_from_a_queue(from_shared, crowd[i], 15);
+        draw_from_a_queue(from_lanes, crowd[i], 255);
     }
 }
 
@@ -464,6 +477,24 @@ static void a_clock_put_back_under_a_pool(void) {
     step_back_among(8, from_pool, 65535, 1000, 20);
 }
 
+static void a_clock_put_back_under_lanes(void) {
+    for (unsigned i = 0; i < 2; i++) {
+        plan p = plan_of(from_lanes, 8, small ? 8000 : 60000);
+        sno_options o = options_of(i ? 65535 : 63);
+        o.clock = warp_start(1000, 20);
+        p.stumble_every = 20 * i;
+        CHECK_EQ(sno_lanes_init(&lanes, lane_array, 3, &o), SNO_OK);
+        run(&p);
+        join(&p);
+        uint64_t drifts = 0;
+        for (unsigned k = 0; k < 3; k++) drifts += lane_array[k].engine.drifts;
+        CHECK(drifts > (small ? 8u : 500u));
+        CHECK_EQ(repeats(), 0);
+        CHECK(!sno_is_zero(all_ids[0]));
+        warp_end();
+    }
+}
+
 /* ---- the original's algorithm ----
  *
  * Time and sequence in two words: whoever finds that time has passed swaps the first and then sets
@@ -556,12 +587,14 @@ int main(int argc, char **argv) {
         CHECK_TEST(threads_that_try),
         CHECK_TEST(threads_with_a_shard_each),
         CHECK_TEST(threads_that_borrow_from_a_pool),
+        CHECK_TEST(threads_that_draw_from_lanes),
         CHECK_TEST(threads_that_generate),
         CHECK_TEST(a_crowd_in_the_queue_gets_no_id_twice),
         CHECK_TEST(notes_of_a_crowd_come_at_most_once_a_ms_and_end),
         CHECK_TEST(a_clock_put_back_thousands_of_times_under_contention),
         CHECK_TEST(a_clock_put_back_under_shards_that_another_thread_asks),
         CHECK_TEST(a_clock_put_back_under_a_pool),
+        CHECK_TEST(a_clock_put_back_under_lanes),
         CHECK_TEST(the_originals_two_words_repeat_ids_where_one_word_does_not),
     };
     return CHECK_MAIN(argc, argv, all);

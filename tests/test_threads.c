@@ -133,6 +133,7 @@ struct worker {
     flake_prefetch stock;
     stream got[streams];
     size_t early, refused, loans;
+    size_t older; /* ids of lanes, of an older unit than one that was returned before the call */
 };
 
 static flake_gen gen;
@@ -140,6 +141,10 @@ static flake_shard shards[most_threads];
 static flake_pool pool;
 static uint64_t loans[most_threads]; /* of each shard, counted by whoever has it */
 static flake128_gen wide;
+static flake_lane lane_array[most_threads], wide_lane_array[most_threads];
+static flake_lanes lanes;
+static flake128_lanes wide_lanes;
+static _Atomic(uint64_t) newest_unit; /* of all ids of lanes */
 static worker workers[most_threads];
 static atomic_uint ready, running;
 static _Thread_local worker *me;
@@ -226,6 +231,86 @@ static size_t wide_try_n(worker *w, uint64_t *out, size_t n) {
 static int64_t wide_retry(worker *w) { return (void)w, flake128_retry_ns(&wide); }
 
 static const face wides = {wide_next, wide_try, wide_try_at, wide_next_n, wide_try_n, wide_retry};
+
+/* Lanes order units, across threads, and within a unit nothing: with the exact clock, and while it
+ * is not put back. */
+static void was_before(worker *w, uint64_t newest, uint64_t unit) {
+    w->older += unit < newest;
+    uint64_t seen = atomic_load(&newest_unit);
+    while (seen < unit && !atomic_compare_exchange_strong(&newest_unit, &seen, unit)) {
+    }
+}
+
+static uint64_t lanes_before(void) { return atomic_load(&newest_unit); }
+static unsigned lanes_shift(const worker *w);
+
+static flake_status laned_next(worker *w, uint64_t *id) {
+    const uint64_t before = lanes_before();
+    const flake_status status = flake_lanes_next(&lanes, id);
+    if (status == FLAKE_OK) was_before(w, before, *id >> lanes_shift(w));
+    return status;
+}
+static flake_status laned_try(worker *w, uint64_t *id) {
+    const uint64_t before = lanes_before();
+    const flake_status status = flake_lanes_try(&lanes, id);
+    if (status == FLAKE_OK) was_before(w, before, *id >> lanes_shift(w));
+    return status;
+}
+static flake_status laned_try_at(worker *w, int64_t unix_ms, uint64_t *id) { /* there is none */
+    return (void)unix_ms, laned_try(w, id);
+}
+static flake_status laned_next_n(worker *w, uint64_t *ids, size_t n) {
+    const uint64_t before = lanes_before();
+    const flake_status status = flake_lanes_next_n(&lanes, ids, n);
+    for (size_t i = 0; i < n && ids[i]; i++) was_before(w, before, ids[i] >> lanes_shift(w));
+    return status;
+}
+static size_t laned_try_n(worker *w, uint64_t *ids, size_t n) {
+    const uint64_t before = lanes_before();
+    const size_t done = flake_lanes_try_n(&lanes, ids, n);
+    for (size_t i = 0; i < done; i++) was_before(w, before, ids[i] >> lanes_shift(w));
+    return done;
+}
+static int64_t laned_retry(worker *w) { return (void)w, flake_lanes_retry_ns(&lanes); }
+
+static const face laned = {laned_next,   laned_try,   laned_try_at,
+                           laned_next_n, laned_try_n, laned_retry};
+
+static flake_status wide_laned_next(worker *w, uint64_t *out) {
+    flake128 id = {{0}};
+    const flake_status status = flake128_lanes_next(&wide_lanes, &id);
+    return (void)w, narrow(status, id, out);
+}
+static flake_status wide_laned_try(worker *w, uint64_t *out) {
+    flake128 id = {{0}};
+    const flake_status status = flake128_lanes_try(&wide_lanes, &id);
+    return (void)w, narrow(status, id, out);
+}
+static flake_status wide_laned_try_at(worker *w, int64_t unix_ms, uint64_t *out) {
+    return (void)unix_ms, wide_laned_try(w, out);
+}
+static flake_status wide_laned_next_n(worker *w, uint64_t *out, size_t n) {
+    flake128 ids[most_batch];
+    memset(ids, 0, n * sizeof *ids);
+    const flake_status status = flake128_lanes_next_n(&wide_lanes, ids, n);
+    for (size_t i = 0; i < n; i++)
+        if (narrow(FLAKE_OK, ids[i], &out[i]) != FLAKE_OK) return FLAKE_INVALID;
+    return (void)w, status;
+}
+static size_t wide_laned_try_n(worker *w, uint64_t *out, size_t n) {
+    flake128 ids[most_batch];
+    const size_t done = flake128_lanes_try_n(&wide_lanes, ids, n);
+    for (size_t i = 0; i < done; i++) w->refused += narrow(FLAKE_OK, ids[i], &out[i]) != FLAKE_OK;
+    return done;
+}
+static int64_t wide_laned_retry(worker *w) { return (void)w, flake128_lanes_retry_ns(&wide_lanes); }
+
+static const face wide_laned = {wide_laned_next,   wide_laned_try,   wide_laned_try_at,
+                                wide_laned_next_n, wide_laned_try_n, wide_laned_retry};
+
+static bool has_lanes(const plan *p) { return p->way == &laned || p->way == &wide_laned; }
+static bool is_wide(const plan *p) { return p->way == &wides || p->way == &wide_laned; }
+static unsigned lanes_shift(const worker *w) { return w->p->options.layout.time_shift; }
 
 /* ---- steps: each draws some ids ---- */
 
@@ -320,7 +405,7 @@ static void on_signal(int signal) {
 
 static int64_t newest_ms(const worker *w) {
     const stream *s = &w->got[w->got[own].n ? own : stocked];
-    const flake_layout l = w->p->way == &wides ? flake_layout_mastodon() : w->p->options.layout;
+    const flake_layout l = is_wide(w->p) ? flake_layout_mastodon() : w->p->options.layout;
     return s->n ? l.epoch_ms + (int64_t)((s->last >> l.time_shift) * l.unit_ms) : INT64_MIN;
 }
 
@@ -375,12 +460,30 @@ static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
     return wrong;
 }
 
+/* The newest unit never falls, and is one that an id may be of. */
+static size_t ask_lanes(uint64_t *newest) {
+    flake_snapshot s;
+    flake_stats stats;
+    memset(&s, 0, sizeof s);
+    const uint64_t given = atomic_load(&newest_unit);
+    size_t wrong = flake_lanes_snapshot_take(&lanes, &s) != FLAKE_OK;
+    const uint64_t unit = (uint64_t)(s.unix_ms - s.epoch_ms) / s.unit_ms;
+    wrong += unit < *newest || unit < given; /* what is given back, by waiters, would fall */
+    *newest = unit;
+    wrong += flake_lanes_available(&lanes) > (uint64_t)s.seq_max - s.seq_min + 1;
+    wrong += flake_lanes_retry_ns(&lanes) < 0;
+    flake_lanes_stats_get(&lanes, &stats);
+    return wrong;
+}
+
 static void *ask_on(void *at) {
     asker *a = (asker *)at;
+    uint64_t unit = 0;
     uint64_t newest[most_threads + 1] = {0};
     do {
         a->wrong += ask(a->p, &gen, &newest[most_threads]);
-        for (unsigned i = 0; i < a->p->shards; i++)
+        if (has_lanes(a->p)) a->wrong += ask_lanes(&unit);
+        for (unsigned i = 0; i < a->p->shards && !has_lanes(a->p); i++)
             a->wrong += ask(a->p, flake_shard_gen(&shards[i]), &newest[i]);
         a->asked++;
         (void)sched_yield();
@@ -395,7 +498,14 @@ static void run(plan *p) {
     wide_options.node = 0;
     CHECK_EQ(flake_init(&gen, &p->options), FLAKE_OK);
     CHECK_EQ(flake128_init(&wide, wide_worker, &wide_options), FLAKE_OK);
-    if (p->shards) CHECK_EQ(flake_pool_init(&pool, shards, p->shards, &p->options), FLAKE_OK);
+    if (has_lanes(p)) {
+        CHECK_EQ(flake_lanes_init(&lanes, lane_array, p->shards, &p->options), FLAKE_OK);
+        CHECK_EQ(flake128_lanes_init(&wide_lanes, wide_lane_array, p->shards, wide_worker,
+                                     &wide_options),
+                 FLAKE_OK);
+        atomic_store(&newest_unit, 0);
+    } else if (p->shards)
+        CHECK_EQ(flake_pool_init(&pool, shards, p->shards, &p->options), FLAKE_OK);
     p->options = *flake_gen_options(&gen);
 
     atomic_store(&ready, 0);
@@ -407,7 +517,7 @@ static void run(plan *p) {
         w->p = p;
         w->seed = 0x9e3779b97f4a7c15 * (i + 1);
         w->random = w->seed ^ 88172645463325252u;
-        w->shard = &shards[p->shards ? i % p->shards : 0];
+        w->shard = &shards[p->way == &sharded ? i % p->shards : 0];
         if (p->handler_draws) {
             w->got[in_handler].room = handler_room;
             w->got[in_handler].ids = (uint64_t *)calloc(handler_room, sizeof(uint64_t));
@@ -468,14 +578,15 @@ static size_t duplicates(const flake_layout *l) {
 
 /* Checks what holds for every run; how many ids it drew. */
 static size_t judge(const plan *p) {
-    const flake_layout l = p->way == &wides ? flake_layout_mastodon() : p->options.layout;
-    size_t ids = 0, falls = 0, early = 0, refused = 0, stock = 0, lent = 0;
+    const flake_layout l = is_wide(p) ? flake_layout_mastodon() : p->options.layout;
+    size_t ids = 0, falls = 0, early = 0, refused = 0, stock = 0, lent = 0, older = 0;
     CHECK_EQ(duplicates(&l), 0);
     for (unsigned i = 0; i < p->threads; i++) {
         worker *w = &workers[i];
         early += w->early;
         refused += w->refused;
         lent += w->loans;
+        older += w->older;
         stock += w->got[stocked].n ? stock_size - 1 : 0;
         for (unsigned k = 0; k < streams; k++) {
             ids += w->got[k].n;
@@ -485,10 +596,19 @@ static size_t judge(const plan *p) {
         memset(w->got, 0, sizeof w->got);
     }
     CHECK(ids > 0);
-    CHECK_EQ(falls, 0);
+    if (!has_lanes(p)) CHECK_EQ(falls, 0);
+    const bool ordered = !p->options.clock.kind && !warped.step_every && !p->options.max_ahead_ms;
+    if (ordered) CHECK_EQ(older, 0);
     CHECK_EQ(early, 0);
     if (!p->may_refuse) CHECK_EQ(refused, 0);
-    if (p->way == &wides) return ids;
+    if (is_wide(p)) return ids;
+    if (p->way == &laned) {
+        flake_stats stats;
+        flake_lanes_stats_get(&lanes, &stats);
+        CHECK(stats.ids >= ids);
+        if (!p->may_refuse) CHECK_EQ(stats.ids, ids);
+        return ids;
+    }
 
     uint64_t counted = 0;
     for (unsigned i = 0; i < (p->way == &sharded ? p->shards : 1); i++) {
@@ -509,7 +629,7 @@ static plan plan_of(const face *way, void (*step)(worker *), unsigned threads) {
     p.way = way;
     p.step = step;
     p.threads = threads;
-    p.shards = way == &sharded ? threads : 0;
+    p.shards = way == &sharded ? threads : way == &laned || way == &wide_laned ? 8 : 0;
     p.batch = 300;
     p.options.layout = flake_layout_idgen();
     p.options.node = 5;
@@ -583,6 +703,11 @@ static void a_shard_for_each_thread_all_calls_mixed(void) {
 }
 static void a_pool_of_one_shard(void) { draw_each_way(&sharded, step_pooled, 1); }
 static void a_pool_of_seven_shards(void) { draw_each_way(&sharded, step_pooled, 7); }
+static void lanes_singles(void) { draw_each_way(&laned, step_next, 0); }
+static void lanes_tries(void) { draw_each_way(&laned, step_try, 0); }
+static void lanes_batches(void) { draw_each_way(&laned, step_next_n, 0); }
+static void three_lanes_all_calls_mixed(void) { draw_each_way(&laned, step_mixed, 3); }
+static void lanes_of_128_bits_all_calls_mixed(void) { draw_each_way(&wide_laned, step_mixed, 0); }
 static void wide_generator_singles(void) { draw_each_way(&wides, step_next, 0); }
 static void wide_generator_all_calls_mixed(void) { draw_each_way(&wides, step_mixed, 0); }
 
@@ -647,6 +772,16 @@ static void nor_does_one_that_gives_batches(void) {
     saturate(&p);
 }
 
+static void nor_do_saturated_lanes(void) {
+    for (unsigned i = 0; i < crowd_sizes; i++) {
+        plan p = saturation_of(i & 1 ? step_mixed : step_next, crowds[i]);
+        p.way = &laned;
+        p.shards = 4;
+        p.askers = 1;
+        saturate(&p);
+    }
+}
+
 static void questions_beside_the_drawing_are_answered_and_change_nothing(void) {
     for (unsigned i = 0; i < 4; i++) {
         plan p = plan_of(i & 1 ? &sharded : &shared, i & 1 ? step_mixed : step_next, 4);
@@ -702,6 +837,17 @@ static void a_clock_put_back_thousands_of_times_a_second(void) {
         p.options.max_wait_ms = 3600000;
         p.may_refuse = p.step == step_mixed;
         draw_warped(&p, seq_bits[i / 2], 1000, 200);
+    }
+}
+
+static void units_of_a_microsecond_for_lanes(void) {
+    for (unsigned i = 0; i < 6; i++) {
+        plan p = plan_of(i & 1 ? &wide_laned : &laned, step_mixed, 8);
+        p.shards = 3;
+        p.options.seq_max = 15;
+        p.may_refuse = i >= 2;
+        p.options.max_ahead_ms = i >= 4 ? 20 : 0;
+        draw_warped(&p, 4, i >= 4 ? 100 : 1000, i >= 2 ? 200 : 0);
     }
 }
 
@@ -867,6 +1013,11 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_shard_for_each_thread_all_calls_mixed),
         CHECK_TEST(a_pool_of_one_shard),
         CHECK_TEST(a_pool_of_seven_shards),
+        CHECK_TEST(lanes_singles),
+        CHECK_TEST(lanes_tries),
+        CHECK_TEST(lanes_batches),
+        CHECK_TEST(three_lanes_all_calls_mixed),
+        CHECK_TEST(lanes_of_128_bits_all_calls_mixed),
         CHECK_TEST(wide_generator_singles),
         CHECK_TEST(wide_generator_all_calls_mixed),
         CHECK_TEST(ids_may_run_ahead_of_the_clock_by_max_ahead),
@@ -875,12 +1026,14 @@ int main(int argc, char **argv) {
         CHECK_TEST(nor_does_one_with_the_coarse_clock),
         CHECK_TEST(nor_does_one_with_the_fast_clock),
         CHECK_TEST(nor_does_one_that_gives_batches),
+        CHECK_TEST(nor_do_saturated_lanes),
         CHECK_TEST(questions_beside_the_drawing_are_answered_and_change_nothing),
         CHECK_TEST(units_of_a_microsecond),
         CHECK_TEST(short_units_run_ahead),
         CHECK_TEST(units_of_a_microsecond_for_shards_of_a_pool),
         CHECK_TEST(a_clock_put_back_thousands_of_times_a_second),
         CHECK_TEST(a_clock_put_back_while_ids_run_ahead),
+        CHECK_TEST(units_of_a_microsecond_for_lanes),
         CHECK_TEST(a_clock_put_back_under_a_pool),
         CHECK_TEST(waiters_that_give_up_and_a_clock_put_back),
         CHECK_TEST(a_count_with_no_bit_to_spare),

@@ -26,9 +26,19 @@ typedef enum outcome {
 
 static int64_t given_ms(char letter) { return now->clock[0] + (letter == 'G' ? 2 : 0); }
 
+/* An index of the whole becomes one of its lane. */
+static unsigned lane_of(uint64_t *index) {
+    unsigned i = 0;
+    for (; *index >= engines[i].cap && i + 1 < now->lanes; i++) *index -= engines[i].cap;
+    return i;
+}
+
 static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said) {
     flake_shard *shard = &our.flake_shards[is_owned(letter) ? seen.thread[me].shard : 0];
-    flake_gen *g = is_owned(letter) ? flake_shard_gen(shard) : &our.flake;
+    flake_lanes *l = &our.flake_lanes;
+    flake_gen *g = is_owned(letter)   ? flake_shard_gen(shard)
+                   : is_laned(letter) ? &l->whole
+                                      : &our.flake;
     const flake_options *o = flake_gen_options(g);
     flake_status status = FLAKE_OK;
     uint64_t ids[3] = {0, 0, 0};
@@ -37,6 +47,10 @@ static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said
     case 'n': status = flake_next(g, ids); break;
     case 't': status = flake_try(g, ids); break;
     case 'f': status = flake_prefetch_next(&our.prefetch[me], ids); break;
+    case 'l': status = flake_lanes_next(l, ids); break;
+    case 'L': status = flake_lanes_try(l, ids); break;
+    case 'Q': status = flake_lanes_next_n(l, ids, 3), n = 3; break;
+    case 'q': n = flake_lanes_try_n(l, ids, 3); break;
     case 'o': status = flake_shard_next(shard, ids); break;
     case 'O': status = flake_shard_try(shard, ids); break;
     case 'M': n = flake_shard_try_n(shard, ids, 3); break;
@@ -72,6 +86,7 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
     const unsigned i = is_owned(letter) ? (unsigned)seen.thread[me].shard : 0;
     const uint8_t meta = (uint8_t)(64 + me);
     sno_shard *shard = &our.sno_shards[i];
+    sno_lanes *l = &our.sno_lanes;
     sno_gen *g = &our.sno;
     sno_status status = SNO_OK;
     sno_id ids[3];
@@ -80,6 +95,10 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
     switch (letter) {
     case 'n': ids[0] = sno_new(g, meta); break;
     case 't': status = sno_try(g, meta, ids); break;
+    case 'l': ids[0] = sno_lanes_new(l, meta); break;
+    case 'L': status = sno_lanes_try(l, meta, ids); break;
+    case 'Q': status = sno_lanes_new_n(l, meta, ids, 3), n = 3; break;
+    case 'q': n = sno_lanes_try_n(l, meta, ids, 3); break;
     case 'o': ids[0] = sno_shard_new(shard, meta); break;
     case 'O': status = sno_shard_try(shard, meta, ids); break;
     case 'M': n = sno_shard_try_n(shard, meta, ids, 3); break;
@@ -176,6 +195,9 @@ static void check_failure(unsigned me, unsigned i, char letter, outcome said, un
     events |= back ? BACK : AGAIN;
     if (!back && p.at / e->cap <= reading + e->ahead)
         explore_fail("AGAIN, though a place was free");
+    if (is_laned(letter) && !(back && now->refuse_back) &&
+        seen.thread[me].full != (1u << n_engines) - 1)
+        explore_fail("no id, though a lane had a place all the time");
     if (back && !seen.thread[me].behind)
         explore_fail("I2: CLOCK_BACK on a reading older than the word");
     if (back && e->tick_bits && reading * e->cap >= seen.ever[i][p.tick ^ 1])
@@ -183,7 +205,7 @@ static void check_failure(unsigned me, unsigned i, char letter, outcome said, un
 }
 
 static void call_draw(unsigned me, char letter) {
-    const unsigned i = is_owned(letter) ? (unsigned)seen.thread[me].shard : 0;
+    unsigned i = is_owned(letter) ? (unsigned)seen.thread[me].shard : 0;
     outcome said = GOOD;
     place got[3];
     if (is_owned(letter) && seen.thread[me].shard < 0) return; /* none was free */
@@ -192,7 +214,11 @@ static void call_draw(unsigned me, char letter) {
     const unsigned n =
         now->of == SNO ? draw_sno(me, letter, got, &said) : draw_flake(me, letter, got, &said);
     explore_say("%c returns%s", letter, said == GOOD ? "" : ", short of what it was to draw");
-    for (unsigned k = 0; k < n; k++) check_place(me, i, letter, got[k]);
+    for (unsigned k = 0; k < n; k++) {
+        if (is_laned(letter)) i = lane_of(&got[k].index);
+        check_place(me, i, letter, got[k]);
+    }
+    if (is_laned(letter)) i = seen.thread[me].engine;
     if (said != GOOD) check_failure(me, i, letter, said, n);
     for (unsigned p = 0; p < seen.n_places;) {
         const held *h = &seen.places[p];
@@ -398,6 +424,8 @@ static void call(unsigned me, char letter) {
     seen.thread[me].saw_word = seen.thread[me].behind = seen.thread[me].wrote = false;
     seen.thread[me].saw_clock = is_given(letter); /* the caller's */
     if (letter != 'f') seen.thread[me].reach = 0;
+    seen.thread[me].full = 0;
+    if (now->lanes) watch_lanes();
     seen.thread[me].was_lost = is_lost();
     switch (letter) {
     case 'k': call_close(false); break;
@@ -419,6 +447,8 @@ static void call(unsigned me, char letter) {
     if (strchr("svr", letter) && seen.thread[me].wrote) explore_fail("a question wrote");
     seen.thread[me].calls++;
     seen.thread[me].was_lost = false;
+    seen.thread[me].letter = 0;
+    seen.thread[me].full = 0;
     seen.thread[me].sleeps = 0;
     if (letter != 'f') explore_forget(seen.thread[me].calls);
 }

@@ -63,7 +63,9 @@ static struct {
         /* of the call that runs */
         char letter;
         bool saw_word, behind, wrote;
-        bool was_lost; /* when it began, or woke */
+        bool was_lost;   /* when it began, or woke */
+        unsigned full;   /* engines that had no place, by the clock, at some time during it */
+        unsigned engine; /* whose word it saw last */
         unsigned sleeps;
         uint64_t word;    /* last seen */
         uint64_t reading; /* last unit that the clock said, or the caller */
@@ -83,8 +85,9 @@ static struct {
 
 static bool is_given(char letter) { return letter == 'g' || letter == 'G'; }
 static bool is_owned(char letter) { return letter == 'o' || letter == 'O' || letter == 'M'; }
-static bool is_many(char letter) { return letter == 'N' || letter == 'T' || letter == 'M'; }
-static bool waits(char letter) { return strchr("nNof", letter) != NULL; }
+static bool is_laned(char letter) { return letter && strchr("lLQq", letter) != NULL; }
+static bool is_many(char letter) { return letter && strchr("NTMQq", letter) != NULL; }
+static bool waits(char letter) { return strchr("nNoflQ", letter) != NULL; }
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* Takes a place out of the table; false: this thread does not hold it. */
@@ -230,8 +233,8 @@ static void watch_clock(unsigned me, uint64_t unit) {
     uint64_t *const to = &seen.leased_to[unit % UNITS];
     *to = larger(*to, seen.thread[me].counter + LEASE_NS);
     seen.thread[me].behind = seen.thread[me].saw_word && point_of(seen.thread[me].word).time > unit;
-    bool holds =
-        is_many(seen.thread[me].letter); /* each of several draws has a reading of its own */
+    /* each of several draws has a reading of its own, as each look at lanes has */
+    bool holds = is_many(seen.thread[me].letter) || is_laned(seen.thread[me].letter);
     for (unsigned p = 0; p < seen.n_places; p++) holds |= seen.places[p].by == me;
     seen.thread[me].reach = holds ? larger(seen.thread[me].reach, unit) : unit;
 }
@@ -243,8 +246,20 @@ static bool is_of_state(const void *at) {
            (byte >= (const char *)&files && byte < (const char *)(&files + 1));
 }
 
+/* For who says AGAIN: lanes without a place, by the clock as it is now. */
+static void watch_lanes(void) {
+    for (unsigned i = 0; i < n_engines; i++) {
+        const face *e = &engines[i];
+        const uint64_t unit = unit_of(explore_now.exact_ns) + e->ahead;
+        if (point_of(*e->word).at < (unit + 1) * e->cap) continue;
+        for (unsigned t = 0; t < EXPLORE_THREADS; t++)
+            if (is_laned(seen.thread[t].letter)) seen.thread[t].full |= 1u << i;
+    }
+}
+
 static void watch(unsigned me, const explore_access *a) {
     const unsigned i = engine_of(a->at);
+    if (now->lanes) watch_lanes();
     const face *e = &engines[i % ENGINES];
     if (explore_now.thread[me].sleeps) events |= SLEPT;
     if (explore_now.thread[me].sleeps != seen.thread[me].sleeps) {
@@ -262,7 +277,7 @@ static void watch(unsigned me, const explore_access *a) {
     if (i < n_engines && a->at == e->lease) /* a unit that the clock has said */
         seen.thread[me].reach = larger(seen.thread[me].reach, seen.latest_unit);
     if (a->wrote && (a->at == ring_head || a->at == ring_tail)) watch_ring(me, a);
-    if (a->wrote && name_of(a->at) && !is_of_state(a->at))
+    if (a->wrote && name_of(a->at) && !is_of_state(a->at) && !is_hint(a->at))
         seen.thread[me].wrote |=
             i == n_engines || (a->at > (const void *)e->lease && a->at < (const void *)e->safe) ||
             a->at > (const void *)e->drifts;
@@ -273,6 +288,7 @@ static void watch(unsigned me, const explore_access *a) {
         if (a->wrote) watch_move(me, i, a);
         if (a->kind == EXPLORE_CAS && !a->wrote) events |= OUTRUN;
         seen.thread[me].word = a->wrote ? a->left : a->seen;
+        seen.thread[me].engine = i;
         seen.thread[me].saw_word = true;
         if (is_given(seen.thread[me].letter))
             seen.thread[me].reach = larger(seen.thread[me].reach, point_of(a->seen).time);
@@ -308,6 +324,10 @@ static uint64_t digest(unsigned thread) {
         hash = explore_mix(seen.thread[thread].calls, (uint64_t)seen.thread[thread].shard);
         hash = explore_mix(hash, seen.thread[thread].bumps);
         hash = explore_mix(hash, seen.thread[thread].was_lost);
+        if (now->lanes) {
+            hash = explore_mix(hash, seen.thread[thread].full);
+            hash = explore_mix(hash, lanes_map()[now->one_slot ? 0 : thread]);
+        }
         for (unsigned i = 0; i < n_engines; i++)
             for (unsigned tick = 0; tick < 2; tick++)
                 hash = explore_mix(hash, seen.thread[thread].last[i][tick]);

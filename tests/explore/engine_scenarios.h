@@ -42,7 +42,8 @@ static bool prepare_flake(void) {
     o.layout = now->full ? flake_layout_of(44, 0, 20, 0) : flake_layout_of(42, 10, 12, 0);
     o.node = now->full ? 0 : 5;
     o.seq_min = now->full ? 0 : SEQUENCE_MIN;
-    o.seq_max = o.seq_min + cap_of(now) * (now->shards ? now->shards : 1) - 1;
+    const unsigned parts = now->lanes ? now->lanes : now->shards ? now->shards : 1;
+    o.seq_max = o.seq_min + cap_of(now) * parts - 1;
     o.max_ahead_ms = now->ahead_ms;
     o.max_wait_ms = now->wait_ms ? now->wait_ms : 5000;
     o.refuse_back = now->refuse_back;
@@ -54,7 +55,7 @@ static bool prepare_flake(void) {
                    : now->counter[1] ? FLAKE_CLOCK_FAST
                                      : FLAKE_CLOCK_EXACT;
     o.overflow = now->ring && now->of == FLAKE ? &our.ring : NULL;
-    n_engines = now->shards ? now->shards : 1;
+    n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
     if (now->horizon_ms && !prepare_state(&o)) return false;
     if (flake_init(&our.flake, &o) != FLAKE_OK) return false;
     if (!o.shared_memory) {
@@ -71,6 +72,11 @@ static bool prepare_flake(void) {
         return false;
     for (unsigned i = 0; i < now->shards; i++)
         engines[i] = (face)FACE_OF(&our.flake_shards[i].gen.engine);
+    if (now->lanes &&
+        flake_lanes_init(&our.flake_lanes, our.flake_lane, now->lanes, &o) != FLAKE_OK)
+        return false;
+    for (unsigned i = 0; i < now->lanes; i++)
+        engines[i] = (face)FACE_OF(&our.flake_lane[i].engine);
     return true;
 }
 
@@ -106,7 +112,7 @@ static bool prepare_sno(void) {
     pool.sequence_max = SEQUENCE_MIN + 3;
     o.snapshot = &pool;
     o.shared_memory = true;
-    n_engines = now->shards ? now->shards : 1;
+    n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
     if (sno_init(&our.sno, &o) != SNO_OK || !prepare_sno_engine(&our.sno.engine)) return false;
     engines[0] = (face)FACE_OF(&our.sno.engine);
     if (now->shards && sno_pool_init(&our.sno_pool, our.sno_shards, now->shards, &o) != SNO_OK)
@@ -114,6 +120,12 @@ static bool prepare_sno(void) {
     for (unsigned i = 0; i < now->shards; i++) {
         if (!prepare_sno_engine(&our.sno_shards[i].gen.engine)) return false;
         engines[i] = (face)FACE_OF(&our.sno_shards[i].gen.engine);
+    }
+    if (now->lanes && sno_lanes_init(&our.sno_lanes, our.sno_lane, now->lanes, &o) != SNO_OK)
+        return false;
+    for (unsigned i = 0; i < now->lanes; i++) {
+        if (!prepare_sno_engine(&our.sno_lane[i].engine)) return false;
+        engines[i] = (face)FACE_OF(&our.sno_lane[i].engine);
     }
     return true;
 }
@@ -373,6 +385,18 @@ static const scenario scenarios[] = {
 
     {"shard", "owned words, and a snapshot of one by another thread", {"ooO", "Mo", "s"}, FORWARD, .must = SLEPT | BATCHED, .shards = 2},
     {"shard_sno", "owned words, and the clock put back", {"oOo", "sMo"}, {100, 98}, .must = TOGGLED, .shards = 2, .of = SNO},
+    {"lanes", "two threads with a lane each, and each with all ids of a unit", {"LLL", "LL"}, FORWARD, .must = AGAIN | OUTRUN, .lanes = 2},
+    {"lanes_wait", "two that wait: where a place comes first", {"lll", "ll"}, FORWARD, .must = SLEPT | QUEUED, .lanes = 2, .wait_ms = 9},
+    {"lanes_meet", "two in one lane: who is outrun steps to the other", {"LL", "LL"}, {100, 101}, .must = OUTRUN, .lanes = 2, .one_slot = true, .cap = 3},
+    {"lanes_back", "a sweep beside a draw, and the clock put back: lanes behind it are passed by", {"LL", "LL"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1},
+    {"lanes_refuse", "the same, and refused at once", {"Ll", "Ll"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1, .refuse_back = true},
+    {"lanes_batch", "batches over lanes and units", {"Qq", "Q"}, {100, 101}, .must = SLEPT | BATCHED, .lanes = 2, .wait_ms = 9},
+    {"lanes_stuck", "a clock that stands still: AGAIN when the wait is over", {"lL", "lL"}, STUCK, .must = AGAIN | RETURNED, .lanes = 2, .cap = 1, .wait_ms = 2, .stuck = true},
+    {"lanes_ahead", "two units ahead of the clock", {"LLL", "LLL"}, {100, 101}, .must = AGAIN, .lanes = 2, .cap = 1, .ahead_ms = 1},
+    {"lanes_3x2", "three threads, two lanes; 3 preemptions", {"Ll", "lL", "LL"}, {100, 101}, .must = SLEPT | OUTRUN, .lanes = 2, .wait_ms = 9, .cap = 1, .bound = 3},
+    {"lanes_late", "a unit begins during a sweep, and others draw in it: it looks again; 3 preemptions", {"LL", "L", "LL"}, {100, 101}, .must = AGAIN | OUTRUN, .lanes = 2, .time = 100, .count = 1, .bound = 3},
+    {"lanes_sno", "lanes with ticks, and the clock put back", {"LL", "LL"}, {100, 98, 101}, .must = TOGGLED, .lanes = 2, .of = SNO},
+    {"lanes_sno_wait", "the same, and they wait", {"ll", "ll"}, {100, 98}, .must = TOGGLED, .lanes = 2, .wait_ms = 9, .of = SNO},
     {"pool_1", "two threads, one shard: one owner at a time", {"BoRBOR", "BORBoR"}, {100, 101}, .must = REFUSED, .shards = 1, .pool = true},
     {"pool_2", "three threads, two shards", {"BOR", "BOR", "BORBOR"}, {100, 101}, .must = REFUSED, .shards = 2, .pool = true},
     {"pool_sno", "two threads, one shard, and the clock put back", {"BoR", "BOR", "BoR"}, {100, 98}, .must = REFUSED | TOGGLED, .shards = 1, .pool = true, .of = SNO},

@@ -15,6 +15,10 @@
 #define FLAKE_CLOCK_SLACK_NS      slack_ns()
 #define SNO_CLOCK_SLACK_NS        slack_ns()
 static inline uint64_t slack_ns(void);
+/* threads have a place of the map each, or all have one */
+static unsigned who_draws(void);
+#define FLAKE_LANE() who_draws()
+#define SNO_LANE()   who_draws()
 #include "flake.h"
 #include "sno.h"
 
@@ -58,6 +62,7 @@ typedef struct scenario {
      * g try_at with the time of the start   G the same, 2 ms later
      * s snapshot   r retry_ns   v stats
      * B borrow a shard   R return it   o next on one's shard   O try   M try_n of 3
+     * l next from lanes   L try   Q next_n of 3   q try_n of 3
      * k close the state   K and open it again   e extend it
      * x close the gate, by its word   b bump
      * u push a note of its own   p pop a note   w the generator of two words
@@ -77,6 +82,8 @@ typedef struct scenario {
     unsigned time, tick, count; /* the word at the start, */
     unsigned safe[2];           /* and the time used on each timeline */
     unsigned shards;            /* 0: one generator */
+    unsigned lanes;             /* 0: none */
+    bool one_slot;              /* the threads have one place of the lanes' map */
     unsigned ring;              /* slots */
     unsigned sleeps;            /* of one call, past which it is cut; 0: 8 */
     int bound;                  /* preemptions; 0: any number */
@@ -91,6 +98,7 @@ typedef struct scenario {
 static const scenario *now;
 
 static inline uint64_t slack_ns(void) { return (uint64_t)(now->slack_ms * MS); }
+static unsigned who_draws(void) { return now->one_slot ? 0 : explore_now.me; }
 
 static bool calls_any(char letter) {
     for (unsigned i = 0; i < EXPLORE_THREADS && now->calls[i]; i++)
@@ -108,10 +116,14 @@ static struct {
     flake_gen flake;
     flake_shard flake_shards[ENGINES];
     flake_pool flake_pool;
+    flake_lanes flake_lanes;
+    flake_lane flake_lane[ENGINES];
     flake_prefetch prefetch[EXPLORE_THREADS];
     sno_gen sno;
     sno_shard sno_shards[ENGINES];
     sno_pool sno_pool;
+    sno_lanes sno_lanes;
+    sno_lane sno_lane[ENGINES];
     flake_ring ring;
     flake_ring_slot slots[SLOTS];
     sno_ring sno_ring;
@@ -166,6 +178,19 @@ static const char *name_of_default(const void *at) {
                                                          : NULL;
 }
 
+static const uint32_t *lanes_turn(void) {
+    return now->of == SNO ? &our.sno_lanes.split.turn : &our.flake_lanes.split.turn;
+}
+static const uint32_t *lanes_map(void) {
+    return now->of == SNO ? our.sno_lanes.split.map : our.flake_lanes.split.map;
+}
+
+/* The hints of lanes, which a draw may write though it fails. */
+static bool is_hint(const void *at) {
+    return at == lanes_turn() ||
+           (at >= (const void *)lanes_map() && at < (const void *)(lanes_map() + EXPLORE_THREADS));
+}
+
 /* What lies there; NULL: nobody acts on it, so that an access is no step of its own. */
 static const char *name_of(const void *at) {
     static const char *const words[] = {"word", "word1"}, *const lents[] = {"lent", "lent1"};
@@ -184,6 +209,8 @@ static const char *name_of(const void *at) {
         if (at == e->rebased) return ask_stats ? "rebased" : NULL;
         if (at == e->batches || at == e->waits || at == e->clock_backs) return NULL;
     }
+    if (at == lanes_turn()) return "turn";
+    if (is_hint(at)) return now->one_slot ? "map" : NULL; /* else each thread's own */
     const flake_state *const s = &our.state;
     if (at == fork_page) return calls_any('b') ? "fork word" : NULL;
     if (at == our.prefetch[0].fork_word || at == fork_page + 1) return NULL;

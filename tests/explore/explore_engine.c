@@ -47,7 +47,7 @@ static explore_setup setup_of(const scenario *s) {
     prepare(s);
     for (; e.threads < EXPLORE_THREADS && s->calls[e.threads]; e.threads++) {
         unsigned like = e.threads;         /* threads with the same calls may change places, */
-        if (!s->shards && !calls_any('u')) /* unless they have something of their own */
+        if (!s->shards && !s->lanes && !calls_any('u')) /* unless they have something of their own */
             for (like = 0; strcmp(s->calls[like], s->calls[e.threads]) != 0;) like++;
         e.role[e.threads] = like;
     }

@@ -44,8 +44,8 @@ seconds_of() {
 
 # Cheapest first. The models repeat themselves with real threads. A killer NAME-tsan is NAME under the
 # thread sanitizer, which misses an order also where this machine would keep it: only `first:` asks it.
-killers="test_engine test_random_flake test_engine_calls test_engine_shared test_engine_notes test_layouts test_layout_limits"
-killers="$killers test_sno test_random_sno test_sno_queue test_sno_snapshots test_sno_partitions"
+killers="test_engine test_random_flake test_engine_calls test_engine_shared test_engine_notes test_lanes test_layouts test_layout_limits"
+killers="$killers test_sno test_random_sno test_sno_queue test_sno_snapshots test_sno_lanes test_sno_partitions"
 for program in tests/models/*.c; do killers="$killers $(basename "$program" .c)"; done
 killers="$killers test_ring"
 for program in tests/explore/explore_*.c; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# bench.sh   requests a second with ids (a shared generator, a shard a thread), by that without: pairs of
+# bench.sh   requests a second with ids (lanes, a shared generator, a shard a thread), by that without: pairs of
 # runs right after one another, with ids first in every second one, since a machine's speed changes.
 # Beside it the processor time that the server spent on a request, which other programs that run at the
 # same time disturb less.
@@ -48,7 +48,7 @@ ratio() { # MODE COLUMN
 }
 
 for ((round = 0; round < rounds; round++)); do
-    for mode in shared shard; do
+    for mode in lanes shared shard; do
         if ((round % 2)); then
             measure $mode $mode
             measure none $mode.none
@@ -58,12 +58,12 @@ for ((round = 0; round < rounds; round++)); do
         fi
     done
 done
-cat "$dir/shared.none" "$dir/shard.none" > "$dir/none"
+cat "$dir/lanes.none" "$dir/shared.none" "$dir/shard.none" > "$dir/none"
 
 printf '%d pairs of runs of %d s each; the server and wrk have %d threads each, the machine %d processors\n' \
     "$rounds" "$duration" "$threads" "$(nproc)"
 printf '%-8s %12s %16s %14s %16s\n' ids requests/s "ratio" "ns a request" ratio
-for mode in none shared shard; do
+for mode in none lanes shared shard; do
     printf '%-8s %12.0f' $mode "$(column 1 "$dir/$mode" | median)"
     of_rate=1 of_spent=1
     if [ $mode != none ]; then
@@ -73,7 +73,7 @@ for mode in none shared shard; do
     printf ' %16s %14.0f %16s\n' "$of_rate" "$(column 2 "$dir/$mode" | median)" "$of_spent"
 done
 said="throughput with ids, by that without:" code=0
-for mode in shared shard; do
+for mode in lanes shared shard; do
     read -r middle scatter < <(ratio $mode 1)
     said="$said $mode $(printf '%.3f ± %.3f' "$middle" "$scatter"),"
     awk -v r="$middle" -v s="$scatter" -v least=$least_ratio 'BEGIN {exit !(r >= least - s)}' || code=3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the server's ids come from: a generator of each layout, or shards of it, a thread each.
+ * Where the server's ids come from: a generator of each layout, in one of the ways to share it.
  */
 #ifndef GENERATORS_H
 #define GENERATORS_H
@@ -45,9 +45,16 @@ static const struct {
                {"uuid", -1, 0}};
 enum { dec = 0, base62 = 6, text, uuid, format_count };
 
+enum { mode_lanes, mode_shared, mode_shard, mode_none };
+static const char *const modes[] = {"lanes", "shared", "shard", "none"};
+enum { mode_count = sizeof modes / sizeof *modes };
+static unsigned mode_made;
+
+static flake_lanes lanes[flakes];
+static flake_lane lanes_of[flakes][max_threads];
 static flake_gen shared[flakes];
 static flake_shard shards[flakes][max_threads];
-/* Drawn in batches only, each of them one read-modify-write: shared in either mode. */
+/* Drawn in batches only, each of them one read-modify-write: shared in each mode. */
 static flake128_gen boundary_ids;
 static sno_gen snos;
 
@@ -58,17 +65,23 @@ static const char *layout_name(unsigned layout) {
 /* A layout whose bits don't hold the node number is not offered. */
 static flake_status made[generators];
 
-static bool sharded;
+/* A lane for each thread, but 32 numbers or more for each lane. */
+static unsigned lanes_for(unsigned threads, const flake_layout *l) {
+    const unsigned most = l->seq_bits > 5 ? 1u << (l->seq_bits - 5) : 1;
+    return threads < most ? threads : most;
+}
 
-static void make_generators(unsigned shards_each, unsigned node) {
+static void make_generators(unsigned mode, unsigned threads, unsigned node) {
     flake_options flake;
     memset(&flake, 0, sizeof flake);
     flake.node = node;
-    sharded = shards_each != 0;
+    mode_made = mode;
     for (unsigned i = 0; i < flakes; i++) {
         flake.layout = layouts[i]();
-        made[i] = sharded ? flake_shards_init(shards[i], shards_each, &flake)
-                          : flake_init(&shared[i], &flake);
+        made[i] = mode == mode_lanes   ? flake_lanes_init(&lanes[i], lanes_of[i],
+                                                          lanes_for(threads, &flake.layout), &flake)
+                  : mode == mode_shard ? flake_shards_init(shards[i], threads, &flake)
+                                       : flake_init(&shared[i], &flake);
     }
     made[boundary] = flake128_init(&boundary_ids, node, NULL);
     if (sno_init(&snos, NULL) != SNO_OK) made[sno] = FLAKE_INVALID;
@@ -83,14 +96,16 @@ typedef union ids {
 static size_t draw(unsigned thread, unsigned layout, ids *drawn, size_t n) {
     if (layout == boundary) return flake128_try_n(&boundary_ids, drawn->boundary, n);
     if (layout == sno) return sno_try_n(&snos, 0, drawn->sno, n);
-    if (sharded) return flake_shard_try_n(&shards[layout][thread], drawn->flake, n);
+    if (mode_made == mode_lanes) return flake_lanes_try_n(&lanes[layout], drawn->flake, n);
+    if (mode_made == mode_shard) return flake_shard_try_n(&shards[layout][thread], drawn->flake, n);
     return flake_try_n(&shared[layout], drawn->flake, n);
 }
 
 static int64_t retry_ns(unsigned thread, unsigned layout) {
     if (layout == boundary) return flake128_retry_ns(&boundary_ids);
     if (layout == sno) return sno_retry_ns(&snos);
-    if (sharded) return flake_shard_retry_ns(&shards[layout][thread]);
+    if (mode_made == mode_lanes) return flake_lanes_retry_ns(&lanes[layout]);
+    if (mode_made == mode_shard) return flake_shard_retry_ns(&shards[layout][thread]);
     return flake_retry_ns(&shared[layout]);
 }
 

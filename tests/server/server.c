@@ -42,9 +42,6 @@ static struct {
     const char *log;
 } options = {.idle_ms = 30000};
 
-enum { mode_shared, mode_shard, mode_none };
-static const char *const modes[] = {"shared", "shard", "none"};
-
 /* ---- connections ---- */
 
 typedef enum phase { phase_reading, phase_stamping, phase_listing } phase;
@@ -453,7 +450,8 @@ static bool stamp(worker *w, connection *c) {
     uint64_t id;
     if (options.mode == mode_none) return write_head(c, NULL);
     if (others_wait(w, c, options.layout)) return false;
-    flake_status status = options.mode == mode_shard
+    flake_status status = options.mode == mode_lanes ? flake_lanes_try(&lanes[options.layout], &id)
+                          : options.mode == mode_shard
                               ? flake_shard_try(&shards[options.layout][w->index], &id)
                               : flake_try(&shared[options.layout], &id);
     if (status != FLAKE_OK)
@@ -541,7 +539,10 @@ static void start(worker *w) {
 static const char usage[] =
     "--port=0        0: one that is free; it is printed\n"
     "--threads=N     1 to 64; as many as there are processors\n"
-    "--mode=shared   one generator for all threads; shard: one shard each; none: no stamp at all\n"
+    "--mode=lanes    one generator on several words; shared: on one; shard: a shard for each "
+    "thread; "
+    "none:\n"
+    "                no stamp at all\n"
     "--layout=idgen  of the stamps, and of /ids when it names none\n"
     "--node=0        the node number, and the worker of boundary's ids; servers at once need "
     "several\n"
@@ -569,9 +570,10 @@ static bool read_option(const char *argument) {
             return end != value && !*end && number >= numbers[i].least && number <= numbers[i].most;
         }
     if (strncmp(argument, "--mode=", 7) == 0) {
-        for (options.mode = 0; options.mode < 3 && strcmp(value, modes[options.mode]) != 0;)
+        for (options.mode = 0;
+             options.mode < mode_count && strcmp(value, modes[options.mode]) != 0;)
             options.mode++;
-        return options.mode < 3;
+        return options.mode < mode_count;
     }
     if (strncmp(argument, "--layout=", 9) == 0) {
         for (options.layout = 0;
@@ -601,7 +603,7 @@ int main(int argc, char **argv) {
             fprintf(stderr, "%s is no option, or its value does not fit:\n%s", argv[i], usage);
             return 2;
         }
-    make_generators(options.mode == mode_shard ? options.threads : 0, options.node);
+    make_generators(options.mode, options.threads, options.node);
     const flake_status status = made[options.layout];
     if (status != FLAKE_OK) {
         fprintf(stderr, "layout %s, node %u: %s\n", layout_name(options.layout), options.node,

@@ -75,12 +75,12 @@ no_id_twice_and_none_lost() { # MODE PIPELINE LAYOUT SECONDS REQUESTS_A_SECOND
     [ "${rate%.*}" -ge "$5" ] || { echo "  fewer than $5 requests a second"; return 1; }
 }
 
-for mode in shared shard; do
+for mode in lanes shared shard; do
     clients requests $mode
     clients limits $mode
 done
 if command -v wrk > /dev/null; then
-    for mode in shared shard; do
+    for mode in lanes shared shard; do
         judge "$mode: no id twice and none lost" \
             no_id_twice_and_none_lost $mode 1 idgen "$duration" "$least_rate"
         judge "$mode, pipelined: no id twice and none lost" \

@@ -1,0 +1,840 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lanes of flake.h on a scripted clock: which lane a draw takes, that all of them are one generator,
+ * and what is said when none has an id.
+ */
+#define _XOPEN_SOURCE 700
+#include <stdatomic.h>
+
+static unsigned thread_now; /* who draws */
+static void rob(const volatile void *at);
+#define FLAKE_LANE()                    thread_now
+#define FLAKE_REGISTRY                  8
+#define FLAKE_ATOMIC(T)                 _Atomic(T)
+#define FLAKE_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
+#define FLAKE_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
+#define FLAKE_ATOMIC_ADD(p, v, order)   atomic_fetch_add_explicit(p, v, memory_order_##order)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                   \
+    (rob(p), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
+                                                     memory_order_##failure))
+#include "scripted_flake.h"
+#include "children.h"
+
+enum { most = 16 };
+
+static flake_lane array[most], other_array[most];
+static flake_lanes lanes, other;
+
+static char folder[200];
+
+static const char *in_folder(const char *name) {
+    static char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void open_lanes(size_t n) {
+    thread_now = 0;
+    flake_lanes_retire(&lanes);
+    CHECK_EQ(flake_lanes_init(&lanes, array, n, &options), FLAKE_OK);
+    CHECK_EQ(lanes.split.n, n);
+}
+
+/* flake-idgen's layout with 11 numbers from 10 on, of lanes with 4, 4 and 3. */
+static void open_three(void) {
+    begin(flake_layout_idgen());
+    options.seq_min = 10;
+    options.seq_max = 20;
+    open_lanes(3);
+}
+
+static flake_parts parts(uint64_t of) { return parts_of(&lanes.whole, of); }
+
+static size_t lane_of(uint64_t of) {
+    const uint64_t place = parts(of).seq - lanes.whole.options.seq_min;
+    size_t i = 0;
+    while (i + 1 < lanes.split.n && array[i + 1].first <= place) i++;
+    return i;
+}
+
+#define LANE_GIVES(call, ms, number)       \
+    do {                                   \
+        CHECK_EQ(call, FLAKE_OK);          \
+        CHECK_EQ(parts(id).unix_ms, ms);   \
+        CHECK_EQ(parts(id).seq, (number)); \
+    } while (0)
+#define LANE_SAYS(call, status) \
+    do {                        \
+        id = NOTHING;           \
+        CHECK_EQ(call, status); \
+        CHECK(id == NOTHING);   \
+    } while (0)
+#define TRY_GIVES(ms, number) LANE_GIVES(flake_lanes_try(&lanes, &id), ms, number)
+#define TRY_TELLS(status)     LANE_SAYS(flake_lanes_try(&lanes, &id), status)
+
+/* Each number of the unit once. */
+static void check_unit(const uint64_t *ids, size_t n, int64_t ms) {
+    static uint8_t drawn[4096];
+    memset(drawn, 0, sizeof drawn);
+    size_t wrong = lanes.whole.engine.cap != n;
+    for (size_t i = 0; i < n; i++) {
+        wrong += parts(ids[i]).unix_ms != ms || parts(ids[i]).seq < lanes.whole.options.seq_min;
+        wrong +=
+            parts(ids[i]).seq > lanes.whole.options.seq_max || drawn[parts(ids[i]).seq & 4095]++;
+    }
+    CHECK_EQ(wrong, 0);
+}
+
+static size_t differ(uint64_t *ids, size_t n) { /* how many of them are another's double */
+    size_t doubles = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++) doubles += ids[i] == ids[k];
+    return doubles;
+}
+
+static flake_stats stats_now(void) {
+    flake_stats s;
+    flake_lanes_stats_get(&lanes, &s);
+    return s;
+}
+
+/* ---- where a draw goes ---- */
+
+static void one_thread_has_every_number_of_a_unit(void) {
+    static const size_t counts[] = {1, 2, 3, 8, 16};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        begin(flake_layout_js53());
+        open_lanes(counts[c]);
+        for (int ms = 0; ms < 3; ms++) {
+            size_t n = 0;
+            CHECK_EQ(flake_lanes_available(&lanes), 128);
+            while (n < 200 && flake_lanes_try(&lanes, &many[n]) == FLAKE_OK) n++;
+            CHECK_EQ(n, 128);
+            check_unit(many, n, T + ms);
+            CHECK_EQ(flake_lanes_available(&lanes), 0);
+            TRY_TELLS(FLAKE_AGAIN);
+            CHECK_EQ(flake_lanes_retry_ns(&lanes), MS);
+            move_ns(MS);
+        }
+    }
+}
+
+static void numbers_are_split_to_the_last(void) {
+    open_three();
+    CHECK_EQ(array[0].engine.cap, 4);
+    CHECK_EQ(array[1].engine.cap, 4);
+    CHECK_EQ(array[2].engine.cap, 3);
+    for (uint32_t number = 10; number <= 20; number++) TRY_GIVES(T, number);
+    TRY_TELLS(FLAKE_AGAIN);
+}
+
+static void each_thread_keeps_its_lane(void) {
+    open_three();
+    for (unsigned round = 0; round < 3; round++)
+        for (thread_now = 0; thread_now < 3; thread_now++)
+            TRY_GIVES(T, 10 + 4 * thread_now + round);
+    thread_now = 256 + 1; /* 8 bits of it count */
+    TRY_GIVES(T, 17);
+}
+
+static void a_thread_that_comes_later_takes_the_next_in_turn(void) {
+    open_three();
+    static const uint32_t numbers[] = {10, 14, 18, 11, 15};
+    for (unsigned i = 0; i < 5; i++) {
+        thread_now = 200 - i;
+        TRY_GIVES(T, numbers[i]);
+    }
+}
+
+/* Its own lane is spent: first those idle in this unit, though another with room is nearer. */
+static void a_spent_lane_leaves_for_an_idle_one(void) {
+    open_three();
+    thread_now = 0;
+    TRY_GIVES(T, 10);
+    thread_now = 1;
+    TRY_GIVES(T, 14);
+    thread_now = 0;
+    for (uint32_t number = 11; number <= 13; number++) TRY_GIVES(T, number);
+    TRY_GIVES(T, 18);
+    CHECK_EQ(lanes.split.map[0], 3); /* and stays there */
+    TRY_GIVES(T, 19);
+    TRY_GIVES(T, 20);
+    TRY_GIVES(T, 15); /* no idle one is left: any that has room */
+    move_ns(MS);
+    TRY_GIVES(T + 1, 14);
+}
+
+static void a_thread_alone_keeps_a_lane_for_a_unit(void) {
+    open_three();
+    thread_now = 2;
+    for (int ms = 0; ms < 5; ms++, move_ns(MS)) TRY_GIVES(T + ms, 10);
+}
+
+/* A reading is taken once for all lanes, however many are spent. */
+static void a_sweep_reads_the_clock_once(void) {
+    begin(flake_layout_js53());
+    open_lanes(16);
+    CHECK_EQ(flake_lanes_try_n(&lanes, many, 200), 128);
+    move_ns(MS);
+    for (int i = 0; i < 8 * 15; i++) CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    script_now.reads = 0;
+    CHECK_EQ(flake_lanes_try(&lanes, &id),
+             FLAKE_OK); /* the draw's, its lane's proof, the sweep's */
+    CHECK_EQ(script_now.reads, 3);
+}
+
+/* What a thread that was slow after its reading would meet: all words in a later unit. */
+static int64_t slow_at_read, slow_by_ns;
+static int64_t slow_read(void *user) {
+    script *s = (script *)user;
+    const int64_t now_ns = s->now_ns;
+    if (++s->reads != slow_at_read) return now_ns;
+    s->now_ns += slow_by_ns;
+    const unsigned me = thread_now;
+    options.clock.now_ns = NULL;
+    for (thread_now = 1; thread_now < 3; thread_now++) {
+        uint64_t ignored;
+        CHECK_EQ(flake_lanes_try(&lanes, &ignored), FLAKE_OK);
+        CHECK_EQ(parts(ignored).unix_ms, T + 1);
+    }
+    thread_now = me;
+    return now_ns;
+}
+
+static void a_reading_that_is_old_is_taken_again(void) {
+    begin(flake_layout_idgen());
+    options.seq_max = 5;
+    options.clock.now_ns = slow_read;
+    slow_at_read = 0;
+    slow_by_ns = MS;
+    open_lanes(3);
+    for (thread_now = 0; thread_now < 3; thread_now++)
+        for (int i = 0; i < 2; i++) CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    thread_now = 0;
+    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_AGAIN);
+    script_now.reads = 0;
+    slow_at_read = 3; /* the sweep's */
+    TRY_GIVES(T + 1, 0);
+    CHECK_EQ(stats_now().clock_backs, 0);
+}
+
+/* ---- a lane whose CAS was lost ---- */
+
+/* Another thread draws from this lane, between the look and the CAS of who is to draw. */
+static size_t robbed;
+static int robberies;
+static void rob(const volatile void *at) {
+    flake_i_atomic64 *const word = &array[robbed].engine.word;
+    if (at != word || !robberies) return;
+    robberies--;
+    *word += 1;
+}
+
+static void a_draw_that_is_outrun_steps_to_another_lane(void) {
+    open_three();
+    TRY_GIVES(T, 10);
+    robbed = 0;
+    robberies = 1;
+    TRY_GIVES(T, 14); /* 11 is the other's */
+    CHECK_EQ(robberies, 0);
+    CHECK_EQ(lanes.split.map[0], 2);
+    TRY_GIVES(T, 15);
+    robbed = 1;
+    robberies = 1;
+    LANE_GIVES(flake_lanes_next(&lanes, &id), T, 18);
+    TRY_GIVES(T, 19);
+
+    /* the lane stepped to serves if it can, though another is idle */
+    open_three();
+    thread_now = 1;
+    TRY_GIVES(T, 10);
+    thread_now = 2;
+    TRY_GIVES(T, 14);
+    lanes.split.map[0] = 1;
+    lanes.split.turn = 1;
+    thread_now = 0;
+    robbed = 0;
+    robberies = 1;
+    TRY_GIVES(T, 15);
+
+    /* in the first draw of a unit it stays */
+    open_three();
+    TRY_GIVES(T, 10);
+    move_ns(MS);
+    robbed = 0;
+    robberies = 1;
+    TRY_GIVES(T + 1, 10);
+    CHECK_EQ(robberies, 0);
+    CHECK_EQ(lanes.split.map[0], 1);
+}
+
+/* Its last number goes to another, after the look: the next lane that has one is asked. */
+static void a_lane_that_is_drained_meanwhile(void) {
+    static const unsigned drawn[] = {4, 3, 1};
+    open_three();
+    for (thread_now = 0; thread_now < 3; thread_now++)
+        for (unsigned i = 0; i < drawn[thread_now]; i++) TRY_GIVES(T, 10 + 4 * thread_now + i);
+    thread_now = 0;
+    robbed = 1;
+    robberies = 1;
+    TRY_GIVES(T, 19);
+    CHECK_EQ(robberies, 0);
+}
+
+static void the_only_lane_is_tried_again(void) {
+    begin(flake_layout_idgen());
+    open_lanes(1);
+    TRY_GIVES(T, 0);
+    robbed = 0;
+    robberies = 2;
+    TRY_GIVES(T, 3);
+}
+
+static void step_goes_to_another_lane(void) {
+    open_three();
+    uint32_t at = flake_i_lanes_step(&lanes.split, 5, 0);
+    for (int i = 0; i < 20; i++) {
+        const uint32_t to = flake_i_lanes_step(&lanes.split, 5, at);
+        CHECK(to != at && to >= 1 && to <= 3);
+        CHECK_EQ(lanes.split.map[5], to);
+        at = to;
+        if (i % 3 == 0) lanes.split.turn = at - 1; /* the next in turn would be the same */
+    }
+    open_lanes(1);
+    CHECK_EQ(flake_i_lanes_step(&lanes.split, 5, 1), 1);
+}
+
+/* ---- no lane has an id ---- */
+
+static void a_waiting_call_waits_where_a_place_comes_first(void) {
+    open_three();
+    for (int i = 0; i < 11; i++) CHECK_EQ(flake_lanes_next(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(script_now.sleeps, 0);
+    LANE_GIVES(flake_lanes_next(&lanes, &id), T + 1, 18); /* the last lane that served */
+    CHECK_EQ(script_now.slept_ns, MS);
+    CHECK_EQ(stats_now().waits, 1);
+
+    /* two lanes whose queues reach further are not waited in */
+    open_three();
+    array[0].engine.word += 4 * 3;
+    array[1].engine.word += 4 * 2;
+    for (int i = 0; i < 11; i++) (void)flake_lanes_try(&lanes, &id);
+    array[0].engine.word += 4 * 3;
+    array[2].engine.word += 3 * 3;
+    thread_now = 0;
+    LANE_GIVES(flake_lanes_next(&lanes, &id), parts(id).unix_ms, parts(id).seq);
+    CHECK_EQ(lane_of(id), 1);
+}
+
+static void a_wait_has_its_limit(void) {
+    begin(flake_layout_idgen());
+    options.seq_max = 2;
+    options.max_wait_ms = 5;
+    options.layout.unit_ms = 10;
+    open_lanes(3);
+    for (int i = 0; i < 3; i++) CHECK_EQ(flake_lanes_next(&lanes, &id), FLAKE_OK);
+    LANE_SAYS(flake_lanes_next(&lanes, &id), FLAKE_AGAIN);
+    CHECK_EQ(script_now.sleeps, 0);
+    CHECK_EQ(flake_lanes_retry_ns(&lanes), 10 * MS);
+    move_ns(5 * MS);
+    CHECK_EQ(flake_lanes_next(&lanes, &id), FLAKE_OK); /* all of max_wait is for the last lane */
+}
+
+static void retry_is_the_least(void) {
+    open_three();
+    for (int i = 0; i < 11; i++) CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    array[0].engine.word += 4 * 3;
+    array[1].engine.word += 4;
+    array[2].engine.word += 3 * 2;
+    CHECK_EQ(flake_lanes_retry_ns(&lanes), 2 * MS);
+    CHECK_EQ(flake_lanes_available(&lanes), 0);
+    move_ns(2 * MS);
+    CHECK_EQ(flake_lanes_retry_ns(&lanes), 0);
+    CHECK_EQ(flake_lanes_available(&lanes), 4);
+    move_ns(MS);
+    CHECK_EQ(flake_lanes_available(&lanes), 4 + 3);
+}
+
+/* Each lane decides for itself: those that the clock has not left behind go on. */
+static void a_clock_put_back(void) {
+    open_three();
+    move_ns(10 * MS);
+    thread_now = 0;
+    TRY_GIVES(T + 10, 10);
+    move_ns(-5 * MS);
+    TRY_GIVES(T + 5, 14); /* its lane is ahead, the next one is not */
+    CHECK_EQ(stats_now().clock_backs, 0);
+    for (int i = 0; i < 6; i++) CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(lane_of(id), 2);
+    move_ns(-2 * MS); /* behind all */
+    TRY_TELLS(FLAKE_CLOCK_BACK);
+    CHECK_EQ(stats_now().clock_backs, 1);
+    CHECK_EQ(flake_lanes_retry_ns(&lanes), 3 * MS); /* the lanes of T + 5 are spent */
+    CHECK_EQ(flake_lanes_next(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(parts(id).unix_ms, T + 6);
+}
+
+static void refuse_back_is_told_at_once(void) {
+    begin(flake_layout_idgen());
+    options.refuse_back = true;
+    open_lanes(3);
+    TRY_GIVES(T, 0);
+    move_ns(-MS);
+    TRY_TELLS(FLAKE_CLOCK_BACK);
+    LANE_SAYS(flake_lanes_next(&lanes, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(script_now.sleeps, 0);
+    CHECK_EQ(stats_now().clock_backs, 2);
+}
+
+static void the_last_unit_is_drawn_to_the_end(void) {
+    begin_short_era(); /* numbers 1 to 3 */
+    open_lanes(2);
+    move_to_ms(T + 1023000);
+    for (uint32_t number = 1; number <= 3; number++) TRY_GIVES(T + 1023000, number);
+    TRY_TELLS(FLAKE_RANGE);
+    LANE_SAYS(flake_lanes_next(&lanes, &id), FLAKE_RANGE);
+    CHECK_EQ(flake_lanes_retry_ns(&lanes), INT64_MAX);
+    open_lanes(2);
+    move_to_ms(T - 1);
+    TRY_TELLS(FLAKE_RANGE);
+    CHECK_EQ(flake_lanes_retry_ns(&lanes), MS);
+}
+
+static flake_status gate_says;
+static int gate_calls;
+static flake_status gate_ask(void *user, int64_t until_ns) {
+    (void)user;
+    (void)until_ns;
+    gate_calls++;
+    return gate_says;
+}
+static int64_t gate_floor(void *user) {
+    (void)user;
+    return (T + 3) * MS;
+}
+
+static void a_gate_is_asked_by_each_lane(void) {
+    begin(flake_layout_idgen());
+    options.seq_max = 5;
+    options.gate.admit = gate_ask;
+    options.gate.floor_ns = gate_floor;
+    gate_says = FLAKE_OK;
+    open_lanes(3);
+    LANE_GIVES(flake_lanes_next(&lanes, &id), T + 4, 0); /* behind its floor */
+    TRY_GIVES(T + 4, 1);
+    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    gate_says = FLAKE_LEASE;
+    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK); /* this lane has asked for this unit */
+    LANE_SAYS(flake_lanes_try(&lanes, &id), FLAKE_LEASE);
+    gate_says = FLAKE_AGAIN;
+    gate_calls = 0;
+    LANE_SAYS(flake_lanes_try(&lanes, &id), FLAKE_AGAIN);
+    CHECK(gate_calls > 0 && gate_calls <= 5); /* twice each that has room, and the last once more */
+    gate_says = FLAKE_OK;
+    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+}
+
+static void a_gate_that_is_closed_stops_each_draw(void) {
+    static flake_i_atomic64 word;
+    word = 7;
+    begin(flake_layout_idgen());
+    options.gate.admit = gate_ask;
+    options.gate.word = &word;
+    gate_says = FLAKE_OK;
+    open_lanes(3);
+    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    word = 0;
+    TRY_TELLS(FLAKE_LEASE);
+    LANE_SAYS(flake_lanes_next(&lanes, &id), FLAKE_LEASE);
+    CHECK_EQ(flake_lanes_available(&lanes), 0);
+    flake_lanes_retire(&lanes);
+    CHECK_EQ(flake_lanes_init(&lanes, array, 3, &options), FLAKE_LEASE);
+}
+
+/* The gate closes behind the whole, before the lanes: nothing stays enrolled. */
+static flake_i_atomic64 closing;
+static int64_t closing_floor(void *user) {
+    (void)user;
+    closing = 0;
+    return 0;
+}
+static void a_gate_that_closes_during_init(void) {
+    closing = 7;
+    begin(flake_layout_idgen());
+    options.gate.admit = gate_ask;
+    options.gate.word = &closing;
+    options.gate.floor_ns = closing_floor;
+    gate_says = FLAKE_OK;
+    flake_lanes_retire(&lanes);
+    CHECK_EQ(flake_lanes_init(&other, other_array, 3, &options), FLAKE_LEASE);
+    closing = 7;
+    options.gate.floor_ns = NULL;
+    open_lanes(3);
+}
+
+/* ---- many at once ---- */
+
+static void a_batch_spans_lanes_and_units(void) {
+    open_three();
+    CHECK_EQ(flake_lanes_next_n(&lanes, many, 25), FLAKE_OK);
+    CHECK_EQ(differ(many, 25), 0);
+    check_unit(many, 11, T);
+    check_unit(many + 11, 11, T + 1);
+    CHECK_EQ(parts(many[24]).unix_ms, T + 2);
+    CHECK_EQ(stats_now().ids, 25);
+    CHECK_EQ(flake_lanes_try_n(&lanes, many, 100), 8);
+    CHECK_EQ(flake_lanes_try_n(&lanes, many, 100), 0);
+}
+
+static void a_batch_that_ends_early_is_zeros(void) {
+    begin_short_era();
+    open_lanes(2);
+    move_to_ms(T + 1022000);
+    CHECK_EQ(flake_lanes_next_n(&lanes, many, 10), FLAKE_RANGE);
+    CHECK_EQ(differ(many, 6), 0);
+    for (int i = 0; i < 6; i++) CHECK_EQ(parts(many[i]).unix_ms, T + 1022000 + i / 3 * 1000);
+    for (int i = 6; i < 10; i++) CHECK_EQ(many[i], 0);
+    many[0] = NOTHING;
+    CHECK_EQ(flake_lanes_next_n(&lanes, many, 10), FLAKE_RANGE);
+    CHECK_EQ(many[0], NOTHING);
+}
+
+/* Ids ahead of the clock: a lane's places of several units at once, each with its own numbers. */
+static void a_batch_ahead_of_the_clock(void) {
+    begin(flake_layout_idgen());
+    options.seq_max = 10;
+    options.max_ahead_ms = 2;
+    open_lanes(3);
+    CHECK_EQ(flake_lanes_available(&lanes), 33);
+    CHECK_EQ(flake_lanes_try_n(&lanes, many, 100), 33);
+    CHECK_EQ(differ(many, 33), 0);
+    for (int i = 0; i < 33; i++) {
+        CHECK(parts(many[i]).seq <= 10);
+        CHECK(parts(many[i]).unix_ms >= T && parts(many[i]).unix_ms <= T + 2);
+    }
+}
+
+static void scattered_and_spread(void) {
+    begin(flake_layout_uniqueid_spread());
+    options.seq_scatter = true;
+    open_lanes(4);
+    CHECK_EQ(flake_lanes_next_n(&lanes, many, 64), FLAKE_OK);
+    check_unit(many, 64, T);
+    CHECK(parts(many[0]).seq != 0);
+}
+
+/* ---- the whole ---- */
+
+static void what_does_not_fit_changes_nothing(void) {
+    open_three();
+    TRY_GIVES(T, 10);
+    flake_options bad = options;
+    CHECK_EQ(flake_lanes_init(&lanes, array, 0, &options), FLAKE_INVALID);
+    CHECK_EQ(flake_lanes_init(&lanes, array, 12, &options), FLAKE_INVALID);
+    bad.max_ahead_ms = -1;
+    CHECK_EQ(flake_lanes_init(&lanes, array, 2, &bad), FLAKE_INVALID);
+    bad = options;
+    bad.node_offset = 4000;
+    CHECK_EQ(flake_lanes_init(&lanes, array, 2, &bad), FLAKE_NODE);
+    CHECK_EQ(flake_lanes_reinit_after_fork(&lanes, &options), FLAKE_INVALID); /* was not forked */
+    TRY_GIVES(T, 11);
+}
+
+static void one_that_was_never_initialised(void) {
+    static flake_lanes none;
+    static flake_snapshot s;
+    CHECK_EQ(flake_lanes_try(&none, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_lanes_next(&none, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_lanes_next_n(&none, many, 3), FLAKE_INVALID);
+    CHECK_EQ(flake_lanes_try_n(&none, many, 3), 0);
+    CHECK_EQ(flake_lanes_available(&none), 0);
+    CHECK_EQ(flake_lanes_retry_ns(&none), INT64_MAX);
+    CHECK_EQ(flake_lanes_snapshot_take(&none, &s), FLAKE_INVALID);
+    CHECK_EQ(flake_lanes_reinit_after_fork(&none, NULL), FLAKE_INVALID);
+}
+
+static void the_registry_knows_the_whole_range(void) {
+    open_three();
+    flake_options some = options;
+    some.seq_min = some.seq_max = 20;
+    CHECK_EQ(flake_init(&gen, &some), FLAKE_TAKEN);
+    CHECK_EQ(flake_lanes_init(&other, other_array, 1, &some), FLAKE_TAKEN);
+    some.seq_min = some.seq_max = 21;
+    CHECK_EQ(flake_lanes_init(&other, other_array, 1, &some), FLAKE_OK);
+    flake_lanes_retire(&other);
+    flake_lanes_retire(&lanes);
+    some.seq_min = 10, some.seq_max = 20;
+    CHECK_EQ(flake_init(&gen, &some), FLAKE_OK);
+    flake_retire(&gen);
+}
+
+static void exclusive_is_for_the_whole_range(void) {
+    begin(flake_layout_js53());
+    options.exclusive = folder;
+    open_lanes(4);
+    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_AGAIN); /* it begins in the unit after this one */
+    move_ns(MS);
+    CHECK_EQ(flake_lanes_try_n(&lanes, many, 200), 128);
+    flake_options last = options;
+    last.seq_min = last.seq_max = 127;
+    CHECK_EQ(flake_init(&gen, &last), FLAKE_TAKEN);
+    flake_lanes_retire(&lanes);
+    CHECK_EQ(flake_init(&gen, &last), FLAKE_OK);
+    flake_retire(&gen);
+    options.exclusive = in_folder("absent");
+    CHECK_EQ(flake_lanes_init(&lanes, array, 4, &options), FLAKE_IO);
+}
+
+static void a_state_floors_each_lane(void) {
+    static flake_state state;
+    flake_state_options where;
+    memset(&where, 0, sizeof where);
+    where.path = in_folder("state");
+    where.no_wait = true;
+    begin(flake_layout_js53());
+    where.clock = options.clock;
+    for (int run = 0; run < 2; run++) {
+        CHECK_EQ(flake_state_open(&state, &where, &options, NULL), FLAKE_OK);
+        options.state = &state;
+        open_lanes(4);
+        if (run) TRY_TELLS(FLAKE_AGAIN); /* no lane, though each is fresh */
+        CHECK_EQ(flake_lanes_next_n(&lanes, many, 300), FLAKE_OK);
+        CHECK_EQ(parts(many[0]).unix_ms, T + 3 * run);
+        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        move_ns(run * MS);
+        if (run) LANE_SAYS(flake_lanes_try(&lanes, &id), FLAKE_IO);
+    }
+    flake_lanes_retire(&lanes);
+}
+
+/* ---- snapshots ---- */
+
+static void a_snapshot_counts_the_newest_unit_as_spent(void) {
+    static flake_snapshot s;
+    open_three();
+    thread_now = 2, move_ns(5 * MS);
+    TRY_GIVES(T + 5, 10);
+    thread_now = 1, move_ns(2 * MS);
+    TRY_GIVES(T + 7, 14);
+    CHECK_EQ(flake_lanes_snapshot_take(&lanes, &s), FLAKE_OK);
+    CHECK_EQ(s.unix_ms, T + 7);
+    CHECK_EQ(s.count, 11);
+    CHECK_EQ(s.seq_min, 10);
+    CHECK_EQ(s.seq_max, 20);
+
+    for (size_t n = 1; n <= 5; n += 2) { /* whatever their number */
+        open_lanes(n);
+        CHECK_EQ(flake_lanes_restore(&lanes, &s), FLAKE_OK);
+        CHECK_EQ(flake_lanes_try_n(&lanes, many, 50), 0);
+        CHECK_EQ(stats_now().ids, 0);
+        move_ns(MS);
+        CHECK_EQ(flake_lanes_try_n(&lanes, many, 50), 11);
+        CHECK_EQ(flake_lanes_restore(&lanes, &s), FLAKE_OK); /* goes nowhere back */
+        CHECK_EQ(flake_lanes_try_n(&lanes, many, 50), 0);
+        move_ns(-MS);
+    }
+    flake_lanes_retire(&lanes);
+    open_gen(); /* a generator of the same range */
+    CHECK_EQ(flake_restore(&gen, &s), FLAKE_OK);
+    TRY_SAYS(FLAKE_AGAIN);
+    flake_retire(&gen);
+}
+
+static void a_queue_belongs_to_the_snapshot(void) {
+    static flake_snapshot s;
+    open_three();
+    TRY_GIVES(T, 10);
+    array[1].engine.word = array[0].engine.word + 4 * 3; /* 13 drawn from 4: three units to come */
+    CHECK_EQ(flake_lanes_snapshot_take(&lanes, &s), FLAKE_OK);
+    CHECK_EQ(s.unix_ms, T + 3);
+    open_lanes(3);
+    CHECK_EQ(flake_lanes_restore(&lanes, &s), FLAKE_OK);
+    CHECK_EQ(flake_lanes_retry_ns(&lanes), 4 * MS);
+}
+
+static void a_generators_snapshot_is_for_lanes_too(void) {
+    begin_with_three();
+    flake_lanes_retire(&lanes);
+    open_gen();
+    CHECK_EQ(flake_next_n(&gen, many, 7), FLAKE_OK); /* in T + 2 */
+    const flake_snapshot s = snapshot_of(&gen);
+    flake_retire(&gen);
+    begin_with_three();
+    open_lanes(2);
+    CHECK_EQ(flake_lanes_restore(&lanes, &s), FLAKE_OK);
+    CHECK_EQ(flake_lanes_retry_ns(&lanes), 3 * MS);
+    flake_snapshot wrong = s;
+    wrong.seq_max++;
+    CHECK_EQ(flake_lanes_restore(&lanes, &wrong), FLAKE_INVALID);
+}
+
+/* ---- fork ---- */
+
+static void a_child_draws_with_numbers_of_its_own(void) {
+    static flake_snapshot s;
+    TRY_TELLS(FLAKE_FORKED);
+    LANE_SAYS(flake_lanes_next(&lanes, &id), FLAKE_FORKED);
+    CHECK_EQ(flake_lanes_available(&lanes), 0);
+    CHECK_EQ(flake_lanes_retry_ns(&lanes), INT64_MAX);
+    CHECK_EQ(flake_lanes_snapshot_take(&lanes, &s), FLAKE_FORKED);
+    CHECK_EQ(flake_lanes_reinit_after_fork(&lanes, &options), FLAKE_NODE);
+    flake_options own = options;
+    own.seq_max = 11; /* fewer than the lanes */
+    CHECK_EQ(flake_lanes_reinit_after_fork(&lanes, &own), FLAKE_INVALID);
+    own = options;
+    own.node = 1;
+    own.seq_min = 30, own.seq_max = 35;
+    CHECK_EQ(flake_lanes_reinit_after_fork(&lanes, &own), FLAKE_OK);
+    CHECK_EQ(flake_lanes_try_n(&lanes, many, 20), 6);
+    CHECK_EQ(differ(many, 6), 0);
+    for (int i = 0; i < 6; i++) {
+        CHECK_EQ(parts(many[i]).node, 1);
+        CHECK(parts(many[i]).seq >= 30 && parts(many[i]).seq <= 35);
+    }
+}
+
+static void after_a_fork(void) {
+    open_three();
+    TRY_GIVES(T, 10);
+    in_child(a_child_draws_with_numbers_of_its_own);
+    TRY_GIVES(T, 11); /* the parent's go on */
+}
+
+static void lanes_in_memory_that_moves(void) {
+    static struct {
+        flake_lanes l;
+        flake_lane a[3];
+    } here, there;
+    begin(flake_layout_idgen());
+    options.seq_max = 8;
+    options.shared_memory = true;
+    if (!words_reach_other_processes) return;
+    CHECK_EQ(flake_lanes_init(&here.l, here.a, 3, &options), FLAKE_OK);
+    memcpy((void *)&there, (const void *)&here, sizeof here); /* as another process has it mapped */
+    memset((void *)&here, 0, sizeof here);
+    CHECK_EQ(flake_lanes_try_n(&there.l, many, 20), 9);
+    for (size_t i = 0; i < sizeof here; i++) CHECK(!((const char *)&here)[i]);
+}
+
+/* ---- 128 bits ---- */
+
+static void of_128_bits(void) {
+    static flake128_lanes wide, again;
+    static flake128 ids[64];
+    static flake128_snapshot s;
+    static flake128_parts p;
+    flake_stats stats;
+    begin(flake_layout_idgen());
+    memset(&options.layout, 0, sizeof options.layout);
+    options.seq_min = 100;
+    options.seq_max = 110;
+    CHECK_EQ(flake128_lanes_init(&wide, array, 0, 77, &options), FLAKE_INVALID);
+    CHECK_EQ(flake128_lanes_init(&wide, array, 12, 77, &options), FLAKE_INVALID);
+    CHECK_EQ(flake128_lanes_init(&wide, array, 3, UINT64_C(1) << 48, &options), FLAKE_INVALID);
+    CHECK_EQ(flake128_lanes_try(&wide, ids), FLAKE_INVALID); /* not initialised by these */
+    CHECK_EQ(flake128_lanes_init(&wide, array, 3, 77, &options), FLAKE_OK);
+    thread_now = 0;
+    CHECK_EQ(flake128_lanes_available(&wide), 11);
+    CHECK_EQ(flake128_lanes_try(&wide, &ids[0]), FLAKE_OK);
+    CHECK_EQ(flake128_lanes_next(&wide, &ids[1]), FLAKE_OK);
+    CHECK_EQ(flake128_lanes_try_n(&wide, ids + 2, 40), 9);
+    for (uint32_t i = 0; i < 11; i++) {
+        CHECK_EQ(flake128_decompose(ids[i], &p), FLAKE_OK);
+        CHECK_EQ(p.unix_ms, T);
+        CHECK_EQ(p.worker, 77);
+        CHECK_EQ(p.seq, 100 + i);
+    }
+    CHECK_EQ(flake128_lanes_retry_ns(&wide), MS);
+    CHECK_EQ(flake128_lanes_next_n(&wide, ids, 12), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(ids[11], &p), FLAKE_OK);
+    CHECK_EQ(p.unix_ms, T + 2);
+    flake128_lanes_stats_get(&wide, &stats);
+    CHECK_EQ(stats.ids, 23);
+    CHECK_EQ(stats.waits, 2);
+    CHECK_EQ(flake128_lanes_snapshot_take(&wide, &s), FLAKE_OK);
+    CHECK_EQ(s.unix_ms, T + 2);
+    CHECK_EQ(s.count, 11);
+    CHECK_EQ(s.worker, 77);
+    flake128_lanes_retire(&wide);
+    CHECK_EQ(flake128_lanes_init(&again, other_array, 2, 77, &options), FLAKE_OK);
+    CHECK_EQ(flake128_lanes_restore(&again, &s), FLAKE_OK);
+    CHECK_EQ(flake128_lanes_try(&again, ids), FLAKE_AGAIN);
+    move_ns(MS);
+    CHECK_EQ(flake128_lanes_try_n(&again, ids, 64), 11);
+    move_ns(-2 * MS); /* boundary does not wait for it */
+    CHECK_EQ(flake128_lanes_next(&again, ids), FLAKE_CLOCK_BACK);
+    ids[0] = ids[1] = ids[63];
+    CHECK_EQ(flake128_lanes_next_n(&again, ids, 2), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake128_lanes_reinit_after_fork(&again, 78, &options), FLAKE_INVALID);
+    flake128_lanes_retire(&again);
+}
+
+static flake128_lanes wide_inherited;
+static void a_wide_child(void) {
+    static flake128 ids[64];
+    static flake128_parts p;
+    CHECK_EQ(flake128_lanes_try(&wide_inherited, ids), FLAKE_FORKED);
+    CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, 77, &options), FLAKE_NODE);
+    flake_options few = options;
+    few.seq_max = few.seq_min + 1;
+    CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, 78, &few), FLAKE_INVALID);
+    CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, 78, &options), FLAKE_OK);
+    CHECK_EQ(flake128_lanes_try_n(&wide_inherited, ids, 64), 11);
+    CHECK_EQ(flake128_decompose(ids[10], &p), FLAKE_OK);
+    CHECK_EQ(p.worker, 78);
+}
+
+static void of_128_bits_after_a_fork(void) {
+    CHECK_EQ(flake128_lanes_init(&wide_inherited, array, 3, 77, &options), FLAKE_OK);
+    in_child(a_wide_child);
+    flake128_lanes_retire(&wide_inherited);
+}
+
+int main(int argc, char **argv) {
+    static const check_test tests[] = {
+        CHECK_TEST(one_thread_has_every_number_of_a_unit),
+        CHECK_TEST(numbers_are_split_to_the_last),
+        CHECK_TEST(each_thread_keeps_its_lane),
+        CHECK_TEST(a_thread_that_comes_later_takes_the_next_in_turn),
+        CHECK_TEST(a_spent_lane_leaves_for_an_idle_one),
+        CHECK_TEST(a_thread_alone_keeps_a_lane_for_a_unit),
+        CHECK_TEST(a_sweep_reads_the_clock_once),
+        CHECK_TEST(a_reading_that_is_old_is_taken_again),
+        CHECK_TEST(a_draw_that_is_outrun_steps_to_another_lane),
+        CHECK_TEST(a_lane_that_is_drained_meanwhile),
+        CHECK_TEST(the_only_lane_is_tried_again),
+        CHECK_TEST(step_goes_to_another_lane),
+        CHECK_TEST(a_waiting_call_waits_where_a_place_comes_first),
+        CHECK_TEST(a_wait_has_its_limit),
+        CHECK_TEST(retry_is_the_least),
+        CHECK_TEST(a_clock_put_back),
+        CHECK_TEST(refuse_back_is_told_at_once),
+        CHECK_TEST(the_last_unit_is_drawn_to_the_end),
+        CHECK_TEST(a_gate_is_asked_by_each_lane),
+        CHECK_TEST(a_gate_that_is_closed_stops_each_draw),
+        CHECK_TEST(a_gate_that_closes_during_init),
+        CHECK_TEST(a_batch_spans_lanes_and_units),
+        CHECK_TEST(a_batch_that_ends_early_is_zeros),
+        CHECK_TEST(a_batch_ahead_of_the_clock),
+        CHECK_TEST(scattered_and_spread),
+        CHECK_TEST(what_does_not_fit_changes_nothing),
+        CHECK_TEST(one_that_was_never_initialised),
+        CHECK_TEST(the_registry_knows_the_whole_range),
+        CHECK_TEST(exclusive_is_for_the_whole_range),
+        CHECK_TEST(a_state_floors_each_lane),
+        CHECK_TEST(a_snapshot_counts_the_newest_unit_as_spent),
+        CHECK_TEST(a_queue_belongs_to_the_snapshot),
+        CHECK_TEST(a_generators_snapshot_is_for_lanes_too),
+        CHECK_TEST(after_a_fork),
+        CHECK_TEST(lanes_in_memory_that_moves),
+        CHECK_TEST(of_128_bits),
+        CHECK_TEST(of_128_bits_after_a_fork),
+    };
+    const char *room = getenv("TMPDIR");
+    (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
+    if (!mkdtemp(folder)) return 1;
+    const int status = CHECK_MAIN(argc, argv, tests);
+    char clean[256];
+    (void)snprintf(clean, sizeof clean, "rm -rf '%s'", folder);
+    return system(clean) | status;
+}

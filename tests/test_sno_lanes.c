@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lanes of sno.h on a scripted clock: what they have of their own. Which lane a draw takes is the same
+ * in both headers, and tested by test_lanes.c.
+ */
+#define _XOPEN_SOURCE 700
+static unsigned thread_now; /* who draws */
+#define SNO_LANE() thread_now
+#include "scripted_sno.h"
+#include "children.h"
+
+static sno_lane array[8];
+static sno_lanes lanes;
+
+/* Numbers 100 to 110, of lanes with 4, 4 and 3. */
+static sno_snapshot eleven(void) { return pool_of(100, 110); }
+
+static void make(const sno_snapshot *s, size_t n) {
+    const sno_options o = options_of(s);
+    CHECK_EQ(sno_lanes_init(&lanes, array, n, &o), SNO_OK);
+    thread_now = 0;
+}
+
+static void begin_lanes(void) {
+    begin(0, 10);
+    const sno_snapshot s = eleven();
+    make(&s, 3);
+}
+
+static size_t try_all(void) {
+    const size_t n = sno_lanes_try_n(&lanes, a_meta, got + got_n, 100);
+    got_n += n;
+    return n;
+}
+
+static void all_numbers_of_a_unit(void) {
+    sno_id id;
+    begin_lanes();
+    CHECK_EQ(sno_lanes_available(&lanes), 11);
+    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
+    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), SNO_OK);
+    CHECK_ID(id, start, 0, 101);
+    CHECK_EQ(try_all(), 9);
+    for (unsigned i = 0; i < 9; i++) CHECK_ID(got[i], start, 0, 102 + i);
+    memset(&id, 0x5e, sizeof id);
+    const sno_id before = id;
+    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), SNO_AGAIN);
+    CHECK(sno_equal(id, before));
+    CHECK_EQ(sno_lanes_available(&lanes), 0);
+    CHECK_EQ(sno_lanes_retry_ns(&lanes), unit_ns);
+    const sno_id waited = sno_lanes_new(&lanes, a_meta);
+    CHECK_EQ(sno_units(waited), start + 1);
+    CHECK_EQ(script_now.slept_ns, unit_ns);
+}
+
+static void threads_have_lanes_of_their_own(void) {
+    begin_lanes();
+    for (thread_now = 0; thread_now < 3; thread_now++)
+        CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100 + 4 * thread_now);
+}
+
+static void a_batch_over_several_units(void) {
+    sno_stats stats;
+    begin_lanes();
+    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 25), SNO_OK);
+    for (unsigned i = 0; i < 25; i++) CHECK_EQ(sno_units(got[i]), start + i / 11);
+    CHECK_EQ(repeats(got, 25), 0);
+    sno_lanes_stats_get(&lanes, &stats);
+    CHECK_EQ(stats.ids, 25);
+    CHECK_EQ(stats.waits, 2);
+}
+
+static void a_batch_that_ends_early(void) {
+    begin_lanes();
+    clock_to(units - 1);
+    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 12), SNO_RANGE);
+    CHECK(!sno_is_zero(got[10]));
+    CHECK(sno_is_zero(got[11]));
+    got[0] = got[1];
+    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 1), SNO_RANGE);
+    CHECK(sno_equal(got[0], got[1]));
+    CHECK(sno_is_zero(sno_lanes_new(&lanes, a_meta)));
+}
+
+/* Idle lanes go on without a tick, the others change it; a second step back blocks what was used twice. */
+static void a_clock_put_back(void) {
+    sno_stats stats;
+    begin_lanes();
+    clock_to(start + 9);
+    CHECK_EQ(try_all(), 11);
+    clock_to(start + 5);
+    CHECK_EQ(try_all(), 11);
+    for (unsigned i = 11; i < 22; i++) {
+        CHECK_EQ(sno_units(got[i]), start + 5);
+        CHECK_EQ(sno_tick(got[i]), 1);
+    }
+    clock_to(start + 2);
+    CHECK_EQ(try_all(), 0); /* both ticks are used up to start + 5 */
+    clock_to(start + 9);
+    CHECK_EQ(try_all(), 11);
+    CHECK_EQ(repeats(got, got_n), 0);
+    sno_lanes_stats_get(&lanes, &stats);
+    CHECK(stats.clock_backs > 0);
+}
+
+static void a_snapshot_has_both_ticks_of_all_lanes(void) {
+    begin_lanes();
+    thread_now = 1;
+    CHECK(!sno_is_zero(sno_lanes_new(&lanes, a_meta))); /* lane 0, at start */
+    clock_to(start + 9);
+    thread_now = 2;
+    CHECK(!sno_is_zero(sno_lanes_new(&lanes, a_meta))); /* lane 1 */
+    clock_to(start + 7);
+    CHECK_EQ(sno_tick(sno_lanes_new(&lanes, a_meta)),
+             1); /* its own lane first, on the other tick */
+    sno_snapshot s;
+    CHECK_EQ(sno_lanes_snapshot_take(&lanes, &s), SNO_OK);
+    CHECK_EQ(s.wall_hi, start + 9);
+    CHECK_EQ(s.wall_safe, start + 9);
+    CHECK_EQ(s.partition, a_partition);
+    CHECK_EQ(s.sequence_min, 100);
+    CHECK_EQ(s.sequence_max, 110);
+    for (size_t n = 1; n <= 5; n += 2) {
+        make(&s, n);
+        clock_to(start + 9);
+        CHECK_EQ(try_all(), 0);
+        clock_to(start + 8);
+        CHECK_EQ(try_all(), 0); /* nor on the other tick */
+        clock_to(start + 10);
+        CHECK_EQ(try_all(), 11);
+    }
+}
+
+/* What a generator had drawn counts for all its lanes, and where it was on the other tick. */
+static void lanes_from_a_generators_snapshot(void) {
+    begin(100, 110);
+    clock_to(start + 5);
+    for (int i = 0; i < 14; i++) (void)sno_new(&gen, a_meta); /* the last ones of start + 6 */
+    clock_to(start + 3);
+    const sno_id back = sno_new(&gen, a_meta);
+    CHECK_EQ(sno_tick(back), 1);
+    const sno_snapshot s = snapshot_of(&gen);
+    make(&s, 3);
+    CHECK_EQ(try_all(), 0);
+    clock_to(start + 4);
+    CHECK_EQ(try_all(), 11);
+    for (size_t i = 0; i < 11; i++) CHECK_EQ(sno_tick(got[i]), 1);
+    clock_to(start + 3);
+    CHECK_EQ(try_all(), 0); /* start + 6 was used on tick 0 */
+    sno_stats stats;
+    sno_lanes_stats_get(&lanes, &stats);
+    CHECK_EQ(stats.ids, 11);
+}
+
+static void what_does_not_fit(void) {
+    begin_lanes();
+    sno_snapshot s = eleven();
+    sno_options o = options_of(&s);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 0, &o), SNO_INVALID);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 12, &o), SNO_INVALID);
+    s.sequence_max = 101;
+    CHECK_EQ(sno_lanes_init(&lanes, array, 1, &o), SNO_INVALID);
+    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), SNO_INVALID);
+    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
+    static sno_lanes none;
+    sno_id id;
+    CHECK_EQ(sno_lanes_try(&none, a_meta, &id), SNO_INVALID);
+    CHECK(sno_is_zero(sno_lanes_new(&none, a_meta)));
+    CHECK_EQ(sno_lanes_snapshot_take(&none, &s), SNO_INVALID);
+}
+
+static void a_partition_that_nobody_chose(void) {
+    begin(0, 10);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 8, NULL), SNO_OK);
+    CHECK_EQ(sno_lanes_available(&lanes), whole_pool);
+    CHECK_EQ(sno_partition(sno_lanes_new(&lanes, a_meta)), sno_gen_partition(&lanes.whole));
+}
+
+static void a_childs_lanes(void) {
+    sno_id id;
+    sno_snapshot s = eleven();
+    const sno_options o = options_of(&s);
+    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), SNO_FORKED);
+    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), SNO_INVALID); /* the parent's */
+    s.sequence_min = 111, s.sequence_max = 120;
+    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), SNO_OK);
+    CHECK_EQ(try_all(), 10);
+    CHECK_EQ(sno_sequence(got[0]), 111);
+    CHECK_EQ(repeats(got, 10), 0);
+}
+
+static void after_a_fork(void) {
+    begin_lanes();
+    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
+    in_child(a_childs_lanes);
+    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 101);
+}
+
+/* Another draws from the lane between this one's look and its CAS. */
+static void draw_beside(void) { array[0].engine.word += 1; }
+
+static void a_draw_that_is_outrun_steps_to_another_lane(void) {
+    begin_lanes();
+    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
+    others = draw_beside;
+    others_after = 3; /* the map, the fork word, the word */
+    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 104);
+    CHECK(!others);
+}
+
+static void exclusive_is_for_the_pool(void) {
+    const char *room = getenv("TMPDIR");
+    char folder[200], clean[256];
+    (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
+    begin(0, 10);
+    CHECK(mkdtemp(folder) != NULL);
+    const sno_snapshot s = eleven(), last = pool_of(107, 110);
+    sno_options o = options_of(&s), other = options_of(&last);
+    o.exclusive = other.exclusive = folder;
+    CHECK_EQ(sno_lanes_init(&lanes, array, 3, &o), SNO_OK);
+    CHECK_EQ(try_all(), 0); /* it begins in the unit after this one */
+    CHECK_EQ(sno_init(&gen, &other), SNO_TAKEN);
+    sno_lanes_retire(&lanes);
+    CHECK_EQ(sno_init(&gen, &other), SNO_OK);
+    sno_retire(&gen);
+    (void)snprintf(clean, sizeof clean, "rm -rf '%s'", folder);
+    CHECK_EQ(system(clean), 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_test tests[] = {
+        CHECK_TEST(all_numbers_of_a_unit),
+        CHECK_TEST(threads_have_lanes_of_their_own),
+        CHECK_TEST(a_batch_over_several_units),
+        CHECK_TEST(a_batch_that_ends_early),
+        CHECK_TEST(a_clock_put_back),
+        CHECK_TEST(a_snapshot_has_both_ticks_of_all_lanes),
+        CHECK_TEST(lanes_from_a_generators_snapshot),
+        CHECK_TEST(what_does_not_fit),
+        CHECK_TEST(a_partition_that_nobody_chose),
+        CHECK_TEST(after_a_fork),
+        CHECK_TEST(a_draw_that_is_outrun_steps_to_another_lane),
+        CHECK_TEST(exclusive_is_for_the_pool),
+    };
+    return CHECK_MAIN(argc, argv, tests);
+}
