@@ -203,7 +203,7 @@ static void a_draw_that_is_outrun_steps_to_another_lane(void) {
     begin_lanes();
     CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
     others = draw_beside;
-    others_after = 3; /* the map, the fork word, the word */
+    others_after = 4; /* the map, the fork word, the window, the word */
     CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 104);
     CHECK(!others);
 }
