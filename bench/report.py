@@ -361,6 +361,9 @@ ONE_ID = [
     ("flake/shard_next_coarse", "`flake_shard_next`", "coarse clock"),
     ("flake/shard_next_fast", "`flake_shard_next`", "fast clock"),
     ("flake/shard_try_at", "`flake_shard_try_at`", "caller's time"),
+    ("flake/lanes_next", "`flake_lanes_next`", "exact clock"),
+    ("flake/lanes_next_coarse", "`flake_lanes_next`", "coarse clock"),
+    ("flake/lanes_next_fast", "`flake_lanes_next`", "fast clock"),
     ("flake/prefetch_1024", "`flake_prefetch_next`, stock of 1024", "exact clock"),
     ("flake/next_new_unit", "`flake_next`, each in a new unit", "a variable"),
     ("sno/new", "`sno_new`", "exact clock"),
@@ -369,6 +372,9 @@ ONE_ID = [
     ("sno/try", "`sno_try`", "exact clock"),
     ("sno/generate", "`sno_generate`", "exact clock"),
     ("sno/try_at", "`sno_try_at`", "caller's time"),
+    ("sno/lanes_new", "`sno_lanes_new`", "exact clock"),
+    ("sno/lanes_new_coarse", "`sno_lanes_new`", "coarse clock"),
+    ("sno/lanes_new_fast", "`sno_lanes_new`", "fast clock"),
     ("sno/shard_new", "`sno_shard_new`", "exact clock"),
     ("sno/shard_new_coarse", "`sno_shard_new`", "coarse clock"),
     ("sno/shard_new_fast", "`sno_shard_new`", "fast clock"),
@@ -377,6 +383,9 @@ ONE_ID = [
     ("flake128/next", "`flake128_next`", "exact clock"),
     ("flake128/next_coarse", "`flake128_next`", "coarse clock"),
     ("flake128/next_fast", "`flake128_next`", "fast clock"),
+    ("flake128/lanes_next", "`flake128_lanes_next`", "exact clock"),
+    ("flake128/lanes_next_coarse", "`flake128_lanes_next`", "coarse clock"),
+    ("flake128/lanes_next_fast", "`flake128_lanes_next`", "fast clock"),
     ("flake128/try_at", "`flake128_try_at`", "caller's time"),
 ]
 
@@ -408,10 +417,13 @@ FLOOR_OF_AN_ID = "floor/exact_fetch_add"
 
 BATCH_ROWS = [
     ("flake", "64 bits, `flake_next_n`"),
+    ("flake/lanes", "64 bits, `flake_lanes_next_n`"),
     ("flake/shard", "64 bits, `flake_shard_next_n`"),
     ("sno", "80 bits, `sno_new_n`"),
+    ("sno/lanes", "80 bits, `sno_lanes_new_n`"),
     ("sno/shard", "80 bits, `sno_shard_new_n`"),
     ("flake128", "128 bits, `flake128_next_n`"),
+    ("flake128/lanes", "128 bits, `flake128_lanes_next_n`"),
 ]
 
 TEXT_ROWS = [(f"flake/{what}_{form}", f"`flake_{what}`, {form}")
@@ -425,8 +437,9 @@ TEXT_ROWS += [
 ]
 
 SATURATION = [
-    ("flake/next", "`flake_next`, 12 bits"), ("flake/shard_next", "`flake_shard_next`, 12 bits"),
-    ("sno/new", "`sno_new`"), ("sno/shard_new", "`sno_shard_new`"),
+    ("flake/next", "`flake_next`, 12 bits"), ("flake/lanes_next", "`flake_lanes_next`, 12 bits"),
+    ("flake/shard_next", "`flake_shard_next`, 12 bits"),
+    ("sno/new", "`sno_new`"), ("sno/lanes_new", "`sno_lanes_new`"), ("sno/shard_new", "`sno_shard_new`"),
     ("flake/batch_4096", "`flake_next_n`, 12 bits, 4096 at once"),
     ("flake128/batch_4096", "`flake128_next_n`, 4096 at once"),
     ("peer/mutex_snowflake", "mutex snowflake, 12 bits"),
@@ -779,6 +792,7 @@ def plots():
                [(plain(label), [ns(f"{name}/batch_{n}") for n in BATCHES], False) for name, label in BATCH_ROWS])
     series = [("floor/exact_fetch_add", "floor: clock, fetch-and-add", True),
               ("flake/next", "flake_next", False), ("flake/next_coarse", "flake_next, coarse", False),
+              ("flake/lanes_next", "flake_lanes_next", False),
               ("flake/shard_next", "flake_shard_next", False),
               ("flake/shard_next_coarse", "flake_shard_next, coarse", False),
               ("flake/shard_try_at", "flake_shard_try_at", False),
@@ -813,7 +827,7 @@ are read back and compared). Duplicates of a peer are counted in its row. Rows "
 nobody waits for time to pass. The ratio is to the row's floor, a loop of the steps that no such call can do
 without, with the same dependences: what its CAS or store writes comes from the reading and from the word,
 and its fetch-and-add is decided upon by both. It takes the instruction that the call takes (`_next` and
-`sno_new` a fetch-and-add, `_try` and batches a CAS, shards a store) and writes 8 bytes for each id; floors
+`sno_new` a fetch-and-add, `_try`, lanes and batches a CAS, shards a store) and writes 8 bytes for each id; floors
 themselves are the first table. On one thread
 each burst of a row has a burst of its floor right beside it, and the ratio is the median of all these pairs:
 a machine's speed changes in the course of a run, and so a ratio says more than two figures in

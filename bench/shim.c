@@ -230,9 +230,17 @@ static own_prefetch prefetches[most];
 static flake128_gen flakes128;
 static sno_gen snos;
 static sno_shard sno_shards[most];
+static flake_lanes laned_flakes;
+static flake128_lanes laned_flakes128;
+static sno_lanes laned_snos;
+static flake_lane flake_lanes_of_cores[most], wide_lanes_of_cores[most];
+static sno_lane sno_lanes_of_cores[most];
 static mutex_snowflake mutex_flakes = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 enum { meta = 42, node = 3, prefetch_ids = 1024 };
+
+/* As many as threads run at once. */
+static size_t lanes(void) { return bench_cores() < most ? bench_cores() : most; }
 
 /* 24 bits of sequence: 16.8 billion ids a second, more than any row draws. 36 bits of ms are two years,
  * so the epoch lies a day back. */
@@ -258,7 +266,7 @@ static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
     for (unsigned i = 0; i < threads; i++)
         if (flake_prefetch_init(&prefetches[i].stock, &flakes, prefetch_ids, 0) != FLAKE_OK)
             return false;
-    return true;
+    return flake_lanes_init(&laned_flakes, flake_lanes_of_cores, lanes(), &o) == FLAKE_OK;
 }
 
 static bool begin_idgen(unsigned threads) {
@@ -286,7 +294,9 @@ static bool begin_flake128_with(int kind) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.clock.kind = kind;
-    return flake128_init(&flakes128, 0x0242ac110002, &o) == FLAKE_OK;
+    return flake128_init(&flakes128, 0x0242ac110002, &o) == FLAKE_OK &&
+           flake128_lanes_init(&laned_flakes128, wide_lanes_of_cores, lanes(), 0x0242ac110002,
+                               &o) == FLAKE_OK;
 }
 static bool begin_sno_with(unsigned threads, int kind) {
     sno_snapshot pool; /* the whole of it */
@@ -296,7 +306,8 @@ static bool begin_sno_with(unsigned threads, int kind) {
     pool.partition = node;
     o.snapshot = &pool;
     o.clock.kind = kind;
-    return sno_init(&snos, &o) == SNO_OK && sno_shards_init(sno_shards, threads, &o) == SNO_OK;
+    return sno_init(&snos, &o) == SNO_OK && sno_shards_init(sno_shards, threads, &o) == SNO_OK &&
+           sno_lanes_init(&laned_snos, sno_lanes_of_cores, lanes(), &o) == SNO_OK;
 }
 
 /* Generators that go by a clock: a line for each kind. */
@@ -354,6 +365,9 @@ ONE_BY_ONE(flake_try_1, uint64_t, flake_try(&flakes, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(shard_next_1, uint64_t, flake_shard_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(prefetch_1, uint64_t,
            flake_prefetch_next(&prefetches[thread].stock, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(lanes_next_1, uint64_t, flake_lanes_next(&laned_flakes, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(flake128_lanes_next_1, flake128,
+           flake128_lanes_next(&laned_flakes128, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(flake128_next_1, flake128, flake128_next(&flakes128, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(sno_try_1, sno_id, sno_try(&snos, meta, &ids[i]) == SNO_OK)
 ONE_BY_ONE(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
@@ -367,6 +381,7 @@ ONE_BY_ONE(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
         return true;                                         \
     }
 ONE_BY_ONE_SNO(sno_new_1, sno_new(&snos, meta))
+ONE_BY_ONE_SNO(sno_lanes_new_1, sno_lanes_new(&laned_snos, meta))
 ONE_BY_ONE_SNO(sno_generate_1, sno_generate(meta))
 ONE_BY_ONE_SNO(sno_shard_new_1, sno_shard_new(&sno_shards[thread], meta))
 
@@ -402,11 +417,17 @@ ALL_AT(sno_shard_try_at_1, sno_id,
     BATCH(name, type, 16, call(ids + i, 16))   \
     BATCH(name, type, 256, call(ids + i, 256)) \
     BATCH(name, type, 4096, call(ids + i, 4096))
-#define FLAKE_N(ids, n)       flake_next_n(&flakes, ids, n)
-#define FLAKE_SHARD_N(ids, n) flake_shard_next_n(&flake_shards[thread], ids, n)
-#define FLAKE128_N(ids, n)    flake128_next_n(&flakes128, ids, n)
-#define SNO_N(ids, n)         sno_new_n(&snos, meta, ids, n)
-#define SNO_SHARD_N(ids, n)   sno_shard_new_n(&sno_shards[thread], meta, ids, n)
+#define FLAKE_N(ids, n)          flake_next_n(&flakes, ids, n)
+#define FLAKE_SHARD_N(ids, n)    flake_shard_next_n(&flake_shards[thread], ids, n)
+#define FLAKE128_N(ids, n)       flake128_next_n(&flakes128, ids, n)
+#define SNO_N(ids, n)            sno_new_n(&snos, meta, ids, n)
+#define SNO_SHARD_N(ids, n)      sno_shard_new_n(&sno_shards[thread], meta, ids, n)
+#define FLAKE_LANES_N(ids, n)    flake_lanes_next_n(&laned_flakes, ids, n)
+#define FLAKE128_LANES_N(ids, n) flake128_lanes_next_n(&laned_flakes128, ids, n)
+#define SNO_LANES_N(ids, n)      sno_lanes_new_n(&laned_snos, meta, ids, n)
+BATCHES(lanes_batch, uint64_t, FLAKE_LANES_N)
+BATCHES(flake128_lanes_batch, flake128, FLAKE128_LANES_N)
+BATCHES(sno_lanes_batch, sno_id, SNO_LANES_N)
 BATCHES(flake_batch, uint64_t, FLAKE_N)
 BATCHES(shard_batch, uint64_t, FLAKE_SHARD_N)
 BATCHES(flake128_batch, flake128, FLAKE128_N)
@@ -725,6 +746,10 @@ static const bench_row rows[] = {
     FLAKE_ROW("shard_next_coarse", "floor/coarse_store", begin_roomy_coarse, shard_next_1),
     FLAKE_ROW("shard_next_fast", "floor/counter_store", begin_roomy_fast, shard_next_1),
     FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1),
+    FLAKE_ROW("lanes_next", "floor/exact_own_cas", begin_roomy_exact, lanes_next_1),
+    FLAKE_ROW("lanes_next_coarse", "floor/coarse_own_cas", begin_roomy_coarse, lanes_next_1),
+    BATCH_ROWS("flake/lanes", "floor/exact_own_cas", begin_roomy_exact, lanes_batch, key_of_64, 8,
+               ROOMY_CAP, 0),
     FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact,
               prefetch_1),
     {"flake/next_new_unit", "floor/leaping_cas", begin_leaping, flake_next_1, key_of_64, NULL, 8,
@@ -740,6 +765,11 @@ static const bench_row rows[] = {
     SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, SNO_CLOCK_EXACT),
     SNO_ROW("generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, SNO_CLOCK_EXACT),
     SNO_ROW("try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, SNO_CLOCK_EXACT),
+    SNO_ROW("lanes_new", "floor/exact_own_cas", begin_sno_exact, sno_lanes_new_1, SNO_CLOCK_EXACT),
+    SNO_ROW("lanes_new_coarse", "floor/coarse_own_cas", begin_sno_coarse, sno_lanes_new_1,
+            SNO_CLOCK_COARSE),
+    BATCH_ROWS("sno/lanes", "floor/exact_own_cas", begin_sno_exact, sno_lanes_batch, key_of_80, 10,
+               SNO_CAP, SNO_UNIT_NS),
     SNO_ROW("shard_new", "floor/exact_store", begin_sno_exact, sno_shard_new_1, SNO_CLOCK_EXACT),
     SNO_ROW("shard_new_coarse", "floor/coarse_store", begin_sno_coarse, sno_shard_new_1,
             SNO_CLOCK_COARSE),
@@ -758,8 +788,17 @@ static const bench_row rows[] = {
              FLAKE_CLOCK_EXACT),
     WIDE_ROW("next_coarse", "floor/coarse_fetch_add", begin_flake128_coarse, flake128_next_1,
              FLAKE_CLOCK_COARSE),
+<<<<<<< HEAD
     WIDE_ROW("next_fast", "floor/counter_fetch_add", begin_flake128_fast, flake128_next_1,
              FLAKE_CLOCK_FAST),
+=======
+    WIDE_ROW("lanes_next", "floor/exact_own_cas", begin_flake128_exact, flake128_lanes_next_1,
+             FLAKE_CLOCK_EXACT),
+    WIDE_ROW("lanes_next_coarse", "floor/coarse_own_cas", begin_flake128_coarse,
+             flake128_lanes_next_1, FLAKE_CLOCK_COARSE),
+    BATCH_ROWS("flake128/lanes", "floor/exact_own_cas", begin_flake128_exact, flake128_lanes_batch,
+               key_of_128, 16, WIDE_CAP, WIDE_UNIT_NS),
+>>>>>>> w/bench-lanes
     WIDE_ROW("try_at", "floor/given_cas", begin_flake128_exact, flake128_try_at_1,
              FLAKE_CLOCK_EXACT),
     BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128_exact, flake128_batch, key_of_128, 16,
@@ -796,6 +835,8 @@ static const bench_row rows[] = {
 
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, key_of_64, 8, IDGEN_CAP),
+    SATURATION_ROW("flake/lanes_next", begin_idgen, lanes_next_1, key_of_64, 8, IDGEN_CAP),
+    SATURATION_ROW("sno/lanes_new", begin_sno_exact, sno_lanes_new_1, key_of_80, 10, SNO_CAP),
     SATURATION_ROW("sno/new", begin_sno_exact, sno_new_1, key_of_80, 10, SNO_CAP),
     SATURATION_ROW("sno/shard_new", begin_sno_exact, sno_shard_new_1, key_of_80, 10, SNO_CAP),
     SATURATION_BATCH_ROW("flake/batch", begin_idgen, flake_batch, 4096, key_of_64, 8, IDGEN_CAP),
