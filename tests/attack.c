@@ -256,7 +256,8 @@ static bool open_all(ways_setup *setup) {
     w.clock.now_ns = s.clock.now_ns = script_read;
     w.clock.user = s.clock.user = &script_now;
     w.no_wait = s.no_wait = below(2);
-    flake_options whole = ways_flake_options(setup, 0, 299), wide = ways_wide_options(setup);
+    flake_options whole = ways_flake_options(setup, 0, 399), wide = ways_wide_options(setup);
+    wide.seq_max = 199; /* the generator's, and the lanes' */
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
     w.path = path_of("flake");
@@ -283,7 +284,7 @@ static void run_of_states(void) {
         for (uint64_t draws = 20 + below(200); draws; draws--) {
             way_ids ids;
             const struct way *way = &all_ways[below(ways_count)];
-            if (way->family == FAMILY_SNO_POOL) continue; /* has no state */
+            if (way->family >= FAMILY_SNO_POOL) continue; /* have no state */
             (void)way->draw(&ids);
             for (size_t i = 0; i < ids.n; i++) keep(way->family + 1u, ids.keys[i]);
             step_clock();

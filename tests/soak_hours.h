@@ -170,6 +170,7 @@ enum {
     NODE_STOCK,
     NODE_POOL,
     NODE_TWINS,
+    NODE_LANES,
     NODE_CHILDREN, /* four, in turn */
     n_nodes = 16
 };
@@ -184,6 +185,8 @@ static flake_pool h_pool;
 static flake_prefetch h_stocks[crowd];
 static sno_gen h_sno, h_sno_batches;
 static sno_shard h_sno_shards[crowd];
+static flake_lane h_lane[3];
+static flake_lanes h_lanes;
 static char h_folder[512];
 
 static flake_options h_options(unsigned node) {
@@ -220,6 +223,7 @@ static bool h_init(void) {
         well &= flake_prefetch_init(&h_stocks[i], &h_stocked, 100, 50) == FLAKE_OK;
     o.node = NODE_SHARDS, well &= flake_shards_init(h_shards, crowd, &o) == FLAKE_OK;
     o.node = NODE_POOL, well &= flake_pool_init(&h_pool, h_lent, crowd, &o) == FLAKE_OK;
+    o.node = NODE_LANES, well &= flake_lanes_init(&h_lanes, h_lane, 3, &o) == FLAKE_OK;
     o.node = NODE_COARSE, o.clock.kind = FLAKE_CLOCK_COARSE;
     well &= flake_init(&h_coarse, &o) == FLAKE_OK;
     o.node = NODE_FAST, o.clock.kind = FLAKE_CLOCK_FAST;
@@ -282,6 +286,15 @@ static void draw_shared(worker *w, unsigned nth, uint64_t *random) {
     const bool waits = nth || h_random(random) % 4;
     const flake_status status = waits ? flake_next(&h_shared, &id) : flake_try(&h_shared, &id);
     note_one(w, status, &id);
+}
+
+static void draw_lanes(worker *w, unsigned nth, uint64_t *random) {
+    uint64_t ids[a_batch] = {0};
+    const size_t n = nth ? 1 : 1 + h_random(random) % a_batch;
+    const flake_status status =
+        nth ? flake_lanes_next(&h_lanes, ids) : flake_lanes_next_n(&h_lanes, ids, n);
+    if (status == FLAKE_OK && n > 1) note_ms(w, ids, n);
+    else note_one(w, status, ids);
 }
 
 static void draw_shards(worker *w, unsigned nth, uint64_t *random) {
@@ -494,6 +507,7 @@ static const struct mode {
     {"lent shards", draw_lent, crowd + 1},
     {"wide sequences", draw_roomy, 2 * crowd},
     {"sno", draw_sno, 2 * crowd},
+    {"lanes", draw_lanes, 2 * crowd},
     {"sno batches", draw_sno_batches, crowd},
     {"states, closed", draw_state, 1},
     {"states, killed", draw_killed, 1},

@@ -523,6 +523,54 @@ static void scattered_and_spread(void) {
     CHECK(parts(many[0]).seq != 0);
 }
 
+/* ---- any calls, any clock ---- */
+
+/* Each id of each unit at most once, and a try that fails leaves none, but where the clock was put
+ * back. The clock stays within 64 units. */
+static void random_scripts(void) {
+    static uint8_t drawn[64][16];
+    uint64_t random = 88172645463325252u, wrong = 0, ids = 0;
+    for (int round = 0; round < 3000; round++) {
+        const size_t n = 1 + random_below(&random, 5);
+        begin(flake_layout_idgen());
+        options.seq_max = (uint32_t)(n + random_below(&random, 16 - n)); /* 0 means all */
+        options.refuse_back = random_below(&random, 4) == 0;
+        options.max_ahead_ms = random_below(&random, 4) ? 0 : 2;
+        options.max_wait_ms = 3;
+        open_lanes(n);
+        memset(drawn, 0, sizeof drawn);
+        int64_t newest_ns = script_now.now_ns;
+        for (int calls = 0; calls < 60; calls++) {
+            size_t got = 0;
+            thread_now = (unsigned)random_below(&random, 4);
+            if (random_below(&random, 3) == 0) move_ns((int64_t)random_below(&random, 3) * MS / 2);
+            else if (random_below(&random, 20) == 0 && script_now.now_ns > (T + 4) * MS)
+                move_ns(-(int64_t)random_below(&random, 4) * MS);
+            if (script_now.now_ns > (T + 50) * MS) break;
+            const bool back = script_now.now_ns < newest_ns;
+            if (!back) newest_ns = script_now.now_ns;
+            const uint64_t available = flake_lanes_available(&lanes);
+            switch (random_below(&random, 3)) {
+            case 0: got = flake_lanes_try(&lanes, many) == FLAKE_OK; break;
+            case 1: got = flake_lanes_try_n(&lanes, many, 1 + random_below(&random, 9)); break;
+            default: got = flake_lanes_next(&lanes, many) == FLAKE_OK;
+            }
+            if (script_now.now_ns > newest_ns) newest_ns = script_now.now_ns;
+            wrong += !back && !got && available;
+            for (size_t i = 0; i < got; i++) {
+                const flake_parts p = parts(many[i]);
+                wrong += p.unix_ms < T || p.unix_ms >= T + 64 || p.seq > options.seq_max;
+                wrong += p.unix_ms * MS > script_now.now_ns + options.max_ahead_ms * MS;
+                wrong += drawn[(p.unix_ms - T) & 63][p.seq & 15]++;
+            }
+            ids += got;
+        }
+        CHECK(stats_now().ids <= 64 * 16);
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK(ids > 50000);
+}
+
 /* ---- the whole ---- */
 
 static void what_does_not_fit_changes_nothing(void) {
@@ -817,6 +865,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_batch_that_ends_early_is_zeros),
         CHECK_TEST(a_batch_ahead_of_the_clock),
         CHECK_TEST(scattered_and_spread),
+        CHECK_TEST(random_scripts),
         CHECK_TEST(what_does_not_fit_changes_nothing),
         CHECK_TEST(one_that_was_never_initialised),
         CHECK_TEST(the_registry_knows_the_whole_range),

@@ -29,6 +29,11 @@ static struct ways {
     sno_gen sno;
     sno_shard sno_shards[way_halves], sno_lent[way_halves];
     sno_pool sno_pool;
+    flake_lane lane[way_halves], wide_lane[way_halves];
+    flake_lanes lanes;
+    flake128_lanes wide_lanes;
+    sno_lane sno_lane[way_halves];
+    sno_lanes sno_lanes;
 } ways;
 
 static inline way_outcome way_of_flake(flake_status status) {
@@ -242,8 +247,59 @@ static inline way_outcome way_sno_lent_try(way_ids *out) {
     return way_give_snos(out, way_of_sno(status), id, 1);
 }
 
+static inline way_outcome way_lanes_next(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    return way_give(out, way_of_flake(flake_lanes_next(&ways.lanes, id)), id, 1);
+}
+static inline way_outcome way_lanes_try(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    return way_give(out, way_of_flake(flake_lanes_try(&ways.lanes, id)), id, 1);
+}
+static inline way_outcome way_lanes_next_n(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    const flake_status status = flake_lanes_next_n(&ways.lanes, id, way_batch);
+    return way_give(out, way_of_flake(status), id, way_batch);
+}
+static inline way_outcome way_lanes_try_n(way_ids *out) {
+    WAY_ROOM(uint64_t, id);
+    const size_t n = flake_lanes_try_n(&ways.lanes, id, way_batch);
+    return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
+}
+static inline way_outcome way_wide_lanes_next(way_ids *out) {
+    WAY_ROOM(flake128, id);
+    return way_give_wide(out, way_of_flake(flake128_lanes_next(&ways.wide_lanes, id)), id, 1);
+}
+static inline way_outcome way_wide_lanes_try_n(way_ids *out) {
+    WAY_ROOM(flake128, id);
+    const size_t n = flake128_lanes_try_n(&ways.wide_lanes, id, way_batch);
+    return way_give_wide(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
+}
+static inline way_outcome way_sno_lanes_new(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    const sno_id drawn = sno_lanes_new(&ways.sno_lanes, 7);
+    if (!sno_is_zero(drawn)) id[0] = drawn;
+    return way_give_snos(out, sno_is_zero(drawn) ? WAY_NONE : WAY_OK, id, 1);
+}
+static inline way_outcome way_sno_lanes_try(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    return way_give_snos(out, way_of_sno(sno_lanes_try(&ways.sno_lanes, 7, id)), id, 1);
+}
+static inline way_outcome way_sno_lanes_new_n(way_ids *out) {
+    WAY_ROOM(sno_id, id);
+    const sno_status status = sno_lanes_new_n(&ways.sno_lanes, 7, id, way_batch);
+    return way_give_snos(out, way_of_sno(status), id, way_batch);
+}
+
 /* Ids of one family differ by their keys. */
-enum { FAMILY_FLAKE, FAMILY_WIDE, FAMILY_SNO, FAMILY_SNO_SHARDS, FAMILY_SNO_POOL, families };
+enum {
+    FAMILY_FLAKE,
+    FAMILY_WIDE,
+    FAMILY_SNO,
+    FAMILY_SNO_SHARDS,
+    FAMILY_SNO_POOL,
+    FAMILY_SNO_LANES,
+    families
+};
 
 static const struct way {
     const char *name;
@@ -278,6 +334,15 @@ static const struct way {
     {"sno_shard_new_n", FAMILY_SNO_SHARDS, way_sno_shard_new_n},
     {"sno_shard_try_n", FAMILY_SNO_SHARDS, way_sno_shard_try_n},
     {"sno_pool_borrow", FAMILY_SNO_POOL, way_sno_lent_try},
+    {"flake_lanes_next", FAMILY_FLAKE, way_lanes_next},
+    {"flake_lanes_try", FAMILY_FLAKE, way_lanes_try},
+    {"flake_lanes_next_n", FAMILY_FLAKE, way_lanes_next_n},
+    {"flake_lanes_try_n", FAMILY_FLAKE, way_lanes_try_n},
+    {"flake128_lanes_next", FAMILY_WIDE, way_wide_lanes_next},
+    {"flake128_lanes_try_n", FAMILY_WIDE, way_wide_lanes_try_n},
+    {"sno_lanes_new", FAMILY_SNO_LANES, way_sno_lanes_new},
+    {"sno_lanes_try", FAMILY_SNO_LANES, way_sno_lanes_try},
+    {"sno_lanes_new_n", FAMILY_SNO_LANES, way_sno_lanes_new_n},
 };
 enum { ways_count = sizeof all_ways / sizeof *all_ways };
 
@@ -326,8 +391,29 @@ static inline sno_snapshot ways_pool(unsigned who, unsigned family, uint16_t min
     return pool_of_numbers(ways_partition(who, family), min, max);
 }
 
-static inline unsigned ways_make(const ways_setup *w) {
+/* Behind the others' numbers, with states that hold these, too. */
+static inline unsigned ways_make_lanes(const ways_setup *w) {
+    const flake_options f = ways_flake_options(w, 300, 399);
+    flake_options wide = ways_wide_options(w);
+    const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_LANES, 0, 99);
+    const sno_options s = ways_sno_options(w, &pool);
     unsigned wrong = 0;
+    wide.seq_min = 100, wide.seq_max = 199;
+    if (w->again) {
+        wrong += flake_lanes_reinit_after_fork(&ways.lanes, &f) != FLAKE_OK;
+        wrong += flake128_lanes_reinit_after_fork(&ways.wide_lanes, w->who, &wide) != FLAKE_OK;
+        wrong += sno_lanes_reinit_after_fork(&ways.sno_lanes, &s) != SNO_OK;
+        return wrong;
+    }
+    wrong += flake_lanes_init(&ways.lanes, ways.lane, way_halves, &f) != FLAKE_OK;
+    wrong += flake128_lanes_init(&ways.wide_lanes, ways.wide_lane, way_halves, w->who, &wide) !=
+             FLAKE_OK;
+    wrong += sno_lanes_init(&ways.sno_lanes, ways.sno_lane, way_halves, &s) != SNO_OK;
+    return wrong;
+}
+
+static inline unsigned ways_make(const ways_setup *w) {
+    unsigned wrong = ways_make_lanes(w);
     flake_options f = ways_flake_options(w, 0, 99), half = f, wide = ways_wide_options(w);
     sno_snapshot pool = ways_pool(w->who, FAMILY_SNO, 0, 99);
     sno_options s = ways_sno_options(w, &pool);
