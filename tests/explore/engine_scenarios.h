@@ -75,8 +75,10 @@ static bool prepare_flake(void) {
     if (now->lanes &&
         flake_lanes_init(&our.flake_lanes, our.flake_lane, now->lanes, &o) != FLAKE_OK)
         return false;
-    for (unsigned i = 0; i < now->lanes; i++)
+    for (unsigned i = 0; i < now->lanes; i++) {
         engines[i] = (face)FACE_OF(&our.flake_lane[i].engine);
+        if (now->counter[1]) our.flake_lane[i].engine.window = LEASE_NS;
+    }
     return true;
 }
 
@@ -391,6 +393,7 @@ static const scenario scenarios[] = {
     {"lanes_back", "a sweep beside a draw, and the clock put back: lanes behind it are passed by", {"LL", "LL"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1},
     {"lanes_refuse", "the same, and refused at once", {"Ll", "Ll"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1, .refuse_back = true},
     {"lanes_batch", "batches over lanes and units", {"Qq", "Q"}, {100, 101}, .must = SLEPT | BATCHED, .lanes = 2, .wait_ms = 9},
+    {"lanes_fast", "each lane with leases of its own, and the clock put back", {"LLL", "LL"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 2, .counter = {0, 300, 600}},
     {"lanes_stuck", "a clock that stands still: AGAIN when the wait is over", {"lL", "lL"}, STUCK, .must = AGAIN | RETURNED, .lanes = 2, .cap = 1, .wait_ms = 2, .stuck = true},
     {"lanes_ahead", "two units ahead of the clock", {"LLL", "LLL"}, {100, 101}, .must = AGAIN, .lanes = 2, .cap = 1, .ahead_ms = 1},
     {"lanes_3x2", "three threads, two lanes; 3 preemptions", {"Ll", "lL", "LL"}, {100, 101}, .must = SLEPT | OUTRUN, .lanes = 2, .wait_ms = 9, .cap = 1, .bound = 3},
