@@ -8,12 +8,15 @@
  */
 #include <stdint.h>
 static int64_t guard_clock_ns = 1767225600000000000;
+static uint64_t guard_counter;
 static int64_t read_now(int kind) {
     (void)kind;
     return guard_clock_ns;
 }
 #define FLAKE_CLOCK_NS(kind) read_now(kind)
 #define SNO_CLOCK_NS(kind)   read_now(kind)
+#define FLAKE_COUNTER()      guard_counter
+#define SNO_COUNTER()        guard_counter
 #include "flake.h"
 #include "sno.h"
 #include <stdio.h>
@@ -25,11 +28,15 @@ static int64_t read_now(int kind) {
 
 enum { steps = 1000, many = 1024 };
 
-static flake_gen flakes;
+static flake_gen flakes, fast_flakes;
+static flake_lanes lanes;
+static flake_lane lane[2];
 static flake_shard flake_shard_0;
 static flake_prefetch prefetch;
 static flake128_gen flakes128;
-static sno_gen snos;
+static sno_gen snos, fast_snos;
+static sno_lanes laned_snos;
+static sno_lane lane_of_snos[2];
 static sno_shard sno_shard_0;
 static uint64_t ids[many];
 static flake128 ids128[many];
@@ -51,6 +58,8 @@ static void publish(void) {
     PATH(flake_next, 1, well &= flake_next(&flakes, &id) == FLAKE_OK)                             \
     PATH(flake_next_new_unit, 1, guard_clock_ns += 1000000;                                       \
          well &= flake_next(&flakes, &id) == FLAKE_OK)                                            \
+    PATH(flake_next_fast, 1, well &= flake_next(&fast_flakes, &id) == FLAKE_OK)                   \
+    PATH(flake_lanes_next, 1, well &= flake_lanes_next(&lanes, &id) == FLAKE_OK)                  \
     PATH(flake_try, 1, well &= flake_try(&flakes, &id) == FLAKE_OK)                               \
     PATH(flake_try_at, 1,                                                                         \
          well &= flake_try_at(&flakes, guard_clock_ns / 1000000, &id) == FLAKE_OK)                \
@@ -62,6 +71,8 @@ static void publish(void) {
          well &= flake128_next_n(&flakes128, ids128, many) == FLAKE_OK)                           \
     PATH(sno_new, 1, sno = sno_new(&snos, 42))                                                    \
     PATH(sno_new_new_unit, 1, guard_clock_ns += 4000000; sno = sno_new(&snos, 42))                \
+    PATH(sno_new_fast, 1, sno = sno_new(&fast_snos, 42))                                          \
+    PATH(sno_lanes_new, 1, sno = sno_lanes_new(&laned_snos, 42))                                  \
     PATH(sno_shard_new, 1, sno = sno_shard_new(&sno_shard_0, 42))                                 \
     PATH(sno_generate, 1, sno = sno_generate(42))                                                 \
     PATH(sno_new_n, many, guard_clock_ns += 4000000;                                              \
@@ -86,11 +97,30 @@ PATHS(FUNCTION)
 #define RUN(name, n, ...)  guard_##name();
 #define LIST(name, n, ...) (void)printf("%s %d\n", #name, (n)*steps);
 
+/* They know the counter's pace, and have a lease. */
+static bool begin_fast(flake_options *o) {
+    sno_options s;
+    memset(&s, 0, sizeof s);
+    o->clock.kind = FLAKE_CLOCK_FAST;
+    s.clock.kind = SNO_CLOCK_FAST;
+    bool begun = flake_init(&fast_flakes, o) == FLAKE_OK && sno_init(&fast_snos, &s) == SNO_OK;
+    for (int i = 0; i < 4; i++) {
+        guard_clock_ns += 20000000;
+        guard_counter += 60000000;
+        begun &= flake_next(&fast_flakes, &id) == FLAKE_OK;
+        sno = sno_new(&fast_snos, 42);
+    }
+    o->clock.kind = FLAKE_CLOCK_EXACT;
+    return begun;
+}
+
 static bool begin(void) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.layout = flake_layout_of(36, 4, 24, guard_clock_ns / 1000000 - 1000);
-    return flake_init(&flakes, &o) == FLAKE_OK &&
+    return begin_fast(&o) && flake_lanes_init(&lanes, lane, 2, &o) == FLAKE_OK &&
+           sno_lanes_init(&laned_snos, lane_of_snos, 2, NULL) == SNO_OK &&
+           flake_init(&flakes, &o) == FLAKE_OK &&
            flake_shards_init(&flake_shard_0, 1, &o) == FLAKE_OK &&
            flake_prefetch_init(&prefetch, &flakes, 1000, 0) == FLAKE_OK &&
            flake128_init(&flakes128, 1, NULL) == FLAKE_OK && sno_init(&snos, NULL) == SNO_OK &&
