@@ -14,6 +14,8 @@ static int64_t read_now(int kind) {
 }
 #define FLAKE_CLOCK_NS(kind) read_now(kind)
 #define SNO_CLOCK_NS(kind)   read_now(kind)
+#define FLAKE_LANE()         0
+#define SNO_LANE()           0
 #include "flake.h"
 #include "sno.h"
 #include <stdio.h>
@@ -27,6 +29,10 @@ enum { steps = 1000, many = 1024 };
 
 static flake_gen flakes;
 static flake_shard flake_shard_0;
+static flake_lane flake_lane_array[8];
+static flake_lanes flake_lanes_8;
+static sno_lane sno_lane_array[8];
+static sno_lanes sno_lanes_8;
 static flake_prefetch prefetch;
 static flake128_gen flakes128;
 static sno_gen snos;
@@ -55,6 +61,7 @@ static void publish(void) {
     PATH(flake_try_at, 1,                                                                         \
          well &= flake_try_at(&flakes, guard_clock_ns / 1000000, &id) == FLAKE_OK)                \
     PATH(flake_shard_next, 1, well &= flake_shard_next(&flake_shard_0, &id) == FLAKE_OK)          \
+    PATH(flake_lanes_next, 1, well &= flake_lanes_next(&flake_lanes_8, &id) == FLAKE_OK)          \
     PATH(flake_prefetch_next, 1, well &= flake_prefetch_next(&prefetch, &id) == FLAKE_OK)         \
     PATH(flake_next_n, many, well &= flake_next_n(&flakes, ids, many) == FLAKE_OK)                \
     PATH(flake128_next, 1, well &= flake128_next(&flakes128, &id128) == FLAKE_OK)                 \
@@ -63,6 +70,7 @@ static void publish(void) {
     PATH(sno_new, 1, sno = sno_new(&snos, 42))                                                    \
     PATH(sno_new_new_unit, 1, guard_clock_ns += 4000000; sno = sno_new(&snos, 42))                \
     PATH(sno_shard_new, 1, sno = sno_shard_new(&sno_shard_0, 42))                                 \
+    PATH(sno_lanes_new, 1, sno = sno_lanes_new(&sno_lanes_8, 42))                                 \
     PATH(sno_generate, 1, sno = sno_generate(42))                                                 \
     PATH(sno_new_n, many, guard_clock_ns += 4000000;                                              \
          well &= sno_new_n(&snos, 42, sno_ids, many) == SNO_OK)                                   \
@@ -92,6 +100,8 @@ static bool begin(void) {
     o.layout = flake_layout_of(36, 4, 24, guard_clock_ns / 1000000 - 1000);
     return flake_init(&flakes, &o) == FLAKE_OK &&
            flake_shards_init(&flake_shard_0, 1, &o) == FLAKE_OK &&
+           flake_lanes_init(&flake_lanes_8, flake_lane_array, 8, &o) == FLAKE_OK &&
+           sno_lanes_init(&sno_lanes_8, sno_lane_array, 8, NULL) == SNO_OK &&
            flake_prefetch_init(&prefetch, &flakes, 1000, 0) == FLAKE_OK &&
            flake128_init(&flakes128, 1, NULL) == FLAKE_OK && sno_init(&snos, NULL) == SNO_OK &&
            sno_shards_init(&sno_shard_0, 1, NULL) == SNO_OK;
