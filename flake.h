@@ -4038,7 +4038,10 @@ static inline flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, 
             if (flake_i_is_free(e, &v) && (pass || !i || v.time < v.now)) {
                 const flake_status status =
                     flake_i_draw_run(e, FLAKE_I_LANE, word, now_ns, want, out);
-                if (!flake_i_asks_on(status)) return *at = k, status;
+                if (!flake_i_asks_on(status)) {
+                    *at = k;
+                    return status;
+                }
             }
             if (pass && v.opens < opens) {
                 opens = v.opens;

@@ -3658,7 +3658,10 @@ static inline sno_status sno_i_lanes_look(sno_i_lanes *l, int64_t now_ns, uint64
             if (sno_i_is_free(e, &v) && (pass || !i || v.time < v.now)) {
                 const sno_status status =
                     sno_i_draw_run(e, SNO_I_LANE, word, now_ns, want, out);
-                if (!sno_i_asks_on(status)) return *at = k, status;
+                if (!sno_i_asks_on(status)) {
+                    *at = k;
+                    return status;
+                }
             }
             if (pass && v.opens < opens) {
                 opens = v.opens;

@@ -22,6 +22,12 @@
 
 static const char *server_path, *server_mode;
 
+/* Ids of one connection rise; those of lanes by units, and inside one they differ. */
+static inline bool is_later(const flake_layout *l, uint64_t id, uint64_t last) {
+    if (strcmp(server_mode, "lanes") != 0) return id > last;
+    return id != last && id >> l->time_shift >= last >> l->time_shift;
+}
+
 /* ---- the server ---- */
 
 typedef struct server {
