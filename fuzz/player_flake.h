@@ -10,12 +10,20 @@
 #include "flake.h"
 #include "layout.h"
 
-typedef enum flake_kind { FLAKE_GENERATOR, FLAKE_SHARDS, FLAKE_POOL, FLAKE_WIDE } flake_kind;
+typedef enum flake_kind {
+    FLAKE_GENERATOR,
+    FLAKE_SHARDS,
+    FLAKE_POOL,
+    FLAKE_WIDE,
+    FLAKE_LANES
+} flake_kind;
 
-/* One that draws: a generator, a shard, or a generator of 128 bits (then `gen` is NULL). */
+/* One that draws: a generator, a shard, lanes (`gen` is their whole), or a generator of 128 bits (then
+ * `gen` is NULL). */
 typedef struct flake_actor {
     flake_gen *gen;
     flake_shard *shard;
+    flake_lanes *lanes;
     flake128_gen *wide;
     oracle oracle;
     uint32_t seq_min;
@@ -28,12 +36,14 @@ typedef struct flake_actor {
     uint64_t last_time, last_seq; /* of the newest id */
 } flake_actor;
 
-enum { flake_most_actors = 5, flake_ring_most = 8 };
+enum { flake_most_actors = 5, flake_ring_most = 8, flake_most_lanes = 4 };
 static const uint64_t flake_worker = 0xc0ffee123456, flake_nothing = 0x5e5e5e5e5e5e5e5e;
 
 static flake_actor flake_actors[flake_most_actors];
 static flake_gen flake_plain;
 static flake_shard flake_split[flake_most_actors];
+static flake_lanes flake_laned;
+static flake_lane flake_lane_array[flake_most_lanes];
 static flake128_gen flake_wide;
 static flake_ring flake_notes;
 static flake_ring_slot flake_note_slots[flake_ring_most];
@@ -193,6 +203,7 @@ static bool flake_open(const flake_fixed *fixed) {
             s->kind = fixed->wide ? FLAKE_WIDE : FLAKE_GENERATOR;
         s->may &= fixed->may;
     } else given = flake_options_from_bytes();
+    if (s->kind == FLAKE_GENERATOR && kind >> 6 == 3) s->kind = FLAKE_LANES;
     const uint8_t more = fuzz_byte() & (fixed ? 0xf3 : 0xff);
     if (more & 1 && more & 2 && given.layout.unit_ms <= 1000) {
         if (given.max_wait_ms > 1000) given.max_wait_ms = 1000; /* a waiter looks up each ms */
@@ -223,30 +234,41 @@ static bool flake_open(const flake_fixed *fixed) {
         flake_actors[0].gen = NULL;
         flake_actors[0].wide = &flake_wide;
         flake_actors[0].shard = NULL;
+        flake_actors[0].lanes = NULL;
         flake_actors[0].seq_min = o->seq_min;
         flake_actors[0].oracle =
             flake_oracle_of(o, 64, (uint64_t)o->seq_max - o->seq_min + 1, &flake_wide.engine);
     } else {
-        s->actors = s->kind == FLAKE_GENERATOR ? 1 : (size_t)(more >> 4) % (flake_most_actors + 1);
+        const bool is_split = s->kind == FLAKE_SHARDS || s->kind == FLAKE_POOL;
         const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
+        size_t parts = 1;
         flake_status status;
-        if (fixed && s->actors > cap) s->actors = (size_t)cap;
-        if (fixed && !s->actors) s->actors = 1;
-        if (wanted == FLAKE_OK && (!s->actors || s->actors > cap)) wanted = FLAKE_INVALID;
+        if (s->kind != FLAKE_GENERATOR)
+            parts = (size_t)(more >> 4) % ((is_split ? flake_most_actors : flake_most_lanes) + 1u);
+        if (fixed && parts > cap) parts = (size_t)cap;
+        if (fixed && !parts) parts = 1;
+        if (wanted == FLAKE_OK && (!parts || parts > cap)) wanted = FLAKE_INVALID;
+        s->actors = is_split ? parts : 1;
         if (s->kind == FLAKE_GENERATOR) status = flake_init(&flake_plain, &given);
+        else if (s->kind == FLAKE_LANES)
+            status = flake_lanes_init(&flake_laned, flake_lane_array, parts, &given);
         else if (s->kind == FLAKE_SHARDS)
             status = flake_shards_init(flake_split, s->actors, &given);
         else status = flake_pool_init(&s->pool, flake_split, s->actors, &given);
         if (status == FLAKE_INVALID && wanted == FLAKE_NODE && or_invalid) return false;
         fuzz_same("init", status, wanted);
         if (wanted != FLAKE_OK) return false;
-        if (s->kind != FLAKE_GENERATOR) flake_check_split(s->actors);
+        if (is_split) flake_check_split(s->actors);
+        if (s->kind == FLAKE_LANES) s->exact = false;
         s->node = (uint64_t)o->node + o->node_offset;
         for (size_t i = 0; i < s->actors; i++) {
             flake_actor *a = &flake_actors[i];
             a->wide = NULL;
-            a->shard = s->kind == FLAKE_GENERATOR ? NULL : &flake_split[i];
-            a->gen = a->shard ? flake_shard_gen(a->shard) : &flake_plain;
+            a->shard = is_split ? &flake_split[i] : NULL;
+            a->lanes = s->kind == FLAKE_LANES ? &flake_laned : NULL;
+            a->gen = a->shard   ? flake_shard_gen(a->shard)
+                     : a->lanes ? &flake_laned.whole
+                                : &flake_plain;
             const flake_options *part = flake_gen_options(a->gen);
             a->seq_min = part->seq_min;
             a->oracle =
@@ -329,7 +351,8 @@ static void flake_check_not_ahead(const flake_actor *a, uint64_t time) {
 static flake_snapshot flake_stand(flake_actor *a) {
     flake_snapshot s;
     memset(&s, 0, sizeof s);
-    if (a->gen) fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
+    if (a->lanes) fuzz_same("snapshot", flake_lanes_snapshot_take(a->lanes, &s), FLAKE_OK);
+    else if (a->gen) fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
     return s;
 }
 
@@ -359,6 +382,7 @@ static flake_status flake_call_one(flake_actor *a, bool waits, uint64_t *id) {
         return status;
     }
     if (a->shard) return waits ? flake_shard_next(a->shard, id) : flake_shard_try(a->shard, id);
+    if (a->lanes) return waits ? flake_lanes_next(a->lanes, id) : flake_lanes_try(a->lanes, id);
     return waits ? flake_next(a->gen, id) : flake_try(a->gen, id);
 }
 
@@ -385,7 +409,7 @@ static void flake_play_one(flake_actor *a, bool waits) {
     const flake_status status = flake_call_one(a, waits, &id);
     if (flake_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
-    flake_compare(a, &w, &id, status == FLAKE_OK, true, true);
+    flake_compare(a, &w, &id, status == FLAKE_OK, !a->lanes, true);
     if (status == FLAKE_OK) return;
     fuzz_same_u64("id of a call that failed", id, flake_nothing);
     fuzz_true("status",
@@ -398,6 +422,7 @@ static void flake_play_at(flake_actor *a, int64_t unix_ms) {
     const flake_snapshot before = flake_stand(a);
     uint64_t id = flake_nothing;
     flake_status status;
+    if (a->lanes) return;
     if (flake_scene.exact) {
         oracle_run run = {{0, 0, 0}, 0};
         w.status = unix_ms > INT64_MAX / FUZZ_MS ? ORACLE_RANGE
@@ -443,6 +468,9 @@ static void flake_play_many(flake_actor *a, bool waits, size_t n) {
         for (size_t i = 0; i < n; i++)
             if (flake128_compare(wide[i], nothing))
                 ids[i] = flake128_compare(wide[i], zero) ? flake_narrow(wide[i]) : 0;
+    } else if (a->lanes) {
+        if (waits) status = flake_lanes_next_n(a->lanes, ids, n);
+        else given = flake_lanes_try_n(a->lanes, ids, n);
     } else if (waits)
         status = a->shard ? flake_shard_next_n(a->shard, ids, n) : flake_next_n(a->gen, ids, n);
     else given = a->shard ? flake_shard_try_n(a->shard, ids, n) : flake_try_n(a->gen, ids, n);
@@ -461,14 +489,14 @@ static void flake_play_many(flake_actor *a, bool waits, size_t n) {
     for (size_t i = given; i < n && status == FLAKE_OK; i++)
         fuzz_same_u64("rest of a batch that was tried", ids[i], flake_nothing);
     fuzz_same_u64("what lies behind the batch", ids[n], flake_nothing);
-    flake_compare(a, &w, ids, given, true,
+    flake_compare(a, &w, ids, given, !a->lanes,
                   status == FLAKE_OK && (!waits || fuzz_stepped_back == was_back));
     if (!given) flake_check_unchanged(a, &before);
 }
 
 static void flake_play_prefetch(flake_actor *a) {
     static fuzz_wanted w;
-    if (a->wide) return;
+    if (a->wide || a->lanes) return;
     const bool bad = fuzz_one_in(32);
     if (!a->stock.count || bad) {
         const uint64_t count = bad ? fuzz_number() & UINT32_MAX : 1 + fuzz_below(64);
@@ -511,9 +539,22 @@ static bool flake_shows_its_bounds(const flake_actor *a) {
     return o->seq_min || o->seq_max || !o->layout.seq_bits; /* 0, 0 would be the whole range */
 }
 
+/* Other lanes in the place of the old ones, restored from them. */
+static void flake_play_lanes_restore(flake_actor *a) {
+    const flake_options o = *flake_gen_options(a->gen);
+    const flake_snapshot s = flake_stand(a);
+    const size_t n = 1 + fuzz_byte() % flake_most_lanes % (size_t)a->oracle.cap;
+    fuzz_same("init", flake_lanes_init(a->lanes, flake_lane_array, n, &o), FLAKE_OK);
+    fuzz_same("restore", flake_lanes_restore(a->lanes, &s), FLAKE_OK);
+}
+
 /* A new generator in the place of the old one, restored from it; and what changes nothing. */
 static void flake_play_restore(flake_actor *a) {
     if (a->wide || !flake_shows_its_bounds(a)) return;
+    if (a->lanes) {
+        flake_play_lanes_restore(a);
+        return;
+    }
     const uint8_t choice = fuzz_byte();
     flake_snapshot s = flake_stand(a);
     if (choice & 1 && flake_scene.kind != FLAKE_POOL) {
@@ -644,7 +685,9 @@ static const char *const flake_calls[16] = {
 /* By steps of a unit, as those do who sleep without a place, and years to go. */
 static bool flake_waits_for_ever(const flake_actor *a) {
     if (flake_scene.exact && !a->oracle.without_places) return false;
-    const int64_t retry_ns = a->gen ? flake_retry_ns(a->gen) : flake128_retry_ns(a->wide);
+    const int64_t retry_ns = a->lanes ? flake_lanes_retry_ns(a->lanes)
+                             : a->gen ? flake_retry_ns(a->gen)
+                                      : flake128_retry_ns(a->wide);
     return retry_ns / FUZZ_MS > 60000;
 }
 

@@ -9,12 +9,13 @@
 #include "fuzz.h"
 #include "sno.h"
 
-typedef enum sno_kind { SNO_GENERATOR, SNO_SHARDS, SNO_POOL } sno_kind;
+typedef enum sno_kind { SNO_GENERATOR, SNO_SHARDS, SNO_POOL, SNO_LANES } sno_kind;
 
 /* One that draws. */
 typedef struct sno_actor {
     sno_gen *gen;
     sno_shard *shard;
+    sno_lanes *lanes; /* `gen` is their whole */
     oracle oracle;
     uint32_t sequence_min;
     uint32_t drifts_before; /* of the snapshot that it was made from */
@@ -30,6 +31,8 @@ static const int64_t sno_epoch_ms = 1262304000000, sno_unit_ms = 4;
 static sno_actor sno_actors[sno_most_actors];
 static sno_gen sno_plain;
 static sno_shard sno_split[sno_most_actors];
+static sno_lanes sno_laned;
+static sno_lane sno_lane_array[sno_most_actors];
 static sno_ring sno_notes;
 static sno_ring_slot sno_note_slots[sno_ring_most];
 static unsigned sno_taken; /* partitions of this process */
@@ -125,8 +128,9 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
     memset(sno_actors, 0, sizeof sno_actors);
     for (size_t i = 0; i < n; i++) {
         sno_actor *a = &sno_actors[i];
-        a->shard = kind == SNO_GENERATOR ? NULL : &sno_split[i];
-        a->gen = a->shard ? sno_shard_gen(a->shard) : &sno_plain;
+        a->shard = kind == SNO_SHARDS || kind == SNO_POOL ? &sno_split[i] : NULL;
+        a->lanes = kind == SNO_LANES ? &sno_laned : NULL;
+        a->gen = a->shard ? sno_shard_gen(a->shard) : a->lanes ? &sno_laned.whole : &sno_plain;
         const uint32_t cap = sno_cap(a->gen);
         fuzz_true("numbers of a shard", cap >= 1 && next + cap <= high + 1);
         a->sequence_min = next;
@@ -159,14 +163,17 @@ static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
         fits = false;
     const sno_status status = kind == SNO_GENERATOR ? sno_init(&sno_plain, &o)
                               : kind == SNO_SHARDS  ? sno_shards_init(sno_split, n, &o)
-                                                    : sno_pool_init(&scene->pool, sno_split, n, &o);
+                              : kind == SNO_LANES
+                                  ? sno_lanes_init(&sno_laned, sno_lane_array, n, &o)
+                                  : sno_pool_init(&scene->pool, sno_split, n, &o);
     fuzz_same("init", status, fits ? SNO_OK : SNO_INVALID);
     if (!fits) return false;
     sno_taken += !given;
-    scene->partition =
-        given ? s.partition
-              : sno_gen_partition(kind == SNO_GENERATOR ? &sno_plain : sno_shard_gen(sno_split));
-    sno_cast(kind, n, given ? &s : NULL);
+    scene->partition = given                   ? s.partition
+                       : kind == SNO_GENERATOR ? sno_gen_partition(&sno_plain)
+                       : kind == SNO_LANES     ? sno_gen_partition(&sno_laned.whole)
+                                               : sno_gen_partition(sno_shard_gen(sno_split));
+    sno_cast(kind, kind == SNO_LANES ? 1 : n, given ? &s : NULL);
     return true;
 }
 
@@ -182,7 +189,8 @@ static bool sno_open(const sno_fixed *fixed) {
     const uint8_t kind = fuzz_byte(), with = fuzz_byte();
     memset(scene, 0, sizeof *scene);
     sno_options *o = &scene->options;
-    scene->exact = !fuzz_own_clock && (!(with & 1) || !(with & 2));
+    scene->exact =
+        !fuzz_own_clock && (!(with & 1) || !(with & 2)) && (sno_kind)(kind & 3) != SNO_LANES;
     scene->may = kind >> 4;
     fuzz_clock_begin(sno_epoch_ms * FUZZ_MS);
     if (fixed) {
@@ -210,7 +218,7 @@ static bool sno_open(const sno_fixed *fixed) {
     if (!fixed || fixed->may & FUZZ_FAR) scene->may |= FUZZ_FAR;
     const size_t n = 1 + (kind >> 4) % sno_most_actors;
     const sno_snapshot s = fixed ? *fixed->options.snapshot : sno_snapshot_from_bytes();
-    if (!sno_make((sno_kind)((kind & 3) % 3), fixed || with & 31 ? n : n - 1,
+    if (!sno_make((sno_kind)(kind & 3), fixed || with & 31 ? n : n - 1,
                   !fixed && fuzz_one_in(64) ? NULL : &s))
         return false;
     const oracle *expect = &sno_actors[0].oracle;
@@ -238,7 +246,7 @@ static void sno_check_id(sno_actor *a, const oracle_place *place, sno_id id, uin
     }
     /* whatever the metabyte is */
     fuzz_set_add(unit << 17 | (uint64_t)sno_tick(id) << 16 | sno_sequence(id));
-    if (a->any && !fuzz_stepped_back)
+    if (a->any && !fuzz_stepped_back && !a->lanes)
         fuzz_true("id after the one before it",
                   unit > a->last_unit || (unit == a->last_unit && number > a->last_sequence));
     a->any = true;
@@ -259,7 +267,9 @@ static void sno_check_not_ahead(const sno_actor *a, sno_id id) {
 static sno_snapshot sno_stand(sno_actor *a) {
     sno_snapshot s;
     memset(&s, 0xff, sizeof s);
-    fuzz_same("snapshot", sno_snapshot_take(a->gen, &s), SNO_OK);
+    fuzz_same("snapshot",
+              a->lanes ? sno_lanes_snapshot_take(a->lanes, &s) : sno_snapshot_take(a->gen, &s),
+              SNO_OK);
     fuzz_same("partition of the snapshot", s.partition, sno_scene.partition);
     fuzz_same("sequence_min of the snapshot", s.sequence_min, a->sequence_min);
     fuzz_same("sequence_max of the snapshot", s.sequence_max,
@@ -327,9 +337,14 @@ static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
     if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, 1, &w);
     const int slept = script_now.sleeps;
     if (waits) {
-        id = a->shard ? sno_shard_new(a->shard, meta) : sno_new(a->gen, meta);
+        id = a->shard   ? sno_shard_new(a->shard, meta)
+             : a->lanes ? sno_lanes_new(a->lanes, meta)
+                        : sno_new(a->gen, meta);
         if (sno_is_zero(id)) status = sno_scene.exact ? (sno_status)w.status : SNO_AGAIN;
-    } else status = a->shard ? sno_shard_try(a->shard, meta, &id) : sno_try(a->gen, meta, &id);
+    } else
+        status = a->shard   ? sno_shard_try(a->shard, meta, &id)
+                 : a->lanes ? sno_lanes_try(a->lanes, meta, &id)
+                            : sno_try(a->gen, meta, &id);
     if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
     sno_compare_run(a, &w, &id, status == SNO_OK, meta, true);
@@ -340,6 +355,7 @@ static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
 
 static void sno_play_at(sno_actor *a, int64_t unix_ns, uint8_t meta) {
     static fuzz_wanted w;
+    if (a->lanes) return;
     const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
     if (sno_scene.exact) {
@@ -369,7 +385,10 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
     if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
     const int slept = script_now.sleeps;
     for (size_t i = 0; i <= n; i++) ids[i] = sno_nothing();
-    if (waits)
+    if (a->lanes) {
+        if (waits) status = sno_lanes_new_n(a->lanes, meta, ids, n);
+        else given = sno_lanes_try_n(a->lanes, meta, ids, n);
+    } else if (waits)
         status =
             a->shard ? sno_shard_new_n(a->shard, meta, ids, n) : sno_new_n(a->gen, meta, ids, n);
     else
@@ -396,6 +415,7 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
 
 /* Old ids: any time, a sequence of their own, and no effect on the others. */
 static void sno_play_with_time(sno_actor *a, int64_t unix_ns, uint8_t meta) {
+    if (a->lanes) return;
     const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
     uint64_t unit = 0;
@@ -419,6 +439,12 @@ static void sno_play_with_time(sno_actor *a, int64_t unix_ns, uint8_t meta) {
 static void sno_play_restore(void) {
     sno_actor *a = &sno_actors[0];
     const uint8_t choice = fuzz_byte();
+    if (sno_scene.kind == SNO_LANES) {
+        const sno_snapshot all = sno_stand(a);
+        const size_t n = 1 + choice % sno_most_actors % (size_t)a->oracle.cap;
+        fuzz_true("lanes of a snapshot", sno_make(SNO_LANES, n, &all));
+        return;
+    }
     if (sno_scene.kind != SNO_GENERATOR) return;
     const sno_snapshot s = sno_stand(a);
     if (!(choice & 1)) {
@@ -533,7 +559,10 @@ static const char *const sno_calls[16] = {
     "try_n", "try_at", "restore", "with_time", "pool", "clock", "clock", "clock"};
 
 /* Patience without an end, and years to go, by steps of ms. */
-static bool sno_waits_for_ever(sno_actor *a) { return sno_retry_ns(a->gen) > 60 * 1000 * FUZZ_MS; }
+static bool sno_waits_for_ever(sno_actor *a) {
+    const int64_t ns = a->lanes ? sno_lanes_retry_ns(a->lanes) : sno_retry_ns(a->gen);
+    return ns > 60 * 1000 * FUZZ_MS;
+}
 
 static void sno_play_step(void) {
     struct sno_scene *s = &sno_scene;
