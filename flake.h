@@ -54,9 +54,9 @@
  * Two generators that run at once, in one process or in many, need nodes or ranges of sequence
  * numbers of their own; then no id is given twice. One that follows another with the same numbers
  * must begin in a later unit of time, with a clock that was not put back, or have a state file,
- * which sees to it. Ids of one generator rise in the order of the calls, if the clock was not put
- * back (and neither seq_scatter nor the layout spreads them); concurrent calls are ordered as their
- * read-modify-writes are. A draw orders no other memory accesses.
+ * which sees to it. Ids of one flake_gen or one shard rise in the order of the calls, if the clock was
+ * not put back (and neither seq_scatter nor the layout spreads them), of lanes their units; concurrent
+ * calls are ordered as their read-modify-writes are. A draw orders no other memory accesses.
  *
  * HOOKS: macros to define before the include, the same in every file that shares a generator;
  * behind each what stands there without it
@@ -219,6 +219,18 @@ static inline const char *flake_status_str(flake_status status);
  *
  * Functions of yours, here and in a gate, are called from any thread that draws, several at once, and
  * from handlers that draw. They must not call the generator.
+ *
+ * Which of the system's clocks a generator has:
+ *
+ *     EXACT    the one that is right
+ *     COARSE   reads fast and lags by some ms. The exact one is asked where a generator begins, and when a
+ *              unit looks spent or the clock put back. A step back of less than twice the lag is not
+ *              seen while the unit has ids
+ *     FAST     between exact readings, half a ms apart at most, the processor's counter says whether the
+ *              unit still lasts, once it has been found to count evenly (after some 20 ms of draws). So
+ *              what the clock does meanwhile, a step or a suspended machine, is seen half a ms
+ *              late. On 64-bit x86 and aarch64, if the counter costs much less than the clock; else
+ *              it is EXACT
  */
 
 enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
@@ -226,13 +238,7 @@ enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
 typedef struct flake_clock {
     int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
     void *user;
-    /* EXACT, or COARSE: reads fast and lags by some ms. The exact one is asked where a generator
-     * begins, and when a unit looks spent or the clock put back; a step back of less than twice the
-     * lag is ridden out in the unit. Or FAST: between exact readings, half a ms apart at most, the
-     * processor's counter says whether the unit lasts, on 64-bit x86 and aarch64 where it is to be
-     * had at a fraction of the price; elsewhere it is EXACT. What the clock does meanwhile (a step,
-     * a suspended machine) is seen half a ms late. */
-    int kind;
+    int kind; /* with now_ns not looked at */
 } flake_clock;
 
 /* ---- gate: what must agree before ids of a later time are handed out, such as a claim that runs out ----
@@ -354,8 +360,8 @@ typedef struct flake_options {
     flake_clock clock;           /* all zero: the system's exact clock */
     struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
     flake_gate gate; /* asked before each new unit, such as flake_etcd_gate; {0}: none */
-    /* Open, so that a restart repeats no id; NULL: none. One generator's, or one set of shards', at a
-     * time: it does not see a second. A slot's: flake_slot_state. */
+    /* Open, so that a restart repeats no id; NULL: none. One generator's, or one set of shards' or lanes',
+     * at a time: it does not see a second. A slot's: flake_slot_state. */
     struct flake_state *state;
     /* A folder that the programs of a host share, such as "/run/app": init refuses with FLAKE_TAKEN
      * what another generator, of this process or another, draws from already, the same layout, node
@@ -453,21 +459,25 @@ static inline void flake_pool_give_back(flake_pool *, flake_shard *);
  * Its sequence numbers are split among n lanes, each with a word of its own. A draw takes the lane that
  * last served its processor, and steps to another when two threads meet in one, or one's ids are all
  * drawn. So cores share no cache line while they needn't, and one thread can have all ids of a unit.
+ * (With max_ahead_ms a lane first runs ahead by itself; others are asked when it is there.)
  *
  * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
  * later one; inside a unit ids have no order. The clock's lag and max_ahead_ms weaken that by so
- * much, and after a step back each lane decides for itself: those behind whose newest id the clock
- * has not gone go on.
+ * much, and after a step back each lane decides for itself: lanes whose newest id is not ahead of the
+ * clock go on, the others wait.
  *
- * n: as many as threads can run at once, but at most 1 for each 32 numbers (js53: 4). The array is the
- * lanes' while they are used; with shared_memory both lie in the same.
+ * n: as many as threads can run at once, which is the smaller of threads and processors; more threads
+ * than lanes may draw. Lanes of fewer than 32 numbers are soon spent, and looked through more often
+ * (js53 has room for 4). Both objects lie anywhere, as a generator does, and are neither moved nor
+ * copied while they are used; with shared_memory they lie in the same memory. Each lane asks the gate
+ * for itself, and writes notes of its own queue. Lanes have no try_at, lag and prefetch.
  */
 typedef struct flake_lane flake_lane;
 typedef struct flake_lanes flake_lanes;
 /* All, or none; as flake_init, and FLAKE_INVALID when n is 0 or more than there are numbers. */
-static inline flake_status flake_lanes_init(flake_lanes *, flake_lane *, size_t n,
+static inline flake_status flake_lanes_init(flake_lanes *, flake_lane *array, size_t n,
                                             const flake_options *);
-/* As the calls of a generator. Where a clock that was put back lies behind some lanes, the others
+/* As the calls of a generator, but lock-free. Where a clock that was put back lies behind some lanes, the others
  * draw; with refuse_back it is FLAKE_CLOCK_BACK at once. */
 static inline flake_status flake_lanes_next(flake_lanes *, uint64_t *id);
 static inline flake_status flake_lanes_try(flake_lanes *, uint64_t *id);
@@ -606,7 +616,7 @@ static inline void flake_lanes_retire(flake_lanes *);
  *     where.path = "/var/lib/app/ids";
  *     if (flake_state_open(&state, &where, &options, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
- *     flake_init(&ids, &options); // or flake_shards_init
+ *     flake_init(&ids, &options); // or flake_shards_init, flake_lanes_init
  *     ...
  *     flake_state_close(&state);
  *
@@ -740,7 +750,7 @@ static inline flake_status flake128_state_open(flake_state *, const flake_state_
 static inline void flake128_retire(flake128_gen *);
 /* Lanes, as for 64 bits. */
 typedef struct flake128_lanes flake128_lanes;
-static inline flake_status flake128_lanes_init(flake128_lanes *, flake_lane *, size_t n,
+static inline flake_status flake128_lanes_init(flake128_lanes *, flake_lane *array, size_t n,
                                                uint64_t worker48, const flake_options *);
 static inline flake_status flake128_lanes_next(flake128_lanes *, flake128 *id);
 static inline flake_status flake128_lanes_try(flake128_lanes *, flake128 *id);
@@ -1720,8 +1730,9 @@ static inline int64_t flake_i_elapsed_ns(void) {
  * to another unit, each "spent" and "behind" takes an exact reading after the word. So the word never
  * leads the clock, and a counter that jumps, stands or differs between processors makes an id's time
  * late at the worst: within one unit, and by half a ms unless the counter stands still. All of it is
- * relaxed and apart from the word, since a lease says what is so whatever the word has become. How fast it counts is learned from exact readings, and while it has never
- * been the same twice, or has often been wrong, there are no leases.
+ * relaxed and apart from the word, since a lease says what is so whatever the word has become. How fast
+ * it counts is learned from exact readings; before two agree, and when it was often wrong, there are no
+ * leases.
  *
  * MEMORY ORDERS
  *
@@ -4093,7 +4104,8 @@ FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned how, u
     if (!FLAKE_I_LIKELY(own)) return FLAKE_INVALID;
     flake_lane *const lane = flake_i_lane(l, own - 1);
     flake_i_place place; /* for the calls; *out stays in registers */
-    out->n = 1;
+    const flake_i_place none = {0, 0, 1, 0, 0};
+    *out = none; /* or compilers take what a failed draw leaves for what is read */
     flake_status status = flake_i_draw(&lane->engine, FLAKE_I_LANE, 0, want, out);
     *from = lane;
     if (FLAKE_I_LIKELY(!flake_i_asks_on(status))) return status;
@@ -4241,7 +4253,8 @@ static inline const char *flake_status_str(flake_status status) {
     case FLAKE_CLOCK_BACK: return "the clock was put back to before the newest id";
     case FLAKE_RANGE: return "the time is before layout.epoch_ms or past flake_expires_ms";
     case FLAKE_INVALID:
-        return "an argument or option does not fit (flake_options_why names it), or the generator "
+        return "an argument or option does not fit (flake_options_why names an option), or the "
+               "generator "
                "was never initialised";
     case FLAKE_PARSE: return "not a text of this form";
     case FLAKE_NODE:

@@ -63,7 +63,11 @@
  *     SNO_ATOMIC_ADD(p, v, order)   returns what was there
  *     SNO_ATOMIC_CAS(p, seen, v, success, failure)                    define all five or none
  *     SNO_CLOCK_NS(kind)            Unix time in ns                   clock_gettime
- *     SNO_SLEEP_NS(ns)              sleeps that long or longer        nanosleep
+ *     SNO_CLOCK_SLACK_NS            at least twice what the coarse clock lags behind the exact one (0
+ *                                   for a clock of yours)             2 x clock_getres, at most 50 ms
+ *     SNO_COUNTER()                 64 bits that count up evenly, for the fast clock
+ *                                                                     rdtsc, cntvct_el0
+ *     SNO_SLEEP_NS(ns)              sleeps that long or longer        clock_nanosleep
  *     SNO_RELAX()                   between two tries of a CAS        pause, isb
  *     SNO_LANE()                    tells threads apart that are at work at once: a number, of which
  *                                   lanes use 8 bits              the processor's, or the thread's
@@ -207,6 +211,18 @@ static inline const char *sno_status_str(sno_status status);
  *
  * Functions of yours, here and in a gate, are called from any thread that draws, several at once, and
  * from handlers that draw. They must not call the generator.
+ *
+ * Which of the system's clocks a generator has:
+ *
+ *     EXACT    the one that is right
+ *     COARSE   reads fast and lags by some ms. The exact one is asked where a generator begins, and when a
+ *              unit looks spent or the clock put back. A step back of less than twice the lag is not
+ *              seen while the unit has ids
+ *     FAST     between exact readings, half a ms apart at most, the processor's counter says whether the
+ *              unit still lasts, once it has been found to count evenly (after some 20 ms of draws). So
+ *              what the clock does meanwhile, a step or a suspended machine, is seen half a ms
+ *              late. On 64-bit x86 and aarch64, if the counter costs much less than the clock; else
+ *              it is EXACT
  */
 
 enum { SNO_CLOCK_EXACT = 0, SNO_CLOCK_COARSE = 1, SNO_CLOCK_FAST = 2 };
@@ -214,13 +230,7 @@ enum { SNO_CLOCK_EXACT = 0, SNO_CLOCK_COARSE = 1, SNO_CLOCK_FAST = 2 };
 typedef struct sno_clock {
     int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
     void *user;
-    /* EXACT, or COARSE: reads fast and lags by some ms. The exact one is asked where a generator
-     * begins, and when a unit looks spent or the clock put back; a step back of less than twice the
-     * lag is ridden out in the unit. Or FAST: between exact readings, half a ms apart at most, the
-     * processor's counter says whether the unit lasts, on 64-bit x86 and aarch64 where it is to be
-     * had at a fraction of the price; elsewhere it is EXACT. What the clock does meanwhile (a step,
-     * a suspended machine) is seen half a ms late. */
-    int kind;
+    int kind; /* with now_ns not looked at */
 } sno_clock;
 
 /* ---- gate: what must agree before ids of a later time are handed out, such as a claim that runs out ----
@@ -440,15 +450,18 @@ static inline void sno_pool_give_back(sno_pool *, sno_shard *);
  *
  * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
  * later one; inside a unit ids have no order. The clock's lag weakens that by so much, and after a step
- * back each lane decides for itself, which of them change the tick.
+ * back each lane decides for itself: some change the tick, and ids of one unit may have either.
  *
- * n: as many as threads can run at once. The array is the lanes' while they are used; with
- * shared_memory both lie in the same.
+ * n: as many as threads can run at once, which is the smaller of threads and processors; more threads
+ * than lanes may draw. Both objects lie anywhere, as a generator does, and are neither moved nor copied
+ * while they are used; with shared_memory they lie in the same memory. Each lane asks the gate for
+ * itself, and writes notes of its own queue. Lanes have no try_at.
  */
 typedef struct sno_lane sno_lane;
 typedef struct sno_lanes sno_lanes;
 /* All, or none; as sno_init, and SNO_INVALID when n is 0 or more than there are numbers. */
-static inline sno_status sno_lanes_init(sno_lanes *, sno_lane *, size_t n, const sno_options *);
+static inline sno_status sno_lanes_init(sno_lanes *, sno_lane *array, size_t n,
+                                        const sno_options *);
 static inline sno_id sno_lanes_new(sno_lanes *, uint8_t meta);
 static inline sno_status sno_lanes_try(sno_lanes *, uint8_t meta, sno_id *);
 static inline int64_t sno_lanes_retry_ns(sno_lanes *);
@@ -574,7 +587,7 @@ static inline void sno_lanes_retire(sno_lanes *);
  *     if (sno_state_open(&state, &where, &pool, &why) != SNO_OK) ... why.text
  *     options.snapshot = &pool;
  *     options.state = &state;
- *     sno_init(&ids, &options); // or sno_shards_init
+ *     sno_init(&ids, &options); // or sno_shards_init, sno_lanes_init
  *     ...
  *     sno_state_close(&state);
  *
@@ -1340,8 +1353,9 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return 
  * to another unit, each "spent" and "behind" takes an exact reading after the word. So the word never
  * leads the clock, and a counter that jumps, stands or differs between processors makes an id's time
  * late at the worst: within one unit, and by half a ms unless the counter stands still. All of it is
- * relaxed and apart from the word, since a lease says what is so whatever the word has become. How fast it counts is learned from exact readings, and while it has never
- * been the same twice, or has often been wrong, there are no leases.
+ * relaxed and apart from the word, since a lease says what is so whatever the word has become. How fast
+ * it counts is learned from exact readings; before two agree, and when it was often wrong, there are no
+ * leases.
  *
  * MEMORY ORDERS
  *
@@ -3713,7 +3727,8 @@ SNO_I_INLINE sno_status sno_i_lanes_draw(sno_i_lanes *l, unsigned how, uint64_t 
     if (!SNO_I_LIKELY(own)) return SNO_INVALID;
     sno_lane *const lane = sno_i_lane(l, own - 1);
     sno_i_place place; /* for the calls; *out stays in registers */
-    out->n = 1;
+    const sno_i_place none = {0, 0, 1, 0, 0};
+    *out = none; /* or compilers take what a failed draw leaves for what is read */
     sno_status status = sno_i_draw(&lane->engine, SNO_I_LANE, 0, want, out);
     *from = lane;
     if (SNO_I_LIKELY(!sno_i_asks_on(status))) return status;

@@ -46,10 +46,13 @@ cat > "$dir/user.c" << 'END'
 #include "sno.h"
 int main(void) {
     static flake_gen ids;
+    static flake_lanes lanes;
+    static sno_lanes laned;
     uint64_t id;
     sno_id sno = sno_generate(42);
     char text[16];
     sno_encode(sno, text);
+    if (flake_lanes_next(&lanes, &id) == FLAKE_OK || !sno_is_zero(sno_lanes_new(&laned, 1))) return 1;
     if (flake_init(&ids, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
     return sno_decode(text, sizeof text, &sno) == SNO_OK ? 0 : FLAKE_VERSION_MAJOR + SNO_VERSION_MAJOR + 1;
 }
@@ -64,6 +67,7 @@ for pair in gcc:g++ clang:clang++; do
     for std in c11 c17 c2x; do
         ! knows $c -std=$std || try $c -std=$std $strict_c -O2 -pthread "$dir/user.c" -o "$dir/program"
     done
+    for level in 0 1 3; do try $c -std=c11 $strict_c -O$level -pthread "$dir/user.c" -o "$dir/program"; done
     case $cc in g++) useless=-Wuseless-cast ;; *) useless= ;; esac
     for std in c++11 c++14 c++17 c++20 c++2b; do
         ! knows $cc -std=$std || try $cc -std=$std $strict_cc $useless -O2 -pthread "$dir/user.cc" -o "$dir/program"
