@@ -2929,7 +2929,7 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
     flake_i_place place; /* for the calls; *out stays in registers */
     flake_status status;
     if (FLAKE_I_LIKELY(since_ns + e->slack_ns < e->reach_ns && count - 1 < e->fast_rest) &&
-        (want <= e->cap - count || !e->ahead)) {
+        (want == 1 || want <= e->cap - count || !e->ahead)) {
         uint64_t index = count, n = 1;
         bool drawn;
         if (want == 1 && (how & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
@@ -5197,6 +5197,18 @@ static inline flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, 
     return FLAKE_OK;
 }
 
+/* By itself, so that what is taken from stock needs none of its registers. */
+FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
+    flake_gen *const g = p->gen;
+    flake_i_place fresh;
+    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
+    if (status != FLAKE_OK) return status;
+    p->stock = fresh;
+    p->whose = g->whose;
+    if (p->valid_ns) p->taken_ns = flake_i_now_ns(&g->engine.clock);
+    return FLAKE_OK;
+}
+
 static inline flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
     if (!g) return FLAKE_INVALID;
@@ -5212,14 +5224,8 @@ static inline flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) 
         if (now_ns < p->taken_ns || flake_i_ns_until(now_ns, p->taken_ns) >= p->valid_ns)
             p->stock.n = 0;
     }
-    if (!p->stock.n) {
-        flake_i_place fresh;
-        status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
-        if (status != FLAKE_OK) return status;
-        p->stock = fresh;
-        p->whose = g->whose;
-        if (p->valid_ns) p->taken_ns = flake_i_now_ns(&g->engine.clock);
-    }
+    if (!p->stock.n) status = flake_i_prefetch_draw(p);
+    if (status != FLAKE_OK) return status;
     *id = flake_i_id_at(g, p->stock.time, p->stock.index);
     p->stock.n--;
     if (++p->stock.index == g->engine.cap) {

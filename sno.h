@@ -2552,7 +2552,7 @@ SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_
     sno_i_place place; /* for the calls; *out stays in registers */
     sno_status status;
     if (SNO_I_LIKELY(since_ns + e->slack_ns < e->reach_ns && count - 1 < e->fast_rest) &&
-        (want <= e->cap - count || !e->ahead)) {
+        (want == 1 || want <= e->cap - count || !e->ahead)) {
         uint64_t index = count, n = 1;
         bool drawn;
         if (want == 1 && (how & (SNO_I_WAIT | SNO_I_OWNED)) == SNO_I_WAIT &&

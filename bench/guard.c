@@ -64,6 +64,8 @@ static void publish(void) {
     PATH(flake_try_at, 1,                                                                         \
          well &= flake_try_at(&flakes, guard_clock_ns / 1000000, &id) == FLAKE_OK)                \
     PATH(flake_shard_next, 1, well &= flake_shard_next(&flake_shard_0, &id) == FLAKE_OK)          \
+    PATH(flake_shard_try_at, 1,                                                                   \
+         well &= flake_shard_try_at(&flake_shard_0, guard_clock_ns / 1000000, &id) == FLAKE_OK)   \
     PATH(flake_prefetch_next, 1, well &= flake_prefetch_next(&prefetch, &id) == FLAKE_OK)         \
     PATH(flake_next_n, many, well &= flake_next_n(&flakes, ids, many) == FLAKE_OK)                \
     PATH(flake128_next, 1, well &= flake128_next(&flakes128, &id128) == FLAKE_OK)                 \

@@ -4,6 +4,7 @@
 refuses to replace a report that was quieter. Every number is computed here from those files; none is typed."""
 
 import argparse
+import collections
 import html
 import json
 import math
@@ -677,8 +678,67 @@ def instructions():
         ("path", "instructions an id"), [(f"`{k}`", say(v)) for k, v in sorted(INSTRUCTIONS.items())])
 
 
+def functions_of(source):
+    """For each line the function that it stands in."""
+    name, of_line = "", [""]
+    for line in source.read_text().splitlines():
+        begins = re.match(r"[A-Za-z].*?(\w+)\(", line)
+        name = begins[1] if begins else name
+        of_line.append(name)
+    return of_line
+
+
+def steps(path):
+    """What callgrind counted in a path of bench/guard.c, an id: by the function of the source, however it was inlined."""
+    of_line, names, counts = functions_of(Path("flake.h")), {}, collections.Counter()
+    is_path, file, line, skip = False, "", 0, False
+
+    def named(text):
+        number, _, name = text.partition(" ")
+        if name:
+            names[number] = name
+        return names[number] if number.startswith("(") else text
+    for text in read_lines(MEASURED / "guard.callgrind"):
+        key, _, value = text.partition("=")
+        if key == "fn":
+            is_path, file = named(value) == f"guard_{path}", ""
+        elif key in ("fi", "fe"):
+            file = named(value)
+        elif key in ("fl", "cfn", "cfi", "cfl", "ob", "cob"):
+            named(value)
+        elif key == "calls":
+            skip = True
+        elif re.match(r"[-+*\d]", text):
+            at, cost = text.split()[:2]
+            line = line if at == "*" else line + int(at) if at[0] in "+-" else int(at)
+            if is_path and not skip:
+                name = of_line[line] if file.endswith("flake.h") and line else "the loop, and what has no line"
+                counts[name] += int(cost)
+            skip = False
+    return counts
+
+
+def given_time():
+    if not INSTRUCTIONS:
+        return ""
+    def one(path, words):
+        found = steps(path)
+        each = sum(found.values()) / INSTRUCTIONS[path]
+        rows = [(f"`{name}`" if "_" in name else name, f"{count / each:.1f}") for name, count in found.most_common()
+                if count / each >= 0.5]
+        return f"{words}\n\n" + table(("function", "instructions an id"), rows)
+    return f"""### Given time and stock, by the line
+
+These have no clock in them, so that each instruction shows in their ratios; their floors are a load, an addition
+and a store, or a CAS. What the others do, by the functions that were inlined:
+
+{one('flake_try_at', '`flake_try_at`:')}
+{one('flake_shard_try_at', '`flake_shard_try_at`, whose floor has no locked instruction to hide them behind:')}
+{one('flake_prefetch_next', '`flake_prefetch_next`, from stock:')}"""
+
+
 def analysis():
-    return written(where_each_nanosecond_goes, what_contention_costs, at_saturation, what_to_choose)
+    return written(where_each_nanosecond_goes, given_time, what_contention_costs, at_saturation, what_to_choose)
 
 
 def where_each_nanosecond_goes():
