@@ -2894,9 +2894,10 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
 FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t *word,
                                        uint64_t since_ns, flake_i_place *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
-    const unsigned tick = flake_i_tick(e, *word);
+    if (!e->is_plain || !unit || count > e->cap) return false;
     const uint64_t time = unit + flake_i_units(e, since_ns);
-    if (!e->is_plain || !unit || count > e->cap || time > e->max_time) return false;
+    if (time > e->max_time) return false;
+    const unsigned tick = flake_i_tick(e, *word);
     const uint64_t head = flake_i_word_at(e, time, tick);
     if (!flake_i_move(e, how, word, head + 1)) return false;
     flake_i_tally(&e->rebased, count, how);

@@ -2517,9 +2517,10 @@ SNO_I_COLD sno_status sno_i_draw_late(sno_i_engine *e, uint64_t word, int64_t dr
 SNO_I_INLINE bool sno_i_draw_first(sno_i_engine *e, unsigned how, uint64_t *word,
                                        uint64_t since_ns, sno_i_place *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
-    const unsigned tick = sno_i_tick(e, *word);
+    if (!e->is_plain || !unit || count > e->cap) return false;
     const uint64_t time = unit + sno_i_units(e, since_ns);
-    if (!e->is_plain || !unit || count > e->cap || time > e->max_time) return false;
+    if (time > e->max_time) return false;
+    const unsigned tick = sno_i_tick(e, *word);
     const uint64_t head = sno_i_word_at(e, time, tick);
     if (!sno_i_move(e, how, word, head + 1)) return false;
     sno_i_tally(&e->rebased, count, how);
