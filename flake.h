@@ -487,7 +487,7 @@ static inline flake_status flake_lanes_next_n(flake_lanes *, uint64_t *ids,
 static inline size_t flake_lanes_try_n(flake_lanes *, uint64_t *ids, size_t n);
 static inline uint64_t flake_lanes_available(flake_lanes *);
 static inline void flake_lanes_stats_get(flake_lanes *, flake_stats *);
-/* All numbers of the newest unit count as drawn. A generator of the same range can be restored from it,
+/* All numbers of the units begun count as drawn, the queue's too. A generator of the same range can be restored from it,
  * and lanes, however many, from a generator's. */
 static inline flake_status flake_lanes_snapshot_take(flake_lanes *, flake_snapshot *);
 static inline flake_status flake_lanes_restore(flake_lanes *, const flake_snapshot *);
@@ -1203,30 +1203,38 @@ static inline bool flake_i_system_random(void *to, size_t n) {
     return well;
 }
 
-#if defined(__linux__) && defined(__GLIBC__) && defined(__has_builtin)
-#if (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35) && __has_builtin(__builtin_thread_pointer)
+#if defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && defined(__LP64__) && \
+    (defined(__x86_64__) || defined(__aarch64__))
+#if __GLIBC__ > 2 || __GLIBC_MINOR__ >= 35
 #define FLAKE_I_HAS_RSEQ
 #endif
 #endif
 
 #if defined(FLAKE_I_HAS_RSEQ)
-/* From where a thread begins to what the kernel keeps there for it: <sys/rseq.h>, which is glibc's own,
- * has it by its link name. */
+/* How far from where a thread begins lies what the kernel keeps there for it, and how much that is; 0:
+ * nothing. <sys/rseq.h>, which is glibc's own, has them by their link names. */
 #if defined(__cplusplus)
 extern "C" {
 #endif
 extern const ptrdiff_t flake_i_rseq_offset __asm__("__rseq_offset");
+extern const unsigned flake_i_rseq_size __asm__("__rseq_size");
 #if defined(__cplusplus)
 }
 #endif
 
-static inline int flake_i_processor(void) { /* negative: this kernel, or emulator, does not say */
-    struct flake_i_rseq {
-        uint32_t cpu_id_start;
-        int32_t cpu_id;
-    };
-    const char *const at = (const char *)__builtin_thread_pointer() + flake_i_rseq_offset;
-    return ((const volatile struct flake_i_rseq *)(const void *)at)->cpu_id;
+/* The second word is the processor's number, negative where the kernel does not say. Where a thread
+ * begins is asked anew each time: a fiber may go on in another. */
+static inline int flake_i_processor(void) {
+    int32_t number;
+    if (!flake_i_rseq_size) return -1;
+#if defined(__x86_64__)
+    __asm__ volatile("movl %%fs:4(%1), %0" : "=r"(number) : "r"(flake_i_rseq_offset));
+#else
+    const char *begin;
+    __asm__ volatile("mrs %0, tpidr_el0" : "=r"(begin));
+    number = ((const volatile int32_t *)(const void *)(begin + flake_i_rseq_offset))[1];
+#endif
+    return number;
 }
 #else
 static inline int flake_i_processor(void) { return -1; }
@@ -1729,7 +1737,7 @@ static inline int64_t flake_i_elapsed_ns(void) {
  * lease does nothing but count on in the word's unit, and only if that is the unit leased; each move
  * to another unit, each "spent" and "behind" takes an exact reading after the word. So the word never
  * leads the clock, and a counter that jumps, stands or differs between processors makes an id's time
- * late at the worst: within one unit, and by half a ms unless the counter stands still. All of it is
+ * late at the worst: within one unit, and by half a ms or as much as the counter is behind. All of it is
  * relaxed and apart from the word, since a lease says what is so whatever the word has become. How fast
  * it counts is learned from exact readings; before two agree, and when it was often wrong, there are no
  * leases.
@@ -2198,6 +2206,7 @@ static inline void flake_i_set_owner(flake_i_engine *e, const flake_i_setup *o) 
     e->process_mark = o->shared_memory ? 0 : flake_i_fork_mark(&e->process_word);
     e->fork_word = gate_word ? gate_word : e->process_word;
     e->fork_mark = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : e->process_mark;
+    if (gate_word && !e->fork_mark) e->fork_mark = 1; /* closed just now: none to be equal to */
     e->gate = o->gate;
     e->is_shared = o->shared_memory;
     e->state_at = (uintptr_t)o->state;
@@ -2227,18 +2236,16 @@ FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 #endif
 }
 
-/* Not while others use the engine. What is refused is left as it was. */
-static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
+/* All but whose it is, and whether it has leases. */
+static inline void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o,
+                                       const flake_i_split *d) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
-    flake_i_split d;
-    const flake_status status = flake_i_may_begin(o, &d);
-    if (status != FLAKE_OK) return status;
     e->epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
     e->unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
-    e->max_time = d.last;
+    e->max_time = d->last;
     e->tick_bits = o->tick_bits;
-    e->time_shift = d.count_bits + o->tick_bits;
-    e->count_mask = ((uint64_t)1 << d.count_bits) - 1;
+    e->time_shift = d->count_bits + o->tick_bits;
+    e->count_mask = ((uint64_t)1 << d->count_bits) - 1;
     e->cap = o->cap;
     e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
@@ -2249,17 +2256,25 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
     e->slack_ns = o->clock.now_ns || o->clock.kind != FLAKE_CLOCK_COARSE ? 0 : FLAKE_CLOCK_SLACK_NS;
     e->reach_ns = e->unit_ns + e->slack_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
-    e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d.range;
-    flake_i_set_limits(e, o, &d);
-    flake_i_set_owner(e, o);
-    const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
-    FLAKE_ATOMIC_STORE(&e->window, is_fast && flake_i_counter_suits(&e->clock), relaxed);
+    e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d->range;
+    flake_i_set_limits(e, o, d);
     flake_i_atomic64 *const zeros[] = {&e->word,        &e->safe[0], &e->safe[1], &e->drifts,
                                        &e->overflow,    &e->rebased, &e->batches, &e->waits,
                                        &e->clock_backs, &e->lease,   &e->paced,   &e->pace};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&e->lent, 0u, relaxed);
+}
+
+/* Not while others use the engine. What is refused is left as it was. */
+static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
+    flake_i_split d;
+    const flake_status status = flake_i_may_begin(o, &d);
+    if (status != FLAKE_OK) return status;
+    flake_i_engine_fill(e, o, &d);
+    flake_i_set_owner(e, o);
+    const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
+    FLAKE_ATOMIC_STORE(&e->window, is_fast && flake_i_counter_suits(&e->clock), relaxed);
     return FLAKE_OK;
 }
 
@@ -2450,7 +2465,8 @@ static inline uint64_t flake_i_learn_pace(flake_i_engine *e, uint64_t counter, i
 FLAKE_I_COLD int64_t flake_i_renew(flake_i_engine *e, uint64_t counter) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     const uint64_t window = flake_i_learn_pace(e, counter, now_ns);
-    if (window <= 1) return now_ns; /* before the epoch: a unit that never comes is leased */
+    if (window <= 1) return now_ns;
+    /* before the epoch it is one that never comes */
     const uint64_t unit = flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
     const uint64_t left_ns = flake_i_min(flake_i_start_ns(e, unit + 1) - (uint64_t)now_ns,
                                          (uint64_t)1 << FLAKE_I_LEASE_BITS);
@@ -2510,7 +2526,7 @@ static inline flake_status flake_i_look(const flake_i_engine *e, unsigned how, u
 static inline int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int64_t now_ns) {
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
-    const uint64_t from_ns = flake_i_start_ns(e, time < e->time_lead ? 0 : time - e->time_lead);
+    const uint64_t from_ns = flake_i_start_ns(e, time);
     return from_ns - (uint64_t)now_ns <= e->slack_ns ? (int64_t)from_ns : now_ns;
 }
 
@@ -3997,17 +4013,32 @@ static inline void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *w
         FLAKE_ATOMIC_STORE(&e->safe[i], FLAKE_ATOMIC_LOAD(&whole->safe[i], relaxed), relaxed);
 }
 
+/* A lane is whose the whole is, though meanwhile its gate may be closed. */
+static inline void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *whole) {
+    e->process_word = whole->process_word;
+    e->process_mark = whole->process_mark;
+    e->fork_word = whole->fork_word;
+    e->fork_mark = whole->fork_mark;
+    e->gate = whole->gate;
+    e->is_shared = whole->is_shared;
+    e->state_at = whole->state_at;
+    if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
+    e->state_run = whole->state_run;
+    FLAKE_ATOMIC_STORE(&e->window, FLAKE_ATOMIC_LOAD(&whole->window, relaxed), relaxed);
+}
+
 /* Splits what `setup` says of the whole among n lanes, which fit. The whole has begun already, and
- * nobody draws from it. FLAKE_LEASE: the gate was closed meanwhile. */
-static inline flake_status flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
-                                               const flake_i_setup *setup,
-                                               const flake_i_engine *whole) {
+ * nobody draws from it. */
+static inline void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
+                                       const flake_i_setup *setup, const flake_i_engine *whole) {
     flake_i_setup part = *setup;
     uint64_t first = 0;
     for (size_t i = 0; i < n; i++, first += part.cap) {
         part.cap = setup->cap / n + (i < setup->cap % n);
-        const flake_status status = flake_i_engine_init(&lanes[i].engine, &part);
-        if (status != FLAKE_OK) return status;
+        flake_i_split d;
+        (void)flake_i_split_word(&part, &d); /* what fits the whole fits */
+        flake_i_engine_fill(&lanes[i].engine, &part, &d);
+        flake_i_lane_belong(&lanes[i].engine, whole);
         flake_i_lane_begin(&lanes[i].engine, whole);
         lanes[i].first = first;
     }
@@ -4016,7 +4047,6 @@ static inline flake_status flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lan
     FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
     l->lanes_at = (uintptr_t)lanes - (uintptr_t)l;
     l->n = n;
-    return FLAKE_OK;
 }
 
 /* Gives a place of the map a lane, another one than `was`, if there is one. 0: there are no lanes. */
@@ -4046,7 +4076,8 @@ static inline flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, 
             flake_i_engine *const e = &flake_i_lane(l, k)->engine;
             const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
             flake_i_view v;
-            if (flake_i_look(e, 0, word, now_ns, &v) != FLAKE_OK) continue;
+            if (flake_i_look(e, 0, word, flake_i_ridden_ns(e, word, now_ns), &v) != FLAKE_OK)
+                continue;
             if (flake_i_is_free(e, &v) && (pass || !i || v.time < v.now)) {
                 const flake_status status =
                     flake_i_draw_run(e, FLAKE_I_LANE, word, now_ns, want, out);
@@ -4072,8 +4103,8 @@ static inline flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns,
         const int64_t was_ns = *now_ns;
         if (status != FLAKE_AGAIN) return status;
         *now_ns = flake_i_exact_ns(&e->clock);
-        if (((uint64_t)*now_ns - e->epoch_ns) / e->unit_ns ==
-            ((uint64_t)was_ns - e->epoch_ns) / e->unit_ns)
+        if (flake_i_units(e, (uint64_t)*now_ns - e->epoch_ns) ==
+            flake_i_units(e, (uint64_t)was_ns - e->epoch_ns))
             return status;
     }
 }
@@ -4160,12 +4191,13 @@ static inline void flake_i_lanes_stats(const flake_i_lanes *l, flake_stats *sum)
 
 /* The newest unit that any has drawn in, on either timeline. The word is looked at first: who leaves
  * a timeline has raised safe[] by then. */
-static inline uint64_t flake_i_lanes_newest(const flake_i_lanes *l) {
-    uint64_t newest = 0;
+static inline uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_time) {
+    uint64_t newest = *word_time = 0;
     for (size_t i = 0; i < l->n; i++) {
         flake_i_engine *const e = &flake_i_lane(l, i)->engine;
         uint64_t time, count;
         flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
+        if (time > *word_time) *word_time = time;
         const uint64_t last[] = {time + (count ? (count - 1) / e->cap : 0),
                                  FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
                                  FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed)};
@@ -4173,14 +4205,6 @@ static inline uint64_t flake_i_lanes_newest(const flake_i_lanes *l) {
             if (last[k] > newest) newest = last[k];
     }
     return newest;
-}
-
-/* None draws in this unit or an earlier one. Not while others use the lanes. */
-static inline void flake_i_lanes_floor(const flake_i_lanes *l, uint64_t unit) {
-    for (size_t i = 0; i < l->n; i++) {
-        flake_i_engine *const e = &flake_i_lane(l, i)->engine;
-        flake_i_engine_floor(e, (int64_t)flake_i_start_ns(e, unit));
-    }
 }
 // >>common end
 
@@ -5072,11 +5096,9 @@ static inline void flake_pool_give_back(flake_pool *p, flake_shard *shard) {
 // >>lanes
 
 /* The lanes of a whole that has just begun. */
-static inline flake_status flake_i_lanes_of(flake_lanes *l, flake_lane *lanes, size_t n) {
+static inline void flake_i_lanes_of(flake_lanes *l, flake_lane *lanes, size_t n) {
     const flake_i_setup setup = flake_i_setup_of(&l->whole.options);
-    const flake_status status = flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
-    if (status != FLAKE_OK) flake_retire(&l->whole);
-    return status;
+    flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
 }
 
 static inline flake_status flake_lanes_init(flake_lanes *l, flake_lane *lanes, size_t n,
@@ -5086,7 +5108,8 @@ static inline flake_status flake_lanes_init(flake_lanes *l, flake_lane *lanes, s
     if (status != FLAKE_OK) return status;
     if (!flake_i_lanes_fit(n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
     status = flake_i_gen_init(&l->whole, &o);
-    return status == FLAKE_OK ? flake_i_lanes_of(l, lanes, n) : status;
+    if (status == FLAKE_OK) flake_i_lanes_of(l, lanes, n);
+    return status;
 }
 
 static inline flake_status flake_lanes_reinit_after_fork(flake_lanes *l,
@@ -5096,8 +5119,8 @@ static inline flake_status flake_lanes_reinit_after_fork(flake_lanes *l,
     if (status != FLAKE_OK) return status;
     if (!flake_i_lanes_fit(l->split.n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
     status = flake_reinit_after_fork(&l->whole, &o);
-    if (status != FLAKE_OK) return status;
-    return flake_i_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n);
+    if (status == FLAKE_OK) flake_i_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n);
+    return status;
 }
 
 static inline void flake_lanes_retire(flake_lanes *l) { flake_retire(&l->whole); }
@@ -5162,18 +5185,23 @@ static inline flake_status flake_lanes_snapshot_take(flake_lanes *l, flake_snaps
     flake_snapshot s;
     const flake_status status = flake_snapshot_take(&l->whole, &s);
     if (status != FLAKE_OK) return status;
-    const uint64_t ms = flake_i_lanes_newest(&l->split) * s.unit_ms;
-    s.unix_ms = s.epoch_ms + (int64_t)ms;
-    s.count = l->whole.engine.cap;
+    uint64_t time;
+    const uint64_t newest = flake_i_lanes_newest(&l->split, &time);
+    s.unix_ms = s.epoch_ms + (int64_t)(time * s.unit_ms);
+    s.count = (newest - time + 1) * l->whole.engine.cap;
     *snapshot = s;
     return FLAKE_OK;
 }
 
-/* The whole has been put somewhere: the lanes go on behind that. Its unit is the newest of its queue. */
+/* The whole has been put somewhere: each lane goes on behind that, the units that it has begun. */
 static inline void flake_i_lanes_follow(flake_i_lanes *l, flake_i_engine *whole) {
     uint64_t time, count;
     flake_i_decode(whole, FLAKE_ATOMIC_LOAD(&whole->word, relaxed), &time, &count);
-    flake_i_lanes_floor(l, time + (count ? (count - 1) / whole->cap : 0));
+    const uint64_t units = (count + whole->cap - 1) / whole->cap;
+    for (size_t i = 0; i < l->n; i++) {
+        flake_i_engine *const e = &flake_i_lane(l, i)->engine;
+        (void)flake_i_go_behind(e, time, units * e->cap);
+    }
 }
 
 static inline flake_status flake_lanes_restore(flake_lanes *l, const flake_snapshot *snapshot) {
@@ -5429,12 +5457,10 @@ static inline flake_status flake128_try_at(flake128_gen *g, int64_t unix_ms, fla
                                           : FLAKE_RANGE;
 }
 
-static inline flake_status flake_i_wide_lanes_of(flake128_lanes *l, flake_lane *lanes, size_t n,
-                                                 const flake_options *o) {
+static inline void flake_i_wide_lanes_of(flake128_lanes *l, flake_lane *lanes, size_t n,
+                                         const flake_options *o) {
     const flake_i_setup setup = flake_i_setup_of(o);
-    const flake_status status = flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
-    if (status != FLAKE_OK) flake128_retire(&l->whole);
-    return status;
+    flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
 }
 
 static inline flake_status flake128_lanes_init(flake128_lanes *l, flake_lane *lanes, size_t n,
@@ -5445,7 +5471,8 @@ static inline flake_status flake128_lanes_init(flake128_lanes *l, flake_lane *la
     if (status != FLAKE_OK) return status;
     if (!flake_i_lanes_fit(n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
     status = flake_i_wide_init(&l->whole, worker48, &o, identity);
-    return status == FLAKE_OK ? flake_i_wide_lanes_of(l, lanes, n, &o) : status;
+    if (status == FLAKE_OK) flake_i_wide_lanes_of(l, lanes, n, &o);
+    return status;
 }
 
 static inline flake_status flake128_lanes_reinit_after_fork(flake128_lanes *l, uint64_t worker48,
@@ -5456,8 +5483,8 @@ static inline flake_status flake128_lanes_reinit_after_fork(flake128_lanes *l, u
     if (status != FLAKE_OK) return status;
     if (!flake_i_lanes_fit(l->split.n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
     status = flake128_reinit_after_fork(&l->whole, worker48, options);
-    if (status != FLAKE_OK) return status;
-    return flake_i_wide_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n, &o);
+    if (status == FLAKE_OK) flake_i_wide_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n, &o);
+    return status;
 }
 
 static inline void flake128_lanes_retire(flake128_lanes *l) { flake128_retire(&l->whole); }
@@ -5524,8 +5551,10 @@ static inline flake_status flake128_lanes_snapshot_take(flake128_lanes *l,
     flake128_snapshot s;
     const flake_status status = flake128_snapshot_take(&l->whole, &s);
     if (status != FLAKE_OK) return status;
-    s.unix_ms = (int64_t)flake_i_lanes_newest(&l->split);
-    s.count = l->whole.engine.cap;
+    uint64_t time;
+    const uint64_t newest = flake_i_lanes_newest(&l->split, &time);
+    s.unix_ms = (int64_t)time;
+    s.count = (newest - time + 1) * l->whole.engine.cap;
     *snapshot = s;
     return FLAKE_OK;
 }

@@ -932,30 +932,38 @@ static inline bool sno_i_system_random(void *to, size_t n) {
     return well;
 }
 
-#if defined(__linux__) && defined(__GLIBC__) && defined(__has_builtin)
-#if (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35) && __has_builtin(__builtin_thread_pointer)
+#if defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && defined(__LP64__) && \
+    (defined(__x86_64__) || defined(__aarch64__))
+#if __GLIBC__ > 2 || __GLIBC_MINOR__ >= 35
 #define SNO_I_HAS_RSEQ
 #endif
 #endif
 
 #if defined(SNO_I_HAS_RSEQ)
-/* From where a thread begins to what the kernel keeps there for it: <sys/rseq.h>, which is glibc's own,
- * has it by its link name. */
+/* How far from where a thread begins lies what the kernel keeps there for it, and how much that is; 0:
+ * nothing. <sys/rseq.h>, which is glibc's own, has them by their link names. */
 #if defined(__cplusplus)
 extern "C" {
 #endif
 extern const ptrdiff_t sno_i_rseq_offset __asm__("__rseq_offset");
+extern const unsigned sno_i_rseq_size __asm__("__rseq_size");
 #if defined(__cplusplus)
 }
 #endif
 
-static inline int sno_i_processor(void) { /* negative: this kernel, or emulator, does not say */
-    struct sno_i_rseq {
-        uint32_t cpu_id_start;
-        int32_t cpu_id;
-    };
-    const char *const at = (const char *)__builtin_thread_pointer() + sno_i_rseq_offset;
-    return ((const volatile struct sno_i_rseq *)(const void *)at)->cpu_id;
+/* The second word is the processor's number, negative where the kernel does not say. Where a thread
+ * begins is asked anew each time: a fiber may go on in another. */
+static inline int sno_i_processor(void) {
+    int32_t number;
+    if (!sno_i_rseq_size) return -1;
+#if defined(__x86_64__)
+    __asm__ volatile("movl %%fs:4(%1), %0" : "=r"(number) : "r"(sno_i_rseq_offset));
+#else
+    const char *begin;
+    __asm__ volatile("mrs %0, tpidr_el0" : "=r"(begin));
+    number = ((const volatile int32_t *)(const void *)(begin + sno_i_rseq_offset))[1];
+#endif
+    return number;
 }
 #else
 static inline int sno_i_processor(void) { return -1; }
@@ -1352,7 +1360,7 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return 
  * lease does nothing but count on in the word's unit, and only if that is the unit leased; each move
  * to another unit, each "spent" and "behind" takes an exact reading after the word. So the word never
  * leads the clock, and a counter that jumps, stands or differs between processors makes an id's time
- * late at the worst: within one unit, and by half a ms unless the counter stands still. All of it is
+ * late at the worst: within one unit, and by half a ms or as much as the counter is behind. All of it is
  * relaxed and apart from the word, since a lease says what is so whatever the word has become. How fast
  * it counts is learned from exact readings; before two agree, and when it was often wrong, there are no
  * leases.
@@ -1821,6 +1829,7 @@ static inline void sno_i_set_owner(sno_i_engine *e, const sno_i_setup *o) {
     e->process_mark = o->shared_memory ? 0 : sno_i_fork_mark(&e->process_word);
     e->fork_word = gate_word ? gate_word : e->process_word;
     e->fork_mark = gate_word ? SNO_ATOMIC_LOAD(gate_word, relaxed) : e->process_mark;
+    if (gate_word && !e->fork_mark) e->fork_mark = 1; /* closed just now: none to be equal to */
     e->gate = o->gate;
     e->is_shared = o->shared_memory;
     e->state_at = (uintptr_t)o->state;
@@ -1850,18 +1859,16 @@ SNO_I_COLD bool sno_i_counter_suits(const sno_clock *c) {
 #endif
 }
 
-/* Not while others use the engine. What is refused is left as it was. */
-static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o) {
+/* All but whose it is, and whether it has leases. */
+static inline void sno_i_engine_fill(sno_i_engine *e, const sno_i_setup *o,
+                                       const sno_i_split *d) {
     const int64_t max_ms = INT64_MAX / SNO_I_NS_PER_MS;
-    sno_i_split d;
-    const sno_status status = sno_i_may_begin(o, &d);
-    if (status != SNO_OK) return status;
     e->epoch_ns = (uint64_t)(o->epoch_ms * SNO_I_NS_PER_MS);
     e->unit_ns = (uint64_t)o->unit_ms * SNO_I_NS_PER_MS;
-    e->max_time = d.last;
+    e->max_time = d->last;
     e->tick_bits = o->tick_bits;
-    e->time_shift = d.count_bits + o->tick_bits;
-    e->count_mask = ((uint64_t)1 << d.count_bits) - 1;
+    e->time_shift = d->count_bits + o->tick_bits;
+    e->count_mask = ((uint64_t)1 << d->count_bits) - 1;
     e->cap = o->cap;
     e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * SNO_I_NS_PER_MS;
@@ -1872,17 +1879,25 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
     e->slack_ns = o->clock.now_ns || o->clock.kind != SNO_CLOCK_COARSE ? 0 : SNO_CLOCK_SLACK_NS;
     e->reach_ns = e->unit_ns + e->slack_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
-    e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d.range;
-    sno_i_set_limits(e, o, &d);
-    sno_i_set_owner(e, o);
-    const bool is_fast = o->clock.kind == SNO_CLOCK_FAST && !o->clock.now_ns;
-    SNO_ATOMIC_STORE(&e->window, is_fast && sno_i_counter_suits(&e->clock), relaxed);
+    e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d->range;
+    sno_i_set_limits(e, o, d);
     sno_i_atomic64 *const zeros[] = {&e->word,        &e->safe[0], &e->safe[1], &e->drifts,
                                        &e->overflow,    &e->rebased, &e->batches, &e->waits,
                                        &e->clock_backs, &e->lease,   &e->paced,   &e->pace};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         SNO_ATOMIC_STORE(zeros[i], 0u, relaxed);
     SNO_ATOMIC_STORE(&e->lent, 0u, relaxed);
+}
+
+/* Not while others use the engine. What is refused is left as it was. */
+static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o) {
+    sno_i_split d;
+    const sno_status status = sno_i_may_begin(o, &d);
+    if (status != SNO_OK) return status;
+    sno_i_engine_fill(e, o, &d);
+    sno_i_set_owner(e, o);
+    const bool is_fast = o->clock.kind == SNO_CLOCK_FAST && !o->clock.now_ns;
+    SNO_ATOMIC_STORE(&e->window, is_fast && sno_i_counter_suits(&e->clock), relaxed);
     return SNO_OK;
 }
 
@@ -2073,7 +2088,8 @@ static inline uint64_t sno_i_learn_pace(sno_i_engine *e, uint64_t counter, int64
 SNO_I_COLD int64_t sno_i_renew(sno_i_engine *e, uint64_t counter) {
     const int64_t now_ns = sno_i_exact_ns(&e->clock);
     const uint64_t window = sno_i_learn_pace(e, counter, now_ns);
-    if (window <= 1) return now_ns; /* before the epoch: a unit that never comes is leased */
+    if (window <= 1) return now_ns;
+    /* before the epoch it is one that never comes */
     const uint64_t unit = sno_i_units(e, (uint64_t)now_ns - e->epoch_ns);
     const uint64_t left_ns = sno_i_min(sno_i_start_ns(e, unit + 1) - (uint64_t)now_ns,
                                          (uint64_t)1 << SNO_I_LEASE_BITS);
@@ -2133,7 +2149,7 @@ static inline sno_status sno_i_look(const sno_i_engine *e, unsigned how, uint64_
 static inline int64_t sno_i_ridden_ns(const sno_i_engine *e, uint64_t word, int64_t now_ns) {
     uint64_t time, count;
     sno_i_decode(e, word, &time, &count);
-    const uint64_t from_ns = sno_i_start_ns(e, time < e->time_lead ? 0 : time - e->time_lead);
+    const uint64_t from_ns = sno_i_start_ns(e, time);
     return from_ns - (uint64_t)now_ns <= e->slack_ns ? (int64_t)from_ns : now_ns;
 }
 
@@ -3620,17 +3636,32 @@ static inline void sno_i_lane_begin(sno_i_engine *e, const sno_i_engine *whole) 
         SNO_ATOMIC_STORE(&e->safe[i], SNO_ATOMIC_LOAD(&whole->safe[i], relaxed), relaxed);
 }
 
+/* A lane is whose the whole is, though meanwhile its gate may be closed. */
+static inline void sno_i_lane_belong(sno_i_engine *e, const sno_i_engine *whole) {
+    e->process_word = whole->process_word;
+    e->process_mark = whole->process_mark;
+    e->fork_word = whole->fork_word;
+    e->fork_mark = whole->fork_mark;
+    e->gate = whole->gate;
+    e->is_shared = whole->is_shared;
+    e->state_at = whole->state_at;
+    if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
+    e->state_run = whole->state_run;
+    SNO_ATOMIC_STORE(&e->window, SNO_ATOMIC_LOAD(&whole->window, relaxed), relaxed);
+}
+
 /* Splits what `setup` says of the whole among n lanes, which fit. The whole has begun already, and
- * nobody draws from it. SNO_LEASE: the gate was closed meanwhile. */
-static inline sno_status sno_i_lanes_begin(sno_i_lanes *l, sno_lane *lanes, size_t n,
-                                               const sno_i_setup *setup,
-                                               const sno_i_engine *whole) {
+ * nobody draws from it. */
+static inline void sno_i_lanes_begin(sno_i_lanes *l, sno_lane *lanes, size_t n,
+                                       const sno_i_setup *setup, const sno_i_engine *whole) {
     sno_i_setup part = *setup;
     uint64_t first = 0;
     for (size_t i = 0; i < n; i++, first += part.cap) {
         part.cap = setup->cap / n + (i < setup->cap % n);
-        const sno_status status = sno_i_engine_init(&lanes[i].engine, &part);
-        if (status != SNO_OK) return status;
+        sno_i_split d;
+        (void)sno_i_split_word(&part, &d); /* what fits the whole fits */
+        sno_i_engine_fill(&lanes[i].engine, &part, &d);
+        sno_i_lane_belong(&lanes[i].engine, whole);
         sno_i_lane_begin(&lanes[i].engine, whole);
         lanes[i].first = first;
     }
@@ -3639,7 +3670,6 @@ static inline sno_status sno_i_lanes_begin(sno_i_lanes *l, sno_lane *lanes, size
     SNO_ATOMIC_STORE(&l->turn, 0u, relaxed);
     l->lanes_at = (uintptr_t)lanes - (uintptr_t)l;
     l->n = n;
-    return SNO_OK;
 }
 
 /* Gives a place of the map a lane, another one than `was`, if there is one. 0: there are no lanes. */
@@ -3669,7 +3699,8 @@ static inline sno_status sno_i_lanes_look(sno_i_lanes *l, int64_t now_ns, uint64
             sno_i_engine *const e = &sno_i_lane(l, k)->engine;
             const uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
             sno_i_view v;
-            if (sno_i_look(e, 0, word, now_ns, &v) != SNO_OK) continue;
+            if (sno_i_look(e, 0, word, sno_i_ridden_ns(e, word, now_ns), &v) != SNO_OK)
+                continue;
             if (sno_i_is_free(e, &v) && (pass || !i || v.time < v.now)) {
                 const sno_status status =
                     sno_i_draw_run(e, SNO_I_LANE, word, now_ns, want, out);
@@ -3695,8 +3726,8 @@ static inline sno_status sno_i_lanes_find(sno_i_lanes *l, int64_t *now_ns, uint6
         const int64_t was_ns = *now_ns;
         if (status != SNO_AGAIN) return status;
         *now_ns = sno_i_exact_ns(&e->clock);
-        if (((uint64_t)*now_ns - e->epoch_ns) / e->unit_ns ==
-            ((uint64_t)was_ns - e->epoch_ns) / e->unit_ns)
+        if (sno_i_units(e, (uint64_t)*now_ns - e->epoch_ns) ==
+            sno_i_units(e, (uint64_t)was_ns - e->epoch_ns))
             return status;
     }
 }
@@ -3783,12 +3814,13 @@ static inline void sno_i_lanes_stats(const sno_i_lanes *l, sno_stats *sum) {
 
 /* The newest unit that any has drawn in, on either timeline. The word is looked at first: who leaves
  * a timeline has raised safe[] by then. */
-static inline uint64_t sno_i_lanes_newest(const sno_i_lanes *l) {
-    uint64_t newest = 0;
+static inline uint64_t sno_i_lanes_newest(const sno_i_lanes *l, uint64_t *word_time) {
+    uint64_t newest = *word_time = 0;
     for (size_t i = 0; i < l->n; i++) {
         sno_i_engine *const e = &sno_i_lane(l, i)->engine;
         uint64_t time, count;
         sno_i_decode(e, SNO_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
+        if (time > *word_time) *word_time = time;
         const uint64_t last[] = {time + (count ? (count - 1) / e->cap : 0),
                                  SNO_ATOMIC_LOAD(&e->safe[0], relaxed),
                                  SNO_ATOMIC_LOAD(&e->safe[1], relaxed)};
@@ -3796,14 +3828,6 @@ static inline uint64_t sno_i_lanes_newest(const sno_i_lanes *l) {
             if (last[k] > newest) newest = last[k];
     }
     return newest;
-}
-
-/* None draws in this unit or an earlier one. Not while others use the lanes. */
-static inline void sno_i_lanes_floor(const sno_i_lanes *l, uint64_t unit) {
-    for (size_t i = 0; i < l->n; i++) {
-        sno_i_engine *const e = &sno_i_lane(l, i)->engine;
-        sno_i_engine_floor(e, (int64_t)sno_i_start_ns(e, unit));
-    }
 }
 // >>common end
 // clang-format on
@@ -5046,12 +5070,9 @@ static inline void sno_pool_give_back(sno_pool *p, sno_shard *shard) {
 // >>lanes
 
 /* The lanes of a whole that has just begun. */
-static inline sno_status sno_i_lanes_of(sno_lanes *l, sno_lane *lanes, size_t n,
-                                        const sno_options *o) {
+static inline void sno_i_lanes_of(sno_lanes *l, sno_lane *lanes, size_t n, const sno_options *o) {
     const sno_i_setup setup = sno_i_setup_of(o, sno_cap(&l->whole));
-    const sno_status status = sno_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
-    if (status != SNO_OK) sno_retire(&l->whole);
-    return status;
+    sno_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
 }
 
 /* Whether what the options say can be, with so many lanes. */
@@ -5069,14 +5090,15 @@ static inline sno_status sno_lanes_init(sno_lanes *l, sno_lane *lanes, size_t n,
                                         const sno_options *o) {
     if (!sno_i_lanes_may(n, o)) return SNO_INVALID;
     const sno_status status = sno_init(&l->whole, o);
-    return status == SNO_OK ? sno_i_lanes_of(l, lanes, n, o) : status;
+    if (status == SNO_OK) sno_i_lanes_of(l, lanes, n, o);
+    return status;
 }
 
 static inline sno_status sno_lanes_reinit_after_fork(sno_lanes *l, const sno_options *o) {
     if (!sno_i_lanes_may(l->split.n, o)) return SNO_INVALID;
     const sno_status status = sno_reinit_after_fork(&l->whole, o);
-    if (status != SNO_OK) return status;
-    return sno_i_lanes_of(l, sno_i_lane(&l->split, 0), l->split.n, o);
+    if (status == SNO_OK) sno_i_lanes_of(l, sno_i_lane(&l->split, 0), l->split.n, o);
+    return status;
 }
 
 static inline void sno_lanes_retire(sno_lanes *l) { sno_retire(&l->whole); }
@@ -5141,7 +5163,8 @@ static inline void sno_lanes_stats_get(sno_lanes *l, sno_stats *stats) {
 static inline sno_status sno_lanes_snapshot_take(sno_lanes *l, sno_snapshot *snapshot) {
     const sno_status status = sno_snapshot_take(&l->whole, snapshot);
     if (status != SNO_OK) return status;
-    snapshot->wall_hi = snapshot->wall_safe = (int64_t)sno_i_lanes_newest(&l->split);
+    uint64_t time; /* of the words: the newest unit is what counts, since ticks are told by it */
+    snapshot->wall_hi = snapshot->wall_safe = (int64_t)sno_i_lanes_newest(&l->split, &time);
     snapshot->sequence = snapshot->sequence_max;
     return SNO_OK;
 }
