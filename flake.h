@@ -229,8 +229,8 @@ static inline const char *flake_status_str(flake_status status);
  *     FAST     between exact readings, half a ms apart at most, the processor's counter says whether the
  *              unit still lasts, once it has been found to count evenly (after some 20 ms of draws). So
  *              what the clock does meanwhile, a step or a suspended machine, is seen half a ms
- *              late. On 64-bit x86 and aarch64, if the counter costs much less than the clock; else
- *              it is EXACT
+ *              late. On 64-bit x86 and aarch64 (gcc, clang), if the counter costs much less than the
+ *              clock; else it is EXACT
  */
 
 enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
@@ -478,7 +478,7 @@ typedef struct flake_lanes flake_lanes;
 static inline flake_status flake_lanes_init(flake_lanes *, flake_lane *array, size_t n,
                                             const flake_options *);
 /* As the calls of a generator, but lock-free. Where a clock that was put back lies behind some lanes, the others
- * draw; with refuse_back it is FLAKE_CLOCK_BACK at once. */
+ * draw; with refuse_back it is FLAKE_CLOCK_BACK as soon as the caller's own is one of them. */
 static inline flake_status flake_lanes_next(flake_lanes *, uint64_t *id);
 static inline flake_status flake_lanes_try(flake_lanes *, uint64_t *id);
 static inline int64_t flake_lanes_retry_ns(flake_lanes *);
@@ -506,7 +506,8 @@ static inline flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); 
 /* ---- overflow: options.overflow gets a note each ms while callers queue ----
  *
  * A full ring drops notes. Those of different ms may come out in another order, so look at now_ns. The
- * last one, count 0, is written by a caller that was queued or by the next one to draw.
+ * last one, count 0, is written by a caller that was queued or by the next one to draw. Each shard and each
+ * lane has a queue, and so notes, of its own.
  */
 typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
@@ -5506,8 +5507,7 @@ static inline flake_status flake_i_wide_lanes_many(flake128_lanes *l, unsigned h
         const flake_status status = flake_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; flake_i_lane_cut(from, &rest, &unit); *done += (size_t)unit.n)
-            for (uint64_t i = 0; i < unit.n; i++)
-                ids[*done + i] = flake_i_wide_at(&l->whole, unit.time, unit.index + i);
+            flake_i_wide_fill(&l->whole, unit, ids + *done);
     }
     return FLAKE_OK;
 }

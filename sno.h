@@ -221,8 +221,8 @@ static inline const char *sno_status_str(sno_status status);
  *     FAST     between exact readings, half a ms apart at most, the processor's counter says whether the
  *              unit still lasts, once it has been found to count evenly (after some 20 ms of draws). So
  *              what the clock does meanwhile, a step or a suspended machine, is seen half a ms
- *              late. On 64-bit x86 and aarch64, if the counter costs much less than the clock; else
- *              it is EXACT
+ *              late. On 64-bit x86 and aarch64 (gcc, clang), if the counter costs much less than the
+ *              clock; else it is EXACT
  */
 
 enum { SNO_CLOCK_EXACT = 0, SNO_CLOCK_COARSE = 1, SNO_CLOCK_FAST = 2 };
@@ -479,7 +479,8 @@ static inline sno_status sno_lanes_snapshot_take(sno_lanes *, sno_snapshot *);
 /* ---- overflow: options.overflow gets a note each ms while callers queue ----
  *
  * A full ring drops notes. Those of different ms may come out in another order, so look at now_ns. The
- * last one, count 0, is written by a caller that was queued or by the next one to draw.
+ * last one, count 0, is written by a caller that was queued or by the next one to draw. Each shard and each
+ * lane has a queue, and so notes, of its own.
  */
 typedef struct sno_ring sno_ring;
 typedef struct sno_ring_slot sno_ring_slot;
