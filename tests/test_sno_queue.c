@@ -304,12 +304,14 @@ static void the_end_of_an_overflow_is_not_long_after_its_begin_if_the_clock_was_
     clock_to(start - 99);
     draw(1);
     sno_overflow note;
-    uint32_t count = 77;
+    uint32_t count = 77, ticks = 77;
     while (sno_ring_pop(&ring, &note)) {
         CHECK(note.ticks <= 4);
         count = note.count;
+        ticks = note.ticks;
     }
     CHECK_EQ(count, 0);
+    CHECK_EQ(ticks, 0); /* how long it was is not known */
 }
 
 static void a_ring_has_room_for_its_slots_and_keeps_their_order(void) {
