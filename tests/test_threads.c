@@ -467,7 +467,8 @@ static size_t ask_lanes(uint64_t *newest) {
     memset(&s, 0, sizeof s);
     const uint64_t given = atomic_load(&newest_unit);
     size_t wrong = flake_lanes_snapshot_take(&lanes, &s) != FLAKE_OK;
-    const uint64_t unit = (uint64_t)(s.unix_ms - s.epoch_ms) / s.unit_ms;
+    const uint64_t begun = s.count / ((uint64_t)s.seq_max - s.seq_min + 1);
+    const uint64_t unit = (uint64_t)(s.unix_ms - s.epoch_ms) / s.unit_ms + begun - 1;
     wrong += unit < *newest || unit < given; /* what is given back, by waiters, would fall */
     *newest = unit;
     wrong += flake_lanes_available(&lanes) > (uint64_t)s.seq_max - s.seq_min + 1;
