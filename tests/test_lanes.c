@@ -810,6 +810,9 @@ static void of_128_bits(void) {
     CHECK_EQ(flake128_lanes_init(&wide, array, 12, 77, &options), FLAKE_INVALID);
     CHECK_EQ(flake128_lanes_init(&wide, array, 3, UINT64_C(1) << 48, &options), FLAKE_INVALID);
     CHECK_EQ(flake128_lanes_try(&wide, ids), FLAKE_INVALID); /* not initialised by these */
+    memset(&s, 0x5e, sizeof s);
+    CHECK_EQ(flake128_lanes_snapshot_take(&wide, &s), FLAKE_INVALID);
+    CHECK_EQ(s.count, UINT64_C(0x5e5e5e5e5e5e5e5e));
     CHECK_EQ(flake128_lanes_init(&wide, array, 3, 77, &options), FLAKE_OK);
     thread_now = 0;
     CHECK_EQ(flake128_lanes_available(&wide), 11);
