@@ -558,7 +558,7 @@ static void random_scripts(void) {
     static uint8_t drawn[64][16];
     uint64_t random = 88172645463325252u, wrong = 0, ids = 0;
     for (int round = 0; round < 3000; round++) {
-        const size_t n = 1 + random_below(&random, 5);
+        const size_t n = 1 + (size_t)random_below(&random, 5);
         begin(flake_layout_idgen());
         options.seq_max = (uint32_t)(n + random_below(&random, 16 - n)); /* 0 means all */
         options.refuse_back = random_below(&random, 4) == 0;
@@ -579,7 +579,9 @@ static void random_scripts(void) {
             const uint64_t available = flake_lanes_available(&lanes);
             switch (random_below(&random, 3)) {
             case 0: got = flake_lanes_try(&lanes, many) == FLAKE_OK; break;
-            case 1: got = flake_lanes_try_n(&lanes, many, 1 + random_below(&random, 9)); break;
+            case 1:
+                got = flake_lanes_try_n(&lanes, many, 1 + (size_t)random_below(&random, 9));
+                break;
             default: got = flake_lanes_next(&lanes, many) == FLAKE_OK;
             }
             if (script_now.now_ns > newest_ns) newest_ns = script_now.now_ns;
