@@ -477,8 +477,9 @@ typedef struct flake_lanes flake_lanes;
 /* All, or none; as flake_init, and FLAKE_INVALID when n is 0 or more than there are numbers. */
 static inline flake_status flake_lanes_init(flake_lanes *, flake_lane *array, size_t n,
                                             const flake_options *);
-/* As the calls of a generator, but lock-free. Where a clock that was put back lies behind some lanes, the others
- * draw; with refuse_back it is FLAKE_CLOCK_BACK as soon as the caller's own is one of them. */
+/* As the calls of a generator, but lock-free. Where a clock that was put back lies behind some lanes,
+ * the others draw; with refuse_back it is FLAKE_CLOCK_BACK as soon as the caller's own is one of
+ * them. */
 static inline flake_status flake_lanes_next(flake_lanes *, uint64_t *id);
 static inline flake_status flake_lanes_try(flake_lanes *, uint64_t *id);
 static inline int64_t flake_lanes_retry_ns(flake_lanes *);
@@ -487,8 +488,8 @@ static inline flake_status flake_lanes_next_n(flake_lanes *, uint64_t *ids,
 static inline size_t flake_lanes_try_n(flake_lanes *, uint64_t *ids, size_t n);
 static inline uint64_t flake_lanes_available(flake_lanes *);
 static inline void flake_lanes_stats_get(flake_lanes *, flake_stats *);
-/* All numbers of the units begun count as drawn, the queue's too. A generator of the same range can be restored from it,
- * and lanes, however many, from a generator's. */
+/* All numbers of the units begun count as drawn, the queue's too. A generator of the same range can be
+ * restored from it, and lanes, however many, from a generator's. */
 static inline flake_status flake_lanes_snapshot_take(flake_lanes *, flake_snapshot *);
 static inline flake_status flake_lanes_restore(flake_lanes *, const flake_snapshot *);
 
@@ -1013,9 +1014,8 @@ static inline int64_t flake_i_system_ns(int kind) {
            100;
 }
 
-static inline uint64_t flake_i_system_slack_ns(void) {
-    return 40000000;
-} /* it moves each 15.6 ms */
+/* Above twice what it moves by, 15.6 ms. */
+static inline uint64_t flake_i_system_slack_ns(void) { return 40000000; }
 
 static inline void flake_i_system_sleep(int64_t ns) {
     for (; ns > 0; ns -= 1000000000)

@@ -742,9 +742,8 @@ static inline int64_t sno_i_system_ns(int kind) {
            100;
 }
 
-static inline uint64_t sno_i_system_slack_ns(void) {
-    return 40000000;
-} /* it moves each 15.6 ms */
+/* Above twice what it moves by, 15.6 ms. */
+static inline uint64_t sno_i_system_slack_ns(void) { return 40000000; }
 
 static inline void sno_i_system_sleep(int64_t ns) {
     for (; ns > 0; ns -= 1000000000)
