@@ -31,7 +31,8 @@
  *     flake_pool_...   lends shards to threads that come and go
  *     flake_try_at     with a clock reading that you have already
  *     flake_prefetch   a thread's own stock of ids
- *     flake128_...     128-bit ids of boundary/flake's layout
+ *     flake_uuid7      a UUID of version 7 in one line, flake_ulid a ULID
+ *     flake128_...     128-bit ids: UUIDs of version 7 and 8, ULIDs, boundary/flake's
  *
  * WHO MAY CALL WHAT AT THE SAME TIME
  *
@@ -99,7 +100,8 @@
  *     // >>common      the engine, with its protocol
  *     // >>objects     what a generator, shard or pool is made of
  *     // >>layouts     // >>generators     // >>lanes     // >>prefetch     // >>text
- *     // >>wide        128 bits
+ *     // >>forms       what ids of 128 bits are made of, and random bytes for them
+ *     // >>wide        generators of 128 bits     // >>default: one for the whole process
  *     // >>who         where node numbers come from
  *     // >>answers     // >>etcd: node numbers from an etcd cluster
  */
@@ -270,6 +272,15 @@ typedef struct flake_stats {
 
 // >>settings end
 
+/* What the bits of an id of 128 bits mean: see flake128_init. */
+typedef enum flake_form {
+    FLAKE_BOUNDARY = 0,
+    FLAKE_UUID7,
+    FLAKE_UUID7_NODE,
+    FLAKE_UUID8,
+    FLAKE_ULID
+} flake_form;
+
 /* ---- layouts: what the bits of an id mean ----
  *
  * A plain struct: copy one and change it. Bits that no field covers are 0. Not every layout holds
@@ -372,9 +383,11 @@ typedef struct flake_options {
      * do), undoes the check; FLAKE_IO: the folder is not there, or the file is another user's.
      * POSIX, and not with shared_memory; NULL: nobody looks */
     const char *exclusive;
+    flake_form form;  /* of 128 bits; 64 bits have none */
     bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
                          n is even at low rates; ids inside a unit then don't rise */
-    bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does) */
+    bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does); UUIDs and
+                         ULIDs say it at all */
     bool shared_memory; /* lies in memory that processes share: survives fork. They must be forks
                            of one another, or use the system's clock and no ring; no gate, and only
                            a state with shared_memory. FLAKE_INVALID where 64-bit atomics take a lock
@@ -709,7 +722,46 @@ static inline flake_status flake_parse(const char *, size_t len, flake_text, uin
 static inline void flake_to_bytes(uint64_t id, uint8_t out[8]);
 static inline uint64_t flake_from_bytes(const uint8_t in[8]);
 
-/* ---- 128 bits: time 64 (ms), worker 48, sequence 16; big-endian, memcmp sorts ---- */
+/* ---- UUIDs of version 7 and ULIDs in one line ----
+ *
+ * From a generator of this process, which the first call makes. Any thread calls them, and signal handlers;
+ * what one returns is greater than what was returned before, in whichever thread, though the clock is put
+ * back. A forked child goes on by itself, with keys of its own. FLAKE_IO: the system has no random bytes;
+ * out is as it was. What the random bits are worth: see flake128_init. They wait where 65,536 ids were
+ * drawn in a ms.
+ */
+static inline flake_status flake_uuid7(char out[37]);
+static inline flake_status flake_uuid7_bytes(uint8_t out[16]);
+static inline flake_status flake_ulid(char out[27]);
+
+/* ---- 128 bits: boundary's ids, UUIDs and ULIDs; big-endian, memcmp sorts ----
+ *
+ *     FLAKE_BOUNDARY    [ time 64 ][ worker 48 ][ sequence 16 ]
+ *     FLAKE_UUID7       [ time 48 ][ 0111 ][ counter 12 ][ 10 ][ counter 14 ][ random 48 ]
+ *     FLAKE_UUID7_NODE  [ time 48 ][ 0111 ][ counter 12 ][ 10 ][ counter 14 ][ node 48 ]
+ *     FLAKE_UUID8       [ time 48 ][ 1000 ][ counter 12 ][ 10 ][ counter 14 ][ node 48 ]
+ *     FLAKE_ULID        [ time 48 ][ counter 80 ]
+ *
+ * Time is ms since 1970. boundary's sequence begins at 0 in each ms. A counter begins anew in each ms, at a
+ * random number below 2^25, or below 2^79, and goes up by one for each id: 65,536 a ms, then the queue.
+ * So all ids of a generator rise, whichever threads draw them, and of lanes those of a later ms are greater.
+ * Of two ids of one ms the counters tell how many lie between them, and nothing else.
+ *
+ * WHAT A DUPLICATE WOULD TAKE. One generator gives no id twice. Two, where nobody has given numbers out, are
+ * kept apart by the ms, where the counters begin, and what is random behind them. Of 1,000 hosts that draw 10
+ * ids in each ms of a year 1.7e-4 duplicates are to be expected of FLAKE_UUID7, and 2.6e-6 of
+ * FLAKE_ULID; of UUIDs of version 7 with 74 random bits each, 8.4e-5. With a node of one's own
+ * (UUID7_NODE, UUID8: RFC 9562, 6.4) there are none, as for boundary, but for those of one node that begins
+ * anew within a ms.
+ *
+ * RANDOM BITS are a keyed function (SipHash-1-3) of time and place, under keys from FLAKE_RANDOM_BYTES: those
+ * of the counter are new with each init, those of the last 48 bits each second as well, if the source has
+ * any. Who knows neighbours of one ms knows a FLAKE_UUID7's counter, and a whole FLAKE_ULID. Ids are no
+ * secrets and no tokens.
+ *
+ * THE CLOCK PUT BACK: UUIDs and ULIDs go on from the newest time, or with refuse_back say FLAKE_CLOCK_BACK,
+ * which boundary's always do.
+ */
 
 typedef struct flake128 {
     uint8_t bytes[16];
@@ -718,13 +770,14 @@ typedef struct flake128 {
 typedef struct flake128_parts {
     int64_t unix_ms;
     uint64_t time;   /* ms since 1970, as in the id */
-    uint64_t worker; /* 48 bits */
-    uint32_t seq;    /* 16 bits */
+    uint64_t worker; /* 48 bits: worker, node, or random; ULID: the last 64 bits of its 80 */
+    uint32_t seq;    /* 16 bits; UUIDs: the counter's 26; ULID: the first 16 bits of its 80 */
 } flake128_parts;
 
 typedef struct flake128_gen flake128_gen;
-/* options: layout, node, node_offset and seq_scatter must be zero; refuse_back is always on, since
- * boundary's generator does not wait for a clock that was put back. */
+/* worker48: boundary's worker, a UUID's node, else 0. options: form; layout, node, node_offset and
+ * seq_scatter must be zero, and with nothing but random numbers `exclusive`, too. FLAKE_IO: there are no
+ * random bytes. UUIDs and ULIDs begin in 1984: FLAKE_RANGE. */
 static inline flake_status flake128_init(flake128_gen *, uint64_t worker48, const flake_options *);
 static inline flake_status flake128_next(flake128_gen *, flake128 *id);
 static inline flake_status flake128_try(flake128_gen *, flake128 *id);
@@ -766,10 +819,14 @@ static inline flake_status flake128_lanes_restore(flake128_lanes *, const flake1
 static inline flake_status flake128_lanes_reinit_after_fork(flake128_lanes *, uint64_t worker48,
                                                             const flake_options *);
 static inline void flake128_lanes_retire(flake128_lanes *);
-static inline flake_status flake128_compose(const flake128_parts *, flake128 *id);
-static inline flake_status flake128_decompose(flake128 id, flake128_parts *);
-static inline flake_status flake128_min_at(int64_t unix_ms, flake128 *id);
-static inline flake_status flake128_max_at(int64_t unix_ms, flake128 *id);
+/* Of any library's ids. From unix_ms, worker and seq; time is not looked at. FLAKE_RANGE: a time that the
+ * form has not; FLAKE_INVALID: a part that is too large, no such form. */
+static inline flake_status flake128_compose(flake_form, const flake128_parts *, flake128 *id);
+/* FLAKE_INVALID: another version or variant than the form's. */
+static inline flake_status flake128_decompose(flake_form, flake128 id, flake128_parts *);
+/* The smallest and the largest id of a ms, for range scans. */
+static inline flake_status flake128_min_at(flake_form, int64_t unix_ms, flake128 *id);
+static inline flake_status flake128_max_at(flake_form, int64_t unix_ms, flake128 *id);
 static inline int flake128_compare(flake128, flake128);
 /* As the calls for 64 bits, in a base from 2 to 62: digits, upper case, lower case. Another base
  * has the width 0, is written with the length 0, and read with FLAKE_INVALID. */
@@ -777,9 +834,14 @@ static inline size_t flake128_text_width(unsigned base);
 static inline size_t flake128_format(flake128, unsigned base, char *buf, size_t size);
 static inline size_t flake128_format_fixed(flake128, unsigned base, char *buf, size_t size);
 static inline flake_status flake128_parse(const char *, size_t len, unsigned base, flake128 *id);
-/* As a UUID's 16 bytes: 32 hex digits and 4 hyphens. Version and variant are what the bits make them. */
+/* As a UUID's 16 bytes: 32 hex digits, lower case, and 4 hyphens. Version and variant are what the bits
+ * make them. Both cases are read. */
 static inline void flake128_to_uuid(flake128, char out[37]);
 static inline flake_status flake128_from_uuid(const char *, size_t len, flake128 *id);
+/* As a ULID's 26 characters, upper case. Either case is read, and I and L as 1, O as 0; what is above
+ * 7ZZZZZZZZZZZZZZZZZZZZZZZZZ is FLAKE_PARSE. */
+static inline void flake128_to_ulid(flake128, char out[27]);
+static inline flake_status flake128_from_ulid(const char *, size_t len, flake128 *id);
 
 /* ---- node numbers from an etcd cluster: define FLAKE_ETCD, link with -lcurl and -pthread ----
  *
@@ -1991,6 +2053,19 @@ static inline uint64_t flake_i_process_mark(void) {
     next ^= FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) << 1;
     next |= 1;
     return FLAKE_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
+}
+
+/* Which of a few places, which all processes of a tree have, no thread of this process has had; `places`:
+ * none is left. Those that a parent's threads had at the moment of the fork are free in the child. (A bump
+ * must not free them, so it is the pid.) *begun is [ pid:56 ][ places taken in that process:8 ]. */
+static inline unsigned flake_i_take_place(flake_i_atomic64 *begun, unsigned places) {
+    const uint64_t none = flake_i_pid() << 8;
+    uint64_t seen = FLAKE_ATOMIC_LOAD(begun, relaxed), n;
+    do {
+        n = seen - none < 0x100 ? seen - none : 0;
+        if (n == places) return places;
+    } while (!FLAKE_ATOMIC_CAS(begun, &seen, none + n + 1, relaxed, relaxed));
+    return (unsigned)n;
 }
 
 static inline void flake_generation_bump(void) {
@@ -4130,7 +4205,7 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned how, un
 
 /* As a draw from one engine, 1 to `want` places of lane *from. */
 FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned how, uint64_t want,
-                                               flake_i_place *out, const flake_lane **from) {
+                                               flake_i_place *out, flake_lane **from) {
     const unsigned slot = (unsigned)FLAKE_LANE() % 256;
     uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed);
     if (!FLAKE_I_LIKELY(own)) own = flake_i_lanes_step(l, slot, 0);
@@ -4252,10 +4327,21 @@ struct flake_prefetch {
     char pad[64]; /* so that two threads' don't share a cache line */
 };
 
+/* Keys of what looks random. Who sees those of the tail half changed has a key, too. */
+typedef struct flake_i_keys {
+    uint64_t start[2];
+    flake_i_atomic64 tail[2];
+    flake_i_atomic64 renewed; /* in which second, about */
+} flake_i_keys;
+
 struct flake128_gen {
     flake_i_engine engine;
     uint64_t worker;
     uint32_t seq_min;
+    flake_form form;
+    bool goes_on; /* from its newest time when the clock was put back */
+    uint64_t epoch_ms;
+    flake_i_keys keys;
     flake_i_file exclusive;
 };
 
@@ -4586,6 +4672,8 @@ static inline flake_status flake_i_fill_in(const flake_options *given, flake_opt
         return flake_i_refuse(why, FLAKE_INVALID, "node does not fit layout.node_bits");
     if ((uint64_t)o->node + o->node_offset > flake_i_ones(l->node_bits))
         return flake_i_refuse(why, FLAKE_NODE, "node + node_offset does not fit layout.node_bits");
+    if (o->form != FLAKE_BOUNDARY)
+        return flake_i_refuse(why, FLAKE_INVALID, "form is for 128 bits: flake128_init");
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(l->seq_bits);
     if (o->seq_min > o->seq_max)
         return flake_i_refuse(why, FLAKE_INVALID,
@@ -4620,7 +4708,18 @@ static inline uint64_t flake_i_full_node(const flake_options *o) {
 }
 
 /* Whose ids they are, of resolved options: layout and node, and behind them the range of numbers. */
-enum { FLAKE_I_WHOSE = 40, FLAKE_I_SLOT_KIND = 'n' };
+enum { FLAKE_I_WHOSE = 40 };
+
+/* The first byte says what they are; a slot's number may be used for any of them. */
+enum {
+    FLAKE_I_SLOT_KIND = 'n',
+    FLAKE_I_NARROW_KIND = 'f',
+    FLAKE_I_BOUNDARY_KIND = 'w',
+    FLAKE_I_UUID7_KIND = '7',
+    FLAKE_I_NODE_KIND = 'm',
+    FLAKE_I_UUID8_KIND = '8',
+    FLAKE_I_ULID_KIND = 'u'
+};
 
 static inline void flake_i_identity(const flake_options *o, char kind, uint64_t node,
                                     uint8_t out[FLAKE_I_IDENTITY]) {
@@ -4645,7 +4744,9 @@ static inline uint64_t flake_i_last_seq(const uint8_t *identity) {
     return flake_i_get64(identity + FLAKE_I_WHOSE + 8);
 }
 
+/* Random numbers are nobody's. */
 static inline bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
+    if (a[0] == FLAKE_I_UUID7_KIND || a[0] == FLAKE_I_ULID_KIND) return false;
     return memcmp(a, b, FLAKE_I_WHOSE) == 0 && flake_i_first_seq(a) <= flake_i_last_seq(b) &&
            flake_i_first_seq(b) <= flake_i_last_seq(a);
 }
@@ -4775,14 +4876,14 @@ static inline flake_status flake_state_open(flake_state *s, const flake_state_op
     const char *field;
     const flake_status status = flake_i_fill_in(options, &o, &field);
     if (status != FLAKE_OK) return flake_i_say(why, status, "options", field);
-    flake_i_identity(&o, 'f', flake_i_full_node(&o), identity);
+    flake_i_identity(&o, FLAKE_I_NARROW_KIND, flake_i_full_node(&o), identity);
     return flake_i_state_open(s, where, identity, why);
 }
 
 /* `o` is resolved. */
 static inline flake_status flake_i_gen_init(flake_gen *g, const flake_options *o) {
     uint8_t identity[FLAKE_I_IDENTITY];
-    flake_i_identity(o, 'f', flake_i_full_node(o), identity);
+    flake_i_identity(o, FLAKE_I_NARROW_KIND, flake_i_full_node(o), identity);
     const flake_i_setup setup = flake_i_setup_of(o);
     flake_status status =
         flake_i_engine_of(&g->engine, &setup, identity, o->exclusive, &g->exclusive);
@@ -4809,8 +4910,8 @@ static inline flake_status flake_reinit_after_fork(flake_gen *g, const flake_opt
     uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
     const flake_status status = flake_i_resolve(options, &o);
     if (status != FLAKE_OK) return status;
-    flake_i_identity(&o, 'f', flake_i_full_node(&o), fresh);
-    flake_i_identity(&g->options, 'f', flake_i_full_node(&g->options), inherited);
+    flake_i_identity(&o, FLAKE_I_NARROW_KIND, flake_i_full_node(&o), fresh);
+    flake_i_identity(&g->options, FLAKE_I_NARROW_KIND, flake_i_full_node(&g->options), inherited);
     if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE;
     flake_i_file parents = g->exclusive;
     const flake_status begun = flake_i_gen_init(g, &o);
@@ -5026,7 +5127,7 @@ static inline flake_status flake_shards_init(flake_shard *shards, size_t n,
     const char *const folder = o.exclusive;
     if (folder) {
         uint8_t identity[FLAKE_I_IDENTITY];
-        flake_i_identity(&o, 'f', flake_i_full_node(&o), identity);
+        flake_i_identity(&o, FLAKE_I_NARROW_KIND, flake_i_full_node(&o), identity);
         status = flake_i_exclude(&all, folder, identity, FLAKE_I_WHOSE, o.seq_min, o.seq_max);
         if (status != FLAKE_OK) return status;
     }
@@ -5128,7 +5229,7 @@ static inline void flake_lanes_retire(flake_lanes *l) { flake_retire(&l->whole);
 
 FLAKE_I_INLINE flake_status flake_i_lanes_one(flake_lanes *l, unsigned how, uint64_t *id) {
     flake_i_place place;
-    const flake_lane *from;
+    flake_lane *from;
     const flake_status status = flake_i_lanes_draw(&l->split, how, 1, &place, &from);
     if (FLAKE_I_LIKELY(status == FLAKE_OK))
         *id = flake_i_id_at(&l->whole, place.time, from->first + place.index);
@@ -5139,7 +5240,7 @@ static inline flake_status flake_i_lanes_many(flake_lanes *l, unsigned how, uint
                                               size_t *done) {
     for (*done = 0; *done < n;) {
         flake_i_place rest, unit;
-        const flake_lane *from;
+        flake_lane *from;
         const flake_status status = flake_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; flake_i_lane_cut(from, &rest, &unit); *done += (size_t)unit.n)
@@ -5265,7 +5366,17 @@ static inline flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) 
     return FLAKE_OK;
 }
 
-// >>wide
+// >>forms
+/* What an id of 128 bits is made of, when its place is drawn: a time in ms, and which one of that ms. */
+
+enum {
+    FLAKE_I_COUNTER_BITS = 26, /* of a UUID; it begins below half of that */
+    FLAKE_I_PLACE_BITS = 16,
+    FLAKE_I_RENEWAL_BITS = 10 /* the tail's keys last for so many bits of ms */
+};
+
+/* So late that the time of a word takes 43 bits, and its count has room for fetch_add. */
+static const int64_t flake_i_epoch_1984_ms = INT64_C(441763200000);
 
 FLAKE_I_INLINE flake128 flake_i_wide(uint64_t high, uint64_t low) {
     const uint64_t halves[2] = {flake_i_big_endian(high), flake_i_big_endian(low)};
@@ -5274,30 +5385,212 @@ FLAKE_I_INLINE flake128 flake_i_wide(uint64_t high, uint64_t low) {
     return id;
 }
 
+static inline bool flake_i_is_form(flake_form form) { return (unsigned)form <= FLAKE_ULID; }
+
+/* Whether the form has a number of somebody's in it. */
+static inline bool flake_i_has_node(flake_form form) {
+    return form == FLAKE_BOUNDARY || form == FLAKE_UUID7_NODE || form == FLAKE_UUID8;
+}
+
+static inline uint64_t flake_i_turned(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
+
+FLAKE_I_INLINE void flake_i_sip_round(uint64_t v[4]) {
+    v[0] += v[1];
+    v[2] += v[3];
+    v[1] = flake_i_turned(v[1], 13) ^ v[0];
+    v[3] = flake_i_turned(v[3], 16) ^ v[2];
+    v[0] = flake_i_turned(v[0], 32) + v[3];
+    v[2] += v[1];
+    v[1] = flake_i_turned(v[1], 17) ^ v[2];
+    v[3] = flake_i_turned(v[3], 21) ^ v[0];
+    v[2] = flake_i_turned(v[2], 32);
+}
+
+/* SipHash-1-3 of one word. */
+FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t word) {
+    uint64_t v[4] = {key0 ^ UINT64_C(0x736f6d6570736575), key1 ^ UINT64_C(0x646f72616e646f6d),
+                     key0 ^ UINT64_C(0x6c7967656e657261), key1 ^ UINT64_C(0x7465646279746573)};
+    const uint64_t words[2] = {word, (uint64_t)8 << 56}; /* its length in bytes comes behind */
+    for (unsigned i = 0; i < 2; i++) {
+        v[3] ^= words[i];
+        flake_i_sip_round(v);
+        v[0] ^= words[i];
+    }
+    v[2] ^= 0xff;
+    for (unsigned i = 0; i < 3; i++) flake_i_sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* Not while others use the keys. */
+static inline void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
+    for (unsigned i = 0; i < 2; i++) {
+        k->start[i] = fresh[i];
+        FLAKE_ATOMIC_STORE(&k->tail[i], fresh[2 + i], relaxed);
+    }
+    FLAKE_ATOMIC_STORE(&k->renewed, 0u, relaxed);
+}
+
+/* New keys for the tail, once in such a time: who copies a running machine copies its keys, and the copies
+ * part with these. A source that has nothing left leaves those that there are, which serve as well. */
+FLAKE_I_COLD void flake_i_renew_tail(flake_i_keys *k, uint64_t now) {
+    uint64_t seen = FLAKE_ATOMIC_LOAD(&k->renewed, relaxed), fresh[2];
+    if (now <= seen || !FLAKE_ATOMIC_CAS(&k->renewed, &seen, now, relaxed, relaxed)) return;
+    if (!flake_i_random_bytes(fresh, sizeof fresh)) return;
+    for (unsigned i = 0; i < 2; i++) FLAKE_ATOMIC_STORE(&k->tail[i], fresh[i], relaxed);
+}
+
+/* Where the counter of a ms begins, below 2^64, and what is above that. It is a function of the ms and the
+ * keys alone, so that all who draw in a ms count from the same number. `salt` tells processes apart
+ * that have the keys in common. */
+FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, uint64_t salt, uint64_t ms,
+                                         unsigned part) {
+    return flake_i_siphash(k->start[0], k->start[1] ^ salt, ms << 1 | part);
+}
+
+FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, uint64_t salt, uint64_t ms,
+                                        uint64_t place) {
+    const uint64_t key0 = FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed);
+    const uint64_t key1 = FLAKE_ATOMIC_LOAD(&k->tail[1], relaxed);
+    return flake_i_siphash(key0, key1 ^ salt, ms << FLAKE_I_PLACE_BITS | place) >> 16;
+}
+
+/* A UUID of its parts, the tail of 48 bits. */
+FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter,
+                                     uint64_t tail) {
+    return flake_i_wide(ms << 16 | (uint64_t)version << 12 | counter >> 14,
+                        (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
+}
+
+static inline unsigned flake_i_uuid_version(flake_form form) { return form == FLAKE_UUID8 ? 8 : 7; }
+
+/* `n` ids of one ms, from `place` on. */
+static void flake_i_form_run(flake_form form, flake_i_keys *k, uint64_t salt, uint64_t node,
+                             uint64_t ms, uint64_t place, flake128 *ids, uint64_t n) {
+    const uint64_t start = flake_i_start_of(k, salt, ms, 0), end = place + n;
+    if (form == FLAKE_ULID) {
+        const uint64_t above = flake_i_start_of(k, salt, ms, 1) & flake_i_ones(15);
+        for (; place < end; place++)
+            *ids++ = flake_i_wide(ms << 16 | (above + (start + place < start)), start + place);
+        return;
+    }
+    const uint64_t first = start & flake_i_ones(FLAKE_I_COUNTER_BITS - 1);
+    const unsigned version = flake_i_uuid_version(form);
+    if (form != FLAKE_UUID7) {
+        for (; place < end; place++) *ids++ = flake_i_uuid(version, ms, first + place, node);
+        return;
+    }
+    if (ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&k->renewed, relaxed))
+        flake_i_renew_tail(k, ms >> FLAKE_I_RENEWAL_BITS);
+    for (; place < end; place++)
+        *ids++ = flake_i_uuid(version, ms, first + place, flake_i_tail_of(k, salt, ms, place));
+}
+
+static inline bool flake_i_form_has_ms(flake_form form, int64_t unix_ms) {
+    return unix_ms >= 0 && (form == FLAKE_BOUNDARY || (uint64_t)unix_ms <= flake_i_ones(48));
+}
+
+static inline flake_status flake128_compose(flake_form form, const flake128_parts *p,
+                                            flake128 *id) {
+    static const uint8_t worker_bits[] = {48, 48, 48, 48, 64}, seq_bits[] = {16, 26, 26, 26, 16};
+    if (!flake_i_is_form(form)) return FLAKE_INVALID;
+    if (!flake_i_form_has_ms(form, p->unix_ms)) return FLAKE_RANGE;
+    if (p->worker > flake_i_ones(worker_bits[form]) || p->seq > flake_i_ones(seq_bits[form]))
+        return FLAKE_INVALID;
+    const uint64_t ms = (uint64_t)p->unix_ms;
+    if (form == FLAKE_BOUNDARY) *id = flake_i_wide(ms, p->worker << 16 | p->seq);
+    else if (form == FLAKE_ULID) *id = flake_i_wide(ms << 16 | p->seq, p->worker);
+    else *id = flake_i_uuid(flake_i_uuid_version(form), ms, p->seq, p->worker);
+    return FLAKE_OK;
+}
+
+static inline flake_status flake128_decompose(flake_form form, flake128 id, flake128_parts *parts) {
+    const uint64_t high = flake_from_bytes(id.bytes), low = flake_from_bytes(id.bytes + 8);
+    const uint64_t top16 = high & flake_i_ones(16), low48 = low & flake_i_ones(48);
+    if (!flake_i_is_form(form)) return FLAKE_INVALID;
+    if (form == FLAKE_BOUNDARY && high > (uint64_t)INT64_MAX) return FLAKE_RANGE;
+    const bool is_uuid = form != FLAKE_BOUNDARY && form != FLAKE_ULID;
+    if (is_uuid && (top16 >> 12 != flake_i_uuid_version(form) || low >> 62 != 2))
+        return FLAKE_INVALID;
+    parts->time = form == FLAKE_BOUNDARY ? high : high >> 16;
+    parts->unix_ms = (int64_t)parts->time;
+    parts->worker = form == FLAKE_BOUNDARY ? low >> 16 : form == FLAKE_ULID ? low : low48;
+    parts->seq = (uint32_t)(form == FLAKE_BOUNDARY ? low & flake_i_ones(16)
+                            : form == FLAKE_ULID   ? top16
+                                                   : (top16 & flake_i_ones(12)) << 14 |
+                                                       (low >> 48 & flake_i_ones(14)));
+    return FLAKE_OK;
+}
+
+/* An end of the ms: a form's own bits, and all others as in `fill`. */
+static inline flake_status flake_i_end_of_ms(flake_form form, int64_t unix_ms, uint64_t fill,
+                                             flake128 *id) {
+    if (!flake_i_is_form(form)) return FLAKE_INVALID;
+    if (!flake_i_form_has_ms(form, unix_ms)) return FLAKE_RANGE;
+    const uint64_t ms = (uint64_t)unix_ms;
+    if (form == FLAKE_BOUNDARY) *id = flake_i_wide(ms, fill);
+    else if (form == FLAKE_ULID) *id = flake_i_wide(ms << 16 | fill >> 48, fill);
+    else
+        *id = flake_i_uuid(flake_i_uuid_version(form), ms, fill >> (64 - FLAKE_I_COUNTER_BITS),
+                           fill >> 16);
+    return FLAKE_OK;
+}
+
+static inline flake_status flake128_min_at(flake_form form, int64_t unix_ms, flake128 *id) {
+    return flake_i_end_of_ms(form, unix_ms, 0, id);
+}
+
+static inline flake_status flake128_max_at(flake_form form, int64_t unix_ms, flake128 *id) {
+    return flake_i_end_of_ms(form, unix_ms, UINT64_MAX, id);
+}
+
+static inline int flake128_compare(flake128 a, flake128 b) { return memcmp(a.bytes, b.bytes, 16); }
+
+// >>wide
+
 static inline flake_status flake_i_wide_resolve(uint64_t worker48, const flake_options *options,
                                                 flake_options *o,
                                                 uint8_t identity[FLAKE_I_IDENTITY]) {
+    static const char kinds[] = {FLAKE_I_BOUNDARY_KIND, FLAKE_I_UUID7_KIND, FLAKE_I_NODE_KIND,
+                                 FLAKE_I_UUID8_KIND, FLAKE_I_ULID_KIND};
     if (options) *o = *options;
     else memset(o, 0, sizeof *o);
+    const flake_form form = o->form;
     if (worker48 > flake_i_ones(48) || !flake_i_no_layout(&o->layout) || o->node ||
-        o->node_offset || o->seq_scatter)
+        o->node_offset || o->seq_scatter || !flake_i_is_form(form))
         return FLAKE_INVALID;
+    if (!flake_i_has_node(form) && (worker48 || o->exclusive)) return FLAKE_INVALID;
     o->layout = flake_layout_mastodon(); /* ms since 1970 and 16 bits of sequence, too */
-    o->refuse_back = true;
+    if (form == FLAKE_BOUNDARY) o->refuse_back = true;
+    else o->layout.epoch_ms = flake_i_epoch_1984_ms;
+    o->form = FLAKE_BOUNDARY;
     const flake_status status = flake_i_resolve(o, o);
-    if (status == FLAKE_OK) flake_i_identity(o, 'w', worker48, identity);
+    o->form = form;
+    if (status == FLAKE_OK) flake_i_identity(o, kinds[form], worker48, identity);
     return status;
+}
+
+/* The engine says each step back of the clock at once, so that it can be gone on from. */
+static inline flake_i_setup flake_i_wide_setup(const flake_options *o) {
+    flake_i_setup setup = flake_i_setup_of(o);
+    setup.refuse_back = true;
+    return setup;
 }
 
 /* `o` is resolved. */
 static inline flake_status flake_i_wide_init(flake128_gen *g, uint64_t worker48,
                                              const flake_options *o, const uint8_t *identity) {
-    const flake_i_setup setup = flake_i_setup_of(o);
+    const flake_i_setup setup = flake_i_wide_setup(o);
+    uint64_t keys[4] = {0, 0, 0, 0};
+    if (o->form != FLAKE_BOUNDARY && !flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
     const flake_status status =
         flake_i_engine_of(&g->engine, &setup, identity, o->exclusive, &g->exclusive);
     if (status != FLAKE_OK) return status;
     g->worker = worker48;
     g->seq_min = o->seq_min;
+    g->form = o->form;
+    g->goes_on = !o->refuse_back;
+    g->epoch_ms = (uint64_t)o->layout.epoch_ms;
+    flake_i_set_keys(&g->keys, keys);
     return FLAKE_OK;
 }
 
@@ -5321,7 +5614,8 @@ static inline flake_status flake128_reinit_after_fork(flake128_gen *g, uint64_t 
     flake_options was = o;
     was.seq_min = g->seq_min;
     was.seq_max = (uint32_t)(g->seq_min + g->engine.cap - 1);
-    flake_i_identity(&was, 'w', g->worker, inherited);
+    flake_i_identity(&was, (char)fresh[0], g->worker, inherited);
+    if (g->form != o.form) return FLAKE_INVALID;
     if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE;
     flake_i_file parents = g->exclusive;
     const flake_status begun = flake128_init(g, worker48, options);
@@ -5339,15 +5633,41 @@ static inline flake_status flake128_state_open(flake_state *s, const flake_state
     return flake_i_state_open(s, where, identity, why);
 }
 
-FLAKE_I_INLINE flake128 flake_i_wide_at(const flake128_gen *g, uint64_t time, uint64_t index) {
-    return flake_i_wide(time, g->worker << 16 | (g->seq_min + index));
+/* The clock was put back: places of the newest unit, or if its are all drawn of the one behind it, as if
+ * the clock stood there. */
+FLAKE_I_COLD flake_status flake_i_go_on(flake_i_engine *e, uint64_t want, flake_i_place *out) {
+    uint64_t tried = 0;
+    for (;;) {
+        uint64_t time, count;
+        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
+        const uint64_t unit = time + count / e->cap;
+        if (unit > e->max_time) return FLAKE_RANGE;
+        const flake_status status =
+            flake_i_draw(e, FLAKE_I_GIVEN, (int64_t)flake_i_start_ns(e, unit), want, out);
+        if (status != FLAKE_AGAIN || unit == tried) return status;
+        tried = unit; /* others have drawn its rest, if it is not the gate */
+    }
+}
+
+/* Ids of places that lie in one unit. */
+FLAKE_I_INLINE void flake_i_wide_form(flake128_gen *g, uint64_t time, uint64_t index, flake128 *ids,
+                                      uint64_t n) {
+    flake_i_form_run(g->form, &g->keys, 0, g->worker, g->epoch_ms + time, g->seq_min + index, ids,
+                     n);
+}
+
+FLAKE_I_INLINE void flake_i_wide_at(flake128_gen *g, uint64_t time, uint64_t index, flake128 *id) {
+    if (FLAKE_I_LIKELY(g->form == FLAKE_BOUNDARY))
+        *id = flake_i_wide(time, g->worker << 16 | (g->seq_min + index));
+    else flake_i_wide_form(g, time, index, id, 1);
 }
 
 FLAKE_I_INLINE flake_status flake_i_wide_one(flake128_gen *g, unsigned how, int64_t given_ns,
                                              flake128 *id) {
     flake_i_place place;
     flake_status status = flake_i_draw(&g->engine, how, given_ns, 1, &place);
-    if (FLAKE_I_LIKELY(status == FLAKE_OK)) *id = flake_i_wide_at(g, place.time, place.index);
+    if (status == FLAKE_CLOCK_BACK && g->goes_on) status = flake_i_go_on(&g->engine, 1, &place);
+    if (FLAKE_I_LIKELY(status == FLAKE_OK)) flake_i_wide_at(g, place.time, place.index, id);
     return status;
 }
 
@@ -5369,12 +5689,14 @@ static inline void flake_i_wide_fill_run(flake128 *ids, uint64_t n, uint64_t hig
     for (; i < n; i++) ids[i] = flake_i_wide(high, low + i);
 }
 
-static inline void flake_i_wide_fill(const flake128_gen *g, flake_i_place place, flake128 *ids) {
+static inline void flake_i_wide_fill(flake128_gen *g, flake_i_place place, flake128 *ids) {
     while (place.n) {
         const uint64_t seq = g->seq_min + place.index, same_but_last_byte = 256 - seq % 256;
-        const uint64_t in_unit = flake_i_min(place.n, g->engine.cap - place.index);
-        const uint64_t run = flake_i_min(in_unit, same_but_last_byte);
-        flake_i_wide_fill_run(ids, run, place.time, g->worker << 16 | seq);
+        uint64_t run = flake_i_min(place.n, g->engine.cap - place.index);
+        if (g->form == FLAKE_BOUNDARY) {
+            run = flake_i_min(run, same_but_last_byte);
+            flake_i_wide_fill_run(ids, run, place.time, g->worker << 16 | seq);
+        } else flake_i_wide_form(g, place.time, place.index, ids, run);
         ids += run;
         place.n -= run;
         place.index += run;
@@ -5389,7 +5711,10 @@ static inline flake_status flake_i_wide_many(flake128_gen *g, unsigned how, flak
                                              size_t *done) {
     for (*done = 0; *done < n;) {
         flake_i_place place;
-        flake_status status = flake_i_draw(&g->engine, how, 0, n - *done, &place);
+        const uint64_t want = n - *done;
+        flake_status status = flake_i_draw(&g->engine, how, 0, want, &place);
+        if (status == FLAKE_CLOCK_BACK && g->goes_on)
+            status = flake_i_go_on(&g->engine, want, &place);
         if (status != FLAKE_OK) return status;
         flake_i_wide_fill(g, place, ids + *done);
         *done += (size_t)place.n;
@@ -5409,7 +5734,19 @@ static inline void flake128_stats_get(flake128_gen *g, flake_stats *stats) {
     flake_i_stats(&g->engine, stats);
 }
 
-static inline uint64_t flake128_available(flake128_gen *g) { return flake_i_available(&g->engine); }
+/* How many ids a generator that goes on has left in its newest unit while the clock lies before that; 0:
+ * the clock does not, or the generator waits for it. */
+static inline uint64_t flake_i_wide_spare(bool goes_on, flake_i_engine *e) {
+    flake_i_view v;
+    int64_t now_ns;
+    if (!goes_on || flake_i_forked(e)) return 0;
+    if (flake_i_peek(e, &v, &now_ns) != FLAKE_OK || v.now + e->ahead >= v.time) return 0;
+    return e->cap - v.count % e->cap;
+}
+
+static inline uint64_t flake128_available(flake128_gen *g) {
+    return flake_i_available(&g->engine) + flake_i_wide_spare(g->goes_on, &g->engine);
+}
 
 static inline int64_t flake128_lag_ms(flake128_gen *g) { return (int64_t)flake_i_lag(&g->engine); }
 
@@ -5419,7 +5756,7 @@ static inline flake_status flake128_snapshot_take(flake128_gen *g, flake128_snap
     const flake_status status = flake_i_still_ours(e);
     if (status != FLAKE_OK) return status;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* all that there is */
-    snapshot->unix_ms = (int64_t)(word >> e->time_shift);
+    snapshot->unix_ms = (int64_t)(g->epoch_ms + (word >> e->time_shift));
     snapshot->count = word & e->count_mask;
     snapshot->worker = g->worker;
     snapshot->seq_min = g->seq_min;
@@ -5432,11 +5769,13 @@ static inline flake_status flake128_restore(flake128_gen *g, const flake128_snap
     if (!e->cap || s->worker != g->worker || s->seq_min != g->seq_min ||
         s->seq_max != g->seq_min + e->cap - 1 || s->count > e->limit)
         return FLAKE_INVALID;
-    if (s->unix_ms < 0) return FLAKE_RANGE;
-    return flake_i_go_behind(&g->engine, (uint64_t)s->unix_ms, s->count);
+    if (s->unix_ms < (int64_t)g->epoch_ms) return FLAKE_RANGE;
+    return flake_i_go_behind(&g->engine, (uint64_t)s->unix_ms - g->epoch_ms, s->count);
 }
 
-static inline int64_t flake128_retry_ns(flake128_gen *g) { return flake_i_retry_ns(&g->engine); }
+static inline int64_t flake128_retry_ns(flake128_gen *g) {
+    return flake_i_wide_spare(g->goes_on, &g->engine) ? 0 : flake_i_retry_ns(&g->engine);
+}
 
 static inline flake_status flake128_next_n(flake128_gen *g, flake128 *ids, size_t n) {
     size_t done;
@@ -5460,7 +5799,7 @@ static inline flake_status flake128_try_at(flake128_gen *g, int64_t unix_ms, fla
 
 static inline void flake_i_wide_lanes_of(flake128_lanes *l, flake_lane *lanes, size_t n,
                                          const flake_options *o) {
-    const flake_i_setup setup = flake_i_setup_of(o);
+    const flake_i_setup setup = flake_i_wide_setup(o);
     flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
 }
 
@@ -5492,10 +5831,12 @@ static inline void flake128_lanes_retire(flake128_lanes *l) { flake128_retire(&l
 
 FLAKE_I_INLINE flake_status flake_i_wide_lanes_one(flake128_lanes *l, unsigned how, flake128 *id) {
     flake_i_place place;
-    const flake_lane *from;
-    const flake_status status = flake_i_lanes_draw(&l->split, how, 1, &place, &from);
+    flake_lane *from;
+    flake_status status = flake_i_lanes_draw(&l->split, how, 1, &place, &from);
+    if (status == FLAKE_CLOCK_BACK && l->whole.goes_on)
+        status = flake_i_go_on(&from->engine, 1, &place);
     if (FLAKE_I_LIKELY(status == FLAKE_OK))
-        *id = flake_i_wide_at(&l->whole, place.time, from->first + place.index);
+        flake_i_wide_at(&l->whole, place.time, from->first + place.index, id);
     return status;
 }
 
@@ -5503,13 +5844,22 @@ static inline flake_status flake_i_wide_lanes_many(flake128_lanes *l, unsigned h
                                                    size_t n, size_t *done) {
     for (*done = 0; *done < n;) {
         flake_i_place rest, unit;
-        const flake_lane *from;
-        const flake_status status = flake_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
+        flake_lane *from;
+        flake_status status = flake_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
+        if (status == FLAKE_CLOCK_BACK && l->whole.goes_on)
+            status = flake_i_go_on(&from->engine, n - *done, &rest);
         if (status != FLAKE_OK) return status;
         for (; flake_i_lane_cut(from, &rest, &unit); *done += (size_t)unit.n)
             flake_i_wide_fill(&l->whole, unit, ids + *done);
     }
     return FLAKE_OK;
+}
+
+static inline uint64_t flake_i_wide_lanes_spare(flake128_lanes *l) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < l->split.n; i++)
+        sum += flake_i_wide_spare(l->whole.goes_on, &flake_i_lane(&l->split, i)->engine);
+    return sum;
 }
 
 static inline flake_status flake128_lanes_next(flake128_lanes *l, flake128 *id) {
@@ -5521,7 +5871,7 @@ static inline flake_status flake128_lanes_try(flake128_lanes *l, flake128 *id) {
 }
 
 static inline int64_t flake128_lanes_retry_ns(flake128_lanes *l) {
-    return flake_i_lanes_retry_ns(&l->split);
+    return flake_i_wide_lanes_spare(l) ? 0 : flake_i_lanes_retry_ns(&l->split);
 }
 
 static inline flake_status flake128_lanes_next_n(flake128_lanes *l, flake128 *ids, size_t n) {
@@ -5539,7 +5889,7 @@ static inline size_t flake128_lanes_try_n(flake128_lanes *l, flake128 *ids, size
 }
 
 static inline uint64_t flake128_lanes_available(flake128_lanes *l) {
-    return flake_i_lanes_available(&l->split);
+    return flake_i_lanes_available(&l->split) + flake_i_wide_lanes_spare(l);
 }
 
 static inline void flake128_lanes_stats_get(flake128_lanes *l, flake_stats *stats) {
@@ -5553,7 +5903,7 @@ static inline flake_status flake128_lanes_snapshot_take(flake128_lanes *l,
     if (status != FLAKE_OK) return status;
     uint64_t time;
     const uint64_t newest = flake_i_lanes_newest(&l->split, &time);
-    s.unix_ms = (int64_t)time;
+    s.unix_ms = (int64_t)(l->whole.epoch_ms + time);
     s.count = (newest - time + 1) * l->whole.engine.cap;
     *snapshot = s;
     return FLAKE_OK;
@@ -5565,37 +5915,6 @@ static inline flake_status flake128_lanes_restore(flake128_lanes *l,
     if (status == FLAKE_OK) flake_i_lanes_follow(&l->split, &l->whole.engine);
     return status;
 }
-
-static inline flake_status flake128_compose(const flake128_parts *p, flake128 *id) {
-    if (p->unix_ms < 0) return FLAKE_RANGE;
-    if (p->worker > flake_i_ones(48) || p->seq > flake_i_ones(16)) return FLAKE_INVALID;
-    *id = flake_i_wide((uint64_t)p->unix_ms, p->worker << 16 | p->seq);
-    return FLAKE_OK;
-}
-
-static inline flake_status flake128_decompose(flake128 id, flake128_parts *parts) {
-    uint64_t high = flake_from_bytes(id.bytes), low = flake_from_bytes(id.bytes + 8);
-    if (high > (uint64_t)INT64_MAX) return FLAKE_RANGE;
-    parts->unix_ms = (int64_t)high;
-    parts->time = high;
-    parts->worker = low >> 16;
-    parts->seq = (uint32_t)(low & flake_i_ones(16));
-    return FLAKE_OK;
-}
-
-static inline flake_status flake128_min_at(int64_t unix_ms, flake128 *id) {
-    if (unix_ms < 0) return FLAKE_RANGE;
-    *id = flake_i_wide((uint64_t)unix_ms, 0);
-    return FLAKE_OK;
-}
-
-static inline flake_status flake128_max_at(int64_t unix_ms, flake128 *id) {
-    if (unix_ms < 0) return FLAKE_RANGE;
-    *id = flake_i_wide((uint64_t)unix_ms, UINT64_MAX);
-    return FLAKE_OK;
-}
-
-static inline int flake128_compare(flake128 a, flake128 b) { return memcmp(a.bytes, b.bytes, 16); }
 
 // >>text
 /* Texts of ids. A number is written in chunks of several digits, so that the slow part, a division
@@ -5871,6 +6190,171 @@ static inline flake_status flake128_from_uuid(const char *text, size_t len, flak
     }
     *id = read;
     return FLAKE_OK;
+}
+
+/* The value of a character in Crockford's base 32, of either case and with his three doubles; 32: none. */
+static inline unsigned flake_i_crockford_value(char c) {
+    static const char doubles[] = "OoIiLl";
+    const unsigned upper = c >= 'a' && c <= 'z' ? (unsigned)(c - 'a') + 'A' : (unsigned char)c;
+    for (unsigned i = 0; i < 6; i++)
+        if (c == doubles[i]) return i > 1;
+    const unsigned place = upper - '0';
+    if (place >= sizeof flake_i_crockford.inverse) return 32;
+    const unsigned value = (unsigned)flake_i_crockford.inverse[place] - (unsigned)'0';
+    return value < 32 ? value : 32;
+}
+
+static inline void flake128_to_ulid(flake128 id, char out[27]) {
+    uint64_t high = flake_from_bytes(id.bytes), low = flake_from_bytes(id.bytes + 8);
+    out[26] = 0;
+    for (size_t i = 26; i-- > 0;) {
+        out[i] = flake_i_crockford.digits[low & 31];
+        low = low >> 5 | high << 59;
+        high >>= 5;
+    }
+}
+
+static inline flake_status flake128_from_ulid(const char *text, size_t len, flake128 *id) {
+    uint64_t high = 0, low = 0;
+    if (!text || len != 26 || flake_i_crockford_value(*text) > 7) return FLAKE_PARSE;
+    for (size_t i = 0; i < 26; i++) {
+        const unsigned value = flake_i_crockford_value(text[i]);
+        if (value > 31) return FLAKE_PARSE;
+        high = high << 5 | low >> 59;
+        low = low << 5 | value;
+    }
+    *id = flake_i_wide(high, low);
+    return FLAKE_OK;
+}
+
+// >>default
+/* The process-wide generator: one engine for as long as the module is there, and a salt that makes its keys
+ * this process's own. A forked child goes on with its parent's word, as a copy, and with a new
+ * salt, and so does a process after a bump; nothing is made anew, and nothing left behind.
+ *
+ * The engine lies in the module's memory, in one of a few places. Each thread that comes before
+ * there is one makes one in a place that it has for itself, and the first to be done publishes his
+ * whole, with one CAS (PAGE:R, PAGE:A). Nobody waits for anybody: who finds all places taken draws
+ * from a generator on his stack, whose id is in no order with the others.
+ *
+ * The salt is looked at after the draw. If the mark in it is still this process's, it was so when
+ * the place was drawn; if not, the place is dropped. It carries nothing but itself, so relaxed will do. */
+enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_MARK_BITS = 24 };
+#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 1) /* its number: see flake_i_process */
+struct flake_i_default {
+    FLAKE_ATOMIC(flake128_gen *) gen; /* NULL: there is none yet */
+    flake_i_atomic64 salt;            /* [ random:40 ][ the process's mark:24 ]; 0: none yet */
+    flake_i_atomic64 begun;           /* see flake_i_take_place */
+    flake128_gen places[FLAKE_I_DEFAULT_PLACES];
+};
+#if defined(__cplusplus)
+extern "C" {
+#endif
+extern struct flake_i_default flake_i_default;
+FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
+#if defined(__cplusplus)
+}
+#endif
+
+/* This process's mark, where a salt has it: of the page's word, which counts generations, or of the pid
+ * and the generations. */
+FLAKE_I_INLINE uint64_t flake_i_salt_mark(void) {
+    flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
+    const uint64_t mark =
+        FLAKE_I_LIKELY(page != NULL) ? FLAKE_ATOMIC_LOAD(page, relaxed) : flake_i_pid_mark();
+    return (mark ^ mark >> 29) & flake_i_ones(FLAKE_I_MARK_BITS);
+}
+
+FLAKE_I_INLINE bool flake_i_salt_is_ours(uint64_t salt) {
+    return salt && (salt & flake_i_ones(FLAKE_I_MARK_BITS)) == flake_i_salt_mark();
+}
+
+/* Gives this process a salt. False: there are no random bytes. */
+static inline bool flake_i_new_salt(void) {
+    flake_i_atomic64 *word;
+    uint64_t salt = FLAKE_ATOMIC_LOAD(&flake_i_default.salt, relaxed), fresh;
+    (void)flake_i_fork_mark(&word); /* from here on there is a mark, and it is not 0 */
+    if (flake_i_salt_is_ours(salt)) return true;
+    if (!flake_i_random_bytes(&fresh, sizeof fresh)) return false;
+    fresh = fresh << FLAKE_I_MARK_BITS | flake_i_salt_mark();
+    (void)FLAKE_ATOMIC_CAS(&flake_i_default.salt, &salt, fresh, relaxed, relaxed);
+    return true;
+}
+
+/* Makes the generator; *g stays NULL while others are making it. */
+static inline flake_status flake_i_default_gen(flake128_gen **g) {
+    *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
+    if (*g) return FLAKE_OK;
+    const unsigned place = flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES);
+    if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
+    flake128_gen *const fresh = &flake_i_default.places[place];
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.form = FLAKE_UUID7;
+    const flake_status status = flake128_init(fresh, 0, &o);
+    if (status != FLAKE_OK) return status;
+    fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the salt tells instead */
+    fresh->engine.fork_mark = fresh->engine.process_mark = 0;
+    if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
+    return FLAKE_OK;
+}
+
+static inline flake_status flake_i_default_draw(flake128_gen *g, flake_i_place *place) {
+    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, place);
+    return status == FLAKE_CLOCK_BACK ? flake_i_go_on(&g->engine, 1, place) : status;
+}
+
+/* From a generator for this id alone. */
+FLAKE_I_COLD flake_status flake_i_default_alone(flake_form form, flake128 *id) {
+    flake128_gen own;
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.form = form;
+    const flake_status status = flake128_init(&own, 0, &o);
+    return status == FLAKE_OK ? flake128_next(&own, id) : status;
+}
+
+static inline flake_status flake_i_default_id(flake_form form, flake128 *id) {
+    for (;;) {
+        flake128_gen *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
+        const uint64_t salt = FLAKE_ATOMIC_LOAD(&flake_i_default.salt, relaxed);
+        flake_i_place place;
+        flake_status status;
+        if (FLAKE_I_LIKELY(g && salt)) {
+            status = flake_i_default_draw(g, &place);
+            if (status != FLAKE_OK) return status;
+            if (FLAKE_I_LIKELY(flake_i_salt_is_ours(salt))) {
+                flake_i_form_run(form, &g->keys, salt, 0, g->epoch_ms + place.time, place.index, id,
+                                 1);
+                return FLAKE_OK;
+            }
+        }
+        if (!flake_i_new_salt()) return FLAKE_IO;
+        status = flake_i_default_gen(&g);
+        if (status != FLAKE_OK) return status;
+        if (!g) return flake_i_default_alone(form, id);
+    }
+}
+
+static inline flake_status flake_uuid7_bytes(uint8_t out[16]) {
+    flake128 id;
+    const flake_status status = flake_i_default_id(FLAKE_UUID7, &id);
+    if (status == FLAKE_OK) memcpy(out, id.bytes, 16);
+    return status;
+}
+
+static inline flake_status flake_uuid7(char out[37]) {
+    flake128 id;
+    const flake_status status = flake_i_default_id(FLAKE_UUID7, &id);
+    if (status == FLAKE_OK) flake128_to_uuid(id, out);
+    return status;
+}
+
+static inline flake_status flake_ulid(char out[27]) {
+    flake128 id;
+    const flake_status status = flake_i_default_id(FLAKE_ULID, &id);
+    if (status == FLAKE_OK) flake128_to_ulid(id, out);
+    return status;
 }
 
 // >>who

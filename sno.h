@@ -1615,6 +1615,19 @@ static inline uint64_t sno_i_process_mark(void) {
     return SNO_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
 }
 
+/* Which of a few places, which all processes of a tree have, no thread of this process has had; `places`:
+ * none is left. Those that a parent's threads had at the moment of the fork are free in the child. (A bump
+ * must not free them, so it is the pid.) *begun is [ pid:56 ][ places taken in that process:8 ]. */
+static inline unsigned sno_i_take_place(sno_i_atomic64 *begun, unsigned places) {
+    const uint64_t none = sno_i_pid() << 8;
+    uint64_t seen = SNO_ATOMIC_LOAD(begun, relaxed), n;
+    do {
+        n = seen - none < 0x100 ? seen - none : 0;
+        if (n == places) return places;
+    } while (!SNO_ATOMIC_CAS(begun, &seen, none + n + 1, relaxed, relaxed));
+    return (unsigned)n;
+}
+
 static inline void sno_generation_bump(void) {
     sno_i_atomic64 *page = sno_i_fork_page();
     const uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
@@ -3752,7 +3765,7 @@ SNO_I_COLD sno_status sno_i_lanes_sweep(sno_i_lanes *l, unsigned how, unsigned s
 
 /* As a draw from one engine, 1 to `want` places of lane *from. */
 SNO_I_INLINE sno_status sno_i_lanes_draw(sno_i_lanes *l, unsigned how, uint64_t want,
-                                               sno_i_place *out, const sno_lane **from) {
+                                               sno_i_place *out, sno_lane **from) {
     const unsigned slot = (unsigned)SNO_LANE() % 256;
     uint32_t own = SNO_ATOMIC_LOAD(&l->map[slot], relaxed);
     if (!SNO_I_LIKELY(own)) own = sno_i_lanes_step(l, slot, 0);
@@ -5105,7 +5118,7 @@ static inline void sno_lanes_retire(sno_lanes *l) { sno_retire(&l->whole); }
 
 SNO_I_INLINE sno_status sno_i_lanes_one(sno_lanes *l, unsigned how, uint8_t meta, sno_id *id) {
     sno_i_place place;
-    const sno_lane *from;
+    sno_lane *from;
     const sno_status status = sno_i_lanes_draw(&l->split, how, 1, &place, &from);
     if (SNO_I_LIKELY(status == SNO_OK)) {
         place.index += from->first;
@@ -5118,7 +5131,7 @@ static inline sno_status sno_i_lanes_many(sno_lanes *l, unsigned how, uint8_t me
                                           size_t n, size_t *done) {
     for (*done = 0; *done < n;) {
         sno_i_place rest, unit;
-        const sno_lane *from;
+        sno_lane *from;
         const sno_status status = sno_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
         if (status != SNO_OK) return status;
         for (; sno_i_lane_cut(from, &rest, &unit); *done += (size_t)unit.n)
@@ -5188,7 +5201,7 @@ enum { SNO_I_DEFAULT_PLACES = 4 };
 struct sno_i_default {
     SNO_ATOMIC(sno_gen *) gen; /* NULL: there is none yet */
     sno_i_atomic64 tag;        /* [ the process's mark:48 ][ partition:16 ]; 0: none yet */
-    sno_i_atomic64 begun;      /* [ pid:56 ][ places taken in that process:8 ] */
+    sno_i_atomic64 begun;      /* see sno_i_take_place */
     sno_gen places[SNO_I_DEFAULT_PLACES];
 };
 #if defined(__cplusplus)
@@ -5226,23 +5239,13 @@ static inline uint64_t sno_i_own_tag(void) {
                : tag;
 }
 
-/* A place that no thread of this process has had; NULL: there is none. Those that a parent's threads
- * had at the moment of the fork are free in the child. (A bump must not free them, so it is the pid.) */
-static inline sno_gen *sno_i_default_place(void) {
-    const uint64_t none = sno_i_pid() << 8;
-    uint64_t begun = SNO_ATOMIC_LOAD(&sno_i_default.begun, relaxed), n;
-    do {
-        n = begun - none < 0x100 ? begun - none : 0;
-        if (n == SNO_I_DEFAULT_PLACES) return NULL;
-    } while (!SNO_ATOMIC_CAS(&sno_i_default.begun, &begun, none + n + 1, relaxed, relaxed));
-    return &sno_i_default.places[n];
-}
-
 /* NULL: others are making it. */
 static inline sno_gen *sno_i_default_gen(void) {
     sno_gen *found = SNO_ATOMIC_LOAD(&sno_i_default.gen, acquire); /* PAGE:A */
-    sno_gen *const fresh = found ? NULL : sno_i_default_place();
-    if (!fresh) return found;
+    if (found) return found;
+    const unsigned place = sno_i_take_place(&sno_i_default.begun, SNO_I_DEFAULT_PLACES);
+    if (place == SNO_I_DEFAULT_PLACES) return NULL;
+    sno_gen *const fresh = &sno_i_default.places[place];
     if (sno_i_gen_init(fresh, NULL, 0, 0, UINT16_MAX + 1) != SNO_OK) return NULL;
     fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the tag tells instead */
     fresh->engine.fork_mark = fresh->engine.process_mark = 0;

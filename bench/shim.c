@@ -489,7 +489,7 @@ static bool make_day(void) {
         p.node = i % 1024;
         p128.worker = 0x0242ac110002;
         well &= flake_compose(&layout, &p, &day_flakes[i]) == FLAKE_OK;
-        well &= flake128_compose(&p128, &day_flakes128[i]) == FLAKE_OK;
+        well &= flake128_compose(FLAKE_BOUNDARY, &p128, &day_flakes128[i]) == FLAKE_OK;
         well &= sno_compose((uint64_t)(p.unix_ms - 1262304000000) / 4, i & 1, (uint8_t)i, node,
                             (uint16_t)(i * 17), &day_snos[i]) == SNO_OK;
     }

@@ -339,18 +339,18 @@ static void text_check_fields_128(void) {
     for (unsigned i = 0; i < 6; i++) wanted[13 - i] = (uint8_t)(parts.worker >> 8 * i);
     for (unsigned i = 0; i < 2; i++) wanted[15 - i] = (uint8_t)(parts.seq >> 8 * i);
     const bool large = parts.worker > 0xffffffffffff || parts.seq > 0xffff;
-    const flake_status status = flake128_compose(&parts, &id);
+    const flake_status status = flake128_compose(FLAKE_BOUNDARY, &parts, &id);
     fuzz_same("flake128_compose", status, early ? FLAKE_RANGE : large ? FLAKE_INVALID : FLAKE_OK);
     if (status == FLAKE_OK) {
         fuzz_true("id", !memcmp(id.bytes, wanted, sizeof wanted));
-        fuzz_same("flake128_decompose", flake128_decompose(id, &back), FLAKE_OK);
+        fuzz_same("flake128_decompose", flake128_decompose(FLAKE_BOUNDARY, id, &back), FLAKE_OK);
         fuzz_same("unix_ms", back.unix_ms, parts.unix_ms);
         fuzz_same_u64("time", back.time, (uint64_t)parts.unix_ms);
         fuzz_same_u64("worker", back.worker, parts.worker);
         fuzz_same("seq", back.seq, parts.seq);
     } else fuzz_true("id of a call that failed", !flake128_compare(id, untouched));
-    fuzz_same("flake128_min_at", flake128_min_at(parts.unix_ms, &low), in_time);
-    fuzz_same("flake128_max_at", flake128_max_at(parts.unix_ms, &high), in_time);
+    fuzz_same("flake128_min_at", flake128_min_at(FLAKE_BOUNDARY, parts.unix_ms, &low), in_time);
+    fuzz_same("flake128_max_at", flake128_max_at(FLAKE_BOUNDARY, parts.unix_ms, &high), in_time);
     if (!early) {
         memset(wanted + 8, 0, 8);
         fuzz_true("min_at", !memcmp(low.bytes, wanted, sizeof wanted));

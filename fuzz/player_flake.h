@@ -365,7 +365,7 @@ static void flake_check_unchanged(flake_actor *a, const flake_snapshot *before) 
 static uint64_t flake_narrow(flake128 wide) {
     flake128_parts p;
     memset(&p, 0, sizeof p);
-    fuzz_same("wide id", flake128_decompose(wide, &p), FLAKE_OK);
+    fuzz_same("wide id", flake128_decompose(FLAKE_BOUNDARY, wide, &p), FLAKE_OK);
     fuzz_same_u64("worker", p.worker, flake_worker);
     fuzz_true("wide number", p.seq <= 0xffff);
     return p.time << 16 | p.seq;

@@ -290,7 +290,7 @@ static void behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own(void) {
     CHECK_EQ(gate_asked, 2);
     CHECK_EQ(id & 0xfff, 0);
     CHECK_EQ(ms_of(id), start_ms + 1);
-    CHECK_EQ(flake128_decompose(wide_id, &parts), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, wide_id, &parts), FLAKE_OK);
     CHECK(parts.unix_ms == start_ms + 1 && parts.seq == 0);
     CHECK(ids_told() == 1 && wide_ids_told() == 1);
 }
@@ -353,7 +353,7 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_CLOCK_BACK); /* it does not wait for that */
     clock_to_ms(start_ms + 9);
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(wide_id, &parts), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, wide_id, &parts), FLAKE_OK);
     CHECK_EQ(parts.unix_ms, start_ms + 9);
     for (int i = 0; i < 4; i++) {
         sno_options s = sno_options_of(i & 1 ? &pool : NULL);

@@ -822,14 +822,14 @@ static void of_128_bits(void) {
     CHECK_EQ(flake128_lanes_next(&wide, &ids[1]), FLAKE_OK);
     CHECK_EQ(flake128_lanes_try_n(&wide, ids + 2, 40), 9);
     for (uint32_t i = 0; i < 11; i++) {
-        CHECK_EQ(flake128_decompose(ids[i], &p), FLAKE_OK);
+        CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, ids[i], &p), FLAKE_OK);
         CHECK_EQ(p.unix_ms, T);
         CHECK_EQ(p.worker, 77);
         CHECK_EQ(p.seq, 100 + i);
     }
     CHECK_EQ(flake128_lanes_retry_ns(&wide), MS);
     CHECK_EQ(flake128_lanes_next_n(&wide, ids, 12), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(ids[11], &p), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, ids[11], &p), FLAKE_OK);
     CHECK_EQ(p.unix_ms, T + 2);
     flake128_lanes_stats_get(&wide, &stats);
     CHECK_EQ(stats.ids, 23);
@@ -863,7 +863,7 @@ static void a_wide_child(void) {
     CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, 78, &few), FLAKE_INVALID);
     CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, 78, &options), FLAKE_OK);
     CHECK_EQ(flake128_lanes_try_n(&wide_inherited, ids, 64), 11);
-    CHECK_EQ(flake128_decompose(ids[10], &p), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, ids[10], &p), FLAKE_OK);
     CHECK_EQ(p.worker, 78);
 }
 

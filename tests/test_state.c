@@ -718,7 +718,7 @@ static void every_init_asks_for_the_gates_floor(void) {
     CHECK(flake128_try(&wide, &wide_id) != FLAKE_OK);
     script_at_ms(start_ms + 4);
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(wide_id, &wide_parts), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, wide_id, &wide_parts), FLAKE_OK);
     CHECK_EQ(wide_parts.unix_ms, start_ms + 4);
 }
 

@@ -193,7 +193,7 @@ static const uint64_t wide_worker = 0x9ba1a5c50962;
 static flake_status narrow(flake_status status, flake128 id, uint64_t *out) {
     flake128_parts parts;
     if (status != FLAKE_OK) return status;
-    if (flake128_decompose(id, &parts) != FLAKE_OK || parts.worker != wide_worker)
+    if (flake128_decompose(FLAKE_BOUNDARY, id, &parts) != FLAKE_OK || parts.worker != wide_worker)
         return FLAKE_INVALID;
     *out = parts.time << 16 | parts.seq;
     return FLAKE_OK;

@@ -198,14 +198,14 @@ static flake128 wide_of_kind(unsigned base, int kind, flake128_parts *parts) {
         const size_t length = 1 + (size_t)random_below(&seed, flake128_text_width(base));
         run_random_text(&seed, tries < 48 ? kind : run_any, alphabet, length, text);
         if (flake128_parse(text, length, base, &id) == FLAKE_OK &&
-            flake128_decompose(id, parts) == FLAKE_OK && parts->unix_ms > 0 &&
+            flake128_decompose(FLAKE_BOUNDARY, id, parts) == FLAKE_OK && parts->unix_ms > 0 &&
             parts->unix_ms < last_ms)
             return id;
     }
     parts->unix_ms = 1 + (int64_t)random_below(&seed, (uint64_t)last_ms);
     parts->worker = random_next(&seed) >> 16;
     parts->seq = (uint32_t)random_below(&seed, 65536);
-    CHECK_EQ(flake128_compose(parts, &id), FLAKE_OK);
+    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, parts, &id), FLAKE_OK);
     return id;
 }
 

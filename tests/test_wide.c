@@ -57,7 +57,7 @@ static flake128_parts parts_of(int64_t unix_ms, uint64_t worker, uint32_t seq) {
 
 static void check_parts(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq) {
     flake128_parts p = parts_of(-1, 77, 77);
-    CHECK_EQ(flake128_decompose(id, &p), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, id, &p), FLAKE_OK);
     CHECK_EQ(p.unix_ms, unix_ms);
     CHECK_EQ(p.time, unix_ms);
     CHECK_EQ(p.worker, worker);
@@ -67,7 +67,7 @@ static void check_parts(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t 
 static void check_id(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq) {
     flake128 composed = untouched;
     flake128_parts p = parts_of(unix_ms, worker, seq);
-    CHECK_EQ(flake128_compose(&p, &composed), FLAKE_OK);
+    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &composed), FLAKE_OK);
     CHECK(is_same(composed, id));
     check_parts(id, unix_ms, worker, seq);
 }
@@ -153,18 +153,18 @@ static void a_worker_has_48_bits(void) {
     CHECK_EQ(flake128_init(&gen, most_workers + 1, &options), FLAKE_INVALID);
     CHECK_EQ(flake128_init(&gen, UINT64_MAX, &options), FLAKE_INVALID);
     p.worker = most_workers + 1;
-    CHECK_EQ(flake128_compose(&p, &id), FLAKE_INVALID);
+    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &id), FLAKE_INVALID);
     p.worker = UINT64_MAX;
-    CHECK_EQ(flake128_compose(&p, &id), FLAKE_INVALID);
+    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &id), FLAKE_INVALID);
     CHECK(is_same(id, untouched));
 }
 
 static void a_sequence_number_has_16_bits(void) {
     flake128_parts p = parts_of(start_ms, a_worker, 65536);
     flake128 id = untouched;
-    CHECK_EQ(flake128_compose(&p, &id), FLAKE_INVALID);
+    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &id), FLAKE_INVALID);
     p.seq = UINT32_MAX;
-    CHECK_EQ(flake128_compose(&p, &id), FLAKE_INVALID);
+    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &id), FLAKE_INVALID);
     CHECK(is_same(id, untouched));
 }
 
@@ -173,13 +173,13 @@ static void a_time_outside_is_refused(void) {
     flake128 id = untouched;
     for (int i = 0; i < 2; i++) {
         flake128_parts p = parts_of(outside[i], a_worker, 0);
-        CHECK_EQ(flake128_compose(&p, &id), FLAKE_RANGE);
-        CHECK_EQ(flake128_min_at(outside[i], &id), FLAKE_RANGE);
-        CHECK_EQ(flake128_max_at(outside[i], &id), FLAKE_RANGE);
+        CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &id), FLAKE_RANGE);
+        CHECK_EQ(flake128_min_at(FLAKE_BOUNDARY, outside[i], &id), FLAKE_RANGE);
+        CHECK_EQ(flake128_max_at(FLAKE_BOUNDARY, outside[i], &id), FLAKE_RANGE);
         CHECK(is_same(id, untouched));
     }
     flake128_parts p = parts_of(5, 6, 7);
-    CHECK_EQ(flake128_decompose(wide((uint64_t)1 << 63, 0, 0), &p), FLAKE_RANGE);
+    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, wide((uint64_t)1 << 63, 0, 0), &p), FLAKE_RANGE);
     CHECK(p.unix_ms == 5 && p.time == 0 && p.worker == 6 && p.seq == 7);
 }
 
@@ -203,8 +203,8 @@ static void bytes_sort_by_time_then_worker_then_sequence(void) {
         flake128_parts p = parts_of((int64_t)a[0], a[1], (uint32_t)a[2]);
         flake128_parts q = parts_of((int64_t)b[0], b[1], (uint32_t)b[2]);
         flake128 x = untouched, y = untouched;
-        CHECK_EQ(flake128_compose(&p, &x), FLAKE_OK);
-        CHECK_EQ(flake128_compose(&q, &y), FLAKE_OK);
+        CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &x), FLAKE_OK);
+        CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &q, &y), FLAKE_OK);
         CHECK_EQ(sign(memcmp(x.bytes, y.bytes, 16)), order);
         CHECK_EQ(sign(flake128_compare(x, y)), order);
         CHECK_EQ(sign(flake128_compare(y, x)), -order);
@@ -217,8 +217,8 @@ static void min_and_max_enclose_a_ms_and_nothing_else(void) {
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         const uint64_t time = (uint64_t)times[i];
         flake128 low = untouched, high = untouched, other;
-        CHECK_EQ(flake128_min_at(times[i], &low), FLAKE_OK);
-        CHECK_EQ(flake128_max_at(times[i], &high), FLAKE_OK);
+        CHECK_EQ(flake128_min_at(FLAKE_BOUNDARY, times[i], &low), FLAKE_OK);
+        CHECK_EQ(flake128_max_at(FLAKE_BOUNDARY, times[i], &high), FLAKE_OK);
         CHECK(is_same(low, wide(time, 0, 0)));
         CHECK(is_same(high, wide(time, most_workers, 65535)));
         for (int n = 0; n < 100; n++) {
@@ -226,11 +226,11 @@ static void min_and_max_enclose_a_ms_and_nothing_else(void) {
             CHECK(flake128_compare(low, other) <= 0 && flake128_compare(other, high) <= 0);
         }
         if (time > 0) {
-            CHECK_EQ(flake128_max_at(times[i] - 1, &other), FLAKE_OK);
+            CHECK_EQ(flake128_max_at(FLAKE_BOUNDARY, times[i] - 1, &other), FLAKE_OK);
             CHECK(flake128_compare(other, low) < 0);
         }
         if (times[i] < INT64_MAX) {
-            CHECK_EQ(flake128_min_at(times[i] + 1, &other), FLAKE_OK);
+            CHECK_EQ(flake128_min_at(FLAKE_BOUNDARY, times[i] + 1, &other), FLAKE_OK);
             CHECK(flake128_compare(other, high) > 0);
         }
     }
@@ -334,7 +334,7 @@ static void no_options_are_the_defaults(void) {
     flake128 id = untouched;
     CHECK_EQ(flake128_init(&gen, a_worker, NULL), FLAKE_OK);
     CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(id, &p), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, id, &p), FLAKE_OK);
     CHECK_EQ(p.worker, a_worker);
     CHECK(llabs((long long)(p.unix_ms / 1000 - (int64_t)time(NULL))) < 60);
 }
@@ -710,7 +710,7 @@ static void ids_go_on_until_the_clock_ends(void) {
     script_at_ms(last_ms);
     flake128_gen *const g = wide_of(7, 9);
     CHECK_EQ(flake128_try(g, &id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(id, &parts), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, id, &parts), FLAKE_OK);
     CHECK_EQ(parts.unix_ms, last_ms);
 }
 

@@ -96,7 +96,7 @@ static inline way_outcome way_give_wide(way_ids *out, way_outcome outcome, const
     for (size_t i = 0; i < n; i++) {
         keys[i] = way_blank;
         if (outcome != WAY_OK && ids[i].bytes[0] == 0x5a) continue;
-        CHECK_EQ(flake128_decompose(ids[i], &parts), FLAKE_OK);
+        CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, ids[i], &parts), FLAKE_OK);
         keys[i] = parts.worker << 57 | parts.time << 16 | parts.seq;
     }
     return way_give(out, outcome, keys, n);

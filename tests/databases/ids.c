@@ -106,7 +106,7 @@ static int64_t time_of(unsigned k, const row *r) {
     case bigint: MUST(flake_decompose(&layout, r->flake, &parts) == FLAKE_OK); return parts.unix_ms;
     case flake_bytes:
     case flake_uuid:
-        MUST(flake128_decompose(r->wide, &wide_parts) == FLAKE_OK);
+        MUST(flake128_decompose(FLAKE_BOUNDARY, r->wide, &wide_parts) == FLAKE_OK);
         return wide_parts.unix_ms;
     default: return sno_time_ns(r->sno) / 1000000;
     }
@@ -116,8 +116,8 @@ static void bounds(const window *w, row *least, row *greatest) {
     const flake_layout layout = flake_layout_idgen();
     MUST(flake_min_at(&layout, w->from_ms, &least->flake) == FLAKE_OK);
     MUST(flake_max_at(&layout, w->to_ms, &greatest->flake) == FLAKE_OK);
-    MUST(flake128_min_at(w->from_ms, &least->wide) == FLAKE_OK);
-    MUST(flake128_max_at(w->to_ms, &greatest->wide) == FLAKE_OK);
+    MUST(flake128_min_at(FLAKE_BOUNDARY, w->from_ms, &least->wide) == FLAKE_OK);
+    MUST(flake128_max_at(FLAKE_BOUNDARY, w->to_ms, &greatest->wide) == FLAKE_OK);
     MUST(sno_min_at(w->from_ms * 1000000, &least->sno) == SNO_OK);
     MUST(sno_max_at(w->to_ms * 1000000, &greatest->sno) == SNO_OK);
 }

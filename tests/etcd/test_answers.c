@@ -471,7 +471,7 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
     CHECK_EQ(parts.unix_ms, unix_ns / 1000000 + 4);
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
     flake128_parts wide_parts = {0, 0, 0, 0};
-    CHECK_EQ(flake128_decompose(wide_id, &wide_parts), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, wide_id, &wide_parts), FLAKE_OK);
     CHECK_EQ(wide_parts.unix_ms, unix_ns / 1000000 + 4);
 
     flake_i_etcd_close_gate(&c, c.state, FLAKE_I_ETCD_LOST);

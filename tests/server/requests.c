@@ -452,7 +452,7 @@ static void a_list_has_wide_ids_in_each_base(void) {
             flake128_parts parts;
             memset(&parts, 0, sizeof parts);
             CHECK_EQ(flake128_parse(line, strlen(line), bases[i].base, &id), FLAKE_OK);
-            CHECK_EQ(flake128_decompose(id, &parts), FLAKE_OK);
+            CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, id, &parts), FLAKE_OK);
             CHECK_EQ(parts.worker, 5);
             CHECK(flake128_compare(last, id) < 0);
             last = id;

@@ -490,7 +490,7 @@ static bool tool_could_be(const tool_choice *c, const char *text, int form, bool
     flake_parts parts;
     flake128_parts wide_parts;
     if (!tool_parse(text, &tool_forms[form], wide, id)) return false;
-    return wide ? flake128_decompose(id->all, &wide_parts) == FLAKE_OK
+    return wide ? flake128_decompose(FLAKE_BOUNDARY, id->all, &wide_parts) == FLAKE_OK
                 : flake_decompose(&c->layout, id->narrow, &parts) == FLAKE_OK;
 }
 
@@ -869,7 +869,7 @@ static void tool_print_doubts(const tool_choice *chosen, const char *text, const
 static void tool_inspect_wide(const char *text, const tool_id *id) {
     flake128_parts parts;
     char time[TOOL_TIME_SIZE], hex[TOOL_TEXT_SIZE];
-    if (flake128_decompose(id->all, &parts) != FLAKE_OK)
+    if (flake128_decompose(FLAKE_BOUNDARY, id->all, &parts) != FLAKE_OK)
         tool_misused(
             "'%s' is read as %s of 128 bits, and its time is later than boundary's ids have: "
             "name another --format",
@@ -967,7 +967,7 @@ static void tool_range_end(const tool_choice *c, const char *option, int64_t ms,
                            tool_id *id) {
     char first_text[TOOL_TIME_SIZE], last_text[TOOL_TIME_SIZE];
     const flake_status status =
-        c->wide ? (last ? flake128_max_at(ms, &id->all) : flake128_min_at(ms, &id->all))
+        c->wide ? (last ? flake128_max_at(FLAKE_BOUNDARY, ms, &id->all) : flake128_min_at(FLAKE_BOUNDARY, ms, &id->all))
                 : (last ? flake_max_at(&c->layout, ms, &id->narrow)
                         : flake_min_at(&c->layout, ms, &id->narrow));
     id->wide = c->wide;
