@@ -97,19 +97,21 @@ def uuid_row(name, threads, ns, falls, across, duplicates=0):
 
 def puts_order_first(folder):
     """In each repetition; across threads is told by several threads alone."""
-    pairs = [("flake/uuid7_bytes", 50, 90, 0, 0), ("flake128/uuid7_lanes_next", 20, 20, 0, 7), ("peer/libuuid_v7", 10, 10, 9, 9),
+    pairs = [("flake/uuid7_bytes", 50, 90, 0, 0), ("flake128/uuid8_next", 55, 95, 0, 0),
+             ("flake128/uuid7_lanes_next", 20, 20, 0, 7), ("peer/libuuid_v7", 10, 10, 9, 9),
              ("peer/uuid7_h_mutex", 60, 80, 0, 0), ("peer/trial_slow", 70, 70, 0, 0)]
     rows = [uuid_row(name, t, ns[t - 1], falls, across if t > 1 else 5) for name, *ns, falls, across in pairs for t in (1, 2)]
     rows += [uuid_row("flake128/ulid_next", 1, 40, 0, 0), uuid_row("flake128/ulid_next", 2, 85, 0, 0),
              uuid_row("flake128/ulid_next", 2, 85, 0, 1)]
+    rows += [uuid_row("peer/libuuid_v7", t, 10, 0, 0) for t in (1, 2)]
     rows += [uuid_row("peer/trial_repeats_but_rises", t, 1, 0, 0, duplicates=3) for t in (1, 2)]
     run_of(folder, 1, QUIET, *rows)
     _, _, text = report(folder)
     part = text[text.index("## UUIDv7 and ULID"):text.index("## Instructions")]
     found = re.findall(r"^\| (?:\*\*)?(.*?)(?:\*\*, .*?)? \| ([\d.]+) \| ([\d.]+) \| (\S+) \| (\S+) \| (.*) \|$", part, re.M)
-    lanes, ulid = "`flake128_lanes_next`, UUIDv7", "`flake128_next`, ULID"
+    lanes, ulid, uuid8 = "`flake128_lanes_next`, UUIDv7", "`flake128_next`, ULID", "`flake128_next`, UUIDv8"
     check("who rises across threads comes first, then in a thread, and the quicker before the slower",
-          [row[0] for row in found] == ["peer/trial_repeats_but_rises", "`flake_uuid7_bytes`", "uuidv7.h, a mutex",
+          [row[0] for row in found] == ["peer/trial_repeats_but_rises", "`flake_uuid7_bytes`", uuid8, "uuidv7.h, a mutex",
                                         "peer/trial_slow", lanes, ulid, "libuuid v7"])
     orders = {row[0]: row[3:5] for row in found}
     check("one thread tells nothing of others", orders["uuidv7.h, a mutex"] == ("rise", "rise"))
