@@ -28,7 +28,7 @@ void fail(benchmark::State &state, const char *why) {
     state.SkipWithError(why);
 }
 
-// Of a peer; those of a row of ours are a failure.
+// Those of a row of ours are a failure.
 void count_duplicates(benchmark::State &state, const bench_row *row) {
     state.counters["ids"] = static_cast<double>(bench_ids());
     state.counters["duplicates"] = static_cast<double>(bench_duplicates());
@@ -40,7 +40,11 @@ void count_duplicates(benchmark::State &state, const bench_row *row) {
 
 void finish(benchmark::State &state, const bench_row *row) {
     if (const char *why = bench_end(row)) fail(state, why);
-    if (bench_is_peer(row)) count_duplicates(state, row);
+    if (bench_is_peer(row) || bench_tells_order(row)) count_duplicates(state, row);
+    if (bench_tells_order(row)) {
+        state.counters["falls"] = static_cast<double>(bench_falls());
+        state.counters["falls_across"] = static_cast<double>(bench_falls_across());
+    }
     if (!bench_saturates(row) && state.threads() > 1)
         state.counters["alone"] =
             static_cast<double>(bench_alone()) / static_cast<double>(state.iterations());
@@ -160,6 +164,8 @@ const std::vector<peer_set> &peers() {
         {"peer/libuuid_v1 peer/libuuid_v4", "libuuid v1 and v4", "install uuid-dev",
          bench_has_libuuid()},
         {"peer/libuuid_v7", "libuuid v7", "this libuuid has none", bench_has_libuuid_v7()},
+        {"peer/uuid7_h peer/uuid7_h_mutex", "uuidv7.h", "UUID7_H=path/to/uuidv7.h",
+         bench_has_uuid7_h()},
         {"peer/boost_uuid_v4", "Boost.Uuid v4", "install libboost-dev", peer_has_boost()},
         {"peer/boost_uuid_v7", "Boost.Uuid v7", "Boost 1.86 or later has it", peer_has_boost_v7()},
     };

@@ -16,7 +16,10 @@ BENCH_INCLUDE ?= .
 hash := \#
 has_header = $(shell echo '$(hash)include <$(1)>' | $(CXX) -E -x c++ - >/dev/null 2>&1 && echo yes)
 BENCH_UUID = $(call has_header,uuid/uuid.h)
-BENCH_DEFINES = $(if $(BENCH_UUID),-DHAS_LIBUUID) -DBENCH_FLAGS='"$(BENCH_CFLAGS)"'
+# A peer that is a header of its own, with uuidv7_generate: https://github.com/LiosK/uuidv7-h
+UUID7_H ?=
+BENCH_UUID7 = $(if $(UUID7_H),-isystem $(dir $(abspath $(UUID7_H))) -DUUID7_H='<$(notdir $(UUID7_H))>')
+BENCH_DEFINES = $(if $(BENCH_UUID),-DHAS_LIBUUID) $(BENCH_UUID7) -DBENCH_FLAGS='"$(BENCH_CFLAGS)"'
 BENCH_LIBS = -lbenchmark $(if $(BENCH_UUID),-luuid)
 BENCH_ROWS = --benchmark_filter='$(FILTER)' --benchmark_repetitions=$(REPETITIONS) \
 	--benchmark_enable_random_interleaving=true
@@ -30,8 +33,8 @@ bench-needs:
 
 $(BENCH)/flags: FORCE
 	@mkdir -p $(BENCH)
-	@echo "$(CC) $(CXX) $(BENCH_CFLAGS) $(BENCH_UUID) $(BENCH_INCLUDE)" | cmp -s - $@ || \
-	  echo "$(CC) $(CXX) $(BENCH_CFLAGS) $(BENCH_UUID) $(BENCH_INCLUDE)" > $@
+	@echo "$(CC) $(CXX) $(BENCH_CFLAGS) $(BENCH_UUID) $(UUID7_H) $(BENCH_INCLUDE)" | cmp -s - $@ || \
+	  echo "$(CC) $(CXX) $(BENCH_CFLAGS) $(BENCH_UUID) $(UUID7_H) $(BENCH_INCLUDE)" > $@
 
 BENCH_HEADERS = $(wildcard bench/*.h) $(HEADERS:%=$(BENCH_INCLUDE)/%)
 $(BENCH)/%.o: bench/%.c $(BENCH_HEADERS) $(BENCH)/flags

@@ -33,7 +33,7 @@ static flake_lanes lanes;
 static flake_lane lane[2];
 static flake_shard flake_shard_0;
 static flake_prefetch prefetch;
-static flake128_gen flakes128;
+static flake128_gen flakes128, uuids;
 static sno_gen snos, fast_snos;
 static sno_lanes laned_snos;
 static sno_lane lane_of_snos[2];
@@ -71,6 +71,9 @@ static void publish(void) {
     PATH(flake128_next, 1, well &= flake128_next(&flakes128, &id128) == FLAKE_OK)                 \
     PATH(flake128_next_n, many, guard_clock_ns += 1000000;                                        \
          well &= flake128_next_n(&flakes128, ids128, many) == FLAKE_OK)                           \
+    PATH(flake128_next_uuid7, 1, well &= flake128_next(&uuids, &id128) == FLAKE_OK)               \
+    PATH(flake_uuid7_bytes, 1, well &= flake_uuid7_bytes(id128.bytes) == FLAKE_OK)                \
+    PATH(flake_ulid, 1, well &= flake_ulid(texts) == FLAKE_OK)                                    \
     PATH(sno_new, 1, sno = sno_new(&snos, 42))                                                    \
     PATH(sno_new_new_unit, 1, guard_clock_ns += 4000000; sno = sno_new(&snos, 42))                \
     PATH(sno_new_fast, 1, sno = sno_new(&fast_snos, 42))                                          \
@@ -116,11 +119,20 @@ static bool begin_fast(flake_options *o) {
     return begun;
 }
 
+/* Each has drawn its first id, for which it asks the system. */
+static bool begin_uuids(void) {
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.form = FLAKE_UUID7;
+    return flake128_init(&uuids, 0, &o) == FLAKE_OK && flake128_next(&uuids, &id128) == FLAKE_OK &&
+           flake_uuid7_bytes(id128.bytes) == FLAKE_OK;
+}
+
 static bool begin(void) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.layout = flake_layout_of(36, 4, 24, guard_clock_ns / 1000000 - 1000);
-    return begin_fast(&o) && flake_lanes_init(&lanes, lane, 2, &o) == FLAKE_OK &&
+    return begin_fast(&o) && begin_uuids() && flake_lanes_init(&lanes, lane, 2, &o) == FLAKE_OK &&
            sno_lanes_init(&laned_snos, lane_of_snos, 2, NULL) == SNO_OK &&
            flake_init(&flakes, &o) == FLAKE_OK &&
            flake_shards_init(&flake_shard_0, 1, &o) == FLAKE_OK &&

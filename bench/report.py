@@ -47,8 +47,8 @@ def read_google(run):
 
 
 def read_go(run):
-    """(peer, threads) -> ns of its repetitions; and (ids, duplicates) of each."""
-    found, checked = {}, {}
+    """(peer, threads) -> ns of its repetitions; (ids, duplicates) of each; (falls, falls across threads) of each."""
+    found, checked, order = {}, {}, {}
     text = (run / "go.txt").read_text()
     for name, threads, ns, rest in re.findall(r"^Benchmark(\w+?)(?:-(\d+))?\s+\d+\s+([\d.]+) ns/op(.*)", text, re.M):
         row = name, int(threads or 1)
@@ -56,7 +56,9 @@ def read_go(run):
         counts = {unit: int(float(n)) for n, unit in re.findall(r"([\d.e+]+) (\w+)", rest)}
         if "ids" in counts:
             checked.setdefault(row, []).append((counts["ids"], counts["duplicates"]))
-    return found, checked
+        if "falls" in counts:
+            order.setdefault(row, []).append((counts["falls"], counts["falls_across"]))
+    return found, checked, order
 
 
 def read_npm(run):
@@ -119,7 +121,7 @@ if not OPTIONS.force and SCATTER > scatter_of_report(REPORT):
 RUNS, MACHINE, FAILED = read_google(TAKEN)
 FAILED += [line.removeprefix("failed: ") for name in ("failed.txt", "failed_peers.txt")
            for line in read_lines(TAKEN / name)]
-GO, GO_CHECKED = read_go(TAKEN)
+GO, GO_CHECKED, GO_ORDER = read_go(TAKEN)
 NPM, VERSIONS = read_npm(TAKEN), read_pairs(TAKEN / "versions.txt")
 SKIPPED = [line.removeprefix("skipped: ") for line in read_lines(TAKEN / "skipped.txt")]
 SKIPPED += [what for what in MACHINE["missing"].split("; ") if what]
@@ -388,6 +390,16 @@ ONE_ID = [
     ("flake128/lanes_next_coarse", "`flake128_lanes_next`", "coarse clock"),
     ("flake128/lanes_next_fast", "`flake128_lanes_next`", "fast clock"),
     ("flake128/try_at", "`flake128_try_at`", "caller's time"),
+    ("flake/uuid7_bytes", "`flake_uuid7_bytes`", "exact clock"),
+    ("flake/uuid7", "`flake_uuid7`, text", "exact clock"),
+    ("flake/ulid", "`flake_ulid`, text", "exact clock"),
+    ("flake128/uuid7_next", "`flake128_next`, UUIDv7", "exact clock"),
+    ("flake128/uuid7_next_fast", "`flake128_next`, UUIDv7", "fast clock"),
+    ("flake128/uuid8_next", "`flake128_next`, UUIDv8", "exact clock"),
+    ("flake128/uuid8_next_fast", "`flake128_next`, UUIDv8", "fast clock"),
+    ("flake128/ulid_next", "`flake128_next`, ULID", "exact clock"),
+    ("flake128/ulid_next_fast", "`flake128_next`, ULID", "fast clock"),
+    ("flake128/uuid7_lanes_next", "`flake128_lanes_next`, UUIDv7", "exact clock"),
 ]
 
 FLOORS = [
@@ -425,6 +437,7 @@ BATCH_ROWS = [
     ("sno/shard", "80 bits, `sno_shard_new_n`"),
     ("flake128", "128 bits, `flake128_next_n`"),
     ("flake128/lanes", "128 bits, `flake128_lanes_next_n`"),
+    ("flake128/uuid7", "UUIDv7, `flake128_next_n`"),
 ]
 
 TEXT_ROWS = [(f"flake/{what}_{form}", f"`flake_{what}`, {form}")
@@ -457,6 +470,8 @@ NATIVE_PEERS = [
      "random: unique by probability, no order"),
     ("peer/libuuid_v7", "libuuid v7", lambda: VERSIONS.get("libuuid", ""),
      "random within a millisecond: no order there"),
+    ("peer/uuid7_h", "uuidv7.h, a state each thread", lambda: "", "order within one thread only"),
+    ("peer/uuid7_h_mutex", "uuidv7.h, a mutex", lambda: "", "a preempted holder stops all"),
     ("peer/boost_uuid_v4", "Boost.Uuid v4, a generator each thread",
      lambda: MACHINE["boost"].replace("_", "."), "random from a Mersenne twister: predictable, no order"),
     ("peer/boost_uuid_v7", "Boost.Uuid v7, a generator each thread",
@@ -470,6 +485,7 @@ GO_PEERS = [
      "order and uniqueness within this process' lock; the random part may overflow"),
     ("UuidV1", "Go google/uuid v1", "google/uuid", "14 random bits tell processes of a host apart"),
     ("UuidV4", "Go google/uuid v4", "google/uuid", "random: unique by probability, no order"),
+    ("GoogleUuidV7", "Go google/uuid v7", "google/uuid", "order within one process only"),
     ("UuidV7", "Go gofrs/uuid v7", "gofrs/uuid", "random within a millisecond: no order there"),
 ]
 NPM_PEERS = [
@@ -523,6 +539,28 @@ def go_checked(name):
 
 def npm_checked(name):
     return checked_words((1, run["ids"], run["duplicates"]) for run in NPM[name])
+
+
+# ---- UUIDs and ULIDs, by the order that they give ----
+
+def rises(falls):
+    falls = list(falls)
+    return sum(falls) == 0 if falls else None
+
+
+def native_order(name):
+    """Whether ids rise in a thread, and across threads; None: not known."""
+    runs = [(t, run) for (row, t), found in RUNS.items() if row == name for run in found if "falls" in run]
+    return (rises(run["falls"] for _, run in runs), rises(run["falls_across"] for t, run in runs if t > 1))
+
+
+def go_order(name):
+    runs = [(t, *falls) for (row, t), found in GO_ORDER.items() if row == name for falls in found]
+    return rises(falls for _, falls, _ in runs), rises(across for t, _, across in runs if t > 1)
+
+
+def npm_order(name):
+    return rises(run["falls"] for run in NPM[name] if "falls" in run), None
 
 
 def others(known, found, words):
@@ -650,6 +688,19 @@ def texts():
     return table(("call", "ns an id", "scatter", "ratio to a copy"), rows)
 
 
+def native_peers():
+    return NATIVE_PEERS + [(n, words, lambda: "", "") for n, words in others(
+        [n for n, *_ in NATIVE_PEERS] + [n for n, _ in TEXT_ROWS], {n for n, _ in RUNS if n.startswith("peer/")}, str)]
+
+
+def go_peers():
+    return GO_PEERS + [(n, words, "", "") for n, words in others([n for n, *_ in GO_PEERS], {n for n, _ in GO_CHECKED}, "Go {}".format)]
+
+
+def npm_peers():
+    return NPM_PEERS + [(n, words, "") for n, words in others([n for n, *_ in NPM_PEERS] + ["Date.now"], NPM, "npm {}".format)]
+
+
 def peers():
     floor = ns(FLOOR_OF_AN_ID)
     line = lambda label, version, t1, t2, checked, lacks, most=None: (
@@ -657,18 +708,54 @@ def peers():
         checked, lacks)
     rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "none", "", cap(n)) for n, label, clock in ONE_ID
             if n in ("flake/next", "flake/shard_next", "sno/new") and ns(n)]
-    native = NATIVE_PEERS + [(n, words, lambda: "", "") for n, words in others(
-        [n for n, *_ in NATIVE_PEERS] + [n for n, _ in TEXT_ROWS], {n for n, _ in RUNS if n.startswith("peer/")}, str)]
     rows += [line(label, version(), ns(name), ns(name, 2), native_checked(name), lacks, cap(name))
-             for name, label, version, lacks in native if ns(name)]
-    go = GO_PEERS + [(n, words, "", "") for n, words in others([n for n, *_ in GO_PEERS], {n for n, _ in GO_CHECKED}, "Go {}".format)]
+             for name, label, version, lacks in native_peers() if ns(name)]
     rows += [line(label, VERSIONS.get(package), go_ns(name), go_ns(name, 2), go_checked(name), lacks)
-             for name, label, package, lacks in go if go_ns(name)]
-    npm = NPM_PEERS + [(n, words, "") for n, words in others([n for n, *_ in NPM_PEERS] + ["Date.now"], NPM, "npm {}".format)]
+             for name, label, package, lacks in go_peers() if go_ns(name)]
     rows += [line(label, NPM[name][0]["version"], npm_ns(name), None, npm_checked(name), lacks)
-             for name, label, lacks in npm if npm_ns(name)]
+             for name, label, lacks in npm_peers() if npm_ns(name)]
     return table(("generator", "version", "ns an id", "2 threads, each", "to our floor", "cap",
                   "ids twice", "what it does not give"), rows)
+
+
+OUR_UUIDS = [name for name, _, _ in ONE_ID if re.search("uuid|ulid", name)]
+NPM_UUIDS = ["uuid-v7", "uuidv7", "ulid", "ulid-monotonic"]
+NO_ORDER = ["peer/libuuid_v1"]
+
+
+def uuid_rows():
+    """(label, ns, ns on two threads, (rises in a thread, across threads), ids twice, ours); the best order first."""
+    found = [(f"**{label}**, {clock}", ns(n), ns(n, 2), native_order(n), native_checked(n), True)
+             for n, label, clock in ONE_ID if n in OUR_UUIDS]
+    found += [(label, ns(n), ns(n, 2), native_order(n), native_checked(n), False)
+              for n, label, *_ in native_peers() if native_order(n) != (None, None) or n in NO_ORDER]
+    found += [(label, go_ns(n), go_ns(n, 2), go_order(n), go_checked(n), False)
+              for n, label, *_ in go_peers() if (n, 1) in GO_ORDER]
+    found += [(label, npm_ns(n), None, npm_order(n), npm_checked(n), False)
+              for n, label, *_ in npm_peers() if n in NPM and (n in NPM_UUIDS or n not in [known for known, *_ in NPM_PEERS])]
+    return sorted((row for row in found if row[1]), key=lambda row: (not row[3][1], not row[3][0], row[1]))
+
+
+def uuids():
+    word = {True: "rise", False: "**fall**", None: "–"}
+    rows = [(label, say(t1), say(t2), word[thread], word[across], checked)
+            for label, t1, t2, (thread, across), checked, _ in uuid_rows()]
+    return table(("generator", "ns an id", "2 threads, each", "in a thread", "across threads", "ids twice"), rows) \
+        + "\n" + first_of_uuids()
+
+
+def first_of_uuids():
+    """Who is first of those that give a full order, and no id twice."""
+    rows = [row for row in uuid_rows() if all(row[3]) and row[2] and "**" not in row[4]]
+    others = [row for row in rows if not row[5]]
+
+    def first(rows):
+        one, two = (min(rows, key=lambda row: row[at]) for at in (1, 2))
+        plain = lambda row: row[0].replace("**", "")
+        return f"on one thread {plain(one)} with {say(one[1])} ns, on two {plain(two)} with {say(two[2])} ns each"
+    text = f"Of those whose ids rise across threads the first are: {first(rows)}." if rows else ""
+    text += f" Of those that are not ours: {first(others)}." if others and others != rows else ""
+    return textwrap.fill(text, 112, break_on_hyphens=False) + "\n"
 
 
 def instructions():
@@ -888,7 +975,7 @@ nobody waits for time to pass. The ratio is to the row's floor, a loop of the st
 without, with the same dependences: what its CAS or store writes comes from the reading and from the word,
 and its fetch-and-add is decided upon by both. It takes the instruction that the call takes (`_next` and
 `sno_new` a fetch-and-add, `_try`, lanes and batches a CAS, shards a store) and writes 8 bytes for each id; floors
-themselves are the first table. On one thread
+themselves are the first table. The keyed functions of a UUID and a ULID are in no floor: they are our own cost. On one thread
 each burst of a row has a burst of its floor right beside it, and the ratio is the median of all these pairs:
 a machine's speed changes in the course of a run, and so a ratio says more than two figures in
 nanoseconds, whose quotient it need not be. A repetition's figure is that of its middle burst, or the mean of
@@ -945,6 +1032,14 @@ well: "ids twice" are those of all threads and repetitions.
 {peers()}
 ![peers](peers.svg)
 
+## UUIDv7 and ULID, beside others
+
+"In a thread" is told by all ids that were timed. "Across threads" is told by calls that were not timed, of two
+threads and more: an id must be greater than each one that any thread had returned before its call began. v1 has
+the low bits of its time in front, and Node.js a generator for each thread: there it is not told. Those of Node.js
+make texts, all others bytes if nothing else is said.
+
+{uuids()}
 ## Instructions
 
 {instructions()}
@@ -956,7 +1051,7 @@ well: "ids twice" are those of all threads and repetitions.
 def readme():
     ns = needed(globals()["ns"])
     rows = []
-    pick = ["flake/next", "flake/next_coarse", "flake/try_at", "flake/shard_next_coarse",
+    pick = ["flake/next", "flake/uuid7", "flake/next_coarse", "flake/try_at", "flake/shard_next_coarse",
             "flake/shard_try_at", "sno/new", "sno/shard_new_coarse"]
     for name, label, clock in ONE_ID:
         if name in pick:
@@ -971,7 +1066,8 @@ def readme():
     floor = ns(FLOOR_OF_AN_ID)
     for label, t1, t2 in (("libuuid v4", globals()["ns"]("peer/libuuid_v4"), globals()["ns"]("peer/libuuid_v4", 2)),
                           ("Go rs/xid", go_ns("Xid"), go_ns("Xid", 2)),
-                          ("npm flake-idgen", npm_ns("flake-idgen"), None)):
+                          ("npm flake-idgen", npm_ns("flake-idgen"), None),
+                          ("npm uuid v7", npm_ns("uuid-v7"), None)):
         if t1:
             rows.append((label, say(t1), times_of(t1 / floor), say(t2), ""))
     conditions = f"""

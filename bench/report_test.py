@@ -27,13 +27,18 @@ def check(what, well):
     passed += 1
 
 
-def run_of(folder, number, ns, **more):
-    """A run of one row with these times, and more of its last repetition."""
+def row_of(name, threads, ns, **more):
+    return {"name": name, "run_name": f"{name}/manual_time/threads:{threads}", "run_type": "iteration",
+            "threads": threads, "s_per_id": ns / 1e9, **more}
+
+
+def run_of(folder, number, ns, *others, **more):
+    """A run of one row with these times, and more of its last repetition; and other rows."""
     run = folder / f"run{number}"
     run.mkdir()
-    rows = [{"name": "flake/next", "run_name": "flake/next/manual_time/threads:1", "run_type": "iteration",
-             "threads": 1, "s_per_id": t / 1e9} for t in ns]
+    rows = [row_of("flake/next", 1, t) for t in ns]
     rows[-1].update(more)
+    rows += others
     (run / "results.json").write_text(json.dumps({"context": MACHINE, "benchmarks": rows}))
     (run / "load.txt").write_text(f"before {number}.25 0 0\nafter {number}.75 0 0\n")
     for name in ("go.txt", "npm.txt"):
@@ -86,6 +91,38 @@ def believes_no_row_that_failed_once(folder):
     check("the others give no figure", "| `flake_next` |" not in text)
 
 
+def uuid_row(name, threads, ns, falls, across, duplicates=0):
+    return row_of(name, threads, ns, ids=1000.0, duplicates=duplicates, falls=falls, falls_across=across)
+
+
+def puts_order_first(folder):
+    """In each repetition; across threads is told by several threads alone."""
+    pairs = [("flake/uuid7_bytes", 50, 90, 0, 0), ("flake128/uuid8_next", 55, 95, 0, 0),
+             ("flake128/uuid7_lanes_next", 20, 20, 0, 7), ("peer/libuuid_v7", 10, 10, 9, 9),
+             ("peer/uuid7_h_mutex", 60, 80, 0, 0), ("peer/trial_slow", 70, 70, 0, 0)]
+    rows = [uuid_row(name, t, ns[t - 1], falls, across if t > 1 else 5) for name, *ns, falls, across in pairs for t in (1, 2)]
+    rows += [uuid_row("flake128/ulid_next", 1, 40, 0, 0), uuid_row("flake128/ulid_next", 2, 85, 0, 0),
+             uuid_row("flake128/ulid_next", 2, 85, 0, 1)]
+    rows += [uuid_row("peer/libuuid_v7", t, 10, 0, 0) for t in (1, 2)]
+    rows += [uuid_row("peer/trial_repeats_but_rises", t, 1, 0, 0, duplicates=3) for t in (1, 2)]
+    run_of(folder, 1, QUIET, *rows)
+    _, _, text = report(folder)
+    part = text[text.index("## UUIDv7 and ULID"):text.index("## Instructions")]
+    found = re.findall(r"^\| (?:\*\*)?(.*?)(?:\*\*, .*?)? \| ([\d.]+) \| ([\d.]+) \| (\S+) \| (\S+) \| (.*) \|$", part, re.M)
+    lanes, ulid, uuid8 = "`flake128_lanes_next`, UUIDv7", "`flake128_next`, ULID", "`flake128_next`, UUIDv8"
+    check("who rises across threads comes first, then in a thread, and the quicker before the slower",
+          [row[0] for row in found] == ["peer/trial_repeats_but_rises", "`flake_uuid7_bytes`", uuid8, "uuidv7.h, a mutex",
+                                        "peer/trial_slow", lanes, ulid, "libuuid v7"])
+    orders = {row[0]: row[3:5] for row in found}
+    check("one thread tells nothing of others", orders["uuidv7.h, a mutex"] == ("rise", "rise"))
+    check("a fall across threads in one repetition is one", orders[ulid] == ("rise", "**fall**"))
+    check("and one in a thread", orders["libuuid v7"] == ("**fall**", "**fall**"))
+    check("a peer whose ids repeat has its row with the count", "**3** of 1,000, 1 thread" in found[0][5])
+    said = " ".join(part.split())
+    check("the first is told", "on one thread `flake_uuid7_bytes`, exact clock with 50.0 ns, on two peer/trial_slow with 70.0 ns" in said)
+    check("and the first of others", "not ours: on one thread uuidv7.h, a mutex with 60.0 ns, on two peer/trial_slow with 70.0 ns" in said)
+
+
 def names_what_goes_wrong(folder):
     run = folder / "run1"
     trial = {**os.environ, "BENCH_TRIALS": "1", "PEER_TRIALS": "1", "BENCH_SECONDS": "0.0001"}
@@ -100,19 +137,30 @@ def names_what_goes_wrong(folder):
     check("and has no figure", "| trial/repeats |" not in text)
     check("a row that dies is named", "| **failed** | peer/trial_dies: ended the program, by signal 6 |" in text)
     check("a peer that fails is named", "| **failed** | peer/trial_fails, 1 threads: a call failed" in text)
+    check("ids of ours that fall are a failure", "| **failed** | trial/falls, 1 threads: " in text and
+          " ids fell in their thread |" in text)
+    check("and those that fall behind another thread's", re.search(
+        r"\*\*failed\*\* \| trial/falls_across, \d+ threads: [1-9]\d* calls fell behind another thread's", text))
+    check("though they rise in each", "| trial/falls_across, 1" not in text)
+    falls = lambda name, *words: re.search(rf"^\| {name} \| \S+ \| \S+ \| {re.escape(' | '.join(words))} \|", text, re.M)
+    check("a peer whose ids fall is told", falls("peer/trial_falls", "**fall**", "**fall**"))
+    check("and one whose ids fall across threads", falls("peer/trial_falls_across", "rise", "**fall**"))
     row = re.search(r"^\| peer/trial_repeats \|.* \*\*([\d,]+)\*\* of ([\d,]+), 1 thread", text, re.M)
     twice, ids = (int(n.replace(",", "")) for n in row.groups()) if row else (0, 1)
     check("a peer whose ids repeat has its row, with half of them", 2 * twice == ids)
     check("all else is written", "| exact clock and fetch-and-add |" in text)
     if shutil.which("node"):
         check("an npm peer whose ids repeat has its row", "| npm trial-repeats |" in text and "**4,096** of 8,192" in text)
+        check("an npm peer whose ids fall is told", falls("npm trial-falls", "**fall**", "–"))
         check("an npm peer that dies is named", "| **failed** | npm trial-dies: Error: this trial dies |" in text)
     if "BenchmarkTrialRepeats" in (run / "go.txt").read_text():
         check("a Go peer whose ids repeat has its row", "| Go TrialRepeats |" in text and "**50** of 100, 1 thread" in text)
+        check("a Go peer whose ids fall is told", falls("Go TrialFalls", "**fall**", "**fall**"))
         check("a Go peer that dies is named", "| **failed** | Go TrialDies, 1 threads: panic: this trial dies |" in text)
 
 
-for test in (chooses_the_quietest, refuses_a_louder_one, believes_no_row_that_failed_once, names_what_goes_wrong):
+for test in (chooses_the_quietest, refuses_a_louder_one, believes_no_row_that_failed_once, puts_order_first,
+             names_what_goes_wrong):
     with tempfile.TemporaryDirectory() as folder:
         test(Path(folder))
 print(f"report.py: {passed} checks passed")

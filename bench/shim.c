@@ -20,6 +20,9 @@
 #define HAS_LIBUUID_V7
 #endif
 #endif
+#ifdef UUID7_H
+#include UUID7_H
+#endif
 
 enum {
     most = bench_most_threads,
@@ -27,11 +30,17 @@ enum {
     batch_burst_ids = 4096, /* that stay in the first cache, in all sizes but the largest */
     text_ids = 4096,
     text_stride = 24,
-    largest_id = 16,
-    paced_ids = 32768,    /* of all threads, in one unit of 65,536 */
-    slow_burst_ids = 256, /* of peers that take a microsecond */
+    uuid_text = 37, /* with its NUL */
+    ulid_text = 27,
+    largest_id = uuid_text,
+    paced_ids = 32768,     /* of all threads, in one unit of 65,536 */
+    slow_burst_ids = 256,  /* of peers that take a microsecond */
+    uuid_burst_ids = 1024, /* which don't follow one another, so that each takes room */
     rival_ids = 64
 };
+
+/* Whether ids are looked at for their order, and whether one that does not rise is a failure. */
+typedef enum order { any_order, order_told, rising_in_a_thread, rising } order;
 
 struct bench_row {
     const char *name, *floor;
@@ -46,6 +55,7 @@ struct bench_row {
     int64_t unit_ns; /* 0: no pace needed; else a burst each unit of this length */
     bool crowds, saturates;
     size_t at_once; /* ids that a call makes: all draws are of a multiple of it */
+    order order;
 };
 
 /* ---- clocks ---- */
@@ -82,6 +92,14 @@ bool bench_has_libuuid(void) {
 
 bool bench_has_libuuid_v7(void) {
 #ifdef HAS_LIBUUID_V7
+    return true;
+#else
+    return false;
+#endif
+}
+
+bool bench_has_uuid7_h(void) {
+#ifdef UUID7_H
     return true;
 #else
     return false;
@@ -290,14 +308,17 @@ static bool begin_leaping(unsigned threads) {
     return flake_init(&flakes, &o) == FLAKE_OK && sno_init(&snos, &s) == SNO_OK;
 }
 
-static bool begin_flake128_with(int kind) {
+static bool begin_flake128_with(flake_form form, int kind) {
+    const uint64_t worker = form == FLAKE_BOUNDARY || form == FLAKE_UUID8 ? 0x0242ac110002 : 0;
     flake_options o;
     memset(&o, 0, sizeof o);
+    o.form = form;
     o.clock.kind = kind;
-    return flake128_init(&flakes128, 0x0242ac110002, &o) == FLAKE_OK &&
-           flake128_lanes_init(&laned_flakes128, wide_lanes_of_cores, lanes(), 0x0242ac110002,
-                               &o) == FLAKE_OK;
+    return flake128_init(&flakes128, worker, &o) == FLAKE_OK &&
+           flake128_lanes_init(&laned_flakes128, wide_lanes_of_cores, lanes(), worker, &o) ==
+               FLAKE_OK;
 }
+
 static bool begin_sno_with(unsigned threads, int kind) {
     sno_snapshot pool; /* the whole of it */
     sno_options o;
@@ -310,21 +331,29 @@ static bool begin_sno_with(unsigned threads, int kind) {
            sno_lanes_init(&laned_snos, sno_lanes_of_cores, lanes(), &o) == SNO_OK;
 }
 
+#define WIDE_GENERATOR_BY(clock, KIND, form, FORM)                    \
+    static bool begin_##form##_##clock(unsigned threads) {            \
+        (void)threads;                                                \
+        return begin_flake128_with(FLAKE_##FORM, FLAKE_CLOCK_##KIND); \
+    }
 /* Generators that go by a clock: a line for each kind. */
 #define GENERATORS_BY(clock, KIND)                                \
     static bool begin_roomy_##clock(unsigned threads) {           \
         return begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND); \
     }                                                             \
-    static bool begin_flake128_##clock(unsigned threads) {        \
-        (void)threads;                                            \
-        return begin_flake128_with(FLAKE_CLOCK_##KIND);           \
-    }                                                             \
+    WIDE_GENERATOR_BY(clock, KIND, flake128, BOUNDARY)            \
     static bool begin_sno_##clock(unsigned threads) {             \
         return begin_sno_with(threads, SNO_CLOCK_##KIND);         \
     }
 GENERATORS_BY(exact, EXACT)
 GENERATORS_BY(coarse, COARSE)
 GENERATORS_BY(fast, FAST)
+WIDE_GENERATOR_BY(exact, EXACT, uuid7, UUID7)
+WIDE_GENERATOR_BY(fast, FAST, uuid7, UUID7)
+WIDE_GENERATOR_BY(exact, EXACT, uuid8, UUID8)
+WIDE_GENERATOR_BY(fast, FAST, uuid8, UUID8)
+WIDE_GENERATOR_BY(exact, EXACT, ulid, ULID)
+WIDE_GENERATOR_BY(fast, FAST, ulid, ULID)
 
 static bool begin_mutex_with(const flake_layout *l) {
     mutex_flakes.epoch_ms = l->epoch_ms;
@@ -369,6 +398,9 @@ ONE_BY_ONE(lanes_next_1, uint64_t, flake_lanes_next(&laned_flakes, &ids[i]) == F
 ONE_BY_ONE(flake128_lanes_next_1, flake128,
            flake128_lanes_next(&laned_flakes128, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(flake128_next_1, flake128, flake128_next(&flakes128, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(uuid7_bytes_1, flake128, flake_uuid7_bytes(ids[i].bytes) == FLAKE_OK)
+ONE_BY_ONE(uuid7_1, char, flake_uuid7(ids + uuid_text * i) == FLAKE_OK)
+ONE_BY_ONE(ulid_1, char, flake_ulid(ids + ulid_text * i) == FLAKE_OK)
 ONE_BY_ONE(sno_try_1, sno_id, sno_try(&snos, meta, &ids[i]) == SNO_OK)
 ONE_BY_ONE(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
 
@@ -449,6 +481,50 @@ LIBUUID(libuuid_v4, uuid_generate_random)
 LIBUUID(libuuid_v7, uuid_generate_time_v7)
 #endif
 
+#ifdef UUID7_H
+/* What the user of uuidv7_generate writes: the newest id, and random bytes in stock. */
+typedef struct uuid7_source {
+    uint8_t newest[16], random[256];
+    size_t left;
+} uuid7_source;
+
+static bool uuid7_from(uuid7_source *s, uint8_t *out) {
+    if (s->left < 10) { /* that a call may take */
+        if (getentropy(s->random, sizeof s->random) != 0) return false;
+        s->left = sizeof s->random;
+    }
+    const uint8_t *random = s->random + sizeof s->random - s->left;
+    const int8_t status =
+        uuidv7_generate(s->newest, (uint64_t)exact_ns() / 1000000, random, s->newest);
+    s->left -= (size_t)uuidv7_status_n_rand_consumed(status);
+    memcpy(out, s->newest, sizeof s->newest);
+    return status >= 0;
+}
+
+static uuid7_source *uuid7_of_thread(void) {
+    static _Thread_local uuid7_source source;
+    return &source;
+}
+
+static bool uuid7_from_shared(uint8_t *out) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static uuid7_source source;
+    (void)pthread_mutex_lock(&lock);
+    const bool well = uuid7_from(&source, out);
+    (void)pthread_mutex_unlock(&lock);
+    return well;
+}
+
+ONE_BY_ONE(uuid7_h, flake128, uuid7_from(uuid7_of_thread(), ids[i].bytes))
+ONE_BY_ONE(uuid7_h_mutex, flake128, uuid7_from_shared(ids[i].bytes))
+#endif
+
+static const unique_key nothing; /* less than any id */
+
+static bool key_is_less(unique_key a, unique_key b) {
+    return a.high != b.high ? a.high < b.high : a.low < b.low;
+}
+
 static unique_key key_of_64(const void *ids, size_t at) {
     const unique_key key = {0, ((const uint64_t *)ids)[at]};
     return key;
@@ -465,6 +541,19 @@ static unique_key key_of_128(const void *ids, size_t at) {
     const uint8_t *id = (const uint8_t *)ids + 16 * at;
     const unique_key key = {flake_from_bytes(id), flake_from_bytes(id + 8)};
     return key;
+}
+
+/* A text that can't be read is 0, and a second one a duplicate. */
+static unique_key key_of_uuid(const void *ids, size_t at) {
+    flake128 id = {{0}};
+    (void)flake128_from_uuid((const char *)ids + uuid_text * at, uuid_text - 1, &id);
+    return key_of_128(&id, 0);
+}
+
+static unique_key key_of_ulid(const void *ids, size_t at) {
+    flake128 id = {{0}};
+    (void)flake128_from_ulid((const char *)ids + ulid_text * at, ulid_text - 1, &id);
+    return key_of_128(&id, 0);
 }
 
 /* ---- text: the ids of a day, and their texts ---- */
@@ -662,8 +751,11 @@ static bool check_encode(const void *out, size_t n) {
 #define SNO_UNIT_NS  4000000
 #define WIDE_UNIT_NS 1000000
 
-#define FLOOR_ROW(name, draw, key, crowds) \
-    { "floor/" name, "", begin_nothing, draw, key, NULL, 8, burst_ids, 0, 0, 0, crowds, false, 1 }
+#define FLOOR_ROW(name, draw, key, crowds)                                                       \
+    {                                                                                            \
+        "floor/" name, "", begin_nothing, draw, key, NULL, 8, burst_ids, 0, 0, 0, crowds, false, \
+            1, any_order                                                                         \
+    }
 #define SHARED_FLOOR_ROW(name, draw) FLOOR_ROW(name, draw, key_of_64, true)
 #define OWN_FLOOR_ROW(name, draw)    FLOOR_ROW(name, draw, NULL, true)
 #define CLOCK_ROWS(clock)                                           \
@@ -675,51 +767,64 @@ static bool check_encode(const void *out, size_t n) {
 #define MEMSET_ROW(size)                                                                 \
     {                                                                                    \
         "floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, \
-            batch_burst_ids, 0, 0, 0, false, false, 1                                    \
+            batch_burst_ids, 0, 0, 0, false, false, 1, any_order                         \
     }
 #define FLAKE_ROW(name, floor, begin, draw)                                                      \
     {                                                                                            \
         "flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, 0, 0, true, \
-            false, 1                                                                             \
+            false, 1, any_order                                                                  \
     }
 #define SNO_ROW(name, floor, begin, draw, kind)                                         \
     {                                                                                   \
         "sno/" name, floor, begin, draw, key_of_80, NULL, 10, burst_ids, SNO_CAP, kind, \
-            SNO_UNIT_NS, true, false, 1                                                 \
+            SNO_UNIT_NS, true, false, 1, any_order                                      \
     }
-#define WIDE_ROW(name, floor, begin, draw, kind)                                               \
+#define WIDE_ROW(name, floor, begin, draw, kind) \
+    FORM_ROW("flake128/" name, floor, begin, draw, kind, key_of_128, 16, burst_ids, any_order)
+/* Ids of 128 bits, or their texts. */
+#define FORM_ROW(name, floor, begin, draw, kind, key, bytes, burst, order)                     \
     {                                                                                          \
-        "flake128/" name, floor, begin, draw, key_of_128, NULL, 16, burst_ids, WIDE_CAP, kind, \
-            WIDE_UNIT_NS, true, false, 1                                                       \
+        name, floor, begin, draw, key, NULL, bytes, burst, WIDE_CAP, kind, WIDE_UNIT_NS, true, \
+            false, 1, order                                                                    \
     }
-#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns)             \
-    BATCH_ROW(name, floor, begin, draw, 1, key, bytes, cap, unit_ns, false),       \
-        BATCH_ROW(name, floor, begin, draw, 16, key, bytes, cap, unit_ns, true),   \
-        BATCH_ROW(name, floor, begin, draw, 256, key, bytes, cap, unit_ns, false), \
-        BATCH_ROW(name, floor, begin, draw, 4096, key, bytes, cap, unit_ns, true)
-#define BATCH_ROW(name, floor, begin, draw, n, key, bytes, cap, unit_ns, crowds)                   \
+#define UUID_ROW(name, floor, begin, draw, kind, order) \
+    FORM_ROW("flake128/" name, floor, begin, draw, kind, key_of_128, 16, uuid_burst_ids, order)
+#define DEFAULT_ROW(name, draw, key, bytes)                                                       \
+    FORM_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, FLAKE_CLOCK_EXACT, key, \
+             bytes, uuid_burst_ids, rising)
+#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns) \
+    ORDERED_BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, any_order)
+#define ORDERED_BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, order)     \
+    BATCH_ROW(name, floor, begin, draw, 1, key, bytes, cap, unit_ns, false, order),       \
+        BATCH_ROW(name, floor, begin, draw, 16, key, bytes, cap, unit_ns, true, order),   \
+        BATCH_ROW(name, floor, begin, draw, 256, key, bytes, cap, unit_ns, false, order), \
+        BATCH_ROW(name, floor, begin, draw, 4096, key, bytes, cap, unit_ns, true, order)
+#define BATCH_ROW(name, floor, begin, draw, n, key, bytes, cap, unit_ns, crowds, order)            \
     {                                                                                              \
         name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, key, NULL, \
-            bytes, batch_burst_ids, cap, 0, unit_ns, crowds, false, n                              \
+            bytes, batch_burst_ids, cap, 0, unit_ns, crowds, false, n, order                       \
     }
 #define TEXT_ROW(name, floor, begin, draw, check, bytes) \
-    { name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false, 1 }
+    { name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false, 1, any_order }
 #define FLAKE_TEXT_ROWS(form)                                                                      \
     TEXT_ROW("flake/format_" #form, "floor/copy", begin_day, format_##form, check_##form,          \
              text_stride),                                                                         \
         TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, \
                  8)
-#define SLOW_PEER_ROW(name, draw)                                                         \
+#define SLOW_PEER_ROW(name, draw, order)                                                  \
     {                                                                                     \
         "peer/" name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, NULL, 16, \
-            slow_burst_ids, 0, 0, 0, true, false, 1                                       \
+            slow_burst_ids, 0, 0, 0, true, false, 1, order                                \
     }
-#define SATURATION_ROW(name, begin, draw, key, bytes, cap) \
-    { "saturation/" name, "", begin, draw, key, NULL, bytes, 16, cap, 0, 0, true, true, 1 }
+#define SATURATION_ROW(name, begin, draw, key, bytes, cap)                                   \
+    {                                                                                        \
+        "saturation/" name, "", begin, draw, key, NULL, bytes, 16, cap, 0, 0, true, true, 1, \
+            any_order                                                                        \
+    }
 #define SATURATION_BATCH_ROW(name, begin, draw, n, key, bytes, cap)                             \
     {                                                                                           \
         "saturation/" name "_" #n, "", begin, draw##_##n, key, NULL, bytes, n, cap, 0, 0, true, \
-            true, n                                                                             \
+            true, n, any_order                                                                  \
     }
 
 static const bench_row rows[] = {
@@ -754,7 +859,7 @@ static const bench_row rows[] = {
     FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact,
               prefetch_1),
     {"flake/next_new_unit", "floor/leaping_cas", begin_leaping, flake_next_1, key_of_64, NULL, 8,
-     burst_ids, 0, 0, 0, false, false, 1},
+     burst_ids, 0, 0, 0, false, false, 1, any_order},
     BATCH_ROWS("flake", "floor/exact_cas", begin_roomy_exact, flake_batch, key_of_64, 8, ROOMY_CAP,
                0),
     BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy_exact, shard_batch, key_of_64, 8,
@@ -781,7 +886,7 @@ static const bench_row rows[] = {
     SNO_ROW("shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1,
             SNO_CLOCK_EXACT),
     {"sno/new_new_unit", "floor/leaping_cas", begin_leaping, sno_new_1, key_of_80, NULL, 10,
-     burst_ids, 0, 0, 0, false, false, 1},
+     burst_ids, 0, 0, 0, false, false, 1, any_order},
     BATCH_ROWS("sno", "floor/exact_cas", begin_sno_exact, sno_batch, key_of_80, 10, SNO_CAP,
                SNO_UNIT_NS),
     BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno_exact, sno_shard_batch, key_of_80, 10,
@@ -806,6 +911,26 @@ static const bench_row rows[] = {
     BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128_exact, flake128_batch, key_of_128, 16,
                WIDE_CAP, WIDE_UNIT_NS),
 
+    DEFAULT_ROW("uuid7_bytes", uuid7_bytes_1, key_of_128, 16),
+    DEFAULT_ROW("uuid7", uuid7_1, key_of_uuid, uuid_text),
+    DEFAULT_ROW("ulid", ulid_1, key_of_ulid, ulid_text),
+    UUID_ROW("uuid7_next", "floor/exact_fetch_add", begin_uuid7_exact, flake128_next_1,
+             FLAKE_CLOCK_EXACT, rising),
+    UUID_ROW("uuid7_next_fast", "floor/counter_fetch_add", begin_uuid7_fast, flake128_next_1,
+             FLAKE_CLOCK_FAST, rising),
+    UUID_ROW("uuid8_next", "floor/exact_fetch_add", begin_uuid8_exact, flake128_next_1,
+             FLAKE_CLOCK_EXACT, rising),
+    UUID_ROW("uuid8_next_fast", "floor/counter_fetch_add", begin_uuid8_fast, flake128_next_1,
+             FLAKE_CLOCK_FAST, rising),
+    UUID_ROW("ulid_next", "floor/exact_fetch_add", begin_ulid_exact, flake128_next_1,
+             FLAKE_CLOCK_EXACT, rising),
+    UUID_ROW("ulid_next_fast", "floor/counter_fetch_add", begin_ulid_fast, flake128_next_1,
+             FLAKE_CLOCK_FAST, rising),
+    UUID_ROW("uuid7_lanes_next", "floor/exact_own_cas", begin_uuid7_exact, flake128_lanes_next_1,
+             FLAKE_CLOCK_EXACT, order_told),
+    ORDERED_BATCH_ROWS("flake128/uuid7", "floor/exact_cas", begin_uuid7_exact, flake128_batch,
+                       key_of_128, 16, WIDE_CAP, WIDE_UNIT_NS, rising),
+
     FLAKE_TEXT_ROWS(dec),
     FLAKE_TEXT_ROWS(hex),
     FLAKE_TEXT_ROWS(base32),
@@ -822,18 +947,22 @@ static const bench_row rows[] = {
     TEXT_ROW("peer/strtoull_dec", "floor/copy", begin_dec, strtoull_dec, check_day_flakes, 8),
 
     {"peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, NULL, 8,
-     burst_ids, 0, 0, 0, true, false, 1},
+     burst_ids, 0, 0, 0, true, false, 1, any_order},
     {"peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, key_of_64, NULL,
-     8, burst_ids, ROOMY_CAP, 0, 0, true, false, 1},
+     8, burst_ids, ROOMY_CAP, 0, 0, true, false, 1, any_order},
 #ifdef HAS_LIBUUID
-    SLOW_PEER_ROW("libuuid_v1", libuuid_v1),
-    SLOW_PEER_ROW("libuuid_v4", libuuid_v4),
+    SLOW_PEER_ROW("libuuid_v1", libuuid_v1, any_order),
+    SLOW_PEER_ROW("libuuid_v4", libuuid_v4, order_told),
 #endif
 #ifdef HAS_LIBUUID_V7
-    SLOW_PEER_ROW("libuuid_v7", libuuid_v7),
+    SLOW_PEER_ROW("libuuid_v7", libuuid_v7, order_told),
 #endif
-    SLOW_PEER_ROW("boost_uuid_v4", peer_boost_uuid_v4),
-    SLOW_PEER_ROW("boost_uuid_v7", peer_boost_uuid_v7),
+#ifdef UUID7_H
+    SLOW_PEER_ROW("uuid7_h", uuid7_h, order_told),
+    SLOW_PEER_ROW("uuid7_h_mutex", uuid7_h_mutex, order_told),
+#endif
+    SLOW_PEER_ROW("boost_uuid_v4", peer_boost_uuid_v4, order_told),
+    SLOW_PEER_ROW("boost_uuid_v7", peer_boost_uuid_v7, order_told),
 
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, key_of_64, 8, IDGEN_CAP),
@@ -870,14 +999,46 @@ static bool trial_dies(unsigned thread, void *out, size_t n) {
     abort();
 }
 
-#define TRIAL_ROW(name, draw) \
-    { name, "", begin_nothing, draw, key_of_64, NULL, 8, burst_ids, 0, 0, 0, false, false, 1 }
+/* Unique ids, each second of which is less than the one before. */
+static bool trial_falls(unsigned thread, void *out, size_t n) {
+    uint64_t *ids = (uint64_t *)out;
+    const bool well = floor_add(thread, out, n);
+    for (size_t i = 0; i < n; i++) ids[i] ^= 1;
+    return well;
+}
+
+/* They rise in each thread, and are all less than those of each thread that has begun before. */
+static _Atomic(uint64_t) trial_begun;
+static own_word trial_first[most];
+
+static bool begin_falls_across(unsigned threads) {
+    atomic_store(&trial_begun, 0);
+    for (unsigned i = 0; i < threads; i++) atomic_store(&trial_first[i].word, 0);
+    return true;
+}
+
+static bool trial_falls_across(unsigned thread, void *out, size_t n) {
+    _Atomic(uint64_t) *const next = &trial_first[thread].word;
+    uint64_t *ids = (uint64_t *)out;
+    if (!atomic_load(next)) atomic_store(next, (most - atomic_fetch_add(&trial_begun, 1)) << 32);
+    for (size_t i = 0; i < n; i++) ids[i] = own_increment(next);
+    return true;
+}
+
+#define TRIAL_ROW(name, draw) TRIAL_ROW_OF(name, begin_nothing, draw, false, any_order)
+#define TRIAL_ROW_OF(name, begin, draw, crowds, order) \
+    { name, "", begin, draw, key_of_64, NULL, 8, slow_burst_ids, 0, 0, 0, crowds, false, 1, order }
 
 static const bench_row trials[] = {
     TRIAL_ROW("peer/trial_repeats", trial_repeats),
     TRIAL_ROW("peer/trial_fails", trial_fails),
     TRIAL_ROW("peer/trial_dies", trial_dies),
     TRIAL_ROW("trial/repeats", trial_repeats),
+    TRIAL_ROW_OF("peer/trial_falls", begin_nothing, trial_falls, true, order_told),
+    TRIAL_ROW_OF("peer/trial_falls_across", begin_falls_across, trial_falls_across, true,
+                 order_told),
+    TRIAL_ROW_OF("trial/falls", begin_nothing, trial_falls, false, rising_in_a_thread),
+    TRIAL_ROW_OF("trial/falls_across", begin_falls_across, trial_falls_across, true, rising),
 };
 
 enum { n_rows = sizeof rows / sizeof *rows, n_trials = sizeof trials / sizeof *trials };
@@ -888,6 +1049,7 @@ const char *bench_name(const bench_row *r) { return r->name; }
 const char *bench_floor(const bench_row *r) { return r->floor; }
 double bench_cap(const bench_row *r) { return r->cap; }
 bool bench_saturates(const bench_row *r) { return r->saturates; }
+bool bench_tells_order(const bench_row *r) { return r->order != any_order; }
 bool bench_is_peer(const bench_row *r) { return strncmp(r->name, "peer/", 5) == 0; }
 
 size_t bench_burst_size(const bench_row *r, unsigned threads) {
@@ -904,11 +1066,22 @@ const char *bench_compiler(void) {
 
 /* ---- the crew: the threads of a run, which begin each burst together ---- */
 
+/* When it began and ended, in numbers that all threads take from one counter, and what it returned. */
+typedef struct numbered_call {
+    uint64_t began, ended;
+    unique_key least, greatest;
+    unique_key before; /* the greatest id that had been returned when it began */
+} numbered_call;
+
 typedef struct worker {
     _Alignas(128) unsigned char *out;
     size_t room, n; /* in ids */
     unique_ids kept;
-    bool failed;
+    unique_key newest;
+    uint64_t falls; /* ids that are not greater than the one before */
+    numbered_call *calls;
+    size_t n_calls, room_for_calls;
+    bool failed, tried_order;
     /* saturation: */
     uint64_t drawn;
     double cpu_s;
@@ -922,7 +1095,8 @@ static bool spins; /* a core for each thread */
 static _Atomic(unsigned) arrived, round_, finished;
 static pthread_barrier_t barrier;
 static int64_t last_unit;
-static size_t alone; /* bursts without their rivals */
+static size_t alone;              /* bursts without their rivals */
+static _Atomic(uint64_t) numbers; /* of calls' begins and ends */
 
 static void meet(void) {
     if (crew == 1) return;
@@ -954,7 +1128,8 @@ size_t bench_bursts(const bench_row *r, unsigned threads, double seconds) {
     const unsigned cores = bench_cores();
     double bursts = seconds / burst_s;
     if (threads > cores) bursts *= (double)cores / threads;
-    if (threads > 1 && r->at_once > 1) bursts /= 16; /* many ids, all to be checked */
+    if (threads > 1 && r->at_once > 1) bursts /= 16;          /* many ids, all to be checked */
+    if (r->order != any_order && r->at_once > 1) bursts /= 8; /* ids that each take room */
     if (r->unit_ns) {
         const size_t in_unit = paced_ids / largest_burst(r, threads);
         const double most_bursts =
@@ -1062,6 +1237,7 @@ void bench_begin(const bench_row *r, unsigned threads) {
     spins = threads <= bench_cores();
     last_unit = 0;
     alone = 0;
+    atomic_store(&numbers, 0);
     atomic_store(&arrived, 0);
     if (!spins && pthread_barrier_init(&barrier, NULL, threads) != 0) abort();
     const bool well = r->begin(threads);
@@ -1069,6 +1245,9 @@ void bench_begin(const bench_row *r, unsigned threads) {
         worker *w = &workers[i];
         unique_clear(&w->kept);
         w->failed = !well;
+        w->newest = nothing;
+        w->falls = w->n_calls = 0;
+        w->tried_order = crew == 1 || r->order == any_order;
         if (r->saturates) continue;
         const size_t bytes = 2 * bench_burst_size(r, threads) * (r->id_size > 16 ? r->id_size : 16);
         grow(w, bytes);
@@ -1077,9 +1256,78 @@ void bench_begin(const bench_row *r, unsigned threads) {
 }
 
 static void keep(const bench_row *r, worker *w, size_t n) {
-    if (r->key)
-        for (size_t i = 0; i < n; i++) unique_add(&w->kept, r->key(w->out, i));
+    for (size_t i = 0; r->key && i < n; i++) {
+        const unique_key id = r->key(w->out, i);
+        unique_add(&w->kept, id);
+        w->falls += !key_is_less(w->newest, id);
+        w->newest = id;
+    }
     if (r->check) w->failed |= !r->check(w->out, n);
+}
+
+/* ---- order across threads ----
+ *
+ * Untimed calls, each with a number taken before it and one after it. Where the number after one is less
+ * than that before another, all ids of the one must be less than those of the other. */
+
+static numbered_call *next_call(worker *w) {
+    if (w->n_calls == w->room_for_calls) {
+        w->room_for_calls = 2 * w->room_for_calls + 1024;
+        w->calls = (numbered_call *)realloc(w->calls, w->room_for_calls * sizeof *w->calls);
+        if (!w->calls) abort();
+    }
+    return &w->calls[w->n_calls++];
+}
+
+static void try_order(const bench_row *r, unsigned thread) {
+    worker *const w = &workers[thread];
+    const size_t n = bench_burst_size(r, crew);
+    bool well = true;
+    meet();
+    for (size_t i = 0; i < n; i += r->at_once) {
+        numbered_call *const c = next_call(w);
+        c->began = atomic_fetch_add(&numbers, 1);
+        well &= r->draw(thread, w->out + i * r->id_size, r->at_once);
+        c->ended = atomic_fetch_add(&numbers, 1);
+    }
+    meet();
+    for (size_t i = 0; i < w->n_calls; i++) {
+        numbered_call *const c = &w->calls[i];
+        c->least = c->greatest = r->key(w->out, i * r->at_once);
+        for (size_t k = 1; k < r->at_once; k++) {
+            const unique_key id = r->key(w->out, i * r->at_once + k);
+            if (key_is_less(id, c->least)) c->least = id;
+            if (key_is_less(c->greatest, id)) c->greatest = id;
+        }
+    }
+    w->failed |= !well;
+    keep(r, w, n);
+}
+
+/* How many of all calls returned an id that is not greater than each one returned before they began. */
+static uint64_t falls_of_crew(void) {
+    uint64_t falls = 0;
+    size_t n = 0;
+    for (unsigned i = 0; i < crew; i++) n += 2 * workers[i].n_calls;
+    numbered_call **const at = (numbered_call **)calloc(n + 1, sizeof(numbered_call *));
+    if (!at) abort();
+    for (unsigned i = 0; i < crew; i++)
+        for (size_t k = 0; k < workers[i].n_calls; k++) {
+            numbered_call *const c = &workers[i].calls[k];
+            at[c->began] = at[c->ended] = c;
+        }
+    unique_key newest = nothing;
+    for (size_t i = 0; i < n; i++) {
+        numbered_call *const c = at[i];
+        if (c->began == i) {
+            c->before = newest;
+            continue;
+        }
+        falls += !key_is_less(c->before, c->least);
+        if (key_is_less(newest, c->greatest)) newest = c->greatest;
+    }
+    free(at);
+    return falls;
 }
 
 /* On a machine with other work a thread may be kept waiting while its rival runs alone. */
@@ -1129,6 +1377,10 @@ static double burst_once(const bench_row *r, unsigned thread) {
 
 double bench_burst(const bench_row *r, unsigned thread) {
     enum { most_tries = 20 };
+    if (!workers[thread].tried_order) {
+        workers[thread].tried_order = true;
+        try_order(r, thread);
+    }
     for (int tries = 1;; tries++) {
         const double took_s = burst_once(r, thread);
         if (crew == 1 || !spins) return took_s;
@@ -1150,25 +1402,37 @@ static uint64_t duplicates_of_crew(void) {
     return unique_duplicates(all, crew);
 }
 
-static uint64_t ids, duplicates;
+static uint64_t ids, duplicates, falls, falls_across;
 
 uint64_t bench_ids(void) { return ids; }
 uint64_t bench_duplicates(void) { return duplicates; }
+uint64_t bench_falls(void) { return falls; }
+uint64_t bench_falls_across(void) { return falls_across; }
 
 const char *bench_end(const bench_row *r) {
     static char why[160];
     bool failed = false;
-    ids = 0;
+    ids = falls = 0;
     for (unsigned i = 0; i < crew; i++) {
         failed |= workers[i].failed;
         ids += workers[i].kept.ids;
+        falls += workers[i].falls;
     }
     if (!spins) (void)pthread_barrier_destroy(&barrier);
     duplicates = duplicates_of_crew();
+    falls_across = falls_of_crew();
     if (duplicates && !bench_is_peer(r))
         (void)snprintf(why, sizeof why,
                        "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids are duplicates", r->name,
                        crew, duplicates, ids);
+    else if (falls && r->order >= rising_in_a_thread)
+        (void)snprintf(why, sizeof why,
+                       "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids fell in their thread",
+                       r->name, crew, falls, ids);
+    else if (falls_across && r->order >= rising)
+        (void)snprintf(why, sizeof why,
+                       "%s, %u threads: %" PRIu64 " calls fell behind another thread's", r->name,
+                       crew, falls_across);
     else if (failed)
         (void)snprintf(why, sizeof why, "%s, %u threads: a call failed, or its result is wrong",
                        r->name, crew);
@@ -1212,15 +1476,17 @@ static void known_id(const bench_row *r, uint32_t number, void *out, size_t at) 
                           (uint16_t)(number >> 1 & 1), (uint16_t)(number & 1),
                           &((sno_id *)out)[at]);
     else {
-        uint8_t *const bytes = (uint8_t *)out + 16 * at;
-        memset(bytes, 0, 16);
-        bytes[0] = (uint8_t)(number >> 8);
-        bytes[15] = (uint8_t)number;
+        flake128 id = {{0}};
+        id.bytes[0] = (uint8_t)(number >> 8);
+        id.bytes[15] = (uint8_t)number;
+        if (r->key == key_of_uuid) flake128_to_uuid(id, (char *)out + uuid_text * at);
+        else if (r->key == key_of_ulid) flake128_to_ulid(id, (char *)out + ulid_text * at);
+        else ((flake128 *)out)[at] = id;
     }
 }
 
 static bool counts_as_known(const bench_row *r, const known_case *c) {
-    static uint64_t out[most_known_ids * largest_id / sizeof(uint64_t)];
+    static uint64_t out[most_known_ids * largest_id / sizeof(uint64_t) + 1];
     crew = 3;
     for (unsigned i = 0; i < crew; i++) unique_clear(&workers[i].kept);
     for (const known_run *run = c->runs; run < c->runs + most_runs; run++) {
@@ -1231,13 +1497,56 @@ static bool counts_as_known(const bench_row *r, const known_case *c) {
     return duplicates_of_crew() == c->duplicates;
 }
 
+/* Calls of known numbers, each in a thread of its own or behind another, and which of them fell behind. */
+typedef struct known_call {
+    unsigned thread;
+    uint32_t began, ended, least, greatest; /* ended 0: no more */
+} known_call;
+
+typedef struct known_order {
+    const char *name;
+    known_call calls[4];
+    uint64_t falls;
+} known_order;
+
+static const known_order known_orders[] = {
+    {"one behind the other", {{0, 0, 1, 5, 5}, {1, 2, 3, 6, 6}}, 0},
+    {"one falls behind the other", {{0, 0, 1, 6, 6}, {1, 2, 3, 5, 5}}, 1},
+    {"the same id again", {{0, 0, 1, 6, 6}, {1, 2, 3, 6, 6}}, 1},
+    {"at once, in either order", {{0, 0, 2, 6, 6}, {1, 1, 3, 5, 5}}, 0},
+    {"one while another lasts", {{0, 0, 3, 6, 6}, {1, 1, 2, 5, 5}}, 0},
+    {"the greatest of a batch counts, and the least", {{0, 0, 1, 1, 9}, {1, 2, 3, 8, 20}}, 1},
+    {"the greatest of all counts",
+     {{0, 0, 1, 9, 9}, {1, 2, 3, 10, 10}, {2, 4, 5, 7, 7}, {0, 6, 7, 8, 8}},
+     2},
+};
+
+static bool falls_as_known(const known_order *o) {
+    crew = 3;
+    for (unsigned i = 0; i < crew; i++) workers[i].n_calls = 0;
+    for (const known_call *c = o->calls; c < o->calls + 4 && c->ended; c++) {
+        numbered_call *const call = next_call(&workers[c->thread]);
+        call->began = c->began;
+        call->ended = c->ended;
+        call->least.high = call->greatest.high = 0;
+        call->least.low = c->least;
+        call->greatest.low = c->greatest;
+    }
+    return falls_of_crew() == o->falls;
+}
+
 const char *bench_try_check(void) {
+    enum { sizes = 5 }; /* 64, 80 and 128 bits, and two texts */
     static char why[160];
-    unique_key (*tried[3])(const void *, size_t) = {NULL, NULL, NULL};
-    for (size_t i = 0, k = 0; i < bench_rows() && k < 3; i++) {
+    unique_key (*tried[sizes])(const void *, size_t) = {NULL};
+    size_t n = 0;
+    for (size_t i = 0; i < bench_rows(); i++) {
         const bench_row *r = bench_row_at(i);
-        if (!r->key || r->key == tried[0] || r->key == tried[1]) continue;
-        tried[k++] = r->key;
+        bool again = !r->key;
+        for (size_t k = 0; k < n; k++) again |= r->key == tried[k];
+        if (again) continue;
+        if (n == sizes) return "there is an id that the check was not tried with";
+        tried[n++] = r->key;
         for (size_t c = 0; c < sizeof known / sizeof *known; c++)
             if (!counts_as_known(r, &known[c])) {
                 (void)snprintf(why, sizeof why,
@@ -1246,7 +1555,13 @@ const char *bench_try_check(void) {
                 return why;
             }
     }
-    return tried[2] ? NULL : "the check was not tried with ids of each size";
+    for (size_t c = 0; c < sizeof known_orders / sizeof *known_orders; c++)
+        if (!falls_as_known(&known_orders[c])) {
+            (void)snprintf(why, sizeof why, "the check of order: %s: %" PRIu64 " calls fall",
+                           known_orders[c].name, known_orders[c].falls);
+            return why;
+        }
+    return n == sizes ? NULL : "the check was not tried with ids of each size";
 }
 
 /* ---- saturation ---- */

@@ -29,12 +29,13 @@ double bench_cap(const bench_row *); /* ids a second that the layout has; 0: no 
 bool bench_in_crowds(const bench_row *, unsigned threads);
 bool bench_saturates(const bench_row *); /* call bench_saturate rather than bench_burst */
 bool bench_is_peer(const bench_row *);   /* another's: its duplicates are counted, and no failure */
+bool bench_tells_order(const bench_row *);
 size_t bench_burst_size(const bench_row *, unsigned threads);
 /* How many bursts take about so long. */
 size_t bench_bursts(const bench_row *, unsigned threads, double seconds);
 
-/* Before any row: does the check that each of them relies on count the duplicates of cases that are known?
- * NULL, or which it got wrong. */
+/* Before any row: do the checks that each of them relies on count the duplicates of cases that are known,
+ * and the ids that fall? NULL, or which they got wrong. */
 const char *bench_try_check(void);
 
 /* One thread, before all others begin. */
@@ -55,6 +56,10 @@ const char *bench_end(const bench_row *);
 /* After bench_end: how many ids were checked, and how many of them had come before. */
 uint64_t bench_ids(void);
 uint64_t bench_duplicates(void);
+/* How many ids did not rise above the one before of their thread; and how many calls, of those that are
+ * made before a row of several threads is timed, returned less than was returned before they began. */
+uint64_t bench_falls(void);
+uint64_t bench_falls_across(void);
 
 typedef struct bench_saturation {
     double ids_per_second, cpu_s_per_million;
@@ -68,6 +73,7 @@ const char *bench_compiler(void);
 unsigned bench_cores(void);
 bool bench_has_libuuid(void);
 bool bench_has_libuuid_v7(void);
+bool bench_has_uuid7_h(void);
 
 /* Peers that are C++: bursts of them, and whether they are built in. */
 bool peer_counter(unsigned thread, void *out, size_t n);

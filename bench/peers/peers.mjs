@@ -2,7 +2,7 @@
 //
 // node peers.mjs PEER IDS   times ids of an npm package in bursts, checks them outside the timed part,
 // and writes a line of JSON about it, or about the lack of it. --list: the names. PEER_TRIALS in the
-// environment adds one that repeats ids and one that dies: trials of what reports.
+// environment adds one that repeats ids, one whose ids fall and one that dies: trials of what reports.
 import { createRequire } from 'node:module';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -32,6 +32,7 @@ const peers = [
 if (process.env.PEER_TRIALS) {
     let drawn = 0;
     peers.push(['trial-repeats', null, () => () => drawn++ >> 1]); // each id twice
+    peers.push(['trial-falls', null, () => () => String(drawn++ ^ 1).padStart(9, '0')]);
     peers.push(['trial-dies', null, () => () => { throw new Error('this trial dies'); }]);
 }
 
@@ -43,6 +44,7 @@ const nextMs = () => {
 // The median of the bursts after the first quarter, which is for the compiler.
 const measure = (next, text) => {
     const seen = new Set(), took = [];
+    let falls = 0, newest = '';
     const until = Date.now() + most_ms;
     while (took.length < bursts && Date.now() < until) {
         const ids = new Array(burst).fill(null);
@@ -50,11 +52,16 @@ const measure = (next, text) => {
         const began = process.hrtime.bigint();
         for (let k = 0; k < burst; k++) ids[k] = next();
         took.push(Number(process.hrtime.bigint() - began));
-        for (const id of ids) seen.add(text(id));
+        for (const id of ids) {
+            const latest = text(id);
+            seen.add(latest);
+            if (latest <= newest) falls++;
+            newest = latest;
+        }
     }
     const counted = took.slice(took.length / 4).sort((a, b) => a - b);
     const ids = took.length * burst;
-    return { ns: counted[counted.length >> 1] / burst, ids, duplicates: ids - seen.size };
+    return { ns: counted[counted.length >> 1] / burst, ids, duplicates: ids - seen.size, falls };
 };
 
 if (process.argv[2] === '--list') console.log(peers.map(([name]) => name).join('\n'));

@@ -4,6 +4,7 @@
 package peers
 
 import (
+	"bytes"
 	"crypto/rand"
 	"math/bits"
 	"runtime"
@@ -18,6 +19,72 @@ import (
 	"github.com/rs/xid"
 	"github.com/segmentio/ksuid"
 )
+
+// One call: numbers that all threads take from one counter, before it and after it, and what it returned.
+type numbered[ID any] struct {
+	began, ended int64
+	id           ID
+	before       *numbered[ID] // with the greatest id that had been returned when it began
+}
+
+// How many ids are not greater than the one before of their thread, and how many than one that any thread had
+// returned before their call began. Untimed.
+func tryOrder[ID any](b *testing.B, draw func() ID, compare func(a, b ID) int) {
+	const each = 1024
+	threads := runtime.GOMAXPROCS(0)
+	calls := make([][]numbered[ID], threads)
+	var numbers int64
+	var begin, end sync.WaitGroup
+	begin.Add(1)
+	end.Add(threads)
+	for t := range calls {
+		calls[t] = make([]numbered[ID], each)
+		go func(calls []numbered[ID]) {
+			runtime.LockOSThread()
+			begin.Wait()
+			for i := range calls {
+				calls[i].began = atomic.AddInt64(&numbers, 1) - 1
+				calls[i].id = draw()
+				calls[i].ended = atomic.AddInt64(&numbers, 1) - 1
+			}
+			end.Done()
+		}(calls[t])
+	}
+	begin.Done()
+	end.Wait()
+	falls, across := 0, 0
+	at := make([]*numbered[ID], numbers)
+	for t := range calls {
+		for i := range calls[t] {
+			c := &calls[t][i]
+			at[c.began], at[c.ended] = c, c
+			if i > 0 && compare(calls[t][i-1].id, c.id) >= 0 {
+				falls++
+			}
+		}
+	}
+	var newest *numbered[ID]
+	for i, c := range at {
+		if c.began == int64(i) {
+			c.before = newest
+			continue
+		}
+		if c.before != nil && compare(c.before.id, c.id) >= 0 {
+			across++
+		}
+		if newest == nil || compare(newest.id, c.id) < 0 {
+			newest = c
+		}
+	}
+	b.ReportMetric(float64(falls), "falls")
+	b.ReportMetric(float64(across), "falls_across")
+}
+
+// As measure, and whether they rise.
+func measureOrder[ID comparable](b *testing.B, draw func() ID, compare func(a, b ID) int) {
+	measure(b, draw)
+	tryOrder(b, draw, compare)
+}
 
 // Draws b.N ids on each of the threads, and counts those that came before.
 func measure[ID comparable](b *testing.B, draw func() ID) {
@@ -61,21 +128,23 @@ func BenchmarkKsuid(b *testing.B)  { measure(b, ksuid.New) }
 func BenchmarkUuidV4(b *testing.B) { measure(b, uuid.New) }
 func BenchmarkUuidV1(b *testing.B) { measure(b, func() uuid.UUID { return uuid.Must(uuid.NewUUID()) }) }
 func BenchmarkUuidV7(b *testing.B) {
-	measure(b, func() gofrs.UUID { return gofrs.Must(gofrs.NewV7()) })
+	measureOrder(b, func() gofrs.UUID { return gofrs.Must(gofrs.NewV7()) },
+		func(a, b gofrs.UUID) int { return bytes.Compare(a[:], b[:]) })
 }
 func BenchmarkUlid(b *testing.B) {
-	measure(b, func() ulid.ULID { return ulid.MustNew(ulid.Timestamp(time.Now()), rand.Reader) })
+	measureOrder(b, func() ulid.ULID { return ulid.MustNew(ulid.Timestamp(time.Now()), rand.Reader) },
+		ulid.ULID.Compare)
 }
 
 // Ids that rise within a millisecond, which this library gives one thread at a time.
 func BenchmarkUlidMonotonic(b *testing.B) {
 	var lock sync.Mutex
 	entropy := ulid.Monotonic(rand.Reader, 0)
-	measure(b, func() ulid.ULID {
+	measureOrder(b, func() ulid.ULID {
 		lock.Lock()
 		defer lock.Unlock()
 		return ulid.MustNew(ulid.Timestamp(time.Now()), entropy)
-	})
+	}, ulid.ULID.Compare)
 }
 
 // The floor in this language: one reading of the clock.
@@ -109,9 +178,18 @@ func BenchmarkKsuidString(b *testing.B) {
 	}
 }
 
-// Trials of what reports: each id twice, and a peer that dies.
+// Trials of what reports: each id twice, ids that fall, and a peer that dies.
 func BenchmarkTrialRepeats(b *testing.B) {
 	var drawn int64
 	measure(b, func() int64 { return (atomic.AddInt64(&drawn, 1) - 1) / 2 })
+}
+func BenchmarkTrialFalls(b *testing.B) {
+	var drawn int64
+	measureOrder(b, func() int64 { return atomic.AddInt64(&drawn, -1) }, func(a, b int64) int {
+		if a < b {
+			return -1
+		}
+		return 1
+	})
 }
 func BenchmarkTrialDies(b *testing.B) { panic("this trial dies") }

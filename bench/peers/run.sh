@@ -32,8 +32,12 @@ else
             -test.cpu "$2" >> "$out/go.txt" 2> "$out/go.errors" ||
             fail "Go ${1#Benchmark}, $2 threads: $(grep -hm 1 -E '^(panic|fatal|--- FAIL)' "$out/go.errors" "$out/go.txt")"
     }
+    tags=
+    if grep -qs '^func NewV7' "$gopath"/src/github.com/google/uuid/*.go; then tags=google_v7
+    else skip "Go google/uuid v7 (its version 1.6 or later has it)"
+    fi
     if (cd "$here" && GO111MODULE=off GOFLAGS= GOPATH="$gopath" GOCACHE="$cache/go-cache" \
-        go test -c -o "$cache/peers.test") > "$out/go.errors" 2>&1; then
+        go test -tags "$tags" -c -o "$cache/peers.test") > "$out/go.errors" 2>&1; then
         # One process for each, so that one that ends it stops no other.
         for name in $("$cache/peers.test" -test.list '^Benchmark'); do
             case $name in
