@@ -201,7 +201,7 @@ typedef enum flake_status {
     /* inherited through fork(), or the machine was cloned: another process may give the same ids. See
      * flake_reinit_after_fork */
     FLAKE_FORKED,
-    /* the system refused a file or connection, or the state is closed */
+    /* the system refused a file, a connection or random bytes, or the state is closed */
     FLAKE_IO,
     /* a state file that is cut short or damaged */
     FLAKE_TORN,
@@ -4374,7 +4374,8 @@ static inline const char *flake_status_str(flake_status status) {
                "fork";
     case FLAKE_LEASE: return "the claim on the node number is lost";
     case FLAKE_FORKED: return "the generator was inherited through fork(), or the machine cloned";
-    case FLAKE_IO: return "a file or connection was refused by the system, or the state is closed";
+    case FLAKE_IO:
+        return "the system refused a file, a connection or random bytes, or the state is closed";
     case FLAKE_TORN: return "the state file is cut short or damaged";
     case FLAKE_FOREIGN: return "the state file is another generator's, or no state file";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
