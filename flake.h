@@ -6293,7 +6293,13 @@ static inline flake_status flake_i_default_gen(flake128_gen **g) {
     memset(&o, 0, sizeof o);
     o.form = FLAKE_UUID7;
     const flake_status status = flake128_init(fresh, 0, &o);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) {
+        /* The place goes back, if nobody has taken one since; so the last can't be lost, and a source
+         * that has bytes later is enough. */
+        uint64_t taken = (flake_i_pid() << 8) + place + 1;
+        (void)FLAKE_ATOMIC_CAS(&flake_i_default.begun, &taken, taken - 1, relaxed, relaxed);
+        return status;
+    }
     fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the salt tells instead */
     fresh->engine.fork_mark = fresh->engine.process_mark = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
