@@ -201,7 +201,7 @@ typedef enum flake_status {
     /* inherited through fork(), or the machine was cloned: another process may give the same ids. See
      * flake_reinit_after_fork */
     FLAKE_FORKED,
-    /* the system refused a file or connection, or the state is closed */
+    /* the system refused a file, a connection or random bytes, or the state is closed */
     FLAKE_IO,
     /* a state file that is cut short or damaged */
     FLAKE_TORN,
@@ -4375,7 +4375,8 @@ static inline const char *flake_status_str(flake_status status) {
                "fork";
     case FLAKE_LEASE: return "the claim on the node number is lost";
     case FLAKE_FORKED: return "the generator was inherited through fork(), or the machine cloned";
-    case FLAKE_IO: return "a file or connection was refused by the system, or the state is closed";
+    case FLAKE_IO:
+        return "the system refused a file, a connection or random bytes, or the state is closed";
     case FLAKE_TORN: return "the state file is cut short or damaged";
     case FLAKE_FOREIGN: return "the state file is another generator's, or no state file";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
@@ -6297,7 +6298,13 @@ static inline flake_status flake_i_default_gen(flake128_gen **g) {
     memset(&o, 0, sizeof o);
     o.form = FLAKE_UUID7;
     const flake_status status = flake128_init(fresh, 0, &o);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) {
+        /* The place goes back, if nobody has taken one since; so the last can't be lost, and a source
+         * that has bytes later is enough. */
+        uint64_t taken = (flake_i_pid() << 8) + place + 1;
+        (void)FLAKE_ATOMIC_CAS(&flake_i_default.begun, &taken, taken - 1, relaxed, relaxed);
+        return status;
+    }
     fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the salt tells instead */
     fresh->engine.fork_mark = fresh->engine.process_mark = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */

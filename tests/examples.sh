@@ -188,7 +188,10 @@ while IFS='|' read -r name fields end; do
     judge "$name is drawn as $drawing" grep -qxF "$(printf '%-18s%s' "$name" "$drawing")" $readme
     unit=$(printf '%s' "$end" | sed 's/.*units of \([0-9]*\) ms.*/\1/')
     until=$(printf '%s' "$end" | sed 's/.*to \([+0-9-]*\)T.*/\1/')
-    bits=$(printf '%s' "$fields" | sed 's/.*sequence \([0-9]*\).*/\1/')
+    case $fields in
+    *counter*) bits=16 ;; # so many ids a ms, however wide it is
+    *) bits=$(printf '%s' "$fields" | sed 's/.*sequence \([0-9]*\).*/\1/') ;;
+    esac
     speed=$(awk -v u="$unit" -v b="$bits" 'BEGIN {printf "%d", 1000 / u * 2 ^ b}' | grouped)
     judge "$name: $unit ms, $speed a second, until $until" \
         grep -q "^| \`$name\` .*| $unit ms | $speed | $until |" $readme

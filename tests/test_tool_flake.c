@@ -39,22 +39,28 @@ static int run_with(const choice *c, const char *command, const char *node, cons
         node, text, NULL});
 }
 
-/* `inspect` with those options finds these parts in the text. */
-static void inspect_finds(const choice *c, const char *text, int64_t unix_ms, const char *who,
-                          uint64_t node, uint32_t seq) {
-    char moment[64], maker[64], number[64];
+/* `inspect` with those options finds the time and both pieces of JSON in the text. */
+static void inspect_prints(const choice *c, const char *text, int64_t unix_ms, const char *maker,
+                           const char *number) {
+    char moment[64], said[1024];
     (void)snprintf(moment, sizeof moment, "\"unix_ms\":%" PRId64 ",", unix_ms);
-    (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", who, node);
-    (void)snprintf(number, sizeof number, "\"sequence\":%" PRIu32 "}\n", seq);
     const int code = run_with(c, "inspect", "", text);
     if (code == 0 && strstr(run_output, moment) && strstr(run_output, maker) &&
         strstr(run_output, number))
         return;
-    char said[1024];
     (void)snprintf(said, sizeof said, "--layout=%s --format=%s %.160s: %s%s%s, not %.200s",
                    c->layout ? c->layout : "(none)", c->format ? c->format : "(none)", text, moment,
                    maker, number, run_output);
     check_fail(__FILE__, __LINE__, said);
+}
+
+/* These parts. */
+static void inspect_finds(const choice *c, const char *text, int64_t unix_ms, const char *who,
+                          uint64_t node, uint32_t seq) {
+    char maker[64], number[64];
+    (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", who, node);
+    (void)snprintf(number, sizeof number, "\"sequence\":%" PRIu32 "}\n", seq);
+    inspect_prints(c, text, unix_ms, maker, number);
 }
 
 /* `generate` with those options, in the unit that begins then. */
@@ -238,6 +244,222 @@ static void what_generate_prints_of_128_bits_inspect_reads_back(void) {
     CHECK(seen[run_digits] && seen[run_upper] && seen[run_bits] && seen[run_hex] && seen_zeros);
 }
 
+/* ---- UUIDs and ULIDs ---- */
+
+/* Layouts of 48 bits of ms. */
+typedef struct uuid_layout {
+    const char *name, *maker; /* maker: the 48 bits behind the counter; NULL: a ULID */
+    flake_form form;
+    bool has_node;
+} uuid_layout;
+
+static const uuid_layout uuid_layouts[] = {{"uuid7", "random", FLAKE_UUID7, false},
+                                           {"uuid7-node", "node", FLAKE_UUID7_NODE, true},
+                                           {"uuid8", "node", FLAKE_UUID8, true},
+                                           {"ulid", NULL, FLAKE_ULID, false}};
+enum { uuid_layout_count = sizeof uuid_layouts / sizeof *uuid_layouts };
+
+/* NULL: the layout's own. */
+static const struct {
+    const char *name;
+    unsigned base; /* 0: UUID, 1: ULID */
+} uuid_forms[] = {{NULL, 0},  {"uuid", 0},    {"ulid", 1},    {"hex", 16},  {"dec", 10},
+                  {"bin", 2}, {"base32", 32}, {"base36", 36}, {"base7", 7}, {"base62", 62}};
+
+static unsigned base_of(const uuid_layout *l, size_t i) {
+    return i == 0 && !l->maker ? 1 : uuid_forms[i].base;
+}
+
+static void write_uuid(flake128 wide, unsigned base, char *text) {
+    if (base == 0) flake128_to_uuid(wide, text);
+    else if (base == 1) flake128_to_ulid(wide, text);
+    else (void)flake128_format_fixed(wide, base, text, FLAKE128_TEXT_SIZE);
+}
+
+static flake128 read_uuid(const char *text, unsigned base) {
+    flake128 wide;
+    char upper[FLAKE128_TEXT_SIZE];
+    memset(&wide, 0, sizeof wide);
+    for (size_t i = 0; i < sizeof upper && (i == 0 || text[i - 1]); i++)
+        upper[i] = (char)(base == 16 ? toupper((unsigned char)text[i]) : text[i]);
+    const flake_status status = base == 0   ? flake128_from_uuid(text, strlen(text), &wide)
+                                : base == 1 ? flake128_from_ulid(text, strlen(text), &wide)
+                                            : flake128_parse(upper, strlen(upper), base, &wide);
+    CHECK_EQ(status, FLAKE_OK);
+    return wide;
+}
+
+/* From 1984 on, when these begin to be drawn. */
+static int64_t random_ms(void) {
+    const int64_t first = INT64_C(441763200000);
+    return first + 1 + (int64_t)random_below(&seed, (uint64_t)(last_ms - first));
+}
+
+static flake128_parts random_parts(const uuid_layout *l) {
+    flake128_parts parts;
+    memset(&parts, 0, sizeof parts);
+    parts.unix_ms = random_ms();
+    parts.worker = l->maker ? random_next(&seed) >> 16 : random_next(&seed);
+    parts.seq = (uint32_t)random_below(&seed, l->maker ? 1 << 26 : 1 << 16);
+    return parts;
+}
+
+static flake128 wide_of(const uuid_layout *l, const flake128_parts *parts) {
+    flake128 wide;
+    memset(&wide, 0, sizeof wide);
+    CHECK_EQ(flake128_compose(l->form, parts, &wide), FLAKE_OK);
+    return wide;
+}
+
+static void inspect_finds_parts(const choice *c, const uuid_layout *l, const char *text,
+                                const flake128_parts *p) {
+    char maker[64], number[64];
+    (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", l->maker ? l->maker : "", p->worker);
+    if (l->maker) (void)snprintf(number, sizeof number, "\"counter\":%" PRIu32 "}\n", p->seq);
+    else
+        (void)snprintf(number, sizeof number, "\"counter\":\"%04x%016" PRIx64 "\"}\n",
+                       (unsigned)p->seq, p->worker);
+    inspect_prints(c, text, p->unix_ms, l->maker ? maker : "", number);
+}
+
+static void what_generate_prints_of_uuids_and_ulids_inspect_reads_back(void) {
+    char text[256];
+    for (size_t k = 0; k < uuid_layout_count; k++)
+        for (size_t f = 0; f < sizeof uuid_forms / sizeof *uuid_forms; f++) {
+            const uuid_layout *l = &uuid_layouts[k];
+            const choice c = {l->name, NULL, uuid_forms[f].name};
+            for (int i = 0; i < run_moments / 4; i++) {
+                const flake128_parts parts = random_parts(l);
+                flake128_parts made = parts;
+                write_uuid(wide_of(l, &parts), base_of(l, f), text);
+                inspect_finds_parts(&c, l, text, &parts);
+                (void)generate_at(&c, parts.unix_ms, 1, l->has_node ? parts.worker : 0, text);
+                const flake128 wide = read_uuid(text, base_of(l, f));
+                CHECK_EQ(flake128_decompose(l->form, wide, &made), FLAKE_OK);
+                CHECK_EQ(made.unix_ms, parts.unix_ms);
+                if (l->has_node) CHECK_EQ(made.worker, parts.worker);
+                inspect_finds_parts(&c, l, text, &made);
+            }
+        }
+}
+
+/* Their texts name them. */
+static void a_uuid_and_a_ulid_are_known_by_their_texts(void) {
+    static const choice none = {NULL, NULL, NULL};
+    static const size_t known[] = {0, 2, 3}; /* a uuid7_node looks like a uuid7 */
+    char text[64], layout[32];
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        for (int i = 0; i < run_moments; i++) {
+            const uuid_layout *l = &uuid_layouts[known[k]];
+            flake128_parts parts = random_parts(l);
+            parts.unix_ms = (int64_t)(random_next(&seed) >> 16); /* of any maker */
+            write_uuid(wide_of(l, &parts), base_of(l, 0), text);
+            for (char *at = text; *at; at++)
+                *at = (char)(i % 2 ? tolower((unsigned char)*at) : toupper((unsigned char)*at));
+            inspect_finds_parts(&none, l, text, &parts);
+            (void)snprintf(layout, sizeof layout, "\"layout\":\"%s\"", l->name);
+            if (!strstr(run_output, layout)) check_fail(__FILE__, __LINE__, run_output);
+        }
+}
+
+/* Without a letter a ULID may be a number. */
+static void a_ulid_of_digits_is_not_guessed(void) {
+    static const choice none = {NULL, NULL, NULL}, named = {"ulid", NULL, NULL};
+    char text[64];
+    for (int i = 0; i < run_moments; i++) {
+        run_random_text(&seed, i % 2 ? run_digits : run_bits, "0123456789", 26, text);
+        text[0] = (char)('0' + random_below(&seed, i % 2 ? 8 : 2));
+        CHECK_EQ(run_with(&none, "inspect", "", text), 2);
+        if (!strstr(run_complaint, " or --format=ulid"))
+            check_fail(__FILE__, __LINE__, run_complaint);
+        CHECK_EQ(run_with(&named, "inspect", "", text), 0);
+    }
+}
+
+static void refused_for(const char *text, const char *layout, const char *why) {
+    const choice c = {layout, NULL, NULL};
+    CHECK_EQ(run_with(&c, "inspect", "", text), 2);
+    if (!strstr(run_complaint, why)) check_fail(__FILE__, __LINE__, run_complaint);
+}
+
+static void a_uuid_of_another_kind_is_called_by_its_version(void) {
+    char text[37], why[64];
+    for (int i = 0; i < run_moments; i++)
+        for (unsigned version = 0; version < 16; version++) {
+            flake128 wide;
+            for (size_t k = 0; k < 16; k++) wide.bytes[k] = (uint8_t)random_next(&seed);
+            wide.bytes[6] = (uint8_t)(version << 4 | (wide.bytes[6] & 15));
+            wide.bytes[8] = (uint8_t)(128 | (wide.bytes[8] & 63));
+            flake128_to_uuid(wide, text);
+            (void)snprintf(why, sizeof why, "is a UUID of version %u", version);
+            if (version != 7 && version != 8) refused_for(text, NULL, why);
+            if (version != 7) refused_for(text, "uuid7", why);
+            if (version != 7) refused_for(text, "uuid7-node", why);
+            if (version != 8) refused_for(text, "uuid8", why);
+            wide.bytes[8] = (uint8_t)(192 | (wide.bytes[8] & 31)); /* Microsoft's */
+            flake128_to_uuid(wide, text);
+            refused_for(text, NULL, "variant is Microsoft's");
+            refused_for(text, "uuid8", "variant is Microsoft's");
+        }
+    refused_for("00000000-0000-0000-0000-000000000000", NULL, "the nil UUID");
+    refused_for("ffffffff-ffff-ffff-ffff-ffffffffffff", "uuid7", "the max UUID");
+}
+
+/* All of 16 digits that are not the time's. */
+static void a_range_of_uuids_has_all_of_its_ms(void) {
+    char from[64], to[64], min[64], max[64];
+    for (size_t k = 0; k < uuid_layout_count; k++)
+        for (int i = 0; i < run_moments; i++) {
+            const uuid_layout *l = &uuid_layouts[k];
+            int64_t first = random_ms(), last = random_ms();
+            if (first > last) {
+                const int64_t swapped = first;
+                first = last;
+                last = swapped;
+            }
+            (void)snprintf(from, sizeof from, "--from=%" PRId64, first);
+            (void)snprintf(to, sizeof to, "--to=%" PRId64, last);
+            (void)snprintf(min, sizeof min, "--layout=%s", l->name);
+            CHECK_EQ(
+                run_tool((const char *[]){"range", "--json", "--format=hex", min, from, to, NULL}),
+                0);
+            const unsigned version = l->form == FLAKE_UUID8 ? 8 : 7;
+            (void)snprintf(min, sizeof min, "\"min\":\"%012" PRIx64 "%s\"", (uint64_t)first,
+                           l->maker ? version == 8 ? "80008000000000000000" : "70008000000000000000"
+                                    : "00000000000000000000");
+            (void)snprintf(max, sizeof max, "\"max\":\"%012" PRIx64 "%s\"", (uint64_t)last,
+                           l->maker ? version == 8 ? "8fffbfffffffffffffff" : "7fffbfffffffffffffff"
+                                    : "ffffffffffffffffffff");
+            if (!strstr(run_output, min) || !strstr(run_output, max))
+                check_fail(__FILE__, __LINE__, run_output);
+        }
+}
+
+static void uuids_are_drawn_from_1984_on(void) {
+    for (size_t k = 0; k < uuid_layout_count; k++) {
+        char layout[64];
+        (void)snprintf(layout, sizeof layout, "--layout=%s", uuid_layouts[k].name);
+        script_at_ms(INT64_C(441763200000) - 2);
+        CHECK_EQ(run_tool((const char *[]){"generate", layout, NULL}), 1);
+        CHECK(strstr(run_complaint, "begins at 1984-01-01") != NULL);
+        script_at_ms(INT64_C(441763200000));
+        CHECK_EQ(run_tool((const char *[]){"generate", layout, NULL}), 0);
+    }
+}
+
+static void time_finds_no_uuid_twice(void) {
+    for (size_t k = 0; k < uuid_layout_count; k++) {
+        char layout[64];
+        (void)snprintf(layout, sizeof layout, "--layout=%s", uuid_layouts[k].name);
+        script_at_ms(1700000000000);
+        CHECK_EQ(run_tool((const char *[]){"time", "--json", layout, "200000", NULL}), 0);
+        CHECK(strstr(run_output, "\"ids\":200000,") != NULL);
+        CHECK(strstr(run_output, "\"duplicates\":0}") != NULL);
+    }
+}
+
+/* ---- what surrounds ids ---- */
+
 /* The lines of --json are read back too. */
 static void objects_are_read_back(void) {
     char line[] = "{\"id\":\"9xv8qjj52HFsJhNZp5\"}";
@@ -272,6 +494,13 @@ int main(int argc, char **argv) {
         CHECK_TEST(what_generate_prints_inspect_reads_back),
         CHECK_TEST(no_form_is_guessed),
         CHECK_TEST(what_generate_prints_of_128_bits_inspect_reads_back),
+        CHECK_TEST(what_generate_prints_of_uuids_and_ulids_inspect_reads_back),
+        CHECK_TEST(a_uuid_and_a_ulid_are_known_by_their_texts),
+        CHECK_TEST(a_ulid_of_digits_is_not_guessed),
+        CHECK_TEST(a_uuid_of_another_kind_is_called_by_its_version),
+        CHECK_TEST(a_range_of_uuids_has_all_of_its_ms),
+        CHECK_TEST(uuids_are_drawn_from_1984_on),
+        CHECK_TEST(time_finds_no_uuid_twice),
         CHECK_TEST(objects_are_read_back),
         CHECK_TEST(a_slot_knows_the_ids_that_were_generated),
     };

@@ -168,8 +168,28 @@ forms="default dec hex bin bin4 base32 base36 base58 base62"
     round_trip instagram 8191 --node=8191 $forms
     round_trip mastodon "" "" $forms
     round_trip js53 31 --node=31 $forms
-    round_trip boundary 171118573193570 --node=0x9ba1a5c50962 default dec hex bin base2 base7 base16 base35 base36 base58 base61 base62
+    round_trip boundary 171118573193570 --node=0x9ba1a5c50962 default dec hex bin uuid ulid base2 base7 base16 base35 base36 base58 base61 base62
 }
+# Of UUIDs and ULIDs the counter begins at random.
+for layout in uuid7 uuid7-node uuid8 ulid; do
+    case $layout in *node | uuid8) set -- --node=0x9ba1a5c50962 ;; *) set -- ;; esac
+    for form in uuid ulid dec hex bin base36 base62; do
+        begin_now
+        id=$("$flake" generate --layout=$layout "$@" --format=$form)
+        "$flake" inspect --layout=$layout --format=$form "$id" > "$dir/out" 2>&1
+        made_now "round_trip_${layout}_${form}_time" "$(unix_ms)"
+        [ $# -eq 0 ] || same "round_trip_${layout}_$form" 171118573193570 "$(field node < "$dir/out")"
+    done
+    "$flake" generate --layout=$layout "$@" 20000 > "$dir/ids"
+    same "${layout}_ids_differ" 20000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
+    LC_ALL=C sort -c "$dir/ids" 2> "$dir/err"
+    same "${layout}_ids_rise" "" "$(cat "$dir/err")"
+done
+has uuid7_is_one '^[0-9a-f]\{8\}-[0-9a-f]\{4\}-7[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-[0-9a-f]\{12\}$' "$flake" generate --layout=uuid7
+has uuid8_is_one '^[0-9a-f]\{8\}-[0-9a-f]\{4\}-8[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-00000000001f$' "$flake" generate --layout=uuid8 --node=0x1f
+has ulid_is_one '^0[0-9A-HJKMNP-TV-Z]\{25\}$' "$flake" generate --layout=ulid
+mkdir "$dir/uuids"
+has uuid8_of_a_slot '^.*-000000000000$' "$flake" generate --layout=uuid8 --slot-dir="$dir/uuids"
 # An own layout needs its epoch for the way back.
 begin_now
 id=$("$flake" generate --layout=41-10-12 --epoch=1577836800000 --node=1023)
@@ -178,7 +198,7 @@ made_now own_layout_and_epoch "$(unix_ms)"
 has own_layout_has_its_name "^layout  *41-10-12: your own; units of 1 ms since 2020-01-01" cat "$dir/out"
 id=$("$flake" generate --layout=hazelcast-10-8 --node=255)
 has hazelcast_with_other_bits "^node  *255" "$flake" inspect --layout=hazelcast-10-8 "$id"
-for options in --layout=boundary --format=hex --layout=discord; do
+for options in --layout=boundary --format=hex --layout=discord --layout=uuid7 --layout=ulid; do
     "$flake" generate --json $options 3 | "$flake" inspect --json $options - > "$dir/out" 2>&1
     same "objects_from_a_pipe_$options" 3 "$(grep -c '^{"id":' "$dir/out")"
 done
@@ -264,6 +284,48 @@ for named in "hex 02308300cd461003" "hex 0230830000461003" "hex 5300086112257234
     # shellcheck disable=SC2086
     reads_as $named --format=${named%% *}
 done
+reads_as uuid 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
+reads_as uuid 0b5b3f1e-79b0-8cc3-98c4-dc0c0c07398f
+reads_as uuid 00000173-cf50-e1a4-9ba1-a5c50962e183 --layout=boundary
+reads_as ulid 01ARZ3NDEKTSV4RRFFQ69G5FAV
+reads_as ulid 01arz3ndektsv4rrffq69g5fav
+reads_as ulid 01234567890123456789012345 --layout=ulid
+# RFC 9562's and the ULID specification's.
+has uuid7_of_the_rfc '"layout":"uuid7","hex":"017f22e279b07cc398c4dc0c0c07398f","time":"2022-02-22T19:22:22.000Z","unix_ms":1645557742000,"random":241944299518351,"counter":53532868}$' \
+    "$flake" inspect --json 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
+has ulid_of_the_specification '"layout":"ulid","hex":"01563e3ab5d3d6764c61efb99302bd5b","time":"2016-07-30T23:54:10.259Z","unix_ms":1469922850259,"counter":"d6764c61efb99302bd5b"}$' \
+    "$flake" inspect --json 01ARZ3NDEKTSV4RRFFQ69G5FAV
+has uuid7_may_have_a_node "^or with  *--layout=uuid7_node  *2022-02-22T19:22:22.000Z, node 241944299518351, counter 53532868$" "$flake" inspect 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
+has hex_may_be_a_uuid "  --layout=uuid7  *2022-02-22T19:22:22.000Z, random 241944299518351" "$flake" inspect 0x017F22E279B07CC398C4DC0C0C07398F
+has hex_may_be_a_ulid "  --layout=ulid  *2016-07-30T23:54:10.259Z, counter 0xd6764c61efb99302bd5b$" "$flake" inspect 0x01563E3AB5D3D6764C61EFB99302BD5B
+wanted='id          017f22e2-79b0-7cc3-98c4-dc0c0c07398f (uuid)
+layout      uuid7: UUID of version 7
+time        2022-02-22T19:22:22.000Z (Unix ms 1645557742000)
+random      241944299518351 (0xdc0c0c07398f)
+counter     53532868
+texts       ulid 01FWHE4YDGFK1SHH6W1G60EECF  hex 017f22e279b07cc398c4dc0c0c07398f
+            dec 1989357241971137676463954034883508623  base36 36TWI214QWJ7MGSVQ83NM8WF  base62 2p5oQZoHTv0zeY5yG21K3
+
+    000000010111111100100010111000100111100110110000 0111 110011000011
+    |                                                |    counter = 3267  [75..64]
+    |                                                version = 7  [79..76]
+    time = 1645557742000  [127..80]
+
+    10 01100011000100 110111000000110000001100000001110011100110001111
+    |  |              random = 241944299518351  [47..0]
+    |  counter = 6340  [61..48]
+    variant = 2  [63..62]'
+says uuid7_is_drawn "$wanted" "$flake" inspect --layout=uuid7 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
+has ulid_is_drawn '^    000000010101011000111110001110101011010111010011 1101011001110110$' "$flake" inspect 01ARZ3NDEKTSV4RRFFQ69G5FAV
+refuses uuid_of_version_4 2 "is a UUID of version 4 (random bits), and here versions 7 and 8 are read. Is it none" "$flake" inspect 919108f7-52d1-4320-9bac-f847db4148a8
+refuses uuid_of_version_1 2 "is a UUID of version 1 (time in steps of 100 ns, and a MAC address)" "$flake" inspect C232AB00-9414-11EC-B3C8-9E6BDECED846
+refuses uuid_of_microsoft 2 "its variant is Microsoft's" "$flake" inspect 919108f7-52d1-7320-dbac-f847db4148a8
+refuses uuid_7_is_no_8 2 "is a UUID of version 7: --layout=uuid7$" "$flake" inspect --layout=uuid8 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
+refuses nil_uuid 2 "the nil UUID" "$flake" inspect 00000000-0000-0000-0000-000000000000
+refuses ulid_too_large 2 "is no id" "$flake" inspect 8ZZZZZZZZZZZZZZZZZZZZZZZZZ
+refuses uuid_without_a_hyphen 2 "is no id" "$flake" inspect 017F22E2-79B0-7CC3-98C4+DC0C0C07398F
+refuses uuid_for_64_bits 2 "is for ids of 128 bits: with --layout=uuid7" "$flake" generate --format=uuid
+refuses ulid_for_64_bits 2 "is for ids of 128 bits: with --layout=ulid" "$flake" generate --layout=twitter --format=ulid
 # What looks like one form may be another, so none is guessed.
 needs() { # OPTIONS ID [OPTION]
     refuses "needs_a_form_$2" 2 "'$2' is no .*: say how to read it, with $1$" "$flake" inspect ${3:+"$3"} "$2"
@@ -339,6 +401,15 @@ largest     1752844207518646271'
 says range_of_twitter "$wanted" "$flake" range --layout=twitter --from=2024-01-01 --to=2024-01-31T23:59:59.999
 says range_in_json '{"layout":"boundary","from":"2020-08-08T18:24:11.172Z","min":"00000173cf50e1a40000000000000000","to":"2020-08-08T18:24:11.172Z","max":"00000173cf50e1a4ffffffffffffffff"}' \
     "$flake" range --json --layout=boundary --format=hex --from=1596911051172 --to=1596911051172
+wanted='layout      uuid7
+from        2024-01-01T00:00:00.000Z
+smallest    018cc251-f400-7000-8000-000000000000
+to          2024-01-31T00:00:00.000Z
+largest     018d5cd0-bc00-7fff-bfff-ffffffffffff'
+says range_of_uuid7 "$wanted" "$flake" range --layout=uuid7 --from=2024-01-01 --to=2024-01-31
+says range_of_ulid '{"layout":"ulid","from":"2024-01-01T00:00:00.000Z","min":"01HK153X000000000000000000","to":"2024-01-31T00:00:00.000Z","max":"01HNED1F00ZZZZZZZZZZZZZZZZ"}' \
+    "$flake" range --json --layout=ulid --from=2024-01-01 --to=2024-01-31
+refuses range_of_uuid8_before_1970 2 "what layout uuid8 can express: 1970-01-01T00:00:00.000Z to +10889-08-02T05:31:50.655Z" "$flake" range --layout=uuid8 --from=1969-12-31 --to=2024-01-31
 from=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 id=$("$flake" generate --layout=twitter --node=7)
 "$flake" range --layout=twitter --from="$from" --to="$(($(date +%s) + 1))" > "$dir/out"
@@ -357,6 +428,9 @@ refuses node_without_a_value 2 "needs a value: --node=N" "$flake" generate --nod
 refuses node_with_an_empty_value 2 "no value behind it: --node=N" "$flake" generate --node=
 refuses node_twice 2 "both say who" "$flake" generate --node=5 --worker=1
 refuses node_for_mastodon 2 "mastodon has no bits for a node number" "$flake" generate --layout=mastodon --node=1
+refuses node_for_uuid7 2 "uuid7 has no bits for a node number" "$flake" generate --layout=uuid7 --node=1
+refuses interface_for_ulid 2 "ulid has no bits for a node number" "$flake" generate --layout=ulid --interface
+refuses node_too_large_for_uuid8 2 "not a number from 0 to 281474976710655, what layout uuid8 holds" "$flake" generate --layout=uuid8 --node=0x1000000000000
 refuses datacenter_too_large 2 "datacenter=32 is not a number from 0 to 31" "$flake" generate --datacenter=32
 refuses worker_for_hazelcast 2 "hazelcast has no datacenter and worker" "$flake" generate --layout=hazelcast --worker=1
 refuses cluster_for_idgen 2 "idgen has no cluster and generator" "$flake" generate --cluster=1
@@ -440,22 +514,26 @@ fi
 same time_counts "30000 0" "$(field ids < "$dir/out") $(field duplicates < "$dir/out")"
 has time_of_spread '"ids":5000,.*"duplicates":0}' "$flake" time --json --layout=uniqueid_spread --cluster=1 5000
 has time_of_boundary '"layout":"boundary","ids":100000,.*"capacity_per_second":65536000,"duplicates":0}' "$flake" time --json --layout=boundary 100000
+has time_of_uuid7 '"layout":"uuid7","ids":100000,.*"capacity_per_second":65536000,"duplicates":0}' "$flake" time --json --layout=uuid7 100000
 refuses time_without_a_count 2 "flake time 1000000" "$flake" time
-same all_layouts 11 "$("$flake" layouts | grep -c '^[a-z]')"
+same all_layouts 15 "$("$flake" layouts | grep -c '^[a-z]')"
+has uuid7_shows_its_bits "time 48, version 4, counter 12, variant 2, counter 14, random 48" "$flake" layouts
+has ulid_shows_its_bits "time 48, counter 80$" "$flake" layouts
 has layouts_show_their_bits "time 42, sequence 6, generator 3, mode 1, generator 8, cluster 4" "$flake" layouts
 {
     "$flake" generate --json 3
     "$flake" generate --json --layout=boundary 3
     "$flake" layouts --json
     "$flake" inspect --json 5828128208445124608 0x1f 0x00000173cf50e1a49ba1a5c50962e183
+    "$flake" inspect --json 017F22E2-79B0-7CC3-98C4-DC0C0C07398F 01ARZ3NDEKTSV4RRFFQ69G5FAV
     "$flake" time --json 100
     "$flake" range --json --from=0 --to=2024-01-01
     "$sno" generate --json --format=uuid 3
     "$sno" generate 3 | "$sno" inspect --json -
 } > "$dir/json"
-same json_lines 28 "$(wc -l < "$dir/json" | tr -d ' ')"
+same json_lines 34 "$(wc -l < "$dir/json" | tr -d ' ')"
 if command -v python3 > /dev/null; then
-    says json_parses "28 2014-01-12T13:40:46.279Z 5828128208445124608" python3 -c '
+    says json_parses "34 2014-01-12T13:40:46.279Z 5828128208445124608" python3 -c '
 import json, sys
 objects = [json.loads(line) for line in open(sys.argv[1])]
 assert all(isinstance(o.get("id", ""), str) for o in objects)

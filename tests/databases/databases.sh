@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 #
 # databases.sh   stores IDS ids of each kind in SQLite and in PostgreSQL, reads them back in order, and
-# scans ranges of time: 64-bit flakes as bigint, 128-bit ones and snos as bytes and as uuid. The
-# ids are loaded in another order than they were made in.
+# scans ranges of time: 64-bit flakes as bigint, 128-bit ones, UUIDs of version 7 and snos as bytes and as
+# uuid. The ids are loaded in another order than they were made in. Then UUIDs of version 7 and random
+# ones, of version 4, are inserted in the order of their making, and the sizes of their indexes told.
 build=${BUILD:-build}
 count=${IDS:-1000000}
-kinds="bigint flake_bytes sno_bytes flake_uuid sno_uuid"
+kinds="bigint flake_bytes sno_bytes uuid7_bytes flake_uuid sno_uuid uuid7"
 passed=0 failed=0
 as_owner=
 dir=$(mktemp -d)
@@ -51,6 +52,19 @@ check_kinds() { # DATABASE
     done
 }
 
+# In terms of: insert FILE, index_bytes. Says $rising and $random.
+index_sizes() { # DATABASE
+    local made bytes
+    for made in uuid7 random; do
+        judge "$1, $made: is inserted in the order of making" insert "$dir/$made.made"
+        judge "$1, $made: has all ids" [ "$(query 'SELECT count(DISTINCT id) FROM ids')" = "$count" ]
+        bytes=$(index_bytes)
+        case $made in uuid7) rising=$bytes ;; random) random=$bytes ;; esac
+    done
+    echo "  the index of $count UUIDs: $((rising / 1024)) KiB of version 7, $((random / 1024)) KiB of version 4"
+    judge "$1: has an index of each" [ "$((rising < random ? rising : random))" -gt 0 ]
+}
+
 sqlite() {
     query() { sqlite3 -csv -newline $'\n' "$dir/sqlite" "$1"; }
     load() {
@@ -58,7 +72,7 @@ sqlite() {
         case $kind in
         bigint) query "CREATE TABLE ids (number INTEGER, id INTEGER PRIMARY KEY)" ;;
         *_bytes) query "CREATE TABLE ids (number INTEGER, id BLOB PRIMARY KEY) WITHOUT ROWID" ;;
-        *_uuid) query "CREATE TABLE ids (number INTEGER, id TEXT PRIMARY KEY) WITHOUT ROWID" ;;
+        *) query "CREATE TABLE ids (number INTEGER, id TEXT PRIMARY KEY) WITHOUT ROWID" ;;
         esac || return 1
         case $kind in
         *_bytes) sqlite3 "$dir/sqlite" < "$dir/$kind.sql" ;;
@@ -69,12 +83,22 @@ sqlite() {
         case $kind in
         bigint) echo "$1" ;;
         *_bytes) echo "X'$1'" ;;
-        *_uuid) echo "'$1'" ;;
+        *) echo "'$1'" ;;
         esac
     }
     shown() { case $kind in *_bytes) echo "lower(hex(id))" ;; *) echo id ;; esac; }
     by_index() { query "EXPLAIN QUERY PLAN $1" | grep -q 'SEARCH ids USING.*PRIMARY KEY'; }
     check_kinds SQLite
+    # The index is all that the file has. SQLite evens out neighbouring pages of an index, so that one of
+    # random keys is as full as one of keys that rise: nothing is claimed of the two sizes.
+    insert() {
+        rm -f "$dir/sqlite"
+        query "CREATE TABLE ids (id BLOB PRIMARY KEY) WITHOUT ROWID" || return 1
+        sed "1s/^/BEGIN;/; s/[0-9]*,\\(.*\\)/INSERT INTO ids VALUES (X'\\1');/; s/-//g; \$s/\$/COMMIT;/" "$1" |
+            sqlite3 "$dir/sqlite"
+    }
+    index_bytes() { query "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"; }
+    index_sizes SQLite
 }
 
 postgresql() {
@@ -105,7 +129,7 @@ postgresql() {
     }
     load() {
         local type
-        case $kind in bigint) type=bigint ;; *_bytes) type=bytea ;; *_uuid) type=uuid ;; esac
+        case $kind in bigint) type=bigint ;; *_bytes) type=bytea ;; *) type=uuid ;; esac
         query "DROP TABLE IF EXISTS ids" 2> /dev/null
         query "CREATE TABLE ids (number integer, id $type PRIMARY KEY)" || return 1
         case $kind in *_bytes) sed 's/,/,\\x/' "$dir/$kind.mixed" ;; *) cat "$dir/$kind.mixed" ;; esac |
@@ -115,12 +139,21 @@ postgresql() {
         case $kind in
         bigint) echo "$1" ;;
         *_bytes) echo "'\\x$1'::bytea" ;;
-        *_uuid) echo "'$1'::uuid" ;;
+        *) echo "'$1'::uuid" ;;
         esac
     }
     shown() { case $kind in *_bytes) echo "encode(id, 'hex')" ;; *) echo id ;; esac; }
     by_index() { query "EXPLAIN $1" | grep -q 'Index.* ids_pkey'; }
     check_kinds PostgreSQL
+    insert() {
+        query "DROP TABLE IF EXISTS ids" 2> /dev/null
+        query "CREATE TABLE ids (number integer, id uuid PRIMARY KEY)" &&
+            query "COPY ids FROM STDIN (FORMAT csv)" < "$1"
+    }
+    index_bytes() { query "SELECT pg_relation_size('ids_pkey')"; }
+    index_sizes PostgreSQL
+    # It splits a full page in halves, but the last one so that it stays full.
+    judge "PostgreSQL: the index of version 7 is no larger than that of version 4" [ "$rising" -le "$random" ]
 }
 
 judge "$count ids of each kind are made" "$build/databases_ids" "$dir" "$count"

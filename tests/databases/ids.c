@@ -8,6 +8,8 @@
  *     KIND.sql      the same as SQL, for kinds that are blobs
  *     KIND.ranges   name,least,greatest    windows of time, as min_at and max_at bound them
  *     KIND.NAME     the lines of the ids whose time, taken from them, lies in that window
+ *
+ * and random.made, as many UUIDs of version 4, to compare with.
  */
 #include "check.h"
 #include "flake.h"
@@ -18,17 +20,15 @@ typedef struct kind {
     bool blob; /* KIND.sql is needed */
 } kind;
 
-enum { bigint, flake_bytes, sno_bytes, flake_uuid, sno_uuid, kinds };
-static const kind all[kinds] = {{"bigint", false},
-                                {"flake_bytes", true},
-                                {"sno_bytes", true},
-                                {"flake_uuid", false},
-                                {"sno_uuid", false}};
+enum { bigint, flake_bytes, sno_bytes, uuid7_bytes, flake_uuid, sno_uuid, uuid7, kinds };
+static const kind all[kinds] = {{"bigint", false},     {"flake_bytes", true}, {"sno_bytes", true},
+                                {"uuid7_bytes", true}, {"flake_uuid", false}, {"sno_uuid", false},
+                                {"uuid7", false}};
 
 typedef struct row {
     int64_t unix_ms;
     uint64_t flake;
-    flake128 wide;
+    flake128 wide, uuid;
     sno_id sno;
 } row;
 
@@ -54,7 +54,7 @@ static uint64_t random_below(uint64_t bound) {
 /* Three of four ids share the ms of the one before; over all a million take six hours. */
 static void make_rows(void) {
     static flake_gen flakes;
-    static flake128_gen wides;
+    static flake128_gen wides, uuids;
     static sno_gen snos;
     flake_options options;
     sno_options pool;
@@ -68,12 +68,16 @@ static void make_rows(void) {
     MUST(flake_init(&flakes, &options) == FLAKE_OK);
     MUST(flake128_init(&wides, 0x0242ac110002, NULL) == FLAKE_OK);
     MUST(sno_init(&snos, &pool) == SNO_OK);
+    memset(&options, 0, sizeof options);
+    options.form = FLAKE_UUID7;
+    MUST(flake128_init(&uuids, 0, &options) == FLAKE_OK);
     int64_t unix_ms = 1700000000000;
     for (size_t i = 0; i < count; i++) {
         if (random_below(4) == 0) unix_ms += (int64_t)random_below(173);
         rows[i].unix_ms = unix_ms;
         MUST(flake_try_at(&flakes, unix_ms, &rows[i].flake) == FLAKE_OK);
         MUST(flake128_try_at(&wides, unix_ms, &rows[i].wide) == FLAKE_OK);
+        MUST(flake128_try_at(&uuids, unix_ms, &rows[i].uuid) == FLAKE_OK);
         MUST(sno_try_at(&snos, 7, unix_ms * 1000000, &rows[i].sno) == SNO_OK);
     }
 }
@@ -88,7 +92,9 @@ static char *text_of(unsigned k, const row *r, char *text) {
     case bigint: MUST(flake_format(r->flake, FLAKE_DEC, text, FLAKE_TEXT_SIZE) != 0); return text;
     case flake_bytes: return hex(r->wide.bytes, 16, text);
     case sno_bytes: return hex(r->sno.bytes, 10, text);
+    case uuid7_bytes: return hex(r->uuid.bytes, 16, text);
     case flake_uuid: flake128_to_uuid(r->wide, text); return text;
+    case uuid7: flake128_to_uuid(r->uuid, text); return text;
     default: sno_to_uuid(r->sno, text); return text;
     }
 }
@@ -108,6 +114,10 @@ static int64_t time_of(unsigned k, const row *r) {
     case flake_uuid:
         MUST(flake128_decompose(FLAKE_BOUNDARY, r->wide, &wide_parts) == FLAKE_OK);
         return wide_parts.unix_ms;
+    case uuid7_bytes:
+    case uuid7:
+        MUST(flake128_decompose(FLAKE_UUID7, r->uuid, &wide_parts) == FLAKE_OK);
+        return wide_parts.unix_ms;
     default: return sno_time_ns(r->sno) / 1000000;
     }
 }
@@ -118,16 +128,36 @@ static void bounds(const window *w, row *least, row *greatest) {
     MUST(flake_max_at(&layout, w->to_ms, &greatest->flake) == FLAKE_OK);
     MUST(flake128_min_at(FLAKE_BOUNDARY, w->from_ms, &least->wide) == FLAKE_OK);
     MUST(flake128_max_at(FLAKE_BOUNDARY, w->to_ms, &greatest->wide) == FLAKE_OK);
+    MUST(flake128_min_at(FLAKE_UUID7, w->from_ms, &least->uuid) == FLAKE_OK);
+    MUST(flake128_max_at(FLAKE_UUID7, w->to_ms, &greatest->uuid) == FLAKE_OK);
     MUST(sno_min_at(w->from_ms * 1000000, &least->sno) == SNO_OK);
     MUST(sno_max_at(w->to_ms * 1000000, &greatest->sno) == SNO_OK);
 }
 
-static FILE *open_for(const char *folder, unsigned k, const char *what) {
+static FILE *open_named(const char *folder, const char *name, const char *what) {
     char path[4096];
-    (void)snprintf(path, sizeof path, "%s/%s.%s", folder, all[k].name, what);
+    (void)snprintf(path, sizeof path, "%s/%s.%s", folder, name, what);
     FILE *out = fopen(path, "w");
     MUST(out != NULL);
     return out;
+}
+
+static FILE *open_for(const char *folder, unsigned k, const char *what) {
+    return open_named(folder, all[k].name, what);
+}
+
+static void write_random(const char *folder) {
+    FILE *made = open_named(folder, "random", "made");
+    for (size_t i = 0; i < count; i++) {
+        flake128 id;
+        char text[37];
+        for (size_t k = 0; k < 16; k++) id.bytes[k] = (uint8_t)random_below(256);
+        id.bytes[6] = (uint8_t)(0x40 | (id.bytes[6] & 15));
+        id.bytes[8] = (uint8_t)(0x80 | (id.bytes[8] & 63));
+        flake128_to_uuid(id, text);
+        (void)fprintf(made, "%zu,%s\n", i, text);
+    }
+    MUST(fclose(made) == 0);
 }
 
 static void write_rows(const char *folder, unsigned k) {
@@ -195,6 +225,7 @@ int main(int argc, char **argv) {
         write_rows(argv[1], k);
         write_ranges(argv[1], k, windows, sizeof windows / sizeof *windows);
     }
+    write_random(argv[1]);
     free(rows);
     return 0;
 }

@@ -25,15 +25,15 @@ static flake_layout (*const layouts[])(void) = {flake_layout_idgen,
                                                 flake_layout_js53};
 enum {
     flakes = sizeof layouts / sizeof *layouts,
-    boundary = flakes, /* 128 bits */
-    sno,
+    wides = 5, /* of 128 bits: boundary's, UUIDs, ULIDs */
+    sno = flakes + wides,
     generators
 };
 
 static const struct {
     const char *name;
-    int flake;         /* a flake_text, or -1 */
-    unsigned boundary; /* a base, or 0 */
+    int flake;     /* a flake_text, or -1 */
+    unsigned wide; /* a base, or 0 */
 } formats[] = {{"dec", FLAKE_DEC, 10},
                {"hex", FLAKE_HEX, 16},
                {"bin", FLAKE_BIN, 2},
@@ -42,8 +42,20 @@ static const struct {
                {"base58", FLAKE_BASE58, 0},
                {"base62", FLAKE_BASE62, 62},
                {"text", -1, 0},
-               {"uuid", -1, 0}};
-enum { dec = 0, base62 = 6, text, uuid, format_count };
+               {"uuid", -1, 0},
+               {"ulid", -1, 0}};
+enum { dec = 0, base62 = 6, text, uuid, ulid, format_count };
+
+static const struct {
+    const char *name;
+    flake_form form;
+    bool has_node;
+    unsigned format; /* of a list that names none */
+} wide_layouts[wides] = {{"boundary", FLAKE_BOUNDARY, true, base62},
+                         {"uuid7", FLAKE_UUID7, false, uuid},
+                         {"uuid7_node", FLAKE_UUID7_NODE, true, uuid},
+                         {"uuid8", FLAKE_UUID8, true, uuid},
+                         {"ulid", FLAKE_ULID, false, ulid}};
 
 enum { mode_lanes, mode_shared, mode_shard, mode_none };
 static const char *const modes[] = {"lanes", "shared", "shard", "none"};
@@ -54,12 +66,23 @@ static flake_lanes lanes[flakes];
 static flake_lane lanes_of[flakes][max_threads];
 static flake_gen shared[flakes];
 static flake_shard shards[flakes][max_threads];
+/* One whole in mode lanes, one word in the others: 128 bits have no shards. */
+static flake128_lanes wide_lanes[wides];
+static flake_lane lanes_of_wide[wides][max_threads];
+static flake128_gen wide_shared[wides];
 /* Drawn in batches only, each of them one read-modify-write: shared in each mode. */
-static flake128_gen boundary_ids;
 static sno_gen snos;
 
+static bool is_wide(unsigned layout) { return layout >= flakes && layout < sno; }
+
 static const char *layout_name(unsigned layout) {
-    return layout == boundary ? "boundary" : layout == sno ? "sno" : layouts[layout]().name;
+    return layout == sno     ? "sno"
+           : is_wide(layout) ? wide_layouts[layout - flakes].name
+                             : layouts[layout]().name;
+}
+
+static unsigned usual_format(unsigned layout) {
+    return layout == sno ? text : is_wide(layout) ? wide_layouts[layout - flakes].format : dec;
 }
 
 /* A layout whose bits don't hold the node number is not offered. */
@@ -83,18 +106,29 @@ static void make_generators(unsigned mode, unsigned threads, unsigned node) {
                   : mode == mode_shard ? flake_shards_init(shards[i], threads, &flake)
                                        : flake_init(&shared[i], &flake);
     }
-    made[boundary] = flake128_init(&boundary_ids, node, NULL);
+    for (unsigned i = 0; i < wides; i++) {
+        const uint64_t worker = wide_layouts[i].has_node ? node : 0;
+        memset(&flake, 0, sizeof flake);
+        flake.form = wide_layouts[i].form;
+        made[flakes + i] =
+            mode == mode_lanes
+                ? flake128_lanes_init(&wide_lanes[i], lanes_of_wide[i], threads, worker, &flake)
+                : flake128_init(&wide_shared[i], worker, &flake);
+    }
     if (sno_init(&snos, NULL) != SNO_OK) made[sno] = FLAKE_INVALID;
 }
 
 typedef union ids {
     uint64_t flake[batch];
-    flake128 boundary[batch];
+    flake128 wide[batch];
     sno_id sno[batch];
 } ids;
 
 static size_t draw(unsigned thread, unsigned layout, ids *drawn, size_t n) {
-    if (layout == boundary) return flake128_try_n(&boundary_ids, drawn->boundary, n);
+    if (is_wide(layout))
+        return mode_made == mode_lanes
+                   ? flake128_lanes_try_n(&wide_lanes[layout - flakes], drawn->wide, n)
+                   : flake128_try_n(&wide_shared[layout - flakes], drawn->wide, n);
     if (layout == sno) return sno_try_n(&snos, 0, drawn->sno, n);
     if (mode_made == mode_lanes) return flake_lanes_try_n(&lanes[layout], drawn->flake, n);
     if (mode_made == mode_shard) return flake_shard_try_n(&shards[layout][thread], drawn->flake, n);
@@ -102,7 +136,9 @@ static size_t draw(unsigned thread, unsigned layout, ids *drawn, size_t n) {
 }
 
 static int64_t retry_ns(unsigned thread, unsigned layout) {
-    if (layout == boundary) return flake128_retry_ns(&boundary_ids);
+    if (is_wide(layout))
+        return mode_made == mode_lanes ? flake128_lanes_retry_ns(&wide_lanes[layout - flakes])
+                                       : flake128_retry_ns(&wide_shared[layout - flakes]);
     if (layout == sno) return sno_retry_ns(&snos);
     if (mode_made == mode_lanes) return flake_lanes_retry_ns(&lanes[layout]);
     if (mode_made == mode_shard) return flake_shard_retry_ns(&shards[layout][thread]);
@@ -111,16 +147,25 @@ static int64_t retry_ns(unsigned thread, unsigned layout) {
 
 static bool has_format(unsigned layout, unsigned format) {
     if (layout == sno) return format == text || format == uuid;
-    return layout == boundary ? formats[format].boundary != 0 : formats[format].flake >= 0;
+    if (is_wide(layout)) return formats[format].wide || format == uuid || format == ulid;
+    return formats[format].flake >= 0;
 }
 
-/* Without an end: how many characters. */
+/* The room holds it with its NUL, which is not counted: how many characters. */
+static size_t write_wide(unsigned format, flake128 id, char *at) {
+    if (formats[format].wide)
+        return flake128_format(id, formats[format].wide, at, FLAKE128_TEXT_SIZE);
+    if (format == uuid) flake128_to_uuid(id, at);
+    else flake128_to_ulid(id, at);
+    return format == uuid ? 36 : 26;
+}
+
+/* The same; no end is written to a sno's text. */
 static size_t write_id(unsigned layout, unsigned format, const ids *drawn, size_t i, char *at) {
-    const size_t room = FLAKE128_TEXT_SIZE;
-    if (layout == boundary)
-        return flake128_format(drawn->boundary[i], formats[format].boundary, at, room);
+    if (is_wide(layout)) return write_wide(format, drawn->wide[i], at);
     if (layout != sno)
-        return flake_format(drawn->flake[i], (flake_text)formats[format].flake, at, room);
+        return flake_format(drawn->flake[i], (flake_text)formats[format].flake, at,
+                            FLAKE128_TEXT_SIZE);
     if (format == uuid) {
         sno_to_uuid(drawn->sno[i], at);
         return 36;

@@ -26,15 +26,20 @@ static void each_request_on_a_connection_has_an_id_of_its_own(void) {
     leave(c);
 }
 
+static int64_t unix_s(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return t.tv_sec;
+}
+
 static void an_id_has_the_server_s_time_and_node(void) {
     client *c = connect_to(usual);
     const flake_layout layout = flake_layout_idgen();
-    struct timespec t;
+    const int64_t begun = unix_s();
     flake_parts parts;
     ask(c, "/");
     CHECK_EQ(flake_decompose(&layout, id_of(hear(c, false)), &parts), FLAKE_OK);
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    CHECK(parts.unix_ms / 1000 <= t.tv_sec && parts.unix_ms / 1000 >= t.tv_sec - 10);
+    CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
     CHECK_EQ(parts.node, 5);
     leave(c);
 }
@@ -432,32 +437,73 @@ static void a_list_has_each_layout_in_each_format(void) {
     leave(c);
 }
 
-static void a_list_has_wide_ids_in_each_base(void) {
+/* Ids of 128 bits in a list; lanes' rise by ms, and inside one they differ. */
+static bool is_later_wide(flake_form form, flake128 id, flake128 last) {
+    flake128_parts one, before;
+    if (strcmp(server_mode, "lanes") != 0) return flake128_compare(last, id) < 0;
+    memset(&one, 0, sizeof one);
+    memset(&before, 0, sizeof before);
+    CHECK_EQ(flake128_decompose(form, id, &one), FLAKE_OK);
+    (void)flake128_decompose(form, last, &before); /* there is none before the first */
+    return flake128_compare(last, id) != 0 && one.unix_ms >= before.unix_ms;
+}
+
+static int compare_wide(const void *a, const void *b) {
+    return flake128_compare(*(const flake128 *)a, *(const flake128 *)b);
+}
+
+static void a_list_has_wide_ids_in_each_form(void) {
+    static const struct {
+        const char *name;
+        flake_form form;
+        bool has_node;
+        unsigned base; /* without a format */
+    } wides[] = {{"boundary", FLAKE_BOUNDARY, true, 62},
+                 {"uuid7", FLAKE_UUID7, false, 0},
+                 {"uuid7_node", FLAKE_UUID7_NODE, true, 0},
+                 {"uuid8", FLAKE_UUID8, true, 0},
+                 {"ulid", FLAKE_ULID, false, 1}};
     static const struct {
         const char *format;
-        unsigned base;
-    } bases[] = {{"&format=dec", 10},    {"&format=hex", 16},    {"&format=bin", 2},
-                 {"&format=base36", 36}, {"&format=base62", 62}, {"", 62}};
+        unsigned base; /* 0: a UUID, 1: a ULID, 63: the layout's own */
+    } bases[] = {
+        {"&format=dec", 10},    {"&format=hex", 16}, {"&format=bin", 2},  {"&format=base36", 36},
+        {"&format=base62", 62}, {"&format=uuid", 0}, {"&format=ulid", 1}, {"", 63}};
+    enum { ids_a_list = 250, all_bases = sizeof bases / sizeof *bases };
+    static flake128 drawn[all_bases * ids_a_list];
+    const int64_t begun = unix_s();
     client *c = connect_to(usual);
-    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
-        char target[128], *rest = heard.body;
-        (void)snprintf(target, sizeof target, "/ids?layout=boundary&count=250%s", bases[i].format);
-        ask(c, target);
-        CHECK_EQ(hear(c, false)->status, 200);
-        int n = 0;
+    for (size_t w = 0; w < sizeof wides / sizeof *wides; w++) {
+        size_t n = 0, twice = 0;
         flake128 last;
         memset(&last, 0, sizeof last);
-        for (char *line; (line = next_line(&rest)) != NULL; n++) {
-            flake128 id = last;
-            flake128_parts parts;
-            memset(&parts, 0, sizeof parts);
-            CHECK_EQ(flake128_parse(line, strlen(line), bases[i].base, &id), FLAKE_OK);
-            CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, id, &parts), FLAKE_OK);
-            CHECK_EQ(parts.worker, 5);
-            CHECK(flake128_compare(last, id) < 0);
-            last = id;
+        for (size_t i = 0; i < all_bases; i++) {
+            const unsigned base = bases[i].base == 63 ? wides[w].base : bases[i].base;
+            char target[128], *rest = heard.body;
+            (void)snprintf(target, sizeof target, "/ids?layout=%s&count=%d%s", wides[w].name,
+                           (int)ids_a_list, bases[i].format);
+            ask(c, target);
+            CHECK_EQ(hear(c, false)->status, 200);
+            for (char *line; (line = next_line(&rest)) != NULL && n < all_bases * ids_a_list; n++) {
+                const size_t length = strlen(line);
+                flake128 id = last;
+                flake128_parts parts;
+                memset(&parts, 0, sizeof parts);
+                CHECK_EQ(base == 0   ? flake128_from_uuid(line, length, &id)
+                         : base == 1 ? flake128_from_ulid(line, length, &id)
+                                     : flake128_parse(line, length, base, &id),
+                         FLAKE_OK);
+                CHECK_EQ(flake128_decompose(wides[w].form, id, &parts), FLAKE_OK);
+                CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
+                if (wides[w].has_node) CHECK_EQ(parts.worker, 5);
+                CHECK(is_later_wide(wides[w].form, id, last));
+                drawn[n] = last = id;
+            }
         }
-        CHECK_EQ(n, 250);
+        CHECK_EQ(n, all_bases * ids_a_list);
+        qsort(drawn, n, sizeof *drawn, compare_wide);
+        for (size_t i = 1; i < n; i++) twice += compare_wide(&drawn[i], &drawn[i - 1]) == 0;
+        CHECK_EQ(twice, 0);
     }
     leave(c);
 }
@@ -505,6 +551,11 @@ static void a_wrong_parameter_is_named(void) {
         {"/ids?format=text", "format"},
         {"/ids?layout=sno&format=dec", "format"},
         {"/ids?layout=boundary&format=base58", "format"},
+        {"/ids?layout=uuid7&format=base58", "format"},
+        {"/ids?layout=uuid7&format=text", "format"},
+        {"/ids?layout=sno&format=ulid", "format"},
+        {"/ids?format=uuid", "format"},
+        {"/ids?layout=uuid9", "layout"},
         {"/ids?layout=mastodon", "node"},
         {"/ids?number=5", "parameter"},
         {"/ids?count=5&size=3", "parameter"},
@@ -555,6 +606,31 @@ static void stamps_and_lists_have_no_id_in_common(void) {
     free(ids);
 }
 
+static void lists_of_uuids_have_none_in_common(void) {
+    enum { connections = 8, lists = 10, ids_a_list = 1000 };
+    enum { all = connections * lists * ids_a_list };
+    static flake128 ids[all];
+    client *c[connections];
+    size_t n = 0, twice = 0;
+    for (int i = 0; i < connections; i++) {
+        c[i] = connect_to(usual);
+        for (int k = 0; k < lists; k++) ask(c[i], "/ids?count=1000&layout=uuid8");
+    }
+    for (int i = 0; i < connections; i++) {
+        for (int k = 0; k < lists; k++) {
+            char *rest = heard.body;
+            CHECK_EQ(hear(c[i], false)->status, 200);
+            for (char *line; (line = next_line(&rest)) != NULL && n < all; n++)
+                CHECK_EQ(flake128_from_uuid(line, strlen(line), &ids[n]), FLAKE_OK);
+        }
+        leave(c[i]);
+    }
+    CHECK_EQ(n, all);
+    qsort(ids, n, sizeof *ids, compare_wide);
+    for (size_t i = 1; i < n; i++) twice += compare_wide(&ids[i], &ids[i - 1]) == 0;
+    CHECK_EQ(twice, 0);
+}
+
 static void a_client_that_does_not_read_holds_up_nobody(void) {
     client *slow[8], *c = connect_to(usual);
     for (int i = 0; i < 8; i++) {
@@ -592,10 +668,11 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_connection_closes_when_it_is_asked_to),
         CHECK_TEST(who_says_no_more_still_hears_every_answer),
         CHECK_TEST(a_list_has_each_layout_in_each_format),
-        CHECK_TEST(a_list_has_wide_ids_in_each_base),
+        CHECK_TEST(a_list_has_wide_ids_in_each_form),
         CHECK_TEST(a_list_has_snos_as_text_and_as_uuids),
         CHECK_TEST(a_wrong_parameter_is_named),
         CHECK_TEST(stamps_and_lists_have_no_id_in_common),
+        CHECK_TEST(lists_of_uuids_have_none_in_common),
         CHECK_TEST(a_client_that_does_not_read_holds_up_nobody),
     };
     if (argc < 3) return 2;

@@ -5,6 +5,7 @@
  *
  *     GET /anything    answers "hello" with the header  X-Request-Id: 8306849466254995456
  *     GET /ids?count=1000&layout=twitter&format=base58          ids for other programs, one a line
+ *     GET /ids?layout=uuid7                                     a UUID
  *
  * An event loop must not sleep in a generator. When a unit's ids are all drawn, the request waits in
  * a queue of its generator, and epoll wakes the thread when the next unit begins.
@@ -181,18 +182,19 @@ static void list_ids(connection *c, char *query) {
             return;
         }
     }
-    if (format == format_count) format = layout == sno ? text : layout == boundary ? base62 : dec;
+    if (format == format_count && layout < generators) format = usual_format(layout);
     if (count < 1 || count > max_count) c->body = "count must be a number from 1 to 100000\n";
     else if (layout == generators)
         c->body = "layout must be idgen, hazelcast, uniqueid_ordered, uniqueid_spread, twitter, "
-                  "sonyflake, "
-                  "discord, instagram, mastodon, js53, boundary or sno\n";
+                  "sonyflake, discord, instagram, mastodon, js53, boundary, uuid7, uuid7_node, "
+                  "uuid8, ulid or sno\n";
+    else if (made[layout] == FLAKE_IO) c->body = "this server's system has no random bytes\n";
     else if (made[layout] != FLAKE_OK)
         c->body = "layout has no room for this server's node number\n";
     else if (format > format_count || !has_format(layout, format))
         c->body = layout == sno ? "format must be text or uuid for snos\n"
-                  : layout == boundary
-                      ? "format must be dec, hex, bin, base36 or base62 for boundary\n"
+                  : is_wide(layout)
+                      ? "format must be uuid, ulid, dec, hex, bin, base36 or base62 for 128 bits\n"
                       : "format must be dec, hex, bin, base32, base36, base58 or base62\n";
     else {
         c->status = "200 OK";
@@ -544,8 +546,9 @@ static const char usage[] =
     "none:\n"
     "                no stamp at all\n"
     "--layout=idgen  of the stamps, and of /ids when it names none\n"
-    "--node=0        the node number, and the worker of boundary's ids; servers at once need "
-    "several\n"
+    "--node=0        the node number, and boundary's worker; servers at once need several, but "
+    "for\n"
+    "                uuid7 and ulid\n"
     "--idle-ms=30000 a connection ends when for so long no request begins, or one that began is "
     "not\n"
     "                whole, or its answer is not read\n"

@@ -3,10 +3,11 @@
 #
 # server.sh   the server, driven by wrk: every id that comes in a response comes once, was stamped by
 # one of the server's threads, and none is lost. Before that, what a client may send
-# (requests.c), and a server that is short of ports, descriptors, time or ids (limits.c).
+# (requests.c), and a server that is short of ports, descriptors, time or ids (limits.c). UUIDs come in
+# lists, which are not logged: no two are the same.
 #
 #   DURATION=10   seconds of each mode with one request at a time
-#   BRIEF=2       seconds of each of the others: pipelined, and more requests than the layout has ids
+#   BRIEF=2       seconds of each of the others: pipelined, more requests than the layout has ids, UUIDs
 #   RATE=10000    requests a second that there must be, where the layout has ids enough. A quiet core
 #                 serves many times that: it is there to find a server that sleeps where it need not
 build=${BUILD:-build}
@@ -75,6 +76,22 @@ no_id_twice_and_none_lost() { # MODE PIPELINE LAYOUT SECONDS REQUESTS_A_SECOND
     [ "${rate%.*}" -ge "$5" ] || { echo "  fewer than $5 requests a second"; return 1; }
 }
 
+uuids_differ() { # MODE SECONDS
+    local came responses wrong
+    rm -f "$dir"/ids.*
+    start_server --mode="$1" || return 1
+    IDS=$dir/ids PIPELINE=16 LAYOUT=uuid7 wrk -t2 -c$connections -d"$2" -s tests/server/ids.lua \
+        "http://127.0.0.1:$port/" > "$dir/wrk" || return 1
+    stop_server || { echo "  the server ended with an error"; return 1; }
+    wrong=$(cat "$dir"/ids.* |
+        grep -vxE -m 1 '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}')
+    [ -z "$wrong" ] || { echo "  no UUID of version 7: $wrong"; return 1; }
+    came=$(cat "$dir"/ids.* | LC_ALL=C sort -u | wc -l)
+    responses=$(sed -n 's/^responses //p' "$dir/wrk")
+    echo "  $came UUIDs in $2 s"
+    [ "$came" -gt 0 ] && [ "$came" = "$responses" ] || { echo "  in $responses responses"; return 1; }
+}
+
 for mode in lanes shared shard; do
     clients requests $mode
     clients limits $mode
@@ -87,6 +104,7 @@ if command -v wrk > /dev/null; then
             no_id_twice_and_none_lost $mode 16 idgen "$brief" "$least_rate"
         judge "$mode, more requests than ids: no id twice and none lost" \
             no_id_twice_and_none_lost $mode 1 sonyflake "$brief" 0
+        judge "$mode: no UUID twice" uuids_differ $mode "$brief"
     done
 else
     echo "SKIPPED what wrk drives: the package wrk is not installed"

@@ -34,21 +34,23 @@ static const char *const tool_help[] = {
     "OPTIONS OF ALL\n"
     "    --layout=NAME       what the bits mean: a name that `flake layouts` lists, T-N-S for\n"
     "                        T bits of time, N of node and S of sequence (41-10-12), or\n"
-    "                        hazelcast-S-N; the default is idgen, and for a 128-bit ID\n"
-    "                        boundary\n"
+    "                        hazelcast-S-N; the default is idgen. An ID of 128 bits says\n"
+    "                        which it has, if it is a UUID or ULID, or else has boundary\n"
     "    --epoch=MS          Unix time in ms at which the ids' time begins, or a date; the\n"
     "                        layout's\n"
     "    --format=FORM       how ids are written: dec, hex, bin, bin4 (groups of four bits),\n"
-    "                        base32, base36, base58, base62; for boundary all from base2 to\n"
-    "                        base62, with digits, upper case, lower case. The default is dec,\n"
-    "                        for boundary base62\n"
+    "                        base32, base36, base58, base62; those of 128 bits uuid, ulid,\n"
+    "                        dec, hex, bin, and all from base2 to base62, with digits, upper\n"
+    "                        case, lower case. The default is dec, for boundary base62, for\n"
+    "                        uuid7, uuid7-node and uuid8 uuid, for ulid ulid\n"
     "    --json              prints one JSON object, or one a line; ids are strings, since a\n"
     "                        JavaScript number holds 53 bits\n"
     "\n",
     "WHO MAKES THE IDS (generate, time)\n"
     "    --node=N            the layout's node number, for boundary the 48-bit worker; 0. It\n"
     "                        may be hex: 0x1f. Two generators that run at the same time need\n"
-    "                        two numbers\n"
+    "                        two numbers. uuid7 and ulid have none: random bits tell their\n"
+    "                        generators apart\n"
     "    --datacenter=N --worker=N\n"
     "                        the halves of the node number of idgen and twitter\n"
     "    --cluster=N --generator=N\n"
@@ -69,12 +71,16 @@ static const char *const tool_help[] = {
     "    with --layout=boundary. Without --layout it has 64 bits, or in a --format that is\n"
     "    named 128 if it does not fit 64.\n"
     "\n"
-    "    Two forms need no name: behind 0x is hex, behind 0b binary; and groups of four bits,\n"
-    "    with blanks between them, are bin4. No other form is guessed, since what looks like\n"
-    "    one may be another: 5300086112257234 is a number, or hex that happens to have no\n"
-    "    letter. Such a text is refused if it is no number, and the message says which\n"
-    "    options would read it. The text of a sno, 16 characters from 2 to 9 and a to x, is\n"
-    "    for the tool of that name.\n"
+    "    Some forms need no name: behind 0x is hex, behind 0b binary; groups of four bits,\n"
+    "    with blanks between them, are bin4; 32 hex digits with hyphens are a UUID, whose\n"
+    "    version, 7 or 8, names the layout; 26 characters, a letter among them, are a ULID.\n"
+    "    But uuid7-node has to be named: it has a number where a uuid7 is random, and nothing\n"
+    "    tells the two apart.\n"
+    "\n"
+    "    No other form is guessed, since what looks like one may be another: 5300086112257234\n"
+    "    is a number, or hex that happens to have no letter. Such a text is refused if it is\n"
+    "    no number, and the message says which options would read it. The text of a sno, 16\n"
+    "    characters from 2 to 9 and a to x, is for the tool of that name.\n"
     "\n"
     "    A line of the standard input may also be an object that generate --json prints.\n"
     "\n",
@@ -86,8 +92,9 @@ static const char *const tool_help[] = {
     "\n"
     "UNIQUENESS\n"
     "    A run begins in a unit of time of its own, so one that follows another never repeats\n"
-    "    its ids, if the clock is not put back. Two at the same time need two node numbers:\n"
-    "    --slot-dir sees to that on one host.\n"
+    "    its ids, if the clock is not put back. Two at the same time need two node numbers,\n"
+    "    unless random bits part them, as in uuid7 and ulid: --slot-dir sees to that on one\n"
+    "    host.\n"
     "\n"
     "EXIT STATUS\n"
     "    0                   all is well\n"
@@ -98,6 +105,7 @@ static const char *const tool_help[] = {
     "    $ flake generate --datacenter=3 --worker=1 1000000 > ids\n"
     "    $ flake inspect 5828128208445124608\n"
     "    $ flake generate --layout=boundary --interface | flake inspect --layout=boundary -\n"
+    "    $ flake generate --layout=uuid7 | flake inspect -\n"
     "    $ flake range --layout=twitter --from=2024-01-01 --to=2024-01-31T23:59:59.999\n"
     "    $ flake time --layout=mastodon 10000000\n",
     NULL};
@@ -228,36 +236,68 @@ static int64_t tool_read_time(const char *option, const char *text, bool all_ms)
 
 /* ---- layouts ---- */
 
+/* A layout of 128 bits, and what its parts are called. */
+typedef struct tool_wide {
+    flake_form form;
+    const char *maker; /* the 48 bits that tell generators apart; NULL: there are none */
+    const char *count; /* the number in a ms */
+    int text;          /* how ids are written without --format */
+} tool_wide;
+
+enum {
+    TOOL_DEC,
+    TOOL_HEX,
+    TOOL_BIN,
+    TOOL_BIN4,
+    TOOL_BASE32,
+    TOOL_BASE36,
+    TOOL_BASE58,
+    TOOL_BASE62,
+    TOOL_UUID,
+    TOOL_ULID
+};
+
+static const tool_wide tool_boundary = {FLAKE_BOUNDARY, "worker", "sequence", TOOL_BASE62};
+static const tool_wide tool_uuid7 = {FLAKE_UUID7, "random", "counter", TOOL_UUID};
+static const tool_wide tool_uuid7_node = {FLAKE_UUID7_NODE, "node", "counter", TOOL_UUID};
+static const tool_wide tool_uuid8 = {FLAKE_UUID8, "node", "counter", TOOL_UUID};
+static const tool_wide tool_ulid = {FLAKE_ULID, NULL, "counter", TOOL_ULID};
+
 /* What is told of a layout beside what the header says. */
 typedef struct tool_layout {
     const char *name, *about;
     const char *high, *low; /* what the parts of the node number are called; NULL: it has none */
     unsigned low_bits;
+    const tool_wide *wide; /* NULL: it has 64 bits */
 } tool_layout;
 
 static const tool_layout tool_layouts[] = {
-    {"idgen", "npm flake-idgen", "datacenter", "worker", 5},
-    {"hazelcast", "Hazelcast's FlakeIdGenerator", NULL, NULL, 0},
-    {"uniqueid_ordered", "Lable uniqueid, TIME_SEQUENTIAL", "generator", "cluster", 4},
-    {"uniqueid_spread", "Lable uniqueid, SPREAD", "generator", "cluster", 4},
-    {"twitter", "Twitter's Snowflake", "datacenter", "worker", 5},
-    {"sonyflake", "Sonyflake", NULL, NULL, 0},
-    {"discord", "Discord", "worker", "process", 5},
-    {"instagram", "Instagram", NULL, NULL, 0},
-    {"mastodon", "Mastodon", NULL, NULL, 0},
-    {"js53", "53 bits, exact in a JavaScript number", NULL, NULL, 0},
-    {"boundary", "boundary/flake, 128 bits", NULL, NULL, 0},
+    {"idgen", "npm flake-idgen", "datacenter", "worker", 5, NULL},
+    {"hazelcast", "Hazelcast's FlakeIdGenerator", NULL, NULL, 0, NULL},
+    {"uniqueid_ordered", "Lable uniqueid, TIME_SEQUENTIAL", "generator", "cluster", 4, NULL},
+    {"uniqueid_spread", "Lable uniqueid, SPREAD", "generator", "cluster", 4, NULL},
+    {"twitter", "Twitter's Snowflake", "datacenter", "worker", 5, NULL},
+    {"sonyflake", "Sonyflake", NULL, NULL, 0, NULL},
+    {"discord", "Discord", "worker", "process", 5, NULL},
+    {"instagram", "Instagram", NULL, NULL, 0, NULL},
+    {"mastodon", "Mastodon", NULL, NULL, 0, NULL},
+    {"js53", "53 bits, exact in a JavaScript number", NULL, NULL, 0, NULL},
+    {"boundary", "boundary/flake, 128 bits", NULL, NULL, 0, &tool_boundary},
+    {"uuid7", "UUID of version 7", NULL, NULL, 0, &tool_uuid7},
+    {"uuid7_node", "UUID of version 7 with a node number", NULL, NULL, 0, &tool_uuid7_node},
+    {"uuid8", "UUID of version 8 with a node number", NULL, NULL, 0, &tool_uuid8},
+    {"ulid", "ULID", NULL, NULL, 0, &tool_ulid},
 };
 #define TOOL_LAYOUT_COUNT (sizeof tool_layouts / sizeof *tool_layouts)
 
 /* One that --layout describes, under the name that it is given there. */
-static tool_layout tool_own_layout = {NULL, "your own", NULL, NULL, 0};
+static tool_layout tool_own_layout = {NULL, "your own", NULL, NULL, 0, NULL};
 
 /* A layout as it is used: with its epoch, or 128 bits wide. */
 typedef struct tool_choice {
     const tool_layout *known;
     flake_layout layout;
-    bool wide;
+    const tool_wide *wide; /* NULL: `layout` */
 } tool_choice;
 
 static bool tool_is(const char *name, const char *word) {
@@ -284,15 +324,22 @@ static tool_choice tool_choose_known(const tool_layout *known) {
     tool_choice c;
     memset(&c, 0, sizeof c);
     c.known = known;
-    c.wide = flake_layout_named(known->name, &c.layout) != FLAKE_OK; /* boundary's 128 bits */
+    c.wide = known->wide;
+    if (!c.wide) (void)flake_layout_named(known->name, &c.layout);
     return c;
 }
 
 static void tool_set_epoch(tool_choice *c) {
     const char *epoch = tool_given[TOOL_EPOCH];
     if (!epoch) return;
-    if (c->wide) tool_misused("--epoch is not for boundary's ids: their time begins in 1970");
+    if (c->wide) tool_misused("--epoch is not for ids of 128 bits: their time begins in 1970");
     c->layout.epoch_ms = tool_read_time("--epoch", epoch, true);
+}
+
+static const tool_layout *tool_layout_that_is(const tool_wide *wide) {
+    const tool_layout *layout = tool_layouts;
+    while (layout->wide != wide) layout++;
+    return layout;
 }
 
 /* The layout that --layout names, or `otherwise`. */
@@ -308,7 +355,7 @@ static tool_choice tool_choose(const tool_layout *otherwise) {
         } else if (tool_three(word, "", bits, 3)) {
             tool_own_layout.name = word;
             c.known = &tool_own_layout;
-            c.wide = false;
+            c.wide = NULL;
             c.layout = flake_layout_of(bits[0], bits[1], bits[2], 0);
         } else if (tool_three(word, "hazelcast-", bits, 2)) {
             c = tool_choose_known(&tool_layouts[1]);
@@ -381,6 +428,35 @@ static size_t tool_fields_of(const tool_choice *c, uint64_t id, tool_field field
     return n;
 }
 
+/* A field of an id of 128 bits. */
+typedef struct tool_piece {
+    const char *name; /* NULL: as the layout calls its maker */
+    unsigned bits;
+} tool_piece;
+
+/* The fields of an id of 128 bits, the most significant first, none of which crosses from one half of
+ * it to the other: a counter is in pieces. */
+static size_t tool_wide_fields(const tool_choice *c, flake128 id, tool_field fields[TOOL_FIELDS]) {
+    static const tool_piece boundary[] = {{"time", 64}, {NULL, 48}, {"sequence", 16}, {NULL, 0}};
+    static const tool_piece ulid[] = {{"time", 48}, {"counter", 16}, {"counter", 64}, {NULL, 0}};
+    static const tool_piece uuid[] = {{"time", 48},   {"version", 4},  {"counter", 12},
+                                      {"variant", 2}, {"counter", 14}, {NULL, 48},
+                                      {NULL, 0}};
+    const tool_piece *const pieces = c->wide->text == TOOL_UUID   ? uuid
+                                     : c->wide->text == TOOL_ULID ? ulid
+                                                                  : boundary;
+    unsigned above = 0;
+    size_t n = 0;
+    for (; pieces[n].bits; above += pieces[n++].bits) {
+        const unsigned shift = 64 - above % 64 - pieces[n].bits;
+        const uint64_t half = flake_from_bytes(id.bytes + above / 64 * 8);
+        fields[n].name = pieces[n].name ? pieces[n].name : c->wide->maker;
+        fields[n].bits = pieces[n].bits;
+        fields[n].raw = fields[n].value = half >> shift & tool_ones(pieces[n].bits);
+    }
+    return n;
+}
+
 /* ---- texts ---- */
 
 typedef struct tool_form {
@@ -390,21 +466,18 @@ typedef struct tool_form {
     bool narrow;     /* it is for 64 bits */
 } tool_form;
 
-enum {
-    TOOL_DEC,
-    TOOL_HEX,
-    TOOL_BIN,
-    TOOL_BIN4,
-    TOOL_BASE32,
-    TOOL_BASE36,
-    TOOL_BASE58,
-    TOOL_BASE62
-};
-static const tool_form tool_forms[] = {
-    {"dec", FLAKE_DEC, 10, true},       {"hex", FLAKE_HEX, 16, true},
-    {"bin", FLAKE_BIN, 2, true},        {"bin4", FLAKE_BIN4, 0, true},
-    {"base32", FLAKE_BASE32, 32, true}, {"base36", FLAKE_BASE36, 36, true},
-    {"base58", FLAKE_BASE58, 58, true}, {"base62", FLAKE_BASE62, 62, true}};
+enum { TOOL_AS_UUID = 63, TOOL_AS_ULID }; /* these stand where a base does */
+
+static const tool_form tool_forms[] = {{"dec", FLAKE_DEC, 10, true},
+                                       {"hex", FLAKE_HEX, 16, true},
+                                       {"bin", FLAKE_BIN, 2, true},
+                                       {"bin4", FLAKE_BIN4, 0, true},
+                                       {"base32", FLAKE_BASE32, 32, true},
+                                       {"base36", FLAKE_BASE36, 36, true},
+                                       {"base58", FLAKE_BASE58, 58, true},
+                                       {"base62", FLAKE_BASE62, 62, true},
+                                       {"uuid", FLAKE_DEC, TOOL_AS_UUID, false},
+                                       {"ulid", FLAKE_DEC, TOOL_AS_ULID, false}};
 #define TOOL_FORM_COUNT (sizeof tool_forms / sizeof *tool_forms)
 
 typedef struct tool_id {
@@ -419,7 +492,8 @@ static tool_form tool_choose_form(const char *word, bool narrow, bool wide) {
     static char name[8]; /* of one base */
     uint64_t base;
     for (size_t i = 0; i < TOOL_FORM_COUNT; i++)
-        if (strcmp(word, tool_forms[i].name) == 0 && (narrow || tool_forms[i].base))
+        if (strcmp(word, tool_forms[i].name) == 0 &&
+            ((narrow && tool_forms[i].narrow) || (wide && tool_forms[i].base)))
             return tool_forms[i];
     if (wide && strncmp(word, "base", 4) == 0 && strlen(word) <= 6 && word[4] != '0' &&
         tool_number(word + 4, &base) && base >= 2 && base <= 62) {
@@ -429,9 +503,19 @@ static tool_form tool_choose_form(const char *word, bool narrow, bool wide) {
     }
     if (wide)
         tool_misused(
-            "--format=%s is none of dec, hex, bin, base2 ... base62, which 128-bit ids have", word);
+            "--format=%s is none of uuid, ulid, dec, hex, bin, base2 ... base62, which 128-bit ids "
+            "have",
+            word);
+    if (strcmp(word, "uuid") == 0 || strcmp(word, "ulid") == 0)
+        tool_misused("--format=%s is for ids of 128 bits: with --layout=%s", word,
+                     word[1] == 'u' ? "uuid7" : "ulid");
     tool_misused("--format=%s is none of dec, hex, bin, bin4, base32, base36, base58, base62",
                  word);
+}
+
+/* How generate writes ids of the layout without --format. */
+static const tool_form *tool_form_of(const tool_choice *c) {
+    return &tool_forms[c->wide ? c->wide->text : TOOL_DEC];
 }
 
 #define TOOL_TEXT_SIZE FLAKE128_TEXT_SIZE
@@ -439,6 +523,14 @@ static tool_form tool_choose_form(const char *word, bool narrow, bool wide) {
 /* Hex of 128 bits is always 32 digits in lower case, as hex of 64 bits is in lower case. */
 static size_t tool_spell(const tool_form *form, const tool_id *id, char *text, size_t size) {
     if (!id->wide) return flake_format(id->narrow, form->text, text, size);
+    if (form->base == TOOL_AS_UUID) {
+        flake128_to_uuid(id->all, text);
+        return 36;
+    }
+    if (form->base == TOOL_AS_ULID) {
+        flake128_to_ulid(id->all, text);
+        return 26;
+    }
     if (form->text != FLAKE_HEX) return flake128_format(id->all, form->base, text, size);
     const size_t length = flake128_format_fixed(id->all, 16, text, size);
     for (size_t i = 0; i < length; i++)
@@ -460,23 +552,36 @@ static bool tool_parse(const char *given, const tool_form *form, bool wide, tool
         if (hex && !wide && text[i] >= 'A' && text[i] <= 'F') text[i] = (char)(text[i] - 'A' + 'a');
         if (hex && wide && text[i] >= 'a' && text[i] <= 'f') text[i] = (char)(text[i] - 'a' + 'A');
     }
-    const flake_status status = wide ? flake128_parse(text, length, form->base, &id->all)
-                                     : flake_parse(text, length, form->text, &id->narrow);
+    const flake_status status =
+        !wide                        ? flake_parse(text, length, form->text, &id->narrow)
+        : form->base == TOOL_AS_UUID ? flake128_from_uuid(text, length, &id->all)
+        : form->base == TOOL_AS_ULID ? flake128_from_ulid(text, length, &id->all)
+                                     : flake128_parse(text, length, form->base, &id->all);
     if (status != FLAKE_OK) return false;
     id->wide = wide;
     id->form = *form;
     return true;
 }
 
-/* Without --format: what says itself which form it has, and what generate writes without it. */
-static bool tool_recognise(const char *text, bool narrow, bool wide, tool_id *id) {
-    int form = narrow ? TOOL_DEC : TOOL_BASE62;
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) form = TOOL_HEX;
-    if (text[0] == '0' && (text[1] == 'b' || text[1] == 'B')) form = TOOL_BIN;
-    if (strchr(text, ' ')) form = TOOL_BIN4;
-    const tool_form *const f = &tool_forms[form];
-    const bool either = form == TOOL_HEX || form == TOOL_BIN;
-    return (narrow && tool_parse(text, f, false, id)) ||
+/* Whether the text is `digits` behind 0 and a letter, of either case. */
+static bool tool_marked(const char *text, const char *letter, const char *digits) {
+    return text[0] == '0' && text[1] && strchr(letter, text[1]) &&
+           !text[2 + strspn(text + 2, digits)];
+}
+
+/* Without --format: what says itself which form it has, and what generate writes without it. A UUID may
+ * begin with 0b, and a ULID of digits alone may be a number. */
+static bool tool_recognise(const tool_choice *c, const char *text, bool narrow, bool wide,
+                           tool_id *id) {
+    const tool_form *f = tool_form_of(c);
+    if (tool_marked(text, "xX", "0123456789abcdefABCDEF")) f = &tool_forms[TOOL_HEX];
+    else if (tool_marked(text, "bB", "01")) f = &tool_forms[TOOL_BIN];
+    else if (strchr(text, ' ')) f = &tool_forms[TOOL_BIN4];
+    else if (wide && strlen(text) == 36) f = &tool_forms[TOOL_UUID];
+    else if (wide && strlen(text) == 26 && text[strspn(text, "0123456789")])
+        f = &tool_forms[TOOL_ULID];
+    const bool either = f->text == FLAKE_HEX || f->text == FLAKE_BIN || !f->narrow;
+    return (narrow && f->narrow && tool_parse(text, f, false, id)) ||
            (wide && f->base && (either || !narrow) && tool_parse(text, f, true, id));
 }
 
@@ -490,8 +595,9 @@ static bool tool_could_be(const tool_choice *c, const char *text, int form, bool
     flake_parts parts;
     flake128_parts wide_parts;
     if (!tool_parse(text, &tool_forms[form], wide, id)) return false;
-    return wide ? flake128_decompose(FLAKE_BOUNDARY, id->all, &wide_parts) == FLAKE_OK
-                : flake_decompose(&c->layout, id->narrow, &parts) == FLAKE_OK;
+    if (!wide) return flake_decompose(&c->layout, id->narrow, &parts) == FLAKE_OK;
+    const flake_form wide_form = c->wide ? c->wide->form : FLAKE_BOUNDARY;
+    return flake128_decompose(wide_form, id->all, &wide_parts) == FLAKE_OK;
 }
 
 /* The options that would read a text as 64 or as 128 bits, put at `end`, which is returned. */
@@ -513,18 +619,23 @@ static char *tool_put_readings(char *end, const tool_choice *c, const char *text
 }
 
 /* For a text whose form no option says. */
-TOOL_ENDS static void tool_needs_form(const char *text, bool narrow, bool wide) {
+TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bool narrow,
+                                      bool wide) {
     char options[512], *end = options;
-    const tool_choice c = tool_choose(&tool_layouts[0]);
-    if (narrow) end = tool_put_readings(end, &c, text, false, "");
+    tool_id id;
+    if (narrow) end = tool_put_readings(end, c, text, false, "");
     if (wide && end == options)
-        end = tool_put_readings(end, &c, text, true, narrow ? "--layout=boundary " : "");
+        end = tool_put_readings(end, c, text, true, narrow ? "--layout=boundary " : "");
+    if (wide && tool_parse(text, &tool_forms[TOOL_ULID], true, &id)) {
+        end = tool_put(end, end == options ? "--format=ulid" : " or --format=ulid");
+        *end = '\0';
+    }
     if (end == options)
         tool_misused("'%.140s' is no id%s%s in a form that `flake help` lists: mistyped?", text,
                      tool_given[TOOL_LAYOUT] ? " of layout " : "",
                      tool_given[TOOL_LAYOUT] ? tool_given[TOOL_LAYOUT] : "");
     tool_misused("'%s' is no %s: say how to read it, with %s%s", text,
-                 narrow ? "decimal number of 64 bits" : "base62", options,
+                 narrow ? "decimal number of 64 bits" : tool_form_of(c)->name, options,
                  narrow && wide && tool_looks_like_sno(text) ? ", or `sno inspect`" : "");
 }
 
@@ -655,7 +766,8 @@ static const struct {
 enum { TOOL_SOURCES = sizeof tool_sources / sizeof *tool_sources };
 
 static uint64_t tool_choose_node(const tool_choice *c) {
-    const unsigned bits = c->wide ? 48 : c->layout.node_bits;
+    const bool random = c->wide == &tool_uuid7 || c->wide == &tool_ulid;
+    const unsigned bits = random ? 0 : c->wide ? 48 : c->layout.node_bits;
     const char *option = NULL; /* that names the source */
     size_t source = TOOL_SOURCES;
     for (size_t i = 0; i < TOOL_SOURCES; i++) {
@@ -679,9 +791,15 @@ static uint64_t tool_choose_node(const tool_choice *c) {
 /* ---- generate, time ---- */
 
 enum { TOOL_BATCH = 4096 };
+#define TOOL_1984_MS INT64_C(441763200000)
 
 static flake_gen tool_gen;
 static flake128_gen tool_wide_gen;
+
+/* When the first id could be drawn. */
+static int64_t tool_first_ms(const tool_choice *c) {
+    return c->wide && c->wide->form != FLAKE_BOUNDARY ? TOOL_1984_MS : c->layout.epoch_ms;
+}
 
 TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
     char text[TOOL_TIME_SIZE];
@@ -689,7 +807,7 @@ TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status
         tool_failed(
             "the clock is at no time that layout %s can express, which begins at %s: choose "
             "another --epoch or --layout",
-            c->known->name, tool_time(c->layout.epoch_ms, text));
+            c->known->name, tool_time(tool_first_ms(c), text));
     tool_failed("%s", flake_status_str(status));
 }
 
@@ -700,6 +818,7 @@ static void tool_start(const tool_choice *c) {
     memset(&options, 0, sizeof options);
     if (tool_slot_claimed) options.state = flake_slot_state(&tool_slot);
     if (c->wide) {
+        options.form = c->wide->form;
         status = flake128_init(&tool_wide_gen, node, &options);
     } else {
         options.layout = c->layout;
@@ -730,9 +849,8 @@ static int tool_generate(int others, char **words) {
     const char *format = tool_given[TOOL_FORMAT];
     tool_id id;
     memset(&id, 0, sizeof id);
-    id.form = format ? tool_choose_form(format, !c.wide, c.wide)
-                     : tool_forms[c.wide ? TOOL_BASE62 : TOOL_DEC];
-    id.wide = c.wide;
+    id.wide = c.wide != NULL;
+    id.form = format ? tool_choose_form(format, !id.wide, id.wide) : *tool_form_of(&c);
     const bool json = tool_given[TOOL_JSON] != NULL;
     const size_t batch = tool_batch(&c);
     tool_start(&c);
@@ -783,7 +901,7 @@ static int tool_time_it(int others, char **words) {
     const tool_choice c = tool_choose(&tool_layouts[0]);
     tool_id id, newest;
     memset(&id, 0, sizeof id);
-    id.wide = c.wide;
+    id.wide = c.wide != NULL;
     newest = id;
     tool_start(&c);
     /* Ids that rise strictly differ all. One that did not would count as a duplicate here, whether it
@@ -832,17 +950,20 @@ static void tool_print_node(const tool_choice *c, uint32_t node) {
 
 /* The same id in the forms that it was not given in. */
 static void tool_print_texts(const tool_id *id) {
-    static const int forms[] = {TOOL_DEC,    TOOL_HEX,    TOOL_BASE32,
-                                TOOL_BASE36, TOOL_BASE58, TOOL_BASE62};
+    static const int narrow[] = {TOOL_DEC,    TOOL_HEX,    TOOL_BASE32,
+                                 TOOL_BASE36, TOOL_BASE58, TOOL_BASE62};
+    static const int wide[] = {TOOL_UUID, TOOL_ULID, TOOL_HEX, TOOL_DEC, TOOL_BASE36, TOOL_BASE62};
+    const int *const forms = id->wide ? wide : narrow;
     char text[TOOL_TEXT_SIZE];
     const char *before = "texts       ";
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
         const tool_form *form = &tool_forms[forms[i]];
-        if (strcmp(form->name, id->form.name) == 0) continue;
-        if (id->wide && (forms[i] == TOOL_BASE32 || forms[i] == TOOL_BASE58)) continue;
-        (void)tool_spell(form, id, text, sizeof text);
-        printf("%s%s %s", before, form->name, text);
-        before = i == 2 && !id->wide ? "\n            " : "  ";
+        if (strcmp(form->name, id->form.name) != 0) {
+            (void)tool_spell(form, id, text, sizeof text);
+            printf("%s%s %s", before, form->name, text);
+            before = "  ";
+        }
+        if (i == 2) before = "\n            ";
     }
     putchar('\n');
 }
@@ -866,32 +987,125 @@ static void tool_print_doubts(const tool_choice *chosen, const char *text, const
     }
 }
 
+#define TOOL_COUNT_SIZE 32
+
+/* ULID: 80 bits, in hex; else a number. */
+static void tool_put_count(const tool_choice *c, const flake128_parts *parts,
+                           char text[TOOL_COUNT_SIZE]) {
+    if (c->wide->maker) (void)snprintf(text, TOOL_COUNT_SIZE, "%" PRIu32, parts->seq);
+    else
+        (void)snprintf(text, TOOL_COUNT_SIZE, "0x%04" PRIx32 "%016" PRIx64, parts->seq,
+                       parts->worker);
+}
+
+/* What an id of 128 bits without --layout would be in others: a UUID in those of its version, a ULID in
+ * none. */
+static void tool_print_wide_doubts(const tool_choice *chosen, const tool_id *id) {
+    const char *before = "or with     ";
+    if (tool_given[TOOL_LAYOUT] || id->form.base == TOOL_AS_ULID) return;
+    for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
+        const tool_choice c = tool_choose_known(&tool_layouts[i]);
+        flake128_parts parts;
+        char time[TOOL_TIME_SIZE], count[TOOL_COUNT_SIZE];
+        if (!c.wide || c.wide == chosen->wide ||
+            (id->form.base == TOOL_AS_UUID && c.wide->text != TOOL_UUID) ||
+            flake128_decompose(c.wide->form, id->all, &parts) != FLAKE_OK)
+            continue;
+        tool_put_count(&c, &parts, count);
+        printf("%s--layout=%-16s %s", before, c.known->name, tool_time(parts.unix_ms, time));
+        if (c.wide->maker) printf(", %s %" PRIu64, c.wide->maker, parts.worker);
+        printf(", %s %s\n", c.wide->count, count);
+        before = "            ";
+    }
+}
+
+/* The layout that a UUID's version names. */
+static const tool_layout *tool_layout_of_uuid(flake128 id) {
+    for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
+        const tool_wide *wide = tool_layouts[i].wide;
+        flake128_parts parts;
+        if (wide && wide->text == TOOL_UUID &&
+            flake128_decompose(wide->form, id, &parts) == FLAKE_OK)
+            return &tool_layouts[i];
+    }
+    return NULL;
+}
+
+/* For 128 bits that are no UUID of the version that is wanted. */
+TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
+    static const char *const versions[] = {"",
+                                           " (time in steps of 100 ns, and a MAC address)",
+                                           " (DCE security)",
+                                           " (MD5 of a name)",
+                                           " (random bits)",
+                                           " (SHA-1 of a name)",
+                                           " (time in steps of 100 ns, the largest first)"};
+    static const char *const variants[] = {"NCS's", "NCS's", "NCS's",       "NCS's",
+                                           "",      "",      "Microsoft's", "kept for later"};
+    static const uint8_t bytes_of_one[16] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                             255, 255, 255, 255, 255, 255, 255, 255};
+    const unsigned version = id.bytes[6] >> 4, variant = id.bytes[8] >> 5;
+    const tool_layout *const its_own = tool_layout_of_uuid(id);
+    const char *otherwise = tool_given[TOOL_LAYOUT]
+                                ? ""
+                                : ". Is it none, but another id in this form? Then with "
+                                  "--layout=boundary, or `sno inspect --format=uuid`";
+    const flake128 zero = {{0}};
+    if (its_own)
+        tool_misused("'%s' is a UUID of version %u: --layout=%s", text, version, its_own->name);
+    if (flake128_compare(id, zero) == 0) tool_misused("'%s' is the nil UUID, which is no id", text);
+    if (memcmp(id.bytes, bytes_of_one, 16) == 0)
+        tool_misused("'%s' is the max UUID, which is no id", text);
+    if (variants[variant][0])
+        tool_misused("'%s' is no UUID as RFC 9562 has them, its variant is %s%s", text,
+                     variants[variant], otherwise);
+    tool_misused("'%s' is a UUID of version %u%s, and here versions 7 and 8 are read%s", text,
+                 version, version < sizeof versions / sizeof *versions ? versions[version] : "",
+                 otherwise);
+}
+
+/* The layout of an id of 128 bits. */
+static tool_choice tool_choose_wide(const char *text, const tool_id *id) {
+    const tool_layout *own = id->form.base == TOOL_AS_UUID   ? tool_layout_of_uuid(id->all)
+                             : id->form.base == TOOL_AS_ULID ? tool_layout_that_is(&tool_ulid)
+                                                             : tool_layout_that_is(&tool_boundary);
+    if (!own && !tool_given[TOOL_LAYOUT]) tool_other_uuid(text, id->all);
+    return tool_choose(own ? own : &tool_layouts[0]);
+}
+
 static void tool_inspect_wide(const char *text, const tool_id *id) {
+    const tool_choice c = tool_choose_wide(text, id);
+    const tool_wide *const w = c.wide;
     flake128_parts parts;
-    char time[TOOL_TIME_SIZE], hex[TOOL_TEXT_SIZE];
-    if (flake128_decompose(FLAKE_BOUNDARY, id->all, &parts) != FLAKE_OK)
+    char time[TOOL_TIME_SIZE], hex[TOOL_TEXT_SIZE], count[TOOL_COUNT_SIZE];
+    const flake_status status = flake128_decompose(w->form, id->all, &parts);
+    if (status == FLAKE_INVALID) tool_other_uuid(text, id->all);
+    if (status != FLAKE_OK)
         tool_misused(
             "'%s' is read as %s of 128 bits, and its time is later than boundary's ids have: "
-            "name another --format",
+            "name another --format or --layout",
             text, id->form.name);
     (void)tool_spell(&tool_forms[TOOL_HEX], id, hex, sizeof hex);
     (void)tool_time(parts.unix_ms, time);
+    tool_put_count(&c, &parts, count);
     if (tool_given[TOOL_JSON]) {
-        printf("{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"boundary\",\"hex\":\"%s\",\"time\":"
-               "\"%s\","
-               "\"unix_ms\":%" PRId64 ",\"worker\":%" PRIu64 ",\"sequence\":%" PRIu32 "}\n",
-               text, id->form.name, hex, time, parts.unix_ms, parts.worker, parts.seq);
+        printf("{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"%s\",\"hex\":\"%s\",\"time\":"
+               "\"%s\",\"unix_ms\":%" PRId64,
+               text, id->form.name, c.known->name, hex, time, parts.unix_ms);
+        if (w->maker)
+            printf(",\"%s\":%" PRIu64 ",\"%s\":%s}\n", w->maker, parts.worker, w->count, count);
+        else printf(",\"%s\":\"%s\"}\n", w->count, count + 2); /* without 0x, as hex is */
         return;
     }
-    printf("id          %s (%s)\nlayout      boundary: %s\ntime        %s (Unix ms %" PRId64 ")\n"
-           "worker      %" PRIu64 " (0x%012" PRIx64 ")\nsequence    %" PRIu32 "\n",
-           text, id->form.name, tool_layouts[TOOL_LAYOUT_COUNT - 1].about, time, parts.unix_ms,
-           parts.worker, parts.worker, parts.seq);
+    printf("id          %s (%s)\nlayout      %s: %s\ntime        %s (Unix ms %" PRId64 ")\n", text,
+           id->form.name, c.known->name, c.known->about, time, parts.unix_ms);
+    if (w->maker)
+        printf("%-12s%" PRIu64 " (0x%012" PRIx64 ")\n", w->maker, parts.worker, parts.worker);
+    printf("%-12s%s\n", w->count, count);
     tool_print_texts(id);
-    const tool_field fields[] = {{"time", 64, parts.time, parts.time},
-                                 {"worker", 48, parts.worker, parts.worker},
-                                 {"sequence", 16, parts.seq, parts.seq}};
-    tool_draw(fields, 3);
+    tool_print_wide_doubts(&c, id);
+    tool_field fields[TOOL_FIELDS];
+    tool_draw(fields, tool_wide_fields(&c, id->all, fields));
 }
 
 static void tool_inspect_narrow(const char *text, const tool_id *id) {
@@ -942,8 +1156,9 @@ static void tool_inspect(const char *text) {
     bool narrow = true, wide = !tool_given[TOOL_EPOCH], known;
     tool_id id;
     memset(&id, 0, sizeof id);
+    const tool_choice c = tool_choose(&tool_layouts[0]);
     if (tool_given[TOOL_LAYOUT]) {
-        wide = tool_choose(&tool_layouts[0]).wide;
+        wide = c.wide != NULL;
         narrow = !wide;
     }
     if (format) {
@@ -953,8 +1168,8 @@ static void tool_inspect(const char *text) {
                 (wide && form.base && !(narrow && tool_own_alphabet(&form)) &&
                  tool_parse(text, &form, true, &id));
         if (!known) tool_misused("'%.140s' is no id in --format=%s: another one?", text, format);
-    } else if (!tool_recognise(text, narrow, wide, &id)) {
-        tool_needs_form(text, narrow, wide);
+    } else if (!tool_recognise(&c, text, narrow, wide, &id)) {
+        tool_needs_form(&c, text, narrow, wide);
     }
     if (shown++ && !tool_given[TOOL_JSON]) putchar('\n');
     if (id.wide) tool_inspect_wide(text, &id);
@@ -963,18 +1178,23 @@ static void tool_inspect(const char *text) {
 
 /* ---- range, layouts ---- */
 
+static int64_t tool_last_ms(const tool_choice *c) {
+    if (!c->wide) return flake_expires_ms(&c->layout);
+    return c->wide->form == FLAKE_BOUNDARY ? INT64_MAX : (int64_t)tool_ones(48);
+}
+
 static void tool_range_end(const tool_choice *c, const char *option, int64_t ms, bool last,
                            tool_id *id) {
     char first_text[TOOL_TIME_SIZE], last_text[TOOL_TIME_SIZE];
-    const flake_status status =
-        c->wide ? (last ? flake128_max_at(FLAKE_BOUNDARY, ms, &id->all) : flake128_min_at(FLAKE_BOUNDARY, ms, &id->all))
-                : (last ? flake_max_at(&c->layout, ms, &id->narrow)
-                        : flake_min_at(&c->layout, ms, &id->narrow));
-    id->wide = c->wide;
+    const flake_status status = c->wide ? (last ? flake128_max_at(c->wide->form, ms, &id->all)
+                                                : flake128_min_at(c->wide->form, ms, &id->all))
+                                        : (last ? flake_max_at(&c->layout, ms, &id->narrow)
+                                                : flake_min_at(&c->layout, ms, &id->narrow));
+    id->wide = c->wide != NULL;
     if (status != FLAKE_OK)
         tool_misused("%s is outside of what layout %s can express: %s to %s", option,
                      c->known->name, tool_time(c->layout.epoch_ms, first_text),
-                     tool_time(c->wide ? INT64_MAX : flake_expires_ms(&c->layout), last_text));
+                     tool_time(tool_last_ms(c), last_text));
 }
 
 static int tool_range(int others, char **words) {
@@ -991,8 +1211,8 @@ static int tool_range(int others, char **words) {
     if (c.layout.spread)
         tool_misused("the ids of layout %s are not in the order of time: there is no range of them",
                      c.known->name);
-    const tool_form form = format ? tool_choose_form(format, !c.wide, c.wide)
-                                  : tool_forms[c.wide ? TOOL_BASE62 : TOOL_DEC];
+    const tool_form form =
+        format ? tool_choose_form(format, !c.wide, c.wide != NULL) : *tool_form_of(&c);
     tool_id min, max;
     memset(&min, 0, sizeof min);
     memset(&max, 0, sizeof max);
@@ -1009,15 +1229,29 @@ static int tool_range(int others, char **words) {
     return tool_done();
 }
 
+static size_t tool_fields_of_all(const tool_choice *c, tool_field fields[TOOL_FIELDS]) {
+    const flake128 zero = {{0}};
+    return c->wide ? tool_wide_fields(c, zero, fields) : tool_fields_of(c, 0, fields);
+}
+
+/* Pieces of one field that stand side by side become one. */
+static size_t tool_join_pieces(tool_field *fields, size_t n) {
+    size_t joined = 0;
+    for (size_t i = 1; i < n; i++) {
+        if (strcmp(fields[i].name, fields[joined].name) == 0) fields[joined].bits += fields[i].bits;
+        else fields[++joined] = fields[i];
+    }
+    return joined + 1;
+}
+
 static int tool_list_layouts(int others, char **words) {
     if (others) tool_misused("layouts takes no '%s'", words[0]);
     for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
         const tool_choice c = tool_choose_known(&tool_layouts[i]);
-        tool_field fields[TOOL_FIELDS] = {
-            {"time", 64, 0, 0}, {"worker", 48, 0, 0}, {"sequence", 16, 0, 0}};
-        const size_t n = c.wide ? 3 : tool_fields_of(&c, 0, fields);
+        tool_field fields[TOOL_FIELDS];
+        const size_t n = tool_join_pieces(fields, tool_fields_of_all(&c, fields));
         char text[TOOL_TIME_SIZE];
-        const char *end = tool_time(c.wide ? INT64_MAX : flake_expires_ms(&c.layout), text);
+        const char *end = tool_time(tool_last_ms(&c), text);
         const bool json = tool_given[TOOL_JSON] != NULL;
         const uint32_t unit_ms = c.wide ? 1 : c.layout.unit_ms;
         const int64_t epoch_ms = c.wide ? 0 : c.layout.epoch_ms;
