@@ -6322,8 +6322,11 @@ FLAKE_I_COLD flake_status flake_i_default_alone(flake_form form, flake128 *id) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.form = form;
-    const flake_status status = flake128_init(&own, 0, &o);
-    return status == FLAKE_OK ? flake128_next(&own, id) : status;
+    flake_status status = flake128_init(&own, 0, &o);
+    if (status != FLAKE_OK) return status;
+    status = flake128_next(&own, id);
+    flake128_retire(&own);
+    return status;
 }
 
 static inline flake_status flake_i_default_id(flake_form form, flake128 *id) {

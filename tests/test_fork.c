@@ -350,7 +350,8 @@ static void may_have_those_below(void) {
     EXPECT(reinit_narrow(0, 99) == FLAKE_OK);
     EXPECT(sno_try(&ways.sno, 7, &id) == SNO_OK && sno_sequence(id) == 50);
     EXPECT(flake128_try(&ways.wide, &wide) == FLAKE_OK &&
-           flake128_decompose(FLAKE_BOUNDARY, wide, &parts) == FLAKE_OK && parts.seq == 0 && parts.worker == 1);
+           flake128_decompose(FLAKE_BOUNDARY, wide, &parts) == FLAKE_OK && parts.seq == 0 &&
+           parts.worker == 1);
 }
 
 static void may_have_those_above(void) {
