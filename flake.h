@@ -6197,7 +6197,8 @@ static const char flake_i_ulid_values[] =
     ".:;<=>?@A1BC1DE0FGHIJ.KLMNO......:;<=>?@A1BC1DE0FGHIJ.KLMNO.....";
 
 #define FLAKE_I_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
-/* In ASCII: bit 7 of each byte says whether it is c or above. Bytes above 127 carry into a neighbour. */
+/* In ASCII: bit 7 of each byte says whether it is c or above. Other bytes carry into a neighbour, but
+ * are found to be in no range themselves. */
 #define FLAKE_I_NOT_BELOW(bytes, c) ((bytes) + FLAKE_I_EACH_BYTE(0x80 - (c)))
 
 /* 1 in each byte that is n or above. */
@@ -6216,7 +6217,7 @@ static inline uint64_t flake_i_32_bits(uint64_t text, uint64_t *bad) {
     const uint64_t lower = text | FLAKE_I_EACH_BYTE(0x20);
     const uint64_t digit = FLAKE_I_NOT_BELOW(text, '0') & ~FLAKE_I_NOT_BELOW(text, '9' + 1);
     const uint64_t letter = FLAKE_I_NOT_BELOW(lower, 'a') & ~FLAKE_I_NOT_BELOW(lower, 'f' + 1);
-    *bad |= (text | ~(digit | letter)) & FLAKE_I_EACH_BYTE(0x80);
+    *bad |= ~(digit | letter) & FLAKE_I_EACH_BYTE(0x80);
     uint64_t v = (text & FLAKE_I_EACH_BYTE(15)) + (text >> 6 & FLAKE_I_EACH_BYTE(1)) * 9;
     v = (v >> 4 | v) & UINT64_C(0x00ff00ff00ff00ff);
     v = (v >> 8 | v) & UINT64_C(0x0000ffff0000ffff);
