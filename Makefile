@@ -62,6 +62,7 @@ $(BUILD)/%: tests/%.c $(wildcard tests/*.h tests/tools/* fuzz/*.h) $(HEADERS) $(
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
 $(BUILD)/test_sno_text_plain: tests/test_sno_text.c
+$(BUILD)/test_uuid_text_plain: tests/test_uuid_text.c
 
 check-alone: ## each header compiles alone, in C and in C++
 	$(SCRIPT_ENV) tests/headers_alone.sh

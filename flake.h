@@ -80,6 +80,7 @@
  *     FLAKE_ASSERT(condition)         programming errors              nothing
  *     FLAKE_REGISTRY                  most generators alive at a time, in digits; init then refuses
  *                                     two that share ids (debug builds)   no such check
+ *     FLAKE_NO_SIMD                   texts of UUIDs and ULIDs by portable code    not defined
  *     FLAKE_ETCD                      claims in an etcd cluster, with libcurl   not defined
  *     FLAKE_NO_FILES                  leaves out state files, slots, exclusive  not defined
  *     FLAKE_NO_NET                    leaves out MAC and IP addresses           not defined
@@ -843,6 +844,12 @@ static inline flake_status flake128_from_uuid(const char *, size_t len, flake128
  * 7ZZZZZZZZZZZZZZZZZZZZZZZZZ is FLAKE_PARSE. */
 static inline void flake128_to_ulid(flake128, char out[27]);
 static inline flake_status flake128_from_ulid(const char *, size_t len, flake128 *id);
+/* Many at once, each text with its NUL: 37 * n characters, or 27 * n. What is read are texts 37 or 27
+ * characters apart, with whatever stands between one and the next (lines of a file are so); all n or none. */
+static inline void flake128_to_uuid_n(const flake128 *, size_t n, char *out);
+static inline flake_status flake128_from_uuid_n(const char *, size_t n, flake128 *ids);
+static inline void flake128_to_ulid_n(const flake128 *, size_t n, char *out);
+static inline flake_status flake128_from_ulid_n(const char *, size_t n, flake128 *ids);
 
 /* ---- node numbers from an etcd cluster: define FLAKE_ETCD, link with -lcurl and -pthread ----
  *
@@ -6163,74 +6170,470 @@ static inline flake_status flake128_parse(const char *text, size_t len, unsigned
     return FLAKE_OK;
 }
 
-/* In a UUID's text a hyphen stands before these of its bytes. */
-static inline bool flake_i_hyphen_before(size_t byte) {
-    return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+/* Texts of UUIDs and ULIDs, each written and read in two ways:
+ *
+ *     portable    8 characters in a 64-bit word
+ *     avx2        x86-64: a whole id at once; compiled always, chosen at run time
+ *
+ * The vectors are the compiler's own types: the header of a machine's vector functions would cost a
+ * unit more to compile than all the rest. What reads sets bits in `bad` for what is no text, and makes
+ * an id of it all the same; where one of the two is not used the compiler leaves it out. */
+
+/* gcc for Windows does not align the stack for 32-byte values. */
+#if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && \
+    (!defined(_WIN32) || defined(__clang__))
+#define FLAKE_I_AVX2 __attribute__((target("avx2")))
+#ifdef __AVX2__
+#define FLAKE_I_HAS_AVX2 true
+#else
+#define FLAKE_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
+#endif
+#define FLAKE_I_BEST(call, ...) \
+    (FLAKE_I_HAS_AVX2 ? flake_i_##call##_avx2(__VA_ARGS__) : flake_i_##call##_portable(__VA_ARGS__))
+#else
+#define FLAKE_I_BEST(call, ...) flake_i_##call##_portable(__VA_ARGS__)
+#endif
+
+/* From one text to the next, in arrays of them. */
+enum { FLAKE_I_UUID_STRIDE = 37, FLAKE_I_ULID_STRIDE = 27 };
+
+/* A character's digit, of either case and with its doubles, stands at the character as '0' + digit. */
+static const char flake_i_ulid_values[] =
+    "................................................0123456789......"
+    ".:;<=>?@A1BC1DE0FGHIJ.KLMNO......:;<=>?@A1BC1DE0FGHIJ.KLMNO.....";
+
+#define FLAKE_I_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+/* In ASCII: bit 7 of each byte says whether it is c or above. Other bytes carry into a neighbour, but
+ * are found to be in no range themselves. */
+#define FLAKE_I_NOT_BELOW(bytes, c) ((bytes) + FLAKE_I_EACH_BYTE(0x80 - (c)))
+
+/* 1 in each byte that is n or above. */
+static inline uint64_t flake_i_count_from(uint64_t bytes, unsigned n) {
+    return FLAKE_I_NOT_BELOW(bytes, n) >> 7 & FLAKE_I_EACH_BYTE(1);
 }
+
+static inline uint64_t flake_i_8_hex_digits(uint64_t bits32) {
+    uint64_t v = (bits32 << 16 | bits32) & UINT64_C(0x0000ffff0000ffff);
+    v = (v << 8 | v) & UINT64_C(0x00ff00ff00ff00ff);
+    v = (v << 4 | v) & FLAKE_I_EACH_BYTE(15);
+    return v + FLAKE_I_EACH_BYTE('0') + flake_i_count_from(v, 10) * ('a' - 10 - '0');
+}
+
+static inline uint64_t flake_i_32_bits(uint64_t text, uint64_t *bad) {
+    const uint64_t lower = text | FLAKE_I_EACH_BYTE(0x20);
+    const uint64_t digit = FLAKE_I_NOT_BELOW(text, '0') & ~FLAKE_I_NOT_BELOW(text, '9' + 1);
+    const uint64_t letter = FLAKE_I_NOT_BELOW(lower, 'a') & ~FLAKE_I_NOT_BELOW(lower, 'f' + 1);
+    *bad |= ~(digit | letter) & FLAKE_I_EACH_BYTE(0x80);
+    uint64_t v = (text & FLAKE_I_EACH_BYTE(15)) + (text >> 6 & FLAKE_I_EACH_BYTE(1)) * 9;
+    v = (v >> 4 | v) & UINT64_C(0x00ff00ff00ff00ff);
+    v = (v >> 8 | v) & UINT64_C(0x0000ffff0000ffff);
+    return (v >> 16 | v) & 0xffffffff;
+}
+
+/* Crockford's alphabet has no I, L, O and U. */
+static inline uint64_t flake_i_8_ulid_digits(uint64_t bits40) {
+    uint64_t v = (bits40 << 12 & UINT64_C(0x000fffff00000000)) | (bits40 & 0xfffff);
+    v = (v << 6 & UINT64_C(0x03ff000003ff0000)) | (v & UINT64_C(0x000003ff000003ff));
+    v = (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
+    const uint64_t gaps = flake_i_count_from(v, 18) + flake_i_count_from(v, 20) +
+                          flake_i_count_from(v, 22) + flake_i_count_from(v, 27);
+    return v + FLAKE_I_EACH_BYTE('0') + flake_i_count_from(v, 10) * ('A' - 10 - '0') + gaps;
+}
+
+FLAKE_I_INLINE uint64_t flake_i_ulid_bits(const char *text, size_t n, uint64_t *bad) {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned c = (unsigned char)text[i];
+        const unsigned digit = (unsigned)flake_i_ulid_values[c & 127] - (unsigned)'0';
+        *bad |= (c & 128) | (digit & ~31u);
+        bits = bits << 5 | (digit & 31);
+    }
+    return bits;
+}
+
+static inline void flake_i_to_uuid_portable(uint64_t first, uint64_t last, char *out) {
+    const uint64_t high = flake_i_big_endian(first), low = flake_i_big_endian(last);
+    char middle[16];
+    flake_i_put64(middle, flake_i_8_hex_digits(high & 0xffffffff));
+    flake_i_put64(middle + 8, flake_i_8_hex_digits(low >> 32));
+    flake_i_put64(out, flake_i_8_hex_digits(high >> 32));
+    for (size_t i = 0; i < 4; i++) {
+        out[8 + 5 * i] = '-';
+        memcpy(out + 9 + 5 * i, middle + 4 * i, 4);
+    }
+    flake_i_put64(out + 28, flake_i_8_hex_digits(low & 0xffffffff));
+    out[36] = '\0';
+}
+
+static inline uint64_t flake_i_4_and_4(const char *first, const char *last) {
+    char both[8];
+    memcpy(both, first, 4);
+    memcpy(both + 4, last, 4);
+    return flake_i_get64(both);
+}
+
+static inline flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
+    const uint64_t first = flake_i_32_bits(flake_i_get64(text), bad);
+    const uint64_t second = flake_i_32_bits(flake_i_4_and_4(text + 9, text + 14), bad);
+    const uint64_t third = flake_i_32_bits(flake_i_4_and_4(text + 19, text + 24), bad);
+    const uint64_t last = flake_i_32_bits(flake_i_get64(text + 28), bad);
+    if (text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') *bad = 1;
+    return flake_i_wide(first << 32 | second, third << 32 | last);
+}
+
+static inline void flake_i_to_ulid_portable(uint64_t first, uint64_t last, char *out) {
+    const uint64_t high = flake_i_big_endian(first), low = flake_i_big_endian(last);
+    out[0] = flake_i_crockford.digits[high >> 61];
+    out[1] = flake_i_crockford.digits[high >> 56 & 31];
+    flake_i_put64(out + 2, flake_i_8_ulid_digits(high >> 16 & flake_i_ones(40)));
+    flake_i_put64(out + 10, flake_i_8_ulid_digits((high & 0xffff) << 24 | low >> 40));
+    flake_i_put64(out + 18, flake_i_8_ulid_digits(low & flake_i_ones(40)));
+    out[26] = '\0';
+}
+
+static inline flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
+    const uint64_t first = flake_i_ulid_bits(text, 10, bad); /* 50 bits for 48 */
+    const uint64_t second = flake_i_ulid_bits(text + 10, 8, bad);
+    const uint64_t last = flake_i_ulid_bits(text + 18, 8, bad);
+    *bad |= first >> 48;
+    return flake_i_wide(first << 16 | second >> 24, second << 40 | last);
+}
+
+static inline void flake_i_to_uuid_n_portable(const flake128 *ids, size_t n, char *out) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t words[2];
+        memcpy(words, ids[i].bytes, sizeof words);
+        flake_i_to_uuid_portable(words[0], words[1], out + FLAKE_I_UUID_STRIDE * i);
+    }
+}
+
+static inline void flake_i_to_ulid_n_portable(const flake128 *ids, size_t n, char *out) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t words[2];
+        memcpy(words, ids[i].bytes, sizeof words);
+        flake_i_to_ulid_portable(words[0], words[1], out + FLAKE_I_ULID_STRIDE * i);
+    }
+}
+
+/* All or none: first are all looked at. */
+static inline bool flake_i_from_uuid_n_portable(const char *text, size_t n, flake128 *ids) {
+    uint64_t bad = 0;
+    for (size_t i = 0; i < n; i++) (void)flake_i_uuid_of_text(text + FLAKE_I_UUID_STRIDE * i, &bad);
+    if (bad) return false;
+    for (size_t i = 0; i < n; i++)
+        ids[i] = flake_i_uuid_of_text(text + FLAKE_I_UUID_STRIDE * i, &bad);
+    return true;
+}
+
+static inline bool flake_i_from_ulid_n_portable(const char *text, size_t n, flake128 *ids) {
+    uint64_t bad = 0;
+    for (size_t i = 0; i < n; i++) (void)flake_i_ulid_of_text(text + FLAKE_I_ULID_STRIDE * i, &bad);
+    if (bad) return false;
+    for (size_t i = 0; i < n; i++)
+        ids[i] = flake_i_ulid_of_text(text + FLAKE_I_ULID_STRIDE * i, &bad);
+    return true;
+}
+
+static inline bool flake_i_from_uuid_portable(const char *text, flake128 *id) {
+    uint64_t bad = 0;
+    const flake128 read = flake_i_uuid_of_text(text, &bad);
+    if (!bad) *id = read;
+    return !bad;
+}
+
+static inline bool flake_i_from_ulid_portable(const char *text, flake128 *id) {
+    uint64_t bad = 0;
+    const flake128 read = flake_i_ulid_of_text(text, &bad);
+    if (!bad) *id = read;
+    return !bad;
+}
+
+#ifdef FLAKE_I_AVX2
+
+typedef char flake_i_c8x16 __attribute__((vector_size(16)));
+typedef int16_t flake_i_s16x8 __attribute__((vector_size(16)));
+typedef long long flake_i_half __attribute__((vector_size(16)));
+typedef char flake_i_c8x32 __attribute__((vector_size(32)));
+typedef uint8_t flake_i_u8x32 __attribute__((vector_size(32)));
+typedef int16_t flake_i_s16x16 __attribute__((vector_size(32)));
+typedef uint16_t flake_i_u16x16 __attribute__((vector_size(32)));
+typedef uint64_t flake_i_u64x4 __attribute__((vector_size(32)));
+typedef long long flake_i_halves __attribute__((vector_size(32)));
+
+/* Of each half by itself: its bytes in that order, and 0 where the order has bit 7. Of an order's other
+ * bits the last four count. */
+#define FLAKE_I_PICK(bytes, order) \
+    ((flake_i_u8x32)__builtin_ia32_pshufb256((flake_i_c8x32)(bytes), (flake_i_c8x32)(order)))
+/* b's bytes where bit 7 of the mask's is set, else a's */
+#define FLAKE_I_CHOOSE(a, b, mask)                                                     \
+    ((flake_i_u8x32)__builtin_ia32_pblendvb256((flake_i_c8x32)(a), (flake_i_c8x32)(b), \
+                                               (flake_i_c8x32)(mask)))
+#define FLAKE_I_HALF(vector, which) __builtin_ia32_extract128i256((flake_i_halves)(vector), which)
+#define FLAKE_I_BOTH(...) \
+    { __VA_ARGS__, __VA_ARGS__ }
+
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_each(uint64_t eight_bytes) {
+    const flake_i_u64x4 zero = {0};
+    return (flake_i_u8x32)(zero + eight_bytes);
+}
+
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_halves(flake_i_half first,
+                                                              flake_i_half last) {
+    const flake_i_halves zero = {0};
+    return (flake_i_u8x32)__builtin_ia32_insert128i256(__builtin_ia32_insert128i256(zero, first, 0),
+                                                       last, 1);
+}
+
+/* 16 bytes from each place. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_load_halves(const void *first, const void *last) {
+    flake_i_half a, b;
+    memcpy(&a, first, sizeof a);
+    memcpy(&b, last, sizeof b);
+    return flake_i_join_halves(a, b);
+}
+
+/* Of an id's words as they lie in memory: kept in registers, since a load across two fresh stores
+ * would stall. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_id_twice(uint64_t first, uint64_t last) {
+    const flake_i_half id = {(long long)first, (long long)last};
+    return flake_i_join_halves(id, id);
+}
+
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_high_nibbles(flake_i_u8x32 bytes) {
+    return (flake_i_u8x32)((flake_i_u16x16)bytes >> 4) & flake_i_each(FLAKE_I_EACH_BYTE(15));
+}
+
+FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_any(flake_i_u8x32 bytes) {
+    return !__builtin_ia32_ptestz256((flake_i_halves)bytes, (flake_i_halves)bytes);
+}
+
+static const flake_i_c8x32 flake_i_hex_16 =
+    FLAKE_I_BOTH('0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f');
+
+/* Of the 32 digits, 16 in each half, three parts are stored: characters 0 to 15, 21 to 36, and between
+ * them 14 to 21. Where they overlap they have the same: so the compiler may store them in any order,
+ * and the rising one is the quickest. */
+FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_uuid(flake_i_u8x32 id_twice, char *out) {
+    const flake_i_c8x32 each_twice = {0, 0, 1, 1, 2,  2,  3,  3,  4,  4,  5,  5,  6,  6,  7,  7,
+                                      8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15};
+    const flake_i_c8x32 in_the_outer_parts = {0,  1,  2,  3,  4,  5,  6,  7,  -1, 8, 9,
+                                              10, 11, -1, 12, 13, 2,  3,  -1, 4,  5, 6,
+                                              7,  8,  9,  10, 11, 12, 13, 14, 15, -1};
+    const flake_i_u8x32 outer_hyphens = {0, 0, 0,   0, 0, 0, 0, 0, '-', 0, 0, 0, 0, '-', 0, 0,
+                                         0, 0, '-', 0, 0, 0, 0, 0, 0,   0, 0, 0, 0, 0,   0, 0};
+    const flake_i_c8x32 in_the_middle =
+        FLAKE_I_BOTH(4, 5, 6, 7, -1, 8, 9, 10, -1, -1, -1, -1, -1, -1, -1, -1);
+    const flake_i_u8x32 middle_hyphen = {0, 0, 0, 0, '-'};
+    const flake_i_u16x16 bytes = (flake_i_u16x16)FLAKE_I_PICK(id_twice, each_twice);
+    const flake_i_u8x32 nibbles =
+        FLAKE_I_CHOOSE(bytes, bytes >> 4, flake_i_each(UINT64_C(0x00ff00ff00ff00ff))) &
+        flake_i_each(FLAKE_I_EACH_BYTE(15));
+    const flake_i_u8x32 digits = FLAKE_I_PICK(flake_i_hex_16, nibbles);
+    const flake_i_u8x32 outer = FLAKE_I_PICK(digits, in_the_outer_parts) | outer_hyphens;
+    const flake_i_halves digits_8_to_23 = __builtin_ia32_permdi256((flake_i_halves)digits, 0x99);
+    const flake_i_u64x4 middle =
+        (flake_i_u64x4)(FLAKE_I_PICK(digits_8_to_23, in_the_middle) | middle_hyphen);
+    const flake_i_half first = FLAKE_I_HALF(outer, 0), last = FLAKE_I_HALF(outer, 1);
+    const uint64_t between = middle[0];
+    memcpy(out, &first, sizeof first);
+    memcpy(out + 14, &between, sizeof between);
+    memcpy(out + 21, &last, sizeof last);
+}
+
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_read_uuid(const char *text, flake_i_u8x32 *bad) {
+    const flake_i_c8x32 digits_of_32 = {0, 1, 2, 3, 4, 5, 6,  7,  9,  10, 11, 12, 14, 15, -1, -1,
+                                        3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, -1, -1, -1, -1};
+    const flake_i_c8x32 others = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 13,
+                                  -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 13, 14, 15};
+    const flake_i_u8x32 hyphens = {0, 0, 0,    0, 0, 0, 0, 0,    0xff, 0, 0, 0, 0, 0xff, 0, 0,
+                                   0, 0, 0xff, 0, 0, 0, 0, 0xff, 0,    0, 0, 0, 0, 0,    0, 0};
+    /* What is added to a digit, by its high four bits: what is no digit gets a value that stands for
+     * another, or none. */
+    const flake_i_c8x32 offsets =
+        FLAKE_I_BOTH(-1, -1, -1, -'0', 10 - 'A', -1, 10 - 'a', -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    const flake_i_u64x4 zero = {0}, nibble_scales = zero + UINT64_C(0x0110011001100110);
+    flake_i_u8x32 from_0, from_4;
+    memcpy(&from_0, text, sizeof from_0);
+    memcpy(&from_4, text + 4, sizeof from_4);
+    const flake_i_u8x32 digits = FLAKE_I_PICK(from_0, digits_of_32) | FLAKE_I_PICK(from_4, others);
+    const flake_i_u8x32 values = digits + FLAKE_I_PICK(offsets, flake_i_high_nibbles(digits));
+    *bad |= FLAKE_I_PICK(flake_i_hex_16, values) ^ (digits | flake_i_each(FLAKE_I_EACH_BYTE(0x20)));
+    *bad |= (from_0 ^ flake_i_each(FLAKE_I_EACH_BYTE('-'))) & hyphens;
+    const flake_i_s16x16 bytes =
+        __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)nibble_scales);
+    return (flake_i_half)__builtin_ia32_packuswb128((flake_i_s16x8)FLAKE_I_HALF(bytes, 0),
+                                                    (flake_i_s16x8)FLAKE_I_HALF(bytes, 1));
+}
+
+/* Each two characters are ten bits, which lie in two bytes; those of characters 0 to 15 in one half, of 10
+ * to 25 in the other. The last text begins at 11, so that it brings the NUL. */
+FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_ulid(flake_i_u8x32 id_twice, char *out) {
+    const flake_i_c8x32 pairs_of_bytes = {0, -1, 2, 1, 3, 2, 4,  3, 5,  4,  7,  6,  8,  7,  9,  8,
+                                          7, 6,  8, 7, 9, 8, 10, 9, 12, 11, 13, 12, 14, 13, 15, 14};
+    const flake_i_u16x16 scales = {64, 1, 4, 16, 64, 1, 4, 16, 1, 4, 16, 64, 1, 4, 16, 64};
+    const flake_i_c8x32 below_16 = FLAKE_I_BOTH('0', '1', '2', '3', '4', '5', '6', '7', '8', '9',
+                                                'A', 'B', 'C', 'D', 'E', 'F');
+    const flake_i_c8x32 from_16 = FLAKE_I_BOTH('G', 'H', 'J', 'K', 'M', 'N', 'P', 'Q', 'R', 'S',
+                                               'T', 'V', 'W', 'X', 'Y', 'Z');
+    const flake_i_c8x32 last_without_first = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
+                                              11, 12, 13, 14, 15, 1,  2,  3,  4,  5, 6,
+                                              7,  8,  9,  10, 11, 12, 13, 14, 15, -1};
+    /* Multiplied until the ten bits stand at the top. */
+    const flake_i_u16x16 ten_bits = (flake_i_u16x16)FLAKE_I_PICK(id_twice, pairs_of_bytes) * scales;
+    const flake_i_u16x16 values = ten_bits >> 11 | (ten_bits << 2 & 0x1f00);
+    const flake_i_u8x32 text = FLAKE_I_PICK(
+        FLAKE_I_CHOOSE(FLAKE_I_PICK(below_16, values), FLAKE_I_PICK(from_16, values), values << 3),
+        last_without_first);
+    const flake_i_half first = FLAKE_I_HALF(text, 0), last = FLAKE_I_HALF(text, 1);
+    memcpy(out, &first, sizeof first);
+    memcpy(out + 11, &last, sizeof last);
+}
+
+/* A character's high four bits say which of three tables its low four bits look into: digits, A to O,
+ * P to Z. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_read_ulid(const char *text, flake_i_u8x32 *bad) {
+    enum { DIGIT = 1, A_TO_O = 2, P_TO_Z = 4, BELOW_8 = 8, I_L_O = 16, IN_ALL = 7, FIRST = 24 };
+    const flake_i_c8x32 kinds_of_high =
+        FLAKE_I_BOTH(0, 0, 0, DIGIT | BELOW_8, A_TO_O | I_L_O, P_TO_Z, A_TO_O | I_L_O, P_TO_Z, 0, 0,
+                     0, 0, 0, 0, 0, 0);
+    const flake_i_c8x32 kinds_of_low = FLAKE_I_BOTH(
+        DIGIT | P_TO_Z | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8,
+        IN_ALL | BELOW_8, DIGIT | A_TO_O | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8, IN_ALL,
+        IN_ALL | I_L_O, A_TO_O | P_TO_Z, A_TO_O, A_TO_O | I_L_O, A_TO_O, A_TO_O, A_TO_O | I_L_O);
+    const flake_i_c8x32 wanted = {FIRST,  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL,
+                                  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL,
+                                  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL,
+                                  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL};
+    const flake_i_c8x32 to_9 = FLAKE_I_BOTH(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0, 0, 0);
+    const flake_i_c8x32 a_to_o =
+        FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 16, 17, 1, 18, 19, 1, 20, 21, 0);
+    const flake_i_c8x32 p_to_z =
+        FLAKE_I_BOTH(22, 23, 24, 25, 26, 0, 27, 28, 29, 30, 31, 0, 0, 0, 0, 0);
+    const flake_i_c8x32 in_whole_bytes = {-1, -1, -1, -1, -1, -1, 0,  1,  2,  3, 4,
+                                          5,  6,  7,  8,  9,  0,  1,  2,  3,  4, 5,
+                                          6,  7,  8,  9,  10, 11, 12, 13, 14, 15};
+    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
+    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
+    const flake_i_c8x32 order_of_bytes = {4,  10, 9,  8,  13, 12, -1, -1, -1, -1, -1,
+                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                          2,  1,  0,  5,  4,  10, 9,  8,  13, 12};
+    const flake_i_u8x32 c = flake_i_load_halves(text, text + 10);
+    const flake_i_u8x32 kinds = FLAKE_I_PICK(kinds_of_low, c) &
+                                FLAKE_I_PICK(kinds_of_high, flake_i_high_nibbles(c)) &
+                                (flake_i_u8x32)wanted;
+    *bad |= (flake_i_u8x32)(kinds == 0);
+    const flake_i_u8x32 letters =
+        FLAKE_I_CHOOSE(FLAKE_I_PICK(a_to_o, c), FLAKE_I_PICK(p_to_z, c), (flake_i_u16x16)c << 3);
+    const flake_i_u8x32 values =
+        FLAKE_I_CHOOSE(FLAKE_I_PICK(to_9, c), letters, (flake_i_u16x16)c << 1);
+    /* Joined to ten bits, then to 20; the first 20 of each 40 are left 4 bits up, so that only the low
+     * half of the byte in the middle is missing, and stands in place 48 bits further up. */
+    const flake_i_s16x16 ten_bits = __builtin_ia32_pmaddubsw256(
+        (flake_i_c8x32)FLAKE_I_PICK(values, in_whole_bytes), (flake_i_c8x32)value_scales);
+    const flake_i_u64x4 twenty_bits =
+        (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
+    const flake_i_u8x32 bytes = FLAKE_I_PICK(twenty_bits | twenty_bits >> 48, order_of_bytes);
+    return FLAKE_I_HALF(bytes, 0) | FLAKE_I_HALF(bytes, 1);
+}
+
+FLAKE_I_AVX2 static inline void flake_i_to_uuid_avx2(uint64_t first, uint64_t last, char *out) {
+    flake_i_write_uuid(flake_i_id_twice(first, last), out);
+}
+
+FLAKE_I_AVX2 static inline void flake_i_to_ulid_avx2(uint64_t first, uint64_t last, char *out) {
+    flake_i_write_ulid(flake_i_id_twice(first, last), out);
+}
+
+FLAKE_I_AVX2 static inline void flake_i_to_uuid_n_avx2(const flake128 *ids, size_t n, char *out) {
+    for (size_t i = 0; i < n; i++)
+        flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_UUID_STRIDE * i);
+}
+
+FLAKE_I_AVX2 static inline void flake_i_to_ulid_n_avx2(const flake128 *ids, size_t n, char *out) {
+    for (size_t i = 0; i < n; i++)
+        flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_ULID_STRIDE * i);
+}
+
+FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
+    flake_i_u8x32 bad = {0};
+    for (size_t i = 0; i < n; i++) (void)flake_i_read_uuid(text + FLAKE_I_UUID_STRIDE * i, &bad);
+    if (flake_i_any(bad)) return false;
+    for (size_t i = 0; i < n; i++) {
+        const flake_i_half id = flake_i_read_uuid(text + FLAKE_I_UUID_STRIDE * i, &bad);
+        memcpy(ids[i].bytes, &id, sizeof id);
+    }
+    return true;
+}
+
+FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_ulids(const char *text, size_t n, flake128 *ids) {
+    flake_i_u8x32 bad = {0};
+    for (size_t i = 0; i < n; i++) (void)flake_i_read_ulid(text + FLAKE_I_ULID_STRIDE * i, &bad);
+    if (flake_i_any(bad)) return false;
+    for (size_t i = 0; i < n; i++) {
+        const flake_i_half id = flake_i_read_ulid(text + FLAKE_I_ULID_STRIDE * i, &bad);
+        memcpy(ids[i].bytes, &id, sizeof id);
+    }
+    return true;
+}
+
+FLAKE_I_AVX2 static inline bool flake_i_from_uuid_avx2(const char *text, flake128 *id) {
+    return flake_i_read_uuids(text, 1, id);
+}
+
+FLAKE_I_AVX2 static inline bool flake_i_from_uuid_n_avx2(const char *text, size_t n,
+                                                         flake128 *ids) {
+    return flake_i_read_uuids(text, n, ids);
+}
+
+FLAKE_I_AVX2 static inline bool flake_i_from_ulid_avx2(const char *text, flake128 *id) {
+    return flake_i_read_ulids(text, 1, id);
+}
+
+FLAKE_I_AVX2 static inline bool flake_i_from_ulid_n_avx2(const char *text, size_t n,
+                                                         flake128 *ids) {
+    return flake_i_read_ulids(text, n, ids);
+}
+
+#endif /* FLAKE_I_AVX2 */
 
 static inline void flake128_to_uuid(flake128 id, char out[37]) {
-    for (size_t i = 0; i < 16; i++) {
-        if (flake_i_hyphen_before(i)) *out++ = '-';
-        *out++ = "0123456789abcdef"[id.bytes[i] >> 4];
-        *out++ = "0123456789abcdef"[id.bytes[i] & 15];
-    }
-    *out = 0;
-}
-
-/* 16: none */
-static inline unsigned flake_i_hex_value(char c) {
-    if (c >= '0' && c <= '9') return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
-    if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
-    return 16;
+    uint64_t words[2];
+    memcpy(words, id.bytes, sizeof words);
+    FLAKE_I_BEST(to_uuid, words[0], words[1], out);
 }
 
 static inline flake_status flake128_from_uuid(const char *text, size_t len, flake128 *id) {
-    flake128 read = {{0}};
     if (!text || len != 36) return FLAKE_PARSE;
-    for (size_t i = 0; i < 16; i++) {
-        if (flake_i_hyphen_before(i) && *text++ != '-') return FLAKE_PARSE;
-        const unsigned high = flake_i_hex_value(*text++), low = flake_i_hex_value(*text++);
-        if (high > 15 || low > 15) return FLAKE_PARSE;
-        read.bytes[i] = (uint8_t)(high << 4 | low);
-    }
-    *id = read;
-    return FLAKE_OK;
+    return FLAKE_I_BEST(from_uuid, text, id) ? FLAKE_OK : FLAKE_PARSE;
 }
 
-/* The value of a character in Crockford's base 32, of either case and with his three doubles; 32: none. */
-static inline unsigned flake_i_crockford_value(char c) {
-    static const char doubles[] = "OoIiLl";
-    const unsigned upper = c >= 'a' && c <= 'z' ? (unsigned)(c - 'a') + 'A' : (unsigned char)c;
-    for (unsigned i = 0; i < 6; i++)
-        if (c == doubles[i]) return i > 1;
-    const unsigned place = upper - '0';
-    if (place >= sizeof flake_i_crockford.inverse) return 32;
-    const unsigned value = (unsigned)flake_i_crockford.inverse[place] - (unsigned)'0';
-    return value < 32 ? value : 32;
+static inline void flake128_to_uuid_n(const flake128 *ids, size_t n, char *out) {
+    FLAKE_I_BEST(to_uuid_n, ids, n, out);
+}
+
+static inline flake_status flake128_from_uuid_n(const char *text, size_t n, flake128 *ids) {
+    if (!text && n > 0) return FLAKE_PARSE;
+    return FLAKE_I_BEST(from_uuid_n, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;
 }
 
 static inline void flake128_to_ulid(flake128 id, char out[27]) {
-    uint64_t high = flake_from_bytes(id.bytes), low = flake_from_bytes(id.bytes + 8);
-    out[26] = 0;
-    for (size_t i = 26; i-- > 0;) {
-        out[i] = flake_i_crockford.digits[low & 31];
-        low = low >> 5 | high << 59;
-        high >>= 5;
-    }
+    uint64_t words[2];
+    memcpy(words, id.bytes, sizeof words);
+    FLAKE_I_BEST(to_ulid, words[0], words[1], out);
 }
 
 static inline flake_status flake128_from_ulid(const char *text, size_t len, flake128 *id) {
-    uint64_t high = 0, low = 0;
-    if (!text || len != 26 || flake_i_crockford_value(*text) > 7) return FLAKE_PARSE;
-    for (size_t i = 0; i < 26; i++) {
-        const unsigned value = flake_i_crockford_value(text[i]);
-        if (value > 31) return FLAKE_PARSE;
-        high = high << 5 | low >> 59;
-        low = low << 5 | value;
-    }
-    *id = flake_i_wide(high, low);
-    return FLAKE_OK;
+    if (!text || len != 26) return FLAKE_PARSE;
+    return FLAKE_I_BEST(from_ulid, text, id) ? FLAKE_OK : FLAKE_PARSE;
+}
+
+static inline void flake128_to_ulid_n(const flake128 *ids, size_t n, char *out) {
+    FLAKE_I_BEST(to_ulid_n, ids, n, out);
+}
+
+static inline flake_status flake128_from_ulid_n(const char *text, size_t n, flake128 *ids) {
+    if (!text && n > 0) return FLAKE_PARSE;
+    return FLAKE_I_BEST(from_ulid_n, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;
 }
 
 // >>default

@@ -150,6 +150,32 @@ static bool text_read_uuid(const char *text, size_t length, uint8_t out[16]) {
     return true;
 }
 
+static void text_write_uuid(const uint8_t *number, char *out) {
+    for (size_t i = 0; i < 16; i++, out += 2) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) *out++ = '-';
+        (void)snprintf(out, 3, "%02x", (unsigned)number[i]);
+    }
+}
+
+static void text_write_ulid(const uint8_t *number, char *out) {
+    const text_form f = {32, 26, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", false};
+    out[text_write(number, 16, f, true, out)] = 0;
+}
+
+/* 26 characters: Crockford's digits of either case, I and L for 1, O for 0. */
+static bool text_read_ulid(const char *text, size_t length, uint8_t out[16]) {
+    const text_form f = {32, 26, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", false};
+    char plain[26];
+    if (length != 26) return false;
+    for (size_t i = 0; i < 26; i++) {
+        plain[i] = text[i];
+        if (text[i] >= 'a' && text[i] <= 'z') plain[i] = (char)(text[i] - 32);
+        if (plain[i] == 'I' || plain[i] == 'L') plain[i] = '1';
+        if (plain[i] == 'O') plain[i] = '0';
+    }
+    return text_read(plain, 26, f, out, 16);
+}
+
 /* ---- flake ---- */
 
 /* Widths of 2^128 - 1, told by counting. */
@@ -295,31 +321,110 @@ static void text_check_parse_128(void) {
     free(text);
 }
 
-static void text_check_uuid_128(void) {
+/* UUIDs and ULIDs, by the calls and by the portable code that other machines have. */
+typedef struct text_kind {
+    const char *name;
+    size_t width;
+    void (*write)(const uint8_t *, char *);
+    bool (*read)(const char *, size_t, uint8_t *);
+    void (*to)(flake128, char *);
+    flake_status (*from)(const char *, size_t, flake128 *);
+    bool (*from_portable)(const char *, flake128 *);
+    void (*to_n)(const flake128 *, size_t, char *);
+    void (*to_n_portable)(const flake128 *, size_t, char *);
+    flake_status (*from_n)(const char *, size_t, flake128 *);
+    bool (*from_n_portable)(const char *, size_t, flake128 *);
+} text_kind;
+
+static const text_kind text_uuid = {"uuid",
+                                    36,
+                                    text_write_uuid,
+                                    text_read_uuid,
+                                    flake128_to_uuid,
+                                    flake128_from_uuid,
+                                    flake_i_from_uuid_portable,
+                                    flake128_to_uuid_n,
+                                    flake_i_to_uuid_n_portable,
+                                    flake128_from_uuid_n,
+                                    flake_i_from_uuid_n_portable};
+static const text_kind text_ulid = {"ulid",
+                                    26,
+                                    text_write_ulid,
+                                    text_read_ulid,
+                                    flake128_to_ulid,
+                                    flake128_from_ulid,
+                                    flake_i_from_ulid_portable,
+                                    flake128_to_ulid_n,
+                                    flake_i_to_ulid_n_portable,
+                                    flake128_from_ulid_n,
+                                    flake_i_from_ulid_n_portable};
+
+static void text_check_one_128(const text_kind *k) {
     flake128 id, back;
     uint8_t number[16];
-    char *uuid = text_room(37), wanted[37];
-    size_t at = 0, length = 36;
-    for (size_t i = 0; i < sizeof id.bytes; i++) {
-        id.bytes[i] = fuzz_byte();
-        if (i == 4 || i == 6 || i == 8 || i == 10) wanted[at++] = '-';
-        (void)snprintf(wanted + at, 3, "%02x", (unsigned)id.bytes[i]);
-        at += 2;
-    }
-    flake128_to_uuid(id, uuid);
-    fuzz_true("flake128_to_uuid", !strcmp(uuid, wanted));
-    fuzz_same("flake128_from_uuid", flake128_from_uuid(uuid, 36, &back), FLAKE_OK);
-    fuzz_true("id of a uuid", !memcmp(back.bytes, id.bytes, sizeof id.bytes));
-    free(uuid);
-    for (size_t i = fuzz_byte() % 40; i < length; i++) /* some letters in upper case */
-        if (wanted[i] >= 'a' && wanted[i] <= 'f' && i % 3) wanted[i] = (char)(wanted[i] - 32);
+    char *written = text_room(k->width + 1), wanted[37];
+    size_t length = k->width;
+    for (size_t i = 0; i < sizeof id.bytes; i++) id.bytes[i] = fuzz_byte();
+    k->write(id.bytes, wanted);
+    k->to(id, written);
+    fuzz_true(k->name, !strcmp(written, wanted));
+    fuzz_same("read back", k->from(written, k->width, &back), FLAKE_OK);
+    fuzz_true("id read back", !memcmp(back.bytes, id.bytes, sizeof id.bytes));
+    free(written);
+    for (size_t i = fuzz_byte() % 40; i < length; i++) /* some letters in the other case */
+        if (wanted[i] > '9' && i % 3) wanted[i] = (char)(wanted[i] ^ 32);
     char *text = text_edited(wanted, &length);
     memset(&id, 0x5e, sizeof id);
     back = id;
-    const bool fits = text_read_uuid(text, length, number);
-    fuzz_same("status", flake128_from_uuid(text, length, &id), fits ? FLAKE_OK : FLAKE_PARSE);
+    const bool fits = k->read(text, length, number);
+    fuzz_same("status", k->from(text, length, &id), fits ? FLAKE_OK : FLAKE_PARSE);
     fuzz_true("id", !memcmp(id.bytes, fits ? number : back.bytes, sizeof number));
+    if (length == k->width) {
+        id = back;
+        fuzz_same("portable", k->from_portable(text, &id), fits);
+        fuzz_true("portable id", !memcmp(id.bytes, fits ? number : back.bytes, sizeof number));
+    }
     free(text);
+}
+
+static void text_check_many_128(const text_kind *k) {
+    const size_t n = fuzz_byte() % 10, stride = k->width + 1, size = n ? stride * n - 1 : 0;
+    flake128 *ids = (flake128 *)(void *)text_room(n * sizeof(flake128));
+    flake128 *back = (flake128 *)(void *)text_room(n * sizeof(flake128));
+    char *text = text_room(stride * n), *wanted = text_room(stride * n);
+    const uint64_t seed = fuzz_bytes(4);
+    for (size_t i = 0; i < n * 16; i++)
+        ids[i / 16].bytes[i % 16] = (uint8_t)((seed + i) * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+    for (size_t i = 0; i < n; i++) k->write(ids[i].bytes, wanted + stride * i);
+    k->to_n_portable(ids, n, text);
+    fuzz_true("portable texts of many", !n || !memcmp(text, wanted, stride * n));
+    if (n) memset(text, '~', stride * n);
+    k->to_n(ids, n, text);
+    fuzz_true("texts of many", !n || !memcmp(text, wanted, stride * n));
+    for (unsigned edits = fuzz_byte() % 3; edits && size; edits--)
+        text[fuzz_below(size)] = (char)fuzz_byte();
+    char *parted = text_copy(text, size); /* without the last NUL */
+    bool fit = true;
+    for (size_t i = 0; i < n; i++) fit &= k->read(text + stride * i, k->width, ids[i].bytes);
+    fuzz_same("status of many", k->from_n(parted, n, back), fit ? FLAKE_OK : FLAKE_PARSE);
+    for (unsigned portable = 0; portable < 2; portable++) {
+        if (portable) fuzz_same("portable status", k->from_n_portable(parted, n, back), fit);
+        for (size_t i = 0; i < n * 16; i++)
+            fuzz_same("ids of many", back[i / 16].bytes[i % 16],
+                      fit ? ids[i / 16].bytes[i % 16] : '~');
+        if (fit && n) memset(back, '~', n * sizeof *back);
+    }
+    free(parted);
+    free(wanted);
+    free(text);
+    free(back);
+    free(ids);
+}
+
+static void text_check_uuid_128(void) {
+    text_check_one_128(&text_uuid);
+    text_check_one_128(&text_ulid);
+    text_check_many_128(fuzz_byte() % 2 ? &text_ulid : &text_uuid);
 }
 
 /* Fields of 128 bits, byte by byte. */

@@ -73,7 +73,7 @@ bare() { # NAME PACKAGES RUN_ENV COMPILER...   no RUN_ENV: the program is built,
 }
 
 wanted=$*
-windows_tests="test_text test_layouts test_layout_limits test_wide test_engine test_engine_calls test_engine_shared test_engine_notes
+windows_tests="test_text test_uuid_text test_layouts test_layout_limits test_wide test_engine test_engine_calls test_engine_shared test_engine_notes
     test_fast_clock
     test_random_flake test_ring test_threads test_sno test_sno_queue test_sno_snapshots test_sno_partitions
     test_random_sno test_sno_ids test_sno_text test_sno_restart"
@@ -81,7 +81,7 @@ windows_tests="test_text test_layouts test_layout_limits test_wide test_engine t
 # reaches its own side. Each of them whole takes two to three minutes.
 few=
 [ "${PART:-}" != 1 ] || few="test_engine test_engine_calls test_fast_clock test_lanes test_sno test_sno_ids test_sno_lanes test_wide
-    test_layout_limits test_text test_random_flake test_random_sno test_state test_state_format test_threads"
+    test_layout_limits test_text test_uuid_text test_random_flake test_random_sno test_state test_state_format test_threads"
 machine aarch64 aarch64-linux-gnu-gcc qemu-aarch64 "-O2 -static" ""
 machine s390x s390x-linux-gnu-gcc qemu-s390x "-O2 -static" ""
 # its kernel headers are those of this machine

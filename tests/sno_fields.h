@@ -46,11 +46,4 @@ static inline sno_id random_id(void) {
     return id;
 }
 
-/* Exactly `size` bytes (so that AddressSanitizer sees one too many), or 1 in place of none. */
-static inline void *exactly(size_t size) {
-    void *memory = malloc(size > 0 ? size : 1);
-    if (memory == NULL) abort();
-    return memory;
-}
-
 #endif

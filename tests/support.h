@@ -92,6 +92,15 @@ static inline void hex_bytes(const char *hex, uint8_t *bytes, size_t n) {
     }
 }
 
+/* ---- memory ---- */
+
+/* Exactly `size` bytes (so that AddressSanitizer sees one too many), or 1 in place of none. */
+static inline void *exactly(size_t size) {
+    void *memory = malloc(size > 0 ? size : 1);
+    if (memory == NULL) abort();
+    return memory;
+}
+
 /* ---- vectors: calls `row` with the fields of each line ---- */
 
 static inline void vectors_read(const char *file, int fields, void (*row)(char **field)) {

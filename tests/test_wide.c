@@ -651,30 +651,6 @@ static void statistics_count_what_was_drawn(void) {
     CHECK(s.ids == 6 && s.batches == 1 && s.waits == 0 && s.clock_backs == 0);
 }
 
-static void a_uuid_is_the_16_bytes(void) {
-    flake128 id, again;
-    char text[37];
-    for (size_t i = 0; i < 16; i++) id.bytes[i] = (uint8_t)(i * 17);
-    flake128_to_uuid(id, text);
-    CHECK_STR(text, "00112233-4455-6677-8899-aabbccddeeff");
-    CHECK_EQ(flake128_from_uuid(text, 36, &again), FLAKE_OK);
-    CHECK_EQ(flake128_compare(id, again), 0);
-    CHECK_EQ(flake128_from_uuid("00112233-4455-6677-8899-AABBCCDDEEFF", 36, &again), FLAKE_OK);
-    CHECK_EQ(flake128_compare(id, again), 0);
-    static const char *const wrong[] = {
-        "00112233-4455-6677-8899-aabbccddeefg", "001122334-455-6677-8899-aabbccddeeff",
-        "00112233-4455-6677-8899 aabbccddeeff", " 0112233-4455-6677-8899-aabbccddeeff"};
-    memset(again.bytes, 7, 16);
-    const flake128 before = again;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        CHECK_EQ(flake128_from_uuid(wrong[i], 36, &again), FLAKE_PARSE);
-    CHECK_EQ(flake128_from_uuid(text, 35, &again), FLAKE_PARSE);
-    CHECK_EQ(flake128_from_uuid(NULL, 36, &again), FLAKE_PARSE);
-    CHECK_EQ(flake128_from_uuid(NULL, 0, &again), FLAKE_PARSE);
-    CHECK_EQ(flake128_from_uuid("00112233445566778899aabbccddeeff", 32, &again), FLAKE_PARSE);
-    CHECK_EQ(flake128_compare(again, before), 0);
-}
-
 /* ---- where it stands ---- */
 
 static flake128_gen *wide_of(uint64_t worker, uint32_t seq_max) {
@@ -775,7 +751,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(try_at_takes_the_callers_time),
         CHECK_TEST(ids_rise_byte_by_byte_over_any_calls),
         CHECK_TEST(statistics_count_what_was_drawn),
-        CHECK_TEST(a_uuid_is_the_16_bytes),
         CHECK_TEST(what_is_free_and_how_far_ahead),
         CHECK_TEST(ids_go_on_until_the_clock_ends),
         CHECK_TEST(a_restored_one_goes_on_behind_the_snapshot)};

@@ -79,6 +79,7 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define pthread_self()                             system_self()
 #define pthread_setcancelstate(to, was)            0
 #define FLAKE_REGISTRY                             2
+#define FLAKE_NO_SIMD
 #define SNO_NO_SIMD
 #include "sno.h"
 #include "flake.h"

@@ -27,6 +27,7 @@
 #define RUNS 1
 #endif
 
+#define FLAKE_NO_SIMD
 #define SNO_NO_SIMD
 #include <assert.h>
 #include <pthread.h>

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The texts of UUIDs and ULIDs. Every way in which this machine can do a step is held against the slow
+ * way below, character by character.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "support.h"
+#include "flake.h"
+#ifndef _WIN32
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+static uint64_t random_state = UINT64_C(0x9e3779b97f4a7c15);
+
+static uint64_t random_bits(void) { return random_next(&random_state) >> 11; }
+
+static flake128 random_id(void) {
+    flake128 id;
+    for (size_t i = 0; i < sizeof id.bytes; i++) id.bytes[i] = (uint8_t)random_bits();
+    return id;
+}
+
+static bool same(flake128 a, flake128 b) { return memcmp(a.bytes, b.bytes, sizeof a.bytes) == 0; }
+
+/* ---- the slow way ---- */
+
+static void slow_to_uuid(flake128 id, char *out) {
+    for (size_t i = 0; i < 16; i++)
+        out += sprintf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                       (unsigned)id.bytes[i]);
+}
+
+static bool slow_from_uuid(const char *text, flake128 *id) {
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    unsigned nibbles = 0;
+    for (size_t i = 0; i < 36; i++) {
+        const char *const digit = (const char *)memchr(digits, text[i], 32);
+        const bool is_hyphen = i == 8 || i == 13 || i == 18 || i == 23;
+        if (is_hyphen ? text[i] != '-' : !digit) return false;
+        if (is_hyphen) continue;
+        uint8_t *const byte = &id->bytes[nibbles++ / 2];
+        *byte = (uint8_t)(*byte << 4 | (digit - digits) % 16);
+    }
+    return true;
+}
+
+/* The 26 digits are 130 bits, of which the first two are 0. */
+static void slow_to_ulid(flake128 id, char *out) {
+    for (int i = 0; i < 26; i++) {
+        unsigned value = 0;
+        for (int bit = 5 * i - 2; bit < 5 * i + 3; bit++)
+            value = value << 1 | (bit < 0 ? 0 : (unsigned)id.bytes[bit / 8] >> (7 - bit % 8) & 1);
+        out[i] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"[value];
+    }
+    out[26] = '\0';
+}
+
+static bool slow_from_ulid(const char *text, flake128 *id) {
+    static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+                                 "0123456789abcdefghjkmnpqrstvwxyz";
+    static const char doubles[] = "OoIiLl";
+    memset(id->bytes, 0, sizeof id->bytes);
+    for (size_t i = 0; i < 26; i++) {
+        const char *const digit = (const char *)memchr(digits, text[i], 64);
+        const char *const twin = (const char *)memchr(doubles, text[i], 6);
+        if (!digit && !twin) return false;
+        unsigned carry = (unsigned)(digit ? (digit - digits) % 32 : twin - doubles > 1);
+        for (size_t b = 16; b-- > 0; carry >>= 8) {
+            carry += id->bytes[b] * 32u;
+            id->bytes[b] = (uint8_t)carry;
+        }
+        if (carry) return false;
+    }
+    return true;
+}
+
+/* ---- the ways ---- */
+
+typedef struct way {
+    const char *name;
+    void (*to)(flake128, char *);
+    flake_status (*from)(const char *, size_t, flake128 *);
+    void (*to_n)(const flake128 *, size_t, char *);
+    flake_status (*from_n)(const char *, size_t, flake128 *);
+} way;
+
+#define WAY(form, kind)                                                                   \
+    static void form##_to_##kind(flake128 id, char *out) {                                \
+        uint64_t words[2];                                                                \
+        memcpy(words, id.bytes, sizeof words);                                            \
+        flake_i_to_##form##_##kind(words[0], words[1], out);                              \
+    }                                                                                     \
+    static flake_status form##_from_##kind(const char *text, size_t len, flake128 *id) {  \
+        (void)len;                                                                        \
+        return flake_i_from_##form##_##kind(text, id) ? FLAKE_OK : FLAKE_PARSE;           \
+    }                                                                                     \
+    static flake_status form##_from_n_##kind(const char *text, size_t n, flake128 *ids) { \
+        return flake_i_from_##form##_n_##kind(text, n, ids) ? FLAKE_OK : FLAKE_PARSE;     \
+    }
+#define NAMED(form, kind)                                                          \
+    {                                                                              \
+#kind, form##_to_##kind, form##_from_##kind, flake_i_to_##form##_n_##kind, \
+            form##_from_n_##kind                                                   \
+    }
+
+WAY(uuid, portable)
+WAY(ulid, portable)
+#ifdef FLAKE_I_AVX2
+WAY(uuid, avx2)
+WAY(ulid, avx2)
+#endif
+
+static const way uuid_ways[] = {
+    {"public", flake128_to_uuid, flake128_from_uuid, flake128_to_uuid_n, flake128_from_uuid_n},
+    NAMED(uuid, portable),
+#ifdef FLAKE_I_AVX2
+    NAMED(uuid, avx2),
+#endif
+};
+
+static const way ulid_ways[] = {
+    {"public", flake128_to_ulid, flake128_from_ulid, flake128_to_ulid_n, flake128_from_ulid_n},
+    NAMED(ulid, portable),
+#ifdef FLAKE_I_AVX2
+    NAMED(ulid, avx2),
+#endif
+};
+
+static size_t way_count(void) {
+#ifdef FLAKE_I_AVX2
+    return FLAKE_I_HAS_AVX2 ? 3 : 2;
+#else
+    return 2;
+#endif
+}
+
+typedef struct form {
+    size_t width, stride;
+    void (*slow_to)(flake128, char *);
+    bool (*slow_from)(const char *, flake128 *);
+    const way *ways;
+} form;
+
+static const form forms[] = {
+    {36, 37, slow_to_uuid, slow_from_uuid, uuid_ways},
+    {26, 27, slow_to_ulid, slow_from_ulid, ulid_ways},
+};
+
+static void on_each_way(void (*check)(const form *, const way *)) {
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+        for (size_t w = 0; w < way_count(); w++) check(&forms[f], &forms[f].ways[w]);
+}
+
+/* ---- one text ---- */
+
+static void a_uuid_is_the_16_bytes(void) {
+    flake128 id, again = random_id();
+    char text[37];
+    for (size_t i = 0; i < 16; i++) id.bytes[i] = (uint8_t)(i * 17);
+    flake128_to_uuid(id, text);
+    CHECK_STR(text, "00112233-4455-6677-8899-aabbccddeeff");
+    CHECK_EQ(flake128_from_uuid(text, 36, &again), FLAKE_OK);
+    CHECK(same(again, id));
+    CHECK_EQ(flake128_from_uuid("00112233-4455-6677-8899-AABBCCDDEEFF", 36, &again), FLAKE_OK);
+    CHECK(same(again, id));
+}
+
+/* RFC 9562's example of version 7 (A.6), and ULIDs of which the times are known. */
+static void the_specifications_own_are_read(void) {
+    static const struct {
+        const char *ulid;
+        int64_t unix_ms;
+    } known[] = {{"01ARZ3NDEKTSV4RRFFQ69G5FAV", 1469922850259},
+                 {"01BX5ZZKBKACTAV9WEVGEMMVRZ", 1508808576371},
+                 {"00000000000000000000000000", 0},
+                 {"7ZZZZZZZZZZZZZZZZZZZZZZZZZ", 281474976710655}};
+    flake128_parts parts = {0, 0, 0, 0};
+    flake128 id = random_id();
+    char text[37];
+    CHECK_EQ(flake128_from_uuid("017F22E2-79B0-7CC3-98C4-DC0C0C07398F", 36, &id), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(FLAKE_UUID7, id, &parts), FLAKE_OK);
+    CHECK(parts.unix_ms == 1645557742000 && parts.worker == 0xdc0c0c07398f);
+    flake128_to_uuid(id, text);
+    CHECK_STR(text, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        CHECK_EQ(flake128_from_ulid(known[i].ulid, 26, &id), FLAKE_OK);
+        CHECK_EQ(flake128_decompose(FLAKE_ULID, id, &parts), FLAKE_OK);
+        CHECK_EQ(parts.unix_ms, known[i].unix_ms);
+        flake128_to_ulid(id, text);
+        CHECK_STR(text, known[i].ulid);
+    }
+    CHECK_EQ(id.bytes[0] & id.bytes[15], 0xff);
+    CHECK_EQ(flake128_from_ulid("80000000000000000000000000", 26, &id), FLAKE_PARSE);
+    CHECK_EQ(flake128_from_ulid("8ZZZZZZZZZZZZZZZZZZZZZZZZZ", 26, &id), FLAKE_PARSE);
+    CHECK_EQ(flake128_from_ulid("i1oOlLIiLl1o0O0oOi1IlL1iLl", 26, &id), FLAKE_OK);
+    flake128_to_ulid(id, text);
+    CHECK_STR(text, "11001111111000000111111111");
+}
+
+static void writes_and_reads(const form *f, const way *w) {
+    for (unsigned i = 0; i < 5000; i++) {
+        flake128 id = random_id(), back = random_id();
+        /* Single bits, and their complements. */
+        if (i < 256) memset(id.bytes, i < 128 ? 0 : 0xff, sizeof id.bytes);
+        if (i < 256) id.bytes[i % 128 / 8] ^= (uint8_t)(1U << i % 8);
+        char wanted[37], text[37];
+        f->slow_to(id, wanted);
+        w->to(id, text);
+        CHECK_STR(text, wanted);
+        CHECK_EQ(w->from(wanted, f->width, &back), FLAKE_OK);
+        CHECK(same(back, id));
+        back = random_id();
+        for (size_t at = 0; at < f->width; at++) {
+            const bool is_letter = wanted[at] > '9';
+            if (is_letter && random_bits() % 2) wanted[at] = (char)(wanted[at] ^ 0x20);
+            if (f->width == 26 && wanted[at] < '2' && random_bits() % 2)
+                wanted[at] = "OoOoIiLl"[4 * (wanted[at] - '0') + (int)(random_bits() % 4)];
+        }
+        CHECK_EQ(w->from(wanted, f->width, &back), FLAKE_OK);
+        CHECK(same(back, id));
+    }
+}
+static void every_way_writes_and_reads(void) { on_each_way(writes_and_reads); }
+
+static void texts_order_as_ids_do(void) {
+    for (int i = 0; i < 5000; i++) {
+        const flake128 a = random_id();
+        flake128 b = a;
+        b.bytes[i % 16] = (uint8_t)random_bits();
+        for (size_t f = 0; f < 2; f++) {
+            char text_a[37], text_b[37];
+            forms[f].ways->to(a, text_a);
+            forms[f].ways->to(b, text_b);
+            const int by_id = flake128_compare(a, b), by_text = strcmp(text_a, text_b);
+            CHECK((by_id < 0) == (by_text < 0) && (by_id > 0) == (by_text > 0));
+        }
+    }
+}
+
+/* In a text by itself, and in one of four. */
+static void judges_every_byte(const form *f, const way *w) {
+    for (size_t place = 0; place < f->width; place++) {
+        for (int byte = 0; byte < 256; byte++) {
+            char texts[4 * 37];
+            flake128 ids[4], out[4], wanted = random_id();
+            for (size_t k = 0; k < 4; k++) {
+                ids[k] = random_id();
+                f->slow_to(ids[k], texts + f->stride * k);
+            }
+            const size_t which = (size_t)byte % 4;
+            char *const text = texts + f->stride * which;
+            text[place] = (char)byte;
+            const bool good = f->slow_from(text, &wanted);
+            const flake128 before = random_id();
+            flake128 id = before;
+            CHECK_EQ(w->from(text, f->width, &id), good ? FLAKE_OK : FLAKE_PARSE);
+            CHECK(same(id, good ? wanted : before));
+            CHECK_EQ(w->from_n(texts, 4, out), good ? FLAKE_OK : FLAKE_PARSE);
+            for (size_t k = 0; k < 4 && good; k++)
+                CHECK(same(out[k], k == which ? wanted : ids[k]));
+        }
+    }
+}
+static void every_byte_at_every_place(void) { on_each_way(judges_every_byte); }
+
+static void refuses_other_lengths(const form *f, const way *w) {
+    if (w != f->ways) return; /* the others are not asked */
+    char longer[64];
+    memset(longer, '1', sizeof longer);
+    f->slow_to(random_id(), longer);
+    flake128 id = random_id();
+    const flake128 before = id;
+    for (size_t len = 0; len < sizeof longer; len++) {
+        if (len == f->width) continue;
+        CHECK_EQ(w->from(longer, len, &id), FLAKE_PARSE);
+        /* Of what it refuses for the length alone it reads no more than that. */
+        char *const exact = (char *)exactly(len);
+        memcpy(exact, longer, len);
+        CHECK_EQ(w->from(exact, len, &id), FLAKE_PARSE);
+        free(exact);
+    }
+    CHECK_EQ(w->from(longer, SIZE_MAX, &id), FLAKE_PARSE);
+    CHECK_EQ(w->from(NULL, f->width, &id), FLAKE_PARSE);
+    CHECK_EQ(w->from(NULL, 0, &id), FLAKE_PARSE);
+    CHECK_EQ(w->from_n(NULL, 1, &id), FLAKE_PARSE);
+    CHECK_EQ(w->from_n(NULL, 0, &id), FLAKE_OK);
+    CHECK(same(id, before));
+    CHECK_EQ(w->from(longer, f->width, &id), FLAKE_OK);
+}
+static void lengths_are_exact(void) { on_each_way(refuses_other_lengths); }
+
+static void uuids_are_not_read_in_other_forms(void) {
+    static const char *const others[] = {
+        "00112233445566778899aabbccddeeff",        "{00112233-4455-6677-8899-aabbccddeeff}",
+        "urn:uuid:00112233-4455-6677-8899-aabbcc", "001122334-455-6677-8899-aabbccddeeff",
+        "00112233-4455-6677-8899 aabbccddeeff",    " 0112233-4455-6677-8899-aabbccddeeff"};
+    flake128 id = random_id();
+    const flake128 before = id;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CHECK_EQ(flake128_from_uuid(others[i], strlen(others[i]), &id), FLAKE_PARSE);
+    CHECK(same(id, before));
+}
+
+/* ---- many ---- */
+
+enum { MOST = 37, GUARD = 40 };
+
+static void copes_with_any_size_and_address(const form *f, const way *w) {
+    flake128 ids[MOST];
+    char texts[MOST * 37], guard[GUARD];
+    memset(guard, 0x5a, sizeof guard);
+    for (size_t i = 0; i < MOST; i++) {
+        ids[i] = random_id();
+        f->slow_to(ids[i], texts + f->stride * i);
+    }
+    for (size_t n = 0; n <= MOST; n++) {
+        for (size_t shift = 0; shift < 32; shift++) {
+            /* What is read has no byte behind the last text. */
+            const size_t id_shift = (shift + n) % 32, read = n ? f->stride * n - 1 : 0;
+            char *const in = (char *)exactly(id_shift + 16 * n);
+            char *const text = (char *)exactly(shift + f->stride * n);
+            char *const parted = (char *)exactly(shift + read);
+            char *const out = (char *)exactly(id_shift + 16 * n);
+            if (n) memcpy(in + id_shift, ids, 16 * n);
+            w->to_n((const flake128 *)(void *)(in + id_shift), n, text + shift);
+            CHECK(n == 0 || memcmp(text + shift, texts, f->stride * n) == 0);
+            if (n) memcpy(parted + shift, texts, read);
+            for (size_t i = 1; i < n; i++) parted[shift + f->stride * i - 1] = (char)random_bits();
+            CHECK_EQ(w->from_n(parted + shift, n, (flake128 *)(void *)(out + id_shift)), FLAKE_OK);
+            CHECK(n == 0 || memcmp(out + id_shift, ids, 16 * n) == 0);
+            free(in);
+            free(text);
+            free(parted);
+            free(out);
+        }
+        /* What lies past the end, and before the beginning, stays, also where no sanitizer looks. */
+        char text[MOST * 37 + 2 * GUARD];
+        flake128 out[MOST + 2];
+        memset(text, 0x5a, sizeof text);
+        memset(out, 0x5a, sizeof out);
+        w->to_n(ids, n, text + GUARD);
+        CHECK_EQ(w->from_n(texts, n, out + 1), FLAKE_OK);
+        CHECK(memcmp(text, guard, GUARD) == 0);
+        CHECK(memcmp(text + GUARD + f->stride * n, guard, GUARD) == 0);
+        CHECK(memcmp(&out[0], guard, 16) == 0 && memcmp(&out[n + 1], guard, 16) == 0);
+        if (n == 0) continue;
+        memset(text, 0x5a, sizeof text);
+        w->to(ids[n - 1], text + GUARD);
+        CHECK(memcmp(text, guard, GUARD) == 0);
+        CHECK(memcmp(text + GUARD + f->stride, guard, GUARD) == 0);
+    }
+}
+static void batches_of_any_size_at_any_address(void) {
+    on_each_way(copes_with_any_size_and_address);
+}
+
+static void reads_all_or_none(const form *f, const way *w) {
+    static const char bad[] = {'/', ':',  '@',        'U',        'g',       '`',
+                               '{', '\0', (char)0x80, (char)0xb1, (char)0xff};
+    char texts[MOST * 37];
+    flake128 out[MOST], before[MOST], id;
+    for (size_t i = 0; i < MOST; i++) {
+        f->slow_to(random_id(), texts + f->stride * i);
+        before[i] = out[i] = random_id();
+    }
+    for (size_t n = MOST - 4; n <= MOST; n++) {
+        for (size_t place = 0; place < f->stride * n; place++) {
+            const char good = texts[place];
+            texts[place] = bad[(place + n) % sizeof bad];
+            if (!f->slow_from(texts + place / f->stride * f->stride, &id)) {
+                CHECK_EQ(w->from_n(texts, n, out), FLAKE_PARSE);
+                CHECK(memcmp(out, before, sizeof out) == 0);
+            }
+            texts[place] = good;
+        }
+        CHECK_EQ(w->from_n(texts, n, before), FLAKE_OK); /* and they were good but for that */
+        memcpy(out, before, sizeof out);
+    }
+}
+static void one_bad_character_and_nothing_is_read(void) { on_each_way(reads_all_or_none); }
+
+#ifndef _WIN32
+/* Texts and ids that begin or end where memory does. */
+static void stays_in_its_pages(const form *f, const way *w) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *const memory =
+        (char *)mmap(NULL, 5 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != (char *)MAP_FAILED);
+    for (size_t i = 0; i < 5; i += 2) CHECK_EQ(mprotect(memory + i * page, page, PROT_NONE), 0);
+    for (size_t n = 1; n < 6; n++) {
+        flake128 wanted[5];
+        char right[5 * 37];
+        for (size_t at_end = 0; at_end < 2; at_end++) {
+            /* One page for texts, one for ids. */
+            const size_t size = f->stride * n;
+            char *const texts = at_end ? memory + 2 * page - size : memory + page;
+            char *const ids = at_end ? memory + 4 * page - 16 * n : memory + 3 * page;
+            for (size_t i = 0; i < n; i++) {
+                wanted[i] = random_id();
+                f->slow_to(wanted[i], right + f->stride * i);
+            }
+            memcpy(ids, wanted, 16 * n);
+            w->to_n((const flake128 *)(void *)ids, n, texts);
+            CHECK(memcmp(texts, right, size) == 0);
+            char *const parted = texts + at_end; /* without the last NUL */
+            memmove(parted, right, size - 1);
+            memset(ids, 0, 16 * n);
+            CHECK_EQ(w->from_n(parted, n, (flake128 *)(void *)ids), FLAKE_OK);
+            CHECK(memcmp(ids, wanted, 16 * n) == 0);
+            if (n > 1) continue;
+            w->to(wanted[0], texts);
+            CHECK(memcmp(texts, right, size) == 0);
+            memmove(parted, right, size - 1);
+            memset(ids, 0, 16);
+            CHECK_EQ(w->from(parted, f->width, (flake128 *)(void *)ids), FLAKE_OK);
+            CHECK(memcmp(ids, wanted, 16) == 0);
+        }
+    }
+    CHECK_EQ(munmap(memory, 5 * page), 0);
+}
+static void nothing_past_the_pages_is_touched(void) { on_each_way(stays_in_its_pages); }
+#endif
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(a_uuid_is_the_16_bytes),
+        CHECK_TEST(the_specifications_own_are_read),
+        CHECK_TEST(every_way_writes_and_reads),
+        CHECK_TEST(texts_order_as_ids_do),
+        CHECK_TEST(every_byte_at_every_place),
+        CHECK_TEST(lengths_are_exact),
+        CHECK_TEST(uuids_are_not_read_in_other_forms),
+        CHECK_TEST(batches_of_any_size_at_any_address),
+        CHECK_TEST(one_bad_character_and_nothing_is_read),
+#ifndef _WIN32
+        CHECK_TEST(nothing_past_the_pages_is_touched),
+#endif
+    };
+    printf("ways:");
+    for (size_t w = 0; w < way_count(); w++) printf(" %s", uuid_ways[w].name);
+    printf("\n");
+    return CHECK_MAIN(argc, argv, all);
+}
