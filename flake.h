@@ -701,7 +701,11 @@ typedef enum flake_text {
     FLAKE_BASE32, /* Crockford: digits and upper case without I L O U */
     FLAKE_BASE36, /* digits and upper case */
     FLAKE_BASE58, /* 123456789ABC...Zabc...z without 0 I O l */
-    FLAKE_BASE62  /* digits, upper case, lower case */
+    FLAKE_BASE62, /* digits, upper case, lower case */
+    /* as bwmarrin's Base32, Base36 and Base58 in Go; texts of the first and last don't sort: */
+    FLAKE_ZBASE32,      /* ybndrfg8ejkmcpqxot1uwisza345h769 */
+    FLAKE_BASE36_LOWER, /* digits and lower case */
+    FLAKE_BASE58_FLICKR /* 123456789abc...zABC...Z without 0 l I O */
 } flake_text;
 
 #define FLAKE_TEXT_SIZE    80  /* room for any text of a 64-bit id, with its NUL */
@@ -712,7 +716,8 @@ static inline size_t flake_text_width(flake_text);
 /* Writes the shortest text of id ("0" for 0) and a NUL. Returns its length; 0 when it does not fit,
  * with buf untouched, or when buf is NULL or there is no such form. FLAKE_BIN4 is always all 64 bits. */
 static inline size_t flake_format(uint64_t id, flake_text, char *buf, size_t size);
-/* The same, padded with zeros to flake_text_width, so that texts of a form sort as their ids do. */
+/* The same, padded with the form's zero to flake_text_width, so that texts of a form sort as their ids do,
+ * but those of FLAKE_ZBASE32 and FLAKE_BASE58_FLICKR. */
 static inline size_t flake_format_fixed(uint64_t id, flake_text, char *buf, size_t size);
 /* Reads the whole input in this form's alphabet and case, with leading zeros up to its width: no
  * sign, no blanks but FLAKE_BIN4's, which is all 64 bits. FLAKE_PARSE: any other text, one above
@@ -5937,8 +5942,16 @@ static const flake_i_alphabet flake_i_base58 = {
     ".012345678.......9:;<=>?@.ABCDE.FGHIJKLMNOP......QRSTUVWXYZ[.\\]^_`abcdefghi"};
 static const flake_i_alphabet flake_i_crockford = {"0123456789ABCDEFGHJKMNPQRSTVWXYZ",
                                                    "0123456789.......:;<=>?@A.BC.DE.FGHIJ.KLMNO"};
-static const flake_i_alphabet flake_i_hex = {
-    "0123456789abcdef", "0123456789.......................................:;<=>?"};
+/* hex, too */
+static const flake_i_alphabet flake_i_lower = {
+    "0123456789abcdefghijklmnopqrstuvwxyz",
+    "0123456789.......................................:;<=>?@ABCDEFGHIJKLMNOPQRS"};
+static const flake_i_alphabet flake_i_zbase32 = {
+    "ybndrfg8ejkmcpqxot1uwisza345h769",
+    ".B.IJKNM7O.......................................H1<3856LE9:.;2@=>4FAC.D?0G"};
+static const flake_i_alphabet flake_i_flickr = {
+    "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ",
+    ".012345678.......RSTUVWXY.Z[\\]^._`abcdefghi......9:;<=>?@ABC.DEFGHIJKLMNOPQ"};
 
 /* The width is no byte on purpose: a copy that gcc knows to be short becomes a slow `rep movs`. */
 typedef struct flake_i_form {
@@ -5948,13 +5961,16 @@ typedef struct flake_i_form {
 
 static const flake_i_form flake_i_forms[] = {
     {20, 10, &flake_i_base62},    /* FLAKE_DEC */
-    {16, 16, &flake_i_hex},       /* FLAKE_HEX */
+    {16, 16, &flake_i_lower},     /* FLAKE_HEX */
     {64, 2, &flake_i_base62},     /* FLAKE_BIN */
     {79, 2, &flake_i_base62},     /* FLAKE_BIN4 */
     {13, 32, &flake_i_crockford}, /* FLAKE_BASE32 */
     {13, 36, &flake_i_base62},    /* FLAKE_BASE36 */
     {11, 58, &flake_i_base58},    /* FLAKE_BASE58 */
     {11, 62, &flake_i_base62},    /* FLAKE_BASE62 */
+    {13, 32, &flake_i_zbase32},   /* FLAKE_ZBASE32 */
+    {13, 36, &flake_i_lower},     /* FLAKE_BASE36_LOWER */
+    {11, 58, &flake_i_flickr},    /* FLAKE_BASE58_FLICKR */
 };
 
 /* A chunk below base^count is spelt from its first digit on, without a division: chunk / base^count
@@ -5999,7 +6015,7 @@ static inline size_t flake_i_hand_out(const char *text, size_t width, bool fixed
 }
 
 static inline size_t flake_text_width(flake_text form) {
-    return (unsigned)form <= FLAKE_BASE62 ? flake_i_forms[form].width : 0;
+    return (unsigned)form <= FLAKE_BASE58_FLICKR ? flake_i_forms[form].width : 0;
 }
 
 static inline size_t flake_i_format(uint64_t id, flake_text form, bool fixed, char *buf,
@@ -6015,13 +6031,16 @@ static inline size_t flake_i_format(uint64_t id, flake_text form, bool fixed, ch
     if (width == 0) return 0;
     switch (form) {
     case FLAKE_DEC: flake_i_spell_id(end, id, 3, 100, pairs, 2, 2); break;
-    case FLAKE_HEX: flake_i_spell_id(end, id, 4, 16, flake_i_hex.digits, 1, 1); break;
+    case FLAKE_HEX: flake_i_spell_id(end, id, 4, 16, flake_i_lower.digits, 1, 1); break;
     case FLAKE_BIN: flake_i_spell_id(end, id, 4, 16, nibbles + 1, 5, 4); break;
     case FLAKE_BIN4: flake_i_spell_id(end, id, 4, 16, nibbles, 5, 5); break;
     case FLAKE_BASE32: flake_i_spell_id(end, id, 4, 32, flake_i_crockford.digits, 1, 1); break;
     case FLAKE_BASE36: flake_i_spell_id(end, id, 4, 36, flake_i_base62.digits, 1, 1); break;
     case FLAKE_BASE58: flake_i_spell_id(end, id, 3, 58, flake_i_base58.digits, 1, 1); break;
     case FLAKE_BASE62: flake_i_spell_id(end, id, 3, 62, flake_i_base62.digits, 1, 1); break;
+    case FLAKE_ZBASE32: flake_i_spell_id(end, id, 4, 32, flake_i_zbase32.digits, 1, 1); break;
+    case FLAKE_BASE36_LOWER: flake_i_spell_id(end, id, 4, 36, flake_i_lower.digits, 1, 1); break;
+    case FLAKE_BASE58_FLICKR: flake_i_spell_id(end, id, 3, 58, flake_i_flickr.digits, 1, 1); break;
     }
     return flake_i_hand_out(end - width, width, fixed || form == FLAKE_BIN4,
                             flake_i_forms[form].alphabet->digits[0], buf, size);

@@ -39,9 +39,10 @@ static const char *const tool_help[] = {
     "    --epoch=MS          Unix time in ms at which the ids' time begins, or a date; the\n"
     "                        layout's\n"
     "    --format=FORM       how ids are written: dec, hex, bin, bin4 (groups of four bits),\n"
-    "                        base32, base36, base58, base62; for boundary all from base2 to\n"
-    "                        base62, with digits, upper case, lower case. The default is dec,\n"
-    "                        for boundary base62\n"
+    "                        base32, base36, base58, base62, and bwmarrin's of those names:\n"
+    "                        zbase32, base36lower, base58flickr; for boundary all from base2\n"
+    "                        to base62, with digits, upper case, lower case. The default is\n"
+    "                        dec, for boundary base62\n"
     "    --json              prints one JSON object, or one a line; ids are strings, since a\n"
     "                        JavaScript number holds 53 bits\n"
     "\n",
@@ -398,13 +399,22 @@ enum {
     TOOL_BASE32,
     TOOL_BASE36,
     TOOL_BASE58,
-    TOOL_BASE62
+    TOOL_BASE62,
+    TOOL_ZBASE32,
+    TOOL_BASE36_LOWER,
+    TOOL_BASE58_FLICKR
 };
-static const tool_form tool_forms[] = {
-    {"dec", FLAKE_DEC, 10, true},       {"hex", FLAKE_HEX, 16, true},
-    {"bin", FLAKE_BIN, 2, true},        {"bin4", FLAKE_BIN4, 0, true},
-    {"base32", FLAKE_BASE32, 32, true}, {"base36", FLAKE_BASE36, 36, true},
-    {"base58", FLAKE_BASE58, 58, true}, {"base62", FLAKE_BASE62, 62, true}};
+static const tool_form tool_forms[] = {{"dec", FLAKE_DEC, 10, true},
+                                       {"hex", FLAKE_HEX, 16, true},
+                                       {"bin", FLAKE_BIN, 2, true},
+                                       {"bin4", FLAKE_BIN4, 0, true},
+                                       {"base32", FLAKE_BASE32, 32, true},
+                                       {"base36", FLAKE_BASE36, 36, true},
+                                       {"base58", FLAKE_BASE58, 58, true},
+                                       {"base62", FLAKE_BASE62, 62, true},
+                                       {"zbase32", FLAKE_ZBASE32, 0, true},
+                                       {"base36lower", FLAKE_BASE36_LOWER, 0, true},
+                                       {"base58flickr", FLAKE_BASE58_FLICKR, 0, true}};
 #define TOOL_FORM_COUNT (sizeof tool_forms / sizeof *tool_forms)
 
 typedef struct tool_id {
@@ -430,7 +440,8 @@ static tool_form tool_choose_form(const char *word, bool narrow, bool wide) {
     if (wide)
         tool_misused(
             "--format=%s is none of dec, hex, bin, base2 ... base62, which 128-bit ids have", word);
-    tool_misused("--format=%s is none of dec, hex, bin, bin4, base32, base36, base58, base62",
+    tool_misused("--format=%s is none of dec, hex, bin, bin4, base32, base36, base58, base62, "
+                 "zbase32, base36lower, base58flickr",
                  word);
 }
 
@@ -497,8 +508,9 @@ static bool tool_could_be(const tool_choice *c, const char *text, int form, bool
 /* The options that would read a text as 64 or as 128 bits, put at `end`, which is returned. */
 static char *tool_put_readings(char *end, const tool_choice *c, const char *text, bool wide,
                                const char *before) {
-    static const int forms[] = {TOOL_DEC,    TOOL_HEX,    TOOL_BIN,   TOOL_BASE32,
-                                TOOL_BASE36, TOOL_BASE58, TOOL_BASE62};
+    static const int forms[] = {TOOL_DEC,          TOOL_HEX,          TOOL_BIN,    TOOL_BASE32,
+                                TOOL_BASE36,       TOOL_BASE58,       TOOL_BASE62, TOOL_ZBASE32,
+                                TOOL_BASE36_LOWER, TOOL_BASE58_FLICKR};
     const char *const begin = end;
     tool_id id;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -966,10 +978,10 @@ static void tool_inspect(const char *text) {
 static void tool_range_end(const tool_choice *c, const char *option, int64_t ms, bool last,
                            tool_id *id) {
     char first_text[TOOL_TIME_SIZE], last_text[TOOL_TIME_SIZE];
-    const flake_status status =
-        c->wide ? (last ? flake128_max_at(FLAKE_BOUNDARY, ms, &id->all) : flake128_min_at(FLAKE_BOUNDARY, ms, &id->all))
-                : (last ? flake_max_at(&c->layout, ms, &id->narrow)
-                        : flake_min_at(&c->layout, ms, &id->narrow));
+    const flake_status status = c->wide ? (last ? flake128_max_at(FLAKE_BOUNDARY, ms, &id->all)
+                                                : flake128_min_at(FLAKE_BOUNDARY, ms, &id->all))
+                                        : (last ? flake_max_at(&c->layout, ms, &id->narrow)
+                                                : flake_min_at(&c->layout, ms, &id->narrow));
     id->wide = c->wide;
     if (status != FLAKE_OK)
         tool_misused("%s is outside of what layout %s can express: %s to %s", option,
