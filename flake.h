@@ -331,6 +331,9 @@ static inline uint32_t flake_idgen_node(unsigned datacenter /* 0..31 */,
                                         unsigned worker /* 0..31 */);
 static inline uint32_t flake_uniqueid_node(unsigned cluster /* 0..15 */,
                                            unsigned generator /* 0..2047 */);
+/* flake-idgen's seqMask as seq_max. UINT32_MAX, which init refuses, when it is not 0 or 2^n - 1, or is above
+ * 4095. */
+static inline uint32_t flake_idgen_seq_max(unsigned seq_mask);
 
 typedef struct flake_parts {
     int64_t unix_ms; /* the unit's first ms */
@@ -392,13 +395,16 @@ typedef struct flake_options {
                            of one another, or use the system's clock and no ring; no gate, and only
                            a state with shared_memory. FLAKE_INVALID where 64-bit atomics take a lock
                            (32-bit powerpc, mips) */
+    /* What it gives begins in the unit after this one: for numbers that somebody gave up in this unit,
+     * at the latest, and had from this clock, which was not put back since. `exclusive` does it, too */
+    bool begin_later;
 } flake_options;
 
 /* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE: flake_options_why names the option.
  * With `exclusive` FLAKE_TAKEN, FLAKE_IO; with a state FLAKE_FOREIGN, FLAKE_FORKED; with a gate
  * FLAKE_LEASE. Not while others use the generator. It begins at the clock and knows of no earlier
  * ids: initialised again within a unit, in this process or the next, it repeats those of that unit,
- * unless it has a state file, or flake_restore goes on. */
+ * unless it has begin_later or a state file, or flake_restore goes on. */
 static inline flake_status flake_init(flake_gen *, const flake_options *);
 /* Names what does not fit in options that flake_init refuses with these two; NULL: nothing. */
 static inline const char *flake_options_why(const flake_options *);
@@ -4026,17 +4032,14 @@ static inline void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
 
 /* ---- beginning ---- */
 
-/* Whoever held this range before drew, with the same clock, until he let it go: in this unit, maybe. */
-static inline void flake_i_begin_later(flake_i_engine *e) {
-    flake_i_engine_floor(e, flake_i_exact_ns(&e->clock));
-}
-
 /* A fresh engine, or one that was put somewhere, goes on behind all that its gate and its state know
- * to be handed out. Not while others use the engine. */
-static inline void flake_i_begin_behind(flake_i_engine *e) {
+ * to be handed out; `later`: and behind this unit, in which whoever held the range before may have drawn.
+ * Not while others use the engine. */
+static inline void flake_i_begin_behind(flake_i_engine *e, bool later) {
     flake_i_spend_unit(e);
     if (e->gate.admit && e->gate.floor_ns) flake_i_engine_floor(e, e->gate.floor_ns(e->gate.user));
     if (e->state_at) flake_i_engine_floor(e, flake_i_state_floor(flake_i_state_of(e)));
+    if (later) flake_i_engine_floor(e, flake_i_exact_ns(&e->clock));
 }
 
 /* ---- lanes: one generator's numbers on several engines ----
@@ -4561,6 +4564,10 @@ static inline uint32_t flake_idgen_node(unsigned datacenter, unsigned worker) {
     return datacenter < 32 && worker < 32 ? (uint32_t)(datacenter << 5 | worker) : UINT32_MAX;
 }
 
+static inline uint32_t flake_idgen_seq_max(unsigned seq_mask) {
+    return seq_mask < 4096 && !(seq_mask & (seq_mask + 1)) ? (uint32_t)seq_mask : UINT32_MAX;
+}
+
 static inline uint32_t flake_uniqueid_node(unsigned cluster, unsigned generator) {
     return cluster < 16 && generator < 2048 ? (uint32_t)(generator << 4 | cluster) : UINT32_MAX;
 }
@@ -4690,6 +4697,7 @@ static inline flake_status flake_i_fill_in(const flake_options *given, flake_opt
     if (o->exclusive && !flake_i_may_exclude(o->exclusive, o->shared_memory))
         return flake_i_refuse(why, FLAKE_INVALID,
                               "exclusive is no path of a folder, or goes with shared_memory");
+    if (o->exclusive) o->begin_later = true;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
     return FLAKE_OK;
 }
@@ -4840,10 +4848,10 @@ static inline void flake_i_retire(flake_i_engine *e, flake_i_file *exclusive) {
 
 static inline void flake_retire(flake_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
 
-/* Sets an engine up for whoever `identity` says, in `folder` too if there is one. What is refused is
- * left as it was. */
+/* Sets an engine up for whoever `identity` says, as resolved options say beside `setup`. What is refused
+ * is left as it was. */
 static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup *setup,
-                                             const uint8_t *identity, const char *folder,
+                                             const uint8_t *identity, const flake_options *o,
                                              flake_i_file *exclusive) {
     flake_i_split split;
     flake_i_file file = {0, 0, -1};
@@ -4852,8 +4860,8 @@ static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_se
     if (setup->state && !flake_i_state_fits(setup->state, identity)) return FLAKE_FOREIGN;
     flake_status status = flake_i_may_begin(setup, &split); /* or it would be enrolled in vain */
     if (status != FLAKE_OK) return status;
-    if (folder) {
-        status = flake_i_exclude(&file, folder, identity, FLAKE_I_WHOSE,
+    if (o->exclusive) {
+        status = flake_i_exclude(&file, o->exclusive, identity, FLAKE_I_WHOSE,
                                  flake_i_first_seq(identity), flake_i_last_seq(identity));
         if (status != FLAKE_OK) return status;
     }
@@ -4869,8 +4877,7 @@ static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_se
         return status;
     }
     *exclusive = file;
-    flake_i_begin_behind(e);
-    if (folder) flake_i_begin_later(e);
+    flake_i_begin_behind(e, o->begin_later);
     return FLAKE_OK;
 }
 
@@ -4890,8 +4897,7 @@ static inline flake_status flake_i_gen_init(flake_gen *g, const flake_options *o
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_identity(o, FLAKE_I_NARROW_KIND, flake_i_full_node(o), identity);
     const flake_i_setup setup = flake_i_setup_of(o);
-    flake_status status =
-        flake_i_engine_of(&g->engine, &setup, identity, o->exclusive, &g->exclusive);
+    flake_status status = flake_i_engine_of(&g->engine, &setup, identity, o, &g->exclusive);
     if (status != FLAKE_OK) return status;
     g->base = flake_i_node_field(&o->layout, (uint64_t)o->node + o->node_offset) |
               (uint64_t)o->seq_min << o->layout.seq_shift;
@@ -5143,10 +5149,7 @@ static inline flake_status flake_shards_init(flake_shard *shards, size_t n,
         flake_i_exclude_no_more(&all, false);
         return status;
     }
-    for (size_t i = 0; folder && i < n; i++) {
-        shards[i].gen.options.exclusive = folder;
-        flake_i_begin_later(&shards[i].gen.engine);
-    }
+    for (size_t i = 0; i < n; i++) shards[i].gen.options.exclusive = folder;
     shards[0].gen.exclusive = all;
     return FLAKE_OK;
 }
@@ -5587,8 +5590,7 @@ static inline flake_status flake_i_wide_init(flake128_gen *g, uint64_t worker48,
     const flake_i_setup setup = flake_i_wide_setup(o);
     uint64_t keys[4] = {0, 0, 0, 0};
     if (o->form != FLAKE_BOUNDARY && !flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
-    const flake_status status =
-        flake_i_engine_of(&g->engine, &setup, identity, o->exclusive, &g->exclusive);
+    const flake_status status = flake_i_engine_of(&g->engine, &setup, identity, o, &g->exclusive);
     if (status != FLAKE_OK) return status;
     g->worker = worker48;
     g->seq_min = o->seq_min;
