@@ -20,7 +20,6 @@
 #include "player_sno.h"
 #include <errno.h>
 #include <signal.h>
-#include <time.h>
 
 /* ---- configuration ---- */
 
@@ -246,6 +245,9 @@ static void campaign_configure_flake(void) {
 }
 
 static void campaign_configure(void) {
+    const char *hex = campaign.replay;
+    if (hex && (strlen(hex) % 2 || hex[strspn(hex, "0123456789abcdefABCDEF")]))
+        campaign_usage("--replay is an input in hex, two digits a byte, not", hex);
     campaign_is_sno = !strcmp(campaign.header, "sno");
     if (!campaign_is_sno && strcmp(campaign.header, "flake") != 0)
         campaign_usage("no such header:", campaign.header);
@@ -403,7 +405,6 @@ static void campaign_replay(const char *hex) {
     uint8_t *bytes = (uint8_t *)malloc(size ? size : 1);
     if (!bytes) abort();
     hex_bytes(hex, bytes, size);
-    if (check_failures) campaign_usage("no input:", hex);
     fuzz_traced = true;
     campaign_play(bytes, size);
     free(bytes);
@@ -415,11 +416,7 @@ static void campaign_replay(const char *hex) {
 
 #ifndef CAMPAIGN_NOW_S /* a test's clock stands here */
 #define CAMPAIGN_NOW_S() campaign_now_s()
-static double campaign_now_s(void) {
-    struct timespec t;
-    (void)timespec_get(&t, TIME_UTC);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
+static double campaign_now_s(void) { return (double)flake_i_system_ns(FLAKE_CLOCK_EXACT) / 1e9; }
 #endif
 
 static bool campaign_on_terminal(void) {

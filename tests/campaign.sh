@@ -70,6 +70,9 @@ same "the last of two times counts" "192 inputs, ..., 40 s: no id twice, no disa
 same "inputs count without a time" "100 inputs, ..., 20 s: no id twice, no disagreement" \
     "$("$campaign" --inputs 100 2>&1 | told | tail -1)"
 
+same "a replay tells each call" "1 inputs, ... ids, nothing found" \
+    "$("$campaign" --replay 0102aAFF 2>&1 | tail -1 | sed 's/[0-9]* ids/... ids/')"
+
 # ---- Ctrl-C and kill: the summary, and the status of one who was ended by that ----
 
 for signal in 2:INT 15:TERM; do
@@ -91,6 +94,7 @@ refuses "no such clock: fast" --clock fast
 refuses "no such layout: 41-10" --layout 41-10
 refuses "no layout of 64 bits.*41-10-14" --layout 41-10-14
 refuses "no such header: ulid" --header ulid
+for hex in 0 0g 0x00 "00 1"; do refuses "--replay is an input in hex.*, not $hex " --replay "$hex"; done
 for value in 0 -1 3600000001 x 1x nan inf ""; do
     refuses "^campaign: --hours is above 0 and at most 1000000, not $value " --hours "$value"
     refuses "^campaign: --seconds is above 0 and at most 3600000000, not $value " --seconds "$value"
