@@ -54,10 +54,10 @@
  *
  * Two generators that run at once, in one process or in many, need nodes or ranges of sequence
  * numbers of their own; then no id is given twice. One that follows another with the same numbers
- * must begin in a later unit of time, with a clock that was not put back, or have a state file,
- * which sees to it. Ids of one flake_gen or one shard rise in the order of the calls, if the clock was
- * not put back (and neither seq_scatter nor the layout spreads them), of lanes their units; concurrent
- * calls are ordered as their read-modify-writes are. A draw orders no other memory accesses.
+ * must begin in a later unit of time (begin_later), with a clock that was not put back, or have a
+ * state file, which sees to it. Ids of one flake_gen or one shard rise in the order of the calls, if the
+ * clock was not put back (and neither seq_scatter nor the layout spreads them), of lanes their units;
+ * concurrent calls are ordered as their read-modify-writes are. A draw orders no other memory accesses.
  *
  * HOOKS: macros to define before the include, the same in every file that shares a generator;
  * behind each what stands there without it

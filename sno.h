@@ -47,7 +47,8 @@
  *
  * Two generators that run at once, in one process or in many, need partitions or sequence ranges of
  * their own; then no id is given twice. One that follows another with the same partition must begin
- * in a later unit of time, with a clock that was not put back, or have a state file or a snapshot.
+ * in a later unit of time (begin_later), with a clock that was not put back, or have a state file or a
+ * snapshot.
  *
  * Ids of one generator rise in the order of the calls, if the clock was not put back and the
  * metabyte is the same: the metabyte stands before the sequence. A clock that is put back changes
