@@ -205,6 +205,22 @@ static void a_counter_that_is_often_wrong_is_given_up_for_good(void) {
     }
 }
 
+static void a_counter_that_is_wrong_from_the_first_on_is_given_up(void) {
+    begin_fast(flake_layout_idgen());
+    open_gen();
+    for (int i = 0; i < 3; i++) {
+        pass(stretch_ns);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    }
+    DRAWS(now_ms(), 0); /* just learned */
+    for (int i = 0; i < 16; i++) {
+        pass(stretch_ns);
+        count_back(stretch_ns / 2);
+        DRAWS(now_ms(), 1);
+    }
+    DRAWS(now_ms(), 1);
+}
+
 static void a_counter_that_is_a_little_off_is_not_given_up(void) {
     open_fast();
     for (int i = 0; i < 100; i++) {
@@ -356,6 +372,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_counter_that_is_behind_makes_an_id_late_by_a_lease_at_most),
         CHECK_TEST(a_counter_that_stands_still_is_late_until_the_unit_is_spent),
         CHECK_TEST(a_counter_that_is_often_wrong_is_given_up_for_good),
+        CHECK_TEST(a_counter_that_is_wrong_from_the_first_on_is_given_up),
         CHECK_TEST(a_counter_that_is_a_little_off_is_not_given_up),
         CHECK_TEST(a_clock_that_was_put_ahead_is_seen_when_the_lease_has_ended),
         CHECK_TEST(a_clock_that_was_put_back_is_seen_when_the_lease_has_ended),

@@ -17,6 +17,8 @@ static struct shared {
     flake_gen gen;
     flake_state state;
     flake_shard shards[2];
+    flake_lane lane[2];
+    flake_lanes lanes;
     sno_gen sno;
     sno_state snos;
 } * all; /* what processes share */
@@ -160,6 +162,25 @@ static void opens_after_another_run(void) {
     EXPECT(flake_state_close(&all->state) == FLAKE_OK);
 }
 
+/* Of each lane, one after the other. */
+static void draws_from_each_lane(void) {
+    uint64_t id;
+    for (unsigned i = 0; i < 2; i++) {
+        const bool finds_it = flake_i_state_of(&all->lane[i].engine) == &all->state;
+        EXPECT(finds_it);
+        if (!finds_it) return; /* what lies elsewhere might keep a draw waiting for ever */
+        for (unsigned k = 0; k < 256; k++)
+            FLAKE_ATOMIC_STORE(&all->lanes.split.map[k], i + 1, relaxed);
+        EXPECT(flake_lanes_try(&all->lanes, &id) == FLAKE_OK);
+        note(id);
+    }
+}
+
+static void draws_from_no_lane(void) {
+    uint64_t id;
+    EXPECT(flake_lanes_try(&all->lanes, &id) == FLAKE_AGAIN);
+}
+
 static const struct role {
     const char *name;
     void (*play)(void);
@@ -167,6 +188,8 @@ static const struct role {
              {"draws_one", draws_one},
              {"finds_that_a_write_failed", finds_that_a_write_failed},
              {"is_not_the_holder", is_not_the_holder},
+             {"draws_from_each_lane", draws_from_each_lane},
+             {"draws_from_no_lane", draws_from_no_lane},
              {"opens_draws_and_is_killed", opens_draws_and_is_killed},
              {"takes_over", takes_over},
              {"can_t_take_over", can_t_take_over},
@@ -249,6 +272,23 @@ static void the_opener_extends_and_all_draw(void) {
         CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
         pass_ms(1);
         CHECK_EQ(draw(), FLAKE_IO);
+    }
+}
+
+static void lanes_stop_at_the_horizon_too(void) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        const flake_options o = options_now();
+        CHECK_EQ(open_it(), FLAKE_OK);
+        CHECK_EQ(flake_lanes_init(&all->lanes, all->lane, 2, &o), FLAKE_OK);
+        draws_from_each_lane();
+        other(fork_only, "draws_from_each_lane");
+        pass_ms(10000);
+        other(fork_only, "draws_from_no_lane");
+        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+        other(fork_only, "draws_from_each_lane");
+        CHECK_EQ(repeated(), 0);
+        CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
     }
 }
 
@@ -600,6 +640,7 @@ static const check_test tests[] = {
     CHECK_TEST(who_finds_the_file_made_meanwhile_changes_nothing),
     CHECK_TEST(who_closes_lets_go_of_his_own_descriptor),
     CHECK_TEST(the_opener_extends_and_all_draw),
+    CHECK_TEST(lanes_stop_at_the_horizon_too),
     CHECK_TEST(what_is_the_openers_others_leave_alone),
     CHECK_TEST(another_takes_over),
     CHECK_TEST(killed_in_any_line_of_an_extension),
