@@ -54,10 +54,10 @@
  *
  * Two generators that run at once, in one process or in many, need nodes or ranges of sequence
  * numbers of their own; then no id is given twice. One that follows another with the same numbers
- * must begin in a later unit of time, with a clock that was not put back, or have a state file,
- * which sees to it. Ids of one flake_gen or one shard rise in the order of the calls, if the clock was
- * not put back (and neither seq_scatter nor the layout spreads them), of lanes their units; concurrent
- * calls are ordered as their read-modify-writes are. A draw orders no other memory accesses.
+ * must begin in a later unit of time (begin_later), with a clock that was not put back, or have a
+ * state file, which sees to it. Ids of one flake_gen or one shard rise in the order of the calls, if the
+ * clock was not put back (and neither seq_scatter nor the layout spreads them), of lanes their units;
+ * concurrent calls are ordered as their read-modify-writes are. A draw orders no other memory accesses.
  *
  * HOOKS: macros to define before the include, the same in every file that shares a generator;
  * behind each what stands there without it
@@ -332,6 +332,9 @@ static inline uint32_t flake_idgen_node(unsigned datacenter /* 0..31 */,
                                         unsigned worker /* 0..31 */);
 static inline uint32_t flake_uniqueid_node(unsigned cluster /* 0..15 */,
                                            unsigned generator /* 0..2047 */);
+/* flake-idgen's seqMask as seq_max. UINT32_MAX, which init refuses, when it is not 0 or 2^n - 1, or is above
+ * 4095. */
+static inline uint32_t flake_idgen_seq_max(unsigned seq_mask);
 
 typedef struct flake_parts {
     int64_t unix_ms; /* the unit's first ms */
@@ -393,13 +396,16 @@ typedef struct flake_options {
                            of one another, or use the system's clock and no ring; no gate, and only
                            a state with shared_memory. FLAKE_INVALID where 64-bit atomics take a lock
                            (32-bit powerpc, mips) */
+    /* What it gives begins in the unit after this one: for numbers that somebody gave up in this unit,
+     * at the latest, and had from this clock, which was not put back since. `exclusive` does it, too */
+    bool begin_later;
 } flake_options;
 
 /* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE: flake_options_why names the option.
  * With `exclusive` FLAKE_TAKEN, FLAKE_IO; with a state FLAKE_FOREIGN, FLAKE_FORKED; with a gate
  * FLAKE_LEASE. Not while others use the generator. It begins at the clock and knows of no earlier
  * ids: initialised again within a unit, in this process or the next, it repeats those of that unit,
- * unless it has a state file, or flake_restore goes on. */
+ * unless it has begin_later or a state file, or flake_restore goes on. */
 static inline flake_status flake_init(flake_gen *, const flake_options *);
 /* Names what does not fit in options that flake_init refuses with these two; NULL: nothing. */
 static inline const char *flake_options_why(const flake_options *);
@@ -702,7 +708,11 @@ typedef enum flake_text {
     FLAKE_BASE32, /* Crockford: digits and upper case without I L O U */
     FLAKE_BASE36, /* digits and upper case */
     FLAKE_BASE58, /* 123456789ABC...Zabc...z without 0 I O l */
-    FLAKE_BASE62  /* digits, upper case, lower case */
+    FLAKE_BASE62, /* digits, upper case, lower case */
+    /* as bwmarrin's Base32, Base36 and Base58 in Go; texts of the first and last don't sort: */
+    FLAKE_ZBASE32,      /* ybndrfg8ejkmcpqxot1uwisza345h769 */
+    FLAKE_BASE36_LOWER, /* digits and lower case */
+    FLAKE_BASE58_FLICKR /* 123456789abc...zABC...Z without 0 l I O */
 } flake_text;
 
 #define FLAKE_TEXT_SIZE    80  /* room for any text of a 64-bit id, with its NUL */
@@ -713,7 +723,8 @@ static inline size_t flake_text_width(flake_text);
 /* Writes the shortest text of id ("0" for 0) and a NUL. Returns its length; 0 when it does not fit,
  * with buf untouched, or when buf is NULL or there is no such form. FLAKE_BIN4 is always all 64 bits. */
 static inline size_t flake_format(uint64_t id, flake_text, char *buf, size_t size);
-/* The same, padded with zeros to flake_text_width, so that texts of a form sort as their ids do. */
+/* The same, padded with the form's zero to flake_text_width, so that texts of a form sort as their ids do,
+ * but those of FLAKE_ZBASE32 and FLAKE_BASE58_FLICKR. */
 static inline size_t flake_format_fixed(uint64_t id, flake_text, char *buf, size_t size);
 /* Reads the whole input in this form's alphabet and case, with leading zeros up to its width: no
  * sign, no blanks but FLAKE_BIN4's, which is all 64 bits. FLAKE_PARSE: any other text, one above
@@ -4029,17 +4040,14 @@ static inline void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
 
 /* ---- beginning ---- */
 
-/* Whoever held this range before drew, with the same clock, until he let it go: in this unit, maybe. */
-static inline void flake_i_begin_later(flake_i_engine *e) {
-    flake_i_engine_floor(e, flake_i_exact_ns(&e->clock));
-}
-
 /* A fresh engine, or one that was put somewhere, goes on behind all that its gate and its state know
- * to be handed out. Not while others use the engine. */
-static inline void flake_i_begin_behind(flake_i_engine *e) {
+ * to be handed out; `later`: and behind this unit, in which whoever held the range before may have drawn.
+ * Not while others use the engine. */
+static inline void flake_i_begin_behind(flake_i_engine *e, bool later) {
     flake_i_spend_unit(e);
     if (e->gate.admit && e->gate.floor_ns) flake_i_engine_floor(e, e->gate.floor_ns(e->gate.user));
     if (e->state_at) flake_i_engine_floor(e, flake_i_state_floor(flake_i_state_of(e)));
+    if (later) flake_i_engine_floor(e, flake_i_exact_ns(&e->clock));
 }
 
 /* ---- lanes: one generator's numbers on several engines ----
@@ -4565,6 +4573,10 @@ static inline uint32_t flake_idgen_node(unsigned datacenter, unsigned worker) {
     return datacenter < 32 && worker < 32 ? (uint32_t)(datacenter << 5 | worker) : UINT32_MAX;
 }
 
+static inline uint32_t flake_idgen_seq_max(unsigned seq_mask) {
+    return seq_mask < 4096 && !(seq_mask & (seq_mask + 1)) ? (uint32_t)seq_mask : UINT32_MAX;
+}
+
 static inline uint32_t flake_uniqueid_node(unsigned cluster, unsigned generator) {
     return cluster < 16 && generator < 2048 ? (uint32_t)(generator << 4 | cluster) : UINT32_MAX;
 }
@@ -4694,6 +4706,7 @@ static inline flake_status flake_i_fill_in(const flake_options *given, flake_opt
     if (o->exclusive && !flake_i_may_exclude(o->exclusive, o->shared_memory))
         return flake_i_refuse(why, FLAKE_INVALID,
                               "exclusive is no path of a folder, or goes with shared_memory");
+    if (o->exclusive) o->begin_later = true;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
     return FLAKE_OK;
 }
@@ -4844,10 +4857,10 @@ static inline void flake_i_retire(flake_i_engine *e, flake_i_file *exclusive) {
 
 static inline void flake_retire(flake_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
 
-/* Sets an engine up for whoever `identity` says, in `folder` too if there is one. What is refused is
- * left as it was. */
+/* Sets an engine up for whoever `identity` says, as resolved options say beside `setup`. What is refused
+ * is left as it was. */
 static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup *setup,
-                                             const uint8_t *identity, const char *folder,
+                                             const uint8_t *identity, const flake_options *o,
                                              flake_i_file *exclusive) {
     flake_i_split split;
     flake_i_file file = {0, 0, -1};
@@ -4856,8 +4869,8 @@ static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_se
     if (setup->state && !flake_i_state_fits(setup->state, identity)) return FLAKE_FOREIGN;
     flake_status status = flake_i_may_begin(setup, &split); /* or it would be enrolled in vain */
     if (status != FLAKE_OK) return status;
-    if (folder) {
-        status = flake_i_exclude(&file, folder, identity, FLAKE_I_WHOSE,
+    if (o->exclusive) {
+        status = flake_i_exclude(&file, o->exclusive, identity, FLAKE_I_WHOSE,
                                  flake_i_first_seq(identity), flake_i_last_seq(identity));
         if (status != FLAKE_OK) return status;
     }
@@ -4873,8 +4886,7 @@ static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_se
         return status;
     }
     *exclusive = file;
-    flake_i_begin_behind(e);
-    if (folder) flake_i_begin_later(e);
+    flake_i_begin_behind(e, o->begin_later);
     return FLAKE_OK;
 }
 
@@ -4894,8 +4906,7 @@ static inline flake_status flake_i_gen_init(flake_gen *g, const flake_options *o
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_identity(o, FLAKE_I_NARROW_KIND, flake_i_full_node(o), identity);
     const flake_i_setup setup = flake_i_setup_of(o);
-    flake_status status =
-        flake_i_engine_of(&g->engine, &setup, identity, o->exclusive, &g->exclusive);
+    flake_status status = flake_i_engine_of(&g->engine, &setup, identity, o, &g->exclusive);
     if (status != FLAKE_OK) return status;
     g->base = flake_i_node_field(&o->layout, (uint64_t)o->node + o->node_offset) |
               (uint64_t)o->seq_min << o->layout.seq_shift;
@@ -5147,10 +5158,7 @@ static inline flake_status flake_shards_init(flake_shard *shards, size_t n,
         flake_i_exclude_no_more(&all, false);
         return status;
     }
-    for (size_t i = 0; folder && i < n; i++) {
-        shards[i].gen.options.exclusive = folder;
-        flake_i_begin_later(&shards[i].gen.engine);
-    }
+    for (size_t i = 0; i < n; i++) shards[i].gen.options.exclusive = folder;
     shards[0].gen.exclusive = all;
     return FLAKE_OK;
 }
@@ -5595,8 +5603,7 @@ static inline flake_status flake_i_wide_init(flake128_gen *g, uint64_t worker48,
     const flake_i_setup setup = flake_i_wide_setup(o);
     uint64_t keys[4] = {0, 0, 0, 0};
     if (o->form != FLAKE_BOUNDARY && !flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
-    const flake_status status =
-        flake_i_engine_of(&g->engine, &setup, identity, o->exclusive, &g->exclusive);
+    const flake_status status = flake_i_engine_of(&g->engine, &setup, identity, o, &g->exclusive);
     if (status != FLAKE_OK) return status;
     g->worker = worker48;
     g->seq_min = o->seq_min;
@@ -5950,8 +5957,16 @@ static const flake_i_alphabet flake_i_base58 = {
     ".012345678.......9:;<=>?@.ABCDE.FGHIJKLMNOP......QRSTUVWXYZ[.\\]^_`abcdefghi"};
 static const flake_i_alphabet flake_i_crockford = {"0123456789ABCDEFGHJKMNPQRSTVWXYZ",
                                                    "0123456789.......:;<=>?@A.BC.DE.FGHIJ.KLMNO"};
-static const flake_i_alphabet flake_i_hex = {
-    "0123456789abcdef", "0123456789.......................................:;<=>?"};
+/* hex, too */
+static const flake_i_alphabet flake_i_lower = {
+    "0123456789abcdefghijklmnopqrstuvwxyz",
+    "0123456789.......................................:;<=>?@ABCDEFGHIJKLMNOPQRS"};
+static const flake_i_alphabet flake_i_zbase32 = {
+    "ybndrfg8ejkmcpqxot1uwisza345h769",
+    ".B.IJKNM7O.......................................H1<3856LE9:.;2@=>4FAC.D?0G"};
+static const flake_i_alphabet flake_i_flickr = {
+    "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ",
+    ".012345678.......RSTUVWXY.Z[\\]^._`abcdefghi......9:;<=>?@ABC.DEFGHIJKLMNOPQ"};
 
 /* The width is no byte on purpose: a copy that gcc knows to be short becomes a slow `rep movs`. */
 typedef struct flake_i_form {
@@ -5961,13 +5976,16 @@ typedef struct flake_i_form {
 
 static const flake_i_form flake_i_forms[] = {
     {20, 10, &flake_i_base62},    /* FLAKE_DEC */
-    {16, 16, &flake_i_hex},       /* FLAKE_HEX */
+    {16, 16, &flake_i_lower},     /* FLAKE_HEX */
     {64, 2, &flake_i_base62},     /* FLAKE_BIN */
     {79, 2, &flake_i_base62},     /* FLAKE_BIN4 */
     {13, 32, &flake_i_crockford}, /* FLAKE_BASE32 */
     {13, 36, &flake_i_base62},    /* FLAKE_BASE36 */
     {11, 58, &flake_i_base58},    /* FLAKE_BASE58 */
     {11, 62, &flake_i_base62},    /* FLAKE_BASE62 */
+    {13, 32, &flake_i_zbase32},   /* FLAKE_ZBASE32 */
+    {13, 36, &flake_i_lower},     /* FLAKE_BASE36_LOWER */
+    {11, 58, &flake_i_flickr},    /* FLAKE_BASE58_FLICKR */
 };
 
 /* A chunk below base^count is spelt from its first digit on, without a division: chunk / base^count
@@ -6012,7 +6030,7 @@ static inline size_t flake_i_hand_out(const char *text, size_t width, bool fixed
 }
 
 static inline size_t flake_text_width(flake_text form) {
-    return (unsigned)form <= FLAKE_BASE62 ? flake_i_forms[form].width : 0;
+    return (unsigned)form <= FLAKE_BASE58_FLICKR ? flake_i_forms[form].width : 0;
 }
 
 static inline size_t flake_i_format(uint64_t id, flake_text form, bool fixed, char *buf,
@@ -6028,13 +6046,16 @@ static inline size_t flake_i_format(uint64_t id, flake_text form, bool fixed, ch
     if (width == 0) return 0;
     switch (form) {
     case FLAKE_DEC: flake_i_spell_id(end, id, 3, 100, pairs, 2, 2); break;
-    case FLAKE_HEX: flake_i_spell_id(end, id, 4, 16, flake_i_hex.digits, 1, 1); break;
+    case FLAKE_HEX: flake_i_spell_id(end, id, 4, 16, flake_i_lower.digits, 1, 1); break;
     case FLAKE_BIN: flake_i_spell_id(end, id, 4, 16, nibbles + 1, 5, 4); break;
     case FLAKE_BIN4: flake_i_spell_id(end, id, 4, 16, nibbles, 5, 5); break;
     case FLAKE_BASE32: flake_i_spell_id(end, id, 4, 32, flake_i_crockford.digits, 1, 1); break;
     case FLAKE_BASE36: flake_i_spell_id(end, id, 4, 36, flake_i_base62.digits, 1, 1); break;
     case FLAKE_BASE58: flake_i_spell_id(end, id, 3, 58, flake_i_base58.digits, 1, 1); break;
     case FLAKE_BASE62: flake_i_spell_id(end, id, 3, 62, flake_i_base62.digits, 1, 1); break;
+    case FLAKE_ZBASE32: flake_i_spell_id(end, id, 4, 32, flake_i_zbase32.digits, 1, 1); break;
+    case FLAKE_BASE36_LOWER: flake_i_spell_id(end, id, 4, 36, flake_i_lower.digits, 1, 1); break;
+    case FLAKE_BASE58_FLICKR: flake_i_spell_id(end, id, 3, 58, flake_i_flickr.digits, 1, 1); break;
     }
     return flake_i_hand_out(end - width, width, fixed || form == FLAKE_BIN4,
                             flake_i_forms[form].alphabet->digits[0], buf, size);

@@ -47,7 +47,8 @@
  *
  * Two generators that run at once, in one process or in many, need partitions or sequence ranges of
  * their own; then no id is given twice. One that follows another with the same partition must begin
- * in a later unit of time, with a clock that was not put back, or have a state file or a snapshot.
+ * in a later unit of time (begin_later), with a clock that was not put back, or have a state file or a
+ * snapshot.
  *
  * Ids of one generator rise in the order of the calls, if the clock was not put back and the
  * metabyte is the same: the metabyte stands before the sequence. A clock that is put back changes
@@ -368,14 +369,17 @@ typedef struct sno_options {
                             of one another, or use the system's clock and no ring; no gate, and only
                             a state with shared_memory. SNO_INVALID where 64-bit atomics take a lock
                             (32-bit powerpc, mips) */
+    /* What it gives begins in the unit after this one: for a pool that somebody gave up in this unit, at
+     * the latest, and had from this clock, which was not put back since. `exclusive` does it, too */
+    bool begin_later;
 } sno_options;
 
 /* NULL, or no snapshot: the whole pool, and a partition that nobody chose. The snapshot is read
  * here only. SNO_INVALID: sno_options_why names the option; SNO_EXHAUSTED. With `exclusive`
  * SNO_TAKEN, SNO_IO; with a state SNO_FOREIGN, SNO_FORKED; with a gate SNO_LEASE. Not while others
  * use the generator. It begins at the clock: with a partition of yours it repeats the ids of a run
- * that ended within the same 4 ms, or later than this clock says, unless it has a state file or
- * that run's snapshot. */
+ * that ended within the same 4 ms (unless it has begin_later), or later than this clock says, unless it
+ * has a state file or that run's snapshot. */
 static inline sno_status sno_init(sno_gen *, const sno_options *);
 /* What is wrong with options that sno_init refuses, naming the field; NULL: nothing. */
 static inline const char *sno_options_why(const sno_options *);
@@ -3581,17 +3585,14 @@ static inline void sno_i_exclude_no_more(sno_i_file *file, bool inherited) {
 
 /* ---- beginning ---- */
 
-/* Whoever held this range before drew, with the same clock, until he let it go: in this unit, maybe. */
-static inline void sno_i_begin_later(sno_i_engine *e) {
-    sno_i_engine_floor(e, sno_i_exact_ns(&e->clock));
-}
-
 /* A fresh engine, or one that was put somewhere, goes on behind all that its gate and its state know
- * to be handed out. Not while others use the engine. */
-static inline void sno_i_begin_behind(sno_i_engine *e) {
+ * to be handed out; `later`: and behind this unit, in which whoever held the range before may have drawn.
+ * Not while others use the engine. */
+static inline void sno_i_begin_behind(sno_i_engine *e, bool later) {
     sno_i_spend_unit(e);
     if (e->gate.admit && e->gate.floor_ns) sno_i_engine_floor(e, e->gate.floor_ns(e->gate.user));
     if (e->state_at) sno_i_engine_floor(e, sno_i_state_floor(sno_i_state_of(e)));
+    if (later) sno_i_engine_floor(e, sno_i_exact_ns(&e->clock));
 }
 
 /* ---- lanes: one generator's numbers on several engines ----
@@ -4707,7 +4708,7 @@ static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
         uint16_t partition;
         status = sno_i_take_partition(&partition);
         if (status == SNO_OK) status = sno_i_gen_init(g, o, partition, 0, UINT16_MAX + 1);
-        if (status == SNO_OK) sno_i_begin_behind(&g->engine);
+        if (status == SNO_OK) sno_i_begin_behind(&g->engine, o && o->begin_later);
         return status;
     }
     const sno_snapshot s = sno_i_resolved(o->snapshot);
@@ -4722,8 +4723,7 @@ static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
     }
     g->exclusive = exclusive;
     sno_i_go_on(g, &s, s.sequence - s.sequence_min + 1);
-    sno_i_begin_behind(&g->engine);
-    if (o->exclusive) sno_i_begin_later(&g->engine);
+    sno_i_begin_behind(&g->engine, o->exclusive || o->begin_later);
     return SNO_OK;
 }
 
@@ -5005,8 +5005,7 @@ static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_
             return status;
         }
         if (o && o->snapshot) sno_i_go_on(&shards[i].gen, &s, (uint64_t)units * share);
-        sno_i_begin_behind(&shards[i].gen.engine);
-        if (o && o->exclusive) sno_i_begin_later(&shards[i].gen.engine);
+        sno_i_begin_behind(&shards[i].gen.engine, o && (o->exclusive || o->begin_later));
         next += share;
     }
     shards[0].gen.exclusive = exclusive;

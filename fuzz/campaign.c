@@ -19,7 +19,7 @@
 #include "player_flake.h"
 #include "player_sno.h"
 #include <errno.h>
-#include <time.h>
+#include <signal.h>
 
 /* ---- configuration ---- */
 
@@ -30,62 +30,76 @@ static const char campaign_help[] =
     "  --layout NAME             idgen hazelcast uniqueid_ordered uniqueid_spread twitter "
     "sonyflake\n"
     "                            discord instagram mastodon js53, boundary for 128 bits, mine,\n"
-    "                            or T-N-S, bits of time, node and sequence from the top (idgen)\n"
+    "                            or T-N-S, bits of time, node and sequence from the top (idgen);\n"
+    "                            boundary has no --epoch-ms, --node and --scatter\n"
     "  --epoch-ms N              Unix time of the layout's beginning (its own; of T-N-S 0)\n"
-    "  --node N                  (0)\n"
-    "  --seq-min N --seq-max N   numbers to use (all)\n"
-    "  --max-ahead-ms N          (0)\n"
-    "  --max-wait-ms N           (1000)\n"
-    "  --scatter 1  --refuse-back 1\n"
+    "  --node N                  as many as the layout has; of sno.h the partition, below 65536 "
+    "(0)\n"
+    "  --seq-min N --seq-max N   numbers to use; as many as the layout has, of sno.h 65536 (all)\n"
+    "  --max-ahead-ms N          up to 2^31 units (0)\n"
+    "  --max-wait-ms N           up to 2^53 (0: 1000; of sno.h no limit, unless the clock may "
+    "stand\n"
+    "                            still)\n"
+    "  --scatter 0|1  --refuse-back 0|1   (0)\n"
     "  --clock forward|stuck|back|wild   what it may do: go on; stand still, too; be put back, "
     "too;\n"
     "                            anything, years and times without ids included (back)\n"
-    "  --seconds N | --hours N | --inputs N   how long (60 seconds)\n"
-    "  --seed N                  the same seed and inputs, the same campaign (1)\n"
+    "  --seconds N | --hours N   how long, fractions too, up to 1000000 hours; the last one "
+    "counts\n"
+    "                            (60 seconds)\n"
+    "  --inputs N                so many inputs, however long they take; 1 or more\n"
+    "  --seed N                  the same seed and inputs, the same campaign; below 2^64 (1)\n"
     "  --replay HEX              plays this input, and tells each call\n";
 
 static struct campaign {
     const char *header, *layout, *clock, *replay, *epoch_ms;
-    const char *flake_only; /* an option that was given, and that sno.h has not */
     uint64_t node, seq_min, seq_max, max_ahead_ms, max_wait_ms, scatter, refuse_back;
-    uint64_t seconds, hours, inputs, seed;
-} campaign = {"flake", "idgen", "back", NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    uint64_t inputs, seed;
+    double seconds;
+} campaign = {"flake", "idgen", "back", NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 1, 60};
 
 static flake_fixed campaign_flake;
 static sno_fixed campaign_sno;
 static sno_snapshot campaign_snapshot;
 static bool campaign_is_sno;
 
-static _Noreturn void campaign_usage(const char *what, const char *value) {
-    (void)fprintf(stderr, "campaign: %s %s\n%s", what, value, campaign_help);
+FUZZ_NORETURN static void campaign_usage(const char *what, const char *value) {
+    (void)fprintf(stderr, "campaign: %s %s (--help lists the options)\n", what, value);
     exit(2);
 }
 
+/* What follows an option: a text, a time in units of `unit_s`, or a number from `least` to `most`, which
+ * may be smaller in sno.h: `most_sno`, or 0 if it has no such option. */
+typedef struct campaign_option {
+    const char *name;
+    const char **text;
+    double unit_s;
+    uint64_t *number, least, most, most_sno;
+} campaign_option;
+
+static const campaign_option campaign_options[] = {
+    {"--header", &campaign.header, 0, NULL, 0, 0, 1},
+    {"--layout", &campaign.layout, 0, NULL, 0, 0, 0},
+    {"--epoch-ms", &campaign.epoch_ms, 0, NULL, 0, 0, 0},
+    {"--clock", &campaign.clock, 0, NULL, 0, 0, 1},
+    {"--replay", &campaign.replay, 0, NULL, 0, 0, 1},
+    {"--node", NULL, 0, &campaign.node, 0, UINT32_MAX, UINT16_MAX},
+    {"--seq-min", NULL, 0, &campaign.seq_min, 0, UINT32_MAX, UINT16_MAX},
+    {"--seq-max", NULL, 0, &campaign.seq_max, 0, UINT32_MAX, UINT16_MAX},
+    {"--max-ahead-ms", NULL, 0, &campaign.max_ahead_ms, 0, INT64_MAX, 0},
+    {"--max-wait-ms", NULL, 0, &campaign.max_wait_ms, 0, INT64_MAX, INT64_MAX},
+    {"--scatter", NULL, 0, &campaign.scatter, 0, 1, 0},
+    {"--refuse-back", NULL, 0, &campaign.refuse_back, 0, 1, 0},
+    {"--seconds", NULL, 1, NULL, 0, 0, 1},
+    {"--hours", NULL, 3600, NULL, 0, 0, 1},
+    {"--inputs", NULL, 0, &campaign.inputs, 1, UINT64_MAX, UINT64_MAX},
+    {"--seed", NULL, 0, &campaign.seed, 0, UINT64_MAX, UINT64_MAX},
+};
+enum { campaign_option_count = sizeof campaign_options / sizeof *campaign_options };
+static const char *campaign_given[campaign_option_count];
+
 /* Takes the pairs that begin with --; all else is libFuzzer's. */
-static void campaign_options(int argc, char **argv) {
-    static const struct {
-        const char *name;
-        const char **text;
-        uint64_t *number;
-        bool flake_only;
-    } all[] = {
-        {"--header", &campaign.header, NULL, false},
-        {"--layout", &campaign.layout, NULL, true},
-        {"--epoch-ms", &campaign.epoch_ms, NULL, true},
-        {"--clock", &campaign.clock, NULL, false},
-        {"--replay", &campaign.replay, NULL, false},
-        {"--node", NULL, &campaign.node, false},
-        {"--seq-min", NULL, &campaign.seq_min, false},
-        {"--seq-max", NULL, &campaign.seq_max, false},
-        {"--max-ahead-ms", NULL, &campaign.max_ahead_ms, true},
-        {"--max-wait-ms", NULL, &campaign.max_wait_ms, false},
-        {"--scatter", NULL, &campaign.scatter, true},
-        {"--refuse-back", NULL, &campaign.refuse_back, true},
-        {"--seconds", NULL, &campaign.seconds, false},
-        {"--hours", NULL, &campaign.hours, false},
-        {"--inputs", NULL, &campaign.inputs, false},
-        {"--seed", NULL, &campaign.seed, false},
-    };
+static void campaign_read(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         size_t at = 0;
         const char *name = argv[i], *value = strchr(name, '=');
@@ -95,17 +109,47 @@ static void campaign_options(int argc, char **argv) {
         }
         if (strncmp(name, "--", 2) != 0) continue;
         const size_t length = value ? (size_t)(value - name) : strlen(name);
-        while (at < sizeof all / sizeof *all &&
-               (strlen(all[at].name) != length || strncmp(name, all[at].name, length) != 0))
+        while (at < campaign_option_count &&
+               (strlen(campaign_options[at].name) != length ||
+                strncmp(name, campaign_options[at].name, length) != 0))
             at++;
-        if (at == sizeof all / sizeof *all || (!value && i + 1 == argc))
-            campaign_usage("what is", name);
-        value = value ? value + 1 : argv[++i];
+        if (at == campaign_option_count) campaign_usage("what is", name);
+        if (!value && i + 1 == argc) campaign_usage("a value is missing behind", name);
+        campaign_given[at] = value ? value + 1 : argv[++i];
+        const campaign_option *o = &campaign_options[at];
+        if (o->text) *o->text = campaign_given[at];
+        if (o->unit_s <= 0) continue;
         char *end = NULL;
-        if (all[at].flake_only) campaign.flake_only = all[at].name;
-        if (all[at].text) *all[at].text = value;
-        else *all[at].number = strtoull(value, &end, 10);
-        if (end && (*end || end == value)) campaign_usage("no number:", value);
+        const char first = *campaign_given[at];
+        const double time = strtod(campaign_given[at], &end), most = 1e6 * 3600 / o->unit_s;
+        if ((first != '.' && (first < '0' || first > '9')) || *end || !(time > 0 && time <= most)) {
+            char what[64];
+            (void)snprintf(what, sizeof what, "%s is above 0 and at most %.0f, not", o->name, most);
+            campaign_usage(what, campaign_given[at]);
+        }
+        campaign.seconds = time * o->unit_s;
+    }
+}
+
+/* The numbers, whose ranges are those of the header chosen. */
+static void campaign_numbers(void) {
+    for (size_t at = 0; at < campaign_option_count; at++) {
+        const campaign_option *o = &campaign_options[at];
+        const char *text = campaign_given[at];
+        if (!text) continue;
+        if (campaign_is_sno && !o->most_sno) campaign_usage("sno.h has no", o->name);
+        if (!o->number) continue;
+        const uint64_t most = campaign_is_sno ? o->most_sno : o->most;
+        char *end = NULL;
+        errno = 0;
+        *o->number = strtoull(text, &end, 10);
+        if (*text >= '0' && *text <= '9' && !*end && !errno && *o->number >= o->least &&
+            *o->number <= most)
+            continue;
+        char what[96];
+        (void)snprintf(what, sizeof what, "%s is a number from %" PRIu64 " to %" PRIu64 ", not",
+                       o->name, o->least, most);
+        campaign_usage(what, text);
     }
 }
 
@@ -157,39 +201,31 @@ static flake_layout campaign_layout(void) {
         errno = 0;
         layout.epoch_ms = strtoll(campaign.epoch_ms, &end, 10);
         if (*end || end == campaign.epoch_ms || errno)
-            campaign_usage("no number:", campaign.epoch_ms);
+            campaign_usage("--epoch-ms is a number of 64 bits, not", campaign.epoch_ms);
     }
     return layout;
 }
 
-static void campaign_configure(void) {
-    const unsigned may = campaign_may();
-    if (campaign.seq_min > UINT32_MAX || campaign.seq_max > UINT32_MAX ||
-        campaign.node > UINT32_MAX)
-        campaign_usage("no such number:", "it is too large");
-    campaign_is_sno = !strcmp(campaign.header, "sno");
-    if (!campaign_is_sno && strcmp(campaign.header, "flake") != 0)
-        campaign_usage("no such header:", campaign.header);
-    if (campaign_is_sno) {
-        if (campaign.flake_only) campaign_usage("sno.h has no", campaign.flake_only);
-        sno_options *o = &campaign_sno.options;
-        if (campaign.seq_max > 65535 || campaign.seq_min > 65535 || campaign.node > 65535)
-            campaign_usage("no such number:", "a sno has 16 bits for it");
-        campaign_snapshot.partition = (uint16_t)campaign.node;
-        campaign_snapshot.sequence_min = (uint16_t)campaign.seq_min;
-        campaign_snapshot.sequence_max = (uint16_t)campaign.seq_max;
-        o->snapshot = &campaign_snapshot;
-        o->max_wait_ms = (int64_t)campaign.max_wait_ms;
-        if (may & FUZZ_STICK && !o->max_wait_ms) o->max_wait_ms = 1000; /* else for ever */
-        campaign_sno.may = may;
-        if (sno_options_why(o)) campaign_usage("options that sno.h refuses:", sno_options_why(o));
-        return;
-    }
+static void campaign_configure_sno(void) {
+    sno_options *o = &campaign_sno.options;
+    campaign_snapshot.partition = (uint16_t)campaign.node;
+    campaign_snapshot.sequence_min = (uint16_t)campaign.seq_min;
+    campaign_snapshot.sequence_max = (uint16_t)campaign.seq_max;
+    o->snapshot = &campaign_snapshot;
+    o->max_wait_ms = (int64_t)campaign.max_wait_ms;
+    campaign_sno.may = campaign_may();
+    if (campaign_sno.may & FUZZ_STICK && !o->max_wait_ms) o->max_wait_ms = 1000;
+    if (sno_options_why(o)) campaign_usage("sno.h refuses this:", sno_options_why(o));
+}
+
+static void campaign_configure_flake(void) {
     flake_options *o = &campaign_flake.options;
     campaign_flake.wide = !strcmp(campaign.layout, "boundary");
-    if (campaign_flake.wide && campaign.epoch_ms)
-        campaign_usage("boundary's ids begin in 1970, without", "--epoch-ms");
-    campaign_flake.may = may;
+    campaign_flake.may = campaign_may();
+    if (campaign_flake.wide && (campaign.epoch_ms || campaign.node || campaign.scatter))
+        campaign_usage("boundary's ids have no", campaign.epoch_ms ? "--epoch-ms"
+                                                 : campaign.node   ? "--node"
+                                                                   : "--scatter");
     if (!campaign_flake.wide) o->layout = campaign_layout();
     o->node = (uint32_t)campaign.node;
     o->seq_min = (uint32_t)campaign.seq_min;
@@ -199,13 +235,28 @@ static void campaign_configure(void) {
     o->seq_scatter = campaign.scatter != 0;
     o->refuse_back = campaign.refuse_back != 0;
     o->clock.now_ns = fuzz_read;
+    flake_options named = *o; /* flake_options_why is for 64 bits: with boundary's fields */
+    if (campaign_flake.wide) named.layout = flake_layout_mastodon();
+    const char *why = flake_options_why(&named);
+    if (why) campaign_usage("flake.h refuses this:", why);
     const flake_status status = campaign_flake.wide ? flake128_init(&flake_wide, flake_worker, o)
                                                     : flake_init(&flake_plain, o);
-    if (status != FLAKE_OK)
-        campaign_usage("options that flake.h refuses:", flake_status_str(status));
+    if (status != FLAKE_OK) campaign_usage("flake.h refuses this:", flake_status_str(status));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+static void campaign_configure(void) {
+    const char *hex = campaign.replay;
+    if (hex && (strlen(hex) % 2 || hex[strspn(hex, "0123456789abcdefABCDEF")]))
+        campaign_usage("--replay is an input in hex, two digits a byte, not", hex);
+    campaign_is_sno = !strcmp(campaign.header, "sno");
+    if (!campaign_is_sno && strcmp(campaign.header, "flake") != 0)
+        campaign_usage("no such header:", campaign.header);
+    campaign_numbers();
+    if (campaign_is_sno) campaign_configure_sno();
+    else campaign_configure_flake();
+}
+
+FUZZ_C int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     if (campaign_is_sno) sno_play(bytes, size, &campaign_sno);
@@ -218,7 +269,7 @@ static void campaign_summary(void) {
 }
 
 #ifdef FUZZ_LIBFUZZER
-int LLVMFuzzerInitialize(int *argc, char ***argv);
+FUZZ_C int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 static void campaign_end(void) {
     campaign_summary();
@@ -226,7 +277,7 @@ static void campaign_end(void) {
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
-    campaign_options(*argc, *argv);
+    campaign_read(*argc, *argv);
     campaign_configure();
     return atexit(campaign_end);
 }
@@ -242,7 +293,7 @@ static uint8_t campaign_seen[campaign_most_counters]; /* a bit for each order of
 static size_t campaign_edges;
 
 #if defined(__clang__)
-void __sanitizer_cov_8bit_counters_init(uint8_t *begin, uint8_t *end);
+FUZZ_C void __sanitizer_cov_8bit_counters_init(uint8_t *begin, uint8_t *end);
 
 void __sanitizer_cov_8bit_counters_init(uint8_t *begin, uint8_t *end) {
     campaign_counters = begin;
@@ -251,7 +302,7 @@ void __sanitizer_cov_8bit_counters_init(uint8_t *begin, uint8_t *end) {
         campaign_counters_size = campaign_most_counters;
 }
 #elif defined(__GNUC__) && __GNUC__ >= 12
-void __sanitizer_cov_trace_pc(void);
+FUZZ_C void __sanitizer_cov_trace_pc(void);
 
 __attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_pc(void) {
     const uint64_t place = (uint64_t)(uintptr_t)__builtin_return_address(0);
@@ -354,7 +405,6 @@ static void campaign_replay(const char *hex) {
     uint8_t *bytes = (uint8_t *)malloc(size ? size : 1);
     if (!bytes) abort();
     hex_bytes(hex, bytes, size);
-    if (check_failures) campaign_usage("no input:", hex);
     fuzz_traced = true;
     campaign_play(bytes, size);
     free(bytes);
@@ -364,11 +414,10 @@ static void campaign_replay(const char *hex) {
 
 /* ---- the campaign ---- */
 
-static double campaign_now_s(void) {
-    struct timespec t;
-    (void)timespec_get(&t, TIME_UTC);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
+#ifndef CAMPAIGN_NOW_S /* a test's clock stands here */
+#define CAMPAIGN_NOW_S() campaign_now_s()
+static double campaign_now_s(void) { return (double)flake_i_system_ns(FLAKE_CLOCK_EXACT) / 1e9; }
+#endif
 
 static bool campaign_on_terminal(void) {
 #ifdef _WIN32
@@ -378,18 +427,31 @@ static bool campaign_on_terminal(void) {
 #endif
 }
 
+/* Ctrl-C, or kill: the campaign ends with its summary. A second one ends it at once. */
+static volatile sig_atomic_t campaign_signal;
+
+static void campaign_interrupt(int number) {
+    campaign_signal = number;
+    (void)signal(number, SIG_DFL);
+}
+
+static void campaign_heed(int number) { /* unless nohup, or a shell's &, has it ignored */
+    if (signal(number, campaign_interrupt) == SIG_IGN) (void)signal(number, SIG_IGN);
+}
+
 static void campaign_tell(double passed_s) {
     campaign_summary();
     printf(", %zu edges, %zu inputs kept, %.0f s", campaign_edges, campaign_kept_size, passed_s);
 }
 
 static void campaign_run(void) {
-    const bool shows = campaign_on_terminal();
-    const double begin_s = campaign_now_s();
-    const double most_s = (double)(campaign.seconds + 3600 * campaign.hours);
+    const bool terminal = campaign_on_terminal();
+    const double begin_s = CAMPAIGN_NOW_S(), each_s = terminal ? 0.2 : 60;
     double passed_s = 0, shown_s = 0;
-    while (campaign.inputs ? fuzz_inputs < campaign.inputs
-                           : passed_s < (most_s > 0 ? most_s : 60)) {
+    campaign_heed(SIGINT);
+    campaign_heed(SIGTERM);
+    while (!campaign_signal &&
+           (campaign.inputs ? fuzz_inputs < campaign.inputs : passed_s < campaign.seconds)) {
         if (!campaign_kept_size || !campaign_pick(16)) campaign_fresh(&campaign_next);
         else {
             campaign_next = campaign_kept[campaign_pick(campaign_kept_size)];
@@ -400,27 +462,40 @@ static void campaign_run(void) {
         if (campaign_is_news() || (!campaign_edges && !campaign_pick(16)))
             campaign_keep(&campaign_next);
         if (fuzz_inputs % 64) continue;
-        passed_s = campaign_now_s() - begin_s;
-        if (!shows || passed_s < shown_s + 0.2) continue;
+        passed_s = CAMPAIGN_NOW_S() - begin_s;
+        if (passed_s < shown_s + each_s) continue;
         shown_s = passed_s;
-        printf("\r");
+        if (terminal) printf("\r");
         campaign_tell(passed_s);
+        if (!terminal) printf(" so far\n");
         (void)fflush(stdout);
     }
-    if (shows) printf("\r");
-    campaign_tell(campaign_now_s() - begin_s);
+    if (terminal) printf("\r");
+    campaign_tell(CAMPAIGN_NOW_S() - begin_s);
+    if (campaign_signal) printf(", ended by %s", campaign_signal == SIGINT ? "SIGINT" : "SIGTERM");
     printf(": no id twice, no disagreement\n");
+    (void)fflush(stdout);
+    if (campaign_signal) (void)raise((int)campaign_signal); /* whoever waits for it sees that */
 }
 
-int main(int argc, char **argv) {
-    campaign_options(argc, argv);
-    campaign_configure();
-    campaign_random = campaign.seed * 0x9e3779b97f4a7c15 | 1;
-    fuzz_hint = "to replay it: the same options, and --replay with the input";
+static void campaign_introduce(void) {
+    const uint64_t last = campaign_is_sno || campaign_flake.wide
+                              ? UINT16_MAX
+                              : flake_gen_options(&flake_plain)->seq_max;
     printf("%s, layout %s, numbers %" PRIu64 " to %" PRIu64 ", ahead %" PRIu64
            " ms, clock %s, seed %" PRIu64 "\n",
            campaign.header, campaign_is_sno ? "sno" : campaign.layout, campaign.seq_min,
-           campaign.seq_max, campaign.max_ahead_ms, campaign.clock, campaign.seed);
+           campaign.seq_max ? campaign.seq_max : last, campaign.max_ahead_ms, campaign.clock,
+           campaign.seed);
+    (void)fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+    campaign_read(argc, argv);
+    campaign_configure();
+    campaign_random = campaign.seed * 0x9e3779b97f4a7c15 | 1;
+    fuzz_hint = "to replay it: the same options, and --replay with the input";
+    campaign_introduce();
     if (campaign.replay) campaign_replay(campaign.replay);
     else campaign_run();
     return 0;

@@ -16,6 +16,14 @@
 #include "../tests/support.h"
 #include "../tests/oracle.h"
 
+#ifdef __cplusplus
+#define FUZZ_NORETURN [[noreturn]]
+#define FUZZ_C        extern "C" /* what libFuzzer and the compiler call */
+#else
+#define FUZZ_NORETURN _Noreturn
+#define FUZZ_C
+#endif
+
 /* ---- failures ---- */
 
 static const uint8_t *fuzz_input; /* the one at work */
@@ -30,7 +38,7 @@ static unsigned fuzz_step;
 /* Told of a failure in place of all that, and does not return: a test goes on with its next input. */
 static void (*fuzz_instead)(const char *failure);
 
-static _Noreturn void fuzz_fail(const char *what, int64_t got, int64_t wanted) {
+FUZZ_NORETURN static void fuzz_fail(const char *what, int64_t got, int64_t wanted) {
     char failure[256];
     (void)fflush(stdout);
     (void)snprintf(failure, sizeof failure,
@@ -109,7 +117,7 @@ enum { fuzz_own_clock = 1 }; /* how far it is after a sleep depends on the steps
 #endif
 
 typedef struct fuzz_moment {
-    script script;
+    struct script script;
     int64_t reading_ns;
 } fuzz_moment;
 

@@ -25,7 +25,7 @@ typedef struct flake_actor {
     flake_shard *shard;
     flake_lanes *lanes;
     flake128_gen *wide;
-    oracle oracle;
+    struct oracle oracle;
     uint32_t seq_min;
     flake_prefetch prefetch;
     oracle_stock stock;
@@ -193,7 +193,7 @@ static bool flake_open(const flake_fixed *fixed) {
     flake_options given, *o = &s->options;
     bool or_invalid = false;
     const uint8_t kind = fuzz_byte();
-    memset(s, 0, sizeof *s);
+    memset((void *)s, 0, sizeof *s);
     s->exact = true;
     s->kind = (flake_kind)(kind & 3);
     s->may = kind >> 2 & (FUZZ_BACK | FUZZ_STICK | FUZZ_OUTSIDE | FUZZ_JUMP);

@@ -16,7 +16,7 @@ typedef struct sno_actor {
     sno_gen *gen;
     sno_shard *shard;
     sno_lanes *lanes; /* `gen` is their whole */
-    oracle oracle;
+    struct oracle oracle;
     uint32_t sequence_min;
     uint32_t drifts_before; /* of the snapshot that it was made from */
     uint64_t with_time;     /* calls */
@@ -187,7 +187,7 @@ static bool sno_open(const sno_fixed *fixed) {
     static const int64_t waits[] = {0, 0, 1, 5, 30, 30, 2000, -1};
     struct sno_scene *scene = &sno_scene;
     const uint8_t kind = fuzz_byte(), with = fuzz_byte();
-    memset(scene, 0, sizeof *scene);
+    memset((void *)scene, 0, sizeof *scene);
     sno_options *o = &scene->options;
     scene->exact =
         !fuzz_own_clock && (!(with & 1) || !(with & 2)) && (sno_kind)(kind & 3) != SNO_LANES;
@@ -216,7 +216,7 @@ static bool sno_open(const sno_fixed *fixed) {
         if (o->max_wait_ms) scene->may &= ~(unsigned)FUZZ_JUMP;
     } else if (scene->may & FUZZ_STICK) scene->may |= FUZZ_SHORT;
     if (!fixed || fixed->may & FUZZ_FAR) scene->may |= FUZZ_FAR;
-    const size_t n = 1 + (kind >> 4) % sno_most_actors;
+    const size_t n = 1 + (size_t)(kind >> 4) % sno_most_actors;
     const sno_snapshot s = fixed ? *fixed->options.snapshot : sno_snapshot_from_bytes();
     if (!sno_make((sno_kind)(kind & 3), fixed || with & 31 ? n : n - 1,
                   !fixed && fuzz_one_in(64) ? NULL : &s))
@@ -481,8 +481,9 @@ static void sno_play_restore(void) {
 /* What retry_ns says, tried out on a copy: then there is an id, and 1 ns before there is none. */
 static void sno_check_retry(const sno_actor *a, int64_t retry_ns) {
     const fuzz_moment then = fuzz_now();
-    sno_gen copy = *a->gen;
+    sno_gen copy;
     sno_id id;
+    memcpy((void *)&copy, (const void *)a->gen, sizeof copy); /* which C++ has no `=` for */
     if (retry_ns == INT64_MAX || fuzz_own_clock) return;
     if (retry_ns) {
         script_now.now_ns += retry_ns - 1;

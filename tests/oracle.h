@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef enum oracle_status {
     ORACLE_OK,
@@ -57,8 +58,8 @@ typedef struct oracle {
 
 static inline oracle oracle_of(int64_t epoch_ms, int64_t unit_ms, unsigned time_bits,
                                uint64_t cap) {
-    const oracle nothing = {0};
-    oracle o = nothing;
+    oracle o;
+    memset(&o, 0, sizeof o);
     o.epoch_ms = epoch_ms;
     o.unit_ms = unit_ms;
     o.cap = cap;
@@ -116,8 +117,8 @@ typedef struct oracle_view {
 
 /* `given`: the reading is the caller's own. One older than the newest recorded counts as that. */
 static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool given) {
-    const oracle_view nothing = {0};
-    oracle_view v = nothing;
+    oracle_view v;
+    memset(&v, 0, sizeof v);
     const bool drawn = o->next.unit || o->next.index;
     if (given && drawn && now_ns < oracle_start_ns(o, o->recorded))
         now_ns = oracle_start_ns(o, o->recorded);

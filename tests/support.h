@@ -8,8 +8,12 @@
 #define SUPPORT_H
 
 #include "check.h"
-#include <stdatomic.h>
 #include <stdbool.h>
+#ifdef __cplusplus
+#include <atomic>
+#else
+#include <stdatomic.h>
+#endif
 
 #ifndef VECTORS
 #define VECTORS "tests/vectors/"

@@ -305,6 +305,38 @@ static void node_numbers_have_bounds(void) {
     }
 }
 
+/* flake-idgen goes on with (seq + 1) & seqMask, and is through with the ms when that is 0. */
+static unsigned last_of_mask(unsigned mask) {
+    unsigned seq = 0;
+    while ((seq + 1) & mask) seq = (seq + 1) & mask;
+    return seq;
+}
+
+/* Any other mask would be read as more numbers than flake-idgen uses with it. */
+static void a_sequence_mask_is_all_ones_or_refused(void) {
+    unsigned taken = 0;
+    for (unsigned mask = 0; mask < 4096; mask++) {
+        flake_options o = on_script(flake_layout_idgen(), 3);
+        o.seq_max = flake_idgen_seq_max(mask);
+        const flake_status status = flake_init(&gen, &o);
+        if (mask && last_of_mask(mask) != mask) {
+            CHECK_EQ(o.seq_max, UINT32_MAX);
+            CHECK_EQ(status, FLAKE_INVALID);
+            const char *const why = flake_options_why(&o);
+            CHECK(why && strstr(why, "seq_max"));
+            continue;
+        }
+        CHECK_EQ(status, FLAKE_OK);
+        CHECK_EQ(flake_gen_options(&gen)->seq_max,
+                 mask ? mask : 4095); /* 0 is the default there, too */
+        taken++;
+    }
+    CHECK_EQ(taken, 13);
+    static const unsigned too_large[] = {4096, 4097, 8191, 65535, INT_MAX, UINT_MAX};
+    for (size_t i = 0; i < sizeof too_large / sizeof *too_large; i++)
+        CHECK_EQ(flake_idgen_seq_max(too_large[i]), UINT32_MAX);
+}
+
 static void every_layouts_node_and_sequence_have_bounds(void) {
     uint64_t state = 6;
     for (int i = 0; i < built_in_count + rounds; i++) {
@@ -585,6 +617,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_clock_at_the_ends_of_int64_is_refused),
         CHECK_TEST(a_clock_put_back_by_centuries_is_a_clock_put_back),
         CHECK_TEST(node_numbers_have_bounds),
+        CHECK_TEST(a_sequence_mask_is_all_ones_or_refused),
         CHECK_TEST(every_layouts_node_and_sequence_have_bounds),
         CHECK_TEST(an_offset_that_lifts_the_node_out_is_told_apart),
         CHECK_TEST(bits_that_do_not_fit_64_are_refused),

@@ -82,6 +82,48 @@ static void published_ids_of_other_snowflakes_come_out(void) {
     check_id(&mastodon, (uint64_t)1480000000000 << 16 | 54321, 1480000000000, 0, 54321);
 }
 
+/* Its version 2 begins in 2025, and takes other widths and units. */
+static void sonyflakes_version_2_is_its_layout_with_another_epoch(void) {
+    flake_layout l = flake_layout_sonyflake();
+    l.epoch_ms = 1735689600000;
+    check_id(&l, 21964222485212109, 1748781296780, 0xabcd, 255);
+    check_id(&l, 0, 1735689600000, 0, 0);
+    l.unit_ms = 1; /* TimeUnit: time.Millisecond, BitsSequence: 10, BitsMachineID: 12 */
+    l.seq_bits = 10;
+    l.node_bits = l.seq_shift = 12;
+    l.time_shift = 22;
+    l.time_bits = 63 - 22;
+    check_id(&l, 2006541611843973197, 2214086400003, 77, 1023);
+}
+
+/* Before its epoch Hazelcast's ids are negative: a time of 42 bits with a sign, which is one without a
+ * sign, 2^41 ms more and with the sign bit turned. The first and the last id are from Hazelcast's tests. */
+static void hazelcasts_negative_ids_are_times_before_its_epoch(void) {
+    static const struct {
+        int64_t id, ms_since_epoch;
+        uint32_t node, seq;
+    } known[] = {{INT64_MIN + 1234, -((int64_t)1 << 41), 1234, 0},
+                 {-4194304, -1, 0, 0},
+                 {-1, -1, 65535, 63},
+                 {-4189327761549615, -998813573, 54993, 44},
+                 {1234, 0, 1234, 0},
+                 {9223372036850582738, ((int64_t)1 << 41) - 1, 1234, 0}};
+    const flake_layout plain = flake_layout_hazelcast();
+    const uint64_t sign = (uint64_t)1 << 63;
+    flake_layout l = plain;
+    l.time_bits = 42;
+    l.epoch_ms -= (int64_t)1 << 41;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const uint64_t id = (uint64_t)known[i].id;
+        const int64_t unix_ms = 1514764800000 + known[i].ms_since_epoch;
+        check_id(&l, id ^ sign, unix_ms, known[i].node, known[i].seq);
+        flake_parts p = parts_of(unix_ms, known[i].node, known[i].seq);
+        uint64_t composed = 99;
+        CHECK_EQ(flake_decompose(&plain, id, &p), known[i].id < 0 ? FLAKE_INVALID : FLAKE_OK);
+        CHECK_EQ(flake_compose(&plain, &p, &composed), known[i].id < 0 ? FLAKE_RANGE : FLAKE_OK);
+    }
+}
+
 /* ---- layouts ---- */
 
 static void built_in_layouts_have_their_fields_and_epochs(void) {
@@ -416,6 +458,8 @@ int main(int argc, char **argv) {
         CHECK_TEST(uniqueids_ids_of_both_modes_come_out),
         CHECK_TEST(hazelcasts_figures_come_out),
         CHECK_TEST(published_ids_of_other_snowflakes_come_out),
+        CHECK_TEST(sonyflakes_version_2_is_its_layout_with_another_epoch),
+        CHECK_TEST(hazelcasts_negative_ids_are_times_before_its_epoch),
         CHECK_TEST(built_in_layouts_have_their_fields_and_epochs),
         CHECK_TEST(round_epochs_are_midnights),
         CHECK_TEST(layout_of_is_time_node_seq_down_to_bit_0),

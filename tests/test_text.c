@@ -7,7 +7,7 @@
 #include "flake.h"
 #include <limits.h>
 
-#define FORMS 8
+#define FORMS 11
 static const char digits62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 static const struct {
     unsigned base;
@@ -22,6 +22,9 @@ static const struct {
     {36, 13, digits62},
     {58, 11, "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"},
     {62, 11, digits62},
+    {32, 13, "ybndrfg8ejkmcpqxot1uwisza345h769"},
+    {36, 13, "0123456789abcdefghijklmnopqrstuvwxyz"},
+    {58, 11, "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"},
 };
 
 static uint64_t seed = 0x9e3779b97f4a7c15;
@@ -166,6 +169,22 @@ static void boundary_row(char **column) {
 
 static void boundary_texts(void) { vectors_read("boundary.tsv", 7, boundary_row); }
 
+static void bwmarrin_row(char **column) {
+    static const int of_column[] = {FLAKE_DEC, FLAKE_BIN, FLAKE_ZBASE32, FLAKE_BASE36_LOWER,
+                                    FLAKE_BASE58_FLICKR};
+    char text[FLAKE_TEXT_SIZE] = "";
+    uint64_t id = 0;
+    CHECK_EQ(parse(column[0], FLAKE_DEC, &id), FLAKE_OK);
+    for (int i = 0; i < 5; i++) {
+        uint64_t back = ~id;
+        CHECK(flake_format(id, (flake_text)of_column[i], text, sizeof text) > 0);
+        CHECK_STR(text, column[i]);
+        CHECK(parse(column[i], of_column[i], &back) == FLAKE_OK && back == id);
+    }
+}
+
+static void bwmarrin_texts(void) { vectors_read("bwmarrin.tsv", 5, bwmarrin_row); }
+
 /* ---- one id at a time ---- */
 
 static void known_texts(void) {
@@ -176,12 +195,13 @@ static void known_texts(void) {
         {0,
          {"0", "0", "0",
           "0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000", "0",
-          "0", "1", "0"}},
+          "0", "1", "0", "y", "0", "1"}},
         {UINT64_MAX,
          {"18446744073709551615", "ffffffffffffffff",
           "1111111111111111111111111111111111111111111111111111111111111111",
           "1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111",
-          "FZZZZZZZZZZZZ", "3W5E11264SGSF", "jpXCZedGfVQ", "LygHa16AHYF"}},
+          "FZZZZZZZZZZZZ", "3W5E11264SGSF", "jpXCZedGfVQ", "LygHa16AHYF",
+          "x999999999999", "3w5e11264sgsf", "JPwcyDCgEup"}},
     };
     char text[FLAKE_TEXT_SIZE] = "";
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -269,6 +289,7 @@ static void fixed_texts_sort(void) {
     for (int i = 0; i < 40000; i++) {
         const uint64_t a = random_id(), b = i % 2 ? random_id() : a + random_size(3);
         const flake_text form = (flake_text)(i % FORMS);
+        if (form == FLAKE_ZBASE32 || form == FLAKE_BASE58_FLICKR) continue;
         char text_a[FLAKE_TEXT_SIZE], text_b[FLAKE_TEXT_SIZE];
         flake_format_fixed(a, form, text_a, sizeof text_a);
         flake_format_fixed(b, form, text_b, sizeof text_b);
@@ -334,7 +355,7 @@ static void small_buffers(void) {
 static void unknown_forms(void) {
     char buf[200];
     memset(buf, '#', sizeof buf);
-    static const unsigned unknown[] = {8, 9, 255, 256, 1000000, 0x80000000u, UINT_MAX};
+    static const unsigned unknown[] = {FORMS, FORMS + 1, 255, 256, 1000000, 0x80000000u, UINT_MAX};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         const flake_text form = (flake_text)unknown[i];
         uint64_t id = 77;
@@ -430,6 +451,10 @@ static void refusals(void) {
     CHECK(refused("2", 1, FLAKE_BIN));
     for (const char *c = "ILOUilou"; *c; c++) CHECK(refused(c, 1, FLAKE_BASE32));
     for (const char *c = "0IOl"; *c; c++) CHECK(refused(c, 1, FLAKE_BASE58));
+    for (const char *c = "0IOl"; *c; c++) CHECK(refused(c, 1, FLAKE_BASE58_FLICKR));
+    for (const char *c = "02lvYBND"; *c; c++) CHECK(refused(c, 1, FLAKE_ZBASE32));
+    for (const char *c = "AFZ"; *c; c++) CHECK(refused(c, 1, FLAKE_BASE36_LOWER));
+    CHECK(refused("g", 1, FLAKE_HEX));
     for (unsigned base = 2; base <= 62; base++) {
         CHECK(refused128(NULL, 0, base));
         CHECK(refused128(NULL, 5, base));
@@ -617,7 +642,7 @@ static void bytes(void) {
 
 static void no_text_is_no_id(void) {
     for (size_t len = 0; len < 130; len++) {
-        for (int form = 0; form <= FLAKE_BASE62; form++) CHECK(refused(NULL, len, form));
+        for (int form = 0; form < FORMS; form++) CHECK(refused(NULL, len, form));
         for (unsigned base = 2; base <= 62; base++) CHECK(refused128(NULL, len, base));
     }
 }
@@ -638,6 +663,7 @@ static void every_status_has_words_of_its_own(void) {
 int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(every_status_has_words_of_its_own),
                                      CHECK_TEST(no_text_is_no_id),
+                                     CHECK_TEST(bwmarrin_texts),
                                      CHECK_TEST(idgen_texts),     CHECK_TEST(boundary_texts),
                                      CHECK_TEST(known_texts),     CHECK_TEST(boundaries),
                                      CHECK_TEST(boundaries128),   CHECK_TEST(round_trips),

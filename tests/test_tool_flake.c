@@ -98,7 +98,11 @@ static const form forms[] = {
     {"base32", FLAKE_BASE32, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"},
     {"base36", FLAKE_BASE36, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
     {"base58", FLAKE_BASE58, "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"},
-    {"base62", FLAKE_BASE62, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"}};
+    {"base62", FLAKE_BASE62, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"},
+    {"zbase32", FLAKE_ZBASE32, "ybndrfg8ejkmcpqxot1uwisza345h769"},
+    {"base36lower", FLAKE_BASE36_LOWER, "0123456789abcdefghijklmnopqrstuvwxyz"},
+    {"base58flickr", FLAKE_BASE58_FLICKR,
+     "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"}};
 
 /* An id whose text is of that kind; if the layout has none such, some id of it. */
 static uint64_t id_of_kind(const flake_layout *l, const form *f, int kind, flake_parts *parts) {

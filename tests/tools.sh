@@ -155,7 +155,7 @@ round_trip() { # LAYOUT NODE OPTIONS FORM...
         made_now "round_trip_${layout}_${form}_time" "$(unix_ms)"
     done
 }
-forms="default dec hex bin bin4 base32 base36 base58 base62"
+forms="default dec hex bin bin4 base32 base36 base58 base62 zbase32 base36lower base58flickr"
 # shellcheck disable=SC2086
 {
     round_trip idgen 97 "--datacenter=3 --worker=1" $forms
@@ -331,7 +331,7 @@ needs() { # OPTIONS ID [OPTION]
     refuses "needs_a_form_$2" 2 "'$2' is no .*: say how to read it, with $1$" "$flake" inspect ${3:+"$3"} "$2"
 }
 needs --format=hex 50e1abba11ce3000
-needs "--format=base58 or --format=base62" 6wWt7PwWTz6
+needs "--format=base58 or --format=base62 or --format=base58flickr" 6wWt7PwWTz6
 needs "--format=base32 or --format=base36" 51RDBQ88WWC0
 needs --format=bin 0101000011100001101010111011101000010001110011100011000000000000
 needs "--layout=boundary --format=base62" 9xv8qjj52HFsJhNZp5
@@ -343,6 +343,15 @@ refuses a_sno_has_its_tool 2 "is no decimal number.*or .sno inspect." "$flake" i
 refuses a_flake_has_its_tool 2 "no sno.*flake inspect" "$sno" inspect 5828128208445124608
 refuses a_sno_in_another_form 2 "is no sno in --format=hex" "$sno" inspect --format=hex xxxxxxxxj4fp2vgl
 has names_the_form "^id  *EXepkGjrPP5 (base58)$" "$flake" inspect --format=base58 EXepkGjrPP5
+# bwmarrin's Base32, Base36 and Base58 of an id.
+while read -r id zbase32 base36 base58; do
+    for text in "zbase32 $zbase32" "base36lower $base36" "base58flickr $base58"; do
+        same "${text%% *}_of_$id" "$id" "$("$flake" inspect --layout=twitter --json --format=${text% *} ${text#* } | sed -n 's/.*"dec":"\([0-9]*\)".*/\1/p')"
+    done
+done << END
+$(awk -F '\t' '$1 > 2 ^ 60 && $1 < 2 ^ 62 {print $1, $3, $4, $5}' tests/vectors/bwmarrin.tsv)
+END
+refuses zbase32_is_for_64_bits 2 "zbase32 is none of" "$flake" generate --layout=boundary --format=zbase32
 same base58_is_the_same_id 5828128208445124608 "$("$flake" inspect --format=base58 EXepkGjrPP5 | sed -n 's/.*dec \([0-9]*\).*/\1/p')"
 sed -n '/^\$ \.\/flake inspect/,/^```/p' README.md | sed '/^[$`]/d' > "$dir/wanted"
 says readme_shows_what_it_prints "$(cat "$dir/wanted")" "$flake" inspect --layout=idgen 5828128208445124608

@@ -3,8 +3,9 @@
  * A prefork server: a child that went on with its parent's generator would repeat its ids, so it gets
  * FLAKE_FORKED until it has said which numbers are its own: another node, or other sequence numbers. (A
  * program that turns itself into a daemon has forked, too: it initialises its generators after that.) A
- * worker that takes over a dead one's number begins in a later unit of time. sno_generate needs none of
- * this, if it was called once before the fork: in a child it takes another partition.
+ * worker that takes over a dead one's number must begin in a later unit of time, which begin_later sees to.
+ * sno_generate needs none of this, if it was called once before the fork: in a child it takes another
+ * partition.
  */
 #include "flake.h"
 #include <sys/wait.h>
@@ -18,6 +19,7 @@ static int work(unsigned worker) {
     uint64_t id;
     if (flake_next(&ids, &id) != FLAKE_FORKED) return 1;
     options.node = flake_idgen_node(3, worker);
+    options.begin_later = true;
     return flake_reinit_after_fork(&ids, &options) || flake_next(&ids, &id);
 }
 

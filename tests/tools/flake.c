@@ -39,7 +39,8 @@ static const char *const tool_help[] = {
     "    --epoch=MS          Unix time in ms at which the ids' time begins, or a date; the\n"
     "                        layout's\n"
     "    --format=FORM       how ids are written: dec, hex, bin, bin4 (groups of four bits),\n"
-    "                        base32, base36, base58, base62; those of 128 bits uuid, ulid,\n"
+    "                        base32, base36, base58, base62, and bwmarrin's of those names:\n"
+    "                        zbase32, base36lower, base58flickr; those of 128 bits uuid, ulid,\n"
     "                        dec, hex, bin, and all from base2 to base62, with digits, upper\n"
     "                        case, lower case. The default is dec, for boundary base62, for\n"
     "                        uuid7, uuid7-node and uuid8 uuid, for ulid ulid\n"
@@ -253,6 +254,9 @@ enum {
     TOOL_BASE36,
     TOOL_BASE58,
     TOOL_BASE62,
+    TOOL_ZBASE32,
+    TOOL_BASE36_LOWER,
+    TOOL_BASE58_FLICKR,
     TOOL_UUID,
     TOOL_ULID
 };
@@ -476,6 +480,9 @@ static const tool_form tool_forms[] = {{"dec", FLAKE_DEC, 10, true},
                                        {"base36", FLAKE_BASE36, 36, true},
                                        {"base58", FLAKE_BASE58, 58, true},
                                        {"base62", FLAKE_BASE62, 62, true},
+                                       {"zbase32", FLAKE_ZBASE32, 0, true},
+                                       {"base36lower", FLAKE_BASE36_LOWER, 0, true},
+                                       {"base58flickr", FLAKE_BASE58_FLICKR, 0, true},
                                        {"uuid", FLAKE_DEC, TOOL_AS_UUID, false},
                                        {"ulid", FLAKE_DEC, TOOL_AS_ULID, false}};
 #define TOOL_FORM_COUNT (sizeof tool_forms / sizeof *tool_forms)
@@ -509,7 +516,8 @@ static tool_form tool_choose_form(const char *word, bool narrow, bool wide) {
     if (strcmp(word, "uuid") == 0 || strcmp(word, "ulid") == 0)
         tool_misused("--format=%s is for ids of 128 bits: with --layout=%s", word,
                      word[1] == 'u' ? "uuid7" : "ulid");
-    tool_misused("--format=%s is none of dec, hex, bin, bin4, base32, base36, base58, base62",
+    tool_misused("--format=%s is none of dec, hex, bin, bin4, base32, base36, base58, base62, "
+                 "zbase32, base36lower, base58flickr",
                  word);
 }
 
@@ -603,8 +611,9 @@ static bool tool_could_be(const tool_choice *c, const char *text, int form, bool
 /* The options that would read a text as 64 or as 128 bits, put at `end`, which is returned. */
 static char *tool_put_readings(char *end, const tool_choice *c, const char *text, bool wide,
                                const char *before) {
-    static const int forms[] = {TOOL_DEC,    TOOL_HEX,    TOOL_BIN,   TOOL_BASE32,
-                                TOOL_BASE36, TOOL_BASE58, TOOL_BASE62};
+    static const int forms[] = {TOOL_DEC,          TOOL_HEX,          TOOL_BIN,    TOOL_BASE32,
+                                TOOL_BASE36,       TOOL_BASE58,       TOOL_BASE62, TOOL_ZBASE32,
+                                TOOL_BASE36_LOWER, TOOL_BASE58_FLICKR};
     const char *const begin = end;
     tool_id id;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {

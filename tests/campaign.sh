@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# campaign.sh   the campaign of fuzz/ as its user meets it: what it prints to a log, how it ends, what it
+# refuses; its clock, and the moment of a Ctrl-C, are scripted. And it compiles as C++.
+: "${CC:=cc}" "${CXX:=c++}"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+ok() { passed=$((passed + 1)); }
+fail() { # NAME WHAT
+    printf 'FAIL %s\n%s\n' "$1" "$2"
+    failed=$((failed + 1))
+}
+same() { # NAME WANTED GOT
+    if [ "$2" = "$3" ]; then ok; else fail "$1" "wanted: $2
+got:    $3"; fi
+}
+refuses() { # PATTERN OPTION...: one line on stderr, nothing on stdout
+    wanted=$1
+    shift
+    "$campaign" --inputs 1 "$@" > "$dir/out" 2> "$dir/err"
+    got=$?
+    if [ $got -eq 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l < "$dir/err")" -eq 1 ] && grep -q -e "$wanted" "$dir/err"; then ok
+    else fail "refuses $*" "status $got, '$wanted' expected: $(cat "$dir/out" "$dir/err")"; fi
+}
+takes() { # PATTERN OPTION...: begins with it, and ends well
+    wanted=$1
+    shift
+    if said=$("$campaign" --inputs 1 "$@" 2>&1) && printf '%s\n' "$said" | head -1 | grep -q -e "$wanted"; then ok
+    else fail "takes $*" "$said"; fi
+}
+
+# Each reading of the clock is 10 s after the last; the tenth is when Ctrl-C comes, if it does.
+cat > "$dir/scripted.c" << 'END'
+static double scripted_now_s(void);
+#define CAMPAIGN_NOW_S() scripted_now_s()
+#include "fuzz/campaign.c"
+static double scripted_now_s(void) {
+    static int readings;
+    const char *signal_number = getenv("STOP_BY");
+    if (++readings == 10 && signal_number) (void)raise(atoi(signal_number));
+    return 10.0 * readings;
+}
+END
+compile() { # COMPILER OPTION...: a program, or with -fsyntax-only none
+    compiler=$1
+    shift
+    # shellcheck disable=SC2086
+    $compiler "$@" $WARN -O1 -pthread -I. -Itests "$dir/scripted.c" -o "$dir/campaign"
+}
+for compiler in "$CXX" g++ clang++; do
+    command -v "${compiler%% *}" > /dev/null || { echo "SKIPPED: no $compiler"; continue; }
+    for std in 11 14 17 20; do
+        if said=$(compile "$compiler" -x c++ -std=c++$std -fsyntax-only 2>&1); then ok
+        else fail "$compiler -std=c++$std" "$(printf '%s\n' "$said" | head -20)"; fi
+    done
+done
+compile "$CC" -std=c11 || { echo "0 passed, 1 failed"; exit 1; }
+campaign=$dir/campaign
+
+# ---- what it prints to a log: a line each minute, and one at the end ----
+
+told() { sed 's/[0-9]* ids, [0-9]* edges, [0-9]* inputs kept/.../'; }
+same "a fraction of an hour, with a line each minute" "flake, layout idgen, numbers 0 to 4095, ahead 0 ms, clock back, seed 1
+384 inputs, ..., 60 s so far
+512 inputs, ..., 90 s: no id twice, no disagreement" "$("$campaign" --hours 0.02 2>&1 | told)"
+same "the last of two times counts" "192 inputs, ..., 40 s: no id twice, no disagreement" \
+    "$("$campaign" --hours 8 --seconds=22.5 2>&1 | told | tail -1)"
+same "inputs count without a time" "100 inputs, ..., 20 s: no id twice, no disagreement" \
+    "$("$campaign" --inputs 100 2>&1 | told | tail -1)"
+
+same "a replay tells each call" "1 inputs, ... ids, nothing found" \
+    "$("$campaign" --replay 0102aAFF 2>&1 | tail -1 | sed 's/[0-9]* ids/... ids/')"
+
+# ---- Ctrl-C and kill: the summary, and the status of one who was ended by that ----
+
+for signal in 2:INT 15:TERM; do
+    STOP_BY=${signal%:*} "$campaign" --hours 8 > "$dir/out" 2>&1
+    same "status after SIG${signal#*:}" $((128 + ${signal%:*})) $?
+    same "summary after SIG${signal#*:}" "576 inputs, ..., 100 s, ended by SIG${signal#*:}: no id twice, no disagreement" \
+        "$(told < "$dir/out" | grep inputs | tail -1)"
+done
+# What nohup, or a shell's &, has ignored stays ignored.
+same "an ignored SIGINT ends nothing" "640 inputs, ..., 110 s: no id twice, no disagreement" \
+    "$(trap '' INT; STOP_BY=2 "$campaign" --seconds 95 2>&1 | told | tail -1)"
+
+# ---- what it refuses: the message names the option, and its range is the true one ----
+
+last32=4294967295 last63=9223372036854775807 last64=18446744073709551615
+refuses "what is --nodes " --nodes 1
+refuses "missing behind --node " --node
+refuses "no such clock: fast" --clock fast
+refuses "no such layout: 41-10" --layout 41-10
+refuses "no layout of 64 bits.*41-10-14" --layout 41-10-14
+refuses "no such header: ulid" --header ulid
+for hex in 0 0g 0x00 "00 1"; do refuses "--replay is an input in hex.*, not $hex " --replay "$hex"; done
+for value in 0 -1 3600000001 x 1x nan inf ""; do
+    refuses "^campaign: --hours is above 0 and at most 1000000, not $value " --hours "$value"
+    refuses "^campaign: --seconds is above 0 and at most 3600000000, not $value " --seconds "$value"
+done
+refuses "--hours is above 0 and at most 1000000, not" --hours 1000000.5
+takes . --hours 1000000 --seconds 3600000000 --seconds .5
+for value in -1 +1 " 1" 1.5 x "" 0x10 18446744073709551616; do
+    for option in node seq-min seq-max; do refuses "--$option is a number from 0 to $last32, not" --$option "$value"; done
+    for option in max-ahead-ms max-wait-ms; do refuses "--$option is a number from 0 to $last63, not" --$option "$value"; done
+    for option in scatter refuse-back; do refuses "--$option is a number from 0 to 1, not" --$option "$value"; done
+    refuses "--inputs is a number from 1 to $last64, not" --inputs "$value"
+    refuses "--seed is a number from 0 to $last64, not" --seed "$value"
+done
+refuses "--inputs is a number from 1 to $last64, not 0 " --inputs 0
+refuses "--scatter is a number from 0 to 1, not 2 " --scatter 2
+takes "seed $last64" --seed $last64
+takes . --max-wait-ms $last63
+takes "layout 30-32-0" --layout 30-32-0 --node $last32
+refuses "--node .* to $last32, not 4294967296 " --layout 30-32-0 --node 4294967296
+takes "numbers $last32 to $last32" --layout 30-0-32 --seq-min $last32 --seq-max $last32
+refuses "--epoch-ms is a number of 64 bits, not 9223372036854775808 " --epoch-ms 9223372036854775808
+refuses "refuses this: layout.epoch_ms" --epoch-ms $last63
+# What fits a header's ranges, and not the layout's, is named by the header.
+takes . --node 1023
+refuses "flake.h refuses this: node does not fit layout.node_bits" --node 1024
+refuses "flake.h refuses this: seq_max does not fit layout.seq_bits" --seq-max 4096
+refuses "flake.h refuses this: seq_min is above seq_max" --seq-min 5
+refuses "flake.h refuses this: max_ahead_ms is negative, or more than 2^31 units" --max-ahead-ms 2147483648
+takes "ahead 2147483647 ms" --max-ahead-ms 2147483647
+# Of 128 bits, whose options flake_options_why knows as those of 64.
+takes "layout boundary, numbers 0 to 65535" --layout boundary
+takes "layout boundary, numbers 7 to 65535" --layout boundary --seq-min 7 --seq-max 65535
+refuses "flake.h refuses this: seq_max does not fit" --layout boundary --seq-max 65536
+for option in node scatter epoch-ms; do refuses "boundary's ids have no --$option " --layout boundary --$option 1; done
+# Of sno.h.
+takes "sno, layout sno, numbers 0 to 65535" --header sno --node 65535
+takes "numbers 65535 to 65535" --header sno --seq-min 65535
+for option in node seq-min seq-max; do refuses "--$option is a number from 0 to 65535, not 65536 " --header sno --$option 65536; done
+refuses "sno.h refuses this: " --header sno --seq-min 1 --seq-max 3
+for option in layout epoch-ms max-ahead-ms scatter refuse-back; do refuses "sno.h has no --$option " --$option 1 --header sno; done
+
+# ---- what it says of itself ----
+
+"$campaign" --help > "$dir/help"
+same "help on stdout, with status 0" 0 $?
+for option in $(sed -n 's/^    {"--\([a-z-]*\)".*/\1/p' fuzz/campaign.c); do
+    if grep -q -e "--$option " "$dir/help"; then ok; else fail "help names --$option" "$(cat "$dir/help")"; fi
+done
+for layout in $(sed -n '/--layout NAME/,/boundary for/p' "$dir/help" | tr ' ,' '\n\n' | grep -x '[a-z][a-z_]*[0-9]*' | grep -vx 'for\|boundary\|mine\|bits'); do
+    takes "layout $layout," --layout "$layout"
+done
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
