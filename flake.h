@@ -5639,11 +5639,12 @@ static inline flake_status flake128_state_open(flake_state *s, const flake_state
     return flake_i_state_open(s, where, identity, why);
 }
 
-/* Whether a draw that says so has met a clock before the newest unit. */
+/* Whether a draw that says so has met a clock before the newest unit, be it even before the first of all.
+ * The clock may have moved since, so what is asked is whether it has come to its end. */
 static inline bool flake_i_is_put_back(flake_i_engine *e, flake_status status) {
     if (status != FLAKE_RANGE) return status == FLAKE_CLOCK_BACK;
     return FLAKE_ATOMIC_LOAD(&e->word, relaxed) &&
-           flake_i_exact_ns(&e->clock) < (int64_t)e->epoch_ns; /* and before the first */
+           flake_i_exact_ns(&e->clock) < (int64_t)flake_i_start_ns(e, e->max_time + 1);
 }
 
 /* A draw has failed. If the clock was put back: places of the newest unit, or if its are all drawn of
