@@ -365,21 +365,26 @@ static void where_counters_begin_is_new_with_each_init(void) {
 
 // >>distribution
 
-/* Numbers of `width` bits whose bits, pairs of bits and changes from one to the next are even: within five
- * standard deviations, which the fixed seed keeps. */
-static unsigned uneven(const uint64_t *numbers, size_t n, unsigned width) {
-    const double most = 2.5 * __builtin_sqrt((double)n);
+/* Five standard deviations, each of which is sqrt(n) / 2, from n / 2. */
+static bool is_far(size_t ones, size_t n) {
+    const int64_t apart = 2 * (int64_t)ones - (int64_t)n;
+    return apart * apart > 25 * (int64_t)n;
+}
+
+/* Of numbers of `width` bits: how many bits, pairs of bits, and changes from one to the next are further from
+ * even than chance will have it. The seed is fixed, so chance has no part in it. */
+static unsigned uneven(const uint64_t *of, size_t n, unsigned width) {
     unsigned wrong = 0;
     for (unsigned i = 0; i < width; i++)
         for (unsigned k = 0; k <= i; k++) {
             size_t ones = 0, changes = 0;
             for (size_t at = 0; at < n; at++) {
-                const uint64_t x = numbers[at] >> i, y = k < i ? numbers[at] >> k : 0;
+                const uint64_t x = of[at] >> i, y = k < i ? of[at] >> k : 0;
                 ones += (x ^ y) & 1;
-                changes += at && k == i && ((x ^ numbers[at - 1] >> i) & 1);
+                changes += at && k == i && ((x ^ of[at - 1] >> i) & 1);
             }
-            wrong += __builtin_fabs((double)ones - (double)n / 2) > most;
-            wrong += k == i && __builtin_fabs((double)changes - (double)n / 2) > most;
+            wrong += is_far(ones, n);
+            wrong += k == i && is_far(changes, n - 1);
         }
     return wrong;
 }
