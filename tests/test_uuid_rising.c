@@ -32,6 +32,7 @@ static uint64_t ask_available(void) {
 }
 
 static void step_clock(uint64_t *seed) {
+    lane_now = (unsigned)random_below(seed, 3);
     switch (random_below(seed, 24)) {
     case 0: script_now.now_ns -= MS; break;
     case 1: script_now.now_ns -= 3600 * 1000 * MS; break;

@@ -30,6 +30,8 @@ static inline bool scripted_random(void *to, size_t n) {
 
 #define FLAKE_RANDOM_BYTES(to, n) scripted_random(to, n)
 #define FLAKE_REGISTRY            16
+static unsigned lane_now; /* whose map place the calls have */
+#define FLAKE_LANE() lane_now
 #include "flake.h"
 #include "options.h"
 
@@ -64,6 +66,7 @@ static inline void begin(flake_form form) {
     flake128_lanes_retire(&lanes);
     script_at_ms(T);
     source.fails = false;
+    lane_now = 0;
     source.seed = 0x0123456789abcdef + (uint64_t)form;
     options = options_of_flake(0, 0, 0, script_read, &script_now);
     options.form = form;
