@@ -739,7 +739,8 @@ static inline uint64_t flake_from_bytes(const uint8_t in[8]);
  * From a generator of this process, which the first call makes. Any thread calls them, and signal handlers.
  * What one returns is greater than what was returned before, in whichever thread, though the clock is put
  * back. (Where more than four threads make the first call at once, not so within that ms.) A forked child
- * goes on by itself, with keys of its own. They wait where 65,536 ids were drawn in a ms. What the random
+ * goes on by itself, with keys of its own, and so does a process after flake_generation_bump: ids of one ms
+ * from before and after that have no order. They wait where 65,536 ids were drawn in a ms. What the random
  * bits are worth: see flake128_init. out stays as it was on FLAKE_IO, the system has no random bytes, and
  * FLAKE_RANGE, the clock says that it is before 1984.
  */
@@ -772,8 +773,8 @@ static inline flake_status flake_ulid(char out[27]);
  * any. Who knows neighbours of one ms knows a FLAKE_UUID7's counter, and a whole FLAKE_ULID. Ids are no
  * secrets and no tokens.
  *
- * THE CLOCK PUT BACK: UUIDs and ULIDs go on from the newest time, or with refuse_back say FLAKE_CLOCK_BACK,
- * which boundary's always do.
+ * THE CLOCK PUT BACK: UUIDs and ULIDs go on from the newest time, each lane from its own, or with refuse_back
+ * say FLAKE_CLOCK_BACK, which boundary's always do.
  */
 
 typedef struct flake128 {
@@ -5597,6 +5598,17 @@ static inline flake_i_setup flake_i_wide_setup(const flake_options *o) {
     return setup;
 }
 
+/* What a generator has beside its engine, which has begun. `o` is resolved. */
+static inline void flake_i_wide_begin(flake128_gen *g, uint64_t worker48, const flake_options *o,
+                                      const uint64_t keys[4]) {
+    g->worker = worker48;
+    g->seq_min = o->seq_min;
+    g->form = o->form;
+    g->goes_on = !o->refuse_back;
+    g->epoch_ms = (uint64_t)o->layout.epoch_ms;
+    flake_i_set_keys(&g->keys, keys);
+}
+
 /* `o` is resolved. */
 static inline flake_status flake_i_wide_init(flake128_gen *g, uint64_t worker48,
                                              const flake_options *o, const uint8_t *identity) {
@@ -5604,14 +5616,8 @@ static inline flake_status flake_i_wide_init(flake128_gen *g, uint64_t worker48,
     uint64_t keys[4] = {0, 0, 0, 0};
     if (o->form != FLAKE_BOUNDARY && !flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
     const flake_status status = flake_i_engine_of(&g->engine, &setup, identity, o, &g->exclusive);
-    if (status != FLAKE_OK) return status;
-    g->worker = worker48;
-    g->seq_min = o->seq_min;
-    g->form = o->form;
-    g->goes_on = !o->refuse_back;
-    g->epoch_ms = (uint64_t)o->layout.epoch_ms;
-    flake_i_set_keys(&g->keys, keys);
-    return FLAKE_OK;
+    if (status == FLAKE_OK) flake_i_wide_begin(g, worker48, o, keys);
+    return status;
 }
 
 static inline flake_status flake128_init(flake128_gen *g, uint64_t worker48,
@@ -5653,19 +5659,32 @@ static inline flake_status flake128_state_open(flake_state *s, const flake_state
     return flake_i_state_open(s, where, identity, why);
 }
 
-/* The clock was put back: places of the newest unit, or if its are all drawn of the one behind it, as if
- * the clock stood there. */
-FLAKE_I_COLD flake_status flake_i_go_on(flake_i_engine *e, uint64_t want, flake_i_place *out) {
-    uint64_t tried = 0;
+/* Whether a draw that says so has met a clock before the newest unit, be it even before the first of all.
+ * The clock may have moved since, so what is asked is whether it has come to its end. */
+static inline bool flake_i_is_put_back(flake_i_engine *e, flake_status status) {
+    if (status != FLAKE_RANGE) return status == FLAKE_CLOCK_BACK;
+    return FLAKE_ATOMIC_LOAD(&e->word, relaxed) &&
+           flake_i_exact_ns(&e->clock) < (int64_t)flake_i_start_ns(e, e->max_time + 1);
+}
+
+/* A draw has failed. If the clock was put back: places of the newest unit, or if its are all drawn of
+ * the one behind it, as if the clock stood there. */
+FLAKE_I_COLD flake_status flake_i_go_on(flake_i_engine *e, unsigned how, flake_status status,
+                                        uint64_t want, flake_i_place *out) {
+    int64_t budget_ns = e->wait_ns;
+    uint64_t tried = UINT64_MAX;
+    if (!flake_i_is_put_back(e, status)) return status;
     for (;;) {
         uint64_t time, count;
         flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
         const uint64_t unit = time + count / e->cap;
         if (unit > e->max_time) return FLAKE_RANGE;
-        const flake_status status =
-            flake_i_draw(e, FLAKE_I_GIVEN, (int64_t)flake_i_start_ns(e, unit), want, out);
-        if (status != FLAKE_AGAIN || unit == tried) return status;
-        tried = unit; /* others have drawn its rest, if it is not the gate */
+        status = flake_i_draw(e, FLAKE_I_GIVEN, (int64_t)flake_i_start_ns(e, unit), want, out);
+        if (status != FLAKE_AGAIN) return status;
+        /* others have drawn its rest; or else it is the gate, for which a caller that waits does so */
+        if (unit == tried) status = flake_i_admit(e, how, unit, &budget_ns);
+        if (unit == tried && status != FLAKE_OK) return status;
+        tried = unit;
     }
 }
 
@@ -5686,7 +5705,8 @@ FLAKE_I_INLINE flake_status flake_i_wide_one(flake128_gen *g, unsigned how, int6
                                              flake128 *id) {
     flake_i_place place;
     flake_status status = flake_i_draw(&g->engine, how, given_ns, 1, &place);
-    if (status == FLAKE_CLOCK_BACK && g->goes_on) status = flake_i_go_on(&g->engine, 1, &place);
+    if (!FLAKE_I_LIKELY(status == FLAKE_OK) && g->goes_on)
+        status = flake_i_go_on(&g->engine, how, status, 1, &place);
     if (FLAKE_I_LIKELY(status == FLAKE_OK)) flake_i_wide_at(g, place.time, place.index, id);
     return status;
 }
@@ -5733,8 +5753,8 @@ static inline flake_status flake_i_wide_many(flake128_gen *g, unsigned how, flak
         flake_i_place place;
         const uint64_t want = n - *done;
         flake_status status = flake_i_draw(&g->engine, how, 0, want, &place);
-        if (status == FLAKE_CLOCK_BACK && g->goes_on)
-            status = flake_i_go_on(&g->engine, want, &place);
+        if (status != FLAKE_OK && g->goes_on)
+            status = flake_i_go_on(&g->engine, how, status, want, &place);
         if (status != FLAKE_OK) return status;
         flake_i_wide_fill(g, place, ids + *done);
         *done += (size_t)place.n;
@@ -5760,8 +5780,11 @@ static inline uint64_t flake_i_wide_spare(bool goes_on, flake_i_engine *e) {
     flake_i_view v;
     int64_t now_ns;
     if (!goes_on || flake_i_forked(e)) return 0;
-    if (flake_i_peek(e, &v, &now_ns) != FLAKE_OK || v.now + e->ahead >= v.time) return 0;
-    return e->cap - v.count % e->cap;
+    const flake_status status = flake_i_peek(e, &v, &now_ns);
+    const bool before_first = status == FLAKE_RANGE && now_ns < (int64_t)e->epoch_ns;
+    if (before_first ? !(v.time || v.count) : status != FLAKE_OK || v.now + e->ahead >= v.time)
+        return 0;
+    return v.time + v.count / e->cap > e->max_time ? 0 : e->cap - v.count % e->cap;
 }
 
 static inline uint64_t flake128_available(flake128_gen *g) {
@@ -5790,7 +5813,15 @@ static inline flake_status flake128_restore(flake128_gen *g, const flake128_snap
         s->seq_max != g->seq_min + e->cap - 1 || s->count > e->limit)
         return FLAKE_INVALID;
     if (s->unix_ms < (int64_t)g->epoch_ms) return FLAKE_RANGE;
-    return flake_i_go_behind(&g->engine, (uint64_t)s->unix_ms - g->epoch_ms, s->count);
+    uint64_t time = (uint64_t)s->unix_ms - g->epoch_ms, count = s->count;
+    if (g->form != FLAKE_BOUNDARY) { /* other keys count from another number: the unit is spent */
+        count = (count + e->cap - 1) / e->cap * e->cap;
+        if (count > e->limit) {
+            count -= e->cap;
+            time++;
+        }
+    }
+    return flake_i_go_behind(&g->engine, time, count);
 }
 
 static inline int64_t flake128_retry_ns(flake128_gen *g) {
@@ -5849,12 +5880,26 @@ static inline flake_status flake128_lanes_reinit_after_fork(flake128_lanes *l, u
 
 static inline void flake128_lanes_retire(flake128_lanes *l) { flake128_retire(&l->whole); }
 
+/* As flake_i_go_on. Where lane *from is spent by a clock that another lane lies ahead of, it is that one
+ * that goes on. */
+FLAKE_I_COLD flake_status flake_i_wide_lanes_go_on(flake128_lanes *l, unsigned how,
+                                                   flake_status status, uint64_t want,
+                                                   flake_i_place *out, flake_lane **from) {
+    for (size_t i = 0; i < l->split.n && status == FLAKE_AGAIN; i++) {
+        flake_lane *const lane = flake_i_lane(&l->split, i);
+        if (!flake_i_wide_spare(true, &lane->engine)) continue;
+        *from = lane;
+        status = FLAKE_CLOCK_BACK;
+    }
+    return flake_i_go_on(&(*from)->engine, how, status, want, out);
+}
+
 FLAKE_I_INLINE flake_status flake_i_wide_lanes_one(flake128_lanes *l, unsigned how, flake128 *id) {
     flake_i_place place;
     flake_lane *from;
     flake_status status = flake_i_lanes_draw(&l->split, how, 1, &place, &from);
-    if (status == FLAKE_CLOCK_BACK && l->whole.goes_on)
-        status = flake_i_go_on(&from->engine, 1, &place);
+    if (!FLAKE_I_LIKELY(status == FLAKE_OK) && l->whole.goes_on)
+        status = flake_i_wide_lanes_go_on(l, how, status, 1, &place, &from);
     if (FLAKE_I_LIKELY(status == FLAKE_OK))
         flake_i_wide_at(&l->whole, place.time, from->first + place.index, id);
     return status;
@@ -5866,8 +5911,8 @@ static inline flake_status flake_i_wide_lanes_many(flake128_lanes *l, unsigned h
         flake_i_place rest, unit;
         flake_lane *from;
         flake_status status = flake_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
-        if (status == FLAKE_CLOCK_BACK && l->whole.goes_on)
-            status = flake_i_go_on(&from->engine, n - *done, &rest);
+        if (status != FLAKE_OK && l->whole.goes_on)
+            status = flake_i_wide_lanes_go_on(l, how, status, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; flake_i_lane_cut(from, &rest, &unit); *done += (size_t)unit.n)
             flake_i_wide_fill(&l->whole, unit, ids + *done);
@@ -6664,12 +6709,16 @@ static inline flake_status flake128_from_ulid_n(const char *text, size_t n, flak
  *
  * The engine lies in the module's memory, in one of a few places. Each thread that comes before
  * there is one makes one in a place that it has for itself, and the first to be done publishes his
- * whole, with one CAS (PAGE:R, PAGE:A). Nobody waits for anybody: who finds all places taken draws
- * from a generator on his stack, whose id is in no order with the others.
+ * whole, with one CAS. Who finds all places taken naps until one of these threads is done. Should all of
+ * them have been stopped for a second, he draws from a generator on his stack, whose id is in no order
+ * with the others.
+ *
+ *     label      at                                   pairs with   and carries
+ *     PAGE:R     default generator published          PAGE:A       what its maker left in it
  *
  * The salt is looked at after the draw. If the mark in it is still this process's, it was so when
  * the place was drawn; if not, the place is dropped. It carries nothing but itself, so relaxed will do. */
-enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_MARK_BITS = 24 };
+enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_MARK_BITS = 24 };
 #define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 1) /* its number: see flake_i_process */
 struct flake_i_default {
     FLAKE_ATOMIC(flake128_gen *) gen; /* NULL: there is none yet */
@@ -6686,13 +6735,17 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
 }
 #endif
 
-/* This process's mark, where a salt has it: of the page's word, which counts generations, or of the pid
- * and the generations. */
+/* A mark as a salt has it. The page's word counts generations; a pid has them above its 32 bits, and they
+ * are spread, or a child that counts one more could have its parent's mark. */
+FLAKE_I_INLINE uint64_t flake_i_folded(uint64_t mark) {
+    return (mark ^ (mark >> 32) * 0x9e3779) & flake_i_ones(FLAKE_I_MARK_BITS);
+}
+
+/* This process's. */
 FLAKE_I_INLINE uint64_t flake_i_salt_mark(void) {
     flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
-    const uint64_t mark =
-        FLAKE_I_LIKELY(page != NULL) ? FLAKE_ATOMIC_LOAD(page, relaxed) : flake_i_pid_mark();
-    return (mark ^ mark >> 29) & flake_i_ones(FLAKE_I_MARK_BITS);
+    return flake_i_folded(FLAKE_I_LIKELY(page != NULL) ? FLAKE_ATOMIC_LOAD(page, relaxed)
+                                                       : flake_i_pid_mark());
 }
 
 FLAKE_I_INLINE bool flake_i_salt_is_ours(uint64_t salt) {
@@ -6711,24 +6764,29 @@ static inline bool flake_i_new_salt(void) {
     return true;
 }
 
-/* Makes the generator; *g stays NULL while others are making it. */
+/* Nobody shares its ids, so the registry does not hear of it. */
+static inline void flake_i_default_begin(flake128_gen *g, flake_form form, const uint64_t keys[4]) {
+    flake_options o;
+    uint8_t identity[FLAKE_I_IDENTITY];
+    memset(&o, 0, sizeof o);
+    o.form = form;
+    (void)flake_i_wide_resolve(0, &o, &o, identity);
+    const flake_i_setup setup = flake_i_wide_setup(&o);
+    (void)flake_i_engine_init(&g->engine, &setup); /* by default all fits */
+    flake_i_wide_begin(g, 0, &o, keys);
+}
+
+/* Makes the generator; *g stays NULL while others are making it. A place is taken when nothing can fail
+ * any more, since nobody gives it back. */
 static inline flake_status flake_i_default_gen(flake128_gen **g) {
+    uint64_t keys[4];
     *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
     if (*g) return FLAKE_OK;
+    if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
     const unsigned place = flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES);
     if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
     flake128_gen *const fresh = &flake_i_default.places[place];
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.form = FLAKE_UUID7;
-    const flake_status status = flake128_init(fresh, 0, &o);
-    if (status != FLAKE_OK) {
-        /* The place goes back, if nobody has taken one since; so the last can't be lost, and a source
-         * that has bytes later is enough. */
-        uint64_t taken = (flake_i_pid() << 8) + place + 1;
-        (void)FLAKE_ATOMIC_CAS(&flake_i_default.begun, &taken, taken - 1, relaxed, relaxed);
-        return status;
-    }
+    flake_i_default_begin(fresh, FLAKE_UUID7, keys);
     fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the salt tells instead */
     fresh->engine.fork_mark = fresh->engine.process_mark = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
@@ -6737,24 +6795,22 @@ static inline flake_status flake_i_default_gen(flake128_gen **g) {
 
 static inline flake_status flake_i_default_draw(flake128_gen *g, flake_i_place *place) {
     const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, place);
-    return status == FLAKE_CLOCK_BACK ? flake_i_go_on(&g->engine, 1, place) : status;
+    return FLAKE_I_LIKELY(status == FLAKE_OK)
+               ? status
+               : flake_i_go_on(&g->engine, FLAKE_I_WAIT, status, 1, place);
 }
 
 /* From a generator for this id alone. */
 FLAKE_I_COLD flake_status flake_i_default_alone(flake_form form, flake128 *id) {
     flake128_gen own;
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.form = form;
-    flake_status status = flake128_init(&own, 0, &o);
-    if (status != FLAKE_OK) return status;
-    status = flake128_next(&own, id);
-    flake128_retire(&own);
-    return status;
+    uint64_t keys[4];
+    if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
+    flake_i_default_begin(&own, form, keys);
+    return flake128_next(&own, id);
 }
 
 static inline flake_status flake_i_default_id(flake_form form, flake128 *id) {
-    for (;;) {
+    for (unsigned naps = 0;;) {
         flake128_gen *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
         const uint64_t salt = FLAKE_ATOMIC_LOAD(&flake_i_default.salt, relaxed);
         flake_i_place place;
@@ -6771,7 +6827,8 @@ static inline flake_status flake_i_default_id(flake_form form, flake128 *id) {
         if (!flake_i_new_salt()) return FLAKE_IO;
         status = flake_i_default_gen(&g);
         if (status != FLAKE_OK) return status;
-        if (!g) return flake_i_default_alone(form, id);
+        if (!g && naps++ == FLAKE_I_DEFAULT_NAPS) return flake_i_default_alone(form, id);
+        if (!g) FLAKE_SLEEP_NS(FLAKE_I_LEAST_NAP_NS);
     }
 }
 

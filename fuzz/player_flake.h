@@ -218,18 +218,25 @@ static bool flake_open(const flake_fixed *fixed) {
     }
     const bool bare = flake_layout_is_empty(&given.layout) && !given.node && !given.node_offset &&
                       !given.seq_scatter;
-    if (s->kind == FLAKE_WIDE) given.layout = bare ? flake_layout_mastodon() : given.layout;
+    if (s->kind == FLAKE_WIDE && !fixed) given.form = (flake_form)((more >> 4) % 5);
+    const bool is_boundary = given.form == FLAKE_BOUNDARY;
+    if (s->kind == FLAKE_WIDE) {
+        given.layout = bare ? flake_layout_mastodon() : given.layout;
+        if (!is_boundary) given.layout.epoch_ms = flake_i_epoch_1984_ms;
+        /* The oracle knows none that goes on when the clock was put back: test_uuid_rising.c does. */
+        given.refuse_back |= !is_boundary;
+    }
     flake_status wanted = flake_judge(&given, o, &or_invalid);
     const bool lags = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4;
     fuzz_slack_ns = lags ? 32 * FUZZ_MS : 0;
     if (s->kind == FLAKE_WIDE) {
-        const uint64_t worker = flake_worker + (more & 8 ? UINT64_C(1) << 48 : 0);
+        s->node = flake_i_has_node(given.form) ? flake_worker : 0;
+        const uint64_t worker = s->node + (more & 8 ? UINT64_C(1) << 48 : 0);
         if (bare) memset(&given.layout, 0, sizeof given.layout);
         if (!bare || more & 8) wanted = FLAKE_INVALID;
         fuzz_same("wide init", flake128_init(&flake_wide, worker, &given), wanted);
         if (wanted != FLAKE_OK) return false;
         o->refuse_back = true;
-        s->node = flake_worker;
         s->actors = 1;
         flake_actors[0].gen = NULL;
         flake_actors[0].wide = &flake_wide;
@@ -362,13 +369,26 @@ static void flake_check_unchanged(flake_actor *a, const flake_snapshot *before) 
     fuzz_same_u64("count after a call that failed", after.count, before->count);
 }
 
+/* The place of a UUID or ULID: how far its counter is behind where it begins in its ms. */
+static uint64_t flake_place_of(const flake128_parts *p) {
+    const flake_form form = flake_scene.options.form;
+    const flake_i_keys *const keys = &flake_wide.keys;
+    const uint64_t start = flake_i_start_of(keys, 0, p->time, 0);
+    if (form != FLAKE_ULID) return p->seq - start % (1 << 25);
+    const uint64_t above = flake_i_start_of(keys, 0, p->time, 1) % (1 << 15);
+    fuzz_same_u64("a ULID's carry", p->seq, above + (p->worker < start));
+    return p->worker - start;
+}
+
 static uint64_t flake_narrow(flake128 wide) {
+    const flake_form form = flake_scene.options.form;
     flake128_parts p;
     memset(&p, 0, sizeof p);
-    fuzz_same("wide id", flake128_decompose(FLAKE_BOUNDARY, wide, &p), FLAKE_OK);
-    fuzz_same_u64("worker", p.worker, flake_worker);
-    fuzz_true("wide number", p.seq <= 0xffff);
-    return p.time << 16 | p.seq;
+    fuzz_same("wide id", flake128_decompose(form, wide, &p), FLAKE_OK);
+    if (flake_i_has_node(form)) fuzz_same_u64("worker", p.worker, flake_worker);
+    const uint64_t seq = form == FLAKE_BOUNDARY ? p.seq : flake_place_of(&p);
+    fuzz_true("wide number", seq <= 0xffff);
+    return (p.time - (uint64_t)flake_scene.options.layout.epoch_ms) << 16 | seq;
 }
 
 /* ---- calls ---- */

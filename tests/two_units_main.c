@@ -38,10 +38,20 @@ LIES_AT(struct sno_gen, engine.word, 56);
 LIES_AT(struct sno_gen, engine.fork_word, 120);
 LIES_AT(struct sno_gen, engine.safe, 440);
 LIES_AT(struct sno_gen, partition, 584);
+SIZE_IS(struct flake_i_default_1, 24 + 4 * sizeof(struct flake128_gen));
+LIES_AT(struct flake_i_default_1, salt, 8);
+LIES_AT(struct flake_i_default_1, begun, 16);
+SIZE_IS(struct flake128_gen, 680); /* lies in that, too */
+LIES_AT(struct flake128_gen, engine.word, 56);
+LIES_AT(struct flake128_gen, engine.fork_word, 120);
+LIES_AT(struct flake128_gen, engine.safe, 440);
+LIES_AT(struct flake128_gen, form, 596);
+LIES_AT(struct flake128_gen, keys, 616);
 #endif
 
 static void one_object_per_process(void) {
     CHECK(other_unit_flake_process() == (void *)&flake_i_process);
+    CHECK(other_unit_flake_default() == (void *)&flake_i_default);
 }
 
 static void one_object_of_each_kind_per_process_in_sno(void) {
@@ -85,6 +95,17 @@ static void the_default_generator_is_one_for_both_units(void) {
     }
 }
 
+static void the_generator_of_uuids_is_one_for_both_units(void) {
+    uint8_t last[16], id[16];
+    CHECK_EQ(other_unit_flake128_gen_size(), sizeof(flake128_gen));
+    CHECK_EQ(flake_uuid7_bytes(last), FLAKE_OK);
+    for (int i = 0; i < 1000; i++) {
+        CHECK_EQ(i % 2 ? (int)flake_uuid7_bytes(id) : other_unit_uuid7(id), FLAKE_OK);
+        CHECK(memcmp(last, id, 16) < 0);
+        memcpy(last, id, 16);
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(one_object_per_process),
@@ -92,6 +113,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(generators_cross_languages),
         CHECK_TEST(generators_of_sno_cross_languages),
         CHECK_TEST(the_default_generator_is_one_for_both_units),
+        CHECK_TEST(the_generator_of_uuids_is_one_for_both_units),
     };
     return CHECK_MAIN(argc, argv, all);
 }

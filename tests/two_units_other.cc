@@ -27,6 +27,9 @@ uint64_t other_unit_flake_next(flake_gen *gen) {
 
 sno_id other_unit_sno_new(sno_gen *gen) { return sno_new(gen, 0); }
 sno_id other_unit_sno_generate(void) { return sno_generate(0); }
+void *other_unit_flake_default(void) { return (void *)&flake_i_default; }
+size_t other_unit_flake128_gen_size(void) { return sizeof(flake128_gen); }
+int other_unit_uuid7(uint8_t out[16]) { return (int)flake_uuid7_bytes(out); }
 #ifdef __cplusplus
 }
 #endif

@@ -33,6 +33,7 @@
  *   state    what is admitted is known to be on disk, and no later than what the last write says; one
  *            thread at a time is the writer, and knows what the one before him did; it is closed once
  *   page     who finds a pointer finds what it points to
+ *   uuids    a thread's rise, but for a bump
  *   registry of two generators with the same ids one is enrolled
  *
  * And in any of them: an access to an address that is neither a location nor a statistic is an error.
@@ -63,12 +64,13 @@ static struct { /* what the rules keep */
     int64_t pending[FIBERS]; /* horizon written, not synced */
     int64_t latest, floor;   /* admitted; on disk when it was opened again */
     bool is_closed;
-    unsigned popped;         /* bits */
+    unsigned popped; /* bits */
     struct {
         bool holds, enrolled;
         unsigned pushed;
         uint64_t word, used[2]; /* as it saw the word last; 0: not yet */
         char loads[8];
+        uint8_t uuid[16]; /* its newest */
     } thread[FIBERS];
 } kept;
 
@@ -245,7 +247,8 @@ static void open_again(bool deleted) {
     r.number = state.number;
     r.horizon_ns = kept.floor = (int64_t)l->message[l->n - 1].value;
     is_gone = deleted;
-    if (deleted) status = sno_i_state_make(&state, &state_options, identity, "/state", now_ns, NULL);
+    if (deleted)
+        status = sno_i_state_make(&state, &state_options, identity, "/state", now_ns, NULL);
     else {
         sno_i_state_set_up(&state, &state_options, identity, "/state", &file);
         status = sno_i_state_begin(&state, &state_options, &r, now_ns, NULL);
@@ -296,6 +299,18 @@ static void generate(void) {
     kept.drawn[kept.n++] = is;
 }
 
+static void generate_uuid(void) {
+    uint8_t id[16], *const last = kept.thread[orders_now.me].uuid;
+    if (flake_uuid7_bytes(id) != FLAKE_OK) return; /* the clock has no more to say */
+    const uint64_t is = flake_i_fnv(id, sizeof id);
+    for (unsigned i = 0; i < kept.n; i++)
+        if (kept.drawn[i] == is) orders_fail("the process's generator gives a UUID twice");
+    kept.drawn[kept.n++] = is;
+    if (!calls_any('b') && memcmp(last, id, sizeof id) >= 0)
+        orders_fail("a UUID is not greater than the last");
+    memcpy(last, id, sizeof id);
+}
+
 static void call(char letter) {
     if (strchr("up", letter)) call_ring(letter);
     if (strchr("BoR", letter)) call_pool(letter);
@@ -314,6 +329,8 @@ static void call(char letter) {
     case 'N': open_again(true); break;
     case 'f': (void)sno_i_get_family(); break;
     case 'g': generate(); break;
+    case 'U': generate_uuid(); break;
+    case 'b': flake_generation_bump(); break;
     case 'a': (void)sno_i_available(engine()); break;
     case 'E':
         kept.thread[orders_now.me].enrolled =
@@ -447,6 +464,7 @@ static void begin_page(void) {
     begin_process();
     memset(&sno_i_partitions, 0, sizeof sno_i_partitions);
     memset(&sno_i_default, 0, sizeof sno_i_default);
+    memset(&flake_i_default, 0, sizeof flake_i_default);
     if (calls_any('g')) { /* a family that has chosen */
         sno_i_partitions.private_family.start = 1u << 16 | 7;
         sno_i_partitions.private_family.used = 0;
@@ -454,8 +472,10 @@ static void begin_page(void) {
     }
     const unsigned family = orders_locate(&sno_i_partitions, 8, 0, "family");
     const unsigned generator = orders_locate(&sno_i_default, 8, 0, "generator");
+    const unsigned uuids = orders_locate(&flake_i_default, 8, 0, "generator of UUIDs");
     if (calls_any('f')) orders_at[family].carries = orders_locate(NULL, 0, 0, "the family");
     orders_at[generator].carries = orders_locate(NULL, 0, 0, "the generator");
+    orders_at[uuids].carries = orders_locate(NULL, 0, 0, "the generator of UUIDs");
 }
 
 static void begin_registry(void) {
@@ -496,7 +516,8 @@ static bool is_shared(const void *p) {
     return within(p, &sno_i_process, sizeof sno_i_process) || within(p, pages, sizeof pages) ||
            within(p, &flake_i_process, sizeof flake_i_process) ||
            within(p, &sno_i_partitions, sizeof sno_i_partitions) ||
-           within(p, &sno_i_default, sizeof sno_i_default);
+           within(p, &sno_i_default, sizeof sno_i_default) ||
+           within(p, &flake_i_default, sizeof flake_i_default);
 }
 
 /* Statistics, and a generator that is nobody else's yet. */
@@ -506,15 +527,17 @@ static bool is_plain(const void *p) {
     if (p == &e->batches || p == &e->waits || p == &e->clock_backs || p == &pool.hint) return true;
     if (p == &e->rebased) return !calls_any('S');
     if (now->of != PAGE) return false;
-    const orders_location *found = &orders_at[2]; /* the generator's pointer */
+    const bool of_uuids = calls_any('U');
+    const orders_location *found = &orders_at[of_uuids ? 3 : 2]; /* the generator's pointer */
     const bool is_page = within(p, pages, sizeof pages) && sno_i_process.page &&
                          !within(p, sno_i_process.page, PAGE_BYTES);
-    const bool is_place = within(p, &sno_i_default, sizeof sno_i_default) &&
-                          (const char *)p >= (const char *)&sno_i_default + 32;
-    if (!calls_any('g') || (!is_page && !is_place)) return false;
+    const bool is_place = of_uuids
+                              ? within(p, flake_i_default.places, sizeof flake_i_default.places)
+                              : within(p, sno_i_default.places, sizeof sno_i_default.places);
+    if ((!calls_any('g') && !of_uuids) || (!is_page && !is_place)) return false;
     for (unsigned i = 0; i < found->n; i++)
-        if (found->message[i].value &&
-            within(p, (const void *)(uintptr_t)found->message[i].value, sizeof(sno_gen)))
+        if (found->message[i].value && within(p, (const void *)(uintptr_t)found->message[i].value,
+                                              of_uuids ? sizeof(flake128_gen) : sizeof(sno_gen)))
             return false;
     return true;
 }

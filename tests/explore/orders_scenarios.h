@@ -80,6 +80,7 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define pthread_setcancelstate(to, was)            0
 #define FLAKE_REGISTRY                             2
 #define FLAKE_NO_SIMD
+#define FLAKE_RANDOM_BYTES(to, n)                  (memset(to, (int)orders_now.me + 1, n), true) /* a thread's own */
 #define SNO_NO_SIMD
 #include "sno.h"
 #include "flake.h"
@@ -94,7 +95,7 @@ typedef struct scenario {
     /* t try   n next   m try for two   o try on one's own shard   s snapshot   S stats   r retry_ns   a available
      * q notes, as a caller who waits   B borrow   R return   u push   p pop
      * 1 to 9: admit that unit   e extend   c close   O open again   N the same without a file
-     * f the family of partitions   g generate   E enrol
+     * f the family of partitions   g generate   U a UUID   b bump   E enrol
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
     subject of;
@@ -187,6 +188,9 @@ static const scenario scenarios[] = {
 
     {"page_family", "the family of partitions", {"f", "f"}, PAGE, .clock = {5, 6, 7}},
     {"page_default", "the process's own generator", {"g", "g"}, PAGE, .clock = {5, 6}, .every = true},
+    {"page_uuids", "the process's own generator of UUIDs", {"U", "U"}, PAGE, .clock = {5}, .every = true},
+    {"page_uuids_2", "two calls each, while the clock goes on", {"UU", "U"}, PAGE, .clock = {5, 6}},
+    {"page_bump", "and keys that change under a draw", {"UU", "b"}, PAGE, .clock = {5}},
     {"registry", "two generators of the same ids", {"E", "E"}, REGISTRY, .clock = {5}},
 };
 // clang-format on

@@ -20,6 +20,7 @@ enum { OK = 0, FORKED = 8, TAKEN = 13 };                /* of flake_status */
 typedef struct drawn {
     uint64_t flakes[2][COPIES][IDS];
     uint8_t snos[2][COPIES][IDS][10];
+    uint8_t uuids[2][COPIES][IDS][16];
     uint16_t partitions[2][COPIES];
     unsigned refused; /* copies that know in the child that it is one */
 } drawn;
@@ -71,6 +72,7 @@ static void in_child(void (*body)(void)) {
 static void draw(unsigned who) {
     for (int i = 0; i < COPIES; i++) {
         copies[i]->snos(our->snos[who][i], IDS);
+        CHECK_EQ(copies[i]->uuids(our->uuids[who][i], IDS), OK);
         CHECK_EQ(copies[i]->flakes(our->flakes[who][i], IDS), OK);
         const uint8_t *const id = our->snos[who][i][0];
         our->partitions[who][i] = (uint16_t)(id[6] << 8 | id[7]);
@@ -87,6 +89,7 @@ static void draw_in_child(void) {
 }
 
 static int by_bytes(const void *a, const void *b) { return memcmp(a, b, 10); }
+static int by_16_bytes(const void *a, const void *b) { return memcmp(a, b, 16); }
 static int by_value(const void *a, const void *b) {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return x < y ? -1 : x > y;
@@ -99,6 +102,16 @@ static size_t snos_twice(void) {
     memcpy(all, our->snos, sizeof all);
     qsort(all, ALL, sizeof all[0], by_bytes);
     for (size_t i = 1; i < ALL; i++) twice += memcmp(all[i], all[i - 1], 10) == 0;
+    return twice;
+}
+
+static size_t uuids_twice(void) {
+    enum { ALL = 2 * COPIES * IDS };
+    static uint8_t all[ALL][16];
+    size_t twice = 0;
+    memcpy(all, our->uuids, sizeof all);
+    qsort(all, ALL, sizeof all[0], by_16_bytes);
+    for (size_t i = 1; i < ALL; i++) twice += memcmp(all[i], all[i - 1], 16) == 0;
     return twice;
 }
 
@@ -127,6 +140,7 @@ static void copies_and_their_children_give_no_id_twice(void) {
         CHECK_EQ((uint16_t)(our->partitions[1][i] - our->partitions[0][i]), 1);
     }
     CHECK_EQ(snos_twice(), 0);
+    CHECK_EQ(uuids_twice(), 0);
     CHECK_EQ(flakes_twice(), 0);
 }
 
@@ -153,12 +167,13 @@ static void a_registry_sees_its_own_copy(void) {
 
 static void open_use_and_close(bool with_a_bump) {
     void *handle;
-    uint8_t sno[2][10];
+    uint8_t sno[2][10], uuid[1][16];
     uint64_t id;
     const plugin *const calls = open_module("closing", &handle);
     CHECK_EQ(calls->make(1), OK);
     CHECK_EQ(calls->flakes(&id, 1), OK);
     calls->snos(sno, 2);
+    CHECK_EQ(calls->uuids(uuid, 1), OK);
     if (with_a_bump) calls->bump();
     calls->snos(sno, 2);
     CHECK_EQ(dlclose(handle), 0);

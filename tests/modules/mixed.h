@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MIXED_OBJECTS = 5, MIXED_IDS = 1000 };
+enum { MIXED_OBJECTS = 6, MIXED_IDS = 1000 };
 typedef struct mixed {
     struct {
         const char *name;
@@ -18,6 +18,7 @@ typedef struct mixed {
     int (*make)(uint32_t node); /* 0: made */
     int (*next)(uint64_t *id);
     void (*generate)(uint8_t id[10]);
+    int (*uuid)(uint8_t id[16]);
 } mixed;
 
 extern const mixed mixed_one, mixed_two;

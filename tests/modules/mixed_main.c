@@ -46,7 +46,7 @@ static size_t sno_repeats(uint8_t (*ids)[10], size_t step, size_t n) {
 
 static void both_draw(void) {
     static uint64_t ids[2 * MIXED_IDS];
-    static uint8_t snos[2 * MIXED_IDS][10];
+    static uint8_t snos[2 * MIXED_IDS][10], uuids[2 * MIXED_IDS][16];
     CHECK_EQ(mixed_one.make(1), 0);
     CHECK_EQ(mixed_two.make(2), 0);
     for (size_t i = 0; i < 2 * MIXED_IDS; i++) {
@@ -54,6 +54,10 @@ static void both_draw(void) {
         CHECK_EQ(m->next(&ids[i]), 0);
         for (size_t k = i & 1; k < i; k += 97) CHECK(ids[k] != ids[i]);
         m->generate(snos[i]);
+        CHECK_EQ(m->uuid(uuids[i]), 0);
+        for (size_t k = 0; k < i; k += 97) CHECK(memcmp(uuids[k], uuids[i], 16) != 0);
+        const size_t before = apart < MIXED_OBJECTS ? 1 : 2; /* one generator, or one each */
+        if (i >= before) CHECK(memcmp(uuids[i - before], uuids[i], 16) < 0);
     }
     CHECK_EQ(sno_repeats(snos, 2, MIXED_IDS), 0);
     CHECK_EQ(sno_repeats(snos + 1, 2, MIXED_IDS), 0);

@@ -33,6 +33,12 @@ static void snos(uint8_t (*ids)[10], size_t n) {
     for (size_t i = 0; i < n; i++) sno_to_bytes(sno_generate(1), ids[i]);
 }
 
+static int uuids(uint8_t (*ids)[16], size_t n) {
+    int status = 0;
+    for (size_t i = 0; i < n && !status; i++) status = (int)flake_uuid7_bytes(ids[i]);
+    return status;
+}
+
 static flake_options options_of(uint32_t node) {
     flake_options o;
     memset(&o, 0, sizeof o);
@@ -90,7 +96,7 @@ static int open_state(const char *path) {
 static int close_state(void) { return (int)flake_state_close(&state); }
 
 const plugin *plugin_calls(void) {
-    static const plugin calls = {script,       snos,  make,    flakes,     restart,    bump,
-                                 make_another, claim, release, open_state, close_state};
+    static const plugin calls = {script, snos,         uuids, make,    flakes,     restart,
+                                 bump,   make_another, claim, release, open_state, close_state};
     return &calls;
 }

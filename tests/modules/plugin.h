@@ -12,6 +12,7 @@ typedef struct plugin {
     /* From now on sno.h's clock stands still, and its random bytes are these two. */
     void (*script)(uint16_t random);
     void (*snos)(uint8_t (*ids)[10], size_t n); /* of sno_generate */
+    int (*uuids)(uint8_t (*ids)[16], size_t n); /* of flake_uuid7_bytes */
     int (*make)(uint32_t node);                 /* the module's one flake_gen */
     int (*flakes)(uint64_t *ids, size_t n);
     int (*restart)(uint32_t node); /* after fork */

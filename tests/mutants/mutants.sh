@@ -47,11 +47,11 @@ seconds_of() {
 killers="test_engine test_random_flake test_engine_calls test_engine_shared test_engine_notes test_lanes test_layouts test_layout_limits"
 killers="$killers test_sno test_random_sno test_sno_queue test_sno_snapshots test_sno_lanes test_sno_partitions"
 for program in tests/models/*.c; do killers="$killers $(basename "$program" .c)"; done
-killers="$killers test_ring"
+killers="$killers test_ring test_uuid test_uuid_rising"
 for program in tests/explore/explore_*.c; do
     [ -f "$program" ] && killers="$killers $(basename "$program" .c)"
 done
-killers="$killers test_threads test_sno_threads test_processes test_fork test_state test_state_ends test_state_files"
+killers="$killers test_threads test_sno_threads test_processes test_fork test_uuid_default test_state test_state_ends test_state_files"
 killers="$killers test_gates test_state_format test_state_interrupted test_state_shared test_slots test_exclusive test_waits test_lost test_registry test_begin_later test_text"
 
 build() { # HEADERS KILLER

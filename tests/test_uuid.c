@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * UUIDs of version 7 and 8 and ULIDs: what RFC 9562 and the ULID spec say of their bits, by an oracle of the
+ * test's own; their keys, and how even what looks random is. (That they rise: test_uuid_rising.c; calls in
+ * one line: test_uuid_default.c.)
+ */
+#define _GNU_SOURCE
+#include "uuid.h"
+
+// >>oracle
+
+/* SipHash-c-d as its paper has it, of any bytes. */
+static uint64_t rotated(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
+
+static uint64_t sip_oracle(unsigned c, unsigned d, const uint64_t key[2], const uint8_t *text,
+                           size_t n) {
+    uint64_t v0 = key[0] ^ 0x736f6d6570736575, v1 = key[1] ^ 0x646f72616e646f6d;
+    uint64_t v2 = key[0] ^ 0x6c7967656e657261, v3 = key[1] ^ 0x7465646279746573;
+    for (size_t word = 0; word <= n / 8 + 1; word++) {
+        const bool is_end = word > n / 8;
+        uint64_t m = word == n / 8 ? (uint64_t)n << 56 : 0;
+        for (size_t i = 8 * word; i < n && i < 8 * word + 8; i++)
+            m |= (uint64_t)text[i] << 8 * (i % 8);
+        if (is_end) v2 ^= 0xff;
+        else v3 ^= m;
+        for (unsigned round = 0; round < (is_end ? d : c); round++) {
+            v0 += v1, v1 = rotated(v1, 13), v1 ^= v0, v0 = rotated(v0, 32);
+            v2 += v3, v3 = rotated(v3, 16), v3 ^= v2;
+            v0 += v3, v3 = rotated(v3, 21), v3 ^= v0;
+            v2 += v1, v1 = rotated(v1, 17), v1 ^= v2, v2 = rotated(v2, 32);
+        }
+        if (!is_end) v0 ^= m;
+    }
+    return v0 ^ v1 ^ v2 ^ v3;
+}
+
+static uint64_t sip13(const uint64_t key[2], uint64_t word) {
+    uint8_t text[8];
+    for (unsigned i = 0; i < 8; i++) text[i] = (uint8_t)(word >> 8 * i);
+    return sip_oracle(1, 3, key, text, 8);
+}
+
+static void put_bits(flake128 *id, unsigned from, unsigned n, uint64_t value) {
+    for (unsigned i = from + n; i-- > from; value >>= 1) {
+        const uint8_t bit = (uint8_t)(0x80 >> i % 8);
+        id->bytes[i / 8] = (uint8_t)(value & 1 ? id->bytes[i / 8] | bit : id->bytes[i / 8] & ~bit);
+    }
+}
+
+/* The id of a place, from the keys: two words for where counters begin, and two for tails. */
+static flake128 id_oracle(flake_form form, const uint64_t start[2], const uint64_t tail[2],
+                          int64_t ms, uint64_t place) {
+    flake128 id = {{0}};
+    const uint64_t number = (uint64_t)ms, low = sip13(start, number * 2);
+    put_bits(&id, 0, 48, number);
+    if (form == FLAKE_ULID) {
+        put_bits(&id, 49, 15, sip13(start, number * 2 + 1));
+        put_bits(&id, 64, 64, low);
+        for (uint64_t i = 0; i < place; i++) id = ulid_plus_one(id);
+        return id;
+    }
+    const uint64_t counter = low % (1 << 25) + place;
+    put_bits(&id, 48, 4, form == FLAKE_UUID8 ? 8 : 7);
+    put_bits(&id, 52, 12, counter >> 14);
+    put_bits(&id, 64, 2, 2);
+    put_bits(&id, 66, 14, counter);
+    put_bits(&id, 80, 48, has_node(form) ? a_node : sip13(tail, number << 16 | place) >> 16);
+    return id;
+}
+
+static void the_hash_is_siphash_1_3(void) {
+    const uint64_t key[2] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+    uint8_t text[15];
+    for (unsigned i = 0; i < 15; i++) text[i] = (uint8_t)i;
+    /* the paper's, appendix A, and the reference's eighth */
+    CHECK(sip_oracle(2, 4, key, text, 15) == 0xa129ca6149be45e5);
+    CHECK(sip_oracle(2, 4, key, text, 8) == 0x93f5f5799a932462);
+    uint64_t seed = 7;
+    for (unsigned i = 0; i < 1000; i++) {
+        const uint64_t keys[2] = {random_next(&seed), random_next(&seed)};
+        const uint64_t word = random_next(&seed);
+        CHECK(flake_i_siphash(keys[0], keys[1], word) == sip13(keys, word));
+    }
+}
+
+static void an_id_is_what_keys_time_and_place_make_it(void) {
+    EACH_FORM(form) {
+        begin(form);
+        options.seq_min = 40000;
+        options.seq_max = 40009;
+        open_gen(&gen);
+        uint64_t keys[4];
+        memcpy(keys, source.given, sizeof keys);
+        for (unsigned i = 0; i < 300; i++, clock_at(T + i / 5)) {
+            const flake128 id = drawn(&gen);
+            if (!i && form == FLAKE_UUID7) memcpy(keys + 2, source.given, 16); /* the renewal's */
+            const flake128 expected = id_oracle(form, keys, keys + 2, T + i / 5, 40000 + i % 5);
+            CHECK(flake128_compare(id, expected) == 0);
+        }
+        /* batches end with a unit, or go on into later ones */
+        CHECK_EQ(flake128_next_n(&gen, ids, 25), FLAKE_OK);
+        const uint64_t first = (uint64_t)(ms_of(ids[0]) - T) * 10 + 0;
+        for (unsigned i = 0; i < 25; i++)
+            CHECK(flake128_compare(ids[i],
+                                   id_oracle(form, keys, keys + 2, T + (int64_t)(first + i) / 10,
+                                             40000 + (first + i) % 10)) == 0);
+    }
+}
+
+// >>rfc
+
+static void rfc9562_5_7_fields_of_version_7_big_endian(void) {
+    begin(FLAKE_UUID7);
+    clock_at(0x017f22e279b0);
+    open_gen(&gen);
+    const flake128 id = drawn(&gen);
+    const uint8_t time[] = {0x01, 0x7f, 0x22, 0xe2, 0x79, 0xb0};
+    char text[37];
+    flake128_parts p;
+    CHECK(memcmp(id.bytes, time, 6) == 0);
+    flake128_to_uuid(id, text);
+    CHECK(strncmp(text, "017f22e2-79b0-7", 15) == 0 && strchr("89ab", text[19]));
+    memset(&p, 0, sizeof p);
+    CHECK_EQ(flake128_decompose(FLAKE_UUID7, id, &p), FLAKE_OK);
+    CHECK(p.unix_ms == 0x017f22e279b0 && p.time == 0x017f22e279b0);
+    CHECK(p.seq == counter_of(id) && p.worker == tail_of(id));
+    CHECK(bits(id, 48, 4) == 7 && bits(id, 64, 2) == 2);
+}
+
+static void rfc9562_4_1_variant_and_4_2_version(void) {
+    for (unsigned i = 0; i < 3; i++) {
+        const flake_form form = (flake_form)(FLAKE_UUID7 + i);
+        open_one(form);
+        CHECK_EQ(flake128_next_n(&gen, ids, 70000), FLAKE_OK);
+        for (size_t k = 0; k < 70000; k++)
+            if (ids[k].bytes[6] >> 4 != (form == FLAKE_UUID8 ? 8 : 7) || ids[k].bytes[8] >> 6 != 2)
+                CHECK(!"version and variant");
+    }
+}
+
+static void rfc9562_5_8_version_8_has_the_node(void) {
+    open_one(FLAKE_UUID8);
+    for (int i = 0; i < 100; i++) {
+        const flake128 id = drawn(&gen);
+        CHECK(bits(id, 48, 4) == 8 && bits(id, 64, 2) == 2 && tail_of(id) == a_node);
+    }
+    open_one(FLAKE_UUID7_NODE);
+    CHECK(tail_of(drawn(&gen)) == a_node);
+    CHECK(bits(drawn(&gen), 48, 4) == 7);
+}
+
+static void rfc9562_6_2_method_1_the_counter_begins_below_its_guard_bit(void) {
+    for (unsigned f = 0; f < 3; f++) {
+        open_one((flake_form)(FLAKE_UUID7 + f));
+        uint64_t greatest = 0;
+        for (int64_t i = 0; i < 2000; i++) {
+            clock_at(T + i);
+            const flake128 first = drawn(&gen);
+            CHECK(ms_of(first) == T + i && counter_of(first) < 1 << 25);
+            CHECK(counts_by_one(FLAKE_UUID7, first, drawn(&gen)));
+            if (counter_of(first) > greatest) greatest = counter_of(first);
+        }
+        CHECK(greatest > 0.99 * (1 << 25)); /* and uses all below it */
+    }
+}
+
+static void rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps(void) {
+    EACH_FORM(form) {
+        open_one(form);
+        for (int64_t ms = T; ms < T + 20; ms++) { /* wherever the counter begins */
+            clock_at(ms);
+            CHECK_EQ(flake128_next_n(&gen, ids, 65536), FLAKE_OK);
+            size_t wrong = 0;
+            for (size_t i = 1; i < 65536; i++) wrong += !counts_by_one(form, ids[i - 1], ids[i]);
+            CHECK_EQ(wrong, 0);
+            CHECK_EQ(ms_of(ids[65535]), ms);
+        }
+        flake128 last = ids[65535], id = untouched;
+        CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
+        CHECK(flake128_compare(id, untouched) == 0);
+        CHECK_EQ(script_now.sleeps, 0);
+        rises(&last, drawn(&gen)); /* in the queue */
+        CHECK(script_now.sleeps > 0 && ms_of(last) == T + 20);
+    }
+}
+
+/* A ULID's counter that ends in ones carries into what stands above 64 bits, and no further. */
+static void a_ulids_counter_carries_and_never_leaves_the_ms(void) {
+    flake_i_keys keys;
+    const uint64_t fresh[4] = {1, 2, 3, 4};
+    memset(&keys, 0, sizeof keys);
+    flake_i_set_keys(&keys, fresh);
+    unsigned carries = 0;
+    for (uint64_t place = 1; place < 65536; place += 13) {
+        /* a salt for which the low word is close to its end can't be had by search: so the run is asked
+         * from a place as far behind it as that */
+        const uint64_t low = flake_i_start_of(&keys, place, 5, 0);
+        flake_i_form_run(FLAKE_ULID, &keys, place, 0, 5, 0 - low - 2, ids, 4);
+        for (unsigned i = 1; i < 4; i++) {
+            CHECK(flake128_compare(ulid_plus_one(ids[i - 1]), ids[i]) == 0);
+            carries += bits(ids[i], 48, 16) != bits(ids[i - 1], 48, 16);
+        }
+        CHECK(ms_of(ids[3]) == 5);
+    }
+    CHECK(carries > 4000);
+}
+
+static void rfc9562_6_8_and_6_9_two_generators_say_nothing_of_each_other(void) {
+    begin(FLAKE_UUID7);
+    open_gen(&gen);
+    open_gen(&other);
+    for (int64_t i = 0; i < 1000; i++) {
+        clock_at(T + i);
+        const flake128 a = drawn(&gen), b = drawn(&other), c = drawn(&gen);
+        CHECK(counter_of(a) != counter_of(b) && tail_of(a) != tail_of(b));
+        CHECK(tail_of(a) != tail_of(c)); /* 5.7: new for each */
+    }
+}
+
+static void rfc9562_appendix_a_6_example_of_version_7(void) {
+    const char *const example = "017F22E2-79B0-7CC3-98C4-DC0C0C07398F";
+    flake128 id = untouched, made = untouched;
+    flake128_parts p;
+    memset(&p, 0, sizeof p);
+    CHECK_EQ(flake128_from_uuid(example, 36, &id), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(FLAKE_UUID7, id, &p), FLAKE_OK);
+    CHECK(p.unix_ms == 1645557742000 && p.seq == 0x330d8c4 && p.worker == 0xdc0c0c07398f);
+    p.time = 0;
+    CHECK_EQ(flake128_compose(FLAKE_UUID7, &p, &made), FLAKE_OK);
+    CHECK(flake128_compare(id, made) == 0);
+    CHECK(counter_of(id) == 0x330d8c4 && tail_of(id) == 0xdc0c0c07398f);
+    CHECK_EQ(flake128_decompose(FLAKE_UUID8, id, &p), FLAKE_INVALID);
+}
+
+static void rfc9562_6_11_ids_sort_as_bytes_by_time_first(void) {
+    EACH_FORM(form) {
+        open_one(form);
+        flake128 last = untouched;
+        memset(&last, 0, sizeof last);
+        for (int64_t i = 0; i < 500; i++) {
+            clock_at(T + 7 * i);
+            rises(&last, drawn(&gen));
+            rises(&last, drawn(&gen));
+            CHECK_EQ(ms_of(last), T + 7 * i);
+        }
+    }
+}
+
+static void the_ulid_specs_example_counts_in_its_last_bit(void) {
+    const char *const first = "01BX5ZZKBKACTAV9WEVGEMMVRZ", *const second =
+                                                                "01BX5ZZKBKACTAV9WEVGEMMVS0";
+    flake128 a = untouched, b = untouched, low = untouched, high = untouched;
+    flake128_parts p;
+    char text[27];
+    memset(&p, 0, sizeof p);
+    CHECK_EQ(flake128_from_ulid(first, 26, &a), FLAKE_OK);
+    CHECK_EQ(flake128_from_ulid(second, 26, &b), FLAKE_OK);
+    CHECK(flake128_compare(ulid_plus_one(a), b) == 0);
+    CHECK_EQ(flake128_decompose(FLAKE_ULID, a, &p), FLAKE_OK);
+    CHECK_EQ(p.unix_ms, 1508808576371);
+    p.worker++;
+    CHECK_EQ(flake128_compose(FLAKE_ULID, &p, &a), FLAKE_OK);
+    CHECK(flake128_compare(a, b) == 0);
+    CHECK_EQ(flake128_min_at(FLAKE_ULID, 1508808576371, &low), FLAKE_OK);
+    CHECK_EQ(flake128_max_at(FLAKE_ULID, 1508808576371, &high), FLAKE_OK);
+    flake128_to_ulid(low, text);
+    CHECK_STR(text, "01BX5ZZKBK0000000000000000");
+    flake128_to_ulid(high, text);
+    CHECK_STR(text, "01BX5ZZKBKZZZZZZZZZZZZZZZZ");
+}
+
+static void a_ulids_counter_begins_below_half_of_its_80_bits(void) {
+    open_one(FLAKE_ULID);
+    uint64_t greatest = 0;
+    for (int64_t i = 0; i < 2000; i++) {
+        clock_at(T + i);
+        const flake128 id = drawn(&gen);
+        CHECK(!bits(id, 48, 1));
+        if (bits(id, 48, 16) > greatest) greatest = bits(id, 48, 16);
+    }
+    CHECK(greatest > 32000);
+}
+
+// >>keys
+
+static void without_random_bytes_init_changes_nothing(void) {
+    EACH_FORM(form) {
+        open_one(form);
+        flake128 last = drawn(&gen);
+        source.fails = true;
+        static char before[sizeof gen];
+        memcpy(before, &gen, sizeof gen);
+        CHECK_EQ(flake128_init(&gen, node_of(form), &options), FLAKE_IO);
+        CHECK(memcmp(before, &gen, sizeof gen) == 0);
+        CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_IO);
+        const flake128 next = drawn(&gen);
+        CHECK(counts_by_one(form, last, next));
+        options.form = FLAKE_BOUNDARY; /* which needs none */
+        CHECK_EQ(flake128_init(&other, a_node, &options), FLAKE_OK);
+    }
+}
+
+static bool tail_key_is(uint64_t key0, uint64_t key1) {
+    return FLAKE_ATOMIC_LOAD(&gen.keys.tail[0], relaxed) == key0 &&
+           FLAKE_ATOMIC_LOAD(&gen.keys.tail[1], relaxed) == key1;
+}
+
+static void the_tails_key_is_new_each_second(void) {
+    const int64_t second = T / 1024 * 1024 + 1024; /* one begins */
+    begin(FLAKE_UUID7);
+    clock_at(second);
+    open_gen(&gen);
+    (void)drawn(&gen);
+    unsigned calls = source.calls;
+    for (int64_t i = 0; i < 10; i++) {
+        const uint64_t key0 = source.given[0], key1 = source.given[1];
+        CHECK(tail_key_is(key0, key1));
+        clock_at(second + 1024 * i + 1023);
+        (void)drawn(&gen);
+        CHECK_EQ(source.calls, calls);
+        clock_at(second + 1024 * (i + 1));
+        (void)drawn(&gen);
+        CHECK_EQ(source.calls, ++calls);
+        CHECK(!tail_key_is(key0, key1));
+    }
+    /* and an older second never is again */
+    const uint64_t key0 = source.given[0], key1 = source.given[1];
+    flake_i_renew_tail(&gen.keys, (uint64_t)second >> 10);
+    clock_at(second);
+    (void)drawn(&gen);
+    CHECK(tail_key_is(key0, key1) && source.calls == calls);
+}
+
+static void a_renewal_that_fails_keeps_the_key_until_the_next(void) {
+    open_one(FLAKE_UUID7);
+    flake128 last = drawn(&gen);
+    const uint64_t key0 = source.given[0], key1 = source.given[1];
+    const unsigned calls = source.calls;
+    source.fails = true;
+    for (int64_t i = 1; i <= 3; i++) {
+        clock_at(T + 1024 * i);
+        for (int k = 0; k < 5; k++) rises(&last, drawn(&gen));
+        CHECK(tail_key_is(key0, key1));
+        CHECK_EQ(source.calls, calls + i); /* asked once in each */
+    }
+    source.fails = false;
+    clock_at(T + 1024 * 4);
+    rises(&last, drawn(&gen));
+    CHECK(!tail_key_is(key0, key1));
+}
+
+static void where_counters_begin_is_new_with_each_init(void) {
+    EACH_FORM(form) {
+        begin(form);
+        flake128 before = untouched;
+        for (int i = 0; i < 200; i++) {
+            open_gen(&gen);
+            const flake128 id = drawn(&gen);
+            CHECK(bits(id, 48, 16) != bits(before, 48, 16) ||
+                  bits(id, 66, 14) != bits(before, 66, 14));
+            before = id;
+        }
+    }
+}
+
+// >>distribution
+
+/* Five standard deviations, each of which is sqrt(n) / 2, from n / 2. */
+static bool is_far(size_t ones, size_t n) {
+    const int64_t apart = 2 * (int64_t)ones - (int64_t)n;
+    return apart * apart > 25 * (int64_t)n;
+}
+
+/* Of numbers of `width` bits: how many bits, pairs of bits, and changes from one to the next are further from
+ * even than chance will have it. The seed is fixed, so chance has no part in it. */
+static unsigned uneven(const uint64_t *of, size_t n, unsigned width) {
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < width; i++)
+        for (unsigned k = 0; k <= i; k++) {
+            size_t ones = 0, changes = 0;
+            for (size_t at = 0; at < n; at++) {
+                const uint64_t x = of[at] >> i, y = k < i ? of[at] >> k : 0;
+                ones += (x ^ y) & 1;
+                changes += at && k == i && ((x ^ of[at - 1] >> i) & 1);
+            }
+            wrong += is_far(ones, n);
+            wrong += k == i && is_far(changes, n - 1);
+        }
+    return wrong;
+}
+
+enum { many = 4096 };
+static uint64_t numbers[many];
+
+static void what_looks_random_is_even(void) {
+    open_one(FLAKE_UUID7);
+    for (int64_t i = 0; i < many; i++) { /* where counters begin, ms by ms */
+        clock_at(T + i);
+        numbers[i] = counter_of(drawn(&gen));
+    }
+    CHECK_EQ(uneven(numbers, many, 25), 0);
+    CHECK_EQ(count_duplicates(numbers, many) > 3, 0); /* of 2^25: 0.25 are to be expected */
+    CHECK_EQ(flake128_next_n(&gen, ids, many), FLAKE_OK);
+    for (size_t i = 0; i < many; i++) numbers[i] = tail_of(ids[i]); /* tails of one ms */
+    CHECK_EQ(uneven(numbers, many, 48), 0);
+    CHECK_EQ(count_duplicates(numbers, many), 0);
+    for (int64_t i = 0; i < many; i++) { /* of many */
+        clock_at(T + many + i);
+        numbers[i] = tail_of(drawn(&gen));
+    }
+    CHECK_EQ(uneven(numbers, many, 48), 0);
+    open_one(FLAKE_ULID);
+    for (unsigned low = 0; low < 2; low++) {
+        for (int64_t i = 0; i < many; i++) {
+            clock_at(T + low * many + i);
+            const flake128 id = drawn(&gen);
+            numbers[i] = low ? bits(id, 64, 64) : bits(id, 49, 47);
+        }
+        CHECK_EQ(uneven(numbers, many, low ? 64 : 47), 0);
+    }
+    /* and a hand that is not even is seen */
+    uint64_t seed = 3;
+    for (size_t i = 0; i < many; i++)
+        numbers[i] = random_next(&seed) >> 16 & random_next(&seed) >> 12;
+    CHECK(uneven(numbers, many, 48) > 0);
+    for (size_t i = 0; i < many; i++) numbers[i] = i * 0x9e3779b97f4a7c15 >> 16;
+    CHECK(uneven(numbers, many, 48) > 0);
+}
+
+// >>beginning
+
+static void what_init_refuses(void) {
+    EACH_FORM(form) {
+        for (int i = 0; i < 8; i++) {
+            begin(form);
+            uint64_t worker = node_of(form);
+            if (i == 0) options.layout = flake_layout_idgen();
+            if (i == 1) options.node = 1;
+            if (i == 2) options.node_offset = 1;
+            if (i == 3) options.seq_scatter = true;
+            if (i == 4) options.form = (flake_form)(FLAKE_ULID + 1);
+            if (i == 5) options.form = (flake_form)-1;
+            if (i == 6) worker = has_node(form) ? UINT64_C(1) << 48 : 1;
+            if (i == 7) options.seq_max = 65536;
+            CHECK_EQ(flake128_init(&gen, worker, &options), FLAKE_INVALID);
+            CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 2, worker, &options), FLAKE_INVALID);
+        }
+        begin(form);
+        options.exclusive = "/tmp";
+        if (!has_node(form)) CHECK_EQ(flake128_init(&gen, 0, &options), FLAKE_INVALID);
+        begin(form);
+        flake_gen narrow;
+        CHECK_EQ(flake_init(&narrow, &options), FLAKE_INVALID);
+        CHECK_STR(flake_options_why(&options), "form is for 128 bits: flake128_init");
+    }
+}
+
+// >>parts
+
+static void parts_and_ends_of_each_form(void) {
+    uint64_t seed = 11;
+    EACH_FORM(form) for (unsigned i = 0; i < 1000; i++) {
+        const unsigned seq_bits = form == FLAKE_ULID ? 16 : 26,
+                       worker_bits = form == FLAKE_ULID ? 64 : 48;
+        flake128_parts p, q;
+        flake128 id = untouched, low = untouched, high = untouched;
+        memset(&q, 0, sizeof q);
+        p.unix_ms = (int64_t)(random_next(&seed) >> 16);
+        p.seq = (uint32_t)(random_next(&seed) >> (64 - seq_bits));
+        p.worker = random_next(&seed) >> (64 - worker_bits);
+        p.time = random_next(&seed);
+        CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_OK);
+        CHECK_EQ(ms_of(id), p.unix_ms);
+        if (form == FLAKE_ULID) CHECK(bits(id, 48, 16) == p.seq && bits(id, 64, 64) == p.worker);
+        else CHECK(counter_of(id) == p.seq && tail_of(id) == p.worker);
+        CHECK_EQ(flake128_decompose(form, id, &q), FLAKE_OK);
+        CHECK(q.unix_ms == p.unix_ms && q.time == (uint64_t)p.unix_ms && q.seq == p.seq &&
+              q.worker == p.worker);
+        CHECK_EQ(flake128_min_at(form, p.unix_ms, &low), FLAKE_OK);
+        CHECK_EQ(flake128_max_at(form, p.unix_ms, &high), FLAKE_OK);
+        CHECK(flake128_compare(low, id) <= 0 && flake128_compare(id, high) <= 0);
+        p.seq = 0, p.worker = 0;
+        CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_OK);
+        CHECK(flake128_compare(low, id) == 0);
+        p.seq = (uint32_t)((UINT64_C(1) << seq_bits) - 1),
+        p.worker = UINT64_MAX >> (64 - worker_bits);
+        CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_OK);
+        CHECK(flake128_compare(high, id) == 0);
+    }
+}
+
+static void parts_that_do_not_fit(void) {
+    EACH_FORM(form) {
+        flake128 id = untouched;
+        flake128_parts p = {0, 0, 0, 0}, q = {5, 6, 7, 8};
+        const int64_t outside[] = {-1, INT64_C(1) << 48, INT64_MAX, INT64_MIN};
+        for (unsigned i = 0; i < 4; i++) {
+            p.unix_ms = outside[i];
+            CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_RANGE);
+            CHECK_EQ(flake128_min_at(form, outside[i], &id), FLAKE_RANGE);
+            CHECK_EQ(flake128_max_at(form, outside[i], &id), FLAKE_RANGE);
+        }
+        p.unix_ms = 0;
+        p.seq = form == FLAKE_ULID ? 1 << 16 : 1 << 26;
+        CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_INVALID);
+        p.seq = 0;
+        p.worker = UINT64_C(1) << 48;
+        CHECK_EQ(flake128_compose(form, &p, &id), form == FLAKE_ULID ? FLAKE_OK : FLAKE_INVALID);
+        id = untouched;
+        for (unsigned high = 0; high < 16 && form != FLAKE_ULID; high++)
+            for (unsigned low = 0; low < 4; low++) {
+                const bool fits = low == 2 && high == (form == FLAKE_UUID8 ? 8 : 7);
+                put_bits(&id, 48, 4, high);
+                put_bits(&id, 64, 2, low);
+                if (fits) continue;
+                CHECK_EQ(flake128_decompose(form, id, &q), FLAKE_INVALID);
+                CHECK(q.unix_ms == 5 && q.time == 6 && q.worker == 7 && q.seq == 8);
+            }
+    }
+    flake128 id = untouched;
+    flake128_parts p = {0, 0, 0, 0};
+    for (int i = 0; i < 2; i++) {
+        const flake_form form = (flake_form)(i ? FLAKE_ULID + 1 : -1);
+        CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_INVALID);
+        CHECK_EQ(flake128_decompose(form, id, &p), FLAKE_INVALID);
+        CHECK_EQ(flake128_min_at(form, 0, &id), FLAKE_INVALID);
+        CHECK_EQ(flake128_max_at(form, 0, &id), FLAKE_INVALID);
+    }
+    CHECK(flake128_compare(id, untouched) == 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(the_hash_is_siphash_1_3),
+        CHECK_TEST(an_id_is_what_keys_time_and_place_make_it),
+        CHECK_TEST(rfc9562_5_7_fields_of_version_7_big_endian),
+        CHECK_TEST(rfc9562_4_1_variant_and_4_2_version),
+        CHECK_TEST(rfc9562_5_8_version_8_has_the_node),
+        CHECK_TEST(rfc9562_6_2_method_1_the_counter_begins_below_its_guard_bit),
+        CHECK_TEST(rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps),
+        CHECK_TEST(a_ulids_counter_carries_and_never_leaves_the_ms),
+        CHECK_TEST(rfc9562_6_8_and_6_9_two_generators_say_nothing_of_each_other),
+        CHECK_TEST(rfc9562_appendix_a_6_example_of_version_7),
+        CHECK_TEST(rfc9562_6_11_ids_sort_as_bytes_by_time_first),
+        CHECK_TEST(the_ulid_specs_example_counts_in_its_last_bit),
+        CHECK_TEST(a_ulids_counter_begins_below_half_of_its_80_bits),
+        CHECK_TEST(without_random_bytes_init_changes_nothing),
+        CHECK_TEST(the_tails_key_is_new_each_second),
+        CHECK_TEST(a_renewal_that_fails_keeps_the_key_until_the_next),
+        CHECK_TEST(where_counters_begin_is_new_with_each_init),
+        CHECK_TEST(what_looks_random_is_even),
+        CHECK_TEST(what_init_refuses),
+        CHECK_TEST(parts_and_ends_of_each_form),
+        CHECK_TEST(parts_that_do_not_fit),
+    };
+    return CHECK_MAIN(argc, argv, all);
+}

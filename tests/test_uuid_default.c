@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * UUIDs and ULIDs in one line, from the generator that a process has by itself: by threads that all begin at
+ * once, in handlers, behind forks and bumps, without random bytes, and with the clock put back. Time is
+ * scripted: each reading and each sleep moves it.
+ */
+#define _GNU_SOURCE
+#include "check.h"
+#include "children.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+#define MS INT64_C(1000000) /* in ns */
+static const int64_t T = 1700000000000;
+
+static _Atomic(int64_t) scripted_ns;
+static _Atomic(int64_t) per_reading_ns;
+static atomic_uint sleeps;
+static atomic_uint randoms;     /* asked for */
+static atomic_uint random_left; /* before the source fails */
+static void (*volatile meanwhile)(
+    void); /* happens in each reading, sleep and call for random bytes */
+
+static void let_it_happen(void) {
+    if (meanwhile) meanwhile();
+}
+
+static int64_t read_clock(void) {
+    let_it_happen();
+    return atomic_fetch_add(&scripted_ns, atomic_load(&per_reading_ns));
+}
+
+static void sleep_ns(int64_t ns) {
+    let_it_happen();
+    (void)atomic_fetch_add(&sleeps, 1u);
+    (void)atomic_fetch_add(&scripted_ns, ns);
+}
+
+static bool may_be_random(void) {
+    let_it_happen();
+    (void)atomic_fetch_add(&randoms, 1u);
+    unsigned left = atomic_load(&random_left);
+    while (left && !atomic_compare_exchange_weak(&random_left, &left, left - 1)) {
+    }
+    return left;
+}
+
+#define FLAKE_CLOCK_NS(kind)      ((void)(kind), read_clock())
+#define FLAKE_SLEEP_NS(ns)        sleep_ns(ns)
+#define FLAKE_RANDOM_BYTES(to, n) (may_be_random() && flake_i_system_random(to, n))
+#define FLAKE_REGISTRY            2
+#include "flake.h"
+
+#ifdef TEST_SMALL
+enum { rounds = 30, forks = 6 };
+#else
+enum { rounds = 300, forks = 30 };
+#endif
+
+typedef struct id16 {
+    uint8_t bytes[16];
+} id16;
+static const id16 untouched = {{0xaa, 1, 2, 3}};
+
+static int compare_ids(const void *a, const void *b) { return memcmp(a, b, sizeof(id16)); }
+
+static size_t duplicates_of(id16 *ids, size_t n) {
+    size_t same = 0;
+    qsort(ids, n, sizeof *ids, compare_ids);
+    for (size_t i = 1; i < n; i++) same += compare_ids(&ids[i - 1], &ids[i]) == 0;
+    return same;
+}
+
+/* As after the program's start. */
+static void begin(void) {
+    memset((void *)&flake_i_default, 0, sizeof flake_i_default);
+    meanwhile = NULL;
+    atomic_store(&scripted_ns, T * MS);
+    atomic_store(&per_reading_ns, 20);
+    atomic_store(&sleeps, 0u);
+    atomic_store(&randoms, 0u);
+    atomic_store(&random_left, UINT32_MAX);
+}
+
+static id16 uuid(void) {
+    id16 id = untouched;
+    CHECK_EQ(flake_uuid7_bytes(id.bytes), FLAKE_OK);
+    CHECK(id.bytes[6] >> 4 == 7 && id.bytes[8] >> 6 == 2);
+    return id;
+}
+
+static void rises(id16 *last, id16 id) {
+    CHECK(compare_ids(last, &id) < 0);
+    *last = id;
+}
+
+static int64_t ms_of(id16 id) {
+    int64_t ms = 0;
+    for (int i = 0; i < 6; i++) ms = ms << 8 | id.bytes[i];
+    return ms;
+}
+
+static uint32_t counter_of(id16 id) {
+    return (uint32_t)(id.bytes[6] & 15) << 22 | (uint32_t)id.bytes[7] << 14 |
+           (uint32_t)(id.bytes[8] & 63) << 8 | id.bytes[9];
+}
+
+static id16 uuid_of_text(void) {
+    char text[37] = "";
+    id16 id = untouched;
+    flake128 read = {{0}};
+    CHECK_EQ(flake_uuid7(text), FLAKE_OK);
+    CHECK_EQ(flake128_from_uuid(text, strlen(text), &read), FLAKE_OK);
+    memcpy(id.bytes, read.bytes, 16);
+    return id;
+}
+
+static id16 ulid(void) {
+    char text[27] = "";
+    id16 id = untouched;
+    flake128 read = {{0}};
+    CHECK_EQ(flake_ulid(text), FLAKE_OK);
+    CHECK_EQ(flake128_from_ulid(text, strlen(text), &read), FLAKE_OK);
+    memcpy(id.bytes, read.bytes, 16);
+    return id;
+}
+
+static void no_call_gives(flake_status status) {
+    id16 id = untouched;
+    char text[37] = "as it was";
+    CHECK_EQ(flake_uuid7_bytes(id.bytes), status);
+    CHECK_EQ(flake_uuid7(text), status);
+    CHECK_EQ(flake_ulid(text), status);
+    CHECK(compare_ids(&id, &untouched) == 0);
+    CHECK_STR(text, "as it was");
+}
+
+// >>one after the other
+
+static void one_word_serves_all_three_calls(void) {
+    begin();
+    id16 last = uuid();
+    CHECK_EQ(ms_of(last), T);
+    const uint32_t first = counter_of(last);
+    id16 last_ulid = ulid();
+    for (uint32_t i = 2; i < 3000; i += 3) {
+        rises(&last, uuid());
+        CHECK_EQ(counter_of(last), first + i);
+        rises(&last, uuid_of_text());
+        CHECK_EQ(counter_of(last), first + i + 1);
+        rises(&last_ulid, ulid());
+    }
+    CHECK(ms_of(last) == T && ms_of(last_ulid) == T);
+    atomic_fetch_add(&scripted_ns, 5 * MS);
+    rises(&last, uuid());
+    rises(&last_ulid, ulid());
+    CHECK(ms_of(last) == T + 5 && ms_of(last_ulid) == T + 5);
+}
+
+static void a_full_ms_is_waited_out(void) {
+    begin();
+    atomic_store(&per_reading_ns, 0);
+    id16 last = uuid();
+    for (int i = 1; i < 65536; i++) rises(&last, uuid());
+    CHECK(ms_of(last) == T && !atomic_load(&sleeps));
+    rises(&last, uuid());
+    CHECK(ms_of(last) == T + 1 && atomic_load(&sleeps));
+}
+
+static void a_clock_put_back_stops_nobody(void) {
+    static const int64_t back_to[] = {T - 1, T - 3600 * 1000, 0, T + 2, 441763199999};
+    begin();
+    id16 last = uuid(), last_ulid = ulid();
+    for (size_t i = 0; i < sizeof back_to / sizeof *back_to; i++) {
+        atomic_store(&scripted_ns, back_to[i] * MS);
+        for (int k = 0; k < 70000; k++) rises(&last, uuid()); /* more than a ms has */
+        rises(&last_ulid, ulid());
+    }
+    CHECK(ms_of(last) >= T + 4 && ms_of(last) < T + 20);
+}
+
+static void before_1984_is_no_time_to_begin(void) {
+    begin();
+    atomic_store(&scripted_ns, 441763200000 * MS - 1000);
+    atomic_store(&per_reading_ns, 0);
+    no_call_gives(FLAKE_RANGE);
+    atomic_store(&scripted_ns, 441763200000 * MS);
+    CHECK_EQ(ms_of(uuid()), 441763200000);
+}
+
+// >>random bytes
+
+static void without_random_bytes_nothing_is_given(void) {
+    for (unsigned before = 0; before < 2; before++) { /* the salt's; the keys' */
+        begin();
+        for (int i = 0; i < 20; i++) {
+            atomic_store(&random_left, before && i == 0);
+            no_call_gives(FLAKE_IO);
+        }
+        atomic_store(&random_left, UINT32_MAX);
+        id16 last = uuid();
+        CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) != NULL); /* no place was lost */
+        for (int i = 0; i < 100; i++) rises(&last, uuid());
+    }
+}
+
+static void ids_go_on_when_the_source_ends(void) {
+    begin();
+    id16 last = uuid();
+    atomic_store(&random_left, 0);
+    for (int i = 0; i < 100; i++) { /* the tail's keys are not renewed */
+        atomic_fetch_add(&scripted_ns, 1000 * MS);
+        rises(&last, uuid());
+    }
+    CHECK(atomic_load(&randoms) > 90);
+    flake_generation_bump(); /* but keys of one's own are a must */
+    no_call_gives(FLAKE_IO);
+    atomic_store(&random_left, UINT32_MAX);
+    atomic_fetch_add(&scripted_ns, MS);
+    rises(&last, uuid());
+}
+
+// >>places
+
+static id16 makers;
+static void is_made_at_the_third_nap(void) {
+    if (atomic_load(&sleeps) != 2 || FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed)) return;
+    void (*const was)(void) = meanwhile;
+    meanwhile = NULL;
+    const uint64_t begun = FLAKE_ATOMIC_LOAD(&flake_i_default.begun, relaxed);
+    FLAKE_ATOMIC_STORE(&flake_i_default.begun, begun - 1,
+                       relaxed); /* one of the four is ready now */
+    makers = uuid();
+    meanwhile = was;
+}
+
+static void take_all_places(void) {
+    for (unsigned i = 0; i < FLAKE_I_DEFAULT_PLACES; i++)
+        CHECK_EQ(flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES), i);
+}
+
+static void who_finds_no_place_waits_for_a_maker(void) {
+    begin();
+    atomic_store(&per_reading_ns, 0);
+    take_all_places();
+    meanwhile = is_made_at_the_third_nap;
+    const id16 id = uuid();
+    CHECK_EQ(atomic_load(&sleeps), 3);
+    CHECK(compare_ids(&makers, &id) < 0 && counter_of(id) == counter_of(makers) + 1);
+}
+
+static void or_draws_alone_when_all_makers_are_gone(void) {
+    begin();
+    take_all_places();
+    id16 ids[4];
+    for (int i = 0; i < 4; i++) {
+        atomic_store(&sleeps, 0u);
+        atomic_store(&scripted_ns, T * MS);
+        ids[i] = i % 2 ? uuid() : ulid();
+        CHECK_EQ(atomic_load(&sleeps), FLAKE_I_DEFAULT_NAPS);
+    }
+    CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == NULL);
+    CHECK_EQ(duplicates_of(ids, 4), 0);
+    begin(); /* nothing was left behind in the registry, which has two places */
+    static flake_gen a, b;
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    (void)uuid();
+    CHECK_EQ(flake_init(&a, &o), FLAKE_OK);
+    o.node = 1;
+    CHECK_EQ(flake_init(&b, &o), FLAKE_OK);
+    flake_retire(&a);
+    flake_retire(&b);
+}
+
+// >>threads
+
+enum { most_threads = 12, each = 60 };
+static struct {
+    pthread_barrier_t begin;
+    pthread_mutex_t lock;
+    id16 greatest; /* that was returned to anybody */
+    id16 ids[most_threads][each];
+    atomic_uint wrong;
+    bool bumps;
+} race;
+
+static void *race_of(void *mine) {
+    id16 *const ids = (id16 *)mine;
+    (void)pthread_barrier_wait(&race.begin);
+    for (unsigned i = 0; i < each; i++) {
+        (void)pthread_mutex_lock(&race.lock);
+        const id16 before = race.greatest;
+        (void)pthread_mutex_unlock(&race.lock);
+        if (flake_uuid7_bytes(ids[i].bytes) != FLAKE_OK || compare_ids(&before, &ids[i]) >= 0)
+            (void)atomic_fetch_add(&race.wrong, 1u);
+        (void)pthread_mutex_lock(&race.lock);
+        if (compare_ids(&race.greatest, &ids[i]) < 0) race.greatest = ids[i];
+        (void)pthread_mutex_unlock(&race.lock);
+        if (ids == race.ids[0] && i == each / 2) atomic_fetch_sub(&scripted_ns, 3600 * 1000 * MS);
+    }
+    return NULL;
+}
+
+static void whoever_calls_later_gets_the_greater_id_from_the_first_call_on(void) {
+    for (unsigned round = 0; round < rounds; round++) {
+        const unsigned n = 2 + round % (most_threads - 1);
+        pthread_t threads[most_threads];
+        begin();
+        memset(&race.greatest, 0, sizeof race.greatest);
+        (void)pthread_barrier_init(&race.begin, NULL, n);
+        for (unsigned i = 0; i < n; i++)
+            if (pthread_create(&threads[i], NULL, race_of, race.ids[i]) != 0) abort();
+        for (unsigned i = 0; i < n; i++) (void)pthread_join(threads[i], NULL);
+        (void)pthread_barrier_destroy(&race.begin);
+        CHECK_EQ(atomic_load(&race.wrong), 0);
+        CHECK_EQ(duplicates_of(race.ids[0], (size_t)n * each), 0);
+    }
+}
+
+// >>handlers
+
+/* A handler may run wherever the calls read a clock, sleep or ask for random bytes. */
+static volatile sig_atomic_t countdown, handled;
+static id16 in_handler;
+static bool handles_uuids;
+
+static void handler(int number) {
+    (void)number;
+    in_handler = handles_uuids ? uuid() : ulid();
+    handled++;
+}
+
+static void raise_in_time(void) {
+    if (countdown && !--countdown) (void)raise(SIGUSR1);
+}
+
+static void handlers_may_draw_wherever_they_interrupt(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    (void)sigaction(SIGUSR1, &action, NULL);
+    int at = 1;
+    for (handled = 1; handled; at++) { /* until there is nothing left to interrupt */
+        begin();
+        handled = 0;
+        countdown = at;
+        handles_uuids = at % 2;
+        meanwhile = raise_in_time;
+        const id16 first = uuid();
+        id16 last = first;
+        for (int i = 0; i < 10; i++) {
+            atomic_fetch_add(&scripted_ns, 700 * MS); /* renewals, too */
+            rises(&last, uuid());
+        }
+        id16 ids[3] = {in_handler, first, last};
+        if (handled) CHECK_EQ(duplicates_of(ids, 3), 0);
+        meanwhile = NULL;
+        rises(&last, uuid());
+        if (handled && handles_uuids) CHECK(compare_ids(&in_handler, &last) < 0);
+    }
+    CHECK(at > 20);
+}
+
+// >>processes
+
+enum { of_each = 50, most_kin = 400 };
+static struct {
+    atomic_uint n;
+    id16 ids[most_kin * of_each];
+} * family;
+
+static void draw_for_the_family(void) {
+    id16 last = {{0}};
+    for (unsigned i = 0; i < of_each; i++) {
+        const id16 id = i % 4 == 3 ? ulid() : uuid();
+        if (i % 4 < 3) rises(&last, id);
+        family->ids[atomic_fetch_add(&family->n, 1u)] = id;
+    }
+}
+
+static void child(void) { draw_for_the_family(); }
+static void child_with_a_child(void) {
+    in_child(child);
+    draw_for_the_family();
+    flake_generation_bump();
+    draw_for_the_family();
+}
+static void child_that_bumps_first(void) {
+    flake_generation_bump();
+    draw_for_the_family();
+}
+
+/* All in one ms, from the same place on. */
+static void relatives(bool has_drawn) {
+    begin();
+    atomic_store(&per_reading_ns, 0);
+    atomic_store(&family->n, 0u);
+    if (has_drawn) draw_for_the_family();
+    for (int i = 0; i < 3; i++) in_child(child);
+    in_child(child_with_a_child);
+    for (int i = 0; i < 3; i++) in_child(child_that_bumps_first);
+    draw_for_the_family();
+    flake_generation_bump();
+    draw_for_the_family();
+    const unsigned n = atomic_load(&family->n);
+    CHECK_EQ(n, (11 + has_drawn) * of_each);
+    for (unsigned i = 0; i < n; i++) CHECK_EQ(ms_of(family->ids[i]), T);
+    CHECK_EQ(duplicates_of(family->ids, n), 0);
+}
+
+/* So long as tails differ, duplicates don't show that counters begin alike. */
+static uint32_t counter_drawn;
+static void tell_counter(void) {
+    memcpy(&family->ids[0], &(id16){{0}}, 16);
+    family->ids[0] = uuid();
+}
+
+static void counters_begin_elsewhere_in_each_process(void) {
+    begin();
+    atomic_store(&per_reading_ns, 0);
+    counter_drawn = counter_of(uuid());
+    uint32_t counters[8];
+    for (unsigned i = 0; i < 8; i++) {
+        if (i < 4) in_child(tell_counter);
+        else {
+            flake_generation_bump();
+            tell_counter();
+        }
+        counters[i] = counter_of(family->ids[0]);
+        CHECK((counters[i] > counter_drawn ? counters[i] - counter_drawn
+                                           : counter_drawn - counters[i]) > 20);
+        for (unsigned k = 0; k < i; k++) CHECK(counters[i] != counters[k]);
+    }
+}
+
+static void relatives_share_no_id(void) {
+    relatives(false);
+    relatives(true);
+}
+
+#ifdef __linux__
+static bool wipes_none;
+int madvise(void *at, size_t length, int advice);
+int madvise(void *at, size_t length, int advice) {
+    if (wipes_none) return -1;
+    return (int)syscall(SYS_madvise, at, length, advice);
+}
+
+static void nor_where_the_pid_tells_them_apart(void) {
+    memset((void *)&flake_i_process, 0, sizeof flake_i_process);
+    wipes_none = true;
+    relatives(false);
+    relatives(true);
+    CHECK(FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed) == NULL);
+    counters_begin_elsewhere_in_each_process();
+    memset((void *)&flake_i_process, 0, sizeof flake_i_process);
+    wipes_none = false;
+}
+#endif
+
+static int compare_marks(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* A salt has 24 bits of the mark: those of neighbours differ. */
+static void marks_of_relatives_differ(void) {
+    enum { pids = 4096, generations = 16 };
+    static uint64_t marks[pids * generations];
+    size_t same = 0;
+    for (uint64_t i = 0; i < pids * generations; i++)
+        marks[i] = flake_i_folded(i / pids << 32 | (i % pids + 4096));
+    qsort(marks, pids * generations, sizeof *marks, compare_marks);
+    for (size_t i = 1; i < pids * generations; i++) same += marks[i] == marks[i - 1];
+    CHECK_EQ(same, 0);
+    for (uint64_t i = 1; i < 1 << 20; i++) CHECK_EQ(flake_i_folded(i), i);
+}
+
+static atomic_bool stop;
+static void *draw_meanwhile(void *unused) {
+    id16 last = {{0}};
+    while (!atomic_load(&stop)) rises(&last, uuid());
+    return unused;
+}
+
+static void forked_while_threads_draw_and_begin(void) {
+    pthread_t threads[3];
+    begin();
+    atomic_store(&family->n, 0u);
+    atomic_store(&stop, false);
+    for (unsigned i = 0; i < 3; i++)
+        if (pthread_create(&threads[i], NULL, draw_meanwhile, NULL) != 0) abort();
+    for (unsigned i = 0; i < forks; i++) {
+        in_child(child);
+        draw_for_the_family();
+    }
+    atomic_store(&stop, true);
+    for (unsigned i = 0; i < 3; i++) (void)pthread_join(threads[i], NULL);
+    CHECK_EQ(duplicates_of(family->ids, atomic_load(&family->n)), 0);
+}
+
+/* Threads draw on while the machine is copied again and again: none gets an id twice. */
+static void *draw_and_note(void *unused) {
+    for (unsigned i = 0; i < 40; i++)
+        for (unsigned k = 0; k < of_each; k++)
+            family->ids[atomic_fetch_add(&family->n, 1u)] = uuid();
+    return unused;
+}
+
+static void bumped_while_threads_draw(void) {
+    pthread_t threads[4];
+    begin();
+    atomic_store(&family->n, 0u);
+    for (unsigned i = 0; i < 4; i++)
+        if (pthread_create(&threads[i], NULL, draw_and_note, NULL) != 0) abort();
+    for (unsigned i = 0; i < 200; i++) flake_generation_bump();
+    for (unsigned i = 0; i < 4; i++) (void)pthread_join(threads[i], NULL);
+    CHECK_EQ(duplicates_of(family->ids, atomic_load(&family->n)), 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(one_word_serves_all_three_calls),
+        CHECK_TEST(a_full_ms_is_waited_out),
+        CHECK_TEST(a_clock_put_back_stops_nobody),
+        CHECK_TEST(before_1984_is_no_time_to_begin),
+        CHECK_TEST(without_random_bytes_nothing_is_given),
+        CHECK_TEST(ids_go_on_when_the_source_ends),
+        CHECK_TEST(who_finds_no_place_waits_for_a_maker),
+        CHECK_TEST(or_draws_alone_when_all_makers_are_gone),
+        CHECK_TEST(whoever_calls_later_gets_the_greater_id_from_the_first_call_on),
+        CHECK_TEST(handlers_may_draw_wherever_they_interrupt),
+        CHECK_TEST(relatives_share_no_id),
+        CHECK_TEST(counters_begin_elsewhere_in_each_process),
+#ifdef __linux__
+        CHECK_TEST(nor_where_the_pid_tells_them_apart),
+#endif
+        CHECK_TEST(marks_of_relatives_differ),
+        CHECK_TEST(forked_while_threads_draw_and_begin),
+        CHECK_TEST(bumped_while_threads_draw),
+    };
+    (void)pthread_mutex_init(&race.lock, NULL);
+    family = mmap(NULL, sizeof *family, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (family == MAP_FAILED) return 1;
+    return CHECK_MAIN(argc, argv, all);
+}

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * UUIDs and ULIDs of a generator rise, whatever the calls and the clock, over lanes, gates, snapshots, forks,
+ * restarts; and questions are answered by what a try does then.
+ */
+#define _GNU_SOURCE
+#include "uuid.h"
+#include "children.h"
+#include <sys/mman.h>
+
+// >>rising
+
+/* What a generator or lanes are asked. */
+static bool by_lanes;
+static flake_status ask_next(flake128 *id) {
+    return by_lanes ? flake128_lanes_next(&lanes, id) : flake128_next(&gen, id);
+}
+static flake_status ask_try(flake128 *id) {
+    return by_lanes ? flake128_lanes_try(&lanes, id) : flake128_try(&gen, id);
+}
+static flake_status ask_next_n(flake128 *to, size_t n) {
+    return by_lanes ? flake128_lanes_next_n(&lanes, to, n) : flake128_next_n(&gen, to, n);
+}
+static size_t ask_try_n(flake128 *to, size_t n) {
+    return by_lanes ? flake128_lanes_try_n(&lanes, to, n) : flake128_try_n(&gen, to, n);
+}
+static int64_t ask_retry_ns(void) {
+    return by_lanes ? flake128_lanes_retry_ns(&lanes) : flake128_retry_ns(&gen);
+}
+static uint64_t ask_available(void) {
+    return by_lanes ? flake128_lanes_available(&lanes) : flake128_available(&gen);
+}
+
+static void step_clock(uint64_t *seed) {
+    lane_now = (unsigned)random_below(seed, 3);
+    switch (random_below(seed, 24)) {
+    case 0: script_now.now_ns -= MS; break;
+    case 1: script_now.now_ns -= 3600 * 1000 * MS; break;
+    case 2: script_now.now_ns = 1; break; /* 1970, as a clock without a battery says */
+    case 3: clock_at(T + (int64_t)random_below(seed, 3600 * 1000)); break;
+    case 4:
+        if (script_now.now_ns < (T + 7200 * 1000) * MS) script_now.now_ns += 1000 * MS;
+        break;
+    default: script_now.now_ns += (int64_t)random_below(seed, 400000);
+    }
+}
+
+/* One call of any kind; what it gives rises. */
+static uint64_t call_any(uint64_t *seed, flake128 *last) {
+    flake128 few[30];
+    const size_t most = 1 + random_below(seed, 30);
+    size_t n = 1;
+    const uint64_t call = random_below(seed, by_lanes ? 4 : 5);
+    few[0] = untouched;
+    if (call == 0) CHECK_EQ(ask_next(few), FLAKE_OK);
+    if (call == 1) CHECK_EQ(ask_next_n(few, n = most), FLAKE_OK);
+    if (call == 2) n = ask_try_n(few, most);
+    if (call > 2) {
+        const flake_status status =
+            call == 3 ? ask_try(few) : flake128_try_at(&gen, script_now.now_ns / MS, few);
+        n = status == FLAKE_OK;
+        if (call == 4 && script_now.now_ns < MS) CHECK(status == FLAKE_OK || status == FLAKE_AGAIN);
+        CHECK(status == FLAKE_OK || status == FLAKE_AGAIN);
+        if (!n) CHECK(flake128_compare(few[0], untouched) == 0);
+    }
+    for (size_t i = 0; i < n; i++) rises(last, few[i]);
+    return n;
+}
+
+static void ids_rise_whatever_the_calls_and_the_clock(void) {
+    uint64_t seed = 99;
+    by_lanes = false;
+    EACH_FORM(form) for (unsigned i = 0; i < 6; i++) {
+        begin(form);
+        options.max_ahead_ms = i % 2 ? 5 : 0;
+        options.seq_max = i < 2 ? 0 : i < 4 ? 9 : 3;
+        open_gen(&gen);
+        flake128 last;
+        flake_stats stats;
+        uint64_t n = 0;
+        memset(&last, 0, sizeof last);
+        for (unsigned step = 0; step < steps; step++, step_clock(&seed))
+            n += call_any(&seed, &last);
+        flake128_stats_get(&gen, &stats);
+        CHECK_EQ(stats.ids, n);
+        CHECK(stats.clock_backs > 0 && stats.batches > 0);
+    }
+}
+
+/* The newest ms given. */
+static int64_t newest_ms;
+
+static size_t tried(size_t n) {
+    flake128 few[30];
+    const size_t given = n > 1 ? ask_try_n(few, n) : ask_try(few) == FLAKE_OK;
+    for (size_t i = 0; i < given; i++)
+        if (ms_of(few[i]) > newest_ms) newest_ms = ms_of(few[i]);
+    return given;
+}
+
+static void check_answers(void) {
+    const int64_t retry_ns = ask_retry_ns(), now_ms = script_now.now_ns / MS;
+    const uint64_t free_now = ask_available();
+    const bool is_back = newest_ms > now_ms + options.max_ahead_ms;
+    CHECK((retry_ns == 0) == (free_now > 0));
+    if (free_now) {
+        const size_t n = tried(30);
+        CHECK(is_back ? n >= flake_i_min(free_now, 30) : n == flake_i_min(free_now, 30));
+        return;
+    }
+    flake128 id = untouched;
+    CHECK_EQ(ask_try(&id), FLAKE_AGAIN);
+    CHECK(retry_ns > 0 && retry_ns <= 10 * MS);
+    script_now.now_ns += retry_ns - 1;
+    CHECK_EQ(ask_try(&id), FLAKE_AGAIN);
+    script_now.now_ns++;
+    CHECK_EQ(tried(1), 1);
+}
+
+static void answers_agree_with_what_a_try_does(void) {
+    uint64_t seed = 5;
+    EACH_FORM(form) for (unsigned i = 0; i < 4; i++) {
+        by_lanes = i % 2;
+        begin(form);
+        options.seq_max = 7;
+        options.max_ahead_ms = i < 2 ? 0 : 3;
+        if (by_lanes)
+            CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
+        else open_gen(&gen);
+        newest_ms = 0;
+        (void)tried(1);
+        for (unsigned step = 0; step < steps; step++, step_clock(&seed)) check_answers();
+    }
+    by_lanes = false;
+}
+
+static void a_clock_that_stays_back_stops_nobody(void) {
+    EACH_FORM(form) {
+        begin(form);
+        options.seq_max = 2;
+        open_gen(&gen);
+        flake128 last = drawn(&gen);
+        clock_at(T - 3600 * 1000);
+        for (unsigned i = 1; i < 300; i++) {
+            flake128 id = untouched;
+            CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
+            rises(&last, id);
+            CHECK_EQ(ms_of(id), T + i / 3); /* its units are all used, none is left out */
+        }
+        CHECK_EQ(flake128_lag_ms(&gen), 3600 * 1000 + 99);
+        CHECK_EQ(flake128_next_n(&gen, ids, 1000), FLAKE_OK);
+        for (unsigned i = 0; i < 1000; i++) rises(&last, ids[i]);
+        CHECK_EQ(script_now.sleeps, 0);
+        clock_at(T + 10000); /* and then it is right again */
+        rises(&last, drawn(&gen));
+        CHECK_EQ(ms_of(last), T + 10000);
+    }
+}
+
+static void a_clock_before_1984_stops_nobody_who_has_begun(void) {
+    EACH_FORM(form) {
+        open_one(form);
+        flake128 last = drawn(&gen), id = untouched;
+        script_now.now_ns = 0;
+        CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
+        rises(&last, id);
+        CHECK_EQ(flake128_retry_ns(&gen), 0);
+        CHECK_EQ(flake128_available(&gen), 65534);
+        CHECK_EQ(ms_of(id), T);
+        open_gen(&gen); /* who has not, waits for the clock to be set */
+        CHECK_EQ(flake128_next(&gen, &id), FLAKE_RANGE);
+        CHECK_EQ(flake128_available(&gen), 0);
+        script_now.now_ns = INT64_C(441763200000) * MS - 1;
+        CHECK_EQ(flake128_try(&gen, &id), FLAKE_RANGE);
+        CHECK_EQ(flake128_retry_ns(&gen), 1);
+        script_now.now_ns++;
+        CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
+        CHECK_EQ(ms_of(id), 441763200000);
+    }
+}
+
+static void refuse_back_says_so_and_changes_nothing(void) {
+    EACH_FORM(form) {
+        begin(form);
+        options.refuse_back = true;
+        open_gen(&gen);
+        flake128 last = drawn(&gen), id = untouched;
+        for (int i = 0; i < 3; i++) {
+            script_now.now_ns = i == 2 ? 1 : (T - (i ? 3600000 : 1)) * MS;
+            const flake_status expected = i == 2 ? FLAKE_RANGE : FLAKE_CLOCK_BACK;
+            const flake128_snapshot before = snapshot_of(&gen);
+            CHECK_EQ(flake128_next(&gen, &id), expected);
+            CHECK_EQ(flake128_try(&gen, &id), expected);
+            CHECK_EQ(flake128_next_n(&gen, &id, 1), expected);
+            CHECK_EQ(flake128_try_n(&gen, &id, 1), 0);
+            const flake128_snapshot after = snapshot_of(&gen);
+            CHECK(flake128_compare(id, untouched) == 0);
+            CHECK(before.unix_ms == after.unix_ms && before.count == after.count);
+            CHECK_EQ(flake128_available(&gen), 0);
+            CHECK(flake128_retry_ns(&gen) > 0);
+        }
+        clock_at(T);
+        const flake128 next = drawn(&gen);
+        CHECK(counts_by_one(form, last, next));
+    }
+}
+
+static void ids_ahead_of_the_clock_rise_when_it_is_put_back(void) {
+    begin(FLAKE_UUID7);
+    options.seq_max = 9;
+    options.max_ahead_ms = 4;
+    open_gen(&gen);
+    CHECK_EQ(flake128_try_n(&gen, ids, 100), 50);
+    flake128 last = ids[49], id = untouched;
+    CHECK_EQ(ms_of(last), T + 4);
+    clock_at(T - 2); /* by less than that: it waits for its turn */
+    CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
+    CHECK_EQ(flake128_retry_ns(&gen), 3 * MS);
+    rises(&last, drawn(&gen));
+    CHECK_EQ(ms_of(last), T + 5);
+    CHECK_EQ(script_now.now_ns, (T + 1) * MS);
+    clock_at(T - 100); /* by more: it goes on */
+    CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
+    rises(&last, id);
+    CHECK_EQ(ms_of(last), T + 5);
+}
+
+/* ---- behind a gate ---- */
+
+static struct { unsigned refusals, asked; } gate;
+
+static flake_status gate_admits(void *unused, int64_t until_ns) {
+    (void)unused, (void)until_ns;
+    gate.asked++;
+    return gate.refusals && gate.refusals-- ? FLAKE_AGAIN : FLAKE_OK;
+}
+
+static void who_waits_waits_for_a_gate_too_while_the_clock_is_back(void) {
+    begin(FLAKE_UUID7);
+    options.seq_max = 2;
+    options.gate.admit = gate_admits;
+    open_gen(&gen);
+    CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_OK);
+    flake128 last = ids[2], id = untouched;
+    clock_at(T - 1000);
+    gate.refusals = 1000;
+    CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
+    CHECK_EQ(script_now.sleeps, 0);
+    gate.refusals = 7;
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+    CHECK(script_now.sleeps > 0);
+    rises(&last, id);
+    gate.refusals = UINT32_MAX;
+    CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_AGAIN); /* after max_wait_ms */
+    gate.refusals = 0;
+}
+
+// >>lanes
+
+static void lanes_rise_by_units_and_count_from_one_start(void) {
+    EACH_FORM(form) {
+        begin(form);
+        CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
+        for (int64_t ms = T; ms < T + 50; ms++) {
+            clock_at(ms);
+            CHECK_EQ(flake128_lanes_next_n(&lanes, ids, 65536), FLAKE_OK);
+            flake128 least = ids[0], greatest = ids[0];
+            for (size_t i = 0; i < 65536; i++) {
+                if (flake128_compare(ids[i], least) < 0) least = ids[i];
+                if (flake128_compare(ids[i], greatest) > 0) greatest = ids[i];
+            }
+            CHECK(ms_of(least) == ms && ms_of(greatest) == ms);
+            if (form == FLAKE_ULID) { /* as many numbers as ids, so each once */
+                for (int i = 0; i < 65535; i++) least = ulid_plus_one(least);
+                CHECK(flake128_compare(least, greatest) == 0);
+            } else CHECK_EQ(counter_of(greatest) - counter_of(least), 65535);
+            CHECK_EQ(flake128_lanes_try(&lanes, ids), FLAKE_AGAIN);
+        }
+        clock_at(T - 5000);
+        CHECK_EQ(flake128_lanes_next(&lanes, ids), FLAKE_OK);
+        CHECK_EQ(ms_of(ids[0]), T + 50);
+        CHECK_EQ(flake128_lanes_retry_ns(&lanes), 0);
+    }
+}
+
+// >>others
+
+static void the_registry_knows_whose_ids_are_somebodys(void) {
+    EACH_FORM(form) {
+        begin(form);
+        open_gen(&gen);
+        CHECK_EQ(flake128_init(&other, node_of(form), &options),
+                 has_node(form) ? FLAKE_TAKEN : FLAKE_OK);
+        if (!has_node(form)) continue;
+        CHECK_EQ(flake128_init(&other, a_node + 1, &options), FLAKE_OK);
+        flake128_retire(&other);
+        options.form = form == FLAKE_UUID8 ? FLAKE_UUID7_NODE : FLAKE_UUID8; /* other ids */
+        CHECK_EQ(flake128_init(&other, a_node, &options), FLAKE_OK);
+    }
+}
+
+static void snapshots_are_of_one_node_and_range(void) {
+    open_one(FLAKE_UUID8);
+    (void)drawn(&gen);
+    flake128_snapshot s = snapshot_of(&gen);
+    CHECK(s.unix_ms == T && s.count == 1 && s.worker == a_node && s.seq_max == 65535);
+    s.worker++;
+    CHECK_EQ(flake128_restore(&gen, &s), FLAKE_INVALID);
+    s.worker--;
+    s.unix_ms = INT64_C(441763200000) - 1;
+    CHECK_EQ(flake128_restore(&gen, &s), FLAKE_RANGE);
+}
+
+/* Counters begin elsewhere under new keys, so an id of the same ms would be greater by chance alone. */
+static void ids_rise_over_snapshots_into_another_generator(void) {
+    EACH_FORM(form) for (unsigned i = 0; i < 24; i++) {
+        begin(form);
+        source.seed += i;
+        flake128 last;
+        if (i % 2) options.seq_max = 9;
+        open_gen(&gen);
+        CHECK_EQ(flake128_next_n(&gen, ids, 5 + 3 * i), FLAKE_OK);
+        last = ids[4 + 3 * i];
+        flake128_snapshot s = snapshot_of(&gen);
+        flake128_retire(&gen);
+        if (i % 3 == 0) clock_at(T - 1000);
+        open_gen(&other);
+        CHECK_EQ(flake128_restore(&other, &s), FLAKE_OK);
+        rises(&last, drawn(&other));
+        CHECK(ms_of(last) <= ms_of(ids[4 + 3 * i]) + 1);
+        if (i % 4 == 0) { /* lanes, too */
+            s = snapshot_of(&other);
+            flake128_retire(&other);
+            CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
+            CHECK_EQ(flake128_lanes_restore(&lanes, &s), FLAKE_OK);
+            CHECK_EQ(flake128_lanes_next(&lanes, ids), FLAKE_OK);
+            rises(&last, ids[0]);
+        }
+    }
+}
+
+// >>processes
+
+static struct {
+    flake128 newest;
+    int64_t now_ns;
+} * shared; /* with children */
+
+static void a_child(void) {
+    flake128 id = untouched;
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_FORKED);
+    CHECK_EQ(flake128_try_n(&gen, &id, 1), 0);
+    CHECK_EQ(flake128_available(&gen), 0);
+    CHECK(flake128_compare(id, untouched) == 0);
+    const flake_form form = options.form;
+    options.form = form == FLAKE_ULID ? FLAKE_UUID7 : FLAKE_ULID;
+    CHECK_EQ(flake128_reinit_after_fork(&gen, 0, &options), FLAKE_INVALID);
+    options.form = form;
+    if (has_node(form)) CHECK_EQ(flake128_reinit_after_fork(&gen, a_node, &options), FLAKE_NODE);
+    source.fails = true;
+    CHECK_EQ(flake128_reinit_after_fork(&gen, has_node(form), &options), FLAKE_IO);
+    source.fails = false;
+    source.seed += (uint64_t)getpid();
+    CHECK_EQ(flake128_reinit_after_fork(&gen, has_node(form), &options), FLAKE_OK);
+    shared->newest = drawn(&gen);
+}
+
+static void a_child_needs_a_beginning_of_its_own(void) {
+    EACH_FORM(form) {
+        open_one(form);
+        flake128 mine = drawn(&gen), childs[2];
+        for (int i = 0; i < 2; i++) {
+            in_child(a_child);
+            childs[i] = shared->newest;
+        }
+        CHECK(flake128_compare(childs[0], childs[1]) && flake128_compare(childs[0], mine));
+        CHECK(ms_of(childs[0]) == T && ms_of(childs[1]) == T);
+        rises(&mine, drawn(&gen));
+        flake_generation_bump();
+        CHECK_EQ(flake128_try(&gen, ids), FLAKE_FORKED);
+        CHECK_EQ(flake128_reinit_after_fork(&gen, has_node(form), &options), FLAKE_OK);
+        const flake128 anew = drawn(&gen);
+        CHECK(flake128_compare(anew, mine) && ms_of(anew) == T);
+    }
+}
+
+/* Two processes draw from one generator in shared memory: its ids rise, whoever draws. */
+static flake128_gen *common;
+static void draws_from_the_common_one(void) {
+    for (int i = 0; i < 100; i++) {
+        flake128 id = drawn(common);
+        rises(&shared->newest, id);
+        if (i == 50) script_now.now_ns -= 3600 * 1000 * MS;
+    }
+}
+
+static void in_shared_memory_ids_rise_in_all_processes(void) {
+    if (!words_reach_other_processes) return;
+    common = (flake128_gen *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(common != MAP_FAILED);
+    begin(FLAKE_UUID7);
+    options.shared_memory = true;
+    CHECK_EQ(flake128_init(common, 0, &options), FLAKE_OK);
+    memset(shared, 0, sizeof *shared);
+    draws_from_the_common_one();
+    in_child(draws_from_the_common_one);
+    in_child(draws_from_the_common_one);
+    draws_from_the_common_one();
+    flake128_retire(common);
+    (void)munmap(common, sizeof *common);
+}
+
+#if FLAKE_I_HAS_FILES
+static char folder[] = "/tmp/test_uuid_XXXXXX";
+static char path[64];
+static flake_state state;
+static flake_why why;
+
+static flake_status open_state(flake_state_options *where) {
+    memset(&state, 0, sizeof state);
+    memset(where, 0, sizeof *where);
+    where->path = path;
+    where->clock = options.clock;
+    const flake_status status =
+        flake128_state_open(&state, where, node_of(options.form), &options, &why);
+    options.state = status == FLAKE_OK ? &state : NULL;
+    return status;
+}
+
+/* A run; `which` that is odd ends without a close. */
+static unsigned which;
+static void a_run(void) {
+    flake_state_options where;
+    CHECK_EQ(open_state(&where), FLAKE_OK);
+    open_gen(&gen);
+    for (int i = 0; i < 20; i++) {
+        rises(&shared->newest, drawn(&gen));
+        script_now.now_ns += i % 7 == 6 ? -30 * MS : 10 * MS;
+    }
+    if (which % 2 == 0) CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    shared->now_ns = script_now.now_ns;
+}
+
+static void ids_rise_over_restarts_with_a_state_file(void) {
+    EACH_FORM(form) {
+        flake_state_options where;
+        begin(form);
+        memset(shared, 0, sizeof *shared);
+        for (which = 0; which < 8; which++) {
+            source.seed += which;
+            in_child(a_run);
+            script_now.now_ns = shared->now_ns - which % 2 * 60 * MS; /* put back after a crash */
+        }
+        for (flake_form opened = FLAKE_BOUNDARY; opened <= FLAKE_ULID;
+             opened = (flake_form)(opened + 1)) {
+            options.form = opened;
+            if (opened != form) CHECK_EQ(open_state(&where), FLAKE_FOREIGN);
+        }
+        options.form = form;
+        clock_at(T - 1000); /* before the last run began */
+        CHECK_EQ(open_state(&where), FLAKE_CLOCK_BACK);
+        CHECK_EQ(unlink(path), 0);
+    }
+}
+
+static void exclusive_goes_with_a_node(void) {
+    for (int i = 0; i < 2; i++) {
+        begin(i ? FLAKE_UUID8 : FLAKE_UUID7_NODE);
+        options.exclusive = folder;
+        open_gen(&gen);
+        flake128 last = drawn(&gen);
+        CHECK_EQ(ms_of(last), T + 1); /* somebody may have drawn in this one */
+        CHECK_EQ(flake128_init(&other, a_node, &options), FLAKE_TAKEN);
+        CHECK_EQ(flake128_init(&other, a_node + 1, &options), FLAKE_OK);
+        flake128_retire(&other);
+        flake128_retire(&gen);
+        open_gen(&other);
+        rises(&last, drawn(&other));
+        flake128_retire(&other);
+    }
+}
+#endif
+
+static void remove_folder(void) {
+#if FLAKE_I_HAS_FILES
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK_EQ(system(command), 0);
+#endif
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {
+        CHECK_TEST(ids_rise_whatever_the_calls_and_the_clock),
+        CHECK_TEST(answers_agree_with_what_a_try_does),
+        CHECK_TEST(a_clock_that_stays_back_stops_nobody),
+        CHECK_TEST(a_clock_before_1984_stops_nobody_who_has_begun),
+        CHECK_TEST(refuse_back_says_so_and_changes_nothing),
+        CHECK_TEST(ids_ahead_of_the_clock_rise_when_it_is_put_back),
+        CHECK_TEST(who_waits_waits_for_a_gate_too_while_the_clock_is_back),
+        CHECK_TEST(lanes_rise_by_units_and_count_from_one_start),
+        CHECK_TEST(the_registry_knows_whose_ids_are_somebodys),
+        CHECK_TEST(snapshots_are_of_one_node_and_range),
+        CHECK_TEST(ids_rise_over_snapshots_into_another_generator),
+        CHECK_TEST(a_child_needs_a_beginning_of_its_own),
+        CHECK_TEST(in_shared_memory_ids_rise_in_all_processes),
+#if FLAKE_I_HAS_FILES
+        CHECK_TEST(ids_rise_over_restarts_with_a_state_file),
+        CHECK_TEST(exclusive_goes_with_a_node),
+#endif
+    };
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return 1;
+#if FLAKE_I_HAS_FILES
+    if (!mkdtemp(folder)) return 1;
+    (void)snprintf(path, sizeof path, "%s/ids", folder);
+#endif
+    const int status = CHECK_MAIN(argc, argv, all);
+    remove_folder();
+    return status;
+}
