@@ -4349,6 +4349,7 @@ typedef struct flake_i_keys {
     uint64_t start[2];
     flake_i_atomic64 tail[2];
     flake_i_atomic64 renewed; /* in which second, about */
+    flake_i_atomic64 newest;  /* [ whose ms:39 ][ where its counter begins:25 ], of UUIDs */
 } flake_i_keys;
 
 struct flake128_gen {
@@ -5450,6 +5451,7 @@ static inline void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
         FLAKE_ATOMIC_STORE(&k->tail[i], fresh[2 + i], relaxed);
     }
     FLAKE_ATOMIC_STORE(&k->renewed, 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&k->newest, 0u, relaxed);
 }
 
 /* New keys for the tail, once in such a time: who copies a running machine copies its keys, and the copies
@@ -5467,6 +5469,18 @@ FLAKE_I_COLD void flake_i_renew_tail(flake_i_keys *k, uint64_t now) {
 FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, uint64_t salt, uint64_t ms,
                                          unsigned part) {
     return flake_i_siphash(k->start[0], k->start[1] ^ salt, ms << 1 | part);
+}
+
+/* That of a UUID. The newest ms's is kept, in one word with 39 bits of whose it is: of the ms, which come
+ * round in 17 years, and of the salt. */
+FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, uint64_t salt, uint64_t ms) {
+    const unsigned bits = FLAKE_I_COUNTER_BITS - 1;
+    const uint64_t whose = (ms ^ salt >> bits) << bits;
+    const uint64_t kept = FLAKE_ATOMIC_LOAD(&k->newest, relaxed);
+    if (FLAKE_I_LIKELY((kept ^ whose) >> bits == 0)) return kept & flake_i_ones(bits);
+    const uint64_t start = flake_i_start_of(k, salt, ms, 0) & flake_i_ones(bits);
+    FLAKE_ATOMIC_STORE(&k->newest, whose | start, relaxed);
+    return start;
 }
 
 FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, uint64_t salt, uint64_t ms,
@@ -5488,14 +5502,15 @@ static inline unsigned flake_i_uuid_version(flake_form form) { return form == FL
 /* `n` ids of one ms, from `place` on. */
 static void flake_i_form_run(flake_form form, flake_i_keys *k, uint64_t salt, uint64_t node,
                              uint64_t ms, uint64_t place, flake128 *ids, uint64_t n) {
-    const uint64_t start = flake_i_start_of(k, salt, ms, 0), end = place + n;
+    const uint64_t end = place + n;
     if (form == FLAKE_ULID) {
+        const uint64_t start = flake_i_start_of(k, salt, ms, 0);
         const uint64_t above = flake_i_start_of(k, salt, ms, 1) & flake_i_ones(15);
         for (; place < end; place++)
             *ids++ = flake_i_wide(ms << 16 | (above + (start + place < start)), start + place);
         return;
     }
-    const uint64_t first = start & flake_i_ones(FLAKE_I_COUNTER_BITS - 1);
+    const uint64_t first = flake_i_uuid_start(k, salt, ms);
     const unsigned version = flake_i_uuid_version(form);
     if (form != FLAKE_UUID7) {
         for (; place < end; place++) *ids++ = flake_i_uuid(version, ms, first + place, node);
