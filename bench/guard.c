@@ -40,8 +40,8 @@ static sno_lane lane_of_snos[2];
 static sno_shard sno_shard_0;
 static uint64_t ids[many];
 static flake128 ids128[many];
-static sno_id sno_ids[many];
-static char texts[many * 24];
+static _Alignas(64) sno_id sno_ids[many]; /* what fills it takes other steps where it is aligned */
+static char texts[many * 37];
 static bool well = true;
 
 static uint64_t id;
@@ -85,6 +85,14 @@ static void publish(void) {
     PATH(flake_format_dec, 1, well &= flake_format(id, FLAKE_DEC, texts, 24) > 0)                 \
     PATH(flake_parse_dec, 1, well &= flake_parse("7380123456789012345", 19, FLAKE_DEC, &id) == 0) \
     PATH(flake_format_base62, 1, well &= flake_format(id, FLAKE_BASE62, texts, 24) > 0)           \
+    PATH(flake128_to_uuid, 1, flake128_to_uuid(id128, texts))                                     \
+    PATH(flake128_from_uuid, 1, well &= flake128_from_uuid(texts, 36, &id128) == FLAKE_OK)        \
+    PATH(flake128_to_ulid, 1, flake128_to_ulid(id128, texts))                                     \
+    PATH(flake128_from_ulid, 1, well &= flake128_from_ulid(texts, 26, &id128) == FLAKE_OK)        \
+    PATH(flake128_to_uuid_n, many, flake128_to_uuid_n(ids128, many, texts))                       \
+    PATH(flake128_from_uuid_n, many, well &= flake128_from_uuid_n(texts, many, ids128) == 0)      \
+    PATH(flake128_to_ulid_n, many, flake128_to_ulid_n(ids128, many, texts))                       \
+    PATH(flake128_from_ulid_n, many, well &= flake128_from_ulid_n(texts, many, ids128) == 0)      \
     PATH(sno_encode, 1, sno_encode(sno, texts))                                                   \
     PATH(sno_decode, 1, well &= sno_decode(texts, 16, &sno) == SNO_OK)                            \
     PATH(sno_encode_n, many, sno_encode_n(sno_ids, many, texts))                                  \

@@ -445,6 +445,8 @@ TEXT_ROWS = [(f"flake/{what}_{form}", f"`flake_{what}`, {form}")
 TEXT_ROWS += [
     ("flake128/format_base62", "`flake128_format`, base 62"),
     ("flake128/parse_base62", "`flake128_parse`, base 62"),
+    *((f"flake128/{way}_{form}{many}", f"`flake128_{way}_{form}{many}`" + (", 4096 at once" if many else ""))
+      for form in ("uuid", "ulid") for way in ("to", "from") for many in ("", "_n")),
     ("sno/encode", "`sno_encode`"), ("sno/encode_n", "`sno_encode_n`, 4096 at once"),
     ("sno/decode", "`sno_decode`"), ("sno/decode_n", "`sno_decode_n`, 4096 at once"),
     ("peer/snprintf_dec", "`snprintf`, dec"), ("peer/strtoull_dec", "`strtoull`, dec"),

@@ -561,7 +561,7 @@ static unique_key key_of_ulid(const void *ids, size_t at) {
 static uint64_t day_flakes[text_ids];
 static flake128 day_flakes128[text_ids];
 static sno_id day_snos[text_ids];
-static char day_texts[text_ids * text_stride]; /* of the row's form, where it reads */
+static char day_texts[text_ids * 37]; /* of the row's form, where it reads */
 static size_t day_lengths[text_ids];
 
 static bool make_day(void) {
@@ -742,6 +742,47 @@ static bool check_encode(const void *out, size_t n) {
     return well;
 }
 
+/* UUIDs and ULIDs, one at a time and many; those read are of the ids of the day. */
+#define ID_TEXTS(form, size)                                                                     \
+    static bool to_##form(unsigned thread, void *out, size_t n) {                                \
+        char *texts = (char *)out;                                                               \
+        (void)thread;                                                                            \
+        for (size_t i = 0; i < n; i++) flake128_to_##form(day_flakes128[i], texts + (size)*i);   \
+        return true;                                                                             \
+    }                                                                                            \
+    static bool to_##form##_n(unsigned thread, void *out, size_t n) {                            \
+        (void)thread;                                                                            \
+        flake128_to_##form##_n(day_flakes128, n, (char *)out);                                   \
+        return true;                                                                             \
+    }                                                                                            \
+    static bool begin_##form(unsigned threads) {                                                 \
+        return begin_day(threads) && to_##form(0, day_texts, text_ids);                          \
+    }                                                                                            \
+    static bool from_##form(unsigned thread, void *out, size_t n) {                              \
+        flake128 *ids = (flake128 *)out;                                                         \
+        bool well = true;                                                                        \
+        (void)thread;                                                                            \
+        for (size_t i = 0; i < n; i++)                                                           \
+            well &= flake128_from_##form(day_texts + (size)*i, (size)-1, &ids[i]) == FLAKE_OK;   \
+        return well;                                                                             \
+    }                                                                                            \
+    static bool from_##form##_n(unsigned thread, void *out, size_t n) {                          \
+        (void)thread;                                                                            \
+        return flake128_from_##form##_n(day_texts, n, (flake128 *)out) == FLAKE_OK;              \
+    }                                                                                            \
+    static bool check_##form(const void *out, size_t n) {                                        \
+        bool well = true;                                                                        \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            flake128 id;                                                                         \
+            well &=                                                                              \
+                flake128_from_##form((const char *)out + (size)*i, (size)-1, &id) == FLAKE_OK && \
+                flake128_compare(id, day_flakes128[i]) == 0;                                     \
+        }                                                                                        \
+        return well;                                                                             \
+    }
+ID_TEXTS(uuid, 37)
+ID_TEXTS(ulid, 27)
+
 /* ---- rows ---- */
 
 #define ROOMY_CAP    ((double)(1 << 24) * 1e3)
@@ -811,6 +852,14 @@ static bool check_encode(const void *out, size_t n) {
              text_stride),                                                                         \
         TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, \
                  8)
+#define ID_TEXT_ROWS(form, size)                                                                  \
+    TEXT_ROW("flake128/to_" #form, "floor/copy", begin_day, to_##form, check_##form, size),       \
+        TEXT_ROW("flake128/to_" #form "_n", "floor/copy", begin_day, to_##form##_n, check_##form, \
+                 size),                                                                           \
+        TEXT_ROW("flake128/from_" #form, "floor/copy", begin_##form, from_##form,                 \
+                 check_day_flakes128, 16),                                                        \
+        TEXT_ROW("flake128/from_" #form "_n", "floor/copy", begin_##form, from_##form##_n,        \
+                 check_day_flakes128, 16)
 #define SLOW_PEER_ROW(name, draw, order)                                                  \
     {                                                                                     \
         "peer/" name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, NULL, 16, \
@@ -939,6 +988,8 @@ static const bench_row rows[] = {
     TEXT_ROW("flake128/format_base62", "floor/copy", begin_128, format128, check_format128,
              text_stride),
     TEXT_ROW("flake128/parse_base62", "floor/copy", begin_128, parse128, check_day_flakes128, 16),
+    ID_TEXT_ROWS(uuid, 37),
+    ID_TEXT_ROWS(ulid, 27),
     TEXT_ROW("sno/encode", "floor/copy", begin_day, encode_1, check_encode, 16),
     TEXT_ROW("sno/encode_n", "floor/copy", begin_day, encode_n, check_encode, 16),
     TEXT_ROW("sno/decode", "floor/copy", begin_sno_texts, decode_1, check_day_snos, 10),

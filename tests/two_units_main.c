@@ -41,7 +41,7 @@ LIES_AT(struct sno_gen, partition, 584);
 SIZE_IS(struct flake_i_default_1, 24 + 4 * sizeof(struct flake128_gen));
 LIES_AT(struct flake_i_default_1, salt, 8);
 LIES_AT(struct flake_i_default_1, begun, 16);
-SIZE_IS(struct flake128_gen, 680); /* lies in that, too */
+SIZE_IS(struct flake128_gen, 688); /* lies in that, too */
 LIES_AT(struct flake128_gen, engine.word, 56);
 LIES_AT(struct flake128_gen, engine.fork_word, 120);
 LIES_AT(struct flake128_gen, engine.safe, 440);
