@@ -132,9 +132,11 @@ static void rfc9562_4_1_variant_and_4_2_version(void) {
         const flake_form form = (flake_form)(FLAKE_UUID7 + i);
         open_one(form);
         CHECK_EQ(flake128_next_n(&gen, ids, 70000), FLAKE_OK);
+        size_t wrong = 0;
         for (size_t k = 0; k < 70000; k++)
-            if (ids[k].bytes[6] >> 4 != (form == FLAKE_UUID8 ? 8 : 7) || ids[k].bytes[8] >> 6 != 2)
-                CHECK(!"version and variant");
+            wrong +=
+                ids[k].bytes[6] >> 4 != (form == FLAKE_UUID8 ? 8 : 7) || ids[k].bytes[8] >> 6 != 2;
+        CHECK_EQ(wrong, 0);
     }
 }
 
@@ -160,7 +162,7 @@ static void rfc9562_6_2_method_1_the_counter_begins_below_its_guard_bit(void) {
             CHECK(counts_by_one(FLAKE_UUID7, first, drawn(&gen)));
             if (counter_of(first) > greatest) greatest = counter_of(first);
         }
-        CHECK(greatest > 0.99 * (1 << 25)); /* and uses all below it */
+        CHECK(greatest > (1 << 25) - (1 << 18)); /* and uses all below it */
     }
 }
 

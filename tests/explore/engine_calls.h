@@ -33,6 +33,15 @@ static unsigned lane_of(uint64_t *index) {
     return i;
 }
 
+/* As generators of UUIDs do. */
+static flake_status draw_on(flake_gen *g, unsigned how, uint64_t *id) {
+    flake_i_place p;
+    flake_status status = flake_i_draw(&g->engine, how, 0, 1, &p);
+    if (status != FLAKE_OK) status = flake_i_go_on(&g->engine, how, status, 1, &p);
+    if (status == FLAKE_OK) *id = flake_i_id_at(g, p.time, p.index);
+    return status;
+}
+
 static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said) {
     flake_shard *shard = &our.flake_shards[is_owned(letter) ? seen.thread[me].shard : 0];
     flake_lanes *l = &our.flake_lanes;
@@ -46,6 +55,8 @@ static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said
     switch (letter) {
     case 'n': status = flake_next(g, ids); break;
     case 't': status = flake_try(g, ids); break;
+    case 'c': status = draw_on(g, 0, ids); break;
+    case 'C': status = draw_on(g, FLAKE_I_WAIT, ids); break;
     case 'f': status = flake_prefetch_next(&our.prefetch[me], ids); break;
     case 'l': status = flake_lanes_next(l, ids); break;
     case 'L': status = flake_lanes_try(l, ids); break;
@@ -151,7 +162,8 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
                      got.time, got.index);
     if (at < seen.thread[me].last[i][got.tick]) explore_fail("a thread's ids fall");
     seen.thread[me].last[i][got.tick] = at + 1;
-    if (letter != 'f' && got.time > seen.thread[me].reach + e->ahead + (unsigned)now->slack_ms)
+    if (letter != 'f' && !goes_on(letter) &&
+        got.time > seen.thread[me].reach + e->ahead + (unsigned)now->slack_ms)
         explore_fail("I3: an id of unit %" PRIu64 ", when the clock said %" PRIu64, got.time,
                      seen.thread[me].reach);
     if (now->counter[1] && !seen.thread[me].saw_clock &&
@@ -182,6 +194,7 @@ static void check_failure(unsigned me, unsigned i, char letter, outcome said, un
         return;
     }
     if (said == SAID_ELSE) explore_fail("neither AGAIN nor CLOCK_BACK");
+    if (goes_on(letter) && back) explore_fail("the clock was put back, and it does not go on");
     if (said == SAID_AGAIN && back) explore_fail("AGAIN, though the clock was put back");
     if (said == SAID_BACK && !back)
         explore_fail("CLOCK_BACK, though the clock is not behind the word");

@@ -87,7 +87,8 @@ static bool is_given(char letter) { return letter == 'g' || letter == 'G'; }
 static bool is_owned(char letter) { return letter == 'o' || letter == 'O' || letter == 'M'; }
 static bool is_laned(char letter) { return letter && strchr("lLQq", letter) != NULL; }
 static bool is_many(char letter) { return letter && strchr("NTMQq", letter) != NULL; }
-static bool waits(char letter) { return strchr("nNoflQ", letter) != NULL; }
+static bool goes_on(char letter) { return letter == 'c' || letter == 'C'; }
+static bool waits(char letter) { return strchr("nNoflQC", letter) != NULL; }
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* Takes a place out of the table; false: this thread does not hold it. */

@@ -59,6 +59,7 @@ typedef enum subject { FLAKE, SNO, RING, TWO_WORDS, DEFAULT } subject;
 typedef struct scenario {
     const char *name, *shows;
     /* n next (sno_new)   t try   N next_n of 3   T try_n of 3   f prefetch_next, two at a time
+     * c try and C next, which go on when the clock was put back
      * g try_at with the time of the start   G the same, 2 ms later
      * s snapshot   r retry_ns   v stats
      * B borrow a shard   R return it   o next on one's shard   O try   M try_n of 3
