@@ -738,11 +738,10 @@ static inline uint64_t flake_from_bytes(const uint8_t in[8]);
  *
  * From a generator of this process, which the first call makes. Any thread calls them, and signal handlers.
  * What one returns is greater than what was returned before, in whichever thread, though the clock is put
- * back. (Where more than four threads make the first call at once, not so within that ms.) A forked child
- * goes on by itself, with keys of its own, and so does a process after flake_generation_bump: ids of one ms
- * from before and after that have no order. They wait where 65,536 ids were drawn in a ms. What the random
- * bits are worth: see flake128_init. out stays as it was on FLAKE_IO, the system has no random bytes, and
- * FLAKE_RANGE, the clock says that it is before 1984.
+ * back. A forked child goes on by itself, with keys of its own, and so does a process after
+ * flake_generation_bump: ids of one ms from before and after that have no order. They wait where 65,536 ids
+ * were drawn in a ms. What the random bits are worth: see flake128_init. `out` stays as it was on FLAKE_IO,
+ * the system has no random bytes, and on FLAKE_RANGE, the clock says that it is before 1984.
  */
 static inline flake_status flake_uuid7(char out[37]);
 static inline flake_status flake_uuid7_bytes(uint8_t out[16]);
