@@ -14,9 +14,9 @@
  *     sno_new(meta)  text of 16 characters, meta 0 to 255; a column of them is best COLLATE "C"
  *     uuid7()        uuid of version 7, from a generator of each backend
  *
- * flake.node, 0 to 1023, is another in each cluster whose ids must not meet (a standby that is promoted:
- * another than its primary's). A background worker opens the state files and writes them twice a second;
- * while it can't, ids go on for two seconds, and then wait. So the first id after a start may wait as long.
+ * flake.node, 0 to 1023, is another in each cluster whose ids must not meet; a standby has its own before it
+ * is promoted. A background worker opens the state files, and writes them twice a second; while it can't,
+ * ids go on for two seconds, and then wait. So the first id after a start may wait as long.
  */
 #include <postgres.h>
 #include <fmgr.h>
@@ -57,20 +57,20 @@ enum { HORIZON_MS = 2000, WRITE_MS = 500, WAIT_MS = 100 };
 /* ---- the background worker: it alone opens the files ---- */
 
 static void open_states(flake_options *ids, sno_options *snos, sno_snapshot *pool) {
-    flake_state_options where;
-    sno_state_options sno_where;
+    static flake_state_options where;
+    static sno_state_options sno_where;
+    char path[50], sno_path[50]; // in the data folder
     flake_why why;
     sno_why why_snos;
-    memset(&where, 0, sizeof where);
-    where.path = "flake_ids.flake"; // in the data folder
-    where.horizon_ms = HORIZON_MS;
-    where.shared_memory = where.no_wait = true; // no_wait: the draws wait
+    (void)snprintf(path, sizeof path, "flake_ids.%d", node);
+    (void)snprintf(sno_path, sizeof sno_path, "flake_ids.%d.sno", node);
+    where.path = path;
+    sno_where.path = sno_path;
+    where.horizon_ms = sno_where.horizon_ms = HORIZON_MS;
+    where.shared_memory = sno_where.shared_memory = true;
+    where.no_wait = sno_where.no_wait = true; // the draws wait
     if (flake_state_open(&all->ids_state, &where, ids, &why) != FLAKE_OK)
         ereport(FATAL, errmsg("flake_ids: %s", why.text));
-    memset(&sno_where, 0, sizeof sno_where);
-    sno_where.path = "flake_ids.sno";
-    sno_where.horizon_ms = HORIZON_MS;
-    sno_where.shared_memory = sno_where.no_wait = true;
     if (sno_state_open(&all->snos_state, &sno_where, pool, &why_snos) != SNO_OK)
         ereport(FATAL, errmsg("flake_ids: %s", why_snos.text));
     ids->state = &all->ids_state;
@@ -78,21 +78,15 @@ static void open_states(flake_options *ids, sno_options *snos, sno_snapshot *poo
 }
 
 static void begin(void) {
-    flake_options ids;
-    sno_options snos;
-    sno_snapshot pool;
-    memset(&ids, 0, sizeof ids);
+    static flake_options ids;
+    static sno_options snos;
+    static sno_snapshot pool;
     ids.layout = flake_layout_twitter(); // 63 bits: bigint has a sign
-    ids.node = (uint32_t)node;
-    ids.max_wait_ms = WAIT_MS;
-    ids.shared_memory = true;
-    memset(&pool, 0, sizeof pool);
-    pool.partition = (uint16_t)node;
+    ids.node = pool.partition = (uint16_t)node;
     pool.sequence_max = UINT16_MAX;
-    memset(&snos, 0, sizeof snos);
     snos.snapshot = &pool;
-    snos.max_wait_ms = WAIT_MS;
-    snos.shared_memory = true;
+    ids.max_wait_ms = snos.max_wait_ms = WAIT_MS;
+    ids.shared_memory = snos.shared_memory = true;
     open_states(&ids, &snos, &pool);
     if (pg_atomic_read_u32(&all->begun)) return; // after a worker that has ended: its ids go on
     const flake_status status = flake_init(&all->ids, &ids);
@@ -114,10 +108,11 @@ void flake_ids_worker(Datum unused) {
                         PG_WAIT_EXTENSION);
         ResetLatch(MyLatch);
         CHECK_FOR_INTERRUPTS();
-        if (flake_state_extend(&all->ids_state) != FLAKE_OK ||
-            sno_state_extend(&all->snos_state) != SNO_OK)
-            ereport(WARNING,
-                    errmsg("flake_ids: can't write a state file: no ids after %d ms", HORIZON_MS));
+        const flake_status status = flake_state_extend(&all->ids_state);
+        const sno_status sno_is = sno_state_extend(&all->snos_state);
+        if (status != FLAKE_OK || sno_is != SNO_OK)
+            ereport(WARNING, errmsg("flake_ids: a state file: %s, %s", flake_status_str(status),
+                                    sno_status_str(sno_is)));
     }
 }
 

@@ -153,8 +153,10 @@ start_anew() {
     clock=()
     start
 }
-judge "PostgreSQL: stops, and starts with the system's clock" start_anew
-judge "PostgreSQL: and goes on" is t 'SELECT flake_next() > max(id) AND sno_new(42) > max(sno) FROM ids'
+echo 'flake.node = 4' >> "$cluster/postgresql.conf"
+judge "PostgreSQL: stops, and starts as another node, with the system's clock" start_anew
+judge "PostgreSQL: and goes on" is "t" \
+    'SELECT flake_next() > max(id) AND sno_new(42) > max(sno) AND flake_next() >> 12 & 1023 = 4 FROM ids'
 
 # What an id takes here: no assertion, the machine may be busy. flake_next has 4,096 a ms, 244 ns each.
 query -c 'CREATE SEQUENCE numbers'

@@ -13,6 +13,7 @@
  * a timer has served those before it and then it. Where that would take more than a second, since the clock
  * was put back, it has an error, and so it has within MULTI and scripts, where nobody can be blocked. The
  * node is another in each server that gives ids; the folder, the same for all of a host, refuses a double.
+ * A layout of 64 bits, as idgen's, has ids that Redis shows as negative from 2039 on; js53 is exact in JavaScript.
  *
  * redis_module.h declares what this needs of Redis' redismodule.h, which Debian has in no package: with
  * that header in hand include it instead.
@@ -117,10 +118,7 @@ static int answer(RedisModuleCtx *ctx, int kind, uint8_t meta, size_t wanted, bo
     struct queue *queue = &waiting[kind];
     request *r = calloc(1, sizeof *r + wanted * sizeof *r->ids);
     if (!r) return RedisModule_ReplyWithError(ctx, "ERR out of memory");
-    r->kind = kind;
-    r->meta = meta;
-    r->wanted = wanted;
-    r->as_array = as_array;
+    r->kind = kind, r->meta = meta, r->wanted = wanted, r->as_array = as_array;
     const bool may_not_block = RedisModule_GetContextFlags(ctx) & cannot_block;
     if (may_not_block || !queue->first) {
         if (draw(r) || may_not_block) {
@@ -161,44 +159,33 @@ static int uuid_command(RedisModuleCtx *ctx, RedisModuleString **words, int coun
 
 /* Why there are no generators; NULL: there are. */
 static const char *begin(RedisModuleString **words, int count) {
-    static char folder[500];
-    flake_options options;
-    sno_options sno;
-    sno_snapshot pool;
+    static flake_options options, uuid_options;
+    static sno_options sno;
+    static sno_snapshot pool;
     long long node = 0;
-    memset(&options, 0, sizeof options);
-    memset(&sno, 0, sizeof sno);
-    memset(&pool, 0, sizeof pool);
-    options.form = FLAKE_UUID7;
-    if (flake128_init(&uuids, 0, &options) != FLAKE_OK) return "no random bytes";
-    options.form = FLAKE_BOUNDARY;
-    options.layout = flake_layout_twitter(); // 63 bits: Redis' numbers have a sign
-    if (count > 0 && (RedisModule_StringToLongLong(words[0], &node) != REDISMODULE_OK || node < 0 ||
-                      node > UINT16_MAX))
-        return "the node is a number from 0 to what the layout has";
-    if (count > 1 &&
-        flake_layout_named(RedisModule_StringPtrLen(words[1], NULL), &options.layout) != FLAKE_OK)
-        return "no such layout";
-    if (count > 2)
-        options.exclusive =
-            strncpy(folder, RedisModule_StringPtrLen(words[2], NULL), sizeof folder - 1);
-    options.node = (uint32_t)node;
+    if (count > 0 && RedisModule_StringToLongLong(words[0], &node) != REDISMODULE_OK) node = -1;
+    if (node < 0 || node > UINT16_MAX) return "the node is no number, or too large for any layout";
+    options.node = pool.partition = (uint16_t)node;
+    const char *layout = count > 1 ? RedisModule_StringPtrLen(words[1], NULL) : "twitter";
+    if (flake_layout_named(layout, &options.layout) != FLAKE_OK) return "no such layout";
+    if (count > 2) options.exclusive = strdup(RedisModule_StringPtrLen(words[2], NULL));
     const flake_status status = flake_init(&flakes, &options);
-    if (status != FLAKE_OK)
-        return flake_options_why(&options) ? flake_options_why(&options) : flake_status_str(status);
-    pool.partition = (uint16_t)node;
+    const char *unfit = flake_options_why(&options);
+    if (status != FLAKE_OK) return unfit ? unfit : flake_status_str(status);
     pool.sequence_max = UINT16_MAX;
     sno.snapshot = &pool;
-    return sno_init(&snos, &sno) == SNO_OK ? NULL : "sno_init failed";
+    uuid_options.form = FLAKE_UUID7;
+    if (sno_init(&snos, &sno) != SNO_OK) return "sno_init";
+    return flake128_init(&uuids, 0, &uuid_options) == FLAKE_OK ? NULL : "no random bytes";
 }
 
 int RedisModule_OnLoad(RedisModuleCtx *, RedisModuleString **, int);
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
     if (RedisModule_Init(ctx, "flake", 1, REDISMODULE_APIVER_1) != REDISMODULE_OK)
         return REDISMODULE_ERR;
-    const char *unfit = begin(words, count);
-    if (unfit) RedisModule_Log(ctx, "warning", "flake: %s", unfit);
-    if (unfit) return REDISMODULE_ERR;
+    const char *failure = begin(words, count);
+    if (failure) RedisModule_Log(ctx, "warning", "flake: %s", failure);
+    if (failure) return REDISMODULE_ERR;
     return RedisModule_CreateCommand(ctx, "flake.next", flake_command, "fast", 0, 0, 0) |
            RedisModule_CreateCommand(ctx, "sno.new", sno_command, "fast", 0, 0, 0) |
            RedisModule_CreateCommand(ctx, "uuid7.next", uuid_command, "fast", 0, 0, 0);
