@@ -79,6 +79,9 @@ within() { # SECONDS COMMAND...: until it succeeds
         sleep 0.05
     done
 }
+children() { # PID
+    awk -v parent="$1" '$4 == parent {print $1}' /proc/[0-9]*/stat 2> /dev/null
+}
 free_port() {
     local port
     for _ in {1..100}; do

@@ -40,19 +40,19 @@ http {
     keepalive_requests 100000;
     $(printf '%s_temp_path '"$dir"'/temp; ' client_body proxy fastcgi uwsgi scgi)
     server {
-        listen 127.0.0.1:$port reuseport;
-        location / { return 200 "\$flake_id \$flake_id \$uuid7 \$pid\n"; }
+        listen 127.0.0.1:$port;
+        location / { add_header X-Request-Id \$flake_id; return 200 "\$flake_id \$uuid7 \$pid\n"; }
     }
 }
 END
 }
 request() { printf 'GET / HTTP/1.1\r\nHost: here\r\n%s\r\n' "${1-}"; }
-# So many requests over one connection, none waiting for an answer. The answers, a line each.
+# So many requests over one connection, none waiting for an answer. A line each: the id in the head, and the body.
 pipeline() { # COUNT
     local i
     { exec 3<> "/dev/tcp/127.0.0.1/$port"; } 2> /dev/null || return
     { for ((i = 1; i < $1; i++)); do request; done; request $'Connection: close\r\n'; } >&3 &
-    grep -a ' .*-.*-' <&3
+    tr -d '\r' <&3 2> /dev/null | awk '/^HTTP/ {head = ""} /^X-Request-Id/ {head = $2} / .*-.*-/ && !/:/ {print head " " $0}'
     wait $!
     exec 3>&-
 }
@@ -86,7 +86,7 @@ each_connection_rises() {
         rise "$dir/ids" || return 1
     done
 }
-workers() { awk '{print $4}' "$dir/answers" | sort -u | wc -l; }
+several_workers() { many true && [ "$(awk '{print $4}' "$dir/answers" | sort -u | wc -l)" -gt 1 ]; }
 
 configure 'flake_node 1024;'
 judge "nginx: a node too large is refused, and why" says 'flake_node 1024: .*node_bits' timeout 10 "$nginx" -t -p "$dir" \
@@ -97,16 +97,20 @@ master=$!
 judge "nginx: starts with the module" within 10 answers || { cat "$dir/log" "$dir/error.log"; close_with_counts; }
 judge "nginx: four workers give no id twice" many true
 judge "nginx: the requests of a connection have ids that rise" each_connection_rises
-judge "nginx: more than one worker gave them" [ "$(workers)" -gt 1 ]
+judge "nginx: more than one worker gives them" within 30 several_workers
 judge "nginx: they are of the node" [ $(($(head -n 1 "$dir/ids") >> 12 & 1023)) = 3 ]
 
-worker_of() { awk '{print $4}' < <(pipeline 1); }
-reload() {
+worker_of() { awk '{print $NF}' < <(pipeline 1); }
+reload() { # until a worker answers that was not there
     local old
-    old=$(worker_of)
-    kill -HUP "$master" && within 10 is_another "$old"
+    old=$(children "$master")
+    kill -HUP "$master" && within 10 is_none_of "$old"
 }
-is_another() { [ "$(worker_of)" -gt "$1" ]; }
+is_none_of() { # PIDS
+    local pid
+    pid=$(worker_of)
+    [ -n "$pid" ] && ! grep -qx "$pid" <<< "$1"
+}
 before=$(sort -n "$dir/answers" | tail -n 1)
 judge "nginx: nor while it is told to reload" many reload
 judge "nginx: and goes on behind the ids from before that" [ "$(sort -n "$dir/answers" | head -n 1 | cut -d' ' -f1)" -gt "${before%% *}" ]
@@ -128,8 +132,11 @@ refuses_another_node() {
 judge "nginx: another node by a reload is refused, and the workers go on" refuses_another_node
 
 put_clock_back 10000
+configure 'flake_node 3;'
 judge "nginx: the clock put back by 10 s: no id, but a UUID" says '^  .*-.*-7' pipeline 1
 judge "nginx: and the log says why" grep -q 'no id: .*clock' "$dir/error.log"
+judge "nginx: a reload meanwhile" reload
+judge "nginx: has the same generator: no id, but a UUID" says '^  .*-.*-7' pipeline 1
 put_clock_back 0
 judge "nginx: the clock right again" many true
 close_with_counts

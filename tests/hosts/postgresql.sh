@@ -58,18 +58,16 @@ a_run_more() { # 32,000 rows
     insert -t 200 || { grep -m 1 error "$dir/pgbench"; return 1; }
     is $((clients * 200 * 20)) "SELECT count(*) FROM ids WHERE run = $run"
 }
-pids() { # of a server and its children
-    awk -v server="$1" '$4 == server || $1 == server {print $1}' /proc/[0-9]*/stat 2> /dev/null
-}
 are_gone() {
     local pid
     for pid; do ! kill -0 "$pid" 2> /dev/null || return 1; done
 }
 kill_all() {
-    local all
-    # shellcheck disable=SC2046,SC2207
-    all=($(pids "$(head -n 1 "$cluster/postmaster.pid")"))
-    [ ${#all[@]} -ge $clients ] && kill -9 "${all[@]}" && within 10 are_gone "${all[@]}"
+    local server all
+    server=$(head -n 1 "$cluster/postmaster.pid")
+    # shellcheck disable=SC2207
+    all=("$server" $(children "$server"))
+    [ ${#all[@]} -gt $clients ] && kill -9 "${all[@]}" && within 10 are_gone "${all[@]}"
 }
 has_rows() { [ "$(query -c "SELECT count(*) FROM ids WHERE run = $1")" -ge "$2" ]; }
 
@@ -103,7 +101,7 @@ judge "PostgreSQL: $clients clients insert after that" a_run_more
 
 worker() { # its pid
     local pid
-    for pid in $(pids "$(head -n 1 "$cluster/postmaster.pid")"); do
+    for pid in $(children "$(head -n 1 "$cluster/postmaster.pid")"); do
         ! grep -q 'postgres: flake_ids' "/proc/$pid/cmdline" 2> /dev/null || echo "$pid"
     done
 }

@@ -17,7 +17,7 @@ start() { # MODULE_ARGUMENT...: on $port
     local module=("$dir/flake.so" "$@")
     port=$(free_port)
     "${with_clock_back[@]}" redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$dir" \
-        --loadmodule "${module[@]}" > "$dir/log.$port" &
+        --enable-module-command local --loadmodule "${module[@]}" > "$dir/log.$port" &
     server=$!
     servers+=($server)
     within 10 answers
@@ -75,7 +75,7 @@ judge "Redis: a COUNT of 0 is refused" says '^ERR COUNT is a number from 1' ask 
 judge "Redis: a COUNT of 100,001" says '^ERR COUNT is a number from 1' ask FLAKE.NEXT 100001
 judge "Redis: a META of 256" says '^ERR META is a number from 0 to 255' ask SNO.NEW 256
 judge "Redis: no META" says '^ERR wrong number of arguments' ask SNO.NEW
-judge "Redis: the module is not unloaded" says '^ERR' ask MODULE UNLOAD flake
+judge "Redis: the module is not unloaded" says '^ERR Error unloading' ask MODULE UNLOAD flake
 
 put_clock_back 10000
 judge "Redis: a clock put back by 10 s is an error that says so" says '^ERR no id: .*clock' ask FLAKE.NEXT
