@@ -220,6 +220,7 @@ uninstall: ## takes them away
 include bench/bench.mk
 include tests/server/server.mk
 include tests/databases/databases.mk
+include tests/hosts/hosts.mk
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22

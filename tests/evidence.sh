@@ -69,7 +69,7 @@ long_soak() {
               n, passed, failed, minutes}' "$dir/soak-long"
 }
 
-steps="test etcd matrix everything sanitize sanitize-etcd explore explore-orders mutants mutants-many models replay fuzz soak attack cross guard bench server databases"
+steps="test etcd matrix everything sanitize sanitize-etcd explore explore-orders mutants mutants-many models replay fuzz soak attack cross guard bench server databases hosts"
 for step in $steps; do
     [ -n "$(of "$step" 1)" ] || { echo "$dir has no step '$step': .ci/run did not come to its end" >&2; exit 1; }
 done
@@ -99,6 +99,7 @@ trap 'rm -f "$table"' EXIT
     row bench 'every row of the benchmark, its ids compared' "$(compared)"
     row server 'a server that stamps each request, driven by wrk: no id twice, none lost' "$(served)"
     row databases 'ids through SQLite and PostgreSQL, in order and by time' "$(ranged)"
+    row hosts 'modules of PostgreSQL, SQLite, Redis and nginx, which are killed, reloaded, and their clocks put back' ''
 } > "$table"
 awk -v table="$table" '
     /<!-- evidence end -->/ {inside = 0}

@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# nginx.sh   nginx.c as a module of Debian's nginx: the ids of four workers, over a reload and a worker
+# killed with kill -9, and what happens when the clock is put back.
+host=nginx
+. tests/hosts/drive.sh
+nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip nginx
+sources=/usr/share/nginx/src
+[ -x $sources/configure ] || skip nginx-dev
+master=
+stop_host() { [ -z "$master" ] || kill "$master"; }
+
+# As the recipe says, and once more with all warnings.
+cp -r $sources "$dir/src"
+folder=$PWD/$hosts
+made() {
+    (cd "$dir/src" && ./configure --with-compat --add-dynamic-module="$folder" && make -f objs/Makefile modules) > "$dir/log" 2>&1 ||
+        { tail -n 5 "$dir/log"; false; }
+}
+of_nginx() { printf -- '-isystem %s ' "$dir"/src/src/{core,event,event/modules,os/unix,http,http/modules} "$dir/src/objs"; }
+judge "nginx: the module is made from nginx's sources" made || close_with_counts
+# shellcheck disable=SC2046
+judge "nginx: compiles without a warning" compile nginx.c "$dir/module.o" -c $(of_nginx)
+judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
+
+port=$(free_port)
+configure() { # DIRECTIVE
+    cat > "$dir/nginx.conf" << END
+load_module $dir/src/objs/ngx_http_flake_module.so;
+$([ "$(id -u)" != 0 ] || echo "user $(id -un) $(id -gn);")
+worker_processes 4;
+daemon off;
+pid $dir/pid;
+error_log $dir/error.log;
+events { worker_connections 64; }
+http {
+    $1
+    access_log off;
+    keepalive_requests 100000;
+    $(printf '%s_temp_path '"$dir"'/temp; ' client_body proxy fastcgi uwsgi scgi)
+    server {
+        listen 127.0.0.1:$port;
+        location / { add_header X-Request-Id \$flake_id; return 200 "\$flake_id \$uuid7 \$pid\n"; }
+    }
+}
+END
+}
+request() { printf 'GET / HTTP/1.1\r\nHost: here\r\n%s\r\n' "${1-}"; }
+# So many requests over one connection, none waiting for an answer. A line each: the id in the head, and the body.
+pipeline() { # COUNT
+    local i
+    { exec 3<> "/dev/tcp/127.0.0.1/$port"; } 2> /dev/null || return
+    { for ((i = 1; i < $1; i++)); do request; done; request $'Connection: close\r\n'; } >&3 &
+    tr -d '\r' <&3 2> /dev/null | awk '/^HTTP/ {head = ""} /^X-Request-Id/ {head = $2} / .*-.*-/ && !/:/ {print head " " $0}'
+    wait $!
+    exec 3>&-
+}
+answers() { pipeline 1 > /dev/null; }
+# All have an id, the same wherever it stands in a request, and none has one twice.
+are_good() { # COUNT FILE
+    [ "$(awk '$1 == $2 && NF == 4' "$2" | wc -l)" -eq "$1" ] || { echo "  $(awk '$1 != $2 || NF != 4' "$2" | head -n 1)"; return 1; }
+    cut -d' ' -f1 "$2" > "$dir/ids"
+    cut -d' ' -f3 "$2" > "$dir/uuids"
+    are_unique "$1" "$dir/ids" && are_unique "$1" "$dir/uuids"
+}
+connections=12 requests=1000
+many() { # COMMAND...: while twelve connections send requests. A reload cuts connections short
+    local jobs=() came
+    for ((n = 0; n < connections; n++)); do
+        pipeline $requests > "$dir/answers.$n" &
+        jobs+=($!)
+    done
+    "$@" || return 1
+    wait "${jobs[@]}"
+    cat "$dir"/answers.* > "$dir/answers"
+    came=$(wc -l < "$dir/answers")
+    [ "$came" -eq $((connections * requests)) ] || { [ "$1" = reload ] && [ "$came" -gt 0 ]; } ||
+        { echo "  $came answers"; return 1; }
+    are_good "$came" "$dir/answers"
+}
+each_connection_rises() {
+    local n
+    for ((n = 0; n < connections; n++)); do
+        cut -d' ' -f1 "$dir/answers.$n" > "$dir/ids"
+        rise "$dir/ids" || return 1
+    done
+}
+several_workers() { many true && [ "$(awk '{print $4}' "$dir/answers" | sort -u | wc -l)" -gt 1 ]; }
+
+configure 'flake_node 1024;'
+judge "nginx: a node too large is refused, and why" says 'flake_node 1024: .*node_bits' timeout 10 "$nginx" -t -p "$dir" \
+    -e "$dir/error.log" -c "$dir/nginx.conf"
+configure 'flake_node 3;'
+"${with_clock_back[@]}" "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &
+master=$!
+judge "nginx: starts with the module" within 10 answers || { cat "$dir/log" "$dir/error.log"; close_with_counts; }
+judge "nginx: four workers give no id twice" many true
+judge "nginx: the requests of a connection have ids that rise" each_connection_rises
+judge "nginx: more than one worker gives them" within 30 several_workers
+judge "nginx: they are of the node" [ $(($(head -n 1 "$dir/ids") >> 12 & 1023)) = 3 ]
+
+worker_of() { awk '{print $NF}' < <(pipeline 1); }
+reload() { # until a worker answers that was not there
+    local old
+    old=$(children "$master")
+    kill -HUP "$master" && within 10 is_none_of "$old"
+}
+is_none_of() { # PIDS
+    local pid
+    pid=$(worker_of)
+    [ -n "$pid" ] && ! grep -qx "$pid" <<< "$1"
+}
+before=$(sort -n "$dir/answers" | tail -n 1)
+judge "nginx: nor while it is told to reload" many reload
+judge "nginx: and goes on behind the ids from before that" [ "$(sort -n "$dir/answers" | head -n 1 | cut -d' ' -f1)" -gt "${before%% *}" ]
+kill_a_worker() {
+    local old
+    old=$(worker_of)
+    kill -9 "$old" && within 10 answers
+}
+before=$(sort -n "$dir/answers" | tail -n 1)
+judge "nginx: a worker is killed with kill -9" kill_a_worker
+judge "nginx: and no id comes twice" many true
+judge "nginx: nor from before that" [ "$(sort -n "$dir/answers" | head -n 1 | cut -d' ' -f1)" -gt "${before%% *}" ]
+
+refuses_another_node() {
+    configure 'flake_node 4;'
+    kill -HUP "$master" && within 10 grep -q 'flake_node changes with a restart' "$dir/error.log" && answers &&
+        many true && [ $(($(head -n 1 "$dir/ids") >> 12 & 1023)) = 3 ]
+}
+judge "nginx: another node by a reload is refused, and the workers go on" refuses_another_node
+
+put_clock_back 10000
+configure 'flake_node 3;'
+judge "nginx: the clock put back by 10 s: no id, but a UUID" says '^  .*-.*-7' pipeline 1
+judge "nginx: and the log says why" grep -q 'no id: .*clock' "$dir/error.log"
+judge "nginx: a reload meanwhile" reload
+judge "nginx: has the same generator: no id, but a UUID" says '^  .*-.*-7' pipeline 1
+put_clock_back 0
+judge "nginx: the clock right again" many true
+close_with_counts

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# postgresql.sh   postgresql.c in a server of its own: eight clients insert rows whose ids are column
+# defaults, while the server is killed with kill -9, its clock put back, a backend killed and the
+# worker ended. No id comes twice, and those of a backend rise. At the end what an id takes.
+host=PostgreSQL
+. tests/hosts/drive.sh
+bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)
+[ -x "$bin/initdb" ] && [ -x "$bin/pgbench" ] && command -v psql > /dev/null || skip postgresql
+headers=$("$bin/pg_config" --includedir-server 2> /dev/null)
+[ -e "$headers/postgres.h" ] || skip postgresql-server-dev-all
+
+as_owner=
+# It does not run as root.
+chmod 755 "$dir"
+mkdir "$dir/pg"
+if [ "$(id -u)" = 0 ]; then
+    owner=postgres
+    id $owner > /dev/null 2>&1 || owner=nobody
+    as_owner="runuser -u $owner --"
+    chown $owner "$dir/pg"
+fi
+cluster=$dir/pg/cluster
+stop_host() { [ ! -f "$cluster/postmaster.pid" ] || $as_owner "$bin/pg_ctl" -D "$cluster" -m immediate stop > /dev/null; }
+
+judge "PostgreSQL: compiles without a warning" compile postgresql.c "$dir/pg/flake_ids.so" -isystem "$headers" || close_with_counts
+judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
+$as_owner "$bin/initdb" -D "$cluster" -U tester -A trust --no-sync -E UTF8 --locale=C > "$dir/log" ||
+    { cat "$dir/log"; judge "PostgreSQL: a cluster is made" false; close_with_counts; }
+cat >> "$cluster/postgresql.conf" << END
+dynamic_library_path = '$dir/pg'
+shared_preload_libraries = 'flake_ids'
+flake.node = 3
+listen_addresses = ''
+unix_socket_directories = '$dir/pg'
+fsync = off
+END
+
+clock=("${with_clock_back[@]}")
+start() {
+    (cd "$dir/pg" && "${clock[@]}" $as_owner "$bin/pg_ctl" -D "$cluster" -w -t 60 -l "$cluster/log" start) > "$dir/log" 2>&1 ||
+        { tail -n 5 "$dir/log" "$cluster/log"; false; }
+}
+query() {
+    timeout 60 psql -X -q -h "$dir/pg" -U tester -d postgres -v ON_ERROR_STOP=1 -A -t "$@"
+}
+is() { # WANTED SQL
+    local got
+    got=$(query -c "$2") && [ "$got" = "$1" ] || { echo "  wanted $1, got $got"; false; }
+}
+run=0 clients=8
+insert() { # PGBENCH_OPTION...: of a new run
+    run=$((run + 1))
+    "$bin/pgbench" -h "$dir/pg" -U tester -n -c $clients -j 2 -D run=$run -f "$dir/insert.sql" "$@" postgres > "$dir/pgbench" 2>&1
+}
+a_run_more() { # 32,000 rows
+    insert -t 200 || { grep -m 1 error "$dir/pgbench"; return 1; }
+    is $((clients * 200 * 20)) "SELECT count(*) FROM ids WHERE run = $run"
+}
+are_gone() {
+    local pid
+    for pid; do ! kill -0 "$pid" 2> /dev/null || return 1; done
+}
+kill_all() {
+    local server all
+    server=$(head -n 1 "$cluster/postmaster.pid")
+    # shellcheck disable=SC2207
+    all=("$server" $(children "$server"))
+    [ ${#all[@]} -gt $clients ] && kill -9 "${all[@]}" && within 10 are_gone "${all[@]}"
+}
+has_rows() { [ "$(query -c "SELECT count(*) FROM ids WHERE run = $1")" -ge "$2" ]; }
+
+judge "PostgreSQL: starts with the extension" start || close_with_counts
+judge "PostgreSQL: its functions are made" query -f $hosts/postgresql.sql
+query -c 'CREATE TABLE ids (id bigint PRIMARY KEY DEFAULT flake_next(), sno text COLLATE "C" UNIQUE DEFAULT sno_new(42),
+    uuid uuid UNIQUE DEFAULT uuid7(), run int, backend int DEFAULT pg_backend_pid(), turn bigserial)'
+echo 'INSERT INTO ids (run) SELECT :run FROM generate_series(1, 20)' > "$dir/insert.sql"
+from_ms=$(ms_now)
+judge "PostgreSQL: $clients clients insert" a_run_more
+to_ms=$(ms_now)
+judge "PostgreSQL: the times of the ids are those of the run, and the node is flake.node" is t \
+    "SELECT min(id >> 22) + 1288834974657 >= $from_ms AND max(id >> 22) + 1288834974657 <= $to_ms
+        AND min(id >> 12 & 1023) = 3 AND max(id >> 12 & 1023) = 3 FROM ids"
+judge "PostgreSQL: a UUID is of version 7" is t "SELECT bool_and(uuid::text ~ '^.{8}-.{4}-7.{3}-[89ab]') FROM ids"
+judge "PostgreSQL: a meta that is no byte is refused" says 'meta is 0 to 255' query -c 'SELECT sno_new(256)'
+
+insert -T 60 &
+inserting=$!
+run=$((run + 1))
+judge "PostgreSQL: inserts go on" within 30 has_rows $run 20000
+judge "PostgreSQL: is killed with kill -9, and all its children" kill_all
+wait $inserting
+put_clock_back 600000
+judge "PostgreSQL: starts again, the clock put back by 10 minutes" start || close_with_counts
+judge "PostgreSQL: the worker refuses to begin" within 30 grep -q 'flake_ids: .* is from the future' "$cluster/log"
+judge "PostgreSQL: an id waits for it, and can be cancelled" says 'canceling statement due to statement timeout' \
+    query -c "SET statement_timeout = 500; SELECT flake_next()"
+put_clock_back 2000
+judge "PostgreSQL: $clients clients insert after that" a_run_more
+
+worker() { # its pid
+    local pid
+    for pid in $(children "$(head -n 1 "$cluster/postmaster.pid")"); do
+        ! grep -q 'postgres: flake_ids' "/proc/$pid/cmdline" 2> /dev/null || echo "$pid"
+    done
+}
+another_worker() { # PID
+    local pid
+    pid=$(worker)
+    [ -n "$pid" ] && [ "$pid" != "$1" ]
+}
+crash() { # a client's backend is killed: the server throws its shared memory away, and begins anew
+    local before
+    before=$(worker)
+    query -c "COPY (SELECT pg_backend_pid()) TO PROGRAM 'xargs kill -9'" > /dev/null 2>&1
+    [ -n "$before" ] && within 30 another_worker "$before" && within 30 query -o /dev/null -c 'SELECT 1'
+}
+judge "PostgreSQL: a backend is killed, and the server begins anew" crash
+judge "PostgreSQL: $clients clients insert after that" a_run_more
+
+end_the_worker() {
+    local before
+    before=$(worker)
+    [ -n "$before" ] && kill "$before" && within 30 another_worker "$before"
+}
+judge "PostgreSQL: the worker is ended, and another takes its place" end_the_worker
+# A ms has 4,096: these last longer than the horizon that the first worker wrote.
+judge "PostgreSQL: and extends the horizon" is 10000000 \
+    "SET statement_timeout = 60000; SELECT count(flake_next()) FROM generate_series(1, 10000000)"
+judge "PostgreSQL: $clients clients insert after that" a_run_more
+
+put_clock_back 600000
+judge "PostgreSQL: a query that waits for a clock put back can be cancelled" says 'canceling statement due to statement timeout' \
+    query -c "SET statement_timeout = 500; SELECT flake_next()"
+put_clock_back 0
+judge "PostgreSQL: and the next has its id when the clock is right again" query -o /dev/null -c 'SET statement_timeout = 60000; SELECT flake_next()'
+
+judge "PostgreSQL: no id, sno and UUID twice" is t \
+    'SELECT count(*) > 100000 AND count(*) = count(DISTINCT id) AND count(*) = count(DISTINCT sno) AND count(*) = count(DISTINCT uuid) FROM ids'
+judge "PostgreSQL: those of a backend rise" is "0|0|0" \
+    'SELECT count(*) FILTER (WHERE id <= id_before), count(*) FILTER (WHERE sno <= sno_before),
+        count(*) FILTER (WHERE uuid <= uuid_before)
+    FROM (SELECT id, sno, uuid, lag(id) OVER w AS id_before, lag(sno) OVER w AS sno_before, lag(uuid) OVER w AS uuid_before
+        FROM ids WINDOW w AS (PARTITION BY run, backend ORDER BY turn)) AS by_turn'
+judge "PostgreSQL: each run's ids are greater than all before it" is $((run - 1)) \
+    'SELECT count(*) FROM (SELECT min(id) > lag(max(id)) OVER (ORDER BY run) AS rises FROM ids GROUP BY run) AS runs WHERE rises'
+
+start_anew() {
+    $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop > "$dir/log" || return 1
+    clock=()
+    start
+}
+echo 'flake.node = 4' >> "$cluster/postgresql.conf"
+judge "PostgreSQL: stops, and starts as another node, with the system's clock" start_anew
+judge "PostgreSQL: and goes on" is "t" \
+    'SELECT flake_next() > max(id) AND sno_new(42) > max(sno) AND flake_next() >> 12 & 1023 = 4 FROM ids'
+
+# What an id takes here: no assertion, the machine may be busy. flake_next has 4,096 a ms, 244 ns each.
+query -c 'CREATE SEQUENCE numbers'
+for call in "nextval('numbers')" 'gen_random_uuid()' 'flake_next()' 'uuid7()' 'sno_new(42)'; do
+    query -c '\timing on' -c "SELECT count($call) FROM generate_series(1, 1000000)" |
+        awk -v call="$call" '/^Time/ {printf "  %-20s %5.0f ns\n", call, $2}'
+done
+close_with_counts

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ids in Redis 7, as a module:
+ *
+ *     cc -O2 -fPIC -shared -I../.. redis.c -o flake.so
+ *     redis-server --loadmodule ./flake.so 3 twitter /run/redis     (node, layout, folder: none need be given)
+ *
+ *     FLAKE.NEXT          a 64-bit id, as an integer; FLAKE.NEXT COUNT: an array of up to 100,000
+ *     SNO.NEW META        a sno of 16 characters; META 0 to 255
+ *     UUID7.NEXT          a UUID of version 7
+ *
+ * The loop never sleeps for an id: a client that finds this unit's ids drawn is blocked, and it alone, until
+ * a timer has served those before it and then it. Where that would take more than a second, since the clock
+ * was put back, it has an error, and so it has within MULTI and scripts, where nobody can be blocked. The
+ * node is another in each server that gives ids; the folder, the same for all of a host, refuses a double.
+ * A layout of 64 bits, as idgen's, has ids that Redis shows as negative from 2039 on; js53 is exact in JavaScript.
+ *
+ * redis_module.h declares what this needs of Redis' redismodule.h, which Debian has in no package: with
+ * that header in hand include it instead.
+ */
+#define _GNU_SOURCE
+#include "flake.h"
+#include "sno.h"
+#include "redis_module.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- requests: each draws as much as there is, and waits for the rest ---- */
+
+enum { FLAKE, SNO, UUID7, KINDS, MOST = 100000, PATIENCE_NS = 1000000000 };
+typedef struct request {
+    struct request *next;
+    RedisModuleBlockedClient *client;
+    const char *failure; // NULL: none
+    int kind;
+    uint8_t meta;
+    bool as_array;
+    size_t wanted, drawn;
+    char text[37];
+    uint64_t ids[]; // wanted
+} request;
+
+static const int cannot_block =
+    REDISMODULE_CTX_FLAGS_LUA | REDISMODULE_CTX_FLAGS_MULTI | REDISMODULE_CTX_FLAGS_DENY_BLOCKING;
+
+static struct queue {
+    request *first, **end; // in the order of their coming
+} waiting[KINDS];
+static flake_gen flakes;
+static sno_gen snos;
+static flake128_gen uuids;
+
+static int64_t retry_ns(int kind) {
+    return kind == FLAKE ? flake_retry_ns(&flakes)
+           : kind == SNO ? sno_retry_ns(&snos)
+                         : flake128_retry_ns(&uuids);
+}
+
+/* Whether that is all: it has its ids, or `failure` says why it gets none. */
+static bool draw(request *r) {
+    bool later;
+    if (r->kind == SNO) {
+        sno_id id;
+        const sno_status status = sno_try(&snos, r->meta, &id);
+        if (status == SNO_OK) sno_encode(id, r->text);
+        r->failure = status == SNO_OK ? NULL : sno_status_str(status);
+        later = status == SNO_AGAIN || status == SNO_CLOCK_BACK;
+    } else {
+        flake_status status = FLAKE_OK;
+        if (r->kind == UUID7) {
+            flake128 id = {{0}};
+            status = flake128_try(&uuids, &id);
+            if (status == FLAKE_OK) flake128_to_uuid(id, r->text);
+        }
+        while (r->drawn < r->wanted && status == FLAKE_OK) {
+            const size_t n = flake_try_n(&flakes, r->ids + r->drawn, r->wanted - r->drawn);
+            r->drawn += n;
+            if (!n && (status = flake_try(&flakes, r->ids + r->drawn)) == FLAKE_OK) r->drawn++;
+        }
+        r->failure = status == FLAKE_OK ? NULL : flake_status_str(status);
+        later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK;
+    }
+    return !later || retry_ns(r->kind) > PATIENCE_NS;
+}
+
+static int reply(RedisModuleCtx *ctx, const request *r) {
+    char error[200];
+    (void)snprintf(error, sizeof error, "ERR no id: %s", r->failure ? r->failure : "");
+    if (r->failure) return RedisModule_ReplyWithError(ctx, error);
+    if (r->kind != FLAKE) return RedisModule_ReplyWithStringBuffer(ctx, r->text, strlen(r->text));
+    if (r->as_array) (void)RedisModule_ReplyWithArray(ctx, (long)r->wanted);
+    for (size_t i = 0; i < r->wanted; i++)
+        (void)RedisModule_ReplyWithLongLong(ctx, (long long)r->ids[i]);
+    return REDISMODULE_OK;
+}
+static int reply_late(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
+    (void)words, (void)count;
+    return reply(ctx, RedisModule_GetBlockedClientPrivateData(ctx));
+}
+static void release(RedisModuleCtx *ctx, void *r) {
+    (void)ctx;
+    free(r);
+}
+
+static void serve(RedisModuleCtx *ctx, void *of_kind) {
+    struct queue *queue = of_kind;
+    while (queue->first && draw(queue->first)) {
+        request *r = queue->first;
+        queue->first = r->next;
+        (void)RedisModule_UnblockClient(r->client, r);
+    }
+    if (queue->first)
+        (void)RedisModule_CreateTimer(ctx, retry_ns(queue->first->kind) / 1000000 + 1, serve,
+                                      queue);
+}
+
+static int answer(RedisModuleCtx *ctx, int kind, uint8_t meta, size_t wanted, bool as_array) {
+    struct queue *queue = &waiting[kind];
+    request *r = calloc(1, sizeof *r + wanted * sizeof *r->ids);
+    if (!r) return RedisModule_ReplyWithError(ctx, "ERR out of memory");
+    r->kind = kind, r->meta = meta, r->wanted = wanted, r->as_array = as_array;
+    const bool may_not_block = RedisModule_GetContextFlags(ctx) & cannot_block;
+    if (may_not_block || !queue->first) {
+        if (draw(r) || may_not_block) {
+            (void)reply(ctx, r);
+            free(r);
+            return REDISMODULE_OK;
+        }
+        queue->end = &queue->first;
+        (void)RedisModule_CreateTimer(ctx, retry_ns(kind) / 1000000 + 1, serve, queue);
+    }
+    r->client = RedisModule_BlockClient(ctx, reply_late, NULL, release, 0);
+    *queue->end = r;
+    queue->end = &r->next;
+    return REDISMODULE_OK;
+}
+
+/* ---- commands ---- */
+
+static int flake_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
+    long long wanted = 1;
+    if (count > 2) return RedisModule_WrongArity(ctx);
+    if (count == 2 && (RedisModule_StringToLongLong(words[1], &wanted) != REDISMODULE_OK ||
+                       wanted < 1 || wanted > MOST))
+        return RedisModule_ReplyWithError(ctx, "ERR COUNT is a number from 1 to 100000");
+    return answer(ctx, FLAKE, 0, (size_t)wanted, count == 2);
+}
+static int sno_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
+    long long meta;
+    if (count != 2) return RedisModule_WrongArity(ctx);
+    if (RedisModule_StringToLongLong(words[1], &meta) != REDISMODULE_OK || meta < 0 || meta > 255)
+        return RedisModule_ReplyWithError(ctx, "ERR META is a number from 0 to 255");
+    return answer(ctx, SNO, (uint8_t)meta, 0, false);
+}
+static int uuid_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
+    (void)words;
+    return count == 1 ? answer(ctx, UUID7, 0, 0, false) : RedisModule_WrongArity(ctx);
+}
+
+/* Why there are no generators; NULL: there are. */
+static const char *begin(RedisModuleString **words, int count) {
+    static flake_options options, uuid_options;
+    static sno_options sno;
+    static sno_snapshot pool;
+    long long node = 0;
+    if (count > 0 && RedisModule_StringToLongLong(words[0], &node) != REDISMODULE_OK) node = -1;
+    if (node < 0 || node > UINT16_MAX) return "the node is no number, or too large for any layout";
+    options.node = pool.partition = (uint16_t)node;
+    const char *layout = count > 1 ? RedisModule_StringPtrLen(words[1], NULL) : "twitter";
+    if (flake_layout_named(layout, &options.layout) != FLAKE_OK) return "no such layout";
+    if (count > 2) options.exclusive = strdup(RedisModule_StringPtrLen(words[2], NULL));
+    const flake_status status = flake_init(&flakes, &options);
+    const char *unfit = flake_options_why(&options);
+    if (status != FLAKE_OK) return unfit ? unfit : flake_status_str(status);
+    pool.sequence_max = UINT16_MAX;
+    sno.snapshot = &pool;
+    uuid_options.form = FLAKE_UUID7;
+    if (sno_init(&snos, &sno) != SNO_OK) return "sno_init";
+    return flake128_init(&uuids, 0, &uuid_options) == FLAKE_OK ? NULL : "no random bytes";
+}
+
+int RedisModule_OnLoad(RedisModuleCtx *, RedisModuleString **, int);
+int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
+    if (RedisModule_Init(ctx, "flake", 1, REDISMODULE_APIVER_1) != REDISMODULE_OK)
+        return REDISMODULE_ERR;
+    const char *failure = begin(words, count);
+    if (failure) RedisModule_Log(ctx, "warning", "flake: %s", failure);
+    if (failure) return REDISMODULE_ERR;
+    return RedisModule_CreateCommand(ctx, "flake.next", flake_command, "fast", 0, 0, 0) |
+           RedisModule_CreateCommand(ctx, "sno.new", sno_command, "fast", 0, 0, 0) |
+           RedisModule_CreateCommand(ctx, "uuid7.next", uuid_command, "fast", 0, 0, 0);
+}
+
+/* It stays: loaded again in the same ms, it would know of no id that it gave. */
+int RedisModule_OnUnload(RedisModuleCtx *);
+int RedisModule_OnUnload(RedisModuleCtx *ctx) {
+    (void)ctx;
+    return REDISMODULE_ERR;
+}

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# redis.sh   redis.c in a server of its own: pipelined clients whose ids all differ, one that waits for a
+# unit to come while the others are served, and what is refused. At the end the rate of FLAKE.NEXT beside INCR's.
+host=Redis
+. tests/hosts/drive.sh
+command -v redis-server > /dev/null || skip redis-server
+command -v redis-cli > /dev/null || skip redis-tools
+servers=()
+stop_host() { [ ${#servers[@]} -eq 0 ] || kill "${servers[@]}"; }
+
+judge "Redis: compiles without a warning" compile redis.c "$dir/flake.so" || close_with_counts
+judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
+
+start() { # MODULE_ARGUMENT...: on $port
+    local module=("$dir/flake.so" "$@")
+    port=$(free_port)
+    "${with_clock_back[@]}" redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$dir" \
+        --enable-module-command local --loadmodule "${module[@]}" > "$dir/log.$port" &
+    server=$!
+    servers+=($server)
+    within 10 answers
+}
+answers() { [ "$(redis-cli -p "$port" PING 2>&1)" = PONG ]; }
+ask() { redis-cli -p "$port" "$@"; }
+does_not_start() { # WHY MODULE_ARGUMENT...
+    local why=$1
+    shift
+    timeout 10 redis-server --port "$(free_port)" --dir "$dir" --loadmodule "$dir/flake.so" "$@" > "$dir/log"
+    [ $? -eq 1 ] && grep -q "flake: $why" "$dir/log" || { tail -n 3 "$dir/log"; false; }
+}
+# Sends a command so often without waiting for an answer. An id, or an error, a line.
+pipeline() { # COUNT COMMAND
+    exec 3<> "/dev/tcp/127.0.0.1/$port"
+    yes "$2"$'\r' | head -n "$1" >&3 &
+    head -n "$1" <&3 | tr -d ':\r'
+    wait $!
+    exec 3>&-
+}
+
+judge "Redis: starts with the module" start 3 twitter "$dir" || close_with_counts
+judge "Redis: a node too large is refused, and why" does_not_start '.*node_bits' 1024
+judge "Redis: so is a layout that nobody knows" does_not_start 'no such layout' 1 none
+judge "Redis: and a node that another server here has" does_not_start '.*else' 3 twitter "$dir"
+
+three_pipelines() {
+    local jobs=()
+    for client in 1 2 3; do
+        (pipeline 20000 FLAKE.NEXT > "$dir/ids.$client") &
+        jobs+=($!)
+    done
+    wait "${jobs[@]}"
+    are_unique 60000 "$dir"/ids.[123] && rise "$dir/ids.1" && rise "$dir/ids.2" && rise "$dir/ids.3"
+}
+from_ms=$(ms_now)
+judge "Redis: three clients with pipelines: no id twice, each client's rise" three_pipelines
+to_ms=$(ms_now)
+of_the_run() { # and of the node
+    awk -v from="$from_ms" -v to="$to_ms" '
+        {ms = int($1 / 4194304) + 1288834974657} ms < from || ms > to {print "  not of this time: " $1; exit 1}' "$dir/ids.1" &&
+        [ $(($(head -n 1 "$dir/ids.1") >> 12 & 1023)) = 3 ]
+}
+judge "Redis: the times of the ids are those of the run, and the node is the one given" of_the_run
+many() { ask FLAKE.NEXT 100000 > "$dir/ids" && are_unique 100000 "$dir/ids" && rise "$dir/ids"; }
+judge "Redis: 100,000 at once, in a dozen units or two" many
+texts() { # PATTERN COMMAND
+    pipeline 10000 "$2" | grep -v '^\$' > "$dir/ids"
+    are_unique 5000 "$dir/ids" && rise "$dir/ids" text && [ "$(grep -cE "$1" "$dir/ids")" -eq 5000 ]
+}
+judge "Redis: SNO.NEW" texts '^[2-9a-x]{16}$' 'SNO.NEW 42'
+judge "Redis: UUID7.NEXT" texts '^.{8}-.{4}-7.{3}-[89ab].{3}-.{12}$' UUID7.NEXT
+
+judge "Redis: a COUNT of 0 is refused" says '^ERR COUNT is a number from 1' ask FLAKE.NEXT 0
+judge "Redis: a COUNT of 100,001" says '^ERR COUNT is a number from 1' ask FLAKE.NEXT 100001
+judge "Redis: a META of 256" says '^ERR META is a number from 0 to 255' ask SNO.NEW 256
+judge "Redis: no META" says '^ERR wrong number of arguments' ask SNO.NEW
+judge "Redis: the module is not unloaded" says '^ERR Error unloading' ask MODULE UNLOAD flake
+
+put_clock_back 10000
+judge "Redis: a clock put back by 10 s is an error that says so" says '^ERR no id: .*clock' ask FLAKE.NEXT
+judge "Redis: UUIDs go on" says '^.{8}-.{4}-7' ask UUID7.NEXT
+put_clock_back 0
+judge "Redis: and ids, when it is right again" says '^[0-9]+$' ask FLAKE.NEXT
+
+# 256 ids in 10 ms: these take two seconds, and whoever asks for anything else has it at once.
+judge "Redis: a server with few ids starts" start 0 sonyflake
+others_are_served() {
+    ask FLAKE.NEXT 51200 > "$dir/ids" &
+    local waiting=$!
+    within 10 is_blocked && answers && says '^.{8}-.{4}-7' ask UUID7.NEXT && kill -0 $waiting || return 1
+    pipeline 100 FLAKE.NEXT > "$dir/ids.later"
+    wait $waiting && cat "$dir/ids.later" >> "$dir/ids" && are_unique 51300 "$dir/ids" && rise "$dir/ids"
+}
+is_blocked() { ask INFO clients | grep -q '^blocked_clients:1'; }
+judge "Redis: who waits for ids is blocked alone, and has them in turn" others_are_served
+judge "Redis: within a script, where nobody can wait, too many are an error" says 'ERR no id: all ids of this time unit are drawn' \
+    ask EVAL "return redis.call('FLAKE.NEXT', 5000)" 0
+in_a_transaction() { printf 'MULTI\nFLAKE.NEXT 5000\nUUID7.NEXT\nEXEC\n' | ask; }
+judge "Redis: within MULTI" says 'ERR no id: all ids of this time unit are drawn.*-7' in_a_transaction
+judge "Redis: few enough are ids there, too, when the next unit is there" within 10 says '^[0-9]+$' ask EVAL "return redis.call('FLAKE.NEXT', 2)[2]" 0
+
+port=$(free_port)
+redis-server --port "$port" --save '' --dir "$dir" --loadmodule "$dir/flake.so" > "$dir/log" &
+servers+=($!)
+within 10 answers
+for call in INCR\ counter FLAKE.NEXT UUID7.NEXT 'SNO.NEW 42'; do
+    # shellcheck disable=SC2086
+    redis-benchmark -p "$port" -q -n 200000 -P 16 $call 2> /dev/null | tr '\r' '\n' |
+        sed -n "s/.*: \([0-9.]*\) requests per second.*/  $call: \1 a second/p"
+done
+close_with_counts

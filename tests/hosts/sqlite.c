@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ids in SQLite, as an extension to load:
+ *
+ *     cc -O2 -fPIC -shared -I../.. sqlite.c -o flake.so
+ *     FLAKE_NODE=3 sqlite3 shop.db
+ *     .load ./flake
+ *     CREATE TABLE orders (id INT PRIMARY KEY NOT NULL DEFAULT (flake_next()), what TEXT) WITHOUT ROWID;
+ *     INSERT INTO orders (what) VALUES ('tea') RETURNING id;
+ *     SELECT datetime(flake_time(id) / 1000, 'unixepoch') FROM orders WHERE id >= flake_min(1700000000000);
+ *
+ *     flake_next()     a 64-bit id, positive until 2080; waits when this ms has none left
+ *     flake_time(id)   the Unix time of an id, in ms
+ *     flake_min(ms)    the least id of that time, for ranges
+ *     uuid7()          a UUID of version 7 as text; uuid7_blob() as 16 bytes
+ *
+ * FLAKE_NODE in the environment, 0 to 1023, is another in each process that writes at the same time; with
+ * FLAKE_EXCLUSIVE, a folder that all of them name, a second one with the same number is refused. UUIDs
+ * need neither. (An INTEGER PRIMARY KEY takes no default: its column is the row's number. INT does.)
+ */
+#define _GNU_SOURCE
+#include <sqlite3ext.h>
+#include "flake.h"
+#include <stdlib.h>
+SQLITE_EXTENSION_INIT1
+
+static flake_gen ids; // of this process: all its connections and threads draw from it
+static bool begun;
+
+static void say(sqlite3_context *context, const char *function, const char *what) {
+    char *text = sqlite3_mprintf("%s: %s", function, what);
+    sqlite3_result_error(context, text ? text : what, -1);
+    sqlite3_free(text);
+}
+
+static void next(sqlite3_context *context, int count, sqlite3_value **values) {
+    uint64_t id;
+    (void)count, (void)values;
+    const flake_status status = flake_next(&ids, &id);
+    if (status == FLAKE_OK) sqlite3_result_int64(context, (sqlite3_int64)id);
+    else say(context, "flake_next", flake_status_str(status));
+}
+
+static void time_of(sqlite3_context *context, int count, sqlite3_value **values) {
+    flake_parts parts;
+    (void)count;
+    if (sqlite3_value_type(values[0]) == SQLITE_NULL) return; // of NULL it is NULL
+    const flake_status status = flake_decompose(&flake_gen_options(&ids)->layout,
+                                                (uint64_t)sqlite3_value_int64(values[0]), &parts);
+    if (sqlite3_value_type(values[0]) != SQLITE_INTEGER || status != FLAKE_OK)
+        say(context, "flake_time", "not an id of this layout");
+    else sqlite3_result_int64(context, parts.unix_ms);
+}
+
+static void least_of(sqlite3_context *context, int count, sqlite3_value **values) {
+    uint64_t id;
+    (void)count;
+    const flake_status status =
+        flake_min_at(&flake_gen_options(&ids)->layout, sqlite3_value_int64(values[0]), &id);
+    if (status == FLAKE_OK) sqlite3_result_int64(context, (sqlite3_int64)id);
+    else say(context, "flake_min", flake_status_str(status));
+}
+
+static void uuid_text(sqlite3_context *context, int count, sqlite3_value **values) {
+    char text[37];
+    (void)count, (void)values;
+    const flake_status status = flake_uuid7(text);
+    if (status == FLAKE_OK) sqlite3_result_text(context, text, 36, SQLITE_TRANSIENT);
+    else say(context, "uuid7", flake_status_str(status));
+}
+
+static void uuid_blob(sqlite3_context *context, int count, sqlite3_value **values) {
+    uint8_t bytes[16];
+    (void)count, (void)values;
+    const flake_status status = flake_uuid7_bytes(bytes);
+    if (status == FLAKE_OK) sqlite3_result_blob(context, bytes, 16, SQLITE_TRANSIENT);
+    else say(context, "uuid7_blob", flake_status_str(status));
+}
+
+/* Once in a process, though several connections load this. What is wrong, or NULL. */
+static char *begin(void) {
+    static flake_options options;
+    flake_why why;
+    if (begun) return NULL;
+    memset(&options, 0, sizeof options);
+    options.layout = flake_layout_twitter(); // 63 bits: SQLite's numbers have a sign
+    options.exclusive = getenv("FLAKE_EXCLUSIVE");
+    if (getenv("FLAKE_NODE") && flake_node_from_env("FLAKE_NODE", &options.node, &why) != FLAKE_OK)
+        return sqlite3_mprintf("%s", why.text);
+    const flake_status status = flake_init(&ids, &options);
+    begun = status == FLAKE_OK;
+    if (begun) return NULL;
+    const char *unfit = flake_options_why(&options);
+    return sqlite3_mprintf("node %u: %s", options.node, unfit ? unfit : flake_status_str(status));
+}
+
+int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *api);
+int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
+    static const struct {
+        const char *name;
+        int arguments, flags;
+        void (*call)(sqlite3_context *, int, sqlite3_value **);
+    } functions[] = {{"flake_next", 0, 0, next},
+                     {"flake_time", 1, SQLITE_DETERMINISTIC, time_of},
+                     {"flake_min", 1, SQLITE_DETERMINISTIC, least_of},
+                     {"uuid7", 0, 0, uuid_text},
+                     {"uuid7_blob", 0, 0, uuid_blob}};
+    SQLITE_EXTENSION_INIT2(api)
+    sqlite3_mutex *alone = sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP1);
+    sqlite3_mutex_enter(alone);
+    *error = begin();
+    sqlite3_mutex_leave(alone);
+    if (*error) return SQLITE_ERROR;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        const int code =
+            sqlite3_create_function(db, functions[i].name, functions[i].arguments,
+                                    SQLITE_UTF8 | SQLITE_INNOCUOUS | functions[i].flags, NULL,
+                                    functions[i].call, NULL, NULL);
+        if (code != SQLITE_OK) return code;
+    }
+    // A connection that is closed must not take the generator with it: the next would begin anew.
+    return SQLITE_OK_LOAD_PERMANENTLY;
+}

@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# sqlite.sh   sqlite.c loaded into Debian's sqlite3: processes that write into one database, the order
+# and the times of their ids, and what is refused.
+host=SQLite
+. tests/hosts/drive.sh
+command -v sqlite3 > /dev/null || skip sqlite3
+echo '#include <sqlite3ext.h>' | cc -E -x c - > /dev/null 2>&1 || skip libsqlite3-dev
+
+judge "SQLite: compiles without a warning" compile sqlite.c "$dir/flake.so" || close_with_counts
+query() { sqlite3 -bail -cmd '.timeout 60000' -cmd ".load $dir/flake" "$dir/db" "$@"; }
+is() { # WANTED SQL
+    local got
+    got=$(query "$2") && [ "$got" = "$1" ] || { echo "  wanted $1, got $got"; false; }
+}
+
+processes=4 rows=20000
+query 'PRAGMA journal_mode = WAL' > /dev/null
+query 'CREATE TABLE orders (id INT PRIMARY KEY NOT NULL DEFAULT (flake_next()), uuid TEXT UNIQUE DEFAULT (uuid7()),
+    bytes BLOB UNIQUE DEFAULT (uuid7_blob()), process INT, turn INT) WITHOUT ROWID'
+write_rows() { # PROCESS: its node, too
+    for ((turn = 0; turn < rows; turn += 2000)); do
+        echo "INSERT INTO orders (process, turn) SELECT $1, value FROM generate_series($turn, $turn + 1999);"
+    done | FLAKE_EXCLUSIVE=$dir FLAKE_NODE=$1 query
+}
+all_write() {
+    local jobs=() code=0
+    for ((process = 0; process < processes; process++)); do
+        write_rows $process &
+        jobs+=($!)
+    done
+    for job in "${jobs[@]}"; do wait "$job" || code=1; done
+    return $code
+}
+from_ms=$(ms_now)
+judge "SQLite: $processes processes with a node each write $rows rows each" all_write
+to_ms=$(ms_now)
+judge "SQLite: all rows are there, none has an id or a UUID twice" is $((processes * rows)) \
+    'SELECT min(count(DISTINCT id), count(DISTINCT uuid), count(DISTINCT bytes)) FROM orders'
+of_a_process='PARTITION BY process ORDER BY turn'
+judge "SQLite: the ids of a process rise, and its UUIDs" is "0.0|0.0|0.0" \
+    "SELECT total(id <= before), total(uuid <= uuid_before), total(bytes <= bytes_before) FROM (SELECT id, uuid, bytes,
+    lag(id) OVER w AS before, lag(uuid) OVER w AS uuid_before, lag(bytes) OVER w AS bytes_before FROM orders
+    WINDOW w AS ($of_a_process))"
+judge "SQLite: the times of the ids are those of the run" is 1 \
+    "SELECT min(flake_time(id)) >= $from_ms AND max(flake_time(id)) <= $to_ms FROM orders"
+middle="(SELECT flake_time(id) FROM orders ORDER BY id LIMIT 1 OFFSET $((processes * rows / 2)))"
+judge "SQLite: a range of ids is a range of time" is "1|1" \
+    "SELECT total(id < flake_min($middle)) > 0, total(id < flake_min($middle)) = total(flake_time(id) < $middle) FROM orders"
+judge "SQLite: which the index finds" says 'SEARCH orders USING PRIMARY KEY' query \
+    'EXPLAIN QUERY PLAN SELECT turn FROM orders WHERE id >= flake_min(1700000000000)'
+judge "SQLite: a UUID is of version 7, as text and as bytes" is "1|1" \
+    "SELECT uuid7() GLOB '????????-????-7???-[89ab]???-????????????', hex(uuid7_blob()) GLOB '????????????7???[89AB]???????????????'"
+
+# The writers above took turns at the database. These draw in the same milliseconds.
+draw_at_once() {
+    local jobs=()
+    for ((process = 0; process < processes; process++)); do
+        FLAKE_NODE=$process query 'SELECT flake_next() FROM generate_series(1, 100000)' > "$dir/drawn.$process" &
+        jobs+=($!)
+    done
+    wait "${jobs[@]}"
+    are_unique $((processes * 100000)) "$dir"/drawn.* && rise "$dir/drawn.0"
+}
+judge "SQLite: $processes processes that draw at once have no id in common" draw_at_once
+
+# A connection that is closed and opened anew goes on with the generator that the process has.
+reconnects() {
+    local n
+    for ((n = 0; n < 300; n++)); do
+        echo ".open :memory:"
+        echo ".load $dir/flake"
+        echo "SELECT flake_next();"
+    done | sqlite3 -bail > "$dir/ids"
+    are_unique 300 "$dir/ids" && rise "$dir/ids"
+}
+judge "SQLite: a connection closed and opened anew repeats nothing" reconnects
+
+node_is_held() {
+    mkfifo "$dir/in" "$dir/out"
+    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 query < "$dir/in" > "$dir/out" &
+    local holder=$! code=0
+    exec 3> "$dir/in" 4< "$dir/out"
+    echo "SELECT 'held';" >&3
+    read -r _ <&4
+    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 says 'node 7: .*else' query 'SELECT 1' || code=1
+    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=8 says '^1$' query 'SELECT 1' || code=1
+    exec 3>&- 4<&-
+    wait $holder || code=1
+    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 says '^1$' query 'SELECT 1' && return $code
+}
+judge "SQLite: a second process with the same node is refused while the first lives" node_is_held
+FLAKE_NODE=1024 judge "SQLite: a node too large is refused, and why" says 'node 1024: .*node_bits' query 'SELECT 1'
+FLAKE_NODE=one judge "SQLite: no number is no node" says 'FLAKE_NODE: is not a decimal number' query 'SELECT 1'
+judge "SQLite: what is no id has no time" says 'flake_time: not an id' query 'SELECT flake_time(-1)'
+judge "SQLite: the time of NULL is NULL" is "" 'SELECT flake_time(NULL)'
+close_with_counts
