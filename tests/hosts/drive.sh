@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 #
 # Sourced by the scripts beside it: judge, compile, and what looks at ids. $dir is a folder that goes
@@ -29,7 +30,7 @@ close_with_counts() {
     [ $failed -eq 0 ]
     exit
 }
-skip() { # PACKAGE...: a script that skips has neither passed nor failed
+skip() { # PACKAGE...: of $host, which the script names
     echo "SKIPPED $host: not installed: $*"
     close_with_counts
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ids in nginx, as variables of a dynamic module, which is built from nginx's own sources, or what Debian's
+ * Ids in nginx, as variables of a dynamic module. It is built from nginx's own sources, or what Debian's
  * nginx-dev has of them, with the file `config` beside this one:
  *
  *     cp -r /usr/share/nginx/src . && cd src
- *     ./configure --with-compat --add-dynamic-module=/path/to/this/folder && make -f objs/Makefile modules
+ *     ./configure --with-compat --add-dynamic-module=/path/to/this/folder
+ *     make -f objs/Makefile modules
  *     cp objs/ngx_http_flake_module.so /usr/lib/nginx/modules/
  *
  *     load_module modules/ngx_http_flake_module.so;
@@ -14,10 +15,10 @@
  *         log_format with_ids '$flake_id $request';   # $uuid7: a UUID of version 7
  *     }
  *
- * All workers draw from one generator, in a zone of shared memory that outlasts reloads. None of them ever
- * waits: ids may run 10 ms ahead of the clock, 40,960 requests at once. Where that is not enough, as with
- * a clock that was put back by more, the variable is empty, and the log says why. `nginx` and the one that
- * takes over from it with USR2 have a generator each, and so want different nodes.
+ * All workers draw from one generator, in a zone of shared memory that outlasts reloads. None of them
+ * ever waits: ids may run 10 ms ahead of the clock, 40,960 requests at once. Where that is not enough, as
+ * with a clock that was put back by more, the variable is empty, and the log says why. An nginx and the
+ * one that takes over from it with USR2 have a generator each, and so want different nodes.
  */
 #include <ngx_config.h>
 #include <ngx_core.h>

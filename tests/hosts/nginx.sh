@@ -9,7 +9,7 @@ nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip nginx
 sources=/usr/share/nginx/src
 [ -x $sources/configure ] || skip nginx-dev
 master=
-stop_host() { [ -z "$master" ] || kill "$master"; }
+stop_host() { [ -z "$master" ] || { kill "$master" && wait "$master"; }; }
 
 # As the recipe says, and once more with all warnings.
 cp -r $sources "$dir/src"

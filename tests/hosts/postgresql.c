@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ids as column defaults in PostgreSQL: one generator for all backends, in shared memory, and state files
- * in the data folder, so that no id comes twice over a kill -9, a crash of the machine, or a clock put back.
+ * Ids as column defaults in PostgreSQL 15 or later: one generator for all backends, in shared memory, and
+ * state files in the data folder, so that none comes twice over a kill -9, a crash, or a clock put back.
  *
- *     cc -O2 -fPIC -shared -I../.. -isystem "$(pg_config --includedir-server)" postgresql.c -o flake_ids.so
+ *     cc -O2 -fPIC -shared -I../.. -I"$(pg_config --includedir-server)" postgresql.c -o flake_ids.so
  *     cp flake_ids.so "$(pg_config --pkglibdir)"
- *     echo "shared_preload_libraries = 'flake_ids'" >> postgresql.conf   # and flake.node = 3; then restart
+ *     echo "shared_preload_libraries = 'flake_ids'" >> postgresql.conf   # flake.node = 3, too; restart
  *     psql -f postgresql.sql                                             # in each database
  *
  *     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT flake_next(), what text);
@@ -14,9 +14,9 @@
  *     sno_new(meta)  text of 16 characters, meta 0 to 255; a column of them is best COLLATE "C"
  *     uuid7()        uuid of version 7, from a generator of each backend
  *
- * flake.node, 0 to 1023, is another in each cluster whose ids must not meet; a standby has its own before it
- * is promoted. A background worker opens the state files, and writes them twice a second; while it can't,
- * ids go on for two seconds, and then wait. So the first id after a start may wait as long.
+ * flake.node, 0 to 1023, is another in each cluster whose ids must not meet; a standby has its own before
+ * it is promoted. A background worker opens the state files, and writes them twice a second. While it
+ * can't, ids go on for two seconds, and then wait or fail. The first id after a start may wait as long.
  */
 #include <postgres.h>
 #include <fmgr.h>
@@ -155,7 +155,7 @@ void _PG_init(void) {
 
 /* ---- what SQL calls ---- */
 
-/* A call of a generator waits 100 ms at most, so that a query can be cancelled; then it is made again. */
+/* A call of a generator waits 100 ms at most, so that a query can be cancelled; then it is made anew. */
 static void wait_for_the_worker(void) {
     for (; !pg_atomic_read_u32(&all->begun); pg_usleep(10000)) CHECK_FOR_INTERRUPTS();
     pg_read_barrier();

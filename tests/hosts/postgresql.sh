@@ -131,10 +131,11 @@ judge "PostgreSQL: and extends the horizon" is 10000000 \
 judge "PostgreSQL: $clients clients insert after that" a_run_more
 
 put_clock_back 600000
-judge "PostgreSQL: a query that waits for a clock put back can be cancelled" says 'canceling statement due to statement timeout' \
-    query -c "SET statement_timeout = 500; SELECT flake_next()"
+judge "PostgreSQL: a query that waits for a clock put back can be cancelled" \
+    says 'canceling statement due to statement timeout' query -c "SET statement_timeout = 500; SELECT flake_next()"
 put_clock_back 0
-judge "PostgreSQL: and the next has its id when the clock is right again" query -o /dev/null -c 'SET statement_timeout = 60000; SELECT flake_next()'
+judge "PostgreSQL: and the next has its id when the clock is right again" \
+    query -o /dev/null -c 'SET statement_timeout = 60000; SELECT flake_next()'
 
 judge "PostgreSQL: no id, sno and UUID twice" is t \
     'SELECT count(*) > 100000 AND count(*) = count(DISTINCT id) AND count(*) = count(DISTINCT sno) AND count(*) = count(DISTINCT uuid) FROM ids'

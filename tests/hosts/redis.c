@@ -3,19 +3,19 @@
  * Ids in Redis 7, as a module:
  *
  *     cc -O2 -fPIC -shared -I../.. redis.c -o flake.so
- *     redis-server --loadmodule ./flake.so 3 twitter /run/redis     (node, layout, folder: none need be given)
+ *     redis-server --loadmodule ./flake.so 3 twitter /run/redis   (node, layout, folder; or fewer)
  *
  *     FLAKE.NEXT          a 64-bit id, as an integer; FLAKE.NEXT COUNT: an array of up to 100,000
  *     SNO.NEW META        a sno of 16 characters; META 0 to 255
  *     UUID7.NEXT          a UUID of version 7
  *
- * The loop never sleeps for an id: a client that finds this unit's ids drawn is blocked, and it alone, until
- * a timer has served those before it and then it. Where that would take more than a second, since the clock
- * was put back, it has an error, and so it has within MULTI and scripts, where nobody can be blocked. The
- * node is another in each server that gives ids; the folder, the same for all of a host, refuses a double.
- * A layout of 64 bits, as idgen's, has ids that Redis shows as negative from 2039 on; js53 is exact in JavaScript.
+ * The loop never sleeps for an id: a client that finds this unit's ids drawn is blocked, and it alone,
+ * until a timer has served those before it and then it. Where that would take more than a second, since
+ * the clock was put back, it has an error, and so it has within MULTI and scripts, where nobody can be
+ * blocked. The node is another in each server that gives ids; in the folder, the same for all of a host,
+ * a double is found. Ids of the layout js53 are exact in JavaScript; idgen's are negative from 2039 on.
  *
- * redis_module.h declares what this needs of Redis' redismodule.h, which Debian has in no package: with
+ * redis_module.h declares what this needs of Redis' redismodule.h, which no package of Debian has: with
  * that header in hand include it instead.
  */
 #define _GNU_SOURCE

@@ -8,7 +8,7 @@ host=Redis
 command -v redis-server > /dev/null || skip redis-server
 command -v redis-cli > /dev/null || skip redis-tools
 servers=()
-stop_host() { [ ${#servers[@]} -eq 0 ] || kill "${servers[@]}"; }
+stop_host() { [ ${#servers[@]} -eq 0 ] || { kill "${servers[@]}" && wait "${servers[@]}"; }; }
 
 judge "Redis: compiles without a warning" compile redis.c "$dir/flake.so" || close_with_counts
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
@@ -98,7 +98,8 @@ judge "Redis: within a script, where nobody can wait, too many are an error" say
     ask EVAL "return redis.call('FLAKE.NEXT', 5000)" 0
 in_a_transaction() { printf 'MULTI\nFLAKE.NEXT 5000\nUUID7.NEXT\nEXEC\n' | ask; }
 judge "Redis: within MULTI" says 'ERR no id: all ids of this time unit are drawn.*-7' in_a_transaction
-judge "Redis: few enough are ids there, too, when the next unit is there" within 10 says '^[0-9]+$' ask EVAL "return redis.call('FLAKE.NEXT', 2)[2]" 0
+judge "Redis: few enough are ids there, too, when the next unit is there" within 10 \
+    says '^[0-9]+$' ask EVAL "return redis.call('FLAKE.NEXT', 2)[2]" 0
 
 port=$(free_port)
 redis-server --port "$port" --save '' --dir "$dir" --loadmodule "$dir/flake.so" > "$dir/log" &

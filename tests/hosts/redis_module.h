@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The part of Redis' module interface that redis.c calls, under the names that it has in redismodule.h. A
- * module finds the server's functions by their names, through the first word of its context.
+ * The part of Redis' module interface that redis.c calls, under the names that it has in redismodule.h.
+ * A module finds the server's functions by their names, through the first word of its context.
  */
 #ifndef REDIS_MODULE_H
 #define REDIS_MODULE_H

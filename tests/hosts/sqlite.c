@@ -5,17 +5,18 @@
  *     cc -O2 -fPIC -shared -I../.. sqlite.c -o flake.so
  *     FLAKE_NODE=3 sqlite3 shop.db
  *     .load ./flake
- *     CREATE TABLE orders (id INT PRIMARY KEY NOT NULL DEFAULT (flake_next()), what TEXT) WITHOUT ROWID;
+ *     CREATE TABLE orders (id INT PRIMARY KEY NOT NULL DEFAULT (flake_next()), what) WITHOUT ROWID;
  *     INSERT INTO orders (what) VALUES ('tea') RETURNING id;
- *     SELECT datetime(flake_time(id) / 1000, 'unixepoch') FROM orders WHERE id >= flake_min(1700000000000);
+ *     SELECT datetime(flake_time(id) / 1000, 'unixepoch') FROM orders
+ *         WHERE id >= flake_min(1700000000000);
  *
  *     flake_next()     a 64-bit id, positive until 2080; waits when this ms has none left
  *     flake_time(id)   the Unix time of an id, in ms
  *     flake_min(ms)    the least id of that time, for ranges
  *     uuid7()          a UUID of version 7 as text; uuid7_blob() as 16 bytes
  *
- * FLAKE_NODE in the environment, 0 to 1023, is another in each process that writes at the same time; with
- * FLAKE_EXCLUSIVE, a folder that all of them name, a second one with the same number is refused. UUIDs
+ * FLAKE_NODE in the environment, 0 to 1023, is another in each process that writes at the same time;
+ * with FLAKE_EXCLUSIVE, a folder that all of them name, a second one with the same number is refused. UUIDs
  * need neither. (An INTEGER PRIMARY KEY takes no default: its column is the row's number. INT does.)
  */
 #define _GNU_SOURCE
