@@ -366,7 +366,7 @@ typedef struct flake_gen flake_gen;
 
 typedef struct flake_options {
     flake_layout layout;       /* all zero: flake-idgen's */
-    uint32_t node;             /* must fit the layout's node bits */
+    uint32_t node;             /* must fit the layout's node bits; 128 bits: see flake128_init */
     uint32_t node_offset;      /* Hazelcast: added to node; FLAKE_NODE when the sum does not fit */
     uint32_t seq_min, seq_max; /* sequence numbers to use; 0, 0: all that the layout has */
     int64_t
@@ -390,8 +390,8 @@ typedef struct flake_options {
     flake_form form;  /* of 128 bits; 64 bits have none */
     bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
                          n is even at low rates; ids inside a unit then don't rise */
-    bool refuse_back; /* waiting calls too say FLAKE_CLOCK_BACK at once (boundary does); UUIDs and
-                         ULIDs say it at all */
+    bool refuse_back; /* waiting calls, too, say FLAKE_CLOCK_BACK at once. boundary's always do;
+                         UUIDs and ULIDs never say it without this */
     bool shared_memory; /* lies in memory that processes share: survives fork. They must be forks
                            of one another, or use the system's clock and no ring; no gate, and only
                            a state with shared_memory. FLAKE_INVALID where 64-bit atomics take a lock
@@ -737,11 +737,12 @@ static inline uint64_t flake_from_bytes(const uint8_t in[8]);
 /* ---- UUIDs of version 7 and ULIDs in one line ----
  *
  * From a generator of this process, which the first call makes. Any thread calls them, and signal handlers.
- * What one returns is greater than what was returned before, in whichever thread, though the clock is put
- * back. A forked child goes on by itself, with keys of its own, and so does a process after
- * flake_generation_bump: ids of one ms from before and after that have no order. They wait where 65,536 ids
- * were drawn in a ms. What the random bits are worth: see flake128_init. `out` stays as it was on FLAKE_IO,
- * the system has no random bytes, and on FLAKE_RANGE, the clock says that it is before 1984.
+ * What one returns is greater than all that it returned before, in whichever thread, though the clock is
+ * put back; UUIDs and ULIDs count in one counter. A forked child goes on by itself, with keys of its own,
+ * and so does a process after flake_generation_bump: ids of one ms from before and after that have no order.
+ * Nor have those of two modules which hide their symbols, or were opened with RTLD_LOCAL: each has a
+ * generator of its own. They wait where 65,536 ids were drawn in a ms. FLAKE_IO: the system has no
+ * random bytes. FLAKE_RANGE: the first call, with a clock before 1984. Then `out` stays as it was.
  */
 static inline flake_status flake_uuid7(char out[37]);
 static inline flake_status flake_uuid7_bytes(uint8_t out[16]);
@@ -760,20 +761,21 @@ static inline flake_status flake_ulid(char out[27]);
  * So all ids of a generator rise, whichever threads draw them, and of lanes those of a later ms are greater.
  * Of two ids of one ms the counters tell how many lie between them, and nothing else.
  *
- * WHAT A DUPLICATE WOULD TAKE. One generator gives no id twice. Two, where nobody has given numbers out, are
- * kept apart by the ms, where the counters begin, and what is random behind them. Of 1,000 hosts that draw 10
- * ids in each ms of a year 1.7e-4 duplicates are to be expected of FLAKE_UUID7, and 2.6e-6 of
- * FLAKE_ULID; of UUIDs of version 7 with 74 random bits each, 8.4e-5. With a node of one's own
- * (UUID7_NODE, UUID8: RFC 9562, 6.4) there are none, as for boundary, but for those of one node that begins
- * anew within a ms.
+ * WHAT A DUPLICATE WOULD TAKE. One generator gives no id twice. Two FLAKE_UUID7 or FLAKE_ULID are kept
+ * apart by the ms, by where their counters begin, and by what is random behind them: of 1,000 generators that
+ * draw 10 ids each in every ms of a year, 1.7e-4 duplicates are to be expected of FLAKE_UUID7, 2.6e-6 of
+ * FLAKE_ULID, and 8.4e-5 of UUIDs of version 7 with 74 random bits. With a node of its own a generator repeats
+ * nobody's ids, under the conditions of any node; ranges of numbers don't part two of one node, since counters
+ * begin anywhere. RFC 9562 (6.4) has version 8 for that; version 7 with a node is ours.
  *
- * RANDOM BITS are a keyed function (SipHash-1-3) of time and place, under keys from FLAKE_RANDOM_BYTES: those
- * of the counter are new with each init, those of the last 48 bits each second as well, if the source has
- * any. Who knows neighbours of one ms knows a FLAKE_UUID7's counter, and a whole FLAKE_ULID. Ids are no
- * secrets and no tokens.
+ * RANDOM BITS are a keyed function (SipHash-1-3) of time and place, under keys from FLAKE_RANDOM_BYTES. The
+ * counter's keys are new with each init. The last 48 bits' are new each second, too; without random bytes the
+ * old ones stay. Who knows two ids of one ms can guess those between them: of FLAKE_UUID7 all but the last 48
+ * bits, of the others all. Ids are no secrets and no tokens. A copy of a running machine counts
+ * from the same numbers until flake_generation_bump.
  *
- * THE CLOCK PUT BACK: UUIDs and ULIDs go on from the newest time, each lane from its own, or with refuse_back
- * say FLAKE_CLOCK_BACK, which boundary's always do.
+ * THE CLOCK PUT BACK: UUIDs and ULIDs go on from the newest time, each lane from its own, and when a ms is
+ * spent they take the next at once. With refuse_back they say FLAKE_CLOCK_BACK, which boundary's always do.
  */
 
 typedef struct flake128 {
@@ -789,9 +791,11 @@ typedef struct flake128_parts {
 
 typedef struct flake128_gen flake128_gen;
 /* worker48: boundary's worker, a UUID's node, else 0. options: form; layout, node, node_offset and
- * seq_scatter must be zero, and with nothing but random numbers `exclusive`, too. FLAKE_IO: there are no
- * random bytes. UUIDs and ULIDs begin in 1984: FLAKE_RANGE. */
+ * seq_scatter must be zero. FLAKE_UUID7 and FLAKE_ULID take no `exclusive`. FLAKE_IO: there are no random
+ * bytes. With a clock before 1984 the first draw of a UUID or ULID is FLAKE_RANGE. flake128_options_why names
+ * what does not fit. A restored UUID or ULID generator begins in a later ms. */
 static inline flake_status flake128_init(flake128_gen *, uint64_t worker48, const flake_options *);
+static inline const char *flake128_options_why(uint64_t worker48, const flake_options *);
 static inline flake_status flake128_next(flake128_gen *, flake128 *id);
 static inline flake_status flake128_try(flake128_gen *, flake128 *id);
 static inline int64_t flake128_retry_ns(flake128_gen *);
@@ -4695,7 +4699,8 @@ static inline flake_status flake_i_fill_in(const flake_options *given, flake_opt
     if ((uint64_t)o->node + o->node_offset > flake_i_ones(l->node_bits))
         return flake_i_refuse(why, FLAKE_NODE, "node + node_offset does not fit layout.node_bits");
     if (o->form != FLAKE_BOUNDARY)
-        return flake_i_refuse(why, FLAKE_INVALID, "form is for 128 bits: flake128_init");
+        return flake_i_refuse(why, FLAKE_INVALID,
+                              "form is for 128 bits: flake128_init, flake128_options_why");
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(l->seq_bits);
     if (o->seq_min > o->seq_max)
         return flake_i_refuse(why, FLAKE_INVALID,
@@ -5583,26 +5588,59 @@ static inline int flake128_compare(flake128 a, flake128 b) { return memcmp(a.byt
 
 // >>wide
 
-static inline flake_status flake_i_wide_resolve(uint64_t worker48, const flake_options *options,
-                                                flake_options *o,
-                                                uint8_t identity[FLAKE_I_IDENTITY]) {
+/* A counter begins anywhere, so whoever has a node has it with all numbers. */
+static inline void flake_i_wide_identity(const flake_options *o, uint64_t worker48,
+                                         uint8_t identity[FLAKE_I_IDENTITY]) {
     static const char kinds[] = {FLAKE_I_BOUNDARY_KIND, FLAKE_I_UUID7_KIND, FLAKE_I_NODE_KIND,
                                  FLAKE_I_UUID8_KIND, FLAKE_I_ULID_KIND};
+    flake_options whole = *o;
+    if (o->form != FLAKE_BOUNDARY) {
+        whole.seq_min = 0;
+        whole.seq_max = (uint32_t)flake_i_ones(FLAKE_I_PLACE_BITS);
+    }
+    flake_i_identity(&whole, kinds[o->form], worker48, identity);
+}
+
+static inline flake_status flake_i_wide_fill_in(uint64_t worker48, const flake_options *options,
+                                                flake_options *o, const char **why) {
     if (options) *o = *options;
     else memset(o, 0, sizeof *o);
     const flake_form form = o->form;
-    if (worker48 > flake_i_ones(48) || !flake_i_no_layout(&o->layout) || o->node ||
-        o->node_offset || o->seq_scatter || !flake_i_is_form(form))
-        return FLAKE_INVALID;
-    if (!flake_i_has_node(form) && (worker48 || o->exclusive)) return FLAKE_INVALID;
+    if (!flake_i_is_form(form)) return flake_i_refuse(why, FLAKE_INVALID, "form is none of these");
+    if (!flake_i_no_layout(&o->layout) || o->node || o->node_offset || o->seq_scatter)
+        return flake_i_refuse(why, FLAKE_INVALID,
+                              "layout, node, node_offset and seq_scatter are for 64 bits: the "
+                              "number of 128 bits is worker48");
+    if (worker48 > flake_i_ones(48))
+        return flake_i_refuse(why, FLAKE_INVALID, "worker48 does not fit 48 bits");
+    if (!flake_i_has_node(form) && (worker48 || o->exclusive))
+        return flake_i_refuse(why, FLAKE_INVALID,
+                              "worker48 and exclusive are for forms that have a number in them");
     o->layout = flake_layout_mastodon(); /* ms since 1970 and 16 bits of sequence, too */
     if (form == FLAKE_BOUNDARY) o->refuse_back = true;
     else o->layout.epoch_ms = flake_i_epoch_1984_ms;
     o->form = FLAKE_BOUNDARY;
-    const flake_status status = flake_i_resolve(o, o);
+    const flake_status status = flake_i_fill_in(o, o, why);
     o->form = form;
-    if (status == FLAKE_OK) flake_i_identity(o, kinds[form], worker48, identity);
     return status;
+}
+
+static inline flake_status flake_i_wide_resolve(uint64_t worker48, const flake_options *options,
+                                                flake_options *o,
+                                                uint8_t identity[FLAKE_I_IDENTITY]) {
+    const char *why;
+    const flake_status status = flake_i_wide_fill_in(worker48, options, o, &why);
+    if (status == FLAKE_OK) flake_i_wide_identity(o, worker48, identity);
+    return status;
+}
+
+static inline const char *flake128_options_why(uint64_t worker48, const flake_options *options) {
+    const char *why;
+    flake_options o;
+    flake_i_split d;
+    if (flake_i_wide_fill_in(worker48, options, &o, &why) != FLAKE_OK) return why;
+    const flake_i_setup setup = flake_i_setup_of(&o);
+    return flake_i_setup_why(&setup, &d);
 }
 
 /* The engine says each step back of the clock at once, so that it can be gone on from. */
@@ -5654,7 +5692,7 @@ static inline flake_status flake128_reinit_after_fork(flake128_gen *g, uint64_t 
     flake_options was = o;
     was.seq_min = g->seq_min;
     was.seq_max = (uint32_t)(g->seq_min + g->engine.cap - 1);
-    flake_i_identity(&was, (char)fresh[0], g->worker, inherited);
+    flake_i_wide_identity(&was, g->worker, inherited);
     if (g->form != o.form) return FLAKE_INVALID;
     if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE;
     flake_i_file parents = g->exclusive;
@@ -5668,8 +5706,10 @@ static inline flake_status flake128_state_open(flake_state *s, const flake_state
                                                flake_why *why) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
-    const flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
-    if (status != FLAKE_OK) return flake_i_say(why, status, "options", flake_status_str(status));
+    const char *field;
+    const flake_status status = flake_i_wide_fill_in(worker48, options, &o, &field);
+    if (status != FLAKE_OK) return flake_i_say(why, status, "options", field);
+    flake_i_wide_identity(&o, worker48, identity);
     return flake_i_state_open(s, where, identity, why);
 }
 

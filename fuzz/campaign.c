@@ -235,9 +235,8 @@ static void campaign_configure_flake(void) {
     o->seq_scatter = campaign.scatter != 0;
     o->refuse_back = campaign.refuse_back != 0;
     o->clock.now_ns = fuzz_read;
-    flake_options named = *o; /* flake_options_why is for 64 bits: with boundary's fields */
-    if (campaign_flake.wide) named.layout = flake_layout_mastodon();
-    const char *why = flake_options_why(&named);
+    const char *const why =
+        campaign_flake.wide ? flake128_options_why(flake_worker, o) : flake_options_why(o);
     if (why) campaign_usage("flake.h refuses this:", why);
     const flake_status status = campaign_flake.wide ? flake128_init(&flake_wide, flake_worker, o)
                                                     : flake_init(&flake_plain, o);

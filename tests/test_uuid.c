@@ -444,16 +444,29 @@ static void what_init_refuses(void) {
             if (i == 5) options.form = (flake_form)-1;
             if (i == 6) worker = has_node(form) ? UINT64_C(1) << 48 : 1;
             if (i == 7) options.seq_max = 65536;
+            static const char *const named[] = {"layout", "node,", "node_offset", "seq_scatter",
+                                                "form",   "form",  "worker48",    "seq_max"};
             CHECK_EQ(flake128_init(&gen, worker, &options), FLAKE_INVALID);
             CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 2, worker, &options), FLAKE_INVALID);
+            const char *const why = flake128_options_why(worker, &options);
+            CHECK(why && strstr(why, named[i]) != NULL);
         }
         begin(form);
         options.exclusive = "/tmp";
-        if (!has_node(form)) CHECK_EQ(flake128_init(&gen, 0, &options), FLAKE_INVALID);
+        if (!has_node(form)) {
+            CHECK_EQ(flake128_init(&gen, 0, &options), FLAKE_INVALID);
+            CHECK(strstr(flake128_options_why(0, &options), "exclusive") != NULL);
+        }
+        begin(form);
+        CHECK(flake128_options_why(node_of(form), &options) == NULL);
+        options.max_ahead_ms = -1;
+        CHECK_EQ(flake128_init(&gen, node_of(form), &options), FLAKE_INVALID);
+        CHECK(strstr(flake128_options_why(node_of(form), &options), "max_ahead_ms") != NULL);
         begin(form);
         flake_gen narrow;
         CHECK_EQ(flake_init(&narrow, &options), FLAKE_INVALID);
-        CHECK_STR(flake_options_why(&options), "form is for 128 bits: flake128_init");
+        CHECK_STR(flake_options_why(&options),
+                  "form is for 128 bits: flake128_init, flake128_options_why");
     }
 }
 

@@ -357,6 +357,9 @@ static void a_child(void) {
     CHECK_EQ(flake128_reinit_after_fork(&gen, 0, &options), FLAKE_INVALID);
     options.form = form;
     if (has_node(form)) CHECK_EQ(flake128_reinit_after_fork(&gen, a_node, &options), FLAKE_NODE);
+    options.seq_min = options.seq_max = 60000; /* one that the parent has not: it does not matter */
+    if (has_node(form)) CHECK_EQ(flake128_reinit_after_fork(&gen, a_node, &options), FLAKE_NODE);
+    options.seq_min = options.seq_max = 0;
     source.fails = true;
     CHECK_EQ(flake128_reinit_after_fork(&gen, has_node(form), &options), FLAKE_IO);
     source.fails = false;
@@ -468,9 +471,13 @@ static void exclusive_goes_with_a_node(void) {
     for (int i = 0; i < 2; i++) {
         begin(i ? FLAKE_UUID8 : FLAKE_UUID7_NODE);
         options.exclusive = folder;
+        options.seq_max = 32767;
         open_gen(&gen);
         flake128 last = drawn(&gen);
         CHECK_EQ(ms_of(last), T + 1); /* somebody may have drawn in this one */
+        CHECK_EQ(flake128_init(&other, a_node, &options), FLAKE_TAKEN);
+        options.seq_min = 32768,
+        options.seq_max = 65535; /* counters begin anywhere, all the same */
         CHECK_EQ(flake128_init(&other, a_node, &options), FLAKE_TAKEN);
         CHECK_EQ(flake128_init(&other, a_node + 1, &options), FLAKE_OK);
         flake128_retire(&other);
