@@ -73,10 +73,24 @@ same "inputs count without a time" "100 inputs, ..., 20 s: no id twice, no disag
 same "a replay tells each call" "1 inputs, ... ids, nothing found" \
     "$("$campaign" --replay 0102aAFF 2>&1 | tail -1 | sed 's/[0-9]* ids/... ids/')"
 
+# A program, with the signals at their defaults: a shell can't undo that its caller ignores one.
+cat > "$dir/by_default.c" << 'END'
+#define _POSIX_C_SOURCE 200809L
+#include <signal.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+    return count > 1 ? execv(words[1], words + 1) : 2;
+}
+END
+# shellcheck disable=SC2086
+$CC -std=c11 $WARN "$dir/by_default.c" -o "$dir/by_default" || fail "by_default.c does not compile" ""
+
 # ---- Ctrl-C and kill: the summary, and the status of one who was ended by that ----
 
 for signal in 2:INT 15:TERM; do
-    STOP_BY=${signal%:*} "$campaign" --hours 8 > "$dir/out" 2>&1
+    STOP_BY=${signal%:*} "$dir/by_default" "$campaign" --hours 8 > "$dir/out" 2>&1
     same "status after SIG${signal#*:}" $((128 + ${signal%:*})) $?
     same "summary after SIG${signal#*:}" "576 inputs, ..., 100 s, ended by SIG${signal#*:}: no id twice, no disagreement" \
         "$(told < "$dir/out" | grep inputs | tail -1)"

@@ -258,7 +258,7 @@ typedef struct uuid_layout {
 } uuid_layout;
 
 static const uuid_layout uuid_layouts[] = {{"uuid7", "random", FLAKE_UUID7, false},
-                                           {"uuid7-node", "node", FLAKE_UUID7_NODE, true},
+                                           {"uuid7_node", "node", FLAKE_UUID7_NODE, true},
                                            {"uuid8", "node", FLAKE_UUID8, true},
                                            {"ulid", NULL, FLAKE_ULID, false}};
 enum { uuid_layout_count = sizeof uuid_layouts / sizeof *uuid_layouts };
@@ -398,7 +398,7 @@ static void a_uuid_of_another_kind_is_called_by_its_version(void) {
             (void)snprintf(why, sizeof why, "is a UUID of version %u", version);
             if (version != 7 && version != 8) refused_for(text, NULL, why);
             if (version != 7) refused_for(text, "uuid7", why);
-            if (version != 7) refused_for(text, "uuid7-node", why);
+            if (version != 7) refused_for(text, "uuid7_node", why);
             if (version != 8) refused_for(text, "uuid8", why);
             wide.bytes[8] = (uint8_t)(192 | (wide.bytes[8] & 31)); /* Microsoft's */
             flake128_to_uuid(wide, text);

@@ -171,7 +171,7 @@ forms="default dec hex bin bin4 base32 base36 base58 base62 zbase32 base36lower 
     round_trip boundary 171118573193570 --node=0x9ba1a5c50962 default dec hex bin uuid ulid base2 base7 base16 base35 base36 base58 base61 base62
 }
 # Of UUIDs and ULIDs the counter begins at random.
-for layout in uuid7 uuid7-node uuid8 ulid; do
+for layout in uuid7 uuid7_node uuid8 ulid; do
     case $layout in *node | uuid8) set -- --node=0x9ba1a5c50962 ;; *) set -- ;; esac
     for form in uuid ulid dec hex bin base36 base62; do
         begin_now
@@ -296,6 +296,9 @@ has uuid7_of_the_rfc '"layout":"uuid7","hex":"017f22e279b07cc398c4dc0c0c07398f",
 has ulid_of_the_specification '"layout":"ulid","hex":"01563e3ab5d3d6764c61efb99302bd5b","time":"2016-07-30T23:54:10.259Z","unix_ms":1469922850259,"counter":"d6764c61efb99302bd5b"}$' \
     "$flake" inspect --json 01ARZ3NDEKTSV4RRFFQ69G5FAV
 has uuid7_may_have_a_node "^or with  *--layout=uuid7_node  *2022-02-22T19:22:22.000Z, node 241944299518351, counter 53532868$" "$flake" inspect 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
+has uuid7_may_be_of_another_maker "^but only    the time, if flake.h did not make it: the rest is each maker's own$" "$flake" inspect 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
+has uuid8_may_be_of_another_maker "^but only    if flake.h made it: version 8 is each maker's own$" "$flake" inspect 2489E9AD-2EE2-8E00-8EC9-32D5F69181C0
+same uuid8_that_is_named_has_no_doubt "" "$("$flake" inspect --layout=uuid8 2489E9AD-2EE2-8E00-8EC9-32D5F69181C0 2>&1 | grep "^but only\|^flake:")"
 has hex_may_be_a_uuid "  --layout=uuid7  *2022-02-22T19:22:22.000Z, random 241944299518351" "$flake" inspect 0x017F22E279B07CC398C4DC0C0C07398F
 has hex_may_be_a_ulid "  --layout=ulid  *2016-07-30T23:54:10.259Z, counter 0xd6764c61efb99302bd5b$" "$flake" inspect 0x01563E3AB5D3D6764C61EFB99302BD5B
 wanted='id          017f22e2-79b0-7cc3-98c4-dc0c0c07398f (uuid)
@@ -317,7 +320,11 @@ texts       ulid 01FWHE4YDGFK1SHH6W1G60EECF  hex 017f22e279b07cc398c4dc0c0c07398
     variant = 2  [63..62]'
 says uuid7_is_drawn "$wanted" "$flake" inspect --layout=uuid7 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
 has ulid_is_drawn '^    000000010101011000111110001110101011010111010011 1101011001110110$' "$flake" inspect 01ARZ3NDEKTSV4RRFFQ69G5FAV
-refuses uuid_of_version_4 2 "is a UUID of version 4 (random bits), and here versions 7 and 8 are read. Is it none" "$flake" inspect 919108f7-52d1-4320-9bac-f847db4148a8
+refuses uuid_of_version_4 2 "is a UUID of version 4 (random bits), and here versions 7 and 8 are read. If it is another id, written as a UUID, name it: --layout=boundary, or " "$flake" inspect 919108f7-52d1-4320-9bac-f847db4148a8
+# The first line that can't be read ends it, and those before it are told.
+printf '7\n919108f7-52d1-4320-9bac-f847db4148a8\n8\n' | "$flake" inspect --json - > "$dir/out" 2> "$dir/err"
+same status_of_a_uuid_of_version_4_among_others 2 $?
+same ids_before_it_are_told 7 "$(sed 's/^{"id":"\([0-9]*\)".*/\1/' "$dir/out")"
 refuses uuid_of_version_1 2 "is a UUID of version 1 (time in steps of 100 ns, and a MAC address)" "$flake" inspect C232AB00-9414-11EC-B3C8-9E6BDECED846
 refuses uuid_of_microsoft 2 "its variant is Microsoft's" "$flake" inspect 919108f7-52d1-7320-dbac-f847db4148a8
 refuses uuid_7_is_no_8 2 "is a UUID of version 7: --layout=uuid7$" "$flake" inspect --layout=uuid8 017F22E2-79B0-7CC3-98C4-DC0C0C07398F

@@ -18,7 +18,8 @@
  * All workers draw from one generator, in a zone of shared memory that outlasts reloads. None of them
  * ever waits: ids may run 10 ms ahead of the clock, 40,960 requests at once. Where that is not enough, as
  * with a clock that was put back by more, the variable is empty, and the log says why. An nginx and the
- * one that takes over from it with USR2 have a generator each, and so want different nodes.
+ * one that takes over from it with USR2 have a generator each, and so want different nodes. UUIDs are from
+ * a generator of each worker: those of two workers are in no order inside a ms.
  */
 #include <ngx_config.h>
 #include <ngx_core.h>

@@ -12,7 +12,8 @@
  *
  *     flake_next()   bigint, positive until 2080; waits when this ms has none left, and can be cancelled
  *     sno_new(meta)  text of 16 characters, meta 0 to 255; a column of them is best COLLATE "C"
- *     uuid7()        uuid of version 7, from a generator of each backend
+ *     uuid7()        uuid of version 7, from a generator of each backend: those of two backends are in no
+ *                    order inside a ms
  *
  * flake.node, 0 to 1023, is another in each cluster whose ids must not meet; a standby has its own before
  * it is promoted. A background worker opens the state files, and writes them twice a second. While it

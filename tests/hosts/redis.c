@@ -7,7 +7,7 @@
  *
  *     FLAKE.NEXT          a 64-bit id, as an integer; FLAKE.NEXT COUNT: an array of up to 100,000
  *     SNO.NEW META        a sno of 16 characters; META 0 to 255
- *     UUID7.NEXT          a UUID of version 7
+ *     UUID7.NEXT          a UUID of version 7; UUID7.NEXT COUNT: an array, as above
  *
  * The loop never sleeps for an id: a client that finds this unit's ids drawn is blocked, and it alone,
  * until a timer has served those before it and then it. Where that would take more than a second, since
@@ -36,8 +36,9 @@ typedef struct request {
     uint8_t meta;
     bool as_array;
     size_t wanted, drawn;
-    char text[37];
-    uint64_t ids[]; // wanted
+    char text[16];   // the sno
+    flake128 *uuids; // wanted; they stand where `ids` does
+    uint64_t ids[];  // wanted
 } request;
 
 static const int cannot_block =
@@ -56,6 +57,17 @@ static int64_t retry_ns(int kind) {
                          : flake128_retry_ns(&uuids);
 }
 
+static size_t draw_some(request *r) {
+    const size_t left = r->wanted - r->drawn;
+    return r->kind == FLAKE ? flake_try_n(&flakes, r->ids + r->drawn, left)
+                            : flake128_try_n(&uuids, r->uuids + r->drawn, left);
+}
+/* Says why there were none. */
+static flake_status draw_one(request *r) {
+    return r->kind == FLAKE ? flake_try(&flakes, r->ids + r->drawn)
+                            : flake128_try(&uuids, r->uuids + r->drawn);
+}
+
 /* Whether that is all: it has its ids, or `failure` says why it gets none. */
 static bool draw(request *r) {
     bool later;
@@ -67,15 +79,10 @@ static bool draw(request *r) {
         later = status == SNO_AGAIN || status == SNO_CLOCK_BACK;
     } else {
         flake_status status = FLAKE_OK;
-        if (r->kind == UUID7) {
-            flake128 id = {{0}};
-            status = flake128_try(&uuids, &id);
-            if (status == FLAKE_OK) flake128_to_uuid(id, r->text);
-        }
         while (r->drawn < r->wanted && status == FLAKE_OK) {
-            const size_t n = flake_try_n(&flakes, r->ids + r->drawn, r->wanted - r->drawn);
+            const size_t n = draw_some(r);
             r->drawn += n;
-            if (!n && (status = flake_try(&flakes, r->ids + r->drawn)) == FLAKE_OK) r->drawn++;
+            if (!n && (status = draw_one(r)) == FLAKE_OK) r->drawn++;
         }
         r->failure = status == FLAKE_OK ? NULL : flake_status_str(status);
         later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK;
@@ -87,10 +94,14 @@ static int reply(RedisModuleCtx *ctx, const request *r) {
     char error[200];
     (void)snprintf(error, sizeof error, "ERR no id: %s", r->failure ? r->failure : "");
     if (r->failure) return RedisModule_ReplyWithError(ctx, error);
-    if (r->kind != FLAKE) return RedisModule_ReplyWithStringBuffer(ctx, r->text, strlen(r->text));
+    if (r->kind == SNO) return RedisModule_ReplyWithStringBuffer(ctx, r->text, sizeof r->text);
     if (r->as_array) (void)RedisModule_ReplyWithArray(ctx, (long)r->wanted);
-    for (size_t i = 0; i < r->wanted; i++)
-        (void)RedisModule_ReplyWithLongLong(ctx, (long long)r->ids[i]);
+    for (size_t i = 0; i < r->wanted; i++) {
+        char text[37];
+        if (r->kind == UUID7) flake128_to_uuid(r->uuids[i], text);
+        if (r->kind == UUID7) (void)RedisModule_ReplyWithStringBuffer(ctx, text, strlen(text));
+        else (void)RedisModule_ReplyWithLongLong(ctx, (long long)r->ids[i]);
+    }
     return REDISMODULE_OK;
 }
 static int reply_late(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
@@ -116,8 +127,10 @@ static void serve(RedisModuleCtx *ctx, void *of_kind) {
 
 static int answer(RedisModuleCtx *ctx, int kind, uint8_t meta, size_t wanted, bool as_array) {
     struct queue *queue = &waiting[kind];
-    request *r = calloc(1, sizeof *r + wanted * sizeof *r->ids);
+    const size_t id_size = kind == UUID7 ? sizeof(flake128) : sizeof(uint64_t);
+    request *r = calloc(1, sizeof *r + wanted * id_size);
     if (!r) return RedisModule_ReplyWithError(ctx, "ERR out of memory");
+    r->uuids = (flake128 *)(void *)r->ids;
     r->kind = kind, r->meta = meta, r->wanted = wanted, r->as_array = as_array;
     const bool may_not_block = RedisModule_GetContextFlags(ctx) & cannot_block;
     if (may_not_block || !queue->first) {
@@ -137,13 +150,19 @@ static int answer(RedisModuleCtx *ctx, int kind, uint8_t meta, size_t wanted, bo
 
 /* ---- commands ---- */
 
-static int flake_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
+static int next_command(RedisModuleCtx *ctx, RedisModuleString **words, int count, int kind) {
     long long wanted = 1;
     if (count > 2) return RedisModule_WrongArity(ctx);
     if (count == 2 && (RedisModule_StringToLongLong(words[1], &wanted) != REDISMODULE_OK ||
                        wanted < 1 || wanted > MOST))
         return RedisModule_ReplyWithError(ctx, "ERR COUNT is a number from 1 to 100000");
-    return answer(ctx, FLAKE, 0, (size_t)wanted, count == 2);
+    return answer(ctx, kind, 0, (size_t)wanted, count == 2);
+}
+static int flake_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
+    return next_command(ctx, words, count, FLAKE);
+}
+static int uuid_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
+    return next_command(ctx, words, count, UUID7);
 }
 static int sno_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
     long long meta;
@@ -151,10 +170,6 @@ static int sno_command(RedisModuleCtx *ctx, RedisModuleString **words, int count
     if (RedisModule_StringToLongLong(words[1], &meta) != REDISMODULE_OK || meta < 0 || meta > 255)
         return RedisModule_ReplyWithError(ctx, "ERR META is a number from 0 to 255");
     return answer(ctx, SNO, (uint8_t)meta, 0, false);
-}
-static int uuid_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
-    (void)words;
-    return count == 1 ? answer(ctx, UUID7, 0, 0, false) : RedisModule_WrongArity(ctx);
 }
 
 /* Why there are no generators; NULL: there are. */

@@ -71,8 +71,12 @@ texts() { # PATTERN COMMAND
 judge "Redis: SNO.NEW" texts '^[2-9a-x]{16}$' 'SNO.NEW 42'
 judge "Redis: UUID7.NEXT" texts '^.{8}-.{4}-7.{3}-[89ab].{3}-.{12}$' UUID7.NEXT
 
+many_uuids() { ask UUID7.NEXT 100000 > "$dir/ids" && are_unique 100000 "$dir/ids" && rise "$dir/ids" text; }
+judge "Redis: 100,000 UUIDs at once, more than a ms has" many_uuids
 judge "Redis: a COUNT of 0 is refused" says '^ERR COUNT is a number from 1' ask FLAKE.NEXT 0
 judge "Redis: a COUNT of 100,001" says '^ERR COUNT is a number from 1' ask FLAKE.NEXT 100001
+judge "Redis: a COUNT of no UUIDs" says '^ERR COUNT is a number from 1' ask UUID7.NEXT 0
+judge "Redis: two COUNTs" says '^ERR wrong number of arguments' ask UUID7.NEXT 1 2
 judge "Redis: a META of 256" says '^ERR META is a number from 0 to 255' ask SNO.NEW 256
 judge "Redis: no META" says '^ERR wrong number of arguments' ask SNO.NEW
 judge "Redis: the module is not unloaded" says '^ERR Error unloading' ask MODULE UNLOAD flake

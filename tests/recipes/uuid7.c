@@ -37,9 +37,10 @@ int main(void) {
     flake128_to_uuid(id, id_text);
     printf("INSERT INTO events (id) VALUES ('%s');\n", id_text);
 
+    // The bounds of FLAKE_UUID7 are the same: one query finds the ids of both.
     const int64_t day_ms = 24 * 60 * 60 * 1000, new_year = INT64_C(1767225600000); // 2026-01-01
-    if (flake128_min_at(FLAKE_UUID7, new_year, &first) != FLAKE_OK) return 1;
-    if (flake128_max_at(FLAKE_UUID7, new_year + day_ms - 1, &last) != FLAKE_OK) return 1;
+    if (flake128_min_at(options.form, new_year, &first) != FLAKE_OK) return 1;
+    if (flake128_max_at(options.form, new_year + day_ms - 1, &last) != FLAKE_OK) return 1;
     flake128_to_uuid(first, first_text);
     flake128_to_uuid(last, last_text);
     printf("SELECT * FROM events WHERE id BETWEEN '%s' AND '%s';\n", first_text, last_text);

@@ -43,7 +43,7 @@ static const char *const tool_help[] = {
     "                        zbase32, base36lower, base58flickr; those of 128 bits uuid, ulid,\n"
     "                        dec, hex, bin, and all from base2 to base62, with digits, upper\n"
     "                        case, lower case. The default is dec, for boundary base62, for\n"
-    "                        uuid7, uuid7-node and uuid8 uuid, for ulid ulid\n"
+    "                        uuid7, uuid7_node and uuid8 uuid, for ulid ulid\n"
     "    --json              prints one JSON object, or one a line; ids are strings, since a\n"
     "                        JavaScript number holds 53 bits\n"
     "\n",
@@ -75,7 +75,7 @@ static const char *const tool_help[] = {
     "    Some forms need no name: behind 0x is hex, behind 0b binary; groups of four bits,\n"
     "    with blanks between them, are bin4; 32 hex digits with hyphens are a UUID, whose\n"
     "    version, 7 or 8, names the layout; 26 characters, a letter among them, are a ULID.\n"
-    "    But uuid7-node has to be named: it has a number where a uuid7 is random, and nothing\n"
+    "    But uuid7_node has to be named: it has a number where a uuid7 is random, and nothing\n"
     "    tells the two apart.\n"
     "\n"
     "    No other form is guessed, since what looks like one may be another: 5300086112257234\n"
@@ -83,7 +83,9 @@ static const char *const tool_help[] = {
     "    no number, and the message says which options would read it. The text of a sno, 16\n"
     "    characters from 2 to 9 and a to x, is for the tool of that name.\n"
     "\n"
-    "    A line of the standard input may also be an object that generate --json prints.\n"
+    "    A line of the standard input may also be an object that generate --json prints. The\n"
+    "    first that can't be read, a UUID of version 4 for one, ends the run with status 2;\n"
+    "    the lines before it have been told.\n"
     "\n",
     "TIME\n"
     "    A date, 2024-01-02, for its first moment; with a time of day,\n"
@@ -1008,7 +1010,7 @@ static void tool_put_count(const tool_choice *c, const flake128_parts *parts,
 }
 
 /* What an id of 128 bits without --layout would be in others: a UUID in those of its version, a ULID in
- * none. */
+ * none. And what of a UUID depends on who made it. */
 static void tool_print_wide_doubts(const tool_choice *chosen, const tool_id *id) {
     const char *before = "or with     ";
     if (tool_given[TOOL_LAYOUT] || id->form.base == TOOL_AS_ULID) return;
@@ -1026,6 +1028,11 @@ static void tool_print_wide_doubts(const tool_choice *chosen, const tool_id *id)
         printf(", %s %s\n", c.wide->count, count);
         before = "            ";
     }
+    if (id->form.base == TOOL_AS_UUID)
+        puts(
+            chosen->wide == &tool_uuid8
+                ? "but only    if flake.h made it: version 8 is each maker's own"
+                : "but only    the time, if flake.h did not make it: the rest is each maker's own");
 }
 
 /* The layout that a UUID's version names. */
@@ -1057,7 +1064,7 @@ TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
     const tool_layout *const its_own = tool_layout_of_uuid(id);
     const char *otherwise = tool_given[TOOL_LAYOUT]
                                 ? ""
-                                : ". Is it none, but another id in this form? Then with "
+                                : ". If it is another id, written as a UUID, name it: "
                                   "--layout=boundary, or `sno inspect --format=uuid`";
     const flake128 zero = {{0}};
     if (its_own)
