@@ -6563,8 +6563,9 @@ FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_uuid(flake_i_u8x32 id_twice, char
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_read_uuid(const char *text, flake_i_u8x32 *bad) {
     const flake_i_c8x32 digits_of_32 = {0, 1, 2, 3, 4, 5, 6,  7,  9,  10, 11, 12, 14, 15, -1, -1,
                                         3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, -1, -1, -1, -1};
-    const flake_i_c8x32 others = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 13,
-                                  -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 13, 14, 15};
+    const flake_i_c8x32 last_digits = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                       -1, -1, -1, 12, 13, -1, -1, -1, -1, -1, -1,
+                                       -1, -1, -1, -1, -1, -1, 12, 13, 14, 15};
     const flake_i_u8x32 hyphens = {0, 0, 0,    0, 0, 0, 0, 0,    0xff, 0, 0, 0, 0, 0xff, 0, 0,
                                    0, 0, 0xff, 0, 0, 0, 0, 0xff, 0,    0, 0, 0, 0, 0,    0, 0};
     /* What is added to a digit, by its high four bits: what is no digit gets a value that stands for
@@ -6575,7 +6576,8 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_read_uuid(const char *text, fla
     flake_i_u8x32 from_0, from_4;
     memcpy(&from_0, text, sizeof from_0);
     memcpy(&from_4, text + 4, sizeof from_4);
-    const flake_i_u8x32 digits = FLAKE_I_PICK(from_0, digits_of_32) | FLAKE_I_PICK(from_4, others);
+    const flake_i_u8x32 digits =
+        FLAKE_I_PICK(from_0, digits_of_32) | FLAKE_I_PICK(from_4, last_digits);
     const flake_i_u8x32 values = digits + FLAKE_I_PICK(offsets, flake_i_high_nibbles(digits));
     *bad |= FLAKE_I_PICK(flake_i_hex_16, values) ^ (digits | flake_i_each(FLAKE_I_EACH_BYTE(0x20)));
     *bad |= (from_0 ^ flake_i_each(FLAKE_I_EACH_BYTE('-'))) & hyphens;
@@ -7427,6 +7429,14 @@ static inline size_t flake_i_etcd_number_in(const char *digits, size_t len, size
     const bool is_ours =
         flake_i_whole(digits, digits + len, &number) && (uint64_t)number < pool_size;
     return is_ours ? (size_t)number : SIZE_MAX;
+}
+
+/* 16: none */
+static inline unsigned flake_i_hex_value(char c) {
+    if (c >= '0' && c <= '9') return (unsigned)(c - '0');
+    if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
+    if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
+    return 16;
 }
 
 /* The H of a horizon's bytes, "H TOKEN SEQ"; -1: they are no horizon's. */
