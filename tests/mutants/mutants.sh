@@ -8,6 +8,7 @@
 # alone, with three times the time.
 #
 #   CC      compiler (clang, or else cc: building takes most of the time)       JOBS  at a time (2)
+#   PART    K/N: each N-th of them, from the K-th on
 #
 # A test that fails on the headers as they are too catches nothing, and is a failure itself. Nor does
 # one that measures how busy the machine is. All is done in a copy of headers and tests, so that work
@@ -165,6 +166,7 @@ if [ $# -gt 0 ]; then
     words=$(printf '%s\n' "$@")
     names=$(printf '%s\n' "$names" | grep -F "$words")
 fi
+[ -z "$PART" ] || names=$(printf '%s\n' $names | awk -v part="${PART%/*}" -v of="${PART#*/}" 'NR % of == part % of')
 printf '%s\n' $names | xargs -P "${JOBS:-2}" -n 1 "$self" --judge "$dir"
 for name in $names; do
     grep -q ^UNDECIDED "$dir/$name.verdict" || continue
