@@ -101,11 +101,12 @@ judge "nginx: more than one worker gives them" within 30 several_workers
 judge "nginx: they are of the node" [ $(($(head -n 1 "$dir/ids") >> 12 & 1023)) = 3 ]
 
 worker_of() { awk '{print $NF}' < <(pipeline 1); }
-reload() { # until a worker answers that was not there
+reload() { # until a worker answers that was not there, and those that were, who cut connections, are gone
     local old
     old=$(children "$master")
-    kill -HUP "$master" && within 10 is_none_of "$old"
+    kill -HUP "$master" && within 10 is_none_of "$old" && within 30 are_gone "$old"
 }
+are_gone() { ! grep -qxF "$1" < <(children "$master"); } # PIDS
 is_none_of() { # PIDS
     local pid
     pid=$(worker_of)
