@@ -394,11 +394,8 @@ ONE_ID = [
     ("flake/uuid7", "`flake_uuid7`, text", "exact clock"),
     ("flake/ulid", "`flake_ulid`, text", "exact clock"),
     ("flake128/uuid7_next", "`flake128_next`, UUIDv7", "exact clock"),
-    ("flake128/uuid7_next_fast", "`flake128_next`, UUIDv7", "fast clock"),
     ("flake128/uuid8_next", "`flake128_next`, UUIDv8", "exact clock"),
-    ("flake128/uuid8_next_fast", "`flake128_next`, UUIDv8", "fast clock"),
     ("flake128/ulid_next", "`flake128_next`, ULID", "exact clock"),
-    ("flake128/ulid_next_fast", "`flake128_next`, ULID", "fast clock"),
     ("flake128/uuid7_lanes_next", "`flake128_lanes_next`, UUIDv7", "exact clock"),
 ]
 

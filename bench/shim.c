@@ -349,11 +349,8 @@ GENERATORS_BY(exact, EXACT)
 GENERATORS_BY(coarse, COARSE)
 GENERATORS_BY(fast, FAST)
 WIDE_GENERATOR_BY(exact, EXACT, uuid7, UUID7)
-WIDE_GENERATOR_BY(fast, FAST, uuid7, UUID7)
 WIDE_GENERATOR_BY(exact, EXACT, uuid8, UUID8)
-WIDE_GENERATOR_BY(fast, FAST, uuid8, UUID8)
 WIDE_GENERATOR_BY(exact, EXACT, ulid, ULID)
-WIDE_GENERATOR_BY(fast, FAST, ulid, ULID)
 
 static bool begin_mutex_with(const flake_layout *l) {
     mutex_flakes.epoch_ms = l->epoch_ms;
@@ -965,16 +962,10 @@ static const bench_row rows[] = {
     DEFAULT_ROW("ulid", ulid_1, key_of_ulid, ulid_text),
     UUID_ROW("uuid7_next", "floor/exact_fetch_add", begin_uuid7_exact, flake128_next_1,
              FLAKE_CLOCK_EXACT, rising),
-    UUID_ROW("uuid7_next_fast", "floor/counter_fetch_add", begin_uuid7_fast, flake128_next_1,
-             FLAKE_CLOCK_FAST, rising),
     UUID_ROW("uuid8_next", "floor/exact_fetch_add", begin_uuid8_exact, flake128_next_1,
              FLAKE_CLOCK_EXACT, rising),
-    UUID_ROW("uuid8_next_fast", "floor/counter_fetch_add", begin_uuid8_fast, flake128_next_1,
-             FLAKE_CLOCK_FAST, rising),
     UUID_ROW("ulid_next", "floor/exact_fetch_add", begin_ulid_exact, flake128_next_1,
              FLAKE_CLOCK_EXACT, rising),
-    UUID_ROW("ulid_next_fast", "floor/counter_fetch_add", begin_ulid_fast, flake128_next_1,
-             FLAKE_CLOCK_FAST, rising),
     UUID_ROW("uuid7_lanes_next", "floor/exact_own_cas", begin_uuid7_exact, flake128_lanes_next_1,
              FLAKE_CLOCK_EXACT, order_told),
     ORDERED_BATCH_ROWS("flake128/uuid7", "floor/exact_cas", begin_uuid7_exact, flake128_batch,
