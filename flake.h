@@ -6823,12 +6823,12 @@ static inline bool flake_i_new_salt(void) {
 /* Nobody shares its ids, so the registry does not hear of it. */
 static inline void flake_i_default_begin(flake128_gen *g, flake_form form, const uint64_t keys[4]) {
     flake_options o;
-    uint8_t identity[FLAKE_I_IDENTITY];
+    const char *why;
     memset(&o, 0, sizeof o);
     o.form = form;
-    (void)flake_i_wide_resolve(0, &o, &o, identity);
+    (void)flake_i_wide_fill_in(0, &o, &o, &why); /* by default all fits */
     const flake_i_setup setup = flake_i_wide_setup(&o);
-    (void)flake_i_engine_init(&g->engine, &setup); /* by default all fits */
+    (void)flake_i_engine_init(&g->engine, &setup);
     flake_i_wide_begin(g, 0, &o, keys);
 }
 

@@ -8,7 +8,7 @@
 build=${BUILD:-build}
 count=${IDS:-1000000}
 kinds="bigint flake_bytes sno_bytes uuid7_bytes flake_uuid sno_uuid uuid7"
-passed=0 failed=0
+. tests/judge.sh
 as_owner=
 dir=$(mktemp -d)
 end() {
@@ -18,17 +18,6 @@ end() {
 trap end EXIT
 trap 'exit 1' INT TERM
 
-judge() { # NAME COMMAND...
-    local name=$1
-    shift
-    if "$@"; then
-        echo "ok $name"
-        passed=$((passed + 1))
-    else
-        echo "FAIL $name"
-        failed=$((failed + 1))
-    fi
-}
 same() { # FILE EXPECTED
     cmp "$1" "$2" || { diff "$1" "$2" | head -3; return 1; }
 }

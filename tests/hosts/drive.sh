@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 #
-# Sourced by the scripts beside it: judge, compile, and what looks at ids. $dir is a folder that goes
+# Sourced by the scripts beside it: compile, and what looks at ids. $dir is a folder that goes
 # with the script, after `stop_host` if there is one.
+. tests/judge.sh
 hosts=tests/hosts
-passed=0 failed=0
 dir=$(mktemp -d)
 end() {
     ! declare -F stop_host > /dev/null || stop_host
@@ -13,23 +13,6 @@ end() {
 trap end EXIT
 trap 'exit 1' INT TERM
 
-judge() { # NAME COMMAND...
-    local name=$1
-    shift
-    if "$@"; then
-        echo "ok $name"
-        passed=$((passed + 1))
-    else
-        echo "FAIL $name"
-        failed=$((failed + 1))
-        return 1
-    fi
-}
-close_with_counts() {
-    echo "$passed passed, $failed failed"
-    [ $failed -eq 0 ]
-    exit
-}
 skip() { # PACKAGE...: of $host, which the script names
     echo "SKIPPED $host: not installed: $*"
     close_with_counts

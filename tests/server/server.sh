@@ -15,21 +15,10 @@ duration=${DURATION:-10}
 brief=${BRIEF:-2}
 least_rate=${RATE:-10000}
 . tests/server/drive.sh
+. tests/judge.sh
 dir=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
-passed=0 failed=0
-judge() { # NAME COMMAND...
-    local name=$1
-    shift
-    if "$@"; then
-        echo "ok $name"
-        passed=$((passed + 1))
-    else
-        echo "FAIL $name"
-        failed=$((failed + 1))
-    fi
-}
 
 clients() { # PROGRAM MODE
     local last
