@@ -48,7 +48,7 @@ static void step_clock(uint64_t *seed) {
 /* One call of any kind; what it gives rises. */
 static uint64_t call_any(uint64_t *seed, flake128 *last) {
     flake128 few[30];
-    const size_t most = 1 + random_below(seed, 30);
+    const size_t most = 1 + (size_t)random_below(seed, 30);
     size_t n = 1;
     const uint64_t call = random_below(seed, by_lanes ? 4 : 5);
     few[0] = untouched;
