@@ -1869,14 +1869,17 @@ static inline int64_t flake_i_elapsed_ns(void) {
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FLAKE_I_INLINE    static inline __attribute__((always_inline))
+#define FLAKE_I_APART     static __attribute__((noinline, unused))
 #define FLAKE_I_COLD      static __attribute__((noinline, cold, unused))
 #define FLAKE_I_LIKELY(x) __builtin_expect(!!(x), 1)
 #elif defined(_MSC_VER)
 #define FLAKE_I_INLINE    static __forceinline
+#define FLAKE_I_APART     static __declspec(noinline)
 #define FLAKE_I_COLD      static __declspec(noinline)
 #define FLAKE_I_LIKELY(x) (x)
 #else
 #define FLAKE_I_INLINE    static inline
+#define FLAKE_I_APART     static inline
 #define FLAKE_I_COLD      static inline
 #define FLAKE_I_LIKELY(x) (x)
 #endif
@@ -1919,7 +1922,7 @@ static inline uint64_t flake_i_counter(void) {
 #endif
 
 FLAKE_I_INLINE int64_t flake_i_now_ns(const flake_clock *c) {
-    return c->now_ns ? c->now_ns(c->user) : FLAKE_CLOCK_NS(c->kind);
+    return FLAKE_I_LIKELY(!c->now_ns) ? FLAKE_CLOCK_NS(c->kind) : c->now_ns(c->user);
 }
 
 static inline int64_t flake_i_exact_ns(const flake_clock *c) {
@@ -2113,12 +2116,13 @@ typedef struct flake_i_engine {
     uint64_t fork_mark;
     uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
     uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: a division by a multiplication */
-    uint64_t slack_ns,
-        reach_ns; /* how far a reading may lag behind the word's unit; unit_ns and that */
+    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit, */
+    uint64_t reach_ns;          /* ... unit_ns and that, */
+    uint64_t late_from_ns;      /* ... and the epoch less that */
     uint64_t count_mask;
     uint64_t cap;
-    uint64_t fast_rest; /* the fast path may draw behind 1 to so many places: cap - 1, or 0 */
-    uint64_t add_cap;   /* and below this count by fetch_add: cap, or 0 */
+    uint64_t fast_rest; /* the fast path may draw behind 1 to so many places: cap - 1, or 0; */
+    uint64_t add_rest;  /* ... by fetch_add: likewise */
     unsigned time_shift;
     unsigned tick_bits; /* 1: a clock put back changes the timeline */
     flake_clock clock;
@@ -2162,8 +2166,17 @@ enum {
     FLAKE_I_WAIT = 1,  /* sleep for a place rather than fail */
     FLAKE_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
     FLAKE_I_GIVEN = 4, /* the time is the caller's and may be stale: never a step back */
-    FLAKE_I_LANE = 8   /* the caller has other engines to ask: a CAS that is lost at once is told (n
-                          is 0), and a clock behind the word is not counted */
+    FLAKE_I_LANE =
+        8 /* the caller has other engines to ask: a clock behind the word is not counted */
+};
+
+/* Beside that: what came of the usual case. */
+enum {
+    FLAKE_I_ELSE = 16,     /* it is another case */
+    FLAKE_I_NOT_OURS = 32, /* the fork word has changed */
+    FLAKE_I_LATE = 64,     /* a fetch_add took a place behind the unit's last, or in another unit */
+    FLAKE_I_LOST = 128,    /* another was faster */
+    FLAKE_I_CONFIRMED = 256 /* the reading is exact, and was taken after the word */
 };
 
 /* A run of places: n from `index` of unit `time` on, index < cap. */
@@ -2284,7 +2297,7 @@ static inline void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
                         units * o->cap >= FLAKE_I_ADD_PLACES;
     const uint64_t room_for_adds = d->range / 4,
                    full = o->cap == d->range ? d->range : d->range - 1;
-    e->add_cap = by_add ? o->cap : 0;
+    e->add_rest = by_add ? o->cap - 1 : 0;
     e->fast_rest = o->cap == d->range ? 0 : o->cap - 1;
     e->limit = by_add ? d->range - room_for_adds : full;
     /* Ids so far ahead that count can't hold them move time past all readings (see flake_i_plan). */
@@ -2354,6 +2367,7 @@ static inline void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o
     e->ring = o->ring;
     e->slack_ns = o->clock.now_ns || o->clock.kind != FLAKE_CLOCK_COARSE ? 0 : FLAKE_CLOCK_SLACK_NS;
     e->reach_ns = e->unit_ns + e->slack_ns;
+    e->late_from_ns = e->epoch_ns - e->slack_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
     e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d->range;
     flake_i_set_limits(e, o, d);
@@ -2365,6 +2379,12 @@ static inline void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o
     FLAKE_ATOMIC_STORE(&e->lent, 0u, relaxed);
 }
 
+/* Who goes by leases takes an exact reading after the word for each new unit. */
+static inline void flake_i_set_window(flake_i_engine *e, uint64_t window) {
+    e->is_plain = e->is_plain && !window;
+    FLAKE_ATOMIC_STORE(&e->window, window, relaxed);
+}
+
 /* Not while others use the engine. What is refused is left as it was. */
 static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
     flake_i_split d;
@@ -2373,14 +2393,16 @@ static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_
     flake_i_engine_fill(e, o, &d);
     flake_i_set_owner(e, o);
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
-    FLAKE_ATOMIC_STORE(&e->window, is_fast && flake_i_counter_suits(&e->clock), relaxed);
+    flake_i_set_window(e, is_fast && flake_i_counter_suits(&e->clock));
     return FLAKE_OK;
 }
+
+FLAKE_I_COLD bool flake_i_is_another_pid(uint64_t mark) { return mark != flake_i_pid_mark(); }
 
 /* Whether this is another process than the one that took the mark. A mark of 0 asks not to look. */
 FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t mark) {
     if (FLAKE_I_LIKELY(word != NULL)) return FLAKE_ATOMIC_LOAD(word, relaxed) != mark;
-    return mark && mark != flake_i_pid_mark();
+    return mark && flake_i_is_another_pid(mark);
 }
 
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
@@ -2574,9 +2596,15 @@ FLAKE_I_COLD int64_t flake_i_renew(flake_i_engine *e, uint64_t counter) {
     return now_ns;
 }
 
-FLAKE_I_INLINE bool flake_i_is_leased(flake_i_engine *e, uint64_t unit, uint64_t window,
-                                      uint64_t counter) {
-    return FLAKE_ATOMIC_LOAD(&e->lease, relaxed) - unit * flake_i_apart - counter - 1 < window;
+/* What the fast clock says: the start of the word's unit while that is leased, or else a time before the
+ * epoch. As long as it knows no pace, it is the exact clock. */
+FLAKE_I_APART int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
+    const uint64_t counter = FLAKE_COUNTER();
+    if (!FLAKE_I_LIKELY(window > 1)) return flake_i_renew(e, counter);
+    const uint64_t unit = FLAKE_ATOMIC_LOAD(&e->word, relaxed) >> e->time_shift;
+    const uint64_t end = FLAKE_ATOMIC_LOAD(&e->lease, relaxed) - unit * flake_i_apart;
+    const bool leased = end - counter - 1 < window;
+    return (int64_t)(FLAKE_I_LIKELY(leased) ? flake_i_start_ns(e, unit) : e->late_from_ns - 1);
 }
 
 /* What a word and a clock reading say about the next place. */
@@ -2978,7 +3006,7 @@ FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint
     flake_i_begin_attempt(&a, e, how, want);
     a.word = word;
     a.now_ns = now_ns;
-    a.confirmed = (how & FLAKE_I_GIVEN) != 0;
+    a.confirmed = (how & (FLAKE_I_GIVEN | FLAKE_I_CONFIRMED)) != 0;
     return flake_i_attempt_all(e, &a, out);
 }
 
@@ -3024,63 +3052,94 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t
     return true;
 }
 
-/* 1 to `want` places with one move. The usual case, a unit that has begun and is not spent, is
- * decided here without a division: the reading lies less than a unit past the start of the word's, or
- * behind it by no more than the slack. Here the clock may be read before the word, which is faster,
- * since nothing is made of a reading that lies behind the word's time: draw_run takes another (I2). */
-FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_t given_ns,
-                                         uint64_t want, flake_i_place *out) {
-    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return flake_i_lost(e);
+/* The usual case of a draw, decided without a division: the word's unit is not spent, and the reading
+ * lies in it, or behind it by no more than the slack. late_ns is how far it lies past the unit's start,
+ * and the slack. */
+FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned how, uint64_t *word,
+                                         uint64_t late_ns, uint64_t want, flake_i_place *out) {
+    const uint64_t count = *word & e->count_mask, head = *word - count;
+    uint64_t index = count, n = 1;
+    if (!FLAKE_I_LIKELY(late_ns < e->reach_ns)) return FLAKE_I_ELSE;
+    out->time = *word >> e->time_shift;
+    if (want == 1 && (how & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
+        FLAKE_I_LIKELY(count - 1 < e->add_rest)) {
+        *word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
+        index = *word - head; /* from another unit or tick: past any cap */
+        if (!FLAKE_I_LIKELY(index < e->cap)) return FLAKE_I_LATE;
+    } else {
+        if (!FLAKE_I_LIKELY(count - 1 < e->fast_rest)) return FLAKE_I_ELSE;
+        if (want > 1) n = flake_i_min(want, e->cap - count);
+        if (n < want && e->ahead) return FLAKE_I_ELSE;
+        if (!FLAKE_I_LIKELY(flake_i_move(e, how, word, *word + n))) return FLAKE_I_LOST;
+    }
+    if (n > 1) flake_i_tally(&e->batches, 1, how);
+    out->index = index;
+    out->n = n;
+    out->tick = flake_i_tick(e, head);
+    out->head = head;
+    return 0;
+}
+
+/* 1 to `want` places with one move, if it is the usual case. If not, the rest of the draw goes by what
+ * is returned, *word and *now_ns, in a function of its own: then the usual case needs few registers.
+ * Here the clock may be read before the word, which is faster, since nothing is made of a reading that
+ * lies behind the word's time: draw_run takes another (I2). */
+FLAKE_I_INLINE unsigned flake_i_draw_soon(flake_i_engine *e, unsigned how, int64_t given_ns,
+                                          uint64_t want, uint64_t *word, int64_t *now_ns,
+                                          flake_i_place *out) {
+    *word = 0;
+    *now_ns = 0;
+    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
     const uint64_t window = how & FLAKE_I_GIVEN ? 0 : FLAKE_ATOMIC_LOAD(&e->window, relaxed);
-    const uint64_t counter = window ? FLAKE_COUNTER() : 0;
-    int64_t now_ns = how & FLAKE_I_GIVEN ? given_ns : window ? 0 : flake_i_now_ns(&e->clock);
-    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    const uint64_t count = word & e->count_mask, head = word - count;
-    const uint64_t start_ns = flake_i_start_ns(e, word >> e->time_shift);
-    if (window) {
-        const bool leased = flake_i_is_leased(e, word >> e->time_shift, window, counter);
-        now_ns = FLAKE_I_LIKELY(leased) ? (int64_t)start_ns : flake_i_renew(e, counter);
+    if (how & FLAKE_I_GIVEN) *now_ns = given_ns;
+    else if (FLAKE_I_LIKELY(!window)) *now_ns = flake_i_now_ns(&e->clock);
+    else *now_ns = flake_i_fast_ns(e, window);
+    *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    const uint64_t late_ns =
+        (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
+    return flake_i_count_on(e, how, word, late_ns, want, out);
+}
+
+/* What is left but the first place of a unit. A lease says nothing of another unit than its own. */
+FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned how, uint64_t word,
+                                            int64_t now_ns, uint64_t want, flake_i_place *out) {
+    if (how & FLAKE_I_NOT_OURS) return flake_i_lost(e);
+    if (how & FLAKE_I_LATE) return flake_i_draw_late(e, word, now_ns, out);
+    if (!(how & FLAKE_I_GIVEN) && FLAKE_ATOMIC_LOAD(&e->window, relaxed) > 1 &&
+        (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift) >= e->unit_ns) {
+        const uint64_t counter = FLAKE_COUNTER();
+        word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+        now_ns = flake_i_renew(e, counter);
+        const uint64_t start_ns = flake_i_start_ns(e, word >> e->time_shift);
+        const unsigned left =
+            flake_i_count_on(e, how, &word, (uint64_t)now_ns - start_ns, want, out);
+        if (!left) return FLAKE_OK;
+        if (left == FLAKE_I_LATE) return flake_i_draw_late(e, word, now_ns, out);
+        if (left == FLAKE_I_ELSE) how |= FLAKE_I_CONFIRMED;
     }
-    const uint64_t since_ns = (uint64_t)now_ns - start_ns;
-    flake_i_place place; /* for the calls; *out stays in registers */
-    flake_status status;
-    if (FLAKE_I_LIKELY(since_ns + e->slack_ns < e->reach_ns && count - 1 < e->fast_rest) &&
-        (want == 1 || want <= e->cap - count || !e->ahead)) {
-        uint64_t index = count, n = 1;
-        bool drawn;
-        if (want == 1 && (how & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
-            FLAKE_I_LIKELY(count < e->add_cap)) {
-            const uint64_t found = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
-            index = found - head; /* from another unit or tick: past any cap */
-            drawn = FLAKE_I_LIKELY(index < e->cap);
-            if (!drawn) {
-                status = flake_i_draw_late(e, found, now_ns, &place);
-                if (status == FLAKE_OK) *out = place;
-                return status;
-            }
-        } else {
-            if (want > 1) n = flake_i_min(want, e->cap - count);
-            drawn = flake_i_move(e, how, &word, word + n);
-            if ((how & FLAKE_I_LANE) && !drawn) {
-                out->n = 0;
-                return FLAKE_AGAIN;
-            }
-        }
-        if (FLAKE_I_LIKELY(drawn)) {
-            if (n > 1) flake_i_tally(&e->batches, 1, how);
-            out->time = head >> e->time_shift;
-            out->index = index;
-            out->n = n;
-            out->tick = flake_i_tick(e, head);
-            out->head = head;
-            return FLAKE_OK;
-        }
-    } else if (want == 1 && since_ns >= e->unit_ns) {
-        if (flake_i_draw_first(e, how, &word, since_ns, out)) return FLAKE_OK;
-    }
-    status = flake_i_draw_run(e, how, word, now_ns, want, &place);
+    return flake_i_draw_run(e, how, word, now_ns, want, out);
+}
+
+/* Goes on where flake_i_draw_soon has ended. */
+FLAKE_I_INLINE flake_status flake_i_draw_on(flake_i_engine *e, unsigned how, uint64_t word,
+                                            int64_t now_ns, uint64_t want, flake_i_place *out) {
+    const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
+    flake_i_place place; /* for the call; *out stays in registers */
+    if (want == 1 && (how & FLAKE_I_ELSE) && since_ns >= e->unit_ns &&
+        flake_i_draw_first(e, how, &word, since_ns, out))
+        return FLAKE_OK;
+    const flake_status status = flake_i_draw_rest(e, how, word, now_ns, want, &place);
     if (status == FLAKE_OK) *out = place;
     return status;
+}
+
+FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_t given_ns,
+                                         uint64_t want, flake_i_place *out) {
+    uint64_t word;
+    int64_t now_ns;
+    const unsigned left = flake_i_draw_soon(e, how, given_ns, want, &word, &now_ns, out);
+    if (FLAKE_I_LIKELY(!left)) return FLAKE_OK;
+    return flake_i_draw_on(e, how | left, word, now_ns, want, out);
 }
 
 /* ---- questions about an engine: answers may be old when they arrive ---- */
@@ -4120,7 +4179,7 @@ static inline void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *
     e->state_at = whole->state_at;
     if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
     e->state_run = whole->state_run;
-    FLAKE_ATOMIC_STORE(&e->window, FLAKE_ATOMIC_LOAD(&whole->window, relaxed), relaxed);
+    flake_i_set_window(e, FLAKE_ATOMIC_LOAD(&whole->window, relaxed));
 }
 
 /* Splits what `setup` says of the whole among n lanes, which fit. The whole has begun already, and
@@ -4223,26 +4282,54 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned how, un
     return status;
 }
 
-/* As a draw from one engine, 1 to `want` places of lane *from. */
-FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned how, uint64_t want,
-                                               flake_i_place *out, flake_lane **from) {
-    const unsigned slot = (unsigned)FLAKE_LANE() % 256;
-    uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed);
-    if (!FLAKE_I_LIKELY(own)) own = flake_i_lanes_step(l, slot, 0);
-    if (!FLAKE_I_LIKELY(own)) return FLAKE_INVALID;
-    flake_lane *const lane = flake_i_lane(l, own - 1);
-    flake_i_place place; /* for the calls; *out stays in registers */
-    const flake_i_place none = {0, 0, 1, 0, 0};
-    *out = none; /* or compilers take what a failed draw leaves for what is read */
-    flake_status status = flake_i_draw(&lane->engine, FLAKE_I_LANE, 0, want, out);
-    *from = lane;
-    if (FLAKE_I_LIKELY(!flake_i_asks_on(status))) return status;
-    if (!out->n) own = flake_i_lanes_step(l, slot, own);
+FLAKE_I_INLINE unsigned flake_i_lanes_slot(void) { return (unsigned)FLAKE_LANE() % 256; }
+
+/* As a draw from one engine, 1 to `want` places of lane *from; NULL: the map has none here. */
+FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want, uint64_t *word,
+                                                int64_t *now_ns, flake_i_place *out,
+                                                flake_lane **from) {
+    const uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[flake_i_lanes_slot()], relaxed);
+    *word = 0;
+    *now_ns = 0;
+    *from = NULL;
+    if (!FLAKE_I_LIKELY(own)) return FLAKE_I_ELSE;
+    *from = flake_i_lane(l, own - 1);
+    return flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, word, now_ns, out);
+}
+
+/* Goes on where that has ended. (On another processor by now? Its place of the map is as good.) */
+FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned how, uint64_t word,
+                                                 int64_t now_ns, uint64_t want, flake_i_place *out,
+                                                 flake_lane **from) {
+    const unsigned slot = flake_i_lanes_slot(), waits = how & FLAKE_I_WAIT;
+    unsigned left = how - waits;
+    if (!*from) {
+        const uint32_t first = flake_i_lanes_step(l, slot, 0);
+        if (!first) return FLAKE_INVALID;
+        *from = flake_i_lane(l, first - 1);
+        left = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
+        if (!left) return FLAKE_OK;
+    }
+    const bool lost = left & FLAKE_I_LOST;
+    flake_status status = FLAKE_AGAIN;
+    if (!lost)
+        status = flake_i_draw_on(&(*from)->engine, FLAKE_I_LANE | left, word, now_ns, want, out);
+    if (!flake_i_asks_on(status)) return status;
+    uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
+    if (lost) own = flake_i_lanes_step(l, slot, own);
     size_t at = own - 1;
-    status = flake_i_lanes_sweep(l, how, slot, status == FLAKE_CLOCK_BACK, want, &at, &place);
-    if (status == FLAKE_OK) *out = place;
+    status = flake_i_lanes_sweep(l, waits, slot, status == FLAKE_CLOCK_BACK, want, &at, out);
     *from = flake_i_lane(l, at);
     return status;
+}
+
+FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned how, uint64_t want,
+                                               flake_i_place *out, flake_lane **from) {
+    uint64_t word;
+    int64_t now_ns;
+    const unsigned left = flake_i_lanes_draw_soon(l, want, &word, &now_ns, out, from);
+    if (FLAKE_I_LIKELY(!left)) return FLAKE_OK;
+    return flake_i_lanes_draw_on(l, how | left, word, now_ns, want, out, from);
 }
 
 /* Takes those of the first unit off places of a lane, as places of the whole. False: there are none. */
@@ -4358,6 +4445,7 @@ typedef struct flake_i_keys {
 struct flake128_gen {
     flake_i_engine engine;
     uint64_t worker;
+    uint64_t low; /* of boundary's ids of place 0: the lower half */
     uint32_t seq_min;
     flake_form form;
     bool goes_on; /* from its newest time when the clock was put back */
@@ -4968,12 +5056,23 @@ FLAKE_I_INLINE uint64_t flake_i_id_at(const flake_gen *g, uint64_t time, uint64_
     return flake_i_odd_id(g, time, index);
 }
 
+FLAKE_I_APART flake_status flake_i_one_on(flake_gen *g, unsigned how, uint64_t word, int64_t now_ns,
+                                          uint64_t *id) {
+    flake_i_place place;
+    const flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
+    if (status == FLAKE_OK) *id = flake_i_id_at(g, place.time, place.index);
+    return status;
+}
+
 FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned how, int64_t given_ns,
                                         uint64_t *id) {
     flake_i_place place;
-    flake_status status = flake_i_draw(&g->engine, how, given_ns, 1, &place);
-    if (FLAKE_I_LIKELY(status == FLAKE_OK)) *id = flake_i_id_at(g, place.time, place.index);
-    return status;
+    uint64_t word;
+    int64_t now_ns;
+    const unsigned left = flake_i_draw_soon(&g->engine, how, given_ns, 1, &word, &now_ns, &place);
+    if (!FLAKE_I_LIKELY(!left)) return flake_i_one_on(g, how | left, word, now_ns, id);
+    *id = flake_i_id_at(g, place.time, place.index);
+    return FLAKE_OK;
 }
 
 #if defined(__GNUC__)
@@ -4988,9 +5087,15 @@ static inline void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, u
 #if defined(__GNUC__)
     const flake_i_pair step2 = {2 * step, 2 * step}, step4 = step2 + step2;
     flake_i_pair even = {first, first + step}, odd = even + step2;
-    for (; n - i >= 4; i += 4, even += step4, odd += step4) {
+    for (; n - i >= 8; i += 8) {
         memcpy(ids + i, &even, sizeof even);
         memcpy(ids + i + 2, &odd, sizeof odd);
+        even += step4;
+        odd += step4;
+        memcpy(ids + i + 4, &even, sizeof even);
+        memcpy(ids + i + 6, &odd, sizeof odd);
+        even += step4;
+        odd += step4;
     }
 #endif
     for (; i < n; i++) ids[i] = first + i * step;
@@ -5250,13 +5355,24 @@ static inline flake_status flake_lanes_reinit_after_fork(flake_lanes *l,
 
 static inline void flake_lanes_retire(flake_lanes *l) { flake_retire(&l->whole); }
 
+FLAKE_I_APART flake_status flake_i_lanes_one_on(flake_lanes *l, unsigned how, uint64_t word,
+                                                int64_t now_ns, flake_lane *from, uint64_t *id) {
+    flake_i_place place;
+    const flake_status status =
+        flake_i_lanes_draw_on(&l->split, how, word, now_ns, 1, &place, &from);
+    if (status == FLAKE_OK) *id = flake_i_id_at(&l->whole, place.time, from->first + place.index);
+    return status;
+}
+
 FLAKE_I_INLINE flake_status flake_i_lanes_one(flake_lanes *l, unsigned how, uint64_t *id) {
     flake_i_place place;
+    uint64_t word;
+    int64_t now_ns;
     flake_lane *from;
-    const flake_status status = flake_i_lanes_draw(&l->split, how, 1, &place, &from);
-    if (FLAKE_I_LIKELY(status == FLAKE_OK))
-        *id = flake_i_id_at(&l->whole, place.time, from->first + place.index);
-    return status;
+    const unsigned left = flake_i_lanes_draw_soon(&l->split, 1, &word, &now_ns, &place, &from);
+    if (!FLAKE_I_LIKELY(!left)) return flake_i_lanes_one_on(l, how | left, word, now_ns, from, id);
+    *id = flake_i_id_at(&l->whole, place.time, from->first + place.index);
+    return FLAKE_OK;
 }
 
 static inline flake_status flake_i_lanes_many(flake_lanes *l, unsigned how, uint64_t *ids, size_t n,
@@ -5655,6 +5771,7 @@ static inline void flake_i_wide_begin(flake128_gen *g, uint64_t worker48, const 
                                       const uint64_t keys[4]) {
     g->worker = worker48;
     g->seq_min = o->seq_min;
+    g->low = worker48 << 16 | o->seq_min;
     g->form = o->form;
     g->goes_on = !o->refuse_back;
     g->epoch_ms = (uint64_t)o->layout.epoch_ms;
@@ -5750,19 +5867,29 @@ FLAKE_I_INLINE void flake_i_wide_form(flake128_gen *g, uint64_t time, uint64_t i
 }
 
 FLAKE_I_INLINE void flake_i_wide_at(flake128_gen *g, uint64_t time, uint64_t index, flake128 *id) {
-    if (FLAKE_I_LIKELY(g->form == FLAKE_BOUNDARY))
-        *id = flake_i_wide(time, g->worker << 16 | (g->seq_min + index));
+    if (FLAKE_I_LIKELY(g->form == FLAKE_BOUNDARY)) *id = flake_i_wide(time, g->low + index);
     else flake_i_wide_form(g, time, index, id, 1);
+}
+
+FLAKE_I_APART flake_status flake_i_wide_one_on(flake128_gen *g, unsigned how, uint64_t word,
+                                               int64_t now_ns, flake128 *id) {
+    flake_i_place place;
+    flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
+    if (status != FLAKE_OK && g->goes_on)
+        status = flake_i_go_on(&g->engine, how, status, 1, &place);
+    if (status == FLAKE_OK) flake_i_wide_at(g, place.time, place.index, id);
+    return status;
 }
 
 FLAKE_I_INLINE flake_status flake_i_wide_one(flake128_gen *g, unsigned how, int64_t given_ns,
                                              flake128 *id) {
     flake_i_place place;
-    flake_status status = flake_i_draw(&g->engine, how, given_ns, 1, &place);
-    if (!FLAKE_I_LIKELY(status == FLAKE_OK) && g->goes_on)
-        status = flake_i_go_on(&g->engine, how, status, 1, &place);
-    if (FLAKE_I_LIKELY(status == FLAKE_OK)) flake_i_wide_at(g, place.time, place.index, id);
-    return status;
+    uint64_t word;
+    int64_t now_ns;
+    const unsigned left = flake_i_draw_soon(&g->engine, how, given_ns, 1, &word, &now_ns, &place);
+    if (!FLAKE_I_LIKELY(!left)) return flake_i_wide_one_on(g, how | left, word, now_ns, id);
+    flake_i_wide_at(g, place.time, place.index, id);
+    return FLAKE_OK;
 }
 
 /* Ids that differ in their last byte alone. */
@@ -5948,15 +6075,27 @@ FLAKE_I_COLD flake_status flake_i_wide_lanes_go_on(flake128_lanes *l, unsigned h
     return flake_i_go_on(&(*from)->engine, how, status, want, out);
 }
 
+FLAKE_I_APART flake_status flake_i_wide_lanes_one_on(flake128_lanes *l, unsigned how, uint64_t word,
+                                                     int64_t now_ns, flake_lane *from,
+                                                     flake128 *id) {
+    flake_i_place place;
+    flake_status status = flake_i_lanes_draw_on(&l->split, how, word, now_ns, 1, &place, &from);
+    if (status != FLAKE_OK && l->whole.goes_on)
+        status = flake_i_wide_lanes_go_on(l, how, status, 1, &place, &from);
+    if (status == FLAKE_OK) flake_i_wide_at(&l->whole, place.time, from->first + place.index, id);
+    return status;
+}
+
 FLAKE_I_INLINE flake_status flake_i_wide_lanes_one(flake128_lanes *l, unsigned how, flake128 *id) {
     flake_i_place place;
+    uint64_t word;
+    int64_t now_ns;
     flake_lane *from;
-    flake_status status = flake_i_lanes_draw(&l->split, how, 1, &place, &from);
-    if (!FLAKE_I_LIKELY(status == FLAKE_OK) && l->whole.goes_on)
-        status = flake_i_wide_lanes_go_on(l, how, status, 1, &place, &from);
-    if (FLAKE_I_LIKELY(status == FLAKE_OK))
-        flake_i_wide_at(&l->whole, place.time, from->first + place.index, id);
-    return status;
+    const unsigned left = flake_i_lanes_draw_soon(&l->split, 1, &word, &now_ns, &place, &from);
+    if (!FLAKE_I_LIKELY(!left))
+        return flake_i_wide_lanes_one_on(l, how | left, word, now_ns, from, id);
+    flake_i_wide_at(&l->whole, place.time, from->first + place.index, id);
+    return FLAKE_OK;
 }
 
 static inline flake_status flake_i_wide_lanes_many(flake128_lanes *l, unsigned how, flake128 *ids,
@@ -6862,7 +7001,7 @@ FLAKE_I_COLD flake_status flake_i_default_alone(flake_form form, flake128 *id) {
     uint64_t keys[4];
     if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
     flake_i_default_begin(&own, form, keys);
-    return flake128_next(&own, id);
+    return flake128_next_n(&own, id, 1);
 }
 
 static inline flake_status flake_i_default_id(flake_form form, flake128 *id) {

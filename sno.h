@@ -1410,14 +1410,17 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return 
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SNO_I_INLINE    static inline __attribute__((always_inline))
+#define SNO_I_APART     static __attribute__((noinline, unused))
 #define SNO_I_COLD      static __attribute__((noinline, cold, unused))
 #define SNO_I_LIKELY(x) __builtin_expect(!!(x), 1)
 #elif defined(_MSC_VER)
 #define SNO_I_INLINE    static __forceinline
+#define SNO_I_APART     static __declspec(noinline)
 #define SNO_I_COLD      static __declspec(noinline)
 #define SNO_I_LIKELY(x) (x)
 #else
 #define SNO_I_INLINE    static inline
+#define SNO_I_APART     static inline
 #define SNO_I_COLD      static inline
 #define SNO_I_LIKELY(x) (x)
 #endif
@@ -1460,7 +1463,7 @@ static inline uint64_t sno_i_counter(void) {
 #endif
 
 SNO_I_INLINE int64_t sno_i_now_ns(const sno_clock *c) {
-    return c->now_ns ? c->now_ns(c->user) : SNO_CLOCK_NS(c->kind);
+    return SNO_I_LIKELY(!c->now_ns) ? SNO_CLOCK_NS(c->kind) : c->now_ns(c->user);
 }
 
 static inline int64_t sno_i_exact_ns(const sno_clock *c) {
@@ -1654,12 +1657,13 @@ typedef struct sno_i_engine {
     uint64_t fork_mark;
     uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
     uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: a division by a multiplication */
-    uint64_t slack_ns,
-        reach_ns; /* how far a reading may lag behind the word's unit; unit_ns and that */
+    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit, */
+    uint64_t reach_ns;          /* ... unit_ns and that, */
+    uint64_t late_from_ns;      /* ... and the epoch less that */
     uint64_t count_mask;
     uint64_t cap;
-    uint64_t fast_rest; /* the fast path may draw behind 1 to so many places: cap - 1, or 0 */
-    uint64_t add_cap;   /* and below this count by fetch_add: cap, or 0 */
+    uint64_t fast_rest; /* the fast path may draw behind 1 to so many places: cap - 1, or 0; */
+    uint64_t add_rest;  /* ... by fetch_add: likewise */
     unsigned time_shift;
     unsigned tick_bits; /* 1: a clock put back changes the timeline */
     sno_clock clock;
@@ -1703,8 +1707,17 @@ enum {
     SNO_I_WAIT = 1,  /* sleep for a place rather than fail */
     SNO_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
     SNO_I_GIVEN = 4, /* the time is the caller's and may be stale: never a step back */
-    SNO_I_LANE = 8   /* the caller has other engines to ask: a CAS that is lost at once is told (n
-                          is 0), and a clock behind the word is not counted */
+    SNO_I_LANE =
+        8 /* the caller has other engines to ask: a clock behind the word is not counted */
+};
+
+/* Beside that: what came of the usual case. */
+enum {
+    SNO_I_ELSE = 16,     /* it is another case */
+    SNO_I_NOT_OURS = 32, /* the fork word has changed */
+    SNO_I_LATE = 64,     /* a fetch_add took a place behind the unit's last, or in another unit */
+    SNO_I_LOST = 128,    /* another was faster */
+    SNO_I_CONFIRMED = 256 /* the reading is exact, and was taken after the word */
 };
 
 /* A run of places: n from `index` of unit `time` on, index < cap. */
@@ -1825,7 +1838,7 @@ static inline void sno_i_set_limits(sno_i_engine *e, const sno_i_setup *o,
                         units * o->cap >= SNO_I_ADD_PLACES;
     const uint64_t room_for_adds = d->range / 4,
                    full = o->cap == d->range ? d->range : d->range - 1;
-    e->add_cap = by_add ? o->cap : 0;
+    e->add_rest = by_add ? o->cap - 1 : 0;
     e->fast_rest = o->cap == d->range ? 0 : o->cap - 1;
     e->limit = by_add ? d->range - room_for_adds : full;
     /* Ids so far ahead that count can't hold them move time past all readings (see sno_i_plan). */
@@ -1895,6 +1908,7 @@ static inline void sno_i_engine_fill(sno_i_engine *e, const sno_i_setup *o,
     e->ring = o->ring;
     e->slack_ns = o->clock.now_ns || o->clock.kind != SNO_CLOCK_COARSE ? 0 : SNO_CLOCK_SLACK_NS;
     e->reach_ns = e->unit_ns + e->slack_ns;
+    e->late_from_ns = e->epoch_ns - e->slack_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
     e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d->range;
     sno_i_set_limits(e, o, d);
@@ -1906,6 +1920,12 @@ static inline void sno_i_engine_fill(sno_i_engine *e, const sno_i_setup *o,
     SNO_ATOMIC_STORE(&e->lent, 0u, relaxed);
 }
 
+/* Who goes by leases takes an exact reading after the word for each new unit. */
+static inline void sno_i_set_window(sno_i_engine *e, uint64_t window) {
+    e->is_plain = e->is_plain && !window;
+    SNO_ATOMIC_STORE(&e->window, window, relaxed);
+}
+
 /* Not while others use the engine. What is refused is left as it was. */
 static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o) {
     sno_i_split d;
@@ -1914,14 +1934,16 @@ static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o
     sno_i_engine_fill(e, o, &d);
     sno_i_set_owner(e, o);
     const bool is_fast = o->clock.kind == SNO_CLOCK_FAST && !o->clock.now_ns;
-    SNO_ATOMIC_STORE(&e->window, is_fast && sno_i_counter_suits(&e->clock), relaxed);
+    sno_i_set_window(e, is_fast && sno_i_counter_suits(&e->clock));
     return SNO_OK;
 }
+
+SNO_I_COLD bool sno_i_is_another_pid(uint64_t mark) { return mark != sno_i_pid_mark(); }
 
 /* Whether this is another process than the one that took the mark. A mark of 0 asks not to look. */
 SNO_I_INLINE bool sno_i_forked_since(sno_i_atomic64 *word, uint64_t mark) {
     if (SNO_I_LIKELY(word != NULL)) return SNO_ATOMIC_LOAD(word, relaxed) != mark;
-    return mark && mark != sno_i_pid_mark();
+    return mark && sno_i_is_another_pid(mark);
 }
 
 SNO_I_INLINE bool sno_i_forked(const sno_i_engine *e) {
@@ -2115,9 +2137,15 @@ SNO_I_COLD int64_t sno_i_renew(sno_i_engine *e, uint64_t counter) {
     return now_ns;
 }
 
-SNO_I_INLINE bool sno_i_is_leased(sno_i_engine *e, uint64_t unit, uint64_t window,
-                                      uint64_t counter) {
-    return SNO_ATOMIC_LOAD(&e->lease, relaxed) - unit * sno_i_apart - counter - 1 < window;
+/* What the fast clock says: the start of the word's unit while that is leased, or else a time before the
+ * epoch. As long as it knows no pace, it is the exact clock. */
+SNO_I_APART int64_t sno_i_fast_ns(sno_i_engine *e, uint64_t window) {
+    const uint64_t counter = SNO_COUNTER();
+    if (!SNO_I_LIKELY(window > 1)) return sno_i_renew(e, counter);
+    const uint64_t unit = SNO_ATOMIC_LOAD(&e->word, relaxed) >> e->time_shift;
+    const uint64_t end = SNO_ATOMIC_LOAD(&e->lease, relaxed) - unit * sno_i_apart;
+    const bool leased = end - counter - 1 < window;
+    return (int64_t)(SNO_I_LIKELY(leased) ? sno_i_start_ns(e, unit) : e->late_from_ns - 1);
 }
 
 /* What a word and a clock reading say about the next place. */
@@ -2519,7 +2547,7 @@ SNO_I_COLD sno_status sno_i_draw_run(sno_i_engine *e, unsigned how, uint64_t wor
     sno_i_begin_attempt(&a, e, how, want);
     a.word = word;
     a.now_ns = now_ns;
-    a.confirmed = (how & SNO_I_GIVEN) != 0;
+    a.confirmed = (how & (SNO_I_GIVEN | SNO_I_CONFIRMED)) != 0;
     return sno_i_attempt_all(e, &a, out);
 }
 
@@ -2565,63 +2593,94 @@ SNO_I_INLINE bool sno_i_draw_first(sno_i_engine *e, unsigned how, uint64_t *word
     return true;
 }
 
-/* 1 to `want` places with one move. The usual case, a unit that has begun and is not spent, is
- * decided here without a division: the reading lies less than a unit past the start of the word's, or
- * behind it by no more than the slack. Here the clock may be read before the word, which is faster,
- * since nothing is made of a reading that lies behind the word's time: draw_run takes another (I2). */
-SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_ns,
-                                         uint64_t want, sno_i_place *out) {
-    if (!SNO_I_LIKELY(!sno_i_forked(e))) return sno_i_lost(e);
+/* The usual case of a draw, decided without a division: the word's unit is not spent, and the reading
+ * lies in it, or behind it by no more than the slack. late_ns is how far it lies past the unit's start,
+ * and the slack. */
+SNO_I_INLINE unsigned sno_i_count_on(sno_i_engine *e, unsigned how, uint64_t *word,
+                                         uint64_t late_ns, uint64_t want, sno_i_place *out) {
+    const uint64_t count = *word & e->count_mask, head = *word - count;
+    uint64_t index = count, n = 1;
+    if (!SNO_I_LIKELY(late_ns < e->reach_ns)) return SNO_I_ELSE;
+    out->time = *word >> e->time_shift;
+    if (want == 1 && (how & (SNO_I_WAIT | SNO_I_OWNED)) == SNO_I_WAIT &&
+        SNO_I_LIKELY(count - 1 < e->add_rest)) {
+        *word = SNO_ATOMIC_ADD(&e->word, 1u, relaxed);
+        index = *word - head; /* from another unit or tick: past any cap */
+        if (!SNO_I_LIKELY(index < e->cap)) return SNO_I_LATE;
+    } else {
+        if (!SNO_I_LIKELY(count - 1 < e->fast_rest)) return SNO_I_ELSE;
+        if (want > 1) n = sno_i_min(want, e->cap - count);
+        if (n < want && e->ahead) return SNO_I_ELSE;
+        if (!SNO_I_LIKELY(sno_i_move(e, how, word, *word + n))) return SNO_I_LOST;
+    }
+    if (n > 1) sno_i_tally(&e->batches, 1, how);
+    out->index = index;
+    out->n = n;
+    out->tick = sno_i_tick(e, head);
+    out->head = head;
+    return 0;
+}
+
+/* 1 to `want` places with one move, if it is the usual case. If not, the rest of the draw goes by what
+ * is returned, *word and *now_ns, in a function of its own: then the usual case needs few registers.
+ * Here the clock may be read before the word, which is faster, since nothing is made of a reading that
+ * lies behind the word's time: draw_run takes another (I2). */
+SNO_I_INLINE unsigned sno_i_draw_soon(sno_i_engine *e, unsigned how, int64_t given_ns,
+                                          uint64_t want, uint64_t *word, int64_t *now_ns,
+                                          sno_i_place *out) {
+    *word = 0;
+    *now_ns = 0;
+    if (!SNO_I_LIKELY(!sno_i_forked(e))) return SNO_I_NOT_OURS;
     const uint64_t window = how & SNO_I_GIVEN ? 0 : SNO_ATOMIC_LOAD(&e->window, relaxed);
-    const uint64_t counter = window ? SNO_COUNTER() : 0;
-    int64_t now_ns = how & SNO_I_GIVEN ? given_ns : window ? 0 : sno_i_now_ns(&e->clock);
-    uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    const uint64_t count = word & e->count_mask, head = word - count;
-    const uint64_t start_ns = sno_i_start_ns(e, word >> e->time_shift);
-    if (window) {
-        const bool leased = sno_i_is_leased(e, word >> e->time_shift, window, counter);
-        now_ns = SNO_I_LIKELY(leased) ? (int64_t)start_ns : sno_i_renew(e, counter);
+    if (how & SNO_I_GIVEN) *now_ns = given_ns;
+    else if (SNO_I_LIKELY(!window)) *now_ns = sno_i_now_ns(&e->clock);
+    else *now_ns = sno_i_fast_ns(e, window);
+    *word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    const uint64_t late_ns =
+        (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
+    return sno_i_count_on(e, how, word, late_ns, want, out);
+}
+
+/* What is left but the first place of a unit. A lease says nothing of another unit than its own. */
+SNO_I_COLD sno_status sno_i_draw_rest(sno_i_engine *e, unsigned how, uint64_t word,
+                                            int64_t now_ns, uint64_t want, sno_i_place *out) {
+    if (how & SNO_I_NOT_OURS) return sno_i_lost(e);
+    if (how & SNO_I_LATE) return sno_i_draw_late(e, word, now_ns, out);
+    if (!(how & SNO_I_GIVEN) && SNO_ATOMIC_LOAD(&e->window, relaxed) > 1 &&
+        (uint64_t)now_ns - sno_i_start_ns(e, word >> e->time_shift) >= e->unit_ns) {
+        const uint64_t counter = SNO_COUNTER();
+        word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+        now_ns = sno_i_renew(e, counter);
+        const uint64_t start_ns = sno_i_start_ns(e, word >> e->time_shift);
+        const unsigned left =
+            sno_i_count_on(e, how, &word, (uint64_t)now_ns - start_ns, want, out);
+        if (!left) return SNO_OK;
+        if (left == SNO_I_LATE) return sno_i_draw_late(e, word, now_ns, out);
+        if (left == SNO_I_ELSE) how |= SNO_I_CONFIRMED;
     }
-    const uint64_t since_ns = (uint64_t)now_ns - start_ns;
-    sno_i_place place; /* for the calls; *out stays in registers */
-    sno_status status;
-    if (SNO_I_LIKELY(since_ns + e->slack_ns < e->reach_ns && count - 1 < e->fast_rest) &&
-        (want == 1 || want <= e->cap - count || !e->ahead)) {
-        uint64_t index = count, n = 1;
-        bool drawn;
-        if (want == 1 && (how & (SNO_I_WAIT | SNO_I_OWNED)) == SNO_I_WAIT &&
-            SNO_I_LIKELY(count < e->add_cap)) {
-            const uint64_t found = SNO_ATOMIC_ADD(&e->word, 1u, relaxed);
-            index = found - head; /* from another unit or tick: past any cap */
-            drawn = SNO_I_LIKELY(index < e->cap);
-            if (!drawn) {
-                status = sno_i_draw_late(e, found, now_ns, &place);
-                if (status == SNO_OK) *out = place;
-                return status;
-            }
-        } else {
-            if (want > 1) n = sno_i_min(want, e->cap - count);
-            drawn = sno_i_move(e, how, &word, word + n);
-            if ((how & SNO_I_LANE) && !drawn) {
-                out->n = 0;
-                return SNO_AGAIN;
-            }
-        }
-        if (SNO_I_LIKELY(drawn)) {
-            if (n > 1) sno_i_tally(&e->batches, 1, how);
-            out->time = head >> e->time_shift;
-            out->index = index;
-            out->n = n;
-            out->tick = sno_i_tick(e, head);
-            out->head = head;
-            return SNO_OK;
-        }
-    } else if (want == 1 && since_ns >= e->unit_ns) {
-        if (sno_i_draw_first(e, how, &word, since_ns, out)) return SNO_OK;
-    }
-    status = sno_i_draw_run(e, how, word, now_ns, want, &place);
+    return sno_i_draw_run(e, how, word, now_ns, want, out);
+}
+
+/* Goes on where sno_i_draw_soon has ended. */
+SNO_I_INLINE sno_status sno_i_draw_on(sno_i_engine *e, unsigned how, uint64_t word,
+                                            int64_t now_ns, uint64_t want, sno_i_place *out) {
+    const uint64_t since_ns = (uint64_t)now_ns - sno_i_start_ns(e, word >> e->time_shift);
+    sno_i_place place; /* for the call; *out stays in registers */
+    if (want == 1 && (how & SNO_I_ELSE) && since_ns >= e->unit_ns &&
+        sno_i_draw_first(e, how, &word, since_ns, out))
+        return SNO_OK;
+    const sno_status status = sno_i_draw_rest(e, how, word, now_ns, want, &place);
     if (status == SNO_OK) *out = place;
     return status;
+}
+
+SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_ns,
+                                         uint64_t want, sno_i_place *out) {
+    uint64_t word;
+    int64_t now_ns;
+    const unsigned left = sno_i_draw_soon(e, how, given_ns, want, &word, &now_ns, out);
+    if (SNO_I_LIKELY(!left)) return SNO_OK;
+    return sno_i_draw_on(e, how | left, word, now_ns, want, out);
 }
 
 /* ---- questions about an engine: answers may be old when they arrive ---- */
@@ -3661,7 +3720,7 @@ static inline void sno_i_lane_belong(sno_i_engine *e, const sno_i_engine *whole)
     e->state_at = whole->state_at;
     if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
     e->state_run = whole->state_run;
-    SNO_ATOMIC_STORE(&e->window, SNO_ATOMIC_LOAD(&whole->window, relaxed), relaxed);
+    sno_i_set_window(e, SNO_ATOMIC_LOAD(&whole->window, relaxed));
 }
 
 /* Splits what `setup` says of the whole among n lanes, which fit. The whole has begun already, and
@@ -3764,26 +3823,54 @@ SNO_I_COLD sno_status sno_i_lanes_sweep(sno_i_lanes *l, unsigned how, unsigned s
     return status;
 }
 
-/* As a draw from one engine, 1 to `want` places of lane *from. */
-SNO_I_INLINE sno_status sno_i_lanes_draw(sno_i_lanes *l, unsigned how, uint64_t want,
-                                               sno_i_place *out, sno_lane **from) {
-    const unsigned slot = (unsigned)SNO_LANE() % 256;
-    uint32_t own = SNO_ATOMIC_LOAD(&l->map[slot], relaxed);
-    if (!SNO_I_LIKELY(own)) own = sno_i_lanes_step(l, slot, 0);
-    if (!SNO_I_LIKELY(own)) return SNO_INVALID;
-    sno_lane *const lane = sno_i_lane(l, own - 1);
-    sno_i_place place; /* for the calls; *out stays in registers */
-    const sno_i_place none = {0, 0, 1, 0, 0};
-    *out = none; /* or compilers take what a failed draw leaves for what is read */
-    sno_status status = sno_i_draw(&lane->engine, SNO_I_LANE, 0, want, out);
-    *from = lane;
-    if (SNO_I_LIKELY(!sno_i_asks_on(status))) return status;
-    if (!out->n) own = sno_i_lanes_step(l, slot, own);
+SNO_I_INLINE unsigned sno_i_lanes_slot(void) { return (unsigned)SNO_LANE() % 256; }
+
+/* As a draw from one engine, 1 to `want` places of lane *from; NULL: the map has none here. */
+SNO_I_INLINE unsigned sno_i_lanes_draw_soon(sno_i_lanes *l, uint64_t want, uint64_t *word,
+                                                int64_t *now_ns, sno_i_place *out,
+                                                sno_lane **from) {
+    const uint32_t own = SNO_ATOMIC_LOAD(&l->map[sno_i_lanes_slot()], relaxed);
+    *word = 0;
+    *now_ns = 0;
+    *from = NULL;
+    if (!SNO_I_LIKELY(own)) return SNO_I_ELSE;
+    *from = sno_i_lane(l, own - 1);
+    return sno_i_draw_soon(&(*from)->engine, SNO_I_LANE, 0, want, word, now_ns, out);
+}
+
+/* Goes on where that has ended. (On another processor by now? Its place of the map is as good.) */
+SNO_I_APART sno_status sno_i_lanes_draw_on(sno_i_lanes *l, unsigned how, uint64_t word,
+                                                 int64_t now_ns, uint64_t want, sno_i_place *out,
+                                                 sno_lane **from) {
+    const unsigned slot = sno_i_lanes_slot(), waits = how & SNO_I_WAIT;
+    unsigned left = how - waits;
+    if (!*from) {
+        const uint32_t first = sno_i_lanes_step(l, slot, 0);
+        if (!first) return SNO_INVALID;
+        *from = sno_i_lane(l, first - 1);
+        left = sno_i_draw_soon(&(*from)->engine, SNO_I_LANE, 0, want, &word, &now_ns, out);
+        if (!left) return SNO_OK;
+    }
+    const bool lost = left & SNO_I_LOST;
+    sno_status status = SNO_AGAIN;
+    if (!lost)
+        status = sno_i_draw_on(&(*from)->engine, SNO_I_LANE | left, word, now_ns, want, out);
+    if (!sno_i_asks_on(status)) return status;
+    uint32_t own = (uint32_t)(*from - sno_i_lane(l, 0)) + 1;
+    if (lost) own = sno_i_lanes_step(l, slot, own);
     size_t at = own - 1;
-    status = sno_i_lanes_sweep(l, how, slot, status == SNO_CLOCK_BACK, want, &at, &place);
-    if (status == SNO_OK) *out = place;
+    status = sno_i_lanes_sweep(l, waits, slot, status == SNO_CLOCK_BACK, want, &at, out);
     *from = sno_i_lane(l, at);
     return status;
+}
+
+SNO_I_INLINE sno_status sno_i_lanes_draw(sno_i_lanes *l, unsigned how, uint64_t want,
+                                               sno_i_place *out, sno_lane **from) {
+    uint64_t word;
+    int64_t now_ns;
+    const unsigned left = sno_i_lanes_draw_soon(l, want, &word, &now_ns, out, from);
+    if (SNO_I_LIKELY(!left)) return SNO_OK;
+    return sno_i_lanes_draw_on(l, how | left, word, now_ns, want, out, from);
 }
 
 /* Takes those of the first unit off places of a lane, as places of the whole. False: there are none. */
@@ -4794,19 +4881,44 @@ SNO_I_INLINE sno_id sno_i_place_id(const sno_gen *g, uint8_t meta, const sno_i_p
                     (uint16_t)(g->sequence_min + place->index));
 }
 
+SNO_I_INLINE sno_status sno_i_one_after(sno_gen *g, unsigned how, uint64_t word, int64_t now_ns,
+                                        uint8_t meta, sno_id *id) {
+    sno_i_place place;
+    const sno_status status = sno_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
+    if (status == SNO_OK) *id = sno_i_place_id(g, meta, &place);
+    return status;
+}
+
+SNO_I_APART sno_status sno_i_one_on(sno_gen *g, unsigned how, uint64_t word, int64_t now_ns,
+                                    uint8_t meta, sno_id *id) {
+    return sno_i_one_after(g, how, word, now_ns, meta, id);
+}
+
 SNO_I_INLINE sno_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns, uint8_t meta,
                                   sno_id *id) {
     sno_i_place place;
-    sno_status status = sno_i_draw(&g->engine, how, given_ns, 1, &place);
-    if (SNO_I_LIKELY(status == SNO_OK)) *id = sno_i_place_id(g, meta, &place);
-    return status;
+    uint64_t word;
+    int64_t now_ns;
+    const unsigned left = sno_i_draw_soon(&g->engine, how, given_ns, 1, &word, &now_ns, &place);
+    if (!SNO_I_LIKELY(!left)) return sno_i_one_on(g, how | left, word, now_ns, meta, id);
+    *id = sno_i_place_id(g, meta, &place);
+    return SNO_OK;
+}
+
+SNO_I_APART sno_id sno_i_one_or_zero_on(sno_gen *g, unsigned how, uint64_t word, int64_t now_ns,
+                                        uint8_t meta) {
+    sno_id id = sno_i_id(0, 0);
+    (void)sno_i_one_after(g, how, word, now_ns, meta, &id);
+    return id;
 }
 
 SNO_I_INLINE sno_id sno_i_one_or_zero(sno_gen *g, unsigned how, uint8_t meta) {
     sno_i_place place;
-    if (SNO_I_LIKELY(sno_i_draw(&g->engine, how, 0, 1, &place) == SNO_OK))
-        return sno_i_place_id(g, meta, &place);
-    return sno_i_id(0, 0);
+    uint64_t word;
+    int64_t now_ns;
+    const unsigned left = sno_i_draw_soon(&g->engine, how, 0, 1, &word, &now_ns, &place);
+    if (SNO_I_LIKELY(!left)) return sno_i_place_id(g, meta, &place);
+    return sno_i_one_or_zero_on(g, how | left, word, now_ns, meta);
 }
 
 #ifdef SNO_I_AVX2
@@ -5115,15 +5227,34 @@ static inline sno_status sno_lanes_reinit_after_fork(sno_lanes *l, const sno_opt
 
 static inline void sno_lanes_retire(sno_lanes *l) { sno_retire(&l->whole); }
 
-SNO_I_INLINE sno_status sno_i_lanes_one(sno_lanes *l, unsigned how, uint8_t meta, sno_id *id) {
+SNO_I_APART sno_status sno_i_lanes_one_on(sno_lanes *l, unsigned how, uint64_t word, int64_t now_ns,
+                                          sno_lane *from, uint8_t meta, sno_id *id) {
     sno_i_place place;
-    sno_lane *from;
-    const sno_status status = sno_i_lanes_draw(&l->split, how, 1, &place, &from);
-    if (SNO_I_LIKELY(status == SNO_OK)) {
+    const sno_status status = sno_i_lanes_draw_on(&l->split, how, word, now_ns, 1, &place, &from);
+    if (status == SNO_OK) {
         place.index += from->first;
         *id = sno_i_place_id(&l->whole, meta, &place);
     }
     return status;
+}
+
+static inline sno_status sno_lanes_try(sno_lanes *l, uint8_t meta, sno_id *id) {
+    sno_i_place place;
+    uint64_t word;
+    int64_t now_ns;
+    sno_lane *from;
+    const unsigned left = sno_i_lanes_draw_soon(&l->split, 1, &word, &now_ns, &place, &from);
+    if (!SNO_I_LIKELY(!left)) return sno_i_lanes_one_on(l, left, word, now_ns, from, meta, id);
+    place.index += from->first;
+    *id = sno_i_place_id(&l->whole, meta, &place);
+    return SNO_OK;
+}
+
+SNO_I_APART sno_id sno_i_lanes_new_on(sno_lanes *l, unsigned left, uint64_t word, int64_t now_ns,
+                                      sno_lane *from, uint8_t meta) {
+    sno_id id = sno_i_id(0, 0);
+    (void)sno_i_lanes_one_on(l, SNO_I_WAIT | left, word, now_ns, from, meta, &id);
+    return id;
 }
 
 static inline sno_status sno_i_lanes_many(sno_lanes *l, unsigned how, uint8_t meta, sno_id *ids,
@@ -5140,13 +5271,14 @@ static inline sno_status sno_i_lanes_many(sno_lanes *l, unsigned how, uint8_t me
 }
 
 static inline sno_id sno_lanes_new(sno_lanes *l, uint8_t meta) {
-    sno_id id = sno_i_id(0, 0);
-    (void)sno_i_lanes_one(l, SNO_I_WAIT, meta, &id);
-    return id;
-}
-
-static inline sno_status sno_lanes_try(sno_lanes *l, uint8_t meta, sno_id *id) {
-    return sno_i_lanes_one(l, 0, meta, id);
+    sno_i_place place;
+    uint64_t word;
+    int64_t now_ns;
+    sno_lane *from;
+    const unsigned left = sno_i_lanes_draw_soon(&l->split, 1, &word, &now_ns, &place, &from);
+    if (!SNO_I_LIKELY(!left)) return sno_i_lanes_new_on(l, left, word, now_ns, from, meta);
+    place.index += from->first;
+    return sno_i_place_id(&l->whole, meta, &place);
 }
 
 static inline int64_t sno_lanes_retry_ns(sno_lanes *l) { return sno_i_lanes_retry_ns(&l->split); }
@@ -5265,7 +5397,9 @@ SNO_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
         if (!tag) return sno_i_id(0, 0);
         if (!g) {
             sno_gen own;
-            return sno_init(&own, NULL) == SNO_OK ? sno_new(&own, meta) : sno_i_id(0, 0);
+            sno_id id = sno_i_id(0, 0);
+            if (sno_init(&own, NULL) == SNO_OK) (void)sno_new_n(&own, meta, &id, 1);
+            return id;
         }
         if (sno_i_draw(&g->engine, SNO_I_WAIT, 0, 1, &place) != SNO_OK) return sno_i_id(0, 0);
         if (sno_i_tag_is_ours(tag)) return sno_i_tagged_id(tag, meta, &place);

@@ -120,7 +120,7 @@ static flake_status sleep_prefetch(void) {
 /* By fetch_add, and others were faster. */
 static flake_status sleep_late(void) {
     flake_i_place place = {0, 0, 0, 0, 0};
-    CHECK(gen.engine.add_cap != 0);
+    CHECK(gen.engine.add_rest != 0);
     const int64_t now_ns = atomic_load(&our->now_ns);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
     const flake_status status = flake_i_draw_late(&gen.engine, word, now_ns, &place);

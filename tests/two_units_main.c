@@ -33,20 +33,20 @@ LIES_AT(struct sno_i_partitions_2, room, 20);
 SIZE_IS(struct sno_i_default_2, 24 + 4 * sizeof(struct sno_gen));
 LIES_AT(struct sno_i_default_2, tag, 8);
 LIES_AT(struct sno_i_default_2, begun, 16);
-SIZE_IS(struct sno_gen, 624); /* lies in the default generator's object */
+SIZE_IS(struct sno_gen, 632); /* lies in the default generator's object */
 LIES_AT(struct sno_gen, engine.word, 56);
 LIES_AT(struct sno_gen, engine.fork_word, 120);
-LIES_AT(struct sno_gen, engine.safe, 440);
-LIES_AT(struct sno_gen, partition, 584);
+LIES_AT(struct sno_gen, engine.safe, 448);
+LIES_AT(struct sno_gen, partition, 592);
 SIZE_IS(struct flake_i_default_1, 24 + 4 * sizeof(struct flake128_gen));
 LIES_AT(struct flake_i_default_1, salt, 8);
 LIES_AT(struct flake_i_default_1, begun, 16);
-SIZE_IS(struct flake128_gen, 688); /* lies in that, too */
+SIZE_IS(struct flake128_gen, 704); /* lies in that, too */
 LIES_AT(struct flake128_gen, engine.word, 56);
 LIES_AT(struct flake128_gen, engine.fork_word, 120);
-LIES_AT(struct flake128_gen, engine.safe, 440);
-LIES_AT(struct flake128_gen, form, 596);
-LIES_AT(struct flake128_gen, keys, 616);
+LIES_AT(struct flake128_gen, engine.safe, 448);
+LIES_AT(struct flake128_gen, form, 612);
+LIES_AT(struct flake128_gen, keys, 632);
 #endif
 
 static void one_object_per_process(void) {

@@ -173,7 +173,7 @@ static void prepare(const scenario *s) {
     for (unsigned i = 0; i < n_engines; i++) {
         const face *e = &engines[i];
         const bool by_add = !s->wait_ms && !s->full;
-        right = right && e->cap == cap_of(s) && e->add_cap == (by_add ? e->cap : 0);
+        right = right && e->cap == cap_of(s) && e->add_rest == (by_add ? e->cap - 1 : 0);
         *e->word =
             ((uint64_t)s->time << e->time_shift) + (s->tick ? e->count_mask + 1 : 0) + s->count;
         *e->drifts = s->tick;

@@ -148,7 +148,7 @@ typedef struct face {
     uint64_t *lease, *word, *safe, *drifts, *overflow, *rebased, *batches, *waits, *clock_backs,
         *paced, *pace, *window;
     uint32_t *lent;
-    uint64_t cap, count_mask, ahead, add_cap;
+    uint64_t cap, count_mask, ahead, add_rest;
     unsigned time_shift, tick_bits;
 } face;
 
@@ -156,7 +156,7 @@ typedef struct face {
     {                                                                                             \
         &(e)->lease, &(e)->word, (e)->safe, &(e)->drifts, &(e)->overflow, &(e)->rebased,          \
             &(e)->batches, &(e)->waits, &(e)->clock_backs, &(e)->paced, &(e)->pace, &(e)->window, \
-            &(e)->lent, (e)->cap, (e)->count_mask, (e)->ahead, (e)->add_cap, (e)->time_shift,     \
+            &(e)->lent, (e)->cap, (e)->count_mask, (e)->ahead, (e)->add_rest, (e)->time_shift,     \
             (e)->tick_bits                                                                        \
     }
 

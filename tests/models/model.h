@@ -184,8 +184,8 @@ static inline void model_engine_fields(flake_i_engine *e, uint64_t cap, unsigned
     e->tick_bits = tick_bits;
     e->time_shift = MODEL_SHIFT;
     e->count_mask = range - 1;
-    e->cap = e->add_cap = cap;
-    e->fast_rest = cap - 1;
+    e->cap = cap;
+    e->fast_rest = e->add_rest = cap - 1;
     e->reach_ns = UNIT_NS;
     e->unit_share = UINT64_MAX / UNIT_NS;
     e->is_plain = true;
@@ -208,10 +208,10 @@ static inline void model_engine_init(flake_i_engine *e, uint64_t cap, unsigned t
     model_engine_fields(&same, cap, tick_bits);
     assert(status == FLAKE_OK && e->unit_ns == same.unit_ns && e->max_time == same.max_time);
     assert(e->time_shift == same.time_shift && e->count_mask == same.count_mask);
-    assert(e->cap == same.cap && e->fast_rest == same.fast_rest && e->add_cap == same.add_cap);
+    assert(e->cap == same.cap && e->fast_rest == same.fast_rest && e->add_rest == same.add_rest);
     assert(e->limit == same.limit && e->wait_ns == same.wait_ns && !e->fork_mark);
     assert(e->reach_ns == same.reach_ns && e->unit_share == same.unit_share);
-    assert(e->is_plain == same.is_plain && !e->slack_ns && !e->window);
+    assert(e->is_plain == same.is_plain && !e->slack_ns && !e->late_from_ns && !e->window);
     assert(!e->ahead && !e->time_lead && !e->epoch_ns && !e->state_at);
     (void)status;
 }
