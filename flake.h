@@ -5799,23 +5799,29 @@ static inline flake_status flake128_init(flake128_gen *g, uint64_t worker48,
 
 static inline void flake128_retire(flake128_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
 
-static inline flake_status flake128_reinit_after_fork(flake128_gen *g, uint64_t worker48,
-                                                      const flake_options *options) {
-    flake_options o;
-    uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
+/* `o` is resolved. */
+static inline flake_status flake_i_wide_reinit(flake128_gen *g, uint64_t worker48,
+                                               const flake_options *o, const uint8_t *fresh) {
+    uint8_t inherited[FLAKE_I_IDENTITY];
     if (!g->engine.cap || !flake_i_is_inherited(&g->engine)) return FLAKE_INVALID;
-    const flake_status status = flake_i_wide_resolve(worker48, options, &o, fresh);
-    if (status != FLAKE_OK) return status;
-    flake_options was = o;
+    flake_options was = *o;
     was.seq_min = g->seq_min;
     was.seq_max = (uint32_t)(g->seq_min + g->engine.cap - 1);
     flake_i_wide_identity(&was, g->worker, inherited);
-    if (g->form != o.form) return FLAKE_INVALID;
+    if (g->form != o->form) return FLAKE_INVALID;
     if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE;
     flake_i_file parents = g->exclusive;
-    const flake_status begun = flake128_init(g, worker48, options);
+    const flake_status begun = flake_i_wide_init(g, worker48, o, fresh);
     if (begun == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
     return begun;
+}
+
+static inline flake_status flake128_reinit_after_fork(flake128_gen *g, uint64_t worker48,
+                                                      const flake_options *options) {
+    flake_options o;
+    uint8_t identity[FLAKE_I_IDENTITY];
+    const flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
+    return status == FLAKE_OK ? flake_i_wide_reinit(g, worker48, &o, identity) : status;
 }
 
 static inline flake_status flake128_state_open(flake_state *s, const flake_state_options *where,
@@ -6054,7 +6060,7 @@ static inline flake_status flake128_lanes_reinit_after_fork(flake128_lanes *l, u
     flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
     if (status != FLAKE_OK) return status;
     if (!flake_i_lanes_fit(l->split.n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
-    status = flake128_reinit_after_fork(&l->whole, worker48, options);
+    status = flake_i_wide_reinit(&l->whole, worker48, &o, identity);
     if (status == FLAKE_OK) flake_i_wide_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n, &o);
     return status;
 }

@@ -5199,10 +5199,10 @@ static inline void sno_i_lanes_of(sno_lanes *l, sno_lane *lanes, size_t n, const
     sno_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
 }
 
-/* Whether what the options say can be, with so many lanes. */
+/* Whether the options' pool has numbers for so many lanes; what else may be wrong with them, sno_init and
+ * sno_reinit_after_fork say. */
 static inline bool sno_i_lanes_may(size_t n, const sno_options *o) {
     uint32_t cap = UINT16_MAX + 1;
-    if (sno_options_why(o)) return false;
     if (o && o->snapshot) {
         const sno_snapshot s = sno_i_resolved(o->snapshot);
         cap = (uint32_t)(s.sequence_max - s.sequence_min) + 1;

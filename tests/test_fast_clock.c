@@ -2,6 +2,7 @@
  *
  * The fast clock: leases on a unit by the processor's counter, on a scripted clock and counter.
  */
+#define FLAKE_LANE() 0
 #include "scripted_flake.h"
 
 enum { RATE = 3 };                          /* of the counter, in a ns */
@@ -319,6 +320,23 @@ static void batches_and_shards_have_leases_too(void) {
     CHECK(exact_reads > 0);
 }
 
+static void lanes_have_leases_too(void) {
+    static flake_lanes lanes;
+    static flake_lane array[2];
+    begin_fast(flake_layout_idgen());
+    CHECK_EQ(flake_lanes_init(&lanes, array, 2, &options), FLAKE_OK);
+    for (unsigned i = 0; i < 6; i++) {
+        pass(stretch_ns);
+        CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    }
+    exact_reads = 0;
+    for (unsigned i = 0; i < 9; i++) CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(exact_reads, 0);
+    pass(MS);
+    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(exact_reads, 1);
+}
+
 static void who_has_a_clock_of_his_own_has_no_leases(void) {
     begin_fast(flake_layout_idgen());
     options.clock.now_ns = script_read;
@@ -380,6 +398,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(an_init_forgets_the_lease),
         CHECK_TEST(before_the_epoch_nothing_is_leased),
         CHECK_TEST(batches_and_shards_have_leases_too),
+        CHECK_TEST(lanes_have_leases_too),
         CHECK_TEST(who_has_a_clock_of_his_own_has_no_leases),
         CHECK_TEST(one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it),
         CHECK_TEST(a_fourth_kind_of_clock_is_refused),

@@ -613,6 +613,7 @@ static void what_does_not_fit_changes_nothing(void) {
     bad = options;
     bad.node_offset = 4000;
     CHECK_EQ(flake_lanes_init(&lanes, array, 2, &bad), FLAKE_NODE);
+    CHECK_EQ(flake_lanes_reinit_after_fork(&lanes, &bad), FLAKE_NODE);
     CHECK_EQ(flake_lanes_reinit_after_fork(&lanes, &options), FLAKE_INVALID); /* was not forked */
     TRY_GIVES(T, 11);
 }
@@ -861,6 +862,8 @@ static void a_wide_child(void) {
     flake_options few = options;
     few.seq_max = few.seq_min + 1;
     CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, 78, &few), FLAKE_INVALID);
+    CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, UINT64_C(1) << 48, &options),
+             FLAKE_INVALID);
     CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, 78, &options), FLAKE_OK);
     CHECK_EQ(flake128_lanes_try_n(&wide_inherited, ids, 64), 11);
     CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, ids[10], &p), FLAKE_OK);

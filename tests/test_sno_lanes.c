@@ -152,12 +152,15 @@ static void lanes_from_a_generators_snapshot(void) {
     CHECK_EQ(stats.ids, 11);
 }
 
+static sno_lane many_lanes[whole_pool + 1];
+
 static void what_does_not_fit(void) {
     begin_lanes();
     sno_snapshot s = eleven();
     sno_options o = options_of(&s);
     CHECK_EQ(sno_lanes_init(&lanes, array, 0, &o), SNO_INVALID);
     CHECK_EQ(sno_lanes_init(&lanes, array, 12, &o), SNO_INVALID);
+    CHECK_EQ(sno_lanes_init(&lanes, many_lanes, whole_pool + 1, NULL), SNO_INVALID);
     s.sequence_max = 101;
     CHECK_EQ(sno_lanes_init(&lanes, array, 1, &o), SNO_INVALID);
     CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), SNO_INVALID);
