@@ -393,7 +393,7 @@ static void begin_engine(void) {
     setup.ring = calls_any('q') || now->noted ? &ring : NULL;
     (void)sno_ring_init(&ring, slots, 2);
     sno_i_engine *const e = engine();
-    if (sno_i_engine_init(e, &setup) != SNO_OK || !e->add_rest) exit(2);
+    if (sno_i_engine_init(e, &setup) != SNO_OK || e->add_rest != e->cap - 1) exit(2);
     SNO_ATOMIC_STORE(&e->word, ((uint64_t)now->clock[0] << e->time_shift) + now->count, relaxed);
     is_at.word = orders_locate(&e->word, 8, 0, "word");
     is_at.safe = orders_locate(&e->safe[0], 8, 0, "safe[0]");
