@@ -1707,12 +1707,8 @@ enum {
     SNO_I_WAIT = 1,  /* sleep for a place rather than fail */
     SNO_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
     SNO_I_GIVEN = 4, /* the time is the caller's and may be stale: never a step back */
-    SNO_I_LANE =
-        8 /* the caller has other engines to ask: a clock behind the word is not counted */
-};
-
-/* Beside that: what came of the usual case. */
-enum {
+    SNO_I_LANE = 8,  /* the caller has others to ask: a clock behind the word is not counted */
+    /* and what came of the usual case: */
     SNO_I_ELSE = 16,     /* it is another case */
     SNO_I_NOT_OURS = 32, /* the fork word has changed */
     SNO_I_LATE = 64,     /* a fetch_add took a place behind the unit's last, or in another unit */
