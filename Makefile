@@ -29,7 +29,7 @@ SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" MAKE="$(MAKE)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all install uninstall test check check-common sync-common check-alone matrix everything sanitize explore explore-orders models \
+.PHONY: all lib install uninstall test check check-common sync-common check-alone matrix everything sanitize explore explore-orders models \
 	models-checked mutants mutants-many coverage soak attack fuzz fuzz-replay campaign cross test-fresh evidence help clean FORCE
 .DELETE_ON_ERROR:
 
@@ -43,6 +43,14 @@ all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each fo
 
 $(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tests/tools/%.c tests/tools/tool.h %.h $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
+
+# Shared libraries for other languages; they export what is public, and nothing else.
+lib: $(TOOLS:%=$(BUILD)/lib%.so) ## shared libraries of the headers, for languages that call C
+
+$(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: %.h $(BUILD)/flags
+	echo '#include "$*.h"' | $(CC) $(FLAGS) -I. -x c -shared -fPIC -fvisibility=hidden -fno-semantic-interposition \
+	  -DFLAKE_LIBRARY -DSNO_LIBRARY -Wl,-soname,$(@F).0 - -o $@.0 $(LDLIBS)
+	ln -sf $(@F).0 $@
 
 PROGRAMS ?= $(BUILD)/two_units $(BUILD)/two_units_reversed
 test: $(TESTS:%=$(BUILD)/%) $(PROGRAMS) ## all tests that need a compiler and make alone

@@ -87,11 +87,20 @@
  *     FLAKE_NO_OS                     leaves out all that wants a system: these two, environment, host
  *                                     name, fork word, random bytes, clock and sleep; FLAKE_CLOCK_NS
  *                                     and FLAKE_SLEEP_NS must be defined        not defined
+ *     FLAKE_API                       before each public function: what exports it, in one file that
+ *                                     makes a library of the header             static inline
+ *     FLAKE_LIBRARY                   exports them, and some for other languages   not defined
+ *     FLAKE_CXX_INLINE                C++: a name for your hooks; see below     not defined
  *     FLAKE_SHOW_WARNINGS             your warning flags apply in here, too     not defined
  *
  * What is left out is still declared: it says FLAKE_IO, or FLAKE_INVALID if an option asks for it,
  * and `why` or flake_options_why name the macro. With FLAKE_NO_OS a fork goes unnoticed: parent and
  * child repeat ids.
+ *
+ * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
+ * their version of the header. The price is size, 1.1 MB in a program of fifty files. Those that define
+ * FLAKE_CXX_INLINE share one copy (0.1 MB), and a C++20 module can export it. Its value is a name for the
+ * hooks, such as "plain": files that say the same must have the same hooks.
  *
  * Find your way by these marks:
  *
@@ -104,6 +113,7 @@
  *     // >>forms       what ids of 128 bits are made of, and random bytes for them
  *     // >>wide        generators of 128 bits     // >>default: one for the whole process
  *     // >>who         where node numbers come from
+ *     // >>library     what other languages ask, when a shared library is made of this
  *     // >>answers     // >>etcd: node numbers from an etcd cluster
  */
 #ifndef FLAKE_H
@@ -123,7 +133,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+#include <stdint.h> /* not <cstdint>, which need not declare uint64_t outside std */
 #include <string.h>
 #ifdef __cplusplus
 #include <atomic>
@@ -134,6 +144,38 @@
 // >>hooks begin
 /* What the hooks above are where nobody has defined them. Both headers carry the regions hooks,
  * settings, restarts, system and common, the same but for the prefix: `make check-common`. */
+
+/* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
+ * modules with another version of the header, must not run each other's. Where FLAKE_CXX_INLINE makes them
+ * one, their names bear version and hooks, and they stay within the module. */
+#if !defined(FLAKE_CXX_INLINE)
+#define FLAKE_I_FN static inline
+#elif defined(__GNUC__)
+#define FLAKE_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
+#define FLAKE_I_TAG(major, minor, patch)    FLAKE_I_TAG_OF(major, minor, patch)
+#define FLAKE_I_FN                                                                          \
+    inline __attribute__((                                                                  \
+        visibility("hidden"),                                                               \
+        abi_tag(FLAKE_I_TAG(FLAKE_VERSION_MAJOR, FLAKE_VERSION_MINOR, FLAKE_VERSION_PATCH), \
+                FLAKE_CXX_INLINE)))
+#else
+#define FLAKE_I_FN inline
+#endif
+#ifndef FLAKE_API
+#if !defined(FLAKE_LIBRARY)
+#define FLAKE_API FLAKE_I_FN
+#elif defined(_WIN32)
+#define FLAKE_API __declspec(dllexport)
+#else
+#define FLAKE_API __attribute__((visibility("default")))
+#endif
+#endif
+/* Before constants outside functions. */
+#if defined(FLAKE_CXX_INLINE) && __cplusplus >= 201703L
+#define FLAKE_I_TABLE FLAKE_I_FN
+#else
+#define FLAKE_I_TABLE static
+#endif
 
 #ifndef FLAKE_ATOMIC
 #ifdef __cplusplus
@@ -215,7 +257,7 @@ typedef enum flake_status {
     FLAKE_TAKEN
 } flake_status;
 
-static inline const char *flake_status_str(flake_status status);
+FLAKE_API const char *flake_status_str(flake_status status);
 
 // >>settings begin
 /* ---- clock: where a generator has its time from ----
@@ -299,42 +341,41 @@ typedef struct flake_layout {
     uint8_t gap_at, gap_bit;
 } flake_layout;
 
-static inline flake_layout flake_layout_idgen(void);     /* time 42, node 10, seq 12; epoch 1970 */
-static inline flake_layout flake_layout_hazelcast(void); /* 0, time 41, seq 6, node 16; 2018 */
+FLAKE_API flake_layout flake_layout_idgen(void);     /* time 42, node 10, seq 12; epoch 1970 */
+FLAKE_API flake_layout flake_layout_hazelcast(void); /* 0, time 41, seq 6, node 16; 2018 */
 /* The time has what these leave of 63 bits; flake_layout_check refuses it if that is none. */
-static inline flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits);
+FLAKE_API flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits);
 /* time 42, seq 6, generator 3, 1, generator 8, cluster 4; spread: time reversed, and 0 for 1 */
-static inline flake_layout flake_layout_uniqueid_ordered(void);
-static inline flake_layout flake_layout_uniqueid_spread(void);
-static inline flake_layout flake_layout_twitter(void); /* 0, time 41, node 10, seq 12; 2010-11 */
+FLAKE_API flake_layout flake_layout_uniqueid_ordered(void);
+FLAKE_API flake_layout flake_layout_uniqueid_spread(void);
+FLAKE_API flake_layout flake_layout_twitter(void); /* 0, time 41, node 10, seq 12; 2010-11 */
 /* 0, time 39 of 10 ms, seq 8, node 16; 2014-09 */
-static inline flake_layout flake_layout_sonyflake(void);
-static inline flake_layout flake_layout_discord(void);   /* time 42, node 10, seq 12; 2015 */
-static inline flake_layout flake_layout_instagram(void); /* time 41, node 13, seq 10; 2011-08 */
-static inline flake_layout flake_layout_mastodon(void);  /* time 48, seq 16; 1970 */
-static inline flake_layout flake_layout_js53(void); /* time 41, node 5, seq 7: below 2^53; 2020 */
+FLAKE_API flake_layout flake_layout_sonyflake(void);
+FLAKE_API flake_layout flake_layout_discord(void);   /* time 42, node 10, seq 12; 2015 */
+FLAKE_API flake_layout flake_layout_instagram(void); /* time 41, node 13, seq 10; 2011-08 */
+FLAKE_API flake_layout flake_layout_mastodon(void);  /* time 48, seq 16; 1970 */
+FLAKE_API flake_layout flake_layout_js53(void);      /* time 41, node 5, seq 7: below 2^53; 2020 */
 /* time, node, seq from the top down to bit 0, units of 1 ms */
-static inline flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits,
-                                           unsigned seq_bits, int64_t epoch_ms);
+FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
+                                       int64_t epoch_ms);
 /* By the name that it has in flake_layout: "idgen", "hazelcast" ... FLAKE_INVALID: no such one */
-static inline flake_status flake_layout_named(const char *name, flake_layout *);
+FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *);
 /* Each of these in turn, from 0 on. FLAKE_INVALID: there are no more */
-static inline flake_status flake_layout_at(size_t i, flake_layout *);
+FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *);
 /* FLAKE_INVALID: fields overlap, leave the 64 bits, or there is no time */
-static inline flake_status flake_layout_check(const flake_layout *);
+FLAKE_API flake_status flake_layout_check(const flake_layout *);
 /* The last ms that the layout can express; INT64_MAX if that is further than an int64_t goes. A
  * generator ends with its clock, too: an int64_t of ns goes to 2262-04-11. (And one whose time and
  * sequence fill all 64 bits ends a unit earlier.) INT64_MIN: the layout does not hold together. */
-static inline int64_t flake_expires_ms(const flake_layout *);
+FLAKE_API int64_t flake_expires_ms(const flake_layout *);
 
 /* UINT32_MAX when a part is out of range: too large for these layouts, so init refuses it. */
-static inline uint32_t flake_idgen_node(unsigned datacenter /* 0..31 */,
-                                        unsigned worker /* 0..31 */);
-static inline uint32_t flake_uniqueid_node(unsigned cluster /* 0..15 */,
-                                           unsigned generator /* 0..2047 */);
+FLAKE_API uint32_t flake_idgen_node(unsigned datacenter /* 0..31 */, unsigned worker /* 0..31 */);
+FLAKE_API uint32_t flake_uniqueid_node(unsigned cluster /* 0..15 */,
+                                       unsigned generator /* 0..2047 */);
 /* flake-idgen's seqMask as seq_max. UINT32_MAX, which init refuses, when it is not 0 or 2^n - 1, or is above
  * 4095. */
-static inline uint32_t flake_idgen_seq_max(unsigned seq_mask);
+FLAKE_API uint32_t flake_idgen_seq_max(unsigned seq_mask);
 
 typedef struct flake_parts {
     int64_t unix_ms; /* the unit's first ms */
@@ -343,13 +384,13 @@ typedef struct flake_parts {
 } flake_parts;
 
 /* From unix_ms, node and seq; time is not looked at. */
-static inline flake_status flake_compose(const flake_layout *, const flake_parts *, uint64_t *id);
+FLAKE_API flake_status flake_compose(const flake_layout *, const flake_parts *, uint64_t *id);
 /* FLAKE_INVALID: the id has bits that the layout has not. */
-static inline flake_status flake_decompose(const flake_layout *, uint64_t id, flake_parts *);
+FLAKE_API flake_status flake_decompose(const flake_layout *, uint64_t id, flake_parts *);
 /* The smallest and the largest id of a time's unit, for range scans, but in a layout with spread,
  * where times are no ranges. FLAKE_RANGE, FLAKE_INVALID. */
-static inline flake_status flake_min_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
-static inline flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
+FLAKE_API flake_status flake_min_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
+FLAKE_API flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
 
 /* ---- generators ----
  *
@@ -406,33 +447,33 @@ typedef struct flake_options {
  * FLAKE_LEASE. Not while others use the generator. It begins at the clock and knows of no earlier
  * ids: initialised again within a unit, in this process or the next, it repeats those of that unit,
  * unless it has begin_later or a state file, or flake_restore goes on. */
-static inline flake_status flake_init(flake_gen *, const flake_options *);
+FLAKE_API flake_status flake_init(flake_gen *, const flake_options *);
 /* Names what does not fit in options that flake_init refuses with these two; NULL: nothing. */
-static inline const char *flake_options_why(const flake_options *);
+FLAKE_API const char *flake_options_why(const flake_options *);
 /* Waits, but no longer than max_wait_ms: FLAKE_AGAIN, FLAKE_CLOCK_BACK. Wait-free while ids are
  * free. */
-static inline flake_status flake_next(flake_gen *, uint64_t *id);
+FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
 /* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. (With a state file that has no by_timer one
  * call in a second or two writes it.) */
-static inline flake_status flake_try(flake_gen *, uint64_t *id);
+FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 /* How many ns from now until flake_try can succeed, if nobody is faster. Gate and state are not
  * asked: on FLAKE_AGAIN and 0 come again in a ms. INT64_MAX: never. */
-static inline int64_t flake_retry_ns(flake_gen *);
+FLAKE_API int64_t flake_retry_ns(flake_gen *);
 /* All n, waiting for each unit as flake_next does. When a later unit fails, the ids before it stand
  * in front and the rest of the array is 0; when the first does, the array is as it was. */
-static inline flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
+FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
 /* As many as are free now; returns how many. At 0 flake_try tells why. */
-static inline size_t flake_try_n(flake_gen *, uint64_t *ids, size_t n);
+FLAKE_API size_t flake_try_n(flake_gen *, uint64_t *ids, size_t n);
 /* With the caller's own, perhaps cached, reading of the clock. One older than the newest unit
  * counts as that unit. One that lies ahead of the clock drags the generator ahead too. */
-static inline flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
+FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
-static inline uint64_t flake_available(flake_gen *); /* ids free now, without waiting */
-static inline void flake_stats_get(flake_gen *, flake_stats *);
-static inline int64_t flake_lag_ms(flake_gen *); /* how far the newest id is ahead of the clock */
+FLAKE_API uint64_t flake_available(flake_gen *); /* ids free now, without waiting */
+FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
+FLAKE_API int64_t flake_lag_ms(flake_gen *); /* how far the newest id is ahead of the clock */
 /* Options as they are in force: layout, bounds and defaults filled in. (A shard of the number 0 alone
  * shows bounds 0 and 0, which in options mean the whole range.) */
-static inline const flake_options *flake_gen_options(const flake_gen *);
+FLAKE_API const flake_options *flake_gen_options(const flake_gen *);
 
 /* Where a generator stands. Lock-free; never torn, since it is one word. */
 typedef struct flake_snapshot {
@@ -442,10 +483,10 @@ typedef struct flake_snapshot {
     uint32_t unit_ms, node, seq_min, seq_max;
     bool seq_scatter;
 } flake_snapshot;
-static inline flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
+FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
 /* Goes on behind the snapshot, or where the generator is if that is further. FLAKE_INVALID: another
  * node, other bounds. Not while others use the generator. */
-static inline flake_status flake_restore(flake_gen *, const flake_snapshot *);
+FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *);
 
 /* ---- shards: one generator's sequence numbers, split among threads ----
  *
@@ -455,24 +496,24 @@ static inline flake_status flake_restore(flake_gen *, const flake_snapshot *);
  */
 typedef struct flake_shard flake_shard;
 /* All, or none; as flake_init, and FLAKE_INVALID when n is 0 or more than there are numbers. */
-static inline flake_status flake_shards_init(flake_shard *shards, size_t n, const flake_options *);
-static inline flake_status flake_shard_next(flake_shard *, uint64_t *id);
-static inline flake_status flake_shard_try(flake_shard *, uint64_t *id);
-static inline int64_t flake_shard_retry_ns(flake_shard *);
-static inline flake_status flake_shard_next_n(flake_shard *, uint64_t *ids, size_t n);
-static inline size_t flake_shard_try_n(flake_shard *, uint64_t *ids, size_t n);
-static inline flake_status flake_shard_try_at(flake_shard *, int64_t unix_ms, uint64_t *id);
+FLAKE_API flake_status flake_shards_init(flake_shard *shards, size_t n, const flake_options *);
+FLAKE_API flake_status flake_shard_next(flake_shard *, uint64_t *id);
+FLAKE_API flake_status flake_shard_try(flake_shard *, uint64_t *id);
+FLAKE_API int64_t flake_shard_retry_ns(flake_shard *);
+FLAKE_API flake_status flake_shard_next_n(flake_shard *, uint64_t *ids, size_t n);
+FLAKE_API size_t flake_shard_try_n(flake_shard *, uint64_t *ids, size_t n);
+FLAKE_API flake_status flake_shard_try_at(flake_shard *, int64_t unix_ms, uint64_t *id);
 /* The shard as a generator, for the questions, snapshot, restore, reinit_after_fork and retire.
  * Never draw from that: drawing is for flake_shard_... alone. */
-static inline flake_gen *flake_shard_gen(flake_shard *);
+FLAKE_API flake_gen *flake_shard_gen(flake_shard *);
 
 /* Lends shards to threads. NULL: all are lent (make more shards, or fall back on a shared generator
  * with a range of its own). A shard that comes back goes on where it stood. */
 typedef struct flake_pool flake_pool;
-static inline flake_status flake_pool_init(flake_pool *, flake_shard *shards, size_t n,
-                                           const flake_options *);
-static inline flake_shard *flake_pool_borrow(flake_pool *);
-static inline void flake_pool_give_back(flake_pool *, flake_shard *);
+FLAKE_API flake_status flake_pool_init(flake_pool *, flake_shard *shards, size_t n,
+                                       const flake_options *);
+FLAKE_API flake_shard *flake_pool_borrow(flake_pool *);
+FLAKE_API void flake_pool_give_back(flake_pool *, flake_shard *);
 
 /* ---- lanes: one generator for all threads of all cores ----
  *
@@ -495,23 +536,22 @@ static inline void flake_pool_give_back(flake_pool *, flake_shard *);
 typedef struct flake_lane flake_lane;
 typedef struct flake_lanes flake_lanes;
 /* All, or none; as flake_init, and FLAKE_INVALID when n is 0 or more than there are numbers. */
-static inline flake_status flake_lanes_init(flake_lanes *, flake_lane *array, size_t n,
-                                            const flake_options *);
+FLAKE_API flake_status flake_lanes_init(flake_lanes *, flake_lane *array, size_t n,
+                                        const flake_options *);
 /* As the calls of a generator, but lock-free. Where a clock that was put back lies behind some lanes,
  * the others draw; with refuse_back it is FLAKE_CLOCK_BACK as soon as the caller's own is one of
  * them. */
-static inline flake_status flake_lanes_next(flake_lanes *, uint64_t *id);
-static inline flake_status flake_lanes_try(flake_lanes *, uint64_t *id);
-static inline int64_t flake_lanes_retry_ns(flake_lanes *);
-static inline flake_status flake_lanes_next_n(flake_lanes *, uint64_t *ids,
-                                              size_t n); /* unsorted */
-static inline size_t flake_lanes_try_n(flake_lanes *, uint64_t *ids, size_t n);
-static inline uint64_t flake_lanes_available(flake_lanes *);
-static inline void flake_lanes_stats_get(flake_lanes *, flake_stats *);
+FLAKE_API flake_status flake_lanes_next(flake_lanes *, uint64_t *id);
+FLAKE_API flake_status flake_lanes_try(flake_lanes *, uint64_t *id);
+FLAKE_API int64_t flake_lanes_retry_ns(flake_lanes *);
+FLAKE_API flake_status flake_lanes_next_n(flake_lanes *, uint64_t *ids, size_t n); /* unsorted */
+FLAKE_API size_t flake_lanes_try_n(flake_lanes *, uint64_t *ids, size_t n);
+FLAKE_API uint64_t flake_lanes_available(flake_lanes *);
+FLAKE_API void flake_lanes_stats_get(flake_lanes *, flake_stats *);
 /* All numbers of the units begun count as drawn, the queue's too. A generator of the same range can be
  * restored from it, and lanes, however many, from a generator's. */
-static inline flake_status flake_lanes_snapshot_take(flake_lanes *, flake_snapshot *);
-static inline flake_status flake_lanes_restore(flake_lanes *, const flake_snapshot *);
+FLAKE_API flake_status flake_lanes_snapshot_take(flake_lanes *, flake_snapshot *);
+FLAKE_API flake_status flake_lanes_restore(flake_lanes *, const flake_snapshot *);
 
 /* ---- prefetch: a thread's own stock of ids, claimed in one draw ----
  *
@@ -519,9 +559,9 @@ static inline flake_status flake_lanes_restore(flake_lanes *, const flake_snapsh
  * `count` (1 to 100,000) are claimed when less are free. The generator must last as long.
  */
 typedef struct flake_prefetch flake_prefetch;
-static inline flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32_t count,
-                                               int64_t valid_ms);
-static inline flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
+FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32_t count,
+                                           int64_t valid_ms);
+FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
 
 // >>restarts begin
 /* ---- overflow: options.overflow gets a note each ms while callers queue ----
@@ -539,11 +579,11 @@ typedef struct flake_overflow {
 } flake_overflow;
 
 /* Any number of slots. Not while others use the ring. */
-static inline flake_status flake_ring_init(flake_ring *, flake_ring_slot *slots, size_t n);
+FLAKE_API flake_status flake_ring_init(flake_ring *, flake_ring_slot *slots, size_t n);
 /* False: it is full, or a thread that pops has not ended yet. */
-static inline bool flake_ring_push(flake_ring *, flake_overflow);
+FLAKE_API bool flake_ring_push(flake_ring *, flake_overflow);
 /* False: it is empty, or a thread that pushes has not ended yet. */
-static inline bool flake_ring_pop(flake_ring *, flake_overflow *);
+FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
 
 /* ---- a machine that was copied ----
  *
@@ -552,7 +592,7 @@ static inline bool flake_ring_pop(flake_ring *, flake_overflow *);
  * are states: close them, and open others. From any thread. It reaches the generators of its own copy of
  * this header: the other header has its own call, and a shared library that hides its symbols, or was
  * opened with RTLD_LOCAL, must call it too. */
-static inline void flake_generation_bump(void);
+FLAKE_API void flake_generation_bump(void);
 
 /* ---- state files ----
  *
@@ -596,7 +636,7 @@ typedef struct flake_state_options {
 
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
  * of the process that opened it. FLAKE_IO: the old one stands. */
-static inline flake_status flake_state_extend(flake_state *);
+FLAKE_API flake_status flake_state_extend(flake_state *);
 /* Writes the time of the last id, so that the next run waits only until that has passed: not at
  * all, unless ids ran ahead of the clock. Draws fail with FLAKE_IO from the next unit on; the
  * state's memory must last as long as they may be tried. FLAKE_IO: closed, but that could not be
@@ -604,7 +644,7 @@ static inline flake_status flake_state_extend(flake_state *);
  * it stays open: in a signal handler that has interrupted a write of it. FLAKE_FORKED, in a forked
  * child or after a bump: the file is let go, and left as it is; one in shared memory stays open for
  * the others. */
-static inline flake_status flake_state_close(flake_state *);
+FLAKE_API flake_status flake_state_close(flake_state *);
 // >>restarts end
 
 /* ---- after fork, crash and restart ----
@@ -621,14 +661,14 @@ static inline flake_status flake_state_close(flake_state *);
  * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
-static inline flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
+FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
 /* With the same array, and as many lanes. */
-static inline flake_status flake_lanes_reinit_after_fork(flake_lanes *, const flake_options *);
+FLAKE_API flake_status flake_lanes_reinit_after_fork(flake_lanes *, const flake_options *);
 /* Gives the numbers up: options.exclusive, and in builds with FLAKE_REGISTRY the registry, let
  * others have them. It stops no draws: call it when nobody draws any more, and before an init anew
  * or the end of the memory. Of shards each, or the first for options.exclusive. */
-static inline void flake_retire(flake_gen *);
-static inline void flake_lanes_retire(flake_lanes *);
+FLAKE_API void flake_retire(flake_gen *);
+FLAKE_API void flake_lanes_retire(flake_lanes *);
 
 /* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
  *
@@ -643,8 +683,8 @@ static inline void flake_lanes_retire(flake_lanes *);
  *     flake_state_close(&state);
  *
  * Of the options layout, node, node_offset, seq_min and seq_max count, and must be the generator's. */
-static inline flake_status flake_state_open(flake_state *, const flake_state_options *,
-                                            const flake_options *, flake_why *);
+FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
+                                        const flake_options *, flake_why *);
 
 /* ---- who am I: where node numbers come from ----
  *
@@ -656,14 +696,13 @@ static inline flake_status flake_state_open(flake_state *, const flake_state_opt
  * address its maker gave it, else the first that is up, else any. Loopback and all zeros don't
  * count. Unique on a network, for one process a host. FLAKE_IO: the system does not list its
  * interfaces. */
-static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
-                                                 flake_why *);
+FLAKE_API flake_status flake_worker_from_mac(const char *device, uint64_t *worker48, flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private IPv4 address. */
-static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *);
+FLAKE_API flake_status flake_node_from_ip(uint32_t *node16, flake_why *);
 /* The ordinal of a StatefulSet's pod: web-3, and web-3.web.prod.svc, are 3. NULL: this host's. */
-static inline flake_status flake_node_from_hostname(const char *name, uint32_t *node, flake_why *);
+FLAKE_API flake_status flake_node_from_hostname(const char *name, uint32_t *node, flake_why *);
 /* The variable's text, a decimal number below 2^32, of 20 digits at most. */
-static inline flake_status flake_node_from_env(const char *variable, uint32_t *node, flake_why *);
+FLAKE_API flake_status flake_node_from_env(const char *variable, uint32_t *node, flake_why *);
 
 /* A slot: the lowest free number of a folder that all processes of a host share (and of no network
  * file system), with a horizon of its own, as a state file has. It is held until it is released, or
@@ -693,10 +732,10 @@ typedef struct flake_slot_options {
     flake_clock clock;  /* all zero: the system's */
 } flake_slot_options;
 
-static inline flake_status flake_slot_claim(flake_slot *, const flake_slot_options *,
-                                            uint32_t *number, flake_why *);
-static inline flake_status flake_slot_release(flake_slot *); /* as flake_state_close */
-static inline flake_state *flake_slot_state(flake_slot *);
+FLAKE_API flake_status flake_slot_claim(flake_slot *, const flake_slot_options *, uint32_t *number,
+                                        flake_why *);
+FLAKE_API flake_status flake_slot_release(flake_slot *); /* as flake_state_close */
+FLAKE_API flake_state *flake_slot_state(flake_slot *);
 
 /* ---- text ---- */
 
@@ -719,20 +758,20 @@ typedef enum flake_text {
 #define FLAKE128_TEXT_SIZE 129 /* and for one of a 128-bit id in any base */
 
 /* The width of UINT64_MAX in this form, without a NUL; 0: there is no such form. */
-static inline size_t flake_text_width(flake_text);
+FLAKE_API size_t flake_text_width(flake_text);
 /* Writes the shortest text of id ("0" for 0) and a NUL. Returns its length; 0 when it does not fit,
  * with buf untouched, or when buf is NULL or there is no such form. FLAKE_BIN4 is always all 64 bits. */
-static inline size_t flake_format(uint64_t id, flake_text, char *buf, size_t size);
+FLAKE_API size_t flake_format(uint64_t id, flake_text, char *buf, size_t size);
 /* The same, padded with the form's zero to flake_text_width, so that texts of a form sort as their ids do,
  * but those of FLAKE_ZBASE32 and FLAKE_BASE58_FLICKR. */
-static inline size_t flake_format_fixed(uint64_t id, flake_text, char *buf, size_t size);
+FLAKE_API size_t flake_format_fixed(uint64_t id, flake_text, char *buf, size_t size);
 /* Reads the whole input in this form's alphabet and case, with leading zeros up to its width: no
  * sign, no blanks but FLAKE_BIN4's, which is all 64 bits. FLAKE_PARSE: any other text, one above
  * UINT64_MAX, an empty one, NULL. FLAKE_INVALID: there is no such form. */
-static inline flake_status flake_parse(const char *, size_t len, flake_text, uint64_t *id);
+FLAKE_API flake_status flake_parse(const char *, size_t len, flake_text, uint64_t *id);
 /* Big-endian, so that memcmp sorts as the ids do. */
-static inline void flake_to_bytes(uint64_t id, uint8_t out[8]);
-static inline uint64_t flake_from_bytes(const uint8_t in[8]);
+FLAKE_API void flake_to_bytes(uint64_t id, uint8_t out[8]);
+FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
 
 /* ---- UUIDs of version 7 and ULIDs in one line ----
  *
@@ -744,9 +783,9 @@ static inline uint64_t flake_from_bytes(const uint8_t in[8]);
  * generator of its own. They wait where 65,536 ids were drawn in a ms. FLAKE_IO: the system has no
  * random bytes. FLAKE_RANGE: the first call, with a clock before 1984. Then `out` stays as it was.
  */
-static inline flake_status flake_uuid7(char out[37]);
-static inline flake_status flake_uuid7_bytes(uint8_t out[16]);
-static inline flake_status flake_ulid(char out[27]);
+FLAKE_API flake_status flake_uuid7(char out[37]);
+FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
+FLAKE_API flake_status flake_ulid(char out[27]);
 
 /* ---- 128 bits: boundary's ids, UUIDs and ULIDs; big-endian, memcmp sorts ----
  *
@@ -794,14 +833,14 @@ typedef struct flake128_gen flake128_gen;
  * seq_scatter must be zero. FLAKE_UUID7 and FLAKE_ULID take no `exclusive`. FLAKE_IO: there are no random
  * bytes. With a clock before 1984 the first draw of a UUID or ULID is FLAKE_RANGE. flake128_options_why names
  * what does not fit. A restored UUID or ULID generator begins in a later ms. */
-static inline flake_status flake128_init(flake128_gen *, uint64_t worker48, const flake_options *);
-static inline const char *flake128_options_why(uint64_t worker48, const flake_options *);
-static inline flake_status flake128_next(flake128_gen *, flake128 *id);
-static inline flake_status flake128_try(flake128_gen *, flake128 *id);
-static inline int64_t flake128_retry_ns(flake128_gen *);
-static inline void flake128_stats_get(flake128_gen *, flake_stats *);
-static inline uint64_t flake128_available(flake128_gen *);
-static inline int64_t flake128_lag_ms(flake128_gen *);
+FLAKE_API flake_status flake128_init(flake128_gen *, uint64_t worker48, const flake_options *);
+FLAKE_API const char *flake128_options_why(uint64_t worker48, const flake_options *);
+FLAKE_API flake_status flake128_next(flake128_gen *, flake128 *id);
+FLAKE_API flake_status flake128_try(flake128_gen *, flake128 *id);
+FLAKE_API int64_t flake128_retry_ns(flake128_gen *);
+FLAKE_API void flake128_stats_get(flake128_gen *, flake_stats *);
+FLAKE_API uint64_t flake128_available(flake128_gen *);
+FLAKE_API int64_t flake128_lag_ms(flake128_gen *);
 /* Where it stands, and to go on behind that: as flake_snapshot_take and flake_restore. */
 typedef struct flake128_snapshot {
     int64_t unix_ms; /* start of the unit that count counts from */
@@ -809,62 +848,61 @@ typedef struct flake128_snapshot {
     uint64_t worker; /* the same in the generator, as the bounds are, or no restore */
     uint32_t seq_min, seq_max;
 } flake128_snapshot;
-static inline flake_status flake128_snapshot_take(flake128_gen *, flake128_snapshot *);
-static inline flake_status flake128_restore(flake128_gen *, const flake128_snapshot *);
-static inline flake_status flake128_next_n(flake128_gen *, flake128 *ids, size_t n);
-static inline size_t flake128_try_n(flake128_gen *, flake128 *ids, size_t n);
-static inline flake_status flake128_try_at(flake128_gen *, int64_t unix_ms, flake128 *id);
-static inline flake_status flake128_reinit_after_fork(flake128_gen *, uint64_t worker48,
-                                                      const flake_options *);
-static inline flake_status flake128_state_open(flake_state *, const flake_state_options *,
-                                               uint64_t worker48, const flake_options *,
-                                               flake_why *);
-static inline void flake128_retire(flake128_gen *);
+FLAKE_API flake_status flake128_snapshot_take(flake128_gen *, flake128_snapshot *);
+FLAKE_API flake_status flake128_restore(flake128_gen *, const flake128_snapshot *);
+FLAKE_API flake_status flake128_next_n(flake128_gen *, flake128 *ids, size_t n);
+FLAKE_API size_t flake128_try_n(flake128_gen *, flake128 *ids, size_t n);
+FLAKE_API flake_status flake128_try_at(flake128_gen *, int64_t unix_ms, flake128 *id);
+FLAKE_API flake_status flake128_reinit_after_fork(flake128_gen *, uint64_t worker48,
+                                                  const flake_options *);
+FLAKE_API flake_status flake128_state_open(flake_state *, const flake_state_options *,
+                                           uint64_t worker48, const flake_options *, flake_why *);
+FLAKE_API void flake128_retire(flake128_gen *);
 /* Lanes, as for 64 bits. */
 typedef struct flake128_lanes flake128_lanes;
-static inline flake_status flake128_lanes_init(flake128_lanes *, flake_lane *array, size_t n,
-                                               uint64_t worker48, const flake_options *);
-static inline flake_status flake128_lanes_next(flake128_lanes *, flake128 *id);
-static inline flake_status flake128_lanes_try(flake128_lanes *, flake128 *id);
-static inline int64_t flake128_lanes_retry_ns(flake128_lanes *);
-static inline flake_status flake128_lanes_next_n(flake128_lanes *, flake128 *ids, size_t n);
-static inline size_t flake128_lanes_try_n(flake128_lanes *, flake128 *ids, size_t n);
-static inline uint64_t flake128_lanes_available(flake128_lanes *);
-static inline void flake128_lanes_stats_get(flake128_lanes *, flake_stats *);
-static inline flake_status flake128_lanes_snapshot_take(flake128_lanes *, flake128_snapshot *);
-static inline flake_status flake128_lanes_restore(flake128_lanes *, const flake128_snapshot *);
-static inline flake_status flake128_lanes_reinit_after_fork(flake128_lanes *, uint64_t worker48,
-                                                            const flake_options *);
-static inline void flake128_lanes_retire(flake128_lanes *);
+FLAKE_API flake_status flake128_lanes_init(flake128_lanes *, flake_lane *array, size_t n,
+                                           uint64_t worker48, const flake_options *);
+FLAKE_API flake_status flake128_lanes_next(flake128_lanes *, flake128 *id);
+FLAKE_API flake_status flake128_lanes_try(flake128_lanes *, flake128 *id);
+FLAKE_API int64_t flake128_lanes_retry_ns(flake128_lanes *);
+FLAKE_API flake_status flake128_lanes_next_n(flake128_lanes *, flake128 *ids, size_t n);
+FLAKE_API size_t flake128_lanes_try_n(flake128_lanes *, flake128 *ids, size_t n);
+FLAKE_API uint64_t flake128_lanes_available(flake128_lanes *);
+FLAKE_API void flake128_lanes_stats_get(flake128_lanes *, flake_stats *);
+FLAKE_API flake_status flake128_lanes_snapshot_take(flake128_lanes *, flake128_snapshot *);
+FLAKE_API flake_status flake128_lanes_restore(flake128_lanes *, const flake128_snapshot *);
+FLAKE_API flake_status flake128_lanes_reinit_after_fork(flake128_lanes *, uint64_t worker48,
+                                                        const flake_options *);
+FLAKE_API void flake128_lanes_retire(flake128_lanes *);
 /* Of any library's ids. From unix_ms, worker and seq; time is not looked at. FLAKE_RANGE: a time that the
  * form has not; FLAKE_INVALID: a part that is too large, no such form. */
-static inline flake_status flake128_compose(flake_form, const flake128_parts *, flake128 *id);
+FLAKE_API flake_status flake128_compose(flake_form, const flake128_parts *, flake128 *id);
 /* FLAKE_INVALID: another version or variant than the form's. */
-static inline flake_status flake128_decompose(flake_form, flake128 id, flake128_parts *);
+FLAKE_API flake_status flake128_decompose(flake_form, flake128 id, flake128_parts *);
 /* The smallest and the largest id of a ms, for range scans. */
-static inline flake_status flake128_min_at(flake_form, int64_t unix_ms, flake128 *id);
-static inline flake_status flake128_max_at(flake_form, int64_t unix_ms, flake128 *id);
-static inline int flake128_compare(flake128, flake128);
+FLAKE_API flake_status flake128_min_at(flake_form, int64_t unix_ms, flake128 *id);
+FLAKE_API flake_status flake128_max_at(flake_form, int64_t unix_ms, flake128 *id);
+FLAKE_API int flake128_compare(flake128, flake128);
 /* As the calls for 64 bits, in a base from 2 to 62: digits, upper case, lower case. Another base
  * has the width 0, is written with the length 0, and read with FLAKE_INVALID. */
-static inline size_t flake128_text_width(unsigned base);
-static inline size_t flake128_format(flake128, unsigned base, char *buf, size_t size);
-static inline size_t flake128_format_fixed(flake128, unsigned base, char *buf, size_t size);
-static inline flake_status flake128_parse(const char *, size_t len, unsigned base, flake128 *id);
+FLAKE_API size_t flake128_text_width(unsigned base);
+FLAKE_API size_t flake128_format(flake128, unsigned base, char *buf, size_t size);
+FLAKE_API size_t flake128_format_fixed(flake128, unsigned base, char *buf, size_t size);
+FLAKE_API flake_status flake128_parse(const char *, size_t len, unsigned base, flake128 *id);
 /* As a UUID's 16 bytes: 32 hex digits, lower case, and 4 hyphens. Version and variant are what the bits
  * make them. Both cases are read. */
-static inline void flake128_to_uuid(flake128, char out[37]);
-static inline flake_status flake128_from_uuid(const char *, size_t len, flake128 *id);
+FLAKE_API void flake128_to_uuid(flake128, char out[37]);
+FLAKE_API flake_status flake128_from_uuid(const char *, size_t len, flake128 *id);
 /* As a ULID's 26 characters, upper case. Either case is read, and I and L as 1, O as 0; what is above
  * 7ZZZZZZZZZZZZZZZZZZZZZZZZZ is FLAKE_PARSE. */
-static inline void flake128_to_ulid(flake128, char out[27]);
-static inline flake_status flake128_from_ulid(const char *, size_t len, flake128 *id);
+FLAKE_API void flake128_to_ulid(flake128, char out[27]);
+FLAKE_API flake_status flake128_from_ulid(const char *, size_t len, flake128 *id);
 /* Many at once, each text with its NUL: 37 * n characters, or 27 * n. What is read are texts 37 or 27
  * characters apart, with whatever stands between one and the next (lines of a file are so); all n or none. */
-static inline void flake128_to_uuid_n(const flake128 *, size_t n, char *out);
-static inline flake_status flake128_from_uuid_n(const char *, size_t n, flake128 *ids);
-static inline void flake128_to_ulid_n(const flake128 *, size_t n, char *out);
-static inline flake_status flake128_from_ulid_n(const char *, size_t n, flake128 *ids);
+FLAKE_API void flake128_to_uuid_n(const flake128 *, size_t n, char *out);
+FLAKE_API flake_status flake128_from_uuid_n(const char *, size_t n, flake128 *ids);
+FLAKE_API void flake128_to_ulid_n(const flake128 *, size_t n, char *out);
+FLAKE_API flake_status flake128_from_ulid_n(const char *, size_t n, flake128 *ids);
 
 /* ---- node numbers from an etcd cluster: define FLAKE_ETCD, link with -lcurl and -pthread ----
  *
@@ -932,26 +970,87 @@ typedef struct flake_etcd flake_etcd;
  * wait_ms; FLAKE_IO: no endpoint answered, or etcd refused, or this clock is ahead of etcd's. Only
  * after FLAKE_OK there is something to release. Of a number whose last holder died the horizon may
  * lie ahead, by 60 s at most: draws wait until it has passed, or fail. */
-static inline flake_status flake_etcd_claim(flake_etcd *, const flake_etcd_options *, flake_why *);
+FLAKE_API flake_status flake_etcd_claim(flake_etcd *, const flake_etcd_options *, flake_why *);
 /* Ends the claim, and the thread; takes a few requests' time. No generator draws from it after this
  * has begun. FLAKE_IO: etcd was not told, so the number comes free when the lease runs out, and its
  * ids when the horizon has passed; the claim is released all the same. In a forked child: only
  * gives memory back. */
-static inline flake_status flake_etcd_release(flake_etcd *, flake_why *);
+FLAKE_API flake_status flake_etcd_release(flake_etcd *, flake_why *);
 /* Releases if need be, and gives the last page back: no generator may use the gate any more. */
-static inline void flake_etcd_destroy(flake_etcd *);
+FLAKE_API void flake_etcd_destroy(flake_etcd *);
 
-static inline uint32_t flake_etcd_node(const flake_etcd *); /* for flake_options.node */
-static inline unsigned flake_etcd_cluster(const flake_etcd *);
-static inline unsigned flake_etcd_generator(const flake_etcd *);
+FLAKE_API uint32_t flake_etcd_node(const flake_etcd *); /* for flake_options.node */
+FLAKE_API unsigned flake_etcd_cluster(const flake_etcd *);
+FLAKE_API unsigned flake_etcd_generator(const flake_etcd *);
 /* For flake_options.gate. Draws past the horizon say FLAKE_AGAIN, or FLAKE_IO after an attempt to
  * extend it has failed; FLAKE_LEASE: lost for good, another has written. */
-static inline flake_gate flake_etcd_gate(flake_etcd *);
+FLAKE_API flake_gate flake_etcd_gate(flake_etcd *);
 /* FLAKE_OK: held; FLAKE_IO: held, but the last attempt to extend it failed, and why: ids go on up to
  * the horizon; FLAKE_LEASE: not held, or no more; FLAKE_FORKED. */
-static inline flake_status flake_etcd_check(flake_etcd *, flake_why *);
+FLAKE_API flake_status flake_etcd_check(flake_etcd *, flake_why *);
 /* How long ids go on if etcd can't be reached from now on. */
-static inline int64_t flake_etcd_left_ms(flake_etcd *);
+FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
+#endif
+
+#ifdef FLAKE_LIBRARY
+/* ---- for other languages ----
+ *
+ * A shared library of this header, which `make lib` builds, has these as well. An object takes as many bytes as
+ * flake_sizeof_... says, zero before its first use; options are set by name:
+ *
+ *     options = zeros(flake_sizeof_options())
+ *     gen     = zeros(flake_sizeof_gen())
+ *     flake_options_set(options, "layout", "twitter")
+ *     flake_options_set(options, "node", "7")
+ *     flake_init(gen, options)
+ *
+ * `name` is a field's as it stands above, such as "node", "clock.kind", "layout.node_bits"; a `value` is a
+ * decimal number, or a word:
+ *
+ *     true, false             of what is a bool
+ *     idgen, twitter ...      of layout: what flake_layout_named knows
+ *     boundary, uuid7, uuid7_node, uuid8, ulid      of form
+ *     exact, coarse, fast     of clock.kind
+ *
+ * Texts (path, dir, exclusive) are not copied. FLAKE_INVALID: there is no such option; FLAKE_PARSE: it has no
+ * such value. What is a pointer or a function (state, overflow, clock.now_ns, gate.admit ...) is set by
+ * the calls that end in _point.
+ */
+FLAKE_API flake_status flake_options_set(flake_options *, const char *name, const char *value);
+FLAKE_API flake_status flake_options_point(flake_options *, const char *name, const void *to);
+FLAKE_API flake_status flake_state_options_set(flake_state_options *, const char *name,
+                                               const char *value);
+FLAKE_API flake_status flake_state_options_point(flake_state_options *, const char *name,
+                                                 const void *to);
+FLAKE_API flake_status flake_slot_options_set(flake_slot_options *, const char *name,
+                                              const char *value);
+FLAKE_API flake_status flake_slot_options_point(flake_slot_options *, const char *name,
+                                                const void *to);
+
+FLAKE_API const char *flake_version(void);
+FLAKE_API size_t flake_sizeof_options(void);
+FLAKE_API size_t flake_sizeof_gen(void);
+FLAKE_API size_t flake_sizeof_shard(void);
+FLAKE_API size_t flake_sizeof_pool(void);
+FLAKE_API size_t flake_sizeof_lanes(void);
+FLAKE_API size_t flake_sizeof_lane(void);
+FLAKE_API size_t flake_sizeof_prefetch(void);
+FLAKE_API size_t flake_sizeof_ring(void);
+FLAKE_API size_t flake_sizeof_ring_slot(void);
+FLAKE_API size_t flake_sizeof_state(void);
+FLAKE_API size_t flake_sizeof_state_options(void);
+FLAKE_API size_t flake_sizeof_slot(void);
+FLAKE_API size_t flake_sizeof_slot_options(void);
+FLAKE_API size_t flake_sizeof_layout(void);
+FLAKE_API size_t flake_sizeof_parts(void);
+FLAKE_API size_t flake_sizeof_stats(void);
+FLAKE_API size_t flake_sizeof_snapshot(void);
+FLAKE_API size_t flake_sizeof_overflow(void);
+FLAKE_API size_t flake_sizeof_why(void);
+FLAKE_API size_t flake128_sizeof_gen(void);
+FLAKE_API size_t flake128_sizeof_lanes(void);
+FLAKE_API size_t flake128_sizeof_parts(void);
+FLAKE_API size_t flake128_sizeof_snapshot(void);
 #endif
 
 // >>system begin
@@ -1045,22 +1144,22 @@ typedef struct flake_i_page_room {
 #error "FLAKE_NO_OS: define FLAKE_CLOCK_NS(kind) and FLAKE_SLEEP_NS(ns) before the include"
 #endif
 
-static inline bool flake_i_system_random(void *to, size_t n) {
+FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     (void)to;
     (void)n;
     return false;
 }
 
-static inline unsigned flake_i_system_lane(void) { return 0; }
+FLAKE_I_FN unsigned flake_i_system_lane(void) { return 0; }
 
-static inline uint64_t flake_i_pid(void) { return 1; }
+FLAKE_I_FN uint64_t flake_i_pid(void) { return 1; }
 
-static inline void *flake_i_new_page(bool shared) {
+FLAKE_I_FN void *flake_i_new_page(bool shared) {
     (void)shared;
     return NULL;
 }
 
-static inline void flake_i_drop_page(void *page) { (void)page; }
+FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
 
 #elif defined(_WIN32) /* ---- Windows ---- */
 #ifndef WIN32_LEAN_AND_MEAN
@@ -1091,7 +1190,7 @@ int __cdecl rand_s(unsigned *);
 #endif
 #endif
 
-static inline int64_t flake_i_system_ns(int kind) {
+FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
     FILETIME t;
     if (kind == FLAKE_CLOCK_COARSE) GetSystemTimeAsFileTime(&t);
     else GetSystemTimePreciseAsFileTime(&t);
@@ -1100,14 +1199,14 @@ static inline int64_t flake_i_system_ns(int kind) {
 }
 
 /* Above twice what it moves by, 15.6 ms. */
-static inline uint64_t flake_i_system_slack_ns(void) { return 40000000; }
+FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) { return 40000000; }
 
-static inline void flake_i_system_sleep(int64_t ns) {
+FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     for (; ns > 0; ns -= 1000000000)
         Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
 }
 
-static inline bool flake_i_system_random(void *to, size_t n) {
+FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     for (unsigned char *at = (unsigned char *)to; n;) {
         unsigned word;
         const size_t some = n < sizeof word ? n : sizeof word;
@@ -1119,29 +1218,29 @@ static inline bool flake_i_system_random(void *to, size_t n) {
     return true;
 }
 
-static inline unsigned flake_i_system_lane(void) { return GetCurrentProcessorNumber(); }
+FLAKE_I_FN unsigned flake_i_system_lane(void) { return GetCurrentProcessorNumber(); }
 
-static inline uint64_t flake_i_pid(void) { return 1; } /* no fork */
+FLAKE_I_FN uint64_t flake_i_pid(void) { return 1; } /* no fork */
 
-static inline void *flake_i_new_page(bool shared) {
+FLAKE_I_FN void *flake_i_new_page(bool shared) {
     return shared ? NULL : VirtualAlloc(NULL, 4096, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
 }
 
-static inline void flake_i_drop_page(void *page) { (void)VirtualFree(page, 0, MEM_RELEASE); }
+FLAKE_I_FN void flake_i_drop_page(void *page) { (void)VirtualFree(page, 0, MEM_RELEASE); }
 
 #elif defined(__wasi__) /* ---- WASI ---- */
 #include <wasi/api.h>
 
-static inline int64_t flake_i_system_ns(int kind) {
+FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
     __wasi_timestamp_t ns = 0;
     (void)kind;
     if (__wasi_clock_time_get(__WASI_CLOCKID_REALTIME, 1, &ns) != 0) return 0;
     return (int64_t)ns;
 }
 
-static inline uint64_t flake_i_system_slack_ns(void) { return 0; } /* no coarse clock */
+FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) { return 0; } /* no coarse clock */
 
-static inline void flake_i_system_sleep(int64_t ns) {
+FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     __wasi_subscription_t nap;
     __wasi_event_t event;
     __wasi_size_t events;
@@ -1152,20 +1251,20 @@ static inline void flake_i_system_sleep(int64_t ns) {
     if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0) return; /* who waits looks again */
 }
 
-static inline bool flake_i_system_random(void *to, size_t n) {
+FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     return __wasi_random_get((uint8_t *)to, (__wasi_size_t)n) == 0;
 }
 
-static inline unsigned flake_i_system_lane(void) { return 0; }
+FLAKE_I_FN unsigned flake_i_system_lane(void) { return 0; }
 
-static inline uint64_t flake_i_pid(void) { return 1; } /* no fork */
+FLAKE_I_FN uint64_t flake_i_pid(void) { return 1; } /* no fork */
 
-static inline void *flake_i_new_page(bool shared) {
+FLAKE_I_FN void *flake_i_new_page(bool shared) {
     (void)shared;
     return NULL;
 }
 
-static inline void flake_i_drop_page(void *page) { (void)page; }
+FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
 
 #else /* ---- POSIX ---- */
 #include <errno.h>
@@ -1207,7 +1306,7 @@ extern ssize_t flake_i_readlink(const char *, char *, size_t) __asm__("readlink"
 #endif
 #endif
 
-static inline int64_t flake_i_system_ns(int kind) {
+FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
 #if defined(FLAKE_I_BY_NAME) && defined(__LP64__)
     struct flake_i_timespec t;
     (void)flake_i_clock_gettime(kind == FLAKE_CLOCK_COARSE ? 5 : 0, &t);
@@ -1228,7 +1327,7 @@ static inline int64_t flake_i_system_ns(int kind) {
 }
 
 /* Twice the coarse clock's resolution, which it lags by. */
-static inline uint64_t flake_i_system_slack_ns(void) {
+FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) {
     const uint64_t most = 50000000;
     uint64_t ns = 0;
 #if defined(FLAKE_I_BY_NAME) && defined(__LP64__)
@@ -1245,7 +1344,7 @@ static inline uint64_t flake_i_system_slack_ns(void) {
 /* Sleeps that long or longer, whatever signals come. Linux is told until when: what it says is left
  * of a sleep that was cut short includes what that may be late, so that to ask for it again would
  * never end under signals that come often. */
-static inline void flake_i_system_sleep(int64_t ns) {
+FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     const int errno_before = errno;
     const int64_t longest_s = 1000000000, ns_per_s = 1000000000;
     const int64_t sec = ns / ns_per_s < longest_s ? ns / ns_per_s : longest_s, nsec = ns % ns_per_s;
@@ -1273,7 +1372,7 @@ static inline void flake_i_system_sleep(int64_t ns) {
 }
 
 /* Never waits, and leaves errno alone. */
-static inline bool flake_i_system_random(void *to, size_t n) {
+FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
 #if defined(SYS_getrandom)
@@ -1310,7 +1409,7 @@ extern const unsigned flake_i_rseq_size __asm__("__rseq_size");
 
 /* The second word is the processor's number, negative where the kernel does not say. Where a thread
  * begins is asked anew each time: a fiber may go on in another. */
-static inline int flake_i_processor(void) {
+FLAKE_I_FN int flake_i_processor(void) {
     int32_t number;
     if (!flake_i_rseq_size) return -1;
 #if defined(__x86_64__)
@@ -1323,19 +1422,19 @@ static inline int flake_i_processor(void) {
     return number;
 }
 #else
-static inline int flake_i_processor(void) { return -1; }
+FLAKE_I_FN int flake_i_processor(void) { return -1; }
 #endif
 
 /* Each thread has an errno of its own. */
-static inline unsigned flake_i_system_lane(void) {
+FLAKE_I_FN unsigned flake_i_system_lane(void) {
     const int processor = flake_i_processor();
     const uint64_t thread = (uint64_t)(uintptr_t)&errno;
     return processor >= 0 ? (unsigned)processor : (unsigned)(thread * 0x9e3779b97f4a7c15 >> 56);
 }
 
-static inline uint64_t flake_i_pid(void) { return (uint64_t)getpid(); }
+FLAKE_I_FN uint64_t flake_i_pid(void) { return (uint64_t)getpid(); }
 
-static inline void *flake_i_new_page(bool shared) {
+FLAKE_I_FN void *flake_i_new_page(bool shared) {
 #if defined(MAP_ANONYMOUS)
     const int anonymous = MAP_ANONYMOUS, zeros = -1;
 #elif defined(MAP_ANON)
@@ -1355,10 +1454,10 @@ static inline void *flake_i_new_page(bool shared) {
     return page == MAP_FAILED ? NULL : page;
 }
 
-static inline void flake_i_drop_page(void *page) { (void)munmap(page, 4096); }
+FLAKE_I_FN void flake_i_drop_page(void *page) { (void)munmap(page, 4096); }
 
 #if FLAKE_I_HAS_ROOMS
-static inline void *flake_i_page_in(flake_i_page_room *room) {
+FLAKE_I_FN void *flake_i_page_in(flake_i_page_room *room) {
     const long size = sysconf(_SC_PAGESIZE);
     if (size <= 0 || (size_t)size > sizeof room->bytes / 2) return NULL;
     const uintptr_t past = (uintptr_t)room->bytes % (uintptr_t)size;
@@ -1366,7 +1465,7 @@ static inline void *flake_i_page_in(flake_i_page_room *room) {
 }
 
 /* An emulator that takes every advice would take a senseless one too, and wipe nothing. */
-static inline bool flake_i_wipe_on_fork(void *page) {
+FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
     const int errno_before = errno;
 #if defined(__linux__)
     enum { wipe_on_fork = 18, senseless = -1 };
@@ -1386,12 +1485,12 @@ static inline bool flake_i_wipe_on_fork(void *page) {
 #endif
 
 #if !FLAKE_I_HAS_ROOMS
-static inline void *flake_i_page_in(flake_i_page_room *room) {
+FLAKE_I_FN void *flake_i_page_in(flake_i_page_room *room) {
     (void)room;
     return NULL;
 }
 
-static inline bool flake_i_wipe_on_fork(void *page) {
+FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
     (void)page;
     return false;
 }
@@ -1419,7 +1518,7 @@ enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
 
 /* Between these two a thread is not cancelled, which would leave a file half claimed or a write to
  * nobody, and at the end errno is what it was: a draw may stand in a signal handler. */
-static inline flake_i_calm flake_i_calm_begin(void) {
+FLAKE_I_FN flake_i_calm flake_i_calm_begin(void) {
     flake_i_calm calm = {0, errno};
 #if !defined(__ANDROID__)
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &calm.cancel_state);
@@ -1427,7 +1526,7 @@ static inline flake_i_calm flake_i_calm_begin(void) {
     return calm;
 }
 
-static inline void flake_i_calm_end(flake_i_calm calm) {
+FLAKE_I_FN void flake_i_calm_end(flake_i_calm calm) {
 #if !defined(__ANDROID__)
     (void)pthread_setcancelstate(calm.cancel_state, &calm.cancel_state);
 #endif
@@ -1435,18 +1534,18 @@ static inline void flake_i_calm_end(flake_i_calm calm) {
 }
 
 /* Tells this thread from the others of all processes that share its memory. */
-static inline uint64_t flake_i_thread_mark(void) {
+FLAKE_I_FN uint64_t flake_i_thread_mark(void) {
     return (((uint64_t)(uintptr_t)pthread_self() << 20) ^ flake_i_pid() << 1) | 1;
 }
 
 enum { FLAKE_I_ABSENT = ENOENT };
-static inline int flake_i_error(void) { return errno; }
-static inline void flake_i_error_put(int error) { errno = error; }
-static inline const char *flake_i_error_text(int error) { return strerror(error); }
-static inline bool flake_i_error_is_taken(int error) { return error == EACCES || error == EAGAIN; }
+FLAKE_I_FN int flake_i_error(void) { return errno; }
+FLAKE_I_FN void flake_i_error_put(int error) { errno = error; }
+FLAKE_I_FN const char *flake_i_error_text(int error) { return strerror(error); }
+FLAKE_I_FN bool flake_i_error_is_taken(int error) { return error == EACCES || error == EAGAIN; }
 
 /* But not in place of a standard stream that the program has closed. */
-static inline int flake_i_open(const char *path, int how) {
+FLAKE_I_FN int flake_i_open(const char *path, int how) {
     const int flags =
         (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | (how == FLAKE_I_CREATE ? O_CREAT : 0);
 #if defined(O_CLOEXEC)
@@ -1466,11 +1565,11 @@ static inline int flake_i_open(const char *path, int how) {
     return fd;
 }
 
-static inline void flake_i_close(int fd) { (void)close(fd); }
+FLAKE_I_FN void flake_i_close(int fd) { (void)close(fd); }
 
 /* Locks or unlocks bytes of an open file (count 0: all): 0, or -1 and an error. The lock is of the
  * open file description where there is that: see >>common, files. */
-static inline int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
+FLAKE_I_FN int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
 #if defined(F_OFD_SETLK) || defined(__linux__)
 #if defined(F_OFD_SETLK)
     const int set_lock = F_OFD_SETLK;
@@ -1491,7 +1590,7 @@ static inline int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t
 #endif
 }
 
-static inline bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
+FLAKE_I_FN bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
     if (lseek(fd, (off_t)at, SEEK_SET) != (off_t)at) return false;
     while (n > 0) {
         const ssize_t written = write(fd, bytes, n);
@@ -1504,7 +1603,7 @@ static inline bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, si
 }
 
 /* Reads from the start of the file, at most n bytes; how many, or -1. */
-static inline int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
+FLAKE_I_FN int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
     size_t got = 0;
     if (lseek(fd, 0, SEEK_SET) != 0) return -1;
     while (got < n) {
@@ -1518,18 +1617,18 @@ static inline int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
 }
 
 #if defined(F_FULLFSYNC) /* macOS, where fsync stops at the drive's own memory */
-static inline int flake_i_fsync(int fd) { return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd); }
-static inline int flake_i_fdatasync(int fd) { return flake_i_fsync(fd); }
+FLAKE_I_FN int flake_i_fsync(int fd) { return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd); }
+FLAKE_I_FN int flake_i_fdatasync(int fd) { return flake_i_fsync(fd); }
 #elif !defined(__linux__)
-static inline int flake_i_fsync(int fd) { return fsync(fd); }
-static inline int flake_i_fdatasync(int fd) { return fsync(fd); }
+FLAKE_I_FN int flake_i_fsync(int fd) { return fsync(fd); }
+FLAKE_I_FN int flake_i_fdatasync(int fd) { return fsync(fd); }
 #endif
 #if !defined(__linux__)
 #define flake_i_readlink readlink
 #endif
 
 /* A new name lasts once the folder is on disk. Some file systems can't be asked for that. */
-static inline bool flake_i_fsync_folder(const char *folder) {
+FLAKE_I_FN bool flake_i_fsync_folder(const char *folder) {
     const int fd = open(folder, O_RDONLY);
     if (fd < 0) return false;
     const bool synced = flake_i_fsync(fd) == 0 || errno == EINVAL;
@@ -1537,7 +1636,7 @@ static inline bool flake_i_fsync_folder(const char *folder) {
     return synced;
 }
 
-static inline flake_i_found flake_i_found_of(const struct stat *file) {
+FLAKE_I_FN flake_i_found flake_i_found_of(const struct stat *file) {
     flake_i_found found;
     found.device = (uint64_t)file->st_dev;
     found.inode = (uint64_t)file->st_ino;
@@ -1545,14 +1644,14 @@ static inline flake_i_found flake_i_found_of(const struct stat *file) {
     return found;
 }
 
-static inline bool flake_i_find(const char *path, flake_i_found *found) {
+FLAKE_I_FN bool flake_i_find(const char *path, flake_i_found *found) {
     struct stat file;
     const bool exists = stat(path, &file) == 0;
     if (exists) *found = flake_i_found_of(&file);
     return exists;
 }
 
-static inline bool flake_i_find_open(int fd, flake_i_found *found) {
+FLAKE_I_FN bool flake_i_find_open(int fd, flake_i_found *found) {
     struct stat file;
     const bool is_open = fstat(fd, &file) == 0;
     if (is_open) *found = flake_i_found_of(&file);
@@ -1560,58 +1659,54 @@ static inline bool flake_i_find_open(int fd, flake_i_found *found) {
 }
 
 /* Whether a link stands there, to something or nothing. */
-static inline bool flake_i_is_link(const char *path) {
+FLAKE_I_FN bool flake_i_is_link(const char *path) {
     char target;
     return flake_i_readlink(path, &target, 1) >= 0;
 }
 
-static inline bool flake_i_rename(const char *from, const char *to) {
-    return rename(from, to) == 0;
-}
-static inline void flake_i_unlink(const char *path) { (void)unlink(path); }
-static inline bool flake_i_folder(char *out, size_t size) { return getcwd(out, size) != NULL; }
+FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) { return rename(from, to) == 0; }
+FLAKE_I_FN void flake_i_unlink(const char *path) { (void)unlink(path); }
+FLAKE_I_FN bool flake_i_folder(char *out, size_t size) { return getcwd(out, size) != NULL; }
 
 #else /* ---- no files ---- */
-static inline flake_i_calm flake_i_calm_begin(void) {
+FLAKE_I_FN flake_i_calm flake_i_calm_begin(void) {
     const flake_i_calm calm = {0, 0};
     return calm;
 }
 
-static inline void flake_i_calm_end(flake_i_calm calm) { (void)calm; }
-static inline uint64_t flake_i_thread_mark(void) { return 1; }
+FLAKE_I_FN void flake_i_calm_end(flake_i_calm calm) { (void)calm; }
+FLAKE_I_FN uint64_t flake_i_thread_mark(void) { return 1; }
 enum { FLAKE_I_ABSENT = 1 };
-static inline int flake_i_error(void) { return 0; }
-static inline void flake_i_error_put(int error) { (void)error; }
-static inline const char *flake_i_error_text(int error) {
-    return (void)error, FLAKE_I_WHY_NO_FILES;
-}
-static inline bool flake_i_error_is_taken(int error) { return (void)error, false; }
-static inline int flake_i_open(const char *path, int how) { return (void)path, (void)how, -1; }
-static inline void flake_i_close(int fd) { (void)fd; }
-static inline int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
+FLAKE_I_FN int flake_i_error(void) { return 0; }
+FLAKE_I_FN void flake_i_error_put(int error) { (void)error; }
+FLAKE_I_FN const char *flake_i_error_text(int error) { return (void)error, FLAKE_I_WHY_NO_FILES; }
+FLAKE_I_FN bool flake_i_error_is_taken(int error) { return (void)error, false; }
+FLAKE_I_FN int flake_i_open(const char *path, int how) { return (void)path, (void)how, -1; }
+FLAKE_I_FN void flake_i_close(int fd) { (void)fd; }
+FLAKE_I_FN int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
     return (void)fd, (void)lock, (void)first, (void)count, -1;
 }
-static inline bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
+FLAKE_I_FN bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
     return (void)fd, (void)at, (void)bytes, (void)n, false;
 }
-static inline int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
+FLAKE_I_FN int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
     return (void)fd, (void)bytes, (void)n, -1;
 }
-static inline int flake_i_fsync(int fd) { return (void)fd, -1; }
-static inline int flake_i_fdatasync(int fd) { return (void)fd, -1; }
-static inline bool flake_i_fsync_folder(const char *folder) { return (void)folder, false; }
-static inline bool flake_i_find(const char *path, flake_i_found *found) {
+FLAKE_I_FN int flake_i_fsync(int fd) { return (void)fd, -1; }
+FLAKE_I_FN int flake_i_fdatasync(int fd) { return (void)fd, -1; }
+FLAKE_I_FN bool flake_i_fsync_folder(const char *folder) { return (void)folder, false; }
+FLAKE_I_FN bool flake_i_find(const char *path, flake_i_found *found) {
     return (void)path, (void)found, false;
 }
-static inline bool flake_i_find_open(int fd, flake_i_found *found) {
+FLAKE_I_FN bool flake_i_find_open(int fd, flake_i_found *found) {
     return (void)fd, (void)found, false;
 }
-static inline bool flake_i_is_link(const char *path) { return (void)path, false; }
-static inline bool flake_i_rename(const char *from, const char *to) {
+FLAKE_I_FN bool flake_i_is_link(const char *path) { return (void)path, false; }
+FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) {
     return (void)from, (void)to, false;
 }
-static inline void flake_i_unlink(const char *path) { (void)path; }
-static inline bool flake_i_folder(char *out, size_t size) { return (void)out, (void)size, false; }
+FLAKE_I_FN void flake_i_unlink(const char *path) { (void)path; }
+FLAKE_I_FN bool flake_i_folder(char *out, size_t size) { return (void)out, (void)size, false; }
 #endif
 // >>system end
 
@@ -1631,23 +1726,23 @@ typedef struct flake_i_interface {
 } flake_i_interface;
 
 #if defined(FLAKE_NO_OS)
-static inline const char *flake_i_environment(const char *name) { return (void)name, (char *)NULL; }
+FLAKE_I_FN const char *flake_i_environment(const char *name) { return (void)name, (char *)NULL; }
 #else
 #include <stdlib.h>
-static inline const char *flake_i_environment(const char *name) { return getenv(name); }
+FLAKE_I_FN const char *flake_i_environment(const char *name) { return getenv(name); }
 #endif
 
 #if defined(_WIN32)
-static inline const char *flake_i_host_name(char *room, size_t size) {
+FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
     return (void)room, (void)size, flake_i_environment("COMPUTERNAME");
 }
 #elif defined(FLAKE_NO_OS) || defined(__wasi__)
-static inline const char *flake_i_host_name(char *room, size_t size) {
+FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
     return (void)room, (void)size, (char *)NULL;
 }
 #else
 #include <sys/utsname.h>
-static inline const char *flake_i_host_name(char *room, size_t size) {
+FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
     struct utsname system;
     if (uname(&system) < 0 || strlen(system.nodename) >= size) return NULL;
     memcpy(room, system.nodename, strlen(system.nodename) + 1);
@@ -1664,9 +1759,9 @@ static inline const char *flake_i_host_name(char *room, size_t size) {
 #define FLAKE_I_WHY_NO_NET "need POSIX"
 #endif
 typedef char flake_i_interfaces;
-static inline bool flake_i_list_interfaces(flake_i_interfaces **list) { return (void)list, false; }
-static inline void flake_i_free_interfaces(flake_i_interfaces *list) { (void)list; }
-static inline bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
+FLAKE_I_FN bool flake_i_list_interfaces(flake_i_interfaces **list) { return (void)list, false; }
+FLAKE_I_FN void flake_i_free_interfaces(flake_i_interfaces *list) { (void)list; }
+FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
     return (void)list, (void)i, false;
 }
 #else
@@ -1681,14 +1776,12 @@ static inline bool flake_i_interface_next(const flake_i_interfaces **list, flake
 typedef struct ifaddrs flake_i_interfaces;
 enum { FLAKE_I_UP = 1, FLAKE_I_LOOPBACK = 8 }; /* IFF_UP, IFF_LOOPBACK, which strict C hides */
 
-static inline bool flake_i_list_interfaces(flake_i_interfaces **list) {
-    return getifaddrs(list) == 0;
-}
+FLAKE_I_FN bool flake_i_list_interfaces(flake_i_interfaces **list) { return getifaddrs(list) == 0; }
 
-static inline void flake_i_free_interfaces(flake_i_interfaces *list) { freeifaddrs(list); }
+FLAKE_I_FN void flake_i_free_interfaces(flake_i_interfaces *list) { freeifaddrs(list); }
 
 /* The 6 bytes of an Ethernet address; NULL: it has none. */
-static inline const uint8_t *flake_i_mac(const struct sockaddr *address) {
+FLAKE_I_FN const uint8_t *flake_i_mac(const struct sockaddr *address) {
 #if defined(__linux__)
     const struct sockaddr_ll *link = (const struct sockaddr_ll *)(const void *)address;
     if (link->sll_family == AF_PACKET && link->sll_halen == 6) return link->sll_addr;
@@ -1702,7 +1795,7 @@ static inline const uint8_t *flake_i_mac(const struct sockaddr *address) {
     return NULL;
 }
 
-static inline bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
+FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
     const struct ifaddrs *const entry = *list;
     if (!entry) return false;
     *list = entry->ifa_next;
@@ -1732,7 +1825,7 @@ static inline bool flake_i_interface_next(const flake_i_interfaces **list, flake
 #include <stdlib.h>
 
 /* Time that passes for leases: it can't be set, and on Linux counts suspend. */
-static inline int64_t flake_i_elapsed_ns(void) {
+FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
 #if defined(FLAKE_I_BY_NAME)
     struct flake_i_timespec t;
     (void)flake_i_clock_gettime(7, &t); /* CLOCK_BOOTTIME */
@@ -1868,16 +1961,20 @@ static inline int64_t flake_i_elapsed_ns(void) {
  */
 
 #if defined(__GNUC__) || defined(__clang__)
-#define FLAKE_I_INLINE    static inline __attribute__((always_inline))
-#define FLAKE_I_COLD      static __attribute__((noinline, cold, unused))
+#define FLAKE_I_INLINE FLAKE_I_FN __attribute__((always_inline))
+#ifdef FLAKE_CXX_INLINE
+#define FLAKE_I_COLD FLAKE_I_FN __attribute__((cold))
+#else
+#define FLAKE_I_COLD static __attribute__((noinline, cold, unused))
+#endif
 #define FLAKE_I_LIKELY(x) __builtin_expect(!!(x), 1)
 #elif defined(_MSC_VER)
 #define FLAKE_I_INLINE    static __forceinline
 #define FLAKE_I_COLD      static __declspec(noinline)
 #define FLAKE_I_LIKELY(x) (x)
 #else
-#define FLAKE_I_INLINE    static inline
-#define FLAKE_I_COLD      static inline
+#define FLAKE_I_INLINE    FLAKE_I_FN
+#define FLAKE_I_COLD      FLAKE_I_FN
 #define FLAKE_I_LIKELY(x) (x)
 #endif
 
@@ -1903,7 +2000,7 @@ static inline int64_t flake_i_elapsed_ns(void) {
 #if defined(__GNUC__) && defined(__x86_64__)
 #define FLAKE_COUNTER() __builtin_ia32_rdtsc()
 #elif defined(__GNUC__) && defined(__aarch64__)
-static inline uint64_t flake_i_counter(void) {
+FLAKE_I_FN uint64_t flake_i_counter(void) {
     uint64_t count;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
     return count;
@@ -1922,7 +2019,7 @@ FLAKE_I_INLINE int64_t flake_i_now_ns(const flake_clock *c) {
     return c->now_ns ? c->now_ns(c->user) : FLAKE_CLOCK_NS(c->kind);
 }
 
-static inline int64_t flake_i_exact_ns(const flake_clock *c) {
+FLAKE_I_FN int64_t flake_i_exact_ns(const flake_clock *c) {
     return c->now_ns ? c->now_ns(c->user) : FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
 }
 
@@ -1947,7 +2044,7 @@ struct flake_ring {
     char pad2[56];
 };
 
-static inline flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots, size_t n) {
+FLAKE_API flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots, size_t n) {
     if (!ring || !slots || !n) return FLAKE_INVALID;
     ring->slots = slots;
     ring->size = n;
@@ -1959,8 +2056,8 @@ static inline flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *sl
 
 /* Takes the next position of `end` whose slot shows `phase` (0 free, 1 filled) in its turn; NULL
  * when there is none. Linearises at the CAS. */
-static inline flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_i_atomic64 *end,
-                                                  uint64_t phase, uint64_t *turn) {
+FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_i_atomic64 *end,
+                                               uint64_t phase, uint64_t *turn) {
     uint64_t at = FLAKE_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
     if (!ring->size) return NULL;                  /* was not initialised */
     for (;;) {
@@ -1977,13 +2074,13 @@ static inline flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_i_atom
 }
 
 /* Member by member: checkers of the memory model know no copies of structs that threads share. */
-static inline void flake_i_ring_copy(const flake_overflow *note, flake_overflow *out) {
+FLAKE_I_FN void flake_i_ring_copy(const flake_overflow *note, flake_overflow *out) {
     out->now_ns = note->now_ns;
     out->count = note->count;
     out->ticks = note->ticks;
 }
 
-static inline bool flake_ring_push(flake_ring *ring, flake_overflow note) {
+FLAKE_API bool flake_ring_push(flake_ring *ring, flake_overflow note) {
     uint64_t turn;
     flake_ring_slot *slot = flake_i_ring_claim(ring, &ring->head, 0, &turn);
     if (!slot) return false;
@@ -1992,7 +2089,7 @@ static inline bool flake_ring_push(flake_ring *ring, flake_overflow note) {
     return true;
 }
 
-static inline bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
+FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
     uint64_t turn;
     flake_ring_slot *slot = flake_i_ring_claim(ring, &ring->tail, 1, &turn);
     if (!slot) return false;
@@ -2035,7 +2132,7 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
 #define FLAKE_RANDOM_BYTES(to, n) flake_i_system_random(to, n)
 #endif
 
-static inline bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
+FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
 
 /* Marks this process where no page does. */
 FLAKE_I_COLD uint64_t flake_i_pid_mark(void) {
@@ -2045,7 +2142,7 @@ FLAKE_I_COLD uint64_t flake_i_pid_mark(void) {
 /* Any number of threads may find the page and tell the kernel at once: it is the same page, and
  * told twice is told. Nor has the pointer anything to carry: a fork that comes later takes the
  * kernel's own lock after the call that told. */
-static inline flake_i_atomic64 *flake_i_fork_page(void) {
+FLAKE_I_FN flake_i_atomic64 *flake_i_fork_page(void) {
     flake_i_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
     if (page) return page;
     page = (flake_i_atomic64 *)flake_i_page_in(&flake_i_process.room);
@@ -2055,7 +2152,7 @@ static inline flake_i_atomic64 *flake_i_fork_page(void) {
 }
 
 /* The value that marks this process, for generators to keep; *word is NULL where the pid does. */
-static inline uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
+FLAKE_I_FN uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
     *word = flake_i_fork_page();
     if (!*word) return flake_i_pid_mark();
     uint64_t mark = FLAKE_ATOMIC_LOAD(*word, relaxed);
@@ -2066,7 +2163,7 @@ static inline uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
 
 /* Marks the process itself, for what it holds: a bump does not change it, and it tells relatives and
  * strangers apart. */
-static inline uint64_t flake_i_process_mark(void) {
+FLAKE_I_FN uint64_t flake_i_process_mark(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     if (!page) return flake_i_pid();
     uint64_t mark = FLAKE_ATOMIC_LOAD(page + 1, relaxed), next = 0;
@@ -2081,7 +2178,7 @@ static inline uint64_t flake_i_process_mark(void) {
 /* Which of a few places, which all processes of a tree have, no thread of this process has had; `places`:
  * none is left. Those that a parent's threads had at the moment of the fork are free in the child. (A bump
  * must not free them, so it is the pid.) *begun is [ pid:56 ][ places taken in that process:8 ]. */
-static inline unsigned flake_i_take_place(flake_i_atomic64 *begun, unsigned places) {
+FLAKE_I_FN unsigned flake_i_take_place(flake_i_atomic64 *begun, unsigned places) {
     const uint64_t none = flake_i_pid() << 8;
     uint64_t seen = FLAKE_ATOMIC_LOAD(begun, relaxed), n;
     do {
@@ -2091,7 +2188,7 @@ static inline unsigned flake_i_take_place(flake_i_atomic64 *begun, unsigned plac
     return (unsigned)n;
 }
 
-static inline void flake_generation_bump(void) {
+FLAKE_API void flake_generation_bump(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
     (void)FLAKE_ATOMIC_ADD(&flake_i_process.bumps, 1u, relaxed);
@@ -2188,15 +2285,15 @@ typedef struct flake_i_setup {
 } flake_i_setup;
 
 /* Of the state file, which comes below. */
-static inline bool flake_i_state_is_shared(const struct flake_state *);
-static inline uint64_t flake_i_state_run(const struct flake_state *);
-static flake_status flake_i_state_admit(struct flake_state *, uint64_t run, int64_t until_ns,
-                                        bool *in_vain);
+FLAKE_I_FN bool flake_i_state_is_shared(const struct flake_state *);
+FLAKE_I_FN uint64_t flake_i_state_run(const struct flake_state *);
+FLAKE_I_FN flake_status flake_i_state_admit(struct flake_state *, uint64_t run, int64_t until_ns,
+                                            bool *in_vain);
 
-static inline uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
+FLAKE_I_FN uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* How long until `due`, which is later. */
-static inline int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
+FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
     const uint64_t ns = (uint64_t)due_ns - (uint64_t)now_ns;
     return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
@@ -2217,12 +2314,12 @@ enum {
     FLAKE_I_ADD_PLACES = 4096 /* ... and callers with patience for so many places */
 };
 
-static inline const char *flake_i_unfit_clock(const flake_clock *c) {
+FLAKE_I_FN const char *flake_i_unfit_clock(const flake_clock *c) {
     if (c->kind >= FLAKE_CLOCK_EXACT && c->kind <= FLAKE_CLOCK_FAST) return NULL;
     return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
 }
 
-static inline const char *flake_i_unfit_sharing(const flake_i_setup *o) {
+FLAKE_I_FN const char *flake_i_unfit_sharing(const flake_i_setup *o) {
     if (!o->shared_memory) return NULL;
     if (o->gate.admit) return "shared_memory does not go with a gate";
     if (o->state && !flake_i_state_is_shared(o->state))
@@ -2235,7 +2332,7 @@ static inline const char *flake_i_unfit_sharing(const flake_i_setup *o) {
 }
 
 /* Names an option that no engine can be set up with; NULL: none. */
-static inline const char *flake_i_unfit(const flake_i_setup *o) {
+FLAKE_I_FN const char *flake_i_unfit(const flake_i_setup *o) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
         return "layout.epoch_ms is further from 1970 than 64 bits of ns";
@@ -2251,7 +2348,7 @@ static inline const char *flake_i_unfit(const flake_i_setup *o) {
 
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest: as many
  * at least as the layout has beside its time. What does not fit is returned. */
-static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_split *d) {
+FLAKE_I_FN const char *flake_i_split_word(const flake_i_setup *o, flake_i_split *d) {
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
     d->last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
@@ -2267,7 +2364,7 @@ static inline const char *flake_i_split_word(const flake_i_setup *o, flake_i_spl
 }
 
 /* Names what an engine can't be set up with; NULL: it can be, and so the word is divided. */
-static inline const char *flake_i_setup_why(const flake_i_setup *o, flake_i_split *d) {
+FLAKE_I_FN const char *flake_i_setup_why(const flake_i_setup *o, flake_i_split *d) {
     const char *const why = flake_i_unfit(o);
     return why ? why : flake_i_split_word(o, d);
 }
@@ -2275,8 +2372,8 @@ static inline const char *flake_i_setup_why(const flake_i_setup *o, flake_i_spli
 /* How far a draw may go, and how. fetch_add wants room for those who add at the same moment, a
  * quarter of the count's range; and so much patience that they don't push a place past what its
  * caller waits. */
-static inline void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
-                                      const flake_i_split *d) {
+FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
+                                   const flake_i_split *d) {
     const uint64_t units =
         flake_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_PLACES);
     const bool by_add = d->count_bits >= FLAKE_I_ADD_BITS &&
@@ -2292,14 +2389,14 @@ static inline void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
 }
 
 /* Whether an engine can be set up. FLAKE_LEASE: its gate is closed already, or another process's. */
-static inline flake_status flake_i_may_begin(const flake_i_setup *o, flake_i_split *d) {
+FLAKE_I_FN flake_status flake_i_may_begin(const flake_i_setup *o, flake_i_split *d) {
     if (flake_i_setup_why(o, d)) return FLAKE_INVALID;
     if (!o->gate.admit || !o->gate.word) return FLAKE_OK;
     return FLAKE_ATOMIC_LOAD(o->gate.word, relaxed) ? FLAKE_OK : FLAKE_LEASE;
 }
 
 /* Whose the engine is: the fork word's value, or the gate's, which fork wipes, too. */
-static inline void flake_i_set_owner(flake_i_engine *e, const flake_i_setup *o) {
+FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_setup *o) {
     flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.word : NULL;
     e->process_word = NULL;
     e->process_mark = o->shared_memory ? 0 : flake_i_fork_mark(&e->process_word);
@@ -2336,8 +2433,8 @@ FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 }
 
 /* All but whose it is, and whether it has leases. */
-static inline void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o,
-                                       const flake_i_split *d) {
+FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o,
+                                    const flake_i_split *d) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     e->epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
     e->unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
@@ -2366,7 +2463,7 @@ static inline void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o
 }
 
 /* Not while others use the engine. What is refused is left as it was. */
-static inline flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
+FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
     flake_i_split d;
     const flake_status status = flake_i_may_begin(o, &d);
     if (status != FLAKE_OK) return status;
@@ -2398,23 +2495,21 @@ FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
 }
 
 /* Whether the engine is still this process's to draw from. */
-static inline flake_status flake_i_still_ours(const flake_i_engine *e) {
+FLAKE_I_FN flake_status flake_i_still_ours(const flake_i_engine *e) {
     return flake_i_forked(e) ? flake_i_lost(e) : FLAKE_OK;
 }
 
 /* The same for who has slept, or asks a gate: behind a gate's word a bump is looked for, too. */
-static inline flake_status flake_i_look_again(const flake_i_engine *e) {
+FLAKE_I_FN flake_status flake_i_look_again(const flake_i_engine *e) {
     if (e->fork_word != e->process_word && flake_i_forked(e)) return flake_i_lost(e);
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
 }
 
-static inline struct flake_state *flake_i_state_of(const flake_i_engine *e) {
+FLAKE_I_FN struct flake_state *flake_i_state_of(const flake_i_engine *e) {
     return (struct flake_state *)(e->state_at + (e->is_shared ? (uintptr_t)e : 0));
 }
 
-static inline bool flake_i_has_gate(const flake_i_engine *e) {
-    return e->gate.admit || e->state_at;
-}
+FLAKE_I_FN bool flake_i_has_gate(const flake_i_engine *e) { return e->gate.admit || e->state_at; }
 
 FLAKE_I_INLINE uint64_t flake_i_start_ns(const flake_i_engine *e, uint64_t unit) {
     return e->epoch_ns + unit * e->unit_ns;
@@ -2443,8 +2538,8 @@ FLAKE_I_INLINE uint64_t flake_i_word_at(const flake_i_engine *e, uint64_t time, 
 }
 
 /* Of `count` places drawn since unit `since` began, those that lie in unit `from` or later. */
-static inline uint64_t flake_i_rest(const flake_i_engine *e, uint64_t since, uint64_t count,
-                                    uint64_t from) {
+FLAKE_I_FN uint64_t flake_i_rest(const flake_i_engine *e, uint64_t since, uint64_t count,
+                                 uint64_t from) {
     if (from <= since) return count;
     if (count <= e->cap) return 0; /* nearly always, and spares the division */
     uint64_t passed = from - since;
@@ -2452,7 +2547,7 @@ static inline uint64_t flake_i_rest(const flake_i_engine *e, uint64_t since, uin
 }
 
 /* A statistic, on a line that the fast path does not touch. */
-static inline void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned how) {
+FLAKE_I_FN void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned how) {
     if (!more) return;
     if (how & FLAKE_I_OWNED)
         FLAKE_ATOMIC_STORE(tally, FLAKE_ATOMIC_LOAD(tally, relaxed) + more, release); /* TALLY:R */
@@ -2460,7 +2555,7 @@ static inline void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigne
 }
 
 /* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
-static inline bool flake_i_move(flake_i_engine *e, unsigned how, uint64_t *seen, uint64_t next) {
+FLAKE_I_FN bool flake_i_move(flake_i_engine *e, unsigned how, uint64_t *seen, uint64_t next) {
     if (how & FLAKE_I_OWNED) {
         FLAKE_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for those who only ask */
         return true;
@@ -2469,8 +2564,8 @@ static inline bool flake_i_move(flake_i_engine *e, unsigned how, uint64_t *seen,
 }
 
 /* Time and count of a word. A full unit whose count has no bits to spare has carried into time. */
-static inline void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64_t *time,
-                                  uint64_t *count) {
+FLAKE_I_FN void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64_t *time,
+                               uint64_t *count) {
     *time = word >> e->time_shift;
     *count = word & e->count_mask;
     if (e->cap > e->count_mask && !*count && *time) {
@@ -2481,7 +2576,7 @@ static inline void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64
 
 /* Call it where the word was put without asking the gates: its unit counts as spent then, since the
  * fast path would not ask them either. Not while others use the engine. */
-static inline void flake_i_spend_unit(flake_i_engine *e) {
+FLAKE_I_FN void flake_i_spend_unit(flake_i_engine *e) {
     if (!flake_i_has_gate(e)) return;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     uint64_t time, count;
@@ -2493,7 +2588,7 @@ static inline void flake_i_spend_unit(flake_i_engine *e) {
 
 /* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
  * either timeline. Not while others use the engine. */
-static inline void flake_i_engine_floor(flake_i_engine *e, int64_t floor_ns) {
+FLAKE_I_FN void flake_i_engine_floor(flake_i_engine *e, int64_t floor_ns) {
     if (floor_ns < (int64_t)e->epoch_ns) return;
     const uint64_t floor =
         flake_i_min(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
@@ -2524,16 +2619,16 @@ enum {
 /* A lease is one word, its unit and its end in a sum, so that nobody sees the one without the other. This
  * multiplier, 2^64 over the golden ratio, keeps the sums of units that differ by less than 2^30 apart by
  * more than 2^32, and so by more than any window. */
-static const uint64_t flake_i_apart = 0x9e3779b97f4a7c15;
+FLAKE_I_TABLE const uint64_t flake_i_apart = 0x9e3779b97f4a7c15;
 
-static inline bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) {
+FLAKE_I_FN bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) {
     return (a > b ? a - b : b - a) > b / part;
 }
 
 /* Learns from a reading of the counter, and one of the clock that followed, how much is counted in the
  * longest lease: what two stretches of time say, one after the other. Of those who take a reading at
  * once one goes on from the last. Returns what leases go by. */
-static inline uint64_t flake_i_learn_pace(flake_i_engine *e, uint64_t counter, int64_t now_ns) {
+FLAKE_I_FN uint64_t flake_i_learn_pace(flake_i_engine *e, uint64_t counter, int64_t now_ns) {
     uint64_t last = FLAKE_ATOMIC_LOAD(&e->paced, relaxed);
     const uint64_t window = FLAKE_ATOMIC_LOAD(&e->window, relaxed);
     /* counted / 64 and us, 32 bits each: behind a pause of minutes they say nothing sensible */
@@ -2591,7 +2686,7 @@ typedef struct flake_i_view {
 } flake_i_view;
 
 /* The clock lies behind the word of an engine with ticks: the other timeline, if its time is unused. */
-static inline void flake_i_look_back(const flake_i_engine *e, flake_i_view *v) {
+FLAKE_I_FN void flake_i_look_back(const flake_i_engine *e, flake_i_view *v) {
     const uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[v->tick ^ 1], relaxed);
     v->blocked = v->now <= safe;
     v->leaves = !v->blocked;
@@ -2602,8 +2697,8 @@ static inline void flake_i_look_back(const flake_i_engine *e, flake_i_view *v) {
     } else if (safe + 1 < v->time) v->opens = safe + 1;
 }
 
-static inline flake_status flake_i_look(const flake_i_engine *e, unsigned how, uint64_t word,
-                                        int64_t now_ns, flake_i_view *v) {
+FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned how, uint64_t word,
+                                     int64_t now_ns, flake_i_view *v) {
     if (!e->cap) return FLAKE_INVALID; /* never initialised */
     flake_i_decode(e, word, &v->time, &v->count);
     v->tick = flake_i_tick(e, word);
@@ -2622,38 +2717,38 @@ static inline flake_status flake_i_look(const flake_i_engine *e, unsigned how, u
 
 /* A reading that was not taken for its word alone: one that lags by no more than the slack counts as
  * of the word's unit. */
-static inline int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int64_t now_ns) {
+FLAKE_I_FN int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int64_t now_ns) {
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
     const uint64_t from_ns = flake_i_start_ns(e, time);
     return from_ns - (uint64_t)now_ns <= e->slack_ns ? (int64_t)from_ns : now_ns;
 }
 
-static inline bool flake_i_is_free(const flake_i_engine *e, const flake_i_view *v) {
+FLAKE_I_FN bool flake_i_is_free(const flake_i_engine *e, const flake_i_view *v) {
     return v->unit <= v->now + e->ahead && !v->blocked;
 }
 
 /* Whether a look says all that is to be said without an exact reading taken after the word. Not so
  * for a fresh word: a reading that lags may be of a time that a run before has used. */
-static inline bool flake_i_suffices(const flake_i_engine *e, const flake_i_view *v) {
+FLAKE_I_FN bool flake_i_suffices(const flake_i_engine *e, const flake_i_view *v) {
     return flake_i_is_free(e, v) && v->now >= v->time && v->time;
 }
 
 /* How many places can be had without waiting. */
-static inline uint64_t flake_i_room(const flake_i_engine *e, const flake_i_view *v) {
+FLAKE_I_FN uint64_t flake_i_room(const flake_i_engine *e, const flake_i_view *v) {
     if (!flake_i_is_free(e, v)) return 0;
     return (flake_i_min(v->now + e->ahead, e->max_time) + 1 - v->base) * e->cap - v->place;
 }
 
-static inline int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
+FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
     return (int64_t)flake_i_start_ns(e, unit < e->ahead ? 0 : unit - e->ahead);
 }
 
 /* How often the clock was put back before `word`, whose tick is the count's parity. The stored
  * count lags by at most one, since whoever leaves a timeline settles it first. False: the word
  * moved. */
-static inline bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tick,
-                                     uint64_t *drifts) {
+FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tick,
+                                  uint64_t *drifts) {
     uint64_t stored = FLAKE_ATOMIC_LOAD(&e->drifts, acquire); /* SETTLE:A */
     if (FLAKE_ATOMIC_LOAD(&e->word, relaxed) != word) return false;
     *drifts = stored + ((stored & 1) != tick);
@@ -2664,8 +2759,8 @@ static inline bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned 
 
 /* Before the CAS that leaves a timeline (the view has the new tick already): what LEAVE:R publishes.
  * False: the word moved. */
-static inline bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_view *v,
-                                          uint64_t *drifts) {
+FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_view *v,
+                                       uint64_t *drifts) {
     unsigned left = v->tick ^ 1;
     uint64_t last = v->time + (v->count ? (v->count - 1) / e->cap : 0);
     uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[left], relaxed);
@@ -2690,11 +2785,11 @@ typedef struct flake_i_overflowing {
 
 enum { FLAKE_I_NOTED_BITS = 24, FLAKE_I_NOTED_MAX = 0xffffff };
 
-static inline uint64_t flake_i_note_ms(int64_t now_ns) {
+FLAKE_I_FN uint64_t flake_i_note_ms(int64_t now_ns) {
     return (uint64_t)(now_ns / FLAKE_I_NS_PER_MS) & (UINT64_MAX >> FLAKE_I_NOTED_BITS);
 }
 
-static inline flake_i_overflowing flake_i_unpack_overflow(uint64_t packed, uint64_t ms) {
+FLAKE_I_FN flake_i_overflowing flake_i_unpack_overflow(uint64_t packed, uint64_t ms) {
     flake_i_overflowing o;
     o.began_ms = packed >> FLAKE_I_NOTED_BITS;
     o.noted = packed & FLAKE_I_NOTED_MAX;
@@ -2703,12 +2798,12 @@ static inline flake_i_overflowing flake_i_unpack_overflow(uint64_t packed, uint6
     return o;
 }
 
-static inline uint64_t flake_i_pack_overflow(uint64_t began_ms, uint64_t noted) {
+FLAKE_I_FN uint64_t flake_i_pack_overflow(uint64_t began_ms, uint64_t noted) {
     return began_ms << FLAKE_I_NOTED_BITS | noted;
 }
 
-static inline bool flake_i_push_note(flake_i_engine *e, int64_t now_ns, uint64_t queued,
-                                     uint64_t ticks) {
+FLAKE_I_FN bool flake_i_push_note(flake_i_engine *e, int64_t now_ns, uint64_t queued,
+                                  uint64_t ticks) {
     flake_overflow note;
     note.now_ns = now_ns;
     note.count = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
@@ -2717,7 +2812,7 @@ static inline bool flake_i_push_note(flake_i_engine *e, int64_t now_ns, uint64_t
 }
 
 /* Queued callers call this each ms, with how many they are. */
-static inline void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
+FLAKE_I_FN void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
     const uint64_t ms = flake_i_note_ms(now_ns);
     flake_i_overflowing o = flake_i_unpack_overflow(seen, ms);
     if (o.is_over || o.ticks >= FLAKE_I_NOTED_MAX - 1) {
@@ -2732,7 +2827,7 @@ static inline void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns
 }
 
 /* Whoever finds the queue empty calls this. A last note that does not fit stays owed. */
-static inline void flake_i_note_end(flake_i_engine *e, uint64_t seen, int64_t now_ns) {
+FLAKE_I_FN void flake_i_note_end(flake_i_engine *e, uint64_t seen, int64_t now_ns) {
     const uint64_t ms = flake_i_note_ms(now_ns);
     const flake_i_overflowing o = flake_i_unpack_overflow(seen, ms);
     if (o.is_over || o.ticks < o.noted) return;
@@ -2747,7 +2842,7 @@ static inline void flake_i_note_end(flake_i_engine *e, uint64_t seen, int64_t no
 /* Says what the queue is like, if it is time to. Not while the clock is behind the word: then the
  * wait is for the clock, not for capacity. The reading is taken after the election was looked at, so
  * that one before its ms says that the clock was put back, never that this thread was slow. */
-static inline void flake_i_notify(flake_i_engine *e) {
+FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
     flake_i_view v;
     if (!e->ring) return;
     const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
@@ -2761,7 +2856,7 @@ static inline void flake_i_notify(flake_i_engine *e) {
 
 /* ---- draw ---- */
 
-static inline int64_t flake_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
+FLAKE_I_FN int64_t flake_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* What the shortest sleep takes, and costs of a caller's patience where the clock does not show it:
  * one that stands still just before a unit would be asked a million times in a ms of patience. */
@@ -2769,8 +2864,7 @@ enum { FLAKE_I_LEAST_NAP_NS = 50000 };
 
 /* Returns a reading taken afterwards. What became of the engine meanwhile is for the caller to look
  * at. */
-static inline int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns,
-                                  int64_t *budget_ns) {
+FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, int64_t *budget_ns) {
     if (e->ring) { /* up at the next ms, to note */
         const int64_t tick_ns = 1000000 - (now_ns % 1000000 + 1000000) % 1000000;
         if (ns > tick_ns) ns = tick_ns;
@@ -2783,8 +2877,8 @@ static inline int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns,
 }
 
 /* Asks the gate, or else the state, once. *in_vain: it is no use to wait for another answer. */
-static inline flake_status flake_i_ask(flake_i_engine *e, bool state, int64_t until_ns,
-                                       bool *in_vain) {
+FLAKE_I_FN flake_status flake_i_ask(flake_i_engine *e, bool state, int64_t until_ns,
+                                    bool *in_vain) {
     if (state)
         return e->state_at
                    ? flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, in_vain)
@@ -2813,8 +2907,8 @@ FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned how, uint64_
 /* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. FLAKE_AGAIN: the
  * clock was put back or stands still, so that the wait is not worth the place. FLAKE_FORKED,
  * FLAKE_LEASE: meanwhile the engine became another's, and so did the place. */
-static inline flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns,
-                                         int64_t now_ns, int64_t *budget_ns) {
+FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns,
+                                      int64_t now_ns, int64_t *budget_ns) {
     const int64_t due_ns = flake_i_due_ns(e, unit);
     for (;;) {
         flake_i_notify(e);
@@ -2828,8 +2922,8 @@ static inline flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64
     }
 }
 
-static inline void flake_i_place_at(const flake_i_engine *e, uint64_t base, uint64_t place,
-                                    uint64_t n, unsigned tick, flake_i_place *out) {
+FLAKE_I_FN void flake_i_place_at(const flake_i_engine *e, uint64_t base, uint64_t place, uint64_t n,
+                                 unsigned tick, flake_i_place *out) {
     out->time = place < e->cap ? base : base + place / e->cap;
     out->index = place < e->cap ? place : place % e->cap;
     out->n = n;
@@ -2853,8 +2947,8 @@ typedef struct flake_i_attempt {
 } flake_i_attempt;
 
 /* The look says the rest. */
-static inline void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned how,
-                                         uint64_t want) {
+FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned how,
+                                      uint64_t want) {
     a->how = how;
     a->want = want;
     a->budget_ns = e->wait_ns;
@@ -2862,14 +2956,14 @@ static inline void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engin
     a->wait_told = false;
 }
 
-static inline void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
+FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
     a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     a->now_ns = flake_i_exact_ns(&e->clock);
     a->confirmed = true;
 }
 
 /* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. */
-static inline flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
+FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
         const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_ridden_ns(e, a->word, a->now_ns);
         const flake_status status = flake_i_look(e, a->how, a->word, as_ns, &a->view);
@@ -2889,7 +2983,7 @@ static inline flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attem
 
 /* Decide, where no place is free: whether the caller queues (FLAKE_OK). *slept: there was no place to
  * hold while asleep, so it looks again. */
-static inline flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
+FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
     const flake_i_view *v = &a->view;
     const bool back = v->time > v->now + e->ahead;
     const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, v->opens), a->now_ns);
@@ -2906,7 +3000,7 @@ static inline flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, 
 }
 
 /* Decide: how many places, counted from where, and whether the gates let their last unit out. */
-static inline flake_status flake_i_plan(flake_i_engine *e, flake_i_attempt *a) {
+FLAKE_I_FN flake_status flake_i_plan(flake_i_engine *e, flake_i_attempt *a) {
     flake_i_view *v = &a->view;
     a->n = flake_i_min(a->want, a->is_free ? flake_i_room(e, v) : e->cap - v->place % e->cap);
     if (a->is_free && v->place >= e->cap && v->place + a->n > e->limit) {
@@ -2920,7 +3014,7 @@ static inline flake_status flake_i_plan(flake_i_engine *e, flake_i_attempt *a) {
 }
 
 /* Move: false: another was faster, and the attempt knows what he left. The draw linearises here. */
-static inline bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
+FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     uint64_t drifts = 0;
     if (a->view.leaves && !flake_i_before_leaving(e, a->word, &a->view, &drifts)) {
         flake_i_reload(e, a);
@@ -2940,8 +3034,7 @@ static inline bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
 
 /* Serve: waits for the places that were moved for. FLAKE_AGAIN: not worth it, so they were given
  * back, if they were still the newest. */
-static inline flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a,
-                                         flake_i_place *out) {
+FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_i_place *out) {
     const flake_i_view *v = &a->view;
     flake_status status = FLAKE_OK;
     if (!a->is_free) status = flake_i_await(e, v->unit, a->now_ns, a->now_ns, &a->budget_ns);
@@ -2956,8 +3049,8 @@ static inline flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a,
 }
 
 /* The whole protocol, from a word and a reading in any order. */
-static inline flake_status flake_i_attempt_all(flake_i_engine *e, flake_i_attempt *a,
-                                               flake_i_place *out) {
+FLAKE_I_FN flake_status flake_i_attempt_all(flake_i_engine *e, flake_i_attempt *a,
+                                            flake_i_place *out) {
     for (;;) {
         bool slept = false;
         flake_status status = flake_i_look_closely(e, a);
@@ -3086,7 +3179,7 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_
 /* ---- questions about an engine: answers may be old when they arrive ---- */
 
 /* Looks as a caller that tries would. */
-static inline flake_status flake_i_peek(flake_i_engine *e, flake_i_view *v, int64_t *now_ns) {
+FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_view *v, int64_t *now_ns) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     if (e->slack_ns) {
         *now_ns = flake_i_ridden_ns(e, word, flake_i_now_ns(&e->clock));
@@ -3098,7 +3191,7 @@ static inline flake_status flake_i_peek(flake_i_engine *e, flake_i_view *v, int6
 }
 
 /* When a try would succeed, from now; INT64_MAX: never. */
-static inline int64_t flake_i_retry_ns(flake_i_engine *e) {
+FLAKE_I_FN int64_t flake_i_retry_ns(flake_i_engine *e) {
     flake_i_view v;
     int64_t now_ns;
     if (flake_i_forked(e) || !e->cap) return INT64_MAX;
@@ -3112,7 +3205,7 @@ static inline int64_t flake_i_retry_ns(flake_i_engine *e) {
     return flake_i_ns_until(at_ns, now_ns);
 }
 
-static inline uint64_t flake_i_available(flake_i_engine *e) {
+FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
     flake_i_view v;
     int64_t now_ns;
     if (flake_i_forked(e) || flake_i_peek(e, &v, &now_ns) != FLAKE_OK) return 0;
@@ -3120,7 +3213,7 @@ static inline uint64_t flake_i_available(flake_i_engine *e) {
 }
 
 /* How many units the newest place lies ahead of the clock; 0 where the clock has no unit. */
-static inline uint64_t flake_i_lag(flake_i_engine *e) {
+FLAKE_I_FN uint64_t flake_i_lag(flake_i_engine *e) {
     flake_i_view v;
     int64_t now_ns;
     memset(&v, 0, sizeof v);
@@ -3130,7 +3223,7 @@ static inline uint64_t flake_i_lag(flake_i_engine *e) {
 }
 
 /* While others draw, ids may lack what they have not told yet, or not to this thread. */
-static inline void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
+FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
     uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed), again, time, count;
     for (;; word = again) { /* until the word was not re-based meanwhile: nothing counts twice */
         flake_i_decode(e, word, &time, &count);
@@ -3148,8 +3241,8 @@ static inline void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
  * Wait-free: at most one look at each of the n engines, which lie `stride` bytes apart. NULL: all
  * are lent (conservative: one that comes back during the search may be missed).
  */
-static inline flake_i_engine *flake_i_lend(void *engines, size_t stride, size_t n,
-                                           flake_i_atomic32 *hint) {
+FLAKE_I_FN flake_i_engine *flake_i_lend(void *engines, size_t stride, size_t n,
+                                        flake_i_atomic32 *hint) {
     const size_t start = FLAKE_ATOMIC_LOAD(hint, relaxed); /* only where to begin */
     for (size_t i = 0; i < n; i++) {
         const size_t at = (start + i) % n;
@@ -3163,7 +3256,7 @@ static inline flake_i_engine *flake_i_lend(void *engines, size_t stride, size_t 
     return NULL;
 }
 
-static inline void flake_i_take_back(flake_i_engine *e) {
+FLAKE_I_FN void flake_i_take_back(flake_i_engine *e) {
     FLAKE_ASSERT(FLAKE_ATOMIC_LOAD(&e->lent, relaxed) == 1);
     FLAKE_ATOMIC_STORE(&e->lent, 0u, release); /* BACK:R */
 }
@@ -3178,8 +3271,8 @@ static inline void flake_i_take_back(flake_i_engine *e) {
  */
 
 /* As much of the three as there is room for. */
-static inline void flake_i_put_why(flake_why *why, const char *first, const char *second,
-                                   const char *third) {
+FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *second,
+                                const char *third) {
     if (!why) return;
     const char *const parts[] = {first, second, third};
     size_t n = 0;
@@ -3189,15 +3282,15 @@ static inline void flake_i_put_why(flake_why *why, const char *first, const char
 }
 
 /* Writes down the reason, and returns the status. */
-static inline flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
-                                       const char *what) {
+FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
+                                    const char *what) {
     flake_i_put_why(why, subject, ": ", what);
     return status;
 }
 
 enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 16 }; /* longest path, and ending of ours in it */
 
-static inline void flake_i_path_with(const char *path, const char *ending, char out[FLAKE_I_PATH]) {
+FLAKE_I_FN void flake_i_path_with(const char *path, const char *ending, char out[FLAKE_I_PATH]) {
     const size_t length = strlen(path);
     memcpy(out, path, length);
     memcpy(out + length, ending, strlen(ending) + 1);
@@ -3210,29 +3303,29 @@ typedef struct flake_i_file {
 } flake_i_file;
 
 /* FLAKE_IO, and what the system said. */
-static inline flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
+FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
     flake_i_put_why(why, path, what, flake_i_error_text(flake_i_error()));
     return FLAKE_IO;
 }
 
-static inline bool flake_i_file_is(const flake_i_file *f, const flake_i_found *file) {
+FLAKE_I_FN bool flake_i_file_is(const flake_i_file *f, const flake_i_found *file) {
     return f->device == file->device && f->inode == file->inode;
 }
 
 /* Whether the file is the one that stands at the path. */
-static inline bool flake_i_file_is_at(const flake_i_file *f, const char *path) {
+FLAKE_I_FN bool flake_i_file_is_at(const flake_i_file *f, const char *path) {
     flake_i_found at_path;
     return flake_i_find(path, &at_path) && flake_i_file_is(f, &at_path);
 }
 
 /* Whether the descriptor is still the file's, and not by now another's. */
-static inline bool flake_i_file_is_open(const flake_i_file *f) {
+FLAKE_I_FN bool flake_i_file_is_open(const flake_i_file *f) {
     flake_i_found opened;
     return f->fd >= 0 && flake_i_find_open(f->fd, &opened) && flake_i_file_is(f, &opened);
 }
 
 /* Lets go of it. In a forked child the lock stays the parent's. */
-static inline void flake_i_file_drop(flake_i_file *f, bool inherited) {
+FLAKE_I_FN void flake_i_file_drop(flake_i_file *f, bool inherited) {
     const int error = flake_i_error();
     if (flake_i_file_is_open(f)) {
         if (!inherited) (void)flake_i_lock_bytes(f->fd, false, 0, 0); /* children have it open */
@@ -3244,8 +3337,8 @@ static inline void flake_i_file_drop(flake_i_file *f, bool inherited) {
 
 /* Opens the file that stands at a path, and locks those bytes of it (count 0: all). FLAKE_TAKEN;
  * FLAKE_IO and an error. */
-static inline flake_status flake_i_file_open(flake_i_file *f, const char *path, int how,
-                                             uint64_t first, uint64_t count) {
+FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int how,
+                                          uint64_t first, uint64_t count) {
     flake_i_found opened;
     for (int tries = 0; tries < 100; tries++) {
         f->fd = flake_i_open(path, how);
@@ -3265,7 +3358,7 @@ static inline flake_status flake_i_file_open(flake_i_file *f, const char *path, 
 }
 
 /* A new name lasts once the folder is on disk. The path is absolute. */
-static inline bool flake_i_sync_folder(const char *path) {
+FLAKE_I_FN bool flake_i_sync_folder(const char *path) {
     char folder[FLAKE_I_PATH];
     size_t slash = strlen(path);
     while (path[slash - 1] != '/') slash--;
@@ -3275,7 +3368,7 @@ static inline bool flake_i_sync_folder(const char *path) {
 }
 
 /* Whether what stands where a new file is made is none, or one of ours whose maker died. */
-static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity);
+FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity);
 
 /* Where a file stands until it is whole. */
 #define FLAKE_I_FRESH ".new"
@@ -3283,8 +3376,8 @@ static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *id
 /* Opens and locks a file beside a path, for the generator to be put there. FLAKE_AGAIN: one stands
  * there by now. FLAKE_TAKEN: another is about to. FLAKE_FOREIGN: what stands beside it is somebody's.
  * FLAKE_IO and an error. */
-static inline flake_status flake_i_file_begin(flake_i_file *f, const char *path,
-                                              const uint8_t *identity) {
+FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
+                                           const uint8_t *identity) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
     flake_i_path_with(path, FLAKE_I_FRESH, fresh);
@@ -3302,8 +3395,8 @@ static inline flake_status flake_i_file_begin(flake_i_file *f, const char *path,
 
 /* Puts it at the path, where there is no file, whole or not at all, and keeps it locked.
  * FLAKE_AGAIN: one stands there by now, of a stranger's. FLAKE_IO and an error. */
-static inline flake_status flake_i_file_create(flake_i_file *f, const char *path,
-                                               const uint8_t *bytes, size_t n) {
+FLAKE_I_FN flake_status flake_i_file_create(flake_i_file *f, const char *path, const uint8_t *bytes,
+                                            size_t n) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
     flake_i_path_with(path, FLAKE_I_FRESH, fresh);
@@ -3321,7 +3414,7 @@ static inline flake_status flake_i_file_create(flake_i_file *f, const char *path
 }
 
 /* Whatever folder the process goes to, the file stays the same. False: no room. */
-static inline bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
+FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
     const size_t length = strlen(path), room = FLAKE_I_PATH - FLAKE_I_ENDING;
     size_t base = 0;
     if (length >= room) return false;
@@ -3405,14 +3498,14 @@ struct flake_state {
 
 #define FLAKE_I_CLOSED_STATE ((uint64_t)INT64_MIN)
 
-static inline bool flake_i_state_is_shared(const flake_state *s) { return s->is_shared; }
+FLAKE_I_FN bool flake_i_state_is_shared(const flake_state *s) { return s->is_shared; }
 
-static inline uint64_t flake_i_state_run(const flake_state *s) {
+FLAKE_I_FN uint64_t flake_i_state_run(const flake_state *s) {
     return FLAKE_ATOMIC_LOAD(&s->run, relaxed);
 }
 
 /* To big-endian, and from it: gcc makes slow vectors of the byte stores of two neighbours. */
-static inline uint64_t flake_i_big_endian(uint64_t value) {
+FLAKE_I_FN uint64_t flake_i_big_endian(uint64_t value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return __builtin_bswap64(value);
 #else
@@ -3424,19 +3517,19 @@ static inline uint64_t flake_i_big_endian(uint64_t value) {
 #endif
 }
 
-static inline void flake_i_put64(void *out, uint64_t value) {
+FLAKE_I_FN void flake_i_put64(void *out, uint64_t value) {
     value = flake_i_big_endian(value);
     memcpy(out, &value, sizeof value);
 }
 
-static inline uint64_t flake_i_get64(const void *in) {
+FLAKE_I_FN uint64_t flake_i_get64(const void *in) {
     uint64_t value;
     memcpy(&value, in, sizeof value);
     return flake_i_big_endian(value);
 }
 
 /* Each step is a bijection, so no change of a single byte goes unnoticed. */
-static inline uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
+FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
     uint64_t hash = 0xcbf29ce484222325;
     for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3;
     return hash;
@@ -3446,17 +3539,17 @@ static inline uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
 #define FLAKE_I_VERSION   ((uint64_t)2 << 32)
 #define FLAKE_I_VERSION_1 ((uint64_t)1 << 32)
 
-static inline int64_t flake_i_record_at(uint64_t number) {
+FLAKE_I_FN int64_t flake_i_record_at(uint64_t number) {
     return FLAKE_I_FIRST_RECORD + (int64_t)(number & 1) * FLAKE_I_RECORD_STRIDE;
 }
 
-static inline void flake_i_header_put(uint8_t out[FLAKE_I_RECORD]) {
+FLAKE_I_FN void flake_i_header_put(uint8_t out[FLAKE_I_RECORD]) {
     memset(out, 0, FLAKE_I_RECORD);
     memcpy(out, FLAKE_I_MAGIC, 8);
     flake_i_put64(out + 8, FLAKE_I_VERSION);
 }
 
-static inline void flake_i_record_put(const flake_i_record *r, uint8_t out[FLAKE_I_RECORD]) {
+FLAKE_I_FN void flake_i_record_put(const flake_i_record *r, uint8_t out[FLAKE_I_RECORD]) {
     memset(out, 0, FLAKE_I_RECORD);
     flake_i_put64(out, r->number);
     flake_i_put64(out + 8, (uint64_t)r->horizon_ns);
@@ -3466,14 +3559,14 @@ static inline void flake_i_record_put(const flake_i_record *r, uint8_t out[FLAKE
     flake_i_put64(out + 120, flake_i_fnv(out, 120));
 }
 
-static inline bool flake_i_all_zero(const uint8_t *bytes, size_t n) {
+FLAKE_I_FN bool flake_i_all_zero(const uint8_t *bytes, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (bytes[i]) return false;
     return true;
 }
 
 /* FLAKE_TORN: damaged, or never written. FLAKE_FOREIGN: who wrote it knows more than this version. */
-static inline flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r) {
+FLAKE_I_FN flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r) {
     if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
     r->is_old = false;
     r->number = flake_i_get64(in);
@@ -3486,7 +3579,7 @@ static inline flake_status flake_i_record_get(const uint8_t *in, flake_i_record 
 }
 
 /* Its number is 0. */
-static inline flake_status flake_i_record_1_get(const uint8_t *in, flake_i_record *r) {
+FLAKE_I_FN flake_status flake_i_record_1_get(const uint8_t *in, flake_i_record *r) {
     if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
     r->horizon_ns = (int64_t)flake_i_get64(in + 16);
     r->written_ns = (int64_t)flake_i_get64(in + 24);
@@ -3496,7 +3589,7 @@ static inline flake_status flake_i_record_1_get(const uint8_t *in, flake_i_recor
 }
 
 /* The one that counts, of a whole file's. FLAKE_TORN: none, and its number is 0. */
-static inline flake_status flake_i_records_get(const uint8_t *in, flake_i_record *r) {
+FLAKE_I_FN flake_status flake_i_records_get(const uint8_t *in, flake_i_record *r) {
     memset(r, 0, sizeof *r);
     for (uint64_t i = 0; i < 2; i++) {
         flake_i_record found;
@@ -3509,7 +3602,7 @@ static inline flake_status flake_i_records_get(const uint8_t *in, flake_i_record
 
 /* The record that counts, of a file's first `n` bytes, behind which there is room for FLAKE_I_FILE.
  * FLAKE_FOREIGN: no state file, or of a later version. */
-static inline flake_status flake_i_file_get(uint8_t *in, size_t n, flake_i_record *r) {
+FLAKE_I_FN flake_status flake_i_file_get(uint8_t *in, size_t n, flake_i_record *r) {
     if (n > 0 && memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_FOREIGN;
     if (n < FLAKE_I_RECORD) return FLAKE_TORN;
     memset(in + n, 0, FLAKE_I_FILE - n);
@@ -3525,8 +3618,7 @@ static inline flake_status flake_i_file_get(uint8_t *in, size_t n, flake_i_recor
 /* Whether a file of FLAKE_I_FILE bytes, zeros where it has fewer, is one of ours that lacks its
  * header: a crash or power cut has left zeros up to the place of the first record, and there that
  * record, of this identity, or none that is whole. */
-static inline bool flake_i_is_cut(const uint8_t *bytes, const uint8_t *identity,
-                                  flake_i_record *r) {
+FLAKE_I_FN bool flake_i_is_cut(const uint8_t *bytes, const uint8_t *identity, flake_i_record *r) {
     if (!flake_i_all_zero(bytes, (size_t)flake_i_record_at(1))) return false;
     const flake_status status = flake_i_records_get(bytes, r);
     if (status != FLAKE_OK) return status == FLAKE_TORN;
@@ -3534,13 +3626,13 @@ static inline bool flake_i_is_cut(const uint8_t *bytes, const uint8_t *identity,
 }
 
 /* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
-static inline int flake_i_file_read(const flake_i_file *f, uint8_t bytes[FLAKE_I_FILE + 1]) {
+FLAKE_I_FN int flake_i_file_read(const flake_i_file *f, uint8_t bytes[FLAKE_I_FILE + 1]) {
     memset(bytes, 0, FLAKE_I_FILE + 1);
     const int n = flake_i_read_all(f->fd, bytes, FLAKE_I_FILE + 1);
     return n > FLAKE_I_FILE ? -1 : n;
 }
 
-static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity) {
+FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity) {
     uint8_t bytes[FLAKE_I_FILE + 1];
     flake_i_record r;
     const int n = flake_i_file_read(f, bytes);
@@ -3552,9 +3644,9 @@ static inline bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *id
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
-static inline flake_status flake_i_record_judge(const flake_i_record *r, const uint8_t *identity,
-                                                int64_t now_ns, int64_t allowable_downtime_ns,
-                                                const char **what) {
+FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint8_t *identity,
+                                             int64_t now_ns, int64_t allowable_downtime_ns,
+                                             const char **what) {
     if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0) {
         *what = "is of a generator with another layout, node or range of sequence numbers";
         return FLAKE_FOREIGN;
@@ -3572,25 +3664,25 @@ static inline flake_status flake_i_record_judge(const flake_i_record *r, const u
 }
 
 /* Marks the process that holds a file, among all that share its memory. */
-static inline uint64_t flake_i_holder_mark(void) {
+FLAKE_I_FN uint64_t flake_i_holder_mark(void) {
     return flake_i_process_mark() ^ flake_i_pid() << 32;
 }
 
 /* Whether this process opened it and still has it. A shared one may be another's. */
-static inline bool flake_i_state_is_held(const flake_state *s) {
+FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
     if (s->self != ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION)) return false;
     return s->holder == flake_i_holder_mark() && flake_i_file_is_open(&s->file);
 }
 
 /* Of a parent's or another process's, or from before a bump. */
-static inline bool flake_i_state_is_stale(const flake_state *s) {
+FLAKE_I_FN bool flake_i_state_is_stale(const flake_state *s) {
     if (!s->is_shared) return flake_i_forked_since(s->fork_word, s->fork_mark);
     return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && !flake_i_state_is_held(s);
 }
 
-static inline void flake_i_record_next(const flake_state *s, int64_t horizon_ns,
-                                       uint8_t out[FLAKE_I_RECORD]) {
+FLAKE_I_FN void flake_i_record_next(const flake_state *s, int64_t horizon_ns,
+                                    uint8_t out[FLAKE_I_RECORD]) {
     flake_i_record r;
     r.number = s->number + 1;
     r.horizon_ns = horizon_ns;
@@ -3601,7 +3693,7 @@ static inline void flake_i_record_next(const flake_state *s, int64_t horizon_ns,
 }
 
 /* Writes a horizon; true: it is on disk. Caller must be the writer. */
-static inline bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t now_ns) {
+FLAKE_I_FN bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t now_ns) {
     uint8_t record[FLAKE_I_RECORD];
     /* another file at the path, or at the descriptor: the lock keeps nobody out now */
     if (!flake_i_file_is_at(&s->file, s->path) || !flake_i_file_is_open(&s->file)) return false;
@@ -3614,18 +3706,18 @@ static inline bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64
     return true;
 }
 
-static inline int64_t flake_i_lead_ns(const flake_state *s) {
+FLAKE_I_FN int64_t flake_i_lead_ns(const flake_state *s) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->lead, relaxed);
 }
 
 /* The horizon for ids up to `until`. */
-static inline int64_t flake_i_ahead_of(const flake_state *s, int64_t until_ns) {
+FLAKE_I_FN int64_t flake_i_ahead_of(const flake_state *s, int64_t until_ns) {
     const int64_t lead_ns = flake_i_lead_ns(s);
     return until_ns > INT64_MAX - lead_ns ? INT64_MAX : until_ns + lead_ns;
 }
 
 /* Caller must be the writer. */
-static inline bool flake_i_state_move(flake_state *s, int64_t until_ns) {
+FLAKE_I_FN bool flake_i_state_move(flake_state *s, int64_t until_ns) {
     const int64_t horizon_ns = flake_i_ahead_of(s, until_ns);
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
     if (seen == FLAKE_I_CLOSED_STATE) return false;
@@ -3640,7 +3732,7 @@ static inline bool flake_i_state_move(flake_state *s, int64_t until_ns) {
 }
 
 /* Makes this thread the writer. False, and *self: it is already, in what a signal has interrupted. */
-static inline bool flake_i_state_turn(flake_state *s, bool *self) {
+FLAKE_I_FN bool flake_i_state_turn(flake_state *s, bool *self) {
     const uint64_t mark = flake_i_thread_mark();
     uint64_t seen = 0;
     if (FLAKE_ATOMIC_CAS(&s->writer, &seen, mark, acquire, relaxed)) return true; /* TURN:A */
@@ -3648,12 +3740,12 @@ static inline bool flake_i_state_turn(flake_state *s, bool *self) {
     return false;
 }
 
-static inline void flake_i_state_turn_end(flake_state *s) {
+FLAKE_I_FN void flake_i_state_turn_end(flake_state *s) {
     FLAKE_ATOMIC_STORE(&s->writer, 0u, release); /* TURN:R */
 }
 
 /* Moves the horizon for a draw, if nobody else does. False: tried, and failed. */
-static inline bool flake_i_state_help(flake_state *s, int64_t until_ns, bool *in_vain) {
+FLAKE_I_FN bool flake_i_state_help(flake_state *s, int64_t until_ns, bool *in_vain) {
     const flake_i_calm calm = flake_i_calm_begin();
     bool moved = true;
     if (flake_i_state_turn(s, in_vain)) {
@@ -3664,8 +3756,8 @@ static inline bool flake_i_state_help(flake_state *s, int64_t until_ns, bool *in
     return moved;
 }
 
-static flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_t until_ns,
-                                        bool *in_vain) {
+FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_t until_ns,
+                                            bool *in_vain) {
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO;
     uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* ASK:S */
     while ((int64_t)asked < until_ns &&
@@ -3690,11 +3782,11 @@ static flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_t un
 }
 
 /* A generator begins behind the last run, and behind those of this run that it may follow. */
-static inline int64_t flake_i_state_floor(const flake_state *s) {
+FLAKE_I_FN int64_t flake_i_state_floor(const flake_state *s) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
 }
 
-static inline flake_status flake_state_extend(flake_state *s) {
+FLAKE_API flake_status flake_state_extend(flake_state *s) {
     bool self, moved = true; /* somebody else may be at it */
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return FLAKE_INVALID;
     if (flake_i_state_is_stale(s)) return FLAKE_FORKED;
@@ -3710,14 +3802,14 @@ static inline flake_status flake_state_extend(flake_state *s) {
 }
 
 /* Closes the gate to all draws, and makes this thread the last writer. */
-static inline void flake_i_state_shut(flake_state *s) {
+FLAKE_I_FN void flake_i_state_shut(flake_state *s) {
     bool self;
     FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst); /* SHUT:S */
     while (!flake_i_state_turn(s, &self)) FLAKE_SLEEP_NS(100000);
 }
 
 /* Writes down what was asked for at most, and lets go. */
-static inline flake_status flake_i_state_end(flake_state *s) {
+FLAKE_I_FN flake_status flake_i_state_end(flake_state *s) {
     flake_i_state_shut(s);
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = flake_i_exact_ns(&s->clock);
@@ -3728,7 +3820,7 @@ static inline flake_status flake_i_state_end(flake_state *s) {
     return well ? FLAKE_OK : FLAKE_IO; /* still the writer: who is late finds nothing to write */
 }
 
-static inline flake_status flake_state_close(flake_state *s) {
+FLAKE_API flake_status flake_state_close(flake_state *s) {
     uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
     if (!is_open) return FLAKE_INVALID;
     if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_mark()) return FLAKE_AGAIN;
@@ -3750,8 +3842,8 @@ static inline flake_status flake_state_close(flake_state *s) {
 }
 
 /* Reads what counts of the locked file. */
-static inline flake_status flake_i_state_read(const flake_i_file *f, const char *path,
-                                              flake_i_record *r, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_state_read(const flake_i_file *f, const char *path,
+                                           flake_i_record *r, flake_why *why) {
     uint8_t bytes[FLAKE_I_FILE];
     flake_i_found file;
     if (flake_i_find_open(f->fd, &file) && !file.is_regular)
@@ -3767,7 +3859,7 @@ static inline flake_status flake_i_state_read(const flake_i_file *f, const char 
 
 /* Makes the locked file one of this version, in which `s` has written a record: the header comes
  * last, so that at any moment the old or the new record counts. */
-static inline bool flake_i_state_convert(flake_state *s) {
+FLAKE_I_FN bool flake_i_state_convert(flake_state *s) {
     uint8_t header[FLAKE_I_RECORD], end[FLAKE_I_RECORD];
     flake_i_header_put(header);
     memset(end, 0, sizeof end);
@@ -3778,8 +3870,8 @@ static inline bool flake_i_state_convert(flake_state *s) {
 }
 
 /* Sleeps until the last run's horizon has passed. */
-static inline flake_status flake_i_state_wait(const flake_state *s, int64_t floor_ns,
-                                              int64_t *now_ns, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, int64_t floor_ns, int64_t *now_ns,
+                                           flake_why *why) {
     while (*now_ns <= floor_ns) {
         FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, *now_ns - 1));
         const int64_t before_ns = *now_ns;
@@ -3792,7 +3884,7 @@ static inline flake_status flake_i_state_wait(const flake_state *s, int64_t floo
 }
 
 /* A run that nobody had before. Draws of earlier ones are refused from here on. */
-static inline void flake_i_state_new_run(flake_state *s) {
+FLAKE_I_FN void flake_i_state_new_run(flake_state *s) {
     const uint64_t time_ns = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
     const uint64_t last = FLAKE_ATOMIC_LOAD(&s->run, relaxed);
     uint64_t drawn[2] = {0, 0}; /* none to be had: time, place and process must do */
@@ -3804,15 +3896,15 @@ static inline void flake_i_state_new_run(flake_state *s) {
 
 /* Ids up to the floor may be out. Once the wait for it is over: until then the gate stays closed, and
  * `asked` what the last run knew. */
-static inline void flake_i_state_floor_is(flake_state *s, int64_t floor_ns) {
+FLAKE_I_FN void flake_i_state_floor_is(flake_state *s, int64_t floor_ns) {
     FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
 }
 
 /* With the file locked, and `r` in it: waits, and writes the first horizon. */
-static inline flake_status flake_i_state_begin(flake_state *s, const flake_state_options *o,
-                                               const flake_i_record *r, int64_t now_ns,
-                                               flake_why *why) {
+FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, const flake_state_options *o,
+                                            const flake_i_record *r, int64_t now_ns,
+                                            flake_why *why) {
     const int64_t floor_ns = r->horizon_ns; /* the last run's; maybe not on disk */
     if (!o->no_wait) {
         const flake_status status = flake_i_state_wait(s, floor_ns, &now_ns, why);
@@ -3835,9 +3927,9 @@ static inline flake_status flake_i_state_begin(flake_state *s, const flake_state
 /* Makes it this process's, with the locked file, or the one to be put at the path. It is this
  * thread's turn until the state is open: a draw of an earlier run may have seen its horizon, and
  * would write what it knows of that. */
-static inline void flake_i_state_set_up(flake_state *s, const flake_state_options *o,
-                                        const uint8_t *identity, const char *path,
-                                        const flake_i_file *file) {
+FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *o,
+                                     const uint8_t *identity, const char *path,
+                                     const flake_i_file *file) {
     const int64_t lead_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
     FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was before, it is no longer */
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
@@ -3858,9 +3950,9 @@ static inline void flake_i_state_set_up(flake_state *s, const flake_state_option
 
 /* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on.
  * Other processes draw meanwhile. What the dead has written need not be on disk. */
-static inline bool flake_i_state_take_over(flake_state *s, const flake_state_options *o,
-                                           const flake_i_record *r, const char *path,
-                                           const flake_i_file *file) {
+FLAKE_I_FN bool flake_i_state_take_over(flake_state *s, const flake_state_options *o,
+                                        const flake_i_record *r, const char *path,
+                                        const flake_i_file *file) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
     const int64_t now_ns = flake_i_exact_ns(&o->clock);
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
@@ -3880,15 +3972,15 @@ static inline bool flake_i_state_take_over(flake_state *s, const flake_state_opt
 }
 
 /* From here on draws may write. */
-static inline void flake_i_state_opened(flake_state *s) {
+FLAKE_I_FN void flake_i_state_opened(flake_state *s) {
     FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
     flake_i_state_turn_end(s);
 }
 
 /* With the file open and locked. */
-static inline flake_status flake_i_state_go_on(flake_state *s, const flake_state_options *o,
-                                               const uint8_t *identity, const char *path,
-                                               const flake_i_file *file, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_state_go_on(flake_state *s, const flake_state_options *o,
+                                            const uint8_t *identity, const char *path,
+                                            const flake_i_file *file, flake_why *why) {
     flake_i_record r;
     const char *what = "";
     flake_status status = flake_i_state_read(file, path, &r, why);
@@ -3918,9 +4010,9 @@ static inline flake_status flake_i_state_go_on(flake_state *s, const flake_state
 /* Where there is no file: makes one that has the first horizon from the start. FLAKE_AGAIN: another
  * process has made it by now. FLAKE_TAKEN: it is about to. What lies in shared memory is touched by
  * nobody but who has the lock. */
-static inline flake_status flake_i_state_make(flake_state *s, const flake_state_options *o,
-                                              const uint8_t *identity, const char *path,
-                                              int64_t now_ns, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_state_options *o,
+                                           const uint8_t *identity, const char *path,
+                                           int64_t now_ns, flake_why *why) {
     flake_i_file file;
     uint8_t bytes[FLAKE_I_FILE];
     flake_status status = flake_i_file_begin(&file, path, identity);
@@ -3945,9 +4037,9 @@ static inline flake_status flake_i_state_make(flake_state *s, const flake_state_
 }
 
 /* FLAKE_AGAIN: another process has made the file by now. */
-static inline flake_status flake_i_state_claim(flake_state *s, const flake_state_options *o,
-                                               const uint8_t *identity, const char *path,
-                                               flake_why *why) {
+FLAKE_I_FN flake_status flake_i_state_claim(flake_state *s, const flake_state_options *o,
+                                            const uint8_t *identity, const char *path,
+                                            flake_why *why) {
     flake_i_file file = {0, 0, -1};
     flake_status status = flake_i_file_open(&file, path, FLAKE_I_WRITE, 0, 0);
     if (status == FLAKE_OK) {
@@ -3967,7 +4059,7 @@ static inline flake_status flake_i_state_claim(flake_state *s, const flake_state
 }
 
 /* What the options lack; NULL: nothing. */
-static inline const char *flake_i_state_why(const flake_state_options *o) {
+FLAKE_I_FN const char *flake_i_state_why(const flake_state_options *o) {
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
     if (!o->path || !*o->path) return "path: is missing";
     if (o->horizon_ms < 0 || o->horizon_ms > max_ms) return "horizon_ms: is out of range";
@@ -3977,8 +4069,8 @@ static inline const char *flake_i_state_why(const flake_state_options *o) {
 }
 
 /* The identity is the generator's. What is refused is left as it was. */
-static inline flake_status flake_i_state_open(flake_state *s, const flake_state_options *o,
-                                              const uint8_t *identity, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, const flake_state_options *o,
+                                           const uint8_t *identity, flake_why *why) {
     const char *const unfit = flake_i_state_why(o);
     if (unfit) {
         flake_i_put_why(why, unfit, "", "");
@@ -4001,22 +4093,22 @@ static inline flake_status flake_i_state_open(flake_state *s, const flake_state_
 
 /* ---- exclusive: a range of one generator's numbers, once on a host ---- */
 
-static inline bool flake_i_may_exclude(const char *folder, bool shared_memory) {
+FLAKE_I_FN bool flake_i_may_exclude(const char *folder, bool shared_memory) {
     return !shared_memory && *folder && strlen(folder) < FLAKE_I_PATH;
 }
 
 /* Which byte is locked for a number of up to 32 bits. Offsets may have 31, and a program that has
  * more must agree with one that has not: from 2^30 on four neighbours share a byte. */
-static inline uint64_t flake_i_exclude_at(uint64_t number) {
+FLAKE_I_FN uint64_t flake_i_exclude_at(uint64_t number) {
     const uint64_t exact = (uint64_t)1 << 30;
     return number < exact ? number : exact + (number - exact) / 4;
 }
 
 /* Locks the identity's range of numbers, in a file of the folder that is named after the rest of
  * it. It is let go with flake_i_file_drop. `file` is left as it was where it fails. */
-static inline flake_status flake_i_exclude(flake_i_file *file, const char *folder,
-                                           const uint8_t *identity, size_t whose, uint64_t first,
-                                           uint64_t last) {
+FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *folder,
+                                        const uint8_t *identity, size_t whose, uint64_t first,
+                                        uint64_t last) {
     static const char prefix[] = "/flake-", ending[] = ".exclusive";
     char path[FLAKE_I_PATH + 64];
     const size_t length = strlen(folder);
@@ -4036,7 +4128,7 @@ static inline flake_status flake_i_exclude(flake_i_file *file, const char *folde
     return status;
 }
 
-static inline void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
+FLAKE_I_FN void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
     const flake_i_calm calm = flake_i_calm_begin();
     flake_i_file_drop(file, inherited);
     flake_i_calm_end(calm);
@@ -4047,7 +4139,7 @@ static inline void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
 /* A fresh engine, or one that was put somewhere, goes on behind all that its gate and its state know
  * to be handed out; `later`: and behind this unit, in which whoever held the range before may have drawn.
  * Not while others use the engine. */
-static inline void flake_i_begin_behind(flake_i_engine *e, bool later) {
+FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
     flake_i_spend_unit(e);
     if (e->gate.admit && e->gate.floor_ns) flake_i_engine_floor(e, e->gate.floor_ns(e->gate.user));
     if (e->state_at) flake_i_engine_floor(e, flake_i_state_floor(flake_i_state_of(e)));
@@ -4086,17 +4178,17 @@ typedef struct flake_i_lanes {
     char pad2[60];
 } flake_i_lanes;
 
-static inline flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
+FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
     return (flake_lane *)((uintptr_t)l + l->lanes_at) + i;
 }
 
-static inline bool flake_i_lanes_fit(size_t n, uint64_t cap) {
+FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) {
     return n && n <= cap && n < UINT32_MAX;
 }
 
 /* A fresh lane goes on where the whole stands. Which numbers of its units are drawn is not known:
  * all, then. */
-static inline void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole) {
+FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&whole->word, relaxed);
     uint64_t time, count;
     flake_i_decode(whole, word, &time, &count);
@@ -4110,7 +4202,7 @@ static inline void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *w
 }
 
 /* A lane is whose the whole is, though meanwhile its gate may be closed. */
-static inline void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *whole) {
+FLAKE_I_FN void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *whole) {
     e->process_word = whole->process_word;
     e->process_mark = whole->process_mark;
     e->fork_word = whole->fork_word;
@@ -4125,8 +4217,8 @@ static inline void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *
 
 /* Splits what `setup` says of the whole among n lanes, which fit. The whole has begun already, and
  * nobody draws from it. */
-static inline void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
-                                       const flake_i_setup *setup, const flake_i_engine *whole) {
+FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
+                                    const flake_i_setup *setup, const flake_i_engine *whole) {
     flake_i_setup part = *setup;
     uint64_t first = 0;
     for (size_t i = 0; i < n; i++, first += part.cap) {
@@ -4156,14 +4248,14 @@ FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32
 }
 
 /* What one lane says of its own numbers, or its own word: others may have ids. */
-static inline bool flake_i_asks_on(flake_status status) {
+FLAKE_I_FN bool flake_i_asks_on(flake_status status) {
     return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK || status == FLAKE_RANGE;
 }
 
 /* A draw from lane *at, or from one behind it; *at is then the one that served. FLAKE_AGAIN: by this
  * reading none has a place; *at is the one that has the next. */
-static inline flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uint64_t want,
-                                              size_t *at, flake_i_place *out) {
+FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uint64_t want,
+                                           size_t *at, flake_i_place *out) {
     const size_t own = *at;
     uint64_t opens = UINT64_MAX;
     for (unsigned pass = 0; pass < 2; pass++)
@@ -4191,8 +4283,8 @@ static inline flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, 
 }
 
 /* Looks at all lanes until one has served, or the unit at the end is the one of the beginning. */
-static inline flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns, uint64_t want,
-                                              size_t *at, flake_i_place *out) {
+FLAKE_I_FN flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns, uint64_t want,
+                                           size_t *at, flake_i_place *out) {
     const flake_i_engine *const e = &flake_i_lane(l, *at)->engine;
     for (;;) {
         const flake_status status = flake_i_lanes_look(l, *now_ns, want, at, out);
@@ -4246,8 +4338,7 @@ FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned how, u
 }
 
 /* Takes those of the first unit off places of a lane, as places of the whole. False: there are none. */
-static inline bool flake_i_lane_cut(const flake_lane *lane, flake_i_place *rest,
-                                    flake_i_place *unit) {
+FLAKE_I_FN bool flake_i_lane_cut(const flake_lane *lane, flake_i_place *rest, flake_i_place *unit) {
     *unit = *rest;
     unit->index += lane->first;
     unit->n = flake_i_min(rest->n, lane->engine.cap - rest->index);
@@ -4258,7 +4349,7 @@ static inline bool flake_i_lane_cut(const flake_lane *lane, flake_i_place *rest,
 }
 
 /* When a try would succeed, from now; INT64_MAX: never. */
-static inline int64_t flake_i_lanes_retry_ns(const flake_i_lanes *l) {
+FLAKE_I_FN int64_t flake_i_lanes_retry_ns(const flake_i_lanes *l) {
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < l->n; i++) {
         const int64_t ns = flake_i_retry_ns(&flake_i_lane(l, i)->engine);
@@ -4267,13 +4358,13 @@ static inline int64_t flake_i_lanes_retry_ns(const flake_i_lanes *l) {
     return least;
 }
 
-static inline uint64_t flake_i_lanes_available(const flake_i_lanes *l) {
+FLAKE_I_FN uint64_t flake_i_lanes_available(const flake_i_lanes *l) {
     uint64_t sum = 0;
     for (size_t i = 0; i < l->n; i++) sum += flake_i_available(&flake_i_lane(l, i)->engine);
     return sum;
 }
 
-static inline void flake_i_lanes_stats(const flake_i_lanes *l, flake_stats *sum) {
+FLAKE_I_FN void flake_i_lanes_stats(const flake_i_lanes *l, flake_stats *sum) {
     memset(sum, 0, sizeof *sum);
     for (size_t i = 0; i < l->n; i++) {
         flake_stats one;
@@ -4287,7 +4378,7 @@ static inline void flake_i_lanes_stats(const flake_i_lanes *l, flake_stats *sum)
 
 /* The newest unit that any has drawn in, on either timeline. The word is looked at first: who leaves
  * a timeline has raised safe[] by then. */
-static inline uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_time) {
+FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_time) {
     uint64_t newest = *word_time = 0;
     for (size_t i = 0; i < l->n; i++) {
         flake_i_engine *const e = &flake_i_lane(l, i)->engine;
@@ -4377,7 +4468,7 @@ struct flake128_lanes {
     flake_i_lanes split;
 };
 
-static inline const char *flake_status_str(flake_status status) {
+FLAKE_API const char *flake_status_str(flake_status status) {
     switch (status) {
     case FLAKE_OK: return "ok";
     case FLAKE_AGAIN:
@@ -4407,15 +4498,14 @@ static inline const char *flake_status_str(flake_status status) {
 
 // >>layouts
 
-static inline uint64_t flake_i_ones(unsigned bits) {
+FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
     return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
 }
 
 /* Fields as {bits, shift} pairs; a sum of more than 64 bits is left to flake_layout_check. */
-static inline flake_layout flake_i_layout(const char *name, int64_t epoch_ms, unsigned time_bits,
-                                          unsigned time_shift, unsigned node_bits,
-                                          unsigned node_shift, unsigned seq_bits,
-                                          unsigned seq_shift) {
+FLAKE_I_FN flake_layout flake_i_layout(const char *name, int64_t epoch_ms, unsigned time_bits,
+                                       unsigned time_shift, unsigned node_bits, unsigned node_shift,
+                                       unsigned seq_bits, unsigned seq_shift) {
     flake_layout l;
     memset(&l, 0, sizeof l);
     l.name = name;
@@ -4445,7 +4535,7 @@ enum flake_i_layout_name {
     FLAKE_I_LAYOUTS
 };
 
-static inline flake_layout flake_i_known_layout(size_t i) {
+FLAKE_I_FN flake_layout flake_i_known_layout(size_t i) {
     /* name, epoch, unit; bits and shift of time, node and sequence; spread, gap_at, gap_bit */
     static const flake_layout known[FLAKE_I_LAYOUTS] = {
         {"idgen", 0, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0},
@@ -4461,69 +4551,65 @@ static inline flake_layout flake_i_known_layout(size_t i) {
     return known[i];
 }
 
-static inline flake_layout flake_layout_idgen(void) { return flake_i_known_layout(FLAKE_I_IDGEN); }
+FLAKE_API flake_layout flake_layout_idgen(void) { return flake_i_known_layout(FLAKE_I_IDGEN); }
 
-static inline flake_layout flake_layout_hazelcast(void) {
+FLAKE_API flake_layout flake_layout_hazelcast(void) {
     return flake_i_known_layout(FLAKE_I_HAZELCAST);
 }
 
-static inline flake_layout flake_layout_uniqueid_ordered(void) {
+FLAKE_API flake_layout flake_layout_uniqueid_ordered(void) {
     return flake_i_known_layout(FLAKE_I_UNIQUEID_ORDERED);
 }
 
-static inline flake_layout flake_layout_uniqueid_spread(void) {
+FLAKE_API flake_layout flake_layout_uniqueid_spread(void) {
     return flake_i_known_layout(FLAKE_I_UNIQUEID_SPREAD);
 }
 
-static inline flake_layout flake_layout_twitter(void) {
-    return flake_i_known_layout(FLAKE_I_TWITTER);
-}
+FLAKE_API flake_layout flake_layout_twitter(void) { return flake_i_known_layout(FLAKE_I_TWITTER); }
 
-static inline flake_layout flake_layout_sonyflake(void) {
+FLAKE_API flake_layout flake_layout_sonyflake(void) {
     return flake_i_known_layout(FLAKE_I_SONYFLAKE);
 }
 
-static inline flake_layout flake_layout_discord(void) {
-    return flake_i_known_layout(FLAKE_I_DISCORD);
-}
+FLAKE_API flake_layout flake_layout_discord(void) { return flake_i_known_layout(FLAKE_I_DISCORD); }
 
-static inline flake_layout flake_layout_instagram(void) {
+FLAKE_API flake_layout flake_layout_instagram(void) {
     return flake_i_known_layout(FLAKE_I_INSTAGRAM);
 }
 
-static inline flake_layout flake_layout_mastodon(void) {
+FLAKE_API flake_layout flake_layout_mastodon(void) {
     return flake_i_known_layout(FLAKE_I_MASTODON);
 }
 
-static inline flake_layout flake_layout_js53(void) { return flake_i_known_layout(FLAKE_I_JS53); }
+FLAKE_API flake_layout flake_layout_js53(void) { return flake_i_known_layout(FLAKE_I_JS53); }
 
-static inline flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits) {
+FLAKE_API flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits) {
     const flake_layout l = flake_layout_hazelcast();
     unsigned time_bits = seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
     return flake_i_layout(l.name, l.epoch_ms, time_bits, seq_bits + node_bits, node_bits, 0,
                           seq_bits, node_bits);
 }
 
-static inline flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits,
-                                           unsigned seq_bits, int64_t epoch_ms) {
+FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
+                                       int64_t epoch_ms) {
     return flake_i_layout("custom", epoch_ms, time_bits, node_bits + seq_bits, node_bits, seq_bits,
                           seq_bits, 0);
 }
 
 /* Node bits, with the gap's, where they stand in the id. */
-static inline uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
+FLAKE_I_FN uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
     uint64_t low = l->gap_at ? node & flake_i_ones(l->gap_at) : node;
     uint64_t high = node ^ low;
     uint64_t gap = l->gap_at ? (uint64_t)l->gap_bit << l->gap_at : 0;
     return (high << 1 | gap | low) << l->node_shift;
 }
 
-static inline uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
+FLAKE_I_FN uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
     return bits ? flake_i_ones(bits) << shift : 0;
 }
 
 /* All bits that the layout has; 0 when it is not well formed. */
-static inline uint64_t flake_i_layout_bits(const flake_layout *l) {
+FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
     unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
     if (!l->unit_ms || !l->time_bits || l->node_bits > 32 || l->seq_bits > 32 || l->spread > 1 ||
         l->gap_bit > 1 || (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit))
@@ -4537,13 +4623,13 @@ static inline uint64_t flake_i_layout_bits(const flake_layout *l) {
     return time & node || time & seq || node & seq ? 0 : time | node | seq;
 }
 
-static inline flake_status flake_layout_at(size_t i, flake_layout *layout) {
+FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
     if (i >= FLAKE_I_LAYOUTS) return FLAKE_INVALID;
     *layout = flake_i_known_layout(i);
     return FLAKE_OK;
 }
 
-static inline flake_status flake_layout_named(const char *name, flake_layout *layout) {
+FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *layout) {
     flake_layout l;
     for (size_t i = 0; flake_layout_at(i, &l) == FLAKE_OK; i++)
         if (name && strcmp(l.name, name) == 0) {
@@ -4553,12 +4639,12 @@ static inline flake_status flake_layout_named(const char *name, flake_layout *la
     return FLAKE_INVALID;
 }
 
-static inline flake_status flake_layout_check(const flake_layout *l) {
+FLAKE_API flake_status flake_layout_check(const flake_layout *l) {
     return l && flake_i_layout_bits(l) ? FLAKE_OK : FLAKE_INVALID;
 }
 
 /* Start of a unit in Unix ms; false when an int64_t can't hold it. */
-static inline bool flake_i_unix_ms(const flake_layout *l, uint64_t time, int64_t *unix_ms) {
+FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, int64_t *unix_ms) {
     uint64_t most =
         (uint64_t)INT64_MAX - (uint64_t)l->epoch_ms; /* right for a negative epoch too */
     if (time > most / l->unit_ms) return false;
@@ -4566,7 +4652,7 @@ static inline bool flake_i_unix_ms(const flake_layout *l, uint64_t time, int64_t
     return true;
 }
 
-static inline int64_t flake_expires_ms(const flake_layout *l) {
+FLAKE_API int64_t flake_expires_ms(const flake_layout *l) {
     int64_t start;
     if (flake_layout_check(l) != FLAKE_OK) return INT64_MIN;
     if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), &start)) return INT64_MAX;
@@ -4574,19 +4660,19 @@ static inline int64_t flake_expires_ms(const flake_layout *l) {
                                                          : start + (int64_t)(l->unit_ms - 1);
 }
 
-static inline uint32_t flake_idgen_node(unsigned datacenter, unsigned worker) {
+FLAKE_API uint32_t flake_idgen_node(unsigned datacenter, unsigned worker) {
     return datacenter < 32 && worker < 32 ? (uint32_t)(datacenter << 5 | worker) : UINT32_MAX;
 }
 
-static inline uint32_t flake_idgen_seq_max(unsigned seq_mask) {
+FLAKE_API uint32_t flake_idgen_seq_max(unsigned seq_mask) {
     return seq_mask < 4096 && !(seq_mask & (seq_mask + 1)) ? (uint32_t)seq_mask : UINT32_MAX;
 }
 
-static inline uint32_t flake_uniqueid_node(unsigned cluster, unsigned generator) {
+FLAKE_API uint32_t flake_uniqueid_node(unsigned cluster, unsigned generator) {
     return cluster < 16 && generator < 2048 ? (uint32_t)(generator << 4 | cluster) : UINT32_MAX;
 }
 
-static inline uint64_t flake_i_reverse(uint64_t x, unsigned bits) {
+FLAKE_I_FN uint64_t flake_i_reverse(uint64_t x, unsigned bits) {
     x = (x & 0x5555555555555555) << 1 | (x >> 1 & 0x5555555555555555);
     x = (x & 0x3333333333333333) << 2 | (x >> 2 & 0x3333333333333333);
     x = (x & 0x0f0f0f0f0f0f0f0f) << 4 | (x >> 4 & 0x0f0f0f0f0f0f0f0f);
@@ -4595,12 +4681,12 @@ static inline uint64_t flake_i_reverse(uint64_t x, unsigned bits) {
     return (x << 32 | x >> 32) >> (64 - bits);
 }
 
-static inline uint64_t flake_i_time_field(const flake_layout *l, uint64_t time) {
+FLAKE_I_FN uint64_t flake_i_time_field(const flake_layout *l, uint64_t time) {
     return (l->spread ? flake_i_reverse(time, l->time_bits) : time) << l->time_shift;
 }
 
 /* The unit that unix_ms lies in. */
-static inline flake_status flake_i_time_at(const flake_layout *l, int64_t unix_ms, uint64_t *time) {
+FLAKE_I_FN flake_status flake_i_time_at(const flake_layout *l, int64_t unix_ms, uint64_t *time) {
     if (flake_layout_check(l) != FLAKE_OK) return FLAKE_INVALID;
     if (unix_ms < l->epoch_ms) return FLAKE_RANGE;
     uint64_t t = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
@@ -4609,8 +4695,8 @@ static inline flake_status flake_i_time_at(const flake_layout *l, int64_t unix_m
     return FLAKE_OK;
 }
 
-static inline flake_status flake_compose(const flake_layout *l, const flake_parts *parts,
-                                         uint64_t *id) {
+FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *parts,
+                                     uint64_t *id) {
     uint64_t time;
     flake_status status = flake_i_time_at(l, parts->unix_ms, &time);
     if (status != FLAKE_OK) return status;
@@ -4621,7 +4707,7 @@ static inline flake_status flake_compose(const flake_layout *l, const flake_part
     return FLAKE_OK;
 }
 
-static inline flake_status flake_decompose(const flake_layout *l, uint64_t id, flake_parts *parts) {
+FLAKE_API flake_status flake_decompose(const flake_layout *l, uint64_t id, flake_parts *parts) {
     flake_parts p;
     if (flake_layout_check(l) != FLAKE_OK || (id & ~flake_i_layout_bits(l))) return FLAKE_INVALID;
     p.time = id >> l->time_shift & flake_i_ones(l->time_bits);
@@ -4638,12 +4724,12 @@ static inline flake_status flake_decompose(const flake_layout *l, uint64_t id, f
     return FLAKE_OK;
 }
 
-static inline flake_status flake_min_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
+FLAKE_API flake_status flake_min_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
     const flake_parts parts = {unix_ms, 0, 0, 0};
     return flake_compose(l, &parts, id);
 }
 
-static inline flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
+FLAKE_API flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
     if (flake_layout_check(l) != FLAKE_OK) return FLAKE_INVALID;
     const flake_parts parts = {unix_ms, 0, (uint32_t)flake_i_ones(l->node_bits),
                                (uint32_t)flake_i_ones(l->seq_bits)};
@@ -4653,7 +4739,7 @@ static inline flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, 
 // >>generators
 
 /* What resolved options say of the engine. */
-static inline flake_i_setup flake_i_setup_of(const flake_options *o) {
+FLAKE_I_FN flake_i_setup flake_i_setup_of(const flake_options *o) {
     flake_i_setup s;
     memset(&s, 0, sizeof s);
     s.epoch_ms = o->layout.epoch_ms;
@@ -4672,20 +4758,20 @@ static inline flake_i_setup flake_i_setup_of(const flake_options *o) {
 }
 
 /* All zero, whatever its name. */
-static inline bool flake_i_no_layout(const flake_layout *l) {
+FLAKE_I_FN bool flake_i_no_layout(const flake_layout *l) {
     return !l->epoch_ms && !l->unit_ms && !l->time_bits && !l->time_shift && !l->node_bits &&
            !l->node_shift && !l->seq_bits && !l->seq_shift && !l->spread && !l->gap_at &&
            !l->gap_bit;
 }
 
-static inline flake_status flake_i_refuse(const char **why, flake_status status, const char *what) {
+FLAKE_I_FN flake_status flake_i_refuse(const char **why, flake_status status, const char *what) {
     *why = what;
     return status;
 }
 
 /* Fills in the defaults, and checks all but what the engine looks at. *why names what does not fit. */
-static inline flake_status flake_i_fill_in(const flake_options *given, flake_options *o,
-                                           const char **why) {
+FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_options *o,
+                                        const char **why) {
     if (!given) memset(o, 0, sizeof *o);
     else if (given != o) *o = *given;
     const flake_layout *l = &o->layout;
@@ -4717,12 +4803,12 @@ static inline flake_status flake_i_fill_in(const flake_options *given, flake_opt
     return FLAKE_OK;
 }
 
-static inline flake_status flake_i_resolve(const flake_options *given, flake_options *o) {
+FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, flake_options *o) {
     const char *why;
     return flake_i_fill_in(given, o, &why);
 }
 
-static inline const char *flake_options_why(const flake_options *given) {
+FLAKE_API const char *flake_options_why(const flake_options *given) {
     const char *why;
     flake_options o;
     flake_i_split d;
@@ -4731,7 +4817,7 @@ static inline const char *flake_options_why(const flake_options *given) {
     return flake_i_setup_why(&setup, &d);
 }
 
-static inline uint64_t flake_i_full_node(const flake_options *o) {
+FLAKE_I_FN uint64_t flake_i_full_node(const flake_options *o) {
     return (uint64_t)o->node + o->node_offset;
 }
 
@@ -4749,8 +4835,8 @@ enum {
     FLAKE_I_ULID_KIND = 'u'
 };
 
-static inline void flake_i_identity(const flake_options *o, char kind, uint64_t node,
-                                    uint8_t out[FLAKE_I_IDENTITY]) {
+FLAKE_I_FN void flake_i_identity(const flake_options *o, char kind, uint64_t node,
+                                 uint8_t out[FLAKE_I_IDENTITY]) {
     const flake_layout *l = &o->layout;
     const uint8_t fields[] = {l->time_bits, l->time_shift, l->node_bits, l->node_shift, l->seq_bits,
                               l->seq_shift, l->spread,     l->gap_at,    l->gap_bit};
@@ -4764,16 +4850,16 @@ static inline void flake_i_identity(const flake_options *o, char kind, uint64_t 
     flake_i_put64(out + 48, o->seq_max);
 }
 
-static inline uint64_t flake_i_first_seq(const uint8_t *identity) {
+FLAKE_I_FN uint64_t flake_i_first_seq(const uint8_t *identity) {
     return flake_i_get64(identity + FLAKE_I_WHOSE);
 }
 
-static inline uint64_t flake_i_last_seq(const uint8_t *identity) {
+FLAKE_I_FN uint64_t flake_i_last_seq(const uint8_t *identity) {
     return flake_i_get64(identity + FLAKE_I_WHOSE + 8);
 }
 
 /* Random numbers are nobody's. */
-static inline bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
+FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
     if (a[0] == FLAKE_I_UUID7_KIND || a[0] == FLAKE_I_ULID_KIND) return false;
     return memcmp(a, b, FLAKE_I_WHOSE) == 0 && flake_i_first_seq(a) <= flake_i_last_seq(b) &&
            flake_i_first_seq(b) <= flake_i_last_seq(a);
@@ -4781,7 +4867,7 @@ static inline bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
 
 /* Whether an open state is this generator's, whose range may be a part of the state's. A slot's is
  * for whatever its number is used for. */
-static inline bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
+FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
     return s->identity[0] == FLAKE_I_SLOT_KIND ||
            (memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
@@ -4819,7 +4905,7 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_registry, flake_i_registry);
 #endif
 
 /* Takes the engine's old entry out, and with an identity a new one in. */
-static inline flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
+FLAKE_I_FN flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
     struct flake_i_registry *r = &flake_i_registry;
     flake_i_atomic64 *word;
     const uint64_t mark = flake_i_fork_mark(&word), process = flake_i_process_mark();
@@ -4848,7 +4934,7 @@ static inline flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t 
     return status;
 }
 #else
-static inline flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
+FLAKE_I_FN flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
     (void)e;
     (void)identity;
     return FLAKE_OK;
@@ -4856,18 +4942,18 @@ static inline flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t 
 #endif
 
 /* Gives back what init took besides memory. */
-static inline void flake_i_retire(flake_i_engine *e, flake_i_file *exclusive) {
+FLAKE_I_FN void flake_i_retire(flake_i_engine *e, flake_i_file *exclusive) {
     (void)flake_i_enrol(e, NULL);
     flake_i_exclude_no_more(exclusive, flake_i_is_inherited(e));
 }
 
-static inline void flake_retire(flake_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
+FLAKE_API void flake_retire(flake_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
 
 /* Sets an engine up for whoever `identity` says, as resolved options say beside `setup`. What is refused
  * is left as it was. */
-static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup *setup,
-                                             const uint8_t *identity, const flake_options *o,
-                                             flake_i_file *exclusive) {
+FLAKE_I_FN flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup *setup,
+                                          const uint8_t *identity, const flake_options *o,
+                                          flake_i_file *exclusive) {
     flake_i_split split;
     flake_i_file file = {0, 0, -1};
     if (setup->state && !FLAKE_I_HAS_FILES) return FLAKE_INVALID;
@@ -4896,8 +4982,8 @@ static inline flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_se
     return FLAKE_OK;
 }
 
-static inline flake_status flake_state_open(flake_state *s, const flake_state_options *where,
-                                            const flake_options *options, flake_why *why) {
+FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_options *where,
+                                        const flake_options *options, flake_why *why) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
     const char *field;
@@ -4908,7 +4994,7 @@ static inline flake_status flake_state_open(flake_state *s, const flake_state_op
 }
 
 /* `o` is resolved. */
-static inline flake_status flake_i_gen_init(flake_gen *g, const flake_options *o) {
+FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o) {
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_identity(o, FLAKE_I_NARROW_KIND, flake_i_full_node(o), identity);
     const flake_i_setup setup = flake_i_setup_of(o);
@@ -4924,13 +5010,13 @@ static inline flake_status flake_i_gen_init(flake_gen *g, const flake_options *o
     return FLAKE_OK;
 }
 
-static inline flake_status flake_init(flake_gen *g, const flake_options *options) {
+FLAKE_API flake_status flake_init(flake_gen *g, const flake_options *options) {
     flake_options o;
     flake_status status = flake_i_resolve(options, &o);
     return status == FLAKE_OK ? flake_i_gen_init(g, &o) : status;
 }
 
-static inline flake_status flake_reinit_after_fork(flake_gen *g, const flake_options *options) {
+FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options *options) {
     flake_options o;
     if (!g->engine.cap || !flake_i_is_inherited(&g->engine)) return FLAKE_INVALID;
     uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
@@ -4945,10 +5031,10 @@ static inline flake_status flake_reinit_after_fork(flake_gen *g, const flake_opt
     return begun;
 }
 
-static inline const flake_options *flake_gen_options(const flake_gen *g) { return &g->options; }
+FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) { return &g->options; }
 
 /* Which number of its range a unit begins with: a hash of its time, scaled to the capacity. */
-static inline uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
+FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
     return g->options.seq_scatter ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.cap >> 32 : 0;
 }
 
@@ -4983,7 +5069,7 @@ typedef uint8_t flake_i_bytes __attribute__((vector_size(16)));
 
 /* first, first + step, ... In pairs where the compiler can be told, since gcc -O2 does not find out
  * by itself. */
-static inline void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint64_t step) {
+FLAKE_I_FN void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint64_t step) {
     uint64_t i = 0;
 #if defined(__GNUC__)
     const flake_i_pair step2 = {2 * step, 2 * step}, step4 = step2 + step2;
@@ -4996,7 +5082,7 @@ static inline void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, u
     for (; i < n; i++) ids[i] = first + i * step;
 }
 
-static inline void flake_i_fill(const flake_gen *g, const flake_i_place *place, uint64_t *ids) {
+FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_place *place, uint64_t *ids) {
     const uint64_t cap = g->engine.cap;
     uint64_t time = place->time, index = place->index, left = place->n;
     while (left) {
@@ -5016,8 +5102,8 @@ static inline void flake_i_fill(const flake_gen *g, const flake_i_place *place, 
 }
 
 /* Fills up to n; *done says how many. */
-static inline flake_status flake_i_many(flake_gen *g, unsigned how, uint64_t *ids, size_t n,
-                                        size_t *done) {
+FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned how, uint64_t *ids, size_t n,
+                                     size_t *done) {
     for (*done = 0; *done < n;) {
         flake_i_place place;
         flake_status status = flake_i_draw(&g->engine, how, 0, n - *done, &place);
@@ -5028,7 +5114,7 @@ static inline flake_status flake_i_many(flake_gen *g, unsigned how, uint64_t *id
     return FLAKE_OK;
 }
 
-static inline flake_status flake_i_all(flake_gen *g, unsigned how, uint64_t *ids, size_t n) {
+FLAKE_I_FN flake_status flake_i_all(flake_gen *g, unsigned how, uint64_t *ids, size_t n) {
     size_t done;
     flake_status status = flake_i_many(g, how, ids, n, &done);
     if (status != FLAKE_OK && done)
@@ -5044,42 +5130,40 @@ FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
     return true;
 }
 
-static inline flake_status flake_next(flake_gen *g, uint64_t *id) {
+FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) {
     return flake_i_one(g, FLAKE_I_WAIT, 0, id);
 }
 
-static inline flake_status flake_try(flake_gen *g, uint64_t *id) {
-    return flake_i_one(g, 0, 0, id);
-}
+FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) { return flake_i_one(g, 0, 0, id); }
 
-static inline int64_t flake_retry_ns(flake_gen *g) { return flake_i_retry_ns(&g->engine); }
+FLAKE_API int64_t flake_retry_ns(flake_gen *g) { return flake_i_retry_ns(&g->engine); }
 
-static inline flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) {
+FLAKE_API flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) {
     return flake_i_all(g, FLAKE_I_WAIT, ids, n);
 }
 
-static inline size_t flake_try_n(flake_gen *g, uint64_t *ids, size_t n) {
+FLAKE_API size_t flake_try_n(flake_gen *g, uint64_t *ids, size_t n) {
     size_t done;
     (void)flake_i_many(g, 0, ids, n, &done);
     return done;
 }
 
-static inline flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
+FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
     int64_t ns;
     return flake_i_given_ns(unix_ms, &ns) ? flake_i_one(g, FLAKE_I_GIVEN, ns, id) : FLAKE_RANGE;
 }
 
-static inline uint64_t flake_available(flake_gen *g) { return flake_i_available(&g->engine); }
+FLAKE_API uint64_t flake_available(flake_gen *g) { return flake_i_available(&g->engine); }
 
-static inline int64_t flake_lag_ms(flake_gen *g) {
+FLAKE_API int64_t flake_lag_ms(flake_gen *g) {
     return (int64_t)(flake_i_lag(&g->engine) * g->options.layout.unit_ms);
 }
 
-static inline void flake_stats_get(flake_gen *g, flake_stats *stats) {
+FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *stats) {
     flake_i_stats(&g->engine, stats);
 }
 
-static inline flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
+FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
     flake_i_engine *e = &g->engine;
     const flake_options *o = &g->options;
     if (!e->cap) return FLAKE_INVALID;
@@ -5098,8 +5182,8 @@ static inline flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *sna
 }
 
 /* Puts the engine where `snapshot_count` places since unit `time` are drawn, unless it is further. */
-static inline flake_status flake_i_go_behind(flake_i_engine *e, uint64_t time,
-                                             uint64_t snapshot_count) {
+FLAKE_I_FN flake_status flake_i_go_behind(flake_i_engine *e, uint64_t time,
+                                          uint64_t snapshot_count) {
     uint64_t own_time, own_count;
     if (time > e->max_time) return FLAKE_RANGE;
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &own_time, &own_count);
@@ -5113,7 +5197,7 @@ static inline flake_status flake_i_go_behind(flake_i_engine *e, uint64_t time,
     return FLAKE_OK;
 }
 
-static inline flake_status flake_restore(flake_gen *g, const flake_snapshot *s) {
+FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s) {
     const flake_i_engine *e = &g->engine;
     const flake_options *o = &g->options;
     uint64_t time;
@@ -5127,8 +5211,8 @@ static inline flake_status flake_restore(flake_gen *g, const flake_snapshot *s) 
 
 /* Sets up shards for their parts of the range; `o` is resolved. *made: how many it is, all or with
  * the status of the next. */
-static inline flake_status flake_i_make_shards(flake_shard *shards, size_t n,
-                                               const flake_options *o, size_t *made) {
+FLAKE_I_FN flake_status flake_i_make_shards(flake_shard *shards, size_t n, const flake_options *o,
+                                            size_t *made) {
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
     uint64_t next = o->seq_min;
     for (*made = 0; *made < n; ++*made) {
@@ -5142,8 +5226,8 @@ static inline flake_status flake_i_make_shards(flake_shard *shards, size_t n,
     return FLAKE_OK;
 }
 
-static inline flake_status flake_shards_init(flake_shard *shards, size_t n,
-                                             const flake_options *options) {
+FLAKE_API flake_status flake_shards_init(flake_shard *shards, size_t n,
+                                         const flake_options *options) {
     flake_options o;
     size_t made;
     flake_status status = flake_i_resolve(options, &o);
@@ -5169,36 +5253,36 @@ static inline flake_status flake_shards_init(flake_shard *shards, size_t n,
     return FLAKE_OK;
 }
 
-static inline flake_gen *flake_shard_gen(flake_shard *s) { return &s->gen; }
+FLAKE_API flake_gen *flake_shard_gen(flake_shard *s) { return &s->gen; }
 
-static inline flake_status flake_shard_next(flake_shard *s, uint64_t *id) {
+FLAKE_API flake_status flake_shard_next(flake_shard *s, uint64_t *id) {
     return flake_i_one(&s->gen, FLAKE_I_OWNED | FLAKE_I_WAIT, 0, id);
 }
 
-static inline flake_status flake_shard_try(flake_shard *s, uint64_t *id) {
+FLAKE_API flake_status flake_shard_try(flake_shard *s, uint64_t *id) {
     return flake_i_one(&s->gen, FLAKE_I_OWNED, 0, id);
 }
 
-static inline int64_t flake_shard_retry_ns(flake_shard *s) { return flake_retry_ns(&s->gen); }
+FLAKE_API int64_t flake_shard_retry_ns(flake_shard *s) { return flake_retry_ns(&s->gen); }
 
-static inline flake_status flake_shard_next_n(flake_shard *s, uint64_t *ids, size_t n) {
+FLAKE_API flake_status flake_shard_next_n(flake_shard *s, uint64_t *ids, size_t n) {
     return flake_i_all(&s->gen, FLAKE_I_OWNED | FLAKE_I_WAIT, ids, n);
 }
 
-static inline size_t flake_shard_try_n(flake_shard *s, uint64_t *ids, size_t n) {
+FLAKE_API size_t flake_shard_try_n(flake_shard *s, uint64_t *ids, size_t n) {
     size_t done;
     (void)flake_i_many(&s->gen, FLAKE_I_OWNED, ids, n, &done);
     return done;
 }
 
-static inline flake_status flake_shard_try_at(flake_shard *s, int64_t unix_ms, uint64_t *id) {
+FLAKE_API flake_status flake_shard_try_at(flake_shard *s, int64_t unix_ms, uint64_t *id) {
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_RANGE;
     return flake_i_one(&s->gen, FLAKE_I_OWNED | FLAKE_I_GIVEN, ns, id);
 }
 
-static inline flake_status flake_pool_init(flake_pool *p, flake_shard *shards, size_t n,
-                                           const flake_options *options) {
+FLAKE_API flake_status flake_pool_init(flake_pool *p, flake_shard *shards, size_t n,
+                                       const flake_options *options) {
     flake_status status = flake_shards_init(shards, n, options);
     if (status != FLAKE_OK) return status;
     p->shards = shards;
@@ -5207,12 +5291,12 @@ static inline flake_status flake_pool_init(flake_pool *p, flake_shard *shards, s
     return FLAKE_OK;
 }
 
-static inline flake_shard *flake_pool_borrow(flake_pool *p) {
+FLAKE_API flake_shard *flake_pool_borrow(flake_pool *p) {
     /* the engine is the first member of the generator, and that of the shard */
     return (flake_shard *)(void *)flake_i_lend(p->shards, sizeof *p->shards, p->n, &p->hint);
 }
 
-static inline void flake_pool_give_back(flake_pool *p, flake_shard *shard) {
+FLAKE_API void flake_pool_give_back(flake_pool *p, flake_shard *shard) {
     FLAKE_ASSERT(shard >= p->shards && shard < p->shards + p->n);
     (void)p;
     flake_i_take_back(&shard->gen.engine);
@@ -5221,13 +5305,13 @@ static inline void flake_pool_give_back(flake_pool *p, flake_shard *shard) {
 // >>lanes
 
 /* The lanes of a whole that has just begun. */
-static inline void flake_i_lanes_of(flake_lanes *l, flake_lane *lanes, size_t n) {
+FLAKE_I_FN void flake_i_lanes_of(flake_lanes *l, flake_lane *lanes, size_t n) {
     const flake_i_setup setup = flake_i_setup_of(&l->whole.options);
     flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
 }
 
-static inline flake_status flake_lanes_init(flake_lanes *l, flake_lane *lanes, size_t n,
-                                            const flake_options *options) {
+FLAKE_API flake_status flake_lanes_init(flake_lanes *l, flake_lane *lanes, size_t n,
+                                        const flake_options *options) {
     flake_options o;
     flake_status status = flake_i_resolve(options, &o);
     if (status != FLAKE_OK) return status;
@@ -5237,8 +5321,7 @@ static inline flake_status flake_lanes_init(flake_lanes *l, flake_lane *lanes, s
     return status;
 }
 
-static inline flake_status flake_lanes_reinit_after_fork(flake_lanes *l,
-                                                         const flake_options *options) {
+FLAKE_API flake_status flake_lanes_reinit_after_fork(flake_lanes *l, const flake_options *options) {
     flake_options o;
     flake_status status = flake_i_resolve(options, &o);
     if (status != FLAKE_OK) return status;
@@ -5248,7 +5331,7 @@ static inline flake_status flake_lanes_reinit_after_fork(flake_lanes *l,
     return status;
 }
 
-static inline void flake_lanes_retire(flake_lanes *l) { flake_retire(&l->whole); }
+FLAKE_API void flake_lanes_retire(flake_lanes *l) { flake_retire(&l->whole); }
 
 FLAKE_I_INLINE flake_status flake_i_lanes_one(flake_lanes *l, unsigned how, uint64_t *id) {
     flake_i_place place;
@@ -5259,8 +5342,8 @@ FLAKE_I_INLINE flake_status flake_i_lanes_one(flake_lanes *l, unsigned how, uint
     return status;
 }
 
-static inline flake_status flake_i_lanes_many(flake_lanes *l, unsigned how, uint64_t *ids, size_t n,
-                                              size_t *done) {
+FLAKE_I_FN flake_status flake_i_lanes_many(flake_lanes *l, unsigned how, uint64_t *ids, size_t n,
+                                           size_t *done) {
     for (*done = 0; *done < n;) {
         flake_i_place rest, unit;
         flake_lane *from;
@@ -5272,19 +5355,17 @@ static inline flake_status flake_i_lanes_many(flake_lanes *l, unsigned how, uint
     return FLAKE_OK;
 }
 
-static inline flake_status flake_lanes_next(flake_lanes *l, uint64_t *id) {
+FLAKE_API flake_status flake_lanes_next(flake_lanes *l, uint64_t *id) {
     return flake_i_lanes_one(l, FLAKE_I_WAIT, id);
 }
 
-static inline flake_status flake_lanes_try(flake_lanes *l, uint64_t *id) {
+FLAKE_API flake_status flake_lanes_try(flake_lanes *l, uint64_t *id) {
     return flake_i_lanes_one(l, 0, id);
 }
 
-static inline int64_t flake_lanes_retry_ns(flake_lanes *l) {
-    return flake_i_lanes_retry_ns(&l->split);
-}
+FLAKE_API int64_t flake_lanes_retry_ns(flake_lanes *l) { return flake_i_lanes_retry_ns(&l->split); }
 
-static inline flake_status flake_lanes_next_n(flake_lanes *l, uint64_t *ids, size_t n) {
+FLAKE_API flake_status flake_lanes_next_n(flake_lanes *l, uint64_t *ids, size_t n) {
     size_t done;
     const flake_status status = flake_i_lanes_many(l, FLAKE_I_WAIT, ids, n, &done);
     if (status != FLAKE_OK && done)
@@ -5292,21 +5373,21 @@ static inline flake_status flake_lanes_next_n(flake_lanes *l, uint64_t *ids, siz
     return status;
 }
 
-static inline size_t flake_lanes_try_n(flake_lanes *l, uint64_t *ids, size_t n) {
+FLAKE_API size_t flake_lanes_try_n(flake_lanes *l, uint64_t *ids, size_t n) {
     size_t done;
     (void)flake_i_lanes_many(l, 0, ids, n, &done);
     return done;
 }
 
-static inline uint64_t flake_lanes_available(flake_lanes *l) {
+FLAKE_API uint64_t flake_lanes_available(flake_lanes *l) {
     return flake_i_lanes_available(&l->split);
 }
 
-static inline void flake_lanes_stats_get(flake_lanes *l, flake_stats *stats) {
+FLAKE_API void flake_lanes_stats_get(flake_lanes *l, flake_stats *stats) {
     flake_i_lanes_stats(&l->split, stats);
 }
 
-static inline flake_status flake_lanes_snapshot_take(flake_lanes *l, flake_snapshot *snapshot) {
+FLAKE_API flake_status flake_lanes_snapshot_take(flake_lanes *l, flake_snapshot *snapshot) {
     flake_snapshot s;
     const flake_status status = flake_snapshot_take(&l->whole, &s);
     if (status != FLAKE_OK) return status;
@@ -5319,7 +5400,7 @@ static inline flake_status flake_lanes_snapshot_take(flake_lanes *l, flake_snaps
 }
 
 /* The whole has been put somewhere: each lane goes on behind that, the units that it has begun. */
-static inline void flake_i_lanes_follow(flake_i_lanes *l, flake_i_engine *whole) {
+FLAKE_I_FN void flake_i_lanes_follow(flake_i_lanes *l, flake_i_engine *whole) {
     uint64_t time, count;
     flake_i_decode(whole, FLAKE_ATOMIC_LOAD(&whole->word, relaxed), &time, &count);
     const uint64_t units = (count + whole->cap - 1) / whole->cap;
@@ -5329,7 +5410,7 @@ static inline void flake_i_lanes_follow(flake_i_lanes *l, flake_i_engine *whole)
     }
 }
 
-static inline flake_status flake_lanes_restore(flake_lanes *l, const flake_snapshot *snapshot) {
+FLAKE_API flake_status flake_lanes_restore(flake_lanes *l, const flake_snapshot *snapshot) {
     const flake_status status = flake_restore(&l->whole, snapshot);
     if (status == FLAKE_OK) flake_i_lanes_follow(&l->split, &l->whole.engine);
     return status;
@@ -5337,8 +5418,8 @@ static inline flake_status flake_lanes_restore(flake_lanes *l, const flake_snaps
 
 // >>prefetch
 
-static inline flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
-                                               int64_t valid_ms) {
+FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
+                                           int64_t valid_ms) {
     int64_t valid_ns;
     if (!g || !count || count > 100000 || valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
         return FLAKE_INVALID;
@@ -5363,7 +5444,7 @@ FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
     return FLAKE_OK;
 }
 
-static inline flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
+FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
     if (!g) return FLAKE_INVALID;
     if (flake_i_forked_since(p->fork_word, p->fork_mark)) {
@@ -5399,7 +5480,7 @@ enum {
 };
 
 /* So late that the time of a word takes 43 bits, and its count has room for fetch_add. */
-static const int64_t flake_i_epoch_1984_ms = INT64_C(441763200000);
+FLAKE_I_TABLE const int64_t flake_i_epoch_1984_ms = INT64_C(441763200000);
 
 FLAKE_I_INLINE flake128 flake_i_wide(uint64_t high, uint64_t low) {
     const uint64_t halves[2] = {flake_i_big_endian(high), flake_i_big_endian(low)};
@@ -5408,14 +5489,14 @@ FLAKE_I_INLINE flake128 flake_i_wide(uint64_t high, uint64_t low) {
     return id;
 }
 
-static inline bool flake_i_is_form(flake_form form) { return (unsigned)form <= FLAKE_ULID; }
+FLAKE_I_FN bool flake_i_is_form(flake_form form) { return (unsigned)form <= FLAKE_ULID; }
 
 /* Whether the form has a number of somebody's in it. */
-static inline bool flake_i_has_node(flake_form form) {
+FLAKE_I_FN bool flake_i_has_node(flake_form form) {
     return form == FLAKE_BOUNDARY || form == FLAKE_UUID7_NODE || form == FLAKE_UUID8;
 }
 
-static inline uint64_t flake_i_turned(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
+FLAKE_I_FN uint64_t flake_i_turned(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
 
 FLAKE_I_INLINE void flake_i_sip_round(uint64_t v[4]) {
     v[0] += v[1];
@@ -5449,7 +5530,7 @@ FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t w
 }
 
 /* Not while others use the keys. */
-static inline void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
+FLAKE_I_FN void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
     for (unsigned i = 0; i < 2; i++) {
         k->start[i] = fresh[i];
         FLAKE_ATOMIC_STORE(&k->tail[i], fresh[2 + i], relaxed);
@@ -5501,11 +5582,11 @@ FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t cou
                         (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
 }
 
-static inline unsigned flake_i_uuid_version(flake_form form) { return form == FLAKE_UUID8 ? 8 : 7; }
+FLAKE_I_FN unsigned flake_i_uuid_version(flake_form form) { return form == FLAKE_UUID8 ? 8 : 7; }
 
 /* `n` ids of one ms, from `place` on. */
-static void flake_i_form_run(flake_form form, flake_i_keys *k, uint64_t salt, uint64_t node,
-                             uint64_t ms, uint64_t place, flake128 *ids, uint64_t n) {
+FLAKE_I_FN void flake_i_form_run(flake_form form, flake_i_keys *k, uint64_t salt, uint64_t node,
+                                 uint64_t ms, uint64_t place, flake128 *ids, uint64_t n) {
     const uint64_t end = place + n;
     if (form == FLAKE_ULID) {
         const uint64_t start = flake_i_start_of(k, salt, ms, 0);
@@ -5526,12 +5607,11 @@ static void flake_i_form_run(flake_form form, flake_i_keys *k, uint64_t salt, ui
         *ids++ = flake_i_uuid(version, ms, first + place, flake_i_tail_of(k, salt, ms, place));
 }
 
-static inline bool flake_i_form_has_ms(flake_form form, int64_t unix_ms) {
+FLAKE_I_FN bool flake_i_form_has_ms(flake_form form, int64_t unix_ms) {
     return unix_ms >= 0 && (form == FLAKE_BOUNDARY || (uint64_t)unix_ms <= flake_i_ones(48));
 }
 
-static inline flake_status flake128_compose(flake_form form, const flake128_parts *p,
-                                            flake128 *id) {
+FLAKE_API flake_status flake128_compose(flake_form form, const flake128_parts *p, flake128 *id) {
     static const uint8_t worker_bits[] = {48, 48, 48, 48, 64}, seq_bits[] = {16, 26, 26, 26, 16};
     if (!flake_i_is_form(form)) return FLAKE_INVALID;
     if (!flake_i_form_has_ms(form, p->unix_ms)) return FLAKE_RANGE;
@@ -5544,7 +5624,7 @@ static inline flake_status flake128_compose(flake_form form, const flake128_part
     return FLAKE_OK;
 }
 
-static inline flake_status flake128_decompose(flake_form form, flake128 id, flake128_parts *parts) {
+FLAKE_API flake_status flake128_decompose(flake_form form, flake128 id, flake128_parts *parts) {
     const uint64_t high = flake_from_bytes(id.bytes), low = flake_from_bytes(id.bytes + 8);
     const uint64_t top16 = high & flake_i_ones(16), low48 = low & flake_i_ones(48);
     if (!flake_i_is_form(form)) return FLAKE_INVALID;
@@ -5563,8 +5643,8 @@ static inline flake_status flake128_decompose(flake_form form, flake128 id, flak
 }
 
 /* An end of the ms: a form's own bits, and all others as in `fill`. */
-static inline flake_status flake_i_end_of_ms(flake_form form, int64_t unix_ms, uint64_t fill,
-                                             flake128 *id) {
+FLAKE_I_FN flake_status flake_i_end_of_ms(flake_form form, int64_t unix_ms, uint64_t fill,
+                                          flake128 *id) {
     if (!flake_i_is_form(form)) return FLAKE_INVALID;
     if (!flake_i_form_has_ms(form, unix_ms)) return FLAKE_RANGE;
     const uint64_t ms = (uint64_t)unix_ms;
@@ -5576,21 +5656,21 @@ static inline flake_status flake_i_end_of_ms(flake_form form, int64_t unix_ms, u
     return FLAKE_OK;
 }
 
-static inline flake_status flake128_min_at(flake_form form, int64_t unix_ms, flake128 *id) {
+FLAKE_API flake_status flake128_min_at(flake_form form, int64_t unix_ms, flake128 *id) {
     return flake_i_end_of_ms(form, unix_ms, 0, id);
 }
 
-static inline flake_status flake128_max_at(flake_form form, int64_t unix_ms, flake128 *id) {
+FLAKE_API flake_status flake128_max_at(flake_form form, int64_t unix_ms, flake128 *id) {
     return flake_i_end_of_ms(form, unix_ms, UINT64_MAX, id);
 }
 
-static inline int flake128_compare(flake128 a, flake128 b) { return memcmp(a.bytes, b.bytes, 16); }
+FLAKE_API int flake128_compare(flake128 a, flake128 b) { return memcmp(a.bytes, b.bytes, 16); }
 
 // >>wide
 
 /* A counter begins anywhere, so whoever has a node has it with all numbers. */
-static inline void flake_i_wide_identity(const flake_options *o, uint64_t worker48,
-                                         uint8_t identity[FLAKE_I_IDENTITY]) {
+FLAKE_I_FN void flake_i_wide_identity(const flake_options *o, uint64_t worker48,
+                                      uint8_t identity[FLAKE_I_IDENTITY]) {
     static const char kinds[] = {FLAKE_I_BOUNDARY_KIND, FLAKE_I_UUID7_KIND, FLAKE_I_NODE_KIND,
                                  FLAKE_I_UUID8_KIND, FLAKE_I_ULID_KIND};
     flake_options whole = *o;
@@ -5601,8 +5681,8 @@ static inline void flake_i_wide_identity(const flake_options *o, uint64_t worker
     flake_i_identity(&whole, kinds[o->form], worker48, identity);
 }
 
-static inline flake_status flake_i_wide_fill_in(uint64_t worker48, const flake_options *options,
-                                                flake_options *o, const char **why) {
+FLAKE_I_FN flake_status flake_i_wide_fill_in(uint64_t worker48, const flake_options *options,
+                                             flake_options *o, const char **why) {
     if (options) *o = *options;
     else memset(o, 0, sizeof *o);
     const flake_form form = o->form;
@@ -5625,16 +5705,15 @@ static inline flake_status flake_i_wide_fill_in(uint64_t worker48, const flake_o
     return status;
 }
 
-static inline flake_status flake_i_wide_resolve(uint64_t worker48, const flake_options *options,
-                                                flake_options *o,
-                                                uint8_t identity[FLAKE_I_IDENTITY]) {
+FLAKE_I_FN flake_status flake_i_wide_resolve(uint64_t worker48, const flake_options *options,
+                                             flake_options *o, uint8_t identity[FLAKE_I_IDENTITY]) {
     const char *why;
     const flake_status status = flake_i_wide_fill_in(worker48, options, o, &why);
     if (status == FLAKE_OK) flake_i_wide_identity(o, worker48, identity);
     return status;
 }
 
-static inline const char *flake128_options_why(uint64_t worker48, const flake_options *options) {
+FLAKE_API const char *flake128_options_why(uint64_t worker48, const flake_options *options) {
     const char *why;
     flake_options o;
     flake_i_split d;
@@ -5644,15 +5723,15 @@ static inline const char *flake128_options_why(uint64_t worker48, const flake_op
 }
 
 /* The engine says each step back of the clock at once, so that it can be gone on from. */
-static inline flake_i_setup flake_i_wide_setup(const flake_options *o) {
+FLAKE_I_FN flake_i_setup flake_i_wide_setup(const flake_options *o) {
     flake_i_setup setup = flake_i_setup_of(o);
     setup.refuse_back = true;
     return setup;
 }
 
 /* What a generator has beside its engine, which has begun. `o` is resolved. */
-static inline void flake_i_wide_begin(flake128_gen *g, uint64_t worker48, const flake_options *o,
-                                      const uint64_t keys[4]) {
+FLAKE_I_FN void flake_i_wide_begin(flake128_gen *g, uint64_t worker48, const flake_options *o,
+                                   const uint64_t keys[4]) {
     g->worker = worker48;
     g->seq_min = o->seq_min;
     g->form = o->form;
@@ -5662,8 +5741,8 @@ static inline void flake_i_wide_begin(flake128_gen *g, uint64_t worker48, const 
 }
 
 /* `o` is resolved. */
-static inline flake_status flake_i_wide_init(flake128_gen *g, uint64_t worker48,
-                                             const flake_options *o, const uint8_t *identity) {
+FLAKE_I_FN flake_status flake_i_wide_init(flake128_gen *g, uint64_t worker48,
+                                          const flake_options *o, const uint8_t *identity) {
     const flake_i_setup setup = flake_i_wide_setup(o);
     uint64_t keys[4] = {0, 0, 0, 0};
     if (o->form != FLAKE_BOUNDARY && !flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
@@ -5672,18 +5751,18 @@ static inline flake_status flake_i_wide_init(flake128_gen *g, uint64_t worker48,
     return status;
 }
 
-static inline flake_status flake128_init(flake128_gen *g, uint64_t worker48,
-                                         const flake_options *options) {
+FLAKE_API flake_status flake128_init(flake128_gen *g, uint64_t worker48,
+                                     const flake_options *options) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
     const flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
     return status == FLAKE_OK ? flake_i_wide_init(g, worker48, &o, identity) : status;
 }
 
-static inline void flake128_retire(flake128_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
+FLAKE_API void flake128_retire(flake128_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
 
-static inline flake_status flake128_reinit_after_fork(flake128_gen *g, uint64_t worker48,
-                                                      const flake_options *options) {
+FLAKE_API flake_status flake128_reinit_after_fork(flake128_gen *g, uint64_t worker48,
+                                                  const flake_options *options) {
     flake_options o;
     uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
     if (!g->engine.cap || !flake_i_is_inherited(&g->engine)) return FLAKE_INVALID;
@@ -5701,9 +5780,9 @@ static inline flake_status flake128_reinit_after_fork(flake128_gen *g, uint64_t 
     return begun;
 }
 
-static inline flake_status flake128_state_open(flake_state *s, const flake_state_options *where,
-                                               uint64_t worker48, const flake_options *options,
-                                               flake_why *why) {
+FLAKE_API flake_status flake128_state_open(flake_state *s, const flake_state_options *where,
+                                           uint64_t worker48, const flake_options *options,
+                                           flake_why *why) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
     const char *field;
@@ -5715,7 +5794,7 @@ static inline flake_status flake128_state_open(flake_state *s, const flake_state
 
 /* Whether a draw that says so has met a clock before the newest unit, be it even before the first of all.
  * The clock may have moved since, so what is asked is whether it has come to its end. */
-static inline bool flake_i_is_put_back(flake_i_engine *e, flake_status status) {
+FLAKE_I_FN bool flake_i_is_put_back(flake_i_engine *e, flake_status status) {
     if (status != FLAKE_RANGE) return status == FLAKE_CLOCK_BACK;
     return FLAKE_ATOMIC_LOAD(&e->word, relaxed) &&
            flake_i_exact_ns(&e->clock) < (int64_t)flake_i_start_ns(e, e->max_time + 1);
@@ -5766,7 +5845,7 @@ FLAKE_I_INLINE flake_status flake_i_wide_one(flake128_gen *g, unsigned how, int6
 }
 
 /* Ids that differ in their last byte alone. */
-static inline void flake_i_wide_fill_run(flake128 *ids, uint64_t n, uint64_t high, uint64_t low) {
+FLAKE_I_FN void flake_i_wide_fill_run(flake128 *ids, uint64_t n, uint64_t high, uint64_t low) {
     uint64_t i = 0;
 #if defined(__GNUC__)
     const flake_i_bytes one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
@@ -5783,7 +5862,7 @@ static inline void flake_i_wide_fill_run(flake128 *ids, uint64_t n, uint64_t hig
     for (; i < n; i++) ids[i] = flake_i_wide(high, low + i);
 }
 
-static inline void flake_i_wide_fill(flake128_gen *g, flake_i_place place, flake128 *ids) {
+FLAKE_I_FN void flake_i_wide_fill(flake128_gen *g, flake_i_place place, flake128 *ids) {
     while (place.n) {
         const uint64_t seq = g->seq_min + place.index, same_but_last_byte = 256 - seq % 256;
         uint64_t run = flake_i_min(place.n, g->engine.cap - place.index);
@@ -5801,8 +5880,8 @@ static inline void flake_i_wide_fill(flake128_gen *g, flake_i_place place, flake
     }
 }
 
-static inline flake_status flake_i_wide_many(flake128_gen *g, unsigned how, flake128 *ids, size_t n,
-                                             size_t *done) {
+FLAKE_I_FN flake_status flake_i_wide_many(flake128_gen *g, unsigned how, flake128 *ids, size_t n,
+                                          size_t *done) {
     for (*done = 0; *done < n;) {
         flake_i_place place;
         const uint64_t want = n - *done;
@@ -5816,21 +5895,21 @@ static inline flake_status flake_i_wide_many(flake128_gen *g, unsigned how, flak
     return FLAKE_OK;
 }
 
-static inline flake_status flake128_next(flake128_gen *g, flake128 *id) {
+FLAKE_API flake_status flake128_next(flake128_gen *g, flake128 *id) {
     return flake_i_wide_one(g, FLAKE_I_WAIT, 0, id);
 }
 
-static inline flake_status flake128_try(flake128_gen *g, flake128 *id) {
+FLAKE_API flake_status flake128_try(flake128_gen *g, flake128 *id) {
     return flake_i_wide_one(g, 0, 0, id);
 }
 
-static inline void flake128_stats_get(flake128_gen *g, flake_stats *stats) {
+FLAKE_API void flake128_stats_get(flake128_gen *g, flake_stats *stats) {
     flake_i_stats(&g->engine, stats);
 }
 
 /* How many ids a generator that goes on has left in its newest unit while the clock lies before that; 0:
  * the clock does not, or the generator waits for it. */
-static inline uint64_t flake_i_wide_spare(bool goes_on, flake_i_engine *e) {
+FLAKE_I_FN uint64_t flake_i_wide_spare(bool goes_on, flake_i_engine *e) {
     flake_i_view v;
     int64_t now_ns;
     if (!goes_on || flake_i_forked(e)) return 0;
@@ -5841,13 +5920,13 @@ static inline uint64_t flake_i_wide_spare(bool goes_on, flake_i_engine *e) {
     return v.time + v.count / e->cap > e->max_time ? 0 : e->cap - v.count % e->cap;
 }
 
-static inline uint64_t flake128_available(flake128_gen *g) {
+FLAKE_API uint64_t flake128_available(flake128_gen *g) {
     return flake_i_available(&g->engine) + flake_i_wide_spare(g->goes_on, &g->engine);
 }
 
-static inline int64_t flake128_lag_ms(flake128_gen *g) { return (int64_t)flake_i_lag(&g->engine); }
+FLAKE_API int64_t flake128_lag_ms(flake128_gen *g) { return (int64_t)flake_i_lag(&g->engine); }
 
-static inline flake_status flake128_snapshot_take(flake128_gen *g, flake128_snapshot *snapshot) {
+FLAKE_API flake_status flake128_snapshot_take(flake128_gen *g, flake128_snapshot *snapshot) {
     const flake_i_engine *e = &g->engine;
     if (!e->cap) return FLAKE_INVALID;
     const flake_status status = flake_i_still_ours(e);
@@ -5861,7 +5940,7 @@ static inline flake_status flake128_snapshot_take(flake128_gen *g, flake128_snap
     return FLAKE_OK;
 }
 
-static inline flake_status flake128_restore(flake128_gen *g, const flake128_snapshot *s) {
+FLAKE_API flake_status flake128_restore(flake128_gen *g, const flake128_snapshot *s) {
     const flake_i_engine *e = &g->engine;
     if (!e->cap || s->worker != g->worker || s->seq_min != g->seq_min ||
         s->seq_max != g->seq_min + e->cap - 1 || s->count > e->limit)
@@ -5878,11 +5957,11 @@ static inline flake_status flake128_restore(flake128_gen *g, const flake128_snap
     return flake_i_go_behind(&g->engine, time, count);
 }
 
-static inline int64_t flake128_retry_ns(flake128_gen *g) {
+FLAKE_API int64_t flake128_retry_ns(flake128_gen *g) {
     return flake_i_wide_spare(g->goes_on, &g->engine) ? 0 : flake_i_retry_ns(&g->engine);
 }
 
-static inline flake_status flake128_next_n(flake128_gen *g, flake128 *ids, size_t n) {
+FLAKE_API flake_status flake128_next_n(flake128_gen *g, flake128 *ids, size_t n) {
     size_t done;
     flake_status status = flake_i_wide_many(g, FLAKE_I_WAIT, ids, n, &done);
     if (status != FLAKE_OK && done)
@@ -5890,26 +5969,26 @@ static inline flake_status flake128_next_n(flake128_gen *g, flake128 *ids, size_
     return status;
 }
 
-static inline size_t flake128_try_n(flake128_gen *g, flake128 *ids, size_t n) {
+FLAKE_API size_t flake128_try_n(flake128_gen *g, flake128 *ids, size_t n) {
     size_t done;
     (void)flake_i_wide_many(g, 0, ids, n, &done);
     return done;
 }
 
-static inline flake_status flake128_try_at(flake128_gen *g, int64_t unix_ms, flake128 *id) {
+FLAKE_API flake_status flake128_try_at(flake128_gen *g, int64_t unix_ms, flake128 *id) {
     int64_t ns;
     return flake_i_given_ns(unix_ms, &ns) ? flake_i_wide_one(g, FLAKE_I_GIVEN, ns, id)
                                           : FLAKE_RANGE;
 }
 
-static inline void flake_i_wide_lanes_of(flake128_lanes *l, flake_lane *lanes, size_t n,
-                                         const flake_options *o) {
+FLAKE_I_FN void flake_i_wide_lanes_of(flake128_lanes *l, flake_lane *lanes, size_t n,
+                                      const flake_options *o) {
     const flake_i_setup setup = flake_i_wide_setup(o);
     flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
 }
 
-static inline flake_status flake128_lanes_init(flake128_lanes *l, flake_lane *lanes, size_t n,
-                                               uint64_t worker48, const flake_options *options) {
+FLAKE_API flake_status flake128_lanes_init(flake128_lanes *l, flake_lane *lanes, size_t n,
+                                           uint64_t worker48, const flake_options *options) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
@@ -5920,8 +5999,8 @@ static inline flake_status flake128_lanes_init(flake128_lanes *l, flake_lane *la
     return status;
 }
 
-static inline flake_status flake128_lanes_reinit_after_fork(flake128_lanes *l, uint64_t worker48,
-                                                            const flake_options *options) {
+FLAKE_API flake_status flake128_lanes_reinit_after_fork(flake128_lanes *l, uint64_t worker48,
+                                                        const flake_options *options) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
@@ -5932,7 +6011,7 @@ static inline flake_status flake128_lanes_reinit_after_fork(flake128_lanes *l, u
     return status;
 }
 
-static inline void flake128_lanes_retire(flake128_lanes *l) { flake128_retire(&l->whole); }
+FLAKE_API void flake128_lanes_retire(flake128_lanes *l) { flake128_retire(&l->whole); }
 
 /* As flake_i_go_on. Where lane *from is spent by a clock that another lane lies ahead of, it is that one
  * that goes on. */
@@ -5959,8 +6038,8 @@ FLAKE_I_INLINE flake_status flake_i_wide_lanes_one(flake128_lanes *l, unsigned h
     return status;
 }
 
-static inline flake_status flake_i_wide_lanes_many(flake128_lanes *l, unsigned how, flake128 *ids,
-                                                   size_t n, size_t *done) {
+FLAKE_I_FN flake_status flake_i_wide_lanes_many(flake128_lanes *l, unsigned how, flake128 *ids,
+                                                size_t n, size_t *done) {
     for (*done = 0; *done < n;) {
         flake_i_place rest, unit;
         flake_lane *from;
@@ -5974,26 +6053,26 @@ static inline flake_status flake_i_wide_lanes_many(flake128_lanes *l, unsigned h
     return FLAKE_OK;
 }
 
-static inline uint64_t flake_i_wide_lanes_spare(flake128_lanes *l) {
+FLAKE_I_FN uint64_t flake_i_wide_lanes_spare(flake128_lanes *l) {
     uint64_t sum = 0;
     for (size_t i = 0; i < l->split.n; i++)
         sum += flake_i_wide_spare(l->whole.goes_on, &flake_i_lane(&l->split, i)->engine);
     return sum;
 }
 
-static inline flake_status flake128_lanes_next(flake128_lanes *l, flake128 *id) {
+FLAKE_API flake_status flake128_lanes_next(flake128_lanes *l, flake128 *id) {
     return flake_i_wide_lanes_one(l, FLAKE_I_WAIT, id);
 }
 
-static inline flake_status flake128_lanes_try(flake128_lanes *l, flake128 *id) {
+FLAKE_API flake_status flake128_lanes_try(flake128_lanes *l, flake128 *id) {
     return flake_i_wide_lanes_one(l, 0, id);
 }
 
-static inline int64_t flake128_lanes_retry_ns(flake128_lanes *l) {
+FLAKE_API int64_t flake128_lanes_retry_ns(flake128_lanes *l) {
     return flake_i_wide_lanes_spare(l) ? 0 : flake_i_lanes_retry_ns(&l->split);
 }
 
-static inline flake_status flake128_lanes_next_n(flake128_lanes *l, flake128 *ids, size_t n) {
+FLAKE_API flake_status flake128_lanes_next_n(flake128_lanes *l, flake128 *ids, size_t n) {
     size_t done;
     const flake_status status = flake_i_wide_lanes_many(l, FLAKE_I_WAIT, ids, n, &done);
     if (status != FLAKE_OK && done)
@@ -6001,22 +6080,22 @@ static inline flake_status flake128_lanes_next_n(flake128_lanes *l, flake128 *id
     return status;
 }
 
-static inline size_t flake128_lanes_try_n(flake128_lanes *l, flake128 *ids, size_t n) {
+FLAKE_API size_t flake128_lanes_try_n(flake128_lanes *l, flake128 *ids, size_t n) {
     size_t done;
     (void)flake_i_wide_lanes_many(l, 0, ids, n, &done);
     return done;
 }
 
-static inline uint64_t flake128_lanes_available(flake128_lanes *l) {
+FLAKE_API uint64_t flake128_lanes_available(flake128_lanes *l) {
     return flake_i_lanes_available(&l->split) + flake_i_wide_lanes_spare(l);
 }
 
-static inline void flake128_lanes_stats_get(flake128_lanes *l, flake_stats *stats) {
+FLAKE_API void flake128_lanes_stats_get(flake128_lanes *l, flake_stats *stats) {
     flake_i_lanes_stats(&l->split, stats);
 }
 
-static inline flake_status flake128_lanes_snapshot_take(flake128_lanes *l,
-                                                        flake128_snapshot *snapshot) {
+FLAKE_API flake_status flake128_lanes_snapshot_take(flake128_lanes *l,
+                                                    flake128_snapshot *snapshot) {
     flake128_snapshot s;
     const flake_status status = flake128_snapshot_take(&l->whole, &s);
     if (status != FLAKE_OK) return status;
@@ -6028,8 +6107,8 @@ static inline flake_status flake128_lanes_snapshot_take(flake128_lanes *l,
     return FLAKE_OK;
 }
 
-static inline flake_status flake128_lanes_restore(flake128_lanes *l,
-                                                  const flake128_snapshot *snapshot) {
+FLAKE_API flake_status flake128_lanes_restore(flake128_lanes *l,
+                                              const flake128_snapshot *snapshot) {
     const flake_status status = flake128_restore(&l->whole, snapshot);
     if (status == FLAKE_OK) flake_i_lanes_follow(&l->split, &l->whole.engine);
     return status;
@@ -6048,22 +6127,22 @@ typedef struct flake_i_alphabet {
     char digits[63], inverse[76];
 } flake_i_alphabet;
 
-static const flake_i_alphabet flake_i_base62 = {
+FLAKE_I_TABLE const flake_i_alphabet flake_i_base62 = {
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
     "0123456789.......:;<=>?@ABCDEFGHIJKLMNOPQRS......TUVWXYZ[\\]^_`abcdefghijklm"};
-static const flake_i_alphabet flake_i_base58 = {
+FLAKE_I_TABLE const flake_i_alphabet flake_i_base58 = {
     "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
     ".012345678.......9:;<=>?@.ABCDE.FGHIJKLMNOP......QRSTUVWXYZ[.\\]^_`abcdefghi"};
-static const flake_i_alphabet flake_i_crockford = {"0123456789ABCDEFGHJKMNPQRSTVWXYZ",
-                                                   "0123456789.......:;<=>?@A.BC.DE.FGHIJ.KLMNO"};
+FLAKE_I_TABLE const flake_i_alphabet flake_i_crockford = {
+    "0123456789ABCDEFGHJKMNPQRSTVWXYZ", "0123456789.......:;<=>?@A.BC.DE.FGHIJ.KLMNO"};
 /* hex, too */
-static const flake_i_alphabet flake_i_lower = {
+FLAKE_I_TABLE const flake_i_alphabet flake_i_lower = {
     "0123456789abcdefghijklmnopqrstuvwxyz",
     "0123456789.......................................:;<=>?@ABCDEFGHIJKLMNOPQRS"};
-static const flake_i_alphabet flake_i_zbase32 = {
+FLAKE_I_TABLE const flake_i_alphabet flake_i_zbase32 = {
     "ybndrfg8ejkmcpqxot1uwisza345h769",
     ".B.IJKNM7O.......................................H1<3856LE9:.;2@=>4FAC.D?0G"};
-static const flake_i_alphabet flake_i_flickr = {
+FLAKE_I_TABLE const flake_i_alphabet flake_i_flickr = {
     "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ",
     ".012345678.......RSTUVWXY.Z[\\]^._`abcdefghi......9:;<=>?@ABC.DEFGHIJKLMNOPQ"};
 
@@ -6073,7 +6152,7 @@ typedef struct flake_i_form {
     const flake_i_alphabet *alphabet;
 } flake_i_form;
 
-static const flake_i_form flake_i_forms[] = {
+FLAKE_I_TABLE const flake_i_form flake_i_forms[] = {
     {20, 10, &flake_i_base62},    /* FLAKE_DEC */
     {16, 16, &flake_i_lower},     /* FLAKE_HEX */
     {64, 2, &flake_i_base62},     /* FLAKE_BIN */
@@ -6119,8 +6198,8 @@ FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, un
 }
 
 /* Hands a text of `width` digits to the caller, or 0 when it does not fit. */
-static inline size_t flake_i_hand_out(const char *text, size_t width, bool fixed, char zero,
-                                      char *buf, size_t size) {
+FLAKE_I_FN size_t flake_i_hand_out(const char *text, size_t width, bool fixed, char zero, char *buf,
+                                   size_t size) {
     for (; !fixed && width > 1 && *text == zero; width--) text++;
     if (!buf || size <= width) return 0;
     memcpy(buf, text, width);
@@ -6128,12 +6207,11 @@ static inline size_t flake_i_hand_out(const char *text, size_t width, bool fixed
     return width;
 }
 
-static inline size_t flake_text_width(flake_text form) {
+FLAKE_API size_t flake_text_width(flake_text form) {
     return (unsigned)form <= FLAKE_BASE58_FLICKR ? flake_i_forms[form].width : 0;
 }
 
-static inline size_t flake_i_format(uint64_t id, flake_text form, bool fixed, char *buf,
-                                    size_t size) {
+FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_text form, bool fixed, char *buf, size_t size) {
     static const char pairs[] = "00010203040506070809101112131415161718192021222324"
                                 "25262728293031323334353637383940414243444546474849"
                                 "50515253545556575859606162636465666768697071727374"
@@ -6160,18 +6238,18 @@ static inline size_t flake_i_format(uint64_t id, flake_text form, bool fixed, ch
                             flake_i_forms[form].alphabet->digits[0], buf, size);
 }
 
-static inline size_t flake_format(uint64_t id, flake_text form, char *buf, size_t size) {
+FLAKE_API size_t flake_format(uint64_t id, flake_text form, char *buf, size_t size) {
     return flake_i_format(id, form, false, buf, size);
 }
 
-static inline size_t flake_format_fixed(uint64_t id, flake_text form, char *buf, size_t size) {
+FLAKE_API size_t flake_format_fixed(uint64_t id, flake_text form, char *buf, size_t size) {
     return flake_i_format(id, form, true, buf, size);
 }
 
 /* Reads the digits into n limbs, the least significant first. False: a character that is no digit
  * of this base, or a number that does not fit. */
-static inline bool flake_i_read(const char *text, size_t len, unsigned base,
-                                const flake_i_alphabet *alphabet, uint32_t *limbs, size_t n) {
+FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base,
+                             const flake_i_alphabet *alphabet, uint32_t *limbs, size_t n) {
     for (size_t i = 0; i < n; i++) limbs[i] = 0;
     for (size_t at = 0; at < len;) {
         uint32_t chunk = 0, power = 1;
@@ -6195,7 +6273,7 @@ static inline bool flake_i_read(const char *text, size_t len, unsigned base,
 
 /* Takes the blanks out of a FLAKE_BIN4 text. The length is a constant rather than the form's width,
  * or gcc -O3 warns of a read past the end wherever a short literal is parsed. */
-static inline bool flake_i_ungroup(const char *text, size_t len, char bits[64]) {
+FLAKE_I_FN bool flake_i_ungroup(const char *text, size_t len, char bits[64]) {
     if (len != 79) return false;
     for (size_t i = 0; i < 16; i++) {
         if (i > 0 && text[5 * i - 1] != ' ') return false;
@@ -6204,8 +6282,7 @@ static inline bool flake_i_ungroup(const char *text, size_t len, char bits[64]) 
     return true;
 }
 
-static inline flake_status flake_parse(const char *text, size_t len, flake_text form,
-                                       uint64_t *id) {
+FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_text form, uint64_t *id) {
     const size_t width = flake_text_width(form);
     char bits[64];
     uint32_t limbs[2];
@@ -6222,11 +6299,11 @@ static inline flake_status flake_parse(const char *text, size_t len, flake_text 
     return FLAKE_OK;
 }
 
-static inline void flake_to_bytes(uint64_t id, uint8_t out[8]) { flake_i_put64(out, id); }
+FLAKE_API void flake_to_bytes(uint64_t id, uint8_t out[8]) { flake_i_put64(out, id); }
 
-static inline uint64_t flake_from_bytes(const uint8_t in[8]) { return flake_i_get64(in); }
+FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]) { return flake_i_get64(in); }
 
-static inline size_t flake128_text_width(unsigned base) {
+FLAKE_API size_t flake128_text_width(unsigned base) {
     static const unsigned widths[] = {
         0,  0,  128, 81, 64, 56, 50, 46, 43, 41, 39, 38, 36, 35, 34, 33, 32, 32, 31, 31, 30,
         30, 29, 29,  28, 28, 28, 27, 27, 27, 27, 26, 26, 26, 26, 25, 25, 25, 25, 25, 25, 24,
@@ -6235,7 +6312,7 @@ static inline size_t flake128_text_width(unsigned base) {
 }
 
 /* Divides the number in n limbs, the least significant first, in place; returns the remainder. */
-static inline uint32_t flake_i_divide(uint32_t *limbs, size_t n, uint32_t divisor) {
+FLAKE_I_FN uint32_t flake_i_divide(uint32_t *limbs, size_t n, uint32_t divisor) {
     uint64_t rest = 0;
     for (size_t i = n; i-- > 0;) {
         rest = rest << 32 | limbs[i];
@@ -6245,8 +6322,8 @@ static inline uint32_t flake_i_divide(uint32_t *limbs, size_t n, uint32_t diviso
     return (uint32_t)rest;
 }
 
-static inline size_t flake_i_format128(flake128 id, unsigned base, bool fixed, char *buf,
-                                       size_t size) {
+FLAKE_I_FN size_t flake_i_format128(flake128 id, unsigned base, bool fixed, char *buf,
+                                    size_t size) {
     const size_t width = flake128_text_width(base);
     if (width == 0) return 0;
     unsigned count = 1;
@@ -6270,16 +6347,15 @@ static inline size_t flake_i_format128(flake128 id, unsigned base, bool fixed, c
     return flake_i_hand_out(end - width, width, fixed, '0', buf, size);
 }
 
-static inline size_t flake128_format(flake128 id, unsigned base, char *buf, size_t size) {
+FLAKE_API size_t flake128_format(flake128 id, unsigned base, char *buf, size_t size) {
     return flake_i_format128(id, base, false, buf, size);
 }
 
-static inline size_t flake128_format_fixed(flake128 id, unsigned base, char *buf, size_t size) {
+FLAKE_API size_t flake128_format_fixed(flake128 id, unsigned base, char *buf, size_t size) {
     return flake_i_format128(id, base, true, buf, size);
 }
 
-static inline flake_status flake128_parse(const char *text, size_t len, unsigned base,
-                                          flake128 *id) {
+FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned base, flake128 *id) {
     const size_t width = flake128_text_width(base);
     uint32_t limbs[4];
     if (width == 0) return FLAKE_INVALID;
@@ -6318,7 +6394,7 @@ static inline flake_status flake128_parse(const char *text, size_t len, unsigned
 enum { FLAKE_I_UUID_STRIDE = 37, FLAKE_I_ULID_STRIDE = 27 };
 
 /* A character's digit, of either case and with its doubles, stands at the character as '0' + digit. */
-static const char flake_i_ulid_values[] =
+FLAKE_I_TABLE const char flake_i_ulid_values[] =
     "................................................0123456789......"
     ".:;<=>?@A1BC1DE0FGHIJ.KLMNO......:;<=>?@A1BC1DE0FGHIJ.KLMNO.....";
 
@@ -6328,18 +6404,18 @@ static const char flake_i_ulid_values[] =
 #define FLAKE_I_NOT_BELOW(bytes, c) ((bytes) + FLAKE_I_EACH_BYTE(0x80 - (c)))
 
 /* 1 in each byte that is n or above. */
-static inline uint64_t flake_i_count_from(uint64_t bytes, unsigned n) {
+FLAKE_I_FN uint64_t flake_i_count_from(uint64_t bytes, unsigned n) {
     return FLAKE_I_NOT_BELOW(bytes, n) >> 7 & FLAKE_I_EACH_BYTE(1);
 }
 
-static inline uint64_t flake_i_8_hex_digits(uint64_t bits32) {
+FLAKE_I_FN uint64_t flake_i_8_hex_digits(uint64_t bits32) {
     uint64_t v = (bits32 << 16 | bits32) & UINT64_C(0x0000ffff0000ffff);
     v = (v << 8 | v) & UINT64_C(0x00ff00ff00ff00ff);
     v = (v << 4 | v) & FLAKE_I_EACH_BYTE(15);
     return v + FLAKE_I_EACH_BYTE('0') + flake_i_count_from(v, 10) * ('a' - 10 - '0');
 }
 
-static inline uint64_t flake_i_32_bits(uint64_t text, uint64_t *bad) {
+FLAKE_I_FN uint64_t flake_i_32_bits(uint64_t text, uint64_t *bad) {
     const uint64_t lower = text | FLAKE_I_EACH_BYTE(0x20);
     const uint64_t digit = FLAKE_I_NOT_BELOW(text, '0') & ~FLAKE_I_NOT_BELOW(text, '9' + 1);
     const uint64_t letter = FLAKE_I_NOT_BELOW(lower, 'a') & ~FLAKE_I_NOT_BELOW(lower, 'f' + 1);
@@ -6351,7 +6427,7 @@ static inline uint64_t flake_i_32_bits(uint64_t text, uint64_t *bad) {
 }
 
 /* Crockford's alphabet has no I, L, O and U. */
-static inline uint64_t flake_i_8_ulid_digits(uint64_t bits40) {
+FLAKE_I_FN uint64_t flake_i_8_ulid_digits(uint64_t bits40) {
     uint64_t v = (bits40 << 12 & UINT64_C(0x000fffff00000000)) | (bits40 & 0xfffff);
     v = (v << 6 & UINT64_C(0x03ff000003ff0000)) | (v & UINT64_C(0x000003ff000003ff));
     v = (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
@@ -6371,7 +6447,7 @@ FLAKE_I_INLINE uint64_t flake_i_ulid_bits(const char *text, size_t n, uint64_t *
     return bits;
 }
 
-static inline void flake_i_to_uuid_portable(uint64_t first, uint64_t last, char *out) {
+FLAKE_I_FN void flake_i_to_uuid_portable(uint64_t first, uint64_t last, char *out) {
     const uint64_t high = flake_i_big_endian(first), low = flake_i_big_endian(last);
     char middle[16];
     flake_i_put64(middle, flake_i_8_hex_digits(high & 0xffffffff));
@@ -6385,14 +6461,14 @@ static inline void flake_i_to_uuid_portable(uint64_t first, uint64_t last, char 
     out[36] = '\0';
 }
 
-static inline uint64_t flake_i_4_and_4(const char *first, const char *last) {
+FLAKE_I_FN uint64_t flake_i_4_and_4(const char *first, const char *last) {
     char both[8];
     memcpy(both, first, 4);
     memcpy(both + 4, last, 4);
     return flake_i_get64(both);
 }
 
-static inline flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
+FLAKE_I_FN flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
     const uint64_t first = flake_i_32_bits(flake_i_get64(text), bad);
     const uint64_t second = flake_i_32_bits(flake_i_4_and_4(text + 9, text + 14), bad);
     const uint64_t third = flake_i_32_bits(flake_i_4_and_4(text + 19, text + 24), bad);
@@ -6401,7 +6477,7 @@ static inline flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
     return flake_i_wide(first << 32 | second, third << 32 | last);
 }
 
-static inline void flake_i_to_ulid_portable(uint64_t first, uint64_t last, char *out) {
+FLAKE_I_FN void flake_i_to_ulid_portable(uint64_t first, uint64_t last, char *out) {
     const uint64_t high = flake_i_big_endian(first), low = flake_i_big_endian(last);
     out[0] = flake_i_crockford.digits[high >> 61];
     out[1] = flake_i_crockford.digits[high >> 56 & 31];
@@ -6411,7 +6487,7 @@ static inline void flake_i_to_ulid_portable(uint64_t first, uint64_t last, char 
     out[26] = '\0';
 }
 
-static inline flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
+FLAKE_I_FN flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
     const uint64_t first = flake_i_ulid_bits(text, 10, bad); /* 50 bits for 48 */
     const uint64_t second = flake_i_ulid_bits(text + 10, 8, bad);
     const uint64_t last = flake_i_ulid_bits(text + 18, 8, bad);
@@ -6419,7 +6495,7 @@ static inline flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
     return flake_i_wide(first << 16 | second >> 24, second << 40 | last);
 }
 
-static inline void flake_i_to_uuid_n_portable(const flake128 *ids, size_t n, char *out) {
+FLAKE_I_FN void flake_i_to_uuid_n_portable(const flake128 *ids, size_t n, char *out) {
     for (size_t i = 0; i < n; i++) {
         uint64_t words[2];
         memcpy(words, ids[i].bytes, sizeof words);
@@ -6427,7 +6503,7 @@ static inline void flake_i_to_uuid_n_portable(const flake128 *ids, size_t n, cha
     }
 }
 
-static inline void flake_i_to_ulid_n_portable(const flake128 *ids, size_t n, char *out) {
+FLAKE_I_FN void flake_i_to_ulid_n_portable(const flake128 *ids, size_t n, char *out) {
     for (size_t i = 0; i < n; i++) {
         uint64_t words[2];
         memcpy(words, ids[i].bytes, sizeof words);
@@ -6436,7 +6512,7 @@ static inline void flake_i_to_ulid_n_portable(const flake128 *ids, size_t n, cha
 }
 
 /* All or none: first are all looked at. */
-static inline bool flake_i_from_uuid_n_portable(const char *text, size_t n, flake128 *ids) {
+FLAKE_I_FN bool flake_i_from_uuid_n_portable(const char *text, size_t n, flake128 *ids) {
     uint64_t bad = 0;
     for (size_t i = 0; i < n; i++) (void)flake_i_uuid_of_text(text + FLAKE_I_UUID_STRIDE * i, &bad);
     if (bad) return false;
@@ -6445,7 +6521,7 @@ static inline bool flake_i_from_uuid_n_portable(const char *text, size_t n, flak
     return true;
 }
 
-static inline bool flake_i_from_ulid_n_portable(const char *text, size_t n, flake128 *ids) {
+FLAKE_I_FN bool flake_i_from_ulid_n_portable(const char *text, size_t n, flake128 *ids) {
     uint64_t bad = 0;
     for (size_t i = 0; i < n; i++) (void)flake_i_ulid_of_text(text + FLAKE_I_ULID_STRIDE * i, &bad);
     if (bad) return false;
@@ -6454,14 +6530,14 @@ static inline bool flake_i_from_ulid_n_portable(const char *text, size_t n, flak
     return true;
 }
 
-static inline bool flake_i_from_uuid_portable(const char *text, flake128 *id) {
+FLAKE_I_FN bool flake_i_from_uuid_portable(const char *text, flake128 *id) {
     uint64_t bad = 0;
     const flake128 read = flake_i_uuid_of_text(text, &bad);
     if (!bad) *id = read;
     return !bad;
 }
 
-static inline bool flake_i_from_ulid_portable(const char *text, flake128 *id) {
+FLAKE_I_FN bool flake_i_from_ulid_portable(const char *text, flake128 *id) {
     uint64_t bad = 0;
     const flake128 read = flake_i_ulid_of_text(text, &bad);
     if (!bad) *id = read;
@@ -6527,7 +6603,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_any(flake_i_u8x32 bytes) {
     return !__builtin_ia32_ptestz256((flake_i_halves)bytes, (flake_i_halves)bytes);
 }
 
-static const flake_i_c8x32 flake_i_hex_16 =
+FLAKE_I_TABLE const flake_i_c8x32 flake_i_hex_16 =
     FLAKE_I_BOTH('0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f');
 
 /* Of the 32 digits, 16 in each half, three parts are stored: characters 0 to 15, 21 to 36, and between
@@ -6658,20 +6734,20 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_read_ulid(const char *text, fla
     return FLAKE_I_HALF(bytes, 0) | FLAKE_I_HALF(bytes, 1);
 }
 
-FLAKE_I_AVX2 static inline void flake_i_to_uuid_avx2(uint64_t first, uint64_t last, char *out) {
+FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_uuid_avx2(uint64_t first, uint64_t last, char *out) {
     flake_i_write_uuid(flake_i_id_twice(first, last), out);
 }
 
-FLAKE_I_AVX2 static inline void flake_i_to_ulid_avx2(uint64_t first, uint64_t last, char *out) {
+FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_avx2(uint64_t first, uint64_t last, char *out) {
     flake_i_write_ulid(flake_i_id_twice(first, last), out);
 }
 
-FLAKE_I_AVX2 static inline void flake_i_to_uuid_n_avx2(const flake128 *ids, size_t n, char *out) {
+FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_uuid_n_avx2(const flake128 *ids, size_t n, char *out) {
     for (size_t i = 0; i < n; i++)
         flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_UUID_STRIDE * i);
 }
 
-FLAKE_I_AVX2 static inline void flake_i_to_ulid_n_avx2(const flake128 *ids, size_t n, char *out) {
+FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_n_avx2(const flake128 *ids, size_t n, char *out) {
     for (size_t i = 0; i < n; i++)
         flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_ULID_STRIDE * i);
 }
@@ -6698,62 +6774,60 @@ FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_ulids(const char *text, size_t n, 
     return true;
 }
 
-FLAKE_I_AVX2 static inline bool flake_i_from_uuid_avx2(const char *text, flake128 *id) {
+FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_avx2(const char *text, flake128 *id) {
     return flake_i_read_uuids(text, 1, id);
 }
 
-FLAKE_I_AVX2 static inline bool flake_i_from_uuid_n_avx2(const char *text, size_t n,
-                                                         flake128 *ids) {
+FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_n_avx2(const char *text, size_t n, flake128 *ids) {
     return flake_i_read_uuids(text, n, ids);
 }
 
-FLAKE_I_AVX2 static inline bool flake_i_from_ulid_avx2(const char *text, flake128 *id) {
+FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_avx2(const char *text, flake128 *id) {
     return flake_i_read_ulids(text, 1, id);
 }
 
-FLAKE_I_AVX2 static inline bool flake_i_from_ulid_n_avx2(const char *text, size_t n,
-                                                         flake128 *ids) {
+FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_n_avx2(const char *text, size_t n, flake128 *ids) {
     return flake_i_read_ulids(text, n, ids);
 }
 
 #endif /* FLAKE_I_AVX2 */
 
-static inline void flake128_to_uuid(flake128 id, char out[37]) {
+FLAKE_API void flake128_to_uuid(flake128 id, char out[37]) {
     uint64_t words[2];
     memcpy(words, id.bytes, sizeof words);
     FLAKE_I_BEST(to_uuid, words[0], words[1], out);
 }
 
-static inline flake_status flake128_from_uuid(const char *text, size_t len, flake128 *id) {
+FLAKE_API flake_status flake128_from_uuid(const char *text, size_t len, flake128 *id) {
     if (!text || len != 36) return FLAKE_PARSE;
     return FLAKE_I_BEST(from_uuid, text, id) ? FLAKE_OK : FLAKE_PARSE;
 }
 
-static inline void flake128_to_uuid_n(const flake128 *ids, size_t n, char *out) {
+FLAKE_API void flake128_to_uuid_n(const flake128 *ids, size_t n, char *out) {
     FLAKE_I_BEST(to_uuid_n, ids, n, out);
 }
 
-static inline flake_status flake128_from_uuid_n(const char *text, size_t n, flake128 *ids) {
+FLAKE_API flake_status flake128_from_uuid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
     return FLAKE_I_BEST(from_uuid_n, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;
 }
 
-static inline void flake128_to_ulid(flake128 id, char out[27]) {
+FLAKE_API void flake128_to_ulid(flake128 id, char out[27]) {
     uint64_t words[2];
     memcpy(words, id.bytes, sizeof words);
     FLAKE_I_BEST(to_ulid, words[0], words[1], out);
 }
 
-static inline flake_status flake128_from_ulid(const char *text, size_t len, flake128 *id) {
+FLAKE_API flake_status flake128_from_ulid(const char *text, size_t len, flake128 *id) {
     if (!text || len != 26) return FLAKE_PARSE;
     return FLAKE_I_BEST(from_ulid, text, id) ? FLAKE_OK : FLAKE_PARSE;
 }
 
-static inline void flake128_to_ulid_n(const flake128 *ids, size_t n, char *out) {
+FLAKE_API void flake128_to_ulid_n(const flake128 *ids, size_t n, char *out) {
     FLAKE_I_BEST(to_ulid_n, ids, n, out);
 }
 
-static inline flake_status flake128_from_ulid_n(const char *text, size_t n, flake128 *ids) {
+FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
     return FLAKE_I_BEST(from_ulid_n, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;
 }
@@ -6809,7 +6883,7 @@ FLAKE_I_INLINE bool flake_i_salt_is_ours(uint64_t salt) {
 }
 
 /* Gives this process a salt. False: there are no random bytes. */
-static inline bool flake_i_new_salt(void) {
+FLAKE_I_FN bool flake_i_new_salt(void) {
     flake_i_atomic64 *word;
     uint64_t salt = FLAKE_ATOMIC_LOAD(&flake_i_default.salt, relaxed), fresh;
     (void)flake_i_fork_mark(&word); /* from here on there is a mark, and it is not 0 */
@@ -6821,7 +6895,7 @@ static inline bool flake_i_new_salt(void) {
 }
 
 /* Nobody shares its ids, so the registry does not hear of it. */
-static inline void flake_i_default_begin(flake128_gen *g, flake_form form, const uint64_t keys[4]) {
+FLAKE_I_FN void flake_i_default_begin(flake128_gen *g, flake_form form, const uint64_t keys[4]) {
     flake_options o;
     const char *why;
     memset(&o, 0, sizeof o);
@@ -6834,7 +6908,7 @@ static inline void flake_i_default_begin(flake128_gen *g, flake_form form, const
 
 /* Makes the generator; *g stays NULL while others are making it. A place is taken when nothing can fail
  * any more, since nobody gives it back. */
-static inline flake_status flake_i_default_gen(flake128_gen **g) {
+FLAKE_I_FN flake_status flake_i_default_gen(flake128_gen **g) {
     uint64_t keys[4];
     *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
     if (*g) return FLAKE_OK;
@@ -6849,7 +6923,7 @@ static inline flake_status flake_i_default_gen(flake128_gen **g) {
     return FLAKE_OK;
 }
 
-static inline flake_status flake_i_default_draw(flake128_gen *g, flake_i_place *place) {
+FLAKE_I_FN flake_status flake_i_default_draw(flake128_gen *g, flake_i_place *place) {
     const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, place);
     return FLAKE_I_LIKELY(status == FLAKE_OK)
                ? status
@@ -6865,7 +6939,7 @@ FLAKE_I_COLD flake_status flake_i_default_alone(flake_form form, flake128 *id) {
     return flake128_next(&own, id);
 }
 
-static inline flake_status flake_i_default_id(flake_form form, flake128 *id) {
+FLAKE_I_FN flake_status flake_i_default_id(flake_form form, flake128 *id) {
     for (unsigned naps = 0;;) {
         flake128_gen *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
         const uint64_t salt = FLAKE_ATOMIC_LOAD(&flake_i_default.salt, relaxed);
@@ -6888,21 +6962,21 @@ static inline flake_status flake_i_default_id(flake_form form, flake128 *id) {
     }
 }
 
-static inline flake_status flake_uuid7_bytes(uint8_t out[16]) {
+FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
     flake128 id;
     const flake_status status = flake_i_default_id(FLAKE_UUID7, &id);
     if (status == FLAKE_OK) memcpy(out, id.bytes, 16);
     return status;
 }
 
-static inline flake_status flake_uuid7(char out[37]) {
+FLAKE_API flake_status flake_uuid7(char out[37]) {
     flake128 id;
     const flake_status status = flake_i_default_id(FLAKE_UUID7, &id);
     if (status == FLAKE_OK) flake128_to_uuid(id, out);
     return status;
 }
 
-static inline flake_status flake_ulid(char out[27]) {
+FLAKE_API flake_status flake_ulid(char out[27]) {
     flake128 id;
     const flake_status status = flake_i_default_id(FLAKE_ULID, &id);
     if (status == FLAKE_OK) flake128_to_ulid(id, out);
@@ -6913,8 +6987,8 @@ static inline flake_status flake_ulid(char out[27]) {
 
 /* Of the list, the interface named, or the first one: rather one whose address its maker gave it than
  * one that was made up here, as those of bridges and containers are, and of these one that is up. */
-static inline flake_status flake_i_pick_mac(const flake_i_interfaces *list, const char *name,
-                                            uint64_t *worker48, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const char *name,
+                                         uint64_t *worker48, flake_why *why) {
     flake_i_interface i;
     uint8_t best[6];
     int best_rank = -1;
@@ -6939,12 +7013,12 @@ static inline flake_status flake_i_pick_mac(const flake_i_interfaces *list, cons
 }
 
 /* 10/8, 172.16/12, 192.168/16 */
-static inline bool flake_i_is_private(uint32_t ip) {
+FLAKE_I_FN bool flake_i_is_private(uint32_t ip) {
     return ip >> 24 == 10 || ip >> 20 == (172 << 4 | 1) || ip >> 16 == (192 << 8 | 168);
 }
 
-static inline flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint32_t *node16,
-                                           flake_why *why) {
+FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint32_t *node16,
+                                        flake_why *why) {
     flake_i_interface i;
     while (flake_i_interface_next(&list, &i)) {
         if (!flake_i_is_private((uint32_t)i.ip[0] << 24 | (uint32_t)i.ip[1] << 16 |
@@ -6957,8 +7031,8 @@ static inline flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint3
                        "no interface has a private IPv4 address");
 }
 
-static inline flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
-                                                 flake_why *why) {
+FLAKE_API flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
+                                             flake_why *why) {
     flake_i_interfaces *list = NULL;
     if (!flake_i_list_interfaces(&list))
         return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
@@ -6967,7 +7041,7 @@ static inline flake_status flake_worker_from_mac(const char *device, uint64_t *w
     return status;
 }
 
-static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) {
+FLAKE_API flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) {
     flake_i_interfaces *list = NULL;
     if (!flake_i_list_interfaces(&list))
         return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
@@ -6977,7 +7051,7 @@ static inline flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) 
 }
 
 /* A decimal number that is all there is from `text` to `end`. */
-static inline bool flake_i_decimal(const char *text, const char *end, uint32_t *number) {
+FLAKE_I_FN bool flake_i_decimal(const char *text, const char *end, uint32_t *number) {
     uint64_t value;
     if (flake_parse(text, (size_t)(end - text), FLAKE_DEC, &value) != FLAKE_OK ||
         value > UINT32_MAX)
@@ -6986,8 +7060,7 @@ static inline bool flake_i_decimal(const char *text, const char *end, uint32_t *
     return true;
 }
 
-static inline flake_status flake_node_from_hostname(const char *name, uint32_t *node,
-                                                    flake_why *why) {
+FLAKE_API flake_status flake_node_from_hostname(const char *name, uint32_t *node, flake_why *why) {
     char room[257];
     if (!name) name = flake_i_host_name(room, sizeof room);
     if (!name) return flake_i_say(why, FLAKE_IO, "hostname", "can't be read");
@@ -7000,8 +7073,7 @@ static inline flake_status flake_node_from_hostname(const char *name, uint32_t *
     return FLAKE_OK;
 }
 
-static inline flake_status flake_node_from_env(const char *variable, uint32_t *node,
-                                               flake_why *why) {
+FLAKE_API flake_status flake_node_from_env(const char *variable, uint32_t *node, flake_why *why) {
     if (!variable) return flake_i_say(why, FLAKE_INVALID, "variable", "is missing");
     const char *text = flake_i_environment(variable);
     if (!text) return flake_i_say(why, FLAKE_INVALID, variable, "is not set");
@@ -7014,15 +7086,15 @@ static inline flake_status flake_node_from_env(const char *variable, uint32_t *n
  *
  * A number is a state file that its holder has locked: whoever has it next begins behind its horizon.
  */
-static inline flake_state *flake_slot_state(flake_slot *slot) { return &slot->state; }
+FLAKE_API flake_state *flake_slot_state(flake_slot *slot) { return &slot->state; }
 
 enum { FLAKE_I_OLD_HOLD_NS = 2000000000 };
 
 /* A file of version 0.1.0: empty, or it says in words that the number is claimed or free, perhaps
  * over the header of this version, whose records count then; or one of either version that was cut.
  * That version held a number back for two seconds, and so this one begins as much later. */
-static inline bool flake_i_slot_is_old(const flake_i_file *f, const uint8_t *identity,
-                                       int64_t now_ns, flake_i_record *r) {
+FLAKE_I_FN bool flake_i_slot_is_old(const flake_i_file *f, const uint8_t *identity, int64_t now_ns,
+                                    flake_i_record *r) {
     uint8_t bytes[FLAKE_I_FILE + 1];
     const int n = flake_i_file_read(f, bytes);
     if (n < 0) return false;
@@ -7049,7 +7121,7 @@ typedef struct flake_i_slot_search {
 
 enum { FLAKE_I_SLOT_DIR = FLAKE_I_PATH - 40 }; /* behind it "/4294967295.slot", and an ending */
 
-static inline void flake_i_slot_path(const char *dir, uint32_t number, char path[FLAKE_I_PATH]) {
+FLAKE_I_FN void flake_i_slot_path(const char *dir, uint32_t number, char path[FLAKE_I_PATH]) {
     size_t length = strlen(dir);
     memcpy(path, dir, length);
     path[length++] = '/';
@@ -7058,10 +7130,10 @@ static inline void flake_i_slot_path(const char *dir, uint32_t number, char path
 }
 
 /* The record of a locked file. FLAKE_AGAIN: its horizon has not passed. */
-static inline flake_status flake_i_slot_read(const flake_i_file *f, const char *path,
-                                             const uint8_t *identity, int64_t now_ns,
-                                             flake_i_record *r, flake_i_slot_search *search,
-                                             flake_why *why) {
+FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *path,
+                                          const uint8_t *identity, int64_t now_ns,
+                                          flake_i_record *r, flake_i_slot_search *search,
+                                          flake_why *why) {
     int64_t from_ns = now_ns;
     if (flake_i_slot_is_old(f, identity, now_ns, r)) from_ns += FLAKE_I_OLD_HOLD_NS;
     else {
@@ -7076,9 +7148,9 @@ static inline flake_status flake_i_slot_read(const flake_i_file *f, const char *
 }
 
 /* FLAKE_AGAIN: nobody has the number, but its horizon has not passed; or another has made it now. */
-static inline flake_status flake_i_slot_try(flake_slot *slot, const flake_slot_options *o,
-                                            uint32_t number, flake_i_slot_search *search,
-                                            flake_why *why) {
+FLAKE_I_FN flake_status flake_i_slot_try(flake_slot *slot, const flake_slot_options *o,
+                                         uint32_t number, flake_i_slot_search *search,
+                                         flake_why *why) {
     char path[FLAKE_I_PATH];
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_file file = {0, 0, -1};
@@ -7111,8 +7183,8 @@ static inline flake_status flake_i_slot_try(flake_slot *slot, const flake_slot_o
 }
 
 /* Tries each number once. */
-static inline flake_status flake_i_slot_any(flake_slot *slot, const flake_slot_options *o,
-                                            flake_i_slot_search *search, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_slot_any(flake_slot *slot, const flake_slot_options *o,
+                                         flake_i_slot_search *search, flake_why *why) {
     const uint32_t count = o->count ? o->count : 1024;
     search->soonest_ns = INT64_MAX;
     search->worst = FLAKE_OK;
@@ -7134,7 +7206,7 @@ static inline flake_status flake_i_slot_any(flake_slot *slot, const flake_slot_o
                        "ids of the numbers not taken may run ahead of the clock for a while yet");
 }
 
-static inline const char *flake_i_slot_why(const flake_slot_options *o) {
+FLAKE_I_FN const char *flake_i_slot_why(const flake_slot_options *o) {
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
     if (!o->dir || !o->dir[0]) return "dir: is missing";
     if (o->first > UINT32_MAX - (o->count ? o->count : 1024))
@@ -7144,8 +7216,8 @@ static inline const char *flake_i_slot_why(const flake_slot_options *o) {
     return NULL;
 }
 
-static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_options *given,
-                                            uint32_t *number, flake_why *why) {
+FLAKE_API flake_status flake_slot_claim(flake_slot *slot, const flake_slot_options *given,
+                                        uint32_t *number, flake_why *why) {
     const int64_t nap_ns = 10000000;
     const char *const unfit = flake_i_slot_why(given);
     char dir[FLAKE_I_PATH];
@@ -7172,9 +7244,186 @@ static inline flake_status flake_slot_claim(flake_slot *slot, const flake_slot_o
     flake_i_calm_end(calm);
     return status;
 }
-static inline flake_status flake_slot_release(flake_slot *slot) {
+FLAKE_API flake_status flake_slot_release(flake_slot *slot) {
     return flake_state_close(&slot->state);
 }
+
+// >>library begin
+#ifdef FLAKE_LIBRARY
+typedef enum flake_i_field_kind { FLAKE_I_VALUE, FLAKE_I_TEXT, FLAKE_I_POINTER } flake_i_field_kind;
+
+/* A field that is set by name. */
+typedef struct flake_i_field {
+    const char *name;
+    size_t at, size;
+    flake_i_field_kind kind;
+    const char *const *words; /* what its values are called; NULL: they are numbers */
+} flake_i_field;
+
+#define FLAKE_I_FIELD(type, member, kind, words) \
+    { #member, offsetof(type, member), sizeof(((type *)0)->member), kind, words }
+#define FLAKE_I_NUMBER(type, member) FLAKE_I_FIELD(type, member, FLAKE_I_VALUE, NULL)
+#define FLAKE_I_BOOL(type, member)   FLAKE_I_FIELD(type, member, FLAKE_I_VALUE, flake_i_bools)
+#define FLAKE_I_CLOCK(type)                                         \
+    FLAKE_I_FIELD(type, clock.kind, FLAKE_I_VALUE, flake_i_clocks), \
+        FLAKE_I_FIELD(type, clock.now_ns, FLAKE_I_POINTER, NULL),   \
+        FLAKE_I_FIELD(type, clock.user, FLAKE_I_POINTER, NULL)
+
+FLAKE_I_TABLE const char *const flake_i_bools[] = {"false", "true", NULL};
+FLAKE_I_TABLE const char *const flake_i_clocks[] = {"exact", "coarse", "fast", NULL};
+
+/* A word's place, or a decimal number that the field can hold. */
+FLAKE_I_FN bool flake_i_field_value(const flake_i_field *f, const char *value, uint64_t *number) {
+    const uint64_t most = f->size == 8 ? INT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
+    for (*number = 0; f->words && f->words[*number]; ++*number)
+        if (strcmp(f->words[*number], value) == 0) return true;
+    if (f->words || !*value || strlen(value) > 19) return false;
+    for (; *value >= '0' && *value <= '9'; value++)
+        *number = *number * 10 + (uint64_t)(*value - '0');
+    return !*value && *number <= most;
+}
+
+/* `value` is NULL for what is a pointer. */
+FLAKE_I_FN flake_status flake_i_set(void *object, const flake_i_field *fields, size_t n,
+                                    const char *name, const char *value, const void *pointer) {
+    const flake_i_field *f = fields;
+    while (name && f < fields + n && strcmp(f->name, name) != 0) f++;
+    if (!object || !name || f == fields + n || !value != (f->kind == FLAKE_I_POINTER))
+        return FLAKE_INVALID;
+    uint8_t *const to = (uint8_t *)object + f->at;
+    uint64_t number;
+    if (f->kind != FLAKE_I_VALUE) {
+        memcpy(to, value ? (const void *)&value : (const void *)&pointer, f->size);
+        return FLAKE_OK;
+    }
+    if (!flake_i_field_value(f, value, &number)) return FLAKE_PARSE;
+    const uint8_t of8 = (uint8_t)number;
+    const uint16_t of16 = (uint16_t)number;
+    const uint32_t of32 = (uint32_t)number;
+    memcpy(to,
+           f->size == 1   ? (const void *)&of8
+           : f->size == 2 ? (const void *)&of16
+           : f->size == 4 ? (const void *)&of32
+                          : (const void *)&number,
+           f->size);
+    return FLAKE_OK;
+}
+
+FLAKE_I_TABLE const flake_i_field flake_i_state_fields[] = {
+    FLAKE_I_FIELD(flake_state_options, path, FLAKE_I_TEXT, NULL),
+    FLAKE_I_NUMBER(flake_state_options, horizon_ms),
+    FLAKE_I_NUMBER(flake_state_options, allowable_downtime_ms),
+    FLAKE_I_BOOL(flake_state_options, must_exist),
+    FLAKE_I_BOOL(flake_state_options, no_wait),
+    FLAKE_I_BOOL(flake_state_options, by_timer),
+    FLAKE_I_BOOL(flake_state_options, shared_memory),
+    FLAKE_I_CLOCK(flake_state_options),
+};
+
+#define FLAKE_I_SET(object, fields, name, value, to) \
+    flake_i_set(object, fields, sizeof(fields) / sizeof *(fields), name, value, to)
+
+FLAKE_API flake_status flake_state_options_set(flake_state_options *o, const char *name,
+                                               const char *value) {
+    return value ? FLAKE_I_SET(o, flake_i_state_fields, name, value, NULL) : FLAKE_INVALID;
+}
+FLAKE_API flake_status flake_state_options_point(flake_state_options *o, const char *name,
+                                                 const void *to) {
+    return FLAKE_I_SET(o, flake_i_state_fields, name, NULL, to);
+}
+#endif
+// >>library end
+
+#ifdef FLAKE_LIBRARY
+FLAKE_I_TABLE const char *const flake_i_form_names[] = {"boundary", "uuid7", "uuid7_node",
+                                                        "uuid8",    "ulid",  NULL};
+
+FLAKE_I_TABLE const flake_i_field flake_i_options_fields[] = {
+    FLAKE_I_NUMBER(flake_options, layout.epoch_ms),
+    FLAKE_I_NUMBER(flake_options, layout.unit_ms),
+    FLAKE_I_NUMBER(flake_options, layout.time_bits),
+    FLAKE_I_NUMBER(flake_options, layout.time_shift),
+    FLAKE_I_NUMBER(flake_options, layout.node_bits),
+    FLAKE_I_NUMBER(flake_options, layout.node_shift),
+    FLAKE_I_NUMBER(flake_options, layout.seq_bits),
+    FLAKE_I_NUMBER(flake_options, layout.seq_shift),
+    FLAKE_I_NUMBER(flake_options, layout.spread),
+    FLAKE_I_NUMBER(flake_options, layout.gap_at),
+    FLAKE_I_NUMBER(flake_options, layout.gap_bit),
+    FLAKE_I_NUMBER(flake_options, node),
+    FLAKE_I_NUMBER(flake_options, node_offset),
+    FLAKE_I_NUMBER(flake_options, seq_min),
+    FLAKE_I_NUMBER(flake_options, seq_max),
+    FLAKE_I_NUMBER(flake_options, max_ahead_ms),
+    FLAKE_I_NUMBER(flake_options, max_wait_ms),
+    FLAKE_I_CLOCK(flake_options),
+    FLAKE_I_FIELD(flake_options, form, FLAKE_I_VALUE, flake_i_form_names),
+    FLAKE_I_BOOL(flake_options, seq_scatter),
+    FLAKE_I_BOOL(flake_options, refuse_back),
+    FLAKE_I_BOOL(flake_options, shared_memory),
+    FLAKE_I_BOOL(flake_options, begin_later),
+    FLAKE_I_FIELD(flake_options, exclusive, FLAKE_I_TEXT, NULL),
+    FLAKE_I_FIELD(flake_options, overflow, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, state, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, gate.admit, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, gate.floor_ns, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, gate.user, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, gate.word, FLAKE_I_POINTER, NULL),
+};
+
+FLAKE_I_TABLE const flake_i_field flake_i_slot_fields[] = {
+    FLAKE_I_FIELD(flake_slot_options, dir, FLAKE_I_TEXT, NULL),
+    FLAKE_I_NUMBER(flake_slot_options, first),
+    FLAKE_I_NUMBER(flake_slot_options, count),
+    FLAKE_I_NUMBER(flake_slot_options, horizon_ms),
+    FLAKE_I_NUMBER(flake_slot_options, wait_ms),
+    FLAKE_I_BOOL(flake_slot_options, by_timer),
+    FLAKE_I_CLOCK(flake_slot_options),
+};
+
+FLAKE_API flake_status flake_options_set(flake_options *o, const char *name, const char *value) {
+    if (!value) return FLAKE_INVALID;
+    if (o && name && strcmp(name, "layout") == 0)
+        return flake_layout_named(value, &o->layout) == FLAKE_OK ? FLAKE_OK : FLAKE_PARSE;
+    return FLAKE_I_SET(o, flake_i_options_fields, name, value, NULL);
+}
+FLAKE_API flake_status flake_options_point(flake_options *o, const char *name, const void *to) {
+    return FLAKE_I_SET(o, flake_i_options_fields, name, NULL, to);
+}
+FLAKE_API flake_status flake_slot_options_set(flake_slot_options *o, const char *name,
+                                              const char *value) {
+    return value ? FLAKE_I_SET(o, flake_i_slot_fields, name, value, NULL) : FLAKE_INVALID;
+}
+FLAKE_API flake_status flake_slot_options_point(flake_slot_options *o, const char *name,
+                                                const void *to) {
+    return FLAKE_I_SET(o, flake_i_slot_fields, name, NULL, to);
+}
+
+FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }
+FLAKE_API size_t flake_sizeof_options(void) { return sizeof(flake_options); }
+FLAKE_API size_t flake_sizeof_gen(void) { return sizeof(flake_gen); }
+FLAKE_API size_t flake_sizeof_shard(void) { return sizeof(flake_shard); }
+FLAKE_API size_t flake_sizeof_pool(void) { return sizeof(flake_pool); }
+FLAKE_API size_t flake_sizeof_lanes(void) { return sizeof(flake_lanes); }
+FLAKE_API size_t flake_sizeof_lane(void) { return sizeof(flake_lane); }
+FLAKE_API size_t flake_sizeof_prefetch(void) { return sizeof(flake_prefetch); }
+FLAKE_API size_t flake_sizeof_ring(void) { return sizeof(flake_ring); }
+FLAKE_API size_t flake_sizeof_ring_slot(void) { return sizeof(flake_ring_slot); }
+FLAKE_API size_t flake_sizeof_state(void) { return sizeof(flake_state); }
+FLAKE_API size_t flake_sizeof_state_options(void) { return sizeof(flake_state_options); }
+FLAKE_API size_t flake_sizeof_slot(void) { return sizeof(flake_slot); }
+FLAKE_API size_t flake_sizeof_slot_options(void) { return sizeof(flake_slot_options); }
+FLAKE_API size_t flake_sizeof_layout(void) { return sizeof(flake_layout); }
+FLAKE_API size_t flake_sizeof_parts(void) { return sizeof(flake_parts); }
+FLAKE_API size_t flake_sizeof_stats(void) { return sizeof(flake_stats); }
+FLAKE_API size_t flake_sizeof_snapshot(void) { return sizeof(flake_snapshot); }
+FLAKE_API size_t flake_sizeof_overflow(void) { return sizeof(flake_overflow); }
+FLAKE_API size_t flake_sizeof_why(void) { return sizeof(flake_why); }
+FLAKE_API size_t flake128_sizeof_gen(void) { return sizeof(flake128_gen); }
+FLAKE_API size_t flake128_sizeof_lanes(void) { return sizeof(flake128_lanes); }
+FLAKE_API size_t flake128_sizeof_parts(void) { return sizeof(flake128_parts); }
+FLAKE_API size_t flake128_sizeof_snapshot(void) { return sizeof(flake128_snapshot); }
+#endif
 
 // >>answers
 #ifdef FLAKE_ETCD
@@ -7188,10 +7437,10 @@ typedef struct flake_i_json { /* the text of one value; at NULL: there is none *
     unsigned depth; /* of values in values that is allowed */
 } flake_i_json;
 
-static const flake_i_json flake_i_json_none = {NULL, NULL, 0};
+FLAKE_I_TABLE const flake_i_json flake_i_json_none = {NULL, NULL, 0};
 
 /* Each of these passes what it is named after, or returns false. */
-static inline bool flake_i_json_pass_text(flake_i_json *in, const char *text) {
+FLAKE_I_FN bool flake_i_json_pass_text(flake_i_json *in, const char *text) {
     const size_t n = strlen(text);
     if ((size_t)(in->end - in->at) < n || memcmp(in->at, text, n) != 0) return false;
     in->at += n;
@@ -7199,21 +7448,21 @@ static inline bool flake_i_json_pass_text(flake_i_json *in, const char *text) {
 }
 
 /* Returns how many characters of the set it has passed. */
-static inline size_t flake_i_json_pass_any(flake_i_json *in, const char *set, size_t most) {
+FLAKE_I_FN size_t flake_i_json_pass_any(flake_i_json *in, const char *set, size_t most) {
     size_t n = 0;
     for (; n < most && in->at < in->end && *in->at && strchr(set, *in->at); n++) in->at++;
     return n;
 }
 
-static inline bool flake_i_json_pass_digits(flake_i_json *in) {
+FLAKE_I_FN bool flake_i_json_pass_digits(flake_i_json *in) {
     return flake_i_json_pass_any(in, "0123456789", SIZE_MAX) > 0;
 }
 
-static inline void flake_i_json_pass_blanks(flake_i_json *in) {
+FLAKE_I_FN void flake_i_json_pass_blanks(flake_i_json *in) {
     (void)flake_i_json_pass_any(in, " \t\n\r", SIZE_MAX);
 }
 
-static inline bool flake_i_json_pass_string(flake_i_json *in) {
+FLAKE_I_FN bool flake_i_json_pass_string(flake_i_json *in) {
     if (!flake_i_json_pass_text(in, "\"")) return false;
     while (in->at < in->end && (unsigned char)*in->at >= ' ') {
         const char c = *in->at++;
@@ -7225,7 +7474,7 @@ static inline bool flake_i_json_pass_string(flake_i_json *in) {
     return false;
 }
 
-static inline bool flake_i_json_pass_number(flake_i_json *in) {
+FLAKE_I_FN bool flake_i_json_pass_number(flake_i_json *in) {
     (void)flake_i_json_pass_text(in, "-");
     if (!flake_i_json_pass_text(in, "0") && !flake_i_json_pass_digits(in)) return false;
     if (flake_i_json_pass_text(in, ".") && !flake_i_json_pass_digits(in)) return false;
@@ -7234,12 +7483,12 @@ static inline bool flake_i_json_pass_number(flake_i_json *in) {
     return flake_i_json_pass_digits(in);
 }
 
-static inline bool flake_i_json_pass_value(flake_i_json *in);
+FLAKE_I_FN bool flake_i_json_pass_value(flake_i_json *in);
 
 /* Goes from one value of an array or object to the next, with its name in an object; value->at is
  * NULL at first. False: there is no more, and value->end is behind the list, or NULL if it is
  * malformed. */
-static inline bool flake_i_json_each(flake_i_json list, flake_i_json *name, flake_i_json *value) {
+FLAKE_I_FN bool flake_i_json_each(flake_i_json list, flake_i_json *name, flake_i_json *value) {
     if (!list.at || (*list.at != '{' && *list.at != '[')) return false;
     const bool is_object = *list.at == '{', is_first = !value->at;
     flake_i_json in = {is_first ? list.at + 1 : value->end, list.end, list.depth - 1};
@@ -7266,7 +7515,7 @@ static inline bool flake_i_json_each(flake_i_json list, flake_i_json *name, flak
     return value->end != NULL;
 }
 
-static inline bool flake_i_json_pass_value(flake_i_json *in) {
+FLAKE_I_FN bool flake_i_json_pass_value(flake_i_json *in) {
     flake_i_json name, value = flake_i_json_none;
     if (in->at == in->end || !in->depth) return false;
     switch (*in->at) {
@@ -7285,7 +7534,7 @@ static inline bool flake_i_json_pass_value(flake_i_json *in) {
 }
 
 /* The whole text as one value. Everything below is given values that have passed here. */
-static inline flake_i_json flake_i_json_text(const char *text, size_t len) {
+FLAKE_I_FN flake_i_json flake_i_json_text(const char *text, size_t len) {
     flake_i_json v = {text, text + len, 16}, in;
     flake_i_json_pass_blanks(&v);
     in = v;
@@ -7295,13 +7544,13 @@ static inline flake_i_json flake_i_json_text(const char *text, size_t len) {
     return in.at == in.end ? v : flake_i_json_none;
 }
 
-static inline bool flake_i_json_is(flake_i_json v, const char *wanted, size_t len) {
+FLAKE_I_FN bool flake_i_json_is(flake_i_json v, const char *wanted, size_t len) {
     return v.at && (size_t)(v.end - v.at) == len && memcmp(v.at, wanted, len) == 0;
 }
 
 /* What stands at a path such as "responses/0/kvs": members by name, items by their number (one
  * digit). There is none where an object has two of the name. */
-static inline flake_i_json flake_i_json_get(flake_i_json v, const char *path) {
+FLAKE_I_FN flake_i_json flake_i_json_get(flake_i_json v, const char *path) {
     while (v.at && *path) {
         const size_t n = strcspn(path, "/");
         flake_i_json name, value = flake_i_json_none, found = flake_i_json_none;
@@ -7321,7 +7570,7 @@ static inline flake_i_json flake_i_json_get(flake_i_json v, const char *path) {
 }
 
 /* A string that has no escapes, without its quotes. */
-static inline flake_i_json flake_i_json_string(flake_i_json v) {
+FLAKE_I_FN flake_i_json flake_i_json_string(flake_i_json v) {
     if (!v.at || *v.at != '"' || memchr(v.at, '\\', (size_t)(v.end - v.at)))
         return flake_i_json_none;
     v.at++;
@@ -7330,7 +7579,7 @@ static inline flake_i_json flake_i_json_string(flake_i_json v) {
 }
 
 /* A whole number of 63 bits, without leading zeros. */
-static inline bool flake_i_whole(const char *text, const char *end, int64_t *number) {
+FLAKE_I_FN bool flake_i_whole(const char *text, const char *end, int64_t *number) {
     uint64_t value = 0;
     const size_t n = (size_t)(end - text);
     if (n > 1 && *text == '0') return false;
@@ -7340,14 +7589,14 @@ static inline bool flake_i_whole(const char *text, const char *end, int64_t *num
 }
 
 /* The gateway writes numbers of 64 bits as strings. */
-static inline bool flake_i_json_number(flake_i_json v, int64_t *number) {
+FLAKE_I_FN bool flake_i_json_number(flake_i_json v, int64_t *number) {
     const flake_i_json digits = flake_i_json_string(v);
     if (digits.at) v = digits;
     return v.at && flake_i_whole(v.at, v.end, number);
 }
 
 /* Adds what may stand in a JSON string. */
-static inline void flake_i_json_quote(char *to, const char *text) {
+FLAKE_I_FN void flake_i_json_quote(char *to, const char *text) {
     for (to += strlen(to); *text; text++)
         if ((unsigned char)*text < ' ' || *text == '"' || *text == '\\')
             to += snprintf(to, 7, "\\u%04x", (unsigned)*text);
@@ -7357,11 +7606,11 @@ static inline void flake_i_json_quote(char *to, const char *text) {
 
 /* ---- base64, with padding ---- */
 
-static const char flake_i_base64[] =
+FLAKE_I_TABLE const char flake_i_base64[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* `out` has room for (n + 2) / 3 * 4 + 1. */
-static inline void flake_i_to_base64(const char *bytes, size_t n, char *out) {
+FLAKE_I_FN void flake_i_to_base64(const char *bytes, size_t n, char *out) {
     for (size_t i = 0; i < n; i += 3) {
         uint32_t word = 0;
         for (size_t k = i; k < i + 3; k++) word = word << 8 | (k < n ? (unsigned char)bytes[k] : 0);
@@ -7372,7 +7621,7 @@ static inline void flake_i_to_base64(const char *bytes, size_t n, char *out) {
 }
 
 /* The bytes' number; SIZE_MAX: malformed, more than `size`, or not as they are written above. */
-static inline size_t flake_i_from_base64(const char *text, size_t len, char *out, size_t size) {
+FLAKE_I_FN size_t flake_i_from_base64(const char *text, size_t len, char *out, size_t size) {
     const char *const end = text + len;
     size_t n = 0;
     uint32_t word = 0, bits = 0;
@@ -7396,7 +7645,7 @@ static inline size_t flake_i_from_base64(const char *text, size_t len, char *out
 enum { FLAKE_I_ETCD_KEY = 288, FLAKE_I_ETCD_VALUE = 128 }; /* room for them, in base64 or not */
 
 /* The bytes behind a string of base64, with a NUL; SIZE_MAX: none. */
-static inline size_t flake_i_json_bytes(flake_i_json v, char *out, size_t size) {
+FLAKE_I_FN size_t flake_i_json_bytes(flake_i_json v, char *out, size_t size) {
     const flake_i_json text = flake_i_json_string(v);
     if (!text.at) return SIZE_MAX;
     const size_t n = flake_i_from_base64(text.at, (size_t)(text.end - text.at), out, size - 1);
@@ -7405,8 +7654,8 @@ static inline size_t flake_i_json_bytes(flake_i_json v, char *out, size_t size) 
 }
 
 /* 0..15, the first `n` of a list such as "3, 4". False: something else. */
-static inline bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned *clusters,
-                                            size_t *n) {
+FLAKE_I_FN bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned *clusters,
+                                         size_t *n) {
     flake_i_json in = {text, text + len, 0};
     for (*n = 0; *n < 16;) {
         flake_i_json_pass_blanks(&in);
@@ -7424,7 +7673,7 @@ static inline bool flake_i_etcd_clusters_in(const char *text, size_t len, unsign
 
 /* A key of the pool without what stands before its number; SIZE_MAX: not a number of this pool, as
  * etcd's users may put any key there. */
-static inline size_t flake_i_etcd_number_in(const char *digits, size_t len, size_t pool_size) {
+FLAKE_I_FN size_t flake_i_etcd_number_in(const char *digits, size_t len, size_t pool_size) {
     int64_t number;
     const bool is_ours =
         flake_i_whole(digits, digits + len, &number) && (uint64_t)number < pool_size;
@@ -7432,7 +7681,7 @@ static inline size_t flake_i_etcd_number_in(const char *digits, size_t len, size
 }
 
 /* 16: none */
-static inline unsigned flake_i_hex_value(char c) {
+FLAKE_I_FN unsigned flake_i_hex_value(char c) {
     if (c >= '0' && c <= '9') return (unsigned)(c - '0');
     if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
     if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
@@ -7440,7 +7689,7 @@ static inline unsigned flake_i_hex_value(char c) {
 }
 
 /* The H of a horizon's bytes, "H TOKEN SEQ"; -1: they are no horizon's. */
-static inline int64_t flake_i_etcd_horizon_in(const char *bytes, size_t len) {
+FLAKE_I_FN int64_t flake_i_etcd_horizon_in(const char *bytes, size_t len) {
     const char *const end = bytes + len;
     const char *const token = (const char *)memchr(bytes, ' ', len);
     int64_t horizon_ns;
@@ -7461,9 +7710,8 @@ typedef struct flake_i_etcd_numbers {
 
 /* Notes the numbers of a range's keys, those that begin with `prefix`. False: the answer makes no
  * sense. */
-static inline bool flake_i_etcd_note_numbers(flake_i_json range, const char *prefix,
-                                             size_t pool_size, bool horizons,
-                                             flake_i_etcd_numbers *numbers) {
+FLAKE_I_FN bool flake_i_etcd_note_numbers(flake_i_json range, const char *prefix, size_t pool_size,
+                                          bool horizons, flake_i_etcd_numbers *numbers) {
     const flake_i_json kvs = flake_i_json_get(range, "kvs");
     const size_t skip = strlen(prefix);
     flake_i_json name, kv = flake_i_json_none;
@@ -7488,8 +7736,8 @@ static inline bool flake_i_etcd_note_numbers(flake_i_json range, const char *pre
 }
 
 /* The value of one of a range's keys as base64, "" when there is no such key. False: no sense. */
-static inline bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
-                                         char value64[FLAKE_I_ETCD_VALUE]) {
+FLAKE_I_FN bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
+                                      char value64[FLAKE_I_ETCD_VALUE]) {
     const flake_i_json kvs = flake_i_json_get(range, "kvs");
     flake_i_json name, kv = flake_i_json_none;
     *value64 = 0;
@@ -7512,8 +7760,8 @@ static inline bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
  * has the horizon and the key of the pool, in this order. FLAKE_OK: applied; FLAKE_AGAIN: not
  * applied, the horizon is as we know it and the key of the pool is gone; FLAKE_LEASE: not applied,
  * one of the two is another's; FLAKE_IO: it does not tell. */
-static inline flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64,
-                                                   const char *known64, const char *put64) {
+FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64,
+                                                const char *known64, const char *put64) {
     char value64[FLAKE_I_ETCD_VALUE];
     const flake_i_json horizon = flake_i_json_get(txn, "responses/0/response_range");
     const flake_i_json pool = flake_i_json_get(txn, "responses/1/response_range");
@@ -7650,13 +7898,13 @@ struct flake_etcd {
 
 enum { FLAKE_I_ETCD_NONE, FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_LOST };
 enum { FLAKE_I_ETCD_WELL, FLAKE_I_ETCD_UNREACHED, FLAKE_I_ETCD_CLOCK, FLAKE_I_ETCD_TOO_FAR };
-static const char *const flake_i_etcd_troubles[] = {
+FLAKE_I_TABLE const char *const flake_i_etcd_troubles[] = {
     "", "etcd was not reached", "this clock is more than 60 s ahead of etcd's",
     "ids were asked for more than 60 s ahead of etcd's clock"};
 
 #define FLAKE_I_ETCD_AHEAD_NS 60000000000 /* further past etcd's clock no horizon follows */
 
-static inline int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
+FLAKE_I_FN int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
 
 #if defined(__GNUC__)
 #define FLAKE_I_PRINTF __attribute__((format(printf, 2, 3)))
@@ -7665,8 +7913,7 @@ static inline int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1
 #endif
 
 /* Adds to a body, with each ' made ". */
-FLAKE_I_PRINTF static inline void flake_i_etcd_add(flake_i_etcd_body *body, const char *format,
-                                                   ...) {
+FLAKE_I_PRINTF FLAKE_I_FN void flake_i_etcd_add(flake_i_etcd_body *body, const char *format, ...) {
     va_list given;
     va_start(given, format);
     (void)vsnprintf(body->text + body->n, sizeof body->text - body->n, format, given);
@@ -7676,8 +7923,8 @@ FLAKE_I_PRINTF static inline void flake_i_etcd_add(flake_i_etcd_body *body, cons
 }
 
 /* A key: the name space, and what is written behind it. */
-FLAKE_I_PRINTF static inline flake_i_etcd_key flake_i_etcd_key_of(const flake_i_etcd *s,
-                                                                  const char *format, ...) {
+FLAKE_I_PRINTF FLAKE_I_FN flake_i_etcd_key flake_i_etcd_key_of(const flake_i_etcd *s,
+                                                               const char *format, ...) {
     flake_i_etcd_key key;
     const size_t n = strlen(s->name_space);
     va_list given;
@@ -7689,7 +7936,7 @@ FLAKE_I_PRINTF static inline flake_i_etcd_key flake_i_etcd_key_of(const flake_i_
     return key;
 }
 
-static inline size_t flake_i_etcd_on_answer(char *bytes, size_t one, size_t n, void *user) {
+FLAKE_I_FN size_t flake_i_etcd_on_answer(char *bytes, size_t one, size_t n, void *user) {
     flake_i_etcd *s = (flake_i_etcd *)user;
     (void)one;
     if (n > FLAKE_I_ETCD_ANSWER - s->text_len) return 0;
@@ -7701,7 +7948,7 @@ static inline size_t flake_i_etcd_on_answer(char *bytes, size_t one, size_t n, v
     return n;
 }
 
-static inline size_t flake_i_etcd_on_header(char *bytes, size_t one, size_t n, void *user) {
+FLAKE_I_FN size_t flake_i_etcd_on_header(char *bytes, size_t one, size_t n, void *user) {
     char line[64];
     (void)one;
     if (n < 6 || n >= sizeof line) return n;
@@ -7716,15 +7963,15 @@ static inline size_t flake_i_etcd_on_header(char *bytes, size_t one, size_t n, v
 }
 
 /* Whatever a watch says, that it was made or that the key changed, is a reason to look. */
-static inline size_t flake_i_etcd_on_watch(char *bytes, size_t one, size_t n, void *user) {
+FLAKE_I_FN size_t flake_i_etcd_on_watch(char *bytes, size_t one, size_t n, void *user) {
     (void)bytes;
     (void)one;
     ((flake_i_etcd *)user)->must_look = true;
     return n;
 }
 
-static inline bool flake_i_etcd_set_options(flake_i_etcd *s, CURL *easy,
-                                            size_t (*on_body)(char *, size_t, size_t, void *)) {
+FLAKE_I_FN bool flake_i_etcd_set_options(flake_i_etcd *s, CURL *easy,
+                                         size_t (*on_body)(char *, size_t, size_t, void *)) {
     const flake_etcd_options *o = &s->options;
     bool ok = curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
     ok = ok && curl_easy_setopt(easy, CURLOPT_POST, 1L) == CURLE_OK;
@@ -7742,8 +7989,8 @@ static inline bool flake_i_etcd_set_options(flake_i_etcd *s, CURL *easy,
     return ok;
 }
 
-static inline bool flake_i_etcd_set_target(flake_i_etcd *s, CURL *easy, const char *path,
-                                           const char *body) {
+FLAKE_I_FN bool flake_i_etcd_set_target(flake_i_etcd *s, CURL *easy, const char *path,
+                                        const char *body) {
     char url[512];
     (void)snprintf(url, sizeof url, "%s/v3/%s", s->endpoint[s->current], path);
     return curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK &&
@@ -7752,12 +7999,12 @@ static inline bool flake_i_etcd_set_target(flake_i_etcd *s, CURL *easy, const ch
            curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body) == CURLE_OK;
 }
 
-static inline flake_status flake_i_etcd_say(flake_i_etcd *s, const char *what) {
+FLAKE_I_FN flake_status flake_i_etcd_say(flake_i_etcd *s, const char *what) {
     return flake_i_say(&s->why, FLAKE_IO, s->endpoint[s->current], what);
 }
 
 /* Says etcd's refusal in its words, without what would not be text. */
-static inline void flake_i_etcd_say_refusal(flake_i_etcd *s, flake_i_json error) {
+FLAKE_I_FN void flake_i_etcd_say_refusal(flake_i_etcd *s, flake_i_json error) {
     char text[128];
     size_t n = 0;
     if (error.at && *error.at == '"')
@@ -7768,7 +8015,7 @@ static inline void flake_i_etcd_say_refusal(flake_i_etcd *s, flake_i_json error)
 }
 
 /* What the text that has come means. */
-static inline flake_status flake_i_etcd_read_answer(flake_i_etcd *s) {
+FLAKE_I_FN flake_status flake_i_etcd_read_answer(flake_i_etcd *s) {
     long http = 0;
     (void)curl_easy_getinfo(s->easy, CURLINFO_RESPONSE_CODE, &http);
     s->answer = flake_i_json_text(s->text ? s->text : "", s->text_len);
@@ -7794,7 +8041,7 @@ static inline flake_status flake_i_etcd_read_answer(flake_i_etcd *s) {
 }
 
 /* One request to the current endpoint. */
-static inline flake_status flake_i_etcd_post(flake_i_etcd *s, const char *path, const char *body) {
+FLAKE_I_FN flake_status flake_i_etcd_post(flake_i_etcd *s, const char *path, const char *body) {
     const long timeout_ms = (long)s->options.timeout_ms;
     s->answer.at = NULL;
     s->text_len = 0;
@@ -7807,12 +8054,12 @@ static inline flake_status flake_i_etcd_post(flake_i_etcd *s, const char *path, 
     return flake_i_etcd_read_answer(s);
 }
 
-static inline void flake_i_etcd_unwatch(flake_i_etcd *s) {
+FLAKE_I_FN void flake_i_etcd_unwatch(flake_i_etcd *s) {
     if (s->watching) (void)curl_multi_remove_handle(s->multi, s->watch);
     s->watching = false;
 }
 
-static inline bool flake_i_etcd_set_headers(flake_i_etcd *s, flake_i_json token) {
+FLAKE_I_FN bool flake_i_etcd_set_headers(flake_i_etcd *s, flake_i_json token) {
     char line[2048];
     flake_i_etcd_unwatch(s); /* it goes by the old list */
     curl_slist_free_all(s->headers);
@@ -7824,7 +8071,7 @@ static inline bool flake_i_etcd_set_headers(flake_i_etcd *s, flake_i_json token)
     return n > 0 && (size_t)n < sizeof line && curl_slist_append(s->headers, line) != NULL;
 }
 
-static inline flake_status flake_i_etcd_log_in(flake_i_etcd *s) {
+FLAKE_I_FN flake_status flake_i_etcd_log_in(flake_i_etcd *s) {
     if (!flake_i_etcd_set_headers(s, flake_i_json_none)) return FLAKE_IO;
     const flake_status status = flake_i_etcd_post(s, "auth/authenticate", s->login);
     if (status != FLAKE_OK) return status;
@@ -7833,13 +8080,13 @@ static inline flake_status flake_i_etcd_log_in(flake_i_etcd *s) {
     return flake_i_etcd_say(s, "no token in etcd's answer");
 }
 
-static inline void flake_i_etcd_next_endpoint(flake_i_etcd *s) {
+FLAKE_I_FN void flake_i_etcd_next_endpoint(flake_i_etcd *s) {
     s->current = (s->current + 1) % s->endpoint_count;
 }
 
 /* One request, at one endpoint after the other until one gives an answer that tells. Who is not
  * logged in is told so: at first, or because a token has run out, or is unknown to an endpoint. */
-static inline flake_status flake_i_etcd_call(flake_i_etcd *s, const char *path, const char *body) {
+FLAKE_I_FN flake_status flake_i_etcd_call(flake_i_etcd *s, const char *path, const char *body) {
     flake_status status = FLAKE_IO;
     for (size_t tries = 0; tries < s->endpoint_count; tries++) {
         status = flake_i_etcd_post(s, path, body);
@@ -7856,7 +8103,7 @@ static inline flake_status flake_i_etcd_call(flake_i_etcd *s, const char *path, 
 }
 
 /* A watch is only a hint that the answer to a question may have changed. range_end64 "": one key. */
-static inline void flake_i_etcd_watch(flake_i_etcd *s, const char *key64, const char *range_end64) {
+FLAKE_I_FN void flake_i_etcd_watch(flake_i_etcd *s, const char *key64, const char *range_end64) {
     flake_i_etcd_body body = {"", 0};
     if (s->watching && s->watched == s->current) return;
     flake_i_etcd_unwatch(s);
@@ -7869,7 +8116,7 @@ static inline void flake_i_etcd_watch(flake_i_etcd *s, const char *key64, const 
 
 /* Returns after that time, or when the watch has said something, or on curl_multi_wakeup. False: the
  * watch has ended. */
-static inline bool flake_i_etcd_wait(flake_i_etcd *s, int ms) {
+FLAKE_I_FN bool flake_i_etcd_wait(flake_i_etcd *s, int ms) {
     int running = 0, left = 0;
     bool ended = false;
     (void)curl_multi_perform(s->multi, &running);
@@ -7882,7 +8129,7 @@ static inline bool flake_i_etcd_wait(flake_i_etcd *s, int ms) {
 
 /* ---- the lease: nothing but how long we keep the key of the pool hangs on it ---- */
 
-static inline flake_status flake_i_etcd_grant(flake_i_etcd *s) {
+FLAKE_I_FN flake_status flake_i_etcd_grant(flake_i_etcd *s) {
     flake_i_etcd_body body = {"", 0};
     int64_t seconds = 0;
     flake_i_etcd_add(&body, "{'TTL':'%lld'}", (long long)((s->options.ttl_ms + 999) / 1000));
@@ -7899,7 +8146,7 @@ static inline flake_status flake_i_etcd_grant(flake_i_etcd *s) {
 }
 
 /* FLAKE_INVALID: there is no such lease. */
-static inline flake_status flake_i_etcd_keep_alive(flake_i_etcd *s) {
+FLAKE_I_FN flake_status flake_i_etcd_keep_alive(flake_i_etcd *s) {
     flake_i_etcd_body body = {"", 0};
     flake_i_etcd_add(&body, "{'ID':'%lld'}", (long long)s->lease);
     const flake_status status = flake_i_etcd_call(s, "lease/keepalive", body.text);
@@ -7910,7 +8157,7 @@ static inline flake_status flake_i_etcd_keep_alive(flake_i_etcd *s) {
 }
 
 /* With it goes the key of the pool, if it still has this lease. */
-static inline void flake_i_etcd_revoke(flake_i_etcd *s) {
+FLAKE_I_FN void flake_i_etcd_revoke(flake_i_etcd *s) {
     flake_i_etcd_body body = {"", 0};
     if (!s->lease) return;
     flake_i_etcd_add(&body, "{'ID':'%lld'}", (long long)s->lease);
@@ -7921,14 +8168,14 @@ static inline void flake_i_etcd_revoke(flake_i_etcd *s) {
 /* ---- writes ---- */
 
 /* Whether a time is so far past etcd's clock that it must not move a horizon. */
-static inline bool flake_i_etcd_is_too_far(const flake_i_etcd *s, int64_t ns) {
+FLAKE_I_FN bool flake_i_etcd_is_too_far(const flake_i_etcd *s, int64_t ns) {
     if (s->etcd_ns == INT64_MIN) return false;
     const int64_t etcd_ns = s->etcd_ns + flake_i_elapsed_ns();
     return ns > etcd_ns && flake_i_ns_until(ns, etcd_ns) > FLAKE_I_ETCD_AHEAD_NS;
 }
 
 /* Whether this clock can be trusted with a horizon. */
-static inline bool flake_i_etcd_read_clock(flake_i_etcd *s, int64_t *now_ns) {
+FLAKE_I_FN bool flake_i_etcd_read_clock(flake_i_etcd *s, int64_t *now_ns) {
     *now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
     if (!flake_i_etcd_is_too_far(s, *now_ns)) return true;
     (void)flake_i_etcd_say(s, flake_i_etcd_troubles[FLAKE_I_ETCD_CLOCK]);
@@ -7937,7 +8184,7 @@ static inline bool flake_i_etcd_read_clock(flake_i_etcd *s, int64_t *now_ns) {
 }
 
 /* The horizon for ids up to `until`. */
-static inline int64_t flake_i_etcd_ahead_of(const flake_i_etcd *s, int64_t until_ns) {
+FLAKE_I_FN int64_t flake_i_etcd_ahead_of(const flake_i_etcd *s, int64_t until_ns) {
     const int64_t ahead_ns = s->options.horizon_ms * 1000000;
     if (until_ns < 0) until_ns = 0;
     return until_ns > INT64_MAX - ahead_ns ? INT64_MAX : until_ns + ahead_ns;
@@ -7951,8 +8198,8 @@ typedef enum flake_i_etcd_write {
 } flake_i_etcd_write;
 
 /* Writes down the next transaction, whose answer flake_i_etcd_settle_write waits for. */
-static inline void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write write,
-                                              int64_t put_ns) {
+FLAKE_I_FN void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write write,
+                                           int64_t put_ns) {
     char value[FLAKE_I_ETCD_VALUE], token64[48];
     const char *const horizon64 = s->horizon.base64, *const pool64 = s->pool.base64;
     const char *const is_absent = "'CREATE','create_revision':'0'";
@@ -7984,7 +8231,7 @@ static inline void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_writ
 }
 
 /* Sends the write that is not settled, the same bytes however often; says as flake_i_etcd_outcome_in. */
-static inline flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
+FLAKE_I_FN flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
     flake_status status = FLAKE_IO;
     for (int tries = 0; tries < 2 && status == FLAKE_IO; tries++) {
         status = flake_i_etcd_call(s, "kv/txn", s->write.text);
@@ -8004,7 +8251,7 @@ static inline flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
 
 /* Where the next horizon goes: ahead of the clock, and of what was asked for, and never back. False:
  * this clock is ahead of etcd's. */
-static inline bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
+FLAKE_I_FN bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
     flake_i_etcd *const s = c->session;
     int64_t base_ns;
     if (!flake_i_etcd_read_clock(s, &base_ns)) {
@@ -8026,7 +8273,7 @@ static inline bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
 
 /* Brings the horizon forward, and the key of the pool back if need be. FLAKE_LEASE: lost; FLAKE_IO:
  * not done. */
-static inline flake_status flake_i_etcd_extend_horizon(flake_etcd *c) {
+FLAKE_I_FN flake_status flake_i_etcd_extend_horizon(flake_etcd *c) {
     flake_i_etcd *const s = c->session;
     for (int tries = 0; tries < 4; tries++) {
         const bool is_old = s->is_unsettled;
@@ -8050,16 +8297,16 @@ static inline flake_status flake_i_etcd_extend_horizon(flake_etcd *c) {
 
 /* ---- the gate ---- */
 
-static inline bool flake_i_etcd_is_held(uint64_t state) { return (state & 3) == FLAKE_I_ETCD_HELD; }
+FLAKE_I_FN bool flake_i_etcd_is_held(uint64_t state) { return (state & 3) == FLAKE_I_ETCD_HELD; }
 
-static inline void flake_i_etcd_close_gate(flake_etcd *c, uint64_t state, uint64_t reason) {
+FLAKE_I_FN void flake_i_etcd_close_gate(flake_etcd *c, uint64_t state, uint64_t reason) {
     const uint64_t closed = (state & ~(uint64_t)3) | reason;
     if (FLAKE_ATOMIC_CAS(&c->state, &state, closed, seq_cst, relaxed) && c->word) /* END:S */
         FLAKE_ATOMIC_STORE(c->word, 0u, relaxed); /* who misses it still asks at the next unit */
 }
 
 /* Raises a time, if it is later. */
-static inline void flake_i_etcd_raise_time(flake_i_atomic64 *at, int64_t ns) {
+FLAKE_I_FN void flake_i_etcd_raise_time(flake_i_atomic64 *at, int64_t ns) {
     uint64_t seen = FLAKE_ATOMIC_LOAD(at, seq_cst); /* ADMIT:S */
     while ((int64_t)seen < ns &&
            !FLAKE_ATOMIC_CAS(at, &seen, (uint64_t)ns, seq_cst, seq_cst)) { /* ADMIT:S */
@@ -8067,7 +8314,7 @@ static inline void flake_i_etcd_raise_time(flake_i_atomic64 *at, int64_t ns) {
 }
 
 /* Lock-free. */
-static inline flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
+FLAKE_I_FN flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
     flake_etcd *c = (flake_etcd *)user;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire); /* HELD:A */
     if (!flake_i_etcd_is_held(state)) return FLAKE_LEASE;
@@ -8084,19 +8331,19 @@ static inline flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
 }
 
 /* A generator begins behind all earlier holders, and behind those of this claim that it may follow. */
-static inline int64_t flake_i_etcd_floor(void *user) {
+FLAKE_I_FN int64_t flake_i_etcd_floor(void *user) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&((flake_etcd *)user)->asked_ns, relaxed);
 }
 
 /* ---- the thread ---- */
 
 /* Whether draws wait for a horizon that the next attempt may bring. */
-static inline bool flake_i_etcd_is_wanted(flake_etcd *c) {
+FLAKE_I_FN bool flake_i_etcd_is_wanted(flake_etcd *c) {
     return FLAKE_ATOMIC_LOAD(&c->wanted_ns, relaxed) != 0 &&
            FLAKE_ATOMIC_LOAD(&c->trouble, relaxed) == FLAKE_I_ETCD_WELL;
 }
 
-static inline void *flake_i_etcd_keep_claim(void *user) {
+FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
     flake_etcd *c = (flake_etcd *)user;
     flake_i_etcd *s = c->session;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
@@ -8138,7 +8385,7 @@ static inline void *flake_i_etcd_keep_claim(void *user) {
 /* ---- options ---- */
 
 /* Fills in the defaults; names the option that does not fit, or NULL. */
-static inline const char *flake_i_etcd_resolve(flake_etcd_options *o) {
+FLAKE_I_FN const char *flake_i_etcd_resolve(flake_etcd_options *o) {
     const int64_t hour_ms = 3600000;
     if (!o->endpoints) o->endpoints = "http://127.0.0.1:2379";
     if (!o->name_space) o->name_space = "";
@@ -8159,7 +8406,7 @@ static inline const char *flake_i_etcd_resolve(flake_etcd_options *o) {
 }
 
 /* Takes "http://a:1, https://b:2/" apart. */
-static inline bool flake_i_etcd_parse_endpoints(flake_i_etcd *s, const char *at) {
+FLAKE_I_FN bool flake_i_etcd_parse_endpoints(flake_i_etcd *s, const char *at) {
     for (const char *comma; *at; at = comma + (*comma == ',')) {
         comma = at + strcspn(at, ",");
         at += strspn(at, " ");
@@ -8175,7 +8422,7 @@ static inline bool flake_i_etcd_parse_endpoints(flake_i_etcd *s, const char *at)
     return s->endpoint_count > 0;
 }
 
-static inline bool flake_i_etcd_write_login(flake_i_etcd *s) {
+FLAKE_I_FN bool flake_i_etcd_write_login(flake_i_etcd *s) {
     const char *const user = s->options.user, *const password = s->options.password;
     s->login = (char *)malloc((strlen(user) + (password ? strlen(password) : 0)) * 6 + 32);
     if (!s->login) return false;
@@ -8188,7 +8435,7 @@ static inline bool flake_i_etcd_write_login(flake_i_etcd *s) {
 }
 
 /* 128 random bits, as hex digits. */
-static inline bool flake_i_etcd_draw_token(flake_i_etcd *s) {
+FLAKE_I_FN bool flake_i_etcd_draw_token(flake_i_etcd *s) {
     uint64_t random[2];
     if (!flake_i_random_bytes(random, sizeof random)) return false;
     (void)flake_format_fixed(random[0], FLAKE_HEX, s->token, 17);
@@ -8197,7 +8444,7 @@ static inline bool flake_i_etcd_draw_token(flake_i_etcd *s) {
     return true;
 }
 
-static inline void flake_i_etcd_close_session(flake_i_etcd *s) {
+FLAKE_I_FN void flake_i_etcd_close_session(flake_i_etcd *s) {
     if (s->multi) (void)curl_multi_cleanup(s->multi);
     if (s->easy) curl_easy_cleanup(s->easy);
     if (s->watch) curl_easy_cleanup(s->watch);
@@ -8208,8 +8455,8 @@ static inline void flake_i_etcd_close_session(flake_i_etcd *s) {
 }
 
 /* What a claim needs before it asks etcd anything. Each reason is written before it can be one. */
-static inline flake_status flake_i_etcd_open_session(flake_i_etcd *s,
-                                                     const flake_etcd_options *options) {
+FLAKE_I_FN flake_status flake_i_etcd_open_session(flake_i_etcd *s,
+                                                  const flake_etcd_options *options) {
     flake_etcd_options *const o = &s->options;
     if (options) *o = *options;
     const char *const unfit = flake_i_etcd_resolve(o);
@@ -8238,8 +8485,7 @@ static inline flake_status flake_i_etcd_open_session(flake_i_etcd *s,
 
 /* ---- claim ---- */
 
-static inline flake_status flake_i_etcd_read_clusters(flake_i_etcd *s, unsigned *clusters,
-                                                      size_t *n) {
+FLAKE_I_FN flake_status flake_i_etcd_read_clusters(flake_i_etcd *s, unsigned *clusters, size_t *n) {
     char value[128];
     flake_i_etcd_body body = {"", 0};
     const flake_i_etcd_key key = flake_i_etcd_key_of(s, "cluster-id");
@@ -8260,8 +8506,8 @@ static inline flake_status flake_i_etcd_read_clusters(flake_i_etcd *s, unsigned 
 }
 
 /* Reads the pool and its horizons as they stand together. Linearizable: etcd asks a majority. */
-static inline flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned cluster,
-                                                     flake_i_etcd_numbers *numbers) {
+FLAKE_I_FN flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned cluster,
+                                                  flake_i_etcd_numbers *numbers) {
     const flake_i_etcd_key pool = flake_i_etcd_key_of(s, "pool/%u:", cluster);
     const flake_i_etcd_key pool_end = flake_i_etcd_key_of(s, "pool/%u;", cluster);
     const flake_i_etcd_key horizon = flake_i_etcd_key_of(s, "horizon/%u:", cluster);
@@ -8286,8 +8532,8 @@ static inline flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned c
 
 /* A number that is free and whose horizon has passed, from a different one on each time; else the one
  * whose horizon will pass first, if it does within a minute. SIZE_MAX: none. */
-static inline size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers, size_t size,
-                                                size_t start, int64_t now_ns, bool *is_blocked) {
+FLAKE_I_FN size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers, size_t size,
+                                             size_t start, int64_t now_ns, bool *is_blocked) {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < size; i++) {
         const size_t at = (start + i) % size;
@@ -8301,9 +8547,8 @@ static inline size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numb
 }
 
 /* Claims a number as it stands in the answer. FLAKE_LEASE: another was faster. */
-static inline flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s,
-                                                     unsigned cluster, unsigned slot,
-                                                     int64_t floor_ns, int64_t now_ns) {
+FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s, unsigned cluster,
+                                                  unsigned slot, int64_t floor_ns, int64_t now_ns) {
     const int64_t put_ns = flake_i_etcd_ahead_of(s, flake_i_max(floor_ns, now_ns));
     flake_status status = FLAKE_AGAIN;
     s->pool = flake_i_etcd_key_of(s, "pool/%u:%u", cluster, slot);
@@ -8331,8 +8576,8 @@ static inline flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd
 }
 
 /* Tries the free numbers of one cluster. FLAKE_AGAIN: there is none. */
-static inline flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etcd *s,
-                                                         unsigned cluster, bool *is_blocked) {
+FLAKE_I_FN flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etcd *s,
+                                                      unsigned cluster, bool *is_blocked) {
     flake_i_etcd_numbers numbers;
     const size_t size = s->options.pool_size;
     size_t doubts = 0;
@@ -8356,7 +8601,7 @@ static inline flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_
     return FLAKE_AGAIN;
 }
 
-static inline flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s) {
+FLAKE_I_FN flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s) {
     static const char blocked[] = ", or have a horizon more than 60 s ahead of this clock, or none "
                                   "that can be read";
     unsigned clusters[16];
@@ -8384,7 +8629,7 @@ static inline flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s
 }
 
 /* Opens the gate, and starts the thread. */
-static inline flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd *s) {
+FLAKE_I_FN flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd *s) {
     if (!c->word) {
         void *const page = flake_i_new_page(false);
         if (page && flake_i_wipe_on_fork(page)) c->word = (flake_i_atomic64 *)page;
@@ -8402,8 +8647,8 @@ static inline flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd
     return FLAKE_IO;
 }
 
-static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options *options,
-                                            flake_why *why) {
+FLAKE_API flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options *options,
+                                        flake_why *why) {
     if (!c || c->session || (c->process && !c->word)) {
         /* Without a word generators of the last claim could not tell it from this one. */
         flake_i_put_why(why, "flake_etcd_claim: the claim is not released, or needs a fresh object",
@@ -8432,7 +8677,7 @@ static inline flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_opti
 /* ---- release ---- */
 
 /* With the gate closed: says what was admitted, and gives the number back. */
-static inline flake_status flake_i_etcd_give_back(flake_etcd *c) {
+FLAKE_I_FN flake_status flake_i_etcd_give_back(flake_etcd *c) {
     flake_i_etcd *const s = c->session;
     flake_status status = s->is_unsettled ? flake_i_etcd_settle_write(s) : FLAKE_OK;
     if (status == FLAKE_OK) {
@@ -8443,7 +8688,7 @@ static inline flake_status flake_i_etcd_give_back(flake_etcd *c) {
     return status == FLAKE_IO ? FLAKE_IO : FLAKE_OK;
 }
 
-static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
+FLAKE_API flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
     flake_status status = FLAKE_OK;
     if (!c || !c->session) {
         flake_i_put_why(why, "flake_etcd_release: nothing is claimed", "", "");
@@ -8474,7 +8719,7 @@ static inline flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
     return status;
 }
 
-static inline void flake_etcd_destroy(flake_etcd *c) {
+FLAKE_API void flake_etcd_destroy(flake_etcd *c) {
     if (!c) return;
     if (c->session) (void)flake_etcd_release(c, NULL);
     if (c->word) flake_i_drop_page((void *)c->word);
@@ -8484,13 +8729,13 @@ static inline void flake_etcd_destroy(flake_etcd *c) {
 
 /* ---- questions ---- */
 
-static inline unsigned flake_etcd_cluster(const flake_etcd *c) { return c->cluster; }
-static inline unsigned flake_etcd_generator(const flake_etcd *c) { return c->generator; }
-static inline uint32_t flake_etcd_node(const flake_etcd *c) {
+FLAKE_API unsigned flake_etcd_cluster(const flake_etcd *c) { return c->cluster; }
+FLAKE_API unsigned flake_etcd_generator(const flake_etcd *c) { return c->generator; }
+FLAKE_API uint32_t flake_etcd_node(const flake_etcd *c) {
     return flake_uniqueid_node(c->cluster, c->generator);
 }
 
-static inline flake_gate flake_etcd_gate(flake_etcd *c) {
+FLAKE_API flake_gate flake_etcd_gate(flake_etcd *c) {
     flake_gate gate;
     gate.admit = flake_i_etcd_admit;
     gate.floor_ns = flake_i_etcd_floor;
@@ -8499,7 +8744,7 @@ static inline flake_gate flake_etcd_gate(flake_etcd *c) {
     return gate;
 }
 
-static inline flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
+FLAKE_API flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire) & 3; /* HELD:A */
     const uint32_t trouble = FLAKE_ATOMIC_LOAD(&c->trouble, relaxed);
     const char *text = flake_i_etcd_troubles[trouble];
@@ -8516,7 +8761,7 @@ static inline flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
     return status;
 }
 
-static inline int64_t flake_etcd_left_ms(flake_etcd *c) {
+FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *c) {
     const flake_status status = flake_etcd_check(c, NULL);
     const int64_t now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
     const int64_t end_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);

@@ -78,12 +78,21 @@
  *     SNO_NO_FILES                  leaves out state files, exclusive not defined
  *     SNO_NO_OS                     leaves out all that wants a system: files, fork word, random bytes,
  *                                   clock and sleep; SNO_CLOCK_NS and SNO_SLEEP_NS must be defined
+ *     SNO_API                       before each public function: what exports it, in one file that
+ *                                   makes a library of the header            static inline
+ *     SNO_LIBRARY                   exports them, and some for other languages   not defined
+ *     SNO_CXX_INLINE                C++: a name for your hooks; see below    not defined
  *     SNO_SHOW_WARNINGS             your warning flags apply in here, too    not defined
  *
  * What is left out is still declared: it says SNO_IO, or SNO_INVALID if an option asks for it, and
  * `why` or sno_options_why name the macro. Without an operating system partitions are drawn from
  * the clock alone, unless SNO_RANDOM_BYTES is defined, and a fork goes unnoticed: parent and child
  * repeat ids.
+ *
+ * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
+ * their version of the header. The price is size, 0.4 MB in a program of fifty files. Those that define
+ * SNO_CXX_INLINE share one copy, and a C++20 module can export it. Its value is a name for the hooks, such
+ * as "plain": files that say the same must have the same hooks.
  *
  * Find your way by these marks:
  *
@@ -93,6 +102,7 @@
  *     // >>common      the engine, with its protocol
  *     // >>objects     what a generator, shard or pool is made of
  *     // >>ids     // >>sort     // >>text     // >>generators     // >>lanes     // >>default
+ *     // >>library     what other languages ask, when a shared library is made of this
  */
 #ifndef SNO_H
 #define SNO_H
@@ -111,7 +121,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+#include <stdint.h> /* not <cstdint>, which need not declare uint64_t outside std */
 #include <string.h>
 #ifdef __cplusplus
 #include <atomic>
@@ -123,6 +133,38 @@
 // >>hooks begin
 /* What the hooks above are where nobody has defined them. Both headers carry the regions hooks,
  * settings, restarts, system and common, the same but for the prefix: `make check-common`. */
+
+/* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
+ * modules with another version of the header, must not run each other's. Where SNO_CXX_INLINE makes them
+ * one, their names bear version and hooks, and they stay within the module. */
+#if !defined(SNO_CXX_INLINE)
+#define SNO_I_FN static inline
+#elif defined(__GNUC__)
+#define SNO_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
+#define SNO_I_TAG(major, minor, patch)    SNO_I_TAG_OF(major, minor, patch)
+#define SNO_I_FN                                                                          \
+    inline __attribute__((                                                                  \
+        visibility("hidden"),                                                               \
+        abi_tag(SNO_I_TAG(SNO_VERSION_MAJOR, SNO_VERSION_MINOR, SNO_VERSION_PATCH), \
+                SNO_CXX_INLINE)))
+#else
+#define SNO_I_FN inline
+#endif
+#ifndef SNO_API
+#if !defined(SNO_LIBRARY)
+#define SNO_API SNO_I_FN
+#elif defined(_WIN32)
+#define SNO_API __declspec(dllexport)
+#else
+#define SNO_API __attribute__((visibility("default")))
+#endif
+#endif
+/* Before constants outside functions. */
+#if defined(SNO_CXX_INLINE) && __cplusplus >= 201703L
+#define SNO_I_TABLE SNO_I_FN
+#else
+#define SNO_I_TABLE static
+#endif
 
 #ifndef SNO_ATOMIC
 #ifdef __cplusplus
@@ -204,7 +246,7 @@ typedef enum sno_status {
     SNO_LEASE
 } sno_status;
 
-static inline const char *sno_status_str(sno_status status);
+SNO_API const char *sno_status_str(sno_status status);
 
 // clang-format off
 // >>settings begin
@@ -274,25 +316,25 @@ typedef struct sno_id {
     uint8_t bytes[10];
 } sno_id;
 
-static inline int64_t sno_time_ns(sno_id); /* Unix time of the unit's begin */
-static inline uint64_t sno_units(sno_id);  /* since 2010-01-01 UTC */
-static inline unsigned sno_tick(sno_id);   /* changes when the clock was put back */
-static inline uint8_t sno_meta(sno_id);
-static inline uint16_t sno_partition(sno_id);
-static inline uint16_t sno_sequence(sno_id);
+SNO_API int64_t sno_time_ns(sno_id); /* Unix time of the unit's begin */
+SNO_API uint64_t sno_units(sno_id);  /* since 2010-01-01 UTC */
+SNO_API unsigned sno_tick(sno_id);   /* changes when the clock was put back */
+SNO_API uint8_t sno_meta(sno_id);
+SNO_API uint16_t sno_partition(sno_id);
+SNO_API uint16_t sno_sequence(sno_id);
 /* Below 0, 0, or above: by time, tick, meta, partition, sequence. */
-static inline int sno_compare(sno_id, sno_id);
-static inline bool sno_equal(sno_id, sno_id);
-static inline bool sno_is_zero(sno_id);
-static inline void sno_sort(sno_id *ids, size_t n); /* in place, a radix sort */
+SNO_API int sno_compare(sno_id, sno_id);
+SNO_API bool sno_equal(sno_id, sno_id);
+SNO_API bool sno_is_zero(sno_id);
+SNO_API void sno_sort(sno_id *ids, size_t n); /* in place, a radix sort */
 /* SNO_RANGE: units past 39 bits. SNO_INVALID: tick past 1. */
-static inline sno_status sno_compose(uint64_t units, unsigned tick, uint8_t meta,
-                                     uint16_t partition, uint16_t sequence, sno_id *);
+SNO_API sno_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, uint16_t partition,
+                               uint16_t sequence, sno_id *);
 /* The smallest and the largest id of a time's unit, for range scans. SNO_RANGE: outside 2010..2079. */
-static inline sno_status sno_min_at(int64_t unix_ns, sno_id *);
-static inline sno_status sno_max_at(int64_t unix_ns, sno_id *);
-static inline sno_id sno_from_bytes(const uint8_t in[10]);
-static inline void sno_to_bytes(sno_id, uint8_t out[10]);
+SNO_API sno_status sno_min_at(int64_t unix_ns, sno_id *);
+SNO_API sno_status sno_max_at(int64_t unix_ns, sno_id *);
+SNO_API sno_id sno_from_bytes(const uint8_t in[10]);
+SNO_API void sno_to_bytes(sno_id, uint8_t out[10]);
 
 /* ---- text ----
  *
@@ -300,14 +342,14 @@ static inline void sno_to_bytes(sno_id, uint8_t out[10]);
  * (but a UUID's hex in either), nothing around it; what fails leaves the output alone. No NUL is
  * written but by to_json and to_uuid.
  */
-static inline void sno_encode(sno_id, char out[16]);
-static inline sno_status sno_decode(const char *, size_t len, sno_id *);
-static inline void sno_encode_n(const sno_id *, size_t n, char *out);    /* 16 * n characters */
-static inline sno_status sno_decode_n(const char *, size_t n, sno_id *); /* all n or none */
-static inline void sno_to_json(sno_id, char out[19]); /* in quotes; the zero id is null */
-static inline sno_status sno_from_json(const char *, size_t len, sno_id *);
-static inline void sno_to_uuid(sno_id, char out[37]); /* its 16 characters as a UUID's 16 bytes */
-static inline sno_status sno_from_uuid(const char *, size_t len, sno_id *);
+SNO_API void sno_encode(sno_id, char out[16]);
+SNO_API sno_status sno_decode(const char *, size_t len, sno_id *);
+SNO_API void sno_encode_n(const sno_id *, size_t n, char *out);    /* 16 * n characters */
+SNO_API sno_status sno_decode_n(const char *, size_t n, sno_id *); /* all n or none */
+SNO_API void sno_to_json(sno_id, char out[19]); /* in quotes; the zero id is null */
+SNO_API sno_status sno_from_json(const char *, size_t len, sno_id *);
+SNO_API void sno_to_uuid(sno_id, char out[37]); /* its 16 characters as a UUID's 16 bytes */
+SNO_API sno_status sno_from_uuid(const char *, size_t len, sno_id *);
 
 /* ---- generators ----
  *
@@ -380,43 +422,43 @@ typedef struct sno_options {
  * use the generator. It begins at the clock: with a partition of yours it repeats the ids of a run
  * that ended within the same 4 ms (unless it has begin_later), or later than this clock says, unless it
  * has a state file or that run's snapshot. */
-static inline sno_status sno_init(sno_gen *, const sno_options *);
+SNO_API sno_status sno_init(sno_gen *, const sno_options *);
 /* What is wrong with options that sno_init refuses, naming the field; NULL: nothing. */
-static inline const char *sno_options_why(const sno_options *);
+SNO_API const char *sno_options_why(const sno_options *);
 /* Waits when it must. The zero id outside 2010..2079, in a forked child, when a gate refuses, or
  * after max_wait_ms if one was set (sno_new_n with n = 1 says which). Wait-free while ids are free. */
-static inline sno_id sno_new(sno_gen *, uint8_t meta);
+SNO_API sno_id sno_new(sno_gen *, uint8_t meta);
 /* Lock-free, never waits: SNO_AGAIN, SNO_CLOCK_BACK, SNO_RANGE, SNO_FORKED. */
-static inline sno_status sno_try(sno_gen *, uint8_t meta, sno_id *);
+SNO_API sno_status sno_try(sno_gen *, uint8_t meta, sno_id *);
 /* How many ns from now until sno_try can succeed, if nobody is faster. Gate and state are not
  * asked: on SNO_AGAIN and 0 come again in a ms. INT64_MAX: never. */
-static inline int64_t sno_retry_ns(sno_gen *);
+SNO_API int64_t sno_retry_ns(sno_gen *);
 /* All n, waiting for each unit. When a later unit fails, the ids before it stand in front and the
  * rest is zero; when the first does, the array is as it was. */
-static inline sno_status sno_new_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
+SNO_API sno_status sno_new_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
 /* As many as are free now; returns how many. At 0 sno_try tells why. */
-static inline size_t sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
+SNO_API size_t sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
 /* With the caller's own, perhaps cached, reading of the clock. One older than the newest unit
  * counts as that unit. One that lies ahead of the clock drags the generator ahead too. */
-static inline sno_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
+SNO_API sno_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
 /* An id of any time, to port old ids: tick 0, and a sequence of its own that goes round the pool. So
  * it is unique among sno_cap such calls in a row, not against sno_new in the same unit. */
-static inline sno_status sno_new_with_time(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
+SNO_API sno_status sno_new_with_time(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
 
 /* The process-wide generator, made by the first call, with a partition that nobody chose. A forked
  * child has another than its parent and siblings, if one of them called before the fork. One for
  * each copy of this header that the linker keeps apart. The zero id as sno_new, and when no
  * partition is left: give long-lived families of short-lived processes partitions of your own
  * choice. */
-static inline sno_id sno_generate(uint8_t meta);
+SNO_API sno_id sno_generate(uint8_t meta);
 
-static inline sno_status sno_snapshot_take(sno_gen *, sno_snapshot *); /* lock-free, never torn */
+SNO_API sno_status sno_snapshot_take(sno_gen *, sno_snapshot *); /* lock-free, never torn */
 /* The last number drawn in this unit, or the minimum. */
-static inline uint32_t sno_sequence_now(sno_gen *);
-static inline uint32_t sno_len(sno_gen *);       /* ids drawn in this unit */
-static inline uint32_t sno_cap(const sno_gen *); /* ids a unit has */
-static inline void sno_stats_get(sno_gen *, sno_stats *);
-static inline uint16_t sno_gen_partition(const sno_gen *);
+SNO_API uint32_t sno_sequence_now(sno_gen *);
+SNO_API uint32_t sno_len(sno_gen *);       /* ids drawn in this unit */
+SNO_API uint32_t sno_cap(const sno_gen *); /* ids a unit has */
+SNO_API void sno_stats_get(sno_gen *, sno_stats *);
+SNO_API uint16_t sno_gen_partition(const sno_gen *);
 
 /* ---- shards: one generator's sequence numbers, split among threads ----
  *
@@ -425,26 +467,26 @@ static inline uint16_t sno_gen_partition(const sno_gen *);
  */
 typedef struct sno_shard sno_shard;
 /* All, or none; as sno_init, and SNO_INVALID when n is 0 or more than there are numbers. */
-static inline sno_status sno_shards_init(sno_shard *, size_t n, const sno_options *);
-static inline sno_id sno_shard_new(sno_shard *, uint8_t meta);
-static inline sno_status sno_shard_try(sno_shard *, uint8_t meta, sno_id *);
-static inline int64_t sno_shard_retry_ns(sno_shard *);
-static inline sno_status sno_shard_new_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
-static inline size_t sno_shard_try_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
-static inline sno_status sno_shard_try_at(sno_shard *, uint8_t meta, int64_t unix_ns, sno_id *);
+SNO_API sno_status sno_shards_init(sno_shard *, size_t n, const sno_options *);
+SNO_API sno_id sno_shard_new(sno_shard *, uint8_t meta);
+SNO_API sno_status sno_shard_try(sno_shard *, uint8_t meta, sno_id *);
+SNO_API int64_t sno_shard_retry_ns(sno_shard *);
+SNO_API sno_status sno_shard_new_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
+SNO_API size_t sno_shard_try_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
+SNO_API sno_status sno_shard_try_at(sno_shard *, uint8_t meta, int64_t unix_ns, sno_id *);
 /* A snapshot to make all n shards from again, taken while nobody draws: every number of every unit up
  * to the newest of any shard, on both ticks, counts as drawn. */
-static inline sno_status sno_shards_snapshot(sno_shard *, size_t n, sno_snapshot *);
+SNO_API sno_status sno_shards_snapshot(sno_shard *, size_t n, sno_snapshot *);
 /* The shard as a generator, for the questions, snapshot, reinit_after_fork and retire. Never draw
  * from that: drawing is for sno_shard_... alone. */
-static inline sno_gen *sno_shard_gen(sno_shard *);
+SNO_API sno_gen *sno_shard_gen(sno_shard *);
 
 /* Lends shards to threads. NULL: all are lent (make more shards, or fall back on sno_generate). A
  * shard that comes back goes on where it stood. */
 typedef struct sno_pool sno_pool;
-static inline sno_status sno_pool_init(sno_pool *, sno_shard *, size_t n, const sno_options *);
-static inline sno_shard *sno_pool_borrow(sno_pool *);
-static inline void sno_pool_give_back(sno_pool *, sno_shard *);
+SNO_API sno_status sno_pool_init(sno_pool *, sno_shard *, size_t n, const sno_options *);
+SNO_API sno_shard *sno_pool_borrow(sno_pool *);
+SNO_API void sno_pool_give_back(sno_pool *, sno_shard *);
 
 /* ---- lanes: one generator for all threads of all cores ----
  *
@@ -464,19 +506,17 @@ static inline void sno_pool_give_back(sno_pool *, sno_shard *);
 typedef struct sno_lane sno_lane;
 typedef struct sno_lanes sno_lanes;
 /* All, or none; as sno_init, and SNO_INVALID when n is 0 or more than there are numbers. */
-static inline sno_status sno_lanes_init(sno_lanes *, sno_lane *array, size_t n,
-                                        const sno_options *);
-static inline sno_id sno_lanes_new(sno_lanes *, uint8_t meta);
-static inline sno_status sno_lanes_try(sno_lanes *, uint8_t meta, sno_id *);
-static inline int64_t sno_lanes_retry_ns(sno_lanes *);
-static inline sno_status sno_lanes_new_n(sno_lanes *, uint8_t meta, sno_id *ids,
-                                         size_t n); /* unsorted */
-static inline size_t sno_lanes_try_n(sno_lanes *, uint8_t meta, sno_id *ids, size_t n);
-static inline uint64_t sno_lanes_available(sno_lanes *); /* ids free now, without waiting */
-static inline void sno_lanes_stats_get(sno_lanes *, sno_stats *);
+SNO_API sno_status sno_lanes_init(sno_lanes *, sno_lane *array, size_t n, const sno_options *);
+SNO_API sno_id sno_lanes_new(sno_lanes *, uint8_t meta);
+SNO_API sno_status sno_lanes_try(sno_lanes *, uint8_t meta, sno_id *);
+SNO_API int64_t sno_lanes_retry_ns(sno_lanes *);
+SNO_API sno_status sno_lanes_new_n(sno_lanes *, uint8_t meta, sno_id *ids, size_t n); /* unsorted */
+SNO_API size_t sno_lanes_try_n(sno_lanes *, uint8_t meta, sno_id *ids, size_t n);
+SNO_API uint64_t sno_lanes_available(sno_lanes *); /* ids free now, without waiting */
+SNO_API void sno_lanes_stats_get(sno_lanes *, sno_stats *);
 /* For sno_lanes_init, or sno_init: every number of every unit up to the newest of any lane, on both
  * ticks, counts as drawn. */
-static inline sno_status sno_lanes_snapshot_take(sno_lanes *, sno_snapshot *);
+SNO_API sno_status sno_lanes_snapshot_take(sno_lanes *, sno_snapshot *);
 
 // clang-format off
 // >>restarts begin
@@ -495,11 +535,11 @@ typedef struct sno_overflow {
 } sno_overflow;
 
 /* Any number of slots. Not while others use the ring. */
-static inline sno_status sno_ring_init(sno_ring *, sno_ring_slot *slots, size_t n);
+SNO_API sno_status sno_ring_init(sno_ring *, sno_ring_slot *slots, size_t n);
 /* False: it is full, or a thread that pops has not ended yet. */
-static inline bool sno_ring_push(sno_ring *, sno_overflow);
+SNO_API bool sno_ring_push(sno_ring *, sno_overflow);
 /* False: it is empty, or a thread that pushes has not ended yet. */
-static inline bool sno_ring_pop(sno_ring *, sno_overflow *);
+SNO_API bool sno_ring_pop(sno_ring *, sno_overflow *);
 
 /* ---- a machine that was copied ----
  *
@@ -508,7 +548,7 @@ static inline bool sno_ring_pop(sno_ring *, sno_overflow *);
  * are states: close them, and open others. From any thread. It reaches the generators of its own copy of
  * this header: the other header has its own call, and a shared library that hides its symbols, or was
  * opened with RTLD_LOCAL, must call it too. */
-static inline void sno_generation_bump(void);
+SNO_API void sno_generation_bump(void);
 
 /* ---- state files ----
  *
@@ -552,7 +592,7 @@ typedef struct sno_state_options {
 
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
  * of the process that opened it. SNO_IO: the old one stands. */
-static inline sno_status sno_state_extend(sno_state *);
+SNO_API sno_status sno_state_extend(sno_state *);
 /* Writes the time of the last id, so that the next run waits only until that has passed: not at
  * all, unless ids ran ahead of the clock. Draws fail with SNO_IO from the next unit on; the
  * state's memory must last as long as they may be tried. SNO_IO: closed, but that could not be
@@ -560,7 +600,7 @@ static inline sno_status sno_state_extend(sno_state *);
  * it stays open: in a signal handler that has interrupted a write of it. SNO_FORKED, in a forked
  * child or after a bump: the file is let go, and left as it is; one in shared memory stays open for
  * the others. */
-static inline sno_status sno_state_close(sno_state *);
+SNO_API sno_status sno_state_close(sno_state *);
 // >>restarts end
 // clang-format on
 
@@ -574,13 +614,13 @@ static inline sno_status sno_state_close(sno_state *);
  *
  * A generator must not outlive the module whose code initialised it: it looks at that module's memory.
  */
-static inline sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
+SNO_API sno_status sno_reinit_after_fork(sno_gen *, const sno_options *);
 /* Gives the pool up: options.exclusive lets others have it. It stops no draws: call it when nobody
  * draws any more, and before an init anew or the end of the memory. Of shards the first. */
-static inline void sno_retire(sno_gen *);
+SNO_API void sno_retire(sno_gen *);
 /* With the same array, and as many lanes. */
-static inline sno_status sno_lanes_reinit_after_fork(sno_lanes *, const sno_options *);
-static inline void sno_lanes_retire(sno_lanes *);
+SNO_API sno_status sno_lanes_reinit_after_fork(sno_lanes *, const sno_options *);
+SNO_API void sno_lanes_retire(sno_lanes *);
 
 /* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
  *
@@ -597,10 +637,53 @@ static inline void sno_lanes_retire(sno_lanes *);
  *     sno_state_close(&state);
  *
  * `pool` is read, and filled in. */
-static inline sno_status sno_state_open(sno_state *, const sno_state_options *, sno_snapshot *pool,
-                                        sno_why *);
+SNO_API sno_status sno_state_open(sno_state *, const sno_state_options *, sno_snapshot *pool,
+                                  sno_why *);
 
 // clang-format off
+#ifdef SNO_LIBRARY
+/* ---- for other languages ----
+ *
+ * A shared library of this header, which `make lib` builds, has these as well. An object takes as many bytes as
+ * sno_sizeof_... says, zero before its first use; options are set by name:
+ *
+ *     snapshot = zeros(sno_sizeof_snapshot())
+ *     options  = zeros(sno_sizeof_options())
+ *     gen      = zeros(sno_sizeof_gen())
+ *     sno_snapshot_set(snapshot, "partition", "7")
+ *     sno_options_point(options, "snapshot", snapshot)
+ *     sno_init(gen, options)
+ *
+ * `name` is a field's as it stands above, such as "sequence_min", "clock.kind"; a `value` is a decimal number,
+ * or a word: "true", "false" of what is a bool, "exact", "coarse", "fast" of clock.kind.
+ * Texts (path, exclusive) are not copied. SNO_INVALID: there is no such option; SNO_PARSE: it has no such
+ * value. What is a pointer or a function (snapshot, overflow, state, clock.now_ns, gate.admit ...) is
+ * set by the calls that end in _point.
+ */
+SNO_API sno_status sno_snapshot_set(sno_snapshot *, const char *name, const char *value);
+SNO_API sno_status sno_options_set(sno_options *, const char *name, const char *value);
+SNO_API sno_status sno_options_point(sno_options *, const char *name, const void *to);
+SNO_API sno_status sno_state_options_set(sno_state_options *, const char *name, const char *value);
+SNO_API sno_status sno_state_options_point(sno_state_options *, const char *name, const void *to);
+
+SNO_API const char *sno_version(void);
+SNO_API size_t sno_sizeof_options(void);
+SNO_API size_t sno_sizeof_gen(void);
+SNO_API size_t sno_sizeof_shard(void);
+SNO_API size_t sno_sizeof_pool(void);
+SNO_API size_t sno_sizeof_lanes(void);
+SNO_API size_t sno_sizeof_lane(void);
+SNO_API size_t sno_sizeof_ring(void);
+SNO_API size_t sno_sizeof_ring_slot(void);
+SNO_API size_t sno_sizeof_state(void);
+SNO_API size_t sno_sizeof_state_options(void);
+SNO_API size_t sno_sizeof_id(void);
+SNO_API size_t sno_sizeof_stats(void);
+SNO_API size_t sno_sizeof_snapshot(void);
+SNO_API size_t sno_sizeof_overflow(void);
+SNO_API size_t sno_sizeof_why(void);
+#endif
+
 // >>system begin
 /*
  * All that asks an operating system. Both headers carry this region, the same but for the prefix.
@@ -692,22 +775,22 @@ typedef struct sno_i_page_room {
 #error "SNO_NO_OS: define SNO_CLOCK_NS(kind) and SNO_SLEEP_NS(ns) before the include"
 #endif
 
-static inline bool sno_i_system_random(void *to, size_t n) {
+SNO_I_FN bool sno_i_system_random(void *to, size_t n) {
     (void)to;
     (void)n;
     return false;
 }
 
-static inline unsigned sno_i_system_lane(void) { return 0; }
+SNO_I_FN unsigned sno_i_system_lane(void) { return 0; }
 
-static inline uint64_t sno_i_pid(void) { return 1; }
+SNO_I_FN uint64_t sno_i_pid(void) { return 1; }
 
-static inline void *sno_i_new_page(bool shared) {
+SNO_I_FN void *sno_i_new_page(bool shared) {
     (void)shared;
     return NULL;
 }
 
-static inline void sno_i_drop_page(void *page) { (void)page; }
+SNO_I_FN void sno_i_drop_page(void *page) { (void)page; }
 
 #elif defined(_WIN32) /* ---- Windows ---- */
 #ifndef WIN32_LEAN_AND_MEAN
@@ -738,7 +821,7 @@ int __cdecl rand_s(unsigned *);
 #endif
 #endif
 
-static inline int64_t sno_i_system_ns(int kind) {
+SNO_I_FN int64_t sno_i_system_ns(int kind) {
     FILETIME t;
     if (kind == SNO_CLOCK_COARSE) GetSystemTimeAsFileTime(&t);
     else GetSystemTimePreciseAsFileTime(&t);
@@ -747,14 +830,14 @@ static inline int64_t sno_i_system_ns(int kind) {
 }
 
 /* Above twice what it moves by, 15.6 ms. */
-static inline uint64_t sno_i_system_slack_ns(void) { return 40000000; }
+SNO_I_FN uint64_t sno_i_system_slack_ns(void) { return 40000000; }
 
-static inline void sno_i_system_sleep(int64_t ns) {
+SNO_I_FN void sno_i_system_sleep(int64_t ns) {
     for (; ns > 0; ns -= 1000000000)
         Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
 }
 
-static inline bool sno_i_system_random(void *to, size_t n) {
+SNO_I_FN bool sno_i_system_random(void *to, size_t n) {
     for (unsigned char *at = (unsigned char *)to; n;) {
         unsigned word;
         const size_t some = n < sizeof word ? n : sizeof word;
@@ -766,29 +849,29 @@ static inline bool sno_i_system_random(void *to, size_t n) {
     return true;
 }
 
-static inline unsigned sno_i_system_lane(void) { return GetCurrentProcessorNumber(); }
+SNO_I_FN unsigned sno_i_system_lane(void) { return GetCurrentProcessorNumber(); }
 
-static inline uint64_t sno_i_pid(void) { return 1; } /* no fork */
+SNO_I_FN uint64_t sno_i_pid(void) { return 1; } /* no fork */
 
-static inline void *sno_i_new_page(bool shared) {
+SNO_I_FN void *sno_i_new_page(bool shared) {
     return shared ? NULL : VirtualAlloc(NULL, 4096, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
 }
 
-static inline void sno_i_drop_page(void *page) { (void)VirtualFree(page, 0, MEM_RELEASE); }
+SNO_I_FN void sno_i_drop_page(void *page) { (void)VirtualFree(page, 0, MEM_RELEASE); }
 
 #elif defined(__wasi__) /* ---- WASI ---- */
 #include <wasi/api.h>
 
-static inline int64_t sno_i_system_ns(int kind) {
+SNO_I_FN int64_t sno_i_system_ns(int kind) {
     __wasi_timestamp_t ns = 0;
     (void)kind;
     if (__wasi_clock_time_get(__WASI_CLOCKID_REALTIME, 1, &ns) != 0) return 0;
     return (int64_t)ns;
 }
 
-static inline uint64_t sno_i_system_slack_ns(void) { return 0; } /* no coarse clock */
+SNO_I_FN uint64_t sno_i_system_slack_ns(void) { return 0; } /* no coarse clock */
 
-static inline void sno_i_system_sleep(int64_t ns) {
+SNO_I_FN void sno_i_system_sleep(int64_t ns) {
     __wasi_subscription_t nap;
     __wasi_event_t event;
     __wasi_size_t events;
@@ -799,20 +882,20 @@ static inline void sno_i_system_sleep(int64_t ns) {
     if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0) return; /* who waits looks again */
 }
 
-static inline bool sno_i_system_random(void *to, size_t n) {
+SNO_I_FN bool sno_i_system_random(void *to, size_t n) {
     return __wasi_random_get((uint8_t *)to, (__wasi_size_t)n) == 0;
 }
 
-static inline unsigned sno_i_system_lane(void) { return 0; }
+SNO_I_FN unsigned sno_i_system_lane(void) { return 0; }
 
-static inline uint64_t sno_i_pid(void) { return 1; } /* no fork */
+SNO_I_FN uint64_t sno_i_pid(void) { return 1; } /* no fork */
 
-static inline void *sno_i_new_page(bool shared) {
+SNO_I_FN void *sno_i_new_page(bool shared) {
     (void)shared;
     return NULL;
 }
 
-static inline void sno_i_drop_page(void *page) { (void)page; }
+SNO_I_FN void sno_i_drop_page(void *page) { (void)page; }
 
 #else /* ---- POSIX ---- */
 #include <errno.h>
@@ -854,7 +937,7 @@ extern ssize_t sno_i_readlink(const char *, char *, size_t) __asm__("readlink");
 #endif
 #endif
 
-static inline int64_t sno_i_system_ns(int kind) {
+SNO_I_FN int64_t sno_i_system_ns(int kind) {
 #if defined(SNO_I_BY_NAME) && defined(__LP64__)
     struct sno_i_timespec t;
     (void)sno_i_clock_gettime(kind == SNO_CLOCK_COARSE ? 5 : 0, &t);
@@ -875,7 +958,7 @@ static inline int64_t sno_i_system_ns(int kind) {
 }
 
 /* Twice the coarse clock's resolution, which it lags by. */
-static inline uint64_t sno_i_system_slack_ns(void) {
+SNO_I_FN uint64_t sno_i_system_slack_ns(void) {
     const uint64_t most = 50000000;
     uint64_t ns = 0;
 #if defined(SNO_I_BY_NAME) && defined(__LP64__)
@@ -892,7 +975,7 @@ static inline uint64_t sno_i_system_slack_ns(void) {
 /* Sleeps that long or longer, whatever signals come. Linux is told until when: what it says is left
  * of a sleep that was cut short includes what that may be late, so that to ask for it again would
  * never end under signals that come often. */
-static inline void sno_i_system_sleep(int64_t ns) {
+SNO_I_FN void sno_i_system_sleep(int64_t ns) {
     const int errno_before = errno;
     const int64_t longest_s = 1000000000, ns_per_s = 1000000000;
     const int64_t sec = ns / ns_per_s < longest_s ? ns / ns_per_s : longest_s, nsec = ns % ns_per_s;
@@ -920,7 +1003,7 @@ static inline void sno_i_system_sleep(int64_t ns) {
 }
 
 /* Never waits, and leaves errno alone. */
-static inline bool sno_i_system_random(void *to, size_t n) {
+SNO_I_FN bool sno_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
 #if defined(SYS_getrandom)
@@ -957,7 +1040,7 @@ extern const unsigned sno_i_rseq_size __asm__("__rseq_size");
 
 /* The second word is the processor's number, negative where the kernel does not say. Where a thread
  * begins is asked anew each time: a fiber may go on in another. */
-static inline int sno_i_processor(void) {
+SNO_I_FN int sno_i_processor(void) {
     int32_t number;
     if (!sno_i_rseq_size) return -1;
 #if defined(__x86_64__)
@@ -970,19 +1053,19 @@ static inline int sno_i_processor(void) {
     return number;
 }
 #else
-static inline int sno_i_processor(void) { return -1; }
+SNO_I_FN int sno_i_processor(void) { return -1; }
 #endif
 
 /* Each thread has an errno of its own. */
-static inline unsigned sno_i_system_lane(void) {
+SNO_I_FN unsigned sno_i_system_lane(void) {
     const int processor = sno_i_processor();
     const uint64_t thread = (uint64_t)(uintptr_t)&errno;
     return processor >= 0 ? (unsigned)processor : (unsigned)(thread * 0x9e3779b97f4a7c15 >> 56);
 }
 
-static inline uint64_t sno_i_pid(void) { return (uint64_t)getpid(); }
+SNO_I_FN uint64_t sno_i_pid(void) { return (uint64_t)getpid(); }
 
-static inline void *sno_i_new_page(bool shared) {
+SNO_I_FN void *sno_i_new_page(bool shared) {
 #if defined(MAP_ANONYMOUS)
     const int anonymous = MAP_ANONYMOUS, zeros = -1;
 #elif defined(MAP_ANON)
@@ -1002,10 +1085,10 @@ static inline void *sno_i_new_page(bool shared) {
     return page == MAP_FAILED ? NULL : page;
 }
 
-static inline void sno_i_drop_page(void *page) { (void)munmap(page, 4096); }
+SNO_I_FN void sno_i_drop_page(void *page) { (void)munmap(page, 4096); }
 
 #if SNO_I_HAS_ROOMS
-static inline void *sno_i_page_in(sno_i_page_room *room) {
+SNO_I_FN void *sno_i_page_in(sno_i_page_room *room) {
     const long size = sysconf(_SC_PAGESIZE);
     if (size <= 0 || (size_t)size > sizeof room->bytes / 2) return NULL;
     const uintptr_t past = (uintptr_t)room->bytes % (uintptr_t)size;
@@ -1013,7 +1096,7 @@ static inline void *sno_i_page_in(sno_i_page_room *room) {
 }
 
 /* An emulator that takes every advice would take a senseless one too, and wipe nothing. */
-static inline bool sno_i_wipe_on_fork(void *page) {
+SNO_I_FN bool sno_i_wipe_on_fork(void *page) {
     const int errno_before = errno;
 #if defined(__linux__)
     enum { wipe_on_fork = 18, senseless = -1 };
@@ -1033,12 +1116,12 @@ static inline bool sno_i_wipe_on_fork(void *page) {
 #endif
 
 #if !SNO_I_HAS_ROOMS
-static inline void *sno_i_page_in(sno_i_page_room *room) {
+SNO_I_FN void *sno_i_page_in(sno_i_page_room *room) {
     (void)room;
     return NULL;
 }
 
-static inline bool sno_i_wipe_on_fork(void *page) {
+SNO_I_FN bool sno_i_wipe_on_fork(void *page) {
     (void)page;
     return false;
 }
@@ -1066,7 +1149,7 @@ enum { SNO_I_READ, SNO_I_WRITE, SNO_I_CREATE }; /* ways to open a file */
 
 /* Between these two a thread is not cancelled, which would leave a file half claimed or a write to
  * nobody, and at the end errno is what it was: a draw may stand in a signal handler. */
-static inline sno_i_calm sno_i_calm_begin(void) {
+SNO_I_FN sno_i_calm sno_i_calm_begin(void) {
     sno_i_calm calm = {0, errno};
 #if !defined(__ANDROID__)
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &calm.cancel_state);
@@ -1074,7 +1157,7 @@ static inline sno_i_calm sno_i_calm_begin(void) {
     return calm;
 }
 
-static inline void sno_i_calm_end(sno_i_calm calm) {
+SNO_I_FN void sno_i_calm_end(sno_i_calm calm) {
 #if !defined(__ANDROID__)
     (void)pthread_setcancelstate(calm.cancel_state, &calm.cancel_state);
 #endif
@@ -1082,18 +1165,18 @@ static inline void sno_i_calm_end(sno_i_calm calm) {
 }
 
 /* Tells this thread from the others of all processes that share its memory. */
-static inline uint64_t sno_i_thread_mark(void) {
+SNO_I_FN uint64_t sno_i_thread_mark(void) {
     return (((uint64_t)(uintptr_t)pthread_self() << 20) ^ sno_i_pid() << 1) | 1;
 }
 
 enum { SNO_I_ABSENT = ENOENT };
-static inline int sno_i_error(void) { return errno; }
-static inline void sno_i_error_put(int error) { errno = error; }
-static inline const char *sno_i_error_text(int error) { return strerror(error); }
-static inline bool sno_i_error_is_taken(int error) { return error == EACCES || error == EAGAIN; }
+SNO_I_FN int sno_i_error(void) { return errno; }
+SNO_I_FN void sno_i_error_put(int error) { errno = error; }
+SNO_I_FN const char *sno_i_error_text(int error) { return strerror(error); }
+SNO_I_FN bool sno_i_error_is_taken(int error) { return error == EACCES || error == EAGAIN; }
 
 /* But not in place of a standard stream that the program has closed. */
-static inline int sno_i_open(const char *path, int how) {
+SNO_I_FN int sno_i_open(const char *path, int how) {
     const int flags =
         (how == SNO_I_READ ? O_RDONLY : O_RDWR) | (how == SNO_I_CREATE ? O_CREAT : 0);
 #if defined(O_CLOEXEC)
@@ -1113,11 +1196,11 @@ static inline int sno_i_open(const char *path, int how) {
     return fd;
 }
 
-static inline void sno_i_close(int fd) { (void)close(fd); }
+SNO_I_FN void sno_i_close(int fd) { (void)close(fd); }
 
 /* Locks or unlocks bytes of an open file (count 0: all): 0, or -1 and an error. The lock is of the
  * open file description where there is that: see >>common, files. */
-static inline int sno_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
+SNO_I_FN int sno_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
 #if defined(F_OFD_SETLK) || defined(__linux__)
 #if defined(F_OFD_SETLK)
     const int set_lock = F_OFD_SETLK;
@@ -1138,7 +1221,7 @@ static inline int sno_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t c
 #endif
 }
 
-static inline bool sno_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
+SNO_I_FN bool sno_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
     if (lseek(fd, (off_t)at, SEEK_SET) != (off_t)at) return false;
     while (n > 0) {
         const ssize_t written = write(fd, bytes, n);
@@ -1151,7 +1234,7 @@ static inline bool sno_i_write_at(int fd, int64_t at, const uint8_t *bytes, size
 }
 
 /* Reads from the start of the file, at most n bytes; how many, or -1. */
-static inline int sno_i_read_all(int fd, uint8_t *bytes, size_t n) {
+SNO_I_FN int sno_i_read_all(int fd, uint8_t *bytes, size_t n) {
     size_t got = 0;
     if (lseek(fd, 0, SEEK_SET) != 0) return -1;
     while (got < n) {
@@ -1165,18 +1248,18 @@ static inline int sno_i_read_all(int fd, uint8_t *bytes, size_t n) {
 }
 
 #if defined(F_FULLFSYNC) /* macOS, where fsync stops at the drive's own memory */
-static inline int sno_i_fsync(int fd) { return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd); }
-static inline int sno_i_fdatasync(int fd) { return sno_i_fsync(fd); }
+SNO_I_FN int sno_i_fsync(int fd) { return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd); }
+SNO_I_FN int sno_i_fdatasync(int fd) { return sno_i_fsync(fd); }
 #elif !defined(__linux__)
-static inline int sno_i_fsync(int fd) { return fsync(fd); }
-static inline int sno_i_fdatasync(int fd) { return fsync(fd); }
+SNO_I_FN int sno_i_fsync(int fd) { return fsync(fd); }
+SNO_I_FN int sno_i_fdatasync(int fd) { return fsync(fd); }
 #endif
 #if !defined(__linux__)
 #define sno_i_readlink readlink
 #endif
 
 /* A new name lasts once the folder is on disk. Some file systems can't be asked for that. */
-static inline bool sno_i_fsync_folder(const char *folder) {
+SNO_I_FN bool sno_i_fsync_folder(const char *folder) {
     const int fd = open(folder, O_RDONLY);
     if (fd < 0) return false;
     const bool synced = sno_i_fsync(fd) == 0 || errno == EINVAL;
@@ -1184,7 +1267,7 @@ static inline bool sno_i_fsync_folder(const char *folder) {
     return synced;
 }
 
-static inline sno_i_found sno_i_found_of(const struct stat *file) {
+SNO_I_FN sno_i_found sno_i_found_of(const struct stat *file) {
     sno_i_found found;
     found.device = (uint64_t)file->st_dev;
     found.inode = (uint64_t)file->st_ino;
@@ -1192,14 +1275,14 @@ static inline sno_i_found sno_i_found_of(const struct stat *file) {
     return found;
 }
 
-static inline bool sno_i_find(const char *path, sno_i_found *found) {
+SNO_I_FN bool sno_i_find(const char *path, sno_i_found *found) {
     struct stat file;
     const bool exists = stat(path, &file) == 0;
     if (exists) *found = sno_i_found_of(&file);
     return exists;
 }
 
-static inline bool sno_i_find_open(int fd, sno_i_found *found) {
+SNO_I_FN bool sno_i_find_open(int fd, sno_i_found *found) {
     struct stat file;
     const bool is_open = fstat(fd, &file) == 0;
     if (is_open) *found = sno_i_found_of(&file);
@@ -1207,58 +1290,54 @@ static inline bool sno_i_find_open(int fd, sno_i_found *found) {
 }
 
 /* Whether a link stands there, to something or nothing. */
-static inline bool sno_i_is_link(const char *path) {
+SNO_I_FN bool sno_i_is_link(const char *path) {
     char target;
     return sno_i_readlink(path, &target, 1) >= 0;
 }
 
-static inline bool sno_i_rename(const char *from, const char *to) {
-    return rename(from, to) == 0;
-}
-static inline void sno_i_unlink(const char *path) { (void)unlink(path); }
-static inline bool sno_i_folder(char *out, size_t size) { return getcwd(out, size) != NULL; }
+SNO_I_FN bool sno_i_rename(const char *from, const char *to) { return rename(from, to) == 0; }
+SNO_I_FN void sno_i_unlink(const char *path) { (void)unlink(path); }
+SNO_I_FN bool sno_i_folder(char *out, size_t size) { return getcwd(out, size) != NULL; }
 
 #else /* ---- no files ---- */
-static inline sno_i_calm sno_i_calm_begin(void) {
+SNO_I_FN sno_i_calm sno_i_calm_begin(void) {
     const sno_i_calm calm = {0, 0};
     return calm;
 }
 
-static inline void sno_i_calm_end(sno_i_calm calm) { (void)calm; }
-static inline uint64_t sno_i_thread_mark(void) { return 1; }
+SNO_I_FN void sno_i_calm_end(sno_i_calm calm) { (void)calm; }
+SNO_I_FN uint64_t sno_i_thread_mark(void) { return 1; }
 enum { SNO_I_ABSENT = 1 };
-static inline int sno_i_error(void) { return 0; }
-static inline void sno_i_error_put(int error) { (void)error; }
-static inline const char *sno_i_error_text(int error) {
-    return (void)error, SNO_I_WHY_NO_FILES;
-}
-static inline bool sno_i_error_is_taken(int error) { return (void)error, false; }
-static inline int sno_i_open(const char *path, int how) { return (void)path, (void)how, -1; }
-static inline void sno_i_close(int fd) { (void)fd; }
-static inline int sno_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
+SNO_I_FN int sno_i_error(void) { return 0; }
+SNO_I_FN void sno_i_error_put(int error) { (void)error; }
+SNO_I_FN const char *sno_i_error_text(int error) { return (void)error, SNO_I_WHY_NO_FILES; }
+SNO_I_FN bool sno_i_error_is_taken(int error) { return (void)error, false; }
+SNO_I_FN int sno_i_open(const char *path, int how) { return (void)path, (void)how, -1; }
+SNO_I_FN void sno_i_close(int fd) { (void)fd; }
+SNO_I_FN int sno_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
     return (void)fd, (void)lock, (void)first, (void)count, -1;
 }
-static inline bool sno_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
+SNO_I_FN bool sno_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
     return (void)fd, (void)at, (void)bytes, (void)n, false;
 }
-static inline int sno_i_read_all(int fd, uint8_t *bytes, size_t n) {
+SNO_I_FN int sno_i_read_all(int fd, uint8_t *bytes, size_t n) {
     return (void)fd, (void)bytes, (void)n, -1;
 }
-static inline int sno_i_fsync(int fd) { return (void)fd, -1; }
-static inline int sno_i_fdatasync(int fd) { return (void)fd, -1; }
-static inline bool sno_i_fsync_folder(const char *folder) { return (void)folder, false; }
-static inline bool sno_i_find(const char *path, sno_i_found *found) {
+SNO_I_FN int sno_i_fsync(int fd) { return (void)fd, -1; }
+SNO_I_FN int sno_i_fdatasync(int fd) { return (void)fd, -1; }
+SNO_I_FN bool sno_i_fsync_folder(const char *folder) { return (void)folder, false; }
+SNO_I_FN bool sno_i_find(const char *path, sno_i_found *found) {
     return (void)path, (void)found, false;
 }
-static inline bool sno_i_find_open(int fd, sno_i_found *found) {
+SNO_I_FN bool sno_i_find_open(int fd, sno_i_found *found) {
     return (void)fd, (void)found, false;
 }
-static inline bool sno_i_is_link(const char *path) { return (void)path, false; }
-static inline bool sno_i_rename(const char *from, const char *to) {
+SNO_I_FN bool sno_i_is_link(const char *path) { return (void)path, false; }
+SNO_I_FN bool sno_i_rename(const char *from, const char *to) {
     return (void)from, (void)to, false;
 }
-static inline void sno_i_unlink(const char *path) { (void)path; }
-static inline bool sno_i_folder(char *out, size_t size) { return (void)out, (void)size, false; }
+SNO_I_FN void sno_i_unlink(const char *path) { (void)path; }
+SNO_I_FN bool sno_i_folder(char *out, size_t size) { return (void)out, (void)size, false; }
 #endif
 // >>system end
 
@@ -1276,7 +1355,7 @@ extern void *sno_i_mremap(void *, size_t, size_t, int, ...) __asm__("mremap");
 }
 #endif
 
-static inline void *sno_i_move_page(void *page, sno_i_page_room *room) {
+SNO_I_FN void *sno_i_move_page(void *page, sno_i_page_room *room) {
     enum { may_move = 1, to_a_fixed_place = 2 };
     const size_t size = (size_t)sysconf(_SC_PAGESIZE);
     void *const place = sno_i_page_in(room);
@@ -1287,7 +1366,7 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) {
     return page;
 }
 #else
-static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return (void)room, page; }
+SNO_I_FN void *sno_i_move_page(void *page, sno_i_page_room *room) { return (void)room, page; }
 #endif
 // >>own end
 
@@ -1409,16 +1488,20 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return 
  */
 
 #if defined(__GNUC__) || defined(__clang__)
-#define SNO_I_INLINE    static inline __attribute__((always_inline))
-#define SNO_I_COLD      static __attribute__((noinline, cold, unused))
+#define SNO_I_INLINE SNO_I_FN __attribute__((always_inline))
+#ifdef SNO_CXX_INLINE
+#define SNO_I_COLD SNO_I_FN __attribute__((cold))
+#else
+#define SNO_I_COLD static __attribute__((noinline, cold, unused))
+#endif
 #define SNO_I_LIKELY(x) __builtin_expect(!!(x), 1)
 #elif defined(_MSC_VER)
 #define SNO_I_INLINE    static __forceinline
 #define SNO_I_COLD      static __declspec(noinline)
 #define SNO_I_LIKELY(x) (x)
 #else
-#define SNO_I_INLINE    static inline
-#define SNO_I_COLD      static inline
+#define SNO_I_INLINE    SNO_I_FN
+#define SNO_I_COLD      SNO_I_FN
 #define SNO_I_LIKELY(x) (x)
 #endif
 
@@ -1444,7 +1527,7 @@ static inline void *sno_i_move_page(void *page, sno_i_page_room *room) { return 
 #if defined(__GNUC__) && defined(__x86_64__)
 #define SNO_COUNTER() __builtin_ia32_rdtsc()
 #elif defined(__GNUC__) && defined(__aarch64__)
-static inline uint64_t sno_i_counter(void) {
+SNO_I_FN uint64_t sno_i_counter(void) {
     uint64_t count;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
     return count;
@@ -1463,7 +1546,7 @@ SNO_I_INLINE int64_t sno_i_now_ns(const sno_clock *c) {
     return c->now_ns ? c->now_ns(c->user) : SNO_CLOCK_NS(c->kind);
 }
 
-static inline int64_t sno_i_exact_ns(const sno_clock *c) {
+SNO_I_FN int64_t sno_i_exact_ns(const sno_clock *c) {
     return c->now_ns ? c->now_ns(c->user) : SNO_CLOCK_NS(SNO_CLOCK_EXACT);
 }
 
@@ -1488,7 +1571,7 @@ struct sno_ring {
     char pad2[56];
 };
 
-static inline sno_status sno_ring_init(sno_ring *ring, sno_ring_slot *slots, size_t n) {
+SNO_API sno_status sno_ring_init(sno_ring *ring, sno_ring_slot *slots, size_t n) {
     if (!ring || !slots || !n) return SNO_INVALID;
     ring->slots = slots;
     ring->size = n;
@@ -1500,8 +1583,8 @@ static inline sno_status sno_ring_init(sno_ring *ring, sno_ring_slot *slots, siz
 
 /* Takes the next position of `end` whose slot shows `phase` (0 free, 1 filled) in its turn; NULL
  * when there is none. Linearises at the CAS. */
-static inline sno_ring_slot *sno_i_ring_claim(sno_ring *ring, sno_i_atomic64 *end,
-                                                  uint64_t phase, uint64_t *turn) {
+SNO_I_FN sno_ring_slot *sno_i_ring_claim(sno_ring *ring, sno_i_atomic64 *end,
+                                               uint64_t phase, uint64_t *turn) {
     uint64_t at = SNO_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
     if (!ring->size) return NULL;                  /* was not initialised */
     for (;;) {
@@ -1518,13 +1601,13 @@ static inline sno_ring_slot *sno_i_ring_claim(sno_ring *ring, sno_i_atomic64 *en
 }
 
 /* Member by member: checkers of the memory model know no copies of structs that threads share. */
-static inline void sno_i_ring_copy(const sno_overflow *note, sno_overflow *out) {
+SNO_I_FN void sno_i_ring_copy(const sno_overflow *note, sno_overflow *out) {
     out->now_ns = note->now_ns;
     out->count = note->count;
     out->ticks = note->ticks;
 }
 
-static inline bool sno_ring_push(sno_ring *ring, sno_overflow note) {
+SNO_API bool sno_ring_push(sno_ring *ring, sno_overflow note) {
     uint64_t turn;
     sno_ring_slot *slot = sno_i_ring_claim(ring, &ring->head, 0, &turn);
     if (!slot) return false;
@@ -1533,7 +1616,7 @@ static inline bool sno_ring_push(sno_ring *ring, sno_overflow note) {
     return true;
 }
 
-static inline bool sno_ring_pop(sno_ring *ring, sno_overflow *note) {
+SNO_API bool sno_ring_pop(sno_ring *ring, sno_overflow *note) {
     uint64_t turn;
     sno_ring_slot *slot = sno_i_ring_claim(ring, &ring->tail, 1, &turn);
     if (!slot) return false;
@@ -1576,7 +1659,7 @@ SNO_I_ONE_PER_PROCESS(struct sno_i_process, sno_i_process);
 #define SNO_RANDOM_BYTES(to, n) sno_i_system_random(to, n)
 #endif
 
-static inline bool sno_i_random_bytes(void *to, size_t n) { return SNO_RANDOM_BYTES(to, n); }
+SNO_I_FN bool sno_i_random_bytes(void *to, size_t n) { return SNO_RANDOM_BYTES(to, n); }
 
 /* Marks this process where no page does. */
 SNO_I_COLD uint64_t sno_i_pid_mark(void) {
@@ -1586,7 +1669,7 @@ SNO_I_COLD uint64_t sno_i_pid_mark(void) {
 /* Any number of threads may find the page and tell the kernel at once: it is the same page, and
  * told twice is told. Nor has the pointer anything to carry: a fork that comes later takes the
  * kernel's own lock after the call that told. */
-static inline sno_i_atomic64 *sno_i_fork_page(void) {
+SNO_I_FN sno_i_atomic64 *sno_i_fork_page(void) {
     sno_i_atomic64 *page = SNO_ATOMIC_LOAD(&sno_i_process.page, relaxed);
     if (page) return page;
     page = (sno_i_atomic64 *)sno_i_page_in(&sno_i_process.room);
@@ -1596,7 +1679,7 @@ static inline sno_i_atomic64 *sno_i_fork_page(void) {
 }
 
 /* The value that marks this process, for generators to keep; *word is NULL where the pid does. */
-static inline uint64_t sno_i_fork_mark(sno_i_atomic64 **word) {
+SNO_I_FN uint64_t sno_i_fork_mark(sno_i_atomic64 **word) {
     *word = sno_i_fork_page();
     if (!*word) return sno_i_pid_mark();
     uint64_t mark = SNO_ATOMIC_LOAD(*word, relaxed);
@@ -1607,7 +1690,7 @@ static inline uint64_t sno_i_fork_mark(sno_i_atomic64 **word) {
 
 /* Marks the process itself, for what it holds: a bump does not change it, and it tells relatives and
  * strangers apart. */
-static inline uint64_t sno_i_process_mark(void) {
+SNO_I_FN uint64_t sno_i_process_mark(void) {
     sno_i_atomic64 *page = sno_i_fork_page();
     if (!page) return sno_i_pid();
     uint64_t mark = SNO_ATOMIC_LOAD(page + 1, relaxed), next = 0;
@@ -1622,7 +1705,7 @@ static inline uint64_t sno_i_process_mark(void) {
 /* Which of a few places, which all processes of a tree have, no thread of this process has had; `places`:
  * none is left. Those that a parent's threads had at the moment of the fork are free in the child. (A bump
  * must not free them, so it is the pid.) *begun is [ pid:56 ][ places taken in that process:8 ]. */
-static inline unsigned sno_i_take_place(sno_i_atomic64 *begun, unsigned places) {
+SNO_I_FN unsigned sno_i_take_place(sno_i_atomic64 *begun, unsigned places) {
     const uint64_t none = sno_i_pid() << 8;
     uint64_t seen = SNO_ATOMIC_LOAD(begun, relaxed), n;
     do {
@@ -1632,7 +1715,7 @@ static inline unsigned sno_i_take_place(sno_i_atomic64 *begun, unsigned places) 
     return (unsigned)n;
 }
 
-static inline void sno_generation_bump(void) {
+SNO_API void sno_generation_bump(void) {
     sno_i_atomic64 *page = sno_i_fork_page();
     const uint64_t next = SNO_ATOMIC_ADD(&sno_i_process.generation, 1u, relaxed) + 1;
     (void)SNO_ATOMIC_ADD(&sno_i_process.bumps, 1u, relaxed);
@@ -1729,15 +1812,15 @@ typedef struct sno_i_setup {
 } sno_i_setup;
 
 /* Of the state file, which comes below. */
-static inline bool sno_i_state_is_shared(const struct sno_state *);
-static inline uint64_t sno_i_state_run(const struct sno_state *);
-static sno_status sno_i_state_admit(struct sno_state *, uint64_t run, int64_t until_ns,
-                                        bool *in_vain);
+SNO_I_FN bool sno_i_state_is_shared(const struct sno_state *);
+SNO_I_FN uint64_t sno_i_state_run(const struct sno_state *);
+SNO_I_FN sno_status sno_i_state_admit(struct sno_state *, uint64_t run, int64_t until_ns,
+                                            bool *in_vain);
 
-static inline uint64_t sno_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
+SNO_I_FN uint64_t sno_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* How long until `due`, which is later. */
-static inline int64_t sno_i_ns_until(int64_t due_ns, int64_t now_ns) {
+SNO_I_FN int64_t sno_i_ns_until(int64_t due_ns, int64_t now_ns) {
     const uint64_t ns = (uint64_t)due_ns - (uint64_t)now_ns;
     return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
@@ -1758,12 +1841,12 @@ enum {
     SNO_I_ADD_PLACES = 4096 /* ... and callers with patience for so many places */
 };
 
-static inline const char *sno_i_unfit_clock(const sno_clock *c) {
+SNO_I_FN const char *sno_i_unfit_clock(const sno_clock *c) {
     if (c->kind >= SNO_CLOCK_EXACT && c->kind <= SNO_CLOCK_FAST) return NULL;
     return "clock.kind is not SNO_CLOCK_EXACT, SNO_CLOCK_COARSE or SNO_CLOCK_FAST";
 }
 
-static inline const char *sno_i_unfit_sharing(const sno_i_setup *o) {
+SNO_I_FN const char *sno_i_unfit_sharing(const sno_i_setup *o) {
     if (!o->shared_memory) return NULL;
     if (o->gate.admit) return "shared_memory does not go with a gate";
     if (o->state && !sno_i_state_is_shared(o->state))
@@ -1776,7 +1859,7 @@ static inline const char *sno_i_unfit_sharing(const sno_i_setup *o) {
 }
 
 /* Names an option that no engine can be set up with; NULL: none. */
-static inline const char *sno_i_unfit(const sno_i_setup *o) {
+SNO_I_FN const char *sno_i_unfit(const sno_i_setup *o) {
     const int64_t max_ms = INT64_MAX / SNO_I_NS_PER_MS;
     if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
         return "layout.epoch_ms is further from 1970 than 64 bits of ns";
@@ -1792,7 +1875,7 @@ static inline const char *sno_i_unfit(const sno_i_setup *o) {
 
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest: as many
  * at least as the layout has beside its time. What does not fit is returned. */
-static inline const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d) {
+SNO_I_FN const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d) {
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * SNO_I_NS_PER_MS);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * SNO_I_NS_PER_MS;
     d->last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
@@ -1808,7 +1891,7 @@ static inline const char *sno_i_split_word(const sno_i_setup *o, sno_i_split *d)
 }
 
 /* Names what an engine can't be set up with; NULL: it can be, and so the word is divided. */
-static inline const char *sno_i_setup_why(const sno_i_setup *o, sno_i_split *d) {
+SNO_I_FN const char *sno_i_setup_why(const sno_i_setup *o, sno_i_split *d) {
     const char *const why = sno_i_unfit(o);
     return why ? why : sno_i_split_word(o, d);
 }
@@ -1816,8 +1899,8 @@ static inline const char *sno_i_setup_why(const sno_i_setup *o, sno_i_split *d) 
 /* How far a draw may go, and how. fetch_add wants room for those who add at the same moment, a
  * quarter of the count's range; and so much patience that they don't push a place past what its
  * caller waits. */
-static inline void sno_i_set_limits(sno_i_engine *e, const sno_i_setup *o,
-                                      const sno_i_split *d) {
+SNO_I_FN void sno_i_set_limits(sno_i_engine *e, const sno_i_setup *o,
+                                   const sno_i_split *d) {
     const uint64_t units =
         sno_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, SNO_I_ADD_PLACES);
     const bool by_add = d->count_bits >= SNO_I_ADD_BITS &&
@@ -1833,14 +1916,14 @@ static inline void sno_i_set_limits(sno_i_engine *e, const sno_i_setup *o,
 }
 
 /* Whether an engine can be set up. SNO_LEASE: its gate is closed already, or another process's. */
-static inline sno_status sno_i_may_begin(const sno_i_setup *o, sno_i_split *d) {
+SNO_I_FN sno_status sno_i_may_begin(const sno_i_setup *o, sno_i_split *d) {
     if (sno_i_setup_why(o, d)) return SNO_INVALID;
     if (!o->gate.admit || !o->gate.word) return SNO_OK;
     return SNO_ATOMIC_LOAD(o->gate.word, relaxed) ? SNO_OK : SNO_LEASE;
 }
 
 /* Whose the engine is: the fork word's value, or the gate's, which fork wipes, too. */
-static inline void sno_i_set_owner(sno_i_engine *e, const sno_i_setup *o) {
+SNO_I_FN void sno_i_set_owner(sno_i_engine *e, const sno_i_setup *o) {
     sno_i_atomic64 *const gate_word = o->gate.admit ? o->gate.word : NULL;
     e->process_word = NULL;
     e->process_mark = o->shared_memory ? 0 : sno_i_fork_mark(&e->process_word);
@@ -1877,8 +1960,8 @@ SNO_I_COLD bool sno_i_counter_suits(const sno_clock *c) {
 }
 
 /* All but whose it is, and whether it has leases. */
-static inline void sno_i_engine_fill(sno_i_engine *e, const sno_i_setup *o,
-                                       const sno_i_split *d) {
+SNO_I_FN void sno_i_engine_fill(sno_i_engine *e, const sno_i_setup *o,
+                                    const sno_i_split *d) {
     const int64_t max_ms = INT64_MAX / SNO_I_NS_PER_MS;
     e->epoch_ns = (uint64_t)(o->epoch_ms * SNO_I_NS_PER_MS);
     e->unit_ns = (uint64_t)o->unit_ms * SNO_I_NS_PER_MS;
@@ -1907,7 +1990,7 @@ static inline void sno_i_engine_fill(sno_i_engine *e, const sno_i_setup *o,
 }
 
 /* Not while others use the engine. What is refused is left as it was. */
-static inline sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o) {
+SNO_I_FN sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o) {
     sno_i_split d;
     const sno_status status = sno_i_may_begin(o, &d);
     if (status != SNO_OK) return status;
@@ -1939,23 +2022,21 @@ SNO_I_INLINE sno_status sno_i_lost(const sno_i_engine *e) {
 }
 
 /* Whether the engine is still this process's to draw from. */
-static inline sno_status sno_i_still_ours(const sno_i_engine *e) {
+SNO_I_FN sno_status sno_i_still_ours(const sno_i_engine *e) {
     return sno_i_forked(e) ? sno_i_lost(e) : SNO_OK;
 }
 
 /* The same for who has slept, or asks a gate: behind a gate's word a bump is looked for, too. */
-static inline sno_status sno_i_look_again(const sno_i_engine *e) {
+SNO_I_FN sno_status sno_i_look_again(const sno_i_engine *e) {
     if (e->fork_word != e->process_word && sno_i_forked(e)) return sno_i_lost(e);
     return sno_i_is_inherited(e) ? SNO_FORKED : SNO_OK;
 }
 
-static inline struct sno_state *sno_i_state_of(const sno_i_engine *e) {
+SNO_I_FN struct sno_state *sno_i_state_of(const sno_i_engine *e) {
     return (struct sno_state *)(e->state_at + (e->is_shared ? (uintptr_t)e : 0));
 }
 
-static inline bool sno_i_has_gate(const sno_i_engine *e) {
-    return e->gate.admit || e->state_at;
-}
+SNO_I_FN bool sno_i_has_gate(const sno_i_engine *e) { return e->gate.admit || e->state_at; }
 
 SNO_I_INLINE uint64_t sno_i_start_ns(const sno_i_engine *e, uint64_t unit) {
     return e->epoch_ns + unit * e->unit_ns;
@@ -1984,8 +2065,8 @@ SNO_I_INLINE uint64_t sno_i_word_at(const sno_i_engine *e, uint64_t time, unsign
 }
 
 /* Of `count` places drawn since unit `since` began, those that lie in unit `from` or later. */
-static inline uint64_t sno_i_rest(const sno_i_engine *e, uint64_t since, uint64_t count,
-                                    uint64_t from) {
+SNO_I_FN uint64_t sno_i_rest(const sno_i_engine *e, uint64_t since, uint64_t count,
+                                 uint64_t from) {
     if (from <= since) return count;
     if (count <= e->cap) return 0; /* nearly always, and spares the division */
     uint64_t passed = from - since;
@@ -1993,7 +2074,7 @@ static inline uint64_t sno_i_rest(const sno_i_engine *e, uint64_t since, uint64_
 }
 
 /* A statistic, on a line that the fast path does not touch. */
-static inline void sno_i_tally(sno_i_atomic64 *tally, uint64_t more, unsigned how) {
+SNO_I_FN void sno_i_tally(sno_i_atomic64 *tally, uint64_t more, unsigned how) {
     if (!more) return;
     if (how & SNO_I_OWNED)
         SNO_ATOMIC_STORE(tally, SNO_ATOMIC_LOAD(tally, relaxed) + more, release); /* TALLY:R */
@@ -2001,7 +2082,7 @@ static inline void sno_i_tally(sno_i_atomic64 *tally, uint64_t more, unsigned ho
 }
 
 /* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
-static inline bool sno_i_move(sno_i_engine *e, unsigned how, uint64_t *seen, uint64_t next) {
+SNO_I_FN bool sno_i_move(sno_i_engine *e, unsigned how, uint64_t *seen, uint64_t next) {
     if (how & SNO_I_OWNED) {
         SNO_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for those who only ask */
         return true;
@@ -2010,8 +2091,8 @@ static inline bool sno_i_move(sno_i_engine *e, unsigned how, uint64_t *seen, uin
 }
 
 /* Time and count of a word. A full unit whose count has no bits to spare has carried into time. */
-static inline void sno_i_decode(const sno_i_engine *e, uint64_t word, uint64_t *time,
-                                  uint64_t *count) {
+SNO_I_FN void sno_i_decode(const sno_i_engine *e, uint64_t word, uint64_t *time,
+                               uint64_t *count) {
     *time = word >> e->time_shift;
     *count = word & e->count_mask;
     if (e->cap > e->count_mask && !*count && *time) {
@@ -2022,7 +2103,7 @@ static inline void sno_i_decode(const sno_i_engine *e, uint64_t word, uint64_t *
 
 /* Call it where the word was put without asking the gates: its unit counts as spent then, since the
  * fast path would not ask them either. Not while others use the engine. */
-static inline void sno_i_spend_unit(sno_i_engine *e) {
+SNO_I_FN void sno_i_spend_unit(sno_i_engine *e) {
     if (!sno_i_has_gate(e)) return;
     const uint64_t word = SNO_ATOMIC_LOAD(&e->word, relaxed);
     uint64_t time, count;
@@ -2034,7 +2115,7 @@ static inline void sno_i_spend_unit(sno_i_engine *e) {
 
 /* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
  * either timeline. Not while others use the engine. */
-static inline void sno_i_engine_floor(sno_i_engine *e, int64_t floor_ns) {
+SNO_I_FN void sno_i_engine_floor(sno_i_engine *e, int64_t floor_ns) {
     if (floor_ns < (int64_t)e->epoch_ns) return;
     const uint64_t floor =
         sno_i_min(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
@@ -2065,16 +2146,16 @@ enum {
 /* A lease is one word, its unit and its end in a sum, so that nobody sees the one without the other. This
  * multiplier, 2^64 over the golden ratio, keeps the sums of units that differ by less than 2^30 apart by
  * more than 2^32, and so by more than any window. */
-static const uint64_t sno_i_apart = 0x9e3779b97f4a7c15;
+SNO_I_TABLE const uint64_t sno_i_apart = 0x9e3779b97f4a7c15;
 
-static inline bool sno_i_differs(uint64_t a, uint64_t b, uint64_t part) {
+SNO_I_FN bool sno_i_differs(uint64_t a, uint64_t b, uint64_t part) {
     return (a > b ? a - b : b - a) > b / part;
 }
 
 /* Learns from a reading of the counter, and one of the clock that followed, how much is counted in the
  * longest lease: what two stretches of time say, one after the other. Of those who take a reading at
  * once one goes on from the last. Returns what leases go by. */
-static inline uint64_t sno_i_learn_pace(sno_i_engine *e, uint64_t counter, int64_t now_ns) {
+SNO_I_FN uint64_t sno_i_learn_pace(sno_i_engine *e, uint64_t counter, int64_t now_ns) {
     uint64_t last = SNO_ATOMIC_LOAD(&e->paced, relaxed);
     const uint64_t window = SNO_ATOMIC_LOAD(&e->window, relaxed);
     /* counted / 64 and us, 32 bits each: behind a pause of minutes they say nothing sensible */
@@ -2132,7 +2213,7 @@ typedef struct sno_i_view {
 } sno_i_view;
 
 /* The clock lies behind the word of an engine with ticks: the other timeline, if its time is unused. */
-static inline void sno_i_look_back(const sno_i_engine *e, sno_i_view *v) {
+SNO_I_FN void sno_i_look_back(const sno_i_engine *e, sno_i_view *v) {
     const uint64_t safe = SNO_ATOMIC_LOAD(&e->safe[v->tick ^ 1], relaxed);
     v->blocked = v->now <= safe;
     v->leaves = !v->blocked;
@@ -2143,8 +2224,8 @@ static inline void sno_i_look_back(const sno_i_engine *e, sno_i_view *v) {
     } else if (safe + 1 < v->time) v->opens = safe + 1;
 }
 
-static inline sno_status sno_i_look(const sno_i_engine *e, unsigned how, uint64_t word,
-                                        int64_t now_ns, sno_i_view *v) {
+SNO_I_FN sno_status sno_i_look(const sno_i_engine *e, unsigned how, uint64_t word,
+                                     int64_t now_ns, sno_i_view *v) {
     if (!e->cap) return SNO_INVALID; /* never initialised */
     sno_i_decode(e, word, &v->time, &v->count);
     v->tick = sno_i_tick(e, word);
@@ -2163,38 +2244,38 @@ static inline sno_status sno_i_look(const sno_i_engine *e, unsigned how, uint64_
 
 /* A reading that was not taken for its word alone: one that lags by no more than the slack counts as
  * of the word's unit. */
-static inline int64_t sno_i_ridden_ns(const sno_i_engine *e, uint64_t word, int64_t now_ns) {
+SNO_I_FN int64_t sno_i_ridden_ns(const sno_i_engine *e, uint64_t word, int64_t now_ns) {
     uint64_t time, count;
     sno_i_decode(e, word, &time, &count);
     const uint64_t from_ns = sno_i_start_ns(e, time);
     return from_ns - (uint64_t)now_ns <= e->slack_ns ? (int64_t)from_ns : now_ns;
 }
 
-static inline bool sno_i_is_free(const sno_i_engine *e, const sno_i_view *v) {
+SNO_I_FN bool sno_i_is_free(const sno_i_engine *e, const sno_i_view *v) {
     return v->unit <= v->now + e->ahead && !v->blocked;
 }
 
 /* Whether a look says all that is to be said without an exact reading taken after the word. Not so
  * for a fresh word: a reading that lags may be of a time that a run before has used. */
-static inline bool sno_i_suffices(const sno_i_engine *e, const sno_i_view *v) {
+SNO_I_FN bool sno_i_suffices(const sno_i_engine *e, const sno_i_view *v) {
     return sno_i_is_free(e, v) && v->now >= v->time && v->time;
 }
 
 /* How many places can be had without waiting. */
-static inline uint64_t sno_i_room(const sno_i_engine *e, const sno_i_view *v) {
+SNO_I_FN uint64_t sno_i_room(const sno_i_engine *e, const sno_i_view *v) {
     if (!sno_i_is_free(e, v)) return 0;
     return (sno_i_min(v->now + e->ahead, e->max_time) + 1 - v->base) * e->cap - v->place;
 }
 
-static inline int64_t sno_i_due_ns(const sno_i_engine *e, uint64_t unit) {
+SNO_I_FN int64_t sno_i_due_ns(const sno_i_engine *e, uint64_t unit) {
     return (int64_t)sno_i_start_ns(e, unit < e->ahead ? 0 : unit - e->ahead);
 }
 
 /* How often the clock was put back before `word`, whose tick is the count's parity. The stored
  * count lags by at most one, since whoever leaves a timeline settles it first. False: the word
  * moved. */
-static inline bool sno_i_drifts_at(sno_i_engine *e, uint64_t word, unsigned tick,
-                                     uint64_t *drifts) {
+SNO_I_FN bool sno_i_drifts_at(sno_i_engine *e, uint64_t word, unsigned tick,
+                                  uint64_t *drifts) {
     uint64_t stored = SNO_ATOMIC_LOAD(&e->drifts, acquire); /* SETTLE:A */
     if (SNO_ATOMIC_LOAD(&e->word, relaxed) != word) return false;
     *drifts = stored + ((stored & 1) != tick);
@@ -2205,8 +2286,8 @@ static inline bool sno_i_drifts_at(sno_i_engine *e, uint64_t word, unsigned tick
 
 /* Before the CAS that leaves a timeline (the view has the new tick already): what LEAVE:R publishes.
  * False: the word moved. */
-static inline bool sno_i_before_leaving(sno_i_engine *e, uint64_t word, const sno_i_view *v,
-                                          uint64_t *drifts) {
+SNO_I_FN bool sno_i_before_leaving(sno_i_engine *e, uint64_t word, const sno_i_view *v,
+                                       uint64_t *drifts) {
     unsigned left = v->tick ^ 1;
     uint64_t last = v->time + (v->count ? (v->count - 1) / e->cap : 0);
     uint64_t safe = SNO_ATOMIC_LOAD(&e->safe[left], relaxed);
@@ -2231,11 +2312,11 @@ typedef struct sno_i_overflowing {
 
 enum { SNO_I_NOTED_BITS = 24, SNO_I_NOTED_MAX = 0xffffff };
 
-static inline uint64_t sno_i_note_ms(int64_t now_ns) {
+SNO_I_FN uint64_t sno_i_note_ms(int64_t now_ns) {
     return (uint64_t)(now_ns / SNO_I_NS_PER_MS) & (UINT64_MAX >> SNO_I_NOTED_BITS);
 }
 
-static inline sno_i_overflowing sno_i_unpack_overflow(uint64_t packed, uint64_t ms) {
+SNO_I_FN sno_i_overflowing sno_i_unpack_overflow(uint64_t packed, uint64_t ms) {
     sno_i_overflowing o;
     o.began_ms = packed >> SNO_I_NOTED_BITS;
     o.noted = packed & SNO_I_NOTED_MAX;
@@ -2244,12 +2325,12 @@ static inline sno_i_overflowing sno_i_unpack_overflow(uint64_t packed, uint64_t 
     return o;
 }
 
-static inline uint64_t sno_i_pack_overflow(uint64_t began_ms, uint64_t noted) {
+SNO_I_FN uint64_t sno_i_pack_overflow(uint64_t began_ms, uint64_t noted) {
     return began_ms << SNO_I_NOTED_BITS | noted;
 }
 
-static inline bool sno_i_push_note(sno_i_engine *e, int64_t now_ns, uint64_t queued,
-                                     uint64_t ticks) {
+SNO_I_FN bool sno_i_push_note(sno_i_engine *e, int64_t now_ns, uint64_t queued,
+                                  uint64_t ticks) {
     sno_overflow note;
     note.now_ns = now_ns;
     note.count = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
@@ -2258,7 +2339,7 @@ static inline bool sno_i_push_note(sno_i_engine *e, int64_t now_ns, uint64_t que
 }
 
 /* Queued callers call this each ms, with how many they are. */
-static inline void sno_i_note(sno_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
+SNO_I_FN void sno_i_note(sno_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
     const uint64_t ms = sno_i_note_ms(now_ns);
     sno_i_overflowing o = sno_i_unpack_overflow(seen, ms);
     if (o.is_over || o.ticks >= SNO_I_NOTED_MAX - 1) {
@@ -2273,7 +2354,7 @@ static inline void sno_i_note(sno_i_engine *e, uint64_t seen, int64_t now_ns, ui
 }
 
 /* Whoever finds the queue empty calls this. A last note that does not fit stays owed. */
-static inline void sno_i_note_end(sno_i_engine *e, uint64_t seen, int64_t now_ns) {
+SNO_I_FN void sno_i_note_end(sno_i_engine *e, uint64_t seen, int64_t now_ns) {
     const uint64_t ms = sno_i_note_ms(now_ns);
     const sno_i_overflowing o = sno_i_unpack_overflow(seen, ms);
     if (o.is_over || o.ticks < o.noted) return;
@@ -2288,7 +2369,7 @@ static inline void sno_i_note_end(sno_i_engine *e, uint64_t seen, int64_t now_ns
 /* Says what the queue is like, if it is time to. Not while the clock is behind the word: then the
  * wait is for the clock, not for capacity. The reading is taken after the election was looked at, so
  * that one before its ms says that the clock was put back, never that this thread was slow. */
-static inline void sno_i_notify(sno_i_engine *e) {
+SNO_I_FN void sno_i_notify(sno_i_engine *e) {
     sno_i_view v;
     if (!e->ring) return;
     const uint64_t old = SNO_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
@@ -2302,7 +2383,7 @@ static inline void sno_i_notify(sno_i_engine *e) {
 
 /* ---- draw ---- */
 
-static inline int64_t sno_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
+SNO_I_FN int64_t sno_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* What the shortest sleep takes, and costs of a caller's patience where the clock does not show it:
  * one that stands still just before a unit would be asked a million times in a ms of patience. */
@@ -2310,8 +2391,7 @@ enum { SNO_I_LEAST_NAP_NS = 50000 };
 
 /* Returns a reading taken afterwards. What became of the engine meanwhile is for the caller to look
  * at. */
-static inline int64_t sno_i_nap(sno_i_engine *e, int64_t now_ns, int64_t ns,
-                                  int64_t *budget_ns) {
+SNO_I_FN int64_t sno_i_nap(sno_i_engine *e, int64_t now_ns, int64_t ns, int64_t *budget_ns) {
     if (e->ring) { /* up at the next ms, to note */
         const int64_t tick_ns = 1000000 - (now_ns % 1000000 + 1000000) % 1000000;
         if (ns > tick_ns) ns = tick_ns;
@@ -2324,8 +2404,8 @@ static inline int64_t sno_i_nap(sno_i_engine *e, int64_t now_ns, int64_t ns,
 }
 
 /* Asks the gate, or else the state, once. *in_vain: it is no use to wait for another answer. */
-static inline sno_status sno_i_ask(sno_i_engine *e, bool state, int64_t until_ns,
-                                       bool *in_vain) {
+SNO_I_FN sno_status sno_i_ask(sno_i_engine *e, bool state, int64_t until_ns,
+                                    bool *in_vain) {
     if (state)
         return e->state_at
                    ? sno_i_state_admit(sno_i_state_of(e), e->state_run, until_ns, in_vain)
@@ -2354,8 +2434,8 @@ SNO_I_COLD sno_status sno_i_admit(sno_i_engine *e, unsigned how, uint64_t unit,
 /* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. SNO_AGAIN: the
  * clock was put back or stands still, so that the wait is not worth the place. SNO_FORKED,
  * SNO_LEASE: meanwhile the engine became another's, and so did the place. */
-static inline sno_status sno_i_await(sno_i_engine *e, uint64_t unit, int64_t drawn_ns,
-                                         int64_t now_ns, int64_t *budget_ns) {
+SNO_I_FN sno_status sno_i_await(sno_i_engine *e, uint64_t unit, int64_t drawn_ns,
+                                      int64_t now_ns, int64_t *budget_ns) {
     const int64_t due_ns = sno_i_due_ns(e, unit);
     for (;;) {
         sno_i_notify(e);
@@ -2369,8 +2449,8 @@ static inline sno_status sno_i_await(sno_i_engine *e, uint64_t unit, int64_t dra
     }
 }
 
-static inline void sno_i_place_at(const sno_i_engine *e, uint64_t base, uint64_t place,
-                                    uint64_t n, unsigned tick, sno_i_place *out) {
+SNO_I_FN void sno_i_place_at(const sno_i_engine *e, uint64_t base, uint64_t place, uint64_t n,
+                                 unsigned tick, sno_i_place *out) {
     out->time = place < e->cap ? base : base + place / e->cap;
     out->index = place < e->cap ? place : place % e->cap;
     out->n = n;
@@ -2394,8 +2474,8 @@ typedef struct sno_i_attempt {
 } sno_i_attempt;
 
 /* The look says the rest. */
-static inline void sno_i_begin_attempt(sno_i_attempt *a, const sno_i_engine *e, unsigned how,
-                                         uint64_t want) {
+SNO_I_FN void sno_i_begin_attempt(sno_i_attempt *a, const sno_i_engine *e, unsigned how,
+                                      uint64_t want) {
     a->how = how;
     a->want = want;
     a->budget_ns = e->wait_ns;
@@ -2403,14 +2483,14 @@ static inline void sno_i_begin_attempt(sno_i_attempt *a, const sno_i_engine *e, 
     a->wait_told = false;
 }
 
-static inline void sno_i_reload(sno_i_engine *e, sno_i_attempt *a) {
+SNO_I_FN void sno_i_reload(sno_i_engine *e, sno_i_attempt *a) {
     a->word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     a->now_ns = sno_i_exact_ns(&e->clock);
     a->confirmed = true;
 }
 
 /* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. */
-static inline sno_status sno_i_look_closely(sno_i_engine *e, sno_i_attempt *a) {
+SNO_I_FN sno_status sno_i_look_closely(sno_i_engine *e, sno_i_attempt *a) {
     for (;;) {
         const int64_t as_ns = a->confirmed ? a->now_ns : sno_i_ridden_ns(e, a->word, a->now_ns);
         const sno_status status = sno_i_look(e, a->how, a->word, as_ns, &a->view);
@@ -2430,7 +2510,7 @@ static inline sno_status sno_i_look_closely(sno_i_engine *e, sno_i_attempt *a) {
 
 /* Decide, where no place is free: whether the caller queues (SNO_OK). *slept: there was no place to
  * hold while asleep, so it looks again. */
-static inline sno_status sno_i_queue(sno_i_engine *e, sno_i_attempt *a, bool *slept) {
+SNO_I_FN sno_status sno_i_queue(sno_i_engine *e, sno_i_attempt *a, bool *slept) {
     const sno_i_view *v = &a->view;
     const bool back = v->time > v->now + e->ahead;
     const int64_t left_ns = sno_i_ns_until(sno_i_due_ns(e, v->opens), a->now_ns);
@@ -2447,7 +2527,7 @@ static inline sno_status sno_i_queue(sno_i_engine *e, sno_i_attempt *a, bool *sl
 }
 
 /* Decide: how many places, counted from where, and whether the gates let their last unit out. */
-static inline sno_status sno_i_plan(sno_i_engine *e, sno_i_attempt *a) {
+SNO_I_FN sno_status sno_i_plan(sno_i_engine *e, sno_i_attempt *a) {
     sno_i_view *v = &a->view;
     a->n = sno_i_min(a->want, a->is_free ? sno_i_room(e, v) : e->cap - v->place % e->cap);
     if (a->is_free && v->place >= e->cap && v->place + a->n > e->limit) {
@@ -2461,7 +2541,7 @@ static inline sno_status sno_i_plan(sno_i_engine *e, sno_i_attempt *a) {
 }
 
 /* Move: false: another was faster, and the attempt knows what he left. The draw linearises here. */
-static inline bool sno_i_commit(sno_i_engine *e, sno_i_attempt *a) {
+SNO_I_FN bool sno_i_commit(sno_i_engine *e, sno_i_attempt *a) {
     uint64_t drifts = 0;
     if (a->view.leaves && !sno_i_before_leaving(e, a->word, &a->view, &drifts)) {
         sno_i_reload(e, a);
@@ -2481,8 +2561,7 @@ static inline bool sno_i_commit(sno_i_engine *e, sno_i_attempt *a) {
 
 /* Serve: waits for the places that were moved for. SNO_AGAIN: not worth it, so they were given
  * back, if they were still the newest. */
-static inline sno_status sno_i_serve(sno_i_engine *e, sno_i_attempt *a,
-                                         sno_i_place *out) {
+SNO_I_FN sno_status sno_i_serve(sno_i_engine *e, sno_i_attempt *a, sno_i_place *out) {
     const sno_i_view *v = &a->view;
     sno_status status = SNO_OK;
     if (!a->is_free) status = sno_i_await(e, v->unit, a->now_ns, a->now_ns, &a->budget_ns);
@@ -2497,8 +2576,8 @@ static inline sno_status sno_i_serve(sno_i_engine *e, sno_i_attempt *a,
 }
 
 /* The whole protocol, from a word and a reading in any order. */
-static inline sno_status sno_i_attempt_all(sno_i_engine *e, sno_i_attempt *a,
-                                               sno_i_place *out) {
+SNO_I_FN sno_status sno_i_attempt_all(sno_i_engine *e, sno_i_attempt *a,
+                                            sno_i_place *out) {
     for (;;) {
         bool slept = false;
         sno_status status = sno_i_look_closely(e, a);
@@ -2627,7 +2706,7 @@ SNO_I_INLINE sno_status sno_i_draw(sno_i_engine *e, unsigned how, int64_t given_
 /* ---- questions about an engine: answers may be old when they arrive ---- */
 
 /* Looks as a caller that tries would. */
-static inline sno_status sno_i_peek(sno_i_engine *e, sno_i_view *v, int64_t *now_ns) {
+SNO_I_FN sno_status sno_i_peek(sno_i_engine *e, sno_i_view *v, int64_t *now_ns) {
     const uint64_t word = SNO_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     if (e->slack_ns) {
         *now_ns = sno_i_ridden_ns(e, word, sno_i_now_ns(&e->clock));
@@ -2639,7 +2718,7 @@ static inline sno_status sno_i_peek(sno_i_engine *e, sno_i_view *v, int64_t *now
 }
 
 /* When a try would succeed, from now; INT64_MAX: never. */
-static inline int64_t sno_i_retry_ns(sno_i_engine *e) {
+SNO_I_FN int64_t sno_i_retry_ns(sno_i_engine *e) {
     sno_i_view v;
     int64_t now_ns;
     if (sno_i_forked(e) || !e->cap) return INT64_MAX;
@@ -2653,7 +2732,7 @@ static inline int64_t sno_i_retry_ns(sno_i_engine *e) {
     return sno_i_ns_until(at_ns, now_ns);
 }
 
-static inline uint64_t sno_i_available(sno_i_engine *e) {
+SNO_I_FN uint64_t sno_i_available(sno_i_engine *e) {
     sno_i_view v;
     int64_t now_ns;
     if (sno_i_forked(e) || sno_i_peek(e, &v, &now_ns) != SNO_OK) return 0;
@@ -2661,7 +2740,7 @@ static inline uint64_t sno_i_available(sno_i_engine *e) {
 }
 
 /* How many units the newest place lies ahead of the clock; 0 where the clock has no unit. */
-static inline uint64_t sno_i_lag(sno_i_engine *e) {
+SNO_I_FN uint64_t sno_i_lag(sno_i_engine *e) {
     sno_i_view v;
     int64_t now_ns;
     memset(&v, 0, sizeof v);
@@ -2671,7 +2750,7 @@ static inline uint64_t sno_i_lag(sno_i_engine *e) {
 }
 
 /* While others draw, ids may lack what they have not told yet, or not to this thread. */
-static inline void sno_i_stats(sno_i_engine *e, sno_stats *stats) {
+SNO_I_FN void sno_i_stats(sno_i_engine *e, sno_stats *stats) {
     uint64_t word = SNO_ATOMIC_LOAD(&e->word, relaxed), again, time, count;
     for (;; word = again) { /* until the word was not re-based meanwhile: nothing counts twice */
         sno_i_decode(e, word, &time, &count);
@@ -2689,8 +2768,8 @@ static inline void sno_i_stats(sno_i_engine *e, sno_stats *stats) {
  * Wait-free: at most one look at each of the n engines, which lie `stride` bytes apart. NULL: all
  * are lent (conservative: one that comes back during the search may be missed).
  */
-static inline sno_i_engine *sno_i_lend(void *engines, size_t stride, size_t n,
-                                           sno_i_atomic32 *hint) {
+SNO_I_FN sno_i_engine *sno_i_lend(void *engines, size_t stride, size_t n,
+                                        sno_i_atomic32 *hint) {
     const size_t start = SNO_ATOMIC_LOAD(hint, relaxed); /* only where to begin */
     for (size_t i = 0; i < n; i++) {
         const size_t at = (start + i) % n;
@@ -2704,7 +2783,7 @@ static inline sno_i_engine *sno_i_lend(void *engines, size_t stride, size_t n,
     return NULL;
 }
 
-static inline void sno_i_take_back(sno_i_engine *e) {
+SNO_I_FN void sno_i_take_back(sno_i_engine *e) {
     SNO_ASSERT(SNO_ATOMIC_LOAD(&e->lent, relaxed) == 1);
     SNO_ATOMIC_STORE(&e->lent, 0u, release); /* BACK:R */
 }
@@ -2719,8 +2798,8 @@ static inline void sno_i_take_back(sno_i_engine *e) {
  */
 
 /* As much of the three as there is room for. */
-static inline void sno_i_put_why(sno_why *why, const char *first, const char *second,
-                                   const char *third) {
+SNO_I_FN void sno_i_put_why(sno_why *why, const char *first, const char *second,
+                                const char *third) {
     if (!why) return;
     const char *const parts[] = {first, second, third};
     size_t n = 0;
@@ -2730,15 +2809,15 @@ static inline void sno_i_put_why(sno_why *why, const char *first, const char *se
 }
 
 /* Writes down the reason, and returns the status. */
-static inline sno_status sno_i_say(sno_why *why, sno_status status, const char *subject,
-                                       const char *what) {
+SNO_I_FN sno_status sno_i_say(sno_why *why, sno_status status, const char *subject,
+                                    const char *what) {
     sno_i_put_why(why, subject, ": ", what);
     return status;
 }
 
 enum { SNO_I_PATH = 1024, SNO_I_ENDING = 16 }; /* longest path, and ending of ours in it */
 
-static inline void sno_i_path_with(const char *path, const char *ending, char out[SNO_I_PATH]) {
+SNO_I_FN void sno_i_path_with(const char *path, const char *ending, char out[SNO_I_PATH]) {
     const size_t length = strlen(path);
     memcpy(out, path, length);
     memcpy(out + length, ending, strlen(ending) + 1);
@@ -2751,29 +2830,29 @@ typedef struct sno_i_file {
 } sno_i_file;
 
 /* SNO_IO, and what the system said. */
-static inline sno_status sno_i_say_errno(sno_why *why, const char *path, const char *what) {
+SNO_I_FN sno_status sno_i_say_errno(sno_why *why, const char *path, const char *what) {
     sno_i_put_why(why, path, what, sno_i_error_text(sno_i_error()));
     return SNO_IO;
 }
 
-static inline bool sno_i_file_is(const sno_i_file *f, const sno_i_found *file) {
+SNO_I_FN bool sno_i_file_is(const sno_i_file *f, const sno_i_found *file) {
     return f->device == file->device && f->inode == file->inode;
 }
 
 /* Whether the file is the one that stands at the path. */
-static inline bool sno_i_file_is_at(const sno_i_file *f, const char *path) {
+SNO_I_FN bool sno_i_file_is_at(const sno_i_file *f, const char *path) {
     sno_i_found at_path;
     return sno_i_find(path, &at_path) && sno_i_file_is(f, &at_path);
 }
 
 /* Whether the descriptor is still the file's, and not by now another's. */
-static inline bool sno_i_file_is_open(const sno_i_file *f) {
+SNO_I_FN bool sno_i_file_is_open(const sno_i_file *f) {
     sno_i_found opened;
     return f->fd >= 0 && sno_i_find_open(f->fd, &opened) && sno_i_file_is(f, &opened);
 }
 
 /* Lets go of it. In a forked child the lock stays the parent's. */
-static inline void sno_i_file_drop(sno_i_file *f, bool inherited) {
+SNO_I_FN void sno_i_file_drop(sno_i_file *f, bool inherited) {
     const int error = sno_i_error();
     if (sno_i_file_is_open(f)) {
         if (!inherited) (void)sno_i_lock_bytes(f->fd, false, 0, 0); /* children have it open */
@@ -2785,8 +2864,8 @@ static inline void sno_i_file_drop(sno_i_file *f, bool inherited) {
 
 /* Opens the file that stands at a path, and locks those bytes of it (count 0: all). SNO_TAKEN;
  * SNO_IO and an error. */
-static inline sno_status sno_i_file_open(sno_i_file *f, const char *path, int how,
-                                             uint64_t first, uint64_t count) {
+SNO_I_FN sno_status sno_i_file_open(sno_i_file *f, const char *path, int how,
+                                          uint64_t first, uint64_t count) {
     sno_i_found opened;
     for (int tries = 0; tries < 100; tries++) {
         f->fd = sno_i_open(path, how);
@@ -2806,7 +2885,7 @@ static inline sno_status sno_i_file_open(sno_i_file *f, const char *path, int ho
 }
 
 /* A new name lasts once the folder is on disk. The path is absolute. */
-static inline bool sno_i_sync_folder(const char *path) {
+SNO_I_FN bool sno_i_sync_folder(const char *path) {
     char folder[SNO_I_PATH];
     size_t slash = strlen(path);
     while (path[slash - 1] != '/') slash--;
@@ -2816,7 +2895,7 @@ static inline bool sno_i_sync_folder(const char *path) {
 }
 
 /* Whether what stands where a new file is made is none, or one of ours whose maker died. */
-static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identity);
+SNO_I_FN bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identity);
 
 /* Where a file stands until it is whole. */
 #define SNO_I_FRESH ".new"
@@ -2824,8 +2903,8 @@ static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identi
 /* Opens and locks a file beside a path, for the generator to be put there. SNO_AGAIN: one stands
  * there by now. SNO_TAKEN: another is about to. SNO_FOREIGN: what stands beside it is somebody's.
  * SNO_IO and an error. */
-static inline sno_status sno_i_file_begin(sno_i_file *f, const char *path,
-                                              const uint8_t *identity) {
+SNO_I_FN sno_status sno_i_file_begin(sno_i_file *f, const char *path,
+                                           const uint8_t *identity) {
     char fresh[SNO_I_PATH];
     sno_i_found at_path;
     sno_i_path_with(path, SNO_I_FRESH, fresh);
@@ -2843,8 +2922,8 @@ static inline sno_status sno_i_file_begin(sno_i_file *f, const char *path,
 
 /* Puts it at the path, where there is no file, whole or not at all, and keeps it locked.
  * SNO_AGAIN: one stands there by now, of a stranger's. SNO_IO and an error. */
-static inline sno_status sno_i_file_create(sno_i_file *f, const char *path,
-                                               const uint8_t *bytes, size_t n) {
+SNO_I_FN sno_status sno_i_file_create(sno_i_file *f, const char *path, const uint8_t *bytes,
+                                            size_t n) {
     char fresh[SNO_I_PATH];
     sno_i_found at_path;
     sno_i_path_with(path, SNO_I_FRESH, fresh);
@@ -2862,7 +2941,7 @@ static inline sno_status sno_i_file_create(sno_i_file *f, const char *path,
 }
 
 /* Whatever folder the process goes to, the file stays the same. False: no room. */
-static inline bool sno_i_absolute(const char *path, char out[SNO_I_PATH]) {
+SNO_I_FN bool sno_i_absolute(const char *path, char out[SNO_I_PATH]) {
     const size_t length = strlen(path), room = SNO_I_PATH - SNO_I_ENDING;
     size_t base = 0;
     if (length >= room) return false;
@@ -2946,14 +3025,14 @@ struct sno_state {
 
 #define SNO_I_CLOSED_STATE ((uint64_t)INT64_MIN)
 
-static inline bool sno_i_state_is_shared(const sno_state *s) { return s->is_shared; }
+SNO_I_FN bool sno_i_state_is_shared(const sno_state *s) { return s->is_shared; }
 
-static inline uint64_t sno_i_state_run(const sno_state *s) {
+SNO_I_FN uint64_t sno_i_state_run(const sno_state *s) {
     return SNO_ATOMIC_LOAD(&s->run, relaxed);
 }
 
 /* To big-endian, and from it: gcc makes slow vectors of the byte stores of two neighbours. */
-static inline uint64_t sno_i_big_endian(uint64_t value) {
+SNO_I_FN uint64_t sno_i_big_endian(uint64_t value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return __builtin_bswap64(value);
 #else
@@ -2965,19 +3044,19 @@ static inline uint64_t sno_i_big_endian(uint64_t value) {
 #endif
 }
 
-static inline void sno_i_put64(void *out, uint64_t value) {
+SNO_I_FN void sno_i_put64(void *out, uint64_t value) {
     value = sno_i_big_endian(value);
     memcpy(out, &value, sizeof value);
 }
 
-static inline uint64_t sno_i_get64(const void *in) {
+SNO_I_FN uint64_t sno_i_get64(const void *in) {
     uint64_t value;
     memcpy(&value, in, sizeof value);
     return sno_i_big_endian(value);
 }
 
 /* Each step is a bijection, so no change of a single byte goes unnoticed. */
-static inline uint64_t sno_i_fnv(const uint8_t *bytes, size_t n) {
+SNO_I_FN uint64_t sno_i_fnv(const uint8_t *bytes, size_t n) {
     uint64_t hash = 0xcbf29ce484222325;
     for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3;
     return hash;
@@ -2987,17 +3066,17 @@ static inline uint64_t sno_i_fnv(const uint8_t *bytes, size_t n) {
 #define SNO_I_VERSION   ((uint64_t)2 << 32)
 #define SNO_I_VERSION_1 ((uint64_t)1 << 32)
 
-static inline int64_t sno_i_record_at(uint64_t number) {
+SNO_I_FN int64_t sno_i_record_at(uint64_t number) {
     return SNO_I_FIRST_RECORD + (int64_t)(number & 1) * SNO_I_RECORD_STRIDE;
 }
 
-static inline void sno_i_header_put(uint8_t out[SNO_I_RECORD]) {
+SNO_I_FN void sno_i_header_put(uint8_t out[SNO_I_RECORD]) {
     memset(out, 0, SNO_I_RECORD);
     memcpy(out, SNO_I_MAGIC, 8);
     sno_i_put64(out + 8, SNO_I_VERSION);
 }
 
-static inline void sno_i_record_put(const sno_i_record *r, uint8_t out[SNO_I_RECORD]) {
+SNO_I_FN void sno_i_record_put(const sno_i_record *r, uint8_t out[SNO_I_RECORD]) {
     memset(out, 0, SNO_I_RECORD);
     sno_i_put64(out, r->number);
     sno_i_put64(out + 8, (uint64_t)r->horizon_ns);
@@ -3007,14 +3086,14 @@ static inline void sno_i_record_put(const sno_i_record *r, uint8_t out[SNO_I_REC
     sno_i_put64(out + 120, sno_i_fnv(out, 120));
 }
 
-static inline bool sno_i_all_zero(const uint8_t *bytes, size_t n) {
+SNO_I_FN bool sno_i_all_zero(const uint8_t *bytes, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (bytes[i]) return false;
     return true;
 }
 
 /* SNO_TORN: damaged, or never written. SNO_FOREIGN: who wrote it knows more than this version. */
-static inline sno_status sno_i_record_get(const uint8_t *in, sno_i_record *r) {
+SNO_I_FN sno_status sno_i_record_get(const uint8_t *in, sno_i_record *r) {
     if (sno_i_get64(in + 120) != sno_i_fnv(in, 120)) return SNO_TORN;
     r->is_old = false;
     r->number = sno_i_get64(in);
@@ -3027,7 +3106,7 @@ static inline sno_status sno_i_record_get(const uint8_t *in, sno_i_record *r) {
 }
 
 /* Its number is 0. */
-static inline sno_status sno_i_record_1_get(const uint8_t *in, sno_i_record *r) {
+SNO_I_FN sno_status sno_i_record_1_get(const uint8_t *in, sno_i_record *r) {
     if (sno_i_get64(in + 120) != sno_i_fnv(in, 120)) return SNO_TORN;
     r->horizon_ns = (int64_t)sno_i_get64(in + 16);
     r->written_ns = (int64_t)sno_i_get64(in + 24);
@@ -3037,7 +3116,7 @@ static inline sno_status sno_i_record_1_get(const uint8_t *in, sno_i_record *r) 
 }
 
 /* The one that counts, of a whole file's. SNO_TORN: none, and its number is 0. */
-static inline sno_status sno_i_records_get(const uint8_t *in, sno_i_record *r) {
+SNO_I_FN sno_status sno_i_records_get(const uint8_t *in, sno_i_record *r) {
     memset(r, 0, sizeof *r);
     for (uint64_t i = 0; i < 2; i++) {
         sno_i_record found;
@@ -3050,7 +3129,7 @@ static inline sno_status sno_i_records_get(const uint8_t *in, sno_i_record *r) {
 
 /* The record that counts, of a file's first `n` bytes, behind which there is room for SNO_I_FILE.
  * SNO_FOREIGN: no state file, or of a later version. */
-static inline sno_status sno_i_file_get(uint8_t *in, size_t n, sno_i_record *r) {
+SNO_I_FN sno_status sno_i_file_get(uint8_t *in, size_t n, sno_i_record *r) {
     if (n > 0 && memcmp(in, SNO_I_MAGIC, n < 8 ? n : 8) != 0) return SNO_FOREIGN;
     if (n < SNO_I_RECORD) return SNO_TORN;
     memset(in + n, 0, SNO_I_FILE - n);
@@ -3066,8 +3145,7 @@ static inline sno_status sno_i_file_get(uint8_t *in, size_t n, sno_i_record *r) 
 /* Whether a file of SNO_I_FILE bytes, zeros where it has fewer, is one of ours that lacks its
  * header: a crash or power cut has left zeros up to the place of the first record, and there that
  * record, of this identity, or none that is whole. */
-static inline bool sno_i_is_cut(const uint8_t *bytes, const uint8_t *identity,
-                                  sno_i_record *r) {
+SNO_I_FN bool sno_i_is_cut(const uint8_t *bytes, const uint8_t *identity, sno_i_record *r) {
     if (!sno_i_all_zero(bytes, (size_t)sno_i_record_at(1))) return false;
     const sno_status status = sno_i_records_get(bytes, r);
     if (status != SNO_OK) return status == SNO_TORN;
@@ -3075,13 +3153,13 @@ static inline bool sno_i_is_cut(const uint8_t *bytes, const uint8_t *identity,
 }
 
 /* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
-static inline int sno_i_file_read(const sno_i_file *f, uint8_t bytes[SNO_I_FILE + 1]) {
+SNO_I_FN int sno_i_file_read(const sno_i_file *f, uint8_t bytes[SNO_I_FILE + 1]) {
     memset(bytes, 0, SNO_I_FILE + 1);
     const int n = sno_i_read_all(f->fd, bytes, SNO_I_FILE + 1);
     return n > SNO_I_FILE ? -1 : n;
 }
 
-static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identity) {
+SNO_I_FN bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identity) {
     uint8_t bytes[SNO_I_FILE + 1];
     sno_i_record r;
     const int n = sno_i_file_read(f, bytes);
@@ -3093,9 +3171,9 @@ static inline bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identi
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
-static inline sno_status sno_i_record_judge(const sno_i_record *r, const uint8_t *identity,
-                                                int64_t now_ns, int64_t allowable_downtime_ns,
-                                                const char **what) {
+SNO_I_FN sno_status sno_i_record_judge(const sno_i_record *r, const uint8_t *identity,
+                                             int64_t now_ns, int64_t allowable_downtime_ns,
+                                             const char **what) {
     if (memcmp(r->identity, identity, SNO_I_IDENTITY) != 0) {
         *what = "is of a generator with another layout, node or range of sequence numbers";
         return SNO_FOREIGN;
@@ -3113,25 +3191,25 @@ static inline sno_status sno_i_record_judge(const sno_i_record *r, const uint8_t
 }
 
 /* Marks the process that holds a file, among all that share its memory. */
-static inline uint64_t sno_i_holder_mark(void) {
+SNO_I_FN uint64_t sno_i_holder_mark(void) {
     return sno_i_process_mark() ^ sno_i_pid() << 32;
 }
 
 /* Whether this process opened it and still has it. A shared one may be another's. */
-static inline bool sno_i_state_is_held(const sno_state *s) {
+SNO_I_FN bool sno_i_state_is_held(const sno_state *s) {
     if (!SNO_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
     if (s->self != ((uint64_t)(uintptr_t)s ^ SNO_I_VERSION)) return false;
     return s->holder == sno_i_holder_mark() && sno_i_file_is_open(&s->file);
 }
 
 /* Of a parent's or another process's, or from before a bump. */
-static inline bool sno_i_state_is_stale(const sno_state *s) {
+SNO_I_FN bool sno_i_state_is_stale(const sno_state *s) {
     if (!s->is_shared) return sno_i_forked_since(s->fork_word, s->fork_mark);
     return SNO_ATOMIC_LOAD(&s->is_open, relaxed) && !sno_i_state_is_held(s);
 }
 
-static inline void sno_i_record_next(const sno_state *s, int64_t horizon_ns,
-                                       uint8_t out[SNO_I_RECORD]) {
+SNO_I_FN void sno_i_record_next(const sno_state *s, int64_t horizon_ns,
+                                    uint8_t out[SNO_I_RECORD]) {
     sno_i_record r;
     r.number = s->number + 1;
     r.horizon_ns = horizon_ns;
@@ -3142,7 +3220,7 @@ static inline void sno_i_record_next(const sno_state *s, int64_t horizon_ns,
 }
 
 /* Writes a horizon; true: it is on disk. Caller must be the writer. */
-static inline bool sno_i_state_write(sno_state *s, int64_t horizon_ns, int64_t now_ns) {
+SNO_I_FN bool sno_i_state_write(sno_state *s, int64_t horizon_ns, int64_t now_ns) {
     uint8_t record[SNO_I_RECORD];
     /* another file at the path, or at the descriptor: the lock keeps nobody out now */
     if (!sno_i_file_is_at(&s->file, s->path) || !sno_i_file_is_open(&s->file)) return false;
@@ -3155,18 +3233,18 @@ static inline bool sno_i_state_write(sno_state *s, int64_t horizon_ns, int64_t n
     return true;
 }
 
-static inline int64_t sno_i_lead_ns(const sno_state *s) {
+SNO_I_FN int64_t sno_i_lead_ns(const sno_state *s) {
     return (int64_t)SNO_ATOMIC_LOAD(&s->lead, relaxed);
 }
 
 /* The horizon for ids up to `until`. */
-static inline int64_t sno_i_ahead_of(const sno_state *s, int64_t until_ns) {
+SNO_I_FN int64_t sno_i_ahead_of(const sno_state *s, int64_t until_ns) {
     const int64_t lead_ns = sno_i_lead_ns(s);
     return until_ns > INT64_MAX - lead_ns ? INT64_MAX : until_ns + lead_ns;
 }
 
 /* Caller must be the writer. */
-static inline bool sno_i_state_move(sno_state *s, int64_t until_ns) {
+SNO_I_FN bool sno_i_state_move(sno_state *s, int64_t until_ns) {
     const int64_t horizon_ns = sno_i_ahead_of(s, until_ns);
     uint64_t seen = SNO_ATOMIC_LOAD(&s->horizon, relaxed);
     if (seen == SNO_I_CLOSED_STATE) return false;
@@ -3181,7 +3259,7 @@ static inline bool sno_i_state_move(sno_state *s, int64_t until_ns) {
 }
 
 /* Makes this thread the writer. False, and *self: it is already, in what a signal has interrupted. */
-static inline bool sno_i_state_turn(sno_state *s, bool *self) {
+SNO_I_FN bool sno_i_state_turn(sno_state *s, bool *self) {
     const uint64_t mark = sno_i_thread_mark();
     uint64_t seen = 0;
     if (SNO_ATOMIC_CAS(&s->writer, &seen, mark, acquire, relaxed)) return true; /* TURN:A */
@@ -3189,12 +3267,12 @@ static inline bool sno_i_state_turn(sno_state *s, bool *self) {
     return false;
 }
 
-static inline void sno_i_state_turn_end(sno_state *s) {
+SNO_I_FN void sno_i_state_turn_end(sno_state *s) {
     SNO_ATOMIC_STORE(&s->writer, 0u, release); /* TURN:R */
 }
 
 /* Moves the horizon for a draw, if nobody else does. False: tried, and failed. */
-static inline bool sno_i_state_help(sno_state *s, int64_t until_ns, bool *in_vain) {
+SNO_I_FN bool sno_i_state_help(sno_state *s, int64_t until_ns, bool *in_vain) {
     const sno_i_calm calm = sno_i_calm_begin();
     bool moved = true;
     if (sno_i_state_turn(s, in_vain)) {
@@ -3205,8 +3283,8 @@ static inline bool sno_i_state_help(sno_state *s, int64_t until_ns, bool *in_vai
     return moved;
 }
 
-static sno_status sno_i_state_admit(sno_state *s, uint64_t run, int64_t until_ns,
-                                        bool *in_vain) {
+SNO_I_FN sno_status sno_i_state_admit(sno_state *s, uint64_t run, int64_t until_ns,
+                                            bool *in_vain) {
     if (SNO_ATOMIC_LOAD(&s->run, relaxed) != run) return SNO_IO;
     uint64_t asked = SNO_ATOMIC_LOAD(&s->asked, seq_cst); /* ASK:S */
     while ((int64_t)asked < until_ns &&
@@ -3231,11 +3309,11 @@ static sno_status sno_i_state_admit(sno_state *s, uint64_t run, int64_t until_ns
 }
 
 /* A generator begins behind the last run, and behind those of this run that it may follow. */
-static inline int64_t sno_i_state_floor(const sno_state *s) {
+SNO_I_FN int64_t sno_i_state_floor(const sno_state *s) {
     return (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
 }
 
-static inline sno_status sno_state_extend(sno_state *s) {
+SNO_API sno_status sno_state_extend(sno_state *s) {
     bool self, moved = true; /* somebody else may be at it */
     if (!SNO_ATOMIC_LOAD(&s->is_open, relaxed)) return SNO_INVALID;
     if (sno_i_state_is_stale(s)) return SNO_FORKED;
@@ -3251,14 +3329,14 @@ static inline sno_status sno_state_extend(sno_state *s) {
 }
 
 /* Closes the gate to all draws, and makes this thread the last writer. */
-static inline void sno_i_state_shut(sno_state *s) {
+SNO_I_FN void sno_i_state_shut(sno_state *s) {
     bool self;
     SNO_ATOMIC_STORE(&s->horizon, SNO_I_CLOSED_STATE, seq_cst); /* SHUT:S */
     while (!sno_i_state_turn(s, &self)) SNO_SLEEP_NS(100000);
 }
 
 /* Writes down what was asked for at most, and lets go. */
-static inline sno_status sno_i_state_end(sno_state *s) {
+SNO_I_FN sno_status sno_i_state_end(sno_state *s) {
     sno_i_state_shut(s);
     const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = sno_i_exact_ns(&s->clock);
@@ -3269,7 +3347,7 @@ static inline sno_status sno_i_state_end(sno_state *s) {
     return well ? SNO_OK : SNO_IO; /* still the writer: who is late finds nothing to write */
 }
 
-static inline sno_status sno_state_close(sno_state *s) {
+SNO_API sno_status sno_state_close(sno_state *s) {
     uint32_t is_open = SNO_ATOMIC_LOAD(&s->is_open, relaxed);
     if (!is_open) return SNO_INVALID;
     if (SNO_ATOMIC_LOAD(&s->writer, relaxed) == sno_i_thread_mark()) return SNO_AGAIN;
@@ -3291,8 +3369,8 @@ static inline sno_status sno_state_close(sno_state *s) {
 }
 
 /* Reads what counts of the locked file. */
-static inline sno_status sno_i_state_read(const sno_i_file *f, const char *path,
-                                              sno_i_record *r, sno_why *why) {
+SNO_I_FN sno_status sno_i_state_read(const sno_i_file *f, const char *path,
+                                           sno_i_record *r, sno_why *why) {
     uint8_t bytes[SNO_I_FILE];
     sno_i_found file;
     if (sno_i_find_open(f->fd, &file) && !file.is_regular)
@@ -3308,7 +3386,7 @@ static inline sno_status sno_i_state_read(const sno_i_file *f, const char *path,
 
 /* Makes the locked file one of this version, in which `s` has written a record: the header comes
  * last, so that at any moment the old or the new record counts. */
-static inline bool sno_i_state_convert(sno_state *s) {
+SNO_I_FN bool sno_i_state_convert(sno_state *s) {
     uint8_t header[SNO_I_RECORD], end[SNO_I_RECORD];
     sno_i_header_put(header);
     memset(end, 0, sizeof end);
@@ -3319,8 +3397,8 @@ static inline bool sno_i_state_convert(sno_state *s) {
 }
 
 /* Sleeps until the last run's horizon has passed. */
-static inline sno_status sno_i_state_wait(const sno_state *s, int64_t floor_ns,
-                                              int64_t *now_ns, sno_why *why) {
+SNO_I_FN sno_status sno_i_state_wait(const sno_state *s, int64_t floor_ns, int64_t *now_ns,
+                                           sno_why *why) {
     while (*now_ns <= floor_ns) {
         SNO_SLEEP_NS(sno_i_ns_until(floor_ns, *now_ns - 1));
         const int64_t before_ns = *now_ns;
@@ -3333,7 +3411,7 @@ static inline sno_status sno_i_state_wait(const sno_state *s, int64_t floor_ns,
 }
 
 /* A run that nobody had before. Draws of earlier ones are refused from here on. */
-static inline void sno_i_state_new_run(sno_state *s) {
+SNO_I_FN void sno_i_state_new_run(sno_state *s) {
     const uint64_t time_ns = (uint64_t)SNO_CLOCK_NS(SNO_CLOCK_EXACT);
     const uint64_t last = SNO_ATOMIC_LOAD(&s->run, relaxed);
     uint64_t drawn[2] = {0, 0}; /* none to be had: time, place and process must do */
@@ -3345,15 +3423,15 @@ static inline void sno_i_state_new_run(sno_state *s) {
 
 /* Ids up to the floor may be out. Once the wait for it is over: until then the gate stays closed, and
  * `asked` what the last run knew. */
-static inline void sno_i_state_floor_is(sno_state *s, int64_t floor_ns) {
+SNO_I_FN void sno_i_state_floor_is(sno_state *s, int64_t floor_ns) {
     SNO_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     SNO_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
 }
 
 /* With the file locked, and `r` in it: waits, and writes the first horizon. */
-static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options *o,
-                                               const sno_i_record *r, int64_t now_ns,
-                                               sno_why *why) {
+SNO_I_FN sno_status sno_i_state_begin(sno_state *s, const sno_state_options *o,
+                                            const sno_i_record *r, int64_t now_ns,
+                                            sno_why *why) {
     const int64_t floor_ns = r->horizon_ns; /* the last run's; maybe not on disk */
     if (!o->no_wait) {
         const sno_status status = sno_i_state_wait(s, floor_ns, &now_ns, why);
@@ -3376,9 +3454,9 @@ static inline sno_status sno_i_state_begin(sno_state *s, const sno_state_options
 /* Makes it this process's, with the locked file, or the one to be put at the path. It is this
  * thread's turn until the state is open: a draw of an earlier run may have seen its horizon, and
  * would write what it knows of that. */
-static inline void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
-                                        const uint8_t *identity, const char *path,
-                                        const sno_i_file *file) {
+SNO_I_FN void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
+                                     const uint8_t *identity, const char *path,
+                                     const sno_i_file *file) {
     const int64_t lead_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
     SNO_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was before, it is no longer */
     SNO_ATOMIC_STORE(&s->writer, sno_i_thread_mark(), relaxed);
@@ -3399,9 +3477,9 @@ static inline void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
 
 /* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on.
  * Other processes draw meanwhile. What the dead has written need not be on disk. */
-static inline bool sno_i_state_take_over(sno_state *s, const sno_state_options *o,
-                                           const sno_i_record *r, const char *path,
-                                           const sno_i_file *file) {
+SNO_I_FN bool sno_i_state_take_over(sno_state *s, const sno_state_options *o,
+                                        const sno_i_record *r, const char *path,
+                                        const sno_i_file *file) {
     const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
     const int64_t now_ns = sno_i_exact_ns(&o->clock);
     SNO_ATOMIC_STORE(&s->writer, sno_i_thread_mark(), relaxed);
@@ -3421,15 +3499,15 @@ static inline bool sno_i_state_take_over(sno_state *s, const sno_state_options *
 }
 
 /* From here on draws may write. */
-static inline void sno_i_state_opened(sno_state *s) {
+SNO_I_FN void sno_i_state_opened(sno_state *s) {
     SNO_ATOMIC_STORE(&s->is_open, 1u, relaxed);
     sno_i_state_turn_end(s);
 }
 
 /* With the file open and locked. */
-static inline sno_status sno_i_state_go_on(sno_state *s, const sno_state_options *o,
-                                               const uint8_t *identity, const char *path,
-                                               const sno_i_file *file, sno_why *why) {
+SNO_I_FN sno_status sno_i_state_go_on(sno_state *s, const sno_state_options *o,
+                                            const uint8_t *identity, const char *path,
+                                            const sno_i_file *file, sno_why *why) {
     sno_i_record r;
     const char *what = "";
     sno_status status = sno_i_state_read(file, path, &r, why);
@@ -3459,9 +3537,9 @@ static inline sno_status sno_i_state_go_on(sno_state *s, const sno_state_options
 /* Where there is no file: makes one that has the first horizon from the start. SNO_AGAIN: another
  * process has made it by now. SNO_TAKEN: it is about to. What lies in shared memory is touched by
  * nobody but who has the lock. */
-static inline sno_status sno_i_state_make(sno_state *s, const sno_state_options *o,
-                                              const uint8_t *identity, const char *path,
-                                              int64_t now_ns, sno_why *why) {
+SNO_I_FN sno_status sno_i_state_make(sno_state *s, const sno_state_options *o,
+                                           const uint8_t *identity, const char *path,
+                                           int64_t now_ns, sno_why *why) {
     sno_i_file file;
     uint8_t bytes[SNO_I_FILE];
     sno_status status = sno_i_file_begin(&file, path, identity);
@@ -3486,9 +3564,9 @@ static inline sno_status sno_i_state_make(sno_state *s, const sno_state_options 
 }
 
 /* SNO_AGAIN: another process has made the file by now. */
-static inline sno_status sno_i_state_claim(sno_state *s, const sno_state_options *o,
-                                               const uint8_t *identity, const char *path,
-                                               sno_why *why) {
+SNO_I_FN sno_status sno_i_state_claim(sno_state *s, const sno_state_options *o,
+                                            const uint8_t *identity, const char *path,
+                                            sno_why *why) {
     sno_i_file file = {0, 0, -1};
     sno_status status = sno_i_file_open(&file, path, SNO_I_WRITE, 0, 0);
     if (status == SNO_OK) {
@@ -3508,7 +3586,7 @@ static inline sno_status sno_i_state_claim(sno_state *s, const sno_state_options
 }
 
 /* What the options lack; NULL: nothing. */
-static inline const char *sno_i_state_why(const sno_state_options *o) {
+SNO_I_FN const char *sno_i_state_why(const sno_state_options *o) {
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
     if (!o->path || !*o->path) return "path: is missing";
     if (o->horizon_ms < 0 || o->horizon_ms > max_ms) return "horizon_ms: is out of range";
@@ -3518,8 +3596,8 @@ static inline const char *sno_i_state_why(const sno_state_options *o) {
 }
 
 /* The identity is the generator's. What is refused is left as it was. */
-static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options *o,
-                                              const uint8_t *identity, sno_why *why) {
+SNO_I_FN sno_status sno_i_state_open(sno_state *s, const sno_state_options *o,
+                                           const uint8_t *identity, sno_why *why) {
     const char *const unfit = sno_i_state_why(o);
     if (unfit) {
         sno_i_put_why(why, unfit, "", "");
@@ -3542,22 +3620,22 @@ static inline sno_status sno_i_state_open(sno_state *s, const sno_state_options 
 
 /* ---- exclusive: a range of one generator's numbers, once on a host ---- */
 
-static inline bool sno_i_may_exclude(const char *folder, bool shared_memory) {
+SNO_I_FN bool sno_i_may_exclude(const char *folder, bool shared_memory) {
     return !shared_memory && *folder && strlen(folder) < SNO_I_PATH;
 }
 
 /* Which byte is locked for a number of up to 32 bits. Offsets may have 31, and a program that has
  * more must agree with one that has not: from 2^30 on four neighbours share a byte. */
-static inline uint64_t sno_i_exclude_at(uint64_t number) {
+SNO_I_FN uint64_t sno_i_exclude_at(uint64_t number) {
     const uint64_t exact = (uint64_t)1 << 30;
     return number < exact ? number : exact + (number - exact) / 4;
 }
 
 /* Locks the identity's range of numbers, in a file of the folder that is named after the rest of
  * it. It is let go with sno_i_file_drop. `file` is left as it was where it fails. */
-static inline sno_status sno_i_exclude(sno_i_file *file, const char *folder,
-                                           const uint8_t *identity, size_t whose, uint64_t first,
-                                           uint64_t last) {
+SNO_I_FN sno_status sno_i_exclude(sno_i_file *file, const char *folder,
+                                        const uint8_t *identity, size_t whose, uint64_t first,
+                                        uint64_t last) {
     static const char prefix[] = "/sno-", ending[] = ".exclusive";
     char path[SNO_I_PATH + 64];
     const size_t length = strlen(folder);
@@ -3577,7 +3655,7 @@ static inline sno_status sno_i_exclude(sno_i_file *file, const char *folder,
     return status;
 }
 
-static inline void sno_i_exclude_no_more(sno_i_file *file, bool inherited) {
+SNO_I_FN void sno_i_exclude_no_more(sno_i_file *file, bool inherited) {
     const sno_i_calm calm = sno_i_calm_begin();
     sno_i_file_drop(file, inherited);
     sno_i_calm_end(calm);
@@ -3588,7 +3666,7 @@ static inline void sno_i_exclude_no_more(sno_i_file *file, bool inherited) {
 /* A fresh engine, or one that was put somewhere, goes on behind all that its gate and its state know
  * to be handed out; `later`: and behind this unit, in which whoever held the range before may have drawn.
  * Not while others use the engine. */
-static inline void sno_i_begin_behind(sno_i_engine *e, bool later) {
+SNO_I_FN void sno_i_begin_behind(sno_i_engine *e, bool later) {
     sno_i_spend_unit(e);
     if (e->gate.admit && e->gate.floor_ns) sno_i_engine_floor(e, e->gate.floor_ns(e->gate.user));
     if (e->state_at) sno_i_engine_floor(e, sno_i_state_floor(sno_i_state_of(e)));
@@ -3627,17 +3705,17 @@ typedef struct sno_i_lanes {
     char pad2[60];
 } sno_i_lanes;
 
-static inline sno_lane *sno_i_lane(const sno_i_lanes *l, size_t i) {
+SNO_I_FN sno_lane *sno_i_lane(const sno_i_lanes *l, size_t i) {
     return (sno_lane *)((uintptr_t)l + l->lanes_at) + i;
 }
 
-static inline bool sno_i_lanes_fit(size_t n, uint64_t cap) {
+SNO_I_FN bool sno_i_lanes_fit(size_t n, uint64_t cap) {
     return n && n <= cap && n < UINT32_MAX;
 }
 
 /* A fresh lane goes on where the whole stands. Which numbers of its units are drawn is not known:
  * all, then. */
-static inline void sno_i_lane_begin(sno_i_engine *e, const sno_i_engine *whole) {
+SNO_I_FN void sno_i_lane_begin(sno_i_engine *e, const sno_i_engine *whole) {
     const uint64_t word = SNO_ATOMIC_LOAD(&whole->word, relaxed);
     uint64_t time, count;
     sno_i_decode(whole, word, &time, &count);
@@ -3651,7 +3729,7 @@ static inline void sno_i_lane_begin(sno_i_engine *e, const sno_i_engine *whole) 
 }
 
 /* A lane is whose the whole is, though meanwhile its gate may be closed. */
-static inline void sno_i_lane_belong(sno_i_engine *e, const sno_i_engine *whole) {
+SNO_I_FN void sno_i_lane_belong(sno_i_engine *e, const sno_i_engine *whole) {
     e->process_word = whole->process_word;
     e->process_mark = whole->process_mark;
     e->fork_word = whole->fork_word;
@@ -3666,8 +3744,8 @@ static inline void sno_i_lane_belong(sno_i_engine *e, const sno_i_engine *whole)
 
 /* Splits what `setup` says of the whole among n lanes, which fit. The whole has begun already, and
  * nobody draws from it. */
-static inline void sno_i_lanes_begin(sno_i_lanes *l, sno_lane *lanes, size_t n,
-                                       const sno_i_setup *setup, const sno_i_engine *whole) {
+SNO_I_FN void sno_i_lanes_begin(sno_i_lanes *l, sno_lane *lanes, size_t n,
+                                    const sno_i_setup *setup, const sno_i_engine *whole) {
     sno_i_setup part = *setup;
     uint64_t first = 0;
     for (size_t i = 0; i < n; i++, first += part.cap) {
@@ -3697,14 +3775,14 @@ SNO_I_COLD uint32_t sno_i_lanes_step(sno_i_lanes *l, unsigned slot, uint32_t was
 }
 
 /* What one lane says of its own numbers, or its own word: others may have ids. */
-static inline bool sno_i_asks_on(sno_status status) {
+SNO_I_FN bool sno_i_asks_on(sno_status status) {
     return status == SNO_AGAIN || status == SNO_CLOCK_BACK || status == SNO_RANGE;
 }
 
 /* A draw from lane *at, or from one behind it; *at is then the one that served. SNO_AGAIN: by this
  * reading none has a place; *at is the one that has the next. */
-static inline sno_status sno_i_lanes_look(sno_i_lanes *l, int64_t now_ns, uint64_t want,
-                                              size_t *at, sno_i_place *out) {
+SNO_I_FN sno_status sno_i_lanes_look(sno_i_lanes *l, int64_t now_ns, uint64_t want,
+                                           size_t *at, sno_i_place *out) {
     const size_t own = *at;
     uint64_t opens = UINT64_MAX;
     for (unsigned pass = 0; pass < 2; pass++)
@@ -3732,8 +3810,8 @@ static inline sno_status sno_i_lanes_look(sno_i_lanes *l, int64_t now_ns, uint64
 }
 
 /* Looks at all lanes until one has served, or the unit at the end is the one of the beginning. */
-static inline sno_status sno_i_lanes_find(sno_i_lanes *l, int64_t *now_ns, uint64_t want,
-                                              size_t *at, sno_i_place *out) {
+SNO_I_FN sno_status sno_i_lanes_find(sno_i_lanes *l, int64_t *now_ns, uint64_t want,
+                                           size_t *at, sno_i_place *out) {
     const sno_i_engine *const e = &sno_i_lane(l, *at)->engine;
     for (;;) {
         const sno_status status = sno_i_lanes_look(l, *now_ns, want, at, out);
@@ -3787,8 +3865,7 @@ SNO_I_INLINE sno_status sno_i_lanes_draw(sno_i_lanes *l, unsigned how, uint64_t 
 }
 
 /* Takes those of the first unit off places of a lane, as places of the whole. False: there are none. */
-static inline bool sno_i_lane_cut(const sno_lane *lane, sno_i_place *rest,
-                                    sno_i_place *unit) {
+SNO_I_FN bool sno_i_lane_cut(const sno_lane *lane, sno_i_place *rest, sno_i_place *unit) {
     *unit = *rest;
     unit->index += lane->first;
     unit->n = sno_i_min(rest->n, lane->engine.cap - rest->index);
@@ -3799,7 +3876,7 @@ static inline bool sno_i_lane_cut(const sno_lane *lane, sno_i_place *rest,
 }
 
 /* When a try would succeed, from now; INT64_MAX: never. */
-static inline int64_t sno_i_lanes_retry_ns(const sno_i_lanes *l) {
+SNO_I_FN int64_t sno_i_lanes_retry_ns(const sno_i_lanes *l) {
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < l->n; i++) {
         const int64_t ns = sno_i_retry_ns(&sno_i_lane(l, i)->engine);
@@ -3808,13 +3885,13 @@ static inline int64_t sno_i_lanes_retry_ns(const sno_i_lanes *l) {
     return least;
 }
 
-static inline uint64_t sno_i_lanes_available(const sno_i_lanes *l) {
+SNO_I_FN uint64_t sno_i_lanes_available(const sno_i_lanes *l) {
     uint64_t sum = 0;
     for (size_t i = 0; i < l->n; i++) sum += sno_i_available(&sno_i_lane(l, i)->engine);
     return sum;
 }
 
-static inline void sno_i_lanes_stats(const sno_i_lanes *l, sno_stats *sum) {
+SNO_I_FN void sno_i_lanes_stats(const sno_i_lanes *l, sno_stats *sum) {
     memset(sum, 0, sizeof *sum);
     for (size_t i = 0; i < l->n; i++) {
         sno_stats one;
@@ -3828,7 +3905,7 @@ static inline void sno_i_lanes_stats(const sno_i_lanes *l, sno_stats *sum) {
 
 /* The newest unit that any has drawn in, on either timeline. The word is looked at first: who leaves
  * a timeline has raised safe[] by then. */
-static inline uint64_t sno_i_lanes_newest(const sno_i_lanes *l, uint64_t *word_time) {
+SNO_I_FN uint64_t sno_i_lanes_newest(const sno_i_lanes *l, uint64_t *word_time) {
     uint64_t newest = *word_time = 0;
     for (size_t i = 0; i < l->n; i++) {
         sno_i_engine *const e = &sno_i_lane(l, i)->engine;
@@ -3875,7 +3952,7 @@ struct sno_lanes {
     sno_i_lanes split;
 };
 
-static inline const char *sno_status_str(sno_status status) {
+SNO_API const char *sno_status_str(sno_status status) {
     switch (status) {
     case SNO_OK: return "ok";
     case SNO_AGAIN:
@@ -3908,7 +3985,7 @@ static inline const char *sno_status_str(sno_status status) {
 #define SNO_I_UNIT_NS    INT64_C(4000000)
 #define SNO_I_TIME_SHIFT 25 /* of time in the head of an id, and in the engine's word */
 
-static inline uint16_t sno_i_be16(uint16_t value) {
+SNO_I_FN uint16_t sno_i_be16(uint16_t value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return __builtin_bswap16(value);
 #else
@@ -3918,15 +3995,15 @@ static inline uint16_t sno_i_be16(uint16_t value) {
 #endif
 }
 
-static inline uint16_t sno_i_load_be16(const uint8_t *from) {
+SNO_I_FN uint16_t sno_i_load_be16(const uint8_t *from) {
     return (uint16_t)(from[0] << 8 | from[1]);
 }
 
 /* All but the sequence, and the sequence. */
-static inline uint64_t sno_i_head(const sno_id *id) { return sno_i_get64(id->bytes); }
-static inline uint16_t sno_i_tail(const sno_id *id) { return sno_i_load_be16(id->bytes + 8); }
+SNO_I_FN uint64_t sno_i_head(const sno_id *id) { return sno_i_get64(id->bytes); }
+SNO_I_FN uint16_t sno_i_tail(const sno_id *id) { return sno_i_load_be16(id->bytes + 8); }
 
-static inline sno_id sno_i_id(uint64_t head, uint16_t tail) {
+SNO_I_FN sno_id sno_i_id(uint64_t head, uint16_t tail) {
     sno_id id;
     sno_i_put64(id.bytes, head);
     tail = sno_i_be16(tail);
@@ -3934,28 +4011,26 @@ static inline sno_id sno_i_id(uint64_t head, uint16_t tail) {
     return id;
 }
 
-static inline uint64_t sno_units(sno_id id) { return sno_i_head(&id) >> SNO_I_TIME_SHIFT; }
-static inline unsigned sno_tick(sno_id id) { return id.bytes[4] & 1U; }
-static inline uint8_t sno_meta(sno_id id) { return id.bytes[5]; }
-static inline uint16_t sno_partition(sno_id id) { return sno_i_load_be16(id.bytes + 6); }
-static inline uint16_t sno_sequence(sno_id id) { return sno_i_tail(&id); }
+SNO_API uint64_t sno_units(sno_id id) { return sno_i_head(&id) >> SNO_I_TIME_SHIFT; }
+SNO_API unsigned sno_tick(sno_id id) { return id.bytes[4] & 1U; }
+SNO_API uint8_t sno_meta(sno_id id) { return id.bytes[5]; }
+SNO_API uint16_t sno_partition(sno_id id) { return sno_i_load_be16(id.bytes + 6); }
+SNO_API uint16_t sno_sequence(sno_id id) { return sno_i_tail(&id); }
 
-static inline int64_t sno_time_ns(sno_id id) {
+SNO_API int64_t sno_time_ns(sno_id id) {
     return (int64_t)sno_units(id) * SNO_I_UNIT_NS + SNO_I_EPOCH_NS;
 }
 
-static inline sno_id sno_from_bytes(const uint8_t in[10]) {
+SNO_API sno_id sno_from_bytes(const uint8_t in[10]) {
     sno_id id;
     memcpy(id.bytes, in, sizeof id.bytes);
     return id;
 }
 
-static inline void sno_to_bytes(sno_id id, uint8_t out[10]) {
-    memcpy(out, id.bytes, sizeof id.bytes);
-}
+SNO_API void sno_to_bytes(sno_id id, uint8_t out[10]) { memcpy(out, id.bytes, sizeof id.bytes); }
 
-static inline sno_status sno_compose(uint64_t units, unsigned tick, uint8_t meta,
-                                     uint16_t partition, uint16_t sequence, sno_id *id) {
+SNO_API sno_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, uint16_t partition,
+                               uint16_t sequence, sno_id *id) {
     if (units >> 39 != 0) return SNO_RANGE;
     if (tick > 1) return SNO_INVALID;
     *id = sno_i_id(units << SNO_I_TIME_SHIFT | (uint64_t)tick << 24 | (uint64_t)meta << 16 |
@@ -3964,40 +4039,40 @@ static inline sno_status sno_compose(uint64_t units, unsigned tick, uint8_t meta
     return SNO_OK;
 }
 
-static inline sno_status sno_i_units_at(int64_t unix_ns, uint64_t *units) {
+SNO_I_FN sno_status sno_i_units_at(int64_t unix_ns, uint64_t *units) {
     if (unix_ns < SNO_I_EPOCH_NS) return SNO_RANGE;
     *units = (uint64_t)(unix_ns - SNO_I_EPOCH_NS) / (uint64_t)SNO_I_UNIT_NS;
     return *units >> 39 == 0 ? SNO_OK : SNO_RANGE;
 }
 
-static inline sno_status sno_min_at(int64_t unix_ns, sno_id *id) {
+SNO_API sno_status sno_min_at(int64_t unix_ns, sno_id *id) {
     uint64_t units;
     const sno_status status = sno_i_units_at(unix_ns, &units);
     return status == SNO_OK ? sno_compose(units, 0, 0, 0, 0, id) : status;
 }
 
-static inline sno_status sno_max_at(int64_t unix_ns, sno_id *id) {
+SNO_API sno_status sno_max_at(int64_t unix_ns, sno_id *id) {
     uint64_t units;
     const sno_status status = sno_i_units_at(unix_ns, &units);
     return status == SNO_OK ? sno_compose(units, 1, UINT8_MAX, UINT16_MAX, UINT16_MAX, id) : status;
 }
 
-static inline bool sno_i_less(const sno_id *a, const sno_id *b) {
+SNO_I_FN bool sno_i_less(const sno_id *a, const sno_id *b) {
     const uint64_t head_a = sno_i_head(a), head_b = sno_i_head(b);
     return head_a != head_b ? head_a < head_b : sno_i_tail(a) < sno_i_tail(b);
 }
 
-static inline int sno_compare(sno_id a, sno_id b) {
+SNO_API int sno_compare(sno_id a, sno_id b) {
     const uint64_t head_a = sno_i_head(&a), head_b = sno_i_head(&b);
     if (head_a != head_b) return head_a < head_b ? -1 : 1;
     return sno_i_tail(&a) - sno_i_tail(&b);
 }
 
-static inline bool sno_equal(sno_id a, sno_id b) {
+SNO_API bool sno_equal(sno_id a, sno_id b) {
     return sno_i_head(&a) == sno_i_head(&b) && sno_i_tail(&a) == sno_i_tail(&b);
 }
 
-static inline bool sno_is_zero(sno_id id) { return sno_i_head(&id) == 0 && sno_i_tail(&id) == 0; }
+SNO_API bool sno_is_zero(sno_id id) { return sno_i_head(&id) == 0 && sno_i_tail(&id) == 0; }
 
 // >>sort
 /* A radix sort in place, most significant digit first. A digit is the 8 bits that begin where the
@@ -4006,7 +4081,7 @@ static inline bool sno_is_zero(sno_id id) { return sno_i_head(&id) == 0 && sno_i
 
 #define SNO_I_SORT_FEW 32 /* below this, insertion beats clearing 256 counters */
 
-static inline void sno_i_sort_few(sno_id *ids, size_t n) {
+SNO_I_FN void sno_i_sort_few(sno_id *ids, size_t n) {
     for (size_t i = 1; i < n; i++) {
         const sno_id id = ids[i];
         size_t place = i;
@@ -4015,14 +4090,14 @@ static inline void sno_i_sort_few(sno_id *ids, size_t n) {
     }
 }
 
-static inline unsigned sno_i_first_bit(uint64_t value) {
+SNO_I_FN unsigned sno_i_first_bit(uint64_t value) {
     unsigned bit = 0;
     for (; value >> 63 == 0; value <<= 1) bit++;
     return bit;
 }
 
 /* The first bit in which two of the ids differ; 80 when all are equal. */
-static inline unsigned sno_i_sort_first_difference(const sno_id *ids, size_t n) {
+SNO_I_FN unsigned sno_i_sort_first_difference(const sno_id *ids, size_t n) {
     uint64_t heads = 0, tails = 0;
     for (size_t i = 1; i < n; i++) {
         heads |= sno_i_head(&ids[i]) ^ sno_i_head(&ids[0]);
@@ -4033,14 +4108,14 @@ static inline unsigned sno_i_sort_first_difference(const sno_id *ids, size_t n) 
 }
 
 /* The 8 bits at `bit`, at most 72; the pair of bytes that holds them never ends past the id. */
-static inline unsigned sno_i_sort_digit(const sno_id *id, unsigned bit) {
+SNO_I_FN unsigned sno_i_sort_digit(const sno_id *id, unsigned bit) {
     const unsigned first = bit < 72 ? bit / 8 : 8;
     return (unsigned)sno_i_load_be16(id->bytes + first) >> (8 - (bit - 8 * first)) & 0xff;
 }
 
 /* Moves every id to the bucket of its digit, and says where each bucket ends. The id in hand goes
  * to the next place in its bucket, and the one found there is the next in hand. */
-static inline void sno_i_sort_by_digit(sno_id *ids, size_t n, unsigned bit, size_t ends[256]) {
+SNO_I_FN void sno_i_sort_by_digit(sno_id *ids, size_t n, unsigned bit, size_t ends[256]) {
     size_t next[256] = {0}, sum = 0;
     for (size_t i = 0; i < n; i++) next[sno_i_sort_digit(&ids[i], bit)]++;
     for (unsigned d = 0; d < 256; d++) {
@@ -4066,7 +4141,7 @@ static inline void sno_i_sort_by_digit(sno_id *ids, size_t n, unsigned bit, size
     }
 }
 
-static inline void sno_sort(sno_id *ids, size_t n) {
+SNO_API void sno_sort(sno_id *ids, size_t n) {
     if (n < SNO_I_SORT_FEW) {
         sno_i_sort_few(ids, n);
         return;
@@ -4114,7 +4189,7 @@ static inline void sno_sort(sno_id *ids, size_t n) {
 #define SNO_I_LETTER_GAP      ('a' - 8 - '2') /* what a letter lies above its value + '2' */
 #define SNO_I_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-static inline uint64_t sno_i_8_chars(uint64_t bits40) {
+SNO_I_FN uint64_t sno_i_8_chars(uint64_t bits40) {
     uint64_t v = (bits40 << 12 & UINT64_C(0x000fffff00000000)) | (bits40 & 0xfffff);
     v = (v << 6 & UINT64_C(0x03ff000003ff0000)) | (v & UINT64_C(0x000003ff000003ff));
     v = (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
@@ -4122,7 +4197,7 @@ static inline uint64_t sno_i_8_chars(uint64_t bits40) {
     return v + SNO_I_EACH_BYTE('2') + is_letter * SNO_I_LETTER_GAP;
 }
 
-static inline bool sno_i_is_8_chars(uint64_t text) {
+SNO_I_FN bool sno_i_is_8_chars(uint64_t text) {
     /* In ASCII, bit 7 of each byte of text + SNO_I_EACH_BYTE(0x80 - c) says whether it is c or
      * above. Other bytes pass for neither and, though they carry into a neighbour, refuse the text. */
     const uint64_t digit =
@@ -4132,7 +4207,7 @@ static inline bool sno_i_is_8_chars(uint64_t text) {
     return (~(digit | letter) & SNO_I_EACH_BYTE(0x80)) == 0;
 }
 
-static inline uint64_t sno_i_40_bits(uint64_t text) {
+SNO_I_FN uint64_t sno_i_40_bits(uint64_t text) {
     const uint64_t is_letter = text >> 6 & SNO_I_EACH_BYTE(1);
     uint64_t v = text - SNO_I_EACH_BYTE('2') - is_letter * SNO_I_LETTER_GAP;
     v = (v >> 3 & UINT64_C(0x03e003e003e003e0)) | (v & UINT64_C(0x001f001f001f001f));
@@ -4140,21 +4215,21 @@ static inline uint64_t sno_i_40_bits(uint64_t text) {
     return (v >> 12 & UINT64_C(0x000000fffff00000)) | (v & 0xfffff);
 }
 
-static inline sno_id sno_i_id_of_halves(uint64_t first_40_bits, uint64_t last_40_bits) {
+SNO_I_FN sno_id sno_i_id_of_halves(uint64_t first_40_bits, uint64_t last_40_bits) {
     return sno_i_id(first_40_bits << 24 | last_40_bits >> 16, (uint16_t)last_40_bits);
 }
 
-static inline void sno_i_encode_portable(sno_id id, char *out) {
+SNO_I_FN void sno_i_encode_portable(sno_id id, char *out) {
     const uint64_t head = sno_i_head(&id);
     sno_i_put64(out, sno_i_8_chars(head >> 24));
     sno_i_put64(out + 8, sno_i_8_chars((head & 0xffffff) << 16 | sno_i_tail(&id)));
 }
 
-static inline bool sno_i_is_text_portable(const char *text) {
+SNO_I_FN bool sno_i_is_text_portable(const char *text) {
     return sno_i_is_8_chars(sno_i_get64(text)) && sno_i_is_8_chars(sno_i_get64(text + 8));
 }
 
-static inline sno_id sno_i_decode_portable(const char *text) {
+SNO_I_FN sno_id sno_i_decode_portable(const char *text) {
     return sno_i_id_of_halves(sno_i_40_bits(sno_i_get64(text)),
                               sno_i_40_bits(sno_i_get64(text + 8)));
 }
@@ -4176,7 +4251,7 @@ typedef uint64_t sno_i_u64x2 __attribute__((vector_size(16)));
 #define SNO_I_PICK(a, b, ...) __builtin_shuffle(a, b, __extension__(sno_i_u8x16){__VA_ARGS__})
 #endif
 
-static inline sno_i_u8x16 sno_i_smaller(sno_i_u8x16 a, sno_i_u8x16 b) {
+SNO_I_FN sno_i_u8x16 sno_i_smaller(sno_i_u8x16 a, sno_i_u8x16 b) {
 #if defined(SNO_I_X86) && !defined(__clang__) /* gcc does not see what this is */
     return (sno_i_u8x16)__builtin_ia32_pminub128((sno_i_c8x16)a, (sno_i_c8x16)b);
 #else
@@ -4185,7 +4260,7 @@ static inline sno_i_u8x16 sno_i_smaller(sno_i_u8x16 a, sno_i_u8x16 b) {
 #endif
 }
 
-static inline sno_i_u8x16 sno_i_saturated_sum(sno_i_u8x16 a, uint8_t b) {
+SNO_I_FN sno_i_u8x16 sno_i_saturated_sum(sno_i_u8x16 a, uint8_t b) {
     const sno_i_u8x16 zero = {0}, each = zero + b;
 #if defined(SNO_I_X86) && !defined(__clang__)
     return (sno_i_u8x16)__builtin_ia32_paddusb128((sno_i_c8x16)a, (sno_i_c8x16)each);
@@ -4196,7 +4271,7 @@ static inline sno_i_u8x16 sno_i_saturated_sum(sno_i_u8x16 a, uint8_t b) {
 }
 
 /* Each two values lie in a pair of bytes, which is brought into a 16-bit lane. */
-static inline sno_i_u16x8 sno_i_pairs(sno_id id) {
+SNO_I_FN sno_i_u16x8 sno_i_pairs(sno_id id) {
     /* Loaded as 8 bytes and 2, as ids are stored: a load across two fresh stores would stall. */
     uint64_t head;
     uint16_t tail;
@@ -4223,7 +4298,7 @@ static inline sno_i_u16x8 sno_i_pairs(sno_id id) {
 #endif
 }
 
-static inline void sno_i_encode_vector(sno_id id, char *out) {
+SNO_I_FN void sno_i_encode_vector(sno_id id, char *out) {
     /* Multiplied until the ten bits of two values stand at the top. */
     const sno_i_u16x8 scales = {1, 4, 16, 64, 1, 4, 16, 64};
     const sno_i_u16x8 ten_bits = sno_i_pairs(id) * scales;
@@ -4233,7 +4308,7 @@ static inline void sno_i_encode_vector(sno_id id, char *out) {
     memcpy(out, &text, sizeof text);
 }
 
-static inline bool sno_i_is_text_vector(const char *text) {
+SNO_I_FN bool sno_i_is_text_vector(const char *text) {
     sno_i_u8x16 c;
     memcpy(&c, text, sizeof c);
     const sno_i_u8x16 digit = sno_i_saturated_sum(c - '2', 120);
@@ -4251,7 +4326,7 @@ static inline bool sno_i_is_text_vector(const char *text) {
 
 /* Values are joined to 10 bits, then to 20; the first 20 of each 40 are left 4 bits up, so that
  * only the low half of the byte in the middle is missing, and stands in place 48 bits further up. */
-static inline sno_id sno_i_join_vector(sno_i_u8x16 values) {
+SNO_I_FN sno_id sno_i_join_vector(sno_i_u8x16 values) {
     const sno_i_u64x2 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
     const sno_i_u64x2 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
     const sno_i_s16x8 ten_bits =
@@ -4271,7 +4346,7 @@ static inline sno_id sno_i_join_vector(sno_i_u8x16 values) {
 
 #else
 
-static inline sno_id sno_i_join_vector(sno_i_u8x16 bytes) {
+SNO_I_FN sno_id sno_i_join_vector(sno_i_u8x16 bytes) {
     const sno_i_u16x8 values = (sno_i_u16x8)bytes;
     const sno_i_u16x8 ten_bits = (values << 5 & 0x3e0) | values >> 8;
 #if defined(SNO_I_X86)
@@ -4288,7 +4363,7 @@ static inline sno_id sno_i_join_vector(sno_i_u8x16 bytes) {
 
 #endif
 
-static inline sno_id sno_i_decode_vector(const char *text) {
+SNO_I_FN sno_id sno_i_decode_vector(const char *text) {
     sno_i_u8x16 c;
     memcpy(&c, text, sizeof c);
     return sno_i_join_vector(sno_i_smaller(c - '2', c - ('a' - 8)));
@@ -4311,7 +4386,7 @@ typedef uint16_t sno_i_u16x16 __attribute__((vector_size(32)));
 typedef uint64_t sno_i_u64x4 __attribute__((vector_size(32)));
 typedef long long sno_i_halves __attribute__((vector_size(32)));
 
-SNO_I_AVX2 static inline sno_i_u8x32 sno_i_smaller_avx2(sno_i_u8x32 a, sno_i_u8x32 b) {
+SNO_I_AVX2 SNO_I_FN sno_i_u8x32 sno_i_smaller_avx2(sno_i_u8x32 a, sno_i_u8x32 b) {
 #if defined(__clang__)
     const sno_i_u8x32 is_a = (sno_i_u8x32)(a < b);
     return (a & is_a) | (b & ~is_a);
@@ -4320,7 +4395,7 @@ SNO_I_AVX2 static inline sno_i_u8x32 sno_i_smaller_avx2(sno_i_u8x32 a, sno_i_u8x
 #endif
 }
 
-SNO_I_AVX2 static inline sno_i_u8x32 sno_i_saturated_sum_avx2(sno_i_u8x32 a, uint8_t b) {
+SNO_I_AVX2 SNO_I_FN sno_i_u8x32 sno_i_saturated_sum_avx2(sno_i_u8x32 a, uint8_t b) {
     const sno_i_u8x32 zero = {0}, each = zero + b;
 #if defined(__clang__)
     const sno_i_u8x32 sum = a + each;
@@ -4334,7 +4409,7 @@ SNO_I_AVX2 static inline sno_i_u8x32 sno_i_saturated_sum_avx2(sno_i_u8x32 a, uin
  * last, which have none before or after them, to the forms above. */
 
 /* Two ids from 6 bytes before the first on: each lies in a half of its own. */
-SNO_I_AVX2 static inline void sno_i_encode_n_avx2(const sno_id *ids, size_t n, char *out) {
+SNO_I_AVX2 SNO_I_FN void sno_i_encode_n_avx2(const sno_id *ids, size_t n, char *out) {
     const sno_i_c8x32 pairs_of_bytes = {7, 6, 8, 7, 9, 8, 10, 9, 12, 11, 13, 12, 14, 13, 15, 14,
                                         1, 0, 2, 1, 3, 2, 4,  3, 6,  5,  7,  6,  8,  7,  9,  8};
     const sno_i_u16x16 scales = {1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64};
@@ -4358,7 +4433,7 @@ SNO_I_AVX2 static inline void sno_i_encode_n_avx2(const sno_id *ids, size_t n, c
     for (; i < n; i++) sno_i_encode_vector(ids[i], out + 16 * i);
 }
 
-SNO_I_AVX2 static inline bool sno_i_is_text_n_avx2(const char *text, size_t n) {
+SNO_I_AVX2 SNO_I_FN bool sno_i_is_text_n_avx2(const char *text, size_t n) {
     sno_i_u8x32 above = {0};
     size_t i = 0;
     for (; i + 1 < n; i += 2) {
@@ -4371,7 +4446,7 @@ SNO_I_AVX2 static inline bool sno_i_is_text_n_avx2(const char *text, size_t n) {
            (i == n || sno_i_is_text_vector(text + 16 * i));
 }
 
-SNO_I_AVX2 static inline void sno_i_decode_n_avx2(const char *text, size_t n, sno_id *out) {
+SNO_I_AVX2 SNO_I_FN void sno_i_decode_n_avx2(const char *text, size_t n, sno_id *out) {
     const sno_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
     const sno_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
     const sno_i_c8x32 order_of_bytes = {2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1,
@@ -4403,15 +4478,15 @@ SNO_I_AVX2 static inline void sno_i_decode_n_avx2(const char *text, size_t n, sn
 #define SNO_I_BEST(primitive) sno_i_##primitive##_portable
 #endif
 
-static inline void sno_encode(sno_id id, char out[16]) { SNO_I_BEST(encode)(id, out); }
+SNO_API void sno_encode(sno_id id, char out[16]) { SNO_I_BEST(encode)(id, out); }
 
-static inline sno_status sno_decode(const char *text, size_t len, sno_id *id) {
+SNO_API sno_status sno_decode(const char *text, size_t len, sno_id *id) {
     if (text == NULL || len != 16 || !SNO_I_BEST(is_text)(text)) return SNO_PARSE;
     *id = SNO_I_BEST(decode)(text);
     return SNO_OK;
 }
 
-static inline void sno_encode_n(const sno_id *ids, size_t n, char *out) {
+SNO_API void sno_encode_n(const sno_id *ids, size_t n, char *out) {
 #ifdef SNO_I_AVX2
     if (SNO_I_HAS_AVX2) {
         sno_i_encode_n_avx2(ids, n, out);
@@ -4421,7 +4496,7 @@ static inline void sno_encode_n(const sno_id *ids, size_t n, char *out) {
     for (size_t i = 0; i < n; i++) SNO_I_BEST(encode)(ids[i], out + 16 * i);
 }
 
-static inline bool sno_i_is_text_n(const char *text, size_t n) {
+SNO_I_FN bool sno_i_is_text_n(const char *text, size_t n) {
 #ifdef SNO_I_AVX2
     if (SNO_I_HAS_AVX2) return sno_i_is_text_n_avx2(text, n);
 #endif
@@ -4431,7 +4506,7 @@ static inline bool sno_i_is_text_n(const char *text, size_t n) {
     return true;
 }
 
-static inline sno_status sno_decode_n(const char *text, size_t n, sno_id *out) {
+SNO_API sno_status sno_decode_n(const char *text, size_t n, sno_id *out) {
     if ((text == NULL && n > 0) || !sno_i_is_text_n(text, n)) return SNO_PARSE;
 #ifdef SNO_I_AVX2
     if (SNO_I_HAS_AVX2) {
@@ -4443,7 +4518,7 @@ static inline sno_status sno_decode_n(const char *text, size_t n, sno_id *out) {
     return SNO_OK;
 }
 
-static inline void sno_to_json(sno_id id, char out[19]) {
+SNO_API void sno_to_json(sno_id id, char out[19]) {
     if (sno_is_zero(id)) {
         memcpy(out, "null", sizeof "null");
         return;
@@ -4453,7 +4528,7 @@ static inline void sno_to_json(sno_id id, char out[19]) {
     memcpy(out + 17, "\"", sizeof "\"");
 }
 
-static inline sno_status sno_from_json(const char *text, size_t len, sno_id *id) {
+SNO_API sno_status sno_from_json(const char *text, size_t len, sno_id *id) {
     if (text == NULL) return SNO_PARSE;
     if (len == 4 && memcmp(text, "null", 4) == 0) {
         *id = sno_i_id(0, 0);
@@ -4464,11 +4539,11 @@ static inline sno_status sno_from_json(const char *text, size_t len, sno_id *id)
 }
 
 /* A UUID is 16 bytes, and so is the text: its characters in hex, 8-4-4-4-12, with a final NUL. */
-static inline bool sno_i_uuid_has_hyphen_before(size_t byte) {
+SNO_I_FN bool sno_i_uuid_has_hyphen_before(size_t byte) {
     return byte == 4 || byte == 6 || byte == 8 || byte == 10;
 }
 
-static inline void sno_to_uuid(sno_id id, char out[37]) {
+SNO_API void sno_to_uuid(sno_id id, char out[37]) {
     char text[16];
     sno_encode(id, text);
     for (size_t i = 0; i < sizeof text; i++) {
@@ -4480,14 +4555,14 @@ static inline void sno_to_uuid(sno_id id, char out[37]) {
 }
 
 /* 0 to 15, or more for what is no hex digit. */
-static inline unsigned sno_i_hex_digit(char c) {
+SNO_I_FN unsigned sno_i_hex_digit(char c) {
     if (c >= '0' && c <= '9') return (unsigned)(c - '0');
     if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
     if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
     return 16;
 }
 
-static inline sno_status sno_from_uuid(const char *text, size_t len, sno_id *id) {
+SNO_API sno_status sno_from_uuid(const char *text, size_t len, sno_id *id) {
     if (text == NULL || len != 36) return SNO_PARSE;
     char bytes[16];
     for (size_t i = 0; i < sizeof bytes; i++) {
@@ -4502,7 +4577,7 @@ static inline sno_status sno_from_uuid(const char *text, size_t len, sno_id *id)
 // >>generators
 
 /* A snapshot with its defaults filled in and its bounds in order. */
-static inline sno_snapshot sno_i_resolved(const sno_snapshot *given) {
+SNO_I_FN sno_snapshot sno_i_resolved(const sno_snapshot *given) {
     sno_snapshot s = *given;
     if (!s.sequence_max && s.sequence_min != UINT16_MAX) s.sequence_max = UINT16_MAX;
     if (s.sequence_min > s.sequence_max) {
@@ -4515,7 +4590,7 @@ static inline sno_snapshot sno_i_resolved(const sno_snapshot *given) {
 }
 
 /* What options, or NULL, say of the engine, with `cap` numbers. */
-static inline sno_i_setup sno_i_setup_of(const sno_options *o, uint32_t cap) {
+SNO_I_FN sno_i_setup sno_i_setup_of(const sno_options *o, uint32_t cap) {
     sno_i_setup setup;
     memset(&setup, 0, sizeof setup);
     setup.epoch_ms = SNO_I_EPOCH_NS / 1000000;
@@ -4534,7 +4609,7 @@ static inline sno_i_setup sno_i_setup_of(const sno_options *o, uint32_t cap) {
     return setup;
 }
 
-static inline const char *sno_options_why(const sno_options *o) {
+SNO_API const char *sno_options_why(const sno_options *o) {
     const int64_t last = (int64_t)1 << 39;
     if (!o) return NULL;
     sno_i_split split;
@@ -4599,7 +4674,7 @@ SNO_I_COLD struct sno_i_family *sno_i_await_family(void) {
     return family;
 }
 
-static inline struct sno_i_family *sno_i_get_family(void) {
+SNO_I_FN struct sno_i_family *sno_i_get_family(void) {
     struct sno_i_partitions *const p = &sno_i_partitions;
     struct sno_i_family *family = SNO_ATOMIC_LOAD(&p->family, acquire); /* PAGE:A */
     if (family) return family;
@@ -4615,7 +4690,7 @@ static inline struct sno_i_family *sno_i_get_family(void) {
 
 /* From the system's random bytes; but a machine's clone may get the same ones as its twin, and some
  * system may have none, so time and process have a part in it. */
-static inline uint16_t sno_i_random_partition(void) {
+SNO_I_FN uint16_t sno_i_random_partition(void) {
     const uint64_t own = (uint64_t)SNO_CLOCK_NS(SNO_CLOCK_EXACT) ^ sno_i_pid_mark() << 40;
     uint16_t drawn = 0;
     (void)sno_i_random_bytes(&drawn, sizeof drawn);
@@ -4624,7 +4699,7 @@ static inline uint16_t sno_i_random_partition(void) {
 
 /* Lock-free once there is a family. Only the RMW on `used` gives a partition away, so relaxed will
  * do. */
-static inline sno_status sno_i_take_partition(uint16_t *partition) {
+SNO_I_FN sno_status sno_i_take_partition(uint16_t *partition) {
     struct sno_i_family *family = sno_i_get_family();
     uint32_t start = SNO_ATOMIC_LOAD(&family->start, relaxed);
     const uint32_t bumps = SNO_ATOMIC_LOAD(&sno_i_process.bumps, relaxed) & 0x7fff;
@@ -4642,8 +4717,8 @@ static inline sno_status sno_i_take_partition(uint16_t *partition) {
 }
 
 /* The engine for `cap` numbers, from sequence_min on. */
-static inline sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16_t partition,
-                                        uint16_t sequence_min, uint32_t cap) {
+SNO_I_FN sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16_t partition,
+                                   uint16_t sequence_min, uint32_t cap) {
     const sno_i_setup setup = sno_i_setup_of(o, cap);
     const sno_status status = sno_i_engine_init(&g->engine, &setup);
     if (status != SNO_OK) return status;
@@ -4656,7 +4731,7 @@ static inline sno_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16
 }
 
 /* Puts a fresh generator where the snapshot stands: `count` numbers drawn since unit wall_hi. */
-static inline void sno_i_go_on(sno_gen *g, const sno_snapshot *s, uint64_t count) {
+SNO_I_FN void sno_i_go_on(sno_gen *g, const sno_snapshot *s, uint64_t count) {
     sno_i_engine *e = &g->engine;
     const uint64_t time = (uint64_t)s->wall_hi, tick = s->drifts & 1;
     SNO_ATOMIC_STORE(&e->word, time << e->time_shift | tick << (e->time_shift - 1) | count,
@@ -4667,7 +4742,7 @@ static inline void sno_i_go_on(sno_gen *g, const sno_snapshot *s, uint64_t count
 }
 
 /* What a state file says it is for. */
-static inline void sno_i_identity(const sno_snapshot *pool, uint8_t out[SNO_I_IDENTITY]) {
+SNO_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[SNO_I_IDENTITY]) {
     memset(out, 0, SNO_I_IDENTITY);
     out[0] = 's';
     sno_i_put64(out + 32, pool->partition);
@@ -4676,7 +4751,7 @@ static inline void sno_i_identity(const sno_snapshot *pool, uint8_t out[SNO_I_ID
 }
 
 /* Whether the options' state is open, and for their pool. */
-static inline bool sno_i_state_is_for(const sno_options *o) {
+SNO_I_FN bool sno_i_state_is_for(const sno_options *o) {
     uint8_t own[SNO_I_IDENTITY];
     if (!o->snapshot) return false;
     const sno_snapshot pool = sno_i_resolved(o->snapshot);
@@ -4686,8 +4761,8 @@ static inline bool sno_i_state_is_for(const sno_options *o) {
 }
 
 /* With options.exclusive takes the pool on this host. */
-static inline sno_status sno_i_exclude_pool(sno_i_file *file, const sno_options *o,
-                                            const sno_snapshot *pool) {
+SNO_I_FN sno_status sno_i_exclude_pool(sno_i_file *file, const sno_options *o,
+                                       const sno_snapshot *pool) {
     uint8_t identity[SNO_I_IDENTITY];
     file->fd = -1;
     if (!o->exclusive) return SNO_OK;
@@ -4695,11 +4770,11 @@ static inline sno_status sno_i_exclude_pool(sno_i_file *file, const sno_options 
     return sno_i_exclude(file, o->exclusive, identity, 40, pool->sequence_min, pool->sequence_max);
 }
 
-static inline void sno_retire(sno_gen *g) {
+SNO_API void sno_retire(sno_gen *g) {
     sno_i_exclude_no_more(&g->exclusive, sno_i_is_inherited(&g->engine));
 }
 
-static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
+SNO_API sno_status sno_init(sno_gen *g, const sno_options *o) {
     if (sno_options_why(o)) return SNO_INVALID;
     if (o && o->state && sno_i_state_is_stale(o->state)) return SNO_FORKED;
     if (o && o->state && !sno_i_state_is_for(o)) return SNO_FOREIGN;
@@ -4727,7 +4802,7 @@ static inline sno_status sno_init(sno_gen *g, const sno_options *o) {
     return SNO_OK;
 }
 
-static inline sno_status sno_reinit_after_fork(sno_gen *g, const sno_options *o) {
+SNO_API sno_status sno_reinit_after_fork(sno_gen *g, const sno_options *o) {
     if (!g->engine.cap || !sno_i_is_inherited(&g->engine) || sno_options_why(o)) return SNO_INVALID;
     if (o && o->snapshot) {
         const sno_snapshot s = sno_i_resolved(o->snapshot);
@@ -4743,7 +4818,7 @@ static inline sno_status sno_reinit_after_fork(sno_gen *g, const sno_options *o)
 
 /* The pool of the file at the path with that ending, if there is one that can be read: whether the
  * run may go on from it is looked at later, with the file locked. */
-static inline bool sno_i_pool_on_file(const char *path, const char *ending, sno_snapshot *pool) {
+SNO_I_FN bool sno_i_pool_on_file(const char *path, const char *ending, sno_snapshot *pool) {
     char place[SNO_I_PATH];
     uint8_t bytes[SNO_I_FILE];
     sno_i_record r;
@@ -4762,8 +4837,8 @@ static inline bool sno_i_pool_on_file(const char *path, const char *ending, sno_
     return true;
 }
 
-static inline sno_status sno_state_open(sno_state *s, const sno_state_options *where,
-                                        sno_snapshot *pool, sno_why *why) {
+SNO_API sno_status sno_state_open(sno_state *s, const sno_state_options *where, sno_snapshot *pool,
+                                  sno_why *why) {
     sno_snapshot wanted = sno_i_resolved(pool);
     uint8_t identity[SNO_I_IDENTITY];
     if (!pool->partition && !pool->sequence_min && !pool->sequence_max &&
@@ -4815,8 +4890,8 @@ SNO_I_INLINE sno_id sno_i_one_or_zero(sno_gen *g, unsigned how, uint8_t meta) {
  * byte is below 16 it has just begun again, and the high byte gets its carry.
  *
  * For 64 ids and more; returns how many it has written. */
-SNO_I_AVX2 static inline uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t head,
-                                                  uint64_t first) {
+SNO_I_AVX2 SNO_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t head,
+                                             uint64_t first) {
     const sno_i_u16x16 is_seq0 = {0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
     const sno_i_u16x16 is_seq1 = {0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
     const sno_i_u16x16 is_seq2 = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0};
@@ -4858,8 +4933,7 @@ SNO_I_AVX2 static inline uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint6
 #endif
 
 /* Nothing runs ahead of the clock here, so that a run ends with its unit. */
-static inline void sno_i_fill(const sno_gen *g, uint8_t meta, const sno_i_place *place,
-                              sno_id *ids) {
+SNO_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const sno_i_place *place, sno_id *ids) {
     const uint64_t head = sno_i_place_head(g, meta, place->head);
     const uint64_t first = g->sequence_min + place->index;
     uint64_t i = 0;
@@ -4871,8 +4945,8 @@ static inline void sno_i_fill(const sno_gen *g, uint8_t meta, const sno_i_place 
 }
 
 /* Fills up to n; *done says how many. */
-static inline sno_status sno_i_many(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n,
-                                    size_t *done) {
+SNO_I_FN sno_status sno_i_many(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n,
+                               size_t *done) {
     for (*done = 0; *done < n;) {
         sno_i_place place;
         sno_status status = sno_i_draw(&g->engine, how, 0, n - *done, &place);
@@ -4883,38 +4957,36 @@ static inline sno_status sno_i_many(sno_gen *g, unsigned how, uint8_t meta, sno_
     return SNO_OK;
 }
 
-static inline sno_status sno_i_all(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n) {
+SNO_I_FN sno_status sno_i_all(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n) {
     size_t done;
     sno_status status = sno_i_many(g, how, meta, ids, n, &done);
     if (status != SNO_OK && done) memset(ids + done, 0, (n - done) * sizeof *ids);
     return status;
 }
 
-static inline sno_id sno_new(sno_gen *g, uint8_t meta) {
-    return sno_i_one_or_zero(g, SNO_I_WAIT, meta);
-}
+SNO_API sno_id sno_new(sno_gen *g, uint8_t meta) { return sno_i_one_or_zero(g, SNO_I_WAIT, meta); }
 
-static inline sno_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) {
+SNO_API sno_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) {
     return sno_i_one(g, 0, 0, meta, id);
 }
 
-static inline int64_t sno_retry_ns(sno_gen *g) { return sno_i_retry_ns(&g->engine); }
+SNO_API int64_t sno_retry_ns(sno_gen *g) { return sno_i_retry_ns(&g->engine); }
 
-static inline sno_status sno_new_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
+SNO_API sno_status sno_new_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
     return sno_i_all(g, SNO_I_WAIT, meta, ids, n);
 }
 
-static inline size_t sno_try_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
+SNO_API size_t sno_try_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
     size_t done;
     (void)sno_i_many(g, 0, meta, ids, n, &done);
     return done;
 }
 
-static inline sno_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ns, sno_id *id) {
+SNO_API sno_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ns, sno_id *id) {
     return sno_i_one(g, SNO_I_GIVEN, unix_ns, meta, id);
 }
 
-static inline sno_status sno_new_with_time(sno_gen *g, uint8_t meta, int64_t unix_ns, sno_id *id) {
+SNO_API sno_status sno_new_with_time(sno_gen *g, uint8_t meta, int64_t unix_ns, sno_id *id) {
     if (!g->engine.cap) return SNO_INVALID;
     sno_status status = sno_i_still_ours(&g->engine); /* a child's turns would be its parent's */
     if (status != SNO_OK) return status;
@@ -4927,7 +4999,7 @@ static inline sno_status sno_new_with_time(sno_gen *g, uint8_t meta, int64_t uni
     return SNO_OK;
 }
 
-static inline sno_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
+SNO_API sno_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     sno_i_engine *e = &g->engine;
     sno_snapshot s;
     uint64_t word, safe, drifts;
@@ -4955,25 +5027,25 @@ static inline sno_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     return SNO_OK;
 }
 
-static inline uint32_t sno_len(sno_gen *g) {
+SNO_API uint32_t sno_len(sno_gen *g) {
     sno_i_view v;
     int64_t now_ns;
     if (sno_i_peek(&g->engine, &v, &now_ns) != SNO_OK || v.now < v.time) return 0;
     return (uint32_t)sno_i_min(v.place, g->engine.cap);
 }
 
-static inline uint32_t sno_sequence_now(sno_gen *g) {
+SNO_API uint32_t sno_sequence_now(sno_gen *g) {
     const uint32_t drawn = sno_len(g);
     return g->sequence_min + (drawn ? drawn - 1 : 0);
 }
 
-static inline uint32_t sno_cap(const sno_gen *g) { return (uint32_t)g->engine.cap; }
+SNO_API uint32_t sno_cap(const sno_gen *g) { return (uint32_t)g->engine.cap; }
 
-static inline uint16_t sno_gen_partition(const sno_gen *g) { return g->partition; }
+SNO_API uint16_t sno_gen_partition(const sno_gen *g) { return g->partition; }
 
-static inline void sno_stats_get(sno_gen *g, sno_stats *stats) { sno_i_stats(&g->engine, stats); }
+SNO_API void sno_stats_get(sno_gen *g, sno_stats *stats) { sno_i_stats(&g->engine, stats); }
 
-static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_options *o) {
+SNO_API sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_options *o) {
     sno_snapshot s;
     if (sno_options_why(o)) return SNO_INVALID;
     if (o && o->state && sno_i_state_is_stale(o->state)) return SNO_FORKED;
@@ -5012,9 +5084,9 @@ static inline sno_status sno_shards_init(sno_shard *shards, size_t n, const sno_
     return SNO_OK;
 }
 
-static inline sno_gen *sno_shard_gen(sno_shard *s) { return &s->gen; }
+SNO_API sno_gen *sno_shard_gen(sno_shard *s) { return &s->gen; }
 
-static inline sno_status sno_shards_snapshot(sno_shard *shards, size_t n, sno_snapshot *snapshot) {
+SNO_API sno_status sno_shards_snapshot(sno_shard *shards, size_t n, sno_snapshot *snapshot) {
     sno_snapshot all, one;
     if (!n) return SNO_INVALID;
     memset(&all, 0, sizeof all);
@@ -5034,32 +5106,31 @@ static inline sno_status sno_shards_snapshot(sno_shard *shards, size_t n, sno_sn
     return SNO_OK;
 }
 
-static inline sno_id sno_shard_new(sno_shard *s, uint8_t meta) {
+SNO_API sno_id sno_shard_new(sno_shard *s, uint8_t meta) {
     return sno_i_one_or_zero(&s->gen, SNO_I_OWNED | SNO_I_WAIT, meta);
 }
 
-static inline sno_status sno_shard_try(sno_shard *s, uint8_t meta, sno_id *id) {
+SNO_API sno_status sno_shard_try(sno_shard *s, uint8_t meta, sno_id *id) {
     return sno_i_one(&s->gen, SNO_I_OWNED, 0, meta, id);
 }
 
-static inline int64_t sno_shard_retry_ns(sno_shard *s) { return sno_retry_ns(&s->gen); }
+SNO_API int64_t sno_shard_retry_ns(sno_shard *s) { return sno_retry_ns(&s->gen); }
 
-static inline sno_status sno_shard_new_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
+SNO_API sno_status sno_shard_new_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
     return sno_i_all(&s->gen, SNO_I_OWNED | SNO_I_WAIT, meta, ids, n);
 }
 
-static inline size_t sno_shard_try_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
+SNO_API size_t sno_shard_try_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
     size_t done;
     (void)sno_i_many(&s->gen, SNO_I_OWNED, meta, ids, n, &done);
     return done;
 }
 
-static inline sno_status sno_shard_try_at(sno_shard *s, uint8_t meta, int64_t unix_ns, sno_id *id) {
+SNO_API sno_status sno_shard_try_at(sno_shard *s, uint8_t meta, int64_t unix_ns, sno_id *id) {
     return sno_i_one(&s->gen, SNO_I_OWNED | SNO_I_GIVEN, unix_ns, meta, id);
 }
 
-static inline sno_status sno_pool_init(sno_pool *p, sno_shard *shards, size_t n,
-                                       const sno_options *o) {
+SNO_API sno_status sno_pool_init(sno_pool *p, sno_shard *shards, size_t n, const sno_options *o) {
     sno_status status = sno_shards_init(shards, n, o);
     if (status != SNO_OK) return status;
     p->shards = shards;
@@ -5068,12 +5139,12 @@ static inline sno_status sno_pool_init(sno_pool *p, sno_shard *shards, size_t n,
     return SNO_OK;
 }
 
-static inline sno_shard *sno_pool_borrow(sno_pool *p) {
+SNO_API sno_shard *sno_pool_borrow(sno_pool *p) {
     /* the engine is the first member of the generator, and that of the shard */
     return (sno_shard *)(void *)sno_i_lend(p->shards, sizeof *p->shards, p->n, &p->hint);
 }
 
-static inline void sno_pool_give_back(sno_pool *p, sno_shard *shard) {
+SNO_API void sno_pool_give_back(sno_pool *p, sno_shard *shard) {
     SNO_ASSERT(shard >= p->shards && shard < p->shards + p->n);
     (void)p;
     sno_i_take_back(&shard->gen.engine);
@@ -5082,13 +5153,13 @@ static inline void sno_pool_give_back(sno_pool *p, sno_shard *shard) {
 // >>lanes
 
 /* The lanes of a whole that has just begun. */
-static inline void sno_i_lanes_of(sno_lanes *l, sno_lane *lanes, size_t n, const sno_options *o) {
+SNO_I_FN void sno_i_lanes_of(sno_lanes *l, sno_lane *lanes, size_t n, const sno_options *o) {
     const sno_i_setup setup = sno_i_setup_of(o, sno_cap(&l->whole));
     sno_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
 }
 
 /* Whether what the options say can be, with so many lanes. */
-static inline bool sno_i_lanes_may(size_t n, const sno_options *o) {
+SNO_I_FN bool sno_i_lanes_may(size_t n, const sno_options *o) {
     uint32_t cap = UINT16_MAX + 1;
     if (sno_options_why(o)) return false;
     if (o && o->snapshot) {
@@ -5098,22 +5169,21 @@ static inline bool sno_i_lanes_may(size_t n, const sno_options *o) {
     return sno_i_lanes_fit(n, cap);
 }
 
-static inline sno_status sno_lanes_init(sno_lanes *l, sno_lane *lanes, size_t n,
-                                        const sno_options *o) {
+SNO_API sno_status sno_lanes_init(sno_lanes *l, sno_lane *lanes, size_t n, const sno_options *o) {
     if (!sno_i_lanes_may(n, o)) return SNO_INVALID;
     const sno_status status = sno_init(&l->whole, o);
     if (status == SNO_OK) sno_i_lanes_of(l, lanes, n, o);
     return status;
 }
 
-static inline sno_status sno_lanes_reinit_after_fork(sno_lanes *l, const sno_options *o) {
+SNO_API sno_status sno_lanes_reinit_after_fork(sno_lanes *l, const sno_options *o) {
     if (!sno_i_lanes_may(l->split.n, o)) return SNO_INVALID;
     const sno_status status = sno_reinit_after_fork(&l->whole, o);
     if (status == SNO_OK) sno_i_lanes_of(l, sno_i_lane(&l->split, 0), l->split.n, o);
     return status;
 }
 
-static inline void sno_lanes_retire(sno_lanes *l) { sno_retire(&l->whole); }
+SNO_API void sno_lanes_retire(sno_lanes *l) { sno_retire(&l->whole); }
 
 SNO_I_INLINE sno_status sno_i_lanes_one(sno_lanes *l, unsigned how, uint8_t meta, sno_id *id) {
     sno_i_place place;
@@ -5126,8 +5196,8 @@ SNO_I_INLINE sno_status sno_i_lanes_one(sno_lanes *l, unsigned how, uint8_t meta
     return status;
 }
 
-static inline sno_status sno_i_lanes_many(sno_lanes *l, unsigned how, uint8_t meta, sno_id *ids,
-                                          size_t n, size_t *done) {
+SNO_I_FN sno_status sno_i_lanes_many(sno_lanes *l, unsigned how, uint8_t meta, sno_id *ids,
+                                     size_t n, size_t *done) {
     for (*done = 0; *done < n;) {
         sno_i_place rest, unit;
         sno_lane *from;
@@ -5139,40 +5209,38 @@ static inline sno_status sno_i_lanes_many(sno_lanes *l, unsigned how, uint8_t me
     return SNO_OK;
 }
 
-static inline sno_id sno_lanes_new(sno_lanes *l, uint8_t meta) {
+SNO_API sno_id sno_lanes_new(sno_lanes *l, uint8_t meta) {
     sno_id id = sno_i_id(0, 0);
     (void)sno_i_lanes_one(l, SNO_I_WAIT, meta, &id);
     return id;
 }
 
-static inline sno_status sno_lanes_try(sno_lanes *l, uint8_t meta, sno_id *id) {
+SNO_API sno_status sno_lanes_try(sno_lanes *l, uint8_t meta, sno_id *id) {
     return sno_i_lanes_one(l, 0, meta, id);
 }
 
-static inline int64_t sno_lanes_retry_ns(sno_lanes *l) { return sno_i_lanes_retry_ns(&l->split); }
+SNO_API int64_t sno_lanes_retry_ns(sno_lanes *l) { return sno_i_lanes_retry_ns(&l->split); }
 
-static inline sno_status sno_lanes_new_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
+SNO_API sno_status sno_lanes_new_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
     size_t done;
     const sno_status status = sno_i_lanes_many(l, SNO_I_WAIT, meta, ids, n, &done);
     if (status != SNO_OK && done) memset(ids + done, 0, (n - done) * sizeof *ids);
     return status;
 }
 
-static inline size_t sno_lanes_try_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
+SNO_API size_t sno_lanes_try_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
     size_t done;
     (void)sno_i_lanes_many(l, 0, meta, ids, n, &done);
     return done;
 }
 
-static inline uint64_t sno_lanes_available(sno_lanes *l) {
-    return sno_i_lanes_available(&l->split);
-}
+SNO_API uint64_t sno_lanes_available(sno_lanes *l) { return sno_i_lanes_available(&l->split); }
 
-static inline void sno_lanes_stats_get(sno_lanes *l, sno_stats *stats) {
+SNO_API void sno_lanes_stats_get(sno_lanes *l, sno_stats *stats) {
     sno_i_lanes_stats(&l->split, stats);
 }
 
-static inline sno_status sno_lanes_snapshot_take(sno_lanes *l, sno_snapshot *snapshot) {
+SNO_API sno_status sno_lanes_snapshot_take(sno_lanes *l, sno_snapshot *snapshot) {
     const sno_status status = sno_snapshot_take(&l->whole, snapshot);
     if (status != SNO_OK) return status;
     uint64_t time; /* of the words: the newest unit is what counts, since ticks are told by it */
@@ -5225,7 +5293,7 @@ SNO_I_INLINE bool sno_i_tag_is_ours(uint64_t tag) {
 }
 
 /* A tag of this process's; 0: no partition is left. */
-static inline uint64_t sno_i_own_tag(void) {
+SNO_I_FN uint64_t sno_i_own_tag(void) {
     sno_i_atomic64 *word;
     uint64_t tag = SNO_ATOMIC_LOAD(&sno_i_default.tag, relaxed);
     uint16_t partition;
@@ -5239,7 +5307,7 @@ static inline uint64_t sno_i_own_tag(void) {
 }
 
 /* NULL: others are making it. */
-static inline sno_gen *sno_i_default_gen(void) {
+SNO_I_FN sno_gen *sno_i_default_gen(void) {
     sno_gen *found = SNO_ATOMIC_LOAD(&sno_i_default.gen, acquire); /* PAGE:A */
     if (found) return found;
     const unsigned place = sno_i_take_place(&sno_i_default.begun, SNO_I_DEFAULT_PLACES);
@@ -5272,7 +5340,7 @@ SNO_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
     }
 }
 
-static inline sno_id sno_generate(uint8_t meta) {
+SNO_API sno_id sno_generate(uint8_t meta) {
     sno_gen *const g = SNO_ATOMIC_LOAD(&sno_i_default.gen, acquire); /* PAGE:A */
     const uint64_t tag = SNO_ATOMIC_LOAD(&sno_i_default.tag, relaxed);
     sno_i_place place;
@@ -5282,6 +5350,145 @@ static inline sno_id sno_generate(uint8_t meta) {
     }
     return sno_i_generate_anew(meta);
 }
+
+// clang-format off
+// >>library begin
+#ifdef SNO_LIBRARY
+typedef enum sno_i_field_kind { SNO_I_VALUE, SNO_I_TEXT, SNO_I_POINTER } sno_i_field_kind;
+
+/* A field that is set by name. */
+typedef struct sno_i_field {
+    const char *name;
+    size_t at, size;
+    sno_i_field_kind kind;
+    const char *const *words; /* what its values are called; NULL: they are numbers */
+} sno_i_field;
+
+#define SNO_I_FIELD(type, member, kind, words) \
+    { #member, offsetof(type, member), sizeof(((type *)0)->member), kind, words }
+#define SNO_I_NUMBER(type, member) SNO_I_FIELD(type, member, SNO_I_VALUE, NULL)
+#define SNO_I_BOOL(type, member)   SNO_I_FIELD(type, member, SNO_I_VALUE, sno_i_bools)
+#define SNO_I_CLOCK(type)                                         \
+    SNO_I_FIELD(type, clock.kind, SNO_I_VALUE, sno_i_clocks), \
+        SNO_I_FIELD(type, clock.now_ns, SNO_I_POINTER, NULL),   \
+        SNO_I_FIELD(type, clock.user, SNO_I_POINTER, NULL)
+
+SNO_I_TABLE const char *const sno_i_bools[] = {"false", "true", NULL};
+SNO_I_TABLE const char *const sno_i_clocks[] = {"exact", "coarse", "fast", NULL};
+
+/* A word's place, or a decimal number that the field can hold. */
+SNO_I_FN bool sno_i_field_value(const sno_i_field *f, const char *value, uint64_t *number) {
+    const uint64_t most = f->size == 8 ? INT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
+    for (*number = 0; f->words && f->words[*number]; ++*number)
+        if (strcmp(f->words[*number], value) == 0) return true;
+    if (f->words || !*value || strlen(value) > 19) return false;
+    for (; *value >= '0' && *value <= '9'; value++)
+        *number = *number * 10 + (uint64_t)(*value - '0');
+    return !*value && *number <= most;
+}
+
+/* `value` is NULL for what is a pointer. */
+SNO_I_FN sno_status sno_i_set(void *object, const sno_i_field *fields, size_t n,
+                                    const char *name, const char *value, const void *pointer) {
+    const sno_i_field *f = fields;
+    while (name && f < fields + n && strcmp(f->name, name) != 0) f++;
+    if (!object || !name || f == fields + n || !value != (f->kind == SNO_I_POINTER))
+        return SNO_INVALID;
+    uint8_t *const to = (uint8_t *)object + f->at;
+    uint64_t number;
+    if (f->kind != SNO_I_VALUE) {
+        memcpy(to, value ? (const void *)&value : (const void *)&pointer, f->size);
+        return SNO_OK;
+    }
+    if (!sno_i_field_value(f, value, &number)) return SNO_PARSE;
+    const uint8_t of8 = (uint8_t)number;
+    const uint16_t of16 = (uint16_t)number;
+    const uint32_t of32 = (uint32_t)number;
+    memcpy(to,
+           f->size == 1   ? (const void *)&of8
+           : f->size == 2 ? (const void *)&of16
+           : f->size == 4 ? (const void *)&of32
+                          : (const void *)&number,
+           f->size);
+    return SNO_OK;
+}
+
+SNO_I_TABLE const sno_i_field sno_i_state_fields[] = {
+    SNO_I_FIELD(sno_state_options, path, SNO_I_TEXT, NULL),
+    SNO_I_NUMBER(sno_state_options, horizon_ms),
+    SNO_I_NUMBER(sno_state_options, allowable_downtime_ms),
+    SNO_I_BOOL(sno_state_options, must_exist),
+    SNO_I_BOOL(sno_state_options, no_wait),
+    SNO_I_BOOL(sno_state_options, by_timer),
+    SNO_I_BOOL(sno_state_options, shared_memory),
+    SNO_I_CLOCK(sno_state_options),
+};
+
+#define SNO_I_SET(object, fields, name, value, to) \
+    sno_i_set(object, fields, sizeof(fields) / sizeof *(fields), name, value, to)
+
+SNO_API sno_status sno_state_options_set(sno_state_options *o, const char *name,
+                                               const char *value) {
+    return value ? SNO_I_SET(o, sno_i_state_fields, name, value, NULL) : SNO_INVALID;
+}
+SNO_API sno_status sno_state_options_point(sno_state_options *o, const char *name,
+                                                 const void *to) {
+    return SNO_I_SET(o, sno_i_state_fields, name, NULL, to);
+}
+#endif
+// >>library end
+// clang-format on
+
+#ifdef SNO_LIBRARY
+SNO_I_TABLE const sno_i_field sno_i_snapshot_fields[] = {
+    SNO_I_NUMBER(sno_snapshot, partition),    SNO_I_NUMBER(sno_snapshot, sequence_min),
+    SNO_I_NUMBER(sno_snapshot, sequence_max), SNO_I_NUMBER(sno_snapshot, sequence),
+    SNO_I_NUMBER(sno_snapshot, now),          SNO_I_NUMBER(sno_snapshot, wall_hi),
+    SNO_I_NUMBER(sno_snapshot, wall_safe),    SNO_I_NUMBER(sno_snapshot, drifts),
+};
+
+SNO_I_TABLE const sno_i_field sno_i_options_fields[] = {
+    SNO_I_FIELD(sno_options, snapshot, SNO_I_POINTER, NULL),
+    SNO_I_CLOCK(sno_options),
+    SNO_I_FIELD(sno_options, overflow, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, state, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, gate.admit, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, gate.floor_ns, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, gate.user, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, gate.word, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, exclusive, SNO_I_TEXT, NULL),
+    SNO_I_NUMBER(sno_options, max_wait_ms),
+    SNO_I_BOOL(sno_options, shared_memory),
+    SNO_I_BOOL(sno_options, begin_later),
+};
+
+SNO_API sno_status sno_snapshot_set(sno_snapshot *s, const char *name, const char *value) {
+    return value ? SNO_I_SET(s, sno_i_snapshot_fields, name, value, NULL) : SNO_INVALID;
+}
+SNO_API sno_status sno_options_set(sno_options *o, const char *name, const char *value) {
+    return value ? SNO_I_SET(o, sno_i_options_fields, name, value, NULL) : SNO_INVALID;
+}
+SNO_API sno_status sno_options_point(sno_options *o, const char *name, const void *to) {
+    return SNO_I_SET(o, sno_i_options_fields, name, NULL, to);
+}
+
+SNO_API const char *sno_version(void) { return SNO_VERSION_STRING; }
+SNO_API size_t sno_sizeof_options(void) { return sizeof(sno_options); }
+SNO_API size_t sno_sizeof_gen(void) { return sizeof(sno_gen); }
+SNO_API size_t sno_sizeof_shard(void) { return sizeof(sno_shard); }
+SNO_API size_t sno_sizeof_pool(void) { return sizeof(sno_pool); }
+SNO_API size_t sno_sizeof_lanes(void) { return sizeof(sno_lanes); }
+SNO_API size_t sno_sizeof_lane(void) { return sizeof(sno_lane); }
+SNO_API size_t sno_sizeof_ring(void) { return sizeof(sno_ring); }
+SNO_API size_t sno_sizeof_ring_slot(void) { return sizeof(sno_ring_slot); }
+SNO_API size_t sno_sizeof_state(void) { return sizeof(sno_state); }
+SNO_API size_t sno_sizeof_state_options(void) { return sizeof(sno_state_options); }
+SNO_API size_t sno_sizeof_id(void) { return sizeof(sno_id); }
+SNO_API size_t sno_sizeof_stats(void) { return sizeof(sno_stats); }
+SNO_API size_t sno_sizeof_snapshot(void) { return sizeof(sno_snapshot); }
+SNO_API size_t sno_sizeof_overflow(void) { return sizeof(sno_overflow); }
+SNO_API size_t sno_sizeof_why(void) { return sizeof(sno_why); }
+#endif
 
 #endif /* SNO_H */
 
