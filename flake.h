@@ -162,12 +162,10 @@
 #define FLAKE_I_FN inline
 #endif
 #ifndef FLAKE_API
-#if !defined(FLAKE_LIBRARY)
-#define FLAKE_API FLAKE_I_FN
-#elif defined(_WIN32)
-#define FLAKE_API __declspec(dllexport)
-#else
+#ifdef FLAKE_LIBRARY
 #define FLAKE_API __attribute__((visibility("default")))
+#else
+#define FLAKE_API FLAKE_I_FN
 #endif
 #endif
 /* Before constants outside functions. */

@@ -151,12 +151,10 @@
 #define SNO_I_FN inline
 #endif
 #ifndef SNO_API
-#if !defined(SNO_LIBRARY)
-#define SNO_API SNO_I_FN
-#elif defined(_WIN32)
-#define SNO_API __declspec(dllexport)
-#else
+#ifdef SNO_LIBRARY
 #define SNO_API __attribute__((visibility("default")))
+#else
+#define SNO_API SNO_I_FN
 #endif
 #endif
 /* Before constants outside functions. */
