@@ -672,7 +672,7 @@ FLAKE_API void flake_lanes_retire(flake_lanes *);
  *
  *     static flake_state state;
  *     flake_why why;
- *     flake_state_options where = {0};
+ *     static flake_state_options where; // each field's zero is its default
  *     where.path = "/var/lib/app/ids";
  *     if (flake_state_open(&state, &where, &options, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;

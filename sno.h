@@ -362,7 +362,7 @@ SNO_API sno_status sno_from_uuid(const char *, size_t len, sno_id *);
  *
  * A partition of yours, with the whole pool, from now on:
  *
- *     sno_snapshot mine = {0};
+ *     static sno_snapshot mine; // all zero
  *     mine.partition = 7;
  *     options.snapshot = &mine;
  *
@@ -624,8 +624,8 @@ SNO_API void sno_lanes_retire(sno_lanes *);
  *
  *     static sno_state state;
  *     sno_why why;
- *     sno_snapshot pool = {0}; // partition and bounds; all zero: the file's, or new ones
- *     sno_state_options where = {0};
+ *     static sno_snapshot pool; // partition and bounds; all zero: the file's, or new ones
+ *     static sno_state_options where;
  *     where.path = "/var/lib/app/snos";
  *     if (sno_state_open(&state, &where, &pool, &why) != SNO_OK) ... why.text
  *     options.snapshot = &pool;
