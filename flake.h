@@ -1369,13 +1369,14 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     errno = errno_before;
 }
 
-/* Never waits, and leaves errno alone. */
+/* Leaves errno alone. A machine that has just started waits until there are enough: of those that would come at
+ * once, as from the file, a copy of the machine may have the same. */
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
 #if defined(SYS_getrandom)
-    const long without_waiting = 1;
-    well = flake_i_syscall(SYS_getrandom, to, n, without_waiting) == (long)n;
+    do well = flake_i_syscall(SYS_getrandom, to, n, 0L) == (long)n;
+    while (!well && errno == EINTR);
 #endif
     const int fd = well ? -1 : open("/dev/urandom", O_RDONLY);
     if (fd >= 0) {
