@@ -110,7 +110,7 @@ try pkg-config pkg-config PKG_CONFIG_PATH="$ids/share/pkgconfig" PKG_CONFIG_SYSR
 # ---- CMake ----
 
 cp "$dir/builds/find_package/commands" "$dir/builds/fetch_content"
-# In a checkout of one's own, in C++.
+# In a checkout of one's own, in C++; the target asks for C++11.
 variant find_package subdirectory
 cp -R "$dir/repository" "$dir/builds/subdirectory/flake"
 cp "$dir/app.c" "$dir/builds/subdirectory/app.cc"
@@ -139,7 +139,7 @@ cat > "$dir/builds/both/other.c" << END_OF_FILE
 END_OF_FILE
 try find_package cmake CMAKE_PREFIX_PATH="$ids"
 try fetch_content "cmake git"
-try subdirectory cmake
+try subdirectory cmake CXXFLAGS=-std=c++98
 try both cmake CMAKE_PREFIX_PATH="$ids"
 # Before 1.0 another minor version is another library.
 mkdir "$dir/versions-of"
@@ -171,6 +171,8 @@ if has cmake; then judge cmake_versions cmake_versions; else skip "cmake_version
 variant meson meson-installed
 rm -r "$dir/builds/meson-installed/subprojects"
 try meson "meson ninja git"
+# What it took was not a flake that this machine has.
+if [ -d "$dir/builds/meson/build" ]; then judge meson_by_its_wrap [ -e "$dir/builds/meson/subprojects/flake/flake.h" ]; fi
 try meson-installed "meson ninja pkg-config" PKG_CONFIG_PATH="$ids/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dir/moved"
 
 # ---- Bazel: the one of Debian's packages, whose rules for C have to be fitted to it ----
