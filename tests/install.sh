@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # install.sh   installs into a scratch root, builds programs there through pkg-config, reads the man
-# pages, and uninstalls.
+# pages, and uninstalls; and installs the headers where there is no compiler. tests/builds.sh tries
+# the CMake packages.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0
@@ -32,6 +33,10 @@ cat > "$dir/wanted" <<END
 /opt/ids/bin/sno
 /opt/ids/include/flake.h
 /opt/ids/include/sno.h
+/opt/ids/share/cmake/flake/flakeConfig.cmake
+/opt/ids/share/cmake/flake/flakeConfigVersion.cmake
+/opt/ids/share/cmake/sno/snoConfig.cmake
+/opt/ids/share/cmake/sno/snoConfigVersion.cmake
 /opt/ids/share/man/man1/flake.1
 /opt/ids/share/man/man1/sno.1
 /opt/ids/share/man/man3/flake.h.3
@@ -102,5 +107,17 @@ check sno_3_is_complete words_are_in "$root/share/man/man3/sno.h.3" 'sno_new_wit
 check make_uninstall scratch_make uninstall
 nothing_is_left() { installed; }
 check nothing_is_left nothing_is_left
+no_folder_of_ours() { ls -d "$root/share/cmake"/* 2> /dev/null; [ -d "$root/share/cmake" ]; }
+check no_folder_of_ours no_folder_of_ours
+
+# The headers alone, with these programs and no other.
+mkdir "$dir/bin"
+make_itself=${MAKE:-make}
+for program in sh sed install; do ln -s "$(command -v $program)" "$dir/bin"; done
+headers_alone() { MAKE="env PATH=$dir/bin $(command -v "${make_itself%% *}")" CC=none CXX=none scratch_make install-headers; }
+check headers_without_a_compiler headers_alone
+grep -v '/bin/\|/man/' "$dir/wanted" > "$dir/wanted_headers"
+headers_and_no_more() { installed | diff "$dir/wanted_headers" -; }
+check headers_and_no_more headers_and_no_more
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]
