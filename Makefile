@@ -45,12 +45,13 @@ all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each fo
 $(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tests/tools/%.c tests/tools/tool.h %.h $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
-# Shared libraries for other languages; they export what is public, and nothing else.
+# Shared libraries for other languages; they export what is public, and nothing else. With Apple's linker SONAME=.
+SONAME ?= -Wl,-soname,$(@F).0
 lib: $(TOOLS:%=$(BUILD)/lib%.so) ## shared libraries of the headers, for languages that call C
 
 $(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: %.h $(BUILD)/flags
 	echo '#include "$*.h"' | $(CC) $(FLAGS) -I. -x c -shared -fPIC -fvisibility=hidden -fno-semantic-interposition \
-	  -DFLAKE_LIBRARY -DSNO_LIBRARY -Wl,-soname,$(@F).0 - -o $@.0 $(LDLIBS)
+	  -DFLAKE_LIBRARY -DSNO_LIBRARY $(SONAME) - -o $@.0 $(LDLIBS)
 	ln -sf $(@F).0 $@
 
 PROGRAMS ?= $(BUILD)/two_units $(BUILD)/two_units_reversed
@@ -197,6 +198,7 @@ evidence: ## tests/EVIDENCE.md, from what the last .ci/run printed
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
+LIBDIR  ?= $(PREFIX)/lib
 ROOT     = $(DESTDIR)$(PREFIX)
 VERSION  = sed -n 's/^\#define [A-Z]*_VERSION_STRING "\(.*\)"/\1/p'
 MAN      = awk -f tests/man.awk -v version="$$($(VERSION) $*.h)"
@@ -223,9 +225,13 @@ install-headers: ## headers, pkg-config files and CMake packages, with PREFIX=/u
 	  done || exit 1; \
 	done
 
-install: install-headers $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) ## these, and tools and man pages
-	install -d "$(ROOT)/bin" "$(ROOT)/share/man/man1" "$(ROOT)/share/man/man3"
+install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) ## these, and tools, man pages and shared libraries, in LIBDIR=PREFIX/lib
+	install -d "$(ROOT)/bin" "$(ROOT)/share/man/man1" "$(ROOT)/share/man/man3" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	for name in $(TOOLS); do \
+	  install -m 755 $(BUILD)/lib$$name.so.0 "$(DESTDIR)$(LIBDIR)/" && \
+	  ln -sf lib$$name.so.0 "$(DESTDIR)$(LIBDIR)/lib$$name.so" && \
+	  printf '%s\n' 'libdir=$(LIBDIR)' '' "Name: lib$$name" "Description: $$name.h as a shared library, for other languages" \
+	    "Version: $$($(VERSION) $$name.h)" "Libs: -L\$${libdir} -l$$name" > "$(DESTDIR)$(LIBDIR)/pkgconfig/lib$$name.pc" && \
 	  install -m 755 $(BUILD)/$$name "$(ROOT)/bin/" && \
 	  install -m 644 $(BUILD)/$$name.1 "$(ROOT)/share/man/man1/" && \
 	  install -m 644 $(BUILD)/$$name.h.3 "$(ROOT)/share/man/man3/" || exit 1; \
@@ -234,7 +240,8 @@ install: install-headers $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) ## th
 uninstall: ## takes them away
 	for name in $(TOOLS); do \
 	  rm -f "$(ROOT)/include/$$name.h" "$(ROOT)/bin/$$name" "$(ROOT)/share/man/man1/$$name.1" \
-	    "$(ROOT)/share/man/man3/$$name.h.3" "$(ROOT)/share/pkgconfig/$$name.pc" && \
+	    "$(ROOT)/share/man/man3/$$name.h.3" "$(ROOT)/share/pkgconfig/$$name.pc" \
+	    "$(DESTDIR)$(LIBDIR)/lib$$name.so" "$(DESTDIR)$(LIBDIR)/lib$$name.so.0" "$(DESTDIR)$(LIBDIR)/pkgconfig/lib$$name.pc" && \
 	  rm -rf "$(ROOT)/share/cmake/$$name" || exit 1; \
 	done
 
