@@ -79,8 +79,8 @@ awk -v dir="$dir/" -v url="file://$dir/repository" -v commit="$commit" '
     /^```/ {if (out) close(out); out = ""}
     out {gsub("https://git[.]example/flake[.]git", url); gsub(/COMMIT/, commit); print > out}' $page
 judge four_times_the_version [ "$(grep -c "['\"/]$version\b" $page)" = 4 ]
-# README.md's first program, in C and in C++.
-awk '/^```c$/ {inside = 1; next} /^```/ {if (inside) exit} inside' README.md > "$dir/app.c"
+# README.md's first program, whose header is not looked for beside it.
+awk '/^```c$/ {inside = 1; next} /^```/ {if (inside) exit} inside' README.md | sed 's/"flake.h"/<flake.h>/' > "$dir/app.c"
 
 builds() { # FOLDER [VARIABLE=VALUE...]: its commands succeed, and the last thing that they say is an id
     cp "$dir/app.c" "$dir/builds/$1"
