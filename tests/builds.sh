@@ -184,7 +184,7 @@ fit_bazel() {
             "$dir"/rules_cc/cc/private/rules_impl/*.bzl
     {
         echo "startup --batch --host_jvm_args=-XX:TieredStopAtLevel=1 --output_user_root=$dir/bazel"
-        echo "build --spawn_strategy=local --override_repository=rules_cc=$dir/rules_cc"
+        echo "build --override_repository=rules_cc=$dir/rules_cc"
         echo "build --override_repository=rules_java=$rules/java --override_repository=rules_proto=$rules/proto"
         echo "build --override_repository=platforms=/usr/share/bazel/platforms"
     } > "$HOME/.bazelrc"
