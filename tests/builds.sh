@@ -49,10 +49,11 @@ has ninja && export CMAKE_GENERATOR=Ninja
 
 version=$(sed -n 's/^#define FLAKE_VERSION_STRING "\(.*\)"/\1/p' flake.h)
 minor=${version%.*}
+mkdir -p "$dir/repository/tests"
+cp flake.h sno.h LICENSE "$dir/repository"
+cp -R tests/builds "$dir/repository/tests"
 repository() {
-    mkdir -p "$dir/repository/tests"
-    cp flake.h sno.h LICENSE "$dir/repository" && cp -R tests/builds "$dir/repository/tests" &&
-        cd "$dir/repository" && git init -q && git add . &&
+    cd "$dir/repository" && git init -q && git add . &&
         git -c user.name=- -c user.email=- commit -q -m - && git rev-parse HEAD > "$dir/commit"
 }
 commit=
