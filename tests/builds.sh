@@ -169,6 +169,7 @@ if has cmake; then judge cmake_versions cmake_versions; else skip "cmake_version
 
 # ---- Meson ----
 
+echo "dependency('sno')" >> "$dir/builds/meson/meson.build"
 variant meson meson-installed
 rm -r "$dir/builds/meson-installed/subprojects"
 try meson "meson ninja git"
@@ -199,6 +200,7 @@ else skip "bazel: the packages bazel-bootstrap and bazel-rules-cc are not instal
 # ---- vcpkg, Conan ----
 
 for folder in vcpkg conan; do cp "$dir/builds/find_package/CMakeLists.txt" "$dir/builds/$folder"; done
+printf 'find_package(sno REQUIRED)\ntarget_link_libraries(app PRIVATE sno::sno)\n' >> "$dir/builds/vcpkg/CMakeLists.txt"
 # Without vcpkg its port is run as the script that it is.
 cat > "$dir/port.cmake" << END_OF_FILE
 function(vcpkg_from_git)
