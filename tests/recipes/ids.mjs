@@ -86,7 +86,7 @@ function uuid7() {
 class SnoGenerator {
   constructor(partition) {
     this.memory = zeros(sno.sno_sizeof_gen());
-    this.start = zeros(sno.sno_sizeof_snapshot());
+    this.start = zeros(sno.sno_sizeof_snapshot()); // kept, since what options point to must live until init
     const options = zeros(sno.sno_sizeof_options());
     checkSno(sno.sno_snapshot_set(this.start, "partition", String(partition)));
     checkSno(sno.sno_options_point(options, "snapshot", this.start));

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Ids of flake.h and sno.h in Python, by ctypes. `make lib` builds the two libraries.
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Ids of flake.h and sno.h in Rust. `make lib` builds the two libraries; `rustc -O -L build ids.rs` links
-// with them, or a build script that prints `cargo:rustc-link-search=build`. (In edition 2024 say
-// `unsafe extern`.)
+// with them, or cargo with a build script that prints `cargo:rustc-link-search=build`. (Before version 1.82
+// it is `extern`, without `unsafe`.)
 //
 // Threads may share a generator. Its handle may move; its memory must not, and is in a box.
 use std::cell::UnsafeCell;
@@ -11,7 +11,7 @@ use std::os::raw::{c_char, c_int, c_void};
 use std::{error::Error, thread, time::Instant};
 
 #[link(name = "flake")]
-extern "C" {
+unsafe extern "C" {
     fn flake_sizeof_gen() -> usize;
     fn flake_sizeof_options() -> usize;
     fn flake_options_set(o: *mut c_void, name: *const c_char, value: *const c_char) -> c_int;
@@ -24,7 +24,7 @@ extern "C" {
 }
 
 #[link(name = "sno")]
-extern "C" {
+unsafe extern "C" {
     fn sno_sizeof_gen() -> usize;
     fn sno_sizeof_options() -> usize;
     fn sno_sizeof_snapshot() -> usize;
@@ -39,7 +39,7 @@ extern "C" {
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 unsafe fn string(text: *const c_char) -> String {
-    CStr::from_ptr(text).to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 fn flake(status: c_int) -> Result<()> {
     match status {
@@ -153,8 +153,9 @@ fn main() -> Result<()> {
     }
     println!("4 threads: 2400000 ids, all differ");
 
-    match Generator::new("twitter", 99999) {
-        Ok(_) => Err("node 99999 was not refused".into()),
-        Err(refused) => Ok(println!("refused: {}", refused)),
+    if let Err(refused) = Generator::new("twitter", 99999) {
+        println!("refused: {}", refused);
+        return Ok(());
     }
+    Err("node 99999 was not refused".into())
 }
