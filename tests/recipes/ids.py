@@ -21,10 +21,13 @@ sno.sno_encode_n.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
 zeros = ctypes.create_string_buffer  # so many bytes, at an address that stays
 
 
+FORKED = 8  # its place in flake_status
+
+
 class IdError(Exception):
     def __init__(self, status, text):
         super().__init__(text)
-        self.status = status  # as flake_status and sno_status number them
+        self.status = status  # of flake_status or sno_status
 
 
 def check(status, why=None, status_text=flake.flake_status_str):
@@ -128,9 +131,10 @@ def main():
     if child == 0:
         try:
             ids.next()
-        except IdError:
-            ids.after_fork(layout="twitter", node=8)
-            os._exit((ids.next() >> 12) & 1023 != 8)
+        except IdError as refused:
+            if refused.status == FORKED:
+                ids.after_fork(layout="twitter", node=8)
+                os._exit((ids.next() >> 12) & 1023 != 8)
         os._exit(1)
     if os.waitpid(child, 0)[1] != 0:
         sys.exit("the child has no ids of its own")
