@@ -13,14 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 # CDLL, not PyDLL: a draw that waits lets other threads run.
 flake, sno = ctypes.CDLL("libflake.so.0"), ctypes.CDLL("libsno.so.0")
-for text in flake.flake_status_str, flake.flake_options_why, sno.sno_status_str, sno.sno_options_why:
-    text.restype = ctypes.c_char_p
+for says in flake.flake_status_str, flake.flake_options_why, sno.sno_status_str, sno.sno_options_why:
+    says.restype = ctypes.c_char_p
 flake.flake_next_n.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 sno.sno_new_n.argtypes = ctypes.c_void_p, ctypes.c_uint8, ctypes.c_void_p, ctypes.c_size_t
 sno.sno_encode_n.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
 zeros = ctypes.create_string_buffer  # so many bytes, at an address that stays
-
-
 FORKED = 8  # its place in flake_status
 
 
@@ -44,6 +42,7 @@ class Generator:
 
     def __init__(self, **options):
         self._gen = zeros(flake.flake_sizeof_gen())
+        self._texts = []  # of options; the generator refers to some, such as the folder of `exclusive`
         self._init(flake.flake_init, options)
 
     def after_fork(self, **options):
@@ -55,7 +54,6 @@ class Generator:
 
     def _init(self, init, options):
         packed = zeros(flake.flake_sizeof_options())
-        self._texts = []  # the generator refers to some of them: the folder of `exclusive`
         for name, value in options.items():
             text = (str(value).lower() if isinstance(value, bool) else str(value)).encode()
             self._texts.append(text)
