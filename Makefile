@@ -24,7 +24,7 @@ TESTS  ?= $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 STD    ?= c11
 # Tests that are scripts; what they compile is compiled for this machine.
 SCRIPTS ?= tests/headers_alone.sh tests/common.sh tests/examples.sh tests/recipes.sh tests/tools.sh tests/install.sh tests/builds.sh \
-	tests/modules.sh tests/library.sh tests/optouts.sh tests/campaign.sh
+	tests/modules.sh tests/library.sh tests/tongues.sh tests/optouts.sh tests/campaign.sh
 SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" MAKE="$(MAKE)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 

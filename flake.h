@@ -1013,6 +1013,9 @@ FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
  * Texts (path, dir, exclusive) are not copied. FLAKE_INVALID: there is no such option; FLAKE_PARSE: it has no
  * such value. What is a pointer or a function (state, overflow, clock.now_ns, gate.admit ...) is set by
  * the calls that end in _point.
+ *
+ * A status is a number, its place in flake_status from 0 on; sno.h's are others. Where calls take a flake128, a
+ * struct of 16 bytes, some that end in _n take addresses: flake128_next_n, flake128_to_uuid_n.
  */
 FLAKE_API flake_status flake_options_set(flake_options *, const char *name, const char *value);
 FLAKE_API flake_status flake_options_point(flake_options *, const char *name, const void *to);

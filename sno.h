@@ -656,7 +656,10 @@ SNO_API sno_status sno_state_open(sno_state *, const sno_state_options *, sno_sn
  * or a word: "true", "false" of what is a bool, "exact", "coarse", "fast" of clock.kind.
  * Texts (path, exclusive) are not copied. SNO_INVALID: there is no such option; SNO_PARSE: it has no such
  * value. What is a pointer or a function (snapshot, overflow, state, clock.now_ns, gate.admit ...) is
- * set by the calls that end in _point.
+ * set by the calls that end in _point; they keep its address, so a snapshot must live until sno_init has read it.
+ *
+ * A status is a number, its place in sno_status from 0 on; flake.h's are others. Where calls take or return a
+ * sno_id, a struct of 10 bytes, some that end in _n take addresses: sno_new_n, sno_encode_n.
  */
 SNO_API sno_status sno_snapshot_set(sno_snapshot *, const char *name, const char *value);
 SNO_API sno_status sno_options_set(sno_options *, const char *name, const char *value);
