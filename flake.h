@@ -224,35 +224,35 @@ typedef enum flake_status {
     /* done */
     FLAKE_OK = 0,
     /* this unit's ids are all drawn: try later (flake_retry_ns) */
-    FLAKE_AGAIN,
+    FLAKE_AGAIN = 1,
     /* the clock was put back to before the newest id */
-    FLAKE_CLOCK_BACK,
+    FLAKE_CLOCK_BACK = 2,
     /* a time before the epoch, or past what the layout can express */
-    FLAKE_RANGE,
+    FLAKE_RANGE = 3,
     /* an argument, option or layout that does not fit, and nothing was changed; or a generator that
      * was never initialised */
-    FLAKE_INVALID,
+    FLAKE_INVALID = 4,
     /* not a text of this form */
-    FLAKE_PARSE,
+    FLAKE_PARSE = 5,
     /* node + node_offset does not fit the node bits (node alone: FLAKE_INVALID); after a fork: the
      * parent has some of these ids */
-    FLAKE_NODE,
+    FLAKE_NODE = 6,
     /* the claim on the node number is lost */
-    FLAKE_LEASE,
+    FLAKE_LEASE = 7,
     /* inherited through fork(), or the machine was cloned: another process may give the same ids. See
      * flake_reinit_after_fork */
-    FLAKE_FORKED,
+    FLAKE_FORKED = 8,
     /* the system refused a file, a connection or random bytes, or the state is closed */
-    FLAKE_IO,
+    FLAKE_IO = 9,
     /* a state file that is cut short or damaged */
-    FLAKE_TORN,
+    FLAKE_TORN = 10,
     /* no state file, or another generator's; from init: the state is not open, or was opened for
      * other options */
-    FLAKE_FOREIGN,
+    FLAKE_FOREIGN = 11,
     /* the last run ended longer ago than allowable_downtime_ms */
-    FLAKE_DOWNTIME,
+    FLAKE_DOWNTIME = 12,
     /* somebody else holds this number, file, or range of ids */
-    FLAKE_TAKEN
+    FLAKE_TAKEN = 13
 } flake_status;
 
 FLAKE_API const char *flake_status_str(flake_status status);
@@ -738,18 +738,18 @@ FLAKE_API flake_state *flake_slot_state(flake_slot *);
 /* ---- text ---- */
 
 typedef enum flake_text {
-    FLAKE_DEC, /* 5828128208445124608 */
-    FLAKE_HEX, /* 50e1abba11ce3000: lower case */
-    FLAKE_BIN,
-    FLAKE_BIN4,   /* 64 bits in groups of four, a blank between */
-    FLAKE_BASE32, /* Crockford: digits and upper case without I L O U */
-    FLAKE_BASE36, /* digits and upper case */
-    FLAKE_BASE58, /* 123456789ABC...Zabc...z without 0 I O l */
-    FLAKE_BASE62, /* digits, upper case, lower case */
+    FLAKE_DEC = 0, /* 5828128208445124608 */
+    FLAKE_HEX = 1, /* 50e1abba11ce3000: lower case */
+    FLAKE_BIN = 2,
+    FLAKE_BIN4 = 3,   /* 64 bits in groups of four, a blank between */
+    FLAKE_BASE32 = 4, /* Crockford: digits and upper case without I L O U */
+    FLAKE_BASE36 = 5, /* digits and upper case */
+    FLAKE_BASE58 = 6, /* 123456789ABC...Zabc...z without 0 I O l */
+    FLAKE_BASE62 = 7, /* digits, upper case, lower case */
     /* as bwmarrin's Base32, Base36 and Base58 in Go; texts of the first and last don't sort: */
-    FLAKE_ZBASE32,      /* ybndrfg8ejkmcpqxot1uwisza345h769 */
-    FLAKE_BASE36_LOWER, /* digits and lower case */
-    FLAKE_BASE58_FLICKR /* 123456789abc...zABC...Z without 0 l I O */
+    FLAKE_ZBASE32 = 8,       /* ybndrfg8ejkmcpqxot1uwisza345h769 */
+    FLAKE_BASE36_LOWER = 9,  /* digits and lower case */
+    FLAKE_BASE58_FLICKR = 10 /* 123456789abc...zABC...Z without 0 l I O */
 } flake_text;
 
 #define FLAKE_TEXT_SIZE    80  /* room for any text of a 64-bit id, with its NUL */
@@ -998,8 +998,8 @@ FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
  *
  *     options = zeros(flake_sizeof_options())
  *     gen     = zeros(flake_sizeof_gen())
- *     flake_options_set(options, "layout", "twitter")
- *     flake_options_set(options, "node", "7")
+ *     flake_options_set(options, "layout", "twitter", NULL)
+ *     flake_options_set(options, "node", "7", NULL)
  *     flake_init(gen, options)
  *
  * `name` is a field's as it stands above, such as "node", "clock.kind", "layout.node_bits"; a `value` is a
@@ -1010,23 +1010,25 @@ FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
  *     boundary, uuid7, uuid7_node, uuid8, ulid      of form
  *     exact, coarse, fast     of clock.kind
  *
- * Texts (path, dir, exclusive) are not copied. FLAKE_INVALID: there is no such option; FLAKE_PARSE: it has no
- * such value. What is a pointer or a function (state, overflow, clock.now_ns, gate.admit ...) is set by
- * the calls that end in _point.
+ * Texts (path, dir, exclusive) are not copied: they must last as long as what they are for. What is a pointer or a
+ * function (state, overflow, clock.now_ns, gate.admit ...) is set by the calls that end in _point.
+ * FLAKE_INVALID: there is no such option; FLAKE_PARSE: it has no such value.
  *
- * A status is a number, its place in flake_status from 0 on; sno.h's are others. Where calls take a flake128, a
- * struct of 16 bytes, some that end in _n take addresses: flake128_next_n, flake128_to_uuid_n.
+ * sno.h's statuses are other numbers. Where calls take a flake128, a struct of 16 bytes, some that end in _n take
+ * addresses: flake128_next_n, flake128_to_uuid_n.
  */
-FLAKE_API flake_status flake_options_set(flake_options *, const char *name, const char *value);
-FLAKE_API flake_status flake_options_point(flake_options *, const char *name, const void *to);
+FLAKE_API flake_status flake_options_set(flake_options *, const char *name, const char *value,
+                                         flake_why *);
+FLAKE_API flake_status flake_options_point(flake_options *, const char *name, const void *to,
+                                           flake_why *);
 FLAKE_API flake_status flake_state_options_set(flake_state_options *, const char *name,
-                                               const char *value);
+                                               const char *value, flake_why *);
 FLAKE_API flake_status flake_state_options_point(flake_state_options *, const char *name,
-                                                 const void *to);
+                                                 const void *to, flake_why *);
 FLAKE_API flake_status flake_slot_options_set(flake_slot_options *, const char *name,
-                                              const char *value);
+                                              const char *value, flake_why *);
 FLAKE_API flake_status flake_slot_options_point(flake_slot_options *, const char *name,
-                                                const void *to);
+                                                const void *to, flake_why *);
 
 FLAKE_API const char *flake_version(void);
 FLAKE_API size_t flake_sizeof_options(void);
@@ -7285,20 +7287,28 @@ FLAKE_I_FN bool flake_i_field_value(const flake_i_field *f, const char *value, u
     return !*value && *number <= most;
 }
 
-/* `value` is NULL for what is a pointer. */
+/* `value` is a text, or if it points what the field is to point to. */
 FLAKE_I_FN flake_status flake_i_set(void *object, const flake_i_field *fields, size_t n,
-                                    const char *name, const char *value, const void *pointer) {
+                                    const char *name, bool points, const void *value,
+                                    flake_why *why) {
     const flake_i_field *f = fields;
-    while (name && f < fields + n && strcmp(f->name, name) != 0) f++;
-    if (!object || !name || f == fields + n || !value != (f->kind == FLAKE_I_POINTER))
-        return FLAKE_INVALID;
-    uint8_t *const to = (uint8_t *)object + f->at;
     uint64_t number;
+    if (!object || !name) return flake_i_say(why, FLAKE_INVALID, "options or name", "is missing");
+    while (f < fields + n && strcmp(f->name, name) != 0) f++;
+    if (f == fields + n) return flake_i_say(why, FLAKE_INVALID, name, "there is no such option");
+    if (points != (f->kind == FLAKE_I_POINTER))
+        return flake_i_say(why, FLAKE_INVALID, name,
+                           points ? "is no pointer"
+                                  : "is a pointer: a call that ends in _point sets it");
+    if (!points && !value) return flake_i_say(why, FLAKE_INVALID, name, "has no value");
+    uint8_t *const to = (uint8_t *)object + f->at;
     if (f->kind != FLAKE_I_VALUE) {
-        memcpy(to, value ? (const void *)&value : (const void *)&pointer, f->size);
+        memcpy(to, &value, f->size);
         return FLAKE_OK;
     }
-    if (!flake_i_field_value(f, value, &number)) return FLAKE_PARSE;
+    if (!flake_i_field_value(f, (const char *)value, &number))
+        return flake_i_say(why, FLAKE_PARSE, name,
+                           f->words ? "has no such value" : "is no decimal number, or too large");
     const uint8_t of8 = (uint8_t)number;
     const uint16_t of16 = (uint16_t)number;
     const uint32_t of32 = (uint32_t)number;
@@ -7322,16 +7332,16 @@ FLAKE_I_TABLE const flake_i_field flake_i_state_fields[] = {
     FLAKE_I_CLOCK(flake_state_options),
 };
 
-#define FLAKE_I_SET(object, fields, name, value, to) \
-    flake_i_set(object, fields, sizeof(fields) / sizeof *(fields), name, value, to)
+#define FLAKE_I_SET(object, fields, name, points, value, why) \
+    flake_i_set(object, fields, sizeof(fields) / sizeof *(fields), name, points, value, why)
 
 FLAKE_API flake_status flake_state_options_set(flake_state_options *o, const char *name,
-                                               const char *value) {
-    return value ? FLAKE_I_SET(o, flake_i_state_fields, name, value, NULL) : FLAKE_INVALID;
+                                               const char *value, flake_why *why) {
+    return FLAKE_I_SET(o, flake_i_state_fields, name, false, value, why);
 }
 FLAKE_API flake_status flake_state_options_point(flake_state_options *o, const char *name,
-                                                 const void *to) {
-    return FLAKE_I_SET(o, flake_i_state_fields, name, NULL, to);
+                                                 const void *to, flake_why *why) {
+    return FLAKE_I_SET(o, flake_i_state_fields, name, true, to, why);
 }
 #endif
 // >>library end
@@ -7383,22 +7393,25 @@ FLAKE_I_TABLE const flake_i_field flake_i_slot_fields[] = {
     FLAKE_I_CLOCK(flake_slot_options),
 };
 
-FLAKE_API flake_status flake_options_set(flake_options *o, const char *name, const char *value) {
-    if (!value) return FLAKE_INVALID;
-    if (o && name && strcmp(name, "layout") == 0)
-        return flake_layout_named(value, &o->layout) == FLAKE_OK ? FLAKE_OK : FLAKE_PARSE;
-    return FLAKE_I_SET(o, flake_i_options_fields, name, value, NULL);
+FLAKE_API flake_status flake_options_set(flake_options *o, const char *name, const char *value,
+                                         flake_why *why) {
+    if (o && name && value && strcmp(name, "layout") == 0)
+        return flake_layout_named(value, &o->layout) == FLAKE_OK
+                   ? FLAKE_OK
+                   : flake_i_say(why, FLAKE_PARSE, value, "is no layout's name");
+    return FLAKE_I_SET(o, flake_i_options_fields, name, false, value, why);
 }
-FLAKE_API flake_status flake_options_point(flake_options *o, const char *name, const void *to) {
-    return FLAKE_I_SET(o, flake_i_options_fields, name, NULL, to);
+FLAKE_API flake_status flake_options_point(flake_options *o, const char *name, const void *to,
+                                           flake_why *why) {
+    return FLAKE_I_SET(o, flake_i_options_fields, name, true, to, why);
 }
 FLAKE_API flake_status flake_slot_options_set(flake_slot_options *o, const char *name,
-                                              const char *value) {
-    return value ? FLAKE_I_SET(o, flake_i_slot_fields, name, value, NULL) : FLAKE_INVALID;
+                                              const char *value, flake_why *why) {
+    return FLAKE_I_SET(o, flake_i_slot_fields, name, false, value, why);
 }
 FLAKE_API flake_status flake_slot_options_point(flake_slot_options *o, const char *name,
-                                                const void *to) {
-    return FLAKE_I_SET(o, flake_i_slot_fields, name, NULL, to);
+                                                const void *to, flake_why *why) {
+    return FLAKE_I_SET(o, flake_i_slot_fields, name, true, to, why);
 }
 
 FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }

@@ -214,34 +214,34 @@ typedef enum sno_status {
     /* done */
     SNO_OK = 0,
     /* this unit's ids are all drawn: try later (sno_retry_ns) */
-    SNO_AGAIN,
+    SNO_AGAIN = 1,
     /* the clock was put back into time that both ticks have used */
-    SNO_CLOCK_BACK,
+    SNO_CLOCK_BACK = 2,
     /* a time outside 2010..2079 */
-    SNO_RANGE,
+    SNO_RANGE = 3,
     /* an argument or option that does not fit (sno_options_why names it), or a generator that was
      * never initialised */
-    SNO_INVALID,
+    SNO_INVALID = 4,
     /* not a text of this form */
-    SNO_PARSE,
+    SNO_PARSE = 5,
     /* this process has used up its 65,535 partitions */
-    SNO_EXHAUSTED,
+    SNO_EXHAUSTED = 6,
     /* inherited through fork(), or the machine was cloned: another process may give the same ids. See
      * sno_reinit_after_fork */
-    SNO_FORKED,
+    SNO_FORKED = 7,
     /* the system refused a file, or the state is closed */
-    SNO_IO,
+    SNO_IO = 8,
     /* a state file that is cut short or damaged */
-    SNO_TORN,
+    SNO_TORN = 9,
     /* no state file, or of another partition or pool; from init: the state is not open, or was
      * opened for another snapshot, or there is no snapshot */
-    SNO_FOREIGN,
+    SNO_FOREIGN = 10,
     /* the last run ended longer ago than allowable_downtime_ms */
-    SNO_DOWNTIME,
+    SNO_DOWNTIME = 11,
     /* somebody else holds this file, or with `exclusive` this partition and pool */
-    SNO_TAKEN,
+    SNO_TAKEN = 12,
     /* the gate of the options was closed */
-    SNO_LEASE
+    SNO_LEASE = 13
 } sno_status;
 
 SNO_API const char *sno_status_str(sno_status status);
@@ -648,24 +648,25 @@ SNO_API sno_status sno_state_open(sno_state *, const sno_state_options *, sno_sn
  *     snapshot = zeros(sno_sizeof_snapshot())
  *     options  = zeros(sno_sizeof_options())
  *     gen      = zeros(sno_sizeof_gen())
- *     sno_snapshot_set(snapshot, "partition", "7")
- *     sno_options_point(options, "snapshot", snapshot)
+ *     sno_snapshot_set(snapshot, "partition", "7", NULL)
+ *     sno_options_point(options, "snapshot", snapshot, NULL)
  *     sno_init(gen, options)
  *
  * `name` is a field's as it stands above, such as "sequence_min", "clock.kind"; a `value` is a decimal number,
  * or a word: "true", "false" of what is a bool, "exact", "coarse", "fast" of clock.kind.
- * Texts (path, exclusive) are not copied. SNO_INVALID: there is no such option; SNO_PARSE: it has no such
- * value. What is a pointer or a function (snapshot, overflow, state, clock.now_ns, gate.admit ...) is
- * set by the calls that end in _point; they keep its address, so a snapshot must live until sno_init has read it.
+ * Texts (path, exclusive) are not copied: they must last as long as what they are for. What is a pointer or a
+ * function (snapshot, overflow, state, clock.now_ns, gate.admit ...) is set by the calls that end in _point;
+ * a snapshot must last until sno_init has read it. SNO_INVALID: there is no such option; SNO_PARSE: it has no such
+ * value.
  *
- * A status is a number, its place in sno_status from 0 on; flake.h's are others. Where calls take or return a
- * sno_id, a struct of 10 bytes, some that end in _n take addresses: sno_new_n, sno_encode_n.
+ * flake.h's statuses are other numbers. Where calls take or return a sno_id, a struct of 10 bytes, some that end
+ * in _n take addresses: sno_new_n, sno_encode_n.
  */
-SNO_API sno_status sno_snapshot_set(sno_snapshot *, const char *name, const char *value);
-SNO_API sno_status sno_options_set(sno_options *, const char *name, const char *value);
-SNO_API sno_status sno_options_point(sno_options *, const char *name, const void *to);
-SNO_API sno_status sno_state_options_set(sno_state_options *, const char *name, const char *value);
-SNO_API sno_status sno_state_options_point(sno_state_options *, const char *name, const void *to);
+SNO_API sno_status sno_snapshot_set(sno_snapshot *, const char *name, const char *value, sno_why *);
+SNO_API sno_status sno_options_set(sno_options *, const char *name, const char *value, sno_why *);
+SNO_API sno_status sno_options_point(sno_options *, const char *name, const void *to, sno_why *);
+SNO_API sno_status sno_state_options_set(sno_state_options *, const char *name, const char *value, sno_why *);
+SNO_API sno_status sno_state_options_point(sno_state_options *, const char *name, const void *to, sno_why *);
 
 SNO_API const char *sno_version(void);
 SNO_API size_t sno_sizeof_options(void);
@@ -5389,20 +5390,28 @@ SNO_I_FN bool sno_i_field_value(const sno_i_field *f, const char *value, uint64_
     return !*value && *number <= most;
 }
 
-/* `value` is NULL for what is a pointer. */
+/* `value` is a text, or if it points what the field is to point to. */
 SNO_I_FN sno_status sno_i_set(void *object, const sno_i_field *fields, size_t n,
-                                    const char *name, const char *value, const void *pointer) {
+                                    const char *name, bool points, const void *value,
+                                    sno_why *why) {
     const sno_i_field *f = fields;
-    while (name && f < fields + n && strcmp(f->name, name) != 0) f++;
-    if (!object || !name || f == fields + n || !value != (f->kind == SNO_I_POINTER))
-        return SNO_INVALID;
-    uint8_t *const to = (uint8_t *)object + f->at;
     uint64_t number;
+    if (!object || !name) return sno_i_say(why, SNO_INVALID, "options or name", "is missing");
+    while (f < fields + n && strcmp(f->name, name) != 0) f++;
+    if (f == fields + n) return sno_i_say(why, SNO_INVALID, name, "there is no such option");
+    if (points != (f->kind == SNO_I_POINTER))
+        return sno_i_say(why, SNO_INVALID, name,
+                           points ? "is no pointer"
+                                  : "is a pointer: a call that ends in _point sets it");
+    if (!points && !value) return sno_i_say(why, SNO_INVALID, name, "has no value");
+    uint8_t *const to = (uint8_t *)object + f->at;
     if (f->kind != SNO_I_VALUE) {
-        memcpy(to, value ? (const void *)&value : (const void *)&pointer, f->size);
+        memcpy(to, &value, f->size);
         return SNO_OK;
     }
-    if (!sno_i_field_value(f, value, &number)) return SNO_PARSE;
+    if (!sno_i_field_value(f, (const char *)value, &number))
+        return sno_i_say(why, SNO_PARSE, name,
+                           f->words ? "has no such value" : "is no decimal number, or too large");
     const uint8_t of8 = (uint8_t)number;
     const uint16_t of16 = (uint16_t)number;
     const uint32_t of32 = (uint32_t)number;
@@ -5426,16 +5435,16 @@ SNO_I_TABLE const sno_i_field sno_i_state_fields[] = {
     SNO_I_CLOCK(sno_state_options),
 };
 
-#define SNO_I_SET(object, fields, name, value, to) \
-    sno_i_set(object, fields, sizeof(fields) / sizeof *(fields), name, value, to)
+#define SNO_I_SET(object, fields, name, points, value, why) \
+    sno_i_set(object, fields, sizeof(fields) / sizeof *(fields), name, points, value, why)
 
 SNO_API sno_status sno_state_options_set(sno_state_options *o, const char *name,
-                                               const char *value) {
-    return value ? SNO_I_SET(o, sno_i_state_fields, name, value, NULL) : SNO_INVALID;
+                                               const char *value, sno_why *why) {
+    return SNO_I_SET(o, sno_i_state_fields, name, false, value, why);
 }
 SNO_API sno_status sno_state_options_point(sno_state_options *o, const char *name,
-                                                 const void *to) {
-    return SNO_I_SET(o, sno_i_state_fields, name, NULL, to);
+                                                 const void *to, sno_why *why) {
+    return SNO_I_SET(o, sno_i_state_fields, name, true, to, why);
 }
 #endif
 // >>library end
@@ -5464,14 +5473,17 @@ SNO_I_TABLE const sno_i_field sno_i_options_fields[] = {
     SNO_I_BOOL(sno_options, begin_later),
 };
 
-SNO_API sno_status sno_snapshot_set(sno_snapshot *s, const char *name, const char *value) {
-    return value ? SNO_I_SET(s, sno_i_snapshot_fields, name, value, NULL) : SNO_INVALID;
+SNO_API sno_status sno_snapshot_set(sno_snapshot *s, const char *name, const char *value,
+                                    sno_why *why) {
+    return SNO_I_SET(s, sno_i_snapshot_fields, name, false, value, why);
 }
-SNO_API sno_status sno_options_set(sno_options *o, const char *name, const char *value) {
-    return value ? SNO_I_SET(o, sno_i_options_fields, name, value, NULL) : SNO_INVALID;
+SNO_API sno_status sno_options_set(sno_options *o, const char *name, const char *value,
+                                   sno_why *why) {
+    return SNO_I_SET(o, sno_i_options_fields, name, false, value, why);
 }
-SNO_API sno_status sno_options_point(sno_options *o, const char *name, const void *to) {
-    return SNO_I_SET(o, sno_i_options_fields, name, NULL, to);
+SNO_API sno_status sno_options_point(sno_options *o, const char *name, const void *to,
+                                     sno_why *why) {
+    return SNO_I_SET(o, sno_i_options_fields, name, true, to, why);
 }
 
 SNO_API const char *sno_version(void) { return SNO_VERSION_STRING; }

@@ -15,6 +15,7 @@ static flake_slot_options slots;
 static sno_options few;
 static sno_state_options kept;
 static sno_snapshot snapshot;
+static flake_why why;
 
 static void begin(void) {
     memset(&options, 0, sizeof options);
@@ -25,10 +26,10 @@ static void begin(void) {
     memset(&snapshot, 0, sizeof snapshot);
 }
 
-#define SETS(member, text, wanted)                                      \
-    do {                                                                \
-        CHECK_EQ(flake_options_set(&options, #member, text), FLAKE_OK); \
-        CHECK_EQ(options.member, wanted);                               \
+#define SETS(member, text, wanted)                                            \
+    do {                                                                      \
+        CHECK_EQ(flake_options_set(&options, #member, text, &why), FLAKE_OK); \
+        CHECK_EQ(options.member, wanted);                                     \
     } while (0)
 
 static void a_number_goes_to_its_field(void) {
@@ -45,16 +46,16 @@ static void a_number_goes_to_its_field(void) {
     SETS(layout.gap_bit, "1", 1);
     CHECK_EQ(options.layout.time_shift, 0); /* nothing beside it */
     CHECK_EQ(options.layout.gap_at, 0);
-    CHECK_EQ(flake_state_options_set(&where, "horizon_ms", "5000"), FLAKE_OK);
+    CHECK_EQ(flake_state_options_set(&where, "horizon_ms", "5000", &why), FLAKE_OK);
     CHECK_EQ(where.horizon_ms, 5000);
-    CHECK_EQ(flake_slot_options_set(&slots, "count", "16"), FLAKE_OK);
+    CHECK_EQ(flake_slot_options_set(&slots, "count", "16", &why), FLAKE_OK);
     CHECK_EQ(slots.count, 16);
-    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65535"), SNO_OK);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65535", NULL), SNO_OK);
     CHECK_EQ(snapshot.partition, 65535);
     CHECK_EQ(snapshot.sequence_min, 0);
-    CHECK_EQ(sno_options_set(&few, "max_wait_ms", "20"), SNO_OK);
+    CHECK_EQ(sno_options_set(&few, "max_wait_ms", "20", NULL), SNO_OK);
     CHECK_EQ(few.max_wait_ms, 20);
-    CHECK_EQ(sno_state_options_set(&kept, "allowable_downtime_ms", "30"), SNO_OK);
+    CHECK_EQ(sno_state_options_set(&kept, "allowable_downtime_ms", "30", NULL), SNO_OK);
     CHECK_EQ(kept.allowable_downtime_ms, 30);
 }
 
@@ -71,11 +72,11 @@ static void a_word_stands_for_a_value(void) {
     SETS(clock.kind, "coarse", FLAKE_CLOCK_COARSE);
     SETS(clock.kind, "fast", FLAKE_CLOCK_FAST);
     SETS(clock.kind, "exact", FLAKE_CLOCK_EXACT);
-    CHECK_EQ(flake_options_set(&options, "layout", "sonyflake"), FLAKE_OK);
+    CHECK_EQ(flake_options_set(&options, "layout", "sonyflake", &why), FLAKE_OK);
     CHECK_STR(options.layout.name, "sonyflake");
-    CHECK_EQ(flake_state_options_set(&where, "by_timer", "true"), FLAKE_OK);
+    CHECK_EQ(flake_state_options_set(&where, "by_timer", "true", &why), FLAKE_OK);
     CHECK(where.by_timer);
-    CHECK_EQ(sno_options_set(&few, "clock.kind", "fast"), SNO_OK);
+    CHECK_EQ(sno_options_set(&few, "clock.kind", "fast", NULL), SNO_OK);
     CHECK_EQ(few.clock.kind, SNO_CLOCK_FAST);
 }
 
@@ -87,28 +88,28 @@ static void texts_and_pointers_are_kept_as_they_are(void) {
     int64_t (*const read)(void *) = no_time;
     const void *code;
     begin();
-    CHECK_EQ(flake_options_set(&options, "exclusive", folder), FLAKE_OK);
+    CHECK_EQ(flake_options_set(&options, "exclusive", folder, &why), FLAKE_OK);
     CHECK(options.exclusive == folder);
-    CHECK_EQ(flake_state_options_set(&where, "path", folder), FLAKE_OK);
+    CHECK_EQ(flake_state_options_set(&where, "path", folder, &why), FLAKE_OK);
     CHECK(where.path == folder);
-    CHECK_EQ(flake_slot_options_set(&slots, "dir", folder), FLAKE_OK);
+    CHECK_EQ(flake_slot_options_set(&slots, "dir", folder, &why), FLAKE_OK);
     CHECK(slots.dir == folder);
-    CHECK_EQ(sno_state_options_set(&kept, "path", folder), SNO_OK);
+    CHECK_EQ(sno_state_options_set(&kept, "path", folder, NULL), SNO_OK);
     CHECK(kept.path == folder);
-    CHECK_EQ(flake_options_point(&options, "state", &state), FLAKE_OK);
+    CHECK_EQ(flake_options_point(&options, "state", &state, &why), FLAKE_OK);
     CHECK(options.state == &state);
-    CHECK_EQ(flake_options_point(&options, "state", NULL), FLAKE_OK);
+    CHECK_EQ(flake_options_point(&options, "state", NULL, &why), FLAKE_OK);
     CHECK(options.state == NULL);
     memcpy(&code, &read, sizeof code);
-    CHECK_EQ(flake_options_point(&options, "clock.now_ns", code), FLAKE_OK);
+    CHECK_EQ(flake_options_point(&options, "clock.now_ns", code, &why), FLAKE_OK);
     CHECK(options.clock.now_ns == no_time);
-    CHECK_EQ(flake_slot_options_point(&slots, "clock.user", &state), FLAKE_OK);
+    CHECK_EQ(flake_slot_options_point(&slots, "clock.user", &state, &why), FLAKE_OK);
     CHECK(slots.clock.user == &state);
-    CHECK_EQ(flake_state_options_point(&where, "clock.now_ns", code), FLAKE_OK);
+    CHECK_EQ(flake_state_options_point(&where, "clock.now_ns", code, &why), FLAKE_OK);
     CHECK(where.clock.now_ns == no_time);
-    CHECK_EQ(sno_options_point(&few, "snapshot", &snapshot), SNO_OK);
+    CHECK_EQ(sno_options_point(&few, "snapshot", &snapshot, NULL), SNO_OK);
     CHECK(few.snapshot == &snapshot);
-    CHECK_EQ(sno_state_options_point(&kept, "clock.user", &state), SNO_OK);
+    CHECK_EQ(sno_state_options_point(&kept, "clock.user", &state, NULL), SNO_OK);
     CHECK(kept.clock.user == &state);
 }
 
@@ -133,28 +134,51 @@ static void what_does_not_fit_is_refused_and_changes_nothing(void) {
     static const flake_options zero;
     begin();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        CHECK_EQ(flake_options_set(&options, bad[i][0], bad[i][1]), FLAKE_PARSE);
-    CHECK_EQ(flake_options_set(&options, "nodes", "1"), FLAKE_INVALID);
-    CHECK_EQ(flake_options_set(&options, "", "1"), FLAKE_INVALID);
-    CHECK_EQ(flake_options_set(&options, NULL, "1"), FLAKE_INVALID);
-    CHECK_EQ(flake_options_set(&options, "node", NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_options_set(&options, "layout", NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_options_set(&options, "exclusive", NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_options_set(&options, "state", "1"), FLAKE_INVALID);
-    CHECK_EQ(flake_options_point(&options, "node", &options), FLAKE_INVALID);
-    CHECK_EQ(flake_options_point(&options, "exclusive", &options), FLAKE_INVALID);
-    CHECK_EQ(flake_options_point(&options, "layout", &options), FLAKE_INVALID);
-    CHECK_EQ(flake_options_point(&options, NULL, &options), FLAKE_INVALID);
+        CHECK_EQ(flake_options_set(&options, bad[i][0], bad[i][1], &why), FLAKE_PARSE);
+    CHECK_EQ(flake_options_set(&options, "nodes", "1", &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_set(&options, "", "1", &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_set(&options, NULL, "1", &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_set(&options, "node", NULL, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_set(&options, "layout", NULL, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_set(&options, "exclusive", NULL, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_set(&options, "state", "1", &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_point(&options, "node", &options, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_point(&options, "exclusive", &options, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_point(&options, "layout", &options, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_point(&options, NULL, &options, &why), FLAKE_INVALID);
     CHECK(memcmp(&options, &zero, sizeof zero) == 0);
-    CHECK_EQ(flake_options_set(NULL, "node", "1"), FLAKE_INVALID);
-    CHECK_EQ(flake_options_set(NULL, "layout", "idgen"), FLAKE_INVALID);
-    CHECK_EQ(flake_options_point(NULL, "state", NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_state_options_set(&where, "path", NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_slot_options_set(&slots, "dir", NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65536"), SNO_PARSE);
-    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", NULL), SNO_INVALID);
-    CHECK_EQ(sno_options_set(&few, "snapshot", NULL), SNO_INVALID);
-    CHECK_EQ(sno_state_options_set(&kept, "path", NULL), SNO_INVALID);
+    CHECK_EQ(flake_options_set(NULL, "node", "1", &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_set(NULL, "layout", "idgen", &why), FLAKE_INVALID);
+    CHECK_EQ(flake_options_point(NULL, "state", NULL, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_state_options_set(&where, "path", NULL, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_slot_options_set(&slots, "dir", NULL, &why), FLAKE_INVALID);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65536", NULL), SNO_PARSE);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", NULL, NULL), SNO_INVALID);
+    CHECK_EQ(sno_options_set(&few, "snapshot", NULL, NULL), SNO_INVALID);
+    CHECK_EQ(sno_state_options_set(&kept, "path", NULL, NULL), SNO_INVALID);
+}
+
+static void refused(const char *name, const char *value, const char *text) {
+    memset(&why, 0, sizeof why);
+    CHECK(flake_options_set(&options, name, value, &why) != FLAKE_OK);
+    CHECK_STR(why.text, text);
+}
+
+static void why_names_the_option(void) {
+    sno_why words;
+    begin();
+    refused("nodes", "1", "nodes: there is no such option");
+    refused("node", "-1", "node: is no decimal number, or too large");
+    refused("node", NULL, "node: has no value");
+    refused("form", "uuid4", "form: has no such value");
+    refused("layout", "idgem", "idgem: is no layout's name");
+    refused("state", "1", "state: is a pointer: a call that ends in _point sets it");
+    refused(NULL, "1", "options or name: is missing");
+    CHECK_EQ(flake_options_point(&options, "node", &options, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "node: is no pointer");
+    CHECK_EQ(flake_options_set(&options, "node", "x", NULL), FLAKE_PARSE); /* who doesn't ask */
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "70000", &words), SNO_PARSE);
+    CHECK_STR(words.text, "partition: is no decimal number, or too large");
 }
 
 static void a_generator_is_made_by_names_alone(void) {
@@ -163,8 +187,8 @@ static void a_generator_is_made_by_names_alone(void) {
     flake_layout twitter;
     void *const made = calloc(1, flake_sizeof_options()), *const gen =
                                                               calloc(1, flake_sizeof_gen());
-    CHECK_EQ(flake_options_set((flake_options *)made, "layout", "twitter"), FLAKE_OK);
-    CHECK_EQ(flake_options_set((flake_options *)made, "node", "7"), FLAKE_OK);
+    CHECK_EQ(flake_options_set((flake_options *)made, "layout", "twitter", NULL), FLAKE_OK);
+    CHECK_EQ(flake_options_set((flake_options *)made, "node", "7", &why), FLAKE_OK);
     CHECK_EQ(flake_init((flake_gen *)gen, (flake_options *)made), FLAKE_OK);
     CHECK_EQ(flake_next((flake_gen *)gen, &id), FLAKE_OK);
     CHECK_EQ(flake_layout_named("twitter", &twitter), FLAKE_OK);
@@ -181,6 +205,7 @@ int main(int argc, char **argv) {
                                      CHECK_TEST(a_word_stands_for_a_value),
                                      CHECK_TEST(texts_and_pointers_are_kept_as_they_are),
                                      CHECK_TEST(what_does_not_fit_is_refused_and_changes_nothing),
+                                     CHECK_TEST(why_names_the_option),
                                      CHECK_TEST(a_generator_is_made_by_names_alone)};
     return CHECK_MAIN(argc, argv, all);
 }

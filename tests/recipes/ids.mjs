@@ -17,7 +17,7 @@ function load(library, signatures) {
 const flake = load("libflake.so.0", [
   "size_t flake_sizeof_gen()",
   "size_t flake_sizeof_options()",
-  "int flake_options_set(void *options, const char *name, void *value)",
+  "int flake_options_set(void *options, const char *name, void *value, void *why)",
   "const char *flake_options_why(void *options)",
   "int flake_init(void *gen, void *options)",
   "int flake_next(void *gen, void *id)",
@@ -29,13 +29,14 @@ const sno = load("libsno.so.0", [
   "size_t sno_sizeof_gen()",
   "size_t sno_sizeof_options()",
   "size_t sno_sizeof_snapshot()",
-  "int sno_snapshot_set(void *snapshot, const char *name, const char *value)",
-  "int sno_options_point(void *options, const char *name, void *to)",
+  "int sno_snapshot_set(void *snapshot, const char *name, const char *value, void *why)",
+  "int sno_options_point(void *options, const char *name, void *to, void *why)",
   "int sno_init(void *gen, void *options)",
   "int sno_new_n(void *gen, uint8_t meta, void *ids, size_t n)",
   "void sno_encode_n(void *ids, size_t n, void *texts)",
   "const char *sno_status_str(int status)",
 ]);
+const text = (bytes) => bytes.toString("utf8", 0, bytes.indexOf(0));
 const zeros = (size) => new Uint8Array(new SharedArrayBuffer(size));
 
 function check(status, why) {
@@ -53,8 +54,8 @@ class Generator {
     const packed = zeros(flake.flake_sizeof_options());
     made.texts = Object.values(options).map((value) => Buffer.from(`${value}\0`)); // some are referred to
     Object.keys(options).forEach((name, i) => {
-      const status = flake.flake_options_set(packed, name, made.texts[i]);
-      check(status, `no such option or value: ${name}=${options[name]}`);
+      const why = Buffer.alloc(200);
+      if (flake.flake_options_set(packed, name, made.texts[i], why) !== 0) throw new Error(text(why));
     });
     check(flake.flake_init(made.memory, packed), flake.flake_options_why(packed));
     return made;
@@ -88,8 +89,8 @@ class SnoGenerator {
     this.memory = zeros(sno.sno_sizeof_gen());
     this.start = zeros(sno.sno_sizeof_snapshot()); // kept, since what options point to must live until init
     const options = zeros(sno.sno_sizeof_options());
-    checkSno(sno.sno_snapshot_set(this.start, "partition", String(partition)));
-    checkSno(sno.sno_options_point(options, "snapshot", this.start));
+    checkSno(sno.sno_snapshot_set(this.start, "partition", String(partition), null));
+    checkSno(sno.sno_options_point(options, "snapshot", this.start, null));
     checkSno(sno.sno_init(this.memory, options));
   }
   next(meta = 0) {

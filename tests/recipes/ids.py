@@ -57,8 +57,8 @@ class Generator:
         for name, value in options.items():
             text = (str(value).lower() if isinstance(value, bool) else str(value)).encode()
             self._texts.append(text)
-            status = flake.flake_options_set(packed, name.encode(), text)
-            check(status, f"no such option or value: {name}={value}".encode())
+            why = zeros(200)
+            check(flake.flake_options_set(packed, name.encode(), text, why), why.value)
         check(init(self._gen, packed), flake.flake_options_why(packed))
 
     def next(self):
@@ -78,8 +78,9 @@ class SnoGenerator:
     def __init__(self, partition):
         snapshot, options = zeros(sno.sno_sizeof_snapshot()), zeros(sno.sno_sizeof_options())
         self._gen = zeros(sno.sno_sizeof_gen())
-        check_sno(sno.sno_snapshot_set(snapshot, b"partition", b"%d" % partition), b"no such partition")
-        check_sno(sno.sno_options_point(options, b"snapshot", snapshot))
+        why = zeros(200)
+        check_sno(sno.sno_snapshot_set(snapshot, b"partition", b"%d" % partition, why), why.value)
+        check_sno(sno.sno_options_point(options, b"snapshot", snapshot, None))
         check_sno(sno.sno_init(self._gen, options), sno.sno_options_why(options))
 
     def next(self, meta=0):

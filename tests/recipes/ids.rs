@@ -14,7 +14,9 @@ use std::{error::Error, thread, time::Instant};
 unsafe extern "C" {
     fn flake_sizeof_gen() -> usize;
     fn flake_sizeof_options() -> usize;
-    fn flake_options_set(o: *mut c_void, name: *const c_char, value: *const c_char) -> c_int;
+    fn flake_options_set(
+        o: *mut c_void, name: *const c_char, value: *const c_char, why: *mut c_char,
+    ) -> c_int;
     fn flake_options_why(options: *const c_void) -> *const c_char;
     fn flake_init(generator: *mut c_void, options: *const c_void) -> c_int;
     fn flake_next(generator: *mut c_void, id: *mut u64) -> c_int;
@@ -28,8 +30,12 @@ unsafe extern "C" {
     fn sno_sizeof_gen() -> usize;
     fn sno_sizeof_options() -> usize;
     fn sno_sizeof_snapshot() -> usize;
-    fn sno_snapshot_set(s: *mut c_void, name: *const c_char, value: *const c_char) -> c_int;
-    fn sno_options_point(o: *mut c_void, name: *const c_char, to: *const c_void) -> c_int;
+    fn sno_snapshot_set(
+        s: *mut c_void, name: *const c_char, value: *const c_char, why: *mut c_char,
+    ) -> c_int;
+    fn sno_options_point(
+        o: *mut c_void, name: *const c_char, to: *const c_void, why: *mut c_char,
+    ) -> c_int;
     fn sno_init(generator: *mut c_void, options: *const c_void) -> c_int;
     fn sno_new_n(generator: *mut c_void, meta: u8, ids: *mut u8, n: usize) -> c_int;
     fn sno_encode_n(ids: *const u8, n: usize, texts: *mut u8);
@@ -75,8 +81,14 @@ impl Generator {
         unsafe {
             let (memory, o) =
                 (Memory::new(flake_sizeof_gen()), Memory::new(flake_sizeof_options()));
-            flake(flake_options_set(o.at(), b"layout\0".as_ptr().cast(), layout.as_ptr()))?;
-            flake(flake_options_set(o.at(), b"node\0".as_ptr().cast(), node.as_ptr()))?;
+            let options: [(&[u8], &CStr); 2] = [(b"layout\0", &layout), (b"node\0", &node)];
+            for (name, value) in options {
+                let mut why = [0; 200];
+                let (name, text) = (name.as_ptr().cast(), why.as_mut_ptr());
+                if flake_options_set(o.at(), name, value.as_ptr(), text) != 0 {
+                    return Err(string(text).into());
+                }
+            }
             let why = flake_options_why(o.at());
             if !why.is_null() {
                 return Err(string(why).into());
@@ -112,8 +124,9 @@ impl SnoGenerator {
         unsafe {
             let (memory, o) = (Memory::new(sno_sizeof_gen()), Memory::new(sno_sizeof_options()));
             let start = Memory::new(sno_sizeof_snapshot());
-            sno(sno_snapshot_set(start.at(), b"partition\0".as_ptr().cast(), partition.as_ptr()))?;
-            sno(sno_options_point(o.at(), b"snapshot\0".as_ptr().cast(), start.at()))?;
+            let (name, none) = (b"partition\0".as_ptr().cast(), std::ptr::null_mut());
+            sno(sno_snapshot_set(start.at(), name, partition.as_ptr(), none))?;
+            sno(sno_options_point(o.at(), b"snapshot\0".as_ptr().cast(), start.at(), none))?;
             sno(sno_init(memory.at(), o.at()))?;
             Ok(SnoGenerator(memory))
         }
