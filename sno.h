@@ -735,15 +735,21 @@ SNO_API size_t sno_sizeof_why(void);
 #define SNO_I_RELY_ON(condition, what) _Static_assert(condition, what)
 #endif
 
-/* Defines an object that is one in the whole process, in however many units the header stands. */
+/* Defines an object that is one in the whole process, in however many units the header stands. From C++20 on
+ * atomics have a constructor: without `= {}` it would run when other units have drawn already. */
 #if defined(_MSC_VER)
-#define SNO_I_ONE_PER_PROCESS(type, name) __declspec(selectany) type name
-#elif defined(_WIN32) && defined(__cplusplus)
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {}
+#define SNO_I_SHARED __declspec(selectany)
 #elif defined(_WIN32)
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {0}
+#define SNO_I_SHARED __attribute__((selectany))
 #else
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((weak)) type name
+#define SNO_I_SHARED __attribute__((weak))
+#endif
+#if defined(__cplusplus)
+#define SNO_I_ONE_PER_PROCESS(type, name) SNO_I_SHARED type name = {}
+#elif defined(_WIN32)
+#define SNO_I_ONE_PER_PROCESS(type, name) SNO_I_SHARED type name = {0}
+#else
+#define SNO_I_ONE_PER_PROCESS(type, name) SNO_I_SHARED type name
 #endif
 
 /* Units with an operating system and without one share nothing. */
