@@ -147,10 +147,8 @@
 
 /* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
  * modules with another version of the header, must not run each other's. Where FLAKE_CXX_INLINE makes them
- * one, their names bear version and hooks, and they stay within the module. */
-#if !defined(FLAKE_CXX_INLINE)
-#define FLAKE_I_FN static inline
-#elif defined(__GNUC__)
+ * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has MSVC. */
+#if defined(FLAKE_CXX_INLINE) && defined(__cplusplus) && defined(__GNUC__)
 #define FLAKE_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
 #define FLAKE_I_TAG(major, minor, patch)    FLAKE_I_TAG_OF(major, minor, patch)
 #define FLAKE_I_FN                                                                          \
@@ -159,7 +157,7 @@
         abi_tag(FLAKE_I_TAG(FLAKE_VERSION_MAJOR, FLAKE_VERSION_MINOR, FLAKE_VERSION_PATCH), \
                 FLAKE_CXX_INLINE)))
 #else
-#define FLAKE_I_FN inline
+#define FLAKE_I_FN static inline
 #endif
 #ifndef FLAKE_API
 #ifdef FLAKE_LIBRARY
@@ -169,7 +167,7 @@
 #endif
 #endif
 /* Before constants outside functions. */
-#if defined(FLAKE_CXX_INLINE) && __cplusplus >= 201703L
+#if defined(FLAKE_I_TAG) && __cplusplus >= 201703L
 #define FLAKE_I_TABLE FLAKE_I_FN
 #else
 #define FLAKE_I_TABLE static
@@ -1967,7 +1965,7 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FLAKE_I_INLINE FLAKE_I_FN __attribute__((always_inline))
-#ifdef FLAKE_CXX_INLINE
+#ifdef FLAKE_I_TAG
 #define FLAKE_I_COLD FLAKE_I_FN __attribute__((cold))
 #else
 #define FLAKE_I_COLD static __attribute__((noinline, cold, unused))

@@ -136,10 +136,8 @@
 
 /* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
  * modules with another version of the header, must not run each other's. Where SNO_CXX_INLINE makes them
- * one, their names bear version and hooks, and they stay within the module. */
-#if !defined(SNO_CXX_INLINE)
-#define SNO_I_FN static inline
-#elif defined(__GNUC__)
+ * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has MSVC. */
+#if defined(SNO_CXX_INLINE) && defined(__cplusplus) && defined(__GNUC__)
 #define SNO_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
 #define SNO_I_TAG(major, minor, patch)    SNO_I_TAG_OF(major, minor, patch)
 #define SNO_I_FN                                                                          \
@@ -148,7 +146,7 @@
         abi_tag(SNO_I_TAG(SNO_VERSION_MAJOR, SNO_VERSION_MINOR, SNO_VERSION_PATCH), \
                 SNO_CXX_INLINE)))
 #else
-#define SNO_I_FN inline
+#define SNO_I_FN static inline
 #endif
 #ifndef SNO_API
 #ifdef SNO_LIBRARY
@@ -158,7 +156,7 @@
 #endif
 #endif
 /* Before constants outside functions. */
-#if defined(SNO_CXX_INLINE) && __cplusplus >= 201703L
+#if defined(SNO_I_TAG) && __cplusplus >= 201703L
 #define SNO_I_TABLE SNO_I_FN
 #else
 #define SNO_I_TABLE static
@@ -1494,7 +1492,7 @@ SNO_I_FN void *sno_i_move_page(void *page, sno_i_page_room *room) { return (void
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SNO_I_INLINE SNO_I_FN __attribute__((always_inline))
-#ifdef SNO_CXX_INLINE
+#ifdef SNO_I_TAG
 #define SNO_I_COLD SNO_I_FN __attribute__((cold))
 #else
 #define SNO_I_COLD static __attribute__((noinline, cold, unused))
