@@ -58,7 +58,7 @@
  * HOOKS: macros to define before the include, the same in every file that shares a generator;
  * behind each what stands there without it
  *
- *     SNO_ATOMIC(T)                 type of an atomic T               _Atomic(T), std::atomic<T>
+ *     SNO_ATOMIC(T)                 type of an atomic T               _Atomic(T); T in C++
  *     SNO_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
  *     SNO_ATOMIC_STORE(p, v, order)
  *     SNO_ATOMIC_ADD(p, v, order)   returns what was there
@@ -163,7 +163,20 @@
 #endif
 
 #ifndef SNO_ATOMIC
-#ifdef __cplusplus
+#if defined(__cplusplus) && defined(__GNUC__)
+/* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when others
+ * draw from it already, and which units with another version of a struct would share. */
+#define SNO_I_ORDER_relaxed           __ATOMIC_RELAXED
+#define SNO_I_ORDER_acquire           __ATOMIC_ACQUIRE
+#define SNO_I_ORDER_release           __ATOMIC_RELEASE
+#define SNO_I_ORDER_seq_cst           __ATOMIC_SEQ_CST
+#define SNO_ATOMIC(T)                 T
+#define SNO_ATOMIC_LOAD(p, order)     __atomic_load_n(p, SNO_I_ORDER_##order)
+#define SNO_ATOMIC_STORE(p, v, order) __atomic_store_n(p, v, SNO_I_ORDER_##order)
+#define SNO_ATOMIC_ADD(p, v, order)   __atomic_fetch_add(p, v, SNO_I_ORDER_##order)
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure) \
+    __atomic_compare_exchange_n(p, seen, v, false, SNO_I_ORDER_##success, SNO_I_ORDER_##failure)
+#elif defined(__cplusplus)
 #define SNO_ATOMIC(T)                 std::atomic<T>
 #define SNO_ATOMIC_LOAD(p, order)     (p)->load(std::memory_order_##order)
 #define SNO_ATOMIC_STORE(p, v, order) (p)->store(v, std::memory_order_##order)

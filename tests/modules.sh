@@ -106,8 +106,8 @@ mixed "two versions of two compilers" "${other:-$cc}" "" "$dir/other" 64 6
 
 # What units share is there before any initialiser has run, of C++20, too.
 early() { # STD
-    $cxx -std="$1" ${WARN:-} -I. -c tests/modules/early_other.cc -o "$dir/early_other.o" &&
-        $cc $flags -I. -c tests/modules/early.c -o "$dir/early.o" &&
+    $cxx -std="$1" ${WARN:-} -I. -Itests -c tests/modules/early_other.cc -o "$dir/early_other.o" &&
+        $cc $flags -I. -Itests -c tests/modules/early.c -o "$dir/early.o" &&
         $cxx -pthread "$dir/early.o" "$dir/early_other.o" -o "$dir/early"
 }
 for std in c++11 c++20; do

@@ -8,17 +8,20 @@
 #include "sno.h"
 #include "check.h"
 #include "children.h"
+#include "early.h"
 
 static flake_gen gen;
 static sno_gen partitioned;
 static bool was_begun;
 static flake128_gen *by_default;
+static uint64_t first_of_other;
 
 static bool begin(void) {
     char text[37];
     sno_id id;
     return flake_init(&gen, NULL) == FLAKE_OK && sno_init(&partitioned, NULL) == SNO_OK &&
-           sno_try(&partitioned, 0, &id) == SNO_OK && flake_uuid7(text) == FLAKE_OK;
+           sno_try(&partitioned, 0, &id) == SNO_OK && flake_uuid7(text) == FLAKE_OK &&
+           other_begin(&first_of_other) == 0;
 }
 
 /* Initialisers of C++ come behind those with a number. */
@@ -36,6 +39,12 @@ static void what_units_share_stays(void) {
     CHECK_EQ((uint16_t)(sno_partition(sno_new(&next, 0)) - first), 1);
 }
 
+static void a_generator_of_the_other_unit_stays(void) {
+    uint64_t id = 0;
+    CHECK_EQ(other_next(&id), FLAKE_OK);
+    CHECK(id > first_of_other);
+}
+
 static void draw_in_the_child(void) {
     static flake_gen own;
     uint64_t id;
@@ -47,6 +56,7 @@ static void a_fork_is_seen(void) { in_child(draw_in_the_child); }
 
 int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(what_units_share_stays),
+                                     CHECK_TEST(a_generator_of_the_other_unit_stays),
                                      CHECK_TEST(a_fork_is_seen)};
     return CHECK_MAIN(argc, argv, all);
 }
