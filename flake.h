@@ -100,7 +100,8 @@
  * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
  * their version of the header. The price is size, 1.1 MB in a program of fifty files. Those that define
  * FLAKE_CXX_INLINE share one copy (0.1 MB), and a C++20 module can export it. Its value is a name for the
- * hooks, such as "plain": files that say the same must have the same hooks.
+ * hooks, such as "plain": files that say the same must have the same hooks, and be compiled for the same
+ * processor (-march). MSVC has nothing to share by, and C files keep their own.
  *
  * Find your way by these marks:
  *
@@ -1021,8 +1022,8 @@ FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
  *     boundary, uuid7, uuid7_node, uuid8, ulid      of form
  *     exact, coarse, fast     of clock.kind
  *
- * Texts (path, dir, exclusive) are not copied. FLAKE_INVALID: there is no such option; FLAKE_PARSE: it has no
- * such value. What is a pointer or a function (state, overflow, clock.now_ns, gate.admit ...) is set by
+ * Texts (path, dir, exclusive) are not copied: keep them until the call that is given the options has
+ * returned. FLAKE_INVALID: there is no such option; FLAKE_PARSE: it has no such value. What is a pointer or a function (state, overflow, clock.now_ns, gate.admit ...) is set by
  * the calls that end in _point.
  */
 FLAKE_API flake_status flake_options_set(flake_options *, const char *name, const char *value);

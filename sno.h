@@ -92,7 +92,8 @@
  * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
  * their version of the header. The price is size, 0.4 MB in a program of fifty files. Those that define
  * SNO_CXX_INLINE share one copy, and a C++20 module can export it. Its value is a name for the hooks, such
- * as "plain": files that say the same must have the same hooks.
+ * as "plain": files that say the same must have the same hooks, and be compiled for the same processor
+ * (-march). MSVC has nothing to share by, and C files keep their own.
  *
  * Find your way by these marks:
  *
@@ -665,8 +666,8 @@ SNO_API sno_status sno_state_open(sno_state *, const sno_state_options *, sno_sn
  *
  * `name` is a field's as it stands above, such as "sequence_min", "clock.kind"; a `value` is a decimal number,
  * or a word: "true", "false" of what is a bool, "exact", "coarse", "fast" of clock.kind.
- * Texts (path, exclusive) are not copied. SNO_INVALID: there is no such option; SNO_PARSE: it has no such
- * value. What is a pointer or a function (snapshot, overflow, state, clock.now_ns, gate.admit ...) is
+ * Texts (path, exclusive) are not copied: keep them until the call that is given the options has returned.
+ * SNO_INVALID: there is no such option; SNO_PARSE: it has no such value. What is a pointer or a function (snapshot, overflow, state, clock.now_ns, gate.admit ...) is
  * set by the calls that end in _point.
  */
 SNO_API sno_status sno_snapshot_set(sno_snapshot *, const char *name, const char *value);
