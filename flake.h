@@ -148,7 +148,8 @@
 
 /* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
  * modules with another version of the header, must not run each other's. Where FLAKE_CXX_INLINE makes them
- * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has MSVC. */
+ * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has
+ * MSVC. */
 #if defined(FLAKE_CXX_INLINE) && defined(__cplusplus) && defined(__GNUC__)
 #define FLAKE_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
 #define FLAKE_I_TAG(major, minor, patch)    FLAKE_I_TAG_OF(major, minor, patch)
@@ -176,8 +177,8 @@
 
 #ifndef FLAKE_ATOMIC
 #if defined(__cplusplus) && defined(__GNUC__)
-/* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when others
- * draw from it already, and which units with another version of a struct would share. */
+/* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when
+ * others draw from it already, and which units with another version of a struct would share. */
 #define FLAKE_I_ORDER_relaxed           __ATOMIC_RELAXED
 #define FLAKE_I_ORDER_acquire           __ATOMIC_ACQUIRE
 #define FLAKE_I_ORDER_release           __ATOMIC_RELEASE
@@ -1023,8 +1024,8 @@ FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
  *     exact, coarse, fast     of clock.kind
  *
  * Texts (path, dir, exclusive) are not copied: keep them until the call that is given the options has
- * returned. FLAKE_INVALID: there is no such option; FLAKE_PARSE: it has no such value. What is a pointer or a function (state, overflow, clock.now_ns, gate.admit ...) is set by
- * the calls that end in _point.
+ * returned. FLAKE_INVALID: there is no such option; FLAKE_PARSE: it has no such value. What is a pointer or
+ * a function (state, overflow, clock.now_ns, gate.admit ...) is set by the calls that end in _point.
  */
 FLAKE_API flake_status flake_options_set(flake_options *, const char *name, const char *value);
 FLAKE_API flake_status flake_options_point(flake_options *, const char *name, const void *to);
@@ -1116,8 +1117,8 @@ FLAKE_API size_t flake128_sizeof_snapshot(void);
 #define FLAKE_I_RELY_ON(condition, what) _Static_assert(condition, what)
 #endif
 
-/* Defines an object that is one in the whole process, in however many units the header stands. From C++20 on
- * atomics have a constructor: without `= {}` it would run when other units have drawn already. */
+/* Defines an object that is one in the whole process, in however many units the header stands. std::atomic,
+ * in hooks or by MSVC, has a constructor in C++20: without `= {}` it would run when other units have drawn. */
 #if defined(_MSC_VER)
 #define FLAKE_I_SHARED __declspec(selectany)
 #elif defined(_WIN32)

@@ -137,7 +137,8 @@
 
 /* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
  * modules with another version of the header, must not run each other's. Where SNO_CXX_INLINE makes them
- * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has MSVC. */
+ * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has
+ * MSVC. */
 #if defined(SNO_CXX_INLINE) && defined(__cplusplus) && defined(__GNUC__)
 #define SNO_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
 #define SNO_I_TAG(major, minor, patch)    SNO_I_TAG_OF(major, minor, patch)
@@ -165,8 +166,8 @@
 
 #ifndef SNO_ATOMIC
 #if defined(__cplusplus) && defined(__GNUC__)
-/* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when others
- * draw from it already, and which units with another version of a struct would share. */
+/* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when
+ * others draw from it already, and which units with another version of a struct would share. */
 #define SNO_I_ORDER_relaxed           __ATOMIC_RELAXED
 #define SNO_I_ORDER_acquire           __ATOMIC_ACQUIRE
 #define SNO_I_ORDER_release           __ATOMIC_RELEASE
@@ -667,8 +668,8 @@ SNO_API sno_status sno_state_open(sno_state *, const sno_state_options *, sno_sn
  * `name` is a field's as it stands above, such as "sequence_min", "clock.kind"; a `value` is a decimal number,
  * or a word: "true", "false" of what is a bool, "exact", "coarse", "fast" of clock.kind.
  * Texts (path, exclusive) are not copied: keep them until the call that is given the options has returned.
- * SNO_INVALID: there is no such option; SNO_PARSE: it has no such value. What is a pointer or a function (snapshot, overflow, state, clock.now_ns, gate.admit ...) is
- * set by the calls that end in _point.
+ * SNO_INVALID: there is no such option; SNO_PARSE: it has no such value. What is a pointer or a function
+ * (snapshot, overflow, state, clock.now_ns, gate.admit ...) is set by the calls that end in _point.
  */
 SNO_API sno_status sno_snapshot_set(sno_snapshot *, const char *name, const char *value);
 SNO_API sno_status sno_options_set(sno_options *, const char *name, const char *value);
@@ -747,8 +748,8 @@ SNO_API size_t sno_sizeof_why(void);
 #define SNO_I_RELY_ON(condition, what) _Static_assert(condition, what)
 #endif
 
-/* Defines an object that is one in the whole process, in however many units the header stands. From C++20 on
- * atomics have a constructor: without `= {}` it would run when other units have drawn already. */
+/* Defines an object that is one in the whole process, in however many units the header stands. std::atomic,
+ * in hooks or by MSVC, has a constructor in C++20: without `= {}` it would run when other units have drawn. */
 #if defined(_MSC_VER)
 #define SNO_I_SHARED __declspec(selectany)
 #elif defined(_WIN32)
