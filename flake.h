@@ -62,7 +62,7 @@
  * HOOKS: macros to define before the include, the same in every file that shares a generator;
  * behind each what stands there without it
  *
- *     FLAKE_ATOMIC(T)                 type of an atomic T             _Atomic(T), std::atomic<T>
+ *     FLAKE_ATOMIC(T)                 type of an atomic T             _Atomic(T); T in C++
  *     FLAKE_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
  *     FLAKE_ATOMIC_STORE(p, v, order)
  *     FLAKE_ATOMIC_ADD(p, v, order)   returns what was there
@@ -100,7 +100,8 @@
  * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
  * their version of the header. The price is size, 1.1 MB in a program of fifty files. Those that define
  * FLAKE_CXX_INLINE share one copy (0.1 MB), and a C++20 module can export it. Its value is a name for the
- * hooks, such as "plain": files that say the same must have the same hooks.
+ * hooks, such as "plain": files that say the same must have the same hooks, and be compiled for the same
+ * processor (-march). MSVC has nothing to share by, and C files keep their own.
  *
  * Find your way by these marks:
  *
@@ -135,11 +136,6 @@
 #include <stddef.h>
 #include <stdint.h> /* not <cstdint>, which need not declare uint64_t outside std */
 #include <string.h>
-#ifdef __cplusplus
-#include <atomic>
-#else
-#include <stdatomic.h>
-#endif
 
 // >>hooks begin
 /* What the hooks above are where nobody has defined them. Both headers carry the regions hooks,
@@ -147,10 +143,9 @@
 
 /* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
  * modules with another version of the header, must not run each other's. Where FLAKE_CXX_INLINE makes them
- * one, their names bear version and hooks, and they stay within the module. */
-#if !defined(FLAKE_CXX_INLINE)
-#define FLAKE_I_FN static inline
-#elif defined(__GNUC__)
+ * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has
+ * MSVC. */
+#if defined(FLAKE_CXX_INLINE) && defined(__cplusplus) && defined(__GNUC__)
 #define FLAKE_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
 #define FLAKE_I_TAG(major, minor, patch)    FLAKE_I_TAG_OF(major, minor, patch)
 #define FLAKE_I_FN                                                                          \
@@ -159,7 +154,7 @@
         abi_tag(FLAKE_I_TAG(FLAKE_VERSION_MAJOR, FLAKE_VERSION_MINOR, FLAKE_VERSION_PATCH), \
                 FLAKE_CXX_INLINE)))
 #else
-#define FLAKE_I_FN inline
+#define FLAKE_I_FN static inline
 #endif
 #ifndef FLAKE_API
 #ifdef FLAKE_LIBRARY
@@ -169,14 +164,28 @@
 #endif
 #endif
 /* Before constants outside functions. */
-#if defined(FLAKE_CXX_INLINE) && __cplusplus >= 201703L
+#if defined(FLAKE_I_TAG) && __cplusplus >= 201703L
 #define FLAKE_I_TABLE FLAKE_I_FN
 #else
 #define FLAKE_I_TABLE static
 #endif
 
 #ifndef FLAKE_ATOMIC
-#ifdef __cplusplus
+#if defined(__cplusplus) && defined(__GNUC__)
+/* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when
+ * others draw from it already, and which units with another version of a struct would share. */
+#define FLAKE_I_ORDER_relaxed           __ATOMIC_RELAXED
+#define FLAKE_I_ORDER_acquire           __ATOMIC_ACQUIRE
+#define FLAKE_I_ORDER_release           __ATOMIC_RELEASE
+#define FLAKE_I_ORDER_seq_cst           __ATOMIC_SEQ_CST
+#define FLAKE_ATOMIC(T)                 T
+#define FLAKE_ATOMIC_LOAD(p, order)     __atomic_load_n(p, FLAKE_I_ORDER_##order)
+#define FLAKE_ATOMIC_STORE(p, v, order) __atomic_store_n(p, v, FLAKE_I_ORDER_##order)
+#define FLAKE_ATOMIC_ADD(p, v, order)   __atomic_fetch_add(p, v, FLAKE_I_ORDER_##order)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
+    __atomic_compare_exchange_n(p, seen, v, false, FLAKE_I_ORDER_##success, FLAKE_I_ORDER_##failure)
+#elif defined(__cplusplus)
+#include <atomic>
 #define FLAKE_ATOMIC(T)                 std::atomic<T>
 #define FLAKE_ATOMIC_LOAD(p, order)     (p)->load(std::memory_order_##order)
 #define FLAKE_ATOMIC_STORE(p, v, order) (p)->store(v, std::memory_order_##order)
@@ -185,6 +194,7 @@
     (p)->compare_exchange_strong(*(seen), v, std::memory_order_##success, \
                                  std::memory_order_##failure)
 #else
+#include <stdatomic.h>
 #define FLAKE_ATOMIC(T)                 _Atomic(T)
 #define FLAKE_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
 #define FLAKE_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
@@ -195,6 +205,11 @@
 #endif
 #endif
 
+#ifdef __GCC_ATOMIC_LLONG_LOCK_FREE
+#define FLAKE_I_LOCK_FREE __GCC_ATOMIC_LLONG_LOCK_FREE
+#else
+#define FLAKE_I_LOCK_FREE ATOMIC_LLONG_LOCK_FREE
+#endif
 #if defined(__GNUC__) /* said aloud for i386, whose plain 64-bit members are 4-aligned */
 typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64 __attribute__((aligned(8)));
 #else
@@ -1109,15 +1124,21 @@ FLAKE_API size_t flake128_sizeof_snapshot(void);
 #define FLAKE_I_RELY_ON(condition, what) _Static_assert(condition, what)
 #endif
 
-/* Defines an object that is one in the whole process, in however many units the header stands. */
+/* Defines an object that is one in the whole process, in however many units the header stands. std::atomic,
+ * in hooks or by MSVC, has a constructor in C++20: without `= {}` it would run when other units have drawn. */
 #if defined(_MSC_VER)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __declspec(selectany) type name
-#elif defined(_WIN32) && defined(__cplusplus)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {}
+#define FLAKE_I_SHARED __declspec(selectany)
 #elif defined(_WIN32)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {0}
+#define FLAKE_I_SHARED __attribute__((selectany))
 #else
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((weak)) type name
+#define FLAKE_I_SHARED __attribute__((weak))
+#endif
+#if defined(__cplusplus)
+#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name = {}
+#elif defined(_WIN32)
+#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name = {0}
+#else
+#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name
 #endif
 
 /* Units with an operating system and without one share nothing. */
@@ -1966,7 +1987,7 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FLAKE_I_INLINE FLAKE_I_FN __attribute__((always_inline))
-#ifdef FLAKE_CXX_INLINE
+#ifdef FLAKE_I_TAG
 #define FLAKE_I_COLD FLAKE_I_FN __attribute__((cold))
 #else
 #define FLAKE_I_COLD static __attribute__((noinline, cold, unused))
@@ -2328,7 +2349,7 @@ FLAKE_I_FN const char *flake_i_unfit_sharing(const flake_i_setup *o) {
     if (o->gate.admit) return "shared_memory does not go with a gate";
     if (o->state && !flake_i_state_is_shared(o->state))
         return "shared_memory wants a state with shared_memory, in the same memory";
-#if ATOMIC_LLONG_LOCK_FREE != 2
+#if FLAKE_I_LOCK_FREE != 2
     return "shared_memory: 64-bit atomics here hide a lock of one process";
 #else
     return NULL;

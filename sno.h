@@ -58,7 +58,7 @@
  * HOOKS: macros to define before the include, the same in every file that shares a generator;
  * behind each what stands there without it
  *
- *     SNO_ATOMIC(T)                 type of an atomic T               _Atomic(T), std::atomic<T>
+ *     SNO_ATOMIC(T)                 type of an atomic T               _Atomic(T); T in C++
  *     SNO_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
  *     SNO_ATOMIC_STORE(p, v, order)
  *     SNO_ATOMIC_ADD(p, v, order)   returns what was there
@@ -92,7 +92,8 @@
  * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
  * their version of the header. The price is size, 0.4 MB in a program of fifty files. Those that define
  * SNO_CXX_INLINE share one copy, and a C++20 module can export it. Its value is a name for the hooks, such
- * as "plain": files that say the same must have the same hooks.
+ * as "plain": files that say the same must have the same hooks, and be compiled for the same processor
+ * (-march). MSVC has nothing to share by, and C files keep their own.
  *
  * Find your way by these marks:
  *
@@ -123,11 +124,6 @@
 #include <stddef.h>
 #include <stdint.h> /* not <cstdint>, which need not declare uint64_t outside std */
 #include <string.h>
-#ifdef __cplusplus
-#include <atomic>
-#else
-#include <stdatomic.h>
-#endif
 
 // clang-format off
 // >>hooks begin
@@ -136,10 +132,9 @@
 
 /* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
  * modules with another version of the header, must not run each other's. Where SNO_CXX_INLINE makes them
- * one, their names bear version and hooks, and they stay within the module. */
-#if !defined(SNO_CXX_INLINE)
-#define SNO_I_FN static inline
-#elif defined(__GNUC__)
+ * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has
+ * MSVC. */
+#if defined(SNO_CXX_INLINE) && defined(__cplusplus) && defined(__GNUC__)
 #define SNO_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
 #define SNO_I_TAG(major, minor, patch)    SNO_I_TAG_OF(major, minor, patch)
 #define SNO_I_FN                                                                          \
@@ -148,7 +143,7 @@
         abi_tag(SNO_I_TAG(SNO_VERSION_MAJOR, SNO_VERSION_MINOR, SNO_VERSION_PATCH), \
                 SNO_CXX_INLINE)))
 #else
-#define SNO_I_FN inline
+#define SNO_I_FN static inline
 #endif
 #ifndef SNO_API
 #ifdef SNO_LIBRARY
@@ -158,14 +153,28 @@
 #endif
 #endif
 /* Before constants outside functions. */
-#if defined(SNO_CXX_INLINE) && __cplusplus >= 201703L
+#if defined(SNO_I_TAG) && __cplusplus >= 201703L
 #define SNO_I_TABLE SNO_I_FN
 #else
 #define SNO_I_TABLE static
 #endif
 
 #ifndef SNO_ATOMIC
-#ifdef __cplusplus
+#if defined(__cplusplus) && defined(__GNUC__)
+/* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when
+ * others draw from it already, and which units with another version of a struct would share. */
+#define SNO_I_ORDER_relaxed           __ATOMIC_RELAXED
+#define SNO_I_ORDER_acquire           __ATOMIC_ACQUIRE
+#define SNO_I_ORDER_release           __ATOMIC_RELEASE
+#define SNO_I_ORDER_seq_cst           __ATOMIC_SEQ_CST
+#define SNO_ATOMIC(T)                 T
+#define SNO_ATOMIC_LOAD(p, order)     __atomic_load_n(p, SNO_I_ORDER_##order)
+#define SNO_ATOMIC_STORE(p, v, order) __atomic_store_n(p, v, SNO_I_ORDER_##order)
+#define SNO_ATOMIC_ADD(p, v, order)   __atomic_fetch_add(p, v, SNO_I_ORDER_##order)
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure) \
+    __atomic_compare_exchange_n(p, seen, v, false, SNO_I_ORDER_##success, SNO_I_ORDER_##failure)
+#elif defined(__cplusplus)
+#include <atomic>
 #define SNO_ATOMIC(T)                 std::atomic<T>
 #define SNO_ATOMIC_LOAD(p, order)     (p)->load(std::memory_order_##order)
 #define SNO_ATOMIC_STORE(p, v, order) (p)->store(v, std::memory_order_##order)
@@ -174,6 +183,7 @@
     (p)->compare_exchange_strong(*(seen), v, std::memory_order_##success, \
                                  std::memory_order_##failure)
 #else
+#include <stdatomic.h>
 #define SNO_ATOMIC(T)                 _Atomic(T)
 #define SNO_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
 #define SNO_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
@@ -184,6 +194,11 @@
 #endif
 #endif
 
+#ifdef __GCC_ATOMIC_LLONG_LOCK_FREE
+#define SNO_I_LOCK_FREE __GCC_ATOMIC_LLONG_LOCK_FREE
+#else
+#define SNO_I_LOCK_FREE ATOMIC_LLONG_LOCK_FREE
+#endif
 #if defined(__GNUC__) /* said aloud for i386, whose plain 64-bit members are 4-aligned */
 typedef SNO_ATOMIC(uint64_t) sno_i_atomic64 __attribute__((aligned(8)));
 #else
@@ -739,15 +754,21 @@ SNO_API size_t sno_sizeof_why(void);
 #define SNO_I_RELY_ON(condition, what) _Static_assert(condition, what)
 #endif
 
-/* Defines an object that is one in the whole process, in however many units the header stands. */
+/* Defines an object that is one in the whole process, in however many units the header stands. std::atomic,
+ * in hooks or by MSVC, has a constructor in C++20: without `= {}` it would run when other units have drawn. */
 #if defined(_MSC_VER)
-#define SNO_I_ONE_PER_PROCESS(type, name) __declspec(selectany) type name
-#elif defined(_WIN32) && defined(__cplusplus)
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {}
+#define SNO_I_SHARED __declspec(selectany)
 #elif defined(_WIN32)
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {0}
+#define SNO_I_SHARED __attribute__((selectany))
 #else
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((weak)) type name
+#define SNO_I_SHARED __attribute__((weak))
+#endif
+#if defined(__cplusplus)
+#define SNO_I_ONE_PER_PROCESS(type, name) SNO_I_SHARED type name = {}
+#elif defined(_WIN32)
+#define SNO_I_ONE_PER_PROCESS(type, name) SNO_I_SHARED type name = {0}
+#else
+#define SNO_I_ONE_PER_PROCESS(type, name) SNO_I_SHARED type name
 #endif
 
 /* Units with an operating system and without one share nothing. */
@@ -1492,7 +1513,7 @@ SNO_I_FN void *sno_i_move_page(void *page, sno_i_page_room *room) { return (void
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SNO_I_INLINE SNO_I_FN __attribute__((always_inline))
-#ifdef SNO_CXX_INLINE
+#ifdef SNO_I_TAG
 #define SNO_I_COLD SNO_I_FN __attribute__((cold))
 #else
 #define SNO_I_COLD static __attribute__((noinline, cold, unused))
@@ -1854,7 +1875,7 @@ SNO_I_FN const char *sno_i_unfit_sharing(const sno_i_setup *o) {
     if (o->gate.admit) return "shared_memory does not go with a gate";
     if (o->state && !sno_i_state_is_shared(o->state))
         return "shared_memory wants a state with shared_memory, in the same memory";
-#if ATOMIC_LLONG_LOCK_FREE != 2
+#if SNO_I_LOCK_FREE != 2
     return "shared_memory: 64-bit atomics here hide a lock of one process";
 #else
     return NULL;

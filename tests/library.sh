@@ -126,6 +126,22 @@ shares() { # ORDER...: of the files
 judge "C++ files share functions, but not those of other hooks or versions" shares one two scripted older
 judge "in whichever order" shares older scripted two one
 
+# As a build defines it for all its files.
+cat > "$dir/plain.c" <<'END'
+#include "flake.h"
+#include "sno.h"
+int main(void) {
+    static flake_gen gen;
+    uint64_t id;
+    return flake_init(&gen, NULL) || flake_next(&gen, &id) || sno_is_zero(sno_generate(0));
+}
+END
+passes_c() {
+    # shellcheck disable=SC2086
+    $cc -std=c11 $WARN -DFLAKE_CXX_INLINE='"plain"' -DSNO_CXX_INLINE='"plain"' -I. "$dir/plain.c" -o "$dir/plain" -pthread && "$dir/plain"
+}
+judge "a C file beside them has functions of its own" passes_c
+
 cat > "$dir/ids.cppm" <<'END'
 module;
 #include "flake.h"
