@@ -23,14 +23,15 @@ TOOLS   = flake sno
 TESTS  ?= $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 STD    ?= c11
 # Tests that are scripts; what they compile is compiled for this machine.
-SCRIPTS ?= tests/headers_alone.sh tests/common.sh tests/examples.sh tests/recipes.sh tests/tools.sh tests/install.sh \
-	tests/modules.sh tests/optouts.sh tests/campaign.sh
+SCRIPTS ?= tests/headers_alone.sh tests/common.sh tests/examples.sh tests/recipes.sh tests/tools.sh tests/install.sh tests/builds.sh \
+	tests/modules.sh tests/library.sh tests/tongues.sh tests/optouts.sh tests/campaign.sh
 SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" MAKE="$(MAKE)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all install uninstall test check check-common sync-common check-alone matrix everything sanitize explore explore-orders models \
-	models-checked mutants mutants-many coverage soak attack fuzz fuzz-replay campaign cross test-fresh evidence help clean FORCE
+.PHONY: all lib install-headers install uninstall test check check-common sync-common check-alone matrix everything sanitize explore \
+	explore-orders models models-checked mutants mutants-many coverage soak attack fuzz fuzz-replay campaign cross test-fresh evidence help \
+	clean FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each format taken apart
@@ -43,6 +44,15 @@ all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each fo
 
 $(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tests/tools/%.c tests/tools/tool.h %.h $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
+
+# Shared libraries for other languages; they export what is public, and nothing else. With Apple's linker SONAME=.
+SONAME ?= -Wl,-soname,$(@F).0
+lib: $(TOOLS:%=$(BUILD)/lib%.so) ## shared libraries of the headers, for languages that call C
+
+$(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: %.h $(BUILD)/flags
+	echo '#include "$*.h"' | $(CC) $(FLAGS) -I. -x c -shared -fPIC -fvisibility=hidden -fno-semantic-interposition \
+	  -DFLAKE_LIBRARY -DSNO_LIBRARY $(SONAME) - -o $@.0 $(LDLIBS)
+	ln -sf $(@F).0 $@
 
 PROGRAMS ?= $(BUILD)/two_units $(BUILD)/two_units_reversed
 test: $(TESTS:%=$(BUILD)/%) $(PROGRAMS) ## all tests that need a compiler and make alone
@@ -188,6 +198,7 @@ evidence: ## tests/EVIDENCE.md, from what the last .ci/run printed
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
+LIBDIR  ?= $(PREFIX)/lib
 ROOT     = $(DESTDIR)$(PREFIX)
 VERSION  = sed -n 's/^\#define [A-Z]*_VERSION_STRING "\(.*\)"/\1/p'
 MAN      = awk -f tests/man.awk -v version="$$($(VERSION) $*.h)"
@@ -199,22 +210,39 @@ $(BUILD)/%.1: $(BUILD)/% tests/man.awk
 $(BUILD)/%.h.3: %.h tests/man.awk $(BUILD)/flags
 	$(MAN) -v name=$*.h -v section=3 $< > $@
 
-install: $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) ## headers, tools, man pages and pkg-config files, with PREFIX=/usr/local DESTDIR=
-	install -d "$(ROOT)/include" "$(ROOT)/bin" "$(ROOT)/share/pkgconfig" "$(ROOT)/share/man/man1" "$(ROOT)/share/man/man3"
+install-headers: ## headers, pkg-config files and CMake packages, with PREFIX=/usr/local DESTDIR=; needs no compiler
+	install -d "$(ROOT)/include" "$(ROOT)/share/pkgconfig"
 	for name in $(TOOLS); do \
+	  version=$$($(VERSION) $$name.h) && \
+	  install -d "$(ROOT)/share/cmake/$$name" && \
 	  install -m 644 $$name.h "$(ROOT)/include/" && \
+	  printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' '' "Name: $$name" \
+	    "Description: $$(sed -n '1s/^[^:]*: *//p' $$name.h)" "Version: $$version" \
+	    'Cflags: -I$${includedir}' > "$(ROOT)/share/pkgconfig/$$name.pc" && \
+	  for file in Config ConfigVersion; do \
+	    sed "s|@name@|$$name|g; s|@version@|$$version|; s|@include@|../../../include|" tests/builds/$$file.cmake.in \
+	      > "$(ROOT)/share/cmake/$$name/$$name$$file.cmake" || exit 1; \
+	  done || exit 1; \
+	done
+
+install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) ## these, and tools, man pages and shared libraries, in LIBDIR=PREFIX/lib
+	install -d "$(ROOT)/bin" "$(ROOT)/share/man/man1" "$(ROOT)/share/man/man3" "$(DESTDIR)$(LIBDIR)/pkgconfig"
+	for name in $(TOOLS); do \
+	  install -m 755 $(BUILD)/lib$$name.so.0 "$(DESTDIR)$(LIBDIR)/" && \
+	  ln -sf lib$$name.so.0 "$(DESTDIR)$(LIBDIR)/lib$$name.so" && \
+	  printf '%s\n' 'libdir=$(LIBDIR)' '' "Name: lib$$name" "Description: $$name.h as a shared library, for other languages" \
+	    "Version: $$($(VERSION) $$name.h)" "Libs: -L\$${libdir} -l$$name" > "$(DESTDIR)$(LIBDIR)/pkgconfig/lib$$name.pc" && \
 	  install -m 755 $(BUILD)/$$name "$(ROOT)/bin/" && \
 	  install -m 644 $(BUILD)/$$name.1 "$(ROOT)/share/man/man1/" && \
-	  install -m 644 $(BUILD)/$$name.h.3 "$(ROOT)/share/man/man3/" && \
-	  printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' '' "Name: $$name" \
-	    "Description: $$(sed -n '1s/^[^:]*: *//p' $$name.h)" "Version: $$($(VERSION) $$name.h)" \
-	    'Cflags: -I$${includedir}' > "$(ROOT)/share/pkgconfig/$$name.pc" || exit 1; \
+	  install -m 644 $(BUILD)/$$name.h.3 "$(ROOT)/share/man/man3/" || exit 1; \
 	done
 
 uninstall: ## takes them away
 	for name in $(TOOLS); do \
 	  rm -f "$(ROOT)/include/$$name.h" "$(ROOT)/bin/$$name" "$(ROOT)/share/man/man1/$$name.1" \
-	    "$(ROOT)/share/man/man3/$$name.h.3" "$(ROOT)/share/pkgconfig/$$name.pc" || exit 1; \
+	    "$(ROOT)/share/man/man3/$$name.h.3" "$(ROOT)/share/pkgconfig/$$name.pc" \
+	    "$(DESTDIR)$(LIBDIR)/lib$$name.so" "$(DESTDIR)$(LIBDIR)/lib$$name.so.0" "$(DESTDIR)$(LIBDIR)/pkgconfig/lib$$name.pc" && \
+	  rm -rf "$(ROOT)/share/cmake/$$name" || exit 1; \
 	done
 
 include bench/bench.mk

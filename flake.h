@@ -62,7 +62,7 @@
  * HOOKS: macros to define before the include, the same in every file that shares a generator;
  * behind each what stands there without it
  *
- *     FLAKE_ATOMIC(T)                 type of an atomic T             _Atomic(T), std::atomic<T>
+ *     FLAKE_ATOMIC(T)                 type of an atomic T             _Atomic(T); T in C++
  *     FLAKE_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
  *     FLAKE_ATOMIC_STORE(p, v, order)
  *     FLAKE_ATOMIC_ADD(p, v, order)   returns what was there
@@ -87,11 +87,21 @@
  *     FLAKE_NO_OS                     leaves out all that wants a system: these two, environment, host
  *                                     name, fork word, random bytes, clock and sleep; FLAKE_CLOCK_NS
  *                                     and FLAKE_SLEEP_NS must be defined        not defined
+ *     FLAKE_API                       before each public function: what exports it, in one file that
+ *                                     makes a library of the header             static inline
+ *     FLAKE_LIBRARY                   exports them, and some for other languages   not defined
+ *     FLAKE_CXX_INLINE                C++: a name for your hooks; see below     not defined
  *     FLAKE_SHOW_WARNINGS             your warning flags apply in here, too     not defined
  *
  * What is left out is still declared: it says FLAKE_IO, or FLAKE_INVALID if an option asks for it,
  * and `why` or flake_options_why name the macro. With FLAKE_NO_OS a fork goes unnoticed: parent and
  * child repeat ids.
+ *
+ * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
+ * their version of the header. The price is size, 1.1 MB in a program of fifty files. Those that define
+ * FLAKE_CXX_INLINE share one copy (0.1 MB), and a C++20 module can export it. Its value is a name for the
+ * hooks, such as "plain": files that say the same must have the same hooks, and be compiled for the same
+ * processor (-march). MSVC has nothing to share by, and C files keep their own.
  *
  * Find your way by these marks:
  *
@@ -104,6 +114,7 @@
  *     // >>forms       what ids of 128 bits are made of, and random bytes for them
  *     // >>wide        generators of 128 bits     // >>default: one for the whole process
  *     // >>who         where node numbers come from
+ *     // >>library     what other languages ask, when a shared library is made of this
  *     // >>answers     // >>etcd: node numbers from an etcd cluster
  */
 #ifndef FLAKE_H
@@ -123,20 +134,58 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+#include <stdint.h> /* not <cstdint>, which need not declare uint64_t outside std */
 #include <string.h>
-#ifdef __cplusplus
-#include <atomic>
-#else
-#include <stdatomic.h>
-#endif
 
 // >>hooks begin
 /* What the hooks above are where nobody has defined them. Both headers carry the regions hooks,
  * settings, restarts, system and common, the same but for the prefix: `make check-common`. */
 
+/* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
+ * modules with another version of the header, must not run each other's. Where FLAKE_CXX_INLINE makes them
+ * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has
+ * MSVC. */
+#if defined(FLAKE_CXX_INLINE) && defined(__cplusplus) && defined(__GNUC__)
+#define FLAKE_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
+#define FLAKE_I_TAG(major, minor, patch)    FLAKE_I_TAG_OF(major, minor, patch)
+#define FLAKE_I_FN                                                                          \
+    inline __attribute__((                                                                  \
+        visibility("hidden"),                                                               \
+        abi_tag(FLAKE_I_TAG(FLAKE_VERSION_MAJOR, FLAKE_VERSION_MINOR, FLAKE_VERSION_PATCH), \
+                FLAKE_CXX_INLINE)))
+#else
+#define FLAKE_I_FN static inline
+#endif
+#ifndef FLAKE_API
+#ifdef FLAKE_LIBRARY
+#define FLAKE_API __attribute__((visibility("default")))
+#else
+#define FLAKE_API FLAKE_I_FN
+#endif
+#endif
+/* Before constants outside functions. */
+#if defined(FLAKE_I_TAG) && __cplusplus >= 201703L
+#define FLAKE_I_TABLE FLAKE_I_FN
+#else
+#define FLAKE_I_TABLE static
+#endif
+
 #ifndef FLAKE_ATOMIC
-#ifdef __cplusplus
+#if defined(__cplusplus) && defined(__GNUC__)
+/* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when
+ * others draw from it already, and which units with another version of a struct would share. */
+#define FLAKE_I_ORDER_relaxed           __ATOMIC_RELAXED
+#define FLAKE_I_ORDER_acquire           __ATOMIC_ACQUIRE
+#define FLAKE_I_ORDER_release           __ATOMIC_RELEASE
+#define FLAKE_I_ORDER_seq_cst           __ATOMIC_SEQ_CST
+#define FLAKE_ATOMIC(T)                 T
+#define FLAKE_ATOMIC_LOAD(p, order)     __atomic_load_n(p, FLAKE_I_ORDER_##order)
+#define FLAKE_ATOMIC_STORE(p, v, order) __atomic_store_n(p, v, FLAKE_I_ORDER_##order)
+#define FLAKE_ATOMIC_ADD(p, v, order)   __atomic_fetch_add(p, v, FLAKE_I_ORDER_##order)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
+    __atomic_compare_exchange_n(p, seen, v, false, FLAKE_I_ORDER_##success, FLAKE_I_ORDER_##failure)
+#elif defined(__cplusplus)
+#include <atomic>
 #define FLAKE_ATOMIC(T)                 std::atomic<T>
 #define FLAKE_ATOMIC_LOAD(p, order)     (p)->load(std::memory_order_##order)
 #define FLAKE_ATOMIC_STORE(p, v, order) (p)->store(v, std::memory_order_##order)
@@ -145,6 +194,7 @@
     (p)->compare_exchange_strong(*(seen), v, std::memory_order_##success, \
                                  std::memory_order_##failure)
 #else
+#include <stdatomic.h>
 #define FLAKE_ATOMIC(T)                 _Atomic(T)
 #define FLAKE_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
 #define FLAKE_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
@@ -155,6 +205,11 @@
 #endif
 #endif
 
+#ifdef __GCC_ATOMIC_LLONG_LOCK_FREE
+#define FLAKE_I_LOCK_FREE __GCC_ATOMIC_LLONG_LOCK_FREE
+#else
+#define FLAKE_I_LOCK_FREE ATOMIC_LLONG_LOCK_FREE
+#endif
 #if defined(__GNUC__) /* said aloud for i386, whose plain 64-bit members are 4-aligned */
 typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64 __attribute__((aligned(8)));
 #else
@@ -184,35 +239,35 @@ typedef enum flake_status {
     /* done */
     FLAKE_OK = 0,
     /* this unit's ids are all drawn: try later (flake_retry_ns) */
-    FLAKE_AGAIN,
+    FLAKE_AGAIN = 1,
     /* the clock was put back to before the newest id */
-    FLAKE_CLOCK_BACK,
+    FLAKE_CLOCK_BACK = 2,
     /* a time before the epoch, or past what the layout can express */
-    FLAKE_RANGE,
+    FLAKE_RANGE = 3,
     /* an argument, option or layout that does not fit, and nothing was changed; or a generator that
      * was never initialised */
-    FLAKE_INVALID,
+    FLAKE_INVALID = 4,
     /* not a text of this form */
-    FLAKE_PARSE,
+    FLAKE_PARSE = 5,
     /* node + node_offset does not fit the node bits (node alone: FLAKE_INVALID); after a fork: the
      * parent has some of these ids */
-    FLAKE_NODE,
+    FLAKE_NODE = 6,
     /* the claim on the node number is lost */
-    FLAKE_LEASE,
+    FLAKE_LEASE = 7,
     /* inherited through fork(), or the machine was cloned: another process may give the same ids. See
      * flake_reinit_after_fork */
-    FLAKE_FORKED,
+    FLAKE_FORKED = 8,
     /* the system refused a file, a connection or random bytes, or the state is closed */
-    FLAKE_IO,
+    FLAKE_IO = 9,
     /* a state file that is cut short or damaged */
-    FLAKE_TORN,
+    FLAKE_TORN = 10,
     /* no state file, or another generator's; from init: the state is not open, or was opened for
      * other options */
-    FLAKE_FOREIGN,
+    FLAKE_FOREIGN = 11,
     /* the last run ended longer ago than allowable_downtime_ms */
-    FLAKE_DOWNTIME,
+    FLAKE_DOWNTIME = 12,
     /* somebody else holds this number, file, or range of ids */
-    FLAKE_TAKEN
+    FLAKE_TAKEN = 13
 } flake_status;
 
 FLAKE_API const char *flake_status_str(flake_status status);
@@ -632,7 +687,7 @@ FLAKE_API void flake_lanes_retire(flake_lanes *);
  *
  *     static flake_state state;
  *     flake_why why;
- *     flake_state_options where = {0};
+ *     static flake_state_options where; // each field's zero is its default
  *     where.path = "/var/lib/app/ids";
  *     if (flake_state_open(&state, &where, &options, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
@@ -698,18 +753,18 @@ FLAKE_API flake_state *flake_slot_state(flake_slot *);
 /* ---- text ---- */
 
 typedef enum flake_text {
-    FLAKE_DEC, /* 5828128208445124608 */
-    FLAKE_HEX, /* 50e1abba11ce3000: lower case */
-    FLAKE_BIN,
-    FLAKE_BIN4,   /* 64 bits in groups of four, a blank between */
-    FLAKE_BASE32, /* Crockford: digits and upper case without I L O U */
-    FLAKE_BASE36, /* digits and upper case */
-    FLAKE_BASE58, /* 123456789ABC...Zabc...z without 0 I O l */
-    FLAKE_BASE62, /* digits, upper case, lower case */
+    FLAKE_DEC = 0, /* 5828128208445124608 */
+    FLAKE_HEX = 1, /* 50e1abba11ce3000: lower case */
+    FLAKE_BIN = 2,
+    FLAKE_BIN4 = 3,   /* 64 bits in groups of four, a blank between */
+    FLAKE_BASE32 = 4, /* Crockford: digits and upper case without I L O U */
+    FLAKE_BASE36 = 5, /* digits and upper case */
+    FLAKE_BASE58 = 6, /* 123456789ABC...Zabc...z without 0 I O l */
+    FLAKE_BASE62 = 7, /* digits, upper case, lower case */
     /* as bwmarrin's Base32, Base36 and Base58 in Go; texts of the first and last don't sort: */
-    FLAKE_ZBASE32,      /* ybndrfg8ejkmcpqxot1uwisza345h769 */
-    FLAKE_BASE36_LOWER, /* digits and lower case */
-    FLAKE_BASE58_FLICKR /* 123456789abc...zABC...Z without 0 l I O */
+    FLAKE_ZBASE32 = 8,       /* ybndrfg8ejkmcpqxot1uwisza345h769 */
+    FLAKE_BASE36_LOWER = 9,  /* digits and lower case */
+    FLAKE_BASE58_FLICKR = 10 /* 123456789abc...zABC...Z without 0 l I O */
 } flake_text;
 
 #define FLAKE_TEXT_SIZE    80  /* room for any text of a 64-bit id, with its NUL */
@@ -950,6 +1005,72 @@ FLAKE_API flake_status flake_etcd_check(flake_etcd *, flake_why *);
 FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
 #endif
 
+#ifdef FLAKE_LIBRARY
+/* ---- for other languages ----
+ *
+ * A shared library of this header, which `make lib` builds, has these as well. An object takes as many bytes as
+ * flake_sizeof_... says, zero before its first use; options are set by name:
+ *
+ *     options = zeros(flake_sizeof_options())
+ *     gen     = zeros(flake_sizeof_gen())
+ *     flake_options_set(options, "layout", "twitter", NULL)
+ *     flake_options_set(options, "node", "7", NULL)
+ *     flake_init(gen, options)
+ *
+ * `name` is a field's as it stands above, such as "node", "clock.kind", "layout.node_bits"; a `value` is a
+ * decimal number, or a word:
+ *
+ *     true, false             of what is a bool
+ *     idgen, twitter ...      of layout: what flake_layout_named knows
+ *     boundary, uuid7, uuid7_node, uuid8, ulid      of form
+ *     exact, coarse, fast     of clock.kind
+ *
+ * Texts (path, dir, exclusive) are not copied: they must last as long as what they are for. What is a pointer or a
+ * function (state, overflow, clock.now_ns, gate.admit ...) is set by the calls that end in _point.
+ * FLAKE_INVALID: there is no such option; FLAKE_PARSE: it has no such value.
+ *
+ * sno.h's statuses are other numbers. Where calls take a flake128, a struct of 16 bytes, some that end in _n take
+ * addresses: flake128_next_n, flake128_to_uuid_n.
+ */
+FLAKE_API flake_status flake_options_set(flake_options *, const char *name, const char *value,
+                                         flake_why *);
+FLAKE_API flake_status flake_options_point(flake_options *, const char *name, const void *to,
+                                           flake_why *);
+FLAKE_API flake_status flake_state_options_set(flake_state_options *, const char *name,
+                                               const char *value, flake_why *);
+FLAKE_API flake_status flake_state_options_point(flake_state_options *, const char *name,
+                                                 const void *to, flake_why *);
+FLAKE_API flake_status flake_slot_options_set(flake_slot_options *, const char *name,
+                                              const char *value, flake_why *);
+FLAKE_API flake_status flake_slot_options_point(flake_slot_options *, const char *name,
+                                                const void *to, flake_why *);
+
+FLAKE_API const char *flake_version(void);
+FLAKE_API size_t flake_sizeof_options(void);
+FLAKE_API size_t flake_sizeof_gen(void);
+FLAKE_API size_t flake_sizeof_shard(void);
+FLAKE_API size_t flake_sizeof_pool(void);
+FLAKE_API size_t flake_sizeof_lanes(void);
+FLAKE_API size_t flake_sizeof_lane(void);
+FLAKE_API size_t flake_sizeof_prefetch(void);
+FLAKE_API size_t flake_sizeof_ring(void);
+FLAKE_API size_t flake_sizeof_ring_slot(void);
+FLAKE_API size_t flake_sizeof_state(void);
+FLAKE_API size_t flake_sizeof_state_options(void);
+FLAKE_API size_t flake_sizeof_slot(void);
+FLAKE_API size_t flake_sizeof_slot_options(void);
+FLAKE_API size_t flake_sizeof_layout(void);
+FLAKE_API size_t flake_sizeof_parts(void);
+FLAKE_API size_t flake_sizeof_stats(void);
+FLAKE_API size_t flake_sizeof_snapshot(void);
+FLAKE_API size_t flake_sizeof_overflow(void);
+FLAKE_API size_t flake_sizeof_why(void);
+FLAKE_API size_t flake128_sizeof_gen(void);
+FLAKE_API size_t flake128_sizeof_lanes(void);
+FLAKE_API size_t flake128_sizeof_parts(void);
+FLAKE_API size_t flake128_sizeof_snapshot(void);
+#endif
+
 // >>system begin
 /*
  * All that asks an operating system. Both headers carry this region, the same but for the prefix.
@@ -1003,15 +1124,21 @@ FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
 #define FLAKE_I_RELY_ON(condition, what) _Static_assert(condition, what)
 #endif
 
-/* Defines an object that is one in the whole process, in however many units the header stands. */
+/* Defines an object that is one in the whole process, in however many units the header stands. std::atomic,
+ * in hooks or by MSVC, has a constructor in C++20: without `= {}` it would run when other units have drawn. */
 #if defined(_MSC_VER)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __declspec(selectany) type name
-#elif defined(_WIN32) && defined(__cplusplus)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {}
+#define FLAKE_I_SHARED __declspec(selectany)
 #elif defined(_WIN32)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {0}
+#define FLAKE_I_SHARED __attribute__((selectany))
 #else
-#define FLAKE_I_ONE_PER_PROCESS(type, name) __attribute__((weak)) type name
+#define FLAKE_I_SHARED __attribute__((weak))
+#endif
+#if defined(__cplusplus)
+#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name = {}
+#elif defined(_WIN32)
+#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name = {0}
+#else
+#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name
 #endif
 
 /* Units with an operating system and without one share nothing. */
@@ -1268,13 +1395,14 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     errno = errno_before;
 }
 
-/* Never waits, and leaves errno alone. */
+/* Leaves errno alone. A machine that has just started waits until there are enough: of those that would come at
+ * once, as from the file, a copy of the machine may have the same. */
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
 #if defined(SYS_getrandom)
-    const long without_waiting = 1;
-    well = flake_i_syscall(SYS_getrandom, to, n, without_waiting) == (long)n;
+    do well = flake_i_syscall(SYS_getrandom, to, n, 0L) == (long)n;
+    while (!well && errno == EINTR);
 #endif
     const int fd = well ? -1 : open("/dev/urandom", O_RDONLY);
     if (fd >= 0) {
@@ -1858,9 +1986,14 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
  */
 
 #if defined(__GNUC__) || defined(__clang__)
-#define FLAKE_I_INLINE    static inline __attribute__((always_inline))
-#define FLAKE_I_APART     static __attribute__((noinline, unused))
-#define FLAKE_I_COLD      static __attribute__((noinline, cold, unused))
+#define FLAKE_I_INLINE FLAKE_I_FN __attribute__((always_inline))
+#ifdef FLAKE_I_TAG
+#define FLAKE_I_APART FLAKE_I_FN
+#define FLAKE_I_COLD  FLAKE_I_FN __attribute__((cold))
+#else
+#define FLAKE_I_APART static __attribute__((noinline, unused))
+#define FLAKE_I_COLD  static __attribute__((noinline, cold, unused))
+#endif
 #define FLAKE_I_LIKELY(x) __builtin_expect(!!(x), 1)
 #elif defined(_MSC_VER)
 #define FLAKE_I_INLINE    static __forceinline
@@ -1868,9 +2001,9 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
 #define FLAKE_I_COLD      static __declspec(noinline)
 #define FLAKE_I_LIKELY(x) (x)
 #else
-#define FLAKE_I_INLINE    static inline
-#define FLAKE_I_APART     static inline
-#define FLAKE_I_COLD      static inline
+#define FLAKE_I_INLINE    FLAKE_I_FN
+#define FLAKE_I_APART     FLAKE_I_FN
+#define FLAKE_I_COLD      FLAKE_I_FN
 #define FLAKE_I_LIKELY(x) (x)
 #endif
 
@@ -2226,7 +2359,7 @@ FLAKE_I_FN const char *flake_i_unfit_sharing(const flake_i_setup *o) {
     if (o->gate.admit) return "shared_memory does not go with a gate";
     if (o->state && !flake_i_state_is_shared(o->state))
         return "shared_memory wants a state with shared_memory, in the same memory";
-#if ATOMIC_LLONG_LOCK_FREE != 2
+#if FLAKE_I_LOCK_FREE != 2
     return "shared_memory: 64-bit atomics here hide a lock of one process";
 #else
     return NULL;
@@ -7281,6 +7414,194 @@ FLAKE_API flake_status flake_slot_claim(flake_slot *slot, const flake_slot_optio
 FLAKE_API flake_status flake_slot_release(flake_slot *slot) {
     return flake_state_close(&slot->state);
 }
+
+// >>library begin
+#ifdef FLAKE_LIBRARY
+typedef enum flake_i_field_kind { FLAKE_I_VALUE, FLAKE_I_TEXT, FLAKE_I_POINTER } flake_i_field_kind;
+
+/* A field that is set by name. */
+typedef struct flake_i_field {
+    const char *name;
+    size_t at, size;
+    flake_i_field_kind kind;
+    const char *const *words; /* what its values are called; NULL: they are numbers */
+} flake_i_field;
+
+#define FLAKE_I_FIELD(type, member, kind, words) \
+    { #member, offsetof(type, member), sizeof(((type *)0)->member), kind, words }
+#define FLAKE_I_NUMBER(type, member) FLAKE_I_FIELD(type, member, FLAKE_I_VALUE, NULL)
+#define FLAKE_I_BOOL(type, member)   FLAKE_I_FIELD(type, member, FLAKE_I_VALUE, flake_i_bools)
+#define FLAKE_I_CLOCK(type)                                         \
+    FLAKE_I_FIELD(type, clock.kind, FLAKE_I_VALUE, flake_i_clocks), \
+        FLAKE_I_FIELD(type, clock.now_ns, FLAKE_I_POINTER, NULL),   \
+        FLAKE_I_FIELD(type, clock.user, FLAKE_I_POINTER, NULL)
+
+FLAKE_I_TABLE const char *const flake_i_bools[] = {"false", "true", NULL};
+FLAKE_I_TABLE const char *const flake_i_clocks[] = {"exact", "coarse", "fast", NULL};
+
+/* A word's place, or a decimal number that the field can hold. */
+FLAKE_I_FN bool flake_i_field_value(const flake_i_field *f, const char *value, uint64_t *number) {
+    const uint64_t most = f->size == 8 ? INT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
+    for (*number = 0; f->words && f->words[*number]; ++*number)
+        if (strcmp(f->words[*number], value) == 0) return true;
+    if (f->words || !*value || strlen(value) > 19) return false;
+    for (; *value >= '0' && *value <= '9'; value++)
+        *number = *number * 10 + (uint64_t)(*value - '0');
+    return !*value && *number <= most;
+}
+
+/* `value` is a text, or if it points what the field is to point to. */
+FLAKE_I_FN flake_status flake_i_set(void *object, const flake_i_field *fields, size_t n,
+                                    const char *name, bool points, const void *value,
+                                    flake_why *why) {
+    const flake_i_field *f = fields;
+    uint64_t number;
+    if (!object || !name) return flake_i_say(why, FLAKE_INVALID, "options or name", "is missing");
+    while (f < fields + n && strcmp(f->name, name) != 0) f++;
+    if (f == fields + n) return flake_i_say(why, FLAKE_INVALID, name, "there is no such option");
+    if (points != (f->kind == FLAKE_I_POINTER))
+        return flake_i_say(why, FLAKE_INVALID, name,
+                           points ? "is no pointer"
+                                  : "is a pointer: a call that ends in _point sets it");
+    if (!points && !value) return flake_i_say(why, FLAKE_INVALID, name, "has no value");
+    uint8_t *const to = (uint8_t *)object + f->at;
+    if (f->kind != FLAKE_I_VALUE) {
+        memcpy(to, &value, f->size);
+        return FLAKE_OK;
+    }
+    if (!flake_i_field_value(f, (const char *)value, &number))
+        return flake_i_say(why, FLAKE_PARSE, name,
+                           f->words ? "has no such value" : "is no decimal number, or too large");
+    const uint8_t of8 = (uint8_t)number;
+    const uint16_t of16 = (uint16_t)number;
+    const uint32_t of32 = (uint32_t)number;
+    memcpy(to,
+           f->size == 1   ? (const void *)&of8
+           : f->size == 2 ? (const void *)&of16
+           : f->size == 4 ? (const void *)&of32
+                          : (const void *)&number,
+           f->size);
+    return FLAKE_OK;
+}
+
+FLAKE_I_TABLE const flake_i_field flake_i_state_fields[] = {
+    FLAKE_I_FIELD(flake_state_options, path, FLAKE_I_TEXT, NULL),
+    FLAKE_I_NUMBER(flake_state_options, horizon_ms),
+    FLAKE_I_NUMBER(flake_state_options, allowable_downtime_ms),
+    FLAKE_I_BOOL(flake_state_options, must_exist),
+    FLAKE_I_BOOL(flake_state_options, no_wait),
+    FLAKE_I_BOOL(flake_state_options, by_timer),
+    FLAKE_I_BOOL(flake_state_options, shared_memory),
+    FLAKE_I_CLOCK(flake_state_options),
+};
+
+#define FLAKE_I_SET(object, fields, name, points, value, why) \
+    flake_i_set(object, fields, sizeof(fields) / sizeof *(fields), name, points, value, why)
+
+FLAKE_API flake_status flake_state_options_set(flake_state_options *o, const char *name,
+                                               const char *value, flake_why *why) {
+    return FLAKE_I_SET(o, flake_i_state_fields, name, false, value, why);
+}
+FLAKE_API flake_status flake_state_options_point(flake_state_options *o, const char *name,
+                                                 const void *to, flake_why *why) {
+    return FLAKE_I_SET(o, flake_i_state_fields, name, true, to, why);
+}
+#endif
+// >>library end
+
+#ifdef FLAKE_LIBRARY
+FLAKE_I_TABLE const char *const flake_i_form_names[] = {"boundary", "uuid7", "uuid7_node",
+                                                        "uuid8",    "ulid",  NULL};
+
+FLAKE_I_TABLE const flake_i_field flake_i_options_fields[] = {
+    FLAKE_I_NUMBER(flake_options, layout.epoch_ms),
+    FLAKE_I_NUMBER(flake_options, layout.unit_ms),
+    FLAKE_I_NUMBER(flake_options, layout.time_bits),
+    FLAKE_I_NUMBER(flake_options, layout.time_shift),
+    FLAKE_I_NUMBER(flake_options, layout.node_bits),
+    FLAKE_I_NUMBER(flake_options, layout.node_shift),
+    FLAKE_I_NUMBER(flake_options, layout.seq_bits),
+    FLAKE_I_NUMBER(flake_options, layout.seq_shift),
+    FLAKE_I_NUMBER(flake_options, layout.spread),
+    FLAKE_I_NUMBER(flake_options, layout.gap_at),
+    FLAKE_I_NUMBER(flake_options, layout.gap_bit),
+    FLAKE_I_NUMBER(flake_options, node),
+    FLAKE_I_NUMBER(flake_options, node_offset),
+    FLAKE_I_NUMBER(flake_options, seq_min),
+    FLAKE_I_NUMBER(flake_options, seq_max),
+    FLAKE_I_NUMBER(flake_options, max_ahead_ms),
+    FLAKE_I_NUMBER(flake_options, max_wait_ms),
+    FLAKE_I_CLOCK(flake_options),
+    FLAKE_I_FIELD(flake_options, form, FLAKE_I_VALUE, flake_i_form_names),
+    FLAKE_I_BOOL(flake_options, seq_scatter),
+    FLAKE_I_BOOL(flake_options, refuse_back),
+    FLAKE_I_BOOL(flake_options, shared_memory),
+    FLAKE_I_BOOL(flake_options, begin_later),
+    FLAKE_I_FIELD(flake_options, exclusive, FLAKE_I_TEXT, NULL),
+    FLAKE_I_FIELD(flake_options, overflow, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, state, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, gate.admit, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, gate.floor_ns, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, gate.user, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, gate.word, FLAKE_I_POINTER, NULL),
+};
+
+FLAKE_I_TABLE const flake_i_field flake_i_slot_fields[] = {
+    FLAKE_I_FIELD(flake_slot_options, dir, FLAKE_I_TEXT, NULL),
+    FLAKE_I_NUMBER(flake_slot_options, first),
+    FLAKE_I_NUMBER(flake_slot_options, count),
+    FLAKE_I_NUMBER(flake_slot_options, horizon_ms),
+    FLAKE_I_NUMBER(flake_slot_options, wait_ms),
+    FLAKE_I_BOOL(flake_slot_options, by_timer),
+    FLAKE_I_CLOCK(flake_slot_options),
+};
+
+FLAKE_API flake_status flake_options_set(flake_options *o, const char *name, const char *value,
+                                         flake_why *why) {
+    if (o && name && value && strcmp(name, "layout") == 0)
+        return flake_layout_named(value, &o->layout) == FLAKE_OK
+                   ? FLAKE_OK
+                   : flake_i_say(why, FLAKE_PARSE, value, "is no layout's name");
+    return FLAKE_I_SET(o, flake_i_options_fields, name, false, value, why);
+}
+FLAKE_API flake_status flake_options_point(flake_options *o, const char *name, const void *to,
+                                           flake_why *why) {
+    return FLAKE_I_SET(o, flake_i_options_fields, name, true, to, why);
+}
+FLAKE_API flake_status flake_slot_options_set(flake_slot_options *o, const char *name,
+                                              const char *value, flake_why *why) {
+    return FLAKE_I_SET(o, flake_i_slot_fields, name, false, value, why);
+}
+FLAKE_API flake_status flake_slot_options_point(flake_slot_options *o, const char *name,
+                                                const void *to, flake_why *why) {
+    return FLAKE_I_SET(o, flake_i_slot_fields, name, true, to, why);
+}
+
+FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }
+FLAKE_API size_t flake_sizeof_options(void) { return sizeof(flake_options); }
+FLAKE_API size_t flake_sizeof_gen(void) { return sizeof(flake_gen); }
+FLAKE_API size_t flake_sizeof_shard(void) { return sizeof(flake_shard); }
+FLAKE_API size_t flake_sizeof_pool(void) { return sizeof(flake_pool); }
+FLAKE_API size_t flake_sizeof_lanes(void) { return sizeof(flake_lanes); }
+FLAKE_API size_t flake_sizeof_lane(void) { return sizeof(flake_lane); }
+FLAKE_API size_t flake_sizeof_prefetch(void) { return sizeof(flake_prefetch); }
+FLAKE_API size_t flake_sizeof_ring(void) { return sizeof(flake_ring); }
+FLAKE_API size_t flake_sizeof_ring_slot(void) { return sizeof(flake_ring_slot); }
+FLAKE_API size_t flake_sizeof_state(void) { return sizeof(flake_state); }
+FLAKE_API size_t flake_sizeof_state_options(void) { return sizeof(flake_state_options); }
+FLAKE_API size_t flake_sizeof_slot(void) { return sizeof(flake_slot); }
+FLAKE_API size_t flake_sizeof_slot_options(void) { return sizeof(flake_slot_options); }
+FLAKE_API size_t flake_sizeof_layout(void) { return sizeof(flake_layout); }
+FLAKE_API size_t flake_sizeof_parts(void) { return sizeof(flake_parts); }
+FLAKE_API size_t flake_sizeof_stats(void) { return sizeof(flake_stats); }
+FLAKE_API size_t flake_sizeof_snapshot(void) { return sizeof(flake_snapshot); }
+FLAKE_API size_t flake_sizeof_overflow(void) { return sizeof(flake_overflow); }
+FLAKE_API size_t flake_sizeof_why(void) { return sizeof(flake_why); }
+FLAKE_API size_t flake128_sizeof_gen(void) { return sizeof(flake128_gen); }
+FLAKE_API size_t flake128_sizeof_lanes(void) { return sizeof(flake128_lanes); }
+FLAKE_API size_t flake128_sizeof_parts(void) { return sizeof(flake128_parts); }
+FLAKE_API size_t flake128_sizeof_snapshot(void) { return sizeof(flake128_snapshot); }
+#endif
 
 // >>answers
 #ifdef FLAKE_ETCD

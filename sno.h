@@ -58,7 +58,7 @@
  * HOOKS: macros to define before the include, the same in every file that shares a generator;
  * behind each what stands there without it
  *
- *     SNO_ATOMIC(T)                 type of an atomic T               _Atomic(T), std::atomic<T>
+ *     SNO_ATOMIC(T)                 type of an atomic T               _Atomic(T); T in C++
  *     SNO_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
  *     SNO_ATOMIC_STORE(p, v, order)
  *     SNO_ATOMIC_ADD(p, v, order)   returns what was there
@@ -78,12 +78,22 @@
  *     SNO_NO_FILES                  leaves out state files, exclusive not defined
  *     SNO_NO_OS                     leaves out all that wants a system: files, fork word, random bytes,
  *                                   clock and sleep; SNO_CLOCK_NS and SNO_SLEEP_NS must be defined
+ *     SNO_API                       before each public function: what exports it, in one file that
+ *                                   makes a library of the header            static inline
+ *     SNO_LIBRARY                   exports them, and some for other languages   not defined
+ *     SNO_CXX_INLINE                C++: a name for your hooks; see below    not defined
  *     SNO_SHOW_WARNINGS             your warning flags apply in here, too    not defined
  *
  * What is left out is still declared: it says SNO_IO, or SNO_INVALID if an option asks for it, and
  * `why` or sno_options_why name the macro. Without an operating system partitions are drawn from
  * the clock alone, unless SNO_RANDOM_BYTES is defined, and a fork goes unnoticed: parent and child
  * repeat ids.
+ *
+ * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
+ * their version of the header. The price is size, 0.4 MB in a program of fifty files. Those that define
+ * SNO_CXX_INLINE share one copy, and a C++20 module can export it. Its value is a name for the hooks, such
+ * as "plain": files that say the same must have the same hooks, and be compiled for the same processor
+ * (-march). MSVC has nothing to share by, and C files keep their own.
  *
  * Find your way by these marks:
  *
@@ -93,6 +103,7 @@
  *     // >>common      the engine, with its protocol
  *     // >>objects     what a generator, shard or pool is made of
  *     // >>ids     // >>sort     // >>text     // >>generators     // >>lanes     // >>default
+ *     // >>library     what other languages ask, when a shared library is made of this
  */
 #ifndef SNO_H
 #define SNO_H
@@ -111,21 +122,59 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+#include <stdint.h> /* not <cstdint>, which need not declare uint64_t outside std */
 #include <string.h>
-#ifdef __cplusplus
-#include <atomic>
-#else
-#include <stdatomic.h>
-#endif
 
 // clang-format off
 // >>hooks begin
 /* What the hooks above are where nobody has defined them. Both headers carry the regions hooks,
  * settings, restarts, system and common, the same but for the prefix: `make check-common`. */
 
+/* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
+ * modules with another version of the header, must not run each other's. Where SNO_CXX_INLINE makes them
+ * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has
+ * MSVC. */
+#if defined(SNO_CXX_INLINE) && defined(__cplusplus) && defined(__GNUC__)
+#define SNO_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
+#define SNO_I_TAG(major, minor, patch)    SNO_I_TAG_OF(major, minor, patch)
+#define SNO_I_FN                                                                          \
+    inline __attribute__((                                                                  \
+        visibility("hidden"),                                                               \
+        abi_tag(SNO_I_TAG(SNO_VERSION_MAJOR, SNO_VERSION_MINOR, SNO_VERSION_PATCH), \
+                SNO_CXX_INLINE)))
+#else
+#define SNO_I_FN static inline
+#endif
+#ifndef SNO_API
+#ifdef SNO_LIBRARY
+#define SNO_API __attribute__((visibility("default")))
+#else
+#define SNO_API SNO_I_FN
+#endif
+#endif
+/* Before constants outside functions. */
+#if defined(SNO_I_TAG) && __cplusplus >= 201703L
+#define SNO_I_TABLE SNO_I_FN
+#else
+#define SNO_I_TABLE static
+#endif
+
 #ifndef SNO_ATOMIC
-#ifdef __cplusplus
+#if defined(__cplusplus) && defined(__GNUC__)
+/* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when
+ * others draw from it already, and which units with another version of a struct would share. */
+#define SNO_I_ORDER_relaxed           __ATOMIC_RELAXED
+#define SNO_I_ORDER_acquire           __ATOMIC_ACQUIRE
+#define SNO_I_ORDER_release           __ATOMIC_RELEASE
+#define SNO_I_ORDER_seq_cst           __ATOMIC_SEQ_CST
+#define SNO_ATOMIC(T)                 T
+#define SNO_ATOMIC_LOAD(p, order)     __atomic_load_n(p, SNO_I_ORDER_##order)
+#define SNO_ATOMIC_STORE(p, v, order) __atomic_store_n(p, v, SNO_I_ORDER_##order)
+#define SNO_ATOMIC_ADD(p, v, order)   __atomic_fetch_add(p, v, SNO_I_ORDER_##order)
+#define SNO_ATOMIC_CAS(p, seen, v, success, failure) \
+    __atomic_compare_exchange_n(p, seen, v, false, SNO_I_ORDER_##success, SNO_I_ORDER_##failure)
+#elif defined(__cplusplus)
+#include <atomic>
 #define SNO_ATOMIC(T)                 std::atomic<T>
 #define SNO_ATOMIC_LOAD(p, order)     (p)->load(std::memory_order_##order)
 #define SNO_ATOMIC_STORE(p, v, order) (p)->store(v, std::memory_order_##order)
@@ -134,6 +183,7 @@
     (p)->compare_exchange_strong(*(seen), v, std::memory_order_##success, \
                                  std::memory_order_##failure)
 #else
+#include <stdatomic.h>
 #define SNO_ATOMIC(T)                 _Atomic(T)
 #define SNO_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
 #define SNO_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
@@ -144,6 +194,11 @@
 #endif
 #endif
 
+#ifdef __GCC_ATOMIC_LLONG_LOCK_FREE
+#define SNO_I_LOCK_FREE __GCC_ATOMIC_LLONG_LOCK_FREE
+#else
+#define SNO_I_LOCK_FREE ATOMIC_LLONG_LOCK_FREE
+#endif
 #if defined(__GNUC__) /* said aloud for i386, whose plain 64-bit members are 4-aligned */
 typedef SNO_ATOMIC(uint64_t) sno_i_atomic64 __attribute__((aligned(8)));
 #else
@@ -174,34 +229,34 @@ typedef enum sno_status {
     /* done */
     SNO_OK = 0,
     /* this unit's ids are all drawn: try later (sno_retry_ns) */
-    SNO_AGAIN,
+    SNO_AGAIN = 1,
     /* the clock was put back into time that both ticks have used */
-    SNO_CLOCK_BACK,
+    SNO_CLOCK_BACK = 2,
     /* a time outside 2010..2079 */
-    SNO_RANGE,
+    SNO_RANGE = 3,
     /* an argument or option that does not fit (sno_options_why names it), or a generator that was
      * never initialised */
-    SNO_INVALID,
+    SNO_INVALID = 4,
     /* not a text of this form */
-    SNO_PARSE,
+    SNO_PARSE = 5,
     /* this process has used up its 65,535 partitions */
-    SNO_EXHAUSTED,
+    SNO_EXHAUSTED = 6,
     /* inherited through fork(), or the machine was cloned: another process may give the same ids. See
      * sno_reinit_after_fork */
-    SNO_FORKED,
+    SNO_FORKED = 7,
     /* the system refused a file, or the state is closed */
-    SNO_IO,
+    SNO_IO = 8,
     /* a state file that is cut short or damaged */
-    SNO_TORN,
+    SNO_TORN = 9,
     /* no state file, or of another partition or pool; from init: the state is not open, or was
      * opened for another snapshot, or there is no snapshot */
-    SNO_FOREIGN,
+    SNO_FOREIGN = 10,
     /* the last run ended longer ago than allowable_downtime_ms */
-    SNO_DOWNTIME,
+    SNO_DOWNTIME = 11,
     /* somebody else holds this file, or with `exclusive` this partition and pool */
-    SNO_TAKEN,
+    SNO_TAKEN = 12,
     /* the gate of the options was closed */
-    SNO_LEASE
+    SNO_LEASE = 13
 } sno_status;
 
 SNO_API const char *sno_status_str(sno_status status);
@@ -322,7 +377,7 @@ SNO_API sno_status sno_from_uuid(const char *, size_t len, sno_id *);
  *
  * A partition of yours, with the whole pool, from now on:
  *
- *     sno_snapshot mine = {0};
+ *     static sno_snapshot mine; // all zero
  *     mine.partition = 7;
  *     options.snapshot = &mine;
  *
@@ -584,8 +639,8 @@ SNO_API void sno_lanes_retire(sno_lanes *);
  *
  *     static sno_state state;
  *     sno_why why;
- *     sno_snapshot pool = {0}; // partition and bounds; all zero: the file's, or new ones
- *     sno_state_options where = {0};
+ *     static sno_snapshot pool; // partition and bounds; all zero: the file's, or new ones
+ *     static sno_state_options where;
  *     where.path = "/var/lib/app/snos";
  *     if (sno_state_open(&state, &where, &pool, &why) != SNO_OK) ... why.text
  *     options.snapshot = &pool;
@@ -599,6 +654,53 @@ SNO_API sno_status sno_state_open(sno_state *, const sno_state_options *, sno_sn
                                   sno_why *);
 
 // clang-format off
+#ifdef SNO_LIBRARY
+/* ---- for other languages ----
+ *
+ * A shared library of this header, which `make lib` builds, has these as well. An object takes as many bytes as
+ * sno_sizeof_... says, zero before its first use; options are set by name:
+ *
+ *     snapshot = zeros(sno_sizeof_snapshot())
+ *     options  = zeros(sno_sizeof_options())
+ *     gen      = zeros(sno_sizeof_gen())
+ *     sno_snapshot_set(snapshot, "partition", "7", NULL)
+ *     sno_options_point(options, "snapshot", snapshot, NULL)
+ *     sno_init(gen, options)
+ *
+ * `name` is a field's as it stands above, such as "sequence_min", "clock.kind"; a `value` is a decimal number,
+ * or a word: "true", "false" of what is a bool, "exact", "coarse", "fast" of clock.kind.
+ * Texts (path, exclusive) are not copied: they must last as long as what they are for. What is a pointer or a
+ * function (snapshot, overflow, state, clock.now_ns, gate.admit ...) is set by the calls that end in _point;
+ * a snapshot must last until sno_init has read it. SNO_INVALID: there is no such option; SNO_PARSE: it has no such
+ * value.
+ *
+ * flake.h's statuses are other numbers. Where calls take or return a sno_id, a struct of 10 bytes, some that end
+ * in _n take addresses: sno_new_n, sno_encode_n.
+ */
+SNO_API sno_status sno_snapshot_set(sno_snapshot *, const char *name, const char *value, sno_why *);
+SNO_API sno_status sno_options_set(sno_options *, const char *name, const char *value, sno_why *);
+SNO_API sno_status sno_options_point(sno_options *, const char *name, const void *to, sno_why *);
+SNO_API sno_status sno_state_options_set(sno_state_options *, const char *name, const char *value, sno_why *);
+SNO_API sno_status sno_state_options_point(sno_state_options *, const char *name, const void *to, sno_why *);
+
+SNO_API const char *sno_version(void);
+SNO_API size_t sno_sizeof_options(void);
+SNO_API size_t sno_sizeof_gen(void);
+SNO_API size_t sno_sizeof_shard(void);
+SNO_API size_t sno_sizeof_pool(void);
+SNO_API size_t sno_sizeof_lanes(void);
+SNO_API size_t sno_sizeof_lane(void);
+SNO_API size_t sno_sizeof_ring(void);
+SNO_API size_t sno_sizeof_ring_slot(void);
+SNO_API size_t sno_sizeof_state(void);
+SNO_API size_t sno_sizeof_state_options(void);
+SNO_API size_t sno_sizeof_id(void);
+SNO_API size_t sno_sizeof_stats(void);
+SNO_API size_t sno_sizeof_snapshot(void);
+SNO_API size_t sno_sizeof_overflow(void);
+SNO_API size_t sno_sizeof_why(void);
+#endif
+
 // >>system begin
 /*
  * All that asks an operating system. Both headers carry this region, the same but for the prefix.
@@ -652,15 +754,21 @@ SNO_API sno_status sno_state_open(sno_state *, const sno_state_options *, sno_sn
 #define SNO_I_RELY_ON(condition, what) _Static_assert(condition, what)
 #endif
 
-/* Defines an object that is one in the whole process, in however many units the header stands. */
+/* Defines an object that is one in the whole process, in however many units the header stands. std::atomic,
+ * in hooks or by MSVC, has a constructor in C++20: without `= {}` it would run when other units have drawn. */
 #if defined(_MSC_VER)
-#define SNO_I_ONE_PER_PROCESS(type, name) __declspec(selectany) type name
-#elif defined(_WIN32) && defined(__cplusplus)
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {}
+#define SNO_I_SHARED __declspec(selectany)
 #elif defined(_WIN32)
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((selectany)) type name = {0}
+#define SNO_I_SHARED __attribute__((selectany))
 #else
-#define SNO_I_ONE_PER_PROCESS(type, name) __attribute__((weak)) type name
+#define SNO_I_SHARED __attribute__((weak))
+#endif
+#if defined(__cplusplus)
+#define SNO_I_ONE_PER_PROCESS(type, name) SNO_I_SHARED type name = {}
+#elif defined(_WIN32)
+#define SNO_I_ONE_PER_PROCESS(type, name) SNO_I_SHARED type name = {0}
+#else
+#define SNO_I_ONE_PER_PROCESS(type, name) SNO_I_SHARED type name
 #endif
 
 /* Units with an operating system and without one share nothing. */
@@ -917,13 +1025,14 @@ SNO_I_FN void sno_i_system_sleep(int64_t ns) {
     errno = errno_before;
 }
 
-/* Never waits, and leaves errno alone. */
+/* Leaves errno alone. A machine that has just started waits until there are enough: of those that would come at
+ * once, as from the file, a copy of the machine may have the same. */
 SNO_I_FN bool sno_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
 #if defined(SYS_getrandom)
-    const long without_waiting = 1;
-    well = sno_i_syscall(SYS_getrandom, to, n, without_waiting) == (long)n;
+    do well = sno_i_syscall(SYS_getrandom, to, n, 0L) == (long)n;
+    while (!well && errno == EINTR);
 #endif
     const int fd = well ? -1 : open("/dev/urandom", O_RDONLY);
     if (fd >= 0) {
@@ -1403,9 +1512,14 @@ SNO_I_FN void *sno_i_move_page(void *page, sno_i_page_room *room) { return (void
  */
 
 #if defined(__GNUC__) || defined(__clang__)
-#define SNO_I_INLINE    static inline __attribute__((always_inline))
-#define SNO_I_APART     static __attribute__((noinline, unused))
-#define SNO_I_COLD      static __attribute__((noinline, cold, unused))
+#define SNO_I_INLINE SNO_I_FN __attribute__((always_inline))
+#ifdef SNO_I_TAG
+#define SNO_I_APART SNO_I_FN
+#define SNO_I_COLD  SNO_I_FN __attribute__((cold))
+#else
+#define SNO_I_APART static __attribute__((noinline, unused))
+#define SNO_I_COLD  static __attribute__((noinline, cold, unused))
+#endif
 #define SNO_I_LIKELY(x) __builtin_expect(!!(x), 1)
 #elif defined(_MSC_VER)
 #define SNO_I_INLINE    static __forceinline
@@ -1413,9 +1527,9 @@ SNO_I_FN void *sno_i_move_page(void *page, sno_i_page_room *room) { return (void
 #define SNO_I_COLD      static __declspec(noinline)
 #define SNO_I_LIKELY(x) (x)
 #else
-#define SNO_I_INLINE    static inline
-#define SNO_I_APART     static inline
-#define SNO_I_COLD      static inline
+#define SNO_I_INLINE    SNO_I_FN
+#define SNO_I_APART     SNO_I_FN
+#define SNO_I_COLD      SNO_I_FN
 #define SNO_I_LIKELY(x) (x)
 #endif
 
@@ -1771,7 +1885,7 @@ SNO_I_FN const char *sno_i_unfit_sharing(const sno_i_setup *o) {
     if (o->gate.admit) return "shared_memory does not go with a gate";
     if (o->state && !sno_i_state_is_shared(o->state))
         return "shared_memory wants a state with shared_memory, in the same memory";
-#if ATOMIC_LLONG_LOCK_FREE != 2
+#if SNO_I_LOCK_FREE != 2
     return "shared_memory: 64-bit atomics here hide a lock of one process";
 #else
     return NULL;
@@ -5391,6 +5505,156 @@ SNO_API sno_id sno_generate(uint8_t meta) {
     }
     return sno_i_generate_anew(meta);
 }
+
+// clang-format off
+// >>library begin
+#ifdef SNO_LIBRARY
+typedef enum sno_i_field_kind { SNO_I_VALUE, SNO_I_TEXT, SNO_I_POINTER } sno_i_field_kind;
+
+/* A field that is set by name. */
+typedef struct sno_i_field {
+    const char *name;
+    size_t at, size;
+    sno_i_field_kind kind;
+    const char *const *words; /* what its values are called; NULL: they are numbers */
+} sno_i_field;
+
+#define SNO_I_FIELD(type, member, kind, words) \
+    { #member, offsetof(type, member), sizeof(((type *)0)->member), kind, words }
+#define SNO_I_NUMBER(type, member) SNO_I_FIELD(type, member, SNO_I_VALUE, NULL)
+#define SNO_I_BOOL(type, member)   SNO_I_FIELD(type, member, SNO_I_VALUE, sno_i_bools)
+#define SNO_I_CLOCK(type)                                         \
+    SNO_I_FIELD(type, clock.kind, SNO_I_VALUE, sno_i_clocks), \
+        SNO_I_FIELD(type, clock.now_ns, SNO_I_POINTER, NULL),   \
+        SNO_I_FIELD(type, clock.user, SNO_I_POINTER, NULL)
+
+SNO_I_TABLE const char *const sno_i_bools[] = {"false", "true", NULL};
+SNO_I_TABLE const char *const sno_i_clocks[] = {"exact", "coarse", "fast", NULL};
+
+/* A word's place, or a decimal number that the field can hold. */
+SNO_I_FN bool sno_i_field_value(const sno_i_field *f, const char *value, uint64_t *number) {
+    const uint64_t most = f->size == 8 ? INT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
+    for (*number = 0; f->words && f->words[*number]; ++*number)
+        if (strcmp(f->words[*number], value) == 0) return true;
+    if (f->words || !*value || strlen(value) > 19) return false;
+    for (; *value >= '0' && *value <= '9'; value++)
+        *number = *number * 10 + (uint64_t)(*value - '0');
+    return !*value && *number <= most;
+}
+
+/* `value` is a text, or if it points what the field is to point to. */
+SNO_I_FN sno_status sno_i_set(void *object, const sno_i_field *fields, size_t n,
+                                    const char *name, bool points, const void *value,
+                                    sno_why *why) {
+    const sno_i_field *f = fields;
+    uint64_t number;
+    if (!object || !name) return sno_i_say(why, SNO_INVALID, "options or name", "is missing");
+    while (f < fields + n && strcmp(f->name, name) != 0) f++;
+    if (f == fields + n) return sno_i_say(why, SNO_INVALID, name, "there is no such option");
+    if (points != (f->kind == SNO_I_POINTER))
+        return sno_i_say(why, SNO_INVALID, name,
+                           points ? "is no pointer"
+                                  : "is a pointer: a call that ends in _point sets it");
+    if (!points && !value) return sno_i_say(why, SNO_INVALID, name, "has no value");
+    uint8_t *const to = (uint8_t *)object + f->at;
+    if (f->kind != SNO_I_VALUE) {
+        memcpy(to, &value, f->size);
+        return SNO_OK;
+    }
+    if (!sno_i_field_value(f, (const char *)value, &number))
+        return sno_i_say(why, SNO_PARSE, name,
+                           f->words ? "has no such value" : "is no decimal number, or too large");
+    const uint8_t of8 = (uint8_t)number;
+    const uint16_t of16 = (uint16_t)number;
+    const uint32_t of32 = (uint32_t)number;
+    memcpy(to,
+           f->size == 1   ? (const void *)&of8
+           : f->size == 2 ? (const void *)&of16
+           : f->size == 4 ? (const void *)&of32
+                          : (const void *)&number,
+           f->size);
+    return SNO_OK;
+}
+
+SNO_I_TABLE const sno_i_field sno_i_state_fields[] = {
+    SNO_I_FIELD(sno_state_options, path, SNO_I_TEXT, NULL),
+    SNO_I_NUMBER(sno_state_options, horizon_ms),
+    SNO_I_NUMBER(sno_state_options, allowable_downtime_ms),
+    SNO_I_BOOL(sno_state_options, must_exist),
+    SNO_I_BOOL(sno_state_options, no_wait),
+    SNO_I_BOOL(sno_state_options, by_timer),
+    SNO_I_BOOL(sno_state_options, shared_memory),
+    SNO_I_CLOCK(sno_state_options),
+};
+
+#define SNO_I_SET(object, fields, name, points, value, why) \
+    sno_i_set(object, fields, sizeof(fields) / sizeof *(fields), name, points, value, why)
+
+SNO_API sno_status sno_state_options_set(sno_state_options *o, const char *name,
+                                               const char *value, sno_why *why) {
+    return SNO_I_SET(o, sno_i_state_fields, name, false, value, why);
+}
+SNO_API sno_status sno_state_options_point(sno_state_options *o, const char *name,
+                                                 const void *to, sno_why *why) {
+    return SNO_I_SET(o, sno_i_state_fields, name, true, to, why);
+}
+#endif
+// >>library end
+// clang-format on
+
+#ifdef SNO_LIBRARY
+SNO_I_TABLE const sno_i_field sno_i_snapshot_fields[] = {
+    SNO_I_NUMBER(sno_snapshot, partition),    SNO_I_NUMBER(sno_snapshot, sequence_min),
+    SNO_I_NUMBER(sno_snapshot, sequence_max), SNO_I_NUMBER(sno_snapshot, sequence),
+    SNO_I_NUMBER(sno_snapshot, now),          SNO_I_NUMBER(sno_snapshot, wall_hi),
+    SNO_I_NUMBER(sno_snapshot, wall_safe),    SNO_I_NUMBER(sno_snapshot, drifts),
+};
+
+SNO_I_TABLE const sno_i_field sno_i_options_fields[] = {
+    SNO_I_FIELD(sno_options, snapshot, SNO_I_POINTER, NULL),
+    SNO_I_CLOCK(sno_options),
+    SNO_I_FIELD(sno_options, overflow, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, state, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, gate.admit, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, gate.floor_ns, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, gate.user, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, gate.word, SNO_I_POINTER, NULL),
+    SNO_I_FIELD(sno_options, exclusive, SNO_I_TEXT, NULL),
+    SNO_I_NUMBER(sno_options, max_wait_ms),
+    SNO_I_BOOL(sno_options, shared_memory),
+    SNO_I_BOOL(sno_options, begin_later),
+};
+
+SNO_API sno_status sno_snapshot_set(sno_snapshot *s, const char *name, const char *value,
+                                    sno_why *why) {
+    return SNO_I_SET(s, sno_i_snapshot_fields, name, false, value, why);
+}
+SNO_API sno_status sno_options_set(sno_options *o, const char *name, const char *value,
+                                   sno_why *why) {
+    return SNO_I_SET(o, sno_i_options_fields, name, false, value, why);
+}
+SNO_API sno_status sno_options_point(sno_options *o, const char *name, const void *to,
+                                     sno_why *why) {
+    return SNO_I_SET(o, sno_i_options_fields, name, true, to, why);
+}
+
+SNO_API const char *sno_version(void) { return SNO_VERSION_STRING; }
+SNO_API size_t sno_sizeof_options(void) { return sizeof(sno_options); }
+SNO_API size_t sno_sizeof_gen(void) { return sizeof(sno_gen); }
+SNO_API size_t sno_sizeof_shard(void) { return sizeof(sno_shard); }
+SNO_API size_t sno_sizeof_pool(void) { return sizeof(sno_pool); }
+SNO_API size_t sno_sizeof_lanes(void) { return sizeof(sno_lanes); }
+SNO_API size_t sno_sizeof_lane(void) { return sizeof(sno_lane); }
+SNO_API size_t sno_sizeof_ring(void) { return sizeof(sno_ring); }
+SNO_API size_t sno_sizeof_ring_slot(void) { return sizeof(sno_ring_slot); }
+SNO_API size_t sno_sizeof_state(void) { return sizeof(sno_state); }
+SNO_API size_t sno_sizeof_state_options(void) { return sizeof(sno_state_options); }
+SNO_API size_t sno_sizeof_id(void) { return sizeof(sno_id); }
+SNO_API size_t sno_sizeof_stats(void) { return sizeof(sno_stats); }
+SNO_API size_t sno_sizeof_snapshot(void) { return sizeof(sno_snapshot); }
+SNO_API size_t sno_sizeof_overflow(void) { return sizeof(sno_overflow); }
+SNO_API size_t sno_sizeof_why(void) { return sizeof(sno_why); }
+#endif
 
 #endif /* SNO_H */
 

@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 region() { sed -n "\|^// >>$1 begin|,\|^// >>$1 end|p" "$2"; }
 passed=0 failed=0
-for name in hooks settings restarts system common; do
+for name in hooks settings restarts system common library; do
     region $name flake.h | sed 's/flake/sno/g; s/FLAKE/SNO/g' > "$dir/flake"
     if [ "$1" = --sync ]; then
         sed -i -e "\|^// >>$name end|r $dir/flake" -e "\|^// >>$name begin|,\|^// >>$name end|d" sno.h

@@ -8,7 +8,8 @@
 #
 #     ```c [NAME=VALUE]   a program: compiled strictly as C11 and as C++11, and run with that environment
 #     ```cpp              the same as C++11 alone
-#     ```c FOLDER/FILE    lines that stand in that file
+#     ```c FOLDER/FILE    lines that stand in that file; so with cmake
+#     ```sh builds/NAME   tests/builds.sh runs them, and makes files of cmake builds/NAME/FILE and others
 #     ```sh               commands that are run; of `make` it is seen whether there is such a target
 #     ```console          commands that are run, and print just that
 #     ```js, ```sql       run by node, by sqlite3, if there is such a program here
@@ -156,7 +157,8 @@ for info in "$dir"/blocks/*.info; do
     read -r language rest < "$info"
     where=$(cat "$base.line")
     case "$language $rest" in
-    "c "*/*) judge "$where: stands in $rest" excerpt "$block" "$rest" ;;
+    *" builds/"*) ;;
+    "c "*/* | "cmake "*/*) judge "$where: stands in $rest" excerpt "$block" "$rest" ;;
     "c "*)
         program c "$CC" c11 "$base" "$base.run" "$rest"
         program c++ "$CXX" c++11 "$base" "$base.run" "$rest"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # install.sh   installs into a scratch root, builds programs there through pkg-config, reads the man
-# pages, and uninstalls.
+# pages, and uninstalls; and installs the headers where there is no compiler. tests/builds.sh tries
+# the CMake packages.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0
@@ -32,6 +33,16 @@ cat > "$dir/wanted" <<END
 /opt/ids/bin/sno
 /opt/ids/include/flake.h
 /opt/ids/include/sno.h
+/opt/ids/lib/libflake.so
+/opt/ids/lib/libflake.so.0
+/opt/ids/lib/libsno.so
+/opt/ids/lib/libsno.so.0
+/opt/ids/lib/pkgconfig/libflake.pc
+/opt/ids/lib/pkgconfig/libsno.pc
+/opt/ids/share/cmake/flake/flakeConfig.cmake
+/opt/ids/share/cmake/flake/flakeConfigVersion.cmake
+/opt/ids/share/cmake/sno/snoConfig.cmake
+/opt/ids/share/cmake/sno/snoConfigVersion.cmake
 /opt/ids/share/man/man1/flake.1
 /opt/ids/share/man/man1/sno.1
 /opt/ids/share/man/man3/flake.h.3
@@ -39,7 +50,7 @@ cat > "$dir/wanted" <<END
 /opt/ids/share/pkgconfig/flake.pc
 /opt/ids/share/pkgconfig/sno.pc
 END
-installed() { (cd "$dir/root" && find . -type f | sed 's/^\.//' | sort); }
+installed() { (cd "$dir/root" && find . ! -type d | sed 's/^\.//' | sort); }
 all_files() { installed | diff "$dir/wanted" -; }
 check all_files all_files
 check headers_are_ours cmp flake.h "$root/include/flake.h"
@@ -49,7 +60,7 @@ the_tools_run() {
 }
 check the_tools_run the_tools_run
 
-export PKG_CONFIG_PATH="$root/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dir/root"
+export PKG_CONFIG_PATH="$root/share/pkgconfig:$root/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dir/root"
 flags() {
     if command -v pkg-config > /dev/null; then pkg-config --cflags --libs flake sno
     else sed -n 's/^Cflags: //p' "$root/share/pkgconfig/flake.pc" | sed "s|\${includedir}|$root/include|"; fi
@@ -74,11 +85,29 @@ builds_c() { (cd "$dir" && $CC -std=c11 $WARN $(flags) program.c -o program && .
 builds_cxx() { (cd "$dir" && $CXX -x c++ -std=c++11 $WARN $(flags) program.c -o program && ./program); }
 check a_program_builds_in_c builds_c
 command -v "${CXX%% *}" > /dev/null && check a_program_builds_in_cxx builds_cxx
+# A program without the header, as another language has it.
+cat > "$dir/foreign.c" <<END
+#include <stdio.h>
+const char *flake_version(void);
+const char *sno_version(void);
+int flake_uuid7(char out[37]);
+int main(void) {
+    char id[37];
+    printf("%s %s %d\n", flake_version(), sno_version(), flake_uuid7(id));
+    return 0;
+}
+END
+# shellcheck disable=SC2046,SC2086
+links_the_libraries() {
+    (cd "$dir" && $CC -std=c11 $WARN foreign.c $(pkg-config --libs libflake libsno) -o foreign &&
+        [ "$(LD_LIBRARY_PATH=$root/lib ./foreign)" = "$version $version 0" ])
+}
 pc_tells_the_version() { [ "$(pkg-config --modversion flake sno)" = "$(printf '%s\n' "$version" "$version")" ]; }
 pc_is_valid() { pkg-config --validate flake sno; }
 if command -v pkg-config > /dev/null; then
     check pc_tells_the_version pc_tells_the_version
     check pc_is_valid pc_is_valid
+    check a_program_links_the_libraries links_the_libraries
 fi
 
 for page in man1/flake.1 man1/sno.1 man3/flake.h.3 man3/sno.h.3; do
@@ -95,12 +124,24 @@ words_are_in() {
 check flake_1_is_complete words_are_in "$root/share/man/man1/flake.1" 'SH NAME' 'SH "SYNOPSIS"' 'slot\\-dir' \
     'uniqueid' '^\$ flake time' 'EXIT STATUS' 'flake.h (3)'
 check flake_3_is_complete words_are_in "$root/share/man/man3/flake.h.3" 'SH NAME' 'SH SYNOPSIS' 'FLAKE_SLEEP_NS' \
-    'flake_prefetch_next' 'flake128_parse' 'max_ahead_ms' 'allowable_downtime_ms' 'flake_etcd_claim' 'BR flake (1)'
+    'flake_prefetch_next' '^void flake_generation_bump' 'flake_options_set' 'flake128_parse' 'max_ahead_ms' 'allowable_downtime_ms' 'flake_etcd_claim' 'BR flake (1)'
 check sno_3_is_complete words_are_in "$root/share/man/man3/sno.h.3" 'sno_new_with_time' 'SNO_NO_SIMD' 'max_wait_ms' \
     'clock_backs' 'sno_state_extend'
 
 check make_uninstall scratch_make uninstall
 nothing_is_left() { installed; }
 check nothing_is_left nothing_is_left
+no_folder_of_ours() { ls -d "$root/share/cmake"/* 2> /dev/null; [ -d "$root/share/cmake" ]; }
+check no_folder_of_ours no_folder_of_ours
+
+# The headers alone, with these programs and no other.
+mkdir "$dir/bin"
+make_itself=${MAKE:-make}
+for program in sh sed install; do ln -s "$(command -v $program)" "$dir/bin"; done
+headers_alone() { MAKE="env PATH=$dir/bin $(command -v "${make_itself%% *}")" CC=none CXX=none scratch_make install-headers; }
+check headers_without_a_compiler headers_alone
+grep -v '/bin/\|/man/\|/lib/' "$dir/wanted" > "$dir/wanted_headers"
+headers_and_no_more() { installed | diff "$dir/wanted_headers" -; }
+check headers_and_no_more headers_and_no_more
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

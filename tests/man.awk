@@ -99,8 +99,9 @@ part == ">>public" && /^\/\* ---- / {
     next
 }
 part == ">>public" && in_comment {
-    if (/^ \*\//) in_comment = 0
-    else if (/^ \*$/) blanks++
+    if (sub(/ *\*\/$/, "")) in_comment = 0
+    if (/^ *$/) next
+    if (/^ \*$/) blanks++
     else if (/^ \*     /) literal(shift_left($0, 3))
     else paragraph(shift_left($0, 3))
     next
@@ -108,8 +109,8 @@ part == ">>public" && in_comment {
 part == ">>public" && /^$/ { blanks++; next }
 part == ">>public" && /^\/\/ clang-format/ { next }
 part == ">>public" {
-    if (sub(/^static inline /, "")) moved = 1
-    else if (moved) sub(/^              /, "") # what was aligned to it moves along
+    if (match($0, /^(FLAKE|SNO)_API /)) { api = RLENGTH; $0 = shift_left($0, api); moved = 1 }
+    else if (moved && substr($0, 1, api) ~ /^ *$/) $0 = shift_left($0, api) # what was aligned to it moves along
     if (/;/) moved = 0
     literal($0)
     next

@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0
 flags="-std=c11 ${WARN:-} -g -pthread -Itests/modules -Itests"
-cc=${CC:-cc}
+cc=${CC:-cc} cxx=${CXX:-c++}
 
 count() { # NAME: adds up what a program said
     last=$(tail -n 1 "$dir/out")
@@ -103,6 +103,21 @@ mixed "two versions" "$cc" "$watch" "$dir/other" 4 6
 mixed "two registries" "$cc" "$watch" . 64 1
 mixed "two compilers" "${other:-$cc}" "" . 4 0
 mixed "two versions of two compilers" "${other:-$cc}" "" "$dir/other" 64 6
+
+# What units share is there before any initialiser has run, of C++20, too.
+early() { # STD
+    $cxx -std="$1" ${WARN:-} -I. -Itests -c tests/modules/early_other.cc -o "$dir/early_other.o" &&
+        $cc $flags -I. -Itests -c tests/modules/early.c -o "$dir/early.o" &&
+        $cxx -pthread "$dir/early.o" "$dir/early_other.o" -o "$dir/early"
+}
+for std in c++11 c++20; do
+    if ! $cxx -std=$std -x c++ -c "$dir/probe.c" -o "$dir/probe.o" 2> /dev/null; then
+        echo "SKIPPED initialisers of $std: no compiler for it"
+    elif must "initialisers of $std" early $std; then
+        "$dir/early" > "$dir/out" 2>&1
+        count "initialisers of $std"
+    fi
+done
 
 # A layout that changes without its number is what the test is there to see.
 unit mixed_one . 4 $cc && unit mixed_two "$dir/careless" 4 $cc &&

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Draws before the initialisers of the other unit run, which is early_other.cc as C++20: what units share must stay
+ * as the first user left it.
+ */
+#define _GNU_SOURCE
+#include "flake.h"
+#include "sno.h"
+#include "check.h"
+#include "children.h"
+#include "early.h"
+
+static flake_gen gen;
+static sno_gen partitioned;
+static bool was_begun;
+static flake128_gen *by_default;
+static uint64_t first_of_other;
+
+static bool begin(void) {
+    char text[37];
+    sno_id id;
+    return flake_init(&gen, NULL) == FLAKE_OK && sno_init(&partitioned, NULL) == SNO_OK &&
+           sno_try(&partitioned, 0, &id) == SNO_OK && flake_uuid7(text) == FLAKE_OK &&
+           other_begin(&first_of_other) == 0;
+}
+
+/* Initialisers of C++ come behind those with a number. */
+__attribute__((constructor(101))) static void before_all(void) {
+    was_begun = begin();
+    by_default = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed);
+}
+
+static void what_units_share_stays(void) {
+    static sno_gen next;
+    CHECK(was_begun);
+    CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == by_default);
+    CHECK_EQ(sno_init(&next, NULL), SNO_OK);
+    const unsigned first = sno_partition(sno_new(&partitioned, 0));
+    CHECK_EQ((uint16_t)(sno_partition(sno_new(&next, 0)) - first), 1);
+}
+
+static void a_generator_of_the_other_unit_stays(void) {
+    uint64_t id = 0;
+    CHECK_EQ(other_next(&id), FLAKE_OK);
+    CHECK(id > first_of_other);
+}
+
+static void draw_in_the_child(void) {
+    static flake_gen own;
+    uint64_t id;
+    CHECK_EQ(flake_init(&own, NULL), FLAKE_OK); /* the child has a mark from here on */
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_FORKED);
+}
+
+static void a_fork_is_seen(void) { in_child(draw_in_the_child); }
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(what_units_share_stays),
+                                     CHECK_TEST(a_generator_of_the_other_unit_stays),
+                                     CHECK_TEST(a_fork_is_seen)};
+    return CHECK_MAIN(argc, argv, all);
+}

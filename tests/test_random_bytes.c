@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random bytes on Linux: a machine that has just started waits for them, rather than take such as a copy of it may
+ * have as well.
+ */
+#include "check.h"
+#if defined(__linux__)
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#endif
+#include "flake.h"
+
+#if defined(SYS_getrandom)
+static struct {
+    unsigned calls, interrupted;
+    int refuses_with;
+    unsigned flags; /* of all calls */
+} kernel;
+
+/* In place of the C library's. */
+long syscall(long number, ...);
+long syscall(long number, ...) {
+    va_list values;
+    va_start(values, number);
+    uint8_t *const to = va_arg(values, uint8_t *);
+    const size_t n = va_arg(values, size_t);
+    kernel.flags |= va_arg(values, unsigned);
+    va_end(values);
+    kernel.calls++;
+    errno = number != SYS_getrandom ? ENOSYS : kernel.interrupted ? EINTR : kernel.refuses_with;
+    if (kernel.interrupted) kernel.interrupted--;
+    if (errno) return -1;
+    for (size_t i = 0; i < n; i++) to[i] = (uint8_t)(0xa0 + i);
+    return (long)n;
+}
+
+static void it_is_asked_to_wait_until_it_has_some(void) {
+    uint8_t bytes[16] = {0};
+    memset(&kernel, 0, sizeof kernel);
+    kernel.interrupted = 3; /* by signals, meanwhile */
+    errno = 7;
+    CHECK(flake_i_random_bytes(bytes, sizeof bytes));
+    CHECK_EQ(kernel.flags, 0); /* GRND_NONBLOCK would be 1, GRND_INSECURE 4 */
+    CHECK_EQ(kernel.calls, 4);
+    CHECK_EQ(bytes[0], 0xa0);
+    CHECK_EQ(bytes[15], 0xaf);
+    CHECK_EQ(errno, 7);
+}
+
+static void where_there_is_no_such_call_a_file_has_them(void) {
+    uint8_t bytes[2][16] = {{0}};
+    memset(&kernel, 0, sizeof kernel);
+    kernel.refuses_with = ENOSYS;
+    for (int i = 0; i < 2; i++) CHECK(flake_i_random_bytes(bytes[i], sizeof bytes[i]));
+    CHECK_EQ(kernel.calls, 2);
+    CHECK(memcmp(bytes[0], bytes[1], sizeof bytes[0]) != 0);
+}
+
+int main(int argc, char **argv) {
+    static const check_test all[] = {CHECK_TEST(it_is_asked_to_wait_until_it_has_some),
+                                     CHECK_TEST(where_there_is_no_such_call_a_file_has_them)};
+    return CHECK_MAIN(argc, argv, all);
+}
+#else
+int main(void) {
+    puts("SKIPPED: the kernel has no call for random bytes\n0 passed, 0 failed");
+    return 0;
+}
+#endif

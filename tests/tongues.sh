@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# tongues.sh   builds the shared libraries, and runs tests/recipes/ids.* in each language that is installed
+# here: an id of each kind, of the node that was asked for and of now, ids of several threads, a refusal.
+# Libraries and what Go has compiled stay in build/tongues for the next run; Node's koffi is looked for there, too, and
+# among npm's global packages.
+cd "$(dirname "$0")/.." || exit 1
+. tests/judge.sh
+cc=${CC:-cc} room=$PWD/build/tongues
+mkdir -p "$room/go" "$room/node"
+export LD_LIBRARY_PATH="$room"
+
+has() { command -v "$1" > /dev/null; }
+limited() { if has timeout; then timeout 60 "$@"; else "$@"; fi; }
+# What a command says, if it fails.
+quietly() { said=$(limited "$@" 2>&1) || { printf '%s\n' "$said"; return 1; }; }
+is_now() { # WHAT SECONDS
+    local ago=$(($(date +%s) - $2))
+    [ $ago -ge -1 ] && [ $ago -le 60 ] || { echo "$1 is $ago s old"; return 1; }
+}
+
+# A sno ends in metabyte 42, partition 7 and, since it is the first, sequence 0.
+hex='[0-9a-f]'
+lines="flake ([0-9]{19})
+uuid7 ($hex{8})-($hex{4})-7$hex{3}-[89ab]$hex{3}-$hex{12}
+sno [2-9a-x]{8}7a22g222
+one by one: [1-9][0-9]* ids/s
+in batches: [1-9][0-9]* ids/s
+4 threads: 2400000 ids, all differ
+refused: node does not fit layout.node_bits"
+gives_ids() { # COMMAND...
+    said=$(limited "$@" 2>&1)
+    local code=$? id node ms
+    if [ $code -ne 0 ] || [[ ! $said =~ ^$lines$ ]]; then
+        printf '%s\nexit code %s\n' "$said" $code
+        return 1
+    fi
+    id=${BASH_REMATCH[1]} ms=$((0x${BASH_REMATCH[2]}${BASH_REMATCH[3]})) node=$((id >> 12 & 1023))
+    [ $node -eq 7 ] || { echo "node $node"; return 1; }
+    is_now "the flake" $((((id >> 22) + 1288834974657) / 1000)) && is_now "the UUID" $((ms / 1000))
+}
+koffi() {
+    local global
+    cd "$room/node" || return
+    global=$(npm root -g 2> /dev/null)/koffi
+    [ -e node_modules/koffi ] || [ ! -d "$global" ] || { mkdir -p node_modules && ln -s "$global" node_modules/koffi; }
+    node -e 'require("koffi")' 2> /dev/null
+}
+
+if ! echo | $cc -x c -shared -fPIC -Wl,-soname,probe - -o "$room/probe" 2> /dev/null; then
+    echo "SKIPPED: $cc makes no shared libraries here"
+elif judge "make lib" quietly "${MAKE:-make}" lib BUILD="$room"; then
+    if has python3; then judge ids.py gives_ids python3 tests/recipes/ids.py
+    else echo "SKIPPED ids.py: no python3"; fi
+
+    cp tests/recipes/ids.mjs "$room/node"
+    if ! has node; then echo "SKIPPED ids.mjs: no node"
+    elif ! (koffi); then echo "SKIPPED ids.mjs: no koffi: npm install --prefix build/tongues/node koffi"
+    else judge ids.mjs gives_ids node "$room/node/ids.mjs"; fi
+
+    if has rustc; then
+        cp tests/recipes/ids.rs "$room"
+        [[ $(rustc --version) =~ \ 1\.([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -lt 82 ] &&
+            sed -i 's/^unsafe extern/extern/' "$room/ids.rs" # as its first comment says
+        judge "ids.rs compiles" quietly rustc -O -L "$room" "$room/ids.rs" -o "$room/ids_rs" &&
+            judge ids.rs gives_ids "$room/ids_rs"
+    else echo "SKIPPED ids.rs: no rustc"; fi
+
+    cp flake.h sno.h tests/recipes/ids.go "$room/go"
+    if has go; then
+        judge "ids.go compiles" quietly env CC="$cc" CGO_ENABLED=1 GOCACHE="$room/go/cache" GOPROXY=off \
+            GOTOOLCHAIN=local go build -o "$room/go/ids" "$room/go/ids.go" && judge ids.go gives_ids "$room/go/ids"
+    else echo "SKIPPED ids.go: no go"; fi
+fi
+close_with_counts
