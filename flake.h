@@ -157,7 +157,9 @@
 #define FLAKE_I_FN static inline
 #endif
 #ifndef FLAKE_API
-#ifdef FLAKE_LIBRARY
+#if defined(FLAKE_LIBRARY) && defined(__cplusplus)
+#define FLAKE_API extern "C" __attribute__((visibility("default")))
+#elif defined(FLAKE_LIBRARY)
 #define FLAKE_API __attribute__((visibility("default")))
 #else
 #define FLAKE_API FLAKE_I_FN

@@ -146,7 +146,9 @@
 #define SNO_I_FN static inline
 #endif
 #ifndef SNO_API
-#ifdef SNO_LIBRARY
+#if defined(SNO_LIBRARY) && defined(__cplusplus)
+#define SNO_API extern "C" __attribute__((visibility("default")))
+#elif defined(SNO_LIBRARY)
 #define SNO_API __attribute__((visibility("default")))
 #else
 #define SNO_API SNO_I_FN

@@ -44,6 +44,11 @@ if probe && judge "make lib" libraries; then
         nm -D --defined-only "$dir/lib$which.so" | awk '{print $3}' | sort > "$dir/exported"
         public $which.h | sed -n "s/.*${which^^}_API \([^(]*\)(.*/\1/p" | sed 's/.*[ *]//' | sort > "$dir/public"
         judge "lib$which.so exports what is public, and nothing else" same "$dir/public" "$dir/exported"
+        by_cxx() {
+            echo "#include \"$which.h\"" | $cxx -x c++ -std=c++11 -I. -shared -fPIC -fvisibility=hidden -D${which^^}_LIBRARY - -o "$dir/by_cxx.so" &&
+                nm -D --defined-only "$dir/by_cxx.so" | awk '{print $3}' | sort > "$dir/exported" && same "$dir/public" "$dir/exported"
+        }
+        ! command -v "${cxx%% *}" > /dev/null || judge "a C++ compiler makes lib$which.so, too" by_cxx
         soname() { objdump -p "$dir/lib$which.so" | grep -q "SONAME *lib$which.so.0$"; }
         judge "lib$which.so is lib$which.so.0" soname
     done
