@@ -219,6 +219,16 @@ typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64;
 #endif
 typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 
+/* C++ refuses to copy what must stay where it is. */
+#ifdef __cplusplus
+#define FLAKE_I_STAYS(type)      \
+    type() = default;            \
+    type(const type &) = delete; \
+    type &operator=(const type &) = delete;
+#else
+#define FLAKE_I_STAYS(type)
+#endif
+
 #ifndef FLAKE_ASSERT
 #define FLAKE_ASSERT(condition) ((void)0)
 #endif
@@ -2061,11 +2071,13 @@ FLAKE_I_FN int64_t flake_i_exact_ns(const flake_clock *c) {
  * is stopped between its CAS and FILL:R hides its note and those behind it, and blocks nobody.
  */
 struct flake_ring_slot {
+    FLAKE_I_STAYS(flake_ring_slot)
     flake_i_atomic64 turn;
     flake_overflow note;
 };
 
 struct flake_ring {
+    FLAKE_I_STAYS(flake_ring)
     flake_ring_slot *slots;
     uint64_t size;
     char pad0[64];
@@ -2232,6 +2244,7 @@ FLAKE_API void flake_generation_bump(void) {
  * is looked at with it. Behind it comes what never changes after init, or once, and behind that what
  * only the slow path writes. */
 typedef struct flake_i_engine {
+    FLAKE_I_STAYS(flake_i_engine)
     char pad0[48];
     flake_i_atomic64 lease; /* a unit, and what the counter says at its end: the fast clock's */
     flake_i_atomic64 word;
@@ -3556,6 +3569,7 @@ typedef struct flake_i_record {
 
 /* Stays where it is while it is open. */
 struct flake_state {
+    FLAKE_I_STAYS(flake_state)
     flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
     flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
     flake_i_atomic64 run;     /* another one each time it is opened */
@@ -4253,6 +4267,7 @@ struct flake_lane {
 };
 
 typedef struct flake_i_lanes {
+    FLAKE_I_STAYS(flake_i_lanes)
     uintptr_t lanes_at; /* how far behind this: who shares the memory may have it elsewhere */
     size_t n;           /* 0: never initialised */
     flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane; 0: none yet */
@@ -4533,12 +4548,14 @@ FLAKE_I_RELY_ON(offsetof(flake_gen, engine) == 0 && offsetof(flake_shard, gen) =
                 "a pool takes the engine's address for the shard's");
 
 struct flake_pool {
+    FLAKE_I_STAYS(flake_pool)
     flake_shard *shards;
     size_t n;
     flake_i_atomic32 hint;
 };
 
 struct flake_prefetch {
+    FLAKE_I_STAYS(flake_prefetch)
     flake_gen *gen;
     flake_i_place stock;
     uint64_t whose;              /* the generator's when the stock was claimed */
@@ -8063,6 +8080,7 @@ typedef struct flake_i_etcd {
 } flake_i_etcd;
 
 struct flake_etcd {
+    FLAKE_I_STAYS(flake_etcd)
     flake_i_atomic64 state;      /* number of the claim << 2 | one of the states below */
     flake_i_atomic64 horizon_ns; /* of our latest write that we know succeeded */
     flake_i_atomic64 asked_ns;   /* the latest time admitted, or the floor */

@@ -208,6 +208,16 @@ typedef SNO_ATOMIC(uint64_t) sno_i_atomic64;
 #endif
 typedef SNO_ATOMIC(uint32_t) sno_i_atomic32;
 
+/* C++ refuses to copy what must stay where it is. */
+#ifdef __cplusplus
+#define SNO_I_STAYS(type)      \
+    type() = default;            \
+    type(const type &) = delete; \
+    type &operator=(const type &) = delete;
+#else
+#define SNO_I_STAYS(type)
+#endif
+
 #ifndef SNO_ASSERT
 #define SNO_ASSERT(condition) ((void)0)
 #endif
@@ -1587,11 +1597,13 @@ SNO_I_FN int64_t sno_i_exact_ns(const sno_clock *c) {
  * is stopped between its CAS and FILL:R hides its note and those behind it, and blocks nobody.
  */
 struct sno_ring_slot {
+    SNO_I_STAYS(sno_ring_slot)
     sno_i_atomic64 turn;
     sno_overflow note;
 };
 
 struct sno_ring {
+    SNO_I_STAYS(sno_ring)
     sno_ring_slot *slots;
     uint64_t size;
     char pad0[64];
@@ -1758,6 +1770,7 @@ SNO_API void sno_generation_bump(void) {
  * is looked at with it. Behind it comes what never changes after init, or once, and behind that what
  * only the slow path writes. */
 typedef struct sno_i_engine {
+    SNO_I_STAYS(sno_i_engine)
     char pad0[48];
     sno_i_atomic64 lease; /* a unit, and what the counter says at its end: the fast clock's */
     sno_i_atomic64 word;
@@ -3082,6 +3095,7 @@ typedef struct sno_i_record {
 
 /* Stays where it is while it is open. */
 struct sno_state {
+    SNO_I_STAYS(sno_state)
     sno_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
     sno_i_atomic64 asked;   /* and none later than this were, in the last run neither */
     sno_i_atomic64 run;     /* another one each time it is opened */
@@ -3779,6 +3793,7 @@ struct sno_lane {
 };
 
 typedef struct sno_i_lanes {
+    SNO_I_STAYS(sno_i_lanes)
     uintptr_t lanes_at; /* how far behind this: who shares the memory may have it elsewhere */
     size_t n;           /* 0: never initialised */
     sno_i_atomic32 map[256]; /* by SNO_LANE(): 1 + a lane; 0: none yet */
@@ -4051,6 +4066,7 @@ SNO_I_RELY_ON(offsetof(sno_gen, engine) == 0 && offsetof(sno_shard, gen) == 0,
               "a pool takes the engine's address for the shard's");
 
 struct sno_pool {
+    SNO_I_STAYS(sno_pool)
     sno_shard *shards;
     size_t n;
     sno_i_atomic32 hint;

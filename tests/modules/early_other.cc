@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: MIT
 //
 // The other unit of early.c. In C++20 a std::atomic has a constructor: it would wipe, when this unit's turn has come,
-// what is drawn from already; and units with another version or other hooks would share it.
+// what is drawn from already; and units with another version or other hooks would share it. Nor is anything copied that
+// must stay where it is.
 #include "flake.h"
 #include "sno.h"
 #include "early.h"
 #include <type_traits>
 
-#define IS_PLAIN(type) static_assert(std::is_trivially_default_constructible<type>::value, #type)
-IS_PLAIN(flake_gen);
-IS_PLAIN(flake_lanes);
-IS_PLAIN(flake_shard);
-IS_PLAIN(flake_pool);
-IS_PLAIN(flake_ring_slot);
-IS_PLAIN(flake_ring);
-IS_PLAIN(flake_state);
-IS_PLAIN(flake_slot);
-IS_PLAIN(flake128_gen);
-IS_PLAIN(sno_gen);
-IS_PLAIN(sno_state);
+#define STAYS(type)                                                       \
+    static_assert(std::is_trivially_default_constructible<type>::value && \
+                      !std::is_copy_constructible<type>::value &&         \
+                      !std::is_copy_assignable<type>::value,              \
+                  #type)
+STAYS(flake_gen);
+STAYS(flake_lanes);
+STAYS(flake_shard);
+STAYS(flake_pool);
+STAYS(flake_ring_slot);
+STAYS(flake_ring);
+STAYS(flake_state);
+STAYS(flake_slot);
+STAYS(flake_prefetch);
+STAYS(flake128_gen);
+STAYS(sno_gen);
+STAYS(sno_state);
+STAYS(sno_lanes);
+STAYS(sno_shard);
+STAYS(flake128_lanes);
 
 static flake_gen gen;
 
