@@ -755,7 +755,7 @@ static void flake_play_step(void) {
 /* `fixed` NULL: any configuration, from the bytes. */
 static void flake_play(const uint8_t *bytes, size_t size, const flake_fixed *fixed) {
     fuzz_begin(bytes, size);
-    memset(flake_actors, 0, sizeof flake_actors);
+    memset((void *)flake_actors, 0, sizeof flake_actors);
     if (!flake_open(fixed)) return;
     fuzz_set_clear();
     for (size_t i = 0; i < flake_scene.actors; i++) {
