@@ -4321,7 +4321,7 @@ FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t 
     uint64_t first = 0;
     for (size_t i = 0; i < n; i++, first += part.cap) {
         part.cap = setup->cap / n + (i < setup->cap % n);
-        flake_i_split d;
+        flake_i_split d = {0, 0, 0};         /* compilers can't know that: */
         (void)flake_i_split_word(&part, &d); /* what fits the whole fits */
         flake_i_engine_fill(&lanes[i].engine, &part, &d);
         flake_i_lane_belong(&lanes[i].engine, whole);

@@ -3847,7 +3847,7 @@ SNO_I_FN void sno_i_lanes_begin(sno_i_lanes *l, sno_lane *lanes, size_t n,
     uint64_t first = 0;
     for (size_t i = 0; i < n; i++, first += part.cap) {
         part.cap = setup->cap / n + (i < setup->cap % n);
-        sno_i_split d;
+        sno_i_split d = {0, 0, 0};         /* compilers can't know that: */
         (void)sno_i_split_word(&part, &d); /* what fits the whole fits */
         sno_i_engine_fill(&lanes[i].engine, &part, &d);
         sno_i_lane_belong(&lanes[i].engine, whole);
