@@ -1951,8 +1951,8 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
  * Why a fast clock does no harm. It is no clock, but a lease: an exact reading says that a unit is
  * current, and how long that lasts by the processor's counter, at most half a ms. A draw under the
  * lease does nothing but count on in the word's unit, and only if that is the unit leased; each move
- * to another unit, each "spent" and "behind" takes an exact reading after the word. So the word never
- * leads the clock, and a counter that jumps, stands or differs between processors makes an id's time
+ * to another unit rests on an exact reading, each "spent" and "behind" on one after the word. So the word
+ * never leads the clock, and a counter that jumps, stands or differs between processors makes an id's time
  * late at the worst: within one unit, and by half a ms or as much as the counter is behind. All of it is
  * relaxed and apart from the word, since a lease says what is so whatever the word has become. How fast
  * it counts is learned from exact readings; before two agree, and when it was often wrong, there are no
@@ -2270,7 +2270,7 @@ typedef struct flake_i_engine {
     uint64_t time_lead; /* units that time itself may: ahead, or 0 */
     int64_t wait_ns;    /* longest sleep of one call */
     bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
-    bool is_plain; /* nobody is asked or told of a new unit, whose count carries into nothing */
+    bool is_plain;      /* no gate, state, ring or leases; a full count carries into nothing */
     flake_i_atomic64
         window; /* what the counter counts in a lease; 1: not known yet; 0: no leases */
     flake_ring *ring;
@@ -4321,7 +4321,7 @@ FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t 
     uint64_t first = 0;
     for (size_t i = 0; i < n; i++, first += part.cap) {
         part.cap = setup->cap / n + (i < setup->cap % n);
-        flake_i_split d;
+        flake_i_split d = {0, 0, 0};         /* compilers can't know that: */
         (void)flake_i_split_word(&part, &d); /* what fits the whole fits */
         flake_i_engine_fill(&lanes[i].engine, &part, &d);
         flake_i_lane_belong(&lanes[i].engine, whole);

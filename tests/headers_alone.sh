@@ -47,17 +47,20 @@ cat > "$dir/user.c" << 'END'
 int main(void) {
     static flake_gen ids;
     static flake_lanes lanes;
+    static flake_lane lane[2];
     static sno_lanes laned;
+    static sno_lane sno_lane_of[2];
     uint64_t id;
     sno_id sno = sno_generate(42);
     char text[16];
     sno_encode(sno, text);
     if (flake_lanes_next(&lanes, &id) == FLAKE_OK || !sno_is_zero(sno_lanes_new(&laned, 1))) return 1;
+    if (flake_lanes_init(&lanes, lane, 2, NULL) != FLAKE_OK || sno_lanes_init(&laned, sno_lane_of, 2, NULL) != SNO_OK) return 1;
     if (flake_init(&ids, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
     return sno_decode(text, sizeof text, &sno) == SNO_OK ? 0 : FLAKE_VERSION_MAJOR + SNO_VERSION_MAJOR + 1;
 }
 END
-sed 's/NULL/nullptr/' "$dir/user.c" > "$dir/user.cc"
+sed 's/NULL/nullptr/g' "$dir/user.c" > "$dir/user.cc"
 strict='-Wall -Wextra -Wpedantic -pedantic-errors -Wconversion -Wsign-conversion -Wshadow -Wundef -Werror'
 strict_c="$strict -Wdeclaration-after-statement -Wstrict-prototypes"
 strict_cc="$strict -Wold-style-cast -Wzero-as-null-pointer-constant -Weffc++"
@@ -71,6 +74,10 @@ for pair in gcc:g++ clang:clang++; do
     case $cc in g++) useless=-Wuseless-cast ;; *) useless= ;; esac
     for std in c++11 c++14 c++17 c++20 c++2b; do
         ! knows $cc -std=$std || try $cc -std=$std $strict_cc $useless -O2 -pthread "$dir/user.cc" -o "$dir/program"
+    done
+    # one copy of the functions: they are inlined into one another in other ways
+    for level in 2 3; do
+        try $cc -std=c++17 $strict_cc $useless -O$level -DFLAKE_CXX_INLINE='"plain"' -DSNO_CXX_INLINE='"plain"' -pthread "$dir/user.cc" -o "$dir/program"
     done
 done
 

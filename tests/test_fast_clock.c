@@ -303,6 +303,23 @@ static void before_the_epoch_nothing_is_leased(void) {
     TRY_SAYS(FLAKE_RANGE);
 }
 
+/* What is not leased is before the epoch, not at it: there the first unit would have no end. */
+static void the_first_unit_of_all_is_leased_as_any_other_is(void) {
+    begin_fast(flake_layout_of(40, 10, 12, T));
+    options.layout.unit_ms = 1000;
+    open_gen();
+    for (unsigned i = 0; i < 4; i++) {
+        pass(stretch_ns);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    }
+    DRAWS(T, 0);
+    pass(lease_ns);
+    DRAWS(T, 1);
+    pass(1000 * MS);
+    DRAWS(T + 1000, 1);
+    DRAWS(T + 1000, 0);
+}
+
 static void batches_and_shards_have_leases_too(void) {
     static flake_shard shards[2];
     open_fast();
@@ -397,6 +414,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_unit_that_was_given_is_not_leased),
         CHECK_TEST(an_init_forgets_the_lease),
         CHECK_TEST(before_the_epoch_nothing_is_leased),
+        CHECK_TEST(the_first_unit_of_all_is_leased_as_any_other_is),
         CHECK_TEST(batches_and_shards_have_leases_too),
         CHECK_TEST(lanes_have_leases_too),
         CHECK_TEST(who_has_a_clock_of_his_own_has_no_leases),
