@@ -4432,8 +4432,8 @@ FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want,
 FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned how, uint64_t word,
                                                  int64_t now_ns, uint64_t want, flake_i_place *out,
                                                  flake_lane **from) {
-    const unsigned slot = flake_i_lanes_slot(), waits = how & FLAKE_I_WAIT;
-    unsigned left = how - waits;
+    const unsigned slot = flake_i_lanes_slot(), asked = how & FLAKE_I_WAIT;
+    unsigned left = how - asked;
     if (!*from) {
         const uint32_t first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
@@ -4449,7 +4449,7 @@ FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned how,
     uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
     if (lost) own = flake_i_lanes_step(l, slot, own);
     size_t at = own - 1;
-    status = flake_i_lanes_sweep(l, waits, slot, status == FLAKE_CLOCK_BACK, want, &at, out);
+    status = flake_i_lanes_sweep(l, asked, slot, status == FLAKE_CLOCK_BACK, want, &at, out);
     *from = flake_i_lane(l, at);
     return status;
 }

@@ -3958,8 +3958,8 @@ SNO_I_INLINE unsigned sno_i_lanes_draw_soon(sno_i_lanes *l, uint64_t want, uint6
 SNO_I_APART sno_status sno_i_lanes_draw_on(sno_i_lanes *l, unsigned how, uint64_t word,
                                                  int64_t now_ns, uint64_t want, sno_i_place *out,
                                                  sno_lane **from) {
-    const unsigned slot = sno_i_lanes_slot(), waits = how & SNO_I_WAIT;
-    unsigned left = how - waits;
+    const unsigned slot = sno_i_lanes_slot(), asked = how & SNO_I_WAIT;
+    unsigned left = how - asked;
     if (!*from) {
         const uint32_t first = sno_i_lanes_step(l, slot, 0);
         if (!first) return SNO_INVALID;
@@ -3975,7 +3975,7 @@ SNO_I_APART sno_status sno_i_lanes_draw_on(sno_i_lanes *l, unsigned how, uint64_
     uint32_t own = (uint32_t)(*from - sno_i_lane(l, 0)) + 1;
     if (lost) own = sno_i_lanes_step(l, slot, own);
     size_t at = own - 1;
-    status = sno_i_lanes_sweep(l, waits, slot, status == SNO_CLOCK_BACK, want, &at, out);
+    status = sno_i_lanes_sweep(l, asked, slot, status == SNO_CLOCK_BACK, want, &at, out);
     *from = sno_i_lane(l, at);
     return status;
 }
