@@ -24,6 +24,7 @@ END {
     while ((getline line < table) > 0) {
         if (line ~ /^== /) { mine = line == "== " name; part = "" }
         else if (!mine) continue
+        else if (line == "---" && part != "") { print name ": a new text has no end" > "/dev/stderr"; bad = 1 }
         else if (line == "---") { part = "old"; old = new = "" }
         else if (line == "+++") part = "new"
         else if (line == "." && part == "new") { make(old, new); made++; part = "" }
