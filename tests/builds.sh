@@ -30,8 +30,7 @@ skip() { # NAME: WHY
     echo "SKIPPED $1"
     told="$told ${1%%:*} "
 }
-has() { command -v "$1" > /dev/null; }
-limited() { if has timeout; then timeout 60 "$@"; else "$@"; fi; }
+. tests/at_hand.sh
 
 # Nothing of the user's own settings has a say.
 mkdir "$dir/home" "$dir/bin"

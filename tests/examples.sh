@@ -43,8 +43,7 @@ nothing() { # WHAT TEXT: there is none
     if [ -z "$2" ]; then ok; else fail "$1" "$2"; fi
 }
 skip() { case $skipped in *"$1"*) ;; *) skipped="$skipped$1; " ;; esac }
-has() { command -v "${1%% *}" > /dev/null; }
-limited() { if has timeout; then timeout 60 "$@"; else "$@"; fi; }
+. tests/at_hand.sh
 
 # ---- blocks: N.info is the first line behind the fence, N.text the rest, N.line where it begins ----
 

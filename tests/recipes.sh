@@ -12,9 +12,9 @@ fail() { # WHAT SAID
     printf '%s\n' "$2" | head -20 | sed 's/^/     /'
     failed=$((failed + 1))
 }
-limited() { if command -v timeout > /dev/null; then timeout 60 "$@"; else "$@"; fi; }
+. tests/at_hand.sh
 try() { # SOURCE LANGUAGE COMPILER STANDARD
-    command -v "${3%% *}" > /dev/null || { skipped="$3"; return; }
+    has "$3" || { skipped="$3"; return; }
     name="$(basename "$1") as $4"
     room=$(mktemp -d "$dir/XXXXXX")
     environment=$(sed -n 's/^ \* Environment: //p' "$1")

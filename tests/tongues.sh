@@ -7,12 +7,11 @@
 # among npm's global packages.
 cd "$(dirname "$0")/.." || exit 1
 . tests/judge.sh
+. tests/at_hand.sh
 cc=${CC:-cc} room=$PWD/build/tongues
 mkdir -p "$room/go" "$room/node"
 export LD_LIBRARY_PATH="$room"
 
-has() { command -v "$1" > /dev/null; }
-limited() { if has timeout; then timeout 60 "$@"; else "$@"; fi; }
 # What a command says, if it fails.
 quietly() { said=$(limited "$@" 2>&1) || { printf '%s\n' "$said"; return 1; }; }
 is_now() { # WHAT SECONDS

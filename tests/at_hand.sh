@@ -1,0 +1,6 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: MIT
+#
+# Sourced by scripts that run what may or may not be installed here.
+has() { command -v "${1%% *}" > /dev/null; } # COMMAND, with options or without
+limited() { if has timeout; then timeout 60 "$@"; else "$@"; fi; }
