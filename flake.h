@@ -138,8 +138,8 @@
 #include <string.h>
 
 // >>hooks begin
-/* What the hooks above are where nobody has defined them. Both headers carry the regions hooks,
- * settings, restarts, system and common, the same but for the prefix: `make check-common`. */
+/* What the hooks above are where nobody has defined them. Both headers carry the regions hooks, settings,
+ * restarts, system, common and library, the same but for the prefix: `make check-common`. */
 
 /* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
  * modules with another version of the header, must not run each other's. Where FLAKE_CXX_INLINE makes them
@@ -7434,6 +7434,12 @@ FLAKE_API flake_status flake_slot_release(flake_slot *slot) {
     return flake_state_close(&slot->state);
 }
 
+#ifdef FLAKE_LIBRARY
+FLAKE_I_FN bool flake_i_read_decimal(const char *text, uint64_t *number) {
+    return flake_parse(text, strlen(text), FLAKE_DEC, number) == FLAKE_OK;
+}
+#endif
+
 // >>library begin
 #ifdef FLAKE_LIBRARY
 typedef enum flake_i_field_kind { FLAKE_I_VALUE, FLAKE_I_TEXT, FLAKE_I_POINTER } flake_i_field_kind;
@@ -7463,10 +7469,8 @@ FLAKE_I_FN bool flake_i_field_value(const flake_i_field *f, const char *value, u
     const uint64_t most = f->size == 8 ? INT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
     for (*number = 0; f->words && f->words[*number]; ++*number)
         if (strcmp(f->words[*number], value) == 0) return true;
-    if (f->words || !*value || strlen(value) > 19) return false;
-    for (; *value >= '0' && *value <= '9'; value++)
-        *number = *number * 10 + (uint64_t)(*value - '0');
-    return !*value && *number <= most;
+    return !f->words && strlen(value) <= 19 && flake_i_read_decimal(value, number) &&
+           *number <= most;
 }
 
 /* `value` is a text, or if it points what the field is to point to. */

@@ -127,8 +127,8 @@
 
 // clang-format off
 // >>hooks begin
-/* What the hooks above are where nobody has defined them. Both headers carry the regions hooks,
- * settings, restarts, system and common, the same but for the prefix: `make check-common`. */
+/* What the hooks above are where nobody has defined them. Both headers carry the regions hooks, settings,
+ * restarts, system, common and library, the same but for the prefix: `make check-common`. */
 
 /* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
  * modules with another version of the header, must not run each other's. Where SNO_CXX_INLINE makes them
@@ -5524,6 +5524,16 @@ SNO_API sno_id sno_generate(uint8_t meta) {
     return sno_i_generate_anew(meta);
 }
 
+#ifdef SNO_LIBRARY
+/* Of 19 digits at most. */
+SNO_I_FN bool sno_i_read_decimal(const char *text, uint64_t *number) {
+    const char *at = text;
+    for (*number = 0; *at >= '0' && *at <= '9'; at++)
+        *number = *number * 10 + (uint64_t)(*at - '0');
+    return at != text && !*at;
+}
+#endif
+
 // clang-format off
 // >>library begin
 #ifdef SNO_LIBRARY
@@ -5554,10 +5564,8 @@ SNO_I_FN bool sno_i_field_value(const sno_i_field *f, const char *value, uint64_
     const uint64_t most = f->size == 8 ? INT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
     for (*number = 0; f->words && f->words[*number]; ++*number)
         if (strcmp(f->words[*number], value) == 0) return true;
-    if (f->words || !*value || strlen(value) > 19) return false;
-    for (; *value >= '0' && *value <= '9'; value++)
-        *number = *number * 10 + (uint64_t)(*value - '0');
-    return !*value && *number <= most;
+    return !f->words && strlen(value) <= 19 && sno_i_read_decimal(value, number) &&
+           *number <= most;
 }
 
 /* `value` is a text, or if it points what the field is to point to. */

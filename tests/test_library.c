@@ -153,6 +153,9 @@ static void what_does_not_fit_is_refused_and_changes_nothing(void) {
     CHECK_EQ(flake_state_options_set(&where, "path", NULL, &why), FLAKE_INVALID);
     CHECK_EQ(flake_slot_options_set(&slots, "dir", NULL, &why), FLAKE_INVALID);
     CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65536", NULL), SNO_PARSE);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "7 ", NULL), SNO_PARSE);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "-7", NULL), SNO_PARSE);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "", NULL), SNO_PARSE);
     CHECK_EQ(sno_snapshot_set(&snapshot, "partition", NULL, NULL), SNO_INVALID);
     CHECK_EQ(sno_options_set(&few, "snapshot", NULL, NULL), SNO_INVALID);
     CHECK_EQ(sno_state_options_set(&kept, "path", NULL, NULL), SNO_INVALID);
