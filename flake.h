@@ -6088,7 +6088,7 @@ FLAKE_I_FN uint64_t flake_i_wide_spare(bool goes_on, flake_i_engine *e) {
     int64_t now_ns;
     if (!goes_on || flake_i_forked(e)) return 0;
     const flake_status status = flake_i_peek(e, &v, &now_ns);
-    const bool before_first = status == FLAKE_RANGE && now_ns < (int64_t)e->epoch_ns;
+    const bool before_first = now_ns < (int64_t)e->epoch_ns;
     if (before_first ? !(v.time || v.count) : status != FLAKE_OK || v.now + e->ahead >= v.time)
         return 0;
     return v.time + v.count / e->cap > e->max_time ? 0 : e->cap - v.count % e->cap;

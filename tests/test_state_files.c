@@ -4,6 +4,8 @@
  * open, files of version 0.1.0, files that are opened again; and how long the next run waits.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
 #include "scene.h"
 static pid_t pid_of_all; /* 0: each process has its own */
 static pid_t pid_here(void) { return pid_of_all ? pid_of_all : getpid(); }
@@ -562,6 +564,18 @@ static void what_an_old_program_has_open_is_taken(void) {
     CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
+static void an_old_file_whose_lock_can_t_be_asked_stays(void) {
+    begin();
+    put_old(path_of("ids"), start_ms * a_ms, 128);
+    CHECK_EQ(mkdir(path_of("ids.flake-lock"), 0777), 0);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_IO);
+    CHECK(strstr(why.text, "ids.flake-lock: can't be locked: ") != NULL);
+    CHECK_EQ(version_of(path_of("ids")), 1);
+    CHECK_EQ(rmdir(path_of("ids.flake-lock")), 0);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    close_it(&state);
+}
+
 /* From the look at the old program's lock on until the file is of this version, one may not start. */
 static void find_the_old_lock_taken(int64_t ns) {
     flake_i_file lock = {0, 0, -1};
@@ -802,6 +816,48 @@ static void a_child_with_its_parents_pid_has_not_its_state(void) {
     pid_of_all = 0;
 }
 
+/* ---- closed behind a bump, while another thread writes ---- */
+
+static _Atomic(bool) writes, may_write, has_written;
+
+static bool write_slowly(const char *name) {
+    if (strcmp(name, "close") == 0) CHECK(atomic_load(&has_written));
+    if (strcmp(name, "fdatasync") != 0) return true;
+    atomic_store(&writes, true);
+    while (!atomic_load(&may_write)) (void)sched_yield();
+    atomic_store(&has_written, true);
+    return true;
+}
+
+static void let_it_write(int64_t ns) {
+    atomic_store(&may_write, true);
+    pass_ms(ns / a_ms + 1);
+}
+
+static void *extend_the_state(void *unused) {
+    CHECK_EQ(flake_state_extend(&state), FLAKE_IO); /* written, but let out for nobody any more */
+    return unused;
+}
+
+static void a_close_behind_a_bump_waits_for_who_writes(void) {
+    pthread_t writer;
+    begin();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    pass_ms(10000);
+    on_call = write_slowly;
+    on_sleep = let_it_write;
+    if (pthread_create(&writer, NULL, extend_the_state, NULL) != 0) abort();
+    while (!atomic_load(&writes)) (void)sched_yield();
+    flake_generation_bump();
+    CHECK_EQ(flake_state_close(&state), FLAKE_FORKED);
+    on_sleep = NULL;
+    atomic_store(&may_write, true);
+    CHECK_EQ(pthread_join(writer, NULL), 0);
+    on_call = NULL;
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    close_it(&state);
+}
+
 /* ---- opened again ---- */
 
 static void another_run_of_the_file(void) {
@@ -963,6 +1019,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(killed_while_an_old_file_is_taken_over),
         CHECK_TEST(an_old_file_on_a_disk_that_fails),
         CHECK_TEST(what_an_old_program_has_open_is_taken),
+        CHECK_TEST(an_old_file_whose_lock_can_t_be_asked_stays),
         CHECK_TEST(no_old_program_starts_while_a_file_is_taken_over),
         CHECK_TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next),
         CHECK_TEST(a_run_of_snos_that_died_at_its_first_start_is_gone_on_from),
@@ -972,6 +1029,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_path_that_can_t_be_looked_at_gets_no_file_yet),
         CHECK_TEST(a_childs_copy_may_be_opened_anew_as_a_shared_one),
         CHECK_TEST(a_child_with_its_parents_pid_has_not_its_state),
+        CHECK_TEST(a_close_behind_a_bump_waits_for_who_writes),
         CHECK_TEST(a_state_opened_again_does_not_revive_its_generators),
         CHECK_TEST(an_open_that_fails_leaves_nothing_open),
         CHECK_TEST(a_run_waits_for_the_last_id_and_no_longer),

@@ -283,6 +283,26 @@ static void lanes_rise_by_units_and_count_from_one_start(void) {
     }
 }
 
+/* Of lanes that the clock finds spent, and one that lies ahead of it, that one goes on. */
+static void lanes_go_on_with_the_one_that_lies_ahead(void) {
+    EACH_FORM(form) {
+        flake128 id;
+        int n = 0;
+        begin(form);
+        CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
+        clock_at(T + 5);
+        CHECK_EQ(flake128_lanes_try(&lanes, &id), FLAKE_OK);
+        lane_now++; /* who prefers another */
+        clock_at(T);
+        for (; n < 65536; n++) {
+            CHECK_EQ(flake128_lanes_try(&lanes, &id), FLAKE_OK);
+            if (ms_of(id) != T) break;
+        }
+        CHECK(n >= 2 * (65536 / 3) && n <= 2 * (65536 / 3) + 1);
+        CHECK_EQ(ms_of(id), T + 5);
+    }
+}
+
 // >>others
 
 static void the_registry_knows_whose_ids_are_somebodys(void) {
@@ -309,6 +329,24 @@ static void snapshots_are_of_one_node_and_range(void) {
     s.worker--;
     s.unix_ms = INT64_C(441763200000) - 1;
     CHECK_EQ(flake128_restore(&gen, &s), FLAKE_RANGE);
+}
+
+/* What came of the ms of a snapshot is spent, and no more than that. */
+static void a_restored_one_goes_on_in_the_next_ms(void) {
+    EACH_FORM(form) {
+        flake128 id;
+        begin(form);
+        open_gen(&gen);
+        (void)drawn(&gen);
+        flake128_snapshot s = snapshot_of(&gen);
+        flake128_retire(&gen);
+        open_gen(&other);
+        CHECK_EQ(flake128_restore(&other, &s), FLAKE_OK);
+        CHECK_EQ(flake128_try(&other, &id), FLAKE_AGAIN);
+        clock_at(T + 1);
+        CHECK_EQ(flake128_try(&other, &id), FLAKE_OK);
+        CHECK_EQ(ms_of(id), T + 1);
+    }
 }
 
 /* Counters begin elsewhere under new keys, so an id of the same ms would be greater by chance alone. */
@@ -507,8 +545,10 @@ int main(int argc, char **argv) {
         CHECK_TEST(ids_ahead_of_the_clock_rise_when_it_is_put_back),
         CHECK_TEST(who_waits_waits_for_a_gate_too_while_the_clock_is_back),
         CHECK_TEST(lanes_rise_by_units_and_count_from_one_start),
+        CHECK_TEST(lanes_go_on_with_the_one_that_lies_ahead),
         CHECK_TEST(the_registry_knows_whose_ids_are_somebodys),
         CHECK_TEST(snapshots_are_of_one_node_and_range),
+        CHECK_TEST(a_restored_one_goes_on_in_the_next_ms),
         CHECK_TEST(ids_rise_over_snapshots_into_another_generator),
         CHECK_TEST(a_child_needs_a_beginning_of_its_own),
         CHECK_TEST(in_shared_memory_ids_rise_in_all_processes),

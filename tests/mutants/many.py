@@ -13,7 +13,7 @@
                   is judged without members, too, wherever libcurl is
     ETCD=alone    the etcd section too, by the tests that need no members: seconds each. Those that survive
                   this are no survivors yet: ETCD=1 asks again what caught the others, and then the members
-    CC=clang      compiler of the programs (gcc takes twice as long); gcc says whether the code is the same
+    CC=clang      compiler of the programs (gcc takes twice as long)
 
 A mutant is one edit of one line: a comparison turned, a constant by one, && for || and the reverse, a
 condition negated or left out, an operator swapped, a statement left out, another status returned. One
@@ -24,7 +24,7 @@ It is judged by the programs that run its line, the fuzzers' replays first, then
 cheapest first, then models and explorer, then those that ask etcd members, and the first four without
 members once more under the sanitizers; clang's coverage says which do (see tests/coverage/coverage.py). It is
     caught      a test failed, and failed once more when it was run again by itself
-    same code   the compiler makes the same of it at -O2: no mutant at all
+    same code   a compiler, gcc or clang, makes the same of it at -O2: no mutant at all
     argued      it survives, and tests/mutants/survivors says why that is right
     SURVIVED    it survives
     hangs       two time limits were hit, the second by a program that had the machine to itself, while the
@@ -78,8 +78,10 @@ def constants(code):
     for m in re.finditer(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)([uUlL]*)(?![\w.])(?!\] = \{)", code):   # no sizes
         is_hex = m[1].startswith("0x")
         value = int(m[1], 16 if is_hex else 8 if re.match("0[0-7]", m[1]) else 10)
+        # In a list, -1 says that there is none: so does -2.
+        is_none = code[:m.start()].endswith((" -", "(-", "{-")) and code[m.end():m.end() + 1] in (",", "}", ")")
         for other in (value + 1, value - 1):
-            if other >= 0:
+            if other >= 0 and not (is_none and other > value):
                 yield m.start(), m.end(), (hex(other) if is_hex else str(other)) + m[2]
 
 
@@ -321,23 +323,27 @@ class Judge:
         return subprocess.run(command, cwd=self.base, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               check=False).returncode == 0
 
-    def code(self, headers, header, *more):
+    def code(self, compiler, headers, header, *more):
         """What the compiler makes of all of a header's functions; None: it refuses them."""
         source, out = headers / "all.c", headers / "all.o"
         source.write_text(f'#define FLAKE_REGISTRY 8\n{self.etcd}#include "{header}"\n')
-        flags = ["-std=c11", "-w", "-O2", "-c", "-fkeep-inline-functions", "-fkeep-static-functions", f"-I{headers}", *more]
-        made = subprocess.run(["gcc", *flags, source.name, "-o", out.name], cwd=headers, stdin=subprocess.DEVNULL,
+        flags = ["-std=c11", "-w", "-O2", "-c", "-Dinline=__attribute__((used))", f"-I{headers}", *more]
+        made = subprocess.run([compiler, *flags, source.name, "-o", out.name], cwd=headers, stdin=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, check=False).returncode == 0
         return None if not made else out.read_bytes() if out.exists() else b""
 
     def is_same_code(self, m, work):
-        with self.lock:
-            if m.header not in self.plain:
-                plain = self.folder / "plain"
-                plain.mkdir(exist_ok=True)
-                shutil.copy(self.base / m.header, plain)
-                self.plain[m.header] = self.code(plain, m.header)
-        return self.plain[m.header] is not None and self.code(work, m.header) == self.plain[m.header]
+        for compiler in ("gcc", "clang"):
+            with self.lock:
+                if (compiler, m.header) not in self.plain:
+                    plain = self.folder / "plain"
+                    plain.mkdir(exist_ok=True)
+                    shutil.copy(self.base / m.header, plain)
+                    self.plain[compiler, m.header] = self.code(compiler, plain, m.header)
+            plain = self.plain[compiler, m.header]
+            if plain is not None and self.code(compiler, work, m.header) == plain:
+                return True
+        return False
 
     def limit(self, name):
         """Seconds."""
@@ -387,7 +393,7 @@ class Judge:
             return "caught", by
         order, hit, once, is_other = self.order(m), [], [], False
         if not order:
-            made = self.code(work, m.header, "-fsyntax-only")
+            made = self.code("gcc", work, m.header, "-fsyntax-only")
             return ("does not compile", "-") if made is None else ("SURVIVED", "nothing runs it")
         for n, name in enumerate(order):
             program = work / name
