@@ -548,9 +548,10 @@ FLAKE_API void flake_pool_give_back(flake_pool *, flake_shard *);
  * (With max_ahead_ms a lane first runs ahead by itself; others are asked when it is there.)
  *
  * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
- * later one; inside a unit ids have no order. The clock's lag and max_ahead_ms weaken that by so
- * much, and after a step back each lane decides for itself: lanes whose newest id is not ahead of the
- * clock go on, the others wait.
+ * later one; inside a unit ids have no order. The coarse clock's lag and max_ahead_ms weaken that by so
+ * much. So does a fast clock while the system's is stepped or slewed, until a lane reads it again. After
+ * a step back each lane decides for itself: lanes whose newest id is not ahead of the clock go on, the
+ * others wait.
  *
  * n: as many as threads can run at once, which is the smaller of threads and processors; more threads
  * than lanes may draw. Lanes of fewer than 32 numbers are soon spent, and looked through more often
@@ -805,8 +806,9 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * put back; UUIDs and ULIDs count in one counter. A forked child goes on by itself, with keys of its own,
  * and so does a process after flake_generation_bump: ids of one ms from before and after that have no order.
  * Nor have those of two modules which hide their symbols, or were opened with RTLD_LOCAL: each has a
- * generator of its own. They wait where 65,536 ids were drawn in a ms. FLAKE_IO: the system has no
- * random bytes. FLAKE_RANGE: the first call, with a clock before 1984. Then `out` stays as it was.
+ * generator of its own. They wait where 65,536 ids were drawn in a ms. FLAKE_IO: the system has no random
+ * bytes. FLAKE_RANGE: the first call, with a clock before 1984; or none is left up to 2262. FLAKE_AGAIN: they
+ * have waited for a second, in which the clock stood still. Then `out` stays as it was.
  */
 FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
@@ -834,9 +836,9 @@ FLAKE_API flake_status flake_ulid(char out[27]);
  *
  * RANDOM BITS are a keyed function (SipHash-1-3) of time and place, under keys from FLAKE_RANDOM_BYTES. The
  * counter's keys are new with each init. The last 48 bits' are new each second, too; without random bytes the
- * old ones stay. Who knows two ids of one ms can guess those between them: of FLAKE_UUID7 all but the last 48
- * bits, of the others all. Ids are no secrets and no tokens. A copy of a running machine counts
- * from the same numbers until flake_generation_bump.
+ * old ones stay. Who knows an id can guess those of its ms: of FLAKE_UUID7 all but the last 48 bits, of the
+ * others all. Ids are no secrets and no tokens. A copy of a running machine counts from the same numbers until
+ * flake_generation_bump.
  *
  * THE CLOCK PUT BACK: UUIDs and ULIDs go on from the newest time, each lane from its own, and when a ms is
  * spent they take the next at once. With refuse_back they say FLAKE_CLOCK_BACK, which boundary's always do.
@@ -5713,11 +5715,11 @@ FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, uint64_t salt, u
     return flake_i_siphash(k->start[0], k->start[1] ^ salt, ms << 1 | part);
 }
 
-/* That of a UUID. The newest ms's is kept, in one word with 39 bits of whose it is: of the ms, which come
- * round in 17 years, and of the salt. */
+/* That of a UUID. The newest ms's is kept, in one word with 38 bits of whose it is: of the ms, which come
+ * round in 8 years, and of the salt. Between the two is a 1: a word of 0 is nobody's. */
 FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, uint64_t salt, uint64_t ms) {
     const unsigned bits = FLAKE_I_COUNTER_BITS - 1;
-    const uint64_t whose = (ms ^ salt >> bits) << bits;
+    const uint64_t whose = ((ms ^ salt >> bits) << 1 | 1) << bits;
     const uint64_t kept = FLAKE_ATOMIC_LOAD(&k->newest, relaxed);
     if (FLAKE_I_LIKELY((kept ^ whose) >> bits == 0)) return kept & flake_i_ones(bits);
     const uint64_t start = flake_i_start_of(k, salt, ms, 0) & flake_i_ones(bits);

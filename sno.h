@@ -520,8 +520,9 @@ SNO_API void sno_pool_give_back(sno_pool *, sno_shard *);
  * drawn. So cores share no cache line while they needn't, and one thread can have all ids of a unit.
  *
  * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
- * later one; inside a unit ids have no order. The clock's lag weakens that by so much, and after a step
- * back each lane decides for itself: some change the tick, and ids of one unit may have either.
+ * later one; inside a unit ids have no order. The coarse clock's lag weakens that by so much, and so does
+ * a fast clock while the system's is stepped or slewed, until a lane reads it again. After a step back
+ * each lane decides for itself: some change the tick, and ids of one unit may have either.
  *
  * n: as many as threads can run at once, which is the smaller of threads and processors; more threads
  * than lanes may draw. Both objects lie anywhere, as a generator does, and are neither moved nor copied

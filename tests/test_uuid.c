@@ -365,6 +365,23 @@ static void where_counters_begin_is_new_with_each_init(void) {
     }
 }
 
+/* What a generator keeps of its newest ms says nothing of any ms before the first draw: neither of one whose
+ * number has zeros where the kept one's has. */
+static void counters_begin_at_random_in_whatever_ms(void) {
+    static const int64_t round_ms[] = {INT64_C(1) << 40, INT64_C(3) << 39, INT64_C(7) << 38};
+    for (size_t i = 0; i < sizeof round_ms / sizeof *round_ms; i++) {
+        uint64_t any = 0;
+        for (int k = 0; k < 8; k++) {
+            begin(FLAKE_UUID7);
+            source.seed += (uint64_t)k;
+            clock_at(round_ms[i]);
+            open_gen(&gen);
+            any |= counter_of(drawn(&gen));
+        }
+        CHECK(any > 1 << 24);
+    }
+}
+
 // >>distribution
 
 /* Five standard deviations, each of which is sqrt(n) / 2, from n / 2. */
@@ -563,6 +580,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(the_tails_key_is_new_each_second),
         CHECK_TEST(a_renewal_that_fails_keeps_the_key_until_the_next),
         CHECK_TEST(where_counters_begin_is_new_with_each_init),
+        CHECK_TEST(counters_begin_at_random_in_whatever_ms),
         CHECK_TEST(what_looks_random_is_even),
         CHECK_TEST(what_init_refuses),
         CHECK_TEST(parts_and_ends_of_each_form),
