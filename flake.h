@@ -1244,6 +1244,7 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
         Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
 }
 
+/* From the same source as BCryptGenRandom, without a library to link. */
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     for (unsigned char *at = (unsigned char *)to; n;) {
         unsigned word;
@@ -1409,8 +1410,18 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     errno = errno_before;
 }
 
+/* For open: a program started meanwhile must not keep the file, or its lock. */
+#if defined(O_CLOEXEC)
+enum { FLAKE_I_CLOSES = O_CLOEXEC };
+#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
+enum { FLAKE_I_CLOSES = 02000000 }; /* hidden by strict C */
+#else
+enum { FLAKE_I_CLOSES = 0 };
+#endif
+
 /* Leaves errno alone. A machine that has just started waits until there are enough: of those that would come at
- * once, as from the file, a copy of the machine may have the same. */
+ * once, as from the file, a copy of the machine may have the same. The file serves systems without the call:
+ * getentropy is hidden there where a program asks for strict POSIX. */
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
@@ -1418,7 +1429,7 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     do well = flake_i_syscall(SYS_getrandom, to, n, 0L) == (long)n;
     while (!well && errno == EINTR);
 #endif
-    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY);
+    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY | FLAKE_I_CLOSES);
     if (fd >= 0) {
         well = read(fd, to, n) == (ssize_t)n;
         (void)close(fd);
@@ -1587,14 +1598,7 @@ FLAKE_I_FN bool flake_i_error_is_taken(int error) { return error == EACCES || er
 FLAKE_I_FN int flake_i_open(const char *path, int how) {
     const int flags =
         (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | (how == FLAKE_I_CREATE ? O_CREAT : 0);
-#if defined(O_CLOEXEC)
-    const int closes = O_CLOEXEC; /* or a program started meanwhile would keep the lock */
-#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
-    const int closes = 02000000; /* hidden by strict C */
-#else
-    const int closes = 0;
-#endif
-    int fd = open(path, flags | O_NONBLOCK | closes, 0666); /* a pipe would have no end */
+    int fd = open(path, flags | O_NONBLOCK | FLAKE_I_CLOSES, 0666); /* a pipe would have no end */
     if (fd >= 0 && fd <= 2) {
         const int low = fd;
         fd = fcntl(low, F_DUPFD, 3);
@@ -5675,7 +5679,9 @@ FLAKE_I_INLINE void flake_i_sip_take(uint64_t v[4], uint64_t word) {
     v[0] ^= word;
 }
 
-/* SipHash-1-3 of one word. Without loops, which gcc keeps as they stand, through memory. */
+/* SipHash-1-3 of one word: half of the steps of 2-4, and more than chance can tell from random bits. A stream
+ * cipher's stock of bytes takes no longer, but each thread would have one, to be guarded against signals
+ * and forks; this has no state at all. Without loops, which gcc keeps as they stand, through memory. */
 FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t word) {
     uint64_t v[4] = {key0 ^ UINT64_C(0x736f6d6570736575), key1 ^ UINT64_C(0x646f72616e646f6d),
                      key0 ^ UINT64_C(0x6c7967656e657261), key1 ^ UINT64_C(0x7465646279746573)};

@@ -873,6 +873,7 @@ SNO_I_FN void sno_i_system_sleep(int64_t ns) {
         Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
 }
 
+/* From the same source as BCryptGenRandom, without a library to link. */
 SNO_I_FN bool sno_i_system_random(void *to, size_t n) {
     for (unsigned char *at = (unsigned char *)to; n;) {
         unsigned word;
@@ -1038,8 +1039,18 @@ SNO_I_FN void sno_i_system_sleep(int64_t ns) {
     errno = errno_before;
 }
 
+/* For open: a program started meanwhile must not keep the file, or its lock. */
+#if defined(O_CLOEXEC)
+enum { SNO_I_CLOSES = O_CLOEXEC };
+#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
+enum { SNO_I_CLOSES = 02000000 }; /* hidden by strict C */
+#else
+enum { SNO_I_CLOSES = 0 };
+#endif
+
 /* Leaves errno alone. A machine that has just started waits until there are enough: of those that would come at
- * once, as from the file, a copy of the machine may have the same. */
+ * once, as from the file, a copy of the machine may have the same. The file serves systems without the call:
+ * getentropy is hidden there where a program asks for strict POSIX. */
 SNO_I_FN bool sno_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
@@ -1047,7 +1058,7 @@ SNO_I_FN bool sno_i_system_random(void *to, size_t n) {
     do well = sno_i_syscall(SYS_getrandom, to, n, 0L) == (long)n;
     while (!well && errno == EINTR);
 #endif
-    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY);
+    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY | SNO_I_CLOSES);
     if (fd >= 0) {
         well = read(fd, to, n) == (ssize_t)n;
         (void)close(fd);
@@ -1216,14 +1227,7 @@ SNO_I_FN bool sno_i_error_is_taken(int error) { return error == EACCES || error 
 SNO_I_FN int sno_i_open(const char *path, int how) {
     const int flags =
         (how == SNO_I_READ ? O_RDONLY : O_RDWR) | (how == SNO_I_CREATE ? O_CREAT : 0);
-#if defined(O_CLOEXEC)
-    const int closes = O_CLOEXEC; /* or a program started meanwhile would keep the lock */
-#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
-    const int closes = 02000000; /* hidden by strict C */
-#else
-    const int closes = 0;
-#endif
-    int fd = open(path, flags | O_NONBLOCK | closes, 0666); /* a pipe would have no end */
+    int fd = open(path, flags | O_NONBLOCK | SNO_I_CLOSES, 0666); /* a pipe would have no end */
     if (fd >= 0 && fd <= 2) {
         const int low = fd;
         fd = fcntl(low, F_DUPFD, 3);
