@@ -39,6 +39,11 @@ typedef struct flake_actor {
 enum { flake_most_actors = 5, flake_ring_most = 8, flake_most_lanes = 4 };
 static const uint64_t flake_worker = 0xc0ffee123456, flake_nothing = 0x5e5e5e5e5e5e5e5e;
 
+/* What a generator of 128 bits is told. */
+static uint64_t flake_worker_of(flake_form form) {
+    return flake_i_has_node(form) ? flake_worker : 0;
+}
+
 static flake_actor flake_actors[flake_most_actors];
 static flake_gen flake_plain;
 static flake_shard flake_split[flake_most_actors];
@@ -230,7 +235,7 @@ static bool flake_open(const flake_fixed *fixed) {
     const bool lags = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4;
     fuzz_slack_ns = lags ? 32 * FUZZ_MS : 0;
     if (s->kind == FLAKE_WIDE) {
-        s->node = flake_i_has_node(given.form) ? flake_worker : 0;
+        s->node = flake_worker_of(given.form);
         const uint64_t worker = s->node + (more & 8 ? UINT64_C(1) << 48 : 0);
         if (bare) memset(&given.layout, 0, sizeof given.layout);
         if (!bare || more & 8) wanted = FLAKE_INVALID;
@@ -391,6 +396,17 @@ static uint64_t flake_narrow(flake128 wide) {
     return (p.time - (uint64_t)flake_scene.options.layout.epoch_ms) << 16 | seq;
 }
 
+/* One of 128 bits that a call gave alone, in the trace as its users know it. */
+static uint64_t flake_narrow_one(flake128 wide) {
+    char text[37];
+    if (fuzz_traced) {
+        if (flake_scene.options.form == FLAKE_ULID) flake128_to_ulid(wide, text);
+        else flake128_to_uuid(wide, text);
+        printf("  %s\n", text);
+    }
+    return flake_narrow(wide);
+}
+
 /* ---- calls ---- */
 
 static flake_status flake_call_one(flake_actor *a, bool waits, uint64_t *id) {
@@ -398,7 +414,7 @@ static flake_status flake_call_one(flake_actor *a, bool waits, uint64_t *id) {
         flake128 wide;
         const flake_status status =
             waits ? flake128_next(a->wide, &wide) : flake128_try(a->wide, &wide);
-        if (status == FLAKE_OK) *id = flake_narrow(wide);
+        if (status == FLAKE_OK) *id = flake_narrow_one(wide);
         return status;
     }
     if (a->shard) return waits ? flake_shard_next(a->shard, id) : flake_shard_try(a->shard, id);
@@ -456,7 +472,7 @@ static void flake_play_at(flake_actor *a, int64_t unix_ms) {
     if (a->wide) {
         flake128 wide;
         status = flake128_try_at(a->wide, unix_ms, &wide);
-        if (status == FLAKE_OK) id = flake_narrow(wide);
+        if (status == FLAKE_OK) id = flake_narrow_one(wide);
     } else
         status = a->shard ? flake_shard_try_at(a->shard, unix_ms, &id)
                           : flake_try_at(a->gen, unix_ms, &id);
