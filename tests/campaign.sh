@@ -87,7 +87,7 @@ begins '0066db23-8000-7[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-c0ffee123456' uuid7_nod
 begins '0066db23-8000-8[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-c0ffee123456' uuid8
 begins '00CVDJ7000[0-9A-Z]\{16\}' ulid
 for layout in boundary uuid7 uuid7_node uuid8 ulid; do
-    for options in "" "--clock wild --max-ahead-ms 3 --seq-max 9"; do
+    for options in "" "--clock wild --max-ahead-ms 3 --seq-max 9" "--refuse-back 1"; do
         # shellcheck disable=SC2086
         same "$layout $options" "500 inputs, ..., 80 s: no id twice, no disagreement" \
             "$("$campaign" --inputs 500 --layout $layout $options 2>&1 | told | tail -1)"
