@@ -5564,13 +5564,18 @@ typedef struct sno_i_field {
 SNO_I_TABLE const char *const sno_i_bools[] = {"false", "true", NULL};
 SNO_I_TABLE const char *const sno_i_clocks[] = {"exact", "coarse", "fast", NULL};
 
-/* A word's place, or a decimal number that the field can hold. */
+/* A word's place, or a decimal number that the field can hold; fields of 64 bits have a sign. */
 SNO_I_FN bool sno_i_field_value(const sno_i_field *f, const char *value, uint64_t *number) {
-    const uint64_t most = f->size == 8 ? INT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
+    const bool negative = !f->words && f->size == 8 && *value == '-';
+    const uint64_t most =
+        f->size == 8 ? (uint64_t)INT64_MAX + negative : (UINT64_C(1) << 8 * f->size) - 1;
     for (*number = 0; f->words && f->words[*number]; ++*number)
         if (strcmp(f->words[*number], value) == 0) return true;
-    return !f->words && strlen(value) <= 19 && sno_i_read_decimal(value, number) &&
-           *number <= most;
+    value += negative;
+    if (f->words || strlen(value) > 19 || !sno_i_read_decimal(value, number) || *number > most)
+        return false;
+    if (negative) *number = 0 - *number;
+    return true;
 }
 
 /* `value` is a text, or if it points what the field is to point to. */
