@@ -91,9 +91,14 @@
  *
  * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
  * their version of the header. The price is size, 0.4 MB in a program of fifty files. Those that define
- * SNO_CXX_INLINE share one copy, and a C++20 module can export it. Its value is a name for the hooks, such
- * as "plain": files that say the same must have the same hooks, and be compiled for the same processor
- * (-march). MSVC has nothing to share by, and C files keep their own.
+ * SNO_CXX_INLINE share one copy, and a C++20 module can export it (gcc before 14 and clang before 16 lose
+ * structs that are exported by name: wrap them in a class of the module's). Its value is a name for the
+ * hooks, such as "plain": files that say the same must have the same hooks, and be compiled for the same
+ * processor (-march). MSVC has nothing to share by, and C files keep their own.
+ *
+ * In C++ begin with `sno_options options = {};` and set what differs. Of {.max_wait_ms = 10}, in C++20, g++
+ * (and clang from 18 on) says by -Wextra that fields are missing. Default values for all fields would end
+ * that, and make a memset of the options a warning.
  *
  * Find your way by these marks:
  *
@@ -5564,13 +5569,18 @@ typedef struct sno_i_field {
 SNO_I_TABLE const char *const sno_i_bools[] = {"false", "true", NULL};
 SNO_I_TABLE const char *const sno_i_clocks[] = {"exact", "coarse", "fast", NULL};
 
-/* A word's place, or a decimal number that the field can hold. */
+/* A word's place, or a decimal number that the field can hold; fields of 64 bits have a sign. */
 SNO_I_FN bool sno_i_field_value(const sno_i_field *f, const char *value, uint64_t *number) {
-    const uint64_t most = f->size == 8 ? INT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
+    const bool negative = !f->words && f->size == 8 && *value == '-';
+    const uint64_t most =
+        f->size == 8 ? (uint64_t)INT64_MAX + negative : (UINT64_C(1) << 8 * f->size) - 1;
     for (*number = 0; f->words && f->words[*number]; ++*number)
         if (strcmp(f->words[*number], value) == 0) return true;
-    return !f->words && strlen(value) <= 19 && sno_i_read_decimal(value, number) &&
-           *number <= most;
+    value += negative;
+    if (f->words || strlen(value) > 19 || !sno_i_read_decimal(value, number) || *number > most)
+        return false;
+    if (negative) *number = 0 - *number;
+    return true;
 }
 
 /* `value` is a text, or if it points what the field is to point to. */
