@@ -6794,12 +6794,19 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_id_twice(uint64_t first, uint6
     return flake_i_join_halves(id, id);
 }
 
+/* In every other byte bits 4 to 6 are a neighbour's: a pick does not look there. A mask of one kind of byte
+ * gcc would not load, but make in three steps. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_high_nibbles(flake_i_u8x32 bytes) {
-    return (flake_i_u8x32)((flake_i_u16x16)bytes >> 4) & flake_i_each(FLAKE_I_EACH_BYTE(15));
+    return (flake_i_u8x32)((flake_i_u16x16)bytes >> 4) & flake_i_each(UINT64_C(0x0f7f0f7f0f7f0f7f));
 }
 
-FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_any(flake_i_u8x32 bytes) {
-    return !__builtin_ia32_ptestz256((flake_i_halves)bytes, (flake_i_halves)bytes);
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_smaller(flake_i_u8x32 a, flake_i_u8x32 b) {
+#if defined(__clang__)
+    const flake_i_u8x32 is_a = (flake_i_u8x32)(a < b);
+    return (a & is_a) | (b & ~is_a);
+#else
+    return (flake_i_u8x32)__builtin_ia32_pminub256((flake_i_c8x32)a, (flake_i_c8x32)b);
+#endif
 }
 
 FLAKE_I_TABLE const flake_i_c8x32 flake_i_hex_16 =
@@ -6835,27 +6842,39 @@ FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_uuid(flake_i_u8x32 id_twice, char
     memcpy(out + 21, &last, sizeof last);
 }
 
-FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_read_uuid(const char *text, flake_i_u8x32 *bad) {
+/* The 32 digits. `good` keeps bit 7 of each byte while all is well. Two tables judge a character, by its
+ * low four bits and by its high ones: of a digit the sum has bit 7. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_uuid_digits(const char *text,
+                                                              flake_i_u8x32 *good) {
     const flake_i_c8x32 digits_of_32 = {0, 1, 2, 3, 4, 5, 6,  7,  9,  10, 11, 12, 14, 15, -1, -1,
                                         3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, -1, -1, -1, -1};
     const flake_i_c8x32 last_digits = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                        -1, -1, -1, 12, 13, -1, -1, -1, -1, -1, -1,
                                        -1, -1, -1, -1, -1, -1, 12, 13, 14, 15};
-    const flake_i_u8x32 hyphens = {0, 0, 0,    0, 0, 0, 0, 0,    0xff, 0, 0, 0, 0, 0xff, 0, 0,
-                                   0, 0, 0xff, 0, 0, 0, 0, 0xff, 0,    0, 0, 0, 0, 0,    0, 0};
-    /* What is added to a digit, by its high four bits: what is no digit gets a value that stands for
-     * another, or none. */
-    const flake_i_c8x32 offsets =
-        FLAKE_I_BOTH(-1, -1, -1, -'0', 10 - 'A', -1, 10 - 'a', -1, -1, -1, -1, -1, -1, -1, -1, -1);
-    const flake_i_u64x4 zero = {0}, nibble_scales = zero + UINT64_C(0x0110011001100110);
+    const flake_i_u8x32 hyphens = {0, 0, 0,   0, 0, 0, 0, 0,   '-', 0, 0, 0, 0, '-', 0, 0,
+                                   0, 0, '-', 0, 0, 0, 0, '-', 0,   0, 0, 0, 0, 0,   0, 0};
+    const flake_i_u8x32 elsewhere = (flake_i_u8x32)(hyphens == 0);
+    const flake_i_c8x32 low =
+        FLAKE_I_BOTH(32, 64, 64, 64, 64, 64, 64, 32, 32, 32, 0, 0, 0, 0, 0, 0);
+    const flake_i_c8x32 high = FLAKE_I_BOTH(0, 0, 0, 96, 64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     flake_i_u8x32 from_0, from_4;
     memcpy(&from_0, text, sizeof from_0);
     memcpy(&from_4, text + 4, sizeof from_4);
     const flake_i_u8x32 digits =
         FLAKE_I_PICK(from_0, digits_of_32) | FLAKE_I_PICK(from_4, last_digits);
-    const flake_i_u8x32 values = digits + FLAKE_I_PICK(offsets, flake_i_high_nibbles(digits));
-    *bad |= FLAKE_I_PICK(flake_i_hex_16, values) ^ (digits | flake_i_each(FLAKE_I_EACH_BYTE(0x20)));
-    *bad |= (from_0 ^ flake_i_each(FLAKE_I_EACH_BYTE('-'))) & hyphens;
+    *good &= (flake_i_u8x32)(from_0 == hyphens) | elsewhere;
+    *good &= FLAKE_I_PICK(low, digits) + FLAKE_I_PICK(high, flake_i_high_nibbles(digits));
+    return digits;
+}
+
+/* The smaller one is the value: for a letter its distance from '0' is larger, for a digit that of the letter
+ * with the same low four bits. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_uuid_of(flake_i_u8x32 digits) {
+    const flake_i_c8x32 letters =
+        FLAKE_I_BOTH(15, 10, 11, 12, 13, 14, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15);
+    const flake_i_u64x4 zero = {0}, nibble_scales = zero + UINT64_C(0x0110011001100110);
+    const flake_i_u8x32 values = flake_i_smaller(digits - flake_i_each(FLAKE_I_EACH_BYTE('0')),
+                                                 FLAKE_I_PICK(letters, digits));
     const flake_i_s16x16 bytes =
         __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)nibble_scales);
     return (flake_i_half)__builtin_ia32_packuswb128((flake_i_s16x8)FLAKE_I_HALF(bytes, 0),
@@ -6886,10 +6905,24 @@ FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_ulid(flake_i_u8x32 id_twice, char
     memcpy(out + 11, &last, sizeof last);
 }
 
+/* Characters 0 to 9 at the end of one half, 10 to 25 in the other. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_first_ulid(const char *text) {
+    const flake_i_c8x32 six_later = {-1, -1, -1, -1, -1, -1, 0, 1, 2, 3, 4,  5,  6,  7,  8,  9,
+                                     0,  1,  2,  3,  4,  5,  6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return FLAKE_I_PICK(flake_i_load_halves(text, text + 10), six_later);
+}
+
+/* They stand so in the 32 bytes that end with any other text, of which six are not its own. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_later_ulid(const char *text) {
+    flake_i_u8x32 c;
+    memcpy(&c, text - 6, sizeof c);
+    return c;
+}
+
 /* A character's high four bits say which of three tables its low four bits look into: digits, A to O,
- * P to Z. */
-FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_read_ulid(const char *text, flake_i_u8x32 *bad) {
-    enum { DIGIT = 1, A_TO_O = 2, P_TO_Z = 4, BELOW_8 = 8, I_L_O = 16, IN_ALL = 7, FIRST = 24 };
+ * P to Z. 0: it is no digit; 8 or more: it may be the first. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_ulid_kinds(flake_i_u8x32 c) {
+    enum { DIGIT = 1, A_TO_O = 2, P_TO_Z = 4, BELOW_8 = 8, I_L_O = 16, IN_ALL = 7 };
     const flake_i_c8x32 kinds_of_high =
         FLAKE_I_BOTH(0, 0, 0, DIGIT | BELOW_8, A_TO_O | I_L_O, P_TO_Z, A_TO_O | I_L_O, P_TO_Z, 0, 0,
                      0, 0, 0, 0, 0, 0);
@@ -6897,36 +6930,30 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_read_ulid(const char *text, fla
         DIGIT | P_TO_Z | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8,
         IN_ALL | BELOW_8, DIGIT | A_TO_O | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8, IN_ALL,
         IN_ALL | I_L_O, A_TO_O | P_TO_Z, A_TO_O, A_TO_O | I_L_O, A_TO_O, A_TO_O, A_TO_O | I_L_O);
-    const flake_i_c8x32 wanted = {FIRST,  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL,
-                                  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL,
-                                  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL,
-                                  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL};
-    const flake_i_c8x32 to_9 = FLAKE_I_BOTH(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0, 0, 0);
+    return FLAKE_I_PICK(kinds_of_low, c) & FLAKE_I_PICK(kinds_of_high, flake_i_high_nibbles(c));
+}
+
+/* As in a UUID. Where no character of this text stands, 0 is subtracted: so gcc loads this vector, too. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     const flake_i_c8x32 a_to_o =
         FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 16, 17, 1, 18, 19, 1, 20, 21, 0);
     const flake_i_c8x32 p_to_z =
-        FLAKE_I_BOTH(22, 23, 24, 25, 26, 0, 27, 28, 29, 30, 31, 0, 0, 0, 0, 0);
-    const flake_i_c8x32 in_whole_bytes = {-1, -1, -1, -1, -1, -1, 0,  1,  2,  3, 4,
-                                          5,  6,  7,  8,  9,  0,  1,  2,  3,  4, 5,
-                                          6,  7,  8,  9,  10, 11, 12, 13, 14, 15};
+        FLAKE_I_BOTH(22, 23, 24, 25, 26, 31, 27, 28, 29, 30, 31, 0, 0, 0, 0, 0);
     const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
     const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
     const flake_i_c8x32 order_of_bytes = {4,  10, 9,  8,  13, 12, -1, -1, -1, -1, -1,
                                           -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                           2,  1,  0,  5,  4,  10, 9,  8,  13, 12};
-    const flake_i_u8x32 c = flake_i_load_halves(text, text + 10);
-    const flake_i_u8x32 kinds = FLAKE_I_PICK(kinds_of_low, c) &
-                                FLAKE_I_PICK(kinds_of_high, flake_i_high_nibbles(c)) &
-                                (flake_i_u8x32)wanted;
-    *bad |= (flake_i_u8x32)(kinds == 0);
+    const flake_i_u8x32 zeros = {0,   0,   0,   0,   0,   0,   '0', '0', '0', '0', '0',
+                                 '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0',
+                                 '0', '0', '0', '0', '0', '0', '0', '0', '0', '0'};
     const flake_i_u8x32 letters =
         FLAKE_I_CHOOSE(FLAKE_I_PICK(a_to_o, c), FLAKE_I_PICK(p_to_z, c), (flake_i_u16x16)c << 3);
-    const flake_i_u8x32 values =
-        FLAKE_I_CHOOSE(FLAKE_I_PICK(to_9, c), letters, (flake_i_u16x16)c << 1);
+    const flake_i_u8x32 values = flake_i_smaller(c - zeros, letters);
     /* Joined to ten bits, then to 20; the first 20 of each 40 are left 4 bits up, so that only the low
      * half of the byte in the middle is missing, and stands in place 48 bits further up. */
-    const flake_i_s16x16 ten_bits = __builtin_ia32_pmaddubsw256(
-        (flake_i_c8x32)FLAKE_I_PICK(values, in_whole_bytes), (flake_i_c8x32)value_scales);
+    const flake_i_s16x16 ten_bits =
+        __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
     const flake_i_u64x4 twenty_bits =
         (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
     const flake_i_u8x32 bytes = FLAKE_I_PICK(twenty_bits | twenty_bits >> 48, order_of_bytes);
@@ -6952,23 +6979,31 @@ FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_n_avx2(const flake128 *ids, size_t 
 }
 
 FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
-    flake_i_u8x32 bad = {0};
-    for (size_t i = 0; i < n; i++) (void)flake_i_read_uuid(text + FLAKE_I_UUID_STRIDE * i, &bad);
-    if (flake_i_any(bad)) return false;
+    flake_i_u8x32 unused = {0}, good = ~unused;
+    for (size_t i = 0; i < n; i++) (void)flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &good);
+    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)good) != -1) return false;
     for (size_t i = 0; i < n; i++) {
-        const flake_i_half id = flake_i_read_uuid(text + FLAKE_I_UUID_STRIDE * i, &bad);
-        memcpy(ids[i].bytes, &id, sizeof id);
+        const flake_i_half id =
+            flake_i_uuid_of(flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &unused));
+        memcpy(&ids[i], &id, sizeof id);
     }
     return true;
 }
 
 FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_ulids(const char *text, size_t n, flake128 *ids) {
-    flake_i_u8x32 bad = {0};
-    for (size_t i = 0; i < n; i++) (void)flake_i_read_ulid(text + FLAKE_I_ULID_STRIDE * i, &bad);
-    if (flake_i_any(bad)) return false;
-    for (size_t i = 0; i < n; i++) {
-        const flake_i_half id = flake_i_read_ulid(text + FLAKE_I_ULID_STRIDE * i, &bad);
-        memcpy(ids[i].bytes, &id, sizeof id);
+    const flake_i_c8x32 wanted = {0, 0, 0, 0, 0, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                  1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const flake_i_u8x32 first = flake_i_first_ulid(text);
+    flake_i_u8x32 least = flake_i_ulid_kinds(first);
+    for (size_t i = 1; i < n; i++)
+        least = flake_i_smaller(
+            least, flake_i_ulid_kinds(flake_i_later_ulid(text + FLAKE_I_ULID_STRIDE * i)));
+    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)least < wanted) != 0) return false;
+    flake_i_half id = flake_i_ulid_of(first);
+    memcpy(&ids[0], &id, sizeof id);
+    for (size_t i = 1; i < n; i++) {
+        id = flake_i_ulid_of(flake_i_later_ulid(text + FLAKE_I_ULID_STRIDE * i));
+        memcpy(&ids[i], &id, sizeof id);
     }
     return true;
 }
@@ -6986,7 +7021,7 @@ FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_avx2(const char *text, flake128 *
 }
 
 FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_n_avx2(const char *text, size_t n, flake128 *ids) {
-    return flake_i_read_ulids(text, n, ids);
+    return n == 0 || flake_i_read_ulids(text, n, ids);
 }
 
 #endif /* FLAKE_I_AVX2 */
