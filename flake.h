@@ -6014,8 +6014,9 @@ FLAKE_I_APART flake_status flake_i_wide_one_on(flake128_gen *g, unsigned how, ui
                                                int64_t now_ns, flake128 *id) {
     flake_i_place place;
     flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
-    if (status != FLAKE_OK && g->goes_on)
-        status = flake_i_go_on(&g->engine, how, status, 1, &place);
+    const bool goes_on =
+        g->goes_on && !(how & FLAKE_I_GIVEN); /* a given time counts as the newest */
+    if (status != FLAKE_OK && goes_on) status = flake_i_go_on(&g->engine, how, status, 1, &place);
     if (status == FLAKE_OK) flake_i_wide_at(g, place.time, place.index, id);
     return status;
 }
