@@ -49,6 +49,13 @@ static void *look(void *given) {
     return NULL;
 }
 
+/* Whether draws have gone by leases: the machine's counter is one for it, and its pace known. */
+static bool has_leases(void) {
+    bool has = flakes.engine.window > 1;
+    for (unsigned i = 0; i < n_lanes; i++) has |= flake_lane_of[i].engine.window > 1;
+    return has;
+}
+
 /* False: a draw failed, or there was nothing to draw from. */
 static bool look_for(double seconds, const char *name, int kind, unsigned threads, bool at_lanes) {
     looker sum;
@@ -84,7 +91,7 @@ static bool look_for(double seconds, const char *name, int kind, unsigned thread
     printf(" looks  late %" PRIu64 ", by %" PRId64 " ns at most  leading %" PRIu64 ", by %" PRId64
            " ns at most%s\n",
            sum.late, sum.late_ns, sum.leads, sum.leads_ns,
-           kind == FLAKE_CLOCK_FAST && !flakes.engine.window ? "  (no leases here)" : "");
+           kind == FLAKE_CLOCK_FAST && !has_leases() ? "  (without leases)" : "");
     const int64_t stepped_ns = drift_ns() - drift_before_ns;
     if (stepped_ns > 1000 || stepped_ns < -1000)
         printf("     the clock was set or slewed by %" PRId64 " ns meanwhile\n", stepped_ns);
