@@ -74,7 +74,7 @@ bare() { # NAME PACKAGES RUN_ENV COMPILER...   no RUN_ENV: the program is built,
 
 wanted=$*
 windows_tests="test_text test_uuid_text test_layouts test_layout_limits test_wide test_engine test_engine_calls test_engine_shared test_engine_notes
-    test_fast_clock
+    test_fast_clock test_lanes test_sno_lanes
     test_random_flake test_ring test_threads test_sno test_sno_queue test_sno_snapshots test_sno_partitions
     test_random_sno test_sno_ids test_sno_text test_sno_restart"
 # With PART=1, for who has less than an hour: where another machine of these has the same in common, what

@@ -7,6 +7,8 @@
  *     soak --hours=H        all ways to draw at once, for so long or until it is interrupted, with a line
  *                           each minute: see soak_hours.h. With --plant a second generator of a node
  *                           draws along: this must fail
+ *     soak --clocks=S       how far ids by the fast clock are off the exact one, in S seconds each of three
+ *                           ways to draw: see soak_clocks.h
  *
  * The ids of a thread rise, and those of lanes from unit to unit, inside which they are put in order. So
  * a merge of the threads' streams rises too, strictly, or an id is in it twice. Threads hand their ids
@@ -464,6 +466,7 @@ static bool stays_small(void) {
     return mib < most_mib;
 }
 
+#include "soak_clocks.h"
 #include "soak_hours.h"
 
 int main(int argc, char **argv) {
@@ -482,20 +485,25 @@ int main(int argc, char **argv) {
     static const unsigned crowds[] = {2, 8, most_threads};
     enum { n_plans = sizeof plans / sizeof *plans, n_crowds = sizeof crowds / sizeof *crowds };
     uint64_t ids = 1000000000, proven = 0;
-    double wanted_hours = 0;
+    double wanted_hours = 0, clocks_seconds = 0;
     bool plant = false;
     int passed = 0, failed = 0;
     for (int i = 1; i < argc; i++) {
         char *end = argv[i], none[] = "";
         if (strncmp(argv[i], "--ids=", 6) == 0) ids = strtoull(argv[i] + 6, &end, 10);
         if (strncmp(argv[i], "--hours=", 8) == 0) wanted_hours = strtod(argv[i] + 8, &end);
+        if (strncmp(argv[i], "--clocks=", 9) == 0) clocks_seconds = strtod(argv[i] + 9, &end);
         if (strcmp(argv[i], "--plant") == 0) plant = true, end = none;
-        if (end == argv[i] || *end || ids < 100000 || !(wanted_hours >= 0)) {
-            (void)fprintf(stderr, "usage: %s [--ids=N | --hours=H [--plant]], N 100000 or more\n",
-                          argv[0]);
+        if (end == argv[i] || *end || ids < 100000 || !(wanted_hours >= 0) ||
+            !(clocks_seconds >= 0)) {
+            (void)fprintf(
+                stderr,
+                "usage: %s [--ids=N | --hours=H [--plant] | --clocks=S], N 100000 or more\n",
+                argv[0]);
             return 2;
         }
     }
+    if (clocks_seconds > 0) return look_at_clocks(clocks_seconds);
     if (wanted_hours > 0) return soak_for(wanted_hours, plant);
     *(finds_duplicates() ? &passed : &failed) += 1;
     /* all threads' groups are whole */

@@ -2,7 +2,8 @@
  *
  * The fast clock: leases on a unit by the processor's counter, on a scripted clock and counter.
  */
-#define FLAKE_LANE() 0
+static unsigned runs_on; /* one of two processors: the thread that draws */
+#define FLAKE_LANE() runs_on
 #include "scripted_flake.h"
 
 enum { RATE = 3 };                          /* of the counter, in a ns */
@@ -17,7 +18,17 @@ static void pass(int64_t ns) {
 static void count_on(int64_t ns) { script_counter += (uint64_t)(ns * RATE); }
 static void count_back(int64_t ns) { script_counter -= (uint64_t)(ns * RATE); }
 
+/* The thread that draws next runs there. */
+static int64_t second_ahead_ns; /* by how much the second processor's counter is ahead */
+static void go_to(unsigned p) {
+    const int64_t more_ns = ((int64_t)p - (int64_t)runs_on) * second_ahead_ns;
+    runs_on = p;
+    script_counter += (uint64_t)(more_ns * RATE);
+}
+
 static void begin_fast(flake_layout layout) {
+    runs_on = 0;
+    second_ahead_ns = 0;
     begin(layout);
     options.clock.now_ns = NULL;
     options.clock.kind = FLAKE_CLOCK_FAST;
@@ -354,6 +365,93 @@ static void lanes_have_leases_too(void) {
     CHECK_EQ(exact_reads, 1);
 }
 
+/* ---- processors whose counters differ ---- */
+
+static const int64_t far_ns = 3600000 * MS;
+
+/* A thread on either: ids rise, and none is later than the counters differ, nor than a lease. */
+static void draw_on_both(int64_t ahead_ns, int64_t late_ns) {
+    enum { draws = 20000 };
+    uint64_t random = 1, last = 0;
+    unsigned moves = 0, wrong = 0, late = 0;
+    open_fast();
+    second_ahead_ns = ahead_ns;
+    for (unsigned i = 0; i < draws; i++) {
+        const unsigned to = (unsigned)random_below(&random, 2);
+        moves += to != runs_on;
+        go_to(to);
+        pass((int64_t)random_below(&random, (uint64_t)lease_ns / 4));
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+        const int64_t ends_ns = (parts_of(&gen, id).unix_ms + 1) * MS;
+        wrong += id <= last || ends_ns - MS > script_now.now_ns ||
+                 ends_ns + late_ns <= script_now.now_ns;
+        late += ends_ns <= script_now.now_ns;
+        last = id;
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK_EQ(late > 0, late_ns > 0);
+    CHECK(moves > draws / 3);
+    CHECK(exact_reads < draws); /* there are leases */
+}
+
+static void processors_whose_counters_differ_share_a_word(void) {
+    draw_on_both(far_ns, 0);
+    draw_on_both(-far_ns, 0);
+    draw_on_both(lease_ns, lease_ns);
+    draw_on_both(-lease_ns, lease_ns);
+    draw_on_both(lease_ns / 4, lease_ns / 4);
+    draw_on_both(-lease_ns / 4, lease_ns / 4);
+}
+
+static void processors_whose_counters_differ_are_given_up(void) {
+    for (int behind = 0; behind < 2; behind++) {
+        open_fast();
+        second_ahead_ns = behind ? -far_ns : far_ns;
+        for (unsigned i = 1; i <= 16; i++) { /* each stretch ends on the other */
+            DRAWS(now_ms(), 0);
+            go_to(i % 2);
+            pass(stretch_ns);
+            DRAWS(now_ms(), 1);
+        }
+        for (unsigned i = 0; i < 100; i++) {
+            go_to(i % 2);
+            pass(MS / 10);
+            DRAWS(now_ms(), 1);
+            DRAWS(now_ms(), 1);
+        }
+    }
+}
+
+static void lanes_follow_the_processor(void) {
+    static flake_lanes lanes;
+    static flake_lane array[2];
+    enum { draws = 20000 };
+    for (int behind = 0; behind < 2; behind++) {
+        uint64_t random = 1;
+        unsigned wrong = 0;
+        begin_fast(flake_layout_idgen());
+        second_ahead_ns = behind ? -far_ns : far_ns;
+        CHECK_EQ(flake_lanes_init(&lanes, array, 2, &options), FLAKE_OK);
+        for (unsigned i = 0; i < 12; i++) {
+            go_to(i % 2);
+            pass(stretch_ns);
+            CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+        }
+        const int64_t began_ms = now_ms();
+        exact_reads = 0;
+        for (unsigned i = 0; i < draws; i++) {
+            go_to((unsigned)random_below(&random, 2));
+            pass((int64_t)random_below(&random, (uint64_t)lease_ns / 100));
+            CHECK_EQ(flake_lanes_try(&lanes, &many[i]), FLAKE_OK);
+            wrong += parts_of(&lanes.whole, many[i]).unix_ms != now_ms();
+        }
+        CHECK_EQ(wrong, 0);
+        CHECK_EQ(count_duplicates(many, draws), 0);
+        /* of each processor two a ms and one when it begins: it has leases of its own */
+        CHECK(exact_reads <= 2 * 3 * (now_ms() - began_ms + 1));
+    }
+}
+
 static void who_has_a_clock_of_his_own_has_no_leases(void) {
     begin_fast(flake_layout_idgen());
     options.clock.now_ns = script_read;
@@ -417,6 +515,9 @@ int main(int argc, char **argv) {
         CHECK_TEST(the_first_unit_of_all_is_leased_as_any_other_is),
         CHECK_TEST(batches_and_shards_have_leases_too),
         CHECK_TEST(lanes_have_leases_too),
+        CHECK_TEST(processors_whose_counters_differ_share_a_word),
+        CHECK_TEST(processors_whose_counters_differ_are_given_up),
+        CHECK_TEST(lanes_follow_the_processor),
         CHECK_TEST(who_has_a_clock_of_his_own_has_no_leases),
         CHECK_TEST(one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it),
         CHECK_TEST(a_fourth_kind_of_clock_is_refused),

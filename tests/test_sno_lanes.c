@@ -7,7 +7,9 @@
 static unsigned thread_now; /* who draws */
 #define SNO_LANE() thread_now
 #include "scripted_sno.h"
+#if !defined(_WIN32)
 #include "children.h"
+#endif
 
 static sno_lane array[8];
 static sno_lanes lanes;
@@ -179,6 +181,19 @@ static void a_partition_that_nobody_chose(void) {
     CHECK_EQ(sno_partition(sno_lanes_new(&lanes, a_meta)), sno_gen_partition(&lanes.whole));
 }
 
+/* Another draws from the lane between this one's look and its CAS. */
+static void draw_beside(void) { array[0].engine.word += 1; }
+
+static void a_draw_that_is_outrun_steps_to_another_lane(void) {
+    begin_lanes();
+    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
+    others = draw_beside;
+    others_after = 4; /* the map, the fork word, the window, the word */
+    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 104);
+    CHECK(!others);
+}
+
+#if !defined(_WIN32)
 static void a_childs_lanes(void) {
     sno_id id;
     sno_snapshot s = eleven();
@@ -199,18 +214,6 @@ static void after_a_fork(void) {
     CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 101);
 }
 
-/* Another draws from the lane between this one's look and its CAS. */
-static void draw_beside(void) { array[0].engine.word += 1; }
-
-static void a_draw_that_is_outrun_steps_to_another_lane(void) {
-    begin_lanes();
-    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
-    others = draw_beside;
-    others_after = 4; /* the map, the fork word, the window, the word */
-    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 104);
-    CHECK(!others);
-}
-
 static void exclusive_is_for_the_pool(void) {
     const char *room = getenv("TMPDIR");
     char folder[200], clean[256];
@@ -229,6 +232,7 @@ static void exclusive_is_for_the_pool(void) {
     (void)snprintf(clean, sizeof clean, "rm -rf '%s'", folder);
     CHECK_EQ(system(clean), 0);
 }
+#endif
 
 int main(int argc, char **argv) {
     static const check_test tests[] = {
@@ -241,9 +245,11 @@ int main(int argc, char **argv) {
         CHECK_TEST(lanes_from_a_generators_snapshot),
         CHECK_TEST(what_does_not_fit),
         CHECK_TEST(a_partition_that_nobody_chose),
-        CHECK_TEST(after_a_fork),
         CHECK_TEST(a_draw_that_is_outrun_steps_to_another_lane),
+#if !defined(_WIN32)
+        CHECK_TEST(after_a_fork),
         CHECK_TEST(exclusive_is_for_the_pool),
+#endif
     };
     return CHECK_MAIN(argc, argv, tests);
 }

@@ -397,6 +397,7 @@ static const scenario scenarios[] = {
     {"lanes_refuse", "the same, and refused at once", {"Ll", "Ll"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1, .refuse_back = true},
     {"lanes_batch", "batches over lanes and units", {"Qq", "Q"}, {100, 101}, .must = SLEPT | BATCHED, .lanes = 2, .wait_ms = 9},
     {"lanes_fast", "each lane with leases of its own, and the clock put back", {"LLL", "LL"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 2, .counter = {0, 300, 600}},
+    {"lanes_slack", "a clock that lags by one to three units, and is put back: a reading counts as of the word's unit for that lane alone", {"LL", "LL"}, {100, 101, 104, 96}, .must = BACK | OUTRUN, .lanes = 2, .one_slot = true, .coarse = true, .slack_ms = 6},
     {"lanes_stuck", "a clock that stands still: AGAIN when the wait is over", {"lL", "lL"}, STUCK, .must = AGAIN | RETURNED, .lanes = 2, .cap = 1, .wait_ms = 2, .stuck = true},
     {"lanes_ahead", "two units ahead of the clock", {"LLL", "LLL"}, {100, 101}, .must = AGAIN, .lanes = 2, .cap = 1, .ahead_ms = 1},
     {"lanes_3x2", "three threads, two lanes; 3 preemptions", {"Ll", "lL", "LL"}, {100, 101}, .must = SLEPT | OUTRUN, .lanes = 2, .wait_ms = 9, .cap = 1, .bound = 3},

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How far ids by the fast clock are off the exact one, on this machine: a measurement, which judges
+ * nothing. soak.c says how it is called.
+ *
+ * An id says a unit of a ms. Every fourth draw stands between two readings of the exact clock. An id whose
+ * unit ended before the first is late, by as much; one whose unit begins behind the second leads. For
+ * comparison the exact clock comes first, which is never off, and the coarse one, which lags.
+ */
+#ifndef SOAK_CLOCKS_H
+#define SOAK_CLOCKS_H
+
+enum { draws_a_look = 4, most_lookers = 2 };
+
+typedef struct looker {
+    pthread_t thread;
+    uint64_t looks, late, leads, failed;
+    int64_t late_ns, leads_ns;
+    char pad[64];
+} looker;
+
+static looker lookers[most_lookers];
+static bool looks_at_lanes;
+static _Atomic(bool) looks_end;
+
+static uint64_t draw_to_look(looker *l) {
+    uint64_t id = 0;
+    const flake_status status =
+        looks_at_lanes ? flake_lanes_next(&flake_all_lanes, &id) : flake_next(&flakes, &id);
+    l->failed += status != FLAKE_OK;
+    return id;
+}
+
+static void *look(void *given) {
+    looker *const l = (looker *)given;
+    while (!atomic_load(&looks_end)) {
+        for (unsigned i = 1; i < draws_a_look; i++) (void)draw_to_look(l);
+        const int64_t before_ns = clock_ns(CLOCK_REALTIME);
+        const uint64_t id = draw_to_look(l);
+        const int64_t after_ns = clock_ns(CLOCK_REALTIME);
+        const int64_t from_ns = ((int64_t)(id >> 24) + roomy().epoch_ms) * 1000000;
+        const int64_t late_ns = before_ns - (from_ns + 1000000), leads_ns = from_ns - after_ns;
+        l->looks++;
+        l->late += late_ns > 0;
+        l->leads += leads_ns > 0;
+        if (late_ns > l->late_ns) l->late_ns = late_ns;
+        if (leads_ns > l->leads_ns) l->leads_ns = leads_ns;
+    }
+    return NULL;
+}
+
+/* Whether draws have gone by leases: the machine's counter is one for it, and its pace known. */
+static bool has_leases(void) {
+    bool has = flakes.engine.window > 1;
+    for (unsigned i = 0; i < n_lanes; i++) has |= flake_lane_of[i].engine.window > 1;
+    return has;
+}
+
+/* False: a draw failed, or there was nothing to draw from. */
+static bool look_for(double seconds, const char *name, int kind, unsigned threads, bool at_lanes) {
+    looker sum;
+    flake_options o;
+    memset(&sum, 0, sizeof sum);
+    memset(&o, 0, sizeof o);
+    memset(lookers, 0, sizeof lookers);
+    o.layout = roomy();
+    o.clock.kind = kind;
+    if (flake_init(&flakes, &o) != FLAKE_OK ||
+        flake_lanes_init(&flake_all_lanes, flake_lane_of, n_lanes, &o) != FLAKE_OK)
+        return false;
+    looks_at_lanes = at_lanes;
+    atomic_store(&looks_end, false);
+    const int64_t drift_before_ns = drift_ns();
+    const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + (int64_t)(seconds * 1e9);
+    for (unsigned i = 0; i < threads; i++)
+        if (pthread_create(&lookers[i].thread, NULL, look, &lookers[i]) != 0) abort();
+    while (clock_ns(CLOCK_MONOTONIC) < until_ns) nap_us(10000);
+    atomic_store(&looks_end, true);
+    for (unsigned i = 0; i < threads; i++) {
+        const looker *const l = &lookers[i];
+        (void)pthread_join(l->thread, NULL);
+        sum.looks += l->looks;
+        sum.late += l->late;
+        sum.leads += l->leads;
+        sum.failed += l->failed;
+        if (l->late_ns > sum.late_ns) sum.late_ns = l->late_ns;
+        if (l->leads_ns > sum.leads_ns) sum.leads_ns = l->leads_ns;
+    }
+    printf("%-13s %u thread%s %5.1f s", name, threads, threads > 1 ? "s" : " ", seconds);
+    print_grouped(sum.looks);
+    printf(" looks  late %" PRIu64 ", by %" PRId64 " ns at most  leading %" PRIu64 ", by %" PRId64
+           " ns at most%s\n",
+           sum.late, sum.late_ns, sum.leads, sum.leads_ns,
+           kind == FLAKE_CLOCK_FAST && !has_leases() ? "  (without leases)" : "");
+    const int64_t stepped_ns = drift_ns() - drift_before_ns;
+    if (stepped_ns > 1000 || stepped_ns < -1000)
+        printf("     the clock was set or slewed by %" PRId64 " ns meanwhile\n", stepped_ns);
+    if (sum.failed) printf("     %" PRIu64 " draws failed\n", sum.failed);
+    (void)fflush(stdout);
+    return !sum.failed;
+}
+
+/* Exit code of the program. */
+static int look_at_clocks(double seconds) {
+    const double few = seconds < 1 ? seconds : 1;
+    const bool well = look_for(few, "exact", FLAKE_CLOCK_EXACT, 1, false) &&
+                      look_for(few, "coarse", FLAKE_CLOCK_COARSE, 1, false) &&
+                      look_for(seconds, "fast", FLAKE_CLOCK_FAST, 1, false) &&
+                      look_for(seconds, "fast", FLAKE_CLOCK_FAST, 2, false) &&
+                      look_for(seconds, "fast, lanes", FLAKE_CLOCK_FAST, 2, true);
+    return !well;
+}
+
+#endif
