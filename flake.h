@@ -369,10 +369,13 @@ typedef struct flake_layout {
     uint8_t spread;                /* 1: the time's bits in reverse, lowest first */
     /* uniqueid: node bits from gap_at on stand one place higher, and gap_bit between; 0: no gap */
     uint8_t gap_at, gap_bit;
+    /* 1: the bit above the time is its sign. flake_decompose reads ids of before the epoch then, which
+     * Hazelcast can have; nothing here makes them */
+    uint8_t time_sign;
 } flake_layout;
 
 FLAKE_API flake_layout flake_layout_idgen(void);     /* time 42, node 10, seq 12; epoch 1970 */
-FLAKE_API flake_layout flake_layout_hazelcast(void); /* 0, time 41, seq 6, node 16; 2018 */
+FLAKE_API flake_layout flake_layout_hazelcast(void); /* sign, time 41, seq 6, node 16; 2018 */
 /* The time has what these leave of 63 bits; flake_layout_check refuses it if that is none. */
 FLAKE_API flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits);
 /* time 42, seq 6, generator 3, 1, generator 8, cluster 4; spread: time reversed, and 0 for 1 */
@@ -409,7 +412,7 @@ FLAKE_API uint32_t flake_idgen_seq_max(unsigned seq_mask);
 
 typedef struct flake_parts {
     int64_t unix_ms; /* the unit's first ms */
-    uint64_t time;   /* in units since the epoch */
+    uint64_t time;   /* in units since the epoch; before it, with time_sign, an int64_t's bits */
     uint32_t node, seq;
 } flake_parts;
 
@@ -4676,18 +4679,18 @@ enum flake_i_layout_name {
 };
 
 FLAKE_I_FN flake_layout flake_i_known_layout(size_t i) {
-    /* name, epoch, unit; bits and shift of time, node and sequence; spread, gap_at, gap_bit */
+    /* name, epoch, unit; bits and shift of time, node and sequence; spread, gap_at, gap_bit, time_sign */
     static const flake_layout known[FLAKE_I_LAYOUTS] = {
-        {"idgen", 0, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0},
-        {"hazelcast", 1514764800000, 1, 41, 22, 16, 0, 6, 16, 0, 0, 0},
-        {"uniqueid_ordered", 0, 1, 42, 22, 15, 0, 6, 16, 0, 12, 1},
-        {"uniqueid_spread", 0, 1, 42, 22, 15, 0, 6, 16, 1, 12, 0},
-        {"twitter", 1288834974657, 1, 41, 22, 10, 12, 12, 0, 0, 0, 0},
-        {"sonyflake", 1409529600000, 10, 39, 24, 16, 0, 8, 16, 0, 0, 0},
-        {"discord", 1420070400000, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0},
-        {"instagram", 1314220021721, 1, 41, 23, 13, 10, 10, 0, 0, 0, 0},
-        {"mastodon", 0, 1, 48, 16, 0, 16, 16, 0, 0, 0, 0},
-        {"js53", 1577836800000, 1, 41, 12, 5, 7, 7, 0, 0, 0, 0}};
+        {"idgen", 0, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0, 0},
+        {"hazelcast", 1514764800000, 1, 41, 22, 16, 0, 6, 16, 0, 0, 0, 1},
+        {"uniqueid_ordered", 0, 1, 42, 22, 15, 0, 6, 16, 0, 12, 1, 0},
+        {"uniqueid_spread", 0, 1, 42, 22, 15, 0, 6, 16, 1, 12, 0, 0},
+        {"twitter", 1288834974657, 1, 41, 22, 10, 12, 12, 0, 0, 0, 0, 0},
+        {"sonyflake", 1409529600000, 10, 39, 24, 16, 0, 8, 16, 0, 0, 0, 0},
+        {"discord", 1420070400000, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0, 0},
+        {"instagram", 1314220021721, 1, 41, 23, 13, 10, 10, 0, 0, 0, 0, 0},
+        {"mastodon", 0, 1, 48, 16, 0, 16, 16, 0, 0, 0, 0, 0},
+        {"js53", 1577836800000, 1, 41, 12, 5, 7, 7, 0, 0, 0, 0, 0}};
     return known[i];
 }
 
@@ -4724,10 +4727,12 @@ FLAKE_API flake_layout flake_layout_mastodon(void) {
 FLAKE_API flake_layout flake_layout_js53(void) { return flake_i_known_layout(FLAKE_I_JS53); }
 
 FLAKE_API flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits) {
-    const flake_layout l = flake_layout_hazelcast();
+    const flake_layout known = flake_layout_hazelcast();
     unsigned time_bits = seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
-    return flake_i_layout(l.name, l.epoch_ms, time_bits, seq_bits + node_bits, node_bits, 0,
-                          seq_bits, node_bits);
+    flake_layout l = flake_i_layout(known.name, known.epoch_ms, time_bits, seq_bits + node_bits,
+                                    node_bits, 0, seq_bits, node_bits);
+    l.time_sign = known.time_sign;
+    return l;
 }
 
 FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
@@ -4751,13 +4756,14 @@ FLAKE_I_FN uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
 /* All bits that the layout has; 0 when it is not well formed. */
 FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
     unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
+    unsigned time_bits = (unsigned)l->time_bits + l->time_sign;
     if (!l->unit_ms || !l->time_bits || l->node_bits > 32 || l->seq_bits > 32 || l->spread > 1 ||
-        l->gap_bit > 1 || (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit))
+        l->time_sign > 1 || l->gap_bit > 1 || (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit))
         return 0;
-    if (l->time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
+    if (time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
         l->seq_bits + l->seq_shift > 64 || l->node_shift > 63 || l->seq_shift > 63)
         return 0;
-    uint64_t time = flake_i_field_mask(l->time_bits, l->time_shift);
+    uint64_t time = flake_i_field_mask(time_bits, l->time_shift);
     uint64_t node = flake_i_field_mask(node_bits, l->node_shift);
     uint64_t seq = flake_i_field_mask(l->seq_bits, l->seq_shift);
     return time & node || time & seq || node & seq ? 0 : time | node | seq;
@@ -4789,6 +4795,14 @@ FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, int64_t *u
         (uint64_t)INT64_MAX - (uint64_t)l->epoch_ms; /* right for a negative epoch too */
     if (time > most / l->unit_ms) return false;
     *unix_ms = (int64_t)((uint64_t)l->epoch_ms + time * l->unit_ms);
+    return true;
+}
+
+/* The same of a time before the epoch. */
+FLAKE_I_FN bool flake_i_unix_ms_before(const flake_layout *l, uint64_t time, int64_t *unix_ms) {
+    const uint64_t most = (uint64_t)l->epoch_ms - (uint64_t)INT64_MIN, before = 0 - time;
+    if (before > most / l->unit_ms) return false;
+    *unix_ms = (int64_t)((uint64_t)l->epoch_ms - before * l->unit_ms);
     return true;
 }
 
@@ -4859,7 +4873,11 @@ FLAKE_API flake_status flake_decompose(const flake_layout *l, uint64_t id, flake
         node = (node & flake_i_ones(l->gap_at)) | (node >> (l->gap_at + 1)) << l->gap_at;
     }
     p.node = (uint32_t)(node & flake_i_ones(l->node_bits));
-    if (!flake_i_unix_ms(l, p.time, &p.unix_ms)) return FLAKE_RANGE;
+    const bool before = l->time_sign && id >> (l->time_shift + l->time_bits) & 1;
+    if (before) p.time |= ~flake_i_ones(l->time_bits);
+    if (!(before ? flake_i_unix_ms_before(l, p.time, &p.unix_ms)
+                 : flake_i_unix_ms(l, p.time, &p.unix_ms)))
+        return FLAKE_RANGE;
     *parts = p;
     return FLAKE_OK;
 }
@@ -4901,7 +4919,7 @@ FLAKE_I_FN flake_i_setup flake_i_setup_of(const flake_options *o) {
 FLAKE_I_FN bool flake_i_no_layout(const flake_layout *l) {
     return !l->epoch_ms && !l->unit_ms && !l->time_bits && !l->time_shift && !l->node_bits &&
            !l->node_shift && !l->seq_bits && !l->seq_shift && !l->spread && !l->gap_at &&
-           !l->gap_bit;
+           !l->gap_bit && !l->time_sign;
 }
 
 FLAKE_I_FN flake_status flake_i_refuse(const char **why, flake_status status, const char *what) {
@@ -7603,6 +7621,7 @@ FLAKE_I_TABLE const flake_i_field flake_i_options_fields[] = {
     FLAKE_I_NUMBER(flake_options, layout.spread),
     FLAKE_I_NUMBER(flake_options, layout.gap_at),
     FLAKE_I_NUMBER(flake_options, layout.gap_bit),
+    FLAKE_I_NUMBER(flake_options, layout.time_sign),
     FLAKE_I_NUMBER(flake_options, node),
     FLAKE_I_NUMBER(flake_options, node_offset),
     FLAKE_I_NUMBER(flake_options, seq_min),

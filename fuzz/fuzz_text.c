@@ -644,13 +644,28 @@ static void text_check_fields(void) {
     f = layout_apart(&l, any);
     f.time = most + (how >> 4) % 3 - 1; /* the last ms there is, and those beside it */
     if (how & 8 && layout_low(f.time, l.time_bits) == f.time) any = layout_id(&l, f);
+    if (how >> 6 == 3) any |= layout_sign(&l);
     f = layout_apart(&l, any);
-    const bool whole = layout_id(&l, f) == any;
+    const bool whole = (layout_id(&l, f) | (any & layout_sign(&l))) == any;
+    const bool before = (any & layout_sign(&l)) != 0;
+    const uint64_t back_by =
+        ((uint64_t)1 << l.time_bits % 64) - f.time; /* units before the epoch */
+    const bool told = before ? back_by <= ((uint64_t)l.epoch_ms - (uint64_t)INT64_MIN) / l.unit_ms
+                             : f.time <= most;
     fuzz_same("decompose of any", flake_decompose(&l, any, &back),
-              !whole          ? FLAKE_INVALID
-              : f.time > most ? FLAKE_RANGE
-                              : FLAKE_OK);
-    if (!whole || f.time > most) return;
+              !whole  ? FLAKE_INVALID
+              : !told ? FLAKE_RANGE
+                      : FLAKE_OK);
+    if (!whole || !told) return;
+    if (before) {
+        fuzz_same_u64("units before the epoch", 0 - back.time, back_by);
+        fuzz_same_u64("ms before it", (uint64_t)l.epoch_ms - (uint64_t)back.unix_ms,
+                      back_by * l.unit_ms);
+        fuzz_same_u64("node", back.node, f.node);
+        fuzz_same_u64("seq", back.seq, f.seq);
+        fuzz_same("compose before the epoch", flake_compose(&l, &back, &id), FLAKE_RANGE);
+        return;
+    }
     fuzz_same("compose again", flake_compose(&l, &back, &id), FLAKE_OK);
     fuzz_same_u64("id again", id, any);
 }

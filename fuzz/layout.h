@@ -71,6 +71,7 @@ static inline flake_layout layout_from_bytes(void) {
     if (more & 2) l.epoch_ms = (int64_t)fuzz_number();
     if (more & 4) l.epoch_ms = 1700000000000 - (int64_t)fuzz_below(1 << 16);
     if (more & 8 && l.epoch_ms > 0) l.epoch_ms = -l.epoch_ms;
+    if (more & 16) l.time_sign ^= 1;
     return l;
 }
 
@@ -88,7 +89,8 @@ static inline bool layout_is_sound(const flake_layout *l, uint64_t *mask) {
     *mask = 0;
     return l->unit_ms && l->time_bits && l->node_bits <= 32 && l->seq_bits <= 32 &&
            l->spread <= 1 && l->gap_bit <= 1 && l->gap_at <= l->node_bits &&
-           (l->gap_at || !l->gap_bit) && layout_take(mask, l->time_shift, l->time_bits) &&
+           (l->gap_at || !l->gap_bit) &&
+           layout_take(mask, l->time_shift, l->time_bits + (l->time_sign ? 1u : 0u)) &&
            layout_take(mask, l->node_shift, l->node_bits + (l->gap_at ? 1u : 0u)) &&
            layout_take(mask, l->seq_shift, l->seq_bits);
 }
@@ -121,7 +123,12 @@ static inline uint64_t layout_id(const flake_layout *l, layout_fields f) {
            f.seq << l->seq_shift;
 }
 
-/* Only of an id that has the gap bit. */
+/* The bit that ids of before the epoch have; 0: the layout has no such ids. */
+static inline uint64_t layout_sign(const flake_layout *l) {
+    return l->time_sign ? (uint64_t)1 << (l->time_shift + l->time_bits) : 0;
+}
+
+/* Only of an id that has the gap bit. Without the sign of its time. */
 static inline layout_fields layout_apart(const flake_layout *l, uint64_t id) {
     layout_fields f;
     f.time = layout_low(id >> l->time_shift, l->time_bits);

@@ -115,7 +115,7 @@ static flake_options flake_options_from_bytes(void) {
 static bool flake_layout_is_empty(const flake_layout *l) {
     return l->epoch_ms == 0 && l->unit_ms == 0 && l->time_bits == 0 && l->time_shift == 0 &&
            l->node_bits == 0 && l->node_shift == 0 && l->seq_bits == 0 && l->seq_shift == 0 &&
-           l->spread == 0 && l->gap_at == 0 && l->gap_bit == 0;
+           l->spread == 0 && l->gap_at == 0 && l->gap_bit == 0 && l->time_sign == 0;
 }
 
 /* The status that options must get, and what they mean. FLAKE_NODE with *or_invalid: both are wrong. */

@@ -138,7 +138,9 @@ static inline void check_parts(const flake_layout *l, uint64_t id, int64_t unix_
     flake_parts p = parts_of(0, 77, 77);
     CHECK_EQ(flake_decompose(l, id, &p), FLAKE_OK);
     CHECK_EQ(p.unix_ms, unix_ms);
-    CHECK_EQ(p.time, ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms);
+    if (unix_ms >= l->epoch_ms)
+        CHECK_EQ(p.time, ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms);
+    else CHECK_EQ(p.time, 0 - ((uint64_t)l->epoch_ms - (uint64_t)unix_ms) / l->unit_ms);
     CHECK_EQ(p.node, node);
     CHECK_EQ(p.seq, seq);
 }

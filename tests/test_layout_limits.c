@@ -515,6 +515,19 @@ static void layouts_that_mean_nothing_are_refused(void) {
     l.gap_bit = 1;
     l.gap_at = 16; /* above the node's 15 bits */
     check_layout_refused(l);
+    l = good;
+    l.time_sign = 2;
+    check_layout_refused(l);
+    l = flake_layout_idgen();
+    l.time_sign = 1; /* above bit 63 */
+    check_layout_refused(l);
+    l = good;
+    l.time_shift = 0;
+    l.node_shift = 40; /* where the sign would be */
+    l.seq_shift = 48;
+    CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+    l.time_sign = 1;
+    check_layout_refused(l);
     CHECK_EQ(flake_layout_check(NULL), FLAKE_INVALID);
 }
 

@@ -60,6 +60,10 @@ static void hazelcast_row(char **field) {
     const int64_t now_ms = from_dec(field[0]);
     const uint32_t node = (uint32_t)from_dec(field[1]);
     const uint64_t seq = (uint64_t)from_dec(field[2]), id = (uint64_t)from_dec(field[3]);
+    if (now_ms < l.epoch_ms) { /* they are read, and nothing makes them */
+        check_parts(&l, id, now_ms, node, seq);
+        return;
+    }
     check_id(&l, id, now_ms, node, seq);
     flake_options o = on_script(l, node);
     check_drawn(&o, id, now_ms, seq);
@@ -96,8 +100,8 @@ static void sonyflakes_version_2_is_its_layout_with_another_epoch(void) {
     check_id(&l, 2006541611843973197, 2214086400003, 77, 1023);
 }
 
-/* Before its epoch Hazelcast's ids are negative: a time of 42 bits with a sign, which is one without a
- * sign, 2^41 ms more and with the sign bit turned. The first and the last id are from Hazelcast's tests. */
+/* Before its epoch Hazelcast's ids are negative: a time of 42 bits with a sign. The first and the last id are
+ * from Hazelcast's tests. */
 static void hazelcasts_negative_ids_are_times_before_its_epoch(void) {
     static const struct {
         int64_t id, ms_since_epoch;
@@ -108,20 +112,62 @@ static void hazelcasts_negative_ids_are_times_before_its_epoch(void) {
                  {-4189327761549615, -998813573, 54993, 44},
                  {1234, 0, 1234, 0},
                  {9223372036850582738, ((int64_t)1 << 41) - 1, 1234, 0}};
-    const flake_layout plain = flake_layout_hazelcast();
-    const uint64_t sign = (uint64_t)1 << 63;
-    flake_layout l = plain;
-    l.time_bits = 42;
-    l.epoch_ms -= (int64_t)1 << 41;
+    const flake_layout plain = flake_layout_hazelcast(), same = flake_layout_hazelcast_bits(6, 16);
+    flake_layout unsigned_one = plain;
+    unsigned_one.time_sign = 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const uint64_t id = (uint64_t)known[i].id;
         const int64_t unix_ms = 1514764800000 + known[i].ms_since_epoch;
-        check_id(&l, id ^ sign, unix_ms, known[i].node, known[i].seq);
         flake_parts p = parts_of(unix_ms, known[i].node, known[i].seq);
         uint64_t composed = 99;
-        CHECK_EQ(flake_decompose(&plain, id, &p), known[i].id < 0 ? FLAKE_INVALID : FLAKE_OK);
+        check_parts(&plain, id, unix_ms, known[i].node, known[i].seq);
+        check_parts(&same, id, unix_ms, known[i].node, known[i].seq);
+        /* nothing makes them, and no other layout has them */
         CHECK_EQ(flake_compose(&plain, &p, &composed), known[i].id < 0 ? FLAKE_RANGE : FLAKE_OK);
+        CHECK_EQ(composed, known[i].id < 0 ? 99 : id);
+        CHECK_EQ(flake_decompose(&unsigned_one, id, &p),
+                 known[i].id < 0 ? FLAKE_INVALID : FLAKE_OK);
     }
+}
+
+/* Where a unit is long, and the epoch near the first ms that an int64_t can hold. */
+static void a_time_with_a_sign_ends_with_its_ms(void) {
+    flake_layout l = flake_layout_of(40, 0, 0, INT64_MIN + 2005);
+    flake_parts p = parts_of(77, 77, 77);
+    l.unit_ms = 1000;
+    l.time_sign = 1;
+    const uint64_t end = (uint64_t)1 << 41; /* of 40 bits and the sign */
+    check_parts(&l, 0, INT64_MIN + 2005, 0, 0);
+    check_parts(&l, end - 1, INT64_MIN + 1005, 0, 0);
+    check_parts(&l, end - 2, INT64_MIN + 5, 0, 0);
+    CHECK_EQ(flake_decompose(&l, end - 3, &p), FLAKE_RANGE);
+    CHECK_EQ(p.unix_ms, 77);
+    CHECK_EQ(flake_decompose(&l, end, &p), FLAKE_INVALID);
+    l = flake_layout_of(63, 0, 0, 0); /* all that there is */
+    l.time_sign = 1;
+    check_parts(&l, (uint64_t)1 << 63, INT64_MIN, 0, 0);
+    check_parts(&l, UINT64_MAX, -1, 0, 0);
+    check_parts(&l, INT64_MAX, INT64_MAX, 0, 0);
+}
+
+static void any_layout_may_have_a_sign_above_its_time(void) {
+    uint64_t state = 11;
+    int signs = 0;
+    for (int i = 0; i < rounds; i++) {
+        flake_layout l = random_layout(&state);
+        l.time_sign = 1;
+        if (flake_layout_check(&l) != FLAKE_OK) continue;
+        const uint64_t most = ((uint64_t)l.epoch_ms - (uint64_t)INT64_MIN) / l.unit_ms - 1;
+        const uint64_t in_bits = ones(l.time_bits), random = random_next(&state);
+        const uint64_t back = random % (in_bits < most ? in_bits : most) + 1;
+        const uint64_t node = random_bits(&state, l.node_bits),
+                       seq = random_bits(&state, l.seq_bits);
+        const uint64_t sign = (uint64_t)1 << (l.time_shift + l.time_bits);
+        check_parts(&l, id_by_bits(&l, 0 - back, node, seq) | sign,
+                    (int64_t)((uint64_t)l.epoch_ms - back * l.unit_ms), node, seq);
+        signs++;
+    }
+    CHECK(signs > rounds / 10);
 }
 
 /* ---- layouts ---- */
@@ -158,6 +204,7 @@ static void built_in_layouts_have_their_fields_and_epochs(void) {
         CHECK_EQ(l.spread, known[i].spread);
         CHECK_EQ(l.gap_at, known[i].gap_at);
         CHECK_EQ(l.gap_bit, known[i].gap_bit);
+        CHECK_EQ(l.time_sign, strcmp(l.name, "hazelcast") == 0);
         CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
     }
 }
@@ -404,7 +451,8 @@ static void min_and_max_enclose_a_unit_and_nothing_else(void) {
 /* Flips each bit that no id of the layout differs in: those of no field, and the gap. */
 static void check_foreign_bits(const flake_layout *l, uint64_t id) {
     const uint64_t fields =
-        id_by_bits(l, UINT64_MAX, UINT64_MAX, UINT64_MAX) ^ id_by_bits(l, 0, 0, 0);
+        (id_by_bits(l, UINT64_MAX, UINT64_MAX, UINT64_MAX) ^ id_by_bits(l, 0, 0, 0)) |
+        (uint64_t)l->time_sign << (l->time_shift + l->time_bits) % 64;
     for (unsigned b = 0; b < 64; b++) {
         flake_parts p = parts_of(1, 2, 3);
         if (fields >> b & 1) continue;
@@ -460,6 +508,8 @@ int main(int argc, char **argv) {
         CHECK_TEST(published_ids_of_other_snowflakes_come_out),
         CHECK_TEST(sonyflakes_version_2_is_its_layout_with_another_epoch),
         CHECK_TEST(hazelcasts_negative_ids_are_times_before_its_epoch),
+        CHECK_TEST(a_time_with_a_sign_ends_with_its_ms),
+        CHECK_TEST(any_layout_may_have_a_sign_above_its_time),
         CHECK_TEST(built_in_layouts_have_their_fields_and_epochs),
         CHECK_TEST(round_epochs_are_midnights),
         CHECK_TEST(layout_of_is_time_node_seq_down_to_bit_0),

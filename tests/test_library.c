@@ -47,6 +47,7 @@ static void a_number_goes_to_its_field(void) {
     SETS(layout.unit_ms, "10", 10);
     SETS(layout.time_bits, "255", 255);
     SETS(layout.gap_bit, "1", 1);
+    SETS(layout.time_sign, "1", 1);
     CHECK_EQ(options.layout.time_shift, 0); /* nothing beside it */
     CHECK_EQ(options.layout.gap_at, 0);
     CHECK_EQ(flake_state_options_set(&where, "horizon_ms", "5000", &why), FLAKE_OK);

@@ -198,7 +198,7 @@ static void layouts_that_do_not_hold_together(void) {
 /* All zero stands for a layout; with any member set it is one, which then lacks the others. */
 static void a_layout_with_one_member_is_none(void) {
     fresh();
-    for (int i = 0; i < 11; i++) {
+    for (int i = 0; i < 12; i++) {
         flake_options o = clocked();
         flake_layout *const l = &o.layout;
         CHECK(flake_options_why(&o) == NULL);
@@ -213,6 +213,7 @@ static void a_layout_with_one_member_is_none(void) {
         l->spread = i == 8;
         l->gap_at = i == 9;
         l->gap_bit = i == 10;
+        l->time_sign = i == 11;
         CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
         CHECK(strstr(flake_options_why(&o), "layout") != NULL);
     }

@@ -296,10 +296,11 @@ static void one_field_of_a_layout_makes_it_another(void) {
     with_one.layout.gap_bit = 1;
     are_foreign(&with_gap, with_one);
 
-    begin(); /* a name and a node told in two parts are none */
+    begin(); /* a name, a sign and a node told in two parts are none */
     CHECK_EQ(open_ids(&base), FLAKE_OK);
     base.state = &state;
     base.layout.name = "another";
+    base.layout.time_sign = 1; /* no id differs */
     base.node = 3;
     base.node_offset = 2;
     CHECK_EQ(flake_init(&gen, &base), FLAKE_OK);

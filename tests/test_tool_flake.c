@@ -115,7 +115,7 @@ static uint64_t id_of_kind(const flake_layout *l, const form *f, int kind, flake
         if (flake_parse(text, length, f->text, &id) != FLAKE_OK) continue;
         if (l->gap_at) /* the mode's bit */
             id = l->gap_bit ? id | (uint64_t)1 << l->gap_at : id & ~((uint64_t)1 << l->gap_at);
-        if (flake_decompose(l, id, parts) == FLAKE_OK && parts->time > 0 &&
+        if (flake_decompose(l, id, parts) == FLAKE_OK && parts->unix_ms > l->epoch_ms &&
             parts->unix_ms < last_ms)
             return id;
     }

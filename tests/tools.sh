@@ -70,7 +70,7 @@ for tool in flake sno; do
     refuses ${tool}_unknown_command 2 "no .$tool frobnicate." "$dir/$tool" frobnicate
     refuses ${tool}_unknown_option 2 "generate has no option --frob" "$dir/$tool" generate --frob=1
     refuses ${tool}_bad_count 2 "COUNT 'many' is not a whole number" "$dir/$tool" generate many
-    refuses ${tool}_negative_count 2 "no option -5" "$dir/$tool" generate -5
+    refuses ${tool}_negative_count 2 "COUNT .-5. is not a whole number" "$dir/$tool" generate -5
     refuses ${tool}_two_counts 2 "one COUNT, not also '2'" "$dir/$tool" generate 1 2
     refuses ${tool}_json_with_a_value 2 "--json takes no value" "$dir/$tool" generate --json=1
     refuses ${tool}_inspect_nothing 2 "needs an ID" "$dir/$tool" inspect
@@ -230,6 +230,8 @@ while IFS=$tab read -r now node sequence id; do
     "$flake" inspect --json --layout=hazelcast "$id" | grep -q "\"unix_ms\":$now,\"node\":$node,\"sequence\":$sequence}" || wrong="$wrong $id"
 done < tests/vectors/hazelcast.tsv
 same "hazelcast_vectors_$n" "" "$wrong"
+has negative_is_of_64_bits '"dec":"9223372036854775808"' "$flake" inspect --json -9223372036854775808
+has negative_from_a_pipe '"dec":"18446744073709551615"' sh -c "echo -1 | $flake inspect --json -"
 # uniqueid: mode, time, sequence, generator, cluster, bytes
 n=0 wrong=
 while IFS=$tab read -r mode time sequence generator cluster hex; do
@@ -370,7 +372,11 @@ same long_lines 2 "$(long_line %0400d | grep -c '"id":"[57]"')"
 refuses too_long_a_line 2 "a line of the standard input is longer than" long_line %09000d
 refuses too_large_a_number 2 "is no id" "$flake" inspect --layout=idgen 18446744073709551616
 refuses no_id 2 "is no id" "$flake" inspect 'what?'
-refuses no_id_of_the_layout 2 "no id of layout hazelcast" "$flake" inspect --layout=hazelcast 18446744073709551615
+refuses no_id_of_the_layout 2 "no id of layout twitter" "$flake" inspect --layout=twitter 18446744073709551615
+refuses no_negative_id_of_the_layout 2 "no id of layout twitter" "$flake" inspect --layout=twitter -1
+refuses negative_of_65_bits 2 "is no id in a form" "$flake" inspect -9223372036854775809
+refuses negative_hex 2 "is no id in --format=hex" "$flake" inspect --format=hex -5
+refuses negative_of_128_bits 2 "is no id in --format=dec" "$flake" inspect --layout=boundary --format=dec -5
 refuses wrong_mode 2 "no id of layout uniqueid_spread" "$flake" inspect --layout=uniqueid_spread 4096
 refuses not_in_that_form 2 "no id in --format=base58" "$flake" inspect --format=base58 0OIl
 refuses too_long_an_id 2 "is no id" "$flake" inspect "$(printf '%0300d' 7)"

@@ -70,7 +70,8 @@ static const char *const tool_help[] = {
     "    inspect reads an ID with the options that it was generated with: --layout, --format.\n"
     "    Without --format it is what generate writes without it: a decimal number, or base62\n"
     "    with --layout=boundary. Without --layout it has 64 bits, or in a --format that is\n"
-    "    named 128 if it does not fit 64.\n"
+    "    named 128 if it does not fit 64. A negative number stands for the same 64 bits, as\n"
+    "    a bigint column shows them; with hazelcast it is a time before the epoch.\n"
     "\n"
     "    Some forms need no name: behind 0x is hex, behind 0b binary; groups of four bits,\n"
     "    with blanks between them, are bin4; 32 hex digits with hyphens are a UUID, whose\n"
@@ -417,7 +418,9 @@ static size_t tool_fields_of(const tool_choice *c, uint64_t id, tool_field field
     flake_parts parts;
     tool_add_field(fields, shifts, &n, id, l->spread ? "time, lowest bit first" : "time",
                    l->time_shift, l->time_bits);
-    if (flake_decompose(l, id, &parts) == FLAKE_OK) fields[0].value = parts.time;
+    if (l->spread && flake_decompose(l, id, &parts) == FLAKE_OK) fields[0].value = parts.time;
+    tool_add_field(fields, shifts, &n, id, "sign", (unsigned)l->time_shift + l->time_bits,
+                   l->time_sign);
     tool_add_field(fields, shifts, &n, id, "sequence", l->seq_shift, l->seq_bits);
     if (c->known->high && l->node_bits > c->known->low_bits) {
         tool_add_node(fields, shifts, &n, id, l, c->known->low, 0, c->known->low_bits);
@@ -548,10 +551,13 @@ static size_t tool_spell(const tool_form *form, const tool_id *id, char *text, s
     return length;
 }
 
-/* Hex may be in either case, with 0x in front; binary may have 0b. */
+/* Hex may be in either case, with 0x in front; binary may have 0b. A decimal number of 64 bits may be
+ * negative, as it is in a language or a database that has no other. */
 static bool tool_parse(const char *given, const tool_form *form, bool wide, tool_id *id) {
     char text[TOOL_TEXT_SIZE];
     const bool hex = form->text == FLAKE_HEX;
+    const bool negative = !wide && form->narrow && form->text == FLAKE_DEC && given[0] == '-';
+    given += negative;
     if (given[0] == '0' && ((hex && (given[1] == 'x' || given[1] == 'X')) ||
                             (form->text == FLAKE_BIN && (given[1] == 'b' || given[1] == 'B'))))
         given += 2;
@@ -567,7 +573,8 @@ static bool tool_parse(const char *given, const tool_form *form, bool wide, tool
         : form->base == TOOL_AS_UUID ? flake128_from_uuid(text, length, &id->all)
         : form->base == TOOL_AS_ULID ? flake128_from_ulid(text, length, &id->all)
                                      : flake128_parse(text, length, form->base, &id->all);
-    if (status != FLAKE_OK) return false;
+    if (status != FLAKE_OK || (negative && id->narrow > (uint64_t)1 << 63)) return false;
+    if (negative) id->narrow = 0 - id->narrow;
     id->wide = wide;
     id->form = *form;
     return true;
