@@ -196,12 +196,22 @@ def needed(figure):
     return get
 
 
+def filled(text):
+    """With lines of the same length, but for tables and titles."""
+    def fill(block):
+        if block.startswith(("|", "#")):
+            return block
+        return textwrap.fill(" ".join(block.split()), 112, break_on_hyphens=False,
+                             subsequent_indent="  " if block.startswith("- ") else "")
+    return "\n".join(fill(part) for block in text.strip().split("\n\n") for part in re.split(r"\n(?=- )", block) + [""])
+
+
 def written(*parts):
     """Those parts of the prose whose figures are there; of others, what they lack."""
     texts = []
     for part in parts:
         try:
-            texts.append(part())
+            texts.append(filled(part()))
         except Missing as lacks:
             texts.append(f"*{part.__name__.replace('_', ' ').capitalize()}: not written, since `{lacks}` has no figure in this run.*\n")
     return "\n".join(texts)
@@ -919,6 +929,10 @@ def where_each_nanosecond_goes():
     measured = [(n, f"{label} ({clock})") for n, label, clock in ONE_ID if (n, 1) in RUNS and not n.endswith("_new_unit")]
     below = [n for n, _ in measured if ratio(n) <= 1.1]
     worst, worst_words = max(measured, key=lambda row: ratio(row[0]))
+    first_draws = [(n, f"{label.split(',')[0]} ({clock})") for n, label, clock in ONE_ID if (n, 1) in RUNS and n.endswith("_new_unit")]
+    if not first_draws:
+        raise Missing("flake/next_new_unit")
+    first, first_words = max(first_draws, key=lambda row: ns(row[0]) - floor(row[0]))
     counts = ""
     if INSTRUCTIONS:
         counts = f"""Apart from the clock, `flake_next` is {say(INSTRUCTIONS['flake_next'])} instructions, the loop
@@ -942,14 +956,10 @@ is what an id costs, and whatever reads it less often costs less:
   {say(ns('flake128/batch_4096'))} ns of 128, where `memset` takes {say(ns('floor/memset_8'))},
   {say(ns('floor/memset_10'))} and {say(ns('floor/memset_16'))} ns for as many bytes.
 
-The first id of a unit takes the longer way that moves the time on: without a clock {say(ns('flake/next_new_unit'))} ns,
-{say(ns('flake/next_new_unit') - floor('flake/next_new_unit'))} ns more than its floor; of a shard
-{say(ns('flake/shard_next_new_unit'))}, {say(ns('flake/shard_next_new_unit') - floor('flake/shard_next_new_unit'))} more; of lanes
-{say(ns('flake/lanes_next_new_unit'))}, {say(ns('flake/lanes_next_new_unit') - floor('flake/lanes_next_new_unit'))} more; by the
-caller's time {say(ns('flake/try_at_new_unit'))}, {say(ns('flake/try_at_new_unit') - floor('flake/try_at_new_unit'))} more, and of
-a shard {say(ns('flake/shard_try_at_new_unit'))}, {say(ns('flake/shard_try_at_new_unit')
-- floor('flake/shard_try_at_new_unit'))} more. A busy generator goes that way once a millisecond, one with few ids
-each time.
+The first id of a unit takes the longer way that moves the time on: `flake_next` without a clock takes
+{say(ns('flake/next_new_unit'))} ns. Of the {len(first_draws)} calls that were measured "each in a new unit" the farthest
+above its floor is {first_words}, by {say(ns(first) - floor(first))} ns. A busy generator goes that way once a
+millisecond, one with few ids each time.
 
 Of the {len(measured)} other ways to draw one id, {len(below)} are within 1.10 times their floor in this run. The
 farthest above it is {worst_words} with {times_of(ratio(worst))}.
@@ -1018,6 +1028,10 @@ it, of `sno_lanes_new` {sat('sno/lanes_new', many, 'cpu_s_per_million') * cap('s
 
 def what_to_choose():
     ns, cap = needed(globals()["ns"]), needed(globals()["cap"])
+    saved = ns("flake/lanes_next", 2) - ns("flake/lanes_next_fast", 2)
+    saved_words = "In this run it saved nothing." if saved <= 0 else (
+        f"It saves {say(saved)} ns an id, so 1 % of a core at {say(10 / saved)} million ids a second: who draws fewer by far "
+        "need not ask.")
     return f"""### What to choose
 
 - A program with one thread that draws, or few ids: `flake_next` or `sno_new`, the exact clock. Simple, and
@@ -1027,10 +1041,7 @@ def what_to_choose():
   {say(ns('flake/next', 2))}; any thread can have all ids of a unit. Their price: of two ids of one unit, the later
   one can be the lesser.
 - The fast clock where ids are drawn so often that they cost something: {say(ns('flake/lanes_next_fast', 2))} ns with
-  lanes on each of two threads, {say(ns('flake/next_fast'))} ns alone. It saves {say(ns('flake/lanes_next', 2)
-  - ns('flake/lanes_next_fast', 2))} ns an id, so 1 % of a core at
-  {say(1e1 / (ns('flake/lanes_next', 2) - ns('flake/lanes_next_fast', 2)))} million ids a second: who draws fewer by far
-  need not ask. Where the processor's counter is slow or distrusted it is the exact clock by itself. Not where the
+  lanes on each of two threads, `flake_next` on one {say(ns('flake/next_fast'))}. {saved_words} Where the processor's counter is slow or distrusted it is the exact clock by itself. Not where the
   clock is stepped often: it sees that half a millisecond late.
 - The coarse clock, {say(ns('flake/lanes_next_coarse', 2))} ns with lanes, wherever ids may be some milliseconds old,
   which they may be on most ways to a database.
@@ -1135,11 +1146,11 @@ a millisecond, of sno's, 16 bits in 4 ms, or of 128 bits, 16 bits a millisecond,
 Latencies are of single calls, however many ids these draw, and contain a clock reading.
 
 The last columns say how fair it was: how many ids the busiest has for each id of the idlest. "Of lanes" are the ids
-that each lane gave, which differ only where one was not spent, "on cores" those drawn by whoever ran on a core at the time (where threads outnumber cores),
-"of threads" those of each thread. A thread has no lane for good: it draws from that of the core on which it runs.
-So "the threads of a lane" are those of a core, and that the busiest lane's have no more than twice what the idlest's
-have is the goal for the first two columns. The third has the system's turns in it, too: in so short a run,
-a tenth of a second if not told otherwise, each of many threads has had a few turns or one.
+that each lane gave; "on cores" those drawn by whoever ran on a core at the time, where threads outnumber cores; "of
+threads" those of each thread. What lanes are meant to hold is the first: the busiest gives no more than twice what the
+idlest gives. A thread has no lane for good. It draws from that of the core on which it runs, and from others when
+that one is spent. On which core it runs, and when, is the system's choice, and that is in the other two: in so short
+a run, a tenth of a second if not told otherwise, each of many threads has had a few turns or one.
 
 {saturation()}
 ![saturation](saturation.svg)
