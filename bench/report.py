@@ -724,7 +724,7 @@ def peers():
         label, version or "–", say(t1), say(t2), times_of(t1 / floor if t1 and floor else None), say_cap(most),
         checked, lacks)
     rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "none", "", cap(n)) for n, label, clock in ONE_ID
-            if n in ("flake/next", "flake/shard_next", "sno/new") and ns(n)]
+            if n in ("flake/next", "flake/lanes_next", "flake/shard_next", "sno/new", "sno/lanes_new") and ns(n)]
     rows += [line(label, version(), ns(name), ns(name, 2), native_checked(name), lacks, cap(name))
              for name, label, version, lacks in native_peers() if ns(name)]
     rows += [line(label, VERSIONS.get(package), go_ns(name), go_ns(name, 2), go_checked(name), lacks)
@@ -1080,7 +1080,7 @@ def plots():
                [(plain(label), [counter(f"saturation/{name}", t, "cpu_s_per_million") for t in CROWDS],
                  name.startswith("peer")) for name, label in SATURATION])
     bars = [(f"{plain(label)}, {clock}", ns(name), floor_ns(name), of(name)) for name, label, clock in ONE_ID
-            if name in ("flake/next", "flake/shard_next_coarse", "sno/new")]
+            if name in ("flake/next", "flake/lanes_next_fast", "flake/shard_next_coarse", "sno/new")]
     bars += [(plain(label).split(" (")[0], ns(name), None, of(name)) for name, label, _, _ in NATIVE_PEERS]
     bars += [(plain(label), go_ns(name), None, COLOURS[3]) for name, label, _, _ in GO_PEERS]
     bars += [(plain(label), npm_ns(name), None, COLOURS[4]) for name, label, _ in NPM_PEERS]
