@@ -9,7 +9,8 @@ BUILD   ?= build
 
 # A unit that includes a header sees none of its warnings; this project wants them all.
 SHOW     = -DFLAKE_SHOW_WARNINGS -DSNO_SHOW_WARNINGS
-WARN     = $(SHOW) -pedantic -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Werror
+WERROR  ?= -Werror
+WARN     = $(SHOW) -pedantic -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow $(WERROR)
 # What is left out of clang's -Weverything: layout remarks, C90, and remarks on what these headers
 # are made of (raw buffers, C in C++, static functions that a program does not use).
 CLANG_EVERYTHING = $(SHOW) -Weverything -Wno-padded -Wno-declaration-after-statement \
@@ -252,6 +253,7 @@ include tests/hosts/hosts.mk
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@echo 'make WERROR= any of these: a warning of your compiler is no error'
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

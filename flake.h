@@ -99,9 +99,14 @@
  *
  * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
  * their version of the header. The price is size, 1.1 MB in a program of fifty files. Those that define
- * FLAKE_CXX_INLINE share one copy (0.1 MB), and a C++20 module can export it. Its value is a name for the
- * hooks, such as "plain": files that say the same must have the same hooks, and be compiled for the same
- * processor (-march). MSVC has nothing to share by, and C files keep their own.
+ * FLAKE_CXX_INLINE share one copy (0.1 MB), and a C++20 module can export it (gcc before 14 and clang
+ * before 16 lose structs that are exported by name: wrap them in a class of the module's). Its value is a
+ * name for the hooks, such as "plain": files that say the same must have the same hooks, and be compiled
+ * for the same processor (-march). MSVC has nothing to share by, and C files keep their own.
+ *
+ * In C++ begin with `flake_options options = {};` and set what differs. Of {.node = 3}, in C++20, g++ (and
+ * clang from 18 on) says by -Wextra that fields are missing. Default values for all fields would end that,
+ * and make a memset of the options a warning.
  *
  * Find your way by these marks:
  *
@@ -548,9 +553,10 @@ FLAKE_API void flake_pool_give_back(flake_pool *, flake_shard *);
  * (With max_ahead_ms a lane first runs ahead by itself; others are asked when it is there.)
  *
  * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
- * later one; inside a unit ids have no order. The clock's lag and max_ahead_ms weaken that by so
- * much, and after a step back each lane decides for itself: lanes whose newest id is not ahead of the
- * clock go on, the others wait.
+ * later one; inside a unit ids have no order. The coarse clock's lag and max_ahead_ms weaken that by so
+ * much. So does a fast clock while the system's is stepped or slewed, until a lane reads it again. After
+ * a step back each lane decides for itself: lanes whose newest id is not ahead of the clock go on, the
+ * others wait.
  *
  * n: as many as threads can run at once, which is the smaller of threads and processors; more threads
  * than lanes may draw. Lanes of fewer than 32 numbers are soon spent, and looked through more often
@@ -805,8 +811,9 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * put back; UUIDs and ULIDs count in one counter. A forked child goes on by itself, with keys of its own,
  * and so does a process after flake_generation_bump: ids of one ms from before and after that have no order.
  * Nor have those of two modules which hide their symbols, or were opened with RTLD_LOCAL: each has a
- * generator of its own. They wait where 65,536 ids were drawn in a ms. FLAKE_IO: the system has no
- * random bytes. FLAKE_RANGE: the first call, with a clock before 1984. Then `out` stays as it was.
+ * generator of its own. They wait where 65,536 ids were drawn in a ms. FLAKE_IO: the system has no random
+ * bytes. FLAKE_RANGE: the first call, with a clock before 1984; or none is left up to 2262. FLAKE_AGAIN: they
+ * have waited for a second, in which the clock stood still. Then `out` stays as it was.
  */
 FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
@@ -834,9 +841,9 @@ FLAKE_API flake_status flake_ulid(char out[27]);
  *
  * RANDOM BITS are a keyed function (SipHash-1-3) of time and place, under keys from FLAKE_RANDOM_BYTES. The
  * counter's keys are new with each init. The last 48 bits' are new each second, too; without random bytes the
- * old ones stay. Who knows two ids of one ms can guess those between them: of FLAKE_UUID7 all but the last 48
- * bits, of the others all. Ids are no secrets and no tokens. A copy of a running machine counts
- * from the same numbers until flake_generation_bump.
+ * old ones stay. Who knows an id can guess those of its ms: of FLAKE_UUID7 all but the last 48 bits, of the
+ * others all. Ids are no secrets and no tokens. A copy of a running machine counts from the same numbers until
+ * flake_generation_bump.
  *
  * THE CLOCK PUT BACK: UUIDs and ULIDs go on from the newest time, each lane from its own, and when a ms is
  * spent they take the next at once. With refuse_back they say FLAKE_CLOCK_BACK, which boundary's always do.
@@ -1242,6 +1249,7 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
         Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
 }
 
+/* From the same source as BCryptGenRandom, without a library to link. */
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     for (unsigned char *at = (unsigned char *)to; n;) {
         unsigned word;
@@ -1407,8 +1415,18 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     errno = errno_before;
 }
 
+/* For open: a program started meanwhile must not keep the file, or its lock. */
+#if defined(O_CLOEXEC)
+enum { FLAKE_I_CLOSES = O_CLOEXEC };
+#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
+enum { FLAKE_I_CLOSES = 02000000 }; /* hidden by strict C */
+#else
+enum { FLAKE_I_CLOSES = 0 };
+#endif
+
 /* Leaves errno alone. A machine that has just started waits until there are enough: of those that would come at
- * once, as from the file, a copy of the machine may have the same. */
+ * once, as from the file, a copy of the machine may have the same. The file serves systems without the call:
+ * getentropy is hidden there where a program asks for strict POSIX. */
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
@@ -1416,7 +1434,7 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     do well = flake_i_syscall(SYS_getrandom, to, n, 0L) == (long)n;
     while (!well && errno == EINTR);
 #endif
-    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY);
+    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY | FLAKE_I_CLOSES);
     if (fd >= 0) {
         well = read(fd, to, n) == (ssize_t)n;
         (void)close(fd);
@@ -1585,14 +1603,7 @@ FLAKE_I_FN bool flake_i_error_is_taken(int error) { return error == EACCES || er
 FLAKE_I_FN int flake_i_open(const char *path, int how) {
     const int flags =
         (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | (how == FLAKE_I_CREATE ? O_CREAT : 0);
-#if defined(O_CLOEXEC)
-    const int closes = O_CLOEXEC; /* or a program started meanwhile would keep the lock */
-#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
-    const int closes = 02000000; /* hidden by strict C */
-#else
-    const int closes = 0;
-#endif
-    int fd = open(path, flags | O_NONBLOCK | closes, 0666); /* a pipe would have no end */
+    int fd = open(path, flags | O_NONBLOCK | FLAKE_I_CLOSES, 0666); /* a pipe would have no end */
     if (fd >= 0 && fd <= 2) {
         const int low = fd;
         fd = fcntl(low, F_DUPFD, 3);
@@ -5673,7 +5684,9 @@ FLAKE_I_INLINE void flake_i_sip_take(uint64_t v[4], uint64_t word) {
     v[0] ^= word;
 }
 
-/* SipHash-1-3 of one word. Without loops, which gcc keeps as they stand, through memory. */
+/* SipHash-1-3 of one word: half of the steps of 2-4, and more than chance can tell from random bits. A stream
+ * cipher's stock of bytes takes no longer, but each thread would have one, to be guarded against signals
+ * and forks; this has no state at all. Without loops, which gcc keeps as they stand, through memory. */
 FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t word) {
     uint64_t v[4] = {key0 ^ UINT64_C(0x736f6d6570736575), key1 ^ UINT64_C(0x646f72616e646f6d),
                      key0 ^ UINT64_C(0x6c7967656e657261), key1 ^ UINT64_C(0x7465646279746573)};
@@ -5713,11 +5726,11 @@ FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, uint64_t salt, u
     return flake_i_siphash(k->start[0], k->start[1] ^ salt, ms << 1 | part);
 }
 
-/* That of a UUID. The newest ms's is kept, in one word with 39 bits of whose it is: of the ms, which come
- * round in 17 years, and of the salt. */
+/* That of a UUID. The newest ms's is kept, in one word with 38 bits of whose it is: of the ms, which come
+ * round in 8 years, and of the salt. Between the two is a 1: a word of 0 is nobody's. */
 FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, uint64_t salt, uint64_t ms) {
     const unsigned bits = FLAKE_I_COUNTER_BITS - 1;
-    const uint64_t whose = (ms ^ salt >> bits) << bits;
+    const uint64_t whose = ((ms ^ salt >> bits) << 1 | 1) << bits;
     const uint64_t kept = FLAKE_ATOMIC_LOAD(&k->newest, relaxed);
     if (FLAKE_I_LIKELY((kept ^ whose) >> bits == 0)) return kept & flake_i_ones(bits);
     const uint64_t start = flake_i_start_of(k, salt, ms, 0) & flake_i_ones(bits);
@@ -6001,8 +6014,9 @@ FLAKE_I_APART flake_status flake_i_wide_one_on(flake128_gen *g, unsigned how, ui
                                                int64_t now_ns, flake128 *id) {
     flake_i_place place;
     flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
-    if (status != FLAKE_OK && g->goes_on)
-        status = flake_i_go_on(&g->engine, how, status, 1, &place);
+    const bool goes_on =
+        g->goes_on && !(how & FLAKE_I_GIVEN); /* a given time counts as the newest */
+    if (status != FLAKE_OK && goes_on) status = flake_i_go_on(&g->engine, how, status, 1, &place);
     if (status == FLAKE_OK) flake_i_wide_at(g, place.time, place.index, id);
     return status;
 }
@@ -6561,9 +6575,10 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
  * unit more to compile than all the rest. What reads sets bits in `bad` for what is no text, and makes
  * an id of it all the same; where one of the two is not used the compiler leaves it out. */
 
-/* gcc for Windows does not align the stack for 32-byte values. */
+/* gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc takes a mask's bytes
+ * for positive, and never chooses by them. */
 #if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && \
-    (!defined(_WIN32) || defined(__clang__))
+    (defined(__clang__) || !(defined(_WIN32) || defined(__CHAR_UNSIGNED__)))
 #define FLAKE_I_AVX2 __attribute__((target("avx2")))
 #ifdef __AVX2__
 #define FLAKE_I_HAS_AVX2 true
@@ -6781,12 +6796,19 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_id_twice(uint64_t first, uint6
     return flake_i_join_halves(id, id);
 }
 
+/* In every other byte bits 4 to 6 are a neighbour's: a pick does not look there. A mask of one kind of byte
+ * gcc would not load, but make in three steps. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_high_nibbles(flake_i_u8x32 bytes) {
-    return (flake_i_u8x32)((flake_i_u16x16)bytes >> 4) & flake_i_each(FLAKE_I_EACH_BYTE(15));
+    return (flake_i_u8x32)((flake_i_u16x16)bytes >> 4) & flake_i_each(UINT64_C(0x0f7f0f7f0f7f0f7f));
 }
 
-FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_any(flake_i_u8x32 bytes) {
-    return !__builtin_ia32_ptestz256((flake_i_halves)bytes, (flake_i_halves)bytes);
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_smaller(flake_i_u8x32 a, flake_i_u8x32 b) {
+#if defined(__clang__)
+    const flake_i_u8x32 is_a = (flake_i_u8x32)(a < b);
+    return (a & is_a) | (b & ~is_a);
+#else
+    return (flake_i_u8x32)__builtin_ia32_pminub256((flake_i_c8x32)a, (flake_i_c8x32)b);
+#endif
 }
 
 FLAKE_I_TABLE const flake_i_c8x32 flake_i_hex_16 =
@@ -6822,27 +6844,39 @@ FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_uuid(flake_i_u8x32 id_twice, char
     memcpy(out + 21, &last, sizeof last);
 }
 
-FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_read_uuid(const char *text, flake_i_u8x32 *bad) {
+/* The 32 digits. `good` keeps bit 7 of each byte while all is well. Two tables judge a character, by its
+ * low four bits and by its high ones: of a digit the sum has bit 7. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_uuid_digits(const char *text,
+                                                              flake_i_u8x32 *good) {
     const flake_i_c8x32 digits_of_32 = {0, 1, 2, 3, 4, 5, 6,  7,  9,  10, 11, 12, 14, 15, -1, -1,
                                         3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, -1, -1, -1, -1};
     const flake_i_c8x32 last_digits = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                        -1, -1, -1, 12, 13, -1, -1, -1, -1, -1, -1,
                                        -1, -1, -1, -1, -1, -1, 12, 13, 14, 15};
-    const flake_i_u8x32 hyphens = {0, 0, 0,    0, 0, 0, 0, 0,    0xff, 0, 0, 0, 0, 0xff, 0, 0,
-                                   0, 0, 0xff, 0, 0, 0, 0, 0xff, 0,    0, 0, 0, 0, 0,    0, 0};
-    /* What is added to a digit, by its high four bits: what is no digit gets a value that stands for
-     * another, or none. */
-    const flake_i_c8x32 offsets =
-        FLAKE_I_BOTH(-1, -1, -1, -'0', 10 - 'A', -1, 10 - 'a', -1, -1, -1, -1, -1, -1, -1, -1, -1);
-    const flake_i_u64x4 zero = {0}, nibble_scales = zero + UINT64_C(0x0110011001100110);
+    const flake_i_u8x32 hyphens = {0, 0, 0,   0, 0, 0, 0, 0,   '-', 0, 0, 0, 0, '-', 0, 0,
+                                   0, 0, '-', 0, 0, 0, 0, '-', 0,   0, 0, 0, 0, 0,   0, 0};
+    const flake_i_u8x32 elsewhere = (flake_i_u8x32)(hyphens == 0);
+    const flake_i_c8x32 low =
+        FLAKE_I_BOTH(32, 64, 64, 64, 64, 64, 64, 32, 32, 32, 0, 0, 0, 0, 0, 0);
+    const flake_i_c8x32 high = FLAKE_I_BOTH(0, 0, 0, 96, 64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     flake_i_u8x32 from_0, from_4;
     memcpy(&from_0, text, sizeof from_0);
     memcpy(&from_4, text + 4, sizeof from_4);
     const flake_i_u8x32 digits =
         FLAKE_I_PICK(from_0, digits_of_32) | FLAKE_I_PICK(from_4, last_digits);
-    const flake_i_u8x32 values = digits + FLAKE_I_PICK(offsets, flake_i_high_nibbles(digits));
-    *bad |= FLAKE_I_PICK(flake_i_hex_16, values) ^ (digits | flake_i_each(FLAKE_I_EACH_BYTE(0x20)));
-    *bad |= (from_0 ^ flake_i_each(FLAKE_I_EACH_BYTE('-'))) & hyphens;
+    *good &= (flake_i_u8x32)(from_0 == hyphens) | elsewhere;
+    *good &= FLAKE_I_PICK(low, digits) + FLAKE_I_PICK(high, flake_i_high_nibbles(digits));
+    return digits;
+}
+
+/* The smaller one is the value: for a letter its distance from '0' is larger, for a digit that of the letter
+ * with the same low four bits. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_uuid_of(flake_i_u8x32 digits) {
+    const flake_i_c8x32 letters =
+        FLAKE_I_BOTH(15, 10, 11, 12, 13, 14, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15);
+    const flake_i_u64x4 zero = {0}, nibble_scales = zero + UINT64_C(0x0110011001100110);
+    const flake_i_u8x32 values = flake_i_smaller(digits - flake_i_each(FLAKE_I_EACH_BYTE('0')),
+                                                 FLAKE_I_PICK(letters, digits));
     const flake_i_s16x16 bytes =
         __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)nibble_scales);
     return (flake_i_half)__builtin_ia32_packuswb128((flake_i_s16x8)FLAKE_I_HALF(bytes, 0),
@@ -6873,10 +6907,24 @@ FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_ulid(flake_i_u8x32 id_twice, char
     memcpy(out + 11, &last, sizeof last);
 }
 
+/* Characters 0 to 9 at the end of one half, 10 to 25 in the other. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_first_ulid(const char *text) {
+    const flake_i_c8x32 six_later = {-1, -1, -1, -1, -1, -1, 0, 1, 2, 3, 4,  5,  6,  7,  8,  9,
+                                     0,  1,  2,  3,  4,  5,  6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return FLAKE_I_PICK(flake_i_load_halves(text, text + 10), six_later);
+}
+
+/* They stand so in the 32 bytes that end with any other text, of which six are not its own. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_later_ulid(const char *text) {
+    flake_i_u8x32 c;
+    memcpy(&c, text - 6, sizeof c);
+    return c;
+}
+
 /* A character's high four bits say which of three tables its low four bits look into: digits, A to O,
- * P to Z. */
-FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_read_ulid(const char *text, flake_i_u8x32 *bad) {
-    enum { DIGIT = 1, A_TO_O = 2, P_TO_Z = 4, BELOW_8 = 8, I_L_O = 16, IN_ALL = 7, FIRST = 24 };
+ * P to Z. 0: it is no digit; 8 or more: it may be the first. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_ulid_kinds(flake_i_u8x32 c) {
+    enum { DIGIT = 1, A_TO_O = 2, P_TO_Z = 4, BELOW_8 = 8, I_L_O = 16, IN_ALL = 7 };
     const flake_i_c8x32 kinds_of_high =
         FLAKE_I_BOTH(0, 0, 0, DIGIT | BELOW_8, A_TO_O | I_L_O, P_TO_Z, A_TO_O | I_L_O, P_TO_Z, 0, 0,
                      0, 0, 0, 0, 0, 0);
@@ -6884,36 +6932,30 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_read_ulid(const char *text, fla
         DIGIT | P_TO_Z | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8,
         IN_ALL | BELOW_8, DIGIT | A_TO_O | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8, IN_ALL,
         IN_ALL | I_L_O, A_TO_O | P_TO_Z, A_TO_O, A_TO_O | I_L_O, A_TO_O, A_TO_O, A_TO_O | I_L_O);
-    const flake_i_c8x32 wanted = {FIRST,  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL,
-                                  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL,
-                                  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL,
-                                  IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL, IN_ALL};
-    const flake_i_c8x32 to_9 = FLAKE_I_BOTH(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0, 0, 0);
+    return FLAKE_I_PICK(kinds_of_low, c) & FLAKE_I_PICK(kinds_of_high, flake_i_high_nibbles(c));
+}
+
+/* As in a UUID. Where no character of this text stands, 0 is subtracted: so gcc loads this vector, too. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     const flake_i_c8x32 a_to_o =
         FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 16, 17, 1, 18, 19, 1, 20, 21, 0);
     const flake_i_c8x32 p_to_z =
-        FLAKE_I_BOTH(22, 23, 24, 25, 26, 0, 27, 28, 29, 30, 31, 0, 0, 0, 0, 0);
-    const flake_i_c8x32 in_whole_bytes = {-1, -1, -1, -1, -1, -1, 0,  1,  2,  3, 4,
-                                          5,  6,  7,  8,  9,  0,  1,  2,  3,  4, 5,
-                                          6,  7,  8,  9,  10, 11, 12, 13, 14, 15};
+        FLAKE_I_BOTH(22, 23, 24, 25, 26, 31, 27, 28, 29, 30, 31, 0, 0, 0, 0, 0);
     const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
     const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
     const flake_i_c8x32 order_of_bytes = {4,  10, 9,  8,  13, 12, -1, -1, -1, -1, -1,
                                           -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                           2,  1,  0,  5,  4,  10, 9,  8,  13, 12};
-    const flake_i_u8x32 c = flake_i_load_halves(text, text + 10);
-    const flake_i_u8x32 kinds = FLAKE_I_PICK(kinds_of_low, c) &
-                                FLAKE_I_PICK(kinds_of_high, flake_i_high_nibbles(c)) &
-                                (flake_i_u8x32)wanted;
-    *bad |= (flake_i_u8x32)(kinds == 0);
+    const flake_i_u8x32 zeros = {0,   0,   0,   0,   0,   0,   '0', '0', '0', '0', '0',
+                                 '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0',
+                                 '0', '0', '0', '0', '0', '0', '0', '0', '0', '0'};
     const flake_i_u8x32 letters =
         FLAKE_I_CHOOSE(FLAKE_I_PICK(a_to_o, c), FLAKE_I_PICK(p_to_z, c), (flake_i_u16x16)c << 3);
-    const flake_i_u8x32 values =
-        FLAKE_I_CHOOSE(FLAKE_I_PICK(to_9, c), letters, (flake_i_u16x16)c << 1);
+    const flake_i_u8x32 values = flake_i_smaller(c - zeros, letters);
     /* Joined to ten bits, then to 20; the first 20 of each 40 are left 4 bits up, so that only the low
      * half of the byte in the middle is missing, and stands in place 48 bits further up. */
-    const flake_i_s16x16 ten_bits = __builtin_ia32_pmaddubsw256(
-        (flake_i_c8x32)FLAKE_I_PICK(values, in_whole_bytes), (flake_i_c8x32)value_scales);
+    const flake_i_s16x16 ten_bits =
+        __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
     const flake_i_u64x4 twenty_bits =
         (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
     const flake_i_u8x32 bytes = FLAKE_I_PICK(twenty_bits | twenty_bits >> 48, order_of_bytes);
@@ -6939,23 +6981,31 @@ FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_n_avx2(const flake128 *ids, size_t 
 }
 
 FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
-    flake_i_u8x32 bad = {0};
-    for (size_t i = 0; i < n; i++) (void)flake_i_read_uuid(text + FLAKE_I_UUID_STRIDE * i, &bad);
-    if (flake_i_any(bad)) return false;
+    flake_i_u8x32 unused = {0}, good = ~unused;
+    for (size_t i = 0; i < n; i++) (void)flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &good);
+    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)good) != -1) return false;
     for (size_t i = 0; i < n; i++) {
-        const flake_i_half id = flake_i_read_uuid(text + FLAKE_I_UUID_STRIDE * i, &bad);
-        memcpy(ids[i].bytes, &id, sizeof id);
+        const flake_i_half id =
+            flake_i_uuid_of(flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &unused));
+        memcpy(&ids[i], &id, sizeof id);
     }
     return true;
 }
 
 FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_ulids(const char *text, size_t n, flake128 *ids) {
-    flake_i_u8x32 bad = {0};
-    for (size_t i = 0; i < n; i++) (void)flake_i_read_ulid(text + FLAKE_I_ULID_STRIDE * i, &bad);
-    if (flake_i_any(bad)) return false;
-    for (size_t i = 0; i < n; i++) {
-        const flake_i_half id = flake_i_read_ulid(text + FLAKE_I_ULID_STRIDE * i, &bad);
-        memcpy(ids[i].bytes, &id, sizeof id);
+    const flake_i_c8x32 wanted = {0, 0, 0, 0, 0, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                  1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const flake_i_u8x32 first = flake_i_first_ulid(text);
+    flake_i_u8x32 least = flake_i_ulid_kinds(first);
+    for (size_t i = 1; i < n; i++)
+        least = flake_i_smaller(
+            least, flake_i_ulid_kinds(flake_i_later_ulid(text + FLAKE_I_ULID_STRIDE * i)));
+    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)least < wanted) != 0) return false;
+    flake_i_half id = flake_i_ulid_of(first);
+    memcpy(&ids[0], &id, sizeof id);
+    for (size_t i = 1; i < n; i++) {
+        id = flake_i_ulid_of(flake_i_later_ulid(text + FLAKE_I_ULID_STRIDE * i));
+        memcpy(&ids[i], &id, sizeof id);
     }
     return true;
 }
@@ -6973,7 +7023,7 @@ FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_avx2(const char *text, flake128 *
 }
 
 FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_n_avx2(const char *text, size_t n, flake128 *ids) {
-    return flake_i_read_ulids(text, n, ids);
+    return n == 0 || flake_i_read_ulids(text, n, ids);
 }
 
 #endif /* FLAKE_I_AVX2 */
@@ -7464,13 +7514,18 @@ typedef struct flake_i_field {
 FLAKE_I_TABLE const char *const flake_i_bools[] = {"false", "true", NULL};
 FLAKE_I_TABLE const char *const flake_i_clocks[] = {"exact", "coarse", "fast", NULL};
 
-/* A word's place, or a decimal number that the field can hold. */
+/* A word's place, or a decimal number that the field can hold; fields of 64 bits have a sign. */
 FLAKE_I_FN bool flake_i_field_value(const flake_i_field *f, const char *value, uint64_t *number) {
-    const uint64_t most = f->size == 8 ? INT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
+    const bool negative = !f->words && f->size == 8 && *value == '-';
+    const uint64_t most =
+        f->size == 8 ? (uint64_t)INT64_MAX + negative : (UINT64_C(1) << 8 * f->size) - 1;
     for (*number = 0; f->words && f->words[*number]; ++*number)
         if (strcmp(f->words[*number], value) == 0) return true;
-    return !f->words && strlen(value) <= 19 && flake_i_read_decimal(value, number) &&
-           *number <= most;
+    value += negative;
+    if (f->words || strlen(value) > 19 || !flake_i_read_decimal(value, number) || *number > most)
+        return false;
+    if (negative) *number = 0 - *number;
+    return true;
 }
 
 /* `value` is a text, or if it points what the field is to point to. */

@@ -91,9 +91,14 @@
  *
  * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
  * their version of the header. The price is size, 0.4 MB in a program of fifty files. Those that define
- * SNO_CXX_INLINE share one copy, and a C++20 module can export it. Its value is a name for the hooks, such
- * as "plain": files that say the same must have the same hooks, and be compiled for the same processor
- * (-march). MSVC has nothing to share by, and C files keep their own.
+ * SNO_CXX_INLINE share one copy, and a C++20 module can export it (gcc before 14 and clang before 16 lose
+ * structs that are exported by name: wrap them in a class of the module's). Its value is a name for the
+ * hooks, such as "plain": files that say the same must have the same hooks, and be compiled for the same
+ * processor (-march). MSVC has nothing to share by, and C files keep their own.
+ *
+ * In C++ begin with `sno_options options = {};` and set what differs. Of {.max_wait_ms = 10}, in C++20, g++
+ * (and clang from 18 on) says by -Wextra that fields are missing. Default values for all fields would end
+ * that, and make a memset of the options a warning.
  *
  * Find your way by these marks:
  *
@@ -520,8 +525,9 @@ SNO_API void sno_pool_give_back(sno_pool *, sno_shard *);
  * drawn. So cores share no cache line while they needn't, and one thread can have all ids of a unit.
  *
  * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
- * later one; inside a unit ids have no order. The clock's lag weakens that by so much, and after a step
- * back each lane decides for itself: some change the tick, and ids of one unit may have either.
+ * later one; inside a unit ids have no order. The coarse clock's lag weakens that by so much, and so does
+ * a fast clock while the system's is stepped or slewed, until a lane reads it again. After a step back
+ * each lane decides for itself: some change the tick, and ids of one unit may have either.
  *
  * n: as many as threads can run at once, which is the smaller of threads and processors; more threads
  * than lanes may draw. Both objects lie anywhere, as a generator does, and are neither moved nor copied
@@ -872,6 +878,7 @@ SNO_I_FN void sno_i_system_sleep(int64_t ns) {
         Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
 }
 
+/* From the same source as BCryptGenRandom, without a library to link. */
 SNO_I_FN bool sno_i_system_random(void *to, size_t n) {
     for (unsigned char *at = (unsigned char *)to; n;) {
         unsigned word;
@@ -1037,8 +1044,18 @@ SNO_I_FN void sno_i_system_sleep(int64_t ns) {
     errno = errno_before;
 }
 
+/* For open: a program started meanwhile must not keep the file, or its lock. */
+#if defined(O_CLOEXEC)
+enum { SNO_I_CLOSES = O_CLOEXEC };
+#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
+enum { SNO_I_CLOSES = 02000000 }; /* hidden by strict C */
+#else
+enum { SNO_I_CLOSES = 0 };
+#endif
+
 /* Leaves errno alone. A machine that has just started waits until there are enough: of those that would come at
- * once, as from the file, a copy of the machine may have the same. */
+ * once, as from the file, a copy of the machine may have the same. The file serves systems without the call:
+ * getentropy is hidden there where a program asks for strict POSIX. */
 SNO_I_FN bool sno_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
@@ -1046,7 +1063,7 @@ SNO_I_FN bool sno_i_system_random(void *to, size_t n) {
     do well = sno_i_syscall(SYS_getrandom, to, n, 0L) == (long)n;
     while (!well && errno == EINTR);
 #endif
-    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY);
+    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY | SNO_I_CLOSES);
     if (fd >= 0) {
         well = read(fd, to, n) == (ssize_t)n;
         (void)close(fd);
@@ -1215,14 +1232,7 @@ SNO_I_FN bool sno_i_error_is_taken(int error) { return error == EACCES || error 
 SNO_I_FN int sno_i_open(const char *path, int how) {
     const int flags =
         (how == SNO_I_READ ? O_RDONLY : O_RDWR) | (how == SNO_I_CREATE ? O_CREAT : 0);
-#if defined(O_CLOEXEC)
-    const int closes = O_CLOEXEC; /* or a program started meanwhile would keep the lock */
-#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
-    const int closes = 02000000; /* hidden by strict C */
-#else
-    const int closes = 0;
-#endif
-    int fd = open(path, flags | O_NONBLOCK | closes, 0666); /* a pipe would have no end */
+    int fd = open(path, flags | O_NONBLOCK | SNO_I_CLOSES, 0666); /* a pipe would have no end */
     if (fd >= 0 && fd <= 2) {
         const int low = fd;
         fd = fcntl(low, F_DUPFD, 3);
@@ -5559,13 +5569,18 @@ typedef struct sno_i_field {
 SNO_I_TABLE const char *const sno_i_bools[] = {"false", "true", NULL};
 SNO_I_TABLE const char *const sno_i_clocks[] = {"exact", "coarse", "fast", NULL};
 
-/* A word's place, or a decimal number that the field can hold. */
+/* A word's place, or a decimal number that the field can hold; fields of 64 bits have a sign. */
 SNO_I_FN bool sno_i_field_value(const sno_i_field *f, const char *value, uint64_t *number) {
-    const uint64_t most = f->size == 8 ? INT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
+    const bool negative = !f->words && f->size == 8 && *value == '-';
+    const uint64_t most =
+        f->size == 8 ? (uint64_t)INT64_MAX + negative : (UINT64_C(1) << 8 * f->size) - 1;
     for (*number = 0; f->words && f->words[*number]; ++*number)
         if (strcmp(f->words[*number], value) == 0) return true;
-    return !f->words && strlen(value) <= 19 && sno_i_read_decimal(value, number) &&
-           *number <= most;
+    value += negative;
+    if (f->words || strlen(value) > 19 || !sno_i_read_decimal(value, number) || *number > most)
+        return false;
+    if (negative) *number = 0 - *number;
+    return true;
 }
 
 /* `value` is a text, or if it points what the field is to point to. */

@@ -69,6 +69,9 @@ $(BENCH)/guard: $(patsubst %,$(BENCH)/guard_%.o,USUAL NEW_UNITS COARSE FAST)
 
 # A quick try: make bench-report RUNS=2 REPETITIONS=4 MIN_TIME=0.002 FILTER='^floor|^flake/next' PEER_REPEATS=1 \
 #   PEER_IDS=10000 REPORT=/tmp/R.md
+# Where Debian's peers are too old for version 7, with others put first:
+#   CPLUS_INCLUDE_PATH=... GO_PEERS=... PEER_VERSIONS="boost=1.90 google/uuid=1.6.0" \
+#   make bench-report UUID7_H=path/to/uuidv7.h
 bench-report: $(BENCH)/bench $(BENCH)/guard ## writes bench/REPORT.md and README.md's table from the quietest of RUNS runs, unless the report there is quieter (FORCE=1)
 	@command -v python3 >/dev/null || { echo "make bench-report needs python3" >&2; exit 1; }
 	rm -rf $(BENCH)/run[0-9]*

@@ -476,6 +476,11 @@ SATURATION = [
     ("peer/mutex_snowflake", "mutex snowflake, 12 bits"),
 ]
 
+
+def boost_version():
+    return VERSIONS.get("boost", MACHINE["boost"].replace("_", "."))
+
+
 NATIVE_PEERS = [
     ("peer/atomic_counter", "`std::atomic` counter", lambda: MACHINE["compiler"],
      "no time, one process, begins anew with it"),
@@ -487,12 +492,12 @@ NATIVE_PEERS = [
      "random: unique by probability, no order"),
     ("peer/libuuid_v7", "libuuid v7", lambda: VERSIONS.get("libuuid", ""),
      "random within a millisecond: no order there"),
-    ("peer/uuid7_h", "uuidv7.h, a state each thread", lambda: "", "order within one thread only"),
-    ("peer/uuid7_h_mutex", "uuidv7.h, a mutex", lambda: "", "a preempted holder stops all"),
+    ("peer/uuid7_h", "uuidv7.h, a state each thread", lambda: VERSIONS.get("uuidv7.h", ""), "order within one thread only"),
+    ("peer/uuid7_h_mutex", "uuidv7.h, a mutex", lambda: VERSIONS.get("uuidv7.h", ""), "a preempted holder stops all"),
     ("peer/boost_uuid_v4", "Boost.Uuid v4, a generator each thread",
-     lambda: MACHINE["boost"].replace("_", "."), "random from a Mersenne twister: predictable, no order"),
+     boost_version, "random from a Mersenne twister: predictable, no order"),
     ("peer/boost_uuid_v7", "Boost.Uuid v7, a generator each thread",
-     lambda: MACHINE["boost"].replace("_", "."), "order within one thread only"),
+     boost_version, "order within one thread only"),
 ]
 GO_PEERS = [
     ("Xid", "Go rs/xid", "rs/xid", "24 bits of counter a second: unbounded draws wrap; seconds only"),

@@ -29,9 +29,10 @@ static const char campaign_help[] =
     "                            --scatter and --refuse-back)\n"
     "  --layout NAME             idgen hazelcast uniqueid_ordered uniqueid_spread twitter "
     "sonyflake\n"
-    "                            discord instagram mastodon js53, boundary for 128 bits, mine,\n"
-    "                            or T-N-S, bits of time, node and sequence from the top (idgen);\n"
-    "                            boundary has no --epoch-ms, --node and --scatter\n"
+    "                            discord instagram mastodon js53 (idgen), of 128 bits boundary\n"
+    "                            uuid7 uuid7_node uuid8 ulid, mine, or T-N-S, bits of time, node\n"
+    "                            and sequence from the top. Those of 128 bits have no\n"
+    "                            --epoch-ms, --node and --scatter\n"
     "  --epoch-ms N              Unix time of the layout's beginning (its own; of T-N-S 0)\n"
     "  --node N                  as many as the layout has; of sno.h the partition, below 65536 "
     "(0)\n"
@@ -218,14 +219,32 @@ static void campaign_configure_sno(void) {
     if (sno_options_why(o)) campaign_usage("sno.h refuses this:", sno_options_why(o));
 }
 
+/* Whether --layout names a form of 128 bits. */
+static bool campaign_is_wide(flake_form *form) {
+    static const struct {
+        const char *name;
+        flake_form form;
+    } forms[] = {{"boundary", FLAKE_BOUNDARY},
+                 {"uuid7", FLAKE_UUID7},
+                 {"uuid7_node", FLAKE_UUID7_NODE},
+                 {"uuid8", FLAKE_UUID8},
+                 {"ulid", FLAKE_ULID}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (strcmp(campaign.layout, forms[i].name) != 0) continue;
+        *form = forms[i].form;
+        return true;
+    }
+    return false;
+}
+
 static void campaign_configure_flake(void) {
     flake_options *o = &campaign_flake.options;
-    campaign_flake.wide = !strcmp(campaign.layout, "boundary");
+    campaign_flake.wide = campaign_is_wide(&o->form);
     campaign_flake.may = campaign_may();
     if (campaign_flake.wide && (campaign.epoch_ms || campaign.node || campaign.scatter))
-        campaign_usage("boundary's ids have no", campaign.epoch_ms ? "--epoch-ms"
-                                                 : campaign.node   ? "--node"
-                                                                   : "--scatter");
+        campaign_usage("ids of 128 bits have no", campaign.epoch_ms ? "--epoch-ms"
+                                                  : campaign.node   ? "--node"
+                                                                    : "--scatter");
     if (!campaign_flake.wide) o->layout = campaign_layout();
     o->node = (uint32_t)campaign.node;
     o->seq_min = (uint32_t)campaign.seq_min;
@@ -235,11 +254,12 @@ static void campaign_configure_flake(void) {
     o->seq_scatter = campaign.scatter != 0;
     o->refuse_back = campaign.refuse_back != 0;
     o->clock.now_ns = fuzz_read;
+    const uint64_t worker = flake_worker_of(o->form);
     const char *const why =
-        campaign_flake.wide ? flake128_options_why(flake_worker, o) : flake_options_why(o);
+        campaign_flake.wide ? flake128_options_why(worker, o) : flake_options_why(o);
     if (why) campaign_usage("flake.h refuses this:", why);
-    const flake_status status = campaign_flake.wide ? flake128_init(&flake_wide, flake_worker, o)
-                                                    : flake_init(&flake_plain, o);
+    const flake_status status =
+        campaign_flake.wide ? flake128_init(&flake_wide, worker, o) : flake_init(&flake_plain, o);
     if (status != FLAKE_OK) campaign_usage("flake.h refuses this:", flake_status_str(status));
 }
 

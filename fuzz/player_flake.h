@@ -39,6 +39,11 @@ typedef struct flake_actor {
 enum { flake_most_actors = 5, flake_ring_most = 8, flake_most_lanes = 4 };
 static const uint64_t flake_worker = 0xc0ffee123456, flake_nothing = 0x5e5e5e5e5e5e5e5e;
 
+/* What a generator of 128 bits is told. */
+static uint64_t flake_worker_of(flake_form form) {
+    return flake_i_has_node(form) ? flake_worker : 0;
+}
+
 static flake_actor flake_actors[flake_most_actors];
 static flake_gen flake_plain;
 static flake_shard flake_split[flake_most_actors];
@@ -54,9 +59,10 @@ static struct flake_scene {
     uint64_t node;
     size_t actors;
     unsigned may;
-    bool exact;   /* the oracle can say what comes */
-    bool rises;   /* ids as numbers do, too */
-    bool forgets; /* what is borrowed may be more than count holds */
+    bool exact;        /* the oracle can say what comes */
+    bool rises;        /* ids as numbers do, too */
+    uint64_t began_at; /* the clock's unit before the call */
+    bool forgets;      /* what is borrowed may be more than count holds */
     flake_pool pool;
     uint64_t scatter_unit[64], scatter_start[64]; /* the first number of some units */
     bool scatter_known[64];
@@ -223,19 +229,18 @@ static bool flake_open(const flake_fixed *fixed) {
     if (s->kind == FLAKE_WIDE) {
         given.layout = bare ? flake_layout_mastodon() : given.layout;
         if (!is_boundary) given.layout.epoch_ms = flake_i_epoch_1984_ms;
-        /* The oracle knows none that goes on when the clock was put back: test_uuid_rising.c does. */
-        given.refuse_back |= !is_boundary;
     }
     flake_status wanted = flake_judge(&given, o, &or_invalid);
     const bool lags = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4;
     fuzz_slack_ns = lags ? 32 * FUZZ_MS : 0;
     if (s->kind == FLAKE_WIDE) {
-        s->node = flake_i_has_node(given.form) ? flake_worker : 0;
+        s->node = flake_worker_of(given.form);
         const uint64_t worker = s->node + (more & 8 ? UINT64_C(1) << 48 : 0);
         if (bare) memset(&given.layout, 0, sizeof given.layout);
         if (!bare || more & 8) wanted = FLAKE_INVALID;
         fuzz_same("wide init", flake128_init(&flake_wide, worker, &given), wanted);
         if (wanted != FLAKE_OK) return false;
+        const bool goes_on = !is_boundary && !o->refuse_back;
         o->refuse_back = true;
         s->actors = 1;
         flake_actors[0].gen = NULL;
@@ -245,6 +250,7 @@ static bool flake_open(const flake_fixed *fixed) {
         flake_actors[0].seq_min = o->seq_min;
         flake_actors[0].oracle =
             flake_oracle_of(o, 64, (uint64_t)o->seq_max - o->seq_min + 1, &flake_wide.engine);
+        flake_actors[0].oracle.goes_on = goes_on;
     } else {
         const bool is_split = s->kind == FLAKE_SHARDS || s->kind == FLAKE_POOL;
         const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
@@ -345,11 +351,21 @@ static layout_fields flake_check_id(flake_actor *a, const oracle_place *place, u
     return f;
 }
 
-/* I3 of flake.h: none is ahead of the clock by more than max_ahead. */
-static void flake_check_not_ahead(const flake_actor *a, uint64_t time) {
+static uint64_t flake_latest_unit(const flake_actor *a) {
     uint64_t now = 0; /* a coarse clock may say less, and that there is a unit still */
     if (oracle_unit_at(&a->oracle, fuzz_latest_ns(), &now) != ORACLE_OK)
         now = fuzz_latest_ns() < oracle_start_ns(&a->oracle, 0) ? 0 : a->oracle.last_unit;
+    return now;
+}
+
+/* I3 of flake.h: none is ahead of the clock by more than max_ahead. Who goes on counts as the clock's
+ * what it had reached, too, and what n ids fill behind that. */
+static void flake_check_not_ahead(const flake_actor *a, uint64_t time, uint64_t had, size_t n) {
+    uint64_t now = flake_latest_unit(a);
+    if (a->oracle.goes_on) {
+        if (had < flake_scene.began_at) had = flake_scene.began_at;
+        if (now < had + 1 + n / a->oracle.cap) now = had + 1 + n / a->oracle.cap;
+    }
     fuzz_true("id not ahead of the clock", time <= now + a->oracle.max_ahead);
 }
 
@@ -358,8 +374,13 @@ static void flake_check_not_ahead(const flake_actor *a, uint64_t time) {
 static flake_snapshot flake_stand(flake_actor *a) {
     flake_snapshot s;
     memset(&s, 0, sizeof s);
-    if (a->lanes) fuzz_same("snapshot", flake_lanes_snapshot_take(a->lanes, &s), FLAKE_OK);
-    else if (a->gen) fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
+    if (a->wide) {
+        flake128_snapshot wide;
+        fuzz_same("snapshot", flake128_snapshot_take(a->wide, &wide), FLAKE_OK);
+        s.unix_ms = wide.unix_ms;
+        s.count = wide.count;
+    } else if (a->lanes) fuzz_same("snapshot", flake_lanes_snapshot_take(a->lanes, &s), FLAKE_OK);
+    else fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
     return s;
 }
 
@@ -386,9 +407,24 @@ static uint64_t flake_narrow(flake128 wide) {
     memset(&p, 0, sizeof p);
     fuzz_same("wide id", flake128_decompose(form, wide, &p), FLAKE_OK);
     if (flake_i_has_node(form)) fuzz_same_u64("worker", p.worker, flake_worker);
+    if (form != FLAKE_BOUNDARY && form != FLAKE_ULID) {
+        fuzz_same("version", wide.bytes[6] >> 4, form == FLAKE_UUID8 ? 8 : 7);
+        fuzz_same("variant", wide.bytes[8] >> 6, 2);
+    }
     const uint64_t seq = form == FLAKE_BOUNDARY ? p.seq : flake_place_of(&p);
     fuzz_true("wide number", seq <= 0xffff);
     return (p.time - (uint64_t)flake_scene.options.layout.epoch_ms) << 16 | seq;
+}
+
+/* One of 128 bits that a call gave alone, in the trace as its users know it. */
+static uint64_t flake_narrow_one(flake128 wide) {
+    char text[37];
+    if (fuzz_traced) {
+        if (flake_scene.options.form == FLAKE_ULID) flake128_to_ulid(wide, text);
+        else flake128_to_uuid(wide, text);
+        printf("  %s\n", text);
+    }
+    return flake_narrow(wide);
 }
 
 /* ---- calls ---- */
@@ -398,7 +434,7 @@ static flake_status flake_call_one(flake_actor *a, bool waits, uint64_t *id) {
         flake128 wide;
         const flake_status status =
             waits ? flake128_next(a->wide, &wide) : flake128_try(a->wide, &wide);
-        if (status == FLAKE_OK) *id = flake_narrow(wide);
+        if (status == FLAKE_OK) *id = flake_narrow_one(wide);
         return status;
     }
     if (a->shard) return waits ? flake_shard_next(a->shard, id) : flake_shard_try(a->shard, id);
@@ -414,10 +450,11 @@ static void flake_compare(flake_actor *a, const fuzz_wanted *w, const uint64_t *
         fuzz_same("ids given", (int64_t)n, (int64_t)w->n);
         fuzz_same("clock after the call", script_now.now_ns, w->after_ns);
     }
+    const uint64_t had = a->last_time;
     layout_fields f = {0, 0, 0};
     for (size_t i = 0; i < n; i++)
         f = flake_check_id(a, exact ? &w->places[i] : NULL, ids[i], in_order);
-    if (n && in_time) flake_check_not_ahead(a, f.time);
+    if (n && in_time) flake_check_not_ahead(a, f.time, had, n);
 }
 
 static void flake_play_one(flake_actor *a, bool waits) {
@@ -456,7 +493,7 @@ static void flake_play_at(flake_actor *a, int64_t unix_ms) {
     if (a->wide) {
         flake128 wide;
         status = flake128_try_at(a->wide, unix_ms, &wide);
-        if (status == FLAKE_OK) id = flake_narrow(wide);
+        if (status == FLAKE_OK) id = flake_narrow_one(wide);
     } else
         status = a->shard ? flake_shard_try_at(a->shard, unix_ms, &id)
                           : flake_try_at(a->gen, unix_ms, &id);
@@ -619,7 +656,7 @@ static void flake_play_restore(flake_actor *a) {
 }
 
 static void flake_check_position(flake_actor *a) {
-    if (a->wide || !flake_scene.exact) return;
+    if (!flake_scene.exact) return;
     const flake_snapshot s = flake_stand(a);
     const uint64_t unit =
         ((uint64_t)s.unix_ms - (uint64_t)a->oracle.epoch_ms) / (uint64_t)a->oracle.unit_ms;
@@ -647,16 +684,17 @@ static void flake_ask(flake_actor *a) {
     const oracle *expect = &a->oracle;
     if (!flake_scene.exact) return;
     flake_check_statistics(a);
-    if (a->wide) {
-        fuzz_same("retry_ns", flake128_retry_ns(a->wide), oracle_retry_ns(expect));
-        return;
-    }
-    fuzz_same("retry_ns", a->shard ? flake_shard_retry_ns(a->shard) : flake_retry_ns(a->gen),
+    fuzz_same("retry_ns",
+              a->wide    ? flake128_retry_ns(a->wide)
+              : a->shard ? flake_shard_retry_ns(a->shard)
+                         : flake_retry_ns(a->gen),
               oracle_retry_ns(expect));
-    fuzz_same_u64("available", flake_available(a->gen), oracle_available(expect));
+    fuzz_same_u64("available", a->wide ? flake128_available(a->wide) : flake_available(a->gen),
+                  oracle_available(expect));
     uint64_t unit;
     if (oracle_unit_at(expect, fuzz_reading_ns, &unit) == ORACLE_OK)
-        fuzz_same("lag_ms", flake_lag_ms(a->gen), (int64_t)oracle_lag(expect) * expect->unit_ms);
+        fuzz_same("lag_ms", a->wide ? flake128_lag_ms(a->wide) : flake_lag_ms(a->gen),
+                  (int64_t)oracle_lag(expect) * expect->unit_ms);
 }
 
 /* Notes come while callers queue; whatever the clock did, they tell of a queue that there was. */
@@ -723,6 +761,7 @@ static void flake_play_step(void) {
     if (flake_lends_greatly() && n > 256) n = fuzz_most_places;
     const uint64_t most_waited = 8 * a->oracle.cap; /* a call has its end within a second of ours */
     script_now.sleeps = 0;
+    s->began_at = flake_latest_unit(a);
     switch (choice & 15) {
     case 13:
         if (s->kind == FLAKE_POOL) flake_play_pool(a);

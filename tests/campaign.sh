@@ -73,6 +73,27 @@ same "inputs count without a time" "100 inputs, ..., 20 s: no id twice, no disag
 same "a replay tells each call" "1 inputs, ... ids, nothing found" \
     "$("$campaign" --replay 0102aAFF 2>&1 | tail -1 | sed 's/[0-9]* ids/... ids/')"
 
+# ---- of 128 bits: a second after the layout's beginning, and then any inputs ----
+
+first_id() { # LAYOUT
+    "$campaign" --layout "$1" --replay 000000040000 2>&1 | sed -n '/next/ { n; s/^ *//p; q; }'
+}
+begins() { # PATTERN LAYOUT
+    if first_id "$2" | grep -q -x -e "$1"; then ok; else fail "first id of $2" "$(first_id "$2")"; fi
+}
+begins 00000000-0000-0400-c0ff-ee1234560000 boundary
+begins '0066db23-8000-7[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-[0-9a-f]\{12\}' uuid7
+begins '0066db23-8000-7[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-c0ffee123456' uuid7_node
+begins '0066db23-8000-8[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-c0ffee123456' uuid8
+begins '00CVDJ7000[0-9A-Z]\{16\}' ulid
+for layout in boundary uuid7 uuid7_node uuid8 ulid; do
+    for options in "" "--clock wild --max-ahead-ms 3 --seq-max 9" "--refuse-back 1"; do
+        # shellcheck disable=SC2086
+        same "$layout $options" "500 inputs, ..., 80 s: no id twice, no disagreement" \
+            "$("$campaign" --inputs 500 --layout $layout $options 2>&1 | told | tail -1)"
+    done
+done
+
 # A program, with the signals at their defaults: a shell can't undo that its caller ignores one.
 cat > "$dir/by_default.c" << 'END'
 #define _POSIX_C_SOURCE 200809L
@@ -142,7 +163,9 @@ takes "ahead 2147483647 ms" --max-ahead-ms 2147483647
 takes "layout boundary, numbers 0 to 65535" --layout boundary
 takes "layout boundary, numbers 7 to 65535" --layout boundary --seq-min 7 --seq-max 65535
 refuses "flake.h refuses this: seq_max does not fit" --layout boundary --seq-max 65536
-for option in node scatter epoch-ms; do refuses "boundary's ids have no --$option " --layout boundary --$option 1; done
+for layout in boundary uuid7 uuid7_node uuid8 ulid; do
+    for option in node scatter epoch-ms; do refuses "ids of 128 bits have no --$option " --layout $layout --$option 1; done
+done
 # Of sno.h.
 takes "sno, layout sno, numbers 0 to 65535" --header sno --node 65535
 takes "numbers 65535 to 65535" --header sno --seq-min 65535
@@ -157,7 +180,7 @@ same "help on stdout, with status 0" 0 $?
 for option in $(sed -n 's/^    {"--\([a-z-]*\)".*/\1/p' fuzz/campaign.c); do
     if grep -q -e "--$option " "$dir/help"; then ok; else fail "help names --$option" "$(cat "$dir/help")"; fi
 done
-for layout in $(sed -n '/--layout NAME/,/boundary for/p' "$dir/help" | tr ' ,' '\n\n' | grep -x '[a-z][a-z_]*[0-9]*' | grep -vx 'for\|boundary\|mine\|bits'); do
+for layout in $(sed -n '/--layout NAME/,/mine,/p' "$dir/help" | sed 's/mine,.*//' | tr ' ,' '\n\n' | grep -x '[a-z][a-z0-9_]*' | grep -vx 'of\|bits'); do
     takes "layout $layout," --layout "$layout"
 done
 

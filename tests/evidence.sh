@@ -89,7 +89,7 @@ trap 'rm -f "$table"' EXIT
     row models 'the pairs of the memory orders, as programs for checkers of the C11 memory model too' ''
     row replay "the fuzzers' seeds, with a plain compiler" "$(replayed)"
     row fuzz 'libFuzzer with address and undefined sanitizers against the oracle' "$(fuzzed)"
-    row soak 'ids of 2, 8 and 64 threads, shared and sharded, merged' "$(soaked)"
+    row soak 'ids of 2, 8 and 64 threads, shared, sharded and of lanes, merged' "$(soaked)"
     long_soak
     row attack 'kills with disk faults, power cuts, clock steps and restarts, over states, slots and shared memory' ''
     row cross 'the tests on other machines: weakly ordered, big-endian, 32 bits, musl, Windows' "$(machines)"

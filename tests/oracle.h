@@ -46,7 +46,9 @@ typedef struct oracle {
     int64_t max_wait_ns;
     bool refuse_back;    /* waiting callers don't wait for a clock that was put back */
     bool without_places; /* callers sleep without a place: a count with few bits to spare */
-    bool ticks;          /* sno's tick-tock */
+    bool goes_on; /* UUIDs and ULIDs: put back, as if the clock stood at the next place; wants
+                            refuse_back */
+    bool ticks;   /* sno's tick-tock */
     const int64_t *clock_ns;
     void (*sleep)(int64_t ns); /* moves the clock, as it likes */
 
@@ -115,12 +117,13 @@ typedef struct oracle_view {
     int64_t blocked_ns;   /* until then */
 } oracle_view;
 
+static inline bool oracle_has_drawn(const oracle *o) { return o->next.unit || o->next.index; }
+
 /* `given`: the reading is the caller's own. One older than the newest recorded counts as that. */
 static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool given) {
     oracle_view v;
     memset(&v, 0, sizeof v);
-    const bool drawn = o->next.unit || o->next.index;
-    if (given && drawn && now_ns < oracle_start_ns(o, o->recorded))
+    if (given && oracle_has_drawn(o) && now_ns < oracle_start_ns(o, o->recorded))
         now_ns = oracle_start_ns(o, o->recorded);
     v.status = oracle_unit_at(o, now_ns, &v.now);
     if (v.status != ORACLE_OK) return v;
@@ -159,6 +162,15 @@ static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool give
     return v;
 }
 
+/* Whether it goes on in spite of its clock, which lies before what it has drawn. */
+static inline bool oracle_goes_on(const oracle *o) {
+    const int64_t now_ns = *o->clock_ns;
+    if (!o->goes_on || !oracle_has_drawn(o) || o->next.unit > o->last_unit) return false;
+    if (now_ns < oracle_start_ns(o, 0)) return true;
+    const oracle_view v = oracle_look(o, now_ns, false);
+    return v.status != ORACLE_RANGE && o->recorded > v.now + o->max_ahead;
+}
+
 /* ---- draw ---- */
 
 static inline void oracle_take(oracle *o, const oracle_view *v, uint64_t n, oracle_run *run) {
@@ -189,9 +201,8 @@ static inline bool oracle_hold(const oracle *o, int64_t due_ns, int64_t *budget_
     }
 }
 
-/* 1 to `want` places: those that are free now; if there are none and the caller waits, those that
- * he wants of the next unit. */
-static inline oracle_status oracle_draw(oracle *o, oracle_how how, uint64_t want, oracle_run *run) {
+static inline oracle_status oracle_draw_by_clock(oracle *o, oracle_how how, uint64_t want,
+                                                 oracle_run *run) {
     int64_t budget_ns = o->max_wait_ns;
     bool behind = false, slept = false;
     for (;;) {
@@ -222,6 +233,16 @@ static inline oracle_status oracle_draw(oracle *o, oracle_how how, uint64_t want
     }
 }
 
+/* 1 to `want` places: those that are free now; if there are none and the caller waits, those that
+ * he wants of the next unit. */
+static inline oracle_status oracle_draw(oracle *o, oracle_how how, uint64_t want, oracle_run *run) {
+    const oracle_status status = oracle_draw_by_clock(o, how, want, run);
+    if (status == ORACLE_OK || !oracle_goes_on(o)) return status;
+    const oracle_view v = oracle_look(o, oracle_start_ns(o, o->next.unit), true);
+    oracle_take(o, &v, v.free < want ? v.free : want, run);
+    return ORACLE_OK;
+}
+
 /* One place, by a reading that the caller brings along. */
 static inline oracle_status oracle_draw_at(oracle *o, int64_t given_ns, oracle_run *run) {
     const oracle_view v = oracle_look(o, given_ns, true);
@@ -234,6 +255,7 @@ static inline oracle_status oracle_draw_at(oracle *o, int64_t given_ns, oracle_r
 /* How long until a try succeeds; INT64_MAX: it never does. */
 static inline int64_t oracle_retry_ns(const oracle *o) {
     const int64_t now_ns = *o->clock_ns, epoch_ns = oracle_start_ns(o, 0);
+    if (oracle_goes_on(o)) return 0;
     oracle_view v = oracle_look(o, now_ns, false);
     if (now_ns < epoch_ns) {
         v = oracle_look(o, epoch_ns, false);
@@ -243,7 +265,9 @@ static inline int64_t oracle_retry_ns(const oracle *o) {
     return v.status == ORACLE_OK ? 0 : oracle_until_ns(v.due_ns, now_ns);
 }
 
+/* Of one that goes on, what its unit has left. */
 static inline uint64_t oracle_available(const oracle *o) {
+    if (oracle_goes_on(o)) return o->cap - o->next.index;
     return oracle_look(o, *o->clock_ns, false).free;
 }
 

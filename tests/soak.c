@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The billion: draws ids from 2, 8 and 64 threads on the real clock, from one generator and from a
- * shard each, and proves that no id came twice, in memory that does not grow with their number.
+ * The billion: draws ids from 2, 8 and 64 threads on the real clock, from one generator, from a shard
+ * each and from lanes, and proves that no id came twice, in memory that does not grow with their number.
  *
  *     soak [--ids=N]        N ids in all, 1,000,000,000 by default; closes with "N passed, N failed"
  *     soak --hours=H        all ways to draw at once, for so long or until it is interrupted, with a line
  *                           each minute: see soak_hours.h. With --plant a second generator of a node
  *                           draws along: this must fail
  *
- * The ids of a thread rise. So a merge of the threads' streams rises too, strictly, or an id is in it
- * twice. Threads hand their ids over in rings; one whose ring is full sleeps until the merge has
- * caught up. "No call above" bounds the slowest call: every CALLS calls in a row were timed, and none
- * of these groups took longer.
+ * The ids of a thread rise, and those of lanes from unit to unit, inside which they are put in order. So
+ * a merge of the threads' streams rises too, strictly, or an id is in it twice. Threads hand their ids
+ * over in rings; one whose ring is full sleeps until the merge has caught up. "No call above" bounds the
+ * slowest call: every CALLS calls in a row were timed, and none of these groups took longer.
  */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
@@ -30,8 +30,10 @@
 
 enum {
     most_threads = 64,
-    calls = 8,           /* timed together, and handed over together */
-    ring_ids = 16 << 20, /* of all threads: 128 MiB */
+    n_lanes = 8,
+    calls = 8,              /* timed together, and handed over together */
+    ring_ids = 16 << 20,    /* of all threads: 128 MiB */
+    most_numbers = 1 << 20, /* of a unit */
     most_mib = 300
 };
 
@@ -41,8 +43,13 @@ static flake_gen flakes;
 static flake_shard flake_shards[most_threads];
 static sno_gen snos;
 static sno_shard sno_shards[most_threads];
+static flake_lane flake_lane_of[n_lanes], wide_lane_of[n_lanes];
+static flake_lanes flake_all_lanes;
+static flake128_lanes wide_all_lanes;
+static sno_lane sno_lane_of[n_lanes];
+static sno_lanes sno_all_lanes;
 
-enum { meta = 42, partition = 4711 };
+enum { meta = 42, partition = 4711, wide_worker = 471147 };
 
 /* Draws `calls` ids one by one; false: a call failed. */
 typedef bool (*way)(unsigned thread, uint64_t *ids);
@@ -84,6 +91,46 @@ static bool from_sno_shard(unsigned thread, uint64_t *ids) {
     return well;
 }
 
+static bool from_flake_lanes(unsigned thread, uint64_t *ids) {
+    bool well = true;
+    (void)thread;
+    for (unsigned i = 0; i < calls; i++)
+        well &= flake_lanes_next(&flake_all_lanes, &ids[i]) == FLAKE_OK;
+    return well;
+}
+
+static bool from_sno_lanes(unsigned thread, uint64_t *ids) {
+    bool well = true;
+    (void)thread;
+    for (unsigned i = 0; i < calls; i++) {
+        const sno_id id = sno_lanes_new(&sno_all_lanes, meta);
+        well &= is_ours(id);
+        ids[i] = sno_key(id);
+    }
+    return well;
+}
+
+/* Time and sequence, which tell the ids of one worker apart; false: another's. */
+static bool wide_key(flake128 id, uint64_t *key) {
+    flake128_parts parts;
+    memset(&parts, 0, sizeof parts);
+    const flake_status status = flake128_decompose(FLAKE_BOUNDARY, id, &parts);
+    *key = parts.time << 16 | parts.seq;
+    return status == FLAKE_OK && parts.worker == wide_worker;
+}
+
+static bool from_wide_lanes(unsigned thread, uint64_t *ids) {
+    bool well = true;
+    flake128 id;
+    (void)thread;
+    memset(&id, 0, sizeof id);
+    for (unsigned i = 0; i < calls; i++) {
+        well &= flake128_lanes_next(&wide_all_lanes, &id) == FLAKE_OK;
+        well &= wide_key(id, &ids[i]);
+    }
+    return well;
+}
+
 /* Two generators of one node, which nobody may run at once: the proof that repeated ids are found. */
 static bool from_twins(unsigned thread, uint64_t *ids) {
     bool well = true;
@@ -98,16 +145,21 @@ static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, 157783680000
 static bool init(unsigned shards, bool of_idgen) {
     static sno_snapshot pool; /* the whole of it */
     sno_options s;
-    flake_options f;
+    flake_options f, wide;
     memset(&s, 0, sizeof s);
     memset(&f, 0, sizeof f);
     pool.partition = partition;
     s.snapshot = &pool;
-    f.layout = of_idgen ? flake_layout_idgen() : roomy();
     f.max_wait_ms = 60000;
+    wide = f; /* whose form has no layout */
+    f.layout = of_idgen ? flake_layout_idgen() : roomy();
     return flake_init(&flakes, &f) == FLAKE_OK && sno_init(&snos, &s) == SNO_OK &&
            flake_shards_init(flake_shards, shards, &f) == FLAKE_OK &&
-           sno_shards_init(sno_shards, shards, &s) == SNO_OK;
+           sno_shards_init(sno_shards, shards, &s) == SNO_OK &&
+           flake_lanes_init(&flake_all_lanes, flake_lane_of, n_lanes, &f) == FLAKE_OK &&
+           sno_lanes_init(&sno_all_lanes, sno_lane_of, n_lanes, &s) == SNO_OK &&
+           flake128_lanes_init(&wide_all_lanes, wide_lane_of, n_lanes, wide_worker, &wide) ==
+               FLAKE_OK;
 }
 
 static bool init_twins(void) {
@@ -130,38 +182,85 @@ typedef struct stream {
     _Atomic(uint64_t) tail; /* ids merged */
     char pad2[64];
     /* the drawing thread's, until it has ended */
-    uint64_t share, falls, failed;
+    uint64_t share, handed, room, last, falls, failed;
+    uint64_t unit, low, high; /* of numbers[]: words from low to high */
+    uint64_t twice;           /* found there */
     int64_t slowest_ns, ended_ns;
+    char pad3[64];
     /* the merge's */
     uint64_t at, end;
 } stream;
 
 static stream streams[most_threads];
 static uint64_t ring[ring_ids];
+/* What lanes gave each thread in a unit, a bit for each number. */
+static uint64_t numbers[most_threads][most_numbers / 64];
 static way draw;
+static unsigned number_bits; /* of an id from lanes: the rest is its unit; 0: a thread's ids rise */
 static _Atomic(bool) started;
+
+/* Up to `calls` ids. */
+static void hand_over(stream *s, const uint64_t *ids, uint64_t n) {
+    while (s->handed + n > s->room) { /* full */
+        s->room = atomic_load_explicit(&s->tail, memory_order_acquire) + s->size;
+        if (s->handed + n > s->room) nap_us(200);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        s->falls += ids[i] <= s->last;
+        s->last = s->ids[s->handed++ & (s->size - 1)] = ids[i];
+    }
+    atomic_store_explicit(&s->head, s->handed, memory_order_release);
+}
+
+static void hand_over_unit(stream *s) {
+    uint64_t ids[calls], n = 0;
+    for (uint64_t at = s->low; at <= s->high; at++) {
+        uint64_t *const bits = &numbers[s->index][at];
+        for (; *bits; *bits &= *bits - 1) {
+            const unsigned bit = (unsigned)__builtin_ctzll(*bits);
+            ids[n++] = s->unit << number_bits | (at * 64 + bit);
+            if (n < calls) continue;
+            hand_over(s, ids, n);
+            n = 0;
+        }
+    }
+    hand_over(s, ids, n);
+    s->low = most_numbers / 64;
+    s->high = 0;
+}
+
+/* Inside a unit lanes have no order, but an older unit's ids don't follow a newer one's. */
+static void keep(stream *s, const uint64_t *ids) {
+    for (unsigned i = 0; i < calls; i++) {
+        const uint64_t unit = ids[i] >> number_bits, number = ids[i] - (unit << number_bits);
+        const uint64_t at = number / 64, bit = UINT64_C(1) << number % 64;
+        if (number >= most_numbers) {
+            s->failed++; /* whose? */
+            continue;
+        }
+        if (unit != s->unit) hand_over_unit(s);
+        s->unit = unit;
+        s->twice += (numbers[s->index][at] & bit) != 0;
+        numbers[s->index][at] |= bit;
+        if (at < s->low) s->low = at;
+        if (at > s->high) s->high = at;
+    }
+}
 
 static void *draw_share(void *given) {
     stream *s = (stream *)given;
-    uint64_t n = 0, tail = 0, last = 0, own[calls];
+    uint64_t own[calls];
     while (!atomic_load(&started)) nap_us(100);
-    while (n < s->share) {
-        while (n + calls - tail > s->size) { /* full */
-            tail = atomic_load_explicit(&s->tail, memory_order_acquire);
-            if (n + calls - tail > s->size) nap_us(200);
-        }
+    for (uint64_t n = 0; n < s->share && !s->failed; n += calls) {
         memset(own, 0, sizeof own);
         const int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
         s->failed += !draw(s->index, own);
         const int64_t took_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
         if (took_ns > s->slowest_ns) s->slowest_ns = took_ns;
-        for (unsigned i = 0; i < calls; i++) {
-            s->falls += own[i] <= last;
-            last = s->ids[n++ & (s->size - 1)] = own[i];
-        }
-        atomic_store_explicit(&s->head, n, memory_order_release);
-        if (s->failed) break;
+        if (number_bits) keep(s, own);
+        else hand_over(s, own, calls);
     }
+    hand_over_unit(s);
     s->ended_ns = clock_ns(CLOCK_MONOTONIC);
     atomic_store_explicit(&s->ended, true, memory_order_release);
     return NULL;
@@ -248,7 +347,8 @@ typedef struct plan {
     const char *mode, *ids_of;
     way draw;
     bool of_idgen;
-    double capacity; /* ids a second; 0: more than can be drawn */
+    double capacity;      /* ids a second; 0: more than can be drawn */
+    unsigned number_bits; /* of lanes */
 } plan;
 
 typedef struct result {
@@ -261,12 +361,13 @@ typedef struct result {
 /* The real clock less the one that nobody puts back. */
 static int64_t drift_ns(void) { return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); }
 
-static result run(way how, unsigned threads, uint64_t ids, bool inits) {
+static result run(way how, unsigned lanes_number_bits, unsigned threads, uint64_t ids, bool inits) {
     result r;
     memset(&r, 0, sizeof r);
     r.inits = inits;
     if (!inits) return r;
     draw = how;
+    number_bits = lanes_number_bits;
     atomic_store(&started, false);
     for (unsigned i = 0; i < threads; i++) {
         stream *s = &streams[i];
@@ -274,6 +375,7 @@ static result run(way how, unsigned threads, uint64_t ids, bool inits) {
         s->index = i;
         s->size = ring_ids / threads;
         s->ids = ring + i * s->size;
+        s->low = most_numbers / 64;
         s->share = ids / threads;
         if (pthread_create(&s->thread, NULL, draw_share, s) != 0) abort();
     }
@@ -284,7 +386,9 @@ static result run(way how, unsigned threads, uint64_t ids, bool inits) {
     for (unsigned i = 0; i < threads; i++) {
         const stream *s = &streams[i];
         (void)pthread_join(s->thread, NULL);
-        r.drawn += atomic_load(&s->head);
+        r.drawn += atomic_load(&s->head) + s->twice;
+        r.all.ids += s->twice;
+        r.all.duplicates += s->twice;
         r.falls += s->falls;
         r.failed += s->failed;
         if (s->slowest_ns > r.slowest_ns) r.slowest_ns = s->slowest_ns;
@@ -337,7 +441,7 @@ static bool report(const plan *p, unsigned threads, const result *r) {
 /* One that the clock was put back in is not a proof: snos fall then, as they should. */
 static bool prove(const plan *p, unsigned threads, uint64_t ids) {
     for (int attempt = 0;; attempt++) {
-        const result r = run(p->draw, threads, ids, init(threads, p->of_idgen));
+        const result r = run(p->draw, p->number_bits, threads, ids, init(threads, p->of_idgen));
         if (report(p, threads, &r)) return true;
         if (!was_put_back(&r) || attempt == 2) return false;
         printf("     once more\n");
@@ -345,7 +449,7 @@ static bool prove(const plan *p, unsigned threads, uint64_t ids) {
 }
 
 static bool finds_duplicates(void) {
-    const result r = run(from_twins, 2, 400000, init_twins());
+    const result r = run(from_twins, 0, 2, 400000, init_twins());
     const bool found = r.inits && r.all.duplicates > 0 && r.all.ids == r.drawn;
     printf("%-4s %" PRIu64 " duplicates among %" PRIu64 " ids of two generators with one node\n",
            found ? "ok" : "FAIL", r.all.duplicates, r.drawn);
@@ -364,12 +468,16 @@ static bool stays_small(void) {
 
 int main(int argc, char **argv) {
     static const plan plans[] = {
-        {"shared", "flake 40+4+20", from_flake, false, 0},
-        {"sharded", "flake 40+4+20", from_flake_shard, false, 0},
-        {"shared", "flake-idgen", from_flake, true, 4096e3},
-        {"sharded", "flake-idgen", from_flake_shard, true, 4096e3},
-        {"shared", "sno", from_sno, false, 65536 * 250.0},
-        {"sharded", "sno", from_sno_shard, false, 65536 * 250.0},
+        {"shared", "flake 40+4+20", from_flake, false, 0, 0},
+        {"sharded", "flake 40+4+20", from_flake_shard, false, 0, 0},
+        {"shared", "flake-idgen", from_flake, true, 4096e3, 0},
+        {"sharded", "flake-idgen", from_flake_shard, true, 4096e3, 0},
+        {"shared", "sno", from_sno, false, 65536 * 250.0, 0},
+        {"sharded", "sno", from_sno_shard, false, 65536 * 250.0, 0},
+        {"lanes", "flake 40+4+20", from_flake_lanes, false, 0, 24},
+        {"lanes", "flake-idgen", from_flake_lanes, true, 4096e3, 22},
+        {"lanes", "sno", from_sno_lanes, false, 65536 * 250.0, 17},
+        {"lanes", "128 bits", from_wide_lanes, false, 0, 16},
     };
     static const unsigned crowds[] = {2, 8, most_threads};
     enum { n_plans = sizeof plans / sizeof *plans, n_crowds = sizeof crowds / sizeof *crowds };

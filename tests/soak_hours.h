@@ -11,8 +11,7 @@
  *
  * All of it lies in memory that forked children share, and so are their ids.
  *
- * A mode is a line in the table at the end, and a function that draws some ids and notes them. Lanes
- * and a fast clock get a line each when there are some.
+ * A mode is a line in the table at the end, and a function that draws some ids and notes them.
  */
 #ifndef SOAK_HOURS_H
 #define SOAK_HOURS_H
@@ -35,7 +34,6 @@ enum {
     window_ms = 16384, /* in all */
     most_late = 1 << 20,
     most_workers = 64,
-    most_modes = 24,
     hours_most_mib = 700
 };
 
@@ -48,7 +46,7 @@ typedef struct space {
     _Atomic(uint64_t) floor, ceiling; /* units */
 } space;
 
-enum { SPACE_MS, SPACE_ROOMY, SPACE_SNO, n_spaces };
+enum { SPACE_MS, SPACE_ROOMY, SPACE_SNO, SPACE_WIDE, n_spaces };
 
 /* What a thread, or a forked child, has done. */
 typedef struct worker {
@@ -172,12 +170,28 @@ enum {
     NODE_TWINS,
     NODE_LANES,
     NODE_CHILDREN, /* four, in turn */
-    n_nodes = 16
+    NODE_COARSE_LANES = NODE_CHILDREN + 4,
+    NODE_FAST_LANES,
+    n_nodes = 24 /* a row is whole pages */
 };
 /* Partitions of SPACE_SNO. */
-enum { PART_SHARED, PART_SHARDS, PART_BATCHES, PART_STATE, PART_CHILDREN, n_parts = 8 };
+enum {
+    PART_SHARED,
+    PART_SHARDS,
+    PART_BATCHES,
+    PART_LANES,
+    PART_CHILDREN, /* four, in turn */
+    n_parts = 8
+};
 
-enum { crowd = 2, first_partition = 4000, a_batch = 64 };
+enum {
+    crowd = 2,
+    h_parts = 3,
+    first_partition = 4000,
+    a_batch = 64,
+    wide_seq_max = 4095,
+    wide_row_bits = 1 << 15
+};
 
 static flake_gen h_shared, h_batches, h_given, h_coarse, h_fast, h_stocked, h_roomy;
 static flake_shard h_shards[crowd], h_roomy_shards[crowd], h_lent[crowd];
@@ -185,8 +199,12 @@ static flake_pool h_pool;
 static flake_prefetch h_stocks[crowd];
 static sno_gen h_sno, h_sno_batches;
 static sno_shard h_sno_shards[crowd];
-static flake_lane h_lane[3];
-static flake_lanes h_lanes;
+static flake_lane h_lane[h_parts], h_coarse_lane[h_parts], h_fast_lane[h_parts],
+    h_wide_lane[h_parts];
+static flake_lanes h_lanes, h_coarse_lanes, h_fast_lanes;
+static flake128_lanes h_wide_lanes;
+static sno_lane h_sno_lane[h_parts];
+static sno_lanes h_sno_lanes;
 static char h_folder[512];
 
 static flake_options h_options(unsigned node) {
@@ -223,15 +241,23 @@ static bool h_init(void) {
         well &= flake_prefetch_init(&h_stocks[i], &h_stocked, 100, 50) == FLAKE_OK;
     o.node = NODE_SHARDS, well &= flake_shards_init(h_shards, crowd, &o) == FLAKE_OK;
     o.node = NODE_POOL, well &= flake_pool_init(&h_pool, h_lent, crowd, &o) == FLAKE_OK;
-    o.node = NODE_LANES, well &= flake_lanes_init(&h_lanes, h_lane, 3, &o) == FLAKE_OK;
+    o.node = NODE_LANES, well &= flake_lanes_init(&h_lanes, h_lane, h_parts, &o) == FLAKE_OK;
     o.node = NODE_COARSE, o.clock.kind = FLAKE_CLOCK_COARSE;
     well &= flake_init(&h_coarse, &o) == FLAKE_OK;
+    o.node = NODE_COARSE_LANES;
+    well &= flake_lanes_init(&h_coarse_lanes, h_coarse_lane, h_parts, &o) == FLAKE_OK;
     o.node = NODE_FAST, o.clock.kind = FLAKE_CLOCK_FAST;
     well &= flake_init(&h_fast, &o) == FLAKE_OK;
+    o.node = NODE_FAST_LANES;
+    well &= flake_lanes_init(&h_fast_lanes, h_fast_lane, h_parts, &o) == FLAKE_OK;
+    o = h_options(0), o.seq_max = wide_seq_max;
+    well &= flake128_lanes_init(&h_wide_lanes, h_wide_lane, h_parts, wide_worker, &o) == FLAKE_OK;
     o = h_roomy_options(0), well &= flake_init(&h_roomy, &o) == FLAKE_OK;
     o = h_roomy_options(1), well &= flake_shards_init(h_roomy_shards, crowd, &o) == FLAKE_OK;
     s = h_sno_options(PART_SHARED, &pool), well &= sno_init(&h_sno, &s) == SNO_OK;
     s = h_sno_options(PART_BATCHES, &pool), well &= sno_init(&h_sno_batches, &s) == SNO_OK;
+    s = h_sno_options(PART_LANES, &pool);
+    well &= sno_lanes_init(&h_sno_lanes, h_sno_lane, h_parts, &s) == SNO_OK;
     s = h_sno_options(PART_SHARDS, &pool);
     return well && sno_shards_init(h_sno_shards, crowd, &s) == SNO_OK;
 }
@@ -250,8 +276,8 @@ static uint64_t h_random(uint64_t *state) {
 
 static void note_ms(worker *w, const uint64_t *ids, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        if (ids[i] >> 12 & (1023 - (n_nodes - 1))) atomic_fetch_add(&w->failed, 1); /* whose? */
-        else note(w, SPACE_MS, ids[i] >> 22, ids[i] & 0xffff);
+        if ((ids[i] >> 12 & 1023) >= n_nodes) atomic_fetch_add(&w->failed, 1); /* whose? */
+        else note(w, SPACE_MS, ids[i] >> 22, ids[i] & 0x3fffff);
     }
 }
 
@@ -272,6 +298,15 @@ static void note_snos(worker *w, const sno_id *ids, size_t n) {
     }
 }
 
+static void note_wide(worker *w, const flake128 *ids, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = 0;
+        const bool ours = wide_key(ids[i], &key) && (key & 0xffff) <= wide_seq_max;
+        if (!ours) atomic_fetch_add(&w->failed, 1);
+        else note(w, SPACE_WIDE, key >> 16, key & 0xffff);
+    }
+}
+
 /* One id, or one refusal: a full unit is no failure. */
 static void note_one(worker *w, flake_status status, const uint64_t *id) {
     if (status == FLAKE_OK) note_ms(w, id, 1);
@@ -288,13 +323,40 @@ static void draw_shared(worker *w, unsigned nth, uint64_t *random) {
     note_one(w, status, &id);
 }
 
-static void draw_lanes(worker *w, unsigned nth, uint64_t *random) {
+/* The first thread draws batches. */
+static size_t of_lanes(unsigned nth, uint64_t *random) {
+    return nth ? 1 : 1 + h_random(random) % a_batch;
+}
+
+static void draw_flake_lanes(flake_lanes *lanes, worker *w, unsigned nth, uint64_t *random) {
     uint64_t ids[a_batch] = {0};
-    const size_t n = nth ? 1 : 1 + h_random(random) % a_batch;
+    const size_t n = of_lanes(nth, random);
     const flake_status status =
-        nth ? flake_lanes_next(&h_lanes, ids) : flake_lanes_next_n(&h_lanes, ids, n);
+        nth ? flake_lanes_next(lanes, ids) : flake_lanes_next_n(lanes, ids, n);
     if (status == FLAKE_OK && n > 1) note_ms(w, ids, n);
     else note_one(w, status, ids);
+}
+
+static void draw_lanes(worker *w, unsigned nth, uint64_t *random) {
+    draw_flake_lanes(&h_lanes, w, nth, random);
+}
+
+static void draw_coarse_lanes(worker *w, unsigned nth, uint64_t *random) {
+    draw_flake_lanes(&h_coarse_lanes, w, nth, random);
+}
+
+static void draw_fast_lanes(worker *w, unsigned nth, uint64_t *random) {
+    draw_flake_lanes(&h_fast_lanes, w, nth, random);
+}
+
+static void draw_wide_lanes(worker *w, unsigned nth, uint64_t *random) {
+    flake128 ids[a_batch];
+    const size_t n = of_lanes(nth, random);
+    memset(ids, 0, sizeof ids);
+    const flake_status status = nth ? flake128_lanes_next(&h_wide_lanes, ids)
+                                    : flake128_lanes_next_n(&h_wide_lanes, ids, n);
+    if (status == FLAKE_OK) note_wide(w, ids, n);
+    else note_one(w, status, NULL);
 }
 
 static void draw_shards(worker *w, unsigned nth, uint64_t *random) {
@@ -385,6 +447,16 @@ static void draw_sno_batches(worker *w, unsigned nth, uint64_t *random) {
     if (status == SNO_OK) note_snos(w, ids, nth ? 1 : n);
     else
         note_one(w, status == SNO_AGAIN || status == SNO_CLOCK_BACK ? FLAKE_AGAIN : FLAKE_IO, NULL);
+}
+
+static void draw_sno_lanes(worker *w, unsigned nth, uint64_t *random) {
+    sno_id ids[a_batch];
+    const size_t n = of_lanes(nth, random);
+    sno_status status = SNO_OK;
+    if (nth) ids[0] = sno_lanes_new(&h_sno_lanes, meta);
+    else status = sno_lanes_new_n(&h_sno_lanes, meta, ids, n);
+    if (status == SNO_OK && !sno_is_zero(ids[0])) note_snos(w, ids, n);
+    else note_one(w, status == SNO_OK || status == SNO_CLOCK_BACK ? FLAKE_AGAIN : FLAKE_IO, NULL);
 }
 
 /* Opens the state, draws for a while, and closes it. TAKEN: a child that was forked meanwhile has it
@@ -508,6 +580,10 @@ static const struct mode {
     {"wide sequences", draw_roomy, 2 * crowd},
     {"sno", draw_sno, 2 * crowd},
     {"lanes", draw_lanes, 2 * crowd},
+    {"lanes, coarse", draw_coarse_lanes, 2 * crowd},
+    {"lanes, fast", draw_fast_lanes, 2 * crowd},
+    {"lanes, 128 bits", draw_wide_lanes, 2 * crowd},
+    {"lanes, sno", draw_sno_lanes, 2 * crowd},
     {"sno batches", draw_sno_batches, crowd},
     {"states, closed", draw_state, 1},
     {"states, killed", draw_killed, 1},
@@ -570,7 +646,8 @@ static bool h_spaces(void) {
     return space_init(&hours->spaces[SPACE_MS], 1, 0, (uint64_t)n_nodes << 12) &&
            space_init(&hours->spaces[SPACE_ROOMY], 1, ROOMY_EPOCH_MS, 2 << 20) &&
            space_init(&hours->spaces[SPACE_SNO], 4, INT64_C(1262304000000),
-                      (uint64_t)n_parts << 17);
+                      (uint64_t)n_parts << 17) &&
+           space_init(&hours->spaces[SPACE_WIDE], 1, 0, wide_row_bits);
 }
 
 /* A window that moves forgets what it should, and nothing else. */

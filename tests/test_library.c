@@ -41,6 +41,9 @@ static void a_number_goes_to_its_field(void) {
     SETS(max_ahead_ms, "9223372036854775807", INT64_MAX);
     SETS(max_wait_ms, "1500", 1500);
     SETS(layout.epoch_ms, "1700000000000", 1700000000000);
+    SETS(layout.epoch_ms, "-5", -5); /* before 1970 */
+    SETS(layout.epoch_ms, "-9223372036854775808", INT64_MIN);
+    SETS(layout.epoch_ms, "-0", 0);
     SETS(layout.unit_ms, "10", 10);
     SETS(layout.time_bits, "255", 255);
     SETS(layout.gap_bit, "1", 1);
@@ -53,6 +56,8 @@ static void a_number_goes_to_its_field(void) {
     CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65535", NULL), SNO_OK);
     CHECK_EQ(snapshot.partition, 65535);
     CHECK_EQ(snapshot.sequence_min, 0);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "wall_safe", "-1", NULL), SNO_OK);
+    CHECK_EQ(snapshot.wall_safe, -1);
     CHECK_EQ(sno_options_set(&few, "max_wait_ms", "20", NULL), SNO_OK);
     CHECK_EQ(few.max_wait_ms, 20);
     CHECK_EQ(sno_state_options_set(&kept, "allowable_downtime_ms", "30", NULL), SNO_OK);
@@ -125,6 +130,12 @@ static void what_does_not_fit_is_refused_and_changes_nothing(void) {
                                          {"layout.gap_at", "256"},
                                          {"max_wait_ms", "9223372036854775808"},
                                          {"max_wait_ms", "99999999999999999999"},
+                                         {"layout.epoch_ms", "-9223372036854775809"},
+                                         {"layout.epoch_ms", "-"},
+                                         {"layout.epoch_ms", "--5"},
+                                         {"layout.epoch_ms", "-+5"},
+                                         {"layout.gap_at", "-1"},
+                                         {"clock.kind", "-1"},
                                          {"seq_scatter", "1"},
                                          {"seq_scatter", "True"},
                                          {"seq_scatter", ""},

@@ -36,6 +36,13 @@ static void random_scripts_with_snapshots_of_others_follow_the_oracle(void) {
     seeded_play(play_one, 4000000, 5000, how);
 }
 
+/* UUIDs and ULIDs go on, or with refuse_back don't. */
+static void random_scripts_of_128_bits_follow_the_oracle(void) {
+    seeded how = seeded_any();
+    how.first = FLAKE_WIDE | FUZZ_BACK << 2;
+    seeded_play(play_one, 6000000, 10000, how);
+}
+
 /* More is borrowed than count holds. */
 static void random_scripts_with_great_loans_follow_the_oracle(void) {
     static flake_fixed loan;
@@ -61,6 +68,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(random_scripts_at_the_ends_of_time_follow_the_oracle),
         CHECK_TEST(random_scripts_with_restless_sleeps_follow_the_oracle),
         CHECK_TEST(random_scripts_with_snapshots_of_others_follow_the_oracle),
+        CHECK_TEST(random_scripts_of_128_bits_follow_the_oracle),
         CHECK_TEST(random_scripts_with_great_loans_follow_the_oracle),
     };
     return CHECK_MAIN(argc, argv, all);

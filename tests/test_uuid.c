@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * UUIDs of version 7 and 8 and ULIDs: what RFC 9562 and the ULID spec say of their bits, by an oracle of the
- * test's own; their keys, and how even what looks random is. (That they rise: test_uuid_rising.c; calls in
- * one line: test_uuid_default.c.)
+ * test's own; their keys, how even what looks random is, and ids of other libraries. (That they rise:
+ * test_uuid_rising.c; calls in one line: test_uuid_default.c.)
  */
 #define _GNU_SOURCE
 #include "uuid.h"
@@ -365,6 +365,23 @@ static void where_counters_begin_is_new_with_each_init(void) {
     }
 }
 
+/* What a generator keeps of its newest ms says nothing of any ms before the first draw: neither of one whose
+ * number has zeros where the kept one's has. */
+static void counters_begin_at_random_in_whatever_ms(void) {
+    static const int64_t round_ms[] = {INT64_C(1) << 40, INT64_C(3) << 39, INT64_C(7) << 38};
+    for (size_t i = 0; i < sizeof round_ms / sizeof *round_ms; i++) {
+        uint64_t any = 0;
+        for (int k = 0; k < 8; k++) {
+            begin(FLAKE_UUID7);
+            source.seed += (uint64_t)k;
+            clock_at(round_ms[i]);
+            open_gen(&gen);
+            any |= counter_of(drawn(&gen));
+        }
+        CHECK(any > 1 << 24);
+    }
+}
+
 // >>distribution
 
 /* Five standard deviations, each of which is sqrt(n) / 2, from n / 2. */
@@ -544,6 +561,82 @@ static void parts_that_do_not_fit(void) {
     CHECK(flake128_compare(id, untouched) == 0);
 }
 
+// >>peers
+/* Ids of other libraries, in the order that theirs is. */
+
+static flake128 last_of_peer;
+static unsigned rows_of_peers;
+
+static void check_peers_id(flake_form form, flake128 id, int64_t unix_ms, uint32_t seq,
+                           uint64_t worker) {
+    flake128_parts p;
+    flake128 composed = untouched;
+    memset(&p, 0, sizeof p);
+    CHECK_EQ(flake128_decompose(form, id, &p), FLAKE_OK);
+    CHECK_EQ(p.unix_ms, unix_ms);
+    CHECK_EQ(p.time, (uint64_t)unix_ms);
+    CHECK_EQ(p.seq, seq);
+    CHECK_EQ(p.worker, worker);
+    CHECK_EQ(flake128_compose(form, &p, &composed), FLAKE_OK);
+    CHECK(flake128_compare(composed, id) == 0);
+    if (rows_of_peers++)
+        CHECK(flake128_compare(last_of_peer, id) < 0 && flake128_compare(id, last_of_peer) > 0);
+    last_of_peer = id;
+}
+
+/* Peer, text, ms; the bits of the peer's counter, the counter, and what it fills the 74 bits up with. */
+static void uuid7_row(char **field) {
+    const int64_t unix_ms = (int64_t)strtoll(field[2], NULL, 10);
+    const unsigned width = (unsigned)strtoul(field[3], NULL, 10);
+    const uint64_t counter = strtoull(field[4], NULL, 10), rest = strtoull(field[5], NULL, 16);
+    char text[37];
+    flake128 id = untouched, expected = {{0}};
+    CHECK_EQ(flake128_from_uuid(field[1], strlen(field[1]), &id), FLAKE_OK);
+    flake128_to_uuid(id, text);
+    CHECK_STR(text, field[1]);
+
+    flake128 free_bits = {{0}}; /* 74: the counter, and then the rest */
+    put_bits(&free_bits, 0, width, counter);
+    put_bits(&free_bits, width, 74 - width, rest);
+    put_bits(&expected, 0, 48, (uint64_t)unix_ms);
+    put_bits(&expected, 48, 4, 7);
+    put_bits(&expected, 52, 12, bits(free_bits, 0, 12));
+    put_bits(&expected, 64, 2, 2);
+    put_bits(&expected, 66, 62, bits(free_bits, 12, 62));
+    CHECK(flake128_compare(id, expected) == 0);
+    check_peers_id(FLAKE_UUID7, id, unix_ms, (uint32_t)bits(free_bits, 0, 26),
+                   bits(free_bits, 26, 48));
+}
+
+static void peers_uuids_are_read(void) {
+    rows_of_peers = 0;
+    vectors_read("uuid7.tsv", 6, uuid7_row);
+    CHECK_EQ(rows_of_peers, 32);
+}
+
+/* Peer, text, ms, and the 80 bits behind it. */
+static void ulid_row(char **field) {
+    const int64_t unix_ms = (int64_t)strtoll(field[2], NULL, 10);
+    char text[27];
+    flake128 id = untouched, expected = {{0}};
+    CHECK_EQ(flake128_from_ulid(field[1], strlen(field[1]), &id), FLAKE_OK);
+    flake128_to_ulid(id, text);
+    CHECK_STR(text, field[1]);
+
+    put_bits(&expected, 0, 48, (uint64_t)unix_ms);
+    CHECK_EQ(strlen(field[3]), 20);
+    hex_bytes(field[3], expected.bytes + 6, 10);
+    CHECK(flake128_compare(id, expected) == 0);
+    check_peers_id(FLAKE_ULID, id, unix_ms, (uint32_t)bits(expected, 48, 16),
+                   bits(expected, 64, 64));
+}
+
+static void peers_ulids_are_read(void) {
+    rows_of_peers = 0;
+    vectors_read("ulid.tsv", 4, ulid_row);
+    CHECK_EQ(rows_of_peers, 32);
+}
+
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(the_hash_is_siphash_1_3),
@@ -563,10 +656,13 @@ int main(int argc, char **argv) {
         CHECK_TEST(the_tails_key_is_new_each_second),
         CHECK_TEST(a_renewal_that_fails_keeps_the_key_until_the_next),
         CHECK_TEST(where_counters_begin_is_new_with_each_init),
+        CHECK_TEST(counters_begin_at_random_in_whatever_ms),
         CHECK_TEST(what_looks_random_is_even),
         CHECK_TEST(what_init_refuses),
         CHECK_TEST(parts_and_ends_of_each_form),
         CHECK_TEST(parts_that_do_not_fit),
+        CHECK_TEST(peers_uuids_are_read),
+        CHECK_TEST(peers_ulids_are_read),
     };
     return CHECK_MAIN(argc, argv, all);
 }

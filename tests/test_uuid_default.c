@@ -163,6 +163,8 @@ static void one_word_serves_all_three_calls(void) {
     CHECK(ms_of(last) == T + 5 && ms_of(last_ulid) == T + 5);
 }
 
+static void hold_the_clock(void) { atomic_store(&scripted_ns, T * MS); }
+
 static void a_full_ms_is_waited_out(void) {
     begin();
     atomic_store(&per_reading_ns, 0);
@@ -192,6 +194,27 @@ static void before_1984_is_no_time_to_begin(void) {
     no_call_gives(FLAKE_RANGE);
     atomic_store(&scripted_ns, 441763200000 * MS);
     CHECK_EQ(ms_of(uuid()), 441763200000);
+}
+
+/* Nobody can sleep a second away that does not pass. */
+static void a_clock_that_stands_still_gives_a_ms_of_ids(void) {
+    begin();
+    atomic_store(&per_reading_ns, 0);
+    for (int i = 0; i < 65536; i++) (void)uuid();
+    meanwhile = hold_the_clock;
+    no_call_gives(FLAKE_AGAIN);
+    meanwhile = NULL;
+    CHECK_EQ(ms_of(uuid()), T + 1);
+}
+
+static void after_2262_there_are_none(void) {
+    begin();
+    (void)uuid();
+    atomic_store(&per_reading_ns, 0);
+    atomic_store(&scripted_ns, INT64_MAX);
+    no_call_gives(FLAKE_RANGE);
+    atomic_store(&scripted_ns, INT64_MAX / MS * MS - 1);
+    (void)uuid();
 }
 
 // >>random bytes
@@ -531,6 +554,8 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_full_ms_is_waited_out),
         CHECK_TEST(a_clock_put_back_stops_nobody),
         CHECK_TEST(before_1984_is_no_time_to_begin),
+        CHECK_TEST(a_clock_that_stands_still_gives_a_ms_of_ids),
+        CHECK_TEST(after_2262_there_are_none),
         CHECK_TEST(without_random_bytes_nothing_is_given),
         CHECK_TEST(ids_go_on_when_the_source_ends),
         CHECK_TEST(who_finds_no_place_waits_for_a_maker),

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # tongues.sh   builds the shared libraries, and runs tests/recipes/ids.* in each language that is installed
-# here: an id of each kind, of the node that was asked for and of now, ids of several threads, a refusal.
+# here: an id of each kind, of the node that was asked for and of now, ids of several threads, and what is refused,
+# by its name.
 # Libraries and what Go has compiled stay in build/tongues for the next run; Node's koffi is looked for there, too, and
 # among npm's global packages.
 cd "$(dirname "$0")/.." || exit 1
@@ -28,10 +29,16 @@ one by one: [1-9][0-9]* ids/s
 in batches: [1-9][0-9]* ids/s
 4 threads: 2400000 ids, all differ
 refused: node does not fit layout.node_bits"
-gives_ids() { # COMMAND...
+by_name='
+refused: partition: is no decimal number, or too large
+refused: meta is 0 to 255
+refused: meta is 0 to 255'
+gives_ids() { # REFUSED COMMAND...: what else is refused, a line each
+    local code id node ms refused=$1
+    shift
     said=$(limited "$@" 2>&1)
-    local code=$? id node ms
-    if [ $code -ne 0 ] || [[ ! $said =~ ^$lines$ ]]; then
+    code=$?
+    if [ $code -ne 0 ] || [[ ! $said =~ ^$lines$refused$ ]]; then
         printf '%s\nexit code %s\n' "$said" $code
         return 1
     fi
@@ -50,26 +57,26 @@ koffi() {
 if ! echo | $cc -x c -shared -fPIC -Wl,-soname,probe - -o "$room/probe" 2> /dev/null; then
     echo "SKIPPED: $cc makes no shared libraries here"
 elif judge "make lib" quietly "${MAKE:-make}" lib BUILD="$room"; then
-    if has python3; then judge ids.py gives_ids python3 tests/recipes/ids.py
+    if has python3; then judge ids.py gives_ids "$by_name" python3 tests/recipes/ids.py
     else echo "SKIPPED ids.py: no python3"; fi
 
     cp tests/recipes/ids.mjs "$room/node"
     if ! has node; then echo "SKIPPED ids.mjs: no node"
     elif ! (koffi); then echo "SKIPPED ids.mjs: no koffi: npm install --prefix build/tongues/node koffi"
-    else judge ids.mjs gives_ids node "$room/node/ids.mjs"; fi
+    else judge ids.mjs gives_ids "$by_name" node "$room/node/ids.mjs"; fi
 
     if has rustc; then
         cp tests/recipes/ids.rs "$room"
         [[ $(rustc --version) =~ \ 1\.([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -lt 82 ] &&
             sed -i 's/^unsafe extern/extern/' "$room/ids.rs" # as its first comment says
         judge "ids.rs compiles" quietly rustc -O -L "$room" "$room/ids.rs" -o "$room/ids_rs" &&
-            judge ids.rs gives_ids "$room/ids_rs"
+            judge ids.rs gives_ids $'\nrefused: twitte: is no layout\'s name' "$room/ids_rs"
     else echo "SKIPPED ids.rs: no rustc"; fi
 
     cp flake.h sno.h tests/recipes/ids.go "$room/go"
     if has go; then
         judge "ids.go compiles" quietly env CC="$cc" CGO_ENABLED=1 GOCACHE="$room/go/cache" GOPROXY=off \
-            GOTOOLCHAIN=local go build -o "$room/go/ids" "$room/go/ids.go" && judge ids.go gives_ids "$room/go/ids"
+            GOTOOLCHAIN=local go build -o "$room/go/ids" "$room/go/ids.go" && judge ids.go gives_ids "" "$room/go/ids"
     else echo "SKIPPED ids.go: no go"; fi
 fi
 close_with_counts

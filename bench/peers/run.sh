@@ -4,7 +4,8 @@
 # run.sh DIRECTORY REPEATS IDS [CACHE]   measures the Go and npm peers, ids IDS each time, and leaves in
 # DIRECTORY: go.txt, npm.txt, versions.txt, skipped.txt, failed_peers.txt. What is not installed is named as
 # skipped, and a peer that fails is named as well and stops no other. What is built and fetched for them lies
-# in CACHE, by default DIRECTORY. GO_PEERS: where Debian's Go packages lie.
+# in CACHE, by default DIRECTORY. GO_PEERS: where Debian's Go packages lie. PEER_VERSIONS: of those that are not
+# Debian's, such as "google/uuid=1.6.0 boost=1.90".
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1 repeats=$2 ids=$3 cache=${4-$1}
 mkdir -p "$out" "$cache" && out=$(cd "$out" && pwd) && cache=$(cd "$cache" && pwd) || exit 1
@@ -74,4 +75,5 @@ else
     done
     sed -n 's/.*"skipped":"\(.*\)".*/skipped: \1/p' "$out/npm.txt" | sort -u | tee -a "$out/skipped.txt" >&2
 fi
+for given in ${PEER_VERSIONS-}; do echo "${given%%=*} ${given#*=}"; done >> "$out/versions.txt"
 [ ! -s "$out/failed_peers.txt" ]

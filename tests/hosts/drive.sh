@@ -18,6 +18,12 @@ skip() { # PACKAGE...: of $host, which the script names
     close_with_counts
 }
 
+# Modules are there to be read, and copied.
+is_short() { # SOURCE
+    local lines
+    lines=$(wc -l < "$hosts/$1")
+    [ "$lines" -lt 200 ] || { echo "  $1 has $lines lines"; false; }
+}
 # With the flags of make, in COMPILE; the host's own headers are not ours to warn of: -isystem.
 compile() { # SOURCE OUTPUT FLAG...
     local source=$1 output=$2

@@ -20,6 +20,7 @@ made() {
 }
 of_nginx() { printf -- '-isystem %s ' "$dir"/src/src/{core,event,event/modules,os/unix,http,http/modules} "$dir/src/objs"; }
 judge "nginx: the module is made from nginx's sources" made || close_with_counts
+judge "nginx: fewer than 200 lines" is_short nginx.c
 # shellcheck disable=SC2046
 judge "nginx: compiles without a warning" compile nginx.c "$dir/module.o" -c $(of_nginx)
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts

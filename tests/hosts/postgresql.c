@@ -84,7 +84,6 @@ static void begin(void) {
     static sno_snapshot pool;
     ids.layout = flake_layout_twitter(); // 63 bits: bigint has a sign
     ids.node = pool.partition = (uint16_t)node;
-    pool.sequence_max = UINT16_MAX;
     snos.snapshot = &pool;
     ids.max_wait_ms = snos.max_wait_ms = WAIT_MS;
     ids.shared_memory = snos.shared_memory = true;

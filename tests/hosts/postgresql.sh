@@ -24,6 +24,7 @@ fi
 cluster=$dir/pg/cluster
 stop_host() { [ ! -f "$cluster/postmaster.pid" ] || $as_owner "$bin/pg_ctl" -D "$cluster" -m immediate stop > /dev/null; }
 
+judge "PostgreSQL: fewer than 200 lines" is_short postgresql.c
 judge "PostgreSQL: compiles without a warning" compile postgresql.c "$dir/pg/flake_ids.so" -isystem "$headers" || close_with_counts
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
 $as_owner "$bin/initdb" -D "$cluster" -U tester -A trust --no-sync -E UTF8 --locale=C > "$dir/log" ||

@@ -14,16 +14,12 @@
  * the clock was put back, it has an error, and so it has within MULTI and scripts, where nobody can be
  * blocked. The node is another in each server that gives ids; in the folder, the same for all of a host,
  * a double is found. Ids of the layout js53 are exact in JavaScript; idgen's are negative from 2039 on.
- *
- * redis_module.h declares what this needs of Redis' redismodule.h, which no package of Debian has: with
- * that header in hand include it instead.
  */
 #define _GNU_SOURCE
 #include "flake.h"
 #include "sno.h"
-#include "redis_module.h"
+#include "redis_module.h" // some of Redis' redismodule.h, which you include instead if you have it
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- requests: each draws as much as there is, and waits for the rest ---- */
 
@@ -41,9 +37,6 @@ typedef struct request {
     uint64_t ids[];  // wanted
 } request;
 
-static const int cannot_block =
-    REDISMODULE_CTX_FLAGS_LUA | REDISMODULE_CTX_FLAGS_MULTI | REDISMODULE_CTX_FLAGS_DENY_BLOCKING;
-
 static struct queue {
     request *first, **end; // in the order of their coming
 } waiting[KINDS];
@@ -57,15 +50,17 @@ static int64_t retry_ns(int kind) {
                          : flake128_retry_ns(&uuids);
 }
 
-static size_t draw_some(request *r) {
-    const size_t left = r->wanted - r->drawn;
-    return r->kind == FLAKE ? flake_try_n(&flakes, r->ids + r->drawn, left)
-                            : flake128_try_n(&uuids, r->uuids + r->drawn, left);
-}
-/* Says why there were none. */
-static flake_status draw_one(request *r) {
-    return r->kind == FLAKE ? flake_try(&flakes, r->ids + r->drawn)
-                            : flake128_try(&uuids, r->uuids + r->drawn);
+/* One, or why there is none; and behind it what else there is. */
+static flake_status draw_some(request *r) {
+    const bool narrow = r->kind == FLAKE;
+    uint64_t *id = r->ids + r->drawn;
+    flake128 *uuid = r->uuids + r->drawn;
+    const size_t more = r->wanted - r->drawn - 1;
+    const flake_status status = narrow ? flake_try(&flakes, id) : flake128_try(&uuids, uuid);
+    if (status != FLAKE_OK) return status;
+    r->drawn +=
+        1 + (narrow ? flake_try_n(&flakes, id + 1, more) : flake128_try_n(&uuids, uuid + 1, more));
+    return FLAKE_OK;
 }
 
 /* Whether that is all: it has its ids, or `failure` says why it gets none. */
@@ -79,11 +74,7 @@ static bool draw(request *r) {
         later = status == SNO_AGAIN || status == SNO_CLOCK_BACK;
     } else {
         flake_status status = FLAKE_OK;
-        while (r->drawn < r->wanted && status == FLAKE_OK) {
-            const size_t n = draw_some(r);
-            r->drawn += n;
-            if (!n && (status = draw_one(r)) == FLAKE_OK) r->drawn++;
-        }
+        while (r->drawn < r->wanted && status == FLAKE_OK) status = draw_some(r);
         r->failure = status == FLAKE_OK ? NULL : flake_status_str(status);
         later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK;
     }
@@ -91,15 +82,14 @@ static bool draw(request *r) {
 }
 
 static int reply(RedisModuleCtx *ctx, const request *r) {
-    char error[200];
-    (void)snprintf(error, sizeof error, "ERR no id: %s", r->failure ? r->failure : "");
-    if (r->failure) return RedisModule_ReplyWithError(ctx, error);
+    char text[200]; // an error, or a UUID
+    (void)snprintf(text, sizeof text, "ERR no id: %s", r->failure ? r->failure : "");
+    if (r->failure) return RedisModule_ReplyWithError(ctx, text);
     if (r->kind == SNO) return RedisModule_ReplyWithStringBuffer(ctx, r->text, sizeof r->text);
     if (r->as_array) (void)RedisModule_ReplyWithArray(ctx, (long)r->wanted);
     for (size_t i = 0; i < r->wanted; i++) {
-        char text[37];
         if (r->kind == UUID7) flake128_to_uuid(r->uuids[i], text);
-        if (r->kind == UUID7) (void)RedisModule_ReplyWithStringBuffer(ctx, text, strlen(text));
+        if (r->kind == UUID7) (void)RedisModule_ReplyWithStringBuffer(ctx, text, 36);
         else (void)RedisModule_ReplyWithLongLong(ctx, (long long)r->ids[i]);
     }
     return REDISMODULE_OK;
@@ -110,33 +100,32 @@ static int reply_late(RedisModuleCtx *ctx, RedisModuleString **words, int count)
 }
 static void release(RedisModuleCtx *ctx, void *r) {
     (void)ctx;
-    free(r);
+    RedisModule_Free(r);
 }
 
 static void serve(RedisModuleCtx *ctx, void *of_kind) {
     struct queue *queue = of_kind;
-    while (queue->first && draw(queue->first)) {
-        request *r = queue->first;
+    request *r;
+    while ((r = queue->first) != NULL && draw(r)) {
         queue->first = r->next;
         (void)RedisModule_UnblockClient(r->client, r);
     }
-    if (queue->first)
-        (void)RedisModule_CreateTimer(ctx, retry_ns(queue->first->kind) / 1000000 + 1, serve,
-                                      queue);
+    if (r) (void)RedisModule_CreateTimer(ctx, retry_ns(r->kind) / 1000000 + 1, serve, queue);
 }
 
 static int answer(RedisModuleCtx *ctx, int kind, uint8_t meta, size_t wanted, bool as_array) {
     struct queue *queue = &waiting[kind];
     const size_t id_size = kind == UUID7 ? sizeof(flake128) : sizeof(uint64_t);
-    request *r = calloc(1, sizeof *r + wanted * id_size);
-    if (!r) return RedisModule_ReplyWithError(ctx, "ERR out of memory");
+    request *r = RedisModule_Calloc(1, sizeof *r + wanted * id_size);
     r->uuids = (flake128 *)(void *)r->ids;
     r->kind = kind, r->meta = meta, r->wanted = wanted, r->as_array = as_array;
-    const bool may_not_block = RedisModule_GetContextFlags(ctx) & cannot_block;
+    const bool may_not_block = RedisModule_GetContextFlags(ctx) &
+                               (REDISMODULE_CTX_FLAGS_LUA | REDISMODULE_CTX_FLAGS_MULTI |
+                                REDISMODULE_CTX_FLAGS_DENY_BLOCKING);
     if (may_not_block || !queue->first) {
         if (draw(r) || may_not_block) {
             (void)reply(ctx, r);
-            free(r);
+            RedisModule_Free(r);
             return REDISMODULE_OK;
         }
         queue->end = &queue->first;
@@ -174,9 +163,9 @@ static int sno_command(RedisModuleCtx *ctx, RedisModuleString **words, int count
 
 /* Why there are no generators; NULL: there are. */
 static const char *begin(RedisModuleString **words, int count) {
-    static flake_options options, uuid_options;
-    static sno_options sno;
+    static flake_options options, uuid_options = {.form = FLAKE_UUID7};
     static sno_snapshot pool;
+    static const sno_options sno = {.snapshot = &pool};
     long long node = 0;
     if (count > 0 && RedisModule_StringToLongLong(words[0], &node) != REDISMODULE_OK) node = -1;
     if (node < 0 || node > UINT16_MAX) return "the node is no number, or too large for any layout";
@@ -187,14 +176,10 @@ static const char *begin(RedisModuleString **words, int count) {
     const flake_status status = flake_init(&flakes, &options);
     const char *unfit = flake_options_why(&options);
     if (status != FLAKE_OK) return unfit ? unfit : flake_status_str(status);
-    pool.sequence_max = UINT16_MAX;
-    sno.snapshot = &pool;
-    uuid_options.form = FLAKE_UUID7;
     if (sno_init(&snos, &sno) != SNO_OK) return "sno_init";
     return flake128_init(&uuids, 0, &uuid_options) == FLAKE_OK ? NULL : "no random bytes";
 }
 
-int RedisModule_OnLoad(RedisModuleCtx *, RedisModuleString **, int);
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
     if (RedisModule_Init(ctx, "flake", 1, REDISMODULE_APIVER_1) != REDISMODULE_OK)
         return REDISMODULE_ERR;
@@ -207,7 +192,6 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count
 }
 
 /* It stays: loaded again in the same ms, it would know of no id that it gave. */
-int RedisModule_OnUnload(RedisModuleCtx *);
 int RedisModule_OnUnload(RedisModuleCtx *ctx) {
     (void)ctx;
     return REDISMODULE_ERR;

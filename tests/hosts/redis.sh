@@ -10,6 +10,7 @@ command -v redis-cli > /dev/null || skip redis-tools
 servers=()
 stop_host() { [ ${#servers[@]} -eq 0 ] || { kill "${servers[@]}" && wait "${servers[@]}"; }; }
 
+judge "Redis: fewer than 200 lines" is_short redis.c
 judge "Redis: compiles without a warning" compile redis.c "$dir/flake.so" || close_with_counts
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
 

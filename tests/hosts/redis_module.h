@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The part of Redis' module interface that redis.c calls, under the names that it has in redismodule.h.
+ * The part of Redis' module interface that redis.c calls, under the names that it has in redismodule.h,
+ * which no package of Debian has.
  * A module finds the server's functions by their names, through the first word of its context.
  */
 #ifndef REDIS_MODULE_H
 #define REDIS_MODULE_H
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -39,6 +41,8 @@ static int (*RedisModule_UnblockClient)(RedisModuleBlockedClient *, void *);
 static void *(*RedisModule_GetBlockedClientPrivateData)(RedisModuleCtx *);
 static uint64_t (*RedisModule_CreateTimer)(RedisModuleCtx *, long long ms, RedisModuleTimerProc,
                                            void *);
+static void *(*RedisModule_Calloc)(size_t, size_t); /* ends the server if there is no memory */
+static void (*RedisModule_Free)(void *);
 static void (*RedisModule_Log)(RedisModuleCtx *, const char *, const char *, ...);
 
 static int RedisModule_Init(RedisModuleCtx *ctx, const char *name, int version, int api) {
@@ -48,7 +52,7 @@ static int RedisModule_Init(RedisModuleCtx *ctx, const char *name, int version, 
     if (GET(SetModuleAttribs) | GET(CreateCommand) | GET(WrongArity) | GET(StringToLongLong) |
         GET(StringPtrLen) | GET(ReplyWithError) | GET(ReplyWithArray) | GET(ReplyWithLongLong) |
         GET(ReplyWithStringBuffer) | GET(GetContextFlags) | GET(BlockClient) | GET(UnblockClient) |
-        GET(GetBlockedClientPrivateData) | GET(CreateTimer) | GET(Log))
+        GET(GetBlockedClientPrivateData) | GET(CreateTimer) | GET(Calloc) | GET(Free) | GET(Log))
         return REDISMODULE_ERR;
 #undef GET
     RedisModule_SetModuleAttribs(ctx, name, version, api);

@@ -31,6 +31,7 @@ const sno = load("libsno.so.0", [
   "size_t sno_sizeof_snapshot()",
   "int sno_snapshot_set(void *snapshot, const char *name, const char *value, void *why)",
   "int sno_options_point(void *options, const char *name, void *to, void *why)",
+  "const char *sno_options_why(void *options)",
   "int sno_init(void *gen, void *options)",
   "int sno_new_n(void *gen, uint8_t meta, void *ids, size_t n)",
   "void sno_encode_n(void *ids, size_t n, void *texts)",
@@ -42,8 +43,13 @@ const zeros = (size) => new Uint8Array(new SharedArrayBuffer(size));
 function check(status, why) {
   if (status !== 0) throw new Error(why ?? flake.flake_status_str(status));
 }
-function checkSno(status) {
-  if (status !== 0) throw new Error(sno.sno_status_str(status));
+function checkSno(status, why) {
+  if (status !== 0) throw new Error(why ?? sno.sno_status_str(status));
+}
+/** A call that says in its last argument what it refuses. */
+function told(call, ...words) {
+  const why = Buffer.alloc(200);
+  if (call(...words, why) !== 0) throw new Error(text(why));
 }
 
 /** 64-bit ids. */
@@ -53,10 +59,7 @@ class Generator {
     const made = new Generator(zeros(flake.flake_sizeof_gen()).buffer);
     const packed = zeros(flake.flake_sizeof_options());
     made.texts = Object.values(options).map((value) => Buffer.from(`${value}\0`)); // some are referred to
-    Object.keys(options).forEach((name, i) => {
-      const why = Buffer.alloc(200);
-      if (flake.flake_options_set(packed, name, made.texts[i], why) !== 0) throw new Error(text(why));
-    });
+    Object.keys(options).forEach((name, i) => told(flake.flake_options_set, packed, name, made.texts[i]));
     check(flake.flake_init(made.memory, packed), flake.flake_options_why(packed));
     return made;
   }
@@ -89,11 +92,12 @@ class SnoGenerator {
     this.memory = zeros(sno.sno_sizeof_gen());
     this.start = zeros(sno.sno_sizeof_snapshot()); // kept, since what options point to must live until init
     const options = zeros(sno.sno_sizeof_options());
-    checkSno(sno.sno_snapshot_set(this.start, "partition", String(partition), null));
-    checkSno(sno.sno_options_point(options, "snapshot", this.start, null));
-    checkSno(sno.sno_init(this.memory, options));
+    told(sno.sno_snapshot_set, this.start, "partition", String(partition));
+    told(sno.sno_options_point, options, "snapshot", this.start);
+    checkSno(sno.sno_init(this.memory, options), sno.sno_options_why(options));
   }
   next(meta = 0) {
+    if (!(meta >= 0 && meta <= 255)) throw new RangeError("meta is 0 to 255"); // koffi would cut it off
     const [id, text] = [Buffer.alloc(10), Buffer.alloc(16)];
     checkSno(sno.sno_new_n(this.memory, meta, id, 1));
     sno.sno_encode_n(id, 1, text);
@@ -108,7 +112,8 @@ if (!isMainThread) {
   const ids = Generator.create({ layout: "twitter", node: 7 });
   console.log("flake", String(ids.next()));
   console.log("uuid7", uuid7());
-  console.log("sno", new SnoGenerator(7).next(42));
+  const snos = new SnoGenerator(7);
+  console.log("sno", snos.next(42));
 
   let begin = performance.now();
   const all = Array.from({ length: 1_000_000 }, () => ids.next());
@@ -121,12 +126,19 @@ if (!isMainThread) {
   if (new Set(all).size !== 2_400_000) throw new Error("an id came twice");
   console.log("4 threads: 2400000 ids, all differ");
 
-  let refused;
-  try {
-    Generator.create({ layout: "twitter", node: 99999 });
-  } catch (error) {
-    refused = error.message;
+  for (const refuse of [
+    () => Generator.create({ layout: "twitter", node: 99999 }),
+    () => new SnoGenerator(65536),
+    () => snos.next(256),
+    () => snos.next(-1),
+  ]) {
+    let refused;
+    try {
+      refuse();
+    } catch (error) {
+      refused = error.message;
+    }
+    if (!refused) throw new Error(`not refused: ${refuse}`);
+    console.log("refused:", refused);
   }
-  if (!refused) throw new Error("node 99999 was not refused");
-  console.log("refused:", refused);
 }

@@ -87,6 +87,8 @@ class SnoGenerator:
         return self.next_n(1, meta)[0]
 
     def next_n(self, n, meta=0):
+        if not 0 <= meta <= 255:  # ctypes would cut it off
+            raise ValueError("meta is 0 to 255")
         ids, texts = zeros(10 * n), zeros(16 * n)
         check_sno(sno.sno_new_n(self._gen, meta, ids, n))
         sno.sno_encode_n(ids, n, texts)
@@ -120,11 +122,16 @@ def main():
         sys.exit("an id came twice")
     print("4 threads: 2400000 ids, all differ")
 
-    try:
-        Generator(layout="twitter", node=99999)
-        sys.exit("node 99999 was not refused")
-    except IdError as refused:
-        print("refused:", refused)
+    for refuse in (
+        lambda: Generator(layout="twitter", node=99999),
+        lambda: SnoGenerator(partition=65536),
+        lambda: snos.next(meta=256),
+        lambda: snos.next(meta=-1),
+    ):
+        try:
+            sys.exit(f"not refused: {refuse()}")
+        except (IdError, ValueError) as refused:
+            print("refused:", refused)
 
     child = os.fork()
     if child == 0:

@@ -60,6 +60,15 @@ fn sno(status: c_int) -> Result<()> {
     }
 }
 
+/// A call that says in its last argument what it refuses.
+fn told(call: impl FnOnce(*mut c_char) -> c_int) -> Result<()> {
+    let mut why = [0; 200];
+    match call(why.as_mut_ptr()) {
+        0 => Ok(()),
+        _ => Err(unsafe { string(why.as_ptr()) }.into()),
+    }
+}
+
 /// An object of C's, all zero at first.
 struct Memory(Box<[UnsafeCell<u8>]>);
 unsafe impl Sync for Memory {} // in C what threads share is atomic
@@ -83,11 +92,8 @@ impl Generator {
                 (Memory::new(flake_sizeof_gen()), Memory::new(flake_sizeof_options()));
             let options: [(&[u8], &CStr); 2] = [(b"layout\0", &layout), (b"node\0", &node)];
             for (name, value) in options {
-                let mut why = [0; 200];
-                let (name, text) = (name.as_ptr().cast(), why.as_mut_ptr());
-                if flake_options_set(o.at(), name, value.as_ptr(), text) != 0 {
-                    return Err(string(text).into());
-                }
+                let (name, value) = (name.as_ptr().cast(), value.as_ptr());
+                told(|why| flake_options_set(o.at(), name, value, why))?;
             }
             let why = flake_options_why(o.at());
             if !why.is_null() {
@@ -124,9 +130,10 @@ impl SnoGenerator {
         unsafe {
             let (memory, o) = (Memory::new(sno_sizeof_gen()), Memory::new(sno_sizeof_options()));
             let start = Memory::new(sno_sizeof_snapshot());
-            let (name, none) = (b"partition\0".as_ptr().cast(), std::ptr::null_mut());
-            sno(sno_snapshot_set(start.at(), name, partition.as_ptr(), none))?;
-            sno(sno_options_point(o.at(), b"snapshot\0".as_ptr().cast(), start.at(), none))?;
+            let name = b"partition\0".as_ptr().cast();
+            told(|why| sno_snapshot_set(start.at(), name, partition.as_ptr(), why))?;
+            let name = b"snapshot\0".as_ptr().cast();
+            told(|why| sno_options_point(o.at(), name, start.at(), why))?;
             sno(sno_init(memory.at(), o.at()))?;
             Ok(SnoGenerator(memory))
         }
@@ -166,9 +173,11 @@ fn main() -> Result<()> {
     }
     println!("4 threads: 2400000 ids, all differ");
 
-    if let Err(refused) = Generator::new("twitter", 99999) {
-        println!("refused: {}", refused);
-        return Ok(());
+    for (layout, node) in [("twitter", 99999), ("twitte", 7)] {
+        match Generator::new(layout, node) {
+            Ok(_) => return Err(format!("not refused: {}, {}", layout, node).into()),
+            Err(refused) => println!("refused: {}", refused),
+        }
     }
-    Err("node 99999 was not refused".into())
+    Ok(())
 }

@@ -153,6 +153,12 @@ static bool has_format(unsigned layout, unsigned format) {
 
 /* The room holds it with its NUL, which is not counted: how many characters. */
 static size_t write_wide(unsigned format, flake128 id, char *at) {
+    if (formats[format].wide == 16) { /* as flake writes it: all digits, in lower case */
+        const size_t length = flake128_format_fixed(id, 16, at, FLAKE128_TEXT_SIZE);
+        for (size_t i = 0; i < length; i++)
+            if (at[i] >= 'A') at[i] = (char)(at[i] - 'A' + 'a');
+        return length;
+    }
     if (formats[format].wide)
         return flake128_format(id, formats[format].wide, at, FLAKE128_TEXT_SIZE);
     if (format == uuid) flake128_to_uuid(id, at);

@@ -4,6 +4,7 @@
  * or not, whole or byte by byte, one or many at once; stamps and lists.
  */
 #define _GNU_SOURCE
+#include <ctype.h>
 #include "client.h"
 
 /* ---- requests ---- */
@@ -488,6 +489,10 @@ static void a_list_has_wide_ids_in_each_form(void) {
                 const size_t length = strlen(line);
                 flake128 id = last;
                 flake128_parts parts;
+                if (base == 16) {
+                    CHECK(length == 32 && strspn(line, "0123456789abcdef") == 32);
+                    for (size_t k = 0; k < length; k++) line[k] = (char)toupper(line[k]);
+                }
                 memset(&parts, 0, sizeof parts);
                 CHECK_EQ(base == 0   ? flake128_from_uuid(line, length, &id)
                          : base == 1 ? flake128_from_ulid(line, length, &id)
