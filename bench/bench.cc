@@ -60,7 +60,9 @@ void finish(benchmark::State &state, const bench_row *row) {
         state.counters["p99_ns"] = s.p99_ns;
         state.counters["p999_ns"] = s.p999_ns;
         state.counters["worst_ns"] = s.worst_ns;
-        state.counters["spread_percent"] = s.spread_percent;
+        if (state.threads() > 1) state.counters["of_threads"] = s.of_threads;
+        if (s.of_lanes > 0) state.counters["of_lanes"] = s.of_lanes;
+        if (s.on_cores > 0) state.counters["on_cores"] = s.on_cores;
     }
     state.SetLabel(bench_floor(row));
 }

@@ -5,9 +5,12 @@
  *
  *     guard --key     what the counts depend on: compiler, its version, machine
  *     guard --list    "function ids" for each path: the ids that it makes
+ *
+ * Compiled once for each PART. A compiler puts a function that is called in one place into its caller, as
+ * in the loops of the benchmark; so no part calls one in two.
  */
 #include <stdint.h>
-static int64_t guard_clock_ns = 1767225600000000000;
+static int64_t guard_clock_ns;
 static uint64_t guard_counter;
 static int64_t read_now(int kind) {
     (void)kind;
@@ -19,6 +22,7 @@ static int64_t read_now(int kind) {
 #define SNO_COUNTER()        guard_counter
 #include "flake.h"
 #include "sno.h"
+#include "floors.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -26,18 +30,39 @@ static int64_t read_now(int kind) {
 #error "the guard knows gcc and clang"
 #endif
 
-enum { steps = 1000, many = 1024 };
+#define USUAL     0
+#define NEW_UNITS 1 /* each draw in one of its own, as where ids are few */
+#define COARSE    2
+#define FAST      3
 
-static flake_gen flakes, fast_flakes;
+enum { all_steps = 1000, many = 1024 };
+static int steps = all_steps;
+
+typedef struct guard_part {
+    bool (*begin)(void);
+    bool (*run)(void); /* true: no call has failed */
+    void (*list)(void);
+} guard_part;
+#define PART_NUMBER(number) PART_NAMED(number)
+#define PART_NAMED(number)  part_##number
+extern const guard_part part_0, part_1, part_2, part_3;
+
+static int64_t guard_clock_ms; /* who is given a time has not divided for it */
+static flake_gen flakes;
 static flake_lanes lanes;
 static flake_lane lane[2];
 static flake_shard flake_shard_0;
-static flake_prefetch prefetch;
-static flake128_gen flakes128, uuids;
-static sno_gen snos, fast_snos;
+static sno_gen snos;
 static sno_lanes laned_snos;
 static sno_lane lane_of_snos[2];
 static sno_shard sno_shard_0;
+#if PART == USUAL
+static _Atomic(uint64_t) floor_word;
+static flake_prefetch prefetch;
+static flake128_gen flakes128, uuids;
+static flake128_lanes laned_flakes128;
+static flake_lane wide_lane[2];
+#endif
 static uint64_t ids[many];
 static flake128 ids128[many];
 static _Alignas(64) sno_id sno_ids[many]; /* what fills it takes other steps where it is aligned */
@@ -54,34 +79,68 @@ static void publish(void) {
     __asm__ volatile("" : : "r"(ids), "r"(ids128), "r"(sno_ids), "r"(texts) : "memory");
 }
 
+static void move_clock(int64_t ms) {
+    guard_clock_ms += ms;
+    guard_clock_ns += ms * 1000000;
+}
+
+#define NEXT(call)       well &= (call)(&flakes, &id) == FLAKE_OK
+#define LANES_NEXT       well &= flake_lanes_next(&lanes, &id) == FLAKE_OK
+#define TRY_AT           well &= flake_try_at(&flakes, guard_clock_ms, &id) == FLAKE_OK
+#define SHARD_NEXT       well &= flake_shard_next(&flake_shard_0, &id) == FLAKE_OK
+#define SHARD_TRY_AT     well &= flake_shard_try_at(&flake_shard_0, guard_clock_ms, &id) == FLAKE_OK
+#define SNO_TRY_AT       well &= sno_try_at(&snos, 42, guard_clock_ns, &sno) == SNO_OK
+#define SNO_SHARD_TRY_AT well &= sno_shard_try_at(&sno_shard_0, 42, guard_clock_ns, &sno) == SNO_OK
+
+#if PART == NEW_UNITS
+#define PATHS(PATH)                                                                       \
+    PATH(flake_next_new_unit, 1, move_clock(1); NEXT(flake_next))                         \
+    PATH(flake_lanes_next_new_unit, 1, move_clock(1); LANES_NEXT)                         \
+    PATH(flake_try_at_new_unit, 1, move_clock(1); TRY_AT)                                 \
+    PATH(flake_shard_next_new_unit, 1, move_clock(1); SHARD_NEXT)                         \
+    PATH(flake_shard_try_at_new_unit, 1, move_clock(1); SHARD_TRY_AT)                     \
+    PATH(sno_new_new_unit, 1, move_clock(4); sno = sno_new(&snos, 42))                    \
+    PATH(sno_try_at_new_unit, 1, move_clock(4); SNO_TRY_AT)                               \
+    PATH(sno_lanes_new_new_unit, 1, move_clock(4); sno = sno_lanes_new(&laned_snos, 42))  \
+    PATH(sno_shard_new_new_unit, 1, move_clock(4); sno = sno_shard_new(&sno_shard_0, 42)) \
+    PATH(sno_shard_try_at_new_unit, 1, move_clock(4); SNO_SHARD_TRY_AT)
+#elif PART == COARSE
+#define PATHS(PATH) PATHS_BY_CLOCK(PATH, coarse)
+#elif PART == FAST
+#define PATHS(PATH) PATHS_BY_CLOCK(PATH, fast)
+#else
 #define PATHS(PATH)                                                                               \
-    PATH(flake_next, 1, well &= flake_next(&flakes, &id) == FLAKE_OK)                             \
-    PATH(flake_next_new_unit, 1, guard_clock_ns += 1000000;                                       \
-         well &= flake_next(&flakes, &id) == FLAKE_OK)                                            \
-    PATH(flake_next_fast, 1, well &= flake_next(&fast_flakes, &id) == FLAKE_OK)                   \
-    PATH(flake_lanes_next, 1, well &= flake_lanes_next(&lanes, &id) == FLAKE_OK)                  \
-    PATH(flake_try, 1, well &= flake_try(&flakes, &id) == FLAKE_OK)                               \
-    PATH(flake_try_at, 1,                                                                         \
-         well &= flake_try_at(&flakes, guard_clock_ns / 1000000, &id) == FLAKE_OK)                \
-    PATH(flake_shard_next, 1, well &= flake_shard_next(&flake_shard_0, &id) == FLAKE_OK)          \
-    PATH(flake_shard_try_at, 1,                                                                   \
-         well &= flake_shard_try_at(&flake_shard_0, guard_clock_ns / 1000000, &id) == FLAKE_OK)   \
+    PATH(floor_given_cas, 1, id = by_cas(&floor_word, guard_clock_ns))                            \
+    PATH(floor_given_store, 1, id = by_store(&floor_word, guard_clock_ns))                        \
+    PATH(floor_store, 1, id = own_increment(&floor_word))                                         \
+    PATH(flake_next, 1, NEXT(flake_next))                                                         \
+    PATH(flake_lanes_next, 1, LANES_NEXT)                                                         \
+    PATH(flake_lanes_next_n, many, well &= flake_lanes_next_n(&lanes, ids, many) == FLAKE_OK)     \
+    PATH(flake_try, 1, NEXT(flake_try))                                                           \
+    PATH(flake_try_at, 1, TRY_AT)                                                                 \
+    PATH(flake_shard_next, 1, SHARD_NEXT)                                                         \
+    PATH(flake_shard_try_at, 1, SHARD_TRY_AT)                                                     \
     PATH(flake_prefetch_next, 1, well &= flake_prefetch_next(&prefetch, &id) == FLAKE_OK)         \
     PATH(flake_next_n, many, well &= flake_next_n(&flakes, ids, many) == FLAKE_OK)                \
     PATH(flake128_next, 1, well &= flake128_next(&flakes128, &id128) == FLAKE_OK)                 \
-    PATH(flake128_next_n, many, guard_clock_ns += 1000000;                                        \
+    PATH(flake128_lanes_next, 1,                                                                  \
+         well &= flake128_lanes_next(&laned_flakes128, &id128) == FLAKE_OK)                       \
+    PATH(flake128_next_n, many, move_clock(1);                                                    \
          well &= flake128_next_n(&flakes128, ids128, many) == FLAKE_OK)                           \
+    PATH(flake128_lanes_next_n, many, move_clock(1);                                              \
+         well &= flake128_lanes_next_n(&laned_flakes128, ids128, many) == FLAKE_OK)               \
     PATH(flake128_next_uuid7, 1, well &= flake128_next(&uuids, &id128) == FLAKE_OK)               \
     PATH(flake_uuid7_bytes, 1, well &= flake_uuid7_bytes(id128.bytes) == FLAKE_OK)                \
     PATH(flake_ulid, 1, well &= flake_ulid(texts) == FLAKE_OK)                                    \
     PATH(sno_new, 1, sno = sno_new(&snos, 42))                                                    \
-    PATH(sno_new_new_unit, 1, guard_clock_ns += 4000000; sno = sno_new(&snos, 42))                \
-    PATH(sno_new_fast, 1, sno = sno_new(&fast_snos, 42))                                          \
+    PATH(sno_try_at, 1, SNO_TRY_AT)                                                               \
     PATH(sno_lanes_new, 1, sno = sno_lanes_new(&laned_snos, 42))                                  \
     PATH(sno_shard_new, 1, sno = sno_shard_new(&sno_shard_0, 42))                                 \
+    PATH(sno_shard_try_at, 1, SNO_SHARD_TRY_AT)                                                   \
     PATH(sno_generate, 1, sno = sno_generate(42))                                                 \
-    PATH(sno_new_n, many, guard_clock_ns += 4000000;                                              \
-         well &= sno_new_n(&snos, 42, sno_ids, many) == SNO_OK)                                   \
+    PATH(sno_new_n, many, move_clock(4); well &= sno_new_n(&snos, 42, sno_ids, many) == SNO_OK)   \
+    PATH(sno_lanes_new_n, many, move_clock(4);                                                    \
+         well &= sno_lanes_new_n(&laned_snos, 42, sno_ids, many) == SNO_OK)                       \
     PATH(flake_format_dec, 1, well &= flake_format(id, FLAKE_DEC, texts, 24) > 0)                 \
     PATH(flake_parse_dec, 1, well &= flake_parse("7380123456789012345", 19, FLAKE_DEC, &id) == 0) \
     PATH(flake_format_base62, 1, well &= flake_format(id, FLAKE_BASE62, texts, 24) > 0)           \
@@ -97,10 +156,18 @@ static void publish(void) {
     PATH(sno_decode, 1, well &= sno_decode(texts, 16, &sno) == SNO_OK)                            \
     PATH(sno_encode_n, many, sno_encode_n(sno_ids, many, texts))                                  \
     PATH(sno_decode_n, many, well &= sno_decode_n(texts, many, sno_ids) == SNO_OK)
+#endif
+#define PATHS_BY_CLOCK(PATH, clock)                                      \
+    PATH(flake_next_##clock, 1, NEXT(flake_next))                        \
+    PATH(flake_lanes_next_##clock, 1, LANES_NEXT)                        \
+    PATH(flake_shard_next_##clock, 1, SHARD_NEXT)                        \
+    PATH(sno_new_##clock, 1, sno = sno_new(&snos, 42))                   \
+    PATH(sno_lanes_new_##clock, 1, sno = sno_lanes_new(&laned_snos, 42)) \
+    PATH(sno_shard_new_##clock, 1, sno = sno_shard_new(&sno_shard_0, 42))
 
 #define FUNCTION(name, n, ...)                                 \
     __attribute__((noinline)) static void guard_##name(void) { \
-        for (int i = 0; i < steps; i++) {                      \
+        for (int i = steps; i; i--) {                          \
             __VA_ARGS__;                                       \
             __asm__ volatile("" ::: "memory");                 \
         }                                                      \
@@ -108,48 +175,71 @@ static void publish(void) {
 PATHS(FUNCTION)
 
 #define RUN(name, n, ...)  guard_##name();
-#define LIST(name, n, ...) (void)printf("%s %d\n", #name, (n)*steps);
+#define LIST(name, n, ...) (void)printf("%s %d\n", #name, (n)*all_steps);
 
-/* They know the counter's pace, and have a lease. */
-static bool begin_fast(flake_options *o) {
-    sno_options s;
-    memset(&s, 0, sizeof s);
-    o->clock.kind = FLAKE_CLOCK_FAST;
-    s.clock.kind = SNO_CLOCK_FAST;
-    bool begun = flake_init(&fast_flakes, o) == FLAKE_OK && sno_init(&fast_snos, &s) == SNO_OK;
-    for (int i = 0; i < 4; i++) {
-        guard_clock_ns += 20000000;
-        guard_counter += 60000000;
-        begun &= flake_next(&fast_flakes, &id) == FLAKE_OK;
-        sno = sno_new(&fast_snos, 42);
-    }
-    o->clock.kind = FLAKE_CLOCK_EXACT;
-    return begun;
+static bool run(void) {
+    publish();
+    PATHS(RUN)
+    if (!well) (void)fprintf(stderr, "a call failed\n");
+    return well;
 }
 
+static void list(void) { PATHS(LIST) }
+
+#if PART == USUAL
 /* Each has drawn its first id, for which it asks the system. */
-static bool begin_uuids(void) {
+static bool begin_others(void) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.form = FLAKE_UUID7;
     return flake128_init(&uuids, 0, &o) == FLAKE_OK && flake128_next(&uuids, &id128) == FLAKE_OK &&
-           flake_uuid7_bytes(id128.bytes) == FLAKE_OK;
+           flake_uuid7_bytes(id128.bytes) == FLAKE_OK &&
+           flake128_init(&flakes128, 1, NULL) == FLAKE_OK &&
+           flake128_lanes_init(&laned_flakes128, wide_lane, 2, 1, NULL) == FLAKE_OK &&
+           flake_prefetch_init(&prefetch, &flakes, 1000, 0) == FLAKE_OK;
 }
+#elif PART == FAST
+/* They know the counter's pace, and have a lease. */
+static bool begin_others(void) {
+    steps = 1;
+    for (int i = 0; i < 4; i++) {
+        move_clock(20);
+        guard_counter += 60000000;
+        well &= run();
+    }
+    steps = all_steps;
+    return well;
+}
+#else
+static bool begin_others(void) { return true; }
+#endif
 
 static bool begin(void) {
     flake_options o;
+    sno_options s;
     memset(&o, 0, sizeof o);
-    o.layout = flake_layout_of(36, 4, 24, guard_clock_ns / 1000000 - 1000);
-    return begin_fast(&o) && begin_uuids() && flake_lanes_init(&lanes, lane, 2, &o) == FLAKE_OK &&
-           sno_lanes_init(&laned_snos, lane_of_snos, 2, NULL) == SNO_OK &&
-           flake_init(&flakes, &o) == FLAKE_OK &&
+    memset(&s, 0, sizeof s);
+    move_clock(1767225600000);
+    o.layout = flake_layout_of(36, 4, 24, guard_clock_ms - 1000);
+#if PART == COARSE
+    o.clock.kind = FLAKE_CLOCK_COARSE;
+    s.clock.kind = SNO_CLOCK_COARSE;
+#elif PART == FAST
+    o.clock.kind = FLAKE_CLOCK_FAST;
+    s.clock.kind = SNO_CLOCK_FAST;
+#endif
+    return flake_init(&flakes, &o) == FLAKE_OK &&
            flake_shards_init(&flake_shard_0, 1, &o) == FLAKE_OK &&
-           flake_prefetch_init(&prefetch, &flakes, 1000, 0) == FLAKE_OK &&
-           flake128_init(&flakes128, 1, NULL) == FLAKE_OK && sno_init(&snos, NULL) == SNO_OK &&
-           sno_shards_init(&sno_shard_0, 1, NULL) == SNO_OK;
+           flake_lanes_init(&lanes, lane, 2, &o) == FLAKE_OK && sno_init(&snos, &s) == SNO_OK &&
+           sno_shards_init(&sno_shard_0, 1, &s) == SNO_OK &&
+           sno_lanes_init(&laned_snos, lane_of_snos, 2, &s) == SNO_OK && begin_others();
 }
 
+const guard_part PART_NUMBER(PART) = {begin, run, list};
+
+#if PART == USUAL
 int main(int argc, char **argv) {
+    static const guard_part *const parts[] = {&part_0, &part_1, &part_2, &part_3};
     if (argc > 1 && strcmp(argv[1], "--key") == 0) {
 #if defined(__clang__)
         (void)printf("clang-%d.%d.%d-%s\n", __clang_major__, __clang_minor__, __clang_patchlevel__,
@@ -159,13 +249,10 @@ int main(int argc, char **argv) {
 #endif
         return 0;
     }
-    if (argc > 1 && strcmp(argv[1], "--list") == 0) {
-        PATHS(LIST)
-        return 0;
-    }
-    if (!begin()) return 1;
-    publish();
-    PATHS(RUN)
-    if (!well) (void)fprintf(stderr, "a call failed\n");
-    return !well;
+    const bool lists = argc > 1 && strcmp(argv[1], "--list") == 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (lists) parts[i]->list();
+        else if (!parts[i]->begin() || !parts[i]->run()) return 1;
+    return 0;
 }
+#endif

@@ -62,7 +62,7 @@ awk -v key="$key" -v figures="$figures" '
     function judged(well) { if (well) passed++; else failed++; return well }
     FILENAME ~ /includes$/ {
         well = judged($1 in limit && $2 <= limit[$1] + 0)
-        printf "include_%-14s %10d lines, limit %s%s\n", $1, $2, $1 in limit ? limit[$1] : "missing", well ? "" : "  FAILED"
+        printf "include_%-19s %10d lines, limit %s%s\n", $1, $2, $1 in limit ? limit[$1] : "missing", well ? "" : "  FAILED"
         next
     }
     {
@@ -73,7 +73,7 @@ awk -v key="$key" -v figures="$figures" '
             if (!judged(change <= 5)) verdict = verdict "  FAILED: grown by more than 5 %"
             if (change < -5) { verdict = verdict "  STALE: shrunk by more than 5 %"; stale++ }
         } else if (known && !judged(0)) verdict = "  FAILED: no figure; make bench-guard-update"
-        printf "%-22s %10.3f %s\n", $1, $2, verdict
+        printf "%-27s %10.3f %s\n", $1, $2, verdict
     }
     END {
         if (!known) print "no figures of " key " in " figures ": measured only (make bench-guard-update writes them)"

@@ -15,6 +15,7 @@ import textwrap
 from datetime import datetime
 from pathlib import Path
 
+HERE = Path(__file__).resolve().parent
 CROWDS = [1, 2, 4, 8, 64]
 BATCHES = [1, 16, 256, 4096]
 
@@ -195,12 +196,22 @@ def needed(figure):
     return get
 
 
+def filled(text):
+    """With lines of the same length, but for tables and titles."""
+    def fill(block):
+        if block.startswith(("|", "#")):
+            return block
+        return textwrap.fill(" ".join(block.split()), 112, break_on_hyphens=False,
+                             subsequent_indent="  " if block.startswith("- ") else "")
+    return "\n".join(fill(part) for block in text.strip().split("\n\n") for part in re.split(r"\n(?=- )", block) + [""])
+
+
 def written(*parts):
     """Those parts of the prose whose figures are there; of others, what they lack."""
     texts = []
     for part in parts:
         try:
-            texts.append(part())
+            texts.append(filled(part()))
         except Missing as lacks:
             texts.append(f"*{part.__name__.replace('_', ' ').capitalize()}: not written, since `{lacks}` has no figure in this run.*\n")
     return "\n".join(texts)
@@ -368,7 +379,9 @@ ONE_ID = [
     ("flake/lanes_next_coarse", "`flake_lanes_next`", "coarse clock"),
     ("flake/lanes_next_fast", "`flake_lanes_next`", "fast clock"),
     ("flake/prefetch_1024", "`flake_prefetch_next`, stock of 1024", "exact clock"),
-    ("flake/next_new_unit", "`flake_next`, each in a new unit", "a variable"),
+    *((f"flake/{call}_new_unit", f"`flake_{call}`, each in a new unit", clock) for call, clock in (
+        ("next", "a variable"), ("lanes_next", "a variable"), ("shard_next", "a variable"),
+        ("try_at", "caller's time"), ("shard_try_at", "caller's time"))),
     ("sno/new", "`sno_new`", "exact clock"),
     ("sno/new_coarse", "`sno_new`", "coarse clock"),
     ("sno/new_fast", "`sno_new`", "fast clock"),
@@ -382,7 +395,9 @@ ONE_ID = [
     ("sno/shard_new_coarse", "`sno_shard_new`", "coarse clock"),
     ("sno/shard_new_fast", "`sno_shard_new`", "fast clock"),
     ("sno/shard_try_at", "`sno_shard_try_at`", "caller's time"),
-    ("sno/new_new_unit", "`sno_new`, each in a new unit", "a variable"),
+    *((f"sno/{call}_new_unit", f"`sno_{call}`, each in a new unit", clock) for call, clock in (
+        ("new", "a variable"), ("lanes_new", "a variable"), ("shard_new", "a variable"),
+        ("try_at", "caller's time"), ("shard_try_at", "caller's time"))),
     ("flake128/next", "`flake128_next`", "exact clock"),
     ("flake128/next_coarse", "`flake128_next`", "coarse clock"),
     ("flake128/next_fast", "`flake128_next`", "fast clock"),
@@ -418,6 +433,9 @@ FLOORS += [
     ("floor/given_cas", "caller's time and CAS"),
     ("floor/given_store", "caller's time, load and store of a word of one's own"),
     ("floor/leaping_cas", "a variable as clock, the unit found by division, and CAS"),
+    ("floor/leaping_store", "a variable as clock, the unit found by division, and store"),
+    ("floor/given_leaping_cas", "caller's time in a new unit, and CAS"),
+    ("floor/given_leaping_store", "caller's time in a new unit, and store"),
     ("floor/memset_8", "writing 8 bytes (`memset`)"),
     ("floor/memset_10", "writing 10 bytes (`memset`)"),
     ("floor/memset_16", "writing 16 bytes (`memset`)"),
@@ -678,9 +696,9 @@ def saturation():
             rows.append((label, t, say_cap(cap(row)), f"{get('percent_of_cap'):.2f} %",
                          f"{get('cpu_s_per_million'):.3f}", say_time(get("p50_ns")),
                          say_time(get("p99_ns")), say_time(get("p999_ns")), say_time(get("worst_ns")),
-                         f"{get('spread_percent'):.1f} %" if t > 1 else ""))
+                         *(times_of(get(key)).replace("–", "") for key in ("of_lanes", "on_cores", "of_threads"))))
     return table(("call", "threads", "cap", "of the cap", "CPU s a million", "p50", "p99", "p99.9",
-                  "worst", "spread"), rows)
+                  "worst", "of lanes", "on cores", "of threads"), rows)
 
 
 def texts():
@@ -711,7 +729,7 @@ def peers():
         label, version or "–", say(t1), say(t2), times_of(t1 / floor if t1 and floor else None), say_cap(most),
         checked, lacks)
     rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "none", "", cap(n)) for n, label, clock in ONE_ID
-            if n in ("flake/next", "flake/shard_next", "sno/new") and ns(n)]
+            if n in ("flake/next", "flake/lanes_next", "flake/shard_next", "sno/new", "sno/lanes_new") and ns(n)]
     rows += [line(label, version(), ns(name), ns(name, 2), native_checked(name), lacks, cap(name))
              for name, label, version, lacks in native_peers() if ns(name)]
     rows += [line(label, VERSIONS.get(package), go_ns(name), go_ns(name, 2), go_checked(name), lacks)
@@ -769,20 +787,25 @@ def instructions():
         ("path", "instructions an id"), [(f"`{k}`", say(v)) for k, v in sorted(INSTRUCTIONS.items())])
 
 
-def functions_of(source):
-    """For each line the function that it stands in."""
-    name, of_line = "", [""]
+def lines_of(source):
+    """For each line the function that it stands in, without its header's prefix, and what it says: "move: return ..."."""
+    name, said = "", [""]
     for line in source.read_text().splitlines():
         begins = re.match(r"[A-Za-z].*?(\w+)\(", line)
         name = begins[1] if begins else name
-        of_line.append(name)
-    return of_line
+        said.append(re.sub("^(flake|sno)_i_", "", name) + ": " + re.sub(r"\b(flake|sno)_i_", "", line.strip()))
+    return said
+
+
+SOURCES = {name: lines_of(HERE / folder / name)
+           for folder, name in (("..", "flake.h"), ("..", "sno.h"), (".", "floors.h"))}
+LOOP = "the loop, and keeping the result"
 
 
 def steps(path):
-    """What callgrind counted in a path of bench/guard.c, an id: by the function of the source, however it was inlined."""
-    of_line, names, counts = functions_of(Path("flake.h")), {}, collections.Counter()
-    is_path, file, line, skip = False, "", 0, False
+    """What callgrind counted in a path of bench/guard.c, an id: by the line of the source, wherever it was inlined."""
+    names, counts = {}, collections.Counter()
+    is_path, of_function, file, line, skip = False, "", "", 0, False
 
     def named(text):
         number, _, name = text.partition(" ")
@@ -791,11 +814,13 @@ def steps(path):
         return names[number] if number.startswith("(") else text
     for text in read_lines(MEASURED / "guard.callgrind"):
         key, _, value = text.partition("=")
-        if key == "fn":
-            is_path, file = named(value) == f"guard_{path}", ""
+        if key == "fl":
+            of_function = file = named(value)
+        elif key == "fn":
+            is_path, file = named(value) == f"guard_{path}", of_function
         elif key in ("fi", "fe"):
             file = named(value)
-        elif key in ("fl", "cfn", "cfi", "cfl", "ob", "cob"):
+        elif key in ("cfn", "cfi", "cfl", "ob", "cob"):
             named(value)
         elif key == "calls":
             skip = True
@@ -803,29 +828,100 @@ def steps(path):
             at, cost = text.split()[:2]
             line = line if at == "*" else line + int(at) if at[0] in "+-" else int(at)
             if is_path and not skip:
-                name = of_line[line] if file.endswith("flake.h") and line else "the loop, and what has no line"
-                counts[name] += int(cost)
+                said = SOURCES.get(Path(file).name, [])
+                counts[said[line] if 0 < line < len(said) else LOOP] += int(cost)
             skip = False
-    return counts
+    each = sum(counts.values()) / needed(INSTRUCTIONS.get)(path)
+    return {said: count / each for said, count in counts.items()}
+
+
+# What the instructions of a call are for: those of lines that match, the first that does.
+FORK, PLACE, THE_ID = "whose it is: the fork word", "moving the word", "the id"
+UNIT, COUNT, GIVEN = "the time against the word's unit", "whether the unit has a place left", "ms to ns, in range"
+OF_A_DRAW = [(FORK, r"^forked|\bforked\("), (GIVEN, "^given_ns"),
+             (PLACE, r"^move|\(move\(|ATOMIC_LOAD\(&e->word|^(by_cas|by_store|own_increment)"),
+             (UNIT, "late_ns|unit_ns|^(start_of_unit|next_place)"), (COUNT, "^count_on"),
+             (THE_ID, r"^(id|id_at|place_id|place_head|be16|big_endian|one|sno_id)\b"), (LOOP, f"^{LOOP}")]
+STILL, TAKEN_OFF, FRESH = "whether the stock is of this generator, as it is now", "taking one off the stock", "its age, and whether it is empty"
+OF_A_STOCK = [(FORK, r"^(forked|still_ours)|\b(forked_since|still_ours)\("), (STILL, "whose|!g|p->gen"),
+              (FRESH, r"valid_ns|if \(!p->stock"), (TAKEN_OFF, r"stock\.(n--|index =|index\b.*cap|time\+\+)|^own_increment"),
+              (THE_ID, r"^(id|id_at)\b|id_at\("), (LOOP, f"^{LOOP}")]
+OTHERS = "what else they do"
+
+
+def by_purpose(path, purposes):
+    """Instructions of a path for each of the purposes; none is left out."""
+    found = collections.Counter()
+    for said, count in steps(path).items():
+        found[next((words for words, lines in purposes if re.search(lines, said)), OTHERS)] += count
+    return found
+
+
+def purposes_table(paths, purposes):
+    counted = [by_purpose(path, purposes) for path in paths]
+    shown = [words for words, _ in purposes] + [OTHERS]
+    rows = [(words, *(f"{found[words]:.0f}" if found[words] >= 0.5 else "" for found in counted)) for words in shown
+            if any(found[words] >= 0.5 for found in counted)]
+    rows.append(("all", *(f"{sum(found.values()):.0f}" for found in counted)))
+    name = lambda path: f"`{path}`" if not path.startswith("floor") else {
+        "floor_given_cas": "floor: CAS", "floor_given_store": "floor: store", "floor_store": "floor"}[path]
+    return table(("instructions an id", *map(name, paths)), rows)
 
 
 def given_time():
     if not INSTRUCTIONS:
         return ""
-    def one(path, words):
-        found = steps(path)
-        each = sum(found.values()) / INSTRUCTIONS[path]
-        rows = [(f"`{name}`" if "_" in name else name, f"{count / each:.1f}") for name, count in found.most_common()
-                if count / each >= 0.5]
-        return f"{words}\n\n" + table(("function", "instructions an id"), rows)
-    return f"""### Given time and stock, by the line
+    ns, ratio, counted = needed(globals()["ns"]), needed(globals()["ratio"]), needed(INSTRUCTIONS.get)
+    in_loop = lambda path: counted(path) - sum(  # of the benchmark, in which the time stays the same
+        count for said, count in steps(path).items() if re.match("given_ns|start_of_unit", said))
+    whole = "{:.0f}".format
+    rate = lambda path, row: in_loop(path) / ns(row)
+    shard, floor = by_purpose("flake_shard_try_at", OF_A_DRAW), "floor/given_store"
+    shard_ns, floor_ns, cas_ns = ns("flake/shard_try_at"), ns(floor), ns("floor/given_cas")
+    stock, more = by_purpose("flake_prefetch_next", OF_A_STOCK), lambda path, of: in_loop(path) - in_loop(of)
+    shard_rate, floor_rate = rate("flake_shard_try_at", "flake/shard_try_at"), rate("floor_given_store", floor)
+    waits = ("Each id of the floor waits for the store of the one before, and for nothing else; the call has so many "
+             "instructions that they, not that store, take the time. ") if shard_rate > floor_rate else ""
+    return f"""### Given time and stock: why they are above their floors
 
-These have no clock in them, so that each instruction shows in their ratios; their floors are a load, an addition
-and a store, or a CAS. What the others do, by the functions that were inlined:
+Beside a clock reading other instructions cost next to nothing. These calls read none, so that each instruction
+shows. A floor reads a word, compares it with the time, and writes it. A call does that, too, and what makes it safe
+to call:
 
-{one('flake_try_at', '`flake_try_at`:')}
-{one('flake_shard_try_at', '`flake_shard_try_at`, whose floor has no locked instruction to hide them behind:')}
-{one('flake_prefetch_next', '`flake_prefetch_next`, from stock:')}"""
+{purposes_table(("flake_try_at", "sno_try_at", "floor_given_cas", "flake_shard_try_at", "sno_shard_try_at",
+                 "floor_given_store"), OF_A_DRAW)}
+- **{FORK[0].upper() + FORK[1:]}.** A load and a comparison. Without them a child would give its parent's ids after
+  `fork()`, and a generator whose gate is closed would go on.
+- **{GIVEN}.** `flake_try_at` is given Unix ms, and must refuse what is too late for a clock of ns. `sno_try_at` is given ns. In the
+  benchmark's loop the time stays the same, and the compiler does these once; so they are in no ratio.
+- **{UNIT[0].upper() + UNIT[1:]}.** Units begin and last as the layout says, where the floor masks bits. The call shifts
+  the unit out of the word, multiplies it by the unit's length, and looks how far the time lies behind that; a
+  multiplication takes the place of the division that would find the time's unit. So it sees a time that was put back.
+- **{COUNT[0].upper() + COUNT[1:]}.** A unit has as many ids as the layout gives it; the floor counts without an end.
+- **{THE_ID[0].upper() + THE_ID[1:]}.** The floor's is the word itself. An id is put together: time and number, each
+  shifted to where the layout has it, and the node; a sno becomes bytes besides, the most significant first.
+
+`flake_shard_try_at` makes {whole(in_loop('flake_shard_try_at'))} instructions in {say(shard_ns)} ns, the bare floor
+{whole(in_loop('floor_given_store'))} in {say(floor_ns)}: {say(shard_rate)} a ns against {say(floor_rate)}. {waits}At the
+call's rate, 1.5 times the floor would be {whole(1.5 * floor_ns * shard_rate)} instructions; the call without its id has
+{whole(in_loop('flake_shard_try_at') - shard[THE_ID])}, without the fork word {whole(in_loop('flake_shard_try_at') - shard[FORK])}.
+`sno_shard_try_at` has {whole(more('sno_shard_try_at', 'floor_given_store'))} more than the floor, and writes 10 bytes with
+two stores: {times_of(ratio('sno/shard_try_at'))} times the floor.
+
+`flake_try_at` has {whole(more('flake_try_at', 'floor_given_cas'))} instructions more than its floor, and takes
+{times_of(ratio('flake/try_at'))} times as long; the shard's call has
+{whole(more('flake_shard_try_at', 'floor_given_store'))} more, and takes {times_of(ratio('flake/shard_try_at'))} times as
+long: beside a locked instruction, {say(cas_ns)} ns in a loop with its word, most of them cost nothing.
+
+`flake_prefetch_next` takes an id from stock; its floor is a counter of the thread's own:
+
+{purposes_table(("flake_prefetch_next", "floor_store"), OF_A_STOCK)}
+Taking one off is all that the floor does: one less in stock, the next number, and is that the next unit's? The fork
+word is asked for twice, of the stock and of the generator: a child that has begun the generator anew may still hold
+its parent's stock. {whole(stock[STILL] + stock[FRESH])} instructions ask whether there is a generator, whether it was begun anew since,
+and whether the stock is empty or too old; {whole(stock[THE_ID])} put the id together. That is
+{times_of(ratio('flake/prefetch_1024'))} times its floor.
+"""
 
 
 def analysis():
@@ -833,11 +929,15 @@ def analysis():
 
 
 def where_each_nanosecond_goes():
-    ns, ratio = needed(globals()["ns"]), needed(globals()["ratio"])
+    ns, ratio, floor = needed(globals()["ns"]), needed(globals()["ratio"]), needed(floor_ns)
     above = ns("flake/next") * (1 - 1 / ratio("flake/next"))
-    measured = [(n, f"{label} ({clock})") for n, label, clock in ONE_ID if (n, 1) in RUNS]
+    measured = [(n, f"{label} ({clock})") for n, label, clock in ONE_ID if (n, 1) in RUNS and not n.endswith("_new_unit")]
     below = [n for n, _ in measured if ratio(n) <= 1.1]
     worst, worst_words = max(measured, key=lambda row: ratio(row[0]))
+    first_draws = [(n, f"{label.split(',')[0]} ({clock})") for n, label, clock in ONE_ID if (n, 1) in RUNS and n.endswith("_new_unit")]
+    if not first_draws:
+        raise Missing("flake/next_new_unit")
+    first, first_words = max(first_draws, key=lambda row: ns(row[0]) - floor(row[0]))
     counts = ""
     if INSTRUCTIONS:
         counts = f"""Apart from the clock, `flake_next` is {say(INSTRUCTIONS['flake_next'])} instructions, the loop
@@ -861,17 +961,19 @@ is what an id costs, and whatever reads it less often costs less:
   {say(ns('flake128/batch_4096'))} ns of 128, where `memset` takes {say(ns('floor/memset_8'))},
   {say(ns('floor/memset_10'))} and {say(ns('floor/memset_16'))} ns for as many bytes.
 
-The first id of a unit takes the longer way that moves the time on: {say(ns('flake/next_new_unit'))} ns
-without a clock. A busy generator goes that way once a millisecond, one with few ids each time.
+The first id of a unit takes the longer way that moves the time on: `flake_next` without a clock takes
+{say(ns('flake/next_new_unit'))} ns. Of the {len(first_draws)} calls that were measured "each in a new unit" the farthest
+above its floor is {first_words}, by {say(ns(first) - floor(first))} ns. A busy generator goes that way once a
+millisecond, one with few ids each time.
 
-Of the {len(measured)} calls for one id, {len(below)} are within 1.10 times their floor in this run. The
+Of the {len(measured)} other ways to draw one id, {len(below)} are within 1.10 times their floor in this run. The
 farthest above it is {worst_words} with {times_of(ratio(worst))}.
 """
 
 
 def what_contention_costs():
     ns = needed(globals()["ns"])
-    return f"""### What contention costs, and why shards don't pay it
+    return f"""### What contention costs, and why lanes and shards don't pay it
 
 A locked instruction needs its cache line for itself. Alone, a fetch-and-add takes
 {say(ns('floor/fetch_add'))} ns; when another core wants the same line, it takes
@@ -883,11 +985,18 @@ then make {say(2e3 / ns('flake/next', 2))} million ids a second, one alone {say(
 million{": more cores make a shared word slower, not faster" if ns('flake/next', 2) > 2 * ns('flake/next')
         else ""}.
 
-Shards share no line. Two threads with a shard each take {say(ns('flake/shard_next', 2))} ns an id where one
-takes {say(ns('flake/shard_next'))} ns, and with the coarse clock {say(ns('flake/shard_next_coarse', 2))}
-against {say(ns('flake/shard_next_coarse'))} ns. A mutex around a plain counter pays for the line as well and
-for the waiting besides: {say(ns('peer/mutex_snowflake'))} ns alone, {say(ns('peer/mutex_snowflake', 2))} ns
-with one rival.
+Lanes have a word for each core. Any thread draws from any, but takes that of the core on which it runs: so two
+threads of `flake_lanes_next` take {say(ns('flake/lanes_next', 2))} ns an id where one takes
+{say(ns('flake/lanes_next'))} ns, and with the fast clock {say(ns('flake/lanes_next_fast', 2))} against
+{say(ns('flake/lanes_next_fast'))} ns; `sno_lanes_new` takes {say(ns('sno/lanes_new', 2))} against
+{say(ns('sno/lanes_new'))} ns. Together two threads make {say(2e3 / ns('flake/lanes_next', 2))} million ids a second,
+by the fast clock {say(2e3 / ns('flake/lanes_next_fast', 2))} million.
+
+Shards share no line either, and need no locked instruction. Two threads with a shard each take
+{say(ns('flake/shard_next', 2))} ns an id where one takes {say(ns('flake/shard_next'))} ns, and with the coarse clock
+{say(ns('flake/shard_next_coarse', 2))} against {say(ns('flake/shard_next_coarse'))} ns. A mutex around a plain counter
+pays for the line as well and for the waiting besides: {say(ns('peer/mutex_snowflake'))} ns alone,
+{say(ns('peer/mutex_snowflake', 2))} ns with one rival.
 """
 
 
@@ -905,28 +1014,49 @@ seconds a million ids; the mutex snowflake, which spins until the unit is over, 
 {sat('peer/mutex_snowflake', 1, 'cpu_s_per_million'):.3f} and
 {sat('peer/mutex_snowflake', many, 'cpu_s_per_million'):.3f}. On {many} threads the worst call of
 `flake_next` took {say_time(sat('flake/next', many, 'worst_ns'))}, that of the mutex snowflake
-{say_time(sat('peer/mutex_snowflake', many, 'worst_ns'))}; the busiest and the idlest thread lie
-{sat('flake/next', many, 'spread_percent'):.0f} % and
-{sat('peer/mutex_snowflake', many, 'spread_percent'):.0f} % of the mean apart. sno's cap is
+{say_time(sat('peer/mutex_snowflake', many, 'worst_ns'))}; the busiest thread drew
+{say(sat('flake/next', many, 'of_threads'))} and {say(sat('peer/mutex_snowflake', many, 'of_threads'))} times as many
+ids as the idlest.
+
+Lanes give one thread all ids of a unit: `flake_lanes_next` has {sat('flake/lanes_next', 1, 'percent_of_cap'):.2f} % of
+the cap on one thread, and {sat('flake/lanes_next', many, 'percent_of_cap'):.2f} % on {many}. There the busiest lane gave
+{sat('flake/lanes_next', many, 'of_lanes'):.2f} times as many ids as the idlest, and those who ran on the busiest core
+drew {sat('flake/lanes_next', many, 'on_cores'):.2f} times as many as those on the idlest. A shard cannot have what
+another leaves: its thread has its share of a unit and no more.
+
+sno's cap is
 {cap('saturation/sno/new') / cap('saturation/flake/next'):.0f} times as high: {many} threads of `sno_new` that share one word would need
 {sat('sno/new', many, 'cpu_s_per_million') * cap('saturation/sno/new') / 1e6:.1f} cores for the whole of
-it, with a shard each {sat('sno/shard_new', many, 'cpu_s_per_million') * cap('saturation/sno/new') / 1e6:.1f}.
+it, of `sno_lanes_new` {sat('sno/lanes_new', many, 'cpu_s_per_million') * cap('saturation/sno/new') / 1e6:.1f}, with a shard each {sat('sno/shard_new', many, 'cpu_s_per_million') * cap('saturation/sno/new') / 1e6:.1f}.
 """
 
 
 def what_to_choose():
     ns, cap = needed(globals()["ns"]), needed(globals()["cap"])
+    saved = ns("flake/lanes_next", 2) - ns("flake/lanes_next_fast", 2)
+    saved_words = "In this run it saved nothing." if saved <= 0 else (
+        f"It saves {say(saved)} ns an id, so 1 % of a core at {say(10 / saved)} million ids a second: who draws fewer by far "
+        "need not ask.")
     return f"""### What to choose
 
-- Threads that draw now and then: `flake_next` or `sno_new`, the exact clock. Simple, and
+- A program with one thread that draws, or few ids: `flake_next` or `sno_new`, the exact clock. Simple, and
   {say(ns('flake/next'))} ns is less than most of what one does with an id.
+- A server of many threads: lanes, `flake_lanes_next` or `sno_lanes_new`. One object for all, and
+  {say(ns('flake/lanes_next', 2))} ns an id on each of two threads, where those of `flake_next` take
+  {say(ns('flake/next', 2))}; any thread can have all ids of a unit. Their price: of two ids of one unit, the later
+  one can be the lesser.
+- The fast clock where ids are drawn so often that they cost something: {say(ns('flake/lanes_next_fast', 2))} ns with
+  lanes on each of two threads, `flake_next` on one {say(ns('flake/next_fast'))}. {saved_words} Where the processor's counter is slow or distrusted it is the exact clock by itself. Not where the
+  clock is stepped often: it sees that half a millisecond late.
+- The coarse clock, {say(ns('flake/lanes_next_coarse', 2))} ns with lanes, wherever ids may be some milliseconds old,
+  which they may be on most ways to a database.
 - A loop that reads the clock anyway: `flake_try_at`, {say(ns('flake/try_at'))} ns.
-- Many cores that draw all the time: a shard each, {say(ns('flake/shard_next', 2))} ns whatever the others do.
-  Its price: a thread has only its share of the unit.
+- A fixed number of threads, each with an event loop: a shard each,
+  {say(ns('flake/shard_try_at', 2))} ns with the loop's own time, whatever the others do. Its price: a thread has only
+  its share of the unit.
 - Many ids at once: `flake_next_n`; from 16 on it is {say(ns('flake/batch_16'))} ns an id. Or a stock
   for each thread, `flake_prefetch_next`, {say(ns('flake/prefetch_1024'))} ns, whose ids are as old as the
   stock.
-- The coarse clock wherever ids may be some milliseconds old, which they may be on most ways to a database.
 - More than {say_cap(cap('saturation/flake/next'))} on one node: a layout with more bits of sequence, since no
   generator has more than its layout; sno has {say_cap(cap('sno/new'))}.
 """
@@ -942,8 +1072,8 @@ def plots():
     plot_lines("batches.svg", "Ids in batches", "ids in a batch", "ns an id", BATCHES,
                [(plain(label), [ns(f"{name}/batch_{n}") for n in BATCHES], False) for name, label in BATCH_ROWS])
     series = [("floor/exact_fetch_add", "floor: clock, fetch-and-add", True),
-              ("flake/next", "flake_next", False), ("flake/next_coarse", "flake_next, coarse", False),
-              ("flake/lanes_next", "flake_lanes_next", False),
+              ("flake/next", "flake_next", False),
+              ("flake/lanes_next", "flake_lanes_next", False), ("flake/lanes_next_fast", "flake_lanes_next, fast", False),
               ("flake/shard_next", "flake_shard_next", False),
               ("flake/shard_next_coarse", "flake_shard_next, coarse", False),
               ("flake/shard_try_at", "flake_shard_try_at", False),
@@ -955,7 +1085,7 @@ def plots():
                [(plain(label), [counter(f"saturation/{name}", t, "cpu_s_per_million") for t in CROWDS],
                  name.startswith("peer")) for name, label in SATURATION])
     bars = [(f"{plain(label)}, {clock}", ns(name), floor_ns(name), of(name)) for name, label, clock in ONE_ID
-            if name in ("flake/next", "flake/shard_next_coarse", "sno/new")]
+            if name in ("flake/next", "flake/lanes_next_fast", "flake/shard_next_coarse", "sno/new")]
     bars += [(plain(label).split(" (")[0], ns(name), None, of(name)) for name, label, _, _ in NATIVE_PEERS]
     bars += [(plain(label), go_ns(name), None, COLOURS[3]) for name, label, _, _ in GO_PEERS]
     bars += [(plain(label), npm_ns(name), None, COLOURS[4]) for name, label, _ in NPM_PEERS]
@@ -1018,8 +1148,14 @@ same number of threads.
 
 All threads draw as fast as they can from one generator (or a shard each) of flake-idgen's layout, 12 bits
 a millisecond, of sno's, 16 bits in 4 ms, or of 128 bits, 16 bits a millisecond, which only batches exhaust.
-Latencies are of single calls, however many ids these draw, and contain a clock reading; spread
-is the distance between the busiest and the idlest thread.
+Latencies are of single calls, however many ids these draw, and contain a clock reading.
+
+The last columns say how fair it was: how many ids the busiest has for each id of the idlest. "Of lanes" are the ids
+that each lane gave; "on cores" those drawn by whoever ran on a core at the time, where threads outnumber cores; "of
+threads" those of each thread. What lanes are meant to hold is the first: the busiest gives no more than twice what the
+idlest gives. A thread has no lane for good. It draws from that of the core on which it runs, and from others when
+that one is spent. On which core it runs, and when, is the system's choice, and that is in the other two: in so short
+a run, a tenth of a second if not told otherwise, each of many threads has had a few turns or one.
 
 {saturation()}
 ![saturation](saturation.svg)
@@ -1055,8 +1191,8 @@ make texts, all others bytes if nothing else is said.
 def readme():
     ns = needed(globals()["ns"])
     rows = []
-    pick = ["flake/next", "flake/uuid7", "flake/next_coarse", "flake/try_at", "flake/shard_next_coarse",
-            "flake/shard_try_at", "sno/new", "sno/shard_new_coarse"]
+    pick = ["flake/next", "flake/next_fast", "flake/lanes_next", "flake/lanes_next_fast", "flake/try_at",
+            "flake/shard_try_at", "flake/uuid7", "sno/new", "sno/lanes_new"]
     for name, label, clock in ONE_ID:
         if name in pick:
             rows.append((f"{label}, {clock}", say(ns(name)), times_of(ratio(name)), say(ns(name, 2)),
@@ -1077,9 +1213,8 @@ def readme():
     conditions = f"""
 {MACHINE['processor']}, {CORES} cores, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler']}, `{MACHINE['flags']}`;
 medians of {REPETITIONS}. The floor of one id is a clock reading and an uncontended fetch-and-add: {say(floor)} ns here.
-Bursts of a row and of its floor alternate, and "times" is the median of those pairs. The rows of flake.h are
-drawn in a layout with 24 bits of sequence, so that none waits for time to pass; flake-idgen's own has
-{say_cap(cap("saturation/flake/next"))}. {busy_words()}"""
+"Times" is the median of pairs, a burst and its floor's. Rows of flake.h have 24 bits of sequence, so that
+none waits for time to pass; flake-idgen's own give {say_cap(cap("saturation/flake/next"))}. {busy_words()}"""
     return (table(("", "ns an id", "times its floor", "2 threads, each", "cap of the layout"), rows) + "\n"
             + textwrap.fill(conditions.strip(), 112, break_on_hyphens=False) + "\n")
 

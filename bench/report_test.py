@@ -123,6 +123,97 @@ def puts_order_first(folder):
     check("and the first of others", "not ours: on one thread uuidv7.h, a mutex with 60.0 ns, on two peer/trial_slow with 70.0 ns" in said)
 
 
+def line_of(file, text):
+    """The number of the one line of a header that has this text."""
+    found = [number for number, line in enumerate((HERE.parent / file).read_text().splitlines(), 1) if text in line]
+    check(f"{file} has one line with {text}", len(found) == 1)
+    return found[0]
+
+
+def callgrind_of(path, lines):
+    """As callgrind writes it: "fl" and "fn", then lines and what they cost; "fi" for what was inlined."""
+    text = f"fl=(1) bench/guard.c\nfn=({path}) guard_{path}\n100 2000\n"
+    for (file, said), count in lines.items():
+        text += f"fi=({file}) ./{file}\n{line_of(file, said)} {count * 1000}\n"
+    return text + "calls=1 1\n100 5000\n"  # of another function
+
+
+def says_what_instructions_are_for(folder):
+    flake, floors = "flake.h", "bench/floors.h"
+    floor = {(floors, "return seen + 1 < start"): 3, (floors, "(uint64_t)now_ns & ~"): 2}
+    draw = {(flake, "return FLAKE_ATOMIC_LOAD(word, relaxed) != mark;"): 3, (flake, "unix_ms < -most ?"): 7,
+            (flake, "(uint64_t)*now_ns - e->late_from_ns"): 8, (flake, "count - 1 < e->fast_rest"): 4,
+            (flake, "FLAKE_ATOMIC_STORE(&e->word, next, release)"): 1, (flake, "return time_field + g->base"): 9}
+    stock = {(flake, "if (flake_i_forked_since(p->fork_word, p->fork_mark))"): 6, (flake, "if (p->stock.n && p->valid_ns)"): 5,
+             (flake, "if (p->whose != g->whose)"): 3, (flake, "if (++p->stock.index == g->engine.cap)"): 4,
+             (flake, "#define FLAKE_H"): 1}
+    paths = {"floor_given_cas": floor, "floor_given_store": floor, "flake_try_at": draw, "flake_shard_try_at": draw,
+             "sno_try_at": draw, "sno_shard_try_at": draw, "flake_prefetch_next": stock,
+             "floor_store": {(floors, "atomic_store_explicit(word, seen + 1"): 3}}
+    (folder / "guard.callgrind").write_text("".join(callgrind_of(*path) for path in paths.items()))
+    (folder / "guard.counts").write_text("".join(f"{path} {2 + sum(lines.values())}\n" for path, lines in paths.items()))
+    (folder / "guard.key").write_text("gcc\n")
+    rows = [row_of(name, 1, ns, ratio=2.5) for name, ns in (
+        ("floor/given_cas", 3), ("floor/given_store", 1), ("flake/try_at", 4), ("flake/shard_try_at", 2),
+        ("sno/shard_try_at", 2), ("flake/prefetch_1024", 4))]
+    run_of(folder, 1, QUIET, *rows)
+    _, _, text = report(folder)
+    part = text[text.index("### Given time and stock"):text.index("### What contention") if "### What contention" in text else None]
+    cells = lambda words: [row.split(" | ") for row in re.findall(rf"^\| {words} \| (.*) \|$", part, re.M)] or [[""] * 6]
+    check("each instruction of a draw has its purpose", [cells(words)[0][3] for words in (
+        "whose it is: the fork word", "ms to ns, in range", "the time against the word's unit",
+        "whether the unit has a place left", "moving the word", "the id", "the loop, and keeping the result")]
+        == ["3", "7", "8", "4", "1", "9", "2"])
+    check("and of its floor", cells("the time against the word's unit")[0][5] == "5" and cells("the id")[0][5] == "")
+    check("they are all, and not those of a function that is called", [row[3] if len(row) > 3 else row[0] for row in cells("all")] == ["34", "21"])
+    check("those of a stock have theirs", [cells(words)[-1][0] for words in (
+        "whose it is: the fork word", "its age, and whether it is empty", "taking one off the stock",
+        "whether the stock is of this generator, as it is now")] == ["6", "5", "4", "3"])
+    check("what has no purpose is not left out", cells("what else they do") == [["1", ""]])
+    said = " ".join(part.split())
+    check("what the compiler does once for a loop counts for no speed", "makes 27 instructions in 2.00 ns, the bare floor 5 in 1.00: 13.5 a ns against 5.00." in said)
+
+
+def offers_lanes(folder):
+    """In the table that many read, and to whom has many threads."""
+    fast = {"flake/lanes_next": 35, "flake/lanes_next_fast": 15, "flake/next_fast": 14, "sno/lanes_new": 36}
+    names = ["flake/next", "flake/try_at", "flake/shard_try_at", "flake/lanes_next_coarse", "flake/batch_16", "flake/batch_4096",
+             "flake/prefetch_1024", "flake/uuid7", "sno/new", "sno/batch_4096", "saturation/flake/next", "peer/mutex_snowflake",
+             "floor/exact_fetch_add", *fast]
+    run_of(folder, 1, QUIET, *(row_of(name, t, fast.get(name, 50), cap=1e6, ratio=1.5) for name in names for t in (1, 2)))
+    readme = folder / "README.md"
+    readme.write_text("Above.\n<!-- bench begin -->\nold\n<!-- bench end -->\nBelow.\n")
+    _, _, text = report(folder, "--readme", readme)
+    table = readme.read_text()
+    check("the table goes between its marks", table.startswith("Above.\n<!-- bench begin -->\n|") and "old" not in table
+          and table.endswith("<!-- bench end -->\nBelow.\n"))
+    for row in ("`flake_lanes_next`, exact clock | 35.0", "`flake_lanes_next`, fast clock | 15.0", "`flake_next`, fast clock | 14.0",
+                "`sno_lanes_new`, exact clock | 36.0"):
+        check(f"it has {row}", f"| {row} |" in table)
+    said = " ".join(text[text.index("### What to choose"):].split())
+    check("lanes are for a server of many threads", "A server of many threads: lanes, `flake_lanes_next`" in said)
+    check("what the fast clock saves is told", "It saves 20.0 ns an id, so 1 % of a core at 0.500 million ids a second" in said)
+
+
+def tells_who_got_how_much(folder):
+    shares = {"of_lanes": 1.25, "on_cores": 1.5, "of_threads": 40}
+    rest = {key: 1 for key in ("ids_per_second", "percent_of_cap", "cpu_s_per_million", "p50_ns", "p99_ns", "p999_ns", "worst_ns")}
+    run_of(folder, 1, QUIET, row_of("saturation/flake/lanes_next", 64, 1, cap=4096e3, **shares, **rest),
+           row_of("saturation/flake/next", 64, 1, cap=4096e3, of_threads=3, **rest))
+    _, _, text = report(folder)
+    check("of lanes, on cores, of threads", re.search(r"^\| `flake_lanes_next`, 12 bits \| 64 \|.* \| 1.25 \| 1.50 \| 40.00 \|$", text, re.M))
+    check("what does not apply is empty", re.search(r"^\| `flake_next`, 12 bits \| 64 \|.* \|  \|  \| 3.00 \|$", text, re.M))
+
+
+def counts_of_lanes(folder):
+    """One thread alone draws all lanes empty, in each unit."""
+    subprocess.run([PROGRAM, "--benchmark_filter=saturation/(flake/lanes_next|sno/lanes_new|flake/next)/.*threads:1$",
+                    f"--benchmark_out={folder / 'out'}", "--benchmark_out_format=json"], capture_output=True, check=True)
+    lanes = {row["name"].split("/iter")[0]: row.get("of_lanes") for row in json.loads((folder / "out").read_text())["benchmarks"]}
+    check("a lane gives about as many ids as another", all(1 <= lanes[f"saturation/{name}"] < 2 for name in ("flake/lanes_next", "sno/lanes_new")))
+    check("what has no lanes tells none", lanes["saturation/flake/next"] is None)
+
+
 def names_what_goes_wrong(folder):
     run = folder / "run1"
     trial = {**os.environ, "BENCH_TRIALS": "1", "PEER_TRIALS": "1", "BENCH_SECONDS": "0.0001"}
@@ -160,7 +251,7 @@ def names_what_goes_wrong(folder):
 
 
 for test in (chooses_the_quietest, refuses_a_louder_one, believes_no_row_that_failed_once, puts_order_first,
-             names_what_goes_wrong):
+             says_what_instructions_are_for, offers_lanes, tells_who_got_how_much, counts_of_lanes, names_what_goes_wrong):
     with tempfile.TemporaryDirectory() as folder:
         test(Path(folder))
 print(f"report.py: {passed} checks passed")

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* CLOCK_REALTIME_COARSE */
 #include "shim.h"
 #include "unique.h"
+#include "floors.h"
+#include "new_unit.h"
 #include "mutex_snowflake.h"
 #include "flake.h"
 #include "sno.h"
@@ -112,67 +114,15 @@ unsigned bench_cores(void) {
     return n > 0 ? (unsigned)n : 1;
 }
 
-/* ---- floors: what an id can't cost less than ----
- *
- * The steps of a draw, with the same dependences, and 8 bytes written for each id. A word counts in ns,
- * so that none has to divide: the unit is 2^20 ns, and its places are the numbers from its start on.
- * What a CAS or a store writes comes from the reading and from the word: the next place, or the start of
- * the reading's unit if that is past it. A fetch-and-add writes no time; there the reading and the word
- * decide whether it may add. */
+/* ---- floors: what an id can't cost less than; each writes 8 bytes for it ---- */
 
-static _Atomic(uint64_t) floor_word, floor_leaping_word;
+static _Atomic(uint64_t) floor_word;
 
 typedef struct own_word {
     _Alignas(128) _Atomic(uint64_t) word;
 } own_word;
 
 static own_word own_words[most];
-
-static uint64_t start_of_unit(int64_t now_ns) {
-    return (uint64_t)now_ns & ~(((uint64_t)1 << 20) - 1);
-}
-
-static uint64_t next_place(uint64_t seen, uint64_t start) {
-    return seen + 1 < start ? start : seen + 1;
-}
-
-static uint64_t by_cas_from(_Atomic(uint64_t) *word, uint64_t start) {
-    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed), next;
-    do next = next_place(seen, start);
-    while (!atomic_compare_exchange_weak_explicit(word, &seen, next, memory_order_relaxed,
-                                                  memory_order_relaxed));
-    return next;
-}
-
-static uint64_t by_cas(_Atomic(uint64_t) *word, int64_t now_ns) {
-    return by_cas_from(word, start_of_unit(now_ns));
-}
-
-static uint64_t by_add(_Atomic(uint64_t) *word, int64_t now_ns) {
-    const uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
-    if (seen + 1 < start_of_unit(now_ns)) return by_cas(word, now_ns);
-    return atomic_fetch_add_explicit(word, 1, memory_order_relaxed) + 1;
-}
-
-static uint64_t by_store(_Atomic(uint64_t) *word, int64_t now_ns) {
-    const uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
-    const uint64_t next = next_place(seen, start_of_unit(now_ns));
-    atomic_store_explicit(word, next, memory_order_relaxed);
-    return next;
-}
-
-/* Steps without a time: a plain counter. */
-static uint64_t cas_increment(_Atomic(uint64_t) *word) { return by_cas_from(word, 0); }
-
-static uint64_t add_increment(_Atomic(uint64_t) *word) {
-    return atomic_fetch_add_explicit(word, 1, memory_order_relaxed);
-}
-
-static uint64_t own_increment(_Atomic(uint64_t) *word) {
-    const uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
-    atomic_store_explicit(word, seen + 1, memory_order_relaxed);
-    return seen;
-}
 
 #define FLOOR(name, at, value)                               \
     static bool name(unsigned thread, void *out, size_t n) { \
@@ -209,21 +159,6 @@ FLOORS_BY(counter, counter_ticks())
     }
 FLOOR_GIVEN(floor_given_cas, &floor_word, by_cas)
 FLOOR_GIVEN(floor_given_store, &own_words[thread].word, by_store)
-
-/* Each reading is in another unit, as when ids are few and far between; costs next to nothing. */
-static int64_t leap_ns(void *user) {
-    int64_t *now_ns = (int64_t *)user;
-    return *now_ns += 4000000;
-}
-
-/* A new unit must be found: here a division is a step that nobody can do without. */
-static uint64_t by_leap(_Atomic(uint64_t) *word) {
-    static int64_t (*volatile const read_ns)(void *) = leap_ns;
-    static int64_t now_ns;
-    const uint64_t ms = (uint64_t)read_ns(&now_ns) / 1000000;
-    return by_cas_from(word, ms << 20);
-}
-FLOOR(floor_leaping_cas, &floor_leaping_word, by_leap(word))
 
 #define FLOOR_MEMSET(size)                                                  \
     static bool floor_memset_##size(unsigned thread, void *out, size_t n) { \
@@ -289,23 +224,6 @@ static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
 
 static bool begin_idgen(unsigned threads) {
     return begin_flake(threads, flake_layout_idgen(), FLAKE_CLOCK_EXACT);
-}
-
-static int64_t leaping_ns;
-
-static bool begin_leaping(unsigned threads) {
-    flake_options o = flake_opts(roomy(), FLAKE_CLOCK_EXACT);
-    sno_snapshot pool;
-    sno_options s;
-    (void)threads;
-    memset(&pool, 0, sizeof pool);
-    memset(&s, 0, sizeof s);
-    pool.partition = node;
-    leaping_ns = exact_ns();
-    o.clock.now_ns = s.clock.now_ns = leap_ns;
-    o.clock.user = s.clock.user = &leaping_ns;
-    s.snapshot = &pool;
-    return flake_init(&flakes, &o) == FLAKE_OK && sno_init(&snos, &s) == SNO_OK;
 }
 
 static bool begin_flake128_with(flake_form form, int kind) {
@@ -842,6 +760,11 @@ ID_TEXTS(ulid, 27)
         name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, key, NULL, \
             bytes, batch_burst_ids, cap, 0, unit_ns, crowds, false, n, order                       \
     }
+#define NEW_UNIT_ROW(name, floor, draw, key, bytes)                                           \
+    {                                                                                         \
+        name "_new_unit", floor, begin_new_units, draw, key, NULL, bytes, burst_ids, 0, 0, 0, \
+            false, false, 1, any_order                                                        \
+    }
 #define TEXT_ROW(name, floor, begin, draw, check, bytes) \
     { name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false, 1, any_order }
 #define FLAKE_TEXT_ROWS(form)                                                                      \
@@ -883,6 +806,9 @@ static const bench_row rows[] = {
     SHARED_FLOOR_ROW("given_cas", floor_given_cas),
     OWN_FLOOR_ROW("given_store", floor_given_store),
     FLOOR_ROW("leaping_cas", floor_leaping_cas, key_of_64, false),
+    FLOOR_ROW("leaping_store", floor_leaping_store, NULL, false),
+    FLOOR_ROW("given_leaping_cas", floor_given_leaping_cas, key_of_64, false),
+    FLOOR_ROW("given_leaping_store", floor_given_leaping_store, NULL, false),
     MEMSET_ROW(8),
     MEMSET_ROW(10),
     MEMSET_ROW(16),
@@ -904,8 +830,13 @@ static const bench_row rows[] = {
                ROOMY_CAP, 0),
     FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact,
               prefetch_1),
-    {"flake/next_new_unit", "floor/leaping_cas", begin_leaping, flake_next_1, key_of_64, NULL, 8,
-     burst_ids, 0, 0, 0, false, false, 1, any_order},
+    NEW_UNIT_ROW("flake/next", "floor/leaping_cas", new_unit_flake_next, key_of_64, 8),
+    NEW_UNIT_ROW("flake/try_at", "floor/given_leaping_cas", new_unit_flake_try_at, key_of_64, 8),
+    NEW_UNIT_ROW("flake/shard_next", "floor/leaping_store", new_unit_flake_shard_next, key_of_64,
+                 8),
+    NEW_UNIT_ROW("flake/shard_try_at", "floor/given_leaping_store", new_unit_flake_shard_try_at,
+                 key_of_64, 8),
+    NEW_UNIT_ROW("flake/lanes_next", "floor/leaping_cas", new_unit_flake_lanes_next, key_of_64, 8),
     BATCH_ROWS("flake", "floor/exact_cas", begin_roomy_exact, flake_batch, key_of_64, 8, ROOMY_CAP,
                0),
     BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy_exact, shard_batch, key_of_64, 8,
@@ -931,8 +862,12 @@ static const bench_row rows[] = {
             SNO_CLOCK_FAST),
     SNO_ROW("shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1,
             SNO_CLOCK_EXACT),
-    {"sno/new_new_unit", "floor/leaping_cas", begin_leaping, sno_new_1, key_of_80, NULL, 10,
-     burst_ids, 0, 0, 0, false, false, 1, any_order},
+    NEW_UNIT_ROW("sno/new", "floor/leaping_cas", new_unit_sno_new, key_of_80, 10),
+    NEW_UNIT_ROW("sno/try_at", "floor/given_leaping_cas", new_unit_sno_try_at, key_of_80, 10),
+    NEW_UNIT_ROW("sno/shard_new", "floor/leaping_store", new_unit_sno_shard_new, key_of_80, 10),
+    NEW_UNIT_ROW("sno/shard_try_at", "floor/given_leaping_store", new_unit_sno_shard_try_at,
+                 key_of_80, 10),
+    NEW_UNIT_ROW("sno/lanes_new", "floor/leaping_cas", new_unit_sno_lanes_new, key_of_80, 10),
     BATCH_ROWS("sno", "floor/exact_cas", begin_sno_exact, sno_batch, key_of_80, 10, SNO_CAP,
                SNO_UNIT_NS),
     BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno_exact, sno_shard_batch, key_of_80, 10,
@@ -1125,7 +1060,7 @@ typedef struct worker {
     size_t n_calls, room_for_calls;
     bool failed, tried_order;
     /* saturation: */
-    uint64_t drawn;
+    uint64_t drawn, by_lane[most], on_core[most];
     double cpu_s;
     int64_t began_ns, ended_ns, worst_ns;
     uint32_t *histogram;
@@ -1608,6 +1543,23 @@ const char *bench_try_check(void) {
 
 /* ---- saturation ---- */
 
+/* Which lane has given an id: each has numbers of its own. */
+static size_t lane_of(const bench_row *r, const void *of, size_t at, size_t n_lanes) {
+    size_t lane = n_lanes - 1;
+    if (r->draw == sno_lanes_new_1) {
+        const uint16_t seq = sno_sequence(((const sno_id *)of)[at]);
+        while (seq < sno_lanes_of_cores[lane].first) lane--;
+    } else {
+        const uint64_t seq = ((const uint64_t *)of)[at] % (1 << 12); /* flake-idgen's layout */
+        while (seq < flake_lanes_of_cores[lane].first) lane--;
+    }
+    return lane;
+}
+
+static bool draws_from_lanes(const bench_row *r) {
+    return r->draw == lanes_next_1 || r->draw == sno_lanes_new_1;
+}
+
 /* Latencies in steps of 1/32 of their size. */
 enum { steps = 32, step_bits = 5, histogram_size = 60 * steps };
 
@@ -1635,6 +1587,8 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     if (!w->histogram) w->histogram = (uint32_t *)malloc(histogram_size * sizeof *w->histogram);
     if (!w->histogram) abort();
     memset(w->histogram, 0, histogram_size * sizeof *w->histogram);
+    memset(w->by_lane, 0, sizeof w->by_lane);
+    memset(w->on_core, 0, sizeof w->on_core);
     bool well = true;
 
     if (thread == 0) { /* or the window would have a unit more than is in its length */
@@ -1649,10 +1603,14 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     do {
         well &= r->draw(thread, w->out + n * r->id_size, r->burst);
         n += r->burst;
+        w->on_core[(unsigned)sched_getcpu() % most] += r->burst;
         w->ended_ns = ns_of(CLOCK_MONOTONIC);
     } while (w->ended_ns - w->began_ns < length_ns && n + r->burst <= room);
     w->cpu_s = (double)(ns_of(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / 1e9;
     w->drawn = n;
+    meet(); /* or who has ended would take the time of those who draw */
+    const size_t n_lanes = draws_from_lanes(r) ? lanes() : 0;
+    for (size_t i = 0; n_lanes && i < n; i++) w->by_lane[lane_of(r, w->out, i, n_lanes)]++;
     keep(r, w, n);
 
     meet();
@@ -1680,10 +1638,26 @@ static double percentile_ns(const uint64_t *histogram, uint64_t calls, double pa
     return 0;
 }
 
+static int falling(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* The most of n counts, as a multiple of the least. */
+static double most_to_least(const uint64_t *counts, size_t n) {
+    uint64_t least = UINT64_MAX, greatest = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (counts[i] < least) least = counts[i];
+        if (counts[i] > greatest) greatest = counts[i];
+    }
+    return (double)greatest / (double)(least ? least : 1);
+}
+
 bench_saturation bench_saturated(void) {
     bench_saturation s;
+    uint64_t by_thread[most], by_lane[most] = {0}, on_core[most] = {0};
     static uint64_t histogram[histogram_size];
-    uint64_t drawn = 0, least = UINT64_MAX, greatest = 0, calls = 0;
+    uint64_t drawn = 0, drawn_by_lane = 0, calls = 0;
     double cpu_s = 0;
     int64_t began_ns = INT64_MAX, ended_ns = 0;
     memset(&s, 0, sizeof s);
@@ -1691,8 +1665,12 @@ bench_saturation bench_saturated(void) {
     for (unsigned t = 0; t < crew; t++) {
         const worker *w = &workers[t];
         drawn += w->drawn;
-        if (w->drawn < least) least = w->drawn;
-        if (w->drawn > greatest) greatest = w->drawn;
+        by_thread[t] = w->drawn;
+        for (unsigned i = 0; i < most; i++) {
+            by_lane[i] += w->by_lane[i];
+            drawn_by_lane += w->by_lane[i];
+            on_core[i] += w->on_core[i];
+        }
         cpu_s += w->cpu_s;
         if (w->began_ns < began_ns) began_ns = w->began_ns;
         if (w->ended_ns > ended_ns) ended_ns = w->ended_ns;
@@ -1704,7 +1682,10 @@ bench_saturation bench_saturated(void) {
     }
     s.ids_per_second = (double)drawn / ((double)(ended_ns - began_ns) / 1e9);
     s.cpu_s_per_million = cpu_s / ((double)drawn / 1e6);
-    s.spread_percent = 100 * (double)(greatest - least) / ((double)drawn / crew);
+    s.of_threads = most_to_least(by_thread, crew);
+    if (drawn_by_lane) s.of_lanes = most_to_least(by_lane, lanes());
+    qsort(on_core, most, sizeof *on_core, falling); /* ours need not be the first ones */
+    if (!spins) s.on_cores = most_to_least(on_core, lanes());
     s.p50_ns = percentile_ns(histogram, calls, 0.5);
     s.p99_ns = percentile_ns(histogram, calls, 0.99);
     s.p999_ns = percentile_ns(histogram, calls, 0.999);

@@ -64,7 +64,9 @@ uint64_t bench_falls_across(void);
 typedef struct bench_saturation {
     double ids_per_second, cpu_s_per_million;
     double p50_ns, p99_ns, p999_ns, worst_ns;
-    double spread_percent; /* of the threads' ids: most less least, of the mean */
+    /* How many ids the busiest has, as a multiple of the idlest's: of threads; of lanes; of the cores that
+     * threads drew on, where threads outnumber these. 0: does not apply. */
+    double of_threads, of_lanes, on_cores;
 } bench_saturation;
 /* After bench_end. */
 bench_saturation bench_saturated(void);

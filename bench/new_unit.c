@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "new_unit.h"
+#include "floors.h"
+#include "flake.h"
+#include "sno.h"
+#include <string.h>
+#include <time.h>
+
+enum { meta = 42, most_lanes = 2 };
+
+static flake_gen flakes;
+static flake_shard flake_shard_0;
+static flake_lanes laned_flakes;
+static flake_lane lanes_of_flakes[most_lanes];
+static sno_gen snos;
+static sno_shard sno_shard_0;
+static sno_lanes laned_snos;
+static sno_lane lanes_of_snos[most_lanes];
+static _Atomic(uint64_t) clocked_word, given_word;
+static int64_t clock_ns, given_ms;
+
+static int64_t leap_ns(void *user) {
+    int64_t *now_ns = (int64_t *)user;
+    return *now_ns += 4000000;
+}
+
+/* The same of a caller, who has the time in ms. */
+static int64_t leap_ms(void) { return given_ms += 4; }
+
+bool begin_new_units(unsigned threads) {
+    flake_options f;
+    sno_snapshot pool;
+    sno_options s;
+    memset(&f, 0, sizeof f);
+    memset(&s, 0, sizeof s);
+    memset(&pool, 0, sizeof pool);
+    clock_ns = (int64_t)time(NULL) * 1000000000;
+    given_ms = clock_ns / 1000000;
+    atomic_store(&given_word, 0);
+    f.clock.now_ns = s.clock.now_ns = leap_ns;
+    f.clock.user = s.clock.user = &clock_ns;
+    f.node = pool.partition = 3;
+    s.snapshot = &pool;
+    return threads == 1 && flake_init(&flakes, &f) == FLAKE_OK &&
+           flake_shards_init(&flake_shard_0, 1, &f) == FLAKE_OK &&
+           flake_lanes_init(&laned_flakes, lanes_of_flakes, most_lanes, &f) == FLAKE_OK &&
+           sno_init(&snos, &s) == SNO_OK && sno_shards_init(&sno_shard_0, 1, &s) == SNO_OK &&
+           sno_lanes_init(&laned_snos, lanes_of_snos, most_lanes, &s) == SNO_OK;
+}
+
+#define ONE_BY_ONE(name, type, ...)                   \
+    bool name(unsigned thread, void *out, size_t n) { \
+        type *ids = (type *)out;                      \
+        bool well = true;                             \
+        (void)thread;                                 \
+        for (size_t i = 0; i < n; i++) __VA_ARGS__;   \
+        return well;                                  \
+    }
+
+/* Where a clock says when, the unit must be found: a division that nobody can do without. */
+static uint64_t start_by_clock(void) {
+    static int64_t (*volatile const read_ns)(void *) = leap_ns;
+    static int64_t now_ns;
+    return start_of_ms((uint64_t)read_ns(&now_ns) / 1000000);
+}
+
+static uint64_t given_start(void) { return start_of_ms((uint64_t)leap_ms()); }
+
+ONE_BY_ONE(floor_leaping_cas, uint64_t, ids[i] = by_cas_from(&clocked_word, start_by_clock()))
+ONE_BY_ONE(floor_leaping_store, uint64_t, ids[i] = by_store_from(&clocked_word, start_by_clock()))
+ONE_BY_ONE(floor_given_leaping_cas, uint64_t, ids[i] = by_cas_from(&given_word, given_start()))
+ONE_BY_ONE(floor_given_leaping_store, uint64_t, ids[i] = by_store_from(&given_word, given_start()))
+
+ONE_BY_ONE(new_unit_flake_next, uint64_t, well &= flake_next(&flakes, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(new_unit_flake_try_at, uint64_t,
+           well &= flake_try_at(&flakes, leap_ms(), &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(new_unit_flake_shard_next, uint64_t,
+           well &= flake_shard_next(&flake_shard_0, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(new_unit_flake_shard_try_at, uint64_t,
+           well &= flake_shard_try_at(&flake_shard_0, leap_ms(), &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(new_unit_flake_lanes_next, uint64_t,
+           well &= flake_lanes_next(&laned_flakes, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(new_unit_sno_new, sno_id, ids[i] = sno_new(&snos, meta))
+ONE_BY_ONE(new_unit_sno_try_at, sno_id,
+           well &= sno_try_at(&snos, meta, leap_ms() * 1000000, &ids[i]) == SNO_OK)
+ONE_BY_ONE(new_unit_sno_shard_new, sno_id, ids[i] = sno_shard_new(&sno_shard_0, meta))
+ONE_BY_ONE(new_unit_sno_shard_try_at, sno_id,
+           well &= sno_shard_try_at(&sno_shard_0, meta, leap_ms() * 1000000, &ids[i]) == SNO_OK)
+ONE_BY_ONE(new_unit_sno_lanes_new, sno_id, ids[i] = sno_lanes_new(&laned_snos, meta))
