@@ -6596,7 +6596,8 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
 /* gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc takes a mask's bytes
  * for positive, and never chooses by them. */
 #if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && \
-    (defined(__clang__) || !(defined(_WIN32) || defined(__CHAR_UNSIGNED__)))
+    (!defined(_WIN32) || defined(__clang__)) &&                            \
+    (!defined(__CHAR_UNSIGNED__) || defined(__clang__))
 #define FLAKE_I_AVX2 __attribute__((target("avx2")))
 #ifdef __AVX2__
 #define FLAKE_I_HAS_AVX2 true

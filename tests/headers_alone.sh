@@ -3,7 +3,8 @@
 #
 # headers_alone.sh   each header, copied by itself into an empty folder, compiles without a warning
 # in C11 and in C++11, also behind other headers in strict mode, and as the file itself. A unit
-# that sets more warnings sees those of its own code alone. And each source file names its licence.
+# that sets more warnings sees those of its own code alone. Texts are right where char has no sign. And each
+# source file names its licence.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 here=$(pwd)
@@ -101,6 +102,11 @@ for pair in gcc:g++ clang:clang++; do
 done
 
 # Each source file says its licence, since files get copied alone.
+name=-funsigned-char
+passes() { "$1" > "$dir/said"; }
+for test in test_uuid_text test_sno_text; do # whose vectors compare bytes
+    try $CC -std=c11 -O2 -w -funsigned-char -pthread -I. tests/$test.c -o "$dir/$test" && try passes "$dir/$test"
+done
 name=licence
 says_its_licence() { head -n 3 "$1" | grep -q 'SPDX-License-Identifier: MIT'; }
 for file in $(find Makefile .ci flake.h sno.h bench fuzz tests -type f | grep -E \
