@@ -100,7 +100,7 @@
  * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
  * their version of the header. The price is size, 1.1 MB in a program of fifty files. Those that define
  * FLAKE_CXX_INLINE share one copy (0.1 MB), and a C++20 module can export it (gcc before 14 and clang
- * before 16 lose structs that are exported by name: wrap them in a class of the module's). Its value is a
+ * before 16 lose structs, and gcc functions, that are exported by name: wrap them in a class). Its value is a
  * name for the hooks, such as "plain": files that say the same must have the same hooks, and be compiled
  * for the same processor (-march). MSVC has nothing to share by, and C files keep their own.
  *
@@ -815,8 +815,8 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * and so does a process after flake_generation_bump: ids of one ms from before and after that have no order.
  * Nor have those of two modules which hide their symbols, or were opened with RTLD_LOCAL: each has a
  * generator of its own. They wait where 65,536 ids were drawn in a ms. FLAKE_IO: the system has no random
- * bytes. FLAKE_RANGE: the first call, with a clock before 1984; or none is left up to 2262. FLAKE_AGAIN: they
- * have waited for a second, in which the clock stood still. Then `out` stays as it was.
+ * bytes. FLAKE_RANGE: the first call, with a clock before 1984; or one past 2262. FLAKE_AGAIN: they have
+ * waited for a second, in which the clock stood still. Whichever they say, `out` stays as it was then.
  */
 FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
@@ -5745,7 +5745,7 @@ FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, uint64_t salt, u
 }
 
 /* That of a UUID. The newest ms's is kept, in one word with 38 bits of whose it is: of the ms, which come
- * round in 8 years, and of the salt. Between the two is a 1: a word of 0 is nobody's. */
+ * round in 8 years, and of the salt. Below those is a 1, so that a word of 0 is nobody's. */
 FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, uint64_t salt, uint64_t ms) {
     const unsigned bits = FLAKE_I_COUNTER_BITS - 1;
     const uint64_t whose = ((ms ^ salt >> bits) << 1 | 1) << bits;
@@ -6033,7 +6033,7 @@ FLAKE_I_APART flake_status flake_i_wide_one_on(flake128_gen *g, unsigned how, ui
     flake_i_place place;
     flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
     const bool goes_on =
-        g->goes_on && !(how & FLAKE_I_GIVEN); /* a given time counts as the newest */
+        g->goes_on && !(how & FLAKE_I_GIVEN); /* an older time given counts as the newest */
     if (status != FLAKE_OK && goes_on) status = flake_i_go_on(&g->engine, how, status, 1, &place);
     if (status == FLAKE_OK) flake_i_wide_at(g, place.time, place.index, id);
     return status;
@@ -6590,8 +6590,8 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
  *     avx2        x86-64: a whole id at once; compiled always, chosen at run time
  *
  * The vectors are the compiler's own types: the header of a machine's vector functions would cost a
- * unit more to compile than all the rest. What reads sets bits in `bad` for what is no text, and makes
- * an id of it all the same; where one of the two is not used the compiler leaves it out. */
+ * unit more to compile than all the rest. The portable readers set bits in `bad` for what is no text, and
+ * make an id of it all the same; those by AVX2 judge in a function of its own. */
 
 /* gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc takes a mask's bytes
  * for positive, and never chooses by them. */

@@ -92,7 +92,7 @@
  * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
  * their version of the header. The price is size, 0.4 MB in a program of fifty files. Those that define
  * SNO_CXX_INLINE share one copy, and a C++20 module can export it (gcc before 14 and clang before 16 lose
- * structs that are exported by name: wrap them in a class of the module's). Its value is a name for the
+ * structs, and gcc functions, that are exported by name: wrap them in a class). Its value is a name for the
  * hooks, such as "plain": files that say the same must have the same hooks, and be compiled for the same
  * processor (-march). MSVC has nothing to share by, and C files keep their own.
  *

@@ -60,7 +60,7 @@ bench-smoke: $(BENCH)/bench ## every row of the benchmark for a moment: are the 
 	@if command -v python3 >/dev/null; then python3 bench/report_test.py $(BENCH)/bench; \
 	  else echo "skipped: the test of report.py (install python3)"; fi
 
-# DWARF 4: valgrind fails to read what some clangs write of several units in 5.
+# DWARF 4: valgrind fails to read what some clangs write of several units in DWARF 5.
 $(BENCH)/guard_%.o: bench/guard.c $(BENCH_HEADERS) $(BENCH)/flags
 	$(CC) -std=c11 $(WARN) -O2 -gdwarf-4 -DPART=$* -DMACHINE='"$(shell uname -m)"' -I$(BENCH_INCLUDE) -c $< -o $@
 

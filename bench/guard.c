@@ -7,7 +7,7 @@
  *     guard --list    "function ids" for each path: the ids that it makes
  *
  * Compiled once for each PART. A compiler puts a function that is called in one place into its caller, as
- * in the loops of the benchmark; so no part calls one in two.
+ * in the loops of the benchmark; so no part calls one in two, but for flake128_next and flake_uuid7_bytes.
  */
 #include <stdint.h>
 static int64_t guard_clock_ns;

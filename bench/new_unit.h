@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Those of bench_row. One thread alone may call them. */
+/* What bench_row calls begin and draw. One thread alone may call them. */
 bool begin_new_units(unsigned threads);
 bool floor_leaping_cas(unsigned thread, void *out, size_t n);
 bool floor_leaping_store(unsigned thread, void *out, size_t n);

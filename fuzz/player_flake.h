@@ -358,8 +358,8 @@ static uint64_t flake_latest_unit(const flake_actor *a) {
     return now;
 }
 
-/* I3 of flake.h: none is ahead of the clock by more than max_ahead. Who goes on counts as the clock's
- * what it had reached, too, and what n ids fill behind that. */
+/* I3 of flake.h: none is ahead of the clock by more than max_ahead. For one that goes on the clock counts as
+ * where its ids had come to, and as far behind that as n ids fill. */
 static void flake_check_not_ahead(const flake_actor *a, uint64_t time, uint64_t had, size_t n) {
     uint64_t now = flake_latest_unit(a);
     if (a->oracle.goes_on) {

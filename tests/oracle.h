@@ -46,9 +46,10 @@ typedef struct oracle {
     int64_t max_wait_ns;
     bool refuse_back;    /* waiting callers don't wait for a clock that was put back */
     bool without_places; /* callers sleep without a place: a count with few bits to spare */
-    bool goes_on; /* UUIDs and ULIDs: put back, as if the clock stood at the next place; wants
-                            refuse_back */
-    bool ticks;   /* sno's tick-tock */
+    /* UUIDs and ULIDs: when the clock is put back they draw as if it stood at their next place. Set
+     * refuse_back, too. */
+    bool goes_on;
+    bool ticks; /* sno's tick-tock */
     const int64_t *clock_ns;
     void (*sleep)(int64_t ns); /* moves the clock, as it likes */
 

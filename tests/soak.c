@@ -141,6 +141,15 @@ static bool from_twins(unsigned thread, uint64_t *ids) {
     return well;
 }
 
+/* One thread, in turn from each. */
+static bool from_both_twins(unsigned thread, uint64_t *ids) {
+    bool well = true;
+    (void)thread;
+    for (unsigned i = 0; i < calls; i++)
+        well &= flake_next(&flake_shards[i % 2].gen, &ids[i]) == FLAKE_OK;
+    return well;
+}
+
 /* So many numbers a unit that nobody waits for the clock. */
 static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, 1577836800000); }
 
@@ -450,11 +459,12 @@ static bool prove(const plan *p, unsigned threads, uint64_t ids) {
     }
 }
 
-static bool finds_duplicates(void) {
-    const result r = run(from_twins, 0, 2, 400000, init_twins());
+static bool finds_duplicates(way how, unsigned lanes_number_bits, unsigned threads) {
+    const result r = run(how, lanes_number_bits, threads, 400000, init_twins());
     const bool found = r.inits && r.all.duplicates > 0 && r.all.ids == r.drawn;
-    printf("%-4s %" PRIu64 " duplicates among %" PRIu64 " ids of two generators with one node\n",
-           found ? "ok" : "FAIL", r.all.duplicates, r.drawn);
+    printf("%-4s %" PRIu64 " duplicates among %" PRIu64
+           " ids of two generators with one node, %u thread%s\n",
+           found ? "ok" : "FAIL", r.all.duplicates, r.drawn, threads, threads > 1 ? "s" : "");
     return found;
 }
 
@@ -492,10 +502,13 @@ int main(int argc, char **argv) {
         char *end = argv[i], none[] = "";
         if (strncmp(argv[i], "--ids=", 6) == 0) ids = strtoull(argv[i] + 6, &end, 10);
         if (strncmp(argv[i], "--hours=", 8) == 0) wanted_hours = strtod(argv[i] + 8, &end);
-        if (strncmp(argv[i], "--clocks=", 9) == 0) clocks_seconds = strtod(argv[i] + 9, &end);
+        if (strncmp(argv[i], "--clocks=", 9) == 0) {
+            clocks_seconds = strtod(argv[i] + 9, &end);
+            if (!(clocks_seconds > 0)) end = argv[i];
+        }
         if (strcmp(argv[i], "--plant") == 0) plant = true, end = none;
         if (end == argv[i] || *end || ids < 100000 || !(wanted_hours >= 0) ||
-            !(clocks_seconds >= 0)) {
+            clocks_seconds > 1e6) {
             (void)fprintf(
                 stderr,
                 "usage: %s [--ids=N | --hours=H [--plant] | --clocks=S], N 100000 or more\n",
@@ -505,7 +518,8 @@ int main(int argc, char **argv) {
     }
     if (clocks_seconds > 0) return look_at_clocks(clocks_seconds);
     if (wanted_hours > 0) return soak_for(wanted_hours, plant);
-    *(finds_duplicates() ? &passed : &failed) += 1;
+    *(finds_duplicates(from_twins, 0, 2) ? &passed : &failed) += 1;
+    *(finds_duplicates(from_both_twins, 22, 1) ? &passed : &failed) += 1;
     /* all threads' groups are whole */
     const uint64_t unit = (uint64_t)most_threads * calls;
     const uint64_t each = (ids / (n_plans * n_crowds) + unit - 1) / unit * unit;

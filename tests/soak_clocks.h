@@ -40,6 +40,7 @@ static void *look(void *given) {
         const int64_t after_ns = clock_ns(CLOCK_REALTIME);
         const int64_t from_ns = ((int64_t)(id >> 24) + roomy().epoch_ms) * 1000000;
         const int64_t late_ns = before_ns - (from_ns + 1000000), leads_ns = from_ns - after_ns;
+        if (!id) continue; /* a call failed */
         l->looks++;
         l->late += late_ns > 0;
         l->leads += leads_ns > 0;

@@ -122,7 +122,7 @@ static void hazelcasts_negative_ids_are_times_before_its_epoch(void) {
         uint64_t composed = 99;
         check_parts(&plain, id, unix_ms, known[i].node, known[i].seq);
         check_parts(&same, id, unix_ms, known[i].node, known[i].seq);
-        /* nothing makes them, and no other layout has them */
+        /* nothing makes them, and without time_sign they are refused */
         CHECK_EQ(flake_compose(&plain, &p, &composed), known[i].id < 0 ? FLAKE_RANGE : FLAKE_OK);
         CHECK_EQ(composed, known[i].id < 0 ? 99 : id);
         CHECK_EQ(flake_decompose(&unsigned_one, id, &p),

@@ -365,8 +365,8 @@ static void where_counters_begin_is_new_with_each_init(void) {
     }
 }
 
-/* What a generator keeps of its newest ms says nothing of any ms before the first draw: neither of one whose
- * number has zeros where the kept one's has. */
+/* What a generator keeps of its newest ms says nothing of any ms before the first draw: not even of one whose
+ * number has zeros where an empty word has them. */
 static void counters_begin_at_random_in_whatever_ms(void) {
     static const int64_t round_ms[] = {INT64_C(1) << 40, INT64_C(3) << 39, INT64_C(7) << 38};
     for (size_t i = 0; i < sizeof round_ms / sizeof *round_ms; i++) {

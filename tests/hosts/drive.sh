@@ -24,6 +24,7 @@ is_short() { # SOURCE
     lines=$(wc -l < "$hosts/$1")
     [ "$lines" -lt 200 ] || { echo "  $1 has $lines lines"; false; }
 }
+
 # With the flags of make, in COMPILE; the host's own headers are not ours to warn of: -isystem.
 compile() { # SOURCE OUTPUT FLAG...
     local source=$1 output=$2

@@ -143,9 +143,8 @@ static const char *tool_value(const tool_option *o, const char *word) {
     return equals ? equals + 1 : "";
 }
 
-/* Takes the options out of the words, which begin with - but for numbers: their values go to t->given,
- * the other words to the front.
- * Returns how many these are. */
+/* Takes the options (words that begin with -, but for negative numbers) out of the words: their values go to
+ * t->given, the other words to the front. Returns how many these are. */
 static int tool_read(const tool *t, const tool_command *command, int count, char **words) {
     int others = 0;
     bool ended = false;
