@@ -382,6 +382,19 @@ static void counters_begin_at_random_in_whatever_ms(void) {
     }
 }
 
+/* Whose last ns an int64_t does not tell, though it tells the first. */
+static void the_ms_past_the_last_is_not_gone_on_from(void) {
+    EACH_FORM(form) {
+        flake128 id = untouched;
+        open_one(form);
+        (void)drawn(&gen);
+        CHECK_EQ(flake128_try_at(&gen, INT64_MAX / MS, &id), FLAKE_RANGE);
+        CHECK(flake128_compare(id, untouched) == 0);
+        CHECK_EQ(flake128_try_at(&gen, INT64_MAX / MS - 1, &id), FLAKE_OK);
+        CHECK_EQ(ms_of(id), INT64_MAX / MS - 1);
+    }
+}
+
 // >>distribution
 
 /* Five standard deviations, each of which is sqrt(n) / 2, from n / 2. */
@@ -657,6 +670,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_renewal_that_fails_keeps_the_key_until_the_next),
         CHECK_TEST(where_counters_begin_is_new_with_each_init),
         CHECK_TEST(counters_begin_at_random_in_whatever_ms),
+        CHECK_TEST(the_ms_past_the_last_is_not_gone_on_from),
         CHECK_TEST(what_looks_random_is_even),
         CHECK_TEST(what_init_refuses),
         CHECK_TEST(parts_and_ends_of_each_form),
