@@ -38,6 +38,7 @@ static void an_id_has_the_server_s_time_and_node(void) {
     const flake_layout layout = flake_layout_idgen();
     const int64_t begun = unix_s();
     flake_parts parts;
+    memset(&parts, 0, sizeof parts);
     ask(c, "/");
     CHECK_EQ(flake_decompose(&layout, id_of(hear(c, false)), &parts), FLAKE_OK);
     CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
