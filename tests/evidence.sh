@@ -84,7 +84,7 @@ trap 'rm -f "$table"' EXIT
     row sanitize 'the tests under thread, address and undefined sanitizers, gcc and clang' ''
     row explore 'every interleaving of a few callers and a clock that steps, on the headers themselves' "$(explored)"
     row explore-orders 'the memory orders: whatever each load may read by C11'"'"'s rules, and each order taken away' "$(ordered)"
-    row mutants 'small edits of the headers, each to be caught: half of them, others with each commit' "$(caught)"
+    row mutants 'small edits of the headers, each to be caught: a third of them, others with each commit' "$(caught)"
     row mutants-many 'a sample of the edits made by rule, another with each commit' "$(sampled)"
     row models 'the pairs of the memory orders, as programs for checkers of the C11 memory model too' ''
     row replay "the fuzzers' seeds, with a plain compiler" "$(replayed)"
