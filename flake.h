@@ -6001,6 +6001,7 @@ FLAKE_I_COLD flake_status flake_i_go_on(flake_i_engine *e, unsigned how, flake_s
                                         uint64_t want, flake_i_place *out) {
     int64_t budget_ns = e->wait_ns;
     uint64_t tried = UINT64_MAX;
+    if (how & FLAKE_I_GIVEN) return status; /* an older time given counts as the newest */
     if (!flake_i_is_put_back(e, status)) return status;
     for (;;) {
         uint64_t time, count;
@@ -6032,9 +6033,8 @@ FLAKE_I_APART flake_status flake_i_wide_one_on(flake128_gen *g, unsigned how, ui
                                                int64_t now_ns, flake128 *id) {
     flake_i_place place;
     flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
-    const bool goes_on =
-        g->goes_on && !(how & FLAKE_I_GIVEN); /* an older time given counts as the newest */
-    if (status != FLAKE_OK && goes_on) status = flake_i_go_on(&g->engine, how, status, 1, &place);
+    if (status != FLAKE_OK && g->goes_on)
+        status = flake_i_go_on(&g->engine, how, status, 1, &place);
     if (status == FLAKE_OK) flake_i_wide_at(g, place.time, place.index, id);
     return status;
 }
