@@ -70,26 +70,23 @@ static bool from_flake_shard(unsigned thread, uint64_t *ids) {
     return well;
 }
 
-static bool is_ours(sno_id id) { return sno_meta(id) == meta && sno_partition(id) == partition; }
+/* What tells the ids of one partition apart; false: another's. */
+static bool key_of_sno(sno_id id, uint64_t *key) {
+    *key = sno_key(id);
+    return sno_meta(id) == meta && sno_partition(id) == partition;
+}
 
 static bool from_sno(unsigned thread, uint64_t *ids) {
     bool well = true;
     (void)thread;
-    for (unsigned i = 0; i < calls; i++) {
-        const sno_id id = sno_new(&snos, meta);
-        well &= is_ours(id);
-        ids[i] = sno_key(id);
-    }
+    for (unsigned i = 0; i < calls; i++) well &= key_of_sno(sno_new(&snos, meta), &ids[i]);
     return well;
 }
 
 static bool from_sno_shard(unsigned thread, uint64_t *ids) {
     bool well = true;
-    for (unsigned i = 0; i < calls; i++) {
-        const sno_id id = sno_shard_new(&sno_shards[thread], meta);
-        well &= is_ours(id);
-        ids[i] = sno_key(id);
-    }
+    for (unsigned i = 0; i < calls; i++)
+        well &= key_of_sno(sno_shard_new(&sno_shards[thread], meta), &ids[i]);
     return well;
 }
 
@@ -104,11 +101,8 @@ static bool from_flake_lanes(unsigned thread, uint64_t *ids) {
 static bool from_sno_lanes(unsigned thread, uint64_t *ids) {
     bool well = true;
     (void)thread;
-    for (unsigned i = 0; i < calls; i++) {
-        const sno_id id = sno_lanes_new(&sno_all_lanes, meta);
-        well &= is_ours(id);
-        ids[i] = sno_key(id);
-    }
+    for (unsigned i = 0; i < calls; i++)
+        well &= key_of_sno(sno_lanes_new(&sno_all_lanes, meta), &ids[i]);
     return well;
 }
 
