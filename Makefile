@@ -8,7 +8,7 @@ RUN_ENV ?=#          # what runs a test program, such as `qemu-aarch64 -L /usr/a
 BUILD   ?= build
 
 # A unit that includes a header sees none of its warnings; this project wants them all.
-SHOW     = -DFLAKE_SHOW_WARNINGS -DSNO_SHOW_WARNINGS
+SHOW     = -DFLAKE_SHOW_WARNINGS
 WERROR  ?= -Werror
 WARN     = $(SHOW) -pedantic -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow $(WERROR)
 # What is left out of clang's -Weverything: layout remarks, C90, and remarks on what these headers
@@ -24,13 +24,13 @@ TOOLS   = flake sno
 TESTS  ?= $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 STD    ?= c11
 # Tests that are scripts; what they compile is compiled for this machine.
-SCRIPTS ?= tests/headers_alone.sh tests/common.sh tests/examples.sh tests/recipes.sh tests/tools.sh tests/install.sh tests/builds.sh \
+SCRIPTS ?= tests/headers_alone.sh tests/examples.sh tests/recipes.sh tests/tools.sh tests/install.sh tests/builds.sh \
 	tests/modules.sh tests/library.sh tests/tongues.sh tests/optouts.sh tests/campaign.sh
 SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" MAKE="$(MAKE)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all lib install-headers install uninstall test check check-common sync-common check-alone matrix everything sanitize explore \
+.PHONY: all lib install-headers install uninstall test check check-alone matrix everything sanitize explore \
 	explore-orders models models-checked mutants mutants-many coverage soak attack fuzz fuzz-replay campaign cross test-fresh evidence help \
 	clean FORCE
 .DELETE_ON_ERROR:
@@ -52,7 +52,7 @@ lib: $(TOOLS:%=$(BUILD)/lib%.so) ## shared libraries of the headers, for languag
 
 $(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: %.h $(BUILD)/flags
 	echo '#include "$*.h"' | $(CC) $(FLAGS) -I. -x c -shared -fPIC -fvisibility=hidden -fno-semantic-interposition \
-	  -DFLAKE_LIBRARY -DSNO_LIBRARY $(SONAME) - -o $@.0 $(LDLIBS)
+	  -DFLAKE_LIBRARY $(SONAME) - -o $@.0 $(LDLIBS)
 	ln -sf $(@F).0 $@
 
 PROGRAMS ?= $(BUILD)/two_units $(BUILD)/two_units_reversed
@@ -86,12 +86,6 @@ $(BUILD)/two_units $(BUILD)/two_units_reversed: $(wildcard tests/two_units*) tes
 	if command -v $(firstword $(CXX)) >/dev/null; then \
 	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread $(TWO_UNITS) -I. tests/two_units_other.cc $@.o -o $@ $(LDLIBS); \
 	else $(CC) $(FLAGS) $(TWO_UNITS) -I. -x c tests/two_units_other.cc -x none $@.o -o $@ $(LDLIBS); fi
-
-sync-common: ## make the common region of sno.h from that of flake.h
-	@tests/common.sh --sync
-
-check-common: ## the common regions of the two headers are the same but for the prefix
-	@tests/common.sh
 
 matrix: ## both compilers, each -std, C and C++, -O0 to -O3
 	tests/matrix.sh "$(WARN)" $(HEADERS)

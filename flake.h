@@ -142,9 +142,8 @@
 #include <stdint.h> /* not <cstdint>, which need not declare uint64_t outside std */
 #include <string.h>
 
-// >>hooks begin
-/* What the hooks above are where nobody has defined them. Both headers carry the regions hooks, settings,
- * restarts, system, common and library, the same but for the prefix: `make check-common`. */
+// >>hooks
+/* What the hooks above are where nobody has defined them. They apply to sno.h too. */
 
 /* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
  * modules with another version of the header, must not run each other's. Where FLAKE_CXX_INLINE makes them
@@ -248,8 +247,6 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 #endif
 #endif
 
-// >>hooks end
-
 // >>public
 
 typedef enum flake_status {
@@ -284,12 +281,14 @@ typedef enum flake_status {
     /* the last run ended longer ago than allowable_downtime_ms */
     FLAKE_DOWNTIME = 12,
     /* somebody else holds this number, file, or range of ids */
-    FLAKE_TAKEN = 13
+    FLAKE_TAKEN = 13,
+    /* sno.h: this process has used all 65,535 partitions */
+    FLAKE_EXHAUSTED = 17
 } flake_status;
 
 FLAKE_API const char *flake_status_str(flake_status status);
 
-// >>settings begin
+// >>settings
 /* ---- clock: where a generator has its time from ----
  *
  * Functions of yours, here and in a gate, are called from any thread that draws, several at once, and
@@ -342,8 +341,6 @@ typedef struct flake_stats {
     uint64_t waits;       /* draws that had to sleep */
     uint64_t clock_backs; /* draws that met a clock behind the word */
 } flake_stats;
-
-// >>settings end
 
 /* What the bits of an id of 128 bits mean: see flake128_init. */
 typedef enum flake_form {
@@ -597,7 +594,7 @@ FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32
                                            int64_t valid_ms);
 FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
 
-// >>restarts begin
+// >>restarts
 /* ---- overflow: options.overflow gets a note each ms while callers queue ----
  *
  * A full ring drops notes. Those of different ms may come out in another order, so look at now_ns. The
@@ -624,8 +621,8 @@ FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
  * Whoever resumes or copies a virtual machine calls this in each process of it, since nothing else tells
  * them: every generator, all but those in shared memory, is as if inherited through fork from now on. So
  * are states: close them, and open others. From any thread. It reaches the generators of its own copy of
- * this header: the other header has its own call, and a shared library that hides its symbols, or was
- * opened with RTLD_LOCAL, must call it too. */
+ * this header, sno.h's included: a shared library that hides its symbols, or was opened with RTLD_LOCAL,
+ * must call it too. */
 FLAKE_API void flake_generation_bump(void);
 
 /* ---- state files ----
@@ -679,7 +676,6 @@ FLAKE_API flake_status flake_state_extend(flake_state *);
  * child or after a bump: the file is let go, and left as it is; one in shared memory stays open for
  * the others. */
 FLAKE_API flake_status flake_state_close(flake_state *);
-// >>restarts end
 
 /* ---- after fork, crash and restart ----
  *
@@ -1093,9 +1089,9 @@ FLAKE_API size_t flake128_sizeof_parts(void);
 FLAKE_API size_t flake128_sizeof_snapshot(void);
 #endif
 
-// >>system begin
+// >>system
 /*
- * All that asks an operating system. Both headers carry this region, the same but for the prefix.
+ * All that asks an operating system.
  * What comes behind it knows no platform, and makes do with:
  *
  *     system_ns, system_slack_ns,     the hooks' defaults                    bare: there are none
@@ -1759,7 +1755,6 @@ FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) {
 FLAKE_I_FN void flake_i_unlink(const char *path) { (void)path; }
 FLAKE_I_FN bool flake_i_folder(char *out, size_t size) { return (void)out, (void)size, false; }
 #endif
-// >>system end
 
 // >>own begin
 /*
@@ -1894,9 +1889,9 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
 #endif
 // >>own end
 
-// >>common begin
+// >>common
 /*
- * The engine. Both headers carry this region, the same but for the prefix: `make check-common`.
+ * The engine.
  *
  * THE PROTOCOL
  *
@@ -4533,7 +4528,6 @@ FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_
     }
     return newest;
 }
-// >>common end
 
 // >>objects
 
@@ -4635,6 +4629,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_FOREIGN: return "the state file is another generator's, or no state file";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
     case FLAKE_TAKEN: return "somebody else holds this number, file or range of ids";
+    case FLAKE_EXHAUSTED: return "this process has used all 65,535 partitions";
     }
     return "unknown status";
 }
@@ -7509,7 +7504,7 @@ FLAKE_I_FN bool flake_i_read_decimal(const char *text, uint64_t *number) {
 }
 #endif
 
-// >>library begin
+// >>library
 #ifdef FLAKE_LIBRARY
 typedef enum flake_i_field_kind { FLAKE_I_VALUE, FLAKE_I_TEXT, FLAKE_I_POINTER } flake_i_field_kind;
 
@@ -7604,7 +7599,6 @@ FLAKE_API flake_status flake_state_options_point(flake_state_options *o, const c
     return FLAKE_I_SET(o, flake_i_state_fields, name, true, to, why);
 }
 #endif
-// >>library end
 
 #ifdef FLAKE_LIBRARY
 FLAKE_I_TABLE const char *const flake_i_form_names[] = {"boundary", "uuid7", "uuid7_node",

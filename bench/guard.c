@@ -17,9 +17,7 @@ static int64_t read_now(int kind) {
     return guard_clock_ns;
 }
 #define FLAKE_CLOCK_NS(kind) read_now(kind)
-#define SNO_CLOCK_NS(kind)   read_now(kind)
 #define FLAKE_COUNTER()      guard_counter
-#define SNO_COUNTER()        guard_counter
 #include "flake.h"
 #include "sno.h"
 #include "floors.h"
@@ -54,7 +52,7 @@ static flake_lane lane[2];
 static flake_shard flake_shard_0;
 static sno_gen snos;
 static sno_lanes laned_snos;
-static sno_lane lane_of_snos[2];
+static flake_lane lane_of_snos[2];
 static sno_shard sno_shard_0;
 #if PART == USUAL
 static _Atomic(uint64_t) floor_word;
@@ -84,13 +82,14 @@ static void move_clock(int64_t ms) {
     guard_clock_ns += ms * 1000000;
 }
 
-#define NEXT(call)       well &= (call)(&flakes, &id) == FLAKE_OK
-#define LANES_NEXT       well &= flake_lanes_next(&lanes, &id) == FLAKE_OK
-#define TRY_AT           well &= flake_try_at(&flakes, guard_clock_ms, &id) == FLAKE_OK
-#define SHARD_NEXT       well &= flake_shard_next(&flake_shard_0, &id) == FLAKE_OK
-#define SHARD_TRY_AT     well &= flake_shard_try_at(&flake_shard_0, guard_clock_ms, &id) == FLAKE_OK
-#define SNO_TRY_AT       well &= sno_try_at(&snos, 42, guard_clock_ns, &sno) == SNO_OK
-#define SNO_SHARD_TRY_AT well &= sno_shard_try_at(&sno_shard_0, 42, guard_clock_ns, &sno) == SNO_OK
+#define NEXT(call)   well &= (call)(&flakes, &id) == FLAKE_OK
+#define LANES_NEXT   well &= flake_lanes_next(&lanes, &id) == FLAKE_OK
+#define TRY_AT       well &= flake_try_at(&flakes, guard_clock_ms, &id) == FLAKE_OK
+#define SHARD_NEXT   well &= flake_shard_next(&flake_shard_0, &id) == FLAKE_OK
+#define SHARD_TRY_AT well &= flake_shard_try_at(&flake_shard_0, guard_clock_ms, &id) == FLAKE_OK
+#define SNO_TRY_AT   well &= sno_try_at(&snos, 42, guard_clock_ns, &sno) == FLAKE_OK
+#define SNO_SHARD_TRY_AT \
+    well &= sno_shard_try_at(&sno_shard_0, 42, guard_clock_ns, &sno) == FLAKE_OK
 
 #if PART == NEW_UNITS
 #define PATHS(PATH)                                                                       \
@@ -138,9 +137,9 @@ static void move_clock(int64_t ms) {
     PATH(sno_shard_new, 1, sno = sno_shard_new(&sno_shard_0, 42))                                 \
     PATH(sno_shard_try_at, 1, SNO_SHARD_TRY_AT)                                                   \
     PATH(sno_generate, 1, sno = sno_generate(42))                                                 \
-    PATH(sno_new_n, many, move_clock(4); well &= sno_new_n(&snos, 42, sno_ids, many) == SNO_OK)   \
+    PATH(sno_new_n, many, move_clock(4); well &= sno_new_n(&snos, 42, sno_ids, many) == FLAKE_OK) \
     PATH(sno_lanes_new_n, many, move_clock(4);                                                    \
-         well &= sno_lanes_new_n(&laned_snos, 42, sno_ids, many) == SNO_OK)                       \
+         well &= sno_lanes_new_n(&laned_snos, 42, sno_ids, many) == FLAKE_OK)                     \
     PATH(flake_format_dec, 1, well &= flake_format(id, FLAKE_DEC, texts, 24) > 0)                 \
     PATH(flake_parse_dec, 1, well &= flake_parse("7380123456789012345", 19, FLAKE_DEC, &id) == 0) \
     PATH(flake_format_base62, 1, well &= flake_format(id, FLAKE_BASE62, texts, 24) > 0)           \
@@ -153,9 +152,9 @@ static void move_clock(int64_t ms) {
     PATH(flake128_to_ulid_n, many, flake128_to_ulid_n(ids128, many, texts))                       \
     PATH(flake128_from_ulid_n, many, well &= flake128_from_ulid_n(texts, many, ids128) == 0)      \
     PATH(sno_encode, 1, sno_encode(sno, texts))                                                   \
-    PATH(sno_decode, 1, well &= sno_decode(texts, 16, &sno) == SNO_OK)                            \
+    PATH(sno_decode, 1, well &= sno_decode(texts, 16, &sno) == FLAKE_OK)                          \
     PATH(sno_encode_n, many, sno_encode_n(sno_ids, many, texts))                                  \
-    PATH(sno_decode_n, many, well &= sno_decode_n(texts, many, sno_ids) == SNO_OK)
+    PATH(sno_decode_n, many, well &= sno_decode_n(texts, many, sno_ids) == FLAKE_OK)
 #endif
 #define PATHS_BY_CLOCK(PATH, clock)                                      \
     PATH(flake_next_##clock, 1, NEXT(flake_next))                        \
@@ -223,16 +222,16 @@ static bool begin(void) {
     o.layout = flake_layout_of(36, 4, 24, guard_clock_ms - 1000);
 #if PART == COARSE
     o.clock.kind = FLAKE_CLOCK_COARSE;
-    s.clock.kind = SNO_CLOCK_COARSE;
+    s.clock.kind = FLAKE_CLOCK_COARSE;
 #elif PART == FAST
     o.clock.kind = FLAKE_CLOCK_FAST;
-    s.clock.kind = SNO_CLOCK_FAST;
+    s.clock.kind = FLAKE_CLOCK_FAST;
 #endif
     return flake_init(&flakes, &o) == FLAKE_OK &&
            flake_shards_init(&flake_shard_0, 1, &o) == FLAKE_OK &&
-           flake_lanes_init(&lanes, lane, 2, &o) == FLAKE_OK && sno_init(&snos, &s) == SNO_OK &&
-           sno_shards_init(&sno_shard_0, 1, &s) == SNO_OK &&
-           sno_lanes_init(&laned_snos, lane_of_snos, 2, &s) == SNO_OK && begin_others();
+           flake_lanes_init(&lanes, lane, 2, &o) == FLAKE_OK && sno_init(&snos, &s) == FLAKE_OK &&
+           sno_shards_init(&sno_shard_0, 1, &s) == FLAKE_OK &&
+           sno_lanes_init(&laned_snos, lane_of_snos, 2, &s) == FLAKE_OK && begin_others();
 }
 
 const guard_part PART_NUMBER(PART) = {begin, run, list};

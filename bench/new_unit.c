@@ -15,7 +15,7 @@ static flake_lane lanes_of_flakes[most_lanes];
 static sno_gen snos;
 static sno_shard sno_shard_0;
 static sno_lanes laned_snos;
-static sno_lane lanes_of_snos[most_lanes];
+static flake_lane lanes_of_snos[most_lanes];
 static _Atomic(uint64_t) clocked_word, given_word;
 static int64_t clock_ns, given_ms;
 
@@ -44,8 +44,8 @@ bool begin_new_units(unsigned threads) {
     return threads == 1 && flake_init(&flakes, &f) == FLAKE_OK &&
            flake_shards_init(&flake_shard_0, 1, &f) == FLAKE_OK &&
            flake_lanes_init(&laned_flakes, lanes_of_flakes, most_lanes, &f) == FLAKE_OK &&
-           sno_init(&snos, &s) == SNO_OK && sno_shards_init(&sno_shard_0, 1, &s) == SNO_OK &&
-           sno_lanes_init(&laned_snos, lanes_of_snos, most_lanes, &s) == SNO_OK;
+           sno_init(&snos, &s) == FLAKE_OK && sno_shards_init(&sno_shard_0, 1, &s) == FLAKE_OK &&
+           sno_lanes_init(&laned_snos, lanes_of_snos, most_lanes, &s) == FLAKE_OK;
 }
 
 #define ONE_BY_ONE(name, type, ...)                   \
@@ -82,8 +82,8 @@ ONE_BY_ONE(new_unit_flake_lanes_next, uint64_t,
            well &= flake_lanes_next(&laned_flakes, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_sno_new, sno_id, ids[i] = sno_new(&snos, meta))
 ONE_BY_ONE(new_unit_sno_try_at, sno_id,
-           well &= sno_try_at(&snos, meta, leap_ms() * 1000000, &ids[i]) == SNO_OK)
+           well &= sno_try_at(&snos, meta, leap_ms() * 1000000, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_sno_shard_new, sno_id, ids[i] = sno_shard_new(&sno_shard_0, meta))
 ONE_BY_ONE(new_unit_sno_shard_try_at, sno_id,
-           well &= sno_shard_try_at(&sno_shard_0, meta, leap_ms() * 1000000, &ids[i]) == SNO_OK)
+           well &= sno_shard_try_at(&sno_shard_0, meta, leap_ms() * 1000000, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_sno_lanes_new, sno_id, ids[i] = sno_lanes_new(&laned_snos, meta))

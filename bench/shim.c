@@ -187,7 +187,7 @@ static flake_lanes laned_flakes;
 static flake128_lanes laned_flakes128;
 static sno_lanes laned_snos;
 static flake_lane flake_lanes_of_cores[most], wide_lanes_of_cores[most];
-static sno_lane sno_lanes_of_cores[most];
+static flake_lane sno_lanes_of_cores[most];
 static mutex_snowflake mutex_flakes = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 enum { meta = 42, node = 3, prefetch_ids = 1024 };
@@ -245,8 +245,9 @@ static bool begin_sno_with(unsigned threads, int kind) {
     pool.partition = node;
     o.snapshot = &pool;
     o.clock.kind = kind;
-    return sno_init(&snos, &o) == SNO_OK && sno_shards_init(sno_shards, threads, &o) == SNO_OK &&
-           sno_lanes_init(&laned_snos, sno_lanes_of_cores, lanes(), &o) == SNO_OK;
+    return sno_init(&snos, &o) == FLAKE_OK &&
+           sno_shards_init(sno_shards, threads, &o) == FLAKE_OK &&
+           sno_lanes_init(&laned_snos, sno_lanes_of_cores, lanes(), &o) == FLAKE_OK;
 }
 
 #define WIDE_GENERATOR_BY(clock, KIND, form, FORM)                    \
@@ -316,7 +317,7 @@ ONE_BY_ONE(flake128_next_1, flake128, flake128_next(&flakes128, &ids[i]) == FLAK
 ONE_BY_ONE(uuid7_bytes_1, flake128, flake_uuid7_bytes(ids[i].bytes) == FLAKE_OK)
 ONE_BY_ONE(uuid7_1, char, flake_uuid7(ids + uuid_text * i) == FLAKE_OK)
 ONE_BY_ONE(ulid_1, char, flake_ulid(ids + ulid_text * i) == FLAKE_OK)
-ONE_BY_ONE(sno_try_1, sno_id, sno_try(&snos, meta, &ids[i]) == SNO_OK)
+ONE_BY_ONE(sno_try_1, sno_id, sno_try(&snos, meta, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
 
 /* Those that return an id; the check of ids finds a zero one, since a second one is a duplicate. */
@@ -347,9 +348,9 @@ ALL_AT(shard_try_at_1, uint64_t,
        flake_shard_try_at(&flake_shards[thread], now_ns / 1000000, &ids[i]) == FLAKE_OK)
 ALL_AT(flake128_try_at_1, flake128,
        flake128_try_at(&flakes128, now_ns / 1000000, &ids[i]) == FLAKE_OK)
-ALL_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns, &ids[i]) == SNO_OK)
+ALL_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns, &ids[i]) == FLAKE_OK)
 ALL_AT(sno_shard_try_at_1, sno_id,
-       sno_shard_try_at(&sno_shards[thread], meta, now_ns, &ids[i]) == SNO_OK)
+       sno_shard_try_at(&sno_shards[thread], meta, now_ns, &ids[i]) == FLAKE_OK)
 
 #define BATCH(name, type, size, call)                                 \
     static bool name##_##size(unsigned thread, void *out, size_t n) { \
@@ -495,7 +496,7 @@ static bool make_day(void) {
         well &= flake_compose(&layout, &p, &day_flakes[i]) == FLAKE_OK;
         well &= flake128_compose(FLAKE_BOUNDARY, &p128, &day_flakes128[i]) == FLAKE_OK;
         well &= sno_compose((uint64_t)(p.unix_ms - 1262304000000) / 4, i & 1, (uint8_t)i, node,
-                            (uint16_t)(i * 17), &day_snos[i]) == SNO_OK;
+                            (uint16_t)(i * 17), &day_snos[i]) == FLAKE_OK;
     }
     return well;
 }
@@ -634,13 +635,13 @@ static bool decode_1(unsigned thread, void *out, size_t n) {
     sno_id *ids = (sno_id *)out;
     bool well = true;
     (void)thread;
-    for (size_t i = 0; i < n; i++) well &= sno_decode(day_texts + 16 * i, 16, &ids[i]) == SNO_OK;
+    for (size_t i = 0; i < n; i++) well &= sno_decode(day_texts + 16 * i, 16, &ids[i]) == FLAKE_OK;
     return well;
 }
 
 static bool decode_n(unsigned thread, void *out, size_t n) {
     (void)thread;
-    return sno_decode_n(day_texts, n, (sno_id *)out) == SNO_OK;
+    return sno_decode_n(day_texts, n, (sno_id *)out) == FLAKE_OK;
 }
 
 static bool check_day_snos(const void *out, size_t n) {
@@ -651,7 +652,7 @@ static bool check_encode(const void *out, size_t n) {
     bool well = true;
     for (size_t i = 0; i < n; i++) {
         sno_id id;
-        well &= sno_decode((const char *)out + 16 * i, 16, &id) == SNO_OK &&
+        well &= sno_decode((const char *)out + 16 * i, 16, &id) == FLAKE_OK &&
                 sno_compare(id, day_snos[i]) == 0;
     }
     return well;
@@ -842,26 +843,28 @@ static const bench_row rows[] = {
     BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy_exact, shard_batch, key_of_64, 8,
                ROOMY_CAP, 0),
 
-    SNO_ROW("new", "floor/exact_fetch_add", begin_sno_exact, sno_new_1, SNO_CLOCK_EXACT),
-    SNO_ROW("new_coarse", "floor/coarse_fetch_add", begin_sno_coarse, sno_new_1, SNO_CLOCK_COARSE),
-    SNO_ROW("new_fast", "floor/counter_fetch_add", begin_sno_fast, sno_new_1, SNO_CLOCK_FAST),
-    SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, SNO_CLOCK_EXACT),
-    SNO_ROW("generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, SNO_CLOCK_EXACT),
-    SNO_ROW("try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, SNO_CLOCK_EXACT),
-    SNO_ROW("lanes_new", "floor/exact_own_cas", begin_sno_exact, sno_lanes_new_1, SNO_CLOCK_EXACT),
+    SNO_ROW("new", "floor/exact_fetch_add", begin_sno_exact, sno_new_1, FLAKE_CLOCK_EXACT),
+    SNO_ROW("new_coarse", "floor/coarse_fetch_add", begin_sno_coarse, sno_new_1,
+            FLAKE_CLOCK_COARSE),
+    SNO_ROW("new_fast", "floor/counter_fetch_add", begin_sno_fast, sno_new_1, FLAKE_CLOCK_FAST),
+    SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, FLAKE_CLOCK_EXACT),
+    SNO_ROW("generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, FLAKE_CLOCK_EXACT),
+    SNO_ROW("try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, FLAKE_CLOCK_EXACT),
+    SNO_ROW("lanes_new", "floor/exact_own_cas", begin_sno_exact, sno_lanes_new_1,
+            FLAKE_CLOCK_EXACT),
     SNO_ROW("lanes_new_coarse", "floor/coarse_own_cas", begin_sno_coarse, sno_lanes_new_1,
-            SNO_CLOCK_COARSE),
+            FLAKE_CLOCK_COARSE),
     SNO_ROW("lanes_new_fast", "floor/counter_own_cas", begin_sno_fast, sno_lanes_new_1,
-            SNO_CLOCK_FAST),
+            FLAKE_CLOCK_FAST),
     BATCH_ROWS("sno/lanes", "floor/exact_own_cas", begin_sno_exact, sno_lanes_batch, key_of_80, 10,
                SNO_CAP, SNO_UNIT_NS),
-    SNO_ROW("shard_new", "floor/exact_store", begin_sno_exact, sno_shard_new_1, SNO_CLOCK_EXACT),
+    SNO_ROW("shard_new", "floor/exact_store", begin_sno_exact, sno_shard_new_1, FLAKE_CLOCK_EXACT),
     SNO_ROW("shard_new_coarse", "floor/coarse_store", begin_sno_coarse, sno_shard_new_1,
-            SNO_CLOCK_COARSE),
+            FLAKE_CLOCK_COARSE),
     SNO_ROW("shard_new_fast", "floor/counter_store", begin_sno_fast, sno_shard_new_1,
-            SNO_CLOCK_FAST),
+            FLAKE_CLOCK_FAST),
     SNO_ROW("shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1,
-            SNO_CLOCK_EXACT),
+            FLAKE_CLOCK_EXACT),
     NEW_UNIT_ROW("sno/new", "floor/leaping_cas", new_unit_sno_new, key_of_80, 10),
     NEW_UNIT_ROW("sno/try_at", "floor/given_leaping_cas", new_unit_sno_try_at, key_of_80, 10),
     NEW_UNIT_ROW("sno/shard_new", "floor/leaping_store", new_unit_sno_shard_new, key_of_80, 10),

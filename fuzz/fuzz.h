@@ -181,11 +181,7 @@ static inline uint64_t fuzz_counter(void) {
 #define FLAKE_COUNTER()      fuzz_counter()
 #define FLAKE_LANE()         fuzz_step /* each call is another thread's */
 #define FLAKE_SLEEP_NS(ns)   fuzz_sleep(ns)
-#define SNO_CLOCK_NS(kind)   fuzz_read_system((kind) == SNO_CLOCK_COARSE)
-#define SNO_CLOCK_SLACK_NS   fuzz_slack_ns
-#define SNO_COUNTER()        fuzz_counter()
-#define SNO_LANE()           fuzz_step
-#define SNO_SLEEP_NS(ns)     fuzz_sleep(ns)
+#define FLAKE_LANE()         fuzz_step
 
 /* What the clock may do. */
 enum {

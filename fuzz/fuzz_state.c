@@ -413,8 +413,8 @@ static flake_state_options run_where;
 static flake_options run_options;
 static flake_gen run_gen;
 static flake_shard run_shards[2];
-static sno_state run_sno_state;
-static sno_state_options run_sno_where;
+static flake_state run_sno_state;
+static flake_state_options run_sno_where;
 static sno_snapshot run_pool;
 static sno_options run_sno_options;
 static sno_gen run_sno;
@@ -441,7 +441,7 @@ static void run_make_generators(void) {
     if (run_of == RUN_SNO) {
         run_sno_options.snapshot = &run_pool;
         run_sno_options.state = &run_sno_state;
-        fuzz_same("sno_init", sno_init(&run_sno, &run_sno_options), SNO_OK);
+        fuzz_same("sno_init", sno_init(&run_sno, &run_sno_options), FLAKE_OK);
         return;
     }
     flake_options o = run_options;
@@ -496,14 +496,14 @@ static void run_begin(void) {
         if (run_of == RUN_SLOT && status == (int)FLAKE_AGAIN) {
             fuzz_true("a horizon that has not passed", began_ns < before.horizon_ns);
             run_move_clock_to(before.horizon_ns);
-        } else if (status == (int)(run_of == RUN_SNO ? SNO_CLOCK_BACK : FLAKE_CLOCK_BACK)) {
+        } else if (status == (int)(run_of == RUN_SNO ? FLAKE_CLOCK_BACK : FLAKE_CLOCK_BACK)) {
             fuzz_true("from the future", began_ns < before.written_ns);
             run_move_clock_to(before.written_ns);
-        } else if (status == (int)(run_of == RUN_SNO ? SNO_DOWNTIME : FLAKE_DOWNTIME)) {
+        } else if (status == (int)(run_of == RUN_SNO ? FLAKE_DOWNTIME : FLAKE_DOWNTIME)) {
             fuzz_true("long ago", began_ns > before.horizon_ns);
             run_where.allowable_downtime_ms = run_sno_where.allowable_downtime_ms = 0;
         } else {
-            fuzz_same("status of open", status, (int)(run_of == RUN_SNO ? SNO_IO : FLAKE_IO));
+            fuzz_same("status of open", status, (int)(run_of == RUN_SNO ? FLAKE_IO : FLAKE_IO));
             fuzz_true("the disk refused", may_fail);
             disk_failures = 0;
             if (fuzz_byte() & 1) disk_power_cut();
@@ -527,7 +527,8 @@ static void run_damage(void) {
     const plain wanted = disk_read_plainly(&damaged);
     if (wanted.status != FLAKE_OK) {
         int status = (int)wanted.status;
-        if (run_of == RUN_SNO) status = (int)(wanted.status == FLAKE_TORN ? SNO_TORN : SNO_FOREIGN);
+        if (run_of == RUN_SNO)
+            status = (int)(wanted.status == FLAKE_TORN ? FLAKE_TORN : FLAKE_FOREIGN);
         fuzz_same("status of damage", run_open(), status);
         fuzz_true("left as it was", memcmp(&damaged, &f->now, sizeof damaged) == 0);
     }
@@ -537,7 +538,7 @@ static void run_damage(void) {
 static void run_end(uint8_t how) {
     run_tell("end", how % 4);
     if (how % 2) {
-        if (run_of == RUN_SNO) (void)sno_state_close(&run_sno_state);
+        if (run_of == RUN_SNO) (void)flake_state_close(&run_sno_state);
         else if (run_of == RUN_SLOT) (void)flake_slot_release(&run_slot);
         else (void)flake_state_close(&run_state);
     }
@@ -561,9 +562,9 @@ static void run_draw_sno(uint8_t way) {
         ids[0] = sno_new(&run_sno, 7);
         n = !sno_is_zero(ids[0]);
         break;
-    case 1: n = sno_try(&run_sno, 7, ids) == SNO_OK; break;
+    case 1: n = sno_try(&run_sno, 7, ids) == FLAKE_OK; break;
     case 2: n = sno_try_n(&run_sno, 7, ids, 7); break;
-    default: n = sno_try_at(&run_sno, 7, fuzz_reading_ns, ids) == SNO_OK; break;
+    default: n = sno_try_at(&run_sno, 7, fuzz_reading_ns, ids) == FLAKE_OK; break;
     }
     run_least_ns = disk_least_horizon();
     for (size_t i = 0; i < n; i++) run_keep(sno_key(ids[i]), sno_time_ns(ids[i]));
@@ -676,7 +677,7 @@ static void run_check(void) {
         case 4: disk_failures = with | (uint64_t)(what & 128 ? UINT64_MAX : 0); break;
         case 5: disk_failures = 0; break;
         case 6:
-            if (run_of == RUN_SNO) (void)sno_state_extend(&run_sno_state);
+            if (run_of == RUN_SNO) (void)flake_state_extend(&run_sno_state);
             else if (run_of == RUN_SLOT) (void)flake_state_extend(flake_slot_state(&run_slot));
             else (void)flake_state_extend(&run_state);
             break;

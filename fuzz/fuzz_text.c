@@ -726,7 +726,7 @@ static void text_check_sno_forms(sno_id id) {
     fuzz_true("vector encode", !memcmp(exact, wanted, 16));
     text_same_id("vector decode", sno_i_decode_vector(exact), id);
 #endif
-    fuzz_same("sno_decode", sno_decode(exact, 16, &back), SNO_OK);
+    fuzz_same("sno_decode", sno_decode(exact, 16, &back), FLAKE_OK);
     text_same_id("decoded", back, id);
     free(exact);
 
@@ -735,10 +735,10 @@ static void text_check_sno_forms(sno_id id) {
     if (!sno_is_zero(id)) {
         fuzz_true("json",
                   json[0] == '"' && !memcmp(json + 1, wanted, 16) && !memcmp(json + 17, "\"", 2));
-        fuzz_same("from_json", sno_from_json(json, 18, &back), SNO_OK);
+        fuzz_same("from_json", sno_from_json(json, 18, &back), FLAKE_OK);
     } else {
         fuzz_true("json", !strcmp(room, "null"));
-        fuzz_same("from_json", sno_from_json(room, 4, &back), SNO_OK);
+        fuzz_same("from_json", sno_from_json(room, 4, &back), FLAKE_OK);
     }
     text_same_id("from json", back, id);
     free(json);
@@ -752,7 +752,7 @@ static void text_check_sno_forms(sno_id id) {
         at += 2;
     }
     fuzz_true("uuid", !strcmp(uuid, room));
-    fuzz_same("from_uuid", sno_from_uuid(uuid, 36, &back), SNO_OK);
+    fuzz_same("from_uuid", sno_from_uuid(uuid, 36, &back), FLAKE_OK);
     text_same_id("from uuid", back, id);
     free(uuid);
 
@@ -766,7 +766,7 @@ static void text_check_sno_forms(sno_id id) {
     fuzz_same("compose",
               sno_compose(sno_units(id), sno_tick(id), sno_meta(id), sno_partition(id),
                           sno_sequence(id), &composed),
-              SNO_OK);
+              FLAKE_OK);
     text_same_id("composed", composed, id);
     uint64_t unit = 0;
     for (unsigned i = 0; i < 5; i++) unit = unit << 8 | id.bytes[i];
@@ -802,7 +802,7 @@ static void text_check_sno_ids(void) {
     for (unsigned path = 0; path < 2; path++) {
         if (path == 0) {
             sno_encode_n(ids, n, text);
-            fuzz_same("decode_n", sno_decode_n(text, n, back), SNO_OK);
+            fuzz_same("decode_n", sno_decode_n(text, n, back), FLAKE_OK);
         } else {
 #ifdef SNO_I_AVX2
             if (!__builtin_cpu_supports("avx2")) continue;
@@ -843,7 +843,7 @@ static void text_check_sno_texts(void) {
         text = text_edited(canonical, &length);
     } else text = text_rest(&length);
     sno_id id = text_untouched(), wanted;
-    sno_status status;
+    flake_status status;
     bool fits;
     switch (form % 4) {
     case 0:
@@ -880,7 +880,7 @@ static void text_check_sno_texts(void) {
         bool all = true;
         status = sno_decode_n(texts, n, ids);
         for (size_t i = 0; i < n; i++) all &= text_read_sno(texts + 16 * i, &wanted);
-        fuzz_same("decode_n", status, all ? SNO_OK : SNO_PARSE);
+        fuzz_same("decode_n", status, all ? FLAKE_OK : FLAKE_PARSE);
         for (size_t i = 0; i < n; i++) {
             if (all) {
                 (void)text_read_sno(texts + 16 * i, &wanted);
@@ -899,7 +899,7 @@ static void text_check_sno_texts(void) {
         return;
     }
     }
-    fuzz_same("status", status, fits ? SNO_OK : SNO_PARSE);
+    fuzz_same("status", status, fits ? FLAKE_OK : FLAKE_PARSE);
     text_same_id("id", id, fits ? wanted : text_untouched());
     free(text);
 }
@@ -909,9 +909,9 @@ static void text_check_compose(void) {
     const uint64_t units = fuzz_number();
     const unsigned tick = fuzz_byte();
     const uint16_t partition = (uint16_t)fuzz_bytes(2);
-    const sno_status status = sno_compose(units, tick, 7, partition, 9, &id);
-    fuzz_same("compose", status, units >> 39 ? SNO_RANGE : tick > 1 ? SNO_INVALID : SNO_OK);
-    if (status != SNO_OK) text_same_id("id of a call that failed", id, text_untouched());
+    const flake_status status = sno_compose(units, tick, 7, partition, 9, &id);
+    fuzz_same("compose", status, units >> 39 ? FLAKE_RANGE : tick > 1 ? FLAKE_INVALID : FLAKE_OK);
+    if (status != FLAKE_OK) text_same_id("id of a call that failed", id, text_untouched());
     else fuzz_same_u64("units", sno_units(id), units);
 }
 
@@ -925,8 +925,8 @@ static void text_check_sno_times(void) {
     if (near % 4 == 3) ns = epoch_ns + (int64_t)((uint64_t)ns >> 2) % (units * 4000000);
     sno_id low = text_untouched(), high = text_untouched();
     const bool fits = ns >= epoch_ns && (ns - epoch_ns) / 4000000 < units;
-    fuzz_same("sno_min_at", sno_min_at(ns, &low), fits ? SNO_OK : SNO_RANGE);
-    fuzz_same("sno_max_at", sno_max_at(ns, &high), fits ? SNO_OK : SNO_RANGE);
+    fuzz_same("sno_min_at", sno_min_at(ns, &low), fits ? FLAKE_OK : FLAKE_RANGE);
+    fuzz_same("sno_max_at", sno_max_at(ns, &high), fits ? FLAKE_OK : FLAKE_RANGE);
     sno_id wanted = text_untouched();
     if (fits) memset(&wanted, 0, sizeof wanted);
     for (unsigned i = 0; fits && i < 39; i++) /* bit by bit: those above the tick */

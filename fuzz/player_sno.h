@@ -32,9 +32,9 @@ static sno_actor sno_actors[sno_most_actors];
 static sno_gen sno_plain;
 static sno_shard sno_split[sno_most_actors];
 static sno_lanes sno_laned;
-static sno_lane sno_lane_array[sno_most_actors];
-static sno_ring sno_notes;
-static sno_ring_slot sno_note_slots[sno_ring_most];
+static flake_lane sno_lane_array[sno_most_actors];
+static flake_ring sno_notes;
+static flake_ring_slot sno_note_slots[sno_ring_most];
 static unsigned sno_taken; /* partitions of this process */
 
 static struct sno_scene {
@@ -156,17 +156,18 @@ static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
     if (!given && sno_taken >= sno_most_taken) return false;
     if (given) s = *given;
     bool fits = !given || sno_judge(&s);
-    fits &= o.max_wait_ms >= 0 && o.clock.kind >= SNO_CLOCK_EXACT && o.clock.kind <= SNO_CLOCK_FAST;
+    fits &=
+        o.max_wait_ms >= 0 && o.clock.kind >= FLAKE_CLOCK_EXACT && o.clock.kind <= FLAKE_CLOCK_FAST;
     fuzz_same("sno_options_why", sno_options_why(&o) == NULL, fits);
     if (kind == SNO_GENERATOR) n = 1;
     else if (!n || (given && fits && n > (size_t)(s.sequence_max - s.sequence_min) + 1))
         fits = false;
-    const sno_status status = kind == SNO_GENERATOR ? sno_init(&sno_plain, &o)
-                              : kind == SNO_SHARDS  ? sno_shards_init(sno_split, n, &o)
-                              : kind == SNO_LANES
-                                  ? sno_lanes_init(&sno_laned, sno_lane_array, n, &o)
-                                  : sno_pool_init(&scene->pool, sno_split, n, &o);
-    fuzz_same("init", status, fits ? SNO_OK : SNO_INVALID);
+    const flake_status status = kind == SNO_GENERATOR ? sno_init(&sno_plain, &o)
+                                : kind == SNO_SHARDS  ? sno_shards_init(sno_split, n, &o)
+                                : kind == SNO_LANES
+                                    ? sno_lanes_init(&sno_laned, sno_lane_array, n, &o)
+                                    : sno_pool_init(&scene->pool, sno_split, n, &o);
+    fuzz_same("init", status, fits ? FLAKE_OK : FLAKE_INVALID);
     if (!fits) return false;
     sno_taken += !given;
     scene->partition = given                   ? s.partition
@@ -201,12 +202,13 @@ static bool sno_open(const sno_fixed *fixed) {
         o->max_wait_ms = waits[with >> 5];
         o->shared_memory = words_reach_other_processes && with & 4;
         if (with & 8) o->clock.now_ns = fuzz_read;
-        else if (with & 16) o->clock.kind = with & 2 ? SNO_CLOCK_FAST : SNO_CLOCK_COARSE;
+        else if (with & 16) o->clock.kind = with & 2 ? FLAKE_CLOCK_FAST : FLAKE_CLOCK_COARSE;
     }
-    const bool is_late = !o->clock.now_ns && !scene->exact && o->clock.kind != SNO_CLOCK_EXACT;
+    const bool is_late = !o->clock.now_ns && !scene->exact && o->clock.kind != FLAKE_CLOCK_EXACT;
     fuzz_slack_ns = is_late ? 32 * FUZZ_MS : 0;
     if (kind & 8 && kind & 4) {
-        fuzz_same("ring init", sno_ring_init(&sno_notes, sno_note_slots, 1 + (with & 7)), SNO_OK);
+        fuzz_same("ring init", flake_ring_init(&sno_notes, sno_note_slots, 1 + (with & 7)),
+                  FLAKE_OK);
         o->overflow = &sno_notes;
     }
     /* Patience without an end needs a clock that moves; so does a waiter who looks up each ms. */
@@ -227,7 +229,7 @@ static bool sno_open(const sno_fixed *fixed) {
                          ((int64_t)fuzz_byte() - 64) * FUZZ_MS);
     else fuzz_start_clock(expect);
     fuzz_stepped_back = fuzz_reading_ns < oracle_start_ns(expect, expect->recorded);
-    fuzz_counts = is_late && o->clock.kind == SNO_CLOCK_FAST;
+    fuzz_counts = is_late && o->clock.kind == FLAKE_CLOCK_FAST;
     if (is_late && !fuzz_counts) fuzz_coarse_lag_ns = (int64_t)fuzz_byte() * FUZZ_MS / 16;
     return true;
 }
@@ -269,7 +271,7 @@ static sno_snapshot sno_stand(sno_actor *a) {
     memset(&s, 0xff, sizeof s);
     fuzz_same("snapshot",
               a->lanes ? sno_lanes_snapshot_take(a->lanes, &s) : sno_snapshot_take(a->gen, &s),
-              SNO_OK);
+              FLAKE_OK);
     fuzz_same("partition of the snapshot", s.partition, sno_scene.partition);
     fuzz_same("sequence_min of the snapshot", s.sequence_min, a->sequence_min);
     fuzz_same("sequence_max of the snapshot", s.sequence_max,
@@ -333,22 +335,22 @@ static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
     static fuzz_wanted w;
     const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
-    sno_status status = SNO_OK;
+    flake_status status = FLAKE_OK;
     if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, 1, &w);
     const int slept = script_now.sleeps;
     if (waits) {
         id = a->shard   ? sno_shard_new(a->shard, meta)
              : a->lanes ? sno_lanes_new(a->lanes, meta)
                         : sno_new(a->gen, meta);
-        if (sno_is_zero(id)) status = sno_scene.exact ? (sno_status)w.status : SNO_AGAIN;
+        if (sno_is_zero(id)) status = sno_scene.exact ? (flake_status)w.status : FLAKE_AGAIN;
     } else
         status = a->shard   ? sno_shard_try(a->shard, meta, &id)
                  : a->lanes ? sno_lanes_try(a->lanes, meta, &id)
                             : sno_try(a->gen, meta, &id);
     if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
-    sno_compare_run(a, &w, &id, status == SNO_OK, meta, true);
-    if (status == SNO_OK) return;
+    sno_compare_run(a, &w, &id, status == FLAKE_OK, meta, true);
+    if (status == FLAKE_OK) return;
     if (!waits) fuzz_true("id of a call that failed", sno_equal(id, sno_nothing()));
     sno_check_unchanged(a, &before);
 }
@@ -365,12 +367,12 @@ static void sno_play_at(sno_actor *a, int64_t unix_ns, uint8_t meta) {
         w.places[0] = run.first;
         w.after_ns = script_now.now_ns;
     }
-    const sno_status status = a->shard ? sno_shard_try_at(a->shard, meta, unix_ns, &id)
-                                       : sno_try_at(a->gen, meta, unix_ns, &id);
+    const flake_status status = a->shard ? sno_shard_try_at(a->shard, meta, unix_ns, &id)
+                                         : sno_try_at(a->gen, meta, unix_ns, &id);
     if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
-    sno_compare_run(a, &w, &id, status == SNO_OK, meta, false);
+    sno_compare_run(a, &w, &id, status == FLAKE_OK, meta, false);
     fuzz_stepped_back |= unix_ns > fuzz_reading_ns; /* ahead of it: then the clock seems put back */
-    if (status == SNO_OK) return;
+    if (status == FLAKE_OK) return;
     fuzz_true("id of a call that failed", sno_equal(id, sno_nothing()));
     sno_check_unchanged(a, &before);
 }
@@ -380,7 +382,7 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
     static sno_id ids[fuzz_most_places + 1];
     const sno_snapshot before = sno_stand(a);
     const bool was_back = fuzz_stepped_back;
-    sno_status status = SNO_OK;
+    flake_status status = FLAKE_OK;
     size_t given = n;
     if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
     const int slept = script_now.sleeps;
@@ -397,19 +399,19 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
     if (sno_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
 
-    if (status != SNO_OK)
+    if (status != FLAKE_OK)
         for (given = 0; given < n && !sno_is_zero(ids[given]); given++) {
             if (sno_equal(ids[given], sno_nothing())) break;
         }
-    for (size_t i = given; i < n && status != SNO_OK; i++)
+    for (size_t i = given; i < n && status != FLAKE_OK; i++)
         fuzz_true("rest of a batch", given
                                          ? sno_is_zero(ids[i])
                                          : sno_is_zero(ids[i]) || sno_equal(ids[i], sno_nothing()));
-    for (size_t i = given; i < n && status == SNO_OK; i++)
+    for (size_t i = given; i < n && status == FLAKE_OK; i++)
         fuzz_true("rest of a batch that was tried", sno_equal(ids[i], sno_nothing()));
     fuzz_true("what lies behind the batch", sno_equal(ids[n], sno_nothing()));
     sno_compare_run(a, &w, ids, given, meta,
-                    status == SNO_OK && (!waits || fuzz_stepped_back == was_back));
+                    status == FLAKE_OK && (!waits || fuzz_stepped_back == was_back));
     if (!given) sno_check_unchanged(a, &before);
 }
 
@@ -419,10 +421,10 @@ static void sno_play_with_time(sno_actor *a, int64_t unix_ns, uint8_t meta) {
     const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
     uint64_t unit = 0;
-    const sno_status status = sno_new_with_time(a->gen, meta, unix_ns, &id);
+    const flake_status status = sno_new_with_time(a->gen, meta, unix_ns, &id);
     fuzz_same("status", status, (int64_t)oracle_unit_at(&a->oracle, unix_ns, &unit));
     sno_check_unchanged(a, &before);
-    if (status != SNO_OK) {
+    if (status != FLAKE_OK) {
         fuzz_true("id of a call that failed", sno_equal(id, sno_nothing()));
         return;
     }
@@ -457,7 +459,7 @@ static void sno_play_restore(void) {
         }
         sno_options o = sno_scene.options;
         o.snapshot = &bad;
-        fuzz_same("init with a wrong snapshot", sno_init(a->gen, &o), SNO_INVALID);
+        fuzz_same("init with a wrong snapshot", sno_init(a->gen, &o), FLAKE_INVALID);
         sno_check_unchanged(a, &s);
         return;
     }
@@ -488,10 +490,10 @@ static void sno_check_retry(const sno_actor *a, int64_t retry_ns) {
     if (retry_ns) {
         script_now.now_ns += retry_ns - 1;
         fuzz_reading_ns = script_now.now_ns;
-        fuzz_true("nothing 1 ns before retry_ns", sno_try(&copy, 0, &id) != SNO_OK);
+        fuzz_true("nothing 1 ns before retry_ns", sno_try(&copy, 0, &id) != FLAKE_OK);
         fuzz_reading_ns = ++script_now.now_ns;
     }
-    fuzz_same("try after retry_ns", sno_try(&copy, 0, &id), SNO_OK);
+    fuzz_same("try after retry_ns", sno_try(&copy, 0, &id), FLAKE_OK);
     fuzz_back_to(&then);
 }
 
@@ -512,16 +514,16 @@ static void sno_ask(sno_actor *a) {
         fuzz_same_u64("sequence_now", sno_sequence_now(a->gen),
                       a->sequence_min + (len ? len - 1 : 0));
     }
-    sno_stats stats;
+    flake_stats stats;
     sno_stats_get(a->gen, &stats);
     fuzz_same_u64("stats.ids", stats.ids, expect->ids);
     fuzz_same_u64("stats.batches", stats.batches, expect->batches);
 }
 
 static void sno_read_notes(void) {
-    sno_overflow note;
+    flake_overflow note;
     if (!sno_scene.options.overflow) return;
-    while (sno_ring_pop(&sno_notes, &note))
+    while (flake_ring_pop(&sno_notes, &note))
         fuzz_true("queued callers of a note", note.count <= (3u << 22) + fuzz_most_places);
 }
 

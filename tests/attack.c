@@ -15,7 +15,6 @@
 
 static void move_shared_clock(int64_t ns);
 #define FLAKE_SLEEP_NS(ns) move_shared_clock(ns)
-#define SNO_SLEEP_NS(ns)   move_shared_clock(ns)
 #include "flake.h"
 #include "sno.h"
 #include "ways_to_draw.h"
@@ -238,7 +237,7 @@ static bool report(const char *name) {
 
 static const char *const state_names[] = {"flake", "wide", "sno", "sno_shards"};
 static flake_state states[2];
-static sno_state sno_states[2];
+static flake_state sno_states[2];
 
 static const char *path_of(const char *name) {
     static char paths[4][300];
@@ -250,7 +249,7 @@ static const char *path_of(const char *name) {
 
 static bool open_all(ways_setup *setup) {
     flake_state_options w;
-    sno_state_options s;
+    flake_state_options s;
     memset(&w, 0, sizeof w);
     memset(&s, 0, sizeof s);
     w.clock.now_ns = s.clock.now_ns = script_read;
@@ -265,9 +264,9 @@ static bool open_all(ways_setup *setup) {
     w.path = path_of("wide");
     if (flake128_state_open(&states[1], &w, 0, &wide, NULL) != FLAKE_OK) return false;
     s.path = path_of("sno");
-    if (sno_state_open(&sno_states[0], &s, &pool, NULL) != SNO_OK) return false;
+    if (sno_state_open(&sno_states[0], &s, &pool, NULL) != FLAKE_OK) return false;
     s.path = path_of("sno_shards");
-    return sno_state_open(&sno_states[1], &s, &shards, NULL) == SNO_OK;
+    return sno_state_open(&sno_states[1], &s, &shards, NULL) == FLAKE_OK;
 }
 
 static void run_of_states(void) {
@@ -295,7 +294,7 @@ static void run_of_states(void) {
     if (below(4)) (void)kill(getpid(), SIGKILL);
     for (int i = 0; i < 2; i++) {
         (void)flake_state_close(&states[i]);
-        (void)sno_state_close(&sno_states[i]);
+        (void)flake_state_close(&sno_states[i]);
     }
 }
 

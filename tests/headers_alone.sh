@@ -50,15 +50,15 @@ int main(void) {
     static flake_lanes lanes;
     static flake_lane lane[2];
     static sno_lanes laned;
-    static sno_lane sno_lane_of[2];
+    static flake_lane sno_lane_of[2];
     uint64_t id;
     sno_id sno = sno_generate(42);
     char text[16];
     sno_encode(sno, text);
     if (flake_lanes_next(&lanes, &id) == FLAKE_OK || !sno_is_zero(sno_lanes_new(&laned, 1))) return 1;
-    if (flake_lanes_init(&lanes, lane, 2, NULL) != FLAKE_OK || sno_lanes_init(&laned, sno_lane_of, 2, NULL) != SNO_OK) return 1;
+    if (flake_lanes_init(&lanes, lane, 2, NULL) != FLAKE_OK || sno_lanes_init(&laned, sno_lane_of, 2, NULL) != FLAKE_OK) return 1;
     if (flake_init(&ids, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
-    return sno_decode(text, sizeof text, &sno) == SNO_OK ? 0 : FLAKE_VERSION_MAJOR + SNO_VERSION_MAJOR + 1;
+    return sno_decode(text, sizeof text, &sno) == FLAKE_OK ? 0 : FLAKE_VERSION_MAJOR + SNO_VERSION_MAJOR + 1;
 }
 END
 sed 's/NULL/nullptr/g' "$dir/user.c" > "$dir/user.cc"

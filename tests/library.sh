@@ -23,7 +23,7 @@ fields() { # HEADER STRUCT: of what is a struct itself its fields
         sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g; s/^[^{]*{//; s/}.*//; s/(\*\([a-z_]*\))([^)]*)/\1/g' | tr ';' '\n' |
         while read -r type rest; do
             case $type in
-            flake_clock | flake_gate | flake_layout | sno_clock | sno_gate)
+            flake_clock | flake_gate | flake_layout | flake_clock | flake_gate)
                 fields "$1" "$type" | sed "s/^/$rest./" ;;
             ?*) echo "$rest" | tr ',' '\n' | sed 's/.*[ *]//' ;;
             esac
@@ -71,7 +71,7 @@ flake.h flake_options
 flake.h flake_state_options
 flake.h flake_slot_options
 sno.h sno_options
-sno.h sno_state_options
+sno.h flake_state_options
 sno.h sno_snapshot
 END
 

@@ -43,7 +43,6 @@ static inline void scene_sleep(int64_t ns) {
 }
 
 #define FLAKE_SLEEP_NS(ns) scene_sleep(ns)
-#define SNO_SLEEP_NS(ns)   scene_sleep(ns)
 
 /* ---- folder ---- */
 

@@ -22,13 +22,13 @@ static inline void let_others(void) {
     now();
 }
 
-#define SNO_ATOMIC(T)             _Atomic(T)
-#define SNO_ATOMIC_LOAD(p, order) (let_others(), atomic_load_explicit(p, memory_order_##order))
-#define SNO_ATOMIC_STORE(p, v, order) \
+#define FLAKE_ATOMIC(T)             _Atomic(T)
+#define FLAKE_ATOMIC_LOAD(p, order) (let_others(), atomic_load_explicit(p, memory_order_##order))
+#define FLAKE_ATOMIC_STORE(p, v, order) \
     (let_others(), atomic_store_explicit(p, v, memory_order_##order))
-#define SNO_ATOMIC_ADD(p, v, order) \
+#define FLAKE_ATOMIC_ADD(p, v, order) \
     (let_others(), atomic_fetch_add_explicit(p, v, memory_order_##order))
-#define SNO_ATOMIC_CAS(p, seen, v, success, failure)                                           \
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                         \
     (let_others(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
                                                            memory_order_##failure))
 
@@ -49,16 +49,16 @@ static int exact_readings;
 static uint64_t script_counter; /* the fast clock's */
 
 static int64_t system_ns(int kind);
-#define SNO_CLOCK_NS(kind) system_ns(kind)
-#define SNO_COUNTER()      script_counter
-#undef SNO_SLEEP_NS
-#define SNO_SLEEP_NS(ns) sleep_beside_others(ns)
+#define FLAKE_CLOCK_NS(kind) system_ns(kind)
+#define FLAKE_COUNTER()      script_counter
+#undef FLAKE_SLEEP_NS
+#define FLAKE_SLEEP_NS(ns) sleep_beside_others(ns)
 #include "sno.h"
 #include "options.h"
 
 static inline int64_t system_ns(int kind) {
-    exact_readings += kind == SNO_CLOCK_EXACT;
-    return script_read(&script_now) - (kind == SNO_CLOCK_COARSE ? coarse_lag_ns : 0);
+    exact_readings += kind == FLAKE_CLOCK_EXACT;
+    return script_read(&script_now) - (kind == FLAKE_CLOCK_COARSE ? coarse_lag_ns : 0);
 }
 
 /* ---- the clock, in units ---- */
@@ -91,7 +91,7 @@ static inline sno_options options_of(const sno_snapshot *s) {
 
 static inline void restore(sno_gen *g, sno_snapshot s) {
     const sno_options o = options_of(&s);
-    CHECK_EQ(sno_init(g, &o), SNO_OK);
+    CHECK_EQ(sno_init(g, &o), FLAKE_OK);
 }
 
 /* `gen` with this pool, and the clock at the beginning of unit `start`. */
@@ -106,14 +106,14 @@ static inline void begin_with(sno_options *o, uint16_t min, uint16_t max) {
     const sno_snapshot s = pool_of(min, max);
     begin(min, max);
     o->snapshot = &s;
-    CHECK_EQ(sno_init(&gen, o), SNO_OK);
+    CHECK_EQ(sno_init(&gen, o), FLAKE_OK);
     o->snapshot = NULL;
 }
 
 static inline sno_snapshot snapshot_of(sno_gen *g) {
     sno_snapshot s;
     memset(&s, 0xff, sizeof s);
-    CHECK_EQ(sno_snapshot_take(g, &s), SNO_OK);
+    CHECK_EQ(sno_snapshot_take(g, &s), FLAKE_OK);
     return s;
 }
 
@@ -165,13 +165,13 @@ static inline sno_id new_id(sno_gen *g) { return sno_new(g, a_meta); }
 
 static inline sno_id tried(sno_gen *g) {
     sno_id id = marker();
-    CHECK_EQ(sno_try(g, a_meta, &id), SNO_OK);
+    CHECK_EQ(sno_try(g, a_meta, &id), FLAKE_OK);
     return id;
 }
 
 static inline sno_id tried_at(sno_gen *g, int64_t unix_ns) {
     sno_id id = marker();
-    CHECK_EQ(sno_try_at(g, a_meta, unix_ns, &id), SNO_OK);
+    CHECK_EQ(sno_try_at(g, a_meta, unix_ns, &id), FLAKE_OK);
     return id;
 }
 
@@ -180,7 +180,7 @@ static inline void draw(uint32_t n) {
 }
 
 /* Every call that never waits says so, and changes nothing. */
-static inline void check_refused(int line, sno_gen *g, sno_status status) {
+static inline void check_refused(int line, sno_gen *g, flake_status status) {
     const sno_snapshot before = snapshot_of(g);
     sno_id id = marker(), ids[2] = {marker(), marker()};
     const int sleeps = script_now.sleeps;
@@ -203,10 +203,10 @@ static inline sno_id check_free_in(int line, sno_gen *g, int64_t ns) {
         check_fail(__FILE__, line, text);
     }
     script_now.now_ns = at_ns + ns - 1;
-    if (ns && sno_try(g, a_meta, &id) == SNO_OK) check_fail(__FILE__, line, "free a ns before");
+    if (ns && sno_try(g, a_meta, &id) == FLAKE_OK) check_fail(__FILE__, line, "free a ns before");
     script_now.now_ns = at_ns + ns;
     if (sno_retry_ns(g) != 0) check_fail(__FILE__, line, "sno_retry_ns is not 0 then");
-    if (sno_try(g, a_meta, &id) != SNO_OK) check_fail(__FILE__, line, "not free then");
+    if (sno_try(g, a_meta, &id) != FLAKE_OK) check_fail(__FILE__, line, "not free then");
     return id;
 }
 
@@ -253,7 +253,7 @@ static inline void begin_shards(size_t n, uint16_t min, uint16_t max) {
     const sno_snapshot s = pool_of(min, max);
     const sno_options o = options_of(&s);
     begin(min, max);
-    CHECK_EQ(sno_shards_init(shards, n, &o), SNO_OK);
+    CHECK_EQ(sno_shards_init(shards, n, &o), FLAKE_OK);
 }
 
 #endif

@@ -48,7 +48,7 @@ static sno_shard sno_shards[most_threads];
 static flake_lane flake_lane_of[n_lanes], wide_lane_of[n_lanes];
 static flake_lanes flake_all_lanes;
 static flake128_lanes wide_all_lanes;
-static sno_lane sno_lane_of[n_lanes];
+static flake_lane sno_lane_of[n_lanes];
 static sno_lanes sno_all_lanes;
 
 enum { meta = 42, partition = 4711, wide_worker = 471147 };
@@ -158,11 +158,11 @@ static bool init(unsigned shards, bool of_idgen) {
     f.max_wait_ms = 60000;
     wide = f; /* whose form has no layout */
     f.layout = of_idgen ? flake_layout_idgen() : roomy();
-    return flake_init(&flakes, &f) == FLAKE_OK && sno_init(&snos, &s) == SNO_OK &&
+    return flake_init(&flakes, &f) == FLAKE_OK && sno_init(&snos, &s) == FLAKE_OK &&
            flake_shards_init(flake_shards, shards, &f) == FLAKE_OK &&
-           sno_shards_init(sno_shards, shards, &s) == SNO_OK &&
+           sno_shards_init(sno_shards, shards, &s) == FLAKE_OK &&
            flake_lanes_init(&flake_all_lanes, flake_lane_of, n_lanes, &f) == FLAKE_OK &&
-           sno_lanes_init(&sno_all_lanes, sno_lane_of, n_lanes, &s) == SNO_OK &&
+           sno_lanes_init(&sno_all_lanes, sno_lane_of, n_lanes, &s) == FLAKE_OK &&
            flake128_lanes_init(&wide_all_lanes, wide_lane_of, n_lanes, wide_worker, &wide) ==
                FLAKE_OK;
 }

@@ -203,7 +203,7 @@ static flake_lane h_lane[h_parts], h_coarse_lane[h_parts], h_fast_lane[h_parts],
     h_wide_lane[h_parts];
 static flake_lanes h_lanes, h_coarse_lanes, h_fast_lanes;
 static flake128_lanes h_wide_lanes;
-static sno_lane h_sno_lane[h_parts];
+static flake_lane h_sno_lane[h_parts];
 static sno_lanes h_sno_lanes;
 static char h_folder[512];
 
@@ -254,12 +254,12 @@ static bool h_init(void) {
     well &= flake128_lanes_init(&h_wide_lanes, h_wide_lane, h_parts, wide_worker, &o) == FLAKE_OK;
     o = h_roomy_options(0), well &= flake_init(&h_roomy, &o) == FLAKE_OK;
     o = h_roomy_options(1), well &= flake_shards_init(h_roomy_shards, crowd, &o) == FLAKE_OK;
-    s = h_sno_options(PART_SHARED, &pool), well &= sno_init(&h_sno, &s) == SNO_OK;
-    s = h_sno_options(PART_BATCHES, &pool), well &= sno_init(&h_sno_batches, &s) == SNO_OK;
+    s = h_sno_options(PART_SHARED, &pool), well &= sno_init(&h_sno, &s) == FLAKE_OK;
+    s = h_sno_options(PART_BATCHES, &pool), well &= sno_init(&h_sno_batches, &s) == FLAKE_OK;
     s = h_sno_options(PART_LANES, &pool);
-    well &= sno_lanes_init(&h_sno_lanes, h_sno_lane, h_parts, &s) == SNO_OK;
+    well &= sno_lanes_init(&h_sno_lanes, h_sno_lane, h_parts, &s) == FLAKE_OK;
     s = h_sno_options(PART_SHARDS, &pool);
-    return well && sno_shards_init(h_sno_shards, crowd, &s) == SNO_OK;
+    return well && sno_shards_init(h_sno_shards, crowd, &s) == FLAKE_OK;
 }
 
 /* ---- drawing ---- */
@@ -441,22 +441,25 @@ static void draw_sno(worker *w, unsigned nth, uint64_t *random) {
 static void draw_sno_batches(worker *w, unsigned nth, uint64_t *random) {
     sno_id ids[a_batch];
     const size_t n = 1 + h_random(random) % a_batch;
-    sno_status status = SNO_OK;
+    flake_status status = FLAKE_OK;
     if (nth) status = sno_try_at(&h_sno_batches, meta, clock_ns(CLOCK_REALTIME), ids);
     else status = sno_new_n(&h_sno_batches, meta, ids, n);
-    if (status == SNO_OK) note_snos(w, ids, nth ? 1 : n);
+    if (status == FLAKE_OK) note_snos(w, ids, nth ? 1 : n);
     else
-        note_one(w, status == SNO_AGAIN || status == SNO_CLOCK_BACK ? FLAKE_AGAIN : FLAKE_IO, NULL);
+        note_one(w, status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK ? FLAKE_AGAIN : FLAKE_IO,
+                 NULL);
 }
 
 static void draw_sno_lanes(worker *w, unsigned nth, uint64_t *random) {
     sno_id ids[a_batch];
     const size_t n = of_lanes(nth, random);
-    sno_status status = SNO_OK;
+    flake_status status = FLAKE_OK;
     if (nth) ids[0] = sno_lanes_new(&h_sno_lanes, meta);
     else status = sno_lanes_new_n(&h_sno_lanes, meta, ids, n);
-    if (status == SNO_OK && !sno_is_zero(ids[0])) note_snos(w, ids, n);
-    else note_one(w, status == SNO_OK || status == SNO_CLOCK_BACK ? FLAKE_AGAIN : FLAKE_IO, NULL);
+    if (status == FLAKE_OK && !sno_is_zero(ids[0])) note_snos(w, ids, n);
+    else
+        note_one(w, status == FLAKE_OK || status == FLAKE_CLOCK_BACK ? FLAKE_AGAIN : FLAKE_IO,
+                 NULL);
 }
 
 /* Opens the state, draws for a while, and closes it. TAKEN: a child that was forked meanwhile has it
@@ -535,7 +538,7 @@ static void draw_as_child(worker *w, unsigned turn) {
     const flake_options o = h_options(NODE_CHILDREN + turn);
     const sno_options s = h_sno_options(PART_CHILDREN + turn, &pool);
     if (flake_reinit_after_fork(&h_shared, &o) != FLAKE_OK ||
-        sno_reinit_after_fork(&h_sno, &s) != SNO_OK) {
+        sno_reinit_after_fork(&h_sno, &s) != FLAKE_OK) {
         atomic_fetch_add(&w->failed, 1);
         return;
     }

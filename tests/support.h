@@ -72,7 +72,6 @@ static inline void script_at_ms(int64_t unix_ms) {
 
 #ifndef REAL_SLEEP
 #define FLAKE_SLEEP_NS(ns) script_sleep(ns)
-#define SNO_SLEEP_NS(ns)   script_sleep(ns)
 #endif
 
 /* ---- random numbers ---- */

@@ -38,7 +38,7 @@ static sno_options sno_numbers(uint16_t partition) {
 /* As if it were a forked child's. */
 static void inherit(void) {
     flake_generation_bump();
-    sno_generation_bump();
+    flake_generation_bump();
 }
 
 /* ---- the ways to begin: a status, which for both headers is 0 when all is well ---- */
@@ -52,7 +52,7 @@ static flake128_gen wide;
 static flake128_lanes wide_lanes;
 static sno_gen sno;
 static sno_shard sno_shards[2];
-static sno_lane sno_lane_array[2];
+static flake_lane sno_lane_array[2];
 static sno_lanes sno_laned;
 
 static int begin_gen(void) {
@@ -126,7 +126,7 @@ static int begin_sno_of_no_pool(void) {
 
 static int begin_sno_anew(void) {
     sno_options o = sno_numbers(4);
-    const sno_status status = sno_init(&sno, &o);
+    const flake_status status = sno_init(&sno, &o);
     inherit();
     o = sno_numbers(5);
     return status ? (int)status : (int)sno_reinit_after_fork(&sno, &o);
@@ -172,8 +172,8 @@ static int give_wide(flake_status status, flake128 id, drawn *d) {
     return 0;
 }
 
-static int give_sno(sno_status status, sno_id id, drawn *d) {
-    if (status != SNO_OK) return (int)status;
+static int give_sno(flake_status status, sno_id id, drawn *d) {
+    if (status != FLAKE_OK) return (int)status;
     d->unix_ms = sno_time_ns(id) / 1000000;
     memcpy(d->bytes, &id, sizeof id);
     return 0;
@@ -213,20 +213,20 @@ static int draw_wide_lanes(drawn *d) {
 
 static int draw_sno(drawn *d) {
     sno_id id;
-    const sno_status status = sno_try(&sno, 7, &id);
+    const flake_status status = sno_try(&sno, 7, &id);
     return give_sno(status, id, d);
 }
 
 static int draw_sno_shards(drawn *d) {
     sno_id id;
-    sno_status status = sno_shard_try(&sno_shards[0], 7, &id);
-    if (status != SNO_OK) status = sno_shard_try(&sno_shards[1], 7, &id);
+    flake_status status = sno_shard_try(&sno_shards[0], 7, &id);
+    if (status != FLAKE_OK) status = sno_shard_try(&sno_shards[1], 7, &id);
     return give_sno(status, id, d);
 }
 
 static int draw_sno_lanes(drawn *d) {
     sno_id id;
-    const sno_status status = sno_lanes_try(&sno_laned, 7, &id);
+    const flake_status status = sno_lanes_try(&sno_laned, 7, &id);
     return give_sno(status, id, d);
 }
 

@@ -35,7 +35,7 @@ static sno_options sno_options_now(uint16_t partition, uint16_t from, uint16_t t
     return o;
 }
 
-static sno_status take_sno(sno_gen *g, uint16_t partition, uint16_t from, uint16_t to) {
+static flake_status take_sno(sno_gen *g, uint16_t partition, uint16_t from, uint16_t to) {
     const sno_options o = sno_options_now(partition, from, to);
     return sno_init(g, &o);
 }
@@ -201,13 +201,13 @@ static void so_does_who_takes_a_pool_of_snos(void) {
     begin_exclusive();
     for (int run = 0; run < 10; run++) {
         const sno_options o = sno_options_now(5, 0, 299);
-        CHECK_EQ(sno_init(&sno, &o), SNO_OK);
+        CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
         id = sno_new(&sno, 1);
         CHECK(sno_compare(id, last) > 0);
         last = id;
         sno_retire(&sno);
         const sno_options again = sno_options_now(5, 0, 299);
-        CHECK_EQ(sno_shards_init(sno_shards, 3, &again), SNO_OK);
+        CHECK_EQ(sno_shards_init(sno_shards, 3, &again), FLAKE_OK);
         id = sno_shard_new(&sno_shards[0], 1);
         CHECK(sno_compare(id, last) > 0);
         last = id;
@@ -303,16 +303,16 @@ static void what_can_t_be_exclusive_says_why(void) {
     s.exclusive = "";
     memset(&pool, 0, sizeof pool);
     s.snapshot = &pool;
-    CHECK_EQ(sno_init(&sno, &s), SNO_INVALID);
+    CHECK_EQ(sno_init(&sno, &s), FLAKE_INVALID);
     CHECK(sno_options_why(&s) && strstr(sno_options_why(&s), "exclusive") != NULL);
     s.exclusive = our_folder;
     s.shared_memory = true;
-    CHECK_EQ(sno_init(&sno, &s), SNO_INVALID);
+    CHECK_EQ(sno_init(&sno, &s), FLAKE_INVALID);
     CHECK(sno_options_why(&s) &&
           (strstr(sno_options_why(&s), "exclusive") != NULL || !words_reach_other_processes));
     s.exclusive = "/proc/no-such-folder";
     s.shared_memory = false;
-    CHECK_EQ(sno_init(&sno, &s), SNO_IO);
+    CHECK_EQ(sno_init(&sno, &s), FLAKE_IO);
     CHECK_EQ(descriptors(), before);
 }
 
@@ -330,8 +330,8 @@ static flake_status let_out(void *user, int64_t until_ns) {
     return user || until_ns < 0 ? FLAKE_INVALID : FLAKE_OK;
 }
 
-static sno_status let_snos_out(void *user, int64_t until_ns) {
-    return user || until_ns < 0 ? SNO_INVALID : SNO_OK;
+static flake_status let_snos_out(void *user, int64_t until_ns) {
+    return user || until_ns < 0 ? FLAKE_INVALID : FLAKE_OK;
 }
 
 static bool close_the_gate(const char *name) {
@@ -355,13 +355,13 @@ static void a_gate_that_closes_meanwhile_leaves_nothing(void) {
     s.gate.admit = let_snos_out;
     s.gate.word = &gate_word;
     atomic_store(&gate_word, 5u);
-    CHECK_EQ(sno_init(&sno, &s), SNO_LEASE);
+    CHECK_EQ(sno_init(&sno, &s), FLAKE_LEASE);
     atomic_store(&gate_word, 5u);
-    CHECK_EQ(sno_shards_init(sno_shards, 2, &s), SNO_LEASE);
+    CHECK_EQ(sno_shards_init(sno_shards, 2, &s), FLAKE_LEASE);
     on_call = NULL;
     CHECK_EQ(descriptors(), before);
     CHECK_EQ(take(&other, 1, 0, 0), FLAKE_OK);
-    CHECK_EQ(take_sno(&another_sno, 5, 0, 99), SNO_OK);
+    CHECK_EQ(take_sno(&another_sno, 5, 0, 99), FLAKE_OK);
     flake_retire(&other);
     sno_retire(&another_sno);
 }
@@ -454,7 +454,7 @@ static void retire_what_is_the_parents(void) {
     EXPECT(descriptors() == before - 1);
     EXPECT(take(&other, 1, 0, 0) == FLAKE_TAKEN); /* the parent has it */
     sno_retire(&sno);
-    EXPECT(take_sno(&another_sno, 5, 0, 99) == SNO_TAKEN);
+    EXPECT(take_sno(&another_sno, 5, 0, 99) == FLAKE_TAKEN);
     flake128_retire(&wide);
     const flake_options o = options_of(0, 0, 0);
     EXPECT(flake128_init(&wider, 1, &o) == FLAKE_TAKEN);
@@ -466,7 +466,7 @@ static void what_a_child_retires_stays_its_parents(void) {
     begin_exclusive();
     o = options_of(0, 0, 0);
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
-    CHECK_EQ(take_sno(&sno, 5, 0, 99), SNO_OK);
+    CHECK_EQ(take_sno(&sno, 5, 0, 99), FLAKE_OK);
     CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
     child_is_well(retire_what_is_the_parents);
     child_is_well(find_node_1_taken);
@@ -487,11 +487,11 @@ static void go_on_with_a_wide_one(void) {
     s.snapshot = &pool;
     s.clock.now_ns = scene_clock;
     s.exclusive = path_of("no-such-folder");
-    EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_IO);
+    EXPECT(sno_reinit_after_fork(&sno, &s) == FLAKE_IO);
     EXPECT(descriptors() == before); /* its parent's is still there, to go with the next try */
     s.exclusive = our_folder;
-    EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_OK);
-    EXPECT(take_sno(&another_sno, 6, 50, 60) == SNO_TAKEN);
+    EXPECT(sno_reinit_after_fork(&sno, &s) == FLAKE_OK);
+    EXPECT(take_sno(&another_sno, 6, 50, 60) == FLAKE_TAKEN);
     EXPECT(descriptors() == before);
 }
 
@@ -500,7 +500,7 @@ static void children_go_on_with_numbers_of_their_own(void) {
     begin_exclusive();
     o = options_of(0, 0, 0);
     CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
-    CHECK_EQ(take_sno(&sno, 5, 0, 99), SNO_OK);
+    CHECK_EQ(take_sno(&sno, 5, 0, 99), FLAKE_OK);
     child_is_well(go_on_with_a_wide_one);
     flake128_retire(&wide);
     sno_retire(&sno);
@@ -513,26 +513,26 @@ static void children_go_on_with_numbers_of_their_own(void) {
 static void partitions_and_pools_of_snos(void) {
     begin_exclusive();
     const int before = descriptors();
-    CHECK_EQ(take_sno(&sno, 5, 100, 199), SNO_OK);
-    CHECK_EQ(take_sno(&another_sno, 5, 199, 300), SNO_TAKEN);
-    CHECK_EQ(take_sno(&another_sno, 5, 150, 120), SNO_TAKEN); /* bounds in either order */
-    CHECK_EQ(take_sno(&another_sno, 5, 200, 300), SNO_OK);
+    CHECK_EQ(take_sno(&sno, 5, 100, 199), FLAKE_OK);
+    CHECK_EQ(take_sno(&another_sno, 5, 199, 300), FLAKE_TAKEN);
+    CHECK_EQ(take_sno(&another_sno, 5, 150, 120), FLAKE_TAKEN); /* bounds in either order */
+    CHECK_EQ(take_sno(&another_sno, 5, 200, 300), FLAKE_OK);
     sno_retire(&another_sno);
-    CHECK_EQ(take_sno(&another_sno, 6, 100, 199), SNO_OK);
+    CHECK_EQ(take_sno(&another_sno, 6, 100, 199), FLAKE_OK);
     sno_retire(&another_sno);
     sno_retire(&another_sno);
     CHECK_EQ(descriptors(), before + 1);
     sno_retire(&sno);
-    CHECK_EQ(take_sno(&another_sno, 5, 0, 0), SNO_OK);
+    CHECK_EQ(take_sno(&another_sno, 5, 0, 0), FLAKE_OK);
     sno_retire(&another_sno);
     CHECK_EQ(descriptors(), before);
 
     const sno_options o = sno_options_now(5, 0, 299);
-    CHECK_EQ(sno_shards_init(sno_shards, 3, &o), SNO_OK);
+    CHECK_EQ(sno_shards_init(sno_shards, 3, &o), FLAKE_OK);
     const sno_snapshot whole = pool;
-    CHECK_EQ(take_sno(&sno, 5, 290, 310), SNO_TAKEN);
+    CHECK_EQ(take_sno(&sno, 5, 290, 310), FLAKE_TAKEN);
     pool = whole;
-    CHECK_EQ(sno_shards_init(sno_shards + 1, 1, &o), SNO_TAKEN);
+    CHECK_EQ(sno_shards_init(sno_shards + 1, 1, &o), FLAKE_TAKEN);
     sno_retire(sno_shard_gen(&sno_shards[0]));
     CHECK_EQ(descriptors(), before);
 }

@@ -7,10 +7,10 @@
 #define _GNU_SOURCE
 #include "support.h"
 static void bump_here(void);
-#define SNO_CLOCK_NS(kind) \
-    (bump_here(), random_script.is_on ? script_now.now_ns : sno_i_system_ns(kind))
-#define SNO_RANDOM_BYTES(to, n) \
-    (random_script.is_on ? random_from_script(to, n) : sno_i_system_random(to, n))
+#define FLAKE_CLOCK_NS(kind) \
+    (bump_here(), random_script.is_on ? script_now.now_ns : flake_i_system_ns(kind))
+#define FLAKE_RANDOM_BYTES(to, n) \
+    (random_script.is_on ? random_from_script(to, n) : flake_i_system_random(to, n))
 static struct {
     bool is_on, has_none;
     uint16_t next;
@@ -151,7 +151,7 @@ static body run_by_pid;
 static void forget_the_pages(void) {
     no_wiping = true;
     atomic_store(&flake_i_process.page, NULL);
-    atomic_store(&sno_i_process.page, NULL);
+    atomic_store(&flake_i_process.page, NULL);
     run_by_pid();
 }
 
@@ -199,8 +199,8 @@ static void all_is_refused(void) {
     flake128_snapshot wide_snapshot;
     EXPECT(flake_snapshot_take(&ways.gen, &snapshot) == FLAKE_FORKED);
     EXPECT(flake128_snapshot_take(&ways.wide, &wide_snapshot) == FLAKE_FORKED);
-    EXPECT(sno_snapshot_take(&ways.sno, &sno_at) == SNO_FORKED);
-    EXPECT(sno_new_with_time(&ways.sno, 7, 1700000000000000000, &id) == SNO_FORKED);
+    EXPECT(sno_snapshot_take(&ways.sno, &sno_at) == FLAKE_FORKED);
+    EXPECT(sno_new_with_time(&ways.sno, 7, 1700000000000000000, &id) == FLAKE_FORKED);
     EXPECT(flake_retry_ns(&ways.gen) == INT64_MAX);
     EXPECT(flake128_retry_ns(&ways.wide) == INT64_MAX);
     EXPECT(sno_retry_ns(&ways.sno) == INT64_MAX);
@@ -264,12 +264,12 @@ static void reinit_with_the_parents_ids(void) {
     EXPECT(flake_reinit_after_fork(&ways.gen, &o) == FLAKE_NODE);
     EXPECT(flake_reinit_after_fork(&ways.gen, NULL) == FLAKE_OK); /* node 0 was nobody's */
     EXPECT(flake128_reinit_after_fork(&ways.wide, 0, &wide) == FLAKE_NODE);
-    EXPECT(sno_reinit_after_fork(&ways.sno, &s) == SNO_INVALID);
+    EXPECT(sno_reinit_after_fork(&ways.sno, &s) == FLAKE_INVALID);
     o.seq_min = 100; /* the first number that was not this generator's */
     EXPECT(flake_reinit_after_fork(flake_shard_gen(&ways.shards[1]), &o) == FLAKE_OK);
     o.node = 2000;
     EXPECT(flake_reinit_after_fork(flake_shard_gen(&ways.shards[0]), &o) == FLAKE_INVALID);
-    EXPECT(sno_reinit_after_fork(&ways.sno, NULL) == SNO_OK);
+    EXPECT(sno_reinit_after_fork(&ways.sno, NULL) == FLAKE_OK);
     EXPECT(sno_gen_partition(&ways.sno) != parents.partition);
 }
 
@@ -283,14 +283,14 @@ static void refusals_of_reinit(void) {
     EXPECT(flake_reinit_after_fork(&ways.gen, &o) == FLAKE_INVALID); /* no fork */
     EXPECT(flake_reinit_after_fork(&never, &o) == FLAKE_INVALID);
     EXPECT(flake128_reinit_after_fork(&ways.wide, 5, NULL) == FLAKE_INVALID);
-    EXPECT(sno_reinit_after_fork(&ways.sno, NULL) == SNO_INVALID);
+    EXPECT(sno_reinit_after_fork(&ways.sno, NULL) == FLAKE_INVALID);
     by_fork(reinit_with_the_parents_ids);
     draw_all(1);
 }
 
 static void reinit_refuses_the_parents_ids(void) { with_and_without_a_page(refusals_of_reinit); }
 
-static sno_status reinit_sno(uint16_t min, uint16_t max) {
+static flake_status reinit_sno(uint16_t min, uint16_t max) {
     const sno_snapshot pool = ways_pool(0, FAMILY_SNO, min, max);
     ways_setup w;
     memset(&w, 0, sizeof w);
@@ -328,14 +328,14 @@ static void may_not_have_one(void) {
     const sno_options o = ways_sno_options(&w, &all);
     static const uint16_t shared[][2] = {{100, 199}, {50, 100}, {199, 250}, {120, 130}, {50, 250}};
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
-        EXPECT(reinit_sno(shared[i][0], shared[i][1]) == SNO_INVALID);
-        EXPECT(reinit_sno(shared[i][1], shared[i][0]) == SNO_INVALID); /* in either order */
+        EXPECT(reinit_sno(shared[i][0], shared[i][1]) == FLAKE_INVALID);
+        EXPECT(reinit_sno(shared[i][1], shared[i][0]) == FLAKE_INVALID); /* in either order */
         EXPECT(reinit_wide(1, shared[i][0], shared[i][1]) == FLAKE_NODE);
         EXPECT(reinit_narrow(shared[i][0], shared[i][1]) == FLAKE_NODE);
     }
-    EXPECT(sno_reinit_after_fork(&ways.sno, &o) == SNO_INVALID);
+    EXPECT(sno_reinit_after_fork(&ways.sno, &o) == FLAKE_INVALID);
     EXPECT(reinit_wide(1, 0, 0) == FLAKE_NODE);
-    EXPECT(sno_try(&ways.sno, 7, &id) == SNO_FORKED);
+    EXPECT(sno_try(&ways.sno, 7, &id) == FLAKE_FORKED);
     EXPECT(flake128_try(&ways.wide, &wide) == FLAKE_FORKED);
     EXPECT(flake_try(&ways.gen, &narrow) == FLAKE_FORKED);
 }
@@ -346,9 +346,9 @@ static void may_have_those_below(void) {
     flake128_parts parts = {0, 0, 0, 0};
     memset(&id, 0, sizeof id);
     may_not_have_one();
-    EXPECT(reinit_sno(50, 99) == SNO_OK && reinit_wide(1, 0, 99) == FLAKE_OK);
+    EXPECT(reinit_sno(50, 99) == FLAKE_OK && reinit_wide(1, 0, 99) == FLAKE_OK);
     EXPECT(reinit_narrow(0, 99) == FLAKE_OK);
-    EXPECT(sno_try(&ways.sno, 7, &id) == SNO_OK && sno_sequence(id) == 50);
+    EXPECT(sno_try(&ways.sno, 7, &id) == FLAKE_OK && sno_sequence(id) == 50);
     EXPECT(flake128_try(&ways.wide, &wide) == FLAKE_OK &&
            flake128_decompose(FLAKE_BOUNDARY, wide, &parts) == FLAKE_OK && parts.seq == 0 &&
            parts.worker == 1);
@@ -357,9 +357,9 @@ static void may_have_those_below(void) {
 static void may_have_those_above(void) {
     sno_id id;
     memset(&id, 0, sizeof id);
-    EXPECT(reinit_sno(200, 203) == SNO_OK && reinit_wide(1, 200, 200) == FLAKE_OK);
+    EXPECT(reinit_sno(200, 203) == FLAKE_OK && reinit_wide(1, 200, 200) == FLAKE_OK);
     EXPECT(reinit_narrow(200, 4095) == FLAKE_OK);
-    EXPECT(sno_try(&ways.sno, 7, &id) == SNO_OK && sno_sequence(id) == 200);
+    EXPECT(sno_try(&ways.sno, 7, &id) == FLAKE_OK && sno_sequence(id) == 200);
 }
 
 static void another_may_have_the_same(void) {
@@ -368,7 +368,7 @@ static void another_may_have_the_same(void) {
     memset(&w, 0, sizeof w);
     w.is_scripted = true;
     const sno_options o = ways_sno_options(&w, &pool);
-    EXPECT(sno_reinit_after_fork(&ways.sno, &o) == SNO_OK);
+    EXPECT(sno_reinit_after_fork(&ways.sno, &o) == FLAKE_OK);
     EXPECT(reinit_wide(2, 100, 199) == FLAKE_OK);
 }
 
@@ -382,7 +382,7 @@ static void a_range_in_the_middle(void) {
     flake_options wide = ways_wide_options(&w);
     wide.seq_min = 100;
     wide.seq_max = 199;
-    EXPECT(sno_init(&ways.sno, &o) == SNO_OK);
+    EXPECT(sno_init(&ways.sno, &o) == FLAKE_OK);
     EXPECT(flake128_init(&ways.wide, 1, &wide) == FLAKE_OK);
     EXPECT(flake_init(&ways.gen, &narrow) == FLAKE_OK);
     by_fork(may_have_those_below);
@@ -476,7 +476,7 @@ static void forked_while_threads_draw(void) {
 
 static void bump_all(void) {
     flake_generation_bump();
-    sno_generation_bump();
+    flake_generation_bump();
 }
 
 static unsigned place_in_family;
@@ -528,7 +528,7 @@ static void forget_the_family(void) {
 static uint16_t first_of_a_family(void) {
     uint16_t partition = 0;
     forget_the_family();
-    EXPECT(sno_i_take_partition(&partition) == SNO_OK);
+    EXPECT(sno_i_take_partition(&partition) == FLAKE_OK);
     return partition;
 }
 
@@ -558,15 +558,15 @@ static void take_after_bumps(void) {
     forget_the_family();
     random_script.is_on = true;
     random_script.next = 0x0101;
-    EXPECT(sno_i_take_partition(&before) == SNO_OK);
+    EXPECT(sno_i_take_partition(&before) == FLAKE_OK);
     for (unsigned bump = 1; bump <= 70; bump++) {
-        sno_generation_bump();
+        flake_generation_bump();
         random_script.next = (uint16_t)(0x0101 + 0x0333 * bump);
-        EXPECT(sno_i_take_partition(&partition) == SNO_OK);
+        EXPECT(sno_i_take_partition(&partition) == FLAKE_OK);
         EXPECT(partition != (uint16_t)(before + 1)); /* what a clone would take */
         random_script.next ^= 0x5555;
         for (unsigned i = 1; i < 4; i++) {
-            EXPECT(sno_i_take_partition(&next) == SNO_OK);
+            EXPECT(sno_i_take_partition(&next) == FLAKE_OK);
             EXPECT(next == (uint16_t)(partition + i));
         }
         before = next;
@@ -577,11 +577,11 @@ static void take_after_bumps(void) {
 static void take_with_fewer_bumps(void) {
     uint16_t partition = 0, next = 0;
     take_after_bumps();
-    EXPECT(sno_i_take_partition(&partition) == SNO_OK);
+    EXPECT(sno_i_take_partition(&partition) == FLAKE_OK);
     for (unsigned fewer = 1; fewer < 5; fewer++) {
-        (void)atomic_fetch_sub(&sno_i_process.bumps, 1u);
+        (void)atomic_fetch_sub(&flake_i_process.bumps, 1u);
         random_script.next = (uint16_t)(random_script.next + 0x0777);
-        EXPECT(sno_i_take_partition(&next) == SNO_OK);
+        EXPECT(sno_i_take_partition(&next) == FLAKE_OK);
         EXPECT(next == (uint16_t)(partition + fewer));
     }
 }
@@ -752,7 +752,7 @@ static void shared_memory_is_exempt(void) {
     sno_options s = ways_sno_options(&w, &pool);
     o.shared_memory = s.shared_memory = true;
     CHECK_EQ(flake_init(&our->shared, &o), FLAKE_OK);
-    CHECK_EQ(sno_init(&our->shared_sno, &s), SNO_OK);
+    CHECK_EQ(sno_init(&our->shared_sno, &s), FLAKE_OK);
     o.node = 0;
     CHECK_EQ(flake128_init(&our->shared_wide, 9, &o), FLAKE_OK);
     for (unsigned i = 0; i < starters_count; i++) {
@@ -760,7 +760,7 @@ static void shared_memory_is_exempt(void) {
         draw_from_shared();
     }
     flake_generation_bump();
-    sno_generation_bump();
+    flake_generation_bump();
     draw_from_shared();
     CHECK(our->log.n >= 2 * starters_count * 60);
     CHECK_EQ(ways_repeated(&our->log), 0);
@@ -826,7 +826,7 @@ static void part_from_the_family(void) {
 
 static void draw_as_a_clone(void) {
     part_from_the_family();
-    sno_generation_bump();
+    flake_generation_bump();
     tell_partition();
     place_in_family += 16;
     by_fork(tell_partition); /* a family again */
@@ -848,7 +848,7 @@ static void clones_of_a_machine_take_other_partitions(void) {
 
 /* Relatives who bump after the same wake stay relatives. */
 static void bump_and_tell(void) {
-    sno_generation_bump();
+    flake_generation_bump();
     tell_partition();
 }
 
@@ -868,7 +868,7 @@ static void relatives_that_bump_stay_relatives(void) {
 static int readings_before_the_bump; /* 0: there is none */
 
 static void bump_here(void) {
-    if (readings_before_the_bump && !--readings_before_the_bump) sno_generation_bump();
+    if (readings_before_the_bump && !--readings_before_the_bump) flake_generation_bump();
 }
 
 /* Whenever in its first draw that comes: a copy of the machine may have the id already. */

@@ -28,8 +28,8 @@ static flake_status ask_gate(void *user, int64_t until_ns) {
     return gate_says;
 }
 
-static sno_status ask_sno_gate(void *user, int64_t until_ns) {
-    return ask_gate(user, until_ns) == FLAKE_OK ? SNO_OK : SNO_LEASE;
+static flake_status ask_sno_gate(void *user, int64_t until_ns) {
+    return ask_gate(user, until_ns) == FLAKE_OK ? FLAKE_OK : FLAKE_LEASE;
 }
 
 static int64_t floor_of_gate(void *user) {
@@ -75,7 +75,7 @@ static uint64_t wide_ids_told(void) {
 }
 
 static uint64_t snos_told(void) {
-    sno_stats stats;
+    flake_stats stats;
     sno_stats_get(&sno, &stats);
     return stats.ids;
 }
@@ -102,8 +102,8 @@ static void nothing_begins_behind_a_closed_gate(void) {
     CHECK_EQ(flake_init(&gen, &o), FLAKE_LEASE);
     CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_LEASE);
     CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_LEASE);
-    CHECK_EQ(sno_init(&sno, &s), SNO_LEASE);
-    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &s), SNO_LEASE);
+    CHECK_EQ(sno_init(&sno, &s), FLAKE_LEASE);
+    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &s), FLAKE_LEASE);
     CHECK_EQ(gate_asked, 0);
     CHECK(!gen.engine.cap && !shard.gen.engine.cap && !wide.engine.cap && !sno.engine.cap);
     o.gate.admit = NULL; /* there is no gate: its word means nothing */
@@ -117,10 +117,10 @@ static void a_gates_word_is_looked_at_by_each_draw(void) {
     sno_id drawn;
     begin_with_word(&o, &s, 5);
     CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(sno_init(&sno, &s), SNO_OK);
+    CHECK_EQ(sno_init(&sno, &s), FLAKE_OK);
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-        CHECK_EQ(sno_try(&sno, 0, &drawn), SNO_OK);
+        CHECK_EQ(sno_try(&sno, 0, &drawn), FLAKE_OK);
     }
     const int asked = gate_asked;
     for (unsigned closed = 0; closed < 2; closed++) { /* closed, and open again for another */
@@ -128,7 +128,7 @@ static void a_gates_word_is_looked_at_by_each_draw(void) {
         id = 7;
         CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE);
         CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE);
-        CHECK_EQ(sno_try(&sno, 0, &drawn), SNO_LEASE);
+        CHECK_EQ(sno_try(&sno, 0, &drawn), FLAKE_LEASE);
         CHECK_EQ(id, 7);
         CHECK_EQ(ids_told(), 3);
     }
@@ -312,16 +312,16 @@ static void what_a_floor_skips_is_not_counted(void) {
         gate_floor_at_ns = atomic_load(&our->now_ns);
         CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
         CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
-        CHECK_EQ(sno_init(&sno, &s), SNO_OK);
+        CHECK_EQ(sno_init(&sno, &s), FLAKE_OK);
         CHECK(ids_told() == 0 && wide_ids_told() == 0 && snos_told() == 0);
         pass_ms(4);
         CHECK_EQ(flake_next_n(&gen, ids, 3), FLAKE_OK);
         CHECK_EQ(flake128_next_n(&wide, wides, 3), FLAKE_OK);
-        CHECK_EQ(sno_new_n(&sno, 0, snos, 3), SNO_OK);
+        CHECK_EQ(sno_new_n(&sno, 0, snos, 3), FLAKE_OK);
         CHECK(ids_told() == 3 && wide_ids_told() == 3 && snos_told() == 3);
         pass_ms(4);
         CHECK_EQ(flake_next_n(&gen, ids, 3), FLAKE_OK);
-        CHECK_EQ(sno_new_n(&sno, 0, snos, 3), SNO_OK);
+        CHECK_EQ(sno_new_n(&sno, 0, snos, 3), FLAKE_OK);
         CHECK(ids_told() == 6 && snos_told() == 6);
     }
 }
@@ -361,21 +361,21 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
         s.gate.floor_ns = floor_of_gate;
         clock_to_ms(start_ms);
         if (i & 2) {
-            CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &s), SNO_OK);
+            CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &s), FLAKE_OK);
             drawn = sno_shard_new(&sno_shard_of, 0);
         } else {
-            CHECK_EQ(sno_init(&sno, &s), SNO_OK);
+            CHECK_EQ(sno_init(&sno, &s), FLAKE_OK);
             drawn = sno_new(&sno, 0);
         }
         CHECK_EQ((int64_t)sno_units(drawn), unit + 3);
         sno_gen *const drawn_from = i & 2 ? sno_shard_gen(&sno_shard_of) : &sno;
-        CHECK_EQ(sno_snapshot_take(drawn_from, &at), SNO_OK);
+        CHECK_EQ(sno_snapshot_take(drawn_from, &at), FLAKE_OK);
         CHECK_EQ(at.drifts, 0);
         if (i & 2) continue;
         atomic_store(&gate_word, 0u);
         s.gate.word = &gate_word;
         gate_floor_at_ns += 100 * a_ms;
-        CHECK_EQ(sno_init(&sno, &s), SNO_LEASE); /* which leaves the floor to who begins */
+        CHECK_EQ(sno_init(&sno, &s), FLAKE_LEASE); /* which leaves the floor to who begins */
         CHECK_EQ((int64_t)sno_units(sno_new(&sno, 0)), unit + 3);
         gate_floor_at_ns -= 100 * a_ms;
     }
@@ -393,8 +393,8 @@ static void a_floor_under_the_other_ticks_units_changes_nothing_there(void) {
     gate_floor_at_ns = SNO_I_EPOCH_NS + (unit + 5) * 4 * a_ms;
     o.gate.admit = ask_sno_gate;
     o.gate.floor_ns = floor_of_gate;
-    CHECK_EQ(sno_init(&sno, &o), SNO_OK);
-    CHECK_EQ(sno_snapshot_take(&sno, &s), SNO_OK);
+    CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
+    CHECK_EQ(sno_snapshot_take(&sno, &s), FLAKE_OK);
     CHECK_EQ(s.wall_safe, unit + 10);
     CHECK_EQ(s.wall_hi, unit + 5);
 }
@@ -414,9 +414,9 @@ static void a_floor_under_a_longer_queue_changes_nothing(void) {
         o.gate.admit = ask_sno_gate;
         o.gate.floor_ns = floor_of_gate;
         clock_to_ms(start_ms);
-        CHECK_EQ(sno_init(&sno, &o), SNO_OK);
+        CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
         CHECK_EQ(snos_told(), 0);
-        CHECK_EQ(sno_new_n(&sno, 0, &drawn, 1), SNO_OK);
+        CHECK_EQ(sno_new_n(&sno, 0, &drawn, 1), FLAKE_OK);
         CHECK_EQ((int64_t)sno_units(drawn), floor < 3 ? unit + 3 : unit + floor + 1);
         CHECK_EQ(sno_sequence(drawn), 0);
         CHECK_EQ(snos_told(), 1);

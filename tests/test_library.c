@@ -4,7 +4,6 @@
  * it exports them, and that no field is forgotten, is judged by tests/library.sh.
  */
 #define FLAKE_LIBRARY
-#define SNO_LIBRARY
 #include "check.h"
 #include "flake.h"
 #include "sno.h"
@@ -13,7 +12,7 @@ static flake_options options;
 static flake_state_options where;
 static flake_slot_options slots;
 static sno_options few;
-static sno_state_options kept;
+static flake_state_options kept;
 static sno_snapshot snapshot;
 static flake_why why;
 
@@ -54,14 +53,14 @@ static void a_number_goes_to_its_field(void) {
     CHECK_EQ(where.horizon_ms, 5000);
     CHECK_EQ(flake_slot_options_set(&slots, "count", "16", &why), FLAKE_OK);
     CHECK_EQ(slots.count, 16);
-    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65535", NULL), SNO_OK);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65535", NULL), FLAKE_OK);
     CHECK_EQ(snapshot.partition, 65535);
     CHECK_EQ(snapshot.sequence_min, 0);
-    CHECK_EQ(sno_snapshot_set(&snapshot, "wall_safe", "-1", NULL), SNO_OK);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "wall_safe", "-1", NULL), FLAKE_OK);
     CHECK_EQ(snapshot.wall_safe, -1);
-    CHECK_EQ(sno_options_set(&few, "max_wait_ms", "20", NULL), SNO_OK);
+    CHECK_EQ(sno_options_set(&few, "max_wait_ms", "20", NULL), FLAKE_OK);
     CHECK_EQ(few.max_wait_ms, 20);
-    CHECK_EQ(sno_state_options_set(&kept, "allowable_downtime_ms", "30", NULL), SNO_OK);
+    CHECK_EQ(flake_state_options_set(&kept, "allowable_downtime_ms", "30", NULL), FLAKE_OK);
     CHECK_EQ(kept.allowable_downtime_ms, 30);
 }
 
@@ -82,8 +81,8 @@ static void a_word_stands_for_a_value(void) {
     CHECK_STR(options.layout.name, "sonyflake");
     CHECK_EQ(flake_state_options_set(&where, "by_timer", "true", &why), FLAKE_OK);
     CHECK(where.by_timer);
-    CHECK_EQ(sno_options_set(&few, "clock.kind", "fast", NULL), SNO_OK);
-    CHECK_EQ(few.clock.kind, SNO_CLOCK_FAST);
+    CHECK_EQ(sno_options_set(&few, "clock.kind", "fast", NULL), FLAKE_OK);
+    CHECK_EQ(few.clock.kind, FLAKE_CLOCK_FAST);
 }
 
 static int64_t no_time(void *user) { return *(int64_t *)user; }
@@ -100,7 +99,7 @@ static void texts_and_pointers_are_kept_as_they_are(void) {
     CHECK(where.path == folder);
     CHECK_EQ(flake_slot_options_set(&slots, "dir", folder, &why), FLAKE_OK);
     CHECK(slots.dir == folder);
-    CHECK_EQ(sno_state_options_set(&kept, "path", folder, NULL), SNO_OK);
+    CHECK_EQ(flake_state_options_set(&kept, "path", folder, NULL), FLAKE_OK);
     CHECK(kept.path == folder);
     CHECK_EQ(flake_options_point(&options, "state", &state, &why), FLAKE_OK);
     CHECK(options.state == &state);
@@ -113,9 +112,9 @@ static void texts_and_pointers_are_kept_as_they_are(void) {
     CHECK(slots.clock.user == &state);
     CHECK_EQ(flake_state_options_point(&where, "clock.now_ns", code, &why), FLAKE_OK);
     CHECK(where.clock.now_ns == no_time);
-    CHECK_EQ(sno_options_point(&few, "snapshot", &snapshot, NULL), SNO_OK);
+    CHECK_EQ(sno_options_point(&few, "snapshot", &snapshot, NULL), FLAKE_OK);
     CHECK(few.snapshot == &snapshot);
-    CHECK_EQ(sno_state_options_point(&kept, "clock.user", &state, NULL), SNO_OK);
+    CHECK_EQ(flake_state_options_point(&kept, "clock.user", &state, NULL), FLAKE_OK);
     CHECK(kept.clock.user == &state);
 }
 
@@ -164,13 +163,13 @@ static void what_does_not_fit_is_refused_and_changes_nothing(void) {
     CHECK_EQ(flake_options_point(NULL, "state", NULL, &why), FLAKE_INVALID);
     CHECK_EQ(flake_state_options_set(&where, "path", NULL, &why), FLAKE_INVALID);
     CHECK_EQ(flake_slot_options_set(&slots, "dir", NULL, &why), FLAKE_INVALID);
-    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65536", NULL), SNO_PARSE);
-    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "7 ", NULL), SNO_PARSE);
-    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "-7", NULL), SNO_PARSE);
-    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "", NULL), SNO_PARSE);
-    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", NULL, NULL), SNO_INVALID);
-    CHECK_EQ(sno_options_set(&few, "snapshot", NULL, NULL), SNO_INVALID);
-    CHECK_EQ(sno_state_options_set(&kept, "path", NULL, NULL), SNO_INVALID);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65536", NULL), FLAKE_PARSE);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "7 ", NULL), FLAKE_PARSE);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "-7", NULL), FLAKE_PARSE);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "", NULL), FLAKE_PARSE);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", NULL, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_options_set(&few, "snapshot", NULL, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_state_options_set(&kept, "path", NULL, NULL), FLAKE_INVALID);
 }
 
 static void refused(const char *name, const char *value, const char *text) {
@@ -180,7 +179,7 @@ static void refused(const char *name, const char *value, const char *text) {
 }
 
 static void why_names_the_option(void) {
-    sno_why words;
+    flake_why words;
     begin();
     refused("nodes", "1", "nodes: there is no such option");
     refused("node", "-1", "node: is no decimal number, or too large");
@@ -192,7 +191,7 @@ static void why_names_the_option(void) {
     CHECK_EQ(flake_options_point(&options, "node", &options, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "node: is no pointer");
     CHECK_EQ(flake_options_set(&options, "node", "x", NULL), FLAKE_PARSE); /* who doesn't ask */
-    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "70000", &words), SNO_PARSE);
+    CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "70000", &words), FLAKE_PARSE);
     CHECK_STR(words.text, "partition: is no decimal number, or too large");
 }
 

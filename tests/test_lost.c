@@ -17,7 +17,7 @@ static flake128_gen wide;
 static sno_gen sno;
 static sno_shard sno_shard_of;
 static flake_state state;
-static sno_state snos;
+static flake_state snos;
 
 static flake_i_atomic64 claim;
 static flake_status gate_answer;
@@ -28,10 +28,10 @@ static flake_status ask_gate(void *user, int64_t until_ns) {
     return gate_answer;
 }
 
-static sno_status ask_sno_gate(void *user, int64_t until_ns) {
+static flake_status ask_sno_gate(void *user, int64_t until_ns) {
     (void)user;
     (void)until_ns;
-    return gate_answer == FLAKE_OK ? SNO_OK : SNO_AGAIN;
+    return gate_answer == FLAKE_OK ? FLAKE_OK : FLAKE_AGAIN;
 }
 
 static bool with_claim; /* a gate with a word, that may be closed */
@@ -48,15 +48,15 @@ static flake_options options_now(void) {
     return o;
 }
 
-static flake_status of_sno(sno_status status) {
+static flake_status of_sno(flake_status status) {
     switch (status) {
-    case SNO_OK: return FLAKE_OK;
-    case SNO_AGAIN: return FLAKE_AGAIN;
-    case SNO_CLOCK_BACK: return FLAKE_CLOCK_BACK;
-    case SNO_FORKED: return FLAKE_FORKED;
-    case SNO_LEASE: return FLAKE_LEASE;
-    case SNO_IO: return FLAKE_IO;
-    case SNO_INVALID: return FLAKE_INVALID;
+    case FLAKE_OK: return FLAKE_OK;
+    case FLAKE_AGAIN: return FLAKE_AGAIN;
+    case FLAKE_CLOCK_BACK: return FLAKE_CLOCK_BACK;
+    case FLAKE_FORKED: return FLAKE_FORKED;
+    case FLAKE_LEASE: return FLAKE_LEASE;
+    case FLAKE_IO: return FLAKE_IO;
+    case FLAKE_INVALID: return FLAKE_INVALID;
     default: return FLAKE_PARSE; /* none of those that are expected */
     }
 }
@@ -162,20 +162,20 @@ static flake_status sleep_wide(void) {
 static void make_sno(void) {
     sno_snapshot pool;
     const sno_options o = sno_options_of(&pool);
-    CHECK_EQ(sno_init(&sno, &o), SNO_OK);
+    CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
 }
 
 static void spend_sno(void) {
     sno_id ids[4];
     make_sno();
-    CHECK_EQ(sno_new_n(&sno, 0, ids, 4), SNO_OK);
+    CHECK_EQ(sno_new_n(&sno, 0, ids, 4), FLAKE_OK);
     for (int i = 0; i < 4; i++) note(sno_key(ids[i]));
 }
 
 static flake_status sleep_sno(void) {
     sno_id id;
     memset(&id, 0, sizeof id);
-    const sno_status status = sno_new_n(&sno, 0, &id, 1);
+    const flake_status status = sno_new_n(&sno, 0, &id, 1);
     return noted(of_sno(status), sno_key(id));
 }
 
@@ -184,26 +184,26 @@ static void block_sno(void) {
     sno_id id;
     make_sno();
     for (int back = 0; back < 2; back++, pass_ms(-100)) {
-        CHECK_EQ(sno_try(&sno, 0, &id), SNO_OK);
+        CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_OK);
         note(sno_key(id));
     }
     pass_ms(50);
-    CHECK_EQ(sno_try(&sno, 0, &id), SNO_CLOCK_BACK);
+    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_CLOCK_BACK);
 }
 
 static void spend_sno_shard(void) {
     sno_snapshot pool;
     const sno_options o = sno_options_of(&pool);
     sno_id ids[4];
-    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &o), SNO_OK);
-    CHECK_EQ(sno_shard_new_n(&sno_shard_of, 0, ids, 4), SNO_OK);
+    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &o), FLAKE_OK);
+    CHECK_EQ(sno_shard_new_n(&sno_shard_of, 0, ids, 4), FLAKE_OK);
     for (int i = 0; i < 4; i++) note(sno_key(ids[i]));
 }
 
 static flake_status sleep_sno_shard(void) {
     sno_id id;
     memset(&id, 0, sizeof id);
-    const sno_status status = sno_shard_new_n(&sno_shard_of, 0, &id, 1);
+    const flake_status status = sno_shard_new_n(&sno_shard_of, 0, &id, 1);
     return noted(of_sno(status), sno_key(id));
 }
 
@@ -233,7 +233,7 @@ static void clone_meanwhile(int64_t ns) {
     sleep_on(ns);
     on_sleep = sleep_on;
     flake_generation_bump();
-    sno_generation_bump();
+    flake_generation_bump();
 }
 
 static void lose_the_claim_meanwhile(int64_t ns) {
@@ -338,10 +338,10 @@ static void close_the_state_meanwhile(int64_t ns) {
     on_sleep = sleep_on;
     if (extends) {
         CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
-        CHECK_EQ(sno_state_extend(&snos), SNO_OK);
+        CHECK_EQ(flake_state_extend(&snos), FLAKE_OK);
     } else {
         CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-        CHECK_EQ(sno_state_close(&snos), SNO_OK);
+        CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     }
 }
 
@@ -349,7 +349,7 @@ static void who_waits_for_a_state_looks_again(void) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 2; i++) {
             flake_state_options w;
-            sno_state_options s;
+            flake_state_options s;
             sno_snapshot pool;
             begin_with(false, NULL);
             flake_options o = options_now();
@@ -361,18 +361,18 @@ static void who_waits_for_a_state_looks_again(void) {
             w.by_timer = s.by_timer = true;
             w.clock.now_ns = s.clock.now_ns = scene_clock;
             CHECK_EQ(flake_state_open(&state, &w, &o, NULL), FLAKE_OK);
-            CHECK_EQ(sno_state_open(&snos, &s, &pool, NULL), SNO_OK);
+            CHECK_EQ(sno_state_open(&snos, &s, &pool, NULL), FLAKE_OK);
             o.state = &state;
             p.state = &snos;
             CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-            CHECK_EQ(sno_init(&sno, &p), SNO_OK);
+            CHECK_EQ(sno_init(&sno, &p), FLAKE_OK);
             pass_ms(10000);
             extends = k;
             on_sleep = close_the_state_meanwhile;
             CHECK_EQ(i ? sleep_sno() : sleep_next(), extends ? FLAKE_OK : FLAKE_IO);
             if (!extends) continue;
             CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-            CHECK_EQ(sno_state_close(&snos), SNO_OK);
+            CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
         }
 }
 
@@ -441,32 +441,32 @@ static void a_lost_claim_of_snos(void) {
     sno_id id, before, null;
     begin_with(true, NULL);
     o = sno_options_of(&pool);
-    CHECK_EQ(sno_init(&sno, &o), SNO_OK);
+    CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
     pool.partition = 6;
-    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &o), SNO_OK);
+    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &o), FLAKE_OK);
     memset(&id, 7, sizeof id);
     before = id;
     atomic_store(&claim, 0u);
     null = sno_new(&sno, 0);
     CHECK(sno_is_zero(null));
-    CHECK_EQ(sno_try(&sno, 0, &id), SNO_LEASE);
-    CHECK_EQ(sno_new_n(&sno, 0, &id, 1), SNO_LEASE);
+    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_LEASE);
+    CHECK_EQ(sno_new_n(&sno, 0, &id, 1), FLAKE_LEASE);
     CHECK_EQ(sno_try_n(&sno, 0, &id, 1), 0);
-    CHECK_EQ(sno_try_at(&sno, 0, start_ms * a_ms, &id), SNO_LEASE);
-    CHECK_EQ(sno_new_with_time(&sno, 0, start_ms * a_ms, &id), SNO_LEASE);
-    CHECK_EQ(sno_snapshot_take(&sno, &taken), SNO_LEASE);
-    CHECK_EQ(sno_shards_snapshot(&sno_shard_of, 1, &taken), SNO_LEASE);
-    CHECK_EQ(sno_shard_try(&sno_shard_of, 0, &id), SNO_LEASE);
-    CHECK_EQ(sno_shard_new_n(&sno_shard_of, 0, &id, 1), SNO_LEASE);
-    CHECK_EQ(sno_shard_try_at(&sno_shard_of, 0, start_ms * a_ms, &id), SNO_LEASE);
+    CHECK_EQ(sno_try_at(&sno, 0, start_ms * a_ms, &id), FLAKE_LEASE);
+    CHECK_EQ(sno_new_with_time(&sno, 0, start_ms * a_ms, &id), FLAKE_LEASE);
+    CHECK_EQ(sno_snapshot_take(&sno, &taken), FLAKE_LEASE);
+    CHECK_EQ(sno_shards_snapshot(&sno_shard_of, 1, &taken), FLAKE_LEASE);
+    CHECK_EQ(sno_shard_try(&sno_shard_of, 0, &id), FLAKE_LEASE);
+    CHECK_EQ(sno_shard_new_n(&sno_shard_of, 0, &id, 1), FLAKE_LEASE);
+    CHECK_EQ(sno_shard_try_at(&sno_shard_of, 0, start_ms * a_ms, &id), FLAKE_LEASE);
     null = sno_shard_new(&sno_shard_of, 0);
     CHECK(sno_is_zero(null));
     CHECK_EQ(sno_retry_ns(&sno), INT64_MAX);
     CHECK(sno_equal(id, before));
     o.gate.admit = NULL;
     pool.partition = 7;
-    CHECK_EQ(sno_reinit_after_fork(&sno, &o), SNO_INVALID);
-    CHECK_EQ(sno_reinit_after_fork(sno_shard_gen(&sno_shard_of), &o), SNO_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&sno, &o), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(sno_shard_gen(&sno_shard_of), &o), FLAKE_INVALID);
     with_claim = false;
 }
 

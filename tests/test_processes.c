@@ -108,8 +108,8 @@ static void init(uint32_t cap, bool clock_steps) {
     if (clock_steps) f.clock.now_ns = s.clock.now_ns = stepping_clock;
     CHECK_EQ(flake_init(&our->flake, &f), FLAKE_OK);
     CHECK_EQ(flake_shards_init(our->flake_shards, seats, &f), FLAKE_OK);
-    CHECK_EQ(sno_init(&our->sno, &s), SNO_OK);
-    CHECK_EQ(sno_shards_init(our->sno_shards, seats, &s), SNO_OK);
+    CHECK_EQ(sno_init(&our->sno, &s), FLAKE_OK);
+    CHECK_EQ(sno_shards_init(our->sno_shards, seats, &s), FLAKE_OK);
 }
 
 /* ---- processes ---- */

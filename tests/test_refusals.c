@@ -294,16 +294,16 @@ static void go_on_with_bad_options(void) {
     memset(&s, 0, sizeof s);
     s.clock.now_ns = scene_clock;
     s.max_wait_ms = -1;
-    EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_INVALID);
+    EXPECT(sno_reinit_after_fork(&sno, &s) == FLAKE_INVALID);
     s.max_wait_ms = 0;
-    EXPECT(sno_reinit_after_fork(&sno, &s) == SNO_OK); /* a partition that nobody chose */
+    EXPECT(sno_reinit_after_fork(&sno, &s) == FLAKE_OK); /* a partition that nobody chose */
 }
 
 static void a_child_that_goes_on_with_bad_options(void) {
     const flake_options o = clocked();
     fresh();
     CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
-    CHECK_EQ(sno_init(&sno, NULL), SNO_OK);
+    CHECK_EQ(sno_init(&sno, NULL), FLAKE_OK);
     child_is_well(go_on_with_bad_options);
 }
 
@@ -320,22 +320,22 @@ static void this_hosts_name_is_asked_for(void) {
 /* ---- sno.h ---- */
 
 static void pools_and_paths_at_their_borders(void) {
-    static char long_path[SNO_I_PATH + 8];
-    static sno_state state;
+    static char long_path[FLAKE_I_PATH + 8];
+    static flake_state state;
     sno_snapshot pool;
-    sno_state_options w;
+    flake_state_options w;
     fresh();
     memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);
     memset(long_path, 'x', sizeof long_path - 1);
     long_path[0] = '/';
     w.path = long_path;
-    CHECK_EQ(sno_state_open(&state, &w, &pool, NULL), SNO_INVALID);
+    CHECK_EQ(sno_state_open(&state, &w, &pool, NULL), FLAKE_INVALID);
     w.path = path_of("snos");
     pool.sequence_max = 9; /* said, though partition and minimum are 0 */
-    CHECK_EQ(sno_state_open(&state, &w, &pool, NULL), SNO_OK);
+    CHECK_EQ(sno_state_open(&state, &w, &pool, NULL), FLAKE_OK);
     CHECK(pool.partition == 0 && pool.sequence_min == 0 && pool.sequence_max == 9);
-    CHECK_EQ(sno_state_close(&state), SNO_OK);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
 static sno_options on_pool(const sno_snapshot *pool) {
@@ -349,47 +349,47 @@ static sno_options on_pool(const sno_snapshot *pool) {
 static void a_sno_generator_of_nothing(void) {
     sno_options o = on_pool(NULL);
     sno_snapshot pool;
-    sno_state_options w;
-    static sno_state state;
-    static sno_why sno_why_not;
+    flake_state_options w;
+    static flake_state state;
+    static flake_why sno_why_not;
     fresh();
-    CHECK_EQ(sno_reinit_after_fork(&sno, &o), SNO_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&sno, &o), FLAKE_INVALID);
     o.exclusive = our_folder; /* of which pool? */
-    CHECK_EQ(sno_init(&sno, &o), SNO_INVALID);
+    CHECK_EQ(sno_init(&sno, &o), FLAKE_INVALID);
     CHECK(strstr(sno_options_why(&o), "snapshot") != NULL);
     memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), SNO_INVALID);
+    CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), FLAKE_INVALID);
     CHECK(strncmp(sno_why_not.text, "path", 4) == 0);
     w.path = path_of("snos");
     w.clock.now_ns = scene_clock;
     pool.wall_hi = 77;
     pool.sequence_min = 9; /* bounds alone are a wish, too: partition 0 */
-    CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), SNO_OK);
+    CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), FLAKE_OK);
     CHECK_EQ(pool.partition, 0);
     CHECK_EQ(pool.sequence_min, 9);
     CHECK_EQ(pool.sequence_max, 65535);
     CHECK_EQ(pool.wall_hi, 0); /* the state knows */
-    CHECK_EQ(sno_state_close(&state), SNO_OK);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
 static void refuse_a_parents_state(void) {
-    static sno_state state;
+    static flake_state state;
     sno_snapshot pool;
-    sno_state_options w;
+    flake_state_options w;
     sno_shard shards[2];
     memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);
     pool.partition = 3;
     w.path = path_of("snos");
     w.clock.now_ns = scene_clock;
-    EXPECT(sno_state_open(&state, &w, &pool, NULL) == SNO_OK);
+    EXPECT(sno_state_open(&state, &w, &pool, NULL) == FLAKE_OK);
     sno_options o = on_pool(&pool);
     o.state = &state;
-    sno_generation_bump();
-    EXPECT(sno_init(&sno, &o) == SNO_FORKED);
-    EXPECT(sno_shards_init(shards, 2, &o) == SNO_FORKED);
-    EXPECT(sno_state_close(&state) == SNO_FORKED);
+    flake_generation_bump();
+    EXPECT(sno_init(&sno, &o) == FLAKE_FORKED);
+    EXPECT(sno_shards_init(shards, 2, &o) == FLAKE_FORKED);
+    EXPECT(flake_state_close(&state) == FLAKE_FORKED);
 }
 
 static void a_state_from_before_a_bump_is_refused(void) {
@@ -398,16 +398,16 @@ static void a_state_from_before_a_bump_is_refused(void) {
 }
 
 static void use_up_all_partitions(void) {
-    static sno_state state;
-    sno_state_options w;
+    static flake_state state;
+    flake_state_options w;
     sno_snapshot pool;
-    sno_why told;
-    while (sno_init(&sno, NULL) == SNO_OK) {
+    flake_why told;
+    while (sno_init(&sno, NULL) == FLAKE_OK) {
     }
     memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);
     w.path = path_of("snos");
-    EXPECT(sno_state_open(&state, &w, &pool, &told) == SNO_EXHAUSTED);
+    EXPECT(sno_state_open(&state, &w, &pool, &told) == FLAKE_EXHAUSTED);
     EXPECT(strstr(told.text, "used up") != NULL);
     EXPECT(access(w.path, F_OK) != 0);
     EXPECT(sno_is_zero(sno_generate(1)));

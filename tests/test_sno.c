@@ -5,8 +5,8 @@
  */
 #include "scripted_sno.h"
 
-static sno_ring ring;
-static sno_ring_slot ring_slots[64];
+static flake_ring ring;
+static flake_ring_slot ring_slots[64];
 
 /* ---- the original's traces ---- */
 
@@ -42,7 +42,7 @@ static void check_pool(sno_snapshot s, uint32_t min, uint32_t max) {
     CHECK_EQ(sno_gen_partition(&gen), a_partition);
     CHECK_EQ(sno_cap(&gen), max - min + 1);
     for (uint32_t k = min; k <= max; k++) CHECK_ID(tried(&gen), start, 0, k);
-    CHECK_REFUSED(&gen, SNO_AGAIN);
+    CHECK_REFUSED(&gen, FLAKE_AGAIN);
 }
 
 static void bounds_may_come_in_either_order(void) {
@@ -90,10 +90,10 @@ static void check_options_refused(int line, const sno_options *o, const char *fi
     begin(7, 70);
     draw(3);
     const sno_gen before = gen;
-    right &= sno_init(&gen, o) == SNO_INVALID && memcmp(&gen, &before, sizeof gen) == 0;
+    right &= sno_init(&gen, o) == FLAKE_INVALID && memcmp(&gen, &before, sizeof gen) == 0;
     memset(some, 0x55, sizeof some);
-    right &= sno_shards_init(some, 3, o) == SNO_INVALID;
-    right &= sno_pool_init(&pool, some, 3, o) == SNO_INVALID;
+    right &= sno_shards_init(some, 3, o) == FLAKE_INVALID;
+    right &= sno_pool_init(&pool, some, 3, o) == FLAKE_INVALID;
     for (size_t i = 0; i < sizeof some; i++) right &= ((uint8_t *)some)[i] == 0x55;
     if (!right) check_fail(__FILE__, line, why ? why : "not refused");
 }
@@ -137,10 +137,10 @@ static void snapshots_that_do_not_fit_are_refused_by_field(void) {
     REFUSED(s, "wall_safe");
 }
 
-static sno_status admit_all(void *user, int64_t until_ns) {
+static flake_status admit_all(void *user, int64_t until_ns) {
     (void)user;
     (void)until_ns;
-    return SNO_OK;
+    return FLAKE_OK;
 }
 
 static void options_that_do_not_fit_are_refused_by_field(void) {
@@ -153,7 +153,7 @@ static void options_that_do_not_fit_are_refused_by_field(void) {
     o.clock.kind = -1;
     check_options_refused(__LINE__, &o, "clock.kind");
     o.clock.kind = 0;
-    static sno_ring no_ring;
+    static flake_ring no_ring;
     o.overflow = &no_ring;
     check_options_refused(__LINE__, &o, "overflow");
     o.overflow = NULL;
@@ -173,8 +173,8 @@ static void options_that_fit_have_nothing_wrong(void) {
     s.drifts = UINT32_MAX;
     CHECK(!sno_options_why(&o));
     o.max_wait_ms = INT64_MAX;
-    o.clock.kind = SNO_CLOCK_COARSE;
-    CHECK_EQ(sno_ring_init(&ring, ring_slots, 1), SNO_OK);
+    o.clock.kind = FLAKE_CLOCK_COARSE;
+    CHECK_EQ(flake_ring_init(&ring, ring_slots, 1), FLAKE_OK);
     o.overflow = &ring;
     CHECK(!sno_options_why(&o));
 }
@@ -184,11 +184,11 @@ static void shards_must_be_at_least_one_and_at_most_the_pool(void) {
     sno_snapshot s = pool_of(100, 103);
     const sno_options o = options_of(&s);
     begin(0, 0);
-    CHECK_EQ(sno_shards_init(some, 0, &o), SNO_INVALID);
+    CHECK_EQ(sno_shards_init(some, 0, &o), FLAKE_INVALID);
     memset(some, 0x55, sizeof some);
-    CHECK_EQ(sno_shards_init(some, 5, &o), SNO_INVALID);
+    CHECK_EQ(sno_shards_init(some, 5, &o), FLAKE_INVALID);
     for (size_t i = 0; i < sizeof some; i++) CHECK_EQ(((uint8_t *)some)[i], 0x55);
-    CHECK_EQ(sno_shards_init(some, 4, &o), SNO_OK);
+    CHECK_EQ(sno_shards_init(some, 4, &o), FLAKE_OK);
 }
 
 static void a_generator_that_was_never_made_gives_nothing(void) {
@@ -198,12 +198,12 @@ static void a_generator_that_was_never_made_gives_nothing(void) {
     script_at_ms(unit_start_ns(start) / ms_ns);
     for (int i = 0; i < 2; i++) {
         CHECK(sno_is_zero(new_id(&gen)));
-        CHECK_EQ(sno_try(&gen, a_meta, &id), SNO_INVALID);
-        CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ns(start), &id), SNO_INVALID);
-        CHECK_EQ(sno_new_n(&gen, a_meta, &id, 1), SNO_INVALID);
-        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(start), &id), SNO_INVALID);
+        CHECK_EQ(sno_try(&gen, a_meta, &id), FLAKE_INVALID);
+        CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ns(start), &id), FLAKE_INVALID);
+        CHECK_EQ(sno_new_n(&gen, a_meta, &id, 1), FLAKE_INVALID);
+        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(start), &id), FLAKE_INVALID);
         CHECK_EQ(sno_try_n(&gen, a_meta, &id, 1), 0);
-        CHECK_EQ(sno_snapshot_take(&gen, &s), SNO_INVALID);
+        CHECK_EQ(sno_snapshot_take(&gen, &s), FLAKE_INVALID);
         CHECK_EQ(sno_retry_ns(&gen), INT64_MAX);
         CHECK_EQ(sno_len(&gen), 0);
         CHECK_EQ(sno_cap(&gen), 0);
@@ -221,7 +221,7 @@ static void the_clock_of_the_options_is_the_one_that_counts(void) {
     o.clock.user = &now_ns;
     begin_with(&o, 0, 3);
     CHECK_ID(tried(&gen), start + 1000, 0, 0);
-    o.clock.kind = SNO_CLOCK_COARSE;
+    o.clock.kind = FLAKE_CLOCK_COARSE;
     begin_with(&o, 0, 3);
     CHECK_ID(tried(&gen), start + 1000, 0, 0);
 }
@@ -232,7 +232,7 @@ static void a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again(vo
     begin(10, 13);
     script_now.now_ns += 1234567;
     for (uint32_t k = 10; k <= 13; k++) CHECK_ID(CHECK_FREE_IN(&gen, 0), start, 0, k);
-    CHECK_REFUSED(&gen, SNO_AGAIN);
+    CHECK_REFUSED(&gen, FLAKE_AGAIN);
     CHECK_ID(CHECK_FREE_IN(&gen, unit_ns - 1234567), start + 1, 0, 10);
 }
 
@@ -252,8 +252,8 @@ static void an_older_time_of_the_callers_own_counts_as_the_newest_unit(void) {
     CHECK_ID(tried_at(&gen, unit_start_ns(start - 100)), start, 0, 2);
     CHECK_ID(tried_at(&gen, unit_start_ns(0)), start, 0, 3);
     const sno_snapshot before = snapshot_of(&gen);
-    CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ns(start), &id), SNO_AGAIN);
-    CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ns(start - 5), &id), SNO_AGAIN);
+    CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ns(start), &id), FLAKE_AGAIN);
+    CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ns(start - 5), &id), FLAKE_AGAIN);
     const sno_snapshot after = snapshot_of(&gen);
     CHECK(same_place(&before, &after));
     CHECK(sno_equal(id, marker()));
@@ -276,8 +276,8 @@ static void a_time_before_2010_counts_as_the_newest_unit_if_there_is_one(void) {
     for (size_t i = 0; i < 3; i++) {
         sno_id id = marker();
         begin(0, 3);
-        CHECK_EQ(sno_init(&gen, NULL), SNO_OK);
-        CHECK_EQ(sno_try_at(&gen, a_meta, before_2010[i], &id), SNO_RANGE);
+        CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
+        CHECK_EQ(sno_try_at(&gen, a_meta, before_2010[i], &id), FLAKE_RANGE);
         CHECK_EQ(snapshot_of(&gen).wall_hi, 0);
         CHECK(sno_equal(id, marker()));
         begin(0, 3);
@@ -292,7 +292,7 @@ static void a_time_after_2079_is_refused(void) {
     const sno_snapshot before = snapshot_of(&gen);
     for (size_t i = 0; i < 2; i++) {
         sno_id id = marker();
-        CHECK_EQ(sno_try_at(&gen, a_meta, after_2079[i], &id), SNO_RANGE);
+        CHECK_EQ(sno_try_at(&gen, a_meta, after_2079[i], &id), FLAKE_RANGE);
         CHECK(sno_equal(id, marker()));
     }
     const sno_snapshot after = snapshot_of(&gen);
@@ -304,7 +304,7 @@ static void a_batch_is_the_ids_that_single_calls_draw(void) {
     for (size_t n = 0; n <= 3000; n = n < 9 ? n + 1 : n * 3) {
         begin(20, 719);
         draw(5);
-        CHECK_EQ(sno_new_n(&gen, a_meta, batch, n), SNO_OK);
+        CHECK_EQ(sno_new_n(&gen, a_meta, batch, n), FLAKE_OK);
         const script after = script_now;
         begin(20, 719);
         draw(5);
@@ -404,7 +404,7 @@ static void a_batch_that_fails_leaves_its_ids_in_front_and_zeros_behind(void) {
     o.max_wait_ms = 3;
     begin_with(&o, 0, 3);
     memset(ids, 0xee, sizeof ids);
-    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 8), SNO_AGAIN);
+    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 8), FLAKE_AGAIN);
     for (uint32_t i = 0; i < 4; i++) CHECK_ID(ids[i], start, 0, i);
     for (size_t i = 4; i < 8; i++) CHECK(sno_is_zero(ids[i]));
     CHECK(sno_equal(ids[8], marker()));
@@ -419,7 +419,7 @@ static void with_time_has_a_rolling_sequence_of_its_own(void) {
     got_n = 0;
     for (int i = 0; i < 30; i++) {
         sno_id id = marker();
-        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(i / 10) + 17, &id), SNO_OK);
+        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(i / 10) + 17, &id), FLAKE_OK);
         CHECK_EQ(sno_units(id), i / 10);
         CHECK_EQ(sno_tick(id), 0);
         CHECK_EQ(sno_meta(id), a_meta);
@@ -435,7 +435,7 @@ static void with_time_has_a_rolling_sequence_of_its_own(void) {
 
 static void check_with_time_refused(int64_t unix_ns) {
     sno_id id = marker();
-    CHECK_EQ(sno_new_with_time(&gen, a_meta, unix_ns, &id), SNO_RANGE);
+    CHECK_EQ(sno_new_with_time(&gen, a_meta, unix_ns, &id), FLAKE_RANGE);
     CHECK(sno_equal(id, marker()));
 }
 
@@ -444,8 +444,8 @@ static void with_time_takes_any_time(void) {
     begin(0, 0);
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
         sno_id first = marker(), last = marker();
-        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(unit[i]), &first), SNO_OK);
-        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(unit[i] + 1) - 1, &last), SNO_OK);
+        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(unit[i]), &first), FLAKE_OK);
+        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(unit[i] + 1) - 1, &last), FLAKE_OK);
         CHECK_EQ(sno_units(first), unit[i]);
         CHECK_EQ(sno_units(last), unit[i]);
         CHECK(!sno_equal(first, last));
@@ -483,7 +483,7 @@ static void len_and_sequence_now_tell_of_the_clocks_unit(void) {
     (void)tried(&gen); /* tick-tock */
     CHECK_ASKED(1, 100);
     clock_to(start - 2);
-    CHECK_REFUSED(&gen, SNO_CLOCK_BACK);
+    CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
     CHECK_ASKED(0, 100);
     script_now.now_ns = epoch_ns - 1;
     CHECK_ASKED(0, 100);
@@ -509,7 +509,7 @@ static void len_and_sequence_now_tell_of_a_queue(void) {
 
 static void stats_count_since_init(void) {
     sno_id ids[10];
-    sno_stats stats;
+    flake_stats stats;
     sno_snapshot s = pool_of(0, 3);
     begin(0, 3);
     for (int i = 0; i < 2; i++) {
@@ -522,11 +522,11 @@ static void stats_count_since_init(void) {
         (void)tried(&gen);
         sno_stats_get(&gen, &stats);
         CHECK_EQ(stats.ids, 1);
-        CHECK_EQ(sno_new_n(&gen, a_meta, ids, 10), SNO_OK); /* 3, 4, 3 */
+        CHECK_EQ(sno_new_n(&gen, a_meta, ids, 10), FLAKE_OK); /* 3, 4, 3 */
         clock_to(start);
         (void)tried(&gen);
         clock_to(start - 1);
-        CHECK_REFUSED(&gen, SNO_CLOCK_BACK);
+        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
         sno_stats_get(&gen, &stats);
         CHECK_EQ(stats.ids, 12);
         CHECK_EQ(stats.batches, 3);
@@ -544,11 +544,11 @@ static void outside_2010_to_2079_there_are_no_ids(void) {
         sno_id ids[2] = {marker(), marker()};
         script_now.now_ns = i < 3 ? before_2010[i] : after_2079[i - 3];
         restore(&gen, pool_of(0, 3));
-        CHECK_EQ(sno_shards_init(&shard, 1, NULL), SNO_OK);
-        CHECK_REFUSED(&gen, SNO_RANGE);
-        CHECK_REFUSED(sno_shard_gen(&shard), SNO_RANGE);
-        CHECK_EQ(sno_shard_try(&shard, a_meta, ids), SNO_RANGE);
-        CHECK_EQ(sno_new_n(&gen, a_meta, ids, 1), SNO_RANGE);
+        CHECK_EQ(sno_shards_init(&shard, 1, NULL), FLAKE_OK);
+        CHECK_REFUSED(&gen, FLAKE_RANGE);
+        CHECK_REFUSED(sno_shard_gen(&shard), FLAKE_RANGE);
+        CHECK_EQ(sno_shard_try(&shard, a_meta, ids), FLAKE_RANGE);
+        CHECK_EQ(sno_new_n(&gen, a_meta, ids, 1), FLAKE_RANGE);
         CHECK(sno_equal(ids[0], marker()));
         CHECK(sno_is_zero(new_id(&gen)));
         CHECK(sno_is_zero(sno_generate(a_meta)));
@@ -574,7 +574,7 @@ static void the_first_and_the_last_ns_have_ids(void) {
     const int64_t inside[] = {before_2010[2] + 1, after_2079[0] - 1};
     for (size_t i = 0; i < 2; i++) {
         begin(0, 0);
-        CHECK_EQ(sno_init(&gen, NULL), SNO_OK);
+        CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
         script_now.now_ns = inside[i];
         const sno_id id = new_id(&gen);
         CHECK(!sno_is_zero(id));
@@ -647,7 +647,7 @@ static void a_second_step_into_used_time_waits_until_the_newest_unit(void) {
         use_both_ticks(3);
         clock_to(start - 40 - back);
         script_now.now_ns += 1000;
-        CHECK_REFUSED(&gen, SNO_CLOCK_BACK);
+        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
         CHECK_ID(CHECK_FREE_IN(&gen, back * unit_ns - 1000), start - 40, 1, 3);
 
         use_both_ticks(3);
@@ -661,7 +661,7 @@ static void a_second_step_into_used_time_waits_until_the_newest_unit(void) {
 static void a_second_step_waits_for_a_unit_that_is_not_spent(void) {
     use_both_ticks(4);
     clock_to(start - 45);
-    CHECK_REFUSED(&gen, SNO_CLOCK_BACK);
+    CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
     CHECK_ID(CHECK_FREE_IN(&gen, 6 * unit_ns), start - 39, 1, 0);
     use_both_ticks(4);
     clock_to(start - 45);
@@ -678,7 +678,7 @@ static void a_second_step_waits_for_what_the_queue_has_left(void) {
         s.sequence = 4 + 4 + 1; /* two units and two numbers of the third */
         restore(&gen, s);
         clock_to(start - 10);
-        CHECK_REFUSED(&gen, SNO_CLOCK_BACK);
+        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
         if (safe == start - 2) CHECK_ID(CHECK_FREE_IN(&gen, 9 * unit_ns), start - 1, 1, 0);
         else CHECK_ID(CHECK_FREE_IN(&gen, 12 * unit_ns), start + 2, 0, 2);
     }
@@ -690,7 +690,7 @@ static void a_second_step_waits_only_until_the_other_tick_has_unused_time(void) 
         clock_to(start + 20);
         CHECK_ID(new_id(&gen), start + 20, 1, 0);
         clock_to(start - back);
-        CHECK_REFUSED(&gen, SNO_CLOCK_BACK);
+        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
         CHECK_ID(CHECK_FREE_IN(&gen, (back + 1) * unit_ns), start + 1, 0, 0);
 
         use_both_ticks(1);
@@ -721,7 +721,7 @@ static void a_batch_is_ridden_across_a_step_back(void) {
     sno_id ids[10];
     begin(0, 3);
     script_now.jump_to_ns = unit_start_ns(start - 100);
-    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 10), SNO_OK);
+    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 10), FLAKE_OK);
     CHECK_ID(ids[3], start, 0, 3);
     CHECK_ID(ids[4], start - 100, 1, 0);
     CHECK_ID(ids[7], start - 100, 1, 3);

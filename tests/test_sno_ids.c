@@ -19,7 +19,7 @@ static void row_has_the_peers_fields(const sno_fields *row) {
     sno_id id;
     CHECK_EQ(sno_compose(row->units, row->tick, (uint8_t)row->meta, (uint16_t)row->partition,
                          (uint16_t)row->sequence, &id),
-             SNO_OK);
+             FLAKE_OK);
     CHECK(memcmp(&id, &row->id, sizeof id) == 0);
 }
 
@@ -31,7 +31,7 @@ static void compose_and_fields_are_inverse(void) {
         sno_id again;
         CHECK_EQ(sno_compose(sno_units(id), sno_tick(id), sno_meta(id), sno_partition(id),
                              sno_sequence(id), &again),
-                 SNO_OK);
+                 FLAKE_OK);
         CHECK(memcmp(&id, &again, sizeof id) == 0);
         CHECK(sno_units(id) >> 39 == 0 && sno_tick(id) <= 1);
     }
@@ -40,12 +40,12 @@ static void compose_and_fields_are_inverse(void) {
 static void compose_refuses_what_is_out_of_range(void) {
     const sno_id before = random_id();
     sno_id id = before;
-    CHECK_EQ(sno_compose(UINT64_C(1) << 39, 0, 0, 0, 0, &id), SNO_RANGE);
-    CHECK_EQ(sno_compose(UINT64_MAX, 1, 0, 0, 0, &id), SNO_RANGE);
-    CHECK_EQ(sno_compose(0, 2, 0, 0, 0, &id), SNO_INVALID);
-    CHECK_EQ(sno_compose(0, UINT32_MAX, 0, 0, 0, &id), SNO_INVALID);
+    CHECK_EQ(sno_compose(UINT64_C(1) << 39, 0, 0, 0, 0, &id), FLAKE_RANGE);
+    CHECK_EQ(sno_compose(UINT64_MAX, 1, 0, 0, 0, &id), FLAKE_RANGE);
+    CHECK_EQ(sno_compose(0, 2, 0, 0, 0, &id), FLAKE_INVALID);
+    CHECK_EQ(sno_compose(0, UINT32_MAX, 0, 0, 0, &id), FLAKE_INVALID);
     CHECK(memcmp(&id, &before, sizeof id) == 0);
-    CHECK_EQ(sno_compose((UINT64_C(1) << 39) - 1, 1, 0xff, 0xffff, 0xffff, &id), SNO_OK);
+    CHECK_EQ(sno_compose((UINT64_C(1) << 39) - 1, 1, 0xff, 0xffff, 0xffff, &id), FLAKE_OK);
     for (size_t i = 0; i < sizeof id.bytes; i++) CHECK_EQ(id.bytes[i], 0xff);
 }
 
@@ -54,18 +54,18 @@ static void bounds_of_a_time_enclose_its_ids(void) {
     for (int i = 0; i < 2000; i++) {
         const sno_id id = random_id();
         sno_id low, high;
-        CHECK_EQ(sno_min_at(sno_time_ns(id), &low), SNO_OK);
-        CHECK_EQ(sno_max_at(sno_time_ns(id) + unit_ns - 1, &high), SNO_OK);
+        CHECK_EQ(sno_min_at(sno_time_ns(id), &low), FLAKE_OK);
+        CHECK_EQ(sno_max_at(sno_time_ns(id) + unit_ns - 1, &high), FLAKE_OK);
         CHECK(sno_compare(low, id) <= 0 && sno_compare(id, high) <= 0);
         CHECK(sno_units(low) == sno_units(id) && sno_units(high) == sno_units(id));
     }
     sno_id below, at;
-    CHECK_EQ(sno_max_at(epoch_ns + unit_ns - 1, &below), SNO_OK);
-    CHECK_EQ(sno_min_at(epoch_ns + unit_ns, &at), SNO_OK);
+    CHECK_EQ(sno_max_at(epoch_ns + unit_ns - 1, &below), FLAKE_OK);
+    CHECK_EQ(sno_min_at(epoch_ns + unit_ns, &at), FLAKE_OK);
     CHECK(sno_compare(below, at) < 0);
     const sno_id before = at;
-    CHECK_EQ(sno_min_at(epoch_ns - 1, &at), SNO_RANGE);
-    CHECK_EQ(sno_max_at(epoch_ns + ((int64_t)1 << 39) * unit_ns, &at), SNO_RANGE);
+    CHECK_EQ(sno_min_at(epoch_ns - 1, &at), FLAKE_RANGE);
+    CHECK_EQ(sno_max_at(epoch_ns + ((int64_t)1 << 39) * unit_ns, &at), FLAKE_RANGE);
     CHECK(sno_equal(at, before));
 }
 

@@ -5,13 +5,13 @@
  */
 #define _XOPEN_SOURCE 700
 static unsigned thread_now; /* who draws */
-#define SNO_LANE() thread_now
+#define FLAKE_LANE() thread_now
 #include "scripted_sno.h"
 #if !defined(_WIN32)
 #include "children.h"
 #endif
 
-static sno_lane array[8];
+static flake_lane array[8];
 static sno_lanes lanes;
 
 /* Numbers 100 to 110, of lanes with 4, 4 and 3. */
@@ -19,7 +19,7 @@ static sno_snapshot eleven(void) { return pool_of(100, 110); }
 
 static void make(const sno_snapshot *s, size_t n) {
     const sno_options o = options_of(s);
-    CHECK_EQ(sno_lanes_init(&lanes, array, n, &o), SNO_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, array, n, &o), FLAKE_OK);
     thread_now = 0;
 }
 
@@ -40,13 +40,13 @@ static void all_numbers_of_a_unit(void) {
     begin_lanes();
     CHECK_EQ(sno_lanes_available(&lanes), 11);
     CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
-    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), SNO_OK);
+    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), FLAKE_OK);
     CHECK_ID(id, start, 0, 101);
     CHECK_EQ(try_all(), 9);
     for (unsigned i = 0; i < 9; i++) CHECK_ID(got[i], start, 0, 102 + i);
     memset(&id, 0x5e, sizeof id);
     const sno_id before = id;
-    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), SNO_AGAIN);
+    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), FLAKE_AGAIN);
     CHECK(sno_equal(id, before));
     CHECK_EQ(sno_lanes_available(&lanes), 0);
     CHECK_EQ(sno_lanes_retry_ns(&lanes), unit_ns);
@@ -62,9 +62,9 @@ static void threads_have_lanes_of_their_own(void) {
 }
 
 static void a_batch_over_several_units(void) {
-    sno_stats stats;
+    flake_stats stats;
     begin_lanes();
-    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 25), SNO_OK);
+    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 25), FLAKE_OK);
     for (unsigned i = 0; i < 25; i++) CHECK_EQ(sno_units(got[i]), start + i / 11);
     CHECK_EQ(repeats(got, 25), 0);
     sno_lanes_stats_get(&lanes, &stats);
@@ -75,18 +75,18 @@ static void a_batch_over_several_units(void) {
 static void a_batch_that_ends_early(void) {
     begin_lanes();
     clock_to(units - 1);
-    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 12), SNO_RANGE);
+    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 12), FLAKE_RANGE);
     CHECK(!sno_is_zero(got[10]));
     CHECK(sno_is_zero(got[11]));
     got[0] = got[1];
-    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 1), SNO_RANGE);
+    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 1), FLAKE_RANGE);
     CHECK(sno_equal(got[0], got[1]));
     CHECK(sno_is_zero(sno_lanes_new(&lanes, a_meta)));
 }
 
 /* Idle lanes go on without a tick, the others change it; a second step back blocks what was used twice. */
 static void a_clock_put_back(void) {
-    sno_stats stats;
+    flake_stats stats;
     begin_lanes();
     clock_to(start + 9);
     CHECK_EQ(try_all(), 11);
@@ -116,7 +116,7 @@ static void a_snapshot_has_both_ticks_of_all_lanes(void) {
     CHECK_EQ(sno_tick(sno_lanes_new(&lanes, a_meta)),
              1); /* its own lane first, on the other tick */
     sno_snapshot s;
-    CHECK_EQ(sno_lanes_snapshot_take(&lanes, &s), SNO_OK);
+    CHECK_EQ(sno_lanes_snapshot_take(&lanes, &s), FLAKE_OK);
     CHECK_EQ(s.wall_hi, start + 9);
     CHECK_EQ(s.wall_safe, start + 9);
     CHECK_EQ(s.partition, a_partition);
@@ -149,34 +149,34 @@ static void lanes_from_a_generators_snapshot(void) {
     for (size_t i = 0; i < 11; i++) CHECK_EQ(sno_tick(got[i]), 1);
     clock_to(start + 3);
     CHECK_EQ(try_all(), 0); /* start + 6 was used on tick 0 */
-    sno_stats stats;
+    flake_stats stats;
     sno_lanes_stats_get(&lanes, &stats);
     CHECK_EQ(stats.ids, 11);
 }
 
-static sno_lane many_lanes[whole_pool + 1];
+static flake_lane many_lanes[whole_pool + 1];
 
 static void what_does_not_fit(void) {
     begin_lanes();
     sno_snapshot s = eleven();
     sno_options o = options_of(&s);
-    CHECK_EQ(sno_lanes_init(&lanes, array, 0, &o), SNO_INVALID);
-    CHECK_EQ(sno_lanes_init(&lanes, array, 12, &o), SNO_INVALID);
-    CHECK_EQ(sno_lanes_init(&lanes, many_lanes, whole_pool + 1, NULL), SNO_INVALID);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 0, &o), FLAKE_INVALID);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 12, &o), FLAKE_INVALID);
+    CHECK_EQ(sno_lanes_init(&lanes, many_lanes, whole_pool + 1, NULL), FLAKE_INVALID);
     s.sequence_max = 101;
-    CHECK_EQ(sno_lanes_init(&lanes, array, 1, &o), SNO_INVALID);
-    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), SNO_INVALID);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 1, &o), FLAKE_INVALID);
+    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), FLAKE_INVALID);
     CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
     static sno_lanes none;
     sno_id id;
-    CHECK_EQ(sno_lanes_try(&none, a_meta, &id), SNO_INVALID);
+    CHECK_EQ(sno_lanes_try(&none, a_meta, &id), FLAKE_INVALID);
     CHECK(sno_is_zero(sno_lanes_new(&none, a_meta)));
-    CHECK_EQ(sno_lanes_snapshot_take(&none, &s), SNO_INVALID);
+    CHECK_EQ(sno_lanes_snapshot_take(&none, &s), FLAKE_INVALID);
 }
 
 static void a_partition_that_nobody_chose(void) {
     begin(0, 10);
-    CHECK_EQ(sno_lanes_init(&lanes, array, 8, NULL), SNO_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 8, NULL), FLAKE_OK);
     CHECK_EQ(sno_lanes_available(&lanes), whole_pool);
     CHECK_EQ(sno_partition(sno_lanes_new(&lanes, a_meta)), sno_gen_partition(&lanes.whole));
 }
@@ -198,10 +198,10 @@ static void a_childs_lanes(void) {
     sno_id id;
     sno_snapshot s = eleven();
     const sno_options o = options_of(&s);
-    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), SNO_FORKED);
-    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), SNO_INVALID); /* the parent's */
+    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), FLAKE_FORKED);
+    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), FLAKE_INVALID); /* the parent's */
     s.sequence_min = 111, s.sequence_max = 120;
-    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), SNO_OK);
+    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), FLAKE_OK);
     CHECK_EQ(try_all(), 10);
     CHECK_EQ(sno_sequence(got[0]), 111);
     CHECK_EQ(repeats(got, 10), 0);
@@ -223,11 +223,11 @@ static void exclusive_is_for_the_pool(void) {
     const sno_snapshot s = eleven(), last = pool_of(107, 110);
     sno_options o = options_of(&s), other = options_of(&last);
     o.exclusive = other.exclusive = folder;
-    CHECK_EQ(sno_lanes_init(&lanes, array, 3, &o), SNO_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 3, &o), FLAKE_OK);
     CHECK_EQ(try_all(), 0); /* it begins in the unit after this one */
-    CHECK_EQ(sno_init(&gen, &other), SNO_TAKEN);
+    CHECK_EQ(sno_init(&gen, &other), FLAKE_TAKEN);
     sno_lanes_retire(&lanes);
-    CHECK_EQ(sno_init(&gen, &other), SNO_OK);
+    CHECK_EQ(sno_init(&gen, &other), FLAKE_OK);
     sno_retire(&gen);
     (void)snprintf(clean, sizeof clean, "rm -rf '%s'", folder);
     CHECK_EQ(system(clean), 0);

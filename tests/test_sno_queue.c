@@ -21,7 +21,7 @@ static void a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(uin
         CHECK_EQ(script_now.slept_ns, !unit ? 0 : unit == 1 ? 2500000 : unit_ns);
         CHECK_EQ(script_now.sleeps, unit > 0);
         CHECK_EQ(sno_len(&gen), cap);
-        CHECK_REFUSED(&gen, SNO_AGAIN);
+        CHECK_REFUSED(&gen, FLAKE_AGAIN);
         CHECK_EQ(sno_retry_ns(&gen), unit ? unit_ns : 2500000);
     }
     CHECK_EQ(repeats(got, got_n), 0);
@@ -57,7 +57,7 @@ static void a_snapshot_of_a_queue_has_a_sequence_past_the_pool(void) {
 
     clock_to(start);
     restore(&twin, queue_shot);
-    CHECK_REFUSED(&twin, SNO_AGAIN);
+    CHECK_REFUSED(&twin, FLAKE_AGAIN);
     CHECK_EQ(sno_retry_ns(&twin), 2 * unit_ns);
     CHECK_ID(new_id(&twin), start + 2, 0, 102);
     CHECK_ID(new_id(&twin), start + 2, 0, 103);
@@ -70,7 +70,7 @@ static void a_snapshot_of_a_queue_has_a_sequence_past_the_pool(void) {
 
 static sno_snapshot shards_shot;
 static void take_shot_of_shards(void) {
-    CHECK_EQ(sno_shards_snapshot(shards, 2, &shards_shot), SNO_OK);
+    CHECK_EQ(sno_shards_snapshot(shards, 2, &shards_shot), FLAKE_OK);
 }
 
 /* A shard whose thread waits has drawn of a unit to come, of which all counts as drawn then. */
@@ -145,12 +145,12 @@ static void a_step_back_makes_nobody_wait_who_was_outrun(void) {
 
 /* ---- notes of overflow ---- */
 
-static sno_ring ring;
-static sno_ring_slot ring_slots[64];
+static flake_ring ring;
+static flake_ring_slot ring_slots[64];
 
 static void begin_noting(uint16_t max, size_t slots) {
     sno_options o = options_of(NULL);
-    CHECK_EQ(sno_ring_init(&ring, ring_slots, slots), SNO_OK);
+    CHECK_EQ(flake_ring_init(&ring, ring_slots, slots), FLAKE_OK);
     o.overflow = &ring;
     begin_with(&o, 0, max);
     draw((uint32_t)max + 1);
@@ -158,9 +158,9 @@ static void begin_noting(uint16_t max, size_t slots) {
 
 static void check_note(int line, int64_t after_ns, uint32_t count, uint32_t ticks) {
     char text[120];
-    sno_overflow note;
+    flake_overflow note;
     memset(&note, 0xff, sizeof note);
-    const bool noted = sno_ring_pop(&ring, &note);
+    const bool noted = flake_ring_pop(&ring, &note);
     if (noted && note.now_ns == unit_start_ns(start) + after_ns && note.count == count &&
         note.ticks == ticks)
         return;
@@ -174,8 +174,8 @@ static void check_note(int line, int64_t after_ns, uint32_t count, uint32_t tick
 #define CHECK_NOTE(after_ns, count, ticks) check_note(__LINE__, after_ns, count, ticks)
 
 static void check_no_note(int line) {
-    sno_overflow note;
-    if (sno_ring_pop(&ring, &note)) check_fail(__FILE__, line, "a note too many");
+    flake_overflow note;
+    if (flake_ring_pop(&ring, &note)) check_fail(__FILE__, line, "a note too many");
 }
 
 #define CHECK_NO_NOTE() check_no_note(__LINE__)
@@ -210,7 +210,7 @@ static void notes_count_the_callers_that_are_queued_still(void) {
 static void a_batch_that_waits_is_counted_by_its_places(void) {
     sno_id ids[6];
     begin_noting(3, 64);
-    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 6), SNO_OK);
+    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 6), FLAKE_OK);
     for (uint32_t ms = 0; ms < 4; ms++) CHECK_NOTE(ms * ms_ns, 4, ms);
     CHECK_NOTE(4 * ms_ns, 0, 4);
     for (uint32_t ms = 5; ms < 8; ms++) CHECK_NOTE(ms * ms_ns, 2, ms - 5);
@@ -235,9 +235,9 @@ static void a_new_overflow_counts_its_ms_anew(void) {
 static void who_only_tries_is_not_noted(void) {
     sno_id id = marker();
     begin_noting(3, 64);
-    CHECK_EQ(sno_try(&gen, a_meta, &id), SNO_AGAIN);
+    CHECK_EQ(sno_try(&gen, a_meta, &id), FLAKE_AGAIN);
     CHECK_EQ(sno_try_n(&gen, a_meta, &id, 1), 0);
-    CHECK_EQ(sno_try_at(&gen, a_meta, script_now.now_ns, &id), SNO_AGAIN);
+    CHECK_EQ(sno_try_at(&gen, a_meta, script_now.now_ns, &id), FLAKE_AGAIN);
     clock_to(start + 1);
     (void)tried(&gen);
     CHECK_NO_NOTE();
@@ -259,18 +259,18 @@ static void a_full_ring_drops_notes_and_the_last_one_comes_late(void) {
 }
 
 static void a_full_ring_takes_the_notes_of_later_ms(void) {
-    sno_overflow note = {0, 0, 0};
+    flake_overflow note = {0, 0, 0};
     begin_noting(3, 1);
     at_the_end = NULL;
-    CHECK(sno_ring_push(&ring, note));
+    CHECK(flake_ring_push(&ring, note));
     script_now.now_ns += 2 * ms_ns;
     draw(1);
-    CHECK(sno_ring_pop(&ring, &note));
+    CHECK(flake_ring_pop(&ring, &note));
     CHECK_EQ(note.now_ns, 0);
     CHECK_NO_NOTE();
     draw(3);
     draw(1); /* the overflow goes on, as its end was not told */
-    CHECK(sno_ring_pop(&ring, &note));
+    CHECK(flake_ring_pop(&ring, &note));
     CHECK(note.now_ns >= unit_start_ns(start + 1));
 }
 
@@ -282,8 +282,8 @@ static void a_step_back_during_an_overflow_is_noted_too(void) {
     CHECK_NOTE(3500000, 1, 0);
     clock_to(start - 99);
     draw(1);
-    sno_overflow note, last = {0, 77, 0};
-    while (sno_ring_pop(&ring, &note)) {
+    flake_overflow note, last = {0, 77, 0};
+    while (flake_ring_pop(&ring, &note)) {
         CHECK(note.now_ns >= unit_start_ns(start - 100) && note.now_ns <= script_now.now_ns);
         last = note;
     }
@@ -303,9 +303,9 @@ static void the_end_of_an_overflow_is_not_long_after_its_begin_if_the_clock_was_
     CHECK_NOTE(0, 1, 0);
     clock_to(start - 99);
     draw(1);
-    sno_overflow note;
+    flake_overflow note;
     uint32_t count = 77, ticks = 77;
-    while (sno_ring_pop(&ring, &note)) {
+    while (flake_ring_pop(&ring, &note)) {
         CHECK(note.ticks <= 4);
         count = note.count;
         ticks = note.ticks;
@@ -315,25 +315,25 @@ static void the_end_of_an_overflow_is_not_long_after_its_begin_if_the_clock_was_
 }
 
 static void a_ring_has_room_for_its_slots_and_keeps_their_order(void) {
-    sno_ring_slot slots[5];
-    sno_ring r;
-    CHECK_EQ(sno_ring_init(NULL, slots, 5), SNO_INVALID);
-    CHECK_EQ(sno_ring_init(&r, NULL, 5), SNO_INVALID);
-    CHECK_EQ(sno_ring_init(&r, slots, 0), SNO_INVALID);
+    flake_ring_slot slots[5];
+    flake_ring r;
+    CHECK_EQ(flake_ring_init(NULL, slots, 5), FLAKE_INVALID);
+    CHECK_EQ(flake_ring_init(&r, NULL, 5), FLAKE_INVALID);
+    CHECK_EQ(flake_ring_init(&r, slots, 0), FLAKE_INVALID);
     for (uint32_t size = 1; size <= 5; size++) {
-        sno_overflow note = {1, 2, 3};
+        flake_overflow note = {1, 2, 3};
         uint32_t in = 0, out = 0;
-        CHECK_EQ(sno_ring_init(&r, slots, size), SNO_OK);
-        CHECK(!sno_ring_pop(&r, &note));
+        CHECK_EQ(flake_ring_init(&r, slots, size), FLAKE_OK);
+        CHECK(!flake_ring_pop(&r, &note));
         for (int round = 0; round < 20; round++) {
             while (in - out < size) {
                 note.count = in++;
                 note.now_ns = -(int64_t)in;
-                CHECK(sno_ring_push(&r, note));
+                CHECK(flake_ring_push(&r, note));
             }
-            CHECK(!sno_ring_push(&r, note));
+            CHECK(!flake_ring_push(&r, note));
             for (uint32_t k = 0; k < 1 + (uint32_t)round % size; k++) {
-                CHECK(sno_ring_pop(&r, &note));
+                CHECK(flake_ring_pop(&r, &note));
                 CHECK_EQ(note.count, out++);
                 CHECK_EQ(note.now_ns, -(int64_t)out);
             }
@@ -346,7 +346,7 @@ static void a_ring_has_room_for_its_slots_and_keeps_their_order(void) {
 /* A generator of 4 numbers whose clock lags, and that has drawn before its time. */
 static void begin_coarse(int64_t lag_units) {
     sno_options o = options_of(NULL);
-    o.clock.kind = SNO_CLOCK_COARSE;
+    o.clock.kind = FLAKE_CLOCK_COARSE;
     begin_with(&o, 0, 3);
     clock_to(start - lag_units - 1);
     CHECK_ID(new_id(&gen), start - lag_units - 1, 0, 0);
@@ -358,7 +358,7 @@ static void begin_coarse(int64_t lag_units) {
 /* A run before may have used the units between the coarse reading and the exact one. */
 static void a_coarse_clock_does_not_say_where_to_begin(void) {
     sno_options o = options_of(NULL);
-    o.clock.kind = SNO_CLOCK_COARSE;
+    o.clock.kind = FLAKE_CLOCK_COARSE;
     begin_with(&o, 0, 3);
     coarse_lag_ns = 2 * unit_ns;
     CHECK_ID(new_id(&gen), start, 0, 0);
@@ -375,7 +375,7 @@ static void a_unit_that_looks_spent_is_judged_by_the_exact_clock(void) {
     draw(4);
     CHECK_ID(tried(&gen), start, 0, 0);
     for (uint32_t k = 1; k < 4; k++) CHECK_ID(tried(&gen), start, 0, k);
-    CHECK_REFUSED(&gen, SNO_AGAIN);
+    CHECK_REFUSED(&gen, FLAKE_AGAIN);
     CHECK_ID(CHECK_FREE_IN(&gen, unit_ns), start + 1, 0, 0);
     draw(3);
     CHECK_EQ(script_now.sleeps, 0);
@@ -413,7 +413,7 @@ static void pass(int64_t ns) {
 /* A generator that has learned how fast the counter counts, at the beginning of a unit. */
 static void begin_fast(void) {
     sno_options o = options_of(NULL);
-    o.clock.kind = SNO_CLOCK_FAST;
+    o.clock.kind = FLAKE_CLOCK_FAST;
     begin_with(&o, 0, 1023);
     for (unsigned i = 0; i < 4; i++) {
         CHECK_EQ(sno_units(new_id(&gen)), clock_unit());

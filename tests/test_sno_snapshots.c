@@ -122,7 +122,7 @@ static void restored_in_the_past_it_rides_out_one_step_and_not_a_second(void) {
     s = snapshot_of(&gen);
     clock_to(start - 20);
     restore(&gen, s);
-    CHECK_REFUSED(&gen, SNO_CLOCK_BACK);
+    CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
     CHECK_ID(CHECK_FREE_IN(&gen, 10 * unit_ns), start - 10, 1, 1);
     clock_to(start - 20);
     restore(&gen, s);
@@ -157,7 +157,7 @@ static void shards_share_the_pool_and_each_number_comes_once_a_unit(void) {
             got_n = 0;
             for (size_t i = 0; i < n; i++) {
                 sno_id id = marker();
-                while (sno_shard_try(&shards[i], a_meta, &id) == SNO_OK) keep(id);
+                while (sno_shard_try(&shards[i], a_meta, &id) == FLAKE_OK) keep(id);
                 const uint32_t cap = sno_cap(sno_shard_gen(&shards[i]));
                 CHECK_EQ(sno_len(sno_shard_gen(&shards[i])), cap);
                 CHECK_EQ(sno_shard_retry_ns(&shards[i]), unit_ns);
@@ -177,19 +177,19 @@ static void a_shard_waits_as_a_generator_does(void) {
     sno_id ids[9];
     begin_shards(2, 0, 7);
     for (uint32_t k = 0; k < 4; k++) CHECK_ID(sno_shard_new(&shards[1], a_meta), start, 0, 4 + k);
-    CHECK_REFUSED(sno_shard_gen(&shards[1]), SNO_AGAIN);
+    CHECK_REFUSED(sno_shard_gen(&shards[1]), FLAKE_AGAIN);
     CHECK_ID(sno_shard_new(&shards[1], a_meta), start + 1, 0, 4);
     CHECK_EQ(script_now.slept_ns, unit_ns);
-    CHECK_EQ(sno_shard_new_n(&shards[1], a_meta, ids, 9), SNO_OK);
+    CHECK_EQ(sno_shard_new_n(&shards[1], a_meta, ids, 9), FLAKE_OK);
     CHECK_ID(ids[2], start + 1, 0, 7);
     CHECK_ID(ids[8], start + 3, 0, 5);
     CHECK_EQ(sno_shard_try_n(&shards[1], a_meta, ids, 9), 2);
     CHECK_ID(ids[1], start + 3, 0, 7);
-    CHECK_EQ(sno_shard_try(&shards[0], a_meta, ids), SNO_OK);
+    CHECK_EQ(sno_shard_try(&shards[0], a_meta, ids), FLAKE_OK);
     CHECK_ID(ids[0], start + 3, 0, 0);
-    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, unit_start_ns(start), ids), SNO_OK);
+    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, unit_start_ns(start), ids), FLAKE_OK);
     CHECK_ID(ids[0], start + 3, 0, 1);
-    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, unit_start_ns(start + 4), ids), SNO_OK);
+    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, unit_start_ns(start + 4), ids), FLAKE_OK);
     CHECK_ID(ids[0], start + 4, 0, 0);
 }
 
@@ -202,7 +202,7 @@ static void a_shard_rides_out_a_step_back(void) {
     CHECK_EQ(snapshot_of(sno_shard_gen(&shards[0])).drifts, 1);
     CHECK_EQ(snapshot_of(sno_shard_gen(&shards[0])).wall_safe, start);
     clock_to(start - 20);
-    CHECK_REFUSED(sno_shard_gen(&shards[0]), SNO_CLOCK_BACK);
+    CHECK_REFUSED(sno_shard_gen(&shards[0]), FLAKE_CLOCK_BACK);
     CHECK_EQ(sno_shard_retry_ns(&shards[0]), 10 * unit_ns);
     CHECK_ID(sno_shard_new(&shards[1], a_meta), start - 20, 1, 4);
     CHECK_ID(sno_shard_new(&shards[0], a_meta), start - 10, 1, 1);
@@ -225,9 +225,9 @@ static void shards_of_a_snapshot_do_not_repeat_its_ids(void) {
     s.wall_safe = start - 10;
     s.sequence = 5;
     s.drifts = 1;
-    CHECK_EQ(sno_shards_init(shards, 3, &o), SNO_OK);
+    CHECK_EQ(sno_shards_init(shards, 3, &o), FLAKE_OK);
     for (size_t i = 0; i < 3; i++) {
-        CHECK_REFUSED(sno_shard_gen(&shards[i]), SNO_AGAIN);
+        CHECK_REFUSED(sno_shard_gen(&shards[i]), FLAKE_AGAIN);
         CHECK_EQ(sno_shard_retry_ns(&shards[i]), unit_ns);
     }
     clock_to(start + 1);
@@ -235,11 +235,11 @@ static void shards_of_a_snapshot_do_not_repeat_its_ids(void) {
     clock_to(start - 9);
     CHECK_ID(sno_shard_new(&shards[1], a_meta), start - 9, 0, 6);
     clock_to(start - 10);
-    CHECK_REFUSED(sno_shard_gen(&shards[2]), SNO_CLOCK_BACK);
+    CHECK_REFUSED(sno_shard_gen(&shards[2]), FLAKE_CLOCK_BACK);
     CHECK_EQ(sno_shard_retry_ns(&shards[2]), unit_ns);
 
     s.sequence = 16 + 16 + 2; /* a queue into the second unit to come */
-    CHECK_EQ(sno_shards_init(shards, 3, &o), SNO_OK);
+    CHECK_EQ(sno_shards_init(shards, 3, &o), FLAKE_OK);
     clock_to(start);
     for (size_t i = 0; i < 3; i++)
         CHECK_EQ(sno_units(sno_shard_new(&shards[i], a_meta)), start + 3);
@@ -251,7 +251,7 @@ static void a_pool_lends_each_shard_once_and_a_returned_one_goes_on(void) {
     sno_pool pool;
     sno_shard *lent[4];
     begin(0, 0);
-    CHECK_EQ(sno_pool_init(&pool, shards, 4, &o), SNO_OK);
+    CHECK_EQ(sno_pool_init(&pool, shards, 4, &o), FLAKE_OK);
     for (int round = 0; round < 10; round++) {
         for (int i = 0; i < 4; i++) {
             lent[i] = sno_pool_borrow(&pool);
@@ -284,15 +284,15 @@ static void a_pool_lends_each_shard_once_and_a_returned_one_goes_on(void) {
 static void call_new(void) { keep(new_id(&gen)); }
 static void call_try(void) {
     sno_id id;
-    if (sno_try(&gen, a_meta, &id) == SNO_OK) keep(id);
+    if (sno_try(&gen, a_meta, &id) == FLAKE_OK) keep(id);
 }
 static void call_try_at(void) {
     sno_id id;
-    if (sno_try_at(&gen, a_meta, script_now.now_ns, &id) == SNO_OK) keep(id);
+    if (sno_try_at(&gen, a_meta, script_now.now_ns, &id) == FLAKE_OK) keep(id);
 }
 static void call_new_n(void) {
     sno_id ids[6];
-    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 6), SNO_OK);
+    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 6), FLAKE_OK);
     keep_all(ids, 6);
 }
 static void call_try_n(void) {

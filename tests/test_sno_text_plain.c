@@ -2,5 +2,5 @@
  *
  * The tests of sno's texts where all is done by portable code.
  */
-#define SNO_NO_SIMD
+#define FLAKE_NO_SIMD
 #include "test_sno_text.c"

@@ -19,16 +19,17 @@
 /* ---- hooks ---- */
 
 static void nap(int64_t ns);
-#define SNO_SLEEP_NS(ns) nap(ns)
+#define FLAKE_SLEEP_NS(ns) nap(ns)
 
 /* Threads change over between any two steps of a draw when they are made to. */
 static void stumble(void);
-#define SNO_ATOMIC(T)                 _Atomic(T)
-#define SNO_ATOMIC_LOAD(p, order)     (stumble(), atomic_load_explicit(p, memory_order_##order))
-#define SNO_ATOMIC_STORE(p, v, order) (stumble(), atomic_store_explicit(p, v, memory_order_##order))
-#define SNO_ATOMIC_ADD(p, v, order) \
+#define FLAKE_ATOMIC(T)             _Atomic(T)
+#define FLAKE_ATOMIC_LOAD(p, order) (stumble(), atomic_load_explicit(p, memory_order_##order))
+#define FLAKE_ATOMIC_STORE(p, v, order) \
+    (stumble(), atomic_store_explicit(p, v, memory_order_##order))
+#define FLAKE_ATOMIC_ADD(p, v, order) \
     (stumble(), atomic_fetch_add_explicit(p, v, memory_order_##order))
-#define SNO_ATOMIC_CAS(p, seen, v, success, failure)                                        \
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                      \
     (stumble(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
                                                         memory_order_##failure))
 #include "sno.h"
@@ -75,8 +76,8 @@ static int64_t warp_read(void *user) {
            atomic_load_explicit(&w->offset_ns, memory_order_relaxed);
 }
 
-static sno_clock warp_start(int64_t times, uint64_t step_every) {
-    sno_clock clock = {warp_read, &warped, SNO_CLOCK_EXACT};
+static flake_clock warp_start(int64_t times, uint64_t step_every) {
+    flake_clock clock = {warp_read, &warped, FLAKE_CLOCK_EXACT};
     warped.times = times;
     warped.step_every = step_every;
     warped.start_ns = clock_ns(CLOCK_MONOTONIC);
@@ -91,7 +92,7 @@ static void warp_end(void) { warped.times = 0; }
 static void nap(int64_t ns) {
     if (warped.times) ns /= warped.times;
     if (!warped.times || ns > 200000) {
-        sno_i_system_sleep(ns);
+        flake_i_system_sleep(ns);
         return;
     }
     const int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + ns;
@@ -124,7 +125,7 @@ struct worker {
 static sno_gen gen;
 static sno_shard shards[most_threads];
 static sno_pool pool;
-static sno_lane lane_array[8];
+static flake_lane lane_array[8];
 static sno_lanes lanes;
 static worker workers[most_threads];
 static atomic_uint ready, running;
@@ -144,7 +145,7 @@ static sno_id from_lanes(worker *w) { return (void)w, sno_lanes_new(&lanes, a_me
 static sno_id from_try(worker *w) {
     sno_id id;
     memset(&id, 0, sizeof id);
-    while (sno_try(&gen, a_meta, &id) != SNO_OK) {
+    while (sno_try(&gen, a_meta, &id) != FLAKE_OK) {
         const int64_t ns = sno_retry_ns(&gen);
         if (ns > 0) nap(ns < unit_ns ? ns : unit_ns);
     }
@@ -246,7 +247,7 @@ static void call_at_once(void) {
     CHECK_EQ(all_n, p.ids / first_callers * first_callers);
     CHECK_EQ(repeats(), 0);
     CHECK(!sno_is_zero(all_ids[0]));
-    CHECK_EQ(sno_init(&gen, NULL), SNO_OK);
+    CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
     CHECK(sno_partition(sno_generate(0)) != sno_gen_partition(&gen));
 }
 
@@ -268,9 +269,9 @@ static void draw_with(sno_id (*draw_one)(worker *), size_t lent, int kind) {
         const plan p = plan_of(draw_one, crowd[i], small ? 40000 : 1 << 20);
         sno_options o = options_of(65535);
         o.clock.kind = kind;
-        CHECK_EQ(sno_init(&gen, &o), SNO_OK);
-        CHECK_EQ(sno_pool_init(&pool, shards, lent ? lent : crowd[i], &o), SNO_OK);
-        CHECK_EQ(sno_lanes_init(&lanes, lane_array, lent ? lent : 8, &o), SNO_OK);
+        CHECK_EQ(sno_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(sno_pool_init(&pool, shards, lent ? lent : crowd[i], &o), FLAKE_OK);
+        CHECK_EQ(sno_lanes_init(&lanes, lane_array, lent ? lent : 8, &o), FLAKE_OK);
         run(&p);
         join(&p);
         CHECK_EQ(all_n, p.ids / crowd[i] * crowd[i]);
@@ -282,25 +283,25 @@ static void draw_with(sno_id (*draw_one)(worker *), size_t lent, int kind) {
 }
 
 static void threads_that_share_a_generator(void) {
-    draw_with(from_shared, 0, SNO_CLOCK_EXACT);
-    draw_with(from_shared, 0, SNO_CLOCK_COARSE);
+    draw_with(from_shared, 0, FLAKE_CLOCK_EXACT);
+    draw_with(from_shared, 0, FLAKE_CLOCK_COARSE);
 }
 
-static void threads_that_try(void) { draw_with(from_try, 0, SNO_CLOCK_EXACT); }
+static void threads_that_try(void) { draw_with(from_try, 0, FLAKE_CLOCK_EXACT); }
 
 static void threads_with_a_shard_each(void) {
-    draw_with(from_shard, 0, SNO_CLOCK_EXACT);
-    draw_with(from_shard, 0, SNO_CLOCK_COARSE);
+    draw_with(from_shard, 0, FLAKE_CLOCK_EXACT);
+    draw_with(from_shard, 0, FLAKE_CLOCK_COARSE);
 }
 
-static void threads_that_borrow_from_a_pool(void) { draw_with(from_pool, 3, SNO_CLOCK_EXACT); }
+static void threads_that_borrow_from_a_pool(void) { draw_with(from_pool, 3, FLAKE_CLOCK_EXACT); }
 
 static void threads_that_draw_from_lanes(void) {
-    draw_with(from_lanes, 0, SNO_CLOCK_EXACT);
-    draw_with(from_lanes, 3, SNO_CLOCK_COARSE);
+    draw_with(from_lanes, 0, FLAKE_CLOCK_EXACT);
+    draw_with(from_lanes, 3, FLAKE_CLOCK_COARSE);
 }
 
-static void threads_that_generate(void) { draw_with(from_default, 0, SNO_CLOCK_EXACT); }
+static void threads_that_generate(void) { draw_with(from_default, 0, FLAKE_CLOCK_EXACT); }
 
 /* ---- the queue ---- */
 
@@ -308,8 +309,8 @@ static void draw_from_a_queue(sno_id (*draw_one)(worker *), unsigned threads, ui
     const sno_options o = options_of(max);
     plan p = plan_of(draw_one, threads, 0);
     p.ms = 200;
-    CHECK_EQ(sno_init(&gen, &o), SNO_OK);
-    CHECK_EQ(sno_lanes_init(&lanes, lane_array, 4, &o), SNO_OK);
+    CHECK_EQ(sno_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, lane_array, 4, &o), FLAKE_OK);
     run(&p);
     join(&p);
     if (draw_one != from_lanes) CHECK_EQ(falls, 0);
@@ -327,21 +328,21 @@ static void a_crowd_in_the_queue_gets_no_id_twice(void) {
 
 /* ---- notes ---- */
 
-static sno_ring ring;
-static sno_ring_slot ring_slots[1024];
+static flake_ring ring;
+static flake_ring_slot ring_slots[1024];
 
 static void notes_of_a_crowd_come_at_most_once_a_ms_and_end(void) {
     sno_options o = options_of(15);
     plan p = plan_of(from_shared, 8, 0);
-    sno_overflow note, last = {0, 77, 0};
+    flake_overflow note, last = {0, 77, 0};
     int64_t latest_ms = 0;
     size_t notes = 0, too_often = 0, too_many = 0;
     static uint8_t noted[4096];
     memset(noted, 0, sizeof noted);
     p.ms = small ? 100 : 300;
     o.overflow = &ring;
-    CHECK_EQ(sno_ring_init(&ring, ring_slots, 1024), SNO_OK);
-    CHECK_EQ(sno_init(&gen, &o), SNO_OK);
+    CHECK_EQ(flake_ring_init(&ring, ring_slots, 1024), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, &o), FLAKE_OK);
     const int64_t begin_ms = clock_ns(CLOCK_REALTIME) / 1000000;
     run(&p);
     for (bool over = false; !over;) {
@@ -350,7 +351,7 @@ static void notes_of_a_crowd_come_at_most_once_a_ms_and_end(void) {
             nap(2 * unit_ns);
             (void)sno_new(&gen, a_meta);
         }
-        while (sno_ring_pop(&ring, &note)) {
+        while (flake_ring_pop(&ring, &note)) {
             const int64_t ms = note.now_ns / 1000000 - begin_ms;
             if (ms >= 0 && ms < 4096 && note.count) too_often += noted[ms]++;
             if (ms >= latest_ms) {
@@ -394,13 +395,13 @@ static void *watch(void *at) {
     memset(&before, 0, sizeof before);
     thread_random = 7777777;
     stumble_every = workers[0].p->stumble_every;
-    w->torn += sno_snapshot_take(w->of, &before) != SNO_OK;
+    w->torn += sno_snapshot_take(w->of, &before) != FLAKE_OK;
     const sno_snapshot first = before;
     do {
         sno_id id;
         memset(&id, 0, sizeof id);
         if (w->draws) id = sno_new(w->of, a_meta);
-        w->torn += sno_snapshot_take(w->of, &after) != SNO_OK;
+        w->torn += sno_snapshot_take(w->of, &after) != FLAKE_OK;
         w->torn += after.partition != first.partition || after.sequence_min != first.sequence_min ||
                    after.sequence_max != first.sequence_max || after.sequence < after.sequence_min;
         w->back += after.drifts < before.drifts;
@@ -429,7 +430,7 @@ static void check_watcher(const watcher *w) {
 static uint32_t drifts_of(sno_gen *g) {
     sno_snapshot s;
     memset(&s, 0, sizeof s);
-    CHECK_EQ(sno_snapshot_take(g, &s), SNO_OK);
+    CHECK_EQ(sno_snapshot_take(g, &s), FLAKE_OK);
     return s.drifts;
 }
 
@@ -440,9 +441,9 @@ static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint
     watcher w;
     o.clock = warp_start(times, 20);
     p.stumble_every = stumbles;
-    CHECK_EQ(sno_init(&gen, &o), SNO_OK);
+    CHECK_EQ(sno_init(&gen, &o), FLAKE_OK);
     const unsigned lent = draw_one == from_shared ? 0 : draw_one == from_pool ? 3 : threads;
-    if (lent) CHECK_EQ(sno_pool_init(&pool, shards, lent, &o), SNO_OK);
+    if (lent) CHECK_EQ(sno_pool_init(&pool, shards, lent, &o), FLAKE_OK);
     memset(&w, 0, sizeof w);
     w.of = draw_one == from_shared ? &gen : sno_shard_gen(&shards[0]);
     w.draws = draw_one == from_shared;
@@ -483,7 +484,7 @@ static void a_clock_put_back_under_lanes(void) {
         sno_options o = options_of(i ? 65535 : 63);
         o.clock = warp_start(1000, 20);
         p.stumble_every = 20 * i;
-        CHECK_EQ(sno_lanes_init(&lanes, lane_array, 3, &o), SNO_OK);
+        CHECK_EQ(sno_lanes_init(&lanes, lane_array, 3, &o), FLAKE_OK);
         run(&p);
         join(&p);
         uint64_t drifts = 0;
@@ -558,7 +559,7 @@ static size_t stress(sno_id (*draw_one)(worker *), uint64_t step_every) {
     sno_options o = options_of(two_words_max);
     p.stumble_every = 20;
     o.clock = warp_start(100, step_every);
-    CHECK_EQ(sno_init(&gen, &o), SNO_OK);
+    CHECK_EQ(sno_init(&gen, &o), FLAKE_OK);
     atomic_store(&two_words.time, 0);
     atomic_store(&two_words.safe, 0);
     atomic_store(&two_words.drifts, 0);

@@ -237,15 +237,15 @@ static void what_is_anothers_is_refused(void) {
     refused(path, flake_state_open(&state, &w, &o, &why), FLAKE_FOREIGN);
     o = options_of(0);
     refused(path, flake128_state_open(&state, &w, 1, &o, &why), FLAKE_FOREIGN);
-    static sno_state snos;
-    sno_why sno_reason;
-    sno_state_options sno_where;
+    static flake_state snos;
+    flake_why sno_reason;
+    flake_state_options sno_where;
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     memset(&sno_where, 0, sizeof sno_where);
     sno_where.path = path;
-    CHECK_EQ(sno_state_open(&snos, &sno_where, &pool, &sno_reason), SNO_FOREIGN);
+    CHECK_EQ(sno_state_open(&snos, &sno_where, &pool, &sno_reason), FLAKE_FOREIGN);
     memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_state_open(&snos, &sno_where, &pool, &sno_reason), SNO_FOREIGN);
+    CHECK_EQ(sno_state_open(&snos, &sno_where, &pool, &sno_reason), FLAKE_FOREIGN);
 
     CHECK_EQ(read_file(path, image, sizeof image), FLAKE_I_FILE);
     image[11] = 3; /* a later version */
@@ -394,14 +394,14 @@ static void one_run_at_a_time(void) {
 /* A record lock of POSIX would go when any descriptor of its file is closed. */
 static void a_sno_state_at_the_same_path_lets_go_of_nothing(void) {
     const char *path = path_of("ids");
-    static sno_state snos;
-    sno_state_options w;
+    static flake_state snos;
+    flake_state_options w;
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     begin();
     memset(&w, 0, sizeof w);
     w.path = path;
     CHECK_EQ(open_node(path, 1), FLAKE_OK);
-    CHECK(sno_state_open(&snos, &w, &pool, NULL) != SNO_OK);
+    CHECK(sno_state_open(&snos, &w, &pool, NULL) != FLAKE_OK);
     child_is_well(find_it_taken);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
@@ -605,14 +605,14 @@ static void a_snapshot_does_not_pass_by_the_horizon(void) {
     CHECK_EQ(ways_repeated(&our->log), 0);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 
-    static sno_state snos;
-    sno_state_options w;
+    static flake_state snos;
+    flake_state_options w;
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     memset(&w, 0, sizeof w);
     w.path = path_of("snos");
     w.clock.now_ns = script_read;
     w.clock.user = &script_now;
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), SNO_OK);
+    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), FLAKE_OK);
     ways_setup setup;
     memset(&setup, 0, sizeof setup);
     setup.is_scripted = true;
@@ -620,13 +620,13 @@ static void a_snapshot_does_not_pass_by_the_horizon(void) {
     o.state = &snos;
     pool.wall_hi = (script_now.now_ns - SNO_I_EPOCH_NS) / (4 * ms) + 2500;
     pool.sequence = 5;
-    CHECK_EQ(sno_init(&ways.sno, &o), SNO_OK);
+    CHECK_EQ(sno_init(&ways.sno, &o), FLAKE_OK);
     script_now.now_ns += 10000 * ms;
     sno_id drawn;
     script_now.now_ns += sno_retry_ns(&ways.sno);
-    CHECK_EQ(sno_try(&ways.sno, 7, &drawn), SNO_OK);
+    CHECK_EQ(sno_try(&ways.sno, 7, &drawn), FLAKE_OK);
     CHECK(sno_time_ns(drawn) < disk.lasting);
-    CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
 }
 
 /* ---- gates ---- */
@@ -781,10 +781,10 @@ static void the_horizon_ends_with_the_clock(void) {
 /* ---- sno's own ---- */
 
 static void a_sno_state_brings_its_pool(void) {
-    static sno_state snos;
-    sno_state_options w;
+    static flake_state snos;
+    flake_state_options w;
     sno_snapshot pool;
-    sno_why reason;
+    flake_why reason;
     sno_id id;
     begin();
     memset(&pool, 0, sizeof pool);
@@ -792,7 +792,7 @@ static void a_sno_state_brings_its_pool(void) {
     w.path = path_of("snos");
     w.clock.now_ns = script_read;
     w.clock.user = &script_now;
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, &reason), SNO_OK); /* a partition of its choice */
+    CHECK_EQ(sno_state_open(&snos, &w, &pool, &reason), FLAKE_OK); /* a partition of its choice */
     const uint16_t partition = pool.partition;
     CHECK_EQ(pool.sequence_max, UINT16_MAX);
     ways_setup setup;
@@ -800,27 +800,27 @@ static void a_sno_state_brings_its_pool(void) {
     setup.is_scripted = true;
     sno_options o = ways_sno_options(&setup, &pool);
     o.state = &snos;
-    CHECK_EQ(sno_init(&ways.sno, &o), SNO_OK);
-    CHECK_EQ(sno_try(&ways.sno, 7, &id), SNO_OK);
+    CHECK_EQ(sno_init(&ways.sno, &o), FLAKE_OK);
+    CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_OK);
     CHECK_EQ(sno_partition(id), partition);
     const int64_t first_ns = sno_time_ns(id);
-    CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, &reason), SNO_OK);
+    CHECK_EQ(sno_state_open(&snos, &w, &pool, &reason), FLAKE_OK);
     CHECK_EQ(pool.partition, partition);
-    CHECK_EQ(sno_init(&ways.sno, &o), SNO_OK);
-    CHECK_EQ(sno_try(&ways.sno, 7, &id), SNO_OK);
+    CHECK_EQ(sno_init(&ways.sno, &o), FLAKE_OK);
+    CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_OK);
     CHECK(sno_time_ns(id) > first_ns);
     script_now.now_ns -= 8 * ms; /* no tick has used it, but both count as if they had */
-    CHECK_EQ(sno_try(&ways.sno, 7, &id), SNO_CLOCK_BACK);
+    CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_CLOCK_BACK);
     pool.sequence_max = 99;
-    CHECK_EQ(sno_init(&ways.sno, &o), SNO_FOREIGN);
-    CHECK_EQ(sno_shards_init(ways.sno_shards, 2, &o), SNO_FOREIGN);
+    CHECK_EQ(sno_init(&ways.sno, &o), FLAKE_FOREIGN);
+    CHECK_EQ(sno_shards_init(ways.sno_shards, 2, &o), FLAKE_FOREIGN);
     o.snapshot = NULL;
-    CHECK_EQ(sno_init(&ways.sno, &o), SNO_FOREIGN);
-    CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    CHECK_EQ(sno_init(&ways.sno, &o), FLAKE_FOREIGN);
+    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     pool = ways_pool(0, FAMILY_SNO, 5, 7);
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, &reason), SNO_INVALID);
+    CHECK_EQ(sno_state_open(&snos, &w, &pool, &reason), FLAKE_INVALID);
 }
 
 int main(int argc, char **argv) {

@@ -176,13 +176,13 @@ static void closed_while_others_draw(void) {
 /* ---- all ways to an id, killed anywhere ---- */
 
 static flake_state states[2];
-static sno_state sno_states[2];
+static flake_state sno_states[2];
 static uint64_t random_state;
 
 /* Opens all four, and makes the generators; false: refused, since the clock was put back. */
 static bool open_all(void) {
     flake_state_options w = where_of(NULL);
-    sno_state_options s;
+    flake_state_options s;
     ways_setup setup;
     memset(&setup, 0, sizeof setup);
     memset(&s, 0, sizeof s);
@@ -194,7 +194,7 @@ static bool open_all(void) {
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
     flake_status status[2];
-    sno_status sno_status_of[2];
+    flake_status sno_status_of[2];
     wide.seq_max = 199; /* the generator's, and the lanes' */
     w.path = path_of("all_flake");
     status[0] = flake_state_open(&states[0], &w, &whole, NULL);
@@ -207,13 +207,13 @@ static bool open_all(void) {
     bool open = true;
     for (int i = 0; i < 2; i++) {
         EXPECT(status[i] == FLAKE_OK || status[i] == FLAKE_CLOCK_BACK);
-        EXPECT(sno_status_of[i] == SNO_OK || sno_status_of[i] == SNO_CLOCK_BACK);
-        open &= status[i] == FLAKE_OK && sno_status_of[i] == SNO_OK;
+        EXPECT(sno_status_of[i] == FLAKE_OK || sno_status_of[i] == FLAKE_CLOCK_BACK);
+        open &= status[i] == FLAKE_OK && sno_status_of[i] == FLAKE_OK;
     }
     if (!open) { /* those that were opened have drawn nothing */
         for (int i = 0; i < 2; i++) {
             if (status[i] == FLAKE_OK) (void)flake_state_close(&states[i]);
-            if (sno_status_of[i] == SNO_OK) (void)sno_state_close(&sno_states[i]);
+            if (sno_status_of[i] == FLAKE_OK) (void)flake_state_close(&sno_states[i]);
         }
         return false;
     }
@@ -250,12 +250,12 @@ static void run_and_end_somehow(void) {
         ways_note(&our->log, way->family, &ids);
         move_clock();
         if (draws % 32 == 0) (void)flake_state_extend(&states[0]);
-        if (draws % 32 == 16) (void)sno_state_extend(&sno_states[0]);
+        if (draws % 32 == 16) (void)flake_state_extend(&sno_states[0]);
     }
     if (end == 1)
         for (int i = 0; i < 2; i++) {
             (void)flake_state_close(&states[i]);
-            (void)sno_state_close(&sno_states[i]);
+            (void)flake_state_close(&sno_states[i]);
         }
     else (void)kill(getpid(), SIGKILL);
 }

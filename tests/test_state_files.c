@@ -635,16 +635,16 @@ static void a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next
     close_it(&state);
 }
 
-static sno_status open_snos(void) { /* with a partition that nobody chose */
-    static sno_state snos;
-    sno_state_options w;
+static flake_status open_snos(void) { /* with a partition that nobody chose */
+    static flake_state snos;
+    flake_state_options w;
     sno_snapshot pool;
     memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);
     w.path = path_of("snos");
     w.clock.now_ns = scene_clock;
-    const sno_status status = sno_state_open(&snos, &w, &pool, NULL);
-    if (status == SNO_OK) CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    const flake_status status = sno_state_open(&snos, &w, &pool, NULL);
+    if (status == FLAKE_OK) CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     return status;
 }
 
@@ -660,13 +660,13 @@ static void a_run_of_snos_that_died_at_its_first_start_is_gone_on_from(void) {
         call_meant = calls_made[i];
         calls_before = i == 3;
         child_is_killed(open_snos_and_be_killed);
-        CHECK_EQ(open_snos(), SNO_OK);
+        CHECK_EQ(open_snos(), FLAKE_OK);
     }
 }
 
 static void an_old_file_of_snos(void) {
-    static sno_state snos;
-    sno_state_options w;
+    static flake_state snos;
+    flake_state_options w;
     sno_snapshot pool;
     begin();
     is_held = new_line();
@@ -677,24 +677,24 @@ static void an_old_file_of_snos(void) {
     w.clock.now_ns = scene_clock;
     pool.partition = 5;
     pool.sequence_max = 99;
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), SNO_OK); /* to learn its identity */
-    CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), FLAKE_OK); /* to learn its identity */
+    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     put_old(path_of("snos"), (start_ms + 500) * a_ms, 128);
-    memcpy(old_bytes + 32, snos.identity, SNO_I_IDENTITY);
+    memcpy(old_bytes + 32, snos.identity, FLAKE_I_IDENTITY);
     flake_i_put64(old_bytes + 120, flake_i_fnv(old_bytes, 120));
     put_bytes(path_of("snos"), old_bytes, 128);
     lock_name = "snos.sno-lock";
     const pid_t child = start_child(hold_the_old_lock);
     CHECK(await_word(&is_held));
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), SNO_TAKEN);
+    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), FLAKE_TAKEN);
     tell(&may_end);
     CHECK_EQ(end_of(child), 0);
     memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), SNO_OK);
+    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), FLAKE_OK);
     CHECK_EQ(pool.partition, 5);
     CHECK(atomic_load(&our->now_ns) > (start_ms + 500) * a_ms);
     CHECK_EQ(version_of(path_of("snos")), 2);
-    CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     hang_up(&is_held);
     hang_up(&may_end);
 }

@@ -49,7 +49,7 @@ static flake_state state;
 static flake_gen gen;
 static flake128_gen wide;
 static flake_slot slot;
-static sno_state snos;
+static flake_state snos;
 static sno_gen sno;
 static flake_why why;
 
@@ -74,15 +74,15 @@ static flake_status open_ids(const flake_options *o) {
     return flake_state_open(&state, &w, o, &why);
 }
 
-static sno_status open_snos_at(const char *name, sno_snapshot *pool) {
-    sno_state_options w;
+static flake_status open_snos_at(const char *name, sno_snapshot *pool) {
+    flake_state_options w;
     memset(&w, 0, sizeof w);
     w.path = path_of(name);
     w.clock.now_ns = scene_clock;
     return sno_state_open(&snos, &w, pool, NULL);
 }
 
-static sno_status open_snos(sno_snapshot *pool) { return open_snos_at("snos", pool); }
+static flake_status open_snos(sno_snapshot *pool) { return open_snos_at("snos", pool); }
 
 static sno_snapshot pool_of(uint16_t min, uint16_t max) {
     return pool_of_numbers(0x1234, min, max);
@@ -186,7 +186,7 @@ static flake_status open_kind(size_t kind) {
     if (kind == 2) return flake128_state_open(&state, &w, 0x001a2b3c4d5e, &o, &why);
     if (kind == 3) {
         sno_snapshot pool = pool_of(100, 299);
-        return open_snos(&pool) == SNO_OK ? FLAKE_OK : FLAKE_FOREIGN;
+        return open_snos(&pool) == FLAKE_OK ? FLAKE_OK : FLAKE_FOREIGN;
     }
     flake_slot_options where;
     uint32_t number = 0;
@@ -201,7 +201,7 @@ static flake_status open_kind(size_t kind) {
 }
 
 static flake_status close_kind(size_t kind) {
-    if (kind == 3) return sno_state_close(&snos) == SNO_OK ? FLAKE_OK : FLAKE_IO;
+    if (kind == 3) return flake_state_close(&snos) == FLAKE_OK ? FLAKE_OK : FLAKE_IO;
     return kind == 4 ? flake_slot_release(&slot) : flake_state_close(&state);
 }
 
@@ -344,10 +344,10 @@ static void a_file_of_flakes_is_no_pool(void) {
     close_it(&state);
     pass_ms(10);
     const int before = descriptors();
-    CHECK_EQ(open_snos_at("ids", &any), SNO_FOREIGN);
+    CHECK_EQ(open_snos_at("ids", &any), FLAKE_FOREIGN);
     CHECK_EQ(descriptors(), before);
     CHECK_EQ(mkfifo(path_of("pipe"), 0666), 0); /* nor is a pipe, which nobody writes to */
-    CHECK_EQ(open_snos_at("pipe", &any), SNO_FOREIGN);
+    CHECK_EQ(open_snos_at("pipe", &any), FLAKE_FOREIGN);
 }
 
 static void a_pool_that_does_not_begin_at_0_has_its_state(void) {
@@ -355,33 +355,33 @@ static void a_pool_that_does_not_begin_at_0_has_its_state(void) {
     sno_snapshot pool = pool_of(100, 199);
     sno_id id;
     begin();
-    CHECK_EQ(open_snos(&pool), SNO_OK);
+    CHECK_EQ(open_snos(&pool), FLAKE_OK);
     CHECK(pool.sequence_min == 100 && pool.sequence_max == 199 && pool.partition == 0x1234);
     sno_options o = options_of_sno(&pool, scene_clock, NULL);
     o.state = &snos;
-    CHECK_EQ(sno_init(&sno, &o), SNO_OK);
-    CHECK_EQ(sno_new_n(&sno, 0, &id, 1), SNO_OK);
+    CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
+    CHECK_EQ(sno_new_n(&sno, 0, &id, 1), FLAKE_OK);
     CHECK_EQ(sno_sequence(id), 100);
     const int64_t first_ns = sno_time_ns(id);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         sno_snapshot other = pool_of(others[i][0], others[i][1]);
         o.snapshot = &other;
-        CHECK_EQ(sno_init(&sno, &o), SNO_FOREIGN);
+        CHECK_EQ(sno_init(&sno, &o), FLAKE_FOREIGN);
     }
-    CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         sno_snapshot other = pool_of(others[i][0], others[i][1]);
-        CHECK_EQ(open_snos(&other), SNO_FOREIGN);
+        CHECK_EQ(open_snos(&other), FLAKE_FOREIGN);
     }
     memset(&pool, 0, sizeof pool); /* the file knows */
-    CHECK_EQ(open_snos(&pool), SNO_OK);
+    CHECK_EQ(open_snos(&pool), FLAKE_OK);
     CHECK(pool.sequence_min == 100 && pool.sequence_max == 199 && pool.partition == 0x1234);
     o.snapshot = &pool;
-    CHECK_EQ(sno_init(&sno, &o), SNO_OK);
-    CHECK_EQ(sno_new_n(&sno, 0, &id, 1), SNO_OK);
+    CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
+    CHECK_EQ(sno_new_n(&sno, 0, &id, 1), FLAKE_OK);
     CHECK_EQ(sno_sequence(id), 100);
     CHECK(sno_time_ns(id) > first_ns);
-    CHECK_EQ(sno_state_close(&snos), SNO_OK);
+    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
 }
 
 /* ---- system calls that do less ---- */

@@ -15,7 +15,7 @@
 static flake_state state;
 static flake_gen gen;
 static flake_slot slot;
-static sno_state snos;
+static flake_state snos;
 static sno_gen sno;
 static sno_snapshot sno_pool_of;
 
@@ -49,23 +49,23 @@ static sno_options sno_options_now(void) {
     return options_of_sno(&sno_pool_of, scene_clock, NULL);
 }
 
-static flake_status of_sno(sno_status status) {
+static flake_status of_sno(flake_status status) {
     switch (status) {
-    case SNO_OK: return FLAKE_OK;
-    case SNO_AGAIN: return FLAKE_AGAIN;
-    case SNO_IO: return FLAKE_IO;
-    case SNO_TAKEN: return FLAKE_TAKEN;
-    case SNO_INVALID: return FLAKE_INVALID;
+    case FLAKE_OK: return FLAKE_OK;
+    case FLAKE_AGAIN: return FLAKE_AGAIN;
+    case FLAKE_IO: return FLAKE_IO;
+    case FLAKE_TAKEN: return FLAKE_TAKEN;
+    case FLAKE_INVALID: return FLAKE_INVALID;
     default: return FLAKE_PARSE; /* none of those that are expected */
     }
 }
 
 static flake_status open_sno(void) {
-    sno_state_options w;
+    flake_state_options w;
     sno_options o = sno_options_now();
     SET_STATE_OPTIONS(w, "snos");
-    const sno_status status = sno_state_open(&snos, &w, &sno_pool_of, NULL);
-    if (status != SNO_OK) return of_sno(status);
+    const flake_status status = sno_state_open(&snos, &w, &sno_pool_of, NULL);
+    if (status != FLAKE_OK) return of_sno(status);
     o.state = &snos;
     return of_sno(sno_init(&sno, &o));
 }
@@ -79,15 +79,15 @@ static flake_status draw_flake(void) {
 
 static flake_status draw_sno(void) {
     sno_id id;
-    const sno_status status = sno_new_n(&sno, 0, &id, 1);
-    if (status == SNO_OK) note(sno_key(id) | (uint64_t)1 << 63);
+    const flake_status status = sno_new_n(&sno, 0, &id, 1);
+    if (status == FLAKE_OK) note(sno_key(id) | (uint64_t)1 << 63);
     return of_sno(status);
 }
 
 static flake_status extend_flake(void) { return flake_state_extend(&state); }
-static flake_status extend_sno(void) { return of_sno(sno_state_extend(&snos)); }
+static flake_status extend_sno(void) { return of_sno(flake_state_extend(&snos)); }
 static flake_status close_flake(void) { return flake_state_close(&state); }
-static flake_status close_sno(void) { return of_sno(sno_state_close(&snos)); }
+static flake_status close_sno(void) { return of_sno(flake_state_close(&snos)); }
 
 static flake_status claim_slot(void) {
     flake_slot_options o;
@@ -183,7 +183,7 @@ static void is_well_and_closes(const struct kind *k) {
 
 /* What looks into the file before it is opened leaves no trace either. */
 static void an_open_leaves_its_thread_cancellable(void) {
-    sno_state_options w;
+    flake_state_options w;
     sno_snapshot pool;
     int before = PTHREAD_CANCEL_DISABLE;
     begin();
@@ -192,10 +192,10 @@ static void an_open_leaves_its_thread_cancellable(void) {
     w.clock.now_ns = scene_clock;
     for (int i = 0; i < 2; i++, pass_ms(5)) {
         memset(&pool, 0, sizeof pool); /* the file's, or one that is drawn */
-        CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), SNO_OK);
+        CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), FLAKE_OK);
         CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before), 0);
         CHECK_EQ(before, PTHREAD_CANCEL_ENABLE);
-        CHECK_EQ(sno_state_close(&snos), SNO_OK);
+        CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     }
 }
 

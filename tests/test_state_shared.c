@@ -8,7 +8,7 @@
 #include "scene.h"
 #define FLAKE_CLOCK_NS(kind) \
     ((void)(kind), scene_clock(NULL)) /* functions lie elsewhere in a peer */
-#define SNO_CLOCK_NS(kind) ((void)(kind), scene_clock(NULL))
+#define FLAKE_CLOCK_NS(kind) ((void)(kind), scene_clock(NULL))
 #include "flake.h"
 #include "sno.h"
 #include "sno_key.h"
@@ -20,7 +20,7 @@ static struct shared {
     flake_lane lane[2];
     flake_lanes lanes;
     sno_gen sno;
-    sno_state snos;
+    flake_state snos;
 } * all; /* what processes share */
 
 static flake_why why;
@@ -479,8 +479,8 @@ static void a_state_that_is_not_shared_is_refused(void) {
 
 /* ---- sno ---- */
 
-static sno_status open_snos(sno_snapshot *pool) {
-    sno_state_options w;
+static flake_status open_snos(sno_snapshot *pool) {
+    flake_state_options w;
     memset(&w, 0, sizeof w);
     memset(pool, 0, sizeof *pool);
     pool->partition = 5;
@@ -490,23 +490,23 @@ static sno_status open_snos(sno_snapshot *pool) {
     return sno_state_open(&all->snos, &w, pool, NULL);
 }
 
-static sno_status draw_sno(void) {
+static flake_status draw_sno(void) {
     sno_id id;
-    const sno_status status = sno_try(&all->sno, 0, &id);
-    if (status == SNO_OK) note(sno_key(id));
+    const flake_status status = sno_try(&all->sno, 0, &id);
+    if (status == FLAKE_OK) note(sno_key(id));
     return status;
 }
 
 static void open_snos_and_be_killed(void) {
     sno_snapshot pool;
     sno_options o;
-    EXPECT(open_snos(&pool) == SNO_OK);
+    EXPECT(open_snos(&pool) == FLAKE_OK);
     memset(&o, 0, sizeof o);
     o.snapshot = &pool;
     o.shared_memory = true;
     o.state = &all->snos;
-    EXPECT(sno_init(&all->sno, &o) == SNO_OK);
-    for (int i = 0; i < 100; i++) EXPECT(draw_sno() == SNO_OK);
+    EXPECT(sno_init(&all->sno, &o) == FLAKE_OK);
+    for (int i = 0; i < 100; i++) EXPECT(draw_sno() == FLAKE_OK);
     be_killed();
 }
 
@@ -514,15 +514,15 @@ static void snos_go_on_too(void) {
     sno_snapshot pool;
     begin_shared();
     child_is_killed(open_snos_and_be_killed);
-    CHECK_EQ(sno_state_extend(&all->snos), SNO_FORKED);
+    CHECK_EQ(flake_state_extend(&all->snos), FLAKE_FORKED);
     pass_ms(2900);
-    CHECK_EQ(draw_sno(), SNO_OK);
+    CHECK_EQ(draw_sno(), FLAKE_OK);
     pass_ms(1000);
-    CHECK_EQ(draw_sno(), SNO_AGAIN);
-    CHECK_EQ(open_snos(&pool), SNO_OK);
-    CHECK_EQ(draw_sno(), SNO_OK);
+    CHECK_EQ(draw_sno(), FLAKE_AGAIN);
+    CHECK_EQ(open_snos(&pool), FLAKE_OK);
+    CHECK_EQ(draw_sno(), FLAKE_OK);
     CHECK_EQ(atomic_load(&our->sleeps), 0);
-    CHECK_EQ(sno_state_close(&all->snos), SNO_OK);
+    CHECK_EQ(flake_state_close(&all->snos), FLAKE_OK);
     CHECK_EQ(repeated(), 0);
 }
 

@@ -657,7 +657,7 @@ static void every_status_has_words_of_its_own(void) {
             CHECK(strcmp(words[status], words[other]) != 0);
     }
     CHECK_STR(flake_status_str(FLAKE_OK), "ok");
-    CHECK_STR(flake_status_str((flake_status)(FLAKE_TAKEN + 1)), "unknown status");
+    CHECK_STR(flake_status_str((flake_status)(FLAKE_EXHAUSTED + 1)), "unknown status");
 }
 
 int main(int argc, char **argv) {

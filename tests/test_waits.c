@@ -15,8 +15,8 @@ static flake128_gen wide;
 static sno_gen sno;
 static flake_ring ring;
 static flake_ring_slot ring_slots[8];
-static sno_ring sno_ring_of;
-static sno_ring_slot sno_ring_slots[8];
+static flake_ring sno_ring_of;
+static flake_ring_slot sno_ring_slots[8];
 
 enum { patience_ms = 10 };
 
@@ -146,9 +146,9 @@ static void make_sno(bool with_ring) {
     o.snapshot = &pool;
     o.max_wait_ms = patience_ms;
     o.clock.now_ns = odd_clock;
-    CHECK_EQ(sno_ring_init(&sno_ring_of, sno_ring_slots, 8), SNO_OK);
+    CHECK_EQ(flake_ring_init(&sno_ring_of, sno_ring_slots, 8), FLAKE_OK);
     if (with_ring) o.overflow = &sno_ring_of;
-    CHECK_EQ(sno_init(&sno, &o), SNO_OK);
+    CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
 }
 
 static void wait_sno(bool with_ring) {
@@ -166,11 +166,11 @@ static void wait_blocked(bool with_ring) {
     const int64_t now_ns = atomic_load(&our->now_ns), back_ns = goes_back_ns;
     goes_back_ns = 0;
     make_sno(with_ring);
-    CHECK_EQ(sno_try(&sno, 0, &id), SNO_OK);
+    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_OK);
     atomic_store(&our->now_ns, now_ns - 100 * a_ms);
-    CHECK_EQ(sno_try(&sno, 0, &id), SNO_OK);
+    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_OK);
     atomic_store(&our->now_ns, now_ns - 200 * a_ms);
-    CHECK_EQ(sno_try(&sno, 0, &id), SNO_CLOCK_BACK);
+    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_CLOCK_BACK);
     atomic_store(&our->now_ns, now_ns - 102 * a_ms); /* not much to wait for */
     goes_back_ns = back_ns;
     atomic_store(&our->sleeps, 0u);

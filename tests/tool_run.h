@@ -19,7 +19,6 @@
 #include <stdarg.h>
 
 #define FLAKE_CLOCK_NS(kind) script_read(&script_now)
-#define SNO_CLOCK_NS(kind)   script_read(&script_now)
 
 #if defined(TEST_SMALL)
 enum { run_moments = 100 };

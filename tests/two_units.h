@@ -9,7 +9,6 @@
 extern "C" {
 #endif
 void *other_unit_flake_process(void);
-void *other_unit_sno_process(void);
 void *other_unit_sno_partitions(void);
 void *other_unit_sno_default(void);
 size_t other_unit_flake_gen_size(void);

@@ -14,7 +14,6 @@
 extern "C" {
 #endif
 void *other_unit_flake_process(void) { return (void *)&flake_i_process; }
-void *other_unit_sno_process(void) { return (void *)&sno_i_process; }
 void *other_unit_sno_partitions(void) { return (void *)&sno_i_partitions; }
 void *other_unit_sno_default(void) { return (void *)&sno_i_default; }
 size_t other_unit_flake_gen_size(void) { return sizeof(flake_gen); }

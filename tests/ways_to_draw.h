@@ -32,7 +32,7 @@ static struct ways {
     flake_lane lane[way_halves], wide_lane[way_halves];
     flake_lanes lanes;
     flake128_lanes wide_lanes;
-    sno_lane sno_lane[way_halves];
+    flake_lane flake_lane[way_halves];
     sno_lanes sno_lanes;
 } ways;
 
@@ -46,12 +46,12 @@ static inline way_outcome way_of_flake(flake_status status) {
     }
 }
 
-static inline way_outcome way_of_sno(sno_status status) {
+static inline way_outcome way_of_sno(flake_status status) {
     switch (status) {
-    case SNO_OK: return WAY_OK;
-    case SNO_FORKED: return WAY_FORKED;
-    case SNO_AGAIN: return WAY_AGAIN;
-    case SNO_IO: return WAY_IO;
+    case FLAKE_OK: return WAY_OK;
+    case FLAKE_FORKED: return WAY_FORKED;
+    case FLAKE_AGAIN: return WAY_AGAIN;
+    case FLAKE_IO: return WAY_IO;
     default: return WAY_OTHER;
     }
 }
@@ -206,7 +206,7 @@ static inline way_outcome way_sno_try_at(way_ids *out) {
 }
 static inline way_outcome way_sno_new_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const sno_status status = sno_new_n(&ways.sno, 7, id, way_batch);
+    const flake_status status = sno_new_n(&ways.sno, 7, id, way_batch);
     return way_give_snos(out, way_of_sno(status), id, way_batch);
 }
 static inline way_outcome way_sno_try_n(way_ids *out) {
@@ -226,12 +226,12 @@ static inline way_outcome way_sno_shard_try(way_ids *out) {
 }
 static inline way_outcome way_sno_shard_try_at(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const sno_status status = sno_shard_try_at(&ways.sno_shards[0], 7, way_now_ns(), id);
+    const flake_status status = sno_shard_try_at(&ways.sno_shards[0], 7, way_now_ns(), id);
     return way_give_snos(out, way_of_sno(status), id, 1);
 }
 static inline way_outcome way_sno_shard_new_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const sno_status status = sno_shard_new_n(&ways.sno_shards[1], 7, id, way_batch);
+    const flake_status status = sno_shard_new_n(&ways.sno_shards[1], 7, id, way_batch);
     return way_give_snos(out, way_of_sno(status), id, way_batch);
 }
 static inline way_outcome way_sno_shard_try_n(way_ids *out) {
@@ -242,7 +242,7 @@ static inline way_outcome way_sno_shard_try_n(way_ids *out) {
 static inline way_outcome way_sno_lent_try(way_ids *out) {
     WAY_ROOM(sno_id, id);
     sno_shard *shard = sno_pool_borrow(&ways.sno_pool);
-    const sno_status status = shard ? sno_shard_try(shard, 7, id) : SNO_TAKEN;
+    const flake_status status = shard ? sno_shard_try(shard, 7, id) : FLAKE_TAKEN;
     if (shard) sno_pool_give_back(&ways.sno_pool, shard);
     return way_give_snos(out, way_of_sno(status), id, 1);
 }
@@ -286,7 +286,7 @@ static inline way_outcome way_sno_lanes_try(way_ids *out) {
 }
 static inline way_outcome way_sno_lanes_new_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const sno_status status = sno_lanes_new_n(&ways.sno_lanes, 7, id, way_batch);
+    const flake_status status = sno_lanes_new_n(&ways.sno_lanes, 7, id, way_batch);
     return way_give_snos(out, way_of_sno(status), id, way_batch);
 }
 
@@ -352,7 +352,7 @@ typedef struct ways_setup {
     unsigned who; /* node, worker and partitions follow from it */
     bool is_scripted, again /* by reinit */;
     flake_state *flake, *wide;
-    sno_state *sno, *sno_shards;
+    flake_state *sno, *sno_shards;
 } ways_setup;
 
 static inline uint16_t ways_partition(unsigned who, unsigned family) {
@@ -402,13 +402,13 @@ static inline unsigned ways_make_lanes(const ways_setup *w) {
     if (w->again) {
         wrong += flake_lanes_reinit_after_fork(&ways.lanes, &f) != FLAKE_OK;
         wrong += flake128_lanes_reinit_after_fork(&ways.wide_lanes, w->who, &wide) != FLAKE_OK;
-        wrong += sno_lanes_reinit_after_fork(&ways.sno_lanes, &s) != SNO_OK;
+        wrong += sno_lanes_reinit_after_fork(&ways.sno_lanes, &s) != FLAKE_OK;
         return wrong;
     }
     wrong += flake_lanes_init(&ways.lanes, ways.lane, way_halves, &f) != FLAKE_OK;
     wrong += flake128_lanes_init(&ways.wide_lanes, ways.wide_lane, way_halves, w->who, &wide) !=
              FLAKE_OK;
-    wrong += sno_lanes_init(&ways.sno_lanes, ways.sno_lane, way_halves, &s) != SNO_OK;
+    wrong += sno_lanes_init(&ways.sno_lanes, ways.flake_lane, way_halves, &s) != FLAKE_OK;
     return wrong;
 }
 
@@ -422,22 +422,22 @@ static inline unsigned ways_make(const ways_setup *w) {
         wrong += flake_init(&ways.gen, &f) != FLAKE_OK;
         wrong += flake_prefetch_init(&ways.stock, &ways.gen, 4, 0) != FLAKE_OK;
         wrong += flake128_init(&ways.wide, w->who, &wide) != FLAKE_OK;
-        wrong += sno_init(&ways.sno, &s) != SNO_OK;
+        wrong += sno_init(&ways.sno, &s) != FLAKE_OK;
         half.seq_min = 100, half.seq_max = 199;
         wrong += flake_shards_init(ways.shards, way_halves, &half) != FLAKE_OK;
         half.seq_min = 200, half.seq_max = 299;
         wrong += flake_pool_init(&ways.pool, ways.lent, way_halves, &half) != FLAKE_OK;
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, 0, 99);
         s.state = w->sno_shards;
-        wrong += sno_shards_init(ways.sno_shards, way_halves, &s) != SNO_OK;
+        wrong += sno_shards_init(ways.sno_shards, way_halves, &s) != FLAKE_OK;
         pool = ways_pool(w->who, FAMILY_SNO_POOL, 0, 99);
         s.state = NULL;
-        wrong += sno_pool_init(&ways.sno_pool, ways.sno_lent, way_halves, &s) != SNO_OK;
+        wrong += sno_pool_init(&ways.sno_pool, ways.sno_lent, way_halves, &s) != FLAKE_OK;
         return wrong;
     }
     wrong += flake_reinit_after_fork(&ways.gen, &f) != FLAKE_OK;
     wrong += flake128_reinit_after_fork(&ways.wide, w->who, &wide) != FLAKE_OK;
-    wrong += sno_reinit_after_fork(&ways.sno, &s) != SNO_OK;
+    wrong += sno_reinit_after_fork(&ways.sno, &s) != FLAKE_OK;
     for (unsigned i = 0; i < way_halves; i++) {
         half.seq_min = 100 + 50 * i, half.seq_max = half.seq_min + 49;
         wrong += flake_reinit_after_fork(flake_shard_gen(&ways.shards[i]), &half) != FLAKE_OK;
@@ -445,9 +445,9 @@ static inline unsigned ways_make(const ways_setup *w) {
         wrong += flake_reinit_after_fork(flake_shard_gen(&ways.lent[i]), &half) != FLAKE_OK;
         const uint16_t min = (uint16_t)(50 * i);
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, min, (uint16_t)(min + 49));
-        wrong += sno_reinit_after_fork(sno_shard_gen(&ways.sno_shards[i]), &s) != SNO_OK;
+        wrong += sno_reinit_after_fork(sno_shard_gen(&ways.sno_shards[i]), &s) != FLAKE_OK;
         pool = ways_pool(w->who, FAMILY_SNO_POOL, min, (uint16_t)(min + 49));
-        wrong += sno_reinit_after_fork(sno_shard_gen(&ways.sno_lent[i]), &s) != SNO_OK;
+        wrong += sno_reinit_after_fork(sno_shard_gen(&ways.sno_lent[i]), &s) != FLAKE_OK;
     }
     return wrong;
 }

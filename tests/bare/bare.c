@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The headers with parts left out, and on machines that have none: optouts.sh builds it with each of
- * the macros FLAKE_NO_FILES, FLAKE_NO_NET, FLAKE_NO_OS, SNO_NO_FILES and SNO_NO_OS, in C and in C++, and
+ * the macros FLAKE_NO_FILES, FLAKE_NO_NET, FLAKE_NO_OS, FLAKE_NO_FILES and FLAKE_NO_OS, in C and in C++, and
  * cross.sh for a processor without an operating system, and for WASI.
  *
  * Without an operating system the clock stands still but for sleeps, as a timer's would whose interrupt
@@ -19,10 +19,10 @@ static int64_t board_now_ns = 1700000000000000000;
 #define FLAKE_CLOCK_NS(kind) ((void)(kind), board_now_ns)
 #define FLAKE_SLEEP_NS(ns)   ((void)(board_now_ns += (ns)))
 #endif
-#if defined(SNO_NO_OS)
+#if defined(FLAKE_NO_OS)
 static int64_t board_sno_now_ns = 1700000000000000000;
-#define SNO_CLOCK_NS(kind) ((void)(kind), board_sno_now_ns)
-#define SNO_SLEEP_NS(ns)   ((void)(board_sno_now_ns += (ns)))
+#define FLAKE_CLOCK_NS(kind) ((void)(kind), board_sno_now_ns)
+#define FLAKE_SLEEP_NS(ns)   ((void)(board_sno_now_ns += (ns)))
 #endif
 
 #if defined(PLAIN_ATOMICS)
@@ -32,11 +32,12 @@ static int64_t board_sno_now_ns = 1700000000000000000;
 #define FLAKE_ATOMIC_ADD(p, v, order)   (*(p) += (v), *(p) - (v))
 #define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
     (*(p) == *(seen) ? (*(p) = (v), true) : (*(seen) = *(p), false))
-#define SNO_ATOMIC(T)                                FLAKE_ATOMIC(T)
-#define SNO_ATOMIC_LOAD(p, order)                    FLAKE_ATOMIC_LOAD(p, order)
-#define SNO_ATOMIC_STORE(p, v, order)                FLAKE_ATOMIC_STORE(p, v, order)
-#define SNO_ATOMIC_ADD(p, v, order)                  FLAKE_ATOMIC_ADD(p, v, order)
-#define SNO_ATOMIC_CAS(p, seen, v, success, failure) FLAKE_ATOMIC_CAS(p, seen, v, success, failure)
+#define FLAKE_ATOMIC(T)                 FLAKE_ATOMIC(T)
+#define FLAKE_ATOMIC_LOAD(p, order)     FLAKE_ATOMIC_LOAD(p, order)
+#define FLAKE_ATOMIC_STORE(p, v, order) FLAKE_ATOMIC_STORE(p, v, order)
+#define FLAKE_ATOMIC_ADD(p, v, order)   FLAKE_ATOMIC_ADD(p, v, order)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
+    FLAKE_ATOMIC_CAS(p, seen, v, success, failure)
 #endif
 
 #include "../../flake.h"
@@ -66,7 +67,7 @@ enum { has_net = 0 };
 #else
 enum { has_net = FILES_OF(!has_system, 0) };
 #endif
-#if defined(SNO_NO_OS) || defined(SNO_NO_FILES)
+#if defined(FLAKE_NO_OS) || defined(FLAKE_NO_FILES)
 enum { has_sno_files = 0 };
 #else
 enum { has_sno_files = FILES_OF(0, 0) };
@@ -130,7 +131,7 @@ static void a_bump_stops_all(void) {
     flake_generation_bump();
     CHECK_EQ(flake_try(&ids, &id), FLAKE_FORKED);
     const sno_id before = sno_generate(1);
-    sno_generation_bump();
+    flake_generation_bump();
     CHECK(sno_partition(sno_generate(1)) != sno_partition(before));
 }
 
@@ -192,31 +193,31 @@ static void exclusive_is_there_or_says_why(void) {
 }
 
 static void sno_files_are_there_or_say_why(void) {
-    static sno_state state;
+    static flake_state state;
     static sno_gen gen;
-    sno_state_options where;
+    flake_state_options where;
     sno_options options;
     sno_snapshot pool;
-    sno_why why = {""};
+    flake_why why = {""};
     memset(&where, 0, sizeof where);
     memset(&options, 0, sizeof options);
     memset(&pool, 0, sizeof pool);
     where.path = "bare.sno";
     if (has_sno_files) {
-        CHECK_EQ(sno_state_open(&state, &where, &pool, &why), SNO_OK);
-        CHECK_EQ(sno_state_close(&state), SNO_OK);
+        CHECK_EQ(sno_state_open(&state, &where, &pool, &why), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
         CHECK_EQ(remove(where.path), 0);
         return;
     }
-    CHECK_EQ(sno_state_open(&state, &where, &pool, &why), SNO_IO);
+    CHECK_EQ(sno_state_open(&state, &where, &pool, &why), FLAKE_IO);
     CHECK(names_the_cause(why.text));
     options.snapshot = &pool;
     options.state = &state;
-    CHECK_EQ(sno_init(&gen, &options), SNO_INVALID);
+    CHECK_EQ(sno_init(&gen, &options), FLAKE_INVALID);
     CHECK(names_the_cause(sno_options_why(&options)));
     options.state = NULL;
     options.exclusive = ".";
-    CHECK_EQ(sno_init(&gen, &options), SNO_INVALID);
+    CHECK_EQ(sno_init(&gen, &options), FLAKE_INVALID);
     CHECK(names_the_cause(sno_options_why(&options)));
 }
 

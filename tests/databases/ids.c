@@ -67,7 +67,7 @@ static void make_rows(void) {
     pool.snapshot = &partition;
     MUST(flake_init(&flakes, &options) == FLAKE_OK);
     MUST(flake128_init(&wides, 0x0242ac110002, NULL) == FLAKE_OK);
-    MUST(sno_init(&snos, &pool) == SNO_OK);
+    MUST(sno_init(&snos, &pool) == FLAKE_OK);
     memset(&options, 0, sizeof options);
     options.form = FLAKE_UUID7;
     MUST(flake128_init(&uuids, 0, &options) == FLAKE_OK);
@@ -78,7 +78,7 @@ static void make_rows(void) {
         MUST(flake_try_at(&flakes, unix_ms, &rows[i].flake) == FLAKE_OK);
         MUST(flake128_try_at(&wides, unix_ms, &rows[i].wide) == FLAKE_OK);
         MUST(flake128_try_at(&uuids, unix_ms, &rows[i].uuid) == FLAKE_OK);
-        MUST(sno_try_at(&snos, 7, unix_ms * 1000000, &rows[i].sno) == SNO_OK);
+        MUST(sno_try_at(&snos, 7, unix_ms * 1000000, &rows[i].sno) == FLAKE_OK);
     }
 }
 
@@ -130,8 +130,8 @@ static void bounds(const window *w, row *least, row *greatest) {
     MUST(flake128_max_at(FLAKE_BOUNDARY, w->to_ms, &greatest->wide) == FLAKE_OK);
     MUST(flake128_min_at(FLAKE_UUID7, w->from_ms, &least->uuid) == FLAKE_OK);
     MUST(flake128_max_at(FLAKE_UUID7, w->to_ms, &greatest->uuid) == FLAKE_OK);
-    MUST(sno_min_at(w->from_ms * 1000000, &least->sno) == SNO_OK);
-    MUST(sno_max_at(w->to_ms * 1000000, &greatest->sno) == SNO_OK);
+    MUST(sno_min_at(w->from_ms * 1000000, &least->sno) == FLAKE_OK);
+    MUST(sno_max_at(w->to_ms * 1000000, &greatest->sno) == FLAKE_OK);
 }
 
 static FILE *open_named(const char *folder, const char *name, const char *what) {

@@ -99,7 +99,7 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
     sno_shard *shard = &our.sno_shards[i];
     sno_lanes *l = &our.sno_lanes;
     sno_gen *g = &our.sno;
-    sno_status status = SNO_OK;
+    flake_status status = FLAKE_OK;
     sno_id ids[3];
     size_t n = 1;
     memset(ids, 0, sizeof ids);
@@ -117,12 +117,12 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
     case 'N': status = sno_new_n(g, meta, ids, 3), n = 3; break;
     default: status = sno_try_at(g, meta, given_ms(letter) * MS, ids);
     }
-    *said = status == SNO_OK           ? GOOD
-            : status == SNO_AGAIN      ? SAID_AGAIN
-            : status == SNO_CLOCK_BACK ? SAID_BACK
-            : status == SNO_LEASE      ? SAID_LEASE
-                                       : SAID_ELSE;
-    if (status == SNO_OK && (n < (is_many(letter) ? 3 : 1) || sno_is_zero(ids[n - 1])))
+    *said = status == FLAKE_OK           ? GOOD
+            : status == FLAKE_AGAIN      ? SAID_AGAIN
+            : status == FLAKE_CLOCK_BACK ? SAID_BACK
+            : status == FLAKE_LEASE      ? SAID_LEASE
+                                         : SAID_ELSE;
+    if (status == FLAKE_OK && (n < (is_many(letter) ? 3 : 1) || sno_is_zero(ids[n - 1])))
         *said = FAILED;
     if (*said != GOOD)
         for (n = 0; n < 3 && !sno_is_zero(ids[n]); n++) {
@@ -252,7 +252,8 @@ static void call_snapshot(unsigned me) {
     if (now->of == SNO) {
         sno_snapshot s;
         memset(&s, 0, sizeof s);
-        if (sno_snapshot_take(now->shards ? sno_shard_gen(our.sno_shards) : &our.sno, &s) != SNO_OK)
+        if (sno_snapshot_take(now->shards ? sno_shard_gen(our.sno_shards) : &our.sno, &s) !=
+            FLAKE_OK)
             explore_fail("no snapshot");
         drifts = s.drifts;
         safe = (uint64_t)s.wall_safe;
@@ -283,7 +284,7 @@ static void call_stats(void) {
     flake_stats s;
     memset(&s, 0, sizeof s);
     if (now->of == SNO) {
-        sno_stats sno;
+        flake_stats sno;
         sno_stats_get(&our.sno, &sno);
         s.ids = sno.ids;
     } else flake_stats_get(&our.flake, &s);
@@ -312,14 +313,7 @@ static void check_note(uint64_t position, const flake_overflow *note) {
     if (position < NOTES) seen.pushed[position] = NO_NOTE;
 }
 
-static bool pop(flake_overflow *note) {
-    sno_overflow other;
-    memset(&other, 0, sizeof other);
-    if (now->of != SNO) return flake_ring_pop(&our.ring, note);
-    const bool popped = sno_ring_pop(&our.sno_ring, &other);
-    *note = (flake_overflow){other.now_ns, other.count, other.ticks};
-    return popped;
-}
+static bool pop(flake_overflow *note) { return flake_ring_pop(&our.ring, note); }
 
 static void call_push(unsigned me) {
     const uint32_t own = OWN_NOTE + 16 * me + seen.thread[me].calls;
@@ -401,7 +395,7 @@ static void call_generate(unsigned me) {
 
 static void call_bump(void) {
     seen.bumps_begun++;
-    sno_generation_bump();
+    flake_generation_bump();
     seen.bumps_done++;
 }
 

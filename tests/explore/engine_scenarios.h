@@ -14,11 +14,6 @@ static flake_status flake_admit(void *user, int64_t until_ns) {
     return now->gate && unit_of(until_ns) > now->gate ? FLAKE_LEASE : FLAKE_OK;
 }
 
-static sno_status sno_admit(void *user, int64_t until_ns) {
-    (void)user;
-    return now->gate && unit_of(until_ns) > now->gate ? SNO_LEASE : SNO_OK;
-}
-
 /* Opens it on a file that an earlier run has left. */
 static bool prepare_state(flake_options *o) {
     const flake_state_options where = state_options();
@@ -84,8 +79,8 @@ static bool prepare_flake(void) {
 
 /* sno.h wants a pool of 4 numbers and units of 4 ms from 2010 on. Its engine is set up anew, with
  * the capacity asked for and units of 1 ms from 1970 on, which nothing above the engine minds. */
-static bool prepare_sno_engine(sno_i_engine *e) {
-    sno_i_setup setup;
+static bool prepare_sno_engine(flake_i_engine *e) {
+    flake_i_setup setup;
     memset(&setup, 0, sizeof setup);
     setup.unit_ms = 1;
     setup.time_bits = 39;
@@ -93,13 +88,13 @@ static bool prepare_sno_engine(sno_i_engine *e) {
     setup.cap = cap_of(now);
     setup.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
     setup.shared_memory = !now->gate && !calls_any('x');
-    setup.gate.admit = setup.shared_memory ? NULL : sno_admit;
+    setup.gate.admit = setup.shared_memory ? NULL : flake_admit;
     setup.gate.word = calls_any('x') ? &our.gate_word : NULL;
-    setup.clock.kind = now->coarse       ? SNO_CLOCK_COARSE
-                   : now->counter[1] ? SNO_CLOCK_FAST
-                                     : SNO_CLOCK_EXACT;
-    setup.ring = now->ring ? &our.sno_ring : NULL;
-    if (sno_i_engine_init(e, &setup) != SNO_OK) return false;
+    setup.clock.kind = now->coarse       ? FLAKE_CLOCK_COARSE
+                   : now->counter[1] ? FLAKE_CLOCK_FAST
+                                     : FLAKE_CLOCK_EXACT;
+    setup.ring = now->ring ? &our.ring : NULL;
+    if (flake_i_engine_init(e, &setup) != FLAKE_OK) return false;
     if (now->counter[1]) e->window = LEASE_NS; /* as if learned: one a ns */
     return true;
 }
@@ -115,19 +110,19 @@ static bool prepare_sno(void) {
     o.snapshot = &pool;
     o.shared_memory = true;
     n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
-    if (sno_init(&our.sno, &o) != SNO_OK || !prepare_sno_engine(&our.sno.engine)) return false;
+    if (sno_init(&our.sno, &o) != FLAKE_OK || !prepare_sno_engine(&our.sno.engine)) return false;
     engines[0] = (face)FACE_OF(&our.sno.engine);
-    if (now->shards && sno_pool_init(&our.sno_pool, our.sno_shards, now->shards, &o) != SNO_OK)
+    if (now->shards && sno_pool_init(&our.sno_pool, our.sno_shards, now->shards, &o) != FLAKE_OK)
         return false;
     for (unsigned i = 0; i < now->shards; i++) {
         if (!prepare_sno_engine(&our.sno_shards[i].gen.engine)) return false;
         engines[i] = (face)FACE_OF(&our.sno_shards[i].gen.engine);
     }
-    if (now->lanes && sno_lanes_init(&our.sno_lanes, our.sno_lane, now->lanes, &o) != SNO_OK)
+    if (now->lanes && sno_lanes_init(&our.sno_lanes, our.flake_lane, now->lanes, &o) != FLAKE_OK)
         return false;
     for (unsigned i = 0; i < now->lanes; i++) {
-        if (!prepare_sno_engine(&our.sno_lane[i].engine)) return false;
-        engines[i] = (face)FACE_OF(&our.sno_lane[i].engine);
+        if (!prepare_sno_engine(&our.flake_lane[i].engine)) return false;
+        engines[i] = (face)FACE_OF(&our.flake_lane[i].engine);
     }
     return true;
 }
@@ -136,9 +131,9 @@ static bool prepare_sno(void) {
 static void reset_default(void) {
     struct sno_i_family *const family = &sno_i_partitions.private_family;
     marks[0] = marks[1] = 0;
-    sno_i_process.page = marks;
-    sno_i_process.generation = 0;
-    sno_i_process.bumps = 0;
+    flake_i_process.page = marks;
+    flake_i_process.generation = 0;
+    flake_i_process.bumps = 0;
     family->start =
         1u << 16 | 0x3fffu << 17; /* its bumps are ahead: no start of another random choice */
     family->used = 0;
@@ -148,7 +143,7 @@ static void reset_default(void) {
 
 /* Places in excess of the ids have been dropped. */
 static void default_ended(void) {
-    const sno_i_engine *const e = &sno_i_default.gen->engine;
+    const flake_i_engine *const e = &sno_i_default.gen->engine;
     const uint64_t drawn = e->word & e->count_mask;
     if (drawn < seen.n_generated) explore_fail("more ids than places");
     if (drawn > seen.n_generated) events |= DROPPED;
@@ -165,11 +160,10 @@ static void prepare(const scenario *s) {
     fork_page = NULL;
     our.gate_word = GATE_OPEN;
     bool right = flake_ring_init(&our.ring, our.slots, s->ring ? s->ring : 1) == FLAKE_OK &&
-                 sno_ring_init(&our.sno_ring, our.sno_slots, s->ring ? s->ring : 1) == SNO_OK &&
                  (s->of == SNO ? prepare_sno() : prepare_flake());
     if (s->of == DEFAULT) n_engines = 0;
-    ring_head = s->of == SNO ? &our.sno_ring.head : &our.ring.head;
-    ring_tail = s->of == SNO ? &our.sno_ring.tail : &our.ring.tail;
+    ring_head = &our.ring.head;
+    ring_tail = &our.ring.tail;
     for (unsigned i = 0; i < n_engines; i++) {
         const face *e = &engines[i];
         const bool by_add = !s->wait_ms && !s->full;
@@ -354,9 +348,9 @@ static const scenario scenarios[] = {
     {"sno_slack", "a clock that lags, and is put back by more than the slack: the tick changes on exact readings alone", {"tn", "nt"}, {100, 102, 97}, .must = TOGGLED, .coarse = true, .slack_ms = 4, .of = SNO},
     {"sno_fast", "leases beside changes of the timeline", {"tn", "tt"}, {100, 101, 98}, .must = TOGGLED | OUTRUN, .counter = {0, 300, 600}, .of = SNO},
     {"sno_fast_back", "put back while a unit is leased, and on again", {"ttt", "tt"}, {100, 98, 101}, .must = TOGGLED | OUTRUN, .counter = {0, 300, 600}, .of = SNO},
-    {"sno_gate", "a gate that refuses a unit, and the clock put back to before it", {"nnn", "nnn"}, {100, 101, 98}, .must = SHUT | TOGGLED, .gate = 100, .of = SNO},
+    {"flake_gate", "a gate that refuses a unit, and the clock put back to before it", {"nnn", "nnn"}, {100, 101, 98}, .must = SHUT | TOGGLED, .gate = 100, .of = SNO},
     {"sno_snapshot", "snapshots are not torn by a change of the timeline", {"sr", "ttt"}, {100, 98, 102, 101}, .must = TOGGLED, .of = SNO},
-    {"sno_stats", "statistics while the timeline changes", {"v", "tttt"}, {100, 98, 100}, .must = TOGGLED, .of = SNO},
+    {"flake_stats", "statistics while the timeline changes", {"v", "tttt"}, {100, 98, 100}, .must = TOGGLED, .of = SNO},
     {"sno_3x1", "three threads, a call each, the clock put back", {"n", "n", "t"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},
     {"sno_3x1_forward", "three that wait", {"n", "n", "n"}, FORWARD, .must = SLEPT | QUEUED | LATE, .of = SNO},
     {"sno_3x1_stuck", "three that wait for a clock that stands still: the wait is cut", {"n", "n", "n"}, STUCK, .must = SLEPT | QUEUED | LATE, .stuck = true, .cuts = true, .of = SNO},

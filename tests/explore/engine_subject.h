@@ -10,15 +10,12 @@
 #include "files.h"
 /* the same each time, or no two states would be one */
 #define FLAKE_RANDOM_BYTES(to, n) ((void)(to), (void)(n), false)
-#define SNO_RANDOM_BYTES(to, n)   ((void)(to), (void)(n), false)
 #define MS                        INT64_C(1000000)
 #define FLAKE_CLOCK_SLACK_NS      slack_ns()
-#define SNO_CLOCK_SLACK_NS        slack_ns()
 static inline uint64_t slack_ns(void);
 /* threads have a place of the map each, or all have one */
 static unsigned who_draws(void);
 #define FLAKE_LANE() who_draws()
-#define SNO_LANE()   who_draws()
 #include "flake.h"
 #include "sno.h"
 
@@ -124,11 +121,8 @@ static struct {
     sno_shard sno_shards[ENGINES];
     sno_pool sno_pool;
     sno_lanes sno_lanes;
-    sno_lane sno_lane[ENGINES];
     flake_ring ring;
     flake_ring_slot slots[SLOTS];
-    sno_ring sno_ring;
-    sno_ring_slot sno_slots[SLOTS];
     uint64_t two_time, two_seq;
     flake_state state;
     uint64_t gate_word;
@@ -173,7 +167,7 @@ static const char *name_of_default(const void *at) {
     return at == &sno_i_default.gen                      ? "generator"
            : at == &sno_i_default.tag                    ? "tag"
            : at == &sno_i_default.begun                  ? "begun"
-           : at == &sno_i_process.generation             ? "generation"
+           : at == &flake_i_process.generation             ? "generation"
            : at == &sno_i_partitions.private_family.used ? "used"
            : at == &marks[0]                             ? "mark"
                                                          : NULL;
@@ -233,7 +227,7 @@ static const char *name_of(const void *at) {
     if (at == ring_head) return "head";
     if (at == ring_tail) return "tail";
     for (unsigned i = 0; i < SLOTS; i++)
-        if (at == &our.slots[i].turn || at == &our.sno_slots[i].turn) return turns[i];
+        if (at == &our.slots[i].turn) return turns[i];
     return at == &our.two_time ? "time" : at == &our.two_seq ? "sequence" : "other";
 }
 

@@ -588,15 +588,5 @@ static inline explore_result explore_replay(const explore_setup *s, const char *
 #define FLAKE_RELAX()                                  ((void)0)
 #define FLAKE_ASSERT(condition) ((condition) ? (void)0 : explore_fail("assert: " #condition))
 
-#define SNO_ATOMIC(T)                                T
-#define SNO_ATOMIC_LOAD(p, order)                    EXPLORE_LOAD_(p)
-#define SNO_ATOMIC_STORE(p, v, order)                EXPLORE_STORE_(p, v)
-#define SNO_ATOMIC_ADD(p, v, order)                  EXPLORE_ADD_(p, v)
-#define SNO_ATOMIC_CAS(p, seen, v, success, failure) EXPLORE_CAS_(p, seen, v)
-#define SNO_CLOCK_NS(kind)                           explore_clock((kind) == SNO_CLOCK_COARSE)
-#define SNO_COUNTER()                                EXPLORE_LOAD_(&explore_now.counter)
-#define SNO_SLEEP_NS(ns)                             explore_sleep(ns)
-#define SNO_RELAX()                                  ((void)0)
-#define SNO_ASSERT(condition) ((condition) ? (void)0 : explore_fail("assert: " #condition))
 
 #endif

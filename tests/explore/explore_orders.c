@@ -47,9 +47,9 @@ static const scenario *now;
 static sno_gen gen;
 static sno_shard shard;
 static sno_pool pool;
-static sno_ring ring;
-static sno_ring_slot slots[2];
-static sno_state state;
+static flake_ring ring;
+static flake_ring_slot slots[2];
+static flake_state state;
 static flake_gen twins[2];
 static uint64_t litmus[3]; /* x, y, z */
 
@@ -85,8 +85,8 @@ static bool calls_any(char letter) {
 /* Facts of a word: the last unit drawn on each timeline, changes of the timeline, places drawn. */
 enum { USED, CHANGES = 2, DRAWN };
 
-static sno_i_engine *engine(void) { return now->of == POOL ? &shard.gen.engine : &gen.engine; }
-static unsigned tick_of(uint64_t word) { return sno_i_tick(engine(), word); }
+static flake_i_engine *engine(void) { return now->of == POOL ? &shard.gen.engine : &gen.engine; }
+static unsigned tick_of(uint64_t word) { return flake_i_tick(engine(), word); }
 static uint64_t time_of(uint64_t word) { return word >> engine()->time_shift; }
 static uint64_t count_of(uint64_t word) { return word & engine()->count_mask; }
 
@@ -95,8 +95,8 @@ static void wrote_word(orders_message *m, const orders_message *before) {
     if (before) {
         const bool leaves = tick != tick_of(before->value);
         const uint64_t old = leaves ? 0
-                                    : sno_i_rest(engine(), time_of(before->value),
-                                                 count_of(before->value), time_of(m->value));
+                                    : flake_i_rest(engine(), time_of(before->value),
+                                                   count_of(before->value), time_of(m->value));
         memcpy(m->fact, before->fact, sizeof m->fact);
         m->fact[CHANGES] += leaves;
         m->fact[DRAWN] += count > old ? count - old : 0;
@@ -111,8 +111,8 @@ static void note_word(const orders_message *m) {
 
 /* The ms of an election, or of the end of one; 0: there was none. */
 static uint64_t elected_ms(uint64_t overflow) {
-    const uint64_t noted = overflow & SNO_I_NOTED_MAX;
-    return !noted ? 0 : (overflow >> 24) + (noted == SNO_I_NOTED_MAX ? 0 : noted - 1);
+    const uint64_t noted = overflow & FLAKE_I_NOTED_MAX;
+    return !noted ? 0 : (overflow >> 24) + (noted == FLAKE_I_NOTED_MAX ? 0 : noted - 1);
 }
 
 static void wrote(unsigned i, unsigned p) {
@@ -145,7 +145,7 @@ static void saw(unsigned i, const orders_message *m) {
                     kept.thread[me].used[other]);
 }
 
-static void hand_out(const sno_i_place *place) {
+static void hand_out(const flake_i_place *place) {
     for (uint64_t k = 0; k < place->n; k++) {
         const uint64_t at = place->index + k; /* a run may go on into later units */
         const uint64_t id =
@@ -161,8 +161,8 @@ static void hand_out(const sno_i_place *place) {
 }
 
 static void draw(unsigned how, uint64_t want) {
-    sno_i_place place;
-    if (sno_i_draw(engine(), how, 0, want, &place) == SNO_OK) hand_out(&place);
+    flake_i_place place;
+    if (flake_i_draw(engine(), how, 0, want, &place) == FLAKE_OK) hand_out(&place);
 }
 
 /* A place that was drawn and given back may count as used. */
@@ -170,7 +170,7 @@ static void snapshot(void) {
     sno_snapshot s;
     const orders_location *l = &orders_at[is_at.word];
     int64_t ever[2] = {(int64_t)l->message[0].fact[USED], (int64_t)l->message[0].fact[USED + 1]};
-    if (sno_snapshot_take(now->of == POOL ? &shard.gen : &gen, &s) != SNO_OK) return;
+    if (sno_snapshot_take(now->of == POOL ? &shard.gen : &gen, &s) != FLAKE_OK) return;
     for (const orders_message *m = l->message; m < l->message + l->n; m++) {
         const uint64_t count = count_of(m->value);
         const unsigned tick = tick_of(m->value), other = tick ^ 1;
@@ -187,8 +187,8 @@ static void snapshot(void) {
 static void statistics(void) {
     const orders_location *l = &orders_at[is_at.word];
     uint64_t drawn = 0;
-    sno_stats s;
-    sno_i_stats(engine(), &s);
+    flake_stats s;
+    flake_i_stats(engine(), &s);
     for (unsigned p = 0; p < l->n; p++)
         if (l->message[p].fact[DRAWN] > drawn) drawn = l->message[p].fact[DRAWN];
     if (s.ids > drawn)
@@ -203,10 +203,10 @@ static int64_t units(int64_t ns) {
 }
 
 static void file_written(const void *bytes) {
-    sno_i_record r;
+    flake_i_record r;
     const uint8_t *at = (const uint8_t *)bytes;
-    if (!memcmp(at, SNO_I_MAGIC, 8)) at += sno_i_record_at(1); /* a whole new file */
-    if (orders_now.me == ORDERS_NOBODY || sno_i_record_get(at, &r) != SNO_OK) return;
+    if (!memcmp(at, FLAKE_I_MAGIC, 8)) at += flake_i_record_at(1); /* a whole new file */
+    if (orders_now.me == ORDERS_NOBODY || flake_i_record_get(at, &r) != FLAKE_OK) return;
     kept.pending[orders_now.me] = r.horizon_ns;
     orders_say("write  record %" PRIu64 ", horizon %" PRId64, r.number, units(r.horizon_ns));
 }
@@ -220,47 +220,47 @@ static int file_synced(void) {
 static void admit(int64_t unit) {
     bool in_vain = false;
     const orders_location *l = &orders_at[is_at.disk];
-    const sno_status status = sno_i_state_admit(&state, kept.run, unit_ns(unit), &in_vain);
+    const flake_status status = flake_i_state_admit(&state, kept.run, unit_ns(unit), &in_vain);
     int64_t known = 0; /* the latest, since a close may write less */
     for (unsigned p = 0; p <= orders_me()->view.of[is_at.disk]; p++)
         if ((int64_t)l->message[p].value > known) known = (int64_t)l->message[p].value;
     orders_say("admit  %" PRId64 ": %d", unit, (int)status);
-    if (status != SNO_OK) return;
+    if (status != FLAKE_OK) return;
     if (unit_ns(unit) > known)
         orders_fail("%" PRId64 " is admitted, but known to be on disk is %" PRId64, unit,
                     units(known));
     if (unit_ns(unit) > kept.latest) kept.latest = unit_ns(unit);
 }
 
-static const sno_state_options state_options = {
+static const flake_state_options state_options = {
     "/state", 8 * UNIT_NS / 1000000, 0, false, true, false, false, {0}};
-static const uint8_t identity[SNO_I_IDENTITY];
+static const uint8_t identity[FLAKE_I_IDENTITY];
 
 /* The file is as it was left, or was deleted meanwhile. */
 static void open_again(bool deleted) {
     const orders_location *l = &orders_at[is_at.disk];
-    const sno_i_file file = {0, 0, FILE_DESCRIPTOR};
-    const int64_t now_ns = sno_i_exact_ns(&state.clock);
-    sno_status status;
-    sno_i_record r;
+    const flake_i_file file = {0, 0, FILE_DESCRIPTOR};
+    const int64_t now_ns = flake_i_exact_ns(&state.clock);
+    flake_status status;
+    flake_i_record r;
     memset(&r, 0, sizeof r);
     r.number = state.number;
     r.horizon_ns = kept.floor = (int64_t)l->message[l->n - 1].value;
     is_gone = deleted;
     if (deleted)
-        status = sno_i_state_make(&state, &state_options, identity, "/state", now_ns, NULL);
+        status = flake_i_state_make(&state, &state_options, identity, "/state", now_ns, NULL);
     else {
-        sno_i_state_set_up(&state, &state_options, identity, "/state", &file);
-        status = sno_i_state_begin(&state, &state_options, &r, now_ns, NULL);
+        flake_i_state_set_up(&state, &state_options, identity, "/state", &file);
+        status = flake_i_state_begin(&state, &state_options, &r, now_ns, NULL);
     }
     orders_say("open   %d, horizon %" PRId64, (int)status, units(kept.floor));
-    if (status != SNO_OK) orders_fail("it can't be opened again");
+    if (status != FLAKE_OK) orders_fail("it can't be opened again");
     kept.is_closed = false;
-    SNO_ATOMIC_STORE(&state.is_open, 1u, relaxed);
+    FLAKE_ATOMIC_STORE(&state.is_open, 1u, relaxed);
 }
 
 static void close_state(void) {
-    if (sno_state_close(&state) != SNO_OK) return;
+    if (flake_state_close(&state) != FLAKE_OK) return;
     if (kept.is_closed) orders_fail("it was closed twice");
     kept.is_closed = true;
 }
@@ -269,12 +269,12 @@ static void close_state(void) {
 
 static void call_ring(char letter) {
     const unsigned me = orders_now.me;
-    sno_overflow note = {0, 0, 0};
+    flake_overflow note = {0, 0, 0};
     if (letter == 'u') {
         note.count = me * 4 + kept.thread[me].pushed++;
-        (void)sno_ring_push(&ring, note);
+        (void)flake_ring_push(&ring, note);
     }
-    if (letter != 'p' || !sno_ring_pop(&ring, &note)) return;
+    if (letter != 'p' || !flake_ring_pop(&ring, &note)) return;
     if (kept.popped >> note.count & 1) orders_fail("a note is popped twice");
     kept.popped |= 1u << note.count;
 }
@@ -284,7 +284,7 @@ static void call_pool(char letter) {
     const bool holds = kept.thread[me].holds;
     if (letter == 'B' && !holds) kept.thread[me].holds = sno_pool_borrow(&pool) != NULL;
     if (kept.thread[0].holds && kept.thread[1].holds) orders_fail("a shard has two owners");
-    if (letter == 'o' && holds) draw(SNO_I_OWNED, 1);
+    if (letter == 'o' && holds) draw(FLAKE_I_OWNED, 1);
     if (letter != 'R' || !holds) return;
     kept.thread[me].holds = false; /* from the release on it may be another's */
     sno_pool_give_back(&pool, &shard);
@@ -292,7 +292,7 @@ static void call_pool(char letter) {
 
 static void generate(void) {
     const sno_id id = sno_generate(0);
-    const uint64_t is = sno_i_fnv((const uint8_t *)&id, sizeof id);
+    const uint64_t is = flake_i_fnv((const uint8_t *)&id, sizeof id);
     if (sno_is_zero(id)) return; /* the clock has no more to say */
     for (unsigned i = 0; i < kept.n; i++)
         if (kept.drawn[i] == is) orders_fail("the process's generator gives an id twice");
@@ -318,12 +318,12 @@ static void call(char letter) {
     switch (letter) {
     case 't': draw(0, 1); break;
     case 'm': draw(0, 2); break;
-    case 'n': draw(SNO_I_WAIT, 1); break;
+    case 'n': draw(FLAKE_I_WAIT, 1); break;
     case 's': snapshot(); break;
     case 'S': statistics(); break;
-    case 'r': (void)sno_i_retry_ns(engine()); break;
-    case 'q': sno_i_notify(engine()); break;
-    case 'e': (void)sno_state_extend(&state); break;
+    case 'r': (void)flake_i_retry_ns(engine()); break;
+    case 'q': flake_i_notify(engine()); break;
+    case 'e': (void)flake_state_extend(&state); break;
     case 'c': close_state(); break;
     case 'O': open_again(false); break;
     case 'N': open_again(true); break;
@@ -331,7 +331,7 @@ static void call(char letter) {
     case 'g': generate(); break;
     case 'U': generate_uuid(); break;
     case 'b': flake_generation_bump(); break;
-    case 'a': (void)sno_i_available(engine()); break;
+    case 'a': (void)flake_i_available(engine()); break;
     case 'E':
         kept.thread[orders_now.me].enrolled =
             flake_i_enrol(&twins[orders_now.me].engine, identity) == FLAKE_OK;
@@ -378,7 +378,7 @@ static void thread(unsigned i) {
 // >>beginnings
 
 static void begin_engine(void) {
-    static sno_i_setup setup;
+    static flake_i_setup setup;
     static sno_options options;
     static sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
     options.shared_memory = setup.shared_memory = true; /* no fork word */
@@ -391,10 +391,10 @@ static void begin_engine(void) {
     setup.cap = now->cap;
     setup.max_wait_ms = 20000; /* long enough for draws by fetch_add */
     setup.ring = calls_any('q') || now->noted ? &ring : NULL;
-    (void)sno_ring_init(&ring, slots, 2);
-    sno_i_engine *const e = engine();
-    if (sno_i_engine_init(e, &setup) != SNO_OK || e->add_rest != e->cap - 1) exit(2);
-    SNO_ATOMIC_STORE(&e->word, ((uint64_t)now->clock[0] << e->time_shift) + now->count, relaxed);
+    (void)flake_ring_init(&ring, slots, 2);
+    flake_i_engine *const e = engine();
+    if (flake_i_engine_init(e, &setup) != FLAKE_OK || e->add_rest != e->cap - 1) exit(2);
+    FLAKE_ATOMIC_STORE(&e->word, ((uint64_t)now->clock[0] << e->time_shift) + now->count, relaxed);
     is_at.word = orders_locate(&e->word, 8, 0, "word");
     is_at.safe = orders_locate(&e->safe[0], 8, 0, "safe[0]");
     (void)orders_locate(&e->safe[1], 8, 0, "safe[1]");
@@ -410,7 +410,7 @@ static void begin_engine(void) {
 
 static void begin_ring(unsigned size) {
     static const char *const turns[] = {"turn 0", "turn 1"}, *const notes[] = {"note 0", "note 1"};
-    (void)sno_ring_init(&ring, slots, size);
+    (void)flake_ring_init(&ring, slots, size);
     memset(&slots[0].note, 0, sizeof slots[0].note);
     slots[1].note = slots[0].note;
     (void)orders_locate(&ring.head, 8, 0, "head");
@@ -423,13 +423,13 @@ static void begin_ring(unsigned size) {
 
 /* This process's page has been asked for. */
 static void begin_process(void) {
-    sno_i_atomic64 *word;
+    flake_i_atomic64 *word;
     flake_i_atomic64 *twin;
-    memset(&sno_i_process, 0, sizeof sno_i_process);
+    memset(&flake_i_process, 0, sizeof flake_i_process);
     memset(&flake_i_process, 0, sizeof flake_i_process);
     n_pages = 0;
-    (void)sno_i_fork_mark(&word);
-    (void)sno_i_process_mark();
+    (void)flake_i_fork_mark(&word);
+    (void)flake_i_process_mark();
     (void)flake_i_fork_mark(&twin);
     (void)flake_i_process_mark();
 }
@@ -513,7 +513,7 @@ static bool within(const void *p, const void *object, size_t size) {
 
 /* Found at the first access: all of a process has one copy of these. */
 static bool is_shared(const void *p) {
-    return within(p, &sno_i_process, sizeof sno_i_process) || within(p, pages, sizeof pages) ||
+    return within(p, &flake_i_process, sizeof flake_i_process) || within(p, pages, sizeof pages) ||
            within(p, &flake_i_process, sizeof flake_i_process) ||
            within(p, &sno_i_partitions, sizeof sno_i_partitions) ||
            within(p, &sno_i_default, sizeof sno_i_default) ||
@@ -522,15 +522,15 @@ static bool is_shared(const void *p) {
 
 /* Statistics, and a generator that is nobody else's yet. */
 static bool is_plain(const void *p) {
-    const sno_i_engine *const e = engine();
+    const flake_i_engine *const e = engine();
     if (p == &e->window) return true; /* never changes here */
     if (p == &e->batches || p == &e->waits || p == &e->clock_backs || p == &pool.hint) return true;
     if (p == &e->rebased) return !calls_any('S');
     if (now->of != PAGE) return false;
     const bool of_uuids = calls_any('U');
     const orders_location *found = &orders_at[of_uuids ? 3 : 2]; /* the generator's pointer */
-    const bool is_page = within(p, pages, sizeof pages) && sno_i_process.page &&
-                         !within(p, sno_i_process.page, PAGE_BYTES);
+    const bool is_page = within(p, pages, sizeof pages) && flake_i_process.page &&
+                         !within(p, flake_i_process.page, PAGE_BYTES);
     const bool is_place = of_uuids
                               ? within(p, flake_i_default.places, sizeof flake_i_default.places)
                               : within(p, sno_i_default.places, sizeof sno_i_default.places);
@@ -569,7 +569,7 @@ static void show(unsigned i, uint64_t value, char *out, size_t size) {
         (void)snprintf(out, size, "%" PRIu64 "%c+%" PRIu64, time_of(value), "AB"[tick_of(value)],
                        count_of(value));
     else if (is_at.overflow && i == is_at.overflow)
-        (void)snprintf(out, size, "%" PRIu64 "ms:%" PRIx64, value >> 24, value & SNO_I_NOTED_MAX);
+        (void)snprintf(out, size, "%" PRIu64 "ms:%" PRIx64, value >> 24, value & FLAKE_I_NOTED_MAX);
     else (void)snprintf(out, size, "%" PRIu64, value);
 }
 
@@ -662,23 +662,17 @@ static bool is_access(const char *line) {
            (strstr(c, "LOAD(") || strstr(c, "STORE(") || strstr(c, "ADD(") || strstr(c, "CAS("));
 }
 
-/* Labels stand behind the access that they name, at its last line or the one behind. The common region is
- * looked at in sno.h alone: its calls are the ones that run. */
+/* Labels stand behind the access that they name, at its last line or the one behind. */
 static void scan(const char *path, int offset) {
     char line[MOST_TEXT];
     int access = 0;
-    bool has_order = false, has_label = true, is_common = false;
+    bool has_order = false, has_label = true;
     FILE *f = fopen(path, "r");
     if (!f) {
         (void)fprintf(stderr, "%s: not here\n", path);
         exit(2);
     }
     for (int n = 1; fgets(line, sizeof line, f) && strncmp(line, "// >>answers", 12) != 0; n++) {
-        if (offset && !strncmp(line, "// >>common", 11)) {
-            is_common = strstr(line, "begin") != NULL;
-            access = 0;
-        }
-        if (is_common) continue;
         size_t length;
         const char *c = next_label(line, &length);
         const char *const code = line + strspn(line, " ");

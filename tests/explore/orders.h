@@ -719,23 +719,13 @@ static inline void orders_sleep(void) {
 
 /* Lines of sno.h as they are, those of flake.h in the upper half. */
 enum { ORDERS_FLAKE = ORDERS_LINES / 2 };
-#define SNO_ATOMIC(T)                 T
-#define SNO_ATOMIC_LOAD(p, order)     ORDERS_LOAD_(p, order, __LINE__)
-#define SNO_ATOMIC_STORE(p, v, order) ORDERS_STORE_(p, v, order, __LINE__)
-#define SNO_ATOMIC_ADD(p, v, order)   ORDERS_ADD_(p, v, order, __LINE__)
-#define SNO_ATOMIC_CAS(p, seen, v, success, failure) \
-    ORDERS_CAS_(p, seen, v, success, failure, __LINE__)
-#define SNO_CLOCK_NS(kind)    orders_clock()
-#define SNO_SLEEP_NS(ns)      orders_sleep()
-#define SNO_RELAX()           ((void)0)
-#define SNO_ASSERT(condition) ((condition) ? (void)0 : orders_fail("assert: " #condition))
-
+#define ORDERS_HERE                     ((strstr(__FILE__, "flake.h") ? ORDERS_FLAKE : 0) + __LINE__)
 #define FLAKE_ATOMIC(T)                 T
-#define FLAKE_ATOMIC_LOAD(p, order)     ORDERS_LOAD_(p, order, ORDERS_FLAKE + __LINE__)
-#define FLAKE_ATOMIC_STORE(p, v, order) ORDERS_STORE_(p, v, order, ORDERS_FLAKE + __LINE__)
-#define FLAKE_ATOMIC_ADD(p, v, order)   ORDERS_ADD_(p, v, order, ORDERS_FLAKE + __LINE__)
+#define FLAKE_ATOMIC_LOAD(p, order)     ORDERS_LOAD_(p, order, ORDERS_HERE)
+#define FLAKE_ATOMIC_STORE(p, v, order) ORDERS_STORE_(p, v, order, ORDERS_HERE)
+#define FLAKE_ATOMIC_ADD(p, v, order)   ORDERS_ADD_(p, v, order, ORDERS_HERE)
 #define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
-    ORDERS_CAS_(p, seen, v, success, failure, ORDERS_FLAKE + __LINE__)
+    ORDERS_CAS_(p, seen, v, success, failure, ORDERS_HERE)
 #define FLAKE_CLOCK_NS(kind)    orders_clock()
 #define FLAKE_SLEEP_NS(ns)      orders_sleep()
 #define FLAKE_RELAX()           ((void)0)

@@ -45,7 +45,7 @@ typedef struct shared {
     flake_gen ids;
     flake_state ids_state;
     sno_gen snos;
-    sno_state snos_state;
+    flake_state snos_state;
 } shared;
 
 static shared *all;
@@ -59,10 +59,10 @@ enum { HORIZON_MS = 2000, WRITE_MS = 500, WAIT_MS = 100 };
 
 static void open_states(flake_options *ids, sno_options *snos, sno_snapshot *pool) {
     static flake_state_options where;
-    static sno_state_options sno_where;
+    static flake_state_options sno_where;
     char path[50], sno_path[50]; // in the data folder
     flake_why why;
-    sno_why why_snos;
+    flake_why why_snos;
     (void)snprintf(path, sizeof path, "flake_ids.%d", node);
     (void)snprintf(sno_path, sizeof sno_path, "flake_ids.%d.sno", node);
     where.path = path;
@@ -72,7 +72,7 @@ static void open_states(flake_options *ids, sno_options *snos, sno_snapshot *poo
     where.no_wait = sno_where.no_wait = true; // the draws wait
     if (flake_state_open(&all->ids_state, &where, ids, &why) != FLAKE_OK)
         ereport(FATAL, errmsg("flake_ids: %s", why.text));
-    if (sno_state_open(&all->snos_state, &sno_where, pool, &why_snos) != SNO_OK)
+    if (sno_state_open(&all->snos_state, &sno_where, pool, &why_snos) != FLAKE_OK)
         ereport(FATAL, errmsg("flake_ids: %s", why_snos.text));
     ids->state = &all->ids_state;
     snos->state = &all->snos_state;
@@ -91,8 +91,8 @@ static void begin(void) {
     if (pg_atomic_read_u32(&all->begun)) return; // after a worker that has ended: its ids go on
     const flake_status status = flake_init(&all->ids, &ids);
     if (status != FLAKE_OK) ereport(FATAL, errmsg("flake_ids: %s", flake_status_str(status)));
-    const sno_status sno_is = sno_init(&all->snos, &snos);
-    if (sno_is != SNO_OK) ereport(FATAL, errmsg("flake_ids: %s", sno_status_str(sno_is)));
+    const flake_status sno_is = sno_init(&all->snos, &snos);
+    if (sno_is != FLAKE_OK) ereport(FATAL, errmsg("flake_ids: %s", flake_status_str(sno_is)));
     pg_write_barrier();
     pg_atomic_write_u32(&all->begun, 1);
 }
@@ -109,10 +109,10 @@ void flake_ids_worker(Datum unused) {
         ResetLatch(MyLatch);
         CHECK_FOR_INTERRUPTS();
         const flake_status status = flake_state_extend(&all->ids_state);
-        const sno_status sno_is = sno_state_extend(&all->snos_state);
-        if (status != FLAKE_OK || sno_is != SNO_OK)
+        const flake_status sno_is = flake_state_extend(&all->snos_state);
+        if (status != FLAKE_OK || sno_is != FLAKE_OK)
             ereport(WARNING, errmsg("flake_ids: a state file: %s, %s", flake_status_str(status),
-                                    sno_status_str(sno_is)));
+                                    flake_status_str(sno_is)));
     }
 }
 
@@ -178,13 +178,13 @@ Datum pg_sno_new(PG_FUNCTION_ARGS) {
     const int32 meta = PG_GETARG_INT32(0);
     char text[16];
     sno_id id;
-    sno_status status;
+    flake_status status;
     if (meta < 0 || meta > 255) ereport(ERROR, errmsg("sno_new: meta is 0 to 255"));
     wait_for_the_worker();
-    while ((status = sno_new_n(&all->snos, (uint8_t)meta, &id, 1)) == SNO_AGAIN ||
-           status == SNO_CLOCK_BACK)
+    while ((status = sno_new_n(&all->snos, (uint8_t)meta, &id, 1)) == FLAKE_AGAIN ||
+           status == FLAKE_CLOCK_BACK)
         CHECK_FOR_INTERRUPTS();
-    if (status != SNO_OK) ereport(ERROR, errmsg("sno_new: %s", sno_status_str(status)));
+    if (status != FLAKE_OK) ereport(ERROR, errmsg("sno_new: %s", flake_status_str(status)));
     sno_encode(id, text);
     PG_RETURN_TEXT_P(cstring_to_text_with_len(text, sizeof text));
 }

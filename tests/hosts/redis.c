@@ -68,10 +68,10 @@ static bool draw(request *r) {
     bool later;
     if (r->kind == SNO) {
         sno_id id;
-        const sno_status status = sno_try(&snos, r->meta, &id);
-        if (status == SNO_OK) sno_encode(id, r->text);
-        r->failure = status == SNO_OK ? NULL : sno_status_str(status);
-        later = status == SNO_AGAIN || status == SNO_CLOCK_BACK;
+        const flake_status status = sno_try(&snos, r->meta, &id);
+        if (status == FLAKE_OK) sno_encode(id, r->text);
+        r->failure = status == FLAKE_OK ? NULL : flake_status_str(status);
+        later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK;
     } else {
         flake_status status = FLAKE_OK;
         while (r->drawn < r->wanted && status == FLAKE_OK) status = draw_some(r);
@@ -176,7 +176,7 @@ static const char *begin(RedisModuleString **words, int count) {
     const flake_status status = flake_init(&flakes, &options);
     const char *unfit = flake_options_why(&options);
     if (status != FLAKE_OK) return unfit ? unfit : flake_status_str(status);
-    if (sno_init(&snos, &sno) != SNO_OK) return "sno_init";
+    if (sno_init(&snos, &sno) != FLAKE_OK) return "sno_init";
     return flake128_init(&uuids, 0, &uuid_options) == FLAKE_OK ? NULL : "no random bytes";
 }
 

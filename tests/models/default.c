@@ -37,15 +37,15 @@ static void look_at_ids(void) {
         for (unsigned k = 0; k < i; k++)
             assert(!sno_equal(ids[i / IDS][i % IDS], ids[k / IDS][k % IDS]));
     /* one of them drew from its stack */
-    MODEL_REACHED(SNO_ATOMIC_LOAD(&family.used, relaxed) > 3);
+    MODEL_REACHED(FLAKE_ATOMIC_LOAD(&family.used, relaxed) > 3);
 }
 #else
 enum { THREADS = 2 };
 static const sno_gen *found[THREADS];
-static sno_i_place place[THREADS];
+static flake_i_place place[THREADS];
 
 static int default_init_fields(sno_gen *g, unsigned cap) {
-    sno_i_engine *const e = &g->engine;
+    flake_i_engine *const e = &g->engine;
     e->epoch_ns = (uint64_t)SNO_I_EPOCH_NS;
     e->unit_ns = SNO_I_UNIT_NS;
     e->max_time = ((uint64_t)1 << 39) - 1;
@@ -54,15 +54,15 @@ static int default_init_fields(sno_gen *g, unsigned cap) {
     e->count_mask = ((uint64_t)1 << (SNO_I_TIME_SHIFT - 1)) - 1;
     e->cap = e->fast_cap = cap;
     e->limit = e->count_mask;
-    SNO_ATOMIC_STORE(&e->word, 0u, relaxed);
-    return SNO_OK;
+    FLAKE_ATOMIC_STORE(&e->word, 0u, relaxed);
+    return FLAKE_OK;
 }
 
 static void generate(unsigned who) {
     sno_gen *const g = sno_i_default_gen();
     assert(g);
-    const sno_status status = sno_i_draw(&g->engine, SNO_I_WAIT, 0, 1, &place[who]);
-    assert(status == SNO_OK);
+    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, &place[who]);
+    assert(status == FLAKE_OK);
     (void)status;
     found[who] = g;
 }
@@ -71,7 +71,8 @@ static void look_at_ids(void) {
     assert(found[0] == found[1] && place[0].time == place[1].time);
     assert(place[0].index != place[1].index);
     /* both have made one */
-    MODEL_REACHED((SNO_ATOMIC_LOAD(&sno_i_default.begun, relaxed) & 0xff) == SNO_I_DEFAULT_PLACES);
+    MODEL_REACHED((FLAKE_ATOMIC_LOAD(&sno_i_default.begun, relaxed) & 0xff) ==
+                  SNO_I_DEFAULT_PLACES);
 }
 #endif
 
@@ -101,15 +102,16 @@ static void *(*const bodies[])(void *) = {generate_a, generate_b};
 int main(void) {
     model_clock(1600000000000); /* after sno's epoch */
     for (int run = 0; run < RUNS; run++) {
-        const uint64_t all_but_two = sno_i_pid() << 8 | (SNO_I_DEFAULT_PLACES - 2);
-        SNO_ATOMIC_STORE(&family.start, 1u << 16, relaxed);
-        SNO_ATOMIC_STORE(&family.used, 0u, relaxed);
-        SNO_ATOMIC_STORE(&sno_i_partitions.family, &family, relaxed); /* no page, no system call */
-        SNO_ATOMIC_STORE(&sno_i_default.gen, (sno_gen *)NULL, relaxed);
-        SNO_ATOMIC_STORE(&sno_i_default.tag, 0u, relaxed);
-        SNO_ATOMIC_STORE(&sno_i_default.begun, all_but_two, relaxed);
+        const uint64_t all_but_two = flake_i_pid() << 8 | (SNO_I_DEFAULT_PLACES - 2);
+        FLAKE_ATOMIC_STORE(&family.start, 1u << 16, relaxed);
+        FLAKE_ATOMIC_STORE(&family.used, 0u, relaxed);
+        FLAKE_ATOMIC_STORE(&sno_i_partitions.family, &family,
+                           relaxed); /* no page, no system call */
+        FLAKE_ATOMIC_STORE(&sno_i_default.gen, (sno_gen *)NULL, relaxed);
+        FLAKE_ATOMIC_STORE(&sno_i_default.tag, 0u, relaxed);
+        FLAKE_ATOMIC_STORE(&sno_i_default.begun, all_but_two, relaxed);
         model_run(bodies, THREADS);
-        const sno_gen *const made = SNO_ATOMIC_LOAD(&sno_i_default.gen, relaxed);
+        const sno_gen *const made = FLAKE_ATOMIC_LOAD(&sno_i_default.gen, relaxed);
         assert(made && made->engine.cap == UINT16_MAX + 1);
         look_at_ids();
     }

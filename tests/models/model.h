@@ -28,7 +28,6 @@
 #endif
 
 #define FLAKE_NO_SIMD
-#define SNO_NO_SIMD
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,7 +39,6 @@
 #include <sched.h>
 #else
 #define FLAKE_NO_OS
-#define SNO_NO_OS
 #endif
 
 /* ---- real threads: now and then one stands still beside an access, and others go on ---- */
@@ -68,11 +66,6 @@ static inline void model_stall(void) {
 #define FLAKE_ATOMIC_STORE(p, v, order)                MODEL_STORE(p, v, order)
 #define FLAKE_ATOMIC_ADD(p, v, order)                  MODEL_ADD(p, v, order)
 #define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) MODEL_CAS(p, seen, v, success, failure)
-#define SNO_ATOMIC(T)                                  _Atomic(T)
-#define SNO_ATOMIC_LOAD(p, order)                      MODEL_LOAD(p, order)
-#define SNO_ATOMIC_STORE(p, v, order)                  MODEL_STORE(p, v, order)
-#define SNO_ATOMIC_ADD(p, v, order)                    MODEL_ADD(p, v, order)
-#define SNO_ATOMIC_CAS(p, seen, v, success, failure)   MODEL_CAS(p, seen, v, success, failure)
 #else
 static inline void model_stall(void) {}
 #endif
@@ -84,11 +77,11 @@ static inline void model_stall(void) {}
  * this it comes here; its own, of which compilers make a saturating subtraction that GenMC does not
  * know, goes by another name.) */
 #define flake_i_due_ns(e, unit) MODEL_DUE_##e, unit)
-#define sno_i_due_ns(e, unit)   MODEL_SNO_DUE_##e, unit)
+#define flake_i_due_ns(e, unit)   MODEL_SNO_DUE_##e, unit)
 #define MODEL_DUE_const         flake_i_due_ns_ahead(const
 #define MODEL_DUE_e             (int64_t)flake_i_start_ns(e
 #define MODEL_SNO_DUE_const     sno_i_due_ns_ahead(const
-#define MODEL_SNO_DUE_e         (int64_t)sno_i_start_ns(e
+#define MODEL_SNO_DUE_e         (int64_t)flake_i_start_ns(e
 
 /* What is added with release is a statistic, and nobody acts on those. */
 #define MODEL_ADD_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
@@ -121,11 +114,6 @@ static inline void model_stall(void) {}
 #define FLAKE_ATOMIC_STORE(p, v, order)                atomic_store_explicit(p, v, memory_order_##order)
 #define FLAKE_ATOMIC_ADD(p, v, order)                  MODEL_ADD_##order(p, v)
 #define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) MODEL_CAS_##success##_##failure(p, seen, v)
-#define SNO_ATOMIC(T)                                  _Atomic(T)
-#define SNO_ATOMIC_LOAD(p, order)                      atomic_load_explicit(p, memory_order_##order)
-#define SNO_ATOMIC_STORE(p, v, order)                  atomic_store_explicit(p, v, memory_order_##order)
-#define SNO_ATOMIC_ADD(p, v, order)                    MODEL_ADD_##order(p, v)
-#define SNO_ATOMIC_CAS(p, seen, v, success, failure)   MODEL_CAS_##success##_##failure(p, seen, v)
 #endif
 
 /* ---- the clock: in units, for all who ask; a sleep moves it on ---- */
@@ -163,9 +151,6 @@ static inline void model_clock(int64_t unit) {
 #define FLAKE_CLOCK_NS(kind) model_now_ns()
 #define FLAKE_SLEEP_NS(ns)   model_sleep(ns)
 #define FLAKE_RELAX()        ((void)0)
-#define SNO_CLOCK_NS(kind)   model_now_ns()
-#define SNO_SLEEP_NS(ns)     model_sleep(ns)
-#define SNO_RELAX()          ((void)0)
 #include "flake.h"
 
 #ifdef REACH

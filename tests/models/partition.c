@@ -12,8 +12,8 @@ static uint16_t taken[2][2];
 
 static void take(unsigned who) {
     for (int i = 0; i < 2; i++) {
-        sno_status status = sno_i_take_partition(&taken[who][i]);
-        assert(status == SNO_OK);
+        flake_status status = sno_i_take_partition(&taken[who][i]);
+        assert(status == FLAKE_OK);
         (void)status;
     }
 }
@@ -34,9 +34,10 @@ int main(void) {
     static void *(*const bodies[])(void *) = {take_a, take_b};
     model_clock(1);
     for (int run = 0; run < RUNS; run++) {
-        SNO_ATOMIC_STORE(&family.start, 0u, relaxed);
-        SNO_ATOMIC_STORE(&family.used, 0u, relaxed);
-        SNO_ATOMIC_STORE(&sno_i_partitions.family, &family, relaxed); /* no page, no system call */
+        FLAKE_ATOMIC_STORE(&family.start, 0u, relaxed);
+        FLAKE_ATOMIC_STORE(&family.used, 0u, relaxed);
+        FLAKE_ATOMIC_STORE(&sno_i_partitions.family, &family,
+                           relaxed); /* no page, no system call */
         model_run(bodies, 2);
         assert(taken[0][0] != taken[0][1] && taken[1][0] != taken[1][1]);
         for (unsigned i = 0; i < 2; i++) {

@@ -21,10 +21,10 @@ static void clock_at(int64_t unit) { model_clock(INT64_C(1262304000000) + 4 * un
 
 static void draw_at(unsigned i) {
     static const int64_t at[] = {5, 3, 8, 7, 7};
-    sno_i_place place;
+    flake_i_place place;
     clock_at(at[i]);
-    sno_status status = sno_i_draw(&gen.engine, 0, 0, 1, &place);
-    assert(status == SNO_OK);
+    flake_status status = flake_i_draw(&gen.engine, 0, 0, 1, &place);
+    assert(status == FLAKE_OK);
     (void)status;
     units[i] = place.time;
     ticks[i] = place.tick;
@@ -39,8 +39,8 @@ static void *draw(void *unused) {
 static void *take(void *unused) {
     model_begin(2);
     for (unsigned i = 0; i < SNAPSHOTS; i++) {
-        sno_status status = sno_snapshot_take(&gen, &taken[i]);
-        assert(status == SNO_OK);
+        flake_status status = sno_snapshot_take(&gen, &taken[i]);
+        assert(status == FLAKE_OK);
         (void)status;
     }
     return unused;
@@ -53,14 +53,14 @@ static void begin(void) {
     at_start.partition = 1;
     options.snapshot = &at_start;
     options.shared_memory = true;
-    sno_status status = sno_init(&gen, &options);
-    assert(status == SNO_OK);
+    flake_status status = sno_init(&gen, &options);
+    assert(status == FLAKE_OK);
     (void)status;
 }
 #else
 /* What sno_init comes to, which copies structs. */
 static void begin(void) {
-    sno_i_engine *const e = &gen.engine;
+    flake_i_engine *const e = &gen.engine;
     e->epoch_ns = (uint64_t)SNO_I_EPOCH_NS;
     e->unit_ns = SNO_I_UNIT_NS;
     e->max_time = ((uint64_t)1 << 39) - 1;

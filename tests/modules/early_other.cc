@@ -24,7 +24,7 @@ STAYS(flake_slot);
 STAYS(flake_prefetch);
 STAYS(flake128_gen);
 STAYS(sno_gen);
-STAYS(sno_state);
+STAYS(flake_state);
 STAYS(sno_lanes);
 STAYS(sno_shard);
 STAYS(flake128_lanes);

@@ -25,7 +25,7 @@ static int uuid(uint8_t id[16]) { return (int)flake_uuid7_bytes(id); }
 const mixed MIXED_NAME = {
     {{"registry", (void *)&flake_i_registry, sizeof flake_i_registry},
      {"flake's process", (void *)&flake_i_process, sizeof flake_i_process},
-     {"sno's process", (void *)&sno_i_process, sizeof sno_i_process},
+     {"sno's process", (void *)&flake_i_process, sizeof flake_i_process},
      {"partitions", (void *)&sno_i_partitions, sizeof sno_i_partitions},
      {"default generator", (void *)&sno_i_default, sizeof sno_i_default},
      {"generator of UUIDs", (void *)&flake_i_default, sizeof flake_i_default}},

@@ -2,11 +2,13 @@
  *
  * A module: see plugin.h. It is the host, too, in the program itself.
  */
-#define FLAKE_REGISTRY     8
-#define SNO_CLOCK_NS(kind) (scripted.is_on ? (void)(kind), scripted.now_ns : sno_i_system_ns(kind))
-#define SNO_SLEEP_NS(ns)   (scripted.is_on ? (void)(scripted.now_ns += (ns)) : sno_i_system_sleep(ns))
-#define SNO_RANDOM_BYTES(to, n) \
-    (scripted.is_on ? (memcpy(to, &scripted.random, n), true) : sno_i_system_random(to, n))
+#define FLAKE_REGISTRY 8
+#define FLAKE_CLOCK_NS(kind) \
+    (scripted.is_on ? (void)(kind), scripted.now_ns : flake_i_system_ns(kind))
+#define FLAKE_SLEEP_NS(ns) \
+    (scripted.is_on ? (void)(scripted.now_ns += (ns)) : flake_i_system_sleep(ns))
+#define FLAKE_RANDOM_BYTES(to, n) \
+    (scripted.is_on ? (memcpy(to, &scripted.random, n), true) : flake_i_system_random(to, n))
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -60,7 +62,7 @@ static int restart(uint32_t node) {
 
 static void bump(void) {
     flake_generation_bump();
-    sno_generation_bump();
+    flake_generation_bump();
 }
 
 static int make_another(uint32_t node) {

@@ -89,11 +89,11 @@ func (g *SnoGenerator) Next(meta uint8) (string, error) {
 	return C.GoStringN(&text[0], 16), err
 }
 
-func snoError(status C.sno_status) error {
-	if status == C.SNO_OK {
+func snoError(status C.flake_status) error {
+	if status == C.FLAKE_OK {
 		return nil
 	}
-	return errors.New(C.GoString(C.sno_status_str(status)))
+	return errors.New(C.GoString(C.flake_status_str(status)))
 }
 
 func main() {

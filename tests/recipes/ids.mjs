@@ -35,7 +35,7 @@ const sno = load("libsno.so.0", [
   "int sno_init(void *gen, void *options)",
   "int sno_new_n(void *gen, uint8_t meta, void *ids, size_t n)",
   "void sno_encode_n(void *ids, size_t n, void *texts)",
-  "const char *sno_status_str(int status)",
+  "const char *flake_status_str(int status)",
 ]);
 const text = (bytes) => bytes.toString("utf8", 0, bytes.indexOf(0));
 const zeros = (size) => new Uint8Array(new SharedArrayBuffer(size));
@@ -44,7 +44,7 @@ function check(status, why) {
   if (status !== 0) throw new Error(why ?? flake.flake_status_str(status));
 }
 function checkSno(status, why) {
-  if (status !== 0) throw new Error(why ?? sno.sno_status_str(status));
+  if (status !== 0) throw new Error(why ?? sno.flake_status_str(status));
 }
 /** A call that says in its last argument what it refuses. */
 function told(call, ...words) {

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 # CDLL, not PyDLL: a draw that waits lets other threads run.
 flake, sno = ctypes.CDLL("libflake.so.0"), ctypes.CDLL("libsno.so.0")
-for says in flake.flake_status_str, flake.flake_options_why, sno.sno_status_str, sno.sno_options_why:
+for says in flake.flake_status_str, flake.flake_options_why, sno.flake_status_str, sno.sno_options_why:
     says.restype = ctypes.c_char_p
 flake.flake_next_n.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 sno.sno_new_n.argtypes = ctypes.c_void_p, ctypes.c_uint8, ctypes.c_void_p, ctypes.c_size_t
@@ -25,7 +25,7 @@ FORKED = 8  # its place in flake_status
 class IdError(Exception):
     def __init__(self, status, text):
         super().__init__(text)
-        self.status = status  # of flake_status or sno_status
+        self.status = status  # of flake_status or flake_status
 
 
 def check(status, why=None, status_text=flake.flake_status_str):
@@ -34,7 +34,7 @@ def check(status, why=None, status_text=flake.flake_status_str):
 
 
 def check_sno(status, why=None):
-    check(status, why, sno.sno_status_str)
+    check(status, why, sno.flake_status_str)
 
 
 class Generator:

@@ -39,7 +39,7 @@ unsafe extern "C" {
     fn sno_init(generator: *mut c_void, options: *const c_void) -> c_int;
     fn sno_new_n(generator: *mut c_void, meta: u8, ids: *mut u8, n: usize) -> c_int;
     fn sno_encode_n(ids: *const u8, n: usize, texts: *mut u8);
-    fn sno_status_str(status: c_int) -> *const c_char;
+    fn flake_status_str(status: c_int) -> *const c_char;
 }
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -56,7 +56,7 @@ fn flake(status: c_int) -> Result<()> {
 fn sno(status: c_int) -> Result<()> {
     match status {
         0 => Ok(()),
-        _ => Err(unsafe { string(sno_status_str(status)) }.into()),
+        _ => Err(unsafe { string(flake_status_str(status)) }.into()),
     }
 }
 

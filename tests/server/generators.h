@@ -115,7 +115,7 @@ static void make_generators(unsigned mode, unsigned threads, unsigned node) {
                 ? flake128_lanes_init(&wide_lanes[i], lanes_of_wide[i], threads, worker, &flake)
                 : flake128_init(&wide_shared[i], worker, &flake);
     }
-    if (sno_init(&snos, NULL) != SNO_OK) made[sno] = FLAKE_INVALID;
+    if (sno_init(&snos, NULL) != FLAKE_OK) made[sno] = FLAKE_INVALID;
 }
 
 typedef union ids {

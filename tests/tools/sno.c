@@ -8,8 +8,8 @@
 
 #define TOOL_NAME         "sno"
 #define TOOL_VERSION      SNO_VERSION_STRING
-#define TOOL_CLOCK_NS()   SNO_CLOCK_NS(SNO_CLOCK_EXACT)
-#define TOOL_SLEEP_NS(ns) SNO_SLEEP_NS(ns)
+#define TOOL_CLOCK_NS()   FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT)
+#define TOOL_SLEEP_NS(ns) FLAKE_SLEEP_NS(ns)
 #include "tool.h"
 
 /* What `sno help` prints, and sno(1). */
@@ -114,8 +114,8 @@ static void tool_start(sno_gen *gen) {
             (uint16_t)tool_number_to("--partition", tool_given[TOOL_PARTITION], UINT16_MAX, "");
         options.snapshot = &snapshot;
     }
-    const sno_status status = sno_init(gen, &options);
-    if (status != SNO_OK) tool_failed("%s", sno_status_str(status));
+    const flake_status status = sno_init(gen, &options);
+    if (status != FLAKE_OK) tool_failed("%s", flake_status_str(status));
     tool_wait_for_next_unit(sno_time_ns(zero) / 1000000, 4);
 }
 
@@ -133,8 +133,8 @@ static int tool_generate(int others, char **words) {
     tool_progress progress = tool_progress_begin();
     for (uint64_t done = 0; done < count;) {
         const size_t n = count - done < TOOL_BATCH ? (size_t)(count - done) : (size_t)TOOL_BATCH;
-        const sno_status status = sno_new_n(&gen, meta, ids, n);
-        if (status != SNO_OK) tool_failed("%s", sno_status_str(status));
+        const flake_status status = sno_new_n(&gen, meta, ids, n);
+        if (status != FLAKE_OK) tool_failed("%s", flake_status_str(status));
         char *end = buffer;
         for (size_t i = 0; i < n; i++) {
             if (json) end = tool_put(end, "{\"id\":\"");
@@ -166,9 +166,9 @@ static bool tool_parse(const char *text, size_t length, sno_id *id) {
     const int form = tool_given[TOOL_FORMAT] ? tool_choose_form() : 0;
     const bool quoted = length == 18 && text[0] == '"';
     if ((!form || form == TOOL_AS_TEXT) &&
-        (quoted ? sno_from_json(text, length, id) : sno_decode(text, length, id)) == SNO_OK)
+        (quoted ? sno_from_json(text, length, id) : sno_decode(text, length, id)) == FLAKE_OK)
         return true;
-    if ((!form || form == TOOL_AS_UUID) && sno_from_uuid(text, length, id) == SNO_OK) return true;
+    if ((!form || form == TOOL_AS_UUID) && sno_from_uuid(text, length, id) == FLAKE_OK) return true;
     return (!form || form == TOOL_AS_HEX) && tool_parse_hex(text, length, id);
 }
 
