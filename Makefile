@@ -30,7 +30,7 @@ SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" MAKE="$(MAKE)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all lib install-headers install uninstall test check check-alone matrix everything sanitize explore \
+.PHONY: all lib single install-headers install uninstall test check check-alone matrix everything sanitize explore \
 	explore-orders models models-checked mutants mutants-many coverage soak attack fuzz fuzz-replay campaign cross test-fresh evidence help \
 	clean FORCE
 .DELETE_ON_ERROR:
@@ -43,14 +43,14 @@ all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each fo
 	done; \
 	$(RUN_ENV) $(BUILD)/sno inspect $$($(RUN_ENV) $(BUILD)/sno generate --meta=42)
 
-$(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tests/tools/%.c tests/tools/tool.h %.h $(BUILD)/flags
+$(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tests/tools/%.c tests/tools/tool.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
 # Shared libraries for other languages; they export what is public, and nothing else. With Apple's linker SONAME=.
 SONAME ?= -Wl,-soname,$(@F).0
 lib: $(TOOLS:%=$(BUILD)/lib%.so) ## shared libraries of the headers, for languages that call C
 
-$(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: %.h $(BUILD)/flags
+$(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: $(HEADERS) $(BUILD)/flags
 	echo '#include "$*.h"' | $(CC) $(FLAGS) -I. -x c -shared -fPIC -fvisibility=hidden -fno-semantic-interposition \
 	  -DFLAKE_LIBRARY $(SONAME) - -o $@.0 $(LDLIBS)
 	ln -sf $(@F).0 $@
@@ -86,6 +86,11 @@ $(BUILD)/two_units $(BUILD)/two_units_reversed: $(wildcard tests/two_units*) tes
 	if command -v $(firstword $(CXX)) >/dev/null; then \
 	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread $(TWO_UNITS) -I. tests/two_units_other.cc $@.o -o $@ $(LDLIBS); \
 	else $(CC) $(FLAGS) $(TWO_UNITS) -I. -x c tests/two_units_other.cc -x none $@.o -o $@ $(LDLIBS); fi
+
+single: $(BUILD)/single/sno.h ## sno.h with flake.h in it: one file to copy
+$(BUILD)/single/sno.h: $(HEADERS)
+	@mkdir -p $(@D)
+	awk '$$0 == "#include \"flake.h\"" { while ((getline line < "flake.h") > 0) print line; next } 1' sno.h > $@
 
 matrix: ## both compilers, each -std, C and C++, -O0 to -O3
 	tests/matrix.sh "$(WARN)" $(HEADERS)

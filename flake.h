@@ -1089,7 +1089,7 @@ FLAKE_API size_t flake128_sizeof_parts(void);
 FLAKE_API size_t flake128_sizeof_snapshot(void);
 #endif
 
-// >>system
+// >>system begin
 /*
  * All that asks an operating system.
  * What comes behind it knows no platform, and makes do with:
@@ -1755,6 +1755,7 @@ FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) {
 FLAKE_I_FN void flake_i_unlink(const char *path) { (void)path; }
 FLAKE_I_FN bool flake_i_folder(char *out, size_t size) { return (void)out, (void)size, false; }
 #endif
+// >>system end
 
 // >>own begin
 /*

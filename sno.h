@@ -17,56 +17,41 @@
  *
  * WHICH CALL
  *
- *     sno_generate     the process-wide generator, for a program of one process and its children (call
- *                      it once before they fork): the partition is a random one, and a stranger has
- *                      the same with 1 in 65,536
- *     sno_new          a generator of yours, with the partition and the range that you give it
- *     sno_try          never waits; sno_retry_ns says when to come again (event loops)
- *     sno_new_n        many at once, at a fraction of the price each
- *     sno_lanes_...    one object for all threads, whose cores don't fight for a cache line; for
- *                      servers with many threads
- *     sno_shard_...    one shard per thread: its words are its own, and its ids rise
- *     sno_pool_...     lends shards to threads that come and go
- *     sno_try_at       with a clock reading that you have already
+ *     sno_generate     from a process-wide generator; no setup. For a program that is one process and its
+ *                      children (call it once before the first fork): its partition is random, and an
+ *                      unrelated process has the same one with probability 1/65,536
+ *     sno_next         from a generator of your own, with a partition that you choose
+ *     sno_try          never blocks; sno_retry_ns tells an event loop when to call again
+ *     sno_next_n       a batch: one atomic operation per time unit
+ *     sno_try_at       takes the current time from the caller instead of the clock
+ *     sno_lanes_...    one object for all threads, whose cores do not contend for a cache line
+ *     sno_shard_...    one shard per thread: plain loads and stores, and its IDs increase
  *
- * WHO MAY CALL WHAT AT THE SAME TIME
+ * THREAD SAFETY
  *
- *     a sno_gen, sno_lanes
- *                      draws and questions, from any number of threads and signal handlers; several
- *                      processes too if it lies in shared memory and was made so. Not beside them: init,
- *                      reinit_after_fork, retire (which is for no handler)
- *     a sno_shard      one thread at a time draws; the questions any
- *     a sno_pool       borrow and give_back from any thread
- *     a flake_ring       push and pop from any thread
- *     a flake_state      open and close: one thread at a time, and not beside an init of a generator on
- *                      it; extend: any
+ *     sno_gen, sno_lanes
+ *                      every call, from any thread and from signal handlers, except init,
+ *                      reinit_after_fork and retire, which need exclusive access. With shared_memory
+ *                      from several processes
+ *     sno_shard        one thread at a time draws; queries from any thread
  *
- * A signal handler that draws must return. If it jumps out of the write of a state, or ends its
- * thread there, that state stops for good. None may draw where 64-bit atomics take a lock, which it
- * may have interrupted (ATOMIC_LLONG_LOCK_FREE below 2: PowerPC and MIPS of 32 bits, old ARM).
+ * Two generators that run at the same time, in one process or in several, need different partitions or
+ * disjoint sequence ranges. A generator that follows another one with the same partition must start in a
+ * later time unit (begin_later) with a clock that did not go backwards, or have a state or a snapshot.
  *
- * Two generators that run at once, in one process or in many, need partitions or sequence ranges of
- * their own; then no id is given twice. One that follows another with the same partition must begin
- * in a later unit of time (begin_later), with a clock that was not put back, or have a state file or a
- * snapshot.
+ * IDs of one generator and one metabyte increase in call order as long as the clock does not go backwards:
+ * the metabyte comes before the sequence. A backward step of the clock flips the tick of the IDs, and no
+ * caller waits. Only a second backward step, into time that was used with both ticks, makes callers wait.
+ * A draw gives no memory-ordering guarantees.
  *
- * Ids of one generator rise in the order of the calls, if the clock was not put back and the
- * metabyte is the same: the metabyte stands before the sequence. A clock that is put back changes
- * the tick of the ids, and nobody waits; only a clock put back again into time that was already
- * used twice makes callers wait. A draw orders no other memory accesses.
- *
- * It includes flake.h, which is stored beside it and provides clocks, gates, rings, state files, statuses
- * and the hooks. A program that includes both headers contains one engine. Without an operating system
- * (FLAKE_NO_OS) partitions derive from the clock alone, unless FLAKE_RANDOM_BYTES is defined.
- *
- * In C++ begin with `sno_options options = {};` and set what differs. Of {.max_wait_ms = 10}, in C++20, g++
- * (and clang from 18 on) says by -Wextra that fields are missing. Default values for all fields would end
- * that, and make a memset of the options a warning.
+ * Everything else is flake.h's: clocks, gates, rings, states, statuses, hooks, and what flake.h says of
+ * signal handlers and fork. A program that includes both headers contains one engine. Without an operating
+ * system (FLAKE_NO_OS) partitions derive from the clock alone, unless FLAKE_RANDOM_BYTES is defined.
  *
  * Sections, by the marks to search for:
  *
  *     // >>public      types and calls
- *     // >>objects     what a generator, shard or pool consists of
+ *     // >>objects     what a generator, shard or set of lanes consists of
  *     // >>ids     // >>sort     // >>text     // >>generators     // >>lanes     // >>default
  *     // >>library     for other languages, in a shared library
  */
@@ -103,9 +88,9 @@ typedef struct sno_id {
     uint8_t bytes[10];
 } sno_id;
 
-FLAKE_API int64_t sno_time_ns(sno_id); /* Unix time of the unit's begin */
+FLAKE_API int64_t sno_time_ms(sno_id); /* Unix time at which its unit starts */
 FLAKE_API uint64_t sno_units(sno_id);  /* since 2010-01-01 UTC */
-FLAKE_API unsigned sno_tick(sno_id);   /* changes when the clock was put back */
+FLAKE_API unsigned sno_tick(sno_id);   /* changes when the clock goes backwards */
 FLAKE_API uint8_t sno_meta(sno_id);
 FLAKE_API uint16_t sno_partition(sno_id);
 FLAKE_API uint16_t sno_sequence(sno_id);
@@ -118,8 +103,8 @@ FLAKE_API void sno_sort(sno_id *ids, size_t n); /* in place, a radix sort */
 FLAKE_API flake_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, uint16_t partition,
                                    uint16_t sequence, sno_id *);
 /* The smallest and the largest id of a time's unit, for range scans. FLAKE_RANGE: outside 2010..2079. */
-FLAKE_API flake_status sno_min_at(int64_t unix_ns, sno_id *);
-FLAKE_API flake_status sno_max_at(int64_t unix_ns, sno_id *);
+FLAKE_API flake_status sno_min_at(int64_t unix_ms, sno_id *);
+FLAKE_API flake_status sno_max_at(int64_t unix_ms, sno_id *);
 FLAKE_API sno_id sno_from_bytes(const uint8_t in[10]);
 FLAKE_API void sno_to_bytes(sno_id, uint8_t out[10]);
 
@@ -140,32 +125,31 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
 
 /* ---- generators ----
  *
- * A generator lies anywhere: static, on the stack, in malloc'd memory, with no alignment to mind. It must
- * not be copied or moved once it is initialised. There is nothing to free; with `exclusive` retire it
- * before another init, and before its memory goes. Options are copied; what they point to, but the
- * snapshot, must last as long as it draws.
+ * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter. It
+ * must not be copied or moved once initialised. Nothing needs to be freed; with `exclusive`, call
+ * sno_retire before another init and before the memory is freed. Options are copied; objects that they
+ * point to must outlive the generator.
  *
- * Every call that fails leaves generator and output as they were, unless it says otherwise. Any draw may
- * say FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO, and what a gate says; FLAKE_AGAIN
- * and FLAKE_CLOCK_BACK are named with each call.
+ * On failure generator and output are unchanged, unless a call says otherwise. Any draw may return
+ * FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO, and what a gate returns;
+ * FLAKE_AGAIN and FLAKE_CLOCK_BACK are listed with each call.
  *
- * A partition of yours, with the whole pool, from now on:
+ * With a partition of your own and the whole pool:
  *
  *     static sno_snapshot mine; // all zero
  *     mine.partition = 7;
- *     options.snapshot = &mine;
+ *     sno_init(&ids, &mine, NULL, &why);
  *
- * Options without a snapshot ask for a partition that no other generator made so has: not in this
- * process, nor in those that fork from it after the first such call. Partitions are counted up from a
- * random one, and not given back. Those who are no relatives may meet: two processes, or two copies of
- * this header that the linker keeps apart in one process (libraries that hide their symbols, or were
- * opened with RTLD_LOCAL). Two of them do with 1 in 65,536 for each partition used, some pair of 300 in
- * every second case. So many want partitions of your choice, which are yours to keep apart.
+ * Without a snapshot the library chooses a partition that no other such generator of this process has, nor
+ * of a process that forks from it after the first such call. Partitions count up from a random one, and are
+ * not reused. Unrelated processes may choose the same: two of them collide with probability 1/65,536 for
+ * each partition used, some pair of 300 in every second case. The same holds for two copies of this header
+ * that the linker keeps apart in one process (libraries that hide their symbols, or were opened with
+ * RTLD_LOCAL). Such systems need partitions of their own choice.
  */
 typedef struct sno_gen sno_gen;
 
-/* Where a generator stands, and what a new one may be made from. All times in 4 ms units since
- * 2010. */
+/* The position of a generator, and what a new one may start from. All times in 4 ms units since 2010. */
 typedef struct sno_snapshot {
     uint16_t partition;
     /* The pool, 4 numbers or more, in either order; max 0: 65535. */
@@ -173,159 +157,122 @@ typedef struct sno_snapshot {
     uint32_t sequence; /* last number drawn, past the maximum while callers queue; 0: the minimum */
     int64_t now;       /* the clock, when taken */
     int64_t wall_hi;   /* the newest unit drawn in */
-    int64_t wall_safe; /* the last unit used on the other tick */
-    uint32_t drifts;   /* how often the clock was put back; its parity is the tick */
+    int64_t wall_safe; /* the last unit used with the other tick */
+    uint32_t drifts;   /* how often the clock went backwards; its parity is the tick */
 } sno_snapshot;
 
-typedef struct sno_options {
-    const sno_snapshot *snapshot; /* pool, partition, and where to go on; NULL: see sno_init */
-    flake_clock clock;            /* all zero: the system's exact clock */
-    struct flake_ring *overflow;  /* gets a note each ms while callers queue; NULL: none */
-    flake_gate gate;              /* asked before each new unit; {0}: none */
-    struct flake_state
-        *state; /* open, with the snapshot that the open has filled in, so that a restart
-                                     repeats no id; NULL: none */
-    /* A folder that the programs of a host share, such as "/run/app": init refuses with FLAKE_TAKEN a
-     * snapshot's partition and pool that another generator, of this process or another, draws from
-     * already. What it gives begins in the unit after this one, so that runs that follow one
-     * another differ, too, unless the clock was put back. Until sno_retire, or until the process
-     * and its children end. Who deletes the file in it, or closes descriptors that are not his
-     * (daemons that close all do), undoes the check. It needs a snapshot.
-     * POSIX, and not with shared_memory; NULL: nobody looks */
-    const char *exclusive;
-    int64_t max_wait_ms; /* longest wait of one call, of each unit in a batch; 0: no limit */
-    bool shared_memory;  /* lies in memory that processes share: survives fork. They must be forks
-                            of one another, or use the system's clock and no ring; no gate, and only
-                            a state with shared_memory. FLAKE_INVALID where 64-bit atomics take a lock
-                            (32-bit powerpc, mips) */
-    /* What it gives begins in the unit after this one: for a pool that somebody gave up in this unit, at
-     * the latest, and had from this clock, which was not put back since. `exclusive` does it, too */
-    bool begin_later;
-} sno_options;
-
-/* NULL, or no snapshot: the whole pool, and a partition that nobody chose. The snapshot is read
- * here only. FLAKE_INVALID: sno_options_why names the option; FLAKE_EXHAUSTED. With `exclusive`
- * FLAKE_TAKEN, FLAKE_IO; with a state FLAKE_FOREIGN, FLAKE_FORKED; with a gate FLAKE_LEASE. Not while others
- * use the generator. It begins at the clock: with a partition of yours it repeats the ids of a run
- * that ended within the same 4 ms (unless it has begin_later), or later than this clock says, unless it
- * has a state file or that run's snapshot. */
-FLAKE_API flake_status sno_init(sno_gen *, const sno_options *);
-/* What is wrong with options that sno_init refuses, naming the field; NULL: nothing. */
-FLAKE_API const char *sno_options_why(const sno_options *);
-/* Waits when it must. The zero id outside 2010..2079, in a forked child, when a gate refuses, or
- * after max_wait_ms if one was set (sno_new_n with n = 1 says which). Wait-free while ids are free. */
-FLAKE_API sno_id sno_new(sno_gen *, uint8_t meta);
-/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK, FLAKE_RANGE, FLAKE_FORKED. */
+/* From a snapshot: pool, partition and position; it is read by this call only. NULL: the whole pool, and a
+ * partition chosen by the library, since 0 is a valid partition. From the options, NULL for all defaults,
+ * everything else; of them layout, node, node_offset, seq_min, seq_max, seq_scatter, form and max_ahead_ms
+ * must be zero, and `exclusive` needs a snapshot.
+ *
+ * FLAKE_INVALID; FLAKE_EXHAUSTED: this process has used all partitions; with `exclusive` FLAKE_TAKEN,
+ * FLAKE_IO; with a state FLAKE_FOREIGN, FLAKE_FORKED; with a gate FLAKE_LEASE. It starts at the clock: with
+ * a partition of yours it repeats the IDs of a run that ended within the same 4 ms (unless it has
+ * begin_later), or later than this clock reads, unless it has a state or that run's snapshot. */
+FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *, const flake_options *,
+                                flake_why *);
+/* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
+ * FLAKE_CLOCK_BACK. Wait-free while IDs are available. */
+FLAKE_API flake_status sno_next(sno_gen *, uint8_t meta, sno_id *);
+/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACK. */
 FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id *);
-/* How many ns from now until sno_try can succeed, if nobody is faster. Gate and state are not
- * asked: on FLAKE_AGAIN and 0 come again in a ms. INT64_MAX: never. */
+/* Nanoseconds until sno_try can succeed, if no other thread takes the ID first. Gate and state are not
+ * asked: on FLAKE_AGAIN and 0 retry after 1 ms. INT64_MAX: never. */
 FLAKE_API int64_t sno_retry_ns(sno_gen *);
-/* All n, waiting for each unit. When a later unit fails, the ids before it stand in front and the
- * rest is zero; when the first does, the array is as it was. */
-FLAKE_API flake_status sno_new_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
-/* As many as are free now; returns how many. At 0 sno_try tells why. */
-FLAKE_API size_t sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
-/* With the caller's own, perhaps cached, reading of the clock. One older than the newest unit
- * counts as that unit. One that lies ahead of the clock drags the generator ahead too. */
-FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
-/* An id of any time, to port old ids: tick 0, and a sequence of its own that goes round the pool. So
- * it is unique among sno_cap such calls in a row, not against sno_new in the same unit. */
-FLAKE_API flake_status sno_new_with_time(sno_gen *, uint8_t meta, int64_t unix_ns, sno_id *);
+/* All n, waiting for each unit. When a later unit fails, the IDs before it are valid and the rest is
+ * zeroed; when the first fails, the array is unchanged. */
+FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
+/* As many as are available now; *got says how many. FLAKE_OK if at least one. */
+FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n, size_t *got);
+/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit. One
+ * ahead of the clock drags the generator ahead too. */
+FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
+/* An ID of any time, to port old IDs: tick 0, and a sequence of its own that wraps around within the pool.
+ * So it is unique among sno_cap such calls in a row, not against sno_next in the same unit. */
+FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
 
-/* The process-wide generator, made by the first call, with a partition that nobody chose. A forked
- * child has another than its parent and siblings, if one of them called before the fork. One for
- * each copy of this header that the linker keeps apart. The zero id as sno_new, and when no
- * partition is left: give long-lived families of short-lived processes partitions of your own
- * choice. */
+/* From the process-wide generator, created by the first call, with a partition chosen by the library. Waits
+ * without limit; the zero ID: a time outside 2010..2079, or no partition is left. A forked child has another
+ * partition than its parent and siblings, if one of them called before the fork. One generator for each copy
+ * of this header that the linker keeps apart. Long-lived families of short-lived processes need partitions
+ * of their own choice. */
 FLAKE_API sno_id sno_generate(uint8_t meta);
 
 FLAKE_API flake_status sno_snapshot_take(sno_gen *, sno_snapshot *); /* lock-free, never torn */
 /* The last number drawn in this unit, or the minimum. */
 FLAKE_API uint32_t sno_sequence_now(sno_gen *);
-FLAKE_API uint32_t sno_len(sno_gen *);       /* ids drawn in this unit */
-FLAKE_API uint32_t sno_cap(const sno_gen *); /* ids a unit has */
+FLAKE_API uint32_t sno_len(sno_gen *);       /* IDs drawn in this unit */
+FLAKE_API uint32_t sno_cap(const sno_gen *); /* IDs per unit */
 FLAKE_API void sno_stats_get(sno_gen *, flake_stats *);
 FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
 
 /* ---- shards: one generator's sequence numbers, split among threads ----
  *
- * Each shard has a range of its own, so its owner draws with plain loads and stores. One thread at
- * a time.
+ * Each shard has a range of its own and draws with plain loads and stores, for one thread at a time.
  */
 typedef struct sno_shard sno_shard;
-/* All, or none; as sno_init, and FLAKE_INVALID when n is 0 or more than there are numbers. */
-FLAKE_API flake_status sno_shards_init(sno_shard *, size_t n, const sno_options *);
-FLAKE_API sno_id sno_shard_new(sno_shard *, uint8_t meta);
+/* All or none; as sno_init, and FLAKE_INVALID if n is 0 or more than there are numbers. */
+FLAKE_API flake_status sno_shards_init(sno_shard *, size_t n, const sno_snapshot *,
+                                       const flake_options *, flake_why *);
+FLAKE_API flake_status sno_shard_next(sno_shard *, uint8_t meta, sno_id *);
 FLAKE_API flake_status sno_shard_try(sno_shard *, uint8_t meta, sno_id *);
 FLAKE_API int64_t sno_shard_retry_ns(sno_shard *);
-FLAKE_API flake_status sno_shard_new_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
-FLAKE_API size_t sno_shard_try_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
-FLAKE_API flake_status sno_shard_try_at(sno_shard *, uint8_t meta, int64_t unix_ns, sno_id *);
-/* A snapshot to make all n shards from again, taken while nobody draws: every number of every unit up
- * to the newest of any shard, on both ticks, counts as drawn. */
+FLAKE_API flake_status sno_shard_next_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
+FLAKE_API flake_status sno_shard_try_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n,
+                                       size_t *got);
+FLAKE_API flake_status sno_shard_try_at(sno_shard *, uint8_t meta, int64_t unix_ms, sno_id *);
+/* A snapshot to start all n shards from, taken while no thread draws: every number of every unit up to the
+ * newest of any shard, with both ticks, counts as drawn. */
 FLAKE_API flake_status sno_shards_snapshot(sno_shard *, size_t n, sno_snapshot *);
-/* The shard as a generator, for the questions, snapshot, reinit_after_fork and retire. Never draw
- * from that: drawing is for sno_shard_... alone. */
+/* The shard as a generator, for queries, snapshot, reinit_after_fork and retire. Only sno_shard_...
+ * may draw. */
 FLAKE_API sno_gen *sno_shard_gen(sno_shard *);
-
-/* Lends shards to threads. NULL: all are lent (make more shards, or fall back on sno_generate). A
- * shard that comes back goes on where it stood. */
-typedef struct sno_pool sno_pool;
-FLAKE_API flake_status sno_pool_init(sno_pool *, sno_shard *, size_t n, const sno_options *);
-FLAKE_API sno_shard *sno_pool_borrow(sno_pool *);
-FLAKE_API void sno_pool_give_back(sno_pool *, sno_shard *);
 
 /* ---- lanes: one generator for all threads of all cores ----
  *
- * Its sequence numbers are split among n lanes, each with a word of its own. A draw takes the lane that
- * last served its processor, and steps to another when two threads meet in one, or one's ids are all
- * drawn. So cores share no cache line while they needn't, and one thread can have all ids of a unit.
- *
- * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
- * later one; inside a unit ids have no order. The coarse clock's lag weakens that by so much, and so does
- * a fast clock while the system's is stepped or slewed, until a lane reads it again. After a step back
- * each lane decides for itself: some change the tick, and ids of one unit may have either.
- *
- * n: as many as threads can run at once, which is the smaller of threads and processors; more threads
- * than lanes may draw. Both objects lie anywhere, as a generator does, and are neither moved nor copied
- * while they are used; with shared_memory they lie in the same memory. Each lane asks the gate for
- * itself, and writes notes of its own queue. Lanes have no try_at.
+ * As flake_lanes: the sequence numbers are split among n lanes. IDs of one unit are unordered. After a
+ * backward step each lane decides for itself: some flip the tick, and IDs of one unit may have either.
+ * Lanes have no try_at.
  */
 typedef struct sno_lanes sno_lanes;
-/* All, or none; as sno_init, and FLAKE_INVALID when n is 0 or more than there are numbers. */
+/* All or none; as sno_init, and FLAKE_INVALID if n is 0 or more than there are numbers. */
 FLAKE_API flake_status sno_lanes_init(sno_lanes *, flake_lane *array, size_t n,
-                                      const sno_options *);
-FLAKE_API sno_id sno_lanes_new(sno_lanes *, uint8_t meta);
+                                      const sno_snapshot *, const flake_options *, flake_why *);
+FLAKE_API flake_status sno_lanes_next(sno_lanes *, uint8_t meta, sno_id *);
 FLAKE_API flake_status sno_lanes_try(sno_lanes *, uint8_t meta, sno_id *);
 FLAKE_API int64_t sno_lanes_retry_ns(sno_lanes *);
-FLAKE_API flake_status sno_lanes_new_n(sno_lanes *, uint8_t meta, sno_id *ids,
-                                       size_t n); /* unsorted */
-FLAKE_API size_t sno_lanes_try_n(sno_lanes *, uint8_t meta, sno_id *ids, size_t n);
-FLAKE_API uint64_t sno_lanes_available(sno_lanes *); /* ids free now, without waiting */
+FLAKE_API flake_status sno_lanes_next_n(sno_lanes *, uint8_t meta, sno_id *ids,
+                                        size_t n); /* unsorted */
+FLAKE_API flake_status sno_lanes_try_n(sno_lanes *, uint8_t meta, sno_id *ids, size_t n,
+                                       size_t *got);
+FLAKE_API uint64_t sno_lanes_available(sno_lanes *); /* IDs available now */
 FLAKE_API void sno_lanes_stats_get(sno_lanes *, flake_stats *);
-/* For sno_lanes_init, or sno_init: every number of every unit up to the newest of any lane, on both
- * ticks, counts as drawn. */
+/* For sno_lanes_init or sno_init: every number of every unit up to the newest of any lane, with both ticks,
+ * counts as drawn. */
 FLAKE_API flake_status sno_lanes_snapshot_take(sno_lanes *, sno_snapshot *);
 
 /* ---- after fork, crash and restart ----
  *
- * A forked child, and a process after flake_generation_bump(), gets FLAKE_FORKED (the default generator
- * takes a new partition by itself) until it says with which pool it goes on; NULL: a partition that nobody
- * chose. FLAKE_INVALID: one that has some of the parent's ids in it, or it was not forked. For a shard
- * likewise, through sno_shard_gen. Only that one generator's or shard's ids are compared; sno_init in a
- * child compares nothing.
+ * A forked child, and a process after flake_generation_bump(), gets FLAKE_FORKED until it calls this with a
+ * pool of its own; without a snapshot: a partition chosen by the library. (sno_generate takes a new
+ * partition by itself.) FLAKE_INVALID: the pool shares IDs with the parent's, or the generator was not
+ * inherited. A shard is passed as sno_shard_gen. The call compares the IDs of this generator or shard only;
+ * sno_init in a child compares nothing.
  *
- * A generator must not outlive the module whose code initialised it: it looks at that module's memory.
+ * A generator must not outlive the module whose code initialised it: it reads that module's memory.
  */
-FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_options *);
-/* Gives the pool up: options.exclusive lets others have it. It stops no draws: call it when nobody
- * draws any more, and before an init anew or the end of the memory. Of shards the first. */
+FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *, const flake_options *,
+                                             flake_why *);
+/* Gives up the pool: options.exclusive lets others have it. It does not stop draws: call it when no thread
+ * draws any more, and before another init or the end of the memory. Of shards the first. */
 FLAKE_API void sno_retire(sno_gen *);
 /* With the same array, and as many lanes. */
-FLAKE_API flake_status sno_lanes_reinit_after_fork(sno_lanes *, const sno_options *);
+FLAKE_API flake_status sno_lanes_reinit_after_fork(sno_lanes *, const sno_snapshot *,
+                                                   const flake_options *, flake_why *);
 FLAKE_API void sno_lanes_retire(sno_lanes *);
 
-/* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
+/* With a state file no run repeats IDs of the last. `state` is static, or in shared memory:
  *
  *     static flake_state state;
  *     flake_why why;
@@ -333,13 +280,12 @@ FLAKE_API void sno_lanes_retire(sno_lanes *);
  *     static flake_state_options where;
  *     where.path = "/var/lib/app/snos";
  *     if (sno_state_open(&state, &where, &pool, &why) != FLAKE_OK) ... why.text
- *     options.snapshot = &pool;
  *     options.state = &state;
- *     sno_init(&ids, &options); // or sno_shards_init, sno_lanes_init
+ *     sno_init(&ids, &pool, &options, &why); // or sno_shards_init, sno_lanes_init
  *     ...
  *     flake_state_close(&state);
  *
- * `pool` is read, and filled in. */
+ * `pool` is read and filled in. */
 FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *,
                                       sno_snapshot *pool, flake_why *);
 
@@ -351,33 +297,22 @@ FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *
  * sno_sizeof_... says, zero before its first use; options are set by name:
  *
  *     snapshot = zeros(sno_sizeof_snapshot())
- *     options  = zeros(sno_sizeof_options())
  *     gen      = zeros(sno_sizeof_gen())
  *     sno_snapshot_set(snapshot, "partition", "7", NULL)
- *     sno_options_point(options, "snapshot", snapshot, NULL)
- *     sno_init(gen, options)
+ *     sno_init(gen, snapshot, NULL, NULL)
  *
- * `name` is a field's as it stands above, such as "sequence_min", "clock.kind"; a `value` is a decimal number,
- * or a word: "true", "false" of what is a bool, "exact", "coarse", "fast" of clock.kind.
- * Texts (path, exclusive) are not copied: they must last as long as what they are for. What is a pointer or a
- * function (snapshot, overflow, state, clock.now_ns, gate.admit ...) is set by the calls that end in _point;
- * a snapshot must last until sno_init has read it. FLAKE_INVALID: there is no such option; FLAKE_PARSE: it has no such
- * value.
+ * `name` is a field's as above, such as "sequence_min"; a `value` is a decimal number. Options are
+ * flake_options, and their calls flake.h's. FLAKE_INVALID: there is no such field; FLAKE_PARSE: it has no
+ * such value.
  *
  * Where calls take or return a sno_id, a struct of 10 bytes, some that end
- * in _n take addresses: sno_new_n, sno_encode_n.
+ * in _n take addresses: sno_next_n, sno_encode_n.
  */
 FLAKE_API flake_status sno_snapshot_set(sno_snapshot *, const char *name, const char *value, flake_why *);
-FLAKE_API flake_status sno_options_set(sno_options *, const char *name, const char *value, flake_why *);
-FLAKE_API flake_status sno_options_point(sno_options *, const char *name, const void *to, flake_why *);
-FLAKE_API flake_status flake_state_options_set(flake_state_options *, const char *name, const char *value, flake_why *);
-FLAKE_API flake_status flake_state_options_point(flake_state_options *, const char *name, const void *to, flake_why *);
 
 FLAKE_API const char *sno_version(void);
-FLAKE_API size_t sno_sizeof_options(void);
 FLAKE_API size_t sno_sizeof_gen(void);
 FLAKE_API size_t sno_sizeof_shard(void);
-FLAKE_API size_t sno_sizeof_pool(void);
 FLAKE_API size_t sno_sizeof_lanes(void);
 FLAKE_API size_t sno_sizeof_id(void);
 FLAKE_API size_t sno_sizeof_snapshot(void);
@@ -418,22 +353,12 @@ FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) { return (
 struct sno_gen {
     flake_i_engine engine;
     uint16_t partition, sequence_min;
-    flake_i_atomic64 with_time; /* calls of sno_new_with_time */
+    flake_i_atomic64 with_time; /* calls of sno_with_time */
     flake_i_file exclusive;     /* fd below 0: none */
 };
 
 struct sno_shard {
     sno_gen gen;
-};
-
-FLAKE_I_RELY_ON(offsetof(sno_gen, engine) == 0 && offsetof(sno_shard, gen) == 0,
-              "a pool takes the engine's address for the shard's");
-
-struct sno_pool {
-    FLAKE_I_STAYS(sno_pool)
-    sno_shard *shards;
-    size_t n;
-    flake_i_atomic32 hint;
 };
 
 /* The whole makes ids of places, has the claims, and where the lanes begin; nobody draws from it. */
@@ -448,8 +373,8 @@ struct sno_lanes {
  *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]
  *       4 ms units since 2010-01-01 UTC */
 
-#define SNO_I_EPOCH_NS   INT64_C(1262304000000000000)
-#define SNO_I_UNIT_NS    INT64_C(4000000)
+#define SNO_I_EPOCH_MS   INT64_C(1262304000000)
+#define SNO_I_UNIT_MS    4
 #define SNO_I_TIME_SHIFT 25 /* of time in the head of an id, and in the engine's word */
 
 FLAKE_I_FN uint16_t sno_i_be16(uint16_t value) {
@@ -484,8 +409,8 @@ FLAKE_API uint8_t sno_meta(sno_id id) { return id.bytes[5]; }
 FLAKE_API uint16_t sno_partition(sno_id id) { return sno_i_load_be16(id.bytes + 6); }
 FLAKE_API uint16_t sno_sequence(sno_id id) { return sno_i_tail(&id); }
 
-FLAKE_API int64_t sno_time_ns(sno_id id) {
-    return (int64_t)sno_units(id) * SNO_I_UNIT_NS + SNO_I_EPOCH_NS;
+FLAKE_API int64_t sno_time_ms(sno_id id) {
+    return (int64_t)sno_units(id) * SNO_I_UNIT_MS + SNO_I_EPOCH_MS;
 }
 
 FLAKE_API sno_id sno_from_bytes(const uint8_t in[10]) {
@@ -506,21 +431,21 @@ FLAKE_API flake_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, 
     return FLAKE_OK;
 }
 
-FLAKE_I_FN flake_status sno_i_units_at(int64_t unix_ns, uint64_t *units) {
-    if (unix_ns < SNO_I_EPOCH_NS) return FLAKE_RANGE;
-    *units = (uint64_t)(unix_ns - SNO_I_EPOCH_NS) / (uint64_t)SNO_I_UNIT_NS;
+FLAKE_I_FN flake_status sno_i_units_at(int64_t unix_ms, uint64_t *units) {
+    if (unix_ms < SNO_I_EPOCH_MS) return FLAKE_RANGE;
+    *units = (uint64_t)(unix_ms - SNO_I_EPOCH_MS) / SNO_I_UNIT_MS;
     return *units >> 39 == 0 ? FLAKE_OK : FLAKE_RANGE;
 }
 
-FLAKE_API flake_status sno_min_at(int64_t unix_ns, sno_id *id) {
+FLAKE_API flake_status sno_min_at(int64_t unix_ms, sno_id *id) {
     uint64_t units;
-    const flake_status status = sno_i_units_at(unix_ns, &units);
+    const flake_status status = sno_i_units_at(unix_ms, &units);
     return status == FLAKE_OK ? sno_compose(units, 0, 0, 0, 0, id) : status;
 }
 
-FLAKE_API flake_status sno_max_at(int64_t unix_ns, sno_id *id) {
+FLAKE_API flake_status sno_max_at(int64_t unix_ms, sno_id *id) {
     uint64_t units;
-    const flake_status status = sno_i_units_at(unix_ns, &units);
+    const flake_status status = sno_i_units_at(unix_ms, &units);
     return status == FLAKE_OK ? sno_compose(units, 1, UINT8_MAX, UINT16_MAX, UINT16_MAX, id) : status;
 }
 
@@ -1056,47 +981,52 @@ FLAKE_I_FN sno_snapshot sno_i_resolved(const sno_snapshot *given) {
     return s;
 }
 
-/* What options, or NULL, say of the engine, with `cap` numbers. */
-FLAKE_I_FN flake_i_setup sno_i_setup_of(const sno_options *o, uint32_t cap) {
+/* The engine's part of resolved options, with `cap` numbers; NULL: sno_generate's, which wait without limit. */
+FLAKE_I_FN flake_i_setup sno_i_setup_of(const flake_options *o, uint32_t cap) {
     flake_i_setup setup;
     memset(&setup, 0, sizeof setup);
-    setup.epoch_ms = SNO_I_EPOCH_NS / 1000000;
-    setup.unit_ms = SNO_I_UNIT_NS / 1000000;
+    setup.max_wait_ms = INT64_MAX;
+    if (o) setup = flake_i_setup_of(o);
+    setup.epoch_ms = SNO_I_EPOCH_MS;
+    setup.unit_ms = SNO_I_UNIT_MS;
     setup.time_bits = 39;
     setup.tick_bits = 1;
     setup.cap = cap;
-    setup.max_wait_ms = INT64_MAX;
-    if (!o) return setup;
-    if (o->max_wait_ms) setup.max_wait_ms = o->max_wait_ms;
-    setup.shared_memory = o->shared_memory;
-    setup.clock = o->clock;
-    setup.ring = o->overflow;
-    setup.gate = o->gate;
-    setup.state = o->state;
     return setup;
 }
 
-FLAKE_API const char *sno_options_why(const sno_options *o) {
+/* Names what is wrong with a pool; NULL: nothing. */
+FLAKE_I_FN const char *sno_i_pool_why(const sno_snapshot *s) {
     const int64_t last = (int64_t)1 << 39;
-    if (!o) return NULL;
-    flake_i_split split;
-    const flake_i_setup setup = sno_i_setup_of(o, UINT16_MAX + 1);
-    const char *why = flake_i_setup_why(&setup, &split);
-    if (!why && o->exclusive && !FLAKE_I_HAS_FILES) return "exclusive " FLAKE_I_WHY_NO_FILES;
-    if (!why && o->exclusive && !(o->snapshot && flake_i_may_exclude(o->exclusive, o->shared_memory)))
-        return "exclusive is no path of a folder, has no snapshot, or goes with shared_memory";
-    if (why || !o->snapshot) return why;
-    const sno_snapshot s = sno_i_resolved(o->snapshot);
-    if (s.sequence_min == s.sequence_max)
+    if (s->sequence_min == s->sequence_max)
         return "snapshot.sequence_min and sequence_max are the same: a pool has 4 numbers or more";
-    if (s.sequence_max - s.sequence_min < 3)
+    if (s->sequence_max - s->sequence_min < 3)
         return "snapshot.sequence_min and sequence_max span fewer than 4 numbers";
-    if (s.sequence < s.sequence_min) return "snapshot.sequence is under the pool's lower bound";
-    if (s.sequence - s.sequence_min >= 3u << 22)
+    if (s->sequence < s->sequence_min) return "snapshot.sequence is under the pool's lower bound";
+    if (s->sequence - s->sequence_min >= 3u << 22)
         return "snapshot.sequence is further past the pool than a queue can be";
-    if (s.wall_hi < 0 || s.wall_hi >= last) return "snapshot.wall_hi is outside 2010..2079";
-    if (s.wall_safe < 0 || s.wall_safe >= last) return "snapshot.wall_safe is outside 2010..2079";
+    if (s->wall_hi < 0 || s->wall_hi >= last) return "snapshot.wall_hi is outside 2010..2079";
+    if (s->wall_safe < 0 || s->wall_safe >= last) return "snapshot.wall_safe is outside 2010..2079";
     return NULL;
+}
+
+/* Fills in the defaults of the options, and of the snapshot if there is one. Returns what does not fit; NULL:
+ * nothing. */
+FLAKE_I_FN const char *sno_i_fill_in(const sno_snapshot *from, const flake_options *given,
+                                     flake_options *o, sno_snapshot *pool) {
+    const char *why = NULL;
+    flake_i_split split;
+    if (given && (!flake_i_no_layout(&given->layout) || given->node || given->node_offset ||
+                  given->seq_min || given->seq_max || given->seq_scatter || given->max_ahead_ms))
+        return "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero: "
+               "partition and pool are the snapshot's";
+    if (flake_i_fill_in(given, o, &why) != FLAKE_OK) return why;
+    if (o->exclusive && !from) return "exclusive needs a snapshot";
+    const flake_i_setup setup = sno_i_setup_of(o, UINT16_MAX + 1);
+    why = flake_i_setup_why(&setup, &split);
+    if (why || !from) return why;
+    *pool = sno_i_resolved(from);
+    return sno_i_pool_why(pool);
 }
 
 /* Partitions given away: consecutive, from a random start. The count lies in memory that forked
@@ -1184,7 +1114,7 @@ FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
 }
 
 /* The engine for `cap` numbers, from sequence_min on. */
-FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_options *o, uint16_t partition,
+FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const flake_options *o, uint16_t partition,
                                    uint16_t sequence_min, uint32_t cap) {
     const flake_i_setup setup = sno_i_setup_of(o, cap);
     const flake_status status = flake_i_engine_init(&g->engine, &setup);
@@ -1217,68 +1147,93 @@ FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDE
     flake_i_put64(out + 48, pool->sequence_max);
 }
 
-/* Whether the options' state is open, and for their pool. */
-FLAKE_I_FN bool sno_i_state_is_for(const sno_options *o) {
-    uint8_t own[FLAKE_I_IDENTITY];
-    if (!o->snapshot) return false;
-    const sno_snapshot pool = sno_i_resolved(o->snapshot);
-    sno_i_identity(&pool, own);
-    return FLAKE_ATOMIC_LOAD(&o->state->is_open, relaxed) &&
-           memcmp(o->state->identity, own, FLAKE_I_IDENTITY) == 0;
+/* A generator's or shards' set-up: resolved options, the pool, and the claim on it. */
+typedef struct sno_i_start {
+    flake_options options;
+    sno_snapshot pool;
+    flake_i_file exclusive; /* fd below 0: none */
+    bool has_position;      /* the pool is a snapshot's */
+} sno_i_start;
+
+/* Checks snapshot and options, and claims the pool. On failure `why` has the reason. */
+FLAKE_I_FN flake_status sno_i_begin(sno_i_start *s, const sno_snapshot *from,
+                                    const flake_options *options, flake_why *why) {
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_options *const o = &s->options;
+    memset(&s->pool, 0, sizeof s->pool);
+    s->pool.sequence_max = UINT16_MAX;
+    s->exclusive.fd = -1;
+    s->has_position = from != NULL;
+    const char *const unfit = sno_i_fill_in(from, options, o, &s->pool);
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
+    sno_i_identity(&s->pool, identity);
+    flake_status status = FLAKE_OK;
+    if (o->state && flake_i_state_is_stale(o->state)) status = FLAKE_FORKED;
+    else if (o->state && !(from && flake_i_state_fits(o->state, identity))) status = FLAKE_FOREIGN;
+    if (status != FLAKE_OK) return flake_i_say(why, status, "state", flake_status_str(status));
+    if (!from) {
+        status = sno_i_take_partition(&s->pool.partition);
+        if (status != FLAKE_OK) return flake_i_say(why, status, "partition", flake_status_str(status));
+    }
+    if (!o->exclusive) return FLAKE_OK;
+    status = flake_i_exclude(&s->exclusive, o->exclusive, identity, FLAKE_I_WHOSE, s->pool.sequence_min,
+                             s->pool.sequence_max);
+    return status == FLAKE_OK ? status
+                              : flake_i_say(why, status, o->exclusive, flake_status_str(status));
 }
 
-/* With options.exclusive takes the pool on this host. */
-FLAKE_I_FN flake_status sno_i_exclude_pool(flake_i_file *file, const sno_options *o,
-                                       const sno_snapshot *pool) {
-    uint8_t identity[FLAKE_I_IDENTITY];
-    file->fd = -1;
-    if (!o->exclusive) return FLAKE_OK;
-    sno_i_identity(pool, identity);
-    return flake_i_exclude(file, o->exclusive, identity, 40, pool->sequence_min, pool->sequence_max);
+/* The engine of `cap` numbers from sequence_min on, `count` of them drawn since unit wall_hi. */
+FLAKE_I_FN flake_status sno_i_begin_gen(sno_gen *g, const sno_i_start *s, uint16_t sequence_min,
+                                        uint32_t cap, uint64_t count) {
+    const flake_options *const o = &s->options;
+    const flake_status status = sno_i_gen_init(g, o, s->pool.partition, sequence_min, cap);
+    if (status != FLAKE_OK) return status;
+    if (s->has_position) sno_i_go_on(g, &s->pool, count);
+    flake_i_begin_behind(&g->engine, o->begin_later);
+    return FLAKE_OK;
+}
+
+/* An engine can't be set up; nothing else is left to fail but a gate that was closed. */
+FLAKE_I_FN flake_status sno_i_refused(sno_i_start *s, flake_status status, flake_why *why) {
+    flake_i_exclude_no_more(&s->exclusive, false);
+    return flake_i_say(why, status, "gate", flake_status_str(status));
 }
 
 FLAKE_API void sno_retire(sno_gen *g) {
     flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
 }
 
-FLAKE_API flake_status sno_init(sno_gen *g, const sno_options *o) {
-    if (sno_options_why(o)) return FLAKE_INVALID;
-    if (o && o->state && flake_i_state_is_stale(o->state)) return FLAKE_FORKED;
-    if (o && o->state && !sno_i_state_is_for(o)) return FLAKE_FOREIGN;
-    flake_status status;
-    if (!o || !o->snapshot) {
-        uint16_t partition;
-        status = sno_i_take_partition(&partition);
-        if (status == FLAKE_OK) status = sno_i_gen_init(g, o, partition, 0, UINT16_MAX + 1);
-        if (status == FLAKE_OK) flake_i_begin_behind(&g->engine, o && o->begin_later);
-        return status;
-    }
-    const sno_snapshot s = sno_i_resolved(o->snapshot);
-    flake_i_file exclusive;
-    status = sno_i_exclude_pool(&exclusive, o, &s);
+/* How many the pool of a snapshot has, or with NULL the whole pool. */
+FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *from) {
+    if (!from) return UINT16_MAX + 1;
+    const sno_snapshot s = sno_i_resolved(from);
+    return (uint32_t)(s.sequence_max - s.sequence_min) + 1;
+}
+
+FLAKE_API flake_status sno_init(sno_gen *g, const sno_snapshot *from, const flake_options *options,
+                                flake_why *why) {
+    sno_i_start s;
+    flake_status status = sno_i_begin(&s, from, options, why);
     if (status != FLAKE_OK) return status;
-    status = sno_i_gen_init(g, o, s.partition, s.sequence_min,
-                            (uint32_t)(s.sequence_max - s.sequence_min) + 1);
-    if (status != FLAKE_OK) {
-        flake_i_exclude_no_more(&exclusive, false);
-        return status;
-    }
-    g->exclusive = exclusive;
-    sno_i_go_on(g, &s, s.sequence - s.sequence_min + 1);
-    flake_i_begin_behind(&g->engine, o->exclusive || o->begin_later);
+    status = sno_i_begin_gen(g, &s, s.pool.sequence_min, sno_i_numbers(&s.pool),
+                             s.pool.sequence - s.pool.sequence_min + 1);
+    if (status != FLAKE_OK) return sno_i_refused(&s, status, why);
+    g->exclusive = s.exclusive;
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_options *o) {
-    if (!g->engine.cap || !flake_i_is_inherited(&g->engine) || sno_options_why(o)) return FLAKE_INVALID;
-    if (o && o->snapshot) {
-        const sno_snapshot s = sno_i_resolved(o->snapshot);
+FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *from,
+                                             const flake_options *options, flake_why *why) {
+    if (!g->engine.cap || !flake_i_is_inherited(&g->engine))
+        return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited");
+    if (from) {
+        const sno_snapshot s = sno_i_resolved(from);
         if (s.partition == g->partition && s.sequence_min < g->sequence_min + g->engine.cap &&
             g->sequence_min <= s.sequence_max)
-            return FLAKE_INVALID;
+            return flake_i_say(why, FLAKE_INVALID, "snapshot", "shares ids with the parent's pool");
     }
     flake_i_file parents = g->exclusive;
-    const flake_status status = sno_init(g, o);
+    const flake_status status = sno_init(g, from, options, why);
     if (status == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
     return status;
 }
@@ -1360,22 +1315,6 @@ FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns
     return FLAKE_OK;
 }
 
-FLAKE_I_APART sno_id sno_i_one_or_zero_on(sno_gen *g, unsigned how, uint64_t word, int64_t now_ns,
-                                        uint8_t meta) {
-    sno_id id = sno_i_id(0, 0);
-    (void)sno_i_one_after(g, how, word, now_ns, meta, &id);
-    return id;
-}
-
-FLAKE_I_INLINE sno_id sno_i_one_or_zero(sno_gen *g, unsigned how, uint8_t meta) {
-    flake_i_place place;
-    uint64_t word;
-    int64_t now_ns;
-    const unsigned left = flake_i_draw_soon(&g->engine, how, 0, 1, &word, &now_ns, &place);
-    if (FLAKE_I_LIKELY(!left)) return sno_i_place_id(g, meta, &place);
-    return sno_i_one_or_zero_on(g, how | left, word, now_ns, meta);
-}
-
 #ifdef SNO_I_AVX2
 /* Sixteen ids are five vectors. From one sixteen to the next only the sequence numbers change, by 16.
  * They are big-endian: a lane has the low byte on top, where an addition loses its carry. Where the low
@@ -1449,6 +1388,13 @@ FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned how, uint8_t meta, sno_i
     return FLAKE_OK;
 }
 
+/* Some are enough. */
+FLAKE_I_FN flake_status sno_i_some(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n,
+                                   size_t *got) {
+    const flake_status status = sno_i_many(g, how, meta, ids, n, got);
+    return *got ? FLAKE_OK : status;
+}
+
 FLAKE_I_FN flake_status sno_i_all(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n) {
     size_t done;
     flake_status status = sno_i_many(g, how, meta, ids, n, &done);
@@ -1456,7 +1402,9 @@ FLAKE_I_FN flake_status sno_i_all(sno_gen *g, unsigned how, uint8_t meta, sno_id
     return status;
 }
 
-FLAKE_API sno_id sno_new(sno_gen *g, uint8_t meta) { return sno_i_one_or_zero(g, FLAKE_I_WAIT, meta); }
+FLAKE_API flake_status sno_next(sno_gen *g, uint8_t meta, sno_id *id) {
+    return sno_i_one(g, FLAKE_I_WAIT, 0, meta, id);
+}
 
 FLAKE_API flake_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) {
     return sno_i_one(g, 0, 0, meta, id);
@@ -1464,26 +1412,31 @@ FLAKE_API flake_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) {
 
 FLAKE_API int64_t sno_retry_ns(sno_gen *g) { return flake_i_retry_ns(&g->engine); }
 
-FLAKE_API flake_status sno_new_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
+FLAKE_API flake_status sno_next_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
     return sno_i_all(g, FLAKE_I_WAIT, meta, ids, n);
 }
 
-FLAKE_API size_t sno_try_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
-    size_t done;
-    (void)sno_i_many(g, 0, meta, ids, n, &done);
-    return done;
+FLAKE_API flake_status sno_try_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n, size_t *got) {
+    return sno_i_some(g, 0, meta, ids, n, got);
 }
 
-FLAKE_API flake_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ns, sno_id *id) {
-    return sno_i_one(g, FLAKE_I_GIVEN, unix_ns, meta, id);
+FLAKE_I_INLINE flake_status sno_i_one_at(sno_gen *g, unsigned how, uint8_t meta, int64_t unix_ms,
+                                         sno_id *id) {
+    int64_t ns;
+    return flake_i_given_ns(unix_ms, &ns) ? sno_i_one(g, FLAKE_I_GIVEN | how, ns, meta, id)
+                                          : FLAKE_RANGE;
 }
 
-FLAKE_API flake_status sno_new_with_time(sno_gen *g, uint8_t meta, int64_t unix_ns, sno_id *id) {
+FLAKE_API flake_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
+    return sno_i_one_at(g, 0, meta, unix_ms, id);
+}
+
+FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
     if (!g->engine.cap) return FLAKE_INVALID;
     flake_status status = flake_i_still_ours(&g->engine); /* a child's turns would be its parent's */
     if (status != FLAKE_OK) return status;
     uint64_t units;
-    status = sno_i_units_at(unix_ns, &units);
+    status = sno_i_units_at(unix_ms, &units);
     if (status != FLAKE_OK) return status;
     const uint64_t turn = FLAKE_ATOMIC_ADD(&g->with_time, 1u, relaxed) % g->engine.cap;
     *id = sno_i_id(sno_i_place_head(g, meta, units << SNO_I_TIME_SHIFT),
@@ -1511,7 +1464,8 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.sequence_min = g->sequence_min;
     s.sequence_max = (uint16_t)(g->sequence_min + e->cap - 1);
     s.sequence = (uint32_t)(g->sequence_min + (count ? count - 1 : 0));
-    s.now = now_ns < SNO_I_EPOCH_NS ? 0 : (now_ns - SNO_I_EPOCH_NS) / SNO_I_UNIT_NS;
+    const int64_t since_ns = now_ns - (int64_t)e->epoch_ns;
+    s.now = now_ns < (int64_t)e->epoch_ns ? 0 : since_ns / (int64_t)e->unit_ns;
     s.wall_hi = (int64_t)(word >> e->time_shift);
     s.wall_safe = (int64_t)safe;
     s.drifts = (uint32_t)drifts;
@@ -1537,42 +1491,24 @@ FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) { return g->partition; }
 
 FLAKE_API void sno_stats_get(sno_gen *g, flake_stats *stats) { flake_i_stats(&g->engine, stats); }
 
-FLAKE_API flake_status sno_shards_init(sno_shard *shards, size_t n, const sno_options *o) {
-    sno_snapshot s;
-    if (sno_options_why(o)) return FLAKE_INVALID;
-    if (o && o->state && flake_i_state_is_stale(o->state)) return FLAKE_FORKED;
-    if (o && o->state && !sno_i_state_is_for(o)) return FLAKE_FOREIGN;
-    memset(&s, 0, sizeof s);
-    s.sequence_max = UINT16_MAX;
-    if (o && o->snapshot) s = sno_i_resolved(o->snapshot);
-    const uint32_t cap = (uint32_t)(s.sequence_max - s.sequence_min) + 1;
-    if (!n || n > cap) return FLAKE_INVALID;
-    if (!o || !o->snapshot) {
-        flake_status status = sno_i_take_partition(&s.partition);
-        if (status != FLAKE_OK) return status;
-    }
-    /* After a snapshot every number of the units it has begun counts as drawn: which shard had which
+FLAKE_API flake_status sno_shards_init(sno_shard *shards, size_t n, const sno_snapshot *from,
+                                       const flake_options *options, flake_why *why) {
+    sno_i_start s;
+    const uint32_t cap = sno_i_numbers(from);
+    if (!n || n > cap) return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or more than there are numbers");
+    flake_status status = sno_i_begin(&s, from, options, why);
+    if (status != FLAKE_OK) return status;
+    /* After a snapshot every number of the units that it has begun counts as drawn: which shard had which
      * is gone. */
-    const uint32_t units = 1 + (s.sequence - s.sequence_min) / cap;
-    uint32_t next = s.sequence_min;
-    flake_i_file exclusive = {0, 0, -1};
-    if (o && o->snapshot) {
-        const flake_status status = sno_i_exclude_pool(&exclusive, o, &s);
-        if (status != FLAKE_OK) return status;
-    }
+    const uint32_t units = 1 + (s.pool.sequence - s.pool.sequence_min) / cap;
+    uint32_t next = s.pool.sequence_min;
     for (size_t i = 0; i < n; i++) {
         const uint32_t share = (uint32_t)(cap / n + (i < cap % n));
-        const flake_status status =
-            sno_i_gen_init(&shards[i].gen, o, s.partition, (uint16_t)next, share);
-        if (status != FLAKE_OK) { /* the options': so it is the first */
-            flake_i_exclude_no_more(&exclusive, false);
-            return status;
-        }
-        if (o && o->snapshot) sno_i_go_on(&shards[i].gen, &s, (uint64_t)units * share);
-        flake_i_begin_behind(&shards[i].gen.engine, o && (o->exclusive || o->begin_later));
+        status = sno_i_begin_gen(&shards[i].gen, &s, (uint16_t)next, share, (uint64_t)units * share);
+        if (status != FLAKE_OK) return sno_i_refused(&s, status, why); /* the first, or a gate closed */
         next += share;
     }
-    shards[0].gen.exclusive = exclusive;
+    shards[0].gen.exclusive = s.exclusive;
     return FLAKE_OK;
 }
 
@@ -1598,8 +1534,8 @@ FLAKE_API flake_status sno_shards_snapshot(sno_shard *shards, size_t n, sno_snap
     return FLAKE_OK;
 }
 
-FLAKE_API sno_id sno_shard_new(sno_shard *s, uint8_t meta) {
-    return sno_i_one_or_zero(&s->gen, FLAKE_I_OWNED | FLAKE_I_WAIT, meta);
+FLAKE_API flake_status sno_shard_next(sno_shard *s, uint8_t meta, sno_id *id) {
+    return sno_i_one(&s->gen, FLAKE_I_OWNED | FLAKE_I_WAIT, 0, meta, id);
 }
 
 FLAKE_API flake_status sno_shard_try(sno_shard *s, uint8_t meta, sno_id *id) {
@@ -1608,77 +1544,57 @@ FLAKE_API flake_status sno_shard_try(sno_shard *s, uint8_t meta, sno_id *id) {
 
 FLAKE_API int64_t sno_shard_retry_ns(sno_shard *s) { return sno_retry_ns(&s->gen); }
 
-FLAKE_API flake_status sno_shard_new_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
+FLAKE_API flake_status sno_shard_next_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
     return sno_i_all(&s->gen, FLAKE_I_OWNED | FLAKE_I_WAIT, meta, ids, n);
 }
 
-FLAKE_API size_t sno_shard_try_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
-    size_t done;
-    (void)sno_i_many(&s->gen, FLAKE_I_OWNED, meta, ids, n, &done);
-    return done;
+FLAKE_API flake_status sno_shard_try_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n, size_t *got) {
+    return sno_i_some(&s->gen, FLAKE_I_OWNED, meta, ids, n, got);
 }
 
-FLAKE_API flake_status sno_shard_try_at(sno_shard *s, uint8_t meta, int64_t unix_ns, sno_id *id) {
-    return sno_i_one(&s->gen, FLAKE_I_OWNED | FLAKE_I_GIVEN, unix_ns, meta, id);
-}
-
-FLAKE_API flake_status sno_pool_init(sno_pool *p, sno_shard *shards, size_t n, const sno_options *o) {
-    flake_status status = sno_shards_init(shards, n, o);
-    if (status != FLAKE_OK) return status;
-    p->shards = shards;
-    p->n = n;
-    FLAKE_ATOMIC_STORE(&p->hint, 0u, relaxed);
-    return FLAKE_OK;
-}
-
-FLAKE_API sno_shard *sno_pool_borrow(sno_pool *p) {
-    /* the engine is the first member of the generator, and that of the shard */
-    return (sno_shard *)(void *)flake_i_lend(p->shards, sizeof *p->shards, p->n, &p->hint);
-}
-
-FLAKE_API void sno_pool_give_back(sno_pool *p, sno_shard *shard) {
-    FLAKE_ASSERT(shard >= p->shards && shard < p->shards + p->n);
-    (void)p;
-    flake_i_take_back(&shard->gen.engine);
+FLAKE_API flake_status sno_shard_try_at(sno_shard *s, uint8_t meta, int64_t unix_ms, sno_id *id) {
+    return sno_i_one_at(&s->gen, FLAKE_I_OWNED, meta, unix_ms, id);
 }
 
 // >>lanes
 
-/* The lanes of a whole that has just begun. */
-FLAKE_I_FN void sno_i_lanes_of(sno_lanes *l, flake_lane *lanes, size_t n, const sno_options *o) {
-    const flake_i_setup setup = sno_i_setup_of(o, sno_cap(&l->whole));
+/* What of the arguments sno_init does not check; FLAKE_OK: they fit. */
+FLAKE_I_FN flake_status sno_i_lanes_may(size_t n, const sno_snapshot *from, flake_why *why) {
+    return flake_i_lanes_fit(n, sno_i_numbers(from))
+               ? FLAKE_OK
+               : flake_i_say(why, FLAKE_INVALID, "n", "is 0, or more than there are numbers");
+}
+
+/* The lanes of a whole that was initialised just now. */
+FLAKE_I_FN void sno_i_lanes_of(sno_lanes *l, flake_lane *lanes, size_t n, const flake_options *options) {
+    flake_options o;
+    const char *why;
+    (void)flake_i_fill_in(options, &o, &why); /* it fitted the whole */
+    const flake_i_setup setup = sno_i_setup_of(&o, sno_cap(&l->whole));
     flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
 }
 
-/* Whether the options' pool has numbers for so many lanes; what else may be wrong with them, sno_init and
- * sno_reinit_after_fork say. */
-FLAKE_I_FN bool sno_i_lanes_may(size_t n, const sno_options *o) {
-    uint32_t cap = UINT16_MAX + 1;
-    if (o && o->snapshot) {
-        const sno_snapshot s = sno_i_resolved(o->snapshot);
-        cap = (uint32_t)(s.sequence_max - s.sequence_min) + 1;
-    }
-    return flake_i_lanes_fit(n, cap);
-}
-
-FLAKE_API flake_status sno_lanes_init(sno_lanes *l, flake_lane *lanes, size_t n, const sno_options *o) {
-    if (!sno_i_lanes_may(n, o)) return FLAKE_INVALID;
-    const flake_status status = sno_init(&l->whole, o);
-    if (status == FLAKE_OK) sno_i_lanes_of(l, lanes, n, o);
+FLAKE_API flake_status sno_lanes_init(sno_lanes *l, flake_lane *lanes, size_t n,
+                                      const sno_snapshot *from, const flake_options *options,
+                                      flake_why *why) {
+    flake_status status = sno_i_lanes_may(n, from, why);
+    if (status == FLAKE_OK) status = sno_init(&l->whole, from, options, why);
+    if (status == FLAKE_OK) sno_i_lanes_of(l, lanes, n, options);
     return status;
 }
 
-FLAKE_API flake_status sno_lanes_reinit_after_fork(sno_lanes *l, const sno_options *o) {
-    if (!sno_i_lanes_may(l->split.n, o)) return FLAKE_INVALID;
-    const flake_status status = sno_reinit_after_fork(&l->whole, o);
-    if (status == FLAKE_OK) sno_i_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n, o);
+FLAKE_API flake_status sno_lanes_reinit_after_fork(sno_lanes *l, const sno_snapshot *from,
+                                                   const flake_options *options, flake_why *why) {
+    flake_status status = sno_i_lanes_may(l->split.n, from, why);
+    if (status == FLAKE_OK) status = sno_reinit_after_fork(&l->whole, from, options, why);
+    if (status == FLAKE_OK) sno_i_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n, options);
     return status;
 }
 
 FLAKE_API void sno_lanes_retire(sno_lanes *l) { sno_retire(&l->whole); }
 
 FLAKE_I_APART flake_status sno_i_lanes_one_on(sno_lanes *l, unsigned how, uint64_t word, int64_t now_ns,
-                                          flake_lane *from, uint8_t meta, sno_id *id) {
+                                              flake_lane *from, uint8_t meta, sno_id *id) {
     flake_i_place place;
     const flake_status status = flake_i_lanes_draw_on(&l->split, how, word, now_ns, 1, &place, &from);
     if (status == FLAKE_OK) {
@@ -1688,23 +1604,24 @@ FLAKE_I_APART flake_status sno_i_lanes_one_on(sno_lanes *l, unsigned how, uint64
     return status;
 }
 
-FLAKE_API flake_status sno_lanes_try(sno_lanes *l, uint8_t meta, sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_lanes_one(sno_lanes *l, unsigned how, uint8_t meta, sno_id *id) {
     flake_i_place place;
     uint64_t word;
     int64_t now_ns;
     flake_lane *from;
     const unsigned left = flake_i_lanes_draw_soon(&l->split, 1, &word, &now_ns, &place, &from);
-    if (!FLAKE_I_LIKELY(!left)) return sno_i_lanes_one_on(l, left, word, now_ns, from, meta, id);
+    if (!FLAKE_I_LIKELY(!left)) return sno_i_lanes_one_on(l, how | left, word, now_ns, from, meta, id);
     place.index += from->first;
     *id = sno_i_place_id(&l->whole, meta, &place);
     return FLAKE_OK;
 }
 
-FLAKE_I_APART sno_id sno_i_lanes_new_on(sno_lanes *l, unsigned left, uint64_t word, int64_t now_ns,
-                                      flake_lane *from, uint8_t meta) {
-    sno_id id = sno_i_id(0, 0);
-    (void)sno_i_lanes_one_on(l, FLAKE_I_WAIT | left, word, now_ns, from, meta, &id);
-    return id;
+FLAKE_API flake_status sno_lanes_next(sno_lanes *l, uint8_t meta, sno_id *id) {
+    return sno_i_lanes_one(l, FLAKE_I_WAIT, meta, id);
+}
+
+FLAKE_API flake_status sno_lanes_try(sno_lanes *l, uint8_t meta, sno_id *id) {
+    return sno_i_lanes_one(l, 0, meta, id);
 }
 
 FLAKE_I_FN flake_status sno_i_lanes_many(sno_lanes *l, unsigned how, uint8_t meta, sno_id *ids,
@@ -1720,30 +1637,18 @@ FLAKE_I_FN flake_status sno_i_lanes_many(sno_lanes *l, unsigned how, uint8_t met
     return FLAKE_OK;
 }
 
-FLAKE_API sno_id sno_lanes_new(sno_lanes *l, uint8_t meta) {
-    flake_i_place place;
-    uint64_t word;
-    int64_t now_ns;
-    flake_lane *from;
-    const unsigned left = flake_i_lanes_draw_soon(&l->split, 1, &word, &now_ns, &place, &from);
-    if (!FLAKE_I_LIKELY(!left)) return sno_i_lanes_new_on(l, left, word, now_ns, from, meta);
-    place.index += from->first;
-    return sno_i_place_id(&l->whole, meta, &place);
-}
-
 FLAKE_API int64_t sno_lanes_retry_ns(sno_lanes *l) { return flake_i_lanes_retry_ns(&l->split); }
 
-FLAKE_API flake_status sno_lanes_new_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
+FLAKE_API flake_status sno_lanes_next_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
     size_t done;
     const flake_status status = sno_i_lanes_many(l, FLAKE_I_WAIT, meta, ids, n, &done);
     if (status != FLAKE_OK && done) memset(ids + done, 0, (n - done) * sizeof *ids);
     return status;
 }
 
-FLAKE_API size_t sno_lanes_try_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
-    size_t done;
-    (void)sno_i_lanes_many(l, 0, meta, ids, n, &done);
-    return done;
+FLAKE_API flake_status sno_lanes_try_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n, size_t *got) {
+    const flake_status status = sno_i_lanes_many(l, 0, meta, ids, n, got);
+    return *got ? FLAKE_OK : status;
 }
 
 FLAKE_API uint64_t sno_lanes_available(sno_lanes *l) { return flake_i_lanes_available(&l->split); }
@@ -1846,7 +1751,10 @@ FLAKE_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
         if (!g) {
             sno_gen own;
             sno_id id = sno_i_id(0, 0);
-            if (sno_init(&own, NULL) == FLAKE_OK) (void)sno_new_n(&own, meta, &id, 1);
+            flake_options patient;
+            memset(&patient, 0, sizeof patient);
+            patient.max_wait_ms = INT64_MAX;
+            if (sno_init(&own, NULL, &patient, NULL) == FLAKE_OK) (void)sno_next(&own, meta, &id);
             return id;
         }
         if (flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, &place) != FLAKE_OK) return sno_i_id(0, 0);
@@ -1873,39 +1781,13 @@ FLAKE_I_TABLE const flake_i_field sno_i_snapshot_fields[] = {
     FLAKE_I_NUMBER(sno_snapshot, wall_safe),    FLAKE_I_NUMBER(sno_snapshot, drifts),
 };
 
-FLAKE_I_TABLE const flake_i_field sno_i_options_fields[] = {
-    FLAKE_I_FIELD(sno_options, snapshot, FLAKE_I_POINTER, NULL),
-    FLAKE_I_CLOCK(sno_options),
-    FLAKE_I_FIELD(sno_options, overflow, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(sno_options, state, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(sno_options, gate.admit, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(sno_options, gate.floor_ns, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(sno_options, gate.user, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(sno_options, gate.word, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(sno_options, exclusive, FLAKE_I_TEXT, NULL),
-    FLAKE_I_NUMBER(sno_options, max_wait_ms),
-    FLAKE_I_BOOL(sno_options, shared_memory),
-    FLAKE_I_BOOL(sno_options, begin_later),
-};
-
 FLAKE_API flake_status sno_snapshot_set(sno_snapshot *s, const char *name, const char *value,
                                     flake_why *why) {
     return FLAKE_I_SET(s, sno_i_snapshot_fields, name, false, value, why);
 }
-FLAKE_API flake_status sno_options_set(sno_options *o, const char *name, const char *value,
-                                   flake_why *why) {
-    return FLAKE_I_SET(o, sno_i_options_fields, name, false, value, why);
-}
-FLAKE_API flake_status sno_options_point(sno_options *o, const char *name, const void *to,
-                                     flake_why *why) {
-    return FLAKE_I_SET(o, sno_i_options_fields, name, true, to, why);
-}
-
 FLAKE_API const char *sno_version(void) { return SNO_VERSION_STRING; }
-FLAKE_API size_t sno_sizeof_options(void) { return sizeof(sno_options); }
 FLAKE_API size_t sno_sizeof_gen(void) { return sizeof(sno_gen); }
 FLAKE_API size_t sno_sizeof_shard(void) { return sizeof(sno_shard); }
-FLAKE_API size_t sno_sizeof_pool(void) { return sizeof(sno_pool); }
 FLAKE_API size_t sno_sizeof_lanes(void) { return sizeof(sno_lanes); }
 FLAKE_API size_t sno_sizeof_id(void) { return sizeof(sno_id); }
 FLAKE_API size_t sno_sizeof_snapshot(void) { return sizeof(sno_snapshot); }

@@ -87,21 +87,23 @@ static void move_clock(int64_t ms) {
 #define TRY_AT       well &= flake_try_at(&flakes, guard_clock_ms, &id) == FLAKE_OK
 #define SHARD_NEXT   well &= flake_shard_next(&flake_shard_0, &id) == FLAKE_OK
 #define SHARD_TRY_AT well &= flake_shard_try_at(&flake_shard_0, guard_clock_ms, &id) == FLAKE_OK
-#define SNO_TRY_AT   well &= sno_try_at(&snos, 42, guard_clock_ns, &sno) == FLAKE_OK
+#define SNO_TRY_AT   well &= sno_try_at(&snos, 42, guard_clock_ms, &sno) == FLAKE_OK
 #define SNO_SHARD_TRY_AT \
-    well &= sno_shard_try_at(&sno_shard_0, 42, guard_clock_ns, &sno) == FLAKE_OK
+    well &= sno_shard_try_at(&sno_shard_0, 42, guard_clock_ms, &sno) == FLAKE_OK
 
 #if PART == NEW_UNITS
-#define PATHS(PATH)                                                                       \
-    PATH(flake_next_new_unit, 1, move_clock(1); NEXT(flake_next))                         \
-    PATH(flake_lanes_next_new_unit, 1, move_clock(1); LANES_NEXT)                         \
-    PATH(flake_try_at_new_unit, 1, move_clock(1); TRY_AT)                                 \
-    PATH(flake_shard_next_new_unit, 1, move_clock(1); SHARD_NEXT)                         \
-    PATH(flake_shard_try_at_new_unit, 1, move_clock(1); SHARD_TRY_AT)                     \
-    PATH(sno_new_new_unit, 1, move_clock(4); sno = sno_new(&snos, 42))                    \
-    PATH(sno_try_at_new_unit, 1, move_clock(4); SNO_TRY_AT)                               \
-    PATH(sno_lanes_new_new_unit, 1, move_clock(4); sno = sno_lanes_new(&laned_snos, 42))  \
-    PATH(sno_shard_new_new_unit, 1, move_clock(4); sno = sno_shard_new(&sno_shard_0, 42)) \
+#define PATHS(PATH)                                                                          \
+    PATH(flake_next_new_unit, 1, move_clock(1); NEXT(flake_next))                            \
+    PATH(flake_lanes_next_new_unit, 1, move_clock(1); LANES_NEXT)                            \
+    PATH(flake_try_at_new_unit, 1, move_clock(1); TRY_AT)                                    \
+    PATH(flake_shard_next_new_unit, 1, move_clock(1); SHARD_NEXT)                            \
+    PATH(flake_shard_try_at_new_unit, 1, move_clock(1); SHARD_TRY_AT)                        \
+    PATH(sno_next_new_unit, 1, move_clock(4); well &= sno_next(&snos, 42, &sno) == FLAKE_OK) \
+    PATH(sno_try_at_new_unit, 1, move_clock(4); SNO_TRY_AT)                                  \
+    PATH(sno_lanes_next_new_unit, 1, move_clock(4);                                          \
+         well &= sno_lanes_next(&laned_snos, 42, &sno) == FLAKE_OK)                          \
+    PATH(sno_shard_next_new_unit, 1, move_clock(4);                                          \
+         well &= sno_shard_next(&sno_shard_0, 42, &sno) == FLAKE_OK)                         \
     PATH(sno_shard_try_at_new_unit, 1, move_clock(4); SNO_SHARD_TRY_AT)
 #elif PART == COARSE
 #define PATHS(PATH) PATHS_BY_CLOCK(PATH, coarse)
@@ -131,15 +133,16 @@ static void move_clock(int64_t ms) {
     PATH(flake128_next_uuid7, 1, well &= flake128_next(&uuids, &id128) == FLAKE_OK)               \
     PATH(flake_uuid7_bytes, 1, well &= flake_uuid7_bytes(id128.bytes) == FLAKE_OK)                \
     PATH(flake_ulid, 1, well &= flake_ulid(texts) == FLAKE_OK)                                    \
-    PATH(sno_new, 1, sno = sno_new(&snos, 42))                                                    \
+    PATH(sno_next, 1, well &= sno_next(&snos, 42, &sno) == FLAKE_OK)                              \
     PATH(sno_try_at, 1, SNO_TRY_AT)                                                               \
-    PATH(sno_lanes_new, 1, sno = sno_lanes_new(&laned_snos, 42))                                  \
-    PATH(sno_shard_new, 1, sno = sno_shard_new(&sno_shard_0, 42))                                 \
+    PATH(sno_lanes_next, 1, well &= sno_lanes_next(&laned_snos, 42, &sno) == FLAKE_OK)            \
+    PATH(sno_shard_next, 1, well &= sno_shard_next(&sno_shard_0, 42, &sno) == FLAKE_OK)           \
     PATH(sno_shard_try_at, 1, SNO_SHARD_TRY_AT)                                                   \
     PATH(sno_generate, 1, sno = sno_generate(42))                                                 \
-    PATH(sno_new_n, many, move_clock(4); well &= sno_new_n(&snos, 42, sno_ids, many) == FLAKE_OK) \
-    PATH(sno_lanes_new_n, many, move_clock(4);                                                    \
-         well &= sno_lanes_new_n(&laned_snos, 42, sno_ids, many) == FLAKE_OK)                     \
+    PATH(sno_next_n, many, move_clock(4);                                                         \
+         well &= sno_next_n(&snos, 42, sno_ids, many) == FLAKE_OK)                                \
+    PATH(sno_lanes_next_n, many, move_clock(4);                                                   \
+         well &= sno_lanes_next_n(&laned_snos, 42, sno_ids, many) == FLAKE_OK)                    \
     PATH(flake_format_dec, 1, well &= flake_format(id, FLAKE_DEC, texts, 24) > 0)                 \
     PATH(flake_parse_dec, 1, well &= flake_parse("7380123456789012345", 19, FLAKE_DEC, &id) == 0) \
     PATH(flake_format_base62, 1, well &= flake_format(id, FLAKE_BASE62, texts, 24) > 0)           \
@@ -156,13 +159,13 @@ static void move_clock(int64_t ms) {
     PATH(sno_encode_n, many, sno_encode_n(sno_ids, many, texts))                                  \
     PATH(sno_decode_n, many, well &= sno_decode_n(texts, many, sno_ids) == FLAKE_OK)
 #endif
-#define PATHS_BY_CLOCK(PATH, clock)                                      \
-    PATH(flake_next_##clock, 1, NEXT(flake_next))                        \
-    PATH(flake_lanes_next_##clock, 1, LANES_NEXT)                        \
-    PATH(flake_shard_next_##clock, 1, SHARD_NEXT)                        \
-    PATH(sno_new_##clock, 1, sno = sno_new(&snos, 42))                   \
-    PATH(sno_lanes_new_##clock, 1, sno = sno_lanes_new(&laned_snos, 42)) \
-    PATH(sno_shard_new_##clock, 1, sno = sno_shard_new(&sno_shard_0, 42))
+#define PATHS_BY_CLOCK(PATH, clock)                                                           \
+    PATH(flake_next_##clock, 1, NEXT(flake_next))                                             \
+    PATH(flake_lanes_next_##clock, 1, LANES_NEXT)                                             \
+    PATH(flake_shard_next_##clock, 1, SHARD_NEXT)                                             \
+    PATH(sno_new_##clock, 1, well &= sno_next(&snos, 42, &sno) == FLAKE_OK)                   \
+    PATH(sno_lanes_new_##clock, 1, well &= sno_lanes_next(&laned_snos, 42, &sno) == FLAKE_OK) \
+    PATH(sno_shard_new_##clock, 1, well &= sno_shard_next(&sno_shard_0, 42, &sno) == FLAKE_OK)
 
 #define FUNCTION(name, n, ...)                                 \
     __attribute__((noinline)) static void guard_##name(void) { \
@@ -215,7 +218,7 @@ static bool begin_others(void) { return true; }
 
 static bool begin(void) {
     flake_options o;
-    sno_options s;
+    flake_options s;
     memset(&o, 0, sizeof o);
     memset(&s, 0, sizeof s);
     move_clock(1767225600000);
@@ -229,9 +232,11 @@ static bool begin(void) {
 #endif
     return flake_init(&flakes, &o) == FLAKE_OK &&
            flake_shards_init(&flake_shard_0, 1, &o) == FLAKE_OK &&
-           flake_lanes_init(&lanes, lane, 2, &o) == FLAKE_OK && sno_init(&snos, &s) == FLAKE_OK &&
-           sno_shards_init(&sno_shard_0, 1, &s) == FLAKE_OK &&
-           sno_lanes_init(&laned_snos, lane_of_snos, 2, &s) == FLAKE_OK && begin_others();
+           flake_lanes_init(&lanes, lane, 2, &o) == FLAKE_OK &&
+           sno_init(&snos, NULL, &s, NULL) == FLAKE_OK &&
+           sno_shards_init(&sno_shard_0, 1, NULL, &s, NULL) == FLAKE_OK &&
+           sno_lanes_init(&laned_snos, lane_of_snos, 2, NULL, &s, NULL) == FLAKE_OK &&
+           begin_others();
 }
 
 const guard_part PART_NUMBER(PART) = {begin, run, list};

@@ -30,7 +30,7 @@ static int64_t leap_ms(void) { return given_ms += 4; }
 bool begin_new_units(unsigned threads) {
     flake_options f;
     sno_snapshot pool;
-    sno_options s;
+    flake_options s;
     memset(&f, 0, sizeof f);
     memset(&s, 0, sizeof s);
     memset(&pool, 0, sizeof pool);
@@ -40,12 +40,12 @@ bool begin_new_units(unsigned threads) {
     f.clock.now_ns = s.clock.now_ns = leap_ns;
     f.clock.user = s.clock.user = &clock_ns;
     f.node = pool.partition = 3;
-    s.snapshot = &pool;
     return threads == 1 && flake_init(&flakes, &f) == FLAKE_OK &&
            flake_shards_init(&flake_shard_0, 1, &f) == FLAKE_OK &&
            flake_lanes_init(&laned_flakes, lanes_of_flakes, most_lanes, &f) == FLAKE_OK &&
-           sno_init(&snos, &s) == FLAKE_OK && sno_shards_init(&sno_shard_0, 1, &s) == FLAKE_OK &&
-           sno_lanes_init(&laned_snos, lanes_of_snos, most_lanes, &s) == FLAKE_OK;
+           sno_init(&snos, &pool, &s, NULL) == FLAKE_OK &&
+           sno_shards_init(&sno_shard_0, 1, &pool, &s, NULL) == FLAKE_OK &&
+           sno_lanes_init(&laned_snos, lanes_of_snos, most_lanes, &pool, &s, NULL) == FLAKE_OK;
 }
 
 #define ONE_BY_ONE(name, type, ...)                   \
@@ -80,10 +80,12 @@ ONE_BY_ONE(new_unit_flake_shard_try_at, uint64_t,
            well &= flake_shard_try_at(&flake_shard_0, leap_ms(), &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_flake_lanes_next, uint64_t,
            well &= flake_lanes_next(&laned_flakes, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_sno_new, sno_id, ids[i] = sno_new(&snos, meta))
+ONE_BY_ONE(new_unit_sno_next, sno_id, well &= sno_next(&snos, meta, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_sno_try_at, sno_id,
-           well &= sno_try_at(&snos, meta, leap_ms() * 1000000, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_sno_shard_new, sno_id, ids[i] = sno_shard_new(&sno_shard_0, meta))
+           well &= sno_try_at(&snos, meta, leap_ms(), &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(new_unit_sno_shard_next, sno_id,
+           well &= sno_shard_next(&sno_shard_0, meta, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_sno_shard_try_at, sno_id,
-           well &= sno_shard_try_at(&sno_shard_0, meta, leap_ms() * 1000000, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_sno_lanes_new, sno_id, ids[i] = sno_lanes_new(&laned_snos, meta))
+           well &= sno_shard_try_at(&sno_shard_0, meta, leap_ms(), &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(new_unit_sno_lanes_next, sno_id,
+           well &= sno_lanes_next(&laned_snos, meta, &ids[i]) == FLAKE_OK)

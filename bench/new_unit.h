@@ -21,10 +21,10 @@ bool new_unit_flake_try_at(unsigned thread, void *out, size_t n);
 bool new_unit_flake_shard_next(unsigned thread, void *out, size_t n);
 bool new_unit_flake_shard_try_at(unsigned thread, void *out, size_t n);
 bool new_unit_flake_lanes_next(unsigned thread, void *out, size_t n);
-bool new_unit_sno_new(unsigned thread, void *out, size_t n);
+bool new_unit_sno_next(unsigned thread, void *out, size_t n);
 bool new_unit_sno_try_at(unsigned thread, void *out, size_t n);
-bool new_unit_sno_shard_new(unsigned thread, void *out, size_t n);
+bool new_unit_sno_shard_next(unsigned thread, void *out, size_t n);
 bool new_unit_sno_shard_try_at(unsigned thread, void *out, size_t n);
-bool new_unit_sno_lanes_new(unsigned thread, void *out, size_t n);
+bool new_unit_sno_lanes_next(unsigned thread, void *out, size_t n);
 
 #endif

@@ -382,21 +382,21 @@ ONE_ID = [
     *((f"flake/{call}_new_unit", f"`flake_{call}`, each in a new unit", clock) for call, clock in (
         ("next", "a variable"), ("lanes_next", "a variable"), ("shard_next", "a variable"),
         ("try_at", "caller's time"), ("shard_try_at", "caller's time"))),
-    ("sno/new", "`sno_new`", "exact clock"),
-    ("sno/new_coarse", "`sno_new`", "coarse clock"),
-    ("sno/new_fast", "`sno_new`", "fast clock"),
+    ("sno/next", "`sno_next`", "exact clock"),
+    ("sno/next_coarse", "`sno_next`", "coarse clock"),
+    ("sno/next_fast", "`sno_next`", "fast clock"),
     ("sno/try", "`sno_try`", "exact clock"),
     ("sno/generate", "`sno_generate`", "exact clock"),
     ("sno/try_at", "`sno_try_at`", "caller's time"),
-    ("sno/lanes_new", "`sno_lanes_new`", "exact clock"),
-    ("sno/lanes_new_coarse", "`sno_lanes_new`", "coarse clock"),
-    ("sno/lanes_new_fast", "`sno_lanes_new`", "fast clock"),
-    ("sno/shard_new", "`sno_shard_new`", "exact clock"),
-    ("sno/shard_new_coarse", "`sno_shard_new`", "coarse clock"),
-    ("sno/shard_new_fast", "`sno_shard_new`", "fast clock"),
+    ("sno/lanes_next", "`sno_lanes_next`", "exact clock"),
+    ("sno/lanes_next_coarse", "`sno_lanes_next`", "coarse clock"),
+    ("sno/lanes_next_fast", "`sno_lanes_next`", "fast clock"),
+    ("sno/shard_next", "`sno_shard_next`", "exact clock"),
+    ("sno/shard_next_coarse", "`sno_shard_next`", "coarse clock"),
+    ("sno/shard_next_fast", "`sno_shard_next`", "fast clock"),
     ("sno/shard_try_at", "`sno_shard_try_at`", "caller's time"),
     *((f"sno/{call}_new_unit", f"`sno_{call}`, each in a new unit", clock) for call, clock in (
-        ("new", "a variable"), ("lanes_new", "a variable"), ("shard_new", "a variable"),
+        ("next", "a variable"), ("lanes_next", "a variable"), ("shard_next", "a variable"),
         ("try_at", "caller's time"), ("shard_try_at", "caller's time"))),
     ("flake128/next", "`flake128_next`", "exact clock"),
     ("flake128/next_coarse", "`flake128_next`", "coarse clock"),
@@ -447,9 +447,9 @@ BATCH_ROWS = [
     ("flake", "64 bits, `flake_next_n`"),
     ("flake/lanes", "64 bits, `flake_lanes_next_n`"),
     ("flake/shard", "64 bits, `flake_shard_next_n`"),
-    ("sno", "80 bits, `sno_new_n`"),
-    ("sno/lanes", "80 bits, `sno_lanes_new_n`"),
-    ("sno/shard", "80 bits, `sno_shard_new_n`"),
+    ("sno", "80 bits, `sno_next_n`"),
+    ("sno/lanes", "80 bits, `sno_lanes_next_n`"),
+    ("sno/shard", "80 bits, `sno_shard_next_n`"),
     ("flake128", "128 bits, `flake128_next_n`"),
     ("flake128/lanes", "128 bits, `flake128_lanes_next_n`"),
     ("flake128/uuid7", "UUIDv7, `flake128_next_n`"),
@@ -470,7 +470,7 @@ TEXT_ROWS += [
 SATURATION = [
     ("flake/next", "`flake_next`, 12 bits"), ("flake/lanes_next", "`flake_lanes_next`, 12 bits"),
     ("flake/shard_next", "`flake_shard_next`, 12 bits"),
-    ("sno/new", "`sno_new`"), ("sno/lanes_new", "`sno_lanes_new`"), ("sno/shard_new", "`sno_shard_new`"),
+    ("sno/next", "`sno_next`"), ("sno/lanes_next", "`sno_lanes_next`"), ("sno/shard_next", "`sno_shard_next`"),
     ("flake/batch_4096", "`flake_next_n`, 12 bits, 4096 at once"),
     ("flake128/batch_4096", "`flake128_next_n`, 4096 at once"),
     ("peer/mutex_snowflake", "mutex snowflake, 12 bits"),
@@ -729,7 +729,7 @@ def peers():
         label, version or "–", say(t1), say(t2), times_of(t1 / floor if t1 and floor else None), say_cap(most),
         checked, lacks)
     rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "none", "", cap(n)) for n, label, clock in ONE_ID
-            if n in ("flake/next", "flake/lanes_next", "flake/shard_next", "sno/new", "sno/lanes_new") and ns(n)]
+            if n in ("flake/next", "flake/lanes_next", "flake/shard_next", "sno/next", "sno/lanes_next") and ns(n)]
     rows += [line(label, version(), ns(name), ns(name, 2), native_checked(name), lacks, cap(name))
              for name, label, version, lacks in native_peers() if ns(name)]
     rows += [line(label, VERSIONS.get(package), go_ns(name), go_ns(name, 2), go_checked(name), lacks)
@@ -988,8 +988,8 @@ million{": more cores make a shared word slower, not faster" if ns('flake/next',
 Lanes have a word for each core. Any thread draws from any, but takes that of the core on which it runs: so two
 threads of `flake_lanes_next` take {say(ns('flake/lanes_next', 2))} ns an id where one takes
 {say(ns('flake/lanes_next'))} ns, and with the fast clock {say(ns('flake/lanes_next_fast', 2))} against
-{say(ns('flake/lanes_next_fast'))} ns; `sno_lanes_new` takes {say(ns('sno/lanes_new', 2))} against
-{say(ns('sno/lanes_new'))} ns. Together two threads make {say(2e3 / ns('flake/lanes_next', 2))} million ids a second,
+{say(ns('flake/lanes_next_fast'))} ns; `sno_lanes_next` takes {say(ns('sno/lanes_next', 2))} against
+{say(ns('sno/lanes_next'))} ns. Together two threads make {say(2e3 / ns('flake/lanes_next', 2))} million ids a second,
 by the fast clock {say(2e3 / ns('flake/lanes_next_fast', 2))} million.
 
 Shards share no line either, and need no locked instruction. Two threads with a shard each take
@@ -1025,9 +1025,9 @@ drew {sat('flake/lanes_next', many, 'on_cores'):.2f} times as many as those on t
 another leaves: its thread has its share of a unit and no more.
 
 sno's cap is
-{cap('saturation/sno/new') / cap('saturation/flake/next'):.0f} times as high: {many} threads of `sno_new` that share one word would need
-{sat('sno/new', many, 'cpu_s_per_million') * cap('saturation/sno/new') / 1e6:.1f} cores for the whole of
-it, of `sno_lanes_new` {sat('sno/lanes_new', many, 'cpu_s_per_million') * cap('saturation/sno/new') / 1e6:.1f}, with a shard each {sat('sno/shard_new', many, 'cpu_s_per_million') * cap('saturation/sno/new') / 1e6:.1f}.
+{cap('saturation/sno/next') / cap('saturation/flake/next'):.0f} times as high: {many} threads of `sno_next` that share one word would need
+{sat('sno/next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f} cores for the whole of
+it, of `sno_lanes_next` {sat('sno/lanes_next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f}, with a shard each {sat('sno/shard_next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f}.
 """
 
 
@@ -1039,9 +1039,9 @@ def what_to_choose():
         "need not ask.")
     return f"""### What to choose
 
-- A program with one thread that draws, or few ids: `flake_next` or `sno_new`, the exact clock. Simple, and
+- A program with one thread that draws, or few ids: `flake_next` or `sno_next`, the exact clock. Simple, and
   {say(ns('flake/next'))} ns is less than most of what one does with an id.
-- A server of many threads: lanes, `flake_lanes_next` or `sno_lanes_new`. One object for all, and
+- A server of many threads: lanes, `flake_lanes_next` or `sno_lanes_next`. One object for all, and
   {say(ns('flake/lanes_next', 2))} ns an id on each of two threads, where those of `flake_next` take
   {say(ns('flake/next', 2))}; any thread can have all ids of a unit. Their price: of two ids of one unit, the later
   one can be the lesser.
@@ -1058,7 +1058,7 @@ def what_to_choose():
   for each thread, `flake_prefetch_next`, {say(ns('flake/prefetch_1024'))} ns, whose ids are as old as the
   stock.
 - More than {say_cap(cap('saturation/flake/next'))} on one node: a layout with more bits of sequence, since no
-  generator has more than its layout; sno has {say_cap(cap('sno/new'))}.
+  generator has more than its layout; sno has {say_cap(cap('sno/next'))}.
 """
 
 
@@ -1085,7 +1085,7 @@ def plots():
                [(plain(label), [counter(f"saturation/{name}", t, "cpu_s_per_million") for t in CROWDS],
                  name.startswith("peer")) for name, label in SATURATION])
     bars = [(f"{plain(label)}, {clock}", ns(name), floor_ns(name), of(name)) for name, label, clock in ONE_ID
-            if name in ("flake/next", "flake/lanes_next_fast", "flake/shard_next_coarse", "sno/new")]
+            if name in ("flake/next", "flake/lanes_next_fast", "flake/shard_next_coarse", "sno/next")]
     bars += [(plain(label).split(" (")[0], ns(name), None, of(name)) for name, label, _, _ in NATIVE_PEERS]
     bars += [(plain(label), go_ns(name), None, COLOURS[3]) for name, label, _, _ in GO_PEERS]
     bars += [(plain(label), npm_ns(name), None, COLOURS[4]) for name, label, _ in NPM_PEERS]
@@ -1108,7 +1108,7 @@ are read back and compared). Duplicates of a peer are counted in its row. Rows "
 nobody waits for time to pass. The ratio is to the row's floor, a loop of the steps that no such call can do
 without, with the same dependences: what its CAS or store writes comes from the reading and from the word,
 and its fetch-and-add is decided upon by both. It takes the instruction that the call takes (`_next` and
-`sno_new` a fetch-and-add, `_try`, lanes and batches a CAS, shards a store) and writes 8 bytes for each id; floors
+`sno_next` a fetch-and-add, `_try`, lanes and batches a CAS, shards a store) and writes 8 bytes for each id; floors
 themselves are the first table. The keyed functions of a UUID and a ULID are in no floor: they are our own cost. On one thread
 each burst of a row has a burst of its floor right beside it, and the ratio is the median of all these pairs:
 a machine's speed changes in the course of a run, and so a ratio says more than two figures in
@@ -1192,13 +1192,13 @@ def readme():
     ns = needed(globals()["ns"])
     rows = []
     pick = ["flake/next", "flake/next_fast", "flake/lanes_next", "flake/lanes_next_fast", "flake/try_at",
-            "flake/shard_try_at", "flake/uuid7", "sno/new", "sno/lanes_new"]
+            "flake/shard_try_at", "flake/uuid7", "sno/next", "sno/lanes_next"]
     for name, label, clock in ONE_ID:
         if name in pick:
             rows.append((f"{label}, {clock}", say(ns(name)), times_of(ratio(name)), say(ns(name, 2)),
                          say_cap(cap(name))))
     for name, label in (("flake/batch_4096", "`flake_next_n`, 4096 at once"),
-                        ("sno/batch_4096", "`sno_new_n`, 4096 at once")):
+                        ("sno/batch_4096", "`sno_next_n`, 4096 at once")):
         rows.append((label, say(ns(name)), times_of(ratio(name)), "", say_cap(cap(name))))
     rows.append(("mutex snowflake, by hand", say(ns("peer/mutex_snowflake")),
                  times_of(ratio("peer/mutex_snowflake")), say(ns("peer/mutex_snowflake", 2)),

@@ -176,9 +176,9 @@ def says_what_instructions_are_for(folder):
 
 def offers_lanes(folder):
     """In the table that many read, and to whom has many threads."""
-    fast = {"flake/lanes_next": 35, "flake/lanes_next_fast": 15, "flake/next_fast": 14, "sno/lanes_new": 36}
+    fast = {"flake/lanes_next": 35, "flake/lanes_next_fast": 15, "flake/next_fast": 14, "sno/lanes_next": 36}
     names = ["flake/next", "flake/try_at", "flake/shard_try_at", "flake/lanes_next_coarse", "flake/batch_16", "flake/batch_4096",
-             "flake/prefetch_1024", "flake/uuid7", "sno/new", "sno/batch_4096", "saturation/flake/next", "peer/mutex_snowflake",
+             "flake/prefetch_1024", "flake/uuid7", "sno/next", "sno/batch_4096", "saturation/flake/next", "peer/mutex_snowflake",
              "floor/exact_fetch_add", *fast]
     run_of(folder, 1, QUIET, *(row_of(name, t, fast.get(name, 50), cap=1e6, ratio=1.5) for name in names for t in (1, 2)))
     readme = folder / "README.md"
@@ -188,7 +188,7 @@ def offers_lanes(folder):
     check("the table goes between its marks", table.startswith("Above.\n<!-- bench begin -->\n|") and "old" not in table
           and table.endswith("<!-- bench end -->\nBelow.\n"))
     for row in ("`flake_lanes_next`, exact clock | 35.0", "`flake_lanes_next`, fast clock | 15.0", "`flake_next`, fast clock | 14.0",
-                "`sno_lanes_new`, exact clock | 36.0"):
+                "`sno_lanes_next`, exact clock | 36.0"):
         check(f"it has {row}", f"| {row} |" in table)
     said = " ".join(text[text.index("### What to choose"):].split())
     check("lanes are for a server of many threads", "A server of many threads: lanes, `flake_lanes_next`" in said)
@@ -207,7 +207,7 @@ def tells_who_got_how_much(folder):
 
 def counts_of_lanes(folder):
     """One thread alone draws all lanes empty, in each unit, where it is fast enough for the cap."""
-    subprocess.run([PROGRAM, "--benchmark_filter=saturation/(flake/lanes_next|sno/lanes_new|flake/next)/.*threads:1$",
+    subprocess.run([PROGRAM, "--benchmark_filter=saturation/(flake/lanes_next|sno/lanes_next|flake/next)/.*threads:1$",
                     f"--benchmark_out={folder / 'out'}", "--benchmark_out_format=json"], capture_output=True, check=True)
     rows = {row["name"].split("/iter")[0]: row for row in json.loads((folder / "out").read_text())["benchmarks"]}
     drained = [row for name, row in rows.items() if "lanes" in name and row["percent_of_cap"] > 99.5]

@@ -239,15 +239,14 @@ static bool begin_flake128_with(flake_form form, int kind) {
 
 static bool begin_sno_with(unsigned threads, int kind) {
     sno_snapshot pool; /* the whole of it */
-    sno_options o;
+    flake_options o;
     memset(&o, 0, sizeof o);
     memset(&pool, 0, sizeof pool);
     pool.partition = node;
-    o.snapshot = &pool;
     o.clock.kind = kind;
-    return sno_init(&snos, &o) == FLAKE_OK &&
-           sno_shards_init(sno_shards, threads, &o) == FLAKE_OK &&
-           sno_lanes_init(&laned_snos, sno_lanes_of_cores, lanes(), &o) == FLAKE_OK;
+    return sno_init(&snos, &pool, &o, NULL) == FLAKE_OK &&
+           sno_shards_init(sno_shards, threads, &pool, &o, NULL) == FLAKE_OK &&
+           sno_lanes_init(&laned_snos, sno_lanes_of_cores, lanes(), &pool, &o, NULL) == FLAKE_OK;
 }
 
 #define WIDE_GENERATOR_BY(clock, KIND, form, FORM)                    \
@@ -262,7 +261,7 @@ static bool begin_sno_with(unsigned threads, int kind) {
     }                                                             \
     WIDE_GENERATOR_BY(clock, KIND, flake128, BOUNDARY)            \
     static bool begin_sno_##clock(unsigned threads) {             \
-        return begin_sno_with(threads, SNO_CLOCK_##KIND);         \
+        return begin_sno_with(threads, FLAKE_CLOCK_##KIND);       \
     }
 GENERATORS_BY(exact, EXACT)
 GENERATORS_BY(coarse, COARSE)
@@ -320,18 +319,11 @@ ONE_BY_ONE(ulid_1, char, flake_ulid(ids + ulid_text * i) == FLAKE_OK)
 ONE_BY_ONE(sno_try_1, sno_id, sno_try(&snos, meta, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
 
-/* Those that return an id; the check of ids finds a zero one, since a second one is a duplicate. */
-#define ONE_BY_ONE_SNO(name, call)                           \
-    static bool name(unsigned thread, void *out, size_t n) { \
-        sno_id *ids = (sno_id *)out;                         \
-        (void)thread;                                        \
-        for (size_t i = 0; i < n; i++) ids[i] = (call);      \
-        return true;                                         \
-    }
-ONE_BY_ONE_SNO(sno_new_1, sno_new(&snos, meta))
-ONE_BY_ONE_SNO(sno_lanes_new_1, sno_lanes_new(&laned_snos, meta))
-ONE_BY_ONE_SNO(sno_generate_1, sno_generate(meta))
-ONE_BY_ONE_SNO(sno_shard_new_1, sno_shard_new(&sno_shards[thread], meta))
+ONE_BY_ONE(sno_next_1, sno_id, sno_next(&snos, meta, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(sno_lanes_next_1, sno_id, sno_lanes_next(&laned_snos, meta, &ids[i]) == FLAKE_OK)
+ONE_BY_ONE(sno_shard_next_1, sno_id, sno_shard_next(&sno_shards[thread], meta, &ids[i]) == FLAKE_OK)
+/* The check of ids finds a zero one, since a second one is a duplicate. */
+ONE_BY_ONE(sno_generate_1, sno_id, (ids[i] = sno_generate(meta), true))
 
 /* One reading of the clock for a burst: that of an event loop, say. */
 #define ALL_AT(name, type, call)                             \
@@ -348,9 +340,9 @@ ALL_AT(shard_try_at_1, uint64_t,
        flake_shard_try_at(&flake_shards[thread], now_ns / 1000000, &ids[i]) == FLAKE_OK)
 ALL_AT(flake128_try_at_1, flake128,
        flake128_try_at(&flakes128, now_ns / 1000000, &ids[i]) == FLAKE_OK)
-ALL_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns, &ids[i]) == FLAKE_OK)
+ALL_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 ALL_AT(sno_shard_try_at_1, sno_id,
-       sno_shard_try_at(&sno_shards[thread], meta, now_ns, &ids[i]) == FLAKE_OK)
+       sno_shard_try_at(&sno_shards[thread], meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 
 #define BATCH(name, type, size, call)                                 \
     static bool name##_##size(unsigned thread, void *out, size_t n) { \
@@ -368,11 +360,11 @@ ALL_AT(sno_shard_try_at_1, sno_id,
 #define FLAKE_N(ids, n)          flake_next_n(&flakes, ids, n)
 #define FLAKE_SHARD_N(ids, n)    flake_shard_next_n(&flake_shards[thread], ids, n)
 #define FLAKE128_N(ids, n)       flake128_next_n(&flakes128, ids, n)
-#define SNO_N(ids, n)            sno_new_n(&snos, meta, ids, n)
-#define SNO_SHARD_N(ids, n)      sno_shard_new_n(&sno_shards[thread], meta, ids, n)
+#define SNO_N(ids, n)            sno_next_n(&snos, meta, ids, n)
+#define SNO_SHARD_N(ids, n)      sno_shard_next_n(&sno_shards[thread], meta, ids, n)
 #define FLAKE_LANES_N(ids, n)    flake_lanes_next_n(&laned_flakes, ids, n)
 #define FLAKE128_LANES_N(ids, n) flake128_lanes_next_n(&laned_flakes128, ids, n)
-#define SNO_LANES_N(ids, n)      sno_lanes_new_n(&laned_snos, meta, ids, n)
+#define SNO_LANES_N(ids, n)      sno_lanes_next_n(&laned_snos, meta, ids, n)
 BATCHES(lanes_batch, uint64_t, FLAKE_LANES_N)
 BATCHES(flake128_lanes_batch, flake128, FLAKE128_LANES_N)
 BATCHES(sno_lanes_batch, sno_id, SNO_LANES_N)
@@ -843,34 +835,35 @@ static const bench_row rows[] = {
     BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy_exact, shard_batch, key_of_64, 8,
                ROOMY_CAP, 0),
 
-    SNO_ROW("new", "floor/exact_fetch_add", begin_sno_exact, sno_new_1, FLAKE_CLOCK_EXACT),
-    SNO_ROW("new_coarse", "floor/coarse_fetch_add", begin_sno_coarse, sno_new_1,
+    SNO_ROW("next", "floor/exact_fetch_add", begin_sno_exact, sno_next_1, FLAKE_CLOCK_EXACT),
+    SNO_ROW("next_coarse", "floor/coarse_fetch_add", begin_sno_coarse, sno_next_1,
             FLAKE_CLOCK_COARSE),
-    SNO_ROW("new_fast", "floor/counter_fetch_add", begin_sno_fast, sno_new_1, FLAKE_CLOCK_FAST),
+    SNO_ROW("next_fast", "floor/counter_fetch_add", begin_sno_fast, sno_next_1, FLAKE_CLOCK_FAST),
     SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, FLAKE_CLOCK_EXACT),
     SNO_ROW("generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, FLAKE_CLOCK_EXACT),
     SNO_ROW("try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, FLAKE_CLOCK_EXACT),
-    SNO_ROW("lanes_new", "floor/exact_own_cas", begin_sno_exact, sno_lanes_new_1,
+    SNO_ROW("lanes_next", "floor/exact_own_cas", begin_sno_exact, sno_lanes_next_1,
             FLAKE_CLOCK_EXACT),
-    SNO_ROW("lanes_new_coarse", "floor/coarse_own_cas", begin_sno_coarse, sno_lanes_new_1,
+    SNO_ROW("lanes_next_coarse", "floor/coarse_own_cas", begin_sno_coarse, sno_lanes_next_1,
             FLAKE_CLOCK_COARSE),
-    SNO_ROW("lanes_new_fast", "floor/counter_own_cas", begin_sno_fast, sno_lanes_new_1,
+    SNO_ROW("lanes_next_fast", "floor/counter_own_cas", begin_sno_fast, sno_lanes_next_1,
             FLAKE_CLOCK_FAST),
     BATCH_ROWS("sno/lanes", "floor/exact_own_cas", begin_sno_exact, sno_lanes_batch, key_of_80, 10,
                SNO_CAP, SNO_UNIT_NS),
-    SNO_ROW("shard_new", "floor/exact_store", begin_sno_exact, sno_shard_new_1, FLAKE_CLOCK_EXACT),
-    SNO_ROW("shard_new_coarse", "floor/coarse_store", begin_sno_coarse, sno_shard_new_1,
+    SNO_ROW("shard_next", "floor/exact_store", begin_sno_exact, sno_shard_next_1,
+            FLAKE_CLOCK_EXACT),
+    SNO_ROW("shard_next_coarse", "floor/coarse_store", begin_sno_coarse, sno_shard_next_1,
             FLAKE_CLOCK_COARSE),
-    SNO_ROW("shard_new_fast", "floor/counter_store", begin_sno_fast, sno_shard_new_1,
+    SNO_ROW("shard_next_fast", "floor/counter_store", begin_sno_fast, sno_shard_next_1,
             FLAKE_CLOCK_FAST),
     SNO_ROW("shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1,
             FLAKE_CLOCK_EXACT),
-    NEW_UNIT_ROW("sno/new", "floor/leaping_cas", new_unit_sno_new, key_of_80, 10),
+    NEW_UNIT_ROW("sno/next", "floor/leaping_cas", new_unit_sno_next, key_of_80, 10),
     NEW_UNIT_ROW("sno/try_at", "floor/given_leaping_cas", new_unit_sno_try_at, key_of_80, 10),
-    NEW_UNIT_ROW("sno/shard_new", "floor/leaping_store", new_unit_sno_shard_new, key_of_80, 10),
+    NEW_UNIT_ROW("sno/shard_next", "floor/leaping_store", new_unit_sno_shard_next, key_of_80, 10),
     NEW_UNIT_ROW("sno/shard_try_at", "floor/given_leaping_store", new_unit_sno_shard_try_at,
                  key_of_80, 10),
-    NEW_UNIT_ROW("sno/lanes_new", "floor/leaping_cas", new_unit_sno_lanes_new, key_of_80, 10),
+    NEW_UNIT_ROW("sno/lanes_next", "floor/leaping_cas", new_unit_sno_lanes_next, key_of_80, 10),
     BATCH_ROWS("sno", "floor/exact_cas", begin_sno_exact, sno_batch, key_of_80, 10, SNO_CAP,
                SNO_UNIT_NS),
     BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno_exact, sno_shard_batch, key_of_80, 10,
@@ -947,9 +940,9 @@ static const bench_row rows[] = {
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("flake/lanes_next", begin_idgen, lanes_next_1, key_of_64, 8, IDGEN_CAP),
-    SATURATION_ROW("sno/lanes_new", begin_sno_exact, sno_lanes_new_1, key_of_80, 10, SNO_CAP),
-    SATURATION_ROW("sno/new", begin_sno_exact, sno_new_1, key_of_80, 10, SNO_CAP),
-    SATURATION_ROW("sno/shard_new", begin_sno_exact, sno_shard_new_1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("sno/lanes_next", begin_sno_exact, sno_lanes_next_1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("sno/next", begin_sno_exact, sno_next_1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("sno/shard_next", begin_sno_exact, sno_shard_next_1, key_of_80, 10, SNO_CAP),
     SATURATION_BATCH_ROW("flake/batch", begin_idgen, flake_batch, 4096, key_of_64, 8, IDGEN_CAP),
     SATURATION_BATCH_ROW("flake128/batch", begin_flake128_exact, flake128_batch, 4096, key_of_128,
                          16, WIDE_CAP),
@@ -1549,7 +1542,7 @@ const char *bench_try_check(void) {
 /* Which lane has given an id: each has numbers of its own. */
 static size_t lane_of(const bench_row *r, const void *of, size_t at, size_t n_lanes) {
     size_t lane = n_lanes - 1;
-    if (r->draw == sno_lanes_new_1) {
+    if (r->draw == sno_lanes_next_1) {
         const uint16_t seq = sno_sequence(((const sno_id *)of)[at]);
         while (seq < sno_lanes_of_cores[lane].first) lane--;
     } else {
@@ -1560,7 +1553,7 @@ static size_t lane_of(const bench_row *r, const void *of, size_t at, size_t n_la
 }
 
 static bool draws_from_lanes(const bench_row *r) {
-    return r->draw == lanes_next_1 || r->draw == sno_lanes_new_1;
+    return r->draw == lanes_next_1 || r->draw == sno_lanes_next_1;
 }
 
 /* Latencies in steps of 1/32 of their size. */

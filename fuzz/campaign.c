@@ -61,7 +61,6 @@ static struct campaign {
 
 static flake_fixed campaign_flake;
 static sno_fixed campaign_sno;
-static sno_snapshot campaign_snapshot;
 static bool campaign_is_sno;
 
 FUZZ_NORETURN static void campaign_usage(const char *what, const char *value) {
@@ -208,15 +207,17 @@ static flake_layout campaign_layout(void) {
 }
 
 static void campaign_configure_sno(void) {
-    sno_options *o = &campaign_sno.options;
-    campaign_snapshot.partition = (uint16_t)campaign.node;
-    campaign_snapshot.sequence_min = (uint16_t)campaign.seq_min;
-    campaign_snapshot.sequence_max = (uint16_t)campaign.seq_max;
-    o->snapshot = &campaign_snapshot;
+    flake_options *o = &campaign_sno.options;
+    sno_snapshot *const s = &campaign_sno.snapshot;
+    flake_why why;
+    s->partition = (uint16_t)campaign.node;
+    s->sequence_min = (uint16_t)campaign.seq_min;
+    s->sequence_max = (uint16_t)campaign.seq_max;
     o->max_wait_ms = (int64_t)campaign.max_wait_ms;
     campaign_sno.may = campaign_may();
-    if (campaign_sno.may & FUZZ_STICK && !o->max_wait_ms) o->max_wait_ms = 1000;
-    if (sno_options_why(o)) campaign_usage("sno.h refuses this:", sno_options_why(o));
+    if (!o->max_wait_ms) o->max_wait_ms = campaign_sno.may & FUZZ_STICK ? 1000 : INT64_MAX;
+    if (sno_init(&sno_plain, s, o, &why) != FLAKE_OK)
+        campaign_usage("sno.h refuses this:", why.text);
 }
 
 /* Whether --layout names a form of 128 bits. */

@@ -416,7 +416,7 @@ static flake_shard run_shards[2];
 static flake_state run_sno_state;
 static flake_state_options run_sno_where;
 static sno_snapshot run_pool;
-static sno_options run_sno_options;
+static flake_options run_sno_options;
 static sno_gen run_sno;
 static int64_t run_floor_ns; /* of the file that this run has found */
 static int64_t run_least_ns; /* that a power cut would leave, after a draw */
@@ -439,9 +439,8 @@ static void run_keep_flake(uint64_t id) {
 
 static void run_make_generators(void) {
     if (run_of == RUN_SNO) {
-        run_sno_options.snapshot = &run_pool;
         run_sno_options.state = &run_sno_state;
-        fuzz_same("sno_init", sno_init(&run_sno, &run_sno_options), FLAKE_OK);
+        fuzz_same("sno_init", sno_init(&run_sno, &run_pool, &run_sno_options, NULL), FLAKE_OK);
         return;
     }
     flake_options o = run_options;
@@ -558,16 +557,13 @@ static void run_draw_sno(uint8_t way) {
     size_t n = 0;
     memset(ids, 0, sizeof ids);
     switch (way % 4) {
-    case 0:
-        ids[0] = sno_new(&run_sno, 7);
-        n = !sno_is_zero(ids[0]);
-        break;
+    case 0: n = sno_next(&run_sno, 7, ids) == FLAKE_OK; break;
     case 1: n = sno_try(&run_sno, 7, ids) == FLAKE_OK; break;
-    case 2: n = sno_try_n(&run_sno, 7, ids, 7); break;
-    default: n = sno_try_at(&run_sno, 7, fuzz_reading_ns, ids) == FLAKE_OK; break;
+    case 2: (void)sno_try_n(&run_sno, 7, ids, 7, &n); break;
+    default: n = sno_try_at(&run_sno, 7, fuzz_reading_ns / 1000000, ids) == FLAKE_OK; break;
     }
     run_least_ns = disk_least_horizon();
-    for (size_t i = 0; i < n; i++) run_keep(sno_key(ids[i]), sno_time_ns(ids[i]));
+    for (size_t i = 0; i < n; i++) run_keep(sno_key(ids[i]), sno_time_ms(ids[i]) * 1000000);
     run_tell("snos", (int64_t)n);
 }
 

@@ -775,7 +775,7 @@ static void text_check_sno_forms(sno_id id) {
     fuzz_same("meta", sno_meta(id), id.bytes[5]);
     fuzz_same("partition", sno_partition(id), id.bytes[6] << 8 | id.bytes[7]);
     fuzz_same("sequence", sno_sequence(id), id.bytes[8] << 8 | id.bytes[9]);
-    fuzz_same("time", sno_time_ns(id), 1262304000000000000 + (int64_t)(unit >> 1) * 4000000);
+    fuzz_same("time", sno_time_ms(id), 1262304000000 + (int64_t)(unit >> 1) * 4);
 }
 
 /* Many at once: written, read and sorted. */
@@ -917,20 +917,20 @@ static void text_check_compose(void) {
 
 /* Units of 4 ms since 2010, in 39 bits. */
 static void text_check_sno_times(void) {
-    const int64_t epoch_ns = 1262304000000000000, units = (int64_t)1 << 39;
-    int64_t ns = (int64_t)(fuzz_byte() % 2 ? fuzz_bytes(8) : fuzz_number());
+    const int64_t epoch_ms = 1262304, units = (int64_t)1 << 39;
+    int64_t ms = (int64_t)(fuzz_byte() % 2 ? fuzz_bytes(8) : fuzz_number());
     const uint8_t near = fuzz_byte();
-    if (near % 4 == 1) ns = epoch_ns + ns % 8000000;
-    if (near % 4 == 2) ns = epoch_ns + units * 4000000 + ns % 8000000;
-    if (near % 4 == 3) ns = epoch_ns + (int64_t)((uint64_t)ns >> 2) % (units * 4000000);
+    if (near % 4 == 1) ms = epoch_ms + ms % 8;
+    if (near % 4 == 2) ms = epoch_ms + units * 4 + ms % 8;
+    if (near % 4 == 3) ms = epoch_ms + (int64_t)((uint64_t)ms >> 2) % (units * 4);
     sno_id low = text_untouched(), high = text_untouched();
-    const bool fits = ns >= epoch_ns && (ns - epoch_ns) / 4000000 < units;
-    fuzz_same("sno_min_at", sno_min_at(ns, &low), fits ? FLAKE_OK : FLAKE_RANGE);
-    fuzz_same("sno_max_at", sno_max_at(ns, &high), fits ? FLAKE_OK : FLAKE_RANGE);
+    const bool fits = ms >= epoch_ms && (ms - epoch_ms) / 4 < units;
+    fuzz_same("sno_min_at", sno_min_at(ms, &low), fits ? FLAKE_OK : FLAKE_RANGE);
+    fuzz_same("sno_max_at", sno_max_at(ms, &high), fits ? FLAKE_OK : FLAKE_RANGE);
     sno_id wanted = text_untouched();
     if (fits) memset(&wanted, 0, sizeof wanted);
     for (unsigned i = 0; fits && i < 39; i++) /* bit by bit: those above the tick */
-        if ((uint64_t)(ns - epoch_ns) / 4000000 >> i & 1)
+        if ((uint64_t)(ms - epoch_ms) / 4 >> i & 1)
             wanted.bytes[(38 - i) / 8] |= (uint8_t)(0x80 >> (38 - i) % 8);
     text_same_id("min_at", low, wanted);
     if (fits) wanted.bytes[4] |= 1;

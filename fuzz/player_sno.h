@@ -9,7 +9,8 @@
 #include "fuzz.h"
 #include "sno.h"
 
-typedef enum sno_kind { SNO_GENERATOR, SNO_SHARDS, SNO_POOL, SNO_LANES } sno_kind;
+typedef enum sno_kind { SNO_GENERATOR, SNO_SHARDS, SNO_LANES } sno_kind;
+static const sno_kind sno_kinds[] = {SNO_GENERATOR, SNO_SHARDS, SNO_SHARDS, SNO_LANES};
 
 /* One that draws. */
 typedef struct sno_actor {
@@ -20,7 +21,6 @@ typedef struct sno_actor {
     uint32_t sequence_min;
     uint32_t drifts_before; /* of the snapshot that it was made from */
     uint64_t with_time;     /* calls */
-    bool lent;
     bool any;
     uint64_t last_unit, last_sequence; /* of the newest id */
 } sno_actor;
@@ -39,12 +39,11 @@ static unsigned sno_taken; /* partitions of this process */
 
 static struct sno_scene {
     sno_kind kind;
-    sno_options options; /* without the snapshot, which is used up */
+    flake_options options;
     uint16_t partition;
     size_t actors;
     unsigned may;
     bool exact; /* the oracle can say what comes */
-    sno_pool pool;
 } sno_scene;
 
 /* ---- options ---- */
@@ -97,12 +96,11 @@ static sno_snapshot sno_snapshot_from_bytes(void) {
 }
 
 static oracle sno_oracle_of(uint64_t cap) {
-    const sno_options *o = &sno_scene.options;
+    const flake_options *o = &sno_scene.options;
     oracle expect = oracle_of(sno_epoch_ms, sno_unit_ms, 39, cap);
     expect.ticks = true;
-    expect.max_wait_ns = !o->max_wait_ms || o->max_wait_ms > INT64_MAX / FUZZ_MS
-                             ? INT64_MAX
-                             : o->max_wait_ms * FUZZ_MS;
+    const int64_t max_wait_ms = o->max_wait_ms ? o->max_wait_ms : 1000;
+    expect.max_wait_ns = max_wait_ms > INT64_MAX / FUZZ_MS ? INT64_MAX : max_wait_ms * FUZZ_MS;
     expect.clock_ns = &fuzz_reading_ns;
     expect.sleep = fuzz_sleep;
     return expect;
@@ -128,7 +126,7 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
     memset(sno_actors, 0, sizeof sno_actors);
     for (size_t i = 0; i < n; i++) {
         sno_actor *a = &sno_actors[i];
-        a->shard = kind == SNO_SHARDS || kind == SNO_POOL ? &sno_split[i] : NULL;
+        a->shard = kind == SNO_SHARDS ? &sno_split[i] : NULL;
         a->lanes = kind == SNO_LANES ? &sno_laned : NULL;
         a->gen = a->shard ? sno_shard_gen(a->shard) : a->lanes ? &sno_laned.whole : &sno_plain;
         const uint32_t cap = sno_cap(a->gen);
@@ -150,23 +148,22 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
 /* Makes what `kind` says from `given`; false: the options were refused, as they must be. */
 static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
     struct sno_scene *scene = &sno_scene;
-    sno_options o = scene->options;
+    flake_options o = scene->options;
     sno_snapshot s;
-    o.snapshot = given;
     if (!given && sno_taken >= sno_most_taken) return false;
     if (given) s = *given;
     bool fits = !given || sno_judge(&s);
     fits &=
         o.max_wait_ms >= 0 && o.clock.kind >= FLAKE_CLOCK_EXACT && o.clock.kind <= FLAKE_CLOCK_FAST;
-    fuzz_same("sno_options_why", sno_options_why(&o) == NULL, fits);
     if (kind == SNO_GENERATOR) n = 1;
     else if (!n || (given && fits && n > (size_t)(s.sequence_max - s.sequence_min) + 1))
         fits = false;
-    const flake_status status = kind == SNO_GENERATOR ? sno_init(&sno_plain, &o)
-                                : kind == SNO_SHARDS  ? sno_shards_init(sno_split, n, &o)
-                                : kind == SNO_LANES
-                                    ? sno_lanes_init(&sno_laned, sno_lane_array, n, &o)
-                                    : sno_pool_init(&scene->pool, sno_split, n, &o);
+    flake_why why = {""};
+    const flake_status status =
+        kind == SNO_GENERATOR ? sno_init(&sno_plain, given, &o, &why)
+        : kind == SNO_SHARDS  ? sno_shards_init(sno_split, n, given, &o, &why)
+                              : sno_lanes_init(&sno_laned, sno_lane_array, n, given, &o, &why);
+    fuzz_true("a reason if it is refused", (*why.text != 0) == (status != FLAKE_OK));
     fuzz_same("init", status, fits ? FLAKE_OK : FLAKE_INVALID);
     if (!fits) return false;
     sno_taken += !given;
@@ -180,23 +177,23 @@ static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
 
 /* A configuration of the caller's own, to be played instead of any. */
 typedef struct sno_fixed {
-    sno_options options;
+    sno_snapshot snapshot;
+    flake_options options;
     unsigned may; /* what the clock may do, at most */
 } sno_fixed;
 
 static bool sno_open(const sno_fixed *fixed) {
-    static const int64_t waits[] = {0, 0, 1, 5, 30, 30, 2000, -1};
+    static const int64_t waits[] = {INT64_MAX, 0, 1, 5, 30, 30, 2000, -1};
     struct sno_scene *scene = &sno_scene;
     const uint8_t kind = fuzz_byte(), with = fuzz_byte();
     memset((void *)scene, 0, sizeof *scene);
-    sno_options *o = &scene->options;
+    flake_options *o = &scene->options;
     scene->exact =
-        !fuzz_own_clock && (!(with & 1) || !(with & 2)) && (sno_kind)(kind & 3) != SNO_LANES;
+        !fuzz_own_clock && (!(with & 1) || !(with & 2)) && sno_kinds[kind & 3] != SNO_LANES;
     scene->may = kind >> 4;
     fuzz_clock_begin(sno_epoch_ms * FUZZ_MS);
     if (fixed) {
         *o = fixed->options;
-        o->snapshot = NULL;
         scene->may &= fixed->may;
     } else {
         o->max_wait_ms = waits[with >> 5];
@@ -212,15 +209,15 @@ static bool sno_open(const sno_fixed *fixed) {
         o->overflow = &sno_notes;
     }
     /* Patience without an end needs a clock that moves; so does a waiter who looks up each ms. */
-    if (!o->max_wait_ms || o->max_wait_ms > 1000) scene->may &= ~(unsigned)FUZZ_STICK;
+    if (o->max_wait_ms > 1000) scene->may &= ~(unsigned)FUZZ_STICK;
     if (scene->exact) { /* who is blocked looks up each unit, the oracle does not */
         if (o->overflow) scene->may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);
-        if (o->max_wait_ms) scene->may &= ~(unsigned)FUZZ_JUMP;
+        if (o->max_wait_ms != INT64_MAX) scene->may &= ~(unsigned)FUZZ_JUMP;
     } else if (scene->may & FUZZ_STICK) scene->may |= FUZZ_SHORT;
     if (!fixed || fixed->may & FUZZ_FAR) scene->may |= FUZZ_FAR;
     const size_t n = 1 + (size_t)(kind >> 4) % sno_most_actors;
-    const sno_snapshot s = fixed ? *fixed->options.snapshot : sno_snapshot_from_bytes();
-    if (!sno_make((sno_kind)(kind & 3), fixed || with & 31 ? n : n - 1,
+    const sno_snapshot s = fixed ? fixed->snapshot : sno_snapshot_from_bytes();
+    if (!sno_make(sno_kinds[kind & 3], fixed || with & 31 ? n : n - 1,
                   !fixed && fuzz_one_in(64) ? NULL : &s))
         return false;
     const oracle *expect = &sno_actors[0].oracle;
@@ -339,10 +336,9 @@ static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
     if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, 1, &w);
     const int slept = script_now.sleeps;
     if (waits) {
-        id = a->shard   ? sno_shard_new(a->shard, meta)
-             : a->lanes ? sno_lanes_new(a->lanes, meta)
-                        : sno_new(a->gen, meta);
-        if (sno_is_zero(id)) status = sno_scene.exact ? (flake_status)w.status : FLAKE_AGAIN;
+        status = a->shard   ? sno_shard_next(a->shard, meta, &id)
+                 : a->lanes ? sno_lanes_next(a->lanes, meta, &id)
+                            : sno_next(a->gen, meta, &id);
     } else
         status = a->shard   ? sno_shard_try(a->shard, meta, &id)
                  : a->lanes ? sno_lanes_try(a->lanes, meta, &id)
@@ -355,23 +351,29 @@ static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
     sno_check_unchanged(a, &before);
 }
 
-static void sno_play_at(sno_actor *a, int64_t unix_ns, uint8_t meta) {
+static int64_t sno_ns_of(int64_t unix_ms) {
+    const int64_t most = INT64_MAX / FUZZ_MS;
+    return unix_ms > most ? INT64_MAX : unix_ms < -most ? INT64_MIN : unix_ms * FUZZ_MS;
+}
+
+static void sno_play_at(sno_actor *a, int64_t unix_ms, uint8_t meta) {
     static fuzz_wanted w;
     if (a->lanes) return;
     const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
     if (sno_scene.exact) {
         oracle_run run = {{0, 0, 0}, 0};
-        w.status = oracle_draw_at(&a->oracle, unix_ns, &run);
+        w.status = oracle_draw_at(&a->oracle, sno_ns_of(unix_ms), &run);
         w.n = w.status == ORACLE_OK;
         w.places[0] = run.first;
         w.after_ns = script_now.now_ns;
     }
-    const flake_status status = a->shard ? sno_shard_try_at(a->shard, meta, unix_ns, &id)
-                                         : sno_try_at(a->gen, meta, unix_ns, &id);
+    const flake_status status = a->shard ? sno_shard_try_at(a->shard, meta, unix_ms, &id)
+                                         : sno_try_at(a->gen, meta, unix_ms, &id);
     if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     sno_compare_run(a, &w, &id, status == FLAKE_OK, meta, false);
-    fuzz_stepped_back |= unix_ns > fuzz_reading_ns; /* ahead of it: then the clock seems put back */
+    fuzz_stepped_back |=
+        sno_ns_of(unix_ms) > fuzz_reading_ns; /* ahead of it: then the clock seems put back */
     if (status == FLAKE_OK) return;
     fuzz_true("id of a call that failed", sno_equal(id, sno_nothing()));
     sno_check_unchanged(a, &before);
@@ -387,15 +389,16 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
     if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
     const int slept = script_now.sleeps;
     for (size_t i = 0; i <= n; i++) ids[i] = sno_nothing();
-    if (a->lanes) {
-        if (waits) status = sno_lanes_new_n(a->lanes, meta, ids, n);
-        else given = sno_lanes_try_n(a->lanes, meta, ids, n);
-    } else if (waits)
-        status =
-            a->shard ? sno_shard_new_n(a->shard, meta, ids, n) : sno_new_n(a->gen, meta, ids, n);
-    else
-        given =
-            a->shard ? sno_shard_try_n(a->shard, meta, ids, n) : sno_try_n(a->gen, meta, ids, n);
+    if (waits)
+        status = a->shard   ? sno_shard_next_n(a->shard, meta, ids, n)
+                 : a->lanes ? sno_lanes_next_n(a->lanes, meta, ids, n)
+                            : sno_next_n(a->gen, meta, ids, n);
+    else {
+        const flake_status tried = a->shard   ? sno_shard_try_n(a->shard, meta, ids, n, &given)
+                                   : a->lanes ? sno_lanes_try_n(a->lanes, meta, ids, n, &given)
+                                              : sno_try_n(a->gen, meta, ids, n, &given);
+        fuzz_true("status of a batch that was tried", (tried == FLAKE_OK) == (given || !n));
+    }
     if (sno_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
 
@@ -416,13 +419,13 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
 }
 
 /* Old ids: any time, a sequence of their own, and no effect on the others. */
-static void sno_play_with_time(sno_actor *a, int64_t unix_ns, uint8_t meta) {
+static void sno_play_with_time(sno_actor *a, int64_t unix_ms, uint8_t meta) {
     if (a->lanes) return;
     const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
     uint64_t unit = 0;
-    const flake_status status = sno_new_with_time(a->gen, meta, unix_ns, &id);
-    fuzz_same("status", status, (int64_t)oracle_unit_at(&a->oracle, unix_ns, &unit));
+    const flake_status status = sno_with_time(a->gen, meta, unix_ms, &id);
+    fuzz_same("status", status, (int64_t)oracle_unit_at(&a->oracle, sno_ns_of(unix_ms), &unit));
     sno_check_unchanged(a, &before);
     if (status != FLAKE_OK) {
         fuzz_true("id of a call that failed", sno_equal(id, sno_nothing()));
@@ -457,9 +460,8 @@ static void sno_play_restore(void) {
         case 2: bad.sequence = bad.sequence_min + (3u << 22); break;
         default: bad.sequence_max = (uint16_t)(bad.sequence_min + 2); break;
         }
-        sno_options o = sno_scene.options;
-        o.snapshot = &bad;
-        fuzz_same("init with a wrong snapshot", sno_init(a->gen, &o), FLAKE_INVALID);
+        flake_options o = sno_scene.options;
+        fuzz_same("init with a wrong snapshot", sno_init(a->gen, &bad, &o, NULL), FLAKE_INVALID);
         sno_check_unchanged(a, &s);
         return;
     }
@@ -467,9 +469,9 @@ static void sno_play_restore(void) {
     const bool any = a->any;
     const uint64_t last_unit = a->last_unit, last_sequence = a->last_sequence;
     if (choice & 2 && choice & 4 && !nothing_drawn) {
-        fuzz_true("shards of a snapshot",
-                  sno_make(choice & 8 ? SNO_SHARDS : SNO_POOL,
-                           1 + (choice >> 4) % sno_most_actors % (size_t)a->oracle.cap, &s));
+        fuzz_true(
+            "shards of a snapshot",
+            sno_make(SNO_SHARDS, 1 + (choice >> 4) % sno_most_actors % (size_t)a->oracle.cap, &s));
         return;
     }
     fuzz_true("restore", sno_make(SNO_GENERATOR, 1, &s));
@@ -527,39 +529,21 @@ static void sno_read_notes(void) {
         fuzz_true("queued callers of a note", note.count <= (3u << 22) + fuzz_most_places);
 }
 
-static void sno_play_pool(sno_actor *a) {
-    struct sno_scene *s = &sno_scene;
-    if (a->lent) {
-        sno_pool_give_back(&s->pool, a->shard);
-        a->lent = false;
-        return;
-    }
-    sno_shard *borrowed = sno_pool_borrow(&s->pool);
-    fuzz_true("a shard while not all are lent", borrowed != NULL);
-    const size_t i = (size_t)(borrowed - sno_split);
-    fuzz_true("a shard of the pool", i < s->actors && borrowed == &sno_split[i]);
-    fuzz_true("a shard that nobody has", !sno_actors[i].lent);
-    sno_actors[i].lent = true;
-    bool all = true;
-    for (size_t k = 0; k < s->actors; k++) all &= sno_actors[k].lent;
-    if (all) fuzz_true("no shard when all are lent", sno_pool_borrow(&s->pool) == NULL);
-}
-
 /* ---- the play ---- */
 
-static int64_t sno_given_ns(void) {
+static int64_t sno_given_ms(void) {
     const uint8_t choice = fuzz_byte();
-    if (choice < 100) return fuzz_reading_ns;
-    if (choice < 150) return script_sum(fuzz_reading_ns, -(int64_t)fuzz_below(1 << 12) * FUZZ_MS);
-    if (choice < 200 || !(sno_scene.may & FUZZ_OUTSIDE))
-        return script_sum(fuzz_reading_ns, choice % 16 * FUZZ_MS);
+    const int64_t now_ms = fuzz_reading_ns / FUZZ_MS;
+    if (choice < 100) return now_ms;
+    if (choice < 150) return now_ms - (int64_t)fuzz_below(1 << 12);
+    if (choice < 200 || !(sno_scene.may & FUZZ_OUTSIDE)) return now_ms + choice % 16;
     const uint64_t any = fuzz_number();
     return (int64_t)(choice & 1 ? any : 0 - any);
 }
 
 static const char *const sno_calls[16] = {
-    "new",   "new",    "new",     "try",       "try",  "try",   "new_n", "new_n",
-    "try_n", "try_at", "restore", "with_time", "pool", "clock", "clock", "clock"};
+    "next",  "next",   "next",    "try",       "try",  "try",   "next_n", "next_n",
+    "try_n", "try_at", "restore", "with_time", "none", "clock", "clock",  "clock"};
 
 /* Patience without an end, and years to go, by steps of ms. */
 static bool sno_waits_for_ever(sno_actor *a) {
@@ -571,7 +555,6 @@ static void sno_play_step(void) {
     struct sno_scene *s = &sno_scene;
     const uint8_t choice = fuzz_byte();
     sno_actor *a = &sno_actors[s->actors > 1 ? fuzz_byte() % s->actors : 0];
-    const bool held = s->kind != SNO_POOL || a->lent; /* who draws from a pool's shard has it */
     const uint8_t meta = (uint8_t)(choice * 37);
     fuzz_call = sno_calls[choice & 15];
     if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)(a - sno_actors));
@@ -580,15 +563,13 @@ static void sno_play_step(void) {
     script_now.sleeps = 0;
     switch (choice & 15) {
     case 10: sno_play_restore(); break;
-    case 11: sno_play_with_time(a, sno_given_ns(), meta); break;
-    case 12:
-        if (s->kind == SNO_POOL) sno_play_pool(a);
-        break;
+    case 11: sno_play_with_time(a, sno_given_ms(), meta); break;
+    case 12: break; /* once the pool's: the corpus counts on it */
     case 13:
     case 14:
     case 15: fuzz_move_clock(&a->oracle, s->may); break;
     default:
-        if (!held || (sno_waits_for_ever(a) && ((choice & 15) < 3 || (choice & 14) == 6))) break;
+        if (sno_waits_for_ever(a) && ((choice & 15) < 3 || (choice & 14) == 6)) break;
         switch (choice & 15) {
         case 0:
         case 1:
@@ -599,7 +580,7 @@ static void sno_play_step(void) {
         case 6:
         case 7: sno_play_many(a, true, meta, n < most_waited ? n : (size_t)most_waited); break;
         case 8: sno_play_many(a, false, meta, n); break;
-        default: sno_play_at(a, sno_given_ns(), meta); break;
+        default: sno_play_at(a, sno_given_ms(), meta); break;
         }
     }
     sno_check_position(a, script_now.sleeps > 0);

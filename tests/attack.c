@@ -283,7 +283,7 @@ static void run_of_states(void) {
         for (uint64_t draws = 20 + below(200); draws; draws--) {
             way_ids ids;
             const struct way *way = &all_ways[below(ways_count)];
-            if (way->family >= FAMILY_SNO_POOL) continue; /* have no state */
+            if (way->family >= FAMILY_SNO_LANES) continue; /* have no state */
             (void)way->draw(&ids);
             for (size_t i = 0; i < ids.n; i++) keep(way->family + 1u, ids.keys[i]);
             step_clock();

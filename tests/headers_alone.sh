@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# headers_alone.sh   each header, copied by itself into an empty folder, compiles without a warning
+# headers_alone.sh   flake.h, sno.h beside it, and the one file of `make single`, each copied into an empty
+# directory, compile without a warning
 # in C11 and in C++11, also behind other headers in strict mode, and as the file itself. A unit
 # that sets more warnings sees those of its own code alone. Texts are right where char has no sign. And each
 # source file names its licence.
@@ -15,15 +16,19 @@ try() {
         failed=$((failed + 1))
     fi
 }
-for header in flake.h sno.h; do
-    name=$(basename "$header")
+single=$(mktemp -d)
+trap 'rm -rf "$dir" "$single"' EXIT
+name=single
+try ${MAKE:-make} -s single BUILD="$single"
+for files in flake.h "sno.h flake.h" "$single/single/sno.h"; do
+    name=$(basename "${files%% *}")
     rm -rf "$dir"/*
-    cp "$here/$header" "$dir/"
+    cp $files "$dir/"
     cd "$dir"
     printf '#include "%s"\nint main(void) { return 0; }\n' "$name" > first.c
     printf '#include <stdio.h>\n#include <stdlib.h>\n#include "%s"\nint main(void) { return 0; }\n' "$name" > last.c
     # what <windows.h> and others call their own, once the headers that this one needs are in
-    sed -n 's/^ *# *include \(<[^>]*>\).*/#if __has_include(\1)\n#include \1\n#endif/p' "$name" > macros.c
+    sed -n 's/^ *# *include \(<[^>]*>\).*/#if __has_include(\1)\n#include \1\n#endif/p' *.h > macros.c
     for word in 'interface struct' 'small char' 'hyper int' near far IN OUT OPTIONAL 'min(a, b) a' 'max(a, b) a' \
         'I 1' 'linux 1' 'unix 1'; do echo "#undef ${word%%[ (]*}"; echo "#define $word"; done >> macros.c
     printf '#include "%s"\nint main(void) { return 0; }\n' "$name" >> macros.c
@@ -55,8 +60,8 @@ int main(void) {
     sno_id sno = sno_generate(42);
     char text[16];
     sno_encode(sno, text);
-    if (flake_lanes_next(&lanes, &id) == FLAKE_OK || !sno_is_zero(sno_lanes_new(&laned, 1))) return 1;
-    if (flake_lanes_init(&lanes, lane, 2, NULL) != FLAKE_OK || sno_lanes_init(&laned, sno_lane_of, 2, NULL) != FLAKE_OK) return 1;
+    if (flake_lanes_next(&lanes, &id) == FLAKE_OK || sno_lanes_next(&laned, 1, &sno) == FLAKE_OK) return 1;
+    if (flake_lanes_init(&lanes, lane, 2, NULL) != FLAKE_OK || sno_lanes_init(&laned, sno_lane_of, 2, NULL, NULL, NULL) != FLAKE_OK) return 1;
     if (flake_init(&ids, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
     return sno_decode(text, sizeof text, &sno) == FLAKE_OK ? 0 : FLAKE_VERSION_MAJOR + SNO_VERSION_MAJOR + 1;
 }
@@ -69,13 +74,10 @@ cat > "$dir/options.cc" << 'END'
 #include <cstring>
 int main() {
     flake_options options = {};
-    sno_options of_sno = {};
     options.layout = flake_layout_twitter();
     options.node = 3;
-    of_sno.max_wait_ms = 10;
-    const bool fit = !flake_options_why(&options) && !sno_options_why(&of_sno);
+    const bool fit = !flake_options_why(&options);
     std::memset(&options, 0, sizeof options);
-    std::memset(&of_sno, 0, sizeof of_sno);
     return fit ? 0 : 1;
 }
 END
@@ -97,7 +99,7 @@ for pair in gcc:g++ clang:clang++; do
     done
     # one copy of the functions: they are inlined into one another in other ways
     for level in 2 3; do
-        try $cc -std=c++17 $strict_cc $useless -O$level -DFLAKE_CXX_INLINE='"plain"' -DSNO_CXX_INLINE='"plain"' -pthread "$dir/user.cc" -o "$dir/program"
+        try $cc -std=c++17 $strict_cc $useless -O$level -DFLAKE_CXX_INLINE='"plain"' -pthread "$dir/user.cc" -o "$dir/program"
     done
 done
 

@@ -12,7 +12,7 @@ cc=${CC:-cc} cxx=${CXX:-c++}
 
 # The public part of a header without comments, and without claims in etcd, which a library has not.
 public() { # HEADER
-    sed -n '\|^// >>public|,\|^// >>system begin|p' "$1" | awk '/^#ifdef FLAKE_ETCD/ {out = 1} !out; /^#endif/ {out = 0}' |
+    sed -nE '\,^// >>public,,\,^// >>(system|own) begin,p' "$1" | awk '/^#ifdef FLAKE_ETCD/ {out = 1} !out; /^#endif/ {out = 0}' |
         tr '\n' ' ' | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' | tr ';' '\n'
 }
 same() { # FILE FILE
@@ -23,7 +23,7 @@ fields() { # HEADER STRUCT: of what is a struct itself its fields
         sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g; s/^[^{]*{//; s/}.*//; s/(\*\([a-z_]*\))([^)]*)/\1/g' | tr ';' '\n' |
         while read -r type rest; do
             case $type in
-            flake_clock | flake_gate | flake_layout | flake_clock | flake_gate)
+            flake_clock | flake_gate | flake_layout)
                 fields "$1" "$type" | sed "s/^/$rest./" ;;
             ?*) echo "$rest" | tr ',' '\n' | sed 's/.*[ *]//' ;;
             esac
@@ -31,9 +31,7 @@ fields() { # HEADER STRUCT: of what is a struct itself its fields
 }
 # What a header has a name for: the macro for clocks stands for three.
 named() { # HEADER STRUCT
-    local prefix=${1%.h}
-    prefix=${prefix^^}
-    tr '\n' ' ' < "$1" | grep -oE "${prefix}_I_(FIELD|NUMBER|BOOL|CLOCK)\( *$2[,)] *[a-z_.]*" |
+    tr '\n' ' ' < "$1" | grep -oE "FLAKE_I_(FIELD|NUMBER|BOOL|CLOCK)\( *$2[,)] *[a-z_.]*" |
         sed 's/.*CLOCK(.*/clock.kind\nclock.now_ns\nclock.user/; s/.*[, ]//'
 }
 
@@ -42,10 +40,11 @@ probe() { echo 'int one(void) { return 1; }' | $cc -x c -shared -fPIC - -o "$dir
 if probe && judge "make lib" libraries; then
     for which in flake sno; do
         nm -D --defined-only "$dir/lib$which.so" | awk '{print $3}' | sort > "$dir/exported"
-        public $which.h | sed -n "s/.*${which^^}_API \([^(]*\)(.*/\1/p" | sed 's/.*[ *]//' | sort > "$dir/public"
+        public $which.h | sed -n "s/.*FLAKE_API \([^(]*\)(.*/\1/p" | sed 's/.*[ *]//' | sort > "$dir/public"
+        [ $which = flake ] && cp "$dir/public" "$dir/flakes" || sort -o "$dir/public" "$dir/public" "$dir/flakes"
         judge "lib$which.so exports what is public, and nothing else" same "$dir/public" "$dir/exported"
         by_cxx() {
-            echo "#include \"$which.h\"" | $cxx -x c++ -std=c++11 -I. -shared -fPIC -fvisibility=hidden -D${which^^}_LIBRARY - -o "$dir/by_cxx.so" &&
+            echo "#include \"$which.h\"" | $cxx -x c++ -std=c++11 -I. -shared -fPIC -fvisibility=hidden -DFLAKE_LIBRARY - -o "$dir/by_cxx.so" &&
                 nm -D --defined-only "$dir/by_cxx.so" | awk '{print $3}' | sort > "$dir/exported" && same "$dir/public" "$dir/exported"
         }
         ! command -v "${cxx%% *}" > /dev/null || judge "a C++ compiler makes lib$which.so, too" by_cxx
@@ -70,8 +69,6 @@ done <<END
 flake.h flake_options
 flake.h flake_state_options
 flake.h flake_slot_options
-sno.h sno_options
-sno.h flake_state_options
 sno.h sno_snapshot
 END
 
@@ -143,7 +140,7 @@ int main(void) {
 END
 passes_c() {
     # shellcheck disable=SC2086
-    $cc -std=c11 $WARN -DFLAKE_CXX_INLINE='"plain"' -DSNO_CXX_INLINE='"plain"' -I. "$dir/plain.c" -o "$dir/plain" -pthread && "$dir/plain"
+    $cc -std=c11 $WARN -DFLAKE_CXX_INLINE='"plain"' -I. "$dir/plain.c" -o "$dir/plain" -pthread && "$dir/plain"
 }
 judge "a C file beside them has functions of its own" passes_c
 

@@ -24,7 +24,7 @@ for o in 0 1 2 3 s; do
         case $pair in *c++*) file=all.cc ;; *) file=all.c ;; esac
         compile ${pair% *} ${pair#* } $o $file
         [ $o = 2 ] || continue
-        compile ${pair% *} ${pair#* } 2 $file -DFLAKE_LIBRARY -DSNO_LIBRARY
+        compile ${pair% *} ${pair#* } 2 $file -DFLAKE_LIBRARY
         [ $file = all.c ] || compile ${pair% *} ${pair#* } 2 $file -DFLAKE_CXX_INLINE='"plain"' -DSNO_CXX_INLINE='"plain"'
     done
 done

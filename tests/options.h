@@ -31,15 +31,49 @@ static inline sno_snapshot pool_of_numbers(uint16_t partition, uint16_t min, uin
     return s;
 }
 
-/* `from` NULL: a partition of the header's choice. */
-static inline sno_options options_of_sno(const sno_snapshot *from, int64_t (*now_ns)(void *),
-                                         void *user) {
-    sno_options o;
+/* A caller waits as long as it takes. */
+static inline flake_options options_of_sno(int64_t (*now_ns)(void *), void *user) {
+    flake_options o;
     memset(&o, 0, sizeof o);
-    o.snapshot = from;
+    o.max_wait_ms = INT64_MAX;
     o.clock.now_ns = now_ns;
     o.clock.user = user;
     return o;
+}
+
+/* Draws whose status does not matter: the zero id if there is none, and how many. */
+static inline sno_id next_sno(sno_gen *g, uint8_t meta) {
+    sno_id id;
+    memset(&id, 0, sizeof id);
+    (void)sno_next(g, meta, &id);
+    return id;
+}
+static inline sno_id next_sno_of_shard(sno_shard *s, uint8_t meta) {
+    sno_id id;
+    memset(&id, 0, sizeof id);
+    (void)sno_shard_next(s, meta, &id);
+    return id;
+}
+static inline sno_id next_sno_of_lanes(sno_lanes *l, uint8_t meta) {
+    sno_id id;
+    memset(&id, 0, sizeof id);
+    (void)sno_lanes_next(l, meta, &id);
+    return id;
+}
+static inline size_t tried_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
+    size_t got;
+    (void)sno_try_n(g, meta, ids, n, &got);
+    return got;
+}
+static inline size_t tried_shard_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
+    size_t got;
+    (void)sno_shard_try_n(s, meta, ids, n, &got);
+    return got;
+}
+static inline size_t tried_lanes_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
+    size_t got;
+    (void)sno_lanes_try_n(l, meta, ids, n, &got);
+    return got;
 }
 #endif
 

@@ -24,23 +24,22 @@ left_out() { # NAME MACRO...
     done
 }
 left_out nothing
-left_out files -DFLAKE_NO_FILES -DSNO_NO_FILES
+left_out files -DFLAKE_NO_FILES
 left_out net -DFLAKE_NO_NET
-left_out "files and net" -DFLAKE_NO_FILES -DSNO_NO_FILES -DFLAKE_NO_NET
-left_out "an operating system" -DFLAKE_NO_OS -DSNO_NO_OS
-left_out "an operating system or atomics" -DFLAKE_NO_OS -DSNO_NO_OS -DPLAIN_ATOMICS
+left_out "files and net" -DFLAKE_NO_FILES -DFLAKE_NO_NET
+left_out "an operating system" -DFLAKE_NO_OS
+left_out "an operating system or atomics" -DFLAKE_NO_OS -DPLAIN_ATOMICS
 
 # ---- without an operating system ----
 
 for header in flake.h sno.h; do
-    prefix=$(basename $header .h | tr a-z A-Z)
     printf '#include "%s"\nint main(void) { return 0; }\n' "$header" > "$dir/unit.c"
     # shellcheck disable=SC2086
-    ! $cc -std=c11 $flags -I. -D${prefix}_NO_OS -fsyntax-only "$dir/unit.c" 2> "$dir/log" &&
-        grep -q "error.*${prefix}_NO_OS: define ${prefix}_CLOCK_NS" "$dir/log"
+    ! $cc -std=c11 $flags -I. -DFLAKE_NO_OS -fsyntax-only "$dir/unit.c" 2> "$dir/log" &&
+        grep -q "error.*FLAKE_NO_OS: define FLAKE_CLOCK_NS" "$dir/log"
     judge $? "$header: no clock of an operating system, and none of the user's, is an error that says so"
-    $cc -std=c11 -I. -M -D${prefix}_NO_OS "-D${prefix}_CLOCK_NS(kind)=0" "-D${prefix}_SLEEP_NS(ns)=(void)(ns)" \
-        -DSNO_NO_SIMD "$dir/unit.c" | tr ' ' '\n' | sed -n 's|.*/||p' | sort -u > "$dir/included"
+    $cc -std=c11 -I. -M -DFLAKE_NO_OS "-DFLAKE_CLOCK_NS(kind)=0" "-DFLAKE_SLEEP_NS(ns)=(void)(ns)" \
+        -DFLAKE_NO_SIMD "$dir/unit.c" | tr ' ' '\n' | sed -n 's|.*/||p' | sort -u > "$dir/included"
     grep -xE '(time|unistd|errno|fcntl|stdlib|stdio|pthread|threads|signal|mman|stat|file|socket|utsname|ifaddrs|syscall)\.h' \
         "$dir/included"
     [ $? -eq 1 ] && grep -qx stdatomic.h "$dir/included"
@@ -49,7 +48,7 @@ done
 
 # Both in one program: what units share is not shared by the two kinds.
 # shellcheck disable=SC2086
-$cc -std=c11 $flags -c -DFLAKE_NO_OS -DSNO_NO_OS tests/bare/bare.c -o "$dir/bare.o" &&
+$cc -std=c11 $flags -c -DFLAKE_NO_OS tests/bare/bare.c -o "$dir/bare.o" &&
     $cc -std=c11 $flags -c tests/bare/bare.c -o "$dir/whole.o" &&
     nm "$dir/bare.o" "$dir/whole.o" | sed -n 's/.* [VWv] //p' | sort | uniq -d > "$dir/shared" && [ ! -s "$dir/shared" ]
 judge $? "units with and without an operating system share no object"

@@ -68,6 +68,7 @@ static const int64_t units = (int64_t)1 << 39;
 static const int64_t start = 100000000000; /* somewhen in 2022 */
 
 static inline int64_t unit_start_ns(int64_t unit) { return epoch_ns + unit * unit_ns; }
+static inline int64_t unit_start_ms(int64_t unit) { return unit_start_ns(unit) / ms_ns; }
 static inline int64_t clock_unit(void) { return (script_now.now_ns - epoch_ns) / unit_ns; }
 static inline void clock_to(int64_t unit) { script_now.now_ns = unit_start_ns(unit); }
 
@@ -85,13 +86,13 @@ static inline sno_snapshot pool_of(uint16_t min, uint16_t max) {
     return pool_of_numbers(a_partition, min, max);
 }
 
-static inline sno_options options_of(const sno_snapshot *s) {
-    return options_of_sno(s, NULL, NULL); /* the system's clock, which follows the script */
+static inline flake_options options_of(void) {
+    return options_of_sno(NULL, NULL); /* the system's clock, which follows the script */
 }
 
 static inline void restore(sno_gen *g, sno_snapshot s) {
-    const sno_options o = options_of(&s);
-    CHECK_EQ(sno_init(g, &o), FLAKE_OK);
+    const flake_options o = options_of();
+    CHECK_EQ(sno_init(g, &s, &o, NULL), FLAKE_OK);
 }
 
 /* `gen` with this pool, and the clock at the beginning of unit `start`. */
@@ -102,12 +103,10 @@ static inline void begin(uint16_t min, uint16_t max) {
     restore(&gen, pool_of(min, max));
 }
 
-static inline void begin_with(sno_options *o, uint16_t min, uint16_t max) {
+static inline void begin_with(const flake_options *o, uint16_t min, uint16_t max) {
     const sno_snapshot s = pool_of(min, max);
     begin(min, max);
-    o->snapshot = &s;
-    CHECK_EQ(sno_init(&gen, o), FLAKE_OK);
-    o->snapshot = NULL;
+    CHECK_EQ(sno_init(&gen, &s, o, NULL), FLAKE_OK);
 }
 
 static inline sno_snapshot snapshot_of(sno_gen *g) {
@@ -161,7 +160,7 @@ static inline void check_id(int line, sno_id id, int64_t unit, unsigned tick, ui
 
 #define CHECK_ID(id, unit, tick, sequence) check_id(__LINE__, id, unit, tick, sequence)
 
-static inline sno_id new_id(sno_gen *g) { return sno_new(g, a_meta); }
+static inline sno_id new_id(sno_gen *g) { return next_sno(g, a_meta); }
 
 static inline sno_id tried(sno_gen *g) {
     sno_id id = marker();
@@ -169,9 +168,9 @@ static inline sno_id tried(sno_gen *g) {
     return id;
 }
 
-static inline sno_id tried_at(sno_gen *g, int64_t unix_ns) {
+static inline sno_id tried_at(sno_gen *g, int64_t unix_ms) {
     sno_id id = marker();
-    CHECK_EQ(sno_try_at(g, a_meta, unix_ns, &id), FLAKE_OK);
+    CHECK_EQ(sno_try_at(g, a_meta, unix_ms, &id), FLAKE_OK);
     return id;
 }
 
@@ -185,7 +184,8 @@ static inline void check_refused(int line, sno_gen *g, flake_status status) {
     sno_id id = marker(), ids[2] = {marker(), marker()};
     const int sleeps = script_now.sleeps;
     bool right = sno_try(g, a_meta, &id) == status && sno_equal(id, marker());
-    right &= sno_try_n(g, a_meta, ids, 2) == 0 && sno_equal(ids[0], marker());
+    size_t n = 1;
+    right &= sno_try_n(g, a_meta, ids, 2, &n) == status && n == 0 && sno_equal(ids[0], marker());
     const sno_snapshot after = snapshot_of(g);
     right &= same_place(&before, &after) && script_now.sleeps == sleeps;
     if (!right) check_fail(__FILE__, line, "not refused as expected");
@@ -251,9 +251,9 @@ static sno_shard shards[64];
 
 static inline void begin_shards(size_t n, uint16_t min, uint16_t max) {
     const sno_snapshot s = pool_of(min, max);
-    const sno_options o = options_of(&s);
+    const flake_options o = options_of();
     begin(min, max);
-    CHECK_EQ(sno_shards_init(shards, n, &o), FLAKE_OK);
+    CHECK_EQ(sno_shards_init(shards, n, &s, &o, NULL), FLAKE_OK);
 }
 
 #endif

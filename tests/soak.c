@@ -19,6 +19,7 @@
 #define _DEFAULT_SOURCE
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 #include "sno_key.h"
 #include "real_time.h"
 #include <inttypes.h>
@@ -79,14 +80,14 @@ static bool key_of_sno(sno_id id, uint64_t *key) {
 static bool from_sno(unsigned thread, uint64_t *ids) {
     bool well = true;
     (void)thread;
-    for (unsigned i = 0; i < calls; i++) well &= key_of_sno(sno_new(&snos, meta), &ids[i]);
+    for (unsigned i = 0; i < calls; i++) well &= key_of_sno(next_sno(&snos, meta), &ids[i]);
     return well;
 }
 
 static bool from_sno_shard(unsigned thread, uint64_t *ids) {
     bool well = true;
     for (unsigned i = 0; i < calls; i++)
-        well &= key_of_sno(sno_shard_new(&sno_shards[thread], meta), &ids[i]);
+        well &= key_of_sno(next_sno_of_shard(&sno_shards[thread], meta), &ids[i]);
     return well;
 }
 
@@ -102,7 +103,7 @@ static bool from_sno_lanes(unsigned thread, uint64_t *ids) {
     bool well = true;
     (void)thread;
     for (unsigned i = 0; i < calls; i++)
-        well &= key_of_sno(sno_lanes_new(&sno_all_lanes, meta), &ids[i]);
+        well &= key_of_sno(next_sno_of_lanes(&sno_all_lanes, meta), &ids[i]);
     return well;
 }
 
@@ -149,20 +150,19 @@ static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, 157783680000
 
 static bool init(unsigned shards, bool of_idgen) {
     static sno_snapshot pool; /* the whole of it */
-    sno_options s;
+    flake_options s;
     flake_options f, wide;
     memset(&s, 0, sizeof s);
     memset(&f, 0, sizeof f);
     pool.partition = partition;
-    s.snapshot = &pool;
     f.max_wait_ms = 60000;
     wide = f; /* whose form has no layout */
     f.layout = of_idgen ? flake_layout_idgen() : roomy();
-    return flake_init(&flakes, &f) == FLAKE_OK && sno_init(&snos, &s) == FLAKE_OK &&
+    return flake_init(&flakes, &f) == FLAKE_OK && sno_init(&snos, &pool, &s, NULL) == FLAKE_OK &&
            flake_shards_init(flake_shards, shards, &f) == FLAKE_OK &&
-           sno_shards_init(sno_shards, shards, &s) == FLAKE_OK &&
+           sno_shards_init(sno_shards, shards, &pool, &s, NULL) == FLAKE_OK &&
            flake_lanes_init(&flake_all_lanes, flake_lane_of, n_lanes, &f) == FLAKE_OK &&
-           sno_lanes_init(&sno_all_lanes, sno_lane_of, n_lanes, &s) == FLAKE_OK &&
+           sno_lanes_init(&sno_all_lanes, sno_lane_of, n_lanes, &pool, &s, NULL) == FLAKE_OK &&
            flake128_lanes_init(&wide_all_lanes, wide_lane_of, n_lanes, wide_worker, &wide) ==
                FLAKE_OK;
 }

@@ -220,18 +220,17 @@ static flake_options h_roomy_options(unsigned node) {
     return o;
 }
 
-static sno_options h_sno_options(unsigned part, sno_snapshot *pool) {
-    sno_options o;
+static flake_options h_sno_options(unsigned part, sno_snapshot *pool) {
+    flake_options o;
     memset(&o, 0, sizeof o);
     memset(pool, 0, sizeof *pool);
     pool->partition = (uint16_t)(first_partition + part);
-    o.snapshot = pool;
     return o;
 }
 
 static bool h_init(void) {
     sno_snapshot pool;
-    sno_options s;
+    flake_options s;
     flake_options o = h_options(NODE_SHARED);
     bool well = flake_init(&h_shared, &o) == FLAKE_OK;
     o.node = NODE_BATCHES, well &= flake_init(&h_batches, &o) == FLAKE_OK;
@@ -254,12 +253,13 @@ static bool h_init(void) {
     well &= flake128_lanes_init(&h_wide_lanes, h_wide_lane, h_parts, wide_worker, &o) == FLAKE_OK;
     o = h_roomy_options(0), well &= flake_init(&h_roomy, &o) == FLAKE_OK;
     o = h_roomy_options(1), well &= flake_shards_init(h_roomy_shards, crowd, &o) == FLAKE_OK;
-    s = h_sno_options(PART_SHARED, &pool), well &= sno_init(&h_sno, &s) == FLAKE_OK;
-    s = h_sno_options(PART_BATCHES, &pool), well &= sno_init(&h_sno_batches, &s) == FLAKE_OK;
+    s = h_sno_options(PART_SHARED, &pool), well &= sno_init(&h_sno, &pool, &s, NULL) == FLAKE_OK;
+    s = h_sno_options(PART_BATCHES, &pool),
+    well &= sno_init(&h_sno_batches, &pool, &s, NULL) == FLAKE_OK;
     s = h_sno_options(PART_LANES, &pool);
-    well &= sno_lanes_init(&h_sno_lanes, h_sno_lane, h_parts, &s) == FLAKE_OK;
+    well &= sno_lanes_init(&h_sno_lanes, h_sno_lane, h_parts, &pool, &s, NULL) == FLAKE_OK;
     s = h_sno_options(PART_SHARDS, &pool);
-    return well && sno_shards_init(h_sno_shards, crowd, &s) == FLAKE_OK;
+    return well && sno_shards_init(h_sno_shards, crowd, &pool, &s, NULL) == FLAKE_OK;
 }
 
 /* ---- drawing ---- */
@@ -432,34 +432,32 @@ static void draw_roomy(worker *w, unsigned nth, uint64_t *random) {
 }
 
 static void draw_sno(worker *w, unsigned nth, uint64_t *random) {
-    sno_id id = sno_new(nth < crowd ? &h_sno : &h_sno_shards[nth - crowd].gen, meta);
+    sno_id id;
     (void)random;
-    if (sno_is_zero(id)) note_one(w, FLAKE_AGAIN, NULL);
-    else note_snos(w, &id, 1);
+    const flake_status status = nth < crowd ? sno_next(&h_sno, meta, &id)
+                                            : sno_shard_next(&h_sno_shards[nth - crowd], meta, &id);
+    if (status == FLAKE_OK) note_snos(w, &id, 1);
+    else note_one(w, status, NULL);
 }
 
 static void draw_sno_batches(worker *w, unsigned nth, uint64_t *random) {
     sno_id ids[a_batch];
     const size_t n = 1 + h_random(random) % a_batch;
     flake_status status = FLAKE_OK;
-    if (nth) status = sno_try_at(&h_sno_batches, meta, clock_ns(CLOCK_REALTIME), ids);
-    else status = sno_new_n(&h_sno_batches, meta, ids, n);
+    if (nth) status = sno_try_at(&h_sno_batches, meta, clock_ns(CLOCK_REALTIME) / 1000000, ids);
+    else status = sno_next_n(&h_sno_batches, meta, ids, n);
     if (status == FLAKE_OK) note_snos(w, ids, nth ? 1 : n);
-    else
-        note_one(w, status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK ? FLAKE_AGAIN : FLAKE_IO,
-                 NULL);
+    else note_one(w, status, NULL);
 }
 
 static void draw_sno_lanes(worker *w, unsigned nth, uint64_t *random) {
     sno_id ids[a_batch];
     const size_t n = of_lanes(nth, random);
     flake_status status = FLAKE_OK;
-    if (nth) ids[0] = sno_lanes_new(&h_sno_lanes, meta);
-    else status = sno_lanes_new_n(&h_sno_lanes, meta, ids, n);
-    if (status == FLAKE_OK && !sno_is_zero(ids[0])) note_snos(w, ids, n);
-    else
-        note_one(w, status == FLAKE_OK || status == FLAKE_CLOCK_BACK ? FLAKE_AGAIN : FLAKE_IO,
-                 NULL);
+    if (nth) status = sno_lanes_next(&h_sno_lanes, meta, ids);
+    else status = sno_lanes_next_n(&h_sno_lanes, meta, ids, n);
+    if (status == FLAKE_OK) note_snos(w, ids, n);
+    else note_one(w, status, NULL);
 }
 
 /* Opens the state, draws for a while, and closes it. TAKEN: a child that was forked meanwhile has it
@@ -532,13 +530,13 @@ static void draw_as_child(worker *w, unsigned turn) {
     flake_status status = flake_next(&h_shared, &id);
     if (status == FLAKE_FORKED) atomic_fetch_add(&hours->refusals, 1);
     else note_one(w, status, &id);
-    const sno_id theirs = sno_new(&h_sno, meta);
-    if (sno_is_zero(theirs)) atomic_fetch_add(&hours->refusals, 1);
+    sno_id theirs;
+    if (sno_next(&h_sno, meta, &theirs) == FLAKE_FORKED) atomic_fetch_add(&hours->refusals, 1);
     else note_snos(w, &theirs, 1);
     const flake_options o = h_options(NODE_CHILDREN + turn);
-    const sno_options s = h_sno_options(PART_CHILDREN + turn, &pool);
+    const flake_options s = h_sno_options(PART_CHILDREN + turn, &pool);
     if (flake_reinit_after_fork(&h_shared, &o) != FLAKE_OK ||
-        sno_reinit_after_fork(&h_sno, &s) != FLAKE_OK) {
+        sno_reinit_after_fork(&h_sno, &pool, &s, NULL) != FLAKE_OK) {
         atomic_fetch_add(&w->failed, 1);
         return;
     }

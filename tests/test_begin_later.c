@@ -28,9 +28,9 @@ static flake_options wide_numbers(void) {
 
 static sno_snapshot pool;
 
-static sno_options sno_numbers(uint16_t partition) {
+static flake_options sno_numbers(uint16_t partition) {
     pool = pool_of_numbers(partition, 1, 4);
-    sno_options o = options_of_sno(&pool, script_read, &script_now);
+    flake_options o = options_of_sno(script_read, &script_now);
     o.begin_later = later;
     return o;
 }
@@ -114,32 +114,31 @@ static int begin_wide_lanes_anew(void) {
 }
 
 static int begin_sno(void) {
-    const sno_options o = sno_numbers(5);
-    return (int)sno_init(&sno, &o);
+    const flake_options o = sno_numbers(5);
+    return (int)sno_init(&sno, &pool, &o, NULL);
 }
 
 static int begin_sno_of_no_pool(void) {
-    sno_options o = sno_numbers(5);
-    o.snapshot = NULL;
-    return (int)sno_init(&sno, &o);
+    flake_options o = sno_numbers(5);
+    return (int)sno_init(&sno, NULL, &o, NULL);
 }
 
 static int begin_sno_anew(void) {
-    sno_options o = sno_numbers(4);
-    const flake_status status = sno_init(&sno, &o);
+    flake_options o = sno_numbers(4);
+    const flake_status status = sno_init(&sno, &pool, &o, NULL);
     inherit();
     o = sno_numbers(5);
-    return status ? (int)status : (int)sno_reinit_after_fork(&sno, &o);
+    return status ? (int)status : (int)sno_reinit_after_fork(&sno, &pool, &o, NULL);
 }
 
 static int begin_sno_shards(void) {
-    const sno_options o = sno_numbers(5);
-    return (int)sno_shards_init(sno_shards, 2, &o);
+    const flake_options o = sno_numbers(5);
+    return (int)sno_shards_init(sno_shards, 2, &pool, &o, NULL);
 }
 
 static int begin_sno_lanes(void) {
-    const sno_options o = sno_numbers(5);
-    return (int)sno_lanes_init(&sno_laned, sno_lane_array, 2, &o);
+    const flake_options o = sno_numbers(5);
+    return (int)sno_lanes_init(&sno_laned, sno_lane_array, 2, &pool, &o, NULL);
 }
 
 /* ---- and to draw: an id in bytes, and its time ---- */
@@ -174,7 +173,7 @@ static int give_wide(flake_status status, flake128 id, drawn *d) {
 
 static int give_sno(flake_status status, sno_id id, drawn *d) {
     if (status != FLAKE_OK) return (int)status;
-    d->unix_ms = sno_time_ns(id) / 1000000;
+    d->unix_ms = sno_time_ms(id);
     memcpy(d->bytes, &id, sizeof id);
     return 0;
 }

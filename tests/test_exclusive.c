@@ -28,16 +28,16 @@ static flake_status take(flake_gen *g, uint32_t node, uint32_t seq_min, uint32_t
 }
 
 /* On `pool`, which is made anew. */
-static sno_options sno_options_now(uint16_t partition, uint16_t from, uint16_t to) {
+static flake_options sno_options_now(uint16_t partition, uint16_t from, uint16_t to) {
     pool = pool_of_numbers(partition, from, to);
-    sno_options o = options_of_sno(&pool, scene_clock, NULL);
+    flake_options o = options_of_sno(scene_clock, NULL);
     o.exclusive = our_folder;
     return o;
 }
 
 static flake_status take_sno(sno_gen *g, uint16_t partition, uint16_t from, uint16_t to) {
-    const sno_options o = sno_options_now(partition, from, to);
-    return sno_init(g, &o);
+    const flake_options o = sno_options_now(partition, from, to);
+    return sno_init(g, &pool, &o, NULL);
 }
 
 static void begin_exclusive(void) {
@@ -200,15 +200,15 @@ static void so_does_who_takes_a_pool_of_snos(void) {
     memset(&last, 0, sizeof last);
     begin_exclusive();
     for (int run = 0; run < 10; run++) {
-        const sno_options o = sno_options_now(5, 0, 299);
-        CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
-        id = sno_new(&sno, 1);
+        const flake_options o = sno_options_now(5, 0, 299);
+        CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
+        id = next_sno(&sno, 1);
         CHECK(sno_compare(id, last) > 0);
         last = id;
         sno_retire(&sno);
-        const sno_options again = sno_options_now(5, 0, 299);
-        CHECK_EQ(sno_shards_init(sno_shards, 3, &again), FLAKE_OK);
-        id = sno_shard_new(&sno_shards[0], 1);
+        const flake_options again = sno_options_now(5, 0, 299);
+        CHECK_EQ(sno_shards_init(sno_shards, 3, &pool, &again, NULL), FLAKE_OK);
+        id = next_sno_of_shard(&sno_shards[0], 1);
         CHECK(sno_compare(id, last) > 0);
         last = id;
         sno_retire(sno_shard_gen(&sno_shards[0]));
@@ -298,21 +298,21 @@ static void what_can_t_be_exclusive_says_why(void) {
     flake_retire(&gen);
     CHECK_EQ(descriptors(), before);
 
-    sno_options s;
+    flake_options s;
     memset(&s, 0, sizeof s);
     s.exclusive = "";
     memset(&pool, 0, sizeof pool);
-    s.snapshot = &pool;
-    CHECK_EQ(sno_init(&sno, &s), FLAKE_INVALID);
-    CHECK(sno_options_why(&s) && strstr(sno_options_why(&s), "exclusive") != NULL);
+    flake_why why = {""};
+    CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "exclusive") != NULL);
     s.exclusive = our_folder;
     s.shared_memory = true;
-    CHECK_EQ(sno_init(&sno, &s), FLAKE_INVALID);
-    CHECK(sno_options_why(&s) &&
-          (strstr(sno_options_why(&s), "exclusive") != NULL || !words_reach_other_processes));
+    CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "exclusive") != NULL || !words_reach_other_processes);
     s.exclusive = "/proc/no-such-folder";
     s.shared_memory = false;
-    CHECK_EQ(sno_init(&sno, &s), FLAKE_IO);
+    CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_IO);
+    CHECK(strstr(why.text, s.exclusive) != NULL);
     CHECK_EQ(descriptors(), before);
 }
 
@@ -351,13 +351,13 @@ static void a_gate_that_closes_meanwhile_leaves_nothing(void) {
     CHECK_EQ(flake_init(&gen, &o), FLAKE_LEASE);
     atomic_store(&gate_word, 5u);
     CHECK_EQ(flake_shards_init(shards, 2, &o), FLAKE_LEASE);
-    sno_options s = sno_options_now(5, 0, 99);
+    flake_options s = sno_options_now(5, 0, 99);
     s.gate.admit = let_snos_out;
     s.gate.word = &gate_word;
     atomic_store(&gate_word, 5u);
-    CHECK_EQ(sno_init(&sno, &s), FLAKE_LEASE);
+    CHECK_EQ(sno_init(&sno, &pool, &s, NULL), FLAKE_LEASE);
     atomic_store(&gate_word, 5u);
-    CHECK_EQ(sno_shards_init(sno_shards, 2, &s), FLAKE_LEASE);
+    CHECK_EQ(sno_shards_init(sno_shards, 2, &pool, &s, NULL), FLAKE_LEASE);
     on_call = NULL;
     CHECK_EQ(descriptors(), before);
     CHECK_EQ(take(&other, 1, 0, 0), FLAKE_OK);
@@ -481,16 +481,15 @@ static void go_on_with_a_wide_one(void) {
     EXPECT(flake128_reinit_after_fork(&wide, 1, &o) == FLAKE_NODE);
     EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_OK);
     EXPECT(flake128_init(&wider, 2, &o) == FLAKE_TAKEN);
-    sno_options s;
+    flake_options s;
     memset(&s, 0, sizeof s);
     pool.partition = 6;
-    s.snapshot = &pool;
     s.clock.now_ns = scene_clock;
     s.exclusive = path_of("no-such-folder");
-    EXPECT(sno_reinit_after_fork(&sno, &s) == FLAKE_IO);
+    EXPECT(sno_reinit_after_fork(&sno, &pool, &s, NULL) == FLAKE_IO);
     EXPECT(descriptors() == before); /* its parent's is still there, to go with the next try */
     s.exclusive = our_folder;
-    EXPECT(sno_reinit_after_fork(&sno, &s) == FLAKE_OK);
+    EXPECT(sno_reinit_after_fork(&sno, &pool, &s, NULL) == FLAKE_OK);
     EXPECT(take_sno(&another_sno, 6, 50, 60) == FLAKE_TAKEN);
     EXPECT(descriptors() == before);
 }
@@ -527,12 +526,12 @@ static void partitions_and_pools_of_snos(void) {
     sno_retire(&another_sno);
     CHECK_EQ(descriptors(), before);
 
-    const sno_options o = sno_options_now(5, 0, 299);
-    CHECK_EQ(sno_shards_init(sno_shards, 3, &o), FLAKE_OK);
+    const flake_options o = sno_options_now(5, 0, 299);
+    CHECK_EQ(sno_shards_init(sno_shards, 3, &pool, &o, NULL), FLAKE_OK);
     const sno_snapshot whole = pool;
     CHECK_EQ(take_sno(&sno, 5, 290, 310), FLAKE_TAKEN);
     pool = whole;
-    CHECK_EQ(sno_shards_init(sno_shards + 1, 1, &o), FLAKE_TAKEN);
+    CHECK_EQ(sno_shards_init(sno_shards + 1, 1, &pool, &o, NULL), FLAKE_TAKEN);
     sno_retire(sno_shard_gen(&sno_shards[0]));
     CHECK_EQ(descriptors(), before);
 }

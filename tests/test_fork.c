@@ -200,7 +200,7 @@ static void all_is_refused(void) {
     EXPECT(flake_snapshot_take(&ways.gen, &snapshot) == FLAKE_FORKED);
     EXPECT(flake128_snapshot_take(&ways.wide, &wide_snapshot) == FLAKE_FORKED);
     EXPECT(sno_snapshot_take(&ways.sno, &sno_at) == FLAKE_FORKED);
-    EXPECT(sno_new_with_time(&ways.sno, 7, 1700000000000000000, &id) == FLAKE_FORKED);
+    EXPECT(sno_with_time(&ways.sno, 7, 1700000000000, &id) == FLAKE_FORKED);
     EXPECT(flake_retry_ns(&ways.gen) == INT64_MAX);
     EXPECT(flake128_retry_ns(&ways.wide) == INT64_MAX);
     EXPECT(sno_retry_ns(&ways.sno) == INT64_MAX);
@@ -260,16 +260,16 @@ static void reinit_with_the_parents_ids(void) {
     memset(&w, 0, sizeof w);
     w.is_scripted = true;
     flake_options o = ways_flake_options(&w, 99, 120), wide = ways_wide_options(&w);
-    sno_options s = ways_sno_options(&w, &parents);
+    flake_options s = ways_sno_options(&w);
     EXPECT(flake_reinit_after_fork(&ways.gen, &o) == FLAKE_NODE);
     EXPECT(flake_reinit_after_fork(&ways.gen, NULL) == FLAKE_OK); /* node 0 was nobody's */
     EXPECT(flake128_reinit_after_fork(&ways.wide, 0, &wide) == FLAKE_NODE);
-    EXPECT(sno_reinit_after_fork(&ways.sno, &s) == FLAKE_INVALID);
+    EXPECT(sno_reinit_after_fork(&ways.sno, &parents, &s, NULL) == FLAKE_INVALID);
     o.seq_min = 100; /* the first number that was not this generator's */
     EXPECT(flake_reinit_after_fork(flake_shard_gen(&ways.shards[1]), &o) == FLAKE_OK);
     o.node = 2000;
     EXPECT(flake_reinit_after_fork(flake_shard_gen(&ways.shards[0]), &o) == FLAKE_INVALID);
-    EXPECT(sno_reinit_after_fork(&ways.sno, NULL) == FLAKE_OK);
+    EXPECT(sno_reinit_after_fork(&ways.sno, NULL, NULL, NULL) == FLAKE_OK);
     EXPECT(sno_gen_partition(&ways.sno) != parents.partition);
 }
 
@@ -283,7 +283,7 @@ static void refusals_of_reinit(void) {
     EXPECT(flake_reinit_after_fork(&ways.gen, &o) == FLAKE_INVALID); /* no fork */
     EXPECT(flake_reinit_after_fork(&never, &o) == FLAKE_INVALID);
     EXPECT(flake128_reinit_after_fork(&ways.wide, 5, NULL) == FLAKE_INVALID);
-    EXPECT(sno_reinit_after_fork(&ways.sno, NULL) == FLAKE_INVALID);
+    EXPECT(sno_reinit_after_fork(&ways.sno, NULL, NULL, NULL) == FLAKE_INVALID);
     by_fork(reinit_with_the_parents_ids);
     draw_all(1);
 }
@@ -295,8 +295,8 @@ static flake_status reinit_sno(uint16_t min, uint16_t max) {
     ways_setup w;
     memset(&w, 0, sizeof w);
     w.is_scripted = true;
-    const sno_options o = ways_sno_options(&w, &pool);
-    return sno_reinit_after_fork(&ways.sno, &o);
+    const flake_options o = ways_sno_options(&w);
+    return sno_reinit_after_fork(&ways.sno, &pool, &o, NULL);
 }
 
 static flake_status reinit_wide(uint64_t worker, uint32_t min, uint32_t max) {
@@ -325,7 +325,7 @@ static void may_not_have_one(void) {
     const sno_snapshot all = ways_pool(0, FAMILY_SNO, 0, 0);
     ways_setup w;
     memset(&w, 0, sizeof w);
-    const sno_options o = ways_sno_options(&w, &all);
+    const flake_options o = ways_sno_options(&w);
     static const uint16_t shared[][2] = {{100, 199}, {50, 100}, {199, 250}, {120, 130}, {50, 250}};
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
         EXPECT(reinit_sno(shared[i][0], shared[i][1]) == FLAKE_INVALID);
@@ -333,7 +333,7 @@ static void may_not_have_one(void) {
         EXPECT(reinit_wide(1, shared[i][0], shared[i][1]) == FLAKE_NODE);
         EXPECT(reinit_narrow(shared[i][0], shared[i][1]) == FLAKE_NODE);
     }
-    EXPECT(sno_reinit_after_fork(&ways.sno, &o) == FLAKE_INVALID);
+    EXPECT(sno_reinit_after_fork(&ways.sno, &all, &o, NULL) == FLAKE_INVALID);
     EXPECT(reinit_wide(1, 0, 0) == FLAKE_NODE);
     EXPECT(sno_try(&ways.sno, 7, &id) == FLAKE_FORKED);
     EXPECT(flake128_try(&ways.wide, &wide) == FLAKE_FORKED);
@@ -367,8 +367,8 @@ static void another_may_have_the_same(void) {
     ways_setup w;
     memset(&w, 0, sizeof w);
     w.is_scripted = true;
-    const sno_options o = ways_sno_options(&w, &pool);
-    EXPECT(sno_reinit_after_fork(&ways.sno, &o) == FLAKE_OK);
+    const flake_options o = ways_sno_options(&w);
+    EXPECT(sno_reinit_after_fork(&ways.sno, &pool, &o, NULL) == FLAKE_OK);
     EXPECT(reinit_wide(2, 100, 199) == FLAKE_OK);
 }
 
@@ -377,12 +377,12 @@ static void a_range_in_the_middle(void) {
     ways_setup w;
     memset(&w, 0, sizeof w);
     w.is_scripted = true;
-    const sno_options o = ways_sno_options(&w, &pool);
+    const flake_options o = ways_sno_options(&w);
     const flake_options narrow = ways_flake_options(&w, 100, 199);
     flake_options wide = ways_wide_options(&w);
     wide.seq_min = 100;
     wide.seq_max = 199;
-    EXPECT(sno_init(&ways.sno, &o) == FLAKE_OK);
+    EXPECT(sno_init(&ways.sno, &pool, &o, NULL) == FLAKE_OK);
     EXPECT(flake128_init(&ways.wide, 1, &wide) == FLAKE_OK);
     EXPECT(flake_init(&ways.gen, &narrow) == FLAKE_OK);
     by_fork(may_have_those_below);
@@ -704,7 +704,7 @@ static void draw_from_shared(void) {
         (void)way_give_wide(&ids, way_of_flake(flake128_next(&our->shared_wide, &wide)), &wide, 1);
         EXPECT(ids.n == 1);
         ways_note(&our->log, FAMILY_WIDE, &ids);
-        (void)way_give_snos(&ids, way_of_sno(sno_try(&our->shared_sno, 7, &sno)), &sno, 1);
+        (void)way_give_snos(&ids, way_of_flake(sno_try(&our->shared_sno, 7, &sno)), &sno, 1);
         EXPECT(ids.n == 1);
         ways_note(&our->log, FAMILY_SNO, &ids);
     }
@@ -749,10 +749,10 @@ static void shared_memory_is_exempt(void) {
     memset(&w, 0, sizeof w);
     flake_options o = ways_flake_options(&w, 0, 0);
     const sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 9999);
-    sno_options s = ways_sno_options(&w, &pool);
+    flake_options s = ways_sno_options(&w);
     o.shared_memory = s.shared_memory = true;
     CHECK_EQ(flake_init(&our->shared, &o), FLAKE_OK);
-    CHECK_EQ(sno_init(&our->shared_sno, &s), FLAKE_OK);
+    CHECK_EQ(sno_init(&our->shared_sno, &pool, &s, NULL), FLAKE_OK);
     o.node = 0;
     CHECK_EQ(flake128_init(&our->shared_wide, 9, &o), FLAKE_OK);
     for (unsigned i = 0; i < starters_count; i++) {

@@ -50,13 +50,15 @@ static flake_options gated(void) {
 
 static sno_snapshot pool_of_four(void) { return pool_of_numbers(5, 0, 3); }
 
-static sno_options sno_options_of(const sno_snapshot *pool) {
+static flake_options sno_options_of(void) {
     gate_says = FLAKE_OK;
     gate_asked = 0;
-    return options_of_sno(pool, scene_clock, NULL);
+    return options_of_sno(scene_clock, NULL);
 }
 
-static int64_t unit_now(void) { return (atomic_load(&our->now_ns) - SNO_I_EPOCH_NS) / (4 * a_ms); }
+static int64_t unit_now(void) {
+    return (atomic_load(&our->now_ns) - SNO_I_EPOCH_MS * a_ms) / (4 * a_ms);
+}
 
 static int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
 
@@ -82,13 +84,14 @@ static uint64_t snos_told(void) {
 
 /* ---- the gate's word ---- */
 
+static sno_snapshot pool_now;
+
 /* Begins with options of both headers: their gates let all out, and have a word. */
-static void begin_with_word(flake_options *o, sno_options *s, unsigned word) {
-    static sno_snapshot pool;
+static void begin_with_word(flake_options *o, flake_options *s, unsigned word) {
     begin();
-    pool = pool_of_four();
+    pool_now = pool_of_four();
     *o = gated();
-    *s = sno_options_of(&pool);
+    *s = sno_options_of();
     o->gate.word = &gate_word;
     s->gate.admit = ask_sno_gate;
     s->gate.word = &gate_word;
@@ -97,13 +100,13 @@ static void begin_with_word(flake_options *o, sno_options *s, unsigned word) {
 
 static void nothing_begins_behind_a_closed_gate(void) {
     flake_options o;
-    sno_options s;
+    flake_options s;
     begin_with_word(&o, &s, 0);
     CHECK_EQ(flake_init(&gen, &o), FLAKE_LEASE);
     CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_LEASE);
     CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_LEASE);
-    CHECK_EQ(sno_init(&sno, &s), FLAKE_LEASE);
-    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &s), FLAKE_LEASE);
+    CHECK_EQ(sno_init(&sno, &pool_now, &s, NULL), FLAKE_LEASE);
+    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &pool_now, &s, NULL), FLAKE_LEASE);
     CHECK_EQ(gate_asked, 0);
     CHECK(!gen.engine.cap && !shard.gen.engine.cap && !wide.engine.cap && !sno.engine.cap);
     o.gate.admit = NULL; /* there is no gate: its word means nothing */
@@ -112,12 +115,12 @@ static void nothing_begins_behind_a_closed_gate(void) {
 
 static void a_gates_word_is_looked_at_by_each_draw(void) {
     flake_options o;
-    sno_options s;
+    flake_options s;
     uint64_t id = 7;
     sno_id drawn;
     begin_with_word(&o, &s, 5);
     CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(sno_init(&sno, &s), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, &pool_now, &s, NULL), FLAKE_OK);
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         CHECK_EQ(sno_try(&sno, 0, &drawn), FLAKE_OK);
@@ -300,7 +303,7 @@ static void behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own(void) {
 static void what_a_floor_skips_is_not_counted(void) {
     flake_options o = gated();
     const sno_snapshot pool = pool_of_four();
-    sno_options s = sno_options_of(&pool);
+    flake_options s = sno_options_of();
     uint64_t ids[3];
     flake128 wides[3];
     sno_id snos[3];
@@ -312,16 +315,16 @@ static void what_a_floor_skips_is_not_counted(void) {
         gate_floor_at_ns = atomic_load(&our->now_ns);
         CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
         CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
-        CHECK_EQ(sno_init(&sno, &s), FLAKE_OK);
+        CHECK_EQ(sno_init(&sno, &pool, &s, NULL), FLAKE_OK);
         CHECK(ids_told() == 0 && wide_ids_told() == 0 && snos_told() == 0);
         pass_ms(4);
         CHECK_EQ(flake_next_n(&gen, ids, 3), FLAKE_OK);
         CHECK_EQ(flake128_next_n(&wide, wides, 3), FLAKE_OK);
-        CHECK_EQ(sno_new_n(&sno, 0, snos, 3), FLAKE_OK);
+        CHECK_EQ(sno_next_n(&sno, 0, snos, 3), FLAKE_OK);
         CHECK(ids_told() == 3 && wide_ids_told() == 3 && snos_told() == 3);
         pass_ms(4);
         CHECK_EQ(flake_next_n(&gen, ids, 3), FLAKE_OK);
-        CHECK_EQ(sno_new_n(&sno, 0, snos, 3), FLAKE_OK);
+        CHECK_EQ(sno_next_n(&sno, 0, snos, 3), FLAKE_OK);
         CHECK(ids_told() == 6 && snos_told() == 6);
     }
 }
@@ -356,16 +359,16 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
     CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, wide_id, &parts), FLAKE_OK);
     CHECK_EQ(parts.unix_ms, start_ms + 9);
     for (int i = 0; i < 4; i++) {
-        sno_options s = sno_options_of(i & 1 ? &pool : NULL);
+        flake_options s = sno_options_of();
         s.gate.admit = ask_sno_gate;
         s.gate.floor_ns = floor_of_gate;
         clock_to_ms(start_ms);
         if (i & 2) {
-            CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &s), FLAKE_OK);
-            drawn = sno_shard_new(&sno_shard_of, 0);
+            CHECK_EQ(sno_shards_init(&sno_shard_of, 1, i & 1 ? &pool : NULL, &s, NULL), FLAKE_OK);
+            drawn = next_sno_of_shard(&sno_shard_of, 0);
         } else {
-            CHECK_EQ(sno_init(&sno, &s), FLAKE_OK);
-            drawn = sno_new(&sno, 0);
+            CHECK_EQ(sno_init(&sno, i & 1 ? &pool : NULL, &s, NULL), FLAKE_OK);
+            drawn = next_sno(&sno, 0);
         }
         CHECK_EQ((int64_t)sno_units(drawn), unit + 3);
         sno_gen *const drawn_from = i & 2 ? sno_shard_gen(&sno_shard_of) : &sno;
@@ -375,8 +378,9 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
         atomic_store(&gate_word, 0u);
         s.gate.word = &gate_word;
         gate_floor_at_ns += 100 * a_ms;
-        CHECK_EQ(sno_init(&sno, &s), FLAKE_LEASE); /* which leaves the floor to who begins */
-        CHECK_EQ((int64_t)sno_units(sno_new(&sno, 0)), unit + 3);
+        CHECK_EQ(sno_init(&sno, i & 1 ? &pool : NULL, &s, NULL),
+                 FLAKE_LEASE); /* which leaves the floor to who begins */
+        CHECK_EQ((int64_t)sno_units(next_sno(&sno, 0)), unit + 3);
         gate_floor_at_ns -= 100 * a_ms;
     }
 }
@@ -384,16 +388,16 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
 /* Nor one under what the other tick has used. */
 static void a_floor_under_the_other_ticks_units_changes_nothing_there(void) {
     sno_snapshot s = pool_of_four();
-    sno_options o = sno_options_of(&s);
+    flake_options o = sno_options_of();
     begin();
     const int64_t unit = unit_now();
     s.wall_hi = unit - 3;
     s.wall_safe = unit + 10;
     s.drifts = 1;
-    gate_floor_at_ns = SNO_I_EPOCH_NS + (unit + 5) * 4 * a_ms;
+    gate_floor_at_ns = SNO_I_EPOCH_MS * a_ms + (unit + 5) * 4 * a_ms;
     o.gate.admit = ask_sno_gate;
     o.gate.floor_ns = floor_of_gate;
-    CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, &s, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_snapshot_take(&sno, &s), FLAKE_OK);
     CHECK_EQ(s.wall_safe, unit + 10);
     CHECK_EQ(s.wall_hi, unit + 5);
@@ -405,18 +409,18 @@ static void a_floor_under_a_longer_queue_changes_nothing(void) {
     const int64_t unit = unit_now();
     for (int floor = 0; floor < 5; floor++) {
         sno_snapshot s = pool_of_four();
-        sno_options o = sno_options_of(&s);
+        flake_options o = sno_options_of();
         sno_id drawn;
         memset(&drawn, 0, sizeof drawn);
         s.wall_hi = unit;
         s.sequence = 3 * 4 - 1; /* three units */
-        gate_floor_at_ns = SNO_I_EPOCH_NS + (unit + floor) * 4 * a_ms;
+        gate_floor_at_ns = SNO_I_EPOCH_MS * a_ms + (unit + floor) * 4 * a_ms;
         o.gate.admit = ask_sno_gate;
         o.gate.floor_ns = floor_of_gate;
         clock_to_ms(start_ms);
-        CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
+        CHECK_EQ(sno_init(&sno, &s, &o, NULL), FLAKE_OK);
         CHECK_EQ(snos_told(), 0);
-        CHECK_EQ(sno_new_n(&sno, 0, &drawn, 1), FLAKE_OK);
+        CHECK_EQ(sno_next_n(&sno, 0, &drawn, 1), FLAKE_OK);
         CHECK_EQ((int64_t)sno_units(drawn), floor < 3 ? unit + 3 : unit + floor + 1);
         CHECK_EQ(sno_sequence(drawn), 0);
         CHECK_EQ(snos_told(), 1);

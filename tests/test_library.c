@@ -11,8 +11,6 @@
 static flake_options options;
 static flake_state_options where;
 static flake_slot_options slots;
-static sno_options few;
-static flake_state_options kept;
 static sno_snapshot snapshot;
 static flake_why why;
 
@@ -20,8 +18,6 @@ static void begin(void) {
     memset(&options, 0, sizeof options);
     memset(&where, 0, sizeof where);
     memset(&slots, 0, sizeof slots);
-    memset(&few, 0, sizeof few);
-    memset(&kept, 0, sizeof kept);
     memset(&snapshot, 0, sizeof snapshot);
 }
 
@@ -58,10 +54,6 @@ static void a_number_goes_to_its_field(void) {
     CHECK_EQ(snapshot.sequence_min, 0);
     CHECK_EQ(sno_snapshot_set(&snapshot, "wall_safe", "-1", NULL), FLAKE_OK);
     CHECK_EQ(snapshot.wall_safe, -1);
-    CHECK_EQ(sno_options_set(&few, "max_wait_ms", "20", NULL), FLAKE_OK);
-    CHECK_EQ(few.max_wait_ms, 20);
-    CHECK_EQ(flake_state_options_set(&kept, "allowable_downtime_ms", "30", NULL), FLAKE_OK);
-    CHECK_EQ(kept.allowable_downtime_ms, 30);
 }
 
 static void a_word_stands_for_a_value(void) {
@@ -81,8 +73,6 @@ static void a_word_stands_for_a_value(void) {
     CHECK_STR(options.layout.name, "sonyflake");
     CHECK_EQ(flake_state_options_set(&where, "by_timer", "true", &why), FLAKE_OK);
     CHECK(where.by_timer);
-    CHECK_EQ(sno_options_set(&few, "clock.kind", "fast", NULL), FLAKE_OK);
-    CHECK_EQ(few.clock.kind, FLAKE_CLOCK_FAST);
 }
 
 static int64_t no_time(void *user) { return *(int64_t *)user; }
@@ -99,8 +89,6 @@ static void texts_and_pointers_are_kept_as_they_are(void) {
     CHECK(where.path == folder);
     CHECK_EQ(flake_slot_options_set(&slots, "dir", folder, &why), FLAKE_OK);
     CHECK(slots.dir == folder);
-    CHECK_EQ(flake_state_options_set(&kept, "path", folder, NULL), FLAKE_OK);
-    CHECK(kept.path == folder);
     CHECK_EQ(flake_options_point(&options, "state", &state, &why), FLAKE_OK);
     CHECK(options.state == &state);
     CHECK_EQ(flake_options_point(&options, "state", NULL, &why), FLAKE_OK);
@@ -112,10 +100,6 @@ static void texts_and_pointers_are_kept_as_they_are(void) {
     CHECK(slots.clock.user == &state);
     CHECK_EQ(flake_state_options_point(&where, "clock.now_ns", code, &why), FLAKE_OK);
     CHECK(where.clock.now_ns == no_time);
-    CHECK_EQ(sno_options_point(&few, "snapshot", &snapshot, NULL), FLAKE_OK);
-    CHECK(few.snapshot == &snapshot);
-    CHECK_EQ(flake_state_options_point(&kept, "clock.user", &state, NULL), FLAKE_OK);
-    CHECK(kept.clock.user == &state);
 }
 
 static void what_does_not_fit_is_refused_and_changes_nothing(void) {
@@ -168,8 +152,6 @@ static void what_does_not_fit_is_refused_and_changes_nothing(void) {
     CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "-7", NULL), FLAKE_PARSE);
     CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "", NULL), FLAKE_PARSE);
     CHECK_EQ(sno_snapshot_set(&snapshot, "partition", NULL, NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_options_set(&few, "snapshot", NULL, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_state_options_set(&kept, "path", NULL, NULL), FLAKE_INVALID);
 }
 
 static void refused(const char *name, const char *value, const char *text) {

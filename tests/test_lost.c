@@ -8,6 +8,7 @@
 #include "scene.h"
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 #include "sno_key.h"
 
 static flake_gen gen;
@@ -48,26 +49,12 @@ static flake_options options_now(void) {
     return o;
 }
 
-static flake_status of_sno(flake_status status) {
-    switch (status) {
-    case FLAKE_OK: return FLAKE_OK;
-    case FLAKE_AGAIN: return FLAKE_AGAIN;
-    case FLAKE_CLOCK_BACK: return FLAKE_CLOCK_BACK;
-    case FLAKE_FORKED: return FLAKE_FORKED;
-    case FLAKE_LEASE: return FLAKE_LEASE;
-    case FLAKE_IO: return FLAKE_IO;
-    case FLAKE_INVALID: return FLAKE_INVALID;
-    default: return FLAKE_PARSE; /* none of those that are expected */
-    }
-}
-
-static sno_options sno_options_of(sno_snapshot *pool) {
-    sno_options o;
+static flake_options sno_options_of(sno_snapshot *pool) {
+    flake_options o;
     memset(&o, 0, sizeof o);
     memset(pool, 0, sizeof *pool);
     pool->partition = 5;
     pool->sequence_max = 3;
-    o.snapshot = pool;
     o.clock.now_ns = scene_clock;
     if (with_claim) {
         o.gate.admit = ask_sno_gate;
@@ -161,22 +148,22 @@ static flake_status sleep_wide(void) {
 
 static void make_sno(void) {
     sno_snapshot pool;
-    const sno_options o = sno_options_of(&pool);
-    CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
+    const flake_options o = sno_options_of(&pool);
+    CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
 }
 
 static void spend_sno(void) {
     sno_id ids[4];
     make_sno();
-    CHECK_EQ(sno_new_n(&sno, 0, ids, 4), FLAKE_OK);
+    CHECK_EQ(sno_next_n(&sno, 0, ids, 4), FLAKE_OK);
     for (int i = 0; i < 4; i++) note(sno_key(ids[i]));
 }
 
 static flake_status sleep_sno(void) {
     sno_id id;
     memset(&id, 0, sizeof id);
-    const flake_status status = sno_new_n(&sno, 0, &id, 1);
-    return noted(of_sno(status), sno_key(id));
+    const flake_status status = sno_next_n(&sno, 0, &id, 1);
+    return noted(status, sno_key(id));
 }
 
 /* Both ticks have used the time that the clock reads. */
@@ -193,18 +180,18 @@ static void block_sno(void) {
 
 static void spend_sno_shard(void) {
     sno_snapshot pool;
-    const sno_options o = sno_options_of(&pool);
+    const flake_options o = sno_options_of(&pool);
     sno_id ids[4];
-    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &o), FLAKE_OK);
-    CHECK_EQ(sno_shard_new_n(&sno_shard_of, 0, ids, 4), FLAKE_OK);
+    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &pool, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_shard_next_n(&sno_shard_of, 0, ids, 4), FLAKE_OK);
     for (int i = 0; i < 4; i++) note(sno_key(ids[i]));
 }
 
 static flake_status sleep_sno_shard(void) {
     sno_id id;
     memset(&id, 0, sizeof id);
-    const flake_status status = sno_shard_new_n(&sno_shard_of, 0, &id, 1);
-    return noted(of_sno(status), sno_key(id));
+    const flake_status status = sno_shard_next_n(&sno_shard_of, 0, &id, 1);
+    return noted(status, sno_key(id));
 }
 
 static const struct sleeper {
@@ -353,7 +340,7 @@ static void who_waits_for_a_state_looks_again(void) {
             sno_snapshot pool;
             begin_with(false, NULL);
             flake_options o = options_now();
-            sno_options p = sno_options_of(&pool);
+            flake_options p = sno_options_of(&pool);
             memset(&w, 0, sizeof w);
             memset(&s, 0, sizeof s);
             w.path = path_of("ids");
@@ -365,7 +352,7 @@ static void who_waits_for_a_state_looks_again(void) {
             o.state = &state;
             p.state = &snos;
             CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-            CHECK_EQ(sno_init(&sno, &p), FLAKE_OK);
+            CHECK_EQ(sno_init(&sno, &pool, &p, NULL), FLAKE_OK);
             pass_ms(10000);
             extends = k;
             on_sleep = close_the_state_meanwhile;
@@ -437,36 +424,36 @@ static void a_lost_claim_of_wide_ids(void) {
 
 static void a_lost_claim_of_snos(void) {
     sno_snapshot pool, taken;
-    sno_options o;
-    sno_id id, before, null;
+    flake_options o;
+    sno_id id, before;
     begin_with(true, NULL);
     o = sno_options_of(&pool);
-    CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
     pool.partition = 6;
-    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &o), FLAKE_OK);
+    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &pool, &o, NULL), FLAKE_OK);
     memset(&id, 7, sizeof id);
     before = id;
     atomic_store(&claim, 0u);
-    null = sno_new(&sno, 0);
-    CHECK(sno_is_zero(null));
+    CHECK_EQ(sno_next(&sno, 0, &id), FLAKE_LEASE);
     CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_LEASE);
-    CHECK_EQ(sno_new_n(&sno, 0, &id, 1), FLAKE_LEASE);
-    CHECK_EQ(sno_try_n(&sno, 0, &id, 1), 0);
-    CHECK_EQ(sno_try_at(&sno, 0, start_ms * a_ms, &id), FLAKE_LEASE);
-    CHECK_EQ(sno_new_with_time(&sno, 0, start_ms * a_ms, &id), FLAKE_LEASE);
+    CHECK_EQ(sno_next_n(&sno, 0, &id, 1), FLAKE_LEASE);
+    size_t got = 1;
+    CHECK_EQ(sno_try_n(&sno, 0, &id, 1, &got), FLAKE_LEASE);
+    CHECK_EQ(got, 0);
+    CHECK_EQ(sno_try_at(&sno, 0, start_ms, &id), FLAKE_LEASE);
+    CHECK_EQ(sno_with_time(&sno, 0, start_ms, &id), FLAKE_LEASE);
     CHECK_EQ(sno_snapshot_take(&sno, &taken), FLAKE_LEASE);
     CHECK_EQ(sno_shards_snapshot(&sno_shard_of, 1, &taken), FLAKE_LEASE);
     CHECK_EQ(sno_shard_try(&sno_shard_of, 0, &id), FLAKE_LEASE);
-    CHECK_EQ(sno_shard_new_n(&sno_shard_of, 0, &id, 1), FLAKE_LEASE);
-    CHECK_EQ(sno_shard_try_at(&sno_shard_of, 0, start_ms * a_ms, &id), FLAKE_LEASE);
-    null = sno_shard_new(&sno_shard_of, 0);
-    CHECK(sno_is_zero(null));
+    CHECK_EQ(sno_shard_next_n(&sno_shard_of, 0, &id, 1), FLAKE_LEASE);
+    CHECK_EQ(sno_shard_try_at(&sno_shard_of, 0, start_ms, &id), FLAKE_LEASE);
+    CHECK_EQ(sno_shard_next(&sno_shard_of, 0, &id), FLAKE_LEASE);
     CHECK_EQ(sno_retry_ns(&sno), INT64_MAX);
     CHECK(sno_equal(id, before));
     o.gate.admit = NULL;
     pool.partition = 7;
-    CHECK_EQ(sno_reinit_after_fork(&sno, &o), FLAKE_INVALID);
-    CHECK_EQ(sno_reinit_after_fork(sno_shard_gen(&sno_shard_of), &o), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&sno, &pool, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(sno_shard_gen(&sno_shard_of), &pool, &o, NULL), FLAKE_INVALID);
     with_claim = false;
 }
 

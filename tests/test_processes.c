@@ -11,6 +11,7 @@
 #include "support.h"
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 #include "sno_key.h"
 #include "real_time.h"
 #include <signal.h>
@@ -75,14 +76,14 @@ static bool from_flake_shard(unsigned i, uint64_t *id) {
 }
 
 static bool from_sno(unsigned i, uint64_t *id) {
-    const sno_id drawn = sno_new(&our->sno, 7);
+    const sno_id drawn = next_sno(&our->sno, 7);
     (void)i;
     *id = sno_key(drawn);
     return !sno_is_zero(drawn);
 }
 
 static bool from_sno_shard(unsigned i, uint64_t *id) {
-    const sno_id drawn = sno_shard_new(&our->sno_shards[i], 7);
+    const sno_id drawn = next_sno_of_shard(&our->sno_shards[i], 7);
     *id = sno_key(drawn);
     return !sno_is_zero(drawn);
 }
@@ -90,7 +91,7 @@ static bool from_sno_shard(unsigned i, uint64_t *id) {
 /* `cap` ids a unit. */
 static void init(uint32_t cap, bool clock_steps) {
     flake_options f;
-    sno_options s;
+    flake_options s;
     sno_snapshot pool;
     memset(our, 0, offsetof(common, seats));
     for (unsigned i = 0; i < seats; i++) memset(&our->seats[i], 0, offsetof(seat, ids));
@@ -104,12 +105,11 @@ static void init(uint32_t cap, bool clock_steps) {
     pool.partition = 5;
     pool.sequence_min = 1;
     pool.sequence_max = (uint16_t)(cap < 16 ? 16 : cap);
-    s.snapshot = &pool;
     if (clock_steps) f.clock.now_ns = s.clock.now_ns = stepping_clock;
     CHECK_EQ(flake_init(&our->flake, &f), FLAKE_OK);
     CHECK_EQ(flake_shards_init(our->flake_shards, seats, &f), FLAKE_OK);
-    CHECK_EQ(sno_init(&our->sno, &s), FLAKE_OK);
-    CHECK_EQ(sno_shards_init(our->sno_shards, seats, &s), FLAKE_OK);
+    CHECK_EQ(sno_init(&our->sno, &pool, &s, NULL), FLAKE_OK);
+    CHECK_EQ(sno_shards_init(our->sno_shards, seats, &pool, &s, NULL), FLAKE_OK);
 }
 
 /* ---- processes ---- */

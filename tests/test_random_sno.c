@@ -41,19 +41,18 @@ static void the_oracle_draws_what_sno_drew(void) {
 
 /* Small pools, so that units are used up: their tick-tock and their queues are what there is to see. */
 static sno_fixed pool;
-static sno_snapshot pool_numbers;
 
 static void play_any(const uint8_t *bytes, size_t size) { sno_play(bytes, size, NULL); }
 
 static void play_pool(const uint8_t *bytes, size_t size) {
     uint64_t random = bytes[size - 1] * 0x9e3779b97f4a7c15 | 1;
     const uint32_t cap = (uint32_t)(4 + random_below(&random, random_below(&random, 4) ? 4 : 60));
-    memset(&pool_numbers, 0, sizeof pool_numbers);
-    pool_numbers.partition = 0xa1b2;
-    pool_numbers.sequence_min = (uint16_t)random_below(&random, 65536 - cap);
-    pool_numbers.sequence_max = (uint16_t)(pool_numbers.sequence_min + cap - 1);
+    sno_snapshot *const s = &pool.snapshot;
     memset(&pool, 0, sizeof pool);
-    pool.options.snapshot = &pool_numbers;
+    s->partition = 0xa1b2;
+    s->sequence_min = (uint16_t)random_below(&random, 65536 - cap);
+    s->sequence_max = (uint16_t)(s->sequence_min + cap - 1);
+    pool.options.max_wait_ms = INT64_MAX;
     if (random_below(&random, 4) == 0)
         pool.options.max_wait_ms = (int64_t)(1 + random_below(&random, 30));
     pool.may = FUZZ_BACK | FUZZ_JUMP;

@@ -290,20 +290,21 @@ static void go_on_with_bad_options(void) {
     o.max_ahead_ms = 0;
     EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_OK);
 
-    sno_options s;
+    flake_options s;
     memset(&s, 0, sizeof s);
     s.clock.now_ns = scene_clock;
     s.max_wait_ms = -1;
-    EXPECT(sno_reinit_after_fork(&sno, &s) == FLAKE_INVALID);
+    EXPECT(sno_reinit_after_fork(&sno, NULL, &s, NULL) == FLAKE_INVALID);
     s.max_wait_ms = 0;
-    EXPECT(sno_reinit_after_fork(&sno, &s) == FLAKE_OK); /* a partition that nobody chose */
+    EXPECT(sno_reinit_after_fork(&sno, NULL, &s, NULL) ==
+           FLAKE_OK); /* a partition that nobody chose */
 }
 
 static void a_child_that_goes_on_with_bad_options(void) {
     const flake_options o = clocked();
     fresh();
     CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
-    CHECK_EQ(sno_init(&sno, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, NULL, NULL, NULL), FLAKE_OK);
     child_is_well(go_on_with_bad_options);
 }
 
@@ -338,25 +339,24 @@ static void pools_and_paths_at_their_borders(void) {
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
-static sno_options on_pool(const sno_snapshot *pool) {
-    sno_options o;
+static flake_options on_pool(void) {
+    flake_options o;
     memset(&o, 0, sizeof o);
-    o.snapshot = pool;
     o.clock.now_ns = scene_clock;
     return o;
 }
 
 static void a_sno_generator_of_nothing(void) {
-    sno_options o = on_pool(NULL);
+    flake_options o = on_pool();
     sno_snapshot pool;
     flake_state_options w;
     static flake_state state;
     static flake_why sno_why_not;
     fresh();
-    CHECK_EQ(sno_reinit_after_fork(&sno, &o), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&sno, NULL, &o, NULL), FLAKE_INVALID);
     o.exclusive = our_folder; /* of which pool? */
-    CHECK_EQ(sno_init(&sno, &o), FLAKE_INVALID);
-    CHECK(strstr(sno_options_why(&o), "snapshot") != NULL);
+    CHECK_EQ(sno_init(&sno, NULL, &o, &sno_why_not), FLAKE_INVALID);
+    CHECK(strstr(sno_why_not.text, "snapshot") != NULL);
     memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);
     CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), FLAKE_INVALID);
@@ -384,11 +384,11 @@ static void refuse_a_parents_state(void) {
     w.path = path_of("snos");
     w.clock.now_ns = scene_clock;
     EXPECT(sno_state_open(&state, &w, &pool, NULL) == FLAKE_OK);
-    sno_options o = on_pool(&pool);
+    flake_options o = on_pool();
     o.state = &state;
     flake_generation_bump();
-    EXPECT(sno_init(&sno, &o) == FLAKE_FORKED);
-    EXPECT(sno_shards_init(shards, 2, &o) == FLAKE_FORKED);
+    EXPECT(sno_init(&sno, &pool, &o, NULL) == FLAKE_FORKED);
+    EXPECT(sno_shards_init(shards, 2, &pool, &o, NULL) == FLAKE_FORKED);
     EXPECT(flake_state_close(&state) == FLAKE_FORKED);
 }
 
@@ -402,7 +402,7 @@ static void use_up_all_partitions(void) {
     flake_state_options w;
     sno_snapshot pool;
     flake_why told;
-    while (sno_init(&sno, NULL) == FLAKE_OK) {
+    while (sno_init(&sno, NULL, NULL, NULL) == FLAKE_OK) {
     }
     memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);

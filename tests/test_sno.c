@@ -22,7 +22,7 @@ static void trace_row(char **field) {
     clock_to((int64_t)strtoll(field[4], NULL, 10));
     const int sleeps = script_now.sleeps;
     hex_bytes(field[6], wanted.bytes, sizeof wanted.bytes);
-    const sno_id id = sno_new(&gen, (uint8_t)atoi(field[5]));
+    const sno_id id = next_sno(&gen, (uint8_t)atoi(field[5]));
     CHECK(memcmp(&id, &wanted, sizeof id) == 0);
     CHECK_EQ(script_now.sleeps, sleeps);
 }
@@ -82,25 +82,27 @@ static void a_pool_of_four_works(void) {
     check_pool(pool_of(0, 3), 0, 3);
 }
 
-static void check_options_refused(int line, const sno_options *o, const char *field) {
+static void check_refused_by(int line, const sno_snapshot *from, const flake_options *o,
+                             const char *field) {
     sno_shard some[3];
-    sno_pool pool;
-    const char *why = sno_options_why(o);
-    bool right = why && strstr(why, field);
+    flake_why why = {""};
     begin(7, 70);
     draw(3);
     const sno_gen before = gen;
-    right &= sno_init(&gen, o) == FLAKE_INVALID && memcmp(&gen, &before, sizeof gen) == 0;
+    bool right = sno_init(&gen, from, o, &why) == FLAKE_INVALID && strstr(why.text, field);
+    right &= memcmp(&gen, &before, sizeof gen) == 0;
     memset(some, 0x55, sizeof some);
-    right &= sno_shards_init(some, 3, o) == FLAKE_INVALID;
-    right &= sno_pool_init(&pool, some, 3, o) == FLAKE_INVALID;
+    right &= sno_shards_init(some, 3, from, o, NULL) == FLAKE_INVALID;
     for (size_t i = 0; i < sizeof some; i++) right &= ((uint8_t *)some)[i] == 0x55;
-    if (!right) check_fail(__FILE__, line, why ? why : "not refused");
+    if (!right) check_fail(__FILE__, line, *why.text ? why.text : "not refused");
+}
+
+static void check_options_refused(int line, const flake_options *o, const char *field) {
+    check_refused_by(line, NULL, o, field);
 }
 
 static void check_snapshot_refused(int line, sno_snapshot s, const char *field) {
-    const sno_options o = options_of(&s);
-    check_options_refused(line, &o, field);
+    check_refused_by(line, &s, NULL, field);
 }
 
 #define REFUSED(s, field) check_snapshot_refused(__LINE__, s, field)
@@ -144,7 +146,7 @@ static flake_status admit_all(void *user, int64_t until_ns) {
 }
 
 static void options_that_do_not_fit_are_refused_by_field(void) {
-    sno_options o = options_of(NULL);
+    flake_options o = options_of();
     o.max_wait_ms = -1;
     check_options_refused(__LINE__, &o, "max_wait_ms");
     o.max_wait_ms = 0;
@@ -162,33 +164,53 @@ static void options_that_do_not_fit_are_refused_by_field(void) {
     check_options_refused(__LINE__, &o, "shared_memory");
 }
 
+/* The snapshot says what these say of other generators. */
+static void options_of_other_generators_are_refused(void) {
+    static const flake_options none; /* zero */
+    for (int i = 0; i < 8; i++) {
+        flake_options o = none;
+        if (i == 0) o.node = 1;
+        if (i == 1) o.node_offset = 1;
+        if (i == 2) o.seq_min = 1;
+        if (i == 3) o.seq_max = 1;
+        if (i == 4) o.seq_scatter = true;
+        if (i == 5) o.max_ahead_ms = 1;
+        if (i == 6) o.layout = flake_layout_twitter();
+        if (i == 7) o.layout.unit_ms = 1;
+        check_options_refused(__LINE__, &o, "must be zero");
+    }
+    flake_options o = none;
+    o.form = FLAKE_ULID;
+    check_options_refused(__LINE__, &o, "form");
+}
+
 static void options_that_fit_have_nothing_wrong(void) {
     sno_snapshot s = pool_of(0, 0);
-    sno_options o = options_of(&s);
-    CHECK(!sno_options_why(NULL));
-    CHECK(!sno_options_why(&o));
+    flake_options o = options_of();
+    CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, &s, &o, NULL), FLAKE_OK);
     s = pool_of(100, 103);
     s.sequence = 1000;
     s.wall_hi = s.wall_safe = units - 1;
     s.drifts = UINT32_MAX;
-    CHECK(!sno_options_why(&o));
+    CHECK_EQ(sno_init(&gen, &s, &o, NULL), FLAKE_OK);
     o.max_wait_ms = INT64_MAX;
     o.clock.kind = FLAKE_CLOCK_COARSE;
     CHECK_EQ(flake_ring_init(&ring, ring_slots, 1), FLAKE_OK);
     o.overflow = &ring;
-    CHECK(!sno_options_why(&o));
+    CHECK_EQ(sno_init(&gen, &s, &o, NULL), FLAKE_OK);
 }
 
 static void shards_must_be_at_least_one_and_at_most_the_pool(void) {
     sno_shard some[5];
     sno_snapshot s = pool_of(100, 103);
-    const sno_options o = options_of(&s);
+    const flake_options o = options_of();
     begin(0, 0);
-    CHECK_EQ(sno_shards_init(some, 0, &o), FLAKE_INVALID);
+    CHECK_EQ(sno_shards_init(some, 0, &s, &o, NULL), FLAKE_INVALID);
     memset(some, 0x55, sizeof some);
-    CHECK_EQ(sno_shards_init(some, 5, &o), FLAKE_INVALID);
+    CHECK_EQ(sno_shards_init(some, 5, &s, &o, NULL), FLAKE_INVALID);
     for (size_t i = 0; i < sizeof some; i++) CHECK_EQ(((uint8_t *)some)[i], 0x55);
-    CHECK_EQ(sno_shards_init(some, 4, &o), FLAKE_OK);
+    CHECK_EQ(sno_shards_init(some, 4, &s, &o, NULL), FLAKE_OK);
 }
 
 static void a_generator_that_was_never_made_gives_nothing(void) {
@@ -199,10 +221,10 @@ static void a_generator_that_was_never_made_gives_nothing(void) {
     for (int i = 0; i < 2; i++) {
         CHECK(sno_is_zero(new_id(&gen)));
         CHECK_EQ(sno_try(&gen, a_meta, &id), FLAKE_INVALID);
-        CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ns(start), &id), FLAKE_INVALID);
-        CHECK_EQ(sno_new_n(&gen, a_meta, &id, 1), FLAKE_INVALID);
-        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(start), &id), FLAKE_INVALID);
-        CHECK_EQ(sno_try_n(&gen, a_meta, &id, 1), 0);
+        CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ms(start), &id), FLAKE_INVALID);
+        CHECK_EQ(sno_next_n(&gen, a_meta, &id, 1), FLAKE_INVALID);
+        CHECK_EQ(sno_with_time(&gen, a_meta, unit_start_ms(start), &id), FLAKE_INVALID);
+        CHECK_EQ(tried_n(&gen, a_meta, &id, 1), 0);
         CHECK_EQ(sno_snapshot_take(&gen, &s), FLAKE_INVALID);
         CHECK_EQ(sno_retry_ns(&gen), INT64_MAX);
         CHECK_EQ(sno_len(&gen), 0);
@@ -216,7 +238,7 @@ static int64_t constant_ns(void *user) { return *(const int64_t *)user; }
 
 static void the_clock_of_the_options_is_the_one_that_counts(void) {
     int64_t now_ns = unit_start_ns(start + 1000);
-    sno_options o = options_of(NULL);
+    flake_options o = options_of();
     o.clock.now_ns = constant_ns;
     o.clock.user = &now_ns;
     begin_with(&o, 0, 3);
@@ -238,9 +260,9 @@ static void a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again(vo
 
 static void a_time_of_the_callers_own_counts(void) {
     begin(0, 3);
-    CHECK_ID(tried_at(&gen, unit_start_ns(start + 7)), start + 7, 0, 0);
-    CHECK_ID(tried_at(&gen, unit_start_ns(start + 8) - 1), start + 7, 0, 1);
-    CHECK_ID(tried_at(&gen, unit_start_ns(start + 8)), start + 8, 0, 0);
+    CHECK_ID(tried_at(&gen, unit_start_ms(start + 7)), start + 7, 0, 0);
+    CHECK_ID(tried_at(&gen, unit_start_ms(start + 8) - 1), start + 7, 0, 1);
+    CHECK_ID(tried_at(&gen, unit_start_ms(start + 8)), start + 8, 0, 0);
     CHECK_EQ(script_now.sleeps, 0);
 }
 
@@ -248,12 +270,12 @@ static void an_older_time_of_the_callers_own_counts_as_the_newest_unit(void) {
     sno_id id = marker();
     begin(0, 3);
     (void)tried(&gen);
-    CHECK_ID(tried_at(&gen, unit_start_ns(start) - 1), start, 0, 1);
-    CHECK_ID(tried_at(&gen, unit_start_ns(start - 100)), start, 0, 2);
-    CHECK_ID(tried_at(&gen, unit_start_ns(0)), start, 0, 3);
+    CHECK_ID(tried_at(&gen, unit_start_ms(start) - 1), start, 0, 1);
+    CHECK_ID(tried_at(&gen, unit_start_ms(start - 100)), start, 0, 2);
+    CHECK_ID(tried_at(&gen, unit_start_ms(0)), start, 0, 3);
     const sno_snapshot before = snapshot_of(&gen);
-    CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ns(start), &id), FLAKE_AGAIN);
-    CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ns(start - 5), &id), FLAKE_AGAIN);
+    CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ms(start), &id), FLAKE_AGAIN);
+    CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ms(start - 5), &id), FLAKE_AGAIN);
     const sno_snapshot after = snapshot_of(&gen);
     CHECK(same_place(&before, &after));
     CHECK(sno_equal(id, marker()));
@@ -263,20 +285,20 @@ static void an_older_time_of_the_callers_own_counts_as_the_newest_unit(void) {
 static void a_time_ahead_drags_the_generator_ahead(void) {
     begin(0, 3);
     (void)tried(&gen);
-    CHECK_ID(tried_at(&gen, unit_start_ns(start + 1000)), start + 1000, 0, 0);
+    CHECK_ID(tried_at(&gen, unit_start_ms(start + 1000)), start + 1000, 0, 0);
     CHECK_EQ(snapshot_of(&gen).wall_hi, start + 1000);
-    CHECK_ID(tried_at(&gen, unit_start_ns(start)), start + 1000, 0, 1);
+    CHECK_ID(tried_at(&gen, unit_start_ms(start)), start + 1000, 0, 1);
     CHECK_ID(tried(&gen), start, 1, 0); /* from there, the clock was put back */
 }
 
-static const int64_t before_2010[] = {INT64_MIN, 0, 1262303999999999999};
-static const int64_t after_2079[] = {3461327255552000000, INT64_MAX};
+static const int64_t before_2010[] = {INT64_MIN, 0, 1262303999999};
+static const int64_t after_2079[] = {3461327255552, INT64_MAX};
 
 static void a_time_before_2010_counts_as_the_newest_unit_if_there_is_one(void) {
     for (size_t i = 0; i < 3; i++) {
         sno_id id = marker();
         begin(0, 3);
-        CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
         CHECK_EQ(sno_try_at(&gen, a_meta, before_2010[i], &id), FLAKE_RANGE);
         CHECK_EQ(snapshot_of(&gen).wall_hi, 0);
         CHECK(sno_equal(id, marker()));
@@ -304,7 +326,7 @@ static void a_batch_is_the_ids_that_single_calls_draw(void) {
     for (size_t n = 0; n <= 3000; n = n < 9 ? n + 1 : n * 3) {
         begin(20, 719);
         draw(5);
-        CHECK_EQ(sno_new_n(&gen, a_meta, batch, n), FLAKE_OK);
+        CHECK_EQ(sno_next_n(&gen, a_meta, batch, n), FLAKE_OK);
         const script after = script_now;
         begin(20, 719);
         draw(5);
@@ -332,7 +354,7 @@ static void check_batch(uint32_t first, size_t n) {
     draw(first - min);
     memset(memory, 0xee, sizeof memory);
     memset(untouched, 0xee, sizeof untouched);
-    CHECK_EQ(sno_try_n(&gen, meta, ids, n), n);
+    CHECK_EQ(tried_n(&gen, meta, ids, n), n);
     size_t right = 0;
     for (; right < n; right++) {
         (void)sno_compose((uint64_t)(tick ? start - 50 : start), tick, meta, partition,
@@ -356,22 +378,22 @@ static void batches_of_any_length_begin_at_any_number(void) {
 static void a_batch_that_is_tried_takes_what_is_free(void) {
     sno_id ids[20];
     begin(20, 29);
-    CHECK_EQ(sno_try_n(&gen, a_meta, ids, 0), 0);
+    CHECK_EQ(tried_n(&gen, a_meta, ids, 0), 0);
     draw(3);
-    CHECK_EQ(sno_try_n(&gen, a_meta, ids, 2), 2);
+    CHECK_EQ(tried_n(&gen, a_meta, ids, 2), 2);
     CHECK_ID(ids[1], start, 0, 24);
-    CHECK_EQ(sno_try_n(&gen, a_meta, ids, 20), 5);
+    CHECK_EQ(tried_n(&gen, a_meta, ids, 20), 5);
     CHECK_ID(ids[0], start, 0, 25);
     CHECK_ID(ids[4], start, 0, 29);
-    CHECK_EQ(sno_try_n(&gen, a_meta, ids, 20), 0);
+    CHECK_EQ(tried_n(&gen, a_meta, ids, 20), 0);
     clock_to(start + 3);
-    CHECK_EQ(sno_try_n(&gen, a_meta, ids, 20), 10);
+    CHECK_EQ(tried_n(&gen, a_meta, ids, 20), 10);
     CHECK_ID(ids[0], start + 3, 0, 20);
     CHECK_EQ(script_now.sleeps, 0);
 }
 
 static void max_wait_ms_bounds_a_call(void) {
-    sno_options o = options_of(NULL);
+    flake_options o = options_of();
     o.max_wait_ms = 3;
     begin_with(&o, 0, 3);
     draw(4);
@@ -386,7 +408,7 @@ static void max_wait_ms_bounds_a_call(void) {
 }
 
 static void max_wait_ms_bounds_the_wait_for_a_clock_that_stands_still(void) {
-    sno_options o = options_of(NULL);
+    flake_options o = options_of();
     o.max_wait_ms = 10;
     begin_with(&o, 0, 3);
     draw(4);
@@ -400,11 +422,11 @@ static void max_wait_ms_bounds_the_wait_for_a_clock_that_stands_still(void) {
 
 static void a_batch_that_fails_leaves_its_ids_in_front_and_zeros_behind(void) {
     sno_id ids[9];
-    sno_options o = options_of(NULL);
+    flake_options o = options_of();
     o.max_wait_ms = 3;
     begin_with(&o, 0, 3);
     memset(ids, 0xee, sizeof ids);
-    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 8), FLAKE_AGAIN);
+    CHECK_EQ(sno_next_n(&gen, a_meta, ids, 8), FLAKE_AGAIN);
     for (uint32_t i = 0; i < 4; i++) CHECK_ID(ids[i], start, 0, i);
     for (size_t i = 4; i < 8; i++) CHECK(sno_is_zero(ids[i]));
     CHECK(sno_equal(ids[8], marker()));
@@ -419,7 +441,7 @@ static void with_time_has_a_rolling_sequence_of_its_own(void) {
     got_n = 0;
     for (int i = 0; i < 30; i++) {
         sno_id id = marker();
-        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(i / 10) + 17, &id), FLAKE_OK);
+        CHECK_EQ(sno_with_time(&gen, a_meta, unit_start_ms(i / 10) + i % 4, &id), FLAKE_OK);
         CHECK_EQ(sno_units(id), i / 10);
         CHECK_EQ(sno_tick(id), 0);
         CHECK_EQ(sno_meta(id), a_meta);
@@ -433,9 +455,9 @@ static void with_time_has_a_rolling_sequence_of_its_own(void) {
     CHECK_ID(tried(&gen), start - 5, 1, 101);
 }
 
-static void check_with_time_refused(int64_t unix_ns) {
+static void check_with_time_refused(int64_t unix_ms) {
     sno_id id = marker();
-    CHECK_EQ(sno_new_with_time(&gen, a_meta, unix_ns, &id), FLAKE_RANGE);
+    CHECK_EQ(sno_with_time(&gen, a_meta, unix_ms, &id), FLAKE_RANGE);
     CHECK(sno_equal(id, marker()));
 }
 
@@ -444,8 +466,8 @@ static void with_time_takes_any_time(void) {
     begin(0, 0);
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
         sno_id first = marker(), last = marker();
-        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(unit[i]), &first), FLAKE_OK);
-        CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(unit[i] + 1) - 1, &last), FLAKE_OK);
+        CHECK_EQ(sno_with_time(&gen, a_meta, unit_start_ms(unit[i]), &first), FLAKE_OK);
+        CHECK_EQ(sno_with_time(&gen, a_meta, unit_start_ms(unit[i] + 1) - 1, &last), FLAKE_OK);
         CHECK_EQ(sno_units(first), unit[i]);
         CHECK_EQ(sno_units(last), unit[i]);
         CHECK(!sno_equal(first, last));
@@ -522,7 +544,7 @@ static void stats_count_since_init(void) {
         (void)tried(&gen);
         sno_stats_get(&gen, &stats);
         CHECK_EQ(stats.ids, 1);
-        CHECK_EQ(sno_new_n(&gen, a_meta, ids, 10), FLAKE_OK); /* 3, 4, 3 */
+        CHECK_EQ(sno_next_n(&gen, a_meta, ids, 10), FLAKE_OK); /* 3, 4, 3 */
         clock_to(start);
         (void)tried(&gen);
         clock_to(start - 1);
@@ -544,15 +566,15 @@ static void outside_2010_to_2079_there_are_no_ids(void) {
         sno_id ids[2] = {marker(), marker()};
         script_now.now_ns = i < 3 ? before_2010[i] : after_2079[i - 3];
         restore(&gen, pool_of(0, 3));
-        CHECK_EQ(sno_shards_init(&shard, 1, NULL), FLAKE_OK);
+        CHECK_EQ(sno_shards_init(&shard, 1, NULL, NULL, NULL), FLAKE_OK);
         CHECK_REFUSED(&gen, FLAKE_RANGE);
         CHECK_REFUSED(sno_shard_gen(&shard), FLAKE_RANGE);
         CHECK_EQ(sno_shard_try(&shard, a_meta, ids), FLAKE_RANGE);
-        CHECK_EQ(sno_new_n(&gen, a_meta, ids, 1), FLAKE_RANGE);
+        CHECK_EQ(sno_next_n(&gen, a_meta, ids, 1), FLAKE_RANGE);
         CHECK(sno_equal(ids[0], marker()));
         CHECK(sno_is_zero(new_id(&gen)));
         CHECK(sno_is_zero(sno_generate(a_meta)));
-        CHECK(sno_is_zero(sno_shard_new(&shard, a_meta)));
+        CHECK(sno_is_zero(next_sno_of_shard(&shard, a_meta)));
         CHECK_EQ(script_now.sleeps, 0);
     }
 }
@@ -570,12 +592,12 @@ static void retry_ns_outside_2010_to_2079(void) {
     CHECK_EQ(sno_retry_ns(&gen), INT64_MAX);
 }
 
-static void the_first_and_the_last_ns_have_ids(void) {
+static void the_first_and_the_last_ms_have_ids(void) {
     const int64_t inside[] = {before_2010[2] + 1, after_2079[0] - 1};
     for (size_t i = 0; i < 2; i++) {
         begin(0, 0);
-        CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
-        script_now.now_ns = inside[i];
+        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
+        script_now.now_ns = inside[i] * ms_ns + (i ? ms_ns - 1 : 0);
         const sno_id id = new_id(&gen);
         CHECK(!sno_is_zero(id));
         CHECK_EQ(sno_units(id), i ? units - 1 : 0);
@@ -703,7 +725,7 @@ static void a_second_step_waits_only_until_the_other_tick_has_unused_time(void) 
 }
 
 static void max_wait_ms_bounds_the_wait_for_the_clock(void) {
-    sno_options o = options_of(NULL);
+    flake_options o = options_of();
     o.max_wait_ms = 40;
     for (int64_t back = 10; back <= 11; back++) {
         begin_with(&o, 0, 3);
@@ -721,7 +743,7 @@ static void a_batch_is_ridden_across_a_step_back(void) {
     sno_id ids[10];
     begin(0, 3);
     script_now.jump_to_ns = unit_start_ns(start - 100);
-    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 10), FLAKE_OK);
+    CHECK_EQ(sno_next_n(&gen, a_meta, ids, 10), FLAKE_OK);
     CHECK_ID(ids[3], start, 0, 3);
     CHECK_ID(ids[4], start - 100, 1, 0);
     CHECK_ID(ids[7], start - 100, 1, 3);
@@ -738,6 +760,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_pool_of_four_works),
         CHECK_TEST(snapshots_that_do_not_fit_are_refused_by_field),
         CHECK_TEST(options_that_do_not_fit_are_refused_by_field),
+        CHECK_TEST(options_of_other_generators_are_refused),
         CHECK_TEST(options_that_fit_have_nothing_wrong),
         CHECK_TEST(shards_must_be_at_least_one_and_at_most_the_pool),
         CHECK_TEST(a_generator_that_was_never_made_gives_nothing),
@@ -761,7 +784,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(stats_count_since_init),
         CHECK_TEST(outside_2010_to_2079_there_are_no_ids),
         CHECK_TEST(retry_ns_outside_2010_to_2079),
-        CHECK_TEST(the_first_and_the_last_ns_have_ids),
+        CHECK_TEST(the_first_and_the_last_ms_have_ids),
         CHECK_TEST(the_last_unit_of_all_runs_out),
         CHECK_TEST(one_step_back_anywhere_makes_nobody_wait),
         CHECK_TEST(a_step_back_within_the_unit_changes_nothing),

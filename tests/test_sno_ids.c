@@ -15,7 +15,7 @@ static void row_has_the_peers_fields(const sno_fields *row) {
     CHECK_EQ(sno_meta(row->id), row->meta);
     CHECK_EQ(sno_partition(row->id), row->partition);
     CHECK_EQ(sno_sequence(row->id), row->sequence);
-    CHECK_EQ(sno_time_ns(row->id), row->time_ns);
+    CHECK_EQ(sno_time_ms(row->id), row->time_ns / 1000000);
     sno_id id;
     CHECK_EQ(sno_compose(row->units, row->tick, (uint8_t)row->meta, (uint16_t)row->partition,
                          (uint16_t)row->sequence, &id),
@@ -50,22 +50,22 @@ static void compose_refuses_what_is_out_of_range(void) {
 }
 
 static void bounds_of_a_time_enclose_its_ids(void) {
-    const int64_t epoch_ns = 1262304000000000000, unit_ns = 4000000;
+    const int64_t epoch_ms = 1262304000000, unit_ms = 4;
     for (int i = 0; i < 2000; i++) {
         const sno_id id = random_id();
         sno_id low, high;
-        CHECK_EQ(sno_min_at(sno_time_ns(id), &low), FLAKE_OK);
-        CHECK_EQ(sno_max_at(sno_time_ns(id) + unit_ns - 1, &high), FLAKE_OK);
+        CHECK_EQ(sno_min_at(sno_time_ms(id), &low), FLAKE_OK);
+        CHECK_EQ(sno_max_at(sno_time_ms(id) + unit_ms - 1, &high), FLAKE_OK);
         CHECK(sno_compare(low, id) <= 0 && sno_compare(id, high) <= 0);
         CHECK(sno_units(low) == sno_units(id) && sno_units(high) == sno_units(id));
     }
     sno_id below, at;
-    CHECK_EQ(sno_max_at(epoch_ns + unit_ns - 1, &below), FLAKE_OK);
-    CHECK_EQ(sno_min_at(epoch_ns + unit_ns, &at), FLAKE_OK);
+    CHECK_EQ(sno_max_at(epoch_ms + unit_ms - 1, &below), FLAKE_OK);
+    CHECK_EQ(sno_min_at(epoch_ms + unit_ms, &at), FLAKE_OK);
     CHECK(sno_compare(below, at) < 0);
     const sno_id before = at;
-    CHECK_EQ(sno_min_at(epoch_ns - 1, &at), FLAKE_RANGE);
-    CHECK_EQ(sno_max_at(epoch_ns + ((int64_t)1 << 39) * unit_ns, &at), FLAKE_RANGE);
+    CHECK_EQ(sno_min_at(epoch_ms - 1, &at), FLAKE_RANGE);
+    CHECK_EQ(sno_max_at(epoch_ms + ((int64_t)1 << 39) * unit_ms, &at), FLAKE_RANGE);
     CHECK(sno_equal(at, before));
 }
 
@@ -94,7 +94,7 @@ static void comparing_is_memcmp(void) {
 static void only_the_zero_id_is_zero(void) {
     sno_id id = {{0}};
     CHECK(sno_is_zero(id));
-    CHECK_EQ(sno_time_ns(id), INT64_C(1262304000000000000));
+    CHECK_EQ(sno_time_ms(id), INT64_C(1262304000000));
     for (size_t bit = 0; bit < 80; bit++) {
         id.bytes[bit / 8] = (uint8_t)(1U << bit % 8);
         CHECK(!sno_is_zero(id));

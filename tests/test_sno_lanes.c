@@ -18,8 +18,8 @@ static sno_lanes lanes;
 static sno_snapshot eleven(void) { return pool_of(100, 110); }
 
 static void make(const sno_snapshot *s, size_t n) {
-    const sno_options o = options_of(s);
-    CHECK_EQ(sno_lanes_init(&lanes, array, n, &o), FLAKE_OK);
+    const flake_options o = options_of();
+    CHECK_EQ(sno_lanes_init(&lanes, array, n, s, &o, NULL), FLAKE_OK);
     thread_now = 0;
 }
 
@@ -30,7 +30,7 @@ static void begin_lanes(void) {
 }
 
 static size_t try_all(void) {
-    const size_t n = sno_lanes_try_n(&lanes, a_meta, got + got_n, 100);
+    const size_t n = tried_lanes_n(&lanes, a_meta, got + got_n, 100);
     got_n += n;
     return n;
 }
@@ -39,7 +39,7 @@ static void all_numbers_of_a_unit(void) {
     sno_id id;
     begin_lanes();
     CHECK_EQ(sno_lanes_available(&lanes), 11);
-    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
+    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 100);
     CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), FLAKE_OK);
     CHECK_ID(id, start, 0, 101);
     CHECK_EQ(try_all(), 9);
@@ -50,7 +50,7 @@ static void all_numbers_of_a_unit(void) {
     CHECK(sno_equal(id, before));
     CHECK_EQ(sno_lanes_available(&lanes), 0);
     CHECK_EQ(sno_lanes_retry_ns(&lanes), unit_ns);
-    const sno_id waited = sno_lanes_new(&lanes, a_meta);
+    const sno_id waited = next_sno_of_lanes(&lanes, a_meta);
     CHECK_EQ(sno_units(waited), start + 1);
     CHECK_EQ(script_now.slept_ns, unit_ns);
 }
@@ -58,13 +58,13 @@ static void all_numbers_of_a_unit(void) {
 static void threads_have_lanes_of_their_own(void) {
     begin_lanes();
     for (thread_now = 0; thread_now < 3; thread_now++)
-        CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100 + 4 * thread_now);
+        CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 100 + 4 * thread_now);
 }
 
 static void a_batch_over_several_units(void) {
     flake_stats stats;
     begin_lanes();
-    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 25), FLAKE_OK);
+    CHECK_EQ(sno_lanes_next_n(&lanes, a_meta, got, 25), FLAKE_OK);
     for (unsigned i = 0; i < 25; i++) CHECK_EQ(sno_units(got[i]), start + i / 11);
     CHECK_EQ(repeats(got, 25), 0);
     sno_lanes_stats_get(&lanes, &stats);
@@ -75,13 +75,13 @@ static void a_batch_over_several_units(void) {
 static void a_batch_that_ends_early(void) {
     begin_lanes();
     clock_to(units - 1);
-    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 12), FLAKE_RANGE);
+    CHECK_EQ(sno_lanes_next_n(&lanes, a_meta, got, 12), FLAKE_RANGE);
     CHECK(!sno_is_zero(got[10]));
     CHECK(sno_is_zero(got[11]));
     got[0] = got[1];
-    CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 1), FLAKE_RANGE);
+    CHECK_EQ(sno_lanes_next_n(&lanes, a_meta, got, 1), FLAKE_RANGE);
     CHECK(sno_equal(got[0], got[1]));
-    CHECK(sno_is_zero(sno_lanes_new(&lanes, a_meta)));
+    CHECK(sno_is_zero(next_sno_of_lanes(&lanes, a_meta)));
 }
 
 /* Idle lanes go on without a tick, the others change it; a second step back blocks what was used twice. */
@@ -108,12 +108,12 @@ static void a_clock_put_back(void) {
 static void a_snapshot_has_both_ticks_of_all_lanes(void) {
     begin_lanes();
     thread_now = 1;
-    CHECK(!sno_is_zero(sno_lanes_new(&lanes, a_meta))); /* lane 0, at start */
+    CHECK(!sno_is_zero(next_sno_of_lanes(&lanes, a_meta))); /* lane 0, at start */
     clock_to(start + 9);
     thread_now = 2;
-    CHECK(!sno_is_zero(sno_lanes_new(&lanes, a_meta))); /* lane 1 */
+    CHECK(!sno_is_zero(next_sno_of_lanes(&lanes, a_meta))); /* lane 1 */
     clock_to(start + 7);
-    CHECK_EQ(sno_tick(sno_lanes_new(&lanes, a_meta)),
+    CHECK_EQ(sno_tick(next_sno_of_lanes(&lanes, a_meta)),
              1); /* its own lane first, on the other tick */
     sno_snapshot s;
     CHECK_EQ(sno_lanes_snapshot_take(&lanes, &s), FLAKE_OK);
@@ -137,9 +137,9 @@ static void a_snapshot_has_both_ticks_of_all_lanes(void) {
 static void lanes_from_a_generators_snapshot(void) {
     begin(100, 110);
     clock_to(start + 5);
-    for (int i = 0; i < 14; i++) (void)sno_new(&gen, a_meta); /* the last ones of start + 6 */
+    for (int i = 0; i < 14; i++) (void)next_sno(&gen, a_meta); /* the last ones of start + 6 */
     clock_to(start + 3);
-    const sno_id back = sno_new(&gen, a_meta);
+    const sno_id back = next_sno(&gen, a_meta);
     CHECK_EQ(sno_tick(back), 1);
     const sno_snapshot s = snapshot_of(&gen);
     make(&s, 3);
@@ -159,26 +159,26 @@ static flake_lane many_lanes[whole_pool + 1];
 static void what_does_not_fit(void) {
     begin_lanes();
     sno_snapshot s = eleven();
-    sno_options o = options_of(&s);
-    CHECK_EQ(sno_lanes_init(&lanes, array, 0, &o), FLAKE_INVALID);
-    CHECK_EQ(sno_lanes_init(&lanes, array, 12, &o), FLAKE_INVALID);
-    CHECK_EQ(sno_lanes_init(&lanes, many_lanes, whole_pool + 1, NULL), FLAKE_INVALID);
+    flake_options o = options_of();
+    CHECK_EQ(sno_lanes_init(&lanes, array, 0, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 12, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_lanes_init(&lanes, many_lanes, whole_pool + 1, NULL, NULL, NULL), FLAKE_INVALID);
     s.sequence_max = 101;
-    CHECK_EQ(sno_lanes_init(&lanes, array, 1, &o), FLAKE_INVALID);
-    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), FLAKE_INVALID);
-    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 1, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 100);
     static sno_lanes none;
     sno_id id;
     CHECK_EQ(sno_lanes_try(&none, a_meta, &id), FLAKE_INVALID);
-    CHECK(sno_is_zero(sno_lanes_new(&none, a_meta)));
+    CHECK(sno_is_zero(next_sno_of_lanes(&none, a_meta)));
     CHECK_EQ(sno_lanes_snapshot_take(&none, &s), FLAKE_INVALID);
 }
 
 static void a_partition_that_nobody_chose(void) {
     begin(0, 10);
-    CHECK_EQ(sno_lanes_init(&lanes, array, 8, NULL), FLAKE_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 8, NULL, NULL, NULL), FLAKE_OK);
     CHECK_EQ(sno_lanes_available(&lanes), whole_pool);
-    CHECK_EQ(sno_partition(sno_lanes_new(&lanes, a_meta)), sno_gen_partition(&lanes.whole));
+    CHECK_EQ(sno_partition(next_sno_of_lanes(&lanes, a_meta)), sno_gen_partition(&lanes.whole));
 }
 
 /* Another draws from the lane between this one's look and its CAS. */
@@ -186,10 +186,10 @@ static void draw_beside(void) { array[0].engine.word += 1; }
 
 static void a_draw_that_is_outrun_steps_to_another_lane(void) {
     begin_lanes();
-    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
+    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 100);
     others = draw_beside;
     others_after = 4; /* the map, the fork word, the window, the word */
-    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 104);
+    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 104);
     CHECK(!others);
 }
 
@@ -197,11 +197,11 @@ static void a_draw_that_is_outrun_steps_to_another_lane(void) {
 static void a_childs_lanes(void) {
     sno_id id;
     sno_snapshot s = eleven();
-    const sno_options o = options_of(&s);
+    const flake_options o = options_of();
     CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), FLAKE_FORKED);
-    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), FLAKE_INVALID); /* the parent's */
+    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &s, &o, NULL), FLAKE_INVALID); /* the parent's */
     s.sequence_min = 111, s.sequence_max = 120;
-    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), FLAKE_OK);
+    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &s, &o, NULL), FLAKE_OK);
     CHECK_EQ(try_all(), 10);
     CHECK_EQ(sno_sequence(got[0]), 111);
     CHECK_EQ(repeats(got, 10), 0);
@@ -209,9 +209,9 @@ static void a_childs_lanes(void) {
 
 static void after_a_fork(void) {
     begin_lanes();
-    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 100);
+    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 100);
     in_child(a_childs_lanes);
-    CHECK_ID(sno_lanes_new(&lanes, a_meta), start, 0, 101);
+    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 101);
 }
 
 static void exclusive_is_for_the_pool(void) {
@@ -221,13 +221,13 @@ static void exclusive_is_for_the_pool(void) {
     begin(0, 10);
     CHECK(mkdtemp(folder) != NULL);
     const sno_snapshot s = eleven(), last = pool_of(107, 110);
-    sno_options o = options_of(&s), other = options_of(&last);
+    flake_options o = options_of(), other = options_of();
     o.exclusive = other.exclusive = folder;
-    CHECK_EQ(sno_lanes_init(&lanes, array, 3, &o), FLAKE_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, array, 3, &s, &o, NULL), FLAKE_OK);
     CHECK_EQ(try_all(), 0); /* it begins in the unit after this one */
-    CHECK_EQ(sno_init(&gen, &other), FLAKE_TAKEN);
+    CHECK_EQ(sno_init(&gen, &last, &other, NULL), FLAKE_TAKEN);
     sno_lanes_retire(&lanes);
-    CHECK_EQ(sno_init(&gen, &other), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, &last, &other, NULL), FLAKE_OK);
     sno_retire(&gen);
     (void)snprintf(clean, sizeof clean, "rm -rf '%s'", folder);
     CHECK_EQ(system(clean), 0);

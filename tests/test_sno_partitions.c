@@ -45,13 +45,13 @@ static void use_up_partitions(void) {
     const sno_id before = sno_generate(a_meta);
     taken[sno_partition(before)] = 1;
     for (int i = 1; i < whole_pool - 1; i++) {
-        CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(&gen)]++);
     }
     const sno_snapshot last = snapshot_of(&gen);
     for (int i = 0; i < 3; i++) {
-        CHECK_EQ(sno_init(&gen, NULL), FLAKE_EXHAUSTED);
-        CHECK_EQ(sno_shards_init(&shard, 1, NULL), FLAKE_EXHAUSTED);
+        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_EXHAUSTED);
+        CHECK_EQ(sno_shards_init(&shard, 1, NULL, NULL, NULL), FLAKE_EXHAUSTED);
     }
     const sno_snapshot still = snapshot_of(&gen);
     CHECK(same_place(&last, &still));
@@ -66,7 +66,7 @@ static void use_up_partitions(void) {
 static void draw_no_default_id(void) { CHECK(sno_is_zero(sno_generate(a_meta))); }
 
 static void use_up_partitions_before_the_default_generator(void) {
-    while (sno_init(&gen, NULL) == FLAKE_OK) {
+    while (sno_init(&gen, NULL, NULL, NULL) == FLAKE_OK) {
     }
     draw_no_default_id();
     draw_no_default_id();
@@ -85,7 +85,7 @@ static void partitions_are_counted_on_from(uint16_t first) {
     const uint16_t mixed_in = sno_i_random_partition();
     drawn = first ^ mixed_in;
     for (unsigned i = 0; i < 5; i++) {
-        CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
         CHECK_EQ(sno_gen_partition(&gen), (uint16_t)(first + i));
         drawn = (uint16_t)(first - 1) ^ mixed_in;
     }
@@ -115,7 +115,7 @@ static void stall_the_first_call(void) {
     others = NULL;
     CHECK_EQ(repeats(got, got_n), 0);
     CHECK(!sno_is_zero(got[0]));
-    CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
 }
 
 static void a_first_call_that_stalls_leaves_partitions_to_others(void) {
@@ -129,10 +129,10 @@ static void default_partitions_are_all_different(void) {
     memset(taken, 0, sizeof taken);
     for (int i = 0; i < 500; i++) {
         sno_shard two[2];
-        CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(&gen)]++);
         CHECK_EQ(sno_partition(tried(&gen)), sno_gen_partition(&gen));
-        CHECK_EQ(sno_shards_init(two, 2, NULL), FLAKE_OK);
+        CHECK_EQ(sno_shards_init(two, 2, NULL, NULL, NULL), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(sno_shard_gen(&two[0]))]++);
         CHECK_EQ(sno_gen_partition(sno_shard_gen(&two[0])),
                  sno_gen_partition(sno_shard_gen(&two[1])));
@@ -141,10 +141,10 @@ static void default_partitions_are_all_different(void) {
 }
 
 static void a_default_generator_has_the_whole_pool(void) {
-    sno_options o = options_of(NULL);
+    flake_options o = options_of();
     begin(0, 0);
     for (int i = 0; i < 2; i++) {
-        CHECK_EQ(sno_init(&gen, i ? &o : NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, NULL, i ? &o : NULL, NULL), FLAKE_OK);
         CHECK_EQ(sno_cap(&gen), whole_pool);
         const sno_snapshot s = snapshot_of(&gen);
         CHECK_EQ(s.sequence_min, 0);
@@ -175,15 +175,15 @@ static void an_inherited_generator_is_refused(void) {
     sno_id ids[2] = {marker(), marker()};
     CHECK(sno_is_zero(new_id(&gen)));
     CHECK_EQ(sno_try(&gen, a_meta, ids), FLAKE_FORKED);
-    CHECK_EQ(sno_try_at(&gen, a_meta, script_now.now_ns, ids), FLAKE_FORKED);
-    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 2), FLAKE_FORKED);
-    CHECK_EQ(sno_try_n(&gen, a_meta, ids, 2), 0);
+    CHECK_EQ(sno_try_at(&gen, a_meta, script_now.now_ns / ms_ns, ids), FLAKE_FORKED);
+    CHECK_EQ(sno_next_n(&gen, a_meta, ids, 2), FLAKE_FORKED);
+    CHECK_EQ(tried_n(&gen, a_meta, ids, 2), 0);
     CHECK_EQ(sno_retry_ns(&gen), INT64_MAX);
-    CHECK(sno_is_zero(sno_shard_new(&shards[0], a_meta)));
+    CHECK(sno_is_zero(next_sno_of_shard(&shards[0], a_meta)));
     CHECK_EQ(sno_shard_try(&shards[0], a_meta, ids), FLAKE_FORKED);
-    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, script_now.now_ns, ids), FLAKE_FORKED);
-    CHECK_EQ(sno_shard_new_n(&shards[0], a_meta, ids, 2), FLAKE_FORKED);
-    CHECK_EQ(sno_shard_try_n(&shards[0], a_meta, ids, 2), 0);
+    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, script_now.now_ns / ms_ns, ids), FLAKE_FORKED);
+    CHECK_EQ(sno_shard_next_n(&shards[0], a_meta, ids, 2), FLAKE_FORKED);
+    CHECK_EQ(tried_shard_n(&shards[0], a_meta, ids, 2), 0);
     CHECK_EQ(sno_shard_retry_ns(&shards[0]), INT64_MAX);
     CHECK(sno_equal(ids[0], marker()) && sno_equal(ids[1], marker()));
 }
@@ -201,12 +201,12 @@ static void a_forked_child_draws_nothing_from_its_parents_generators(void) {
     in_child(an_inherited_generator_is_refused);
     in_child(what_is_made_anew_works);
     CHECK_ID(new_id(&gen), start, 0, 2);
-    CHECK_ID(sno_shard_new(&shards[0], a_meta), start, 0, 0);
+    CHECK_ID(next_sno_of_shard(&shards[0], a_meta), start, 0, 0);
 }
 
 static void port_an_old_id(void) {
     sno_id id = marker();
-    CHECK_EQ(sno_new_with_time(&gen, a_meta, unit_start_ns(7), &id), FLAKE_FORKED);
+    CHECK_EQ(sno_with_time(&gen, a_meta, unit_start_ms(7), &id), FLAKE_FORKED);
     CHECK(sno_equal(id, marker()));
 }
 
@@ -234,7 +234,7 @@ static int64_t kin_ns(void *user) {
 
 static void draw_shared(size_t me) {
     atomic_fetch_add(&kin->begun, 1);
-    for (size_t i = 0; i < family_ids; i++) kin->ids[me][i] = sno_new(&kin->gen, a_meta);
+    for (size_t i = 0; i < family_ids; i++) kin->ids[me][i] = next_sno(&kin->gen, a_meta);
 }
 
 static void draw_generated(size_t me) {
@@ -264,13 +264,14 @@ static void no_id_of_kin_is_zero_or_comes_twice(void) {
 
 static void relatives_draw_from_one_generator_in_shared_memory(void) {
     sno_snapshot s = pool_of(0, 511);
-    sno_options o = options_of(&s);
+    flake_options o = options_of();
     begin(0, 0);
     kin = (family *)shared_memory(sizeof *kin);
     atomic_store(&kin->now_ns, unit_start_ns(start));
     o.shared_memory = true;
     o.clock.now_ns = kin_ns;
-    CHECK_EQ(sno_init(&kin->gen, &o), words_reach_other_processes ? FLAKE_OK : FLAKE_INVALID);
+    CHECK_EQ(sno_init(&kin->gen, &s, &o, NULL),
+             words_reach_other_processes ? FLAKE_OK : FLAKE_INVALID);
     if (!words_reach_other_processes) return;
     draw_as_kin = draw_shared;
     all_kin_draw();
@@ -296,7 +297,7 @@ static void relatives_generate_with_partitions_of_their_own(void) {
 
 static void make_in_child(void) {
     static sno_gen its_own;
-    CHECK_EQ(sno_init(&its_own, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&its_own, NULL, NULL, NULL), FLAKE_OK);
     CHECK(!taken[sno_gen_partition(&its_own)]);
 }
 
@@ -304,7 +305,7 @@ static void default_partitions_of_relatives_are_different(void) {
     begin(0, 0);
     memset(taken, 0, sizeof taken);
     for (int i = 0; i < 5; i++) {
-        CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
         taken[sno_gen_partition(&gen)] = 1;
         in_child(make_in_child);
     }

@@ -76,9 +76,9 @@ static void take_shot_of_shards(void) {
 /* A shard whose thread waits has drawn of a unit to come, of which all counts as drawn then. */
 static void a_snapshot_of_shards_counts_what_one_waits_for(void) {
     begin_shards(2, 100, 107);
-    for (int i = 0; i < 4; i++) (void)sno_shard_new(&shards[1], 0);
+    for (int i = 0; i < 4; i++) (void)next_sno_of_shard(&shards[1], 0);
     during_sleep = take_shot_of_shards;
-    const sno_id id = sno_shard_new(&shards[1], 0);
+    const sno_id id = next_sno_of_shard(&shards[1], 0);
     CHECK_EQ((int64_t)sno_units(id), start + 1);
     CHECK_EQ(shards_shot.wall_hi, start + 1);
     CHECK_EQ(shards_shot.wall_safe, start + 1);
@@ -149,7 +149,7 @@ static flake_ring ring;
 static flake_ring_slot ring_slots[64];
 
 static void begin_noting(uint16_t max, size_t slots) {
-    sno_options o = options_of(NULL);
+    flake_options o = options_of();
     CHECK_EQ(flake_ring_init(&ring, ring_slots, slots), FLAKE_OK);
     o.overflow = &ring;
     begin_with(&o, 0, max);
@@ -210,7 +210,7 @@ static void notes_count_the_callers_that_are_queued_still(void) {
 static void a_batch_that_waits_is_counted_by_its_places(void) {
     sno_id ids[6];
     begin_noting(3, 64);
-    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 6), FLAKE_OK);
+    CHECK_EQ(sno_next_n(&gen, a_meta, ids, 6), FLAKE_OK);
     for (uint32_t ms = 0; ms < 4; ms++) CHECK_NOTE(ms * ms_ns, 4, ms);
     CHECK_NOTE(4 * ms_ns, 0, 4);
     for (uint32_t ms = 5; ms < 8; ms++) CHECK_NOTE(ms * ms_ns, 2, ms - 5);
@@ -236,8 +236,8 @@ static void who_only_tries_is_not_noted(void) {
     sno_id id = marker();
     begin_noting(3, 64);
     CHECK_EQ(sno_try(&gen, a_meta, &id), FLAKE_AGAIN);
-    CHECK_EQ(sno_try_n(&gen, a_meta, &id, 1), 0);
-    CHECK_EQ(sno_try_at(&gen, a_meta, script_now.now_ns, &id), FLAKE_AGAIN);
+    CHECK_EQ(tried_n(&gen, a_meta, &id, 1), 0);
+    CHECK_EQ(sno_try_at(&gen, a_meta, script_now.now_ns / ms_ns, &id), FLAKE_AGAIN);
     clock_to(start + 1);
     (void)tried(&gen);
     CHECK_NO_NOTE();
@@ -345,7 +345,7 @@ static void a_ring_has_room_for_its_slots_and_keeps_their_order(void) {
 
 /* A generator of 4 numbers whose clock lags, and that has drawn before its time. */
 static void begin_coarse(int64_t lag_units) {
-    sno_options o = options_of(NULL);
+    flake_options o = options_of();
     o.clock.kind = FLAKE_CLOCK_COARSE;
     begin_with(&o, 0, 3);
     clock_to(start - lag_units - 1);
@@ -357,7 +357,7 @@ static void begin_coarse(int64_t lag_units) {
 
 /* A run before may have used the units between the coarse reading and the exact one. */
 static void a_coarse_clock_does_not_say_where_to_begin(void) {
-    sno_options o = options_of(NULL);
+    flake_options o = options_of();
     o.clock.kind = FLAKE_CLOCK_COARSE;
     begin_with(&o, 0, 3);
     coarse_lag_ns = 2 * unit_ns;
@@ -412,7 +412,7 @@ static void pass(int64_t ns) {
 
 /* A generator that has learned how fast the counter counts, at the beginning of a unit. */
 static void begin_fast(void) {
-    sno_options o = options_of(NULL);
+    flake_options o = options_of();
     o.clock.kind = FLAKE_CLOCK_FAST;
     begin_with(&o, 0, 1023);
     for (unsigned i = 0; i < 4; i++) {

@@ -31,16 +31,16 @@ static void shards_made_again_repeat_nothing(void) {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         uint64_t random = seed * 0x9e3779b97f4a7c15;
         sno_snapshot s = pool_of_numbers(9, 0, (uint16_t)(9 + random_below(&random, 10)));
-        const sno_options o = options_of_sno(&s, script_read, &script_now);
+        const flake_options o = options_of_sno(script_read, &script_now);
         script_at_ms(1700000000000);
         const size_t n = 1 + (size_t)random_below(&random, most_shards);
         count = 0;
-        CHECK_EQ(sno_shards_init(shards, n, &o), FLAKE_OK);
+        CHECK_EQ(sno_shards_init(shards, n, &s, &o, NULL), FLAKE_OK);
         for (int restart = 0; restart < 5; restart++) {
             draw_some(&random, n);
             CHECK_EQ(sno_shards_snapshot(shards, n, &s), FLAKE_OK);
             CHECK_EQ(s.partition, 9);
-            CHECK_EQ(sno_shards_init(shards, n, &o), FLAKE_OK);
+            CHECK_EQ(sno_shards_init(shards, n, &s, &o, NULL), FLAKE_OK);
         }
         CHECK(count > 10);
         CHECK_EQ(repeated(), 0);
@@ -56,10 +56,10 @@ static void a_set_of_none_has_no_snapshot(void) {
 /* The last number of the newest unit, whatever the shards have drawn of it. */
 static void a_snapshot_of_shards_says_that_all_is_drawn(void) {
     sno_snapshot s = pool_of_numbers(9, 10, 29);
-    const sno_options o = options_of_sno(&s, script_read, &script_now);
+    const flake_options o = options_of_sno(script_read, &script_now);
     sno_id id;
     script_at_ms(1700000000000);
-    CHECK_EQ(sno_shards_init(shards, 4, &o), FLAKE_OK);
+    CHECK_EQ(sno_shards_init(shards, 4, &s, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_shard_try(&shards[1], 7, &id), FLAKE_OK);
     script_now.now_ns += 4000000;
     CHECK_EQ(sno_shard_try(&shards[2], 7, &id), FLAKE_OK);
@@ -68,7 +68,7 @@ static void a_snapshot_of_shards_says_that_all_is_drawn(void) {
     CHECK(s.partition == 9 && s.sequence_min == 10 && s.sequence_max == 29);
     CHECK_EQ(s.sequence, 29);
     CHECK(s.wall_hi == newest && s.wall_safe == newest);
-    CHECK_EQ(sno_shards_init(shards, 4, &o), FLAKE_OK);
+    CHECK_EQ(sno_shards_init(shards, 4, &s, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_shard_try(&shards[0], 7, &id), FLAKE_AGAIN); /* of any shard */
     CHECK_EQ(sno_shard_try(&shards[2], 7, &id), FLAKE_AGAIN);
     script_now.now_ns += 4000000;

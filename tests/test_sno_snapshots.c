@@ -33,7 +33,7 @@ static void a_snapshot_says_where_the_generator_stands(void) {
     CHECK_EQ(s.wall_safe, start);
     CHECK_EQ(s.drifts, 1);
 
-    script_now.now_ns = SNO_I_EPOCH_NS - 1; /* before sno's time */
+    script_now.now_ns = epoch_ns - 1; /* before sno's time */
     s = snapshot_of(&gen);
     CHECK_EQ(s.now, 0);
 }
@@ -176,103 +176,74 @@ static void shards_share_the_pool_and_each_number_comes_once_a_unit(void) {
 static void a_shard_waits_as_a_generator_does(void) {
     sno_id ids[9];
     begin_shards(2, 0, 7);
-    for (uint32_t k = 0; k < 4; k++) CHECK_ID(sno_shard_new(&shards[1], a_meta), start, 0, 4 + k);
+    for (uint32_t k = 0; k < 4; k++)
+        CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start, 0, 4 + k);
     CHECK_REFUSED(sno_shard_gen(&shards[1]), FLAKE_AGAIN);
-    CHECK_ID(sno_shard_new(&shards[1], a_meta), start + 1, 0, 4);
+    CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start + 1, 0, 4);
     CHECK_EQ(script_now.slept_ns, unit_ns);
-    CHECK_EQ(sno_shard_new_n(&shards[1], a_meta, ids, 9), FLAKE_OK);
+    CHECK_EQ(sno_shard_next_n(&shards[1], a_meta, ids, 9), FLAKE_OK);
     CHECK_ID(ids[2], start + 1, 0, 7);
     CHECK_ID(ids[8], start + 3, 0, 5);
-    CHECK_EQ(sno_shard_try_n(&shards[1], a_meta, ids, 9), 2);
+    CHECK_EQ(tried_shard_n(&shards[1], a_meta, ids, 9), 2);
     CHECK_ID(ids[1], start + 3, 0, 7);
     CHECK_EQ(sno_shard_try(&shards[0], a_meta, ids), FLAKE_OK);
     CHECK_ID(ids[0], start + 3, 0, 0);
-    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, unit_start_ns(start), ids), FLAKE_OK);
+    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, unit_start_ms(start), ids), FLAKE_OK);
     CHECK_ID(ids[0], start + 3, 0, 1);
-    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, unit_start_ns(start + 4), ids), FLAKE_OK);
+    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, unit_start_ms(start + 4), ids), FLAKE_OK);
     CHECK_ID(ids[0], start + 4, 0, 0);
 }
 
 static void a_shard_rides_out_a_step_back(void) {
     begin_shards(2, 0, 7);
-    CHECK_ID(sno_shard_new(&shards[0], a_meta), start, 0, 0);
+    CHECK_ID(next_sno_of_shard(&shards[0], a_meta), start, 0, 0);
     clock_to(start - 10);
-    CHECK_ID(sno_shard_new(&shards[0], a_meta), start - 10, 1, 0);
-    CHECK_ID(sno_shard_new(&shards[1], a_meta), start - 10, 0, 4); /* it has seen no step */
+    CHECK_ID(next_sno_of_shard(&shards[0], a_meta), start - 10, 1, 0);
+    CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start - 10, 0, 4); /* it has seen no step */
     CHECK_EQ(snapshot_of(sno_shard_gen(&shards[0])).drifts, 1);
     CHECK_EQ(snapshot_of(sno_shard_gen(&shards[0])).wall_safe, start);
     clock_to(start - 20);
     CHECK_REFUSED(sno_shard_gen(&shards[0]), FLAKE_CLOCK_BACK);
     CHECK_EQ(sno_shard_retry_ns(&shards[0]), 10 * unit_ns);
-    CHECK_ID(sno_shard_new(&shards[1], a_meta), start - 20, 1, 4);
-    CHECK_ID(sno_shard_new(&shards[0], a_meta), start - 10, 1, 1);
+    CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start - 20, 1, 4);
+    CHECK_ID(next_sno_of_shard(&shards[0], a_meta), start - 10, 1, 1);
     CHECK_EQ(script_now.slept_ns, 10 * unit_ns);
 }
 
 static void a_shard_gives_back_when_the_clock_steps_back_in_its_sleep(void) {
     begin_shards(2, 0, 7);
-    for (int i = 0; i < 4; i++) (void)sno_shard_new(&shards[1], a_meta);
+    for (int i = 0; i < 4; i++) (void)next_sno_of_shard(&shards[1], a_meta);
     script_now.jump_to_ns = unit_start_ns(start - 100);
-    CHECK_ID(sno_shard_new(&shards[1], a_meta), start - 100, 1, 4);
+    CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start - 100, 1, 4);
     CHECK_EQ(snapshot_of(sno_shard_gen(&shards[1])).wall_safe, start);
 }
 
 static void shards_of_a_snapshot_do_not_repeat_its_ids(void) {
     sno_snapshot s = pool_of(0, 15);
-    const sno_options o = options_of(&s);
+    const flake_options o = options_of();
     begin(0, 0);
     s.wall_hi = start;
     s.wall_safe = start - 10;
     s.sequence = 5;
     s.drifts = 1;
-    CHECK_EQ(sno_shards_init(shards, 3, &o), FLAKE_OK);
+    CHECK_EQ(sno_shards_init(shards, 3, &s, &o, NULL), FLAKE_OK);
     for (size_t i = 0; i < 3; i++) {
         CHECK_REFUSED(sno_shard_gen(&shards[i]), FLAKE_AGAIN);
         CHECK_EQ(sno_shard_retry_ns(&shards[i]), unit_ns);
     }
     clock_to(start + 1);
-    CHECK_ID(sno_shard_new(&shards[0], a_meta), start + 1, 1, 0);
+    CHECK_ID(next_sno_of_shard(&shards[0], a_meta), start + 1, 1, 0);
     clock_to(start - 9);
-    CHECK_ID(sno_shard_new(&shards[1], a_meta), start - 9, 0, 6);
+    CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start - 9, 0, 6);
     clock_to(start - 10);
     CHECK_REFUSED(sno_shard_gen(&shards[2]), FLAKE_CLOCK_BACK);
     CHECK_EQ(sno_shard_retry_ns(&shards[2]), unit_ns);
 
     s.sequence = 16 + 16 + 2; /* a queue into the second unit to come */
-    CHECK_EQ(sno_shards_init(shards, 3, &o), FLAKE_OK);
+    CHECK_EQ(sno_shards_init(shards, 3, &s, &o, NULL), FLAKE_OK);
     clock_to(start);
     for (size_t i = 0; i < 3; i++)
-        CHECK_EQ(sno_units(sno_shard_new(&shards[i], a_meta)), start + 3);
-}
-
-static void a_pool_lends_each_shard_once_and_a_returned_one_goes_on(void) {
-    const sno_snapshot s = pool_of(0, 15);
-    const sno_options o = options_of(&s);
-    sno_pool pool;
-    sno_shard *lent[4];
-    begin(0, 0);
-    CHECK_EQ(sno_pool_init(&pool, shards, 4, &o), FLAKE_OK);
-    for (int round = 0; round < 10; round++) {
-        for (int i = 0; i < 4; i++) {
-            lent[i] = sno_pool_borrow(&pool);
-            CHECK(lent[i] >= shards && lent[i] < shards + 4);
-            for (int k = 0; k < i; k++) CHECK(lent[i] != lent[k]);
-        }
-        CHECK(!sno_pool_borrow(&pool));
-        sno_pool_give_back(&pool, lent[round % 4]);
-        CHECK(sno_pool_borrow(&pool) == lent[round % 4]);
-        CHECK(!sno_pool_borrow(&pool));
-        for (int i = 0; i < 4; i++) sno_pool_give_back(&pool, lent[i]);
-    }
-    got_n = 0;
-    for (int i = 0; i < 16; i++) {
-        sno_shard *shard = sno_pool_borrow(&pool);
-        keep(sno_shard_new(shard, a_meta));
-        sno_pool_give_back(&pool, shard);
-    }
-    CHECK_EQ(repeats(got, got_n), 0);
-    CHECK_ID(got[15], start, 0, 15); /* shards take turns, so nobody had to wait */
-    CHECK_EQ(script_now.sleeps, 0);
+        CHECK_EQ(sno_units(next_sno_of_shard(&shards[i], a_meta)), start + 3);
 }
 
 /* ---- two callers at once ----
@@ -288,16 +259,16 @@ static void call_try(void) {
 }
 static void call_try_at(void) {
     sno_id id;
-    if (sno_try_at(&gen, a_meta, script_now.now_ns, &id) == FLAKE_OK) keep(id);
+    if (sno_try_at(&gen, a_meta, script_now.now_ns / ms_ns, &id) == FLAKE_OK) keep(id);
 }
 static void call_new_n(void) {
     sno_id ids[6];
-    CHECK_EQ(sno_new_n(&gen, a_meta, ids, 6), FLAKE_OK);
+    CHECK_EQ(sno_next_n(&gen, a_meta, ids, 6), FLAKE_OK);
     keep_all(ids, 6);
 }
 static void call_try_n(void) {
     sno_id ids[3];
-    keep_all(ids, sno_try_n(&gen, a_meta, ids, 3));
+    keep_all(ids, tried_n(&gen, a_meta, ids, 3));
 }
 
 static sno_snapshot shot;
@@ -356,7 +327,7 @@ static int two_callers(int where, size_t call) {
         const sno_snapshot last = snapshot_of(&gen);
         CHECK(shot.drifts <= last.drifts);
         CHECK_EQ(ids_that_a_restored_one_repeats(&last, got_n), 0);
-        if (got_n) CHECK_EQ(sno_tick(tried_at(&gen, unit_start_ns(units - 1))), last.drifts & 1);
+        if (got_n) CHECK_EQ(sno_tick(tried_at(&gen, unit_start_ms(units - 1))), last.drifts & 1);
         for (size_t i = 0; i < got_n; i++)
             CHECK(sno_sequence(got[i]) >= last.sequence_min &&
                   sno_sequence(got[i]) <= last.sequence_max);
@@ -398,7 +369,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_shard_rides_out_a_step_back),
         CHECK_TEST(a_shard_gives_back_when_the_clock_steps_back_in_its_sleep),
         CHECK_TEST(shards_of_a_snapshot_do_not_repeat_its_ids),
-        CHECK_TEST(a_pool_lends_each_shard_once_and_a_returned_one_goes_on),
         CHECK_TEST(two_callers_never_get_the_same_id_whatever_steps_they_take),
     };
     return CHECK_MAIN(argc, argv, all);

@@ -117,14 +117,12 @@ struct worker {
     pthread_t thread;
     uint64_t seed;
     sno_shard *shard;
-    unsigned loan; /* draws until the shard goes back to the pool */
     sno_id *ids;
     size_t n, room;
 };
 
 static sno_gen gen;
 static sno_shard shards[most_threads];
-static sno_pool pool;
 static flake_lane lane_array[8];
 static sno_lanes lanes;
 static worker workers[most_threads];
@@ -136,11 +134,11 @@ static size_t falls; /* ids that were not above the one that the thread drew bef
 static const uint8_t a_meta = 0x5a;
 static const uint16_t a_partition = 0xa1b2;
 
-static sno_id from_shared(worker *w) { return (void)w, sno_new(&gen, a_meta); }
+static sno_id from_shared(worker *w) { return (void)w, next_sno(&gen, a_meta); }
 static sno_id from_default(worker *w) { return (void)w, sno_generate(a_meta); }
-static sno_id from_shard(worker *w) { return sno_shard_new(w->shard, a_meta); }
+static sno_id from_shard(worker *w) { return next_sno_of_shard(w->shard, a_meta); }
 
-static sno_id from_lanes(worker *w) { return (void)w, sno_lanes_new(&lanes, a_meta); }
+static sno_id from_lanes(worker *w) { return (void)w, next_sno_of_lanes(&lanes, a_meta); }
 
 static sno_id from_try(worker *w) {
     sno_id id;
@@ -150,16 +148,6 @@ static sno_id from_try(worker *w) {
         if (ns > 0) nap(ns < unit_ns ? ns : unit_ns);
     }
     return (void)w, id;
-}
-
-static sno_id from_pool(worker *w) {
-    if (!w->loan) {
-        if (w->shard) sno_pool_give_back(&pool, w->shard);
-        while (!(w->shard = sno_pool_borrow(&pool))) (void)sched_yield();
-        w->loan = 1 + (unsigned)random_below(&thread_random, 50);
-    }
-    w->loan--;
-    return sno_shard_new(w->shard, a_meta);
 }
 
 static void *work(void *at) {
@@ -176,7 +164,6 @@ static void *work(void *at) {
     const int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + p->ms * 1000000;
     while (p->ms && clock_ns(CLOCK_MONOTONIC) < end_ns && w->n < w->room)
         w->ids[w->n++] = p->draw(w);
-    if (p->draw == from_pool && w->shard) sno_pool_give_back(&pool, w->shard);
     (void)atomic_fetch_sub(&running, 1);
     return NULL;
 }
@@ -230,10 +217,11 @@ static plan plan_of(sno_id (*draw_one)(worker *), unsigned threads, size_t ids) 
     return p;
 }
 
-static sno_options options_of(uint16_t max) {
-    static sno_snapshot numbers;
+static sno_snapshot numbers;
+
+static flake_options options_of(uint16_t max) {
     numbers = pool_of_numbers(a_partition, 0, max);
-    return options_of_sno(&numbers, NULL, NULL);
+    return options_of_sno(NULL, NULL);
 }
 
 /* ---- the default generator ---- */
@@ -247,7 +235,7 @@ static void call_at_once(void) {
     CHECK_EQ(all_n, p.ids / first_callers * first_callers);
     CHECK_EQ(repeats(), 0);
     CHECK(!sno_is_zero(all_ids[0]));
-    CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
     CHECK(sno_partition(sno_generate(0)) != sno_gen_partition(&gen));
 }
 
@@ -263,20 +251,21 @@ static void first_calls_of_the_default_generator_come_from_all_threads_at_once(v
 
 /* ---- no id twice ---- */
 
-static void draw_with(sno_id (*draw_one)(worker *), size_t lent, int kind) {
+static void draw_with(sno_id (*draw_one)(worker *), size_t lane_count, int kind) {
     static const unsigned crowd[] = {1, 2, 8, most_threads};
     for (unsigned i = 0; i < 4; i++) {
         const plan p = plan_of(draw_one, crowd[i], small ? 40000 : 1 << 20);
-        sno_options o = options_of(65535);
+        flake_options o = options_of(65535);
         o.clock.kind = kind;
-        CHECK_EQ(sno_init(&gen, &o), FLAKE_OK);
-        CHECK_EQ(sno_pool_init(&pool, shards, lent ? lent : crowd[i], &o), FLAKE_OK);
-        CHECK_EQ(sno_lanes_init(&lanes, lane_array, lent ? lent : 8, &o), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_shards_init(shards, crowd[i], &numbers, &o, NULL), FLAKE_OK);
+        CHECK_EQ(
+            sno_lanes_init(&lanes, lane_array, lane_count ? lane_count : 8, &numbers, &o, NULL),
+            FLAKE_OK);
         run(&p);
         join(&p);
         CHECK_EQ(all_n, p.ids / crowd[i] * crowd[i]);
-        if (draw_one != from_pool && draw_one != from_default && draw_one != from_lanes)
-            CHECK_EQ(falls, 0);
+        if (draw_one != from_default && draw_one != from_lanes) CHECK_EQ(falls, 0);
         CHECK_EQ(repeats(), 0);
         CHECK(!sno_is_zero(all_ids[0]));
     }
@@ -294,8 +283,6 @@ static void threads_with_a_shard_each(void) {
     draw_with(from_shard, 0, FLAKE_CLOCK_COARSE);
 }
 
-static void threads_that_borrow_from_a_pool(void) { draw_with(from_pool, 3, FLAKE_CLOCK_EXACT); }
-
 static void threads_that_draw_from_lanes(void) {
     draw_with(from_lanes, 0, FLAKE_CLOCK_EXACT);
     draw_with(from_lanes, 3, FLAKE_CLOCK_COARSE);
@@ -306,11 +293,11 @@ static void threads_that_generate(void) { draw_with(from_default, 0, FLAKE_CLOCK
 /* ---- the queue ---- */
 
 static void draw_from_a_queue(sno_id (*draw_one)(worker *), unsigned threads, uint16_t max) {
-    const sno_options o = options_of(max);
+    const flake_options o = options_of(max);
     plan p = plan_of(draw_one, threads, 0);
     p.ms = 200;
-    CHECK_EQ(sno_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(sno_lanes_init(&lanes, lane_array, 4, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, lane_array, 4, &numbers, &o, NULL), FLAKE_OK);
     run(&p);
     join(&p);
     if (draw_one != from_lanes) CHECK_EQ(falls, 0);
@@ -332,7 +319,7 @@ static flake_ring ring;
 static flake_ring_slot ring_slots[1024];
 
 static void notes_of_a_crowd_come_at_most_once_a_ms_and_end(void) {
-    sno_options o = options_of(15);
+    flake_options o = options_of(15);
     plan p = plan_of(from_shared, 8, 0);
     flake_overflow note, last = {0, 77, 0};
     int64_t latest_ms = 0;
@@ -342,14 +329,14 @@ static void notes_of_a_crowd_come_at_most_once_a_ms_and_end(void) {
     p.ms = small ? 100 : 300;
     o.overflow = &ring;
     CHECK_EQ(flake_ring_init(&ring, ring_slots, 1024), FLAKE_OK);
-    CHECK_EQ(sno_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
     const int64_t begin_ms = clock_ns(CLOCK_REALTIME) / 1000000;
     run(&p);
     for (bool over = false; !over;) {
         over = !atomic_load(&running);
         if (over) {
             nap(2 * unit_ns);
-            (void)sno_new(&gen, a_meta);
+            (void)next_sno(&gen, a_meta);
         }
         while (flake_ring_pop(&ring, &note)) {
             const int64_t ms = note.now_ns / 1000000 - begin_ms;
@@ -400,7 +387,7 @@ static void *watch(void *at) {
     do {
         sno_id id;
         memset(&id, 0, sizeof id);
-        if (w->draws) id = sno_new(w->of, a_meta);
+        if (w->draws) id = next_sno(w->of, a_meta);
         w->torn += sno_snapshot_take(w->of, &after) != FLAKE_OK;
         w->torn += after.partition != first.partition || after.sequence_min != first.sequence_min ||
                    after.sequence_max != first.sequence_max || after.sequence < after.sequence_min;
@@ -437,13 +424,13 @@ static uint32_t drifts_of(sno_gen *g) {
 static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint16_t max,
                             int64_t times, uint64_t stumbles) {
     plan p = plan_of(draw_one, threads, small ? 8000 : draw_one == from_shared ? 160000 : 60000);
-    sno_options o = options_of(max);
+    flake_options o = options_of(max);
     watcher w;
     o.clock = warp_start(times, 20);
     p.stumble_every = stumbles;
-    CHECK_EQ(sno_init(&gen, &o), FLAKE_OK);
-    const unsigned lent = draw_one == from_shared ? 0 : draw_one == from_pool ? 3 : threads;
-    if (lent) CHECK_EQ(sno_pool_init(&pool, shards, lent, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
+    const unsigned split = draw_one == from_shared ? 0 : threads;
+    if (split) CHECK_EQ(sno_shards_init(shards, split, &numbers, &o, NULL), FLAKE_OK);
     memset(&w, 0, sizeof w);
     w.of = draw_one == from_shared ? &gen : sno_shard_gen(&shards[0]);
     w.draws = draw_one == from_shared;
@@ -452,8 +439,8 @@ static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint
     join(&p);
     (void)pthread_join(w.thread, NULL);
     check_watcher(&w);
-    uint32_t drifts = lent ? 0 : drifts_of(&gen);
-    for (unsigned i = 0; i < lent; i++) drifts += drifts_of(sno_shard_gen(&shards[i]));
+    uint32_t drifts = split ? 0 : drifts_of(&gen);
+    for (unsigned i = 0; i < split; i++) drifts += drifts_of(sno_shard_gen(&shards[i]));
     CHECK(drifts > (small ? 8u : 500u));
     CHECK_EQ(repeats(), 0);
     CHECK(!sno_is_zero(all_ids[0]));
@@ -473,18 +460,13 @@ static void a_clock_put_back_under_shards_that_another_thread_asks(void) {
     step_back_among(4, from_shard, 65535, 1000, 20);
 }
 
-static void a_clock_put_back_under_a_pool(void) {
-    step_back_among(8, from_pool, 63, 1000, 0);
-    step_back_among(8, from_pool, 65535, 1000, 20);
-}
-
 static void a_clock_put_back_under_lanes(void) {
     for (unsigned i = 0; i < 2; i++) {
         plan p = plan_of(from_lanes, 8, small ? 8000 : 60000);
-        sno_options o = options_of(i ? 65535 : 63);
+        flake_options o = options_of(i ? 65535 : 63);
         o.clock = warp_start(1000, 20);
         p.stumble_every = 20 * i;
-        CHECK_EQ(sno_lanes_init(&lanes, lane_array, 3, &o), FLAKE_OK);
+        CHECK_EQ(sno_lanes_init(&lanes, lane_array, 3, &numbers, &o, NULL), FLAKE_OK);
         run(&p);
         join(&p);
         uint64_t drifts = 0;
@@ -556,10 +538,10 @@ static sno_id from_two_words(worker *w) {
 /* Ids drawn twice in one round. */
 static size_t stress(sno_id (*draw_one)(worker *), uint64_t step_every) {
     plan p = plan_of(draw_one, 8, small ? 8000 : 40000);
-    sno_options o = options_of(two_words_max);
+    flake_options o = options_of(two_words_max);
     p.stumble_every = 20;
     o.clock = warp_start(100, step_every);
-    CHECK_EQ(sno_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
     atomic_store(&two_words.time, 0);
     atomic_store(&two_words.safe, 0);
     atomic_store(&two_words.drifts, 0);
@@ -587,14 +569,12 @@ int main(int argc, char **argv) {
         CHECK_TEST(threads_that_share_a_generator),
         CHECK_TEST(threads_that_try),
         CHECK_TEST(threads_with_a_shard_each),
-        CHECK_TEST(threads_that_borrow_from_a_pool),
         CHECK_TEST(threads_that_draw_from_lanes),
         CHECK_TEST(threads_that_generate),
         CHECK_TEST(a_crowd_in_the_queue_gets_no_id_twice),
         CHECK_TEST(notes_of_a_crowd_come_at_most_once_a_ms_and_end),
         CHECK_TEST(a_clock_put_back_thousands_of_times_under_contention),
         CHECK_TEST(a_clock_put_back_under_shards_that_another_thread_asks),
-        CHECK_TEST(a_clock_put_back_under_a_pool),
         CHECK_TEST(a_clock_put_back_under_lanes),
         CHECK_TEST(the_originals_two_words_repeat_ids_where_one_word_does_not),
     };

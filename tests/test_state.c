@@ -616,16 +616,16 @@ static void a_snapshot_does_not_pass_by_the_horizon(void) {
     ways_setup setup;
     memset(&setup, 0, sizeof setup);
     setup.is_scripted = true;
-    sno_options o = ways_sno_options(&setup, &pool);
+    flake_options o = ways_sno_options(&setup);
     o.state = &snos;
-    pool.wall_hi = (script_now.now_ns - SNO_I_EPOCH_NS) / (4 * ms) + 2500;
+    pool.wall_hi = (script_now.now_ns / ms - SNO_I_EPOCH_MS) / 4 + 2500;
     pool.sequence = 5;
-    CHECK_EQ(sno_init(&ways.sno, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&ways.sno, &pool, &o, NULL), FLAKE_OK);
     script_now.now_ns += 10000 * ms;
     sno_id drawn;
     script_now.now_ns += sno_retry_ns(&ways.sno);
     CHECK_EQ(sno_try(&ways.sno, 7, &drawn), FLAKE_OK);
-    CHECK(sno_time_ns(drawn) < disk.lasting);
+    CHECK(sno_time_ms(drawn) * ms < disk.lasting);
     CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
 }
 
@@ -798,26 +798,25 @@ static void a_sno_state_brings_its_pool(void) {
     ways_setup setup;
     memset(&setup, 0, sizeof setup);
     setup.is_scripted = true;
-    sno_options o = ways_sno_options(&setup, &pool);
+    flake_options o = ways_sno_options(&setup);
     o.state = &snos;
-    CHECK_EQ(sno_init(&ways.sno, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&ways.sno, &pool, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_OK);
     CHECK_EQ(sno_partition(id), partition);
-    const int64_t first_ns = sno_time_ns(id);
+    const int64_t first_ms = sno_time_ms(id);
     CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     memset(&pool, 0, sizeof pool);
     CHECK_EQ(sno_state_open(&snos, &w, &pool, &reason), FLAKE_OK);
     CHECK_EQ(pool.partition, partition);
-    CHECK_EQ(sno_init(&ways.sno, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&ways.sno, &pool, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_OK);
-    CHECK(sno_time_ns(id) > first_ns);
+    CHECK(sno_time_ms(id) > first_ms);
     script_now.now_ns -= 8 * ms; /* no tick has used it, but both count as if they had */
     CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_CLOCK_BACK);
-    pool.sequence_max = 99;
-    CHECK_EQ(sno_init(&ways.sno, &o), FLAKE_FOREIGN);
-    CHECK_EQ(sno_shards_init(ways.sno_shards, 2, &o), FLAKE_FOREIGN);
-    o.snapshot = NULL;
-    CHECK_EQ(sno_init(&ways.sno, &o), FLAKE_FOREIGN);
+    pool.partition ^= 1;
+    CHECK_EQ(sno_init(&ways.sno, &pool, &o, NULL), FLAKE_FOREIGN);
+    CHECK_EQ(sno_shards_init(ways.sno_shards, 2, &pool, &o, NULL), FLAKE_FOREIGN);
+    CHECK_EQ(sno_init(&ways.sno, NULL, &o, NULL), FLAKE_FOREIGN);
     CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     pool = ways_pool(0, FAMILY_SNO, 5, 7);
     CHECK_EQ(sno_state_open(&snos, &w, &pool, &reason), FLAKE_INVALID);

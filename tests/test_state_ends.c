@@ -245,7 +245,7 @@ static void run_and_end_somehow(void) {
     for (uint64_t draws = 20 + random_below(&random_state, 200); draws; draws--) {
         way_ids ids;
         const struct way *way = &all_ways[random_below(&random_state, ways_count)];
-        if (way->family >= FAMILY_SNO_POOL) continue; /* have no state */
+        if (way->family >= FAMILY_SNO_LANES) continue; /* have no state */
         if (way->draw(&ids) == WAY_FORKED) EXPECT(false);
         ways_note(&our->log, way->family, &ids);
         move_clock();

@@ -664,41 +664,6 @@ static void a_run_of_snos_that_died_at_its_first_start_is_gone_on_from(void) {
     }
 }
 
-static void an_old_file_of_snos(void) {
-    static flake_state snos;
-    flake_state_options w;
-    sno_snapshot pool;
-    begin();
-    is_held = new_line();
-    may_end = new_line();
-    memset(&w, 0, sizeof w);
-    memset(&pool, 0, sizeof pool);
-    w.path = path_of("snos");
-    w.clock.now_ns = scene_clock;
-    pool.partition = 5;
-    pool.sequence_max = 99;
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), FLAKE_OK); /* to learn its identity */
-    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
-    put_old(path_of("snos"), (start_ms + 500) * a_ms, 128);
-    memcpy(old_bytes + 32, snos.identity, FLAKE_I_IDENTITY);
-    flake_i_put64(old_bytes + 120, flake_i_fnv(old_bytes, 120));
-    put_bytes(path_of("snos"), old_bytes, 128);
-    lock_name = "snos.sno-lock";
-    const pid_t child = start_child(hold_the_old_lock);
-    CHECK(await_word(&is_held));
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), FLAKE_TAKEN);
-    tell(&may_end);
-    CHECK_EQ(end_of(child), 0);
-    memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), FLAKE_OK);
-    CHECK_EQ(pool.partition, 5);
-    CHECK(atomic_load(&our->now_ns) > (start_ms + 500) * a_ms);
-    CHECK_EQ(version_of(path_of("snos")), 2);
-    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
-    hang_up(&is_held);
-    hang_up(&may_end);
-}
-
 /* ---- beside an open ---- */
 
 static uint64_t asked_before;
@@ -1024,7 +989,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(no_old_program_starts_while_a_file_is_taken_over),
         CHECK_TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next),
         CHECK_TEST(a_run_of_snos_that_died_at_its_first_start_is_gone_on_from),
-        CHECK_TEST(an_old_file_of_snos),
         CHECK_TEST(the_floor_stays_until_an_open_has_waited),
         CHECK_TEST(a_file_system_that_can_t_sync_a_folder_is_one_all_the_same),
         CHECK_TEST(a_path_that_can_t_be_looked_at_gets_no_file_yet),

@@ -44,30 +44,19 @@ static flake_status open_flake(void) {
     return flake_init(&gen, &o);
 }
 
-static sno_options sno_options_now(void) {
+static flake_options sno_options_now(void) {
     sno_pool_of = pool_of_numbers(5, 0, 99);
-    return options_of_sno(&sno_pool_of, scene_clock, NULL);
-}
-
-static flake_status of_sno(flake_status status) {
-    switch (status) {
-    case FLAKE_OK: return FLAKE_OK;
-    case FLAKE_AGAIN: return FLAKE_AGAIN;
-    case FLAKE_IO: return FLAKE_IO;
-    case FLAKE_TAKEN: return FLAKE_TAKEN;
-    case FLAKE_INVALID: return FLAKE_INVALID;
-    default: return FLAKE_PARSE; /* none of those that are expected */
-    }
+    return options_of_sno(scene_clock, NULL);
 }
 
 static flake_status open_sno(void) {
     flake_state_options w;
-    sno_options o = sno_options_now();
+    flake_options o = sno_options_now();
     SET_STATE_OPTIONS(w, "snos");
     const flake_status status = sno_state_open(&snos, &w, &sno_pool_of, NULL);
-    if (status != FLAKE_OK) return of_sno(status);
+    if (status != FLAKE_OK) return status;
     o.state = &snos;
-    return of_sno(sno_init(&sno, &o));
+    return sno_init(&sno, &sno_pool_of, &o, NULL);
 }
 
 static flake_status draw_flake(void) {
@@ -79,15 +68,15 @@ static flake_status draw_flake(void) {
 
 static flake_status draw_sno(void) {
     sno_id id;
-    const flake_status status = sno_new_n(&sno, 0, &id, 1);
+    const flake_status status = sno_next_n(&sno, 0, &id, 1);
     if (status == FLAKE_OK) note(sno_key(id) | (uint64_t)1 << 63);
-    return of_sno(status);
+    return status;
 }
 
 static flake_status extend_flake(void) { return flake_state_extend(&state); }
-static flake_status extend_sno(void) { return of_sno(flake_state_extend(&snos)); }
+static flake_status extend_sno(void) { return flake_state_extend(&snos); }
 static flake_status close_flake(void) { return flake_state_close(&state); }
-static flake_status close_sno(void) { return of_sno(flake_state_close(&snos)); }
+static flake_status close_sno(void) { return flake_state_close(&snos); }
 
 static flake_status claim_slot(void) {
     flake_slot_options o;
@@ -109,9 +98,9 @@ static flake_status exclude_flake(void) {
 }
 
 static flake_status exclude_sno(void) {
-    sno_options o = sno_options_now();
+    flake_options o = sno_options_now();
     o.exclusive = our_folder;
-    return of_sno(sno_init(&sno, &o));
+    return sno_init(&sno, &sno_pool_of, &o, NULL);
 }
 
 static flake_status retire_flake(void) {
@@ -360,7 +349,7 @@ static void draw_in_between(int signal_number) {
         CHECK_EQ(flake_try_n(&gen, &id, 1), 0);
         CHECK_EQ(id, 7);
     } else {
-        null = sno_new(&sno, 0);
+        null = next_sno(&sno, 0);
         CHECK(sno_is_zero(null));
     }
     on_sleep = NULL;

@@ -499,13 +499,12 @@ static flake_status draw_sno(void) {
 
 static void open_snos_and_be_killed(void) {
     sno_snapshot pool;
-    sno_options o;
+    flake_options o;
     EXPECT(open_snos(&pool) == FLAKE_OK);
     memset(&o, 0, sizeof o);
-    o.snapshot = &pool;
     o.shared_memory = true;
     o.state = &all->snos;
-    EXPECT(sno_init(&all->sno, &o) == FLAKE_OK);
+    EXPECT(sno_init(&all->sno, &pool, &o, NULL) == FLAKE_OK);
     for (int i = 0; i < 100; i++) EXPECT(draw_sno() == FLAKE_OK);
     be_killed();
 }

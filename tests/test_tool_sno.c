@@ -28,8 +28,8 @@ static void inspect_finds(const char *option, const char *text, sno_id id) {
     (void)snprintf(parts, sizeof parts,
                    "\"unix_ms\":%" PRId64 ",\"units\":%" PRIu64
                    ",\"tick\":%u,\"meta\":%u,\"partition\":%u,\"sequence\":%u}\n",
-                   sno_time_ns(id) / 1000000, sno_units(id), (unsigned)sno_tick(id),
-                   (unsigned)sno_meta(id), (unsigned)sno_partition(id), (unsigned)sno_sequence(id));
+                   sno_time_ms(id), sno_units(id), (unsigned)sno_tick(id), (unsigned)sno_meta(id),
+                   (unsigned)sno_partition(id), (unsigned)sno_sequence(id));
     const int code = run_tool((const char *[]){"inspect", option, "--json", text, NULL});
     if (code == 0 && strstr(run_output, parts)) return;
     char said[1024];
@@ -63,7 +63,7 @@ static void generate_like(const form *f, sno_id id, char text[64]) {
     char meta[32], partition[32];
     (void)snprintf(meta, sizeof meta, "--meta=%u", (unsigned)sno_meta(id));
     (void)snprintf(partition, sizeof partition, "--partition=%u", (unsigned)sno_partition(id));
-    script_at_ms(sno_time_ns(id) / 1000000 - 4);
+    script_at_ms(sno_time_ms(id) - 4);
     CHECK_EQ(run_tool((const char *[]){"generate", f->option, meta, partition, NULL}), 0);
     CHECK(run_size > 1 && run_size < 64);
     memcpy(text, run_output, run_size);

@@ -8,6 +8,7 @@
 #include "scene.h"
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 
 static flake_gen gen;
 static flake_shard shard;
@@ -46,7 +47,7 @@ static void sleep_and_fall_back(int64_t ns) {
 }
 
 static void jump(int64_t ns) {
-    const int64_t by_ns = (int64_t)random_below(&random_state, 3 * a_ms) - a_ms * 3 / 2;
+    const int64_t by_ns = (int64_t)random_below(&random_state, 3 * (uint64_t)a_ms) - a_ms * 3 / 2;
     atomic_fetch_add(&our->now_ns, random_below(&random_state, 3) ? ns : by_ns);
 }
 
@@ -137,27 +138,26 @@ static void wait_gate(bool with_ring) {
 }
 
 static void make_sno(bool with_ring) {
-    sno_options o;
+    flake_options o;
     sno_snapshot pool;
     memset(&o, 0, sizeof o);
     memset(&pool, 0, sizeof pool);
     pool.partition = 1;
     pool.sequence_max = 3; /* the least */
-    o.snapshot = &pool;
     o.max_wait_ms = patience_ms;
     o.clock.now_ns = odd_clock;
     CHECK_EQ(flake_ring_init(&sno_ring_of, sno_ring_slots, 8), FLAKE_OK);
     if (with_ring) o.overflow = &sno_ring_of;
-    CHECK_EQ(sno_init(&sno, &o), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
 }
 
 static void wait_sno(bool with_ring) {
     sno_id ids[4];
     make_sno(with_ring);
-    (void)sno_try_n(&sno, 0, ids, 4);
+    (void)tried_n(&sno, 0, ids, 4);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
-    (void)sno_new(&sno, 0);
+    (void)next_sno(&sno, 0);
 }
 
 /* Both ticks have used the time. */
@@ -175,7 +175,7 @@ static void wait_blocked(bool with_ring) {
     goes_back_ns = back_ns;
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
-    (void)sno_new(&sno, 0);
+    (void)next_sno(&sno, 0);
 }
 
 static const struct wait {

@@ -14,7 +14,7 @@ void *other_unit_sno_default(void);
 size_t other_unit_flake_gen_size(void);
 size_t other_unit_sno_gen_size(void);
 uint64_t other_unit_flake_next(flake_gen *gen);
-sno_id other_unit_sno_new(sno_gen *gen);
+flake_status other_unit_sno_next(sno_gen *gen, sno_id *id);
 sno_id other_unit_sno_generate(void);
 void *other_unit_flake_default(void);
 size_t other_unit_flake128_gen_size(void);

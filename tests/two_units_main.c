@@ -74,10 +74,12 @@ static void generators_cross_languages(void) {
 static void generators_of_sno_cross_languages(void) {
     static sno_gen gen;
     CHECK_EQ(other_unit_sno_gen_size(), sizeof(sno_gen));
-    CHECK_EQ(sno_init(&gen, NULL), FLAKE_OK);
-    sno_id id = sno_new(&gen, 0);
+    CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
+    sno_id id;
+    CHECK_EQ(sno_next(&gen, 0, &id), FLAKE_OK);
     for (int i = 0; i < 1000; i++) {
-        const sno_id next = other_unit_sno_new(&gen);
+        sno_id next;
+        CHECK_EQ(other_unit_sno_next(&gen, &next), FLAKE_OK);
         CHECK(sno_compare(next, id) > 0);
         id = next;
     }

@@ -24,7 +24,7 @@ uint64_t other_unit_flake_next(flake_gen *gen) {
     return flake_next(gen, &id) == FLAKE_OK ? id : 0;
 }
 
-sno_id other_unit_sno_new(sno_gen *gen) { return sno_new(gen, 0); }
+flake_status other_unit_sno_next(sno_gen *gen, sno_id *id) { return sno_next(gen, 0, id); }
 sno_id other_unit_sno_generate(void) { return sno_generate(0); }
 void *other_unit_flake_default(void) { return (void *)&flake_i_default; }
 size_t other_unit_flake128_gen_size(void) { return sizeof(flake128_gen); }

@@ -27,26 +27,15 @@ static struct ways {
     flake_pool pool;
     flake128_gen wide;
     sno_gen sno;
-    sno_shard sno_shards[way_halves], sno_lent[way_halves];
-    sno_pool sno_pool;
+    sno_shard sno_shards[way_halves];
     flake_lane lane[way_halves], wide_lane[way_halves];
     flake_lanes lanes;
     flake128_lanes wide_lanes;
-    flake_lane flake_lane[way_halves];
+    flake_lane sno_lane[way_halves];
     sno_lanes sno_lanes;
 } ways;
 
 static inline way_outcome way_of_flake(flake_status status) {
-    switch (status) {
-    case FLAKE_OK: return WAY_OK;
-    case FLAKE_FORKED: return WAY_FORKED;
-    case FLAKE_AGAIN: return WAY_AGAIN;
-    case FLAKE_IO: return WAY_IO;
-    default: return WAY_OTHER;
-    }
-}
-
-static inline way_outcome way_of_sno(flake_status status) {
     switch (status) {
     case FLAKE_OK: return WAY_OK;
     case FLAKE_FORKED: return WAY_FORKED;
@@ -190,61 +179,54 @@ static inline way_outcome way_wide_try_n(way_ids *out) {
     return way_give_wide(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
 
-static inline way_outcome way_sno_new(way_ids *out) {
+static inline way_outcome way_sno_next(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const sno_id drawn = sno_new(&ways.sno, 7);
-    if (!sno_is_zero(drawn)) id[0] = drawn;
-    return way_give_snos(out, sno_is_zero(drawn) ? WAY_NONE : WAY_OK, id, 1);
+    return way_give_snos(out, way_of_flake(sno_next(&ways.sno, 7, id)), id, 1);
 }
 static inline way_outcome way_sno_try(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_sno(sno_try(&ways.sno, 7, id)), id, 1);
+    return way_give_snos(out, way_of_flake(sno_try(&ways.sno, 7, id)), id, 1);
 }
 static inline way_outcome way_sno_try_at(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_sno(sno_try_at(&ways.sno, 7, way_now_ns(), id)), id, 1);
+    return way_give_snos(out, way_of_flake(sno_try_at(&ways.sno, 7, way_now_ns() / 1000000, id)),
+                         id, 1);
 }
-static inline way_outcome way_sno_new_n(way_ids *out) {
+static inline way_outcome way_sno_next_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const flake_status status = sno_new_n(&ways.sno, 7, id, way_batch);
-    return way_give_snos(out, way_of_sno(status), id, way_batch);
+    const flake_status status = sno_next_n(&ways.sno, 7, id, way_batch);
+    return way_give_snos(out, way_of_flake(status), id, way_batch);
 }
 static inline way_outcome way_sno_try_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const size_t n = sno_try_n(&ways.sno, 7, id, way_batch);
-    return way_give_snos(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
+    size_t n;
+    const flake_status status = sno_try_n(&ways.sno, 7, id, way_batch, &n);
+    return way_give_snos(out, way_of_flake(status), id, n ? n : way_batch);
 }
-static inline way_outcome way_sno_shard_new(way_ids *out) {
+static inline way_outcome way_sno_shard_next(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const sno_id drawn = sno_shard_new(&ways.sno_shards[0], 7);
-    if (!sno_is_zero(drawn)) id[0] = drawn;
-    return way_give_snos(out, sno_is_zero(drawn) ? WAY_NONE : WAY_OK, id, 1);
+    return way_give_snos(out, way_of_flake(sno_shard_next(&ways.sno_shards[0], 7, id)), id, 1);
 }
 static inline way_outcome way_sno_shard_try(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_sno(sno_shard_try(&ways.sno_shards[1], 7, id)), id, 1);
+    return way_give_snos(out, way_of_flake(sno_shard_try(&ways.sno_shards[1], 7, id)), id, 1);
 }
 static inline way_outcome way_sno_shard_try_at(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const flake_status status = sno_shard_try_at(&ways.sno_shards[0], 7, way_now_ns(), id);
-    return way_give_snos(out, way_of_sno(status), id, 1);
+    const flake_status status =
+        sno_shard_try_at(&ways.sno_shards[0], 7, way_now_ns() / 1000000, id);
+    return way_give_snos(out, way_of_flake(status), id, 1);
 }
-static inline way_outcome way_sno_shard_new_n(way_ids *out) {
+static inline way_outcome way_sno_shard_next_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const flake_status status = sno_shard_new_n(&ways.sno_shards[1], 7, id, way_batch);
-    return way_give_snos(out, way_of_sno(status), id, way_batch);
+    const flake_status status = sno_shard_next_n(&ways.sno_shards[1], 7, id, way_batch);
+    return way_give_snos(out, way_of_flake(status), id, way_batch);
 }
 static inline way_outcome way_sno_shard_try_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const size_t n = sno_shard_try_n(&ways.sno_shards[0], 7, id, way_batch);
-    return way_give_snos(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
-}
-static inline way_outcome way_sno_lent_try(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    sno_shard *shard = sno_pool_borrow(&ways.sno_pool);
-    const flake_status status = shard ? sno_shard_try(shard, 7, id) : FLAKE_TAKEN;
-    if (shard) sno_pool_give_back(&ways.sno_pool, shard);
-    return way_give_snos(out, way_of_sno(status), id, 1);
+    size_t n;
+    const flake_status status = sno_shard_try_n(&ways.sno_shards[0], 7, id, way_batch, &n);
+    return way_give_snos(out, way_of_flake(status), id, n ? n : way_batch);
 }
 
 static inline way_outcome way_lanes_next(way_ids *out) {
@@ -274,32 +256,22 @@ static inline way_outcome way_wide_lanes_try_n(way_ids *out) {
     const size_t n = flake128_lanes_try_n(&ways.wide_lanes, id, way_batch);
     return way_give_wide(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
-static inline way_outcome way_sno_lanes_new(way_ids *out) {
+static inline way_outcome way_sno_lanes_next(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const sno_id drawn = sno_lanes_new(&ways.sno_lanes, 7);
-    if (!sno_is_zero(drawn)) id[0] = drawn;
-    return way_give_snos(out, sno_is_zero(drawn) ? WAY_NONE : WAY_OK, id, 1);
+    return way_give_snos(out, way_of_flake(sno_lanes_next(&ways.sno_lanes, 7, id)), id, 1);
 }
 static inline way_outcome way_sno_lanes_try(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_sno(sno_lanes_try(&ways.sno_lanes, 7, id)), id, 1);
+    return way_give_snos(out, way_of_flake(sno_lanes_try(&ways.sno_lanes, 7, id)), id, 1);
 }
-static inline way_outcome way_sno_lanes_new_n(way_ids *out) {
+static inline way_outcome way_sno_lanes_next_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const flake_status status = sno_lanes_new_n(&ways.sno_lanes, 7, id, way_batch);
-    return way_give_snos(out, way_of_sno(status), id, way_batch);
+    const flake_status status = sno_lanes_next_n(&ways.sno_lanes, 7, id, way_batch);
+    return way_give_snos(out, way_of_flake(status), id, way_batch);
 }
 
 /* Ids of one family differ by their keys. */
-enum {
-    FAMILY_FLAKE,
-    FAMILY_WIDE,
-    FAMILY_SNO,
-    FAMILY_SNO_SHARDS,
-    FAMILY_SNO_POOL,
-    FAMILY_SNO_LANES,
-    families
-};
+enum { FAMILY_FLAKE, FAMILY_WIDE, FAMILY_SNO, FAMILY_SNO_SHARDS, FAMILY_SNO_LANES, families };
 
 static const struct way {
     const char *name;
@@ -323,26 +295,25 @@ static const struct way {
     {"flake128_try_at", FAMILY_WIDE, way_wide_try_at},
     {"flake128_next_n", FAMILY_WIDE, way_wide_next_n},
     {"flake128_try_n", FAMILY_WIDE, way_wide_try_n},
-    {"sno_new", FAMILY_SNO, way_sno_new},
+    {"sno_next", FAMILY_SNO, way_sno_next},
     {"sno_try", FAMILY_SNO, way_sno_try},
     {"sno_try_at", FAMILY_SNO, way_sno_try_at},
-    {"sno_new_n", FAMILY_SNO, way_sno_new_n},
+    {"sno_next_n", FAMILY_SNO, way_sno_next_n},
     {"sno_try_n", FAMILY_SNO, way_sno_try_n},
-    {"sno_shard_new", FAMILY_SNO_SHARDS, way_sno_shard_new},
+    {"sno_shard_next", FAMILY_SNO_SHARDS, way_sno_shard_next},
     {"sno_shard_try", FAMILY_SNO_SHARDS, way_sno_shard_try},
     {"sno_shard_try_at", FAMILY_SNO_SHARDS, way_sno_shard_try_at},
-    {"sno_shard_new_n", FAMILY_SNO_SHARDS, way_sno_shard_new_n},
+    {"sno_shard_next_n", FAMILY_SNO_SHARDS, way_sno_shard_next_n},
     {"sno_shard_try_n", FAMILY_SNO_SHARDS, way_sno_shard_try_n},
-    {"sno_pool_borrow", FAMILY_SNO_POOL, way_sno_lent_try},
     {"flake_lanes_next", FAMILY_FLAKE, way_lanes_next},
     {"flake_lanes_try", FAMILY_FLAKE, way_lanes_try},
     {"flake_lanes_next_n", FAMILY_FLAKE, way_lanes_next_n},
     {"flake_lanes_try_n", FAMILY_FLAKE, way_lanes_try_n},
     {"flake128_lanes_next", FAMILY_WIDE, way_wide_lanes_next},
     {"flake128_lanes_try_n", FAMILY_WIDE, way_wide_lanes_try_n},
-    {"sno_lanes_new", FAMILY_SNO_LANES, way_sno_lanes_new},
+    {"sno_lanes_next", FAMILY_SNO_LANES, way_sno_lanes_next},
     {"sno_lanes_try", FAMILY_SNO_LANES, way_sno_lanes_try},
-    {"sno_lanes_new_n", FAMILY_SNO_LANES, way_sno_lanes_new_n},
+    {"sno_lanes_next_n", FAMILY_SNO_LANES, way_sno_lanes_next_n},
 };
 enum { ways_count = sizeof all_ways / sizeof *all_ways };
 
@@ -377,8 +348,8 @@ static inline flake_options ways_wide_options(const ways_setup *w) {
     return o;
 }
 
-static inline sno_options ways_sno_options(const ways_setup *w, const sno_snapshot *pool) {
-    sno_options o = options_of_sno(pool, NULL, NULL);
+static inline flake_options ways_sno_options(const ways_setup *w) {
+    flake_options o = options_of_sno(NULL, NULL);
     if (w->is_scripted) {
         o.clock.now_ns = script_read;
         o.clock.user = &script_now;
@@ -396,19 +367,20 @@ static inline unsigned ways_make_lanes(const ways_setup *w) {
     const flake_options f = ways_flake_options(w, 300, 399);
     flake_options wide = ways_wide_options(w);
     const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_LANES, 0, 99);
-    const sno_options s = ways_sno_options(w, &pool);
+    const flake_options s = ways_sno_options(w);
     unsigned wrong = 0;
     wide.seq_min = 100, wide.seq_max = 199;
     if (w->again) {
         wrong += flake_lanes_reinit_after_fork(&ways.lanes, &f) != FLAKE_OK;
         wrong += flake128_lanes_reinit_after_fork(&ways.wide_lanes, w->who, &wide) != FLAKE_OK;
-        wrong += sno_lanes_reinit_after_fork(&ways.sno_lanes, &s) != FLAKE_OK;
+        wrong += sno_lanes_reinit_after_fork(&ways.sno_lanes, &pool, &s, NULL) != FLAKE_OK;
         return wrong;
     }
     wrong += flake_lanes_init(&ways.lanes, ways.lane, way_halves, &f) != FLAKE_OK;
     wrong += flake128_lanes_init(&ways.wide_lanes, ways.wide_lane, way_halves, w->who, &wide) !=
              FLAKE_OK;
-    wrong += sno_lanes_init(&ways.sno_lanes, ways.flake_lane, way_halves, &s) != FLAKE_OK;
+    wrong +=
+        sno_lanes_init(&ways.sno_lanes, ways.sno_lane, way_halves, &pool, &s, NULL) != FLAKE_OK;
     return wrong;
 }
 
@@ -416,28 +388,25 @@ static inline unsigned ways_make(const ways_setup *w) {
     unsigned wrong = ways_make_lanes(w);
     flake_options f = ways_flake_options(w, 0, 99), half = f, wide = ways_wide_options(w);
     sno_snapshot pool = ways_pool(w->who, FAMILY_SNO, 0, 99);
-    sno_options s = ways_sno_options(w, &pool);
+    flake_options s = ways_sno_options(w);
     s.state = w->sno;
     if (!w->again) {
         wrong += flake_init(&ways.gen, &f) != FLAKE_OK;
         wrong += flake_prefetch_init(&ways.stock, &ways.gen, 4, 0) != FLAKE_OK;
         wrong += flake128_init(&ways.wide, w->who, &wide) != FLAKE_OK;
-        wrong += sno_init(&ways.sno, &s) != FLAKE_OK;
+        wrong += sno_init(&ways.sno, &pool, &s, NULL) != FLAKE_OK;
         half.seq_min = 100, half.seq_max = 199;
         wrong += flake_shards_init(ways.shards, way_halves, &half) != FLAKE_OK;
         half.seq_min = 200, half.seq_max = 299;
         wrong += flake_pool_init(&ways.pool, ways.lent, way_halves, &half) != FLAKE_OK;
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, 0, 99);
         s.state = w->sno_shards;
-        wrong += sno_shards_init(ways.sno_shards, way_halves, &s) != FLAKE_OK;
-        pool = ways_pool(w->who, FAMILY_SNO_POOL, 0, 99);
-        s.state = NULL;
-        wrong += sno_pool_init(&ways.sno_pool, ways.sno_lent, way_halves, &s) != FLAKE_OK;
+        wrong += sno_shards_init(ways.sno_shards, way_halves, &pool, &s, NULL) != FLAKE_OK;
         return wrong;
     }
     wrong += flake_reinit_after_fork(&ways.gen, &f) != FLAKE_OK;
     wrong += flake128_reinit_after_fork(&ways.wide, w->who, &wide) != FLAKE_OK;
-    wrong += sno_reinit_after_fork(&ways.sno, &s) != FLAKE_OK;
+    wrong += sno_reinit_after_fork(&ways.sno, &pool, &s, NULL) != FLAKE_OK;
     for (unsigned i = 0; i < way_halves; i++) {
         half.seq_min = 100 + 50 * i, half.seq_max = half.seq_min + 49;
         wrong += flake_reinit_after_fork(flake_shard_gen(&ways.shards[i]), &half) != FLAKE_OK;
@@ -445,9 +414,8 @@ static inline unsigned ways_make(const ways_setup *w) {
         wrong += flake_reinit_after_fork(flake_shard_gen(&ways.lent[i]), &half) != FLAKE_OK;
         const uint16_t min = (uint16_t)(50 * i);
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, min, (uint16_t)(min + 49));
-        wrong += sno_reinit_after_fork(sno_shard_gen(&ways.sno_shards[i]), &s) != FLAKE_OK;
-        pool = ways_pool(w->who, FAMILY_SNO_POOL, min, (uint16_t)(min + 49));
-        wrong += sno_reinit_after_fork(sno_shard_gen(&ways.sno_lent[i]), &s) != FLAKE_OK;
+        wrong +=
+            sno_reinit_after_fork(sno_shard_gen(&ways.sno_shards[i]), &pool, &s, NULL) != FLAKE_OK;
     }
     return wrong;
 }

@@ -34,7 +34,7 @@ import time
 from pathlib import Path
 
 HEADERS = ("flake.h", "sno.h")
-FLAGS = ["-std=c11", "-w", "-DFLAKE_SHOW_WARNINGS", "-DSNO_SHOW_WARNINGS", "-pthread", "-DTEST_SMALL", "-DRUNS=3000",
+FLAGS = ["-std=c11", "-w", "-DFLAKE_SHOW_WARNINGS", "-pthread", "-DTEST_SMALL", "-DRUNS=3000",
          "-Itests"]
 COUNT = ["-O0", "-fprofile-instr-generate", "-fcoverage-mapping", "-mllvm", "-runtime-counter-relocation"]
 # The explorer's scenarios that take less than half a second each; the others take minutes together.
@@ -199,16 +199,12 @@ def measure_all(root, build, etcd, jobs):
 # ---- what is taken ----
 
 def sections(text):
-    """The section of each line, by its number from 1; those of regions that both headers have as common/..."""
+    """The section of each line, by its number from 1; the engine's are parted further: common/PART."""
     names, section, part = [""], "", ""
     for line in text:
         if mark := re.match(r"// >>(\w+)( \w+)?", line):
-            is_common = mark[2] == " begin" and mark[1] != "own"
             section, part = "" if mark[2] == " end" else mark[1], ""
-            if is_common:
-                section, part = "common", "" if mark[1] == "common" else mark[1]
-            is_parted = section == "common" and not part
-        elif section == "common" and is_parted and (mark := re.match(r"/\* ---- (.+?)( ----|:)", line)):
+        elif section == "common" and (mark := re.match(r"/\* ---- (.+?)( ----|:)", line)):
             part = mark[1].strip()
         names.append(f"common/{part}" if section == "common" else section)
     return names
@@ -237,7 +233,7 @@ class Untaken:
 
 
 class Part:
-    """What is judged for itself: the regions that both headers have, or a header's own lines."""
+    """What is counted of a header."""
 
     def __init__(self):
         self.lines = collections.Counter()
@@ -245,45 +241,24 @@ class Part:
         self.where = {}                           # a line or branch: header, section, line's number, its text
 
 
-def common_lines(text):
-    """line of flake.h -> the same line of sno.h, for the regions that are the same in both."""
-    begins = {h: {m[1]: n for n, line in enumerate(text[h], 1) if (m := re.match(r"// >>(\w+) begin", line))}
-              for h in HEADERS}
-    both = {}
-    for name, first in begins["flake.h"].items():
-        last = text["flake.h"].index(f"// >>{name} end")
-        offset = begins["sno.h"][name] - first
-        same = [line.replace("flake", "sno").replace("FLAKE", "SNO") for line in text["flake.h"][first:last]]
-        if same == text["sno.h"][first + offset:last + offset]:
-            both.update({number: number + offset for number in range(first, last + 1)})
-    return both
-
-
 def parts(measured):
-    """common, flake.h and sno.h. A line of both headers is one line, and taken when either takes it."""
-    text = {header: Path(header).read_text().splitlines() for header in HEADERS}
-    both = common_lines(text)
-    home = {("flake.h", at): ("common", at) for at in both} | {("sno.h", at): ("common", of) for of, at in both.items()}
-    found = {"common": Part(), "flake.h": Part(), "sno.h": Part()}
-    for header in ("sno.h", "flake.h"):           # flake.h's text is told of a common line
-        section_of = sections(text[header])
+    """By header."""
+    found = {header: Part() for header in HEADERS}
+    for header, part in found.items():
+        text = Path(header).read_text().splitlines()
+        section_of = sections(text)
         for result in measured.values():
             for number, times in result["lines"].get(header, {}).items():
-                name, at = home.get((header, int(number)), (header, int(number)))
-                found[name].lines[at] += times
-                found[name].where[at] = (header, section_of[int(number)], int(number), text[header][int(number) - 1])
-            order = collections.Counter()         # columns differ with the prefix; the order does not
-            branches = result["branches"].get(header, {})
-            for place in sorted(branches, key=lambda p: [int(n) for n in p.split(":")]):
-                number = int(place.split(":")[0])
-                name, at = home.get((header, number), (header, number))
-                key = (at, order[at]) if name == "common" else (at, [int(n) for n in place.split(":")][1])
-                order[at] += 1
-                taken = found[name].branches[key]
-                taken[0] += branches[place][0]
-                taken[1] += branches[place][1]
-                condition = re.sub(r"\s+", " ", text_between(text[header], place))
-                found[name].where[key] = (header, section_of[number], number, text[header][number - 1], condition)
+                at = int(number)
+                part.lines[at] += times
+                part.where[at] = (header, section_of[at], at, text[at - 1])
+            for place, times in result["branches"].get(header, {}).items():
+                number, column = map(int, place.split(":")[:2])
+                taken = part.branches[number, column]
+                taken[0] += times[0]
+                taken[1] += times[1]
+                condition = re.sub(r"\s+", " ", text_between(text, place))
+                part.where[number, column] = (header, section_of[number], number, text[number - 1], condition)
     return found
 
 

@@ -57,17 +57,14 @@ static void make_rows(void) {
     static flake128_gen wides, uuids;
     static sno_gen snos;
     flake_options options;
-    sno_options pool;
     sno_snapshot partition;
     memset(&options, 0, sizeof options);
-    memset(&pool, 0, sizeof pool);
     memset(&partition, 0, sizeof partition);
     options.node = flake_idgen_node(3, 1);
     partition.partition = 4711;
-    pool.snapshot = &partition;
     MUST(flake_init(&flakes, &options) == FLAKE_OK);
     MUST(flake128_init(&wides, 0x0242ac110002, NULL) == FLAKE_OK);
-    MUST(sno_init(&snos, &pool) == FLAKE_OK);
+    MUST(sno_init(&snos, &partition, NULL, NULL) == FLAKE_OK);
     memset(&options, 0, sizeof options);
     options.form = FLAKE_UUID7;
     MUST(flake128_init(&uuids, 0, &options) == FLAKE_OK);
@@ -78,7 +75,7 @@ static void make_rows(void) {
         MUST(flake_try_at(&flakes, unix_ms, &rows[i].flake) == FLAKE_OK);
         MUST(flake128_try_at(&wides, unix_ms, &rows[i].wide) == FLAKE_OK);
         MUST(flake128_try_at(&uuids, unix_ms, &rows[i].uuid) == FLAKE_OK);
-        MUST(sno_try_at(&snos, 7, unix_ms * 1000000, &rows[i].sno) == FLAKE_OK);
+        MUST(sno_try_at(&snos, 7, unix_ms, &rows[i].sno) == FLAKE_OK);
     }
 }
 
@@ -118,7 +115,7 @@ static int64_t time_of(unsigned k, const row *r) {
     case uuid7:
         MUST(flake128_decompose(FLAKE_UUID7, r->uuid, &wide_parts) == FLAKE_OK);
         return wide_parts.unix_ms;
-    default: return sno_time_ns(r->sno) / 1000000;
+    default: return sno_time_ms(r->sno);
     }
 }
 
@@ -130,8 +127,8 @@ static void bounds(const window *w, row *least, row *greatest) {
     MUST(flake128_max_at(FLAKE_BOUNDARY, w->to_ms, &greatest->wide) == FLAKE_OK);
     MUST(flake128_min_at(FLAKE_UUID7, w->from_ms, &least->uuid) == FLAKE_OK);
     MUST(flake128_max_at(FLAKE_UUID7, w->to_ms, &greatest->uuid) == FLAKE_OK);
-    MUST(sno_min_at(w->from_ms * 1000000, &least->sno) == FLAKE_OK);
-    MUST(sno_max_at(w->to_ms * 1000000, &greatest->sno) == FLAKE_OK);
+    MUST(sno_min_at(w->from_ms, &least->sno) == FLAKE_OK);
+    MUST(sno_max_at(w->to_ms, &greatest->sno) == FLAKE_OK);
 }
 
 static FILE *open_named(const char *folder, const char *name, const char *what) {

@@ -12,7 +12,7 @@ typedef struct place {
     unsigned tick;
 } place;
 
-/* FAILED does not say why, as sno_new does not, and what is short of a batch. */
+/* FAILED: short of a batch. */
 typedef enum outcome {
     GOOD,
     SAID_AGAIN,
@@ -29,7 +29,7 @@ static int64_t given_ms(char letter) { return now->clock[0] + (letter == 'G' ? 2
 /* An index of the whole becomes one of its lane. */
 static unsigned lane_of(uint64_t *index) {
     unsigned i = 0;
-    for (; *index >= engines[i].cap && i + 1 < now->lanes; i++) *index -= engines[i].cap;
+    for (; *index >= engines[i]->cap && i + 1 < now->lanes; i++) *index -= engines[i]->cap;
     return i;
 }
 
@@ -104,18 +104,18 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
     size_t n = 1;
     memset(ids, 0, sizeof ids);
     switch (letter) {
-    case 'n': ids[0] = sno_new(g, meta); break;
+    case 'n': status = sno_next(g, meta, ids); break;
     case 't': status = sno_try(g, meta, ids); break;
-    case 'l': ids[0] = sno_lanes_new(l, meta); break;
+    case 'l': status = sno_lanes_next(l, meta, ids); break;
     case 'L': status = sno_lanes_try(l, meta, ids); break;
-    case 'Q': status = sno_lanes_new_n(l, meta, ids, 3), n = 3; break;
-    case 'q': n = sno_lanes_try_n(l, meta, ids, 3); break;
-    case 'o': ids[0] = sno_shard_new(shard, meta); break;
+    case 'Q': status = sno_lanes_next_n(l, meta, ids, 3), n = 3; break;
+    case 'q': (void)sno_lanes_try_n(l, meta, ids, 3, &n); break;
+    case 'o': status = sno_shard_next(shard, meta, ids); break;
     case 'O': status = sno_shard_try(shard, meta, ids); break;
-    case 'M': n = sno_shard_try_n(shard, meta, ids, 3); break;
-    case 'T': n = sno_try_n(g, meta, ids, 3); break;
-    case 'N': status = sno_new_n(g, meta, ids, 3), n = 3; break;
-    default: status = sno_try_at(g, meta, given_ms(letter) * MS, ids);
+    case 'M': (void)sno_shard_try_n(shard, meta, ids, 3, &n); break;
+    case 'T': (void)sno_try_n(g, meta, ids, 3, &n); break;
+    case 'N': status = sno_next_n(g, meta, ids, 3), n = 3; break;
+    default: status = sno_try_at(g, meta, given_ms(letter), ids);
     }
     *said = status == FLAKE_OK           ? GOOD
             : status == FLAKE_AGAIN      ? SAID_AGAIN
@@ -138,7 +138,7 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
 }
 
 static void check_place(unsigned me, unsigned i, char letter, place got) {
-    const face *e = &engines[i];
+    const flake_i_engine *e = engines[i];
     const uint64_t at = got.time * e->cap + got.index;
     explore_say("  unit %" PRIu64 "%s, index %" PRIu64, got.time,
                 now->of != SNO ? ""
@@ -172,7 +172,7 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
 }
 
 static void check_failure(unsigned me, unsigned i, char letter, outcome said, unsigned got) {
-    const face *e = &engines[i];
+    const flake_i_engine *e = engines[i];
     const point p = point_of(seen.thread[me].word);
     const uint64_t reading =
         is_given(letter) ? larger(seen.thread[me].reading, p.time) : seen.thread[me].reading;
@@ -246,7 +246,7 @@ static void call_draw(unsigned me, char letter) {
 }
 
 static void call_snapshot(unsigned me) {
-    const face *e = &engines[0];
+    const flake_i_engine *e = engines[0];
     bool was = false;
     uint64_t word = 0, drifts = 0, safe = 0;
     if (now->of == SNO) {
@@ -283,18 +283,15 @@ static void call_snapshot(unsigned me) {
 static void call_stats(void) {
     flake_stats s;
     memset(&s, 0, sizeof s);
-    if (now->of == SNO) {
-        flake_stats sno;
-        sno_stats_get(&our.sno, &sno);
-        s.ids = sno.ids;
-    } else flake_stats_get(&our.flake, &s);
+    if (now->of == SNO) sno_stats_get(&our.sno, &s);
+    else flake_stats_get(&our.flake, &s);
     if (s.ids > now->count + seen.gross)
         explore_fail("stats.ids is %" PRIu64 " after %" PRIu64 " draws", s.ids,
                      now->count + seen.gross);
 }
 
 static void check_note(uint64_t position, const flake_overflow *note) {
-    const face *e = &engines[0];
+    const flake_i_engine *e = engines[0];
     const uint64_t due = position < seen.pushes ? seen.pushed[position] : NO_NOTE;
     if (due == NO_NOTE) {
         explore_fail("a note is popped that was not pushed, or twice");
@@ -328,7 +325,7 @@ static void call_push(unsigned me) {
 static void call_pop(unsigned me) {
     flake_overflow note;
     memset(&note, 0, sizeof note);
-    if (!pop(&note)) {
+    if (!flake_ring_pop(&our.ring, &note)) {
         events |= REFUSED;
         return;
     }
@@ -338,13 +335,8 @@ static void call_pop(unsigned me) {
 }
 
 static void call_borrow(unsigned me) {
-    if (now->of == SNO) {
-        const sno_shard *shard = sno_pool_borrow(&our.sno_pool);
-        seen.thread[me].shard = shard ? (int)(shard - our.sno_shards) : -1;
-    } else {
-        const flake_shard *shard = flake_pool_borrow(&our.flake_pool);
-        seen.thread[me].shard = shard ? (int)(shard - our.flake_shards) : -1;
-    }
+    const flake_shard *shard = flake_pool_borrow(&our.flake_pool);
+    seen.thread[me].shard = shard ? (int)(shard - our.flake_shards) : -1;
     if (seen.thread[me].shard < 0) events |= REFUSED;
     else if (seen.owner[seen.thread[me].shard] != (int)me) explore_fail("another's shard is lent");
 }
@@ -352,8 +344,7 @@ static void call_borrow(unsigned me) {
 static void call_return(unsigned me) {
     const int shard = seen.thread[me].shard;
     if (shard < 0) return;
-    if (now->of == SNO) sno_pool_give_back(&our.sno_pool, &our.sno_shards[shard]);
-    else flake_pool_give_back(&our.flake_pool, &our.flake_shards[shard]);
+    flake_pool_give_back(&our.flake_pool, &our.flake_shards[shard]);
     seen.thread[me].shard = -1;
 }
 

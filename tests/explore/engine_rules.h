@@ -131,10 +131,10 @@ static void watch_give_back(unsigned me, unsigned i, uint64_t from, uint64_t to,
 
 /* For snapshots, and notes that count a queue. */
 static void remember(unsigned i) {
-    const face *e = &engines[i];
-    const unsigned other = point_of(*e->word).tick ^ 1;
+    const flake_i_engine *e = engines[i];
+    const unsigned other = point_of(e->word).tick ^ 1;
     const uint64_t top = seen.top[i][other], ever = seen.ever[i][other];
-    const past p = {*e->word, seen.toggles[i], top ? (top - 1) / e->cap : 0, ever / e->cap};
+    const past p = {e->word, seen.toggles[i], top ? (top - 1) / e->cap : 0, ever / e->cap};
     if (i || !ask_past) return;
     for (unsigned k = 0; k < seen.n_past; k++)
         if (seen.past[k].word == p.word && seen.past[k].toggles == p.toggles) return;
@@ -143,7 +143,7 @@ static void remember(unsigned i) {
 }
 
 static void watch_move(unsigned me, unsigned i, const explore_access *a) {
-    const face *e = &engines[i];
+    const flake_i_engine *e = engines[i];
     const point old = point_of(a->seen), new = point_of(a->left);
     for (unsigned p = 0; p < seen.n_places; p++)
         if (seen.places[p].by != me && seen.places[p].engine == i) seen.places[p].followed = true;
@@ -163,7 +163,7 @@ static void watch_move(unsigned me, unsigned i, const explore_access *a) {
         if (seen.top[i][old.tick] && safe < last)
             explore_fail("I5: a timeline used up to %" PRIu64 " is left with safe = %" PRIu64, last,
                          safe);
-        if (*e->drifts != seen.toggles[i])
+        if (e->drifts != seen.toggles[i])
             explore_fail("a timeline is left before drifts is settled");
         seen.toggles[i]++;
         events |= TOGGLED;
@@ -250,9 +250,9 @@ static bool is_of_state(const void *at) {
 /* For who says AGAIN: lanes without a place, by the clock as it is now. */
 static void watch_lanes(void) {
     for (unsigned i = 0; i < n_engines; i++) {
-        const face *e = &engines[i];
+        const flake_i_engine *e = engines[i];
         const uint64_t unit = unit_of(explore_now.exact_ns) + e->ahead;
-        if (point_of(*e->word).at < (unit + 1) * e->cap) continue;
+        if (point_of(e->word).at < (unit + 1) * e->cap) continue;
         for (unsigned t = 0; t < EXPLORE_THREADS; t++)
             if (is_laned(seen.thread[t].letter)) seen.thread[t].full |= 1u << i;
     }
@@ -261,7 +261,7 @@ static void watch_lanes(void) {
 static void watch(unsigned me, const explore_access *a) {
     const unsigned i = engine_of(a->at);
     if (now->lanes) watch_lanes();
-    const face *e = &engines[i % ENGINES];
+    const flake_i_engine *e = engines[i % ENGINES];
     if (explore_now.thread[me].sleeps) events |= SLEPT;
     if (explore_now.thread[me].sleeps != seen.thread[me].sleeps) {
         seen.thread[me].sleeps = explore_now.thread[me].sleeps;
@@ -275,17 +275,17 @@ static void watch(unsigned me, const explore_access *a) {
         return;
     }
     if (a->at == &explore_now.counter) seen.thread[me].counter = a->seen;
-    if (i < n_engines && a->at == e->lease) /* a unit that the clock has said */
+    if (i < n_engines && a->at == &e->lease) /* a unit that the clock has said */
         seen.thread[me].reach = larger(seen.thread[me].reach, seen.latest_unit);
     if (a->wrote && (a->at == ring_head || a->at == ring_tail)) watch_ring(me, a);
     if (a->wrote && name_of(a->at) && !is_of_state(a->at) && !is_hint(a->at))
         seen.thread[me].wrote |=
-            i == n_engines || (a->at > (const void *)e->lease && a->at < (const void *)e->safe) ||
-            a->at > (const void *)e->drifts;
+            i == n_engines || (a->at > (const void *)&e->lease && a->at < (const void *)e->safe) ||
+            a->at > (const void *)&e->drifts;
     if (now->of == DEFAULT && a->wrote && name_of(a->at) && strcmp(name_of(a->at), "word") == 0)
         seen.thread[me].bumps = seen.bumps_done;
     if (i == n_engines) return;
-    if (a->at == e->word) {
+    if (a->at == &e->word) {
         if (a->wrote) watch_move(me, i, a);
         if (a->kind == EXPLORE_CAS && !a->wrote) events |= OUTRUN;
         seen.thread[me].word = a->wrote ? a->left : a->seen;
@@ -295,22 +295,22 @@ static void watch(unsigned me, const explore_access *a) {
             seen.thread[me].reach = larger(seen.thread[me].reach, point_of(a->seen).time);
     }
     if (!a->wrote) return;
-    if (a->at == e->lent) {
+    if (a->at == &e->lent) {
         const bool lends = a->kind == EXPLORE_CAS;
         if (seen.owner[i] != (lends ? -1 : (int)me)) explore_fail("a shard has two owners");
         seen.owner[i] = lends ? (int)me : -1;
-    } else if (a->at == e->overflow) {
+    } else if (a->at == &e->overflow) {
         watch_overflow(me, a);
     } else if (a->at == &e->safe[0] || a->at == &e->safe[1]) {
         const unsigned tick = a->at == &e->safe[1];
         if (a->left < a->seen) explore_fail("safe[%u] is lowered", tick);
         if (a->left > seen.ever[i][tick] / e->cap)
             explore_fail("safe[%u] was never used so far", tick);
-    } else if (a->at == e->drifts) {
+    } else if (a->at == &e->drifts) {
         if (a->left != seen.toggles[i])
             explore_fail("drifts becomes %" PRIu64 ", not %" PRIu64, a->left, seen.toggles[i]);
     }
-    if (e->tick_bits && seen.toggles[i] - *e->drifts > 1)
+    if (e->tick_bits && seen.toggles[i] - e->drifts > 1)
         explore_fail("drifts lags by more than one");
 }
 
@@ -340,14 +340,14 @@ static uint64_t digest(unsigned thread) {
         return explore_mix(hash, set);
     }
     for (unsigned i = 0; i < n_engines; i++) {
-        const face *e = &engines[i];
+        const flake_i_engine *e = engines[i];
         for (unsigned tick = 0; tick < 2; tick++) {
             hash = explore_mix(hash, seen.top[i][tick]);
             hash = explore_mix(hash, seen.ever[i][tick]);
         }
         hash = explore_mix(hash, seen.toggles[i]);
-        hash = explore_mix(hash, *e->rebased - seen.net[i]); /* as it will show in stats.ids */
-        hash = explore_mix(hash, *e->batches - seen.batches);
+        hash = explore_mix(hash, e->rebased - seen.net[i]); /* as it will show in stats.ids */
+        hash = explore_mix(hash, e->batches - seen.batches);
     }
     if (ask_stats) hash = explore_mix(hash, seen.gross);
     if (now->counter[1]) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What explore_engine.c explores: what a scenario says and can come by, and the objects that its threads
- * share, of both headers, with one face for the engines of either.
+ * share.
  */
 #ifndef ENGINE_SUBJECT_H
 #define ENGINE_SUBJECT_H
@@ -55,7 +55,7 @@ typedef enum subject { FLAKE, SNO, RING, TWO_WORDS, DEFAULT } subject;
 
 typedef struct scenario {
     const char *name, *shows;
-    /* n next (sno_new)   t try   N next_n of 3   T try_n of 3   f prefetch_next, two at a time
+    /* n next   t try   N next_n of 3   T try_n of 3   f prefetch_next, two at a time
      * c try and C next, which go on when the clock was put back
      * g try_at with the time of the start   G the same, 2 ms later
      * s snapshot   r retry_ns   v stats
@@ -106,7 +106,7 @@ static bool calls_any(char letter) {
 
 // >>subject
 //
-// The objects that the threads share, of both headers, and one face for the engines of either.
+// The objects that the threads share.
 
 enum { ENGINES = 2, SLOTS = 4 };
 
@@ -119,7 +119,6 @@ static struct {
     flake_prefetch prefetch[EXPLORE_THREADS];
     sno_gen sno;
     sno_shard sno_shards[ENGINES];
-    sno_pool sno_pool;
     sno_lanes sno_lanes;
     flake_ring ring;
     flake_ring_slot slots[SLOTS];
@@ -137,24 +136,7 @@ enum { GATE_OPEN = 77 };
 static bool is_bumped(void) { return fork_page && *fork_page != mark_at_start; }
 static bool is_lost(void) { return is_bumped() || our.gate_word == 0; }
 
-/* What the rules look at. */
-typedef struct face {
-    uint64_t *lease, *word, *safe, *drifts, *overflow, *rebased, *batches, *waits, *clock_backs,
-        *paced, *pace, *window;
-    uint32_t *lent;
-    uint64_t cap, count_mask, ahead, add_rest;
-    unsigned time_shift, tick_bits;
-} face;
-
-#define FACE_OF(e)                                                                                \
-    {                                                                                             \
-        &(e)->lease, &(e)->word, (e)->safe, &(e)->drifts, &(e)->overflow, &(e)->rebased,          \
-            &(e)->batches, &(e)->waits, &(e)->clock_backs, &(e)->paced, &(e)->pace, &(e)->window, \
-            &(e)->lent, (e)->cap, (e)->count_mask, (e)->ahead, (e)->add_rest, (e)->time_shift,     \
-            (e)->tick_bits                                                                        \
-    }
-
-static face engines[ENGINES];
+static flake_i_engine *engines[ENGINES];
 static unsigned n_engines;
 static const uint64_t *ring_head, *ring_tail; /* of the ring that the scenario uses */
 static bool ask_stats, ask_past;              /* whether anyone asks for stats, for past words */
@@ -192,17 +174,17 @@ static const char *name_of(const void *at) {
     static const char *const turns[] = {"turn0", "turn1", "turn2", "turn3"};
     if (now->of == DEFAULT) return name_of_default(at);
     for (unsigned i = 0; i < n_engines; i++) {
-        const face *e = &engines[i];
-        if (at == e->word) return words[i];
-        if (at == e->lease) return "lease";
-        if (at == e->paced || at == e->pace || at == e->window) return NULL;
-        if (at == e->lent) return lents[i];
+        const flake_i_engine *e = engines[i];
+        if (at == &e->word) return words[i];
+        if (at == &e->lease) return "lease";
+        if (at == &e->paced || at == &e->pace || at == &e->window) return NULL;
+        if (at == &e->lent) return lents[i];
         if (at == &e->safe[0]) return "safe[0]";
         if (at == &e->safe[1]) return "safe[1]";
-        if (at == e->drifts) return "drifts";
-        if (at == e->overflow) return "overflow";
-        if (at == e->rebased) return ask_stats ? "rebased" : NULL;
-        if (at == e->batches || at == e->waits || at == e->clock_backs) return NULL;
+        if (at == &e->drifts) return "drifts";
+        if (at == &e->overflow) return "overflow";
+        if (at == &e->rebased) return ask_stats ? "rebased" : NULL;
+        if (at == &e->batches || at == &e->waits || at == &e->clock_backs) return NULL;
     }
     if (at == lanes_turn()) return "turn";
     if (is_hint(at)) return now->one_slot ? "map" : NULL; /* else each thread's own */
@@ -234,8 +216,8 @@ static const char *name_of(const void *at) {
 /* The engine that `at` belongs to; n_engines: none. */
 static unsigned engine_of(const void *at) {
     unsigned i = 0;
-    while (i < n_engines && ((const char *)at < (const char *)engines[i].lease ||
-                             (const char *)at > (const char *)engines[i].lent))
+    while (i < n_engines && ((const char *)at < (const char *)&engines[i]->lease ||
+                             (const char *)at > (const char *)&engines[i]->lent))
         i++;
     return i;
 }
@@ -247,7 +229,7 @@ typedef struct point {
 } point;
 
 static point point_of(uint64_t word) {
-    const face *e = &engines[0];
+    const flake_i_engine *e = engines[0];
     point p;
     p.time = word >> e->time_shift;
     p.tick = (unsigned)(word >> (e->time_shift - 1)) & e->tick_bits;
@@ -266,14 +248,14 @@ static void show(const void *at, uint64_t value, char *out, size_t size) {
     const unsigned i = engine_of(at);
     if (!at) {
         (void)snprintf(out, size, "%.6g ms", (double)value / 1e6);
-    } else if (i < n_engines && at == engines[i].word) {
+    } else if (i < n_engines && at == &engines[i]->word) {
         const point p = point_of(value);
         (void)snprintf(out, size, "%" PRIu64 "%s+%" PRIu64, p.time,
                        now->of != SNO ? ""
                        : p.tick       ? "B"
                                       : "A",
                        p.count);
-    } else if (i < n_engines && at == engines[i].overflow) {
+    } else if (i < n_engines && at == &engines[i]->overflow) {
         (void)snprintf(out, size, "%" PRIu64 "ms:%" PRIx64, value >> 24, value & 0xffffff);
     } else (void)snprintf(out, size, "%" PRIu64, value);
 }

@@ -46,7 +46,7 @@
 static const scenario *now;
 static sno_gen gen;
 static sno_shard shard;
-static sno_pool pool;
+static flake_i_atomic32 hint;
 static flake_ring ring;
 static flake_ring_slot slots[2];
 static flake_state state;
@@ -197,10 +197,10 @@ static void statistics(void) {
 
 // >>file
 
-static int64_t unit_ns(int64_t unit) { return SNO_I_EPOCH_NS + unit * UNIT_NS; }
-static int64_t units(int64_t ns) {
-    return ns < SNO_I_EPOCH_NS ? -1 : (ns - SNO_I_EPOCH_NS) / UNIT_NS;
-}
+static const int64_t epoch_ns = SNO_I_EPOCH_MS * 1000000;
+
+static int64_t unit_ns(int64_t unit) { return epoch_ns + unit * UNIT_NS; }
+static int64_t units(int64_t ns) { return ns < epoch_ns ? -1 : (ns - epoch_ns) / UNIT_NS; }
 
 static void file_written(const void *bytes) {
     flake_i_record r;
@@ -282,12 +282,13 @@ static void call_ring(char letter) {
 static void call_pool(char letter) {
     const unsigned me = orders_now.me;
     const bool holds = kept.thread[me].holds;
-    if (letter == 'B' && !holds) kept.thread[me].holds = sno_pool_borrow(&pool) != NULL;
+    if (letter == 'B' && !holds)
+        kept.thread[me].holds = flake_i_lend(engine(), sizeof shard, 1, &hint) != NULL;
     if (kept.thread[0].holds && kept.thread[1].holds) orders_fail("a shard has two owners");
     if (letter == 'o' && holds) draw(FLAKE_I_OWNED, 1);
     if (letter != 'R' || !holds) return;
     kept.thread[me].holds = false; /* from the release on it may be another's */
-    sno_pool_give_back(&pool, &shard);
+    flake_i_take_back(engine());
 }
 
 static void generate(void) {
@@ -379,12 +380,11 @@ static void thread(unsigned i) {
 
 static void begin_engine(void) {
     static flake_i_setup setup;
-    static sno_options options;
-    static sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
+    static flake_options options;
+    static const sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
     options.shared_memory = setup.shared_memory = true; /* no fork word */
-    options.snapshot = &bounds;
-    if (now->of == POOL) (void)sno_pool_init(&pool, &shard, 1, &options);
-    setup.epoch_ms = SNO_I_EPOCH_NS / 1000000;
+    if (now->of == POOL) (void)sno_shards_init(&shard, 1, &bounds, &options, NULL);
+    setup.epoch_ms = SNO_I_EPOCH_MS;
     setup.unit_ms = UNIT_NS / 1000000;
     setup.time_bits = 39;
     setup.tick_bits = 1;
@@ -514,7 +514,6 @@ static bool within(const void *p, const void *object, size_t size) {
 /* Found at the first access: all of a process has one copy of these. */
 static bool is_shared(const void *p) {
     return within(p, &flake_i_process, sizeof flake_i_process) || within(p, pages, sizeof pages) ||
-           within(p, &flake_i_process, sizeof flake_i_process) ||
            within(p, &sno_i_partitions, sizeof sno_i_partitions) ||
            within(p, &sno_i_default, sizeof sno_i_default) ||
            within(p, &flake_i_default, sizeof flake_i_default);
@@ -524,7 +523,7 @@ static bool is_shared(const void *p) {
 static bool is_plain(const void *p) {
     const flake_i_engine *const e = engine();
     if (p == &e->window) return true; /* never changes here */
-    if (p == &e->batches || p == &e->waits || p == &e->clock_backs || p == &pool.hint) return true;
+    if (p == &e->batches || p == &e->waits || p == &e->clock_backs || p == &hint) return true;
     if (p == &e->rebased) return !calls_any('S');
     if (now->of != PAGE) return false;
     const bool of_uuids = calls_any('U');

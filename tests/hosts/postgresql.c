@@ -11,7 +11,7 @@
  *     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT flake_next(), what text);
  *
  *     flake_next()   bigint, positive until 2080; waits when this ms has none left, and can be cancelled
- *     sno_new(meta)  text of 16 characters, meta 0 to 255; a column of them is best COLLATE "C"
+ *     sno_next(meta)  text of 16 characters, meta 0 to 255; a column of them is best COLLATE "C"
  *     uuid7()        uuid of version 7, from a generator of each backend: those of two backends are in no
  *                    order inside a ms
  *
@@ -57,7 +57,7 @@ enum { HORIZON_MS = 2000, WRITE_MS = 500, WAIT_MS = 100 };
 
 /* ---- the background worker: it alone opens the files ---- */
 
-static void open_states(flake_options *ids, sno_options *snos, sno_snapshot *pool) {
+static void open_states(flake_options *ids, flake_options *snos, sno_snapshot *pool) {
     static flake_state_options where;
     static flake_state_options sno_where;
     char path[50], sno_path[50]; // in the data folder
@@ -80,18 +80,17 @@ static void open_states(flake_options *ids, sno_options *snos, sno_snapshot *poo
 
 static void begin(void) {
     static flake_options ids;
-    static sno_options snos;
+    static flake_options snos;
     static sno_snapshot pool;
     ids.layout = flake_layout_twitter(); // 63 bits: bigint has a sign
     ids.node = pool.partition = (uint16_t)node;
-    snos.snapshot = &pool;
     ids.max_wait_ms = snos.max_wait_ms = WAIT_MS;
     ids.shared_memory = snos.shared_memory = true;
     open_states(&ids, &snos, &pool);
     if (pg_atomic_read_u32(&all->begun)) return; // after a worker that has ended: its ids go on
     const flake_status status = flake_init(&all->ids, &ids);
     if (status != FLAKE_OK) ereport(FATAL, errmsg("flake_ids: %s", flake_status_str(status)));
-    const flake_status sno_is = sno_init(&all->snos, &snos);
+    const flake_status sno_is = sno_init(&all->snos, &pool, &snos, NULL);
     if (sno_is != FLAKE_OK) ereport(FATAL, errmsg("flake_ids: %s", flake_status_str(sno_is)));
     pg_write_barrier();
     pg_atomic_write_u32(&all->begun, 1);
@@ -179,12 +178,12 @@ Datum pg_sno_new(PG_FUNCTION_ARGS) {
     char text[16];
     sno_id id;
     flake_status status;
-    if (meta < 0 || meta > 255) ereport(ERROR, errmsg("sno_new: meta is 0 to 255"));
+    if (meta < 0 || meta > 255) ereport(ERROR, errmsg("sno_next: meta is 0 to 255"));
     wait_for_the_worker();
-    while ((status = sno_new_n(&all->snos, (uint8_t)meta, &id, 1)) == FLAKE_AGAIN ||
+    while ((status = sno_next_n(&all->snos, (uint8_t)meta, &id, 1)) == FLAKE_AGAIN ||
            status == FLAKE_CLOCK_BACK)
         CHECK_FOR_INTERRUPTS();
-    if (status != FLAKE_OK) ereport(ERROR, errmsg("sno_new: %s", flake_status_str(status)));
+    if (status != FLAKE_OK) ereport(ERROR, errmsg("sno_next: %s", flake_status_str(status)));
     sno_encode(id, text);
     PG_RETURN_TEXT_P(cstring_to_text_with_len(text, sizeof text));
 }

@@ -74,7 +74,7 @@ has_rows() { [ "$(query -c "SELECT count(*) FROM ids WHERE run = $1")" -ge "$2" 
 
 judge "PostgreSQL: starts with the extension" start || close_with_counts
 judge "PostgreSQL: its functions are made" query -f $hosts/postgresql.sql
-query -c 'CREATE TABLE ids (id bigint PRIMARY KEY DEFAULT flake_next(), sno text COLLATE "C" UNIQUE DEFAULT sno_new(42),
+query -c 'CREATE TABLE ids (id bigint PRIMARY KEY DEFAULT flake_next(), sno text COLLATE "C" UNIQUE DEFAULT sno_next(42),
     uuid uuid UNIQUE DEFAULT uuid7(), run int, backend int DEFAULT pg_backend_pid(), turn bigserial)'
 echo 'INSERT INTO ids (run) SELECT :run FROM generate_series(1, 20)' > "$dir/insert.sql"
 from_ms=$(ms_now)
@@ -84,7 +84,7 @@ judge "PostgreSQL: the times of the ids are those of the run, and the node is fl
     "SELECT min(id >> 22) + 1288834974657 >= $from_ms AND max(id >> 22) + 1288834974657 <= $to_ms
         AND min(id >> 12 & 1023) = 3 AND max(id >> 12 & 1023) = 3 FROM ids"
 judge "PostgreSQL: a UUID is of version 7" is t "SELECT bool_and(uuid::text ~ '^.{8}-.{4}-7.{3}-[89ab]') FROM ids"
-judge "PostgreSQL: a meta that is no byte is refused" says 'meta is 0 to 255' query -c 'SELECT sno_new(256)'
+judge "PostgreSQL: a meta that is no byte is refused" says 'meta is 0 to 255' query -c 'SELECT sno_next(256)'
 
 insert -T 60 &
 inserting=$!
@@ -156,11 +156,11 @@ start_anew() {
 echo 'flake.node = 4' >> "$cluster/postgresql.conf"
 judge "PostgreSQL: stops, and starts as another node, with the system's clock" start_anew
 judge "PostgreSQL: and goes on" is "t" \
-    'SELECT flake_next() > max(id) AND sno_new(42) > max(sno) AND flake_next() >> 12 & 1023 = 4 FROM ids'
+    'SELECT flake_next() > max(id) AND sno_next(42) > max(sno) AND flake_next() >> 12 & 1023 = 4 FROM ids'
 
 # What an id takes here: no assertion, the machine may be busy. flake_next has 4,096 a ms, 244 ns each.
 query -c 'CREATE SEQUENCE numbers'
-for call in "nextval('numbers')" 'gen_random_uuid()' 'flake_next()' 'uuid7()' 'sno_new(42)'; do
+for call in "nextval('numbers')" 'gen_random_uuid()' 'flake_next()' 'uuid7()' 'sno_next(42)'; do
     query -c '\timing on' -c "SELECT count($call) FROM generate_series(1, 1000000)" |
         awk -v call="$call" '/^Time/ {printf "  %-20s %5.0f ns\n", call, $2}'
 done

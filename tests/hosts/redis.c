@@ -6,7 +6,7 @@
  *     redis-server --loadmodule ./flake.so 3 twitter /run/redis   (node, layout, folder; or fewer)
  *
  *     FLAKE.NEXT          a 64-bit id, as an integer; FLAKE.NEXT COUNT: an array of up to 100,000
- *     SNO.NEW META        a sno of 16 characters; META 0 to 255
+ *     SNO.NEXT META        a sno of 16 characters; META 0 to 255
  *     UUID7.NEXT          a UUID of version 7; UUID7.NEXT COUNT: an array, as above
  *
  * The loop never sleeps for an id: a client that finds this unit's ids drawn is blocked, and it alone,
@@ -165,7 +165,6 @@ static int sno_command(RedisModuleCtx *ctx, RedisModuleString **words, int count
 static const char *begin(RedisModuleString **words, int count) {
     static flake_options options, uuid_options = {.form = FLAKE_UUID7};
     static sno_snapshot pool;
-    static const sno_options sno = {.snapshot = &pool};
     long long node = 0;
     if (count > 0 && RedisModule_StringToLongLong(words[0], &node) != REDISMODULE_OK) node = -1;
     if (node < 0 || node > UINT16_MAX) return "the node is no number, or too large for any layout";
@@ -176,7 +175,8 @@ static const char *begin(RedisModuleString **words, int count) {
     const flake_status status = flake_init(&flakes, &options);
     const char *unfit = flake_options_why(&options);
     if (status != FLAKE_OK) return unfit ? unfit : flake_status_str(status);
-    if (sno_init(&snos, &sno) != FLAKE_OK) return "sno_init";
+    static flake_why why;
+    if (sno_init(&snos, &pool, NULL, &why) != FLAKE_OK) return why.text;
     return flake128_init(&uuids, 0, &uuid_options) == FLAKE_OK ? NULL : "no random bytes";
 }
 
@@ -187,7 +187,7 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count
     if (failure) RedisModule_Log(ctx, "warning", "flake: %s", failure);
     if (failure) return REDISMODULE_ERR;
     return RedisModule_CreateCommand(ctx, "flake.next", flake_command, "fast", 0, 0, 0) |
-           RedisModule_CreateCommand(ctx, "sno.new", sno_command, "fast", 0, 0, 0) |
+           RedisModule_CreateCommand(ctx, "sno.next", sno_command, "fast", 0, 0, 0) |
            RedisModule_CreateCommand(ctx, "uuid7.next", uuid_command, "fast", 0, 0, 0);
 }
 

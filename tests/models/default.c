@@ -46,13 +46,14 @@ static flake_i_place place[THREADS];
 
 static int default_init_fields(sno_gen *g, unsigned cap) {
     flake_i_engine *const e = &g->engine;
-    e->epoch_ns = (uint64_t)SNO_I_EPOCH_NS;
-    e->unit_ns = SNO_I_UNIT_NS;
+    e->epoch_ns = (uint64_t)SNO_I_EPOCH_MS * 1000000;
+    e->unit_ns = SNO_I_UNIT_MS * 1000000;
     e->max_time = ((uint64_t)1 << 39) - 1;
     e->tick_bits = 1;
     e->time_shift = SNO_I_TIME_SHIFT;
     e->count_mask = ((uint64_t)1 << (SNO_I_TIME_SHIFT - 1)) - 1;
-    e->cap = e->fast_cap = cap;
+    e->cap = cap;
+    e->fast_rest = cap - 1;
     e->limit = e->count_mask;
     FLAKE_ATOMIC_STORE(&e->word, 0u, relaxed);
     return FLAKE_OK;

@@ -77,11 +77,8 @@ static inline void model_stall(void) {}
  * this it comes here; its own, of which compilers make a saturating subtraction that GenMC does not
  * know, goes by another name.) */
 #define flake_i_due_ns(e, unit) MODEL_DUE_##e, unit)
-#define flake_i_due_ns(e, unit)   MODEL_SNO_DUE_##e, unit)
 #define MODEL_DUE_const         flake_i_due_ns_ahead(const
 #define MODEL_DUE_e             (int64_t)flake_i_start_ns(e
-#define MODEL_SNO_DUE_const     sno_i_due_ns_ahead(const
-#define MODEL_SNO_DUE_e         (int64_t)flake_i_start_ns(e
 
 /* What is added with release is a statistic, and nobody acts on those. */
 #define MODEL_ADD_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)

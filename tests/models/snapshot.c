@@ -49,11 +49,10 @@ static void *take(void *unused) {
 #if RUNS > 1
 static void begin(void) {
     static sno_snapshot at_start; /* zero */
-    static sno_options options;
+    static flake_options options;
     at_start.partition = 1;
-    options.snapshot = &at_start;
     options.shared_memory = true;
-    flake_status status = sno_init(&gen, &options);
+    flake_status status = sno_init(&gen, &at_start, &options, NULL);
     assert(status == FLAKE_OK);
     (void)status;
 }
@@ -61,13 +60,14 @@ static void begin(void) {
 /* What sno_init comes to, which copies structs. */
 static void begin(void) {
     flake_i_engine *const e = &gen.engine;
-    e->epoch_ns = (uint64_t)SNO_I_EPOCH_NS;
-    e->unit_ns = SNO_I_UNIT_NS;
+    e->epoch_ns = (uint64_t)SNO_I_EPOCH_MS * 1000000;
+    e->unit_ns = SNO_I_UNIT_MS * 1000000;
     e->max_time = ((uint64_t)1 << 39) - 1;
     e->tick_bits = 1;
     e->time_shift = SNO_I_TIME_SHIFT;
     e->count_mask = ((uint64_t)1 << (SNO_I_TIME_SHIFT - 1)) - 1;
-    e->cap = e->fast_cap = UINT16_MAX + 1;
+    e->cap = UINT16_MAX + 1;
+    e->fast_rest = UINT16_MAX;
     e->limit = e->count_mask;
     e->is_shared = true;
     gen.partition = 1;

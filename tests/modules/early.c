@@ -19,7 +19,8 @@ static uint64_t first_of_other;
 static bool begin(void) {
     char text[37];
     sno_id id;
-    return flake_init(&gen, NULL) == FLAKE_OK && sno_init(&partitioned, NULL) == FLAKE_OK &&
+    return flake_init(&gen, NULL) == FLAKE_OK &&
+           sno_init(&partitioned, NULL, NULL, NULL) == FLAKE_OK &&
            sno_try(&partitioned, 0, &id) == FLAKE_OK && flake_uuid7(text) == FLAKE_OK &&
            other_begin(&first_of_other) == 0;
 }
@@ -34,9 +35,8 @@ static void what_units_share_stays(void) {
     static sno_gen next;
     CHECK(was_begun);
     CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == by_default);
-    CHECK_EQ(sno_init(&next, NULL), FLAKE_OK);
-    const unsigned first = sno_partition(sno_new(&partitioned, 0));
-    CHECK_EQ((uint16_t)(sno_partition(sno_new(&next, 0)) - first), 1);
+    CHECK_EQ(sno_init(&next, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ((uint16_t)(sno_gen_partition(&next) - sno_gen_partition(&partitioned)), 1);
 }
 
 static void a_generator_of_the_other_unit_stays(void) {

@@ -28,16 +28,9 @@ END {
         else if (line == "---") { part = "old"; old = new = "" }
         else if (line == "+++") part = "new"
         else if (line == "." && part == "new") { make(old, new); made++; part = "" }
-        else if (part == "old") old = old prefixed(line) "\n"
-        else if (part == "new") new = new prefixed(line) "\n"
+        else if (part == "old") old = old line "\n"
+        else if (part == "new") new = new line "\n"
     }
     if (bad || !made) exit 3
     printf "%s", file
-}
-function prefixed(line) {
-    if (swap) {
-        gsub(/flake/, "sno", line)
-        gsub(/FLAKE/, "SNO", line)
-    }
-    return line
 }

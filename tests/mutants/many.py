@@ -16,8 +16,7 @@
     CC=clang      compiler of the programs (gcc takes twice as long)
 
 A mutant is one edit of one line: a comparison turned, a constant by one, && for || and the reverse, a
-condition negated or left out, an operator swapped, a statement left out, another status returned. One
-of the common region stands in both headers. Memory orders are not touched: the explorer, the models
+condition negated or left out, an operator swapped, a statement left out, another status returned. Memory orders are not touched: the explorer, the models
 and the table of hand-written mutants see to them.
 
 It is judged by the programs that run its line, the fuzzers' replays first, then the tests, the
@@ -37,7 +36,7 @@ All is done in a copy of the sources. Results are kept in BUILD/mutants-many/SOU
 mutant: a second call goes on, until a header or a test changes. Then all are judged anew, but what caught
 a mutant before is asked first. Closes with "N passed, N failed".
 
-A line of tests/mutants/survivors is, between tabs: common, flake.h or sno.h, and where the text stands
+A line of tests/mutants/survivors is, between tabs: flake.h or sno.h, and where the text stands
 there more than once which of them, as in sno.h#2; the line's text; the mutated text; a word (equivalent,
 speed, order, machine, unreached); why.
 """
@@ -163,11 +162,7 @@ class Mutant:
         self.id = f"{header}:{line}:{hashlib.sha256(new.encode()).hexdigest()[:8]}"
 
     def key(self):
-        return where(self.header, self.section) + self.place, self.old.strip(), self.new.strip()
-
-
-def where(header, section):
-    return "common" if section.startswith("common/") else header
+        return self.header + self.place, self.old.strip(), self.new.strip()
 
 
 def mutate(line, start, end, new):
@@ -180,11 +175,11 @@ def mutate(line, start, end, new):
 def mutants_of(header, text, executable, skipped):
     """For each line its mutants."""
     code, lines, section_of = blanked(text).split("\n"), text.split("\n"), coverage.sections(text.split("\n"))
-    stands = collections.Counter((where(header, section), line.strip()) for section, line in zip(section_of[1:], lines))
+    stands = collections.Counter(line.strip() for line in lines)
     seen = collections.Counter()
     for number, (line, bare) in enumerate(zip(lines, code), 1):
         section = section_of[number] if number < len(section_of) else ""
-        text = where(header, section), line.strip()
+        text = line.strip()
         seen[text] += 1
         place = f"#{seen[text]}" if stands[text] > 1 else ""
         if number not in executable or not section or section.split("/")[0] in skipped:
@@ -202,8 +197,7 @@ def all_mutants(base, measured, seed, per_line, only, skipped):
     by_line = []
     for header in coverage.HEADERS:
         executable = {int(n) for result in measured.values() for n in result["lines"].get(header, {})}
-        left_out = skipped | ({"common"} if header == "sno.h" else set())   # flake.h's stand for both
-        by_line += mutants_of(header, (base / header).read_text(), executable, left_out)
+        by_line += mutants_of(header, (base / header).read_text(), executable, skipped)
     def chance(m):   # by its text alone: others of the lines that changed are another choice, no more
         return hashlib.sha256("\t".join([seed, *m.key()]).encode()).digest()
     for found in by_line:
@@ -284,7 +278,6 @@ class Judge:
     def __init__(self, base, folder, programs, measured, before):
         self.base, self.folder, self.programs, self.measured, self.before = base, folder, programs, measured, before
         self.cc = os.environ.get("CC") or "clang"
-        self.in_sno = coverage.common_lines({h: (base / h).read_text().split("\n") for h in coverage.HEADERS})
         self.unfit = {name: " ".join(map(str, [r["code"], *r["failed"]])) for name, r in measured.items()
                       if r["code"] and not (r["failed"] and all(map(BUSY.search, r["failed"])))}
         self.plain, self.lock = {}, threading.Lock()
@@ -292,10 +285,7 @@ class Judge:
 
     def order(self, m):
         """Who runs the line: replays, tests, models, explorer; the cheapest first."""
-        at = [(m.header, str(m.line))]
-        if m.section.startswith("common/"):
-            at.append(("sno.h", str(self.in_sno[m.line])))
-        by = [name for name, r in self.measured.items() if any(r["lines"].get(h, {}).get(n) for h, n in at)]
+        by = [name for name, r in self.measured.items() if r["lines"].get(m.header, {}).get(str(m.line))]
         kinds = ("replay", "test", "model", "explore")
 
         def cost(name):
@@ -311,10 +301,6 @@ class Judge:
             if header == m.header:
                 assert lines[m.line - 1] == m.old
                 lines[m.line - 1] = m.new
-            elif m.section.startswith("common/"):
-                at = self.in_sno[m.line] - 1
-                assert lines[at] == in_sno(m.old)
-                lines[at] = in_sno(m.new)
             (work / header).write_text("\n".join(lines))
 
     def build(self, headers, name, out, more=()):
@@ -338,7 +324,8 @@ class Judge:
                 if (compiler, m.header) not in self.plain:
                     plain = self.folder / "plain"
                     plain.mkdir(exist_ok=True)
-                    shutil.copy(self.base / m.header, plain)
+                    for header in coverage.HEADERS:
+                        shutil.copy(self.base / header, plain)
                     self.plain[compiler, m.header] = self.code(compiler, plain, m.header)
             plain = self.plain[compiler, m.header]
             if plain is not None and self.code(compiler, work, m.header) == plain:
@@ -444,10 +431,6 @@ class Judge:
         return time.time() - began if passed == "" else float("inf")
 
 
-def in_sno(line):
-    return line.replace("flake", "sno").replace("FLAKE", "SNO")
-
-
 # ---- results ----
 
 def read_results(path):
@@ -534,7 +517,7 @@ def report(chosen, results, reasons, bad, judge, allowed):
         elif reason and verdict == "caught":
             print(f"caught, though argued to survive: {m.id} {row['by']}\n  - {m.old.strip()}\n  + {m.new.strip()}")
         counts[verdict] += 1
-        by_section[m.section if m.section.startswith("common") else f"{m.header[:-2]}/{m.section}"][verdict] += 1
+        by_section[f"{m.header[:-2]}/{m.section}"][verdict] += 1
         if verdict in ("SURVIVED", "UNDECIDED"):
             print(f"\n{verdict} {m.header}:{m.line}{m.place} [{m.section}, {m.rule}] {row['by']}\n"
                   f"  - {m.old.strip()}\n  + {m.new.strip()}")

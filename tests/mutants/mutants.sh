@@ -91,12 +91,8 @@ headers_of() { # NAME DIR: writes the mutant
     where=$(field "$1" in)
     cp flake.h sno.h "$2" || return 1
     case $where in
-    common)
-        awk -v name="$1" -v table=$table -f $here/edit.awk flake.h > "$2/flake.h" &&
-            awk -v name="$1" -v table=$table -v swap=1 -f $here/edit.awk sno.h > "$2/sno.h"
-        ;;
     flake.h | sno.h) awk -v name="$1" -v table=$table -f $here/edit.awk "$where" > "$2/$where" ;;
-    *) echo "$1: in: is neither common, flake.h nor sno.h" >&2 && return 1 ;;
+    *) echo "$1: in: is neither flake.h nor sno.h" >&2 && return 1 ;;
     esac
 }
 

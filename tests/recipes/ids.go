@@ -69,14 +69,12 @@ func UUID7() (string, error) {
 type SnoGenerator struct{ gen *C.sno_gen }
 
 func NewSnoGenerator(partition uint16) (*SnoGenerator, error) {
-	// Options may point to C's memory alone.
-	snapshot := (*C.sno_snapshot)(C.calloc(1, C.sizeof_sno_snapshot))
-	defer C.free(unsafe.Pointer(snapshot))
-	snapshot.partition = C.uint16_t(partition)
+	var why C.flake_why
+	snapshot := C.sno_snapshot{partition: C.uint16_t(partition)}
 	gen := (*C.sno_gen)(C.calloc(1, C.sizeof_sno_gen))
-	if err := snoError(C.sno_init(gen, &C.sno_options{snapshot: snapshot})); err != nil {
+	if C.sno_init(gen, &snapshot, nil, &why) != C.FLAKE_OK {
 		C.free(unsafe.Pointer(gen))
-		return nil, err
+		return nil, errors.New(C.GoString(&why.text[0]))
 	}
 	return &SnoGenerator{gen}, nil
 }
@@ -84,16 +82,9 @@ func NewSnoGenerator(partition uint16) (*SnoGenerator, error) {
 func (g *SnoGenerator) Next(meta uint8) (string, error) {
 	var id C.sno_id
 	var text [16]C.char
-	err := snoError(C.sno_new_n(g.gen, C.uint8_t(meta), &id, 1))
+	err := flakeError(C.sno_next_n(g.gen, C.uint8_t(meta), &id, 1))
 	C.sno_encode(id, &text[0])
 	return C.GoStringN(&text[0], 16), err
-}
-
-func snoError(status C.flake_status) error {
-	if status == C.FLAKE_OK {
-		return nil
-	}
-	return errors.New(C.GoString(C.flake_status_str(status)))
 }
 
 func main() {

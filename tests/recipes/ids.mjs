@@ -27,13 +27,10 @@ const flake = load("libflake.so.0", [
 ]);
 const sno = load("libsno.so.0", [
   "size_t sno_sizeof_gen()",
-  "size_t sno_sizeof_options()",
   "size_t sno_sizeof_snapshot()",
   "int sno_snapshot_set(void *snapshot, const char *name, const char *value, void *why)",
-  "int sno_options_point(void *options, const char *name, void *to, void *why)",
-  "const char *sno_options_why(void *options)",
-  "int sno_init(void *gen, void *options)",
-  "int sno_new_n(void *gen, uint8_t meta, void *ids, size_t n)",
+  "int sno_init(void *gen, void *snapshot, void *options, void *why)",
+  "int sno_next_n(void *gen, uint8_t meta, void *ids, size_t n)",
   "void sno_encode_n(void *ids, size_t n, void *texts)",
   "const char *flake_status_str(int status)",
 ]);
@@ -90,16 +87,14 @@ function uuid7() {
 class SnoGenerator {
   constructor(partition) {
     this.memory = zeros(sno.sno_sizeof_gen());
-    this.start = zeros(sno.sno_sizeof_snapshot()); // kept, since what options point to must live until init
-    const options = zeros(sno.sno_sizeof_options());
-    told(sno.sno_snapshot_set, this.start, "partition", String(partition));
-    told(sno.sno_options_point, options, "snapshot", this.start);
-    checkSno(sno.sno_init(this.memory, options), sno.sno_options_why(options));
+    const start = zeros(sno.sno_sizeof_snapshot());
+    told(sno.sno_snapshot_set, start, "partition", String(partition));
+    told(sno.sno_init, this.memory, start, null);
   }
   next(meta = 0) {
     if (!(meta >= 0 && meta <= 255)) throw new RangeError("meta is 0 to 255"); // koffi would cut it off
     const [id, text] = [Buffer.alloc(10), Buffer.alloc(16)];
-    checkSno(sno.sno_new_n(this.memory, meta, id, 1));
+    checkSno(sno.sno_next_n(this.memory, meta, id, 1));
     sno.sno_encode_n(id, 1, text);
     return text.toString("latin1");
   }

@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 # CDLL, not PyDLL: a draw that waits lets other threads run.
 flake, sno = ctypes.CDLL("libflake.so.0"), ctypes.CDLL("libsno.so.0")
-for says in flake.flake_status_str, flake.flake_options_why, sno.flake_status_str, sno.sno_options_why:
+for says in flake.flake_status_str, flake.flake_options_why, sno.flake_status_str:
     says.restype = ctypes.c_char_p
 flake.flake_next_n.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
-sno.sno_new_n.argtypes = ctypes.c_void_p, ctypes.c_uint8, ctypes.c_void_p, ctypes.c_size_t
+sno.sno_next_n.argtypes = ctypes.c_void_p, ctypes.c_uint8, ctypes.c_void_p, ctypes.c_size_t
 sno.sno_encode_n.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
 zeros = ctypes.create_string_buffer  # so many bytes, at an address that stays
 FORKED = 8  # its place in flake_status
@@ -25,7 +25,7 @@ FORKED = 8  # its place in flake_status
 class IdError(Exception):
     def __init__(self, status, text):
         super().__init__(text)
-        self.status = status  # of flake_status or flake_status
+        self.status = status  # of flake_status
 
 
 def check(status, why=None, status_text=flake.flake_status_str):
@@ -76,12 +76,10 @@ class SnoGenerator:
     """80-bit ids, as texts of 16 characters. Generators that run at once need partitions of their own."""
 
     def __init__(self, partition):
-        snapshot, options = zeros(sno.sno_sizeof_snapshot()), zeros(sno.sno_sizeof_options())
+        snapshot, why = zeros(sno.sno_sizeof_snapshot()), zeros(200)
         self._gen = zeros(sno.sno_sizeof_gen())
-        why = zeros(200)
         check_sno(sno.sno_snapshot_set(snapshot, b"partition", b"%d" % partition, why), why.value)
-        check_sno(sno.sno_options_point(options, b"snapshot", snapshot, None))
-        check_sno(sno.sno_init(self._gen, options), sno.sno_options_why(options))
+        check_sno(sno.sno_init(self._gen, snapshot, None, why), why.value)
 
     def next(self, meta=0):
         return self.next_n(1, meta)[0]
@@ -90,7 +88,7 @@ class SnoGenerator:
         if not 0 <= meta <= 255:  # ctypes would cut it off
             raise ValueError("meta is 0 to 255")
         ids, texts = zeros(10 * n), zeros(16 * n)
-        check_sno(sno.sno_new_n(self._gen, meta, ids, n))
+        check_sno(sno.sno_next_n(self._gen, meta, ids, n))
         sno.sno_encode_n(ids, n, texts)
         return [texts.raw[at : at + 16].decode() for at in range(0, 16 * n, 16)]
 

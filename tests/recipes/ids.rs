@@ -28,18 +28,15 @@ unsafe extern "C" {
 #[link(name = "sno")]
 unsafe extern "C" {
     fn sno_sizeof_gen() -> usize;
-    fn sno_sizeof_options() -> usize;
     fn sno_sizeof_snapshot() -> usize;
     fn sno_snapshot_set(
         s: *mut c_void, name: *const c_char, value: *const c_char, why: *mut c_char,
     ) -> c_int;
-    fn sno_options_point(
-        o: *mut c_void, name: *const c_char, to: *const c_void, why: *mut c_char,
+    fn sno_init(
+        generator: *mut c_void, snapshot: *const c_void, options: *const c_void, why: *mut c_char,
     ) -> c_int;
-    fn sno_init(generator: *mut c_void, options: *const c_void) -> c_int;
-    fn sno_new_n(generator: *mut c_void, meta: u8, ids: *mut u8, n: usize) -> c_int;
+    fn sno_next_n(generator: *mut c_void, meta: u8, ids: *mut u8, n: usize) -> c_int;
     fn sno_encode_n(ids: *const u8, n: usize, texts: *mut u8);
-    fn flake_status_str(status: c_int) -> *const c_char;
 }
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -48,12 +45,6 @@ unsafe fn string(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 fn flake(status: c_int) -> Result<()> {
-    match status {
-        0 => Ok(()),
-        _ => Err(unsafe { string(flake_status_str(status)) }.into()),
-    }
-}
-fn sno(status: c_int) -> Result<()> {
     match status {
         0 => Ok(()),
         _ => Err(unsafe { string(flake_status_str(status)) }.into()),
@@ -128,19 +119,16 @@ impl SnoGenerator {
     pub fn new(partition: u16) -> Result<SnoGenerator> {
         let partition = CString::new(partition.to_string())?;
         unsafe {
-            let (memory, o) = (Memory::new(sno_sizeof_gen()), Memory::new(sno_sizeof_options()));
-            let start = Memory::new(sno_sizeof_snapshot());
+            let (memory, start) = (Memory::new(sno_sizeof_gen()), Memory::new(sno_sizeof_snapshot()));
             let name = b"partition\0".as_ptr().cast();
             told(|why| sno_snapshot_set(start.at(), name, partition.as_ptr(), why))?;
-            let name = b"snapshot\0".as_ptr().cast();
-            told(|why| sno_options_point(o.at(), name, start.at(), why))?;
-            sno(sno_init(memory.at(), o.at()))?;
+            told(|why| sno_init(memory.at(), start.at(), std::ptr::null(), why))?;
             Ok(SnoGenerator(memory))
         }
     }
     pub fn next(&self, meta: u8) -> Result<String> {
         let (mut id, mut text) = ([0; 10], [0; 16]);
-        sno(unsafe { sno_new_n(self.0.at(), meta, id.as_mut_ptr(), 1) })?;
+        flake(unsafe { sno_next_n(self.0.at(), meta, id.as_mut_ptr(), 1) })?;
         unsafe { sno_encode_n(id.as_ptr(), 1, text.as_mut_ptr()) };
         Ok(String::from_utf8(text.to_vec())?)
     }

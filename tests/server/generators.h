@@ -115,7 +115,7 @@ static void make_generators(unsigned mode, unsigned threads, unsigned node) {
                 ? flake128_lanes_init(&wide_lanes[i], lanes_of_wide[i], threads, worker, &flake)
                 : flake128_init(&wide_shared[i], worker, &flake);
     }
-    if (sno_init(&snos, NULL) != FLAKE_OK) made[sno] = FLAKE_INVALID;
+    if (sno_init(&snos, NULL, NULL, NULL) != FLAKE_OK) made[sno] = FLAKE_INVALID;
 }
 
 typedef union ids {
@@ -129,7 +129,8 @@ static size_t draw(unsigned thread, unsigned layout, ids *drawn, size_t n) {
         return mode_made == mode_lanes
                    ? flake128_lanes_try_n(&wide_lanes[layout - flakes], drawn->wide, n)
                    : flake128_try_n(&wide_shared[layout - flakes], drawn->wide, n);
-    if (layout == sno) return sno_try_n(&snos, 0, drawn->sno, n);
+    size_t got;
+    if (layout == sno) return (void)sno_try_n(&snos, 0, drawn->sno, n, &got), got;
     if (mode_made == mode_lanes) return flake_lanes_try_n(&lanes[layout], drawn->flake, n);
     if (mode_made == mode_shard) return flake_shard_try_n(&shards[layout][thread], drawn->flake, n);
     return flake_try_n(&shared[layout], drawn->flake, n);

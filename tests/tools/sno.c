@@ -102,21 +102,17 @@ static size_t tool_spell(sno_id id, int form, char *text) {
 }
 
 static void tool_start(sno_gen *gen) {
-    sno_options options;
+    const char *const partition = tool_given[TOOL_PARTITION];
     sno_snapshot snapshot;
     sno_id zero; /* of the first unit */
-    memset(&options, 0, sizeof options);
+    flake_why why;
+    memset(&snapshot, 0, sizeof snapshot);
     memset(&zero, 0, sizeof zero);
-    options.max_wait_ms = 1000;
-    if (tool_given[TOOL_PARTITION]) {
-        memset(&snapshot, 0, sizeof snapshot);
-        snapshot.partition =
-            (uint16_t)tool_number_to("--partition", tool_given[TOOL_PARTITION], UINT16_MAX, "");
-        options.snapshot = &snapshot;
-    }
-    const flake_status status = sno_init(gen, &options);
-    if (status != FLAKE_OK) tool_failed("%s", flake_status_str(status));
-    tool_wait_for_next_unit(sno_time_ns(zero) / 1000000, 4);
+    if (partition)
+        snapshot.partition = (uint16_t)tool_number_to("--partition", partition, UINT16_MAX, "");
+    if (sno_init(gen, partition ? &snapshot : NULL, NULL, &why) != FLAKE_OK)
+        tool_failed("%s", why.text);
+    tool_wait_for_next_unit(sno_time_ms(zero), 4);
 }
 
 static int tool_generate(int others, char **words) {
@@ -133,7 +129,7 @@ static int tool_generate(int others, char **words) {
     tool_progress progress = tool_progress_begin();
     for (uint64_t done = 0; done < count;) {
         const size_t n = count - done < TOOL_BATCH ? (size_t)(count - done) : (size_t)TOOL_BATCH;
-        const flake_status status = sno_new_n(&gen, meta, ids, n);
+        const flake_status status = sno_next_n(&gen, meta, ids, n);
         if (status != FLAKE_OK) tool_failed("%s", flake_status_str(status));
         char *end = buffer;
         for (size_t i = 0; i < n; i++) {
@@ -194,21 +190,20 @@ static void tool_inspect(const char *text) {
     sno_encode(id, encoded);
     tool_hex(id, hex);
     sno_to_uuid(id, uuid);
-    const int64_t unix_ns = sno_time_ns(id);
-    (void)tool_time(unix_ns / 1000000, time);
+    const int64_t unix_ms = sno_time_ms(id);
+    (void)tool_time(unix_ms, time);
     const unsigned tick = sno_tick(id), meta = sno_meta(id);
     const unsigned partition = sno_partition(id), sequence = sno_sequence(id);
     if (tool_given[TOOL_JSON]) {
         printf("{\"id\":\"%s\",\"hex\":\"%s\",\"uuid\":\"%s\",\"time\":\"%s\",\"unix_ms\":%" PRId64
                ",\"units\":%" PRIu64 ",\"tick\":%u,\"meta\":%u,\"partition\":%u,\"sequence\":%u}\n",
-               encoded, hex, uuid, time, unix_ns / 1000000, sno_units(id), tick, meta, partition,
-               sequence);
+               encoded, hex, uuid, time, unix_ms, sno_units(id), tick, meta, partition, sequence);
         return;
     }
     if (shown++) putchar('\n');
     printf("id          %s\ntime        %s (Unix ms %" PRId64 ")\ntick        %u\nmeta        %u\n"
            "partition   %u\nsequence    %u\ntexts       hex %s  uuid %s\n",
-           encoded, time, unix_ns / 1000000, tick, meta, partition, sequence, hex, uuid);
+           encoded, time, unix_ms, tick, meta, partition, sequence, hex, uuid);
     const tool_field fields[] = {{"time, units of 4 ms", 39, sno_units(id), sno_units(id)},
                                  {"tick", 1, tick, tick},
                                  {"meta", 8, meta, meta},
