@@ -25,7 +25,7 @@ for o in 0 1 2 3 s; do
         compile ${pair% *} ${pair#* } $o $file
         [ $o = 2 ] || continue
         compile ${pair% *} ${pair#* } 2 $file -DFLAKE_LIBRARY
-        [ $file = all.c ] || compile ${pair% *} ${pair#* } 2 $file -DFLAKE_CXX_INLINE='"plain"' -DSNO_CXX_INLINE='"plain"'
+        [ $file = all.c ] || compile ${pair% *} ${pair#* } 2 $file -DFLAKE_CXX_INLINE='"plain"'
     done
 done
 echo "$runs compilations without a warning"
