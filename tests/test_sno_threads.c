@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * sno from many threads at once, on the real clock and on one that is put back thousands of times:
- * no id comes twice, and snapshots are whole. How fast they come is for bench/. Beside it the
- * original's algorithm, which repeats ids under the same stress.
+ * no id comes twice, and snapshots are whole. How fast they come is for bench/.
  */
 #define _XOPEN_SOURCE 700
 #define REAL_SLEEP
@@ -60,7 +59,7 @@ typedef struct warp {
     _Atomic(int64_t) offset_ns;
 } warp;
 
-static const int64_t epoch_ns = 1262304000000000000, unit_ns = 4000000;
+static const int64_t unit_ns = 4000000;
 static warp warped; /* times is 0 while the clock is the system's */
 
 static int64_t warp_read(void *user) {
@@ -495,91 +494,6 @@ static void a_clock_put_back_under_lanes(void) {
     }
 }
 
-/* ---- the original's algorithm ----
- *
- * Time and sequence in two words: whoever finds that time has passed swaps the first and then sets
- * the second, and between the two others count on from the old sequence.
- */
-
-static struct {
-    _Atomic(uint64_t) time, safe;
-    _Atomic(uint32_t) sequence, drifts;
-    pthread_mutex_t regression;
-} two_words = {0, 0, 0, 0, PTHREAD_MUTEX_INITIALIZER};
-
-enum { two_words_max = 65535 };
-
-static sno_id two_words_id(uint64_t time, uint32_t sequence) {
-    sno_id id;
-    memset(&id, 0, sizeof id);
-    (void)sno_compose(time, atomic_load(&two_words.drifts) & 1, a_meta, a_partition,
-                      (uint16_t)sequence, &id);
-    return id;
-}
-
-static sno_id two_words_begin(uint64_t time) {
-    if (random_below(&thread_random, 4) == 0) (void)sched_yield();
-    atomic_store(&two_words.sequence, 0);
-    return two_words_id(time, 0);
-}
-
-static bool two_words_step_back(uint64_t last, uint64_t now) {
-    bool stepped = false;
-    (void)pthread_mutex_lock(&two_words.regression);
-    if (now > atomic_load(&two_words.safe) &&
-        atomic_compare_exchange_strong(&two_words.time, &last, now)) {
-        atomic_store(&two_words.safe, last);
-        (void)atomic_fetch_add(&two_words.drifts, 1);
-        stepped = true;
-    }
-    (void)pthread_mutex_unlock(&two_words.regression);
-    return stepped;
-}
-
-static sno_id from_two_words(worker *w) {
-    for (;;) {
-        uint64_t last = atomic_load(&two_words.time);
-        const uint64_t now = (uint64_t)((warp_read(&warped) - epoch_ns) / unit_ns);
-        if (now == last) {
-            const uint32_t sequence = atomic_fetch_add(&two_words.sequence, 1) + 1;
-            if (sequence <= two_words_max) return (void)w, two_words_id(now, sequence);
-        } else if (now > last) {
-            if (atomic_compare_exchange_strong(&two_words.time, &last, now))
-                return two_words_begin(now);
-            continue;
-        } else if (two_words_step_back(last, now)) return two_words_begin(now);
-        nap(unit_ns);
-    }
-}
-
-/* Ids drawn twice in one round. */
-static size_t stress(sno_id (*draw_one)(worker *), uint64_t step_every) {
-    plan p = plan_of(draw_one, 8, small ? 8000 : 40000);
-    sno_options o = options_of(two_words_max);
-    p.stumble_every = 20;
-    o.clock = warp_start(100, step_every);
-    CHECK_EQ(sno_init(&gen, &o), SNO_OK);
-    atomic_store(&two_words.time, 0);
-    atomic_store(&two_words.safe, 0);
-    atomic_store(&two_words.drifts, 0);
-    run(&p);
-    join(&p);
-    warp_end();
-    return repeats();
-}
-
-static void the_originals_two_words_repeat_ids_where_one_word_does_not(void) {
-    for (unsigned steps = 0; steps < 2; steps++) {
-        const uint64_t step_every = steps ? 50 : 0;
-        unsigned rounds = 0;
-        size_t repeated = 0;
-        while (!repeated && rounds++ < 500) repeated = stress(from_two_words, step_every);
-        CHECK(repeated > 0);
-        for (unsigned i = 0; i < rounds + (small ? 5 : 20); i++)
-            CHECK_EQ(stress(from_shared, step_every), 0);
-    }
-}
-
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(first_calls_of_the_default_generator_come_from_all_threads_at_once),
@@ -595,7 +509,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_clock_put_back_under_shards_that_another_thread_asks),
         CHECK_TEST(a_clock_put_back_under_a_pool),
         CHECK_TEST(a_clock_put_back_under_lanes),
-        CHECK_TEST(the_originals_two_words_repeat_ids_where_one_word_does_not),
     };
     return CHECK_MAIN(argc, argv, all);
 }
