@@ -211,14 +211,6 @@ static void join(const plan *p) {
     }
 }
 
-/* Sorts all ids. */
-static size_t repeats(void) {
-    size_t repeated = 0;
-    sno_sort(all_ids, all_n);
-    for (size_t i = 1; i < all_n; i++) repeated += sno_equal(all_ids[i], all_ids[i - 1]);
-    return repeated;
-}
-
 static plan plan_of(sno_id (*draw_one)(worker *), unsigned threads, size_t ids) {
     plan p;
     memset(&p, 0, sizeof p);
@@ -243,7 +235,7 @@ static void call_at_once(void) {
     run(&p);
     join(&p);
     CHECK_EQ(all_n, p.ids / first_callers * first_callers);
-    CHECK_EQ(repeats(), 0);
+    CHECK_EQ(count_duplicates(all_ids, all_n), 0);
     CHECK(!sno_is_zero(all_ids[0]));
     CHECK_EQ(sno_init(&gen, NULL), SNO_OK);
     CHECK(sno_partition(sno_generate(0)) != sno_gen_partition(&gen));
@@ -275,7 +267,7 @@ static void draw_with(sno_id (*draw_one)(worker *), size_t lent, int kind) {
         CHECK_EQ(all_n, p.ids / crowd[i] * crowd[i]);
         if (draw_one != from_pool && draw_one != from_default && draw_one != from_lanes)
             CHECK_EQ(falls, 0);
-        CHECK_EQ(repeats(), 0);
+        CHECK_EQ(count_duplicates(all_ids, all_n), 0);
         CHECK(!sno_is_zero(all_ids[0]));
     }
 }
@@ -312,7 +304,7 @@ static void draw_from_a_queue(sno_id (*draw_one)(worker *), unsigned threads, ui
     run(&p);
     join(&p);
     if (draw_one != from_lanes) CHECK_EQ(falls, 0);
-    CHECK_EQ(repeats(), 0);
+    CHECK_EQ(count_duplicates(all_ids, all_n), 0);
 }
 
 static void a_crowd_in_the_queue_gets_no_id_twice(void) {
@@ -362,7 +354,7 @@ static void notes_of_a_crowd_come_at_most_once_a_ms_and_end(void) {
         (void)sched_yield();
     }
     join(&p);
-    CHECK_EQ(repeats(), 0);
+    CHECK_EQ(count_duplicates(all_ids, all_n), 0);
     CHECK(notes > 10);
     CHECK_EQ(too_often, 0);
     CHECK_EQ(too_many, 0);
@@ -453,7 +445,7 @@ static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint
     uint32_t drifts = lent ? 0 : drifts_of(&gen);
     for (unsigned i = 0; i < lent; i++) drifts += drifts_of(sno_shard_gen(&shards[i]));
     CHECK(drifts > (small ? 8u : 500u));
-    CHECK_EQ(repeats(), 0);
+    CHECK_EQ(count_duplicates(all_ids, all_n), 0);
     CHECK(!sno_is_zero(all_ids[0]));
     warp_end();
 }
@@ -488,7 +480,7 @@ static void a_clock_put_back_under_lanes(void) {
         uint64_t drifts = 0;
         for (unsigned k = 0; k < 3; k++) drifts += lane_array[k].engine.drifts;
         CHECK(drifts > (small ? 8u : 500u));
-        CHECK_EQ(repeats(), 0);
+        CHECK_EQ(count_duplicates(all_ids, all_n), 0);
         CHECK(!sno_is_zero(all_ids[0]));
         warp_end();
     }
