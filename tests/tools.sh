@@ -403,9 +403,10 @@ for options in --layout=twitter --format=hex "--layout=discord --format=base58" 
     --layout=uuid8 "--layout=uuid7_node --format=hex" "--layout=boundary --format=base35" "--layout=ulid --format=uuid"; do
     # shellcheck disable=SC2086
     "$flake" generate $options 3 | "$flake" inspect --json $options - > "$dir/told"
-    says "object_names_its_own_$options" "$(cat "$dir/told")" "$flake" inspect --json - < "$dir/told"
+    told=$(cat "$dir/told")
+    says "object_names_its_own_$options" "$told" "$flake" inspect --json - < "$dir/told"
     # shellcheck disable=SC2086
-    says "object_agrees_with_$options" "$(cat "$dir/told")" "$flake" inspect --json $options - < "$dir/told"
+    says "object_agrees_with_$options" "$told" "$flake" inspect --json $options - < "$dir/told"
 done
 object() { # OBJECT OPTION...
     object=$1
