@@ -384,13 +384,18 @@ static void what_was_received_is_answered_before_it_ends(void) {
 static void long_answers_are_sent_before_it_ends(void) {
     enum { requests = 400 };
     server s = start("--node=5", "--drain-ms=20000");
-    client *many = connect_to(s), *late = connect_to(s), *last = connect_to(s);
+    client *many = connect_to(s), *late = connect_to(s), *last = connect_to(s), *silent[8];
     halt(s);
+    for (int i = 0; i < 8; i++) silent[i] = connect_to(s);
     for (int i = 0; i < requests; i++) ask(many, "/");
     for (int i = 0; i < 3; i++) ask(late, "/ids?count=50000&format=bin&layout=twitter");
     say(last, "GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
     (void)shutdown(last->socket, SHUT_WR);
     tell_to_end(s);
+    for (int i = 0; i < 8; i++) {
+        CHECK(hears_the_end(silent[i]));
+        leave(silent[i]);
+    }
     for (int i = 0; i < requests; i++) {
         CHECK_EQ(hear(many, false)->status, 200);
         CHECK(!heard.closes || i == requests - 1);
