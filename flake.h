@@ -5777,8 +5777,9 @@ FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t cou
 FLAKE_I_FN unsigned flake_i_uuid_version(flake_form form) { return form == FLAKE_UUID8 ? 8 : 7; }
 
 /* `n` ids of one ms, from `place` on. */
-FLAKE_I_FN void flake_i_form_run(flake_form form, flake_i_keys *k, flake_i_salt salt, uint64_t node,
-                                 uint64_t ms, uint64_t place, flake128 *ids, uint64_t n) {
+FLAKE_I_INLINE void flake_i_form_run(flake_form form, flake_i_keys *k, flake_i_salt salt,
+                                     uint64_t node, uint64_t ms, uint64_t place, flake128 *ids,
+                                     uint64_t n) {
     const uint64_t end = place + n;
     if (form == FLAKE_ULID) {
         const uint64_t start = flake_i_start_of(k, salt, ms, 0);
@@ -6022,8 +6023,8 @@ FLAKE_I_COLD flake_status flake_i_go_on(flake_i_engine *e, unsigned how, flake_s
 }
 
 /* Ids of places that lie in one unit. */
-FLAKE_I_INLINE void flake_i_wide_form(flake128_gen *g, uint64_t time, uint64_t index, flake128 *ids,
-                                      uint64_t n) {
+FLAKE_I_FN void flake_i_wide_form(flake128_gen *g, uint64_t time, uint64_t index, flake128 *ids,
+                                  uint64_t n) {
     const flake_i_salt none = {0, 0};
     flake_i_form_run(g->form, &g->keys, none, g->worker, g->epoch_ms + time, g->seq_min + index, ids,
                      n);
