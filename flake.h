@@ -5764,7 +5764,8 @@ FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt
                                         uint64_t place) {
     const uint64_t key0 = FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed);
     const uint64_t key1 = FLAKE_ATOMIC_LOAD(&k->tail[1], relaxed);
-    return flake_i_siphash(key0 ^ salt.low, key1 ^ salt.high, ms << FLAKE_I_PLACE_BITS | place) >> 16;
+    return flake_i_siphash(key0 ^ salt.low, key1 ^ salt.high, ms << FLAKE_I_PLACE_BITS | place) >>
+           16;
 }
 
 /* A UUID of its parts, the tail of 48 bits. */
@@ -6023,11 +6024,11 @@ FLAKE_I_COLD flake_status flake_i_go_on(flake_i_engine *e, unsigned how, flake_s
 }
 
 /* Ids of places that lie in one unit. */
-FLAKE_I_FN void flake_i_wide_form(flake128_gen *g, uint64_t time, uint64_t index, flake128 *ids,
-                                  uint64_t n) {
+FLAKE_I_APART void flake_i_wide_form(flake128_gen *g, uint64_t time, uint64_t index, flake128 *ids,
+                                     uint64_t n) {
     const flake_i_salt none = {0, 0};
-    flake_i_form_run(g->form, &g->keys, none, g->worker, g->epoch_ms + time, g->seq_min + index, ids,
-                     n);
+    flake_i_form_run(g->form, &g->keys, none, g->worker, g->epoch_ms + time, g->seq_min + index,
+                     ids, n);
 }
 
 FLAKE_I_INLINE void flake_i_wide_at(flake128_gen *g, uint64_t time, uint64_t index, flake128 *id) {
@@ -7124,10 +7125,10 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
 #define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 2) /* its number: see flake_i_process */
 struct flake_i_default {
-    FLAKE_ATOMIC(flake128_gen *) gen; /* NULL: there is none yet */
-    flake_i_atomic64 low, high, seal; /* the salt, and what it must fit */
+    FLAKE_ATOMIC(flake128_gen *) gen;           /* NULL: there is none yet */
+    flake_i_atomic64 low, high, seal;           /* the salt, and what it must fit */
     flake_i_atomic64 parts[FLAKE_I_SALT_PARTS]; /* [ random:32 ][ tag:32 ] */
-    flake_i_atomic64 begun;           /* see flake_i_take_place */
+    flake_i_atomic64 begun;                     /* see flake_i_take_place */
     flake128_gen places[FLAKE_I_DEFAULT_PLACES];
 };
 #if defined(__cplusplus)
@@ -7233,7 +7234,8 @@ FLAKE_I_FN flake_status flake_i_default_id(flake_form form, flake128 *id) {
         flake128_gen *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
         const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
                                    FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
-        const uint64_t mark = salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
+        const uint64_t mark =
+            salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
         flake_i_place place;
         flake_status status;
         if (FLAKE_I_LIKELY(g != NULL)) {

@@ -5256,8 +5256,8 @@ SNO_API sno_status sno_shards_snapshot(sno_shard *shards, size_t n, sno_snapshot
         if (status != SNO_OK) return status;
         if (i == 0) all = one;
         const uint32_t queued = (one.sequence - one.sequence_min) / sno_cap(&shards[i].gen);
-        const int64_t newest = (int64_t)sno_i_min((uint64_t)one.wall_hi + queued,
-                                                  shards[i].gen.engine.max_time);
+        const int64_t newest =
+            (int64_t)sno_i_min((uint64_t)one.wall_hi + queued, shards[i].gen.engine.max_time);
         if (newest > all.wall_safe) all.wall_safe = newest;
         if (one.wall_safe > all.wall_safe) all.wall_safe = one.wall_safe;
         all.sequence_max = one.sequence_max;

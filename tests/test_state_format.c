@@ -189,8 +189,7 @@ static flake_status open_kind(size_t kind) {
     const flake_options o = kind_options(kind);
     const flake_state_options w = where_of("ids");
     if (kind < 2) return open_ids(&o);
-    if (kind == 2 || kind == 5)
-        return flake128_state_open(&state, &w, 0x001a2b3c4d5e, &o, &why);
+    if (kind == 2 || kind == 5) return flake128_state_open(&state, &w, 0x001a2b3c4d5e, &o, &why);
     if (kind == 3) {
         sno_snapshot pool = pool_of(100, 299);
         return open_snos(&pool) == SNO_OK ? FLAKE_OK : FLAKE_FOREIGN;
