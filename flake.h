@@ -5801,6 +5801,12 @@ FLAKE_I_INLINE void flake_i_form_run(flake_form form, flake_i_keys *k, flake_i_s
         *ids++ = flake_i_uuid(version, ms, first + place, flake_i_tail_of(k, salt, ms, place));
 }
 
+FLAKE_I_APART void flake_i_unsalted_run(flake_form form, flake_i_keys *k, uint64_t node,
+                                        uint64_t ms, uint64_t place, flake128 *ids, uint64_t n) {
+    const flake_i_salt none = {0, 0};
+    flake_i_form_run(form, k, none, node, ms, place, ids, n);
+}
+
 FLAKE_I_FN bool flake_i_form_has_ms(flake_form form, int64_t unix_ms) {
     return unix_ms >= 0 && (form == FLAKE_BOUNDARY || (uint64_t)unix_ms <= flake_i_ones(48));
 }
@@ -6024,11 +6030,10 @@ FLAKE_I_COLD flake_status flake_i_go_on(flake_i_engine *e, unsigned how, flake_s
 }
 
 /* Ids of places that lie in one unit. */
-FLAKE_I_APART void flake_i_wide_form(flake128_gen *g, uint64_t time, uint64_t index, flake128 *ids,
-                                     uint64_t n) {
-    const flake_i_salt none = {0, 0};
-    flake_i_form_run(g->form, &g->keys, none, g->worker, g->epoch_ms + time, g->seq_min + index,
-                     ids, n);
+FLAKE_I_INLINE void flake_i_wide_form(flake128_gen *g, uint64_t time, uint64_t index, flake128 *ids,
+                                      uint64_t n) {
+    flake_i_unsalted_run(g->form, &g->keys, g->worker, g->epoch_ms + time, g->seq_min + index, ids,
+                         n);
 }
 
 FLAKE_I_INLINE void flake_i_wide_at(flake128_gen *g, uint64_t time, uint64_t index, flake128 *id) {
