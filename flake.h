@@ -5748,19 +5748,23 @@ FLAKE_I_COLD void flake_i_renew_tail(flake_i_keys *k, uint64_t now) {
     for (unsigned i = 0; i < 2; i++) FLAKE_ATOMIC_STORE(&k->tail[i], fresh[i], relaxed);
 }
 
-/* Where the counter of a ms begins, below 2^64, and what is above that. It is a function of the ms and the
- * keys alone, so that all who draw in a ms count from the same number. `salt` tells processes apart
- * that have the keys in common. */
-FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, uint64_t salt, uint64_t ms,
+/* Distinguishes processes that have inherited the same keys. */
+typedef struct flake_i_salt {
+    uint64_t low, high;
+} flake_i_salt;
+
+/* Where the counter of a ms begins, below 2^64, and what is above that. It is a function of the ms, the
+ * keys and the salt alone, so that all who draw in a ms count from the same number. */
+FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
                                          unsigned part) {
-    return flake_i_siphash(k->start[0], k->start[1] ^ salt, ms << 1 | part);
+    return flake_i_siphash(k->start[0] ^ salt.low, k->start[1] ^ salt.high, ms << 1 | part);
 }
 
 /* That of a UUID. The newest ms's is kept, in one word with 38 bits of whose it is: of the ms, which come
  * round in 8 years, and of the salt. Below those is a 1, so that a word of 0 is nobody's. */
-FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, uint64_t salt, uint64_t ms) {
+FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms) {
     const unsigned bits = FLAKE_I_COUNTER_BITS - 1;
-    const uint64_t whose = ((ms ^ salt >> bits) << 1 | 1) << bits;
+    const uint64_t whose = ((ms ^ salt.high >> bits) << 1 | 1) << bits;
     const uint64_t kept = FLAKE_ATOMIC_LOAD(&k->newest, relaxed);
     if (FLAKE_I_LIKELY((kept ^ whose) >> bits == 0)) return kept & flake_i_ones(bits);
     const uint64_t start = flake_i_start_of(k, salt, ms, 0) & flake_i_ones(bits);
@@ -5768,11 +5772,12 @@ FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, uint64_t salt, uint6
     return start;
 }
 
-FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, uint64_t salt, uint64_t ms,
+FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
                                         uint64_t place) {
     const uint64_t key0 = FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed);
     const uint64_t key1 = FLAKE_ATOMIC_LOAD(&k->tail[1], relaxed);
-    return flake_i_siphash(key0, key1 ^ salt, ms << FLAKE_I_PLACE_BITS | place) >> 16;
+    return flake_i_siphash(key0 ^ salt.low, key1 ^ salt.high, ms << FLAKE_I_PLACE_BITS | place) >>
+           16;
 }
 
 /* A UUID of its parts, the tail of 48 bits. */
@@ -5785,8 +5790,9 @@ FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t cou
 FLAKE_I_FN unsigned flake_i_uuid_version(flake_form form) { return form == FLAKE_UUID8 ? 8 : 7; }
 
 /* `n` ids of one ms, from `place` on. */
-FLAKE_I_FN void flake_i_form_run(flake_form form, flake_i_keys *k, uint64_t salt, uint64_t node,
-                                 uint64_t ms, uint64_t place, flake128 *ids, uint64_t n) {
+FLAKE_I_INLINE void flake_i_form_run(flake_form form, flake_i_keys *k, flake_i_salt salt,
+                                     uint64_t node, uint64_t ms, uint64_t place, flake128 *ids,
+                                     uint64_t n) {
     const uint64_t end = place + n;
     if (form == FLAKE_ULID) {
         const uint64_t start = flake_i_start_of(k, salt, ms, 0);
@@ -5805,6 +5811,12 @@ FLAKE_I_FN void flake_i_form_run(flake_form form, flake_i_keys *k, uint64_t salt
         flake_i_renew_tail(k, ms >> FLAKE_I_RENEWAL_BITS);
     for (; place < end; place++)
         *ids++ = flake_i_uuid(version, ms, first + place, flake_i_tail_of(k, salt, ms, place));
+}
+
+FLAKE_I_APART void flake_i_unsalted_run(flake_form form, flake_i_keys *k, uint64_t node,
+                                        uint64_t ms, uint64_t place, flake128 *ids, uint64_t n) {
+    const flake_i_salt none = {0, 0};
+    flake_i_form_run(form, k, none, node, ms, place, ids, n);
 }
 
 FLAKE_I_FN bool flake_i_form_has_ms(flake_form form, int64_t unix_ms) {
@@ -6032,8 +6044,8 @@ FLAKE_I_COLD flake_status flake_i_go_on(flake_i_engine *e, unsigned how, flake_s
 /* Ids of places that lie in one unit. */
 FLAKE_I_INLINE void flake_i_wide_form(flake128_gen *g, uint64_t time, uint64_t index, flake128 *ids,
                                       uint64_t n) {
-    flake_i_form_run(g->form, &g->keys, 0, g->worker, g->epoch_ms + time, g->seq_min + index, ids,
-                     n);
+    flake_i_unsalted_run(g->form, &g->keys, g->worker, g->epoch_ms + time, g->seq_min + index, ids,
+                         n);
 }
 
 FLAKE_I_INLINE void flake_i_wide_at(flake128_gen *g, uint64_t time, uint64_t index, flake128 *id) {
@@ -7113,14 +7125,27 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  *     label      at                                   pairs with   and carries
  *     PAGE:R     default generator published          PAGE:A       what its maker left in it
  *
- * The salt is looked at after the draw. If the mark in it is still this process's, it was so when
- * the place was drawn; if not, the place is dropped. It carries nothing but itself, so relaxed will do. */
-enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_MARK_BITS = 24 };
-#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 1) /* its number: see flake_i_process */
+ * A salt has 128 random bits. Threads of a new process agree on them in four parts of 32 bits, each with
+ * a tag of the process's mark: a CAS replaces a part of another tag, so each part gets one value for
+ * a mark, and every thread derives the same salt from the four. A thread or handler that finds some
+ * parts chosen completes them; none waits.
+ *
+ * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ mark, before it takes
+ * a place, and compares their XOR with the mark after it. If they are equal, the three words belong together
+ * and the process was the same throughout. Otherwise the place is dropped and the salt made or
+ * stored again: words of two salts mixed, by a fork between their stores or by a thread that was stopped
+ * and stores an older salt, fail the comparison but for one case in 2^64. All stores for one
+ * mark are of the same values, so nothing needs an order: relaxed will do. (The generator is published
+ * after the first salt, so the zeros before that are never compared. A thread that reads an old mark beside
+ * a bump may replace a part of the new one. The salt then changes once more than the bumps; it stays
+ * random.) */
+enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
+#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 2) /* its number: see flake_i_process */
 struct flake_i_default {
-    FLAKE_ATOMIC(flake128_gen *) gen; /* NULL: there is none yet */
-    flake_i_atomic64 salt;            /* [ random:40 ][ the process's mark:24 ]; 0: none yet */
-    flake_i_atomic64 begun;           /* see flake_i_take_place */
+    FLAKE_ATOMIC(flake128_gen *) gen;           /* NULL: there is none yet */
+    flake_i_atomic64 low, high, seal;           /* the salt, and what it must fit */
+    flake_i_atomic64 parts[FLAKE_I_SALT_PARTS]; /* [ random:32 ][ tag:32 ] */
+    flake_i_atomic64 begun;                     /* see flake_i_take_place */
     flake128_gen places[FLAKE_I_DEFAULT_PLACES];
 };
 #if defined(__cplusplus)
@@ -7132,32 +7157,47 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
 }
 #endif
 
-/* A mark as a salt has it. The page's word counts generations; a pid has them above its 32 bits, and they
- * are spread, or a child that counts one more could have its parent's mark. */
-FLAKE_I_INLINE uint64_t flake_i_folded(uint64_t mark) {
-    return (mark ^ (mark >> 32) * 0x9e3779) & flake_i_ones(FLAKE_I_MARK_BITS);
+/* The tag of a mark. The page's word counts generations; a pid's mark has them above its 32 bits, and they
+ * are spread, or a child that counts one more could have its parent's tag. */
+FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t mark) {
+    return (uint32_t)(mark ^ (mark >> 32) * 0x9e3779b1);
 }
 
-/* This process's. */
-FLAKE_I_INLINE uint64_t flake_i_salt_mark(void) {
+/* This process's mark; 0: it has none yet. */
+FLAKE_I_INLINE uint64_t flake_i_default_mark(void) {
     flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
-    return flake_i_folded(FLAKE_I_LIKELY(page != NULL) ? FLAKE_ATOMIC_LOAD(page, relaxed)
-                                                       : flake_i_pid_mark());
+    return FLAKE_I_LIKELY(page != NULL) ? FLAKE_ATOMIC_LOAD(page, relaxed) : flake_i_pid_mark();
 }
 
-FLAKE_I_INLINE bool flake_i_salt_is_ours(uint64_t salt) {
-    return salt && (salt & flake_i_ones(FLAKE_I_MARK_BITS)) == flake_i_salt_mark();
-}
-
-/* Gives this process a salt. False: there are no random bytes. */
+/* Gives this process a salt. False: there are no random bytes. The mark is read after the parts, so that no
+ * part of a newer mark is replaced. */
 FLAKE_I_FN bool flake_i_new_salt(void) {
+    struct flake_i_default *const d = &flake_i_default;
     flake_i_atomic64 *word;
-    uint64_t salt = FLAKE_ATOMIC_LOAD(&flake_i_default.salt, relaxed), fresh;
-    (void)flake_i_fork_mark(&word); /* from here on there is a mark, and it is not 0 */
-    if (flake_i_salt_is_ours(salt)) return true;
-    if (!flake_i_random_bytes(&fresh, sizeof fresh)) return false;
-    fresh = fresh << FLAKE_I_MARK_BITS | flake_i_salt_mark();
-    (void)FLAKE_ATOMIC_CAS(&flake_i_default.salt, &salt, fresh, relaxed, relaxed);
+    uint64_t part[FLAKE_I_SALT_PARTS], mark;
+    uint32_t fresh[FLAKE_I_SALT_PARTS];
+    unsigned agreed;
+    do {
+        bool is_drawn = false;
+        for (unsigned i = 0; i < FLAKE_I_SALT_PARTS; i++)
+            part[i] = FLAKE_ATOMIC_LOAD(&d->parts[i], relaxed);
+        mark = flake_i_fork_mark(&word);
+        const uint32_t tag = flake_i_tag_of(mark);
+        for (agreed = 0; agreed < FLAKE_I_SALT_PARTS; agreed++) {
+            uint64_t *const seen = &part[agreed];
+            if ((uint32_t)*seen == tag) continue;
+            if (!is_drawn && !flake_i_random_bytes(fresh, sizeof fresh)) return false;
+            is_drawn = true;
+            const uint64_t next = (uint64_t)fresh[agreed] << 32 | tag;
+            if (FLAKE_ATOMIC_CAS(&d->parts[agreed], seen, next, relaxed, relaxed)) *seen = next;
+            else if ((uint32_t)*seen != tag) break; /* the mark has changed */
+        }
+    } while (agreed < FLAKE_I_SALT_PARTS);
+    const uint64_t low = part[0] >> 32 << 32 | part[1] >> 32;
+    const uint64_t high = part[2] >> 32 << 32 | part[3] >> 32;
+    FLAKE_ATOMIC_STORE(&d->low, low, relaxed);
+    FLAKE_ATOMIC_STORE(&d->high, high, relaxed);
+    FLAKE_ATOMIC_STORE(&d->seal, low ^ high ^ mark, relaxed);
     return true;
 }
 
@@ -7209,13 +7249,16 @@ FLAKE_I_COLD flake_status flake_i_default_alone(flake_form form, flake128 *id) {
 FLAKE_I_FN flake_status flake_i_default_id(flake_form form, flake128 *id) {
     for (unsigned naps = 0;;) {
         flake128_gen *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
-        const uint64_t salt = FLAKE_ATOMIC_LOAD(&flake_i_default.salt, relaxed);
+        const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
+                                   FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
+        const uint64_t mark =
+            salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
         flake_i_place place;
         flake_status status;
-        if (FLAKE_I_LIKELY(g && salt)) {
+        if (FLAKE_I_LIKELY(g != NULL)) {
             status = flake_i_default_draw(g, &place);
             if (status != FLAKE_OK) return status;
-            if (FLAKE_I_LIKELY(flake_i_salt_is_ours(salt))) {
+            if (FLAKE_I_LIKELY(mark == flake_i_default_mark())) {
                 flake_i_form_run(form, &g->keys, salt, 0, g->epoch_ms + place.time, place.index, id,
                                  1);
                 return FLAKE_OK;

@@ -5191,7 +5191,7 @@ SNO_API sno_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.sequence = (uint32_t)(g->sequence_min + (count ? count - 1 : 0));
     s.now = now_ns < SNO_I_EPOCH_NS ? 0 : (now_ns - SNO_I_EPOCH_NS) / SNO_I_UNIT_NS;
     s.wall_hi = (int64_t)(word >> e->time_shift);
-    s.wall_safe = (int64_t)safe;
+    s.wall_safe = (int64_t)sno_i_min(safe, e->max_time); /* a queue may reach past the last unit */
     s.drifts = (uint32_t)drifts;
     *snapshot = s;
     return SNO_OK;
@@ -5265,7 +5265,8 @@ SNO_API sno_status sno_shards_snapshot(sno_shard *shards, size_t n, sno_snapshot
         if (status != SNO_OK) return status;
         if (i == 0) all = one;
         const uint32_t queued = (one.sequence - one.sequence_min) / sno_cap(&shards[i].gen);
-        const int64_t newest = one.wall_hi + queued;
+        const int64_t newest =
+            (int64_t)sno_i_min((uint64_t)one.wall_hi + queued, shards[i].gen.engine.max_time);
         if (newest > all.wall_safe) all.wall_safe = newest;
         if (one.wall_safe > all.wall_safe) all.wall_safe = one.wall_safe;
         all.sequence_max = one.sequence_max;
@@ -5434,7 +5435,9 @@ SNO_API sno_status sno_lanes_snapshot_take(sno_lanes *l, sno_snapshot *snapshot)
     const sno_status status = sno_snapshot_take(&l->whole, snapshot);
     if (status != SNO_OK) return status;
     uint64_t time; /* of the words: the newest unit is what counts, since ticks are told by it */
-    snapshot->wall_hi = snapshot->wall_safe = (int64_t)sno_i_lanes_newest(&l->split, &time);
+    const uint64_t newest = sno_i_lanes_newest(&l->split, &time);
+    snapshot->wall_hi = (int64_t)sno_i_min(newest, l->whole.engine.max_time);
+    snapshot->wall_safe = snapshot->wall_hi;
     snapshot->sequence = snapshot->sequence_max;
     return SNO_OK;
 }

@@ -483,6 +483,20 @@ static void one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it(void) 
     }
 }
 
+/* A lease of 500 counts less its margin would be of 499: a counter so slow is no use. */
+static void a_slow_counter_is_used_from_501_counts_a_lease_on(void) {
+    static const struct { uint64_t us, window; } cases[] = {{10047, 1}, {10027, 500}};
+    for (size_t i = 0; i < 2; i++) {
+        open_fast();
+        flake_i_engine *const e = &gen.engine;
+        FLAKE_ATOMIC_STORE(&e->window, 1u, relaxed); /* not known yet */
+        FLAKE_ATOMIC_STORE(&e->paced, 0u, relaxed);
+        for (uint64_t k = 1; k < 4; k++) /* 9600 counts in each stretch */
+            (void)flake_i_learn_pace(e, 9600 * k, (int64_t)(cases[i].us * k * 1000));
+        CHECK_EQ(FLAKE_ATOMIC_LOAD(&e->window, relaxed), cases[i].window);
+    }
+}
+
 static void a_fourth_kind_of_clock_is_refused(void) {
     begin_fast(flake_layout_idgen());
     options.clock.kind = 3;
@@ -498,6 +512,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_lease_ends_with_its_unit),
         CHECK_TEST(a_lease_ends_after_half_a_ms_of_a_long_unit),
         CHECK_TEST(nothing_is_leased_before_two_stretches_agree),
+        CHECK_TEST(a_slow_counter_is_used_from_501_counts_a_lease_on),
         CHECK_TEST(what_is_learned_is_learned_from_stretches_of_10_ms),
         CHECK_TEST(nothing_is_learned_from_short_or_long_stretches),
         CHECK_TEST(a_counter_that_jumps_ahead_ends_the_lease),

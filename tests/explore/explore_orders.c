@@ -34,6 +34,7 @@
  *            thread at a time is the writer, and knows what the one before him did; it is closed once
  *   page     who finds a pointer finds what it points to
  *   uuids    a thread's rise, but for a bump
+ *   salt     threads of a process agree on one
  *   registry of two generators with the same ids one is enrolled
  *
  * And in any of them: an access to an address that is neither a location nor a statistic is an error.
@@ -65,6 +66,8 @@ static struct { /* what the rules keep */
     int64_t latest, floor;   /* admitted; on disk when it was opened again */
     bool is_closed;
     unsigned popped; /* bits */
+    flake_i_salt salt;
+    bool is_salted;
     struct {
         bool holds, enrolled;
         unsigned pushed;
@@ -311,6 +314,19 @@ static void generate_uuid(void) {
     memcpy(last, id, sizeof id);
 }
 
+/* The salt that a mark has: one, whoever makes it and reads it. */
+static void agree_on_salt(void) {
+    if (!flake_i_new_salt()) orders_fail("no salt without random bytes");
+    const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
+                               FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
+    const uint64_t seal = FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
+    if ((salt.low ^ salt.high ^ seal) != flake_i_default_mark()) return;
+    if (kept.is_salted && (salt.low != kept.salt.low || salt.high != kept.salt.high))
+        orders_fail("a process has two salts");
+    kept.salt = salt;
+    kept.is_salted = true;
+}
+
 static void call(char letter) {
     if (strchr("up", letter)) call_ring(letter);
     if (strchr("BoR", letter)) call_pool(letter);
@@ -334,6 +350,7 @@ static void call(char letter) {
     case 'g': generate(); break;
     case 'U': generate_uuid(); break;
     case 'b': flake_generation_bump(); break;
+    case 'k': agree_on_salt(); break;
     case 'a': (void)sno_i_available(engine()); break;
     case 'E':
         kept.thread[orders_now.me].enrolled =
@@ -535,6 +552,9 @@ static bool is_plain(const void *p) {
     if (p == &e->rebased) return !calls_any('S');
     if (now->of != PAGE) return false;
     const bool of_uuids = calls_any('U');
+    if (of_uuids && !calls_any('b') && /* page_salt is about these */
+        within(p, &flake_i_default.low, offsetof(struct flake_i_default, begun) - 8))
+        return true;
     const orders_location *found = &orders_at[of_uuids ? 3 : 2]; /* the generator's pointer */
     const bool is_page = within(p, pages, sizeof pages) && sno_i_process.page &&
                          !within(p, sno_i_process.page, PAGE_BYTES);
@@ -562,6 +582,7 @@ static uint64_t digest(unsigned i) {
         sum += orders_mix(hash, kept.drawn[k]); /* whoever has it */
     hash = orders_mix(orders_mix(hash, sum), kept.popped);
     hash = orders_mix(orders_mix(hash, (uint64_t)kept.latest), (uint64_t)kept.floor);
+    hash = orders_mix(orders_mix(hash, kept.salt.low), kept.salt.high);
     if (now->of == STATE)
         hash = orders_mix(orders_mix(hash, state.number), (uint64_t)state.written_ns);
     if (now->of == RING)

@@ -193,6 +193,7 @@ static const scenario scenarios[] = {
     {"page_default", "the process's own generator", {"g", "g"}, PAGE, .clock = {5, 6}, .every = true},
     {"page_uuids", "the process's own generator of UUIDs", {"U", "U"}, PAGE, .clock = {5}, .every = true},
     {"page_uuids_2", "two calls each, while the clock goes on", {"UU", "U"}, PAGE, .clock = {5, 6}},
+    {"page_salt", "the salt of its keys", {"k", "k"}, PAGE, .clock = {5}, .every = true},
     {"page_bump", "and keys that change under a draw", {"UU", "b"}, PAGE, .clock = {5}},
     {"registry", "two generators of the same ids", {"E", "E"}, REGISTRY, .clock = {5}},
 };
