@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * KILLS processes are killed, at a system call that writes or from outside at any moment, on a disk that
- * fails, while the clock steps back and forth; some runs end cleanly, and some kills are power cuts, of
- * which no write survives that was not synced. Three kinds: runs of all generators with their states; a
+ * fails, while the clock steps back and forth; some runs end cleanly, and some kills are power cuts.
+ * Such a cut loses or tears each record that is not on disk. After a failed sync the kernel keeps a
+ * record in its cache that is not on disk, and later syncs do not write it: only another write of the
+ * record and a sync do. Three kinds: runs of all generators with their states; a
  * few processes that share the slots of a folder, with ids ahead of the clock; generators in shared
  * memory whose state is extended by one process after the other. No id comes twice.
  *
@@ -27,9 +29,10 @@ static const int64_t ms = 1000000;
 
 enum { seats = 3, log_room = 8000000, journal_room = 64 };
 
-/* What lay where a record was written that is not yet synced. */
+/* What the disk has at the place of a record that is in the kernel's cache alone. */
 typedef struct undo {
-    _Atomic(uint64_t) inode; /* 0: synced since */
+    _Atomic(uint64_t) inode; /* 0: the disk has what the cache has */
+    _Atomic(bool) is_dirty;  /* the next sync writes it; false: a sync of it has failed */
     int64_t at;
     uint8_t bytes[FLAKE_I_RECORD];
 } undo;
@@ -101,20 +104,34 @@ static void before_write(int fd, size_t n) {
     if (disk.fail_from && call >= disk.fail_from && call < disk.fail_from + disk.fails)
         atomic_fetch_add(&our->faults, 1u);
     if (n != FLAKE_I_RECORD || at < FLAKE_I_FIRST_RECORD || fstat(fd, &file) != 0) return;
-    undo *u = &our->journal[atomic_fetch_add(&our->n_undo, 1u) % journal_room];
-    atomic_store(&u->inode, 0u);
+    for (unsigned i = 0; i < journal_room; i++) {
+        undo *u = &our->journal[i];
+        if (atomic_load(&u->inode) != (uint64_t)file.st_ino || u->at != at) continue;
+        atomic_store(&u->is_dirty, true);
+        return;
+    }
+    undo *u;
+    unsigned tries = 0;
+    do {
+        if (tries++ == journal_room) abort();
+        u = &our->journal[atomic_fetch_add(&our->n_undo, 1u) % journal_room];
+    } while (atomic_load(&u->inode));
     memset(u->bytes, 0, sizeof u->bytes);
     if (pread(fd, u->bytes, n, at) < 0) return;
     u->at = at;
+    atomic_store(&u->is_dirty, true);
     atomic_store(&u->inode, (uint64_t)file.st_ino);
 }
 
-static void after_sync(int fd) {
+static void after_sync(int fd, bool well) {
     struct stat file;
     if (fstat(fd, &file) != 0) return;
-    for (unsigned i = 0; i < journal_room; i++)
-        if (atomic_load(&our->journal[i].inode) == (uint64_t)file.st_ino)
-            atomic_store(&our->journal[i].inode, 0u);
+    for (unsigned i = 0; i < journal_room; i++) {
+        undo *u = &our->journal[i];
+        if (atomic_load(&u->inode) != (uint64_t)file.st_ino || !atomic_load(&u->is_dirty)) continue;
+        if (well) atomic_store(&u->inode, 0u);
+        else atomic_store(&u->is_dirty, false);
+    }
 }
 
 static void take_back(const undo *u, const char *name) {
@@ -123,18 +140,18 @@ static void take_back(const undo *u, const char *name) {
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     if (stat(path, &file) != 0 || (uint64_t)file.st_ino != atomic_load(&u->inode)) return;
     const int fd = (open)(path, O_RDWR);
-    const size_t kept = below(2) ? 0 : (size_t)below(sizeof u->bytes);
+    const size_t kept =
+        atomic_load(&u->is_dirty) && below(2) ? (size_t)below(sizeof u->bytes + 1) : 0;
     if (fd < 0) abort();
     if (pwrite(fd, u->bytes + kept, sizeof u->bytes - kept, u->at + (off_t)kept) < 0) abort();
     (void)(close)(fd);
 }
 
-/* With all processes dead: what was not synced is lost, or all but the first part of it; and what
- * memory they shared. */
+/* With all processes dead: a record that is not on disk is lost, or all but its first part if a sync
+ * may have been writing it; and so is the memory that the processes shared. */
 static void cut_power(const char *const *names, size_t count) {
-    const unsigned n = atomic_load(&our->n_undo);
-    for (unsigned i = n; i && n - i < journal_room; i--) {
-        undo *u = &our->journal[(i - 1) % journal_room];
+    for (unsigned i = 0; i < journal_room; i++) {
+        undo *u = &our->journal[i];
         for (size_t k = 0; k < count; k++)
             if (atomic_load(&u->inode)) take_back(u, names[k]);
         atomic_store(&u->inode, 0u);

@@ -27,8 +27,8 @@ static struct disk {
     int folder;
 } disk = {0, 0, 0, 0, "", 0, 0, 0, INT64_MIN, -1};
 
-/* Told of each write before it is made, and of each sync that went well; NULL: nobody. */
-static void (*disk_on_write)(int fd, size_t n), (*disk_on_sync)(int fd);
+/* Called before each write, and after each sync of a file in place; NULL: not called. */
+static void (*disk_on_write)(int fd, size_t n), (*disk_on_sync)(int fd, bool well);
 
 static inline void disk_begin(void) {
     memset(&disk, 0, sizeof disk);
@@ -86,8 +86,9 @@ int fsync(int fd) {
 
 int fdatasync(int fd);
 int fdatasync(int fd) {
-    if (!disk_step('d')) return -1;
-    if (disk_on_sync && fd >= 0) disk_on_sync(fd);
+    const bool well = disk_step('d');
+    if (disk_on_sync && fd >= 0) disk_on_sync(fd, well);
+    if (!well) return -1;
     disk.lasting = disk.written;
     return fd < 0 ? -1 : 0;
 }
