@@ -41,6 +41,7 @@ typedef struct common {
     _Atomic(int64_t) now_ns;
     _Atomic(size_t) n;
     _Atomic(unsigned) faults, trouble, writes, cuts;
+    _Atomic(bool) power_fails; /* when this process has ended */
     _Atomic(bool) made; /* what follows is there for all */
     _Atomic(unsigned) n_undo;
     undo journal[journal_room];
@@ -73,6 +74,8 @@ static void step_clock(void) {
     if (by < 60) move_shared_clock((int64_t)below(4) * ms);
     else if (by < 85) move_shared_clock((int64_t)below(400) * ms);
     else if (by < 88) move_shared_clock(-(int64_t)below(2000) * ms);
+    if (by >= 60 && below(4)) /* often to the same times, where duplicates show */
+        move_shared_clock(-(atomic_load(&our->now_ns) % (100 * ms)));
 }
 
 /* ---- what was drawn ---- */
@@ -134,6 +137,14 @@ static void after_sync(int fd, bool well) {
     }
 }
 
+/* Whether a sync has failed and its record has not been written since. */
+static bool cache_differs(void) {
+    for (unsigned i = 0; i < journal_room; i++)
+        if (atomic_load(&our->journal[i].inode) && !atomic_load(&our->journal[i].is_dirty))
+            return true;
+    return false;
+}
+
 static void take_back(const undo *u, const char *name) {
     char path[300];
     struct stat file;
@@ -141,7 +152,7 @@ static void take_back(const undo *u, const char *name) {
     if (stat(path, &file) != 0 || (uint64_t)file.st_ino != atomic_load(&u->inode)) return;
     const int fd = (open)(path, O_RDWR);
     const size_t kept =
-        atomic_load(&u->is_dirty) && below(2) ? (size_t)below(sizeof u->bytes + 1) : 0;
+        atomic_load(&u->is_dirty) && below(4) ? (size_t)below(sizeof u->bytes + 1) : 0;
     if (fd < 0) abort();
     if (pwrite(fd, u->bytes + kept, sizeof u->bytes - kept, u->at + (off_t)kept) < 0) abort();
     (void)(close)(fd);
@@ -172,10 +183,14 @@ static pid_t start(void (*run)(void)) {
     disk_begin();
     disk_on_write = before_write;
     disk_on_sync = after_sync;
-    if (below(3) == 0) disk.kill_at = 1 + (int)below(60);
-    if (below(4) == 0) {
-        disk.fail_from = 1 + (int)below(40);
-        disk.fails = 1 + (int)below(20);
+    if (below(cache_differs() ? 2 : 8) == 0) { /* the power fails in one of the first syncs */
+        disk.kill_at_sync = 1 + (int)below(4);
+        atomic_store(&our->power_fails, true);
+    } else if (below(4) == 0) disk.kill_at = 1 + (int)below(60);
+    else if (below(3) == 0) {
+        disk.fail_from = 1 + (int)below(32);
+        disk.only_syncs = below(4);
+        disk.fails = disk.only_syncs ? 1000000 : 1 + (int)below(20);
     }
     run();
     _exit(0);
@@ -272,19 +287,21 @@ static bool open_all(ways_setup *setup) {
     memset(&s, 0, sizeof s);
     w.clock.now_ns = s.clock.now_ns = script_read;
     w.clock.user = s.clock.user = &script_now;
-    w.no_wait = s.no_wait = below(2);
+    w.no_wait = s.no_wait = below(4);
     flake_options whole = ways_flake_options(setup, 0, 399), wide = ways_wide_options(setup);
     wide.seq_max = 199; /* the generator's, and the lanes' */
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
-    w.path = path_of("flake");
-    if (flake_state_open(&states[0], &w, &whole, NULL) != FLAKE_OK) return false;
-    w.path = path_of("wide");
-    if (flake128_state_open(&states[1], &w, 0, &wide, NULL) != FLAKE_OK) return false;
-    s.path = path_of("sno");
-    if (sno_state_open(&sno_states[0], &s, &pool, NULL) != SNO_OK) return false;
-    s.path = path_of("sno_shards");
-    return sno_state_open(&sno_states[1], &s, &shards, NULL) == SNO_OK;
+    const unsigned first = (unsigned)below(4);
+    bool well = true;
+    for (unsigned i = first; i < first + 4 && well; i++) {
+        w.path = s.path = path_of(state_names[i % 4]);
+        if (i % 4 == 0) well = flake_state_open(&states[0], &w, &whole, NULL) == FLAKE_OK;
+        if (i % 4 == 1) well = flake128_state_open(&states[1], &w, 0, &wide, NULL) == FLAKE_OK;
+        if (i % 4 == 2) well = sno_state_open(&sno_states[0], &s, &pool, NULL) == SNO_OK;
+        if (i % 4 == 3) well = sno_state_open(&sno_states[1], &s, &shards, NULL) == SNO_OK;
+    }
+    return well;
 }
 
 static void run_of_states(void) {
@@ -325,8 +342,10 @@ static bool attack_states(unsigned wanted) {
             (void)kill(child, SIGKILL);
         }
         end_of(child);
-        if (below(2)) cut_power(state_names, 4);
-        move_shared_clock((int64_t)below(3) * 700 * ms);
+        if (atomic_exchange(&our->power_fails, false) || below(4) == 0) {
+            cut_power(state_names, 4);
+            if (below(2)) move_shared_clock(-(int64_t)below(5000) * ms);
+        } else move_shared_clock((int64_t)below(3) * 700 * ms);
         if (below(3) == 0) move_shared_clock(3500 * ms);
     }
     return report("states");
