@@ -344,9 +344,11 @@ static bool attack_states(unsigned wanted) {
         end_of(child);
         if (atomic_exchange(&our->power_fails, false) || below(4) == 0) {
             cut_power(state_names, 4);
-            if (below(2)) move_shared_clock(-(int64_t)below(5000) * ms);
-        } else move_shared_clock((int64_t)below(3) * 700 * ms);
-        if (below(3) == 0) move_shared_clock(3500 * ms);
+            if (below(4)) move_shared_clock(-(int64_t)below(4000) * ms);
+        } else {
+            move_shared_clock((int64_t)below(3) * 700 * ms);
+            if (below(3) == 0) move_shared_clock(3500 * ms);
+        }
     }
     return report("states");
 }

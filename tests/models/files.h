@@ -59,8 +59,11 @@ static inline int64_t files_seek(int fd, int64_t at) {
 }
 
 static inline ssize_t files_write(int fd, const void *bytes, size_t n) {
-    assert(fd == FILES_FD && files_at > 0 && n == FILES_RECORD && !files_dirty);
-    if (memcmp(files_bytes + files_at, bytes, n) != 0) files_dirty = files_at; /* else it settles it */
+    assert(fd == FILES_FD && files_at > 0 && n == FILES_RECORD);
+    if (memcmp(files_bytes + files_at, bytes, n) != 0) { /* else it is settled */
+        assert(!files_dirty);
+        files_dirty = files_at;
+    }
     memcpy(files_bytes + files_at, bytes, n);
     files_at += (int64_t)n;
     return (ssize_t)n;
