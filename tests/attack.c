@@ -4,9 +4,10 @@
  * fails, while the clock steps back and forth; some runs end cleanly, and some kills are power cuts.
  * Such a cut loses or tears each record that is not on disk. After a failed sync the kernel keeps a
  * record in its cache that is not on disk, and later syncs do not write it: only another write of the
- * record and a sync do. Three kinds: runs of all generators with their states; a
- * few processes that share the slots of a folder, with ids ahead of the clock; generators in shared
- * memory whose state is extended by one process after the other. No id comes twice.
+ * record and a sync do. Four kinds: runs of all generators with their states; runs of one generator
+ * whose syncs often fail; a few processes that share the slots of a directory, with ids ahead of the
+ * clock; generators in shared memory whose state is extended by one process after the other. No id
+ * comes twice.
  *
  *     attack [--kills=10000] [--seed=1]
  */
@@ -74,8 +75,6 @@ static void step_clock(void) {
     if (by < 60) move_shared_clock((int64_t)below(4) * ms);
     else if (by < 85) move_shared_clock((int64_t)below(400) * ms);
     else if (by < 88) move_shared_clock(-(int64_t)below(2000) * ms);
-    if (by >= 60 && below(4)) /* often to the same times, where duplicates show */
-        move_shared_clock(-(atomic_load(&our->now_ns) % (100 * ms)));
 }
 
 /* ---- what was drawn ---- */
@@ -287,21 +286,19 @@ static bool open_all(ways_setup *setup) {
     memset(&s, 0, sizeof s);
     w.clock.now_ns = s.clock.now_ns = script_read;
     w.clock.user = s.clock.user = &script_now;
-    w.no_wait = s.no_wait = below(4);
+    w.no_wait = s.no_wait = below(2);
     flake_options whole = ways_flake_options(setup, 0, 399), wide = ways_wide_options(setup);
     wide.seq_max = 199; /* the generator's, and the lanes' */
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
-    const unsigned first = (unsigned)below(4);
-    bool well = true;
-    for (unsigned i = first; i < first + 4 && well; i++) {
-        w.path = s.path = path_of(state_names[i % 4]);
-        if (i % 4 == 0) well = flake_state_open(&states[0], &w, &whole, NULL) == FLAKE_OK;
-        if (i % 4 == 1) well = flake128_state_open(&states[1], &w, 0, &wide, NULL) == FLAKE_OK;
-        if (i % 4 == 2) well = sno_state_open(&sno_states[0], &s, &pool, NULL) == SNO_OK;
-        if (i % 4 == 3) well = sno_state_open(&sno_states[1], &s, &shards, NULL) == SNO_OK;
-    }
-    return well;
+    w.path = path_of("flake");
+    if (flake_state_open(&states[0], &w, &whole, NULL) != FLAKE_OK) return false;
+    w.path = path_of("wide");
+    if (flake128_state_open(&states[1], &w, 0, &wide, NULL) != FLAKE_OK) return false;
+    s.path = path_of("sno");
+    if (sno_state_open(&sno_states[0], &s, &pool, NULL) != SNO_OK) return false;
+    s.path = path_of("sno_shards");
+    return sno_state_open(&sno_states[1], &s, &shards, NULL) == SNO_OK;
 }
 
 static void run_of_states(void) {
@@ -342,15 +339,58 @@ static bool attack_states(unsigned wanted) {
             (void)kill(child, SIGKILL);
         }
         end_of(child);
-        if (atomic_exchange(&our->power_fails, false) || below(4) == 0) {
-            cut_power(state_names, 4);
-            if (below(4)) move_shared_clock(-(int64_t)below(4000) * ms);
-        } else {
-            move_shared_clock((int64_t)below(3) * 700 * ms);
-            if (below(3) == 0) move_shared_clock(3500 * ms);
-        }
+        if (atomic_exchange(&our->power_fails, false) || below(4) == 0) cut_power(state_names, 4);
+        move_shared_clock((int64_t)below(3) * 700 * ms);
+        if (below(3) == 0) move_shared_clock(3500 * ms);
     }
     return report("states");
+}
+
+// >>syncs
+
+static const char *const sync_names[] = {"syncs"};
+
+/* Draws at a few times only, so that a horizon that was lost shows. */
+static void run_of_syncs(void) {
+    static flake_gen gen;
+    flake_state_options where;
+    flake_options o;
+    memset(&where, 0, sizeof where);
+    memset(&o, 0, sizeof o);
+    where.path = path_of("syncs");
+    where.no_wait = true;
+    where.clock.now_ns = o.clock.now_ns = shared_clock;
+    if (flake_state_open(&states[0], &where, &o, NULL) != FLAKE_OK) return;
+    o.state = &states[0];
+    if (flake_init(&gen, &o) != FLAKE_OK) _exit(1);
+    if (!disk.fail_from && below(2)) {
+        disk.fail_from = disk.calls + 1 + (int)below(4);
+        disk.fails = 1000000;
+        disk.only_syncs = true;
+    }
+    flake_status status = FLAKE_OK;
+    for (uint64_t draws = 20 + below(60); draws && status != FLAKE_IO; draws--) {
+        uint64_t id;
+        status = flake_try(&gen, &id);
+        if (status == FLAKE_OK) keep(300, id);
+        move_shared_clock(100 * ms);
+    }
+    (void)kill(getpid(), SIGKILL);
+}
+
+static bool attack_syncs(unsigned wanted) {
+    begin(sync_names, 1);
+    while (kills < wanted) {
+        const unsigned had = kills;
+        end_of(start(run_of_syncs));
+        const bool power_fails = atomic_exchange(&our->power_fails, false) || below(4) == 0;
+        if (kills == had) move_shared_clock(300 * ms); /* the open was refused */
+        else if (power_fails) {
+            cut_power(sync_names, 1);
+            move_shared_clock(-(int64_t)below(30) * 100 * ms);
+        } else move_shared_clock((int64_t)below(10) * 100 * ms);
+    }
+    return report("syncs");
 }
 
 // >>slots
@@ -468,14 +508,16 @@ int main(int argc, char **argv) {
     if (page == MAP_FAILED || !mkdtemp(folder)) return 1;
     our = (common *)page;
     int passed = 0;
-    passed += attack_states(all / 2);
+    passed += attack_states(all / 4);
+    passed += attack_syncs(all / 4);
     passed += attack_slots(all / 10 * 3);
-    if (words_reach_other_processes) passed += attack_shared(all - all / 2 - all / 10 * 3);
+    if (words_reach_other_processes) passed += attack_shared(all - all / 4 * 2 - all / 10 * 3);
     else passed++;
     begin(state_names, 4);
+    begin(sync_names, 1);
     begin(slot_names, 4);
     begin(shared_names, 1);
     (void)rmdir(folder);
-    printf("%d passed, %d failed\n", passed, 3 - passed);
-    return passed != 3;
+    printf("%d passed, %d failed\n", passed, 4 - passed);
+    return passed != 4;
 }
