@@ -279,7 +279,7 @@ typedef enum flake_status {
     /* a state file that is cut short or damaged */
     FLAKE_TORN = 10,
     /* no state file, or another generator's; from init: the state is not open, or was opened for
-     * other options */
+     * other options; from draws, extend and close: the file was changed while it was open */
     FLAKE_FOREIGN = 11,
     /* the last run ended longer ago than allowable_downtime_ms */
     FLAKE_DOWNTIME = 12,
@@ -433,8 +433,8 @@ FLAKE_API flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint6
  * point to must last as long as it draws.
  *
  * Every call that fails leaves generator and output as they were, unless it says otherwise. Any draw may
- * say FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO, and what a gate says;
- * FLAKE_AGAIN and FLAKE_CLOCK_BACK are named with each call.
+ * say FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_FOREIGN,
+ * and what a gate says; FLAKE_AGAIN and FLAKE_CLOCK_BACK are named with each call.
  */
 typedef struct flake_gen flake_gen;
 
@@ -642,6 +642,10 @@ FLAKE_API void flake_generation_bump(void);
  * A file that can't be used is left alone: FLAKE_TORN, FLAKE_FOREIGN (it is another generator's),
  * FLAKE_CLOCK_BACK (from the future), FLAKE_DOWNTIME, FLAKE_TAKEN (in use, under whatever name),
  * FLAKE_IO.
+ *
+ * Before each write the state reads the file's two records. If another program has truncated or
+ * overwritten them, or the program has closed the descriptor and opened the file with another object,
+ * the state is lost: draws, extend and close return FLAKE_FOREIGN until it is closed and opened again.
  */
 typedef struct flake_state flake_state;
 
@@ -669,12 +673,13 @@ typedef struct flake_state_options {
 } flake_state_options;
 
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
- * of the process that opened it. FLAKE_IO: the old one stands. */
+ * of the process that opened it. FLAKE_IO: the old one stands. FLAKE_FOREIGN: the state is lost. */
 FLAKE_API flake_status flake_state_extend(flake_state *);
 /* Writes the time of the last id, so that the next run waits only until that has passed: not at
  * all, unless ids ran ahead of the clock. Draws fail with FLAKE_IO from the next unit on; the
  * state's memory must last as long as they may be tried. FLAKE_IO: closed, but that could not be
- * written, so the next run waits for the horizon. FLAKE_INVALID: it was not open. FLAKE_AGAIN, and
+ * written, so the next run waits for the horizon. FLAKE_FOREIGN: closed, but the state was lost, and the
+ * file is left alone. FLAKE_INVALID: it was not open. FLAKE_AGAIN, and
  * it stays open: in a signal handler that has interrupted a write of it. FLAKE_FORKED, in a forked
  * child or after a bump: the file is let go, and left as it is; one in shared memory stays open for
  * the others. */
@@ -1112,7 +1117,7 @@ FLAKE_API size_t flake128_sizeof_snapshot(void);
  *     thread_mark                     tells threads apart
  *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
  *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
- *     write_at, read_all              the whole, from there; from the start, up to n bytes
+ *     write_at, read_at               all n bytes from an offset; up to n bytes from an offset
  *     fsync, fdatasync, fsync_folder  until it outlasts a power cut
  *     find, find_open, is_link        which file it is, by its path or descriptor
  *     rename, unlink, folder          folder: the one that relative paths begin at
@@ -1653,10 +1658,10 @@ FLAKE_I_FN bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_
     return true;
 }
 
-/* Reads from the start of the file, at most n bytes; how many, or -1. */
-FLAKE_I_FN int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
+/* Returns how many bytes it has read, fewer than n at the end of the file, or -1. */
+FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
     size_t got = 0;
-    if (lseek(fd, 0, SEEK_SET) != 0) return -1;
+    if (lseek(fd, (off_t)at, SEEK_SET) != (off_t)at) return -1;
     while (got < n) {
         const ssize_t more = read(fd, bytes + got, n - got);
         if (more < 0 && errno == EINTR) continue;
@@ -1740,8 +1745,8 @@ FLAKE_I_FN int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t co
 FLAKE_I_FN bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
     return (void)fd, (void)at, (void)bytes, (void)n, false;
 }
-FLAKE_I_FN int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
-    return (void)fd, (void)bytes, (void)n, -1;
+FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
+    return (void)fd, (void)at, (void)bytes, (void)n, -1;
 }
 FLAKE_I_FN int flake_i_fsync(int fd) { return (void)fd, -1; }
 FLAKE_I_FN int flake_i_fdatasync(int fd) { return (void)fd, -1; }
@@ -3564,6 +3569,15 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *           to acquire it is not enough in C++20.) Who opens it again changes `run` before he stores
  *           a horizon; a draw of an earlier run reads `run` after the horizon, which carries it, and
  *           so is refused by the one or by the other.
+ * LAST      Before each write the writer reads both records. The one that counts must be `last`, byte
+ *           for byte, or what a failed write of this run has left after it. Otherwise another has
+ *           changed the file, or the descriptor is another object's by now, and the state is lost:
+ *           the writer sets is_lost, after which nothing is written, and replaces the horizon by
+ *           LOST, which admits nothing. A CAS does that, so CLOSED remains CLOSED. It is relaxed: LOST
+ *           carries nothing, and a draw that reads the earlier horizon is admitted before the loss.
+ * SETTLE    After a failed sync the kernel may keep a record in its cache that is not on disk, and no
+ *           later sync writes it. So a run that continues from a record writes that record again,
+ *           byte for byte, and syncs it, before it writes the next one over the record before.
  */
 enum {
     FLAKE_I_RECORD = 128,
@@ -3601,14 +3615,17 @@ struct flake_state {
     uint64_t number;         /* of the last record on disk, by the writer */
     flake_i_atomic32 is_open;
     bool is_shared;
+    bool is_lost; /* the record that counts was not `last`; by the writer */
     flake_clock clock;
     flake_i_file file;
     uint8_t token[FLAKE_I_RUN]; /* the run, as it stands in the records */
     uint8_t identity[FLAKE_I_IDENTITY];
+    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk, by the writer; number 0: none */
     char path[FLAKE_I_PATH];
 };
 
 #define FLAKE_I_CLOSED_STATE ((uint64_t)INT64_MIN)
+#define FLAKE_I_LOST_STATE   ((uint64_t)INT64_MIN + 2)
 
 FLAKE_I_FN bool flake_i_state_is_shared(const flake_state *s) { return s->is_shared; }
 
@@ -3740,7 +3757,7 @@ FLAKE_I_FN bool flake_i_is_cut(const uint8_t *bytes, const uint8_t *identity, fl
 /* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
 FLAKE_I_FN int flake_i_file_read(const flake_i_file *f, uint8_t bytes[FLAKE_I_FILE + 1]) {
     memset(bytes, 0, FLAKE_I_FILE + 1);
-    const int n = flake_i_read_all(f->fd, bytes, FLAKE_I_FILE + 1);
+    const int n = flake_i_read_at(f->fd, 0, bytes, FLAKE_I_FILE + 1);
     return n > FLAKE_I_FILE ? -1 : n;
 }
 
@@ -3808,18 +3825,75 @@ FLAKE_I_FN void flake_i_record_next(const flake_state *s, int64_t horizon_ns,
     flake_i_record_put(&r, out);
 }
 
+/* Reads a record's place. FLAKE_FOREIGN: the file ends before it does. FLAKE_IO: it can't be read. */
+FLAKE_I_FN flake_status flake_i_state_look(const flake_state *s, uint64_t number,
+                                           uint8_t out[FLAKE_I_RECORD]) {
+    const int n = flake_i_read_at(s->file.fd, flake_i_record_at(number), out, FLAKE_I_RECORD);
+    if (n < 0) return FLAKE_IO;
+    return n < FLAKE_I_RECORD ? FLAKE_FOREIGN : FLAKE_OK;
+}
+
+/* Compares the record that counts with this state's last one (LAST): FLAKE_OK; FLAKE_FOREIGN: it is
+ * another; FLAKE_IO: unknown. */
+FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
+    uint8_t found[FLAKE_I_RECORD];
+    flake_i_record r;
+    flake_status status = flake_i_state_look(s, s->number, found);
+    if (status != FLAKE_OK) return status;
+    if (memcmp(found, s->last, sizeof found) != 0) return FLAKE_FOREIGN;
+    status = flake_i_state_look(s, s->number + 1, found);
+    if (status != FLAKE_OK) return status;
+    status = flake_i_record_get(found, &r);
+    if (status == FLAKE_TORN) return FLAKE_OK; /* never written, or cut short */
+    const bool is_tried = r.number == s->number + 1 && memcmp(r.run, s->token, FLAKE_I_RUN) == 0;
+    return status == FLAKE_OK && (r.number < s->number || is_tried) ? FLAKE_OK : FLAKE_FOREIGN;
+}
+
+/* Whether the record that counts is this state's own; if not, the state is lost. A failed read proves
+ * nothing. Caller must be the writer. */
+FLAKE_I_FN bool flake_i_state_is_own(flake_state *s) {
+    const flake_status status = s->number ? flake_i_state_compare(s) : FLAKE_OK;
+    uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
+    if (status == FLAKE_FOREIGN) s->is_lost = true;
+    if (s->is_lost && seen != FLAKE_I_CLOSED_STATE)
+        (void)FLAKE_ATOMIC_CAS(&s->horizon, &seen, FLAKE_I_LOST_STATE, relaxed, relaxed);
+    return status == FLAKE_OK && !s->is_lost;
+}
+
 /* Writes a horizon; true: it is on disk. Caller must be the writer. */
 FLAKE_I_FN bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t now_ns) {
     uint8_t record[FLAKE_I_RECORD];
     /* another file at the path, or at the descriptor: the lock keeps nobody out now */
     if (!flake_i_file_is_at(&s->file, s->path) || !flake_i_file_is_open(&s->file)) return false;
+    if (!flake_i_state_is_own(s)) return false;
     if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
     flake_i_record_next(s, horizon_ns, record);
     const int64_t at = flake_i_record_at(s->number + 1);
     if (!flake_i_write_at(s->file.fd, at, record, sizeof record)) return false;
     if (flake_i_fdatasync(s->file.fd) != 0) return false;
     s->number++;
+    memcpy(s->last, record, sizeof record);
     return true;
+}
+
+/* Continues from the record that counts, with the file locked: it is on disk from here on (SETTLE).
+ * Another object may have written meanwhile, if the program has closed that one's descriptor. */
+FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
+    s->number = r->number;
+    flake_i_record_put(r, s->last);
+    if (r->is_old && s->number) /* of 0.1.0's slot, where r has a later horizon than the record */
+        (void)flake_i_state_look(s, s->number, s->last);
+    return flake_i_state_is_own(s) &&
+           (!s->number || flake_i_write_at(s->file.fd, flake_i_record_at(s->number), s->last,
+                                           sizeof s->last)) &&
+           flake_i_fdatasync(s->file.fd) == 0;
+}
+
+/* What a failed write comes to. Caller must be the writer. */
+FLAKE_I_FN flake_status flake_i_state_unwritten(const flake_state *s, flake_why *why) {
+    return s->is_lost ? flake_i_say(why, FLAKE_FOREIGN, s->path,
+                                    "was changed while it was open, by another program or object")
+                      : flake_i_say(why, FLAKE_IO, s->path, "can't be written");
 }
 
 FLAKE_I_FN int64_t flake_i_lead_ns(const flake_state *s) {
@@ -3881,6 +3955,7 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     }
     int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A, ASK:S */
     if (horizon_ns == INT64_MIN) return FLAKE_IO;
+    if ((uint64_t)horizon_ns == FLAKE_I_LOST_STATE) return FLAKE_FOREIGN;
     const bool by_timer = FLAKE_ATOMIC_LOAD(&s->by_timer, relaxed) != 0;
     const bool is_near =
         until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
@@ -3888,7 +3963,8 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
         const bool moved = flake_i_state_help(s, until_ns, in_vain);
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
-        if (!moved && until_ns > horizon_ns) return FLAKE_IO;
+        if (!moved && until_ns > horizon_ns)
+            return (uint64_t)horizon_ns == FLAKE_I_LOST_STATE ? FLAKE_FOREIGN : FLAKE_IO;
     }
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
@@ -3913,7 +3989,7 @@ FLAKE_API flake_status flake_state_extend(flake_state *s) {
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
         if (flake_i_state_is_stale(s)) status = FLAKE_FORKED;
         else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
-            status = FLAKE_IO;
+            status = flake_i_state_unwritten(s, NULL);
         flake_i_state_turn_end(s);
     }
     flake_i_calm_end(calm);
@@ -3936,7 +4012,8 @@ FLAKE_I_FN flake_status flake_i_state_end(flake_state *s) {
     flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
     s->file.fd = -1;
     flake_i_file_drop(&file, false);
-    return well ? FLAKE_OK : FLAKE_IO; /* still the writer: who is late finds nothing to write */
+    /* still the writer: who is late finds nothing to write */
+    return well ? FLAKE_OK : flake_i_state_unwritten(s, NULL);
 }
 
 FLAKE_API flake_status flake_state_close(flake_state *s) {
@@ -3967,7 +4044,7 @@ FLAKE_I_FN flake_status flake_i_state_read(const flake_i_file *f, const char *pa
     flake_i_found file;
     if (flake_i_find_open(f->fd, &file) && !file.is_regular)
         return flake_i_say(why, FLAKE_FOREIGN, path, "is no file");
-    const int n = flake_i_read_all(f->fd, bytes, sizeof bytes);
+    const int n = flake_i_read_at(f->fd, 0, bytes, sizeof bytes);
     if (n < 0) return flake_i_say_errno(why, path, ": can't be read: ");
     const flake_status status = flake_i_file_get(bytes, (size_t)n, r);
     if (status == FLAKE_TORN) return flake_i_say(why, status, path, "is cut short or damaged");
@@ -4034,13 +4111,12 @@ FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, const flake_state_op
     if (floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > flake_i_lead_ns(s))
         from_ns = floor_ns - flake_i_lead_ns(s);
     flake_i_state_floor_is(s, floor_ns);
-    s->number = r->number;
     /* who gave it its name may have died before that was on disk */
     const bool has_name = (!r->is_old && r->number > 1) || flake_i_sync_folder(s->path);
-    if (has_name && flake_i_fdatasync(s->file.fd) == 0 && flake_i_state_move(s, from_ns) &&
+    if (has_name && flake_i_state_settle(s, r) && flake_i_state_move(s, from_ns) &&
         (!r->is_old || flake_i_state_convert(s)))
         return FLAKE_OK;
-    return flake_i_say(why, FLAKE_IO, s->path, "can't be written");
+    return flake_i_state_unwritten(s, why);
 }
 
 /* Makes it this process's, with the locked file, or the one to be put at the path. It is this
@@ -4056,6 +4132,7 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *
     s->file = *file;
     s->written_ns = INT64_MIN;
     s->is_shared = o->shared_memory;
+    s->is_lost = false;
     s->clock = o->clock;
     FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
@@ -4069,25 +4146,23 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *
 
 /* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on.
  * Other processes draw meanwhile. What the dead has written need not be on disk. */
-FLAKE_I_FN bool flake_i_state_take_over(flake_state *s, const flake_state_options *o,
-                                        const flake_i_record *r, const char *path,
-                                        const flake_i_file *file) {
+FLAKE_I_FN flake_status flake_i_state_take_over(flake_state *s, const flake_state_options *o,
+                                                const flake_i_record *r, const char *path,
+                                                const flake_i_file *file, flake_why *why) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
     const int64_t now_ns = flake_i_exact_ns(&o->clock);
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
     s->file = *file;
     FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
-    s->number = r->number;
     s->clock = o->clock;
     memcpy(s->path, path, strlen(path) + 1);
-    const bool well =
-        flake_i_fdatasync(file->fd) == 0 && flake_i_state_move(s, flake_i_max(asked, now_ns));
-    if (!well) {
-        s->file.fd = -1; /* the caller closes it */
-        flake_i_state_turn_end(s);
-    }
-    return well;
+    if (flake_i_state_settle(s, r) && flake_i_state_move(s, flake_i_max(asked, now_ns)))
+        return FLAKE_OK;
+    const flake_status status = flake_i_state_unwritten(s, why);
+    s->file.fd = -1; /* the caller closes it */
+    flake_i_state_turn_end(s);
+    return status;
 }
 
 /* From here on draws may write. */
@@ -4109,9 +4184,7 @@ FLAKE_I_FN flake_status flake_i_state_go_on(flake_state *s, const flake_state_op
     if (status != FLAKE_OK) return flake_i_say(why, status, path, what);
     if (o->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
         memcmp(s->token, r.run, FLAKE_I_RUN) == 0)
-        return flake_i_state_take_over(s, o, &r, path, file)
-                   ? FLAKE_OK
-                   : flake_i_say(why, FLAKE_IO, path, "can't be written");
+        return flake_i_state_take_over(s, o, &r, path, file, why);
     /* Until it is of this version, no program of 0.1.0 may have it: those lock one beside it. */
     char beside[FLAKE_I_PATH];
     flake_i_file lock = {0, 0, -1};
@@ -4148,6 +4221,7 @@ FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_state_opt
         flake_i_record_next(s, horizon_ns, bytes + flake_i_record_at(1));
         status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
         s->number = 1;
+        memcpy(s->last, bytes + flake_i_record_at(1), sizeof s->last);
         if (status == FLAKE_OK)
             FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_ns, release); /* DISK:R */
     }
@@ -4641,7 +4715,9 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_IO:
         return "the system refused a file, a connection or random bytes, or the state is closed";
     case FLAKE_TORN: return "the state file is cut short or damaged";
-    case FLAKE_FOREIGN: return "the state file is another generator's, or no state file";
+    case FLAKE_FOREIGN:
+        return "the state file is another generator's, or no state file, or was changed while it "
+               "was open";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
     case FLAKE_TAKEN: return "somebody else holds this number, file or range of ids";
     }

@@ -214,6 +214,12 @@ static void file_written(const void *bytes) {
     orders_say("write  record %" PRIu64 ", horizon %" PRId64, r.number, units(r.horizon_ns));
 }
 
+/* No other program writes the file. */
+static void file_read(int64_t at, void *bytes) {
+    memset(bytes, 0, SNO_I_RECORD);
+    if (at == sno_i_record_at(state.number)) memcpy(bytes, state.last, sizeof state.last);
+}
+
 static int file_synced(void) {
     if (orders_now.me == ORDERS_NOBODY || !is_at.disk) return 0;
     orders_touch(is_at.disk, (uint64_t)kept.pending[orders_now.me]);

@@ -23,6 +23,7 @@ enum { PAGES = 4, PAGE_BYTES = 4096, UNIT_NS = 4000000, FILE_DESCRIPTOR = 1001 }
 static _Alignas(4096) char pages[PAGES][PAGE_BYTES];
 static unsigned n_pages;
 static void file_written(const void *bytes);
+static void file_read(int64_t at, void *bytes);
 static int file_synced(void);
 
 static void *system_map(int flags) {
@@ -34,8 +35,13 @@ static ssize_t system_write(int fd, const void *bytes, size_t n) {
     if (fd == FILE_DESCRIPTOR) file_written(bytes);
     return (ssize_t)n;
 }
-static ssize_t system_read(int fd) { return fd < 0 ? -1 : 0; } /* a new one's: empty */
-static off_t system_seek(int fd, off_t at) { return fd < 0 ? -1 : at; }
+static off_t system_at;
+static ssize_t system_read(int fd, void *bytes, size_t n) {
+    if (fd < 0 || n != 128) return fd < 0 ? -1 : 0; /* a new file is empty */
+    file_read(system_at, bytes);
+    return (ssize_t)n;
+}
+static off_t system_seek(int fd, off_t at) { return system_at = fd < 0 ? -1 : at; }
 static bool is_gone; /* the state's file */
 static int system_stat(const char *path, struct stat *file) {
     memset(file, 0, sizeof *file);
@@ -66,7 +72,7 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define mmap(at, n, protection, flags, fd, offset) system_map(flags)
 #define munmap(at, n)                              system_unmap(at)
 #define write(fd, bytes, n)                        system_write(fd, bytes, n)
-#define read(fd, bytes, n)                         ((void)(bytes), (void)(n), system_read(fd))
+#define read(fd, bytes, n)                         system_read(fd, bytes, n)
 #define lseek(fd, at, from)                        system_seek(fd, at)
 #define stat(path, file)                           system_stat(path, file)
 #define fstat(fd, file)                            system_stat((fd) < 0 ? NULL : "", file)
