@@ -22,7 +22,7 @@
  * A new scenario is a line of the table in orders_scenarios.h: what each thread calls, one letter a
  * call, and what the clock may say. What must hold does not depend on it:
  *
- *   ids      none is handed out twice
+ *   ids      none is handed out twice; all time up to the beginning is used, on either timeline
  *   I5       who has seen a word sees in safe[] what was used on the other timeline before it
  *   lanes    a snapshot of them is no older than what was used at the word that it saw of each
  *   drifts   in the end as many as there were changes of the timeline; one may be missing
@@ -176,7 +176,11 @@ static void hand_out(const sno_i_place *place, uint64_t first) {
         const uint64_t at = place->index + k; /* a run may go on into later units */
         const uint64_t id = (place->time + at / engine()->cap) << 24 | place->tick << 16 |
                             (first + at % engine()->cap);
+        const uint64_t used = place->tick ? now->safe : (uint64_t)now->clock[0] - 1;
         orders_say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[place->tick], id & 0xffff);
+        if (id >> 24 <= used)
+            orders_fail("%" PRIu64 "%c+%" PRIu64 " may have been handed out before", id >> 24,
+                        "AB"[place->tick], id & 0xffff);
         for (unsigned i = 0; i < kept.n; i++)
             if (kept.drawn[i] == id)
                 orders_fail("%" PRIu64 "%c+%" PRIu64 " is handed out twice", id >> 24,
@@ -420,13 +424,12 @@ static void thread(unsigned i) {
 
 // >>beginnings
 
-/* Each thread begins in the first lane. */
 static void begin_lanes(sno_i_setup *setup) {
     setup->cap = LANES_OF * now->cap;
     if (sno_i_engine_init(&gen.engine, setup) != SNO_OK) exit(2);
     if (now->kind == SNO_CLOCK_FAST) sno_i_set_window(&gen.engine, ORDERS_WINDOW);
     sno_i_lanes_begin(&split, lanes, LANES_OF, setup, &gen.engine);
-    for (unsigned i = 0; i < FIBERS; i++) split.map[i] = 1;
+    for (unsigned i = 0; i < FIBERS; i++) split.map[i] = now->apart ? i % LANES_OF + 1 : 1;
 }
 
 static unsigned begin_word(sno_i_engine *e) {

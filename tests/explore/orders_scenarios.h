@@ -107,6 +107,7 @@ typedef struct scenario {
     unsigned safe;    /* and used on the other timeline */
     unsigned horizon; /* unit, at the start; it is written 8 ahead */
     int kind;         /* of the clock; 0: exact */
+    bool apart;       /* each thread begins in its own lane; else all in the first */
     const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
     bool seldom;      /* must come up; else it must not */
     bool every;       /* once more without pruning, which must come to as many ends */
@@ -170,11 +171,13 @@ static const scenario scenarios[] = {
     {"mix_words", "all calls at once", {"nts", "mtS", "tnr"}, ENGINE, .cap = 2, .clock = {4, 5, 3, 8, 7, 6, 9}, .samples = 300000},
     {"mix_notes", "with notes", {"nqt", "nq", "tS"}, ENGINE, .cap = 2, .clock = {5, 6, 7, 8, 9, 10, 11}, .count = 2, .samples = 300000},
     {"lanes_532", "a sweep joins a lane that leaves its timeline", {"tt", "tt"}, LANES, .cap = 1, .clock = {5, 3, 2}},
-    {"lanes_53", "the same, and a thread with two tries", {"t", "tt"}, LANES, .cap = 1, .clock = {5, 3}, .every = true},
+    {"lanes_sweep", "a sweep joins a lane that has left its timeline, into time used on both", {"t", "t"}, LANES, .cap = 1, .clock = {5, 3, 2}, .count = 1, .safe = 2, .apart = true, .every = true},
+    {"lanes_last", "a lane leaves its timeline before a sweep asks it last", {"t", "t"}, LANES, .cap = 1, .clock = {5, 3, 2}, .count = 1, .safe = 2, .every = true},
     {"lanes_wait", "a sweep that waits in a lane", {"n", "t"}, LANES, .cap = 1, .clock = {5, 2, 4, 3}, .safe = 3},
-    {"lanes_snapshot", "a snapshot while a lane leaves its timeline", {"t", "s"}, LANES, .cap = 1, .clock = {5, 3}, .count = 1},
+    {"lanes_snapshot", "a snapshot while a lane leaves its timeline", {"tt", "s"}, LANES, .cap = 1, .clock = {5, 6, 3}, .count = 1},
+    {"lanes_all", "a sweep, a lane that is left, and a snapshot", {"tt", "t", "s"}, LANES, .cap = 1, .clock = {5, 6, 3}, .count = 1, .apart = true},
     {"lanes_coarse", "with a clock that lags", {"tt", "t"}, LANES, .cap = 1, .clock = {5, 6, 3}, .kind = SNO_CLOCK_COARSE},
-    {"lanes_fast", "with leases, whatever the counter says", {"tt", "t"}, LANES, .cap = 2, .clock = {5, 6, 3}, .kind = SNO_CLOCK_FAST},
+    {"lanes_fast", "with leases, whatever the counter reads", {"tt", "t"}, LANES, .cap = 2, .clock = {5, 6, 3}, .kind = SNO_CLOCK_FAST},
     {"pool", "one shard, two owners in turn", {"BoRBoR", "BoR"}, POOL, .cap = 3, .clock = {5, 6}},
     {"pool_back", "the same, the clock put back", {"BoR", "BooR"}, POOL, .cap = 2, .clock = {5, 3, 2}, .every = true},
 
