@@ -2690,7 +2690,7 @@ FLAKE_I_FN void flake_i_engine_floor(flake_i_engine *e, int64_t floor_ns) {
 /* ---- the fast clock ---- */
 
 enum {
-    FLAKE_I_LEASE_BITS = 19, /* the longest lease is so many bits of ns: 0.52 ms */
+    FLAKE_I_LEASE_BITS = 19,       /* the longest lease is so many bits of ns: 0.52 ms */
     FLAKE_I_LEASE_SPARE_NS = 2000, /* each ends so long before its unit, for counters read early */
     FLAKE_I_PACE_SHORTEST_US = 10000,
     FLAKE_I_PACE_LONGEST_US = 4000000,
@@ -2748,8 +2748,8 @@ FLAKE_I_COLD int64_t flake_i_renew(flake_i_engine *e, uint64_t counter) {
     const uint64_t unit = flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
     const uint64_t unit_left_ns = flake_i_start_ns(e, unit + 1) - (uint64_t)now_ns;
     if (unit_left_ns <= FLAKE_I_LEASE_SPARE_NS) return now_ns;
-    const uint64_t left_ns = flake_i_min(unit_left_ns - FLAKE_I_LEASE_SPARE_NS,
-                                         (uint64_t)1 << FLAKE_I_LEASE_BITS);
+    const uint64_t left_ns =
+        flake_i_min(unit_left_ns - FLAKE_I_LEASE_SPARE_NS, (uint64_t)1 << FLAKE_I_LEASE_BITS);
     const uint64_t end = counter + (left_ns * window >> FLAKE_I_LEASE_BITS);
     FLAKE_ATOMIC_STORE(&e->lease, end + unit * flake_i_apart, relaxed);
     return now_ns;

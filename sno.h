@@ -2213,7 +2213,7 @@ SNO_I_FN void sno_i_engine_floor(sno_i_engine *e, int64_t floor_ns) {
 /* ---- the fast clock ---- */
 
 enum {
-    SNO_I_LEASE_BITS = 19, /* the longest lease is so many bits of ns: 0.52 ms */
+    SNO_I_LEASE_BITS = 19,       /* the longest lease is so many bits of ns: 0.52 ms */
     SNO_I_LEASE_SPARE_NS = 2000, /* each ends so long before its unit, for counters read early */
     SNO_I_PACE_SHORTEST_US = 10000,
     SNO_I_PACE_LONGEST_US = 4000000,
@@ -2271,8 +2271,8 @@ SNO_I_COLD int64_t sno_i_renew(sno_i_engine *e, uint64_t counter) {
     const uint64_t unit = sno_i_units(e, (uint64_t)now_ns - e->epoch_ns);
     const uint64_t unit_left_ns = sno_i_start_ns(e, unit + 1) - (uint64_t)now_ns;
     if (unit_left_ns <= SNO_I_LEASE_SPARE_NS) return now_ns;
-    const uint64_t left_ns = sno_i_min(unit_left_ns - SNO_I_LEASE_SPARE_NS,
-                                         (uint64_t)1 << SNO_I_LEASE_BITS);
+    const uint64_t left_ns =
+        sno_i_min(unit_left_ns - SNO_I_LEASE_SPARE_NS, (uint64_t)1 << SNO_I_LEASE_BITS);
     const uint64_t end = counter + (left_ns * window >> SNO_I_LEASE_BITS);
     SNO_ATOMIC_STORE(&e->lease, end + unit * sno_i_apart, relaxed);
     return now_ns;

@@ -98,7 +98,8 @@ static unsigned engines(void) { return now->of == LANES ? LANES_OF : now->of >= 
 static sno_i_engine *nth_engine(unsigned n) {
     return now->of == LANES ? &lanes[n].engine : now->of == POOL ? &shard.gen.engine : &gen.engine;
 }
-static sno_i_engine *engine(void) { return nth_engine(0); } /* lanes differ in no more than their places */
+/* Lanes differ in no more than their places. */
+static sno_i_engine *engine(void) { return nth_engine(0); }
 
 /* Whether location i is a part of an engine: *n, of which it is, and *part. */
 static bool is_of_engine(unsigned i, unsigned *n, unsigned *part) {
@@ -194,7 +195,8 @@ static void draw(unsigned how, uint64_t want) {
     sno_i_place place;
     sno_lane *from;
     if (now->of == LANES) {
-        if (sno_i_lanes_draw(&split, how, want, &place, &from) == SNO_OK) hand_out(&place, from->first);
+        if (sno_i_lanes_draw(&split, how, want, &place, &from) == SNO_OK)
+            hand_out(&place, from->first);
     } else if (sno_i_draw(engine(), how, 0, want, &place) == SNO_OK) hand_out(&place, 0);
 }
 
@@ -205,8 +207,8 @@ static void snapshot_of_lanes(void) {
     for (unsigned n = 0; n < LANES_OF; n++)
         for (unsigned tick = 0; tick < 2; tick++)
             if (newest < kept.thread[orders_now.me].of[n].used[tick])
-                orders_fail("a snapshot of lanes is of %" PRIu64 ", but %" PRIu64 " is used", newest,
-                            kept.thread[orders_now.me].of[n].used[tick]);
+                orders_fail("a snapshot of lanes is of %" PRIu64 ", but %" PRIu64 " is used",
+                            newest, kept.thread[orders_now.me].of[n].used[tick]);
 }
 
 /* A place that was drawn and given back may count as used. */
@@ -601,7 +603,7 @@ static bool is_plain(const void *p) {
     for (unsigned n = 0; n < engines(); n++) {
         const sno_i_engine *const of = nth_engine(n);
         if (p == &of->batches || p == &of->waits || p == &of->clock_backs) return true;
-        if (p == &of->window) return true; /* never changes here, */
+        if (p == &of->window) return true;                  /* never changes here, */
         if (p == &of->paced || p == &of->pace) return true; /* ... whatever these are */
         if (p == &of->lease) return now->kind != SNO_CLOCK_FAST;
     }

@@ -709,9 +709,7 @@ static inline uint64_t orders_either(uint64_t a, uint64_t b) {
 
 /* The coarse clock lags by less than half of the slack: here it may read 1 ns less. */
 enum { ORDERS_SLACK_NS = 4 };
-static inline int64_t orders_coarse(void) {
-    return orders_clock() - (int64_t)orders_either(0, 1);
-}
+static inline int64_t orders_coarse(void) { return orders_clock() - (int64_t)orders_either(0, 1); }
 
 /* A lease ends within a window. The counter reads one of two values that are further apart: no lease that was
  * made at the one lasts at the other. */

@@ -82,7 +82,7 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define FLAKE_NO_SIMD
 #define FLAKE_RANDOM_BYTES(to, n)                  (memset(to, (int)orders_now.me + 1, n), true) /* a thread's own */
 #define SNO_NO_SIMD
-#define SNO_LANE()                                 orders_now.me /* a place of the map for each thread */
+#define SNO_LANE() orders_now.me /* a place of the map for each thread */
 #include "sno.h"
 #include "flake.h"
 #undef stat
