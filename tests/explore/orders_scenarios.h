@@ -89,13 +89,14 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define FLAKE_RANDOM_BYTES(to, n)                  (memset(to, (int)orders_now.me + 1, n), true) /* a thread's own */
 #define SNO_RANDOM_BYTES(to, n)                    FLAKE_RANDOM_BYTES(to, n)
 #define SNO_NO_SIMD
+#define SNO_LANE() orders_now.me /* a place of the map for each thread */
 #include "sno.h"
 #include "flake.h"
 #undef stat
 
 // >>scenarios
 
-typedef enum subject { LITMUS, RING, STATE, PAGE, REGISTRY, ENGINE, POOL } subject;
+typedef enum subject { LITMUS, RING, STATE, PAGE, REGISTRY, ENGINE, POOL, LANES } subject;
 
 typedef struct scenario {
     const char *name, *shows;
@@ -106,12 +107,14 @@ typedef struct scenario {
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
     subject of;
-    unsigned cap;     /* or slots of the ring */
+    unsigned cap;     /* of an engine, so of each lane; or slots of the ring */
     int clock[9];     /* units, from 1. The engine stands at the first */
     unsigned count;   /* the word's, at the start */
     bool noted;       /* by draws, too */
     unsigned safe;    /* and used on the other timeline */
     unsigned horizon; /* unit, at the start, 0: not open; it is written 8 ahead */
+    int kind;         /* of the clock; 0: exact */
+    bool apart;       /* each thread begins in its own lane; else all in the first */
     const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
     bool seldom;      /* must come up; else it must not */
     bool every;       /* once more without pruning, which must come to as many ends */
@@ -174,6 +177,14 @@ static const scenario scenarios[] = {
     {"note_end", "the last note, and one who comes late", {"q", "q", "q"}, ENGINE, .cap = 1, .clock = {5, 6}, .count = 2},
     {"mix_words", "all calls at once", {"nts", "mtS", "tnr"}, ENGINE, .cap = 2, .clock = {4, 5, 3, 8, 7, 6, 9}, .samples = 300000},
     {"mix_notes", "with notes", {"nqt", "nq", "tS"}, ENGINE, .cap = 2, .clock = {5, 6, 7, 8, 9, 10, 11}, .count = 2, .samples = 300000},
+    {"lanes_532", "a sweep joins a lane that leaves its timeline", {"tt", "tt"}, LANES, .cap = 1, .clock = {5, 3, 2}},
+    {"lanes_sweep", "a sweep joins a lane that has left its timeline, into time used on both", {"t", "t"}, LANES, .cap = 1, .clock = {5, 3, 2}, .count = 1, .safe = 2, .apart = true, .every = true},
+    {"lanes_last", "a lane leaves its timeline before a sweep asks it last", {"t", "t"}, LANES, .cap = 1, .clock = {5, 3, 2}, .count = 1, .safe = 2, .every = true},
+    {"lanes_wait", "a sweep that waits in a lane", {"n", "t"}, LANES, .cap = 1, .clock = {5, 2, 4, 3}, .safe = 3},
+    {"lanes_snapshot", "a snapshot while a lane leaves its timeline", {"tt", "s"}, LANES, .cap = 1, .clock = {5, 6, 3}, .count = 1},
+    {"lanes_all", "a sweep, a lane that is left, and a snapshot", {"tt", "t", "s"}, LANES, .cap = 1, .clock = {5, 6, 3}, .count = 1, .apart = true},
+    {"lanes_coarse", "with a clock that lags", {"tt", "t"}, LANES, .cap = 1, .clock = {5, 6, 3}, .kind = SNO_CLOCK_COARSE},
+    {"lanes_fast", "with leases, whatever the counter reads", {"tt", "t"}, LANES, .cap = 2, .clock = {5, 6, 3}, .kind = SNO_CLOCK_FAST},
     {"pool", "one shard, two owners in turn", {"BoRBoR", "BoR"}, POOL, .cap = 3, .clock = {5, 6}},
     {"pool_back", "the same, the clock put back", {"BoR", "BooR"}, POOL, .cap = 2, .clock = {5, 3, 2}, .every = true},
 
@@ -191,6 +202,7 @@ static const scenario scenarios[] = {
     {"state_close_twice", "two who close it", {"c", "c", "7"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
     {"state_close_3", "closed while two draw, one of whom writes", {"9", "9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
     {"state_close_near", "closed while a draw writes", {"9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_close_late", "closed while a draw writes, whose thread draws on", {"78", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
     {"state_again_near", "the same, with a draw that writes", {"9", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
     {"state_new", "closed, deleted, and opened again", {"9", "cN"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
     {"state_again", "closed, and opened again", {"7", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
