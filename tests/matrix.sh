@@ -46,7 +46,11 @@ for header in flake.h sno.h; do
     printf "$main" >> macros.c
     for pair in "gcc c11" "gcc gnu11" "clang c11" "clang gnu11" "g++ c++11" "clang++ c++11"; do
         fine=true compiler=${pair% *}
-        case $compiler in *++) files="first.cc last.cc" ;; *) files="first.c last.c macros.c -xc $header" ;; esac
+        case $compiler in
+        *++) files="first.cc last.cc" ;;
+        gcc) files="first.c last.c macros.c -xc $header" ;;
+        clang) files="first.c last.c macros.c" ;; # of the file itself, it names each function that is not called
+        esac
         compiles $compiler -std=${pair#* } $WARN -fsyntax-only $files
         judge "$header alone, $compiler -std=${pair#* }" all_did
     done
