@@ -4338,6 +4338,7 @@ FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t 
         flake_i_split d = {0, 0, 0};         /* compilers can't know that: */
         (void)flake_i_split_word(&part, &d); /* what fits the whole fits */
         flake_i_engine_fill(&lanes[i].engine, &part, &d);
+        lanes[i].engine.max_time = whole->max_time; /* snapshots are restored to the whole */
         flake_i_lane_belong(&lanes[i].engine, whole);
         flake_i_lane_begin(&lanes[i].engine, whole);
         lanes[i].first = first;
@@ -5344,9 +5345,10 @@ FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapsho
     if (!e->cap) return FLAKE_INVALID;
     const flake_status status = flake_i_still_ours(e);
     if (status != FLAKE_OK) return status;
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* all that there is */
-    snapshot->unix_ms = o->layout.epoch_ms + (int64_t)((word >> e->time_shift) * o->layout.unit_ms);
-    snapshot->count = word & e->count_mask;
+    uint64_t time, count;
+    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count); /* all that there is */
+    snapshot->unix_ms = o->layout.epoch_ms + (int64_t)(time * o->layout.unit_ms);
+    snapshot->count = count;
     snapshot->epoch_ms = o->layout.epoch_ms;
     snapshot->unit_ms = o->layout.unit_ms;
     snapshot->node = o->node + o->node_offset;
@@ -5579,6 +5581,8 @@ FLAKE_API flake_status flake_lanes_snapshot_take(flake_lanes *l, flake_snapshot 
     if (status != FLAKE_OK) return status;
     uint64_t time;
     const uint64_t newest = flake_i_lanes_newest(&l->split, &time);
+    /* A lane's queue may be longer than a word of the whole can count. */
+    if ((newest - time + 1) * l->whole.engine.cap > l->whole.engine.limit) time = newest;
     s.unix_ms = s.epoch_ms + (int64_t)(time * s.unit_ms);
     s.count = (newest - time + 1) * l->whole.engine.cap;
     *snapshot = s;

@@ -3860,6 +3860,7 @@ SNO_I_FN void sno_i_lanes_begin(sno_i_lanes *l, sno_lane *lanes, size_t n,
         sno_i_split d = {0, 0, 0};         /* compilers can't know that: */
         (void)sno_i_split_word(&part, &d); /* what fits the whole fits */
         sno_i_engine_fill(&lanes[i].engine, &part, &d);
+        lanes[i].engine.max_time = whole->max_time; /* snapshots are restored to the whole */
         sno_i_lane_belong(&lanes[i].engine, whole);
         sno_i_lane_begin(&lanes[i].engine, whole);
         lanes[i].first = first;

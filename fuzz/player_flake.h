@@ -642,9 +642,11 @@ static void flake_play_restore(flake_actor *a) {
     /* of another, who came further or less far */
     if (choice & 16 && !flake_lends_greatly()) {
         const uint64_t unit = a->oracle.recorded + fuzz_below(16) - 8;
-        const uint64_t count = 1 + fuzz_below(6 * a->oracle.cap);
+        const uint64_t cap = a->oracle.cap, limit = flake_engine_of(a)->limit;
+        const bool nearly_full = choice & 32 && cap > 8;
+        const uint64_t count = nearly_full ? cap - fuzz_below(8) : 1 + fuzz_below(6 * cap);
         const oracle_place next = a->oracle.next;
-        if (unit > a->oracle.last_unit || count > flake_engine_of(a)->limit / 2) return;
+        if (unit > a->oracle.last_unit || (count > cap && count > limit / 2)) return;
         if (unit + count / a->oracle.cap == next.unit && count % a->oracle.cap == next.index)
             return; /* neither is further: it may count from either's unit */
         s.unix_ms = a->oracle.epoch_ms + (int64_t)unit * a->oracle.unit_ms;

@@ -66,7 +66,7 @@ static void a_batch_over_several_units(void) {
     begin_lanes();
     CHECK_EQ(sno_lanes_new_n(&lanes, a_meta, got, 25), SNO_OK);
     for (unsigned i = 0; i < 25; i++) CHECK_EQ(sno_units(got[i]), start + i / 11);
-    CHECK_EQ(repeats(got, 25), 0);
+    CHECK_EQ(count_duplicates(got, 25), 0);
     sno_lanes_stats_get(&lanes, &stats);
     CHECK_EQ(stats.ids, 25);
     CHECK_EQ(stats.waits, 2);
@@ -100,7 +100,7 @@ static void a_clock_put_back(void) {
     CHECK_EQ(try_all(), 0); /* both ticks are used up to start + 5 */
     clock_to(start + 9);
     CHECK_EQ(try_all(), 11);
-    CHECK_EQ(repeats(got, got_n), 0);
+    CHECK_EQ(count_duplicates(got, got_n), 0);
     sno_lanes_stats_get(&lanes, &stats);
     CHECK(stats.clock_backs > 0);
 }
@@ -204,7 +204,7 @@ static void a_childs_lanes(void) {
     CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &o), SNO_OK);
     CHECK_EQ(try_all(), 10);
     CHECK_EQ(sno_sequence(got[0]), 111);
-    CHECK_EQ(repeats(got, 10), 0);
+    CHECK_EQ(count_duplicates(got, 10), 0);
 }
 
 static void after_a_fork(void) {

@@ -166,7 +166,7 @@ static void shards_share_the_pool_and_each_number_comes_once_a_unit(void) {
             }
             CHECK_EQ(got_n, 67);
             CHECK(largest - smallest <= 1);
-            CHECK_EQ(repeats(got, got_n), 0);
+            CHECK_EQ(count_duplicates(got, got_n), 0);
             CHECK_ID(got[0], unit, 0, 1000);
             CHECK_ID(got[66], unit, 0, 1066);
         }
@@ -270,7 +270,7 @@ static void a_pool_lends_each_shard_once_and_a_returned_one_goes_on(void) {
         keep(sno_shard_new(shard, a_meta));
         sno_pool_give_back(&pool, shard);
     }
-    CHECK_EQ(repeats(got, got_n), 0);
+    CHECK_EQ(count_duplicates(got, got_n), 0);
     CHECK_ID(got[15], start, 0, 15); /* shards take turns, so nobody had to wait */
     CHECK_EQ(script_now.sleeps, 0);
 }
@@ -360,7 +360,7 @@ static int two_callers(int where, size_t call) {
         for (size_t i = 0; i < got_n; i++)
             CHECK(sno_sequence(got[i]) >= last.sequence_min &&
                   sno_sequence(got[i]) <= last.sequence_max);
-        CHECK_EQ(repeats(got, got_n), 0);
+        CHECK_EQ(count_duplicates(got, got_n), 0);
         if (over || check_failures) return at;
     }
 }
