@@ -14,9 +14,9 @@ step_mutants-tenth   = mutants PART=$(SLICE)/10
 step_soak            = soak IDS=200000000
 step_fuzz            = fuzz SECONDS=60
 
-CHECK = mutants-changed scripts sanitize-asan-gcc programs-O2 explore-orders fuzz-replay bench-guard everything
+CHECK = mutants-changed scripts sanitize-asan-gcc programs-O2 explore-orders fuzz-replay bench-guard everything models
 
-NIGHTLY_0 = explore models bench-smoke
+NIGHTLY_0 = explore bench-smoke
 NIGHTLY_1 = cross-s390x cross-windows
 NIGHTLY_2 = cross-aarch64 cross-i686 cross-cortex-a9 cross-cortex-m4 cross-wasi
 NIGHTLY_3 = cross-armhf cross-musl
