@@ -146,8 +146,8 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  * snapshot, must last as long as it draws.
  *
  * Every call that fails leaves generator and output as they were, unless it says otherwise. Any draw may
- * say FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO, and what a gate says; FLAKE_AGAIN
- * and FLAKE_CLOCK_BACK are named with each call.
+ * say FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_FOREIGN, and what a gate
+ * says; FLAKE_AGAIN and FLAKE_CLOCK_BACK are named with each call.
  *
  * A partition of yours, with the whole pool, from now on:
  *
@@ -283,8 +283,10 @@ FLAKE_API void sno_pool_give_back(sno_pool *, sno_shard *);
  *
  * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
  * later one; inside a unit ids have no order. The coarse clock's lag weakens that by so much, and so does
- * a fast clock while the system's is stepped or slewed, until a lane reads it again. After a step back
- * each lane decides for itself: some change the tick, and ids of one unit may have either.
+ * a fast clock while the system's is stepped or slewed, until a lane reads it again, and a processor that
+ * reads its counter more than 2 us before a load that precedes the draw (seen once in 10^7 loads): a draw
+ * at the end of a unit may then be of the unit before. After a step back each lane decides for itself: some
+ * change the tick, and ids of one unit may have either.
  *
  * n: as many as threads can run at once, which is the smaller of threads and processors; more threads
  * than lanes may draw. Both objects lie anywhere, as a generator does, and are neither moved nor copied
@@ -1293,7 +1295,7 @@ FLAKE_I_FN bool sno_i_pool_on_file(const char *path, const char *ending, sno_sna
     flake_i_path_with(path, ending, place);
     const flake_i_calm calm = flake_i_calm_begin();
     const int fd = flake_i_open(place, FLAKE_I_READ);
-    const int n = fd < 0 ? -1 : flake_i_read_all(fd, bytes, sizeof bytes);
+    const int n = fd < 0 ? -1 : flake_i_read_at(fd, 0, bytes, sizeof bytes);
     if (fd >= 0) flake_i_close(fd);
     flake_i_calm_end(calm);
     if (n < 0 || flake_i_file_get(bytes, (size_t)n, &r) != FLAKE_OK || r.identity[0] != 's')
@@ -1513,7 +1515,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.sequence = (uint32_t)(g->sequence_min + (count ? count - 1 : 0));
     s.now = now_ns < SNO_I_EPOCH_NS ? 0 : (now_ns - SNO_I_EPOCH_NS) / SNO_I_UNIT_NS;
     s.wall_hi = (int64_t)(word >> e->time_shift);
-    s.wall_safe = (int64_t)safe;
+    s.wall_safe = (int64_t)flake_i_min(safe, e->max_time); /* a queue may reach past the last unit */
     s.drifts = (uint32_t)drifts;
     *snapshot = s;
     return FLAKE_OK;
@@ -1587,7 +1589,8 @@ FLAKE_API flake_status sno_shards_snapshot(sno_shard *shards, size_t n, sno_snap
         if (status != FLAKE_OK) return status;
         if (i == 0) all = one;
         const uint32_t queued = (one.sequence - one.sequence_min) / sno_cap(&shards[i].gen);
-        const int64_t newest = one.wall_hi + queued;
+        const int64_t newest =
+            (int64_t)flake_i_min((uint64_t)one.wall_hi + queued, shards[i].gen.engine.max_time);
         if (newest > all.wall_safe) all.wall_safe = newest;
         if (one.wall_safe > all.wall_safe) all.wall_safe = one.wall_safe;
         all.sequence_max = one.sequence_max;
@@ -1756,7 +1759,9 @@ FLAKE_API flake_status sno_lanes_snapshot_take(sno_lanes *l, sno_snapshot *snaps
     const flake_status status = sno_snapshot_take(&l->whole, snapshot);
     if (status != FLAKE_OK) return status;
     uint64_t time; /* of the words: the newest unit is what counts, since ticks are told by it */
-    snapshot->wall_hi = snapshot->wall_safe = (int64_t)flake_i_lanes_newest(&l->split, &time);
+    const uint64_t newest = flake_i_lanes_newest(&l->split, &time);
+    snapshot->wall_hi = (int64_t)flake_i_min(newest, l->whole.engine.max_time);
+    snapshot->wall_safe = snapshot->wall_hi;
     snapshot->sequence = snapshot->sequence_max;
     return FLAKE_OK;
 }
