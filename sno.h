@@ -131,8 +131,8 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  * point to must outlive the generator.
  *
  * On failure generator and output are unchanged, unless a call says otherwise. Any draw may return
- * FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO, and what a gate returns;
- * FLAKE_AGAIN and FLAKE_CLOCK_BACK are listed with each call.
+ * FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_FOREIGN, and what a
+ * gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACK are listed with each call.
  *
  * With a partition of your own and the whole pool:
  *
@@ -1248,7 +1248,7 @@ FLAKE_I_FN bool sno_i_pool_on_file(const char *path, const char *ending, sno_sna
     flake_i_path_with(path, ending, place);
     const flake_i_calm calm = flake_i_calm_begin();
     const int fd = flake_i_open(place, FLAKE_I_READ);
-    const int n = fd < 0 ? -1 : flake_i_read_all(fd, bytes, sizeof bytes);
+    const int n = fd < 0 ? -1 : flake_i_read_at(fd, 0, bytes, sizeof bytes);
     if (fd >= 0) flake_i_close(fd);
     flake_i_calm_end(calm);
     if (n < 0 || flake_i_file_get(bytes, (size_t)n, &r) != FLAKE_OK || r.identity[0] != 's')
@@ -1467,7 +1467,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     const int64_t since_ns = now_ns - (int64_t)e->epoch_ns;
     s.now = now_ns < (int64_t)e->epoch_ns ? 0 : since_ns / (int64_t)e->unit_ns;
     s.wall_hi = (int64_t)(word >> e->time_shift);
-    s.wall_safe = (int64_t)safe;
+    s.wall_safe = (int64_t)flake_i_min(safe, e->max_time); /* a queue may reach past the last unit */
     s.drifts = (uint32_t)drifts;
     *snapshot = s;
     return FLAKE_OK;
@@ -1523,7 +1523,8 @@ FLAKE_API flake_status sno_shards_snapshot(sno_shard *shards, size_t n, sno_snap
         if (status != FLAKE_OK) return status;
         if (i == 0) all = one;
         const uint32_t queued = (one.sequence - one.sequence_min) / sno_cap(&shards[i].gen);
-        const int64_t newest = one.wall_hi + queued;
+        const int64_t newest =
+            (int64_t)flake_i_min((uint64_t)one.wall_hi + queued, shards[i].gen.engine.max_time);
         if (newest > all.wall_safe) all.wall_safe = newest;
         if (one.wall_safe > all.wall_safe) all.wall_safe = one.wall_safe;
         all.sequence_max = one.sequence_max;
@@ -1661,7 +1662,9 @@ FLAKE_API flake_status sno_lanes_snapshot_take(sno_lanes *l, sno_snapshot *snaps
     const flake_status status = sno_snapshot_take(&l->whole, snapshot);
     if (status != FLAKE_OK) return status;
     uint64_t time; /* of the words: the newest unit is what counts, since ticks are told by it */
-    snapshot->wall_hi = snapshot->wall_safe = (int64_t)flake_i_lanes_newest(&l->split, &time);
+    const uint64_t newest = flake_i_lanes_newest(&l->split, &time);
+    snapshot->wall_hi = (int64_t)flake_i_min(newest, l->whole.engine.max_time);
+    snapshot->wall_safe = snapshot->wall_hi;
     snapshot->sequence = snapshot->sequence_max;
     return FLAKE_OK;
 }

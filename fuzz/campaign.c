@@ -13,8 +13,8 @@
  *
  * It makes and mutates its inputs itself, and keeps those that reach new code where the compiler
  * counts that: clang -fsanitize-coverage=inline-8bit-counters, gcc -fsanitize-coverage=trace-pc.
- * With -DFUZZ_LIBFUZZER -fsanitize=fuzzer, libFuzzer does that; the options are the same, written
- * --option=value.
+ * With -DFUZZ_LIBFUZZER -fsanitize=fuzzer, libFuzzer does that. The configuration is given as
+ * --option=value; time, inputs and seed are libFuzzer's own options.
  */
 #include "player_flake.h"
 #include "player_sno.h"
@@ -284,6 +284,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     return 0;
 }
 
+static void campaign_tell_configuration(void) {
+    const uint64_t last = campaign_is_sno || campaign_flake.wide
+                              ? UINT16_MAX
+                              : flake_gen_options(&flake_plain)->seq_max;
+    printf("%s, layout %s, numbers %" PRIu64 " to %" PRIu64 ", ahead %" PRIu64 " ms, clock %s",
+           campaign.header, campaign_is_sno ? "sno" : campaign.layout, campaign.seq_min,
+           campaign.seq_max ? campaign.seq_max : last, campaign.max_ahead_ms, campaign.clock);
+}
+
 static void campaign_summary(void) {
     printf("%" PRIu64 " inputs, %" PRIu64 " ids", fuzz_inputs, fuzz_ids);
 }
@@ -292,12 +301,20 @@ static void campaign_summary(void) {
 FUZZ_C int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 static void campaign_end(void) {
+    campaign_tell_configuration();
+    printf(": ");
     campaign_summary();
     printf("\n");
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    static const char *const others[] = {"--replay", "--seconds", "--hours", "--inputs", "--seed"};
     campaign_read(*argc, *argv);
+    for (size_t at = 0; at < campaign_option_count; at++)
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            if (campaign_given[at] && !strcmp(campaign_options[at].name, others[i]))
+                campaign_usage("libFuzzer takes -max_total_time=, -runs=, -seed= and files, not",
+                               others[i]);
     campaign_configure();
     return atexit(campaign_end);
 }
@@ -498,24 +515,14 @@ static void campaign_run(void) {
     if (campaign_signal) (void)raise((int)campaign_signal); /* whoever waits for it sees that */
 }
 
-static void campaign_introduce(void) {
-    const uint64_t last = campaign_is_sno || campaign_flake.wide
-                              ? UINT16_MAX
-                              : flake_gen_options(&flake_plain)->seq_max;
-    printf("%s, layout %s, numbers %" PRIu64 " to %" PRIu64 ", ahead %" PRIu64
-           " ms, clock %s, seed %" PRIu64 "\n",
-           campaign.header, campaign_is_sno ? "sno" : campaign.layout, campaign.seq_min,
-           campaign.seq_max ? campaign.seq_max : last, campaign.max_ahead_ms, campaign.clock,
-           campaign.seed);
-    (void)fflush(stdout);
-}
-
 int main(int argc, char **argv) {
     campaign_read(argc, argv);
     campaign_configure();
     campaign_random = campaign.seed * 0x9e3779b97f4a7c15 | 1;
     fuzz_hint = "to replay it: the same options, and --replay with the input";
-    campaign_introduce();
+    campaign_tell_configuration();
+    printf(", seed %" PRIu64 "\n", campaign.seed);
+    (void)fflush(stdout);
     if (campaign.replay) campaign_replay(campaign.replay);
     else campaign_run();
     return 0;

@@ -29,6 +29,11 @@ static inline flake_layout layout_from_bytes(void) {
         return flake_layout_hazelcast_bits(seq_bits, fuzz_byte() % 70);
     }
     case 12: {
+        if (choice & 16) { /* nothing to spare: a full unit's count carries into time */
+            const unsigned seq_bits = 19 + fuzz_byte() % 14;
+            l = flake_layout_of(64 - seq_bits, 0, seq_bits, 0);
+            break;
+        }
         const unsigned time_bits = fuzz_byte() % 66, node_bits = fuzz_byte() % 34;
         l = flake_layout_of(time_bits, node_bits, fuzz_byte() % 34, 0);
         break;

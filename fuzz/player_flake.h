@@ -394,9 +394,10 @@ static void flake_check_unchanged(flake_actor *a, const flake_snapshot *before) 
 static uint64_t flake_place_of(const flake128_parts *p) {
     const flake_form form = flake_scene.options.form;
     const flake_i_keys *const keys = &flake_wide.keys;
-    const uint64_t start = flake_i_start_of(keys, 0, p->time, 0);
+    const flake_i_salt none = {0, 0};
+    const uint64_t start = flake_i_start_of(keys, none, p->time, 0);
     if (form != FLAKE_ULID) return p->seq - start % (1 << 25);
-    const uint64_t above = flake_i_start_of(keys, 0, p->time, 1) % (1 << 15);
+    const uint64_t above = flake_i_start_of(keys, none, p->time, 1) % (1 << 15);
     fuzz_same_u64("a ULID's carry", p->seq, above + (p->worker < start));
     return p->worker - start;
 }
@@ -642,9 +643,11 @@ static void flake_play_restore(flake_actor *a) {
     /* of another, who came further or less far */
     if (choice & 16 && !flake_lends_greatly()) {
         const uint64_t unit = a->oracle.recorded + fuzz_below(16) - 8;
-        const uint64_t count = 1 + fuzz_below(6 * a->oracle.cap);
+        const uint64_t cap = a->oracle.cap, limit = flake_engine_of(a)->limit;
+        const bool nearly_full = choice & 32 && cap > 8;
+        const uint64_t count = nearly_full ? cap - fuzz_below(8) : 1 + fuzz_below(6 * cap);
         const oracle_place next = a->oracle.next;
-        if (unit > a->oracle.last_unit || count > flake_engine_of(a)->limit / 2) return;
+        if (unit > a->oracle.last_unit || (count > cap && count > limit / 2)) return;
         if (unit + count / a->oracle.cap == next.unit && count % a->oracle.cap == next.index)
             return; /* neither is further: it may count from either's unit */
         s.unix_ms = a->oracle.epoch_ms + (int64_t)unit * a->oracle.unit_ms;

@@ -133,14 +133,6 @@ static inline void keep_all(const sno_id *ids, size_t n) {
     for (size_t i = 0; i < n; i++) keep(ids[i]);
 }
 
-/* Sorts the ids. */
-static inline size_t repeats(sno_id *ids, size_t n) {
-    size_t repeated = 0;
-    sno_sort(ids, n);
-    for (size_t i = 1; i < n; i++) repeated += sno_equal(ids[i], ids[i - 1]);
-    return repeated;
-}
-
 static inline sno_id marker(void) {
     sno_id id;
     memset(&id, 0xee, sizeof id);

@@ -494,7 +494,8 @@ int main(int argc, char **argv) {
     int passed = 0, failed = 0;
     for (int i = 1; i < argc; i++) {
         char *end = argv[i], none[] = "";
-        if (strncmp(argv[i], "--ids=", 6) == 0) ids = strtoull(argv[i] + 6, &end, 10);
+        if (strncmp(argv[i], "--ids=", 6) == 0 && strspn(argv[i] + 6, "0123456789") > 0)
+            ids = strtoull(argv[i] + 6, &end, 10);
         if (strncmp(argv[i], "--hours=", 8) == 0) wanted_hours = strtod(argv[i] + 8, &end);
         if (strncmp(argv[i], "--clocks=", 9) == 0) {
             clocks_seconds = strtod(argv[i] + 9, &end);

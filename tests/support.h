@@ -130,17 +130,21 @@ static inline void vectors_read(const char *file, int fields, void (*row)(char *
 
 /* ---- uniqueness ---- */
 
-static inline int compare_u64(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+static size_t compared_bytes;
+static inline int compare_bytes(const void *a, const void *b) {
+    return memcmp(a, b, compared_bytes);
 }
 
-/* Sorts the ids, and counts those that are there twice. */
-static inline size_t count_duplicates(uint64_t *ids, size_t n) {
+/* Sorts the ids by their bytes, and counts those that equal the one before. */
+static inline size_t count_duplicates_of(void *ids, size_t n, size_t size) {
+    const char *const bytes = (const char *)ids;
     size_t duplicates = 0;
-    qsort(ids, n, sizeof *ids, compare_u64);
-    for (size_t i = 1; i < n; i++) duplicates += ids[i] == ids[i - 1];
+    compared_bytes = size;
+    qsort(ids, n, size, compare_bytes);
+    for (size_t i = 1; i < n; i++)
+        duplicates += memcmp(bytes + i * size, bytes + (i - 1) * size, size) == 0;
     return duplicates;
 }
+#define count_duplicates(ids, n) count_duplicates_of(ids, n, sizeof *(ids))
 
 #endif

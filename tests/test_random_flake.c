@@ -62,6 +62,21 @@ static void random_scripts_with_great_loans_follow_the_oracle(void) {
     fixed = NULL;
 }
 
+/* The word has no bit to spare: the count of a full unit carries into time. */
+static void random_scripts_with_full_words_follow_the_oracle(void) {
+    static flake_fixed full;
+    seeded how = seeded_any();
+    how.call = restore | 16 | 32; /* the choice that follows says where from */
+    how.bits = 63;
+    how.one_in = 4;
+    memset(&full, 0, sizeof full);
+    full.options.layout = flake_layout_of(43, 0, 21, 0);
+    full.options.clock.now_ns = fuzz_read;
+    fixed = &full;
+    seeded_play(play_one, 7000000, 5000, how);
+    fixed = NULL;
+}
+
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(random_scripts_follow_the_oracle),
@@ -70,6 +85,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(random_scripts_with_snapshots_of_others_follow_the_oracle),
         CHECK_TEST(random_scripts_of_128_bits_follow_the_oracle),
         CHECK_TEST(random_scripts_with_great_loans_follow_the_oracle),
+        CHECK_TEST(random_scripts_with_full_words_follow_the_oracle),
     };
     return CHECK_MAIN(argc, argv, all);
 }

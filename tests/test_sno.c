@@ -449,7 +449,7 @@ static void with_time_has_a_rolling_sequence_of_its_own(void) {
         CHECK(sno_sequence(id) >= 100 && sno_sequence(id) <= 109);
         keep(id);
     }
-    CHECK_EQ(repeats(got, got_n), 0);
+    CHECK_EQ(count_duplicates(got, got_n), 0);
     const sno_snapshot after = snapshot_of(&gen);
     CHECK(same_place(&before, &after));
     CHECK_ID(tried(&gen), start - 5, 1, 101);
@@ -661,7 +661,7 @@ static void step_after_step_makes_nobody_wait(void) {
         unit += 2; /* back by one, and past all that the other tick has used */
     }
     CHECK_EQ(script_now.sleeps, 0);
-    CHECK_EQ(repeats(got, got_n), 0);
+    CHECK_EQ(count_duplicates(got, got_n), 0);
 }
 
 static void a_second_step_into_used_time_waits_until_the_newest_unit(void) {

@@ -66,7 +66,7 @@ static void a_batch_over_several_units(void) {
     begin_lanes();
     CHECK_EQ(sno_lanes_next_n(&lanes, a_meta, got, 25), FLAKE_OK);
     for (unsigned i = 0; i < 25; i++) CHECK_EQ(sno_units(got[i]), start + i / 11);
-    CHECK_EQ(repeats(got, 25), 0);
+    CHECK_EQ(count_duplicates(got, 25), 0);
     sno_lanes_stats_get(&lanes, &stats);
     CHECK_EQ(stats.ids, 25);
     CHECK_EQ(stats.waits, 2);
@@ -100,9 +100,19 @@ static void a_clock_put_back(void) {
     CHECK_EQ(try_all(), 0); /* both ticks are used up to start + 5 */
     clock_to(start + 9);
     CHECK_EQ(try_all(), 11);
-    CHECK_EQ(repeats(got, got_n), 0);
+    CHECK_EQ(count_duplicates(got, got_n), 0);
     sno_lanes_stats_get(&lanes, &stats);
     CHECK(stats.clock_backs > 0);
+}
+
+static void a_snapshot_taken_at_the_end_of_time_is_accepted(void) {
+    sno_snapshot s = pool_of(100, 110);
+    s.wall_hi = units - 1;
+    s.sequence = 1000;
+    make(&s, 3);
+    CHECK_EQ(sno_lanes_snapshot_take(&lanes, &s), FLAKE_OK);
+    CHECK(s.wall_hi == units - 1 && s.wall_safe == units - 1);
+    make(&s, 3);
 }
 
 static void a_snapshot_has_both_ticks_of_all_lanes(void) {
@@ -204,7 +214,7 @@ static void a_childs_lanes(void) {
     CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &s, &o, NULL), FLAKE_OK);
     CHECK_EQ(try_all(), 10);
     CHECK_EQ(sno_sequence(got[0]), 111);
-    CHECK_EQ(repeats(got, 10), 0);
+    CHECK_EQ(count_duplicates(got, 10), 0);
 }
 
 static void after_a_fork(void) {
@@ -241,6 +251,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_batch_over_several_units),
         CHECK_TEST(a_batch_that_ends_early),
         CHECK_TEST(a_clock_put_back),
+        CHECK_TEST(a_snapshot_taken_at_the_end_of_time_is_accepted),
         CHECK_TEST(a_snapshot_has_both_ticks_of_all_lanes),
         CHECK_TEST(lanes_from_a_generators_snapshot),
         CHECK_TEST(what_does_not_fit),

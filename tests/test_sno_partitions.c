@@ -113,7 +113,7 @@ static void stall_the_first_call(void) {
     others_after = stalled_at;
     keep(sno_generate(a_meta));
     others = NULL;
-    CHECK_EQ(repeats(got, got_n), 0);
+    CHECK_EQ(count_duplicates(got, got_n), 0);
     CHECK(!sno_is_zero(got[0]));
     CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
 }
@@ -258,7 +258,7 @@ static void all_kin_draw(void) {
 }
 
 static void no_id_of_kin_is_zero_or_comes_twice(void) {
-    CHECK_EQ(repeats(kin->ids[0], (size_t)relatives * family_ids), 0);
+    CHECK_EQ(count_duplicates(kin->ids[0], (size_t)relatives * family_ids), 0);
     CHECK(!sno_is_zero(kin->ids[0][0]));
 }
 

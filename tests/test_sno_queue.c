@@ -24,7 +24,7 @@ static void a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(uin
         CHECK_REFUSED(&gen, FLAKE_AGAIN);
         CHECK_EQ(sno_retry_ns(&gen), unit ? unit_ns : 2500000);
     }
-    CHECK_EQ(repeats(got, got_n), 0);
+    CHECK_EQ(count_duplicates(got, got_n), 0);
 }
 
 static void pools_of_4_512_and_65536_serve_their_capacity_and_go_on(void) {
@@ -99,7 +99,7 @@ static void a_step_back_frees_the_queue(void) {
         CHECK_EQ(script_now.sleeps, 1 + (callers - 1) / 4);
         CHECK_EQ(snapshot_of(&gen).drifts, 1);
         CHECK_EQ(snapshot_of(&gen).wall_safe, start + (callers + 2) / 4);
-        CHECK_EQ(repeats(queue_got, callers), 0);
+        CHECK_EQ(count_duplicates(queue_got, callers), 0);
     }
 }
 
@@ -111,7 +111,7 @@ static void a_step_back_into_used_time_keeps_the_queue_waiting(void) {
     queue_of(3);
     CHECK_ID(queue_got[0], start - 39, 1, 2); /* his place was given back */
     CHECK_EQ(snapshot_of(&gen).drifts, 1);
-    CHECK_EQ(repeats(queue_got, 3), 0);
+    CHECK_EQ(count_duplicates(queue_got, 3), 0);
 }
 
 static void who_wakes_late_still_has_his_place(void) {

@@ -166,7 +166,7 @@ static void shards_share_the_pool_and_each_number_comes_once_a_unit(void) {
             }
             CHECK_EQ(got_n, 67);
             CHECK(largest - smallest <= 1);
-            CHECK_EQ(repeats(got, got_n), 0);
+            CHECK_EQ(count_duplicates(got, got_n), 0);
             CHECK_ID(got[0], unit, 0, 1000);
             CHECK_ID(got[66], unit, 0, 1066);
         }
@@ -244,6 +244,28 @@ static void shards_of_a_snapshot_do_not_repeat_its_ids(void) {
     clock_to(start);
     for (size_t i = 0; i < 3; i++)
         CHECK_EQ(sno_units(next_sno_of_shard(&shards[i], a_meta)), start + 3);
+}
+
+/* A queue in the last unit reaches past it, but no id is of a later unit. */
+static void a_snapshot_taken_at_the_end_of_time_is_accepted(void) {
+    sno_snapshot s = pool_of(0, 99), again;
+    const flake_options o = options_of();
+    begin(0, 0);
+    s.wall_hi = units - 1;
+    s.sequence = 1000;
+    restore(&gen, s);
+    clock_to(start);
+    CHECK_ID(new_id(&gen), start, 1, 0);
+    again = snapshot_of(&gen);
+    CHECK_EQ(again.drifts, 1);
+    CHECK_EQ(again.wall_safe, units - 1);
+    restore(&twin, again);
+    CHECK_EQ(sno_shards_init(shards, 3, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_shards_snapshot(shards, 3, &again), FLAKE_OK);
+    CHECK(again.wall_hi == units - 1 && again.wall_safe == units - 1);
+    restore(&twin, again);
+    clock_to(units - 1);
+    CHECK_REFUSED(&twin, FLAKE_RANGE);
 }
 
 /* ---- two callers at once ----
@@ -331,7 +353,7 @@ static int two_callers(int where, size_t call) {
         for (size_t i = 0; i < got_n; i++)
             CHECK(sno_sequence(got[i]) >= last.sequence_min &&
                   sno_sequence(got[i]) <= last.sequence_max);
-        CHECK_EQ(repeats(got, got_n), 0);
+        CHECK_EQ(count_duplicates(got, got_n), 0);
         if (over || check_failures) return at;
     }
 }
@@ -369,6 +391,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_shard_rides_out_a_step_back),
         CHECK_TEST(a_shard_gives_back_when_the_clock_steps_back_in_its_sleep),
         CHECK_TEST(shards_of_a_snapshot_do_not_repeat_its_ids),
+        CHECK_TEST(a_snapshot_taken_at_the_end_of_time_is_accepted),
         CHECK_TEST(two_callers_never_get_the_same_id_whatever_steps_they_take),
     };
     return CHECK_MAIN(argc, argv, all);

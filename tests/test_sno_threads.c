@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * sno from many threads at once, on the real clock and on one that is put back thousands of times:
- * no id comes twice, and snapshots are whole. How fast they come is for bench/. Beside it the
- * original's algorithm, which repeats ids under the same stress.
+ * no id comes twice, and snapshots are whole. How fast they come is for bench/.
  */
 #define _XOPEN_SOURCE 700
 #define REAL_SLEEP
@@ -61,7 +60,7 @@ typedef struct warp {
     _Atomic(int64_t) offset_ns;
 } warp;
 
-static const int64_t epoch_ns = 1262304000000000000, unit_ns = 4000000;
+static const int64_t unit_ns = 4000000;
 static warp warped; /* times is 0 while the clock is the system's */
 
 static int64_t warp_read(void *user) {
@@ -200,14 +199,6 @@ static void join(const plan *p) {
     }
 }
 
-/* Sorts all ids. */
-static size_t repeats(void) {
-    size_t repeated = 0;
-    sno_sort(all_ids, all_n);
-    for (size_t i = 1; i < all_n; i++) repeated += sno_equal(all_ids[i], all_ids[i - 1]);
-    return repeated;
-}
-
 static plan plan_of(sno_id (*draw_one)(worker *), unsigned threads, size_t ids) {
     plan p;
     memset(&p, 0, sizeof p);
@@ -233,7 +224,7 @@ static void call_at_once(void) {
     run(&p);
     join(&p);
     CHECK_EQ(all_n, p.ids / first_callers * first_callers);
-    CHECK_EQ(repeats(), 0);
+    CHECK_EQ(count_duplicates(all_ids, all_n), 0);
     CHECK(!sno_is_zero(all_ids[0]));
     CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
     CHECK(sno_partition(sno_generate(0)) != sno_gen_partition(&gen));
@@ -266,7 +257,7 @@ static void draw_with(sno_id (*draw_one)(worker *), size_t lane_count, int kind)
         join(&p);
         CHECK_EQ(all_n, p.ids / crowd[i] * crowd[i]);
         if (draw_one != from_default && draw_one != from_lanes) CHECK_EQ(falls, 0);
-        CHECK_EQ(repeats(), 0);
+        CHECK_EQ(count_duplicates(all_ids, all_n), 0);
         CHECK(!sno_is_zero(all_ids[0]));
     }
 }
@@ -301,7 +292,7 @@ static void draw_from_a_queue(sno_id (*draw_one)(worker *), unsigned threads, ui
     run(&p);
     join(&p);
     if (draw_one != from_lanes) CHECK_EQ(falls, 0);
-    CHECK_EQ(repeats(), 0);
+    CHECK_EQ(count_duplicates(all_ids, all_n), 0);
 }
 
 static void a_crowd_in_the_queue_gets_no_id_twice(void) {
@@ -351,7 +342,7 @@ static void notes_of_a_crowd_come_at_most_once_a_ms_and_end(void) {
         (void)sched_yield();
     }
     join(&p);
-    CHECK_EQ(repeats(), 0);
+    CHECK_EQ(count_duplicates(all_ids, all_n), 0);
     CHECK(notes > 10);
     CHECK_EQ(too_often, 0);
     CHECK_EQ(too_many, 0);
@@ -442,7 +433,7 @@ static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint
     uint32_t drifts = split ? 0 : drifts_of(&gen);
     for (unsigned i = 0; i < split; i++) drifts += drifts_of(sno_shard_gen(&shards[i]));
     CHECK(drifts > (small ? 8u : 500u));
-    CHECK_EQ(repeats(), 0);
+    CHECK_EQ(count_duplicates(all_ids, all_n), 0);
     CHECK(!sno_is_zero(all_ids[0]));
     warp_end();
 }
@@ -472,94 +463,9 @@ static void a_clock_put_back_under_lanes(void) {
         uint64_t drifts = 0;
         for (unsigned k = 0; k < 3; k++) drifts += lane_array[k].engine.drifts;
         CHECK(drifts > (small ? 8u : 500u));
-        CHECK_EQ(repeats(), 0);
+        CHECK_EQ(count_duplicates(all_ids, all_n), 0);
         CHECK(!sno_is_zero(all_ids[0]));
         warp_end();
-    }
-}
-
-/* ---- the original's algorithm ----
- *
- * Time and sequence in two words: whoever finds that time has passed swaps the first and then sets
- * the second, and between the two others count on from the old sequence.
- */
-
-static struct {
-    _Atomic(uint64_t) time, safe;
-    _Atomic(uint32_t) sequence, drifts;
-    pthread_mutex_t regression;
-} two_words = {0, 0, 0, 0, PTHREAD_MUTEX_INITIALIZER};
-
-enum { two_words_max = 65535 };
-
-static sno_id two_words_id(uint64_t time, uint32_t sequence) {
-    sno_id id;
-    memset(&id, 0, sizeof id);
-    (void)sno_compose(time, atomic_load(&two_words.drifts) & 1, a_meta, a_partition,
-                      (uint16_t)sequence, &id);
-    return id;
-}
-
-static sno_id two_words_begin(uint64_t time) {
-    if (random_below(&thread_random, 4) == 0) (void)sched_yield();
-    atomic_store(&two_words.sequence, 0);
-    return two_words_id(time, 0);
-}
-
-static bool two_words_step_back(uint64_t last, uint64_t now) {
-    bool stepped = false;
-    (void)pthread_mutex_lock(&two_words.regression);
-    if (now > atomic_load(&two_words.safe) &&
-        atomic_compare_exchange_strong(&two_words.time, &last, now)) {
-        atomic_store(&two_words.safe, last);
-        (void)atomic_fetch_add(&two_words.drifts, 1);
-        stepped = true;
-    }
-    (void)pthread_mutex_unlock(&two_words.regression);
-    return stepped;
-}
-
-static sno_id from_two_words(worker *w) {
-    for (;;) {
-        uint64_t last = atomic_load(&two_words.time);
-        const uint64_t now = (uint64_t)((warp_read(&warped) - epoch_ns) / unit_ns);
-        if (now == last) {
-            const uint32_t sequence = atomic_fetch_add(&two_words.sequence, 1) + 1;
-            if (sequence <= two_words_max) return (void)w, two_words_id(now, sequence);
-        } else if (now > last) {
-            if (atomic_compare_exchange_strong(&two_words.time, &last, now))
-                return two_words_begin(now);
-            continue;
-        } else if (two_words_step_back(last, now)) return two_words_begin(now);
-        nap(unit_ns);
-    }
-}
-
-/* Ids drawn twice in one round. */
-static size_t stress(sno_id (*draw_one)(worker *), uint64_t step_every) {
-    plan p = plan_of(draw_one, 8, small ? 8000 : 40000);
-    flake_options o = options_of(two_words_max);
-    p.stumble_every = 20;
-    o.clock = warp_start(100, step_every);
-    CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
-    atomic_store(&two_words.time, 0);
-    atomic_store(&two_words.safe, 0);
-    atomic_store(&two_words.drifts, 0);
-    run(&p);
-    join(&p);
-    warp_end();
-    return repeats();
-}
-
-static void the_originals_two_words_repeat_ids_where_one_word_does_not(void) {
-    for (unsigned steps = 0; steps < 2; steps++) {
-        const uint64_t step_every = steps ? 50 : 0;
-        unsigned rounds = 0;
-        size_t repeated = 0;
-        while (!repeated && rounds++ < 500) repeated = stress(from_two_words, step_every);
-        CHECK(repeated > 0);
-        for (unsigned i = 0; i < rounds + (small ? 5 : 20); i++)
-            CHECK_EQ(stress(from_shared, step_every), 0);
     }
 }
 
@@ -576,7 +482,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_clock_put_back_thousands_of_times_under_contention),
         CHECK_TEST(a_clock_put_back_under_shards_that_another_thread_asks),
         CHECK_TEST(a_clock_put_back_under_lanes),
-        CHECK_TEST(the_originals_two_words_repeat_ids_where_one_word_does_not),
     };
     return CHECK_MAIN(argc, argv, all);
 }

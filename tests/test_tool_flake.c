@@ -464,12 +464,27 @@ static void time_finds_no_uuid_twice(void) {
 
 /* ---- what surrounds ids ---- */
 
-/* The lines of --json are read back too. */
+/* An object's members in any order; of others only an id is taken. */
 static void objects_are_read_back(void) {
-    char line[] = "{\"id\":\"9xv8qjj52HFsJhNZp5\"}";
-    CHECK_STR(tool_id_of_line(line), "9xv8qjj52HFsJhNZp5");
-    char other[] = "{\"id\":5}";
-    CHECK_STR(tool_id_of_line(other), "{\"id\":5}");
+    char object[] = "{ \"unix_ms\" :-15, \"layout\":\"boundary\",\"format\":\"base62\",\"x\":1e5,"
+                    "\"id\": \"9xv8qjj52HFsJhNZp5\" } ";
+    tool_item item = {NULL, NULL, NULL, NULL};
+    CHECK(tool_read_object(object, &item));
+    CHECK_STR(item.id, "9xv8qjj52HFsJhNZp5");
+    CHECK_STR(item.layout, "boundary");
+    CHECK_STR(item.format, "base62");
+    CHECK_EQ(strtoll(item.unix_ms, NULL, 10), -15);
+}
+
+static void no_object_that_is_cut_off_is_read(void) {
+    static const char whole[] = "{\"id\":\"5\",\"layout\":\"js53\",\"unix_ms\":15}";
+    char part[sizeof whole];
+    for (size_t length = 0; length < sizeof whole; length++) {
+        tool_item item = {NULL, NULL, NULL, NULL};
+        memcpy(part, whole, length);
+        part[length] = '\0';
+        CHECK_EQ(tool_read_object(part, &item), length == sizeof whole - 1);
+    }
 }
 
 /* A run that ends before it can release its slot has left word of its ids. */
@@ -506,6 +521,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(uuids_are_drawn_from_1984_on),
         CHECK_TEST(time_finds_no_uuid_twice),
         CHECK_TEST(objects_are_read_back),
+        CHECK_TEST(no_object_that_is_cut_off_is_read),
         CHECK_TEST(a_slot_knows_the_ids_that_were_generated),
     };
     return CHECK_MAIN(argc, argv, all);

@@ -127,6 +127,8 @@ if command -v script > /dev/null && script -qec true /dev/null > /dev/null 2>&1;
     script -qec "'$flake' generate --layout=sonyflake 40000 > '$dir/ids'" /dev/null > "$dir/out" < /dev/null
     same progress_leaves_ids_alone 40000 "$(wc -l < "$dir/ids" | tr -d ' ')"
     has progress_on_a_terminal "of 40000 (.*%).*a second.* left" cat "$dir/out"
+    script -qec "'$flake' time --layout=sonyflake 40000" /dev/null > "$dir/out" < /dev/null
+    has progress_of_time_on_a_terminal "of 40000 (.*%).*a second.* left" cat "$dir/out"
 fi
 
 # ---- round trips: what generate makes, inspect takes apart ----
@@ -369,7 +371,56 @@ same ids_from_a_pipe 4 "$(printf '1\n\n2\r\n3\n' | "$flake" inspect 0 - | grep -
 # A line is one ID, however long: the rest of it is not taken for another.
 long_line() { printf "{\"id\":\"%s\",\"rest\":\"$1\"}\n7\n" 5 5 | "$flake" inspect --json -; }
 same long_lines 2 "$(long_line %0400d | grep -c '"id":"[57]"')"
-refuses too_long_a_line 2 "a line of the standard input is longer than" long_line %09000d
+refuses too_long_a_line 2 "^flake: line 1 of the standard input: longer than 4095 characters$" long_line %09000d
+# Bytes that no text has, and objects that are cut off, do not hide behind an ID.
+for tool in flake sno; do
+    case $tool in flake) id=7530733197374521344 ;; *) id=xxxxxxxxj4fp2vgl ;; esac
+    piped() { # FORMAT: the line that printf makes of it and the ID, after one that is read
+        # shellcheck disable=SC2059
+        { echo "$id"; printf "$1" "$id"; } | "$dir/$tool" inspect --json - > "$dir/told" 2> "$dir/complaint"
+        status=$?
+        cat "$dir/complaint" >&2
+        [ "$(grep -c "^{\"id\":\"$id\"" "$dir/told")" -eq 1 ] && [ "$(wc -l < "$dir/told")" -eq 1 ] || return 3
+        return $status
+    }
+    refused() { # NAME FORMAT WHY
+        refuses "${tool}_refuses_$1" 2 "^$tool: line 2 of the standard input: $3" piped "$2"
+    }
+    for line in '%s\0garbage\n' '%s\rgarbage\n' '%s\r' '%s\r\r\n' '\0garbage\n' '\0' '%s\0' '\t%s\n' '%s\177\n'; do
+        refused "the_line_$line" "$line" "control character"
+    done
+    zeros() { head -c 100000 /dev/zero | "$dir/$tool" inspect -; }
+    refuses "${tool}_refuses_zeros" 2 "^$tool: line 1 of the standard input: control character" zeros
+    for line in '{"id":"%s' '{"id":"%s"' '{"id":"%s" nonsense' '{"id":"%s"} nonsense' '{"id":"%s","a"}' '{"id":"%s",}' '{' '{}' \
+        '{"id":"%s","a":b}' '{"id":"%s","id":"%s"}' '{"a":"%s"}' '{"id":5}' '{"id":"%s","a":"\\n"}' '{5:"%s"}' '{"id" "%s"}'; do
+        refused "the_object_$line" "$line" "not an object that .$tool generate --json. or .$tool inspect --json. prints"
+    done
+    refused an_id_that_is_none '%sx' "'${id}x' is no "
+    has "${tool}_reads_other_programs_objects" '"id":"'$id'"' sh -c "echo ' { \"a\" : -1.5e3, \"id\" : \"$id\" } ' | sed 's/^ //' | $dir/$tool inspect --json -"
+done
+# An object names its layout and its form: what inspect writes, it reads back.
+for options in --layout=twitter --format=hex "--layout=discord --format=base58" --layout=41-1-20 --layout=uniqueid-spread \
+    --layout=uuid8 "--layout=uuid7_node --format=hex" "--layout=boundary --format=base35" "--layout=ulid --format=uuid"; do
+    # shellcheck disable=SC2086
+    "$flake" generate $options 3 | "$flake" inspect --json $options - > "$dir/told"
+    told=$(cat "$dir/told")
+    says "object_names_its_own_$options" "$told" "$flake" inspect --json - < "$dir/told"
+    # shellcheck disable=SC2086
+    says "object_agrees_with_$options" "$told" "$flake" inspect --json $options - < "$dir/told"
+done
+object() { # OBJECT OPTION...
+    object=$1
+    shift
+    echo "$object" | "$flake" inspect --json "$@" -
+}
+twitter='{"id":"1741610183685046272","format":"dec","layout":"twitter","unix_ms":1704067200000}'
+refuses object_of_another_layout 2 "line 1 of .*: the object has layout twitter, which differs from --layout=idgen" object "$twitter" --layout=idgen
+refuses object_in_another_form 2 "the object has format dec, which differs from --format=hex" object "$twitter" --format=hex
+refuses object_of_another_epoch 2 "the object has unix_ms 1704067200000, and the ID has 415232225343 .* --epoch" object "$twitter" --epoch=0
+refuses object_of_an_unknown_layout 2 "layout=snow is no layout" object '{"id":"5","layout":"snow"}'
+refuses object_of_an_unknown_format 2 "format=morse is none of" object '{"id":"5","format":"morse"}'
+flake_object() { echo '{"id":"2345678923456789","format":"hex","layout":"idgen"}' | "$sno" inspect -; }
+refuses a_flake_s_object_has_its_tool 2 "line 1 of .*: the object has layout idgen, .* .flake inspect." flake_object
 refuses too_large_a_number 2 "is no id" "$flake" inspect --layout=idgen 18446744073709551616
 refuses no_id 2 "is no id" "$flake" inspect 'what?'
 refuses no_id_of_the_layout 2 "no id of layout twitter" "$flake" inspect --layout=twitter 18446744073709551615
@@ -446,6 +497,7 @@ refuses range_with_a_count 2 "takes no '5'" "$flake" range --from=2024-01-01 --t
 # ---- who makes the ids ----
 
 refuses node_too_large 2 "node=1024 is not a number from 0 to 1023, what layout idgen holds" "$flake" generate --node=1024
+refuses node_negative 2 "node=-18446744073709551611 is not a number from 0 to 1023" "$flake" generate --node=-18446744073709551611
 refuses node_without_a_value 2 "needs a value: --node=N" "$flake" generate --node 5
 refuses node_with_an_empty_value 2 "no value behind it: --node=N" "$flake" generate --node=
 refuses node_twice 2 "both say who" "$flake" generate --node=5 --worker=1

@@ -3,7 +3,9 @@
  * Ids in Redis 7, as a module:
  *
  *     cc -O2 -fPIC -shared -I../.. redis.c -o flake.so
- *     redis-server --loadmodule ./flake.so 3 twitter /run/redis   (node, layout, folder; or fewer)
+ *     redis-server --loadmodule "$PWD/flake.so" 3 twitter /run/redis   (node, layout, folder; or fewer)
+ *
+ * Redis enters its --dir before it loads modules, so a relative path of the module fails.
  *
  *     FLAKE.NEXT          a 64-bit id, as an integer; FLAKE.NEXT COUNT: an array of up to 100,000
  *     SNO.NEXT META        a sno of 16 characters; META 0 to 255

@@ -61,7 +61,9 @@ static void *take_over(void *unused) {
         other.file = file;
         memcpy(other.path, "/model", 7);
         other.token[0] = 1;
-        other.number = files_newest();
+        flake_i_record last;
+        const flake_status found = flake_i_state_read(&file, "/model", &last, NULL);
+        assert(found == FLAKE_OK && flake_i_state_settle(&other, &last));
         const bool written = flake_i_state_write(&other, files_lasting(), model_now_ns());
         assert(written);
         (void)written;
@@ -84,7 +86,6 @@ int main(void) {
         files_begin(&state, HORIZON, AHEAD);
         state.is_shared = true;
         FLAKE_ATOMIC_STORE(&state.by_timer, 1u, relaxed);
-        state.holder = flake_i_holder_mark();
         state.self = (uint64_t)(uintptr_t)&state ^ FLAKE_I_VERSION;
         earlier = flake_i_state_run(&state);
         die_at = (unsigned)run % (STEPS + 1) + 1;

@@ -4,7 +4,7 @@
  * itself. MODULES names a folder with 0.so, 1.so ... of all kinds, and closing.so.
  */
 #define _GNU_SOURCE
-#include "check.h"
+#include "support.h"
 #include "mappings.h"
 #include "plugin.h"
 #include <dlfcn.h>
@@ -88,43 +88,6 @@ static void draw_in_child(void) {
     draw(1);
 }
 
-static int by_bytes(const void *a, const void *b) { return memcmp(a, b, 10); }
-static int by_16_bytes(const void *a, const void *b) { return memcmp(a, b, 16); }
-static int by_value(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static size_t snos_twice(void) {
-    enum { ALL = 2 * COPIES * IDS };
-    static uint8_t all[ALL][10];
-    size_t twice = 0;
-    memcpy(all, our->snos, sizeof all);
-    qsort(all, ALL, sizeof all[0], by_bytes);
-    for (size_t i = 1; i < ALL; i++) twice += memcmp(all[i], all[i - 1], 10) == 0;
-    return twice;
-}
-
-static size_t uuids_twice(void) {
-    enum { ALL = 2 * COPIES * IDS };
-    static uint8_t all[ALL][16];
-    size_t twice = 0;
-    memcpy(all, our->uuids, sizeof all);
-    qsort(all, ALL, sizeof all[0], by_16_bytes);
-    for (size_t i = 1; i < ALL; i++) twice += memcmp(all[i], all[i - 1], 16) == 0;
-    return twice;
-}
-
-static size_t flakes_twice(void) {
-    enum { ALL = 2 * COPIES * IDS };
-    static uint64_t all[ALL];
-    size_t twice = 0;
-    memcpy(all, our->flakes, sizeof all);
-    qsort(all, ALL, sizeof all[0], by_value);
-    for (size_t i = 1; i < ALL; i++) twice += all[i] == all[i - 1];
-    return twice;
-}
-
 /* The copies' partitions begin 256 apart, since their random sources say so: clock and process, which
  * have a part in it, are the same for all. A child's follow its parent's. */
 static void copies_and_their_children_give_no_id_twice(void) {
@@ -139,9 +102,9 @@ static void copies_and_their_children_give_no_id_twice(void) {
         CHECK_EQ((our->partitions[0][i] ^ our->partitions[0][0]) >> 8, i);
         CHECK_EQ((uint16_t)(our->partitions[1][i] - our->partitions[0][i]), 1);
     }
-    CHECK_EQ(snos_twice(), 0);
-    CHECK_EQ(uuids_twice(), 0);
-    CHECK_EQ(flakes_twice(), 0);
+    CHECK_EQ(count_duplicates(our->snos[0][0], 2 * COPIES * IDS), 0);
+    CHECK_EQ(count_duplicates(our->uuids[0][0], 2 * COPIES * IDS), 0);
+    CHECK_EQ(count_duplicates(our->flakes[0][0], 2 * COPIES * IDS), 0);
 }
 
 /* ---- what is one for each copy ---- */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * An event loop: flake_try never waits. When it fails, flake_retry_ns says when to come again, which is
- * the loop's timeout. Requests wait in the loop's own list meanwhile.
+ * An event loop: flake_try never waits. On FLAKE_AGAIN and FLAKE_CLOCK_BACK, flake_retry_ns is the loop's
+ * timeout, and requests stay in the loop's own list. No other status passes with time.
  */
 #include "flake.h"
 #include <poll.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static flake_gen ids;
@@ -18,6 +19,7 @@ static int timeout_ms(void) {
 int main(void) {
     static char requests[1000];
     int ends[2], waiting = 0, answered = 0;
+    flake_status status = FLAKE_OK;
     uint64_t id;
     options.layout = flake_layout_sonyflake(); // 256 ids each 10 ms are soon spent
     if (pipe(ends) != 0 || flake_init(&ids, &options) != FLAKE_OK) return 1;
@@ -26,6 +28,10 @@ int main(void) {
         struct pollfd event = {ends[0], POLLIN, 0};
         if (poll(&event, 1, waiting ? timeout_ms() : -1) < 0) return 1;
         if (event.revents & POLLIN) waiting += (int)read(ends[0], requests, sizeof requests);
-        for (; waiting && flake_try(&ids, &id) == FLAKE_OK; waiting--) answered++;
+        for (; waiting && (status = flake_try(&ids, &id)) == FLAKE_OK; waiting--) answered++;
+        if (status != FLAKE_OK && status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACK) {
+            (void)fprintf(stderr, "%s\n", flake_status_str(status));
+            return 1;
+        }
     }
 }

@@ -331,14 +331,161 @@ static void who_waits_may_leave(void) {
     leave(c);
 }
 
-static void it_ends_while_requests_wait(void) {
+static void it_ends_within_its_time_while_requests_wait(void) {
     client *c = connect_to(scarce);
-    ask(c, "/ids?count=100000");
+    ask(c, "/ids?count=100000&layout=sonyflake"); /* at least 3.9 s */
     ask(c, "/");
     CHECK(hear_more(c));
+    const int64_t begin_ms = now_ms();
     stop(scarce);
+    CHECK(now_ms() - begin_ms >= 2000 - 1);
     CHECK_EQ(hear(c, false)->status, 0);
     leave(c);
+}
+
+/* ---- the end ---- */
+
+/* What is sent to a server that stands still is held by the system. */
+static void halt(server s) {
+    int status;
+    CHECK_EQ(kill(s.pid, SIGSTOP), 0);
+    CHECK_EQ(waitpid(s.pid, &status, WUNTRACED), s.pid);
+}
+
+static void tell_to_end(server s) {
+    CHECK_EQ(kill(s.pid, SIGTERM), 0);
+    CHECK_EQ(kill(s.pid, SIGCONT), 0);
+}
+
+/* More requests than the unit has IDs, and half of the connections are not accepted yet. */
+static void what_was_received_is_answered_before_it_ends(void) {
+    enum { clients = 384, requests = 3 };
+    server s = start("--layout=sonyflake", "--drain-ms=20000");
+    client *c[clients];
+    int complete = 0;
+    for (int i = 0; i < clients; i++) {
+        if (i == clients / 2) halt(s);
+        c[i] = connect_to(s);
+    }
+    for (int i = 0; i < clients; i++)
+        for (int k = 0; k < requests; k++) ask(c[i], k == 1 ? "/ids?count=2" : "/");
+    tell_to_end(s);
+    for (int i = 0; i < clients; i++) {
+        int answers = 0;
+        while (answers < requests && hear(c[i], false)->status == 200) answers++;
+        complete += answers == requests && hears_the_end(c[i]);
+        leave(c[i]);
+    }
+    CHECK_EQ(complete, clients);
+    CHECK_EQ(exit_code(s), 0);
+}
+
+/* More than a connection's buffers hold, a client that reads late, and one that has said its last. */
+static void long_answers_are_sent_before_it_ends(void) {
+    enum { requests = 400 };
+    server s = start("--node=5", "--drain-ms=20000");
+    client *many = connect_to(s), *late = connect_to(s), *last = connect_to(s), *silent[8];
+    halt(s);
+    for (int i = 0; i < 8; i++) silent[i] = connect_to(s);
+    for (int i = 0; i < requests; i++) ask(many, "/");
+    for (int i = 0; i < 3; i++) ask(late, "/ids?count=50000&format=bin&layout=twitter");
+    say(last, "GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+    (void)shutdown(last->socket, SHUT_WR);
+    tell_to_end(s);
+    for (int i = 0; i < 8; i++) {
+        CHECK(hears_the_end(silent[i]));
+        leave(silent[i]);
+    }
+    for (int i = 0; i < requests; i++) {
+        CHECK_EQ(hear(many, false)->status, 200);
+        CHECK(!heard.closes || i == requests - 1);
+    }
+    CHECK(hears_the_end(many));
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(hear(late, false)->status, 200);
+        CHECK(heard.length > 50000u * 40);
+    }
+    CHECK(hears_the_end(late));
+    CHECK_EQ(hear(last, false)->status, 200);
+    CHECK_EQ(exit_code(s), 0);
+    leave(many);
+    leave(late);
+    leave(last);
+}
+
+static void a_request_that_has_begun_may_be_finished(void) {
+    server s = start("--node=5", "--drain-ms=20000");
+    client *c = connect_to(s), *idle = connect_to(s);
+    ask(idle, "/");
+    CHECK_EQ(hear(idle, false)->status, 200);
+    say(c, "GET / HTTP/1.1\r\nHo");
+    tell_to_end(s);
+    CHECK(hears_the_end(idle)); /* so the server has heard of the signal */
+    say(c, "st: test\r\n\r\n");
+    CHECK_EQ(hear(c, false)->status, 200);
+    CHECK(heard.closes);
+    CHECK(hears_the_end(c));
+    CHECK_EQ(exit_code(s), 0);
+    leave(c);
+    leave(idle);
+}
+
+static void who_does_not_finish_is_cut_off(void) {
+    static const struct {
+        const char *option;
+        int least_ms;
+    } times[] = {{"--drain-ms=300", 300}, {"--drain-ms=0", 0}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        server s = start("--node=5", times[i].option);
+        client *half = connect_to(s), *deaf = connect_to(s);
+        ask(half, "/");
+        CHECK_EQ(hear(half, false)->status, 200);
+        say(half, "GET / HTTP/1.1\r\nHo");
+        for (int k = 0; k < 20; k++) ask(deaf, "/ids?count=100000&format=bin&layout=twitter");
+        CHECK(hear_more(deaf));
+        const int64_t begin_ms = now_ms();
+        tell_to_end(s);
+        CHECK_EQ(exit_code(s), 0);
+        CHECK(now_ms() - begin_ms >= times[i].least_ms);
+        CHECK(hears_the_end(half));
+        leave(half);
+        leave(deaf);
+    }
+}
+
+/* ---- options ---- */
+
+static void a_wrong_option_is_named_with_its_range(void) {
+    static const struct {
+        const char *option, *another, *why;
+    } cases[] = {
+        {"--node=1024", NULL, "--node=1024: layout idgen has 0 to 1023\n"},
+        {"--node=65536", "--layout=sonyflake", "--node=65536: layout sonyflake has 0 to 65535\n"},
+        {"--node=1", "--layout=mastodon", "--node=1: layout mastodon has 0 to 0\n"},
+        {"--node=4294967296", NULL, "--node=4294967296 is not a number from 0 to 4294967295\n"},
+        {"--node=-18446744073709551611", NULL,
+         "--node=-18446744073709551611 is not a number from 0 to 4294967295\n"},
+        {"--node=99999999999999999999", NULL,
+         "--node=99999999999999999999 is not a number from 0 to 4294967295\n"},
+        {"--node=+5", NULL, "--node=+5 is not a number from 0 to 4294967295\n"},
+        {"--node= 5", NULL, "--node= 5 is not a number from 0 to 4294967295\n"},
+        {"--node=", NULL, "--node= is not a number from 0 to 4294967295\n"},
+        {"--port=65536", NULL, "--port=65536 is not a number from 0 to 65535\n"},
+        {"--threads=0", NULL, "--threads=0 is not a number from 1 to 64\n"},
+        {"--idle-ms=0", NULL, "--idle-ms=0 is not a number from 1 to 1000000000\n"},
+        {"--drain-ms=x", NULL, "--drain-ms=x is not a number from 0 to 1000000000\n"},
+        {"--mode=x", NULL, "--mode=x is no option, or its value does not fit:\n"},
+        {"--nodes=1", NULL, "--nodes=1 is no option, or its value does not fit:\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char said[256];
+        server s = launch(cases[i].option, cases[i].another, false);
+        hear_port(&s, said, sizeof said);
+        said[strcspn(said, "\n") + 1] = 0;
+        CHECK_STR(said, cases[i].why);
+        if (s.port) stop(s);
+        else CHECK_EQ(exit_code(s), 2);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -358,7 +505,12 @@ int main(int argc, char **argv) {
         CHECK_TEST(nobody_starves_behind_a_long_list),
         CHECK_TEST(all_who_wait_are_served_alike),
         CHECK_TEST(who_waits_may_leave),
-        CHECK_TEST(it_ends_while_requests_wait),
+        CHECK_TEST(it_ends_within_its_time_while_requests_wait),
+        CHECK_TEST(what_was_received_is_answered_before_it_ends),
+        CHECK_TEST(long_answers_are_sent_before_it_ends),
+        CHECK_TEST(a_request_that_has_begun_may_be_finished),
+        CHECK_TEST(who_does_not_finish_is_cut_off),
+        CHECK_TEST(a_wrong_option_is_named_with_its_range),
     };
     if (argc < 3) return 2;
     server_path = argv[1];

@@ -12,6 +12,9 @@
  *
  * A port has one owner, since two servers with the same node number would repeat each other's ids:
  * all threads take connections from one socket. A head that RFC 9112 forbids is refused (head.h).
+ *
+ * SIGTERM and SIGINT end it: it accepts the connections that the system holds and no others, answers
+ * what it has received for at most --drain-ms, and exits.
  */
 #define _GNU_SOURCE
 #include "generators.h"
@@ -19,13 +22,16 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 
@@ -39,9 +45,9 @@ enum {
 };
 
 static struct {
-    unsigned port, threads, mode, layout, node, idle_ms;
+    unsigned port, threads, mode, layout, node, idle_ms, drain_ms;
     const char *log;
-} options = {.idle_ms = 30000};
+} options = {.idle_ms = 30000, .drain_ms = 2000};
 
 /* ---- connections ---- */
 
@@ -73,6 +79,7 @@ typedef struct worker {
     unsigned index;
     int epoll, mailbox[2]; /* a pipe: connections that other threads took for this one */
     atomic_uint connections;
+    bool stopped;      /* takes no more connections */
     bool paused;       /* does not watch the listener ... */
     int64_t resume_ns; /* ... until then */
     int64_t now_ns;    /* when epoll returned */
@@ -83,6 +90,8 @@ typedef struct worker {
 
 static worker workers[max_threads];
 static int listener, stop_event;
+static _Atomic int64_t end_ns; /* when the server ends at the latest; 0: it has not been told to */
+static pthread_barrier_t all_stopped;
 
 static void move_to(connection *c, struct connections *queue) {
     TAILQ_REMOVE(c->queue, c, link);
@@ -106,9 +115,17 @@ static void write_text(connection *c, const char *text_to_write) {
     c->written += n;
 }
 
+/* Whether bytes were received that the last request did not take, but for those that are thrown away. */
+static bool has_more_input(const connection *c) {
+    int unread = 0;
+    return (!c->last_request && c->consumed != c->received) ||
+           (ioctl(c->socket, FIONREAD, &unread) == 0 && unread > 0);
+}
+
 static bool write_head(connection *c, const char *id) {
     const bool list = !c->body;
     char length[32];
+    if (atomic_load(&end_ns) && !has_more_input(c)) c->last_request = true;
     (void)snprintf(length, sizeof length, "%zu", list ? 0 : strlen(c->body));
     write_text(c, "HTTP/1.1 ");
     write_text(c, c->status);
@@ -287,8 +304,8 @@ static bool adopt(worker *w, int socket) {
 
 static void adopt_those_given(worker *w) {
     int sockets[64];
-    const ssize_t n = read(w->mailbox[0], sockets, sizeof sockets);
-    for (ssize_t i = 0; i < n / (ssize_t)sizeof *sockets; i++) (void)adopt(w, sockets[i]);
+    for (ssize_t n; (n = read(w->mailbox[0], sockets, sizeof sockets)) > 0;)
+        for (ssize_t i = 0; i < n / (ssize_t)sizeof *sockets; i++) (void)adopt(w, sockets[i]);
 }
 
 /* Idle threads would leave all connections to the first of them, so they go to who has the fewest. */
@@ -388,8 +405,8 @@ static void advance(worker *w, connection *c, uint32_t events, bool has_turn) {
     }
     const progress lacking = answer(w, c);
     const bool sent = transmit(c), all_sent = c->written == 0;
-    if (!sent || lacking == needs_another_clock ||
-        (c->input_ended && all_sent && lacking == needs_input)) {
+    const bool ends = c->input_ended || (atomic_load(&end_ns) && !has_more_input(c));
+    if (!sent || lacking == needs_another_clock || (ends && all_sent && lacking == needs_input)) {
         hang_up(w, c);
         return;
     }
@@ -424,7 +441,7 @@ static void resume(worker *w) {
 }
 
 /* How long epoll may sleep: until the next unit of a generator that somebody waits for, until a
- * connection's time is over, until the listener is watched again. */
+ * connection's time is over, until the listener is watched again, until the server ends. */
 static const struct timespec *until_next(worker *w, struct timespec *room) {
     int64_t least_ns = INT64_MAX;
     const connection *first = TAILQ_FIRST(&w->open);
@@ -434,9 +451,37 @@ static const struct timespec *until_next(worker *w, struct timespec *room) {
     if (first && first->deadline_ns - w->now_ns < least_ns)
         least_ns = first->deadline_ns - w->now_ns;
     if (w->paused && w->resume_ns - w->now_ns < least_ns) least_ns = w->resume_ns - w->now_ns;
+    if (w->stopped && atomic_load(&end_ns) - w->now_ns < least_ns)
+        least_ns = atomic_load(&end_ns) - w->now_ns;
     room->tv_sec = least_ns / 1000000000;
     room->tv_nsec = least_ns % 1000000000;
     return least_ns == INT64_MAX ? NULL : room;
+}
+
+/* Takes the connections that the system and other threads hold, then no more. After the barrier no thread
+ * gives another one a connection: what the mailbox holds then is all. */
+static void stop_taking(worker *w) {
+    struct pollfd arrived = {listener, POLLIN, 0};
+    connection *c;
+    unsigned open = 0;
+    while (poll(&arrived, 1, 0) == 1 && take_connection(w)) {
+    }
+    (void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, listener, NULL);
+    (void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, stop_event, NULL);
+    w->paused = false;
+    w->stopped = true;
+    if (pthread_barrier_wait(&all_stopped) == PTHREAD_BARRIER_SERIAL_THREAD) (void)close(listener);
+    adopt_those_given(w);
+    TAILQ_FOREACH(c, &w->open, link) open++;
+    for (; open; open--) { /* an idle one ends here */
+        c = TAILQ_FIRST(&w->open);
+        give_time(w, c);
+        advance(w, c, c->watched & EPOLLIN, false);
+    }
+}
+
+static bool is_done(worker *w) {
+    return w->stopped && (atomic_load(&w->connections) == 0 || w->now_ns >= atomic_load(&end_ns));
 }
 
 static int64_t monotonic_ns(void) {
@@ -467,11 +512,12 @@ static void *serve(void *arg) {
     worker *w = (worker *)arg;
     struct epoll_event events[64];
     struct timespec room;
-    for (bool stopped = false; !stopped;) {
+    while (!is_done(w)) {
+        bool stop = false;
         const int n = epoll_pwait2(w->epoll, events, 64, until_next(w, &room), NULL);
         w->now_ns = monotonic_ns();
         for (int i = 0; i < n; i++) {
-            if (events[i].data.ptr == &stop_event) stopped = true;
+            if (events[i].data.ptr == &stop_event) stop = true;
             else if (events[i].data.ptr == &listener) greet(w);
             else if (events[i].data.ptr == w->mailbox) adopt_those_given(w);
             else advance(w, (connection *)events[i].data.ptr, events[i].events, false);
@@ -479,6 +525,7 @@ static void *serve(void *arg) {
         resume(w);
         end_overdue(w);
         greet_again(w);
+        if (stop) stop_taking(w);
     }
     return NULL;
 }
@@ -538,6 +585,20 @@ static void start(worker *w) {
     }
 }
 
+/* What is printed on a full disk must not be taken for printed. */
+static void print(const char *text_to_print) {
+    if (fputs(text_to_print, stdout) < 0 || fflush(stdout) != 0) give_up("standard output");
+}
+
+static bool close_log(worker *w) {
+    const bool failed = ferror(w->log) != 0;
+    errno = 0;
+    if (fclose(w->log) == 0 && !failed) return true;
+    fprintf(stderr, "%s.%u: the log is not complete: %s\n", options.log, w->index,
+            errno ? strerror(errno) : "a write failed");
+    return false;
+}
+
 static const char usage[] =
     "--port=0        0: one that is free; it is printed\n"
     "--threads=N     1 to 64; as many as there are processors\n"
@@ -552,6 +613,9 @@ static const char usage[] =
     "--idle-ms=30000 a connection ends when for so long no request begins, or one that began is "
     "not\n"
     "                whole, or its answer is not read\n"
+    "--drain-ms=2000 SIGTERM and SIGINT end it: it accepts no further connection, answers what it "
+    "has\n"
+    "                received for at most so long, and exits\n"
     "--log=PREFIX    each thread writes the ids that it stamped to PREFIX.0, PREFIX.1, ...\n";
 
 static bool read_option(const char *argument) {
@@ -563,14 +627,18 @@ static bool read_option(const char *argument) {
     } numbers[] = {{"--port", &options.port, 0, 65535},
                    {"--threads", &options.threads, 1, max_threads},
                    {"--node", &options.node, 0, UINT32_MAX},
-                   {"--idle-ms", &options.idle_ms, 1, 1000000000}};
+                   {"--idle-ms", &options.idle_ms, 1, 1000000000},
+                   {"--drain-ms", &options.drain_ms, 0, 1000000000}};
     if (!value) return false;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (strlen(numbers[i].name) == n && memcmp(argument, numbers[i].name, n) == 0) {
-            char *end;
-            const unsigned long number = strtoul(value, &end, 10);
+            const unsigned long long number =
+                is_number(value) ? strtoull(value, NULL, 10) : UINT64_MAX;
             *numbers[i].number = (unsigned)number;
-            return end != value && !*end && number >= numbers[i].least && number <= numbers[i].most;
+            if (number >= numbers[i].least && number <= numbers[i].most) return true;
+            fprintf(stderr, "%s is not a number from %u to %u\n", argument, numbers[i].least,
+                    numbers[i].most);
+            exit(2);
         }
     if (strncmp(argument, "--mode=", 7) == 0) {
         for (options.mode = 0;
@@ -600,12 +668,21 @@ int main(int argc, char **argv) {
     insist_on_standard_files();
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     options.threads = processors > max_threads ? max_threads : (unsigned)processors;
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(usage, stdout) < 0;
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        print(usage);
+        return 0;
+    }
     for (int i = 1; i < argc; i++)
         if (!read_option(argv[i])) {
             fprintf(stderr, "%s is no option, or its value does not fit:\n%s", argv[i], usage);
             return 2;
         }
+    const uint64_t most = ((uint64_t)1 << layouts[options.layout]().node_bits) - 1;
+    if (options.node > most) {
+        fprintf(stderr, "--node=%u: layout %s has 0 to %" PRIu64 "\n", options.node,
+                layout_name(options.layout), most);
+        return 2;
+    }
     make_generators(options.mode, options.threads, options.node);
     const flake_status status = made[options.layout];
     if (status != FLAKE_OK) {
@@ -625,21 +702,23 @@ int main(int argc, char **argv) {
         workers[i].index = i;
         start(&workers[i]);
     }
+    char line[32];
+    (void)snprintf(line, sizeof line, "port %u\n", options.port);
+    print(line);
+    (void)pthread_barrier_init(&all_stopped, NULL, options.threads);
     for (unsigned i = 0; i < options.threads; i++)
         if ((errno = pthread_create(&workers[i].thread, NULL, serve, &workers[i])) != 0)
             give_up("thread");
-    printf("port %u\n", options.port);
-    (void)fflush(stdout);
 
     int signal_number;
     (void)sigwait(&ends, &signal_number);
+    atomic_store(&end_ns, monotonic_ns() + (int64_t)options.drain_ms * 1000000);
     (void)eventfd_write(stop_event, 1);
-    /* Those who still run give connections to any other. */
     for (unsigned i = 0; i < options.threads; i++) (void)pthread_join(workers[i].thread, NULL);
     bool written = true;
     for (unsigned i = 0; i < options.threads; i++) {
         close_all(&workers[i]);
-        if (workers[i].log) written &= fclose(workers[i].log) == 0;
+        if (workers[i].log) written &= close_log(&workers[i]);
     }
     return written ? 0 : 1;
 }

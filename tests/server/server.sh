@@ -46,6 +46,28 @@ judge "does not start with a closed standard input" refuses_to_start_with_closed
 judge "does not start with a closed standard output" refuses_to_start_with_closed '>&-'
 judge "does not start with a closed standard error" refuses_to_start_with_closed '2>&-'
 
+# It ends with 1, and a line that says why. Its standard output is full.
+fails_saying() { # LINE OPTION...
+    local wanted=$1 said
+    shift
+    said=$(timeout 5 "$build/server" "$@" 2>&1 > /dev/full)
+    [ $? -eq 1 ] && [ "$said" = "$wanted" ] || { echo "  $said"; false; }
+}
+judge "--help to a full disk fails" fails_saying "standard output: No space left on device" --help
+judge "a port that can't be printed fails" fails_saying "standard output: No space left on device" --port=0
+log_is_full() {
+    local code
+    ln -s /dev/full "$dir/log.0"
+    start_server --threads=1 --log="$dir/log" 2> "$dir/said" || return 1
+    curl -s -o "$dir/answer" "http://127.0.0.1:$port/?[1-1000]" || return 1
+    stop_server
+    code=$?
+    rm "$dir/log.0"
+    [ $code -eq 1 ] && [ "$(cat "$dir/said")" = "$dir/log.0: the log is not complete: No space left on device" ] ||
+        { echo "  $code, $(cat "$dir/said")"; false; }
+}
+judge "a log that can't be written fails" log_is_full
+
 connections=64
 no_id_twice_and_none_lost() { # MODE PIPELINE LAYOUT SECONDS REQUESTS_A_SECOND
     local came log rate responses

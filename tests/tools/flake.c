@@ -84,9 +84,11 @@ static const char *const tool_help[] = {
     "    no number, and the message says which options would read it. The text of a sno, 16\n"
     "    characters from 2 to 9 and a to x, is for the tool of that name.\n"
     "\n"
-    "    A line of the standard input may also be an object that generate --json prints. The\n"
-    "    first that can't be read, a UUID of version 4 for one, ends the run with status 2;\n"
-    "    the lines before it have been told.\n"
+    "    A line of the standard input may also be an object that generate --json or inspect\n"
+    "    --json prints. Layout and format that an object names are used; options that differ\n"
+    "    are an error. An object does not name its epoch: if it was not the layout's, repeat\n"
+    "    --epoch. The first line that cannot be read, a UUID of version 4 for one, ends the\n"
+    "    run with status 2, and the message has its number. The lines before it are printed.\n"
     "\n",
     "TIME\n"
     "    A date, 2024-01-02, for its first moment; with a time of day,\n"
@@ -872,7 +874,7 @@ static int tool_generate(int others, char **words) {
     const bool json = tool_given[TOOL_JSON] != NULL;
     const size_t batch = tool_batch(&c);
     tool_start(&c);
-    tool_progress progress = tool_progress_begin();
+    tool_progress progress = tool_progress_begin(true);
     for (uint64_t done = 0; done < count;) {
         const size_t n = count - done < batch ? (size_t)(count - done) : batch;
         const flake_status status =
@@ -925,7 +927,7 @@ static int tool_time_it(int others, char **words) {
     /* Ids that rise strictly differ all. One that did not would count as a duplicate here, whether it
      * is one or just out of order. */
     uint64_t duplicates = 0;
-    tool_progress progress = tool_progress_begin();
+    tool_progress progress = tool_progress_begin(false);
     const int64_t start_ns = TOOL_CLOCK_NS();
     for (uint64_t i = 0; i < count; i++) {
         const flake_status status =
@@ -1096,7 +1098,17 @@ static tool_choice tool_choose_wide(const char *text, const tool_id *id) {
     return tool_choose(own ? own : &tool_layouts[0]);
 }
 
-static void tool_inspect_wide(const char *text, const tool_id *id) {
+/* An object does not name its epoch, nor the bits of hazelcast-S-N. */
+static void tool_check_time(const tool_item *item, const tool_choice *c, int64_t unix_ms) {
+    const int64_t theirs = item->unix_ms ? strtoll(item->unix_ms, NULL, 10) : unix_ms;
+    if (theirs != unix_ms)
+        tool_misused("the object has unix_ms %" PRId64 ", and the ID has %" PRId64
+                     " with layout %s: name the --epoch or --layout that it was made with",
+                     theirs, unix_ms, c->known->name);
+}
+
+static void tool_inspect_wide(const tool_item *item, const tool_id *id) {
+    const char *text = item->id;
     const tool_choice c = tool_choose_wide(text, id);
     const tool_wide *const w = c.wide;
     flake128_parts parts;
@@ -1108,6 +1120,7 @@ static void tool_inspect_wide(const char *text, const tool_id *id) {
             "'%s' is read as %s of 128 bits, and its time is later than boundary's ids have: "
             "name another --format or --layout",
             text, id->form.name);
+    tool_check_time(item, &c, parts.unix_ms);
     (void)tool_spell(&tool_forms[TOOL_HEX], id, hex, sizeof hex);
     (void)tool_time(parts.unix_ms, time);
     tool_put_count(&c, &parts, count);
@@ -1131,7 +1144,8 @@ static void tool_inspect_wide(const char *text, const tool_id *id) {
     tool_draw(fields, tool_wide_fields(&c, id->all, fields));
 }
 
-static void tool_inspect_narrow(const char *text, const tool_id *id) {
+static void tool_inspect_narrow(const tool_item *item, const tool_id *id) {
+    const char *text = item->id;
     const tool_choice c = tool_choose(&tool_layouts[0]);
     const tool_layout *k = c.known;
     flake_parts parts;
@@ -1145,6 +1159,7 @@ static void tool_inspect_narrow(const char *text, const tool_id *id) {
         tool_misused(
             "'%s' (%s) is no id of layout %s, which has other bits fixed: another --layout%s?",
             text, id->form.name, k->name, tool_given[TOOL_FORMAT] ? "" : ", or a --format");
+    tool_check_time(item, &c, parts.unix_ms);
     (void)tool_time(parts.unix_ms, time);
     if (tool_given[TOOL_JSON]) {
         printf(
@@ -1173,9 +1188,9 @@ static bool tool_own_alphabet(const tool_form *form) {
     return form->narrow && (form->text == FLAKE_BASE32 || form->text == FLAKE_BASE58);
 }
 
-static void tool_inspect(const char *text) {
+static void tool_inspect_id(const tool_item *item) {
     static unsigned shown;
-    const char *format = tool_given[TOOL_FORMAT];
+    const char *text = item->id, *format = tool_given[TOOL_FORMAT];
     bool narrow = true, wide = !tool_given[TOOL_EPOCH], known;
     tool_id id;
     memset(&id, 0, sizeof id);
@@ -1195,8 +1210,27 @@ static void tool_inspect(const char *text) {
         tool_needs_form(&c, text, narrow, wide);
     }
     if (shown++ && !tool_given[TOOL_JSON]) putchar('\n');
-    if (id.wide) tool_inspect_wide(text, &id);
-    else tool_inspect_narrow(text, &id);
+    if (id.wide) tool_inspect_wide(item, &id);
+    else tool_inspect_narrow(item, &id);
+}
+
+TOOL_ENDS static void tool_differs(const char *what, const char *theirs, const char *ours) {
+    tool_misused("the object has %s %s, which differs from --%s=%s", what, theirs, what, ours);
+}
+
+/* What an object names stands for the options that are not given. */
+static void tool_inspect(const tool_item *item) {
+    const char *const layout = tool_given[TOOL_LAYOUT], *const format = tool_given[TOOL_FORMAT];
+    if (layout && item->layout &&
+        strcmp(tool_choose(&tool_layouts[0]).known->name, item->layout) != 0)
+        tool_differs("layout", item->layout, layout);
+    if (format && item->format && strcmp(format, item->format) != 0)
+        tool_differs("format", item->format, format);
+    if (!layout) tool_given[TOOL_LAYOUT] = item->layout;
+    if (!format) tool_given[TOOL_FORMAT] = item->format;
+    tool_inspect_id(item);
+    tool_given[TOOL_LAYOUT] = layout;
+    tool_given[TOOL_FORMAT] = format;
 }
 
 /* ---- range, layouts ---- */

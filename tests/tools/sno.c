@@ -38,8 +38,9 @@ static const char *const tool_help[] = {
     "IDS ON THE COMMAND LINE\n"
     "    An ID is 16 characters from 2 to 9 and a to x (in double quotes, if you like), 20\n"
     "    hex digits, or the UUID whose 16 bytes are those characters. No text is two of\n"
-    "    these. A line of the standard input may also be an object that generate --json\n"
-    "    prints.\n"
+    "    these. A line of the standard input may also be an object that generate --json or\n"
+    "    inspect --json prints. The first line that is neither ends the run with status 2,\n"
+    "    and the message has its number.\n"
     "\n"
     "UNIQUENESS\n"
     "    A run begins in a unit of time of its own, so one that follows another never repeats\n"
@@ -126,7 +127,7 @@ static int tool_generate(int others, char **words) {
     if (tool_given[TOOL_META])
         meta = (uint8_t)tool_number_to("--meta", tool_given[TOOL_META], UINT8_MAX, "");
     tool_start(&gen);
-    tool_progress progress = tool_progress_begin();
+    tool_progress progress = tool_progress_begin(true);
     for (uint64_t done = 0; done < count;) {
         const size_t n = count - done < TOOL_BATCH ? (size_t)(count - done) : (size_t)TOOL_BATCH;
         const flake_status status = sno_next_n(&gen, meta, ids, n);
@@ -168,13 +169,17 @@ static bool tool_parse(const char *text, size_t length, sno_id *id) {
     return (!form || form == TOOL_AS_HEX) && tool_parse_hex(text, length, id);
 }
 
-static void tool_inspect(const char *text) {
+static void tool_inspect(const tool_item *item) {
     static unsigned shown;
+    const char *text = item->id;
     const size_t length = strlen(text);
     char encoded[17], hex[21], uuid[37], time[TOOL_TIME_SIZE];
     sno_id id;
     memset(&id, 0, sizeof id);
     encoded[16] = '\0';
+    if (item->layout)
+        tool_misused("the object has layout %s, and a sno has none: it is for `flake inspect`",
+                     item->layout);
     if (!tool_parse(text, length, &id)) {
         if (tool_given[TOOL_FORMAT])
             tool_misused("'%.140s' is no sno in --format=%s: another one?", text,

@@ -38,9 +38,12 @@
 /* Exit codes: it could not be done; it was not asked rightly. */
 enum { TOOL_FAILED = 1, TOOL_MISUSED = 2 };
 
+static uint64_t tool_line; /* of the standard input that is being inspected; 0: none */
+
 TOOL_AS_PRINTF(0) static void tool_complain(const char *format, va_list values) {
     (void)fflush(stdout);
     fputs(TOOL_NAME ": ", stderr);
+    if (tool_line) fprintf(stderr, "line %" PRIu64 " of the standard input: ", tool_line);
     (void)vfprintf(stderr, format, values);
     fputc('\n', stderr);
 }
@@ -282,10 +285,11 @@ typedef struct tool_progress {
     bool watched;
 } tool_progress;
 
-static tool_progress tool_progress_begin(void) {
+/* IDs printed to the terminal show the progress themselves. */
+static tool_progress tool_progress_begin(bool prints_ids) {
     tool_progress p;
     p.began_ns = p.shown_ns = TOOL_CLOCK_NS();
-    p.watched = tool_on_terminal(2) && !tool_on_terminal(1);
+    p.watched = tool_on_terminal(2) && !(prints_ids && tool_on_terminal(1));
     return p;
 }
 
@@ -337,31 +341,92 @@ static void tool_draw(const tool_field *fields, size_t n) {
     }
 }
 
-/* The id of a line that generate --json made; any other line is left as it is. */
-static char *tool_id_of_line(char *line) {
-    static const char before[] = "{\"id\":\"";
-    if (strncmp(line, before, sizeof before - 1) != 0) return line;
-    line += sizeof before - 1;
-    line[strcspn(line, "\"")] = '\0';
-    return line;
+/* ---- inspect ---- */
+
+/* What inspect takes apart: a word of the command line, or a line of the standard input. An object names
+ * more than the id; what it does not name is NULL. */
+typedef struct tool_item {
+    const char *id, *layout, *format;
+    const char *unix_ms; /* a number, which the object's next character ends */
+} tool_item;
+
+/* Returns what follows a JSON string without escapes, or a number; NULL: `at` is neither. A string's
+ * text is ended with a NUL. */
+static char *tool_read_value(char *at, char **text) {
+    if (*at != '"') {
+        *text = at;
+        at += strspn(at, "+-.0123456789Ee");
+        return at == *text ? NULL : at;
+    }
+    char *const end = at + 1 + strcspn(at + 1, "\"\\");
+    if (*end != '"') return NULL;
+    *end = '\0';
+    *text = at + 1;
+    return end + 1;
+}
+
+static char *tool_skip_blanks(char *at) { return at + strspn(at, " "); }
+
+/* Reads an object of strings and numbers that has an id, and nothing after it. */
+static bool tool_read_object(char *at, tool_item *item) {
+    static const char *const names[] = {"id", "layout", "format", "unix_ms"};
+    const char **const values[] = {&item->id, &item->layout, &item->format, &item->unix_ms};
+    do { /* after { or a comma */
+        char *name, *value;
+        at = tool_skip_blanks(at + 1);
+        if (*at != '"' || (at = tool_read_value(at, &name)) == NULL) return false;
+        at = tool_skip_blanks(at);
+        if (*at != ':') return false;
+        at = tool_skip_blanks(at + 1);
+        const bool is_text = *at == '"';
+        if ((at = tool_read_value(at, &value)) == NULL) return false;
+        at = tool_skip_blanks(at);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            if (strcmp(name, names[i]) != 0) continue;
+            if (*values[i] || is_text != (values[i] != &item->unix_ms)) return false;
+            *values[i] = value;
+        }
+    } while (*at == ',');
+    return *at == '}' && !*tool_skip_blanks(at + 1) && item->id;
+}
+
+/* Reads the next line without its end, LF or CR LF; false: there is none. */
+static bool tool_read_line(char *line, size_t room) {
+    size_t length = 0;
+    int c;
+    for (tool_line++;; line[length++] = (char)c) {
+        c = getc(stdin);
+        const bool cr = c == '\r';
+        if (cr) c = getc(stdin);
+        if (c == '\n' || (c == EOF && !cr)) break;
+        if (cr || c < ' ' || c == 127)
+            tool_misused("control character in column %d", (int)length + 1);
+        if (length == room - 1) tool_misused("longer than %d characters", (int)room - 1);
+    }
+    line[length] = '\0';
+    if (c == '\n' || (length > 0 && !ferror(stdin))) return true;
+    tool_line = 0;
+    return false;
 }
 
 /* Calls inspect for each of the words; "-" stands for the lines of the standard input. */
-static int tool_each(int count, char **words, void (*inspect)(const char *text)) {
+static int tool_each(int count, char **words, void (*inspect)(const tool_item *item)) {
     char line[4096];
     if (count == 0) tool_misused("inspect needs an ID, or - to read them from the standard input");
     for (int i = 0; i < count; i++) {
+        tool_item item = {words[i], NULL, NULL, NULL};
         if (strcmp(words[i], "-") != 0) {
-            inspect(words[i]);
+            inspect(&item);
             continue;
         }
-        while (fgets(line, sizeof line, stdin)) {
-            const size_t length = strcspn(line, "\r\n");
-            if (length == sizeof line - 1)
-                tool_misused("a line of the standard input is longer than %d characters",
-                             (int)sizeof line - 2);
-            line[length] = '\0';
-            if (line[0]) inspect(tool_id_of_line(line));
+        while (tool_read_line(line, sizeof line)) {
+            if (!line[0]) continue;
+            memset(&item, 0, sizeof item);
+            if (line[0] != '{') item.id = line;
+            else if (!tool_read_object(line, &item))
+                tool_misused("not an object that `" TOOL_NAME " generate --json` or `" TOOL_NAME
+                             " inspect --json` prints");
+            inspect(&item);
         }
         if (ferror(stdin)) tool_failed("the standard input can't be read: %s", strerror(errno));
     }
