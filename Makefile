@@ -223,6 +223,7 @@ install-headers: ## headers, pkg-config files and CMake packages, with PREFIX=/u
 	  install -m 644 $$name.h "$(ROOT)/include/" && \
 	  printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' '' "Name: $$name" \
 	    "Description: $$(sed -n '1s/^[^:]*: *//p' $$name.h)" "Version: $$version" \
+	    "Requires:$$(sed -n 's/^#include "\(.*\)\.h"$$/ \1 = '$$version/p $$name.h)" \
 	    'Cflags: -I$${includedir}' > "$(ROOT)/share/pkgconfig/$$name.pc" && \
 	  for file in Config ConfigVersion; do \
 	    sed "s|@name@|$$name|g; s|@version@|$$version|; s|@include@|../../../include|" tests/builds/$$file.cmake.in \

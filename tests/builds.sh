@@ -162,6 +162,10 @@ foreach(name flake sno)
   find_package(\${name} $version EXACT REQUIRED)
   find_package(\${name} REQUIRED)
 endforeach()
+get_target_property(links sno::sno INTERFACE_LINK_LIBRARIES)
+if(NOT links STREQUAL flake::flake)
+  message(SEND_ERROR "sno::sno links \${links}")
+endif()
 END_OF_FILE
 cmake_versions() { CMAKE_PREFIX_PATH=$ids cmake -S "$dir/versions-of" -B "$dir/versions-of/build"; }
 if has cmake; then judge cmake_versions cmake_versions; else skip "cmake_versions: cmake is not installed"; fi

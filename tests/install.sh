@@ -110,9 +110,11 @@ links_the_libraries() {
         [ "$(LD_LIBRARY_PATH=$root/lib ./foreign)" = "$version $version 0" ])
 }
 pc_tells_the_version() { [ "$(pkg-config --modversion flake sno)" = "$(printf '%s\n' "$version" "$version")" ]; }
+sno_requires_flake() { [ "$(pkg-config --print-requires sno)" = "flake = $version" ]; }
 pc_is_valid() { pkg-config --validate flake sno; }
 if command -v pkg-config > /dev/null; then
     check pc_tells_the_version pc_tells_the_version
+    check sno_requires_flake sno_requires_flake
     check pc_is_valid pc_is_valid
     check a_program_links_the_libraries links_the_libraries
 fi
@@ -132,14 +134,26 @@ check flake_1_is_complete words_are_in "$root/share/man/man1/flake.1" 'SH NAME' 
     'uniqueid' '^\$ flake time' 'EXIT STATUS' 'flake.h (3)'
 check flake_3_is_complete words_are_in "$root/share/man/man3/flake.h.3" 'SH NAME' 'SH SYNOPSIS' 'FLAKE_SLEEP_NS' \
     'flake_prefetch_next' '^void flake_generation_bump' 'flake_options_set' 'flake128_parse' 'max_ahead_ms' 'allowable_downtime_ms' 'flake_etcd_claim' 'BR flake (1)'
-check sno_3_is_complete words_are_in "$root/share/man/man3/sno.h.3" 'sno_with_time' 'FLAKE_NO_SIMD' 'max_wait_ms' \
-    'clock_backs' 'flake_state_extend'
+check sno_3_is_complete words_are_in "$root/share/man/man3/sno.h.3" 'sno_with_time' 'SYNOPSIS' 'sno_try_at' \
+    'sno_snapshot_set' 'FLAKE_EXHAUSTED' 'BR sno (1)'
 
 check make_uninstall scratch_make uninstall
 nothing_is_left() { installed; }
 check nothing_is_left nothing_is_left
 no_folder_of_ours() { ls -d "$root/share/cmake"/* 2> /dev/null; [ -d "$root/share/cmake" ]; }
 check no_folder_of_ours no_folder_of_ours
+
+# One file, where there is no other.
+single_compiles() { # COMPILER...
+    printf '#include "sno.h"\nint main(void) { return sno_is_zero(sno_generate(1)); }\n' > "$dir/alone/program.c"
+    (cd "$dir/alone" && "$@" $WARN -pthread program.c -o program && ./program)
+}
+check make_single scratch_make single
+mkdir "$dir/alone" && cp "$dir/build/single/sno.h" "$dir/alone"
+# shellcheck disable=SC2086
+check single_compiles_in_c single_compiles $CC -std=c11
+# shellcheck disable=SC2086
+command -v "${CXX%% *}" > /dev/null && check single_compiles_in_cxx single_compiles $CXX -x c++ -std=c++11
 
 # The headers alone, with these programs and no other.
 mkdir "$dir/bin"
