@@ -299,6 +299,14 @@ static void generate(void) {
     kept.drawn[kept.n++] = is;
 }
 
+static void take_partition(void) {
+    uint16_t partition;
+    if (sno_i_take_partition(&partition) != SNO_OK) return;
+    for (unsigned i = 0; i < kept.n; i++)
+        if (kept.drawn[i] == partition) orders_fail("a partition is taken twice");
+    kept.drawn[kept.n++] = partition;
+}
+
 static void generate_uuid(void) {
     uint8_t id[16], *const last = kept.thread[orders_now.me].uuid;
     if (flake_uuid7_bytes(id) != FLAKE_OK) return; /* the clock has no more to say */
@@ -329,6 +337,7 @@ static void call(char letter) {
     case 'N': open_again(true); break;
     case 'f': (void)sno_i_get_family(); break;
     case 'g': generate(); break;
+    case 'P': take_partition(); break;
     case 'U': generate_uuid(); break;
     case 'b': flake_generation_bump(); break;
     case 'a': (void)sno_i_available(engine()); break;
@@ -465,7 +474,7 @@ static void begin_page(void) {
     memset(&sno_i_partitions, 0, sizeof sno_i_partitions);
     memset(&sno_i_default, 0, sizeof sno_i_default);
     memset(&flake_i_default, 0, sizeof flake_i_default);
-    if (calls_any('g')) { /* a family that has chosen */
+    if (calls_any('g') || calls_any('P')) { /* a family that has chosen */
         sno_i_partitions.private_family.start = 1u << 16 | 7;
         sno_i_partitions.private_family.used = 0;
         sno_i_partitions.family = &sno_i_partitions.private_family;
