@@ -307,6 +307,14 @@ static void take_partition(void) {
     kept.drawn[kept.n++] = partition;
 }
 
+static void take_mark(void) {
+    flake_i_atomic64 *word;
+    const uint64_t mark = flake_i_fork_mark(&word);
+    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two marks");
+    kept.drawn[0] = mark;
+    kept.n = 1;
+}
+
 static void generate_uuid(void) {
     uint8_t id[16], *const last = kept.thread[orders_now.me].uuid;
     if (flake_uuid7_bytes(id) != FLAKE_OK) return; /* the clock has no more to say */
@@ -338,6 +346,7 @@ static void call(char letter) {
     case 'f': (void)sno_i_get_family(); break;
     case 'g': generate(); break;
     case 'P': take_partition(); break;
+    case 'M': take_mark(); break;
     case 'U': generate_uuid(); break;
     case 'b': flake_generation_bump(); break;
     case 'a': (void)sno_i_available(engine()); break;
@@ -471,6 +480,7 @@ static void begin_state(void) {
 
 static void begin_page(void) {
     begin_process();
+    if (calls_any('M')) *flake_i_process.page = 0; /* no mark yet */
     memset(&sno_i_partitions, 0, sizeof sno_i_partitions);
     memset(&sno_i_default, 0, sizeof sno_i_default);
     memset(&flake_i_default, 0, sizeof flake_i_default);

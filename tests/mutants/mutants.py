@@ -202,6 +202,7 @@ class Headers:
         self.section = {h: coverage.sections(lines) for h, lines in self.lines.items()}
         self.bare = {h: blanked(text).split("\n") for h, text in self.text.items()}
         self.runs = {h: collections.defaultdict(set) for h in coverage.HEADERS}   # line -> programs
+        self.run_of = collections.defaultdict(collections.Counter)   # section -> lines that each program runs
         self.executable = {h: set() for h in coverage.HEADERS}
         for name, result in measured.items():
             for h in coverage.HEADERS:
@@ -210,6 +211,7 @@ class Headers:
                 for number, times in counts.items():
                     if times:
                         self.runs[h][int(number)].add(name)
+                        self.run_of[self.section[h][int(number)]][name] += 1
         self.owner = {h: dict(self.owners(h)) for h in coverage.HEADERS}
         self.in_sno = coverage.common_lines(self.lines)
 
@@ -375,8 +377,11 @@ class Judge:
             if number in self.headers.owner[header]:
                 by |= self.headers.users(self.headers.owner[header][number], self.sources, set())
 
-        def cost(name):
-            chance = (self.caught[m.section, name] + 1) / (self.asked[m.section, name] + 2)
+        whole = self.headers.run_of[m.section]
+
+        def cost(name):                           # of the program per mutant caught; its lines are the first guess
+            guess = (whole[name] / max(whole.values(), default=1)) ** 3
+            chance = (self.caught[m.section, name] + 2 * guess + .01) / (self.asked[m.section, name] + 2)
             return (1 + self.measured[name]["seconds"]) / chance
         return sorted((name for name in by if self.measured[name]["code"] in (0, 1)), key=cost)
 
