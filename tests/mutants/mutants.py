@@ -61,7 +61,6 @@ import coverage  # noqa: E402  its own directory's
 
 PASSED_OVER = re.compile(r"most_once_a_ms|one_long_overflow|_time$|\.h:\d+:$")   # depend on load; a label that was edited
 SURVIVORS, TABLE = Path("tests/mutants/survivors"), Path("tests/mutants/table")
-COLUMNS = ("id", "verdict", "by", "seconds", "section", "rule", "old", "new")
 BUILDS = {                                        # a killer is NAME or NAME-BUILD
     "": ["-O0"],
     "O1": ["-O1"],
@@ -318,6 +317,11 @@ def end(child):
         pass
 
 
+def compiles(command, root):
+    made = subprocess.run(command, cwd=root, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return made.returncode == 0
+
+
 def run(command, root, seconds, skip, is_sanitized):
     """The test that failed first or the exit code; "": none failed; or one of UNDECIDED."""
     room = "" if is_sanitized else "ulimit -v 8388608; "   # sanitizers map terabytes
@@ -390,9 +394,7 @@ class Judge:
             return True
         name, _, how = killer.partition("-")
         program = self.programs[name]
-        command = [self.cc, *coverage.FLAGS, *BUILDS[how], "-I.", program.source, "-o", str(out), *program.flags]
-        return subprocess.run(command, cwd=root, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              check=False).returncode == 0
+        return compiles([self.cc, *coverage.FLAGS, *BUILDS[how], "-I.", program.source, "-o", str(out), *program.flags], root)
 
     def ask(self, killer, program, tests, root, patience=1, skip=()):
         name, _, how = killer.partition("-")
@@ -448,19 +450,20 @@ class Judge:
         """What the compiler generates for all functions of a header; None: it reports an error."""
         source, out = root / "all.c", root / f"{compiler}.o"
         source.write_text(f'#define FLAKE_REGISTRY 8\n{self.etcd}#include "{header}"\n')
-        made = subprocess.run([compiler, "-std=c11", "-w", "-O2", "-c", "-Dinline=__attribute__((used))", "-I.", source.name,
-                               "-o", out.name], cwd=root, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        return None if made.returncode else out.read_bytes()
+        command = [compiler, "-std=c11", "-w", "-O2", "-c", "-Dinline=__attribute__((used))", "-I.", source.name, "-o", out.name]
+        return out.read_bytes() if compiles(command, root) else None
 
-    def is_same_code(self, m, root):
+    def same_code(self, header, root):
+        """The verdict of the compilers alone, if there is one."""
+        made = []
         for compiler in ("gcc", "clang"):
-            header = m.edits[0].header
             with self.lock:
                 if (compiler, header) not in self.plain:
                     self.plain[compiler, header] = self.code(compiler, self.base, header)
-            if self.code(compiler, root, header) == self.plain[compiler, header] is not None:
-                return True
-        return False
+            made.append(self.code(compiler, root, header))
+            if made[-1] and made[-1] == self.plain[compiler, header]:
+                return "same code"
+        return "" if any(made) else "does not compile"
 
     def judge(self, m, root, patience):
         """(verdict, by)"""
@@ -473,8 +476,8 @@ class Judge:
         if m.rule != "table" and not any(self.headers.runs[e.header][e.line] for e in edits):
             plan = [None, plan[0] + plan[2]]      # most are of another machine
         for stage in plan:
-            if stage is None and m.rule != "table" and self.is_same_code(m, root):
-                return "same code", "-"
+            if stage is None and m.rule != "table" and (verdict := self.same_code(m.edits[0].header, root)):
+                return verdict, "-"
             for killer in stage or ():
                 killer, *tests = killer.partition(" (")[0].split()
                 name = killer.partition("-")[0]
@@ -495,16 +498,18 @@ class Judge:
 
 # ---- results ----
 
+Result = collections.namedtuple("Result", "id verdict by seconds section rule old new")
+
+
 def read_results(path):
     rows = [line.split("\t") for line in path.read_text().splitlines()] if path.exists() else []
-    return {row[0]: dict(zip(COLUMNS, row)) for row in rows if len(row) == len(COLUMNS)}
+    return {row[0]: Result(*row) for row in rows if len(row) == len(Result._fields)}
 
 
 def caught_before(folder):
     """For each mutant that was caught on any sources: by what."""
     tables = sorted(folder.glob("*.tsv"), key=lambda path: path.stat().st_mtime)
-    rows = [row for path in tables for row in read_results(path).values()]
-    return {(row["section"], row["old"], row["new"]): row["by"] for row in rows if row["verdict"] == "caught"}
+    return {(r.section, r.old, r.new): r.by for path in tables for r in read_results(path).values() if r.verdict == "caught"}
 
 
 def read_survivors(bad):
@@ -533,12 +538,11 @@ def judge_all(judge, wanted, rows, path, jobs, until, patience):
             verdict, by = judge.judge(m, place, patience)
         finally:
             places.put(place)
-        row = (m.id, verdict, by, f"{time.time() - began:.1f}", m.section, m.rule, m.old, m.new)
         with judge.lock, path.open("a") as out:
+            rows[m.id] = Result(m.id, verdict, by, f"{time.time() - began:.1f}", m.section, m.rule, m.old, m.new)
+            out.write("\t".join(rows[m.id]) + "\n")
             done += 1
-            rows[m.id] = dict(zip(COLUMNS, row))
-            out.write("\t".join(row) + "\n")
-            print(f"{done:4}/{len(wanted)} {row[3]:>6} s  {verdict:9} {m.id:26} {by}", flush=True)
+            print(f"{done:4}/{len(wanted)} {rows[m.id].seconds:>6} s  {verdict:9} {m.id:26} {by}", flush=True)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         try:
             list(pool.map(work, wanted))
@@ -558,17 +562,17 @@ def report(chosen, rows, reasons, judge, bad, share):
     total, unseen, must = collections.Counter(), 0, 0
     for m in chosen:
         row, reason = rows.get(m.id), reasons.get(m.key)
-        verdict = row["verdict"] if row else "not judged"
+        verdict = row.verdict if row else "not judged"
         if reason and verdict in ("SURVIVED", "UNDECIDED", "not judged"):
             verdict = "equivalent" if reason in ("equivalent", "speed") else "argued"
         elif reason and verdict == "caught":
-            print(f"caught, though {SURVIVORS} has a reason: {m.id} {row['by']}\n  - {m.old}\n  + {m.new}")
+            print(f"caught, though {SURVIVORS} has a reason: {m.id} {row.by}\n  - {m.old}\n  + {m.new}")
         by_section[m.section if m.section.startswith("common") else f"{m.key[0].split('#')[0]} {m.section}"][verdict] += 1
         (etcd if m.section.split("/")[0] == "etcd" else others)[m.rule == "table"][verdict] += 1
         total[verdict] += 1
         if verdict in ("SURVIVED", "UNDECIDED"):
             must, unseen = must + (m.rule == "table"), unseen + (m.rule != "table")
-            print(f"\n{verdict} {m.id} [{m.section}, {m.rule}] {row['by']}\n  - {m.old}\n  + {m.new}")
+            print(f"\n{verdict} {m.id} [{m.section}, {m.rule}] {row.by}\n  - {m.old}\n  + {m.new}")
     print(f"\n{'':34}" + "".join(f"{head:>10}" for head in KINDS.values()))
     for section, found in [*sorted(by_section.items()), ("all", total)]:
         print(f"{section:34}" + "".join(f"{found[kind]:10}" for kind in KINDS))
@@ -629,7 +633,8 @@ def main():
     headers, bad = Headers(base, measured), []
     reasons = read_survivors(bad)
     made = {m.key for m in headers.rule_made("", 0, set())}
-    bad += [f"{SURVIVORS}: no longer a mutant of the headers: {key[0]}: {key[1]}" for key in reasons if key not in made]
+    for key in reasons.keys() - made:
+        print(f"{SURVIVORS}: no longer a mutant of the headers: {key[0]}: {key[1]}")
     skipped = set() if given("ETCD") else {"etcd"} if curl else {"etcd", "answers"}
     rules = [] if given("TABLE") == "only" or names else headers.rule_made(seed, int(given("PER_LINE") or 1), skipped)
     table = [m for m in headers.table(bad) if m.section.split("/")[0] not in ({"etcd"} if not curl else ())]
@@ -637,14 +642,15 @@ def main():
     chosen += [m for m in rules if lines is None or not lines.isdisjoint(lines_of(m.edits))]
     chosen = [m for m in chosen if not only or any(word in f"{m.key[0]}/{m.section}" for word in only)][:sample or None]
     if part := given("PART"):
-        chosen = chosen[int(part.split("/")[0])::int(part.split("/")[1])]
+        k, n = map(int, part.split("/"))
+        chosen = chosen[k % n::n]
 
     judge = Judge(base, folder, headers, measured, coverage.programs(base, False), caught_before(folder), curl)
     path = folder / f"{coverage.digest('.')}.tsv"
     rows, until = read_results(path), began + 60 * float(given("MINUTES") or 1e6)
     is_left = [m for m in chosen if given("ARGUED") or m.key not in reasons]
     judge_all(judge, [m for m in is_left if m.id not in rows], rows, path, jobs, until, 1)
-    again = [m for m in is_left if "(time)" in rows.get(m.id, {"by": ""})["by"]]
+    again = [m for m in is_left if m.id in rows and "(time)" in rows[m.id].by]
     if again and not stopped.is_set():
         print(f"{len(again)} once more, one at a time:", flush=True)
         judge_all(judge, again, rows, path, 1, until, 3)
