@@ -632,13 +632,13 @@ def main():
 
     headers, bad = Headers(base, measured), []
     reasons = read_survivors(bad)
-    made = {m.key for m in headers.rule_made("", 0, set())}
-    for key in reasons.keys() - made:
+    table = list(headers.table(bad))
+    for key in reasons.keys() - {m.key for m in [*headers.rule_made("", 0, set()), *table]}:
         print(f"{SURVIVORS}: no longer a mutant of the headers: {key[0]}: {key[1]}")
     skipped = set() if given("ETCD") else {"etcd"} if curl else {"etcd", "answers"}
     rules = [] if given("TABLE") == "only" or names else headers.rule_made(seed, int(given("PER_LINE") or 1), skipped)
-    table = [m for m in headers.table(bad) if m.section.split("/")[0] not in ({"etcd"} if not curl else ())]
-    chosen = ([] if sample or lines is not None else [m for m in table if not names or any(word in m.id for word in names)])
+    chosen = [] if sample or lines is not None else [
+        m for m in table if (curl or m.section != "etcd") and (not names or any(word in m.id for word in names))]
     chosen += [m for m in rules if lines is None or not lines.isdisjoint(lines_of(m.edits))]
     chosen = [m for m in chosen if not only or any(word in f"{m.key[0]}/{m.section}" for word in only)][:sample or None]
     if part := given("PART"):
