@@ -263,8 +263,8 @@ class Headers:
             made.pop(line, None)
             place = f"#{seen[text]}" if stands[text] > 1 else ""
             if made:
-                yield [Mutant(f"{header}:{number}", [Edit(header, number, [line], [new])], section, rule, text, new.strip(), place)
-                       for new, rule in made.items()]
+                yield [Mutant(f"{header}:{number}", [Edit(header, number, [line], [new])], section, rule, text,
+                              new.strip(), place) for new, rule in made.items()]
 
     def rule_made(self, seed, per_line, skipped):
         """In the order of the seed: one of each line, then a second one, ..."""
@@ -325,13 +325,13 @@ def compiles(command, root):
 def run(command, root, seconds, skip, is_sanitized):
     """The test that failed first or the exit code; "": none failed; or one of UNDECIDED."""
     room = "" if is_sanitized else "ulimit -v 8388608; "   # sanitizers map terabytes
-    limited = ["sh", "-c", f'ulimit -c 0; ulimit -f 524288; ulimit -S -t {seconds:.0f}; {room}exec nice -n 5 "$@"', "sh", *command]
-    child = subprocess.Popen(limited, cwd=root, env=dict(os.environ, TMPDIR=str(root / "tmp")), stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                             start_new_session=True)
+    limits = f'ulimit -c 0; ulimit -f 524288; ulimit -S -t {seconds:.0f}; {room}exec nice -n 5 "$@"'
+    child = subprocess.Popen(["sh", "-c", limits, "sh", *command], cwd=root, stdin=subprocess.DEVNULL,
+                             env=dict(os.environ, TMPDIR=str(root / "tmp")), stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
     children.add(child)
     is_late = threading.Event()
-    timer = threading.Timer(15 + 3 * seconds, lambda: (is_late.set(), end(child)))
+    timer = threading.Timer(30 + 6 * seconds, lambda: (is_late.set(), end(child)))
     timer.start()
     failed, is_passed_over = "", False
     for line in child.stdout:
@@ -394,7 +394,8 @@ class Judge:
             return True
         name, _, how = killer.partition("-")
         program = self.programs[name]
-        return compiles([self.cc, *coverage.FLAGS, *BUILDS[how], "-I.", program.source, "-o", str(out), *program.flags], root)
+        command = [self.cc, *coverage.FLAGS, *BUILDS[how], "-I.", program.source, "-o", str(out), *program.flags]
+        return compiles(command, root)
 
     def ask(self, killer, program, tests, root, patience=1, skip=()):
         name, _, how = killer.partition("-")
@@ -409,14 +410,15 @@ class Judge:
             at = killer, *tests
             if at not in self.fine:
                 program = self.folder / "plain" / killer
-                self.fine[at] = self.build(killer, self.base, program) and self.ask(killer, program, tests, self.base, 3) == ""
+                self.fine[at] = (self.build(killer, self.base, program) and
+                                 self.ask(killer, program, tests, self.base, 3) == "")
                 if not self.fine[at]:
                     self.unfit.add(" ".join(at))
             return self.fine[at]
 
     def judge_by(self, killer, tests, root, patience):
-        """What failed twice, and not on the unchanged headers; "": nothing; or the limit that was reached; None: it
-        does not compile."""
+        """What failed twice, and not on the unchanged headers; "": nothing; one of UNDECIDED; None: it does not
+        compile."""
         program, skip = root / killer, set()
         if not self.build(killer, root, program):
             return None
@@ -425,7 +427,8 @@ class Judge:
             if not failed or failed in UNDECIDED:
                 return failed
             alone = [failed] if killer.startswith("test") and not failed.startswith("(") else tests
-            if self.ask(killer, program, alone, root, patience) not in ("", *UNDECIDED) and self.is_fine(killer, alone):
+            again = self.ask(killer, program, alone, root, patience)
+            if again and again not in UNDECIDED and self.is_fine(killer, alone):
                 return failed
             if failed in skip or failed.startswith("("):
                 return ""
@@ -450,7 +453,8 @@ class Judge:
         """What the compiler generates for all functions of a header; None: it reports an error."""
         source, out = root / "all.c", root / f"{compiler}.o"
         source.write_text(f'#define FLAKE_REGISTRY 8\n{self.etcd}#include "{header}"\n')
-        command = [compiler, "-std=c11", "-w", "-O2", "-c", "-Dinline=__attribute__((used))", "-I.", source.name, "-o", out.name]
+        command = [compiler, "-std=c11", "-w", "-O2", "-c", "-Dinline=__attribute__((used))", "-I.", source.name,
+                   "-o", out.name]
         return out.read_bytes() if compiles(command, root) else None
 
     def same_code(self, header, root):
@@ -472,9 +476,10 @@ class Judge:
         order, limits = self.order(m, edits), []
         cheap = [name for name in order if self.measured[name]["seconds"] < 20]
         known = [by for by in (*m.first, self.before.get((m.section, m.old, m.new))) if by]
-        plan = [(*known, *order[:6]), None, (*order[6:], *(f"{n}-O1" for n in cheap[:10]), *(f"{n}-asan" for n in cheap[:4]))]
+        late = (*order[6:], *(f"{name}-O1" for name in cheap[:10]), *(f"{name}-asan" for name in cheap[:4]))
+        plan = [(*known, *order[:6]), None, late]
         if m.rule != "table" and not any(self.headers.runs[e.header][e.line] for e in edits):
-            plan = [None, plan[0] + plan[2]]      # most are of another machine
+            plan = [None, plan[0] + late]         # most are of another machine
         for stage in plan:
             if stage is None and m.rule != "table" and (verdict := self.same_code(m.edits[0].header, root)):
                 return verdict, "-"
@@ -509,7 +514,8 @@ def read_results(path):
 def caught_before(folder):
     """For each mutant that was caught on any sources: by what."""
     tables = sorted(folder.glob("*.tsv"), key=lambda path: path.stat().st_mtime)
-    return {(r.section, r.old, r.new): r.by for path in tables for r in read_results(path).values() if r.verdict == "caught"}
+    rows = [row for path in tables for row in read_results(path).values()]
+    return {(row.section, row.old, row.new): row.by for row in rows if row.verdict == "caught"}
 
 
 def read_survivors(bad):
@@ -552,8 +558,8 @@ def judge_all(judge, wanted, rows, path, jobs, until, patience):
                 end(child)
 
 
-KINDS = {"caught": "caught", "equivalent": "equal", "argued": "argued", "SURVIVED": "survived", "UNDECIDED": "undecided",
-         "same code": "same", "does not compile": "no code", "not judged": "not yet"}
+KINDS = {"caught": "caught", "equivalent": "equal", "argued": "argued", "SURVIVED": "survived",
+         "UNDECIDED": "undecided", "same code": "same", "does not compile": "no code", "not judged": "not yet"}
 
 
 def report(chosen, rows, reasons, judge, bad, share):
@@ -567,11 +573,12 @@ def report(chosen, rows, reasons, judge, bad, share):
             verdict = "equivalent" if reason in ("equivalent", "speed") else "argued"
         elif reason and verdict == "caught":
             print(f"caught, though {SURVIVORS} has a reason: {m.id} {row.by}\n  - {m.old}\n  + {m.new}")
-        by_section[m.section if m.section.startswith("common") else f"{m.key[0].split('#')[0]} {m.section}"][verdict] += 1
-        (etcd if m.section.split("/")[0] == "etcd" else others)[m.rule == "table"][verdict] += 1
+        by_section[f"{m.edits[0].header} {m.section}"][verdict] += 1
+        (etcd if m.section == "etcd" else others)[m.rule == "table"][verdict] += 1
         total[verdict] += 1
-        if verdict in ("SURVIVED", "UNDECIDED"):
-            must, unseen = must + (m.rule == "table"), unseen + (m.rule != "table")
+        is_of_table = m.rule == "table"
+        if verdict in ("SURVIVED", "UNDECIDED") or (is_of_table and verdict == "does not compile"):
+            must, unseen = must + is_of_table, unseen + (not is_of_table)
             print(f"\n{verdict} {m.id} [{m.section}, {m.rule}] {row.by}\n  - {m.old}\n  + {m.new}")
     print(f"\n{'':34}" + "".join(f"{head:>10}" for head in KINDS.values()))
     for section, found in [*sorted(by_section.items()), ("all", total)]:
@@ -594,9 +601,9 @@ def report(chosen, rows, reasons, judge, bad, share):
 
 def changed_lines(since):
     """(header, line) of the lines that differ from a commit."""
-    made = subprocess.run(["git", "diff", "-U0", "--no-color", since, "--", *coverage.HEADERS], stdout=subprocess.PIPE, text=True, check=True)
+    made = subprocess.check_output(["git", "diff", "-U0", "--no-color", since, "--", *coverage.HEADERS], text=True)
     found, header = set(), ""
-    for line in made.stdout.splitlines():
+    for line in made.splitlines():
         if line.startswith("+++ "):
             header = line[6:]
         elif m := re.match(r"@@ \S+ \+(\d+)(?:,(\d+))? @@", line):
@@ -618,8 +625,7 @@ def main():
     if lines is not None and not lines:
         print("no header line changed\n1 passed, 0 failed")
         return 0
-    head = subprocess.run(["git", "rev-parse", "HEAD"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    seed = given("SEED") or head.stdout.strip() or "0"
+    seed = given("SEED") or subprocess.getoutput("git rev-parse HEAD")
     folder = Path(sys.argv[1]).resolve() / "mutants"
     base = folder / "base"
     for old in (base, folder / "plain", *folder.glob("work*")):
