@@ -477,8 +477,8 @@ class Judge:
         order, limits = self.order(m, edits), []
         cheap = [name for name in order if self.measured[name]["seconds"] < 20]
         known = [by for by in (*m.first, self.before.get((m.section, m.old, m.new))) if by]
-        late = (*order[6:], *(f"{name}-O1" for name in cheap[:10]), *(f"{name}-asan" for name in cheap[:4]))
-        plan = [(*known, *order[:6]), None, late]
+        late = (*order[12:], *(f"{name}-O1" for name in cheap[:10]), *(f"{name}-asan" for name in cheap[:4]))
+        plan = [(*known, *order[:12]), None, late]
         if m.rule != "table" and not any(self.headers.runs[e.header][e.line] for e in edits):
             plan = [None, plan[0] + late]         # most are of another machine
         for stage in plan:
