@@ -458,17 +458,13 @@ class Judge:
                    "-o", out.name]
         return out.read_bytes() if compiles(command, root) else None
 
-    def same_code(self, header, root):
-        """The verdict of the compilers alone, if there is one."""
-        made = []
-        for compiler in ("gcc", "clang"):
-            with self.lock:
-                if (compiler, header) not in self.plain:
-                    self.plain[compiler, header] = self.code(compiler, self.base, header)
-            made.append(self.code(compiler, root, header))
-            if made[-1] and made[-1] == self.plain[compiler, header]:
-                return "same code"
-        return "" if any(made) else "does not compile"
+    def same_code(self, compiler, header, root):
+        """The verdict of a compiler, if it has one."""
+        with self.lock:
+            if (compiler, header) not in self.plain:
+                self.plain[compiler, header] = self.code(compiler, self.base, header)
+        made = self.code(compiler, root, header)
+        return "does not compile" if made is None else "same code" if made == self.plain[compiler, header] else ""
 
     def judge(self, m, root, patience):
         """(verdict, by)"""
@@ -478,13 +474,16 @@ class Judge:
         cheap = [name for name in order if self.measured[name]["seconds"] < 20]
         known = [by for by in (*m.first, self.before.get((m.section, m.old, m.new))) if by]
         late = (*order[12:], *(f"{name}-O1" for name in cheap[:10]), *(f"{name}-asan" for name in cheap[:4]))
-        plan = [(*known, *order[:12]), None, late]
-        if m.rule != "table" and not any(self.headers.runs[e.header][e.line] for e in edits):
-            plan = [None, plan[0] + late]         # most are of another machine
+        plan = [(*known, *order[:12]), "clang", late, "gcc"]   # a compiler costs as much as ten programs
+        if not any(self.headers.runs[e.header][e.line] for e in edits):
+            plan.insert(0, plan.pop(1))           # most of these lines are another machine's
         for stage in plan:
-            if stage is None and m.rule != "table" and (verdict := self.same_code(m.edits[0].header, root)):
-                return verdict, "-"
-            for killer in stage or ():
+            if isinstance(stage, str):
+                verdict = m.rule != "table" and self.same_code(stage, m.edits[0].header, root)
+                if verdict:
+                    return verdict, stage
+                continue
+            for killer in stage:
                 killer, *tests = killer.partition(" (")[0].split()
                 name = killer.partition("-")[0]
                 if name not in self.programs or len(limits) == 3:
@@ -499,7 +498,9 @@ class Judge:
                 elif failed:
                     self.caught[m.section, name] += 1
                     return "caught", f"{killer} {failed}"
-        return ("UNDECIDED", " ".join(limits)) if limits else ("SURVIVED", " ".join(order) or "nothing runs it")
+        if limits:
+            return "UNDECIDED", " ".join(limits)
+        return "SURVIVED", f"{len(order)} programs run it: {' '.join(order[:3])} ..."
 
 
 # ---- results ----
