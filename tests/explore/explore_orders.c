@@ -494,7 +494,7 @@ static void begin_page(void) {
     const unsigned uuids = orders_locate(&flake_i_default, 8, 0, "generator of UUIDs");
     if (calls_any('f')) orders_at[family].carries = orders_locate(NULL, 0, 0, "the family");
     orders_at[generator].carries = orders_locate(NULL, 0, 0, "the generator");
-    orders_at[uuids].carries = orders_locate(NULL, 0, 0, "the generator of UUIDs");
+    orders_at[uuids].carries = orders_locate(NULL, 0, 0, "the UUID generator");
 }
 
 static void begin_registry(void) {
