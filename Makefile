@@ -30,7 +30,7 @@ FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
 .PHONY: all lib install-headers install uninstall test run-tests check-common sync-common matrix everything sanitize explore \
-	explore-orders models models-checked mutants mutants-many coverage soak attack fuzz fuzz-replay campaign cross test-fresh help \
+	explore-orders models models-checked mutants coverage soak attack fuzz fuzz-replay campaign cross test-fresh help \
 	clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -139,11 +139,8 @@ CHECKER ?= genmc
 models-checked: ## the models, and each order taken away, under a checker of the C11 memory model (CHECKER=genmc)
 	tests/models/checker.sh $(BUILD)/models-checked $(CHECKER) $(MODELS)
 
-mutants: ## small edits of the headers, each of which must be caught
-	tests/mutants/mutants.sh $(BUILD)
-
-mutants-many: ## edits made by rule, or a sample of them with SAMPLE=60: none may pass unseen without a reason
-	python3 tests/mutants/many.py $(BUILD)
+mutants: ## edits of the headers that tests must catch: all, or TABLE=only, SAMPLE=60, CHANGED=HEAD, PART=0/9
+	python3 tests/mutants/mutants.py $(BUILD)
 
 coverage: ## the lines and branches of the headers that tests, replays and explorer don't take (clang)
 	python3 tests/coverage/coverage.py $(BUILD)

@@ -130,7 +130,10 @@ static void takes_over(void) {
     EXPECT(draw() == FLAKE_OK);
 }
 
+static int syncs;
+
 static bool write_fails(const char *name) {
+    syncs += strcmp(name, "fdatasync") == 0;
     errno = ENOSPC;
     return strcmp(name, "write") != 0;
 }
@@ -138,7 +141,9 @@ static bool write_fails(const char *name) {
 static void can_t_take_over(void) {
     on_call = write_fails;
     pass_ms(60000);
+    syncs = 0;
     EXPECT(open_it() == FLAKE_IO);
+    EXPECT(syncs == 1); /* the dead process's last write is on disk before the next write */
     on_call = NULL;
     const int fd =
         open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
