@@ -10,7 +10,8 @@ step_scripts         = test TESTS= PROGRAMS= BUILD=$(BUILD)/scripts \
 step_builds          = test TESTS= PROGRAMS= BUILD=$(BUILD)/builds \
 	SCRIPTS="$(patsubst %,tests/%.sh,builds tongues optouts)"
 step_mutants-changed = mutants CHANGED=HEAD~1 SAMPLE=20
-step_mutants-tenth   = mutants PART=$(SLICE)/10
+step_mutants-tenth   = mutants PART=$(SLICE)/10 MINUTES=5
+step_mutants         = mutants MINUTES=45
 step_soak            = soak IDS=200000000
 step_fuzz            = fuzz SECONDS=60
 
