@@ -4022,11 +4022,11 @@ FLAKE_I_FN flake_status flake_i_state_end(flake_state *s) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = flake_i_exact_ns(&s->clock);
     const bool well = flake_i_state_write(s, flake_i_max(asked, now_ns), now_ns);
+    const flake_status status = well ? FLAKE_OK : flake_i_state_unwritten(s, NULL);
     flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
     s->file.fd = -1;
     flake_i_file_drop(&file, false);
-    /* still the writer: who is late finds nothing to write */
-    return well ? FLAKE_OK : flake_i_state_unwritten(s, NULL);
+    return status; /* this thread remains the writer: a late one finds nothing to write */
 }
 
 FLAKE_API flake_status flake_state_close(flake_state *s) {
