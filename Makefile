@@ -65,6 +65,7 @@ SMALL   = $(if $(filter command environment,$(origin CFLAGS)),$(CFLAGS),-O0 -g -
 PROGRAMS ?= two_units two_units_reversed
 RESULTS = $(TESTS:%=$(BUILD)/%.out) $(PROGRAMS:%=$(BUILD)/%.out) $(SCRIPTS:tests/%.sh=$(BUILD)/%.sh.out)
 test: ## every test program, on all cores; needs a C compiler and make alone
+	@rm -f $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) BUILD=$(BUILD)/test CFLAGS="$(SMALL)" run-tests; \
 	tests/run.sh --sum $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
 run-tests: $(RESULTS)
