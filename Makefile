@@ -153,7 +153,6 @@ SEED ?= 0
 FUZZERS  = flake sno text state claims
 FUZZ_FLAGS = -std=c11 $(WARN) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	-DFUZZ_LIBFUZZER -I. -Itests
-FUZZ_ETCD = $(if $(filter claims,$*),-DFLAKE_ETCD)
 FUZZ_CURL = $(if $(filter claims,$*),-lcurl)
 # The claims' fuzzer is skipped where there is no libcurl.
 FUZZ_SKIPPED = if [ $* = claims ] && ! $(CC) -E -x c -include curl/curl.h /dev/null >/dev/null 2>&1; then \
@@ -163,16 +162,16 @@ FUZZ_SKIPPED = if [ $* = claims ] && ! $(CC) -E -x c -include curl/curl.h /dev/n
 fuzz: $(FUZZERS:%=fuzz-%) ## each fuzzer for SECONDS=60 (clang), from SEED=0 (none: another each time), with -j2 two at a time
 fuzz-%: FORCE $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz/corpus/$*
-	@$(FUZZ_SKIPPED) clang $(FUZZ_FLAGS) $(FUZZ_ETCD) fuzz/fuzz_$*.c -o $(BUILD)/fuzz/fuzz_$* $(FUZZ_CURL) || exit 1; \
+	@$(FUZZ_SKIPPED) clang $(FUZZ_FLAGS) fuzz/fuzz_$*.c -o $(BUILD)/fuzz/fuzz_$* $(FUZZ_CURL) || exit 1; \
 	echo "fuzz_$*: $(SECONDS) s, to $(BUILD)/fuzz/$*.log"; \
 	$(BUILD)/fuzz/fuzz_$* -max_total_time=$(SECONDS) -seed=$(SEED) -print_final_stats=1 \
 	  -artifact_prefix=$(BUILD)/fuzz/$*- $(BUILD)/fuzz/corpus/$* fuzz/corpus/$* > $(BUILD)/fuzz/$*.log 2>&1; code=$$?; \
 	{ echo "fuzz_$*:"; if [ $$code -eq 0 ]; then grep '^Done\|^stat::' $(BUILD)/fuzz/$*.log; \
 	  else tail -n 60 $(BUILD)/fuzz/$*.log; fi; } > $(BUILD)/fuzz/$*.end; cat $(BUILD)/fuzz/$*.end; exit $$code
 
-$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) tests/support.h tests/oracle.h $(HEADERS) $(BUILD)/flags
+$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) tests/support.h tests/oracle.h $(HEADERS) tests/etcd/flake_etcd.h $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz
-	@$(FUZZ_SKIPPED) set -x; $(CC) $(FLAGS) $(FUZZ_ETCD) -I. -Itests $< -o $@ $(LDLIBS) $(FUZZ_CURL)
+	@$(FUZZ_SKIPPED) set -x; $(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) $(FUZZ_CURL)
 
 fuzz-replay: $(FUZZERS:%=$(BUILD)/fuzz/replay_%) ## the fuzzers' seeds, with any compiler
 	for target in $(FUZZERS); do [ ! -x $(BUILD)/fuzz/replay_$$target ] || \

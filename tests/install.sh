@@ -131,7 +131,7 @@ words_are_in() {
 check flake_1_is_complete words_are_in "$root/share/man/man1/flake.1" 'SH NAME' 'SH "SYNOPSIS"' 'slot\\-dir' \
     'uniqueid' '^\$ flake time' 'EXIT STATUS' 'flake.h (3)'
 check flake_3_is_complete words_are_in "$root/share/man/man3/flake.h.3" 'SH NAME' 'SH SYNOPSIS' 'FLAKE_SLEEP_NS' \
-    'flake_prefetch_next' '^void flake_generation_bump' 'flake_options_set' 'flake128_parse' 'max_ahead_ms' 'allowable_downtime_ms' 'flake_etcd_claim' 'BR flake (1)'
+    'flake_prefetch_next' '^void flake_generation_bump' 'flake_options_set' 'flake128_parse' 'max_ahead_ms' 'allowable_downtime_ms' 'BR flake (1)'
 check sno_3_is_complete words_are_in "$root/share/man/man3/sno.h.3" 'sno_new_with_time' 'SNO_NO_SIMD' 'max_wait_ms' \
     'clock_backs' 'sno_state_extend'
 
