@@ -210,6 +210,9 @@ $(BUILD)/%.1: $(BUILD)/% tests/man.awk
 $(BUILD)/%.h.3: %.h tests/man.awk $(BUILD)/flags
 	$(MAN) -v name=$*.h -v section=3 $< > $@
 
+$(BUILD)/flake_etcd.h.3: tests/etcd/flake_etcd.h tests/man.awk $(BUILD)/flags
+	awk -f tests/man.awk -v version="$$($(VERSION) flake.h)" -v name=flake_etcd.h -v section=3 $< > $@
+
 install-headers: ## headers, pkg-config files and CMake packages, with PREFIX=/usr/local DESTDIR=; needs no compiler
 	install -d "$(ROOT)/include" "$(ROOT)/share/pkgconfig"
 	for name in $(TOOLS); do \
@@ -224,8 +227,12 @@ install-headers: ## headers, pkg-config files and CMake packages, with PREFIX=/u
 	      > "$(ROOT)/share/cmake/$$name/$$name$$file.cmake" || exit 1; \
 	  done || exit 1; \
 	done
+	install -m 644 tests/etcd/flake_etcd.h "$(ROOT)/include/"
+	version=$$($(VERSION) flake.h) && \
+	printf '%s\n' 'Name: flake_etcd' "Description: $$(sed -n '1s/^[^:]*: *//p' tests/etcd/flake_etcd.h)" "Version: $$version" \
+	  "Requires: flake = $$version, libcurl" 'Cflags: -pthread' 'Libs: -pthread' > "$(ROOT)/share/pkgconfig/flake_etcd.pc"
 
-install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) ## these, and tools, man pages and shared libraries, in LIBDIR=PREFIX/lib
+install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) $(BUILD)/flake_etcd.h.3 ## these, and tools, man pages and shared libraries, in LIBDIR=PREFIX/lib
 	install -d "$(ROOT)/bin" "$(ROOT)/share/man/man1" "$(ROOT)/share/man/man3" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	for name in $(TOOLS); do \
 	  install -m 755 $(BUILD)/lib$$name.so.0 "$(DESTDIR)$(LIBDIR)/" && \
@@ -236,6 +243,7 @@ install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) #
 	  install -m 644 $(BUILD)/$$name.1 "$(ROOT)/share/man/man1/" && \
 	  install -m 644 $(BUILD)/$$name.h.3 "$(ROOT)/share/man/man3/" || exit 1; \
 	done
+	install -m 644 $(BUILD)/flake_etcd.h.3 "$(ROOT)/share/man/man3/"
 
 uninstall: ## takes them away
 	for name in $(TOOLS); do \
@@ -244,6 +252,7 @@ uninstall: ## takes them away
 	    "$(DESTDIR)$(LIBDIR)/lib$$name.so" "$(DESTDIR)$(LIBDIR)/lib$$name.so.0" "$(DESTDIR)$(LIBDIR)/pkgconfig/lib$$name.pc" && \
 	  rm -rf "$(ROOT)/share/cmake/$$name" || exit 1; \
 	done
+	rm -f "$(ROOT)/include/flake_etcd.h" "$(ROOT)/share/pkgconfig/flake_etcd.pc" "$(ROOT)/share/man/man3/flake_etcd.h.3"
 
 include bench/bench.mk
 include tests/server/server.mk

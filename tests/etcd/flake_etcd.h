@@ -1,12 +1,13 @@
 /* flake_etcd.h: node numbers for flake.h from an etcd cluster.
  *
- * Version 0.2.0, for flake.h of the same version. C11, or C++11 and later. Needs POSIX threads and libcurl:
- * link with -lcurl and -pthread. SPDX-License-Identifier: MIT (the text is at the end.)
+ * Version 0.2.0, for flake.h 0.2.0. C11, or C++11 and later, with POSIX threads and libcurl.
+ * SPDX-License-Identifier: MIT (the text is at the end.)
  *
- * For etcd 3.4 or later, through its JSON gateway, and the uniqueid layouts, one layout a pool.
+ *     #include "flake.h"
+ *     #include "flake_etcd.h"          // link with -lcurl -pthread
  *
- *     static flake_etcd claim;         // all zero; stays where it is
- *     static flake_etcd_options from;  // each field's zero is its default
+ *     static flake_etcd claim;         // all zero; must not move
+ *     static flake_etcd_options from;  // zero in a field is its default
  *     from.endpoints = "https://a:2379,https://b:2379,https://c:2379";
  *     from.name_space = "unique-id/";
  *     if (flake_etcd_claim(&claim, &from, &why) != FLAKE_OK) ... why.text
@@ -18,36 +19,41 @@
  *     ...                              // FLAKE_LEASE from the generator: release, claim and init again
  *     flake_etcd_release(&claim, &why);
  *
- * A program whose clock is more than 60 s ahead of etcd's, by the date in its answers, can neither claim
- * nor extend, and ids asked for further ahead move no horizon: no wrong clock blocks a number for years.
- * Numbers whose horizon has passed are claimed first; those whose horizon lies more than 60 s
- * ahead are left. Should a number be blocked all the same: make sure that nobody holds it, and delete its
- * key horizon/CLUSTER:NUMBER.
+ * It talks to etcd 3.4 or later through the JSON gateway. Use the uniqueid layouts, and one layout per pool.
  *
- * Each holder writes once in horizon_ms / 3. etcd keeps what was: turn on its auto-compaction.
+ * A program whose clock is more than 60 s ahead of etcd's can neither claim nor extend; etcd's clock is the
+ * date in its answers. IDs requested further ahead than that move no horizon. So no wrong clock blocks a
+ * number for years. A claim takes a number whose horizon has passed if there is one, and never a number whose
+ * horizon is more than 60 s ahead. If a number is blocked nevertheless, make sure that no process holds it
+ * and delete its key horizon/CLUSTER:NUMBER.
+ *
+ * Each holder writes once per horizon_ms / 3. etcd keeps old revisions: enable its auto-compaction.
  *
  * A claim has a token of 16 bytes from FLAKE_RANDOM_BYTES, which must differ from every other claim's.
  *
- * A forked child has no claim: its parent's generators say FLAKE_FORKED there.
+ * A forked child has no claim: the parent's generators return FLAKE_FORKED there.
  *
- * WHO MAY CALL WHAT AT THE SAME TIME: claim, release and destroy one thread at a time; the questions
- * and the generators' draws from any number beside them, except that no generator of an earlier claim
- * may draw during the next flake_etcd_claim of the same object. libcurl before 7.84 wants
- * curl_global_init called before a second thread runs, and an old one that speaks TLS wants SIGPIPE
- * ignored (see CURLOPT_NOSIGNAL).
+ * THREADS
  *
- * Claims are a flake_gate, which flake.h's generators ask as they would any other. Of flake.h's internals
- * this header uses these and no others:
+ * One thread at a time calls claim, release and destroy. Any number of threads may call the queries and draw
+ * from the generators meanwhile. Exception: during flake_etcd_claim no generator of an earlier claim of the
+ * same object may draw. libcurl before 7.84 requires a call of curl_global_init before a second thread
+ * starts, and older versions with TLS require SIGPIPE to be ignored (see CURLOPT_NOSIGNAL).
+ *
+ * INTERNALS
+ *
+ * A claim is a flake_gate, like any other. Of flake.h's internals this header uses only:
  *
  *     flake_i_new_page, flake_i_wipe_on_fork, flake_i_drop_page     a page that fork wipes
  *     flake_i_process_mark                                          the process's owner mark
  *     flake_i_random_bytes                                          random bytes
- *     flake_i_clock_gettime                                         elapsed time, where strict C hides it
+ *     FLAKE_I_BY_NAME, flake_i_timespec, flake_i_clock_gettime      elapsed time where strict C hides it
  *     flake_i_say, flake_i_put_why                                  reasons in words
  *     flake_i_decimal, flake_i_min, flake_i_max, flake_i_ns_until   numbers
- *     flake_i_atomic32, flake_i_atomic64, FLAKE_I_FN, FLAKE_I_TABLE, FLAKE_I_STAYS     declarations
+ *     flake_i_atomic32, flake_i_atomic64                            types of the atomics
+ *     FLAKE_I_FN, FLAKE_I_TABLE, FLAKE_I_STAYS                      declarations
  *
- *     // >>public      what you call, and what you can set: all that you need to know
+ *     // >>public      what a program calls and sets
  *     // >>answers     etcd's answers: JSON, base64, keys and values
  *     // >>etcd        claims, with their protocol
  */
@@ -79,54 +85,53 @@
 // >>public
 
 typedef struct flake_etcd_options {
-    const char
-        *endpoints; /* URLs parted by commas, up to 16; the next is asked when one fails; NULL:
-                               port 2379 of this host, without TLS */
-    const char *name_space; /* stands before each key, as it is; at most 255 bytes; NULL: nothing */
+    /* URLs, separated by commas, at most 16; if one fails the next is asked. NULL: http://127.0.0.1:2379 */
+    const char *endpoints;
+    const char *name_space; /* prefix of each key, at most 255 bytes; NULL: none */
     unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 0: 256 */
-    bool
-        cluster_given; /* take `cluster`; else what the key cluster-id says: one cluster, or several
-                               with commas, tried in this order; no such key: 0 */
-    unsigned cluster;  /* 0..15; 0 unless cluster_given */
-    int64_t
-        ttl_ms; /* length of the lease: a dead holder's number is free when it has run out. 1,000
-                           to 300,000; etcd rounds up to seconds, and to its own least; 0: 10,000 */
-    int64_t horizon_ms; /* how far ahead of use the horizon is written, and so how long ids go on
-                           without etcd; 1,000 to 3,600,000; 0: 30,000 */
-    int64_t wait_ms;    /* while no number is free, or its horizon is ahead; 0: not at all */
+    /* use `cluster`; otherwise the value of the key cluster-id: one cluster, or several separated by commas,
+     * tried in this order; no such key: 0 */
+    bool cluster_given;
+    unsigned cluster; /* 0..15; 0 unless cluster_given */
+    /* duration of the lease, after which the number of a dead holder is free: 1,000 to 300,000; etcd rounds up
+     * to seconds and to its own minimum; 0: 10,000 */
+    int64_t ttl_ms;
+    /* how far ahead of use the horizon is written, and so how long IDs continue without etcd: 1,000 to
+     * 3,600,000; 0: 30,000 */
+    int64_t horizon_ms;
+    int64_t wait_ms;    /* while no number is free, or its horizon is ahead; 0: no wait */
     int64_t timeout_ms; /* of one request, at most 3,600,000; 0: ttl_ms / 8 */
-    const char *ca_file, *cert_file,
-        *key_file;               /* PEM, for https; NULL: the system's authorities, and
-                                                   no certificate of our own */
-    const char *user, *password; /* etcd's own authentication; NULL: none */
+    /* PEM, for https; NULL: the system's authorities, and no client certificate */
+    const char *ca_file, *cert_file, *key_file;
+    const char *user, *password; /* etcd's authentication; NULL: none */
 } flake_etcd_options;
 
 typedef struct flake_etcd flake_etcd;
 
-/* Takes a free number, and keeps it from a thread of its own. The strings may go away afterwards.
- * FLAKE_INVALID: an option, or a claim that is not released; FLAKE_AGAIN: no number is free, waited
- * wait_ms; FLAKE_IO: no endpoint answered, or etcd refused, or this clock is ahead of etcd's. Only
- * after FLAKE_OK there is something to release. Of a number whose last holder died the horizon may
- * lie ahead, by 60 s at most: draws wait until it has passed, or fail. */
+/* Claims a free number; a background thread keeps it. The strings need not outlive the call.
+ * FLAKE_INVALID: an option is invalid, or the object has a claim; FLAKE_AGAIN: no number became free within
+ * wait_ms; FLAKE_IO: no endpoint answered, etcd refused, or this clock is ahead of etcd's. Only after
+ * FLAKE_OK there is a claim to release. If the last holder died, the horizon of its number may be up to 60 s
+ * ahead: until it has passed, draws wait or fail. */
 FLAKE_API flake_status flake_etcd_claim(flake_etcd *, const flake_etcd_options *, flake_why *);
-/* Ends the claim, and the thread; takes a few requests' time. No generator draws from it after this
- * has begun. FLAKE_IO: etcd was not told, so the number comes free when the lease runs out, and its
- * ids when the horizon has passed; the claim is released all the same. In a forked child: only
- * gives memory back. */
+/* Ends the claim and its thread; takes as long as a few requests. From the start of this call its generators
+ * generate nothing. FLAKE_IO: etcd did not confirm, so the number becomes free when the lease expires, and its
+ * IDs when the horizon has passed; the claim is released nevertheless. In a forked child it only frees
+ * memory. */
 FLAKE_API flake_status flake_etcd_release(flake_etcd *, flake_why *);
-/* Releases if need be, and gives the last page back: no generator may use the gate any more. */
+/* Releases the claim if there is one, and frees the last page: no generator may use the gate any more. */
 FLAKE_API void flake_etcd_destroy(flake_etcd *);
 
 FLAKE_API uint32_t flake_etcd_node(const flake_etcd *); /* for flake_options.node */
 FLAKE_API unsigned flake_etcd_cluster(const flake_etcd *);
 FLAKE_API unsigned flake_etcd_generator(const flake_etcd *);
-/* For flake_options.gate. Draws past the horizon say FLAKE_AGAIN, or FLAKE_IO after an attempt to
- * extend it has failed; FLAKE_LEASE: lost for good, another has written. */
+/* For flake_options.gate. Draws past the horizon return FLAKE_AGAIN, or FLAKE_IO after a failed attempt to
+ * extend it; FLAKE_LEASE: the claim is lost, another process has written. */
 FLAKE_API flake_gate flake_etcd_gate(flake_etcd *);
-/* FLAKE_OK: held; FLAKE_IO: held, but the last attempt to extend it failed, and why: ids go on up to
- * the horizon; FLAKE_LEASE: not held, or no more; FLAKE_FORKED. */
+/* FLAKE_OK: held; FLAKE_IO: held, but the last attempt to extend the horizon failed, and `why` has the reason:
+ * IDs continue up to the horizon; FLAKE_LEASE: not held, or lost; FLAKE_FORKED. */
 FLAKE_API flake_status flake_etcd_check(flake_etcd *, flake_why *);
-/* How long ids go on if etcd can't be reached from now on. */
+/* How long IDs continue if etcd is unreachable from now on. */
 FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
 
 // >>answers
