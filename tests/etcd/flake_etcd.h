@@ -135,19 +135,18 @@ FLAKE_API flake_status flake_etcd_check(flake_etcd *, flake_why *);
 FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
 
 // >>answers
-/* The language of etcd's gateway, and what its answers say. Read strictly: what is not understood
- * is no answer. */
+/* Reads the answers of etcd's JSON gateway, strictly: an answer that is not understood counts as none. */
 
-/* ---- JSON, read strictly: of a text that is none as a whole there is no value ---- */
+/* ---- JSON: a text that is malformed anywhere has no value ---- */
 
-typedef struct flake_i_json { /* the text of one value; at NULL: there is none */
+typedef struct flake_i_json { /* the text of one value; at NULL: no value */
     const char *at, *end;
-    unsigned depth; /* of values in values that is allowed */
+    unsigned depth; /* levels of nesting still allowed */
 } flake_i_json;
 
 FLAKE_I_TABLE const flake_i_json flake_i_json_none = {NULL, NULL, 0};
 
-/* Each of these passes what it is named after, or returns false. */
+/* Each of these advances past what its name says, or returns false. */
 FLAKE_I_FN bool flake_i_json_pass_text(flake_i_json *in, const char *text) {
     const size_t n = strlen(text);
     if ((size_t)(in->end - in->at) < n || memcmp(in->at, text, n) != 0) return false;
@@ -155,7 +154,7 @@ FLAKE_I_FN bool flake_i_json_pass_text(flake_i_json *in, const char *text) {
     return true;
 }
 
-/* Returns how many characters of the set it has passed. */
+/* Returns the number of characters passed. */
 FLAKE_I_FN size_t flake_i_json_pass_any(flake_i_json *in, const char *set, size_t most) {
     size_t n = 0;
     for (; n < most && in->at < in->end && *in->at && strchr(set, *in->at); n++) in->at++;
@@ -193,9 +192,8 @@ FLAKE_I_FN bool flake_i_json_pass_number(flake_i_json *in) {
 
 FLAKE_I_FN bool flake_i_json_pass_value(flake_i_json *in);
 
-/* Goes from one value of an array or object to the next, with its name in an object; value->at is
- * NULL at first. False: there is no more, and value->end is behind the list, or NULL if it is
- * malformed. */
+/* Advances to the next value of an array or object, with its name in an object; value->at is NULL before the
+ * first. False: there is no further value; value->end is the end of the list, or NULL if it is malformed. */
 FLAKE_I_FN bool flake_i_json_each(flake_i_json list, flake_i_json *name, flake_i_json *value) {
     if (!list.at || (*list.at != '{' && *list.at != '[')) return false;
     const bool is_object = *list.at == '{', is_first = !value->at;
@@ -241,7 +239,7 @@ FLAKE_I_FN bool flake_i_json_pass_value(flake_i_json *in) {
     return value.end != NULL;
 }
 
-/* The whole text as one value. Everything below is given values that have passed here. */
+/* The whole text as one value. All functions below take values that this one has checked. */
 FLAKE_I_FN flake_i_json flake_i_json_text(const char *text, size_t len) {
     flake_i_json v = {text, text + len, 16}, in;
     flake_i_json_pass_blanks(&v);
@@ -256,8 +254,8 @@ FLAKE_I_FN bool flake_i_json_is(flake_i_json v, const char *wanted, size_t len) 
     return v.at && (size_t)(v.end - v.at) == len && memcmp(v.at, wanted, len) == 0;
 }
 
-/* What stands at a path such as "responses/0/kvs": members by name, items by their number (one
- * digit). There is none where an object has two of the name. */
+/* The value at a path such as "responses/0/kvs": members by name, items by index (one digit). None if an object
+ * has two members of that name. */
 FLAKE_I_FN flake_i_json flake_i_json_get(flake_i_json v, const char *path) {
     while (v.at && *path) {
         const size_t n = strcspn(path, "/");
@@ -277,7 +275,7 @@ FLAKE_I_FN flake_i_json flake_i_json_get(flake_i_json v, const char *path) {
     return v;
 }
 
-/* A string that has no escapes, without its quotes. */
+/* A string without escapes; the quotes are not included. */
 FLAKE_I_FN flake_i_json flake_i_json_string(flake_i_json v) {
     if (!v.at || *v.at != '"' || memchr(v.at, '\\', (size_t)(v.end - v.at)))
         return flake_i_json_none;
@@ -303,7 +301,7 @@ FLAKE_I_FN bool flake_i_json_number(flake_i_json v, int64_t *number) {
     return v.at && flake_i_whole(v.at, v.end, number);
 }
 
-/* Adds what may stand in a JSON string. */
+/* Appends a text with the escapes that a JSON string needs. */
 FLAKE_I_FN void flake_i_json_quote(char *to, const char *text) {
     for (to += strlen(to); *text; text++)
         if ((unsigned char)*text < ' ' || *text == '"' || *text == '\\')
@@ -317,7 +315,7 @@ FLAKE_I_FN void flake_i_json_quote(char *to, const char *text) {
 FLAKE_I_TABLE const char flake_i_base64[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* `out` has room for (n + 2) / 3 * 4 + 1. */
+/* `out` holds (n + 2) / 3 * 4 + 1 bytes. */
 FLAKE_I_FN void flake_i_to_base64(const char *bytes, size_t n, char *out) {
     for (size_t i = 0; i < n; i += 3) {
         uint32_t word = 0;
@@ -328,7 +326,7 @@ FLAKE_I_FN void flake_i_to_base64(const char *bytes, size_t n, char *out) {
     *out = 0;
 }
 
-/* The bytes' number; SIZE_MAX: malformed, more than `size`, or not as they are written above. */
+/* Returns the number of bytes; SIZE_MAX: malformed, more than `size`, or not what flake_i_to_base64 writes. */
 FLAKE_I_FN size_t flake_i_from_base64(const char *text, size_t len, char *out, size_t size) {
     const char *const end = text + len;
     size_t n = 0;
@@ -348,11 +346,11 @@ FLAKE_I_FN size_t flake_i_from_base64(const char *text, size_t len, char *out, s
     return word & (((uint32_t)1 << bits) - 1) ? SIZE_MAX : n;
 }
 
-/* ---- what the answers say ---- */
+/* ---- contents of the answers ---- */
 
-enum { FLAKE_I_ETCD_KEY = 288, FLAKE_I_ETCD_VALUE = 128 }; /* room for them, in base64 or not */
+enum { FLAKE_I_ETCD_KEY = 288, FLAKE_I_ETCD_VALUE = 128 }; /* their sizes, in base64 or not */
 
-/* The bytes behind a string of base64, with a NUL; SIZE_MAX: none. */
+/* Decodes a string of base64 and appends a NUL; returns the number of bytes, SIZE_MAX: none. */
 FLAKE_I_FN size_t flake_i_json_bytes(flake_i_json v, char *out, size_t size) {
     const flake_i_json text = flake_i_json_string(v);
     if (!text.at) return SIZE_MAX;
@@ -361,7 +359,7 @@ FLAKE_I_FN size_t flake_i_json_bytes(flake_i_json v, char *out, size_t size) {
     return n;
 }
 
-/* 0..15, the first `n` of a list such as "3, 4". False: something else. */
+/* Reads a list such as "3, 4" of at most 16 clusters, each 0..15. False: it is no such list. */
 FLAKE_I_FN bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned *clusters,
                                          size_t *n) {
     flake_i_json in = {text, text + len, 0};
@@ -379,8 +377,8 @@ FLAKE_I_FN bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned 
     return false;
 }
 
-/* A key of the pool without what stands before its number; SIZE_MAX: not a number of this pool, as
- * etcd's users may put any key there. */
+/* Parses the number at the end of a key of the pool. SIZE_MAX: not a number of this pool; other users of etcd may
+ * write any key. */
 FLAKE_I_FN size_t flake_i_etcd_number_in(const char *digits, size_t len, size_t pool_size) {
     int64_t number;
     const bool is_ours =
@@ -388,7 +386,7 @@ FLAKE_I_FN size_t flake_i_etcd_number_in(const char *digits, size_t len, size_t 
     return is_ours ? (size_t)number : SIZE_MAX;
 }
 
-/* 16: none */
+/* 16: not a hex digit */
 FLAKE_I_FN unsigned flake_i_hex_value(char c) {
     if (c >= '0' && c <= '9') return (unsigned)(c - '0');
     if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
@@ -396,7 +394,7 @@ FLAKE_I_FN unsigned flake_i_hex_value(char c) {
     return 16;
 }
 
-/* The H of a horizon's bytes, "H TOKEN SEQ"; -1: they are no horizon's. */
+/* The H of a horizon's value "H TOKEN SEQ"; -1: it is not of this form. */
 FLAKE_I_FN int64_t flake_i_etcd_horizon_in(const char *bytes, size_t len) {
     const char *const end = bytes + len;
     const char *const token = (const char *)memchr(bytes, ' ', len);
@@ -410,14 +408,13 @@ FLAKE_I_FN int64_t flake_i_etcd_horizon_in(const char *bytes, size_t len) {
     return horizon_ns;
 }
 
-/* What is known of a pool's numbers. */
+/* The state of a pool's numbers. */
 typedef struct flake_i_etcd_numbers {
     bool taken[2048];
-    int64_t horizon_ns[2048]; /* INT64_MIN: there is no key; INT64_MAX: it is not as we write it */
+    int64_t horizon_ns[2048]; /* INT64_MIN: no key; INT64_MAX: unreadable */
 } flake_i_etcd_numbers;
 
-/* Notes the numbers of a range's keys, those that begin with `prefix`. False: the answer makes no
- * sense. */
+/* Records the numbers of a range's keys that begin with `prefix`. False: the answer is malformed. */
 FLAKE_I_FN bool flake_i_etcd_note_numbers(flake_i_json range, const char *prefix, size_t pool_size,
                                           bool horizons, flake_i_etcd_numbers *numbers) {
     const flake_i_json kvs = flake_i_json_get(range, "kvs");
@@ -443,7 +440,7 @@ FLAKE_I_FN bool flake_i_etcd_note_numbers(flake_i_json range, const char *prefix
     return true;
 }
 
-/* The value of one of a range's keys as base64, "" when there is no such key. False: no sense. */
+/* The value of one key of a range as base64, "" if there is no such key. False: the answer is malformed. */
 FLAKE_I_FN bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
                                       char value64[FLAKE_I_ETCD_VALUE]) {
     const flake_i_json kvs = flake_i_json_get(range, "kvs");
@@ -464,10 +461,10 @@ FLAKE_I_FN bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
     return true;
 }
 
-/* What came of a transaction that puts `put64` where `known64` was; when it is refused the answer
- * has the horizon and the key of the pool, in this order. FLAKE_OK: applied; FLAKE_AGAIN: not
- * applied, the horizon is as we know it and the key of the pool is gone; FLAKE_LEASE: not applied,
- * one of the two is another's; FLAKE_IO: it does not tell. */
+/* The outcome of a transaction that replaces `known64` by `put64`. If etcd did not apply it, the answer has the
+ * horizon and the key of the pool, in this order. FLAKE_OK: applied; FLAKE_AGAIN: not applied, the horizon is
+ * `known64` and the key of the pool does not exist; FLAKE_LEASE: not applied, another process has written one
+ * of the two; FLAKE_IO: unknown. */
 FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64,
                                                 const char *known64, const char *put64) {
     char value64[FLAKE_I_ETCD_VALUE];
@@ -485,43 +482,43 @@ FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *ho
 
 // >>etcd
 /*
- * Claims in etcd: a horizon for each number, moved ahead by its holder alone.
+ * Claims in etcd: each number has a horizon, which only its holder moves.
  *
- * KEYS, each behind name_space; C is a cluster, G a generator, both decimal
+ * KEYS, each with the prefix name_space; C is a cluster, G a generator, both decimal
  *
- *     cluster-id    "3", or "3, 4": clusters to take in this order; no key: 0
- *     pool/C:G      who holds the number now: his token; held by his lease
- *     horizon/C:G   "H TOKEN SEQ", without a lease, and never deleted: H is a Unix time in ns that no
- *                   id of any holder so far lies behind. TOKEN is 128 bits of a claim, of
- *                   FLAKE_RANDOM_BYTES, SEQ counts its writes, so no value comes twice
+ *     cluster-id    "3", or "3, 4": the clusters to try, in this order; no key: 0
+ *     pool/C:G      the token of the number's present holder; attached to the holder's lease
+ *     horizon/C:G   "H TOKEN SEQ", without a lease, and never deleted. H is a Unix time in ns; no ID of any
+ *                   holder so far is later. TOKEN is 128 bits of FLAKE_RANDOM_BYTES per claim, SEQ counts the
+ *                   claim's writes, so no value recurs
  *
- * WRITES, each one transaction: all that it compares holds, or nothing is written
+ * WRITES, each one transaction: if one of its conditions does not hold, nothing is written
  *
- *     claim     pool is not there, horizon is as read   puts pool, and horizon max(H, now) + W
- *     extend    pool has our lease, horizon is ours     puts horizon max(H, asked + W, now + W)
- *     heal      pool is not there, horizon is ours      puts pool with a new lease, and horizon
- *     release   pool has our lease, horizon is ours     puts horizon `asked`, deletes pool
+ *     claim     pool does not exist, horizon is as read    puts pool, and horizon max(H, now) + W
+ *     extend    pool has our lease, horizon is ours        puts horizon max(H, asked + W, now + W)
+ *     heal      pool does not exist, horizon is ours       puts pool with a new lease, and horizon
+ *     release   pool has our lease, horizon is ours        puts horizon `asked`, deletes pool
  *
- *     W: options.horizon_ms; asked: the latest time for which ids were admitted; ours: the bytes that
- *     we wrote last
+ *     W: options.horizon_ms; asked: the latest time for which IDs were admitted; ours: the bytes of our
+ *     latest write
  *
- * WHY NO ID COMES TWICE
+ * WHY NO ID REPEATS
  *
  *  H1  Each write compares the horizon's bytes with those that its writer saw last, and puts bytes that
- *      never recur. So the writes that succeed form a chain.
- *  H2  A holder hands out ids up to the H of his own latest write that he knows has succeeded: `admit`
- *      refuses what lies past that. When an answer is lost he sends the same bytes again, and nothing new
- *      until that is settled: what is refused while the horizon holds these bytes was applied.
- *  H3  H goes back in one write alone, the release. It is composed after the gate was closed, and says
- *      `asked`: who is admitted raises `asked` and then sees that the gate is open, who closes it does
- *      that and then reads `asked`; all sequentially consistent, so one of the two sees the other. What
- *      a thread was admitted to before lies at or before that, however late it moves.
- *  H4  A new holder begins behind the H that his claim replaced (`floor`). By H1 no earlier holder
- *      writes after that; so by H2 and H3 whatever they were ever admitted to lies at or before it.
+ *      never recur. So the successful writes form a chain.
+ *  H2  A holder generates IDs up to the H of its latest write that it knows to have succeeded: `admit`
+ *      refuses later times. If an answer is lost, the holder sends the same bytes again, and no other write
+ *      until the outcome is known: if etcd refuses them while the horizon has these bytes, they were applied.
+ *  H3  H decreases in one write only, the release. The release is composed after the gate is closed, and
+ *      puts `asked`. An admission raises `asked` and then checks that the gate is open; a close closes the
+ *      gate and then reads `asked`. All four are sequentially consistent, so one of the two sees the other.
+ *      So every time admitted before the close is at or before `asked`, however late its thread runs.
+ *  H4  A new holder starts after the H that its claim replaced (`floor`). By H1 no earlier holder writes
+ *      after that; so by H2 and H3 every time admitted to an earlier holder is at or before that H.
  *
- *  Clocks, leases, leaders and threads that stand still decide only how long one waits. Outside stand
+ *  Clocks, leases, leaders and stalled threads only affect how long a caller waits. Not covered are
  *  a horizon that was edited, deleted or restored from a backup, and a cloned machine: then holders
- *  overlap by one horizon at most.
+ *  overlap by at most one horizon.
  *
  *     label     at                              pairs with   and carries
  *     HELD:R    gate opened                     HELD:A       the claim's times
@@ -529,7 +526,7 @@ FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *ho
  *     END:S     gate closed, then `asked`       ADMIT:S
  */
 
-/* Time that passes for leases: it can't be set, and on Linux counts suspend. */
+/* Elapsed time, for leases: no program can set it, and on Linux it includes suspend. */
 FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
 #if defined(FLAKE_I_BY_NAME)
     struct flake_i_timespec t;
@@ -548,8 +545,8 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
 
 /* ---- requests ----
  *
- * FLAKE_OK: the answer is in `answer`; FLAKE_INVALID: etcd has answered, and won't; FLAKE_IO: no answer
- * that tells, the request may have been carried out.
+ * FLAKE_OK: the answer is in `answer`; FLAKE_INVALID: etcd refused; FLAKE_IO: no conclusive answer, etcd may have
+ * executed the request.
  */
 
 enum {
@@ -563,7 +560,7 @@ enum {
     FLAKE_I_ETCD_UNAUTHENTICATED = 16
 };
 
-typedef struct flake_i_etcd_body { /* of a request, as far as it is written */
+typedef struct flake_i_etcd_body { /* of a request, as composed so far */
     char text[4096];
     size_t n;
 } flake_i_etcd_body;
@@ -572,31 +569,31 @@ typedef struct flake_i_etcd_key {
     char text[FLAKE_I_ETCD_KEY], base64[(FLAKE_I_ETCD_KEY + 2) / 3 * 4 + 1];
 } flake_i_etcd_key;
 
-/* What the thread works with; before it starts, and after it has ended, whoever claims or releases. */
+/* Used by the claim's thread; before it starts and after it has ended, by the caller of claim or release. */
 typedef struct flake_i_etcd {
-    flake_etcd_options options; /* numbers resolved, strings not ours */
+    flake_etcd_options options; /* with defaults filled in; the strings are the caller's */
     char name_space[256], endpoint[FLAKE_I_ETCD_ENDPOINTS][256];
     size_t endpoint_count, current;
-    char *login; /* the body that authenticates; NULL: no need to */
+    char *login; /* the body that authenticates; NULL: none */
     flake_i_atomic32 stop;
 
     CURL *easy, *watch;
-    CURLM *multi; /* the watch, and whatever wakes the thread */
+    CURLM *multi; /* the watch, and calls that wake the thread */
     struct curl_slist *headers;
-    bool watching, must_look; /* must_look: the watch has said something */
-    size_t watched;           /* the endpoint that the watch is at */
+    bool watching, must_look; /* must_look: the watch has reported something */
+    size_t watched;           /* the watch's endpoint */
     char *text;
     size_t text_len;
     flake_i_json answer; /* the latest, in `text` */
     int64_t code;        /* of etcd's refusal; 0: none */
-    flake_why why;       /* what went wrong last */
-    int64_t etcd_ns;     /* etcd's clock less flake_i_elapsed_ns; INT64_MIN: not known */
+    flake_why why;       /* of the latest failure */
+    int64_t etcd_ns;     /* etcd's clock - flake_i_elapsed_ns; INT64_MIN: unknown */
 
     char token[33];
-    size_t start; /* the number from which on a free one is looked for */
+    size_t start; /* the first number to look at */
     uint64_t seq;
     flake_i_etcd_key horizon, pool;
-    char known64[FLAKE_I_ETCD_VALUE]; /* the horizon as we wrote or read it last; "": none */
+    char known64[FLAKE_I_ETCD_VALUE]; /* the horizon as last written or read; "": none */
     int64_t lease, ttl_ms;            /* as granted; 0: none */
     /* the latest write, see WRITES */
     bool is_unsettled;
@@ -608,13 +605,13 @@ typedef struct flake_i_etcd {
 struct flake_etcd {
     FLAKE_I_STAYS(flake_etcd)
     flake_i_atomic64 state;      /* number of the claim << 2 | one of the states below */
-    flake_i_atomic64 horizon_ns; /* of our latest write that we know succeeded */
+    flake_i_atomic64 horizon_ns; /* of our latest write known to have succeeded */
     flake_i_atomic64 asked_ns;   /* the latest time admitted, or the floor */
-    flake_i_atomic64 wanted_ns; /* a time refused for now, since the last attempt to extend, or 0 */
+    flake_i_atomic64 wanted_ns; /* a time refused since the last attempt to extend, or 0 */
     flake_i_atomic32 trouble;   /* why that attempt failed, see below */
-    int64_t floor_ns;           /* the H that the claim replaced: ids lie behind it */
-    uint64_t process;           /* that has claimed: flake_i_process_mark */
-    flake_i_atomic64 *word;     /* the gate's, on a page of its own that stays for old generators */
+    int64_t floor_ns;           /* the H that the claim replaced: IDs are later */
+    uint64_t process;           /* of the claim: flake_i_process_mark */
+    flake_i_atomic64 *word;     /* the gate's; its page outlives the claim, for old generators */
     unsigned cluster, generator;
     flake_i_etcd *session;
     pthread_t thread;
@@ -626,7 +623,7 @@ FLAKE_I_TABLE const char *const flake_i_etcd_troubles[] = {
     "", "etcd was not reached", "this clock is more than 60 s ahead of etcd's",
     "ids were asked for more than 60 s ahead of etcd's clock"};
 
-#define FLAKE_I_ETCD_AHEAD_NS 60000000000 /* further past etcd's clock no horizon follows */
+#define FLAKE_I_ETCD_AHEAD_NS 60000000000 /* no horizon goes further past etcd's clock */
 
 FLAKE_I_FN int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
 
@@ -636,7 +633,7 @@ FLAKE_I_FN int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000
 #define FLAKE_I_PRINTF
 #endif
 
-/* Adds to a body, with each ' made ". */
+/* Appends to a body, with " for each '. */
 FLAKE_I_PRINTF FLAKE_I_FN void flake_i_etcd_add(flake_i_etcd_body *body, const char *format, ...) {
     va_list given;
     va_start(given, format);
@@ -646,7 +643,7 @@ FLAKE_I_PRINTF FLAKE_I_FN void flake_i_etcd_add(flake_i_etcd_body *body, const c
         if (body->text[body->n] == '\'') body->text[body->n] = '"';
 }
 
-/* A key: the name space, and what is written behind it. */
+/* A key: the name space, then the formatted text. */
 FLAKE_I_PRINTF FLAKE_I_FN flake_i_etcd_key flake_i_etcd_key_of(const flake_i_etcd *s,
                                                                const char *format, ...) {
     flake_i_etcd_key key;
@@ -686,7 +683,7 @@ FLAKE_I_FN size_t flake_i_etcd_on_header(char *bytes, size_t one, size_t n, void
     return n;
 }
 
-/* Whatever a watch says, that it was made or that the key changed, is a reason to look. */
+/* Anything that a watch reports, its creation or a change of the key, is a reason to look. */
 FLAKE_I_FN size_t flake_i_etcd_on_watch(char *bytes, size_t one, size_t n, void *user) {
     (void)bytes;
     (void)one;
@@ -727,7 +724,7 @@ FLAKE_I_FN flake_status flake_i_etcd_say(flake_i_etcd *s, const char *what) {
     return flake_i_say(&s->why, FLAKE_IO, s->endpoint[s->current], what);
 }
 
-/* Says etcd's refusal in its words, without what would not be text. */
+/* Reports etcd's refusal in etcd's words, without unprintable characters. */
 FLAKE_I_FN void flake_i_etcd_say_refusal(flake_i_etcd *s, flake_i_json error) {
     char text[128];
     size_t n = 0;
@@ -738,7 +735,7 @@ FLAKE_I_FN void flake_i_etcd_say_refusal(flake_i_etcd *s, flake_i_json error) {
     (void)flake_i_etcd_say(s, n ? text : "no reason given");
 }
 
-/* What the text that has come means. */
+/* Interprets the text received. */
 FLAKE_I_FN flake_status flake_i_etcd_read_answer(flake_i_etcd *s) {
     long http = 0;
     (void)curl_easy_getinfo(s->easy, CURLINFO_RESPONSE_CODE, &http);
@@ -808,8 +805,8 @@ FLAKE_I_FN void flake_i_etcd_next_endpoint(flake_i_etcd *s) {
     s->current = (s->current + 1) % s->endpoint_count;
 }
 
-/* One request, at one endpoint after the other until one gives an answer that tells. Who is not
- * logged in is told so: at first, or because a token has run out, or is unknown to an endpoint. */
+/* One request, to one endpoint after another until one gives a conclusive answer. If etcd answers that the client
+ * is not logged in (no token yet, an expired token, or one unknown to this endpoint), logs in and asks again. */
 FLAKE_I_FN flake_status flake_i_etcd_call(flake_i_etcd *s, const char *path, const char *body) {
     flake_status status = FLAKE_IO;
     for (size_t tries = 0; tries < s->endpoint_count; tries++) {
@@ -826,7 +823,7 @@ FLAKE_I_FN flake_status flake_i_etcd_call(flake_i_etcd *s, const char *path, con
     return status;
 }
 
-/* A watch is only a hint that the answer to a question may have changed. range_end64 "": one key. */
+/* A watch is only a hint that a key may have changed. range_end64 "": one key. */
 FLAKE_I_FN void flake_i_etcd_watch(flake_i_etcd *s, const char *key64, const char *range_end64) {
     flake_i_etcd_body body = {"", 0};
     if (s->watching && s->watched == s->current) return;
@@ -838,20 +835,20 @@ FLAKE_I_FN void flake_i_etcd_watch(flake_i_etcd *s, const char *key64, const cha
         s->watching = curl_multi_add_handle(s->multi, s->watch) == CURLM_OK;
 }
 
-/* Returns after that time, or when the watch has said something, or on curl_multi_wakeup. False: the
- * watch has ended. */
+/* Returns after that time, or when the watch reports something, or on curl_multi_wakeup. False: the watch has
+ * ended. */
 FLAKE_I_FN bool flake_i_etcd_wait(flake_i_etcd *s, int ms) {
     int running = 0, left = 0;
     bool ended = false;
     (void)curl_multi_perform(s->multi, &running);
     if (!s->must_look) (void)curl_multi_poll(s->multi, NULL, 0, ms, NULL);
     (void)curl_multi_perform(s->multi, &running);
-    while (curl_multi_info_read(s->multi, &left)) ended = true; /* it says nothing else */
+    while (curl_multi_info_read(s->multi, &left)) ended = true; /* it reports nothing else */
     if (ended) flake_i_etcd_unwatch(s);
     return !ended;
 }
 
-/* ---- the lease: nothing but how long we keep the key of the pool hangs on it ---- */
+/* ---- the lease: it decides only how long we keep the key of the pool ---- */
 
 FLAKE_I_FN flake_status flake_i_etcd_grant(flake_i_etcd *s) {
     flake_i_etcd_body body = {"", 0};
@@ -880,7 +877,7 @@ FLAKE_I_FN flake_status flake_i_etcd_keep_alive(flake_i_etcd *s) {
     return status == FLAKE_OK && !is_renewed ? FLAKE_INVALID : status;
 }
 
-/* With it goes the key of the pool, if it still has this lease. */
+/* etcd deletes the key of the pool with it, if the key still has this lease. */
 FLAKE_I_FN void flake_i_etcd_revoke(flake_i_etcd *s) {
     flake_i_etcd_body body = {"", 0};
     if (!s->lease) return;
@@ -898,30 +895,30 @@ FLAKE_I_FN bool flake_i_etcd_is_too_far(const flake_i_etcd *s, int64_t ns) {
     return ns > etcd_ns && flake_i_ns_until(ns, etcd_ns) > FLAKE_I_ETCD_AHEAD_NS;
 }
 
-/* Whether this clock can be trusted with a horizon. */
+/* Reads this clock. False: it is too far ahead of etcd's to move a horizon. */
 FLAKE_I_FN bool flake_i_etcd_read_clock(flake_i_etcd *s, int64_t *now_ns) {
     *now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
     if (!flake_i_etcd_is_too_far(s, *now_ns)) return true;
     (void)flake_i_etcd_say(s, flake_i_etcd_troubles[FLAKE_I_ETCD_CLOCK]);
-    flake_i_etcd_next_endpoint(s); /* it may be etcd's that is wrong */
+    flake_i_etcd_next_endpoint(s); /* etcd's clock may be the wrong one */
     return false;
 }
 
-/* The horizon for ids up to `until`. */
+/* The horizon for IDs up to `until`. */
 FLAKE_I_FN int64_t flake_i_etcd_ahead_of(const flake_i_etcd *s, int64_t until_ns) {
     const int64_t ahead_ns = s->options.horizon_ms * 1000000;
     if (until_ns < 0) until_ns = 0;
     return until_ns > INT64_MAX - ahead_ns ? INT64_MAX : until_ns + ahead_ns;
 }
 
-/* See WRITES; to claim and to heal are one. */
+/* See WRITES; TAKE is claim and heal. */
 typedef enum flake_i_etcd_write {
     FLAKE_I_ETCD_TAKE,
     FLAKE_I_ETCD_EXTEND,
     FLAKE_I_ETCD_RELEASE
 } flake_i_etcd_write;
 
-/* Writes down the next transaction, whose answer flake_i_etcd_settle_write waits for. */
+/* Composes the next transaction, which flake_i_etcd_settle_write sends. */
 FLAKE_I_FN void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write write,
                                            int64_t put_ns) {
     char value[FLAKE_I_ETCD_VALUE], token64[48];
@@ -954,7 +951,7 @@ FLAKE_I_FN void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write w
     flake_i_etcd_add(b, "{'request_range':{'key':'%s'}}]}", pool64);
 }
 
-/* Sends the write that is not settled, the same bytes however often; says as flake_i_etcd_outcome_in. */
+/* Sends the unsettled write, each time with the same bytes; returns what flake_i_etcd_outcome_in does. */
 FLAKE_I_FN flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
     flake_status status = FLAKE_IO;
     for (int tries = 0; tries < 2 && status == FLAKE_IO; tries++) {
@@ -964,7 +961,7 @@ FLAKE_I_FN flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
             if (status == FLAKE_IO) flake_i_etcd_say(s, "not etcd's answer to a transaction");
         }
     }
-    /* No such lease: etcd says so only after it has compared, so it was not applied. */
+    /* No such lease: etcd reports this only after the comparison, so the write was not applied. */
     if (status == FLAKE_INVALID)
         status = s->code == FLAKE_I_ETCD_NOT_FOUND ? FLAKE_AGAIN : FLAKE_IO;
     if (status == FLAKE_OK) memcpy(s->known64, s->put64, sizeof s->known64);
@@ -973,8 +970,8 @@ FLAKE_I_FN flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
     return status;
 }
 
-/* Where the next horizon goes: ahead of the clock, and of what was asked for, and never back. False:
- * this clock is ahead of etcd's. */
+/* The next horizon: ahead of the clock and of the times asked for, and never earlier than the last. False: this
+ * clock is ahead of etcd's. */
 FLAKE_I_FN bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
     flake_i_etcd *const s = c->session;
     int64_t base_ns;
@@ -995,8 +992,7 @@ FLAKE_I_FN bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
     return true;
 }
 
-/* Brings the horizon forward, and the key of the pool back if need be. FLAKE_LEASE: lost; FLAKE_IO:
- * not done. */
+/* Extends the horizon, and restores the key of the pool if it is gone. FLAKE_LEASE: lost; FLAKE_IO: not done. */
 FLAKE_I_FN flake_status flake_i_etcd_extend_horizon(flake_etcd *c) {
     flake_i_etcd *const s = c->session;
     for (int tries = 0; tries < 4; tries++) {
@@ -1029,7 +1025,7 @@ FLAKE_I_FN void flake_i_etcd_close_gate(flake_etcd *c, uint64_t state, uint64_t 
         FLAKE_ATOMIC_STORE(c->word, 0u, relaxed); /* who misses it still asks at the next unit */
 }
 
-/* Raises a time, if it is later. */
+/* Sets a time, if the new one is later. */
 FLAKE_I_FN void flake_i_etcd_raise_time(flake_i_atomic64 *at, int64_t ns) {
     uint64_t seen = FLAKE_ATOMIC_LOAD(at, seq_cst); /* ADMIT:S */
     while ((int64_t)seen < ns &&
@@ -1054,7 +1050,7 @@ FLAKE_I_FN flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
     return is_open ? FLAKE_OK : FLAKE_LEASE;
 }
 
-/* A generator begins behind all earlier holders, and behind those of this claim that it may follow. */
+/* A generator starts after all earlier holders, and after earlier generators of this claim. */
 FLAKE_I_FN int64_t flake_i_etcd_floor(void *user) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&((flake_etcd *)user)->asked_ns, relaxed);
 }
@@ -1086,7 +1082,7 @@ FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
         }
         if (!s->must_look && now_ms < extend_ms && !flake_i_etcd_is_wanted(c)) {
             const int64_t due_ms = (extend_ms < renew_ms ? extend_ms : renew_ms) - now_ms;
-            /* after 100 ms it looks what is wanted; what ended the watch may have ended more */
+            /* checks every 100 ms whether a time is wanted; what ended the watch may have ended more */
             if (!flake_i_etcd_wait(s, due_ms < 100 ? (int)due_ms : 100) &&
                 extend_ms > now_ms + soon_ms)
                 extend_ms = now_ms + soon_ms;
@@ -1108,7 +1104,7 @@ FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
 
 /* ---- options ---- */
 
-/* Fills in the defaults; names the option that does not fit, or NULL. */
+/* Fills in the defaults; returns the reason why an option is invalid, or NULL. */
 FLAKE_I_FN const char *flake_i_etcd_resolve(flake_etcd_options *o) {
     const int64_t hour_ms = 3600000;
     if (!o->endpoints) o->endpoints = "http://127.0.0.1:2379";
@@ -1129,7 +1125,7 @@ FLAKE_I_FN const char *flake_i_etcd_resolve(flake_etcd_options *o) {
     return o->password && !o->user ? "password: without user" : NULL;
 }
 
-/* Takes "http://a:1, https://b:2/" apart. */
+/* Splits "http://a:1, https://b:2/". */
 FLAKE_I_FN bool flake_i_etcd_parse_endpoints(flake_i_etcd *s, const char *at) {
     for (const char *comma; *at; at = comma + (*comma == ',')) {
         comma = at + strcspn(at, ",");
@@ -1178,7 +1174,7 @@ FLAKE_I_FN void flake_i_etcd_close_session(flake_i_etcd *s) {
     free(s);
 }
 
-/* What a claim needs before it asks etcd anything. Each reason is written before it can be one. */
+/* Prepares all that a claim needs before its first request. Each reason is written before the step that can fail. */
 FLAKE_I_FN flake_status flake_i_etcd_open_session(flake_i_etcd *s,
                                                   const flake_etcd_options *options) {
     flake_etcd_options *const o = &s->options;
@@ -1229,7 +1225,7 @@ FLAKE_I_FN flake_status flake_i_etcd_read_clusters(flake_i_etcd *s, unsigned *cl
     return FLAKE_INVALID;
 }
 
-/* Reads the pool and its horizons as they stand together. Linearizable: etcd asks a majority. */
+/* Reads the pool and its horizons in one transaction. Linearizable: etcd asks a majority. */
 FLAKE_I_FN flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned cluster,
                                                   flake_i_etcd_numbers *numbers) {
     const flake_i_etcd_key pool = flake_i_etcd_key_of(s, "pool/%u:", cluster);
@@ -1254,8 +1250,8 @@ FLAKE_I_FN flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned clus
     return flake_i_etcd_say(s, "not etcd's answer to a range");
 }
 
-/* A number that is free and whose horizon has passed, from a different one on each time; else the one
- * whose horizon will pass first, if it does within a minute. SIZE_MAX: none. */
+/* The first free number from `start` whose horizon has passed; otherwise the one whose horizon passes first, if
+ * that is within a minute. SIZE_MAX: none. */
 FLAKE_I_FN size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers, size_t size,
                                              size_t start, int64_t now_ns, bool *is_blocked) {
     size_t best = SIZE_MAX;
@@ -1270,7 +1266,7 @@ FLAKE_I_FN size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers
     return best;
 }
 
-/* Claims a number as it stands in the answer. FLAKE_LEASE: another was faster. */
+/* Claims a number in the state that the answer shows. FLAKE_LEASE: another process was faster. */
 FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s, unsigned cluster,
                                                   unsigned slot, int64_t floor_ns, int64_t now_ns) {
     const int64_t put_ns = flake_i_etcd_ahead_of(s, flake_i_max(floor_ns, now_ns));
@@ -1281,7 +1277,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s
                                s->horizon.base64, s->known64))
         return FLAKE_LEASE;
     for (int tries = 0; tries < 3 && status == FLAKE_AGAIN; tries++) {
-        /* The lease may have run out while there was no number. */
+        /* The lease may have expired while no number was free. */
         if (!s->lease && flake_i_etcd_grant(s) != FLAKE_OK) return FLAKE_IO;
         flake_i_etcd_compose_write(s, FLAKE_I_ETCD_TAKE, put_ns);
         status = flake_i_etcd_settle_write(s);
@@ -1348,7 +1344,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s) {
         }
         s->must_look = false;
         (void)flake_i_etcd_wait(s, left_ms < 1000 ? (int)left_ms : 1000);
-        FLAKE_SLEEP_NS(10000000); /* what comes free together is seen together */
+        FLAKE_SLEEP_NS(10000000); /* numbers released together are seen together */
     }
 }
 
@@ -1374,7 +1370,7 @@ FLAKE_I_FN flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd *s
 FLAKE_API flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options *options,
                                         flake_why *why) {
     if (!c || c->session || (c->process && !c->word)) {
-        /* Without a word generators of the last claim could not tell it from this one. */
+        /* Without a word, generators of the last claim could not distinguish it from this one. */
         flake_i_put_why(why, "flake_etcd_claim: the claim is not released, or needs a fresh object",
                         "", "");
         return FLAKE_INVALID;
@@ -1400,7 +1396,7 @@ FLAKE_API flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options 
 
 /* ---- release ---- */
 
-/* With the gate closed: says what was admitted, and gives the number back. */
+/* After the gate is closed: writes the latest time admitted, and returns the number. */
 FLAKE_I_FN flake_status flake_i_etcd_give_back(flake_etcd *c) {
     flake_i_etcd *const s = c->session;
     flake_status status = s->is_unsettled ? flake_i_etcd_settle_write(s) : FLAKE_OK;
@@ -1423,7 +1419,7 @@ FLAKE_API flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
     flake_i_put_why(why, "", "", "");
     flake_i_etcd_close_gate(c, state, FLAKE_I_ETCD_NONE);
     if (c->process != flake_i_process_mark()) {
-        /* libcurl's part stays: to close a connection is to say goodbye on the parent's socket. */
+        /* libcurl's objects are leaked: closing a connection would write to the parent's socket. */
         s->multi = NULL;
         s->easy = s->watch = NULL;
         s->headers = NULL;
@@ -1451,7 +1447,7 @@ FLAKE_API void flake_etcd_destroy(flake_etcd *c) {
     c->process = 0;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 FLAKE_API unsigned flake_etcd_cluster(const flake_etcd *c) { return c->cluster; }
 FLAKE_API unsigned flake_etcd_generator(const flake_etcd *c) { return c->generator; }
