@@ -117,7 +117,7 @@
  *     // >>layouts     // >>generators     // >>lanes     // >>prefetch     // >>text
  *     // >>forms       what ids of 128 bits are made of, and random bytes for them
  *     // >>wide        generators of 128 bits     // >>default: one for the whole process
- *     // >>who         where node numbers come from
+ *     // >>who         where node numbers come from; flake_etcd.h: from an etcd cluster
  *     // >>library     what other languages ask, when a shared library is made of this
  */
 #ifndef FLAKE_H
