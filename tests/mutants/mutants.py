@@ -370,7 +370,6 @@ class Judge:
                       if r["code"] and not (r["failed"] and all(map(PASSED_OVER.search, r["failed"])))}
         self.asked, self.caught = collections.Counter(), collections.Counter()   # (section, program) -> times
         self.plain, self.lock = {}, threading.Lock()
-        self.etcd = "#define FLAKE_ETCD\n" if curl else ""
         self.fine = {(name,): True for name, r in measured.items() if r["code"] == 0}   # see is_fine
         (folder / "plain").mkdir(exist_ok=True)
 
@@ -453,7 +452,7 @@ class Judge:
     def code(self, compiler, root, header):
         """What the compiler generates for all functions of a header; None: it reports an error."""
         source, out = root / "all.c", root / f"{compiler}.o"
-        source.write_text(f'#define FLAKE_REGISTRY 8\n{self.etcd}#include "{header}"\n')
+        source.write_text(f'#define FLAKE_REGISTRY 8\n#include "{header}"\n')
         command = [compiler, "-std=c11", "-w", "-O2", "-c", "-Dinline=__attribute__((used))", "-I.", source.name,
                    "-o", out.name]
         return out.read_bytes() if compiles(command, root) else None
