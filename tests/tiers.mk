@@ -38,7 +38,6 @@ run_steps = $(MAKE) --no-print-directory -s -k $(PARALLEL) $(1:%=$(BUILD)/steps/
 	tests/run.sh --sum $(1:%=$(BUILD)/steps/%.out)
 
 $(BUILD)/steps/%.out: FORCE
-	@mkdir -p $(@D)
 	@tests/run.sh --step $@ $(MAKE) --no-print-directory $(or $(step_$*),$*)
 
 evidence: ## tests/EVIDENCE.md, from the steps of the last `make check` and `make nightly`
