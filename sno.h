@@ -11,7 +11,7 @@
  *         sno_id id = sno_generate(42); // from any thread; 42 is yours to give a meaning
  *         char text[16];
  *         sno_encode(id, text);
- *         printf("%.16s made at %lld ns\n", text, (long long)sno_time_ns(id));
+ *         printf("%.16s made at %lld ms\n", text, (long long)sno_time_ms(id));
  *         return 0;
  *     }
  *

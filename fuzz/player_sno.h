@@ -327,7 +327,7 @@ static sno_id sno_nothing(void) {
     return id;
 }
 
-/* The id of a call that failed has not been written; that of sno_new is zero. */
+/* The id of a call that failed has not been written; that of sno_generate is zero. */
 static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
     static fuzz_wanted w;
     const sno_snapshot before = sno_stand(a);

@@ -75,7 +75,7 @@ section == 1 {
     next
 }
 
-# The header: its first comment, then its public part, with the regions in it that both headers have.
+# The header: its first comment, then its public part, with the sections in it.
 /^\/\/ >>(settings|restarts)/ { next }
 /^\/\/ >>/ {
     part = $2

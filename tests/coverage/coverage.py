@@ -11,8 +11,7 @@ coverage, runs them once, and adds up. What a child of fork() runs counts, also 
 lie in a mapped file. A program's lines are kept in BUILD/coverage until a file that it could be made of
 changes.
 
-The regions that both headers have are one text, which counts once: what either header's tests take is
-taken. flake_etcd.h is judged with ETCD=1 alone.
+flake_etcd.h is judged with ETCD=1 alone.
 
 What nothing takes is listed, unless tests/coverage/untaken names it with a reason. That file also says
 how much must be taken at least; closes with "N passed, N failed", one for each of these.
