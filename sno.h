@@ -1757,7 +1757,8 @@ FLAKE_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
             flake_options patient;
             memset(&patient, 0, sizeof patient);
             patient.max_wait_ms = INT64_MAX;
-            if (sno_init(&own, NULL, &patient, NULL) == FLAKE_OK) (void)sno_next(&own, meta, &id);
+            if (sno_init(&own, NULL, &patient, NULL) == FLAKE_OK)
+                (void)sno_next_n(&own, meta, &id, 1);
             return id;
         }
         if (flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, &place) != FLAKE_OK) return sno_i_id(0, 0);

@@ -159,13 +159,13 @@ static void move_clock(int64_t ms) {
     PATH(sno_encode_n, many, sno_encode_n(sno_ids, many, texts))                                  \
     PATH(sno_decode_n, many, well &= sno_decode_n(texts, many, sno_ids) == FLAKE_OK)
 #endif
-#define PATHS_BY_CLOCK(PATH, clock)                                                           \
-    PATH(flake_next_##clock, 1, NEXT(flake_next))                                             \
-    PATH(flake_lanes_next_##clock, 1, LANES_NEXT)                                             \
-    PATH(flake_shard_next_##clock, 1, SHARD_NEXT)                                             \
-    PATH(sno_new_##clock, 1, well &= sno_next(&snos, 42, &sno) == FLAKE_OK)                   \
-    PATH(sno_lanes_new_##clock, 1, well &= sno_lanes_next(&laned_snos, 42, &sno) == FLAKE_OK) \
-    PATH(sno_shard_new_##clock, 1, well &= sno_shard_next(&sno_shard_0, 42, &sno) == FLAKE_OK)
+#define PATHS_BY_CLOCK(PATH, clock)                                                            \
+    PATH(flake_next_##clock, 1, NEXT(flake_next))                                              \
+    PATH(flake_lanes_next_##clock, 1, LANES_NEXT)                                              \
+    PATH(flake_shard_next_##clock, 1, SHARD_NEXT)                                              \
+    PATH(sno_next_##clock, 1, well &= sno_next(&snos, 42, &sno) == FLAKE_OK)                   \
+    PATH(sno_lanes_next_##clock, 1, well &= sno_lanes_next(&laned_snos, 42, &sno) == FLAKE_OK) \
+    PATH(sno_shard_next_##clock, 1, well &= sno_shard_next(&sno_shard_0, 42, &sno) == FLAKE_OK)
 
 #define FUNCTION(name, n, ...)                                 \
     __attribute__((noinline)) static void guard_##name(void) { \

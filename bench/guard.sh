@@ -22,8 +22,8 @@ valgrind --tool=callgrind --callgrind-out-file="$program.callgrind" "$program" >
 # "function instructions-an-id"
 callgrind_annotate --inclusive=yes --threshold=100 "$program.callgrind" | awk -v list="$program.list" '
     BEGIN { while ((getline line < list) > 0) { split(line, of, " "); ids[of[1]] = of[2] } }
-    match($0, /:guard_[a-z0-9_]+/) { # in guard.c, or in a header whose code begins it
-        name = substr($0, RSTART + 7, RLENGTH - 7)
+    match($0 " ", /:guard_[a-z0-9_]+ /) { # in guard.c, or in a header whose code begins it
+        name = substr($0, RSTART + 7, RLENGTH - 8)
         gsub(/,/, "", $1)
         if (name in ids && !(name in count)) count[name] = $1 / ids[name]
     }

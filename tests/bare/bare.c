@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The headers with parts left out, and on machines that have none: optouts.sh builds it with each of
- * the macros FLAKE_NO_FILES, FLAKE_NO_NET, FLAKE_NO_OS, FLAKE_NO_FILES and FLAKE_NO_OS, in C and in C++, and
- * cross.sh for a processor without an operating system, and for WASI.
+ * the macros FLAKE_NO_FILES, FLAKE_NO_NET and FLAKE_NO_OS, in C and in C++, and cross.sh for a processor
+ * without an operating system, and for WASI.
  *
  * Without an operating system the clock stands still but for sleeps, as a timer's would whose interrupt
  * is the only thing that wakes the processor. PLAIN_ATOMICS: for a processor that has no 64-bit atomics,
@@ -19,11 +19,6 @@ static int64_t board_now_ns = 1700000000000000000;
 #define FLAKE_CLOCK_NS(kind) ((void)(kind), board_now_ns)
 #define FLAKE_SLEEP_NS(ns)   ((void)(board_now_ns += (ns)))
 #endif
-#if defined(FLAKE_NO_OS)
-static int64_t board_sno_now_ns = 1700000000000000000;
-#define FLAKE_CLOCK_NS(kind) ((void)(kind), board_sno_now_ns)
-#define FLAKE_SLEEP_NS(ns)   ((void)(board_sno_now_ns += (ns)))
-#endif
 
 #if defined(PLAIN_ATOMICS)
 #define FLAKE_ATOMIC(T)                 T
@@ -32,12 +27,6 @@ static int64_t board_sno_now_ns = 1700000000000000000;
 #define FLAKE_ATOMIC_ADD(p, v, order)   (*(p) += (v), *(p) - (v))
 #define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
     (*(p) == *(seen) ? (*(p) = (v), true) : (*(seen) = *(p), false))
-#define FLAKE_ATOMIC(T)                 FLAKE_ATOMIC(T)
-#define FLAKE_ATOMIC_LOAD(p, order)     FLAKE_ATOMIC_LOAD(p, order)
-#define FLAKE_ATOMIC_STORE(p, v, order) FLAKE_ATOMIC_STORE(p, v, order)
-#define FLAKE_ATOMIC_ADD(p, v, order)   FLAKE_ATOMIC_ADD(p, v, order)
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
-    FLAKE_ATOMIC_CAS(p, seen, v, success, failure)
 #endif
 
 #include "../../flake.h"
@@ -66,11 +55,6 @@ enum { has_files = FILES_OF(!has_system, 0) };
 enum { has_net = 0 };
 #else
 enum { has_net = FILES_OF(!has_system, 0) };
-#endif
-#if defined(FLAKE_NO_OS) || defined(FLAKE_NO_FILES)
-enum { has_sno_files = 0 };
-#else
-enum { has_sno_files = FILES_OF(0, 0) };
 #endif
 
 /* The macro that leaves it out, or what else is wanting, is named. */
@@ -203,7 +187,7 @@ static void sno_files_are_there_or_say_why(void) {
     memset(&options, 0, sizeof options);
     memset(&pool, 0, sizeof pool);
     where.path = "bare.sno";
-    if (has_sno_files) {
+    if (has_files) {
         CHECK_EQ(sno_state_open(&state, &where, &pool, &why), FLAKE_OK);
         CHECK_EQ(flake_state_close(&state), FLAKE_OK);
         CHECK_EQ(remove(where.path), 0);
