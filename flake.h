@@ -28,7 +28,6 @@
  *     flake_lanes_...  one object for all threads, whose cores don't fight for a cache line; for
  *                      servers with many threads
  *     flake_shard_...  one shard per thread: its words are its own, and its ids rise
- *     flake_pool_...   lends shards to threads that come and go
  *     flake_try_at     with a clock reading that you have already
  *     flake_prefetch   a thread's own stock of ids
  *     flake_uuid7      a UUID of version 7 in one line, flake_ulid a ULID
@@ -43,7 +42,6 @@
  *                                   restore, reinit_after_fork, retire (which is for no handler)
  *     a flake_shard                 one thread at a time draws; the questions any
  *     a flake_prefetch              one thread at a time
- *     a flake_pool                  borrow and give_back from any thread
  *     a flake_ring                  push and pop from any thread
  *     a flake_state, flake_slot     open, claim, close, release: one thread at a time, and not beside
  *                                   an init of a generator on it; extend: any
@@ -114,7 +112,7 @@
  *     // >>public      what you call, and what you can set: all that you need to know
  *     // >>system      all that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
- *     // >>objects     what a generator, shard or pool is made of
+ *     // >>objects     what a generator or shard is made of
  *     // >>layouts     // >>generators     // >>lanes     // >>prefetch     // >>text
  *     // >>forms       what ids of 128 bits are made of, and random bytes for them
  *     // >>wide        generators of 128 bits     // >>default: one for the whole process
@@ -539,14 +537,6 @@ FLAKE_API flake_status flake_shard_try_at(flake_shard *, int64_t unix_ms, uint64
 /* The shard as a generator, for the questions, snapshot, restore, reinit_after_fork and retire.
  * Never draw from that: drawing is for flake_shard_... alone. */
 FLAKE_API flake_gen *flake_shard_gen(flake_shard *);
-
-/* Lends shards to threads. NULL: all are lent (make more shards, or fall back on a shared generator
- * with a range of its own). A shard that comes back goes on where it stood. */
-typedef struct flake_pool flake_pool;
-FLAKE_API flake_status flake_pool_init(flake_pool *, flake_shard *shards, size_t n,
-                                       const flake_options *);
-FLAKE_API flake_shard *flake_pool_borrow(flake_pool *);
-FLAKE_API void flake_pool_give_back(flake_pool *, flake_shard *);
 
 /* ---- lanes: one generator for all threads of all cores ----
  *
@@ -1071,7 +1061,6 @@ FLAKE_API const char *flake_version(void);
 FLAKE_API size_t flake_sizeof_options(void);
 FLAKE_API size_t flake_sizeof_gen(void);
 FLAKE_API size_t flake_sizeof_shard(void);
-FLAKE_API size_t flake_sizeof_pool(void);
 FLAKE_API size_t flake_sizeof_lanes(void);
 FLAKE_API size_t flake_sizeof_lane(void);
 FLAKE_API size_t flake_sizeof_prefetch(void);
@@ -4559,16 +4548,6 @@ struct flake_shard {
     flake_gen gen;
 };
 
-FLAKE_I_RELY_ON(offsetof(flake_gen, engine) == 0 && offsetof(flake_shard, gen) == 0,
-                "a pool takes the engine's address for the shard's");
-
-struct flake_pool {
-    FLAKE_I_STAYS(flake_pool)
-    flake_shard *shards;
-    size_t n;
-    flake_i_atomic32 hint;
-};
-
 struct flake_prefetch {
     FLAKE_I_STAYS(flake_prefetch)
     flake_gen *gen;
@@ -5456,27 +5435,6 @@ FLAKE_API flake_status flake_shard_try_at(flake_shard *s, int64_t unix_ms, uint6
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_RANGE;
     return flake_i_one(&s->gen, FLAKE_I_OWNED | FLAKE_I_GIVEN, ns, id);
-}
-
-FLAKE_API flake_status flake_pool_init(flake_pool *p, flake_shard *shards, size_t n,
-                                       const flake_options *options) {
-    flake_status status = flake_shards_init(shards, n, options);
-    if (status != FLAKE_OK) return status;
-    p->shards = shards;
-    p->n = n;
-    FLAKE_ATOMIC_STORE(&p->hint, 0u, relaxed);
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_shard *flake_pool_borrow(flake_pool *p) {
-    /* the engine is the first member of the generator, and that of the shard */
-    return (flake_shard *)(void *)flake_i_lend(p->shards, sizeof *p->shards, p->n, &p->hint);
-}
-
-FLAKE_API void flake_pool_give_back(flake_pool *p, flake_shard *shard) {
-    FLAKE_ASSERT(shard >= p->shards && shard < p->shards + p->n);
-    (void)p;
-    flake_i_take_back(&shard->gen.engine);
 }
 
 // >>lanes
@@ -7683,7 +7641,6 @@ FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }
 FLAKE_API size_t flake_sizeof_options(void) { return sizeof(flake_options); }
 FLAKE_API size_t flake_sizeof_gen(void) { return sizeof(flake_gen); }
 FLAKE_API size_t flake_sizeof_shard(void) { return sizeof(flake_shard); }
-FLAKE_API size_t flake_sizeof_pool(void) { return sizeof(flake_pool); }
 FLAKE_API size_t flake_sizeof_lanes(void) { return sizeof(flake_lanes); }
 FLAKE_API size_t flake_sizeof_lane(void) { return sizeof(flake_lane); }
 FLAKE_API size_t flake_sizeof_prefetch(void) { return sizeof(flake_prefetch); }
