@@ -124,11 +124,11 @@ explore-orders: $(BUILD)/explore_orders ## the memory orders: whatever each load
 $(BUILD)/explore_%: tests/explore/explore_%.c $(wildcard tests/explore/*.h) $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
-models: $(BUILD)/flags ## the ordering pairs as small programs, for a checker of the C11 memory model too
+models: $(BUILD)/flags ## the models compile for a checker of the C11 memory model, which runs them; the others run with threads
 	tests/models/models.sh $(BUILD)/models 3000 $(CC) $(FLAGS) -I.
 
 CHECKER ?= genmc
-models-checked: ## the same under a checker of the C11 memory model, where there is one (CHECKER=genmc)
+models-checked: ## the models, and each order taken away, under a checker of the C11 memory model (CHECKER=genmc)
 	tests/models/checker.sh $(BUILD)/models-checked $(CHECKER) $(MODELS)
 
 mutants: ## small edits of the headers, each of which must be caught

@@ -1977,6 +1977,7 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
  *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
  *     TURN:R     files: a thread's turn is over       TURN:A       what it did in it
  *     DISK:R     horizon published                    DISK:A       that it is on disk, and the run
+ *     OPEN:R     state is open                        OPEN:A       its holder, and the turn it took
  *     ASK:S      `asked` raised, or seen raised,      SHUT:S       one of the two sees the other
  *                then horizon read
  *     SHUT:S     horizon closed, then `asked` read    ASK:S
@@ -3583,10 +3584,10 @@ struct flake_state {
     flake_i_atomic32 by_timer;
     flake_i_atomic64 *fork_word;
     uint64_t fork_mark;
-    uint64_t holder;    /* mark of the process that opened it */
-    uint64_t self;      /* says, with is_open, that this is no chance content of memory */
-    int64_t written_ns; /* the latest at which it was, by the writer */
-    uint64_t number;    /* of the last record on disk, by the writer */
+    flake_i_atomic64 holder; /* mark of the process that opened it */
+    uint64_t self;           /* says, with is_open, that this is no chance content of memory */
+    int64_t written_ns;      /* the latest at which it was, by the writer */
+    uint64_t number;         /* of the last record on disk, by the writer */
     flake_i_atomic32 is_open;
     bool is_shared;
     flake_clock clock;
@@ -3768,11 +3769,15 @@ FLAKE_I_FN uint64_t flake_i_holder_mark(void) {
     return flake_i_process_mark() ^ flake_i_pid() << 32;
 }
 
+FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
+    return FLAKE_ATOMIC_LOAD(&s->holder, relaxed) == flake_i_holder_mark();
+}
+
 /* Whether this process opened it and still has it. A shared one may be another's. */
 FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
     if (s->self != ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION)) return false;
-    return s->holder == flake_i_holder_mark() && flake_i_file_is_open(&s->file);
+    return flake_i_state_holder_is_here(s) && flake_i_file_is_open(&s->file);
 }
 
 /* Of a parent's or another process's, or from before a bump. */
@@ -3887,18 +3892,21 @@ FLAKE_I_FN int64_t flake_i_state_floor(const flake_state *s) {
 }
 
 FLAKE_API flake_status flake_state_extend(flake_state *s) {
-    bool self, moved = true; /* somebody else may be at it */
-    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return FLAKE_INVALID;
-    if (flake_i_state_is_stale(s)) return FLAKE_FORKED;
+    bool self;
+    if (!FLAKE_ATOMIC_LOAD(&s->is_open, acquire)) return FLAKE_INVALID; /* OPEN:A */
+    if (!flake_i_state_holder_is_here(s)) return FLAKE_FORKED;
     const flake_i_calm calm = flake_i_calm_begin();
+    flake_status status = FLAKE_OK; /* another thread is the writer */
     if (flake_i_state_turn(s, &self)) {
+        /* Another thread may have closed and reopened the state: only the writer reads plain fields. */
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
-        moved = !flake_i_state_is_stale(s) && /* closed, and opened elsewhere by now */
-                flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock)));
+        if (flake_i_state_is_stale(s)) status = FLAKE_FORKED;
+        else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
+            status = FLAKE_IO;
         flake_i_state_turn_end(s);
     }
     flake_i_calm_end(calm);
-    return moved ? FLAKE_OK : FLAKE_IO;
+    return status;
 }
 
 /* Closes the gate to all draws, and makes this thread the last writer. */
@@ -3932,7 +3940,7 @@ FLAKE_API flake_status flake_state_close(flake_state *s) {
     flake_status status = FLAKE_FORKED;
     if (!is_stale) status = flake_i_state_end(s);
     else {
-        const bool inherited = s->holder != flake_i_holder_mark();
+        const bool inherited = !flake_i_state_holder_is_here(s);
         if (!inherited && !s->is_shared) flake_i_state_shut(s); /* draws go on elsewhere */
         flake_i_file file = s->file;                            /* the shared one is the holder's */
         flake_i_file_drop(&file, inherited);
@@ -4038,7 +4046,7 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *
     s->written_ns = INT64_MIN;
     s->is_shared = o->shared_memory;
     s->clock = o->clock;
-    s->holder = flake_i_holder_mark();
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
     s->fork_mark = flake_i_fork_mark(&s->fork_word);
     memcpy(s->identity, identity, FLAKE_I_IDENTITY);
@@ -4057,7 +4065,7 @@ FLAKE_I_FN bool flake_i_state_take_over(flake_state *s, const flake_state_option
     const int64_t now_ns = flake_i_exact_ns(&o->clock);
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
     s->file = *file;
-    s->holder = flake_i_holder_mark();
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
     s->number = r->number;
     s->clock = o->clock;
@@ -4073,7 +4081,7 @@ FLAKE_I_FN bool flake_i_state_take_over(flake_state *s, const flake_state_option
 
 /* From here on draws may write. */
 FLAKE_I_FN void flake_i_state_opened(flake_state *s) {
-    FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
+    FLAKE_ATOMIC_STORE(&s->is_open, 1u, release); /* OPEN:R */
     flake_i_state_turn_end(s);
 }
 

@@ -1510,6 +1510,7 @@ SNO_I_FN void *sno_i_move_page(void *page, sno_i_page_room *room) { return (void
  *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
  *     TURN:R     files: a thread's turn is over       TURN:A       what it did in it
  *     DISK:R     horizon published                    DISK:A       that it is on disk, and the run
+ *     OPEN:R     state is open                        OPEN:A       its holder, and the turn it took
  *     ASK:S      `asked` raised, or seen raised,      SHUT:S       one of the two sees the other
  *                then horizon read
  *     SHUT:S     horizon closed, then `asked` read    ASK:S
@@ -3116,10 +3117,10 @@ struct sno_state {
     sno_i_atomic32 by_timer;
     sno_i_atomic64 *fork_word;
     uint64_t fork_mark;
-    uint64_t holder;    /* mark of the process that opened it */
-    uint64_t self;      /* says, with is_open, that this is no chance content of memory */
-    int64_t written_ns; /* the latest at which it was, by the writer */
-    uint64_t number;    /* of the last record on disk, by the writer */
+    sno_i_atomic64 holder; /* mark of the process that opened it */
+    uint64_t self;           /* says, with is_open, that this is no chance content of memory */
+    int64_t written_ns;      /* the latest at which it was, by the writer */
+    uint64_t number;         /* of the last record on disk, by the writer */
     sno_i_atomic32 is_open;
     bool is_shared;
     sno_clock clock;
@@ -3301,11 +3302,15 @@ SNO_I_FN uint64_t sno_i_holder_mark(void) {
     return sno_i_process_mark() ^ sno_i_pid() << 32;
 }
 
+SNO_I_FN bool sno_i_state_holder_is_here(const sno_state *s) {
+    return SNO_ATOMIC_LOAD(&s->holder, relaxed) == sno_i_holder_mark();
+}
+
 /* Whether this process opened it and still has it. A shared one may be another's. */
 SNO_I_FN bool sno_i_state_is_held(const sno_state *s) {
     if (!SNO_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
     if (s->self != ((uint64_t)(uintptr_t)s ^ SNO_I_VERSION)) return false;
-    return s->holder == sno_i_holder_mark() && sno_i_file_is_open(&s->file);
+    return sno_i_state_holder_is_here(s) && sno_i_file_is_open(&s->file);
 }
 
 /* Of a parent's or another process's, or from before a bump. */
@@ -3420,18 +3425,21 @@ SNO_I_FN int64_t sno_i_state_floor(const sno_state *s) {
 }
 
 SNO_API sno_status sno_state_extend(sno_state *s) {
-    bool self, moved = true; /* somebody else may be at it */
-    if (!SNO_ATOMIC_LOAD(&s->is_open, relaxed)) return SNO_INVALID;
-    if (sno_i_state_is_stale(s)) return SNO_FORKED;
+    bool self;
+    if (!SNO_ATOMIC_LOAD(&s->is_open, acquire)) return SNO_INVALID; /* OPEN:A */
+    if (!sno_i_state_holder_is_here(s)) return SNO_FORKED;
     const sno_i_calm calm = sno_i_calm_begin();
+    sno_status status = SNO_OK; /* another thread is the writer */
     if (sno_i_state_turn(s, &self)) {
+        /* Another thread may have closed and reopened the state: only the writer reads plain fields. */
         const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
-        moved = !sno_i_state_is_stale(s) && /* closed, and opened elsewhere by now */
-                sno_i_state_move(s, sno_i_max(asked, sno_i_exact_ns(&s->clock)));
+        if (sno_i_state_is_stale(s)) status = SNO_FORKED;
+        else if (!sno_i_state_move(s, sno_i_max(asked, sno_i_exact_ns(&s->clock))))
+            status = SNO_IO;
         sno_i_state_turn_end(s);
     }
     sno_i_calm_end(calm);
-    return moved ? SNO_OK : SNO_IO;
+    return status;
 }
 
 /* Closes the gate to all draws, and makes this thread the last writer. */
@@ -3465,7 +3473,7 @@ SNO_API sno_status sno_state_close(sno_state *s) {
     sno_status status = SNO_FORKED;
     if (!is_stale) status = sno_i_state_end(s);
     else {
-        const bool inherited = s->holder != sno_i_holder_mark();
+        const bool inherited = !sno_i_state_holder_is_here(s);
         if (!inherited && !s->is_shared) sno_i_state_shut(s); /* draws go on elsewhere */
         sno_i_file file = s->file;                            /* the shared one is the holder's */
         sno_i_file_drop(&file, inherited);
@@ -3571,7 +3579,7 @@ SNO_I_FN void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
     s->written_ns = INT64_MIN;
     s->is_shared = o->shared_memory;
     s->clock = o->clock;
-    s->holder = sno_i_holder_mark();
+    SNO_ATOMIC_STORE(&s->holder, sno_i_holder_mark(), relaxed);
     s->self = (uint64_t)(uintptr_t)s ^ SNO_I_VERSION;
     s->fork_mark = sno_i_fork_mark(&s->fork_word);
     memcpy(s->identity, identity, SNO_I_IDENTITY);
@@ -3590,7 +3598,7 @@ SNO_I_FN bool sno_i_state_take_over(sno_state *s, const sno_state_options *o,
     const int64_t now_ns = sno_i_exact_ns(&o->clock);
     SNO_ATOMIC_STORE(&s->writer, sno_i_thread_mark(), relaxed);
     s->file = *file;
-    s->holder = sno_i_holder_mark();
+    SNO_ATOMIC_STORE(&s->holder, sno_i_holder_mark(), relaxed);
     s->self = (uint64_t)(uintptr_t)s ^ SNO_I_VERSION;
     s->number = r->number;
     s->clock = o->clock;
@@ -3606,7 +3614,7 @@ SNO_I_FN bool sno_i_state_take_over(sno_state *s, const sno_state_options *o,
 
 /* From here on draws may write. */
 SNO_I_FN void sno_i_state_opened(sno_state *s) {
-    SNO_ATOMIC_STORE(&s->is_open, 1u, relaxed);
+    SNO_ATOMIC_STORE(&s->is_open, 1u, release); /* OPEN:R */
     sno_i_state_turn_end(s);
 }
 

@@ -86,7 +86,7 @@ trap 'rm -f "$table"' EXIT
     row explore-orders 'the memory orders: whatever each load may read by C11'"'"'s rules, and each order taken away' "$(ordered)"
     row mutants 'small edits of the headers, each to be caught: a third of them, others with each commit' "$(caught)"
     row mutants-many 'a sample of the edits made by rule, another with each commit' "$(sampled)"
-    row models 'the pairs of the memory orders, as programs for checkers of the C11 memory model too' ''
+    row models 'the models of the memory orders compile for a checker of the C11 memory model; those beyond it run with threads' ''
     row replay "the fuzzers' seeds, with a plain compiler" "$(replayed)"
     row fuzz 'libFuzzer with address and undefined sanitizers against the oracle' "$(fuzzed)"
     row soak 'ids of 2, 8 and 64 threads, shared, sharded and of lanes, merged' "$(soaked)"

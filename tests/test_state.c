@@ -473,6 +473,25 @@ static void a_child_leaves_its_parents_file_alone(void) {
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
+static void be_refused(void) { EXPECT(flake_state_extend(&state) == FLAKE_FORKED); }
+
+static void fork_once(int fd, size_t n) {
+    disk_on_write = NULL;
+    CHECK(fd >= 0 && n > 0);
+    child_is_well(be_refused);
+}
+
+/* In the child the state's writer is a thread that does not exist. */
+static void a_child_forked_during_a_write_can_t_extend(void) {
+    begin();
+    CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
+    script_now.now_ns += 10000 * ms;
+    disk_on_write = fork_once;
+    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK(!disk_on_write);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+}
+
 static void a_bump_keeps_the_lock(void) {
     uint64_t id;
     begin();
@@ -845,6 +864,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(an_open_state_opened_again_stays_as_it_is),
         CHECK_TEST(a_change_of_folder_does_not_move_the_file),
         CHECK_TEST(a_child_leaves_its_parents_file_alone),
+        CHECK_TEST(a_child_forked_during_a_write_can_t_extend),
         CHECK_TEST(a_bump_keeps_the_lock),
         CHECK_TEST(a_timer_writes_instead_of_draws),
         CHECK_TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock),

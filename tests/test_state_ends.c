@@ -130,10 +130,41 @@ static void *draw_until_closed(void *seat) {
     return NULL;
 }
 
+static _Atomic(unsigned) extended; /* relaxed: it must not order what the threads do */
+
 static void *extend_often(void *unused) {
     (void)unused;
-    while (!atomic_load(&stop)) (void)flake_state_extend(&state);
+    while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+        const flake_status status = flake_state_extend(&state);
+        EXPECT(status != FLAKE_FORKED);
+        if (status == FLAKE_OK) (void)atomic_fetch_add_explicit(&extended, 1u, memory_order_relaxed);
+    }
     return NULL;
+}
+
+/* For ThreadSanitizer: what the open writes, the timer's thread must not read unordered. */
+static void opened_again_beside_a_timer(void) {
+    flake_options o = options_of(1);
+    flake_state_options w = where_of(path_of("ids"));
+    pthread_t timer;
+    begin();
+    o.clock.now_ns = w.clock.now_ns = ticking_clock;
+    w.no_wait = true;
+    atomic_store(&our->ticking_ns, start_ms * ms);
+    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+    atomic_store(&stop, false);
+    if (pthread_create(&timer, NULL, extend_often, NULL) != 0) abort();
+    for (int round = 0; round < 100; round++) {
+        const unsigned before = atomic_load_explicit(&extended, memory_order_relaxed);
+        while (atomic_load_explicit(&extended, memory_order_relaxed) == before) {
+        }
+        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+    }
+    atomic_store(&stop, true);
+    (void)pthread_join(timer, NULL);
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
 static void closed_while_others_draw(void) {
@@ -335,6 +366,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_full_disk_stops_draws_at_the_horizon),
         CHECK_TEST(a_write_that_failed_is_tried_again_soon),
         CHECK_TEST(a_file_that_can_t_grow),
+        CHECK_TEST(opened_again_beside_a_timer),
         CHECK_TEST(closed_while_others_draw),
         CHECK_TEST(runs_that_end_anywhere_repeat_nothing),
         CHECK_TEST(killed_from_outside),

@@ -256,7 +256,7 @@ static void open_again(bool deleted) {
     orders_say("open   %d, horizon %" PRId64, (int)status, units(kept.floor));
     if (status != SNO_OK) orders_fail("it can't be opened again");
     kept.is_closed = false;
-    SNO_ATOMIC_STORE(&state.is_open, 1u, relaxed);
+    sno_i_state_opened(&state);
 }
 
 static void close_state(void) {
@@ -323,7 +323,10 @@ static void call(char letter) {
     case 'S': statistics(); break;
     case 'r': (void)sno_i_retry_ns(engine()); break;
     case 'q': sno_i_notify(engine()); break;
-    case 'e': (void)sno_state_extend(&state); break;
+    case 'e':
+        if (sno_state_extend(&state) == SNO_FORKED)
+            orders_fail("a timer takes the state for another process's");
+        break;
     case 'c': close_state(); break;
     case 'O': open_again(false); break;
     case 'N': open_again(true); break;
@@ -447,7 +450,10 @@ static void begin_state(void) {
     state.horizon = (uint64_t)unit_ns(now->horizon);
     state.asked = (uint64_t)unit_ns(now->clock[0]);
     state.patient = (uint64_t)INT64_MIN;
-    state.is_open = 1;
+    if (now->horizon) {
+        state.is_open = 1;
+        state.holder = sno_i_holder_mark();
+    }
     (void)orders_locate(&state.horizon, 8, 0, "horizon");
     (void)orders_locate(&state.asked, 8, 0, "asked");
     (void)orders_locate(&state.run, 8, 0, "run");
@@ -457,6 +463,7 @@ static void begin_state(void) {
     (void)orders_locate(&state.lead, 8, 0, "lead");
     (void)orders_locate(&state.by_timer, 4, 0, "by_timer");
     (void)orders_locate(&state.is_open, 4, 0, "is_open");
+    (void)orders_locate(&state.holder, 8, 0, "holder");
     is_at.disk = orders_locate(NULL, 0, (uint64_t)unit_ns(now->horizon), "disk");
 }
 

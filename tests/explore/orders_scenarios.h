@@ -81,6 +81,7 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define FLAKE_REGISTRY                             2
 #define FLAKE_NO_SIMD
 #define FLAKE_RANDOM_BYTES(to, n)                  (memset(to, (int)orders_now.me + 1, n), true) /* a thread's own */
+#define SNO_RANDOM_BYTES(to, n)                    FLAKE_RANDOM_BYTES(to, n)
 #define SNO_NO_SIMD
 #include "sno.h"
 #include "flake.h"
@@ -104,7 +105,7 @@ typedef struct scenario {
     unsigned count;   /* the word's, at the start */
     bool noted;       /* by draws, too */
     unsigned safe;    /* and used on the other timeline */
-    unsigned horizon; /* unit, at the start; it is written 8 ahead */
+    unsigned horizon; /* unit, at the start, 0: not open; it is written 8 ahead */
     const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
     bool seldom;      /* must come up; else it must not */
     bool every;       /* once more without pruning, which must come to as many ends */
@@ -177,6 +178,8 @@ static const scenario scenarios[] = {
     {"state_write", "two whose time is near the horizon", {"9", "9"}, STATE, .clock = {5, 6}, .horizon = 8},
     {"state_later", "one of whom asks for more", {"69", "8"}, STATE, .clock = {5, 6}, .horizon = 7, .every = true},
     {"state_extend", "two timers, and a draw", {"e", "e", "9"}, STATE, .clock = {5, 7}, .horizon = 8},
+    {"state_open", "opened, and a timer", {"O", "e"}, STATE, .clock = {5, 6}, .every = true},
+    {"state_extend_again", "a timer while the state is closed and opened again", {"cO", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
     {"state_close", "closed while two draw", {"7", "7", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20, .every = true},
     {"state_close_apart", "closed while two draw, one further than the other", {"7", "8", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
     {"state_close_twice", "two who close it", {"c", "c", "7"}, STATE, .clock = {5, 6, 7}, .horizon = 20},

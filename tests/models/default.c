@@ -52,7 +52,11 @@ static int default_init_fields(sno_gen *g, unsigned cap) {
     e->tick_bits = 1;
     e->time_shift = SNO_I_TIME_SHIFT;
     e->count_mask = ((uint64_t)1 << (SNO_I_TIME_SHIFT - 1)) - 1;
-    e->cap = e->fast_cap = cap;
+    e->cap = cap;
+    e->fast_rest = e->add_rest = cap - 1;
+    e->reach_ns = e->unit_ns;
+    e->unit_share = UINT64_MAX / e->unit_ns;
+    e->is_plain = true;
     e->limit = e->count_mask;
     SNO_ATOMIC_STORE(&e->word, 0u, relaxed);
     return SNO_OK;

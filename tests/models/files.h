@@ -156,6 +156,7 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
     files_writes = 0;
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
     FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
 }
 
@@ -168,7 +169,7 @@ static inline flake_status files_open_again(flake_state *s, int64_t ahead_units)
 }
 
 #else
-/* For a checker: no bytes, only the horizon in them. Where the header calls one of these three it comes
+/* For a checker: no bytes, only the horizon in them. Where the header calls one of these four it comes
  * here; what it has in their place for want of files goes by another name. */
 #include <pthread.h>
 #include <stdbool.h>
@@ -183,9 +184,13 @@ static inline flake_status files_open_again(flake_state *s, int64_t ahead_units)
 #define flake_i_thread_mark(what)                  FILES_MARK_##what)
 #define FILES_MARK_void                            flake_i_thread_mark_one(void
 #define FILES_MARK_                                files_mark(
+#define flake_i_holder_mark(what)                  FILES_HOLDER_##what)
+#define FILES_HOLDER_void                          flake_i_holder_mark_no(void
+#define FILES_HOLDER_                              files_holder(
 struct flake_state;
 static bool files_write_horizon(struct flake_state *, int64_t horizon_ns, int64_t now_ns);
 static inline int files_sync(int fd) { return fd < 0; }
+static inline uint64_t files_holder(void) { return 1; }
 static inline uint64_t files_mark(void) { return (uint64_t)pthread_self() << 1 | 1; }
 #include "model.h"
 
@@ -207,6 +212,7 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)ahead_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
     FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
     files_horizon_ns = horizon_units * UNIT_NS;
     files_writes = 0;
@@ -222,6 +228,9 @@ static inline flake_status files_open_again(flake_state *s, int64_t ahead_units)
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
     FLAKE_ATOMIC_STORE(&s->run, flake_i_state_run(s) + 1, relaxed); /* DISK carries it */
     s->file.fd = 3;
+    s->is_shared = false;
+    s->fork_mark = 0;
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)ahead_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
     const flake_status status = flake_i_state_begin(s, &options, &last, model_now_ns(), NULL);

@@ -2,8 +2,8 @@
  *
  * What the models share. A model is a program of two or three threads that make a few calls into
  * the engine as the header has it, while another puts the clock forward and back; in the end it
- * asserts. It runs with real threads (`make models`), again and again; and once under a checker of the
- * C11 memory model, which looks at all of its executions (README.md). For a checker there is no
+ * asserts. A checker of the C11 memory model runs it once and explores all of its executions (README.md).
+ * With RUNS it runs with real threads, again and again, for the mutants. For a checker there is no
  * system, nothing but pthreads, C11 atomics and assert; no struct of the threads' is copied as a whole,
  * each loop is bounded, and some models make fewer calls.
  *
@@ -89,6 +89,10 @@ static inline void model_stall(void) {}
 #define MODEL_DUE_e             (int64_t)flake_i_start_ns(e
 #define MODEL_SNO_DUE_const     sno_i_due_ns_ahead(const
 #define MODEL_SNO_DUE_e         (int64_t)sno_i_start_ns(e
+
+/* No model reads the fast clock, and the checker knows no rdtsc. */
+#define FLAKE_COUNTER() UINT64_C(0)
+#define SNO_COUNTER()   UINT64_C(0)
 
 /* What is added with release is a statistic, and nobody acts on those. */
 #define MODEL_ADD_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
@@ -185,7 +189,7 @@ static inline void model_engine_fields(flake_i_engine *e, uint64_t cap, unsigned
     e->time_shift = MODEL_SHIFT;
     e->count_mask = range - 1;
     e->cap = cap;
-    e->fast_rest = e->add_rest = cap - 1;
+    if (cap > 1) e->fast_rest = e->add_rest = cap - 1; /* no two stores of 0: clang makes a memset */
     e->reach_ns = UNIT_NS;
     e->unit_share = UINT64_MAX / UNIT_NS;
     e->is_plain = true;

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# models.sh DIR RUNS COMPILER FLAGS...   compiles the models into DIR and runs each RUNS times over
-# with real threads; with -DREACH each must fail, sooner or
-# later.
+# models.sh DIR RUNS COMPILER FLAGS...   compiles the models of a checker as the checker does, and
+# looks in the result for what the checker does not know; it runs none of them (checker.sh does). The
+# other models run with real threads, RUNS times each; with -DREACH each must fail.
+export LC_ALL=C
 dir=$1 runs=$2
 shift 2
 passed=0 failed=0
@@ -12,8 +13,26 @@ say() {
     echo "$1 $2"
     if [ "$1" = ok ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
+
+# The functions that the checker knows.
+known='llvm\.(lifetime\.(start|end)|mem(set|cpy))\.[a-z0-9.]*|pthread_(create|join|exit|self)|__assert_fail'
+
+# A memset of some of a struct's fields, which clang makes of two stores, it does not know either.
+compiles() { # NAME: for a checker
+    clang -std=c11 -O1 -I. -S -emit-llvm "tests/models/$1.c" -o "$dir/$1.ll" || return
+    grep -E '^declare|^@.* external | asm ' "$dir/$1.ll" | grep -vE "^declare .*@($known)\(" && return 1
+    grep -E 'call .*@llvm\.mem.* bitcast \([a-z0-9]+\*+ getelementptr' "$dir/$1.ll" && return 1
+    return 0
+}
+
 for model in tests/models/*.c; do
     name=$(basename "$model" .c)
+    if grep -q '^ \* Weakened: ' "$model"; then
+        if ! command -v clang > /dev/null; then echo "skip $name: there is no clang"
+        elif compiles "$name"; then say ok "$name compiles for a checker"
+        else say FAIL "$name does not compile for a checker, or needs what it does not know"; fi
+        continue
+    fi
     if "$@" -DRUNS="$runs" "$model" -o "$dir/$name" && timeout 120 "$dir/$name"; then
         say ok "$name holds $runs times"
     else say FAIL "$name"; fi

@@ -67,7 +67,11 @@ static void begin(void) {
     e->tick_bits = 1;
     e->time_shift = SNO_I_TIME_SHIFT;
     e->count_mask = ((uint64_t)1 << (SNO_I_TIME_SHIFT - 1)) - 1;
-    e->cap = e->fast_cap = UINT16_MAX + 1;
+    e->cap = UINT16_MAX + 1;
+    e->fast_rest = e->add_rest = UINT16_MAX;
+    e->reach_ns = e->unit_ns;
+    e->unit_share = UINT64_MAX / e->unit_ns;
+    e->is_plain = true;
     e->limit = e->count_mask;
     e->is_shared = true;
     gen.partition = 1;

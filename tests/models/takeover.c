@@ -84,7 +84,6 @@ int main(void) {
         files_begin(&state, HORIZON, AHEAD);
         state.is_shared = true;
         FLAKE_ATOMIC_STORE(&state.by_timer, 1u, relaxed);
-        state.holder = flake_i_holder_mark();
         state.self = (uint64_t)(uintptr_t)&state ^ FLAKE_I_VERSION;
         earlier = flake_i_state_run(&state);
         die_at = (unsigned)run % (STEPS + 1) + 1;
