@@ -76,8 +76,6 @@
  *                                     which lanes use 8 bits      the processor's, or the thread's
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
- *     FLAKE_REGISTRY                  most generators alive at a time, in digits; init then refuses
- *                                     two that share ids (debug builds)   no such check
  *     FLAKE_NO_SIMD                   texts of UUIDs and ULIDs by portable code    not defined
  *     FLAKE_ETCD                      claims in an etcd cluster, with libcurl   not defined
  *     FLAKE_NO_FILES                  leaves out state files, slots, exclusive  not defined
@@ -426,9 +424,9 @@ FLAKE_API flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint6
 /* ---- generators ----
  *
  * A generator lies anywhere: static, on the stack, in malloc'd memory, with no alignment to mind. It must
- * not be copied or moved once it is initialised. There is nothing to free; with `exclusive` or
- * FLAKE_REGISTRY retire it before another init, and before its memory goes. Options are copied; what they
- * point to must last as long as it draws.
+ * not be copied or moved once it is initialised. There is nothing to free; with `exclusive`
+ * retire it before another init, and before its memory goes. Options are copied; what they point to must
+ * last as long as it draws.
  *
  * Every call that fails leaves generator and output as they were, unless it says otherwise. Any draw may
  * say FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO, and what a gate says;
@@ -688,8 +686,7 @@ FLAKE_API flake_status flake_state_close(flake_state *);
 FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
 /* With the same array, and as many lanes. */
 FLAKE_API flake_status flake_lanes_reinit_after_fork(flake_lanes *, const flake_options *);
-/* Gives the numbers up: options.exclusive, and in builds with FLAKE_REGISTRY the registry, let
- * others have them. It stops no draws: call it when nobody draws any more, and before an init anew
+/* Gives the numbers up: options.exclusive lets others have them. It stops no draws: call it when nobody draws any more, and before an init anew
  * or the end of the memory. Of shards each, or the first for options.exclusive. */
 FLAKE_API void flake_retire(flake_gen *);
 FLAKE_API void flake_lanes_retire(flake_lanes *);
@@ -5021,75 +5018,8 @@ FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
             flake_i_last_seq(own) <= flake_i_last_seq(s->identity));
 }
 
-/* ---- registry: define FLAKE_REGISTRY as the most generators that are alive at a time ----
- *
- * For debug builds, in all units: init refuses with FLAKE_TAKEN a generator that may give an id that
- * a live one of the process gives too, and one too many with FLAKE_INVALID. One whose memory is
- * given up must be retired first. One that fork left behind is dead. Each copy of this header that the
- * linker keeps apart has a registry, and so have units in which the number differs: its layout depends
- * on that, and so does its name.
- */
-#ifdef FLAKE_REGISTRY
-#define FLAKE_I_NAME_OF_SIZE(name, size) name##_of_##size
-#define FLAKE_I_NAME_OF(name, size)      FLAKE_I_NAME_OF_SIZE(name, size)
-#define flake_i_registry                 FLAKE_I_NAME_OF(flake_i_registry_1, FLAKE_REGISTRY)
-struct flake_i_registry {
-    flake_i_atomic64 turn;
-    struct {
-        const void *engine; /* NULL: free */
-        uint64_t mark;      /* of the process */
-        uint8_t identity[FLAKE_I_IDENTITY];
-    } live[FLAKE_REGISTRY];
-};
-#if defined(__cplusplus)
-extern "C" {
-#endif
-extern struct flake_i_registry flake_i_registry;
-FLAKE_I_ONE_PER_PROCESS(struct flake_i_registry, flake_i_registry);
-#if defined(__cplusplus)
-}
-#endif
-
-/* Takes the engine's old entry out, and with an identity a new one in. */
-FLAKE_I_FN flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
-    struct flake_i_registry *r = &flake_i_registry;
-    flake_i_atomic64 *word;
-    const uint64_t mark = flake_i_fork_mark(&word), process = flake_i_process_mark();
-    flake_status status = identity ? FLAKE_INVALID : FLAKE_OK;
-    uint64_t seen = 0;
-    size_t own = FLAKE_REGISTRY, vacant = FLAKE_REGISTRY;
-    while (!FLAKE_ATOMIC_CAS(&r->turn, &seen, process, acquire, relaxed)) /* TURN:A */
-        if (seen == process) seen = 0; /* another mark: a parent's thread, which is not here */
-    for (size_t i = 0; i < FLAKE_REGISTRY; i++) {
-        const bool is_live = r->live[i].engine && r->live[i].mark == mark;
-        if (!is_live) vacant = i;
-        else if (r->live[i].engine == e) own = i;
-        else if (identity && flake_i_share_ids(r->live[i].identity, identity)) status = FLAKE_TAKEN;
-    }
-    if (own < FLAKE_REGISTRY && status != FLAKE_TAKEN) {
-        r->live[own].engine = NULL;
-        vacant = own;
-    }
-    if (identity && status != FLAKE_TAKEN && vacant < FLAKE_REGISTRY) {
-        r->live[vacant].engine = e;
-        r->live[vacant].mark = mark;
-        memcpy(r->live[vacant].identity, identity, FLAKE_I_IDENTITY);
-        status = FLAKE_OK;
-    }
-    FLAKE_ATOMIC_STORE(&r->turn, 0u, release); /* TURN:R */
-    return status;
-}
-#else
-FLAKE_I_FN flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
-    (void)e;
-    (void)identity;
-    return FLAKE_OK;
-}
-#endif
-
 /* Gives back what init took besides memory. */
 FLAKE_I_FN void flake_i_retire(flake_i_engine *e, flake_i_file *exclusive) {
-    (void)flake_i_enrol(e, NULL);
     flake_i_exclude_no_more(exclusive, flake_i_is_inherited(e));
 }
 
@@ -5100,26 +5030,16 @@ FLAKE_API void flake_retire(flake_gen *g) { flake_i_retire(&g->engine, &g->exclu
 FLAKE_I_FN flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup *setup,
                                           const uint8_t *identity, const flake_options *o,
                                           flake_i_file *exclusive) {
-    flake_i_split split;
+    flake_status status = FLAKE_OK;
     flake_i_file file = {0, 0, -1};
     if (setup->state && !FLAKE_I_HAS_FILES) return FLAKE_INVALID;
     if (setup->state && flake_i_state_is_stale(setup->state)) return FLAKE_FORKED;
     if (setup->state && !flake_i_state_fits(setup->state, identity)) return FLAKE_FOREIGN;
-    flake_status status = flake_i_may_begin(setup, &split); /* or it would be enrolled in vain */
-    if (status != FLAKE_OK) return status;
-    if (o->exclusive) {
+    if (o->exclusive)
         status = flake_i_exclude(&file, o->exclusive, identity, FLAKE_I_WHOSE,
                                  flake_i_first_seq(identity), flake_i_last_seq(identity));
-        if (status != FLAKE_OK) return status;
-    }
-    status = flake_i_enrol(e, identity);
+    if (status == FLAKE_OK) status = flake_i_engine_init(e, setup);
     if (status != FLAKE_OK) {
-        flake_i_exclude_no_more(&file, false);
-        return status;
-    }
-    status = flake_i_engine_init(e, setup);
-    if (status != FLAKE_OK) { /* the gate was closed meanwhile */
-        (void)flake_i_enrol(e, NULL);
         flake_i_exclude_no_more(&file, false);
         return status;
     }
@@ -5385,7 +5305,7 @@ FLAKE_I_FN flake_status flake_i_make_shards(flake_shard *shards, size_t n, const
         next += cap / n + (*made < cap % n);
         part.seq_max = (uint32_t)(next - 1);
         const flake_status status = flake_i_gen_init(&shards[*made].gen, &part);
-        if (status != FLAKE_OK) return status; /* of the first, or the registry's or exclusive's */
+        if (status != FLAKE_OK) return status; /* the first shard's */
     }
     return FLAKE_OK;
 }
@@ -7119,7 +7039,6 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
     return true;
 }
 
-/* Nobody shares its ids, so the registry does not hear of it. */
 FLAKE_I_FN void flake_i_default_begin(flake128_gen *g, flake_form form, const uint64_t keys[4]) {
     flake_options o;
     const char *why;

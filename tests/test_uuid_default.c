@@ -54,7 +54,6 @@ static bool may_be_random(void) {
 #define FLAKE_CLOCK_NS(kind)      ((void)(kind), read_clock())
 #define FLAKE_SLEEP_NS(ns)        sleep_ns(ns)
 #define FLAKE_RANDOM_BYTES(to, n) (may_be_random() && flake_i_system_random(to, n))
-#define FLAKE_REGISTRY            2
 #include "flake.h"
 
 #ifdef TEST_SMALL
@@ -290,16 +289,6 @@ static void or_draws_alone_when_all_makers_are_gone(void) {
     }
     CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == NULL);
     CHECK_EQ(duplicates_of(ids, 4), 0);
-    begin(); /* nothing was left behind in the registry, which has two places */
-    static flake_gen a, b;
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    (void)uuid();
-    CHECK_EQ(flake_init(&a, &o), FLAKE_OK);
-    o.node = 1;
-    CHECK_EQ(flake_init(&b, &o), FLAKE_OK);
-    flake_retire(&a);
-    flake_retire(&b);
 }
 
 // >>threads

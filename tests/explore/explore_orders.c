@@ -34,7 +34,6 @@
  *            thread at a time is the writer, and knows what the one before him did; it is closed once
  *   page     who finds a pointer finds what it points to
  *   uuids    a thread's rise, but for a bump
- *   registry of two generators with the same ids one is enrolled
  *
  * And in any of them: an access to an address that is neither a location nor a statistic is an error.
  *
@@ -50,7 +49,6 @@ static sno_pool pool;
 static sno_ring ring;
 static sno_ring_slot slots[2];
 static sno_state state;
-static flake_gen twins[2];
 static uint64_t litmus[3]; /* x, y, z */
 
 /* Locations; 0: there is none. */
@@ -66,7 +64,7 @@ static struct { /* what the rules keep */
     bool is_closed;
     unsigned popped; /* bits */
     struct {
-        bool holds, enrolled;
+        bool holds;
         unsigned pushed;
         uint64_t word, used[2]; /* as it saw the word last; 0: not yet */
         char loads[8];
@@ -335,10 +333,6 @@ static void call(char letter) {
     case 'U': generate_uuid(); break;
     case 'b': flake_generation_bump(); break;
     case 'a': (void)sno_i_available(engine()); break;
-    case 'E':
-        kept.thread[orders_now.me].enrolled =
-            flake_i_enrol(&twins[orders_now.me].engine, identity) == FLAKE_OK;
-        break;
     default: break;
     }
 }
@@ -485,14 +479,6 @@ static void begin_page(void) {
     orders_at[uuids].carries = orders_locate(NULL, 0, 0, "the generator of UUIDs");
 }
 
-static void begin_registry(void) {
-    begin_process();
-    memset(&flake_i_registry, 0, sizeof flake_i_registry);
-    const unsigned turn = orders_locate(&flake_i_registry.turn, 8, 0, "turn");
-    orders_at[turn].guards = orders_locate(NULL, 0, 0, "the registry");
-    orders_at[turn].spins = true;
-}
-
 static void reset(void) {
     memset(&kept, 0, sizeof kept);
     memset(&is_at, 0, sizeof is_at);
@@ -511,7 +497,6 @@ static void reset(void) {
     if (is_at.overflow) begin_ring(2);
     if (now->of == STATE) begin_state();
     if (now->of == PAGE) begin_page();
-    if (now->of == REGISTRY) begin_registry();
 }
 
 static bool within(const void *p, const void *object, size_t size) {
@@ -555,7 +540,7 @@ static uint64_t digest(unsigned i) {
         hash = orders_mix(hash, kept.thread[i].word);
         for (const char *c = kept.thread[i].loads; *c; c++) hash = orders_mix(hash, (uint64_t)*c);
         for (unsigned k = 0; k < 2; k++) hash = orders_mix(hash, kept.thread[i].used[k]);
-        hash = orders_mix(hash, kept.thread[i].holds + 2u * kept.thread[i].enrolled);
+        hash = orders_mix(hash, kept.thread[i].holds);
         return orders_mix(hash, (uint64_t)kept.pending[i]);
     }
     for (unsigned k = 0; k < kept.n; k++)
@@ -618,9 +603,6 @@ static void ended(void) {
             orders_fail("%" PRId64 " was admitted, but the next run begins behind %" PRId64,
                         units(kept.latest), units(said));
     }
-    if (now->of == REGISTRY && kept.thread[0].enrolled == kept.thread[1].enrolled)
-        orders_fail("two generators of the same ids are %s",
-                    kept.thread[0].enrolled ? "enrolled" : "refused");
 }
 
 // >>labels

@@ -326,7 +326,7 @@ class Judge:
     def code(self, compiler, headers, header, *more):
         """What the compiler makes of all of a header's functions; None: it refuses them."""
         source, out = headers / "all.c", headers / "all.o"
-        source.write_text(f'#define FLAKE_REGISTRY 8\n{self.etcd}#include "{header}"\n')
+        source.write_text(f'{self.etcd}#include "{header}"\n')
         flags = ["-std=c11", "-w", "-O2", "-c", "-Dinline=__attribute__((used))", f"-I{headers}", *more]
         made = subprocess.run([compiler, *flags, source.name, "-o", out.name], cwd=headers, stdin=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, check=False).returncode == 0

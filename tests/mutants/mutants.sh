@@ -53,7 +53,7 @@ for program in tests/explore/explore_*.c; do
     [ -f "$program" ] && killers="$killers $(basename "$program" .c)"
 done
 killers="$killers test_threads test_sno_threads test_processes test_fork test_uuid_default test_state test_state_ends test_state_files"
-killers="$killers test_gates test_state_format test_state_interrupted test_state_shared test_slots test_exclusive test_waits test_lost test_registry test_begin_later test_text"
+killers="$killers test_gates test_state_format test_state_interrupted test_state_shared test_slots test_exclusive test_waits test_lost test_begin_later test_text"
 
 build() { # HEADERS KILLER
     [ -x "$1/$2" ] && return
