@@ -1047,8 +1047,8 @@ SNO_I_FN void sno_i_system_sleep(int64_t ns) {
 /* For open: a program started meanwhile must not keep the file, or its lock. */
 #if defined(O_CLOEXEC)
 enum { SNO_I_CLOSES = O_CLOEXEC };
-#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
-enum { SNO_I_CLOSES = 02000000 }; /* hidden by strict C */
+#elif defined(__O_CLOEXEC) /* glibc's own name, which strict C does not hide */
+enum { SNO_I_CLOSES = __O_CLOEXEC };
 #else
 enum { SNO_I_CLOSES = 0 };
 #endif
@@ -1125,11 +1125,7 @@ SNO_I_FN void *sno_i_new_page(bool shared) {
     const int anonymous = MAP_ANON, zeros = -1;
 #elif !defined(__linux__) /* its number, which strict C hides, is no business of ours */
     const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
-#elif defined(__mips__) || defined(__xtensa__)
-    const int anonymous = 0x800, zeros = -1;
-#elif defined(__alpha__) || defined(__hppa__)
-    const int anonymous = 0x10, zeros = -1;
-#else
+#else /* Where it has another value, mmap fails. Then each draw calls getpid. */
     const int anonymous = 0x20, zeros = -1;
 #endif
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
