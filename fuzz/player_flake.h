@@ -388,9 +388,10 @@ static void flake_check_unchanged(flake_actor *a, const flake_snapshot *before) 
 static uint64_t flake_place_of(const flake128_parts *p) {
     const flake_form form = flake_scene.options.form;
     const flake_i_keys *const keys = &flake_wide.keys;
-    const uint64_t start = flake_i_start_of(keys, 0, p->time, 0);
+    const flake_i_salt none = {0, 0};
+    const uint64_t start = flake_i_start_of(keys, none, p->time, 0);
     if (form != FLAKE_ULID) return p->seq - start % (1 << 25);
-    const uint64_t above = flake_i_start_of(keys, 0, p->time, 1) % (1 << 15);
+    const uint64_t above = flake_i_start_of(keys, none, p->time, 1) % (1 << 15);
     fuzz_same_u64("a ULID's carry", p->seq, above + (p->worker < start));
     return p->worker - start;
 }

@@ -45,6 +45,16 @@ static void who_was_overtaken_does_not_read_the_exact_clock(void) {
     CHECK_EQ(exact_reads, 1);
 }
 
+/* Between one slack and two past the newest unit: an id of that unit would be late by more than the slack. */
+static void a_coarse_clock_past_the_unit_begins_a_new_one(void) {
+    for (int ms = 9; ms < 16; ms++) {
+        open_coarse();
+        TRY(T - 4, 10); /* what the coarse clock reads */
+        move_ns(ms * MS);
+        TRY(T - 4 + ms, 10);
+    }
+}
+
 /* Of a unit that is not spent: by up to the slack, told by the coarse clock. */
 static void a_short_step_back_is_ridden_out_by_a_coarse_clock(void) {
     open_coarse();
@@ -320,6 +330,7 @@ int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(a_coarse_clock_does_not_say_where_to_begin),
         CHECK_TEST(who_was_overtaken_does_not_read_the_exact_clock),
+        CHECK_TEST(a_coarse_clock_past_the_unit_begins_a_new_one),
         CHECK_TEST(a_short_step_back_is_ridden_out_by_a_coarse_clock),
         CHECK_TEST(a_fresh_word_near_the_epoch_takes_an_exact_reading),
         CHECK_TEST(a_clock_of_ones_own_gets_no_slack),

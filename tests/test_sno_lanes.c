@@ -105,6 +105,16 @@ static void a_clock_put_back(void) {
     CHECK(stats.clock_backs > 0);
 }
 
+static void a_snapshot_taken_at_the_end_of_time_is_accepted(void) {
+    sno_snapshot s = pool_of(100, 110);
+    s.wall_hi = units - 1;
+    s.sequence = 1000;
+    make(&s, 3);
+    CHECK_EQ(sno_lanes_snapshot_take(&lanes, &s), SNO_OK);
+    CHECK(s.wall_hi == units - 1 && s.wall_safe == units - 1);
+    make(&s, 3);
+}
+
 static void a_snapshot_has_both_ticks_of_all_lanes(void) {
     begin_lanes();
     thread_now = 1;
@@ -241,6 +251,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_batch_over_several_units),
         CHECK_TEST(a_batch_that_ends_early),
         CHECK_TEST(a_clock_put_back),
+        CHECK_TEST(a_snapshot_taken_at_the_end_of_time_is_accepted),
         CHECK_TEST(a_snapshot_has_both_ticks_of_all_lanes),
         CHECK_TEST(lanes_from_a_generators_snapshot),
         CHECK_TEST(what_does_not_fit),

@@ -245,6 +245,28 @@ static void shards_of_a_snapshot_do_not_repeat_its_ids(void) {
         CHECK_EQ(sno_units(sno_shard_new(&shards[i], a_meta)), start + 3);
 }
 
+/* A queue in the last unit reaches past it, but no id is of a later unit. */
+static void a_snapshot_taken_at_the_end_of_time_is_accepted(void) {
+    sno_snapshot s = pool_of(0, 99), again;
+    const sno_options o = options_of(&s);
+    begin(0, 0);
+    s.wall_hi = units - 1;
+    s.sequence = 1000;
+    restore(&gen, s);
+    clock_to(start);
+    CHECK_ID(new_id(&gen), start, 1, 0);
+    again = snapshot_of(&gen);
+    CHECK_EQ(again.drifts, 1);
+    CHECK_EQ(again.wall_safe, units - 1);
+    restore(&twin, again);
+    CHECK_EQ(sno_shards_init(shards, 3, &o), SNO_OK);
+    CHECK_EQ(sno_shards_snapshot(shards, 3, &again), SNO_OK);
+    CHECK(again.wall_hi == units - 1 && again.wall_safe == units - 1);
+    restore(&twin, again);
+    clock_to(units - 1);
+    CHECK_REFUSED(&twin, SNO_RANGE);
+}
+
 static void a_pool_lends_each_shard_once_and_a_returned_one_goes_on(void) {
     const sno_snapshot s = pool_of(0, 15);
     const sno_options o = options_of(&s);
@@ -398,6 +420,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_shard_rides_out_a_step_back),
         CHECK_TEST(a_shard_gives_back_when_the_clock_steps_back_in_its_sleep),
         CHECK_TEST(shards_of_a_snapshot_do_not_repeat_its_ids),
+        CHECK_TEST(a_snapshot_taken_at_the_end_of_time_is_accepted),
         CHECK_TEST(a_pool_lends_each_shard_once_and_a_returned_one_goes_on),
         CHECK_TEST(two_callers_never_get_the_same_id_whatever_steps_they_take),
     };

@@ -121,7 +121,12 @@ static const char kinds_hex[][2 * 64 + 1] = {
     "6e000000000000000000000000000000"
     "00000000000000000000000000000000"
     "00000000000000070000000000000000"
-    "00000000000000000000000000000000"};
+    "00000000000000000000000000000000",
+    /* UUIDs of version 8, worker 0x001a2b3c4d5e, the numbers 5 to 65534: a node has all of them */
+    "38301000101000000000000000000000"
+    "00000066db237c000000000000000001"
+    "0000001a2b3c4d5e0000000000000000"
+    "000000000000ffff0000000000000000"};
 enum { kinds_count = sizeof kinds_hex / sizeof *kinds_hex };
 
 static void put_number(uint8_t *at, uint64_t number) {
@@ -170,12 +175,13 @@ static flake_options kind_options(size_t kind) {
     if (kind == 0) o.node = 3;
     if (kind == 1)
         o.layout = flake_layout_sonyflake(), o.node = 0xabcd, o.seq_min = 16, o.seq_max = 31;
-    if (kind == 2) o.seq_min = 5, o.seq_max = 65534;
+    if (kind == 2 || kind == 5) o.seq_min = 5, o.seq_max = 65534;
+    if (kind == 5) o.form = FLAKE_UUID8;
     return o;
 }
 
 static const char *kind_file(size_t kind) {
-    static const char *const names[kinds_count] = {"ids", "ids", "ids", "snos", "7.slot"};
+    static const char *const names[kinds_count] = {"ids", "ids", "ids", "snos", "7.slot", "ids"};
     return names[kind];
 }
 
@@ -183,7 +189,7 @@ static flake_status open_kind(size_t kind) {
     const flake_options o = kind_options(kind);
     const flake_state_options w = where_of("ids");
     if (kind < 2) return open_ids(&o);
-    if (kind == 2) return flake128_state_open(&state, &w, 0x001a2b3c4d5e, &o, &why);
+    if (kind == 2 || kind == 5) return flake128_state_open(&state, &w, 0x001a2b3c4d5e, &o, &why);
     if (kind == 3) {
         sno_snapshot pool = pool_of(100, 299);
         return open_snos(&pool) == SNO_OK ? FLAKE_OK : FLAKE_FOREIGN;
@@ -211,6 +217,7 @@ static bool is_as_expected(const char *name) {
 
 static void each_kind_writes_these_bytes(void) {
     const int64_t start_ns = start_ms * a_ms;
+    uint8_t any_run[16] = {0};
     for (size_t kind = 0; kind < kinds_count; kind++) {
         const char *const name = kind_file(kind);
         uint8_t run[16];
@@ -218,6 +225,7 @@ static void each_kind_writes_these_bytes(void) {
         CHECK_EQ(open_kind(kind), FLAKE_OK);
         CHECK_EQ(read_image(name), file_size);
         memcpy(run, image + 4608 + 24, sizeof run); /* at random */
+        for (size_t i = 0; i < sizeof run; i++) any_run[i] |= run[i];
         begin_expected();
         put_record(4608, 1, start_ns + 3000 * a_ms, start_ns, run, kinds_hex[kind]);
         CHECK(is_as_expected(name));
@@ -226,6 +234,7 @@ static void each_kind_writes_these_bytes(void) {
         put_record(512, 2, start_ns + 2 * a_ms, start_ns + 2 * a_ms, run, kinds_hex[kind]);
         CHECK(is_as_expected(name));
     }
+    for (size_t i = 0; i < sizeof any_run; i++) CHECK(any_run[i] != 0);
 }
 
 static void a_file_made_by_hand_is_gone_on_from(void) {

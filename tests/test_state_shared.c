@@ -300,6 +300,9 @@ static void what_is_the_openers_others_leave_alone(void) {
         other(fork_only, "is_not_the_holder");
         CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
         other(fork_only, "draws_one");
+        static flake_state elsewhere; /* a copy of the object has not opened the file */
+        memcpy((void *)&elsewhere, (const void *)&all->state, sizeof elsewhere);
+        CHECK_EQ(flake_state_extend(&elsewhere), FLAKE_FORKED);
         CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
     }
 }

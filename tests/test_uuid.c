@@ -196,8 +196,9 @@ static void a_ulids_counter_carries_and_never_leaves_the_ms(void) {
     for (uint64_t place = 1; place < 65536; place += 13) {
         /* a salt for which the low word is close to its end can't be had by search: so the run is asked
          * from a place as far behind it as that */
-        const uint64_t low = flake_i_start_of(&keys, place, 5, 0);
-        flake_i_form_run(FLAKE_ULID, &keys, place, 0, 5, 0 - low - 2, ids, 4);
+        const flake_i_salt salt = {0, place};
+        const uint64_t low = flake_i_start_of(&keys, salt, 5, 0);
+        flake_i_form_run(FLAKE_ULID, &keys, salt, 0, 5, 0 - low - 2, ids, 4);
         for (unsigned i = 1; i < 4; i++) {
             CHECK(flake128_compare(ulid_plus_one(ids[i - 1]), ids[i]) == 0);
             carries += bits(ids[i], 48, 16) != bits(ids[i - 1], 48, 16);

@@ -5,8 +5,9 @@
  * scripted: each reading and each sleep moves it.
  */
 #define _GNU_SOURCE
-#include "check.h"
+#define REAL_SLEEP /* the sleep is this file's */
 #include "children.h"
+#include "support.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -51,10 +52,31 @@ static bool may_be_random(void) {
     return left;
 }
 
+static bool random_bytes(void *to, size_t n);
 #define FLAKE_CLOCK_NS(kind)      ((void)(kind), read_clock())
 #define FLAKE_SLEEP_NS(ns)        sleep_ns(ns)
-#define FLAKE_RANDOM_BYTES(to, n) (may_be_random() && flake_i_system_random(to, n))
+#define FLAKE_RANDOM_BYTES(to, n) (may_be_random() && random_bytes(to, n))
 #include "flake.h"
+
+/* The system's random bytes, or scripted ones: `next`, then those of a seed. In both, the bits of `alike` in
+ * each 8 bytes of a read are ones. */
+static struct {
+    bool is_scripted;
+    uint64_t seed, alike;
+    uint8_t next[16];
+    size_t n_next;
+} source;
+
+static bool random_bytes(void *to, size_t n) {
+    uint8_t *const bytes = (uint8_t *)to;
+    if (!source.is_scripted && !flake_i_system_random(to, n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (source.n_next) bytes[i] = source.next[sizeof source.next - source.n_next--];
+        else if (source.is_scripted) bytes[i] = (uint8_t)(random_next(&source.seed) >> 56);
+        bytes[i] |= (uint8_t)(source.alike >> 8 * (i % 8));
+    }
+    return true;
+}
 
 #ifdef TEST_SMALL
 enum { rounds = 30, forks = 6 };
@@ -85,6 +107,7 @@ static void begin(void) {
     atomic_store(&sleeps, 0u);
     atomic_store(&randoms, 0u);
     atomic_store(&random_left, UINT32_MAX);
+    memset(&source, 0, sizeof source);
 }
 
 static id16 uuid(void) {
@@ -289,6 +312,11 @@ static void or_draws_alone_when_all_makers_are_gone(void) {
     }
     CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == NULL);
     CHECK_EQ(duplicates_of(ids, 4), 0);
+    begin();
+    take_all_places();
+    /* the salt's and those before each nap, but none for that generator */
+    atomic_store(&random_left, 1 + FLAKE_I_DEFAULT_NAPS + 1);
+    no_call_gives(FLAKE_IO);
 }
 
 // >>threads
@@ -385,6 +413,7 @@ static void handlers_may_draw_wherever_they_interrupt(void) {
 enum { of_each = 50, most_kin = 400 };
 static struct {
     atomic_uint n;
+    uint64_t alike; /* of children's random bytes */
     id16 ids[most_kin * of_each];
 } * family;
 
@@ -457,6 +486,67 @@ static void relatives_share_no_id(void) {
     relatives(true);
 }
 
+static void child_like_its_siblings(void) {
+    source.alike = family->alike;
+    draw_for_the_family();
+}
+
+/* The random bytes of siblings differ in 24 bits of each 8. All in one ms, from the same place on. */
+static void siblings_need_no_more_than_one_bit_to_differ(void) {
+    for (unsigned from = 0; from <= 24; from += 8) {
+        begin();
+        atomic_store(&per_reading_ns, 0);
+        (void)uuid();
+        atomic_store(&family->n, 0u);
+        family->alike = ((UINT64_C(1) << 40) - 1) << from;
+        for (int i = 0; i < 4; i++) in_child(child_like_its_siblings);
+        const unsigned n = atomic_load(&family->n);
+        CHECK_EQ(n, 4 * of_each);
+        CHECK_EQ(duplicates_of(family->ids, n), 0);
+    }
+}
+
+static unsigned bits_that_differ(const uint8_t *a, const uint8_t *b, unsigned n) {
+    unsigned differ = 0;
+    for (unsigned i = 0; i < 8 * n; i++) differ += (a[i / 8] ^ b[i / 8]) >> i % 8 & 1;
+    return differ;
+}
+
+/* The first ids after a bump: a UUID's counter and tail, and a ULID's counter. Bit `turned` of the random bytes
+ * that the bump takes is another; 128: none is. */
+static void ids_after_a_bump(uint64_t seed, unsigned turned, id16 found[2]) {
+    begin();
+    source.is_scripted = true;
+    source.seed = seed;
+    (void)uuid();
+    flake_generation_bump();
+    for (source.n_next = 0; source.n_next < 16; source.n_next++)
+        source.next[source.n_next] = (uint8_t)(random_next(&source.seed) >> 56);
+    if (turned < 128) source.next[turned / 8] ^= (uint8_t)(1 << turned % 8);
+    found[0] = uuid();
+    found[1] = ulid();
+    CHECK_EQ(source.n_next, 0);
+}
+
+/* Each of the 128 bits that distinguish processes turns half of the bits that look random. */
+static void keys_depend_on_all_128_bits_evenly(void) {
+    enum { samples = 16 };
+    for (unsigned turned = 0; turned < 128; turned++) {
+        unsigned tails = 0, counters = 0;
+        for (uint64_t seed = 1; seed <= samples; seed++) {
+            id16 as_it_is[2], changed[2];
+            ids_after_a_bump(seed, 128, as_it_is);
+            ids_after_a_bump(seed, turned, changed);
+            CHECK(counter_of(as_it_is[0]) != counter_of(changed[0]));
+            tails += bits_that_differ(as_it_is[0].bytes + 10, changed[0].bytes + 10, 6);
+            counters += bits_that_differ(as_it_is[1].bytes + 8, changed[1].bytes + 8, 8);
+        }
+        /* half of 48 and of 64 bits a sample, within six standard deviations */
+        CHECK(tails > 24 * samples - 84 && tails < 24 * samples + 84);
+        CHECK(counters > 32 * samples - 96 && counters < 32 * samples + 96);
+    }
+}
+
 #ifdef __linux__
 static bool wipes_none;
 int madvise(void *at, size_t length, int advice);
@@ -477,22 +567,22 @@ static void nor_where_the_pid_tells_them_apart(void) {
 }
 #endif
 
-static int compare_marks(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+static int compare_tags(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
 }
 
-/* A salt has 24 bits of the mark: those of neighbours differ. */
-static void marks_of_relatives_differ(void) {
+/* A part of a salt has 32 bits of the mark: those of neighbours differ. */
+static void tags_of_relatives_differ(void) {
     enum { pids = 4096, generations = 16 };
-    static uint64_t marks[pids * generations];
+    static uint32_t tags[pids * generations];
     size_t same = 0;
     for (uint64_t i = 0; i < pids * generations; i++)
-        marks[i] = flake_i_folded(i / pids << 32 | (i % pids + 4096));
-    qsort(marks, pids * generations, sizeof *marks, compare_marks);
-    for (size_t i = 1; i < pids * generations; i++) same += marks[i] == marks[i - 1];
+        tags[i] = flake_i_tag_of(i / pids << 32 | (i % pids + 4096));
+    qsort(tags, pids * generations, sizeof *tags, compare_tags);
+    for (size_t i = 1; i < pids * generations; i++) same += tags[i] == tags[i - 1];
     CHECK_EQ(same, 0);
-    for (uint64_t i = 1; i < 1 << 20; i++) CHECK_EQ(flake_i_folded(i), i);
+    for (uint32_t i = 1; i < 1 << 20; i++) CHECK_EQ(flake_i_tag_of(i), i);
 }
 
 static atomic_bool stop;
@@ -552,11 +642,13 @@ int main(int argc, char **argv) {
         CHECK_TEST(whoever_calls_later_gets_the_greater_id_from_the_first_call_on),
         CHECK_TEST(handlers_may_draw_wherever_they_interrupt),
         CHECK_TEST(relatives_share_no_id),
+        CHECK_TEST(siblings_need_no_more_than_one_bit_to_differ),
+        CHECK_TEST(keys_depend_on_all_128_bits_evenly),
         CHECK_TEST(counters_begin_elsewhere_in_each_process),
 #ifdef __linux__
         CHECK_TEST(nor_where_the_pid_tells_them_apart),
 #endif
-        CHECK_TEST(marks_of_relatives_differ),
+        CHECK_TEST(tags_of_relatives_differ),
         CHECK_TEST(forked_while_threads_draw_and_begin),
         CHECK_TEST(bumped_while_threads_draw),
     };

@@ -283,6 +283,18 @@ static void lanes_rise_by_units_and_count_from_one_start(void) {
     }
 }
 
+static void what_lanes_ahead_have_left_counts_for_each_of_them(void) {
+    EACH_FORM(form) for (unsigned ahead = 0; ahead < 3; ahead++) {
+        begin(form);
+        CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
+        clock_at(T + 5);
+        lane_now = ahead;
+        CHECK_EQ(flake128_lanes_try(&lanes, ids), FLAKE_OK);
+        clock_at(T);
+        CHECK_EQ(flake128_lanes_available(&lanes), 65535);
+    }
+}
+
 /* Of lanes that the clock finds spent, and one that lies ahead of it, that one goes on. */
 static void lanes_go_on_with_the_one_that_lies_ahead(void) {
     EACH_FORM(form) {
@@ -332,6 +344,28 @@ static void a_restored_one_goes_on_in_the_next_ms(void) {
         CHECK_EQ(flake128_try(&other, &id), FLAKE_OK);
         CHECK_EQ(ms_of(id), T + 1);
     }
+}
+
+/* A count that is rounded up past what the word can hold is that of the next ms. */
+static void the_greatest_count_of_a_snapshot_is_restored(void) {
+    begin(FLAKE_UUID8);
+    options.seq_max = 9;
+    options.max_wait_ms = 100000;
+    open_gen(&gen);
+    flake128_snapshot s = snapshot_of(&gen);
+    s.unix_ms = T;
+    s.count = gen.engine.limit;
+    CHECK(s.count % 10 != 0);
+    CHECK_EQ(flake128_restore(&gen, &s), FLAKE_OK);
+    const int64_t next = T + (int64_t)(s.count / 10) + 1;
+    clock_at(next - 1);
+    flake128 id;
+    CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
+    clock_at(next);
+    CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(ms_of(id), next);
+    s = snapshot_of(&gen);
+    CHECK(s.unix_ms == next && s.count == 1);
 }
 
 /* Counters begin elsewhere under new keys, so an id of the same ms would be greater by chance alone. */
@@ -527,9 +561,11 @@ int main(int argc, char **argv) {
         CHECK_TEST(ids_ahead_of_the_clock_rise_when_it_is_put_back),
         CHECK_TEST(who_waits_waits_for_a_gate_too_while_the_clock_is_back),
         CHECK_TEST(lanes_rise_by_units_and_count_from_one_start),
+        CHECK_TEST(what_lanes_ahead_have_left_counts_for_each_of_them),
         CHECK_TEST(lanes_go_on_with_the_one_that_lies_ahead),
         CHECK_TEST(snapshots_are_of_one_node_and_range),
         CHECK_TEST(a_restored_one_goes_on_in_the_next_ms),
+        CHECK_TEST(the_greatest_count_of_a_snapshot_is_restored),
         CHECK_TEST(ids_rise_over_snapshots_into_another_generator),
         CHECK_TEST(a_child_needs_a_beginning_of_its_own),
         CHECK_TEST(in_shared_memory_ids_rise_in_all_processes),

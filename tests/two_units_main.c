@@ -38,9 +38,12 @@ LIES_AT(struct sno_gen, engine.word, 56);
 LIES_AT(struct sno_gen, engine.fork_word, 120);
 LIES_AT(struct sno_gen, engine.safe, 448);
 LIES_AT(struct sno_gen, partition, 592);
-SIZE_IS(struct flake_i_default_1, 24 + 4 * sizeof(struct flake128_gen));
-LIES_AT(struct flake_i_default_1, salt, 8);
-LIES_AT(struct flake_i_default_1, begun, 16);
+SIZE_IS(struct flake_i_default_2, 72 + 4 * sizeof(struct flake128_gen));
+LIES_AT(struct flake_i_default_2, low, 8);
+LIES_AT(struct flake_i_default_2, high, 16);
+LIES_AT(struct flake_i_default_2, seal, 24);
+LIES_AT(struct flake_i_default_2, parts, 32);
+LIES_AT(struct flake_i_default_2, begun, 64);
 SIZE_IS(struct flake128_gen, 704); /* lies in that, too */
 LIES_AT(struct flake128_gen, engine.word, 56);
 LIES_AT(struct flake128_gen, engine.fork_word, 120);
