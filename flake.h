@@ -274,8 +274,9 @@ typedef enum flake_status {
     FLAKE_IO = 9,
     /* a state file that is cut short or damaged */
     FLAKE_TORN = 10,
-    /* no state file, or another generator's; from init: the state is not open, or was opened for
-     * other options; from draws, extend and close: the file was changed while it was open */
+    /* no state file, or one of another generator or version; from init: the state is not open, or
+     * was opened for other options; from draws, extend and close: the file was changed while it was
+     * open */
     FLAKE_FOREIGN = 11,
     /* the last run ended longer ago than allowable_downtime_ms */
     FLAKE_DOWNTIME = 12,
@@ -3552,8 +3553,7 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *            120  FNV-1a of the 120 bytes before; all numbers big-endian
  *
  * Each write makes the next record, in the place of the older one. The whole record with the highest
- * number counts; one that was cut short was never published. (Version 1 was one record at 0, replaced
- * by a rename under a lock beside it. It is taken over: its header gives way when a record is on disk.)
+ * number counts; one that was cut short was never published. A file of another version is refused.
  *
  * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
  *           thread at a time writes (`writer`); it publishes the horizon after the file is synced
@@ -3586,7 +3586,6 @@ enum {
 typedef struct flake_i_record {
     uint64_t number;
     int64_t horizon_ns, written_ns;
-    bool is_old; /* the file's header is of version 1 */
     uint8_t run[FLAKE_I_RUN];
     uint8_t identity[FLAKE_I_IDENTITY];
 } flake_i_record;
@@ -3615,7 +3614,7 @@ struct flake_state {
     flake_i_file file;
     uint8_t token[FLAKE_I_RUN]; /* the run, as it stands in the records */
     uint8_t identity[FLAKE_I_IDENTITY];
-    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk, by the writer; number 0: none */
+    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk, by the writer */
     char path[FLAKE_I_PATH];
 };
 
@@ -3659,9 +3658,8 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
     return hash;
 }
 
-#define FLAKE_I_MAGIC     "idstate\n"
-#define FLAKE_I_VERSION   ((uint64_t)2 << 32)
-#define FLAKE_I_VERSION_1 ((uint64_t)1 << 32)
+#define FLAKE_I_MAGIC   "idstate\n"
+#define FLAKE_I_VERSION ((uint64_t)2 << 32)
 
 FLAKE_I_FN int64_t flake_i_record_at(uint64_t number) {
     return FLAKE_I_FIRST_RECORD + (int64_t)(number & 1) * FLAKE_I_RECORD_STRIDE;
@@ -3692,7 +3690,6 @@ FLAKE_I_FN bool flake_i_all_zero(const uint8_t *bytes, size_t n) {
 /* FLAKE_TORN: damaged, or never written. FLAKE_FOREIGN: who wrote it knows more than this version. */
 FLAKE_I_FN flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r) {
     if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
-    r->is_old = false;
     r->number = flake_i_get64(in);
     r->horizon_ns = (int64_t)flake_i_get64(in + 8);
     r->written_ns = (int64_t)flake_i_get64(in + 16);
@@ -3700,16 +3697,6 @@ FLAKE_I_FN flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r)
     memcpy(r->identity, in + 40, FLAKE_I_IDENTITY);
     if (!flake_i_all_zero(in + 104, 16)) return FLAKE_FOREIGN;
     return !r->number || r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
-}
-
-/* Its number is 0. */
-FLAKE_I_FN flake_status flake_i_record_1_get(const uint8_t *in, flake_i_record *r) {
-    if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
-    r->horizon_ns = (int64_t)flake_i_get64(in + 16);
-    r->written_ns = (int64_t)flake_i_get64(in + 24);
-    memcpy(r->identity, in + 32, FLAKE_I_IDENTITY);
-    if (!flake_i_all_zero(in + 96, 24)) return FLAKE_FOREIGN;
-    return r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
 }
 
 /* The one that counts, of a whole file's. FLAKE_TORN: none, and its number is 0. */
@@ -3724,19 +3711,13 @@ FLAKE_I_FN flake_status flake_i_records_get(const uint8_t *in, flake_i_record *r
     return r->number ? FLAKE_OK : FLAKE_TORN;
 }
 
-/* The record that counts, of a file's first `n` bytes, behind which there is room for FLAKE_I_FILE.
- * FLAKE_FOREIGN: no state file, or of a later version. */
-FLAKE_I_FN flake_status flake_i_file_get(uint8_t *in, size_t n, flake_i_record *r) {
+/* The record that counts, of a file's first `n` bytes. FLAKE_FOREIGN: no state file, or of another
+ * version. */
+FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_record *r) {
     if (n > 0 && memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_FOREIGN;
     if (n < FLAKE_I_RECORD) return FLAKE_TORN;
-    memset(in + n, 0, FLAKE_I_FILE - n);
-    const bool is_old = flake_i_get64(in + 8) == FLAKE_I_VERSION_1;
-    if (!is_old && flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_FOREIGN;
-    if (!is_old && n < FLAKE_I_FILE) return FLAKE_TORN;
-    flake_status status = flake_i_records_get(in, r);
-    if (status == FLAKE_TORN && is_old) status = flake_i_record_1_get(in, r);
-    r->is_old = is_old;
-    return status;
+    if (flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_FOREIGN;
+    return n < FLAKE_I_FILE ? FLAKE_TORN : flake_i_records_get(in, r);
 }
 
 /* Whether a file of FLAKE_I_FILE bytes, zeros where it has fewer, is one of ours that lacks its
@@ -3847,7 +3828,7 @@ FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
 /* Whether the record that counts is this state's own; if not, the state is lost. A failed read proves
  * nothing. Caller must be the writer. */
 FLAKE_I_FN bool flake_i_state_is_own(flake_state *s) {
-    const flake_status status = s->number ? flake_i_state_compare(s) : FLAKE_OK;
+    const flake_status status = flake_i_state_compare(s);
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
     if (status == FLAKE_FOREIGN) s->is_lost = true;
     if (s->is_lost && seen != FLAKE_I_CLOSED_STATE)
@@ -3876,11 +3857,8 @@ FLAKE_I_FN bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t 
 FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
     s->number = r->number;
     flake_i_record_put(r, s->last);
-    if (r->is_old && s->number) /* of 0.1.0's slot, where r has a later horizon than the record */
-        (void)flake_i_state_look(s, s->number, s->last);
     return flake_i_state_is_own(s) &&
-           (!s->number || flake_i_write_at(s->file.fd, flake_i_record_at(s->number), s->last,
-                                           sizeof s->last)) &&
+           flake_i_write_at(s->file.fd, flake_i_record_at(s->number), s->last, sizeof s->last) &&
            flake_i_fdatasync(s->file.fd) == 0;
 }
 
@@ -4044,20 +4022,8 @@ FLAKE_I_FN flake_status flake_i_state_read(const flake_i_file *f, const char *pa
     const flake_status status = flake_i_file_get(bytes, (size_t)n, r);
     if (status == FLAKE_TORN) return flake_i_say(why, status, path, "is cut short or damaged");
     if (status != FLAKE_OK)
-        return flake_i_say(why, status, path, "is no state file, or of a later version");
+        return flake_i_say(why, status, path, "is no state file, or of another version");
     return FLAKE_OK;
-}
-
-/* Makes the locked file one of this version, in which `s` has written a record: the header comes
- * last, so that at any moment the old or the new record counts. */
-FLAKE_I_FN bool flake_i_state_convert(flake_state *s) {
-    uint8_t header[FLAKE_I_RECORD], end[FLAKE_I_RECORD];
-    flake_i_header_put(header);
-    memset(end, 0, sizeof end);
-    return flake_i_write_at(s->file.fd, FLAKE_I_FILE - FLAKE_I_RECORD, end, sizeof end) &&
-           flake_i_fdatasync(s->file.fd) == 0 &&
-           flake_i_write_at(s->file.fd, 0, header, sizeof header) &&
-           flake_i_fdatasync(s->file.fd) == 0;
 }
 
 /* Sleeps until the last run's horizon has passed. */
@@ -4107,10 +4073,8 @@ FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, const flake_state_op
         from_ns = floor_ns - flake_i_lead_ns(s);
     flake_i_state_floor_is(s, floor_ns);
     /* who gave it its name may have died before that was on disk */
-    const bool has_name = (!r->is_old && r->number > 1) || flake_i_sync_folder(s->path);
-    if (has_name && flake_i_state_settle(s, r) && flake_i_state_move(s, from_ns) &&
-        (!r->is_old || flake_i_state_convert(s)))
-        return FLAKE_OK;
+    const bool has_name = r->number > 1 || flake_i_sync_folder(s->path);
+    if (has_name && flake_i_state_settle(s, r) && flake_i_state_move(s, from_ns)) return FLAKE_OK;
     return flake_i_state_unwritten(s, why);
 }
 
@@ -4180,18 +4144,8 @@ FLAKE_I_FN flake_status flake_i_state_go_on(flake_state *s, const flake_state_op
     if (o->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
         memcmp(s->token, r.run, FLAKE_I_RUN) == 0)
         return flake_i_state_take_over(s, o, &r, path, file, why);
-    /* Until it is of this version, no program of 0.1.0 may have it: those lock one beside it. */
-    char beside[FLAKE_I_PATH];
-    flake_i_file lock = {0, 0, -1};
-    flake_i_path_with(path, ".flake-lock", beside);
-    if (r.is_old) status = flake_i_file_open(&lock, beside, FLAKE_I_CREATE, 0, 0);
-    if (status == FLAKE_TAKEN) return flake_i_say(why, status, path, "is in use");
-    if (status != FLAKE_OK) return flake_i_say_errno(why, beside, ": can't be locked: ");
     flake_i_state_set_up(s, o, identity, path, file);
-    status = flake_i_state_begin(s, o, &r, now_ns, why);
-    if (r.is_old && status == FLAKE_OK) flake_i_unlink(beside);
-    flake_i_file_drop(&lock, false);
-    return status;
+    return flake_i_state_begin(s, o, &r, now_ns, why);
 }
 
 /* Where there is no file: makes one that has the first horizon from the start. FLAKE_AGAIN: another
@@ -7363,31 +7317,6 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint32_t *node,
  */
 FLAKE_API flake_state *flake_slot_state(flake_slot *slot) { return &slot->state; }
 
-enum { FLAKE_I_OLD_HOLD_NS = 2000000000 };
-
-/* A file of version 0.1.0: empty, or it says in words that the number is claimed or free, perhaps
- * over the header of this version, whose records count then; or one of either version that was cut.
- * That version held a number back for two seconds, and so this one begins as much later. */
-FLAKE_I_FN bool flake_i_slot_is_old(const flake_i_file *f, const uint8_t *identity, int64_t now_ns,
-                                    flake_i_record *r) {
-    uint8_t bytes[FLAKE_I_FILE + 1];
-    const int n = flake_i_file_read(f, bytes);
-    if (n < 0) return false;
-    if (!flake_i_is_cut(bytes, identity, r)) {
-        const size_t word = n < 8 ? (size_t)n : 8;
-        if (memcmp(bytes, "claimed ", word) != 0 && memcmp(bytes, "released", word) != 0)
-            return false;
-        const flake_status status = flake_i_records_get(bytes, r);
-        if (status != FLAKE_TORN &&
-            (status != FLAKE_OK || memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0))
-            return false;
-    }
-    r->is_old = true;
-    if (!r->number) r->horizon_ns = INT64_MIN;
-    if (n > 0) r->horizon_ns = flake_i_max(r->horizon_ns, now_ns + FLAKE_I_OLD_HOLD_NS);
-    return true;
-}
-
 /* What has been found out about the numbers that are not to be had. */
 typedef struct flake_i_slot_search {
     int64_t soonest_ns; /* the least horizon of those that nobody holds */
@@ -7409,15 +7338,11 @@ FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *pat
                                           const uint8_t *identity, int64_t now_ns,
                                           flake_i_record *r, flake_i_slot_search *search,
                                           flake_why *why) {
-    int64_t from_ns = now_ns;
-    if (flake_i_slot_is_old(f, identity, now_ns, r)) from_ns += FLAKE_I_OLD_HOLD_NS;
-    else {
-        const flake_status status = flake_i_state_read(f, path, r, why);
-        if (status != FLAKE_OK) return status;
-        if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0)
-            return flake_i_say(why, FLAKE_FOREIGN, path, "is not this slot's");
-    }
-    if (from_ns >= r->horizon_ns) return FLAKE_OK;
+    const flake_status status = flake_i_state_read(f, path, r, why);
+    if (status != FLAKE_OK) return status;
+    if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0)
+        return flake_i_say(why, FLAKE_FOREIGN, path, "is not this slot's");
+    if (now_ns >= r->horizon_ns) return FLAKE_OK;
     if (r->horizon_ns < search->soonest_ns) search->soonest_ns = r->horizon_ns;
     return FLAKE_AGAIN;
 }

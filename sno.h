@@ -3090,8 +3090,7 @@ SNO_I_FN bool sno_i_absolute(const char *path, char out[SNO_I_PATH]) {
  *            120  FNV-1a of the 120 bytes before; all numbers big-endian
  *
  * Each write makes the next record, in the place of the older one. The whole record with the highest
- * number counts; one that was cut short was never published. (Version 1 was one record at 0, replaced
- * by a rename under a lock beside it. It is taken over: its header gives way when a record is on disk.)
+ * number counts; one that was cut short was never published. A file of another version is refused.
  *
  * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
  *           thread at a time writes (`writer`); it publishes the horizon after the file is synced
@@ -3124,7 +3123,6 @@ enum {
 typedef struct sno_i_record {
     uint64_t number;
     int64_t horizon_ns, written_ns;
-    bool is_old; /* the file's header is of version 1 */
     uint8_t run[SNO_I_RUN];
     uint8_t identity[SNO_I_IDENTITY];
 } sno_i_record;
@@ -3153,7 +3151,7 @@ struct sno_state {
     sno_i_file file;
     uint8_t token[SNO_I_RUN]; /* the run, as it stands in the records */
     uint8_t identity[SNO_I_IDENTITY];
-    uint8_t last[SNO_I_RECORD]; /* the last record on disk, by the writer; number 0: none */
+    uint8_t last[SNO_I_RECORD]; /* the last record on disk, by the writer */
     char path[SNO_I_PATH];
 };
 
@@ -3197,9 +3195,8 @@ SNO_I_FN uint64_t sno_i_fnv(const uint8_t *bytes, size_t n) {
     return hash;
 }
 
-#define SNO_I_MAGIC     "idstate\n"
-#define SNO_I_VERSION   ((uint64_t)2 << 32)
-#define SNO_I_VERSION_1 ((uint64_t)1 << 32)
+#define SNO_I_MAGIC   "idstate\n"
+#define SNO_I_VERSION ((uint64_t)2 << 32)
 
 SNO_I_FN int64_t sno_i_record_at(uint64_t number) {
     return SNO_I_FIRST_RECORD + (int64_t)(number & 1) * SNO_I_RECORD_STRIDE;
@@ -3230,7 +3227,6 @@ SNO_I_FN bool sno_i_all_zero(const uint8_t *bytes, size_t n) {
 /* SNO_TORN: damaged, or never written. SNO_FOREIGN: who wrote it knows more than this version. */
 SNO_I_FN sno_status sno_i_record_get(const uint8_t *in, sno_i_record *r) {
     if (sno_i_get64(in + 120) != sno_i_fnv(in, 120)) return SNO_TORN;
-    r->is_old = false;
     r->number = sno_i_get64(in);
     r->horizon_ns = (int64_t)sno_i_get64(in + 8);
     r->written_ns = (int64_t)sno_i_get64(in + 16);
@@ -3238,16 +3234,6 @@ SNO_I_FN sno_status sno_i_record_get(const uint8_t *in, sno_i_record *r) {
     memcpy(r->identity, in + 40, SNO_I_IDENTITY);
     if (!sno_i_all_zero(in + 104, 16)) return SNO_FOREIGN;
     return !r->number || r->horizon_ns < r->written_ns ? SNO_TORN : SNO_OK;
-}
-
-/* Its number is 0. */
-SNO_I_FN sno_status sno_i_record_1_get(const uint8_t *in, sno_i_record *r) {
-    if (sno_i_get64(in + 120) != sno_i_fnv(in, 120)) return SNO_TORN;
-    r->horizon_ns = (int64_t)sno_i_get64(in + 16);
-    r->written_ns = (int64_t)sno_i_get64(in + 24);
-    memcpy(r->identity, in + 32, SNO_I_IDENTITY);
-    if (!sno_i_all_zero(in + 96, 24)) return SNO_FOREIGN;
-    return r->horizon_ns < r->written_ns ? SNO_TORN : SNO_OK;
 }
 
 /* The one that counts, of a whole file's. SNO_TORN: none, and its number is 0. */
@@ -3262,19 +3248,13 @@ SNO_I_FN sno_status sno_i_records_get(const uint8_t *in, sno_i_record *r) {
     return r->number ? SNO_OK : SNO_TORN;
 }
 
-/* The record that counts, of a file's first `n` bytes, behind which there is room for SNO_I_FILE.
- * SNO_FOREIGN: no state file, or of a later version. */
-SNO_I_FN sno_status sno_i_file_get(uint8_t *in, size_t n, sno_i_record *r) {
+/* The record that counts, of a file's first `n` bytes. SNO_FOREIGN: no state file, or of another
+ * version. */
+SNO_I_FN sno_status sno_i_file_get(const uint8_t *in, size_t n, sno_i_record *r) {
     if (n > 0 && memcmp(in, SNO_I_MAGIC, n < 8 ? n : 8) != 0) return SNO_FOREIGN;
     if (n < SNO_I_RECORD) return SNO_TORN;
-    memset(in + n, 0, SNO_I_FILE - n);
-    const bool is_old = sno_i_get64(in + 8) == SNO_I_VERSION_1;
-    if (!is_old && sno_i_get64(in + 8) != SNO_I_VERSION) return SNO_FOREIGN;
-    if (!is_old && n < SNO_I_FILE) return SNO_TORN;
-    sno_status status = sno_i_records_get(in, r);
-    if (status == SNO_TORN && is_old) status = sno_i_record_1_get(in, r);
-    r->is_old = is_old;
-    return status;
+    if (sno_i_get64(in + 8) != SNO_I_VERSION) return SNO_FOREIGN;
+    return n < SNO_I_FILE ? SNO_TORN : sno_i_records_get(in, r);
 }
 
 /* Whether a file of SNO_I_FILE bytes, zeros where it has fewer, is one of ours that lacks its
@@ -3385,7 +3365,7 @@ SNO_I_FN sno_status sno_i_state_compare(const sno_state *s) {
 /* Whether the record that counts is this state's own; if not, the state is lost. A failed read proves
  * nothing. Caller must be the writer. */
 SNO_I_FN bool sno_i_state_is_own(sno_state *s) {
-    const sno_status status = s->number ? sno_i_state_compare(s) : SNO_OK;
+    const sno_status status = sno_i_state_compare(s);
     uint64_t seen = SNO_ATOMIC_LOAD(&s->horizon, relaxed);
     if (status == SNO_FOREIGN) s->is_lost = true;
     if (s->is_lost && seen != SNO_I_CLOSED_STATE)
@@ -3414,11 +3394,8 @@ SNO_I_FN bool sno_i_state_write(sno_state *s, int64_t horizon_ns, int64_t now_ns
 SNO_I_FN bool sno_i_state_settle(sno_state *s, const sno_i_record *r) {
     s->number = r->number;
     sno_i_record_put(r, s->last);
-    if (r->is_old && s->number) /* of 0.1.0's slot, where r has a later horizon than the record */
-        (void)sno_i_state_look(s, s->number, s->last);
     return sno_i_state_is_own(s) &&
-           (!s->number || sno_i_write_at(s->file.fd, sno_i_record_at(s->number), s->last,
-                                           sizeof s->last)) &&
+           sno_i_write_at(s->file.fd, sno_i_record_at(s->number), s->last, sizeof s->last) &&
            sno_i_fdatasync(s->file.fd) == 0;
 }
 
@@ -3582,20 +3559,8 @@ SNO_I_FN sno_status sno_i_state_read(const sno_i_file *f, const char *path,
     const sno_status status = sno_i_file_get(bytes, (size_t)n, r);
     if (status == SNO_TORN) return sno_i_say(why, status, path, "is cut short or damaged");
     if (status != SNO_OK)
-        return sno_i_say(why, status, path, "is no state file, or of a later version");
+        return sno_i_say(why, status, path, "is no state file, or of another version");
     return SNO_OK;
-}
-
-/* Makes the locked file one of this version, in which `s` has written a record: the header comes
- * last, so that at any moment the old or the new record counts. */
-SNO_I_FN bool sno_i_state_convert(sno_state *s) {
-    uint8_t header[SNO_I_RECORD], end[SNO_I_RECORD];
-    sno_i_header_put(header);
-    memset(end, 0, sizeof end);
-    return sno_i_write_at(s->file.fd, SNO_I_FILE - SNO_I_RECORD, end, sizeof end) &&
-           sno_i_fdatasync(s->file.fd) == 0 &&
-           sno_i_write_at(s->file.fd, 0, header, sizeof header) &&
-           sno_i_fdatasync(s->file.fd) == 0;
 }
 
 /* Sleeps until the last run's horizon has passed. */
@@ -3645,10 +3610,8 @@ SNO_I_FN sno_status sno_i_state_begin(sno_state *s, const sno_state_options *o,
         from_ns = floor_ns - sno_i_lead_ns(s);
     sno_i_state_floor_is(s, floor_ns);
     /* who gave it its name may have died before that was on disk */
-    const bool has_name = (!r->is_old && r->number > 1) || sno_i_sync_folder(s->path);
-    if (has_name && sno_i_state_settle(s, r) && sno_i_state_move(s, from_ns) &&
-        (!r->is_old || sno_i_state_convert(s)))
-        return SNO_OK;
+    const bool has_name = r->number > 1 || sno_i_sync_folder(s->path);
+    if (has_name && sno_i_state_settle(s, r) && sno_i_state_move(s, from_ns)) return SNO_OK;
     return sno_i_state_unwritten(s, why);
 }
 
@@ -3718,18 +3681,8 @@ SNO_I_FN sno_status sno_i_state_go_on(sno_state *s, const sno_state_options *o,
     if (o->shared_memory && SNO_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
         memcmp(s->token, r.run, SNO_I_RUN) == 0)
         return sno_i_state_take_over(s, o, &r, path, file, why);
-    /* Until it is of this version, no program of 0.1.0 may have it: those lock one beside it. */
-    char beside[SNO_I_PATH];
-    sno_i_file lock = {0, 0, -1};
-    sno_i_path_with(path, ".sno-lock", beside);
-    if (r.is_old) status = sno_i_file_open(&lock, beside, SNO_I_CREATE, 0, 0);
-    if (status == SNO_TAKEN) return sno_i_say(why, status, path, "is in use");
-    if (status != SNO_OK) return sno_i_say_errno(why, beside, ": can't be locked: ");
     sno_i_state_set_up(s, o, identity, path, file);
-    status = sno_i_state_begin(s, o, &r, now_ns, why);
-    if (r.is_old && status == SNO_OK) sno_i_unlink(beside);
-    sno_i_file_drop(&lock, false);
-    return status;
+    return sno_i_state_begin(s, o, &r, now_ns, why);
 }
 
 /* Where there is no file: makes one that has the first horizon from the start. SNO_AGAIN: another
