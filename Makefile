@@ -30,7 +30,7 @@ FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
 .PHONY: all lib install-headers install uninstall test run-tests check-common sync-common matrix everything sanitize explore \
-	explore-orders models models-checked mutants mutants-many coverage soak attack fuzz fuzz-replay campaign cross test-fresh help \
+	explore-orders models models-checked mutants coverage soak attack fuzz fuzz-replay campaign cross test-fresh help \
 	clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -65,6 +65,7 @@ SMALL   = $(if $(filter command environment,$(origin CFLAGS)),$(CFLAGS),-O0 -g -
 PROGRAMS ?= two_units two_units_reversed
 RESULTS = $(TESTS:%=$(BUILD)/%.out) $(PROGRAMS:%=$(BUILD)/%.out) $(SCRIPTS:tests/%.sh=$(BUILD)/%.sh.out)
 test: ## every test program, on all cores; needs a C compiler and make alone
+	@rm -f $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) BUILD=$(BUILD)/test CFLAGS="$(SMALL)" run-tests; \
 	tests/run.sh --sum $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
 run-tests: $(RESULTS)
@@ -139,11 +140,8 @@ CHECKER ?= genmc
 models-checked: ## the models, and each order taken away, under a checker of the C11 memory model (CHECKER=genmc)
 	tests/models/checker.sh $(BUILD)/models-checked $(CHECKER) $(MODELS)
 
-mutants: ## small edits of the headers, each of which must be caught
-	tests/mutants/mutants.sh $(BUILD)
-
-mutants-many: ## edits made by rule, or a sample of them with SAMPLE=60: none may pass unseen without a reason
-	python3 tests/mutants/many.py $(BUILD)
+mutants: ## edits of the headers that tests must catch: all, or TABLE=only, SAMPLE=60, CHANGED=HEAD, PART=0/9
+	python3 tests/mutants/mutants.py $(BUILD)
 
 coverage: ## the lines and branches of the headers that tests, replays and explorer don't take (clang)
 	python3 tests/coverage/coverage.py $(BUILD)
@@ -161,7 +159,6 @@ SEED ?= 0
 FUZZERS  = flake sno text state claims
 FUZZ_FLAGS = -std=c11 $(WARN) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	-DFUZZ_LIBFUZZER -I. -Itests
-FUZZ_ETCD = $(if $(filter claims,$*),-DFLAKE_ETCD)
 FUZZ_CURL = $(if $(filter claims,$*),-lcurl)
 # The claims' fuzzer is skipped where there is no libcurl.
 FUZZ_SKIPPED = if [ $* = claims ] && ! $(CC) -E -x c -include curl/curl.h /dev/null >/dev/null 2>&1; then \
@@ -171,16 +168,16 @@ FUZZ_SKIPPED = if [ $* = claims ] && ! $(CC) -E -x c -include curl/curl.h /dev/n
 fuzz: $(FUZZERS:%=fuzz-%) ## each fuzzer for SECONDS=60 (clang), from SEED=0 (none: another each time), with -j2 two at a time
 fuzz-%: FORCE $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz/corpus/$*
-	@$(FUZZ_SKIPPED) clang $(FUZZ_FLAGS) $(FUZZ_ETCD) fuzz/fuzz_$*.c -o $(BUILD)/fuzz/fuzz_$* $(FUZZ_CURL) || exit 1; \
+	@$(FUZZ_SKIPPED) clang $(FUZZ_FLAGS) fuzz/fuzz_$*.c -o $(BUILD)/fuzz/fuzz_$* $(FUZZ_CURL) || exit 1; \
 	echo "fuzz_$*: $(SECONDS) s, to $(BUILD)/fuzz/$*.log"; \
 	$(BUILD)/fuzz/fuzz_$* -max_total_time=$(SECONDS) -seed=$(SEED) -print_final_stats=1 \
 	  -artifact_prefix=$(BUILD)/fuzz/$*- $(BUILD)/fuzz/corpus/$* fuzz/corpus/$* > $(BUILD)/fuzz/$*.log 2>&1; code=$$?; \
 	{ echo "fuzz_$*:"; if [ $$code -eq 0 ]; then grep '^Done\|^stat::' $(BUILD)/fuzz/$*.log; \
 	  else tail -n 60 $(BUILD)/fuzz/$*.log; fi; } > $(BUILD)/fuzz/$*.end; cat $(BUILD)/fuzz/$*.end; exit $$code
 
-$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) tests/support.h tests/oracle.h $(HEADERS) $(BUILD)/flags
+$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) tests/support.h tests/oracle.h $(HEADERS) tests/etcd/flake_etcd.h $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz
-	@$(FUZZ_SKIPPED) set -x; $(CC) $(FLAGS) $(FUZZ_ETCD) -I. -Itests $< -o $@ $(LDLIBS) $(FUZZ_CURL)
+	@$(FUZZ_SKIPPED) set -x; $(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) $(FUZZ_CURL)
 
 fuzz-replay: $(FUZZERS:%=$(BUILD)/fuzz/replay_%) ## the fuzzers' seeds, with any compiler
 	for target in $(FUZZERS); do [ ! -x $(BUILD)/fuzz/replay_$$target ] || \
@@ -216,6 +213,9 @@ $(BUILD)/%.1: $(BUILD)/% tests/man.awk
 $(BUILD)/%.h.3: %.h tests/man.awk $(BUILD)/flags
 	$(MAN) -v name=$*.h -v section=3 $< > $@
 
+$(BUILD)/flake_etcd.h.3: tests/etcd/flake_etcd.h tests/man.awk $(BUILD)/flags
+	awk -f tests/man.awk -v version="$$($(VERSION) flake.h)" -v name=flake_etcd.h -v section=3 $< > $@
+
 install-headers: ## headers, pkg-config files and CMake packages, with PREFIX=/usr/local DESTDIR=; needs no compiler
 	install -d "$(ROOT)/include" "$(ROOT)/share/pkgconfig"
 	for name in $(TOOLS); do \
@@ -230,8 +230,12 @@ install-headers: ## headers, pkg-config files and CMake packages, with PREFIX=/u
 	      > "$(ROOT)/share/cmake/$$name/$$name$$file.cmake" || exit 1; \
 	  done || exit 1; \
 	done
+	install -m 644 tests/etcd/flake_etcd.h "$(ROOT)/include/"
+	version=$$($(VERSION) flake.h) && \
+	printf '%s\n' 'Name: flake_etcd' "Description: $$(sed -n '1s/^[^:]*: *//p' tests/etcd/flake_etcd.h)" "Version: $$version" \
+	  "Requires: flake = $$version, libcurl" 'Cflags: -pthread' 'Libs: -pthread' > "$(ROOT)/share/pkgconfig/flake_etcd.pc"
 
-install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) ## these, and tools, man pages and shared libraries, in LIBDIR=PREFIX/lib
+install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) $(BUILD)/flake_etcd.h.3 ## these, and tools, man pages and shared libraries, in LIBDIR=PREFIX/lib
 	install -d "$(ROOT)/bin" "$(ROOT)/share/man/man1" "$(ROOT)/share/man/man3" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	for name in $(TOOLS); do \
 	  install -m 755 $(BUILD)/lib$$name.so.0 "$(DESTDIR)$(LIBDIR)/" && \
@@ -242,6 +246,7 @@ install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) #
 	  install -m 644 $(BUILD)/$$name.1 "$(ROOT)/share/man/man1/" && \
 	  install -m 644 $(BUILD)/$$name.h.3 "$(ROOT)/share/man/man3/" || exit 1; \
 	done
+	install -m 644 $(BUILD)/flake_etcd.h.3 "$(ROOT)/share/man/man3/"
 
 uninstall: ## takes them away
 	for name in $(TOOLS); do \
@@ -250,6 +255,7 @@ uninstall: ## takes them away
 	    "$(DESTDIR)$(LIBDIR)/lib$$name.so" "$(DESTDIR)$(LIBDIR)/lib$$name.so.0" "$(DESTDIR)$(LIBDIR)/pkgconfig/lib$$name.pc" && \
 	  rm -rf "$(ROOT)/share/cmake/$$name" || exit 1; \
 	done
+	rm -f "$(ROOT)/include/flake_etcd.h" "$(ROOT)/share/pkgconfig/flake_etcd.pc" "$(ROOT)/share/man/man3/flake_etcd.h.3"
 
 include tests/tiers.mk
 include bench/bench.mk

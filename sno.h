@@ -3519,11 +3519,11 @@ SNO_I_FN sno_status sno_i_state_end(sno_state *s) {
     const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = sno_i_exact_ns(&s->clock);
     const bool well = sno_i_state_write(s, sno_i_max(asked, now_ns), now_ns);
+    const sno_status status = well ? SNO_OK : sno_i_state_unwritten(s, NULL);
     sno_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
     s->file.fd = -1;
     sno_i_file_drop(&file, false);
-    /* still the writer: who is late finds nothing to write */
-    return well ? SNO_OK : sno_i_state_unwritten(s, NULL);
+    return status; /* this thread remains the writer: a late one finds nothing to write */
 }
 
 SNO_API sno_status sno_state_close(sno_state *s) {

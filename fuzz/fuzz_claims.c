@@ -2,11 +2,10 @@
  *
  * What claims on node numbers read: etcd's answers, which come from the network: JSON, base64, keys,
  * horizons, lists of clusters. Each is compared with a naive reading. The texts lie on the heap in their
- * exact size, so that the address sanitizer sees a byte too many. Built with -DFLAKE_ETCD -lcurl; nothing
- * is sent.
+ * exact size, so that the address sanitizer sees a byte too many. Built with -lcurl; nothing is sent.
  */
 #include "fuzz.h"
-#include "flake.h"
+#include "etcd/flake_etcd.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -48,8 +48,9 @@ has ninja && export CMAKE_GENERATOR=Ninja
 
 version=$(sed -n 's/^#define FLAKE_VERSION_STRING "\(.*\)"/\1/p' flake.h)
 minor=${version%.*}
-mkdir -p "$dir/repository/tests"
+mkdir -p "$dir/repository/tests/etcd"
 cp flake.h sno.h LICENSE "$dir/repository"
+cp tests/etcd/flake_etcd.h "$dir/repository/tests/etcd"
 cp -R tests/builds "$dir/repository/tests"
 repository() {
     cd "$dir/repository" && git init -q && git add . &&
@@ -137,7 +138,24 @@ cat > "$dir/builds/both/other.c" << END_OF_FILE
 #error "C before C11"
 #endif
 END_OF_FILE
+# flake_etcd.h, installed and in a checkout of one's own.
+cat > "$dir/builds/etcd/claims.c" << END_OF_FILE
+#include <flake_etcd.h>
+void (*destroys)(flake_etcd *) = flake_etcd_destroy;
+END_OF_FILE
+cp "$dir/builds/find_package/commands" "$dir/builds/etcd"
+variant etcd etcd-subdirectory
+cp -R "$dir/repository" "$dir/builds/etcd-subdirectory/flake"
+sed 's|find_package(.*)|find_package(CURL REQUIRED)\nfind_package(Threads REQUIRED)\nadd_subdirectory(flake/tests/builds)|' \
+    "$dir/builds/etcd/CMakeLists.txt" > "$dir/builds/etcd-subdirectory/CMakeLists.txt"
 try find_package cmake CMAKE_PREFIX_PATH="$ids"
+if echo '#include <curl/curl.h>' | cc -E - > /dev/null 2>&1; then
+    try etcd cmake CMAKE_PREFIX_PATH="$ids"
+    try etcd-subdirectory cmake
+else
+    skip "etcd: libcurl is not installed"
+    skip "etcd-subdirectory: libcurl is not installed"
+fi
 try fetch_content "cmake git"
 try subdirectory cmake CXXFLAGS=-std=c++98
 try both cmake CMAKE_PREFIX_PATH="$ids"
@@ -161,6 +179,12 @@ foreach(name flake sno)
   endforeach()
   find_package(\${name} $version EXACT REQUIRED)
   find_package(\${name} REQUIRED)
+  set(CMAKE_DISABLE_FIND_PACKAGE_CURL ON)
+  find_package(\${name} QUIET COMPONENTS etcd)
+  if(\${name}_FOUND)
+    message(SEND_ERROR "\${name} has a component etcd without libcurl")
+  endif()
+  find_package(\${name} REQUIRED OPTIONAL_COMPONENTS etcd)
 endforeach()
 END_OF_FILE
 cmake_versions() { CMAKE_PREFIX_PATH=$ids cmake -S "$dir/versions-of" -B "$dir/versions-of/build"; }

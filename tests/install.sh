@@ -39,6 +39,7 @@ cat > "$dir/wanted" <<END
 /opt/ids/bin/flake
 /opt/ids/bin/sno
 /opt/ids/include/flake.h
+/opt/ids/include/flake_etcd.h
 /opt/ids/include/sno.h
 /opt/ids/lib/libflake.so
 /opt/ids/lib/libflake.so.0
@@ -53,8 +54,10 @@ cat > "$dir/wanted" <<END
 /opt/ids/share/man/man1/flake.1
 /opt/ids/share/man/man1/sno.1
 /opt/ids/share/man/man3/flake.h.3
+/opt/ids/share/man/man3/flake_etcd.h.3
 /opt/ids/share/man/man3/sno.h.3
 /opt/ids/share/pkgconfig/flake.pc
+/opt/ids/share/pkgconfig/flake_etcd.pc
 /opt/ids/share/pkgconfig/sno.pc
 END
 installed() { (cd "$dir/root" && find . ! -type d | sed 's/^\.//' | sort); }
@@ -66,6 +69,25 @@ the_tools_run() {
     [ "$("$root/bin/flake" version)" = "flake $version" ] && [ "$("$root/bin/sno" version)" = "sno $version" ]
 }
 check the_tools_run the_tools_run
+
+# The internals that its first comment names are those that it uses, and another version of flake.h is an error.
+internals_are_named() {
+    grep -owE 'flake_i_[a-z0-9_]+|FLAKE_I_[A-Z0-9_]+' flake.h | sort -u > "$dir/internals"
+    for part in '1,/^#ifndef FLAKE_ETCD_H/' '/^#ifndef FLAKE_ETCD_H/,$'; do
+        sed -n "${part}p" tests/etcd/flake_etcd.h | grep -owFf "$dir/internals" | sort -u > "$dir/names"
+        [ "$part" = '1,/^#ifndef FLAKE_ETCD_H/' ] && mv "$dir/names" "$dir/named"
+    done
+    [ -s "$dir/named" ] && diff "$dir/named" "$dir/names"
+}
+check the_internals_of_flake_etcd_are_named internals_are_named
+another_version() {
+    mkdir "$dir/other"
+    cp tests/etcd/flake_etcd.h "$dir/other"
+    sed 's/^\(#define FLAKE_VERSION_PATCH\) .*/\1 99/' flake.h > "$dir/other/flake.h"
+    echo '#include <flake_etcd.h>' | $CC -E -I"$dir/other" - 2>&1 | grep -q "flake_etcd.h $version needs flake.h $version" ||
+        echo "it is taken"
+}
+check flake_etcd_needs_its_version_of_flake another_version
 
 export PKG_CONFIG_PATH="$root/share/pkgconfig:$root/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dir/root"
 flags() {
@@ -109,15 +131,31 @@ links_the_libraries() {
     (cd "$dir" && $CC -std=c11 $WARN foreign.c $(pkg-config --libs libflake libsno) -o foreign &&
         [ "$(LD_LIBRARY_PATH=$root/lib ./foreign)" = "$version $version 0" ])
 }
-pc_tells_the_version() { [ "$(pkg-config --modversion flake sno)" = "$(printf '%s\n' "$version" "$version")" ]; }
-pc_is_valid() { pkg-config --validate flake sno; }
+pc_tells_the_version() {
+    [ "$(pkg-config --modversion flake flake_etcd sno)" = "$(printf '%s\n' "$version" "$version" "$version")" ]
+}
+pc_is_valid() { pkg-config --validate flake flake_etcd sno; }
+cat > "$dir/claims.c" <<END
+#include <flake_etcd.h>
+int main(void) {
+    static flake_etcd claim;
+    flake_etcd_destroy(&claim);
+    return flake_etcd_check(&claim, NULL) == FLAKE_LEASE ? 0 : 1;
+}
+END
+# shellcheck disable=SC2046,SC2086
+builds_with_etcd() {
+    (cd "$dir" && $CC -std=c11 $WARN claims.c $(pkg-config --cflags --libs flake_etcd) -o claims && ./claims)
+}
 if command -v pkg-config > /dev/null; then
     check pc_tells_the_version pc_tells_the_version
     check pc_is_valid pc_is_valid
     check a_program_links_the_libraries links_the_libraries
+    if pkg-config --exists libcurl; then check a_program_with_flake_etcd_builds builds_with_etcd
+    else echo "SKIPPED a_program_with_flake_etcd_builds: no libcurl for pkg-config"; fi
 fi
 
-for page in man1/flake.1 man1/sno.1 man3/flake.h.3 man3/sno.h.3; do
+for page in man1/flake.1 man1/sno.1 man3/flake.h.3 man3/flake_etcd.h.3 man3/sno.h.3; do
     page=$root/share/man/$page name=$(basename "$page")
     without_warnings() { groff -man -Tutf8 -ww -z "$page"; }
     command -v groff > /dev/null && check "${name}_without_warnings" without_warnings
@@ -131,7 +169,9 @@ words_are_in() {
 check flake_1_is_complete words_are_in "$root/share/man/man1/flake.1" 'SH NAME' 'SH "SYNOPSIS"' 'slot\\-dir' \
     'uniqueid' '^\$ flake time' 'EXIT STATUS' 'flake.h (3)'
 check flake_3_is_complete words_are_in "$root/share/man/man3/flake.h.3" 'SH NAME' 'SH SYNOPSIS' 'FLAKE_SLEEP_NS' \
-    'flake_prefetch_next' '^void flake_generation_bump' 'flake_options_set' 'flake128_parse' 'max_ahead_ms' 'allowable_downtime_ms' 'flake_etcd_claim' 'BR flake (1)'
+    'flake_prefetch_next' '^void flake_generation_bump' 'flake_options_set' 'flake128_parse' 'max_ahead_ms' 'allowable_downtime_ms' 'BR flake (1)'
+check flake_etcd_3_is_complete words_are_in "$root/share/man/man3/flake_etcd.h.3" 'SH NAME' 'SH SYNOPSIS' 'flake_etcd_claim' \
+    '^flake_status flake_etcd_check' 'horizon_ms' 'BR flake.h (3)'
 check sno_3_is_complete words_are_in "$root/share/man/man3/sno.h.3" 'sno_new_with_time' 'SNO_NO_SIMD' 'max_wait_ms' \
     'clock_backs' 'sno_state_extend'
 

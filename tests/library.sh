@@ -10,9 +10,9 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cc=${CC:-cc} cxx=${CXX:-c++}
 
-# The public part of a header without comments, and without claims in etcd, which a library has not.
+# The public part of a header without comments.
 public() { # HEADER
-    sed -n '\|^// >>public|,\|^// >>system begin|p' "$1" | awk '/^#ifdef FLAKE_ETCD/ {out = 1} !out; /^#endif/ {out = 0}' |
+    sed -n '\|^// >>public|,\|^// >>system begin|p' "$1" |
         tr '\n' ' ' | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' | tr ';' '\n'
 }
 same() { # FILE FILE

@@ -119,5 +119,7 @@ END {
     if (section == 1) help_line(held, "")
     heading(".SH", "SEE ALSO")
     other = name
-    print ".BR " (section == 1 ? name ".h (3)" : (sub(/\.h$/, "", other) ? other : name) " (1)")
+    if (section == 1) other = name ".h (3)"
+    else if (!sub(/_etcd\.h$/, ".h (3)", other)) sub(/\.h$/, " (1)", other)
+    print ".BR " other
 }

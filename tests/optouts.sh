@@ -57,11 +57,10 @@ judge $? "units with and without an operating system share no object"
 # ---- one block ----
 
 # The code of a header without comments, and without its blocks for the operating system; each line
-# with its number. What claims in etcd is a program of POSIX threads and of libcurl by its nature.
+# with its number.
 beyond_the_blocks() {
     awk '/^\/\/ >>(system|own) begin/ { block = 1 }
         /^\/\/ >>(system|own) end/ { block = 0 }
-        /^\/\/ >>answers/ { exit }
         {
             line = $0; code = ""
             while (line != "") {

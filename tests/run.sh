@@ -45,6 +45,7 @@ if [ ! "$step" ]; then
     # A state file is synced all the time, which costs nothing on a file system in memory.
     case $program in *.sh) ;; *) [ "$TMPDIR" ] || [ ! -w /dev/shm ] || export TMPDIR=/dev/shm ;; esac
 fi
+mkdir -p "$(dirname "$out")"
 rm -f "$out"
 "$@" > "$out.raw" 2>&1
 code=$?

@@ -10,7 +10,8 @@ step_scripts         = test TESTS= PROGRAMS= BUILD=$(BUILD)/scripts \
 step_builds          = test TESTS= PROGRAMS= BUILD=$(BUILD)/builds \
 	SCRIPTS="$(patsubst %,tests/%.sh,builds tongues optouts)"
 step_mutants-changed = mutants CHANGED=HEAD~1 SAMPLE=20
-step_mutants-tenth   = mutants PART=$(SLICE)/10
+step_mutants-tenth   = mutants PART=$(SLICE)/10 MINUTES=5
+step_mutants         = mutants MINUTES=45
 step_soak            = soak IDS=200000000
 step_fuzz            = fuzz SECONDS=60
 
@@ -37,7 +38,6 @@ run_steps = $(MAKE) --no-print-directory -s -k $(PARALLEL) $(1:%=$(BUILD)/steps/
 	tests/run.sh --sum $(1:%=$(BUILD)/steps/%.out)
 
 $(BUILD)/steps/%.out: FORCE
-	@mkdir -p $(@D)
 	@tests/run.sh --step $@ $(MAKE) --no-print-directory $(or $(step_$*),$*)
 
 evidence: ## tests/EVIDENCE.md, from the steps of the last `make check` and `make nightly`

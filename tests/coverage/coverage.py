@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""coverage.py BUILD   which lines and branches of flake.h and sno.h the tests take, and which they don't.
+"""coverage.py BUILD   which lines and branches of the headers the tests take, and which they don't.
 
     JOBS=2      programs at a time
     ETCD=1      with the tests against etcd members, which take a minute and a half (needs etcd, libcurl)
     ALL=1       lists what nothing takes with its reasons too
 
-Builds each test, each fuzzer's replay of its corpus, the models and the quick scenarios of the explorers
-with clang's coverage, runs them once, and adds up. What a child of fork() runs counts, also one that is
-killed: counters lie in a mapped file. A program's lines are kept in BUILD/coverage until a file that it
-could be made of changes.
+Builds each test, each fuzzer's replay of its corpus and the quick scenarios of the explorers with clang's
+coverage, runs them once, and adds up. What a child of fork() runs counts, also one that is killed: counters
+lie in a mapped file. A program's lines are kept in BUILD/coverage until a file that it could be made of
+changes.
 
 The regions that both headers have are one text, which counts once: what either header's tests take is
-taken. The sections that claim in etcd are judged with ETCD=1 alone.
+taken. flake_etcd.h is judged with ETCD=1 alone.
 
 What nothing takes is listed, unless tests/coverage/untaken names it with a reason. That file also says
 how much must be taken at least; closes with "N passed, N failed", one for each of these.
@@ -33,7 +33,7 @@ import sys
 import time
 from pathlib import Path
 
-HEADERS = ("flake.h", "sno.h")
+HEADERS = tuple(h for h in ("flake.h", "sno.h", "tests/etcd/flake_etcd.h") if Path(h).exists())
 FLAGS = ["-std=c11", "-w", "-DFLAKE_SHOW_WARNINGS", "-DSNO_SHOW_WARNINGS", "-pthread", "-DTEST_SMALL", "-DRUNS=3000",
          "-Itests"]
 COUNT = ["-O0", "-fprofile-instr-generate", "-fcoverage-mapping", "-mllvm", "-runtime-counter-relocation"]
@@ -44,7 +44,6 @@ SCENARIOS = ("every_ flake_add flake_cas flake_try flake_full flake_g flake_ah f
 ORDERS = ("safe_53 safe_25 safe_cap safe_look snapshot_5 snapshot_h snapshot_o stats note ring state_w state_l state_e "
           "state_c page drifts ask pool wait_r").split()
 LIMIT_S = 900
-ETCD = ("answers", "etcd")                        # sections that need members to be run whole
 
 
 class Program:
@@ -79,14 +78,12 @@ def programs(root, etcd):
     def add(*given, **more):
         found[given[0]] = Program(*given, **more)
     for corpus in sorted((root / "fuzz/corpus").iterdir()):
-        curl = ["-DFLAKE_ETCD", "-lcurl"] if corpus.name == "claims" else []
+        curl = ["-lcurl"] if corpus.name == "claims" else []
         if corpus.name != "claims" or has_curl():
             add(f"replay_{corpus.name}", f"fuzz/fuzz_{corpus.name}.c",
                 words=sorted(str(seed.resolve()) for seed in corpus.iterdir()), flags=curl)
     for test in sorted((root / "tests").glob("test_*.c")):
         add(test.stem, f"tests/{test.name}")
-    for model in sorted((root / "tests/models").glob("*.c")):
-        add(f"model_{model.stem}", f"tests/models/{model.name}")
     add("explore_engine", "tests/explore/explore_engine.c", words=SCENARIOS, flags=["-O1"])
     add("explore_orders", "tests/explore/explore_orders.c", words=ORDERS, flags=["-O1"])
     if has_curl():
@@ -118,7 +115,7 @@ def present(root, program):
     """header -> the lines of which something is left when comments and what #if leaves out are gone."""
     made = subprocess.run(["clang", *FLAGS, "-I.", "-E", program.source, *program.flags], cwd=root, check=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    found, header, number = {h: set() for h in HEADERS}, None, 0
+    found, header, number = {os.path.basename(h): set() for h in HEADERS}, None, 0
     for line in made.splitlines():
         if mark := re.match(r'# (\d+) "(.*?)"', line):
             number, header = int(mark[1]), found.get(os.path.basename(mark[2]))
@@ -250,7 +247,8 @@ def common_lines(text):
     begins = {h: {m[1]: n for n, line in enumerate(text[h], 1) if (m := re.match(r"// >>(\w+) begin", line))}
               for h in HEADERS}
     both = {}
-    for name, first in begins["flake.h"].items():
+    for name in begins["flake.h"].keys() & begins["sno.h"].keys():
+        first = begins["flake.h"][name]
         last = text["flake.h"].index(f"// >>{name} end")
         offset = begins["sno.h"][name] - first
         same = [line.replace("flake", "sno").replace("FLAKE", "SNO") for line in text["flake.h"][first:last]]
@@ -260,20 +258,20 @@ def common_lines(text):
 
 
 def parts(measured):
-    """common, flake.h and sno.h. A line of both headers is one line, and taken when either takes it."""
+    """common, and each header. A line that two headers have is one line, and taken when either takes it."""
     text = {header: Path(header).read_text().splitlines() for header in HEADERS}
     both = common_lines(text)
     home = {("flake.h", at): ("common", at) for at in both} | {("sno.h", at): ("common", of) for of, at in both.items()}
-    found = {"common": Part(), "flake.h": Part(), "sno.h": Part()}
-    for header in ("sno.h", "flake.h"):           # flake.h's text is told of a common line
+    found = {name: Part() for name in ("common", *HEADERS)}
+    for header in sorted(HEADERS, reverse=True):  # flake.h's text is told of a common line
         section_of = sections(text[header])
         for result in measured.values():
-            for number, times in result["lines"].get(header, {}).items():
+            for number, times in result["lines"].get(os.path.basename(header), {}).items():
                 name, at = home.get((header, int(number)), (header, int(number)))
                 found[name].lines[at] += times
                 found[name].where[at] = (header, section_of[int(number)], int(number), text[header][int(number) - 1])
             order = collections.Counter()         # columns differ with the prefix; the order does not
-            branches = result["branches"].get(header, {})
+            branches = result["branches"].get(os.path.basename(header), {})
             for place in sorted(branches, key=lambda p: [int(n) for n in p.split(":")]):
                 number = int(place.split(":")[0])
                 name, at = home.get((header, number), (header, number))
@@ -287,7 +285,7 @@ def parts(measured):
     return found
 
 
-def judge(name, part, untaken, etcd):
+def judge(name, part, untaken):
     """Lists what nothing takes, and the sections; whether lines and branches are as many as they must be."""
     totals = collections.defaultdict(lambda: [0, 0, 0, 0])
     argued = 0
@@ -295,12 +293,12 @@ def judge(name, part, untaken, etcd):
         header, section, at, text = part.where[number]
         totals[section][0] += part.lines[number] > 0
         totals[section][1] += 1
-        if not part.lines[number] and (etcd or section not in ETCD):
+        if not part.lines[number]:
             argued += tell(untaken, name, header, at, "line", text.strip())
     for key in sorted(part.branches):
         header, section, at, text, condition = part.where[key]
-        if not part.lines[key[0]] or (section in ETCD and not etcd):
-            continue                              # its line is said already, or nobody who could take it ran
+        if not part.lines[key[0]]:
+            continue                              # its line is said already
         for side, times in zip(("true", "false"), part.branches[key]):
             totals[section][2] += times > 0
             totals[section][3] += 1
@@ -309,8 +307,8 @@ def judge(name, part, untaken, etcd):
     if not totals:
         sys.exit(f"no line of {name} was counted")
     print(f"\n{name:34}{'lines':>8}{'of':>6}{'%':>7}{'branches':>10}{'of':>6}{'%':>7}")
-    whole = [sum(column) for column in zip(*(t for s, t in totals.items() if s not in ETCD or etcd))]
-    for section, total in [*totals.items(), ("all" if etcd or "etcd" not in totals else "all but etcd's", whole)]:
+    whole = [sum(column) for column in zip(*totals.values())]
+    for section, total in [*totals.items(), ("all", whole)]:
         print(f"  {section:32}{total[0]:8}{total[1]:6}{percent(*total[:2]):7.1f}{total[2]:10}{total[3]:6}"
               f"{percent(*total[2:]):7.1f}")
     print(f"  {argued} that nothing takes have a reason in tests/coverage/untaken")
@@ -334,7 +332,8 @@ def main():
     untaken = Untaken(Path("tests/coverage/untaken"))
     verdicts = []
     for name, part in parts(measured).items():
-        verdicts += judge(name, part, untaken, etcd)
+        if etcd or "etcd" not in name:
+            verdicts += judge(name, part, untaken)
     for name, result in measured.items():
         if result["code"]:
             verdicts.append(False)

@@ -8,7 +8,6 @@
 
 #define REAL_SLEEP
 #define _GNU_SOURCE /* unshare */
-#define FLAKE_ETCD
 #include "support.h"
 #include <unistd.h>
 
@@ -18,7 +17,7 @@ static int64_t skew_ns; /* of this process's clock */
 static bool random_is_gone;
 #define FLAKE_RANDOM_BYTES(to, n) (!random_is_gone && flake_i_system_random(to, n))
 #endif
-#include "flake.h"
+#include "flake_etcd.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>

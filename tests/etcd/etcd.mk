@@ -2,20 +2,20 @@
 
 ETCD_TESTS = $(patsubst tests/etcd/%.c,$(BUILD)/etcd_%,$(wildcard tests/etcd/test_*.c))
 ETCD_READY = $(BUILD)/etcd_ready
-$(ETCD_READY): $(HEADERS) $(BUILD)/flags
+$(ETCD_READY): $(HEADERS) tests/etcd/flake_etcd.h $(BUILD)/flags
 	@command -v etcd >/dev/null || { echo "test-etcd needs etcd: package etcd-server"; exit 1; }
 	@echo '#include <curl/curl.h>' | $(CC) -x c -fsyntax-only - 2>/dev/null || \
 	  { echo "test-etcd needs libcurl: package libcurl4-openssl-dev"; exit 1; }
 	@command -v openssl >/dev/null || { echo "test-etcd needs certificates: package openssl"; exit 1; }
-	echo '#include "flake.h"' | $(CC) -std=c11 $(WARN) -DFLAKE_ETCD -I. -x c -fsyntax-only -
+	echo '#include "flake_etcd.h"' | $(CC) -std=c11 $(WARN) -I. -Itests/etcd -x c -fsyntax-only -
 	if command -v $(firstword $(CXX)) >/dev/null; then \
-	  echo '#include "flake.h"' | $(CXX) -std=c++11 $(WARN) -DFLAKE_ETCD -I. -x c++ -fsyntax-only -; fi
+	  echo '#include "flake_etcd.h"' | $(CXX) -std=c++11 $(WARN) -I. -Itests/etcd -x c++ -fsyntax-only -; fi
 	@touch $@
 
 $(ETCD_TESTS): $(BUILD)/etcd_%: tests/etcd/%.c $(wildcard tests/etcd/*.h tests/*.h) $(HEADERS) $(ETCD_READY)
 	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) -lcurl
 
-$(BUILD)/etcd_example: tests/etcd/example.c $(HEADERS) $(BUILD)/flags
+$(BUILD)/etcd_example: tests/etcd/example.c $(HEADERS) tests/etcd/flake_etcd.h $(BUILD)/flags
 	if command -v $(firstword $(CXX)) >/dev/null; then \
 	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. -x c++ $< -o $@-cxx $(LDLIBS) -lcurl; fi
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS) -lcurl

@@ -2,8 +2,8 @@
  *
  * README.md's example: a node number from an etcd cluster. `example ENDPOINTS` prints it.
  */
-#define FLAKE_ETCD
 #include "flake.h"
+#include "flake_etcd.h"
 #include <stdio.h>
 
 static flake_etcd claim; // stays where it is

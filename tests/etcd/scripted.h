@@ -36,7 +36,7 @@ static inline int script_clock(clockid_t id, struct timespec *to) {
 
 static char notes[1 << 16];
 static size_t notes_n;
-static bool is_brief;                          /* no options; and writes in short, see `brief` */
+static bool is_brief;                          /* without libcurl's options */
 static int waits, waited_ms, sleeps, slept_ms; /* since the last note */
 
 static inline void note_raw(const char *format, ...) {
@@ -61,8 +61,17 @@ static inline void note_time(void) {
     note_raw("%lld: ", (long long)clock_ms);
 }
 
+/* The requests of the notes, in full. */
+typedef struct request {
+    char url[600], headers[512], body[8192];
+    long body_n, timeout_ms;
+} request;
+static request requests[64];
+static size_t requests_n;
+
 static inline void forget_noted(void) {
     waits = waited_ms = sleeps = slept_ms = 0;
+    requests_n = 0;
     *notes = 0;
     notes_n = 0;
 }
@@ -228,8 +237,7 @@ static inline CURLcode script_perform(CURL *easy) {
     script_easy *const e = (script_easy *)easy;
     const told *const a = told_to(e);
     note_time();
-    if (is_brief) note_raw("asks ");
-    else note_raw("asks within %ld ms ", e->timeout_ms);
+    note_raw("asks ");
     note_request(e);
     clock_ms += a->ms ? a->ms : 10;
     last_http = a->http ? a->http : 200;
@@ -422,12 +430,20 @@ static inline void shorten(char *text) {
         }
 }
 
-/* Notes a request: URL, headers when they are others than usual, and the body with base64 as <text>. */
+/* Keeps a request, and notes it in short: URL, headers when they are others than usual, and the body with base64
+ * as <text>. */
 static inline void note_request(const script_easy *e) {
-    char url[600], headers[512] = "", body[8192];
+    char url[600], body[8192];
+    request *const r = &requests[requests_n++ % (sizeof requests / sizeof *requests)];
+    char *const headers = r->headers;
     size_t n = 0;
+    memcpy(r->url, e->url, sizeof r->url);
+    memcpy(r->body, e->body, sizeof r->body);
+    r->body_n = e->body_n;
+    r->timeout_ms = e->timeout_ms;
+    *headers = 0;
     for (const struct curl_slist *h = e->headers; h; h = h->next)
-        (void)snprintf(headers + strlen(headers), sizeof headers - strlen(headers), "[%s]",
+        (void)snprintf(headers + strlen(headers), sizeof r->headers - strlen(headers), "[%s]",
                        h->data);
     const bool is_usual = strcmp(headers, "[Content-Type: application/json][Expect:]") == 0;
     for (const char *at = e->body; at < e->body + e->body_n;) {
@@ -449,9 +465,9 @@ static inline void note_request(const script_easy *e) {
     }
     body[n] = 0;
     (void)snprintf(url, sizeof url, "%s", e->url);
-    if (is_brief) shorten(url), shorten(body);
-    note_raw("%s%s%s%s%s\n", url, is_usual ? "" : " ", is_usual ? "" : headers,
-             is_brief ? " " : "\n    ", body);
+    shorten(url);
+    shorten(body);
+    note_raw("%s%s%s %s\n", url, is_usual ? "" : " ", is_usual ? "" : headers, body);
 }
 
 static inline const char *answer_to(const script_easy *e, const told *a) {

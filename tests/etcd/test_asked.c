@@ -1,83 +1,272 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a claim asks etcd for, byte by byte, and when; and what comes of each answer.
+ * Which requests a claim sends to etcd, and when; and what each answer leads to.
+ *
+ * A test lists the events that it expects, in their order: requests by what they must contain, all else as the
+ * notes of scripted.h. A request's body is parsed and compared member by member: a missing, different or
+ * additional member fails the test, and is named by its path.
  */
 #include "scripted.h"
+
+/* ---- expected events ---- */
+
+/* A horizon's value. */
+typedef struct horizon {
+    int64_t ms; /* of the test's clock */
+    const char *token;
+    int seq;
+} horizon;
+#define OURS    SCRIPT_TOKEN
+#define ANOTHER TOKEN
+#define AT_0_MS (-begin_s * INT64_C(1000)) /* the Unix time 0 */
+
+/* A transaction that claims, extends, heals or releases a number. If a condition does not hold, it reads the
+ * horizon and the key of the pool. */
+typedef struct txn {
+    const char *number; /* CLUSTER:GENERATOR */
+    horizon was; /* on the condition that the horizon has this value; {0}: that it does not exist */
+    int has_lease;  /* and that the key of the pool has this lease; 0: that it does not exist */
+    horizon puts;   /* puts this horizon */
+    int puts_lease; /* puts our token at the key of the pool, with this lease; 0: does not */
+    bool deletes;   /* deletes the key of the pool */
+} txn;
+
+typedef struct event {
+    const char *note;     /* the note of an event that is no request; NULL: a request */
+    int at_ms;            /* of the test's clock */
+    const char *endpoint; /* m1 or m2 */
+    const char *token;    /* of its header Authorization; NULL: none */
+    /* one of these: */
+    const char *reads;         /* a key */
+    const char *reads_numbers; /* keys of this cluster's pool, and its horizons */
+    int grants_s;              /* a lease of so many seconds */
+    int keeps, revokes;        /* a lease by its ID */
+    const char *user, *password;
+    const char *watches, *watches_to; /* a key, or a range of keys */
+    txn write;
+} event;
+
+#define NOTE(text) \
+    { .note = text }
+#define WAITS(n, ms) NOTE("waits " #n " times, " #ms " ms")
+#define ASKS(at, where, ...) \
+    { .at_ms = at, .endpoint = where, __VA_ARGS__ }
+#define CLOSES_ALL NOTE("closes what waits"), NOTE("closes the request"), NOTE("closes the watch")
+#define FILES_OF(easy) \
+    NOTE(easy ": ca ca.pem"), NOTE(easy ": cert cert.pem"), NOTE(easy ": key key.pem")
+#define OPTIONS_OF(easy)                                                           \
+    NOTE(easy ": no signals 1"), NOTE(easy ": post 1"), NOTE(easy ": HTTP 1.1 1"), \
+        NOTE(easy ": keepalive 1"), NOTE(easy ": connects within 700 ms")
+#define HAPPENED(...)                                                          \
+    do {                                                                       \
+        const bool has_happened = happened((const event[]){__VA_ARGS__, {0}}); \
+        CHECK(has_happened);                                                   \
+    } while (0)
+
+static const char *space = "x/"; /* the keys' name space */
+
+/* ---- the body that an expected request must have ---- */
+
+/* Appends, with " for each '. */
+static void add(char *body, const char *format, ...) {
+    va_list given;
+    va_start(given, format);
+    body += strlen(body);
+    (void)vsprintf(body, format, given);
+    va_end(given);
+    for (; *body; body++)
+        if (*body == '\'') *body = '"';
+}
+
+static const char *in_base64(const char *format, ...) {
+    static char all[8][512];
+    static unsigned next;
+    char text[300];
+    va_list given;
+    va_start(given, format);
+    (void)vsnprintf(text, sizeof text, format, given);
+    va_end(given);
+    flake_i_to_base64(text, strlen(text), all[++next % 8]);
+    return all[next % 8];
+}
+
+static const char *horizon_value(horizon h) {
+    return in_base64("%lld %s %d", (long long)(begin_s * INT64_C(1000) + h.ms) * 1000000, h.token,
+                     h.seq);
+}
+
+static void add_write(char *body, const txn *w) {
+    const char *const at = in_base64("%shorizon/%s", space, w->number);
+    const char *const pool = in_base64("%spool/%s", space, w->number);
+    const char *const is_absent = "'target':'CREATE','create_revision':'0'";
+    add(body, "{'compare':[{'key':'%s',", at);
+    if (w->was.token) add(body, "'target':'VALUE','value':'%s'", horizon_value(w->was));
+    else add(body, is_absent);
+    add(body, "},{'key':'%s',", pool);
+    if (w->has_lease) add(body, "'target':'LEASE','lease':'%d'", w->has_lease);
+    else add(body, is_absent);
+    add(body, "}],'success':[{'request_put':{'key':'%s','value':'%s'}}", at,
+        horizon_value(w->puts));
+    if (w->puts_lease)
+        add(body, ",{'request_put':{'key':'%s','value':'%s','lease':'%d'}}", pool, in_base64(OURS),
+            w->puts_lease);
+    if (w->deletes) add(body, ",{'request_delete_range':{'key':'%s'}}", pool);
+    add(body, "],'failure':[{'request_range':{'key':'%s'}},{'request_range':{'key':'%s'}}]}", at,
+        pool);
+}
+
+/* Returns the name of the call. */
+static const char *add_body(char *body, const event *e) {
+    if (e->reads) return add(body, "{'key':'%s'}", in_base64("%s%s", space, e->reads)), "kv/range";
+    if (e->grants_s) return add(body, "{'TTL':'%d'}", e->grants_s), "lease/grant";
+    if (e->keeps) return add(body, "{'ID':'%d'}", e->keeps), "lease/keepalive";
+    if (e->revokes) return add(body, "{'ID':'%d'}", e->revokes), "lease/revoke";
+    if (e->user)
+        return add(body, "{'name':'%s','password':'%s'}", e->user, e->password),
+               "auth/authenticate";
+    if (e->watches) {
+        add(body, "{'create_request':{'key':'%s',", in_base64("%s%s", space, e->watches));
+        add(body, "'range_end':'%s'}}",
+            e->watches_to ? in_base64("%s%s", space, e->watches_to) : "");
+        return "watch";
+    }
+    if (!e->reads_numbers) return add_write(body, &e->write), "kv/txn";
+    add(body, "{'success':[{'request_range':{'key':'%s',",
+        in_base64("%spool/%s:", space, e->reads_numbers));
+    add(body, "'range_end':'%s','keys_only':true}},",
+        in_base64("%spool/%s;", space, e->reads_numbers));
+    add(body, "{'request_range':{'key':'%s',", in_base64("%shorizon/%s:", space, e->reads_numbers));
+    add(body, "'range_end':'%s'}}]}", in_base64("%shorizon/%s;", space, e->reads_numbers));
+    return "kv/txn";
+}
+
+/* ---- comparison ---- */
+
+static void say_value(const char *what, flake_i_json v) {
+    char bytes[400];
+    const flake_i_json text = flake_i_json_string(v);
+    const size_t n =
+        text.at ? flake_i_from_base64(text.at, (size_t)(text.end - text.at), bytes, sizeof bytes)
+                : 0;
+    if (!v.at) printf("%smissing", what);
+    else if (n && n != SIZE_MAX) printf("%s<%.*s>", what, (int)n, bytes);
+    else printf("%s%.*s", what, (int)(v.end - v.at), v.at);
+}
+
+/* Compares JSON values whatever the order of members; prints the path of the first difference. */
+static bool is_same_value(const char *path, flake_i_json is, flake_i_json wanted) {
+    flake_i_json name, value = flake_i_json_none;
+    const bool is_list = wanted.at && (*wanted.at == '{' || *wanted.at == '[');
+    int members = 0, members_wanted = 0;
+    if (is_list && is.at && *is.at == *wanted.at) {
+        for (; flake_i_json_each(wanted, &name, &value); members_wanted++) {
+            char below[200], key[40];
+            if (*wanted.at == '[') (void)snprintf(key, sizeof key, "%d", members_wanted);
+            else (void)snprintf(key, sizeof key, "%.*s", (int)(name.end - name.at), name.at);
+            (void)snprintf(below, sizeof below, "%s/%s", path, key);
+            if (!is_same_value(below, flake_i_json_get(is, key), value)) return false;
+        }
+        for (value = flake_i_json_none; flake_i_json_each(is, &name, &value);) members++;
+        if (members == members_wanted) return true;
+        printf("  %d members, not %d:", members, members_wanted);
+    } else if (!is_list && is.at && wanted.at &&
+               flake_i_json_is(is, wanted.at, (size_t)(wanted.end - wanted.at)))
+        return true;
+    printf("  %s", path);
+    say_value(" is ", is);
+    say_value(", not ", wanted);
+    printf("\n");
+    return false;
+}
+
+static bool is_same_text(const char *what, const char *is, const char *wanted) {
+    if (strcmp(is, wanted) == 0) return true;
+    printf("  %s is %s, not %s\n", what, is, wanted);
+    return false;
+}
+
+static bool is_request(const request *r, const event *e) {
+    char url[100], headers[200], body[4096] = "";
+    const char *const call = add_body(body, e);
+    (void)snprintf(url, sizeof url, "%s://%s/v3/%s", strcmp(e->endpoint, "m1") ? "https" : "http",
+                   e->endpoint, call);
+    (void)snprintf(headers, sizeof headers, "[Content-Type: application/json][Expect:]%s%s%s",
+                   e->token ? "[Authorization: " : "", e->token ? e->token : "",
+                   e->token ? "]" : "");
+    return is_same_text("URL", r->url, url) && is_same_text("headers", r->headers, headers) &&
+           (e->watches || r->timeout_ms == 700) &&
+           is_same_value(call, flake_i_json_text(r->body, (size_t)r->body_n),
+                         flake_i_json_text(body, strlen(body)));
+}
+
+/* Whether these events happened, in this order, and no others; then forgets what was noted. */
+static bool happened(const event *e) {
+    size_t asked = 0;
+    bool is_same = true;
+    note_waits();
+    const char *at = notes;
+    for (; is_same && (e->note || e->endpoint); e++) {
+        const int n = (int)strcspn(at, "\n");
+        char line[300];
+        if (e->note) is_same = n == (int)strlen(e->note) && memcmp(at, e->note, (size_t)n) == 0;
+        else {
+            (void)snprintf(line, sizeof line, "%d: %s ", e->at_ms, e->watches ? "watches" : "asks");
+            is_same = strncmp(at, line, strlen(line)) == 0 && asked < requests_n &&
+                      is_request(&requests[asked++], e);
+        }
+        if (!is_same) {
+            (void)snprintf(line, sizeof line, "a request at %d", e->at_ms);
+            printf("  \"%.*s\", not %s\n", n, at, e->note ? e->note : line);
+        }
+        at += n + (at[n] == '\n');
+    }
+    if (is_same && *at) printf("  more: %.1000s", at);
+    is_same = is_same && !*at && asked == requests_n;
+    forget_noted();
+    return is_same;
+}
+
+/* ---- the tests ---- */
+
+/* One event per line. */
+// clang-format off
 
 static void what_etcd_is_asked(void) {
     script_begin();
     const flake_etcd_options o = scripted();
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    NOTED("request: no signals 1\n"
-          "request: post 1\n"
-          "request: HTTP 1.1 1\n"
-          "request: keepalive 1\n"
-          "request: connects within 700 ms\n"
-          "watch: no signals 1\n"
-          "watch: post 1\n"
-          "watch: HTTP 1.1 1\n"
-          "watch: keepalive 1\n"
-          "watch: connects within 700 ms\n"
-          "1000: asks within 700 ms http://m1/v3/kv/range\n"
-          "    {'key':<x/cluster-id>}\n"
-          "1010: asks within 700 ms http://m1/v3/kv/txn\n"
-          "    {'success':[{'request_range':{'key':<x/pool/0:>,'range_end':<x/pool/0;>,'keys_"
-          "only':true}},{'request_range':{'key':<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
-          "1020: asks within 700 ms http://m1/v3/lease/grant\n"
-          "    {'TTL':'3'}\n"
-          "1030: asks within 700 ms http://m1/v3/kv/txn\n"
-          "    {'compare':[{'key':<x/horizon/0:21>,'target':'CREATE','create_revision':'0'},"
-          "{'key':<x/pool/0:21>,'target':'CREATE','create_revision':'0'}],"
-          "'success':[{'request_put':{'key':<x/horizon/0:21>,'value':<1700000008520000000 "
-          "0123456789abcdeffedcba9876543215 1>}},"
-          "{'request_put':{'key':<x/pool/0:21>,'value':<0123456789abcdeffedcba9876543215>,'le"
-          "ase':'7'}}],'failure':[{'request_range':{'key':<x/horizon/0:21>}},"
-          "{'request_range':{'key':<x/pool/0:21>}}]}\n"
-          "starts the thread\n");
+    HAPPENED(
+        OPTIONS_OF("request"),
+        OPTIONS_OF("watch"),
+        ASKS(1000, "m1", .reads = "cluster-id"),
+        ASKS(1010, "m1", .reads_numbers = "0"),
+        ASKS(1020, "m1", .grants_s = 3),
+        ASKS(1030, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
+        NOTE("starts the thread"));
     hold_ms(3500);
     wanted_ms = 11040;
     want();
-    NOTED("1040: watches http://m1/v3/watch\n"
-          "    {'create_request':{'key':<x/pool/0:21>,'range_end':''}}\n"
-          "waits 10 times, 1000 ms\n"
-          "2040: asks within 700 ms http://m1/v3/lease/keepalive\n"
-          "    {'ID':'7'}\n"
-          "waits 10 times, 1000 ms\n"
-          "3050: asks within 700 ms http://m1/v3/lease/keepalive\n"
-          "    {'ID':'7'}\n"
-          "waits 5 times, 480 ms\n"
-          "3540: asks within 700 ms http://m1/v3/kv/txn\n"
-          "    {'compare':[{'key':<x/horizon/0:21>,'target':'VALUE','value':<1700000008520000"
-          "000 0123456789abcdeffedcba9876543215 1>},"
-          "{'key':<x/pool/0:21>,'target':'LEASE','lease':'7'}],"
-          "'success':[{'request_put':{'key':<x/horizon/0:21>,'value':<1700000011040000000 "
-          "0123456789abcdeffedcba9876543215 2>}}],'failure':["
-          "{'request_range':{'key':<x/horizon/0:21>}},"
-          "{'request_range':{'key':<x/pool/0:21>}}]}\n"
-          "waits 6 times, 510 ms\n"
-          "4060: asks within 700 ms http://m1/v3/lease/keepalive\n"
-          "    {'ID':'7'}\n"
-          "waits 5 times, 470 ms\n"
-          "4540: watches no more\n"
-          "4540: a draw is ok\n");
+    HAPPENED(
+        ASKS(1040, "m1", .watches = "pool/0:21"),
+        WAITS(10, 1000),
+        ASKS(2040, "m1", .keeps = 7),
+        WAITS(10, 1000),
+        ASKS(3050, "m1", .keeps = 7),
+        WAITS(5, 480),
+        ASKS(3540, "m1", .write = {"0:21", .was = {8520, OURS, 1}, .has_lease = 7, .puts = {11040, OURS, 2}}),
+        WAITS(6, 510),
+        ASKS(4060, "m1", .keeps = 7),
+        WAITS(5, 470),
+        NOTE("4540: watches no more"),
+        NOTE("4540: a draw is ok"));
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
     CHECK_STR(why.text, "");
-    NOTED("wakes the thread\n"
-          "joins the thread\n"
-          "4540: asks within 700 ms http://m1/v3/kv/txn\n"
-          "    {'compare':[{'key':<x/horizon/0:21>,'target':'VALUE','value':<1700000011040000"
-          "000 0123456789abcdeffedcba9876543215 2>},"
-          "{'key':<x/pool/0:21>,'target':'LEASE','lease':'7'}],"
-          "'success':[{'request_put':{'key':<x/horizon/0:21>,'value':<1700000011040000000 "
-          "0123456789abcdeffedcba9876543215 3>}},"
-          "{'request_delete_range':{'key':<x/pool/0:21>}}],"
-          "'failure':[{'request_range':{'key':<x/horizon/0:21>}},"
-          "{'request_range':{'key':<x/pool/0:21>}}]}\n"
-          "4550: asks within 700 ms http://m1/v3/lease/revoke\n"
-          "    {'ID':'7'}\n"
-          "closes what waits\n"
-          "closes the request\n"
-          "closes the watch\n");
+    HAPPENED(
+        NOTE("wakes the thread"),
+        NOTE("joins the thread"),
+        ASKS(4540, "m1", .write = {"0:21", .was = {11040, OURS, 2}, .has_lease = 7, .puts = {11040, OURS, 3}, .deletes = true}),
+        ASKS(4550, "m1", .revokes = 7),
+        CLOSES_ALL);
 }
 
 /* A lease's time is rounded up; with a second name space, certificates and a cluster that is given. */
@@ -85,7 +274,7 @@ static void what_is_given_is_asked_for(void) {
     script_begin();
     flake_etcd_options o = scripted();
     o.ttl_ms = 2000;
-    o.name_space = "";
+    o.name_space = space = "";
     o.pool_size = 2048;
     o.cluster_given = true;
     o.cluster = 15;
@@ -95,52 +284,21 @@ static void what_is_given_is_asked_for(void) {
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_generator(&claim), 0x215);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    NOTED("request: no signals 1\n"
-          "request: post 1\n"
-          "request: HTTP 1.1 1\n"
-          "request: keepalive 1\n"
-          "request: connects within 700 ms\n"
-          "request: ca ca.pem\n"
-          "request: cert cert.pem\n"
-          "request: key key.pem\n"
-          "watch: no signals 1\n"
-          "watch: post 1\n"
-          "watch: HTTP 1.1 1\n"
-          "watch: keepalive 1\n"
-          "watch: connects within 700 ms\n"
-          "watch: ca ca.pem\n"
-          "watch: cert cert.pem\n"
-          "watch: key key.pem\n"
-          "1000: asks within 700 ms http://m1/v3/kv/txn\n"
-          "    {'success':[{'request_range':{'key':<pool/15:>,'range_end':<pool/15;>,'keys_on"
-          "ly':true}},{'request_range':{'key':<horizon/15:>,'range_end':<horizon/15;>}}]}\n"
-          "1010: asks within 700 ms http://m1/v3/lease/grant\n"
-          "    {'TTL':'2'}\n"
-          "1020: asks within 700 ms http://m1/v3/kv/txn\n"
-          "    {'compare':[{'key':<horizon/15:533>,'target':'CREATE','create_revision':'0'},"
-          "{'key':<pool/15:533>,'target':'CREATE','create_revision':'0'}],"
-          "'success':[{'request_put':{'key':<horizon/15:533>,'value':<1700000008510000000 "
-          "0123456789abcdeffedcba9876543215 1>}},"
-          "{'request_put':{'key':<pool/15:533>,'value':<0123456789abcdeffedcba9876543215>,'le"
-          "ase':'7'}}],'failure':[{'request_range':{'key':<horizon/15:533>}},"
-          "{'request_range':{'key':<pool/15:533>}}]}\n"
-          "starts the thread\n"
-          "wakes the thread\n"
-          "joins the thread\n"
-          "1030: asks within 700 ms http://m1/v3/kv/txn\n"
-          "    {'compare':[{'key':<horizon/15:533>,'target':'VALUE','value':<1700000008510000"
-          "000 0123456789abcdeffedcba9876543215 1>},"
-          "{'key':<pool/15:533>,'target':'LEASE','lease':'7'}],"
-          "'success':[{'request_put':{'key':<horizon/15:533>,'value':<0 "
-          "0123456789abcdeffedcba9876543215 2>}},"
-          "{'request_delete_range':{'key':<pool/15:533>}}],"
-          "'failure':[{'request_range':{'key':<horizon/15:533>}},"
-          "{'request_range':{'key':<pool/15:533>}}]}\n"
-          "1040: asks within 700 ms http://m1/v3/lease/revoke\n"
-          "    {'ID':'7'}\n"
-          "closes what waits\n"
-          "closes the request\n"
-          "closes the watch\n");
+    HAPPENED(
+        OPTIONS_OF("request"),
+        FILES_OF("request"),
+        OPTIONS_OF("watch"),
+        FILES_OF("watch"),
+        ASKS(1000, "m1", .reads_numbers = "15"),
+        ASKS(1010, "m1", .grants_s = 2),
+        ASKS(1020, "m1", .write = {"15:533", .puts = {8510, OURS, 1}, .puts_lease = 7}),
+        NOTE("starts the thread"),
+        NOTE("wakes the thread"),
+        NOTE("joins the thread"),
+        ASKS(1030, "m1", .write = {"15:533", .was = {8510, OURS, 1}, .has_lease = 7, .puts = {AT_0_MS, OURS, 2}, .deletes = true}),
+        ASKS(1040, "m1", .revokes = 7),
+        CLOSES_ALL);
+    space = "x/";
 }
 
 /* Who is told that he is not logged in logs in, and asks again with the token. */
@@ -158,80 +316,32 @@ static void who_is_logged_out_logs_in(void) {
     o.password = "\"secret\"";
     tell(first);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    NOTED("request: no signals 1\n"
-          "request: post 1\n"
-          "request: HTTP 1.1 1\n"
-          "request: keepalive 1\n"
-          "request: connects within 700 ms\n"
-          "watch: no signals 1\n"
-          "watch: post 1\n"
-          "watch: HTTP 1.1 1\n"
-          "watch: keepalive 1\n"
-          "watch: connects within 700 ms\n"
-          "1000: asks within 700 ms http://m1/v3/kv/range\n"
-          "    {'key':<x/cluster-id>}\n"
-          "1010: asks within 700 ms http://m1/v3/auth/authenticate\n"
-          "    {'name':'me','password':'\\u0022secret\\u0022'}\n"
-          "1020: asks within 700 ms http://m1/v3/kv/range [Content-Type: "
-          "application/json][Expect:][Authorization: t.1]\n"
-          "    {'key':<x/cluster-id>}\n"
-          "1030: asks within 700 ms http://m1/v3/kv/txn [Content-Type: "
-          "application/json][Expect:][Authorization: t.1]\n"
-          "    {'success':[{'request_range':{'key':<x/pool/0:>,'range_end':<x/pool/0;>,'keys_"
-          "only':true}},{'request_range':{'key':<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
-          "1040: asks within 700 ms http://m1/v3/lease/grant [Content-Type: "
-          "application/json][Expect:][Authorization: t.1]\n"
-          "    {'TTL':'3'}\n"
-          "1050: asks within 700 ms http://m1/v3/kv/txn [Content-Type: "
-          "application/json][Expect:][Authorization: t.1]\n"
-          "    {'compare':[{'key':<x/horizon/0:21>,'target':'CREATE','create_revision':'0'},"
-          "{'key':<x/pool/0:21>,'target':'CREATE','create_revision':'0'}],"
-          "'success':[{'request_put':{'key':<x/horizon/0:21>,'value':<1700000008540000000 "
-          "0123456789abcdeffedcba9876543215 1>}},"
-          "{'request_put':{'key':<x/pool/0:21>,'value':<0123456789abcdeffedcba9876543215>,'le"
-          "ase':'7'}}],'failure':[{'request_range':{'key':<x/horizon/0:21>}},"
-          "{'request_range':{'key':<x/pool/0:21>}}]}\n"
-          "starts the thread\n");
+    HAPPENED(
+        OPTIONS_OF("request"),
+        OPTIONS_OF("watch"),
+        ASKS(1000, "m1", .reads = "cluster-id"),
+        ASKS(1010, "m1", .user = "me", .password = "\\u0022secret\\u0022"),
+        ASKS(1020, "m1", .reads = "cluster-id", .token = "t.1"),
+        ASKS(1030, "m1", .reads_numbers = "0", .token = "t.1"),
+        ASKS(1040, "m1", .grants_s = 3, .token = "t.1"),
+        ASKS(1050, "m1", .write = {"0:21", .puts = {8540, OURS, 1}, .puts_lease = 7}, .token = "t.1"),
+        NOTE("starts the thread"));
     tell(later);
     hold_ms(3000);
-    NOTED("1060: watches http://m1/v3/watch [Content-Type: "
-          "application/json][Expect:][Authorization: t.1]\n"
-          "    {'create_request':{'key':<x/pool/0:21>,'range_end':''}}\n"
-          "waits 10 times, 1000 ms\n"
-          "2060: asks within 700 ms http://m1/v3/lease/keepalive [Content-Type: "
-          "application/json][Expect:][Authorization: t.1]\n"
-          "    {'ID':'7'}\n"
-          "waits 10 times, 1000 ms\n"
-          "3070: asks within 700 ms http://m1/v3/lease/keepalive [Content-Type: "
-          "application/json][Expect:][Authorization: t.1]\n"
-          "    {'ID':'7'}\n"
-          "waits 5 times, 480 ms\n"
-          "3560: asks within 700 ms http://m1/v3/kv/txn [Content-Type: "
-          "application/json][Expect:][Authorization: t.1]\n"
-          "    {'compare':[{'key':<x/horizon/0:21>,'target':'VALUE','value':<1700000008540000"
-          "000 0123456789abcdeffedcba9876543215 1>},"
-          "{'key':<x/pool/0:21>,'target':'LEASE','lease':'7'}],"
-          "'success':[{'request_put':{'key':<x/horizon/0:21>,'value':<1700000011060000000 "
-          "0123456789abcdeffedcba9876543215 2>}}],'failure':["
-          "{'request_range':{'key':<x/horizon/0:21>}},"
-          "{'request_range':{'key':<x/pool/0:21>}}]}\n"
-          "3570: watches no more\n"
-          "3570: asks within 700 ms http://m1/v3/auth/authenticate\n"
-          "    {'name':'me','password':'\\u0022secret\\u0022'}\n"
-          "3580: asks within 700 ms http://m1/v3/kv/txn [Content-Type: "
-          "application/json][Expect:][Authorization: t.22]\n"
-          "    {'compare':[{'key':<x/horizon/0:21>,'target':'VALUE','value':<1700000008540000"
-          "000 0123456789abcdeffedcba9876543215 1>},"
-          "{'key':<x/pool/0:21>,'target':'LEASE','lease':'7'}],"
-          "'success':[{'request_put':{'key':<x/horizon/0:21>,'value':<1700000011060000000 "
-          "0123456789abcdeffedcba9876543215 2>}}],'failure':["
-          "{'request_range':{'key':<x/horizon/0:21>}},"
-          "{'request_range':{'key':<x/pool/0:21>}}]}\n"
-          "3590: watches http://m1/v3/watch [Content-Type: "
-          "application/json][Expect:][Authorization: t.22]\n"
-          "    {'create_request':{'key':<x/pool/0:21>,'range_end':''}}\n"
-          "waits 5 times, 470 ms\n"
-          "4060: watches no more\n");
+    HAPPENED(
+        ASKS(1060, "m1", .watches = "pool/0:21", .token = "t.1"),
+        WAITS(10, 1000),
+        ASKS(2060, "m1", .keeps = 7, .token = "t.1"),
+        WAITS(10, 1000),
+        ASKS(3070, "m1", .keeps = 7, .token = "t.1"),
+        WAITS(5, 480),
+        ASKS(3560, "m1", .write = {"0:21", .was = {8540, OURS, 1}, .has_lease = 7, .puts = {11060, OURS, 2}}, .token = "t.1"),
+        NOTE("3570: watches no more"),
+        ASKS(3570, "m1", .user = "me", .password = "\\u0022secret\\u0022"),
+        ASKS(3580, "m1", .write = {"0:21", .was = {8540, OURS, 1}, .has_lease = 7, .puts = {11060, OURS, 2}}, .token = "t.22"),
+        ASKS(3590, "m1", .watches = "pool/0:21", .token = "t.22"),
+        WAITS(5, 470),
+        NOTE("4060: watches no more"));
 }
 
 /* A login that is refused is no reason to ask as before. */
@@ -247,11 +357,10 @@ static void a_login_that_is_refused_ends_it(void) {
     tell(refuses);
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
     CHECK_STR(why.text, "http://m1: etcdserver: wrong");
-    NOTED("1000: asks m1 kv/range {<x/cluster-id>}\n"
-          "1010: asks m1 auth/authenticate {'name':'me','password':''}\n"
-          "closes what waits\n"
-          "closes the request\n"
-          "closes the watch\n");
+    HAPPENED(
+        ASKS(1000, "m1", .reads = "cluster-id"),
+        ASKS(1010, "m1", .user = "me", .password = ""),
+        CLOSES_ALL);
 }
 
 /* A claim that fails gives back what it has. */
@@ -277,60 +386,36 @@ static void a_claim_that_fails_leaves_nothing(void) {
         CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_INVALID);
         CHECK_STR(why.text, "flake_etcd_release: nothing is claimed");
         if (i == 0)
-            NOTED("1000: asks m1 kv/range {<x/cluster-id>}\n"
-                  "1010: asks m1 kv/txn {'success':[{range "
-                  "{<x/pool/0:>,'range_end':<x/pool/0;>,'keys_only':true}},"
-                  "{range {<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
-                  "1020: asks m1 lease/grant {'TTL':'3'}\n"
-                  "1030: asks m1 kv/txn {'compare':[{<x/horizon/0:21>,is not there},"
-                  "{<x/pool/0:21>,is not there}],'success':[{put "
-                  "{<x/horizon/0:21>,'value':<1700000008520000000 T 1>}},"
-                  "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
-                  "1040: asks m2 kv/txn {'compare':[{<x/horizon/0:21>,is not there},"
-                  "{<x/pool/0:21>,is not there}],'success':[{put "
-                  "{<x/horizon/0:21>,'value':<1700000008520000000 T 1>}},"
-                  "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
-                  "1050: asks m1 kv/txn {'compare':[{<x/horizon/0:21>,is not there},"
-                  "{<x/pool/0:21>,is not there}],'success':[{put "
-                  "{<x/horizon/0:21>,'value':<1700000008520000000 T 1>}},"
-                  "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
-                  "1060: asks m2 kv/txn {'compare':[{<x/horizon/0:21>,is not there},"
-                  "{<x/pool/0:21>,is not there}],'success':[{put "
-                  "{<x/horizon/0:21>,'value':<1700000008520000000 T 1>}},"
-                  "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
-                  "1070: asks m1 lease/revoke {'ID':'7'}\n"
-                  "closes what waits\n"
-                  "closes the request\n"
-                  "closes the watch\n"
-                  "is \"https://m2: no reason given\"\n"
-                  "1080: is lost \"nothing is claimed\", left 0 ms\n");
+            HAPPENED(
+                ASKS(1000, "m1", .reads = "cluster-id"),
+                ASKS(1010, "m1", .reads_numbers = "0"),
+                ASKS(1020, "m1", .grants_s = 3),
+                ASKS(1030, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
+                ASKS(1040, "m2", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
+                ASKS(1050, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
+                ASKS(1060, "m2", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
+                ASKS(1070, "m1", .revokes = 7),
+                CLOSES_ALL,
+                NOTE("is \"https://m2: no reason given\""),
+                NOTE("1080: is lost \"nothing is claimed\", left 0 ms"));
         if (i == 1)
-            NOTED("1000: asks m1 kv/range {<x/cluster-id>}\n"
-                  "1010: asks m1 kv/txn {'success':[{range "
-                  "{<x/pool/0:>,'range_end':<x/pool/0;>,'keys_only':true}},"
-                  "{range {<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
-                  "1020: asks m1 lease/grant {'TTL':'3'}\n"
-                  "closes what waits\n"
-                  "closes the request\n"
-                  "closes the watch\n"
-                  "is \"http://m1: no lease in etcd's answer\"\n"
-                  "1030: is lost \"nothing is claimed\", left 0 ms\n");
+            HAPPENED(
+                ASKS(1000, "m1", .reads = "cluster-id"),
+                ASKS(1010, "m1", .reads_numbers = "0"),
+                ASKS(1020, "m1", .grants_s = 3),
+                CLOSES_ALL,
+                NOTE("is \"http://m1: no lease in etcd's answer\""),
+                NOTE("1030: is lost \"nothing is claimed\", left 0 ms"));
         if (i == 2)
-            NOTED("1000: asks m1 kv/range {<x/cluster-id>}\n"
-                  "1010: asks m1 kv/txn {'success':[{range "
-                  "{<x/pool/0:>,'range_end':<x/pool/0;>,'keys_only':true}},"
-                  "{range {<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
-                  "1020: asks m1 lease/grant {'TTL':'3'}\n"
-                  "1030: asks m1 kv/txn {'compare':[{<x/horizon/0:21>,is not there},"
-                  "{<x/pool/0:21>,is not there}],'success':[{put "
-                  "{<x/horizon/0:21>,'value':<1700000008520000000 T 1>}},"
-                  "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
-                  "1040: asks m1 lease/revoke {'ID':'7'}\n"
-                  "closes what waits\n"
-                  "closes the request\n"
-                  "closes the watch\n"
-                  "is \"pthread_create failed\"\n"
-                  "1050: is lost \"nothing is claimed\", left 0 ms\n");
+            HAPPENED(
+                ASKS(1000, "m1", .reads = "cluster-id"),
+                ASKS(1010, "m1", .reads_numbers = "0"),
+                ASKS(1020, "m1", .grants_s = 3),
+                ASKS(1030, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
+                ASKS(1040, "m1", .revokes = 7),
+                CLOSES_ALL,
+                NOTE("is \"pthread_create failed\""),
+                NOTE("1050: is lost \"nothing is claimed\", left 0 ms"));
     }
     CHECK(claim.word != NULL && *claim.word == 0);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
@@ -362,16 +447,11 @@ static void a_clock_that_is_ahead_writes_nothing(void) {
         note_raw("is \"%s\"\n", why.text);
         if (ahead_ms == 58990) forget_noted();
     }
-    NOTED("1000: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/0:>,'range_end':<x/pool/0;>,'keys_only':true}},"
-          "{range {<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
-          "1010: asks m2 kv/txn {'success':[{range "
-          "{<x/pool/0:>,'range_end':<x/pool/0;>,'keys_only':true}},"
-          "{range {<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
-          "closes what waits\n"
-          "closes the request\n"
-          "closes the watch\n"
-          "is \"https://m2: this clock is more than 60 s ahead of etcd's\"\n");
+    HAPPENED(
+        ASKS(1000, "m1", .reads_numbers = "0"),
+        ASKS(1010, "m2", .reads_numbers = "0"),
+        CLOSES_ALL,
+        NOTE("is \"https://m2: this clock is more than 60 s ahead of etcd's\""));
     begin_claimed(&o, held);
     watch_says_ms = 1100;
     hold_ms(300);
@@ -381,13 +461,14 @@ static void a_clock_that_is_ahead_writes_nothing(void) {
     looks = say_how_it_is;
     looks_ms = clock_ms + 100;
     hold_ms(380);
-    NOTED("1330: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 1 times, 50 ms\n"
-          "1380: the watch says something\n"
-          "1380: watches no more\n"
-          "waits 1 times, 50 ms\n"
-          "1430: is io \"this clock is more than 60 s ahead of etcd's\", left 0 ms\n"
-          "waits 3 times, 280 ms\n");
+    HAPPENED(
+        ASKS(1330, "m1", .watches = "pool/2:21"),
+        WAITS(1, 50),
+        NOTE("1380: the watch says something"),
+        NOTE("1380: watches no more"),
+        WAITS(1, 50),
+        NOTE("1430: is io \"this clock is more than 60 s ahead of etcd's\", left 0 ms"),
+        WAITS(3, 280));
 }
 
 static void who_waits_for_a_number_watches_the_pool(void) {
@@ -411,33 +492,23 @@ static void who_waits_for_a_number_watches_the_pool(void) {
     tell(frees);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(claim.floor_ns, (begin_s * 1000LL + 3000) * 1000000);
-    NOTED("1000: watches m1 watch {'create_request':{<x/pool/2:>,'range_end':<x/pool/2;>}}\n"
-          "1000: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
-          "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
-          "waits 1 times, 1000 ms\n"
-          "sleeps 1 times, 10 ms\n"
-          "2020: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
-          "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
-          "waits 1 times, 170 ms\n"
-          "2200: the watch says something\n"
-          "sleeps 1 times, 10 ms\n"
-          "2210: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
-          "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
-          "waits 1 times, 1000 ms\n"
-          "sleeps 1 times, 10 ms\n"
-          "3230: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
-          "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
-          "3240: asks m1 lease/grant {'TTL':'3'}\n"
-          "3250: asks m1 kv/txn {'compare':[{<x/horizon/2:255>,is <1700000003000000000 "
-          "0123456789abcdef0123456789ABCDEF 9>},{<x/pool/2:255>,is not there}],"
-          "'success':[{put {<x/horizon/2:255>,'value':<1700000010740000000 T 1>}},"
-          "{put {<x/pool/2:255>,'value':<T>,'lease':'7'}}] ...\n"
-          "3260: watches no more\n"
-          "starts the thread\n");
+    HAPPENED(
+        ASKS(1000, "m1", .watches = "pool/2:", .watches_to = "pool/2;"),
+        ASKS(1000, "m1", .reads_numbers = "2"),
+        WAITS(1, 1000),
+        NOTE("sleeps 1 times, 10 ms"),
+        ASKS(2020, "m1", .reads_numbers = "2"),
+        WAITS(1, 170),
+        NOTE("2200: the watch says something"),
+        NOTE("sleeps 1 times, 10 ms"),
+        ASKS(2210, "m1", .reads_numbers = "2"),
+        WAITS(1, 1000),
+        NOTE("sleeps 1 times, 10 ms"),
+        ASKS(3230, "m1", .reads_numbers = "2"),
+        ASKS(3240, "m1", .grants_s = 3),
+        ASKS(3250, "m1", .write = {"2:255", .was = {3000, ANOTHER, 9}, .puts = {10740, OURS, 1}, .puts_lease = 7}),
+        NOTE("3260: watches no more"),
+        NOTE("starts the thread"));
 
     script_begin();
     is_brief = true;
@@ -446,9 +517,10 @@ static void who_waits_for_a_number_watches_the_pool(void) {
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     forget_noted();
     hold_ms(250);
-    NOTED("3010: watches m1 watch {'create_request':{<x/pool/2:255>,'range_end':''}}\n"
-          "waits 3 times, 250 ms\n"
-          "3260: watches no more\n");
+    HAPPENED(
+        ASKS(3010, "m1", .watches = "pool/2:255"),
+        WAITS(3, 250),
+        NOTE("3260: watches no more"));
 
     script_begin();
     is_brief = true;
@@ -456,20 +528,15 @@ static void who_waits_for_a_number_watches_the_pool(void) {
     tell(full);
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_AGAIN);
     note_raw("is \"%s\"\n", why.text);
-    NOTED("1000: watches m1 watch {'create_request':{<x/pool/2:>,'range_end':<x/pool/2;>}}\n"
-          "1000: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
-          "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
-          "waits 1 times, 1000 ms\n"
-          "sleeps 1 times, 10 ms\n"
-          "2020: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
-          "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
-          "2030: watches no more\n"
-          "closes what waits\n"
-          "closes the request\n"
-          "closes the watch\n"
-          "is \"flake_etcd_options.pool_size: all numbers are taken\"\n");
+    HAPPENED(
+        ASKS(1000, "m1", .watches = "pool/2:", .watches_to = "pool/2;"),
+        ASKS(1000, "m1", .reads_numbers = "2"),
+        WAITS(1, 1000),
+        NOTE("sleeps 1 times, 10 ms"),
+        ASKS(2020, "m1", .reads_numbers = "2"),
+        NOTE("2030: watches no more"),
+        CLOSES_ALL,
+        NOTE("is \"flake_etcd_options.pool_size: all numbers are taken\""));
 
     for (int left_ms = 998; left_ms <= 1001; left_ms++) {
         script_begin();
@@ -486,14 +553,10 @@ static void who_waits_for_a_number_watches_the_pool(void) {
     tell(blocks);
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_AGAIN);
     note_raw("is \"%s\"\n", why.text);
-    NOTED("1000: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
-          "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
-          "closes what waits\n"
-          "closes the request\n"
-          "closes the watch\n"
-          "is \"flake_etcd_options.pool_size: all numbers are taken, or have a horizon more "
-          "than 60 s ahead of this clock, or none that can be read\"\n");
+    HAPPENED(
+        ASKS(1000, "m1", .reads_numbers = "2"),
+        CLOSES_ALL,
+        NOTE("is \"flake_etcd_options.pool_size: all numbers are taken, or have a horizon more than 60 s ahead of this clock, or none that can be read\""));
 }
 
 /* The number whose horizon passes first is claimed, and waited for as long as wait_ms allows. */
@@ -511,18 +574,14 @@ static void a_horizon_that_lies_ahead_is_waited_for(void) {
         CHECK_EQ(claims(&claim, &o), FLAKE_OK);
         CHECK_EQ(clock_ms, cases[i][1]);
     }
-    NOTED("1000: watches m1 watch {'create_request':{<x/pool/2:>,'range_end':<x/pool/2;>}}\n"
-          "1000: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/2:>,'range_end':<x/pool/2;>,'keys_only':true}},"
-          "{range {<x/horizon/2:>,'range_end':<x/horizon/2;>}}]}\n"
-          "1010: asks m1 lease/grant {'TTL':'3'}\n"
-          "1020: asks m1 kv/txn {'compare':[{<x/horizon/2:255>,is <1700000001070000000 "
-          "0123456789abcdef0123456789ABCDEF 9>},{<x/pool/2:255>,is not there}],"
-          "'success':[{put {<x/horizon/2:255>,'value':<1700000008570000000 T 1>}},"
-          "{put {<x/pool/2:255>,'value':<T>,'lease':'7'}}] ...\n"
-          "1030: watches no more\n"
-          "starts the thread\n"
-          "sleeps 5 times, 50 ms\n");
+    HAPPENED(
+        ASKS(1000, "m1", .watches = "pool/2:", .watches_to = "pool/2;"),
+        ASKS(1000, "m1", .reads_numbers = "2"),
+        ASKS(1010, "m1", .grants_s = 3),
+        ASKS(1020, "m1", .write = {"2:255", .was = {1070, ANOTHER, 9}, .puts = {8570, OURS, 1}, .puts_lease = 7}),
+        NOTE("1030: watches no more"),
+        NOTE("starts the thread"),
+        NOTE("sleeps 5 times, 50 ms"));
 }
 
 static void clusters_are_tried_in_their_order(void) {
@@ -543,43 +602,30 @@ static void clusters_are_tried_in_their_order(void) {
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_cluster(&claim), 3);
     CHECK_EQ(flake_etcd_generator(&claim), 22);
-    NOTED("1000: asks m1 kv/range {<x/cluster-id>}\n"
-          "1010: watches m1 watch {'create_request':{<x/pool/4:>,'range_end':<x/pool/4;>}}\n"
-          "1010: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/4:>,'range_end':<x/pool/4;>,'keys_only':true}},"
-          "{range {<x/horizon/4:>,'range_end':<x/horizon/4;>}}]}\n"
-          "1020: watches no more\n"
-          "1020: watches m1 watch {'create_request':{<x/pool/3:>,'range_end':<x/pool/3;>}}\n"
-          "1020: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/3:>,'range_end':<x/pool/3;>,'keys_only':true}},"
-          "{range {<x/horizon/3:>,'range_end':<x/horizon/3;>}}]}\n"
-          "waits 1 times, 1000 ms\n"
-          "sleeps 1 times, 10 ms\n"
-          "2040: watches no more\n"
-          "2040: watches m1 watch {'create_request':{<x/pool/4:>,'range_end':<x/pool/4;>}}\n"
-          "2040: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/4:>,'range_end':<x/pool/4;>,'keys_only':true}},"
-          "{range {<x/horizon/4:>,'range_end':<x/horizon/4;>}}]}\n"
-          "2050: watches no more\n"
-          "2050: watches m1 watch {'create_request':{<x/pool/3:>,'range_end':<x/pool/3;>}}\n"
-          "2050: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/3:>,'range_end':<x/pool/3;>,'keys_only':true}},"
-          "{range {<x/horizon/3:>,'range_end':<x/horizon/3;>}}]}\n"
-          "2060: asks m1 lease/grant {'TTL':'3'}\n"
-          "2070: asks m1 kv/txn {'compare':[{<x/horizon/3:21>,is <1699999999995000000 "
-          "0123456789abcdef0123456789ABCDEF 9>},{<x/pool/3:21>,is not there}],"
-          "'success':[{put {<x/horizon/3:21>,'value':<1700000009560000000 T 1>}},"
-          "{put {<x/pool/3:21>,'value':<T>,'lease':'7'}}] ...\n"
-          "2080: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/3:>,'range_end':<x/pool/3;>,'keys_only':true}},"
-          "{range {<x/horizon/3:>,'range_end':<x/horizon/3;>}}]}\n"
-          "2090: asks m1 kv/txn {'compare':[{<x/horizon/3:22>,is not there},"
-          "{<x/pool/3:22>,is not there}],'success':[{put "
-          "{<x/horizon/3:22>,'value':<1700000009590000000 T 2>}},"
-          "{put {<x/pool/3:22>,'value':<T>,'lease':'7'}}] ...\n"
-          "2100: watches no more\n"
-          "starts the thread\n");
+    HAPPENED(
+        ASKS(1000, "m1", .reads = "cluster-id"),
+        ASKS(1010, "m1", .watches = "pool/4:", .watches_to = "pool/4;"),
+        ASKS(1010, "m1", .reads_numbers = "4"),
+        NOTE("1020: watches no more"),
+        ASKS(1020, "m1", .watches = "pool/3:", .watches_to = "pool/3;"),
+        ASKS(1020, "m1", .reads_numbers = "3"),
+        WAITS(1, 1000),
+        NOTE("sleeps 1 times, 10 ms"),
+        NOTE("2040: watches no more"),
+        ASKS(2040, "m1", .watches = "pool/4:", .watches_to = "pool/4;"),
+        ASKS(2040, "m1", .reads_numbers = "4"),
+        NOTE("2050: watches no more"),
+        ASKS(2050, "m1", .watches = "pool/3:", .watches_to = "pool/3;"),
+        ASKS(2050, "m1", .reads_numbers = "3"),
+        ASKS(2060, "m1", .grants_s = 3),
+        ASKS(2070, "m1", .write = {"3:21", .was = {-5, ANOTHER, 9}, .puts = {9560, OURS, 1}, .puts_lease = 7}),
+        ASKS(2080, "m1", .reads_numbers = "3"),
+        ASKS(2090, "m1", .write = {"3:22", .puts = {9590, OURS, 2}, .puts_lease = 7}),
+        NOTE("2100: watches no more"),
+        NOTE("starts the thread"));
 }
+
+// clang-format on
 
 int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(what_etcd_is_asked),

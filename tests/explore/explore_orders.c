@@ -352,6 +352,22 @@ static void generate(void) {
     kept.drawn[kept.n++] = is;
 }
 
+static void take_partition(void) {
+    uint16_t partition;
+    if (sno_i_take_partition(&partition) != SNO_OK) return;
+    for (unsigned i = 0; i < kept.n; i++)
+        if (kept.drawn[i] == partition) orders_fail("a partition is taken twice");
+    kept.drawn[kept.n++] = partition;
+}
+
+static void take_mark(void) {
+    flake_i_atomic64 *word;
+    const uint64_t mark = flake_i_fork_mark(&word);
+    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two marks");
+    kept.drawn[0] = mark;
+    kept.n = 1;
+}
+
 static void generate_uuid(void) {
     uint8_t id[16], *const last = kept.thread[orders_now.me].uuid;
     if (flake_uuid7_bytes(id) != FLAKE_OK) return; /* the clock has no more to say */
@@ -401,6 +417,8 @@ static void call(char letter) {
     case 'N': open_again(true); break;
     case 'f': (void)sno_i_get_family(); break;
     case 'g': generate(); break;
+    case 'P': take_partition(); break;
+    case 'M': take_mark(); break;
     case 'U': generate_uuid(); break;
     case 'b': flake_generation_bump(); break;
     case 'k': agree_on_salt(); break;
@@ -563,10 +581,11 @@ static void begin_state(void) {
 
 static void begin_page(void) {
     begin_process();
+    if (calls_any('M')) *flake_i_process.page = 0; /* no mark yet */
     memset(&sno_i_partitions, 0, sizeof sno_i_partitions);
     memset(&sno_i_default, 0, sizeof sno_i_default);
     memset(&flake_i_default, 0, sizeof flake_i_default);
-    if (calls_any('g')) { /* a family that has chosen */
+    if (calls_any('g') || calls_any('P')) { /* a family that has chosen */
         sno_i_partitions.private_family.start = 1u << 16 | 7;
         sno_i_partitions.private_family.used = 0;
         sno_i_partitions.family = &sno_i_partitions.private_family;
@@ -576,7 +595,7 @@ static void begin_page(void) {
     const unsigned uuids = orders_locate(&flake_i_default, 8, 0, "generator of UUIDs");
     if (calls_any('f')) orders_at[family].carries = orders_locate(NULL, 0, 0, "the family");
     orders_at[generator].carries = orders_locate(NULL, 0, 0, "the generator");
-    orders_at[uuids].carries = orders_locate(NULL, 0, 0, "the generator of UUIDs");
+    orders_at[uuids].carries = orders_locate(NULL, 0, 0, "the UUID generator");
 }
 
 static void reset(void) {

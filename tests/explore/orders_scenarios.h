@@ -102,7 +102,7 @@ typedef struct scenario {
     /* t try   n next   m try for two   o try on one's own shard   s snapshot   S stats   r retry_ns   a available
      * q notes, as a caller who waits   B borrow   R return   u push   p pop
      * 1 to 9: admit that unit   e extend   c close   O open again   N the same without a file
-     * f the family of partitions   g generate   U a UUID   b bump
+     * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b bump
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
     subject of;
@@ -207,6 +207,8 @@ static const scenario scenarios[] = {
     {"state_again", "closed, and opened again", {"7", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
 
     {"page_family", "the family of partitions", {"f", "f"}, PAGE, .clock = {5, 6, 7}},
+    {"page_partition", "each call takes another partition", {"PP", "P"}, PAGE, .clock = {5}},
+    {"page_mark", "the process has one mark", {"M", "M"}, PAGE, .clock = {5}},
     {"page_default", "the process's own generator", {"g", "g"}, PAGE, .clock = {5, 6}, .every = true},
     {"page_uuids", "the process's own generator of UUIDs", {"U", "U"}, PAGE, .clock = {5}, .every = true},
     {"page_uuids_2", "two calls each, while the clock goes on", {"UU", "U"}, PAGE, .clock = {5, 6}},

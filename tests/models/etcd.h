@@ -9,7 +9,6 @@
 #define ETCD_H
 
 #define MODEL_WITH_SYSTEM
-#define FLAKE_ETCD
 #define FLAKE_I_CURL
 #include <pthread.h>
 #include <stdarg.h>
@@ -136,6 +135,8 @@ static inline CURLMsg *curl_multi_info_read(CURLM *multi, int *left) {
 static inline CURLMcode curl_multi_wakeup(CURLM *multi) { return (void)multi, CURLM_OK; }
 
 #include "model.h"
+
+#include "../etcd/flake_etcd.h"
 
 /* ---- the store ---- */
 
