@@ -2331,13 +2331,6 @@ FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 }
 
-/* Whether an engine can be set up. FLAKE_LEASE: its gate is closed already, or another process's. */
-FLAKE_I_FN flake_status flake_i_may_begin(const flake_i_setup *o, flake_i_split *d) {
-    if (flake_i_setup_why(o, d)) return FLAKE_INVALID;
-    if (!o->gate.admit || !o->gate.word) return FLAKE_OK;
-    return FLAKE_ATOMIC_LOAD(o->gate.word, relaxed) ? FLAKE_OK : FLAKE_LEASE;
-}
-
 /* Whose the engine is: the fork word's value, or the gate's, which fork wipes, too. */
 FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_setup *o) {
     flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.word : NULL;
@@ -2412,11 +2405,13 @@ FLAKE_I_FN void flake_i_set_window(flake_i_engine *e, uint64_t window) {
     FLAKE_ATOMIC_STORE(&e->window, window, relaxed);
 }
 
-/* Not while others use the engine. What is refused is left as it was. */
+/* Not while others use the engine. On failure the engine is unchanged. FLAKE_LEASE: its gate is closed
+ * already, or another process's. */
 FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
     flake_i_split d;
-    const flake_status status = flake_i_may_begin(o, &d);
-    if (status != FLAKE_OK) return status;
+    if (flake_i_setup_why(o, &d)) return FLAKE_INVALID;
+    if (o->gate.admit && o->gate.word && !FLAKE_ATOMIC_LOAD(o->gate.word, relaxed))
+        return FLAKE_LEASE;
     flake_i_engine_fill(e, o, &d);
     flake_i_set_owner(e, o);
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
@@ -3600,16 +3595,6 @@ FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_re
     return n < FLAKE_I_FILE ? FLAKE_TORN : flake_i_records_get(in, r);
 }
 
-/* Whether a file of FLAKE_I_FILE bytes, zeros where it has fewer, is one of ours that lacks its
- * header: a crash or power cut has left zeros up to the place of the first record, and there that
- * record, of this identity, or none that is whole. */
-FLAKE_I_FN bool flake_i_is_cut(const uint8_t *bytes, const uint8_t *identity, flake_i_record *r) {
-    if (!flake_i_all_zero(bytes, (size_t)flake_i_record_at(1))) return false;
-    const flake_status status = flake_i_records_get(bytes, r);
-    if (status != FLAKE_OK) return status == FLAKE_TORN;
-    return r->number == 1 && memcmp(r->identity, identity, FLAKE_I_IDENTITY) == 0;
-}
-
 /* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
 FLAKE_I_FN int flake_i_file_read(const flake_i_file *f, uint8_t bytes[FLAKE_I_FILE + 1]) {
     memset(bytes, 0, FLAKE_I_FILE + 1);
@@ -3622,10 +3607,12 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
     flake_i_record r;
     const int n = flake_i_file_read(f, bytes);
     if (n < 0) return false;
-    if (flake_i_is_cut(bytes, identity, &r)) return true;
-    const flake_status status = flake_i_file_get(bytes, (size_t)n, &r);
+    /* A power cut may have left zeros up to the first record: that one alone is in it, or none. */
+    const bool is_cut = flake_i_all_zero(bytes, (size_t)flake_i_record_at(1));
+    const flake_status status =
+        is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
     if (status != FLAKE_OK) return status == FLAKE_TORN;
-    return memcmp(r.identity, identity, FLAKE_I_IDENTITY) == 0;
+    return memcmp(r.identity, identity, FLAKE_I_IDENTITY) == 0 && (!is_cut || r.number == 1);
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */

@@ -1988,13 +1988,6 @@ SNO_I_FN void sno_i_set_limits(sno_i_engine *e, const sno_i_setup *o,
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 }
 
-/* Whether an engine can be set up. SNO_LEASE: its gate is closed already, or another process's. */
-SNO_I_FN sno_status sno_i_may_begin(const sno_i_setup *o, sno_i_split *d) {
-    if (sno_i_setup_why(o, d)) return SNO_INVALID;
-    if (!o->gate.admit || !o->gate.word) return SNO_OK;
-    return SNO_ATOMIC_LOAD(o->gate.word, relaxed) ? SNO_OK : SNO_LEASE;
-}
-
 /* Whose the engine is: the fork word's value, or the gate's, which fork wipes, too. */
 SNO_I_FN void sno_i_set_owner(sno_i_engine *e, const sno_i_setup *o) {
     sno_i_atomic64 *const gate_word = o->gate.admit ? o->gate.word : NULL;
@@ -2069,11 +2062,13 @@ SNO_I_FN void sno_i_set_window(sno_i_engine *e, uint64_t window) {
     SNO_ATOMIC_STORE(&e->window, window, relaxed);
 }
 
-/* Not while others use the engine. What is refused is left as it was. */
+/* Not while others use the engine. On failure the engine is unchanged. SNO_LEASE: its gate is closed
+ * already, or another process's. */
 SNO_I_FN sno_status sno_i_engine_init(sno_i_engine *e, const sno_i_setup *o) {
     sno_i_split d;
-    const sno_status status = sno_i_may_begin(o, &d);
-    if (status != SNO_OK) return status;
+    if (sno_i_setup_why(o, &d)) return SNO_INVALID;
+    if (o->gate.admit && o->gate.word && !SNO_ATOMIC_LOAD(o->gate.word, relaxed))
+        return SNO_LEASE;
     sno_i_engine_fill(e, o, &d);
     sno_i_set_owner(e, o);
     const bool is_fast = o->clock.kind == SNO_CLOCK_FAST && !o->clock.now_ns;
@@ -3257,16 +3252,6 @@ SNO_I_FN sno_status sno_i_file_get(const uint8_t *in, size_t n, sno_i_record *r)
     return n < SNO_I_FILE ? SNO_TORN : sno_i_records_get(in, r);
 }
 
-/* Whether a file of SNO_I_FILE bytes, zeros where it has fewer, is one of ours that lacks its
- * header: a crash or power cut has left zeros up to the place of the first record, and there that
- * record, of this identity, or none that is whole. */
-SNO_I_FN bool sno_i_is_cut(const uint8_t *bytes, const uint8_t *identity, sno_i_record *r) {
-    if (!sno_i_all_zero(bytes, (size_t)sno_i_record_at(1))) return false;
-    const sno_status status = sno_i_records_get(bytes, r);
-    if (status != SNO_OK) return status == SNO_TORN;
-    return r->number == 1 && memcmp(r->identity, identity, SNO_I_IDENTITY) == 0;
-}
-
 /* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
 SNO_I_FN int sno_i_file_read(const sno_i_file *f, uint8_t bytes[SNO_I_FILE + 1]) {
     memset(bytes, 0, SNO_I_FILE + 1);
@@ -3279,10 +3264,12 @@ SNO_I_FN bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identity) {
     sno_i_record r;
     const int n = sno_i_file_read(f, bytes);
     if (n < 0) return false;
-    if (sno_i_is_cut(bytes, identity, &r)) return true;
-    const sno_status status = sno_i_file_get(bytes, (size_t)n, &r);
+    /* A power cut may have left zeros up to the first record: that one alone is in it, or none. */
+    const bool is_cut = sno_i_all_zero(bytes, (size_t)sno_i_record_at(1));
+    const sno_status status =
+        is_cut ? sno_i_records_get(bytes, &r) : sno_i_file_get(bytes, (size_t)n, &r);
     if (status != SNO_OK) return status == SNO_TORN;
-    return memcmp(r.identity, identity, SNO_I_IDENTITY) == 0;
+    return memcmp(r.identity, identity, SNO_I_IDENTITY) == 0 && (!is_cut || r.number == 1);
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
