@@ -3607,12 +3607,12 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
     flake_i_record r;
     const int n = flake_i_file_read(f, bytes);
     if (n < 0) return false;
-    /* A power cut may have left zeros up to the first record: that one alone is in it, or none. */
+    /* A power cut may have left zeros up to the first record. */
     const bool is_cut = flake_i_all_zero(bytes, (size_t)flake_i_record_at(1));
     const flake_status status =
         is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
     if (status != FLAKE_OK) return status == FLAKE_TORN;
-    return memcmp(r.identity, identity, FLAKE_I_IDENTITY) == 0 && (!is_cut || r.number == 1);
+    return memcmp(r.identity, identity, FLAKE_I_IDENTITY) == 0;
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */

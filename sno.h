@@ -3264,12 +3264,12 @@ SNO_I_FN bool sno_i_is_left_over(const sno_i_file *f, const uint8_t *identity) {
     sno_i_record r;
     const int n = sno_i_file_read(f, bytes);
     if (n < 0) return false;
-    /* A power cut may have left zeros up to the first record: that one alone is in it, or none. */
+    /* A power cut may have left zeros up to the first record. */
     const bool is_cut = sno_i_all_zero(bytes, (size_t)sno_i_record_at(1));
     const sno_status status =
         is_cut ? sno_i_records_get(bytes, &r) : sno_i_file_get(bytes, (size_t)n, &r);
     if (status != SNO_OK) return status == SNO_TORN;
-    return memcmp(r.identity, identity, SNO_I_IDENTITY) == 0 && (!is_cut || r.number == 1);
+    return memcmp(r.identity, identity, SNO_I_IDENTITY) == 0;
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
