@@ -786,8 +786,10 @@ SNO_API size_t sno_sizeof_why(void);
 #define SNO_I_SHARED __declspec(selectany)
 #elif defined(_WIN32)
 #define SNO_I_SHARED __attribute__((selectany))
-#else
+#elif defined(__cplusplus) || defined(__APPLE__) /* Apple's linker has no common symbols in libraries */
 #define SNO_I_SHARED __attribute__((weak))
+#else /* a weak object takes memory in each file, a common one once; the linker makes one of both */
+#define SNO_I_SHARED __attribute__((common))
 #endif
 #if defined(__cplusplus)
 #define SNO_I_ONE_PER_PROCESS(type, name) SNO_I_SHARED type name = {}

@@ -117,6 +117,27 @@ for std in c++11 c++20; do
     fi
 done
 
+# What files share takes memory once.
+eight_files() {
+    for i in 1 2 3 4 5 6 7 8; do
+        printf '#include "flake.h"\nint f%s(char *);\nint f%s(char *text) { return flake_uuid7(text); }\n' $i $i > "$dir/f$i.c"
+        $cc $flags -I. -c "$dir/f$i.c" -o "$dir/f$i.o" || return
+    done
+    $cc -pthread "$dir/probe.c" "$dir"/f[1-8].o -o "$dir/eight"
+}
+if ! command -v size > /dev/null; then
+    echo "SKIPPED memory of what files share: no size"
+elif must "eight files" eight_files; then
+    bss=$(size "$dir/eight" | awk 'NR == 2 {print $3}')
+    if [ "$bss" -le 32000 ]; then
+        echo "ok eight files have $bss bytes of bss"
+        passed=$((passed + 1))
+    else
+        echo "FAIL eight files have $bss bytes of bss"
+        failed=$((failed + 1))
+    fi
+fi
+
 # A layout that changes without its number is what the test is there to see.
 unit mixed_one . $cc && unit mixed_two "$dir/careless" $cc &&
     $cc $flags tests/modules/mixed_main.c "$dir/mixed_one.o" "$dir/mixed_two.o" -o "$dir/mixed" 2> "$dir/log"
