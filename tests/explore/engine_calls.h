@@ -338,13 +338,8 @@ static void call_pop(unsigned me) {
 }
 
 static void call_borrow(unsigned me) {
-    if (now->of == SNO) {
-        const sno_shard *shard = sno_pool_borrow(&our.sno_pool);
-        seen.thread[me].shard = shard ? (int)(shard - our.sno_shards) : -1;
-    } else {
-        const flake_shard *shard = flake_pool_borrow(&our.flake_pool);
-        seen.thread[me].shard = shard ? (int)(shard - our.flake_shards) : -1;
-    }
+    const sno_shard *shard = sno_pool_borrow(&our.sno_pool);
+    seen.thread[me].shard = shard ? (int)(shard - our.sno_shards) : -1;
     if (seen.thread[me].shard < 0) events |= REFUSED;
     else if (seen.owner[seen.thread[me].shard] != (int)me) explore_fail("another's shard is lent");
 }
@@ -352,8 +347,7 @@ static void call_borrow(unsigned me) {
 static void call_return(unsigned me) {
     const int shard = seen.thread[me].shard;
     if (shard < 0) return;
-    if (now->of == SNO) sno_pool_give_back(&our.sno_pool, &our.sno_shards[shard]);
-    else flake_pool_give_back(&our.flake_pool, &our.flake_shards[shard]);
+    sno_pool_give_back(&our.sno_pool, &our.sno_shards[shard]);
     seen.thread[me].shard = -1;
 }
 

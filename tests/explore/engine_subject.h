@@ -113,7 +113,6 @@ enum { ENGINES = 2, SLOTS = 4 };
 static struct {
     flake_gen flake;
     flake_shard flake_shards[ENGINES];
-    flake_pool flake_pool;
     flake_lanes flake_lanes;
     flake_lane flake_lane[ENGINES];
     flake_prefetch prefetch[EXPLORE_THREADS];

@@ -36,7 +36,6 @@
  *   page     who finds a pointer finds what it points to
  *   uuids    a thread's rise, but for a bump
  *   salt     threads of a process agree on one
- *   registry of two generators with the same ids one is enrolled
  *
  * And in any of them: an access to an address that is neither a location nor a statistic is an error.
  *
@@ -56,7 +55,6 @@ static flake_lane lanes[LANES_OF];
 static flake_ring ring;
 static flake_ring_slot slots[2];
 static flake_state state;
-static flake_gen twins[2];
 static uint64_t litmus[3]; /* x, y, z */
 
 /* Locations; 0: there is none. Those of an engine follow one another, as `part` has them; a lane's those of
@@ -76,7 +74,7 @@ static struct { /* what the rules keep */
     flake_i_salt salt;
     bool is_salted;
     struct {
-        bool holds, enrolled;
+        bool holds;
         unsigned pushed;
         struct {
             uint64_t word, used[2]; /* as it saw the word last; 0: not yet */
@@ -425,10 +423,6 @@ static void call(char letter) {
     case 'b': flake_generation_bump(); break;
     case 'k': agree_on_salt(); break;
     case 'a': (void)flake_i_available(engine()); break;
-    case 'E':
-        kept.thread[orders_now.me].enrolled =
-            flake_i_enrol(&twins[orders_now.me].engine, identity) == FLAKE_OK;
-        break;
     default: break;
     }
 }
@@ -604,14 +598,6 @@ static void begin_page(void) {
     orders_at[uuids].carries = orders_locate(NULL, 0, 0, "the UUID generator");
 }
 
-static void begin_registry(void) {
-    begin_process();
-    memset(&flake_i_registry, 0, sizeof flake_i_registry);
-    const unsigned turn = orders_locate(&flake_i_registry.turn, 8, 0, "turn");
-    orders_at[turn].guards = orders_locate(NULL, 0, 0, "the registry");
-    orders_at[turn].spins = true;
-}
-
 static void reset(void) {
     memset(&kept, 0, sizeof kept);
     memset(&is_at, 0, sizeof is_at);
@@ -630,7 +616,6 @@ static void reset(void) {
     if (is_at.overflow) begin_ring(2);
     if (now->of == STATE) begin_state();
     if (now->of == PAGE) begin_page();
-    if (now->of == REGISTRY) begin_registry();
 }
 
 static bool within(const void *p, const void *object, size_t size) {
@@ -686,7 +671,7 @@ static uint64_t digest(unsigned i) {
             for (unsigned k = 0; k < 2; k++) hash = orders_mix(hash, kept.thread[i].of[n].used[k]);
         }
         if (now->of == LANES) hash = orders_mix(hash, split.map[i]); /* its own place */
-        hash = orders_mix(hash, kept.thread[i].holds + 2u * kept.thread[i].enrolled);
+        hash = orders_mix(hash, kept.thread[i].holds);
         return orders_mix(hash, (uint64_t)kept.pending[i]);
     }
     for (unsigned k = 0; k < kept.n; k++)
@@ -751,9 +736,6 @@ static void ended(void) {
             orders_fail("%" PRId64 " was admitted, but the next run begins behind %" PRId64,
                         units(kept.latest), units(said));
     }
-    if (now->of == REGISTRY && kept.thread[0].enrolled == kept.thread[1].enrolled)
-        orders_fail("two generators of the same ids are %s",
-                    kept.thread[0].enrolled ? "enrolled" : "refused");
 }
 
 // >>labels

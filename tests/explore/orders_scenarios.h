@@ -84,7 +84,6 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define getpid()                                   1
 #define pthread_self()                             system_self()
 #define pthread_setcancelstate(to, was)            0
-#define FLAKE_REGISTRY                             2
 #define FLAKE_NO_SIMD
 #define FLAKE_RANDOM_BYTES(to, n)                  (memset(to, (int)orders_now.me + 1, n), true) /* a thread's own */
 #define FLAKE_RANDOM_BYTES(to, n)                    FLAKE_RANDOM_BYTES(to, n)
@@ -95,14 +94,14 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 
 // >>scenarios
 
-typedef enum subject { LITMUS, RING, STATE, PAGE, REGISTRY, ENGINE, POOL, LANES } subject;
+typedef enum subject { LITMUS, RING, STATE, PAGE, ENGINE, POOL, LANES } subject;
 
 typedef struct scenario {
     const char *name, *shows;
     /* t try   n next   m try for two   o try on one's own shard   s snapshot   S stats   r retry_ns   a available
      * q notes, as a caller who waits   B borrow   R return   u push   p pop
      * 1 to 9: admit that unit   e extend   c close   O open again   N the same without a file
-     * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b bump   E enrol
+     * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b bump
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
     subject of;
@@ -214,7 +213,6 @@ static const scenario scenarios[] = {
     {"page_uuids_2", "two calls each, while the clock goes on", {"UU", "U"}, PAGE, .clock = {5, 6}},
     {"page_salt", "the salt of its keys", {"k", "k"}, PAGE, .clock = {5}, .every = true},
     {"page_bump", "and keys that change under a draw", {"UU", "b"}, PAGE, .clock = {5}},
-    {"registry", "two generators of the same ids", {"E", "E"}, REGISTRY, .clock = {5}},
 };
 // clang-format on
 enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
