@@ -28,7 +28,6 @@
  *     flake_lanes_...  one object for all threads, whose cores don't fight for a cache line; for
  *                      servers with many threads
  *     flake_shard_...  one shard per thread: its words are its own, and its ids rise
- *     flake_pool_...   lends shards to threads that come and go
  *     flake_try_at     with a clock reading that you have already
  *     flake_prefetch   a thread's own stock of ids
  *     flake_uuid7      a UUID of version 7 in one line, flake_ulid a ULID
@@ -43,7 +42,6 @@
  *                                   restore, reinit_after_fork, retire (which is for no handler)
  *     a flake_shard                 one thread at a time draws; the questions any
  *     a flake_prefetch              one thread at a time
- *     a flake_pool                  borrow and give_back from any thread
  *     a flake_ring                  push and pop from any thread
  *     a flake_state, flake_slot     open, claim, close, release: one thread at a time, and not beside
  *                                   an init of a generator on it; extend: any
@@ -78,8 +76,6 @@
  *                                     which lanes use 8 bits      the processor's, or the thread's
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
- *     FLAKE_REGISTRY                  most generators alive at a time, in digits; init then refuses
- *                                     two that share ids (debug builds)   no such check
  *     FLAKE_NO_SIMD                   texts of UUIDs and ULIDs by portable code    not defined
  *     FLAKE_NO_FILES                  leaves out state files, slots, exclusive  not defined
  *     FLAKE_NO_NET                    leaves out MAC and IP addresses           not defined
@@ -113,7 +109,7 @@
  *     // >>public      what you call, and what you can set: all that you need to know
  *     // >>system      all that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
- *     // >>objects     what a generator, shard or pool is made of
+ *     // >>objects     what a generator or shard is made of
  *     // >>layouts     // >>generators     // >>lanes     // >>prefetch     // >>text
  *     // >>forms       what ids of 128 bits are made of, and random bytes for them
  *     // >>wide        generators of 128 bits     // >>default: one for the whole process
@@ -273,8 +269,9 @@ typedef enum flake_status {
     FLAKE_IO = 9,
     /* a state file that is cut short or damaged */
     FLAKE_TORN = 10,
-    /* no state file, or another generator's; from init: the state is not open, or was opened for
-     * other options; from draws, extend and close: the file was changed while it was open */
+    /* no state file, or one of another generator or version; from init: the state is not open, or
+     * was opened for other options; from draws, extend and close: the file was changed while it was
+     * open */
     FLAKE_FOREIGN = 11,
     /* the last run ended longer ago than allowable_downtime_ms */
     FLAKE_DOWNTIME = 12,
@@ -423,9 +420,9 @@ FLAKE_API flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint6
 /* ---- generators ----
  *
  * A generator lies anywhere: static, on the stack, in malloc'd memory, with no alignment to mind. It must
- * not be copied or moved once it is initialised. There is nothing to free; with `exclusive` or
- * FLAKE_REGISTRY retire it before another init, and before its memory goes. Options are copied; what they
- * point to must last as long as it draws.
+ * not be copied or moved once it is initialised. There is nothing to free; with `exclusive`
+ * retire it before another init, and before its memory goes. Options are copied; what they point to must
+ * last as long as it draws.
  *
  * Every call that fails leaves generator and output as they were, unless it says otherwise. Any draw may
  * say FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_FOREIGN,
@@ -534,14 +531,6 @@ FLAKE_API flake_status flake_shard_try_at(flake_shard *, int64_t unix_ms, uint64
 /* The shard as a generator, for the questions, snapshot, restore, reinit_after_fork and retire.
  * Never draw from that: drawing is for flake_shard_... alone. */
 FLAKE_API flake_gen *flake_shard_gen(flake_shard *);
-
-/* Lends shards to threads. NULL: all are lent (make more shards, or fall back on a shared generator
- * with a range of its own). A shard that comes back goes on where it stood. */
-typedef struct flake_pool flake_pool;
-FLAKE_API flake_status flake_pool_init(flake_pool *, flake_shard *shards, size_t n,
-                                       const flake_options *);
-FLAKE_API flake_shard *flake_pool_borrow(flake_pool *);
-FLAKE_API void flake_pool_give_back(flake_pool *, flake_shard *);
 
 /* ---- lanes: one generator for all threads of all cores ----
  *
@@ -698,8 +687,7 @@ FLAKE_API flake_status flake_state_close(flake_state *);
 FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
 /* With the same array, and as many lanes. */
 FLAKE_API flake_status flake_lanes_reinit_after_fork(flake_lanes *, const flake_options *);
-/* Gives the numbers up: options.exclusive, and in builds with FLAKE_REGISTRY the registry, let
- * others have them. It stops no draws: call it when nobody draws any more, and before an init anew
+/* Gives the numbers up: options.exclusive lets others have them. It stops no draws: call it when nobody draws any more, and before an init anew
  * or the end of the memory. Of shards each, or the first for options.exclusive. */
 FLAKE_API void flake_retire(flake_gen *);
 FLAKE_API void flake_lanes_retire(flake_lanes *);
@@ -983,7 +971,6 @@ FLAKE_API const char *flake_version(void);
 FLAKE_API size_t flake_sizeof_options(void);
 FLAKE_API size_t flake_sizeof_gen(void);
 FLAKE_API size_t flake_sizeof_shard(void);
-FLAKE_API size_t flake_sizeof_pool(void);
 FLAKE_API size_t flake_sizeof_lanes(void);
 FLAKE_API size_t flake_sizeof_lane(void);
 FLAKE_API size_t flake_sizeof_prefetch(void);
@@ -1064,8 +1051,10 @@ FLAKE_API size_t flake128_sizeof_snapshot(void);
 #define FLAKE_I_SHARED __declspec(selectany)
 #elif defined(_WIN32)
 #define FLAKE_I_SHARED __attribute__((selectany))
-#else
+#elif defined(__cplusplus) || defined(__APPLE__) /* Apple's linker has no common symbols in libraries */
 #define FLAKE_I_SHARED __attribute__((weak))
+#else /* a weak object takes memory in each file, a common one once; the linker makes one of both */
+#define FLAKE_I_SHARED __attribute__((common))
 #endif
 #if defined(__cplusplus)
 #define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name = {}
@@ -1333,8 +1322,8 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
 /* For open: a program started meanwhile must not keep the file, or its lock. */
 #if defined(O_CLOEXEC)
 enum { FLAKE_I_CLOSES = O_CLOEXEC };
-#elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
-enum { FLAKE_I_CLOSES = 02000000 }; /* hidden by strict C */
+#elif defined(__O_CLOEXEC) /* glibc's own name, which strict C does not hide */
+enum { FLAKE_I_CLOSES = __O_CLOEXEC };
 #else
 enum { FLAKE_I_CLOSES = 0 };
 #endif
@@ -1411,11 +1400,7 @@ FLAKE_I_FN void *flake_i_new_page(bool shared) {
     const int anonymous = MAP_ANON, zeros = -1;
 #elif !defined(__linux__) /* its number, which strict C hides, is no business of ours */
     const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
-#elif defined(__mips__) || defined(__xtensa__)
-    const int anonymous = 0x800, zeros = -1;
-#elif defined(__alpha__) || defined(__hppa__)
-    const int anonymous = 0x10, zeros = -1;
-#else
+#else /* Where it has another value, mmap fails. Then each draw calls getpid. */
     const int anonymous = 0x20, zeros = -1;
 #endif
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
@@ -1875,7 +1860,6 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *     NOTE:R     election for a note of a ms          NOTE:A       that the clock has read that ms
  *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
  *     DRAIN:R    slot's turn stored by pop            FILL:A       the slot is free again
- *     BACK:R     shard returned to the pool           LEND:A       all the last owner did to it
  *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
  *     TURN:R     files: a thread's turn is over       TURN:A       what it did in it
  *     DISK:R     horizon published                    DISK:A       that it is on disk, and the run
@@ -1888,8 +1872,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
  *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. Use what the
  *  fetch_add returns for the place alone, since it is no LOOK:A: for anything more, load the word again.
- *  An owned word (a shard's) has one writer, and changes hands only through LEND and BACK or by the
- *  user's own means. safe[] is reached through LOOK:A, and the statistics are read by nobody who acts
+ *  An owned word (a shard's) has one writer, and changes hands only by the user's own means. safe[] is reached through LOOK:A, and the statistics are read by nobody who acts
  *  on them. `make explore-orders` takes each of these orders away, and sees what comes of it.
  *
  *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load, and a
@@ -2196,8 +2179,7 @@ typedef struct flake_i_engine {
     flake_i_atomic64 batches, waits, clock_backs;
     flake_i_atomic64 paced; /* an earlier reading of counter and clock */
     flake_i_atomic64 pace;  /* what the window was by that, or how often in a row it was wrong */
-    flake_i_atomic32 lent;  /* a pool's shard: 1 while a thread has it */
-    char pad3[60];
+    char pad3[64];
 } flake_i_engine;
 
 FLAKE_I_RELY_ON(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and behind it");
@@ -2344,13 +2326,6 @@ FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 }
 
-/* Whether an engine can be set up. FLAKE_LEASE: its gate is closed already, or another process's. */
-FLAKE_I_FN flake_status flake_i_may_begin(const flake_i_setup *o, flake_i_split *d) {
-    if (flake_i_setup_why(o, d)) return FLAKE_INVALID;
-    if (!o->gate.admit || !o->gate.word) return FLAKE_OK;
-    return FLAKE_ATOMIC_LOAD(o->gate.word, relaxed) ? FLAKE_OK : FLAKE_LEASE;
-}
-
 /* Whose the engine is: the fork word's value, or the gate's, which fork wipes, too. */
 FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_setup *o) {
     flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.word : NULL;
@@ -2416,7 +2391,6 @@ FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o,
                                        &e->clock_backs, &e->lease,   &e->paced,   &e->pace};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&e->lent, 0u, relaxed);
 }
 
 /* Who goes by leases takes an exact reading after the word for each new unit. */
@@ -2425,11 +2399,13 @@ FLAKE_I_FN void flake_i_set_window(flake_i_engine *e, uint64_t window) {
     FLAKE_ATOMIC_STORE(&e->window, window, relaxed);
 }
 
-/* Not while others use the engine. What is refused is left as it was. */
+/* Not while others use the engine. On failure the engine is unchanged. FLAKE_LEASE: its gate is closed
+ * already, or another process's. */
 FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
     flake_i_split d;
-    const flake_status status = flake_i_may_begin(o, &d);
-    if (status != FLAKE_OK) return status;
+    if (flake_i_setup_why(o, &d)) return FLAKE_INVALID;
+    if (o->gate.admit && o->gate.word && !FLAKE_ATOMIC_LOAD(o->gate.word, relaxed))
+        return FLAKE_LEASE;
     flake_i_engine_fill(e, o, &d);
     flake_i_set_owner(e, o);
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
@@ -3241,31 +3217,6 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
     stats->clock_backs = FLAKE_ATOMIC_LOAD(&e->clock_backs, relaxed);
 }
 
-/* ---- pool: shards lent to threads ----
- *
- * Wait-free: at most one look at each of the n engines, which lie `stride` bytes apart. NULL: all
- * are lent (conservative: one that comes back during the search may be missed).
- */
-FLAKE_I_FN flake_i_engine *flake_i_lend(void *engines, size_t stride, size_t n,
-                                        flake_i_atomic32 *hint) {
-    const size_t start = FLAKE_ATOMIC_LOAD(hint, relaxed); /* only where to begin */
-    for (size_t i = 0; i < n; i++) {
-        const size_t at = (start + i) % n;
-        flake_i_engine *e = (flake_i_engine *)(void *)((char *)engines + at * stride);
-        uint32_t lent = FLAKE_ATOMIC_LOAD(&e->lent, relaxed);
-        if (!lent && FLAKE_ATOMIC_CAS(&e->lent, &lent, 1u, acquire, relaxed)) { /* LEND:A */
-            FLAKE_ATOMIC_STORE(hint, (uint32_t)(at + 1), relaxed);
-            return e;
-        }
-    }
-    return NULL;
-}
-
-FLAKE_I_FN void flake_i_take_back(flake_i_engine *e) {
-    FLAKE_ASSERT(FLAKE_ATOMIC_LOAD(&e->lent, relaxed) == 1);
-    FLAKE_ATOMIC_STORE(&e->lent, 0u, release); /* BACK:R */
-}
-
 /* ---- files ----
  *
  * A claim is a lock on the claimed file itself: of an open file description, so that it conflicts
@@ -3446,8 +3397,7 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *            120  FNV-1a of the 120 bytes before; all numbers big-endian
  *
  * Each write makes the next record, in the place of the older one. The whole record with the highest
- * number counts; one that was cut short was never published. (Version 1 was one record at 0, replaced
- * by a rename under a lock beside it. It is taken over: its header gives way when a record is on disk.)
+ * number counts; one that was cut short was never published. A file of another version is refused.
  *
  * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
  *           thread at a time writes (`writer`); it publishes the horizon after the file is synced
@@ -3480,7 +3430,6 @@ enum {
 typedef struct flake_i_record {
     uint64_t number;
     int64_t horizon_ns, written_ns;
-    bool is_old; /* the file's header is of version 1 */
     uint8_t run[FLAKE_I_RUN];
     uint8_t identity[FLAKE_I_IDENTITY];
 } flake_i_record;
@@ -3509,7 +3458,7 @@ struct flake_state {
     flake_i_file file;
     uint8_t token[FLAKE_I_RUN]; /* the run, as it stands in the records */
     uint8_t identity[FLAKE_I_IDENTITY];
-    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk, by the writer; number 0: none */
+    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk, by the writer */
     char path[FLAKE_I_PATH];
 };
 
@@ -3553,9 +3502,8 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
     return hash;
 }
 
-#define FLAKE_I_MAGIC     "idstate\n"
-#define FLAKE_I_VERSION   ((uint64_t)2 << 32)
-#define FLAKE_I_VERSION_1 ((uint64_t)1 << 32)
+#define FLAKE_I_MAGIC   "idstate\n"
+#define FLAKE_I_VERSION ((uint64_t)2 << 32)
 
 FLAKE_I_FN int64_t flake_i_record_at(uint64_t number) {
     return FLAKE_I_FIRST_RECORD + (int64_t)(number & 1) * FLAKE_I_RECORD_STRIDE;
@@ -3586,7 +3534,6 @@ FLAKE_I_FN bool flake_i_all_zero(const uint8_t *bytes, size_t n) {
 /* FLAKE_TORN: damaged, or never written. FLAKE_FOREIGN: who wrote it knows more than this version. */
 FLAKE_I_FN flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r) {
     if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
-    r->is_old = false;
     r->number = flake_i_get64(in);
     r->horizon_ns = (int64_t)flake_i_get64(in + 8);
     r->written_ns = (int64_t)flake_i_get64(in + 16);
@@ -3594,16 +3541,6 @@ FLAKE_I_FN flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r)
     memcpy(r->identity, in + 40, FLAKE_I_IDENTITY);
     if (!flake_i_all_zero(in + 104, 16)) return FLAKE_FOREIGN;
     return !r->number || r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
-}
-
-/* Its number is 0. */
-FLAKE_I_FN flake_status flake_i_record_1_get(const uint8_t *in, flake_i_record *r) {
-    if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
-    r->horizon_ns = (int64_t)flake_i_get64(in + 16);
-    r->written_ns = (int64_t)flake_i_get64(in + 24);
-    memcpy(r->identity, in + 32, FLAKE_I_IDENTITY);
-    if (!flake_i_all_zero(in + 96, 24)) return FLAKE_FOREIGN;
-    return r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
 }
 
 /* The one that counts, of a whole file's. FLAKE_TORN: none, and its number is 0. */
@@ -3618,29 +3555,13 @@ FLAKE_I_FN flake_status flake_i_records_get(const uint8_t *in, flake_i_record *r
     return r->number ? FLAKE_OK : FLAKE_TORN;
 }
 
-/* The record that counts, of a file's first `n` bytes, behind which there is room for FLAKE_I_FILE.
- * FLAKE_FOREIGN: no state file, or of a later version. */
-FLAKE_I_FN flake_status flake_i_file_get(uint8_t *in, size_t n, flake_i_record *r) {
+/* The record that counts, of a file's first `n` bytes. FLAKE_FOREIGN: no state file, or of another
+ * version. */
+FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_record *r) {
     if (n > 0 && memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_FOREIGN;
     if (n < FLAKE_I_RECORD) return FLAKE_TORN;
-    memset(in + n, 0, FLAKE_I_FILE - n);
-    const bool is_old = flake_i_get64(in + 8) == FLAKE_I_VERSION_1;
-    if (!is_old && flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_FOREIGN;
-    if (!is_old && n < FLAKE_I_FILE) return FLAKE_TORN;
-    flake_status status = flake_i_records_get(in, r);
-    if (status == FLAKE_TORN && is_old) status = flake_i_record_1_get(in, r);
-    r->is_old = is_old;
-    return status;
-}
-
-/* Whether a file of FLAKE_I_FILE bytes, zeros where it has fewer, is one of ours that lacks its
- * header: a crash or power cut has left zeros up to the place of the first record, and there that
- * record, of this identity, or none that is whole. */
-FLAKE_I_FN bool flake_i_is_cut(const uint8_t *bytes, const uint8_t *identity, flake_i_record *r) {
-    if (!flake_i_all_zero(bytes, (size_t)flake_i_record_at(1))) return false;
-    const flake_status status = flake_i_records_get(bytes, r);
-    if (status != FLAKE_OK) return status == FLAKE_TORN;
-    return r->number == 1 && memcmp(r->identity, identity, FLAKE_I_IDENTITY) == 0;
+    if (flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_FOREIGN;
+    return n < FLAKE_I_FILE ? FLAKE_TORN : flake_i_records_get(in, r);
 }
 
 /* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
@@ -3655,8 +3576,10 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
     flake_i_record r;
     const int n = flake_i_file_read(f, bytes);
     if (n < 0) return false;
-    if (flake_i_is_cut(bytes, identity, &r)) return true;
-    const flake_status status = flake_i_file_get(bytes, (size_t)n, &r);
+    /* A power cut may have left zeros up to the first record. */
+    const bool is_cut = flake_i_all_zero(bytes, (size_t)flake_i_record_at(1));
+    const flake_status status =
+        is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
     if (status != FLAKE_OK) return status == FLAKE_TORN;
     return memcmp(r.identity, identity, FLAKE_I_IDENTITY) == 0;
 }
@@ -3741,7 +3664,7 @@ FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
 /* Whether the record that counts is this state's own; if not, the state is lost. A failed read proves
  * nothing. Caller must be the writer. */
 FLAKE_I_FN bool flake_i_state_is_own(flake_state *s) {
-    const flake_status status = s->number ? flake_i_state_compare(s) : FLAKE_OK;
+    const flake_status status = flake_i_state_compare(s);
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
     if (status == FLAKE_FOREIGN) s->is_lost = true;
     if (s->is_lost && seen != FLAKE_I_CLOSED_STATE)
@@ -3770,11 +3693,8 @@ FLAKE_I_FN bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t 
 FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
     s->number = r->number;
     flake_i_record_put(r, s->last);
-    if (r->is_old && s->number) /* of 0.1.0's slot, where r has a later horizon than the record */
-        (void)flake_i_state_look(s, s->number, s->last);
     return flake_i_state_is_own(s) &&
-           (!s->number || flake_i_write_at(s->file.fd, flake_i_record_at(s->number), s->last,
-                                           sizeof s->last)) &&
+           flake_i_write_at(s->file.fd, flake_i_record_at(s->number), s->last, sizeof s->last) &&
            flake_i_fdatasync(s->file.fd) == 0;
 }
 
@@ -3938,20 +3858,8 @@ FLAKE_I_FN flake_status flake_i_state_read(const flake_i_file *f, const char *pa
     const flake_status status = flake_i_file_get(bytes, (size_t)n, r);
     if (status == FLAKE_TORN) return flake_i_say(why, status, path, "is cut short or damaged");
     if (status != FLAKE_OK)
-        return flake_i_say(why, status, path, "is no state file, or of a later version");
+        return flake_i_say(why, status, path, "is no state file, or of another version");
     return FLAKE_OK;
-}
-
-/* Makes the locked file one of this version, in which `s` has written a record: the header comes
- * last, so that at any moment the old or the new record counts. */
-FLAKE_I_FN bool flake_i_state_convert(flake_state *s) {
-    uint8_t header[FLAKE_I_RECORD], end[FLAKE_I_RECORD];
-    flake_i_header_put(header);
-    memset(end, 0, sizeof end);
-    return flake_i_write_at(s->file.fd, FLAKE_I_FILE - FLAKE_I_RECORD, end, sizeof end) &&
-           flake_i_fdatasync(s->file.fd) == 0 &&
-           flake_i_write_at(s->file.fd, 0, header, sizeof header) &&
-           flake_i_fdatasync(s->file.fd) == 0;
 }
 
 /* Sleeps until the last run's horizon has passed. */
@@ -4001,10 +3909,8 @@ FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, const flake_state_op
         from_ns = floor_ns - flake_i_lead_ns(s);
     flake_i_state_floor_is(s, floor_ns);
     /* who gave it its name may have died before that was on disk */
-    const bool has_name = (!r->is_old && r->number > 1) || flake_i_sync_folder(s->path);
-    if (has_name && flake_i_state_settle(s, r) && flake_i_state_move(s, from_ns) &&
-        (!r->is_old || flake_i_state_convert(s)))
-        return FLAKE_OK;
+    const bool has_name = r->number > 1 || flake_i_sync_folder(s->path);
+    if (has_name && flake_i_state_settle(s, r) && flake_i_state_move(s, from_ns)) return FLAKE_OK;
     return flake_i_state_unwritten(s, why);
 }
 
@@ -4074,18 +3980,8 @@ FLAKE_I_FN flake_status flake_i_state_go_on(flake_state *s, const flake_state_op
     if (o->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
         memcmp(s->token, r.run, FLAKE_I_RUN) == 0)
         return flake_i_state_take_over(s, o, &r, path, file, why);
-    /* Until it is of this version, no program of 0.1.0 may have it: those lock one beside it. */
-    char beside[FLAKE_I_PATH];
-    flake_i_file lock = {0, 0, -1};
-    flake_i_path_with(path, ".flake-lock", beside);
-    if (r.is_old) status = flake_i_file_open(&lock, beside, FLAKE_I_CREATE, 0, 0);
-    if (status == FLAKE_TAKEN) return flake_i_say(why, status, path, "is in use");
-    if (status != FLAKE_OK) return flake_i_say_errno(why, beside, ": can't be locked: ");
     flake_i_state_set_up(s, o, identity, path, file);
-    status = flake_i_state_begin(s, o, &r, now_ns, why);
-    if (r.is_old && status == FLAKE_OK) flake_i_unlink(beside);
-    flake_i_file_drop(&lock, false);
-    return status;
+    return flake_i_state_begin(s, o, &r, now_ns, why);
 }
 
 /* Where there is no file: makes one that has the first horizon from the start. FLAKE_AGAIN: another
@@ -4530,16 +4426,6 @@ struct flake_gen {
 
 struct flake_shard {
     flake_gen gen;
-};
-
-FLAKE_I_RELY_ON(offsetof(flake_gen, engine) == 0 && offsetof(flake_shard, gen) == 0,
-                "a pool takes the engine's address for the shard's");
-
-struct flake_pool {
-    FLAKE_I_STAYS(flake_pool)
-    flake_shard *shards;
-    size_t n;
-    flake_i_atomic32 hint;
 };
 
 struct flake_prefetch {
@@ -5010,75 +4896,8 @@ FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
             flake_i_last_seq(own) <= flake_i_last_seq(s->identity));
 }
 
-/* ---- registry: define FLAKE_REGISTRY as the most generators that are alive at a time ----
- *
- * For debug builds, in all units: init refuses with FLAKE_TAKEN a generator that may give an id that
- * a live one of the process gives too, and one too many with FLAKE_INVALID. One whose memory is
- * given up must be retired first. One that fork left behind is dead. Each copy of this header that the
- * linker keeps apart has a registry, and so have units in which the number differs: its layout depends
- * on that, and so does its name.
- */
-#ifdef FLAKE_REGISTRY
-#define FLAKE_I_NAME_OF_SIZE(name, size) name##_of_##size
-#define FLAKE_I_NAME_OF(name, size)      FLAKE_I_NAME_OF_SIZE(name, size)
-#define flake_i_registry                 FLAKE_I_NAME_OF(flake_i_registry_1, FLAKE_REGISTRY)
-struct flake_i_registry {
-    flake_i_atomic64 turn;
-    struct {
-        const void *engine; /* NULL: free */
-        uint64_t mark;      /* of the process */
-        uint8_t identity[FLAKE_I_IDENTITY];
-    } live[FLAKE_REGISTRY];
-};
-#if defined(__cplusplus)
-extern "C" {
-#endif
-extern struct flake_i_registry flake_i_registry;
-FLAKE_I_ONE_PER_PROCESS(struct flake_i_registry, flake_i_registry);
-#if defined(__cplusplus)
-}
-#endif
-
-/* Takes the engine's old entry out, and with an identity a new one in. */
-FLAKE_I_FN flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
-    struct flake_i_registry *r = &flake_i_registry;
-    flake_i_atomic64 *word;
-    const uint64_t mark = flake_i_fork_mark(&word), process = flake_i_process_mark();
-    flake_status status = identity ? FLAKE_INVALID : FLAKE_OK;
-    uint64_t seen = 0;
-    size_t own = FLAKE_REGISTRY, vacant = FLAKE_REGISTRY;
-    while (!FLAKE_ATOMIC_CAS(&r->turn, &seen, process, acquire, relaxed)) /* TURN:A */
-        if (seen == process) seen = 0; /* another mark: a parent's thread, which is not here */
-    for (size_t i = 0; i < FLAKE_REGISTRY; i++) {
-        const bool is_live = r->live[i].engine && r->live[i].mark == mark;
-        if (!is_live) vacant = i;
-        else if (r->live[i].engine == e) own = i;
-        else if (identity && flake_i_share_ids(r->live[i].identity, identity)) status = FLAKE_TAKEN;
-    }
-    if (own < FLAKE_REGISTRY && status != FLAKE_TAKEN) {
-        r->live[own].engine = NULL;
-        vacant = own;
-    }
-    if (identity && status != FLAKE_TAKEN && vacant < FLAKE_REGISTRY) {
-        r->live[vacant].engine = e;
-        r->live[vacant].mark = mark;
-        memcpy(r->live[vacant].identity, identity, FLAKE_I_IDENTITY);
-        status = FLAKE_OK;
-    }
-    FLAKE_ATOMIC_STORE(&r->turn, 0u, release); /* TURN:R */
-    return status;
-}
-#else
-FLAKE_I_FN flake_status flake_i_enrol(const flake_i_engine *e, const uint8_t *identity) {
-    (void)e;
-    (void)identity;
-    return FLAKE_OK;
-}
-#endif
-
 /* Gives back what init took besides memory. */
 FLAKE_I_FN void flake_i_retire(flake_i_engine *e, flake_i_file *exclusive) {
-    (void)flake_i_enrol(e, NULL);
     flake_i_exclude_no_more(exclusive, flake_i_is_inherited(e));
 }
 
@@ -5089,26 +4908,16 @@ FLAKE_API void flake_retire(flake_gen *g) { flake_i_retire(&g->engine, &g->exclu
 FLAKE_I_FN flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup *setup,
                                           const uint8_t *identity, const flake_options *o,
                                           flake_i_file *exclusive) {
-    flake_i_split split;
+    flake_status status = FLAKE_OK;
     flake_i_file file = {0, 0, -1};
     if (setup->state && !FLAKE_I_HAS_FILES) return FLAKE_INVALID;
     if (setup->state && flake_i_state_is_stale(setup->state)) return FLAKE_FORKED;
     if (setup->state && !flake_i_state_fits(setup->state, identity)) return FLAKE_FOREIGN;
-    flake_status status = flake_i_may_begin(setup, &split); /* or it would be enrolled in vain */
-    if (status != FLAKE_OK) return status;
-    if (o->exclusive) {
+    if (o->exclusive)
         status = flake_i_exclude(&file, o->exclusive, identity, FLAKE_I_WHOSE,
                                  flake_i_first_seq(identity), flake_i_last_seq(identity));
-        if (status != FLAKE_OK) return status;
-    }
-    status = flake_i_enrol(e, identity);
+    if (status == FLAKE_OK) status = flake_i_engine_init(e, setup);
     if (status != FLAKE_OK) {
-        flake_i_exclude_no_more(&file, false);
-        return status;
-    }
-    status = flake_i_engine_init(e, setup);
-    if (status != FLAKE_OK) { /* the gate was closed meanwhile */
-        (void)flake_i_enrol(e, NULL);
         flake_i_exclude_no_more(&file, false);
         return status;
     }
@@ -5374,7 +5183,7 @@ FLAKE_I_FN flake_status flake_i_make_shards(flake_shard *shards, size_t n, const
         next += cap / n + (*made < cap % n);
         part.seq_max = (uint32_t)(next - 1);
         const flake_status status = flake_i_gen_init(&shards[*made].gen, &part);
-        if (status != FLAKE_OK) return status; /* of the first, or the registry's or exclusive's */
+        if (status != FLAKE_OK) return status; /* the first shard's */
     }
     return FLAKE_OK;
 }
@@ -5432,27 +5241,6 @@ FLAKE_API flake_status flake_shard_try_at(flake_shard *s, int64_t unix_ms, uint6
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_RANGE;
     return flake_i_one(&s->gen, FLAKE_I_OWNED | FLAKE_I_GIVEN, ns, id);
-}
-
-FLAKE_API flake_status flake_pool_init(flake_pool *p, flake_shard *shards, size_t n,
-                                       const flake_options *options) {
-    flake_status status = flake_shards_init(shards, n, options);
-    if (status != FLAKE_OK) return status;
-    p->shards = shards;
-    p->n = n;
-    FLAKE_ATOMIC_STORE(&p->hint, 0u, relaxed);
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_shard *flake_pool_borrow(flake_pool *p) {
-    /* the engine is the first member of the generator, and that of the shard */
-    return (flake_shard *)(void *)flake_i_lend(p->shards, sizeof *p->shards, p->n, &p->hint);
-}
-
-FLAKE_API void flake_pool_give_back(flake_pool *p, flake_shard *shard) {
-    FLAKE_ASSERT(shard >= p->shards && shard < p->shards + p->n);
-    (void)p;
-    flake_i_take_back(&shard->gen.engine);
 }
 
 // >>lanes
@@ -7169,7 +6957,6 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
     return true;
 }
 
-/* Nobody shares its ids, so the registry does not hear of it. */
 FLAKE_I_FN void flake_i_default_begin(flake128_gen *g, flake_form form, const uint64_t keys[4]) {
     flake_options o;
     const char *why;
@@ -7366,31 +7153,6 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint32_t *node,
  */
 FLAKE_API flake_state *flake_slot_state(flake_slot *slot) { return &slot->state; }
 
-enum { FLAKE_I_OLD_HOLD_NS = 2000000000 };
-
-/* A file of version 0.1.0: empty, or it says in words that the number is claimed or free, perhaps
- * over the header of this version, whose records count then; or one of either version that was cut.
- * That version held a number back for two seconds, and so this one begins as much later. */
-FLAKE_I_FN bool flake_i_slot_is_old(const flake_i_file *f, const uint8_t *identity, int64_t now_ns,
-                                    flake_i_record *r) {
-    uint8_t bytes[FLAKE_I_FILE + 1];
-    const int n = flake_i_file_read(f, bytes);
-    if (n < 0) return false;
-    if (!flake_i_is_cut(bytes, identity, r)) {
-        const size_t word = n < 8 ? (size_t)n : 8;
-        if (memcmp(bytes, "claimed ", word) != 0 && memcmp(bytes, "released", word) != 0)
-            return false;
-        const flake_status status = flake_i_records_get(bytes, r);
-        if (status != FLAKE_TORN &&
-            (status != FLAKE_OK || memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0))
-            return false;
-    }
-    r->is_old = true;
-    if (!r->number) r->horizon_ns = INT64_MIN;
-    if (n > 0) r->horizon_ns = flake_i_max(r->horizon_ns, now_ns + FLAKE_I_OLD_HOLD_NS);
-    return true;
-}
-
 /* What has been found out about the numbers that are not to be had. */
 typedef struct flake_i_slot_search {
     int64_t soonest_ns; /* the least horizon of those that nobody holds */
@@ -7412,15 +7174,11 @@ FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *pat
                                           const uint8_t *identity, int64_t now_ns,
                                           flake_i_record *r, flake_i_slot_search *search,
                                           flake_why *why) {
-    int64_t from_ns = now_ns;
-    if (flake_i_slot_is_old(f, identity, now_ns, r)) from_ns += FLAKE_I_OLD_HOLD_NS;
-    else {
-        const flake_status status = flake_i_state_read(f, path, r, why);
-        if (status != FLAKE_OK) return status;
-        if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0)
-            return flake_i_say(why, FLAKE_FOREIGN, path, "is not this slot's");
-    }
-    if (from_ns >= r->horizon_ns) return FLAKE_OK;
+    const flake_status status = flake_i_state_read(f, path, r, why);
+    if (status != FLAKE_OK) return status;
+    if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0)
+        return flake_i_say(why, FLAKE_FOREIGN, path, "is not this slot's");
+    if (now_ns >= r->horizon_ns) return FLAKE_OK;
     if (r->horizon_ns < search->soonest_ns) search->soonest_ns = r->horizon_ns;
     return FLAKE_AGAIN;
 }
@@ -7701,7 +7459,6 @@ FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }
 FLAKE_API size_t flake_sizeof_options(void) { return sizeof(flake_options); }
 FLAKE_API size_t flake_sizeof_gen(void) { return sizeof(flake_gen); }
 FLAKE_API size_t flake_sizeof_shard(void) { return sizeof(flake_shard); }
-FLAKE_API size_t flake_sizeof_pool(void) { return sizeof(flake_pool); }
 FLAKE_API size_t flake_sizeof_lanes(void) { return sizeof(flake_lanes); }
 FLAKE_API size_t flake_sizeof_lane(void) { return sizeof(flake_lane); }
 FLAKE_API size_t flake_sizeof_prefetch(void) { return sizeof(flake_prefetch); }

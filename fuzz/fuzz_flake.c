@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Generators, shards, pools, batches, prefetch, snapshots and 128 bits of flake.h, from the bytes of
+ * Generators, shards, lanes, batches, prefetch, snapshots and 128 bits of flake.h, from the bytes of
  * the input, against the oracle.
  */
 #include "player_flake.h"

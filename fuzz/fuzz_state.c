@@ -5,7 +5,7 @@
  * plain comparisons. And whole runs, one after the other, with a disk in memory: generators and shards
  * of both headers draw, the clock moves as it likes, writes fail, another file comes to the path, runs
  * end by close, at once, or by a power cut that leaves any part of what was not synced; no run hands out a
- * time that an earlier one may have handed out, version 0.1.0's included.
+ * time that an earlier one may have handed out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,6 @@ enum {
     disk_room = 8192 + 128,
     disk_sector = 64,
     disk_fd = 1000,
-    disk_lock_file = disk_files, /* of version 0.1.0, which holds no more than its lock */
     disk_folder = 1100
 };
 
@@ -39,7 +38,6 @@ typedef struct disk_names {
 } disk_names;
 static disk_names disk_now, disk_lasting;
 static int disk_opened; /* -1: none */
-static bool disk_has_lock;
 static size_t disk_at;
 static uint64_t disk_failures; /* bit i: the i-th call that writes, from now on, fails */
 
@@ -54,8 +52,6 @@ static bool disk_ends(const char *path, const char *end) {
     const size_t n = strlen(path), m = strlen(end);
     return n >= m && strcmp(path + n - m, end) == 0;
 }
-
-static bool disk_is_lock(const char *path) { return disk_ends(path, "lock"); }
 
 /* The place of its number. */
 static int *disk_find(const char *path) {
@@ -75,14 +71,9 @@ static int disk_make(void) {
 static int disk_open(const char *path, int flags, ...) {
     if (disk_ends(path, "/")) return disk_fails() ? -1 : disk_folder;
     int *const name = disk_find(path);
-    const bool is_lock = disk_is_lock(path);
-    if (!(flags & O_CREAT) && (is_lock ? !disk_has_lock : *name < 0)) {
+    if (!(flags & O_CREAT) && *name < 0) {
         errno = ENOENT;
         return -1;
-    }
-    if (is_lock) {
-        disk_has_lock = true;
-        return disk_fd + disk_lock_file;
     }
     if (*name < 0) {
         if (disk_fails()) return -1;
@@ -131,8 +122,7 @@ static int disk_rename(const char *from, const char *to) {
 }
 
 static int disk_unlink(const char *path) {
-    if (disk_is_lock(path)) disk_has_lock = false;
-    else *disk_find(path) = -1;
+    *disk_find(path) = -1;
     return 0;
 }
 
@@ -146,7 +136,6 @@ static int disk_stat_of(int file, struct stat *out) {
 }
 
 static int disk_stat(const char *path, struct stat *out) {
-    if (disk_is_lock(path)) return disk_stat_of(disk_has_lock ? disk_lock_file : -1, out);
     return disk_stat_of(*disk_find(path), out);
 }
 
@@ -209,21 +198,20 @@ static uint64_t record_checksum(const uint8_t *in) {
 /* What a plain reading of the format says. */
 typedef struct plain {
     flake_status status;
-    uint64_t number; /* 0: of version 1 */
+    uint64_t number;
     int64_t horizon_ns, written_ns;
     size_t at;
 } plain;
 
-static plain record_read_plainly(const uint8_t *in, bool is_old) {
+static plain record_read_plainly(const uint8_t *in) {
     plain p = {FLAKE_TORN, 0, 0, 0, 0};
-    const size_t at = is_old ? 16 : 8;
     if (record_number(in + 120) != record_checksum(in)) return p;
-    p.number = is_old ? 0 : record_number(in);
-    p.horizon_ns = (int64_t)record_number(in + at);
-    p.written_ns = (int64_t)record_number(in + at + 8);
+    p.number = record_number(in);
+    p.horizon_ns = (int64_t)record_number(in + 8);
+    p.written_ns = (int64_t)record_number(in + 16);
     p.status = FLAKE_OK;
-    if (p.horizon_ns < p.written_ns || (!is_old && !p.number)) p.status = FLAKE_TORN;
-    for (size_t i = is_old ? 96 : 104; i < 120; i++)
+    if (p.horizon_ns < p.written_ns || !p.number) p.status = FLAKE_TORN;
+    for (size_t i = 104; i < 120; i++)
         if (in[i]) p.status = FLAKE_FOREIGN;
     return p;
 }
@@ -235,16 +223,12 @@ static plain file_read_plainly(const uint8_t *in, size_t n) {
         if (in[i] != magic[i]) return p;
     p.status = FLAKE_TORN;
     if (n < 128) return p;
-    const uint64_t version = record_number(in + 8) >> 32, rest = record_number(in + 8) << 32;
     p.status = FLAKE_FOREIGN;
-    if (rest || version < 1 || version > 2) return p;
+    if (record_number(in + 8) != (uint64_t)2 << 32) return p; /* the version, and zeros */
     p.status = FLAKE_TORN;
-    if (version == 2 && n < 8192) return p;
-    if (version == 1) p = record_read_plainly(in, true);
+    if (n < 8192) return p;
     for (size_t at = 512; at < 8192; at += 4096) {
-        uint8_t record[128] = {0};
-        for (size_t i = 0; i < sizeof record && at + i < n; i++) record[i] = in[at + i];
-        const plain found = record_read_plainly(record, false);
+        const plain found = record_read_plainly(in + at);
         if (found.status == FLAKE_FOREIGN) return found;
         if (found.status != FLAKE_OK) continue;
         if (p.status == FLAKE_OK && p.number > found.number) continue;
@@ -259,14 +243,11 @@ static plain disk_read_plainly(const disk_content *file) {
 }
 
 static void file_check_reading(const uint8_t *in, size_t n) {
-    static uint8_t room[FLAKE_I_FILE];
     flake_i_record r;
     memset(&r, 0, sizeof r);
-    if (n > sizeof room) n = sizeof room;
-    memset(room, 0xa5, sizeof room);
-    if (n) memcpy(room, in, n);
+    if (n > FLAKE_I_FILE) n = FLAKE_I_FILE;
     const plain wanted = file_read_plainly(in, n);
-    fuzz_same("status", flake_i_file_get(room, n, &r), wanted.status);
+    fuzz_same("status", flake_i_file_get(in, n, &r), wanted.status);
     if (wanted.status != FLAKE_OK) return;
     fuzz_same_u64("number", r.number, wanted.number);
     fuzz_same("horizon", r.horizon_ns, wanted.horizon_ns);
@@ -276,7 +257,7 @@ static void file_check_reading(const uint8_t *in, size_t n) {
 static void record_check_reading(const uint8_t *in) {
     flake_i_record r;
     uint8_t again[FLAKE_I_RECORD];
-    const plain wanted = record_read_plainly(in, false);
+    const plain wanted = record_read_plainly(in);
     memset(&r, 0, sizeof r);
     fuzz_same("status", flake_i_record_get(in, &r), wanted.status);
     if (wanted.status != FLAKE_OK) return;
@@ -317,12 +298,7 @@ static void file_check(void) {
         r.horizon_ns = (int64_t)fuzz_number();
         r.written_ns = (int64_t)fuzz_number();
         if (i) flake_i_record_put(&r, at);
-        else if (how & 1) {
-            flake_i_put64(at + 8, FLAKE_I_VERSION_1);
-            flake_i_put64(at + 16, (uint64_t)r.horizon_ns);
-            flake_i_put64(at + 24, (uint64_t)r.written_ns);
-            flake_i_put64(at + 120, record_checksum(at));
-        }
+        else if (how & 1) at[11] = 1; /* another version */
         for (unsigned edits = how >> 5; edits; edits--) at[fuzz_below(128)] = fuzz_byte();
         if (how & 2) flake_i_put64(at + 120, record_checksum(at));
     }
@@ -475,16 +451,8 @@ static void run_begin(void) {
         memset(&before, 0, sizeof before);
         before.horizon_ns = INT64_MIN;
         if (disk_now.file >= 0) {
-            const disk_content *file = &disk_file[disk_now.file].now;
-            const bool is_old_slot = run_of == RUN_SLOT && memcmp(file->bytes, "idst", 4) != 0;
-            for (size_t at = 512; is_old_slot && at + 128 <= file->n; at += 4096) { /* no header */
-                const plain record = record_read_plainly(file->bytes + at, false);
-                if (record.status == FLAKE_OK && record.number > before.number) before = record;
-            }
-            if (!is_old_slot) {
-                before = disk_read_plainly(file);
-                fuzz_same("file between two runs", before.status, FLAKE_OK);
-            }
+            before = disk_read_plainly(&disk_file[disk_now.file].now);
+            fuzz_same("file between two runs", before.status, FLAKE_OK);
         }
         script_now.sleeps = 0;
         const int64_t began_ns = fuzz_reading_ns;
@@ -597,30 +565,6 @@ static void run_restore(void) {
     (void)flake_restore(&run_gen, &s);
 }
 
-/* The file is one of version 0.1.0. */
-static void run_begin_old(void) {
-    uint8_t old[FLAKE_I_RECORD];
-    const int64_t horizon_ns = fuzz_reading_ns + (int64_t)fuzz_below(5000) * FUZZ_MS;
-    memset(old, 0, sizeof old);
-    if (run_of == RUN_SLOT) {
-        memcpy(old, "claimed             170000000", 28);
-        disk_put(old, fuzz_byte() & 1 ? 28 : 0);
-        return;
-    }
-    fuzz_same("first open", run_open(), 0);
-    memcpy(old, FLAKE_I_MAGIC, 8);
-    flake_i_put64(old + 8, FLAKE_I_VERSION_1);
-    flake_i_put64(old + 16, (uint64_t)horizon_ns);
-    flake_i_put64(old + 24, (uint64_t)fuzz_reading_ns);
-    memcpy(old + 32, run_of == RUN_SNO ? run_sno_state.identity : run_state.identity,
-           FLAKE_I_IDENTITY);
-    flake_i_put64(old + 120, record_checksum(old));
-    disk_put(old, sizeof old);
-    memset(&run_state, 0, sizeof run_state);
-    memset(&run_sno_state, 0, sizeof run_sno_state);
-    disk_opened = -1;
-}
-
 static void run_set_up(void) {
     const uint8_t kind = fuzz_byte(), more = fuzz_byte();
     memset(&run_where, 0, sizeof run_where);
@@ -631,7 +575,6 @@ static void run_set_up(void) {
     memset(&run_pool, 0, sizeof run_pool);
     memset(disk_file, 0, sizeof disk_file);
     disk_now.file = disk_now.fresh = disk_opened = -1;
-    disk_has_lock = false;
     disk_lasting = disk_now;
     disk_failures = 0;
     run_of = kind & 1 ? RUN_SNO : more & 1 ? RUN_SLOT : RUN_FLAKE;
@@ -653,7 +596,6 @@ static void run_set_up(void) {
     run_options.clock.now_ns = run_where.clock.now_ns = run_slot_where.clock.now_ns = fuzz_read;
     run_sno_options.clock.now_ns = run_sno_where.clock.now_ns = fuzz_read;
     fuzz_clock_begin(1700000000000 * FUZZ_MS);
-    if (more & 2) run_begin_old();
     if (more & 4) disk_failures = fuzz_bytes(1) | (more & 8 ? UINT64_MAX << 8 : 0);
 }
 

@@ -13,9 +13,8 @@
 typedef enum flake_kind {
     FLAKE_GENERATOR,
     FLAKE_SHARDS,
-    FLAKE_POOL,
-    FLAKE_WIDE,
-    FLAKE_LANES
+    FLAKE_LANES,
+    FLAKE_WIDE
 } flake_kind;
 
 /* One that draws: a generator, a shard, lanes (`gen` is their whole), or a generator of 128 bits (then
@@ -31,7 +30,6 @@ typedef struct flake_actor {
     oracle_stock stock;
     flake_snapshot old;
     bool counted; /* statistics since the beginning */
-    bool lent;
     bool any;
     uint64_t last_time, last_seq; /* of the newest id */
 } flake_actor;
@@ -63,7 +61,6 @@ static struct flake_scene {
     bool rises;        /* ids as numbers do, too */
     uint64_t began_at; /* the clock's unit before the call */
     bool forgets;      /* what is borrowed may be more than count holds */
-    flake_pool pool;
     uint64_t scatter_unit[64], scatter_start[64]; /* the first number of some units */
     bool scatter_known[64];
 } flake_scene;
@@ -209,7 +206,6 @@ static bool flake_open(const flake_fixed *fixed) {
             s->kind = fixed->wide ? FLAKE_WIDE : FLAKE_GENERATOR;
         s->may &= fixed->may;
     } else given = flake_options_from_bytes();
-    if (s->kind == FLAKE_GENERATOR && kind >> 6 == 3) s->kind = FLAKE_LANES;
     const uint8_t more = fuzz_byte() & (fixed ? 0xf3 : 0xff);
     if (more & 1 && more & 2 && given.layout.unit_ms <= 1000) {
         if (given.max_wait_ms > 1000) given.max_wait_ms = 1000; /* a waiter looks up each ms */
@@ -252,7 +248,7 @@ static bool flake_open(const flake_fixed *fixed) {
             flake_oracle_of(o, 64, (uint64_t)o->seq_max - o->seq_min + 1, &flake_wide.engine);
         flake_actors[0].oracle.goes_on = goes_on;
     } else {
-        const bool is_split = s->kind == FLAKE_SHARDS || s->kind == FLAKE_POOL;
+        const bool is_split = s->kind == FLAKE_SHARDS;
         const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
         size_t parts = 1;
         flake_status status;
@@ -265,9 +261,7 @@ static bool flake_open(const flake_fixed *fixed) {
         if (s->kind == FLAKE_GENERATOR) status = flake_init(&flake_plain, &given);
         else if (s->kind == FLAKE_LANES)
             status = flake_lanes_init(&flake_laned, flake_lane_array, parts, &given);
-        else if (s->kind == FLAKE_SHARDS)
-            status = flake_shards_init(flake_split, s->actors, &given);
-        else status = flake_pool_init(&s->pool, flake_split, s->actors, &given);
+        else status = flake_shards_init(flake_split, s->actors, &given);
         if (status == FLAKE_INVALID && wanted == FLAKE_NODE && or_invalid) return false;
         fuzz_same("init", status, wanted);
         if (wanted != FLAKE_OK) return false;
@@ -615,7 +609,7 @@ static void flake_play_restore(flake_actor *a) {
     }
     const uint8_t choice = fuzz_byte();
     flake_snapshot s = flake_stand(a);
-    if (choice & 1 && flake_scene.kind != FLAKE_POOL) {
+    if (choice & 1) {
         const flake_options o = *flake_gen_options(a->gen);
         fuzz_same("init", flake_init(a->gen, &o), FLAKE_OK);
         fuzz_same("restore", flake_restore(a->gen, &s), FLAKE_OK);
@@ -709,24 +703,6 @@ static void flake_read_notes(void) {
         fuzz_true("queued callers of a note", note.count <= most);
 }
 
-static void flake_play_pool(flake_actor *a) {
-    struct flake_scene *s = &flake_scene;
-    if (a->lent) {
-        flake_pool_give_back(&s->pool, a->shard);
-        a->lent = false;
-        return;
-    }
-    flake_shard *borrowed = flake_pool_borrow(&s->pool);
-    fuzz_true("a shard while not all are lent", borrowed != NULL);
-    const size_t i = (size_t)(borrowed - flake_split);
-    fuzz_true("a shard of the pool", i < s->actors && borrowed == &flake_split[i]);
-    fuzz_true("a shard that nobody has", !flake_actors[i].lent);
-    flake_actors[i].lent = true;
-    bool all = true;
-    for (size_t k = 0; k < s->actors; k++) all &= flake_actors[k].lent;
-    if (all) fuzz_true("no shard when all are lent", flake_pool_borrow(&s->pool) == NULL);
-}
-
 /* ---- the play ---- */
 
 static int64_t flake_given_ms(void) {
@@ -741,7 +717,7 @@ static int64_t flake_given_ms(void) {
 
 static const char *const flake_calls[16] = {
     "next",  "next",  "next",   "try",      "try",     "try",  "next_n", "next_n",
-    "try_n", "try_n", "try_at", "prefetch", "restore", "pool", "clock",  "clock"};
+    "try_n", "try_n", "try_at", "prefetch", "restore", "clock", "clock", "clock"};
 
 /* By steps of a unit, as those do who sleep without a place, and years to go. */
 static bool flake_waits_for_ever(const flake_actor *a) {
@@ -758,7 +734,6 @@ static void flake_play_step(void) {
     flake_actor *a = &flake_actors[s->actors > 1 ? fuzz_byte() % s->actors : 0];
     fuzz_call = flake_calls[choice & 15];
     if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)(a - flake_actors));
-    const bool held = s->kind != FLAKE_POOL || a->lent; /* who draws from a pool's shard has it */
     size_t n =
         (size_t)(choice & 16 ? fuzz_below(choice & 32 ? fuzz_usual_places : 256) : choice >> 5);
     if (flake_lends_greatly() && n > 256) n = fuzz_most_places;
@@ -767,13 +742,11 @@ static void flake_play_step(void) {
     s->began_at = flake_latest_unit(a);
     switch (choice & 15) {
     case 13:
-        if (s->kind == FLAKE_POOL) flake_play_pool(a);
-        break;
     case 14:
     case 15: fuzz_move_clock(&a->oracle, s->may); break;
     case 12: flake_play_restore(a); break;
     default:
-        if (!held || (flake_waits_for_ever(a) && ((choice & 15) < 3 || (choice & 14) == 6))) break;
+        if (flake_waits_for_ever(a) && ((choice & 15) < 3 || (choice & 14) == 6)) break;
         switch (choice & 15) {
         case 0:
         case 1:

@@ -234,9 +234,9 @@ static void kill_among(void (*run)(void), unsigned wanted, const char *const *na
 }
 
 static void begin(const char *const *names, size_t count) {
-    static const char *const endings[] = {"", ".new", ".flake-lock", ".sno-lock"};
+    static const char *const endings[] = {"", ".new"};
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < 4; k++) {
+        for (size_t k = 0; k < 2; k++) {
             char path[300];
             (void)snprintf(path, sizeof path, "%s/%s%s", folder, names[i], endings[k]);
             (void)unlink(path);

@@ -81,7 +81,7 @@ excerpt() { # BLOCK FILE: its lines stand there, together
 
 # ---- commands ----
 
-$MAKE -pnq help > "$dir/database" 2> /dev/null
+$MAKE -pnq BUILD=build help > "$dir/database" 2> /dev/null
 known_to_make() { # WORD...: targets, and variables that the Makefile has a use for
     for word; do
         case $word in

@@ -40,7 +40,7 @@ static const char *path_of(const char *name) {
 static inline void empty_folder(void) {
     static const char *const names[] = {"ids",       "others",   "childs",  "snos",
                                         "all_flake", "all_wide", "all_sno", "all_sno_shards"};
-    static const char *const endings[] = {"", ".new", ".flake-lock", ".sno-lock"};
+    static const char *const endings[] = {"", ".new"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
             char path[300];

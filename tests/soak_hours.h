@@ -166,7 +166,6 @@ enum {
     NODE_STATE,
     NODE_KILLED,
     NODE_STOCK,
-    NODE_POOL,
     NODE_TWINS,
     NODE_LANES,
     NODE_CHILDREN, /* four, in turn */
@@ -194,8 +193,7 @@ enum {
 };
 
 static flake_gen h_shared, h_batches, h_given, h_coarse, h_fast, h_stocked, h_roomy;
-static flake_shard h_shards[crowd], h_roomy_shards[crowd], h_lent[crowd];
-static flake_pool h_pool;
+static flake_shard h_shards[crowd], h_roomy_shards[crowd];
 static flake_prefetch h_stocks[crowd];
 static sno_gen h_sno, h_sno_batches;
 static sno_shard h_sno_shards[crowd];
@@ -239,7 +237,6 @@ static bool h_init(void) {
     for (unsigned i = 0; i < crowd; i++)
         well &= flake_prefetch_init(&h_stocks[i], &h_stocked, 100, 50) == FLAKE_OK;
     o.node = NODE_SHARDS, well &= flake_shards_init(h_shards, crowd, &o) == FLAKE_OK;
-    o.node = NODE_POOL, well &= flake_pool_init(&h_pool, h_lent, crowd, &o) == FLAKE_OK;
     o.node = NODE_LANES, well &= flake_lanes_init(&h_lanes, h_lane, h_parts, &o) == FLAKE_OK;
     o.node = NODE_COARSE, o.clock.kind = FLAKE_CLOCK_COARSE;
     well &= flake_init(&h_coarse, &o) == FLAKE_OK;
@@ -408,20 +405,6 @@ static void draw_stock(worker *w, unsigned nth, uint64_t *random) {
     note_one(w, flake_prefetch_next(&h_stocks[nth], &id), &id);
 }
 
-static void draw_lent(worker *w, unsigned nth, uint64_t *random) {
-    flake_shard *shard = flake_pool_borrow(&h_pool);
-    (void)nth;
-    if (!shard) {
-        note_one(w, FLAKE_AGAIN, NULL);
-        return;
-    }
-    for (uint64_t n = 1 + h_random(random) % a_batch; n; n--) {
-        uint64_t id = 0;
-        note_one(w, flake_shard_next(shard, &id), &id);
-    }
-    flake_pool_give_back(&h_pool, shard);
-}
-
 static void draw_roomy(worker *w, unsigned nth, uint64_t *random) {
     uint64_t id = 0;
     (void)random;
@@ -577,7 +560,6 @@ static const struct mode {
     {"coarse clock", draw_coarse, crowd},
     {"fast clock", draw_fast, crowd},
     {"prefetched", draw_stock, crowd},
-    {"lent shards", draw_lent, crowd + 1},
     {"wide sequences", draw_roomy, 2 * crowd},
     {"sno", draw_sno, 2 * crowd},
     {"lanes", draw_lanes, 2 * crowd},

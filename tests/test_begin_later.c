@@ -45,7 +45,6 @@ static void inherit(void) {
 
 static flake_gen gen;
 static flake_shard shards[2];
-static flake_pool lent;
 static flake_lane lane[2], wide_lane[2];
 static flake_lanes lanes;
 static flake128_gen wide;
@@ -70,11 +69,6 @@ static int begin_gen_anew(void) {
 static int begin_shards(void) {
     const flake_options o = flake_numbers(5);
     return (int)flake_shards_init(shards, 2, &o);
-}
-
-static int begin_pool(void) {
-    const flake_options o = flake_numbers(5);
-    return (int)flake_pool_init(&lent, shards, 2, &o);
 }
 
 static int begin_lanes(void) {
@@ -248,7 +242,6 @@ static const struct way {
     {begin_gen, draw_gen, retry_gen, 10, true},
     {begin_gen_anew, draw_gen, retry_gen, 10, true},
     {begin_shards, draw_shards, retry_shards, 10, true},
-    {begin_pool, draw_shards, retry_shards, 10, true},
     {begin_lanes, draw_lanes, retry_lanes, 10, true},
     {begin_lanes_anew, draw_lanes, retry_lanes, 10, true},
     {begin_wide, draw_wide, retry_wide, 1, true},

@@ -75,66 +75,6 @@ static void a_shard_waits_and_goes_back_as_a_generator_does(void) {
     CHECK(stats.ids == 9 && stats.clock_backs == 1);
 }
 
-static void a_pool_lends_each_shard_to_one_holder(void) {
-    static flake_pool pool;
-    flake_shard *held[4];
-    begin(flake_layout_idgen());
-    CHECK_EQ(flake_pool_init(&pool, shards, 4, &options), FLAKE_OK);
-    for (int i = 0; i < 4; i++) {
-        held[i] = flake_pool_borrow(&pool);
-        CHECK(held[i] >= shards && held[i] < shards + 4);
-        for (int j = 0; j < i; j++) CHECK(held[i] != held[j]);
-        CHECK_EQ(flake_shard_try_n(held[i], many + 1024 * i, 4096), 1024);
-    }
-    CHECK_EQ(count_duplicates(many, 4096), 0);
-    CHECK(flake_pool_borrow(&pool) == NULL);
-    flake_pool_give_back(&pool, held[2]);
-    CHECK(flake_pool_borrow(&pool) == held[2]);
-    CHECK(flake_pool_borrow(&pool) == NULL);
-}
-
-/* In whatever order they come back, and of however many. */
-static void a_pool_lends_what_has_come_back(uint64_t n) {
-    static flake_pool pool;
-    uint64_t random = 1, out = 0;
-    bool lent[4] = {false, false, false, false};
-    begin(flake_layout_idgen());
-    CHECK_EQ(flake_pool_init(&pool, shards, (size_t)n, &options), FLAKE_OK);
-    for (int i = 0; i < 10000; i++) {
-        const uint64_t which = random_below(&random, n);
-        if (lent[which]) {
-            flake_pool_give_back(&pool, &shards[which]);
-            lent[which] = false;
-            out--;
-        } else {
-            flake_shard *got = flake_pool_borrow(&pool);
-            CHECK(got && !lent[got - shards]);
-            if (got) lent[got - shards] = true;
-            out++;
-        }
-        if (out == n) CHECK(flake_pool_borrow(&pool) == NULL);
-    }
-}
-
-static void pools_of_1_to_4_lend_what_has_come_back(void) {
-    for (uint64_t n = 1; n <= 4; n++) a_pool_lends_what_has_come_back(n);
-}
-
-static void a_shard_given_back_goes_on_where_it_stood(void) {
-    static flake_pool pool;
-    begin_with_three();
-    CHECK_EQ(flake_pool_init(&pool, shards, 1, &options), FLAKE_OK);
-    flake_shard *s = flake_pool_borrow(&pool);
-    GIVES(flake_shard_next(s, &id), T, 10);
-    flake_pool_give_back(&pool, s);
-    s = flake_pool_borrow(&pool);
-    GIVES(flake_shard_next(s, &id), T, 11);
-    GIVES(flake_shard_next(s, &id), T, 12);
-    flake_pool_give_back(&pool, s);
-    s = flake_pool_borrow(&pool);
-    CHECK_EQ(flake_shard_try(s, &id), FLAKE_AGAIN);
-}
-
 /* ---- prefetch ---- */
 
 static flake_prefetch stock;
@@ -282,9 +222,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(more_shards_than_numbers_are_refused),
         CHECK_TEST(shards_together_give_each_number_of_a_unit_once),
         CHECK_TEST(a_shard_waits_and_goes_back_as_a_generator_does),
-        CHECK_TEST(a_pool_lends_each_shard_to_one_holder),
-        CHECK_TEST(pools_of_1_to_4_lend_what_has_come_back),
-        CHECK_TEST(a_shard_given_back_goes_on_where_it_stood),
         CHECK_TEST(prefetch_claims_its_count_at_once),
         CHECK_TEST(prefetch_claims_less_when_less_are_free),
         CHECK_TEST(prefetched_ids_without_validity_keep_for_ever),

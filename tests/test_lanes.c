@@ -9,7 +9,6 @@
 static unsigned thread_now; /* who draws */
 static void rob(const volatile void *at);
 #define FLAKE_LANE()                    thread_now
-#define FLAKE_REGISTRY                  8
 #define FLAKE_ATOMIC(T)                 _Atomic(T)
 #define FLAKE_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
 #define FLAKE_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
@@ -25,7 +24,7 @@ static void rob(const volatile void *at);
 enum { most = 16 };
 
 static flake_lane array[most], other_array[most];
-static flake_lanes lanes, other;
+static flake_lanes lanes;
 
 static void open_lanes(size_t n) {
     thread_now = 0;
@@ -625,21 +624,6 @@ static void one_that_was_never_initialised(void) {
     CHECK_EQ(flake_lanes_reinit_after_fork(&none, NULL), FLAKE_INVALID);
 }
 
-static void the_registry_knows_the_whole_range(void) {
-    open_three();
-    flake_options some = options;
-    some.seq_min = some.seq_max = 20;
-    CHECK_EQ(flake_init(&gen, &some), FLAKE_TAKEN);
-    CHECK_EQ(flake_lanes_init(&other, other_array, 1, &some), FLAKE_TAKEN);
-    some.seq_min = some.seq_max = 21;
-    CHECK_EQ(flake_lanes_init(&other, other_array, 1, &some), FLAKE_OK);
-    flake_lanes_retire(&other);
-    flake_lanes_retire(&lanes);
-    some.seq_min = 10, some.seq_max = 20;
-    CHECK_EQ(flake_init(&gen, &some), FLAKE_OK);
-    flake_retire(&gen);
-}
-
 #if !defined(_WIN32)
 static char folder[200];
 
@@ -921,7 +905,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(random_scripts),
         CHECK_TEST(what_does_not_fit_changes_nothing),
         CHECK_TEST(one_that_was_never_initialised),
-        CHECK_TEST(the_registry_knows_the_whole_range),
         CHECK_TEST(a_snapshot_counts_the_newest_unit_as_spent),
         CHECK_TEST(a_queue_belongs_to_the_snapshot),
         CHECK_TEST(a_generators_snapshot_is_for_lanes_too),

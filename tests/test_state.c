@@ -173,46 +173,6 @@ static void what_the_last_run_wrote_is_synced_before_the_next_write(void) {
     refused(path, open_node(path, 1), FLAKE_IO);
 }
 
-/* A file as version 0.1.0 wrote it. */
-static void make_old_file(const char *path, int64_t horizon_ns) {
-    CHECK_EQ(open_node(path, 1), FLAKE_OK);
-    uint8_t old[FLAKE_I_RECORD];
-    memset(old, 0, sizeof old);
-    memcpy(old, FLAKE_I_MAGIC, 8);
-    flake_i_put64(old + 8, FLAKE_I_VERSION_1);
-    flake_i_put64(old + 16, (uint64_t)horizon_ns);
-    flake_i_put64(old + 24, (uint64_t)script_now.now_ns);
-    memcpy(old + 32, state.identity, FLAKE_I_IDENTITY);
-    flake_i_put64(old + 120, flake_i_fnv(old, 120));
-    crash_here();
-    write_file(path, old, sizeof old);
-}
-
-static void open_and_die_at_a_step(void) {
-    disk.kill_at = disk.calls + (int)our->log.n; /* which one, from 1 */
-    (void)open_node(path_of("ids"), 1);
-}
-
-/* Wherever the first to take it over dies, the next one does the rest: version 0.1.0, which knows
- * nothing of the new records, no longer takes the file for its own. */
-static void a_taking_over_cut_short_is_finished(void) {
-    const char *path = path_of("ids");
-    int steps = 0;
-    for (bool killed = true; killed; steps++) {
-        begin();
-        const int64_t horizon_ns = script_now.now_ns + 1500 * ms;
-        make_old_file(path, horizon_ns);
-        our->log.n = (size_t)steps + 1;
-        killed = WIFSIGNALED(in_child(open_and_die_at_a_step));
-        script_now.now_ns = horizon_ns + ms; /* to which the child has slept */
-        CHECK_EQ(open_node(path, 1), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-        CHECK_EQ(read_file(path, image, sizeof image), FLAKE_I_FILE);
-        CHECK_EQ(flake_i_get64(image + 8), FLAKE_I_VERSION);
-    }
-    CHECK(steps >= 7);
-}
-
 /* Rewrites the checksum behind a change of the record. */
 static void change_record(const char *path, size_t at, uint8_t to) {
     uint8_t *const record = image + flake_i_record_at(1);
@@ -851,7 +811,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(what_is_not_whole_is_refused),
         CHECK_TEST(the_newest_whole_record_counts),
         CHECK_TEST(what_the_last_run_wrote_is_synced_before_the_next_write),
-        CHECK_TEST(a_taking_over_cut_short_is_finished),
         CHECK_TEST(what_is_anothers_is_refused),
         CHECK_TEST(what_can_t_be_read_or_made_is_refused),
         CHECK_TEST(a_clock_put_back_across_the_restart_is_refused),

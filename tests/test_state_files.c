@@ -527,100 +527,26 @@ static void a_crash_loop_does_not_run_away(void) {
 
 /* ---- files of version 0.1.0 ---- */
 
-static uint8_t old_bytes[FLAKE_I_FILE];
-
-/* Of the generator that options_now describes. */
-static void put_old(const char *path, int64_t horizon_ns, size_t n) {
+/* They are refused and stay as they are, whole or cut short, with the record of this generator. */
+static void files_of_version_0_1_0_are_refused(void) {
     flake_options o;
-    uint8_t identity[FLAKE_I_IDENTITY];
+    uint8_t old[FLAKE_I_RECORD] = "idstate\n", found[FLAKE_I_RECORD];
     const flake_options given = options_now();
     CHECK_EQ(flake_i_resolve(&given, &o), FLAKE_OK);
-    flake_i_identity(&o, 'f', flake_i_full_node(&o), identity);
-    memset(old_bytes, 0, sizeof old_bytes);
-    memcpy(old_bytes, "idstate\n", 8);
-    flake_i_put64(old_bytes + 8, (uint64_t)1 << 32);
-    flake_i_put64(old_bytes + 16, (uint64_t)horizon_ns);
-    flake_i_put64(old_bytes + 24, (uint64_t)(horizon_ns - 3000 * a_ms));
-    memcpy(old_bytes + 32, identity, sizeof identity);
-    flake_i_put64(old_bytes + 120, flake_i_fnv(old_bytes, 120));
-    put_bytes(path, old_bytes, n);
-}
-
-static uint64_t version_of(const char *path) {
-    uint8_t start[16] = {0};
-    FILE *in = fopen(path, "rb");
-    CHECK(in && fread(start, 1, sizeof start, in) == sizeof start);
-    if (in) (void)fclose(in);
-    return flake_i_get64(start + 8) >> 32;
-}
-
-static void an_old_file_is_taken_over(void) {
-    const int64_t horizon_ns = (start_ms + 1234) * a_ms;
-    begin();
-    put_old(path_of("ids"), horizon_ns, 128);
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-    CHECK(atomic_load(&our->now_ns) > horizon_ns);
-    CHECK(atomic_load(&our->now_ns) <= horizon_ns + 2);
-    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
-    CHECK_EQ(draw(), FLAKE_OK);
-    CHECK(ms_of(our->ids[0]) > start_ms + 1234);
-    CHECK_EQ(version_of(path_of("ids")), 2);
-    CHECK(horizon_at(path_of("ids")) >= atomic_load(&our->now_ns) + 2900 * a_ms);
-    close_it(&state);
-    pass_ms(1);
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
-    CHECK_EQ(draw(), FLAKE_OK);
-    CHECK_EQ(repeated(), 0);
-    close_it(&state);
-}
-
-static void an_old_file_that_is_damaged_or_anothers_is_refused(void) {
-    begin();
-    put_old(path_of("ids"), start_ms * a_ms, 128);
-    for (size_t at = 0; at < 128; at++) {
-        old_bytes[at] ^= 1;
-        put_bytes(path_of("ids"), old_bytes, 128);
-        const flake_status wanted = at < 12 ? FLAKE_FOREIGN : FLAKE_TORN, /* magic and version */
-            status = open_at(&state, path_of("ids"));
-        CHECK(status == wanted || (at < 16 && status == FLAKE_FOREIGN));
-        old_bytes[at] ^= 1;
-    }
-    for (size_t n = 0; n < 128; n++) {
-        put_bytes(path_of("ids"), old_bytes, n);
-        CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_TORN);
-    }
-    old_bytes[33] ^= 1; /* of another generator */
-    flake_i_put64(old_bytes + 120, flake_i_fnv(old_bytes, 120));
-    put_bytes(path_of("ids"), old_bytes, 128);
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_FOREIGN);
-    old_bytes[33] ^= 1;
-    for (size_t at = 96; at < 120; at++) { /* what version 1 left empty */
-        old_bytes[at] = 1;
-        flake_i_put64(old_bytes + 120, flake_i_fnv(old_bytes, 120));
-        put_bytes(path_of("ids"), old_bytes, 128);
-        CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_FOREIGN);
-        old_bytes[at] = 0;
-    }
-    put_old(path_of("ids"), (start_ms + 9000) * a_ms, 128);
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_CLOCK_BACK);
-    CHECK_EQ(version_of(path_of("ids")), 1);
-}
-
-/* However much of the new one has come to be: the old record counts while there is no whole new one. */
-static void a_half_made_new_record_does_not_count(void) {
-    const int64_t horizon_ns = (start_ms + 1000) * a_ms;
-    for (size_t n = 128; n <= FLAKE_I_FILE; n += n < 128 * 6 ? 16 : 512) {
+    flake_i_put64(old + 8, (uint64_t)1 << 32);
+    flake_i_put64(old + 16, (uint64_t)(start_ms * a_ms));
+    flake_i_put64(old + 24, (uint64_t)((start_ms - 3000) * a_ms));
+    flake_i_identity(&o, 'f', flake_i_full_node(&o), old + 32);
+    flake_i_put64(old + 120, flake_i_fnv(old, 120));
+    for (size_t n = 0; n <= sizeof old; n++) {
         begin();
-        put_old(path_of("ids"), horizon_ns, 128);
-        memset(old_bytes + 128, 0x5a, sizeof old_bytes - 128);
-        put_bytes(path_of("ids"), old_bytes, n);
-        CHECK_EQ(horizon_at(path_of("ids")), horizon_ns);
-        CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-        CHECK(atomic_load(&our->now_ns) > horizon_ns);
-        CHECK_EQ(version_of(path_of("ids")), 2);
-        close_it(&state);
+        put_bytes(path_of("ids"), old, n);
+        CHECK_EQ(open_at(&state, path_of("ids")), n < sizeof old ? FLAKE_TORN : FLAKE_FOREIGN);
+        FILE *in = fopen(path_of("ids"), "rb");
+        CHECK(in && fread(found, 1, sizeof found, in) == n && memcmp(found, old, n) == 0);
+        if (in) (void)fclose(in);
     }
+    CHECK(strstr(why.text, "of another version") != NULL);
 }
 
 static const char *call_meant; /* NULL: any */
@@ -633,136 +559,6 @@ static bool is_meant(const char *name) {
 static bool kill_here(const char *name) {
     if (is_meant(name)) be_killed();
     return true;
-}
-
-static void convert_and_draw(void) {
-    on_call = kill_here;
-    EXPECT(open_at(&state, path_of("ids")) == FLAKE_OK);
-    EXPECT(start_on(&gen, &state) == FLAKE_OK);
-    EXPECT(draw() == FLAKE_OK);
-    pass_ms(5000);
-    EXPECT(draw() == FLAKE_OK);
-    on_call = NULL;
-}
-
-static void killed_while_an_old_file_is_taken_over(void) {
-    const int64_t horizon_ns = (start_ms + 1000) * a_ms;
-    bool killed = true;
-    int n = 0;
-    for (; killed && !check_failures; n++) {
-        begin();
-        call_meant = NULL;
-        calls_before = n;
-        put_old(path_of("ids"), horizon_ns, 128);
-        killed = in_child(convert_and_draw) != 0;
-        CHECK(horizon_at(path_of("ids")) >= horizon_ns);
-        for (size_t i = 0; i < our->n; i++) {
-            CHECK(ms_of(our->ids[i]) * a_ms > horizon_ns);
-            CHECK(ms_of(our->ids[i]) * a_ms < horizon_at(path_of("ids")));
-        }
-        pass_ms(4000);
-        CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-        CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
-        CHECK_EQ(draw(), FLAKE_OK);
-        CHECK_EQ(repeated(), 0);
-        CHECK_EQ(version_of(path_of("ids")), 2);
-        close_it(&state);
-        CHECK_EQ(atomic_load(&our->trouble), 0);
-    }
-    CHECK(n > 15);
-}
-
-/* A write that fails leaves the old file, and a later try goes on. */
-static bool fail_here(const char *name) {
-    (void)name;
-    if (++calls != swap_at) return true;
-    errno = ENOSPC;
-    return false;
-}
-
-static void an_old_file_on_a_disk_that_fails(void) {
-    const int64_t horizon_ns = (start_ms - 1000) * a_ms;
-    for (swap_at = 1;; swap_at++) {
-        begin();
-        put_old(path_of("ids"), horizon_ns, 128);
-        calls = 0;
-        on_call = fail_here;
-        const flake_status status = open_at(&state, path_of("ids"));
-        on_call = NULL;
-        CHECK(horizon_at(path_of("ids")) >= horizon_ns);
-        if (status != FLAKE_OK) CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-        CHECK_EQ(version_of(path_of("ids")), 2);
-        close_it(&state);
-        if (calls < swap_at || check_failures) break;
-    }
-    CHECK(swap_at > 15);
-}
-
-/* A running program of version 0.1.0 has locked a file beside it, with a lock of POSIX. */
-static const char *lock_name;
-static wire is_held, may_end;
-
-static void hold_the_old_lock(void) {
-    const int fd = open(path_of(lock_name), O_RDWR | O_CREAT, 0666);
-    struct flock whole;
-    memset(&whole, 0, sizeof whole);
-    whole.l_type = F_WRLCK;
-    whole.l_whence = SEEK_SET;
-    EXPECT(fcntl(fd, F_SETLK, &whole) == 0);
-    tell(&is_held);
-    (void)await_word(&may_end);
-}
-
-static void what_an_old_program_has_open_is_taken(void) {
-    begin();
-    is_held = new_line();
-    may_end = new_line();
-    put_old(path_of("ids"), start_ms * a_ms, 128);
-    const int before = descriptors();
-    lock_name = "ids.flake-lock";
-    const pid_t child = start_child(hold_the_old_lock);
-    CHECK(await_word(&is_held));
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_TAKEN);
-    CHECK_EQ(version_of(path_of("ids")), 1);
-    tell(&may_end);
-    CHECK_EQ(end_of(child), 0);
-    CHECK_EQ(descriptors(), before);
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-    close_it(&state);
-    hang_up(&is_held);
-    hang_up(&may_end);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-}
-
-static void an_old_file_whose_lock_can_t_be_asked_stays(void) {
-    begin();
-    put_old(path_of("ids"), start_ms * a_ms, 128);
-    CHECK_EQ(mkdir(path_of("ids.flake-lock"), 0777), 0);
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_IO);
-    CHECK(strstr(why.text, "ids.flake-lock: can't be locked: ") != NULL);
-    CHECK_EQ(version_of(path_of("ids")), 1);
-    CHECK_EQ(rmdir(path_of("ids.flake-lock")), 0);
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-    close_it(&state);
-}
-
-/* From the look at the old program's lock on until the file is of this version, one may not start. */
-static void find_the_old_lock_taken(int64_t ns) {
-    flake_i_file lock = {0, 0, -1};
-    CHECK_EQ(flake_i_file_open(&lock, path_of("ids.flake-lock"), FLAKE_I_WRITE, 0, 0), FLAKE_TAKEN);
-    pass_ms(ns / a_ms + 1);
-}
-
-static void no_old_program_starts_while_a_file_is_taken_over(void) {
-    begin();
-    put_old(path_of("ids"), (start_ms + 500) * a_ms, 128);
-    on_sleep = find_the_old_lock_taken;
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-    CHECK_EQ(atomic_load(&our->sleeps), 1);
-    flake_i_found file;
-    CHECK(!flake_i_find(path_of("ids.flake-lock"), &file));
-    CHECK_EQ(version_of(path_of("ids")), 2);
-    close_it(&state);
 }
 
 /* ---- killed while the file is made ---- */
@@ -1154,14 +950,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_file_that_is_replaced_for_ever_is_refused),
         CHECK_TEST(a_file_made_meanwhile_is_gone_on_from),
         CHECK_TEST(a_crash_loop_does_not_run_away),
-        CHECK_TEST(an_old_file_is_taken_over),
-        CHECK_TEST(an_old_file_that_is_damaged_or_anothers_is_refused),
-        CHECK_TEST(a_half_made_new_record_does_not_count),
-        CHECK_TEST(killed_while_an_old_file_is_taken_over),
-        CHECK_TEST(an_old_file_on_a_disk_that_fails),
-        CHECK_TEST(what_an_old_program_has_open_is_taken),
-        CHECK_TEST(an_old_file_whose_lock_can_t_be_asked_stays),
-        CHECK_TEST(no_old_program_starts_while_a_file_is_taken_over),
+        CHECK_TEST(files_of_version_0_1_0_are_refused),
         CHECK_TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next),
         CHECK_TEST(a_run_of_snos_that_died_at_its_first_start_is_gone_on_from),
         CHECK_TEST(the_floor_stays_until_an_open_has_waited),

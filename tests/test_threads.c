@@ -132,14 +132,12 @@ struct worker {
     flake_shard *shard;
     flake_prefetch stock;
     stream got[streams];
-    size_t early, refused, loans;
+    size_t early, refused;
     size_t older; /* ids of lanes, of an older unit than one that was returned before the call */
 };
 
 static flake_gen gen;
 static flake_shard shards[most_threads];
-static flake_pool pool;
-static uint64_t loans[most_threads]; /* of each shard, counted by whoever has it */
 static flake128_gen wide;
 static flake_lane lane_array[most_threads], wide_lane_array[most_threads];
 static flake_lanes lanes;
@@ -380,16 +378,6 @@ static void step_mixed(worker *w) {
     }
 }
 
-/* Ids rise within a loan; two shards of one unit come in any order. */
-static void step_pooled(worker *w) {
-    while (!(w->shard = flake_pool_borrow(&pool))) (void)sched_yield();
-    w->got[own].last = 0;
-    w->loans++;
-    loans[w->shard - shards]++;
-    for (uint64_t draws = random_below(&w->random, 20); draws; draws--) step_mixed(w);
-    flake_pool_give_back(&pool, w->shard);
-}
-
 /* ---- threads ---- */
 
 #if !defined(_WIN32)
@@ -506,13 +494,12 @@ static void run(plan *p) {
                  FLAKE_OK);
         atomic_store(&newest_unit, 0);
     } else if (p->shards)
-        CHECK_EQ(flake_pool_init(&pool, shards, p->shards, &p->options), FLAKE_OK);
+        CHECK_EQ(flake_shards_init(shards, p->shards, &p->options), FLAKE_OK);
     p->options = *flake_gen_options(&gen);
 
     atomic_store(&ready, 0);
     atomic_store(&running, p->threads);
     memset(workers, 0, sizeof workers);
-    memset(loans, 0, sizeof loans);
     for (unsigned i = 0; i < p->threads; i++) {
         worker *w = &workers[i];
         w->p = p;
@@ -580,13 +567,12 @@ static size_t duplicates(const flake_layout *l) {
 /* Checks what holds for every run; how many ids it drew. */
 static size_t judge(const plan *p) {
     const flake_layout l = is_wide(p) ? flake_layout_mastodon() : p->options.layout;
-    size_t ids = 0, falls = 0, early = 0, refused = 0, stock = 0, lent = 0, older = 0;
+    size_t ids = 0, falls = 0, early = 0, refused = 0, stock = 0, older = 0;
     CHECK_EQ(duplicates(&l), 0);
     for (unsigned i = 0; i < p->threads; i++) {
         worker *w = &workers[i];
         early += w->early;
         refused += w->refused;
-        lent += w->loans;
         older += w->older;
         stock += w->got[stocked].n ? stock_size - 1 : 0;
         for (unsigned k = 0; k < streams; k++) {
@@ -613,12 +599,10 @@ static size_t judge(const plan *p) {
 
     uint64_t counted = 0;
     for (unsigned i = 0; i < (p->way == &sharded ? p->shards : 1); i++) {
-        lent -= (size_t)loans[i];
         flake_stats stats;
         flake_stats_get(p->way == &sharded ? flake_shard_gen(&shards[i]) : &gen, &stats);
         counted += stats.ids;
     }
-    CHECK_EQ(lent, 0);
     CHECK(counted >= ids);
     if (!p->may_refuse) CHECK(counted <= ids + stock);
     return ids;
@@ -643,10 +627,10 @@ static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, 157783680000
 static const unsigned crowds[] = {1, 2, 8, most_threads};
 enum { crowd_sizes = sizeof crowds / sizeof *crowds };
 
-static void draw_each_way(const face *way, void (*step)(worker *), unsigned lent) {
+static void draw_each_way(const face *way, void (*step)(worker *), unsigned parts) {
     for (unsigned i = 0; i < crowd_sizes * 6; i++) {
         plan p = plan_of(way, step, crowds[i / 6]);
-        if (lent) p.shards = lent;
+        if (parts) p.shards = parts;
         p.ids = small ? 6400 : 96000;
         if (i & 1) {
             p.options.layout = roomy();
@@ -702,8 +686,6 @@ static void a_shard_for_each_thread_singles(void) { draw_each_way(&sharded, step
 static void a_shard_for_each_thread_all_calls_mixed(void) {
     draw_each_way(&sharded, step_mixed, 0);
 }
-static void a_pool_of_one_shard(void) { draw_each_way(&sharded, step_pooled, 1); }
-static void a_pool_of_seven_shards(void) { draw_each_way(&sharded, step_pooled, 7); }
 static void lanes_singles(void) { draw_each_way(&laned, step_next, 0); }
 static void lanes_tries(void) { draw_each_way(&laned, step_try, 0); }
 static void lanes_batches(void) { draw_each_way(&laned, step_next_n, 0); }
@@ -824,9 +806,8 @@ static void short_units_run_ahead(void) {
     }
 }
 
-static void units_of_a_microsecond_for_shards_of_a_pool(void) {
-    plan p = plan_of(&sharded, step_pooled, 8);
-    p.shards = 3;
+static void units_of_a_microsecond_for_shards(void) {
+    plan p = plan_of(&sharded, step_mixed, 8);
     draw_warped(&p, 4, 1000, 0);
 }
 
@@ -859,9 +840,8 @@ static void a_clock_put_back_while_ids_run_ahead(void) {
     draw_warped(&p, 4, 1000, 200);
 }
 
-static void a_clock_put_back_under_a_pool(void) {
-    plan p = plan_of(&sharded, step_pooled, 8);
-    p.shards = 3;
+static void a_clock_put_back_under_shards(void) {
+    plan p = plan_of(&sharded, step_mixed, 8);
     p.may_refuse = true;
     draw_warped(&p, 4, 1000, 200);
 }
@@ -1012,8 +992,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(shared_generator_all_calls_mixed),
         CHECK_TEST(a_shard_for_each_thread_singles),
         CHECK_TEST(a_shard_for_each_thread_all_calls_mixed),
-        CHECK_TEST(a_pool_of_one_shard),
-        CHECK_TEST(a_pool_of_seven_shards),
         CHECK_TEST(lanes_singles),
         CHECK_TEST(lanes_tries),
         CHECK_TEST(lanes_batches),
@@ -1031,11 +1009,11 @@ int main(int argc, char **argv) {
         CHECK_TEST(questions_beside_the_drawing_are_answered_and_change_nothing),
         CHECK_TEST(units_of_a_microsecond),
         CHECK_TEST(short_units_run_ahead),
-        CHECK_TEST(units_of_a_microsecond_for_shards_of_a_pool),
+        CHECK_TEST(units_of_a_microsecond_for_shards),
         CHECK_TEST(a_clock_put_back_thousands_of_times_a_second),
         CHECK_TEST(a_clock_put_back_while_ids_run_ahead),
         CHECK_TEST(units_of_a_microsecond_for_lanes),
-        CHECK_TEST(a_clock_put_back_under_a_pool),
+        CHECK_TEST(a_clock_put_back_under_shards),
         CHECK_TEST(waiters_that_give_up_and_a_clock_put_back),
         CHECK_TEST(a_count_with_no_bit_to_spare),
         CHECK_TEST(a_full_unit_whose_count_has_carried_is_counted_too),

@@ -56,7 +56,6 @@ static bool random_bytes(void *to, size_t n);
 #define FLAKE_CLOCK_NS(kind)      ((void)(kind), read_clock())
 #define FLAKE_SLEEP_NS(ns)        sleep_ns(ns)
 #define FLAKE_RANDOM_BYTES(to, n) (may_be_random() && random_bytes(to, n))
-#define FLAKE_REGISTRY            2
 #include "flake.h"
 
 /* The system's random bytes, or scripted ones: `next`, then those of a seed. In both, the bits of `alike` in
@@ -318,16 +317,6 @@ static void or_draws_alone_when_all_makers_are_gone(void) {
     /* the salt's and those before each nap, but none for that generator */
     atomic_store(&random_left, 1 + FLAKE_I_DEFAULT_NAPS + 1);
     no_call_gives(FLAKE_IO);
-    begin(); /* nothing was left behind in the registry, which has two places */
-    static flake_gen a, b;
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    (void)uuid();
-    CHECK_EQ(flake_init(&a, &o), FLAKE_OK);
-    o.node = 1;
-    CHECK_EQ(flake_init(&b, &o), FLAKE_OK);
-    flake_retire(&a);
-    flake_retire(&b);
 }
 
 // >>threads

@@ -317,20 +317,6 @@ static void lanes_go_on_with_the_one_that_lies_ahead(void) {
 
 // >>others
 
-static void the_registry_knows_whose_ids_are_somebodys(void) {
-    EACH_FORM(form) {
-        begin(form);
-        open_gen(&gen);
-        CHECK_EQ(flake128_init(&other, node_of(form), &options),
-                 has_node(form) ? FLAKE_TAKEN : FLAKE_OK);
-        if (!has_node(form)) continue;
-        CHECK_EQ(flake128_init(&other, a_node + 1, &options), FLAKE_OK);
-        flake128_retire(&other);
-        options.form = form == FLAKE_UUID8 ? FLAKE_UUID7_NODE : FLAKE_UUID8; /* other ids */
-        CHECK_EQ(flake128_init(&other, a_node, &options), FLAKE_OK);
-    }
-}
-
 static void snapshots_are_of_one_node_and_range(void) {
     open_one(FLAKE_UUID8);
     (void)drawn(&gen);
@@ -351,7 +337,6 @@ static void a_restored_one_goes_on_in_the_next_ms(void) {
         open_gen(&gen);
         (void)drawn(&gen);
         flake128_snapshot s = snapshot_of(&gen);
-        flake128_retire(&gen);
         open_gen(&other);
         CHECK_EQ(flake128_restore(&other, &s), FLAKE_OK);
         CHECK_EQ(flake128_try(&other, &id), FLAKE_AGAIN);
@@ -394,7 +379,6 @@ static void ids_rise_over_snapshots_into_another_generator(void) {
         CHECK_EQ(flake128_next_n(&gen, ids, 5 + 3 * i), FLAKE_OK);
         last = ids[4 + 3 * i];
         flake128_snapshot s = snapshot_of(&gen);
-        flake128_retire(&gen);
         if (i % 3 == 0) clock_at(T - 1000);
         open_gen(&other);
         CHECK_EQ(flake128_restore(&other, &s), FLAKE_OK);
@@ -402,7 +386,6 @@ static void ids_rise_over_snapshots_into_another_generator(void) {
         CHECK(ms_of(last) <= ms_of(ids[4 + 3 * i]) + 1);
         if (i % 4 == 0) { /* lanes, too */
             s = snapshot_of(&other);
-            flake128_retire(&other);
             CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
             CHECK_EQ(flake128_lanes_restore(&lanes, &s), FLAKE_OK);
             CHECK_EQ(flake128_lanes_next(&lanes, ids), FLAKE_OK);
@@ -482,7 +465,6 @@ static void in_shared_memory_ids_rise_in_all_processes(void) {
     in_child(draws_from_the_common_one);
     in_child(draws_from_the_common_one);
     draws_from_the_common_one();
-    flake128_retire(common);
     (void)munmap(common, sizeof *common);
 }
 
@@ -581,7 +563,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(lanes_rise_by_units_and_count_from_one_start),
         CHECK_TEST(what_lanes_ahead_have_left_counts_for_each_of_them),
         CHECK_TEST(lanes_go_on_with_the_one_that_lies_ahead),
-        CHECK_TEST(the_registry_knows_whose_ids_are_somebodys),
         CHECK_TEST(snapshots_are_of_one_node_and_range),
         CHECK_TEST(a_restored_one_goes_on_in_the_next_ms),
         CHECK_TEST(the_greatest_count_of_a_snapshot_is_restored),

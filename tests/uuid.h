@@ -29,7 +29,6 @@ static inline bool scripted_random(void *to, size_t n) {
 }
 
 #define FLAKE_RANDOM_BYTES(to, n) scripted_random(to, n)
-#define FLAKE_REGISTRY            16
 static unsigned lane_now; /* whose map place the calls have */
 #define FLAKE_LANE() lane_now
 #include "flake.h"
@@ -61,9 +60,6 @@ static inline bool has_node(flake_form form) {
 static inline uint64_t node_of(flake_form form) { return has_node(form) ? a_node : 0; }
 
 static inline void begin(flake_form form) {
-    flake128_retire(&gen);
-    flake128_retire(&other);
-    flake128_lanes_retire(&lanes);
     script_at_ms(T);
     source.fails = false;
     lane_now = 0;

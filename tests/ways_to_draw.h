@@ -23,8 +23,7 @@ enum { way_batch = 5, way_halves = 2 };
 static struct ways {
     flake_gen gen;
     flake_prefetch stock;
-    flake_shard shards[way_halves], lent[way_halves];
-    flake_pool pool;
+    flake_shard shards[way_halves];
     flake128_gen wide;
     sno_gen sno;
     sno_shard sno_shards[way_halves];
@@ -146,13 +145,6 @@ static inline way_outcome way_shard_try_n(way_ids *out) {
     WAY_ROOM(uint64_t, id);
     const size_t n = flake_shard_try_n(&ways.shards[0], id, way_batch);
     return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
-}
-static inline way_outcome way_lent_next(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    flake_shard *shard = flake_pool_borrow(&ways.pool);
-    const flake_status status = shard ? flake_shard_next(shard, id) : FLAKE_TAKEN;
-    if (shard) flake_pool_give_back(&ways.pool, shard);
-    return way_give(out, way_of_flake(status), id, 1);
 }
 
 static inline way_outcome way_wide_next(way_ids *out) {
@@ -289,7 +281,6 @@ static const struct way {
     {"flake_shard_try_at", FAMILY_FLAKE, way_shard_try_at},
     {"flake_shard_next_n", FAMILY_FLAKE, way_shard_next_n},
     {"flake_shard_try_n", FAMILY_FLAKE, way_shard_try_n},
-    {"flake_pool_borrow", FAMILY_FLAKE, way_lent_next},
     {"flake128_next", FAMILY_WIDE, way_wide_next},
     {"flake128_try", FAMILY_WIDE, way_wide_try},
     {"flake128_try_at", FAMILY_WIDE, way_wide_try_at},
@@ -397,8 +388,6 @@ static inline unsigned ways_make(const ways_setup *w) {
         wrong += sno_init(&ways.sno, &pool, &s, NULL) != FLAKE_OK;
         half.seq_min = 100, half.seq_max = 199;
         wrong += flake_shards_init(ways.shards, way_halves, &half) != FLAKE_OK;
-        half.seq_min = 200, half.seq_max = 299;
-        wrong += flake_pool_init(&ways.pool, ways.lent, way_halves, &half) != FLAKE_OK;
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, 0, 99);
         s.state = w->sno_shards;
         wrong += sno_shards_init(ways.sno_shards, way_halves, &pool, &s, NULL) != FLAKE_OK;
@@ -410,8 +399,6 @@ static inline unsigned ways_make(const ways_setup *w) {
     for (unsigned i = 0; i < way_halves; i++) {
         half.seq_min = 100 + 50 * i, half.seq_max = half.seq_min + 49;
         wrong += flake_reinit_after_fork(flake_shard_gen(&ways.shards[i]), &half) != FLAKE_OK;
-        half.seq_min += 100, half.seq_max += 100;
-        wrong += flake_reinit_after_fork(flake_shard_gen(&ways.lent[i]), &half) != FLAKE_OK;
         const uint16_t min = (uint16_t)(50 * i);
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, min, (uint16_t)(min + 49));
         wrong +=

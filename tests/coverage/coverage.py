@@ -41,7 +41,7 @@ SCENARIOS = ("every_ flake_add flake_cas flake_try flake_full flake_g flake_ah f
              "flake_r flake_3x1_b flake_st flake_sn flake_batch flake_mixed flake_prefetch sno_add_f "
              "sno_add_s").split()
 ORDERS = ("safe_53 safe_25 safe_cap safe_look snapshot_5 snapshot_h snapshot_o stats note ring state_w state_l state_e "
-          "state_c page registry drifts ask pool wait_r").split()
+          "state_c page drifts ask wait_r").split()
 LIMIT_S = 900
 
 

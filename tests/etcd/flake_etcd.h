@@ -1,7 +1,7 @@
 /* flake_etcd.h: node numbers for flake.h from an etcd cluster.
  *
- * Version 0.2.0, for flake.h 0.2.0. C11, or C++11 and later, with POSIX threads and libcurl.
- * SPDX-License-Identifier: MIT (the text is at the end.)
+ * Version 0.2.0, for flake.h 0.2.0. SPDX-License-Identifier: MIT (the text is at the end.)
+ * C11, or C++11 and later, with POSIX threads and libcurl.
  *
  *     #include "flake.h"
  *     #include "flake_etcd.h"          // link with -lcurl -pthread

@@ -43,7 +43,7 @@ static flake_status draw_on(flake_gen *g, unsigned how, uint64_t *id) {
 }
 
 static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said) {
-    flake_shard *shard = &our.flake_shards[is_owned(letter) ? seen.thread[me].shard : 0];
+    flake_shard *shard = &our.flake_shards[is_owned(letter) ? me : 0];
     flake_lanes *l = &our.flake_lanes;
     flake_gen *g = is_owned(letter)   ? flake_shard_gen(shard)
                    : is_laned(letter) ? &l->whole
@@ -94,7 +94,7 @@ static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said
 enum { PARTITION = 7, SEQUENCE_MIN = 16 };
 
 static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) {
-    const unsigned i = is_owned(letter) ? (unsigned)seen.thread[me].shard : 0;
+    const unsigned i = is_owned(letter) ? me : 0;
     const uint8_t meta = (uint8_t)(64 + me);
     sno_shard *shard = &our.sno_shards[i];
     sno_lanes *l = &our.sno_lanes;
@@ -218,10 +218,9 @@ static void check_failure(unsigned me, unsigned i, char letter, outcome said, un
 }
 
 static void call_draw(unsigned me, char letter) {
-    unsigned i = is_owned(letter) ? (unsigned)seen.thread[me].shard : 0;
+    unsigned i = is_owned(letter) ? me : 0;
     outcome said = GOOD;
     place got[3];
-    if (is_owned(letter) && seen.thread[me].shard < 0) return; /* none was free */
     if (is_given(letter))
         seen.thread[me].reading = seen.thread[me].reach = unit_of(given_ms(letter) * MS);
     const unsigned n =
@@ -334,20 +333,6 @@ static void call_pop(unsigned me) {
     check_note(seen.thread[me].popped, &note);
 }
 
-static void call_borrow(unsigned me) {
-    const flake_shard *shard = flake_pool_borrow(&our.flake_pool);
-    seen.thread[me].shard = shard ? (int)(shard - our.flake_shards) : -1;
-    if (seen.thread[me].shard < 0) events |= REFUSED;
-    else if (seen.owner[seen.thread[me].shard] != (int)me) explore_fail("another's shard is lent");
-}
-
-static void call_return(unsigned me) {
-    const int shard = seen.thread[me].shard;
-    if (shard < 0) return;
-    flake_pool_give_back(&our.flake_pool, &our.flake_shards[shard]);
-    seen.thread[me].shard = -1;
-}
-
 /* Go sno's New, reduced to its fast path: a CAS moves the time, a store and a fetch_add of their own
  * the sequence. */
 static void call_two_words(void) {
@@ -436,8 +421,6 @@ static void call(unsigned me, char letter) {
     case 'r': (void)(now->of == SNO ? sno_retry_ns(&our.sno) : flake_retry_ns(&our.flake)); break;
     case 'u': call_push(me); break;
     case 'p': call_pop(me); break;
-    case 'B': call_borrow(me); break;
-    case 'R': call_return(me); break;
     case 'w': call_two_words(); break;
     case 'd': call_generate(me); break;
     default: call_draw(me, letter);

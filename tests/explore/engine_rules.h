@@ -45,7 +45,6 @@ static struct {
     unsigned n_elections;
     uint64_t pushed[NOTES]; /* ring position -> note */
     uint64_t pushes, pops;
-    int owner[ENGINES]; /* of a lent shard; -1: none */
     uint64_t two_ids[8];
     unsigned n_two_ids;
     struct {
@@ -78,7 +77,6 @@ static struct {
         unsigned bumps;   /* done when it drew its place */
         /* of all its calls */
         uint64_t last[ENGINES][2]; /* above the last position handed out */
-        int shard;                 /* -1: none */
         unsigned calls;
     } thread[EXPLORE_THREADS];
 } seen;
@@ -148,7 +146,7 @@ static void watch_move(unsigned me, unsigned i, const explore_access *a) {
     for (unsigned p = 0; p < seen.n_places; p++)
         if (seen.places[p].by != me && seen.places[p].engine == i) seen.places[p].followed = true;
     if (a->kind == EXPLORE_STORE &&
-        (seen.thread[me].shard != (int)i || seen.thread[me].word != a->seen))
+        (me != i || seen.thread[me].word != a->seen))
         explore_fail("an owned word has a second writer");
     if (a->kind == EXPLORE_ADD && old.count >= e->cap) events |= LATE;
     if (a->kind == EXPLORE_ADD &&
@@ -295,11 +293,7 @@ static void watch(unsigned me, const explore_access *a) {
             seen.thread[me].reach = larger(seen.thread[me].reach, point_of(a->seen).time);
     }
     if (!a->wrote) return;
-    if (a->at == &e->lent) {
-        const bool lends = a->kind == EXPLORE_CAS;
-        if (seen.owner[i] != (lends ? -1 : (int)me)) explore_fail("a shard has two owners");
-        seen.owner[i] = lends ? (int)me : -1;
-    } else if (a->at == &e->overflow) {
+    if (a->at == &e->overflow) {
         watch_overflow(me, a);
     } else if (a->at == &e->safe[0] || a->at == &e->safe[1]) {
         const unsigned tick = a->at == &e->safe[1];
@@ -322,7 +316,7 @@ static uint64_t set_of(uint64_t set, uint64_t a, uint64_t b) {
 static uint64_t digest(unsigned thread) {
     uint64_t hash = 0, set = 0;
     if (thread < EXPLORE_THREADS && now->calls[thread]) {
-        hash = explore_mix(seen.thread[thread].calls, (uint64_t)seen.thread[thread].shard);
+        hash = explore_mix(seen.thread[thread].calls, thread);
         hash = explore_mix(hash, seen.thread[thread].bumps);
         hash = explore_mix(hash, seen.thread[thread].was_lost);
         if (now->lanes) {

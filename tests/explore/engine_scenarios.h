@@ -62,8 +62,7 @@ static bool prepare_flake(void) {
     if (now->counter[1]) our.flake.engine.window = LEASE_NS; /* as if learned: one a ns */
     for (unsigned i = 0; i < EXPLORE_THREADS; i++)
         if (flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1) != FLAKE_OK) return false;
-    if (now->shards &&
-        flake_pool_init(&our.flake_pool, our.flake_shards, now->shards, &o) != FLAKE_OK)
+    if (now->shards && flake_shards_init(our.flake_shards, now->shards, &o) != FLAKE_OK)
         return false;
     for (unsigned i = 0; i < now->shards; i++)
         engines[i] = &our.flake_shards[i].gen.engine;
@@ -201,11 +200,8 @@ static void reset(void) {
             seen.ever[i][tick] = seen.top[i][tick];
         }
         remember(i);
-        seen.owner[i] = -1;
     }
     seen.floor_ns = INT64_MAX;
-    for (unsigned i = 0; i < EXPLORE_THREADS; i++)
-        seen.thread[i].shard = now->shards && !now->pool ? (int)i : -1;
 }
 
 static void thread(unsigned me) {
@@ -253,7 +249,6 @@ static const scenario scenarios[] = {
     {"every_bound", "the same under a bound: 2 preemptions", {"tt", "tt"}, {100, 101}, .must = OUTRUN, .bound = 2, .every = true},
     {"every_bound3", "the same with three threads", {"t", "n", "n"}, STUCK, .must = OUTRUN, .bound = 2, .stuck = true, .cap = 3, .every = true},
     {"every_ring", "the same with a ring", {"u", "p"}, STUCK, .must = REFUSED, .ring = 1, .every = true, .of = RING},
-    {"every_pool", "the same with a shard that is lent", {"BOR", "BOR"}, STUCK, .must = REFUSED, .shards = 1, .pool = true, .every = true},
 
     {"flake_add_forward", "fetch_add, 2 x 3: late places wait their turn, the queue is carried on", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | LATE},
     {"flake_add_stuck", "a clock that stands still: the wait is cut", {"nnn", "nnn"}, STUCK, .must = SLEPT | QUEUED | LATE, .stuck = true, .cuts = true},
@@ -398,8 +393,6 @@ static const scenario scenarios[] = {
     {"lanes_late", "a unit begins during a sweep, and others draw in it: it looks again; 3 preemptions", {"LL", "L", "LL"}, {100, 101}, .must = AGAIN | OUTRUN, .lanes = 2, .time = 100, .count = 1, .bound = 3},
     {"lanes_sno", "lanes with ticks, and the clock put back", {"LL", "LL"}, {100, 98, 101}, .must = TOGGLED, .lanes = 2, .of = SNO},
     {"lanes_sno_wait", "the same, and they wait", {"ll", "ll"}, {100, 98}, .must = TOGGLED, .lanes = 2, .wait_ms = 9, .of = SNO},
-    {"pool_1", "two threads, one shard: one owner at a time", {"BoRBOR", "BORBoR"}, {100, 101}, .must = REFUSED, .shards = 1, .pool = true},
-    {"pool_2", "three threads, two shards", {"BOR", "BOR", "BORBOR"}, {100, 101}, .must = REFUSED, .shards = 2, .pool = true},
 };
 // clang-format on
 

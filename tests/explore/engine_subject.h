@@ -37,7 +37,7 @@ enum {
     NOTED = 1 << 13,
     CLOSED = 1 << 14,   /* a note that the overflow is over */
     OWED = 1 << 15,     /* the same, but the ring was full */
-    REFUSED = 1 << 16,  /* ring full or empty; all shards lent */
+    REFUSED = 1 << 16,  /* ring full or empty */
     SHUT = 1 << 17,     /* the gate refused */
     RETAGGED = 1 << 18, /* sno_generate changed over to another partition */
     DROPPED = 1 << 19,  /* and a place that was drawn before that is nobody's */
@@ -59,7 +59,7 @@ typedef struct scenario {
      * c try and C next, which go on when the clock was put back
      * g try_at with the time of the start   G the same, 2 ms later
      * s snapshot   r retry_ns   v stats
-     * B borrow a shard   R return it   o next on one's shard   O try   M try_n of 3
+     * o next on one's shard   O try   M try_n of 3
      * l next from lanes   L try   Q next_n of 3   q try_n of 3
      * k close the state   K and open it again   e extend it
      * x close the gate, by its word   b bump
@@ -79,13 +79,12 @@ typedef struct scenario {
     bool by_timer;              /* the state's */
     unsigned time, tick, count; /* the word at the start, */
     unsigned safe[2];           /* and the time used on each timeline */
-    unsigned shards;            /* 0: one generator */
+    unsigned shards;            /* 0: one generator; else thread i has shard i */
     unsigned lanes;             /* 0: none */
     bool one_slot;              /* the threads have one place of the lanes' map */
     unsigned ring;              /* slots */
     unsigned sleeps;            /* of one call, past which it is cut; 0: 8 */
     int bound;                  /* preemptions; 0: any number */
-    bool pool;                  /* shards are borrowed; else thread i has shard i */
     bool full;                  /* a unit of 2^20 fills the count, and carries into time */
     bool refuse_back, coarse, stuck, early, fine;
     bool cuts;          /* some executions run into the cut */
@@ -113,7 +112,6 @@ enum { ENGINES = 2, SLOTS = 4 };
 static struct {
     flake_gen flake;
     flake_shard flake_shards[ENGINES];
-    flake_pool flake_pool;
     flake_lanes flake_lanes;
     flake_lane flake_lane[ENGINES];
     flake_prefetch prefetch[EXPLORE_THREADS];
@@ -170,7 +168,7 @@ static bool is_hint(const void *at) {
 
 /* What lies there; NULL: nobody acts on it, so that an access is no step of its own. */
 static const char *name_of(const void *at) {
-    static const char *const words[] = {"word", "word1"}, *const lents[] = {"lent", "lent1"};
+    static const char *const words[] = {"word", "word1"};
     static const char *const turns[] = {"turn0", "turn1", "turn2", "turn3"};
     if (now->of == DEFAULT) return name_of_default(at);
     for (unsigned i = 0; i < n_engines; i++) {
@@ -178,7 +176,6 @@ static const char *name_of(const void *at) {
         if (at == &e->word) return words[i];
         if (at == &e->lease) return "lease";
         if (at == &e->paced || at == &e->pace || at == &e->window) return NULL;
-        if (at == &e->lent) return lents[i];
         if (at == &e->safe[0]) return "safe[0]";
         if (at == &e->safe[1]) return "safe[1]";
         if (at == &e->drifts) return "drifts";
@@ -217,7 +214,7 @@ static const char *name_of(const void *at) {
 static unsigned engine_of(const void *at) {
     unsigned i = 0;
     while (i < n_engines && ((const char *)at < (const char *)&engines[i]->lease ||
-                             (const char *)at > (const char *)&engines[i]->lent))
+                             (const char *)at > (const char *)&engines[i]->pace))
         i++;
     return i;
 }

@@ -31,8 +31,7 @@
  *        the process was bumped, gets nothing, and is told which.
  *   also drifts is settled before a timeline is left, lags by one at most, and adds up; AGAIN and
  *        CLOCK_BACK are true; a thread's ids rise; a snapshot is a state that there was; an election
- *        leads to its note, once, and there is one election for each ms; a shard has one owner at a
- *        time; statistics add up.
+ *        leads to its note, once, and there is one election for each ms; statistics add up.
  *
  * And so that nothing passes by not happening: a scenario names the events that must have come up in
  * some execution, and fails without them. It fails too if an execution was cut and it does not say

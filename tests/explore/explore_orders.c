@@ -30,13 +30,11 @@
  *   stats    never more ids than were drawn
  *   notes    with a clock that only goes forward the ms of elections rise
  *   ring     a note is popped once, and a slot is nobody else's from the claim to its turn
- *   pool     a shard has one owner
  *   state    what is admitted is known to be on disk, and no later than what the last write says; one
  *            thread at a time is the writer, and knows what the one before him did; it is closed once
  *   page     who finds a pointer finds what it points to
  *   uuids    a thread's rise, but for a bump
  *   salt     threads of a process agree on one
- *   registry of two generators with the same ids one is enrolled
  *
  * And in any of them: an access to an address that is neither a location nor a statistic is an error.
  *
@@ -50,13 +48,11 @@ enum { LANES_OF = 2 };
 static const scenario *now;
 static sno_gen gen;
 static sno_shard shard;
-static flake_i_atomic32 hint;
 static flake_i_lanes split; /* of `gen`, from which no thread draws */
 static flake_lane lanes[LANES_OF];
 static flake_ring ring;
 static flake_ring_slot slots[2];
 static flake_state state;
-static flake_gen twins[2];
 static uint64_t litmus[3]; /* x, y, z */
 
 /* Locations; 0: there is none. Those of an engine follow one another, as `part` has them; a lane's those of
@@ -76,7 +72,6 @@ static struct { /* what the rules keep */
     flake_i_salt salt;
     bool is_salted;
     struct {
-        bool holds, enrolled;
         unsigned pushed;
         struct {
             uint64_t word, used[2]; /* as it saw the word last; 0: not yet */
@@ -99,7 +94,7 @@ enum { USED, CHANGES = 2, DRAWN };
 
 static unsigned engines(void) { return now->of == LANES ? LANES_OF : now->of >= ENGINE; }
 static flake_i_engine *nth_engine(unsigned n) {
-    return now->of == LANES ? &lanes[n].engine : now->of == POOL ? &shard.gen.engine : &gen.engine;
+    return now->of == LANES ? &lanes[n].engine : now->of == SHARD ? &shard.gen.engine : &gen.engine;
 }
 /* Lanes differ in no more than their places. */
 static flake_i_engine *engine(void) { return nth_engine(0); }
@@ -219,7 +214,7 @@ static void snapshot(void) {
     sno_snapshot s;
     const orders_location *l = &orders_at[is_at.word];
     int64_t ever[2] = {(int64_t)l->message[0].fact[USED], (int64_t)l->message[0].fact[USED + 1]};
-    if (sno_snapshot_take(now->of == POOL ? &shard.gen : &gen, &s) != FLAKE_OK) return;
+    if (sno_snapshot_take(now->of == SHARD ? &shard.gen : &gen, &s) != FLAKE_OK) return;
     for (const orders_message *m = l->message; m < l->message + l->n; m++) {
         const uint64_t count = count_of(m->value);
         const unsigned tick = tick_of(m->value), other = tick ^ 1;
@@ -334,18 +329,6 @@ static void call_ring(char letter) {
     kept.popped |= 1u << note.count;
 }
 
-static void call_pool(char letter) {
-    const unsigned me = orders_now.me;
-    const bool holds = kept.thread[me].holds;
-    if (letter == 'B' && !holds)
-        kept.thread[me].holds = flake_i_lend(engine(), sizeof shard, 1, &hint) != NULL;
-    if (kept.thread[0].holds && kept.thread[1].holds) orders_fail("a shard has two owners");
-    if (letter == 'o' && holds) draw(FLAKE_I_OWNED, 1);
-    if (letter != 'R' || !holds) return;
-    kept.thread[me].holds = false; /* from the release on it may be another's */
-    flake_i_take_back(engine());
-}
-
 static void generate(void) {
     const sno_id id = sno_generate(0);
     const uint64_t is = flake_i_fnv((const uint8_t *)&id, sizeof id);
@@ -398,7 +381,7 @@ static void agree_on_salt(void) {
 
 static void call(char letter) {
     if (strchr("up", letter)) call_ring(letter);
-    if (strchr("BoR", letter)) call_pool(letter);
+    if (letter == 'o') draw(FLAKE_I_OWNED, 1);
     if (letter >= '1' && letter <= '9') admit(letter - '0');
     switch (letter) {
     case 't': draw(0, 1); break;
@@ -426,10 +409,6 @@ static void call(char letter) {
     case 'b': flake_generation_bump(); break;
     case 'k': agree_on_salt(); break;
     case 'a': (void)flake_i_available(engine()); break;
-    case 'E':
-        kept.thread[orders_now.me].enrolled =
-            flake_i_enrol(&twins[orders_now.me].engine, identity) == FLAKE_OK;
-        break;
     default: break;
     }
 }
@@ -465,7 +444,7 @@ static void thread(unsigned i) {
         /* Only of engines all that there is lies in locations. */
         memset(kept.thread[i].of, 0, sizeof kept.thread[i].of);
         if (now->of >= ENGINE)
-            orders_forget((uint64_t)(c - now->calls[i]) << 1 | kept.thread[i].holds);
+            orders_forget((uint64_t)(c - now->calls[i]));
     }
 }
 
@@ -502,7 +481,7 @@ static void begin_engine(void) {
     static flake_options options;
     static const sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
     options.shared_memory = setup.shared_memory = true; /* no fork word */
-    if (now->of == POOL) (void)sno_shards_init(&shard, 1, &bounds, &options, NULL);
+    if (now->of == SHARD) (void)sno_shards_init(&shard, 1, &bounds, &options, NULL);
     setup.epoch_ms = SNO_I_EPOCH_MS;
     setup.unit_ms = UNIT_NS / 1000000;
     setup.time_bits = 39;
@@ -525,7 +504,6 @@ static void begin_engine(void) {
     for (unsigned n = 0; n < engines() && now->kind == FLAKE_CLOCK_FAST; n++)
         (void)orders_locate(&nth_engine(n)->lease, 8, 0, "lease");
     if (setup.ring) is_at.overflow = orders_locate(&e->overflow, 8, 0, "overflow");
-    if (now->of == POOL) (void)orders_locate(&e->lent, 4, 0, "lent");
     if (calls_any('S')) (void)orders_locate(&e->rebased, 8, 0, "rebased");
 }
 
@@ -604,14 +582,6 @@ static void begin_page(void) {
     orders_at[uuids].carries = orders_locate(NULL, 0, 0, "the UUID generator");
 }
 
-static void begin_registry(void) {
-    begin_process();
-    memset(&flake_i_registry, 0, sizeof flake_i_registry);
-    const unsigned turn = orders_locate(&flake_i_registry.turn, 8, 0, "turn");
-    orders_at[turn].guards = orders_locate(NULL, 0, 0, "the registry");
-    orders_at[turn].spins = true;
-}
-
 static void reset(void) {
     memset(&kept, 0, sizeof kept);
     memset(&is_at, 0, sizeof is_at);
@@ -630,7 +600,6 @@ static void reset(void) {
     if (is_at.overflow) begin_ring(2);
     if (now->of == STATE) begin_state();
     if (now->of == PAGE) begin_page();
-    if (now->of == REGISTRY) begin_registry();
 }
 
 static bool within(const void *p, const void *object, size_t size) {
@@ -655,7 +624,7 @@ static bool is_plain(const void *p) {
         if (p == &of->paced || p == &of->pace) return true; /* ... whatever these are */
         if (p == &of->lease) return now->kind != FLAKE_CLOCK_FAST;
     }
-    if (p == &hint || within(p, split.map, sizeof split.map)) return true;
+    if (within(p, split.map, sizeof split.map)) return true;
     if (p == &e->rebased || p == &lanes[1].engine.rebased) return !calls_any('S');
     if (now->of != PAGE) return false;
     const bool of_uuids = calls_any('U');
@@ -685,7 +654,6 @@ static uint64_t digest(unsigned i) {
             for (unsigned k = 0; k < 2; k++) hash = orders_mix(hash, kept.thread[i].of[n].used[k]);
         }
         if (now->of == LANES) hash = orders_mix(hash, split.map[i]); /* its own place */
-        hash = orders_mix(hash, kept.thread[i].holds + 2u * kept.thread[i].enrolled);
         return orders_mix(hash, (uint64_t)kept.pending[i]);
     }
     for (unsigned k = 0; k < kept.n; k++)
@@ -734,7 +702,7 @@ static void ended_litmus(void) {
 
 static void ended(void) {
     if (now->of == LITMUS) ended_litmus();
-    for (unsigned n = 0; n < engines() && now->of != POOL; n++) {
+    for (unsigned n = 0; n < engines() && now->of != SHARD; n++) {
         const orders_location *word = location_of(n, WORD), *drifts = location_of(n, DRIFTS);
         const orders_message *last = &word->message[word->n - 1];
         uint64_t counted = drifts->message[drifts->n - 1].value; /* the last may be missing */
@@ -750,9 +718,6 @@ static void ended(void) {
             orders_fail("%" PRId64 " was admitted, but the next run begins behind %" PRId64,
                         units(kept.latest), units(said));
     }
-    if (now->of == REGISTRY && kept.thread[0].enrolled == kept.thread[1].enrolled)
-        orders_fail("two generators of the same ids are %s",
-                    kept.thread[0].enrolled ? "enrolled" : "refused");
 }
 
 // >>labels

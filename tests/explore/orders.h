@@ -93,7 +93,6 @@ typedef struct orders_location {
     /* Touches of plain data, 0: none. guards: a CAS takes it, a store gives it to the next. carries: who
      * stores anything but 0 has written there, who loads that reads there. */
     unsigned guards, carries;
-    bool spins; /* who fails to take it tries until he can: the next look is at a newer message */
     orders_message message[ORDERS_MESSAGES];
 } orders_location;
 
@@ -128,8 +127,6 @@ typedef struct orders_thread {
     uint64_t history; /* hash of what its accesses have returned since it last forgot */
     /* Of `strong`: where this thread has made an access since. ORDERS_NONE: nowhere; ORDERS_MANY */
     uint8_t through[ORDERS_TOTAL];
-    /* It goes on when location wait_at has more than wait_n messages; 0: at once. */
-    unsigned wait_at, wait_n;
 } orders_thread;
 
 /* The execution under way. */
@@ -307,7 +304,6 @@ static inline uint64_t orders_state(void) {
                 if (t->through[a] != ORDERS_NONE)
                     through += orders_mix(orders_total.access[a].name, t->through[a]);
             own = orders_mix(own, through);
-            own = orders_mix(own, t->wait_at << 8 | (t->wait_n - base[t->wait_at]));
         }
         unsigned to = k; /* sorted: who of those with one role is which does not matter */
         for (; to && part[to - 1] > own; to--) part[to] = part[to - 1];
@@ -604,7 +600,7 @@ static inline void orders_store_at(unsigned i, uint64_t value, unsigned order, i
 static inline bool orders_rmw_at(unsigned i, uint64_t *expected, uint64_t value, bool add,
                                  unsigned success, unsigned failure, int line) {
     unsigned places[ORDERS_MESSAGES], n = 0;
-    orders_thread *t = orders_me();
+    const orders_thread *t = orders_me();
     const orders_location *l = &orders_at[i];
     orders_begin();
     for (unsigned p = l->n; p-- > t->view.of[i];) {
@@ -624,13 +620,6 @@ static inline bool orders_rmw_at(unsigned i, uint64_t *expected, uint64_t value,
     *expected = orders_see(i, p, fits ? success : failure);
     orders_learn(fits);
     if (fits) orders_put(i, p + 1, value, &seen, success);
-    else if (l->spins) {
-        t->wait_at = i;
-        t->wait_n = p + 1;
-        orders_give_way();
-        t->wait_at = 0;
-        t->view.of[i] = (uint8_t)(p + 1);
-    }
     return fits;
 }
 
@@ -759,16 +748,13 @@ static void fiber_main(void) {
     for (;;) orders_give_way();
 }
 
-/* Who can go on, whoever ran last first. */
-static inline unsigned orders_who(unsigned who[FIBERS], bool *left) {
+/* The threads that are not done, the one that ran last first. */
+static inline unsigned orders_who(unsigned who[FIBERS]) {
     unsigned n = 0;
-    *left = false;
     for (unsigned i = 0; i < orders_now.s->threads; i++) {
         const unsigned from = orders_now.last == ORDERS_NOBODY ? 0 : orders_now.last;
         const unsigned k = (from + i) % orders_now.s->threads;
-        const orders_thread *t = &orders_now.thread[k];
-        *left = *left || !t->done;
-        if (!t->done && (!t->wait_at || orders_at[t->wait_at].n > t->wait_n)) who[n++] = k;
+        if (!orders_now.thread[k].done) who[n++] = k;
     }
     return n;
 }
@@ -797,12 +783,10 @@ static inline bool orders_execute(void) {
         fiber_start(&orders_now.thread[k].fiber, fiber_stacks[k]);
     while (!orders_now.failed && !orders_now.cut && !orders_now.merged) {
         unsigned who[FIBERS];
-        bool left;
-        const unsigned n = orders_who(who, &left);
-        if (!n && left) orders_fail("all who are left wait for one another");
+        const unsigned n = orders_who(who);
         if (!n) {
             const bool fresh = !orders_seen_before();
-            if (!left) s->ended();
+            s->ended();
             return fresh;
         }
         if (orders_is_known()) return false;

@@ -84,7 +84,6 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define getpid()                                   1
 #define pthread_self()                             system_self()
 #define pthread_setcancelstate(to, was)            0
-#define FLAKE_REGISTRY                             2
 #define FLAKE_NO_SIMD
 #define FLAKE_RANDOM_BYTES(to, n)                  (memset(to, (int)orders_now.me + 1, n), true) /* a thread's own */
 #define FLAKE_LANE() orders_now.me /* a place of the map for each thread */
@@ -94,14 +93,14 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 
 // >>scenarios
 
-typedef enum subject { LITMUS, RING, STATE, PAGE, REGISTRY, ENGINE, POOL, LANES } subject;
+typedef enum subject { LITMUS, RING, STATE, PAGE, ENGINE, SHARD, LANES } subject;
 
 typedef struct scenario {
     const char *name, *shows;
     /* t try   n next   m try for two   o try on one's own shard   s snapshot   S stats   r retry_ns   a available
-     * q notes, as a caller who waits   B borrow   R return   u push   p pop
+     * q notes, as a caller who waits   u push   p pop
      * 1 to 9: admit that unit   e extend   c close   O open again   N the same without a file
-     * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b bump   E enrol
+     * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b bump
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
     subject of;
@@ -166,10 +165,10 @@ static const scenario scenarios[] = {
     {"snapshot_5387", "and changes back", {"tttt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}, .every = true},
     {"snapshot_2", "while two draw", {"tt", "tt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}},
     {"snapshot_help", "two, while one who has changed it is slow to count that", {"t", "s", "s"}, ENGINE, .cap = 4, .clock = {5, 3}},
-    {"snapshot_owned", "of another's shard", {"Boo", "s"}, POOL, .cap = 4, .clock = {5, 3}},
+    {"snapshot_owned", "of another's shard", {"oo", "s"}, SHARD, .cap = 4, .clock = {5, 3}},
     {"stats", "statistics while the word is re-based", {"tt", "S"}, ENGINE, .cap = 4, .clock = {5, 6, 7}},
     {"stats_2", "by two", {"mt", "t", "S"}, ENGINE, .cap = 4, .clock = {5, 6, 7}, .every = true},
-    {"stats_owned", "of another's shard", {"Booo", "S"}, POOL, .cap = 4, .clock = {5, 6, 7}},
+    {"stats_owned", "of another's shard", {"ooo", "S"}, SHARD, .cap = 4, .clock = {5, 6, 7}},
     {"note_2", "an election, and one who comes late to it", {"q", "q"}, ENGINE, .cap = 1, .clock = {5, 6, 7}, .count = 6, .every = true},
     {"note_draws", "notes of callers who wait", {"n", "n"}, ENGINE, .cap = 1, .clock = {5, 6, 7}, .count = 1, .noted = true},
     {"note_end", "the last note, and one who comes late", {"q", "q", "q"}, ENGINE, .cap = 1, .clock = {5, 6}, .count = 2},
@@ -183,8 +182,6 @@ static const scenario scenarios[] = {
     {"lanes_all", "a sweep, a lane that is left, and a snapshot", {"tt", "t", "s"}, LANES, .cap = 1, .clock = {5, 6, 3}, .count = 1, .apart = true},
     {"lanes_coarse", "with a clock that lags", {"tt", "t"}, LANES, .cap = 1, .clock = {5, 6, 3}, .kind = FLAKE_CLOCK_COARSE},
     {"lanes_fast", "with leases, whatever the counter reads", {"tt", "t"}, LANES, .cap = 2, .clock = {5, 6, 3}, .kind = FLAKE_CLOCK_FAST},
-    {"pool", "one shard, two owners in turn", {"BoRBoR", "BoR"}, POOL, .cap = 3, .clock = {5, 6}},
-    {"pool_back", "the same, the clock put back", {"BoR", "BooR"}, POOL, .cap = 2, .clock = {5, 3, 2}, .every = true},
 
     {"ring_push", "two producers, a consumer, one slot", {"u", "u", "pp"}, RING, .cap = 1},
     {"ring_pop", "a producer, two consumers, one slot", {"uu", "p", "p"}, RING, .cap = 1},
@@ -213,7 +210,6 @@ static const scenario scenarios[] = {
     {"page_uuids_2", "two calls each, while the clock goes on", {"UU", "U"}, PAGE, .clock = {5, 6}},
     {"page_salt", "the salt of its keys", {"k", "k"}, PAGE, .clock = {5}, .every = true},
     {"page_bump", "and keys that change under a draw", {"UU", "b"}, PAGE, .clock = {5}},
-    {"registry", "two generators of the same ids", {"E", "E"}, REGISTRY, .clock = {5}},
 };
 // clang-format on
 enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };

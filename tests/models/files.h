@@ -48,11 +48,6 @@ static inline int64_t files_lasting(void) {
     return horizon;
 }
 
-static inline uint64_t files_newest(void) {
-    const uint64_t even = files_get(512), odd = files_get(512 + 4096);
-    return even > odd ? even : odd;
-}
-
 static inline int64_t files_seek(int fd, int64_t at) {
     assert(fd == FILES_FD);
     return files_at = at;

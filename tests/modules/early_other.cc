@@ -16,7 +16,6 @@
 STAYS(flake_gen);
 STAYS(flake_lanes);
 STAYS(flake_shard);
-STAYS(flake_pool);
 STAYS(flake_ring_slot);
 STAYS(flake_ring);
 STAYS(flake_state);

@@ -120,12 +120,6 @@ static void a_bump_reaches_its_own_copy(void) {
     CHECK_EQ(copies[MODULES]->restart(901), OK);
 }
 
-static void a_registry_sees_its_own_copy(void) {
-    CHECK_EQ(copies[2]->make(700), OK);
-    CHECK_EQ(copies[2]->make_another(700), TAKEN);
-    CHECK_EQ(copies[3]->make(700), OK); /* nobody sees that */
-}
-
 /* ---- dlclose ---- */
 
 static void open_use_and_close(bool with_a_bump) {
@@ -205,7 +199,6 @@ static void a_state_file_is_one_modules(void) {
 int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(copies_and_their_children_give_no_id_twice),
                                      CHECK_TEST(a_bump_reaches_its_own_copy),
-                                     CHECK_TEST(a_registry_sees_its_own_copy),
                                      CHECK_TEST(nothing_stays_of_a_module_that_is_closed),
                                      CHECK_TEST(slots_of_two_modules_are_two_slots),
                                      CHECK_TEST(a_state_file_is_one_modules)};

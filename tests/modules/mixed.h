@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MIXED_OBJECTS = 6, MIXED_IDS = 1000 };
+enum { MIXED_OBJECTS = 4, MIXED_IDS = 1000 };
 typedef struct mixed {
     struct {
         const char *name;

@@ -61,7 +61,7 @@ static void both_draw(void) {
     }
     CHECK_EQ(sno_repeats(snos, 2, MIXED_IDS), 0);
     CHECK_EQ(sno_repeats(snos + 1, 2, MIXED_IDS), 0);
-    if (apart < 4) CHECK_EQ(sno_repeats(snos, 1, 2 * MIXED_IDS), 0); /* one family of partitions */
+    if (apart < 2) CHECK_EQ(sno_repeats(snos, 1, 2 * MIXED_IDS), 0); /* one family of partitions */
 }
 
 static void both_know_of_a_fork(void) {

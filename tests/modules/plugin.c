@@ -2,7 +2,6 @@
  *
  * A module: see plugin.h. It is the host, too, in the program itself.
  */
-#define FLAKE_REGISTRY 8
 #define FLAKE_CLOCK_NS(kind) \
     (scripted.is_on ? (void)(kind), scripted.now_ns : flake_i_system_ns(kind))
 #define FLAKE_SLEEP_NS(ns) \
@@ -21,7 +20,7 @@ static struct {
 #include "sno.h"
 #include "plugin.h"
 
-static flake_gen gen, another;
+static flake_gen gen;
 static flake_slot slot;
 static flake_state state;
 
@@ -65,11 +64,6 @@ static void bump(void) {
     flake_generation_bump();
 }
 
-static int make_another(uint32_t node) {
-    const flake_options o = options_of(node);
-    return (int)flake_init(&another, &o);
-}
-
 static int64_t told_ns;
 static int64_t told(void *unused) {
     (void)unused;
@@ -98,7 +92,7 @@ static int open_state(const char *path) {
 static int close_state(void) { return (int)flake_state_close(&state); }
 
 const plugin *plugin_calls(void) {
-    static const plugin calls = {script, snos,         uuids, make,    flakes,     restart,
-                                 bump,   make_another, claim, release, open_state, close_state};
+    static const plugin calls = {script, snos,  uuids,   make,       flakes,     restart,
+                                 bump,   claim, release, open_state, close_state};
     return &calls;
 }

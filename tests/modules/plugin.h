@@ -17,7 +17,6 @@ typedef struct plugin {
     int (*flakes)(uint64_t *ids, size_t n);
     int (*restart)(uint32_t node); /* after fork */
     void (*bump)(void);
-    int (*make_another)(uint32_t node); /* where a registry looks on */
     int (*claim)(const char *dir, int64_t now_ns, uint32_t *number);
     int (*release)(void);
     int (*open_state)(const char *path);

@@ -442,7 +442,7 @@ class Judge:
     def code(self, compiler, root, header):
         """What the compiler generates for all functions of a header; None: it reports an error."""
         source, out = root / "all.c", root / f"{compiler}.o"
-        source.write_text(f'#define FLAKE_REGISTRY 8\n#include "{header}"\n')
+        source.write_text(f'#include "{header}"\n')
         command = [compiler, "-std=c11", "-w", "-O2", "-c", "-Dinline=__attribute__((used))", "-I.", source.name,
                    "-o", out.name]
         return out.read_bytes() if compiles(command, root) else None
