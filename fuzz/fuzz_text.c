@@ -917,7 +917,7 @@ static void text_check_compose(void) {
 
 /* Units of 4 ms since 2010, in 39 bits. */
 static void text_check_sno_times(void) {
-    const int64_t epoch_ms = 1262304, units = (int64_t)1 << 39;
+    const int64_t epoch_ms = 1262304000000, units = (int64_t)1 << 39;
     int64_t ms = (int64_t)(fuzz_byte() % 2 ? fuzz_bytes(8) : fuzz_number());
     const uint8_t near = fuzz_byte();
     if (near % 4 == 1) ms = epoch_ms + ms % 8;
