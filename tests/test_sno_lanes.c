@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lanes of sno.h on a scripted clock: what they have of their own. Which lane a draw takes is the same
- * in both headers, and tested by test_lanes.c.
+ * Lanes of sno.h on a scripted clock: ticks, pools, partitions and snapshots. test_lanes.c tests which
+ * lane a draw takes.
  */
 #define _XOPEN_SOURCE 700
 static unsigned thread_now; /* who draws */
@@ -53,12 +53,6 @@ static void all_numbers_of_a_unit(void) {
     const sno_id waited = next_sno_of_lanes(&lanes, a_meta);
     CHECK_EQ(sno_units(waited), start + 1);
     CHECK_EQ(script_now.slept_ns, unit_ns);
-}
-
-static void threads_have_lanes_of_their_own(void) {
-    begin_lanes();
-    for (thread_now = 0; thread_now < 3; thread_now++)
-        CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 100 + 4 * thread_now);
 }
 
 static void a_batch_over_several_units(void) {
@@ -191,18 +185,6 @@ static void a_partition_that_nobody_chose(void) {
     CHECK_EQ(sno_partition(next_sno_of_lanes(&lanes, a_meta)), sno_gen_partition(&lanes.whole));
 }
 
-/* Another draws from the lane between this one's look and its CAS. */
-static void draw_beside(void) { array[0].engine.word += 1; }
-
-static void a_draw_that_is_outrun_steps_to_another_lane(void) {
-    begin_lanes();
-    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 100);
-    others = draw_beside;
-    others_after = 4; /* the map, the fork word, the window, the word */
-    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 104);
-    CHECK(!others);
-}
-
 #if !defined(_WIN32)
 static void a_childs_lanes(void) {
     sno_id id;
@@ -247,7 +229,6 @@ static void exclusive_is_for_the_pool(void) {
 int main(int argc, char **argv) {
     static const check_test tests[] = {
         CHECK_TEST(all_numbers_of_a_unit),
-        CHECK_TEST(threads_have_lanes_of_their_own),
         CHECK_TEST(a_batch_over_several_units),
         CHECK_TEST(a_batch_that_ends_early),
         CHECK_TEST(a_clock_put_back),
@@ -256,7 +237,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(lanes_from_a_generators_snapshot),
         CHECK_TEST(what_does_not_fit),
         CHECK_TEST(a_partition_that_nobody_chose),
-        CHECK_TEST(a_draw_that_is_outrun_steps_to_another_lane),
 #if !defined(_WIN32)
         CHECK_TEST(after_a_fork),
         CHECK_TEST(exclusive_is_for_the_pool),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sno's generators when a unit's ids are all drawn: the queue and its notes, the coarse
- * clock.
+ * sno.h: the queue of an exhausted unit, and its notes, coarse and fast clock where the tick matters.
  */
 #include "scripted_sno.h"
 
@@ -207,73 +206,6 @@ static void notes_count_the_callers_that_are_queued_still(void) {
     CHECK_NO_NOTE();
 }
 
-static void a_batch_that_waits_is_counted_by_its_places(void) {
-    sno_id ids[6];
-    begin_noting(3, 64);
-    CHECK_EQ(sno_next_n(&gen, a_meta, ids, 6), FLAKE_OK);
-    for (uint32_t ms = 0; ms < 4; ms++) CHECK_NOTE(ms * ms_ns, 4, ms);
-    CHECK_NOTE(4 * ms_ns, 0, 4);
-    for (uint32_t ms = 5; ms < 8; ms++) CHECK_NOTE(ms * ms_ns, 2, ms - 5);
-    CHECK_NOTE(8 * ms_ns, 0, 3);
-    CHECK_NO_NOTE();
-}
-
-static void a_new_overflow_counts_its_ms_anew(void) {
-    begin_noting(3, 64);
-    draw(1);
-    for (uint32_t ms = 0; ms < 4; ms++) CHECK_NOTE(ms * ms_ns, 1, ms);
-    CHECK_NOTE(4 * ms_ns, 0, 4);
-    clock_to(start + 100);
-    draw(4);
-    CHECK_NO_NOTE();
-    draw(1);
-    for (uint32_t ms = 0; ms < 4; ms++) CHECK_NOTE((400 + ms) * ms_ns, 1, ms);
-    CHECK_NOTE(404 * ms_ns, 0, 4);
-    CHECK_NO_NOTE();
-}
-
-static void who_only_tries_is_not_noted(void) {
-    sno_id id = marker();
-    begin_noting(3, 64);
-    CHECK_EQ(sno_try(&gen, a_meta, &id), FLAKE_AGAIN);
-    CHECK_EQ(tried_n(&gen, a_meta, &id, 1), 0);
-    CHECK_EQ(sno_try_at(&gen, a_meta, script_now.now_ns / ms_ns, &id), FLAKE_AGAIN);
-    clock_to(start + 1);
-    (void)tried(&gen);
-    CHECK_NO_NOTE();
-}
-
-static void a_full_ring_drops_notes_and_the_last_one_comes_late(void) {
-    begin_noting(3, 2);
-    at_the_end = NULL;
-    queue_of(5);
-    for (uint32_t came = 0; came < 5; came++)
-        CHECK_ID(queue_got[4 - came], start + 1 + came / 4, 0, came % 4);
-    CHECK_NOTE(0, 1, 0);
-    CHECK_NOTE(1 * ms_ns, 5, 1);
-    CHECK_NO_NOTE();
-    clock_to(start + 3);
-    draw(1);
-    CHECK_NOTE(12 * ms_ns, 0, 12);
-    CHECK_NO_NOTE();
-}
-
-static void a_full_ring_takes_the_notes_of_later_ms(void) {
-    flake_overflow note = {0, 0, 0};
-    begin_noting(3, 1);
-    at_the_end = NULL;
-    CHECK(flake_ring_push(&ring, note));
-    script_now.now_ns += 2 * ms_ns;
-    draw(1);
-    CHECK(flake_ring_pop(&ring, &note));
-    CHECK_EQ(note.now_ns, 0);
-    CHECK_NO_NOTE();
-    draw(3);
-    draw(1); /* the overflow goes on, as its end was not told */
-    CHECK(flake_ring_pop(&ring, &note));
-    CHECK(note.now_ns >= unit_start_ns(start + 1));
-}
-
 static void a_step_back_during_an_overflow_is_noted_too(void) {
     begin_noting(3, 64);
     script_now.now_ns += 3500000;
@@ -314,33 +246,6 @@ static void the_end_of_an_overflow_is_not_long_after_its_begin_if_the_clock_was_
     CHECK_EQ(ticks, 0); /* how long it was is not known */
 }
 
-static void a_ring_has_room_for_its_slots_and_keeps_their_order(void) {
-    flake_ring_slot slots[5];
-    flake_ring r;
-    CHECK_EQ(flake_ring_init(NULL, slots, 5), FLAKE_INVALID);
-    CHECK_EQ(flake_ring_init(&r, NULL, 5), FLAKE_INVALID);
-    CHECK_EQ(flake_ring_init(&r, slots, 0), FLAKE_INVALID);
-    for (uint32_t size = 1; size <= 5; size++) {
-        flake_overflow note = {1, 2, 3};
-        uint32_t in = 0, out = 0;
-        CHECK_EQ(flake_ring_init(&r, slots, size), FLAKE_OK);
-        CHECK(!flake_ring_pop(&r, &note));
-        for (int round = 0; round < 20; round++) {
-            while (in - out < size) {
-                note.count = in++;
-                note.now_ns = -(int64_t)in;
-                CHECK(flake_ring_push(&r, note));
-            }
-            CHECK(!flake_ring_push(&r, note));
-            for (uint32_t k = 0; k < 1 + (uint32_t)round % size; k++) {
-                CHECK(flake_ring_pop(&r, &note));
-                CHECK_EQ(note.count, out++);
-                CHECK_EQ(note.now_ns, -(int64_t)out);
-            }
-        }
-    }
-}
-
 /* ---- the coarse clock ---- */
 
 /* A generator of 4 numbers whose clock lags, and that has drawn before its time. */
@@ -355,21 +260,6 @@ static void begin_coarse(int64_t lag_units) {
     exact_readings = 0;
 }
 
-/* A run before may have used the units between the coarse reading and the exact one. */
-static void a_coarse_clock_does_not_say_where_to_begin(void) {
-    flake_options o = options_of();
-    o.clock.kind = FLAKE_CLOCK_COARSE;
-    begin_with(&o, 0, 3);
-    coarse_lag_ns = 2 * unit_ns;
-    CHECK_ID(new_id(&gen), start, 0, 0);
-}
-
-static void the_coarse_clock_is_enough_while_a_unit_has_ids(void) {
-    begin_coarse(1);
-    for (uint32_t k = 0; k < 4; k++) CHECK_ID(new_id(&gen), start - 1, 0, k);
-    CHECK_EQ(exact_readings, 0);
-}
-
 static void a_unit_that_looks_spent_is_judged_by_the_exact_clock(void) {
     begin_coarse(3);
     draw(4);
@@ -382,16 +272,6 @@ static void a_unit_that_looks_spent_is_judged_by_the_exact_clock(void) {
     CHECK_ID(new_id(&gen), start + 2, 0, 0);
     CHECK_EQ(script_now.slept_ns, unit_ns);
     CHECK_EQ(snapshot_of(&gen).drifts, 0);
-}
-
-static void a_coarse_clock_that_lags_was_not_put_back(void) {
-    begin_coarse(0);
-    CHECK_ID(new_id(&gen), start, 0, 0);
-    coarse_lag_ns = 5 * unit_ns;
-    CHECK_ID(new_id(&gen), start, 0, 1);
-    CHECK_ID(tried(&gen), start, 0, 2);
-    CHECK_EQ(snapshot_of(&gen).drifts, 0);
-    CHECK_EQ(sno_retry_ns(&gen), 0);
 }
 
 static void a_coarse_clock_that_was_put_back_changes_the_tick(void) {
@@ -423,18 +303,6 @@ static void begin_fast(void) {
     exact_readings = 0;
 }
 
-static void under_a_lease_the_clock_is_not_read(void) {
-    begin_fast();
-    for (uint32_t k = 1; k < 100; k++) {
-        CHECK_ID(new_id(&gen), clock_unit(), 0, k);
-        pass(ms_ns / 250);
-    }
-    CHECK_EQ(exact_readings, 0);
-    pass(unit_ns);
-    CHECK_ID(new_id(&gen), clock_unit(), 0, 0);
-    CHECK_EQ(exact_readings, 1);
-}
-
 static void a_lease_does_not_change_the_tick(void) {
     begin_fast();
     const int64_t unit = clock_unit();
@@ -458,20 +326,10 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_step_back_makes_nobody_wait_who_was_outrun),
         CHECK_TEST(one_caller_that_waits_is_noted_each_ms),
         CHECK_TEST(notes_count_the_callers_that_are_queued_still),
-        CHECK_TEST(a_batch_that_waits_is_counted_by_its_places),
-        CHECK_TEST(a_new_overflow_counts_its_ms_anew),
-        CHECK_TEST(who_only_tries_is_not_noted),
-        CHECK_TEST(a_full_ring_drops_notes_and_the_last_one_comes_late),
-        CHECK_TEST(a_full_ring_takes_the_notes_of_later_ms),
         CHECK_TEST(a_step_back_during_an_overflow_is_noted_too),
         CHECK_TEST(the_end_of_an_overflow_is_not_long_after_its_begin_if_the_clock_was_put_back),
-        CHECK_TEST(a_ring_has_room_for_its_slots_and_keeps_their_order),
-        CHECK_TEST(a_coarse_clock_does_not_say_where_to_begin),
-        CHECK_TEST(the_coarse_clock_is_enough_while_a_unit_has_ids),
         CHECK_TEST(a_unit_that_looks_spent_is_judged_by_the_exact_clock),
-        CHECK_TEST(a_coarse_clock_that_lags_was_not_put_back),
         CHECK_TEST(a_coarse_clock_that_was_put_back_changes_the_tick),
-        CHECK_TEST(under_a_lease_the_clock_is_not_read),
         CHECK_TEST(a_lease_does_not_change_the_tick),
     };
     return CHECK_MAIN(argc, argv, all);

@@ -304,51 +304,6 @@ static void a_crowd_in_the_queue_gets_no_id_twice(void) {
     }
 }
 
-/* ---- notes ---- */
-
-static flake_ring ring;
-static flake_ring_slot ring_slots[1024];
-
-static void notes_of_a_crowd_come_at_most_once_a_ms_and_end(void) {
-    flake_options o = options_of(15);
-    plan p = plan_of(from_shared, 8, 0);
-    flake_overflow note, last = {0, 77, 0};
-    int64_t latest_ms = 0;
-    size_t notes = 0, too_often = 0, too_many = 0;
-    static uint8_t noted[4096];
-    memset(noted, 0, sizeof noted);
-    p.ms = small ? 100 : 300;
-    o.overflow = &ring;
-    CHECK_EQ(flake_ring_init(&ring, ring_slots, 1024), FLAKE_OK);
-    CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
-    const int64_t begin_ms = clock_ns(CLOCK_REALTIME) / 1000000;
-    run(&p);
-    for (bool over = false; !over;) {
-        over = !atomic_load(&running);
-        if (over) {
-            nap(2 * unit_ns);
-            (void)next_sno(&gen, a_meta);
-        }
-        while (flake_ring_pop(&ring, &note)) {
-            const int64_t ms = note.now_ns / 1000000 - begin_ms;
-            if (ms >= 0 && ms < 4096 && note.count) too_often += noted[ms]++;
-            if (ms >= latest_ms) {
-                latest_ms = ms;
-                last = note;
-            }
-            too_many += note.count > 8;
-            notes++;
-        }
-        (void)sched_yield();
-    }
-    join(&p);
-    CHECK_EQ(count_duplicates(all_ids, all_n), 0);
-    CHECK(notes > 10);
-    CHECK_EQ(too_often, 0);
-    CHECK_EQ(too_many, 0);
-    CHECK_EQ(last.count, 0);
-}
-
 /* ---- steps back ---- */
 
 /* Whether whoever goes on from the snapshot will not give this id. */
@@ -478,7 +433,6 @@ int main(int argc, char **argv) {
         CHECK_TEST(threads_that_draw_from_lanes),
         CHECK_TEST(threads_that_generate),
         CHECK_TEST(a_crowd_in_the_queue_gets_no_id_twice),
-        CHECK_TEST(notes_of_a_crowd_come_at_most_once_a_ms_and_end),
         CHECK_TEST(a_clock_put_back_thousands_of_times_under_contention),
         CHECK_TEST(a_clock_put_back_under_shards_that_another_thread_asks),
         CHECK_TEST(a_clock_put_back_under_lanes),
