@@ -1420,11 +1420,11 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
 
 /* For open: a program started meanwhile must not keep the file, or its lock. */
 #if defined(O_CLOEXEC)
-enum { FLAKE_I_CLOSES = O_CLOEXEC };
+enum { FLAKE_I_CLOSES = O_CLOEXEC, FLAKE_I_DUP = F_DUPFD_CLOEXEC };
 #elif defined(__linux__) && !defined(__alpha__) && !defined(__sparc__) && !defined(__hppa__)
-enum { FLAKE_I_CLOSES = 02000000 }; /* hidden by strict C */
+enum { FLAKE_I_CLOSES = 02000000, FLAKE_I_DUP = 1030 }; /* hidden by strict C */
 #else
-enum { FLAKE_I_CLOSES = 0 };
+enum { FLAKE_I_CLOSES = 0, FLAKE_I_DUP = F_DUPFD };
 #endif
 
 /* Leaves errno alone. A machine that has just started waits until there are enough: of those that would come at
@@ -1609,7 +1609,7 @@ FLAKE_I_FN int flake_i_open(const char *path, int how) {
     int fd = open(path, flags | O_NONBLOCK | FLAKE_I_CLOSES, 0666); /* a pipe would have no end */
     if (fd >= 0 && fd <= 2) {
         const int low = fd;
-        fd = fcntl(low, F_DUPFD, 3);
+        fd = fcntl(low, FLAKE_I_DUP, 3);
         (void)close(low);
     }
     if (fd >= 0) (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -1680,7 +1680,7 @@ FLAKE_I_FN int flake_i_fdatasync(int fd) { return fsync(fd); }
 
 /* A new name lasts once the folder is on disk. Some file systems can't be asked for that. */
 FLAKE_I_FN bool flake_i_fsync_folder(const char *folder) {
-    const int fd = open(folder, O_RDONLY);
+    const int fd = open(folder, O_RDONLY | FLAKE_I_CLOSES);
     if (fd < 0) return false;
     const bool synced = flake_i_fsync(fd) == 0 || errno == EINVAL;
     (void)close(fd);

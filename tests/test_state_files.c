@@ -1002,8 +1002,51 @@ static void a_file_that_is_closed_is_free_though_a_child_has_it_open(void) {
     hang_up(&childs_end);
 }
 
+/* ---- programs started meanwhile ---- */
+
+#ifdef O_CLOEXEC
+static unsigned kept_on_exec(void) {
+    unsigned n = 0;
+    for (int fd = 0; fd < 256; fd++) n += (fcntl)(fd, F_GETFD) == 0;
+    return n;
+}
+
+static unsigned kept_before;
+
+static bool keep_no_more(const char *name) {
+    if (kept_on_exec() > kept_before) trouble(__LINE__, name);
+    return true;
+}
+
+static void open_each_kind(void) {
+    flake_options o = options_now();
+    o.exclusive = our_folder;
+    kept_before = kept_on_exec();
+    on_call = keep_no_more;
+    EXPECT(open_at(&state, path_of("ids")) == FLAKE_OK);
+    EXPECT(flake_init(&gen, &o) == FLAKE_OK);
+    EXPECT(flake_state_extend(&state) == FLAKE_OK);
+    EXPECT(open_snos() == SNO_OK);
+}
+
+static void open_each_kind_without_an_input(void) {
+    (void)(close)(STDIN_FILENO); /* its number is free for a file */
+    open_each_kind();
+}
+
+static void a_program_started_at_any_call_gets_no_descriptor(void) {
+    begin();
+    child_is_well(open_each_kind);
+    pass_ms(1);
+    child_is_well(open_each_kind_without_an_input);
+}
+#endif
+
 int main(int argc, char **argv) {
     static const check_test all[] = {
+#ifdef O_CLOEXEC
+        CHECK_TEST(a_program_started_at_any_call_gets_no_descriptor),
+#endif
         CHECK_TEST(all_names_of_a_file_are_one),
         CHECK_TEST(a_link_to_nothing_is_not_replaced),
         CHECK_TEST(a_file_that_is_no_longer_there_ends_the_ids),
