@@ -92,13 +92,6 @@ static const id16 untouched = {{0xaa, 1, 2, 3}};
 
 static int compare_ids(const void *a, const void *b) { return memcmp(a, b, sizeof(id16)); }
 
-static size_t duplicates_of(id16 *ids, size_t n) {
-    size_t same = 0;
-    qsort(ids, n, sizeof *ids, compare_ids);
-    for (size_t i = 1; i < n; i++) same += compare_ids(&ids[i - 1], &ids[i]) == 0;
-    return same;
-}
-
 /* As after the program's start. */
 static void begin(void) {
     memset((void *)&flake_i_default, 0, sizeof flake_i_default);
@@ -111,10 +104,12 @@ static void begin(void) {
     memset(&source, 0, sizeof source);
 }
 
+static bool is_uuid7(id16 id) { return id.bytes[6] >> 4 == 7 && id.bytes[8] >> 6 == 2; }
+
 static id16 uuid(void) {
     id16 id = untouched;
     CHECK_EQ(flake_uuid7_bytes(id.bytes), FLAKE_OK);
-    CHECK(id.bytes[6] >> 4 == 7 && id.bytes[8] >> 6 == 2);
+    CHECK(is_uuid7(id));
     return id;
 }
 
@@ -304,15 +299,20 @@ static void who_finds_no_place_waits_for_a_maker(void) {
 static void or_draws_alone_when_all_makers_are_gone(void) {
     begin();
     take_all_places();
-    id16 ids[4];
-    for (int i = 0; i < 4; i++) {
+    source.is_scripted = true;
+    source.seed = 1;
+    id16 ids[20];
+    unsigned like_uuids = 0;
+    for (int i = 0; i < 20; i++) {
         atomic_store(&sleeps, 0u);
         atomic_store(&scripted_ns, T * MS);
         ids[i] = i % 2 ? uuid() : ulid();
+        like_uuids += is_uuid7(ids[i]);
         CHECK_EQ(atomic_load(&sleeps), FLAKE_I_DEFAULT_NAPS);
     }
+    CHECK(like_uuids < 15); /* a ULID's bits resemble a UUID's by chance: 1 in 64 */
     CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == NULL);
-    CHECK_EQ(duplicates_of(ids, 4), 0);
+    CHECK_EQ(count_duplicates(ids, 20), 0);
     begin();
     take_all_places();
     /* the salt's and those before each nap, but none for that generator */
@@ -371,7 +371,7 @@ static void whoever_calls_later_gets_the_greater_id_from_the_first_call_on(void)
         for (unsigned i = 0; i < n; i++) (void)pthread_join(threads[i], NULL);
         (void)pthread_barrier_destroy(&race.begin);
         CHECK_EQ(atomic_load(&race.wrong), 0);
-        CHECK_EQ(duplicates_of(race.ids[0], (size_t)n * each), 0);
+        CHECK_EQ(count_duplicates(race.ids[0], (size_t)n * each), 0);
     }
 }
 
@@ -411,7 +411,7 @@ static void handlers_may_draw_wherever_they_interrupt(void) {
             rises(&last, uuid());
         }
         id16 ids[3] = {in_handler, first, last};
-        if (handled) CHECK_EQ(duplicates_of(ids, 3), 0);
+        if (handled) CHECK_EQ(count_duplicates(ids, 3), 0);
         meanwhile = NULL;
         rises(&last, uuid());
         if (handled && handles_uuids) CHECK(compare_ids(&in_handler, &last) < 0);
@@ -464,7 +464,7 @@ static void relatives(bool has_drawn) {
     const unsigned n = atomic_load(&family->n);
     CHECK_EQ(n, (11 + has_drawn) * of_each);
     for (unsigned i = 0; i < n; i++) CHECK_EQ(ms_of(family->ids[i]), T);
-    CHECK_EQ(duplicates_of(family->ids, n), 0);
+    CHECK_EQ(count_duplicates(family->ids, n), 0);
 }
 
 /* So long as tails differ, duplicates don't show that counters begin alike. */
@@ -513,7 +513,7 @@ static void siblings_need_no_more_than_one_bit_to_differ(void) {
         for (int i = 0; i < 4; i++) in_child(child_like_its_siblings);
         const unsigned n = atomic_load(&family->n);
         CHECK_EQ(n, 4 * of_each);
-        CHECK_EQ(duplicates_of(family->ids, n), 0);
+        CHECK_EQ(count_duplicates(family->ids, n), 0);
     }
 }
 
@@ -578,21 +578,13 @@ static void nor_where_the_pid_tells_them_apart(void) {
 }
 #endif
 
-static int compare_tags(const void *a, const void *b) {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* A part of a salt has 32 bits of the mark: those of neighbours differ. */
 static void tags_of_relatives_differ(void) {
     enum { pids = 4096, generations = 16 };
     static uint32_t tags[pids * generations];
-    size_t same = 0;
     for (uint64_t i = 0; i < pids * generations; i++)
         tags[i] = flake_i_tag_of(i / pids << 32 | (i % pids + 4096));
-    qsort(tags, pids * generations, sizeof *tags, compare_tags);
-    for (size_t i = 1; i < pids * generations; i++) same += tags[i] == tags[i - 1];
-    CHECK_EQ(same, 0);
+    CHECK_EQ(count_duplicates(tags, pids * generations), 0);
     for (uint32_t i = 1; i < 1 << 20; i++) CHECK_EQ(flake_i_tag_of(i), i);
 }
 
@@ -616,7 +608,7 @@ static void forked_while_threads_draw_and_begin(void) {
     }
     atomic_store(&stop, true);
     for (unsigned i = 0; i < 3; i++) (void)pthread_join(threads[i], NULL);
-    CHECK_EQ(duplicates_of(family->ids, atomic_load(&family->n)), 0);
+    CHECK_EQ(count_duplicates(family->ids, atomic_load(&family->n)), 0);
 }
 
 /* Threads draw on while the machine is copied again and again: none gets an id twice. */
@@ -635,7 +627,7 @@ static void bumped_while_threads_draw(void) {
         if (pthread_create(&threads[i], NULL, draw_and_note, NULL) != 0) abort();
     for (unsigned i = 0; i < 200; i++) flake_generation_bump();
     for (unsigned i = 0; i < 4; i++) (void)pthread_join(threads[i], NULL);
-    CHECK_EQ(duplicates_of(family->ids, atomic_load(&family->n)), 0);
+    CHECK_EQ(count_duplicates(family->ids, atomic_load(&family->n)), 0);
 }
 
 int main(int argc, char **argv) {
