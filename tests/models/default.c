@@ -3,20 +3,10 @@
  * PAGE: three threads make the first calls of sno_generate; the third finds no place of its own where
  * the other two have taken the last ones. Whoever comes sees the generator as its maker left it
  * (PAGE:R, PAGE:A), nobody gets an id that another has, and a tag is one process's and one partition's.
- * For a checker there are two threads, no id is put together, and a generator is set up field by field.
+ * For a checker there are two threads, and no id is put together.
  *
  * Weakened: PAGE:R, PAGE:A
  */
-#if !defined(RUNS) || RUNS == 1
-/* sno_i_default_gen, which has no options, comes here; for others the header's own goes by another name. */
-#define sno_i_gen_init(g, o, partition, min, cap) DEFAULT_INIT_##o, g, partition, min, cap)
-#define DEFAULT_INIT_const                        default_init_all(const
-#define DEFAULT_INIT_o                            default_init_all(o
-#define DEFAULT_INIT_NULL                         DEFAULT_INIT(NULL
-#define DEFAULT_INIT(o, g, partition, min, cap) default_init_fields(g, cap)
-struct sno_gen;
-static int default_init_fields(struct sno_gen *, unsigned cap);
-#endif
 #include "model.h"
 #include "sno.h"
 
@@ -43,24 +33,6 @@ static void look_at_ids(void) {
 enum { THREADS = 2 };
 static const sno_gen *found[THREADS];
 static sno_i_place place[THREADS];
-
-static int default_init_fields(sno_gen *g, unsigned cap) {
-    sno_i_engine *const e = &g->engine;
-    e->epoch_ns = (uint64_t)SNO_I_EPOCH_NS;
-    e->unit_ns = SNO_I_UNIT_NS;
-    e->max_time = ((uint64_t)1 << 39) - 1;
-    e->tick_bits = 1;
-    e->time_shift = SNO_I_TIME_SHIFT;
-    e->count_mask = ((uint64_t)1 << (SNO_I_TIME_SHIFT - 1)) - 1;
-    e->cap = cap;
-    e->fast_rest = e->add_rest = cap - 1;
-    e->reach_ns = e->unit_ns;
-    e->unit_share = UINT64_MAX / e->unit_ns;
-    e->is_plain = true;
-    e->limit = e->count_mask;
-    SNO_ATOMIC_STORE(&e->word, 0u, relaxed);
-    return SNO_OK;
-}
 
 static void generate(unsigned who) {
     sno_gen *const g = sno_i_default_gen();
