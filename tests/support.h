@@ -105,6 +105,9 @@ static inline void *exactly(size_t size) {
     return memory;
 }
 
+/* The last n of an array: AddressSanitizer sees what runs past them. */
+#define LAST_OF(array, n) ((array) + sizeof(array) / sizeof *(array) - (n))
+
 /* ---- vectors: calls `row` with the fields of each line ---- */
 
 static inline void vectors_read(const char *file, int fields, void (*row)(char **field)) {

@@ -24,12 +24,14 @@ static void rob(const volatile void *at);
 
 enum { most = 16 };
 
-static flake_lane array[most], other_array[most];
+static flake_lane lane_room[most], other_lane[2];
+static flake_lane *array = LAST_OF(lane_room, 3);
 static flake_lanes lanes, other;
 
 static void open_lanes(size_t n) {
     thread_now = 0;
     flake_lanes_retire(&lanes);
+    array = LAST_OF(lane_room, n);
     CHECK_EQ(flake_lanes_init(&lanes, array, n, &options), FLAKE_OK);
     CHECK_EQ(lanes.split.n, n);
 }
@@ -630,9 +632,9 @@ static void the_registry_knows_the_whole_range(void) {
     flake_options some = options;
     some.seq_min = some.seq_max = 20;
     CHECK_EQ(flake_init(&gen, &some), FLAKE_TAKEN);
-    CHECK_EQ(flake_lanes_init(&other, other_array, 1, &some), FLAKE_TAKEN);
+    CHECK_EQ(flake_lanes_init(&other, &other_lane[1], 1, &some), FLAKE_TAKEN);
     some.seq_min = some.seq_max = 21;
-    CHECK_EQ(flake_lanes_init(&other, other_array, 1, &some), FLAKE_OK);
+    CHECK_EQ(flake_lanes_init(&other, &other_lane[1], 1, &some), FLAKE_OK);
     flake_lanes_retire(&other);
     flake_lanes_retire(&lanes);
     some.seq_min = 10, some.seq_max = 20;
@@ -807,6 +809,7 @@ static void lanes_in_memory_that_moves(void) {
 
 static void begin_wide(void) {
     begin(flake_layout_idgen());
+    array = LAST_OF(lane_room, 3);
     memset(&options.layout, 0, sizeof options.layout);
     options.seq_min = 100;
     options.seq_max = 110;
@@ -850,7 +853,7 @@ static void of_128_bits(void) {
     CHECK_EQ(s.count % 11, 0);
     CHECK_EQ(s.worker, 77);
     flake128_lanes_retire(&wide);
-    CHECK_EQ(flake128_lanes_init(&again, other_array, 2, 77, &options), FLAKE_OK);
+    CHECK_EQ(flake128_lanes_init(&again, other_lane, 2, 77, &options), FLAKE_OK);
     CHECK_EQ(flake128_lanes_restore(&again, &s), FLAKE_OK);
     CHECK_EQ(flake128_lanes_try(&again, ids), FLAKE_AGAIN);
     move_ns(MS);
