@@ -23,17 +23,17 @@ HEADERS = flake.h sno.h
 TOOLS   = flake sno
 TESTS  ?= $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 STD    ?= c11
-# Tests that are scripts; what they compile is compiled for this machine.
-SCRIPTS ?= tests/headers_alone.sh tests/common.sh tests/examples.sh tests/recipes.sh tests/tools.sh tests/install.sh tests/builds.sh \
-	tests/modules.sh tests/library.sh tests/tongues.sh tests/optouts.sh tests/campaign.sh
+# Tests that are scripts: none for `make test`.
+SCRIPTS ?=
 SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" MAKE="$(MAKE)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all lib install-headers install uninstall test check check-common sync-common check-alone matrix everything sanitize explore \
-	explore-orders models models-checked mutants mutants-many coverage soak attack fuzz fuzz-replay campaign cross test-fresh evidence help \
+.PHONY: all lib install-headers install uninstall test run-tests check-common sync-common matrix everything sanitize explore \
+	explore-orders models models-checked mutants coverage soak attack fuzz fuzz-replay campaign cross test-fresh help \
 	clean FORCE
 .DELETE_ON_ERROR:
+.SECONDARY:
 
 all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each format taken apart
 	@for layout in $$($(RUN_ENV) $(BUILD)/flake layouts | sed -n 's/^\([a-z][^ ]*\).*/\1/p'); do \
@@ -55,14 +55,26 @@ $(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: %.h $(BUILD)/flags
 	  -DFLAKE_LIBRARY -DSNO_LIBRARY $(SONAME) - -o $@.0 $(LDLIBS)
 	ln -sf $(@F).0 $@
 
-PROGRAMS ?= $(BUILD)/two_units $(BUILD)/two_units_reversed
-test: $(TESTS:%=$(BUILD)/%) $(PROGRAMS) ## all tests that need a compiler and make alone
-	@$(SCRIPT_ENV) tests/run.sh "$(RUN_ENV)" $(TESTS:%=$(BUILD)/%) $(PROGRAMS) $(SCRIPTS)
+CORES  := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+JOBS   ?= $(CORES)
+# All cores, unless make was called with -j, or JOBS says otherwise.
+PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+# Small tests, whose compilation is the longer part; CFLAGS of the command line have their way.
+SMALL   = $(if $(filter command environment,$(origin CFLAGS)),$(CFLAGS),-O0 -g -DTEST_SMALL)
+# Two files of one program, one of them C++, which include both headers in either order.
+PROGRAMS ?= two_units two_units_reversed
+RESULTS = $(TESTS:%=$(BUILD)/%.out) $(PROGRAMS:%=$(BUILD)/%.out) $(SCRIPTS:tests/%.sh=$(BUILD)/%.sh.out)
+test: ## every test program, on all cores; needs a C compiler and make alone
+	@rm -f $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
+	@$(MAKE) --no-print-directory -s -k $(PARALLEL) BUILD=$(BUILD)/test CFLAGS="$(SMALL)" run-tests; \
+	tests/run.sh --sum $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
+run-tests: $(RESULTS)
 
-check: ## what needs more: both compilers, -std matrix, C++, -Weverything, sanitizers
-	$(MAKE) matrix
-	$(MAKE) everything
-	$(MAKE) sanitize
+$(BUILD)/%.sh.out: tests/%.sh FORCE
+	@$(SCRIPT_ENV) tests/run.sh $@ $<
+
+$(BUILD)/%.out: $(BUILD)/% FORCE
+	@tests/run.sh $@ $(RUN_ENV) $<
 
 # The flags are kept in a file that changes with them, and everything is built after it.
 $(BUILD)/flags: FORCE
@@ -74,9 +86,6 @@ $(BUILD)/%: tests/%.c $(wildcard tests/*.h tests/tools/* fuzz/*.h) $(HEADERS) $(
 
 $(BUILD)/test_sno_text_plain: tests/test_sno_text.c
 $(BUILD)/test_uuid_text_plain: tests/test_uuid_text.c
-
-check-alone: ## each header compiles alone, in C and in C++
-	$(SCRIPT_ENV) tests/headers_alone.sh
 
 # Two units, one of them C++, with both headers, in either order: one process-wide object each.
 $(BUILD)/two_units: TWO_UNITS =
@@ -94,7 +103,7 @@ check-common: ## the common regions of the two headers are the same but for the 
 	@tests/common.sh
 
 matrix: ## both compilers, each -std, C and C++, -O0 to -O3
-	tests/matrix.sh "$(WARN)" $(HEADERS)
+	@WARN="$(WARN)" tests/matrix.sh
 
 everything: ## clang's -Weverything, with the exceptions named in the Makefile
 	for h in $(HEADERS); do \
@@ -131,11 +140,8 @@ CHECKER ?= genmc
 models-checked: ## the models, and each order taken away, under a checker of the C11 memory model (CHECKER=genmc)
 	tests/models/checker.sh $(BUILD)/models-checked $(CHECKER) $(MODELS)
 
-mutants: ## small edits of the headers, each of which must be caught
-	tests/mutants/mutants.sh $(BUILD)
-
-mutants-many: ## edits made by rule, or a sample of them with SAMPLE=60: none may pass unseen without a reason
-	python3 tests/mutants/many.py $(BUILD)
+mutants: ## edits of the headers that tests must catch: all, or TABLE=only, SAMPLE=60, CHANGED=HEAD, PART=0/9
+	python3 tests/mutants/mutants.py $(BUILD)
 
 coverage: ## the lines and branches of the headers that tests, replays and explorer don't take (clang)
 	python3 tests/coverage/coverage.py $(BUILD)
@@ -194,9 +200,6 @@ $(MACHINES:%=cross-%): cross-%: FORCE
 test-fresh: ## the README's commands in an empty folder, or with FRESH=ROOT in another system
 	tests/fresh.sh $(FRESH)
 
-evidence: ## tests/EVIDENCE.md, from what the last .ci/run printed
-	tests/evidence.sh $(BUILD)/evidence tests/EVIDENCE.md
-
 PREFIX  ?= /usr/local
 DESTDIR ?=
 LIBDIR  ?= $(PREFIX)/lib
@@ -246,6 +249,7 @@ uninstall: ## takes them away
 	  rm -rf "$(ROOT)/share/cmake/$$name" || exit 1; \
 	done
 
+include tests/tiers.mk
 include bench/bench.mk
 include tests/server/server.mk
 include tests/databases/databases.mk

@@ -279,7 +279,7 @@ typedef enum flake_status {
     /* a state file that is cut short or damaged */
     FLAKE_TORN = 10,
     /* no state file, or another generator's; from init: the state is not open, or was opened for
-     * other options */
+     * other options; from draws, extend and close: the file was changed while it was open */
     FLAKE_FOREIGN = 11,
     /* the last run ended longer ago than allowable_downtime_ms */
     FLAKE_DOWNTIME = 12,
@@ -433,8 +433,8 @@ FLAKE_API flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint6
  * point to must last as long as it draws.
  *
  * Every call that fails leaves generator and output as they were, unless it says otherwise. Any draw may
- * say FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO, and what a gate says;
- * FLAKE_AGAIN and FLAKE_CLOCK_BACK are named with each call.
+ * say FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_FOREIGN,
+ * and what a gate says; FLAKE_AGAIN and FLAKE_CLOCK_BACK are named with each call.
  */
 typedef struct flake_gen flake_gen;
 
@@ -557,9 +557,10 @@ FLAKE_API void flake_pool_give_back(flake_pool *, flake_shard *);
  *
  * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
  * later one; inside a unit ids have no order. The coarse clock's lag and max_ahead_ms weaken that by so
- * much. So does a fast clock while the system's is stepped or slewed, until a lane reads it again. After
- * a step back each lane decides for itself: lanes whose newest id is not ahead of the clock go on, the
- * others wait.
+ * much. So does a fast clock while the system's is stepped or slewed, until a lane reads it again, and a
+ * processor that reads its counter more than 2 us before a load that precedes the draw (seen once in 10^7
+ * loads): a draw at the end of a unit may then be of the unit before. After a step back each lane decides
+ * for itself: lanes whose newest id is not ahead of the clock go on, the others wait.
  *
  * n: as many as threads can run at once, which is the smaller of threads and processors; more threads
  * than lanes may draw. Lanes of fewer than 32 numbers are soon spent, and looked through more often
@@ -642,6 +643,10 @@ FLAKE_API void flake_generation_bump(void);
  * A file that can't be used is left alone: FLAKE_TORN, FLAKE_FOREIGN (it is another generator's),
  * FLAKE_CLOCK_BACK (from the future), FLAKE_DOWNTIME, FLAKE_TAKEN (in use, under whatever name),
  * FLAKE_IO.
+ *
+ * Before each write the state reads the file's two records. If another program has truncated or
+ * overwritten them, or the program has closed the descriptor and opened the file with another object,
+ * the state is lost: draws, extend and close return FLAKE_FOREIGN until it is closed and opened again.
  */
 typedef struct flake_state flake_state;
 
@@ -669,12 +674,13 @@ typedef struct flake_state_options {
 } flake_state_options;
 
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
- * of the process that opened it. FLAKE_IO: the old one stands. */
+ * of the process that opened it. FLAKE_IO: the old one stands. FLAKE_FOREIGN: the state is lost. */
 FLAKE_API flake_status flake_state_extend(flake_state *);
 /* Writes the time of the last id, so that the next run waits only until that has passed: not at
  * all, unless ids ran ahead of the clock. Draws fail with FLAKE_IO from the next unit on; the
  * state's memory must last as long as they may be tried. FLAKE_IO: closed, but that could not be
- * written, so the next run waits for the horizon. FLAKE_INVALID: it was not open. FLAKE_AGAIN, and
+ * written, so the next run waits for the horizon. FLAKE_FOREIGN: closed, but the state was lost, and the
+ * file is left alone. FLAKE_INVALID: it was not open. FLAKE_AGAIN, and
  * it stays open: in a signal handler that has interrupted a write of it. FLAKE_FORKED, in a forked
  * child or after a bump: the file is let go, and left as it is; one in shared memory stays open for
  * the others. */
@@ -1112,7 +1118,7 @@ FLAKE_API size_t flake128_sizeof_snapshot(void);
  *     thread_mark                     tells threads apart
  *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
  *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
- *     write_at, read_all              the whole, from there; from the start, up to n bytes
+ *     write_at, read_at               all n bytes from an offset; up to n bytes from an offset
  *     fsync, fdatasync, fsync_folder  until it outlasts a power cut
  *     find, find_open, is_link        which file it is, by its path or descriptor
  *     rename, unlink, folder          folder: the one that relative paths begin at
@@ -1653,10 +1659,10 @@ FLAKE_I_FN bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_
     return true;
 }
 
-/* Reads from the start of the file, at most n bytes; how many, or -1. */
-FLAKE_I_FN int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
+/* Returns how many bytes it has read, fewer than n at the end of the file, or -1. */
+FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
     size_t got = 0;
-    if (lseek(fd, 0, SEEK_SET) != 0) return -1;
+    if (lseek(fd, (off_t)at, SEEK_SET) != (off_t)at) return -1;
     while (got < n) {
         const ssize_t more = read(fd, bytes + got, n - got);
         if (more < 0 && errno == EINTR) continue;
@@ -1740,8 +1746,8 @@ FLAKE_I_FN int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t co
 FLAKE_I_FN bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
     return (void)fd, (void)at, (void)bytes, (void)n, false;
 }
-FLAKE_I_FN int flake_i_read_all(int fd, uint8_t *bytes, size_t n) {
-    return (void)fd, (void)bytes, (void)n, -1;
+FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
+    return (void)fd, (void)at, (void)bytes, (void)n, -1;
 }
 FLAKE_I_FN int flake_i_fsync(int fd) { return (void)fd, -1; }
 FLAKE_I_FN int flake_i_fdatasync(int fd) { return (void)fd, -1; }
@@ -1972,6 +1978,15 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
  * it counts is learned from exact readings; before two agree, and when it was often wrong, there are no
  * leases.
  *
+ * Why a counter that is read early does no harm. No acquire orders it: a processor may read its counter
+ * while an earlier load still waits for its cache line. The reading is then older than what the load
+ * returns, an id of the next unit from another lane perhaps, and a lease that lasts to the end of its unit
+ * would give a later draw the earlier unit. So each lease ends 2 us before its unit, and there the exact
+ * clock decides. It is ordered: the system's has a barrier before its counter (rdtscp or lfence on x86, isb
+ * on ARM), and the coarse one is loaded from memory. 2 us is no bound of the architecture. Measured on x86
+ * (Zen 4), one load in a million was overtaken, mostly by less than 1 us, and one in 10^7 by more than 2 us,
+ * 9 us at most. Such a reading must also fall on the end of a unit, and costs order, never an id twice.
+ *
  * MEMORY ORDERS
  *
  *     label      at                                   pairs with   and carries
@@ -2001,8 +2016,8 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
  *  user's own means. safe[] is reached through LOOK:A, and the statistics are read by nobody who acts
  *  on them. `make explore-orders` takes each of these orders away, and sees what comes of it.
  *
- *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load. The
- *  second reading is taken only because of the word's value, which orders it too. And little hangs
+ *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load, and a
+ *  branch on the word's value does not order it. The exact clock's own barrier does. And little hangs
  *  on it: an imagined step back costs a wait or a changed tick, never an id twice.
  *
  * PROGRESS
@@ -2681,7 +2696,8 @@ FLAKE_I_FN void flake_i_engine_floor(flake_i_engine *e, int64_t floor_ns) {
 /* ---- the fast clock ---- */
 
 enum {
-    FLAKE_I_LEASE_BITS = 19, /* the longest lease is so many bits of ns: 0.52 ms */
+    FLAKE_I_LEASE_BITS = 19,       /* the longest lease is so many bits of ns: 0.52 ms */
+    FLAKE_I_LEASE_SPARE_NS = 2000, /* each ends so long before its unit, for counters read early */
     FLAKE_I_PACE_SHORTEST_US = 10000,
     FLAKE_I_PACE_LONGEST_US = 4000000,
     FLAKE_I_PACE_PARTS = 1000, /* two that agree differ by less than this part */
@@ -2736,8 +2752,10 @@ FLAKE_I_COLD int64_t flake_i_renew(flake_i_engine *e, uint64_t counter) {
     if (window <= 1) return now_ns;
     /* before the epoch it is one that never comes */
     const uint64_t unit = flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
-    const uint64_t left_ns = flake_i_min(flake_i_start_ns(e, unit + 1) - (uint64_t)now_ns,
-                                         (uint64_t)1 << FLAKE_I_LEASE_BITS);
+    const uint64_t unit_left_ns = flake_i_start_ns(e, unit + 1) - (uint64_t)now_ns;
+    if (unit_left_ns <= FLAKE_I_LEASE_SPARE_NS) return now_ns;
+    const uint64_t left_ns =
+        flake_i_min(unit_left_ns - FLAKE_I_LEASE_SPARE_NS, (uint64_t)1 << FLAKE_I_LEASE_BITS);
     const uint64_t end = counter + (left_ns * window >> FLAKE_I_LEASE_BITS);
     FLAKE_ATOMIC_STORE(&e->lease, end + unit * flake_i_apart, relaxed);
     return now_ns;
@@ -3564,6 +3582,15 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *           to acquire it is not enough in C++20.) Who opens it again changes `run` before he stores
  *           a horizon; a draw of an earlier run reads `run` after the horizon, which carries it, and
  *           so is refused by the one or by the other.
+ * LAST      Before each write the writer reads both records. The one that counts must be `last`, byte
+ *           for byte, or what a failed write of this run has left after it. Otherwise another has
+ *           changed the file, or the descriptor is another object's by now, and the state is lost:
+ *           the writer sets is_lost, after which nothing is written, and replaces the horizon by
+ *           LOST, which admits nothing. A CAS does that, so CLOSED remains CLOSED. It is relaxed: LOST
+ *           carries nothing, and a draw that reads the earlier horizon is admitted before the loss.
+ * SETTLE    After a failed sync the kernel may keep a record in its cache that is not on disk, and no
+ *           later sync writes it. So a run that continues from a record writes that record again,
+ *           byte for byte, and syncs it, before it writes the next one over the record before.
  */
 enum {
     FLAKE_I_RECORD = 128,
@@ -3601,14 +3628,17 @@ struct flake_state {
     uint64_t number;         /* of the last record on disk, by the writer */
     flake_i_atomic32 is_open;
     bool is_shared;
+    bool is_lost; /* the record that counts was not `last`; by the writer */
     flake_clock clock;
     flake_i_file file;
     uint8_t token[FLAKE_I_RUN]; /* the run, as it stands in the records */
     uint8_t identity[FLAKE_I_IDENTITY];
+    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk, by the writer; number 0: none */
     char path[FLAKE_I_PATH];
 };
 
 #define FLAKE_I_CLOSED_STATE ((uint64_t)INT64_MIN)
+#define FLAKE_I_LOST_STATE   ((uint64_t)INT64_MIN + 2)
 
 FLAKE_I_FN bool flake_i_state_is_shared(const flake_state *s) { return s->is_shared; }
 
@@ -3740,7 +3770,7 @@ FLAKE_I_FN bool flake_i_is_cut(const uint8_t *bytes, const uint8_t *identity, fl
 /* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
 FLAKE_I_FN int flake_i_file_read(const flake_i_file *f, uint8_t bytes[FLAKE_I_FILE + 1]) {
     memset(bytes, 0, FLAKE_I_FILE + 1);
-    const int n = flake_i_read_all(f->fd, bytes, FLAKE_I_FILE + 1);
+    const int n = flake_i_read_at(f->fd, 0, bytes, FLAKE_I_FILE + 1);
     return n > FLAKE_I_FILE ? -1 : n;
 }
 
@@ -3808,18 +3838,75 @@ FLAKE_I_FN void flake_i_record_next(const flake_state *s, int64_t horizon_ns,
     flake_i_record_put(&r, out);
 }
 
+/* Reads a record's place. FLAKE_FOREIGN: the file ends before it does. FLAKE_IO: it can't be read. */
+FLAKE_I_FN flake_status flake_i_state_look(const flake_state *s, uint64_t number,
+                                           uint8_t out[FLAKE_I_RECORD]) {
+    const int n = flake_i_read_at(s->file.fd, flake_i_record_at(number), out, FLAKE_I_RECORD);
+    if (n < 0) return FLAKE_IO;
+    return n < FLAKE_I_RECORD ? FLAKE_FOREIGN : FLAKE_OK;
+}
+
+/* Compares the record that counts with this state's last one (LAST): FLAKE_OK; FLAKE_FOREIGN: it is
+ * another; FLAKE_IO: unknown. */
+FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
+    uint8_t found[FLAKE_I_RECORD];
+    flake_i_record r;
+    flake_status status = flake_i_state_look(s, s->number, found);
+    if (status != FLAKE_OK) return status;
+    if (memcmp(found, s->last, sizeof found) != 0) return FLAKE_FOREIGN;
+    status = flake_i_state_look(s, s->number + 1, found);
+    if (status != FLAKE_OK) return status;
+    status = flake_i_record_get(found, &r);
+    if (status == FLAKE_TORN) return FLAKE_OK; /* never written, or cut short */
+    const bool is_tried = r.number == s->number + 1 && memcmp(r.run, s->token, FLAKE_I_RUN) == 0;
+    return status == FLAKE_OK && (r.number < s->number || is_tried) ? FLAKE_OK : FLAKE_FOREIGN;
+}
+
+/* Whether the record that counts is this state's own; if not, the state is lost. A failed read proves
+ * nothing. Caller must be the writer. */
+FLAKE_I_FN bool flake_i_state_is_own(flake_state *s) {
+    const flake_status status = s->number ? flake_i_state_compare(s) : FLAKE_OK;
+    uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
+    if (status == FLAKE_FOREIGN) s->is_lost = true;
+    if (s->is_lost && seen != FLAKE_I_CLOSED_STATE)
+        (void)FLAKE_ATOMIC_CAS(&s->horizon, &seen, FLAKE_I_LOST_STATE, relaxed, relaxed);
+    return status == FLAKE_OK && !s->is_lost;
+}
+
 /* Writes a horizon; true: it is on disk. Caller must be the writer. */
 FLAKE_I_FN bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t now_ns) {
     uint8_t record[FLAKE_I_RECORD];
     /* another file at the path, or at the descriptor: the lock keeps nobody out now */
     if (!flake_i_file_is_at(&s->file, s->path) || !flake_i_file_is_open(&s->file)) return false;
+    if (!flake_i_state_is_own(s)) return false;
     if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
     flake_i_record_next(s, horizon_ns, record);
     const int64_t at = flake_i_record_at(s->number + 1);
     if (!flake_i_write_at(s->file.fd, at, record, sizeof record)) return false;
     if (flake_i_fdatasync(s->file.fd) != 0) return false;
     s->number++;
+    memcpy(s->last, record, sizeof record);
     return true;
+}
+
+/* Continues from the record that counts, with the file locked: it is on disk from here on (SETTLE).
+ * Another object may have written meanwhile, if the program has closed that one's descriptor. */
+FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
+    s->number = r->number;
+    flake_i_record_put(r, s->last);
+    if (r->is_old && s->number) /* of 0.1.0's slot, where r has a later horizon than the record */
+        (void)flake_i_state_look(s, s->number, s->last);
+    return flake_i_state_is_own(s) &&
+           (!s->number || flake_i_write_at(s->file.fd, flake_i_record_at(s->number), s->last,
+                                           sizeof s->last)) &&
+           flake_i_fdatasync(s->file.fd) == 0;
+}
+
+/* What a failed write comes to. Caller must be the writer. */
+FLAKE_I_FN flake_status flake_i_state_unwritten(const flake_state *s, flake_why *why) {
+    return s->is_lost ? flake_i_say(why, FLAKE_FOREIGN, s->path,
+                                    "was changed while it was open, by another program or object")
+                      : flake_i_say(why, FLAKE_IO, s->path, "can't be written");
 }
 
 FLAKE_I_FN int64_t flake_i_lead_ns(const flake_state *s) {
@@ -3881,6 +3968,7 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     }
     int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A, ASK:S */
     if (horizon_ns == INT64_MIN) return FLAKE_IO;
+    if ((uint64_t)horizon_ns == FLAKE_I_LOST_STATE) return FLAKE_FOREIGN;
     const bool by_timer = FLAKE_ATOMIC_LOAD(&s->by_timer, relaxed) != 0;
     const bool is_near =
         until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
@@ -3888,7 +3976,8 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
         const bool moved = flake_i_state_help(s, until_ns, in_vain);
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
-        if (!moved && until_ns > horizon_ns) return FLAKE_IO;
+        if (!moved && until_ns > horizon_ns)
+            return (uint64_t)horizon_ns == FLAKE_I_LOST_STATE ? FLAKE_FOREIGN : FLAKE_IO;
     }
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
@@ -3913,7 +4002,7 @@ FLAKE_API flake_status flake_state_extend(flake_state *s) {
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
         if (flake_i_state_is_stale(s)) status = FLAKE_FORKED;
         else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
-            status = FLAKE_IO;
+            status = flake_i_state_unwritten(s, NULL);
         flake_i_state_turn_end(s);
     }
     flake_i_calm_end(calm);
@@ -3933,10 +4022,11 @@ FLAKE_I_FN flake_status flake_i_state_end(flake_state *s) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = flake_i_exact_ns(&s->clock);
     const bool well = flake_i_state_write(s, flake_i_max(asked, now_ns), now_ns);
+    const flake_status status = well ? FLAKE_OK : flake_i_state_unwritten(s, NULL);
     flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
     s->file.fd = -1;
     flake_i_file_drop(&file, false);
-    return well ? FLAKE_OK : FLAKE_IO; /* still the writer: who is late finds nothing to write */
+    return status; /* this thread remains the writer: a late one finds nothing to write */
 }
 
 FLAKE_API flake_status flake_state_close(flake_state *s) {
@@ -3967,7 +4057,7 @@ FLAKE_I_FN flake_status flake_i_state_read(const flake_i_file *f, const char *pa
     flake_i_found file;
     if (flake_i_find_open(f->fd, &file) && !file.is_regular)
         return flake_i_say(why, FLAKE_FOREIGN, path, "is no file");
-    const int n = flake_i_read_all(f->fd, bytes, sizeof bytes);
+    const int n = flake_i_read_at(f->fd, 0, bytes, sizeof bytes);
     if (n < 0) return flake_i_say_errno(why, path, ": can't be read: ");
     const flake_status status = flake_i_file_get(bytes, (size_t)n, r);
     if (status == FLAKE_TORN) return flake_i_say(why, status, path, "is cut short or damaged");
@@ -4034,13 +4124,12 @@ FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, const flake_state_op
     if (floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > flake_i_lead_ns(s))
         from_ns = floor_ns - flake_i_lead_ns(s);
     flake_i_state_floor_is(s, floor_ns);
-    s->number = r->number;
     /* who gave it its name may have died before that was on disk */
     const bool has_name = (!r->is_old && r->number > 1) || flake_i_sync_folder(s->path);
-    if (has_name && flake_i_fdatasync(s->file.fd) == 0 && flake_i_state_move(s, from_ns) &&
+    if (has_name && flake_i_state_settle(s, r) && flake_i_state_move(s, from_ns) &&
         (!r->is_old || flake_i_state_convert(s)))
         return FLAKE_OK;
-    return flake_i_say(why, FLAKE_IO, s->path, "can't be written");
+    return flake_i_state_unwritten(s, why);
 }
 
 /* Makes it this process's, with the locked file, or the one to be put at the path. It is this
@@ -4056,6 +4145,7 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *
     s->file = *file;
     s->written_ns = INT64_MIN;
     s->is_shared = o->shared_memory;
+    s->is_lost = false;
     s->clock = o->clock;
     FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
@@ -4069,25 +4159,23 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *
 
 /* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on.
  * Other processes draw meanwhile. What the dead has written need not be on disk. */
-FLAKE_I_FN bool flake_i_state_take_over(flake_state *s, const flake_state_options *o,
-                                        const flake_i_record *r, const char *path,
-                                        const flake_i_file *file) {
+FLAKE_I_FN flake_status flake_i_state_take_over(flake_state *s, const flake_state_options *o,
+                                                const flake_i_record *r, const char *path,
+                                                const flake_i_file *file, flake_why *why) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
     const int64_t now_ns = flake_i_exact_ns(&o->clock);
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
     s->file = *file;
     FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
-    s->number = r->number;
     s->clock = o->clock;
     memcpy(s->path, path, strlen(path) + 1);
-    const bool well =
-        flake_i_fdatasync(file->fd) == 0 && flake_i_state_move(s, flake_i_max(asked, now_ns));
-    if (!well) {
-        s->file.fd = -1; /* the caller closes it */
-        flake_i_state_turn_end(s);
-    }
-    return well;
+    if (flake_i_state_settle(s, r) && flake_i_state_move(s, flake_i_max(asked, now_ns)))
+        return FLAKE_OK;
+    const flake_status status = flake_i_state_unwritten(s, why);
+    s->file.fd = -1; /* the caller closes it */
+    flake_i_state_turn_end(s);
+    return status;
 }
 
 /* From here on draws may write. */
@@ -4109,9 +4197,7 @@ FLAKE_I_FN flake_status flake_i_state_go_on(flake_state *s, const flake_state_op
     if (status != FLAKE_OK) return flake_i_say(why, status, path, what);
     if (o->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
         memcmp(s->token, r.run, FLAKE_I_RUN) == 0)
-        return flake_i_state_take_over(s, o, &r, path, file)
-                   ? FLAKE_OK
-                   : flake_i_say(why, FLAKE_IO, path, "can't be written");
+        return flake_i_state_take_over(s, o, &r, path, file, why);
     /* Until it is of this version, no program of 0.1.0 may have it: those lock one beside it. */
     char beside[FLAKE_I_PATH];
     flake_i_file lock = {0, 0, -1};
@@ -4148,6 +4234,7 @@ FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_state_opt
         flake_i_record_next(s, horizon_ns, bytes + flake_i_record_at(1));
         status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
         s->number = 1;
+        memcpy(s->last, bytes + flake_i_record_at(1), sizeof s->last);
         if (status == FLAKE_OK)
             FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_ns, release); /* DISK:R */
     }
@@ -4271,10 +4358,13 @@ FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
  * so no id is given twice, whichever lane a draw takes (I1). Which one it takes is a hint: the map has
  * for each value of FLAKE_LANE() the lane that served there last. Map and turn are relaxed and publish
  * nothing; an entry that is stale or lost costs a step to another lane. Lanes have no order among one
- * another, and need none: no new pair of labels.
+ * another, and need none: no new pair of labels. But each look at a word is a LOOK:A, in a sweep too:
+ * a draw that joins a timeline, and a snapshot of the newest unit, rely on that lane's safe[] (I5).
  *
- * DRAW      An attempt in the lane of the map. Its CAS lost to somebody: that entry moves on, to the
- *           next lane in turn. That, and a lane that is spent or behind, begins a sweep.
+ * DRAW      An attempt in the lane of the map. If its CAS loses to another thread in the usual case, a
+ *           unit with places left, the entry moves to the next lane in turn, and a sweep begins. Where
+ *           the CAS loses otherwise, as for the first place of a unit, the draw retries in the same
+ *           lane. A lane that is exhausted or behind begins a sweep, too.
  * SWEEP     One exact reading, and a look at each word: the first lane if it has a place, then
  *           those that have not been drawn from in this unit, then all that have one. A word may be
  *           newer than the reading, and its lane is passed by: so if a later reading is of another
@@ -4641,7 +4731,9 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_IO:
         return "the system refused a file, a connection or random bytes, or the state is closed";
     case FLAKE_TORN: return "the state file is cut short or damaged";
-    case FLAKE_FOREIGN: return "the state file is another generator's, or no state file";
+    case FLAKE_FOREIGN:
+        return "the state file is another generator's, or no state file, or was changed while it "
+               "was open";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
     case FLAKE_TAKEN: return "somebody else holds this number, file or range of ids";
     }

@@ -266,7 +266,8 @@ typedef enum sno_status {
     /* a state file that is cut short or damaged */
     SNO_TORN = 9,
     /* no state file, or of another partition or pool; from init: the state is not open, or was
-     * opened for another snapshot, or there is no snapshot */
+     * opened for another snapshot, or there is no snapshot; from draws, extend and close: the file
+     * was changed while it was open */
     SNO_FOREIGN = 10,
     /* the last run ended longer ago than allowable_downtime_ms */
     SNO_DOWNTIME = 11,
@@ -389,8 +390,8 @@ SNO_API sno_status sno_from_uuid(const char *, size_t len, sno_id *);
  * snapshot, must last as long as it draws.
  *
  * Every call that fails leaves generator and output as they were, unless it says otherwise. Any draw may
- * say SNO_RANGE, SNO_FORKED, SNO_LEASE, SNO_INVALID, with a state SNO_IO, and what a gate says; SNO_AGAIN
- * and SNO_CLOCK_BACK are named with each call.
+ * say SNO_RANGE, SNO_FORKED, SNO_LEASE, SNO_INVALID, with a state SNO_IO and SNO_FOREIGN, and what a gate
+ * says; SNO_AGAIN and SNO_CLOCK_BACK are named with each call.
  *
  * A partition of yours, with the whole pool, from now on:
  *
@@ -526,8 +527,10 @@ SNO_API void sno_pool_give_back(sno_pool *, sno_shard *);
  *
  * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
  * later one; inside a unit ids have no order. The coarse clock's lag weakens that by so much, and so does
- * a fast clock while the system's is stepped or slewed, until a lane reads it again. After a step back
- * each lane decides for itself: some change the tick, and ids of one unit may have either.
+ * a fast clock while the system's is stepped or slewed, until a lane reads it again, and a processor that
+ * reads its counter more than 2 us before a load that precedes the draw (seen once in 10^7 loads): a draw
+ * at the end of a unit may then be of the unit before. After a step back each lane decides for itself: some
+ * change the tick, and ids of one unit may have either.
  *
  * n: as many as threads can run at once, which is the smaller of threads and processors; more threads
  * than lanes may draw. Both objects lie anywhere, as a generator does, and are neither moved nor copied
@@ -595,6 +598,10 @@ SNO_API void sno_generation_bump(void);
  * A file that can't be used is left alone: SNO_TORN, SNO_FOREIGN (it is another generator's),
  * SNO_CLOCK_BACK (from the future), SNO_DOWNTIME, SNO_TAKEN (in use, under whatever name),
  * SNO_IO.
+ *
+ * Before each write the state reads the file's two records. If another program has truncated or
+ * overwritten them, or the program has closed the descriptor and opened the file with another object,
+ * the state is lost: draws, extend and close return SNO_FOREIGN until it is closed and opened again.
  */
 typedef struct sno_state sno_state;
 
@@ -622,12 +629,13 @@ typedef struct sno_state_options {
 } sno_state_options;
 
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
- * of the process that opened it. SNO_IO: the old one stands. */
+ * of the process that opened it. SNO_IO: the old one stands. SNO_FOREIGN: the state is lost. */
 SNO_API sno_status sno_state_extend(sno_state *);
 /* Writes the time of the last id, so that the next run waits only until that has passed: not at
  * all, unless ids ran ahead of the clock. Draws fail with SNO_IO from the next unit on; the
  * state's memory must last as long as they may be tried. SNO_IO: closed, but that could not be
- * written, so the next run waits for the horizon. SNO_INVALID: it was not open. SNO_AGAIN, and
+ * written, so the next run waits for the horizon. SNO_FOREIGN: closed, but the state was lost, and the
+ * file is left alone. SNO_INVALID: it was not open. SNO_AGAIN, and
  * it stays open: in a signal handler that has interrupted a write of it. SNO_FORKED, in a forked
  * child or after a bump: the file is let go, and left as it is; one in shared memory stays open for
  * the others. */
@@ -738,7 +746,7 @@ SNO_API size_t sno_sizeof_why(void);
  *     thread_mark                     tells threads apart
  *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
  *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
- *     write_at, read_all              the whole, from there; from the start, up to n bytes
+ *     write_at, read_at               all n bytes from an offset; up to n bytes from an offset
  *     fsync, fdatasync, fsync_folder  until it outlasts a power cut
  *     find, find_open, is_link        which file it is, by its path or descriptor
  *     rename, unlink, folder          folder: the one that relative paths begin at
@@ -1279,10 +1287,10 @@ SNO_I_FN bool sno_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n)
     return true;
 }
 
-/* Reads from the start of the file, at most n bytes; how many, or -1. */
-SNO_I_FN int sno_i_read_all(int fd, uint8_t *bytes, size_t n) {
+/* Returns how many bytes it has read, fewer than n at the end of the file, or -1. */
+SNO_I_FN int sno_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
     size_t got = 0;
-    if (lseek(fd, 0, SEEK_SET) != 0) return -1;
+    if (lseek(fd, (off_t)at, SEEK_SET) != (off_t)at) return -1;
     while (got < n) {
         const ssize_t more = read(fd, bytes + got, n - got);
         if (more < 0 && errno == EINTR) continue;
@@ -1366,8 +1374,8 @@ SNO_I_FN int sno_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count)
 SNO_I_FN bool sno_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
     return (void)fd, (void)at, (void)bytes, (void)n, false;
 }
-SNO_I_FN int sno_i_read_all(int fd, uint8_t *bytes, size_t n) {
-    return (void)fd, (void)bytes, (void)n, -1;
+SNO_I_FN int sno_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
+    return (void)fd, (void)at, (void)bytes, (void)n, -1;
 }
 SNO_I_FN int sno_i_fsync(int fd) { return (void)fd, -1; }
 SNO_I_FN int sno_i_fdatasync(int fd) { return (void)fd, -1; }
@@ -1494,6 +1502,15 @@ SNO_I_FN void *sno_i_move_page(void *page, sno_i_page_room *room) { return (void
  * it counts is learned from exact readings; before two agree, and when it was often wrong, there are no
  * leases.
  *
+ * Why a counter that is read early does no harm. No acquire orders it: a processor may read its counter
+ * while an earlier load still waits for its cache line. The reading is then older than what the load
+ * returns, an id of the next unit from another lane perhaps, and a lease that lasts to the end of its unit
+ * would give a later draw the earlier unit. So each lease ends 2 us before its unit, and there the exact
+ * clock decides. It is ordered: the system's has a barrier before its counter (rdtscp or lfence on x86, isb
+ * on ARM), and the coarse one is loaded from memory. 2 us is no bound of the architecture. Measured on x86
+ * (Zen 4), one load in a million was overtaken, mostly by less than 1 us, and one in 10^7 by more than 2 us,
+ * 9 us at most. Such a reading must also fall on the end of a unit, and costs order, never an id twice.
+ *
  * MEMORY ORDERS
  *
  *     label      at                                   pairs with   and carries
@@ -1523,8 +1540,8 @@ SNO_I_FN void *sno_i_move_page(void *page, sno_i_page_room *room) { return (void
  *  user's own means. safe[] is reached through LOOK:A, and the statistics are read by nobody who acts
  *  on them. `make explore-orders` takes each of these orders away, and sees what comes of it.
  *
- *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load. The
- *  second reading is taken only because of the word's value, which orders it too. And little hangs
+ *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load, and a
+ *  branch on the word's value does not order it. The exact clock's own barrier does. And little hangs
  *  on it: an imagined step back costs a wait or a changed tick, never an id twice.
  *
  * PROGRESS
@@ -2203,7 +2220,8 @@ SNO_I_FN void sno_i_engine_floor(sno_i_engine *e, int64_t floor_ns) {
 /* ---- the fast clock ---- */
 
 enum {
-    SNO_I_LEASE_BITS = 19, /* the longest lease is so many bits of ns: 0.52 ms */
+    SNO_I_LEASE_BITS = 19,       /* the longest lease is so many bits of ns: 0.52 ms */
+    SNO_I_LEASE_SPARE_NS = 2000, /* each ends so long before its unit, for counters read early */
     SNO_I_PACE_SHORTEST_US = 10000,
     SNO_I_PACE_LONGEST_US = 4000000,
     SNO_I_PACE_PARTS = 1000, /* two that agree differ by less than this part */
@@ -2258,8 +2276,10 @@ SNO_I_COLD int64_t sno_i_renew(sno_i_engine *e, uint64_t counter) {
     if (window <= 1) return now_ns;
     /* before the epoch it is one that never comes */
     const uint64_t unit = sno_i_units(e, (uint64_t)now_ns - e->epoch_ns);
-    const uint64_t left_ns = sno_i_min(sno_i_start_ns(e, unit + 1) - (uint64_t)now_ns,
-                                         (uint64_t)1 << SNO_I_LEASE_BITS);
+    const uint64_t unit_left_ns = sno_i_start_ns(e, unit + 1) - (uint64_t)now_ns;
+    if (unit_left_ns <= SNO_I_LEASE_SPARE_NS) return now_ns;
+    const uint64_t left_ns =
+        sno_i_min(unit_left_ns - SNO_I_LEASE_SPARE_NS, (uint64_t)1 << SNO_I_LEASE_BITS);
     const uint64_t end = counter + (left_ns * window >> SNO_I_LEASE_BITS);
     SNO_ATOMIC_STORE(&e->lease, end + unit * sno_i_apart, relaxed);
     return now_ns;
@@ -3086,6 +3106,15 @@ SNO_I_FN bool sno_i_absolute(const char *path, char out[SNO_I_PATH]) {
  *           to acquire it is not enough in C++20.) Who opens it again changes `run` before he stores
  *           a horizon; a draw of an earlier run reads `run` after the horizon, which carries it, and
  *           so is refused by the one or by the other.
+ * LAST      Before each write the writer reads both records. The one that counts must be `last`, byte
+ *           for byte, or what a failed write of this run has left after it. Otherwise another has
+ *           changed the file, or the descriptor is another object's by now, and the state is lost:
+ *           the writer sets is_lost, after which nothing is written, and replaces the horizon by
+ *           LOST, which admits nothing. A CAS does that, so CLOSED remains CLOSED. It is relaxed: LOST
+ *           carries nothing, and a draw that reads the earlier horizon is admitted before the loss.
+ * SETTLE    After a failed sync the kernel may keep a record in its cache that is not on disk, and no
+ *           later sync writes it. So a run that continues from a record writes that record again,
+ *           byte for byte, and syncs it, before it writes the next one over the record before.
  */
 enum {
     SNO_I_RECORD = 128,
@@ -3123,14 +3152,17 @@ struct sno_state {
     uint64_t number;         /* of the last record on disk, by the writer */
     sno_i_atomic32 is_open;
     bool is_shared;
+    bool is_lost; /* the record that counts was not `last`; by the writer */
     sno_clock clock;
     sno_i_file file;
     uint8_t token[SNO_I_RUN]; /* the run, as it stands in the records */
     uint8_t identity[SNO_I_IDENTITY];
+    uint8_t last[SNO_I_RECORD]; /* the last record on disk, by the writer; number 0: none */
     char path[SNO_I_PATH];
 };
 
 #define SNO_I_CLOSED_STATE ((uint64_t)INT64_MIN)
+#define SNO_I_LOST_STATE   ((uint64_t)INT64_MIN + 2)
 
 SNO_I_FN bool sno_i_state_is_shared(const sno_state *s) { return s->is_shared; }
 
@@ -3262,7 +3294,7 @@ SNO_I_FN bool sno_i_is_cut(const uint8_t *bytes, const uint8_t *identity, sno_i_
 /* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
 SNO_I_FN int sno_i_file_read(const sno_i_file *f, uint8_t bytes[SNO_I_FILE + 1]) {
     memset(bytes, 0, SNO_I_FILE + 1);
-    const int n = sno_i_read_all(f->fd, bytes, SNO_I_FILE + 1);
+    const int n = sno_i_read_at(f->fd, 0, bytes, SNO_I_FILE + 1);
     return n > SNO_I_FILE ? -1 : n;
 }
 
@@ -3330,18 +3362,75 @@ SNO_I_FN void sno_i_record_next(const sno_state *s, int64_t horizon_ns,
     sno_i_record_put(&r, out);
 }
 
+/* Reads a record's place. SNO_FOREIGN: the file ends before it does. SNO_IO: it can't be read. */
+SNO_I_FN sno_status sno_i_state_look(const sno_state *s, uint64_t number,
+                                           uint8_t out[SNO_I_RECORD]) {
+    const int n = sno_i_read_at(s->file.fd, sno_i_record_at(number), out, SNO_I_RECORD);
+    if (n < 0) return SNO_IO;
+    return n < SNO_I_RECORD ? SNO_FOREIGN : SNO_OK;
+}
+
+/* Compares the record that counts with this state's last one (LAST): SNO_OK; SNO_FOREIGN: it is
+ * another; SNO_IO: unknown. */
+SNO_I_FN sno_status sno_i_state_compare(const sno_state *s) {
+    uint8_t found[SNO_I_RECORD];
+    sno_i_record r;
+    sno_status status = sno_i_state_look(s, s->number, found);
+    if (status != SNO_OK) return status;
+    if (memcmp(found, s->last, sizeof found) != 0) return SNO_FOREIGN;
+    status = sno_i_state_look(s, s->number + 1, found);
+    if (status != SNO_OK) return status;
+    status = sno_i_record_get(found, &r);
+    if (status == SNO_TORN) return SNO_OK; /* never written, or cut short */
+    const bool is_tried = r.number == s->number + 1 && memcmp(r.run, s->token, SNO_I_RUN) == 0;
+    return status == SNO_OK && (r.number < s->number || is_tried) ? SNO_OK : SNO_FOREIGN;
+}
+
+/* Whether the record that counts is this state's own; if not, the state is lost. A failed read proves
+ * nothing. Caller must be the writer. */
+SNO_I_FN bool sno_i_state_is_own(sno_state *s) {
+    const sno_status status = s->number ? sno_i_state_compare(s) : SNO_OK;
+    uint64_t seen = SNO_ATOMIC_LOAD(&s->horizon, relaxed);
+    if (status == SNO_FOREIGN) s->is_lost = true;
+    if (s->is_lost && seen != SNO_I_CLOSED_STATE)
+        (void)SNO_ATOMIC_CAS(&s->horizon, &seen, SNO_I_LOST_STATE, relaxed, relaxed);
+    return status == SNO_OK && !s->is_lost;
+}
+
 /* Writes a horizon; true: it is on disk. Caller must be the writer. */
 SNO_I_FN bool sno_i_state_write(sno_state *s, int64_t horizon_ns, int64_t now_ns) {
     uint8_t record[SNO_I_RECORD];
     /* another file at the path, or at the descriptor: the lock keeps nobody out now */
     if (!sno_i_file_is_at(&s->file, s->path) || !sno_i_file_is_open(&s->file)) return false;
+    if (!sno_i_state_is_own(s)) return false;
     if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
     sno_i_record_next(s, horizon_ns, record);
     const int64_t at = sno_i_record_at(s->number + 1);
     if (!sno_i_write_at(s->file.fd, at, record, sizeof record)) return false;
     if (sno_i_fdatasync(s->file.fd) != 0) return false;
     s->number++;
+    memcpy(s->last, record, sizeof record);
     return true;
+}
+
+/* Continues from the record that counts, with the file locked: it is on disk from here on (SETTLE).
+ * Another object may have written meanwhile, if the program has closed that one's descriptor. */
+SNO_I_FN bool sno_i_state_settle(sno_state *s, const sno_i_record *r) {
+    s->number = r->number;
+    sno_i_record_put(r, s->last);
+    if (r->is_old && s->number) /* of 0.1.0's slot, where r has a later horizon than the record */
+        (void)sno_i_state_look(s, s->number, s->last);
+    return sno_i_state_is_own(s) &&
+           (!s->number || sno_i_write_at(s->file.fd, sno_i_record_at(s->number), s->last,
+                                           sizeof s->last)) &&
+           sno_i_fdatasync(s->file.fd) == 0;
+}
+
+/* What a failed write comes to. Caller must be the writer. */
+SNO_I_FN sno_status sno_i_state_unwritten(const sno_state *s, sno_why *why) {
+    return s->is_lost ? sno_i_say(why, SNO_FOREIGN, s->path,
+                                    "was changed while it was open, by another program or object")
+                      : sno_i_say(why, SNO_IO, s->path, "can't be written");
 }
 
 SNO_I_FN int64_t sno_i_lead_ns(const sno_state *s) {
@@ -3403,6 +3492,7 @@ SNO_I_FN sno_status sno_i_state_admit(sno_state *s, uint64_t run, int64_t until_
     }
     int64_t horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A, ASK:S */
     if (horizon_ns == INT64_MIN) return SNO_IO;
+    if ((uint64_t)horizon_ns == SNO_I_LOST_STATE) return SNO_FOREIGN;
     const bool by_timer = SNO_ATOMIC_LOAD(&s->by_timer, relaxed) != 0;
     const bool is_near =
         until_ns > horizon_ns || sno_i_ns_until(horizon_ns, until_ns) < sno_i_lead_ns(s) / 2;
@@ -3410,7 +3500,8 @@ SNO_I_FN sno_status sno_i_state_admit(sno_state *s, uint64_t run, int64_t until_
         (until_ns > horizon_ns || until_ns >= (int64_t)SNO_ATOMIC_LOAD(&s->patient, relaxed))) {
         const bool moved = sno_i_state_help(s, until_ns, in_vain);
         horizon_ns = (int64_t)SNO_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
-        if (!moved && until_ns > horizon_ns) return SNO_IO;
+        if (!moved && until_ns > horizon_ns)
+            return (uint64_t)horizon_ns == SNO_I_LOST_STATE ? SNO_FOREIGN : SNO_IO;
     }
     if (SNO_ATOMIC_LOAD(&s->run, relaxed) != run) return SNO_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return SNO_OK;
@@ -3435,7 +3526,7 @@ SNO_API sno_status sno_state_extend(sno_state *s) {
         const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
         if (sno_i_state_is_stale(s)) status = SNO_FORKED;
         else if (!sno_i_state_move(s, sno_i_max(asked, sno_i_exact_ns(&s->clock))))
-            status = SNO_IO;
+            status = sno_i_state_unwritten(s, NULL);
         sno_i_state_turn_end(s);
     }
     sno_i_calm_end(calm);
@@ -3455,10 +3546,11 @@ SNO_I_FN sno_status sno_i_state_end(sno_state *s) {
     const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = sno_i_exact_ns(&s->clock);
     const bool well = sno_i_state_write(s, sno_i_max(asked, now_ns), now_ns);
+    const sno_status status = well ? SNO_OK : sno_i_state_unwritten(s, NULL);
     sno_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
     s->file.fd = -1;
     sno_i_file_drop(&file, false);
-    return well ? SNO_OK : SNO_IO; /* still the writer: who is late finds nothing to write */
+    return status; /* this thread remains the writer: a late one finds nothing to write */
 }
 
 SNO_API sno_status sno_state_close(sno_state *s) {
@@ -3489,7 +3581,7 @@ SNO_I_FN sno_status sno_i_state_read(const sno_i_file *f, const char *path,
     sno_i_found file;
     if (sno_i_find_open(f->fd, &file) && !file.is_regular)
         return sno_i_say(why, SNO_FOREIGN, path, "is no file");
-    const int n = sno_i_read_all(f->fd, bytes, sizeof bytes);
+    const int n = sno_i_read_at(f->fd, 0, bytes, sizeof bytes);
     if (n < 0) return sno_i_say_errno(why, path, ": can't be read: ");
     const sno_status status = sno_i_file_get(bytes, (size_t)n, r);
     if (status == SNO_TORN) return sno_i_say(why, status, path, "is cut short or damaged");
@@ -3556,13 +3648,12 @@ SNO_I_FN sno_status sno_i_state_begin(sno_state *s, const sno_state_options *o,
     if (floor_ns > now_ns && sno_i_ns_until(floor_ns, now_ns) > sno_i_lead_ns(s))
         from_ns = floor_ns - sno_i_lead_ns(s);
     sno_i_state_floor_is(s, floor_ns);
-    s->number = r->number;
     /* who gave it its name may have died before that was on disk */
     const bool has_name = (!r->is_old && r->number > 1) || sno_i_sync_folder(s->path);
-    if (has_name && sno_i_fdatasync(s->file.fd) == 0 && sno_i_state_move(s, from_ns) &&
+    if (has_name && sno_i_state_settle(s, r) && sno_i_state_move(s, from_ns) &&
         (!r->is_old || sno_i_state_convert(s)))
         return SNO_OK;
-    return sno_i_say(why, SNO_IO, s->path, "can't be written");
+    return sno_i_state_unwritten(s, why);
 }
 
 /* Makes it this process's, with the locked file, or the one to be put at the path. It is this
@@ -3578,6 +3669,7 @@ SNO_I_FN void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
     s->file = *file;
     s->written_ns = INT64_MIN;
     s->is_shared = o->shared_memory;
+    s->is_lost = false;
     s->clock = o->clock;
     SNO_ATOMIC_STORE(&s->holder, sno_i_holder_mark(), relaxed);
     s->self = (uint64_t)(uintptr_t)s ^ SNO_I_VERSION;
@@ -3591,25 +3683,23 @@ SNO_I_FN void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
 
 /* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on.
  * Other processes draw meanwhile. What the dead has written need not be on disk. */
-SNO_I_FN bool sno_i_state_take_over(sno_state *s, const sno_state_options *o,
-                                        const sno_i_record *r, const char *path,
-                                        const sno_i_file *file) {
+SNO_I_FN sno_status sno_i_state_take_over(sno_state *s, const sno_state_options *o,
+                                                const sno_i_record *r, const char *path,
+                                                const sno_i_file *file, sno_why *why) {
     const int64_t asked = (int64_t)SNO_ATOMIC_LOAD(&s->asked, relaxed);
     const int64_t now_ns = sno_i_exact_ns(&o->clock);
     SNO_ATOMIC_STORE(&s->writer, sno_i_thread_mark(), relaxed);
     s->file = *file;
     SNO_ATOMIC_STORE(&s->holder, sno_i_holder_mark(), relaxed);
     s->self = (uint64_t)(uintptr_t)s ^ SNO_I_VERSION;
-    s->number = r->number;
     s->clock = o->clock;
     memcpy(s->path, path, strlen(path) + 1);
-    const bool well =
-        sno_i_fdatasync(file->fd) == 0 && sno_i_state_move(s, sno_i_max(asked, now_ns));
-    if (!well) {
-        s->file.fd = -1; /* the caller closes it */
-        sno_i_state_turn_end(s);
-    }
-    return well;
+    if (sno_i_state_settle(s, r) && sno_i_state_move(s, sno_i_max(asked, now_ns)))
+        return SNO_OK;
+    const sno_status status = sno_i_state_unwritten(s, why);
+    s->file.fd = -1; /* the caller closes it */
+    sno_i_state_turn_end(s);
+    return status;
 }
 
 /* From here on draws may write. */
@@ -3631,9 +3721,7 @@ SNO_I_FN sno_status sno_i_state_go_on(sno_state *s, const sno_state_options *o,
     if (status != SNO_OK) return sno_i_say(why, status, path, what);
     if (o->shared_memory && SNO_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
         memcmp(s->token, r.run, SNO_I_RUN) == 0)
-        return sno_i_state_take_over(s, o, &r, path, file)
-                   ? SNO_OK
-                   : sno_i_say(why, SNO_IO, path, "can't be written");
+        return sno_i_state_take_over(s, o, &r, path, file, why);
     /* Until it is of this version, no program of 0.1.0 may have it: those lock one beside it. */
     char beside[SNO_I_PATH];
     sno_i_file lock = {0, 0, -1};
@@ -3670,6 +3758,7 @@ SNO_I_FN sno_status sno_i_state_make(sno_state *s, const sno_state_options *o,
         sno_i_record_next(s, horizon_ns, bytes + sno_i_record_at(1));
         status = sno_i_file_create(&s->file, s->path, bytes, sizeof bytes);
         s->number = 1;
+        memcpy(s->last, bytes + sno_i_record_at(1), sizeof s->last);
         if (status == SNO_OK)
             SNO_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_ns, release); /* DISK:R */
     }
@@ -3793,10 +3882,13 @@ SNO_I_FN void sno_i_begin_behind(sno_i_engine *e, bool later) {
  * so no id is given twice, whichever lane a draw takes (I1). Which one it takes is a hint: the map has
  * for each value of SNO_LANE() the lane that served there last. Map and turn are relaxed and publish
  * nothing; an entry that is stale or lost costs a step to another lane. Lanes have no order among one
- * another, and need none: no new pair of labels.
+ * another, and need none: no new pair of labels. But each look at a word is a LOOK:A, in a sweep too:
+ * a draw that joins a timeline, and a snapshot of the newest unit, rely on that lane's safe[] (I5).
  *
- * DRAW      An attempt in the lane of the map. Its CAS lost to somebody: that entry moves on, to the
- *           next lane in turn. That, and a lane that is spent or behind, begins a sweep.
+ * DRAW      An attempt in the lane of the map. If its CAS loses to another thread in the usual case, a
+ *           unit with places left, the entry moves to the next lane in turn, and a sweep begins. Where
+ *           the CAS loses otherwise, as for the first place of a unit, the draw retries in the same
+ *           lane. A lane that is exhausted or behind begins a sweep, too.
  * SWEEP     One exact reading, and a look at each word: the first lane if it has a place, then
  *           those that have not been drawn from in this unit, then all that have one. A word may be
  *           newer than the reading, and its lane is passed by: so if a later reading is of another
@@ -4112,7 +4204,9 @@ SNO_API const char *sno_status_str(sno_status status) {
     case SNO_FORKED: return "the generator was inherited through fork(), or the machine cloned";
     case SNO_IO: return "a file was refused by the system, or the state is closed";
     case SNO_TORN: return "the state file is cut short or damaged";
-    case SNO_FOREIGN: return "the state file is of another partition or pool, or no state file";
+    case SNO_FOREIGN:
+        return "the state file is of another partition or pool, or no state file, or was changed "
+               "while it was open";
     case SNO_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
     case SNO_TAKEN: return "somebody else holds this file";
     case SNO_LEASE: return "the gate of the options was closed";
@@ -4971,7 +5065,7 @@ SNO_I_FN bool sno_i_pool_on_file(const char *path, const char *ending, sno_snaps
     sno_i_path_with(path, ending, place);
     const sno_i_calm calm = sno_i_calm_begin();
     const int fd = sno_i_open(place, SNO_I_READ);
-    const int n = fd < 0 ? -1 : sno_i_read_all(fd, bytes, sizeof bytes);
+    const int n = fd < 0 ? -1 : sno_i_read_at(fd, 0, bytes, sizeof bytes);
     if (fd >= 0) sno_i_close(fd);
     sno_i_calm_end(calm);
     if (n < 0 || sno_i_file_get(bytes, (size_t)n, &r) != SNO_OK || r.identity[0] != 's')

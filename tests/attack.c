@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * KILLS processes are killed, at a system call that writes or from outside at any moment, on a disk that
- * fails, while the clock steps back and forth; some runs end cleanly, and some kills are power cuts, of
- * which no write survives that was not synced. Three kinds: runs of all generators with their states; a
- * few processes that share the slots of a folder, with ids ahead of the clock; generators in shared
- * memory whose state is extended by one process after the other. No id comes twice.
+ * fails, while the clock steps back and forth; some runs end cleanly, and some kills are power cuts.
+ * Such a cut loses or tears each record that is not on disk. After a failed sync the kernel keeps a
+ * record in its cache that is not on disk, and later syncs do not write it: only another write of the
+ * record and a sync do. Four kinds: runs of all generators with their states; runs of one generator
+ * whose syncs often fail; a few processes that share the slots of a directory, with ids ahead of the
+ * clock; generators in shared memory whose state is extended by one process after the other. No id
+ * comes twice.
  *
  *     attack [--kills=10000] [--seed=1]
  */
@@ -27,9 +30,10 @@ static const int64_t ms = 1000000;
 
 enum { seats = 3, log_room = 8000000, journal_room = 64 };
 
-/* What lay where a record was written that is not yet synced. */
+/* What the disk has at the place of a record that is in the kernel's cache alone. */
 typedef struct undo {
-    _Atomic(uint64_t) inode; /* 0: synced since */
+    _Atomic(uint64_t) inode; /* 0: the disk has what the cache has */
+    _Atomic(bool) is_dirty;  /* the next sync writes it; false: a sync of it has failed */
     int64_t at;
     uint8_t bytes[FLAKE_I_RECORD];
 } undo;
@@ -38,6 +42,7 @@ typedef struct common {
     _Atomic(int64_t) now_ns;
     _Atomic(size_t) n;
     _Atomic(unsigned) faults, trouble, writes, cuts;
+    _Atomic(bool) power_fails; /* when this process has ended */
     _Atomic(bool) made; /* what follows is there for all */
     _Atomic(unsigned) n_undo;
     undo journal[journal_room];
@@ -101,20 +106,42 @@ static void before_write(int fd, size_t n) {
     if (disk.fail_from && call >= disk.fail_from && call < disk.fail_from + disk.fails)
         atomic_fetch_add(&our->faults, 1u);
     if (n != FLAKE_I_RECORD || at < FLAKE_I_FIRST_RECORD || fstat(fd, &file) != 0) return;
-    undo *u = &our->journal[atomic_fetch_add(&our->n_undo, 1u) % journal_room];
-    atomic_store(&u->inode, 0u);
+    for (unsigned i = 0; i < journal_room; i++) {
+        undo *u = &our->journal[i];
+        if (atomic_load(&u->inode) != (uint64_t)file.st_ino || u->at != at) continue;
+        atomic_store(&u->is_dirty, true);
+        return;
+    }
+    undo *u;
+    unsigned tries = 0;
+    do {
+        if (tries++ == journal_room) abort();
+        u = &our->journal[atomic_fetch_add(&our->n_undo, 1u) % journal_room];
+    } while (atomic_load(&u->inode));
     memset(u->bytes, 0, sizeof u->bytes);
     if (pread(fd, u->bytes, n, at) < 0) return;
     u->at = at;
+    atomic_store(&u->is_dirty, true);
     atomic_store(&u->inode, (uint64_t)file.st_ino);
 }
 
-static void after_sync(int fd) {
+static void after_sync(int fd, bool well) {
     struct stat file;
     if (fstat(fd, &file) != 0) return;
+    for (unsigned i = 0; i < journal_room; i++) {
+        undo *u = &our->journal[i];
+        if (atomic_load(&u->inode) != (uint64_t)file.st_ino || !atomic_load(&u->is_dirty)) continue;
+        if (well) atomic_store(&u->inode, 0u);
+        else atomic_store(&u->is_dirty, false);
+    }
+}
+
+/* Whether a sync has failed and its record has not been written since. */
+static bool cache_differs(void) {
     for (unsigned i = 0; i < journal_room; i++)
-        if (atomic_load(&our->journal[i].inode) == (uint64_t)file.st_ino)
-            atomic_store(&our->journal[i].inode, 0u);
+        if (atomic_load(&our->journal[i].inode) && !atomic_load(&our->journal[i].is_dirty))
+            return true;
+    return false;
 }
 
 static void take_back(const undo *u, const char *name) {
@@ -123,18 +150,18 @@ static void take_back(const undo *u, const char *name) {
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     if (stat(path, &file) != 0 || (uint64_t)file.st_ino != atomic_load(&u->inode)) return;
     const int fd = (open)(path, O_RDWR);
-    const size_t kept = below(2) ? 0 : (size_t)below(sizeof u->bytes);
+    const size_t kept =
+        atomic_load(&u->is_dirty) && below(4) ? (size_t)below(sizeof u->bytes + 1) : 0;
     if (fd < 0) abort();
     if (pwrite(fd, u->bytes + kept, sizeof u->bytes - kept, u->at + (off_t)kept) < 0) abort();
     (void)(close)(fd);
 }
 
-/* With all processes dead: what was not synced is lost, or all but the first part of it; and what
- * memory they shared. */
+/* With all processes dead: a record that is not on disk is lost, or all but its first part if a sync
+ * may have been writing it; and so is the memory that the processes shared. */
 static void cut_power(const char *const *names, size_t count) {
-    const unsigned n = atomic_load(&our->n_undo);
-    for (unsigned i = n; i && n - i < journal_room; i--) {
-        undo *u = &our->journal[(i - 1) % journal_room];
+    for (unsigned i = 0; i < journal_room; i++) {
+        undo *u = &our->journal[i];
         for (size_t k = 0; k < count; k++)
             if (atomic_load(&u->inode)) take_back(u, names[k]);
         atomic_store(&u->inode, 0u);
@@ -155,10 +182,14 @@ static pid_t start(void (*run)(void)) {
     disk_begin();
     disk_on_write = before_write;
     disk_on_sync = after_sync;
-    if (below(3) == 0) disk.kill_at = 1 + (int)below(60);
-    if (below(4) == 0) {
-        disk.fail_from = 1 + (int)below(40);
-        disk.fails = 1 + (int)below(20);
+    if (below(cache_differs() ? 2 : 8) == 0) { /* the power fails in one of the first syncs */
+        disk.kill_at_sync = 1 + (int)below(4);
+        atomic_store(&our->power_fails, true);
+    } else if (below(4) == 0) disk.kill_at = 1 + (int)below(60);
+    else if (below(3) == 0) {
+        disk.fail_from = 1 + (int)below(32);
+        disk.only_syncs = below(4);
+        disk.fails = disk.only_syncs ? 1000000 : 1 + (int)below(20);
     }
     run();
     _exit(0);
@@ -308,11 +339,58 @@ static bool attack_states(unsigned wanted) {
             (void)kill(child, SIGKILL);
         }
         end_of(child);
-        if (below(2)) cut_power(state_names, 4);
+        if (atomic_exchange(&our->power_fails, false) || below(4) == 0) cut_power(state_names, 4);
         move_shared_clock((int64_t)below(3) * 700 * ms);
         if (below(3) == 0) move_shared_clock(3500 * ms);
     }
     return report("states");
+}
+
+// >>syncs
+
+static const char *const sync_names[] = {"syncs"};
+
+/* Draws at a few times only, so that a horizon that was lost shows. */
+static void run_of_syncs(void) {
+    static flake_gen gen;
+    flake_state_options where;
+    flake_options o;
+    memset(&where, 0, sizeof where);
+    memset(&o, 0, sizeof o);
+    where.path = path_of("syncs");
+    where.no_wait = true;
+    where.clock.now_ns = o.clock.now_ns = shared_clock;
+    if (flake_state_open(&states[0], &where, &o, NULL) != FLAKE_OK) return;
+    o.state = &states[0];
+    if (flake_init(&gen, &o) != FLAKE_OK) _exit(1);
+    if (!disk.fail_from && below(2)) {
+        disk.fail_from = disk.calls + 1 + (int)below(4);
+        disk.fails = 1000000;
+        disk.only_syncs = true;
+    }
+    flake_status status = FLAKE_OK;
+    for (uint64_t draws = 20 + below(60); draws && status != FLAKE_IO; draws--) {
+        uint64_t id;
+        status = flake_try(&gen, &id);
+        if (status == FLAKE_OK) keep(300, id);
+        move_shared_clock(100 * ms);
+    }
+    (void)kill(getpid(), SIGKILL);
+}
+
+static bool attack_syncs(unsigned wanted) {
+    begin(sync_names, 1);
+    while (kills < wanted) {
+        const unsigned had = kills;
+        end_of(start(run_of_syncs));
+        const bool power_fails = atomic_exchange(&our->power_fails, false) || below(4) == 0;
+        if (kills == had) move_shared_clock(300 * ms); /* the open was refused */
+        else if (power_fails) {
+            cut_power(sync_names, 1);
+            move_shared_clock(-(int64_t)below(30) * 100 * ms);
+        } else move_shared_clock((int64_t)below(10) * 100 * ms);
+    }
+    return report("syncs");
 }
 
 // >>slots
@@ -430,14 +508,16 @@ int main(int argc, char **argv) {
     if (page == MAP_FAILED || !mkdtemp(folder)) return 1;
     our = (common *)page;
     int passed = 0;
-    passed += attack_states(all / 2);
+    passed += attack_states(all / 4);
+    passed += attack_syncs(all / 4);
     passed += attack_slots(all / 10 * 3);
-    if (words_reach_other_processes) passed += attack_shared(all - all / 2 - all / 10 * 3);
+    if (words_reach_other_processes) passed += attack_shared(all - all / 4 * 2 - all / 10 * 3);
     else passed++;
     begin(state_names, 4);
+    begin(sync_names, 1);
     begin(slot_names, 4);
     begin(shared_names, 1);
     (void)rmdir(folder);
-    printf("%d passed, %d failed\n", passed, 3 - passed);
-    return passed != 3;
+    printf("%d passed, %d failed\n", passed, 4 - passed);
+    return passed != 4;
 }

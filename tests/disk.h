@@ -19,16 +19,18 @@ static struct disk {
     int calls;     /* of those that write, so far */
     int fail_from; /* from this one on they fail, `fails` of them; 0: none */
     int fails;
-    int kill_at;  /* here the process is killed, before the call; 0: nowhere */
+    bool only_syncs; /* of these calls; writes reach the kernel's cache */
+    int kill_at;      /* here the process is killed, before the call; 0: nowhere */
+    int kill_at_sync; /* likewise, counting syncs in place alone */
     char log[64]; /* o w s r: open, write, sync, rename of a new file; O S C: of the folder; w d: a
                      write in place, and its sync */
     int64_t written, synced, renamed; /* horizons, as far as they have come */
     int64_t lasting;
     int folder;
-} disk = {0, 0, 0, 0, "", 0, 0, 0, INT64_MIN, -1};
+} disk = {0, 0, 0, false, 0, 0, "", 0, 0, 0, INT64_MIN, -1};
 
-/* Told of each write before it is made, and of each sync that went well; NULL: nobody. */
-static void (*disk_on_write)(int fd, size_t n), (*disk_on_sync)(int fd);
+/* Called before each write, and after each sync of a file in place; NULL: not called. */
+static void (*disk_on_write)(int fd, size_t n), (*disk_on_sync)(int fd, bool well);
 
 static inline void disk_begin(void) {
     memset(&disk, 0, sizeof disk);
@@ -41,9 +43,11 @@ static inline bool disk_step(char what) {
     const size_t n = strlen(disk.log);
     disk.calls++;
     if (n < sizeof disk.log - 1) disk.log[n] = what, disk.log[n + 1] = 0;
-    if (disk.calls == disk.kill_at) (void)kill(getpid(), SIGKILL);
+    const bool is_last_sync = what == 'd' && disk.kill_at_sync && --disk.kill_at_sync == 0;
+    if (disk.calls == disk.kill_at || is_last_sync) (void)kill(getpid(), SIGKILL);
     if (!disk.fail_from || disk.calls < disk.fail_from || disk.calls >= disk.fail_from + disk.fails)
         return true;
+    if (disk.only_syncs && what != 'd') return true;
     errno = ENOSPC;
     return false;
 }
@@ -86,8 +90,9 @@ int fsync(int fd) {
 
 int fdatasync(int fd);
 int fdatasync(int fd) {
-    if (!disk_step('d')) return -1;
-    if (disk_on_sync && fd >= 0) disk_on_sync(fd);
+    const bool well = disk_step('d');
+    if (disk_on_sync && fd >= 0) disk_on_sync(fd, well);
+    if (!well) return -1;
     disk.lasting = disk.written;
     return fd < 0 ? -1 : 0;
 }

@@ -238,11 +238,16 @@ for test in $(sed -n '/^## What is promised/,/^## /p' $readme | grep -o '`\(test
     esac || printf '%s ' "$test"
 done > "$dir/unknown"
 nothing "tests that are not there" "$(cat "$dir/unknown")"
-for marks in "bench $readme" "evidence tests/EVIDENCE.md"; do
-    judge "${marks#* } has the marks of its ${marks% *}" \
-        [ "$(grep -cx "<!-- ${marks% *} \(begin\|end\) -->" "${marks#* }")" = 2 ]
-done
+judge "$readme has the marks of its bench" [ "$(grep -cx "<!-- bench \(begin\|end\) -->" $readme)" = 2 ]
 judge "$readme is a front page" [ "$(wc -l < $readme)" -lt 400 ]
+
+# Each source file names its licence, since files get copied alone.
+says_its_licence() { head -n 3 "$1" | grep -q 'SPDX-License-Identifier: MIT'; }
+for file in $(find Makefile .ci flake.h sno.h bench fuzz tests -type f | grep -E \
+    '(^Makefile|^\.ci/run|/mutants/table|\.(c|h|cc|sh|mk|awk|lua|py|go|mjs))$'); do
+    says_its_licence "$file" || printf '%s ' "$file"
+done > "$dir/unknown"
+nothing "files that name no licence" "$(cat "$dir/unknown")"
 
 [ -z "$skipped" ] || echo "SKIPPED for want of a program: $skipped"
 echo "$passed passed, $failed failed"

@@ -1,31 +1,132 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# matrix.sh WARN HEADER...   gcc and clang, every -std, C and C++, every -O: no warning anywhere; nor as libraries, and
-# in C++ with functions that files share.
-warn=$1
-shift
+# matrix.sh   no warning by gcc or clang, in any -std of C and C++, at any -O: of both headers together, of each
+# alone in an empty directory, and of a program that sets more warnings than the headers are written for.
+# WARN has the project's own.
+. tests/judge.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-for header; do printf '#include "%s"\n' "$header"; done > "$dir/all.c"
-echo 'int main(void) { return 0; }' >> "$dir/all.c"
-cp "$dir/all.c" "$dir/all.cc"
-runs=0
-compile() { # COMPILER STD O FILE FLAG...
-    compiler=$1 std=$2 o=$3 file=$4
-    shift 4
-    $compiler -std="$std" -O$o $warn "$@" -I. "$dir/$file" -o "$dir/program" || { echo "$compiler -std=$std -O$o $*"; exit 1; }
-    runs=$((runs + 1))
+here=$PWD
+c_standards="c11 c17 gnu11 c2x" cxx_standards="c++11 c++14 c++17 c++20 c++2b"
+quietly() { said=$("$@" 2>&1) || { printf '%s\n' "$said" | head -20; return 1; }; }
+# Several compilations count as one test, which names the first that fails.
+compiles() { # COMMAND...
+    quietly "$@" || { echo "    $*"; fine=false; }
 }
-for o in 0 1 2 3 s; do
-    for pair in "gcc c11" "gcc c17" "gcc gnu11" "gcc c2x" "clang c11" "clang c17" "clang gnu11" "clang c2x" \
-        "g++ c++11" "g++ c++14" "g++ c++17" "g++ c++20" "g++ c++23" "clang++ c++11" "clang++ c++14" \
-        "clang++ c++17" "clang++ c++20" "clang++ c++2b"; do
-        case $pair in *c++*) file=all.cc ;; *) file=all.c ;; esac
-        compile ${pair% *} ${pair#* } $o $file
-        [ $o = 2 ] || continue
-        compile ${pair% *} ${pair#* } 2 $file -DFLAKE_LIBRARY -DSNO_LIBRARY
-        [ $file = all.c ] || compile ${pair% *} ${pair#* } 2 $file -DFLAKE_CXX_INLINE='"plain"' -DSNO_CXX_INLINE='"plain"'
+all_did() { $fine; }
+
+# ---- both headers, as a program, a library, and with functions that C++ files share ----
+
+printf '#include "flake.h"\n#include "sno.h"\nint main(void) { return 0; }\n' | tee "$dir/all.c" > "$dir/all.cc"
+for compiler in gcc clang g++ clang++; do
+    case $compiler in *++) file=$dir/all.cc standards=$cxx_standards ;; *) file=$dir/all.c standards=$c_standards ;; esac
+    for std in $standards; do
+        fine=true
+        for o in 0 1 2 3 s; do compiles $compiler -std=$std -O$o $WARN -I. "$file" -o "$dir/program"; done
+        compiles $compiler -std=$std -O2 $WARN -DFLAKE_LIBRARY -DSNO_LIBRARY -I. "$file" -o "$dir/program"
+        case $compiler in *++)
+            compiles $compiler -std=$std -O2 $WARN -DFLAKE_CXX_INLINE='"plain"' -DSNO_CXX_INLINE='"plain"' -I. "$file" -o "$dir/program" ;;
+        esac
+        judge "$compiler -std=$std" all_did
     done
 done
-echo "$runs compilations without a warning"
+
+# ---- each header alone: first, last, among macros that other headers define, and as the file itself ----
+
+for header in flake.h sno.h; do
+    rm -rf "$dir/alone" && mkdir "$dir/alone" && cp $header "$dir/alone" && cd "$dir/alone" || exit 1
+    main="#include \"$header\"\nint main(void) { return 0; }\n"
+    printf "$main" | tee first.c > first.cc
+    printf "#include <stdio.h>\n#include <stdlib.h>\n$main" | tee last.c > last.cc
+    # The headers that this one needs come first: such macros would break those.
+    sed -n 's/^ *# *include \(<[^>]*>\).*/#if __has_include(\1)\n#include \1\n#endif/p' $header > macros.c
+    for word in 'interface struct' 'small char' 'hyper int' near far IN OUT OPTIONAL 'min(a, b) a' 'max(a, b) a' \
+        'I 1' 'linux 1' 'unix 1'; do echo "#undef ${word%%[ (]*}"; echo "#define $word"; done >> macros.c
+    printf "$main" >> macros.c
+    for pair in "gcc c11" "gcc gnu11" "clang c11" "clang gnu11" "g++ c++11" "clang++ c++11"; do
+        fine=true compiler=${pair% *}
+        case $compiler in
+        *++) files="first.cc last.cc" ;;
+        gcc) files="first.c last.c macros.c -xc $header" ;;
+        clang) files="first.c last.c macros.c" ;; # of the file itself, it names each function that is not called
+        esac
+        compiles $compiler -std=${pair#* } $WARN -fsyntax-only $files
+        judge "$header alone, $compiler -std=${pair#* }" all_did
+    done
+    cd "$here" || exit 1
+done
+
+# ---- a user's file, with more warnings: they are of its own code ----
+
+cat > "$dir/user.c" << 'END'
+#include "flake.h"
+#include "sno.h"
+int main(void) {
+    static flake_gen ids;
+    static flake_lanes lanes;
+    static flake_lane lane[2];
+    static sno_lanes laned;
+    static sno_lane sno_lane_of[2];
+    uint64_t id;
+    sno_id sno = sno_generate(42);
+    char text[16];
+    sno_encode(sno, text);
+    if (flake_lanes_next(&lanes, &id) == FLAKE_OK || !sno_is_zero(sno_lanes_new(&laned, 1))) return 1;
+    if (flake_lanes_init(&lanes, lane, 2, NULL) != FLAKE_OK || sno_lanes_init(&laned, sno_lane_of, 2, NULL) != SNO_OK) return 1;
+    if (flake_init(&ids, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
+    return sno_decode(text, sizeof text, &sno) == SNO_OK ? 0 : FLAKE_VERSION_MAJOR + SNO_VERSION_MAJOR + 1;
+}
+END
+sed 's/NULL/nullptr/g' "$dir/user.c" > "$dir/user.cc"
+# Options in C++ as the headers' first comments have them; a memset of them is no warning, either.
+cat > "$dir/options.cc" << 'END'
+#include "flake.h"
+#include "sno.h"
+#include <cstring>
+int main() {
+    flake_options options = {};
+    sno_options of_sno = {};
+    options.layout = flake_layout_twitter();
+    options.node = 3;
+    of_sno.max_wait_ms = 10;
+    const bool fit = !flake_options_why(&options) && !sno_options_why(&of_sno);
+    std::memset(&options, 0, sizeof options);
+    std::memset(&of_sno, 0, sizeof of_sno);
+    return fit ? 0 : 1;
+}
+END
+strict='-Wall -Wextra -Wpedantic -pedantic-errors -Wconversion -Wsign-conversion -Wshadow -Wundef -Werror'
+strict_c="$strict -Wdeclaration-after-statement -Wstrict-prototypes"
+strict_cxx="$strict -Wold-style-cast -Wzero-as-null-pointer-constant -Weffc++"
+for compiler in gcc clang g++ clang++; do
+    fine=true
+    case $compiler in
+    *++)
+        [ $compiler = clang++ ] || strict_cxx="$strict_cxx -Wuseless-cast"
+        for std in $cxx_standards; do
+            for file in user options; do compiles $compiler -std=$std $strict_cxx -O2 -I. "$dir/$file.cc" -o "$dir/program" -pthread; done
+        done
+        # Functions that files share are inlined into one another in other ways.
+        for o in 2 3; do
+            compiles $compiler -std=c++17 $strict_cxx -O$o -DFLAKE_CXX_INLINE='"plain"' -DSNO_CXX_INLINE='"plain"' -I. \
+                "$dir/user.cc" -o "$dir/program" -pthread
+        done
+        strict_cxx=${strict_cxx% -Wuseless-cast}
+        ;;
+    *)
+        for std in $c_standards; do compiles $compiler -std=$std $strict_c -O2 -I. "$dir/user.c" -o "$dir/program" -pthread; done
+        for o in 0 1 3; do compiles $compiler -std=c11 $strict_c -O$o -I. "$dir/user.c" -o "$dir/program" -pthread; done
+        ;;
+    esac
+    judge "a strict program by $compiler" all_did
+done
+
+# gcc's vectors of bytes compare in another way where char has no sign.
+for test in test_uuid_text test_sno_text; do
+    fine=true
+    compiles gcc -std=c11 -O2 -w -funsigned-char -pthread -I. tests/$test.c -o "$dir/$test"
+    compiles "$dir/$test"
+    judge "$test, -funsigned-char" all_did
+done
+close_with_counts

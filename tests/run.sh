@@ -1,37 +1,67 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# run.sh RUN_ENV PROGRAM...   runs the test programs and adds up what they say.
-run_env=$1
+# run.sh OUT COMMAND...          runs a test program, keeps what it prints in OUT, prints one line if it fails
+# run.sh --step OUT COMMAND...   the same of a longer step: prints a line in any case, and the end of its output
+#                                if it fails; a step that counts nothing counts as one
+# run.sh --sum OUT...            adds up what ran; a missing OUT is a failure: the program did not compile
+# run.sh --table OUT...          the steps as a table
+#
+# OUT closes with "N passed, N failed", a step's also with "in N s".
+counts='^[0-9][0-9]* passed, [0-9][0-9]* failed'
+
+case $1 in
+--sum)
+    shift
+    passed=0 failed=0
+    for out; do
+        # shellcheck disable=SC2046
+        set -- $(tail -n 1 "$out" 2> /dev/null | grep "$counts")
+        [ $# -gt 0 ] || { echo "FAIL $(basename "$out" .out): not built"; set -- 0 passed, 1; }
+        passed=$((passed + $1)) failed=$((failed + $3))
+        [ ! -e "$out" ] || grep -h '^ *SKIPPED' "$out"
+    done
+    echo "$passed passed, $failed failed"
+    [ $failed -eq 0 ] && [ $passed -gt 0 ]
+    exit
+    ;;
+--table)
+    shift
+    printf '| step | passed | failed | s |\n|---|---:|---:|---:|\n'
+    for out; do
+        tail -n 1 "$out" | sed -n "s/^\([0-9]*\) passed, \([0-9]*\) failed in \([0-9]*\) s$/| $(basename "$out" .out) | \1 | \2 | \3 |/p"
+    done
+    exit
+    ;;
+--step) step=1 && shift ;;
+*) step= ;;
+esac
+
+out=$1 name=$(basename "$1" .out) began=$(date +%s)
 shift
-passed=0 failed=0
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
-for program; do
-    echo "== $(basename "$program")"
-    case $program in
-    *.sh) "$program" > "$out" 2>&1 ;;
-    *)
-        [ -e "$program" ] || program=$program.exe # as compilers for Windows name it
-        $run_env "$program" > "$out" 2>&1
-        ;;
-    esac
-    code=$?
-    sed '$d' "$out"
-    last=$(tail -n 1 "$out" | tr -d "\r")
-    case $last in
-    *" passed, "*" failed")
-        passed=$((passed + ${last%% *}))
-        last=${last#* passed, }
-        failed=$((failed + ${last%% *}))
-        [ $code -eq 0 ] || [ "${last%% *}" != 0 ] || { echo "exit code $code"; failed=$((failed + 1)); }
-        ;;
-    *)
-        echo "$last"
-        echo "$program ended early with exit code $code"
-        failed=$((failed + 1))
-        ;;
-    esac
-done
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+if [ ! "$step" ]; then
+    for program; do :; done # the last word
+    [ -e "$program" ] || set -- "$@.exe" # as compilers for Windows name it
+    # A state file is synced all the time, which costs nothing on a file system in memory.
+    case $program in *.sh) ;; *) [ "$TMPDIR" ] || [ ! -w /dev/shm ] || export TMPDIR=/dev/shm ;; esac
+fi
+rm -f "$out"
+"$@" > "$out.raw" 2>&1
+code=$?
+tr -d '\r' < "$out.raw" > "$out.part" && rm "$out.raw"
+took="$(($(date +%s) - began)) s"
+if [ "$step" ]; then said=$(grep "$counts" "$out.part" | tail -n 1); else said=$(tail -n 1 "$out.part" | grep "$counts"); fi
+[ "$said" ] || { [ "$step" ] && said="$((code == 0)) passed, $((code != 0)) failed"; }
+case $said/$code in
+*" passed, 0 failed/0") [ ! "$step" ] || printf 'ok   %-20s %s in %s\n' "$name" "$said" "$took" ;;
+*)
+    tests=$(awk '$1 == "FAIL" {printf "%s ", $2}' "$out.part")
+    [ "$tests" ] || tests="exit code $code after $(awk '$1 == "ok" {last = $2} END {print last ? last : "no test"}' "$out.part") "
+    echo "FAIL $name: $tests($out)"
+    [ ! "$step" ] || tail -n 40 "$out.part" | sed 's/^/     /'
+    # What ends early, or with another exit code than its counts have, has failed.
+    case $said in '' | *" 0 failed") said="${said:-0 passed, 0 failed}" && said="${said%0 failed}1 failed" ;; esac
+    ;;
+esac
+echo "$said${step:+ in $took}" >> "$out.part"
+mv "$out.part" "$out"

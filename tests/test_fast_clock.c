@@ -8,6 +8,7 @@ static unsigned runs_on; /* one of two processors: the thread that draws */
 
 enum { RATE = 3 };                          /* of the counter, in a ns */
 static const int64_t lease_ns = 1 << 19;    /* the longest */
+static const int64_t spare_ns = 2000;       /* a lease ends so long before its unit */
 static const int64_t stretch_ns = 20000000; /* long enough to learn from */
 
 /* Clock and counter go on, together or apart. */
@@ -80,9 +81,12 @@ static void a_lease_ends_with_its_unit(void) {
     pass(MS / 4); /* behind the first lease */
     DRAWS(ms, 1);
     DRAWS(ms, 0);
-    pass(MS / 4 - MS / 1000);
+    pass(MS / 4 - 2 * spare_ns);
     DRAWS(ms, 0);
-    pass(MS / 1000);
+    pass(spare_ns + 1); /* too late for another lease */
+    DRAWS(ms, 1);
+    DRAWS(ms, 1);
+    pass(spare_ns - 1);
     DRAWS(ms + 1, 1);
     CHECK_EQ(parts_of(&gen, id).seq, 0);
     DRAWS(ms + 1, 0);
@@ -452,6 +456,37 @@ static void lanes_follow_the_processor(void) {
     }
 }
 
+/* The second processor reads its counter before it loads what the first has published. */
+static void lanes_rise_where_a_counter_is_read_early(void) {
+    static flake_lanes lanes;
+    static flake_lane array[2];
+    static const int64_t early_ns[] = {0, 100, 1000, 2000};
+    for (unsigned k = 0; k < sizeof early_ns / sizeof *early_ns; k++) {
+        begin_fast(flake_layout_idgen());
+        CHECK_EQ(flake_lanes_init(&lanes, array, 2, &options), FLAKE_OK);
+        for (unsigned i = 0; i < 12; i++) {
+            go_to(i % 2);
+            pass(stretch_ns);
+            CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+        }
+        for (int64_t left_ns = lease_ns / 2; left_ns; left_ns /= 2) {
+            pass(2 * MS - script_now.now_ns % MS - left_ns);
+            for (unsigned p = 0; p < 2; p++) { /* both lanes are in the unit */
+                go_to(p);
+                CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+            }
+            pass(left_ns);
+            for (unsigned p = 0; p < 2; p++) {
+                go_to(p);
+                count_back(p ? early_ns[k] : 0);
+                CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+                count_on(p ? early_ns[k] : 0);
+                CHECK_EQ(parts_of(&lanes.whole, id).unix_ms, now_ms());
+            }
+        }
+    }
+}
+
 static void who_has_a_clock_of_his_own_has_no_leases(void) {
     begin_fast(flake_layout_idgen());
     options.clock.now_ns = script_read;
@@ -533,6 +568,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(processors_whose_counters_differ_share_a_word),
         CHECK_TEST(processors_whose_counters_differ_are_given_up),
         CHECK_TEST(lanes_follow_the_processor),
+        CHECK_TEST(lanes_rise_where_a_counter_is_read_early),
         CHECK_TEST(who_has_a_clock_of_his_own_has_no_leases),
         CHECK_TEST(one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it),
         CHECK_TEST(a_fourth_kind_of_clock_is_refused),

@@ -102,7 +102,7 @@ static void only_the_zero_id_is_zero(void) {
     }
 }
 
-static int compare_bytes(const void *a, const void *b) { return memcmp(a, b, sizeof(sno_id)); }
+static int compare_ids(const void *a, const void *b) { return memcmp(a, b, sizeof(sno_id)); }
 
 static bool sorts_as_qsort_does(const sno_id *ids, size_t n) {
     sno_id *mine = (sno_id *)exactly(n * sizeof *ids);
@@ -110,7 +110,7 @@ static bool sorts_as_qsort_does(const sno_id *ids, size_t n) {
     if (n > 0) {
         memcpy(mine, ids, n * sizeof *ids);
         memcpy(wanted, ids, n * sizeof *ids);
-        qsort(wanted, n, sizeof *ids, compare_bytes);
+        qsort(wanted, n, sizeof *ids, compare_ids);
     }
     sno_sort(mine, n);
     const bool same = n == 0 || memcmp(mine, wanted, n * sizeof *ids) == 0;

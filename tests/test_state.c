@@ -165,7 +165,7 @@ static void what_the_last_run_wrote_is_synced_before_the_next_write(void) {
     script_now.now_ns = record_of(path).horizon_ns + ms;
     disk_begin();
     CHECK_EQ(open_node(path, 1), FLAKE_OK);
-    CHECK_STR(disk.log, "OSCdwd");
+    CHECK_STR(disk.log, "OSCwdwd");
     disk_begin();
     disk.fail_from = 1, disk.fails = 1;
     crash_here();

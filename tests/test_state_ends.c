@@ -84,6 +84,77 @@ static void a_write_that_failed_is_tried_again_soon(void) {
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
+/* ---- a record that is in the kernel's cache, and not on disk ----
+ *
+ * After a failed sync its page counts as clean, and only another write of it brings it to the disk.
+ */
+
+static struct cached {
+    uint8_t on_disk[FLAKE_I_FILE];
+    bool is_dirty[2];
+    int syncs_left; /* the power fails in the last of these; 0: never */
+} *cached;
+
+static void mark_dirty(int fd, size_t n) {
+    const off_t at = lseek(fd, 0, SEEK_CUR);
+    if (n == FLAKE_I_RECORD) cached->is_dirty[at >= FLAKE_I_RECORD_STRIDE] = true;
+}
+
+/* When the power fails, half of what is new in a dirty page reaches the disk. */
+static void sync_pages(int fd, bool well) {
+    uint8_t now[FLAKE_I_FILE];
+    const bool cut = cached->syncs_left && --cached->syncs_left == 0;
+    CHECK_EQ(pread(fd, now, sizeof now, 0), FLAKE_I_FILE);
+    for (int i = 0; i < 2; i++) {
+        uint8_t *to = cached->on_disk + flake_i_record_at((uint64_t)i);
+        const uint8_t *from = now + flake_i_record_at((uint64_t)i);
+        if (well && cached->is_dirty[i])
+            memcpy(to, from, cut ? FLAKE_I_RECORD / 2 : FLAKE_I_RECORD);
+        cached->is_dirty[i] = false;
+    }
+    if (cut) (void)kill(getpid(), SIGKILL);
+}
+
+static void draw_until_the_disk_fails(void) {
+    uint64_t id;
+    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
+    EXPECT(read_file(path_of("ids"), cached->on_disk, FLAKE_I_FILE) == FLAKE_I_FILE);
+    for (int i = 0; i < 2000; i++, script_now.now_ns += ms) EXPECT(draw(&id) == FLAKE_OK);
+    disk.fail_from = disk.calls + 1, disk.fails = 1000000, disk.only_syncs = true;
+    while (draw(&id) == FLAKE_OK) script_now.now_ns += ms;
+    (void)kill(getpid(), SIGKILL);
+}
+
+static void open_in_a_power_cut(void) { EXPECT(open_node(path_of("ids"), 1) != FLAKE_OK); }
+
+static void draw_after_the_cut(void) {
+    uint64_t id;
+    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
+    for (int i = 0; i < 2000; i++, script_now.now_ns += ms) EXPECT(draw(&id) == FLAKE_OK);
+}
+
+static void a_failed_sync_and_a_torn_write_repeat_nothing(void) {
+    for (int cut_at = 1; cut_at <= 2; cut_at++) {
+        begin();
+        memset(cached, 0, sizeof *cached);
+        disk_on_write = mark_dirty, disk_on_sync = sync_pages;
+        CHECK(WIFSIGNALED(in_child(draw_until_the_disk_fails)));
+        CHECK(our->log.n > 4000);
+        CHECK(record_of(path_of("ids")).number > 2); /* which no sync has written */
+        cached->syncs_left = cut_at;
+        script_now.now_ns += 12000 * ms;
+        CHECK(WIFSIGNALED(in_child(open_in_a_power_cut)));
+        CHECK_EQ(cached->syncs_left, 0);
+        write_file(path_of("ids"), cached->on_disk, FLAKE_I_FILE);
+        script_now.now_ns = (start_ms + 3001) * ms; /* with the power the clock fails, too */
+        if (script_now.now_ns < record_of(path_of("ids")).written_ns) /* by the first sync */
+            script_now.now_ns = record_of(path_of("ids")).written_ns;
+        child_is_well(draw_after_the_cut);
+        CHECK_EQ(ways_repeated(&our->log), 0);
+        disk_on_write = NULL, disk_on_sync = NULL;
+    }
+}
+
 static void fill_the_disk(void) {
     uint64_t id;
     struct rlimit limit;
@@ -365,11 +436,15 @@ int main(int argc, char **argv) {
         CHECK_TEST(killed_at_each_system_call),
         CHECK_TEST(a_full_disk_stops_draws_at_the_horizon),
         CHECK_TEST(a_write_that_failed_is_tried_again_soon),
+        CHECK_TEST(a_failed_sync_and_a_torn_write_repeat_nothing),
         CHECK_TEST(a_file_that_can_t_grow),
         CHECK_TEST(opened_again_beside_a_timer),
         CHECK_TEST(closed_while_others_draw),
         CHECK_TEST(runs_that_end_anywhere_repeat_nothing),
         CHECK_TEST(killed_from_outside),
     };
+    cached = (struct cached *)mmap(NULL, sizeof *cached, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (cached == MAP_FAILED) return 1;
     return STATE_MAIN(argc, argv, all);
 }

@@ -135,6 +135,13 @@ static void a_link_to_nothing_is_not_replaced(void) {
     close_it(&state);
 }
 
+static size_t read_bytes(const char *path, uint8_t *bytes, size_t room) {
+    FILE *in = fopen(path, "rb");
+    const size_t n = in ? fread(bytes, 1, room, in) : 0;
+    if (in) (void)fclose(in);
+    return n;
+}
+
 /* ---- files that are replaced ---- */
 
 static void is_lost(void (*lose)(void)) {
@@ -186,6 +193,169 @@ static void a_descriptor_that_is_anothers_by_now_is_not_written_to(void) {
     (void)flake_state_close(&state);
     (void)close(fd);
     memset(&state, 0, sizeof state);
+}
+
+/* ---- files that are changed in place, and descriptors that get another owner ---- */
+
+static uint8_t earlier[8192];
+
+static void cut_all(void) { CHECK_EQ(truncate(path_of("ids"), 0), 0); }
+static void cut_a_record(void) { CHECK_EQ(truncate(path_of("ids"), 4096 + 512 + 100), 0); }
+static void put_an_earlier_one(void) { put_bytes(path_of("ids"), earlier, sizeof earlier); }
+
+static void put_anothers(void) {
+    uint8_t bytes[8192];
+    CHECK_EQ(read_bytes(path_of("another"), bytes, sizeof bytes), sizeof bytes);
+    put_bytes(path_of("ids"), bytes, sizeof bytes);
+}
+
+/* The record that counts stays, and one of another run with the next number follows it. */
+static void put_a_later_record(void) {
+    uint8_t bytes[8192];
+    flake_i_record r;
+    CHECK_EQ(read_bytes(path_of("ids"), bytes, sizeof bytes), sizeof bytes);
+    CHECK_EQ(flake_i_records_get(bytes, &r), FLAKE_OK);
+    r.number++;
+    r.run[0] ^= 1;
+    flake_i_record_put(&r, bytes + flake_i_record_at(r.number));
+    put_bytes(path_of("ids"), bytes, sizeof bytes);
+}
+
+static void change_a_byte(void) {
+    uint8_t bytes[8192];
+    flake_i_record r;
+    CHECK_EQ(read_bytes(path_of("ids"), bytes, sizeof bytes), sizeof bytes);
+    CHECK_EQ(flake_i_records_get(bytes, &r), FLAKE_OK);
+    bytes[flake_i_record_at(r.number) + 20] ^= 1;
+    put_bytes(path_of("ids"), bytes, sizeof bytes);
+}
+
+static void is_lost_in_place(void (*change)(void), bool by_timer) {
+    uint8_t before[8192], changed[8192], after[8192];
+    begin();
+    CHECK_EQ(open_at(&other, path_of("another")), FLAKE_OK);
+    close_it(&other);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    FLAKE_ATOMIC_STORE(&state.by_timer, by_timer ? 1u : 0u, relaxed);
+    CHECK_EQ(read_bytes(path_of("ids"), earlier, sizeof earlier), sizeof earlier);
+    pass_ms(1600);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(read_bytes(path_of("ids"), before, sizeof before), sizeof before);
+    change();
+    memset(changed, 0, sizeof changed);
+    memset(after, 0, sizeof after);
+    const size_t n = read_bytes(path_of("ids"), changed, sizeof changed);
+    pass_ms(1600); /* within the horizon, but the file is due */
+    if (by_timer) CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
+    CHECK_EQ(draw(), FLAKE_FOREIGN);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
+    CHECK_EQ(read_bytes(path_of("ids"), after, sizeof after), n);
+    CHECK(memcmp(after, changed, sizeof after) == 0);
+    put_bytes(path_of("ids"), before, sizeof before); /* it stays lost */
+    CHECK_EQ(draw(), FLAKE_FOREIGN);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
+    CHECK_EQ(flake_state_close(&state), FLAKE_FOREIGN);
+    CHECK_EQ(read_bytes(path_of("ids"), after, sizeof after), sizeof after);
+    CHECK(memcmp(after, before, sizeof after) == 0);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK); /* and what was opened anew is not */
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(repeated(), 0);
+    close_it(&state);
+}
+
+static void a_file_changed_in_place_ends_the_ids(void) {
+    static void (*const changes[])(void) = {cut_all,      cut_a_record,       put_an_earlier_one,
+                                            put_anothers, put_a_later_record, change_a_byte};
+    for (size_t i = 0; i < 2 * sizeof changes / sizeof *changes; i++)
+        is_lost_in_place(changes[i / 2], i % 2);
+}
+
+static void a_close_notices_a_changed_file(void) {
+    begin();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    cut_all();
+    CHECK_EQ(flake_state_close(&state), FLAKE_FOREIGN);
+}
+
+static const char *failing_call;
+static bool fail_that(const char *name) {
+    errno = EIO;
+    return strcmp(name, failing_call) != 0;
+}
+
+/* Neither may change what counts, nor be taken for a change by another. */
+static void a_call_that_fails_for_a_while_loses_nothing(void) {
+    static const char *const names[] = {"read", "lseek", "write", "fdatasync"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        begin();
+        CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+        CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+        failing_call = names[i];
+        on_call = fail_that;
+        pass_ms(2900);
+        CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+        CHECK_EQ(draw(), FLAKE_OK);
+        pass_ms(200);
+        CHECK_EQ(draw(), FLAKE_IO);
+        on_call = NULL;
+        CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(repeated(), 0);
+        close_it(&state);
+    }
+}
+
+static flake_status draw_from(flake_gen *g) {
+    uint64_t id;
+    const flake_status status = flake_try(g, &id);
+    if (status == FLAKE_OK) note(id);
+    return status;
+}
+
+/* A program closes all its descriptors, and another of its objects opens the same file: it gets the
+ * descriptor's number, and the lock is gone. */
+static void two_objects_with_one_descriptor_repeat_nothing(void) {
+    flake_gen others;
+    flake_status status[2] = {FLAKE_OK, FLAKE_OK};
+    begin();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    const int fd = state.file.fd;
+    (void)(close)(fd);
+    CHECK_EQ(open_at(&other, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(other.file.fd, fd);
+    CHECK_EQ(start_on(&others, &other), FLAKE_OK);
+    for (int i = 0; i < 10000; i++, pass_ms(1)) {
+        status[0] = draw_from(&gen);
+        status[1] = draw_from(&others);
+    }
+    CHECK(status[0] == FLAKE_FOREIGN && status[1] == FLAKE_OK);
+    CHECK(our->n > 9990);
+    CHECK_EQ(repeated(), 0);
+    close_it(&other);
+    CHECK_EQ(flake_state_close(&state), FLAKE_FOREIGN);
+}
+
+/* The first object writes while the second waits for its horizon to pass. */
+static void write_meanwhile(int64_t ns) {
+    atomic_fetch_add(&our->now_ns, ns);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+}
+
+static void an_open_that_waits_finds_out_that_another_writes(void) {
+    begin();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    (void)(close)(state.file.fd);
+    on_sleep = write_meanwhile;
+    CHECK_EQ(open_at(&other, path_of("ids")), FLAKE_FOREIGN);
+    CHECK(strstr(why.text, "was changed") != NULL);
+    on_sleep = NULL;
+    CHECK_EQ(flake_state_close(&other), FLAKE_INVALID);
+    CHECK_EQ(flake_state_close(&state), FLAKE_IO); /* the failed open has closed the descriptor */
 }
 
 /* A new file is made beside the path, with .new behind it, where something else may stand. */
@@ -1051,6 +1221,11 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_link_to_nothing_is_not_replaced),
         CHECK_TEST(a_file_that_is_no_longer_there_ends_the_ids),
         CHECK_TEST(a_descriptor_that_is_anothers_by_now_is_not_written_to),
+        CHECK_TEST(a_file_changed_in_place_ends_the_ids),
+        CHECK_TEST(a_close_notices_a_changed_file),
+        CHECK_TEST(a_call_that_fails_for_a_while_loses_nothing),
+        CHECK_TEST(two_objects_with_one_descriptor_repeat_nothing),
+        CHECK_TEST(an_open_that_waits_finds_out_that_another_writes),
         CHECK_TEST(what_stands_beside_the_path_is_not_taken),
         CHECK_TEST(what_a_run_has_left_beside_the_path_is_taken),
         CHECK_TEST(a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked),

@@ -130,15 +130,25 @@ static void takes_over(void) {
     EXPECT(draw() == FLAKE_OK);
 }
 
+static int syncs, writes;
+
 static bool write_fails(const char *name) {
     errno = ENOSPC;
     return strcmp(name, "write") != 0;
 }
 
+static bool second_write_fails(const char *name) {
+    syncs += strcmp(name, "fdatasync") == 0;
+    writes += strcmp(name, "write") == 0;
+    return writes == 1 || write_fails(name);
+}
+
 static void can_t_take_over(void) {
-    on_call = write_fails;
+    on_call = second_write_fails;
     pass_ms(60000);
+    syncs = writes = 0;
     EXPECT(open_it() == FLAKE_IO);
+    EXPECT(syncs == 1); /* the dead process's last record is on disk before the next one is written */
     on_call = NULL;
     const int fd =
         open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */

@@ -46,7 +46,7 @@ static void sleep_and_fall_back(int64_t ns) {
 }
 
 static void jump(int64_t ns) {
-    const int64_t by_ns = (int64_t)random_below(&random_state, 3 * a_ms) - a_ms * 3 / 2;
+    const int64_t by_ns = (int64_t)random_below(&random_state, (uint64_t)(3 * a_ms)) - a_ms * 3 / 2;
     atomic_fetch_add(&our->now_ns, random_below(&random_state, 3) ? ns : by_ns);
 }
 

@@ -6,10 +6,10 @@
     ETCD=1      with the tests against etcd members, which take a minute and a half (needs etcd, libcurl)
     ALL=1       lists what nothing takes with its reasons too
 
-Builds each test, each fuzzer's replay of its corpus, the models and the quick scenarios of the explorers
-with clang's coverage, runs them once, and adds up. What a child of fork() runs counts, also one that is
-killed: counters lie in a mapped file. A program's lines are kept in BUILD/coverage until a file that it
-could be made of changes.
+Builds each test, each fuzzer's replay of its corpus and the quick scenarios of the explorers with clang's
+coverage, runs them once, and adds up. What a child of fork() runs counts, also one that is killed: counters
+lie in a mapped file. A program's lines are kept in BUILD/coverage until a file that it could be made of
+changes.
 
 The regions that both headers have are one text, which counts once: what either header's tests take is
 taken. The sections that claim in etcd are judged with ETCD=1 alone.
@@ -33,7 +33,7 @@ import sys
 import time
 from pathlib import Path
 
-HEADERS = ("flake.h", "sno.h")
+HEADERS = tuple(h for h in ("flake.h", "sno.h", "tests/etcd/flake_etcd.h") if Path(h).exists())
 FLAGS = ["-std=c11", "-w", "-DFLAKE_SHOW_WARNINGS", "-DSNO_SHOW_WARNINGS", "-pthread", "-DTEST_SMALL", "-DRUNS=3000",
          "-Itests"]
 COUNT = ["-O0", "-fprofile-instr-generate", "-fcoverage-mapping", "-mllvm", "-runtime-counter-relocation"]
@@ -85,8 +85,6 @@ def programs(root, etcd):
                 words=sorted(str(seed.resolve()) for seed in corpus.iterdir()), flags=curl)
     for test in sorted((root / "tests").glob("test_*.c")):
         add(test.stem, f"tests/{test.name}")
-    for model in sorted((root / "tests/models").glob("*.c")):
-        add(f"model_{model.stem}", f"tests/models/{model.name}")
     add("explore_engine", "tests/explore/explore_engine.c", words=SCENARIOS, flags=["-O1"])
     add("explore_orders", "tests/explore/explore_orders.c", words=ORDERS, flags=["-O1"])
     if has_curl():
@@ -118,7 +116,7 @@ def present(root, program):
     """header -> the lines of which something is left when comments and what #if leaves out are gone."""
     made = subprocess.run(["clang", *FLAGS, "-I.", "-E", program.source, *program.flags], cwd=root, check=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    found, header, number = {h: set() for h in HEADERS}, None, 0
+    found, header, number = {os.path.basename(h): set() for h in HEADERS}, None, 0
     for line in made.splitlines():
         if mark := re.match(r'# (\d+) "(.*?)"', line):
             number, header = int(mark[1]), found.get(os.path.basename(mark[2]))
@@ -250,7 +248,8 @@ def common_lines(text):
     begins = {h: {m[1]: n for n, line in enumerate(text[h], 1) if (m := re.match(r"// >>(\w+) begin", line))}
               for h in HEADERS}
     both = {}
-    for name, first in begins["flake.h"].items():
+    for name in begins["flake.h"].keys() & begins["sno.h"].keys():
+        first = begins["flake.h"][name]
         last = text["flake.h"].index(f"// >>{name} end")
         offset = begins["sno.h"][name] - first
         same = [line.replace("flake", "sno").replace("FLAKE", "SNO") for line in text["flake.h"][first:last]]

@@ -22,8 +22,9 @@
  * A new scenario is a line of the table in orders_scenarios.h: what each thread calls, one letter a
  * call, and what the clock may say. What must hold does not depend on it:
  *
- *   ids      none is handed out twice
+ *   ids      none is handed out twice; all time up to the beginning is used, on either timeline
  *   I5       who has seen a word sees in safe[] what was used on the other timeline before it
+ *   lanes    a snapshot of them is no older than what was used at the word that it saw of each
  *   drifts   in the end as many as there were changes of the timeline; one may be missing
  *   snapshot of one word: its safe[] and its drifts are what they were at it
  *   stats    never more ids than were drawn
@@ -44,18 +45,24 @@
  */
 #include "orders_scenarios.h"
 
+enum { LANES_OF = 2 };
+
 static const scenario *now;
 static sno_gen gen;
 static sno_shard shard;
 static sno_pool pool;
+static sno_i_lanes split; /* of `gen`, from which no thread draws */
+static sno_lane lanes[LANES_OF];
 static sno_ring ring;
 static sno_ring_slot slots[2];
 static sno_state state;
 static flake_gen twins[2];
 static uint64_t litmus[3]; /* x, y, z */
 
-/* Locations; 0: there is none. */
-static struct { unsigned litmus, word, safe, overflow, drifts, disk; } is_at;
+/* Locations; 0: there is none. Those of an engine follow one another, as `part` has them; a lane's those of
+ * the lane before it. */
+static struct { unsigned litmus, word, overflow, disk; } is_at;
+enum part { WORD, SAFE, DRIFTS = SAFE + 2, PARTS };
 
 enum { MOST_DRAWN = 32 };
 static struct { /* what the rules keep */
@@ -71,7 +78,9 @@ static struct { /* what the rules keep */
     struct {
         bool holds, enrolled;
         unsigned pushed;
-        uint64_t word, used[2]; /* as it saw the word last; 0: not yet */
+        struct {
+            uint64_t word, used[2]; /* as it saw the word last; 0: not yet */
+        } of[LANES_OF];
         char loads[8];
         uint8_t uuid[16]; /* its newest */
     } thread[FIBERS];
@@ -88,7 +97,23 @@ static bool calls_any(char letter) {
 /* Facts of a word: the last unit drawn on each timeline, changes of the timeline, places drawn. */
 enum { USED, CHANGES = 2, DRAWN };
 
-static sno_i_engine *engine(void) { return now->of == POOL ? &shard.gen.engine : &gen.engine; }
+static unsigned engines(void) { return now->of == LANES ? LANES_OF : now->of >= ENGINE; }
+static sno_i_engine *nth_engine(unsigned n) {
+    return now->of == LANES ? &lanes[n].engine : now->of == POOL ? &shard.gen.engine : &gen.engine;
+}
+/* Lanes differ in no more than their places. */
+static sno_i_engine *engine(void) { return nth_engine(0); }
+
+/* Whether location i is a part of an engine: *n, of which it is, and *part. */
+static bool is_of_engine(unsigned i, unsigned *n, unsigned *part) {
+    if (!is_at.word || i < is_at.word || i >= is_at.word + engines() * PARTS) return false;
+    *n = (i - is_at.word) / PARTS;
+    *part = (i - is_at.word) % PARTS;
+    return true;
+}
+static orders_location *location_of(unsigned n, unsigned part) {
+    return &orders_at[is_at.word + n * PARTS + part];
+}
 static unsigned tick_of(uint64_t word) { return sno_i_tick(engine(), word); }
 static uint64_t time_of(uint64_t word) { return word >> engine()->time_shift; }
 static uint64_t count_of(uint64_t word) { return word & engine()->count_mask; }
@@ -107,9 +132,9 @@ static void wrote_word(orders_message *m, const orders_message *before) {
     m->fact[USED + tick] = time_of(m->value) + (count ? (count - 1) / engine()->cap : 0);
 }
 
-static void note_word(const orders_message *m) {
-    kept.thread[orders_now.me].word = m->value;
-    memcpy(kept.thread[orders_now.me].used, &m->fact[USED], sizeof kept.thread[0].used);
+static void note_word(unsigned n, const orders_message *m) {
+    kept.thread[orders_now.me].of[n].word = m->value;
+    memcpy(kept.thread[orders_now.me].of[n].used, &m->fact[USED], sizeof kept.thread[0].of[n].used);
 }
 
 /* The ms of an election, or of the end of one; 0: there was none. */
@@ -120,9 +145,10 @@ static uint64_t elected_ms(uint64_t overflow) {
 
 static void wrote(unsigned i, unsigned p) {
     orders_location *const l = &orders_at[i];
-    if (is_at.word && i == is_at.word) {
+    unsigned n, part;
+    if (is_of_engine(i, &n, &part) && part == WORD) {
         wrote_word(&l->message[p], p ? &l->message[p - 1] : NULL);
-        if (orders_now.me != ORDERS_NOBODY) note_word(&l->message[p]);
+        if (orders_now.me != ORDERS_NOBODY) note_word(n, &l->message[p]);
     }
     if (!is_at.overflow || i != is_at.overflow) return;
     l->message[p].fact[0] = orders_now.me + 1;
@@ -139,21 +165,26 @@ static bool without_i5;
 
 static void saw(unsigned i, const orders_message *m) {
     const unsigned me = orders_now.me;
-    if (!is_at.word) return;
-    if (i == is_at.word) note_word(m);
-    if (!kept.thread[me].word || without_i5) return;
-    const unsigned other = tick_of(kept.thread[me].word) ^ 1;
-    if (i == is_at.safe + other && m->value < kept.thread[me].used[other])
+    unsigned n, part;
+    if (!is_of_engine(i, &n, &part)) return;
+    if (part == WORD) note_word(n, m);
+    if (!kept.thread[me].of[n].word || without_i5) return;
+    const unsigned other = tick_of(kept.thread[me].of[n].word) ^ 1;
+    if (part == SAFE + other && m->value < kept.thread[me].of[n].used[other])
         orders_fail("I5: reads safe[%u] = %" PRIu64 ", but %" PRIu64 " is used", other, m->value,
-                    kept.thread[me].used[other]);
+                    kept.thread[me].of[n].used[other]);
 }
 
-static void hand_out(const sno_i_place *place) {
+static void hand_out(const sno_i_place *place, uint64_t first) {
     for (uint64_t k = 0; k < place->n; k++) {
         const uint64_t at = place->index + k; /* a run may go on into later units */
-        const uint64_t id =
-            (place->time + at / engine()->cap) << 24 | place->tick << 16 | at % engine()->cap;
+        const uint64_t id = (place->time + at / engine()->cap) << 24 | place->tick << 16 |
+                            (first + at % engine()->cap);
+        const uint64_t used = place->tick ? now->safe : (uint64_t)now->clock[0] - 1;
         orders_say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[place->tick], id & 0xffff);
+        if (id >> 24 <= used)
+            orders_fail("%" PRIu64 "%c+%" PRIu64 " may have been handed out before", id >> 24,
+                        "AB"[place->tick], id & 0xffff);
         for (unsigned i = 0; i < kept.n; i++)
             if (kept.drawn[i] == id)
                 orders_fail("%" PRIu64 "%c+%" PRIu64 " is handed out twice", id >> 24,
@@ -165,7 +196,22 @@ static void hand_out(const sno_i_place *place) {
 
 static void draw(unsigned how, uint64_t want) {
     sno_i_place place;
-    if (sno_i_draw(engine(), how, 0, want, &place) == SNO_OK) hand_out(&place);
+    sno_lane *from;
+    if (now->of == LANES) {
+        if (sno_i_lanes_draw(&split, how, want, &place, &from) == SNO_OK)
+            hand_out(&place, from->first);
+    } else if (sno_i_draw(engine(), how, 0, want, &place) == SNO_OK) hand_out(&place, 0);
+}
+
+/* All that was used of a lane, at the word that was read of it, is in the snapshot. */
+static void snapshot_of_lanes(void) {
+    uint64_t time;
+    const uint64_t newest = sno_i_lanes_newest(&split, &time);
+    for (unsigned n = 0; n < LANES_OF; n++)
+        for (unsigned tick = 0; tick < 2; tick++)
+            if (newest < kept.thread[orders_now.me].of[n].used[tick])
+                orders_fail("a snapshot of lanes is of %" PRIu64 ", but %" PRIu64 " is used",
+                            newest, kept.thread[orders_now.me].of[n].used[tick]);
 }
 
 /* A place that was drawn and given back may count as used. */
@@ -212,6 +258,12 @@ static void file_written(const void *bytes) {
     if (orders_now.me == ORDERS_NOBODY || sno_i_record_get(at, &r) != SNO_OK) return;
     kept.pending[orders_now.me] = r.horizon_ns;
     orders_say("write  record %" PRIu64 ", horizon %" PRId64, r.number, units(r.horizon_ns));
+}
+
+/* No other program writes the file. */
+static void file_read(int64_t at, void *bytes) {
+    memset(bytes, 0, SNO_I_RECORD);
+    if (at == sno_i_record_at(state.number)) memcpy(bytes, state.last, sizeof state.last);
 }
 
 static int file_synced(void) {
@@ -302,6 +354,22 @@ static void generate(void) {
     kept.drawn[kept.n++] = is;
 }
 
+static void take_partition(void) {
+    uint16_t partition;
+    if (sno_i_take_partition(&partition) != SNO_OK) return;
+    for (unsigned i = 0; i < kept.n; i++)
+        if (kept.drawn[i] == partition) orders_fail("a partition is taken twice");
+    kept.drawn[kept.n++] = partition;
+}
+
+static void take_mark(void) {
+    flake_i_atomic64 *word;
+    const uint64_t mark = flake_i_fork_mark(&word);
+    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two marks");
+    kept.drawn[0] = mark;
+    kept.n = 1;
+}
+
 static void generate_uuid(void) {
     uint8_t id[16], *const last = kept.thread[orders_now.me].uuid;
     if (flake_uuid7_bytes(id) != FLAKE_OK) return; /* the clock has no more to say */
@@ -335,7 +403,10 @@ static void call(char letter) {
     case 't': draw(0, 1); break;
     case 'm': draw(0, 2); break;
     case 'n': draw(SNO_I_WAIT, 1); break;
-    case 's': snapshot(); break;
+    case 's':
+        if (now->of == LANES) snapshot_of_lanes();
+        else snapshot();
+        break;
     case 'S': statistics(); break;
     case 'r': (void)sno_i_retry_ns(engine()); break;
     case 'q': sno_i_notify(engine()); break;
@@ -348,6 +419,8 @@ static void call(char letter) {
     case 'N': open_again(true); break;
     case 'f': (void)sno_i_get_family(); break;
     case 'g': generate(); break;
+    case 'P': take_partition(); break;
+    case 'M': take_mark(); break;
     case 'U': generate_uuid(); break;
     case 'b': flake_generation_bump(); break;
     case 'k': agree_on_salt(); break;
@@ -389,13 +462,39 @@ static void thread(unsigned i) {
             call(*c++);
         }
         /* Only of engines all that there is lies in locations. */
-        kept.thread[i].word = 0;
+        memset(kept.thread[i].of, 0, sizeof kept.thread[i].of);
         if (now->of >= ENGINE)
             orders_forget((uint64_t)(c - now->calls[i]) << 1 | kept.thread[i].holds);
     }
 }
 
 // >>beginnings
+
+static void begin_lanes(sno_i_setup *setup) {
+    setup->cap = LANES_OF * now->cap;
+    if (sno_i_engine_init(&gen.engine, setup) != SNO_OK) exit(2);
+    if (now->kind == SNO_CLOCK_FAST) sno_i_set_window(&gen.engine, ORDERS_WINDOW);
+    sno_i_lanes_begin(&split, lanes, LANES_OF, setup, &gen.engine);
+    for (unsigned i = 0; i < FIBERS; i++) split.map[i] = now->apart ? i % LANES_OF + 1 : 1;
+}
+
+static unsigned begin_word(sno_i_engine *e) {
+    SNO_ATOMIC_STORE(&e->word, ((uint64_t)now->clock[0] << e->time_shift) + now->count, relaxed);
+    const unsigned at = orders_locate(&e->word, 8, 0, "word");
+    (void)orders_locate(&e->safe[0], 8, 0, "safe[0]");
+    (void)orders_locate(&e->safe[1], 8, 0, "safe[1]");
+    (void)orders_locate(&e->drifts, 8, 0, "drifts");
+    return at;
+}
+
+/* The first word of an engine has its facts. */
+static void wrote_first(unsigned n) {
+    orders_message *const m = &location_of(n, WORD)->message[0];
+    location_of(n, SAFE + 1)->message[0].value = now->safe;
+    wrote_word(m, NULL);
+    m->fact[USED + 1] = now->safe;
+    m->fact[DRAWN] = count_of(m->value);
+}
 
 static void begin_engine(void) {
     static sno_i_setup setup;
@@ -410,22 +509,24 @@ static void begin_engine(void) {
     setup.tick_bits = 1;
     setup.cap = now->cap;
     setup.max_wait_ms = 20000; /* long enough for draws by fetch_add */
+    setup.clock.kind = now->kind;
     setup.ring = calls_any('q') || now->noted ? &ring : NULL;
     (void)sno_ring_init(&ring, slots, 2);
+    if (now->of == LANES) begin_lanes(&setup);
     sno_i_engine *const e = engine();
-    if (sno_i_engine_init(e, &setup) != SNO_OK || e->add_rest != e->cap - 1) exit(2);
-    SNO_ATOMIC_STORE(&e->word, ((uint64_t)now->clock[0] << e->time_shift) + now->count, relaxed);
-    is_at.word = orders_locate(&e->word, 8, 0, "word");
-    is_at.safe = orders_locate(&e->safe[0], 8, 0, "safe[0]");
-    (void)orders_locate(&e->safe[1], 8, 0, "safe[1]");
-    is_at.drifts = orders_locate(&e->drifts, 8, 0, "drifts");
+    if (now->of != LANES && sno_i_engine_init(e, &setup) != SNO_OK) exit(2);
+    if (e->add_rest != e->cap - 1) exit(2);
+    for (unsigned n = 0; n < engines(); n++) {
+        const unsigned at = begin_word(nth_engine(n));
+        if (!n) is_at.word = at;
+    }
+    for (unsigned n = 0; n < engines(); n++) wrote_first(n);
+    if (now->of == LANES) (void)orders_locate(&split.turn, 4, 0, "turn");
+    for (unsigned n = 0; n < engines() && now->kind == SNO_CLOCK_FAST; n++)
+        (void)orders_locate(&nth_engine(n)->lease, 8, 0, "lease");
     if (setup.ring) is_at.overflow = orders_locate(&e->overflow, 8, 0, "overflow");
     if (now->of == POOL) (void)orders_locate(&e->lent, 4, 0, "lent");
     if (calls_any('S')) (void)orders_locate(&e->rebased, 8, 0, "rebased");
-    orders_at[is_at.safe + 1].message[0].value = now->safe;
-    wrote(is_at.word, 0);
-    orders_at[is_at.word].message[0].fact[USED + 1] = now->safe;
-    orders_at[is_at.word].message[0].fact[DRAWN] = count_of(e->word);
 }
 
 static void begin_ring(unsigned size) {
@@ -486,10 +587,11 @@ static void begin_state(void) {
 
 static void begin_page(void) {
     begin_process();
+    if (calls_any('M')) *flake_i_process.page = 0; /* no mark yet */
     memset(&sno_i_partitions, 0, sizeof sno_i_partitions);
     memset(&sno_i_default, 0, sizeof sno_i_default);
     memset(&flake_i_default, 0, sizeof flake_i_default);
-    if (calls_any('g')) { /* a family that has chosen */
+    if (calls_any('g') || calls_any('P')) { /* a family that has chosen */
         sno_i_partitions.private_family.start = 1u << 16 | 7;
         sno_i_partitions.private_family.used = 0;
         sno_i_partitions.family = &sno_i_partitions.private_family;
@@ -499,7 +601,7 @@ static void begin_page(void) {
     const unsigned uuids = orders_locate(&flake_i_default, 8, 0, "generator of UUIDs");
     if (calls_any('f')) orders_at[family].carries = orders_locate(NULL, 0, 0, "the family");
     orders_at[generator].carries = orders_locate(NULL, 0, 0, "the generator");
-    orders_at[uuids].carries = orders_locate(NULL, 0, 0, "the generator of UUIDs");
+    orders_at[uuids].carries = orders_locate(NULL, 0, 0, "the UUID generator");
 }
 
 static void begin_registry(void) {
@@ -547,9 +649,15 @@ static bool is_shared(const void *p) {
 /* Statistics, and a generator that is nobody else's yet. */
 static bool is_plain(const void *p) {
     const sno_i_engine *const e = engine();
-    if (p == &e->window) return true; /* never changes here */
-    if (p == &e->batches || p == &e->waits || p == &e->clock_backs || p == &pool.hint) return true;
-    if (p == &e->rebased) return !calls_any('S');
+    for (unsigned n = 0; n < engines(); n++) {
+        const sno_i_engine *const of = nth_engine(n);
+        if (p == &of->batches || p == &of->waits || p == &of->clock_backs) return true;
+        if (p == &of->window) return true;                  /* never changes here, */
+        if (p == &of->paced || p == &of->pace) return true; /* ... whatever these are */
+        if (p == &of->lease) return now->kind != SNO_CLOCK_FAST;
+    }
+    if (p == &pool.hint || within(p, split.map, sizeof split.map)) return true;
+    if (p == &e->rebased || p == &lanes[1].engine.rebased) return !calls_any('S');
     if (now->of != PAGE) return false;
     const bool of_uuids = calls_any('U');
     if (of_uuids && !calls_any('b') && /* page_salt is about these */
@@ -572,9 +680,12 @@ static bool is_plain(const void *p) {
 static uint64_t digest(unsigned i) {
     uint64_t hash = 7, sum = 0;
     if (i < orders_now.s->threads) {
-        hash = orders_mix(hash, kept.thread[i].word);
         for (const char *c = kept.thread[i].loads; *c; c++) hash = orders_mix(hash, (uint64_t)*c);
-        for (unsigned k = 0; k < 2; k++) hash = orders_mix(hash, kept.thread[i].used[k]);
+        for (unsigned n = 0; n < engines(); n++) {
+            hash = orders_mix(hash, kept.thread[i].of[n].word);
+            for (unsigned k = 0; k < 2; k++) hash = orders_mix(hash, kept.thread[i].of[n].used[k]);
+        }
+        if (now->of == LANES) hash = orders_mix(hash, split.map[i]); /* its own place */
         hash = orders_mix(hash, kept.thread[i].holds + 2u * kept.thread[i].enrolled);
         return orders_mix(hash, (uint64_t)kept.pending[i]);
     }
@@ -591,9 +702,10 @@ static uint64_t digest(unsigned i) {
 }
 
 static void show(unsigned i, uint64_t value, char *out, size_t size) {
+    unsigned n, part;
     if (!i || (now->of == STATE && value >> 48))
         (void)snprintf(out, size, "%" PRId64, units((int64_t)value));
-    else if (is_at.word && i == is_at.word)
+    else if (is_of_engine(i, &n, &part) && part == WORD)
         (void)snprintf(out, size, "%" PRIu64 "%c+%" PRIu64, time_of(value), "AB"[tick_of(value)],
                        count_of(value));
     else if (is_at.overflow && i == is_at.overflow)
@@ -623,8 +735,8 @@ static void ended_litmus(void) {
 
 static void ended(void) {
     if (now->of == LITMUS) ended_litmus();
-    if (now->of == ENGINE) {
-        const orders_location *word = &orders_at[is_at.word], *drifts = &orders_at[is_at.drifts];
+    for (unsigned n = 0; n < engines() && now->of != POOL; n++) {
+        const orders_location *word = location_of(n, WORD), *drifts = location_of(n, DRIFTS);
         const orders_message *last = &word->message[word->n - 1];
         uint64_t counted = drifts->message[drifts->n - 1].value; /* the last may be missing */
         counted += (counted & 1) != tick_of(last->value);
@@ -771,7 +883,7 @@ static orders_setup setup_of(const scenario *s) {
     for (; setup.threads < FIBERS && s->calls[setup.threads]; setup.threads++) {
         unsigned like = 0;
         while (strcmp(s->calls[like], s->calls[setup.threads]) != 0) like++;
-        setup.role[setup.threads] = s->of >= ENGINE ? like : setup.threads;
+        setup.role[setup.threads] = s->of >= ENGINE && s->of != LANES ? like : setup.threads;
     }
     setup.reset = reset;
     setup.thread = thread;

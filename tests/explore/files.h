@@ -65,6 +65,10 @@ static ssize_t files_write(const void *bytes, size_t n) {
     const unsigned i = at >= FILES_SIZE / 2;
     const uint8_t *record = (const uint8_t *)bytes;
     files_told(files_hash(record, n));
+    if (memcmp(files.bytes + at, bytes, n) == 0) { /* a record is settled: it stays as it was */
+        files.position += n;
+        return (ssize_t)n;
+    }
     if (at == 512 || at == 512 + 4096) {
         if (files_is_dirty(!i) || files_is_dirty(i))
             explore_fail("a record is written while another is not on disk");

@@ -698,6 +698,24 @@ static inline int64_t orders_clock(void) {
                                                     : orders_load_at(0, ORDERS_relaxed, 0));
 }
 
+/* One of two values, whichever. */
+static inline uint64_t orders_either(uint64_t a, uint64_t b) {
+    if (orders_now.me == ORDERS_NOBODY) return a;
+    const uint64_t value = orders_choose(2, 2) ? b : a;
+    orders_say("either %" PRIu64, value);
+    orders_learn(value);
+    return value;
+}
+
+/* The coarse clock lags by less than half of the slack: here it may read 1 ns less. */
+enum { ORDERS_SLACK_NS = 4 };
+static inline int64_t orders_coarse(void) { return orders_clock() - (int64_t)orders_either(0, 1); }
+
+/* A lease ends within a window. The counter reads one of two values that are further apart: no lease that was
+ * made at the one lasts at the other. */
+enum { ORDERS_WINDOW = 1 << 19 };
+static inline uint64_t orders_counter(void) { return orders_either(1, 1 + 2 * ORDERS_WINDOW); }
+
 static inline void orders_sleep(void) {
     if (orders_now.me == ORDERS_NOBODY) return;
     orders_thread *t = orders_me();
@@ -725,7 +743,9 @@ enum { ORDERS_FLAKE = ORDERS_LINES / 2 };
 #define SNO_ATOMIC_ADD(p, v, order)   ORDERS_ADD_(p, v, order, __LINE__)
 #define SNO_ATOMIC_CAS(p, seen, v, success, failure) \
     ORDERS_CAS_(p, seen, v, success, failure, __LINE__)
-#define SNO_CLOCK_NS(kind)    orders_clock()
+#define SNO_CLOCK_NS(kind)    ((kind) == SNO_CLOCK_COARSE ? orders_coarse() : orders_clock())
+#define SNO_CLOCK_SLACK_NS    ((uint64_t)ORDERS_SLACK_NS)
+#define SNO_COUNTER()         orders_counter()
 #define SNO_SLEEP_NS(ns)      orders_sleep()
 #define SNO_RELAX()           ((void)0)
 #define SNO_ASSERT(condition) ((condition) ? (void)0 : orders_fail("assert: " #condition))

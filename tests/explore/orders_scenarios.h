@@ -23,6 +23,7 @@ enum { PAGES = 4, PAGE_BYTES = 4096, UNIT_NS = 4000000, FILE_DESCRIPTOR = 1001 }
 static _Alignas(4096) char pages[PAGES][PAGE_BYTES];
 static unsigned n_pages;
 static void file_written(const void *bytes);
+static void file_read(int64_t at, void *bytes);
 static int file_synced(void);
 
 static void *system_map(int flags) {
@@ -34,8 +35,13 @@ static ssize_t system_write(int fd, const void *bytes, size_t n) {
     if (fd == FILE_DESCRIPTOR) file_written(bytes);
     return (ssize_t)n;
 }
-static ssize_t system_read(int fd) { return fd < 0 ? -1 : 0; } /* a new one's: empty */
-static off_t system_seek(int fd, off_t at) { return fd < 0 ? -1 : at; }
+static off_t system_at;
+static ssize_t system_read(int fd, void *bytes, size_t n) {
+    if (fd < 0 || n != 128) return fd < 0 ? -1 : 0; /* a new file is empty */
+    file_read(system_at, bytes);
+    return (ssize_t)n;
+}
+static off_t system_seek(int fd, off_t at) { return system_at = fd < 0 ? -1 : at; }
 static bool is_gone; /* the state's file */
 static int system_stat(const char *path, struct stat *file) {
     memset(file, 0, sizeof *file);
@@ -66,7 +72,7 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define mmap(at, n, protection, flags, fd, offset) system_map(flags)
 #define munmap(at, n)                              system_unmap(at)
 #define write(fd, bytes, n)                        system_write(fd, bytes, n)
-#define read(fd, bytes, n)                         ((void)(bytes), (void)(n), system_read(fd))
+#define read(fd, bytes, n)                         system_read(fd, bytes, n)
 #define lseek(fd, at, from)                        system_seek(fd, at)
 #define stat(path, file)                           system_stat(path, file)
 #define fstat(fd, file)                            system_stat((fd) < 0 ? NULL : "", file)
@@ -83,29 +89,32 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define FLAKE_RANDOM_BYTES(to, n)                  (memset(to, (int)orders_now.me + 1, n), true) /* a thread's own */
 #define SNO_RANDOM_BYTES(to, n)                    FLAKE_RANDOM_BYTES(to, n)
 #define SNO_NO_SIMD
+#define SNO_LANE() orders_now.me /* a place of the map for each thread */
 #include "sno.h"
 #include "flake.h"
 #undef stat
 
 // >>scenarios
 
-typedef enum subject { LITMUS, RING, STATE, PAGE, REGISTRY, ENGINE, POOL } subject;
+typedef enum subject { LITMUS, RING, STATE, PAGE, REGISTRY, ENGINE, POOL, LANES } subject;
 
 typedef struct scenario {
     const char *name, *shows;
     /* t try   n next   m try for two   o try on one's own shard   s snapshot   S stats   r retry_ns   a available
      * q notes, as a caller who waits   B borrow   R return   u push   p pop
      * 1 to 9: admit that unit   e extend   c close   O open again   N the same without a file
-     * f the family of partitions   g generate   U a UUID   b bump   E enrol
+     * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b bump   E enrol
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
     subject of;
-    unsigned cap;     /* or slots of the ring */
+    unsigned cap;     /* of an engine, so of each lane; or slots of the ring */
     int clock[9];     /* units, from 1. The engine stands at the first */
     unsigned count;   /* the word's, at the start */
     bool noted;       /* by draws, too */
     unsigned safe;    /* and used on the other timeline */
     unsigned horizon; /* unit, at the start, 0: not open; it is written 8 ahead */
+    int kind;         /* of the clock; 0: exact */
+    bool apart;       /* each thread begins in its own lane; else all in the first */
     const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
     bool seldom;      /* must come up; else it must not */
     bool every;       /* once more without pruning, which must come to as many ends */
@@ -168,6 +177,14 @@ static const scenario scenarios[] = {
     {"note_end", "the last note, and one who comes late", {"q", "q", "q"}, ENGINE, .cap = 1, .clock = {5, 6}, .count = 2},
     {"mix_words", "all calls at once", {"nts", "mtS", "tnr"}, ENGINE, .cap = 2, .clock = {4, 5, 3, 8, 7, 6, 9}, .samples = 300000},
     {"mix_notes", "with notes", {"nqt", "nq", "tS"}, ENGINE, .cap = 2, .clock = {5, 6, 7, 8, 9, 10, 11}, .count = 2, .samples = 300000},
+    {"lanes_532", "a sweep joins a lane that leaves its timeline", {"tt", "tt"}, LANES, .cap = 1, .clock = {5, 3, 2}},
+    {"lanes_sweep", "a sweep joins a lane that has left its timeline, into time used on both", {"t", "t"}, LANES, .cap = 1, .clock = {5, 3, 2}, .count = 1, .safe = 2, .apart = true, .every = true},
+    {"lanes_last", "a lane leaves its timeline before a sweep asks it last", {"t", "t"}, LANES, .cap = 1, .clock = {5, 3, 2}, .count = 1, .safe = 2, .every = true},
+    {"lanes_wait", "a sweep that waits in a lane", {"n", "t"}, LANES, .cap = 1, .clock = {5, 2, 4, 3}, .safe = 3},
+    {"lanes_snapshot", "a snapshot while a lane leaves its timeline", {"tt", "s"}, LANES, .cap = 1, .clock = {5, 6, 3}, .count = 1},
+    {"lanes_all", "a sweep, a lane that is left, and a snapshot", {"tt", "t", "s"}, LANES, .cap = 1, .clock = {5, 6, 3}, .count = 1, .apart = true},
+    {"lanes_coarse", "with a clock that lags", {"tt", "t"}, LANES, .cap = 1, .clock = {5, 6, 3}, .kind = SNO_CLOCK_COARSE},
+    {"lanes_fast", "with leases, whatever the counter reads", {"tt", "t"}, LANES, .cap = 2, .clock = {5, 6, 3}, .kind = SNO_CLOCK_FAST},
     {"pool", "one shard, two owners in turn", {"BoRBoR", "BoR"}, POOL, .cap = 3, .clock = {5, 6}},
     {"pool_back", "the same, the clock put back", {"BoR", "BooR"}, POOL, .cap = 2, .clock = {5, 3, 2}, .every = true},
 
@@ -185,11 +202,14 @@ static const scenario scenarios[] = {
     {"state_close_twice", "two who close it", {"c", "c", "7"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
     {"state_close_3", "closed while two draw, one of whom writes", {"9", "9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
     {"state_close_near", "closed while a draw writes", {"9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_close_late", "closed while a draw writes, whose thread draws on", {"78", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
     {"state_again_near", "the same, with a draw that writes", {"9", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
     {"state_new", "closed, deleted, and opened again", {"9", "cN"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
     {"state_again", "closed, and opened again", {"7", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
 
     {"page_family", "the family of partitions", {"f", "f"}, PAGE, .clock = {5, 6, 7}},
+    {"page_partition", "each call takes another partition", {"PP", "P"}, PAGE, .clock = {5}},
+    {"page_mark", "the process has one mark", {"M", "M"}, PAGE, .clock = {5}},
     {"page_default", "the process's own generator", {"g", "g"}, PAGE, .clock = {5, 6}, .every = true},
     {"page_uuids", "the process's own generator of UUIDs", {"U", "U"}, PAGE, .clock = {5}, .every = true},
     {"page_uuids_2", "two calls each, while the clock goes on", {"UU", "U"}, PAGE, .clock = {5, 6}},

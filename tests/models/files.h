@@ -59,8 +59,11 @@ static inline int64_t files_seek(int fd, int64_t at) {
 }
 
 static inline ssize_t files_write(int fd, const void *bytes, size_t n) {
-    assert(fd == FILES_FD && files_at > 0 && n == FILES_RECORD && !files_dirty);
-    files_dirty = files_at;
+    assert(fd == FILES_FD && files_at > 0 && n == FILES_RECORD);
+    if (memcmp(files_bytes + files_at, bytes, n) != 0) { /* else it is settled */
+        assert(!files_dirty);
+        files_dirty = files_at;
+    }
     memcpy(files_bytes + files_at, bytes, n);
     files_at += (int64_t)n;
     return (ssize_t)n;
@@ -151,6 +154,7 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
     memset(files_bytes, 0, sizeof files_bytes);
     flake_i_header_put(files_bytes);
     memcpy(files_bytes + flake_i_record_at(1), record, sizeof record);
+    memcpy(s->last, record, sizeof record);
     s->number = 1;
     files_dirty = 0;
     files_writes = 0;
@@ -177,10 +181,9 @@ static inline flake_status files_open_again(flake_state *s, int64_t ahead_units)
 #define flake_i_state_write(s, horizon_ns, now_ns) FILES_WRITE_##s, horizon_ns, now_ns)
 #define FILES_WRITE_flake_state                    flake_i_state_write_bytes(flake_state
 #define FILES_WRITE_s                              files_write_horizon(s
-#define flake_i_fdatasync(fd)                      FILES_SYNC_##fd)
-#define FILES_SYNC_int                             flake_i_fdatasync_no(int
-#define FILES_SYNC_s                               files_sync(s
-#define FILES_SYNC_file                            files_sync(file
+#define flake_i_state_settle(s, r)                 FILES_SETTLE_##s, r)
+#define FILES_SETTLE_flake_state                   flake_i_state_settle_bytes(flake_state
+#define FILES_SETTLE_s                             files_settle(s
 #define flake_i_thread_mark(what)                  FILES_MARK_##what)
 #define FILES_MARK_void                            flake_i_thread_mark_one(void
 #define FILES_MARK_                                files_mark(
@@ -188,9 +191,10 @@ static inline flake_status files_open_again(flake_state *s, int64_t ahead_units)
 #define FILES_HOLDER_void                          flake_i_holder_mark_no(void
 #define FILES_HOLDER_                              files_holder(
 struct flake_state;
+struct flake_i_record;
 static bool files_write_horizon(struct flake_state *, int64_t horizon_ns, int64_t now_ns);
-static inline int files_sync(int fd) { return fd < 0; }
 static inline uint64_t files_holder(void) { return 1; }
+static bool files_settle(struct flake_state *, const struct flake_i_record *);
 static inline uint64_t files_mark(void) { return (uint64_t)pthread_self() << 1 | 1; }
 #include "model.h"
 
@@ -204,6 +208,11 @@ static bool files_write_horizon(flake_state *s, int64_t horizon_ns, int64_t now_
     (void)now_ns;
     files_horizon_ns = horizon_ns;
     files_writes++;
+    return true;
+}
+
+static bool files_settle(flake_state *s, const flake_i_record *r) {
+    s->number = r->number;
     return true;
 }
 

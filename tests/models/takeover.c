@@ -61,7 +61,9 @@ static void *take_over(void *unused) {
         other.file = file;
         memcpy(other.path, "/model", 7);
         other.token[0] = 1;
-        other.number = files_newest();
+        flake_i_record last;
+        const flake_status found = flake_i_state_read(&file, "/model", &last, NULL);
+        assert(found == FLAKE_OK && flake_i_state_settle(&other, &last));
         const bool written = flake_i_state_write(&other, files_lasting(), model_now_ns());
         assert(written);
         (void)written;
