@@ -12,6 +12,7 @@ static pid_t pid_here(void) { return pid_of_all ? pid_of_all : getpid(); }
 #define getpid() pid_here()
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 
 static flake_state state, other;
 static flake_gen gen;
@@ -20,12 +21,7 @@ static flake_why why;
 static uint32_t seq_max; /* 0: all */
 
 static flake_options options_now(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.node = 1;
-    o.seq_max = seq_max;
-    o.clock.now_ns = scene_clock;
-    return o;
+    return options_of_flake(1, 0, seq_max, scene_clock, NULL);
 }
 
 static flake_status open_at(flake_state *s, const char *path) {
@@ -43,8 +39,6 @@ static flake_status start_on(flake_gen *g, flake_state *s) {
     o.state = s;
     return flake_init(g, &o);
 }
-
-static int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
 
 static flake_status draw(void) {
     uint64_t id;

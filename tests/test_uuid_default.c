@@ -92,8 +92,7 @@ static const id16 untouched = {{0xaa, 1, 2, 3}};
 
 static int compare_ids(const void *a, const void *b) { return memcmp(a, b, sizeof(id16)); }
 
-/* As after the program's start. */
-static void begin(void) {
+static void as_at_program_start(void) {
     memset((void *)&flake_i_default, 0, sizeof flake_i_default);
     meanwhile = NULL;
     atomic_store(&scripted_ns, T * MS);
@@ -118,7 +117,7 @@ static void rises(id16 *last, id16 id) {
     *last = id;
 }
 
-static int64_t ms_of(id16 id) {
+static int64_t uuid_ms(id16 id) {
     int64_t ms = 0;
     for (int i = 0; i < 6; i++) ms = ms << 8 | id.bytes[i];
     return ms;
@@ -162,9 +161,9 @@ static void no_call_gives(flake_status status) {
 // >>one after the other
 
 static void one_word_serves_all_three_calls(void) {
-    begin();
+    as_at_program_start();
     id16 last = uuid();
-    CHECK_EQ(ms_of(last), T);
+    CHECK_EQ(uuid_ms(last), T);
     const uint32_t first = counter_of(last);
     id16 last_ulid = ulid();
     for (uint32_t i = 2; i < 3000; i += 3) {
@@ -174,59 +173,59 @@ static void one_word_serves_all_three_calls(void) {
         CHECK_EQ(counter_of(last), first + i + 1);
         rises(&last_ulid, ulid());
     }
-    CHECK(ms_of(last) == T && ms_of(last_ulid) == T);
+    CHECK(uuid_ms(last) == T && uuid_ms(last_ulid) == T);
     atomic_fetch_add(&scripted_ns, 5 * MS);
     rises(&last, uuid());
     rises(&last_ulid, ulid());
-    CHECK(ms_of(last) == T + 5 && ms_of(last_ulid) == T + 5);
+    CHECK(uuid_ms(last) == T + 5 && uuid_ms(last_ulid) == T + 5);
 }
 
 static void hold_the_clock(void) { atomic_store(&scripted_ns, T * MS); }
 
 static void a_full_ms_is_waited_out(void) {
-    begin();
+    as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     id16 last = uuid();
     for (int i = 1; i < 65536; i++) rises(&last, uuid());
-    CHECK(ms_of(last) == T && !atomic_load(&sleeps));
+    CHECK(uuid_ms(last) == T && !atomic_load(&sleeps));
     rises(&last, uuid());
-    CHECK(ms_of(last) == T + 1 && atomic_load(&sleeps));
+    CHECK(uuid_ms(last) == T + 1 && atomic_load(&sleeps));
 }
 
 static void a_clock_put_back_stops_nobody(void) {
     static const int64_t back_to[] = {T - 1, T - 3600 * 1000, 0, T + 2, 441763199999};
-    begin();
+    as_at_program_start();
     id16 last = uuid(), last_ulid = ulid();
     for (size_t i = 0; i < sizeof back_to / sizeof *back_to; i++) {
         atomic_store(&scripted_ns, back_to[i] * MS);
         for (int k = 0; k < 70000; k++) rises(&last, uuid()); /* more than a ms has */
         rises(&last_ulid, ulid());
     }
-    CHECK(ms_of(last) >= T + 4 && ms_of(last) < T + 20);
+    CHECK(uuid_ms(last) >= T + 4 && uuid_ms(last) < T + 20);
 }
 
 static void before_1984_is_no_time_to_begin(void) {
-    begin();
+    as_at_program_start();
     atomic_store(&scripted_ns, 441763200000 * MS - 1000);
     atomic_store(&per_reading_ns, 0);
     no_call_gives(FLAKE_RANGE);
     atomic_store(&scripted_ns, 441763200000 * MS);
-    CHECK_EQ(ms_of(uuid()), 441763200000);
+    CHECK_EQ(uuid_ms(uuid()), 441763200000);
 }
 
 /* Nobody can sleep a second away that does not pass. */
 static void a_clock_that_stands_still_gives_a_ms_of_ids(void) {
-    begin();
+    as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     for (int i = 0; i < 65536; i++) (void)uuid();
     meanwhile = hold_the_clock;
     no_call_gives(FLAKE_AGAIN);
     meanwhile = NULL;
-    CHECK_EQ(ms_of(uuid()), T + 1);
+    CHECK_EQ(uuid_ms(uuid()), T + 1);
 }
 
 static void after_2262_there_are_none(void) {
-    begin();
+    as_at_program_start();
     (void)uuid();
     atomic_store(&per_reading_ns, 0);
     atomic_store(&scripted_ns, INT64_MAX);
@@ -239,7 +238,7 @@ static void after_2262_there_are_none(void) {
 
 static void without_random_bytes_nothing_is_given(void) {
     for (unsigned before = 0; before < 2; before++) { /* the salt's; the keys' */
-        begin();
+        as_at_program_start();
         for (int i = 0; i < 20; i++) {
             atomic_store(&random_left, before && i == 0);
             no_call_gives(FLAKE_IO);
@@ -252,7 +251,7 @@ static void without_random_bytes_nothing_is_given(void) {
 }
 
 static void ids_go_on_when_the_source_ends(void) {
-    begin();
+    as_at_program_start();
     id16 last = uuid();
     atomic_store(&random_left, 0);
     for (int i = 0; i < 100; i++) { /* the tail's keys are not renewed */
@@ -287,7 +286,7 @@ static void take_all_places(void) {
 }
 
 static void who_finds_no_place_waits_for_a_maker(void) {
-    begin();
+    as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     take_all_places();
     meanwhile = is_made_at_the_third_nap;
@@ -297,7 +296,7 @@ static void who_finds_no_place_waits_for_a_maker(void) {
 }
 
 static void or_draws_alone_when_all_makers_are_gone(void) {
-    begin();
+    as_at_program_start();
     take_all_places();
     source.is_scripted = true;
     source.seed = 1;
@@ -313,12 +312,12 @@ static void or_draws_alone_when_all_makers_are_gone(void) {
     CHECK(like_uuids < 15); /* a ULID's bits resemble a UUID's by chance: 1 in 64 */
     CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == NULL);
     CHECK_EQ(count_duplicates(ids, 20), 0);
-    begin();
+    as_at_program_start();
     take_all_places();
     /* the salt's and those before each nap, but none for that generator */
     atomic_store(&random_left, 1 + FLAKE_I_DEFAULT_NAPS + 1);
     no_call_gives(FLAKE_IO);
-    begin(); /* nothing was left behind in the registry, which has two places */
+    as_at_program_start(); /* nothing was left behind in the registry, which has two places */
     static flake_gen a, b;
     flake_options o;
     memset(&o, 0, sizeof o);
@@ -363,7 +362,7 @@ static void whoever_calls_later_gets_the_greater_id_from_the_first_call_on(void)
     for (unsigned round = 0; round < rounds; round++) {
         const unsigned n = 2 + round % (most_threads - 1);
         pthread_t threads[most_threads];
-        begin();
+        as_at_program_start();
         memset(&race.greatest, 0, sizeof race.greatest);
         (void)pthread_barrier_init(&race.begin, NULL, n);
         for (unsigned i = 0; i < n; i++)
@@ -399,7 +398,7 @@ static void handlers_may_draw_wherever_they_interrupt(void) {
     (void)sigaction(SIGUSR1, &action, NULL);
     int at = 1;
     for (handled = 1; handled; at++) { /* until there is nothing left to interrupt */
-        begin();
+        as_at_program_start();
         handled = 0;
         countdown = at;
         handles_uuids = at % 2;
@@ -451,7 +450,7 @@ static void child_that_bumps_first(void) {
 
 /* All in one ms, from the same place on. */
 static void relatives(bool has_drawn) {
-    begin();
+    as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     atomic_store(&family->n, 0u);
     if (has_drawn) draw_for_the_family();
@@ -463,7 +462,7 @@ static void relatives(bool has_drawn) {
     draw_for_the_family();
     const unsigned n = atomic_load(&family->n);
     CHECK_EQ(n, (11 + has_drawn) * of_each);
-    for (unsigned i = 0; i < n; i++) CHECK_EQ(ms_of(family->ids[i]), T);
+    for (unsigned i = 0; i < n; i++) CHECK_EQ(uuid_ms(family->ids[i]), T);
     CHECK_EQ(count_duplicates(family->ids, n), 0);
 }
 
@@ -475,7 +474,7 @@ static void tell_counter(void) {
 }
 
 static void counters_begin_elsewhere_in_each_process(void) {
-    begin();
+    as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     counter_drawn = counter_of(uuid());
     uint32_t counters[8];
@@ -505,7 +504,7 @@ static void child_like_its_siblings(void) {
 /* The random bytes of siblings differ in 24 bits of each 8. All in one ms, from the same place on. */
 static void siblings_need_no_more_than_one_bit_to_differ(void) {
     for (unsigned from = 0; from <= 24; from += 8) {
-        begin();
+        as_at_program_start();
         atomic_store(&per_reading_ns, 0);
         (void)uuid();
         atomic_store(&family->n, 0u);
@@ -526,7 +525,7 @@ static unsigned bits_that_differ(const uint8_t *a, const uint8_t *b, unsigned n)
 /* The first ids after a bump: a UUID's counter and tail, and a ULID's counter. Bit `turned` of the random bytes
  * that the bump takes is another; 128: none is. */
 static void ids_after_a_bump(uint64_t seed, unsigned turned, id16 found[2]) {
-    begin();
+    as_at_program_start();
     source.is_scripted = true;
     source.seed = seed;
     (void)uuid();
@@ -597,7 +596,7 @@ static void *draw_meanwhile(void *unused) {
 
 static void forked_while_threads_draw_and_begin(void) {
     pthread_t threads[3];
-    begin();
+    as_at_program_start();
     atomic_store(&family->n, 0u);
     atomic_store(&stop, false);
     for (unsigned i = 0; i < 3; i++)
@@ -621,7 +620,7 @@ static void *draw_and_note(void *unused) {
 
 static void bumped_while_threads_draw(void) {
     pthread_t threads[4];
-    begin();
+    as_at_program_start();
     atomic_store(&family->n, 0u);
     for (unsigned i = 0; i < 4; i++)
         if (pthread_create(&threads[i], NULL, draw_and_note, NULL) != 0) abort();
