@@ -11,28 +11,8 @@
 #include "sno.h"
 
 static struct sno_i_family family;
-#if RUNS > 1
-enum { THREADS = 3, IDS = 3 };
-static sno_id ids[THREADS][IDS];
-
-static void generate(unsigned who) {
-    for (int i = 0; i < IDS; i++) {
-        ids[who][i] = sno_generate(1);
-        assert(!sno_is_zero(ids[who][i]));
-    }
-}
-
-static void look_at_ids(void) {
-    for (unsigned i = 0; i < THREADS * IDS; i++)
-        for (unsigned k = 0; k < i; k++)
-            assert(!sno_equal(ids[i / IDS][i % IDS], ids[k / IDS][k % IDS]));
-    /* one of them drew from its stack */
-    MODEL_REACHED(SNO_ATOMIC_LOAD(&family.used, relaxed) > 3);
-}
-#else
-enum { THREADS = 2 };
-static const sno_gen *found[THREADS];
-static sno_i_place place[THREADS];
+static const sno_gen *found[2];
+static sno_i_place place[2];
 
 static void generate(unsigned who) {
     sno_gen *const g = sno_i_default_gen();
@@ -49,45 +29,28 @@ static void look_at_ids(void) {
     /* both have made one */
     MODEL_REACHED((SNO_ATOMIC_LOAD(&sno_i_default.begun, relaxed) & 0xff) == SNO_I_DEFAULT_PLACES);
 }
-#endif
 
 static void *generate_a(void *unused) {
-    model_begin(THREADS);
     generate(0);
     return unused;
 }
 
 static void *generate_b(void *unused) {
-    model_begin(THREADS);
     generate(1);
     return unused;
 }
 
-#if RUNS > 1
-static void *generate_c(void *unused) {
-    model_begin(THREADS);
-    generate(2);
-    return unused;
-}
-static void *(*const bodies[])(void *) = {generate_a, generate_b, generate_c};
-#else
-static void *(*const bodies[])(void *) = {generate_a, generate_b};
-#endif
 
 int main(void) {
+    static void *(*const bodies[])(void *) = {generate_a, generate_b};
     model_clock(1600000000000); /* after sno's epoch */
-    for (int run = 0; run < RUNS; run++) {
-        const uint64_t all_but_two = sno_i_pid() << 8 | (SNO_I_DEFAULT_PLACES - 2);
-        SNO_ATOMIC_STORE(&family.start, 1u << 16, relaxed);
-        SNO_ATOMIC_STORE(&family.used, 0u, relaxed);
-        SNO_ATOMIC_STORE(&sno_i_partitions.family, &family, relaxed); /* no page, no system call */
-        SNO_ATOMIC_STORE(&sno_i_default.gen, (sno_gen *)NULL, relaxed);
-        SNO_ATOMIC_STORE(&sno_i_default.tag, 0u, relaxed);
-        SNO_ATOMIC_STORE(&sno_i_default.begun, all_but_two, relaxed);
-        model_run(bodies, THREADS);
-        const sno_gen *const made = SNO_ATOMIC_LOAD(&sno_i_default.gen, relaxed);
-        assert(made && made->engine.cap == UINT16_MAX + 1);
-        look_at_ids();
-    }
+    const uint64_t all_but_two = sno_i_pid() << 8 | (SNO_I_DEFAULT_PLACES - 2);
+    SNO_ATOMIC_STORE(&family.start, 1u << 16, relaxed);
+    SNO_ATOMIC_STORE(&sno_i_partitions.family, &family, relaxed); /* no page, no system call */
+    SNO_ATOMIC_STORE(&sno_i_default.begun, all_but_two, relaxed);
+    model_run(bodies, 2);
+    const sno_gen *const made = SNO_ATOMIC_LOAD(&sno_i_default.gen, relaxed);
+    assert(made && made->engine.cap == UINT16_MAX + 1);
+    look_at_ids();
     return 0;
 }
