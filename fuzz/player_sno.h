@@ -165,7 +165,7 @@ static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
     const flake_status status = kind == SNO_GENERATOR ? sno_init(&sno_plain, &o)
                                 : kind == SNO_SHARDS  ? sno_shards_init(sno_split, n, &o)
                                 : kind == SNO_LANES
-                                    ? sno_lanes_init(&sno_laned, sno_lane_array, n, &o)
+                                    ? sno_lanes_init(&sno_laned, LAST_OF(sno_lane_array, n), n, &o)
                                     : sno_pool_init(&scene->pool, sno_split, n, &o);
     fuzz_same("init", status, fits ? FLAKE_OK : FLAKE_INVALID);
     if (!fits) return false;

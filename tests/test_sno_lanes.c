@@ -11,7 +11,7 @@ static unsigned thread_now; /* who draws */
 #include "children.h"
 #endif
 
-static flake_lane array[8];
+static flake_lane lane_room[8], *array = lane_room;
 static sno_lanes lanes;
 
 /* Numbers 100 to 110, of lanes with 4, 4 and 3. */
@@ -19,6 +19,7 @@ static sno_snapshot eleven(void) { return pool_of(100, 110); }
 
 static void make(const sno_snapshot *s, size_t n) {
     const sno_options o = options_of(s);
+    array = LAST_OF(lane_room, n);
     CHECK_EQ(sno_lanes_init(&lanes, array, n, &o), FLAKE_OK);
     thread_now = 0;
 }
@@ -186,7 +187,7 @@ static void what_does_not_fit(void) {
 
 static void a_partition_that_nobody_chose(void) {
     begin(0, 10);
-    CHECK_EQ(sno_lanes_init(&lanes, array, 8, NULL), FLAKE_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, lane_room, 8, NULL), FLAKE_OK);
     CHECK_EQ(sno_lanes_available(&lanes), whole_pool);
     CHECK_EQ(sno_partition(sno_lanes_new(&lanes, a_meta)), sno_gen_partition(&lanes.whole));
 }
@@ -233,7 +234,7 @@ static void exclusive_is_for_the_pool(void) {
     const sno_snapshot s = eleven(), last = pool_of(107, 110);
     sno_options o = options_of(&s), other = options_of(&last);
     o.exclusive = other.exclusive = folder;
-    CHECK_EQ(sno_lanes_init(&lanes, array, 3, &o), FLAKE_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, LAST_OF(lane_room, 3), 3, &o), FLAKE_OK);
     CHECK_EQ(try_all(), 0); /* it begins in the unit after this one */
     CHECK_EQ(sno_init(&gen, &other), FLAKE_TAKEN);
     sno_lanes_retire(&lanes);
