@@ -1321,11 +1321,11 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
 
 /* For open: a program started meanwhile must not keep the file, or its lock. */
 #if defined(O_CLOEXEC)
-enum { FLAKE_I_CLOSES = O_CLOEXEC };
-#elif defined(__O_CLOEXEC) /* glibc's own name, which strict C does not hide */
-enum { FLAKE_I_CLOSES = __O_CLOEXEC };
+enum { FLAKE_I_CLOSES = O_CLOEXEC, FLAKE_I_DUP = F_DUPFD_CLOEXEC };
+#elif defined(__O_CLOEXEC) /* glibc's own name, which strict C does not hide; it hides F_DUPFD_CLOEXEC */
+enum { FLAKE_I_CLOSES = __O_CLOEXEC, FLAKE_I_DUP = 1030 };
 #else
-enum { FLAKE_I_CLOSES = 0 };
+enum { FLAKE_I_CLOSES = 0, FLAKE_I_DUP = F_DUPFD };
 #endif
 
 /* Leaves errno alone. A machine that has just started waits until there are enough: of those that would come at
@@ -1506,7 +1506,7 @@ FLAKE_I_FN int flake_i_open(const char *path, int how) {
     int fd = open(path, flags | O_NONBLOCK | FLAKE_I_CLOSES, 0666); /* a pipe would have no end */
     if (fd >= 0 && fd <= 2) {
         const int low = fd;
-        fd = fcntl(low, F_DUPFD, 3);
+        fd = fcntl(low, FLAKE_I_DUP, 3);
         (void)close(low);
     }
     if (fd >= 0) (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -1577,7 +1577,7 @@ FLAKE_I_FN int flake_i_fdatasync(int fd) { return fsync(fd); }
 
 /* A new name lasts once the folder is on disk. Some file systems can't be asked for that. */
 FLAKE_I_FN bool flake_i_fsync_folder(const char *folder) {
-    const int fd = open(folder, O_RDONLY);
+    const int fd = open(folder, O_RDONLY | FLAKE_I_CLOSES);
     if (fd < 0) return false;
     const bool synced = flake_i_fsync(fd) == 0 || errno == EINVAL;
     (void)close(fd);

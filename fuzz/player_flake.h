@@ -260,7 +260,7 @@ static bool flake_open(const flake_fixed *fixed) {
         s->actors = is_split ? parts : 1;
         if (s->kind == FLAKE_GENERATOR) status = flake_init(&flake_plain, &given);
         else if (s->kind == FLAKE_LANES)
-            status = flake_lanes_init(&flake_laned, flake_lane_array, parts, &given);
+            status = flake_lanes_init(&flake_laned, LAST_OF(flake_lane_array, parts), parts, &given);
         else status = flake_shards_init(flake_split, s->actors, &given);
         if (status == FLAKE_INVALID && wanted == FLAKE_NODE && or_invalid) return false;
         fuzz_same("init", status, wanted);
@@ -596,7 +596,8 @@ static void flake_play_lanes_restore(flake_actor *a) {
     const flake_options o = *flake_gen_options(a->gen);
     const flake_snapshot s = flake_stand(a);
     const size_t n = 1 + fuzz_byte() % flake_most_lanes % (size_t)a->oracle.cap;
-    fuzz_same("init", flake_lanes_init(a->lanes, flake_lane_array, n, &o), FLAKE_OK);
+    flake_lane *const lane = LAST_OF(flake_lane_array, n);
+    fuzz_same("init", flake_lanes_init(a->lanes, lane, n, &o), FLAKE_OK);
     fuzz_same("restore", flake_lanes_restore(a->lanes, &s), FLAKE_OK);
 }
 

@@ -162,7 +162,7 @@ static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
     const flake_status status =
         kind == SNO_GENERATOR ? sno_init(&sno_plain, given, &o, &why)
         : kind == SNO_SHARDS  ? sno_shards_init(sno_split, n, given, &o, &why)
-                              : sno_lanes_init(&sno_laned, sno_lane_array, n, given, &o, &why);
+                              : sno_lanes_init(&sno_laned, LAST_OF(sno_lane_array, n), n, given, &o, &why);
     fuzz_true("a reason if it is refused", (*why.text != 0) == (status != FLAKE_OK));
     fuzz_same("init", status, fits ? FLAKE_OK : FLAKE_INVALID);
     if (!fits) return false;

@@ -86,13 +86,9 @@ static void keep(uint64_t family, uint64_t key) {
 static size_t twice(void) {
     size_t n = 0, count = atomic_load(&our->n);
     if (count > log_room) count = log_room;
-    qsort(our->log, count, sizeof *our->log, ways_compare);
-    for (size_t i = 1; i < count; i++) {
-        const struct ways_entry *e = &our->log[i];
-        if (!e->family && !e->key) continue; /* killed before it was written down */
-        n += ways_compare(e, e - 1) == 0;
-    }
-    return n;
+    for (size_t i = 0; i < count; i++) /* zeros: killed before it was written down */
+        if (our->log[i].family || our->log[i].key) our->log[n++] = our->log[i];
+    return count_duplicates(our->log, n);
 }
 
 /* ---- power cuts ---- */
@@ -233,7 +229,7 @@ static void kill_among(void (*run)(void), unsigned wanted, const char *const *na
     }
 }
 
-static void begin(const char *const *names, size_t count) {
+static void begin_without(const char *const *names, size_t count) {
     static const char *const endings[] = {"", ".new"};
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < 2; k++) {
@@ -330,7 +326,7 @@ static void run_of_states(void) {
 }
 
 static bool attack_states(unsigned wanted) {
-    begin(state_names, 4);
+    begin_without(state_names, 4);
     while (kills < wanted) {
         const pid_t child = start(run_of_states);
         if (below(3) == 0) {
@@ -378,7 +374,7 @@ static void run_of_syncs(void) {
 }
 
 static bool attack_syncs(unsigned wanted) {
-    begin(sync_names, 1);
+    begin_without(sync_names, 1);
     while (kills < wanted) {
         const unsigned had = kills;
         end_of(start(run_of_syncs));
@@ -429,7 +425,7 @@ static void run_of_slots(void) {
 }
 
 static bool attack_slots(unsigned wanted) {
-    begin(slot_names, 4);
+    begin_without(slot_names, 4);
     kill_among(run_of_slots, wanted, slot_names, 4);
     return report("slots");
 }
@@ -489,7 +485,7 @@ static void run_of_shared(void) {
 }
 
 static bool attack_shared(unsigned wanted) {
-    begin(shared_names, 1);
+    begin_without(shared_names, 1);
     kill_among(run_of_shared, wanted, shared_names, 1);
     return report("shared");
 }
@@ -512,10 +508,10 @@ int main(int argc, char **argv) {
     passed += attack_slots(all / 10 * 3);
     if (words_reach_other_processes) passed += attack_shared(all - all / 4 * 2 - all / 10 * 3);
     else passed++;
-    begin(state_names, 4);
-    begin(sync_names, 1);
-    begin(slot_names, 4);
-    begin(shared_names, 1);
+    begin_without(state_names, 4);
+    begin_without(sync_names, 1);
+    begin_without(slot_names, 4);
+    begin_without(shared_names, 1);
     (void)rmdir(folder);
     printf("%d passed, %d failed\n", passed, 4 - passed);
     return passed != 4;

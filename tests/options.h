@@ -20,6 +20,12 @@ static inline flake_options options_of_flake(uint32_t node, uint32_t seq_min, ui
 }
 #endif
 
+#if defined(FLAKE_H) && defined(SCENE_H)
+static inline flake_options options_in_scene(uint32_t node) {
+    return options_of_flake(node, 0, 0, scene_clock, NULL);
+}
+#endif
+
 #ifdef SNO_H
 /* A snapshot of a generator that has drawn nothing yet. */
 static inline sno_snapshot pool_of_numbers(uint16_t partition, uint16_t min, uint16_t max) {

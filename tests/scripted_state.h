@@ -132,7 +132,6 @@ static inline void note(uint64_t id) {
     ways_note(&our->log, FAMILY_FLAKE, &ids);
 }
 
-static inline int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
 
 static inline flake_status draw(uint64_t *id) {
     const flake_status status = flake_next(&gen, id);

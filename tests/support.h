@@ -104,6 +104,9 @@ static inline void *exactly(size_t size) {
     return memory;
 }
 
+/* The last n of an array: AddressSanitizer sees what runs past them. */
+#define LAST_OF(array, n) ((array) + sizeof(array) / sizeof *(array) - (n))
+
 /* ---- vectors: calls `row` with the fields of each line ---- */
 
 static inline void vectors_read(const char *file, int fields, void (*row)(char **field)) {
@@ -128,7 +131,11 @@ static inline void vectors_read(const char *file, int fields, void (*row)(char *
     if (in) (void)fclose(in);
 }
 
-/* ---- uniqueness ---- */
+/* ---- ids ---- */
+
+/* When an id of the default layout was drawn. */
+static inline int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
+
 
 static size_t compared_bytes;
 static inline int compare_bytes(const void *a, const void *b) {

@@ -67,7 +67,7 @@ static void trouble(const char *what) {
 
 #define EXPECT(condition) ((condition) ? (void)0 : trouble(#condition))
 
-static void begin(void) {
+static void begin_family(void) {
     script_at_ms(1700000000000);
     atomic_store(&our->trouble, 0u);
     our->log.n = 0;
@@ -157,10 +157,10 @@ static void forget_the_pages(void) {
 
 /* Runs it with the page, and in a process that has to do without. */
 static void with_and_without_a_page(body run) {
-    begin();
+    begin_family();
     run();
     end();
-    begin();
+    begin_family();
     run_by_pid = run;
     by_fork(forget_the_pages);
     end();
@@ -455,7 +455,7 @@ static void forked_while_threads_draw(void) {
         printf("  skipped: a child may inherit the lock of an atomic that another thread held\n");
         return;
     }
-    begin();
+    begin_family();
     CHECK_EQ(flake_init(&common_gen, NULL), FLAKE_OK);
     atomic_store(&stop, false);
     for (unsigned i = 0; i < drawers; i++)
@@ -500,7 +500,7 @@ static void fork_before_drawing(void) {
 }
 
 static void relatives_have_partitions_of_their_own(void) {
-    begin();
+    begin_family();
     memset(our->partitions, 0, sizeof our->partitions);
     place_in_family = 0;
     tell_partition();
@@ -534,7 +534,7 @@ static uint16_t first_of_a_family(void) {
 
 /* The same clock, the same process: what differs is what the system's random source said. */
 static void partitions_begin_at_random(void) {
-    begin();
+    begin_family();
     random_script.is_on = true;
     random_script.next = 0x1234;
     const uint16_t one = first_of_a_family(), again = first_of_a_family();
@@ -587,7 +587,7 @@ static void take_with_fewer_bumps(void) {
 }
 
 static void partitions_after_many_bumps_are_counted_up(void) {
-    begin();
+    begin_family();
     by_fork(take_with_fewer_bumps);
     end();
 }
@@ -617,7 +617,7 @@ static void forget_and_ask(void) {
 }
 
 static void one_family_is_put_in_its_place(void) {
-    begin();
+    begin_family();
     by_fork(forget_and_ask);
     end();
 }
@@ -642,7 +642,7 @@ static void fork_on_and_draw(void) {
 
 /* Neither a bump nor a fork makes a page that stays. */
 static void bumps_and_forks_leave_nothing_behind(void) {
-    begin();
+    begin_family();
     bump_and_draw();
     (void)mappings(); /* what the C library needs for it */
     mappings_before = mappings();
@@ -725,7 +725,7 @@ static void draw_from_stock(void) {
 
 static void a_stock_of_a_shared_generator_is_not_inherited(void) {
     if (!words_reach_other_processes) return;
-    begin();
+    begin_family();
     ways_setup w;
     memset(&w, 0, sizeof w);
     flake_options o = ways_flake_options(&w, 0, 0);
@@ -744,7 +744,7 @@ static void a_stock_of_a_shared_generator_is_not_inherited(void) {
 
 static void shared_memory_is_exempt(void) {
     if (!words_reach_other_processes) return;
-    begin();
+    begin_family();
     ways_setup w;
     memset(&w, 0, sizeof w);
     flake_options o = ways_flake_options(&w, 0, 0);
@@ -803,7 +803,7 @@ static void bumps_from_many_threads(void) {
     pthread_t threads[drawers];
     static flake_gen gens[50];
     uint64_t id;
-    begin();
+    begin_family();
     for (unsigned i = 0; i < drawers; i++)
         if (pthread_create(&threads[i], NULL, bump_often, NULL) != 0) abort();
     for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_init(&gens[i], NULL), FLAKE_OK);
@@ -836,7 +836,7 @@ static void draw_as_a_clone(void) {
 /* Two clones that wake at different times are two families; by chance alone they meet. */
 static void clones_of_a_machine_take_other_partitions(void) {
     unsigned same = 0;
-    begin();
+    begin_family();
     (void)sno_generate(1);
     for (unsigned i = 0; i < 3; i++) {
         for (place_in_family = 0; place_in_family < 2; place_in_family++) by_fork(draw_as_a_clone);
@@ -853,7 +853,7 @@ static void bump_and_tell(void) {
 }
 
 static void relatives_that_bump_stay_relatives(void) {
-    begin();
+    begin_family();
     (void)sno_generate(1);
     for (unsigned wake = 0; wake < 3; wake++) {
         for (place_in_family = 1; place_in_family < 20; place_in_family++) by_fork(bump_and_tell);
@@ -887,7 +887,7 @@ static void bump_while_the_first_is_drawn(void) {
 }
 
 static void a_bump_in_the_first_draw_drops_its_place(void) {
-    begin();
+    begin_family();
     by_fork(bump_while_the_first_is_drawn);
     end();
 }
@@ -904,7 +904,7 @@ static void have_a_mark_of_ones_own(void) {
 
 static void a_bump_leaves_a_process_what_it_holds(void) {
     flake_i_atomic64 *word;
-    begin();
+    begin_family();
     parents_mark = flake_i_process_mark();
     const uint64_t before = flake_i_fork_mark(&word);
     flake_generation_bump();
@@ -936,7 +936,7 @@ static void draw_where_system_calls_kill(void) {
 
 static void an_id_takes_no_system_call(void) {
     flake_i_atomic64 *word;
-    begin();
+    begin_family();
     (void)flake_i_fork_mark(&word);
     if (word && !under_tsan) by_fork(draw_where_system_calls_kill);
     end();

@@ -37,11 +37,10 @@ static int64_t floor_of_gate(void *user) {
     return gate_floor_at_ns;
 }
 
-static flake_options options_now(void) { return options_of_flake(0, 0, 0, scene_clock, NULL); }
 
 /* With a gate that lets all out. */
 static flake_options gated(void) {
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
     gate_says = FLAKE_OK;
     gate_asked = 0;
     o.gate.admit = ask_gate;
@@ -59,8 +58,6 @@ static flake_options sno_options_of(void) {
 static int64_t unit_now(void) {
     return (atomic_load(&our->now_ns) - SNO_I_EPOCH_MS * a_ms) / (4 * a_ms);
 }
-
-static int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
 
 static void clock_to_ms(int64_t ms) { atomic_store(&our->now_ns, ms * a_ms); }
 
@@ -201,7 +198,7 @@ static void gate_and_state_both_have_a_say(void) {
 
 /* A state is for the numbers that it was opened for. */
 static void a_state_is_for_no_number_outside_its_range(void) {
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
     begin();
     o.seq_min = 5;
     o.seq_max = 9;
@@ -430,7 +427,7 @@ static void a_floor_under_a_longer_queue_changes_nothing(void) {
 /* ---- a fetch_add that others outran ---- */
 
 static void a_place_after_the_last_unit_is_out_of_range(void) {
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
     flake_i_place place = {0, 0, 0, 0, 0};
     uint64_t id = 0;
     begin();
@@ -453,7 +450,7 @@ static void a_place_after_the_last_unit_is_out_of_range(void) {
 
 /* The last ns of a unit is the horizon, and no other can be written: the unit's ids are let out. */
 static void a_write_that_fails_harms_no_id_up_to_the_horizon(void) {
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
     uint64_t id = 7;
     begin();
     atomic_store(&our->now_ns, (start_ms + 1) * a_ms - 1);
@@ -476,7 +473,7 @@ static void a_write_that_fails_harms_no_id_up_to_the_horizon(void) {
 
 /* Three seconds before the clock ends the horizon is its last ns, and stays it. */
 static void the_largest_horizon_is_the_clocks_last_ns(void) {
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
     flake_state_options w;
     uint64_t id = 0, last = 0;
     begin();
@@ -507,7 +504,7 @@ static void the_largest_horizon_is_the_clocks_last_ns(void) {
 }
 
 static void a_horizon_has_bounds(void) {
-    const flake_options o = options_now();
+    const flake_options o = options_in_scene(0);
     const int64_t most_ms = INT64_MAX / 1000000 / 4;
     begin();
     CHECK_EQ(open_state(most_ms + 1, false, &o), FLAKE_INVALID);

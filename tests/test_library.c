@@ -14,7 +14,7 @@ static flake_slot_options slots;
 static sno_snapshot snapshot;
 static flake_why why;
 
-static void begin(void) {
+static void clear_options(void) {
     memset(&options, 0, sizeof options);
     memset(&where, 0, sizeof where);
     memset(&slots, 0, sizeof slots);
@@ -28,7 +28,7 @@ static void begin(void) {
     } while (0)
 
 static void a_number_goes_to_its_field(void) {
-    begin();
+    clear_options();
     SETS(node, "7", 7);
     SETS(node_offset, "4294967295", UINT32_MAX);
     SETS(seq_min, "0", 0);
@@ -57,7 +57,7 @@ static void a_number_goes_to_its_field(void) {
 }
 
 static void a_word_stands_for_a_value(void) {
-    begin();
+    clear_options();
     SETS(seq_scatter, "true", true);
     SETS(seq_scatter, "false", false);
     SETS(refuse_back, "true", true);
@@ -82,7 +82,7 @@ static void texts_and_pointers_are_kept_as_they_are(void) {
     static flake_state state;
     int64_t (*const read)(void *) = no_time;
     const void *code;
-    begin();
+    clear_options();
     CHECK_EQ(flake_options_set(&options, "exclusive", folder, &why), FLAKE_OK);
     CHECK(options.exclusive == folder);
     CHECK_EQ(flake_state_options_set(&where, "path", folder, &why), FLAKE_OK);
@@ -127,7 +127,7 @@ static void what_does_not_fit_is_refused_and_changes_nothing(void) {
                                          {"clock.kind", "2"},
                                          {"layout", "idgem"}};
     static const flake_options zero;
-    begin();
+    clear_options();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK_EQ(flake_options_set(&options, bad[i][0], bad[i][1], &why), FLAKE_PARSE);
     CHECK_EQ(flake_options_set(&options, "nodes", "1", &why), FLAKE_INVALID);
@@ -162,7 +162,7 @@ static void refused(const char *name, const char *value, const char *text) {
 
 static void why_names_the_option(void) {
     flake_why words;
-    begin();
+    clear_options();
     refused("nodes", "1", "nodes: there is no such option");
     refused("node", "-1", "node: is no decimal number, or too large");
     refused("node", NULL, "node: has no value");

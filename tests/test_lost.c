@@ -37,11 +37,8 @@ static flake_status ask_sno_gate(void *user, int64_t until_ns) {
 
 static bool with_claim; /* a gate with a word, that may be closed */
 
-static flake_options options_now(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.node = 1;
-    o.clock.now_ns = scene_clock;
+static flake_options options_and_claim(void) {
+    flake_options o = options_in_scene(1);
     if (with_claim) {
         o.gate.admit = ask_gate;
         o.gate.word = &claim;
@@ -68,7 +65,7 @@ static flake_options sno_options_of(sno_snapshot *pool) {
  * Each way is set up so that the next draw has to sleep, once. */
 
 static void spend_narrow(uint32_t seq_max) {
-    flake_options o = options_now();
+    flake_options o = options_and_claim();
     static uint64_t ids[4096];
     o.seq_min = seq_max ? 0 : 1;
     o.seq_max = seq_max ? seq_max : 1;
@@ -118,7 +115,7 @@ static flake_status sleep_late(void) {
 }
 
 static void spend_shard(void) {
-    flake_options o = options_now();
+    flake_options o = options_and_claim();
     uint64_t id = 0;
     o.seq_min = o.seq_max = 1;
     CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_OK);
@@ -133,7 +130,7 @@ static flake_status sleep_shard(void) {
 }
 
 static void spend_wide(void) {
-    flake_options o = options_now();
+    flake_options o = options_and_claim();
     flake128 id;
     o.node = 0;
     o.seq_min = o.seq_max = 1;
@@ -339,7 +336,7 @@ static void who_waits_for_a_state_looks_again(void) {
             flake_state_options s;
             sno_snapshot pool;
             begin_with(false, NULL);
-            flake_options o = options_now();
+            flake_options o = options_and_claim();
             flake_options p = sno_options_of(&pool);
             memset(&w, 0, sizeof w);
             memset(&s, 0, sizeof s);
@@ -370,7 +367,7 @@ static void a_lost_claim_is_told_by_each_call(void) {
     flake_options o;
     uint64_t ids[3] = {7, 7, 7};
     begin_with(true, NULL);
-    o = options_now();
+    o = options_and_claim();
     CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 10, 0), FLAKE_OK);
     CHECK_EQ(flake_prefetch_next(&stock, &ids[0]), FLAKE_OK); /* nine are left in stock */
@@ -394,7 +391,7 @@ static void a_lost_claim_is_told_by_each_call(void) {
     CHECK_EQ(flake_shard_try_n(&shard, ids, 3), 0);
     CHECK(ids[0] == 7 && ids[1] == 7 && ids[2] == 7);
     CHECK_EQ(flake_init(&gen, &o), FLAKE_LEASE); /* closed already */
-    o = options_now();
+    o = options_and_claim();
     o.gate.admit = NULL;
     o.node = 4;
     CHECK_EQ(flake_reinit_after_fork(&gen, &o), FLAKE_INVALID); /* it was not forked */
@@ -406,7 +403,7 @@ static void a_lost_claim_of_wide_ids(void) {
     flake_options o;
     flake128 id, before;
     begin_with(true, NULL);
-    o = options_now();
+    o = options_and_claim();
     o.node = 0;
     CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
     memset(&id, 7, sizeof id);

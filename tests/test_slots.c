@@ -49,8 +49,6 @@ static flake_status draw_with(flake_slot *slot, int64_t max_ahead_ms) {
     return flake_init(&gen, &o);
 }
 
-static int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
-
 /* Draws all that can be had now; the time of the last. */
 static int64_t draw_all(size_t most) {
     uint64_t id = 0;

@@ -11,7 +11,7 @@ static unsigned thread_now; /* who draws */
 #include "children.h"
 #endif
 
-static flake_lane array[8];
+static flake_lane lane_room[8], *array = lane_room;
 static sno_lanes lanes;
 
 /* Numbers 100 to 110, of lanes with 4, 4 and 3. */
@@ -19,6 +19,7 @@ static sno_snapshot eleven(void) { return pool_of(100, 110); }
 
 static void make(const sno_snapshot *s, size_t n) {
     const flake_options o = options_of();
+    array = LAST_OF(lane_room, n);
     CHECK_EQ(sno_lanes_init(&lanes, array, n, s, &o, NULL), FLAKE_OK);
     thread_now = 0;
 }
@@ -180,7 +181,7 @@ static void what_does_not_fit(void) {
 
 static void a_partition_that_nobody_chose(void) {
     begin(0, 10);
-    CHECK_EQ(sno_lanes_init(&lanes, array, 8, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, lane_room, 8, NULL, NULL, NULL), FLAKE_OK);
     CHECK_EQ(sno_lanes_available(&lanes), whole_pool);
     CHECK_EQ(sno_partition(next_sno_of_lanes(&lanes, a_meta)), sno_gen_partition(&lanes.whole));
 }
@@ -215,7 +216,7 @@ static void exclusive_is_for_the_pool(void) {
     const sno_snapshot s = eleven(), last = pool_of(107, 110);
     flake_options o = options_of(), other = options_of();
     o.exclusive = other.exclusive = folder;
-    CHECK_EQ(sno_lanes_init(&lanes, array, 3, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, LAST_OF(lane_room, 3), 3, &s, &o, NULL), FLAKE_OK);
     CHECK_EQ(try_all(), 0); /* it begins in the unit after this one */
     CHECK_EQ(sno_init(&gen, &last, &other, NULL), FLAKE_TAKEN);
     sno_lanes_retire(&lanes);

@@ -250,9 +250,8 @@ static void draw_with(sno_id (*draw_one)(worker *), size_t lane_count, int kind)
         o.clock.kind = kind;
         CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
         CHECK_EQ(sno_shards_init(shards, crowd[i], &numbers, &o, NULL), FLAKE_OK);
-        CHECK_EQ(
-            sno_lanes_init(&lanes, lane_array, lane_count ? lane_count : 8, &numbers, &o, NULL),
-            FLAKE_OK);
+        const size_t n = lane_count ? lane_count : 8;
+        CHECK_EQ(sno_lanes_init(&lanes, LAST_OF(lane_array, n), n, &numbers, &o, NULL), FLAKE_OK);
         run(&p);
         join(&p);
         CHECK_EQ(all_n, p.ids / crowd[i] * crowd[i]);
@@ -288,7 +287,7 @@ static void draw_from_a_queue(sno_id (*draw_one)(worker *), unsigned threads, ui
     plan p = plan_of(draw_one, threads, 0);
     p.ms = 200;
     CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_lanes_init(&lanes, lane_array, 4, &numbers, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_lanes_init(&lanes, LAST_OF(lane_array, 4), 4, &numbers, &o, NULL), FLAKE_OK);
     run(&p);
     join(&p);
     if (draw_one != from_lanes) CHECK_EQ(falls, 0);
@@ -412,11 +411,12 @@ static void a_clock_put_back_under_lanes(void) {
         flake_options o = options_of(i ? 65535 : 63);
         o.clock = warp_start(1000, 20);
         p.stumble_every = 20 * i;
-        CHECK_EQ(sno_lanes_init(&lanes, lane_array, 3, &numbers, &o, NULL), FLAKE_OK);
+        flake_lane *const three = LAST_OF(lane_array, 3);
+        CHECK_EQ(sno_lanes_init(&lanes, three, 3, &numbers, &o, NULL), FLAKE_OK);
         run(&p);
         join(&p);
         uint64_t drifts = 0;
-        for (unsigned k = 0; k < 3; k++) drifts += lane_array[k].engine.drifts;
+        for (unsigned k = 0; k < 3; k++) drifts += three[k].engine.drifts;
         CHECK(drifts > (small ? 8u : 500u));
         CHECK_EQ(count_duplicates(all_ids, all_n), 0);
         CHECK(!sno_is_zero(all_ids[0]));

@@ -12,6 +12,7 @@ static pid_t pid_here(void) { return pid_of_all ? pid_of_all : getpid(); }
 #define getpid() pid_here()
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 
 static flake_state state, other;
 static flake_gen gen;
@@ -20,12 +21,7 @@ static flake_why why;
 static uint32_t seq_max; /* 0: all */
 
 static flake_options options_now(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.node = 1;
-    o.seq_max = seq_max;
-    o.clock.now_ns = scene_clock;
-    return o;
+    return options_of_flake(1, 0, seq_max, scene_clock, NULL);
 }
 
 static flake_status open_at(flake_state *s, const char *path) {
@@ -43,8 +39,6 @@ static flake_status start_on(flake_gen *g, flake_state *s) {
     o.state = s;
     return flake_init(g, &o);
 }
-
-static int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
 
 static flake_status draw(void) {
     uint64_t id;
@@ -933,8 +927,51 @@ static void a_file_that_is_closed_is_free_though_a_child_has_it_open(void) {
     hang_up(&childs_end);
 }
 
+/* ---- programs started meanwhile ---- */
+
+#ifdef O_CLOEXEC
+static unsigned kept_on_exec(void) {
+    unsigned n = 0;
+    for (int fd = 0; fd < 256; fd++) n += (fcntl)(fd, F_GETFD) == 0;
+    return n;
+}
+
+static unsigned kept_before;
+
+static bool keep_no_more(const char *name) {
+    if (kept_on_exec() > kept_before) trouble(__LINE__, name);
+    return true;
+}
+
+static void open_each_kind(void) {
+    flake_options o = options_now();
+    o.exclusive = our_folder;
+    kept_before = kept_on_exec();
+    on_call = keep_no_more;
+    EXPECT(open_at(&state, path_of("ids")) == FLAKE_OK);
+    EXPECT(flake_init(&gen, &o) == FLAKE_OK);
+    EXPECT(flake_state_extend(&state) == FLAKE_OK);
+    EXPECT(open_snos() == FLAKE_OK);
+}
+
+static void open_each_kind_without_an_input(void) {
+    (void)(close)(STDIN_FILENO); /* its number is free for a file */
+    open_each_kind();
+}
+
+static void a_program_started_at_any_call_gets_no_descriptor(void) {
+    begin();
+    child_is_well(open_each_kind);
+    pass_ms(1);
+    child_is_well(open_each_kind_without_an_input);
+}
+#endif
+
 int main(int argc, char **argv) {
     static const check_test all[] = {
+#ifdef O_CLOEXEC
+        CHECK_TEST(a_program_started_at_any_call_gets_no_descriptor),
+#endif
         CHECK_TEST(all_names_of_a_file_are_one),
         CHECK_TEST(a_link_to_nothing_is_not_replaced),
         CHECK_TEST(a_file_that_is_no_longer_there_ends_the_ids),

@@ -53,13 +53,6 @@ static flake_state snos;
 static sno_gen sno;
 static flake_why why;
 
-static flake_options options_now(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.clock.now_ns = scene_clock;
-    return o;
-}
-
 static flake_state_options where_of(const char *name) {
     flake_state_options w;
     memset(&w, 0, sizeof w);
@@ -171,7 +164,7 @@ static void put_expected(const char *name) {
 }
 
 static flake_options kind_options(size_t kind) {
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
     if (kind == 0) o.node = 3;
     if (kind == 1)
         o.layout = flake_layout_sonyflake(), o.node = 0xabcd, o.seq_min = 16, o.seq_max = 31;
@@ -277,7 +270,7 @@ static void are_foreign(const flake_options *first, flake_options second) {
 }
 
 static void one_field_of_a_layout_makes_it_another(void) {
-    flake_options base = options_now();
+    flake_options base = options_in_scene(0);
     base.layout = flake_layout_of(40, 8, 8, 0);
     base.layout.time_shift = 20;
     base.layout.node_shift = 10;
@@ -318,7 +311,7 @@ static void one_field_of_a_layout_makes_it_another(void) {
 
 /* Mastodon's layout is what wide ids are drawn by, and worker 0 has the number of its only node. */
 static void narrow_and_wide_are_foreign_to_each_other(void) {
-    flake_options narrow = options_now(), o = options_now();
+    flake_options narrow = options_in_scene(0), o = options_in_scene(0);
     narrow.layout = flake_layout_mastodon();
     begin();
     const flake_state_options where = where_of("ids");
@@ -345,7 +338,7 @@ static void narrow_and_wide_are_foreign_to_each_other(void) {
 
 static void a_file_of_flakes_is_no_pool(void) {
     sno_snapshot any;
-    flake_options one = options_now();
+    flake_options one = options_in_scene(0);
     memset(&any, 0, sizeof any);
     one.seq_min = one.seq_max = 5; /* fewer than a pool has */
     begin();
@@ -400,7 +393,7 @@ static void begin_stint(void) {
 }
 
 static void what_is_written_and_read_in_parts_is_whole(void) {
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
     uint64_t id = 0, last = 0;
     for (size_t most = 1; most < 200; most = most * 3 + 1)
         for (int interrupts = 0; interrupts < 2; interrupts++) {
@@ -427,7 +420,7 @@ static void what_is_written_and_read_in_parts_is_whole(void) {
 }
 
 static void a_write_of_nothing_is_a_failed_one(void) {
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
     uint64_t id = 7;
     begin_stint();
     stint.writes_nothing = true;
@@ -456,7 +449,7 @@ static void a_write_of_nothing_is_a_failed_one(void) {
 }
 
 static void a_file_that_can_t_be_read_says_so(void) {
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
     begin_stint();
     CHECK_EQ(open_ids(&o), FLAKE_OK);
     close_it(&state);
@@ -483,7 +476,7 @@ static void a_lock_that_can_t_be_had_is_not_anothers(void) {
         flake_status status;
     } cases[] = {
         {ENOLCK, FLAKE_IO}, {EINVAL, FLAKE_IO}, {EACCES, FLAKE_TAKEN}, {EAGAIN, FLAKE_TAKEN}};
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
 #if !defined(__linux__)
     printf("  skipped: other locks than Linux's\n");
     return;
@@ -520,7 +513,7 @@ static unsigned mode_of(const char *path) {
 
 static void new_files_are_as_the_umask_says(void) {
     static const unsigned masks[] = {0, 022, 027, 077};
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         char command[400];
         begin_stint();
@@ -552,7 +545,7 @@ static bool streams_are_as_they_were(void) {
 }
 
 static void open_without_streams(void) {
-    flake_options o = options_now();
+    flake_options o = options_in_scene(0);
     uint64_t id;
     for (int fd = 0; fd < 3; fd++)
         if (closed_streams >> fd & 1) (void)close(fd);

@@ -21,7 +21,6 @@ static sno_snapshot sno_pool_of;
 
 /* ---- both headers, as one ---- */
 
-static flake_options options_now(void) { return options_of_flake(1, 0, 0, scene_clock, NULL); }
 
 static bool by_timer;
 
@@ -36,7 +35,7 @@ static bool by_timer;
 
 static flake_status open_flake(void) {
     flake_state_options w;
-    flake_options o = options_now();
+    flake_options o = options_in_scene(1);
     SET_STATE_OPTIONS(w, "ids");
     const flake_status status = flake_state_open(&state, &w, &o, NULL);
     if (status != FLAKE_OK) return status;
@@ -92,7 +91,7 @@ static flake_status claim_slot(void) {
 static flake_status release_slot(void) { return flake_slot_release(&slot); }
 
 static flake_status exclude_flake(void) {
-    flake_options o = options_now();
+    flake_options o = options_in_scene(1);
     o.exclusive = our_folder;
     return flake_init(&gen, &o);
 }

@@ -28,7 +28,7 @@ static const char *program;
 
 /* ---- what a process does ---- */
 
-static flake_options options_now(void) {
+static flake_options options_on_state(void) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.node = 1;
@@ -44,7 +44,7 @@ static const char *name_of_it = "ids";
 
 static flake_status open_it(void) {
     flake_state_options w;
-    const flake_options o = options_now();
+    const flake_options o = options_on_state();
     memset(&w, 0, sizeof w);
     memset(&why, 0, sizeof why);
     w.path = path_of(name_of_it);
@@ -54,7 +54,7 @@ static flake_status open_it(void) {
 }
 
 static flake_status start_it(void) {
-    const flake_options o = options_now();
+    const flake_options o = options_on_state();
     return flake_init(&all->gen, &o);
 }
 
@@ -288,7 +288,7 @@ static void the_opener_extends_and_all_draw(void) {
 static void lanes_stop_at_the_horizon_too(void) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
-        const flake_options o = options_now();
+        const flake_options o = options_on_state();
         CHECK_EQ(open_it(), FLAKE_OK);
         CHECK_EQ(flake_lanes_init(&all->lanes, all->lane, 2, &o), FLAKE_OK);
         draws_from_each_lane();
@@ -432,7 +432,7 @@ static void another_run(void) {
     static flake_state mine;
     static flake_gen gen;
     flake_state_options w;
-    flake_options o = options_now();
+    flake_options o = options_on_state();
     uint64_t id;
     memset(&w, 0, sizeof w);
     w.path = path_of("ids");
@@ -466,7 +466,7 @@ static void a_state_that_is_not_shared_is_refused(void) {
     flake_state_options w;
     flake_options o;
     begin_shared();
-    o = options_now();
+    o = options_on_state();
     memset(&w, 0, sizeof w);
     w.path = path_of("ids");
     o.state = NULL;

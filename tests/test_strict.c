@@ -18,7 +18,7 @@ static flake_status open_at_path(flake_state *s) {
     return flake_state_open(s, &o, NULL, NULL);
 }
 
-static bool begin(void) {
+static bool names_a_file(void) {
     const char *const room = getenv("TMPDIR");
     uint64_t any = 0;
     CHECK(flake_i_random_bytes(&any, sizeof any));
@@ -28,7 +28,7 @@ static bool begin(void) {
 }
 
 static void a_file_in_use_is_refused_at_once(void) {
-    if (!begin()) return;
+    if (!names_a_file()) return;
     CHECK_EQ(open_at_path(&state), FLAKE_OK);
     CHECK_EQ(open_at_path(&second), FLAKE_TAKEN);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
@@ -39,7 +39,7 @@ static void a_file_in_use_is_refused_at_once(void) {
 static void descriptors_end_with_the_program(void) {
     char name[64], line[100];
     unsigned long flags = 0;
-    if (!begin()) return;
+    if (!names_a_file()) return;
     CHECK_EQ(open_at_path(&state), FLAKE_OK);
     (void)snprintf(name, sizeof name, "/proc/self/fdinfo/%d", state.file.fd);
     FILE *const told = fopen(name, "r");

@@ -317,6 +317,15 @@ static int only_text(const char *buf, size_t buf_size, size_t len, size_t size) 
     return 1;
 }
 
+/* The call writes all `n` characters to the first `size` of buf, or none. */
+#define FITS(call, n)                                     \
+    do {                                                  \
+        const size_t written = size > (n) ? (n) : 0;      \
+        memset(buf, '#', sizeof buf);                     \
+        CHECK_EQ(call, written);                          \
+        CHECK(only_text(buf, sizeof buf, written, size)); \
+    } while (0)
+
 static void small_buffers(void) {
     char buf[FLAKE128_TEXT_SIZE + 20];
     for (int i = 0; i < 800; i++) {
@@ -324,13 +333,8 @@ static void small_buffers(void) {
         const flake_text form = (flake_text)(i % FORMS);
         const size_t len = flake_format(id, form, buf, sizeof buf);
         for (size_t size = 0; size <= flake_text_width(form) + 3; size++) {
-            memset(buf, '#', sizeof buf);
-            CHECK_EQ(flake_format(id, form, buf, size), size > len ? len : 0);
-            CHECK(only_text(buf, sizeof buf, size > len ? len : 0, size));
-            const size_t width = size > flake_text_width(form) ? flake_text_width(form) : 0;
-            memset(buf, '#', sizeof buf);
-            CHECK_EQ(flake_format_fixed(id, form, buf, size), width);
-            CHECK(only_text(buf, sizeof buf, width, size));
+            FITS(flake_format(id, form, buf, size), len);
+            FITS(flake_format_fixed(id, form, buf, size), flake_text_width(form));
         }
         CHECK_EQ(flake_format(id, form, NULL, 100), 0);
         CHECK_EQ(flake_format_fixed(id, form, NULL, 100), 0);
@@ -339,13 +343,8 @@ static void small_buffers(void) {
         const flake128 id = random_id128();
         const size_t len = flake128_format(id, base, buf, sizeof buf);
         for (size_t size = 0; size <= flake128_text_width(base) + 3; size++) {
-            memset(buf, '#', sizeof buf);
-            CHECK_EQ(flake128_format(id, base, buf, size), size > len ? len : 0);
-            CHECK(only_text(buf, sizeof buf, size > len ? len : 0, size));
-            const size_t width = size > flake128_text_width(base) ? flake128_text_width(base) : 0;
-            memset(buf, '#', sizeof buf);
-            CHECK_EQ(flake128_format_fixed(id, base, buf, size), width);
-            CHECK(only_text(buf, sizeof buf, width, size));
+            FITS(flake128_format(id, base, buf, size), len);
+            FITS(flake128_format_fixed(id, base, buf, size), flake128_text_width(base));
         }
         CHECK_EQ(flake128_format(id, base, NULL, 200), 0);
         CHECK_EQ(flake128_format_fixed(id, base, NULL, 200), 0);

@@ -488,9 +488,11 @@ static void run(plan *p) {
     CHECK_EQ(flake_init(&gen, &p->options), FLAKE_OK);
     CHECK_EQ(flake128_init(&wide, wide_worker, &wide_options), FLAKE_OK);
     if (has_lanes(p)) {
-        CHECK_EQ(flake_lanes_init(&lanes, lane_array, p->shards, &p->options), FLAKE_OK);
-        CHECK_EQ(flake128_lanes_init(&wide_lanes, wide_lane_array, p->shards, wide_worker,
-                                     &wide_options),
+        CHECK_EQ(flake_lanes_init(&lanes, LAST_OF(lane_array, p->shards), p->shards,
+                                  &p->options),
+                 FLAKE_OK);
+        CHECK_EQ(flake128_lanes_init(&wide_lanes, LAST_OF(wide_lane_array, p->shards), p->shards,
+                                     wide_worker, &wide_options),
                  FLAKE_OK);
         atomic_store(&newest_unit, 0);
     } else if (p->shards)

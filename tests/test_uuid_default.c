@@ -91,15 +91,7 @@ static const id16 untouched = {{0xaa, 1, 2, 3}};
 
 static int compare_ids(const void *a, const void *b) { return memcmp(a, b, sizeof(id16)); }
 
-static size_t duplicates_of(id16 *ids, size_t n) {
-    size_t same = 0;
-    qsort(ids, n, sizeof *ids, compare_ids);
-    for (size_t i = 1; i < n; i++) same += compare_ids(&ids[i - 1], &ids[i]) == 0;
-    return same;
-}
-
-/* As after the program's start. */
-static void begin(void) {
+static void as_at_program_start(void) {
     memset((void *)&flake_i_default, 0, sizeof flake_i_default);
     meanwhile = NULL;
     atomic_store(&scripted_ns, T * MS);
@@ -110,10 +102,12 @@ static void begin(void) {
     memset(&source, 0, sizeof source);
 }
 
+static bool is_uuid7(id16 id) { return id.bytes[6] >> 4 == 7 && id.bytes[8] >> 6 == 2; }
+
 static id16 uuid(void) {
     id16 id = untouched;
     CHECK_EQ(flake_uuid7_bytes(id.bytes), FLAKE_OK);
-    CHECK(id.bytes[6] >> 4 == 7 && id.bytes[8] >> 6 == 2);
+    CHECK(is_uuid7(id));
     return id;
 }
 
@@ -122,7 +116,7 @@ static void rises(id16 *last, id16 id) {
     *last = id;
 }
 
-static int64_t ms_of(id16 id) {
+static int64_t uuid_ms(id16 id) {
     int64_t ms = 0;
     for (int i = 0; i < 6; i++) ms = ms << 8 | id.bytes[i];
     return ms;
@@ -166,9 +160,9 @@ static void no_call_gives(flake_status status) {
 // >>one after the other
 
 static void one_word_serves_all_three_calls(void) {
-    begin();
+    as_at_program_start();
     id16 last = uuid();
-    CHECK_EQ(ms_of(last), T);
+    CHECK_EQ(uuid_ms(last), T);
     const uint32_t first = counter_of(last);
     id16 last_ulid = ulid();
     for (uint32_t i = 2; i < 3000; i += 3) {
@@ -178,59 +172,59 @@ static void one_word_serves_all_three_calls(void) {
         CHECK_EQ(counter_of(last), first + i + 1);
         rises(&last_ulid, ulid());
     }
-    CHECK(ms_of(last) == T && ms_of(last_ulid) == T);
+    CHECK(uuid_ms(last) == T && uuid_ms(last_ulid) == T);
     atomic_fetch_add(&scripted_ns, 5 * MS);
     rises(&last, uuid());
     rises(&last_ulid, ulid());
-    CHECK(ms_of(last) == T + 5 && ms_of(last_ulid) == T + 5);
+    CHECK(uuid_ms(last) == T + 5 && uuid_ms(last_ulid) == T + 5);
 }
 
 static void hold_the_clock(void) { atomic_store(&scripted_ns, T * MS); }
 
 static void a_full_ms_is_waited_out(void) {
-    begin();
+    as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     id16 last = uuid();
     for (int i = 1; i < 65536; i++) rises(&last, uuid());
-    CHECK(ms_of(last) == T && !atomic_load(&sleeps));
+    CHECK(uuid_ms(last) == T && !atomic_load(&sleeps));
     rises(&last, uuid());
-    CHECK(ms_of(last) == T + 1 && atomic_load(&sleeps));
+    CHECK(uuid_ms(last) == T + 1 && atomic_load(&sleeps));
 }
 
 static void a_clock_put_back_stops_nobody(void) {
     static const int64_t back_to[] = {T - 1, T - 3600 * 1000, 0, T + 2, 441763199999};
-    begin();
+    as_at_program_start();
     id16 last = uuid(), last_ulid = ulid();
     for (size_t i = 0; i < sizeof back_to / sizeof *back_to; i++) {
         atomic_store(&scripted_ns, back_to[i] * MS);
         for (int k = 0; k < 70000; k++) rises(&last, uuid()); /* more than a ms has */
         rises(&last_ulid, ulid());
     }
-    CHECK(ms_of(last) >= T + 4 && ms_of(last) < T + 20);
+    CHECK(uuid_ms(last) >= T + 4 && uuid_ms(last) < T + 20);
 }
 
 static void before_1984_is_no_time_to_begin(void) {
-    begin();
+    as_at_program_start();
     atomic_store(&scripted_ns, 441763200000 * MS - 1000);
     atomic_store(&per_reading_ns, 0);
     no_call_gives(FLAKE_RANGE);
     atomic_store(&scripted_ns, 441763200000 * MS);
-    CHECK_EQ(ms_of(uuid()), 441763200000);
+    CHECK_EQ(uuid_ms(uuid()), 441763200000);
 }
 
 /* Nobody can sleep a second away that does not pass. */
 static void a_clock_that_stands_still_gives_a_ms_of_ids(void) {
-    begin();
+    as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     for (int i = 0; i < 65536; i++) (void)uuid();
     meanwhile = hold_the_clock;
     no_call_gives(FLAKE_AGAIN);
     meanwhile = NULL;
-    CHECK_EQ(ms_of(uuid()), T + 1);
+    CHECK_EQ(uuid_ms(uuid()), T + 1);
 }
 
 static void after_2262_there_are_none(void) {
-    begin();
+    as_at_program_start();
     (void)uuid();
     atomic_store(&per_reading_ns, 0);
     atomic_store(&scripted_ns, INT64_MAX);
@@ -243,7 +237,7 @@ static void after_2262_there_are_none(void) {
 
 static void without_random_bytes_nothing_is_given(void) {
     for (unsigned before = 0; before < 2; before++) { /* the salt's; the keys' */
-        begin();
+        as_at_program_start();
         for (int i = 0; i < 20; i++) {
             atomic_store(&random_left, before && i == 0);
             no_call_gives(FLAKE_IO);
@@ -256,7 +250,7 @@ static void without_random_bytes_nothing_is_given(void) {
 }
 
 static void ids_go_on_when_the_source_ends(void) {
-    begin();
+    as_at_program_start();
     id16 last = uuid();
     atomic_store(&random_left, 0);
     for (int i = 0; i < 100; i++) { /* the tail's keys are not renewed */
@@ -291,7 +285,7 @@ static void take_all_places(void) {
 }
 
 static void who_finds_no_place_waits_for_a_maker(void) {
-    begin();
+    as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     take_all_places();
     meanwhile = is_made_at_the_third_nap;
@@ -301,18 +295,23 @@ static void who_finds_no_place_waits_for_a_maker(void) {
 }
 
 static void or_draws_alone_when_all_makers_are_gone(void) {
-    begin();
+    as_at_program_start();
     take_all_places();
-    id16 ids[4];
-    for (int i = 0; i < 4; i++) {
+    source.is_scripted = true;
+    source.seed = 1;
+    id16 ids[20];
+    unsigned like_uuids = 0;
+    for (int i = 0; i < 20; i++) {
         atomic_store(&sleeps, 0u);
         atomic_store(&scripted_ns, T * MS);
         ids[i] = i % 2 ? uuid() : ulid();
+        like_uuids += is_uuid7(ids[i]);
         CHECK_EQ(atomic_load(&sleeps), FLAKE_I_DEFAULT_NAPS);
     }
+    CHECK(like_uuids < 15); /* a ULID's bits resemble a UUID's by chance: 1 in 64 */
     CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == NULL);
-    CHECK_EQ(duplicates_of(ids, 4), 0);
-    begin();
+    CHECK_EQ(count_duplicates(ids, 20), 0);
+    as_at_program_start();
     take_all_places();
     /* the salt's and those before each nap, but none for that generator */
     atomic_store(&random_left, 1 + FLAKE_I_DEFAULT_NAPS + 1);
@@ -352,7 +351,7 @@ static void whoever_calls_later_gets_the_greater_id_from_the_first_call_on(void)
     for (unsigned round = 0; round < rounds; round++) {
         const unsigned n = 2 + round % (most_threads - 1);
         pthread_t threads[most_threads];
-        begin();
+        as_at_program_start();
         memset(&race.greatest, 0, sizeof race.greatest);
         (void)pthread_barrier_init(&race.begin, NULL, n);
         for (unsigned i = 0; i < n; i++)
@@ -360,7 +359,7 @@ static void whoever_calls_later_gets_the_greater_id_from_the_first_call_on(void)
         for (unsigned i = 0; i < n; i++) (void)pthread_join(threads[i], NULL);
         (void)pthread_barrier_destroy(&race.begin);
         CHECK_EQ(atomic_load(&race.wrong), 0);
-        CHECK_EQ(duplicates_of(race.ids[0], (size_t)n * each), 0);
+        CHECK_EQ(count_duplicates(race.ids[0], (size_t)n * each), 0);
     }
 }
 
@@ -388,7 +387,7 @@ static void handlers_may_draw_wherever_they_interrupt(void) {
     (void)sigaction(SIGUSR1, &action, NULL);
     int at = 1;
     for (handled = 1; handled; at++) { /* until there is nothing left to interrupt */
-        begin();
+        as_at_program_start();
         handled = 0;
         countdown = at;
         handles_uuids = at % 2;
@@ -400,7 +399,7 @@ static void handlers_may_draw_wherever_they_interrupt(void) {
             rises(&last, uuid());
         }
         id16 ids[3] = {in_handler, first, last};
-        if (handled) CHECK_EQ(duplicates_of(ids, 3), 0);
+        if (handled) CHECK_EQ(count_duplicates(ids, 3), 0);
         meanwhile = NULL;
         rises(&last, uuid());
         if (handled && handles_uuids) CHECK(compare_ids(&in_handler, &last) < 0);
@@ -440,7 +439,7 @@ static void child_that_bumps_first(void) {
 
 /* All in one ms, from the same place on. */
 static void relatives(bool has_drawn) {
-    begin();
+    as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     atomic_store(&family->n, 0u);
     if (has_drawn) draw_for_the_family();
@@ -452,8 +451,8 @@ static void relatives(bool has_drawn) {
     draw_for_the_family();
     const unsigned n = atomic_load(&family->n);
     CHECK_EQ(n, (11 + has_drawn) * of_each);
-    for (unsigned i = 0; i < n; i++) CHECK_EQ(ms_of(family->ids[i]), T);
-    CHECK_EQ(duplicates_of(family->ids, n), 0);
+    for (unsigned i = 0; i < n; i++) CHECK_EQ(uuid_ms(family->ids[i]), T);
+    CHECK_EQ(count_duplicates(family->ids, n), 0);
 }
 
 /* So long as tails differ, duplicates don't show that counters begin alike. */
@@ -464,7 +463,7 @@ static void tell_counter(void) {
 }
 
 static void counters_begin_elsewhere_in_each_process(void) {
-    begin();
+    as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     counter_drawn = counter_of(uuid());
     uint32_t counters[8];
@@ -494,7 +493,7 @@ static void child_like_its_siblings(void) {
 /* The random bytes of siblings differ in 24 bits of each 8. All in one ms, from the same place on. */
 static void siblings_need_no_more_than_one_bit_to_differ(void) {
     for (unsigned from = 0; from <= 24; from += 8) {
-        begin();
+        as_at_program_start();
         atomic_store(&per_reading_ns, 0);
         (void)uuid();
         atomic_store(&family->n, 0u);
@@ -502,7 +501,7 @@ static void siblings_need_no_more_than_one_bit_to_differ(void) {
         for (int i = 0; i < 4; i++) in_child(child_like_its_siblings);
         const unsigned n = atomic_load(&family->n);
         CHECK_EQ(n, 4 * of_each);
-        CHECK_EQ(duplicates_of(family->ids, n), 0);
+        CHECK_EQ(count_duplicates(family->ids, n), 0);
     }
 }
 
@@ -515,7 +514,7 @@ static unsigned bits_that_differ(const uint8_t *a, const uint8_t *b, unsigned n)
 /* The first ids after a bump: a UUID's counter and tail, and a ULID's counter. Bit `turned` of the random bytes
  * that the bump takes is another; 128: none is. */
 static void ids_after_a_bump(uint64_t seed, unsigned turned, id16 found[2]) {
-    begin();
+    as_at_program_start();
     source.is_scripted = true;
     source.seed = seed;
     (void)uuid();
@@ -567,21 +566,13 @@ static void nor_where_the_pid_tells_them_apart(void) {
 }
 #endif
 
-static int compare_tags(const void *a, const void *b) {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* A part of a salt has 32 bits of the mark: those of neighbours differ. */
 static void tags_of_relatives_differ(void) {
     enum { pids = 4096, generations = 16 };
     static uint32_t tags[pids * generations];
-    size_t same = 0;
     for (uint64_t i = 0; i < pids * generations; i++)
         tags[i] = flake_i_tag_of(i / pids << 32 | (i % pids + 4096));
-    qsort(tags, pids * generations, sizeof *tags, compare_tags);
-    for (size_t i = 1; i < pids * generations; i++) same += tags[i] == tags[i - 1];
-    CHECK_EQ(same, 0);
+    CHECK_EQ(count_duplicates(tags, pids * generations), 0);
     for (uint32_t i = 1; i < 1 << 20; i++) CHECK_EQ(flake_i_tag_of(i), i);
 }
 
@@ -594,7 +585,7 @@ static void *draw_meanwhile(void *unused) {
 
 static void forked_while_threads_draw_and_begin(void) {
     pthread_t threads[3];
-    begin();
+    as_at_program_start();
     atomic_store(&family->n, 0u);
     atomic_store(&stop, false);
     for (unsigned i = 0; i < 3; i++)
@@ -605,7 +596,7 @@ static void forked_while_threads_draw_and_begin(void) {
     }
     atomic_store(&stop, true);
     for (unsigned i = 0; i < 3; i++) (void)pthread_join(threads[i], NULL);
-    CHECK_EQ(duplicates_of(family->ids, atomic_load(&family->n)), 0);
+    CHECK_EQ(count_duplicates(family->ids, atomic_load(&family->n)), 0);
 }
 
 /* Threads draw on while the machine is copied again and again: none gets an id twice. */
@@ -618,13 +609,13 @@ static void *draw_and_note(void *unused) {
 
 static void bumped_while_threads_draw(void) {
     pthread_t threads[4];
-    begin();
+    as_at_program_start();
     atomic_store(&family->n, 0u);
     for (unsigned i = 0; i < 4; i++)
         if (pthread_create(&threads[i], NULL, draw_and_note, NULL) != 0) abort();
     for (unsigned i = 0; i < 200; i++) flake_generation_bump();
     for (unsigned i = 0; i < 4; i++) (void)pthread_join(threads[i], NULL);
-    CHECK_EQ(duplicates_of(family->ids, atomic_load(&family->n)), 0);
+    CHECK_EQ(count_duplicates(family->ids, atomic_load(&family->n)), 0);
 }
 
 int main(int argc, char **argv) {

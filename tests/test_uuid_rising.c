@@ -94,7 +94,7 @@ static size_t tried(size_t n) {
     flake128 few[30];
     const size_t given = n > 1 ? ask_try_n(few, n) : ask_try(few) == FLAKE_OK;
     for (size_t i = 0; i < given; i++)
-        if (ms_of(few[i]) > newest_ms) newest_ms = ms_of(few[i]);
+        if (uuid_ms(few[i]) > newest_ms) newest_ms = uuid_ms(few[i]);
     return given;
 }
 
@@ -145,7 +145,7 @@ static void a_clock_that_stays_back_stops_nobody(void) {
             flake128 id = untouched;
             CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
             rises(&last, id);
-            CHECK_EQ(ms_of(id), T + i / 3); /* its units are all used, none is left out */
+            CHECK_EQ(uuid_ms(id), T + i / 3); /* its units are all used, none is left out */
         }
         CHECK_EQ(flake128_lag_ms(&gen), 3600 * 1000 + 99);
         CHECK_EQ(flake128_next_n(&gen, ids, 1000), FLAKE_OK);
@@ -153,7 +153,7 @@ static void a_clock_that_stays_back_stops_nobody(void) {
         CHECK_EQ(script_now.sleeps, 0);
         clock_at(T + 10000); /* and then it is right again */
         rises(&last, drawn(&gen));
-        CHECK_EQ(ms_of(last), T + 10000);
+        CHECK_EQ(uuid_ms(last), T + 10000);
     }
 }
 
@@ -166,7 +166,7 @@ static void a_clock_before_1984_stops_nobody_who_has_begun(void) {
         rises(&last, id);
         CHECK_EQ(flake128_retry_ns(&gen), 0);
         CHECK_EQ(flake128_available(&gen), 65534);
-        CHECK_EQ(ms_of(id), T);
+        CHECK_EQ(uuid_ms(id), T);
         open_gen(&gen); /* who has not, waits for the clock to be set */
         CHECK_EQ(flake128_next(&gen, &id), FLAKE_RANGE);
         CHECK_EQ(flake128_available(&gen), 0);
@@ -175,7 +175,7 @@ static void a_clock_before_1984_stops_nobody_who_has_begun(void) {
         CHECK_EQ(flake128_retry_ns(&gen), 1);
         script_now.now_ns++;
         CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
-        CHECK_EQ(ms_of(id), 441763200000);
+        CHECK_EQ(uuid_ms(id), 441763200000);
     }
 }
 
@@ -212,17 +212,17 @@ static void ids_ahead_of_the_clock_rise_when_it_is_put_back(void) {
     open_gen(&gen);
     CHECK_EQ(flake128_try_n(&gen, ids, 100), 50);
     flake128 last = ids[49], id = untouched;
-    CHECK_EQ(ms_of(last), T + 4);
+    CHECK_EQ(uuid_ms(last), T + 4);
     clock_at(T - 2); /* by less than that: it waits for its turn */
     CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
     CHECK_EQ(flake128_retry_ns(&gen), 3 * MS);
     rises(&last, drawn(&gen));
-    CHECK_EQ(ms_of(last), T + 5);
+    CHECK_EQ(uuid_ms(last), T + 5);
     CHECK_EQ(script_now.now_ns, (T + 1) * MS);
     clock_at(T - 100); /* by more: it goes on */
     CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
     rises(&last, id);
-    CHECK_EQ(ms_of(last), T + 5);
+    CHECK_EQ(uuid_ms(last), T + 5);
 }
 
 /* ---- behind a gate ---- */
@@ -269,7 +269,7 @@ static void lanes_rise_by_units_and_count_from_one_start(void) {
                 if (flake128_compare(ids[i], least) < 0) least = ids[i];
                 if (flake128_compare(ids[i], greatest) > 0) greatest = ids[i];
             }
-            CHECK(ms_of(least) == ms && ms_of(greatest) == ms);
+            CHECK(uuid_ms(least) == ms && uuid_ms(greatest) == ms);
             if (form == FLAKE_ULID) { /* as many numbers as ids, so each once */
                 for (int i = 0; i < 65535; i++) least = ulid_plus_one(least);
                 CHECK(flake128_compare(least, greatest) == 0);
@@ -278,7 +278,7 @@ static void lanes_rise_by_units_and_count_from_one_start(void) {
         }
         clock_at(T - 5000);
         CHECK_EQ(flake128_lanes_next(&lanes, ids), FLAKE_OK);
-        CHECK_EQ(ms_of(ids[0]), T + 50);
+        CHECK_EQ(uuid_ms(ids[0]), T + 50);
         CHECK_EQ(flake128_lanes_retry_ns(&lanes), 0);
     }
 }
@@ -308,10 +308,10 @@ static void lanes_go_on_with_the_one_that_lies_ahead(void) {
         clock_at(T);
         for (; n < 65536; n++) {
             CHECK_EQ(flake128_lanes_try(&lanes, &id), FLAKE_OK);
-            if (ms_of(id) != T) break;
+            if (uuid_ms(id) != T) break;
         }
         CHECK(n >= 2 * (65536 / 3) && n <= 2 * (65536 / 3) + 1);
-        CHECK_EQ(ms_of(id), T + 5);
+        CHECK_EQ(uuid_ms(id), T + 5);
     }
 }
 
@@ -342,7 +342,7 @@ static void a_restored_one_goes_on_in_the_next_ms(void) {
         CHECK_EQ(flake128_try(&other, &id), FLAKE_AGAIN);
         clock_at(T + 1);
         CHECK_EQ(flake128_try(&other, &id), FLAKE_OK);
-        CHECK_EQ(ms_of(id), T + 1);
+        CHECK_EQ(uuid_ms(id), T + 1);
     }
 }
 
@@ -363,7 +363,7 @@ static void the_greatest_count_of_a_snapshot_is_restored(void) {
     CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
     clock_at(next);
     CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
-    CHECK_EQ(ms_of(id), next);
+    CHECK_EQ(uuid_ms(id), next);
     s = snapshot_of(&gen);
     CHECK(s.unix_ms == next && s.count == 1);
 }
@@ -383,7 +383,7 @@ static void ids_rise_over_snapshots_into_another_generator(void) {
         open_gen(&other);
         CHECK_EQ(flake128_restore(&other, &s), FLAKE_OK);
         rises(&last, drawn(&other));
-        CHECK(ms_of(last) <= ms_of(ids[4 + 3 * i]) + 1);
+        CHECK(uuid_ms(last) <= uuid_ms(ids[4 + 3 * i]) + 1);
         if (i % 4 == 0) { /* lanes, too */
             s = snapshot_of(&other);
             CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
@@ -432,13 +432,13 @@ static void a_child_needs_a_beginning_of_its_own(void) {
             childs[i] = shared->newest;
         }
         CHECK(flake128_compare(childs[0], childs[1]) && flake128_compare(childs[0], mine));
-        CHECK(ms_of(childs[0]) == T && ms_of(childs[1]) == T);
+        CHECK(uuid_ms(childs[0]) == T && uuid_ms(childs[1]) == T);
         rises(&mine, drawn(&gen));
         flake_generation_bump();
         CHECK_EQ(flake128_try(&gen, ids), FLAKE_FORKED);
         CHECK_EQ(flake128_reinit_after_fork(&gen, has_node(form), &options), FLAKE_OK);
         const flake128 anew = drawn(&gen);
-        CHECK(flake128_compare(anew, mine) && ms_of(anew) == T);
+        CHECK(flake128_compare(anew, mine) && uuid_ms(anew) == T);
     }
 }
 
@@ -528,7 +528,7 @@ static void exclusive_goes_with_a_node(void) {
         options.seq_max = 32767;
         open_gen(&gen);
         flake128 last = drawn(&gen);
-        CHECK_EQ(ms_of(last), T + 1); /* somebody may have drawn in this one */
+        CHECK_EQ(uuid_ms(last), T + 1); /* somebody may have drawn in this one */
         CHECK_EQ(flake128_init(&other, a_node, &options), FLAKE_TAKEN);
         options.seq_min = 32768,
         options.seq_max = 65535; /* counters begin anywhere, all the same */

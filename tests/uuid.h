@@ -105,7 +105,7 @@ static inline uint64_t bits(flake128 id, unsigned from, unsigned n) {
     return value;
 }
 
-static inline int64_t ms_of(flake128 id) { return (int64_t)bits(id, 0, 48); }
+static inline int64_t uuid_ms(flake128 id) { return (int64_t)bits(id, 0, 48); }
 
 /* Of a UUID. */
 static inline uint64_t counter_of(flake128 id) { return bits(id, 52, 12) << 14 | bits(id, 66, 14); }
@@ -120,7 +120,7 @@ static inline flake128 ulid_plus_one(flake128 id) {
 
 static inline bool counts_by_one(flake_form form, flake128 a, flake128 b) {
     if (form == FLAKE_ULID) return flake128_compare(ulid_plus_one(a), b) == 0;
-    return ms_of(a) == ms_of(b) && counter_of(a) + 1 == counter_of(b);
+    return uuid_ms(a) == uuid_ms(b) && counter_of(a) + 1 == counter_of(b);
 }
 
 #endif

@@ -425,18 +425,8 @@ static inline void ways_note(ways_log *log, unsigned family, const way_ids *ids)
     }
 }
 
-static inline int ways_compare(const void *a, const void *b) {
-    const struct ways_entry *x = (const struct ways_entry *)a, *y = (const struct ways_entry *)b;
-    if (x->family != y->family) return x->family < y->family ? -1 : 1;
-    return x->key < y->key ? -1 : x->key > y->key;
-}
-
 static inline size_t ways_repeated(ways_log *log) {
-    size_t n = 0;
-    qsort(log->entries, log->n, sizeof *log->entries, ways_compare);
-    for (size_t i = 1; i < log->n; i++)
-        n += ways_compare(&log->entries[i], &log->entries[i - 1]) == 0;
-    return n;
+    return count_duplicates(log->entries, log->n);
 }
 
 #endif

@@ -3,64 +3,16 @@
  * PAGE: three threads make the first calls of sno_generate; the third finds no place of its own where
  * the other two have taken the last ones. Whoever comes sees the generator as its maker left it
  * (PAGE:R, PAGE:A), nobody gets an id that another has, and a tag is one process's and one partition's.
- * For a checker there are two threads, no id is put together, and a generator is set up field by field.
+ * For a checker there are two threads, and no id is put together.
  *
  * Weakened: PAGE:R, PAGE:A
  */
-#if !defined(RUNS) || RUNS == 1
-/* sno_i_default_gen, which has no options, comes here; for others the header's own goes by another name. */
-#define sno_i_gen_init(g, o, partition, min, cap) DEFAULT_INIT_##o, g, partition, min, cap)
-#define DEFAULT_INIT_const                        default_init_all(const
-#define DEFAULT_INIT_o                            default_init_all(o
-#define DEFAULT_INIT_NULL                         DEFAULT_INIT(NULL
-#define DEFAULT_INIT(o, g, partition, min, cap) default_init_fields(g, cap)
-struct sno_gen;
-static int default_init_fields(struct sno_gen *, unsigned cap);
-#endif
 #include "model.h"
 #include "sno.h"
 
 static struct sno_i_family family;
-#if RUNS > 1
-enum { THREADS = 3, IDS = 3 };
-static sno_id ids[THREADS][IDS];
-
-static void generate(unsigned who) {
-    for (int i = 0; i < IDS; i++) {
-        ids[who][i] = sno_generate(1);
-        assert(!sno_is_zero(ids[who][i]));
-    }
-}
-
-static void look_at_ids(void) {
-    for (unsigned i = 0; i < THREADS * IDS; i++)
-        for (unsigned k = 0; k < i; k++)
-            assert(!sno_equal(ids[i / IDS][i % IDS], ids[k / IDS][k % IDS]));
-    /* one of them drew from its stack */
-    MODEL_REACHED(FLAKE_ATOMIC_LOAD(&family.used, relaxed) > 3);
-}
-#else
-enum { THREADS = 2 };
-static const sno_gen *found[THREADS];
-static flake_i_place place[THREADS];
-
-static int default_init_fields(sno_gen *g, unsigned cap) {
-    flake_i_engine *const e = &g->engine;
-    e->epoch_ns = (uint64_t)SNO_I_EPOCH_MS * 1000000;
-    e->unit_ns = SNO_I_UNIT_MS * 1000000;
-    e->max_time = ((uint64_t)1 << 39) - 1;
-    e->tick_bits = 1;
-    e->time_shift = SNO_I_TIME_SHIFT;
-    e->count_mask = ((uint64_t)1 << (SNO_I_TIME_SHIFT - 1)) - 1;
-    e->cap = cap;
-    e->fast_rest = e->add_rest = cap - 1;
-    e->reach_ns = e->unit_ns;
-    e->unit_share = UINT64_MAX / e->unit_ns;
-    e->is_plain = true;
-    e->limit = e->count_mask;
-    FLAKE_ATOMIC_STORE(&e->word, 0u, relaxed);
-    return FLAKE_OK;
-}
+static const sno_gen *found[2];
+static flake_i_place place[2];
 
 static void generate(unsigned who) {
     sno_gen *const g = sno_i_default_gen();
@@ -75,49 +27,30 @@ static void look_at_ids(void) {
     assert(found[0] == found[1] && place[0].time == place[1].time);
     assert(place[0].index != place[1].index);
     /* both have made one */
-    MODEL_REACHED((FLAKE_ATOMIC_LOAD(&sno_i_default.begun, relaxed) & 0xff) ==
-                  SNO_I_DEFAULT_PLACES);
+    MODEL_REACHED((FLAKE_ATOMIC_LOAD(&sno_i_default.begun, relaxed) & 0xff) == SNO_I_DEFAULT_PLACES);
 }
-#endif
 
 static void *generate_a(void *unused) {
-    model_begin(THREADS);
     generate(0);
     return unused;
 }
 
 static void *generate_b(void *unused) {
-    model_begin(THREADS);
     generate(1);
     return unused;
 }
 
-#if RUNS > 1
-static void *generate_c(void *unused) {
-    model_begin(THREADS);
-    generate(2);
-    return unused;
-}
-static void *(*const bodies[])(void *) = {generate_a, generate_b, generate_c};
-#else
-static void *(*const bodies[])(void *) = {generate_a, generate_b};
-#endif
 
 int main(void) {
+    static void *(*const bodies[])(void *) = {generate_a, generate_b};
     model_clock(1600000000000); /* after sno's epoch */
-    for (int run = 0; run < RUNS; run++) {
-        const uint64_t all_but_two = flake_i_pid() << 8 | (SNO_I_DEFAULT_PLACES - 2);
-        FLAKE_ATOMIC_STORE(&family.start, 1u << 16, relaxed);
-        FLAKE_ATOMIC_STORE(&family.used, 0u, relaxed);
-        FLAKE_ATOMIC_STORE(&sno_i_partitions.family, &family,
-                           relaxed); /* no page, no system call */
-        FLAKE_ATOMIC_STORE(&sno_i_default.gen, (sno_gen *)NULL, relaxed);
-        FLAKE_ATOMIC_STORE(&sno_i_default.tag, 0u, relaxed);
-        FLAKE_ATOMIC_STORE(&sno_i_default.begun, all_but_two, relaxed);
-        model_run(bodies, THREADS);
-        const sno_gen *const made = FLAKE_ATOMIC_LOAD(&sno_i_default.gen, relaxed);
-        assert(made && made->engine.cap == UINT16_MAX + 1);
-        look_at_ids();
-    }
+    const uint64_t all_but_two = flake_i_pid() << 8 | (SNO_I_DEFAULT_PLACES - 2);
+    FLAKE_ATOMIC_STORE(&family.start, 1u << 16, relaxed);
+    FLAKE_ATOMIC_STORE(&sno_i_partitions.family, &family, relaxed); /* no page, no system call */
+    FLAKE_ATOMIC_STORE(&sno_i_default.begun, all_but_two, relaxed);
+    model_run(bodies, 2);
+    const sno_gen *const made = FLAKE_ATOMIC_LOAD(&sno_i_default.gen, relaxed);
+    assert(made && made->engine.cap == UINT16_MAX + 1);
+    look_at_ids();
     return 0;
 }

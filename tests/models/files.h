@@ -7,11 +7,7 @@
 #ifndef FILES_H
 #define FILES_H
 
-#ifndef RUNS
-#define RUNS 1
-#endif
-
-#if RUNS > 1 || defined(MODEL_WITH_SYSTEM)
+#ifdef MODEL_WITH_SYSTEM
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -157,14 +153,6 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
     FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
     FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
-}
-
-static inline flake_status files_open_again(flake_state *s, int64_t ahead_units) {
-    static flake_state_options options; /* zero */
-    static const uint8_t identity[FLAKE_I_IDENTITY];
-    options.path = "/model";
-    options.horizon_ms = ahead_units;
-    return flake_i_state_open(s, &options, identity, NULL);
 }
 
 #else

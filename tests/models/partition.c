@@ -19,13 +19,11 @@ static void take(unsigned who) {
 }
 
 static void *take_a(void *unused) {
-    model_begin(2);
     take(0);
     return unused;
 }
 
 static void *take_b(void *unused) {
-    model_begin(2);
     take(1);
     return unused;
 }
@@ -33,18 +31,15 @@ static void *take_b(void *unused) {
 int main(void) {
     static void *(*const bodies[])(void *) = {take_a, take_b};
     model_clock(1);
-    for (int run = 0; run < RUNS; run++) {
-        FLAKE_ATOMIC_STORE(&family.start, 0u, relaxed);
-        FLAKE_ATOMIC_STORE(&family.used, 0u, relaxed);
-        FLAKE_ATOMIC_STORE(&sno_i_partitions.family, &family,
-                           relaxed); /* no page, no system call */
-        model_run(bodies, 2);
-        assert(taken[0][0] != taken[0][1] && taken[1][0] != taken[1][1]);
-        for (unsigned i = 0; i < 2; i++) {
-            assert(taken[0][i] != taken[1][0] && taken[0][i] != taken[1][1]);
-        }
-        /* the two took turns */
-        MODEL_REACHED((uint16_t)(taken[0][1] - taken[0][0]) == 2);
+    FLAKE_ATOMIC_STORE(&family.start, 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&family.used, 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&sno_i_partitions.family, &family, relaxed); /* no page, no system call */
+    model_run(bodies, 2);
+    assert(taken[0][0] != taken[0][1] && taken[1][0] != taken[1][1]);
+    for (unsigned i = 0; i < 2; i++) {
+        assert(taken[0][i] != taken[1][0] && taken[0][i] != taken[1][1]);
     }
+    /* the two took turns */
+    MODEL_REACHED((uint16_t)(taken[0][1] - taken[0][0]) == 2);
     return 0;
 }

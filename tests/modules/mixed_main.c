@@ -4,9 +4,8 @@
  *                    whole; no object lies in another, and each unit draws and knows of a fork.
  */
 #define _GNU_SOURCE
-#include "check.h"
+#include "support.h"
 #include "mixed.h"
-#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,15 +32,10 @@ static void objects_are_apart_or_the_same(void) {
     }
 }
 
-static int by_bytes(const void *a, const void *b) { return memcmp(a, b, 10); }
-
 static size_t sno_repeats(uint8_t (*ids)[10], size_t step, size_t n) {
     static uint8_t sorted[2 * MIXED_IDS][10];
-    size_t repeats = 0;
     for (size_t i = 0; i < n; i++) memcpy(sorted[i], ids[i * step], 10);
-    qsort(sorted, n, sizeof sorted[0], by_bytes);
-    for (size_t i = 1; i < n; i++) repeats += memcmp(sorted[i], sorted[i - 1], 10) == 0;
-    return repeats;
+    return count_duplicates(sorted, n);
 }
 
 static void both_draw(void) {
