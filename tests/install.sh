@@ -82,12 +82,14 @@ internals_are_named() {
 check the_internals_of_flake_etcd_are_named internals_are_named
 another_version() {
     mkdir "$dir/other"
-    cp tests/etcd/flake_etcd.h "$dir/other"
+    cp tests/etcd/flake_etcd.h sno.h "$dir/other"
     sed 's/^\(#define FLAKE_VERSION_PATCH\) .*/\1 99/' flake.h > "$dir/other/flake.h"
     echo '#include <flake_etcd.h>' | $CC -E -I"$dir/other" - 2>&1 | grep -q "flake_etcd.h $version needs flake.h $version" ||
         echo "it is taken"
+    echo '#include <sno.h>' | $CC -E -I"$dir/other" - 2>&1 | grep -q "different versions" ||
+        echo "it is taken by sno.h"
 }
-check flake_etcd_needs_its_version_of_flake another_version
+check others_need_their_version_of_flake another_version
 
 export PKG_CONFIG_PATH="$root/share/pkgconfig:$root/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dir/root"
 flags() {

@@ -172,8 +172,8 @@ Datum pg_flake_next(PG_FUNCTION_ARGS) {
     PG_RETURN_INT64((int64)id);
 }
 
-PG_FUNCTION_INFO_V1(pg_sno_new);
-Datum pg_sno_new(PG_FUNCTION_ARGS) {
+PG_FUNCTION_INFO_V1(pg_sno_next);
+Datum pg_sno_next(PG_FUNCTION_ARGS) {
     const int32 meta = PG_GETARG_INT32(0);
     char text[16];
     sno_id id;

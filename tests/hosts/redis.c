@@ -8,7 +8,7 @@
  * Redis enters its --dir before it loads modules, so a relative path of the module fails.
  *
  *     FLAKE.NEXT          a 64-bit id, as an integer; FLAKE.NEXT COUNT: an array of up to 100,000
- *     SNO.NEXT META        a sno of 16 characters; META 0 to 255
+ *     SNO.NEXT META       a sno of 16 characters; META 0 to 255
  *     UUID7.NEXT          a UUID of version 7; UUID7.NEXT COUNT: an array, as above
  *
  * The loop never sleeps for an id: a client that finds this unit's ids drawn is blocked, and it alone,
@@ -186,8 +186,7 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count
     if (RedisModule_Init(ctx, "flake", 1, REDISMODULE_APIVER_1) != REDISMODULE_OK)
         return REDISMODULE_ERR;
     const char *failure = begin(words, count);
-    if (failure) RedisModule_Log(ctx, "warning", "flake: %s", failure);
-    if (failure) return REDISMODULE_ERR;
+    if (failure) return RedisModule_Log(ctx, "warning", "flake: %s", failure), REDISMODULE_ERR;
     return RedisModule_CreateCommand(ctx, "flake.next", flake_command, "fast", 0, 0, 0) |
            RedisModule_CreateCommand(ctx, "sno.next", sno_command, "fast", 0, 0, 0) |
            RedisModule_CreateCommand(ctx, "uuid7.next", uuid_command, "fast", 0, 0, 0);

@@ -69,7 +69,7 @@ texts() { # PATTERN COMMAND
     pipeline 10000 "$2" | grep -v '^\$' > "$dir/ids"
     are_unique 5000 "$dir/ids" && rise "$dir/ids" text && [ "$(grep -cE "$1" "$dir/ids")" -eq 5000 ]
 }
-judge "Redis: SNO.NEW" texts '^[2-9a-x]{16}$' 'SNO.NEW 42'
+judge "Redis: SNO.NEXT" texts '^[2-9a-x]{16}$' 'SNO.NEXT 42'
 judge "Redis: UUID7.NEXT" texts '^.{8}-.{4}-7.{3}-[89ab].{3}-.{12}$' UUID7.NEXT
 
 many_uuids() { ask UUID7.NEXT 100000 > "$dir/ids" && are_unique 100000 "$dir/ids" && rise "$dir/ids" text; }
@@ -78,8 +78,8 @@ judge "Redis: a COUNT of 0 is refused" says '^ERR COUNT is a number from 1' ask 
 judge "Redis: a COUNT of 100,001" says '^ERR COUNT is a number from 1' ask FLAKE.NEXT 100001
 judge "Redis: a COUNT of no UUIDs" says '^ERR COUNT is a number from 1' ask UUID7.NEXT 0
 judge "Redis: two COUNTs" says '^ERR wrong number of arguments' ask UUID7.NEXT 1 2
-judge "Redis: a META of 256" says '^ERR META is a number from 0 to 255' ask SNO.NEW 256
-judge "Redis: no META" says '^ERR wrong number of arguments' ask SNO.NEW
+judge "Redis: a META of 256" says '^ERR META is a number from 0 to 255' ask SNO.NEXT 256
+judge "Redis: no META" says '^ERR wrong number of arguments' ask SNO.NEXT
 judge "Redis: the module is not unloaded" says '^ERR Error unloading' ask MODULE UNLOAD flake
 
 put_clock_back 10000
@@ -110,7 +110,7 @@ port=$(free_port)
 redis-server --port "$port" --save '' --dir "$dir" --loadmodule "$dir/flake.so" > "$dir/log" &
 servers+=($!)
 within 10 answers
-for call in INCR\ counter FLAKE.NEXT UUID7.NEXT 'SNO.NEW 42'; do
+for call in INCR\ counter FLAKE.NEXT UUID7.NEXT 'SNO.NEXT 42'; do
     # shellcheck disable=SC2086
     redis-benchmark -p "$port" -q -n 200000 -P 16 $call 2> /dev/null | tr '\r' '\n' |
         sed -n "s/.*: \([0-9.]*\) requests per second.*/  $call: \1 a second/p"
