@@ -30,17 +30,20 @@ NIGHTLY_9 = matrix
 SLICES    = 0 1 2 3 4 5 6 7 8 9
 NIGHTLY   = $(if $(SLICE),mutants-tenth $(NIGHTLY_$(SLICE)),mutants $(foreach slice,$(SLICES),$(NIGHTLY_$(slice))))
 
+STEPS = $(BUILD)/steps
 check: ## what every commit must pass, in ten minutes: -O2, sanitizers, examples, tools, memory orders, mutants
-	@$(call run_steps,$(CHECK))
+	@$(MAKE) --no-print-directory -s -k $(PARALLEL) $(CHECK:%=$(STEPS)/%.out) || :
+	@tests/run.sh --sum $(CHECK:%=$(STEPS)/%.out)
 nightly: ## the rest, in 100 minutes, or a tenth of it with SLICE=0 to 9: machines, explorer, all mutants, fuzzers
-	@$(call run_steps,$(NIGHTLY))
-run_steps = $(MAKE) --no-print-directory -s -k $(PARALLEL) $(1:%=$(BUILD)/steps/%.out); \
-	tests/run.sh --sum $(1:%=$(BUILD)/steps/%.out)
+	@$(MAKE) --no-print-directory -s -k $(PARALLEL) $(NIGHTLY:%=$(STEPS)/%.out) || :
+	@tests/run.sh --sum $(NIGHTLY:%=$(STEPS)/%.out)
 
-$(BUILD)/steps/%.out: FORCE
-	@tests/run.sh --step $@ $(MAKE) --no-print-directory $(or $(step_$*),$*)
+# With -n make runs the lines that call it: a step then shows its commands and has no result.
+IS_DRY = $(findstring n,$(firstword -$(MAKEFLAGS)))
+$(STEPS)/%.out: FORCE
+	@$(if $(IS_DRY),,tests/run.sh --step $@) $(MAKE) --no-print-directory $(or $(step_$*),$*)
 
 evidence: ## tests/EVIDENCE.md, from the steps of the last `make check` and `make nightly`
-	tests/run.sh --table $(BUILD)/steps/*.out > $(BUILD)/evidence
+	tests/run.sh --table $(STEPS)/*.out > $(BUILD)/evidence
 	sed -i -e '/^| step/,$$d' tests/EVIDENCE.md && cat $(BUILD)/evidence >> tests/EVIDENCE.md
 .PHONY: check nightly evidence
