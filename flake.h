@@ -691,8 +691,8 @@ FLAKE_API flake_status flake_state_close(flake_state *);
 FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
 /* With the same array, and as many lanes. */
 FLAKE_API flake_status flake_lanes_reinit_after_fork(flake_lanes *, const flake_options *);
-/* Gives the numbers up: options.exclusive lets others have them. It stops no draws: call it when nobody draws any more, and before an init anew
- * or the end of the memory. Of shards each, or the first for options.exclusive. */
+/* Releases the numbers that options.exclusive keeps from others. It stops no draws: call it when no thread
+ * draws any more, before another init and before the memory goes. Of shards, retire the first. */
 FLAKE_API void flake_retire(flake_gen *);
 FLAKE_API void flake_lanes_retire(flake_lanes *);
 
@@ -3447,7 +3447,7 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *           the writer sets is_lost, after which nothing is written, and replaces the horizon by
  *           LOST, which admits nothing. A CAS does that, so CLOSED remains CLOSED. It is relaxed: LOST
  *           carries nothing, and a draw that reads the earlier horizon is admitted before the loss.
- * SETTLE    After a failed sync the kernel may keep a record in its cache that is not on disk, and no
+ * REWRITE   After a failed sync the kernel may keep a record in its cache that is not on disk, and no
  *           later sync writes it. So a run that continues from a record writes that record again,
  *           byte for byte, and syncs it, before it writes the next one over the record before.
  */
@@ -3721,7 +3721,7 @@ FLAKE_I_FN bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t 
     return true;
 }
 
-/* Continues from the record that counts, with the file locked: it is on disk from here on (SETTLE).
+/* Continues from the record that counts, with the file locked: it is on disk from here on (REWRITE).
  * Another object may have written meanwhile, if the program has closed that one's descriptor. */
 FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
     s->number = r->number;

@@ -3104,7 +3104,7 @@ SNO_I_FN bool sno_i_absolute(const char *path, char out[SNO_I_PATH]) {
  *           the writer sets is_lost, after which nothing is written, and replaces the horizon by
  *           LOST, which admits nothing. A CAS does that, so CLOSED remains CLOSED. It is relaxed: LOST
  *           carries nothing, and a draw that reads the earlier horizon is admitted before the loss.
- * SETTLE    After a failed sync the kernel may keep a record in its cache that is not on disk, and no
+ * REWRITE   After a failed sync the kernel may keep a record in its cache that is not on disk, and no
  *           later sync writes it. So a run that continues from a record writes that record again,
  *           byte for byte, and syncs it, before it writes the next one over the record before.
  */
@@ -3378,7 +3378,7 @@ SNO_I_FN bool sno_i_state_write(sno_state *s, int64_t horizon_ns, int64_t now_ns
     return true;
 }
 
-/* Continues from the record that counts, with the file locked: it is on disk from here on (SETTLE).
+/* Continues from the record that counts, with the file locked: it is on disk from here on (REWRITE).
  * Another object may have written meanwhile, if the program has closed that one's descriptor. */
 SNO_I_FN bool sno_i_state_settle(sno_state *s, const sno_i_record *r) {
     s->number = r->number;
