@@ -5204,19 +5204,17 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s) {
     return status == FLAKE_OK ? flake_i_go_behind(&g->engine, time, s->count) : status;
 }
 
-/* Sets up shards for their parts of the range; `o` is resolved. *made: how many it is, all or with
- * the status of the next. */
-FLAKE_I_FN flake_status flake_i_make_shards(flake_shard *shards, size_t n, const flake_options *o,
-                                            size_t *made) {
+/* Sets up shards for their parts of the range; `o` is resolved. */
+FLAKE_I_FN flake_status flake_i_make_shards(flake_shard *shards, size_t n, const flake_options *o) {
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
     uint64_t next = o->seq_min;
-    for (*made = 0; *made < n; ++*made) {
+    for (size_t i = 0; i < n; i++) {
         flake_options part = *o;
         part.seq_min = (uint32_t)next;
-        next += cap / n + (*made < cap % n);
+        next += cap / n + (i < cap % n);
         part.seq_max = (uint32_t)(next - 1);
-        const flake_status status = flake_i_gen_init(&shards[*made].gen, &part);
-        if (status != FLAKE_OK) return status; /* the first shard's */
+        const flake_status status = flake_i_gen_init(&shards[i].gen, &part);
+        if (status != FLAKE_OK) return status;
     }
     return FLAKE_OK;
 }
@@ -5224,7 +5222,6 @@ FLAKE_I_FN flake_status flake_i_make_shards(flake_shard *shards, size_t n, const
 FLAKE_API flake_status flake_shards_init(flake_shard *shards, size_t n,
                                          const flake_options *options) {
     flake_options o;
-    size_t made;
     flake_status status = flake_i_resolve(options, &o);
     if (status != FLAKE_OK) return status;
     if (!n || n > (uint64_t)o.seq_max - o.seq_min + 1) return FLAKE_INVALID;
@@ -5237,9 +5234,8 @@ FLAKE_API flake_status flake_shards_init(flake_shard *shards, size_t n,
         if (status != FLAKE_OK) return status;
     }
     o.exclusive = NULL;
-    status = flake_i_make_shards(shards, n, &o, &made);
+    status = flake_i_make_shards(shards, n, &o);
     if (status != FLAKE_OK) {
-        while (made > 0) flake_retire(&shards[--made].gen);
         flake_i_exclude_no_more(&all, false);
         return status;
     }
