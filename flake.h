@@ -1869,6 +1869,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *     TURN:R     files: a thread's turn is over       TURN:A       what it did in it
  *     DISK:R     horizon published                    DISK:A       that it is on disk, and the run
  *     OPEN:R     state is open                        OPEN:A       its holder, and the turn it took
+ *     HOLD:R     state has a new holder               HOLD:A       that its open has the turn
  *     ASK:S      `asked` raised, or seen raised,      SHUT:S       one of the two sees the other
  *                then horizon read
  *     SHUT:S     horizon closed, then `asked` read    ASK:S
@@ -3643,7 +3644,7 @@ FLAKE_I_FN uint64_t flake_i_holder_mark(void) {
 }
 
 FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
-    return FLAKE_ATOMIC_LOAD(&s->holder, relaxed) == flake_i_holder_mark();
+    return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_holder_mark(); /* HOLD:A */
 }
 
 /* Whether this process opened it and still has it. A shared one may be another's. */
@@ -3962,7 +3963,7 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *
     s->is_shared = o->shared_memory;
     s->is_lost = false;
     s->clock = o->clock;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
     s->fork_mark = flake_i_fork_mark(&s->fork_word);
     memcpy(s->identity, identity, FLAKE_I_IDENTITY);
@@ -3981,7 +3982,7 @@ FLAKE_I_FN flake_status flake_i_state_take_over(flake_state *s, const flake_stat
     const int64_t now_ns = flake_i_exact_ns(&o->clock);
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
     s->file = *file;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
     s->clock = o->clock;
     memcpy(s->path, path, strlen(path) + 1);

@@ -1526,6 +1526,7 @@ SNO_I_FN void *sno_i_move_page(void *page, sno_i_page_room *room) { return (void
  *     TURN:R     files: a thread's turn is over       TURN:A       what it did in it
  *     DISK:R     horizon published                    DISK:A       that it is on disk, and the run
  *     OPEN:R     state is open                        OPEN:A       its holder, and the turn it took
+ *     HOLD:R     state has a new holder               HOLD:A       that its open has the turn
  *     ASK:S      `asked` raised, or seen raised,      SHUT:S       one of the two sees the other
  *                then horizon read
  *     SHUT:S     horizon closed, then `asked` read    ASK:S
@@ -3300,7 +3301,7 @@ SNO_I_FN uint64_t sno_i_holder_mark(void) {
 }
 
 SNO_I_FN bool sno_i_state_holder_is_here(const sno_state *s) {
-    return SNO_ATOMIC_LOAD(&s->holder, relaxed) == sno_i_holder_mark();
+    return SNO_ATOMIC_LOAD(&s->holder, acquire) == sno_i_holder_mark(); /* HOLD:A */
 }
 
 /* Whether this process opened it and still has it. A shared one may be another's. */
@@ -3619,7 +3620,7 @@ SNO_I_FN void sno_i_state_set_up(sno_state *s, const sno_state_options *o,
     s->is_shared = o->shared_memory;
     s->is_lost = false;
     s->clock = o->clock;
-    SNO_ATOMIC_STORE(&s->holder, sno_i_holder_mark(), relaxed);
+    SNO_ATOMIC_STORE(&s->holder, sno_i_holder_mark(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ SNO_I_VERSION;
     s->fork_mark = sno_i_fork_mark(&s->fork_word);
     memcpy(s->identity, identity, SNO_I_IDENTITY);
@@ -3638,7 +3639,7 @@ SNO_I_FN sno_status sno_i_state_take_over(sno_state *s, const sno_state_options 
     const int64_t now_ns = sno_i_exact_ns(&o->clock);
     SNO_ATOMIC_STORE(&s->writer, sno_i_thread_mark(), relaxed);
     s->file = *file;
-    SNO_ATOMIC_STORE(&s->holder, sno_i_holder_mark(), relaxed);
+    SNO_ATOMIC_STORE(&s->holder, sno_i_holder_mark(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ SNO_I_VERSION;
     s->clock = o->clock;
     memcpy(s->path, path, strlen(path) + 1);
