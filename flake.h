@@ -687,8 +687,8 @@ FLAKE_API flake_status flake_state_close(flake_state *);
 FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
 /* With the same array, and as many lanes. */
 FLAKE_API flake_status flake_lanes_reinit_after_fork(flake_lanes *, const flake_options *);
-/* Gives the numbers up: options.exclusive lets others have them. It stops no draws: call it when nobody draws any more, and before an init anew
- * or the end of the memory. Of shards each, or the first for options.exclusive. */
+/* Releases the numbers that options.exclusive keeps from others. It stops no draws: call it when no thread
+ * draws any more, before another init and before the memory goes. Of shards, retire the first. */
 FLAKE_API void flake_retire(flake_gen *);
 FLAKE_API void flake_lanes_retire(flake_lanes *);
 
@@ -1864,6 +1864,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *     TURN:R     files: a thread's turn is over       TURN:A       what it did in it
  *     DISK:R     horizon published                    DISK:A       that it is on disk, and the run
  *     OPEN:R     state is open                        OPEN:A       its holder, and the turn it took
+ *     HOLD:R     state has a new holder               HOLD:A       that its open has the turn
  *     ASK:S      `asked` raised, or seen raised,      SHUT:S       one of the two sees the other
  *                then horizon read
  *     SHUT:S     horizon closed, then `asked` read    ASK:S
@@ -3414,7 +3415,7 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *           the writer sets is_lost, after which nothing is written, and replaces the horizon by
  *           LOST, which admits nothing. A CAS does that, so CLOSED remains CLOSED. It is relaxed: LOST
  *           carries nothing, and a draw that reads the earlier horizon is admitted before the loss.
- * SETTLE    After a failed sync the kernel may keep a record in its cache that is not on disk, and no
+ * REWRITE   After a failed sync the kernel may keep a record in its cache that is not on disk, and no
  *           later sync writes it. So a run that continues from a record writes that record again,
  *           byte for byte, and syncs it, before it writes the next one over the record before.
  */
@@ -3610,7 +3611,7 @@ FLAKE_I_FN uint64_t flake_i_holder_mark(void) {
 }
 
 FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
-    return FLAKE_ATOMIC_LOAD(&s->holder, relaxed) == flake_i_holder_mark();
+    return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_holder_mark(); /* HOLD:A */
 }
 
 /* Whether this process opened it and still has it. A shared one may be another's. */
@@ -3688,7 +3689,7 @@ FLAKE_I_FN bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t 
     return true;
 }
 
-/* Continues from the record that counts, with the file locked: it is on disk from here on (SETTLE).
+/* Continues from the record that counts, with the file locked: it is on disk from here on (REWRITE).
  * Another object may have written meanwhile, if the program has closed that one's descriptor. */
 FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
     s->number = r->number;
@@ -3929,7 +3930,7 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *
     s->is_shared = o->shared_memory;
     s->is_lost = false;
     s->clock = o->clock;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
     s->fork_mark = flake_i_fork_mark(&s->fork_word);
     memcpy(s->identity, identity, FLAKE_I_IDENTITY);
@@ -3948,7 +3949,7 @@ FLAKE_I_FN flake_status flake_i_state_take_over(flake_state *s, const flake_stat
     const int64_t now_ns = flake_i_exact_ns(&o->clock);
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
     s->file = *file;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
     s->clock = o->clock;
     memcpy(s->path, path, strlen(path) + 1);
@@ -5171,19 +5172,17 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s) {
     return status == FLAKE_OK ? flake_i_go_behind(&g->engine, time, s->count) : status;
 }
 
-/* Sets up shards for their parts of the range; `o` is resolved. *made: how many it is, all or with
- * the status of the next. */
-FLAKE_I_FN flake_status flake_i_make_shards(flake_shard *shards, size_t n, const flake_options *o,
-                                            size_t *made) {
+/* Sets up shards for their parts of the range; `o` is resolved. */
+FLAKE_I_FN flake_status flake_i_make_shards(flake_shard *shards, size_t n, const flake_options *o) {
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
     uint64_t next = o->seq_min;
-    for (*made = 0; *made < n; ++*made) {
+    for (size_t i = 0; i < n; i++) {
         flake_options part = *o;
         part.seq_min = (uint32_t)next;
-        next += cap / n + (*made < cap % n);
+        next += cap / n + (i < cap % n);
         part.seq_max = (uint32_t)(next - 1);
-        const flake_status status = flake_i_gen_init(&shards[*made].gen, &part);
-        if (status != FLAKE_OK) return status; /* the first shard's */
+        const flake_status status = flake_i_gen_init(&shards[i].gen, &part);
+        if (status != FLAKE_OK) return status;
     }
     return FLAKE_OK;
 }
@@ -5191,7 +5190,6 @@ FLAKE_I_FN flake_status flake_i_make_shards(flake_shard *shards, size_t n, const
 FLAKE_API flake_status flake_shards_init(flake_shard *shards, size_t n,
                                          const flake_options *options) {
     flake_options o;
-    size_t made;
     flake_status status = flake_i_resolve(options, &o);
     if (status != FLAKE_OK) return status;
     if (!n || n > (uint64_t)o.seq_max - o.seq_min + 1) return FLAKE_INVALID;
@@ -5204,9 +5202,8 @@ FLAKE_API flake_status flake_shards_init(flake_shard *shards, size_t n,
         if (status != FLAKE_OK) return status;
     }
     o.exclusive = NULL;
-    status = flake_i_make_shards(shards, n, &o, &made);
+    status = flake_i_make_shards(shards, n, &o);
     if (status != FLAKE_OK) {
-        while (made > 0) flake_retire(&shards[--made].gen);
         flake_i_exclude_no_more(&all, false);
         return status;
     }

@@ -309,6 +309,20 @@ static void open_again(bool deleted) {
     flake_i_state_opened(&state);
 }
 
+/* Its holder is another process, which is dead. */
+static bool is_dead_holders(void) { return calls_any('T') || calls_any('D'); }
+
+static void take_over(void) {
+    const flake_i_file file = {0, 0, FILE_DESCRIPTOR};
+    flake_i_record r;
+    memset(&r, 0, sizeof r);
+    r.number = state.number;
+    r.horizon_ns = unit_ns(now->horizon);
+    if (flake_i_state_take_over(&state, &state_options, &r, "/state", &file, NULL) != FLAKE_OK)
+        orders_fail("it can't be taken over");
+    flake_i_state_opened(&state);
+}
+
 static void close_state(void) {
     if (flake_state_close(&state) != FLAKE_OK) return;
     if (kept.is_closed) orders_fail("it was closed twice");
@@ -395,12 +409,14 @@ static void call(char letter) {
     case 'r': (void)flake_i_retry_ns(engine()); break;
     case 'q': flake_i_notify(engine()); break;
     case 'e':
-        if (flake_state_extend(&state) == FLAKE_FORKED)
+        if (flake_state_extend(&state) == FLAKE_FORKED && !is_dead_holders())
             orders_fail("a timer takes the state for another process's");
         break;
     case 'c': close_state(); break;
+    case 'D':
     case 'O': open_again(false); break;
     case 'N': open_again(true); break;
+    case 'T': take_over(); break;
     case 'f': (void)sno_i_get_family(); break;
     case 'g': generate(); break;
     case 'P': take_partition(); break;
@@ -548,7 +564,11 @@ static void begin_state(void) {
     state.patient = (uint64_t)INT64_MIN;
     if (now->horizon) {
         state.is_open = 1;
-        state.holder = flake_i_holder_mark();
+        state.holder = is_dead_holders() ? 0 : flake_i_holder_mark();
+    }
+    if (is_dead_holders()) {
+        state.is_shared = true;
+        state.by_timer = 1;
     }
     (void)orders_locate(&state.horizon, 8, 0, "horizon");
     (void)orders_locate(&state.asked, 8, 0, "asked");

@@ -100,6 +100,7 @@ typedef struct scenario {
     /* t try   n next   m try for two   o try on one's own shard   s snapshot   S stats   r retry_ns   a available
      * q notes, as a caller who waits   u push   p pop
      * 1 to 9: admit that unit   e extend   c close   O open again   N the same without a file
+     * of a state whose holder is dead: T take over   D open again
      * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b bump
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
@@ -192,6 +193,8 @@ static const scenario scenarios[] = {
     {"state_extend", "two timers, and a draw", {"e", "e", "9"}, STATE, .clock = {5, 7}, .horizon = 8},
     {"state_open", "opened, and a timer", {"O", "e"}, STATE, .clock = {5, 6}, .every = true},
     {"state_extend_again", "a timer while the state is closed and opened again", {"cO", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
+    {"state_take_over", "a dead holder's state is taken over, and a timer", {"T", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_after_death", "a dead holder's state is opened again, and a timer", {"D", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
     {"state_close", "closed while two draw", {"7", "7", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20, .every = true},
     {"state_close_apart", "closed while two draw, one further than the other", {"7", "8", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
     {"state_close_twice", "two who close it", {"c", "c", "7"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
