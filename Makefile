@@ -58,7 +58,7 @@ $(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: $(HEADERS) $(BUILD)/flags
 CORES  := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 JOBS   ?= $(CORES)
 # All cores, unless make was called with -j, or JOBS says otherwise.
-PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+PARALLEL = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
 # Small tests, whose compilation is the longer part; CFLAGS of the command line have their way.
 SMALL   = $(if $(filter command environment,$(origin CFLAGS)),$(CFLAGS),-O0 -g -DTEST_SMALL)
 # Two files of one program, one of them C++, which include both headers in either order.

@@ -28,7 +28,7 @@ compiles() { # NAME: for a checker
 for model in tests/models/*.c; do
     name=$(basename "$model" .c)
     if grep -q '^ \* Weakened: ' "$model"; then
-        if ! command -v clang > /dev/null; then echo "skip $name: there is no clang"
+        if ! command -v clang > /dev/null; then echo "SKIPPED $name: there is no clang"
         elif compiles "$name"; then say ok "$name compiles for a checker"
         else say FAIL "$name does not compile for a checker, or needs what it does not know"; fi
         continue
