@@ -13,10 +13,17 @@ static int64_t coarse_lag_ns;
 static uint64_t coarse_slack_ns; /* asked for by each init */
 static int exact_reads;
 static uint64_t script_counter; /* the fast clock's */
+static void (*on_exact)(void);  /* called once, between the next exact reading and its return */
 
 static inline int64_t system_ns(int is_coarse) {
+    const int64_t now_ns = script_now.now_ns - (is_coarse ? coarse_lag_ns : 0);
+    void (*const other_thread)(void) = is_coarse ? NULL : on_exact;
     exact_reads += !is_coarse;
-    return script_now.now_ns - (is_coarse ? coarse_lag_ns : 0);
+    if (other_thread) {
+        on_exact = NULL;
+        other_thread();
+    }
+    return now_ns;
 }
 
 #define FLAKE_CLOCK_NS(kind) system_ns((kind) == FLAKE_CLOCK_COARSE)

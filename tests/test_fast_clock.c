@@ -318,6 +318,21 @@ static void before_the_epoch_nothing_is_leased(void) {
     TRY_SAYS(FLAKE_RANGE);
 }
 
+static void draw_in_the_next_ms(void) {
+    uint64_t other_id;
+    pass(MS);
+    CHECK_EQ(flake_try(&gen, &other_id), FLAKE_OK);
+}
+
+/* The reading is older than the word that the other thread left: that is no backward step. */
+static void a_draw_that_another_thread_outruns_reads_the_clock_again(void) {
+    open_fast();
+    const int64_t ms = now_ms();
+    pass(3 * MS / 4); /* the lease has ended, its unit has not */
+    on_exact = draw_in_the_next_ms;
+    GIVES(flake_try(&gen, &id), ms + 1, 1);
+}
+
 /* What is not leased is before the epoch, not at it: there the first unit would have no end. */
 static void the_first_unit_of_all_is_leased_as_any_other_is(void) {
     begin_fast(flake_layout_of(40, 10, 12, T));
@@ -562,6 +577,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_unit_that_was_given_is_not_leased),
         CHECK_TEST(an_init_forgets_the_lease),
         CHECK_TEST(before_the_epoch_nothing_is_leased),
+        CHECK_TEST(a_draw_that_another_thread_outruns_reads_the_clock_again),
         CHECK_TEST(the_first_unit_of_all_is_leased_as_any_other_is),
         CHECK_TEST(batches_and_shards_have_leases_too),
         CHECK_TEST(lanes_have_leases_too),

@@ -806,6 +806,7 @@ static void of_128_bits(void) {
     memset(&s, 0x5e, sizeof s);
     CHECK_EQ(flake128_lanes_snapshot_take(&wide, &s), FLAKE_INVALID);
     CHECK_EQ(s.count, UINT64_C(0x5e5e5e5e5e5e5e5e));
+    CHECK_EQ(flake128_lanes_init(&wide, LAST_OF(lane_room, 11), 11, 77, &options), FLAKE_OK);
     CHECK_EQ(flake128_lanes_init(&wide, array, 3, 77, &options), FLAKE_OK);
     thread_now = 0;
     CHECK_EQ(flake128_lanes_available(&wide), 11);

@@ -7,6 +7,7 @@
 #include "support.h"
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <sys/utsname.h>
 
 /* This host's interfaces, or those of a test. */
 static struct {
@@ -29,6 +30,10 @@ static void free_interfaces(struct ifaddrs *list) {
 }
 #define getifaddrs(list)  list_interfaces(list)
 #define freeifaddrs(list) free_interfaces(list)
+
+static bool has_no_name; /* this host */
+#define uname(system) (has_no_name ? -1 : (uname)(system))
+
 /* As if the kernel had no call for random bytes. */
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -219,6 +224,10 @@ static void the_ordinal_of_a_hostname(void) {
     }
     CHECK_EQ(flake_node_from_hostname("db", &(uint32_t){0}, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "db: does not end in -NUMBER, as web-3 does");
+    has_no_name = true;
+    CHECK_EQ(flake_node_from_hostname(NULL, &(uint32_t){0}, &why), FLAKE_IO);
+    CHECK_STR(why.text, "hostname: can't be read");
+    has_no_name = false;
 }
 
 static void a_number_in_the_environment(void) {

@@ -195,6 +195,7 @@ static void horizons_are_read_strictly(void) {
                                       "1 " TOKEN " 7 ",
                                       "\"1\" " TOKEN " 7",
                                       "9223372036854775808 " TOKEN " 7",
+                                      "1 g123456789abcdef0123456789abcdef 7",
                                       "1 0123456789abcdef0123456789abcdeg 7"};
     for (size_t i = 0; i < sizeof ill / sizeof *ill; i++) {
         CHECK(H(ill[i]) == -1);
