@@ -1464,8 +1464,9 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.sequence_min = g->sequence_min;
     s.sequence_max = (uint16_t)(g->sequence_min + e->cap - 1);
     s.sequence = (uint32_t)(g->sequence_min + (count ? count - 1 : 0));
-    const int64_t since_ns = now_ns - (int64_t)e->epoch_ns;
-    s.now = now_ns < (int64_t)e->epoch_ns ? 0 : since_ns / (int64_t)e->unit_ns;
+    s.now = now_ns < (int64_t)e->epoch_ns
+                ? 0
+                : (int64_t)(((uint64_t)now_ns - e->epoch_ns) / e->unit_ns);
     s.wall_hi = (int64_t)(word >> e->time_shift);
     s.wall_safe = (int64_t)flake_i_min(safe, e->max_time); /* a queue may reach past the last unit */
     s.drifts = (uint32_t)drifts;

@@ -62,7 +62,9 @@ cp "$here/checkout/flake.h" "$here/checkout/sno.h" "$here/program"
 block 1 c > "$here/program/app.c"
 types first_program program "$(block 1 sh)" '^[0-9]\{19,20\}$'
 block 2 c > "$here/program/app.c"
-types first_program_of_sno program "$(block 1 sh)" '^[2-9a-x]\{16\}$'
+types first_uuid program "$(block 1 sh)" '^[0-9a-f-]\{36\} [0-9A-Z]\{26\}$'
+block 3 c > "$here/program/app.c"
+types first_sno program "$(block 1 sh)" '^[2-9a-x]\{16\}$'
 
 types make checkout "$(line_of 'make *#')" '^id  *[0-9a-zA-Z]* '
 types make_test checkout "$(line_of 'make test')" '^[1-9][0-9]* passed, 0 failed$'
