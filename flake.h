@@ -1051,10 +1051,11 @@ FLAKE_API size_t flake128_sizeof_snapshot(void);
 #define FLAKE_I_SHARED __declspec(selectany)
 #elif defined(_WIN32)
 #define FLAKE_I_SHARED __attribute__((selectany))
-#elif defined(__cplusplus) || defined(__APPLE__) /* Apple's linker has no common symbols in libraries */
-#define FLAKE_I_SHARED __attribute__((weak))
-#else /* a weak object takes memory in each file, a common one once; the linker makes one of both */
+#elif defined(__ELF__) && !defined(__cplusplus)
+/* A weak object takes memory in each file, a common one once. ELF's linkers merge the two kinds. */
 #define FLAKE_I_SHARED __attribute__((common))
+#else
+#define FLAKE_I_SHARED __attribute__((weak))
 #endif
 #if defined(__cplusplus)
 #define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name = {}

@@ -51,7 +51,9 @@ rm -f "$out"
 code=$?
 tr -d '\r' < "$out.raw" > "$out.part" && rm "$out.raw"
 took="$(($(date +%s) - began)) s"
-if [ "$step" ]; then said=$(grep "$counts" "$out.part" | tail -n 1); else said=$(tail -n 1 "$out.part" | grep "$counts"); fi
+if [ "$step" ]; then
+    said=$(grep "$counts\$" "$out.part" | awk '{p += $1; f += $3} END {if (NR) print p " passed, " f " failed"}')
+else said=$(tail -n 1 "$out.part" | grep "$counts"); fi
 [ "$said" ] || { [ "$step" ] && said="$((code == 0)) passed, $((code != 0)) failed"; }
 case $said/$code in
 *" passed, 0 failed/0") [ ! "$step" ] || printf 'ok   %-20s %s in %s\n' "$name" "$said" "$took" ;;
