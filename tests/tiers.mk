@@ -14,6 +14,7 @@ step_mutants-tenth   = mutants PART=$(SLICE)/10 MINUTES=5
 step_mutants         = mutants MINUTES=45
 step_soak            = soak IDS=200000000
 step_fuzz            = fuzz SECONDS=60
+step_test-databases  = test-databases IDS=100000
 
 CHECK = mutants-changed scripts sanitize-asan-gcc programs-O2 explore-orders fuzz-replay bench-guard everything models
 
