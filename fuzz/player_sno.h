@@ -296,7 +296,8 @@ static void sno_check_position(sno_actor *a, bool waited) {
     fuzz_same("drifts", s.drifts, (int64_t)(uint32_t)(a->drifts_before + expect->drifts));
     fuzz_same("tick of the drifts", s.drifts & 1, expect->next.tick);
     fuzz_same_u64("wall_hi", (uint64_t)s.wall_hi, expect->recorded);
-    fuzz_same_u64("wall_safe", (uint64_t)s.wall_safe, expect->safe[expect->next.tick ^ 1]);
+    const uint64_t safe = expect->safe[expect->next.tick ^ 1], last = ((uint64_t)1 << 39) - 1;
+    fuzz_same_u64("wall_safe", (uint64_t)s.wall_safe, safe < last ? safe : last); /* a queue may reach past it */
     if (!expect->next.unit && !expect->next.index)
         return; /* no number drawn shows as the first one */
     const uint64_t count = (uint64_t)s.sequence - a->sequence_min + 1;

@@ -1,0 +1,3 @@
+#include "flake.h"
+int f2(char *t);
+int f2(char *t) { return flake_uuid7(t); }

@@ -1,0 +1,3 @@
+#include "flake.h"
+int f3(char *t);
+int f3(char *t) { return flake_uuid7(t); }

@@ -1,0 +1,3 @@
+#include "flake.h"
+int f5(char *t);
+int f5(char *t) { return flake_uuid7(t); }

@@ -1,0 +1,3 @@
+#include "flake.h"
+int f8(char *t);
+int f8(char *t) { return flake_uuid7(t); }
