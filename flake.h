@@ -437,7 +437,7 @@ typedef struct flake_options {
     uint32_t seq_min, seq_max; /* sequence numbers to use; 0, 0: all that the layout has */
     int64_t
         max_ahead_ms; /* ids may run so far ahead of the clock; 0: not at all; Hazelcast: 15,000 */
-    int64_t max_wait_ms;         /* longest wait of one call, of each unit in a batch; 0: 1,000 */
+    int64_t max_wait_ms;         /* longest wait of a call, per unit of a batch; 0: 1,000; INT64_MAX: any */
     flake_clock clock;           /* all zero: the system's exact clock */
     struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
     flake_gate gate; /* asked before each new unit, such as flake_etcd.h's; {0}: none */
@@ -4482,7 +4482,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_CLOCK_BACK: return "the clock was put back to before the newest id";
     case FLAKE_RANGE: return "the time is before layout.epoch_ms or past flake_expires_ms";
     case FLAKE_INVALID:
-        return "an argument or option does not fit (flake_options_why names an option), or the "
+        return "an argument or option does not fit (flake_why, or flake_options_why, names it), or the "
                "generator "
                "was never initialised";
     case FLAKE_PARSE: return "not a text of this form";
