@@ -33,7 +33,7 @@ A mutant that does not compile is not counted. Limits are of CPU time, so that l
 program reaches the limit of elapsed time, the mutant is judged again alone, with three times as much.
 
 The score is caught / (all that count, without the equivalent ones). The call fails if a table mutant is not
-caught, or if more than 2 % of the others (of a SAMPLE or of CHANGED lines: one in five) survive or are
+caught, or if more than 2 % of the others (of a SAMPLE, a PART or CHANGED lines: one in five) survive or are
 undecided without a reason.
 
 Everything is built in a copy of the sources. BUILD/mutants/SOURCES.tsv has a line for each result. It
@@ -659,7 +659,7 @@ def main():
         judge_all(judge, again, rows, path, 1, until, 3)
     for used in (folder / "plain", base, *folder.glob("work*")):
         shutil.rmtree(used, ignore_errors=True)
-    passed = report(chosen, rows, reasons, judge, bad, 0.2 if sample or lines is not None else 0.02)
+    passed = report(chosen, rows, reasons, judge, bad, 0.2 if sample or lines is not None or given("PART") else 0.02)
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"took {time.time() - began:.0f} s, {spent.ru_utime + spent.ru_stime:.0f} s of CPU time", file=sys.stderr)
     return not passed or stopped.is_set()
