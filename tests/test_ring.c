@@ -2,6 +2,7 @@
  *
  * The ring alone, and the notes that a saturated generator writes into it.
  */
+#define _GNU_SOURCE
 #define REAL_SLEEP
 #include "support.h"
 #include "flake.h"
