@@ -52,7 +52,7 @@
  *
  * Two generators that run at once, in one process or in many, need nodes or ranges of sequence
  * numbers of their own; then no id is given twice. One that follows another with the same numbers
- * must begin in a later unit of time (begin_later), with a clock that was not put back, or have a
+ * must begin in a later unit of time (start_next_unit), with a clock that was not put back, or have a
  * state file, which sees to it. Ids of one flake_gen or one shard rise in the order of the calls, if the
  * clock was not put back (and neither seq_scatter nor the layout spreads them), of lanes their units;
  * concurrent calls are ordered as their read-modify-writes are. A draw orders no other memory accesses.
@@ -249,9 +249,9 @@ typedef enum flake_status {
     /* this unit's ids are all drawn: try later (flake_retry_ns) */
     FLAKE_AGAIN = 1,
     /* the clock was put back to before the newest id */
-    FLAKE_CLOCK_BACK = 2,
+    FLAKE_CLOCK_BACKWARDS = 2,
     /* a time before the epoch, or past what the layout can express */
-    FLAKE_RANGE = 3,
+    FLAKE_TIME_RANGE = 3,
     /* an argument, option or layout that does not fit, and nothing was changed; or a generator that
      * was never initialised */
     FLAKE_INVALID = 4,
@@ -259,24 +259,24 @@ typedef enum flake_status {
     FLAKE_PARSE = 5,
     /* node + node_offset does not fit the node bits (node alone: FLAKE_INVALID); after a fork: the
      * parent has some of these ids */
-    FLAKE_NODE = 6,
+    FLAKE_NODE_RANGE = 6,
     /* the claim on the node number is lost */
-    FLAKE_LEASE = 7,
+    FLAKE_LEASE_LOST = 7,
     /* inherited through fork(), or the machine was cloned: another process may give the same ids. See
      * flake_reinit_after_fork */
     FLAKE_FORKED = 8,
     /* the system refused a file, a connection or random bytes, or the state is closed */
     FLAKE_IO = 9,
     /* a state file that is cut short or damaged */
-    FLAKE_TORN = 10,
+    FLAKE_CORRUPT = 10,
     /* no state file, or one of another generator or version; from init: the state is not open, or
      * was opened for other options; from draws, extend and close: the file was changed while it was
      * open */
-    FLAKE_FOREIGN = 11,
+    FLAKE_MISMATCH = 11,
     /* the last run ended longer ago than allowable_downtime_ms */
     FLAKE_DOWNTIME = 12,
     /* somebody else holds this number, file, or range of ids */
-    FLAKE_TAKEN = 13,
+    FLAKE_IN_USE = 13,
     /* sno.h: this process has used all 65,535 partitions */
     FLAKE_EXHAUSTED = 17
 } flake_status;
@@ -318,14 +318,14 @@ typedef struct flake_gate {
     /* Whether ids of times up to until_ns (Unix) may be handed out. FLAKE_AGAIN: not yet, and who
      * waits asks again; all else is what the draw returns. NULL: no gate. */
     flake_status (*admit)(void *user, int64_t until_ns);
-    int64_t (*floor_ns)(
+    int64_t (*not_before_ns)(
         void *user); /* ids must be later than this Unix time; asked by each init that
                                         has `admit`; NULL: any */
     void *user;
     /* NULL, or a word that is constant and not 0 while the gate is open: who changes it stops each
-     * draw at once, with FLAKE_LEASE. Draws look at it instead of the word that tells them of a
+     * draw at once, with FLAKE_LEASE_LOST. Draws look at it instead of the word that tells them of a
      * fork, so it lies in a page that fork wipes (MADV_WIPEONFORK). */
-    flake_i_atomic64 *word;
+    flake_i_atomic64 *fence;
 } flake_gate;
 
 /* ---- what a generator has done ---- */
@@ -334,7 +334,7 @@ typedef struct flake_stats {
     uint64_t ids;         /* places drawn, each of a batch */
     uint64_t batches;     /* draws of more than one place at once */
     uint64_t waits;       /* draws that had to sleep */
-    uint64_t clock_backs; /* draws that met a clock behind the word */
+    uint64_t clock_backwards; /* draws that met a clock behind the word */
 } flake_stats;
 
 /* What the bits of an id of 128 bits mean: see flake128_init. */
@@ -358,7 +358,7 @@ typedef struct flake_layout {
     uint8_t time_bits, time_shift;
     uint8_t node_bits, node_shift; /* node_bits up to 32 */
     uint8_t seq_bits, seq_shift;   /* seq_bits up to 32 */
-    uint8_t spread;                /* 1: the time's bits in reverse, lowest first */
+    uint8_t time_reversed;         /* 1: the time's bits in reverse, lowest first */
     /* uniqueid: node bits from gap_at on stand one place higher, and gap_bit between; 0: no gap */
     uint8_t gap_at, gap_bit;
     /* 1: the bit above the time is its sign. flake_decompose reads ids of before the epoch then, which
@@ -392,7 +392,7 @@ FLAKE_API flake_status flake_layout_check(const flake_layout *);
 /* The last ms that the layout can express; INT64_MAX if that is further than an int64_t goes. A
  * generator ends with its clock, too: an int64_t of ns goes to 2262-04-11. (And one whose time and
  * sequence fill all 64 bits ends a unit earlier.) INT64_MIN: the layout does not hold together. */
-FLAKE_API int64_t flake_expires_ms(const flake_layout *);
+FLAKE_API int64_t flake_layout_end_ms(const flake_layout *);
 
 /* UINT32_MAX when a part is out of range: too large for these layouts, so init refuses it. */
 FLAKE_API uint32_t flake_idgen_node(unsigned datacenter /* 0..31 */, unsigned worker /* 0..31 */);
@@ -413,7 +413,7 @@ FLAKE_API flake_status flake_compose(const flake_layout *, const flake_parts *, 
 /* FLAKE_INVALID: the id has bits that the layout has not. */
 FLAKE_API flake_status flake_decompose(const flake_layout *, uint64_t id, flake_parts *);
 /* The smallest and the largest id of a time's unit, for range scans, but in a layout with spread,
- * where times are no ranges. FLAKE_RANGE, FLAKE_INVALID. */
+ * where times are no ranges. FLAKE_TIME_RANGE, FLAKE_INVALID. */
 FLAKE_API flake_status flake_min_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
 FLAKE_API flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
 
@@ -425,15 +425,15 @@ FLAKE_API flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint6
  * last as long as it draws.
  *
  * Every call that fails leaves generator and output as they were, unless it says otherwise. Any draw may
- * say FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_FOREIGN,
- * and what a gate says; FLAKE_AGAIN and FLAKE_CLOCK_BACK are named with each call.
+ * say FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_MISMATCH,
+ * and what a gate says; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are named with each call.
  */
 typedef struct flake_gen flake_gen;
 
 typedef struct flake_options {
     flake_layout layout;       /* all zero: flake-idgen's */
     uint32_t node;             /* must fit the layout's node bits; 128 bits: see flake128_init */
-    uint32_t node_offset;      /* Hazelcast: added to node; FLAKE_NODE when the sum does not fit */
+    uint32_t node_offset;      /* Hazelcast: added to node; FLAKE_NODE_RANGE when the sum does not fit */
     uint32_t seq_min, seq_max; /* sequence numbers to use; 0, 0: all that the layout has */
     int64_t
         max_ahead_ms; /* ids may run so far ahead of the clock; 0: not at all; Hazelcast: 15,000 */
@@ -444,11 +444,11 @@ typedef struct flake_options {
     /* Open, so that a restart repeats no id; NULL: none. One generator's, or one set of shards' or lanes',
      * at a time: it does not see a second. A slot's: flake_slot_state. */
     struct flake_state *state;
-    /* A folder that the programs of a host share, such as "/run/app": init refuses with FLAKE_TAKEN
+    /* A folder that the programs of a host share, such as "/run/app": init refuses with FLAKE_IN_USE
      * what another generator, of this process or another, draws from already, the same layout, node
      * and some of the same numbers. What it gives begins in the unit after this one, so that runs
      * that follow one another differ, too, unless the clock was put back or ids ran ahead of it
-     * (for which there is `state`). Until flake_retire, or until the process and its children end.
+     * (for which there is `state`). Until flake_release, or until the process and its children end.
      * Who deletes the file in it, or closes descriptors that are not his (daemons that close all
      * do), undoes the check; FLAKE_IO: the folder is not there, or the file is another user's.
      * POSIX, and not with shared_memory; NULL: nobody looks */
@@ -456,7 +456,7 @@ typedef struct flake_options {
     flake_form form;  /* of 128 bits; 64 bits have none */
     bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
                          n is even at low rates; ids inside a unit then don't rise */
-    bool refuse_back; /* waiting calls, too, say FLAKE_CLOCK_BACK at once. boundary's always do;
+    bool fail_on_backwards; /* waiting calls, too, say FLAKE_CLOCK_BACKWARDS at once. boundary's always do;
                          UUIDs and ULIDs never say it without this */
     bool shared_memory; /* lies in memory that processes share: survives fork. They must be forks
                            of one another, or use the system's clock and no ring; no gate, and only
@@ -464,21 +464,21 @@ typedef struct flake_options {
                            (32-bit powerpc, mips) */
     /* What it gives begins in the unit after this one: for numbers that somebody gave up in this unit,
      * at the latest, and had from this clock, which was not put back since. `exclusive` does it, too */
-    bool begin_later;
+    bool start_next_unit;
 } flake_options;
 
-/* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE: flake_options_why names the option.
- * With `exclusive` FLAKE_TAKEN, FLAKE_IO; with a state FLAKE_FOREIGN, FLAKE_FORKED; with a gate
- * FLAKE_LEASE. Not while others use the generator. It begins at the clock and knows of no earlier
+/* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE_RANGE: flake_options_why names the option.
+ * With `exclusive` FLAKE_IN_USE, FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate
+ * FLAKE_LEASE_LOST. Not while others use the generator. It begins at the clock and knows of no earlier
  * ids: initialised again within a unit, in this process or the next, it repeats those of that unit,
- * unless it has begin_later or a state file, or flake_restore goes on. */
+ * unless it has start_next_unit or a state file, or flake_restore goes on. */
 FLAKE_API flake_status flake_init(flake_gen *, const flake_options *);
 /* Names what does not fit in options that flake_init refuses with these two; NULL: nothing. */
 FLAKE_API const char *flake_options_why(const flake_options *);
-/* Waits, but no longer than max_wait_ms: FLAKE_AGAIN, FLAKE_CLOCK_BACK. Wait-free while ids are
+/* Waits, but no longer than max_wait_ms: FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. Wait-free while ids are
  * free. */
 FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
-/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. (With a state file that has no by_timer one
+/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file that has no by_timer one
  * call in a second or two writes it.) */
 FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 /* How many ns from now until flake_try can succeed, if nobody is faster. Gate and state are not
@@ -495,7 +495,7 @@ FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 FLAKE_API uint64_t flake_available(flake_gen *); /* ids free now, without waiting */
 FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
-FLAKE_API int64_t flake_lag_ms(flake_gen *); /* how far the newest id is ahead of the clock */
+FLAKE_API int64_t flake_ahead_ms(flake_gen *); /* how far the newest id is ahead of the clock */
 /* Options as they are in force: layout, bounds and defaults filled in. (A shard of the number 0 alone
  * shows bounds 0 and 0, which in options mean the whole range.) */
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *);
@@ -558,7 +558,7 @@ typedef struct flake_lanes flake_lanes;
 FLAKE_API flake_status flake_lanes_init(flake_lanes *, flake_lane *array, size_t n,
                                         const flake_options *);
 /* As the calls of a generator, but lock-free. Where a clock that was put back lies behind some lanes,
- * the others draw; with refuse_back it is FLAKE_CLOCK_BACK as soon as the caller's own is one of
+ * the others draw; with fail_on_backwards it is FLAKE_CLOCK_BACKWARDS as soon as the caller's own is one of
  * them. */
 FLAKE_API flake_status flake_lanes_next(flake_lanes *, uint64_t *id);
 FLAKE_API flake_status flake_lanes_try(flake_lanes *, uint64_t *id);
@@ -593,8 +593,8 @@ typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
 typedef struct flake_overflow {
     int64_t now_ns;
-    uint32_t count; /* callers queued then, a batch counted by its places; 0: it is over */
-    uint32_t ticks; /* ms since this overflow began */
+    uint32_t waiting; /* IDs waited for, each of a batch; 0: the overflow is over */
+    uint32_t elapsed_ms; /* since it began */
 } flake_overflow;
 
 /* Any number of slots. Not while others use the ring. */
@@ -611,7 +611,7 @@ FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
  * are states: close them, and open others. From any thread. It reaches the generators of its own copy of
  * this header, sno.h's included: a shared library that hides its symbols, or was opened with RTLD_LOCAL,
  * must call it too. */
-FLAKE_API void flake_generation_bump(void);
+FLAKE_API void flake_machine_cloned(void);
 
 /* ---- state files ----
  *
@@ -624,13 +624,13 @@ FLAKE_API void flake_generation_bump(void);
  * locked: it must not be deleted or replaced meanwhile, and lies on no network file system. A forked
  * child shares the lock until it has ended, or closed its copy of the state (FLAKE_FORKED).
  *
- * A file that can't be used is left alone: FLAKE_TORN, FLAKE_FOREIGN (it is another generator's),
- * FLAKE_CLOCK_BACK (from the future), FLAKE_DOWNTIME, FLAKE_TAKEN (in use, under whatever name),
+ * A file that can't be used is left alone: FLAKE_CORRUPT, FLAKE_MISMATCH (it is another generator's),
+ * FLAKE_CLOCK_BACKWARDS (from the future), FLAKE_DOWNTIME, FLAKE_IN_USE (in use, under whatever name),
  * FLAKE_IO.
  *
  * Before each write the state reads the file's two records. If another program has truncated or
  * overwritten them, or the program has closed the descriptor and opened the file with another object,
- * the state is lost: draws, extend and close return FLAKE_FOREIGN until it is closed and opened again.
+ * the state is lost: draws, extend and close return FLAKE_MISMATCH until it is closed and opened again.
  */
 typedef struct flake_state flake_state;
 
@@ -658,12 +658,12 @@ typedef struct flake_state_options {
 } flake_state_options;
 
 /* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
- * of the process that opened it. FLAKE_IO: the old one stands. FLAKE_FOREIGN: the state is lost. */
+ * of the process that opened it. FLAKE_IO: the old one stands. FLAKE_MISMATCH: the state is lost. */
 FLAKE_API flake_status flake_state_extend(flake_state *);
 /* Writes the time of the last id, so that the next run waits only until that has passed: not at
  * all, unless ids ran ahead of the clock. Draws fail with FLAKE_IO from the next unit on; the
  * state's memory must last as long as they may be tried. FLAKE_IO: closed, but that could not be
- * written, so the next run waits for the horizon. FLAKE_FOREIGN: closed, but the state was lost, and the
+ * written, so the next run waits for the horizon. FLAKE_MISMATCH: closed, but the state was lost, and the
  * file is left alone. FLAKE_INVALID: it was not open. FLAKE_AGAIN, and
  * it stays open: in a signal handler that has interrupted a write of it. FLAKE_FORKED, in a forked
  * child or after a bump: the file is let go, and left as it is; one in shared memory stays open for
@@ -672,8 +672,8 @@ FLAKE_API flake_status flake_state_close(flake_state *);
 
 /* ---- after fork, crash and restart ----
  *
- * A forked child, and a process after flake_generation_bump(), gets FLAKE_FORKED until it says with
- * which ids of its own it goes on: another node, or other sequence numbers. FLAKE_NODE: its options
+ * A forked child, and a process after flake_machine_cloned(), gets FLAKE_FORKED until it says with
+ * which ids of its own it goes on: another node, or other sequence numbers. FLAKE_NODE_RANGE: its options
  * have some of the parent's ids in them. FLAKE_INVALID: it was not forked. For a shard likewise,
  * through flake_shard_gen, with its own seq_min and seq_max. Only the ids of that one generator or shard
  * are compared: keep clear of the parent's others yourself. flake_init in a child compares nothing.
@@ -689,7 +689,7 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options 
 FLAKE_API flake_status flake_lanes_reinit_after_fork(flake_lanes *, const flake_options *);
 /* Releases the numbers that options.exclusive keeps from others. It stops no draws: call it when no thread
  * draws any more, before another init and before the memory goes. Of shards, retire the first. */
-FLAKE_API void flake_retire(flake_gen *);
+FLAKE_API void flake_release(flake_gen *);
 FLAKE_API void flake_lanes_retire(flake_lanes *);
 
 /* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
@@ -711,14 +711,14 @@ FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options
 /* ---- who am I: where node numbers come from ----
  *
  * Whoever gives a generator its node answers for it that no other has it at the time. FLAKE_INVALID:
- * there is no such number here, and *why says what was missing. (flake_init says FLAKE_NODE or
+ * there is no such number here, and *why says what was missing. (flake_init says FLAKE_NODE_RANGE or
  * FLAKE_INVALID when the number does not fit the layout.)
  */
 /* 48 bits, as boundary's worker: the Ethernet address of an interface; NULL: the first whose
  * address its maker gave it, else the first that is up, else any. Loopback and all zeros don't
  * count. Unique on a network, for one process a host. FLAKE_IO: the system does not list its
  * interfaces. */
-FLAKE_API flake_status flake_worker_from_mac(const char *device, uint64_t *worker48, flake_why *);
+FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *worker48, flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private IPv4 address. */
 FLAKE_API flake_status flake_node_from_ip(uint32_t *node16, flake_why *);
 /* The ordinal of a StatefulSet's pod: web-3, and web-3.web.prod.svc, are 3. NULL: this host's. */
@@ -738,9 +738,9 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint32_t *node,
  *     options.node = number;
  *     options.state = flake_slot_state(&slot); // without it the horizon knows nothing of the ids
  *
- * FLAKE_TAKEN: all numbers are taken, or this slot holds one already. FLAKE_AGAIN: those left have
+ * FLAKE_IN_USE: all numbers are taken, or this slot holds one already. FLAKE_AGAIN: those left have
  * horizons that have not passed. A file that can't be used is passed over; its status (FLAKE_IO,
- * FLAKE_TORN, FLAKE_FOREIGN) comes when no other number is free. Nobody may delete the files of a
+ * FLAKE_CORRUPT, FLAKE_MISMATCH) comes when no other number is free. Nobody may delete the files of a
  * folder in use. */
 typedef struct flake_slot flake_slot;
 
@@ -761,7 +761,7 @@ FLAKE_API flake_state *flake_slot_state(flake_slot *);
 
 /* ---- text ---- */
 
-typedef enum flake_text {
+typedef enum flake_encoding {
     FLAKE_DEC = 0, /* 5828128208445124608 */
     FLAKE_HEX = 1, /* 50e1abba11ce3000: lower case */
     FLAKE_BIN = 2,
@@ -774,23 +774,23 @@ typedef enum flake_text {
     FLAKE_ZBASE32 = 8,       /* ybndrfg8ejkmcpqxot1uwisza345h769 */
     FLAKE_BASE36_LOWER = 9,  /* digits and lower case */
     FLAKE_BASE58_FLICKR = 10 /* 123456789abc...zABC...Z without 0 l I O */
-} flake_text;
+} flake_encoding;
 
 #define FLAKE_TEXT_SIZE    80  /* room for any text of a 64-bit id, with its NUL */
 #define FLAKE128_TEXT_SIZE 129 /* and for one of a 128-bit id in any base */
 
 /* The width of UINT64_MAX in this form, without a NUL; 0: there is no such form. */
-FLAKE_API size_t flake_text_width(flake_text);
+FLAKE_API size_t flake_text_width(flake_encoding);
 /* Writes the shortest text of id ("0" for 0) and a NUL. Returns its length; 0 when it does not fit,
  * with buf untouched, or when buf is NULL or there is no such form. FLAKE_BIN4 is always all 64 bits. */
-FLAKE_API size_t flake_format(uint64_t id, flake_text, char *buf, size_t size);
+FLAKE_API size_t flake_format(uint64_t id, flake_encoding, char *buf, size_t size);
 /* The same, padded with the form's zero to flake_text_width, so that texts of a form sort as their ids do,
  * but those of FLAKE_ZBASE32 and FLAKE_BASE58_FLICKR. */
-FLAKE_API size_t flake_format_fixed(uint64_t id, flake_text, char *buf, size_t size);
+FLAKE_API size_t flake_format_fixed(uint64_t id, flake_encoding, char *buf, size_t size);
 /* Reads the whole input in this form's alphabet and case, with leading zeros up to its width: no
  * sign, no blanks but FLAKE_BIN4's, which is all 64 bits. FLAKE_PARSE: any other text, one above
  * UINT64_MAX, an empty one, NULL. FLAKE_INVALID: there is no such form. */
-FLAKE_API flake_status flake_parse(const char *, size_t len, flake_text, uint64_t *id);
+FLAKE_API flake_status flake_parse(const char *, size_t len, flake_encoding, uint64_t *id);
 /* Big-endian, so that memcmp sorts as the ids do. */
 FLAKE_API void flake_to_bytes(uint64_t id, uint8_t out[8]);
 FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
@@ -800,10 +800,10 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * From a generator of this process, which the first call makes. Any thread calls them, and signal handlers.
  * What one returns is greater than all that it returned before, in whichever thread, though the clock is
  * put back; UUIDs and ULIDs count in one counter. A forked child goes on by itself, with keys of its own,
- * and so does a process after flake_generation_bump: ids of one ms from before and after that have no order.
+ * and so does a process after flake_machine_cloned: ids of one ms from before and after that have no order.
  * Nor have those of two modules which hide their symbols, or were opened with RTLD_LOCAL: each has a
  * generator of its own. They wait where 65,536 ids were drawn in a ms. FLAKE_IO: the system has no random
- * bytes. FLAKE_RANGE: the first call, with a clock before 1984; or one past 2262. FLAKE_AGAIN: they have
+ * bytes. FLAKE_TIME_RANGE: the first call, with a clock before 1984; or one past 2262. FLAKE_AGAIN: they have
  * waited for a second, in which the clock stood still. Whichever they say, `out` stays as it was then.
  */
 FLAKE_API flake_status flake_uuid7(char out[37]);
@@ -834,10 +834,10 @@ FLAKE_API flake_status flake_ulid(char out[27]);
  * counter's keys are new with each init. The last 48 bits' are new each second, too; without random bytes the
  * old ones stay. Who knows an id can guess those of its ms: of FLAKE_UUID7 all but the last 48 bits, of the
  * others all. Ids are no secrets and no tokens. A copy of a running machine counts from the same numbers until
- * flake_generation_bump.
+ * flake_machine_cloned.
  *
  * THE CLOCK PUT BACK: UUIDs and ULIDs go on from the newest time, each lane from its own, and when a ms is
- * spent they take the next at once. With refuse_back they say FLAKE_CLOCK_BACK, which boundary's always do.
+ * spent they take the next at once. With fail_on_backwards they say FLAKE_CLOCK_BACKWARDS, which boundary's always do.
  */
 
 typedef struct flake128 {
@@ -854,7 +854,7 @@ typedef struct flake128_parts {
 typedef struct flake128_gen flake128_gen;
 /* worker48: boundary's worker, a UUID's node, else 0. options: form; layout, node, node_offset and
  * seq_scatter must be zero. FLAKE_UUID7 and FLAKE_ULID take no `exclusive`. FLAKE_IO: there are no random
- * bytes. With a clock before 1984 the first draw of a UUID or ULID is FLAKE_RANGE. flake128_options_why names
+ * bytes. With a clock before 1984 the first draw of a UUID or ULID is FLAKE_TIME_RANGE. flake128_options_why names
  * what does not fit. A restored UUID or ULID generator begins in a later ms. */
 FLAKE_API flake_status flake128_init(flake128_gen *, uint64_t worker48, const flake_options *);
 FLAKE_API const char *flake128_options_why(uint64_t worker48, const flake_options *);
@@ -897,7 +897,7 @@ FLAKE_API flake_status flake128_lanes_restore(flake128_lanes *, const flake128_s
 FLAKE_API flake_status flake128_lanes_reinit_after_fork(flake128_lanes *, uint64_t worker48,
                                                         const flake_options *);
 FLAKE_API void flake128_lanes_retire(flake128_lanes *);
-/* Of any library's ids. From unix_ms, worker and seq; time is not looked at. FLAKE_RANGE: a time that the
+/* Of any library's ids. From unix_ms, worker and seq; time is not looked at. FLAKE_TIME_RANGE: a time that the
  * form has not; FLAKE_INVALID: a part that is too large, no such form. */
 FLAKE_API flake_status flake128_compose(flake_form, const flake128_parts *, flake128 *id);
 /* FLAKE_INVALID: another version or variant than the form's. */
@@ -2010,8 +2010,8 @@ FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_i_atomic6
 /* Member by member: checkers of the memory model know no copies of structs that threads share. */
 FLAKE_I_FN void flake_i_ring_copy(const flake_overflow *note, flake_overflow *out) {
     out->now_ns = note->now_ns;
-    out->count = note->count;
-    out->ticks = note->ticks;
+    out->waiting = note->waiting;
+    out->elapsed_ms = note->elapsed_ms;
 }
 
 FLAKE_API bool flake_ring_push(flake_ring *ring, flake_overflow note) {
@@ -2122,7 +2122,7 @@ FLAKE_I_FN unsigned flake_i_take_place(flake_i_atomic64 *begun, unsigned places)
     return (unsigned)n;
 }
 
-FLAKE_API void flake_generation_bump(void) {
+FLAKE_API void flake_machine_cloned(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
     (void)FLAKE_ATOMIC_ADD(&flake_i_process.bumps, 1u, relaxed);
@@ -2160,7 +2160,7 @@ typedef struct flake_i_engine {
     uint64_t ahead;     /* units that ids may lie ahead of the clock */
     uint64_t time_lead; /* units that time itself may: ahead, or 0 */
     int64_t wait_ns;    /* longest sleep of one call */
-    bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
+    bool fail_on_backwards;   /* a waiting call does not wait for a clock that was put back */
     bool is_plain;      /* no gate, state, ring or leases; a full count carries into nothing */
     flake_i_atomic64
         window; /* what the counter counts in a lease; 1: not known yet; 0: no leases */
@@ -2178,7 +2178,7 @@ typedef struct flake_i_engine {
     flake_i_atomic64 drifts;  /* timelines left; the last one may be missing, its parity tells */
     flake_i_atomic64 overflow;
     flake_i_atomic64 rebased; /* places drawn that count no longer tells */
-    flake_i_atomic64 batches, waits, clock_backs;
+    flake_i_atomic64 batches, waits, clock_backwards;
     flake_i_atomic64 paced; /* an earlier reading of counter and clock */
     flake_i_atomic64 pace;  /* what the window was by that, or how often in a row it was wrong */
     char pad3[64];
@@ -2217,7 +2217,7 @@ typedef struct flake_i_setup {
     unsigned time_bits, tick_bits;
     uint64_t cap;
     int64_t max_ahead_ms, max_wait_ms;
-    bool refuse_back, shared_memory;
+    bool fail_on_backwards, shared_memory;
     flake_clock clock;
     flake_ring *ring;
     flake_gate gate;
@@ -2330,7 +2330,7 @@ FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
 
 /* Whose the engine is: the fork word's value, or the gate's, which fork wipes, too. */
 FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_setup *o) {
-    flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.word : NULL;
+    flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.fence : NULL;
     e->process_word = NULL;
     e->process_mark = o->shared_memory ? 0 : flake_i_fork_mark(&e->process_word);
     e->fork_word = gate_word ? gate_word : e->process_word;
@@ -2378,7 +2378,7 @@ FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o,
     e->cap = o->cap;
     e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
-    e->refuse_back = o->refuse_back;
+    e->fail_on_backwards = o->fail_on_backwards;
     e->clock = o->clock;
     if (o->clock.kind == FLAKE_CLOCK_FAST) e->clock.kind = FLAKE_CLOCK_EXACT;
     e->ring = o->ring;
@@ -2390,7 +2390,7 @@ FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o,
     flake_i_set_limits(e, o, d);
     flake_i_atomic64 *const zeros[] = {&e->word,        &e->safe[0], &e->safe[1], &e->drifts,
                                        &e->overflow,    &e->rebased, &e->batches, &e->waits,
-                                       &e->clock_backs, &e->lease,   &e->paced,   &e->pace};
+                                       &e->clock_backwards, &e->lease,   &e->paced,   &e->pace};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
 }
@@ -2401,13 +2401,13 @@ FLAKE_I_FN void flake_i_set_window(flake_i_engine *e, uint64_t window) {
     FLAKE_ATOMIC_STORE(&e->window, window, relaxed);
 }
 
-/* Not while others use the engine. On failure the engine is unchanged. FLAKE_LEASE: its gate is closed
+/* Not while others use the engine. On failure the engine is unchanged. FLAKE_LEASE_LOST: its gate is closed
  * already, or another process's. */
 FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
     flake_i_split d;
     if (flake_i_setup_why(o, &d)) return FLAKE_INVALID;
-    if (o->gate.admit && o->gate.word && !FLAKE_ATOMIC_LOAD(o->gate.word, relaxed))
-        return FLAKE_LEASE;
+    if (o->gate.admit && o->gate.fence && !FLAKE_ATOMIC_LOAD(o->gate.fence, relaxed))
+        return FLAKE_LEASE_LOST;
     flake_i_engine_fill(e, o, &d);
     flake_i_set_owner(e, o);
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
@@ -2434,7 +2434,7 @@ FLAKE_I_COLD bool flake_i_is_inherited(const flake_i_engine *e) {
 
 /* Why the fork word changed: this is another process, or the gate's owner has closed the gate. */
 FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
-    return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_LEASE;
+    return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_LEASE_LOST;
 }
 
 /* Whether the engine is still this process's to draw from. */
@@ -2655,7 +2655,7 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned how, uint
     flake_i_decode(e, word, &v->time, &v->count);
     v->tick = flake_i_tick(e, word);
     const bool given = (how & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
-    if (now_ns < (int64_t)e->epoch_ns && !given) return FLAKE_RANGE;
+    if (now_ns < (int64_t)e->epoch_ns && !given) return FLAKE_TIME_RANGE;
     v->now = now_ns < (int64_t)e->epoch_ns ? 0 : flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
     if (given && v->now + e->time_lead < v->time) v->now = v->time - e->time_lead;
 
@@ -2664,7 +2664,7 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned how, uint
     v->place = flake_i_rest(e, v->time, v->count, v->base);
     v->unit = v->opens = v->base + (v->place < e->cap ? 0 : v->place / e->cap);
     if (v->now < v->time && e->tick_bits) flake_i_look_back(e, v);
-    return v->opens > e->max_time ? FLAKE_RANGE : FLAKE_OK;
+    return v->opens > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
 }
 
 /* A reading that was not taken for its word alone: one that lags by no more than the slack counts as
@@ -2758,8 +2758,8 @@ FLAKE_I_FN bool flake_i_push_note(flake_i_engine *e, int64_t now_ns, uint64_t qu
                                   uint64_t ticks) {
     flake_overflow note;
     note.now_ns = now_ns;
-    note.count = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
-    note.ticks = (uint32_t)ticks;
+    note.waiting = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
+    note.elapsed_ms = (uint32_t)ticks;
     return flake_ring_push(e->ring, note);
 }
 
@@ -2858,7 +2858,7 @@ FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned how, uint64_
 
 /* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. FLAKE_AGAIN: the
  * clock was put back or stands still, so that the wait is not worth the place. FLAKE_FORKED,
- * FLAKE_LEASE: meanwhile the engine became another's, and so did the place. */
+ * FLAKE_LEASE_LOST: meanwhile the engine became another's, and so did the place. */
 FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns,
                                       int64_t now_ns, int64_t *budget_ns) {
     const int64_t due_ns = flake_i_due_ns(e, unit);
@@ -2866,7 +2866,7 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
         flake_i_notify(e);
         if (now_ns >= due_ns) return FLAKE_OK;
         const int64_t left_ns = flake_i_ns_until(due_ns, now_ns);
-        const bool put_back = now_ns < drawn_ns && (e->tick_bits || e->refuse_back);
+        const bool put_back = now_ns < drawn_ns && (e->tick_bits || e->fail_on_backwards);
         if (left_ns > *budget_ns || put_back) return FLAKE_AGAIN;
         now_ns = flake_i_nap(e, now_ns, left_ns, budget_ns);
         const flake_status status = flake_i_look_again(e);
@@ -2926,7 +2926,7 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
             continue;
         }
         if (status == FLAKE_OK && a->view.now + e->time_lead < a->view.time && !a->back_told) {
-            flake_i_tally(&e->clock_backs, 1, a->how);
+            flake_i_tally(&e->clock_backwards, 1, a->how);
             a->back_told = true;
         }
         return status;
@@ -2939,8 +2939,8 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
     const flake_i_view *v = &a->view;
     const bool back = v->time > v->now + e->ahead;
     const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, v->opens), a->now_ns);
-    if (!(a->how & FLAKE_I_WAIT) || (back && e->refuse_back) || left_ns > a->budget_ns)
-        return back ? FLAKE_CLOCK_BACK : FLAKE_AGAIN;
+    if (!(a->how & FLAKE_I_WAIT) || (back && e->fail_on_backwards) || left_ns > a->budget_ns)
+        return back ? FLAKE_CLOCK_BACKWARDS : FLAKE_AGAIN;
     if (!a->wait_told) flake_i_tally(&e->waits, 1, a->how);
     a->wait_told = true;
     *slept = v->blocked || v->place >= e->limit;
@@ -3034,7 +3034,7 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
     flake_i_begin_attempt(&a, e, FLAKE_I_WAIT, 1);
     a.now_ns = flake_i_exact_ns(&e->clock);
     flake_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, flake_i_tick(e, word), out);
-    if (out->time > e->max_time) return FLAKE_RANGE;
+    if (out->time > e->max_time) return FLAKE_TIME_RANGE;
     if (a.now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, a.how);
     flake_status admitted = FLAKE_OK, came = FLAKE_OK;
     if (flake_i_has_gate(e)) admitted = flake_i_admit(e, a.how, out->time, &a.budget_ns);
@@ -3043,7 +3043,7 @@ FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, in
     uint64_t after = word + 1;
     (void)flake_i_move(e, a.how, &after, word); /* given back, if it is still the newest */
     if (admitted != FLAKE_OK) return admitted;
-    if (came == FLAKE_FORKED || came == FLAKE_LEASE) return came;
+    if (came == FLAKE_FORKED || came == FLAKE_LEASE_LOST) return came;
     flake_i_reload(e, &a); /* the addition was no LOOK:A */
     return flake_i_attempt_all(e, &a, out);
 }
@@ -3216,7 +3216,7 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
     }
     stats->batches = FLAKE_ATOMIC_LOAD(&e->batches, relaxed);
     stats->waits = FLAKE_ATOMIC_LOAD(&e->waits, relaxed);
-    stats->clock_backs = FLAKE_ATOMIC_LOAD(&e->clock_backs, relaxed);
+    stats->clock_backwards = FLAKE_ATOMIC_LOAD(&e->clock_backwards, relaxed);
 }
 
 /* ---- files ----
@@ -3293,7 +3293,7 @@ FLAKE_I_FN void flake_i_file_drop(flake_i_file *f, bool inherited) {
     flake_i_error_put(error);
 }
 
-/* Opens the file that stands at a path, and locks those bytes of it (count 0: all). FLAKE_TAKEN;
+/* Opens the file that stands at a path, and locks those bytes of it (count 0: all). FLAKE_IN_USE;
  * FLAKE_IO and an error. */
 FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int how,
                                           uint64_t first, uint64_t count) {
@@ -3310,7 +3310,7 @@ FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int
         flake_i_close(f->fd);
         f->fd = -1;
         flake_i_error_put(error);
-        if (!locked) return flake_i_error_is_taken(error) ? FLAKE_TAKEN : FLAKE_IO;
+        if (!locked) return flake_i_error_is_taken(error) ? FLAKE_IN_USE : FLAKE_IO;
     }
     return FLAKE_IO; /* each time another file stood there by then */
 }
@@ -3332,17 +3332,17 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
 #define FLAKE_I_FRESH ".new"
 
 /* Opens and locks a file beside a path, for the generator to be put there. FLAKE_AGAIN: one stands
- * there by now. FLAKE_TAKEN: another is about to. FLAKE_FOREIGN: what stands beside it is somebody's.
+ * there by now. FLAKE_IN_USE: another is about to. FLAKE_MISMATCH: what stands beside it is somebody's.
  * FLAKE_IO and an error. */
 FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
                                            const uint8_t *identity) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
     flake_i_path_with(path, FLAKE_I_FRESH, fresh);
-    if (flake_i_is_link(fresh)) return FLAKE_FOREIGN;
+    if (flake_i_is_link(fresh)) return FLAKE_MISMATCH;
     flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
     if (status != FLAKE_OK) return status;
-    if (!flake_i_is_left_over(f, identity)) status = FLAKE_FOREIGN;
+    if (!flake_i_is_left_over(f, identity)) status = FLAKE_MISMATCH;
     else if (flake_i_find(path, &at_path) || flake_i_error() != FLAKE_I_ABSENT) {
         flake_i_unlink(fresh);
         status = FLAKE_AGAIN;
@@ -3533,37 +3533,37 @@ FLAKE_I_FN bool flake_i_all_zero(const uint8_t *bytes, size_t n) {
     return true;
 }
 
-/* FLAKE_TORN: damaged, or never written. FLAKE_FOREIGN: who wrote it knows more than this version. */
+/* FLAKE_CORRUPT: damaged, or never written. FLAKE_MISMATCH: who wrote it knows more than this version. */
 FLAKE_I_FN flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r) {
-    if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_TORN;
+    if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_CORRUPT;
     r->number = flake_i_get64(in);
     r->horizon_ns = (int64_t)flake_i_get64(in + 8);
     r->written_ns = (int64_t)flake_i_get64(in + 16);
     memcpy(r->run, in + 24, FLAKE_I_RUN);
     memcpy(r->identity, in + 40, FLAKE_I_IDENTITY);
-    if (!flake_i_all_zero(in + 104, 16)) return FLAKE_FOREIGN;
-    return !r->number || r->horizon_ns < r->written_ns ? FLAKE_TORN : FLAKE_OK;
+    if (!flake_i_all_zero(in + 104, 16)) return FLAKE_MISMATCH;
+    return !r->number || r->horizon_ns < r->written_ns ? FLAKE_CORRUPT : FLAKE_OK;
 }
 
-/* The one that counts, of a whole file's. FLAKE_TORN: none, and its number is 0. */
+/* The one that counts, of a whole file's. FLAKE_CORRUPT: none, and its number is 0. */
 FLAKE_I_FN flake_status flake_i_records_get(const uint8_t *in, flake_i_record *r) {
     memset(r, 0, sizeof *r);
     for (uint64_t i = 0; i < 2; i++) {
         flake_i_record found;
         const flake_status status = flake_i_record_get(in + flake_i_record_at(i), &found);
-        if (status == FLAKE_FOREIGN) return status;
+        if (status == FLAKE_MISMATCH) return status;
         if (status == FLAKE_OK && found.number >= r->number) *r = found;
     }
-    return r->number ? FLAKE_OK : FLAKE_TORN;
+    return r->number ? FLAKE_OK : FLAKE_CORRUPT;
 }
 
-/* The record that counts, of a file's first `n` bytes. FLAKE_FOREIGN: no state file, or of another
+/* The record that counts, of a file's first `n` bytes. FLAKE_MISMATCH: no state file, or of another
  * version. */
 FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_record *r) {
-    if (n > 0 && memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_FOREIGN;
-    if (n < FLAKE_I_RECORD) return FLAKE_TORN;
-    if (flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_FOREIGN;
-    return n < FLAKE_I_FILE ? FLAKE_TORN : flake_i_records_get(in, r);
+    if (n > 0 && memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_MISMATCH;
+    if (n < FLAKE_I_RECORD) return FLAKE_CORRUPT;
+    if (flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_MISMATCH;
+    return n < FLAKE_I_FILE ? FLAKE_CORRUPT : flake_i_records_get(in, r);
 }
 
 /* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
@@ -3582,7 +3582,7 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
     const bool is_cut = flake_i_all_zero(bytes, (size_t)flake_i_record_at(1));
     const flake_status status =
         is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
-    if (status != FLAKE_OK) return status == FLAKE_TORN;
+    if (status != FLAKE_OK) return status == FLAKE_CORRUPT;
     return memcmp(r.identity, identity, FLAKE_I_IDENTITY) == 0;
 }
 
@@ -3592,11 +3592,11 @@ FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint
                                              const char **what) {
     if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0) {
         *what = "is of a generator with another layout, node or range of sequence numbers";
-        return FLAKE_FOREIGN;
+        return FLAKE_MISMATCH;
     }
     if (now_ns < r->written_ns) {
         *what = "is from the future: the clock was put back since it was written";
-        return FLAKE_CLOCK_BACK;
+        return FLAKE_CLOCK_BACKWARDS;
     }
     if (allowable_downtime_ns && now_ns > r->horizon_ns &&
         (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)allowable_downtime_ns) {
@@ -3639,28 +3639,28 @@ FLAKE_I_FN void flake_i_record_next(const flake_state *s, int64_t horizon_ns,
     flake_i_record_put(&r, out);
 }
 
-/* Reads a record's place. FLAKE_FOREIGN: the file ends before it does. FLAKE_IO: it can't be read. */
+/* Reads a record's place. FLAKE_MISMATCH: the file ends before it does. FLAKE_IO: it can't be read. */
 FLAKE_I_FN flake_status flake_i_state_look(const flake_state *s, uint64_t number,
                                            uint8_t out[FLAKE_I_RECORD]) {
     const int n = flake_i_read_at(s->file.fd, flake_i_record_at(number), out, FLAKE_I_RECORD);
     if (n < 0) return FLAKE_IO;
-    return n < FLAKE_I_RECORD ? FLAKE_FOREIGN : FLAKE_OK;
+    return n < FLAKE_I_RECORD ? FLAKE_MISMATCH : FLAKE_OK;
 }
 
-/* Compares the record that counts with this state's last one (LAST): FLAKE_OK; FLAKE_FOREIGN: it is
+/* Compares the record that counts with this state's last one (LAST): FLAKE_OK; FLAKE_MISMATCH: it is
  * another; FLAKE_IO: unknown. */
 FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
     uint8_t found[FLAKE_I_RECORD];
     flake_i_record r;
     flake_status status = flake_i_state_look(s, s->number, found);
     if (status != FLAKE_OK) return status;
-    if (memcmp(found, s->last, sizeof found) != 0) return FLAKE_FOREIGN;
+    if (memcmp(found, s->last, sizeof found) != 0) return FLAKE_MISMATCH;
     status = flake_i_state_look(s, s->number + 1, found);
     if (status != FLAKE_OK) return status;
     status = flake_i_record_get(found, &r);
-    if (status == FLAKE_TORN) return FLAKE_OK; /* never written, or cut short */
+    if (status == FLAKE_CORRUPT) return FLAKE_OK; /* never written, or cut short */
     const bool is_tried = r.number == s->number + 1 && memcmp(r.run, s->token, FLAKE_I_RUN) == 0;
-    return status == FLAKE_OK && (r.number < s->number || is_tried) ? FLAKE_OK : FLAKE_FOREIGN;
+    return status == FLAKE_OK && (r.number < s->number || is_tried) ? FLAKE_OK : FLAKE_MISMATCH;
 }
 
 /* Whether the record that counts is this state's own; if not, the state is lost. A failed read proves
@@ -3668,7 +3668,7 @@ FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
 FLAKE_I_FN bool flake_i_state_is_own(flake_state *s) {
     const flake_status status = flake_i_state_compare(s);
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
-    if (status == FLAKE_FOREIGN) s->is_lost = true;
+    if (status == FLAKE_MISMATCH) s->is_lost = true;
     if (s->is_lost && seen != FLAKE_I_CLOSED_STATE)
         (void)FLAKE_ATOMIC_CAS(&s->horizon, &seen, FLAKE_I_LOST_STATE, relaxed, relaxed);
     return status == FLAKE_OK && !s->is_lost;
@@ -3702,7 +3702,7 @@ FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
 
 /* What a failed write comes to. Caller must be the writer. */
 FLAKE_I_FN flake_status flake_i_state_unwritten(const flake_state *s, flake_why *why) {
-    return s->is_lost ? flake_i_say(why, FLAKE_FOREIGN, s->path,
+    return s->is_lost ? flake_i_say(why, FLAKE_MISMATCH, s->path,
                                     "was changed while it was open, by another program or object")
                       : flake_i_say(why, FLAKE_IO, s->path, "can't be written");
 }
@@ -3766,7 +3766,7 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     }
     int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A, ASK:S */
     if (horizon_ns == INT64_MIN) return FLAKE_IO;
-    if ((uint64_t)horizon_ns == FLAKE_I_LOST_STATE) return FLAKE_FOREIGN;
+    if ((uint64_t)horizon_ns == FLAKE_I_LOST_STATE) return FLAKE_MISMATCH;
     const bool by_timer = FLAKE_ATOMIC_LOAD(&s->by_timer, relaxed) != 0;
     const bool is_near =
         until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
@@ -3775,7 +3775,7 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
         const bool moved = flake_i_state_help(s, until_ns, in_vain);
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
         if (!moved && until_ns > horizon_ns)
-            return (uint64_t)horizon_ns == FLAKE_I_LOST_STATE ? FLAKE_FOREIGN : FLAKE_IO;
+            return (uint64_t)horizon_ns == FLAKE_I_LOST_STATE ? FLAKE_MISMATCH : FLAKE_IO;
     }
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
@@ -3854,11 +3854,11 @@ FLAKE_I_FN flake_status flake_i_state_read(const flake_i_file *f, const char *pa
     uint8_t bytes[FLAKE_I_FILE];
     flake_i_found file;
     if (flake_i_find_open(f->fd, &file) && !file.is_regular)
-        return flake_i_say(why, FLAKE_FOREIGN, path, "is no file");
+        return flake_i_say(why, FLAKE_MISMATCH, path, "is no file");
     const int n = flake_i_read_at(f->fd, 0, bytes, sizeof bytes);
     if (n < 0) return flake_i_say_errno(why, path, ": can't be read: ");
     const flake_status status = flake_i_file_get(bytes, (size_t)n, r);
-    if (status == FLAKE_TORN) return flake_i_say(why, status, path, "is cut short or damaged");
+    if (status == FLAKE_CORRUPT) return flake_i_say(why, status, path, "is cut short or damaged");
     if (status != FLAKE_OK)
         return flake_i_say(why, status, path, "is no state file, or of another version");
     return FLAKE_OK;
@@ -3872,7 +3872,7 @@ FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, int64_t floor_n
         const int64_t before_ns = *now_ns;
         *now_ns = flake_i_exact_ns(&s->clock);
         if (*now_ns <= before_ns)
-            return flake_i_say(why, FLAKE_CLOCK_BACK, s->path,
+            return flake_i_say(why, FLAKE_CLOCK_BACKWARDS, s->path,
                                "the clock was put back, or stands still");
     }
     return FLAKE_OK;
@@ -3987,7 +3987,7 @@ FLAKE_I_FN flake_status flake_i_state_go_on(flake_state *s, const flake_state_op
 }
 
 /* Where there is no file: makes one that has the first horizon from the start. FLAKE_AGAIN: another
- * process has made it by now. FLAKE_TAKEN: it is about to. What lies in shared memory is touched by
+ * process has made it by now. FLAKE_IN_USE: it is about to. What lies in shared memory is touched by
  * nobody but who has the lock. */
 FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_state_options *o,
                                            const uint8_t *identity, const char *path,
@@ -3995,7 +3995,7 @@ FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_state_opt
     flake_i_file file;
     uint8_t bytes[FLAKE_I_FILE];
     flake_status status = flake_i_file_begin(&file, path, identity);
-    if (status == FLAKE_FOREIGN)
+    if (status == FLAKE_MISMATCH)
         return flake_i_say(why, status, path, "can't be made: another's file has .new behind it");
     if (status == FLAKE_OK) {
         flake_i_state_set_up(s, o, identity, path, &file);
@@ -4029,9 +4029,9 @@ FLAKE_I_FN flake_status flake_i_state_claim(flake_state *s, const flake_state_op
     }
     if (status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT && !o->must_exist) {
         status = flake_i_state_make(s, o, identity, path, flake_i_exact_ns(&o->clock), why);
-        if (status != FLAKE_TAKEN) return status;
+        if (status != FLAKE_IN_USE) return status;
     }
-    if (status == FLAKE_TAKEN)
+    if (status == FLAKE_IN_USE)
         return flake_i_say(why, status, path, "is in use, by this process or another");
     if (flake_i_error() == FLAKE_I_ABSENT)
         return flake_i_say(why, FLAKE_IO, path, "does not exist");
@@ -4057,7 +4057,7 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, const flake_state_opt
         return FLAKE_INVALID;
     }
     if (flake_i_state_is_held(s))
-        return flake_i_say(why, FLAKE_TAKEN, o->path, "the state is open");
+        return flake_i_say(why, FLAKE_IN_USE, o->path, "the state is open");
     if (!FLAKE_I_HAS_FILES) return flake_i_say(why, FLAKE_IO, o->path, FLAKE_I_WHY_NO_FILES);
     char path[FLAKE_I_PATH];
     if (!flake_i_absolute(o->path, path))
@@ -4121,7 +4121,7 @@ FLAKE_I_FN void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
  * Not while others use the engine. */
 FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
     flake_i_spend_unit(e);
-    if (e->gate.admit && e->gate.floor_ns) flake_i_engine_floor(e, e->gate.floor_ns(e->gate.user));
+    if (e->gate.admit && e->gate.not_before_ns) flake_i_engine_floor(e, e->gate.not_before_ns(e->gate.user));
     if (e->state_at) flake_i_engine_floor(e, flake_i_state_floor(flake_i_state_of(e)));
     if (later) flake_i_engine_floor(e, flake_i_exact_ns(&e->clock));
 }
@@ -4234,7 +4234,7 @@ FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32
 
 /* What one lane says of its own numbers, or its own word: others may have ids. */
 FLAKE_I_FN bool flake_i_asks_on(flake_status status) {
-    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK || status == FLAKE_RANGE;
+    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE;
 }
 
 /* A draw from lane *at, or from one behind it; *at is then the one that served. FLAKE_AGAIN: by this
@@ -4289,7 +4289,7 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned how, un
     flake_i_engine *e = &flake_i_lane(l, own)->engine;
     int64_t now_ns = flake_i_exact_ns(&e->clock);
     flake_status status = FLAKE_AGAIN;
-    if (!back || !e->refuse_back) status = flake_i_lanes_find(l, &now_ns, want, at, out);
+    if (!back || !e->fail_on_backwards) status = flake_i_lanes_find(l, &now_ns, want, at, out);
     if (status == FLAKE_AGAIN) {
         e = &flake_i_lane(l, *at)->engine;
         const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
@@ -4336,7 +4336,7 @@ FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned how,
     uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
     if (lost) own = flake_i_lanes_step(l, slot, own);
     size_t at = own - 1;
-    status = flake_i_lanes_sweep(l, asked, slot, status == FLAKE_CLOCK_BACK, want, &at, out);
+    status = flake_i_lanes_sweep(l, asked, slot, status == FLAKE_CLOCK_BACKWARDS, want, &at, out);
     *from = flake_i_lane(l, at);
     return status;
 }
@@ -4385,7 +4385,7 @@ FLAKE_I_FN void flake_i_lanes_stats(const flake_i_lanes *l, flake_stats *sum) {
         sum->ids += one.ids;
         sum->batches += one.batches;
         sum->waits += one.waits;
-        sum->clock_backs += one.clock_backs;
+        sum->clock_backwards += one.clock_backwards;
     }
 }
 
@@ -4479,26 +4479,26 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_AGAIN:
         return "all ids of this time unit are drawn, or the numbers left are held back: try again "
                "(flake_retry_ns says when)";
-    case FLAKE_CLOCK_BACK: return "the clock was put back to before the newest id";
-    case FLAKE_RANGE: return "the time is before layout.epoch_ms or past flake_expires_ms";
+    case FLAKE_CLOCK_BACKWARDS: return "the clock was put back to before the newest id";
+    case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or past flake_layout_end_ms";
     case FLAKE_INVALID:
         return "an argument or option does not fit (flake_why, or flake_options_why, names it), or the "
                "generator "
                "was never initialised";
     case FLAKE_PARSE: return "not a text of this form";
-    case FLAKE_NODE:
+    case FLAKE_NODE_RANGE:
         return "node + node_offset does not fit layout.node_bits, or the parent had it before the "
                "fork";
-    case FLAKE_LEASE: return "the claim on the node number is lost";
+    case FLAKE_LEASE_LOST: return "the claim on the node number is lost";
     case FLAKE_FORKED: return "the generator was inherited through fork(), or the machine cloned";
     case FLAKE_IO:
         return "the system refused a file, a connection or random bytes, or the state is closed";
-    case FLAKE_TORN: return "the state file is cut short or damaged";
-    case FLAKE_FOREIGN:
+    case FLAKE_CORRUPT: return "the state file is cut short or damaged";
+    case FLAKE_MISMATCH:
         return "the state file is another generator's, or no state file, or was changed while it "
                "was open";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
-    case FLAKE_TAKEN: return "somebody else holds this number, file or range of ids";
+    case FLAKE_IN_USE: return "somebody else holds this number, file or range of ids";
     case FLAKE_EXHAUSTED: return "this process has used all 65,535 partitions";
     }
     return "unknown status";
@@ -4622,7 +4622,7 @@ FLAKE_I_FN uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
 FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
     unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
     unsigned time_bits = (unsigned)l->time_bits + l->time_sign;
-    if (!l->unit_ms || !l->time_bits || l->node_bits > 32 || l->seq_bits > 32 || l->spread > 1 ||
+    if (!l->unit_ms || !l->time_bits || l->node_bits > 32 || l->seq_bits > 32 || l->time_reversed > 1 ||
         l->time_sign > 1 || l->gap_bit > 1 || (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit))
         return 0;
     if (time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
@@ -4671,7 +4671,7 @@ FLAKE_I_FN bool flake_i_unix_ms_before(const flake_layout *l, uint64_t time, int
     return true;
 }
 
-FLAKE_API int64_t flake_expires_ms(const flake_layout *l) {
+FLAKE_API int64_t flake_layout_end_ms(const flake_layout *l) {
     int64_t start;
     if (flake_layout_check(l) != FLAKE_OK) return INT64_MIN;
     if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), &start)) return INT64_MAX;
@@ -4701,15 +4701,15 @@ FLAKE_I_FN uint64_t flake_i_reverse(uint64_t x, unsigned bits) {
 }
 
 FLAKE_I_FN uint64_t flake_i_time_field(const flake_layout *l, uint64_t time) {
-    return (l->spread ? flake_i_reverse(time, l->time_bits) : time) << l->time_shift;
+    return (l->time_reversed ? flake_i_reverse(time, l->time_bits) : time) << l->time_shift;
 }
 
 /* The unit that unix_ms lies in. */
 FLAKE_I_FN flake_status flake_i_time_at(const flake_layout *l, int64_t unix_ms, uint64_t *time) {
     if (flake_layout_check(l) != FLAKE_OK) return FLAKE_INVALID;
-    if (unix_ms < l->epoch_ms) return FLAKE_RANGE;
+    if (unix_ms < l->epoch_ms) return FLAKE_TIME_RANGE;
     uint64_t t = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
-    if (t > flake_i_ones(l->time_bits)) return FLAKE_RANGE;
+    if (t > flake_i_ones(l->time_bits)) return FLAKE_TIME_RANGE;
     *time = t;
     return FLAKE_OK;
 }
@@ -4730,7 +4730,7 @@ FLAKE_API flake_status flake_decompose(const flake_layout *l, uint64_t id, flake
     flake_parts p;
     if (flake_layout_check(l) != FLAKE_OK || (id & ~flake_i_layout_bits(l))) return FLAKE_INVALID;
     p.time = id >> l->time_shift & flake_i_ones(l->time_bits);
-    if (l->spread) p.time = flake_i_reverse(p.time, l->time_bits);
+    if (l->time_reversed) p.time = flake_i_reverse(p.time, l->time_bits);
     p.seq = (uint32_t)(id >> l->seq_shift & flake_i_ones(l->seq_bits));
     uint64_t node = id >> l->node_shift;
     if (l->gap_at) {
@@ -4742,7 +4742,7 @@ FLAKE_API flake_status flake_decompose(const flake_layout *l, uint64_t id, flake
     if (before) p.time |= ~flake_i_ones(l->time_bits);
     if (!(before ? flake_i_unix_ms_before(l, p.time, &p.unix_ms)
                  : flake_i_unix_ms(l, p.time, &p.unix_ms)))
-        return FLAKE_RANGE;
+        return FLAKE_TIME_RANGE;
     *parts = p;
     return FLAKE_OK;
 }
@@ -4771,7 +4771,7 @@ FLAKE_I_FN flake_i_setup flake_i_setup_of(const flake_options *o) {
     s.cap = (uint64_t)o->seq_max - o->seq_min + 1;
     s.max_ahead_ms = o->max_ahead_ms;
     s.max_wait_ms = o->max_wait_ms;
-    s.refuse_back = o->refuse_back;
+    s.fail_on_backwards = o->fail_on_backwards;
     s.shared_memory = o->shared_memory;
     s.clock = o->clock;
     s.ring = o->overflow;
@@ -4783,7 +4783,7 @@ FLAKE_I_FN flake_i_setup flake_i_setup_of(const flake_options *o) {
 /* All zero, whatever its name. */
 FLAKE_I_FN bool flake_i_no_layout(const flake_layout *l) {
     return !l->epoch_ms && !l->unit_ms && !l->time_bits && !l->time_shift && !l->node_bits &&
-           !l->node_shift && !l->seq_bits && !l->seq_shift && !l->spread && !l->gap_at &&
+           !l->node_shift && !l->seq_bits && !l->seq_shift && !l->time_reversed && !l->gap_at &&
            !l->gap_bit && !l->time_sign;
 }
 
@@ -4806,7 +4806,7 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     if (o->node > flake_i_ones(l->node_bits))
         return flake_i_refuse(why, FLAKE_INVALID, "node does not fit layout.node_bits");
     if ((uint64_t)o->node + o->node_offset > flake_i_ones(l->node_bits))
-        return flake_i_refuse(why, FLAKE_NODE, "node + node_offset does not fit layout.node_bits");
+        return flake_i_refuse(why, FLAKE_NODE_RANGE, "node + node_offset does not fit layout.node_bits");
     if (o->form != FLAKE_BOUNDARY)
         return flake_i_refuse(why, FLAKE_INVALID,
                               "form is for 128 bits: flake128_init, flake128_options_why");
@@ -4821,7 +4821,7 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     if (o->exclusive && !flake_i_may_exclude(o->exclusive, o->shared_memory))
         return flake_i_refuse(why, FLAKE_INVALID,
                               "exclusive is no path of a folder, or goes with shared_memory");
-    if (o->exclusive) o->begin_later = true;
+    if (o->exclusive) o->start_next_unit = true;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
     return FLAKE_OK;
 }
@@ -4862,7 +4862,7 @@ FLAKE_I_FN void flake_i_identity(const flake_options *o, char kind, uint64_t nod
                                  uint8_t out[FLAKE_I_IDENTITY]) {
     const flake_layout *l = &o->layout;
     const uint8_t fields[] = {l->time_bits, l->time_shift, l->node_bits, l->node_shift, l->seq_bits,
-                              l->seq_shift, l->spread,     l->gap_at,    l->gap_bit};
+                              l->seq_shift, l->time_reversed,     l->gap_at,    l->gap_bit};
     memset(out, 0, FLAKE_I_IDENTITY);
     out[0] = (uint8_t)kind;
     memcpy(out + 1, fields, sizeof fields);
@@ -4903,7 +4903,7 @@ FLAKE_I_FN void flake_i_retire(flake_i_engine *e, flake_i_file *exclusive) {
     flake_i_exclude_no_more(exclusive, flake_i_is_inherited(e));
 }
 
-FLAKE_API void flake_retire(flake_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
+FLAKE_API void flake_release(flake_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
 
 /* Sets an engine up for whoever `identity` says, as resolved options say beside `setup`. What is refused
  * is left as it was. */
@@ -4914,7 +4914,7 @@ FLAKE_I_FN flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup
     flake_i_file file = {0, 0, -1};
     if (setup->state && !FLAKE_I_HAS_FILES) return FLAKE_INVALID;
     if (setup->state && flake_i_state_is_stale(setup->state)) return FLAKE_FORKED;
-    if (setup->state && !flake_i_state_fits(setup->state, identity)) return FLAKE_FOREIGN;
+    if (setup->state && !flake_i_state_fits(setup->state, identity)) return FLAKE_MISMATCH;
     if (o->exclusive)
         status = flake_i_exclude(&file, o->exclusive, identity, FLAKE_I_WHOSE,
                                  flake_i_first_seq(identity), flake_i_last_seq(identity));
@@ -4924,7 +4924,7 @@ FLAKE_I_FN flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup
         return status;
     }
     *exclusive = file;
-    flake_i_begin_behind(e, o->begin_later);
+    flake_i_begin_behind(e, o->start_next_unit);
     return FLAKE_OK;
 }
 
@@ -4951,7 +4951,7 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o) {
     g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY);
     g->seq_shift = o->layout.seq_shift;
     g->time_shift = o->layout.time_shift;
-    g->plain = !o->seq_scatter && !o->layout.spread;
+    g->plain = !o->seq_scatter && !o->layout.time_reversed;
     g->options = *o;
     return FLAKE_OK;
 }
@@ -4970,7 +4970,7 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options
     if (status != FLAKE_OK) return status;
     flake_i_identity(&o, FLAKE_I_NARROW_KIND, flake_i_full_node(&o), fresh);
     flake_i_identity(&g->options, FLAKE_I_NARROW_KIND, flake_i_full_node(&g->options), inherited);
-    if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE;
+    if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE_RANGE;
     flake_i_file parents = g->exclusive;
     const flake_status begun = flake_i_gen_init(g, &o);
     if (begun == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
@@ -5113,12 +5113,12 @@ FLAKE_API size_t flake_try_n(flake_gen *g, uint64_t *ids, size_t n) {
 
 FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
     int64_t ns;
-    return flake_i_given_ns(unix_ms, &ns) ? flake_i_one(g, FLAKE_I_GIVEN, ns, id) : FLAKE_RANGE;
+    return flake_i_given_ns(unix_ms, &ns) ? flake_i_one(g, FLAKE_I_GIVEN, ns, id) : FLAKE_TIME_RANGE;
 }
 
 FLAKE_API uint64_t flake_available(flake_gen *g) { return flake_i_available(&g->engine); }
 
-FLAKE_API int64_t flake_lag_ms(flake_gen *g) {
+FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
     return (int64_t)(flake_i_lag(&g->engine) * g->options.layout.unit_ms);
 }
 
@@ -5149,7 +5149,7 @@ FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapsho
 FLAKE_I_FN flake_status flake_i_go_behind(flake_i_engine *e, uint64_t time,
                                           uint64_t snapshot_count) {
     uint64_t own_time, own_count;
-    if (time > e->max_time) return FLAKE_RANGE;
+    if (time > e->max_time) return FLAKE_TIME_RANGE;
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &own_time, &own_count);
     const uint64_t later = time > own_time ? time : own_time;
     const uint64_t count = flake_i_rest(e, time, snapshot_count, later);
@@ -5237,7 +5237,7 @@ FLAKE_API size_t flake_shard_try_n(flake_shard *s, uint64_t *ids, size_t n) {
 
 FLAKE_API flake_status flake_shard_try_at(flake_shard *s, int64_t unix_ms, uint64_t *id) {
     int64_t ns;
-    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_RANGE;
+    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
     return flake_i_one(&s->gen, FLAKE_I_OWNED | FLAKE_I_GIVEN, ns, id);
 }
 
@@ -5270,7 +5270,7 @@ FLAKE_API flake_status flake_lanes_reinit_after_fork(flake_lanes *l, const flake
     return status;
 }
 
-FLAKE_API void flake_lanes_retire(flake_lanes *l) { flake_retire(&l->whole); }
+FLAKE_API void flake_lanes_retire(flake_lanes *l) { flake_release(&l->whole); }
 
 FLAKE_I_APART flake_status flake_i_lanes_one_on(flake_lanes *l, unsigned how, uint64_t word,
                                                 int64_t now_ns, flake_lane *from, uint64_t *id) {
@@ -5580,7 +5580,7 @@ FLAKE_I_FN bool flake_i_form_has_ms(flake_form form, int64_t unix_ms) {
 FLAKE_API flake_status flake128_compose(flake_form form, const flake128_parts *p, flake128 *id) {
     static const uint8_t worker_bits[] = {48, 48, 48, 48, 64}, seq_bits[] = {16, 26, 26, 26, 16};
     if (!flake_i_is_form(form)) return FLAKE_INVALID;
-    if (!flake_i_form_has_ms(form, p->unix_ms)) return FLAKE_RANGE;
+    if (!flake_i_form_has_ms(form, p->unix_ms)) return FLAKE_TIME_RANGE;
     if (p->worker > flake_i_ones(worker_bits[form]) || p->seq > flake_i_ones(seq_bits[form]))
         return FLAKE_INVALID;
     const uint64_t ms = (uint64_t)p->unix_ms;
@@ -5594,7 +5594,7 @@ FLAKE_API flake_status flake128_decompose(flake_form form, flake128 id, flake128
     const uint64_t high = flake_from_bytes(id.bytes), low = flake_from_bytes(id.bytes + 8);
     const uint64_t top16 = high & flake_i_ones(16), low48 = low & flake_i_ones(48);
     if (!flake_i_is_form(form)) return FLAKE_INVALID;
-    if (form == FLAKE_BOUNDARY && high > (uint64_t)INT64_MAX) return FLAKE_RANGE;
+    if (form == FLAKE_BOUNDARY && high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
     const bool is_uuid = form != FLAKE_BOUNDARY && form != FLAKE_ULID;
     if (is_uuid && (top16 >> 12 != flake_i_uuid_version(form) || low >> 62 != 2))
         return FLAKE_INVALID;
@@ -5612,7 +5612,7 @@ FLAKE_API flake_status flake128_decompose(flake_form form, flake128 id, flake128
 FLAKE_I_FN flake_status flake_i_end_of_ms(flake_form form, int64_t unix_ms, uint64_t fill,
                                           flake128 *id) {
     if (!flake_i_is_form(form)) return FLAKE_INVALID;
-    if (!flake_i_form_has_ms(form, unix_ms)) return FLAKE_RANGE;
+    if (!flake_i_form_has_ms(form, unix_ms)) return FLAKE_TIME_RANGE;
     const uint64_t ms = (uint64_t)unix_ms;
     if (form == FLAKE_BOUNDARY) *id = flake_i_wide(ms, fill);
     else if (form == FLAKE_ULID) *id = flake_i_wide(ms << 16 | fill >> 48, fill);
@@ -5663,7 +5663,7 @@ FLAKE_I_FN flake_status flake_i_wide_fill_in(uint64_t worker48, const flake_opti
         return flake_i_refuse(why, FLAKE_INVALID,
                               "worker48 and exclusive are for forms that have a number in them");
     o->layout = flake_layout_mastodon(); /* ms since 1970 and 16 bits of sequence, too */
-    if (form == FLAKE_BOUNDARY) o->refuse_back = true;
+    if (form == FLAKE_BOUNDARY) o->fail_on_backwards = true;
     else o->layout.epoch_ms = flake_i_epoch_1984_ms;
     o->form = FLAKE_BOUNDARY;
     const flake_status status = flake_i_fill_in(o, o, why);
@@ -5691,7 +5691,7 @@ FLAKE_API const char *flake128_options_why(uint64_t worker48, const flake_option
 /* The engine says each step back of the clock at once, so that it can be gone on from. */
 FLAKE_I_FN flake_i_setup flake_i_wide_setup(const flake_options *o) {
     flake_i_setup setup = flake_i_setup_of(o);
-    setup.refuse_back = true;
+    setup.fail_on_backwards = true;
     return setup;
 }
 
@@ -5702,7 +5702,7 @@ FLAKE_I_FN void flake_i_wide_begin(flake128_gen *g, uint64_t worker48, const fla
     g->seq_min = o->seq_min;
     g->low = worker48 << 16 | o->seq_min;
     g->form = o->form;
-    g->goes_on = !o->refuse_back;
+    g->goes_on = !o->fail_on_backwards;
     g->epoch_ms = (uint64_t)o->layout.epoch_ms;
     flake_i_set_keys(&g->keys, keys);
 }
@@ -5738,7 +5738,7 @@ FLAKE_I_FN flake_status flake_i_wide_reinit(flake128_gen *g, uint64_t worker48,
     was.seq_max = (uint32_t)(g->seq_min + g->engine.cap - 1);
     flake_i_wide_identity(&was, g->worker, inherited);
     if (g->form != o->form) return FLAKE_INVALID;
-    if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE;
+    if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE_RANGE;
     flake_i_file parents = g->exclusive;
     const flake_status begun = flake_i_wide_init(g, worker48, o, fresh);
     if (begun == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
@@ -5768,7 +5768,7 @@ FLAKE_API flake_status flake128_state_open(flake_state *s, const flake_state_opt
 /* Whether a draw that says so has met a clock before the newest unit, be it even before the first of all.
  * The clock may have moved since, so what is asked is whether it has come to its end. */
 FLAKE_I_FN bool flake_i_is_put_back(flake_i_engine *e, flake_status status) {
-    if (status != FLAKE_RANGE) return status == FLAKE_CLOCK_BACK;
+    if (status != FLAKE_TIME_RANGE) return status == FLAKE_CLOCK_BACKWARDS;
     return FLAKE_ATOMIC_LOAD(&e->word, relaxed) &&
            flake_i_exact_ns(&e->clock) < (int64_t)flake_i_start_ns(e, e->max_time + 1);
 }
@@ -5785,7 +5785,7 @@ FLAKE_I_COLD flake_status flake_i_go_on(flake_i_engine *e, unsigned how, flake_s
         uint64_t time, count;
         flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
         const uint64_t unit = time + count / e->cap;
-        if (unit > e->max_time) return FLAKE_RANGE;
+        if (unit > e->max_time) return FLAKE_TIME_RANGE;
         status = flake_i_draw(e, FLAKE_I_GIVEN, (int64_t)flake_i_start_ns(e, unit), want, out);
         if (status != FLAKE_AGAIN) return status;
         /* others have drawn its rest; or else it is the gate, for which a caller that waits does so */
@@ -5929,7 +5929,7 @@ FLAKE_API flake_status flake128_restore(flake128_gen *g, const flake128_snapshot
     if (!e->cap || s->worker != g->worker || s->seq_min != g->seq_min ||
         s->seq_max != g->seq_min + e->cap - 1 || s->count > e->limit)
         return FLAKE_INVALID;
-    if (s->unix_ms < (int64_t)g->epoch_ms) return FLAKE_RANGE;
+    if (s->unix_ms < (int64_t)g->epoch_ms) return FLAKE_TIME_RANGE;
     uint64_t time = (uint64_t)s->unix_ms - g->epoch_ms, count = s->count;
     if (g->form != FLAKE_BOUNDARY) { /* other keys count from another number: the unit is spent */
         count = (count + e->cap - 1) / e->cap * e->cap;
@@ -5962,7 +5962,7 @@ FLAKE_API size_t flake128_try_n(flake128_gen *g, flake128 *ids, size_t n) {
 FLAKE_API flake_status flake128_try_at(flake128_gen *g, int64_t unix_ms, flake128 *id) {
     int64_t ns;
     return flake_i_given_ns(unix_ms, &ns) ? flake_i_wide_one(g, FLAKE_I_GIVEN, ns, id)
-                                          : FLAKE_RANGE;
+                                          : FLAKE_TIME_RANGE;
 }
 
 FLAKE_I_FN void flake_i_wide_lanes_of(flake128_lanes *l, flake_lane *lanes, size_t n,
@@ -6006,7 +6006,7 @@ FLAKE_I_COLD flake_status flake_i_wide_lanes_go_on(flake128_lanes *l, unsigned h
         flake_lane *const lane = flake_i_lane(&l->split, i);
         if (!flake_i_wide_spare(true, &lane->engine)) continue;
         *from = lane;
-        status = FLAKE_CLOCK_BACK;
+        status = FLAKE_CLOCK_BACKWARDS;
     }
     return flake_i_go_on(&(*from)->engine, how, status, want, out);
 }
@@ -6203,11 +6203,11 @@ FLAKE_I_FN size_t flake_i_hand_out(const char *text, size_t width, bool fixed, c
     return width;
 }
 
-FLAKE_API size_t flake_text_width(flake_text form) {
+FLAKE_API size_t flake_text_width(flake_encoding form) {
     return (unsigned)form <= FLAKE_BASE58_FLICKR ? flake_i_forms[form].width : 0;
 }
 
-FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_text form, bool fixed, char *buf, size_t size) {
+FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, char *buf, size_t size) {
     static const char pairs[] = "00010203040506070809101112131415161718192021222324"
                                 "25262728293031323334353637383940414243444546474849"
                                 "50515253545556575859606162636465666768697071727374"
@@ -6234,11 +6234,11 @@ FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_text form, bool fixed, char 
                             flake_i_forms[form].alphabet->digits[0], buf, size);
 }
 
-FLAKE_API size_t flake_format(uint64_t id, flake_text form, char *buf, size_t size) {
+FLAKE_API size_t flake_format(uint64_t id, flake_encoding form, char *buf, size_t size) {
     return flake_i_format(id, form, false, buf, size);
 }
 
-FLAKE_API size_t flake_format_fixed(uint64_t id, flake_text form, char *buf, size_t size) {
+FLAKE_API size_t flake_format_fixed(uint64_t id, flake_encoding form, char *buf, size_t size) {
     return flake_i_format(id, form, true, buf, size);
 }
 
@@ -6278,7 +6278,7 @@ FLAKE_I_FN bool flake_i_ungroup(const char *text, size_t len, char bits[64]) {
     return true;
 }
 
-FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_text form, uint64_t *id) {
+FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding form, uint64_t *id) {
     const size_t width = flake_text_width(form);
     char bits[64];
     uint32_t limbs[2];
@@ -7094,7 +7094,7 @@ FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint32_t
                        "no interface has a private IPv4 address");
 }
 
-FLAKE_API flake_status flake_worker_from_mac(const char *device, uint64_t *worker48,
+FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *worker48,
                                              flake_why *why) {
     flake_i_interfaces *list = NULL;
     if (!flake_i_list_interfaces(&list))
@@ -7175,7 +7175,7 @@ FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *pat
     const flake_status status = flake_i_state_read(f, path, r, why);
     if (status != FLAKE_OK) return status;
     if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0)
-        return flake_i_say(why, FLAKE_FOREIGN, path, "is not this slot's");
+        return flake_i_say(why, FLAKE_MISMATCH, path, "is not this slot's");
     if (now_ns >= r->horizon_ns) return FLAKE_OK;
     if (r->horizon_ns < search->soonest_ns) search->soonest_ns = r->horizon_ns;
     return FLAKE_AGAIN;
@@ -7229,13 +7229,13 @@ FLAKE_I_FN flake_status flake_i_slot_any(flake_slot *slot, const flake_slot_opti
             slot->number = o->first + i;
             return status;
         }
-        if (status == FLAKE_TAKEN || status == FLAKE_AGAIN || search->worst != FLAKE_OK) continue;
+        if (status == FLAKE_IN_USE || status == FLAKE_AGAIN || search->worst != FLAKE_OK) continue;
         search->worst = status;
         if (why) *why = reason;
     }
     if (search->worst != FLAKE_OK) return search->worst;
     if (search->soonest_ns == INT64_MAX)
-        return flake_i_say(why, FLAKE_TAKEN, o->dir, "all numbers are taken");
+        return flake_i_say(why, FLAKE_IN_USE, o->dir, "all numbers are taken");
     return flake_i_say(why, FLAKE_AGAIN, o->dir,
                        "ids of the numbers not taken may run ahead of the clock for a while yet");
 }
@@ -7263,7 +7263,7 @@ FLAKE_API flake_status flake_slot_claim(flake_slot *slot, const flake_slot_optio
         return FLAKE_INVALID;
     }
     if (flake_i_state_is_held(&slot->state))
-        return flake_i_say(why, FLAKE_TAKEN, o.dir, "the slot holds a number already");
+        return flake_i_say(why, FLAKE_IN_USE, o.dir, "the slot holds a number already");
     if (!flake_i_absolute(o.dir, dir) || strlen(dir) >= FLAKE_I_SLOT_DIR)
         return flake_i_say(why, FLAKE_INVALID, "dir", "is too long, or the folder is gone");
     o.dir = dir;
@@ -7397,7 +7397,7 @@ FLAKE_I_TABLE const flake_i_field flake_i_options_fields[] = {
     FLAKE_I_NUMBER(flake_options, layout.node_shift),
     FLAKE_I_NUMBER(flake_options, layout.seq_bits),
     FLAKE_I_NUMBER(flake_options, layout.seq_shift),
-    FLAKE_I_NUMBER(flake_options, layout.spread),
+    FLAKE_I_NUMBER(flake_options, layout.time_reversed),
     FLAKE_I_NUMBER(flake_options, layout.gap_at),
     FLAKE_I_NUMBER(flake_options, layout.gap_bit),
     FLAKE_I_NUMBER(flake_options, layout.time_sign),
@@ -7410,16 +7410,16 @@ FLAKE_I_TABLE const flake_i_field flake_i_options_fields[] = {
     FLAKE_I_CLOCK(flake_options),
     FLAKE_I_FIELD(flake_options, form, FLAKE_I_VALUE, flake_i_form_names),
     FLAKE_I_BOOL(flake_options, seq_scatter),
-    FLAKE_I_BOOL(flake_options, refuse_back),
+    FLAKE_I_BOOL(flake_options, fail_on_backwards),
     FLAKE_I_BOOL(flake_options, shared_memory),
-    FLAKE_I_BOOL(flake_options, begin_later),
+    FLAKE_I_BOOL(flake_options, start_next_unit),
     FLAKE_I_FIELD(flake_options, exclusive, FLAKE_I_TEXT, NULL),
     FLAKE_I_FIELD(flake_options, overflow, FLAKE_I_POINTER, NULL),
     FLAKE_I_FIELD(flake_options, state, FLAKE_I_POINTER, NULL),
     FLAKE_I_FIELD(flake_options, gate.admit, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(flake_options, gate.floor_ns, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, gate.not_before_ns, FLAKE_I_POINTER, NULL),
     FLAKE_I_FIELD(flake_options, gate.user, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(flake_options, gate.word, FLAKE_I_POINTER, NULL),
+    FLAKE_I_FIELD(flake_options, gate.fence, FLAKE_I_POINTER, NULL),
 };
 
 FLAKE_I_TABLE const flake_i_field flake_i_slot_fields[] = {

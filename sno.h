@@ -37,7 +37,7 @@
  *
  * Two generators that run at the same time, in one process or in several, need different partitions or
  * disjoint sequence ranges. A generator that follows another one with the same partition must start in a
- * later time unit (begin_later) with a clock that did not go backwards, or have a state or a snapshot.
+ * later time unit (start_next_unit) with a clock that did not go backwards, or have a state or a snapshot.
  *
  * IDs of one generator and one metabyte increase in call order as long as the clock does not go backwards:
  * the metabyte comes before the sequence. A backward step of the clock flips the tick of the IDs, and no
@@ -99,10 +99,10 @@ FLAKE_API int sno_compare(sno_id, sno_id);
 FLAKE_API bool sno_equal(sno_id, sno_id);
 FLAKE_API bool sno_is_zero(sno_id);
 FLAKE_API void sno_sort(sno_id *ids, size_t n); /* in place, a radix sort */
-/* FLAKE_RANGE: units past 39 bits. FLAKE_INVALID: tick past 1. */
+/* FLAKE_TIME_RANGE: units past 39 bits. FLAKE_INVALID: tick past 1. */
 FLAKE_API flake_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, uint16_t partition,
                                    uint16_t sequence, sno_id *);
-/* The smallest and the largest id of a time's unit, for range scans. FLAKE_RANGE: outside 2010..2079. */
+/* The smallest and the largest id of a time's unit, for range scans. FLAKE_TIME_RANGE: outside 2010..2079. */
 FLAKE_API flake_status sno_min_at(int64_t unix_ms, sno_id *);
 FLAKE_API flake_status sno_max_at(int64_t unix_ms, sno_id *);
 FLAKE_API sno_id sno_from_bytes(const uint8_t in[10]);
@@ -131,8 +131,8 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  * point to must outlive the generator.
  *
  * On failure generator and output are unchanged, unless a call says otherwise. Any draw may return
- * FLAKE_RANGE, FLAKE_FORKED, FLAKE_LEASE, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_FOREIGN, and what a
- * gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACK are listed with each call.
+ * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_MISMATCH, and what a
+ * gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each call.
  *
  * With a partition of your own and the whole pool:
  *
@@ -166,16 +166,16 @@ typedef struct sno_snapshot {
  * everything else; of them layout, node, node_offset, seq_min, seq_max, seq_scatter, form and max_ahead_ms
  * must be zero, and `exclusive` needs a snapshot.
  *
- * FLAKE_INVALID; FLAKE_EXHAUSTED: this process has used all partitions; with `exclusive` FLAKE_TAKEN,
- * FLAKE_IO; with a state FLAKE_FOREIGN, FLAKE_FORKED; with a gate FLAKE_LEASE. It starts at the clock: with
+ * FLAKE_INVALID; FLAKE_EXHAUSTED: this process has used all partitions; with `exclusive` FLAKE_IN_USE,
+ * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST. It starts at the clock: with
  * a partition of yours it repeats the IDs of a run that ended within the same 4 ms (unless it has
- * begin_later), or later than this clock reads, unless it has a state or that run's snapshot. */
+ * start_next_unit), or later than this clock reads, unless it has a state or that run's snapshot. */
 FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *, const flake_options *,
                                 flake_why *);
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
- * FLAKE_CLOCK_BACK. Wait-free while IDs are available. */
+ * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available. */
 FLAKE_API flake_status sno_next(sno_gen *, uint8_t meta, sno_id *);
-/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACK. */
+/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. */
 FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id *);
 /* Nanoseconds until sno_try can succeed, if no other thread takes the ID first. Gate and state are not
  * asked: on FLAKE_AGAIN and 0 retry after 1 ms. INT64_MAX: never. */
@@ -254,7 +254,7 @@ FLAKE_API flake_status sno_lanes_snapshot_take(sno_lanes *, sno_snapshot *);
 
 /* ---- after fork, crash and restart ----
  *
- * A forked child, and a process after flake_generation_bump(), gets FLAKE_FORKED until it calls this with a
+ * A forked child, and a process after flake_machine_cloned(), gets FLAKE_FORKED until it calls this with a
  * pool of its own; without a snapshot: a partition chosen by the library. (sno_generate takes a new
  * partition by itself.) FLAKE_INVALID: the pool shares IDs with the parent's, or the generator was not
  * inherited. A shard is passed as sno_shard_gen. The call compares the IDs of this generator or shard only;
@@ -423,7 +423,7 @@ FLAKE_API void sno_to_bytes(sno_id id, uint8_t out[10]) { memcpy(out, id.bytes, 
 
 FLAKE_API flake_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, uint16_t partition,
                                uint16_t sequence, sno_id *id) {
-    if (units >> 39 != 0) return FLAKE_RANGE;
+    if (units >> 39 != 0) return FLAKE_TIME_RANGE;
     if (tick > 1) return FLAKE_INVALID;
     *id = sno_i_id(units << SNO_I_TIME_SHIFT | (uint64_t)tick << 24 | (uint64_t)meta << 16 |
                        partition,
@@ -432,9 +432,9 @@ FLAKE_API flake_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, 
 }
 
 FLAKE_I_FN flake_status sno_i_units_at(int64_t unix_ms, uint64_t *units) {
-    if (unix_ms < SNO_I_EPOCH_MS) return FLAKE_RANGE;
+    if (unix_ms < SNO_I_EPOCH_MS) return FLAKE_TIME_RANGE;
     *units = (uint64_t)(unix_ms - SNO_I_EPOCH_MS) / SNO_I_UNIT_MS;
-    return *units >> 39 == 0 ? FLAKE_OK : FLAKE_RANGE;
+    return *units >> 39 == 0 ? FLAKE_OK : FLAKE_TIME_RANGE;
 }
 
 FLAKE_API flake_status sno_min_at(int64_t unix_ms, sno_id *id) {
@@ -1169,7 +1169,7 @@ FLAKE_I_FN flake_status sno_i_begin(sno_i_start *s, const sno_snapshot *from,
     sno_i_identity(&s->pool, identity);
     flake_status status = FLAKE_OK;
     if (o->state && flake_i_state_is_stale(o->state)) status = FLAKE_FORKED;
-    else if (o->state && !(from && flake_i_state_fits(o->state, identity))) status = FLAKE_FOREIGN;
+    else if (o->state && !(from && flake_i_state_fits(o->state, identity))) status = FLAKE_MISMATCH;
     if (status != FLAKE_OK) return flake_i_say(why, status, "state", flake_status_str(status));
     if (!from) {
         status = sno_i_take_partition(&s->pool.partition);
@@ -1189,7 +1189,7 @@ FLAKE_I_FN flake_status sno_i_begin_gen(sno_gen *g, const sno_i_start *s, uint16
     const flake_status status = sno_i_gen_init(g, o, s->pool.partition, sequence_min, cap);
     if (status != FLAKE_OK) return status;
     if (s->has_position) sno_i_go_on(g, &s->pool, count);
-    flake_i_begin_behind(&g->engine, o->begin_later);
+    flake_i_begin_behind(&g->engine, o->start_next_unit);
     return FLAKE_OK;
 }
 
@@ -1424,7 +1424,7 @@ FLAKE_I_INLINE flake_status sno_i_one_at(sno_gen *g, unsigned how, uint8_t meta,
                                          sno_id *id) {
     int64_t ns;
     return flake_i_given_ns(unix_ms, &ns) ? sno_i_one(g, FLAKE_I_GIVEN | how, ns, meta, id)
-                                          : FLAKE_RANGE;
+                                          : FLAKE_TIME_RANGE;
 }
 
 FLAKE_API flake_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
