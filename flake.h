@@ -1,65 +1,72 @@
-/* flake.h: unique, time-ordered 64-bit and 128-bit ids for any number of threads, without a lock.
+/* flake.h: unique, time-ordered 64-bit and 128-bit IDs from any number of threads, without locks.
  *
  * Version 0.2.0. C11, or C++11 and later. SPDX-License-Identifier: MIT (the text is at the end.)
  *
- * Do this in as many files as you like; there is nothing to link:
+ * Include it in as many files as you like; nothing needs to be linked:
  *
  *     #include "flake.h"
  *     #include <stdio.h>
  *
- *     static flake_gen ids; // shared by all threads
+ *     static flake_gen ids; // one generator for all threads
  *
- *     static flake_options options; // flake-idgen's layout; each field's zero is its default
+ *     static flake_options options; // zero selects every default
  *
  *     int main(void) {
+ *         flake_why why;
  *         uint64_t id;
- *         options.node = flake_idgen_node(3, 1); // datacenter 3, worker 1
- *         if (flake_init(&ids, &options) != FLAKE_OK) return 1;
- *         if (flake_next(&ids, &id) != FLAKE_OK) return 1; // from any thread, as often as you like
+ *         options.node = 7; // each process needs its own node number
+ *         if (flake_init(&ids, &options, &why) != FLAKE_OK) {
+ *             fprintf(stderr, "%s\n", why.text);
+ *             return 1;
+ *         }
+ *         if (flake_next(&ids, &id) != FLAKE_OK) return 1; // from any thread
  *         printf("%llu\n", (unsigned long long)id);
  *         return 0;
  *     }
  *
  * WHICH CALL
  *
- *     flake_next       waits for the next unit when this one's ids are all drawn; for most programs
- *     flake_try        never waits; flake_retry_ns says when to come again (event loops)
- *     flake_next_n     many at once, at a fraction of the price each
- *     flake_lanes_...  one object for all threads, whose cores don't fight for a cache line; for
- *                      servers with many threads
- *     flake_shard_...  one shard per thread: its words are its own, and its ids rise
- *     flake_try_at     with a clock reading that you have already
- *     flake_prefetch   a thread's own stock of ids
- *     flake_uuid7      a UUID of version 7 in one line, flake_ulid a ULID
- *     flake128_...     128-bit ids: UUIDs of version 7 and 8, ULIDs, boundary/flake's
+ *     flake_next       blocks until an ID is available; the right call for most programs
+ *     flake_try        never blocks; flake_retry_ns tells an event loop when to call again
+ *     flake_next_n     a batch: one atomic operation per time unit
+ *     flake_try_at     takes the current time from the caller instead of the clock
+ *     flake128_...     the same calls for 128-bit IDs: UUIDs of version 7 and 8, ULIDs, boundary/flake's
+ *     flake_prefetch   a thread's private stock of IDs
+ *     flake_uuid7      a UUIDv7 string from a process-wide generator; no set-up. flake_ulid: a ULID
  *
- * WHO MAY CALL WHAT AT THE SAME TIME
+ * and which generator, selected by options:
  *
- *     a flake_gen, flake_lanes, and those of 128 bits
- *                                   draws and questions, from any number of threads and signal
- *                                   handlers; several processes too if it lies in shared memory and
- *                                   was made with options.shared_memory. Not beside them: init,
- *                                   restore, reinit_after_fork, retire (which is for no handler)
- *     a flake_shard                 one thread at a time draws; the questions any
- *     a flake_prefetch              one thread at a time
- *     a flake_ring                  push and pop from any thread
+ *     (default)        one state word. IDs increase in call order
+ *     lanes            one word per lane: threads on different cores do not contend. IDs of the same time
+ *                      unit are unordered. For servers that measured contention
+ *     single_thread    plain loads and stores: one thread at a time. flake_init_shards splits the sequence
+ *                      range among such generators, one per thread
+ *
+ * THREAD SAFETY
+ *
+ *     flake_gen        every call, from any thread and from signal handlers, except init, restore,
+ *                      release and reinit_after_fork, which need exclusive access. With single_thread:
+ *                      one thread at a time generates; queries from any thread. With shared_memory from
+ *                      several processes
+ *     flake_prefetch   one thread at a time
+ *     flake_ring       push and pop: any thread
  *     a flake_state, flake_slot     open, claim, close, release: one thread at a time, and not beside
  *                                   an init of a generator on it; extend: any
  *
- * A signal handler that draws must return. If it jumps out of the write of a state, or ends its
- * thread there, that state stops for good. None may draw where 64-bit atomics take a lock, which it
- * may have interrupted (ATOMIC_LLONG_LOCK_FREE below 2: PowerPC and MIPS of 32 bits, old ARM).
+ * A signal handler that draws must return. If it jumps out of the write of a state, or ends its thread
+ * there, that state becomes permanently unusable. No handler may draw from a single_thread generator whose
+ * draw it may have interrupted, nor where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2:
+ * PowerPC and MIPS of 32 bits, old ARM).
  *
- * Two generators that run at once, in one process or in many, need nodes or ranges of sequence
- * numbers of their own; then no id is given twice. One that follows another with the same numbers
- * must begin in a later unit of time (start_next_unit), with a clock that was not put back, or have a
- * state file, which sees to it. Ids of one flake_gen or one shard rise in the order of the calls, if the
- * clock was not put back (and neither seq_scatter nor the layout spreads them), of lanes their units;
- * concurrent calls are ordered as their read-modify-writes are. A draw orders no other memory accesses.
+ * Two generators that run at the same time, in one process or in several, need different nodes or disjoint
+ * sequence ranges; then no ID is generated twice. A generator that follows another one with the same
+ * numbers must start in a later time unit (start_next_unit) with a clock that did not go backwards, or have
+ * a state file, which ensures both. IDs increase in call order if the clock does not go backwards and
+ * neither seq_scatter nor the layout reorders them; of lanes only their time units do. Concurrent calls are
+ * ordered as their read-modify-writes are. A draw gives no memory-ordering guarantees.
  *
  * HOOKS: macros to define before the include, the same in every file that shares a generator;
  * behind each what stands there without it
- *
  *     FLAKE_ATOMIC(T)                 type of an atomic T             _Atomic(T); T in C++
  *     FLAKE_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
  *     FLAKE_ATOMIC_STORE(p, v, order)
@@ -89,7 +96,7 @@
  *     FLAKE_SHOW_WARNINGS             your warning flags apply in here, too     not defined
  *
  * What is left out is still declared: it says FLAKE_IO, or FLAKE_INVALID if an option asks for it,
- * and `why` or flake_options_why name the macro. With FLAKE_NO_OS a fork goes unnoticed: parent and
+ * and `why` names the macro. With FLAKE_NO_OS a fork goes unnoticed: parent and
  * child repeat ids.
  *
  * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
@@ -103,18 +110,18 @@
  * clang from 18 on) says by -Wextra that fields are missing. Default values for all fields would end that,
  * and make a memset of the options a warning.
  *
- * Find your way by these marks:
+ * Sections, by the marks to search for:
  *
- *     // >>hooks       what the hooks are by default
- *     // >>public      what you call, and what you can set: all that you need to know
- *     // >>system      all that asks the operating system (and >>own)
+ *     // >>hooks       defaults of the hooks
+ *     // >>public      what you call and what you can set: all that you need to know
+ *     // >>system      everything that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
- *     // >>objects     what a generator or shard is made of
- *     // >>layouts     // >>generators     // >>lanes     // >>prefetch     // >>text
- *     // >>forms       what ids of 128 bits are made of, and random bytes for them
- *     // >>wide        generators of 128 bits     // >>default: one for the whole process
+ *     // >>objects     what a generator consists of
+ *     // >>layouts     64-bit IDs     // >>forms: 128-bit IDs, and random bytes for them
+ *     // >>generators  set-up, draws and queries of all kinds     // >>prefetch     // >>text
+ *     // >>default     the process-wide generator of UUIDs and ULIDs
  *     // >>who         where node numbers come from; flake_etcd.h: from an etcd cluster
- *     // >>library     what other languages ask, when a shared library is made of this
+ *     // >>library     for other languages, in a shared library
  */
 #ifndef FLAKE_H
 #define FLAKE_H
@@ -243,63 +250,177 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 
 // >>public
 
+/* ---- status ---- */
+
 typedef enum flake_status {
-    /* done */
     FLAKE_OK = 0,
-    /* this unit's ids are all drawn: try later (flake_retry_ns) */
-    FLAKE_AGAIN = 1,
-    /* the clock was put back to before the newest id */
-    FLAKE_CLOCK_BACKWARDS = 2,
-    /* a time before the epoch, or past what the layout can express */
-    FLAKE_TIME_RANGE = 3,
-    /* an argument, option or layout that does not fit, and nothing was changed; or a generator that
-     * was never initialised */
-    FLAKE_INVALID = 4,
-    /* not a text of this form */
-    FLAKE_PARSE = 5,
-    /* node + node_offset does not fit the node bits (node alone: FLAKE_INVALID); after a fork: the
-     * parent has some of these ids */
-    FLAKE_NODE_RANGE = 6,
-    /* the claim on the node number is lost */
-    FLAKE_LEASE_LOST = 7,
-    /* inherited through fork(), or the machine was cloned: another process may give the same ids. See
-     * flake_reinit_after_fork */
-    FLAKE_FORKED = 8,
-    /* the system refused a file, a connection or random bytes, or the state is closed */
-    FLAKE_IO = 9,
-    /* a state file that is cut short or damaged */
-    FLAKE_CORRUPT = 10,
-    /* no state file, or one of another generator or version; from init: the state is not open, or
-     * was opened for other options; from draws, extend and close: the file was changed while it was
-     * open */
-    FLAKE_MISMATCH = 11,
-    /* the last run ended longer ago than allowable_downtime_ms */
-    FLAKE_DOWNTIME = 12,
-    /* somebody else holds this number, file, or range of ids */
-    FLAKE_IN_USE = 13,
-    /* sno.h: this process has used all 65,535 partitions */
-    FLAKE_EXHAUSTED = 17
+    /* retry */
+    FLAKE_AGAIN = 1,           /* this unit's sequence is exhausted: retry after flake_retry_ns */
+    FLAKE_CLOCK_BACKWARDS = 2, /* the clock is behind the newest ID; a state from the future */
+    /* fix the program */
+    FLAKE_INVALID = 4,       /* bad argument, option or layout; or an uninitialised generator */
+    FLAKE_PARSE = 5,         /* not a text of this encoding */
+    FLAKE_NODE_RANGE = 6,    /* node + node_offset exceeds the node field */
+    FLAKE_NODE_OVERLAP = 15, /* after fork: the child asked for numbers that the parent is using */
+    FLAKE_FORKED = 8,        /* inherited through fork(), or the machine was cloned */
+    FLAKE_EXHAUSTED = 17,    /* sno.h: this process has used all partitions */
+    /* tell the operator */
+    FLAKE_TIME_RANGE = 3, /* before the layout's epoch, or after its last representable time */
+    FLAKE_LEASE_LOST = 7, /* the claim on the node number was lost */
+    FLAKE_IO = 9,         /* a file, connection or random source failed; or the state is closed */
+    FLAKE_CORRUPT = 10,   /* a truncated or damaged state file */
+    FLAKE_MISMATCH = 11,  /* a state file of another generator or version, or changed while it was
+                             open; from init: the state is not open, or not for these options */
+    FLAKE_DOWNTIME = 12,  /* the last run ended longer ago than allowable_downtime_ms */
+    FLAKE_IN_USE = 13     /* another generator or process holds this number, file or range */
 } flake_status;
 
 FLAKE_API const char *flake_status_str(flake_status status);
 
+/* Explains a failure in words: which option, file or number, and what the system reported. Every call that
+ * takes one accepts NULL. */
+typedef struct flake_why {
+    char text[200];
+} flake_why;
+
 // >>settings
-/* ---- clock: where a generator has its time from ----
+/* ---- layouts: the meaning of an ID's bits ----
  *
- * Functions of yours, here and in a gate, are called from any thread that draws, several at once, and
- * from handlers that draw. They must not call the generator.
+ * A plain struct: copy one and change fields. Bits not covered by a field are zero. Those of 128 bits are
+ * told apart by `format` and cannot be changed: their other fields describe what a generator uses.
+ */
+typedef struct flake_layout {
+    const char *name;
+    int64_t epoch_ms; /* Unix time of time 0 */
+    uint32_t unit_ms; /* resolution of the time field */
+    uint8_t time_bits, time_shift;
+    uint8_t node_bits, node_shift; /* node_bits up to 32 */
+    uint8_t seq_bits, seq_shift;   /* seq_bits up to 32 */
+    /* 1: the bit above the time is its sign. flake_decompose reads IDs from before the epoch then, which
+     * Hazelcast can have; no generator makes them */
+    uint8_t time_sign;
+    uint8_t time_reversed; /* 1: time bits in reverse order, lowest first */
+    /* uniqueid: node bits from gap_at on are one place higher, with gap_bit between; 0: no gap */
+    uint8_t gap_at, gap_bit;
+    uint8_t format; /* 0: 64 bits; else one of the 128-bit formats */
+} flake_layout;
+
+/* Initialisers of static layouts and options, and the same as constants.
+ * 64 bits, most significant field first: */
+// clang-format off
+#define FLAKE_LAYOUT_DEFAULT /* 0, time 41, node 10, seq 12; since 2025: positive as a bigint until 2094 */ \
+    {"default", INT64_C(1735689600000), 1, 41, 22, 10, 12, 12, 0, 0, 0, 0, 0, 0}
+#define FLAKE_LAYOUT_IDGEN /* time 42, node 10, seq 12; since 1970. npm flake-idgen */ \
+    {"idgen", 0, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0, 0, 0}
+#define FLAKE_LAYOUT_TWITTER /* 0, time 41, node 10, seq 12; since 2010-11 */ \
+    {"twitter", INT64_C(1288834974657), 1, 41, 22, 10, 12, 12, 0, 0, 0, 0, 0, 0}
+#define FLAKE_LAYOUT_HAZELCAST /* sign, time 41, seq 6, node 16; since 2018 */ \
+    {"hazelcast", INT64_C(1514764800000), 1, 41, 22, 16, 0, 6, 16, 1, 0, 0, 0, 0}
+#define FLAKE_LAYOUT_UNIQUEID_ORDERED /* time 42, seq 6, generator 3, 1, generator 8, cluster 4 */ \
+    {"uniqueid_ordered", 0, 1, 42, 22, 15, 0, 6, 16, 0, 0, 12, 1, 0}
+#define FLAKE_LAYOUT_UNIQUEID_SPREAD /* the same with the time reversed, and 0 for 1 */ \
+    {"uniqueid_spread", 0, 1, 42, 22, 15, 0, 6, 16, 0, 1, 12, 0, 0}
+#define FLAKE_LAYOUT_SONYFLAKE /* 0, time 39 of 10 ms, seq 8, node 16; since 2014-09 */ \
+    {"sonyflake", INT64_C(1409529600000), 10, 39, 24, 16, 0, 8, 16, 0, 0, 0, 0, 0}
+#define FLAKE_LAYOUT_DISCORD /* time 42, node 10, seq 12; since 2015 */ \
+    {"discord", INT64_C(1420070400000), 1, 42, 22, 10, 12, 12, 0, 0, 0, 0, 0, 0}
+#define FLAKE_LAYOUT_INSTAGRAM /* time 41, node 13, seq 10; since 2011-08 */ \
+    {"instagram", INT64_C(1314220021721), 1, 41, 23, 13, 10, 10, 0, 0, 0, 0, 0, 0}
+#define FLAKE_LAYOUT_MASTODON /* time 48, seq 16; since 1970 */ \
+    {"mastodon", 0, 1, 48, 16, 0, 16, 16, 0, 0, 0, 0, 0, 0}
+#define FLAKE_LAYOUT_JS53 /* time 41, node 5, seq 7: below 2^53; since 2020 */ \
+    {"js53", INT64_C(1577836800000), 1, 41, 12, 5, 7, 7, 0, 0, 0, 0, 0, 0}
+/* 128 bits, ms since 1970 */
+#define FLAKE_LAYOUT_BOUNDARY /* time 64, node 48, seq 16 */ \
+    {"boundary", 0, 1, 64, 64, 48, 16, 16, 0, 0, 0, 0, 0, 1}
+#define FLAKE_LAYOUT_UUID7 /* time 48, 0111, counter 12, 10, counter 14, random 48 */ \
+    {"uuid7", 0, 1, 48, 80, 0, 0, 16, 48, 0, 0, 0, 0, 2}
+#define FLAKE_LAYOUT_UUID7_NODE /* time 48, 0111, counter 12, 10, counter 14, node 48 */ \
+    {"uuid7_node", 0, 1, 48, 80, 48, 0, 16, 48, 0, 0, 0, 0, 3}
+#define FLAKE_LAYOUT_UUID8 /* time 48, 1000, counter 12, 10, counter 14, node 48 */ \
+    {"uuid8", 0, 1, 48, 80, 48, 0, 16, 48, 0, 0, 0, 0, 4}
+#define FLAKE_LAYOUT_ULID /* time 48, counter 80 */ \
+    {"ulid", 0, 1, 48, 80, 0, 0, 16, 0, 0, 0, 0, 0, 5}
+// clang-format on
+
+FLAKE_I_TABLE const flake_layout flake_layout_default = FLAKE_LAYOUT_DEFAULT;
+FLAKE_I_TABLE const flake_layout flake_layout_idgen = FLAKE_LAYOUT_IDGEN;
+FLAKE_I_TABLE const flake_layout flake_layout_twitter = FLAKE_LAYOUT_TWITTER;
+FLAKE_I_TABLE const flake_layout flake_layout_hazelcast = FLAKE_LAYOUT_HAZELCAST;
+FLAKE_I_TABLE const flake_layout flake_layout_uniqueid_ordered = FLAKE_LAYOUT_UNIQUEID_ORDERED;
+FLAKE_I_TABLE const flake_layout flake_layout_uniqueid_spread = FLAKE_LAYOUT_UNIQUEID_SPREAD;
+FLAKE_I_TABLE const flake_layout flake_layout_sonyflake = FLAKE_LAYOUT_SONYFLAKE;
+FLAKE_I_TABLE const flake_layout flake_layout_discord = FLAKE_LAYOUT_DISCORD;
+FLAKE_I_TABLE const flake_layout flake_layout_instagram = FLAKE_LAYOUT_INSTAGRAM;
+FLAKE_I_TABLE const flake_layout flake_layout_mastodon = FLAKE_LAYOUT_MASTODON;
+FLAKE_I_TABLE const flake_layout flake_layout_js53 = FLAKE_LAYOUT_JS53;
+FLAKE_I_TABLE const flake_layout flake_layout_boundary = FLAKE_LAYOUT_BOUNDARY;
+FLAKE_I_TABLE const flake_layout flake_layout_uuid7 = FLAKE_LAYOUT_UUID7;
+FLAKE_I_TABLE const flake_layout flake_layout_uuid7_node = FLAKE_LAYOUT_UUID7_NODE;
+FLAKE_I_TABLE const flake_layout flake_layout_uuid8 = FLAKE_LAYOUT_UUID8;
+FLAKE_I_TABLE const flake_layout flake_layout_ulid = FLAKE_LAYOUT_ULID;
+
+/* Time, node and sequence down to bit 0, in units of 1 ms. */
+FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
+                                       int64_t epoch_ms);
+/* The time has what these leave of 63 bits; flake_layout_check rejects it if that is none. */
+FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits);
+/* By the name in flake_layout: "idgen", "uuid7" ... FLAKE_INVALID: there is none */
+FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *);
+/* Enumerates the layouts above, from 0 on. FLAKE_INVALID: there are no more */
+FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *);
+/* FLAKE_INVALID: fields overlap or exceed 64 bits, there is no time, or one of 128 bits was changed */
+FLAKE_API flake_status flake_layout_check(const flake_layout *, flake_why *);
+/* The last ms that the layout can express; INT64_MAX: that is more than an int64_t. A generator also ends
+ * with its clock: an int64_t of ns ends on 2262-04-11. (And one whose time and sequence fill all 64 bits
+ * ends a unit earlier.) INT64_MIN: the layout is invalid. */
+FLAKE_API int64_t flake_layout_end_ms(const flake_layout *);
+
+/* Node numbers that consist of parts. UINT64_MAX, which flake_init rejects, if a part is out of range. */
+FLAKE_API uint64_t flake_idgen_node(unsigned datacenter /* 0..31 */, unsigned worker /* 0..31 */);
+FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster /* 0..15 */,
+                                       unsigned generator /* 0..2047 */);
+
+/* ---- IDs ---- */
+
+typedef struct flake128 {
+    uint8_t bytes[16]; /* big-endian: memcmp sorts them */
+} flake128;
+
+/* An ID taken apart. */
+typedef struct flake_parts {
+    int64_t unix_ms; /* the first ms of its time unit */
+    uint64_t node;   /* of 128 bits: the last field, node or random; ULID: 64 of its 80 bits */
+    uint32_t seq;    /* of UUIDs the counter's 26 bits, of a ULID the first 16 of its 80 */
+} flake_parts;
+
+/* FLAKE_TIME_RANGE: a time that the layout cannot express. FLAKE_INVALID: a part that is too large, or a
+ * layout of the other size. */
+FLAKE_API flake_status flake_compose(const flake_layout *, const flake_parts *, uint64_t *id);
+FLAKE_API flake_status flake128_compose(const flake_layout *, const flake_parts *, flake128 *id);
+/* FLAKE_INVALID: the ID has bits that the layout lacks, or another version or variant. */
+FLAKE_API flake_status flake_decompose(const flake_layout *, uint64_t id, flake_parts *);
+FLAKE_API flake_status flake128_decompose(const flake_layout *, const flake128 *id, flake_parts *);
+/* The smallest and largest ID of a time unit, for range queries; not for time_reversed. */
+FLAKE_API flake_status flake_min_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
+FLAKE_API flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
+FLAKE_API flake_status flake128_min_at(const flake_layout *, int64_t unix_ms, flake128 *id);
+FLAKE_API flake_status flake128_max_at(const flake_layout *, int64_t unix_ms, flake128 *id);
+FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
+
+/* ---- clock: the source of the time ----
  *
- * Which of the system's clocks a generator has:
+ * Your functions, here and in a gate, are called from any thread that draws, several at once, and from
+ * handlers that draw. They must not call the generator.
  *
- *     EXACT    the one that is right
- *     COARSE   reads fast and lags by some ms. The exact one is asked where a generator begins, and when a
- *              unit looks spent or the clock put back. A step back of less than twice the lag is not
- *              seen while the unit has ids
- *     FAST     between exact readings, half a ms apart at most, the processor's counter says whether the
- *              unit still lasts, once it has been found to count evenly (after some 20 ms of draws). So
- *              what the clock does meanwhile, a step or a suspended machine, is seen half a ms
- *              late. On 64-bit x86 and aarch64 (gcc, clang), if the counter costs much less than the
- *              clock; else it is EXACT
+ *     EXACT    full-resolution system clock
+ *     COARSE   cheap to read, some ms late. The exact clock is read where a generator starts, and when a unit
+ *              looks exhausted or the clock appears to have gone backwards. A backward step of less than
+ *              twice the lag is not noticed while the unit has IDs
+ *     FAST     between exact readings, at most 0.5 ms apart, the processor's counter tells whether the unit
+ *              lasts, once it has been found to count evenly (after some 20 ms of draws). A step of the
+ *              clock, or a suspended machine, is noticed up to 0.5 ms late. On 64-bit x86 and aarch64 (gcc,
+ *              clang), if the counter costs much less than the clock; else it is EXACT
  */
 
 enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
@@ -307,301 +428,217 @@ enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
 typedef struct flake_clock {
     int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
     void *user;
-    int kind; /* with now_ns not looked at */
+    int kind; /* ignored with now_ns */
 } flake_clock;
 
-/* ---- gate: what must agree before ids of a later time are handed out, such as a claim that runs out ----
+/* ---- gate: your own condition for handing out IDs, such as a claim that expires ----
  *
- * It is asked off the hot path, by the first draw of each unit and by callers who queue, from any thread.
+ * Asked off the hot path, by the first draw of each unit and by waiting callers, from any thread.
  */
 typedef struct flake_gate {
-    /* Whether ids of times up to until_ns (Unix) may be handed out. FLAKE_AGAIN: not yet, and who
-     * waits asks again; all else is what the draw returns. NULL: no gate. */
+    /* FLAKE_OK: IDs of times up to until_ns (Unix) may be handed out. FLAKE_AGAIN: not yet; a waiting caller
+     * asks again. Any other status is returned to the caller. NULL: no gate. */
     flake_status (*admit)(void *user, int64_t until_ns);
-    int64_t (*not_before_ns)(
-        void *user); /* ids must be later than this Unix time; asked by each init that
-                                        has `admit`; NULL: any */
+    /* IDs must be later than this Unix time; asked by each init that has `admit`. NULL: any */
+    int64_t (*not_before_ns)(void *user);
     void *user;
-    /* NULL, or a word that is constant and not 0 while the gate is open: who changes it stops each
-     * draw at once, with FLAKE_LEASE_LOST. Draws look at it instead of the word that tells them of a
-     * fork, so it lies in a page that fork wipes (MADV_WIPEONFORK). */
+    /* NULL, or a word that is constant and not 0 while the gate is open. Changing it stops every draw with
+     * FLAKE_LEASE_LOST. Draws read it instead of the word that tells them of a fork, so it is in a page that
+     * fork wipes (MADV_WIPEONFORK). */
     flake_i_atomic64 *fence;
 } flake_gate;
 
-/* ---- what a generator has done ---- */
-
-typedef struct flake_stats {
-    uint64_t ids;         /* places drawn, each of a batch */
-    uint64_t batches;     /* draws of more than one place at once */
-    uint64_t waits;       /* draws that had to sleep */
-    uint64_t clock_backwards; /* draws that met a clock behind the word */
-} flake_stats;
-
-/* What the bits of an id of 128 bits mean: see flake128_init. */
-typedef enum flake_form {
-    FLAKE_BOUNDARY = 0,
-    FLAKE_UUID7,
-    FLAKE_UUID7_NODE,
-    FLAKE_UUID8,
-    FLAKE_ULID
-} flake_form;
-
-/* ---- layouts: what the bits of an id mean ----
- *
- * A plain struct: copy one and change it. Bits that no field covers are 0. Not every layout holds
- * every node: init says so.
- */
-typedef struct flake_layout {
-    const char *name;
-    int64_t epoch_ms; /* Unix time at which the time field is 0 */
-    uint32_t unit_ms; /* length of a time unit */
-    uint8_t time_bits, time_shift;
-    uint8_t node_bits, node_shift; /* node_bits up to 32 */
-    uint8_t seq_bits, seq_shift;   /* seq_bits up to 32 */
-    uint8_t time_reversed;         /* 1: the time's bits in reverse, lowest first */
-    /* uniqueid: node bits from gap_at on stand one place higher, and gap_bit between; 0: no gap */
-    uint8_t gap_at, gap_bit;
-    /* 1: the bit above the time is its sign. flake_decompose reads ids of before the epoch then, which
-     * Hazelcast can have; nothing here makes them */
-    uint8_t time_sign;
-} flake_layout;
-
-FLAKE_API flake_layout flake_layout_idgen(void);     /* time 42, node 10, seq 12; epoch 1970 */
-FLAKE_API flake_layout flake_layout_hazelcast(void); /* sign, time 41, seq 6, node 16; 2018 */
-/* The time has what these leave of 63 bits; flake_layout_check refuses it if that is none. */
-FLAKE_API flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits);
-/* time 42, seq 6, generator 3, 1, generator 8, cluster 4; spread: time reversed, and 0 for 1 */
-FLAKE_API flake_layout flake_layout_uniqueid_ordered(void);
-FLAKE_API flake_layout flake_layout_uniqueid_spread(void);
-FLAKE_API flake_layout flake_layout_twitter(void); /* 0, time 41, node 10, seq 12; 2010-11 */
-/* 0, time 39 of 10 ms, seq 8, node 16; 2014-09 */
-FLAKE_API flake_layout flake_layout_sonyflake(void);
-FLAKE_API flake_layout flake_layout_discord(void);   /* time 42, node 10, seq 12; 2015 */
-FLAKE_API flake_layout flake_layout_instagram(void); /* time 41, node 13, seq 10; 2011-08 */
-FLAKE_API flake_layout flake_layout_mastodon(void);  /* time 48, seq 16; 1970 */
-FLAKE_API flake_layout flake_layout_js53(void);      /* time 41, node 5, seq 7: below 2^53; 2020 */
-/* time, node, seq from the top down to bit 0, units of 1 ms */
-FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
-                                       int64_t epoch_ms);
-/* By the name that it has in flake_layout: "idgen", "hazelcast" ... FLAKE_INVALID: no such one */
-FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *);
-/* Each of these in turn, from 0 on. FLAKE_INVALID: there are no more */
-FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *);
-/* FLAKE_INVALID: fields overlap, leave the 64 bits, or there is no time */
-FLAKE_API flake_status flake_layout_check(const flake_layout *);
-/* The last ms that the layout can express; INT64_MAX if that is further than an int64_t goes. A
- * generator ends with its clock, too: an int64_t of ns goes to 2262-04-11. (And one whose time and
- * sequence fill all 64 bits ends a unit earlier.) INT64_MIN: the layout does not hold together. */
-FLAKE_API int64_t flake_layout_end_ms(const flake_layout *);
-
-/* UINT32_MAX when a part is out of range: too large for these layouts, so init refuses it. */
-FLAKE_API uint32_t flake_idgen_node(unsigned datacenter /* 0..31 */, unsigned worker /* 0..31 */);
-FLAKE_API uint32_t flake_uniqueid_node(unsigned cluster /* 0..15 */,
-                                       unsigned generator /* 0..2047 */);
-/* flake-idgen's seqMask as seq_max. UINT32_MAX, which init refuses, when it is not 0 or 2^n - 1, or is above
- * 4095. */
-FLAKE_API uint32_t flake_idgen_seq_max(unsigned seq_mask);
-
-typedef struct flake_parts {
-    int64_t unix_ms; /* the unit's first ms */
-    uint64_t time;   /* in units since the epoch; before it, with time_sign, an int64_t's bits */
-    uint32_t node, seq;
-} flake_parts;
-
-/* From unix_ms, node and seq; time is not looked at. */
-FLAKE_API flake_status flake_compose(const flake_layout *, const flake_parts *, uint64_t *id);
-/* FLAKE_INVALID: the id has bits that the layout has not. */
-FLAKE_API flake_status flake_decompose(const flake_layout *, uint64_t id, flake_parts *);
-/* The smallest and the largest id of a time's unit, for range scans, but in a layout with spread,
- * where times are no ranges. FLAKE_TIME_RANGE, FLAKE_INVALID. */
-FLAKE_API flake_status flake_min_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
-FLAKE_API flake_status flake_max_at(const flake_layout *, int64_t unix_ms, uint64_t *id);
-
 /* ---- generators ----
  *
- * A generator lies anywhere: static, on the stack, in malloc'd memory, with no alignment to mind. It must
- * not be copied or moved once it is initialised. There is nothing to free; with `exclusive`
- * retire it before another init, and before its memory goes. Options are copied; what they point to must
- * last as long as it draws.
+ * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter. It
+ * must not be copied or moved once initialised. Options are copied; objects they point to must outlive the
+ * generator.
  *
- * Every call that fails leaves generator and output as they were, unless it says otherwise. Any draw may
- * say FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_MISMATCH,
- * and what a gate says; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are named with each call.
+ * On failure a draw leaves generator and output unchanged, unless it says otherwise. Any draw may return
+ * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO and
+ * FLAKE_MISMATCH; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed
+ * with each call.
  */
 typedef struct flake_gen flake_gen;
+typedef struct flake_lane flake_lane;
 
 typedef struct flake_options {
-    flake_layout layout;       /* all zero: flake-idgen's */
-    uint32_t node;             /* must fit the layout's node bits; 128 bits: see flake128_init */
-    uint32_t node_offset;      /* Hazelcast: added to node; FLAKE_NODE_RANGE when the sum does not fit */
-    uint32_t seq_min, seq_max; /* sequence numbers to use; 0, 0: all that the layout has */
-    int64_t
-        max_ahead_ms; /* ids may run so far ahead of the clock; 0: not at all; Hazelcast: 15,000 */
-    int64_t max_wait_ms;         /* longest wait of a call, per unit of a batch; 0: 1,000; INT64_MAX: any */
-    flake_clock clock;           /* all zero: the system's exact clock */
-    struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
-    flake_gate gate; /* asked before each new unit, such as flake_etcd.h's; {0}: none */
-    /* Open, so that a restart repeats no id; NULL: none. One generator's, or one set of shards' or lanes',
-     * at a time: it does not see a second. A slot's: flake_slot_state. */
+    flake_layout layout;       /* all zero: flake_layout_default */
+    uint64_t node;             /* unique among generators that run at the same time */
+    uint32_t node_offset;      /* Hazelcast: added to node */
+    uint32_t seq_min, seq_max; /* sequence range of this generator; both 0: the whole field */
+
+    flake_lane *lanes;  /* memory for lanes; NULL: a single word */
+    size_t lane_count;  /* as many as threads that run at the same time, on as many cores */
+    bool single_thread; /* one thread at a time generates, with plain loads and stores */
+
+    flake_clock clock;    /* all zero: the exact system clock */
+    int64_t max_wait_ms;  /* longest a call blocks, per time unit; 0: 1,000; INT64_MAX: no limit */
+    int64_t max_ahead_ms; /* IDs may be this far ahead of the clock; Hazelcast: 15,000 */
+    /* Waiting calls, too, return FLAKE_CLOCK_BACKWARDS at once. boundary's always do; UUIDs and ULIDs never
+     * return it without this. */
+    bool fail_on_backwards;
+    /* Each unit starts at a number derived from its time and wraps around, so that id % n is even at low
+     * rates. IDs of a unit are then unordered. 64 bits. */
+    bool seq_scatter;
+
+    /* Open, so that a restart repeats no ID; NULL: none. For one generator, or one set of shards, at a time:
+     * it does not detect a second one. A slot's: flake_slot_state. */
     struct flake_state *state;
-    /* A folder that the programs of a host share, such as "/run/app": init refuses with FLAKE_IN_USE
-     * what another generator, of this process or another, draws from already, the same layout, node
-     * and some of the same numbers. What it gives begins in the unit after this one, so that runs
-     * that follow one another differ, too, unless the clock was put back or ids ran ahead of it
-     * (for which there is `state`). Until flake_release, or until the process and its children end.
-     * Who deletes the file in it, or closes descriptors that are not his (daemons that close all
-     * do), undoes the check; FLAKE_IO: the folder is not there, or the file is another user's.
-     * POSIX, and not with shared_memory; NULL: nobody looks */
-    const char *exclusive;
-    flake_form form;  /* of 128 bits; 64 bits have none */
-    bool seq_scatter; /* each unit starts at a number derived from its time and wraps, so that id %
-                         n is even at low rates; ids inside a unit then don't rise */
-    bool fail_on_backwards; /* waiting calls, too, say FLAKE_CLOCK_BACKWARDS at once. boundary's always do;
-                         UUIDs and ULIDs never say it without this */
-    bool shared_memory; /* lies in memory that processes share: survives fork. They must be forks
-                           of one another, or use the system's clock and no ring; no gate, and only
-                           a state with shared_memory. FLAKE_INVALID where 64-bit atomics take a lock
-                           (32-bit powerpc, mips) */
-    /* What it gives begins in the unit after this one: for numbers that somebody gave up in this unit,
-     * at the latest, and had from this clock, which was not put back since. `exclusive` does it, too */
+    /* A directory that the programs of a host share, such as "/run/app": init returns FLAKE_IN_USE if another
+     * generator, of this process or another, uses the same layout, node and some of the same numbers. It
+     * implies start_next_unit, so that successive runs differ unless the clock went backwards or IDs ran
+     * ahead of it (use a state for that). The numbers are released by flake_release, or when the process and
+     * its children have ended. Deleting the file in it, or closing its descriptor (daemons that close all
+     * do), disables the check. POSIX, not with shared_memory, UUIDv7 and ULID; NULL: no check */
+    const char *exclusive_dir;
+    /* Generate only from the next time unit on: to take over numbers released in this unit, with the same
+     * clock and no backward step since. */
     bool start_next_unit;
+    /* Generator and lanes are in memory shared by processes: survives fork. The processes must be forks of
+     * one another, or use the system's clock and no ring; no gate, and only a state with shared_memory.
+     * FLAKE_INVALID where 64-bit atomics take a lock. */
+    bool shared_memory;
+    struct flake_ring *overflow; /* receives an event per ms while callers wait; NULL: none */
+    flake_gate gate;             /* {0}: none; such as flake_etcd.h's */
 } flake_options;
 
-/* NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE_RANGE: flake_options_why names the option.
- * With `exclusive` FLAKE_IN_USE, FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate
- * FLAKE_LEASE_LOST. Not while others use the generator. It begins at the clock and knows of no earlier
- * ids: initialised again within a unit, in this process or the next, it repeats those of that unit,
- * unless it has start_next_unit or a state file, or flake_restore goes on. */
-FLAKE_API flake_status flake_init(flake_gen *, const flake_options *);
-/* Names what does not fit in options that flake_init refuses with these two; NULL: nothing. */
-FLAKE_API const char *flake_options_why(const flake_options *);
-/* Waits, but no longer than max_wait_ms: FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. Wait-free while ids are
- * free. */
+/* Options NULL: all defaults, and so node 0. FLAKE_INVALID; FLAKE_NODE_RANGE; with exclusive_dir FLAKE_IN_USE,
+ * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; FLAKE_IO: UUIDs and ULIDs
+ * need random bytes. `why` names the option. After a failure every call on the generator returns
+ * FLAKE_INVALID. It starts at the clock and knows of no earlier IDs: initialised again within a unit, in this
+ * process or the next, it repeats those of that unit, unless it has start_next_unit or a state, or continues
+ * from a snapshot (flake_restore). */
+FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
+/* n generators that share one sequence range, each with single_thread and for one thread at a time; in
+ * shared memory for one process. All or none. FLAKE_INVALID: n is 0 or more than there are numbers, or the
+ * layout is of UUIDs or ULIDs, whose counters start anywhere. With exclusive_dir release the first one. */
+FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flake_options *,
+                                         flake_why *);
+
+/* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
+ * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
 FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
-/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file that has no by_timer one
- * call in a second or two writes it.) */
+/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file without by_timer one call
+ * in a second or two writes it.) */
 FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
-/* How many ns from now until flake_try can succeed, if nobody is faster. Gate and state are not
- * asked: on FLAKE_AGAIN and 0 come again in a ms. INT64_MAX: never. */
-FLAKE_API int64_t flake_retry_ns(flake_gen *);
-/* All n, waiting for each unit as flake_next does. When a later unit fails, the ids before it stand
- * in front and the rest of the array is 0; when the first does, the array is as it was. */
+/* All n, waiting for each unit as flake_next does. If a later unit fails, the IDs before it are valid and the
+ * rest is zeroed; if the first fails, the array is unchanged. With lanes unsorted. */
 FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
-/* As many as are free now; returns how many. At 0 flake_try tells why. */
-FLAKE_API size_t flake_try_n(flake_gen *, uint64_t *ids, size_t n);
-/* With the caller's own, perhaps cached, reading of the clock. One older than the newest unit
- * counts as that unit. One that lies ahead of the clock drags the generator ahead too. */
+/* As many as are available now; *got says how many. FLAKE_OK if at least one. */
+FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n, size_t *got);
+/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit. One
+ * ahead of the clock drags the generator ahead too. Not for generators with lanes: FLAKE_INVALID. */
 FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
-FLAKE_API uint64_t flake_available(flake_gen *); /* ids free now, without waiting */
-FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
-FLAKE_API int64_t flake_ahead_ms(flake_gen *); /* how far the newest id is ahead of the clock */
-/* Options as they are in force: layout, bounds and defaults filled in. (A shard of the number 0 alone
- * shows bounds 0 and 0, which in options mean the whole range.) */
+/* 128-bit layouts; the calls above return FLAKE_INVALID for them, as these do for 64 bits. */
+FLAKE_API flake_status flake128_next(flake_gen *, flake128 *id);
+FLAKE_API flake_status flake128_try(flake_gen *, flake128 *id);
+FLAKE_API flake_status flake128_next_n(flake_gen *, flake128 *ids, size_t n);
+FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *ids, size_t n, size_t *got);
+FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *id);
+
+/* Lanes split the sequence range. A draw uses the lane that last served its processor, and another one when
+ * two threads meet in it or its IDs of this unit are exhausted: so cores share no cache line while they need
+ * not, and one thread can draw all IDs of a unit. (With max_ahead_ms a lane first runs ahead by itself.) Of
+ * two successive draws, by whatever threads, the later one's ID is of the same unit or a later one; within a
+ * unit IDs are unordered. The coarse clock's lag and max_ahead_ms weaken that by as much. So does a fast
+ * clock while the system's is stepped or slewed, until a lane reads it again, and a processor that reads its
+ * counter more than 2 us before a load that precedes the draw (seen once in 10^7 loads): a draw at the end of
+ * a unit may then be of the unit before. After a backward step each lane decides for itself: lanes whose
+ * newest ID is not ahead of the clock continue, the others wait. Lanes of fewer than 32 numbers are exhausted
+ * often (js53 has room for 4). Each lane asks the gate for itself, and has a queue, and so overflow events, of
+ * its own. The array is neither moved nor copied while it is used.
+ *
+ * UUIDs and ULIDs. A counter starts in each ms at a random number below 2^25, or below 2^79, and is
+ * incremented for each ID: 65,536 per ms, then callers wait. So all IDs of a generator increase, whichever
+ * threads draw them; with lanes those of a later ms are greater. Of two IDs of one ms the counters tell how
+ * many lie between them, and nothing else. After a backward step of the clock they continue from the newest
+ * time, each lane from its own, and when a ms is exhausted they use the next one at once. With a clock
+ * before 1984 the first draw is FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
+ *
+ * WHAT A DUPLICATE WOULD TAKE. One generator repeats no ID. Two of uuid7 or ulid are kept apart by the ms, by
+ * where their counters start, and by the random bits after them: of 1,000 generators that draw 10 IDs each in
+ * every ms of a year, 1.7e-4 duplicates are expected of uuid7, 2.6e-6 of ulid, and 8.4e-5 of UUIDs of version
+ * 7 with 74 random bits. With a unique node (uuid7_node, uuid8) a generator repeats no other's IDs, under the
+ * conditions of any node. RFC 9562 (6.4) has version 8 for that; version 7 with a node is ours.
+ *
+ * RANDOM BITS are a keyed function (SipHash-1-3) of time and place, with keys from FLAKE_RANDOM_BYTES. The
+ * counter's keys are new with each init. Those of the last 48 bits are also renewed each second; if there
+ * are no random bytes, the old ones stay. Anyone holding an ID can predict others from that ms: of uuid7 all
+ * but the last 48 bits, of the others everything. IDs are neither secrets nor tokens. A copy of a running
+ * machine counts from the same numbers until flake_machine_cloned. */
+
+/* ---- queries: of every kind of generator; the answer may be out of date when it arrives ---- */
+
+/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first. Gate and state are not
+ * asked: on FLAKE_AGAIN and 0 retry after 1 ms. INT64_MAX: never. */
+FLAKE_API int64_t flake_retry_ns(flake_gen *);
+FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
+FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
+/* Options in force, with layout, range and defaults filled in; NULL: not initialised. (A shard of number 0
+ * alone has the range 0 to 0, which in options means the whole one.) */
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *);
 
-/* Where a generator stands. Lock-free; never torn, since it is one word. */
+typedef struct flake_stats {
+    uint64_t ids;             /* IDs generated, each of a batch */
+    uint64_t batches;         /* calls that generated more than one */
+    uint64_t waits;           /* calls that had to sleep */
+    uint64_t clock_backwards; /* calls that found the clock behind the newest ID */
+} flake_stats;
+FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
+
+/* The position of a generator, to continue after it in another one. Lock-free, never torn. */
 typedef struct flake_snapshot {
     int64_t unix_ms;  /* start of the unit that count counts from */
-    uint64_t count;   /* ids drawn since, those of the queue and ahead of the clock included */
-    int64_t epoch_ms; /* from here on what count means: the same in the generator, or no restore */
-    uint32_t unit_ms, node, seq_min, seq_max;
+    uint64_t count;   /* IDs drawn since, including those queued and ahead of the clock */
+    uint64_t node;    /* from here on what must be the same in the generator to restore */
+    int64_t epoch_ms; /* of the word: of UUIDs and ULIDs 1984 */
+    uint32_t unit_ms, seq_min, seq_max;
     bool seq_scatter;
 } flake_snapshot;
+/* With lanes all numbers of the units begun count as drawn. A generator without lanes can be restored from
+ * such a snapshot, and lanes, however many, from any. */
 FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
-/* Goes on behind the snapshot, or where the generator is if that is further. FLAKE_INVALID: another
- * node, other bounds. Not while others use the generator. */
-FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *);
+/* Continues after the snapshot, or where the generator is if that is further; UUIDs and ULIDs in a later ms.
+ * FLAKE_INVALID: another node, layout or range. */
+FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *, flake_why *);
 
-/* ---- shards: one generator's sequence numbers, split among threads ----
- *
- * Each shard has a range of its own, so its owner draws with plain loads and stores. One thread at
- * a time; in shared memory one process: whoever forks leaves a shard to one of the two. A shard's
- * capacity is its share of the unit's.
- */
-typedef struct flake_shard flake_shard;
-/* All, or none; as flake_init, and FLAKE_INVALID when n is 0 or more than there are numbers. */
-FLAKE_API flake_status flake_shards_init(flake_shard *shards, size_t n, const flake_options *);
-FLAKE_API flake_status flake_shard_next(flake_shard *, uint64_t *id);
-FLAKE_API flake_status flake_shard_try(flake_shard *, uint64_t *id);
-FLAKE_API int64_t flake_shard_retry_ns(flake_shard *);
-FLAKE_API flake_status flake_shard_next_n(flake_shard *, uint64_t *ids, size_t n);
-FLAKE_API size_t flake_shard_try_n(flake_shard *, uint64_t *ids, size_t n);
-FLAKE_API flake_status flake_shard_try_at(flake_shard *, int64_t unix_ms, uint64_t *id);
-/* The shard as a generator, for the questions, snapshot, restore, reinit_after_fork and retire.
- * Never draw from that: drawing is for flake_shard_... alone. */
-FLAKE_API flake_gen *flake_shard_gen(flake_shard *);
+/* Ends use of the numbers that exclusive_dir keeps from others. It does not stop draws: call it when no
+ * thread draws any more, before another init and before the memory is freed. Not in signal handlers. */
+FLAKE_API void flake_release(flake_gen *);
 
-/* ---- lanes: one generator for all threads of all cores ----
+/* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
  *
- * Its sequence numbers are split among n lanes, each with a word of its own. A draw takes the lane that
- * last served its processor, and steps to another when two threads meet in one, or one's ids are all
- * drawn. So cores share no cache line while they needn't, and one thread can have all ids of a unit.
- * (With max_ahead_ms a lane first runs ahead by itself; others are asked when it is there.)
- *
- * Of two draws one after the other, by whatever threads, the later one's id is of the same unit or a
- * later one; inside a unit ids have no order. The coarse clock's lag and max_ahead_ms weaken that by so
- * much. So does a fast clock while the system's is stepped or slewed, until a lane reads it again, and a
- * processor that reads its counter more than 2 us before a load that precedes the draw (seen once in 10^7
- * loads): a draw at the end of a unit may then be of the unit before. After a step back each lane decides
- * for itself: lanes whose newest id is not ahead of the clock go on, the others wait.
- *
- * n: as many as threads can run at once, which is the smaller of threads and processors; more threads
- * than lanes may draw. Lanes of fewer than 32 numbers are soon spent, and looked through more often
- * (js53 has room for 4). Both objects lie anywhere, as a generator does, and are neither moved nor
- * copied while they are used; with shared_memory they lie in the same memory. Each lane asks the gate
- * for itself, and writes notes of its own queue. Lanes have no try_at, lag and prefetch.
- */
-typedef struct flake_lane flake_lane;
-typedef struct flake_lanes flake_lanes;
-/* All, or none; as flake_init, and FLAKE_INVALID when n is 0 or more than there are numbers. */
-FLAKE_API flake_status flake_lanes_init(flake_lanes *, flake_lane *array, size_t n,
-                                        const flake_options *);
-/* As the calls of a generator, but lock-free. Where a clock that was put back lies behind some lanes,
- * the others draw; with fail_on_backwards it is FLAKE_CLOCK_BACKWARDS as soon as the caller's own is one of
- * them. */
-FLAKE_API flake_status flake_lanes_next(flake_lanes *, uint64_t *id);
-FLAKE_API flake_status flake_lanes_try(flake_lanes *, uint64_t *id);
-FLAKE_API int64_t flake_lanes_retry_ns(flake_lanes *);
-FLAKE_API flake_status flake_lanes_next_n(flake_lanes *, uint64_t *ids, size_t n); /* unsorted */
-FLAKE_API size_t flake_lanes_try_n(flake_lanes *, uint64_t *ids, size_t n);
-FLAKE_API uint64_t flake_lanes_available(flake_lanes *);
-FLAKE_API void flake_lanes_stats_get(flake_lanes *, flake_stats *);
-/* All numbers of the units begun count as drawn, the queue's too. A generator of the same range can be
- * restored from it, and lanes, however many, from a generator's. */
-FLAKE_API flake_status flake_lanes_snapshot_take(flake_lanes *, flake_snapshot *);
-FLAKE_API flake_status flake_lanes_restore(flake_lanes *, const flake_snapshot *);
-
-/* ---- prefetch: a thread's own stock of ids, claimed in one draw ----
- *
- * Ids taken from stock are as old as the stock: valid_ms (0: for ever) bounds that. Less than
- * `count` (1 to 100,000) are claimed when less are free. The generator must last as long.
+ * From a generator of 64-bit IDs, without lanes and single_thread. IDs from stock are as old as the stock:
+ * valid_ms (0: for ever) limits that. Fewer than `count` (1 to 100,000) are claimed when fewer are available.
+ * The generator must outlive it.
  */
 typedef struct flake_prefetch flake_prefetch;
 FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32_t count,
-                                           int64_t valid_ms);
+                                           int64_t valid_ms, flake_why *);
 FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
 
 // >>restarts
-/* ---- overflow: options.overflow gets a note each ms while callers queue ----
+/* ---- overflow events: bounded, lock-free, many producers and consumers ----
  *
- * A full ring drops notes. Those of different ms may come out in another order, so look at now_ns. The
- * last one, count 0, is written by a caller that was queued or by the next one to draw. Each shard and each
- * lane has a queue, and so notes, of its own.
+ * A full ring drops events. Those of different ms may come out in another order, so use now_ns. The last one,
+ * waiting 0, is pushed by a caller that waited or by the next one to draw. Each generator and lane has a queue,
+ * and so events, of its own.
  */
 typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
 typedef struct flake_overflow {
     int64_t now_ns;
-    uint32_t waiting; /* IDs waited for, each of a batch; 0: the overflow is over */
-    uint32_t elapsed_ms; /* since it began */
+    uint32_t waiting;    /* IDs waited for, each of a batch; 0: the overflow is over */
+    uint32_t elapsed_ms; /* since this overflow began */
 } flake_overflow;
 
 /* Any number of slots. Not while others use the ring. */
 FLAKE_API flake_status flake_ring_init(flake_ring *, flake_ring_slot *slots, size_t n);
-/* False: it is full, or a thread that pops has not ended yet. */
-FLAKE_API bool flake_ring_push(flake_ring *, flake_overflow);
-/* False: it is empty, or a thread that pushes has not ended yet. */
+/* False: it is full, or a thread has not finished its pop. */
+FLAKE_API bool flake_ring_push(flake_ring *, const flake_overflow *);
+/* False: it is empty, or a thread has not finished its push. */
 FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
 
 /* ---- a machine that was copied ----
@@ -633,11 +670,6 @@ FLAKE_API void flake_machine_cloned(void);
  * the state is lost: draws, extend and close return FLAKE_MISMATCH until it is closed and opened again.
  */
 typedef struct flake_state flake_state;
-
-/* NULL wherever it is asked for: don't tell. */
-typedef struct flake_why {
-    char text[200]; /* what is wrong, in words: the option or file, and what became of it */
-} flake_why;
 
 typedef struct flake_state_options {
     const char
@@ -672,25 +704,20 @@ FLAKE_API flake_status flake_state_close(flake_state *);
 
 /* ---- after fork, crash and restart ----
  *
- * A forked child, and a process after flake_machine_cloned(), gets FLAKE_FORKED until it says with
- * which ids of its own it goes on: another node, or other sequence numbers. FLAKE_NODE_RANGE: its options
- * have some of the parent's ids in them. FLAKE_INVALID: it was not forked. For a shard likewise,
- * through flake_shard_gen, with its own seq_min and seq_max. Only the ids of that one generator or shard
- * are compared: keep clear of the parent's others yourself. flake_init in a child compares nothing.
+ * A forked child, and a process after flake_machine_cloned(), gets FLAKE_FORKED until it calls this with
+ * numbers of its own: another node, or another sequence range. It takes all options, lanes and single_thread
+ * included. FLAKE_NODE_OVERLAP: its numbers include some of the parent's. FLAKE_INVALID: it was not
+ * inherited. After a failure the generator is unchanged, so that the child can try again. Only the numbers of
+ * this generator or shard are compared: avoid the parent's others yourself. flake_init in a child compares
+ * nothing.
  *
- * A generator must not outlive the module whose code initialised it: it looks at that module's memory.
+ * A generator must not outlive the module whose code initialised it: it reads that module's memory.
  *
- * Two kinds of fork go unnoticed: one in a signal handler that has interrupted a draw (the parent and child
+ * Two kinds of fork go unnoticed: one in a signal handler that has interrupted a draw (parent and child
  * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
-FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *);
-/* With the same array, and as many lanes. */
-FLAKE_API flake_status flake_lanes_reinit_after_fork(flake_lanes *, const flake_options *);
-/* Releases the numbers that options.exclusive keeps from others. It stops no draws: call it when no thread
- * draws any more, before another init and before the memory goes. Of shards, retire the first. */
-FLAKE_API void flake_release(flake_gen *);
-FLAKE_API void flake_lanes_retire(flake_lanes *);
+FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *, flake_why *);
 
 /* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
  *
@@ -700,7 +727,7 @@ FLAKE_API void flake_lanes_retire(flake_lanes *);
  *     where.path = "/var/lib/app/ids";
  *     if (flake_state_open(&state, &where, &options, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
- *     flake_init(&ids, &options); // or flake_shards_init, flake_lanes_init
+ *     flake_init(&ids, &options, &why); // or flake_init_shards
  *     ...
  *     flake_state_close(&state);
  *
@@ -718,13 +745,13 @@ FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options
  * address its maker gave it, else the first that is up, else any. Loopback and all zeros don't
  * count. Unique on a network, for one process a host. FLAKE_IO: the system does not list its
  * interfaces. */
-FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *worker48, flake_why *);
+FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48, flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private IPv4 address. */
-FLAKE_API flake_status flake_node_from_ip(uint32_t *node16, flake_why *);
+FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *);
 /* The ordinal of a StatefulSet's pod: web-3, and web-3.web.prod.svc, are 3. NULL: this host's. */
-FLAKE_API flake_status flake_node_from_hostname(const char *name, uint32_t *node, flake_why *);
+FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node, flake_why *);
 /* The variable's text, a decimal number below 2^32, of 20 digits at most. */
-FLAKE_API flake_status flake_node_from_env(const char *variable, uint32_t *node, flake_why *);
+FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node, flake_why *);
 
 /* A slot: the lowest free number of a folder that all processes of a host share (and of no network
  * file system), with a horizon of its own, as a state file has. It is held until it is released, or
@@ -810,186 +837,31 @@ FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
 FLAKE_API flake_status flake_ulid(char out[27]);
 
-/* ---- 128 bits: boundary's ids, UUIDs and ULIDs; big-endian, memcmp sorts ----
- *
- *     FLAKE_BOUNDARY    [ time 64 ][ worker 48 ][ sequence 16 ]
- *     FLAKE_UUID7       [ time 48 ][ 0111 ][ counter 12 ][ 10 ][ counter 14 ][ random 48 ]
- *     FLAKE_UUID7_NODE  [ time 48 ][ 0111 ][ counter 12 ][ 10 ][ counter 14 ][ node 48 ]
- *     FLAKE_UUID8       [ time 48 ][ 1000 ][ counter 12 ][ 10 ][ counter 14 ][ node 48 ]
- *     FLAKE_ULID        [ time 48 ][ counter 80 ]
- *
- * Time is ms since 1970. boundary's sequence begins at 0 in each ms. A counter begins anew in each ms, at a
- * random number below 2^25, or below 2^79, and goes up by one for each id: 65,536 a ms, then the queue.
- * So all ids of a generator rise, whichever threads draw them, and of lanes those of a later ms are greater.
- * Of two ids of one ms the counters tell how many lie between them, and nothing else.
- *
- * WHAT A DUPLICATE WOULD TAKE. One generator gives no id twice. Two FLAKE_UUID7 or FLAKE_ULID are kept
- * apart by the ms, by where their counters begin, and by what is random behind them: of 1,000 generators that
- * draw 10 ids each in every ms of a year, 1.7e-4 duplicates are to be expected of FLAKE_UUID7, 2.6e-6 of
- * FLAKE_ULID, and 8.4e-5 of UUIDs of version 7 with 74 random bits. With a node of its own a generator repeats
- * nobody's ids, under the conditions of any node; ranges of numbers don't part two of one node, since counters
- * begin anywhere. RFC 9562 (6.4) has version 8 for that; version 7 with a node is ours.
- *
- * RANDOM BITS are a keyed function (SipHash-1-3) of time and place, under keys from FLAKE_RANDOM_BYTES. The
- * counter's keys are new with each init. The last 48 bits' are new each second, too; without random bytes the
- * old ones stay. Who knows an id can guess those of its ms: of FLAKE_UUID7 all but the last 48 bits, of the
- * others all. Ids are no secrets and no tokens. A copy of a running machine counts from the same numbers until
- * flake_machine_cloned.
- *
- * THE CLOCK PUT BACK: UUIDs and ULIDs go on from the newest time, each lane from its own, and when a ms is
- * spent they take the next at once. With fail_on_backwards they say FLAKE_CLOCK_BACKWARDS, which boundary's always do.
- */
+/* ---- texts of 128 bits ---- */
 
-typedef struct flake128 {
-    uint8_t bytes[16];
-} flake128;
-
-typedef struct flake128_parts {
-    int64_t unix_ms;
-    uint64_t time;   /* ms since 1970, as in the id */
-    uint64_t worker; /* 48 bits: worker, node, or random; ULID: the last 64 bits of its 80 */
-    uint32_t seq;    /* 16 bits; UUIDs: the counter's 26; ULID: the first 16 bits of its 80 */
-} flake128_parts;
-
-typedef struct flake128_gen flake128_gen;
-/* worker48: boundary's worker, a UUID's node, else 0. options: form; layout, node, node_offset and
- * seq_scatter must be zero. FLAKE_UUID7 and FLAKE_ULID take no `exclusive`. FLAKE_IO: there are no random
- * bytes. With a clock before 1984 the first draw of a UUID or ULID is FLAKE_TIME_RANGE. flake128_options_why names
- * what does not fit. A restored UUID or ULID generator begins in a later ms. */
-FLAKE_API flake_status flake128_init(flake128_gen *, uint64_t worker48, const flake_options *);
-FLAKE_API const char *flake128_options_why(uint64_t worker48, const flake_options *);
-FLAKE_API flake_status flake128_next(flake128_gen *, flake128 *id);
-FLAKE_API flake_status flake128_try(flake128_gen *, flake128 *id);
-FLAKE_API int64_t flake128_retry_ns(flake128_gen *);
-FLAKE_API void flake128_stats_get(flake128_gen *, flake_stats *);
-FLAKE_API uint64_t flake128_available(flake128_gen *);
-FLAKE_API int64_t flake128_lag_ms(flake128_gen *);
-/* Where it stands, and to go on behind that: as flake_snapshot_take and flake_restore. */
-typedef struct flake128_snapshot {
-    int64_t unix_ms; /* start of the unit that count counts from */
-    uint64_t count;  /* ids drawn since, those of the queue and ahead of the clock included */
-    uint64_t worker; /* the same in the generator, as the bounds are, or no restore */
-    uint32_t seq_min, seq_max;
-} flake128_snapshot;
-FLAKE_API flake_status flake128_snapshot_take(flake128_gen *, flake128_snapshot *);
-FLAKE_API flake_status flake128_restore(flake128_gen *, const flake128_snapshot *);
-FLAKE_API flake_status flake128_next_n(flake128_gen *, flake128 *ids, size_t n);
-FLAKE_API size_t flake128_try_n(flake128_gen *, flake128 *ids, size_t n);
-FLAKE_API flake_status flake128_try_at(flake128_gen *, int64_t unix_ms, flake128 *id);
-FLAKE_API flake_status flake128_reinit_after_fork(flake128_gen *, uint64_t worker48,
-                                                  const flake_options *);
-FLAKE_API flake_status flake128_state_open(flake_state *, const flake_state_options *,
-                                           uint64_t worker48, const flake_options *, flake_why *);
-FLAKE_API void flake128_retire(flake128_gen *);
-/* Lanes, as for 64 bits. */
-typedef struct flake128_lanes flake128_lanes;
-FLAKE_API flake_status flake128_lanes_init(flake128_lanes *, flake_lane *array, size_t n,
-                                           uint64_t worker48, const flake_options *);
-FLAKE_API flake_status flake128_lanes_next(flake128_lanes *, flake128 *id);
-FLAKE_API flake_status flake128_lanes_try(flake128_lanes *, flake128 *id);
-FLAKE_API int64_t flake128_lanes_retry_ns(flake128_lanes *);
-FLAKE_API flake_status flake128_lanes_next_n(flake128_lanes *, flake128 *ids, size_t n);
-FLAKE_API size_t flake128_lanes_try_n(flake128_lanes *, flake128 *ids, size_t n);
-FLAKE_API uint64_t flake128_lanes_available(flake128_lanes *);
-FLAKE_API void flake128_lanes_stats_get(flake128_lanes *, flake_stats *);
-FLAKE_API flake_status flake128_lanes_snapshot_take(flake128_lanes *, flake128_snapshot *);
-FLAKE_API flake_status flake128_lanes_restore(flake128_lanes *, const flake128_snapshot *);
-FLAKE_API flake_status flake128_lanes_reinit_after_fork(flake128_lanes *, uint64_t worker48,
-                                                        const flake_options *);
-FLAKE_API void flake128_lanes_retire(flake128_lanes *);
-/* Of any library's ids. From unix_ms, worker and seq; time is not looked at. FLAKE_TIME_RANGE: a time that the
- * form has not; FLAKE_INVALID: a part that is too large, no such form. */
-FLAKE_API flake_status flake128_compose(flake_form, const flake128_parts *, flake128 *id);
-/* FLAKE_INVALID: another version or variant than the form's. */
-FLAKE_API flake_status flake128_decompose(flake_form, flake128 id, flake128_parts *);
-/* The smallest and the largest id of a ms, for range scans. */
-FLAKE_API flake_status flake128_min_at(flake_form, int64_t unix_ms, flake128 *id);
-FLAKE_API flake_status flake128_max_at(flake_form, int64_t unix_ms, flake128 *id);
-FLAKE_API int flake128_compare(flake128, flake128);
 /* As the calls for 64 bits, in a base from 2 to 62: digits, upper case, lower case. Another base
  * has the width 0, is written with the length 0, and read with FLAKE_INVALID. */
 FLAKE_API size_t flake128_text_width(unsigned base);
-FLAKE_API size_t flake128_format(flake128, unsigned base, char *buf, size_t size);
-FLAKE_API size_t flake128_format_fixed(flake128, unsigned base, char *buf, size_t size);
+FLAKE_API size_t flake128_format(const flake128 *, unsigned base, char *buf, size_t size);
+FLAKE_API size_t flake128_format_fixed(const flake128 *, unsigned base, char *buf, size_t size);
 FLAKE_API flake_status flake128_parse(const char *, size_t len, unsigned base, flake128 *id);
 /* As a UUID's 16 bytes: 32 hex digits, lower case, and 4 hyphens. Version and variant are what the bits
  * make them. Both cases are read. */
-FLAKE_API void flake128_to_uuid(flake128, char out[37]);
+FLAKE_API void flake128_to_uuid(const flake128 *, char out[37]);
 FLAKE_API flake_status flake128_from_uuid(const char *, size_t len, flake128 *id);
 /* As a ULID's 26 characters, upper case. Either case is read, and I and L as 1, O as 0; what is above
  * 7ZZZZZZZZZZZZZZZZZZZZZZZZZ is FLAKE_PARSE. */
-FLAKE_API void flake128_to_ulid(flake128, char out[27]);
+FLAKE_API void flake128_to_ulid(const flake128 *, char out[27]);
 FLAKE_API flake_status flake128_from_ulid(const char *, size_t len, flake128 *id);
-/* Many at once, each text with its NUL: 37 * n characters, or 27 * n. What is read are texts 37 or 27
- * characters apart, with whatever stands between one and the next (lines of a file are so); all n or none. */
+/* Many at once, each text with its NUL: 37 * n characters, or 27 * n. When reading, texts are 37 or 27
+ * characters apart, whatever separates them (such as line ends); all n or none. */
 FLAKE_API void flake128_to_uuid_n(const flake128 *, size_t n, char *out);
 FLAKE_API flake_status flake128_from_uuid_n(const char *, size_t n, flake128 *ids);
 FLAKE_API void flake128_to_ulid_n(const flake128 *, size_t n, char *out);
 FLAKE_API flake_status flake128_from_ulid_n(const char *, size_t n, flake128 *ids);
 
 #ifdef FLAKE_LIBRARY
-/* ---- for other languages ----
- *
- * A shared library of this header, which `make lib` builds, has these as well. An object takes as many bytes as
- * flake_sizeof_... says, zero before its first use; options are set by name:
- *
- *     options = zeros(flake_sizeof_options())
- *     gen     = zeros(flake_sizeof_gen())
- *     flake_options_set(options, "layout", "twitter", NULL)
- *     flake_options_set(options, "node", "7", NULL)
- *     flake_init(gen, options)
- *
- * `name` is a field's as it stands above, such as "node", "clock.kind", "layout.node_bits"; a `value` is a
- * decimal number, or a word:
- *
- *     true, false             of what is a bool
- *     idgen, twitter ...      of layout: what flake_layout_named knows
- *     boundary, uuid7, uuid7_node, uuid8, ulid      of form
- *     exact, coarse, fast     of clock.kind
- *
- * Texts (path, dir, exclusive) are not copied: they must last as long as what they are for. What is a pointer or a
- * function (state, overflow, clock.now_ns, gate.admit ...) is set by the calls that end in _point.
- * FLAKE_INVALID: there is no such option; FLAKE_PARSE: it has no such value.
- *
- * sno.h's statuses are other numbers. Where calls take a flake128, a struct of 16 bytes, some that end in _n take
- * addresses: flake128_next_n, flake128_to_uuid_n.
- */
-FLAKE_API flake_status flake_options_set(flake_options *, const char *name, const char *value,
-                                         flake_why *);
-FLAKE_API flake_status flake_options_point(flake_options *, const char *name, const void *to,
-                                           flake_why *);
-FLAKE_API flake_status flake_state_options_set(flake_state_options *, const char *name,
-                                               const char *value, flake_why *);
-FLAKE_API flake_status flake_state_options_point(flake_state_options *, const char *name,
-                                                 const void *to, flake_why *);
-FLAKE_API flake_status flake_slot_options_set(flake_slot_options *, const char *name,
-                                              const char *value, flake_why *);
-FLAKE_API flake_status flake_slot_options_point(flake_slot_options *, const char *name,
-                                                const void *to, flake_why *);
-
-FLAKE_API const char *flake_version(void);
-FLAKE_API size_t flake_sizeof_options(void);
-FLAKE_API size_t flake_sizeof_gen(void);
-FLAKE_API size_t flake_sizeof_shard(void);
-FLAKE_API size_t flake_sizeof_lanes(void);
-FLAKE_API size_t flake_sizeof_lane(void);
-FLAKE_API size_t flake_sizeof_prefetch(void);
-FLAKE_API size_t flake_sizeof_ring(void);
-FLAKE_API size_t flake_sizeof_ring_slot(void);
-FLAKE_API size_t flake_sizeof_state(void);
-FLAKE_API size_t flake_sizeof_state_options(void);
-FLAKE_API size_t flake_sizeof_slot(void);
-FLAKE_API size_t flake_sizeof_slot_options(void);
-FLAKE_API size_t flake_sizeof_layout(void);
-FLAKE_API size_t flake_sizeof_parts(void);
-FLAKE_API size_t flake_sizeof_stats(void);
-FLAKE_API size_t flake_sizeof_snapshot(void);
-FLAKE_API size_t flake_sizeof_overflow(void);
-FLAKE_API size_t flake_sizeof_why(void);
-FLAKE_API size_t flake128_sizeof_gen(void);
-FLAKE_API size_t flake128_sizeof_lanes(void);
-FLAKE_API size_t flake128_sizeof_parts(void);
-FLAKE_API size_t flake128_sizeof_snapshot(void);
+FLAKE_API const char *flake_version(void); /* in a shared library, for other languages */
 #endif
 
 // >>system begin
@@ -1323,7 +1195,8 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
 /* For open: a program started meanwhile must not keep the file, or its lock. */
 #if defined(O_CLOEXEC)
 enum { FLAKE_I_CLOSES = O_CLOEXEC, FLAKE_I_DUP = F_DUPFD_CLOEXEC };
-#elif defined(__O_CLOEXEC) /* glibc's own name, which strict C does not hide; it hides F_DUPFD_CLOEXEC */
+#elif defined( \
+    __O_CLOEXEC) /* glibc's own name, which strict C does not hide; it hides F_DUPFD_CLOEXEC */
 enum { FLAKE_I_CLOSES = __O_CLOEXEC, FLAKE_I_DUP = 1030 };
 #else
 enum { FLAKE_I_CLOSES = 0, FLAKE_I_DUP = F_DUPFD };
@@ -1401,7 +1274,7 @@ FLAKE_I_FN void *flake_i_new_page(bool shared) {
     const int anonymous = MAP_ANON, zeros = -1;
 #elif !defined(__linux__) /* its number, which strict C hides, is no business of ours */
     const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
-#else /* Where it has another value, mmap fails. Then each draw calls getpid. */
+#else                     /* Where it has another value, mmap fails. Then each draw calls getpid. */
     const int anonymous = 0x20, zeros = -1;
 #endif
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
@@ -2014,11 +1887,11 @@ FLAKE_I_FN void flake_i_ring_copy(const flake_overflow *note, flake_overflow *ou
     out->elapsed_ms = note->elapsed_ms;
 }
 
-FLAKE_API bool flake_ring_push(flake_ring *ring, flake_overflow note) {
+FLAKE_API bool flake_ring_push(flake_ring *ring, const flake_overflow *note) {
     uint64_t turn;
     flake_ring_slot *slot = flake_i_ring_claim(ring, &ring->head, 0, &turn);
     if (!slot) return false;
-    flake_i_ring_copy(&note, &slot->note);
+    flake_i_ring_copy(note, &slot->note);
     FLAKE_ATOMIC_STORE(&slot->turn, turn + 1, release); /* FILL:R */
     return true;
 }
@@ -2155,13 +2028,13 @@ typedef struct flake_i_engine {
     unsigned time_shift;
     unsigned tick_bits; /* 1: a clock put back changes the timeline */
     flake_clock clock;
-    uint64_t limit;     /* count never goes past this */
-    uint64_t max_time;  /* the last unit that layout and clock can express */
-    uint64_t ahead;     /* units that ids may lie ahead of the clock */
-    uint64_t time_lead; /* units that time itself may: ahead, or 0 */
-    int64_t wait_ns;    /* longest sleep of one call */
-    bool fail_on_backwards;   /* a waiting call does not wait for a clock that was put back */
-    bool is_plain;      /* no gate, state, ring or leases; a full count carries into nothing */
+    uint64_t limit;         /* count never goes past this */
+    uint64_t max_time;      /* the last unit that layout and clock can express */
+    uint64_t ahead;         /* units that ids may lie ahead of the clock */
+    uint64_t time_lead;     /* units that time itself may: ahead, or 0 */
+    int64_t wait_ns;        /* longest sleep of one call */
+    bool fail_on_backwards; /* a waiting call does not wait for a clock that was put back */
+    bool is_plain;          /* no gate, state, ring or leases; a full count carries into nothing */
     flake_i_atomic64
         window; /* what the counter counts in a lease; 1: not known yet; 0: no leases */
     flake_ring *ring;
@@ -2388,9 +2261,9 @@ FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o,
     e->unit_share = UINT64_MAX / e->unit_ns;
     e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d->range;
     flake_i_set_limits(e, o, d);
-    flake_i_atomic64 *const zeros[] = {&e->word,        &e->safe[0], &e->safe[1], &e->drifts,
-                                       &e->overflow,    &e->rebased, &e->batches, &e->waits,
-                                       &e->clock_backwards, &e->lease,   &e->paced,   &e->pace};
+    flake_i_atomic64 *const zeros[] = {
+        &e->word,    &e->safe[0], &e->safe[1],         &e->drifts, &e->overflow, &e->rebased,
+        &e->batches, &e->waits,   &e->clock_backwards, &e->lease,  &e->paced,    &e->pace};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
 }
@@ -2760,7 +2633,7 @@ FLAKE_I_FN bool flake_i_push_note(flake_i_engine *e, int64_t now_ns, uint64_t qu
     note.now_ns = now_ns;
     note.waiting = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
     note.elapsed_ms = (uint32_t)ticks;
-    return flake_ring_push(e->ring, note);
+    return flake_ring_push(e->ring, &note);
 }
 
 /* Queued callers call this each ms, with how many they are. */
@@ -4088,7 +3961,7 @@ FLAKE_I_FN uint64_t flake_i_exclude_at(uint64_t number) {
  * it. It is let go with flake_i_file_drop. `file` is left as it was where it fails. */
 FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *folder,
                                         const uint8_t *identity, size_t whose, uint64_t first,
-                                        uint64_t last) {
+                                        uint64_t last, flake_why *why) {
     static const char prefix[] = "/flake-", ending[] = ".exclusive";
     char path[FLAKE_I_PATH + 64];
     const size_t length = strlen(folder);
@@ -4103,6 +3976,7 @@ FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *folder,
     const flake_i_calm calm = flake_i_calm_begin();
     const flake_status status =
         flake_i_file_open(&fresh, path, FLAKE_I_CREATE, from, to - from + 1);
+    if (status == FLAKE_IO) (void)flake_i_say_errno(why, path, ": cannot be opened and locked: ");
     flake_i_calm_end(calm);
     if (status == FLAKE_OK) *file = fresh;
     return status;
@@ -4121,7 +3995,8 @@ FLAKE_I_FN void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
  * Not while others use the engine. */
 FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
     flake_i_spend_unit(e);
-    if (e->gate.admit && e->gate.not_before_ns) flake_i_engine_floor(e, e->gate.not_before_ns(e->gate.user));
+    if (e->gate.admit && e->gate.not_before_ns)
+        flake_i_engine_floor(e, e->gate.not_before_ns(e->gate.user));
     if (e->state_at) flake_i_engine_floor(e, flake_i_state_floor(flake_i_state_of(e)));
     if (later) flake_i_engine_floor(e, flake_i_exact_ns(&e->clock));
 }
@@ -4350,45 +4225,6 @@ FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned how, u
     return flake_i_lanes_draw_on(l, how | left, word, now_ns, want, out, from);
 }
 
-/* Takes those of the first unit off places of a lane, as places of the whole. False: there are none. */
-FLAKE_I_FN bool flake_i_lane_cut(const flake_lane *lane, flake_i_place *rest, flake_i_place *unit) {
-    *unit = *rest;
-    unit->index += lane->first;
-    unit->n = flake_i_min(rest->n, lane->engine.cap - rest->index);
-    rest->n -= unit->n;
-    rest->index = 0;
-    rest->time++;
-    return unit->n != 0;
-}
-
-/* When a try would succeed, from now; INT64_MAX: never. */
-FLAKE_I_FN int64_t flake_i_lanes_retry_ns(const flake_i_lanes *l) {
-    int64_t least = INT64_MAX;
-    for (size_t i = 0; i < l->n; i++) {
-        const int64_t ns = flake_i_retry_ns(&flake_i_lane(l, i)->engine);
-        if (ns < least) least = ns;
-    }
-    return least;
-}
-
-FLAKE_I_FN uint64_t flake_i_lanes_available(const flake_i_lanes *l) {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < l->n; i++) sum += flake_i_available(&flake_i_lane(l, i)->engine);
-    return sum;
-}
-
-FLAKE_I_FN void flake_i_lanes_stats(const flake_i_lanes *l, flake_stats *sum) {
-    memset(sum, 0, sizeof *sum);
-    for (size_t i = 0; i < l->n; i++) {
-        flake_stats one;
-        flake_i_stats(&flake_i_lane(l, i)->engine, &one);
-        sum->ids += one.ids;
-        sum->batches += one.batches;
-        sum->waits += one.waits;
-        sum->clock_backwards += one.clock_backwards;
-    }
-}
-
 /* The newest unit that any has drawn in, on either timeline. The word is looked at first: who leaves
  * a timeline has raised safe[] by then. */
 FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_time) {
@@ -4415,19 +4251,41 @@ struct flake_slot {
     uint32_t number;
 };
 
-/* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
-struct flake_gen {
-    flake_i_engine engine;
-    uint64_t base;  /* id of place 0 at time 0: node, gap bit and seq_min in their fields */
-    uint64_t whose; /* hash of the identity: another one, if it is initialised anew as another */
-    unsigned time_shift, seq_shift;
-    bool plain; /* neither scatter nor spread */
-    flake_options options;
-    flake_i_file exclusive; /* fd below 0: none */
+/* Keys of the random bits. A thread that sees those of the tail half changed has a key, too. */
+typedef struct flake_i_keys {
+    uint64_t start[2];
+    flake_i_atomic64 tail[2];
+    flake_i_atomic64 renewed; /* in which second, about */
+    flake_i_atomic64 newest;  /* [ whose ms:39 ][ where its counter begins:25 ], of UUIDs */
+} flake_i_keys;
+
+/* What a generator is: how it draws, and what it forms of a place. 0: not initialised. A draw compares the
+ * sum with those of its usual cases. */
+enum {
+    FLAKE_I_SINGLE = 1, /* one thread at a time: plain loads and stores */
+    FLAKE_I_MULTI = 2,  /* one word for all threads: read-modify-writes */
+    FLAKE_I_LANES = 3,
+    FLAKE_I_WAY = 3,
+    FLAKE_I_128 = 4,  /* forms 128-bit IDs; without it those of 64 bits */
+    FLAKE_I_PART = 8, /* part of a generator such as sno.h's, which forms the IDs */
+    FLAKE_I_ODD = 16  /* 64-bit IDs with scatter or reversed time: not the sum of base and place */
 };
 
-struct flake_shard {
-    flake_gen gen;
+/* Large, and made of cache lines: static, on the stack or allocated; alignment does not matter. With lanes
+ * the engine has the claims, and where the lanes begin; no draw uses its word. */
+struct flake_gen {
+    flake_i_engine engine;
+    uint64_t
+        base; /* 64 bits: the ID of place 0 at time 0; boundary: its lower half; UUIDs: the node */
+    uint8_t kind;
+    uint8_t time_shift, seq_shift;
+    bool counts;    /* UUIDs and ULIDs: the ID is a function of the keys, too */
+    bool continues; /* from its newest time after a backward step of the clock */
+    uint64_t whose; /* hash of the identity: another one, if it is initialised anew as another */
+    flake_i_keys keys;
+    flake_options options;
+    flake_i_file exclusive; /* fd below 0: none */
+    flake_i_lanes split;
 };
 
 struct flake_prefetch {
@@ -4442,63 +4300,29 @@ struct flake_prefetch {
     char pad[64]; /* so that two threads' don't share a cache line */
 };
 
-/* Keys of what looks random. Who sees those of the tail half changed has a key, too. */
-typedef struct flake_i_keys {
-    uint64_t start[2];
-    flake_i_atomic64 tail[2];
-    flake_i_atomic64 renewed; /* in which second, about */
-    flake_i_atomic64 newest;  /* [ whose ms:39 ][ where its counter begins:25 ], of UUIDs */
-} flake_i_keys;
-
-struct flake128_gen {
-    flake_i_engine engine;
-    uint64_t worker;
-    uint64_t low; /* of boundary's ids of place 0: the lower half */
-    uint32_t seq_min;
-    flake_form form;
-    bool goes_on; /* from its newest time when the clock was put back */
-    uint64_t epoch_ms;
-    flake_i_keys keys;
-    flake_i_file exclusive;
-};
-
-/* The whole makes ids of places, has the claims, and where the lanes begin; nobody draws from it. */
-struct flake_lanes {
-    flake_gen whole;
-    flake_i_lanes split;
-};
-
-struct flake128_lanes {
-    flake128_gen whole;
-    flake_i_lanes split;
-};
-
 FLAKE_API const char *flake_status_str(flake_status status) {
     switch (status) {
     case FLAKE_OK: return "ok";
     case FLAKE_AGAIN:
-        return "all ids of this time unit are drawn, or the numbers left are held back: try again "
-               "(flake_retry_ns says when)";
-    case FLAKE_CLOCK_BACKWARDS: return "the clock was put back to before the newest id";
-    case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or past flake_layout_end_ms";
+        return "no ID is available in this time unit, or the numbers left are held back: retry "
+               "(flake_retry_ns)";
+    case FLAKE_CLOCK_BACKWARDS: return "the clock is behind the newest ID";
+    case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or after flake_layout_end_ms";
     case FLAKE_INVALID:
-        return "an argument or option does not fit (flake_why, or flake_options_why, names it), or the "
-               "generator "
-               "was never initialised";
-    case FLAKE_PARSE: return "not a text of this form";
-    case FLAKE_NODE_RANGE:
-        return "node + node_offset does not fit layout.node_bits, or the parent had it before the "
-               "fork";
-    case FLAKE_LEASE_LOST: return "the claim on the node number is lost";
-    case FLAKE_FORKED: return "the generator was inherited through fork(), or the machine cloned";
-    case FLAKE_IO:
-        return "the system refused a file, a connection or random bytes, or the state is closed";
-    case FLAKE_CORRUPT: return "the state file is cut short or damaged";
+        return "a bad argument or option (flake_why names it), or the generator is not initialised";
+    case FLAKE_PARSE: return "not a text of this encoding";
+    case FLAKE_NODE_RANGE: return "node + node_offset exceeds layout.node_bits";
+    case FLAKE_NODE_OVERLAP: return "the parent used some of these numbers before the fork";
+    case FLAKE_LEASE_LOST: return "the claim on the node number was lost";
+    case FLAKE_FORKED:
+        return "the generator was inherited through fork(), or the machine was cloned";
+    case FLAKE_IO: return "a file, connection or random source failed, or the state is closed";
+    case FLAKE_CORRUPT: return "the state file is truncated or damaged";
     case FLAKE_MISMATCH:
-        return "the state file is another generator's, or no state file, or was changed while it "
+        return "the state file is of another generator, or no state file, or was changed while it "
                "was open";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
-    case FLAKE_IN_USE: return "somebody else holds this number, file or range of ids";
+    case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
     case FLAKE_EXHAUSTED: return "this process has used all 65,535 partitions";
     }
     return "unknown status";
@@ -4506,137 +4330,34 @@ FLAKE_API const char *flake_status_str(flake_status status) {
 
 // >>layouts
 
+/* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
+enum { FLAKE_I_BOUNDARY = 1, FLAKE_I_UUID7, FLAKE_I_UUID7_NODE, FLAKE_I_UUID8, FLAKE_I_ULID };
+
 FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
     return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
 }
 
-/* Fields as {bits, shift} pairs; a sum of more than 64 bits is left to flake_layout_check. */
-FLAKE_I_FN flake_layout flake_i_layout(const char *name, int64_t epoch_ms, unsigned time_bits,
-                                       unsigned time_shift, unsigned node_bits, unsigned node_shift,
-                                       unsigned seq_bits, unsigned seq_shift) {
-    flake_layout l;
-    memset(&l, 0, sizeof l);
-    l.name = name;
-    l.epoch_ms = epoch_ms;
-    l.unit_ms = 1;
-    if (time_bits > 64 || node_bits > 64 || seq_bits > 64) time_bits = 0; /* fails the check */
-    l.time_bits = (uint8_t)time_bits;
-    l.time_shift = (uint8_t)time_shift;
-    l.node_bits = (uint8_t)node_bits;
-    l.node_shift = (uint8_t)node_shift;
-    l.seq_bits = (uint8_t)seq_bits;
-    l.seq_shift = (uint8_t)seq_shift;
-    return l;
-}
-
-enum flake_i_layout_name {
-    FLAKE_I_IDGEN,
-    FLAKE_I_HAZELCAST,
-    FLAKE_I_UNIQUEID_ORDERED,
-    FLAKE_I_UNIQUEID_SPREAD,
-    FLAKE_I_TWITTER,
-    FLAKE_I_SONYFLAKE,
-    FLAKE_I_DISCORD,
-    FLAKE_I_INSTAGRAM,
-    FLAKE_I_MASTODON,
-    FLAKE_I_JS53,
-    FLAKE_I_LAYOUTS
-};
-
-FLAKE_I_FN flake_layout flake_i_known_layout(size_t i) {
-    /* name, epoch, unit; bits and shift of time, node and sequence; spread, gap_at, gap_bit, time_sign */
-    static const flake_layout known[FLAKE_I_LAYOUTS] = {
-        {"idgen", 0, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0, 0},
-        {"hazelcast", 1514764800000, 1, 41, 22, 16, 0, 6, 16, 0, 0, 0, 1},
-        {"uniqueid_ordered", 0, 1, 42, 22, 15, 0, 6, 16, 0, 12, 1, 0},
-        {"uniqueid_spread", 0, 1, 42, 22, 15, 0, 6, 16, 1, 12, 0, 0},
-        {"twitter", 1288834974657, 1, 41, 22, 10, 12, 12, 0, 0, 0, 0, 0},
-        {"sonyflake", 1409529600000, 10, 39, 24, 16, 0, 8, 16, 0, 0, 0, 0},
-        {"discord", 1420070400000, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0, 0},
-        {"instagram", 1314220021721, 1, 41, 23, 13, 10, 10, 0, 0, 0, 0, 0},
-        {"mastodon", 0, 1, 48, 16, 0, 16, 16, 0, 0, 0, 0, 0},
-        {"js53", 1577836800000, 1, 41, 12, 5, 7, 7, 0, 0, 0, 0, 0}};
-    return known[i];
-}
-
-FLAKE_API flake_layout flake_layout_idgen(void) { return flake_i_known_layout(FLAKE_I_IDGEN); }
-
-FLAKE_API flake_layout flake_layout_hazelcast(void) {
-    return flake_i_known_layout(FLAKE_I_HAZELCAST);
-}
-
-FLAKE_API flake_layout flake_layout_uniqueid_ordered(void) {
-    return flake_i_known_layout(FLAKE_I_UNIQUEID_ORDERED);
-}
-
-FLAKE_API flake_layout flake_layout_uniqueid_spread(void) {
-    return flake_i_known_layout(FLAKE_I_UNIQUEID_SPREAD);
-}
-
-FLAKE_API flake_layout flake_layout_twitter(void) { return flake_i_known_layout(FLAKE_I_TWITTER); }
-
-FLAKE_API flake_layout flake_layout_sonyflake(void) {
-    return flake_i_known_layout(FLAKE_I_SONYFLAKE);
-}
-
-FLAKE_API flake_layout flake_layout_discord(void) { return flake_i_known_layout(FLAKE_I_DISCORD); }
-
-FLAKE_API flake_layout flake_layout_instagram(void) {
-    return flake_i_known_layout(FLAKE_I_INSTAGRAM);
-}
-
-FLAKE_API flake_layout flake_layout_mastodon(void) {
-    return flake_i_known_layout(FLAKE_I_MASTODON);
-}
-
-FLAKE_API flake_layout flake_layout_js53(void) { return flake_i_known_layout(FLAKE_I_JS53); }
-
-FLAKE_API flake_layout flake_layout_hazelcast_bits(unsigned seq_bits, unsigned node_bits) {
-    const flake_layout known = flake_layout_hazelcast();
-    unsigned time_bits = seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
-    flake_layout l = flake_i_layout(known.name, known.epoch_ms, time_bits, seq_bits + node_bits,
-                                    node_bits, 0, seq_bits, node_bits);
-    l.time_sign = known.time_sign;
-    return l;
-}
-
-FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
-                                       int64_t epoch_ms) {
-    return flake_i_layout("custom", epoch_ms, time_bits, node_bits + seq_bits, node_bits, seq_bits,
-                          seq_bits, 0);
-}
-
-/* Node bits, with the gap's, where they stand in the id. */
-FLAKE_I_FN uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
-    uint64_t low = l->gap_at ? node & flake_i_ones(l->gap_at) : node;
-    uint64_t high = node ^ low;
-    uint64_t gap = l->gap_at ? (uint64_t)l->gap_bit << l->gap_at : 0;
-    return (high << 1 | gap | low) << l->node_shift;
-}
-
-FLAKE_I_FN uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
-    return bits ? flake_i_ones(bits) << shift : 0;
-}
-
-/* All bits that the layout has; 0 when it is not well formed. */
-FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
-    unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
-    unsigned time_bits = (unsigned)l->time_bits + l->time_sign;
-    if (!l->unit_ms || !l->time_bits || l->node_bits > 32 || l->seq_bits > 32 || l->time_reversed > 1 ||
-        l->time_sign > 1 || l->gap_bit > 1 || (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit))
-        return 0;
-    if (time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
-        l->seq_bits + l->seq_shift > 64 || l->node_shift > 63 || l->seq_shift > 63)
-        return 0;
-    uint64_t time = flake_i_field_mask(time_bits, l->time_shift);
-    uint64_t node = flake_i_field_mask(node_bits, l->node_shift);
-    uint64_t seq = flake_i_field_mask(l->seq_bits, l->seq_shift);
-    return time & node || time & seq || node & seq ? 0 : time | node | seq;
-}
+enum { FLAKE_I_LAYOUTS_OF_64 = 11 }; /* then those of 128 bits, in the order of their formats */
 
 FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
-    if (i >= FLAKE_I_LAYOUTS) return FLAKE_INVALID;
-    *layout = flake_i_known_layout(i);
+    static const flake_layout known[] = {FLAKE_LAYOUT_DEFAULT,
+                                         FLAKE_LAYOUT_IDGEN,
+                                         FLAKE_LAYOUT_TWITTER,
+                                         FLAKE_LAYOUT_HAZELCAST,
+                                         FLAKE_LAYOUT_UNIQUEID_ORDERED,
+                                         FLAKE_LAYOUT_UNIQUEID_SPREAD,
+                                         FLAKE_LAYOUT_SONYFLAKE,
+                                         FLAKE_LAYOUT_DISCORD,
+                                         FLAKE_LAYOUT_INSTAGRAM,
+                                         FLAKE_LAYOUT_MASTODON,
+                                         FLAKE_LAYOUT_JS53,
+                                         FLAKE_LAYOUT_BOUNDARY,
+                                         FLAKE_LAYOUT_UUID7,
+                                         FLAKE_LAYOUT_UUID7_NODE,
+                                         FLAKE_LAYOUT_UUID8,
+                                         FLAKE_LAYOUT_ULID};
+    if (i >= sizeof known / sizeof *known) return FLAKE_INVALID;
+    *layout = known[i];
     return FLAKE_OK;
 }
 
@@ -4650,8 +4371,96 @@ FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *layout
     return FLAKE_INVALID;
 }
 
-FLAKE_API flake_status flake_layout_check(const flake_layout *l) {
-    return l && flake_i_layout_bits(l) ? FLAKE_OK : FLAKE_INVALID;
+FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
+                                       int64_t epoch_ms) {
+    flake_layout l;
+    memset(&l, 0, sizeof l);
+    if (time_bits > 64 || node_bits > 64 || seq_bits > 64) time_bits = 0; /* fails the check */
+    l.name = "custom";
+    l.epoch_ms = epoch_ms;
+    l.unit_ms = 1;
+    l.time_bits = (uint8_t)time_bits;
+    l.time_shift = (uint8_t)(node_bits + seq_bits);
+    l.node_bits = (uint8_t)node_bits;
+    l.node_shift = (uint8_t)seq_bits;
+    l.seq_bits = (uint8_t)seq_bits;
+    return l;
+}
+
+FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits) {
+    const unsigned time_bits =
+        seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
+    const flake_layout known = flake_layout_hazelcast;
+    flake_layout l = flake_layout_of(time_bits, node_bits, seq_bits, known.epoch_ms);
+    l.name = known.name;
+    l.node_shift = 0;
+    l.seq_shift = (uint8_t)node_bits;
+    l.time_sign = known.time_sign;
+    return l;
+}
+
+FLAKE_I_FN bool flake_i_same_layout(const flake_layout *a, const flake_layout *b) {
+    return a->epoch_ms == b->epoch_ms && a->unit_ms == b->unit_ms && a->time_bits == b->time_bits &&
+           a->time_shift == b->time_shift && a->node_bits == b->node_bits &&
+           a->node_shift == b->node_shift && a->seq_bits == b->seq_bits &&
+           a->seq_shift == b->seq_shift && a->time_sign == b->time_sign &&
+           a->time_reversed == b->time_reversed && a->gap_at == b->gap_at &&
+           a->gap_bit == b->gap_bit && a->format == b->format;
+}
+
+/* Whether it is one of 128 bits. */
+FLAKE_I_FN bool flake_i_is_128(const flake_layout *layout) {
+    flake_layout l;
+    return layout && layout->format &&
+           flake_layout_at(FLAKE_I_LAYOUTS_OF_64 - 1 + (size_t)layout->format, &l) == FLAKE_OK &&
+           flake_i_same_layout(layout, &l);
+}
+
+/* The layout of a generator's word. A word of UUIDs or ULIDs counts from 1984, so late that its time takes
+ * 43 bits, and its count has room for fetch_add. */
+#define FLAKE_I_1984_MS INT64_C(441763200000)
+FLAKE_I_FN flake_layout flake_i_word_layout(const flake_layout *layout) {
+    if (!layout->format) return *layout;
+    flake_layout l = flake_layout_mastodon; /* ms since 1970 and 16 bits of sequence, too */
+    if (layout->format != FLAKE_I_BOUNDARY) l.epoch_ms = FLAKE_I_1984_MS;
+    return l;
+}
+
+/* Node bits, with the gap's, at their place in the ID. */
+FLAKE_I_FN uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
+    uint64_t low = l->gap_at ? node & flake_i_ones(l->gap_at) : node;
+    uint64_t high = node ^ low;
+    uint64_t gap = l->gap_at ? (uint64_t)l->gap_bit << l->gap_at : 0;
+    return (high << 1 | gap | low) << l->node_shift;
+}
+
+FLAKE_I_FN uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
+    return bits ? flake_i_ones(bits) << shift : 0;
+}
+
+/* All bits of a layout of 64 bits; 0: it is not well formed. */
+FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
+    unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
+    unsigned time_bits = (unsigned)l->time_bits + l->time_sign;
+    if (!l->unit_ms || !l->time_bits || l->node_bits > 32 || l->seq_bits > 32 ||
+        l->time_reversed > 1 || l->time_sign > 1 || l->gap_bit > 1 ||
+        (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit) || l->format)
+        return 0;
+    if (time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
+        l->seq_bits + l->seq_shift > 64 || l->node_shift > 63 || l->seq_shift > 63)
+        return 0;
+    uint64_t time = flake_i_field_mask(time_bits, l->time_shift);
+    uint64_t node = flake_i_field_mask(node_bits, l->node_shift);
+    uint64_t seq = flake_i_field_mask(l->seq_bits, l->seq_shift);
+    return time & node || time & seq || node & seq ? 0 : time | node | seq;
+}
+
+FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why) {
+    if (l && (flake_i_layout_bits(l) || flake_i_is_128(l))) return FLAKE_OK;
+    return flake_i_say(why, FLAKE_INVALID, "layout",
+                       l && l->format
+                           ? "those of 128 bits cannot be changed"
+                           : "has no time or unit, or its fields overlap or exceed 64 bits");
 }
 
 /* Start of a unit in Unix ms; false when an int64_t can't hold it. */
@@ -4673,22 +4482,18 @@ FLAKE_I_FN bool flake_i_unix_ms_before(const flake_layout *l, uint64_t time, int
 
 FLAKE_API int64_t flake_layout_end_ms(const flake_layout *l) {
     int64_t start;
-    if (flake_layout_check(l) != FLAKE_OK) return INT64_MIN;
+    if (flake_layout_check(l, NULL) != FLAKE_OK) return INT64_MIN;
     if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), &start)) return INT64_MAX;
     return start > INT64_MAX - (int64_t)(l->unit_ms - 1) ? INT64_MAX
                                                          : start + (int64_t)(l->unit_ms - 1);
 }
 
-FLAKE_API uint32_t flake_idgen_node(unsigned datacenter, unsigned worker) {
-    return datacenter < 32 && worker < 32 ? (uint32_t)(datacenter << 5 | worker) : UINT32_MAX;
+FLAKE_API uint64_t flake_idgen_node(unsigned datacenter, unsigned worker) {
+    return datacenter < 32 && worker < 32 ? (uint64_t)(datacenter << 5 | worker) : UINT64_MAX;
 }
 
-FLAKE_API uint32_t flake_idgen_seq_max(unsigned seq_mask) {
-    return seq_mask < 4096 && !(seq_mask & (seq_mask + 1)) ? (uint32_t)seq_mask : UINT32_MAX;
-}
-
-FLAKE_API uint32_t flake_uniqueid_node(unsigned cluster, unsigned generator) {
-    return cluster < 16 && generator < 2048 ? (uint32_t)(generator << 4 | cluster) : UINT32_MAX;
+FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster, unsigned generator) {
+    return cluster < 16 && generator < 2048 ? (uint64_t)(generator << 4 | cluster) : UINT64_MAX;
 }
 
 FLAKE_I_FN uint64_t flake_i_reverse(uint64_t x, unsigned bits) {
@@ -4704,9 +4509,8 @@ FLAKE_I_FN uint64_t flake_i_time_field(const flake_layout *l, uint64_t time) {
     return (l->time_reversed ? flake_i_reverse(time, l->time_bits) : time) << l->time_shift;
 }
 
-/* The unit that unix_ms lies in. */
+/* The unit of unix_ms; the layout is well formed. */
 FLAKE_I_FN flake_status flake_i_time_at(const flake_layout *l, int64_t unix_ms, uint64_t *time) {
-    if (flake_layout_check(l) != FLAKE_OK) return FLAKE_INVALID;
     if (unix_ms < l->epoch_ms) return FLAKE_TIME_RANGE;
     uint64_t t = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
     if (t > flake_i_ones(l->time_bits)) return FLAKE_TIME_RANGE;
@@ -4717,7 +4521,8 @@ FLAKE_I_FN flake_status flake_i_time_at(const flake_layout *l, int64_t unix_ms, 
 FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *parts,
                                      uint64_t *id) {
     uint64_t time;
-    flake_status status = flake_i_time_at(l, parts->unix_ms, &time);
+    if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
+    const flake_status status = flake_i_time_at(l, parts->unix_ms, &time);
     if (status != FLAKE_OK) return status;
     if (parts->node > flake_i_ones(l->node_bits) || parts->seq > flake_i_ones(l->seq_bits))
         return FLAKE_INVALID;
@@ -4728,698 +4533,36 @@ FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *p
 
 FLAKE_API flake_status flake_decompose(const flake_layout *l, uint64_t id, flake_parts *parts) {
     flake_parts p;
-    if (flake_layout_check(l) != FLAKE_OK || (id & ~flake_i_layout_bits(l))) return FLAKE_INVALID;
-    p.time = id >> l->time_shift & flake_i_ones(l->time_bits);
-    if (l->time_reversed) p.time = flake_i_reverse(p.time, l->time_bits);
+    const uint64_t bits = l ? flake_i_layout_bits(l) : 0;
+    if (!bits || (id & ~bits)) return FLAKE_INVALID;
+    uint64_t time = id >> l->time_shift & flake_i_ones(l->time_bits);
+    if (l->time_reversed) time = flake_i_reverse(time, l->time_bits);
     p.seq = (uint32_t)(id >> l->seq_shift & flake_i_ones(l->seq_bits));
     uint64_t node = id >> l->node_shift;
     if (l->gap_at) {
         if ((node >> l->gap_at & 1) != l->gap_bit) return FLAKE_INVALID;
         node = (node & flake_i_ones(l->gap_at)) | (node >> (l->gap_at + 1)) << l->gap_at;
     }
-    p.node = (uint32_t)(node & flake_i_ones(l->node_bits));
+    p.node = node & flake_i_ones(l->node_bits);
     const bool before = l->time_sign && id >> (l->time_shift + l->time_bits) & 1;
-    if (before) p.time |= ~flake_i_ones(l->time_bits);
-    if (!(before ? flake_i_unix_ms_before(l, p.time, &p.unix_ms)
-                 : flake_i_unix_ms(l, p.time, &p.unix_ms)))
+    if (before) time |= ~flake_i_ones(l->time_bits);
+    if (!(before ? flake_i_unix_ms_before(l, time, &p.unix_ms)
+                 : flake_i_unix_ms(l, time, &p.unix_ms)))
         return FLAKE_TIME_RANGE;
     *parts = p;
     return FLAKE_OK;
 }
 
 FLAKE_API flake_status flake_min_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
-    const flake_parts parts = {unix_ms, 0, 0, 0};
+    const flake_parts parts = {unix_ms, 0, 0};
     return flake_compose(l, &parts, id);
 }
 
 FLAKE_API flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
-    if (flake_layout_check(l) != FLAKE_OK) return FLAKE_INVALID;
-    const flake_parts parts = {unix_ms, 0, (uint32_t)flake_i_ones(l->node_bits),
+    if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
+    const flake_parts parts = {unix_ms, flake_i_ones(l->node_bits),
                                (uint32_t)flake_i_ones(l->seq_bits)};
     return flake_compose(l, &parts, id);
-}
-
-// >>generators
-
-/* What resolved options say of the engine. */
-FLAKE_I_FN flake_i_setup flake_i_setup_of(const flake_options *o) {
-    flake_i_setup s;
-    memset(&s, 0, sizeof s);
-    s.epoch_ms = o->layout.epoch_ms;
-    s.unit_ms = o->layout.unit_ms;
-    s.time_bits = o->layout.time_bits;
-    s.cap = (uint64_t)o->seq_max - o->seq_min + 1;
-    s.max_ahead_ms = o->max_ahead_ms;
-    s.max_wait_ms = o->max_wait_ms;
-    s.fail_on_backwards = o->fail_on_backwards;
-    s.shared_memory = o->shared_memory;
-    s.clock = o->clock;
-    s.ring = o->overflow;
-    s.gate = o->gate;
-    s.state = o->state;
-    return s;
-}
-
-/* All zero, whatever its name. */
-FLAKE_I_FN bool flake_i_no_layout(const flake_layout *l) {
-    return !l->epoch_ms && !l->unit_ms && !l->time_bits && !l->time_shift && !l->node_bits &&
-           !l->node_shift && !l->seq_bits && !l->seq_shift && !l->time_reversed && !l->gap_at &&
-           !l->gap_bit && !l->time_sign;
-}
-
-FLAKE_I_FN flake_status flake_i_refuse(const char **why, flake_status status, const char *what) {
-    *why = what;
-    return status;
-}
-
-/* Fills in the defaults, and checks all but what the engine looks at. *why names what does not fit. */
-FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_options *o,
-                                        const char **why) {
-    if (!given) memset(o, 0, sizeof *o);
-    else if (given != o) *o = *given;
-    const flake_layout *l = &o->layout;
-    if (flake_i_no_layout(l)) o->layout = flake_layout_idgen();
-    if (flake_layout_check(l) != FLAKE_OK)
-        return flake_i_refuse(why, FLAKE_INVALID,
-                              "layout does not hold together: set none of it, or all of it "
-                              "(flake_layout_check)");
-    if (o->node > flake_i_ones(l->node_bits))
-        return flake_i_refuse(why, FLAKE_INVALID, "node does not fit layout.node_bits");
-    if ((uint64_t)o->node + o->node_offset > flake_i_ones(l->node_bits))
-        return flake_i_refuse(why, FLAKE_NODE_RANGE, "node + node_offset does not fit layout.node_bits");
-    if (o->form != FLAKE_BOUNDARY)
-        return flake_i_refuse(why, FLAKE_INVALID,
-                              "form is for 128 bits: flake128_init, flake128_options_why");
-    if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(l->seq_bits);
-    if (o->seq_min > o->seq_max)
-        return flake_i_refuse(why, FLAKE_INVALID,
-                              "seq_min is above seq_max, which is 0 only if seq_min is, too");
-    if (o->seq_max > flake_i_ones(l->seq_bits))
-        return flake_i_refuse(why, FLAKE_INVALID, "seq_max does not fit layout.seq_bits");
-    if (o->exclusive && !FLAKE_I_HAS_FILES)
-        return flake_i_refuse(why, FLAKE_INVALID, "exclusive " FLAKE_I_WHY_NO_FILES);
-    if (o->exclusive && !flake_i_may_exclude(o->exclusive, o->shared_memory))
-        return flake_i_refuse(why, FLAKE_INVALID,
-                              "exclusive is no path of a folder, or goes with shared_memory");
-    if (o->exclusive) o->start_next_unit = true;
-    if (!o->max_wait_ms) o->max_wait_ms = 1000;
-    return FLAKE_OK;
-}
-
-FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, flake_options *o) {
-    const char *why;
-    return flake_i_fill_in(given, o, &why);
-}
-
-FLAKE_API const char *flake_options_why(const flake_options *given) {
-    const char *why;
-    flake_options o;
-    flake_i_split d;
-    if (flake_i_fill_in(given, &o, &why) != FLAKE_OK) return why;
-    const flake_i_setup setup = flake_i_setup_of(&o);
-    return flake_i_setup_why(&setup, &d);
-}
-
-FLAKE_I_FN uint64_t flake_i_full_node(const flake_options *o) {
-    return (uint64_t)o->node + o->node_offset;
-}
-
-/* Whose ids they are, of resolved options: layout and node, and behind them the range of numbers. */
-enum { FLAKE_I_WHOSE = 40 };
-
-/* The first byte says what they are; a slot's number may be used for any of them. */
-enum {
-    FLAKE_I_SLOT_KIND = 'n',
-    FLAKE_I_NARROW_KIND = 'f',
-    FLAKE_I_BOUNDARY_KIND = 'w',
-    FLAKE_I_UUID7_KIND = '7',
-    FLAKE_I_NODE_KIND = 'm',
-    FLAKE_I_UUID8_KIND = '8',
-    FLAKE_I_ULID_KIND = 'u'
-};
-
-FLAKE_I_FN void flake_i_identity(const flake_options *o, char kind, uint64_t node,
-                                 uint8_t out[FLAKE_I_IDENTITY]) {
-    const flake_layout *l = &o->layout;
-    const uint8_t fields[] = {l->time_bits, l->time_shift, l->node_bits, l->node_shift, l->seq_bits,
-                              l->seq_shift, l->time_reversed,     l->gap_at,    l->gap_bit};
-    memset(out, 0, FLAKE_I_IDENTITY);
-    out[0] = (uint8_t)kind;
-    memcpy(out + 1, fields, sizeof fields);
-    flake_i_put64(out + 16, (uint64_t)l->epoch_ms);
-    flake_i_put64(out + 24, l->unit_ms);
-    flake_i_put64(out + 32, node);
-    flake_i_put64(out + 40, o->seq_min);
-    flake_i_put64(out + 48, o->seq_max);
-}
-
-FLAKE_I_FN uint64_t flake_i_first_seq(const uint8_t *identity) {
-    return flake_i_get64(identity + FLAKE_I_WHOSE);
-}
-
-FLAKE_I_FN uint64_t flake_i_last_seq(const uint8_t *identity) {
-    return flake_i_get64(identity + FLAKE_I_WHOSE + 8);
-}
-
-/* Random numbers are nobody's. */
-FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
-    if (a[0] == FLAKE_I_UUID7_KIND || a[0] == FLAKE_I_ULID_KIND) return false;
-    return memcmp(a, b, FLAKE_I_WHOSE) == 0 && flake_i_first_seq(a) <= flake_i_last_seq(b) &&
-           flake_i_first_seq(b) <= flake_i_last_seq(a);
-}
-
-/* Whether an open state is this generator's, whose range may be a part of the state's. A slot's is
- * for whatever its number is used for. */
-FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
-    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
-    return s->identity[0] == FLAKE_I_SLOT_KIND ||
-           (memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
-            flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
-            flake_i_last_seq(own) <= flake_i_last_seq(s->identity));
-}
-
-/* Gives back what init took besides memory. */
-FLAKE_I_FN void flake_i_retire(flake_i_engine *e, flake_i_file *exclusive) {
-    flake_i_exclude_no_more(exclusive, flake_i_is_inherited(e));
-}
-
-FLAKE_API void flake_release(flake_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
-
-/* Sets an engine up for whoever `identity` says, as resolved options say beside `setup`. What is refused
- * is left as it was. */
-FLAKE_I_FN flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup *setup,
-                                          const uint8_t *identity, const flake_options *o,
-                                          flake_i_file *exclusive) {
-    flake_status status = FLAKE_OK;
-    flake_i_file file = {0, 0, -1};
-    if (setup->state && !FLAKE_I_HAS_FILES) return FLAKE_INVALID;
-    if (setup->state && flake_i_state_is_stale(setup->state)) return FLAKE_FORKED;
-    if (setup->state && !flake_i_state_fits(setup->state, identity)) return FLAKE_MISMATCH;
-    if (o->exclusive)
-        status = flake_i_exclude(&file, o->exclusive, identity, FLAKE_I_WHOSE,
-                                 flake_i_first_seq(identity), flake_i_last_seq(identity));
-    if (status == FLAKE_OK) status = flake_i_engine_init(e, setup);
-    if (status != FLAKE_OK) {
-        flake_i_exclude_no_more(&file, false);
-        return status;
-    }
-    *exclusive = file;
-    flake_i_begin_behind(e, o->start_next_unit);
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_options *where,
-                                        const flake_options *options, flake_why *why) {
-    flake_options o;
-    uint8_t identity[FLAKE_I_IDENTITY];
-    const char *field;
-    const flake_status status = flake_i_fill_in(options, &o, &field);
-    if (status != FLAKE_OK) return flake_i_say(why, status, "options", field);
-    flake_i_identity(&o, FLAKE_I_NARROW_KIND, flake_i_full_node(&o), identity);
-    return flake_i_state_open(s, where, identity, why);
-}
-
-/* `o` is resolved. */
-FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o) {
-    uint8_t identity[FLAKE_I_IDENTITY];
-    flake_i_identity(o, FLAKE_I_NARROW_KIND, flake_i_full_node(o), identity);
-    const flake_i_setup setup = flake_i_setup_of(o);
-    flake_status status = flake_i_engine_of(&g->engine, &setup, identity, o, &g->exclusive);
-    if (status != FLAKE_OK) return status;
-    g->base = flake_i_node_field(&o->layout, (uint64_t)o->node + o->node_offset) |
-              (uint64_t)o->seq_min << o->layout.seq_shift;
-    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY);
-    g->seq_shift = o->layout.seq_shift;
-    g->time_shift = o->layout.time_shift;
-    g->plain = !o->seq_scatter && !o->layout.time_reversed;
-    g->options = *o;
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_init(flake_gen *g, const flake_options *options) {
-    flake_options o;
-    flake_status status = flake_i_resolve(options, &o);
-    return status == FLAKE_OK ? flake_i_gen_init(g, &o) : status;
-}
-
-FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options *options) {
-    flake_options o;
-    if (!g->engine.cap || !flake_i_is_inherited(&g->engine)) return FLAKE_INVALID;
-    uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
-    const flake_status status = flake_i_resolve(options, &o);
-    if (status != FLAKE_OK) return status;
-    flake_i_identity(&o, FLAKE_I_NARROW_KIND, flake_i_full_node(&o), fresh);
-    flake_i_identity(&g->options, FLAKE_I_NARROW_KIND, flake_i_full_node(&g->options), inherited);
-    if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE_RANGE;
-    flake_i_file parents = g->exclusive;
-    const flake_status begun = flake_i_gen_init(g, &o);
-    if (begun == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
-    return begun;
-}
-
-FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) { return &g->options; }
-
-/* Which number of its range a unit begins with: a hash of its time, scaled to the capacity. */
-FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
-    return g->options.seq_scatter ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.cap >> 32 : 0;
-}
-
-/* `seq` counts from seq_min. */
-FLAKE_I_INLINE uint64_t flake_i_id(const flake_gen *g, uint64_t time_field, uint64_t seq) {
-    return time_field + g->base + (seq << g->seq_shift);
-}
-
-FLAKE_I_COLD uint64_t flake_i_odd_id(const flake_gen *g, uint64_t time, uint64_t index) {
-    uint64_t seq = flake_i_scatter(g, time) + index;
-    if (seq >= g->engine.cap) seq -= g->engine.cap;
-    return flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq);
-}
-
-FLAKE_I_INLINE uint64_t flake_i_id_at(const flake_gen *g, uint64_t time, uint64_t index) {
-    if (FLAKE_I_LIKELY(g->plain)) return flake_i_id(g, time << g->time_shift, index);
-    return flake_i_odd_id(g, time, index);
-}
-
-FLAKE_I_APART flake_status flake_i_one_on(flake_gen *g, unsigned how, uint64_t word, int64_t now_ns,
-                                          uint64_t *id) {
-    flake_i_place place;
-    const flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
-    if (status == FLAKE_OK) *id = flake_i_id_at(g, place.time, place.index);
-    return status;
-}
-
-FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned how, int64_t given_ns,
-                                        uint64_t *id) {
-    flake_i_place place;
-    uint64_t word;
-    int64_t now_ns;
-    const unsigned left = flake_i_draw_soon(&g->engine, how, given_ns, 1, &word, &now_ns, &place);
-    if (!FLAKE_I_LIKELY(!left)) return flake_i_one_on(g, how | left, word, now_ns, id);
-    *id = flake_i_id_at(g, place.time, place.index);
-    return FLAKE_OK;
-}
-
-#if defined(__GNUC__)
-typedef uint64_t flake_i_pair __attribute__((vector_size(16)));
-typedef uint8_t flake_i_bytes __attribute__((vector_size(16)));
-#endif
-
-/* first, first + step, ... In pairs where the compiler can be told, since gcc -O2 does not find out
- * by itself. */
-FLAKE_I_FN void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint64_t step) {
-    uint64_t i = 0;
-#if defined(__GNUC__)
-    const flake_i_pair step2 = {2 * step, 2 * step}, step4 = step2 + step2;
-    flake_i_pair even = {first, first + step}, odd = even + step2;
-    for (; n - i >= 8; i += 8) {
-        memcpy(ids + i, &even, sizeof even);
-        memcpy(ids + i + 2, &odd, sizeof odd);
-        even += step4;
-        odd += step4;
-        memcpy(ids + i + 4, &even, sizeof even);
-        memcpy(ids + i + 6, &odd, sizeof odd);
-        even += step4;
-        odd += step4;
-    }
-#endif
-    for (; i < n; i++) ids[i] = first + i * step;
-}
-
-FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_place *place, uint64_t *ids) {
-    const uint64_t cap = g->engine.cap;
-    uint64_t time = place->time, index = place->index, left = place->n;
-    while (left) {
-        uint64_t seq = flake_i_scatter(g, time) + index, run = cap - index;
-        if (seq >= cap) seq -= cap;
-        run = flake_i_min(flake_i_min(run, cap - seq), left);
-        flake_i_fill_run(ids, run, flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq),
-                         (uint64_t)1 << g->seq_shift);
-        ids += run;
-        left -= run;
-        index += run;
-        if (index == cap) {
-            index = 0;
-            time++;
-        }
-    }
-}
-
-/* Fills up to n; *done says how many. */
-FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned how, uint64_t *ids, size_t n,
-                                     size_t *done) {
-    for (*done = 0; *done < n;) {
-        flake_i_place place;
-        flake_status status = flake_i_draw(&g->engine, how, 0, n - *done, &place);
-        if (status != FLAKE_OK) return status;
-        flake_i_fill(g, &place, ids + *done);
-        *done += (size_t)place.n;
-    }
-    return FLAKE_OK;
-}
-
-FLAKE_I_FN flake_status flake_i_all(flake_gen *g, unsigned how, uint64_t *ids, size_t n) {
-    size_t done;
-    flake_status status = flake_i_many(g, how, ids, n, &done);
-    if (status != FLAKE_OK && done)
-        for (; done < n; done++) ids[done] = 0;
-    return status;
-}
-
-/* Unix ms to ns; false when it is later than a clock of 63 bits can say. Earlier is just old. */
-FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
-    const int64_t most = INT64_MAX / 1000000;
-    if (unix_ms > most) return false;
-    *ns = unix_ms < -most ? INT64_MIN : unix_ms * 1000000;
-    return true;
-}
-
-FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) {
-    return flake_i_one(g, FLAKE_I_WAIT, 0, id);
-}
-
-FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) { return flake_i_one(g, 0, 0, id); }
-
-FLAKE_API int64_t flake_retry_ns(flake_gen *g) { return flake_i_retry_ns(&g->engine); }
-
-FLAKE_API flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) {
-    return flake_i_all(g, FLAKE_I_WAIT, ids, n);
-}
-
-FLAKE_API size_t flake_try_n(flake_gen *g, uint64_t *ids, size_t n) {
-    size_t done;
-    (void)flake_i_many(g, 0, ids, n, &done);
-    return done;
-}
-
-FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
-    int64_t ns;
-    return flake_i_given_ns(unix_ms, &ns) ? flake_i_one(g, FLAKE_I_GIVEN, ns, id) : FLAKE_TIME_RANGE;
-}
-
-FLAKE_API uint64_t flake_available(flake_gen *g) { return flake_i_available(&g->engine); }
-
-FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
-    return (int64_t)(flake_i_lag(&g->engine) * g->options.layout.unit_ms);
-}
-
-FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *stats) {
-    flake_i_stats(&g->engine, stats);
-}
-
-FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
-    flake_i_engine *e = &g->engine;
-    const flake_options *o = &g->options;
-    if (!e->cap) return FLAKE_INVALID;
-    const flake_status status = flake_i_still_ours(e);
-    if (status != FLAKE_OK) return status;
-    uint64_t time, count;
-    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count); /* all that there is */
-    snapshot->unix_ms = o->layout.epoch_ms + (int64_t)(time * o->layout.unit_ms);
-    snapshot->count = count;
-    snapshot->epoch_ms = o->layout.epoch_ms;
-    snapshot->unit_ms = o->layout.unit_ms;
-    snapshot->node = o->node + o->node_offset;
-    snapshot->seq_min = o->seq_min;
-    snapshot->seq_max = o->seq_max;
-    snapshot->seq_scatter = o->seq_scatter;
-    return FLAKE_OK;
-}
-
-/* Puts the engine where `snapshot_count` places since unit `time` are drawn, unless it is further. */
-FLAKE_I_FN flake_status flake_i_go_behind(flake_i_engine *e, uint64_t time,
-                                          uint64_t snapshot_count) {
-    uint64_t own_time, own_count;
-    if (time > e->max_time) return FLAKE_TIME_RANGE;
-    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &own_time, &own_count);
-    const uint64_t later = time > own_time ? time : own_time;
-    const uint64_t count = flake_i_rest(e, time, snapshot_count, later);
-    const uint64_t own_rest = flake_i_rest(e, own_time, own_count, later);
-    if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
-    FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
-    flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* what is not drawn here */
-    flake_i_spend_unit(e);
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s) {
-    const flake_i_engine *e = &g->engine;
-    const flake_options *o = &g->options;
-    uint64_t time;
-    if (!e->cap || s->epoch_ms != o->layout.epoch_ms || s->unit_ms != o->layout.unit_ms ||
-        s->node != o->node + o->node_offset || s->seq_min != o->seq_min ||
-        s->seq_max != o->seq_max || s->seq_scatter != o->seq_scatter || s->count > e->limit)
-        return FLAKE_INVALID;
-    const flake_status status = flake_i_time_at(&o->layout, s->unix_ms, &time);
-    return status == FLAKE_OK ? flake_i_go_behind(&g->engine, time, s->count) : status;
-}
-
-/* Sets up shards for their parts of the range; `o` is resolved. */
-FLAKE_I_FN flake_status flake_i_make_shards(flake_shard *shards, size_t n, const flake_options *o) {
-    const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
-    uint64_t next = o->seq_min;
-    for (size_t i = 0; i < n; i++) {
-        flake_options part = *o;
-        part.seq_min = (uint32_t)next;
-        next += cap / n + (i < cap % n);
-        part.seq_max = (uint32_t)(next - 1);
-        const flake_status status = flake_i_gen_init(&shards[i].gen, &part);
-        if (status != FLAKE_OK) return status;
-    }
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_shards_init(flake_shard *shards, size_t n,
-                                         const flake_options *options) {
-    flake_options o;
-    flake_status status = flake_i_resolve(options, &o);
-    if (status != FLAKE_OK) return status;
-    if (!n || n > (uint64_t)o.seq_max - o.seq_min + 1) return FLAKE_INVALID;
-    flake_i_file all = {0, 0, -1}; /* the first shard has the range of all */
-    const char *const folder = o.exclusive;
-    if (folder) {
-        uint8_t identity[FLAKE_I_IDENTITY];
-        flake_i_identity(&o, FLAKE_I_NARROW_KIND, flake_i_full_node(&o), identity);
-        status = flake_i_exclude(&all, folder, identity, FLAKE_I_WHOSE, o.seq_min, o.seq_max);
-        if (status != FLAKE_OK) return status;
-    }
-    o.exclusive = NULL;
-    status = flake_i_make_shards(shards, n, &o);
-    if (status != FLAKE_OK) {
-        flake_i_exclude_no_more(&all, false);
-        return status;
-    }
-    for (size_t i = 0; i < n; i++) shards[i].gen.options.exclusive = folder;
-    shards[0].gen.exclusive = all;
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_gen *flake_shard_gen(flake_shard *s) { return &s->gen; }
-
-FLAKE_API flake_status flake_shard_next(flake_shard *s, uint64_t *id) {
-    return flake_i_one(&s->gen, FLAKE_I_OWNED | FLAKE_I_WAIT, 0, id);
-}
-
-FLAKE_API flake_status flake_shard_try(flake_shard *s, uint64_t *id) {
-    return flake_i_one(&s->gen, FLAKE_I_OWNED, 0, id);
-}
-
-FLAKE_API int64_t flake_shard_retry_ns(flake_shard *s) { return flake_retry_ns(&s->gen); }
-
-FLAKE_API flake_status flake_shard_next_n(flake_shard *s, uint64_t *ids, size_t n) {
-    return flake_i_all(&s->gen, FLAKE_I_OWNED | FLAKE_I_WAIT, ids, n);
-}
-
-FLAKE_API size_t flake_shard_try_n(flake_shard *s, uint64_t *ids, size_t n) {
-    size_t done;
-    (void)flake_i_many(&s->gen, FLAKE_I_OWNED, ids, n, &done);
-    return done;
-}
-
-FLAKE_API flake_status flake_shard_try_at(flake_shard *s, int64_t unix_ms, uint64_t *id) {
-    int64_t ns;
-    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
-    return flake_i_one(&s->gen, FLAKE_I_OWNED | FLAKE_I_GIVEN, ns, id);
-}
-
-// >>lanes
-
-/* The lanes of a whole that has just begun. */
-FLAKE_I_FN void flake_i_lanes_of(flake_lanes *l, flake_lane *lanes, size_t n) {
-    const flake_i_setup setup = flake_i_setup_of(&l->whole.options);
-    flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
-}
-
-FLAKE_API flake_status flake_lanes_init(flake_lanes *l, flake_lane *lanes, size_t n,
-                                        const flake_options *options) {
-    flake_options o;
-    flake_status status = flake_i_resolve(options, &o);
-    if (status != FLAKE_OK) return status;
-    if (!flake_i_lanes_fit(n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
-    status = flake_i_gen_init(&l->whole, &o);
-    if (status == FLAKE_OK) flake_i_lanes_of(l, lanes, n);
-    return status;
-}
-
-FLAKE_API flake_status flake_lanes_reinit_after_fork(flake_lanes *l, const flake_options *options) {
-    flake_options o;
-    flake_status status = flake_i_resolve(options, &o);
-    if (status != FLAKE_OK) return status;
-    if (!flake_i_lanes_fit(l->split.n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
-    status = flake_reinit_after_fork(&l->whole, &o);
-    if (status == FLAKE_OK) flake_i_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n);
-    return status;
-}
-
-FLAKE_API void flake_lanes_retire(flake_lanes *l) { flake_release(&l->whole); }
-
-FLAKE_I_APART flake_status flake_i_lanes_one_on(flake_lanes *l, unsigned how, uint64_t word,
-                                                int64_t now_ns, flake_lane *from, uint64_t *id) {
-    flake_i_place place;
-    const flake_status status =
-        flake_i_lanes_draw_on(&l->split, how, word, now_ns, 1, &place, &from);
-    if (status == FLAKE_OK) *id = flake_i_id_at(&l->whole, place.time, from->first + place.index);
-    return status;
-}
-
-FLAKE_I_INLINE flake_status flake_i_lanes_one(flake_lanes *l, unsigned how, uint64_t *id) {
-    flake_i_place place;
-    uint64_t word;
-    int64_t now_ns;
-    flake_lane *from;
-    const unsigned left = flake_i_lanes_draw_soon(&l->split, 1, &word, &now_ns, &place, &from);
-    if (!FLAKE_I_LIKELY(!left)) return flake_i_lanes_one_on(l, how | left, word, now_ns, from, id);
-    *id = flake_i_id_at(&l->whole, place.time, from->first + place.index);
-    return FLAKE_OK;
-}
-
-FLAKE_I_FN flake_status flake_i_lanes_many(flake_lanes *l, unsigned how, uint64_t *ids, size_t n,
-                                           size_t *done) {
-    for (*done = 0; *done < n;) {
-        flake_i_place rest, unit;
-        flake_lane *from;
-        const flake_status status = flake_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
-        if (status != FLAKE_OK) return status;
-        for (; flake_i_lane_cut(from, &rest, &unit); *done += (size_t)unit.n)
-            flake_i_fill(&l->whole, &unit, ids + *done);
-    }
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_lanes_next(flake_lanes *l, uint64_t *id) {
-    return flake_i_lanes_one(l, FLAKE_I_WAIT, id);
-}
-
-FLAKE_API flake_status flake_lanes_try(flake_lanes *l, uint64_t *id) {
-    return flake_i_lanes_one(l, 0, id);
-}
-
-FLAKE_API int64_t flake_lanes_retry_ns(flake_lanes *l) { return flake_i_lanes_retry_ns(&l->split); }
-
-FLAKE_API flake_status flake_lanes_next_n(flake_lanes *l, uint64_t *ids, size_t n) {
-    size_t done;
-    const flake_status status = flake_i_lanes_many(l, FLAKE_I_WAIT, ids, n, &done);
-    if (status != FLAKE_OK && done)
-        for (; done < n; done++) ids[done] = 0;
-    return status;
-}
-
-FLAKE_API size_t flake_lanes_try_n(flake_lanes *l, uint64_t *ids, size_t n) {
-    size_t done;
-    (void)flake_i_lanes_many(l, 0, ids, n, &done);
-    return done;
-}
-
-FLAKE_API uint64_t flake_lanes_available(flake_lanes *l) {
-    return flake_i_lanes_available(&l->split);
-}
-
-FLAKE_API void flake_lanes_stats_get(flake_lanes *l, flake_stats *stats) {
-    flake_i_lanes_stats(&l->split, stats);
-}
-
-FLAKE_API flake_status flake_lanes_snapshot_take(flake_lanes *l, flake_snapshot *snapshot) {
-    flake_snapshot s;
-    const flake_status status = flake_snapshot_take(&l->whole, &s);
-    if (status != FLAKE_OK) return status;
-    uint64_t time;
-    const uint64_t newest = flake_i_lanes_newest(&l->split, &time);
-    /* A lane's queue may be longer than a word of the whole can count. */
-    if ((newest - time + 1) * l->whole.engine.cap > l->whole.engine.limit) time = newest;
-    s.unix_ms = s.epoch_ms + (int64_t)(time * s.unit_ms);
-    s.count = (newest - time + 1) * l->whole.engine.cap;
-    *snapshot = s;
-    return FLAKE_OK;
-}
-
-/* The whole has been put somewhere: each lane goes on behind that, the units that it has begun. */
-FLAKE_I_FN void flake_i_lanes_follow(flake_i_lanes *l, flake_i_engine *whole) {
-    uint64_t time, count;
-    flake_i_decode(whole, FLAKE_ATOMIC_LOAD(&whole->word, relaxed), &time, &count);
-    const uint64_t units = (count + whole->cap - 1) / whole->cap;
-    for (size_t i = 0; i < l->n; i++) {
-        flake_i_engine *const e = &flake_i_lane(l, i)->engine;
-        (void)flake_i_go_behind(e, time, units * e->cap);
-    }
-}
-
-FLAKE_API flake_status flake_lanes_restore(flake_lanes *l, const flake_snapshot *snapshot) {
-    const flake_status status = flake_restore(&l->whole, snapshot);
-    if (status == FLAKE_OK) flake_i_lanes_follow(&l->split, &l->whole.engine);
-    return status;
-}
-
-// >>prefetch
-
-FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
-                                           int64_t valid_ms) {
-    int64_t valid_ns;
-    if (!g || !count || count > 100000 || valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
-        return FLAKE_INVALID;
-    p->gen = g;
-    p->count = count;
-    p->valid_ns = valid_ns;
-    p->fork_mark = flake_i_fork_mark(&p->fork_word);
-    p->whose = g->whose;
-    p->stock.n = 0;
-    return FLAKE_OK;
-}
-
-/* By itself, so that what is taken from stock needs none of its registers. */
-FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
-    flake_gen *const g = p->gen;
-    flake_i_place fresh;
-    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
-    if (status != FLAKE_OK) return status;
-    p->stock = fresh;
-    p->whose = g->whose;
-    if (p->valid_ns) p->taken_ns = flake_i_now_ns(&g->engine.clock);
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
-    flake_gen *g = p->gen;
-    if (!g) return FLAKE_INVALID;
-    if (flake_i_forked_since(p->fork_word, p->fork_mark)) {
-        p->fork_mark = flake_i_fork_mark(&p->fork_word);
-        p->stock.n = 0;
-    }
-    flake_status status = flake_i_still_ours(&g->engine);
-    if (status != FLAKE_OK) return status;
-    if (p->whose != g->whose) p->stock.n = 0;
-    if (p->stock.n && p->valid_ns) {
-        const int64_t now_ns = flake_i_now_ns(&g->engine.clock);
-        if (now_ns < p->taken_ns || flake_i_ns_until(now_ns, p->taken_ns) >= p->valid_ns)
-            p->stock.n = 0;
-    }
-    if (!p->stock.n) status = flake_i_prefetch_draw(p);
-    if (status != FLAKE_OK) return status;
-    *id = flake_i_id_at(g, p->stock.time, p->stock.index);
-    p->stock.n--;
-    if (++p->stock.index == g->engine.cap) {
-        p->stock.index = 0;
-        p->stock.time++;
-    }
-    return FLAKE_OK;
 }
 
 // >>forms
@@ -5431,21 +4574,11 @@ enum {
     FLAKE_I_RENEWAL_BITS = 10 /* the tail's keys last for so many bits of ms */
 };
 
-/* So late that the time of a word takes 43 bits, and its count has room for fetch_add. */
-FLAKE_I_TABLE const int64_t flake_i_epoch_1984_ms = INT64_C(441763200000);
-
 FLAKE_I_INLINE flake128 flake_i_wide(uint64_t high, uint64_t low) {
     const uint64_t halves[2] = {flake_i_big_endian(high), flake_i_big_endian(low)};
     flake128 id;
     memcpy(id.bytes, halves, 16);
     return id;
-}
-
-FLAKE_I_FN bool flake_i_is_form(flake_form form) { return (unsigned)form <= FLAKE_ULID; }
-
-/* Whether the form has a number of somebody's in it. */
-FLAKE_I_FN bool flake_i_has_node(flake_form form) {
-    return form == FLAKE_BOUNDARY || form == FLAKE_UUID7_NODE || form == FLAKE_UUID8;
 }
 
 FLAKE_I_FN uint64_t flake_i_turned(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
@@ -5541,14 +4674,16 @@ FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t cou
                         (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
 }
 
-FLAKE_I_FN unsigned flake_i_uuid_version(flake_form form) { return form == FLAKE_UUID8 ? 8 : 7; }
+FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
+    return format == FLAKE_I_UUID8 ? 8 : 7;
+}
 
-/* `n` ids of one ms, from `place` on. */
-FLAKE_I_INLINE void flake_i_form_run(flake_form form, flake_i_keys *k, flake_i_salt salt,
+/* `n` IDs of one ms, from `place` on. */
+FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_salt salt,
                                      uint64_t node, uint64_t ms, uint64_t place, flake128 *ids,
                                      uint64_t n) {
     const uint64_t end = place + n;
-    if (form == FLAKE_ULID) {
+    if (format == FLAKE_I_ULID) {
         const uint64_t start = flake_i_start_of(k, salt, ms, 0);
         const uint64_t above = flake_i_start_of(k, salt, ms, 1) & flake_i_ones(15);
         for (; place < end; place++)
@@ -5556,8 +4691,8 @@ FLAKE_I_INLINE void flake_i_form_run(flake_form form, flake_i_keys *k, flake_i_s
         return;
     }
     const uint64_t first = flake_i_uuid_start(k, salt, ms);
-    const unsigned version = flake_i_uuid_version(form);
-    if (form != FLAKE_UUID7) {
+    const unsigned version = flake_i_uuid_version(format);
+    if (format != FLAKE_I_UUID7) {
         for (; place < end; place++) *ids++ = flake_i_uuid(version, ms, first + place, node);
         return;
     }
@@ -5567,216 +4702,534 @@ FLAKE_I_INLINE void flake_i_form_run(flake_form form, flake_i_keys *k, flake_i_s
         *ids++ = flake_i_uuid(version, ms, first + place, flake_i_tail_of(k, salt, ms, place));
 }
 
-FLAKE_I_APART void flake_i_unsalted_run(flake_form form, flake_i_keys *k, uint64_t node,
+FLAKE_I_APART void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
                                         uint64_t ms, uint64_t place, flake128 *ids, uint64_t n) {
     const flake_i_salt none = {0, 0};
-    flake_i_form_run(form, k, none, node, ms, place, ids, n);
+    flake_i_form_run(format, k, none, node, ms, place, ids, n);
 }
 
-FLAKE_I_FN bool flake_i_form_has_ms(flake_form form, int64_t unix_ms) {
-    return unix_ms >= 0 && (form == FLAKE_BOUNDARY || (uint64_t)unix_ms <= flake_i_ones(48));
+/* Places of one unit of a generator that counts. */
+FLAKE_I_INLINE void flake_i_counted(flake_gen *g, uint64_t time, uint64_t index, flake128 *ids,
+                                    uint64_t n) {
+    flake_i_unsalted_run(g->options.layout.format, &g->keys, g->base, FLAKE_I_1984_MS + time, index,
+                         ids, n);
 }
 
-FLAKE_API flake_status flake128_compose(flake_form form, const flake128_parts *p, flake128 *id) {
-    static const uint8_t worker_bits[] = {48, 48, 48, 48, 64}, seq_bits[] = {16, 26, 26, 26, 16};
-    if (!flake_i_is_form(form)) return FLAKE_INVALID;
-    if (!flake_i_form_has_ms(form, p->unix_ms)) return FLAKE_TIME_RANGE;
-    if (p->worker > flake_i_ones(worker_bits[form]) || p->seq > flake_i_ones(seq_bits[form]))
+FLAKE_I_FN bool flake_i_format_has_ms(unsigned format, int64_t unix_ms) {
+    return unix_ms >= 0 && (format == FLAKE_I_BOUNDARY || (uint64_t)unix_ms <= flake_i_ones(48));
+}
+
+FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts *p, flake128 *id) {
+    static const uint8_t node_bits[] = {48, 48, 48, 48, 64}, seq_bits[] = {16, 26, 26, 26, 16};
+    if (!flake_i_is_128(l)) return FLAKE_INVALID;
+    const unsigned format = l->format, i = format - FLAKE_I_BOUNDARY;
+    if (!flake_i_format_has_ms(format, p->unix_ms)) return FLAKE_TIME_RANGE;
+    if (p->node > flake_i_ones(node_bits[i]) || p->seq > flake_i_ones(seq_bits[i]))
         return FLAKE_INVALID;
     const uint64_t ms = (uint64_t)p->unix_ms;
-    if (form == FLAKE_BOUNDARY) *id = flake_i_wide(ms, p->worker << 16 | p->seq);
-    else if (form == FLAKE_ULID) *id = flake_i_wide(ms << 16 | p->seq, p->worker);
-    else *id = flake_i_uuid(flake_i_uuid_version(form), ms, p->seq, p->worker);
+    if (format == FLAKE_I_BOUNDARY) *id = flake_i_wide(ms, p->node << 16 | p->seq);
+    else if (format == FLAKE_I_ULID) *id = flake_i_wide(ms << 16 | p->seq, p->node);
+    else *id = flake_i_uuid(flake_i_uuid_version(format), ms, p->seq, p->node);
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status flake128_decompose(flake_form form, flake128 id, flake128_parts *parts) {
-    const uint64_t high = flake_from_bytes(id.bytes), low = flake_from_bytes(id.bytes + 8);
+FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 *id,
+                                          flake_parts *parts) {
+    const uint64_t high = flake_from_bytes(id->bytes), low = flake_from_bytes(id->bytes + 8);
     const uint64_t top16 = high & flake_i_ones(16), low48 = low & flake_i_ones(48);
-    if (!flake_i_is_form(form)) return FLAKE_INVALID;
-    if (form == FLAKE_BOUNDARY && high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
-    const bool is_uuid = form != FLAKE_BOUNDARY && form != FLAKE_ULID;
-    if (is_uuid && (top16 >> 12 != flake_i_uuid_version(form) || low >> 62 != 2))
+    if (!flake_i_is_128(l)) return FLAKE_INVALID;
+    const unsigned format = l->format;
+    const bool is_uuid = format != FLAKE_I_BOUNDARY && format != FLAKE_I_ULID;
+    if (format == FLAKE_I_BOUNDARY && high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
+    if (is_uuid && (top16 >> 12 != flake_i_uuid_version(format) || low >> 62 != 2))
         return FLAKE_INVALID;
-    parts->time = form == FLAKE_BOUNDARY ? high : high >> 16;
-    parts->unix_ms = (int64_t)parts->time;
-    parts->worker = form == FLAKE_BOUNDARY ? low >> 16 : form == FLAKE_ULID ? low : low48;
-    parts->seq = (uint32_t)(form == FLAKE_BOUNDARY ? low & flake_i_ones(16)
-                            : form == FLAKE_ULID   ? top16
-                                                   : (top16 & flake_i_ones(12)) << 14 |
-                                                       (low >> 48 & flake_i_ones(14)));
+    parts->unix_ms = (int64_t)(format == FLAKE_I_BOUNDARY ? high : high >> 16);
+    parts->node = format == FLAKE_I_BOUNDARY ? low >> 16 : format == FLAKE_I_ULID ? low : low48;
+    parts->seq = (uint32_t)(format == FLAKE_I_BOUNDARY ? low & flake_i_ones(16)
+                            : format == FLAKE_I_ULID   ? top16
+                                                       : (top16 & flake_i_ones(12)) << 14 |
+                                                           (low >> 48 & flake_i_ones(14)));
     return FLAKE_OK;
 }
 
-/* An end of the ms: a form's own bits, and all others as in `fill`. */
-FLAKE_I_FN flake_status flake_i_end_of_ms(flake_form form, int64_t unix_ms, uint64_t fill,
+/* An end of the ms: the format's own bits, and all others as in `fill`. */
+FLAKE_I_FN flake_status flake_i_end_of_ms(const flake_layout *l, int64_t unix_ms, uint64_t fill,
                                           flake128 *id) {
-    if (!flake_i_is_form(form)) return FLAKE_INVALID;
-    if (!flake_i_form_has_ms(form, unix_ms)) return FLAKE_TIME_RANGE;
+    if (!flake_i_is_128(l)) return FLAKE_INVALID;
+    const unsigned format = l->format;
+    if (!flake_i_format_has_ms(format, unix_ms)) return FLAKE_TIME_RANGE;
     const uint64_t ms = (uint64_t)unix_ms;
-    if (form == FLAKE_BOUNDARY) *id = flake_i_wide(ms, fill);
-    else if (form == FLAKE_ULID) *id = flake_i_wide(ms << 16 | fill >> 48, fill);
+    if (format == FLAKE_I_BOUNDARY) *id = flake_i_wide(ms, fill);
+    else if (format == FLAKE_I_ULID) *id = flake_i_wide(ms << 16 | fill >> 48, fill);
     else
-        *id = flake_i_uuid(flake_i_uuid_version(form), ms, fill >> (64 - FLAKE_I_COUNTER_BITS),
+        *id = flake_i_uuid(flake_i_uuid_version(format), ms, fill >> (64 - FLAKE_I_COUNTER_BITS),
                            fill >> 16);
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status flake128_min_at(flake_form form, int64_t unix_ms, flake128 *id) {
-    return flake_i_end_of_ms(form, unix_ms, 0, id);
+FLAKE_API flake_status flake128_min_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
+    return flake_i_end_of_ms(l, unix_ms, 0, id);
 }
 
-FLAKE_API flake_status flake128_max_at(flake_form form, int64_t unix_ms, flake128 *id) {
-    return flake_i_end_of_ms(form, unix_ms, UINT64_MAX, id);
+FLAKE_API flake_status flake128_max_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
+    return flake_i_end_of_ms(l, unix_ms, UINT64_MAX, id);
 }
 
-FLAKE_API int flake128_compare(flake128 a, flake128 b) { return memcmp(a.bytes, b.bytes, 16); }
-
-// >>wide
-
-/* A counter begins anywhere, so whoever has a node has it with all numbers. */
-FLAKE_I_FN void flake_i_wide_identity(const flake_options *o, uint64_t worker48,
-                                      uint8_t identity[FLAKE_I_IDENTITY]) {
-    static const char kinds[] = {FLAKE_I_BOUNDARY_KIND, FLAKE_I_UUID7_KIND, FLAKE_I_NODE_KIND,
-                                 FLAKE_I_UUID8_KIND, FLAKE_I_ULID_KIND};
-    flake_options whole = *o;
-    if (o->form != FLAKE_BOUNDARY) {
-        whole.seq_min = 0;
-        whole.seq_max = (uint32_t)flake_i_ones(FLAKE_I_PLACE_BITS);
-    }
-    flake_i_identity(&whole, kinds[o->form], worker48, identity);
+FLAKE_API int flake128_compare(const flake128 *a, const flake128 *b) {
+    return memcmp(a->bytes, b->bytes, 16);
 }
 
-FLAKE_I_FN flake_status flake_i_wide_fill_in(uint64_t worker48, const flake_options *options,
-                                             flake_options *o, const char **why) {
-    if (options) *o = *options;
-    else memset(o, 0, sizeof *o);
-    const flake_form form = o->form;
-    if (!flake_i_is_form(form)) return flake_i_refuse(why, FLAKE_INVALID, "form is none of these");
-    if (!flake_i_no_layout(&o->layout) || o->node || o->node_offset || o->seq_scatter)
-        return flake_i_refuse(why, FLAKE_INVALID,
-                              "layout, node, node_offset and seq_scatter are for 64 bits: the "
-                              "number of 128 bits is worker48");
-    if (worker48 > flake_i_ones(48))
-        return flake_i_refuse(why, FLAKE_INVALID, "worker48 does not fit 48 bits");
-    if (!flake_i_has_node(form) && (worker48 || o->exclusive))
-        return flake_i_refuse(why, FLAKE_INVALID,
-                              "worker48 and exclusive are for forms that have a number in them");
-    o->layout = flake_layout_mastodon(); /* ms since 1970 and 16 bits of sequence, too */
-    if (form == FLAKE_BOUNDARY) o->fail_on_backwards = true;
-    else o->layout.epoch_ms = flake_i_epoch_1984_ms;
-    o->form = FLAKE_BOUNDARY;
-    const flake_status status = flake_i_fill_in(o, o, why);
-    o->form = form;
-    return status;
+// >>generators
+
+/* ---- set-up ---- */
+
+/* The engine's part of resolved options. One of UUIDs or ULIDs reports each backward step at once, to
+ * continue after it. */
+FLAKE_I_FN flake_i_setup flake_i_setup_of(const flake_options *o) {
+    const flake_layout l = flake_i_word_layout(&o->layout);
+    flake_i_setup s;
+    memset(&s, 0, sizeof s);
+    s.epoch_ms = l.epoch_ms;
+    s.unit_ms = l.unit_ms;
+    s.time_bits = l.time_bits;
+    s.cap = (uint64_t)o->seq_max - o->seq_min + 1;
+    s.max_ahead_ms = o->max_ahead_ms;
+    s.max_wait_ms = o->max_wait_ms;
+    s.fail_on_backwards = o->fail_on_backwards || o->layout.format;
+    s.shared_memory = o->shared_memory;
+    s.clock = o->clock;
+    s.ring = o->overflow;
+    s.gate = o->gate;
+    s.state = o->state;
+    return s;
 }
 
-FLAKE_I_FN flake_status flake_i_wide_resolve(uint64_t worker48, const flake_options *options,
-                                             flake_options *o, uint8_t identity[FLAKE_I_IDENTITY]) {
-    const char *why;
-    const flake_status status = flake_i_wide_fill_in(worker48, options, o, &why);
-    if (status == FLAKE_OK) flake_i_wide_identity(o, worker48, identity);
-    return status;
+/* All zero, whatever its name. */
+FLAKE_I_FN bool flake_i_no_layout(const flake_layout *l) {
+    static const flake_layout none = {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    return flake_i_same_layout(l, &none);
 }
 
-FLAKE_API const char *flake128_options_why(uint64_t worker48, const flake_options *options) {
-    const char *why;
-    flake_options o;
-    flake_i_split d;
-    if (flake_i_wide_fill_in(worker48, options, &o, &why) != FLAKE_OK) return why;
-    const flake_i_setup setup = flake_i_setup_of(&o);
-    return flake_i_setup_why(&setup, &d);
+/* What is wrong with the numbers; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
+    const flake_layout *const l = &o->layout;
+    const uint64_t last = flake_i_ones(l->seq_bits);
+    if (o->node > flake_i_ones(l->node_bits)) return "node exceeds layout.node_bits";
+    if (o->seq_min > o->seq_max)
+        return "seq_min is above seq_max, which is 0 only if seq_min is, too";
+    if (o->seq_max > last) return "seq_max exceeds layout.seq_bits";
+    if (l->format > FLAKE_I_BOUNDARY && (o->seq_min || o->seq_max != last))
+        return "seq_min and seq_max of UUIDs and ULIDs must be the whole range: counters start "
+               "anywhere";
+    if (l->format && o->seq_scatter) return "seq_scatter is for 64-bit layouts";
+    return NULL;
 }
 
-/* The engine says each step back of the clock at once, so that it can be gone on from. */
-FLAKE_I_FN flake_i_setup flake_i_wide_setup(const flake_options *o) {
-    flake_i_setup setup = flake_i_setup_of(o);
-    setup.fail_on_backwards = true;
-    return setup;
+/* What is wrong with the rest, but for what the engine looks at; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
+    const uint8_t format = o->layout.format;
+    if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
+    if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
+    if (!o->exclusive_dir) return NULL;
+    if (!FLAKE_I_HAS_FILES) return "exclusive_dir " FLAKE_I_WHY_NO_FILES;
+    if (format == FLAKE_I_UUID7 || format == FLAKE_I_ULID)
+        return "exclusive_dir is for layouts that contain a node";
+    if (!flake_i_may_exclude(o->exclusive_dir, o->shared_memory))
+        return "exclusive_dir is empty or too long, or combined with shared_memory";
+    return NULL;
 }
 
-/* What a generator has beside its engine, which has begun. `o` is resolved. */
-FLAKE_I_FN void flake_i_wide_begin(flake128_gen *g, uint64_t worker48, const flake_options *o,
-                                   const uint64_t keys[4]) {
-    g->worker = worker48;
-    g->seq_min = o->seq_min;
-    g->low = worker48 << 16 | o->seq_min;
-    g->form = o->form;
-    g->goes_on = !o->fail_on_backwards;
-    g->epoch_ms = (uint64_t)o->layout.epoch_ms;
-    flake_i_set_keys(&g->keys, keys);
+/* Fills in the defaults, and checks everything but what the engine looks at. */
+FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_options *o,
+                                        flake_why *why) {
+    if (!given) memset(o, 0, sizeof *o);
+    else *o = *given;
+    if (flake_i_no_layout(&o->layout)) o->layout = flake_layout_default;
+    if (flake_layout_check(&o->layout, why) != FLAKE_OK)
+        return flake_i_say(why, FLAKE_INVALID, "options",
+                           "layout is invalid: set none of it, or all of it (flake_layout_check)");
+    const uint64_t nodes = flake_i_ones(o->layout.node_bits);
+    if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(o->layout.seq_bits);
+    const char *unfit = flake_i_unfit_numbers(o);
+    if (!unfit && o->node_offset > nodes - o->node)
+        return flake_i_say(why, FLAKE_NODE_RANGE, "options",
+                           "node + node_offset exceeds layout.node_bits");
+    if (!unfit) unfit = flake_i_unfit_kind(o);
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
+    if (o->exclusive_dir) o->start_next_unit = true;
+    if (o->layout.format == FLAKE_I_BOUNDARY) o->fail_on_backwards = true;
+    if (!o->max_wait_ms) o->max_wait_ms = 1000;
+    return FLAKE_OK;
 }
 
-/* `o` is resolved. */
-FLAKE_I_FN flake_status flake_i_wide_init(flake128_gen *g, uint64_t worker48,
-                                          const flake_options *o, const uint8_t *identity) {
-    const flake_i_setup setup = flake_i_wide_setup(o);
-    uint64_t keys[4] = {0, 0, 0, 0};
-    if (o->form != FLAKE_BOUNDARY && !flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
-    const flake_status status = flake_i_engine_of(&g->engine, &setup, identity, o, &g->exclusive);
-    if (status == FLAKE_OK) flake_i_wide_begin(g, worker48, o, keys);
-    return status;
+FLAKE_I_FN uint64_t flake_i_full_node(const flake_options *o) { return o->node + o->node_offset; }
+
+/* Whose IDs they are, of resolved options: layout and node, and after them the range of numbers. */
+enum { FLAKE_I_WHOSE = 40 };
+
+/* The first byte tells formats apart; a slot's number may be used for any of them. */
+enum { FLAKE_I_SLOT_KIND = 'n', FLAKE_I_UUID7_KIND = '7', FLAKE_I_ULID_KIND = 'u' };
+
+FLAKE_I_FN void flake_i_identity(const flake_options *o, uint8_t out[FLAKE_I_IDENTITY]) {
+    static const char kinds[] = {'f', 'w', FLAKE_I_UUID7_KIND, 'm', '8', FLAKE_I_ULID_KIND};
+    const flake_layout l = flake_i_word_layout(&o->layout);
+    const uint8_t fields[] = {l.time_bits, l.time_shift,    l.node_bits, l.node_shift, l.seq_bits,
+                              l.seq_shift, l.time_reversed, l.gap_at,    l.gap_bit};
+    memset(out, 0, FLAKE_I_IDENTITY);
+    out[0] = (uint8_t)kinds[o->layout.format];
+    memcpy(out + 1, fields, sizeof fields);
+    flake_i_put64(out + 16, (uint64_t)l.epoch_ms);
+    flake_i_put64(out + 24, l.unit_ms);
+    flake_i_put64(out + 32, flake_i_full_node(o));
+    flake_i_put64(out + 40, o->seq_min);
+    flake_i_put64(out + 48, o->seq_max);
 }
 
-FLAKE_API flake_status flake128_init(flake128_gen *g, uint64_t worker48,
-                                     const flake_options *options) {
+FLAKE_I_FN uint64_t flake_i_first_seq(const uint8_t *identity) {
+    return flake_i_get64(identity + FLAKE_I_WHOSE);
+}
+
+FLAKE_I_FN uint64_t flake_i_last_seq(const uint8_t *identity) {
+    return flake_i_get64(identity + FLAKE_I_WHOSE + 8);
+}
+
+/* Random numbers are no generator's own. */
+FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
+    if (a[0] == FLAKE_I_UUID7_KIND || a[0] == FLAKE_I_ULID_KIND) return false;
+    return memcmp(a, b, FLAKE_I_WHOSE) == 0 && flake_i_first_seq(a) <= flake_i_last_seq(b) &&
+           flake_i_first_seq(b) <= flake_i_last_seq(a);
+}
+
+/* Whether an open state is this generator's, whose range may be a part of the state's. A slot's is
+ * for whatever its number is used for. */
+FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
+    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
+    return s->identity[0] == FLAKE_I_SLOT_KIND ||
+           (memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
+            flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
+            flake_i_last_seq(own) <= flake_i_last_seq(s->identity));
+}
+
+FLAKE_I_FN flake_status flake_i_may_use_state(const flake_state *s, const uint8_t *identity,
+                                              flake_why *why) {
+    if (!s) return FLAKE_OK;
+    const bool is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) != 0;
+    if (flake_i_state_is_stale(s))
+        return flake_i_say(why, FLAKE_FORKED, "state",
+                           "was opened before a fork, or before the machine was cloned");
+    if (flake_i_state_fits(s, identity)) return FLAKE_OK;
+    return flake_i_say(why, FLAKE_MISMATCH, is_open ? s->path : "state",
+                       is_open ? "was opened for another layout, node or sequence range"
+                               : "is not open");
+}
+
+FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_options *where,
+                                        const flake_options *options, flake_why *why) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
-    const flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
-    return status == FLAKE_OK ? flake_i_wide_init(g, worker48, &o, identity) : status;
+    const flake_status status = flake_i_fill_in(options, &o, why);
+    if (status != FLAKE_OK) return status;
+    flake_i_identity(&o, identity);
+    return flake_i_state_open(s, where, identity, why);
 }
 
-FLAKE_API void flake128_retire(flake128_gen *g) { flake_i_retire(&g->engine, &g->exclusive); }
+/* Claims the identity's range in a directory. */
+FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *dir,
+                                              const uint8_t *identity, flake_why *why) {
+    const uint64_t first = flake_i_first_seq(identity), last = flake_i_last_seq(identity);
+    const char *const words[] = {": node ", ", sequence ", " to ",
+                                 " is in use by another generator"};
+    const uint64_t numbers[] = {flake_i_get64(identity + 32), first, last};
+    char text[128], *at = text;
+    const flake_status status =
+        flake_i_exclude(file, dir, identity, FLAKE_I_WHOSE, first, last, why);
+    if (status != FLAKE_IN_USE) return status;
+    for (size_t i = 0; i < 4; i++) {
+        memcpy(at, words[i], strlen(words[i]) + 1);
+        at += strlen(words[i]);
+        if (i < 3) at += flake_format(numbers[i], FLAKE_DEC, at, 21);
+    }
+    flake_i_put_why(why, "exclusive_dir ", dir, text);
+    return status;
+}
 
-/* `o` is resolved. */
-FLAKE_I_FN flake_status flake_i_wide_reinit(flake128_gen *g, uint64_t worker48,
-                                            const flake_options *o, const uint8_t *fresh) {
-    uint8_t inherited[FLAKE_I_IDENTITY];
-    if (!g->engine.cap || !flake_i_is_inherited(&g->engine)) return FLAKE_INVALID;
-    flake_options was = *o;
-    was.seq_min = g->seq_min;
-    was.seq_max = (uint32_t)(g->seq_min + g->engine.cap - 1);
-    flake_i_wide_identity(&was, g->worker, inherited);
-    if (g->form != o->form) return FLAKE_INVALID;
-    if (flake_i_share_ids(fresh, inherited)) return FLAKE_NODE_RANGE;
+/* What the engine, or lanes, cannot be set up with; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_setup *setup, const flake_options *o) {
+    flake_i_split d;
+    const char *const unfit = flake_i_setup_why(setup, &d);
+    if (unfit || !o->lanes || flake_i_lanes_fit(o->lane_count, setup->cap)) return unfit;
+    return "lane_count is 0, or exceeds the sequence range";
+}
+
+/* Claims the numbers of an identity, and sets the engine up for resolved options. On failure nothing is
+ * changed. */
+FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_setup *setup,
+                                          const flake_options *o, const uint8_t *identity,
+                                          flake_why *why) {
+    flake_i_file file = {0, 0, -1};
+    const char *const unfit = flake_i_unfit_setup(setup, o);
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
+    flake_status status = flake_i_may_use_state(setup->state, identity, why);
+    if (status == FLAKE_OK && o->exclusive_dir)
+        status = flake_i_exclude_range(&file, o->exclusive_dir, identity, why);
+    if (status != FLAKE_OK) return status;
+    status = flake_i_engine_init(&g->engine, setup);
+    if (status != FLAKE_OK) {
+        flake_i_exclude_no_more(&file, false);
+        return flake_i_say(why, status, "gate", "is closed: the claim was lost");
+    }
+    g->exclusive = file;
+    g->options = *o;
+    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY);
+    return FLAKE_OK;
+}
+
+/* The engine is where it continues; from here on the generator draws. */
+FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, const flake_i_setup *setup, unsigned forms) {
+    const flake_options *const o = &g->options;
+    flake_i_begin_behind(&g->engine, o->start_next_unit);
+    if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, setup, &g->engine);
+    g->kind = (uint8_t)(forms | (o->lanes           ? FLAKE_I_LANES
+                                 : o->single_thread ? FLAKE_I_SINGLE
+                                                    : FLAKE_I_MULTI));
+}
+
+/* Of resolved options. On failure nothing is changed. */
+FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o, flake_why *why) {
+    const unsigned format = o->layout.format;
+    const bool counts = format > FLAKE_I_BOUNDARY;
+    const flake_i_setup setup = flake_i_setup_of(o);
+    uint8_t identity[FLAKE_I_IDENTITY];
+    uint64_t keys[4] = {0, 0, 0, 0};
+    flake_i_identity(o, identity);
+    if (counts && !flake_i_random_bytes(keys, sizeof keys))
+        return flake_i_say(why, FLAKE_IO, "random bytes", "the system has none");
+    const flake_status status = flake_i_gen_claim(g, &setup, o, identity, why);
+    if (status != FLAKE_OK) return status;
+    const uint64_t node = flake_i_full_node(o);
+    g->base = counts   ? node
+              : format ? node << 16 | o->seq_min
+                       : flake_i_node_field(&o->layout, node) | (uint64_t)o->seq_min
+                                                                    << o->layout.seq_shift;
+    g->time_shift = o->layout.time_shift;
+    g->seq_shift = o->layout.seq_shift;
+    g->counts = counts;
+    g->continues = counts && !o->fail_on_backwards;
+    flake_i_set_keys(&g->keys, keys);
+    const bool is_odd = o->seq_scatter || o->layout.time_reversed;
+    flake_i_gen_begin(g, &setup, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : 0);
+    return FLAKE_OK;
+}
+
+/* Every call on it returns FLAKE_INVALID from here on; a stock of it is dropped. */
+FLAKE_I_FN void flake_i_invalidate(flake_gen *g) {
+    g->kind = 0;
+    g->whose = 0;
+}
+
+FLAKE_API flake_status flake_init(flake_gen *g, const flake_options *options, flake_why *why) {
+    flake_options o;
+    const flake_status status = flake_i_fill_in(options, &o, why);
+    flake_i_invalidate(g);
+    return status == FLAKE_OK ? flake_i_gen_init(g, &o, why) : status;
+}
+
+/* Of resolved options: initialises shards with their parts of the range. */
+FLAKE_I_FN flake_status flake_i_make_shards(flake_gen *shards, size_t n, const flake_options *o,
+                                            flake_why *why) {
+    const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
+    uint64_t next = o->seq_min;
+    for (size_t i = 0; i < n; i++) {
+        flake_options part = *o;
+        part.seq_min = (uint32_t)next;
+        next += cap / n + (i < cap % n);
+        part.seq_max = (uint32_t)(next - 1);
+        const flake_status status = flake_i_gen_init(&shards[i], &part, why);
+        if (status != FLAKE_OK) return status;
+    }
+    return FLAKE_OK;
+}
+
+FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flake_options *options,
+                                         flake_why *why) {
+    flake_options o;
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_i_file all = {0, 0, -1}; /* the first shard has the range of all */
+    flake_status status = flake_i_fill_in(options, &o, why);
+    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
+    if (status != FLAKE_OK) return status;
+    if (o.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
+    if (o.layout.format > FLAKE_I_BOUNDARY)
+        return flake_i_say(why, FLAKE_INVALID, "options",
+                           "layout has counters that start anywhere: shards would repeat IDs");
+    if (!n || n > (uint64_t)o.seq_max - o.seq_min + 1)
+        return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the sequence range");
+    const char *const dir = o.exclusive_dir;
+    flake_i_identity(&o, identity);
+    if (dir) status = flake_i_exclude_range(&all, dir, identity, why);
+    if (status != FLAKE_OK) return status;
+    o.exclusive_dir = NULL;
+    o.single_thread = true;
+    status = flake_i_make_shards(shards, n, &o, why);
+    if (status != FLAKE_OK) {
+        flake_i_exclude_no_more(&all, false);
+        for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
+        return status;
+    }
+    for (size_t i = 0; i < n; i++) shards[i].options.exclusive_dir = dir;
+    shards[0].exclusive = all;
+    return FLAKE_OK;
+}
+
+/* Whether it was initialised, and is not part of a generator of another kind. */
+FLAKE_I_FN bool flake_i_is_whole(const flake_gen *g) {
+    return g->kind && !(g->kind & FLAKE_I_PART);
+}
+
+FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options *options,
+                                               flake_why *why) {
+    flake_options o;
+    uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
+    if (!flake_i_is_whole(g) || !flake_i_is_inherited(&g->engine))
+        return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
+    const flake_status status = flake_i_fill_in(options, &o, why);
+    if (status != FLAKE_OK) return status;
+    flake_i_identity(&o, fresh);
+    flake_i_identity(&g->options, inherited);
+    if (flake_i_share_ids(fresh, inherited))
+        return flake_i_say(why, FLAKE_NODE_OVERLAP, "options",
+                           "node and sequence range are the parent's");
     flake_i_file parents = g->exclusive;
-    const flake_status begun = flake_i_wide_init(g, worker48, o, fresh);
+    const flake_status begun = flake_i_gen_init(g, &o, why);
     if (begun == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
     return begun;
 }
 
-FLAKE_API flake_status flake128_reinit_after_fork(flake128_gen *g, uint64_t worker48,
-                                                  const flake_options *options) {
-    flake_options o;
-    uint8_t identity[FLAKE_I_IDENTITY];
-    const flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
-    return status == FLAKE_OK ? flake_i_wide_reinit(g, worker48, &o, identity) : status;
+FLAKE_API void flake_release(flake_gen *g) {
+    if (g->kind) flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
 }
 
-FLAKE_API flake_status flake128_state_open(flake_state *s, const flake_state_options *where,
-                                           uint64_t worker48, const flake_options *options,
-                                           flake_why *why) {
-    flake_options o;
-    uint8_t identity[FLAKE_I_IDENTITY];
-    const char *field;
-    const flake_status status = flake_i_wide_fill_in(worker48, options, &o, &field);
-    if (status != FLAKE_OK) return flake_i_say(why, status, "options", field);
-    flake_i_wide_identity(&o, worker48, identity);
-    return flake_i_state_open(s, where, identity, why);
+/* ---- IDs of places ---- */
+
+/* Which number of its range a unit begins with: a hash of its time, scaled to the capacity. */
+FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
+    return g->options.seq_scatter ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.cap >> 32 : 0;
 }
 
-/* Whether a draw that says so has met a clock before the newest unit, be it even before the first of all.
- * The clock may have moved since, so what is asked is whether it has come to its end. */
+/* `seq` counts from seq_min. */
+FLAKE_I_INLINE uint64_t flake_i_id(const flake_gen *g, uint64_t time_field, uint64_t seq) {
+    return time_field + g->base + (seq << g->seq_shift);
+}
+
+/* Of any generator of 64-bit IDs. */
+FLAKE_I_COLD uint64_t flake_i_odd_id(const flake_gen *g, uint64_t time, uint64_t index) {
+    uint64_t seq = flake_i_scatter(g, time) + index;
+    if (seq >= g->engine.cap) seq -= g->engine.cap;
+    return flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq);
+}
+
+/* `id` is a uint64_t's, of a generator that is not odd, or a flake128's. */
+FLAKE_I_INLINE void flake_i_put_id(flake_gen *g, bool is_128, uint64_t time, uint64_t index,
+                                   void *id) {
+    if (!is_128) *(uint64_t *)id = flake_i_id(g, time << g->time_shift, index);
+    else if (FLAKE_I_LIKELY(!g->counts)) *(flake128 *)id = flake_i_wide(time, g->base + index);
+    else flake_i_counted(g, time, index, (flake128 *)id, 1);
+}
+
+#if defined(__GNUC__)
+typedef uint64_t flake_i_pair __attribute__((vector_size(16)));
+typedef uint8_t flake_i_bytes __attribute__((vector_size(16)));
+#endif
+
+/* first, first + step, ... In pairs where the compiler can be told, since gcc -O2 does not find out
+ * by itself. */
+FLAKE_I_FN void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint64_t step) {
+    uint64_t i = 0;
+#if defined(__GNUC__)
+    const flake_i_pair step2 = {2 * step, 2 * step}, step4 = step2 + step2;
+    flake_i_pair even = {first, first + step}, odd = even + step2;
+    for (; n - i >= 8; i += 8) {
+        memcpy(ids + i, &even, sizeof even);
+        memcpy(ids + i + 2, &odd, sizeof odd);
+        even += step4;
+        odd += step4;
+        memcpy(ids + i + 4, &even, sizeof even);
+        memcpy(ids + i + 6, &odd, sizeof odd);
+        even += step4;
+        odd += step4;
+    }
+#endif
+    for (; i < n; i++) ids[i] = first + i * step;
+}
+
+/* Places of one unit. */
+FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_place *unit, uint64_t *ids) {
+    const uint64_t cap = g->engine.cap, step = (uint64_t)1 << g->seq_shift;
+    const uint64_t field = flake_i_time_field(&g->options.layout, unit->time);
+    uint64_t seq = flake_i_scatter(g, unit->time) + unit->index;
+    if (seq >= cap) seq -= cap;
+    const uint64_t run = flake_i_min(cap - seq, unit->n);
+    flake_i_fill_run(ids, run, flake_i_id(g, field, seq), step);
+    flake_i_fill_run(ids + run, unit->n - run, flake_i_id(g, field, 0), step);
+}
+
+/* IDs that differ in their last byte alone. */
+FLAKE_I_FN void flake_i_fill_run128(flake128 *ids, uint64_t n, uint64_t high, uint64_t low) {
+    uint64_t i = 0;
+#if defined(__GNUC__)
+    const flake_i_bytes one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    const flake_i_bytes two = one + one, four = two + two;
+    const flake_i_pair halves = {flake_i_big_endian(high), flake_i_big_endian(low)};
+    flake_i_bytes id0 = (flake_i_bytes)halves, id1 = id0 + one, id2 = id0 + two, id3 = id1 + two;
+    for (; n - i >= 4; i += 4, id0 += four, id1 += four, id2 += four, id3 += four) {
+        memcpy(ids + i, &id0, sizeof id0);
+        memcpy(ids + i + 1, &id1, sizeof id1);
+        memcpy(ids + i + 2, &id2, sizeof id2);
+        memcpy(ids + i + 3, &id3, sizeof id3);
+    }
+#endif
+    for (; i < n; i++) ids[i] = flake_i_wide(high, low + i);
+}
+
+FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_place *unit, flake128 *ids) {
+    uint64_t low = g->base + unit->index;
+    if (g->counts) {
+        flake_i_counted(g, unit->time, unit->index, ids, unit->n);
+        return;
+    }
+    for (uint64_t left = unit->n, run; left; left -= run, low += run, ids += run) {
+        run = flake_i_min(left, 256 - low % 256);
+        flake_i_fill_run128(ids, run, unit->time, low);
+    }
+}
+
+/* ---- backward steps of UUIDs and ULIDs ---- */
+
+/* Whether a draw with this status has met a clock before the newest unit, be it even before the first of all.
+ * The clock may have moved since, so the question is whether it has come to its end. */
 FLAKE_I_FN bool flake_i_is_put_back(flake_i_engine *e, flake_status status) {
     if (status != FLAKE_TIME_RANGE) return status == FLAKE_CLOCK_BACKWARDS;
     return FLAKE_ATOMIC_LOAD(&e->word, relaxed) &&
            flake_i_exact_ns(&e->clock) < (int64_t)flake_i_start_ns(e, e->max_time + 1);
 }
 
-/* A draw has failed. If the clock was put back: places of the newest unit, or if its are all drawn of
- * the one behind it, as if the clock stood there. */
-FLAKE_I_COLD flake_status flake_i_go_on(flake_i_engine *e, unsigned how, flake_status status,
-                                        uint64_t want, flake_i_place *out) {
+/* How many IDs a generator that continues has left in the newest unit of an engine while the clock is before
+ * that; 0: the clock is not, or the generator waits for it. */
+FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
+    flake_i_view v;
+    int64_t now_ns;
+    if (!g->continues || flake_i_forked(e)) return 0;
+    const flake_status status = flake_i_peek(e, &v, &now_ns);
+    const bool before_first = now_ns < (int64_t)e->epoch_ns;
+    if (before_first ? !(v.time || v.count) : status != FLAKE_OK || v.now + e->ahead >= v.time)
+        return 0;
+    return v.time + v.count / e->cap > e->max_time ? 0 : e->cap - v.count % e->cap;
+}
+
+/* A draw has failed. If the clock went backwards: places of the newest unit, or if that is exhausted of the
+ * one after it, as if the clock read that. */
+FLAKE_I_FN flake_status flake_i_continue_in(flake_i_engine *e, unsigned how, flake_status status,
+                                            uint64_t want, flake_i_place *out) {
     int64_t budget_ns = e->wait_ns;
     uint64_t tried = UINT64_MAX;
     if (how & FLAKE_I_GIVEN) return status; /* an older time given counts as the newest */
@@ -5795,319 +5248,414 @@ FLAKE_I_COLD flake_status flake_i_go_on(flake_i_engine *e, unsigned how, flake_s
     }
 }
 
-/* Ids of places that lie in one unit. */
-FLAKE_I_INLINE void flake_i_wide_form(flake128_gen *g, uint64_t time, uint64_t index, flake128 *ids,
-                                      uint64_t n) {
-    flake_i_unsalted_run(g->form, &g->keys, g->worker, g->epoch_ms + time, g->seq_min + index, ids,
-                         n);
+/* If lane *from is exhausted by a clock that another lane is ahead of, it is that one that continues. */
+FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned how, flake_status status,
+                                           uint64_t want, flake_i_place *out, flake_lane **from) {
+    for (size_t i = 0; *from && i < g->split.n && status == FLAKE_AGAIN; i++) {
+        flake_lane *const lane = flake_i_lane(&g->split, i);
+        if (!flake_i_spare(g, &lane->engine)) continue;
+        *from = lane;
+        status = FLAKE_CLOCK_BACKWARDS;
+    }
+    return flake_i_continue_in(*from ? &(*from)->engine : &g->engine, how, status, want, out);
 }
 
-FLAKE_I_INLINE void flake_i_wide_at(flake128_gen *g, uint64_t time, uint64_t index, flake128 *id) {
-    if (FLAKE_I_LIKELY(g->form == FLAKE_BOUNDARY)) *id = flake_i_wide(time, g->low + index);
-    else flake_i_wide_form(g, time, index, id, 1);
-}
+/* ---- draws ----
+ *
+ * flake_i_one compiles to a straight line for each kind of generator: flake_i_draw_soon reads the clock and
+ * moves the word. Whatever is not the usual case of a draw continues in a function of its own.
+ */
 
-FLAKE_I_APART flake_status flake_i_wide_one_on(flake128_gen *g, unsigned how, uint64_t word,
-                                               int64_t now_ns, flake128 *id) {
+FLAKE_I_APART flake_status flake_i_one64_on(flake_gen *g, unsigned how, uint64_t word,
+                                            int64_t now_ns, uint64_t *id) {
     flake_i_place place;
-    flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
-    if (status != FLAKE_OK && g->goes_on)
-        status = flake_i_go_on(&g->engine, how, status, 1, &place);
-    if (status == FLAKE_OK) flake_i_wide_at(g, place.time, place.index, id);
+    const flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
+    if (status == FLAKE_OK) flake_i_put_id(g, false, place.time, place.index, id);
     return status;
 }
 
-FLAKE_I_INLINE flake_status flake_i_wide_one(flake128_gen *g, unsigned how, int64_t given_ns,
-                                             flake128 *id) {
+/* Of 128 bits, or with lanes. */
+FLAKE_I_APART flake_status flake_i_one_on(flake_gen *g, unsigned how, uint64_t word, int64_t now_ns,
+                                          flake_lane *from, void *id) {
+    flake_i_place place;
+    flake_status status =
+        how & FLAKE_I_LANE ? flake_i_lanes_draw_on(&g->split, how, word, now_ns, 1, &place, &from)
+                           : flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
+    if (status != FLAKE_OK && g->continues)
+        status = flake_i_continue(g, how, status, 1, &place, &from);
+    if (status != FLAKE_OK) return status;
+    if (from) place.index += from->first;
+    flake_i_put_id(g, (g->kind & FLAKE_I_128) != 0, place.time, place.index, id);
+    return FLAKE_OK;
+}
+
+/* The usual case of a draw: what is left of it, or 0 and a place of the whole range. */
+FLAKE_I_INLINE unsigned flake_i_place_soon(flake_gen *g, unsigned how, int64_t given_ns,
+                                           uint64_t *word, int64_t *now_ns, flake_lane **from,
+                                           flake_i_place *out) {
+    *from = NULL;
+    if (!(how & FLAKE_I_LANE))
+        return flake_i_draw_soon(&g->engine, how, given_ns, 1, word, now_ns, out);
+    const unsigned left = flake_i_lanes_draw_soon(&g->split, 1, word, now_ns, out, from);
+    if (FLAKE_I_LIKELY(!left)) out->index += (*from)->first;
+    return left;
+}
+
+FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned how, bool is_128,
+                                           int64_t given_ns, void *id) {
     flake_i_place place;
     uint64_t word;
     int64_t now_ns;
-    const unsigned left = flake_i_draw_soon(&g->engine, how, given_ns, 1, &word, &now_ns, &place);
-    if (!FLAKE_I_LIKELY(!left)) return flake_i_wide_one_on(g, how | left, word, now_ns, id);
-    flake_i_wide_at(g, place.time, place.index, id);
+    flake_lane *from;
+    const unsigned left = flake_i_place_soon(g, how, given_ns, &word, &now_ns, &from, &place);
+    if (!FLAKE_I_LIKELY(!left))
+        return is_128 || (how & FLAKE_I_LANE)
+                   ? flake_i_one_on(g, how | left, word, now_ns, from, id)
+                   : flake_i_one64_on(g, how | left, word, now_ns, (uint64_t *)id);
+    flake_i_put_id(g, is_128, place.time, place.index, id);
     return FLAKE_OK;
 }
 
-/* Ids that differ in their last byte alone. */
-FLAKE_I_FN void flake_i_wide_fill_run(flake128 *ids, uint64_t n, uint64_t high, uint64_t low) {
-    uint64_t i = 0;
-#if defined(__GNUC__)
-    const flake_i_bytes one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-    const flake_i_bytes two = one + one, four = two + two;
-    const flake_i_pair halves = {flake_i_big_endian(high), flake_i_big_endian(low)};
-    flake_i_bytes id0 = (flake_i_bytes)halves, id1 = id0 + one, id2 = id0 + two, id3 = id1 + two;
-    for (; n - i >= 4; i += 4, id0 += four, id1 += four, id2 += four, id3 += four) {
-        memcpy(ids + i, &id0, sizeof id0);
-        memcpy(ids + i + 1, &id1, sizeof id1);
-        memcpy(ids + i + 2, &id2, sizeof id2);
-        memcpy(ids + i + 3, &id3, sizeof id3);
-    }
-#endif
-    for (; i < n; i++) ids[i] = flake_i_wide(high, low + i);
+/* 1 to `want` places; of lane *from, if that is not NULL then. */
+FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned how, int64_t given_ns, uint64_t want,
+                                      flake_i_place *out, flake_lane **from) {
+    const unsigned way = g->kind & FLAKE_I_WAY;
+    flake_status status;
+    *from = NULL;
+    if (way == FLAKE_I_SINGLE) how |= FLAKE_I_OWNED;
+    if (way == FLAKE_I_LANES) status = flake_i_lanes_draw(&g->split, how, want, out, from);
+    else status = flake_i_draw(&g->engine, how, given_ns, want, out);
+    if (status != FLAKE_OK && g->continues)
+        status = flake_i_continue(g, how, status, want, out, from);
+    return status;
 }
 
-FLAKE_I_FN void flake_i_wide_fill(flake128_gen *g, flake_i_place place, flake128 *ids) {
-    while (place.n) {
-        const uint64_t seq = g->seq_min + place.index, same_but_last_byte = 256 - seq % 256;
-        uint64_t run = flake_i_min(place.n, g->engine.cap - place.index);
-        if (g->form == FLAKE_BOUNDARY) {
-            run = flake_i_min(run, same_but_last_byte);
-            flake_i_wide_fill_run(ids, run, place.time, g->worker << 16 | seq);
-        } else flake_i_wide_form(g, place.time, place.index, ids, run);
-        ids += run;
-        place.n -= run;
-        place.index += run;
-        if (place.index == g->engine.cap) {
-            place.index = 0;
-            place.time++;
-        }
-    }
+/* Takes those of the first unit off claimed places, counted in the whole range. False: there are none. */
+FLAKE_I_FN bool flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_place *rest,
+                            flake_i_place *unit) {
+    const uint64_t cap = from ? from->engine.cap : g->engine.cap;
+    *unit = *rest;
+    if (from) unit->index += from->first;
+    unit->n = flake_i_min(rest->n, cap - rest->index);
+    rest->n -= unit->n;
+    rest->index = 0;
+    rest->time++;
+    return unit->n != 0;
 }
 
-FLAKE_I_FN flake_status flake_i_wide_many(flake128_gen *g, unsigned how, flake128 *ids, size_t n,
-                                          size_t *done) {
-    for (*done = 0; *done < n;) {
-        flake_i_place place;
-        const uint64_t want = n - *done;
-        flake_status status = flake_i_draw(&g->engine, how, 0, want, &place);
-        if (status != FLAKE_OK && g->goes_on)
-            status = flake_i_go_on(&g->engine, how, status, want, &place);
-        if (status != FLAKE_OK) return status;
-        flake_i_wide_fill(g, place, ids + *done);
-        *done += (size_t)place.n;
-    }
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake128_next(flake128_gen *g, flake128 *id) {
-    return flake_i_wide_one(g, FLAKE_I_WAIT, 0, id);
-}
-
-FLAKE_API flake_status flake128_try(flake128_gen *g, flake128 *id) {
-    return flake_i_wide_one(g, 0, 0, id);
-}
-
-FLAKE_API void flake128_stats_get(flake128_gen *g, flake_stats *stats) {
-    flake_i_stats(&g->engine, stats);
-}
-
-/* How many ids a generator that goes on has left in its newest unit while the clock lies before that; 0:
- * the clock does not, or the generator waits for it. */
-FLAKE_I_FN uint64_t flake_i_wide_spare(bool goes_on, flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
-    if (!goes_on || flake_i_forked(e)) return 0;
-    const flake_status status = flake_i_peek(e, &v, &now_ns);
-    const bool before_first = now_ns < (int64_t)e->epoch_ns;
-    if (before_first ? !(v.time || v.count) : status != FLAKE_OK || v.now + e->ahead >= v.time)
-        return 0;
-    return v.time + v.count / e->cap > e->max_time ? 0 : e->cap - v.count % e->cap;
-}
-
-FLAKE_API uint64_t flake128_available(flake128_gen *g) {
-    return flake_i_available(&g->engine) + flake_i_wide_spare(g->goes_on, &g->engine);
-}
-
-FLAKE_API int64_t flake128_lag_ms(flake128_gen *g) { return (int64_t)flake_i_lag(&g->engine); }
-
-FLAKE_API flake_status flake128_snapshot_take(flake128_gen *g, flake128_snapshot *snapshot) {
-    const flake_i_engine *e = &g->engine;
-    if (!e->cap) return FLAKE_INVALID;
-    const flake_status status = flake_i_still_ours(e);
+/* One that flake_i_one has no straight line for. */
+FLAKE_I_APART flake_status flake_i_one_odd(flake_gen *g, unsigned how, int64_t given_ns,
+                                           uint64_t *id) {
+    flake_i_place rest, unit;
+    flake_lane *from;
+    if (!(g->kind & FLAKE_I_ODD)) return FLAKE_INVALID;
+    if ((how & FLAKE_I_GIVEN) && (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES) return FLAKE_INVALID;
+    const flake_status status = flake_i_claim(g, how, given_ns, 1, &rest, &from);
     if (status != FLAKE_OK) return status;
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* all that there is */
-    snapshot->unix_ms = (int64_t)(g->epoch_ms + (word >> e->time_shift));
-    snapshot->count = word & e->count_mask;
-    snapshot->worker = g->worker;
-    snapshot->seq_min = g->seq_min;
-    snapshot->seq_max = (uint32_t)(g->seq_min + e->cap - 1);
+    (void)flake_i_cut(g, from, &rest, &unit);
+    *id = flake_i_odd_id(g, unit.time, unit.index);
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status flake128_restore(flake128_gen *g, const flake128_snapshot *s) {
-    const flake_i_engine *e = &g->engine;
-    if (!e->cap || s->worker != g->worker || s->seq_min != g->seq_min ||
-        s->seq_max != g->seq_min + e->cap - 1 || s->count > e->limit)
-        return FLAKE_INVALID;
-    if (s->unix_ms < (int64_t)g->epoch_ms) return FLAKE_TIME_RANGE;
-    uint64_t time = (uint64_t)s->unix_ms - g->epoch_ms, count = s->count;
-    if (g->form != FLAKE_BOUNDARY) { /* other keys count from another number: the unit is spent */
+FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned how, bool is_128, int64_t given_ns,
+                                        void *id) {
+    const unsigned kind = g->kind, forms = is_128 ? FLAKE_I_128 : 0;
+    if (FLAKE_I_LIKELY(kind == (FLAKE_I_MULTI | forms)))
+        return flake_i_one_by(g, how, is_128, given_ns, id);
+    if (kind == (FLAKE_I_SINGLE | forms))
+        return flake_i_one_by(g, how | FLAKE_I_OWNED, is_128, given_ns, id);
+    if (kind == (FLAKE_I_LANES | forms) && !(how & FLAKE_I_GIVEN))
+        return flake_i_one_by(g, how | FLAKE_I_LANE, is_128, 0, id);
+    return is_128 ? FLAKE_INVALID : flake_i_one_odd(g, how, given_ns, (uint64_t *)id);
+}
+
+/* Fills up to n; *done says how many. */
+FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned how, bool is_128, void *ids, size_t n,
+                                     size_t *done) {
+    *done = 0;
+    if (!flake_i_is_whole(g) || ((g->kind & FLAKE_I_128) != 0) != is_128) return FLAKE_INVALID;
+    while (*done < n) {
+        flake_i_place rest, unit;
+        flake_lane *from;
+        const flake_status status = flake_i_claim(g, how, 0, n - *done, &rest, &from);
+        if (status != FLAKE_OK) return status;
+        for (; flake_i_cut(g, from, &rest, &unit); *done += (size_t)unit.n)
+            if (is_128) flake_i_fill128(g, &unit, (flake128 *)ids + *done);
+            else flake_i_fill(g, &unit, (uint64_t *)ids + *done);
+    }
+    return FLAKE_OK;
+}
+
+/* All n; what is missing of a later unit is zeroed. */
+FLAKE_I_FN flake_status flake_i_all(flake_gen *g, bool is_128, void *ids, size_t n) {
+    const size_t size = is_128 ? sizeof(flake128) : sizeof(uint64_t);
+    size_t done;
+    const flake_status status = flake_i_many(g, FLAKE_I_WAIT, is_128, ids, n, &done);
+    if (status != FLAKE_OK && done) memset((uint8_t *)ids + done * size, 0, (n - done) * size);
+    return status;
+}
+
+/* Some are enough. */
+FLAKE_I_FN flake_status flake_i_some(flake_gen *g, bool is_128, void *ids, size_t n, size_t *got) {
+    const flake_status status = flake_i_many(g, 0, is_128, ids, n, got);
+    return *got ? FLAKE_OK : status;
+}
+
+/* Unix ms to ns; false when it is later than a clock of 63 bits can say. Earlier is just old. */
+FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
+    const int64_t most = INT64_MAX / 1000000;
+    if (unix_ms > most) return false;
+    *ns = unix_ms < -most ? INT64_MIN : unix_ms * 1000000;
+    return true;
+}
+
+FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) {
+    return flake_i_one(g, FLAKE_I_WAIT, false, 0, id);
+}
+
+FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) {
+    return flake_i_one(g, 0, false, 0, id);
+}
+
+FLAKE_API flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) {
+    return flake_i_all(g, false, ids, n);
+}
+
+FLAKE_API flake_status flake_try_n(flake_gen *g, uint64_t *ids, size_t n, size_t *got) {
+    return flake_i_some(g, false, ids, n, got);
+}
+
+FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
+    int64_t ns;
+    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
+    return flake_i_one(g, FLAKE_I_GIVEN, false, ns, id);
+}
+
+FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) {
+    return flake_i_one(g, FLAKE_I_WAIT, true, 0, id);
+}
+
+FLAKE_API flake_status flake128_try(flake_gen *g, flake128 *id) {
+    return flake_i_one(g, 0, true, 0, id);
+}
+
+FLAKE_API flake_status flake128_next_n(flake_gen *g, flake128 *ids, size_t n) {
+    return flake_i_all(g, true, ids, n);
+}
+
+FLAKE_API flake_status flake128_try_n(flake_gen *g, flake128 *ids, size_t n, size_t *got) {
+    return flake_i_some(g, true, ids, n, got);
+}
+
+FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *id) {
+    int64_t ns;
+    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
+    return flake_i_one(g, FLAKE_I_GIVEN, true, ns, id);
+}
+
+/* ---- queries ---- */
+
+/* The engines that draws use, from 0 on; NULL: there are no more. */
+FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
+    if ((g->kind & FLAKE_I_WAY) != FLAKE_I_LANES) return g->kind && !i ? &g->engine : NULL;
+    return i < g->split.n ? &flake_i_lane(&g->split, i)->engine : NULL;
+}
+
+FLAKE_API int64_t flake_retry_ns(flake_gen *g) {
+    int64_t least = INT64_MAX;
+    flake_i_engine *e;
+    for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
+        const int64_t ns = flake_i_spare(g, e) ? 0 : flake_i_retry_ns(e);
+        if (ns < least) least = ns;
+    }
+    return least;
+}
+
+FLAKE_API uint64_t flake_available(flake_gen *g) {
+    uint64_t sum = 0;
+    flake_i_engine *e;
+    for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++)
+        sum += flake_i_available(e) + flake_i_spare(g, e);
+    return sum;
+}
+
+FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
+    uint64_t most_ns = 0;
+    flake_i_engine *e;
+    for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
+        const uint64_t ns = flake_i_lag(e) * e->unit_ns;
+        if (ns > most_ns) most_ns = ns;
+    }
+    return (int64_t)(most_ns / FLAKE_I_NS_PER_MS);
+}
+
+FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *sum) {
+    flake_i_engine *e;
+    memset(sum, 0, sizeof *sum);
+    for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
+        flake_stats one;
+        flake_i_stats(e, &one);
+        sum->ids += one.ids;
+        sum->batches += one.batches;
+        sum->waits += one.waits;
+        sum->clock_backwards += one.clock_backwards;
+    }
+}
+
+FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) {
+    return g->kind ? &g->options : NULL;
+}
+
+/* The whole's position, from one word; of lanes all numbers of the units begun. */
+FLAKE_I_FN void flake_i_position(flake_gen *g, uint64_t *time, uint64_t *count) {
+    const flake_i_engine *const e = &g->engine;
+    if ((g->kind & FLAKE_I_WAY) != FLAKE_I_LANES) {
+        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), time,
+                       count); /* all that there is */
+        return;
+    }
+    const uint64_t newest = flake_i_lanes_newest(&g->split, time);
+    /* A lane's queue may be longer than a word of the whole can count. */
+    if ((newest - *time + 1) * e->cap > e->limit) *time = newest;
+    *count = (newest - *time + 1) * e->cap;
+}
+
+FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
+    const flake_options *const o = &g->options;
+    uint64_t time, count;
+    if (!flake_i_is_whole(g)) return FLAKE_INVALID;
+    const flake_status status = flake_i_still_ours(&g->engine);
+    if (status != FLAKE_OK) return status;
+    const flake_layout l = flake_i_word_layout(&o->layout);
+    flake_i_position(g, &time, &count);
+    snapshot->unix_ms = l.epoch_ms + (int64_t)(time * l.unit_ms);
+    snapshot->count = count;
+    snapshot->node = flake_i_full_node(o);
+    snapshot->epoch_ms = l.epoch_ms;
+    snapshot->unit_ms = l.unit_ms;
+    snapshot->seq_min = o->seq_min;
+    snapshot->seq_max = o->seq_max;
+    snapshot->seq_scatter = o->seq_scatter;
+    return FLAKE_OK;
+}
+
+/* Puts the engine where `snapshot_count` places since unit `time` are drawn, unless it is further. */
+FLAKE_I_FN flake_status flake_i_go_behind(flake_i_engine *e, uint64_t time,
+                                          uint64_t snapshot_count) {
+    uint64_t own_time, own_count;
+    if (time > e->max_time) return FLAKE_TIME_RANGE;
+    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &own_time, &own_count);
+    const uint64_t later = time > own_time ? time : own_time;
+    const uint64_t count = flake_i_rest(e, time, snapshot_count, later);
+    const uint64_t own_rest = flake_i_rest(e, own_time, own_count, later);
+    if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
+    FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
+    flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* what is not drawn here */
+    flake_i_spend_unit(e);
+    return FLAKE_OK;
+}
+
+/* The whole has been put somewhere: each lane continues after the units that it has begun. */
+FLAKE_I_FN void flake_i_lanes_follow(flake_gen *g) {
+    const flake_i_engine *const whole = &g->engine;
+    uint64_t time, count;
+    flake_i_decode(whole, FLAKE_ATOMIC_LOAD(&whole->word, relaxed), &time, &count);
+    const uint64_t units = (count + whole->cap - 1) / whole->cap;
+    flake_i_engine *e;
+    for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++)
+        (void)flake_i_go_behind(e, time, units * e->cap);
+}
+
+FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flake_why *why) {
+    const flake_i_engine *const e = &g->engine;
+    const flake_options *const o = &g->options;
+    if (!flake_i_is_whole(g))
+        return flake_i_say(why, FLAKE_INVALID, "generator", "is not initialised");
+    const flake_layout l = flake_i_word_layout(&o->layout);
+    if (s->epoch_ms != l.epoch_ms || s->unit_ms != l.unit_ms || s->node != flake_i_full_node(o) ||
+        s->seq_min != o->seq_min || s->seq_max != o->seq_max || s->seq_scatter != o->seq_scatter ||
+        s->count > e->limit)
+        return flake_i_say(why, FLAKE_INVALID, "snapshot",
+                           "is of another node, layout or sequence range");
+    uint64_t time, count = s->count;
+    flake_status status = flake_i_time_at(&l, s->unix_ms, &time);
+    if (status == FLAKE_OK && o->layout.format > FLAKE_I_BOUNDARY) {
+        /* other keys count from another number: the unit counts as exhausted */
         count = (count + e->cap - 1) / e->cap * e->cap;
         if (count > e->limit) {
             count -= e->cap;
             time++;
         }
     }
-    return flake_i_go_behind(&g->engine, time, count);
-}
-
-FLAKE_API int64_t flake128_retry_ns(flake128_gen *g) {
-    return flake_i_wide_spare(g->goes_on, &g->engine) ? 0 : flake_i_retry_ns(&g->engine);
-}
-
-FLAKE_API flake_status flake128_next_n(flake128_gen *g, flake128 *ids, size_t n) {
-    size_t done;
-    flake_status status = flake_i_wide_many(g, FLAKE_I_WAIT, ids, n, &done);
-    if (status != FLAKE_OK && done)
-        for (; done < n; done++) ids[done] = flake_i_wide(0, 0);
-    return status;
-}
-
-FLAKE_API size_t flake128_try_n(flake128_gen *g, flake128 *ids, size_t n) {
-    size_t done;
-    (void)flake_i_wide_many(g, 0, ids, n, &done);
-    return done;
-}
-
-FLAKE_API flake_status flake128_try_at(flake128_gen *g, int64_t unix_ms, flake128 *id) {
-    int64_t ns;
-    return flake_i_given_ns(unix_ms, &ns) ? flake_i_wide_one(g, FLAKE_I_GIVEN, ns, id)
-                                          : FLAKE_TIME_RANGE;
-}
-
-FLAKE_I_FN void flake_i_wide_lanes_of(flake128_lanes *l, flake_lane *lanes, size_t n,
-                                      const flake_options *o) {
-    const flake_i_setup setup = flake_i_wide_setup(o);
-    flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
-}
-
-FLAKE_API flake_status flake128_lanes_init(flake128_lanes *l, flake_lane *lanes, size_t n,
-                                           uint64_t worker48, const flake_options *options) {
-    flake_options o;
-    uint8_t identity[FLAKE_I_IDENTITY];
-    flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
-    if (status != FLAKE_OK) return status;
-    if (!flake_i_lanes_fit(n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
-    status = flake_i_wide_init(&l->whole, worker48, &o, identity);
-    if (status == FLAKE_OK) flake_i_wide_lanes_of(l, lanes, n, &o);
-    return status;
-}
-
-FLAKE_API flake_status flake128_lanes_reinit_after_fork(flake128_lanes *l, uint64_t worker48,
-                                                        const flake_options *options) {
-    flake_options o;
-    uint8_t identity[FLAKE_I_IDENTITY];
-    flake_status status = flake_i_wide_resolve(worker48, options, &o, identity);
-    if (status != FLAKE_OK) return status;
-    if (!flake_i_lanes_fit(l->split.n, (uint64_t)o.seq_max - o.seq_min + 1)) return FLAKE_INVALID;
-    status = flake_i_wide_reinit(&l->whole, worker48, &o, identity);
-    if (status == FLAKE_OK) flake_i_wide_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n, &o);
-    return status;
-}
-
-FLAKE_API void flake128_lanes_retire(flake128_lanes *l) { flake128_retire(&l->whole); }
-
-/* As flake_i_go_on. Where lane *from is spent by a clock that another lane lies ahead of, it is that one
- * that goes on. */
-FLAKE_I_COLD flake_status flake_i_wide_lanes_go_on(flake128_lanes *l, unsigned how,
-                                                   flake_status status, uint64_t want,
-                                                   flake_i_place *out, flake_lane **from) {
-    for (size_t i = 0; i < l->split.n && status == FLAKE_AGAIN; i++) {
-        flake_lane *const lane = flake_i_lane(&l->split, i);
-        if (!flake_i_wide_spare(true, &lane->engine)) continue;
-        *from = lane;
-        status = FLAKE_CLOCK_BACKWARDS;
-    }
-    return flake_i_go_on(&(*from)->engine, how, status, want, out);
-}
-
-FLAKE_I_APART flake_status flake_i_wide_lanes_one_on(flake128_lanes *l, unsigned how, uint64_t word,
-                                                     int64_t now_ns, flake_lane *from,
-                                                     flake128 *id) {
-    flake_i_place place;
-    flake_status status = flake_i_lanes_draw_on(&l->split, how, word, now_ns, 1, &place, &from);
-    if (status != FLAKE_OK && l->whole.goes_on)
-        status = flake_i_wide_lanes_go_on(l, how, status, 1, &place, &from);
-    if (status == FLAKE_OK) flake_i_wide_at(&l->whole, place.time, from->first + place.index, id);
-    return status;
-}
-
-FLAKE_I_INLINE flake_status flake_i_wide_lanes_one(flake128_lanes *l, unsigned how, flake128 *id) {
-    flake_i_place place;
-    uint64_t word;
-    int64_t now_ns;
-    flake_lane *from;
-    const unsigned left = flake_i_lanes_draw_soon(&l->split, 1, &word, &now_ns, &place, &from);
-    if (!FLAKE_I_LIKELY(!left))
-        return flake_i_wide_lanes_one_on(l, how | left, word, now_ns, from, id);
-    flake_i_wide_at(&l->whole, place.time, from->first + place.index, id);
+    if (status == FLAKE_OK) status = flake_i_go_behind(&g->engine, time, count);
+    if (status != FLAKE_OK)
+        return flake_i_say(why, status, "snapshot", "its time is outside the layout's");
+    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_LANES) flake_i_lanes_follow(g);
     return FLAKE_OK;
 }
 
-FLAKE_I_FN flake_status flake_i_wide_lanes_many(flake128_lanes *l, unsigned how, flake128 *ids,
-                                                size_t n, size_t *done) {
-    for (*done = 0; *done < n;) {
-        flake_i_place rest, unit;
-        flake_lane *from;
-        flake_status status = flake_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
-        if (status != FLAKE_OK && l->whole.goes_on)
-            status = flake_i_wide_lanes_go_on(l, how, status, n - *done, &rest, &from);
-        if (status != FLAKE_OK) return status;
-        for (; flake_i_lane_cut(from, &rest, &unit); *done += (size_t)unit.n)
-            flake_i_wide_fill(&l->whole, unit, ids + *done);
+// >>prefetch
+
+FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
+                                           int64_t valid_ms, flake_why *why) {
+    int64_t valid_ns;
+    p->gen = NULL;
+    if (!g || (g->kind & ~FLAKE_I_ODD) != FLAKE_I_MULTI)
+        return flake_i_say(why, FLAKE_INVALID, "generator",
+                           "prefetch needs one of 64-bit IDs, without lanes and single_thread");
+    if (!count || count > 100000)
+        return flake_i_say(why, FLAKE_INVALID, "count", "is outside 1 to 100,000");
+    if (valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
+        return flake_i_say(why, FLAKE_INVALID, "valid_ms", "is negative or too large");
+    p->gen = g;
+    p->count = count;
+    p->valid_ns = valid_ns;
+    p->fork_mark = flake_i_fork_mark(&p->fork_word);
+    p->whose = g->whose;
+    p->stock.n = 0;
+    return FLAKE_OK;
+}
+
+/* By itself, so that what is taken from stock needs none of its registers. */
+FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
+    flake_gen *const g = p->gen;
+    flake_i_place fresh;
+    /* initialised anew meanwhile, as one of another kind */
+    if ((g->kind & ~FLAKE_I_ODD) != FLAKE_I_MULTI) return FLAKE_INVALID;
+    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
+    if (status != FLAKE_OK) return status;
+    p->stock = fresh;
+    p->whose = g->whose;
+    if (p->valid_ns) p->taken_ns = flake_i_now_ns(&g->engine.clock);
+    return FLAKE_OK;
+}
+
+FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
+    flake_gen *g = p->gen;
+    if (!g) return FLAKE_INVALID;
+    if (flake_i_forked_since(p->fork_word, p->fork_mark)) {
+        p->fork_mark = flake_i_fork_mark(&p->fork_word);
+        p->stock.n = 0;
+    }
+    flake_status status = flake_i_still_ours(&g->engine);
+    if (status != FLAKE_OK) return status;
+    if (p->whose != g->whose) p->stock.n = 0;
+    if (p->stock.n && p->valid_ns) {
+        const int64_t now_ns = flake_i_now_ns(&g->engine.clock);
+        if (now_ns < p->taken_ns || flake_i_ns_until(now_ns, p->taken_ns) >= p->valid_ns)
+            p->stock.n = 0;
+    }
+    if (!p->stock.n) status = flake_i_prefetch_draw(p);
+    if (status != FLAKE_OK) return status;
+    *id = FLAKE_I_LIKELY(g->kind == FLAKE_I_MULTI)
+              ? flake_i_id(g, p->stock.time << g->time_shift, p->stock.index)
+              : flake_i_odd_id(g, p->stock.time, p->stock.index);
+    p->stock.n--;
+    if (++p->stock.index == g->engine.cap) {
+        p->stock.index = 0;
+        p->stock.time++;
     }
     return FLAKE_OK;
-}
-
-FLAKE_I_FN uint64_t flake_i_wide_lanes_spare(flake128_lanes *l) {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < l->split.n; i++)
-        sum += flake_i_wide_spare(l->whole.goes_on, &flake_i_lane(&l->split, i)->engine);
-    return sum;
-}
-
-FLAKE_API flake_status flake128_lanes_next(flake128_lanes *l, flake128 *id) {
-    return flake_i_wide_lanes_one(l, FLAKE_I_WAIT, id);
-}
-
-FLAKE_API flake_status flake128_lanes_try(flake128_lanes *l, flake128 *id) {
-    return flake_i_wide_lanes_one(l, 0, id);
-}
-
-FLAKE_API int64_t flake128_lanes_retry_ns(flake128_lanes *l) {
-    return flake_i_wide_lanes_spare(l) ? 0 : flake_i_lanes_retry_ns(&l->split);
-}
-
-FLAKE_API flake_status flake128_lanes_next_n(flake128_lanes *l, flake128 *ids, size_t n) {
-    size_t done;
-    const flake_status status = flake_i_wide_lanes_many(l, FLAKE_I_WAIT, ids, n, &done);
-    if (status != FLAKE_OK && done)
-        for (; done < n; done++) ids[done] = flake_i_wide(0, 0);
-    return status;
-}
-
-FLAKE_API size_t flake128_lanes_try_n(flake128_lanes *l, flake128 *ids, size_t n) {
-    size_t done;
-    (void)flake_i_wide_lanes_many(l, 0, ids, n, &done);
-    return done;
-}
-
-FLAKE_API uint64_t flake128_lanes_available(flake128_lanes *l) {
-    return flake_i_lanes_available(&l->split) + flake_i_wide_lanes_spare(l);
-}
-
-FLAKE_API void flake128_lanes_stats_get(flake128_lanes *l, flake_stats *stats) {
-    flake_i_lanes_stats(&l->split, stats);
-}
-
-FLAKE_API flake_status flake128_lanes_snapshot_take(flake128_lanes *l,
-                                                    flake128_snapshot *snapshot) {
-    flake128_snapshot s;
-    const flake_status status = flake128_snapshot_take(&l->whole, &s);
-    if (status != FLAKE_OK) return status;
-    uint64_t time;
-    const uint64_t newest = flake_i_lanes_newest(&l->split, &time);
-    s.unix_ms = (int64_t)(l->whole.epoch_ms + time);
-    s.count = (newest - time + 1) * l->whole.engine.cap;
-    *snapshot = s;
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake128_lanes_restore(flake128_lanes *l,
-                                              const flake128_snapshot *snapshot) {
-    const flake_status status = flake128_restore(&l->whole, snapshot);
-    if (status == FLAKE_OK) flake_i_lanes_follow(&l->split, &l->whole.engine);
-    return status;
 }
 
 // >>text
@@ -6207,7 +5755,8 @@ FLAKE_API size_t flake_text_width(flake_encoding form) {
     return (unsigned)form <= FLAKE_BASE58_FLICKR ? flake_i_forms[form].width : 0;
 }
 
-FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, char *buf, size_t size) {
+FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, char *buf,
+                                 size_t size) {
     static const char pairs[] = "00010203040506070809101112131415161718192021222324"
                                 "25262728293031323334353637383940414243444546474849"
                                 "50515253545556575859606162636465666768697071727374"
@@ -6278,7 +5827,8 @@ FLAKE_I_FN bool flake_i_ungroup(const char *text, size_t len, char bits[64]) {
     return true;
 }
 
-FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding form, uint64_t *id) {
+FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding form,
+                                   uint64_t *id) {
     const size_t width = flake_text_width(form);
     char bits[64];
     uint32_t limbs[2];
@@ -6318,7 +5868,7 @@ FLAKE_I_FN uint32_t flake_i_divide(uint32_t *limbs, size_t n, uint32_t divisor) 
     return (uint32_t)rest;
 }
 
-FLAKE_I_FN size_t flake_i_format128(flake128 id, unsigned base, bool fixed, char *buf,
+FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixed, char *buf,
                                     size_t size) {
     const size_t width = flake128_text_width(base);
     if (width == 0) return 0;
@@ -6327,7 +5877,7 @@ FLAKE_I_FN size_t flake_i_format128(flake128 id, unsigned base, bool fixed, char
     for (; power <= ((uint32_t)1 << 28) / base; power *= base) count++;
     const uint64_t scale = FLAKE_I_SCALE(power);
 
-    const uint64_t high = flake_from_bytes(id.bytes), low = flake_from_bytes(id.bytes + 8);
+    const uint64_t high = flake_from_bytes(id->bytes), low = flake_from_bytes(id->bytes + 8);
     uint32_t limbs[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high,
                          (uint32_t)(high >> 32)};
     /* The foremost chunk may begin up to count - 1 digits before the text: 27 in base 2. */
@@ -6343,11 +5893,11 @@ FLAKE_I_FN size_t flake_i_format128(flake128 id, unsigned base, bool fixed, char
     return flake_i_hand_out(end - width, width, fixed, '0', buf, size);
 }
 
-FLAKE_API size_t flake128_format(flake128 id, unsigned base, char *buf, size_t size) {
+FLAKE_API size_t flake128_format(const flake128 *id, unsigned base, char *buf, size_t size) {
     return flake_i_format128(id, base, false, buf, size);
 }
 
-FLAKE_API size_t flake128_format_fixed(flake128 id, unsigned base, char *buf, size_t size) {
+FLAKE_API size_t flake128_format_fixed(const flake128 *id, unsigned base, char *buf, size_t size) {
     return flake_i_format128(id, base, true, buf, size);
 }
 
@@ -6825,9 +6375,9 @@ FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_n_avx2(const char *text, size_t n
 
 #endif /* FLAKE_I_AVX2 */
 
-FLAKE_API void flake128_to_uuid(flake128 id, char out[37]) {
+FLAKE_API void flake128_to_uuid(const flake128 *id, char out[37]) {
     uint64_t words[2];
-    memcpy(words, id.bytes, sizeof words);
+    memcpy(words, id->bytes, sizeof words);
     FLAKE_I_BEST(to_uuid, words[0], words[1], out);
 }
 
@@ -6845,9 +6395,9 @@ FLAKE_API flake_status flake128_from_uuid_n(const char *text, size_t n, flake128
     return FLAKE_I_BEST(from_uuid_n, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;
 }
 
-FLAKE_API void flake128_to_ulid(flake128 id, char out[27]) {
+FLAKE_API void flake128_to_ulid(const flake128 *id, char out[27]) {
     uint64_t words[2];
-    memcpy(words, id.bytes, sizeof words);
+    memcpy(words, id->bytes, sizeof words);
     FLAKE_I_BEST(to_ulid, words[0], words[1], out);
 }
 
@@ -6894,13 +6444,17 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  * a bump may replace a part of the new one. The salt then changes once more than the bumps; it stays
  * random.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
-#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 2) /* its number: see flake_i_process */
+#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 3) /* its number: see flake_i_process */
+struct flake_i_uuids {
+    flake_i_engine engine;
+    flake_i_keys keys;
+};
 struct flake_i_default {
-    FLAKE_ATOMIC(flake128_gen *) gen;           /* NULL: there is none yet */
+    FLAKE_ATOMIC(struct flake_i_uuids *) gen;   /* NULL: there is none yet */
     flake_i_atomic64 low, high, seal;           /* the salt, and what it must fit */
     flake_i_atomic64 parts[FLAKE_I_SALT_PARTS]; /* [ random:32 ][ tag:32 ] */
     flake_i_atomic64 begun;                     /* see flake_i_take_place */
-    flake128_gen places[FLAKE_I_DEFAULT_PLACES];
+    struct flake_i_uuids places[FLAKE_I_DEFAULT_PLACES];
 };
 #if defined(__cplusplus)
 extern "C" {
@@ -6955,53 +6509,57 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
     return true;
 }
 
-FLAKE_I_FN void flake_i_default_begin(flake128_gen *g, flake_form form, const uint64_t keys[4]) {
-    flake_options o;
-    const char *why;
-    memset(&o, 0, sizeof o);
-    o.form = form;
-    (void)flake_i_wide_fill_in(0, &o, &o, &why); /* by default all fits */
-    const flake_i_setup setup = flake_i_wide_setup(&o);
+FLAKE_I_FN void flake_i_default_begin(struct flake_i_uuids *g, const uint64_t keys[4]) {
+    flake_options given, o;
+    memset(&given, 0, sizeof given);
+    given.layout = flake_layout_uuid7;
+    (void)flake_i_fill_in(&given, &o, NULL); /* by default everything fits */
+    const flake_i_setup setup = flake_i_setup_of(&o);
     (void)flake_i_engine_init(&g->engine, &setup);
-    flake_i_wide_begin(g, 0, &o, keys);
+    flake_i_set_keys(&g->keys, keys);
 }
 
 /* Makes the generator; *g stays NULL while others are making it. A place is taken when nothing can fail
  * any more, since nobody gives it back. */
-FLAKE_I_FN flake_status flake_i_default_gen(flake128_gen **g) {
+FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     uint64_t keys[4];
     *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
     if (*g) return FLAKE_OK;
     if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
     const unsigned place = flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES);
     if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
-    flake128_gen *const fresh = &flake_i_default.places[place];
-    flake_i_default_begin(fresh, FLAKE_UUID7, keys);
+    struct flake_i_uuids *const fresh = &flake_i_default.places[place];
+    flake_i_default_begin(fresh, keys);
     fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the salt tells instead */
     fresh->engine.fork_mark = fresh->engine.process_mark = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
     return FLAKE_OK;
 }
 
-FLAKE_I_FN flake_status flake_i_default_draw(flake128_gen *g, flake_i_place *place) {
+FLAKE_I_FN flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_i_place *place) {
     const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, place);
     return FLAKE_I_LIKELY(status == FLAKE_OK)
                ? status
-               : flake_i_go_on(&g->engine, FLAKE_I_WAIT, status, 1, place);
+               : flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, place);
 }
 
 /* From a generator for this id alone. */
-FLAKE_I_COLD flake_status flake_i_default_alone(flake_form form, flake128 *id) {
-    flake128_gen own;
+FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
+    struct flake_i_uuids own;
     uint64_t keys[4];
+    flake_i_place place;
     if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
-    flake_i_default_begin(&own, form, keys);
-    return flake128_next_n(&own, id, 1);
+    flake_i_default_begin(&own, keys);
+    const flake_status status = flake_i_default_draw(&own, &place);
+    if (status == FLAKE_OK)
+        flake_i_unsalted_run(format, &own.keys, 0, FLAKE_I_1984_MS + place.time, place.index, id,
+                             1);
+    return status;
 }
 
-FLAKE_I_FN flake_status flake_i_default_id(flake_form form, flake128 *id) {
+FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
     for (unsigned naps = 0;;) {
-        flake128_gen *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
+        struct flake_i_uuids *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
         const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
                                    FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
         const uint64_t mark =
@@ -7012,37 +6570,37 @@ FLAKE_I_FN flake_status flake_i_default_id(flake_form form, flake128 *id) {
             status = flake_i_default_draw(g, &place);
             if (status != FLAKE_OK) return status;
             if (FLAKE_I_LIKELY(mark == flake_i_default_mark())) {
-                flake_i_form_run(form, &g->keys, salt, 0, g->epoch_ms + place.time, place.index, id,
-                                 1);
+                flake_i_form_run(format, &g->keys, salt, 0, FLAKE_I_1984_MS + place.time,
+                                 place.index, id, 1);
                 return FLAKE_OK;
             }
         }
         if (!flake_i_new_salt()) return FLAKE_IO;
         status = flake_i_default_gen(&g);
         if (status != FLAKE_OK) return status;
-        if (!g && naps++ == FLAKE_I_DEFAULT_NAPS) return flake_i_default_alone(form, id);
+        if (!g && naps++ == FLAKE_I_DEFAULT_NAPS) return flake_i_default_alone(format, id);
         if (!g) FLAKE_SLEEP_NS(FLAKE_I_LEAST_NAP_NS);
     }
 }
 
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
     flake128 id;
-    const flake_status status = flake_i_default_id(FLAKE_UUID7, &id);
+    const flake_status status = flake_i_default_id(FLAKE_I_UUID7, &id);
     if (status == FLAKE_OK) memcpy(out, id.bytes, 16);
     return status;
 }
 
 FLAKE_API flake_status flake_uuid7(char out[37]) {
     flake128 id;
-    const flake_status status = flake_i_default_id(FLAKE_UUID7, &id);
-    if (status == FLAKE_OK) flake128_to_uuid(id, out);
+    const flake_status status = flake_i_default_id(FLAKE_I_UUID7, &id);
+    if (status == FLAKE_OK) flake128_to_uuid(&id, out);
     return status;
 }
 
 FLAKE_API flake_status flake_ulid(char out[27]) {
     flake128 id;
-    const flake_status status = flake_i_default_id(FLAKE_ULID, &id);
-    if (status == FLAKE_OK) flake128_to_ulid(id, out);
+    const flake_status status = flake_i_default_id(FLAKE_I_ULID, &id);
+    if (status == FLAKE_OK) flake128_to_ulid(&id, out);
     return status;
 }
 
@@ -7051,7 +6609,7 @@ FLAKE_API flake_status flake_ulid(char out[27]) {
 /* Of the list, the interface named, or the first one: rather one whose address its maker gave it than
  * one that was made up here, as those of bridges and containers are, and of these one that is up. */
 FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const char *name,
-                                         uint64_t *worker48, flake_why *why) {
+                                         uint64_t *node48, flake_why *why) {
     flake_i_interface i;
     uint8_t best[6];
     int best_rank = -1;
@@ -7070,8 +6628,8 @@ FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const c
                            !name    ? "no interface has an Ethernet address"
                            : exists ? "this interface has no Ethernet address"
                                     : "there is no interface of this name");
-    *worker48 = 0;
-    for (size_t at = 0; at < 6; at++) *worker48 = *worker48 << 8 | best[at];
+    *node48 = 0;
+    for (size_t at = 0; at < 6; at++) *node48 = *node48 << 8 | best[at];
     return FLAKE_OK;
 }
 
@@ -7080,31 +6638,30 @@ FLAKE_I_FN bool flake_i_is_private(uint32_t ip) {
     return ip >> 24 == 10 || ip >> 20 == (172 << 4 | 1) || ip >> 16 == (192 << 8 | 168);
 }
 
-FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint32_t *node16,
+FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint64_t *node16,
                                         flake_why *why) {
     flake_i_interface i;
     while (flake_i_interface_next(&list, &i)) {
         if (!flake_i_is_private((uint32_t)i.ip[0] << 24 | (uint32_t)i.ip[1] << 16 |
                                 (uint32_t)i.ip[2] << 8 | i.ip[3]))
             continue;
-        *node16 = (uint32_t)i.ip[2] << 8 | i.ip[3];
+        *node16 = (uint64_t)i.ip[2] << 8 | i.ip[3];
         return FLAKE_OK;
     }
     return flake_i_say(why, FLAKE_INVALID, "this machine",
                        "no interface has a private IPv4 address");
 }
 
-FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *worker48,
-                                             flake_why *why) {
+FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48, flake_why *why) {
     flake_i_interfaces *list = NULL;
     if (!flake_i_list_interfaces(&list))
         return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
-    const flake_status status = flake_i_pick_mac(list, device, worker48, why);
+    const flake_status status = flake_i_pick_mac(list, device, node48, why);
     flake_i_free_interfaces(list);
     return status;
 }
 
-FLAKE_API flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) {
+FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *why) {
     flake_i_interfaces *list = NULL;
     if (!flake_i_list_interfaces(&list))
         return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
@@ -7114,16 +6671,11 @@ FLAKE_API flake_status flake_node_from_ip(uint32_t *node16, flake_why *why) {
 }
 
 /* A decimal number that is all there is from `text` to `end`. */
-FLAKE_I_FN bool flake_i_decimal(const char *text, const char *end, uint32_t *number) {
-    uint64_t value;
-    if (flake_parse(text, (size_t)(end - text), FLAKE_DEC, &value) != FLAKE_OK ||
-        value > UINT32_MAX)
-        return false;
-    *number = (uint32_t)value;
-    return true;
+FLAKE_I_FN bool flake_i_decimal(const char *text, const char *end, uint64_t *number) {
+    return flake_parse(text, (size_t)(end - text), FLAKE_DEC, number) == FLAKE_OK;
 }
 
-FLAKE_API flake_status flake_node_from_hostname(const char *name, uint32_t *node, flake_why *why) {
+FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node, flake_why *why) {
     char room[257];
     if (!name) name = flake_i_host_name(room, sizeof room);
     if (!name) return flake_i_say(why, FLAKE_IO, "hostname", "can't be read");
@@ -7136,12 +6688,12 @@ FLAKE_API flake_status flake_node_from_hostname(const char *name, uint32_t *node
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status flake_node_from_env(const char *variable, uint32_t *node, flake_why *why) {
+FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node, flake_why *why) {
     if (!variable) return flake_i_say(why, FLAKE_INVALID, "variable", "is missing");
     const char *text = flake_i_environment(variable);
     if (!text) return flake_i_say(why, FLAKE_INVALID, variable, "is not set");
     if (!flake_i_decimal(text, text + strlen(text), node))
-        return flake_i_say(why, FLAKE_INVALID, variable, "is not a decimal number below 2^32");
+        return flake_i_say(why, FLAKE_INVALID, variable, "is not a decimal number below 2^64");
     return FLAKE_OK;
 }
 
@@ -7282,200 +6834,9 @@ FLAKE_API flake_status flake_slot_release(flake_slot *slot) {
     return flake_state_close(&slot->state);
 }
 
-#ifdef FLAKE_LIBRARY
-FLAKE_I_FN bool flake_i_read_decimal(const char *text, uint64_t *number) {
-    return flake_parse(text, strlen(text), FLAKE_DEC, number) == FLAKE_OK;
-}
-#endif
-
 // >>library
 #ifdef FLAKE_LIBRARY
-typedef enum flake_i_field_kind { FLAKE_I_VALUE, FLAKE_I_TEXT, FLAKE_I_POINTER } flake_i_field_kind;
-
-/* A field that is set by name. */
-typedef struct flake_i_field {
-    const char *name;
-    size_t at, size;
-    flake_i_field_kind kind;
-    const char *const *words; /* what its values are called; NULL: they are numbers */
-} flake_i_field;
-
-#define FLAKE_I_FIELD(type, member, kind, words) \
-    { #member, offsetof(type, member), sizeof(((type *)0)->member), kind, words }
-#define FLAKE_I_NUMBER(type, member) FLAKE_I_FIELD(type, member, FLAKE_I_VALUE, NULL)
-#define FLAKE_I_BOOL(type, member)   FLAKE_I_FIELD(type, member, FLAKE_I_VALUE, flake_i_bools)
-#define FLAKE_I_CLOCK(type)                                         \
-    FLAKE_I_FIELD(type, clock.kind, FLAKE_I_VALUE, flake_i_clocks), \
-        FLAKE_I_FIELD(type, clock.now_ns, FLAKE_I_POINTER, NULL),   \
-        FLAKE_I_FIELD(type, clock.user, FLAKE_I_POINTER, NULL)
-
-FLAKE_I_TABLE const char *const flake_i_bools[] = {"false", "true", NULL};
-FLAKE_I_TABLE const char *const flake_i_clocks[] = {"exact", "coarse", "fast", NULL};
-
-/* A word's place, or a decimal number that the field can hold; fields of 64 bits have a sign. */
-FLAKE_I_FN bool flake_i_field_value(const flake_i_field *f, const char *value, uint64_t *number) {
-    const bool negative = !f->words && f->size == 8 && *value == '-';
-    const uint64_t most =
-        f->size == 8 ? (uint64_t)INT64_MAX + negative : (UINT64_C(1) << 8 * f->size) - 1;
-    for (*number = 0; f->words && f->words[*number]; ++*number)
-        if (strcmp(f->words[*number], value) == 0) return true;
-    value += negative;
-    if (f->words || strlen(value) > 19 || !flake_i_read_decimal(value, number) || *number > most)
-        return false;
-    if (negative) *number = 0 - *number;
-    return true;
-}
-
-/* `value` is a text, or if it points what the field is to point to. */
-FLAKE_I_FN flake_status flake_i_set(void *object, const flake_i_field *fields, size_t n,
-                                    const char *name, bool points, const void *value,
-                                    flake_why *why) {
-    const flake_i_field *f = fields;
-    uint64_t number;
-    if (!object || !name) return flake_i_say(why, FLAKE_INVALID, "options or name", "is missing");
-    while (f < fields + n && strcmp(f->name, name) != 0) f++;
-    if (f == fields + n) return flake_i_say(why, FLAKE_INVALID, name, "there is no such option");
-    if (points != (f->kind == FLAKE_I_POINTER))
-        return flake_i_say(why, FLAKE_INVALID, name,
-                           points ? "is no pointer"
-                                  : "is a pointer: a call that ends in _point sets it");
-    if (!points && !value) return flake_i_say(why, FLAKE_INVALID, name, "has no value");
-    uint8_t *const to = (uint8_t *)object + f->at;
-    if (f->kind != FLAKE_I_VALUE) {
-        memcpy(to, &value, f->size);
-        return FLAKE_OK;
-    }
-    if (!flake_i_field_value(f, (const char *)value, &number))
-        return flake_i_say(why, FLAKE_PARSE, name,
-                           f->words ? "has no such value" : "is no decimal number, or too large");
-    const uint8_t of8 = (uint8_t)number;
-    const uint16_t of16 = (uint16_t)number;
-    const uint32_t of32 = (uint32_t)number;
-    memcpy(to,
-           f->size == 1   ? (const void *)&of8
-           : f->size == 2 ? (const void *)&of16
-           : f->size == 4 ? (const void *)&of32
-                          : (const void *)&number,
-           f->size);
-    return FLAKE_OK;
-}
-
-FLAKE_I_TABLE const flake_i_field flake_i_state_fields[] = {
-    FLAKE_I_FIELD(flake_state_options, path, FLAKE_I_TEXT, NULL),
-    FLAKE_I_NUMBER(flake_state_options, horizon_ms),
-    FLAKE_I_NUMBER(flake_state_options, allowable_downtime_ms),
-    FLAKE_I_BOOL(flake_state_options, must_exist),
-    FLAKE_I_BOOL(flake_state_options, no_wait),
-    FLAKE_I_BOOL(flake_state_options, by_timer),
-    FLAKE_I_BOOL(flake_state_options, shared_memory),
-    FLAKE_I_CLOCK(flake_state_options),
-};
-
-#define FLAKE_I_SET(object, fields, name, points, value, why) \
-    flake_i_set(object, fields, sizeof(fields) / sizeof *(fields), name, points, value, why)
-
-FLAKE_API flake_status flake_state_options_set(flake_state_options *o, const char *name,
-                                               const char *value, flake_why *why) {
-    return FLAKE_I_SET(o, flake_i_state_fields, name, false, value, why);
-}
-FLAKE_API flake_status flake_state_options_point(flake_state_options *o, const char *name,
-                                                 const void *to, flake_why *why) {
-    return FLAKE_I_SET(o, flake_i_state_fields, name, true, to, why);
-}
-#endif
-
-#ifdef FLAKE_LIBRARY
-FLAKE_I_TABLE const char *const flake_i_form_names[] = {"boundary", "uuid7", "uuid7_node",
-                                                        "uuid8",    "ulid",  NULL};
-
-FLAKE_I_TABLE const flake_i_field flake_i_options_fields[] = {
-    FLAKE_I_NUMBER(flake_options, layout.epoch_ms),
-    FLAKE_I_NUMBER(flake_options, layout.unit_ms),
-    FLAKE_I_NUMBER(flake_options, layout.time_bits),
-    FLAKE_I_NUMBER(flake_options, layout.time_shift),
-    FLAKE_I_NUMBER(flake_options, layout.node_bits),
-    FLAKE_I_NUMBER(flake_options, layout.node_shift),
-    FLAKE_I_NUMBER(flake_options, layout.seq_bits),
-    FLAKE_I_NUMBER(flake_options, layout.seq_shift),
-    FLAKE_I_NUMBER(flake_options, layout.time_reversed),
-    FLAKE_I_NUMBER(flake_options, layout.gap_at),
-    FLAKE_I_NUMBER(flake_options, layout.gap_bit),
-    FLAKE_I_NUMBER(flake_options, layout.time_sign),
-    FLAKE_I_NUMBER(flake_options, node),
-    FLAKE_I_NUMBER(flake_options, node_offset),
-    FLAKE_I_NUMBER(flake_options, seq_min),
-    FLAKE_I_NUMBER(flake_options, seq_max),
-    FLAKE_I_NUMBER(flake_options, max_ahead_ms),
-    FLAKE_I_NUMBER(flake_options, max_wait_ms),
-    FLAKE_I_CLOCK(flake_options),
-    FLAKE_I_FIELD(flake_options, form, FLAKE_I_VALUE, flake_i_form_names),
-    FLAKE_I_BOOL(flake_options, seq_scatter),
-    FLAKE_I_BOOL(flake_options, fail_on_backwards),
-    FLAKE_I_BOOL(flake_options, shared_memory),
-    FLAKE_I_BOOL(flake_options, start_next_unit),
-    FLAKE_I_FIELD(flake_options, exclusive, FLAKE_I_TEXT, NULL),
-    FLAKE_I_FIELD(flake_options, overflow, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(flake_options, state, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(flake_options, gate.admit, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(flake_options, gate.not_before_ns, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(flake_options, gate.user, FLAKE_I_POINTER, NULL),
-    FLAKE_I_FIELD(flake_options, gate.fence, FLAKE_I_POINTER, NULL),
-};
-
-FLAKE_I_TABLE const flake_i_field flake_i_slot_fields[] = {
-    FLAKE_I_FIELD(flake_slot_options, dir, FLAKE_I_TEXT, NULL),
-    FLAKE_I_NUMBER(flake_slot_options, first),
-    FLAKE_I_NUMBER(flake_slot_options, count),
-    FLAKE_I_NUMBER(flake_slot_options, horizon_ms),
-    FLAKE_I_NUMBER(flake_slot_options, wait_ms),
-    FLAKE_I_BOOL(flake_slot_options, by_timer),
-    FLAKE_I_CLOCK(flake_slot_options),
-};
-
-FLAKE_API flake_status flake_options_set(flake_options *o, const char *name, const char *value,
-                                         flake_why *why) {
-    if (o && name && value && strcmp(name, "layout") == 0)
-        return flake_layout_named(value, &o->layout) == FLAKE_OK
-                   ? FLAKE_OK
-                   : flake_i_say(why, FLAKE_PARSE, value, "is no layout's name");
-    return FLAKE_I_SET(o, flake_i_options_fields, name, false, value, why);
-}
-FLAKE_API flake_status flake_options_point(flake_options *o, const char *name, const void *to,
-                                           flake_why *why) {
-    return FLAKE_I_SET(o, flake_i_options_fields, name, true, to, why);
-}
-FLAKE_API flake_status flake_slot_options_set(flake_slot_options *o, const char *name,
-                                              const char *value, flake_why *why) {
-    return FLAKE_I_SET(o, flake_i_slot_fields, name, false, value, why);
-}
-FLAKE_API flake_status flake_slot_options_point(flake_slot_options *o, const char *name,
-                                                const void *to, flake_why *why) {
-    return FLAKE_I_SET(o, flake_i_slot_fields, name, true, to, why);
-}
-
 FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }
-FLAKE_API size_t flake_sizeof_options(void) { return sizeof(flake_options); }
-FLAKE_API size_t flake_sizeof_gen(void) { return sizeof(flake_gen); }
-FLAKE_API size_t flake_sizeof_shard(void) { return sizeof(flake_shard); }
-FLAKE_API size_t flake_sizeof_lanes(void) { return sizeof(flake_lanes); }
-FLAKE_API size_t flake_sizeof_lane(void) { return sizeof(flake_lane); }
-FLAKE_API size_t flake_sizeof_prefetch(void) { return sizeof(flake_prefetch); }
-FLAKE_API size_t flake_sizeof_ring(void) { return sizeof(flake_ring); }
-FLAKE_API size_t flake_sizeof_ring_slot(void) { return sizeof(flake_ring_slot); }
-FLAKE_API size_t flake_sizeof_state(void) { return sizeof(flake_state); }
-FLAKE_API size_t flake_sizeof_state_options(void) { return sizeof(flake_state_options); }
-FLAKE_API size_t flake_sizeof_slot(void) { return sizeof(flake_slot); }
-FLAKE_API size_t flake_sizeof_slot_options(void) { return sizeof(flake_slot_options); }
-FLAKE_API size_t flake_sizeof_layout(void) { return sizeof(flake_layout); }
-FLAKE_API size_t flake_sizeof_parts(void) { return sizeof(flake_parts); }
-FLAKE_API size_t flake_sizeof_stats(void) { return sizeof(flake_stats); }
-FLAKE_API size_t flake_sizeof_snapshot(void) { return sizeof(flake_snapshot); }
-FLAKE_API size_t flake_sizeof_overflow(void) { return sizeof(flake_overflow); }
-FLAKE_API size_t flake_sizeof_why(void) { return sizeof(flake_why); }
-FLAKE_API size_t flake128_sizeof_gen(void) { return sizeof(flake128_gen); }
-FLAKE_API size_t flake128_sizeof_lanes(void) { return sizeof(flake128_lanes); }
-FLAKE_API size_t flake128_sizeof_parts(void) { return sizeof(flake128_parts); }
-FLAKE_API size_t flake128_sizeof_snapshot(void) { return sizeof(flake128_snapshot); }
 #endif
 
 #endif /* FLAKE_H */

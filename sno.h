@@ -21,19 +21,14 @@
  *                      children (call it once before the first fork): its partition is random, and an
  *                      unrelated process has the same one with probability 1/65,536
  *     sno_next         from a generator of your own, with a partition that you choose
- *     sno_try          never blocks; sno_retry_ns tells an event loop when to call again
+ *     sno_try          never blocks; flake_retry_ns tells an event loop when to call again
  *     sno_next_n       a batch: one atomic operation per time unit
  *     sno_try_at       takes the current time from the caller instead of the clock
- *     sno_lanes_...    one object for all threads, whose cores do not contend for a cache line
- *     sno_shard_...    one shard per thread: plain loads and stores, and its IDs increase
  *
- * THREAD SAFETY
- *
- *     sno_gen, sno_lanes
- *                      every call, from any thread and from signal handlers, except init,
- *                      reinit_after_fork and retire, which need exclusive access. With shared_memory
- *                      from several processes
- *     sno_shard        one thread at a time draws; queries from any thread
+ * A sno_gen begins with a flake_gen, named `gen`, for everything that flake.h asks of any generator:
+ * flake_retry_ns(&ids.gen), flake_available, flake_ahead_ms, flake_stats_get, flake_gen_options,
+ * flake_release. Options are flake_options, with lanes and single_thread; flake.h describes them, and which
+ * call may run in which thread.
  *
  * Two generators that run at the same time, in one process or in several, need different partitions or
  * disjoint sequence ranges. A generator that follows another one with the same partition must start in a
@@ -126,13 +121,13 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
 /* ---- generators ----
  *
  * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter. It
- * must not be copied or moved once initialised. Nothing needs to be freed; with `exclusive`, call
- * sno_retire before another init and before the memory is freed. Options are copied; objects that they
+ * must not be copied or moved once initialised. Nothing needs to be freed; with exclusive_dir, call
+ * flake_release before another init and before the memory is freed. Options are copied; objects that they
  * point to must outlive the generator.
  *
  * On failure generator and output are unchanged, unless a call says otherwise. Any draw may return
- * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_MISMATCH, and what a
- * gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each call.
+ * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_MISMATCH,
+ * and what a gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each call.
  *
  * With a partition of your own and the whole pool:
  *
@@ -163,30 +158,33 @@ typedef struct sno_snapshot {
 
 /* From a snapshot: pool, partition and position; it is read by this call only. NULL: the whole pool, and a
  * partition chosen by the library, since 0 is a valid partition. From the options, NULL for all defaults,
- * everything else; of them layout, node, node_offset, seq_min, seq_max, seq_scatter, form and max_ahead_ms
- * must be zero, and `exclusive` needs a snapshot.
+ * everything else; of them layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms must be
+ * zero, and exclusive_dir needs a snapshot. With lanes IDs of one unit are unordered, and after a backward
+ * step each lane decides for itself: some flip the tick, and IDs of one unit may have either.
  *
- * FLAKE_INVALID; FLAKE_EXHAUSTED: this process has used all partitions; with `exclusive` FLAKE_IN_USE,
- * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST. It starts at the clock: with
- * a partition of yours it repeats the IDs of a run that ended within the same 4 ms (unless it has
- * start_next_unit), or later than this clock reads, unless it has a state or that run's snapshot. */
+ * FLAKE_INVALID; FLAKE_EXHAUSTED: this process has used all partitions; with exclusive_dir FLAKE_IN_USE,
+ * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST. After a failure every
+ * call on the generator returns FLAKE_INVALID. It starts at the clock: with a partition of yours it repeats
+ * the IDs of a run that ended within the same 4 ms (unless it has start_next_unit), or later than this clock
+ * reads, unless it has a state or that run's snapshot. */
 FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *, const flake_options *,
                                 flake_why *);
+/* n generators that share one pool, each with single_thread and for one thread at a time. All or none.
+ * FLAKE_INVALID: n is 0 or more than there are numbers. With exclusive_dir release the first one. */
+FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snapshot *,
+                                       const flake_options *, flake_why *);
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
- * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available. */
+ * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
 FLAKE_API flake_status sno_next(sno_gen *, uint8_t meta, sno_id *);
 /* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. */
 FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id *);
-/* Nanoseconds until sno_try can succeed, if no other thread takes the ID first. Gate and state are not
- * asked: on FLAKE_AGAIN and 0 retry after 1 ms. INT64_MAX: never. */
-FLAKE_API int64_t sno_retry_ns(sno_gen *);
 /* All n, waiting for each unit. When a later unit fails, the IDs before it are valid and the rest is
- * zeroed; when the first fails, the array is unchanged. */
+ * zeroed; when the first fails, the array is unchanged. With lanes unsorted. */
 FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
 /* As many as are available now; *got says how many. FLAKE_OK if at least one. */
 FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n, size_t *got);
 /* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit. One
- * ahead of the clock drags the generator ahead too. */
+ * ahead of the clock drags the generator ahead too. Not for generators with lanes: FLAKE_INVALID. */
 FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
 /* An ID of any time, to port old IDs: tick 0, and a sequence of its own that wraps around within the pool.
  * So it is unique among sno_cap such calls in a row, not against sno_next in the same unit. */
@@ -199,78 +197,29 @@ FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, int64_t unix_ms, s
  * of their own choice. */
 FLAKE_API sno_id sno_generate(uint8_t meta);
 
-FLAKE_API flake_status sno_snapshot_take(sno_gen *, sno_snapshot *); /* lock-free, never torn */
-/* The last number drawn in this unit, or the minimum. */
-FLAKE_API uint32_t sno_sequence_now(sno_gen *);
-FLAKE_API uint32_t sno_len(sno_gen *);       /* IDs drawn in this unit */
-FLAKE_API uint32_t sno_cap(const sno_gen *); /* IDs per unit */
-FLAKE_API void sno_stats_get(sno_gen *, flake_stats *);
-FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
-
-/* ---- shards: one generator's sequence numbers, split among threads ----
- *
- * Each shard has a range of its own and draws with plain loads and stores, for one thread at a time.
- */
-typedef struct sno_shard sno_shard;
-/* All or none; as sno_init, and FLAKE_INVALID if n is 0 or more than there are numbers. */
-FLAKE_API flake_status sno_shards_init(sno_shard *, size_t n, const sno_snapshot *,
-                                       const flake_options *, flake_why *);
-FLAKE_API flake_status sno_shard_next(sno_shard *, uint8_t meta, sno_id *);
-FLAKE_API flake_status sno_shard_try(sno_shard *, uint8_t meta, sno_id *);
-FLAKE_API int64_t sno_shard_retry_ns(sno_shard *);
-FLAKE_API flake_status sno_shard_next_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n);
-FLAKE_API flake_status sno_shard_try_n(sno_shard *, uint8_t meta, sno_id *ids, size_t n,
-                                       size_t *got);
-FLAKE_API flake_status sno_shard_try_at(sno_shard *, uint8_t meta, int64_t unix_ms, sno_id *);
-/* A snapshot to start all n shards from, taken while no thread draws: every number of every unit up to the
- * newest of any shard, with both ticks, counts as drawn. */
-FLAKE_API flake_status sno_shards_snapshot(sno_shard *, size_t n, sno_snapshot *);
-/* The shard as a generator, for queries, snapshot, reinit_after_fork and retire. Only sno_shard_...
- * may draw. */
-FLAKE_API sno_gen *sno_shard_gen(sno_shard *);
-
-/* ---- lanes: one generator for all threads of all cores ----
- *
- * As flake_lanes: the sequence numbers are split among n lanes. IDs of one unit are unordered. After a
- * backward step each lane decides for itself: some flip the tick, and IDs of one unit may have either.
- * Lanes have no try_at.
- */
-typedef struct sno_lanes sno_lanes;
-/* All or none; as sno_init, and FLAKE_INVALID if n is 0 or more than there are numbers. */
-FLAKE_API flake_status sno_lanes_init(sno_lanes *, flake_lane *array, size_t n,
-                                      const sno_snapshot *, const flake_options *, flake_why *);
-FLAKE_API flake_status sno_lanes_next(sno_lanes *, uint8_t meta, sno_id *);
-FLAKE_API flake_status sno_lanes_try(sno_lanes *, uint8_t meta, sno_id *);
-FLAKE_API int64_t sno_lanes_retry_ns(sno_lanes *);
-FLAKE_API flake_status sno_lanes_next_n(sno_lanes *, uint8_t meta, sno_id *ids,
-                                        size_t n); /* unsorted */
-FLAKE_API flake_status sno_lanes_try_n(sno_lanes *, uint8_t meta, sno_id *ids, size_t n,
-                                       size_t *got);
-FLAKE_API uint64_t sno_lanes_available(sno_lanes *); /* IDs available now */
-FLAKE_API void sno_lanes_stats_get(sno_lanes *, flake_stats *);
-/* For sno_lanes_init or sno_init: every number of every unit up to the newest of any lane, with both ticks,
+/* Lock-free, never torn. With lanes every number of every unit up to the newest of any lane, with both ticks,
  * counts as drawn. */
-FLAKE_API flake_status sno_lanes_snapshot_take(sno_lanes *, sno_snapshot *);
+FLAKE_API flake_status sno_snapshot_take(sno_gen *, sno_snapshot *);
+/* A snapshot to start all n shards from, taken while no thread draws: as of lanes. */
+FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapshot *);
+/* Of generators without lanes: the last number drawn in this unit, or the minimum. */
+FLAKE_API uint32_t sno_sequence_now(sno_gen *);
+FLAKE_API uint32_t sno_len(sno_gen *);       /* likewise: IDs drawn in this unit */
+FLAKE_API uint32_t sno_cap(const sno_gen *); /* IDs per unit */
+FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
 
 /* ---- after fork, crash and restart ----
  *
  * A forked child, and a process after flake_machine_cloned(), gets FLAKE_FORKED until it calls this with a
  * pool of its own; without a snapshot: a partition chosen by the library. (sno_generate takes a new
- * partition by itself.) FLAKE_INVALID: the pool shares IDs with the parent's, or the generator was not
- * inherited. A shard is passed as sno_shard_gen. The call compares the IDs of this generator or shard only;
- * sno_init in a child compares nothing.
+ * partition by itself.) FLAKE_NODE_OVERLAP: the pool shares IDs with the parent's; FLAKE_INVALID: the
+ * generator was not inherited. After a failure the generator is unchanged. The call compares the IDs of this
+ * generator or shard only; sno_init in a child compares nothing.
  *
  * A generator must not outlive the module whose code initialised it: it reads that module's memory.
  */
 FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *, const flake_options *,
                                              flake_why *);
-/* Gives up the pool: options.exclusive lets others have it. It does not stop draws: call it when no thread
- * draws any more, and before another init or the end of the memory. Of shards the first. */
-FLAKE_API void sno_retire(sno_gen *);
-/* With the same array, and as many lanes. */
-FLAKE_API flake_status sno_lanes_reinit_after_fork(sno_lanes *, const sno_snapshot *,
-                                                   const flake_options *, flake_why *);
-FLAKE_API void sno_lanes_retire(sno_lanes *);
 
 /* With a state file no run repeats IDs of the last. `state` is static, or in shared memory:
  *
@@ -281,7 +230,7 @@ FLAKE_API void sno_lanes_retire(sno_lanes *);
  *     where.path = "/var/lib/app/snos";
  *     if (sno_state_open(&state, &where, &pool, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
- *     sno_init(&ids, &pool, &options, &why); // or sno_shards_init, sno_lanes_init
+ *     sno_init(&ids, &pool, &options, &why); // or sno_init_shards
  *     ...
  *     flake_state_close(&state);
  *
@@ -289,33 +238,8 @@ FLAKE_API void sno_lanes_retire(sno_lanes *);
 FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *,
                                       sno_snapshot *pool, flake_why *);
 
-// clang-format off
 #ifdef FLAKE_LIBRARY
-/* ---- for other languages ----
- *
- * A shared library of this header, which `make lib` builds, has these as well. An object takes as many bytes as
- * sno_sizeof_... says, zero before its first use; options are set by name:
- *
- *     snapshot = zeros(sno_sizeof_snapshot())
- *     gen      = zeros(sno_sizeof_gen())
- *     sno_snapshot_set(snapshot, "partition", "7", NULL)
- *     sno_init(gen, snapshot, NULL, NULL)
- *
- * `name` is a field's as above, such as "sequence_min"; a `value` is a decimal number. Options are
- * flake_options, and their calls flake.h's. FLAKE_INVALID: there is no such field; FLAKE_PARSE: it has no
- * such value.
- *
- * Where calls take or return a sno_id, a struct of 10 bytes, some that end
- * in _n take addresses: sno_next_n, sno_encode_n.
- */
-FLAKE_API flake_status sno_snapshot_set(sno_snapshot *, const char *name, const char *value, flake_why *);
-
-FLAKE_API const char *sno_version(void);
-FLAKE_API size_t sno_sizeof_gen(void);
-FLAKE_API size_t sno_sizeof_shard(void);
-FLAKE_API size_t sno_sizeof_lanes(void);
-FLAKE_API size_t sno_sizeof_id(void);
-FLAKE_API size_t sno_sizeof_snapshot(void);
+FLAKE_API const char *sno_version(void); /* in a shared library, for other languages */
 #endif
 
 // >>own begin
@@ -349,22 +273,12 @@ FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) { return (
 
 // >>objects
 
-/* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
+/* Large, as a flake_gen is. `gen` is for flake.h's queries and flake_release; its own draws return
+ * FLAKE_INVALID. */
 struct sno_gen {
-    flake_i_engine engine;
+    flake_gen gen;
     uint16_t partition, sequence_min;
     flake_i_atomic64 with_time; /* calls of sno_with_time */
-    flake_i_file exclusive;     /* fd below 0: none */
-};
-
-struct sno_shard {
-    sno_gen gen;
-};
-
-/* The whole makes ids of places, has the claims, and where the lanes begin; nobody draws from it. */
-struct sno_lanes {
-    sno_gen whole;
-    flake_i_lanes split;
 };
 
 // >>ids
@@ -422,7 +336,7 @@ FLAKE_API sno_id sno_from_bytes(const uint8_t in[10]) {
 FLAKE_API void sno_to_bytes(sno_id id, uint8_t out[10]) { memcpy(out, id.bytes, sizeof id.bytes); }
 
 FLAKE_API flake_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, uint16_t partition,
-                               uint16_t sequence, sno_id *id) {
+                                   uint16_t sequence, sno_id *id) {
     if (units >> 39 != 0) return FLAKE_TIME_RANGE;
     if (tick > 1) return FLAKE_INVALID;
     *id = sno_i_id(units << SNO_I_TIME_SHIFT | (uint64_t)tick << 24 | (uint64_t)meta << 16 |
@@ -446,7 +360,8 @@ FLAKE_API flake_status sno_min_at(int64_t unix_ms, sno_id *id) {
 FLAKE_API flake_status sno_max_at(int64_t unix_ms, sno_id *id) {
     uint64_t units;
     const flake_status status = sno_i_units_at(unix_ms, &units);
-    return status == FLAKE_OK ? sno_compose(units, 1, UINT8_MAX, UINT16_MAX, UINT16_MAX, id) : status;
+    return status == FLAKE_OK ? sno_compose(units, 1, UINT8_MAX, UINT16_MAX, UINT16_MAX, id)
+                              : status;
 }
 
 FLAKE_I_FN bool sno_i_less(const sno_id *a, const sno_id *b) {
@@ -1010,23 +925,32 @@ FLAKE_I_FN const char *sno_i_pool_why(const sno_snapshot *s) {
     return NULL;
 }
 
-/* Fills in the defaults of the options, and of the snapshot if there is one. Returns what does not fit; NULL:
- * nothing. */
-FLAKE_I_FN const char *sno_i_fill_in(const sno_snapshot *from, const flake_options *given,
-                                     flake_options *o, sno_snapshot *pool) {
-    const char *why = NULL;
-    flake_i_split split;
+/* How many numbers a pool has. */
+FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *pool) {
+    return (uint32_t)(pool->sequence_max - pool->sequence_min) + 1;
+}
+
+/* Fills in the defaults of the options, and of the snapshot if there is one. */
+FLAKE_I_FN flake_status sno_i_fill_in(const sno_snapshot *from, const flake_options *given,
+                                      flake_options *o, sno_snapshot *pool, flake_why *why) {
+    const char *unfit = NULL;
     if (given && (!flake_i_no_layout(&given->layout) || given->node || given->node_offset ||
                   given->seq_min || given->seq_max || given->seq_scatter || given->max_ahead_ms))
-        return "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero: "
-               "partition and pool are the snapshot's";
-    if (flake_i_fill_in(given, o, &why) != FLAKE_OK) return why;
-    if (o->exclusive && !from) return "exclusive needs a snapshot";
-    const flake_i_setup setup = sno_i_setup_of(o, UINT16_MAX + 1);
-    why = flake_i_setup_why(&setup, &split);
-    if (why || !from) return why;
-    *pool = sno_i_resolved(from);
-    return sno_i_pool_why(pool);
+        return flake_i_say(
+            why, FLAKE_INVALID, "options",
+            "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms "
+            "must be zero: partition and pool are the snapshot's");
+    const flake_status status = flake_i_fill_in(given, o, why);
+    if (status != FLAKE_OK) return status;
+    memset(&o->layout, 0, sizeof o->layout); /* not flake.h's */
+    o->seq_max = 0;
+    if (from) {
+        *pool = sno_i_resolved(from);
+        unfit = sno_i_pool_why(pool);
+    } else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot";
+    const flake_i_setup setup = sno_i_setup_of(o, sno_i_numbers(pool));
+    if (!unfit) unfit = flake_i_unfit_setup(&setup, o);
+    return unfit ? flake_i_say(why, FLAKE_INVALID, "options", unfit) : FLAKE_OK;
 }
 
 /* Partitions given away: consecutive, from a random start. The count lies in memory that forked
@@ -1048,7 +972,7 @@ struct sno_i_family {
 #define sno_i_partitions FLAKE_I_LAYOUT(sno_i_partitions, 2) /* its number: see flake_i_process */
 struct sno_i_partitions {
     FLAKE_ATOMIC(struct sno_i_family *) family; /* NULL: not asked for yet */
-    struct sno_i_family private_family;       /* where memory can't be shared */
+    struct sno_i_family private_family;         /* where memory can't be shared */
     flake_i_atomic32 asked;                     /* how often while there was none */
     flake_i_page_room room;                     /* of the family's page */
 };
@@ -1113,31 +1037,6 @@ FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
     return FLAKE_OK;
 }
 
-/* The engine for `cap` numbers, from sequence_min on. */
-FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const flake_options *o, uint16_t partition,
-                                   uint16_t sequence_min, uint32_t cap) {
-    const flake_i_setup setup = sno_i_setup_of(o, cap);
-    const flake_status status = flake_i_engine_init(&g->engine, &setup);
-    if (status != FLAKE_OK) return status;
-    FLAKE_ASSERT(g->engine.time_shift == SNO_I_TIME_SHIFT);
-    g->partition = partition;
-    g->sequence_min = sequence_min;
-    g->exclusive.fd = -1;
-    FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
-    return FLAKE_OK;
-}
-
-/* Puts a fresh generator where the snapshot stands: `count` numbers drawn since unit wall_hi. */
-FLAKE_I_FN void sno_i_go_on(sno_gen *g, const sno_snapshot *s, uint64_t count) {
-    flake_i_engine *e = &g->engine;
-    const uint64_t time = (uint64_t)s->wall_hi, tick = s->drifts & 1;
-    FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift | tick << (e->time_shift - 1) | count,
-                     relaxed);
-    FLAKE_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)s->wall_safe, relaxed);
-    FLAKE_ATOMIC_STORE(&e->drifts, s->drifts, relaxed);
-    FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
-}
-
 /* What a state file says it is for. */
 FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDENTITY]) {
     memset(out, 0, FLAKE_I_IDENTITY);
@@ -1147,93 +1046,114 @@ FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDE
     flake_i_put64(out + 48, pool->sequence_max);
 }
 
-/* A generator's or shards' set-up: resolved options, the pool, and the claim on it. */
-typedef struct sno_i_start {
-    flake_options options;
-    sno_snapshot pool;
-    flake_i_file exclusive; /* fd below 0: none */
-    bool has_position;      /* the pool is a snapshot's */
-} sno_i_start;
-
-/* Checks snapshot and options, and claims the pool. On failure `why` has the reason. */
-FLAKE_I_FN flake_status sno_i_begin(sno_i_start *s, const sno_snapshot *from,
-                                    const flake_options *options, flake_why *why) {
-    uint8_t identity[FLAKE_I_IDENTITY];
-    flake_options *const o = &s->options;
-    memset(&s->pool, 0, sizeof s->pool);
-    s->pool.sequence_max = UINT16_MAX;
-    s->exclusive.fd = -1;
-    s->has_position = from != NULL;
-    const char *const unfit = sno_i_fill_in(from, options, o, &s->pool);
-    if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    sno_i_identity(&s->pool, identity);
-    flake_status status = FLAKE_OK;
-    if (o->state && flake_i_state_is_stale(o->state)) status = FLAKE_FORKED;
-    else if (o->state && !(from && flake_i_state_fits(o->state, identity))) status = FLAKE_MISMATCH;
-    if (status != FLAKE_OK) return flake_i_say(why, status, "state", flake_status_str(status));
-    if (!from) {
-        status = sno_i_take_partition(&s->pool.partition);
-        if (status != FLAKE_OK) return flake_i_say(why, status, "partition", flake_status_str(status));
-    }
-    if (!o->exclusive) return FLAKE_OK;
-    status = flake_i_exclude(&s->exclusive, o->exclusive, identity, FLAKE_I_WHOSE, s->pool.sequence_min,
-                             s->pool.sequence_max);
+/* Checks snapshot and options, and fills in their defaults: of the snapshot a partition, too. */
+FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_options *options,
+                                      flake_options *o, sno_snapshot *pool, flake_why *why) {
+    memset(pool, 0, sizeof *pool);
+    pool->sequence_max = UINT16_MAX;
+    flake_status status = sno_i_fill_in(from, options, o, pool, why);
+    if (status != FLAKE_OK || from) return status;
+    if (o->state)
+        return flake_i_say(why, FLAKE_MISMATCH, "state", "needs the snapshot of sno_state_open");
+    status = sno_i_take_partition(&pool->partition);
     return status == FLAKE_OK ? status
-                              : flake_i_say(why, status, o->exclusive, flake_status_str(status));
+                              : flake_i_say(why, status, "partition", flake_status_str(status));
 }
 
-/* The engine of `cap` numbers from sequence_min on, `count` of them drawn since unit wall_hi. */
-FLAKE_I_FN flake_status sno_i_begin_gen(sno_gen *g, const sno_i_start *s, uint16_t sequence_min,
-                                        uint32_t cap, uint64_t count) {
-    const flake_options *const o = &s->options;
-    const flake_status status = sno_i_gen_init(g, o, s->pool.partition, sequence_min, cap);
+/* Sets up a generator of the pool's numbers, `count` of them drawn since unit wall_hi; `from` NULL: it starts
+ * at the clock. On failure nothing is changed. */
+FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uint64_t count,
+                                       const sno_snapshot *pool, const flake_options *o,
+                                       flake_why *why) {
+    const flake_i_setup setup = sno_i_setup_of(o, sno_i_numbers(pool));
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_i_engine *const e = &g->gen.engine;
+    sno_i_identity(pool, identity);
+    const flake_status status = flake_i_gen_claim(&g->gen, &setup, o, identity, why);
     if (status != FLAKE_OK) return status;
-    if (s->has_position) sno_i_go_on(g, &s->pool, count);
-    flake_i_begin_behind(&g->engine, o->start_next_unit);
+    FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
+    g->partition = pool->partition;
+    g->sequence_min = pool->sequence_min;
+    g->gen.continues = false;
+    FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
+    if (from) {
+        const uint64_t time = (uint64_t)pool->wall_hi, tick = pool->drifts & 1;
+        FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift | tick << (e->time_shift - 1) | count,
+                           relaxed);
+        FLAKE_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)pool->wall_safe, relaxed);
+        FLAKE_ATOMIC_STORE(&e->drifts, pool->drifts, relaxed);
+        FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
+    }
+    flake_i_gen_begin(&g->gen, &setup, FLAKE_I_PART);
     return FLAKE_OK;
-}
-
-/* An engine can't be set up; nothing else is left to fail but a gate that was closed. */
-FLAKE_I_FN flake_status sno_i_refused(sno_i_start *s, flake_status status, flake_why *why) {
-    flake_i_exclude_no_more(&s->exclusive, false);
-    return flake_i_say(why, status, "gate", flake_status_str(status));
-}
-
-FLAKE_API void sno_retire(sno_gen *g) {
-    flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
-}
-
-/* How many the pool of a snapshot has, or with NULL the whole pool. */
-FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *from) {
-    if (!from) return UINT16_MAX + 1;
-    const sno_snapshot s = sno_i_resolved(from);
-    return (uint32_t)(s.sequence_max - s.sequence_min) + 1;
 }
 
 FLAKE_API flake_status sno_init(sno_gen *g, const sno_snapshot *from, const flake_options *options,
                                 flake_why *why) {
-    sno_i_start s;
-    flake_status status = sno_i_begin(&s, from, options, why);
+    flake_options o;
+    sno_snapshot pool;
+    const flake_status status = sno_i_resolve(from, options, &o, &pool, why);
+    flake_i_invalidate(&g->gen);
     if (status != FLAKE_OK) return status;
-    status = sno_i_begin_gen(g, &s, s.pool.sequence_min, sno_i_numbers(&s.pool),
-                             s.pool.sequence - s.pool.sequence_min + 1);
-    if (status != FLAKE_OK) return sno_i_refused(&s, status, why);
-    g->exclusive = s.exclusive;
-    return FLAKE_OK;
+    return sno_i_gen_init(g, from, pool.sequence - pool.sequence_min + 1, &pool, &o, why);
+}
+
+FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snapshot *from,
+                                       const flake_options *options, flake_why *why) {
+    flake_options o;
+    sno_snapshot pool;
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_i_file all = {0, 0, -1};
+    flake_status status = sno_i_resolve(from, options, &o, &pool, why);
+    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
+    if (status != FLAKE_OK) return status;
+    const uint32_t cap = sno_i_numbers(&pool);
+    if (o.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
+    if (!n || n > cap) return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the pool");
+    const char *const dir = o.exclusive_dir;
+    sno_i_identity(&pool, identity);
+    if (dir) status = flake_i_exclude_range(&all, dir, identity, why);
+    if (status != FLAKE_OK) return status;
+    o.exclusive_dir = NULL;
+    o.single_thread = true;
+    /* After a snapshot every number of the units that it has begun counts as drawn: which shard had which
+     * is unknown. */
+    const uint32_t units = 1 + (pool.sequence - pool.sequence_min) / cap;
+    uint32_t next = pool.sequence_min;
+    for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
+        const uint32_t share = (uint32_t)(cap / n + (i < cap % n));
+        pool.sequence_min = (uint16_t)next;
+        next += share;
+        pool.sequence_max = (uint16_t)(next - 1);
+        status = sno_i_gen_init(&shards[i], from, (uint64_t)units * share, &pool, &o, why);
+        if (status == FLAKE_OK) shards[i].gen.options.exclusive_dir = dir;
+    }
+    if (status == FLAKE_OK) {
+        shards[0].gen.exclusive = all;
+        return FLAKE_OK;
+    }
+    flake_i_exclude_no_more(&all, false);
+    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
+    return status;
 }
 
 FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *from,
                                              const flake_options *options, flake_why *why) {
-    if (!g->engine.cap || !flake_i_is_inherited(&g->engine))
-        return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited");
+    flake_options o;
+    sno_snapshot pool;
+    if (!g->gen.kind || !flake_i_is_inherited(&g->gen.engine))
+        return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
     if (from) {
         const sno_snapshot s = sno_i_resolved(from);
-        if (s.partition == g->partition && s.sequence_min < g->sequence_min + g->engine.cap &&
+        if (s.partition == g->partition && s.sequence_min < g->sequence_min + g->gen.engine.cap &&
             g->sequence_min <= s.sequence_max)
-            return flake_i_say(why, FLAKE_INVALID, "snapshot", "shares ids with the parent's pool");
+            return flake_i_say(why, FLAKE_NODE_OVERLAP, "snapshot",
+                               "shares IDs with the parent's pool");
     }
-    flake_i_file parents = g->exclusive;
-    const flake_status status = sno_init(g, from, options, why);
+    flake_status status = sno_i_resolve(from, options, &o, &pool, why);
+    if (status != FLAKE_OK) return status;
+    flake_i_file parents = g->gen.exclusive;
+    status = sno_i_gen_init(g, from, pool.sequence - pool.sequence_min + 1, &pool, &o, why);
     if (status == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
     return status;
 }
@@ -1259,8 +1179,8 @@ FLAKE_I_FN bool sno_i_pool_on_file(const char *path, const char *ending, sno_sna
     return true;
 }
 
-FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options *where, sno_snapshot *pool,
-                                  flake_why *why) {
+FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options *where,
+                                      sno_snapshot *pool, flake_why *why) {
     sno_snapshot wanted = sno_i_resolved(pool);
     uint8_t identity[FLAKE_I_IDENTITY];
     if (!pool->partition && !pool->sequence_min && !pool->sequence_max &&
@@ -1281,7 +1201,7 @@ FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options 
     return FLAKE_OK;
 }
 
-/* Time and tick stand in an id as they do in the word. */
+/* Time and tick are in an id as they are in the word. */
 FLAKE_I_INLINE uint64_t sno_i_place_head(const sno_gen *g, uint8_t meta, uint64_t unit) {
     return unit | (uint64_t)meta << 16 | g->partition;
 }
@@ -1291,28 +1211,50 @@ FLAKE_I_INLINE sno_id sno_i_place_id(const sno_gen *g, uint8_t meta, const flake
                     (uint16_t)(g->sequence_min + place->index));
 }
 
-FLAKE_I_INLINE flake_status sno_i_one_after(sno_gen *g, unsigned how, uint64_t word, int64_t now_ns,
+FLAKE_I_APART flake_status sno_i_one_on(sno_gen *g, unsigned how, uint64_t word, int64_t now_ns,
                                         uint8_t meta, sno_id *id) {
     flake_i_place place;
-    const flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
+    const flake_status status = flake_i_draw_on(&g->gen.engine, how, word, now_ns, 1, &place);
     if (status == FLAKE_OK) *id = sno_i_place_id(g, meta, &place);
     return status;
 }
 
-FLAKE_I_APART flake_status sno_i_one_on(sno_gen *g, unsigned how, uint64_t word, int64_t now_ns,
-                                    uint8_t meta, sno_id *id) {
-    return sno_i_one_after(g, how, word, now_ns, meta, id);
+FLAKE_I_APART flake_status sno_i_lanes_one_on(sno_gen *g, unsigned how, uint64_t word,
+                                              int64_t now_ns, flake_lane *from, uint8_t meta,
+                                              sno_id *id) {
+    flake_i_place place;
+    const flake_status status =
+        flake_i_lanes_draw_on(&g->gen.split, how, word, now_ns, 1, &place, &from);
+    if (status != FLAKE_OK) return status;
+    place.index += from->first;
+    *id = sno_i_place_id(g, meta, &place);
+    return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns, uint8_t meta,
-                                  sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned how, int64_t given_ns, uint8_t meta,
+                                         sno_id *id) {
     flake_i_place place;
     uint64_t word;
     int64_t now_ns;
-    const unsigned left = flake_i_draw_soon(&g->engine, how, given_ns, 1, &word, &now_ns, &place);
-    if (!FLAKE_I_LIKELY(!left)) return sno_i_one_on(g, how | left, word, now_ns, meta, id);
+    flake_lane *from;
+    const unsigned left = flake_i_place_soon(&g->gen, how, given_ns, &word, &now_ns, &from, &place);
+    if (!FLAKE_I_LIKELY(!left))
+        return how & FLAKE_I_LANE ? sno_i_lanes_one_on(g, how | left, word, now_ns, from, meta, id)
+                                  : sno_i_one_on(g, how | left, word, now_ns, meta, id);
     *id = sno_i_place_id(g, meta, &place);
     return FLAKE_OK;
+}
+
+FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns, uint8_t meta,
+                                      sno_id *id) {
+    const unsigned kind = g->gen.kind;
+    if (FLAKE_I_LIKELY(kind == (FLAKE_I_MULTI | FLAKE_I_PART)))
+        return sno_i_one_by(g, how, given_ns, meta, id);
+    if (kind == (FLAKE_I_SINGLE | FLAKE_I_PART))
+        return sno_i_one_by(g, how | FLAKE_I_OWNED, given_ns, meta, id);
+    if (kind == (FLAKE_I_LANES | FLAKE_I_PART) && !(how & FLAKE_I_GIVEN))
+        return sno_i_one_by(g, how | FLAKE_I_LANE, 0, meta, id);
+    return FLAKE_INVALID;
 }
 
 #ifdef SNO_I_AVX2
@@ -1322,7 +1264,7 @@ FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns
  *
  * For 64 ids and more; returns how many it has written. */
 SNO_I_AVX2 FLAKE_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t head,
-                                             uint64_t first) {
+                                               uint64_t first) {
     const sno_i_u16x16 is_seq0 = {0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
     const sno_i_u16x16 is_seq1 = {0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
     const sno_i_u16x16 is_seq2 = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0};
@@ -1364,7 +1306,8 @@ SNO_I_AVX2 FLAKE_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t
 #endif
 
 /* Nothing runs ahead of the clock here, so that a run ends with its unit. */
-FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_place *place, sno_id *ids) {
+FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_place *place,
+                           sno_id *ids) {
     const uint64_t head = sno_i_place_head(g, meta, place->head);
     const uint64_t first = g->sequence_min + place->index;
     uint64_t i = 0;
@@ -1377,29 +1320,18 @@ FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_place *
 
 /* Fills up to n; *done says how many. */
 FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n,
-                               size_t *done) {
-    for (*done = 0; *done < n;) {
-        flake_i_place place;
-        flake_status status = flake_i_draw(&g->engine, how, 0, n - *done, &place);
+                                   size_t *done) {
+    *done = 0;
+    if (!g->gen.kind) return FLAKE_INVALID;
+    while (*done < n) {
+        flake_i_place rest, unit;
+        flake_lane *from;
+        const flake_status status = flake_i_claim(&g->gen, how, 0, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
-        sno_i_fill(g, meta, &place, ids + *done);
-        *done += (size_t)place.n;
+        for (; flake_i_cut(&g->gen, from, &rest, &unit); *done += (size_t)unit.n)
+            sno_i_fill(g, meta, &unit, ids + *done);
     }
     return FLAKE_OK;
-}
-
-/* Some are enough. */
-FLAKE_I_FN flake_status sno_i_some(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n,
-                                   size_t *got) {
-    const flake_status status = sno_i_many(g, how, meta, ids, n, got);
-    return *got ? FLAKE_OK : status;
-}
-
-FLAKE_I_FN flake_status sno_i_all(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n) {
-    size_t done;
-    flake_status status = sno_i_many(g, how, meta, ids, n, &done);
-    if (status != FLAKE_OK && done) memset(ids + done, 0, (n - done) * sizeof *ids);
-    return status;
 }
 
 FLAKE_API flake_status sno_next(sno_gen *g, uint8_t meta, sno_id *id) {
@@ -1410,53 +1342,52 @@ FLAKE_API flake_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) {
     return sno_i_one(g, 0, 0, meta, id);
 }
 
-FLAKE_API int64_t sno_retry_ns(sno_gen *g) { return flake_i_retry_ns(&g->engine); }
-
 FLAKE_API flake_status sno_next_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
-    return sno_i_all(g, FLAKE_I_WAIT, meta, ids, n);
+    size_t done;
+    const flake_status status = sno_i_many(g, FLAKE_I_WAIT, meta, ids, n, &done);
+    if (status != FLAKE_OK && done) memset(ids + done, 0, (n - done) * sizeof *ids);
+    return status;
 }
 
 FLAKE_API flake_status sno_try_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n, size_t *got) {
-    return sno_i_some(g, 0, meta, ids, n, got);
-}
-
-FLAKE_I_INLINE flake_status sno_i_one_at(sno_gen *g, unsigned how, uint8_t meta, int64_t unix_ms,
-                                         sno_id *id) {
-    int64_t ns;
-    return flake_i_given_ns(unix_ms, &ns) ? sno_i_one(g, FLAKE_I_GIVEN | how, ns, meta, id)
-                                          : FLAKE_TIME_RANGE;
+    const flake_status status = sno_i_many(g, 0, meta, ids, n, got);
+    return *got ? FLAKE_OK : status;
 }
 
 FLAKE_API flake_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
-    return sno_i_one_at(g, 0, meta, unix_ms, id);
+    int64_t ns;
+    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
+    return sno_i_one(g, FLAKE_I_GIVEN, ns, meta, id);
 }
 
 FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
-    if (!g->engine.cap) return FLAKE_INVALID;
-    flake_status status = flake_i_still_ours(&g->engine); /* a child's turns would be its parent's */
+    const flake_i_engine *const e = &g->gen.engine;
+    if (!g->gen.kind) return FLAKE_INVALID;
+    flake_status status = flake_i_still_ours(e); /* a child's turns would be its parent's */
     if (status != FLAKE_OK) return status;
     uint64_t units;
     status = sno_i_units_at(unix_ms, &units);
     if (status != FLAKE_OK) return status;
-    const uint64_t turn = FLAKE_ATOMIC_ADD(&g->with_time, 1u, relaxed) % g->engine.cap;
+    const uint64_t turn = FLAKE_ATOMIC_ADD(&g->with_time, 1u, relaxed) % e->cap;
     *id = sno_i_id(sno_i_place_head(g, meta, units << SNO_I_TIME_SHIFT),
                    (uint16_t)(g->sequence_min + turn));
     return FLAKE_OK;
 }
 
 FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
-    flake_i_engine *e = &g->engine;
+    flake_i_engine *const e = &g->gen.engine;
     sno_snapshot s;
     uint64_t word, safe, drifts;
     unsigned tick;
-    if (!e->cap) return FLAKE_INVALID;
+    if (!g->gen.kind) return FLAKE_INVALID;
     const flake_status status = flake_i_still_ours(e);
     if (status != FLAKE_OK) return status;
     memset(&s, 0, sizeof s);
     do { /* what belongs to the word is read between two equal readings of it */
         word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
         tick = flake_i_tick(e, word);
-        safe = FLAKE_ATOMIC_LOAD(&e->safe[tick ^ 1], acquire); /* SAFE:A: the second reading's word */
+        safe =
+            FLAKE_ATOMIC_LOAD(&e->safe[tick ^ 1], acquire); /* SAFE:A: the second reading's word */
     } while (!flake_i_drifts_at(e, word, tick, &drifts));
     const uint64_t count = word & e->count_mask;
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
@@ -1468,62 +1399,48 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
                 ? 0
                 : (int64_t)(((uint64_t)now_ns - e->epoch_ns) / e->unit_ns);
     s.wall_hi = (int64_t)(word >> e->time_shift);
-    s.wall_safe = (int64_t)flake_i_min(safe, e->max_time); /* a queue may reach past the last unit */
+    s.wall_safe =
+        (int64_t)flake_i_min(safe, e->max_time); /* a queue may reach past the last unit */
     s.drifts = (uint32_t)drifts;
+    if ((g->gen.kind & FLAKE_I_WAY) == FLAKE_I_LANES) {
+        uint64_t
+            time; /* of the words: the newest unit is what counts, since ticks are told by it */
+        const uint64_t newest = flake_i_lanes_newest(&g->gen.split, &time);
+        s.wall_hi = s.wall_safe = (int64_t)flake_i_min(newest, e->max_time);
+        s.sequence = s.sequence_max;
+    }
     *snapshot = s;
     return FLAKE_OK;
 }
 
 FLAKE_API uint32_t sno_len(sno_gen *g) {
+    flake_i_engine *const e = &g->gen.engine;
     flake_i_view v;
     int64_t now_ns;
-    if (flake_i_peek(&g->engine, &v, &now_ns) != FLAKE_OK || v.now < v.time) return 0;
-    return (uint32_t)flake_i_min(v.place, g->engine.cap);
+    if (!g->gen.kind || flake_i_peek(e, &v, &now_ns) != FLAKE_OK || v.now < v.time) return 0;
+    return (uint32_t)flake_i_min(v.place, e->cap);
 }
 
 FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
     const uint32_t drawn = sno_len(g);
-    return g->sequence_min + (drawn ? drawn - 1 : 0);
+    return g->gen.kind ? g->sequence_min + (drawn ? drawn - 1 : 0) : 0;
 }
 
-FLAKE_API uint32_t sno_cap(const sno_gen *g) { return (uint32_t)g->engine.cap; }
-
-FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) { return g->partition; }
-
-FLAKE_API void sno_stats_get(sno_gen *g, flake_stats *stats) { flake_i_stats(&g->engine, stats); }
-
-FLAKE_API flake_status sno_shards_init(sno_shard *shards, size_t n, const sno_snapshot *from,
-                                       const flake_options *options, flake_why *why) {
-    sno_i_start s;
-    const uint32_t cap = sno_i_numbers(from);
-    if (!n || n > cap) return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or more than there are numbers");
-    flake_status status = sno_i_begin(&s, from, options, why);
-    if (status != FLAKE_OK) return status;
-    /* After a snapshot every number of the units that it has begun counts as drawn: which shard had which
-     * is gone. */
-    const uint32_t units = 1 + (s.pool.sequence - s.pool.sequence_min) / cap;
-    uint32_t next = s.pool.sequence_min;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t share = (uint32_t)(cap / n + (i < cap % n));
-        status = sno_i_begin_gen(&shards[i].gen, &s, (uint16_t)next, share, (uint64_t)units * share);
-        if (status != FLAKE_OK) return sno_i_refused(&s, status, why); /* the first, or a gate closed */
-        next += share;
-    }
-    shards[0].gen.exclusive = s.exclusive;
-    return FLAKE_OK;
+FLAKE_API uint32_t sno_cap(const sno_gen *g) {
+    return g->gen.kind ? (uint32_t)g->gen.engine.cap : 0;
 }
 
-FLAKE_API sno_gen *sno_shard_gen(sno_shard *s) { return &s->gen; }
+FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) { return g->gen.kind ? g->partition : 0; }
 
-FLAKE_API flake_status sno_shards_snapshot(sno_shard *shards, size_t n, sno_snapshot *snapshot) {
+FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapshot *snapshot) {
     sno_snapshot all, one;
     if (!n) return FLAKE_INVALID;
     memset(&all, 0, sizeof all);
     for (size_t i = 0; i < n; i++) {
-        flake_status status = sno_snapshot_take(&shards[i].gen, &one);
+        flake_status status = sno_snapshot_take(&shards[i], &one);
         if (status != FLAKE_OK) return status;
         if (i == 0) all = one;
-        const uint32_t queued = (one.sequence - one.sequence_min) / sno_cap(&shards[i].gen);
+        const uint32_t queued = (one.sequence - one.sequence_min) / sno_cap(&shards[i]);
         const int64_t newest =
             (int64_t)flake_i_min((uint64_t)one.wall_hi + queued, shards[i].gen.engine.max_time);
         if (newest > all.wall_safe) all.wall_safe = newest;
@@ -1533,140 +1450,6 @@ FLAKE_API flake_status sno_shards_snapshot(sno_shard *shards, size_t n, sno_snap
     all.wall_hi = all.wall_safe;
     all.sequence = all.sequence_max;
     *snapshot = all;
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status sno_shard_next(sno_shard *s, uint8_t meta, sno_id *id) {
-    return sno_i_one(&s->gen, FLAKE_I_OWNED | FLAKE_I_WAIT, 0, meta, id);
-}
-
-FLAKE_API flake_status sno_shard_try(sno_shard *s, uint8_t meta, sno_id *id) {
-    return sno_i_one(&s->gen, FLAKE_I_OWNED, 0, meta, id);
-}
-
-FLAKE_API int64_t sno_shard_retry_ns(sno_shard *s) { return sno_retry_ns(&s->gen); }
-
-FLAKE_API flake_status sno_shard_next_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
-    return sno_i_all(&s->gen, FLAKE_I_OWNED | FLAKE_I_WAIT, meta, ids, n);
-}
-
-FLAKE_API flake_status sno_shard_try_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n, size_t *got) {
-    return sno_i_some(&s->gen, FLAKE_I_OWNED, meta, ids, n, got);
-}
-
-FLAKE_API flake_status sno_shard_try_at(sno_shard *s, uint8_t meta, int64_t unix_ms, sno_id *id) {
-    return sno_i_one_at(&s->gen, FLAKE_I_OWNED, meta, unix_ms, id);
-}
-
-// >>lanes
-
-/* What of the arguments sno_init does not check; FLAKE_OK: they fit. */
-FLAKE_I_FN flake_status sno_i_lanes_may(size_t n, const sno_snapshot *from, flake_why *why) {
-    return flake_i_lanes_fit(n, sno_i_numbers(from))
-               ? FLAKE_OK
-               : flake_i_say(why, FLAKE_INVALID, "n", "is 0, or more than there are numbers");
-}
-
-/* The lanes of a whole that was initialised just now. */
-FLAKE_I_FN void sno_i_lanes_of(sno_lanes *l, flake_lane *lanes, size_t n, const flake_options *options) {
-    flake_options o;
-    const char *why;
-    (void)flake_i_fill_in(options, &o, &why); /* it fitted the whole */
-    const flake_i_setup setup = sno_i_setup_of(&o, sno_cap(&l->whole));
-    flake_i_lanes_begin(&l->split, lanes, n, &setup, &l->whole.engine);
-}
-
-FLAKE_API flake_status sno_lanes_init(sno_lanes *l, flake_lane *lanes, size_t n,
-                                      const sno_snapshot *from, const flake_options *options,
-                                      flake_why *why) {
-    flake_status status = sno_i_lanes_may(n, from, why);
-    if (status == FLAKE_OK) status = sno_init(&l->whole, from, options, why);
-    if (status == FLAKE_OK) sno_i_lanes_of(l, lanes, n, options);
-    return status;
-}
-
-FLAKE_API flake_status sno_lanes_reinit_after_fork(sno_lanes *l, const sno_snapshot *from,
-                                                   const flake_options *options, flake_why *why) {
-    flake_status status = sno_i_lanes_may(l->split.n, from, why);
-    if (status == FLAKE_OK) status = sno_reinit_after_fork(&l->whole, from, options, why);
-    if (status == FLAKE_OK) sno_i_lanes_of(l, flake_i_lane(&l->split, 0), l->split.n, options);
-    return status;
-}
-
-FLAKE_API void sno_lanes_retire(sno_lanes *l) { sno_retire(&l->whole); }
-
-FLAKE_I_APART flake_status sno_i_lanes_one_on(sno_lanes *l, unsigned how, uint64_t word, int64_t now_ns,
-                                              flake_lane *from, uint8_t meta, sno_id *id) {
-    flake_i_place place;
-    const flake_status status = flake_i_lanes_draw_on(&l->split, how, word, now_ns, 1, &place, &from);
-    if (status == FLAKE_OK) {
-        place.index += from->first;
-        *id = sno_i_place_id(&l->whole, meta, &place);
-    }
-    return status;
-}
-
-FLAKE_I_INLINE flake_status sno_i_lanes_one(sno_lanes *l, unsigned how, uint8_t meta, sno_id *id) {
-    flake_i_place place;
-    uint64_t word;
-    int64_t now_ns;
-    flake_lane *from;
-    const unsigned left = flake_i_lanes_draw_soon(&l->split, 1, &word, &now_ns, &place, &from);
-    if (!FLAKE_I_LIKELY(!left)) return sno_i_lanes_one_on(l, how | left, word, now_ns, from, meta, id);
-    place.index += from->first;
-    *id = sno_i_place_id(&l->whole, meta, &place);
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status sno_lanes_next(sno_lanes *l, uint8_t meta, sno_id *id) {
-    return sno_i_lanes_one(l, FLAKE_I_WAIT, meta, id);
-}
-
-FLAKE_API flake_status sno_lanes_try(sno_lanes *l, uint8_t meta, sno_id *id) {
-    return sno_i_lanes_one(l, 0, meta, id);
-}
-
-FLAKE_I_FN flake_status sno_i_lanes_many(sno_lanes *l, unsigned how, uint8_t meta, sno_id *ids,
-                                     size_t n, size_t *done) {
-    for (*done = 0; *done < n;) {
-        flake_i_place rest, unit;
-        flake_lane *from;
-        const flake_status status = flake_i_lanes_draw(&l->split, how, n - *done, &rest, &from);
-        if (status != FLAKE_OK) return status;
-        for (; flake_i_lane_cut(from, &rest, &unit); *done += (size_t)unit.n)
-            sno_i_fill(&l->whole, meta, &unit, ids + *done);
-    }
-    return FLAKE_OK;
-}
-
-FLAKE_API int64_t sno_lanes_retry_ns(sno_lanes *l) { return flake_i_lanes_retry_ns(&l->split); }
-
-FLAKE_API flake_status sno_lanes_next_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
-    size_t done;
-    const flake_status status = sno_i_lanes_many(l, FLAKE_I_WAIT, meta, ids, n, &done);
-    if (status != FLAKE_OK && done) memset(ids + done, 0, (n - done) * sizeof *ids);
-    return status;
-}
-
-FLAKE_API flake_status sno_lanes_try_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n, size_t *got) {
-    const flake_status status = sno_i_lanes_many(l, 0, meta, ids, n, got);
-    return *got ? FLAKE_OK : status;
-}
-
-FLAKE_API uint64_t sno_lanes_available(sno_lanes *l) { return flake_i_lanes_available(&l->split); }
-
-FLAKE_API void sno_lanes_stats_get(sno_lanes *l, flake_stats *stats) {
-    flake_i_lanes_stats(&l->split, stats);
-}
-
-FLAKE_API flake_status sno_lanes_snapshot_take(sno_lanes *l, sno_snapshot *snapshot) {
-    const flake_status status = sno_snapshot_take(&l->whole, snapshot);
-    if (status != FLAKE_OK) return status;
-    uint64_t time; /* of the words: the newest unit is what counts, since ticks are told by it */
-    const uint64_t newest = flake_i_lanes_newest(&l->split, &time);
-    snapshot->wall_hi = (int64_t)flake_i_min(newest, l->whole.engine.max_time);
-    snapshot->wall_safe = snapshot->wall_hi;
-    snapshot->sequence = snapshot->sequence_max;
     return FLAKE_OK;
 }
 
@@ -1685,12 +1468,12 @@ FLAKE_API flake_status sno_lanes_snapshot_take(sno_lanes *l, sno_snapshot *snaps
  * If not, the place is dropped. The tag carries nothing but itself, so relaxed will do; only a
  * partition that was just taken is put in it, so it never comes back to an earlier value. */
 enum { SNO_I_DEFAULT_PLACES = 4 };
-#define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 2) /* its number: see flake_i_process */
+#define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 3) /* its number: see flake_i_process */
 struct sno_i_default {
-    FLAKE_ATOMIC(sno_gen *) gen; /* NULL: there is none yet */
-    flake_i_atomic64 tag;        /* [ the process's mark:48 ][ partition:16 ]; 0: none yet */
-    flake_i_atomic64 begun;      /* see flake_i_take_place */
-    sno_gen places[SNO_I_DEFAULT_PLACES];
+    FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: there is none yet */
+    flake_i_atomic64 tag;   /* [ the process's mark:48 ][ partition:16 ]; 0: none yet */
+    flake_i_atomic64 begun; /* see flake_i_take_place */
+    flake_i_engine places[SNO_I_DEFAULT_PLACES];
 };
 #if defined(__cplusplus)
 extern "C" {
@@ -1728,16 +1511,17 @@ FLAKE_I_FN uint64_t sno_i_own_tag(void) {
 }
 
 /* NULL: others are making it. */
-FLAKE_I_FN sno_gen *sno_i_default_gen(void) {
-    sno_gen *found = FLAKE_ATOMIC_LOAD(&sno_i_default.gen, acquire); /* PAGE:A */
+FLAKE_I_FN flake_i_engine *sno_i_default_engine(void) {
+    flake_i_engine *found = FLAKE_ATOMIC_LOAD(&sno_i_default.engine, acquire); /* PAGE:A */
     if (found) return found;
     const unsigned place = flake_i_take_place(&sno_i_default.begun, SNO_I_DEFAULT_PLACES);
     if (place == SNO_I_DEFAULT_PLACES) return NULL;
-    sno_gen *const fresh = &sno_i_default.places[place];
-    if (sno_i_gen_init(fresh, NULL, 0, 0, UINT16_MAX + 1) != FLAKE_OK) return NULL;
-    fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the tag tells instead */
-    fresh->engine.fork_mark = fresh->engine.process_mark = 0;
-    if (FLAKE_ATOMIC_CAS(&sno_i_default.gen, &found, fresh, release, acquire))
+    flake_i_engine *const fresh = &sno_i_default.places[place];
+    const flake_i_setup setup = sno_i_setup_of(NULL, UINT16_MAX + 1);
+    if (flake_i_engine_init(fresh, &setup) != FLAKE_OK) return NULL;
+    fresh->fork_word = fresh->process_word = NULL; /* the tag tells instead */
+    fresh->fork_mark = fresh->process_mark = 0;
+    if (FLAKE_ATOMIC_CAS(&sno_i_default.engine, &found, fresh, release, acquire))
         return fresh; /* PAGE:R */
     return found;
 }
@@ -1750,9 +1534,9 @@ FLAKE_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
     flake_i_place place;
     for (;;) {
         const uint64_t tag = sno_i_own_tag();
-        sno_gen *const g = tag ? sno_i_default_gen() : NULL;
+        flake_i_engine *const e = tag ? sno_i_default_engine() : NULL;
         if (!tag) return sno_i_id(0, 0);
-        if (!g) {
+        if (!e) {
             sno_gen own;
             sno_id id = sno_i_id(0, 0);
             flake_options patient;
@@ -1762,40 +1546,24 @@ FLAKE_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
                 (void)sno_next_n(&own, meta, &id, 1);
             return id;
         }
-        if (flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, &place) != FLAKE_OK) return sno_i_id(0, 0);
+        if (flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &place) != FLAKE_OK) return sno_i_id(0, 0);
         if (sno_i_tag_is_ours(tag)) return sno_i_tagged_id(tag, meta, &place);
     }
 }
 
 FLAKE_API sno_id sno_generate(uint8_t meta) {
-    sno_gen *const g = FLAKE_ATOMIC_LOAD(&sno_i_default.gen, acquire); /* PAGE:A */
+    flake_i_engine *const e = FLAKE_ATOMIC_LOAD(&sno_i_default.engine, acquire); /* PAGE:A */
     const uint64_t tag = FLAKE_ATOMIC_LOAD(&sno_i_default.tag, relaxed);
     flake_i_place place;
-    if (FLAKE_I_LIKELY(g != NULL)) {
-        if (flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, &place) != FLAKE_OK) return sno_i_id(0, 0);
+    if (FLAKE_I_LIKELY(e != NULL)) {
+        if (flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &place) != FLAKE_OK) return sno_i_id(0, 0);
         if (FLAKE_I_LIKELY(sno_i_tag_is_ours(tag))) return sno_i_tagged_id(tag, meta, &place);
     }
     return sno_i_generate_anew(meta);
 }
 
 #ifdef FLAKE_LIBRARY
-FLAKE_I_TABLE const flake_i_field sno_i_snapshot_fields[] = {
-    FLAKE_I_NUMBER(sno_snapshot, partition),    FLAKE_I_NUMBER(sno_snapshot, sequence_min),
-    FLAKE_I_NUMBER(sno_snapshot, sequence_max), FLAKE_I_NUMBER(sno_snapshot, sequence),
-    FLAKE_I_NUMBER(sno_snapshot, now),          FLAKE_I_NUMBER(sno_snapshot, wall_hi),
-    FLAKE_I_NUMBER(sno_snapshot, wall_safe),    FLAKE_I_NUMBER(sno_snapshot, drifts),
-};
-
-FLAKE_API flake_status sno_snapshot_set(sno_snapshot *s, const char *name, const char *value,
-                                    flake_why *why) {
-    return FLAKE_I_SET(s, sno_i_snapshot_fields, name, false, value, why);
-}
 FLAKE_API const char *sno_version(void) { return SNO_VERSION_STRING; }
-FLAKE_API size_t sno_sizeof_gen(void) { return sizeof(sno_gen); }
-FLAKE_API size_t sno_sizeof_shard(void) { return sizeof(sno_shard); }
-FLAKE_API size_t sno_sizeof_lanes(void) { return sizeof(sno_lanes); }
-FLAKE_API size_t sno_sizeof_id(void) { return sizeof(sno_id); }
-FLAKE_API size_t sno_sizeof_snapshot(void) { return sizeof(sno_snapshot); }
 #endif
 
 #endif /* SNO_H */
