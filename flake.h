@@ -107,9 +107,9 @@
  *
  *     // >>hooks       what the hooks are by default
  *     // >>public      what you call, and what you can set: all that you need to know
+ *     // >>objects     what a generator or shard is made of
  *     // >>system      all that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
- *     // >>objects     what a generator or shard is made of
  *     // >>layouts     // >>generators     // >>lanes     // >>prefetch     // >>text
  *     // >>forms       what ids of 128 bits are made of, and random bytes for them
  *     // >>wide        generators of 128 bits     // >>default: one for the whole process
@@ -991,6 +991,210 @@ FLAKE_API size_t flake128_sizeof_lanes(void);
 FLAKE_API size_t flake128_sizeof_parts(void);
 FLAKE_API size_t flake128_sizeof_snapshot(void);
 #endif
+
+// >>objects
+
+struct flake_ring_slot {
+    FLAKE_I_STAYS(flake_ring_slot)
+    flake_i_atomic64 turn;
+    flake_overflow note;
+};
+
+struct flake_ring {
+    FLAKE_I_STAYS(flake_ring)
+    flake_ring_slot *slots;
+    uint64_t size;
+    char pad0[64];
+    flake_i_atomic64 head; /* next to push */
+    char pad1[56];
+    flake_i_atomic64 tail; /* next to pop */
+    char pad2[56];
+};
+
+/* The word lies alone on its cache line whatever the alignment of the whole is, but for the lease that
+ * is looked at with it. Behind it comes what never changes after init, or once, and behind that what
+ * only the slow path writes. */
+typedef struct flake_i_engine {
+    FLAKE_I_STAYS(flake_i_engine)
+    char pad0[48];
+    flake_i_atomic64 lease; /* a unit, and what the counter says at its end: the fast clock's */
+    flake_i_atomic64 word;
+    char pad1[56];
+
+    flake_i_atomic64 *fork_word; /* NULL: compare the pid; or, with fork_mark 0, nothing */
+    uint64_t fork_mark;
+    uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
+    uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: a division by a multiplication */
+    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit, */
+    uint64_t reach_ns;          /* ... unit_ns and that, */
+    uint64_t late_from_ns;      /* ... and the epoch less that */
+    uint64_t count_mask;
+    uint64_t cap;
+    uint64_t fast_rest; /* the fast path may draw behind 1 to so many places: cap - 1, or 0; */
+    uint64_t add_rest;  /* ... by fetch_add: likewise */
+    unsigned time_shift;
+    unsigned tick_bits; /* 1: a clock put back changes the timeline */
+    flake_clock clock;
+    uint64_t limit;     /* count never goes past this */
+    uint64_t max_time;  /* the last unit that layout and clock can express */
+    uint64_t ahead;     /* units that ids may lie ahead of the clock */
+    uint64_t time_lead; /* units that time itself may: ahead, or 0 */
+    int64_t wait_ns;    /* longest sleep of one call */
+    bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
+    bool is_plain;      /* no gate, state, ring or leases; a full count carries into nothing */
+    flake_i_atomic64
+        window; /* what the counter counts in a lease; 1: not known yet; 0: no leases */
+    flake_ring *ring;
+    flake_gate gate;
+    uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
+                           differ, how far behind this engine; 0: there is none */
+    uint64_t state_run; /* the state's run when this engine was set up */
+    flake_i_atomic64 *process_word; /* what fork_word is where it is not the gate's */
+    uint64_t process_mark;
+    bool is_shared;
+    char pad2[64];
+
+    flake_i_atomic64 safe[2]; /* tick engines: see I5 */
+    flake_i_atomic64 drifts;  /* timelines left; the last one may be missing, its parity tells */
+    flake_i_atomic64 overflow;
+    flake_i_atomic64 rebased; /* places drawn that count no longer tells */
+    flake_i_atomic64 batches, waits, clock_backs;
+    flake_i_atomic64 paced; /* an earlier reading of counter and clock */
+    flake_i_atomic64 pace;  /* what the window was by that, or how often in a row it was wrong */
+    char pad3[64];
+} flake_i_engine;
+
+/* A run of places: n from `index` of unit `time` on, index < cap. */
+typedef struct flake_i_place {
+    uint64_t time, index, n;
+    unsigned tick;
+    uint64_t
+        head; /* time and tick once more, as they stand in the word: for ids that are made alike */
+} flake_i_place;
+
+enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 16 }; /* longest path, and ending of ours in it */
+
+/* An open and locked file, as long as fd is not negative. */
+typedef struct flake_i_file {
+    uint64_t device, inode;
+    int fd;
+} flake_i_file;
+
+enum {
+    FLAKE_I_RECORD = 128,
+    FLAKE_I_IDENTITY = 64,
+    FLAKE_I_RUN = 16,
+    FLAKE_I_FILE = 8192,
+    FLAKE_I_FIRST_RECORD = 512, /* in a sector of its own, and the other 4096 behind it */
+    FLAKE_I_RECORD_STRIDE = 4096
+};
+
+/* Stays where it is while it is open. */
+struct flake_state {
+    FLAKE_I_STAYS(flake_state)
+    flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
+    flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
+    flake_i_atomic64 run;     /* another one each time it is opened */
+    flake_i_atomic64 writer;  /* mark of the thread that writes, or 0; not 0 while it is not open */
+    flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
+                                 there is horizon left; INT64_MIN: the last one went well */
+    flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
+    flake_i_atomic32 by_timer;
+    flake_i_atomic64 *fork_word;
+    uint64_t fork_mark;
+    flake_i_atomic64 holder; /* mark of the process that opened it */
+    uint64_t self;           /* says, with is_open, that this is no chance content of memory */
+    int64_t written_ns;      /* the latest at which it was, by the writer */
+    uint64_t number;         /* of the last record on disk, by the writer */
+    flake_i_atomic32 is_open;
+    bool is_shared;
+    bool is_lost; /* the record that counts was not `last`; by the writer */
+    flake_clock clock;
+    flake_i_file file;
+    uint8_t token[FLAKE_I_RUN]; /* the run, as it stands in the records */
+    uint8_t identity[FLAKE_I_IDENTITY];
+    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk, by the writer */
+    char path[FLAKE_I_PATH];
+};
+
+struct flake_lane {
+    flake_i_engine engine;
+    uint64_t first; /* the lane's first place in a unit of the whole */
+};
+
+typedef struct flake_i_lanes {
+    FLAKE_I_STAYS(flake_i_lanes)
+    uintptr_t lanes_at; /* how far behind this: who shares the memory may have it elsewhere */
+    size_t n;           /* 0: never initialised */
+    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane; 0: none yet */
+    char pad[64];
+    flake_i_atomic32 turn; /* the lane to step to next */
+    char pad2[60];
+} flake_i_lanes;
+
+/* Stays where it is while it is held. */
+struct flake_slot {
+    flake_state state;
+    uint32_t number;
+};
+
+/* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
+struct flake_gen {
+    flake_i_engine engine;
+    uint64_t base;  /* id of place 0 at time 0: node, gap bit and seq_min in their fields */
+    uint64_t whose; /* hash of the identity: another one, if it is initialised anew as another */
+    unsigned time_shift, seq_shift;
+    bool plain; /* neither scatter nor spread */
+    flake_options options;
+    flake_i_file exclusive; /* fd below 0: none */
+};
+
+struct flake_shard {
+    flake_gen gen;
+};
+
+struct flake_prefetch {
+    FLAKE_I_STAYS(flake_prefetch)
+    flake_gen *gen;
+    flake_i_place stock;
+    uint64_t whose;              /* the generator's when the stock was claimed */
+    flake_i_atomic64 *fork_word; /* a child must not have its parent's stock, even of a generator */
+    uint64_t fork_mark;          /* that both share */
+    int64_t valid_ns, taken_ns;
+    uint32_t count;
+    char pad[64]; /* so that two threads' don't share a cache line */
+};
+
+/* Keys of what looks random. Who sees those of the tail half changed has a key, too. */
+typedef struct flake_i_keys {
+    uint64_t start[2];
+    flake_i_atomic64 tail[2];
+    flake_i_atomic64 renewed; /* in which second, about */
+    flake_i_atomic64 newest;  /* [ whose ms:39 ][ where its counter begins:25 ], of UUIDs */
+} flake_i_keys;
+
+struct flake128_gen {
+    flake_i_engine engine;
+    uint64_t worker;
+    uint64_t low; /* of boundary's ids of place 0: the lower half */
+    uint32_t seq_min;
+    flake_form form;
+    bool goes_on; /* from its newest time when the clock was put back */
+    uint64_t epoch_ms;
+    flake_i_keys keys;
+    flake_i_file exclusive;
+};
+
+/* The whole makes ids of places, has the claims, and where the lanes begin; nobody draws from it. */
+struct flake_lanes {
+    flake_gen whole;
+    flake_i_lanes split;
+};
+
+struct flake128_lanes {
+    flake128_gen whole;
+    flake_i_lanes split;
+};
 
 // >>system begin
 /*
@@ -1961,22 +2165,6 @@ FLAKE_I_FN int64_t flake_i_exact_ns(const flake_clock *c) {
  * that round's note. head and tail only grow; with 64 bits they don't come round. A producer that
  * is stopped between its CAS and FILL:R hides its note and those behind it, and blocks nobody.
  */
-struct flake_ring_slot {
-    FLAKE_I_STAYS(flake_ring_slot)
-    flake_i_atomic64 turn;
-    flake_overflow note;
-};
-
-struct flake_ring {
-    FLAKE_I_STAYS(flake_ring)
-    flake_ring_slot *slots;
-    uint64_t size;
-    char pad0[64];
-    flake_i_atomic64 head; /* next to push */
-    char pad1[56];
-    flake_i_atomic64 tail; /* next to pop */
-    char pad2[56];
-};
 
 FLAKE_API flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots, size_t n) {
     if (!ring || !slots || !n) return FLAKE_INVALID;
@@ -2131,59 +2319,6 @@ FLAKE_API void flake_generation_bump(void) {
 
 /* ---- engine ---- */
 
-/* The word lies alone on its cache line whatever the alignment of the whole is, but for the lease that
- * is looked at with it. Behind it comes what never changes after init, or once, and behind that what
- * only the slow path writes. */
-typedef struct flake_i_engine {
-    FLAKE_I_STAYS(flake_i_engine)
-    char pad0[48];
-    flake_i_atomic64 lease; /* a unit, and what the counter says at its end: the fast clock's */
-    flake_i_atomic64 word;
-    char pad1[56];
-
-    flake_i_atomic64 *fork_word; /* NULL: compare the pid; or, with fork_mark 0, nothing */
-    uint64_t fork_mark;
-    uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
-    uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: a division by a multiplication */
-    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit, */
-    uint64_t reach_ns;          /* ... unit_ns and that, */
-    uint64_t late_from_ns;      /* ... and the epoch less that */
-    uint64_t count_mask;
-    uint64_t cap;
-    uint64_t fast_rest; /* the fast path may draw behind 1 to so many places: cap - 1, or 0; */
-    uint64_t add_rest;  /* ... by fetch_add: likewise */
-    unsigned time_shift;
-    unsigned tick_bits; /* 1: a clock put back changes the timeline */
-    flake_clock clock;
-    uint64_t limit;     /* count never goes past this */
-    uint64_t max_time;  /* the last unit that layout and clock can express */
-    uint64_t ahead;     /* units that ids may lie ahead of the clock */
-    uint64_t time_lead; /* units that time itself may: ahead, or 0 */
-    int64_t wait_ns;    /* longest sleep of one call */
-    bool refuse_back;   /* a waiting call does not wait for a clock that was put back */
-    bool is_plain;      /* no gate, state, ring or leases; a full count carries into nothing */
-    flake_i_atomic64
-        window; /* what the counter counts in a lease; 1: not known yet; 0: no leases */
-    flake_ring *ring;
-    flake_gate gate;
-    uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
-                           differ, how far behind this engine; 0: there is none */
-    uint64_t state_run; /* the state's run when this engine was set up */
-    flake_i_atomic64 *process_word; /* what fork_word is where it is not the gate's */
-    uint64_t process_mark;
-    bool is_shared;
-    char pad2[64];
-
-    flake_i_atomic64 safe[2]; /* tick engines: see I5 */
-    flake_i_atomic64 drifts;  /* timelines left; the last one may be missing, its parity tells */
-    flake_i_atomic64 overflow;
-    flake_i_atomic64 rebased; /* places drawn that count no longer tells */
-    flake_i_atomic64 batches, waits, clock_backs;
-    flake_i_atomic64 paced; /* an earlier reading of counter and clock */
-    flake_i_atomic64 pace;  /* what the window was by that, or how often in a row it was wrong */
-    char pad3[64];
-} flake_i_engine;
-
 FLAKE_I_RELY_ON(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and behind it");
 FLAKE_I_RELY_ON(offsetof(flake_i_engine, fork_word) >= offsetof(flake_i_engine, word) + 64,
                 "what never changes lies on other lines than the word");
@@ -2202,14 +2337,6 @@ enum {
     FLAKE_I_LOST = 128,    /* another was faster */
     FLAKE_I_CONFIRMED = 256 /* the reading is exact, and was taken after the word */
 };
-
-/* A run of places: n from `index` of unit `time` on, index < cap. */
-typedef struct flake_i_place {
-    uint64_t time, index, n;
-    unsigned tick;
-    uint64_t
-        head; /* time and tick once more, as they stand in the word: for ids that are made alike */
-} flake_i_place;
 
 typedef struct flake_i_setup {
     int64_t epoch_ms;
@@ -3246,19 +3373,11 @@ FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const c
     return status;
 }
 
-enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 16 }; /* longest path, and ending of ours in it */
-
 FLAKE_I_FN void flake_i_path_with(const char *path, const char *ending, char out[FLAKE_I_PATH]) {
     const size_t length = strlen(path);
     memcpy(out, path, length);
     memcpy(out + length, ending, strlen(ending) + 1);
 }
-
-/* An open and locked file, as long as fd is not negative. */
-typedef struct flake_i_file {
-    uint64_t device, inode;
-    int fd;
-} flake_i_file;
 
 /* FLAKE_IO, and what the system said. */
 FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
@@ -3420,49 +3539,12 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *           later sync writes it. So a run that continues from a record writes that record again,
  *           byte for byte, and syncs it, before it writes the next one over the record before.
  */
-enum {
-    FLAKE_I_RECORD = 128,
-    FLAKE_I_IDENTITY = 64,
-    FLAKE_I_RUN = 16,
-    FLAKE_I_FILE = 8192,
-    FLAKE_I_FIRST_RECORD = 512, /* in a sector of its own, and the other 4096 behind it */
-    FLAKE_I_RECORD_STRIDE = 4096
-};
-
 typedef struct flake_i_record {
     uint64_t number;
     int64_t horizon_ns, written_ns;
     uint8_t run[FLAKE_I_RUN];
     uint8_t identity[FLAKE_I_IDENTITY];
 } flake_i_record;
-
-/* Stays where it is while it is open. */
-struct flake_state {
-    FLAKE_I_STAYS(flake_state)
-    flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
-    flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
-    flake_i_atomic64 run;     /* another one each time it is opened */
-    flake_i_atomic64 writer;  /* mark of the thread that writes, or 0; not 0 while it is not open */
-    flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
-                                 there is horizon left; INT64_MIN: the last one went well */
-    flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
-    flake_i_atomic32 by_timer;
-    flake_i_atomic64 *fork_word;
-    uint64_t fork_mark;
-    flake_i_atomic64 holder; /* mark of the process that opened it */
-    uint64_t self;           /* says, with is_open, that this is no chance content of memory */
-    int64_t written_ns;      /* the latest at which it was, by the writer */
-    uint64_t number;         /* of the last record on disk, by the writer */
-    flake_i_atomic32 is_open;
-    bool is_shared;
-    bool is_lost; /* the record that counts was not `last`; by the writer */
-    flake_clock clock;
-    flake_i_file file;
-    uint8_t token[FLAKE_I_RUN]; /* the run, as it stands in the records */
-    uint8_t identity[FLAKE_I_IDENTITY];
-    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk, by the writer */
-    char path[FLAKE_I_PATH];
-};
 
 #define FLAKE_I_CLOSED_STATE ((uint64_t)INT64_MIN)
 #define FLAKE_I_LOST_STATE   ((uint64_t)INT64_MIN + 2)
@@ -4147,20 +4229,6 @@ FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
  *           So when a try fails, each lane was spent or behind in the unit of its last readings.
  * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
  */
-struct flake_lane {
-    flake_i_engine engine;
-    uint64_t first; /* the lane's first place in a unit of the whole */
-};
-
-typedef struct flake_i_lanes {
-    FLAKE_I_STAYS(flake_i_lanes)
-    uintptr_t lanes_at; /* how far behind this: who shares the memory may have it elsewhere */
-    size_t n;           /* 0: never initialised */
-    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane; 0: none yet */
-    char pad[64];
-    flake_i_atomic32 turn; /* the lane to step to next */
-    char pad2[60];
-} flake_i_lanes;
 
 FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
     return (flake_lane *)((uintptr_t)l + l->lanes_at) + i;
@@ -4406,72 +4474,6 @@ FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_
     }
     return newest;
 }
-
-// >>objects
-
-/* Stays where it is while it is held. */
-struct flake_slot {
-    flake_state state;
-    uint32_t number;
-};
-
-/* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
-struct flake_gen {
-    flake_i_engine engine;
-    uint64_t base;  /* id of place 0 at time 0: node, gap bit and seq_min in their fields */
-    uint64_t whose; /* hash of the identity: another one, if it is initialised anew as another */
-    unsigned time_shift, seq_shift;
-    bool plain; /* neither scatter nor spread */
-    flake_options options;
-    flake_i_file exclusive; /* fd below 0: none */
-};
-
-struct flake_shard {
-    flake_gen gen;
-};
-
-struct flake_prefetch {
-    FLAKE_I_STAYS(flake_prefetch)
-    flake_gen *gen;
-    flake_i_place stock;
-    uint64_t whose;              /* the generator's when the stock was claimed */
-    flake_i_atomic64 *fork_word; /* a child must not have its parent's stock, even of a generator */
-    uint64_t fork_mark;          /* that both share */
-    int64_t valid_ns, taken_ns;
-    uint32_t count;
-    char pad[64]; /* so that two threads' don't share a cache line */
-};
-
-/* Keys of what looks random. Who sees those of the tail half changed has a key, too. */
-typedef struct flake_i_keys {
-    uint64_t start[2];
-    flake_i_atomic64 tail[2];
-    flake_i_atomic64 renewed; /* in which second, about */
-    flake_i_atomic64 newest;  /* [ whose ms:39 ][ where its counter begins:25 ], of UUIDs */
-} flake_i_keys;
-
-struct flake128_gen {
-    flake_i_engine engine;
-    uint64_t worker;
-    uint64_t low; /* of boundary's ids of place 0: the lower half */
-    uint32_t seq_min;
-    flake_form form;
-    bool goes_on; /* from its newest time when the clock was put back */
-    uint64_t epoch_ms;
-    flake_i_keys keys;
-    flake_i_file exclusive;
-};
-
-/* The whole makes ids of places, has the claims, and where the lanes begin; nobody draws from it. */
-struct flake_lanes {
-    flake_gen whole;
-    flake_i_lanes split;
-};
-
-struct flake128_lanes {
-    flake128_gen whole;
-    flake_i_lanes split;
-};
 
 FLAKE_API const char *flake_status_str(flake_status status) {
     switch (status) {

@@ -318,6 +318,26 @@ FLAKE_API size_t sno_sizeof_id(void);
 FLAKE_API size_t sno_sizeof_snapshot(void);
 #endif
 
+// >>objects
+
+/* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
+struct sno_gen {
+    flake_i_engine engine;
+    uint16_t partition, sequence_min;
+    flake_i_atomic64 with_time; /* calls of sno_with_time */
+    flake_i_file exclusive;     /* fd below 0: none */
+};
+
+struct sno_shard {
+    sno_gen gen;
+};
+
+/* The whole makes ids of places, has the claims, and where the lanes begin; nobody draws from it. */
+struct sno_lanes {
+    sno_gen whole;
+    flake_i_lanes split;
+};
+
 // >>own begin
 /* What this header alone asks of the operating system: a fresh page moved into a room. Where that
  * can't be done it stays where it is. The kernel looks whether it can be done before it unmaps what
@@ -346,26 +366,6 @@ FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) {
 FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) { return (void)room, page; }
 #endif
 // >>own end
-
-// >>objects
-
-/* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
-struct sno_gen {
-    flake_i_engine engine;
-    uint16_t partition, sequence_min;
-    flake_i_atomic64 with_time; /* calls of sno_with_time */
-    flake_i_file exclusive;     /* fd below 0: none */
-};
-
-struct sno_shard {
-    sno_gen gen;
-};
-
-/* The whole makes ids of places, has the claims, and where the lanes begin; nobody draws from it. */
-struct sno_lanes {
-    sno_gen whole;
-    flake_i_lanes split;
-};
 
 // >>ids
 /* An id is 80 bits, big-endian, so memcmp orders ids by time:
