@@ -82,22 +82,34 @@
  *     FLAKE_NO_OS                     leaves out all that wants a system: these two, environment, host
  *                                     name, fork word, random bytes, clock and sleep; FLAKE_CLOCK_NS
  *                                     and FLAKE_SLEEP_NS must be defined        not defined
- *     FLAKE_API                       before each public function: what exports it, in one file that
- *                                     makes a library of the header             static inline
- *     FLAKE_LIBRARY                   exports them, and some for other languages   not defined
- *     FLAKE_CXX_INLINE                C++: a name for your hooks; see below     not defined
+ *     FLAKE_API                       before each public function of FLAKE_SHARED, such as what exports
+ *                                     it                       visibility("hidden") with ELF
  *     FLAKE_SHOW_WARNINGS             your warning flags apply in here, too     not defined
  *
  * What is left out is still declared: it says FLAKE_IO, or FLAKE_INVALID if an option asks for it,
  * and `why` or flake_options_why name the macro. With FLAKE_NO_OS a fork goes unnoticed: parent and
  * child repeat ids.
  *
- * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
- * their version of the header. The price is size, 1.1 MB in a program of fifty files. Those that define
- * FLAKE_CXX_INLINE share one copy (0.1 MB), and a C++20 module can export it (gcc before 14 and clang
- * before 16 lose structs, and gcc functions, that are exported by name: wrap them in a class). Its value is a
- * name for the hooks, such as "plain": files that say the same must have the same hooks, and be compiled
- * for the same processor (-march). MSVC has nothing to share by, and C files keep their own.
+ * ONE COPY OF THE FUNCTIONS
+ *
+ * By default each file has functions of its own, some 10 KB of them. Files may then differ in their hooks,
+ * and modules in their version of the header. To share one copy among the files of a program or of a shared
+ * library, C and C++ alike, define FLAKE_SHARED in all of them and FLAKE_IMPLEMENTATION in one:
+ *
+ *     #define FLAKE_SHARED
+ *     #define FLAKE_IMPLEMENTATION // in one file only
+ *     #include "flake.h"           // and the others that you use: sno.h, flake_etcd.h
+ *
+ * The other files see declarations, and hooks have no place there: those from FLAKE_CLOCK_NS to
+ * FLAKE_ASSERT are an #error. FLAKE_ATOMIC and FLAKE_API must be the same in all files.
+ *
+ * A shared library is the one file, compiled with -fPIC. It also has functions for other languages. Its
+ * functions stay inside unless FLAKE_API exports them; then the programs that link it define FLAKE_SHARED
+ * and FLAKE_API, too. Do not use this in a static library for others: a second copy of the header in the
+ * same program has the same names.
+ *
+ * A C++20 module can export the declarations. gcc before 14 and clang before 16 lose structs, and gcc
+ * functions, that are exported by name: wrap them in a class.
  *
  * In C++ begin with `flake_options options = {};` and set what differs. Of {.node = 3}, in C++20, g++ (and
  * clang from 18 on) says by -Wextra that fields are missing. Default values for all fields would end that,
@@ -116,8 +128,6 @@
  *     // >>who         where node numbers come from; flake_etcd.h: from an etcd cluster
  *     // >>library     what other languages ask, when a shared library is made of this
  */
-#ifndef FLAKE_H
-#define FLAKE_H
 
 /* A unit's own warning flags are for its own code. */
 #if defined(__GNUC__) && defined(__INCLUDE_LEVEL__) && !defined(FLAKE_SHOW_WARNINGS)
@@ -125,6 +135,9 @@
 #pragma GCC system_header
 #endif
 #endif
+
+#ifndef FLAKE_H
+#define FLAKE_H
 
 #define FLAKE_VERSION_MAJOR  0
 #define FLAKE_VERSION_MINOR  2
@@ -139,35 +152,13 @@
 // >>hooks
 /* What the hooks above are where nobody has defined them. They apply to sno.h too. */
 
-/* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
- * modules with another version of the header, must not run each other's. Where FLAKE_CXX_INLINE makes them
- * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has
- * MSVC. */
-#if defined(FLAKE_CXX_INLINE) && defined(__cplusplus) && defined(__GNUC__)
-#define FLAKE_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
-#define FLAKE_I_TAG(major, minor, patch)    FLAKE_I_TAG_OF(major, minor, patch)
-#define FLAKE_I_FN                                                                          \
-    inline __attribute__((                                                                  \
-        visibility("hidden"),                                                               \
-        abi_tag(FLAKE_I_TAG(FLAKE_VERSION_MAJOR, FLAKE_VERSION_MINOR, FLAKE_VERSION_PATCH), \
-                FLAKE_CXX_INLINE)))
-#else
-#define FLAKE_I_FN static inline
-#endif
-#ifndef FLAKE_API
-#if defined(FLAKE_LIBRARY) && defined(__cplusplus)
-#define FLAKE_API extern "C" __attribute__((visibility("default")))
-#elif defined(FLAKE_LIBRARY)
-#define FLAKE_API __attribute__((visibility("default")))
-#else
-#define FLAKE_API FLAKE_I_FN
-#endif
-#endif
-/* Before constants outside functions. */
-#if defined(FLAKE_I_TAG) && __cplusplus >= 201703L
-#define FLAKE_I_TABLE FLAKE_I_FN
-#else
-#define FLAKE_I_TABLE static
+#ifndef FLAKE_SHARED
+#define FLAKE_API static inline
+#elif !defined(FLAKE_API) && defined(__ELF__)
+/* Or another module's functions, of another version, would be called in place of this one's. */
+#define FLAKE_API __attribute__((visibility("hidden")))
+#elif !defined(FLAKE_API)
+#define FLAKE_API
 #endif
 
 #ifndef FLAKE_ATOMIC
@@ -227,18 +218,8 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 #define FLAKE_I_STAYS(type)
 #endif
 
-#ifndef FLAKE_ASSERT
-#define FLAKE_ASSERT(condition) ((void)0)
-#endif
-
-#ifndef FLAKE_RELAX
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
-#define FLAKE_RELAX() __builtin_ia32_pause()
-#elif defined(__aarch64__) && defined(__GNUC__)
-#define FLAKE_RELAX() __asm__ volatile("isb")
-#else
-#define FLAKE_RELAX() ((void)0)
-#endif
+#ifdef __cplusplus
+extern "C" {
 #endif
 
 // >>public
@@ -927,10 +908,10 @@ FLAKE_API flake_status flake128_from_uuid_n(const char *, size_t n, flake128 *id
 FLAKE_API void flake128_to_ulid_n(const flake128 *, size_t n, char *out);
 FLAKE_API flake_status flake128_from_ulid_n(const char *, size_t n, flake128 *ids);
 
-#ifdef FLAKE_LIBRARY
+#ifdef FLAKE_SHARED
 /* ---- for other languages ----
  *
- * A shared library of this header, which `make lib` builds, has these as well. An object takes as many bytes as
+ * With FLAKE_SHARED, and so in the shared library that `make lib` builds, there are these as well. An object takes as many bytes as
  * flake_sizeof_... says, zero before its first use; options are set by name:
  *
  *     options = zeros(flake_sizeof_options())
@@ -1196,6 +1177,40 @@ struct flake128_lanes {
     flake_i_lanes split;
 };
 
+#ifdef __cplusplus
+}
+#endif
+#endif /* FLAKE_H */
+
+#if defined(FLAKE_IMPLEMENTATION) && !defined(FLAKE_SHARED)
+#error "FLAKE_IMPLEMENTATION: define FLAKE_SHARED, too, in each file of the program"
+#endif
+#if defined(FLAKE_I_IMPLEMENTED) /* in this file, by an include before */
+#elif defined(FLAKE_SHARED) && !defined(FLAKE_IMPLEMENTATION)
+#if defined(FLAKE_CLOCK_NS) || defined(FLAKE_CLOCK_SLACK_NS) || defined(FLAKE_COUNTER) || \
+    defined(FLAKE_SLEEP_NS) || defined(FLAKE_RELAX) || defined(FLAKE_LANE) ||             \
+    defined(FLAKE_RANDOM_BYTES) || defined(FLAKE_ASSERT)
+#error "FLAKE_SHARED: define hooks only in the file that defines FLAKE_IMPLEMENTATION"
+#endif
+#else
+#define FLAKE_I_IMPLEMENTED
+
+#define FLAKE_I_FN static inline /* before each function that is not public */
+
+#ifndef FLAKE_ASSERT
+#define FLAKE_ASSERT(condition) ((void)0)
+#endif
+
+#ifndef FLAKE_RELAX
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#define FLAKE_RELAX() __builtin_ia32_pause()
+#elif defined(__aarch64__) && defined(__GNUC__)
+#define FLAKE_RELAX() __asm__ volatile("isb")
+#else
+#define FLAKE_RELAX() ((void)0)
+#endif
+#endif
+
 // >>system begin
 /*
  * All that asks an operating system.
@@ -1252,21 +1267,27 @@ struct flake128_lanes {
 /* Defines an object that is one in the whole process, in however many units the header stands. std::atomic,
  * in hooks or by MSVC, has a constructor in C++20: without `= {}` it would run when other units have drawn. */
 #if defined(_MSC_VER)
-#define FLAKE_I_SHARED __declspec(selectany)
+#define FLAKE_I_MERGED __declspec(selectany)
 #elif defined(_WIN32)
-#define FLAKE_I_SHARED __attribute__((selectany))
+#define FLAKE_I_MERGED __attribute__((selectany))
 #elif defined(__ELF__) && !defined(__cplusplus)
 /* A weak object takes memory in each file, a common one once. ELF's linkers merge the two kinds. */
-#define FLAKE_I_SHARED __attribute__((common))
+#define FLAKE_I_MERGED __attribute__((common))
 #else
-#define FLAKE_I_SHARED __attribute__((weak))
+#define FLAKE_I_MERGED __attribute__((weak))
 #endif
 #if defined(__cplusplus)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name = {}
+#define FLAKE_I_ONE_PER_PROCESS(type, name) \
+    extern "C" type name;                   \
+    FLAKE_I_MERGED type name = {}
 #elif defined(_WIN32)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name = {0}
+#define FLAKE_I_ONE_PER_PROCESS(type, name) \
+    extern type name;                       \
+    FLAKE_I_MERGED type name = {0}
 #else
-#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name
+#define FLAKE_I_ONE_PER_PROCESS(type, name) \
+    extern type name;                       \
+    FLAKE_I_MERGED type name
 #endif
 
 /* Units with an operating system and without one share nothing. */
@@ -1440,9 +1461,6 @@ FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
 struct flake_i_timespec {
     long sec, nsec;
 };
-#if defined(__cplusplus)
-extern "C" {
-#endif
 extern int flake_i_clock_gettime(int id, struct flake_i_timespec *) __asm__("clock_gettime");
 extern int flake_i_clock_getres(int id, struct flake_i_timespec *) __asm__("clock_getres");
 extern int flake_i_clock_nanosleep(int id, int flags, const struct flake_i_timespec *,
@@ -1453,9 +1471,6 @@ extern long flake_i_syscall(long, ...) __asm__("syscall");
 extern int flake_i_fsync(int) __asm__("fsync");
 extern int flake_i_fdatasync(int) __asm__("fdatasync");
 extern ssize_t flake_i_readlink(const char *, char *, size_t) __asm__("readlink");
-#endif
-#if defined(__cplusplus)
-}
 #endif
 #endif
 
@@ -1562,14 +1577,8 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
 #if defined(FLAKE_I_HAS_RSEQ)
 /* How far from where a thread begins lies what the kernel keeps there for it, and how much that is; 0:
  * nothing. <sys/rseq.h>, which is glibc's own, has them by their link names. */
-#if defined(__cplusplus)
-extern "C" {
-#endif
 extern const ptrdiff_t flake_i_rseq_offset __asm__("__rseq_offset");
 extern const unsigned flake_i_rseq_size __asm__("__rseq_size");
-#if defined(__cplusplus)
-}
-#endif
 
 /* The second word is the processor's number, negative where the kernel does not say. Where a thread
  * begins is asked anew each time: a fiber may go on in another. */
@@ -2093,14 +2102,9 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  */
 
 #if defined(__GNUC__) || defined(__clang__)
-#define FLAKE_I_INLINE FLAKE_I_FN __attribute__((always_inline))
-#ifdef FLAKE_I_TAG
-#define FLAKE_I_APART FLAKE_I_FN
-#define FLAKE_I_COLD  FLAKE_I_FN __attribute__((cold))
-#else
-#define FLAKE_I_APART static __attribute__((noinline, unused))
-#define FLAKE_I_COLD  static __attribute__((noinline, cold, unused))
-#endif
+#define FLAKE_I_INLINE    FLAKE_I_FN __attribute__((always_inline))
+#define FLAKE_I_APART     static __attribute__((noinline, unused))
+#define FLAKE_I_COLD      static __attribute__((noinline, cold, unused))
 #define FLAKE_I_LIKELY(x) __builtin_expect(!!(x), 1)
 #elif defined(_MSC_VER)
 #define FLAKE_I_INLINE    static __forceinline
@@ -2239,14 +2243,7 @@ struct flake_i_process {
     flake_i_page_room room;                /* of the page */
 };
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
-extern struct flake_i_process flake_i_process;
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
-#if defined(__cplusplus)
-}
-#endif
 
 /* ---- random bytes ---- */
 
@@ -2690,7 +2687,7 @@ enum {
 /* A lease is one word, its unit and its end in a sum, so that nobody sees the one without the other. This
  * multiplier, 2^64 over the golden ratio, keeps the sums of units that differ by less than 2^30 apart by
  * more than 2^32, and so by more than any window. */
-FLAKE_I_TABLE const uint64_t flake_i_apart = 0x9e3779b97f4a7c15;
+static const uint64_t flake_i_apart = 0x9e3779b97f4a7c15;
 
 FLAKE_I_FN bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) {
     return (a > b ? a - b : b - a) > b / part;
@@ -5434,7 +5431,7 @@ enum {
 };
 
 /* So late that the time of a word takes 43 bits, and its count has room for fetch_add. */
-FLAKE_I_TABLE const int64_t flake_i_epoch_1984_ms = INT64_C(441763200000);
+static const int64_t flake_i_epoch_1984_ms = INT64_C(441763200000);
 
 FLAKE_I_INLINE flake128 flake_i_wide(uint64_t high, uint64_t low) {
     const uint64_t halves[2] = {flake_i_big_endian(high), flake_i_big_endian(low)};
@@ -6125,22 +6122,22 @@ typedef struct flake_i_alphabet {
     char digits[63], inverse[76];
 } flake_i_alphabet;
 
-FLAKE_I_TABLE const flake_i_alphabet flake_i_base62 = {
+static const flake_i_alphabet flake_i_base62 = {
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
     "0123456789.......:;<=>?@ABCDEFGHIJKLMNOPQRS......TUVWXYZ[\\]^_`abcdefghijklm"};
-FLAKE_I_TABLE const flake_i_alphabet flake_i_base58 = {
+static const flake_i_alphabet flake_i_base58 = {
     "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
     ".012345678.......9:;<=>?@.ABCDE.FGHIJKLMNOP......QRSTUVWXYZ[.\\]^_`abcdefghi"};
-FLAKE_I_TABLE const flake_i_alphabet flake_i_crockford = {
+static const flake_i_alphabet flake_i_crockford = {
     "0123456789ABCDEFGHJKMNPQRSTVWXYZ", "0123456789.......:;<=>?@A.BC.DE.FGHIJ.KLMNO"};
 /* hex, too */
-FLAKE_I_TABLE const flake_i_alphabet flake_i_lower = {
+static const flake_i_alphabet flake_i_lower = {
     "0123456789abcdefghijklmnopqrstuvwxyz",
     "0123456789.......................................:;<=>?@ABCDEFGHIJKLMNOPQRS"};
-FLAKE_I_TABLE const flake_i_alphabet flake_i_zbase32 = {
+static const flake_i_alphabet flake_i_zbase32 = {
     "ybndrfg8ejkmcpqxot1uwisza345h769",
     ".B.IJKNM7O.......................................H1<3856LE9:.;2@=>4FAC.D?0G"};
-FLAKE_I_TABLE const flake_i_alphabet flake_i_flickr = {
+static const flake_i_alphabet flake_i_flickr = {
     "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ",
     ".012345678.......RSTUVWXY.Z[\\]^._`abcdefghi......9:;<=>?@ABC.DEFGHIJKLMNOPQ"};
 
@@ -6150,7 +6147,7 @@ typedef struct flake_i_form {
     const flake_i_alphabet *alphabet;
 } flake_i_form;
 
-FLAKE_I_TABLE const flake_i_form flake_i_forms[] = {
+static const flake_i_form flake_i_forms[] = {
     {20, 10, &flake_i_base62},    /* FLAKE_DEC */
     {16, 16, &flake_i_lower},     /* FLAKE_HEX */
     {64, 2, &flake_i_base62},     /* FLAKE_BIN */
@@ -6394,7 +6391,7 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
 enum { FLAKE_I_UUID_STRIDE = 37, FLAKE_I_ULID_STRIDE = 27 };
 
 /* A character's digit, of either case and with its doubles, stands at the character as '0' + digit. */
-FLAKE_I_TABLE const char flake_i_ulid_values[] =
+static const char flake_i_ulid_values[] =
     "................................................0123456789......"
     ".:;<=>?@A1BC1DE0FGHIJ.KLMNO......:;<=>?@A1BC1DE0FGHIJ.KLMNO.....";
 
@@ -6610,7 +6607,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_smaller(flake_i_u8x32 a, flake
 #endif
 }
 
-FLAKE_I_TABLE const flake_i_c8x32 flake_i_hex_16 =
+static const flake_i_c8x32 flake_i_hex_16 =
     FLAKE_I_BOTH('0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f');
 
 /* Of the 32 digits, 16 in each half, three parts are stored: characters 0 to 15, 21 to 36, and between
@@ -6904,14 +6901,7 @@ struct flake_i_default {
     flake_i_atomic64 begun;                     /* see flake_i_take_place */
     flake128_gen places[FLAKE_I_DEFAULT_PLACES];
 };
-#if defined(__cplusplus)
-extern "C" {
-#endif
-extern struct flake_i_default flake_i_default;
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
-#if defined(__cplusplus)
-}
-#endif
 
 /* The tag of a mark. The page's word counts generations; a pid's mark has them above its 32 bits, and they
  * are spread, or a child that counts one more could have its parent's tag. */
@@ -7284,14 +7274,14 @@ FLAKE_API flake_status flake_slot_release(flake_slot *slot) {
     return flake_state_close(&slot->state);
 }
 
-#ifdef FLAKE_LIBRARY
+#ifdef FLAKE_SHARED
 FLAKE_I_FN bool flake_i_read_decimal(const char *text, uint64_t *number) {
     return flake_parse(text, strlen(text), FLAKE_DEC, number) == FLAKE_OK;
 }
 #endif
 
 // >>library
-#ifdef FLAKE_LIBRARY
+#ifdef FLAKE_SHARED
 typedef enum flake_i_field_kind { FLAKE_I_VALUE, FLAKE_I_TEXT, FLAKE_I_POINTER } flake_i_field_kind;
 
 /* A field that is set by name. */
@@ -7311,8 +7301,8 @@ typedef struct flake_i_field {
         FLAKE_I_FIELD(type, clock.now_ns, FLAKE_I_POINTER, NULL),   \
         FLAKE_I_FIELD(type, clock.user, FLAKE_I_POINTER, NULL)
 
-FLAKE_I_TABLE const char *const flake_i_bools[] = {"false", "true", NULL};
-FLAKE_I_TABLE const char *const flake_i_clocks[] = {"exact", "coarse", "fast", NULL};
+static const char *const flake_i_bools[] = {"false", "true", NULL};
+static const char *const flake_i_clocks[] = {"exact", "coarse", "fast", NULL};
 
 /* A word's place, or a decimal number that the field can hold; fields of 64 bits have a sign. */
 FLAKE_I_FN bool flake_i_field_value(const flake_i_field *f, const char *value, uint64_t *number) {
@@ -7362,7 +7352,7 @@ FLAKE_I_FN flake_status flake_i_set(void *object, const flake_i_field *fields, s
     return FLAKE_OK;
 }
 
-FLAKE_I_TABLE const flake_i_field flake_i_state_fields[] = {
+static const flake_i_field flake_i_state_fields[] = {
     FLAKE_I_FIELD(flake_state_options, path, FLAKE_I_TEXT, NULL),
     FLAKE_I_NUMBER(flake_state_options, horizon_ms),
     FLAKE_I_NUMBER(flake_state_options, allowable_downtime_ms),
@@ -7386,11 +7376,11 @@ FLAKE_API flake_status flake_state_options_point(flake_state_options *o, const c
 }
 #endif
 
-#ifdef FLAKE_LIBRARY
-FLAKE_I_TABLE const char *const flake_i_form_names[] = {"boundary", "uuid7", "uuid7_node",
+#ifdef FLAKE_SHARED
+static const char *const flake_i_form_names[] = {"boundary", "uuid7", "uuid7_node",
                                                         "uuid8",    "ulid",  NULL};
 
-FLAKE_I_TABLE const flake_i_field flake_i_options_fields[] = {
+static const flake_i_field flake_i_options_fields[] = {
     FLAKE_I_NUMBER(flake_options, layout.epoch_ms),
     FLAKE_I_NUMBER(flake_options, layout.unit_ms),
     FLAKE_I_NUMBER(flake_options, layout.time_bits),
@@ -7424,7 +7414,7 @@ FLAKE_I_TABLE const flake_i_field flake_i_options_fields[] = {
     FLAKE_I_FIELD(flake_options, gate.word, FLAKE_I_POINTER, NULL),
 };
 
-FLAKE_I_TABLE const flake_i_field flake_i_slot_fields[] = {
+static const flake_i_field flake_i_slot_fields[] = {
     FLAKE_I_FIELD(flake_slot_options, dir, FLAKE_I_TEXT, NULL),
     FLAKE_I_NUMBER(flake_slot_options, first),
     FLAKE_I_NUMBER(flake_slot_options, count),
@@ -7480,7 +7470,7 @@ FLAKE_API size_t flake128_sizeof_parts(void) { return sizeof(flake128_parts); }
 FLAKE_API size_t flake128_sizeof_snapshot(void) { return sizeof(flake128_snapshot); }
 #endif
 
-#endif /* FLAKE_H */
+#endif /* FLAKE_I_IMPLEMENTED */
 
 /* MIT License
  *

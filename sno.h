@@ -55,8 +55,6 @@
  *     // >>ids     // >>sort     // >>text     // >>generators     // >>lanes     // >>default
  *     // >>library     for other languages, in a shared library
  */
-#ifndef SNO_H
-#define SNO_H
 
 /* A unit's own warning flags are for its own code. */
 #if defined(__GNUC__) && defined(__INCLUDE_LEVEL__) && !defined(FLAKE_SHOW_WARNINGS)
@@ -65,15 +63,23 @@
 #endif
 #endif
 
+#include "flake.h"
+
+#ifndef SNO_H
+#define SNO_H
+
 #define SNO_VERSION_MAJOR  0
 #define SNO_VERSION_MINOR  2
 #define SNO_VERSION_PATCH  0
 #define SNO_VERSION_STRING "0.2.0"
 
-#include "flake.h"
 #if FLAKE_VERSION_MAJOR != SNO_VERSION_MAJOR || FLAKE_VERSION_MINOR != SNO_VERSION_MINOR || \
     FLAKE_VERSION_PATCH != SNO_VERSION_PATCH
 #error "sno.h and flake.h are of different versions"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
 #endif
 
 // >>public
@@ -290,10 +296,10 @@ FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *
                                       sno_snapshot *pool, flake_why *);
 
 // clang-format off
-#ifdef FLAKE_LIBRARY
+#ifdef FLAKE_SHARED
 /* ---- for other languages ----
  *
- * A shared library of this header, which `make lib` builds, has these as well. An object takes as many bytes as
+ * With FLAKE_SHARED, and so in the shared library that `make lib` builds, there are these as well. An object takes as many bytes as
  * sno_sizeof_... says, zero before its first use; options are set by name:
  *
  *     snapshot = zeros(sno_sizeof_snapshot())
@@ -338,19 +344,21 @@ struct sno_lanes {
     flake_i_lanes split;
 };
 
+#ifdef __cplusplus
+}
+#endif
+#endif /* SNO_H */
+
+#if defined(FLAKE_I_IMPLEMENTED) && !defined(SNO_I_IMPLEMENTED)
+#define SNO_I_IMPLEMENTED
+
 // >>own begin
 /* What this header alone asks of the operating system: a fresh page moved into a room. Where that
  * can't be done it stays where it is. The kernel looks whether it can be done before it unmaps what
  * is there; a call that maps a page there may run out of memory after that, and leave a hole for
  * others to map into. */
 #if defined(__linux__) && !defined(FLAKE_NO_OS)
-#if defined(__cplusplus)
-extern "C" {
-#endif
 extern void *sno_i_mremap(void *, size_t, size_t, int, ...) __asm__("mremap");
-#if defined(__cplusplus)
-}
-#endif
 
 FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) {
     enum { may_move = 1, to_a_fixed_place = 2 };
@@ -1052,14 +1060,7 @@ struct sno_i_partitions {
     flake_i_atomic32 asked;                     /* how often while there was none */
     flake_i_page_room room;                     /* of the family's page */
 };
-#if defined(__cplusplus)
-extern "C" {
-#endif
-extern struct sno_i_partitions sno_i_partitions;
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_partitions, sno_i_partitions);
-#if defined(__cplusplus)
-}
-#endif
 
 /* Another's family, who may be about to publish it: in at most 50 naps of 20 us. NULL: not yet. */
 FLAKE_I_COLD struct sno_i_family *sno_i_await_family(void) {
@@ -1692,14 +1693,7 @@ struct sno_i_default {
     flake_i_atomic64 begun;      /* see flake_i_take_place */
     sno_gen places[SNO_I_DEFAULT_PLACES];
 };
-#if defined(__cplusplus)
-extern "C" {
-#endif
-extern struct sno_i_default sno_i_default;
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);
-#if defined(__cplusplus)
-}
-#endif
 
 /* This process's mark, where a tag has it: the page's word, which counts generations, or with a bit
  * that such a count does not reach the pid, of 32 bits at most, with generations above. */
@@ -1778,8 +1772,8 @@ FLAKE_API sno_id sno_generate(uint8_t meta) {
     return sno_i_generate_anew(meta);
 }
 
-#ifdef FLAKE_LIBRARY
-FLAKE_I_TABLE const flake_i_field sno_i_snapshot_fields[] = {
+#ifdef FLAKE_SHARED
+static const flake_i_field sno_i_snapshot_fields[] = {
     FLAKE_I_NUMBER(sno_snapshot, partition),    FLAKE_I_NUMBER(sno_snapshot, sequence_min),
     FLAKE_I_NUMBER(sno_snapshot, sequence_max), FLAKE_I_NUMBER(sno_snapshot, sequence),
     FLAKE_I_NUMBER(sno_snapshot, now),          FLAKE_I_NUMBER(sno_snapshot, wall_hi),
@@ -1798,7 +1792,7 @@ FLAKE_API size_t sno_sizeof_id(void) { return sizeof(sno_id); }
 FLAKE_API size_t sno_sizeof_snapshot(void) { return sizeof(sno_snapshot); }
 #endif
 
-#endif /* SNO_H */
+#endif /* SNO_I_IMPLEMENTED */
 
 /* MIT License
  *

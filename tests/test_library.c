@@ -3,7 +3,8 @@
  * What a shared library has for other languages: options set by name, sizes, the version. That
  * it exports them, and that no field is forgotten, is judged by tests/library.sh.
  */
-#define FLAKE_LIBRARY
+#define FLAKE_SHARED
+#define FLAKE_IMPLEMENTATION
 #include "check.h"
 #include "flake.h"
 #include "sno.h"

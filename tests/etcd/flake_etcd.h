@@ -51,14 +51,12 @@
  *     flake_i_say, flake_i_put_why                                  reasons in words
  *     flake_i_decimal, flake_i_min, flake_i_max, flake_i_ns_until   numbers
  *     flake_i_atomic32, flake_i_atomic64                            types of the atomics
- *     FLAKE_I_FN, FLAKE_I_TABLE, FLAKE_I_STAYS                      declarations
+ *     FLAKE_I_FN, FLAKE_I_STAYS, FLAKE_I_IMPLEMENTED                declarations
  *
  *     // >>public      what a program calls and sets
  *     // >>answers     etcd's answers: JSON, base64, keys and values
  *     // >>etcd        claims, with their protocol
  */
-#ifndef FLAKE_ETCD_H
-#define FLAKE_ETCD_H
 
 /* A unit's own warning flags are for its own code. */
 #if defined(__GNUC__) && defined(__INCLUDE_LEVEL__) && !defined(FLAKE_SHOW_WARNINGS)
@@ -68,19 +66,21 @@
 #endif
 
 #include "flake.h"
+
+#ifndef FLAKE_ETCD_H
+#define FLAKE_ETCD_H
+
 #if FLAKE_VERSION_MAJOR != 0 || FLAKE_VERSION_MINOR != 2 || FLAKE_VERSION_PATCH != 0
 #error "flake_etcd.h 0.2.0 needs flake.h 0.2.0"
 #endif
 #if defined(_WIN32) || defined(FLAKE_NO_OS)
 #error "flake_etcd.h needs POSIX threads and clocks"
 #endif
-#ifndef FLAKE_I_CURL /* a model brings its own */
-#include <curl/curl.h>
-#endif
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 // >>public
 
@@ -134,6 +134,35 @@ FLAKE_API flake_status flake_etcd_check(flake_etcd *, flake_why *);
 /* How long IDs continue if etcd is unreachable from now on. */
 FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
 
+struct flake_etcd {
+    FLAKE_I_STAYS(flake_etcd)
+    flake_i_atomic64 state;      /* number of the claim << 2 | one of the states below */
+    flake_i_atomic64 horizon_ns; /* of our latest write known to have succeeded */
+    flake_i_atomic64 asked_ns;   /* the latest time admitted, or the floor */
+    flake_i_atomic64 wanted_ns; /* a time refused since the last attempt to extend, or 0 */
+    flake_i_atomic32 trouble;   /* why that attempt failed, see below */
+    int64_t floor_ns;           /* the H that the claim replaced: IDs are later */
+    uint64_t process;           /* of the claim: flake_i_process_mark */
+    flake_i_atomic64 *word;     /* the gate's; its page outlives the claim, for old generators */
+    unsigned cluster, generator;
+    struct flake_i_etcd *session;
+    pthread_t thread;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FLAKE_ETCD_H */
+
+#if defined(FLAKE_I_IMPLEMENTED) && !defined(FLAKE_I_ETCD_IMPLEMENTED)
+#define FLAKE_I_ETCD_IMPLEMENTED
+#ifndef FLAKE_I_CURL /* a model brings its own */
+#include <curl/curl.h>
+#endif
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 // >>answers
 /* Reads the answers of etcd's JSON gateway, strictly: an answer that is not understood counts as none. */
 
@@ -144,7 +173,7 @@ typedef struct flake_i_json { /* the text of one value; at NULL: no value */
     unsigned depth; /* levels of nesting still allowed */
 } flake_i_json;
 
-FLAKE_I_TABLE const flake_i_json flake_i_json_none = {NULL, NULL, 0};
+static const flake_i_json flake_i_json_none = {NULL, NULL, 0};
 
 /* Each of these advances past what its name says, or returns false. */
 FLAKE_I_FN bool flake_i_json_pass_text(flake_i_json *in, const char *text) {
@@ -312,7 +341,7 @@ FLAKE_I_FN void flake_i_json_quote(char *to, const char *text) {
 
 /* ---- base64, with padding ---- */
 
-FLAKE_I_TABLE const char flake_i_base64[] =
+static const char flake_i_base64[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* `out` holds (n + 2) / 3 * 4 + 1 bytes. */
@@ -602,24 +631,9 @@ typedef struct flake_i_etcd {
     flake_i_etcd_body write;
 } flake_i_etcd;
 
-struct flake_etcd {
-    FLAKE_I_STAYS(flake_etcd)
-    flake_i_atomic64 state;      /* number of the claim << 2 | one of the states below */
-    flake_i_atomic64 horizon_ns; /* of our latest write known to have succeeded */
-    flake_i_atomic64 asked_ns;   /* the latest time admitted, or the floor */
-    flake_i_atomic64 wanted_ns; /* a time refused since the last attempt to extend, or 0 */
-    flake_i_atomic32 trouble;   /* why that attempt failed, see below */
-    int64_t floor_ns;           /* the H that the claim replaced: IDs are later */
-    uint64_t process;           /* of the claim: flake_i_process_mark */
-    flake_i_atomic64 *word;     /* the gate's; its page outlives the claim, for old generators */
-    unsigned cluster, generator;
-    flake_i_etcd *session;
-    pthread_t thread;
-};
-
 enum { FLAKE_I_ETCD_NONE, FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_LOST };
 enum { FLAKE_I_ETCD_WELL, FLAKE_I_ETCD_UNREACHED, FLAKE_I_ETCD_CLOCK, FLAKE_I_ETCD_TOO_FAR };
-FLAKE_I_TABLE const char *const flake_i_etcd_troubles[] = {
+static const char *const flake_i_etcd_troubles[] = {
     "", "etcd was not reached", "this clock is more than 60 s ahead of etcd's",
     "ids were asked for more than 60 s ahead of etcd's clock"};
 
@@ -1489,7 +1503,7 @@ FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *c) {
     return (end_ns - now_ns) / 1000000;
 }
 
-#endif /* FLAKE_ETCD_H */
+#endif /* FLAKE_I_ETCD_IMPLEMENTED */
 
 /* MIT License
  *
