@@ -2189,18 +2189,22 @@ FLAKE_I_RELY_ON(offsetof(flake_i_engine, fork_word) >= offsetof(flake_i_engine, 
                 "what never changes lies on other lines than the word");
 FLAKE_I_RELY_ON(sizeof(flake_i_atomic64) == 8, "a 64-bit atomic is its value alone");
 
-/* How a draw goes about it; constants, so that each caller compiles to its own straight line. */
-enum {
+/* What a caller asks for. Constants, so that each caller compiles to its own straight line. */
+enum flake_i_request {
     FLAKE_I_WAIT = 1,  /* sleep for a place rather than fail */
     FLAKE_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
     FLAKE_I_GIVEN = 4, /* the time is the caller's and may be stale: never a step back */
     FLAKE_I_LANE = 8,  /* the caller has others to ask: a clock behind the word is not counted */
-    /* and what came of the usual case: */
-    FLAKE_I_ELSE = 16,     /* it is another case */
+    FLAKE_I_REQUESTS = 15
+};
+
+/* How the fast path ended, other than with a place. The slow path gets it in one argument with the
+ * request, `resume`: a seventh would be passed in memory. */
+enum flake_i_outcome {
+    FLAKE_I_ELSE = 16,     /* not the usual case */
     FLAKE_I_NOT_OURS = 32, /* the fork word has changed */
-    FLAKE_I_LATE = 64,     /* a fetch_add took a place behind the unit's last, or in another unit */
-    FLAKE_I_LOST = 128,    /* another was faster */
-    FLAKE_I_CONFIRMED = 256 /* the reading is exact, and was taken after the word */
+    FLAKE_I_LATE = 64,     /* a fetch_add took a place after the unit's last, or in another unit */
+    FLAKE_I_LOST = 128     /* another thread moved the word first */
 };
 
 /* A run of places: n from `index` of unit `time` on, index < cap. */
@@ -2490,16 +2494,16 @@ FLAKE_I_FN uint64_t flake_i_rest(const flake_i_engine *e, uint64_t since, uint64
 }
 
 /* A statistic, on a line that the fast path does not touch. */
-FLAKE_I_FN void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned how) {
+FLAKE_I_FN void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned request) {
     if (!more) return;
-    if (how & FLAKE_I_OWNED)
+    if (request & FLAKE_I_OWNED)
         FLAKE_ATOMIC_STORE(tally, FLAKE_ATOMIC_LOAD(tally, relaxed) + more, release); /* TALLY:R */
     else (void)FLAKE_ATOMIC_ADD(tally, more, release);                                /* TALLY:R */
 }
 
 /* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
-FLAKE_I_FN bool flake_i_move(flake_i_engine *e, unsigned how, uint64_t *seen, uint64_t next) {
-    if (how & FLAKE_I_OWNED) {
+FLAKE_I_FN bool flake_i_move(flake_i_engine *e, unsigned request, uint64_t *seen, uint64_t next) {
+    if (request & FLAKE_I_OWNED) {
         FLAKE_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for those who only ask */
         return true;
     }
@@ -2626,45 +2630,57 @@ FLAKE_I_APART int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
     return (int64_t)(FLAKE_I_LIKELY(leased) ? flake_i_start_ns(e, unit) : e->late_from_ns - 1);
 }
 
-/* What a word and a clock reading say about the next place. */
-typedef struct flake_i_view {
+/* A draw under way: look, decide, move, serve. What only asks an engine goes as far as the look. */
+typedef struct flake_i_attempt {
+    unsigned request;
+    uint64_t want;             /* 1 to so many places */
+    int64_t budget_ns;         /* how much longer the caller waits */
+    bool back_told, wait_told; /* the statistics know */
+    uint64_t word;
+    int64_t now_ns;
+    bool confirmed; /* now_ns is exact, and was read after the word (I2) */
+    /* what word and reading say about the next place: */
     uint64_t time, count, now; /* the word's, the clock's unit */
     unsigned tick;
     uint64_t base, place; /* the next place: counted from unit base, on timeline tick */
     uint64_t unit;        /* the unit it lies in */
     bool leaves;          /* drawing it leaves the word's timeline */
     bool blocked;         /* the clock reads a time that both timelines have used: there is none */
+    bool is_free;         /* it can be had without waiting */
     uint64_t opens; /* the unit to wait for: the place's, or the first in which there will be one */
-} flake_i_view;
+    /* and what the draw makes of it: */
+    uint64_t n, next; /* how many places, and the word after them */
+} flake_i_attempt;
 
 /* The clock lies behind the word of an engine with ticks: the other timeline, if its time is unused. */
-FLAKE_I_FN void flake_i_look_back(const flake_i_engine *e, flake_i_view *v) {
-    const uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[v->tick ^ 1], relaxed);
-    v->blocked = v->now <= safe;
-    v->leaves = !v->blocked;
-    if (v->leaves) {
-        v->tick ^= 1;
-        v->base = v->unit = v->opens = v->now;
-        v->place = 0;
-    } else if (safe + 1 < v->time) v->opens = safe + 1;
+FLAKE_I_FN void flake_i_look_back(const flake_i_engine *e, flake_i_attempt *a) {
+    const uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[a->tick ^ 1], relaxed);
+    a->blocked = a->now <= safe;
+    a->leaves = !a->blocked;
+    if (a->leaves) {
+        a->tick ^= 1;
+        a->base = a->unit = a->opens = a->now;
+        a->place = 0;
+    } else if (safe + 1 < a->time) a->opens = safe + 1;
 }
 
-FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned how, uint64_t word,
-                                     int64_t now_ns, flake_i_view *v) {
+FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, uint64_t word,
+                                     int64_t now_ns, flake_i_attempt *a) {
     if (!e->cap) return FLAKE_INVALID; /* never initialised */
-    flake_i_decode(e, word, &v->time, &v->count);
-    v->tick = flake_i_tick(e, word);
-    const bool given = (how & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
+    flake_i_decode(e, word, &a->time, &a->count);
+    a->tick = flake_i_tick(e, word);
+    const bool given = (request & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
     if (now_ns < (int64_t)e->epoch_ns && !given) return FLAKE_RANGE;
-    v->now = now_ns < (int64_t)e->epoch_ns ? 0 : flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
-    if (given && v->now + e->time_lead < v->time) v->now = v->time - e->time_lead;
+    a->now = now_ns < (int64_t)e->epoch_ns ? 0 : flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
+    if (given && a->now + e->time_lead < a->time) a->now = a->time - e->time_lead;
 
-    v->leaves = v->blocked = false;
-    v->base = v->now < v->time ? v->time : v->now;
-    v->place = flake_i_rest(e, v->time, v->count, v->base);
-    v->unit = v->opens = v->base + (v->place < e->cap ? 0 : v->place / e->cap);
-    if (v->now < v->time && e->tick_bits) flake_i_look_back(e, v);
-    return v->opens > e->max_time ? FLAKE_RANGE : FLAKE_OK;
+    a->leaves = a->blocked = false;
+    a->base = a->now < a->time ? a->time : a->now;
+    a->place = flake_i_rest(e, a->time, a->count, a->base);
+    a->unit = a->opens = a->base + (a->place < e->cap ? 0 : a->place / e->cap);
+    if (a->now < a->time && e->tick_bits) flake_i_look_back(e, a);
+    a->is_free = a->unit <= a->now + e->ahead && !a->blocked;
+    return a->opens > e->max_time ? FLAKE_RANGE : FLAKE_OK;
 }
 
 /* A reading that was not taken for its word alone: one that lags by no more than the slack counts as
@@ -2676,20 +2692,10 @@ FLAKE_I_FN int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int
     return from_ns - (uint64_t)now_ns <= e->slack_ns ? (int64_t)from_ns : now_ns;
 }
 
-FLAKE_I_FN bool flake_i_is_free(const flake_i_engine *e, const flake_i_view *v) {
-    return v->unit <= v->now + e->ahead && !v->blocked;
-}
-
-/* Whether a look says all that is to be said without an exact reading taken after the word. Not so
- * for a fresh word: a reading that lags may be of a time that a run before has used. */
-FLAKE_I_FN bool flake_i_suffices(const flake_i_engine *e, const flake_i_view *v) {
-    return flake_i_is_free(e, v) && v->now >= v->time && v->time;
-}
-
 /* How many places can be had without waiting. */
-FLAKE_I_FN uint64_t flake_i_room(const flake_i_engine *e, const flake_i_view *v) {
-    if (!flake_i_is_free(e, v)) return 0;
-    return (flake_i_min(v->now + e->ahead, e->max_time) + 1 - v->base) * e->cap - v->place;
+FLAKE_I_FN uint64_t flake_i_room(const flake_i_engine *e, const flake_i_attempt *a) {
+    if (!a->is_free) return 0;
+    return (flake_i_min(a->now + e->ahead, e->max_time) + 1 - a->base) * e->cap - a->place;
 }
 
 FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
@@ -2711,10 +2717,10 @@ FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tic
 
 /* Before the CAS that leaves a timeline (the view has the new tick already): what LEAVE:R publishes.
  * False: the word moved. */
-FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_view *v,
+FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_attempt *a,
                                        uint64_t *drifts) {
-    unsigned left = v->tick ^ 1;
-    uint64_t last = v->time + (v->count ? (v->count - 1) / e->cap : 0);
+    unsigned left = a->tick ^ 1;
+    uint64_t last = a->time + (a->count ? (a->count - 1) / e->cap : 0);
     uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[left], relaxed);
     while (safe < last &&
            !FLAKE_ATOMIC_CAS(&e->safe[left], &safe, last, release, relaxed)) { /* SAFE:R */
@@ -2795,13 +2801,13 @@ FLAKE_I_FN void flake_i_note_end(flake_i_engine *e, uint64_t seen, int64_t now_n
  * wait is for the clock, not for capacity. The reading is taken after the election was looked at, so
  * that one before its ms says that the clock was put back, never that this thread was slow. */
 FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
-    flake_i_view v;
+    flake_i_attempt a;
     if (!e->ring) return;
     const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for how long the queue is */
-    if (flake_i_look(e, 0, word, now_ns, &v) != FLAKE_OK || v.now + e->time_lead < v.time) return;
-    uint64_t queued = flake_i_rest(e, v.time, v.count, v.now + e->ahead + 1);
+    if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
+    uint64_t queued = flake_i_rest(e, a.time, a.count, a.now + e->ahead + 1);
     if (queued) flake_i_note(e, old, now_ns, queued);
     else flake_i_note_end(e, old, now_ns);
 }
@@ -2828,29 +2834,21 @@ FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     return after_ns;
 }
 
-/* Asks the gate, or else the state, once. *in_vain: it is no use to wait for another answer. */
-FLAKE_I_FN flake_status flake_i_ask(flake_i_engine *e, bool state, int64_t until_ns,
-                                    bool *in_vain) {
-    if (state)
-        return e->state_at
-                   ? flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, in_vain)
-                   : FLAKE_OK;
-    return e->gate.admit ? e->gate.admit(e->gate.user, until_ns) : FLAKE_OK;
-}
-
-/* Whether gate and state let ids of this unit out. */
-FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned how, uint64_t unit,
+/* Whether gate and state admit ids of this unit. */
+FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned request, uint64_t unit,
                                         int64_t *budget_ns) {
     const int64_t until_ns = (int64_t)(flake_i_start_ns(e, unit + 1) - 1), nap_ns = 1000000;
     for (unsigned state = 0; state < 2; state++)
         for (;; *budget_ns -= nap_ns) {
-            bool in_vain = false;
+            bool in_vain = false; /* it is no use to wait for another answer */
             flake_status status = flake_i_look_again(e);
             if (status != FLAKE_OK) return status;
-            status = flake_i_ask(e, state, until_ns, &in_vain);
+            if (!state && e->gate.admit) status = e->gate.admit(e->gate.user, until_ns);
+            if (state && e->state_at)
+                status = flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, &in_vain);
             if (status == FLAKE_OK) break;
-            if (status != FLAKE_AGAIN || in_vain || !(how & FLAKE_I_WAIT) || *budget_ns < nap_ns)
-                return status;
+            const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
+            if (status != FLAKE_AGAIN || in_vain || !waits) return status;
             FLAKE_SLEEP_NS(nap_ns);
         }
     return FLAKE_OK;
@@ -2883,28 +2881,13 @@ FLAKE_I_FN void flake_i_place_at(const flake_i_engine *e, uint64_t base, uint64_
     out->head = flake_i_word_at(e, out->time, tick);
 }
 
-/* A draw under way: look, decide, move, serve. */
-typedef struct flake_i_attempt {
-    unsigned how;
-    uint64_t want;     /* 1 to so many places */
-    int64_t budget_ns; /* how much longer the caller waits */
-    uint64_t word;
-    int64_t now_ns;
-    bool confirmed;            /* now_ns is exact, and was read after the word (I2) */
-    bool back_told, wait_told; /* the statistics know */
-    flake_i_view view;
-    bool is_free;  /* its place can be had without waiting */
-    uint64_t n;    /* places that it will have, ... */
-    uint64_t next; /* ... and the word behind them */
-} flake_i_attempt;
-
-/* The look says the rest. */
-FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned how,
+/* Word and reading follow, and the look says the rest. */
+FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned request,
                                       uint64_t want) {
-    a->how = how;
+    a->request = request;
     a->want = want;
     a->budget_ns = e->wait_ns;
-    a->back_told = (how & FLAKE_I_LANE) != 0;
+    a->back_told = (request & FLAKE_I_LANE) != 0;
     a->wait_told = false;
 }
 
@@ -2914,19 +2897,20 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
     a->confirmed = true;
 }
 
-/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. */
+/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. So is
+ * what a fresh word says: a reading that lags may be of a time that a run before has used. */
 FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
         const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_ridden_ns(e, a->word, a->now_ns);
-        const flake_status status = flake_i_look(e, a->how, a->word, as_ns, &a->view);
-        a->is_free = status == FLAKE_OK && flake_i_is_free(e, &a->view);
-        if (!a->confirmed && (status != FLAKE_OK || !flake_i_suffices(e, &a->view))) {
+        const flake_status status = flake_i_look(e, a->request, a->word, as_ns, a);
+        const bool suffices = status == FLAKE_OK && a->is_free && a->now >= a->time && a->time;
+        if (!a->confirmed && !suffices) {
             a->now_ns = flake_i_exact_ns(&e->clock);
             a->confirmed = true;
             continue;
         }
-        if (status == FLAKE_OK && a->view.now + e->time_lead < a->view.time && !a->back_told) {
-            flake_i_tally(&e->clock_backs, 1, a->how);
+        if (status == FLAKE_OK && a->now + e->time_lead < a->time && !a->back_told) {
+            flake_i_tally(&e->clock_backs, 1, a->request);
             a->back_told = true;
         }
         return status;
@@ -2936,50 +2920,46 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
 /* Decide, where no place is free: whether the caller queues (FLAKE_OK). *slept: there was no place to
  * hold while asleep, so it looks again. */
 FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
-    const flake_i_view *v = &a->view;
-    const bool back = v->time > v->now + e->ahead;
-    const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, v->opens), a->now_ns);
-    if (!(a->how & FLAKE_I_WAIT) || (back && e->refuse_back) || left_ns > a->budget_ns)
+    const bool back = a->time > a->now + e->ahead;
+    const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, a->opens), a->now_ns);
+    if (!(a->request & FLAKE_I_WAIT) || (back && e->refuse_back) || left_ns > a->budget_ns)
         return back ? FLAKE_CLOCK_BACK : FLAKE_AGAIN;
-    if (!a->wait_told) flake_i_tally(&e->waits, 1, a->how);
+    if (!a->wait_told) flake_i_tally(&e->waits, 1, a->request);
     a->wait_told = true;
-    *slept = v->blocked || v->place >= e->limit;
+    *slept = a->blocked || a->place >= e->limit;
     if (!*slept) return FLAKE_OK;
-    if (!v->blocked) flake_i_notify(e);
+    if (!a->blocked) flake_i_notify(e);
     (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min((uint64_t)left_ns, e->unit_ns),
                       &a->budget_ns);
     return flake_i_look_again(e);
 }
 
-/* Decide: how many places, counted from where, and whether the gates let their last unit out. */
-FLAKE_I_FN flake_status flake_i_plan(flake_i_engine *e, flake_i_attempt *a) {
-    flake_i_view *v = &a->view;
-    a->n = flake_i_min(a->want, a->is_free ? flake_i_room(e, v) : e->cap - v->place % e->cap);
-    if (a->is_free && v->place >= e->cap && v->place + a->n > e->limit) {
-        v->place %= e->cap; /* far ahead of the clock: whole units move from count to time */
-        v->base = v->unit;
+/* Decide: how many places, counted from where. */
+FLAKE_I_FN void flake_i_plan(const flake_i_engine *e, flake_i_attempt *a) {
+    a->n = flake_i_min(a->want, a->is_free ? flake_i_room(e, a) : e->cap - a->place % e->cap);
+    if (a->is_free && a->place >= e->cap && a->place + a->n > e->limit) {
+        a->place %= e->cap; /* far ahead of the clock: whole units move from count to time */
+        a->base = a->unit;
     }
-    a->n = flake_i_min(a->n, e->limit - v->place);
-    a->next = flake_i_word_at(e, v->base, v->tick) + v->place + a->n;
-    if (!flake_i_has_gate(e)) return FLAKE_OK;
-    return flake_i_admit(e, a->how, v->base + (v->place + a->n - 1) / e->cap, &a->budget_ns);
+    a->n = flake_i_min(a->n, e->limit - a->place);
+    a->next = flake_i_word_at(e, a->base, a->tick) + a->place + a->n;
 }
 
 /* Move: false: another was faster, and the attempt knows what he left. The draw linearises here. */
 FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     uint64_t drifts = 0;
-    if (a->view.leaves && !flake_i_before_leaving(e, a->word, &a->view, &drifts)) {
+    if (a->leaves && !flake_i_before_leaving(e, a->word, a, &drifts)) {
         flake_i_reload(e, a);
         return false;
     }
     uint64_t seen = a->word;
-    if (!flake_i_move(e, a->how, &seen, a->next)) {
+    if (!flake_i_move(e, a->request, &seen, a->next)) {
         FLAKE_RELAX();
         a->word = seen;
-        a->confirmed = (a->how & FLAKE_I_GIVEN) != 0;
+        a->confirmed = (a->request & FLAKE_I_GIVEN) != 0;
         return false;
     }
-    if (a->view.leaves)
+    if (a->leaves)
         (void)FLAKE_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release, relaxed); /* SETTLE:R */
     return true;
 }
@@ -2987,71 +2967,22 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
 /* Serve: waits for the places that were moved for. FLAKE_AGAIN: not worth it, so they were given
  * back, if they were still the newest. */
 FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_i_place *out) {
-    const flake_i_view *v = &a->view;
     flake_status status = FLAKE_OK;
-    if (!a->is_free) status = flake_i_await(e, v->unit, a->now_ns, a->now_ns, &a->budget_ns);
+    if (!a->is_free) status = flake_i_await(e, a->unit, a->now_ns, a->now_ns, &a->budget_ns);
     uint64_t seen = a->next;
-    const bool given_back = status != FLAKE_OK && flake_i_move(e, a->how, &seen, a->word);
-    if (!given_back) flake_i_tally(&e->rebased, v->count - v->place, a->how);
+    const bool given_back = status != FLAKE_OK && flake_i_move(e, a->request, &seen, a->word);
+    if (!given_back) flake_i_tally(&e->rebased, a->count - a->place, a->request);
     if (status != FLAKE_OK) return status;
-    if (a->is_free && v->count != v->place && !(a->how & FLAKE_I_GIVEN)) flake_i_notify(e);
-    if (a->n > 1) flake_i_tally(&e->batches, 1, a->how);
-    flake_i_place_at(e, v->base, v->place, a->n, v->tick, out);
+    if (a->is_free && a->count != a->place && !(a->request & FLAKE_I_GIVEN)) flake_i_notify(e);
+    if (a->n > 1) flake_i_tally(&e->batches, 1, a->request);
+    flake_i_place_at(e, a->base, a->place, a->n, a->tick, out);
     return FLAKE_OK;
-}
-
-/* The whole protocol, from a word and a reading in any order. */
-FLAKE_I_FN flake_status flake_i_attempt_all(flake_i_engine *e, flake_i_attempt *a,
-                                            flake_i_place *out) {
-    for (;;) {
-        bool slept = false;
-        flake_status status = flake_i_look_closely(e, a);
-        if (status == FLAKE_OK && !a->is_free) status = flake_i_queue(e, a, &slept);
-        if (status == FLAKE_OK && !slept) status = flake_i_plan(e, a);
-        if (status != FLAKE_OK) return status;
-        if (slept) flake_i_reload(e, a);
-        if (slept || !flake_i_commit(e, a)) continue;
-        status = flake_i_serve(e, a, out);
-        if (status != FLAKE_AGAIN) return status;
-        flake_i_reload(e, a);
-    }
-}
-
-FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint64_t word,
-                                           int64_t now_ns, uint64_t want, flake_i_place *out) {
-    flake_i_attempt a;
-    flake_i_begin_attempt(&a, e, how, want);
-    a.word = word;
-    a.now_ns = now_ns;
-    a.confirmed = (how & (FLAKE_I_GIVEN | FLAKE_I_CONFIRMED)) != 0;
-    return flake_i_attempt_all(e, &a, out);
-}
-
-/* A fetch_add that others outran: it took a place behind the unit's last, or in another unit. */
-FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, int64_t drawn_ns,
-                                            flake_i_place *out) {
-    flake_i_attempt a;
-    flake_i_begin_attempt(&a, e, FLAKE_I_WAIT, 1);
-    a.now_ns = flake_i_exact_ns(&e->clock);
-    flake_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, flake_i_tick(e, word), out);
-    if (out->time > e->max_time) return FLAKE_RANGE;
-    if (a.now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, a.how);
-    flake_status admitted = FLAKE_OK, came = FLAKE_OK;
-    if (flake_i_has_gate(e)) admitted = flake_i_admit(e, a.how, out->time, &a.budget_ns);
-    if (admitted == FLAKE_OK) came = flake_i_await(e, out->time, drawn_ns, a.now_ns, &a.budget_ns);
-    if (admitted == FLAKE_OK && came == FLAKE_OK) return FLAKE_OK;
-    uint64_t after = word + 1;
-    (void)flake_i_move(e, a.how, &after, word); /* given back, if it is still the newest */
-    if (admitted != FLAKE_OK) return admitted;
-    if (came == FLAKE_FORKED || came == FLAKE_LEASE) return came;
-    flake_i_reload(e, &a); /* the addition was no LOOK:A */
-    return flake_i_attempt_all(e, &a, out);
 }
 
 /* The first place of a unit that the clock has come to behind a word with no queue: all that a quiet
  * generator ever draws. False: another was faster, or it is not so simple. (A reading that lies behind
  * wraps round, to a unit past the last.) */
-FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t *word,
+FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned request, uint64_t *word,
                                        uint64_t since_ns, flake_i_place *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
     if (!e->is_plain || !unit || count > e->cap) return false;
@@ -3059,8 +2990,8 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t
     if (time > e->max_time) return false;
     const unsigned tick = flake_i_tick(e, *word);
     const uint64_t head = flake_i_word_at(e, time, tick);
-    if (!flake_i_move(e, how, word, head + 1)) return false;
-    flake_i_tally(&e->rebased, count, how);
+    if (!flake_i_move(e, request, word, head + 1)) return false;
+    flake_i_tally(&e->rebased, count, request);
     out->time = time;
     out->index = 0;
     out->n = 1;
@@ -3072,13 +3003,13 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t
 /* The usual case of a draw, decided without a division: the word's unit is not spent, and the reading
  * lies in it, or behind it by no more than the slack. late_ns is how far it lies past the unit's start,
  * and the slack. */
-FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned how, uint64_t *word,
+FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, uint64_t *word,
                                          uint64_t late_ns, uint64_t want, flake_i_place *out) {
     const uint64_t count = *word & e->count_mask, head = *word - count;
     uint64_t index = count, n = 1;
     if (!FLAKE_I_LIKELY(late_ns < e->reach_ns)) return FLAKE_I_ELSE;
     out->time = *word >> e->time_shift;
-    if (want == 1 && (how & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
+    if (want == 1 && (request & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
         FLAKE_I_LIKELY(count - 1 < e->add_rest)) {
         *word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
         index = *word - head; /* from another unit or tick: past any cap */
@@ -3087,9 +3018,9 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned how, uint64
         if (!FLAKE_I_LIKELY(count - 1 < e->fast_rest)) return FLAKE_I_ELSE;
         if (want > 1) n = flake_i_min(want, e->cap - count);
         if (n < want && e->ahead) return FLAKE_I_ELSE;
-        if (!FLAKE_I_LIKELY(flake_i_move(e, how, word, *word + n))) return FLAKE_I_LOST;
+        if (!FLAKE_I_LIKELY(flake_i_move(e, request, word, *word + n))) return FLAKE_I_LOST;
     }
-    if (n > 1) flake_i_tally(&e->batches, 1, how);
+    if (n > 1) flake_i_tally(&e->batches, 1, request);
     out->index = index;
     out->n = n;
     out->tick = flake_i_tick(e, head);
@@ -3101,108 +3032,146 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned how, uint64
  * is returned, *word and *now_ns, in a function of its own: then the usual case needs few registers.
  * Here the clock may be read before the word, which is faster, since nothing is made of a reading that
  * lies behind the word's time: draw_run takes another (I2). */
-FLAKE_I_INLINE unsigned flake_i_draw_soon(flake_i_engine *e, unsigned how, int64_t given_ns,
+FLAKE_I_INLINE unsigned flake_i_draw_soon(flake_i_engine *e, unsigned request, int64_t given_ns,
                                           uint64_t want, uint64_t *word, int64_t *now_ns,
                                           flake_i_place *out) {
     *word = 0;
     *now_ns = 0;
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
-    const uint64_t window = how & FLAKE_I_GIVEN ? 0 : FLAKE_ATOMIC_LOAD(&e->window, relaxed);
-    if (how & FLAKE_I_GIVEN) *now_ns = given_ns;
+    const uint64_t window = request & FLAKE_I_GIVEN ? 0 : FLAKE_ATOMIC_LOAD(&e->window, relaxed);
+    if (request & FLAKE_I_GIVEN) *now_ns = given_ns;
     else if (FLAKE_I_LIKELY(!window)) *now_ns = flake_i_now_ns(&e->clock);
     else *now_ns = flake_i_fast_ns(e, window);
     *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t late_ns =
         (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
-    return flake_i_count_on(e, how, word, late_ns, want, out);
+    return flake_i_count_on(e, request, word, late_ns, want, out);
 }
 
-/* What is left but the first place of a unit. A lease says nothing of another unit than its own. */
-FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned how, uint64_t word,
+/* A fetch_add that others outran: its place is after the unit's last, or in another unit. False: the
+ * place was given back, if it was still the newest, and the draw begins again. */
+FLAKE_I_FN bool flake_i_draw_late(flake_i_engine *e, flake_i_attempt *a, flake_i_place *out,
+                                  flake_status *status) {
+    const int64_t drawn_ns = a->now_ns;
+    uint64_t after = a->word + 1;
+    a->now_ns = flake_i_exact_ns(&e->clock);
+    flake_i_place_at(e, a->word >> e->time_shift, a->word & e->count_mask, 1,
+                     flake_i_tick(e, a->word), out);
+    *status = out->time > e->max_time ? FLAKE_RANGE : FLAKE_OK;
+    if (*status != FLAKE_OK) return true;
+    if (a->now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, a->request);
+    if (flake_i_has_gate(e)) *status = flake_i_admit(e, a->request, out->time, &a->budget_ns);
+    const bool admitted = *status == FLAKE_OK;
+    if (admitted) *status = flake_i_await(e, out->time, drawn_ns, a->now_ns, &a->budget_ns);
+    if (*status == FLAKE_OK) return true;
+    (void)flake_i_move(e, a->request, &after, a->word); /* given back, if it is still the newest */
+    if (!admitted || *status != FLAKE_AGAIN) return true;
+    flake_i_reload(e, a); /* the addition was no LOOK:A */
+    return false;
+}
+
+/* The whole protocol, from a word and a reading in any order. A lease says nothing of another unit than
+ * its own, so where the fast path has ended by one the usual case is tried again. */
+FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, uint64_t word,
                                             int64_t now_ns, uint64_t want, flake_i_place *out) {
-    if (how & FLAKE_I_NOT_OURS) return flake_i_lost(e);
-    if (how & FLAKE_I_LATE) return flake_i_draw_late(e, word, now_ns, out);
-    if (!(how & FLAKE_I_GIVEN) && FLAKE_ATOMIC_LOAD(&e->window, relaxed) > 1 &&
+    flake_i_attempt a;
+    flake_status late;
+    const unsigned request = resume & FLAKE_I_REQUESTS;
+    unsigned outcome = resume - request;
+    if (outcome & FLAKE_I_NOT_OURS) return flake_i_lost(e);
+    flake_i_begin_attempt(&a, e, request, want);
+    a.confirmed = (request & FLAKE_I_GIVEN) != 0;
+    if ((outcome & (FLAKE_I_ELSE | FLAKE_I_LOST)) && !(request & FLAKE_I_GIVEN) &&
+        FLAKE_ATOMIC_LOAD(&e->window, relaxed) > 1 &&
         (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift) >= e->unit_ns) {
         const uint64_t counter = FLAKE_COUNTER();
         word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
         now_ns = flake_i_renew(e, counter);
         const uint64_t start_ns = flake_i_start_ns(e, word >> e->time_shift);
-        const unsigned left =
-            flake_i_count_on(e, how, &word, (uint64_t)now_ns - start_ns, want, out);
-        if (!left) return FLAKE_OK;
-        if (left == FLAKE_I_LATE) return flake_i_draw_late(e, word, now_ns, out);
-        if (left == FLAKE_I_ELSE) how |= FLAKE_I_CONFIRMED;
+        outcome = flake_i_count_on(e, request, &word, (uint64_t)now_ns - start_ns, want, out);
+        if (!outcome) return FLAKE_OK;
+        a.confirmed = outcome == FLAKE_I_ELSE;
     }
-    return flake_i_draw_run(e, how, word, now_ns, want, out);
+    a.word = word;
+    a.now_ns = now_ns;
+    if (outcome == FLAKE_I_LATE && flake_i_draw_late(e, &a, out, &late)) return late;
+    for (;;) {
+        bool slept = false;
+        flake_status status = flake_i_look_closely(e, &a);
+        if (status == FLAKE_OK && !a.is_free) status = flake_i_queue(e, &a, &slept);
+        if (status == FLAKE_OK && !slept) {
+            flake_i_plan(e, &a);
+            const uint64_t last = a.base + (a.place + a.n - 1) / e->cap;
+            if (flake_i_has_gate(e)) status = flake_i_admit(e, request, last, &a.budget_ns);
+        }
+        if (status != FLAKE_OK) return status;
+        if (slept) flake_i_reload(e, &a);
+        if (slept || !flake_i_commit(e, &a)) continue;
+        status = flake_i_serve(e, &a, out);
+        if (status != FLAKE_AGAIN) return status;
+        flake_i_reload(e, &a);
+    }
 }
 
 /* Goes on where flake_i_draw_soon has ended. */
-FLAKE_I_INLINE flake_status flake_i_draw_on(flake_i_engine *e, unsigned how, uint64_t word,
+FLAKE_I_INLINE flake_status flake_i_draw_on(flake_i_engine *e, unsigned resume, uint64_t word,
                                             int64_t now_ns, uint64_t want, flake_i_place *out) {
     const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
     flake_i_place place; /* for the call; *out stays in registers */
-    if (want == 1 && (how & FLAKE_I_ELSE) && since_ns >= e->unit_ns &&
-        flake_i_draw_first(e, how, &word, since_ns, out))
+    if (want == 1 && (resume & FLAKE_I_ELSE) && since_ns >= e->unit_ns &&
+        flake_i_draw_first(e, resume, &word, since_ns, out))
         return FLAKE_OK;
-    const flake_status status = flake_i_draw_rest(e, how, word, now_ns, want, &place);
+    const flake_status status = flake_i_draw_rest(e, resume, word, now_ns, want, &place);
     if (status == FLAKE_OK) *out = place;
     return status;
 }
 
-FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_t given_ns,
+FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns,
                                          uint64_t want, flake_i_place *out) {
     uint64_t word;
     int64_t now_ns;
-    const unsigned left = flake_i_draw_soon(e, how, given_ns, want, &word, &now_ns, out);
-    if (FLAKE_I_LIKELY(!left)) return FLAKE_OK;
-    return flake_i_draw_on(e, how | left, word, now_ns, want, out);
+    const unsigned outcome = flake_i_draw_soon(e, request, given_ns, want, &word, &now_ns, out);
+    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
+    return flake_i_draw_on(e, request | outcome, word, now_ns, want, out);
 }
 
 /* ---- questions about an engine: answers may be old when they arrive ---- */
 
 /* Looks as a caller that tries would. */
-FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_view *v, int64_t *now_ns) {
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    if (e->slack_ns) {
-        *now_ns = flake_i_ridden_ns(e, word, flake_i_now_ns(&e->clock));
-        if (flake_i_look(e, 0, word, *now_ns, v) == FLAKE_OK && flake_i_suffices(e, v))
-            return FLAKE_OK;
-    }
-    *now_ns = flake_i_exact_ns(&e->clock);
-    return flake_i_look(e, 0, word, *now_ns, v);
+FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_attempt *a) {
+    flake_i_begin_attempt(a, e, FLAKE_I_LANE, 0);   /* a step back is not counted */
+    a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    a->confirmed = !e->slack_ns;
+    a->now_ns = a->confirmed ? flake_i_exact_ns(&e->clock) : flake_i_now_ns(&e->clock);
+    return flake_i_look_closely(e, a);
 }
 
 /* When a try would succeed, from now; INT64_MAX: never. */
 FLAKE_I_FN int64_t flake_i_retry_ns(flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
+    flake_i_attempt a;
     if (flake_i_forked(e) || !e->cap) return INT64_MAX;
-    if (e->slack_ns && flake_i_peek(e, &v, &now_ns) == FLAKE_OK && flake_i_is_free(e, &v)) return 0;
+    if (e->slack_ns && flake_i_peek(e, &a) == FLAKE_OK && a.is_free) return 0;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    now_ns = flake_i_exact_ns(&e->clock);
-    const int64_t epoch_ns = (int64_t)e->epoch_ns;
+    const int64_t now_ns = flake_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
     const int64_t from_ns = now_ns < epoch_ns ? epoch_ns : now_ns;
-    if (flake_i_look(e, 0, word, from_ns, &v) != FLAKE_OK) return INT64_MAX;
-    const int64_t at_ns = flake_i_is_free(e, &v) ? from_ns : flake_i_due_ns(e, v.opens);
+    if (flake_i_look(e, 0, word, from_ns, &a) != FLAKE_OK) return INT64_MAX;
+    const int64_t at_ns = a.is_free ? from_ns : flake_i_due_ns(e, a.opens);
     return flake_i_ns_until(at_ns, now_ns);
 }
 
 FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
-    if (flake_i_forked(e) || flake_i_peek(e, &v, &now_ns) != FLAKE_OK) return 0;
-    return flake_i_room(e, &v);
+    flake_i_attempt a;
+    if (flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return 0;
+    return flake_i_room(e, &a);
 }
 
 /* How many units the newest place lies ahead of the clock; 0 where the clock has no unit. */
 FLAKE_I_FN uint64_t flake_i_lag(flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
-    memset(&v, 0, sizeof v);
-    (void)flake_i_peek(e, &v, &now_ns);
-    uint64_t newest = v.time + (v.count ? (v.count - 1) / e->cap : 0);
-    return newest > v.now ? newest - v.now : 0;
+    flake_i_attempt a;
+    memset(&a, 0, sizeof a);
+    (void)flake_i_peek(e, &a);
+    uint64_t newest = a.time + (a.count ? (a.count - 1) / e->cap : 0);
+    return newest > a.now ? newest - a.now : 0;
 }
 
 /* While others draw, ids may lack what they have not told yet, or not to this thread. */
@@ -4248,19 +4217,19 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uin
             const size_t k = i < l->n - own ? own + i : i - (l->n - own);
             flake_i_engine *const e = &flake_i_lane(l, k)->engine;
             const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-            flake_i_view v;
-            if (flake_i_look(e, 0, word, flake_i_ridden_ns(e, word, now_ns), &v) != FLAKE_OK)
+            flake_i_attempt a;
+            if (flake_i_look(e, 0, word, flake_i_ridden_ns(e, word, now_ns), &a) != FLAKE_OK)
                 continue;
-            if (flake_i_is_free(e, &v) && (pass || !i || v.time < v.now)) {
+            if (a.is_free && (pass || !i || a.time < a.now)) {
                 const flake_status status =
-                    flake_i_draw_run(e, FLAKE_I_LANE, word, now_ns, want, out);
+                    flake_i_draw_rest(e, FLAKE_I_LANE, word, now_ns, want, out);
                 if (!flake_i_asks_on(status)) {
                     *at = k;
                     return status;
                 }
             }
-            if (pass && v.opens < opens) {
-                opens = v.opens;
+            if (pass && a.opens < opens) {
+                opens = a.opens;
                 *at = k;
             }
         }
@@ -4282,7 +4251,7 @@ FLAKE_I_FN flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns, ui
     }
 }
 
-FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned how, unsigned slot,
+FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot,
                                               bool back, uint64_t want, size_t *at,
                                               flake_i_place *out) {
     const size_t own = *at;
@@ -4293,7 +4262,7 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned how, un
     if (status == FLAKE_AGAIN) {
         e = &flake_i_lane(l, *at)->engine;
         const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        status = flake_i_draw_run(e, how, word, now_ns, want, out);
+        status = flake_i_draw_rest(e, request, word, now_ns, want, out);
     }
     if (status == FLAKE_OK && *at != own)
         FLAKE_ATOMIC_STORE(&l->map[slot], (uint32_t)*at + 1, relaxed);
@@ -4316,38 +4285,38 @@ FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want,
 }
 
 /* Goes on where that has ended. (On another processor by now? Its place of the map is as good.) */
-FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned how, uint64_t word,
+FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned resume, uint64_t word,
                                                  int64_t now_ns, uint64_t want, flake_i_place *out,
                                                  flake_lane **from) {
-    const unsigned slot = flake_i_lanes_slot(), asked = how & FLAKE_I_WAIT;
-    unsigned left = how - asked;
+    const unsigned slot = flake_i_lanes_slot(), request = resume & FLAKE_I_WAIT;
+    unsigned outcome = resume - request;
     if (!*from) {
         const uint32_t first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
         *from = flake_i_lane(l, first - 1);
-        left = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
-        if (!left) return FLAKE_OK;
+        outcome = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
+        if (!outcome) return FLAKE_OK;
     }
-    const bool lost = left & FLAKE_I_LOST;
+    const bool lost = outcome & FLAKE_I_LOST;
     flake_status status = FLAKE_AGAIN;
     if (!lost)
-        status = flake_i_draw_on(&(*from)->engine, FLAKE_I_LANE | left, word, now_ns, want, out);
+        status = flake_i_draw_on(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
     if (!flake_i_asks_on(status)) return status;
     uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
     if (lost) own = flake_i_lanes_step(l, slot, own);
     size_t at = own - 1;
-    status = flake_i_lanes_sweep(l, asked, slot, status == FLAKE_CLOCK_BACK, want, &at, out);
+    status = flake_i_lanes_sweep(l, request, slot, status == FLAKE_CLOCK_BACK, want, &at, out);
     *from = flake_i_lane(l, at);
     return status;
 }
 
-FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned how, uint64_t want,
+FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned request, uint64_t want,
                                                flake_i_place *out, flake_lane **from) {
     uint64_t word;
     int64_t now_ns;
-    const unsigned left = flake_i_lanes_draw_soon(l, want, &word, &now_ns, out, from);
-    if (FLAKE_I_LIKELY(!left)) return FLAKE_OK;
-    return flake_i_lanes_draw_on(l, how | left, word, now_ns, want, out, from);
+    const unsigned outcome = flake_i_lanes_draw_soon(l, want, &word, &now_ns, out, from);
+    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
+    return flake_i_lanes_draw_on(l, request | outcome, word, now_ns, want, out, from);
 }
 
 /* Takes those of the first unit off places of a lane, as places of the whole. False: there are none. */
@@ -5894,14 +5863,13 @@ FLAKE_API void flake128_stats_get(flake128_gen *g, flake_stats *stats) {
 /* How many ids a generator that goes on has left in its newest unit while the clock lies before that; 0:
  * the clock does not, or the generator waits for it. */
 FLAKE_I_FN uint64_t flake_i_wide_spare(bool goes_on, flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
+    flake_i_attempt a;
     if (!goes_on || flake_i_forked(e)) return 0;
-    const flake_status status = flake_i_peek(e, &v, &now_ns);
-    const bool before_first = now_ns < (int64_t)e->epoch_ns;
-    if (before_first ? !(v.time || v.count) : status != FLAKE_OK || v.now + e->ahead >= v.time)
+    const flake_status status = flake_i_peek(e, &a);
+    const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
+    if (before_first ? !(a.time || a.count) : status != FLAKE_OK || a.now + e->ahead >= a.time)
         return 0;
-    return v.time + v.count / e->cap > e->max_time ? 0 : e->cap - v.count % e->cap;
+    return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
 }
 
 FLAKE_API uint64_t flake128_available(flake128_gen *g) {

@@ -1475,10 +1475,9 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
 }
 
 FLAKE_API uint32_t sno_len(sno_gen *g) {
-    flake_i_view v;
-    int64_t now_ns;
-    if (flake_i_peek(&g->engine, &v, &now_ns) != FLAKE_OK || v.now < v.time) return 0;
-    return (uint32_t)flake_i_min(v.place, g->engine.cap);
+    flake_i_attempt a;
+    if (flake_i_peek(&g->engine, &a) != FLAKE_OK || a.now < a.time) return 0;
+    return (uint32_t)flake_i_min(a.place, g->engine.cap);
 }
 
 FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
