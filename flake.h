@@ -1008,7 +1008,7 @@ FLAKE_API size_t flake128_sizeof_snapshot(void);
  *
  *     FLAKE_I_HAS_FILES               0: what follows fails, or does nothing
  *     calm_begin, calm_end            in between nobody is cancelled; errno is put back
- *     thread_mark                     tells threads apart
+ *     thread_id                       distinguishes threads of all processes that share memory
  *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
  *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
  *     write_at, read_at               all n bytes from an offset; up to n bytes from an offset
@@ -1489,8 +1489,7 @@ FLAKE_I_FN void flake_i_calm_end(flake_i_calm calm) {
     errno = calm.error;
 }
 
-/* Tells this thread from the others of all processes that share its memory. */
-FLAKE_I_FN uint64_t flake_i_thread_mark(void) {
+FLAKE_I_FN uint64_t flake_i_thread_id(void) {
     return (((uint64_t)(uintptr_t)pthread_self() << 20) ^ flake_i_pid() << 1) | 1;
 }
 
@@ -1624,7 +1623,7 @@ FLAKE_I_FN flake_i_calm flake_i_calm_begin(void) {
 }
 
 FLAKE_I_FN void flake_i_calm_end(flake_i_calm calm) { (void)calm; }
-FLAKE_I_FN uint64_t flake_i_thread_mark(void) { return 1; }
+FLAKE_I_FN uint64_t flake_i_thread_id(void) { return 1; }
 enum { FLAKE_I_ABSENT = 1 };
 FLAKE_I_FN int flake_i_error(void) { return 0; }
 FLAKE_I_FN void flake_i_error_put(int error) { (void)error; }
@@ -2032,12 +2031,18 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
     return true;
 }
 
-/* ---- fork word ----
+/* ---- owner ids ----
  *
- * A word in a page that the kernel wipes in a forked child. A generator keeps the value that it saw
- * when it was initialised; another value means another process. Nobody writes it but the first to
- * initialise a generator in a process. Where the kernel has no such page (Linux before 4.14, other
- * systems) the generator compares getpid() instead, at the price of a system call an id.
+ * Three numbers say whose an object is:
+ *
+ *     instance owner id   a fork changes it, and so does a clone of the machine: who may draw
+ *     process owner id    only a fork changes it: who holds a file or a claim
+ *     run                 of a state: opening it changes it (see below: state file)
+ *
+ * The first two are words in a page that the kernel wipes in a forked child. A generator keeps the
+ * instance owner id that it saw when it was initialised. Only the first thread to initialise a generator
+ * in a process writes the word. Where the kernel has no such page (Linux before 4.14, other systems) the
+ * pid serves, at the price of a system call an ID.
  *
  * There is one for each copy of the header that the linker keeps apart, and each is wiped. What several
  * units share has the number of its layout in its name, so that units with another layout have an
@@ -2068,9 +2073,17 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
 
 FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
 
-/* Marks this process where no page does. */
-FLAKE_I_COLD uint64_t flake_i_pid_mark(void) {
-    return FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed) << 32 | flake_i_pid();
+/* The instance owner id without a page. A count of generations, which a page has, does not reach bit 47. */
+FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
+    const uint64_t generation = FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed);
+    return (uint64_t)1 << 47 | generation << 32 | flake_i_pid();
+}
+
+/* The instance owner id; 0: not chosen yet. */
+FLAKE_I_INLINE uint64_t flake_i_instance_owner_now(void) {
+    flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
+    if (FLAKE_I_LIKELY(page != NULL)) return FLAKE_ATOMIC_LOAD(page, relaxed);
+    return flake_i_pageless_owner_id();
 }
 
 /* Any number of threads may find the page and tell the kernel at once: it is the same page, and
@@ -2085,28 +2098,27 @@ FLAKE_I_FN flake_i_atomic64 *flake_i_fork_page(void) {
     return page;
 }
 
-/* The value that marks this process, for generators to keep; *word is NULL where the pid does. */
-FLAKE_I_FN uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
+/* The instance owner id, chosen if it is not yet, and the word that has it; *word is NULL without a page. */
+FLAKE_I_FN uint64_t flake_i_instance_owner_id(flake_i_atomic64 **word) {
     *word = flake_i_fork_page();
-    if (!*word) return flake_i_pid_mark();
-    uint64_t mark = FLAKE_ATOMIC_LOAD(*word, relaxed);
-    if (mark) return mark;
+    if (!*word) return flake_i_pageless_owner_id();
+    uint64_t owner_id = FLAKE_ATOMIC_LOAD(*word, relaxed);
+    if (owner_id) return owner_id;
     uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
-    return FLAKE_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
+    return FLAKE_ATOMIC_CAS(*word, &owner_id, next, relaxed, relaxed) ? next : owner_id;
 }
 
-/* Marks the process itself, for what it holds: a bump does not change it, and it tells relatives and
- * strangers apart. */
-FLAKE_I_FN uint64_t flake_i_process_mark(void) {
+/* Differs from every other process's, including those that share memory with this one. */
+FLAKE_I_FN uint64_t flake_i_process_owner_id(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     if (!page) return flake_i_pid();
-    uint64_t mark = FLAKE_ATOMIC_LOAD(page + 1, relaxed), next = 0;
-    if (mark) return mark;
+    uint64_t owner_id = FLAKE_ATOMIC_LOAD(page + 1, relaxed), next = 0;
+    if (owner_id) return owner_id;
     (void)flake_i_random_bytes(&next, sizeof next);
     next ^= flake_i_pid() << 32;
     next ^= FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) << 1;
     next |= 1;
-    return FLAKE_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
+    return FLAKE_ATOMIC_CAS(page + 1, &owner_id, next, relaxed, relaxed) ? next : owner_id;
 }
 
 /* Which of a few places, which all processes of a tree have, no thread of this process has had; `places`:
@@ -2141,8 +2153,8 @@ typedef struct flake_i_engine {
     flake_i_atomic64 word;
     char pad1[56];
 
-    flake_i_atomic64 *fork_word; /* NULL: compare the pid; or, with fork_mark 0, nothing */
-    uint64_t fork_mark;
+    flake_i_atomic64 *owner_word; /* the gate's, or else the instance's; NULL: there is none, ... */
+    uint64_t owner_id;            /* ... so the pid is compared, or with 0 nothing */
     uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
     uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: a division by a multiplication */
     uint64_t slack_ns;          /* how far a reading may lag behind the word's unit, */
@@ -2169,8 +2181,8 @@ typedef struct flake_i_engine {
     uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
                            differ, how far behind this engine; 0: there is none */
     uint64_t state_run; /* the state's run when this engine was set up */
-    flake_i_atomic64 *process_word; /* what fork_word is where it is not the gate's */
-    uint64_t process_mark;
+    flake_i_atomic64 *instance_word; /* what owner_word is where it is not the gate's */
+    uint64_t instance_owner_id;
     bool is_shared;
     char pad2[64];
 
@@ -2185,7 +2197,7 @@ typedef struct flake_i_engine {
 } flake_i_engine;
 
 FLAKE_I_RELY_ON(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and behind it");
-FLAKE_I_RELY_ON(offsetof(flake_i_engine, fork_word) >= offsetof(flake_i_engine, word) + 64,
+FLAKE_I_RELY_ON(offsetof(flake_i_engine, owner_word) >= offsetof(flake_i_engine, word) + 64,
                 "what never changes lies on other lines than the word");
 FLAKE_I_RELY_ON(sizeof(flake_i_atomic64) == 8, "a 64-bit atomic is its value alone");
 
@@ -2202,7 +2214,7 @@ enum flake_i_request {
  * request, `resume`: a seventh would be passed in memory. */
 enum flake_i_outcome {
     FLAKE_I_ELSE = 16,     /* not the usual case */
-    FLAKE_I_NOT_OURS = 32, /* the fork word has changed */
+    FLAKE_I_NOT_OURS = 32, /* the owner's word has changed */
     FLAKE_I_LATE = 64,     /* a fetch_add took a place after the unit's last, or in another unit */
     FLAKE_I_LOST = 128     /* another thread moved the word first */
 };
@@ -2332,14 +2344,14 @@ FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 }
 
-/* Whose the engine is: the fork word's value, or the gate's, which fork wipes, too. */
+/* Whose the engine is: the instance owner id, or the gate's word, which fork wipes, too. */
 FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_setup *o) {
     flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.word : NULL;
-    e->process_word = NULL;
-    e->process_mark = o->shared_memory ? 0 : flake_i_fork_mark(&e->process_word);
-    e->fork_word = gate_word ? gate_word : e->process_word;
-    e->fork_mark = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : e->process_mark;
-    if (gate_word && !e->fork_mark) e->fork_mark = 1; /* closed just now: none to be equal to */
+    e->instance_word = NULL;
+    e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
+    e->owner_word = gate_word ? gate_word : e->instance_word;
+    e->owner_id = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : e->instance_owner_id;
+    if (gate_word && !e->owner_id) e->owner_id = 1; /* closed just now: none to be equal to */
     e->gate = o->gate;
     e->is_shared = o->shared_memory;
     e->state_at = (uintptr_t)o->state;
@@ -2419,24 +2431,27 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_set
     return FLAKE_OK;
 }
 
-FLAKE_I_COLD bool flake_i_is_another_pid(uint64_t mark) { return mark != flake_i_pid_mark(); }
+/* A call of its own, so that the caller need not keep the id across it. */
+FLAKE_I_COLD bool flake_i_is_another_pid(uint64_t owner_id) {
+    return owner_id != flake_i_pageless_owner_id();
+}
 
-/* Whether this is another process than the one that took the mark. A mark of 0 asks not to look. */
-FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t mark) {
-    if (FLAKE_I_LIKELY(word != NULL)) return FLAKE_ATOMIC_LOAD(word, relaxed) != mark;
-    return mark && flake_i_is_another_pid(mark);
+/* Whether the instance owner id has changed. 0 is never compared. */
+FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t owner_id) {
+    if (FLAKE_I_LIKELY(word != NULL)) return FLAKE_ATOMIC_LOAD(word, relaxed) != owner_id;
+    return owner_id && flake_i_is_another_pid(owner_id);
 }
 
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
-    return flake_i_forked_since(e->fork_word, e->fork_mark);
+    return flake_i_forked_since(e->owner_word, e->owner_id);
 }
 
 /* Whether this is another process than the one that set the engine up, whatever its gate says. */
 FLAKE_I_COLD bool flake_i_is_inherited(const flake_i_engine *e) {
-    return flake_i_forked_since(e->process_word, e->process_mark);
+    return flake_i_forked_since(e->instance_word, e->instance_owner_id);
 }
 
-/* Why the fork word changed: this is another process, or the gate's owner has closed the gate. */
+/* Why the owner's word changed: this is another process, or the gate's owner has closed the gate. */
 FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_LEASE;
 }
@@ -2448,7 +2463,7 @@ FLAKE_I_FN flake_status flake_i_still_ours(const flake_i_engine *e) {
 
 /* The same for who has slept, or asks a gate: behind a gate's word a bump is looked for, too. */
 FLAKE_I_FN flake_status flake_i_look_again(const flake_i_engine *e) {
-    if (e->fork_word != e->process_word && flake_i_forked(e)) return flake_i_lost(e);
+    if (e->owner_word != e->instance_word && flake_i_forked(e)) return flake_i_lost(e);
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
 }
 
@@ -3411,14 +3426,14 @@ struct flake_state {
     flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
     flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
     flake_i_atomic64 run;     /* another one each time it is opened */
-    flake_i_atomic64 writer;  /* mark of the thread that writes, or 0; not 0 while it is not open */
+    flake_i_atomic64 writer;  /* id of the thread that writes, or 0; not 0 while it is not open */
     flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
                                  there is horizon left; INT64_MIN: the last one went well */
     flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
     flake_i_atomic32 by_timer;
-    flake_i_atomic64 *fork_word;
-    uint64_t fork_mark;
-    flake_i_atomic64 holder; /* mark of the process that opened it */
+    flake_i_atomic64 *instance_word;
+    uint64_t instance_owner_id;
+    flake_i_atomic64 holder; /* process owner id of who opened it */
     uint64_t self;           /* says, with is_open, that this is no chance content of memory */
     int64_t written_ns;      /* the latest at which it was, by the writer */
     uint64_t number;         /* of the last record on disk, by the writer */
@@ -3575,13 +3590,8 @@ FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint
     return FLAKE_OK;
 }
 
-/* Marks the process that holds a file, among all that share its memory. */
-FLAKE_I_FN uint64_t flake_i_holder_mark(void) {
-    return flake_i_process_mark() ^ flake_i_pid() << 32;
-}
-
 FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
-    return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_holder_mark(); /* HOLD:A */
+    return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
 }
 
 /* Whether this process opened it and still has it. A shared one may be another's. */
@@ -3593,7 +3603,7 @@ FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
 
 /* Of a parent's or another process's, or from before a bump. */
 FLAKE_I_FN bool flake_i_state_is_stale(const flake_state *s) {
-    if (!s->is_shared) return flake_i_forked_since(s->fork_word, s->fork_mark);
+    if (!s->is_shared) return flake_i_forked_since(s->instance_word, s->instance_owner_id);
     return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && !flake_i_state_is_held(s);
 }
 
@@ -3703,10 +3713,10 @@ FLAKE_I_FN bool flake_i_state_move(flake_state *s, int64_t until_ns) {
 
 /* Makes this thread the writer. False, and *self: it is already, in what a signal has interrupted. */
 FLAKE_I_FN bool flake_i_state_turn(flake_state *s, bool *self) {
-    const uint64_t mark = flake_i_thread_mark();
+    const uint64_t thread = flake_i_thread_id();
     uint64_t seen = 0;
-    if (FLAKE_ATOMIC_CAS(&s->writer, &seen, mark, acquire, relaxed)) return true; /* TURN:A */
-    *self = seen == mark;
+    if (FLAKE_ATOMIC_CAS(&s->writer, &seen, thread, acquire, relaxed)) return true; /* TURN:A */
+    *self = seen == thread;
     return false;
 }
 
@@ -3749,7 +3759,7 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
     if (!by_timer) return FLAKE_AGAIN;
-    *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_mark();
+    *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_AGAIN : FLAKE_IO;
 }
 
@@ -3799,7 +3809,7 @@ FLAKE_I_FN flake_status flake_i_state_end(flake_state *s) {
 FLAKE_API flake_status flake_state_close(flake_state *s) {
     uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
     if (!is_open) return FLAKE_INVALID;
-    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_mark()) return FLAKE_AGAIN;
+    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id()) return FLAKE_AGAIN;
     const bool is_stale = flake_i_state_is_stale(s);
     if (!(is_stale && s->is_shared) &&
         !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
@@ -3854,7 +3864,7 @@ FLAKE_I_FN void flake_i_state_new_run(flake_state *s) {
     uint64_t drawn[2] = {0, 0}; /* none to be had: time, place and process must do */
     (void)flake_i_random_bytes(drawn, sizeof drawn);
     flake_i_put64(s->token, drawn[0] ^ time_ns ^ (uint64_t)(uintptr_t)s << 24);
-    flake_i_put64(s->token + 8, drawn[1] ^ flake_i_process_mark() ^ (last + 1));
+    flake_i_put64(s->token + 8, drawn[1] ^ flake_i_process_owner_id() ^ (last + 1));
     FLAKE_ATOMIC_STORE(&s->run, flake_i_fnv(s->token, FLAKE_I_RUN), relaxed); /* DISK carries it */
 }
 
@@ -3893,16 +3903,16 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *
                                      const flake_i_file *file) {
     const int64_t lead_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
     FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was before, it is no longer */
-    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
     flake_i_state_new_run(s);
     s->file = *file;
     s->written_ns = INT64_MIN;
     s->is_shared = o->shared_memory;
     s->is_lost = false;
     s->clock = o->clock;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), release); /* HOLD:R */
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
-    s->fork_mark = flake_i_fork_mark(&s->fork_word);
+    s->instance_owner_id = flake_i_instance_owner_id(&s->instance_word);
     memcpy(s->identity, identity, FLAKE_I_IDENTITY);
     memcpy(s->path, path, strlen(path) + 1);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
@@ -3917,9 +3927,9 @@ FLAKE_I_FN flake_status flake_i_state_take_over(flake_state *s, const flake_stat
                                                 const flake_i_file *file, flake_why *why) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
     const int64_t now_ns = flake_i_exact_ns(&o->clock);
-    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
     s->file = *file;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), release); /* HOLD:R */
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
     s->clock = o->clock;
     memcpy(s->path, path, strlen(path) + 1);
@@ -4156,10 +4166,10 @@ FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whol
 
 /* A lane is whose the whole is, though meanwhile its gate may be closed. */
 FLAKE_I_FN void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *whole) {
-    e->process_word = whole->process_word;
-    e->process_mark = whole->process_mark;
-    e->fork_word = whole->fork_word;
-    e->fork_mark = whole->fork_mark;
+    e->instance_word = whole->instance_word;
+    e->instance_owner_id = whole->instance_owner_id;
+    e->owner_word = whole->owner_word;
+    e->owner_id = whole->owner_id;
     e->gate = whole->gate;
     e->is_shared = whole->is_shared;
     e->state_at = whole->state_at;
@@ -4404,8 +4414,8 @@ struct flake_prefetch {
     flake_gen *gen;
     flake_i_place stock;
     uint64_t whose;              /* the generator's when the stock was claimed */
-    flake_i_atomic64 *fork_word; /* a child must not have its parent's stock, even of a generator */
-    uint64_t fork_mark;          /* that both share */
+    flake_i_atomic64 *instance_word; /* a child must not have its parent's stock, */
+    uint64_t instance_owner_id;      /* ... even of a generator that both share */
     int64_t valid_ns, taken_ns;
     uint32_t count;
     char pad[64]; /* so that two threads' don't share a cache line */
@@ -5347,7 +5357,7 @@ FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint
     p->gen = g;
     p->count = count;
     p->valid_ns = valid_ns;
-    p->fork_mark = flake_i_fork_mark(&p->fork_word);
+    p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
     p->whose = g->whose;
     p->stock.n = 0;
     return FLAKE_OK;
@@ -5368,8 +5378,8 @@ FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
 FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
     if (!g) return FLAKE_INVALID;
-    if (flake_i_forked_since(p->fork_word, p->fork_mark)) {
-        p->fork_mark = flake_i_fork_mark(&p->fork_word);
+    if (flake_i_forked_since(p->instance_word, p->instance_owner_id)) {
+        p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
     flake_status status = flake_i_still_ours(&g->engine);
@@ -6848,17 +6858,17 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  *     PAGE:R     default generator published          PAGE:A       what its maker left in it
  *
  * A salt has 128 random bits. Threads of a new process agree on them in four parts of 32 bits, each with
- * a tag of the process's mark: a CAS replaces a part of another tag, so each part gets one value for
- * a mark, and every thread derives the same salt from the four. A thread or handler that finds some
+ * a tag of the instance owner id: a CAS replaces a part of another tag, so each part gets one value for
+ * an owner id, and every thread derives the same salt from the four. A thread or handler that finds some
  * parts chosen completes them; none waits.
  *
- * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ mark, before it takes
- * a place, and compares their XOR with the mark after it. If they are equal, the three words belong together
+ * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before it takes
+ * a place, and compares their XOR with the owner id after it. If they are equal, the three words belong together
  * and the process was the same throughout. Otherwise the place is dropped and the salt made or
  * stored again: words of two salts mixed, by a fork between their stores or by a thread that was stopped
  * and stores an older salt, fail the comparison but for one case in 2^64. All stores for one
- * mark are of the same values, so nothing needs an order: relaxed will do. (The generator is published
- * after the first salt, so the zeros before that are never compared. A thread that reads an old mark beside
+ * owner id are of the same values, so nothing needs an order: relaxed will do. (The generator is published
+ * after the first salt, so the zeros before that are never compared. A thread that reads an old owner id beside
  * a bump may replace a part of the new one. The salt then changes once more than the bumps; it stays
  * random.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
@@ -6879,32 +6889,26 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
 }
 #endif
 
-/* The tag of a mark. The page's word counts generations; a pid's mark has them above its 32 bits, and they
+/* The tag of an owner id. A page's word counts generations; with a pid they are above its 32 bits, and they
  * are spread, or a child that counts one more could have its parent's tag. */
-FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t mark) {
-    return (uint32_t)(mark ^ (mark >> 32) * 0x9e3779b1);
+FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t owner_id) {
+    return (uint32_t)(owner_id ^ (owner_id >> 32) * 0x9e3779b1);
 }
 
-/* This process's mark; 0: it has none yet. */
-FLAKE_I_INLINE uint64_t flake_i_default_mark(void) {
-    flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
-    return FLAKE_I_LIKELY(page != NULL) ? FLAKE_ATOMIC_LOAD(page, relaxed) : flake_i_pid_mark();
-}
-
-/* Gives this process a salt. False: there are no random bytes. The mark is read after the parts, so that no
- * part of a newer mark is replaced. */
+/* Gives this process a salt. False: there are no random bytes. The owner id is read after the parts, so
+ * that no part of a newer one is replaced. */
 FLAKE_I_FN bool flake_i_new_salt(void) {
     struct flake_i_default *const d = &flake_i_default;
     flake_i_atomic64 *word;
-    uint64_t part[FLAKE_I_SALT_PARTS], mark;
+    uint64_t part[FLAKE_I_SALT_PARTS], owner_id;
     uint32_t fresh[FLAKE_I_SALT_PARTS];
     unsigned agreed;
     do {
         bool is_drawn = false;
         for (unsigned i = 0; i < FLAKE_I_SALT_PARTS; i++)
             part[i] = FLAKE_ATOMIC_LOAD(&d->parts[i], relaxed);
-        mark = flake_i_fork_mark(&word);
-        const uint32_t tag = flake_i_tag_of(mark);
+        owner_id = flake_i_instance_owner_id(&word);
+        const uint32_t tag = flake_i_tag_of(owner_id);
         for (agreed = 0; agreed < FLAKE_I_SALT_PARTS; agreed++) {
             uint64_t *const seen = &part[agreed];
             if ((uint32_t)*seen == tag) continue;
@@ -6912,14 +6916,14 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
             is_drawn = true;
             const uint64_t next = (uint64_t)fresh[agreed] << 32 | tag;
             if (FLAKE_ATOMIC_CAS(&d->parts[agreed], seen, next, relaxed, relaxed)) *seen = next;
-            else if ((uint32_t)*seen != tag) break; /* the mark has changed */
+            else if ((uint32_t)*seen != tag) break; /* the owner id has changed */
         }
     } while (agreed < FLAKE_I_SALT_PARTS);
     const uint64_t low = part[0] >> 32 << 32 | part[1] >> 32;
     const uint64_t high = part[2] >> 32 << 32 | part[3] >> 32;
     FLAKE_ATOMIC_STORE(&d->low, low, relaxed);
     FLAKE_ATOMIC_STORE(&d->high, high, relaxed);
-    FLAKE_ATOMIC_STORE(&d->seal, low ^ high ^ mark, relaxed);
+    FLAKE_ATOMIC_STORE(&d->seal, low ^ high ^ owner_id, relaxed);
     return true;
 }
 
@@ -6945,8 +6949,8 @@ FLAKE_I_FN flake_status flake_i_default_gen(flake128_gen **g) {
     if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
     flake128_gen *const fresh = &flake_i_default.places[place];
     flake_i_default_begin(fresh, FLAKE_UUID7, keys);
-    fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the salt tells instead */
-    fresh->engine.fork_mark = fresh->engine.process_mark = 0;
+    fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the salt tells instead */
+    fresh->engine.owner_id = fresh->engine.instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
     return FLAKE_OK;
 }
@@ -6972,14 +6976,14 @@ FLAKE_I_FN flake_status flake_i_default_id(flake_form form, flake128 *id) {
         flake128_gen *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
         const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
                                    FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
-        const uint64_t mark =
+        const uint64_t owner_id =
             salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
         flake_i_place place;
         flake_status status;
         if (FLAKE_I_LIKELY(g != NULL)) {
             status = flake_i_default_draw(g, &place);
             if (status != FLAKE_OK) return status;
-            if (FLAKE_I_LIKELY(mark == flake_i_default_mark())) {
+            if (FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) {
                 flake_i_form_run(form, &g->keys, salt, 0, g->epoch_ms + place.time, place.index, id,
                                  1);
                 return FLAKE_OK;
