@@ -1002,8 +1002,8 @@ typedef struct flake_i_engine {
     flake_i_atomic64 word;
     char pad1[56];
 
-    flake_i_atomic64 *fork_word; /* NULL: compare the pid; or, with fork_mark 0, nothing */
-    uint64_t fork_mark;
+    flake_i_atomic64 *owner_word; /* the gate's, or else the instance's; NULL: there is none, ... */
+    uint64_t owner_id;            /* ... so the pid is compared, or with 0 nothing */
     uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
     uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: a division by a multiplication */
     uint64_t slack_ns;          /* how far a reading may lag behind the word's unit, */
@@ -1030,8 +1030,8 @@ typedef struct flake_i_engine {
     uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
                            differ, how far behind this engine; 0: there is none */
     uint64_t state_run; /* the state's run when this engine was set up */
-    flake_i_atomic64 *process_word; /* what fork_word is where it is not the gate's */
-    uint64_t process_mark;
+    flake_i_atomic64 *instance_word; /* what owner_word is where it is not the gate's */
+    uint64_t instance_owner_id;
     bool is_shared;
     char pad2[64];
 
@@ -1081,8 +1081,8 @@ struct flake_state {
                                  there is horizon left; INT64_MIN: the last one went well */
     flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
     flake_i_atomic32 by_timer;
-    flake_i_atomic64 *fork_word;
-    uint64_t fork_mark;
+    flake_i_atomic64 *instance_word;
+    uint64_t instance_owner_id;
     flake_i_atomic64 holder; /* mark of the process that opened it */
     uint64_t self;           /* says, with is_open, that this is no chance content of memory */
     int64_t written_ns;      /* the latest at which it was, by the writer */
@@ -1139,8 +1139,8 @@ struct flake_prefetch {
     flake_gen *gen;
     flake_i_place stock;
     uint64_t whose;              /* the generator's when the stock was claimed */
-    flake_i_atomic64 *fork_word; /* a child must not have its parent's stock, even of a generator */
-    uint64_t fork_mark;          /* that both share */
+    flake_i_atomic64 *instance_word; /* a child must not have its parent's stock, */
+    uint64_t instance_owner_id;      /* ... even of a generator that both share */
     int64_t valid_ns, taken_ns;
     uint32_t count;
     char pad[64]; /* so that two threads' don't share a cache line */
@@ -1227,7 +1227,7 @@ struct flake128_lanes {
  *
  *     FLAKE_I_HAS_FILES               0: what follows fails, or does nothing
  *     calm_begin, calm_end            in between nobody is cancelled; errno is put back
- *     thread_mark                     tells threads apart
+ *     thread_id                       distinguishes threads of all processes that share memory
  *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
  *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
  *     write_at, read_at               all n bytes from an offset; up to n bytes from an offset
@@ -1702,8 +1702,7 @@ FLAKE_I_FN void flake_i_calm_end(flake_i_calm calm) {
     errno = calm.error;
 }
 
-/* Tells this thread from the others of all processes that share its memory. */
-FLAKE_I_FN uint64_t flake_i_thread_mark(void) {
+FLAKE_I_FN uint64_t flake_i_thread_id(void) {
     return (((uint64_t)(uintptr_t)pthread_self() << 20) ^ flake_i_pid() << 1) | 1;
 }
 
@@ -1837,7 +1836,7 @@ FLAKE_I_FN flake_i_calm flake_i_calm_begin(void) {
 }
 
 FLAKE_I_FN void flake_i_calm_end(flake_i_calm calm) { (void)calm; }
-FLAKE_I_FN uint64_t flake_i_thread_mark(void) { return 1; }
+FLAKE_I_FN uint64_t flake_i_thread_id(void) { return 1; }
 enum { FLAKE_I_ABSENT = 1 };
 FLAKE_I_FN int flake_i_error(void) { return 0; }
 FLAKE_I_FN void flake_i_error_put(int error) { (void)error; }
@@ -2224,12 +2223,18 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
     return true;
 }
 
-/* ---- fork word ----
+/* ---- owner ids ----
  *
- * A word in a page that the kernel wipes in a forked child. A generator keeps the value that it saw
- * when it was initialised; another value means another process. Nobody writes it but the first to
- * initialise a generator in a process. Where the kernel has no such page (Linux before 4.14, other
- * systems) the generator compares getpid() instead, at the price of a system call an id.
+ * Three numbers say whose an object is:
+ *
+ *     instance owner id   a fork changes it, and so does a clone of the machine: who may draw
+ *     process owner id    only a fork changes it: who holds a file or a claim
+ *     run                 of a state: opening it changes it (see below: state file)
+ *
+ * The first two are words in a page that the kernel wipes in a forked child. A generator keeps the
+ * instance owner id that it saw when it was initialised. Only the first thread to initialise a generator
+ * in a process writes the word. Where the kernel has no such page (Linux before 4.14, other systems) the
+ * pid serves, at the price of a system call an ID.
  *
  * There is one for each copy of the header that the linker keeps apart, and each is wiped. What several
  * units share has the number of its layout in its name, so that units with another layout have an
@@ -2253,9 +2258,17 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
 
 FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
 
-/* Marks this process where no page does. */
-FLAKE_I_COLD uint64_t flake_i_pid_mark(void) {
-    return FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed) << 32 | flake_i_pid();
+/* The instance owner id without a page. A count of generations, which a page has, does not reach bit 47. */
+FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
+    const uint64_t generation = FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed);
+    return ((uint64_t)1 << 47) + (generation << 32) + flake_i_pid();
+}
+
+/* The instance owner id; 0: not chosen yet. */
+FLAKE_I_INLINE uint64_t flake_i_instance_owner_now(void) {
+    flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
+    if (FLAKE_I_LIKELY(page != NULL)) return FLAKE_ATOMIC_LOAD(page, relaxed);
+    return flake_i_pageless_owner_id();
 }
 
 /* Any number of threads may find the page and tell the kernel at once: it is the same page, and
@@ -2270,28 +2283,27 @@ FLAKE_I_FN flake_i_atomic64 *flake_i_fork_page(void) {
     return page;
 }
 
-/* The value that marks this process, for generators to keep; *word is NULL where the pid does. */
-FLAKE_I_FN uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
+/* The instance owner id, chosen if it is not yet, and the word that has it; *word is NULL without a page. */
+FLAKE_I_FN uint64_t flake_i_instance_owner_id(flake_i_atomic64 **word) {
     *word = flake_i_fork_page();
-    if (!*word) return flake_i_pid_mark();
-    uint64_t mark = FLAKE_ATOMIC_LOAD(*word, relaxed);
-    if (mark) return mark;
+    if (!*word) return flake_i_pageless_owner_id();
+    uint64_t owner_id = FLAKE_ATOMIC_LOAD(*word, relaxed);
+    if (owner_id) return owner_id;
     uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
-    return FLAKE_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
+    return FLAKE_ATOMIC_CAS(*word, &owner_id, next, relaxed, relaxed) ? next : owner_id;
 }
 
-/* Marks the process itself, for what it holds: a bump does not change it, and it tells relatives and
- * strangers apart. */
-FLAKE_I_FN uint64_t flake_i_process_mark(void) {
+/* Differs from every other process's, including those that share memory with this one. */
+FLAKE_I_FN uint64_t flake_i_process_owner_id(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     if (!page) return flake_i_pid();
-    uint64_t mark = FLAKE_ATOMIC_LOAD(page + 1, relaxed), next = 0;
-    if (mark) return mark;
+    uint64_t owner_id = FLAKE_ATOMIC_LOAD(page + 1, relaxed), next = 0;
+    if (owner_id) return owner_id;
     (void)flake_i_random_bytes(&next, sizeof next);
     next ^= flake_i_pid() << 32;
     next ^= FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) << 1;
     next |= 1;
-    return FLAKE_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
+    return FLAKE_ATOMIC_CAS(page + 1, &owner_id, next, relaxed, relaxed) ? next : owner_id;
 }
 
 /* Which of a few places, which all processes of a tree have, no thread of this process has had; `places`:
@@ -2317,22 +2329,26 @@ FLAKE_API void flake_generation_bump(void) {
 /* ---- engine ---- */
 
 FLAKE_I_RELY_ON(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and behind it");
-FLAKE_I_RELY_ON(offsetof(flake_i_engine, fork_word) >= offsetof(flake_i_engine, word) + 64,
+FLAKE_I_RELY_ON(offsetof(flake_i_engine, owner_word) >= offsetof(flake_i_engine, word) + 64,
                 "what never changes lies on other lines than the word");
 FLAKE_I_RELY_ON(sizeof(flake_i_atomic64) == 8, "a 64-bit atomic is its value alone");
 
-/* How a draw goes about it; constants, so that each caller compiles to its own straight line. */
-enum {
+/* What a caller asks for. Constants, so that each caller compiles to its own straight line. */
+enum flake_i_request {
     FLAKE_I_WAIT = 1,  /* sleep for a place rather than fail */
     FLAKE_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
     FLAKE_I_GIVEN = 4, /* the time is the caller's and may be stale: never a step back */
     FLAKE_I_LANE = 8,  /* the caller has others to ask: a clock behind the word is not counted */
-    /* and what came of the usual case: */
-    FLAKE_I_ELSE = 16,     /* it is another case */
-    FLAKE_I_NOT_OURS = 32, /* the fork word has changed */
-    FLAKE_I_LATE = 64,     /* a fetch_add took a place behind the unit's last, or in another unit */
-    FLAKE_I_LOST = 128,    /* another was faster */
-    FLAKE_I_CONFIRMED = 256 /* the reading is exact, and was taken after the word */
+    FLAKE_I_REQUESTS = 15
+};
+
+/* How the fast path ended, other than with a place. The slow path gets it in one argument with the
+ * request, `resume`: a seventh would be passed in memory. */
+enum flake_i_outcome {
+    FLAKE_I_ELSE = 16,     /* not the usual case */
+    FLAKE_I_NOT_OURS = 32, /* the owner's word has changed */
+    FLAKE_I_LATE = 64,     /* a fetch_add took a place after the unit's last, or in another unit */
+    FLAKE_I_LOST = 128     /* another thread moved the word first */
 };
 
 typedef struct flake_i_setup {
@@ -2452,14 +2468,14 @@ FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 }
 
-/* Whose the engine is: the fork word's value, or the gate's, which fork wipes, too. */
+/* Whose the engine is: the instance owner id, or the gate's word, which fork wipes, too. */
 FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_setup *o) {
     flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.word : NULL;
-    e->process_word = NULL;
-    e->process_mark = o->shared_memory ? 0 : flake_i_fork_mark(&e->process_word);
-    e->fork_word = gate_word ? gate_word : e->process_word;
-    e->fork_mark = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : e->process_mark;
-    if (gate_word && !e->fork_mark) e->fork_mark = 1; /* closed just now: none to be equal to */
+    e->instance_word = NULL;
+    e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
+    e->owner_word = gate_word ? gate_word : e->instance_word;
+    e->owner_id = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : e->instance_owner_id;
+    if (gate_word && !e->owner_id) e->owner_id = 1; /* closed just now: none to be equal to */
     e->gate = o->gate;
     e->is_shared = o->shared_memory;
     e->state_at = (uintptr_t)o->state;
@@ -2539,24 +2555,27 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_set
     return FLAKE_OK;
 }
 
-FLAKE_I_COLD bool flake_i_is_another_pid(uint64_t mark) { return mark != flake_i_pid_mark(); }
+/* A call of its own, so that the caller need not keep the id across it. */
+FLAKE_I_COLD bool flake_i_is_another_pid(uint64_t owner_id) {
+    return owner_id != flake_i_pageless_owner_id();
+}
 
-/* Whether this is another process than the one that took the mark. A mark of 0 asks not to look. */
-FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t mark) {
-    if (FLAKE_I_LIKELY(word != NULL)) return FLAKE_ATOMIC_LOAD(word, relaxed) != mark;
-    return mark && flake_i_is_another_pid(mark);
+/* Whether the instance owner id has changed. 0 is never compared. */
+FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t owner_id) {
+    if (FLAKE_I_LIKELY(word != NULL)) return FLAKE_ATOMIC_LOAD(word, relaxed) != owner_id;
+    return owner_id && flake_i_is_another_pid(owner_id);
 }
 
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
-    return flake_i_forked_since(e->fork_word, e->fork_mark);
+    return flake_i_forked_since(e->owner_word, e->owner_id);
 }
 
 /* Whether this is another process than the one that set the engine up, whatever its gate says. */
 FLAKE_I_COLD bool flake_i_is_inherited(const flake_i_engine *e) {
-    return flake_i_forked_since(e->process_word, e->process_mark);
+    return flake_i_forked_since(e->instance_word, e->instance_owner_id);
 }
 
-/* Why the fork word changed: this is another process, or the gate's owner has closed the gate. */
+/* Why the owner's word changed: this is another process, or the gate's owner has closed the gate. */
 FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_LEASE;
 }
@@ -2568,7 +2587,7 @@ FLAKE_I_FN flake_status flake_i_still_ours(const flake_i_engine *e) {
 
 /* The same for who has slept, or asks a gate: behind a gate's word a bump is looked for, too. */
 FLAKE_I_FN flake_status flake_i_look_again(const flake_i_engine *e) {
-    if (e->fork_word != e->process_word && flake_i_forked(e)) return flake_i_lost(e);
+    if (e->owner_word != e->instance_word && flake_i_forked(e)) return flake_i_lost(e);
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
 }
 
@@ -2614,16 +2633,16 @@ FLAKE_I_FN uint64_t flake_i_rest(const flake_i_engine *e, uint64_t since, uint64
 }
 
 /* A statistic, on a line that the fast path does not touch. */
-FLAKE_I_FN void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned how) {
+FLAKE_I_FN void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned request) {
     if (!more) return;
-    if (how & FLAKE_I_OWNED)
+    if (request & FLAKE_I_OWNED)
         FLAKE_ATOMIC_STORE(tally, FLAKE_ATOMIC_LOAD(tally, relaxed) + more, release); /* TALLY:R */
     else (void)FLAKE_ATOMIC_ADD(tally, more, release);                                /* TALLY:R */
 }
 
 /* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
-FLAKE_I_FN bool flake_i_move(flake_i_engine *e, unsigned how, uint64_t *seen, uint64_t next) {
-    if (how & FLAKE_I_OWNED) {
+FLAKE_I_FN bool flake_i_move(flake_i_engine *e, unsigned request, uint64_t *seen, uint64_t next) {
+    if (request & FLAKE_I_OWNED) {
         FLAKE_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for those who only ask */
         return true;
     }
@@ -2750,45 +2769,57 @@ FLAKE_I_APART int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
     return (int64_t)(FLAKE_I_LIKELY(leased) ? flake_i_start_ns(e, unit) : e->late_from_ns - 1);
 }
 
-/* What a word and a clock reading say about the next place. */
-typedef struct flake_i_view {
+/* A draw under way: look, decide, move, serve. What only asks an engine goes as far as the look. */
+typedef struct flake_i_attempt {
+    unsigned request;
+    uint64_t want;             /* 1 to so many places */
+    int64_t budget_ns;         /* how much longer the caller waits */
+    bool back_told, wait_told; /* the statistics know */
+    uint64_t word;
+    int64_t now_ns;
+    bool confirmed; /* now_ns is exact, and was read after the word (I2) */
+    /* what word and reading say about the next place: */
     uint64_t time, count, now; /* the word's, the clock's unit */
     unsigned tick;
     uint64_t base, place; /* the next place: counted from unit base, on timeline tick */
     uint64_t unit;        /* the unit it lies in */
     bool leaves;          /* drawing it leaves the word's timeline */
     bool blocked;         /* the clock reads a time that both timelines have used: there is none */
+    bool is_free;         /* it can be had without waiting */
     uint64_t opens; /* the unit to wait for: the place's, or the first in which there will be one */
-} flake_i_view;
+    /* and what the draw makes of it: */
+    uint64_t n, next; /* how many places, and the word after them */
+} flake_i_attempt;
 
 /* The clock lies behind the word of an engine with ticks: the other timeline, if its time is unused. */
-FLAKE_I_FN void flake_i_look_back(const flake_i_engine *e, flake_i_view *v) {
-    const uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[v->tick ^ 1], relaxed);
-    v->blocked = v->now <= safe;
-    v->leaves = !v->blocked;
-    if (v->leaves) {
-        v->tick ^= 1;
-        v->base = v->unit = v->opens = v->now;
-        v->place = 0;
-    } else if (safe + 1 < v->time) v->opens = safe + 1;
+FLAKE_I_FN void flake_i_look_back(const flake_i_engine *e, flake_i_attempt *a) {
+    const uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[a->tick ^ 1], relaxed);
+    a->blocked = a->now <= safe;
+    a->leaves = !a->blocked;
+    if (a->leaves) {
+        a->tick ^= 1;
+        a->base = a->unit = a->opens = a->now;
+        a->place = 0;
+    } else if (safe + 1 < a->time) a->opens = safe + 1;
 }
 
-FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned how, uint64_t word,
-                                     int64_t now_ns, flake_i_view *v) {
+FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, uint64_t word,
+                                     int64_t now_ns, flake_i_attempt *a) {
     if (!e->cap) return FLAKE_INVALID; /* never initialised */
-    flake_i_decode(e, word, &v->time, &v->count);
-    v->tick = flake_i_tick(e, word);
-    const bool given = (how & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
+    flake_i_decode(e, word, &a->time, &a->count);
+    a->tick = flake_i_tick(e, word);
+    const bool given = (request & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
     if (now_ns < (int64_t)e->epoch_ns && !given) return FLAKE_RANGE;
-    v->now = now_ns < (int64_t)e->epoch_ns ? 0 : flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
-    if (given && v->now + e->time_lead < v->time) v->now = v->time - e->time_lead;
+    a->now = now_ns < (int64_t)e->epoch_ns ? 0 : flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
+    if (given && a->now + e->time_lead < a->time) a->now = a->time - e->time_lead;
 
-    v->leaves = v->blocked = false;
-    v->base = v->now < v->time ? v->time : v->now;
-    v->place = flake_i_rest(e, v->time, v->count, v->base);
-    v->unit = v->opens = v->base + (v->place < e->cap ? 0 : v->place / e->cap);
-    if (v->now < v->time && e->tick_bits) flake_i_look_back(e, v);
-    return v->opens > e->max_time ? FLAKE_RANGE : FLAKE_OK;
+    a->leaves = a->blocked = false;
+    a->base = a->now < a->time ? a->time : a->now;
+    a->place = flake_i_rest(e, a->time, a->count, a->base);
+    a->unit = a->opens = a->base + (a->place < e->cap ? 0 : a->place / e->cap);
+    if (a->now < a->time && e->tick_bits) flake_i_look_back(e, a);
+    a->is_free = a->unit <= a->now + e->ahead && !a->blocked;
+    return a->opens > e->max_time ? FLAKE_RANGE : FLAKE_OK;
 }
 
 /* A reading that was not taken for its word alone: one that lags by no more than the slack counts as
@@ -2800,20 +2831,10 @@ FLAKE_I_FN int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int
     return from_ns - (uint64_t)now_ns <= e->slack_ns ? (int64_t)from_ns : now_ns;
 }
 
-FLAKE_I_FN bool flake_i_is_free(const flake_i_engine *e, const flake_i_view *v) {
-    return v->unit <= v->now + e->ahead && !v->blocked;
-}
-
-/* Whether a look says all that is to be said without an exact reading taken after the word. Not so
- * for a fresh word: a reading that lags may be of a time that a run before has used. */
-FLAKE_I_FN bool flake_i_suffices(const flake_i_engine *e, const flake_i_view *v) {
-    return flake_i_is_free(e, v) && v->now >= v->time && v->time;
-}
-
 /* How many places can be had without waiting. */
-FLAKE_I_FN uint64_t flake_i_room(const flake_i_engine *e, const flake_i_view *v) {
-    if (!flake_i_is_free(e, v)) return 0;
-    return (flake_i_min(v->now + e->ahead, e->max_time) + 1 - v->base) * e->cap - v->place;
+FLAKE_I_FN uint64_t flake_i_room(const flake_i_engine *e, const flake_i_attempt *a) {
+    if (!a->is_free) return 0;
+    return (flake_i_min(a->now + e->ahead, e->max_time) + 1 - a->base) * e->cap - a->place;
 }
 
 FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
@@ -2835,10 +2856,10 @@ FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tic
 
 /* Before the CAS that leaves a timeline (the view has the new tick already): what LEAVE:R publishes.
  * False: the word moved. */
-FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_view *v,
+FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_attempt *a,
                                        uint64_t *drifts) {
-    unsigned left = v->tick ^ 1;
-    uint64_t last = v->time + (v->count ? (v->count - 1) / e->cap : 0);
+    unsigned left = a->tick ^ 1;
+    uint64_t last = a->time + (a->count ? (a->count - 1) / e->cap : 0);
     uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[left], relaxed);
     while (safe < last &&
            !FLAKE_ATOMIC_CAS(&e->safe[left], &safe, last, release, relaxed)) { /* SAFE:R */
@@ -2919,13 +2940,13 @@ FLAKE_I_FN void flake_i_note_end(flake_i_engine *e, uint64_t seen, int64_t now_n
  * wait is for the clock, not for capacity. The reading is taken after the election was looked at, so
  * that one before its ms says that the clock was put back, never that this thread was slow. */
 FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
-    flake_i_view v;
+    flake_i_attempt a;
     if (!e->ring) return;
     const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for how long the queue is */
-    if (flake_i_look(e, 0, word, now_ns, &v) != FLAKE_OK || v.now + e->time_lead < v.time) return;
-    uint64_t queued = flake_i_rest(e, v.time, v.count, v.now + e->ahead + 1);
+    if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
+    uint64_t queued = flake_i_rest(e, a.time, a.count, a.now + e->ahead + 1);
     if (queued) flake_i_note(e, old, now_ns, queued);
     else flake_i_note_end(e, old, now_ns);
 }
@@ -2952,29 +2973,21 @@ FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     return after_ns;
 }
 
-/* Asks the gate, or else the state, once. *in_vain: it is no use to wait for another answer. */
-FLAKE_I_FN flake_status flake_i_ask(flake_i_engine *e, bool state, int64_t until_ns,
-                                    bool *in_vain) {
-    if (state)
-        return e->state_at
-                   ? flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, in_vain)
-                   : FLAKE_OK;
-    return e->gate.admit ? e->gate.admit(e->gate.user, until_ns) : FLAKE_OK;
-}
-
-/* Whether gate and state let ids of this unit out. */
-FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned how, uint64_t unit,
+/* Whether gate and state admit ids of this unit. */
+FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned request, uint64_t unit,
                                         int64_t *budget_ns) {
     const int64_t until_ns = (int64_t)(flake_i_start_ns(e, unit + 1) - 1), nap_ns = 1000000;
     for (unsigned state = 0; state < 2; state++)
         for (;; *budget_ns -= nap_ns) {
-            bool in_vain = false;
+            bool in_vain = false; /* it is no use to wait for another answer */
             flake_status status = flake_i_look_again(e);
             if (status != FLAKE_OK) return status;
-            status = flake_i_ask(e, state, until_ns, &in_vain);
+            if (!state && e->gate.admit) status = e->gate.admit(e->gate.user, until_ns);
+            if (state && e->state_at)
+                status = flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, &in_vain);
             if (status == FLAKE_OK) break;
-            if (status != FLAKE_AGAIN || in_vain || !(how & FLAKE_I_WAIT) || *budget_ns < nap_ns)
-                return status;
+            const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
+            if (status != FLAKE_AGAIN || in_vain || !waits) return status;
             FLAKE_SLEEP_NS(nap_ns);
         }
     return FLAKE_OK;
@@ -3007,28 +3020,13 @@ FLAKE_I_FN void flake_i_place_at(const flake_i_engine *e, uint64_t base, uint64_
     out->head = flake_i_word_at(e, out->time, tick);
 }
 
-/* A draw under way: look, decide, move, serve. */
-typedef struct flake_i_attempt {
-    unsigned how;
-    uint64_t want;     /* 1 to so many places */
-    int64_t budget_ns; /* how much longer the caller waits */
-    uint64_t word;
-    int64_t now_ns;
-    bool confirmed;            /* now_ns is exact, and was read after the word (I2) */
-    bool back_told, wait_told; /* the statistics know */
-    flake_i_view view;
-    bool is_free;  /* its place can be had without waiting */
-    uint64_t n;    /* places that it will have, ... */
-    uint64_t next; /* ... and the word behind them */
-} flake_i_attempt;
-
-/* The look says the rest. */
-FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned how,
+/* Word and reading follow, and the look says the rest. */
+FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned request,
                                       uint64_t want) {
-    a->how = how;
+    a->request = request;
     a->want = want;
     a->budget_ns = e->wait_ns;
-    a->back_told = (how & FLAKE_I_LANE) != 0;
+    a->back_told = (request & FLAKE_I_LANE) != 0;
     a->wait_told = false;
 }
 
@@ -3038,19 +3036,20 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
     a->confirmed = true;
 }
 
-/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. */
+/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. So is
+ * what a fresh word says: a reading that lags may be of a time that a run before has used. */
 FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
         const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_ridden_ns(e, a->word, a->now_ns);
-        const flake_status status = flake_i_look(e, a->how, a->word, as_ns, &a->view);
-        a->is_free = status == FLAKE_OK && flake_i_is_free(e, &a->view);
-        if (!a->confirmed && (status != FLAKE_OK || !flake_i_suffices(e, &a->view))) {
+        const flake_status status = flake_i_look(e, a->request, a->word, as_ns, a);
+        const bool suffices = status == FLAKE_OK && a->is_free && a->now >= a->time && a->time;
+        if (!a->confirmed && !suffices) {
             a->now_ns = flake_i_exact_ns(&e->clock);
             a->confirmed = true;
             continue;
         }
-        if (status == FLAKE_OK && a->view.now + e->time_lead < a->view.time && !a->back_told) {
-            flake_i_tally(&e->clock_backs, 1, a->how);
+        if (status == FLAKE_OK && a->now + e->time_lead < a->time && !a->back_told) {
+            flake_i_tally(&e->clock_backs, 1, a->request);
             a->back_told = true;
         }
         return status;
@@ -3060,50 +3059,46 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
 /* Decide, where no place is free: whether the caller queues (FLAKE_OK). *slept: there was no place to
  * hold while asleep, so it looks again. */
 FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
-    const flake_i_view *v = &a->view;
-    const bool back = v->time > v->now + e->ahead;
-    const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, v->opens), a->now_ns);
-    if (!(a->how & FLAKE_I_WAIT) || (back && e->refuse_back) || left_ns > a->budget_ns)
+    const bool back = a->time > a->now + e->ahead;
+    const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, a->opens), a->now_ns);
+    if (!(a->request & FLAKE_I_WAIT) || (back && e->refuse_back) || left_ns > a->budget_ns)
         return back ? FLAKE_CLOCK_BACK : FLAKE_AGAIN;
-    if (!a->wait_told) flake_i_tally(&e->waits, 1, a->how);
+    if (!a->wait_told) flake_i_tally(&e->waits, 1, a->request);
     a->wait_told = true;
-    *slept = v->blocked || v->place >= e->limit;
+    *slept = a->blocked || a->place >= e->limit;
     if (!*slept) return FLAKE_OK;
-    if (!v->blocked) flake_i_notify(e);
+    if (!a->blocked) flake_i_notify(e);
     (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min((uint64_t)left_ns, e->unit_ns),
                       &a->budget_ns);
     return flake_i_look_again(e);
 }
 
-/* Decide: how many places, counted from where, and whether the gates let their last unit out. */
-FLAKE_I_FN flake_status flake_i_plan(flake_i_engine *e, flake_i_attempt *a) {
-    flake_i_view *v = &a->view;
-    a->n = flake_i_min(a->want, a->is_free ? flake_i_room(e, v) : e->cap - v->place % e->cap);
-    if (a->is_free && v->place >= e->cap && v->place + a->n > e->limit) {
-        v->place %= e->cap; /* far ahead of the clock: whole units move from count to time */
-        v->base = v->unit;
+/* Decide: how many places, counted from where. */
+FLAKE_I_FN void flake_i_plan(const flake_i_engine *e, flake_i_attempt *a) {
+    a->n = flake_i_min(a->want, a->is_free ? flake_i_room(e, a) : e->cap - a->place % e->cap);
+    if (a->is_free && a->place >= e->cap && a->place + a->n > e->limit) {
+        a->place %= e->cap; /* far ahead of the clock: whole units move from count to time */
+        a->base = a->unit;
     }
-    a->n = flake_i_min(a->n, e->limit - v->place);
-    a->next = flake_i_word_at(e, v->base, v->tick) + v->place + a->n;
-    if (!flake_i_has_gate(e)) return FLAKE_OK;
-    return flake_i_admit(e, a->how, v->base + (v->place + a->n - 1) / e->cap, &a->budget_ns);
+    a->n = flake_i_min(a->n, e->limit - a->place);
+    a->next = flake_i_word_at(e, a->base, a->tick) + a->place + a->n;
 }
 
 /* Move: false: another was faster, and the attempt knows what he left. The draw linearises here. */
 FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     uint64_t drifts = 0;
-    if (a->view.leaves && !flake_i_before_leaving(e, a->word, &a->view, &drifts)) {
+    if (a->leaves && !flake_i_before_leaving(e, a->word, a, &drifts)) {
         flake_i_reload(e, a);
         return false;
     }
     uint64_t seen = a->word;
-    if (!flake_i_move(e, a->how, &seen, a->next)) {
+    if (!flake_i_move(e, a->request, &seen, a->next)) {
         FLAKE_RELAX();
         a->word = seen;
-        a->confirmed = (a->how & FLAKE_I_GIVEN) != 0;
+        a->confirmed = (a->request & FLAKE_I_GIVEN) != 0;
         return false;
     }
-    if (a->view.leaves)
+    if (a->leaves)
         (void)FLAKE_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release, relaxed); /* SETTLE:R */
     return true;
 }
@@ -3111,71 +3106,22 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
 /* Serve: waits for the places that were moved for. FLAKE_AGAIN: not worth it, so they were given
  * back, if they were still the newest. */
 FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_i_place *out) {
-    const flake_i_view *v = &a->view;
     flake_status status = FLAKE_OK;
-    if (!a->is_free) status = flake_i_await(e, v->unit, a->now_ns, a->now_ns, &a->budget_ns);
+    if (!a->is_free) status = flake_i_await(e, a->unit, a->now_ns, a->now_ns, &a->budget_ns);
     uint64_t seen = a->next;
-    const bool given_back = status != FLAKE_OK && flake_i_move(e, a->how, &seen, a->word);
-    if (!given_back) flake_i_tally(&e->rebased, v->count - v->place, a->how);
+    const bool given_back = status != FLAKE_OK && flake_i_move(e, a->request, &seen, a->word);
+    if (!given_back) flake_i_tally(&e->rebased, a->count - a->place, a->request);
     if (status != FLAKE_OK) return status;
-    if (a->is_free && v->count != v->place && !(a->how & FLAKE_I_GIVEN)) flake_i_notify(e);
-    if (a->n > 1) flake_i_tally(&e->batches, 1, a->how);
-    flake_i_place_at(e, v->base, v->place, a->n, v->tick, out);
+    if (a->is_free && a->count != a->place && !(a->request & FLAKE_I_GIVEN)) flake_i_notify(e);
+    if (a->n > 1) flake_i_tally(&e->batches, 1, a->request);
+    flake_i_place_at(e, a->base, a->place, a->n, a->tick, out);
     return FLAKE_OK;
-}
-
-/* The whole protocol, from a word and a reading in any order. */
-FLAKE_I_FN flake_status flake_i_attempt_all(flake_i_engine *e, flake_i_attempt *a,
-                                            flake_i_place *out) {
-    for (;;) {
-        bool slept = false;
-        flake_status status = flake_i_look_closely(e, a);
-        if (status == FLAKE_OK && !a->is_free) status = flake_i_queue(e, a, &slept);
-        if (status == FLAKE_OK && !slept) status = flake_i_plan(e, a);
-        if (status != FLAKE_OK) return status;
-        if (slept) flake_i_reload(e, a);
-        if (slept || !flake_i_commit(e, a)) continue;
-        status = flake_i_serve(e, a, out);
-        if (status != FLAKE_AGAIN) return status;
-        flake_i_reload(e, a);
-    }
-}
-
-FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint64_t word,
-                                           int64_t now_ns, uint64_t want, flake_i_place *out) {
-    flake_i_attempt a;
-    flake_i_begin_attempt(&a, e, how, want);
-    a.word = word;
-    a.now_ns = now_ns;
-    a.confirmed = (how & (FLAKE_I_GIVEN | FLAKE_I_CONFIRMED)) != 0;
-    return flake_i_attempt_all(e, &a, out);
-}
-
-/* A fetch_add that others outran: it took a place behind the unit's last, or in another unit. */
-FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, int64_t drawn_ns,
-                                            flake_i_place *out) {
-    flake_i_attempt a;
-    flake_i_begin_attempt(&a, e, FLAKE_I_WAIT, 1);
-    a.now_ns = flake_i_exact_ns(&e->clock);
-    flake_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, flake_i_tick(e, word), out);
-    if (out->time > e->max_time) return FLAKE_RANGE;
-    if (a.now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, a.how);
-    flake_status admitted = FLAKE_OK, came = FLAKE_OK;
-    if (flake_i_has_gate(e)) admitted = flake_i_admit(e, a.how, out->time, &a.budget_ns);
-    if (admitted == FLAKE_OK) came = flake_i_await(e, out->time, drawn_ns, a.now_ns, &a.budget_ns);
-    if (admitted == FLAKE_OK && came == FLAKE_OK) return FLAKE_OK;
-    uint64_t after = word + 1;
-    (void)flake_i_move(e, a.how, &after, word); /* given back, if it is still the newest */
-    if (admitted != FLAKE_OK) return admitted;
-    if (came == FLAKE_FORKED || came == FLAKE_LEASE) return came;
-    flake_i_reload(e, &a); /* the addition was no LOOK:A */
-    return flake_i_attempt_all(e, &a, out);
 }
 
 /* The first place of a unit that the clock has come to behind a word with no queue: all that a quiet
  * generator ever draws. False: another was faster, or it is not so simple. (A reading that lies behind
  * wraps round, to a unit past the last.) */
-FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t *word,
+FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned request, uint64_t *word,
                                        uint64_t since_ns, flake_i_place *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
     if (!e->is_plain || !unit || count > e->cap) return false;
@@ -3183,8 +3129,8 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t
     if (time > e->max_time) return false;
     const unsigned tick = flake_i_tick(e, *word);
     const uint64_t head = flake_i_word_at(e, time, tick);
-    if (!flake_i_move(e, how, word, head + 1)) return false;
-    flake_i_tally(&e->rebased, count, how);
+    if (!flake_i_move(e, request, word, head + 1)) return false;
+    flake_i_tally(&e->rebased, count, request);
     out->time = time;
     out->index = 0;
     out->n = 1;
@@ -3196,13 +3142,13 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t
 /* The usual case of a draw, decided without a division: the word's unit is not spent, and the reading
  * lies in it, or behind it by no more than the slack. late_ns is how far it lies past the unit's start,
  * and the slack. */
-FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned how, uint64_t *word,
+FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, uint64_t *word,
                                          uint64_t late_ns, uint64_t want, flake_i_place *out) {
     const uint64_t count = *word & e->count_mask, head = *word - count;
     uint64_t index = count, n = 1;
     if (!FLAKE_I_LIKELY(late_ns < e->reach_ns)) return FLAKE_I_ELSE;
     out->time = *word >> e->time_shift;
-    if (want == 1 && (how & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
+    if (want == 1 && (request & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
         FLAKE_I_LIKELY(count - 1 < e->add_rest)) {
         *word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
         index = *word - head; /* from another unit or tick: past any cap */
@@ -3211,9 +3157,9 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned how, uint64
         if (!FLAKE_I_LIKELY(count - 1 < e->fast_rest)) return FLAKE_I_ELSE;
         if (want > 1) n = flake_i_min(want, e->cap - count);
         if (n < want && e->ahead) return FLAKE_I_ELSE;
-        if (!FLAKE_I_LIKELY(flake_i_move(e, how, word, *word + n))) return FLAKE_I_LOST;
+        if (!FLAKE_I_LIKELY(flake_i_move(e, request, word, *word + n))) return FLAKE_I_LOST;
     }
-    if (n > 1) flake_i_tally(&e->batches, 1, how);
+    if (n > 1) flake_i_tally(&e->batches, 1, request);
     out->index = index;
     out->n = n;
     out->tick = flake_i_tick(e, head);
@@ -3225,108 +3171,146 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned how, uint64
  * is returned, *word and *now_ns, in a function of its own: then the usual case needs few registers.
  * Here the clock may be read before the word, which is faster, since nothing is made of a reading that
  * lies behind the word's time: draw_run takes another (I2). */
-FLAKE_I_INLINE unsigned flake_i_draw_soon(flake_i_engine *e, unsigned how, int64_t given_ns,
+FLAKE_I_INLINE unsigned flake_i_draw_soon(flake_i_engine *e, unsigned request, int64_t given_ns,
                                           uint64_t want, uint64_t *word, int64_t *now_ns,
                                           flake_i_place *out) {
     *word = 0;
     *now_ns = 0;
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
-    const uint64_t window = how & FLAKE_I_GIVEN ? 0 : FLAKE_ATOMIC_LOAD(&e->window, relaxed);
-    if (how & FLAKE_I_GIVEN) *now_ns = given_ns;
+    const uint64_t window = request & FLAKE_I_GIVEN ? 0 : FLAKE_ATOMIC_LOAD(&e->window, relaxed);
+    if (request & FLAKE_I_GIVEN) *now_ns = given_ns;
     else if (FLAKE_I_LIKELY(!window)) *now_ns = flake_i_now_ns(&e->clock);
     else *now_ns = flake_i_fast_ns(e, window);
     *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t late_ns =
         (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
-    return flake_i_count_on(e, how, word, late_ns, want, out);
+    return flake_i_count_on(e, request, word, late_ns, want, out);
 }
 
-/* What is left but the first place of a unit. A lease says nothing of another unit than its own. */
-FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned how, uint64_t word,
+/* A fetch_add that others outran: its place is after the unit's last, or in another unit. False: the
+ * place was given back, if it was still the newest, and the draw begins again. */
+FLAKE_I_FN bool flake_i_draw_late(flake_i_engine *e, flake_i_attempt *a, flake_i_place *out,
+                                  flake_status *status) {
+    const int64_t drawn_ns = a->now_ns;
+    uint64_t after = a->word + 1;
+    a->now_ns = flake_i_exact_ns(&e->clock);
+    flake_i_place_at(e, a->word >> e->time_shift, a->word & e->count_mask, 1,
+                     flake_i_tick(e, a->word), out);
+    *status = out->time > e->max_time ? FLAKE_RANGE : FLAKE_OK;
+    if (*status != FLAKE_OK) return true;
+    if (a->now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, a->request);
+    if (flake_i_has_gate(e)) *status = flake_i_admit(e, a->request, out->time, &a->budget_ns);
+    const bool admitted = *status == FLAKE_OK;
+    if (admitted) *status = flake_i_await(e, out->time, drawn_ns, a->now_ns, &a->budget_ns);
+    if (*status == FLAKE_OK) return true;
+    (void)flake_i_move(e, a->request, &after, a->word); /* given back, if it is still the newest */
+    if (!admitted || *status != FLAKE_AGAIN) return true;
+    flake_i_reload(e, a); /* the addition was no LOOK:A */
+    return false;
+}
+
+/* The whole protocol, from a word and a reading in any order. A lease says nothing of another unit than
+ * its own, so where the fast path has ended by one the usual case is tried again. */
+FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, uint64_t word,
                                             int64_t now_ns, uint64_t want, flake_i_place *out) {
-    if (how & FLAKE_I_NOT_OURS) return flake_i_lost(e);
-    if (how & FLAKE_I_LATE) return flake_i_draw_late(e, word, now_ns, out);
-    if (!(how & FLAKE_I_GIVEN) && FLAKE_ATOMIC_LOAD(&e->window, relaxed) > 1 &&
+    flake_i_attempt a;
+    flake_status late;
+    const unsigned request = resume & FLAKE_I_REQUESTS;
+    unsigned outcome = resume - request;
+    if (outcome & FLAKE_I_NOT_OURS) return flake_i_lost(e);
+    flake_i_begin_attempt(&a, e, request, want);
+    a.confirmed = (request & FLAKE_I_GIVEN) != 0;
+    if ((outcome & (FLAKE_I_ELSE | FLAKE_I_LOST)) && !(request & FLAKE_I_GIVEN) &&
+        FLAKE_ATOMIC_LOAD(&e->window, relaxed) > 1 &&
         (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift) >= e->unit_ns) {
         const uint64_t counter = FLAKE_COUNTER();
         word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
         now_ns = flake_i_renew(e, counter);
         const uint64_t start_ns = flake_i_start_ns(e, word >> e->time_shift);
-        const unsigned left =
-            flake_i_count_on(e, how, &word, (uint64_t)now_ns - start_ns, want, out);
-        if (!left) return FLAKE_OK;
-        if (left == FLAKE_I_LATE) return flake_i_draw_late(e, word, now_ns, out);
-        if (left == FLAKE_I_ELSE) how |= FLAKE_I_CONFIRMED;
+        outcome = flake_i_count_on(e, request, &word, (uint64_t)now_ns - start_ns, want, out);
+        if (!outcome) return FLAKE_OK;
+        a.confirmed = outcome == FLAKE_I_ELSE;
     }
-    return flake_i_draw_run(e, how, word, now_ns, want, out);
+    a.word = word;
+    a.now_ns = now_ns;
+    if (outcome == FLAKE_I_LATE && flake_i_draw_late(e, &a, out, &late)) return late;
+    for (;;) {
+        bool slept = false;
+        flake_status status = flake_i_look_closely(e, &a);
+        if (status == FLAKE_OK && !a.is_free) status = flake_i_queue(e, &a, &slept);
+        if (status == FLAKE_OK && !slept) {
+            flake_i_plan(e, &a);
+            const uint64_t last = a.base + (a.place + a.n - 1) / e->cap;
+            if (flake_i_has_gate(e)) status = flake_i_admit(e, request, last, &a.budget_ns);
+        }
+        if (status != FLAKE_OK) return status;
+        if (slept) flake_i_reload(e, &a);
+        if (slept || !flake_i_commit(e, &a)) continue;
+        status = flake_i_serve(e, &a, out);
+        if (status != FLAKE_AGAIN) return status;
+        flake_i_reload(e, &a);
+    }
 }
 
 /* Goes on where flake_i_draw_soon has ended. */
-FLAKE_I_INLINE flake_status flake_i_draw_on(flake_i_engine *e, unsigned how, uint64_t word,
+FLAKE_I_INLINE flake_status flake_i_draw_on(flake_i_engine *e, unsigned resume, uint64_t word,
                                             int64_t now_ns, uint64_t want, flake_i_place *out) {
     const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
     flake_i_place place; /* for the call; *out stays in registers */
-    if (want == 1 && (how & FLAKE_I_ELSE) && since_ns >= e->unit_ns &&
-        flake_i_draw_first(e, how, &word, since_ns, out))
+    if (want == 1 && (resume & FLAKE_I_ELSE) && since_ns >= e->unit_ns &&
+        flake_i_draw_first(e, resume, &word, since_ns, out))
         return FLAKE_OK;
-    const flake_status status = flake_i_draw_rest(e, how, word, now_ns, want, &place);
+    const flake_status status = flake_i_draw_rest(e, resume, word, now_ns, want, &place);
     if (status == FLAKE_OK) *out = place;
     return status;
 }
 
-FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_t given_ns,
+FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns,
                                          uint64_t want, flake_i_place *out) {
     uint64_t word;
     int64_t now_ns;
-    const unsigned left = flake_i_draw_soon(e, how, given_ns, want, &word, &now_ns, out);
-    if (FLAKE_I_LIKELY(!left)) return FLAKE_OK;
-    return flake_i_draw_on(e, how | left, word, now_ns, want, out);
+    const unsigned outcome = flake_i_draw_soon(e, request, given_ns, want, &word, &now_ns, out);
+    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
+    return flake_i_draw_on(e, request | outcome, word, now_ns, want, out);
 }
 
 /* ---- questions about an engine: answers may be old when they arrive ---- */
 
 /* Looks as a caller that tries would. */
-FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_view *v, int64_t *now_ns) {
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    if (e->slack_ns) {
-        *now_ns = flake_i_ridden_ns(e, word, flake_i_now_ns(&e->clock));
-        if (flake_i_look(e, 0, word, *now_ns, v) == FLAKE_OK && flake_i_suffices(e, v))
-            return FLAKE_OK;
-    }
-    *now_ns = flake_i_exact_ns(&e->clock);
-    return flake_i_look(e, 0, word, *now_ns, v);
+FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_attempt *a) {
+    flake_i_begin_attempt(a, e, FLAKE_I_LANE, 0);   /* a step back is not counted */
+    a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    a->confirmed = !e->slack_ns;
+    a->now_ns = a->confirmed ? flake_i_exact_ns(&e->clock) : flake_i_now_ns(&e->clock);
+    return flake_i_look_closely(e, a);
 }
 
 /* When a try would succeed, from now; INT64_MAX: never. */
 FLAKE_I_FN int64_t flake_i_retry_ns(flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
+    flake_i_attempt a;
     if (flake_i_forked(e) || !e->cap) return INT64_MAX;
-    if (e->slack_ns && flake_i_peek(e, &v, &now_ns) == FLAKE_OK && flake_i_is_free(e, &v)) return 0;
+    if (e->slack_ns && flake_i_peek(e, &a) == FLAKE_OK && a.is_free) return 0;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    now_ns = flake_i_exact_ns(&e->clock);
-    const int64_t epoch_ns = (int64_t)e->epoch_ns;
+    const int64_t now_ns = flake_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
     const int64_t from_ns = now_ns < epoch_ns ? epoch_ns : now_ns;
-    if (flake_i_look(e, 0, word, from_ns, &v) != FLAKE_OK) return INT64_MAX;
-    const int64_t at_ns = flake_i_is_free(e, &v) ? from_ns : flake_i_due_ns(e, v.opens);
+    if (flake_i_look(e, 0, word, from_ns, &a) != FLAKE_OK) return INT64_MAX;
+    const int64_t at_ns = a.is_free ? from_ns : flake_i_due_ns(e, a.opens);
     return flake_i_ns_until(at_ns, now_ns);
 }
 
 FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
-    if (flake_i_forked(e) || flake_i_peek(e, &v, &now_ns) != FLAKE_OK) return 0;
-    return flake_i_room(e, &v);
+    flake_i_attempt a;
+    if (flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return 0;
+    return flake_i_room(e, &a);
 }
 
 /* How many units the newest place lies ahead of the clock; 0 where the clock has no unit. */
 FLAKE_I_FN uint64_t flake_i_lag(flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
-    memset(&v, 0, sizeof v);
-    (void)flake_i_peek(e, &v, &now_ns);
-    uint64_t newest = v.time + (v.count ? (v.count - 1) / e->cap : 0);
-    return newest > v.now ? newest - v.now : 0;
+    flake_i_attempt a;
+    memset(&a, 0, sizeof a);
+    (void)flake_i_peek(e, &a);
+    uint64_t newest = a.time + (a.count ? (a.count - 1) / e->cap : 0);
+    return newest > a.now ? newest - a.now : 0;
 }
 
 /* While others draw, ids may lack what they have not told yet, or not to this thread. */
@@ -3685,13 +3669,8 @@ FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint
     return FLAKE_OK;
 }
 
-/* Marks the process that holds a file, among all that share its memory. */
-FLAKE_I_FN uint64_t flake_i_holder_mark(void) {
-    return flake_i_process_mark() ^ flake_i_pid() << 32;
-}
-
 FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
-    return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_holder_mark(); /* HOLD:A */
+    return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
 }
 
 /* Whether this process opened it and still has it. A shared one may be another's. */
@@ -3703,7 +3682,7 @@ FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
 
 /* Of a parent's or another process's, or from before a bump. */
 FLAKE_I_FN bool flake_i_state_is_stale(const flake_state *s) {
-    if (!s->is_shared) return flake_i_forked_since(s->fork_word, s->fork_mark);
+    if (!s->is_shared) return flake_i_forked_since(s->instance_word, s->instance_owner_id);
     return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && !flake_i_state_is_held(s);
 }
 
@@ -3813,10 +3792,10 @@ FLAKE_I_FN bool flake_i_state_move(flake_state *s, int64_t until_ns) {
 
 /* Makes this thread the writer. False, and *self: it is already, in what a signal has interrupted. */
 FLAKE_I_FN bool flake_i_state_turn(flake_state *s, bool *self) {
-    const uint64_t mark = flake_i_thread_mark();
+    const uint64_t thread = flake_i_thread_id();
     uint64_t seen = 0;
-    if (FLAKE_ATOMIC_CAS(&s->writer, &seen, mark, acquire, relaxed)) return true; /* TURN:A */
-    *self = seen == mark;
+    if (FLAKE_ATOMIC_CAS(&s->writer, &seen, thread, acquire, relaxed)) return true; /* TURN:A */
+    *self = seen == thread;
     return false;
 }
 
@@ -3859,7 +3838,7 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
     if (!by_timer) return FLAKE_AGAIN;
-    *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_mark();
+    *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_AGAIN : FLAKE_IO;
 }
 
@@ -3909,7 +3888,7 @@ FLAKE_I_FN flake_status flake_i_state_end(flake_state *s) {
 FLAKE_API flake_status flake_state_close(flake_state *s) {
     uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
     if (!is_open) return FLAKE_INVALID;
-    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_mark()) return FLAKE_AGAIN;
+    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id()) return FLAKE_AGAIN;
     const bool is_stale = flake_i_state_is_stale(s);
     if (!(is_stale && s->is_shared) &&
         !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
@@ -3964,7 +3943,7 @@ FLAKE_I_FN void flake_i_state_new_run(flake_state *s) {
     uint64_t drawn[2] = {0, 0}; /* none to be had: time, place and process must do */
     (void)flake_i_random_bytes(drawn, sizeof drawn);
     flake_i_put64(s->token, drawn[0] ^ time_ns ^ (uint64_t)(uintptr_t)s << 24);
-    flake_i_put64(s->token + 8, drawn[1] ^ flake_i_process_mark() ^ (last + 1));
+    flake_i_put64(s->token + 8, drawn[1] ^ flake_i_process_owner_id() ^ (last + 1));
     FLAKE_ATOMIC_STORE(&s->run, flake_i_fnv(s->token, FLAKE_I_RUN), relaxed); /* DISK carries it */
 }
 
@@ -4003,16 +3982,16 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *
                                      const flake_i_file *file) {
     const int64_t lead_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
     FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was before, it is no longer */
-    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
     flake_i_state_new_run(s);
     s->file = *file;
     s->written_ns = INT64_MIN;
     s->is_shared = o->shared_memory;
     s->is_lost = false;
     s->clock = o->clock;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), release); /* HOLD:R */
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
-    s->fork_mark = flake_i_fork_mark(&s->fork_word);
+    s->instance_owner_id = flake_i_instance_owner_id(&s->instance_word);
     memcpy(s->identity, identity, FLAKE_I_IDENTITY);
     memcpy(s->path, path, strlen(path) + 1);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
@@ -4027,9 +4006,9 @@ FLAKE_I_FN flake_status flake_i_state_take_over(flake_state *s, const flake_stat
                                                 const flake_i_file *file, flake_why *why) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
     const int64_t now_ns = flake_i_exact_ns(&o->clock);
-    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
     s->file = *file;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), release); /* HOLD:R */
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
     s->clock = o->clock;
     memcpy(s->path, path, strlen(path) + 1);
@@ -4252,10 +4231,10 @@ FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whol
 
 /* A lane is whose the whole is, though meanwhile its gate may be closed. */
 FLAKE_I_FN void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *whole) {
-    e->process_word = whole->process_word;
-    e->process_mark = whole->process_mark;
-    e->fork_word = whole->fork_word;
-    e->fork_mark = whole->fork_mark;
+    e->instance_word = whole->instance_word;
+    e->instance_owner_id = whole->instance_owner_id;
+    e->owner_word = whole->owner_word;
+    e->owner_id = whole->owner_id;
     e->gate = whole->gate;
     e->is_shared = whole->is_shared;
     e->state_at = whole->state_at;
@@ -4313,19 +4292,19 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uin
             const size_t k = i < l->n - own ? own + i : i - (l->n - own);
             flake_i_engine *const e = &flake_i_lane(l, k)->engine;
             const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-            flake_i_view v;
-            if (flake_i_look(e, 0, word, flake_i_ridden_ns(e, word, now_ns), &v) != FLAKE_OK)
+            flake_i_attempt a;
+            if (flake_i_look(e, 0, word, flake_i_ridden_ns(e, word, now_ns), &a) != FLAKE_OK)
                 continue;
-            if (flake_i_is_free(e, &v) && (pass || !i || v.time < v.now)) {
+            if (a.is_free && (pass || !i || a.time < a.now)) {
                 const flake_status status =
-                    flake_i_draw_run(e, FLAKE_I_LANE, word, now_ns, want, out);
+                    flake_i_draw_rest(e, FLAKE_I_LANE, word, now_ns, want, out);
                 if (!flake_i_asks_on(status)) {
                     *at = k;
                     return status;
                 }
             }
-            if (pass && v.opens < opens) {
-                opens = v.opens;
+            if (pass && a.opens < opens) {
+                opens = a.opens;
                 *at = k;
             }
         }
@@ -4347,7 +4326,7 @@ FLAKE_I_FN flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns, ui
     }
 }
 
-FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned how, unsigned slot,
+FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot,
                                               bool back, uint64_t want, size_t *at,
                                               flake_i_place *out) {
     const size_t own = *at;
@@ -4358,7 +4337,7 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned how, un
     if (status == FLAKE_AGAIN) {
         e = &flake_i_lane(l, *at)->engine;
         const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        status = flake_i_draw_run(e, how, word, now_ns, want, out);
+        status = flake_i_draw_rest(e, request, word, now_ns, want, out);
     }
     if (status == FLAKE_OK && *at != own)
         FLAKE_ATOMIC_STORE(&l->map[slot], (uint32_t)*at + 1, relaxed);
@@ -4381,38 +4360,38 @@ FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want,
 }
 
 /* Goes on where that has ended. (On another processor by now? Its place of the map is as good.) */
-FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned how, uint64_t word,
+FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned resume, uint64_t word,
                                                  int64_t now_ns, uint64_t want, flake_i_place *out,
                                                  flake_lane **from) {
-    const unsigned slot = flake_i_lanes_slot(), asked = how & FLAKE_I_WAIT;
-    unsigned left = how - asked;
+    const unsigned slot = flake_i_lanes_slot(), request = resume & FLAKE_I_WAIT;
+    unsigned outcome = resume - request;
     if (!*from) {
         const uint32_t first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
         *from = flake_i_lane(l, first - 1);
-        left = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
-        if (!left) return FLAKE_OK;
+        outcome = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
+        if (!outcome) return FLAKE_OK;
     }
-    const bool lost = left & FLAKE_I_LOST;
+    const bool lost = outcome & FLAKE_I_LOST;
     flake_status status = FLAKE_AGAIN;
     if (!lost)
-        status = flake_i_draw_on(&(*from)->engine, FLAKE_I_LANE | left, word, now_ns, want, out);
+        status = flake_i_draw_on(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
     if (!flake_i_asks_on(status)) return status;
     uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
     if (lost) own = flake_i_lanes_step(l, slot, own);
     size_t at = own - 1;
-    status = flake_i_lanes_sweep(l, asked, slot, status == FLAKE_CLOCK_BACK, want, &at, out);
+    status = flake_i_lanes_sweep(l, request, slot, status == FLAKE_CLOCK_BACK, want, &at, out);
     *from = flake_i_lane(l, at);
     return status;
 }
 
-FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned how, uint64_t want,
+FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned request, uint64_t want,
                                                flake_i_place *out, flake_lane **from) {
     uint64_t word;
     int64_t now_ns;
-    const unsigned left = flake_i_lanes_draw_soon(l, want, &word, &now_ns, out, from);
-    if (FLAKE_I_LIKELY(!left)) return FLAKE_OK;
-    return flake_i_lanes_draw_on(l, how | left, word, now_ns, want, out, from);
+    const unsigned outcome = flake_i_lanes_draw_soon(l, want, &word, &now_ns, out, from);
+    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
+    return flake_i_lanes_draw_on(l, request | outcome, word, now_ns, want, out, from);
 }
 
 /* Takes those of the first unit off places of a lane, as places of the whole. False: there are none. */
@@ -5377,7 +5356,7 @@ FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint
     p->gen = g;
     p->count = count;
     p->valid_ns = valid_ns;
-    p->fork_mark = flake_i_fork_mark(&p->fork_word);
+    p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
     p->whose = g->whose;
     p->stock.n = 0;
     return FLAKE_OK;
@@ -5398,8 +5377,8 @@ FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
 FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
     if (!g) return FLAKE_INVALID;
-    if (flake_i_forked_since(p->fork_word, p->fork_mark)) {
-        p->fork_mark = flake_i_fork_mark(&p->fork_word);
+    if (flake_i_forked_since(p->instance_word, p->instance_owner_id)) {
+        p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
     flake_status status = flake_i_still_ours(&g->engine);
@@ -5893,14 +5872,13 @@ FLAKE_API void flake128_stats_get(flake128_gen *g, flake_stats *stats) {
 /* How many ids a generator that goes on has left in its newest unit while the clock lies before that; 0:
  * the clock does not, or the generator waits for it. */
 FLAKE_I_FN uint64_t flake_i_wide_spare(bool goes_on, flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
+    flake_i_attempt a;
     if (!goes_on || flake_i_forked(e)) return 0;
-    const flake_status status = flake_i_peek(e, &v, &now_ns);
-    const bool before_first = now_ns < (int64_t)e->epoch_ns;
-    if (before_first ? !(v.time || v.count) : status != FLAKE_OK || v.now + e->ahead >= v.time)
+    const flake_status status = flake_i_peek(e, &a);
+    const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
+    if (before_first ? !(a.time || a.count) : status != FLAKE_OK || a.now + e->ahead >= a.time)
         return 0;
-    return v.time + v.count / e->cap > e->max_time ? 0 : e->cap - v.count % e->cap;
+    return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
 }
 
 FLAKE_API uint64_t flake128_available(flake128_gen *g) {
@@ -6879,17 +6857,17 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  *     PAGE:R     default generator published          PAGE:A       what its maker left in it
  *
  * A salt has 128 random bits. Threads of a new process agree on them in four parts of 32 bits, each with
- * a tag of the process's mark: a CAS replaces a part of another tag, so each part gets one value for
- * a mark, and every thread derives the same salt from the four. A thread or handler that finds some
+ * a tag of the instance owner id: a CAS replaces a part of another tag, so each part gets one value for
+ * an owner id, and every thread derives the same salt from the four. A thread or handler that finds some
  * parts chosen completes them; none waits.
  *
- * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ mark, before it takes
- * a place, and compares their XOR with the mark after it. If they are equal, the three words belong together
+ * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before it takes
+ * a place, and compares their XOR with the owner id after it. If they are equal, the three words belong together
  * and the process was the same throughout. Otherwise the place is dropped and the salt made or
  * stored again: words of two salts mixed, by a fork between their stores or by a thread that was stopped
  * and stores an older salt, fail the comparison but for one case in 2^64. All stores for one
- * mark are of the same values, so nothing needs an order: relaxed will do. (The generator is published
- * after the first salt, so the zeros before that are never compared. A thread that reads an old mark beside
+ * owner id are of the same values, so nothing needs an order: relaxed will do. (The generator is published
+ * after the first salt, so the zeros before that are never compared. A thread that reads an old owner id beside
  * a bump may replace a part of the new one. The salt then changes once more than the bumps; it stays
  * random.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
@@ -6903,32 +6881,26 @@ struct flake_i_default {
 };
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
 
-/* The tag of a mark. The page's word counts generations; a pid's mark has them above its 32 bits, and they
+/* The tag of an owner id. A page's word counts generations; with a pid they are above its 32 bits, and they
  * are spread, or a child that counts one more could have its parent's tag. */
-FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t mark) {
-    return (uint32_t)(mark ^ (mark >> 32) * 0x9e3779b1);
+FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t owner_id) {
+    return (uint32_t)(owner_id ^ (owner_id >> 32) * 0x9e3779b1);
 }
 
-/* This process's mark; 0: it has none yet. */
-FLAKE_I_INLINE uint64_t flake_i_default_mark(void) {
-    flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
-    return FLAKE_I_LIKELY(page != NULL) ? FLAKE_ATOMIC_LOAD(page, relaxed) : flake_i_pid_mark();
-}
-
-/* Gives this process a salt. False: there are no random bytes. The mark is read after the parts, so that no
- * part of a newer mark is replaced. */
+/* Gives this process a salt. False: there are no random bytes. The owner id is read after the parts, so
+ * that no part of a newer one is replaced. */
 FLAKE_I_FN bool flake_i_new_salt(void) {
     struct flake_i_default *const d = &flake_i_default;
     flake_i_atomic64 *word;
-    uint64_t part[FLAKE_I_SALT_PARTS], mark;
+    uint64_t part[FLAKE_I_SALT_PARTS], owner_id;
     uint32_t fresh[FLAKE_I_SALT_PARTS];
     unsigned agreed;
     do {
         bool is_drawn = false;
         for (unsigned i = 0; i < FLAKE_I_SALT_PARTS; i++)
             part[i] = FLAKE_ATOMIC_LOAD(&d->parts[i], relaxed);
-        mark = flake_i_fork_mark(&word);
-        const uint32_t tag = flake_i_tag_of(mark);
+        owner_id = flake_i_instance_owner_id(&word);
+        const uint32_t tag = flake_i_tag_of(owner_id);
         for (agreed = 0; agreed < FLAKE_I_SALT_PARTS; agreed++) {
             uint64_t *const seen = &part[agreed];
             if ((uint32_t)*seen == tag) continue;
@@ -6936,14 +6908,14 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
             is_drawn = true;
             const uint64_t next = (uint64_t)fresh[agreed] << 32 | tag;
             if (FLAKE_ATOMIC_CAS(&d->parts[agreed], seen, next, relaxed, relaxed)) *seen = next;
-            else if ((uint32_t)*seen != tag) break; /* the mark has changed */
+            else if ((uint32_t)*seen != tag) break; /* the owner id has changed */
         }
     } while (agreed < FLAKE_I_SALT_PARTS);
     const uint64_t low = part[0] >> 32 << 32 | part[1] >> 32;
     const uint64_t high = part[2] >> 32 << 32 | part[3] >> 32;
     FLAKE_ATOMIC_STORE(&d->low, low, relaxed);
     FLAKE_ATOMIC_STORE(&d->high, high, relaxed);
-    FLAKE_ATOMIC_STORE(&d->seal, low ^ high ^ mark, relaxed);
+    FLAKE_ATOMIC_STORE(&d->seal, low ^ high ^ owner_id, relaxed);
     return true;
 }
 
@@ -6969,8 +6941,8 @@ FLAKE_I_FN flake_status flake_i_default_gen(flake128_gen **g) {
     if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
     flake128_gen *const fresh = &flake_i_default.places[place];
     flake_i_default_begin(fresh, FLAKE_UUID7, keys);
-    fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the salt tells instead */
-    fresh->engine.fork_mark = fresh->engine.process_mark = 0;
+    fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the salt tells instead */
+    fresh->engine.owner_id = fresh->engine.instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
     return FLAKE_OK;
 }
@@ -6996,14 +6968,14 @@ FLAKE_I_FN flake_status flake_i_default_id(flake_form form, flake128 *id) {
         flake128_gen *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
         const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
                                    FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
-        const uint64_t mark =
+        const uint64_t owner_id =
             salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
         flake_i_place place;
         flake_status status;
         if (FLAKE_I_LIKELY(g != NULL)) {
             status = flake_i_default_draw(g, &place);
             if (status != FLAKE_OK) return status;
-            if (FLAKE_I_LIKELY(mark == flake_i_default_mark())) {
+            if (FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) {
                 flake_i_form_run(form, &g->keys, salt, 0, g->epoch_ms + place.time, place.index, id,
                                  1);
                 return FLAKE_OK;

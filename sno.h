@@ -1089,7 +1089,7 @@ FLAKE_I_FN struct sno_i_family *sno_i_get_family(void) {
 /* From the system's random bytes; but a machine's clone may get the same ones as its twin, and some
  * system may have none, so time and process have a part in it. */
 FLAKE_I_FN uint16_t sno_i_random_partition(void) {
-    const uint64_t own = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) ^ flake_i_pid_mark() << 40;
+    const uint64_t own = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) ^ flake_i_pid() << 40;
     uint16_t drawn = 0;
     (void)flake_i_random_bytes(&drawn, sizeof drawn);
     return (uint16_t)(drawn ^ own * 0x9e3779b97f4a7c15 >> 48);
@@ -1476,10 +1476,9 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
 }
 
 FLAKE_API uint32_t sno_len(sno_gen *g) {
-    flake_i_view v;
-    int64_t now_ns;
-    if (flake_i_peek(&g->engine, &v, &now_ns) != FLAKE_OK || v.now < v.time) return 0;
-    return (uint32_t)flake_i_min(v.place, g->engine.cap);
+    flake_i_attempt a;
+    if (flake_i_peek(&g->engine, &a) != FLAKE_OK || a.now < a.time) return 0;
+    return (uint32_t)flake_i_min(a.place, g->engine.cap);
 }
 
 FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
@@ -1681,7 +1680,7 @@ FLAKE_API flake_status sno_lanes_snapshot_take(sno_lanes *l, sno_snapshot *snaps
  * whole, with one CAS (PAGE:R, PAGE:A). Nobody waits for anybody: who finds all places taken draws
  * from a generator on his stack, with a partition that is used up with the id.
  *
- * The tag is looked at after the draw. If the mark in it is still this process's, it was so when
+ * The tag is looked at after the draw. If the owner id in it is still this process's, it was so when
  * the place was drawn, and the place, which is nobody else's (I1), goes with the tag's partition.
  * If not, the place is dropped. The tag carries nothing but itself, so relaxed will do; only a
  * partition that was just taken is put in it, so it never comes back to an earlier value. */
@@ -1689,22 +1688,14 @@ enum { SNO_I_DEFAULT_PLACES = 4 };
 #define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 2) /* its number: see flake_i_process */
 struct sno_i_default {
     FLAKE_ATOMIC(sno_gen *) gen; /* NULL: there is none yet */
-    flake_i_atomic64 tag;        /* [ the process's mark:48 ][ partition:16 ]; 0: none yet */
+    flake_i_atomic64 tag;        /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
     flake_i_atomic64 begun;      /* see flake_i_take_place */
     sno_gen places[SNO_I_DEFAULT_PLACES];
 };
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);
 
-/* This process's mark, where a tag has it: the page's word, which counts generations, or with a bit
- * that such a count does not reach the pid, of 32 bits at most, with generations above. */
-FLAKE_I_INLINE uint64_t sno_i_tag_mark(void) {
-    flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
-    if (FLAKE_I_LIKELY(page != NULL)) return FLAKE_ATOMIC_LOAD(page, relaxed) << 16;
-    return (flake_i_pid_mark() | (uint64_t)1 << 47) << 16;
-}
-
 FLAKE_I_INLINE bool sno_i_tag_is_ours(uint64_t tag) {
-    return sno_i_tag_mark() == (tag & ~(uint64_t)0xffff);
+    return flake_i_instance_owner_now() << 16 == (tag & ~(uint64_t)0xffff);
 }
 
 /* A tag of this process's; 0: no partition is left. */
@@ -1712,12 +1703,11 @@ FLAKE_I_FN uint64_t sno_i_own_tag(void) {
     flake_i_atomic64 *word;
     uint64_t tag = FLAKE_ATOMIC_LOAD(&sno_i_default.tag, relaxed);
     uint16_t partition;
-    (void)flake_i_fork_mark(&word); /* from here on there is a mark, and it is not 0 */
-    const uint64_t mark = sno_i_tag_mark();
-    if ((tag & ~(uint64_t)0xffff) == mark) return tag;
+    const uint64_t owner = flake_i_instance_owner_id(&word) << 16; /* not 0 from here on */
+    if ((tag & ~(uint64_t)0xffff) == owner) return tag;
     if (sno_i_take_partition(&partition) != FLAKE_OK) return 0;
-    return FLAKE_ATOMIC_CAS(&sno_i_default.tag, &tag, mark | partition, relaxed, relaxed)
-               ? mark | partition
+    return FLAKE_ATOMIC_CAS(&sno_i_default.tag, &tag, owner | partition, relaxed, relaxed)
+               ? owner | partition
                : tag;
 }
 
@@ -1729,8 +1719,8 @@ FLAKE_I_FN sno_gen *sno_i_default_gen(void) {
     if (place == SNO_I_DEFAULT_PLACES) return NULL;
     sno_gen *const fresh = &sno_i_default.places[place];
     if (sno_i_gen_init(fresh, NULL, 0, 0, UINT16_MAX + 1) != FLAKE_OK) return NULL;
-    fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the tag tells instead */
-    fresh->engine.fork_mark = fresh->engine.process_mark = 0;
+    fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the tag tells instead */
+    fresh->engine.owner_id = fresh->engine.instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&sno_i_default.gen, &found, fresh, release, acquire))
         return fresh; /* PAGE:R */
     return found;

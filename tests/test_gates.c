@@ -437,12 +437,18 @@ static void a_place_after_the_last_unit_is_out_of_range(void) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(id >> 22, 1023);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 13u) + 12;
-    CHECK_EQ(flake_i_draw_late(&gen.engine, word, start_ms * a_ms, &place), FLAKE_RANGE);
+    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, start_ms * a_ms, 1,
+                               &place),
+             FLAKE_RANGE);
     CHECK_EQ(atomic_load(&our->sleeps), 0);
     clock_to_ms(start_ms + 1);
-    CHECK_EQ(flake_i_draw_late(&gen.engine, word, start_ms * a_ms, &place), FLAKE_RANGE);
+    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, start_ms * a_ms, 1,
+                               &place),
+             FLAKE_RANGE);
     /* the last unit's own last place is one of the layout */
-    CHECK_EQ(flake_i_draw_late(&gen.engine, word - 12 + 8, start_ms * a_ms, &place), FLAKE_OK);
+    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word - 12 + 8,
+                               start_ms * a_ms, 1, &place),
+             FLAKE_OK);
     CHECK(place.time == 1023 && place.index == 9);
 }
 

@@ -107,7 +107,8 @@ static flake_status sleep_late(void) {
     CHECK(gen.engine.add_rest != 0);
     const int64_t now_ns = atomic_load(&our->now_ns);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
-    const flake_status status = flake_i_draw_late(&gen.engine, word, now_ns, &place);
+    const flake_status status =
+        flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, now_ns, 1, &place);
     flake_stats stats;
     flake_stats_get(&gen, &stats);
     CHECK(stats.waits > 0);

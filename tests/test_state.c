@@ -715,7 +715,9 @@ static void a_place_in_the_queue_is_asked_for(void) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 13u) + 12; /* 12 and one more draw */
     gate_says = FLAKE_LEASE;
-    CHECK_EQ(flake_i_draw_late(&gen.engine, word, script_now.now_ns, &place), FLAKE_LEASE);
+    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, script_now.now_ns, 1,
+                               &place),
+             FLAKE_LEASE);
     CHECK_EQ(atomic_load(&gen.engine.word), word); /* given back */
 }
 

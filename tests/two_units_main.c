@@ -38,7 +38,7 @@ LIES_AT(struct sno_i_default_2, tag, 8);
 LIES_AT(struct sno_i_default_2, begun, 16);
 SIZE_IS(struct sno_gen, 632); /* lies in the default generator's object */
 LIES_AT(struct sno_gen, engine.word, 56);
-LIES_AT(struct sno_gen, engine.fork_word, 120);
+LIES_AT(struct sno_gen, engine.owner_word, 120);
 LIES_AT(struct sno_gen, engine.safe, 448);
 LIES_AT(struct sno_gen, partition, 592);
 SIZE_IS(struct flake_i_default_2, 72 + 4 * sizeof(struct flake128_gen));
@@ -49,7 +49,7 @@ LIES_AT(struct flake_i_default_2, parts, 32);
 LIES_AT(struct flake_i_default_2, begun, 64);
 SIZE_IS(struct flake128_gen, 704); /* lies in that, too */
 LIES_AT(struct flake128_gen, engine.word, 56);
-LIES_AT(struct flake128_gen, engine.fork_word, 120);
+LIES_AT(struct flake128_gen, engine.owner_word, 120);
 LIES_AT(struct flake128_gen, engine.safe, 448);
 LIES_AT(struct flake128_gen, form, 612);
 LIES_AT(struct flake128_gen, keys, 632);

@@ -45,7 +45,7 @@
  * A claim is a flake_gate, like any other. Of flake.h's internals this header uses only:
  *
  *     flake_i_new_page, flake_i_wipe_on_fork, flake_i_drop_page     a page that fork wipes
- *     flake_i_process_mark                                          the process's owner mark
+ *     flake_i_process_owner_id                                      the process's owner id
  *     flake_i_random_bytes                                          random bytes
  *     FLAKE_I_BY_NAME, flake_i_timespec, flake_i_clock_gettime      elapsed time where strict C hides it
  *     flake_i_say, flake_i_put_why                                  reasons in words
@@ -142,7 +142,7 @@ struct flake_etcd {
     flake_i_atomic64 wanted_ns; /* a time refused since the last attempt to extend, or 0 */
     flake_i_atomic32 trouble;   /* why that attempt failed, see below */
     int64_t floor_ns;           /* the H that the claim replaced: IDs are later */
-    uint64_t process;           /* of the claim: flake_i_process_mark */
+    uint64_t process;           /* of the claim: flake_i_process_owner_id */
     flake_i_atomic64 *word;     /* the gate's; its page outlives the claim, for old generators */
     unsigned cluster, generator;
     struct flake_i_etcd *session;
@@ -1052,7 +1052,7 @@ FLAKE_I_FN flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
     flake_etcd *c = (flake_etcd *)user;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire); /* HELD:A */
     if (!flake_i_etcd_is_held(state)) return FLAKE_LEASE;
-    if (c->process != flake_i_process_mark()) return FLAKE_FORKED;
+    if (c->process != flake_i_process_owner_id()) return FLAKE_FORKED;
     if (until_ns <= c->floor_ns) return FLAKE_CLOCK_BACK;
     if (until_ns > (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed)) {
         flake_i_etcd_raise_time(&c->wanted_ns, until_ns);
@@ -1371,7 +1371,7 @@ FLAKE_I_FN flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd *s
     }
     const uint64_t claim = (FLAKE_ATOMIC_LOAD(&c->state, relaxed) >> 2) + 1;
     c->session = s;
-    c->process = flake_i_process_mark();
+    c->process = flake_i_process_owner_id();
     if (c->word) FLAKE_ATOMIC_STORE(c->word, claim, relaxed);
     FLAKE_ATOMIC_STORE(&c->state, claim << 2 | FLAKE_I_ETCD_HELD, release); /* HELD:R */
     if (pthread_create(&c->thread, NULL, flake_i_etcd_keep_claim, c) == 0) return FLAKE_OK;
@@ -1432,7 +1432,7 @@ FLAKE_API flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
     flake_i_put_why(why, "", "", "");
     flake_i_etcd_close_gate(c, state, FLAKE_I_ETCD_NONE);
-    if (c->process != flake_i_process_mark()) {
+    if (c->process != flake_i_process_owner_id()) {
         /* libcurl's objects are leaked: closing a connection would write to the parent's socket. */
         s->multi = NULL;
         s->easy = s->watch = NULL;
@@ -1487,7 +1487,7 @@ FLAKE_API flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
         text = state == FLAKE_I_ETCD_LOST ? "another has written the number's keys"
                                           : "nothing is claimed";
         status = FLAKE_LEASE;
-    } else if (c->process != flake_i_process_mark()) {
+    } else if (c->process != flake_i_process_owner_id()) {
         text = "the claim is the parent's";
         status = FLAKE_FORKED;
     }

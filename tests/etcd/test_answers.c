@@ -422,7 +422,7 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
     const int64_t s = 1000000000, unix_ns = 1700000000 * s;
     memset(&o, 0, sizeof o);
     c.word = (flake_i_atomic64 *)flake_i_new_page(false);
-    c.process = flake_i_process_mark();
+    c.process = flake_i_process_owner_id();
     c.floor_ns = unix_ns + 7000000 / 2; /* within a unit of a generator */
     c.asked_ns = (uint64_t)c.floor_ns;
     c.horizon_ns = (uint64_t)(unix_ns + 100 * s);

@@ -55,7 +55,7 @@ static bool prepare_flake(void) {
     if (flake_init(&our.flake, &o) != FLAKE_OK) return false;
     if (!o.shared_memory) {
         flake_i_atomic64 *word;
-        mark_at_start = flake_i_fork_mark(&word);
+        mark_at_start = flake_i_instance_owner_id(&word);
         fork_page = word;
     }
     engines[0] = &our.flake.engine;

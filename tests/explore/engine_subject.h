@@ -187,7 +187,7 @@ static const char *name_of(const void *at) {
     if (is_hint(at)) return now->one_slot ? "map" : NULL; /* else each thread's own */
     const flake_state *const s = &our.state;
     if (at == fork_page) return calls_any('b') ? "fork word" : NULL;
-    if (at == our.prefetch[0].fork_word || at == fork_page + 1) return NULL;
+    if (at == our.prefetch[0].instance_word || at == fork_page + 1) return NULL;
     if (at == &flake_i_process.page || at == &flake_i_process.generation ||
         at == &flake_i_process.bumps)
         return NULL;

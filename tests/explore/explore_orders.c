@@ -360,10 +360,10 @@ static void take_partition(void) {
     kept.drawn[kept.n++] = partition;
 }
 
-static void take_mark(void) {
+static void take_owner_id(void) {
     flake_i_atomic64 *word;
-    const uint64_t mark = flake_i_fork_mark(&word);
-    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two marks");
+    const uint64_t mark = flake_i_instance_owner_id(&word);
+    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two owner ids");
     kept.drawn[0] = mark;
     kept.n = 1;
 }
@@ -380,13 +380,13 @@ static void generate_uuid(void) {
     memcpy(last, id, sizeof id);
 }
 
-/* The salt that a mark has: one, whoever makes it and reads it. */
+/* The salt that an owner id has: one, whoever makes it and reads it. */
 static void agree_on_salt(void) {
     if (!flake_i_new_salt()) orders_fail("no salt without random bytes");
     const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
                                FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
     const uint64_t seal = FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
-    if ((salt.low ^ salt.high ^ seal) != flake_i_default_mark()) return;
+    if ((salt.low ^ salt.high ^ seal) != flake_i_instance_owner_now()) return;
     if (kept.is_salted && (salt.low != kept.salt.low || salt.high != kept.salt.high))
         orders_fail("a process has two salts");
     kept.salt = salt;
@@ -420,7 +420,7 @@ static void call(char letter) {
     case 'f': (void)sno_i_get_family(); break;
     case 'g': generate(); break;
     case 'P': take_partition(); break;
-    case 'M': take_mark(); break;
+    case 'M': take_owner_id(); break;
     case 'U': generate_uuid(); break;
     case 'b': flake_generation_bump(); break;
     case 'k': agree_on_salt(); break;
@@ -543,10 +543,10 @@ static void begin_process(void) {
     memset(&flake_i_process, 0, sizeof flake_i_process);
     memset(&flake_i_process, 0, sizeof flake_i_process);
     n_pages = 0;
-    (void)flake_i_fork_mark(&word);
-    (void)flake_i_process_mark();
-    (void)flake_i_fork_mark(&twin);
-    (void)flake_i_process_mark();
+    (void)flake_i_instance_owner_id(&word);
+    (void)flake_i_process_owner_id();
+    (void)flake_i_instance_owner_id(&twin);
+    (void)flake_i_process_owner_id();
 }
 
 static void begin_state(void) {
@@ -564,7 +564,7 @@ static void begin_state(void) {
     state.patient = (uint64_t)INT64_MIN;
     if (now->horizon) {
         state.is_open = 1;
-        state.holder = is_dead_holders() ? 0 : flake_i_holder_mark();
+        state.holder = is_dead_holders() ? 0 : flake_i_process_owner_id();
     }
     if (is_dead_holders()) {
         state.is_shared = true;
@@ -585,7 +585,7 @@ static void begin_state(void) {
 
 static void begin_page(void) {
     begin_process();
-    if (calls_any('M')) *flake_i_process.page = 0; /* no mark yet */
+    if (calls_any('M')) *flake_i_process.page = 0; /* no owner id yet */
     memset(&sno_i_partitions, 0, sizeof sno_i_partitions);
     memset(&sno_i_default, 0, sizeof sno_i_default);
     memset(&flake_i_default, 0, sizeof flake_i_default);

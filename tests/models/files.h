@@ -151,7 +151,7 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
     files_writes = 0;
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), relaxed);
     FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
 }
 
@@ -167,18 +167,18 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
 #define flake_i_state_settle(s, r)                 FILES_SETTLE_##s, r)
 #define FILES_SETTLE_flake_state                   flake_i_state_settle_bytes(flake_state
 #define FILES_SETTLE_s                             files_settle(s
-#define flake_i_thread_mark(what)                  FILES_MARK_##what)
-#define FILES_MARK_void                            flake_i_thread_mark_one(void
-#define FILES_MARK_                                files_mark(
-#define flake_i_holder_mark(what)                  FILES_HOLDER_##what)
-#define FILES_HOLDER_void                          flake_i_holder_mark_no(void
-#define FILES_HOLDER_                              files_holder(
+#define flake_i_thread_id(what)                    FILES_THREAD_##what)
+#define FILES_THREAD_void                          flake_i_thread_id_one(void
+#define FILES_THREAD_                              files_thread(
+#define flake_i_process_owner_id(what)             FILES_PROCESS_##what)
+#define FILES_PROCESS_void                         flake_i_process_owner_id_no(void
+#define FILES_PROCESS_                             files_process(
 struct flake_state;
 struct flake_i_record;
 static bool files_write_horizon(struct flake_state *, int64_t horizon_ns, int64_t now_ns);
-static inline uint64_t files_holder(void) { return 1; }
+static inline uint64_t files_process(void) { return 1; }
 static bool files_settle(struct flake_state *, const struct flake_i_record *);
-static inline uint64_t files_mark(void) { return (uint64_t)pthread_self() << 1 | 1; }
+static inline uint64_t files_thread(void) { return (uint64_t)pthread_self() << 1 | 1; }
 #include "model.h"
 
 static int64_t files_horizon_ns; /* plain on purpose */
@@ -204,7 +204,7 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)ahead_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), relaxed);
     FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
     files_horizon_ns = horizon_units * UNIT_NS;
     files_writes = 0;
@@ -217,12 +217,12 @@ static inline flake_status files_open_again(flake_state *s, int64_t ahead_units)
     last.number = 2; /* its name is on disk */
     last.horizon_ns = files_horizon_ns;
     FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
     FLAKE_ATOMIC_STORE(&s->run, flake_i_state_run(s) + 1, relaxed); /* DISK carries it */
     s->file.fd = 3;
     s->is_shared = false;
-    s->fork_mark = 0;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
+    s->instance_owner_id = 0;
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), relaxed);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)ahead_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
     const flake_status status = flake_i_state_begin(s, &options, &last, model_now_ns(), NULL);
