@@ -273,7 +273,7 @@ typedef enum flake_status {
      * was opened for other options; from draws, extend and close: the file was changed while it was
      * open */
     FLAKE_FOREIGN = 11,
-    /* the last run ended longer ago than allowable_downtime_ms */
+    /* the last run ended longer ago than max_downtime_ms */
     FLAKE_DOWNTIME = 12,
     /* somebody else holds this number, file, or range of ids */
     FLAKE_TAKEN = 13,
@@ -478,7 +478,7 @@ FLAKE_API const char *flake_options_why(const flake_options *);
 /* Waits, but no longer than max_wait_ms: FLAKE_AGAIN, FLAKE_CLOCK_BACK. Wait-free while ids are
  * free. */
 FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
-/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. (With a state file that has no by_timer one
+/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. (With a state file that has no manual_extend one
  * call in a second or two writes it.) */
 FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 /* How many ns from now until flake_try can succeed, if nobody is faster. Gate and state are not
@@ -644,20 +644,20 @@ typedef struct flake_state_options {
         *path; /* the file, below 1,000 bytes; it is made, through PATH.new beside it, if its folder
                          exists and can be written. Relative to the folder at the time of the open */
     int64_t horizon_ms;            /* how far ahead of use the file is written; 0: 3,000 */
-    int64_t allowable_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
+    int64_t max_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
     bool must_exist;               /* FLAKE_IO when there is no file, rather than a new one */
     bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
-    bool by_timer; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached, or
+    bool manual_extend; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached, or
                       FLAKE_IO if the timer could not write it: the program calls
                       flake_state_extend, at least twice in horizon_ms */
-    /* It lies in memory that processes share, beside generators that do, and is by_timer, too. Who
+    /* It lies in memory that processes share, beside generators that do, and is manual_extend, too. Who
      * opened it extends it, and the draws of all stop at its horizon. When he is dead another may
      * open it, and draws go on. */
     bool shared_memory;
     flake_clock clock; /* the generator's; all zero: the system's */
 } flake_state_options;
 
-/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
+/* Writes a new horizon now, from a timer: with manual_extend, or so that no draw has to. From any thread
  * of the process that opened it. FLAKE_IO: the old one stands. FLAKE_FOREIGN: the state is lost. */
 FLAKE_API flake_status flake_state_extend(flake_state *);
 /* Writes the time of the last id, so that the next run waits only until that has passed: not at
@@ -749,7 +749,7 @@ typedef struct flake_slot_options {
     uint32_t first;     /* the numbers first .. first + count - 1 */
     uint32_t count;     /* 0: 1,024 */
     int64_t horizon_ms; /* as in flake_state_options: so long a number is held back after a death */
-    bool by_timer;      /* likewise */
+    bool manual_extend;      /* likewise */
     int64_t wait_ms;    /* wait so long for one; 0: don't */
     flake_clock clock;  /* all zero: the system's */
 } flake_slot_options;
@@ -3446,7 +3446,7 @@ struct flake_state {
     flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
                                  there is horizon left; INT64_MIN: the last one went well */
     flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
-    flake_i_atomic32 by_timer;
+    flake_i_atomic32 manual_extend;
     flake_i_atomic64 *fork_word;
     uint64_t fork_mark;
     flake_i_atomic64 holder; /* mark of the process that opened it */
@@ -3588,7 +3588,7 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
 FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint8_t *identity,
-                                             int64_t now_ns, int64_t allowable_downtime_ns,
+                                             int64_t now_ns, int64_t max_downtime_ns,
                                              const char **what) {
     if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0) {
         *what = "is of a generator with another layout, node or range of sequence numbers";
@@ -3598,9 +3598,9 @@ FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint
         *what = "is from the future: the clock was put back since it was written";
         return FLAKE_CLOCK_BACK;
     }
-    if (allowable_downtime_ns && now_ns > r->horizon_ns &&
-        (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)allowable_downtime_ns) {
-        *what = "is older than allowable_downtime_ms";
+    if (max_downtime_ns && now_ns > r->horizon_ns &&
+        (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)max_downtime_ns) {
+        *what = "is older than max_downtime_ms";
         return FLAKE_DOWNTIME;
     }
     return FLAKE_OK;
@@ -3767,10 +3767,10 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A, ASK:S */
     if (horizon_ns == INT64_MIN) return FLAKE_IO;
     if ((uint64_t)horizon_ns == FLAKE_I_LOST_STATE) return FLAKE_FOREIGN;
-    const bool by_timer = FLAKE_ATOMIC_LOAD(&s->by_timer, relaxed) != 0;
+    const bool manual_extend = FLAKE_ATOMIC_LOAD(&s->manual_extend, relaxed) != 0;
     const bool is_near =
         until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
-    if (is_near && !by_timer &&
+    if (is_near && !manual_extend &&
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
         const bool moved = flake_i_state_help(s, until_ns, in_vain);
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
@@ -3779,7 +3779,7 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     }
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
-    if (!by_timer) return FLAKE_AGAIN;
+    if (!manual_extend) return FLAKE_AGAIN;
     *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_mark();
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_AGAIN : FLAKE_IO;
 }
@@ -3937,7 +3937,7 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *
     memcpy(s->identity, identity, FLAKE_I_IDENTITY);
     memcpy(s->path, path, strlen(path) + 1);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
-    FLAKE_ATOMIC_STORE(&s->by_timer, o->by_timer || o->shared_memory ? 1u : 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&s->manual_extend, o->manual_extend || o->shared_memory ? 1u : 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
 }
 
@@ -3977,7 +3977,7 @@ FLAKE_I_FN flake_status flake_i_state_go_on(flake_state *s, const flake_state_op
     flake_status status = flake_i_state_read(file, path, &r, why);
     if (status != FLAKE_OK) return status;
     const int64_t now_ns = flake_i_exact_ns(&o->clock);
-    status = flake_i_record_judge(&r, identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
+    status = flake_i_record_judge(&r, identity, now_ns, o->max_downtime_ms * 1000000, &what);
     if (status != FLAKE_OK) return flake_i_say(why, status, path, what);
     if (o->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
         memcmp(s->token, r.run, FLAKE_I_RUN) == 0)
@@ -4043,8 +4043,8 @@ FLAKE_I_FN const char *flake_i_state_why(const flake_state_options *o) {
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
     if (!o->path || !*o->path) return "path: is missing";
     if (o->horizon_ms < 0 || o->horizon_ms > max_ms) return "horizon_ms: is out of range";
-    if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
-        return "allowable_downtime_ms: is out of range";
+    if (o->max_downtime_ms < 0 || o->max_downtime_ms > max_ms)
+        return "max_downtime_ms: is out of range";
     return NULL;
 }
 
@@ -4497,7 +4497,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_FOREIGN:
         return "the state file is another generator's, or no state file, or was changed while it "
                "was open";
-    case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
+    case FLAKE_DOWNTIME: return "the last run ended longer ago than max_downtime_ms";
     case FLAKE_TAKEN: return "somebody else holds this number, file or range of ids";
     case FLAKE_EXHAUSTED: return "this process has used all 65,535 partitions";
     }
@@ -7195,7 +7195,7 @@ FLAKE_I_FN flake_status flake_i_slot_try(flake_slot *slot, const flake_slot_opti
     identity[0] = FLAKE_I_SLOT_KIND;
     flake_i_put64(identity + 32, number);
     where.horizon_ms = o->horizon_ms;
-    where.by_timer = o->by_timer;
+    where.manual_extend = o->manual_extend;
     where.no_wait = true;
     where.clock = o->clock;
     flake_i_slot_path(o->dir, number, path);
@@ -7363,10 +7363,10 @@ FLAKE_I_FN flake_status flake_i_set(void *object, const flake_i_field *fields, s
 FLAKE_I_TABLE const flake_i_field flake_i_state_fields[] = {
     FLAKE_I_FIELD(flake_state_options, path, FLAKE_I_TEXT, NULL),
     FLAKE_I_NUMBER(flake_state_options, horizon_ms),
-    FLAKE_I_NUMBER(flake_state_options, allowable_downtime_ms),
+    FLAKE_I_NUMBER(flake_state_options, max_downtime_ms),
     FLAKE_I_BOOL(flake_state_options, must_exist),
     FLAKE_I_BOOL(flake_state_options, no_wait),
-    FLAKE_I_BOOL(flake_state_options, by_timer),
+    FLAKE_I_BOOL(flake_state_options, manual_extend),
     FLAKE_I_BOOL(flake_state_options, shared_memory),
     FLAKE_I_CLOCK(flake_state_options),
 };
@@ -7428,7 +7428,7 @@ FLAKE_I_TABLE const flake_i_field flake_i_slot_fields[] = {
     FLAKE_I_NUMBER(flake_slot_options, count),
     FLAKE_I_NUMBER(flake_slot_options, horizon_ms),
     FLAKE_I_NUMBER(flake_slot_options, wait_ms),
-    FLAKE_I_BOOL(flake_slot_options, by_timer),
+    FLAKE_I_BOOL(flake_slot_options, manual_extend),
     FLAKE_I_CLOCK(flake_slot_options),
 };
 

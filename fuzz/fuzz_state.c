@@ -468,7 +468,7 @@ static void run_begin(void) {
             run_move_clock_to(before.written_ns);
         } else if (status == (int)(run_of == RUN_SNO ? FLAKE_DOWNTIME : FLAKE_DOWNTIME)) {
             fuzz_true("long ago", began_ns > before.horizon_ns);
-            run_where.allowable_downtime_ms = run_sno_where.allowable_downtime_ms = 0;
+            run_where.max_downtime_ms = run_sno_where.max_downtime_ms = 0;
         } else {
             fuzz_same("status of open", status, (int)(run_of == RUN_SNO ? FLAKE_IO : FLAKE_IO));
             fuzz_true("the disk refused", may_fail);
@@ -581,12 +581,12 @@ static void run_set_up(void) {
     run_where.path = run_sno_where.path = "/ids";
     run_slot_where.dir = "/";
     run_slot_where.count = 1;
-    run_where.by_timer = run_sno_where.by_timer = run_slot_where.by_timer = kind >> 1 & 1;
+    run_where.manual_extend = run_sno_where.manual_extend = run_slot_where.manual_extend = kind >> 1 & 1;
     run_where.no_wait = run_sno_where.no_wait = kind >> 2 & 1;
     run_where.horizon_ms = fuzz_byte() * (kind & 8 ? 40 : 1);
     run_sno_where.horizon_ms = run_slot_where.horizon_ms = run_where.horizon_ms;
-    run_where.allowable_downtime_ms = kind & 16 ? 1000 : 0;
-    run_sno_where.allowable_downtime_ms = run_where.allowable_downtime_ms;
+    run_where.max_downtime_ms = kind & 16 ? 1000 : 0;
+    run_sno_where.max_downtime_ms = run_where.max_downtime_ms;
     run_options.layout = kind & 32 ? flake_layout_sonyflake() : flake_layout_idgen();
     run_options.seq_max = 3 + fuzz_byte() % 60;
     run_options.max_ahead_ms = kind & 64 ? 1500 : 0;

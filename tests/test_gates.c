@@ -148,12 +148,12 @@ static bool fail_writes(const char *name) {
     return false;
 }
 
-static flake_status open_state(int64_t horizon_ms, bool by_timer, const flake_options *o) {
+static flake_status open_state(int64_t horizon_ms, bool manual_extend, const flake_options *o) {
     flake_state_options w;
     memset(&w, 0, sizeof w);
     w.path = path_of("ids");
     w.horizon_ms = horizon_ms;
-    w.by_timer = by_timer;
+    w.manual_extend = manual_extend;
     w.clock.now_ns = scene_clock;
     disk_is_full = false;
     on_call = fail_writes;

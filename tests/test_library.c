@@ -71,8 +71,8 @@ static void a_word_stands_for_a_value(void) {
     SETS(clock.kind, "exact", FLAKE_CLOCK_EXACT);
     CHECK_EQ(flake_options_set(&options, "layout", "sonyflake", &why), FLAKE_OK);
     CHECK_STR(options.layout.name, "sonyflake");
-    CHECK_EQ(flake_state_options_set(&where, "by_timer", "true", &why), FLAKE_OK);
-    CHECK(where.by_timer);
+    CHECK_EQ(flake_state_options_set(&where, "manual_extend", "true", &why), FLAKE_OK);
+    CHECK(where.manual_extend);
 }
 
 static int64_t no_time(void *user) { return *(int64_t *)user; }

@@ -48,10 +48,10 @@ static void a_state_without_a_path_or_with_endless_times(void) {
     CHECK_EQ(open_with(&w), FLAKE_INVALID);
     CHECK(strncmp(why.text, "path", 4) == 0);
     w.path = path_of("ids");
-    w.allowable_downtime_ms = endless_ms;
+    w.max_downtime_ms = endless_ms;
     CHECK_EQ(open_with(&w), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "allowable_downtime_ms", 21) == 0);
-    w.allowable_downtime_ms = 0;
+    CHECK(strncmp(why.text, "max_downtime_ms", 15) == 0);
+    w.max_downtime_ms = 0;
     w.horizon_ms = endless_ms;
     CHECK_EQ(open_with(&w), FLAKE_INVALID);
     CHECK(strncmp(why.text, "horizon_ms", 10) == 0);

@@ -443,7 +443,7 @@ static void a_slot_may_be_extended_by_a_timer_alone(void) {
     uint64_t id;
     begin();
     flake_slot_options o = in_folder(1);
-    o.by_timer = true;
+    o.manual_extend = true;
     CHECK_EQ(claim(0, &o), 0);
     CHECK_EQ(draw_with(&slots[0], 0), FLAKE_OK);
     CHECK(draw_all(1) > 0);

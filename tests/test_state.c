@@ -247,9 +247,9 @@ static void what_can_t_be_read_or_made_is_refused(void) {
     w.horizon_ms = INT64_MAX;
     CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_INVALID);
     w.horizon_ms = 0;
-    w.allowable_downtime_ms = -1;
+    w.max_downtime_ms = -1;
     CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_INVALID);
-    w.allowable_downtime_ms = 0;
+    w.max_downtime_ms = 0;
     w.path = NULL;
     CHECK_EQ(flake_state_open(&state, &w, &o, NULL), FLAKE_INVALID);
     memset(longest, 'x', sizeof longest);
@@ -310,7 +310,7 @@ static void too_long_a_downtime_is_refused(void) {
     flake_state_options w = where_of(path);
     const flake_options o = options_of(1);
     begin();
-    w.allowable_downtime_ms = 60000;
+    w.max_downtime_ms = 60000;
     crash();
     script_now.now_ns = record_of(path).horizon_ns + 60000 * ms + 1;
     refused(path, flake_state_open(&state, &w, &o, &why), FLAKE_DOWNTIME);
@@ -478,7 +478,7 @@ static void a_timer_writes_instead_of_draws(void) {
     const flake_options o = options_of(1);
     uint64_t id;
     begin();
-    w.by_timer = true;
+    w.manual_extend = true;
     CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
     CHECK_EQ(start_gen(), FLAKE_OK);
     for (int i = 0; i < 10000; i++, script_now.now_ns += ms) {
@@ -506,7 +506,7 @@ static void a_timer_keeps_up_with_ids_ahead_of_the_clock(void) {
     flake_options o = options_of(1);
     uint64_t id;
     begin();
-    w.by_timer = true;
+    w.manual_extend = true;
     w.horizon_ms = 1; /* shorter than a unit */
     o.layout = flake_layout_sonyflake();
     o.seq_max = 9;

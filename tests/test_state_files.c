@@ -224,14 +224,14 @@ static void change_a_byte(void) {
     put_bytes(path_of("ids"), bytes, sizeof bytes);
 }
 
-static void is_lost_in_place(void (*change)(void), bool by_timer) {
+static void is_lost_in_place(void (*change)(void), bool manual_extend) {
     uint8_t before[8192], changed[8192], after[8192];
     begin();
     CHECK_EQ(open_at(&other, path_of("another")), FLAKE_OK);
     close_it(&other);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
-    FLAKE_ATOMIC_STORE(&state.by_timer, by_timer ? 1u : 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&state.manual_extend, manual_extend ? 1u : 0u, relaxed);
     CHECK_EQ(read_bytes(path_of("ids"), earlier, sizeof earlier), sizeof earlier);
     pass_ms(1600);
     CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
@@ -242,7 +242,7 @@ static void is_lost_in_place(void (*change)(void), bool by_timer) {
     memset(after, 0, sizeof after);
     const size_t n = read_bytes(path_of("ids"), changed, sizeof changed);
     pass_ms(1600); /* within the horizon, but the file is due */
-    if (by_timer) CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
+    if (manual_extend) CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
     CHECK_EQ(draw(), FLAKE_FOREIGN);
     CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
     CHECK_EQ(read_bytes(path_of("ids"), after, sizeof after), n);

@@ -22,14 +22,14 @@ static sno_snapshot sno_pool_of;
 /* ---- both headers, as one ---- */
 
 
-static bool by_timer;
+static bool manual_extend;
 
 /* The options of either header's states have the same fields. */
 #define SET_STATE_OPTIONS(w, name)      \
     do {                                \
         memset(&(w), 0, sizeof(w));     \
         (w).path = path_of(name);       \
-        (w).by_timer = by_timer;        \
+        (w).manual_extend = manual_extend;        \
         (w).clock.now_ns = scene_clock; \
     } while (0)
 
@@ -378,13 +378,13 @@ static void is_interrupted(const struct kind *k, flake_status (*what)(void)) {
 static void a_draw_in_a_handler_is_answered_at_once(void) {
     (void)signal(SIGUSR1, draw_in_between);
     for (int timer = 0; timer < 2; timer++) {
-        by_timer = timer;
+        manual_extend = timer;
         for (int i = 0; i < kinds_count; i++) {
             is_interrupted(&kinds[i], kinds[i].extend);
             if (!timer) is_interrupted(&kinds[i], kinds[i].draw);
         }
     }
-    by_timer = false;
+    manual_extend = false;
 }
 
 /* ---- errno ---- */

@@ -380,7 +380,7 @@ static flake_state_options state_options(void) {
     memset(&o, 0, sizeof o);
     o.path = "/state";
     o.horizon_ms = now->horizon_ms;
-    o.by_timer = now->by_timer;
+    o.manual_extend = now->manual_extend;
     o.no_wait = true;
     return o;
 }

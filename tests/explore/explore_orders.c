@@ -568,7 +568,7 @@ static void begin_state(void) {
     }
     if (is_dead_holders()) {
         state.is_shared = true;
-        state.by_timer = 1;
+        state.manual_extend = 1;
     }
     (void)orders_locate(&state.horizon, 8, 0, "horizon");
     (void)orders_locate(&state.asked, 8, 0, "asked");
@@ -577,7 +577,7 @@ static void begin_state(void) {
     orders_at[writer].guards = orders_locate(NULL, 0, 0, "the writer's part");
     (void)orders_locate(&state.patient, 8, 0, "patient");
     (void)orders_locate(&state.lead, 8, 0, "lead");
-    (void)orders_locate(&state.by_timer, 4, 0, "by_timer");
+    (void)orders_locate(&state.manual_extend, 4, 0, "manual_extend");
     (void)orders_locate(&state.is_open, 4, 0, "is_open");
     (void)orders_locate(&state.holder, 8, 0, "holder");
     is_at.disk = orders_locate(NULL, 0, (uint64_t)unit_ns(now->horizon), "disk");

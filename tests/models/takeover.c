@@ -85,7 +85,7 @@ int main(void) {
     for (int run = 0; run < RUNS; run++) {
         files_begin(&state, HORIZON, AHEAD);
         state.is_shared = true;
-        FLAKE_ATOMIC_STORE(&state.by_timer, 1u, relaxed);
+        FLAKE_ATOMIC_STORE(&state.manual_extend, 1u, relaxed);
         state.self = (uint64_t)(uintptr_t)&state ^ FLAKE_I_VERSION;
         earlier = flake_i_state_run(&state);
         die_at = (unsigned)run % (STEPS + 1) + 1;

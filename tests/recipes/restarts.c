@@ -6,7 +6,7 @@
  *
  * After a crash the next run waits until that time has passed, three seconds at most by default; after
  * a clean close not at all, unless ids ran ahead of the clock. About every second and a half one draw
- * writes the file. Where no draw may touch a disk, set `by_timer` and call flake_state_extend from a
+ * writes the file. Where no draw may touch a disk, set `manual_extend` and call flake_state_extend from a
  * timer. For a stop and start without files there is flake_snapshot_take, and flake_restore.
  */
 #include "flake.h"
