@@ -343,9 +343,8 @@ static void who_waits_for_a_state_looks_again(void) {
             w.path = path_of("ids");
             s.path = path_of("snos");
             w.manual_extend = s.manual_extend = true;
-            w.clock.now_ns = s.clock.now_ns = scene_clock;
-            CHECK_EQ(flake_state_open(&state, &w, &o, NULL), FLAKE_OK);
-            CHECK_EQ(sno_state_open(&snos, &s, &pool, NULL), FLAKE_OK);
+            CHECK_EQ(flake_state_open(&state, &w, &o, NULL, NULL), FLAKE_OK);
+            CHECK_EQ(sno_state_open(&snos, &s, &p, &pool, NULL), FLAKE_OK);
             o.state = &state;
             p.state = &snos;
             CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);

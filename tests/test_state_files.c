@@ -30,8 +30,7 @@ static flake_status open_at(flake_state *s, const char *path) {
     memset(&w, 0, sizeof w);
     memset(&why, 0, sizeof why);
     w.path = path;
-    w.clock.now_ns = scene_clock;
-    return flake_state_open(s, &w, &o, &why);
+    return flake_state_open(s, &w, &o, NULL, &why);
 }
 
 static flake_status start_on(flake_gen *g, flake_state *s) {
@@ -360,9 +359,8 @@ static void what_stands_beside_the_path_is_not_taken(void) {
     flake_state_options w;
     memset(&w, 0, sizeof w);
     w.path = beside;
-    w.clock = o.clock;
     o.node = 5;
-    CHECK_EQ(flake_state_open(&other, &w, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&other, &w, &o, NULL, &why), FLAKE_OK);
     close_it(&other);
     const int64_t horizon_ns = horizon_at(beside);
     CHECK_EQ(open_at(&state, path), FLAKE_FOREIGN);
@@ -504,16 +502,16 @@ static void a_crash_loop_does_not_run_away(void) {
     memset(&w, 0, sizeof w);
     begin();
     w.path = path_of("ids");
-    w.clock.now_ns = scene_clock;
+    const flake_options o = options_now();
     w.no_wait = true;
     w.horizon_ms = 10000;
-    CHECK_EQ(flake_state_open(&state, &w, NULL, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     const int64_t horizon_ns = horizon_at(w.path);
     w.horizon_ms = 1000;
     for (int run = 0; run < 5; run++) {
         flake_i_file_drop(&state.file, false); /* as if it had died */
         memset(&state, 0, sizeof state);
-        CHECK_EQ(flake_state_open(&state, &w, NULL, &why), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
         CHECK_EQ(horizon_at(w.path), horizon_ns);
     }
     close_it(&state);
@@ -602,8 +600,8 @@ static flake_status open_snos(void) { /* with a partition that nobody chose */
     memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);
     w.path = path_of("snos");
-    w.clock.now_ns = scene_clock;
-    const flake_status status = sno_state_open(&snos, &w, &pool, NULL);
+    const flake_options o = options_of_sno(scene_clock, NULL);
+    const flake_status status = sno_state_open(&snos, &w, &o, &pool, NULL);
     if (status == FLAKE_OK) CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     return status;
 }
@@ -698,14 +696,13 @@ static wire may_open;
 
 static void open_anew_as_a_shared_one(void) {
     flake_state_options w;
-    const flake_options o = options_now();
+    flake_options o = options_now();
     memset(&w, 0, sizeof w);
     w.path = path_of("ids");
-    w.shared_memory = true;
-    w.clock.now_ns = scene_clock;
+    o.shared_memory = true;
     const uint64_t run = flake_i_state_run(&state);
     (void)await_word(&may_open);
-    EXPECT(flake_state_open(&state, &w, &o, NULL) == FLAKE_OK);
+    EXPECT(flake_state_open(&state, &w, &o, NULL, NULL) == FLAKE_OK);
     EXPECT(state.is_shared && flake_i_state_run(&state) != run);
     EXPECT(flake_state_close(&state) == FLAKE_OK);
 }

@@ -28,7 +28,7 @@ static bool prepare_state(flake_options *o) {
     files.record[1] = r.number << 41 | (uint64_t)r.horizon_ns << 1;
     files.is_there = true;
     o->state = &our.state;
-    return flake_state_open(&our.state, &where, o, NULL) == FLAKE_OK;
+    return flake_state_open(&our.state, &where, o, NULL, NULL) == FLAKE_OK;
 }
 
 static bool prepare_flake(void) {

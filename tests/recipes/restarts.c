@@ -21,7 +21,7 @@ int main(void) {
     uint64_t id;
     flake_why why;
     where.path = "ids.state";
-    if (flake_state_open(&state, &where, &options, &why) != FLAKE_OK)
+    if (flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     options.state = &state;
     if (flake_init(&ids, &options) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
