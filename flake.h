@@ -3592,11 +3592,16 @@ FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
     return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_holder_mark(); /* HOLD:A */
 }
 
-/* Whether this process opened it and still has it. A shared one may be another's. */
-FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
+/* Whether this process opened it. A shared one may be another's. */
+FLAKE_I_FN bool flake_i_state_is_here(const flake_state *s) {
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
     if (s->self != ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION)) return false;
-    return flake_i_state_holder_is_here(s) && flake_i_file_is_open(&s->file);
+    return flake_i_state_holder_is_here(s);
+}
+
+/* Whether it still has the file, too. */
+FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
+    return flake_i_state_is_here(s) && flake_i_file_is_open(&s->file);
 }
 
 /* Of a parent's or another process's, or from before a bump. */
@@ -3831,7 +3836,8 @@ typedef struct flake_i_opening {
     const flake_options *options; /* the generator's: clock and shared_memory */
     flake_why *why;
     bool any;     /* a file of any identity of this kind will do */
-    bool resumes; /* draws of the last run, whose holder is dead, continue */
+    bool resumes;  /* draws of the last run, whose holder is dead, continue */
+    bool has_turn; /* this thread is the writer */
     int64_t now_ns;
     flake_i_file file; /* locked */
     flake_i_record last; /* the one that counts; number 0: the file has no name yet */
@@ -3931,6 +3937,7 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, flake_i_opening *o) {
     o->resumes = flake_i_state_resumes(s, o);
     if (!o->resumes) FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was, it is no longer */
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
+    o->has_turn = true;
     if (!o->resumes) flake_i_state_new_run(s);
     s->file = o->file;
     s->clock = o->options->clock;
@@ -4016,10 +4023,13 @@ FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) 
     }
     if (status == FLAKE_OK)
         status = o->last.number ? flake_i_state_continue(s, o, from_ns) : flake_i_state_make(s, o);
-    if (status == FLAKE_OK) FLAKE_ATOMIC_STORE(&s->is_open, 1u, release); /* OPEN:R */
-    else s->file.fd = -1; /* the caller closes it */
-    if (status == FLAKE_OK || o->resumes) flake_i_state_turn_end(s);
-    return status;
+    if (status != FLAKE_OK) {
+        s->file.fd = -1; /* the caller closes it */
+        return status;
+    }
+    FLAKE_ATOMIC_STORE(&s->is_open, 1u, release); /* OPEN:R */
+    flake_i_state_turn_end(s);
+    return FLAKE_OK;
 }
 
 /* What lies in shared memory is touched by nobody but who has the lock. */
@@ -4094,6 +4104,18 @@ FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_
     return NULL;
 }
 
+/* If the program has closed the descriptor of a state that is open, another thread may be in a write of
+ * it: waits for the turn. False: this thread is the writer, in what a signal has interrupted. */
+FLAKE_I_FN bool flake_i_state_stop(flake_state *s, flake_i_opening *o) {
+    bool self = false;
+    if (!flake_i_state_is_here(s)) return true;
+    while (!flake_i_state_turn(s, &self)) {
+        if (self) return false;
+        FLAKE_SLEEP_NS(100000);
+    }
+    return o->has_turn = true;
+}
+
 /* On failure the state is unchanged, or closed. */
 FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, uint64_t *number) {
     const int64_t nap_ns = 10000000;
@@ -4111,7 +4133,9 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
         return flake_i_say(o->why, FLAKE_INVALID, o->where->dir ? "dir" : "path",
                            "is too long, or the folder is gone");
     const flake_i_calm calm = flake_i_calm_begin();
-    if (o->where->dir) {
+    if (!flake_i_state_stop(s, o))
+        status = flake_i_say(o->why, FLAKE_TAKEN, given, "the state is being written");
+    else if (o->where->dir) {
         status = flake_i_state_open_any(s, o, number);
         for (int64_t left_ns = o->where->wait_ms * 1000000; status != FLAKE_OK && left_ns > 0;
              left_ns -= nap_ns) {
@@ -4121,6 +4145,9 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
     } else
         for (int tries = 0; status == FLAKE_AGAIN && tries < 100; tries++)
             status = flake_i_state_open_file(s, o);
+    /* The turn stays with a closed state. */
+    if (status != FLAKE_OK && o->has_turn && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed))
+        flake_i_state_turn_end(s);
     flake_i_calm_end(calm);
     return status;
 }

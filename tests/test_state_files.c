@@ -781,6 +781,71 @@ static void a_close_behind_a_bump_waits_for_who_writes(void) {
     close_it(&state);
 }
 
+/* ---- opened again after its descriptor was closed, while a timer is still in a write ---- */
+
+static bool write_first_when_told(const char *name) {
+    if (strcmp(name, "write") != 0 || atomic_exchange(&writes, true)) return true;
+    while (!atomic_load(&may_write)) (void)sched_yield();
+    return true;
+}
+
+static void *extend_until_told(void *unused) {
+    (void)flake_state_extend(&state);
+    atomic_store(&has_written, true);
+    return unused;
+}
+
+static void let_the_timer_end(int64_t ns) {
+    atomic_store(&may_write, true);
+    while (!atomic_load(&has_written)) (void)sched_yield();
+    pass_ms(ns / a_ms + 1);
+}
+
+static void a_state_opened_again_has_one_writer(void) {
+    pthread_t timer;
+    begin();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    pass_ms(10000); /* nothing is waited for but the timer */
+    atomic_store(&writes, false);
+    atomic_store(&may_write, false);
+    atomic_store(&has_written, false);
+    on_call = write_first_when_told;
+    on_sleep = let_the_timer_end;
+    if (pthread_create(&timer, NULL, extend_until_told, NULL) != 0) abort();
+    while (!atomic_load(&writes)) (void)sched_yield();
+    CHECK_EQ((close)(state.file.fd), 0);
+    CHECK_EQ(open_at(&other, path_of("nowhere/ids")), FLAKE_IO); /* another object does not wait */
+    CHECK(!atomic_load(&has_written));
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK(atomic_load(&has_written));
+    atomic_store(&may_write, true);
+    (void)pthread_join(timer, NULL);
+    on_call = NULL;
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    for (int i = 0; i < 5; i++, pass_ms(1600)) CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(repeated(), 0);
+    close_it(&state);
+}
+
+/* An open that fails gives the turn back: the state is as it was. */
+static void a_state_that_is_not_opened_again_is_as_it_was(void) {
+    begin();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    CHECK_EQ((close)(state.file.fd), 0);
+    CHECK_EQ(open_at(&state, path_of("nowhere/ids")), FLAKE_IO);
+    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ((uint64_t)FLAKE_ATOMIC_LOAD(&state.writer, relaxed), 0);
+    FLAKE_ATOMIC_STORE(&state.writer, flake_i_thread_mark(), relaxed); /* as in a handler */
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_TAKEN);
+    CHECK(strstr(why.text, "written") != NULL);
+    FLAKE_ATOMIC_STORE(&state.writer, 0u, relaxed);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(draw(), FLAKE_IO); /* of the earlier run */
+    close_it(&state);
+}
+
 /* ---- opened again ---- */
 
 static void another_run_of_the_file(void) {
@@ -993,6 +1058,8 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_childs_copy_may_be_opened_anew_as_a_shared_one),
         CHECK_TEST(a_child_with_its_parents_pid_has_not_its_state),
         CHECK_TEST(a_close_behind_a_bump_waits_for_who_writes),
+        CHECK_TEST(a_state_opened_again_has_one_writer),
+        CHECK_TEST(a_state_that_is_not_opened_again_is_as_it_was),
         CHECK_TEST(a_state_opened_again_does_not_revive_its_generators),
         CHECK_TEST(an_open_that_fails_leaves_nothing_open),
         CHECK_TEST(a_run_waits_for_the_last_id_and_no_longer),
