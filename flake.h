@@ -43,8 +43,8 @@
  *     a flake_shard                 one thread at a time draws; the questions any
  *     a flake_prefetch              one thread at a time
  *     a flake_ring                  push and pop from any thread
- *     a flake_state, flake_slot     open, claim, close, release: one thread at a time, and not beside
- *                                   an init of a generator on it; extend: any
+ *     a flake_state                 open and close: one thread at a time, and not beside an init of a
+ *                                   generator on it; extend: any
  *
  * A signal handler that draws must return. If it jumps out of the write of a state, or ends its
  * thread there, that state stops for good. None may draw where 64-bit atomics take a lock, which it
@@ -77,7 +77,7 @@
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
  *     FLAKE_NO_SIMD                   texts of UUIDs and ULIDs by portable code    not defined
- *     FLAKE_NO_FILES                  leaves out state files, slots, exclusive  not defined
+ *     FLAKE_NO_FILES                  leaves out state files and exclusive      not defined
  *     FLAKE_NO_NET                    leaves out MAC and IP addresses           not defined
  *     FLAKE_NO_OS                     leaves out all that wants a system: these two, environment, host
  *                                     name, fork word, random bytes, clock and sleep; FLAKE_CLOCK_NS
@@ -254,7 +254,7 @@ typedef enum flake_status {
      * was opened for other options; from draws, extend and close: the file was changed while it was
      * open */
     FLAKE_FOREIGN = 11,
-    /* the last run ended longer ago than allowable_downtime_ms */
+    /* the last run ended longer ago than max_downtime_ms */
     FLAKE_DOWNTIME = 12,
     /* somebody else holds this number, file, or range of ids */
     FLAKE_TAKEN = 13,
@@ -423,7 +423,7 @@ typedef struct flake_options {
     struct flake_ring *overflow; /* gets a note each ms while callers queue; NULL: none */
     flake_gate gate; /* asked before each new unit, such as flake_etcd.h's; {0}: none */
     /* Open, so that a restart repeats no id; NULL: none. One generator's, or one set of shards' or lanes',
-     * at a time: it does not see a second. A slot's: flake_slot_state. */
+     * at a time: it does not see a second. */
     struct flake_state *state;
     /* A folder that the programs of a host share, such as "/run/app": init refuses with FLAKE_TAKEN
      * what another generator, of this process or another, draws from already, the same layout, node
@@ -459,7 +459,7 @@ FLAKE_API const char *flake_options_why(const flake_options *);
 /* Waits, but no longer than max_wait_ms: FLAKE_AGAIN, FLAKE_CLOCK_BACK. Wait-free while ids are
  * free. */
 FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
-/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. (With a state file that has no by_timer one
+/* Lock-free, never waits: FLAKE_AGAIN, FLAKE_CLOCK_BACK. (With a state file that has no manual_extend one
  * call in a second or two writes it.) */
 FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 /* How many ns from now until flake_try can succeed, if nobody is faster. Gate and state are not
@@ -621,24 +621,22 @@ typedef struct flake_why {
 } flake_why;
 
 typedef struct flake_state_options {
-    const char
-        *path; /* the file, below 1,000 bytes; it is made, through PATH.new beside it, if its folder
-                         exists and can be written. Relative to the folder at the time of the open */
-    int64_t horizon_ms;            /* how far ahead of use the file is written; 0: 3,000 */
-    int64_t allowable_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
-    bool must_exist;               /* FLAKE_IO when there is no file, rather than a new one */
-    bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
-    bool by_timer; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached, or
-                      FLAKE_IO if the timer could not write it: the program calls
-                      flake_state_extend, at least twice in horizon_ms */
-    /* It lies in memory that processes share, beside generators that do, and is by_timer, too. Who
-     * opened it extends it, and the draws of all stop at its horizon. When he is dead another may
-     * open it, and draws go on. */
-    bool shared_memory;
-    flake_clock clock; /* the generator's; all zero: the system's */
+    /* The file, below 1,000 bytes. It is made, through PATH.new beside it, if its directory exists and can
+     * be written. Relative to the working directory at the time of the open. Or: */
+    const char *path;
+    const char *dir; /* a directory: claims the lowest free number of first .. first + count - 1 */
+    uint32_t first, count;   /* count 0: 1,024 */
+    int64_t horizon_ms;      /* how far ahead of use the file is written; 0: 3,000 */
+    int64_t max_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
+    int64_t wait_ms;         /* with dir: wait this long for a free number; 0: don't */
+    bool must_exist;         /* FLAKE_IO when there is no file, rather than a new one */
+    bool no_wait; /* don't sleep until the last run's horizon has passed: draws wait, or fail */
+    bool manual_extend; /* draws don't write, they return FLAKE_AGAIN when the horizon is reached, or
+                           FLAKE_IO if it could not be written: the program calls flake_state_extend,
+                           at least twice in horizon_ms */
 } flake_state_options;
 
-/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
+/* Writes a new horizon now, from a timer: with manual_extend, or so that no draw has to. From any thread
  * of the process that opened it. FLAKE_IO: the old one stands. FLAKE_FOREIGN: the state is lost. */
 FLAKE_API flake_status flake_state_extend(flake_state *);
 /* Writes the time of the last id, so that the next run waits only until that has passed: not at
@@ -679,15 +677,33 @@ FLAKE_API void flake_lanes_retire(flake_lanes *);
  *     flake_why why;
  *     static flake_state_options where; // each field's zero is its default
  *     where.path = "/var/lib/app/ids";
- *     if (flake_state_open(&state, &where, &options, &why) != FLAKE_OK) ... why.text
+ *     if (flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
  *     flake_init(&ids, &options); // or flake_shards_init, flake_lanes_init
  *     ...
  *     flake_state_close(&state);
  *
- * Of the options layout, node, node_offset, seq_min and seq_max count, and must be the generator's. */
+ * Of the options clock and shared_memory count, and with `path` layout, node, node_offset, seq_min and
+ * seq_max. They must be the generator's. A state with shared_memory is in memory that processes share,
+ * next to generators that are, and implies manual_extend. The process that opened it extends it, and the
+ * draws of all stop at its horizon. When that process is dead another may open it, and draws continue.
+ *
+ * With `dir` the processes of a host share node numbers (on no network file system): *number receives the
+ * claimed one, which is for options.node, or for any other generator.
+ *
+ *     uint64_t number;
+ *     where.dir = "/run/app";
+ *     if (flake_state_open(&state, &where, NULL, &number, &why) != FLAKE_OK) ... why.text
+ *     options.node = (uint32_t)number;
+ *     options.state = &state;
+ *
+ * The number is held until the state is closed, or the process and its children have ended. A number whose
+ * horizon has not passed is left alone, unless no_wait is set. So no ID comes twice, whichever process
+ * holds the number, even if IDs ran ahead of the clock or the clock went backwards. FLAKE_TAKEN: all
+ * numbers are taken. FLAKE_AGAIN: the horizons of those left have not passed. A file that can't be used is
+ * skipped; its status is returned if no other number is free. Don't delete files from a directory in use. */
 FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
-                                        const flake_options *, flake_why *);
+                                        const flake_options *, uint64_t *number, flake_why *);
 
 /* ---- who am I: where node numbers come from ----
  *
@@ -706,39 +722,6 @@ FLAKE_API flake_status flake_node_from_ip(uint32_t *node16, flake_why *);
 FLAKE_API flake_status flake_node_from_hostname(const char *name, uint32_t *node, flake_why *);
 /* The variable's text, a decimal number below 2^32, of 20 digits at most. */
 FLAKE_API flake_status flake_node_from_env(const char *variable, uint32_t *node, flake_why *);
-
-/* A slot: the lowest free number of a folder that all processes of a host share (and of no network
- * file system), with a horizon of its own, as a state file has. It is held until it is released, or
- * the process and its children have ended. With flake_slot_state no id comes twice, whoever holds
- * the number, though ids ran ahead or the clock was put back: a number whose horizon has not passed
- * is left alone.
- *
- *     static flake_slot slot; // all zero
- *     uint32_t number;
- *     if (flake_slot_claim(&slot, &where, &number, &why) != FLAKE_OK) ... why.text
- *     options.node = number;
- *     options.state = flake_slot_state(&slot); // without it the horizon knows nothing of the ids
- *
- * FLAKE_TAKEN: all numbers are taken, or this slot holds one already. FLAKE_AGAIN: those left have
- * horizons that have not passed. A file that can't be used is passed over; its status (FLAKE_IO,
- * FLAKE_TORN, FLAKE_FOREIGN) comes when no other number is free. Nobody may delete the files of a
- * folder in use. */
-typedef struct flake_slot flake_slot;
-
-typedef struct flake_slot_options {
-    const char *dir;    /* exists already */
-    uint32_t first;     /* the numbers first .. first + count - 1 */
-    uint32_t count;     /* 0: 1,024 */
-    int64_t horizon_ms; /* as in flake_state_options: so long a number is held back after a death */
-    bool by_timer;      /* likewise */
-    int64_t wait_ms;    /* wait so long for one; 0: don't */
-    flake_clock clock;  /* all zero: the system's */
-} flake_slot_options;
-
-FLAKE_API flake_status flake_slot_claim(flake_slot *, const flake_slot_options *, uint32_t *number,
-                                        flake_why *);
-FLAKE_API flake_status flake_slot_release(flake_slot *); /* as flake_state_close */
-FLAKE_API flake_state *flake_slot_state(flake_slot *);
 
 /* ---- text ---- */
 
@@ -941,12 +924,6 @@ FLAKE_API flake_status flake_options_point(flake_options *, const char *name, co
                                            flake_why *);
 FLAKE_API flake_status flake_state_options_set(flake_state_options *, const char *name,
                                                const char *value, flake_why *);
-FLAKE_API flake_status flake_state_options_point(flake_state_options *, const char *name,
-                                                 const void *to, flake_why *);
-FLAKE_API flake_status flake_slot_options_set(flake_slot_options *, const char *name,
-                                              const char *value, flake_why *);
-FLAKE_API flake_status flake_slot_options_point(flake_slot_options *, const char *name,
-                                                const void *to, flake_why *);
 
 FLAKE_API const char *flake_version(void);
 FLAKE_API size_t flake_sizeof_options(void);
@@ -959,8 +936,6 @@ FLAKE_API size_t flake_sizeof_ring(void);
 FLAKE_API size_t flake_sizeof_ring_slot(void);
 FLAKE_API size_t flake_sizeof_state(void);
 FLAKE_API size_t flake_sizeof_state_options(void);
-FLAKE_API size_t flake_sizeof_slot(void);
-FLAKE_API size_t flake_sizeof_slot_options(void);
 FLAKE_API size_t flake_sizeof_layout(void);
 FLAKE_API size_t flake_sizeof_parts(void);
 FLAKE_API size_t flake_sizeof_stats(void);
@@ -1053,7 +1028,8 @@ typedef struct flake_i_place {
         head; /* time and tick once more, as they stand in the word: for ids that are made alike */
 } flake_i_place;
 
-enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 16 }; /* longest path, and ending of ours in it */
+/* The longest path, and what is appended to it: "/4294967295.slot" and ".new". */
+enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 24 };
 
 /* An open and locked file, as long as fd is not negative. */
 typedef struct flake_i_file {
@@ -1067,7 +1043,8 @@ enum {
     FLAKE_I_RUN = 16,
     FLAKE_I_FILE = 8192,
     FLAKE_I_FIRST_RECORD = 512, /* in a sector of its own, and the other 4096 behind it */
-    FLAKE_I_RECORD_STRIDE = 4096
+    FLAKE_I_RECORD_STRIDE = 4096,
+    FLAKE_I_NUMBER_KIND = 'n' /* first byte of the identity of a number, which any generator may use */
 };
 
 /* Stays where it is while it is open. */
@@ -1080,7 +1057,7 @@ struct flake_state {
     flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
                                  there is horizon left; INT64_MIN: the last one went well */
     flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
-    flake_i_atomic32 by_timer;
+    flake_i_atomic32 manual_extend;
     flake_i_atomic64 *instance_word;
     uint64_t instance_owner_id;
     flake_i_atomic64 holder; /* mark of the process that opened it */
@@ -1112,12 +1089,6 @@ typedef struct flake_i_lanes {
     flake_i_atomic32 turn; /* the lane to step to next */
     char pad2[60];
 } flake_i_lanes;
-
-/* Stays where it is while it is held. */
-struct flake_slot {
-    flake_state state;
-    uint32_t number;
-};
 
 /* Big, and made of cache lines: static, on the stack or malloc'd, with no alignment to mind. */
 struct flake_gen {
@@ -3425,8 +3396,9 @@ FLAKE_I_FN bool flake_i_sync_folder(const char *path) {
     return flake_i_fsync_folder(folder);
 }
 
-/* Whether what stands where a new file is made is none, or one of ours whose maker died. */
-FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity);
+/* Whether what stands where a new file is made is none, or one of ours (any: of this kind) whose maker
+ * died. */
+FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any);
 
 /* Where a file stands until it is whole. */
 #define FLAKE_I_FRESH ".new"
@@ -3435,26 +3407,25 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
  * there by now. FLAKE_TAKEN: another is about to. FLAKE_FOREIGN: what stands beside it is somebody's.
  * FLAKE_IO and an error. */
 FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
-                                           const uint8_t *identity) {
+                                           const uint8_t *identity, bool any) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
     flake_i_path_with(path, FLAKE_I_FRESH, fresh);
     if (flake_i_is_link(fresh)) return FLAKE_FOREIGN;
     flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
     if (status != FLAKE_OK) return status;
-    if (!flake_i_is_left_over(f, identity)) status = FLAKE_FOREIGN;
+    if (!flake_i_is_left_over(f, identity, any)) status = FLAKE_FOREIGN;
     else if (flake_i_find(path, &at_path) || flake_i_error() != FLAKE_I_ABSENT) {
         flake_i_unlink(fresh);
         status = FLAKE_AGAIN;
     }
-    if (status != FLAKE_OK) flake_i_file_drop(f, false);
     return status;
 }
 
 /* Puts it at the path, where there is no file, whole or not at all, and keeps it locked.
  * FLAKE_AGAIN: one stands there by now, of a stranger's. FLAKE_IO and an error. */
-FLAKE_I_FN flake_status flake_i_file_create(flake_i_file *f, const char *path, const uint8_t *bytes,
-                                            size_t n) {
+FLAKE_I_FN flake_status flake_i_file_create(const flake_i_file *f, const char *path,
+                                            const uint8_t *bytes, size_t n) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
     flake_i_path_with(path, FLAKE_I_FRESH, fresh);
@@ -3466,7 +3437,6 @@ FLAKE_I_FN flake_status flake_i_file_create(flake_i_file *f, const char *path, c
     if (well && flake_i_sync_folder(path)) return FLAKE_OK;
     const int error = is_link ? FLAKE_I_ABSENT : flake_i_error();
     flake_i_unlink(well ? path : fresh);
-    flake_i_file_drop(f, false);
     flake_i_error_put(error);
     return is_first ? FLAKE_IO : FLAKE_AGAIN;
 }
@@ -3490,7 +3460,8 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  * It holds a horizon: a time that lies ahead of all ids handed out, by a few seconds. A draw whose id
  * would pass it waits until a new one is on disk; it is written long before that comes to be. So
  * whatever happens, crash or power cut, no id at or before the file's horizon may be handed out by
- * the next run, and every later one may. A slot's file is one, too.
+ * the next run, and every later one may. One in a directory stores a number in place of a generator's
+ * identity: any generator may use it.
  *
  *     byte 0   "idstate\n"        8  version, 4 bytes: 2        512, 4608   records
  *
@@ -3636,7 +3607,7 @@ FLAKE_I_FN int flake_i_file_read(const flake_i_file *f, uint8_t bytes[FLAKE_I_FI
     return n > FLAKE_I_FILE ? -1 : n;
 }
 
-FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity) {
+FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any) {
     uint8_t bytes[FLAKE_I_FILE + 1];
     flake_i_record r;
     const int n = flake_i_file_read(f, bytes);
@@ -3646,12 +3617,12 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
     const flake_status status =
         is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
     if (status != FLAKE_OK) return status == FLAKE_TORN;
-    return memcmp(r.identity, identity, FLAKE_I_IDENTITY) == 0;
+    return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0;
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
 FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint8_t *identity,
-                                             int64_t now_ns, int64_t allowable_downtime_ns,
+                                             int64_t now_ns, int64_t max_downtime_ns,
                                              const char **what) {
     if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0) {
         *what = "is of a generator with another layout, node or range of sequence numbers";
@@ -3661,9 +3632,9 @@ FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint
         *what = "is from the future: the clock was put back since it was written";
         return FLAKE_CLOCK_BACK;
     }
-    if (allowable_downtime_ns && now_ns > r->horizon_ns &&
-        (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)allowable_downtime_ns) {
-        *what = "is older than allowable_downtime_ms";
+    if (max_downtime_ns && now_ns > r->horizon_ns &&
+        (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)max_downtime_ns) {
+        *what = "is older than max_downtime_ms";
         return FLAKE_DOWNTIME;
     }
     return FLAKE_OK;
@@ -3673,11 +3644,16 @@ FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
     return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
 }
 
-/* Whether this process opened it and still has it. A shared one may be another's. */
-FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
+/* Whether this process opened it. A shared one may be another's. */
+FLAKE_I_FN bool flake_i_state_is_here(const flake_state *s) {
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
     if (s->self != ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION)) return false;
-    return flake_i_state_holder_is_here(s) && flake_i_file_is_open(&s->file);
+    return flake_i_state_holder_is_here(s);
+}
+
+/* Whether it still has the file, too. */
+FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
+    return flake_i_state_is_here(s) && flake_i_file_is_open(&s->file);
 }
 
 /* Of a parent's or another process's, or from before a bump. */
@@ -3825,10 +3801,10 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A, ASK:S */
     if (horizon_ns == INT64_MIN) return FLAKE_IO;
     if ((uint64_t)horizon_ns == FLAKE_I_LOST_STATE) return FLAKE_FOREIGN;
-    const bool by_timer = FLAKE_ATOMIC_LOAD(&s->by_timer, relaxed) != 0;
+    const bool manual_extend = FLAKE_ATOMIC_LOAD(&s->manual_extend, relaxed) != 0;
     const bool is_near =
         until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
-    if (is_near && !by_timer &&
+    if (is_near && !manual_extend &&
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
         const bool moved = flake_i_state_help(s, until_ns, in_vain);
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
@@ -3837,7 +3813,7 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     }
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
-    if (!by_timer) return FLAKE_AGAIN;
+    if (!manual_extend) return FLAKE_AGAIN;
     *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_AGAIN : FLAKE_IO;
 }
@@ -3906,34 +3882,86 @@ FLAKE_API flake_status flake_state_close(flake_state *s) {
     return status;
 }
 
+/* What a state is opened as, and what has been found out about its file. */
+typedef struct flake_i_opening {
+    const flake_state_options *where;
+    const flake_options *options; /* the generator's: clock and shared_memory */
+    flake_why *why;
+    bool any;     /* a file of any identity of this kind will do */
+    bool resumes;  /* draws of the last run, whose holder is dead, continue */
+    bool has_turn; /* this thread is the writer */
+    int64_t now_ns;
+    flake_i_file file; /* locked */
+    flake_i_record last; /* the one that counts; number 0: the file has no name yet */
+    uint8_t identity[FLAKE_I_IDENTITY];
+    char path[FLAKE_I_PATH];
+} flake_i_opening;
+
+FLAKE_I_FN flake_i_opening flake_i_opening_of(const flake_state_options *where,
+                                              const flake_options *options, flake_why *why) {
+    flake_i_opening o;
+    memset(&o, 0, sizeof o);
+    o.where = where;
+    o.options = options;
+    o.why = why;
+    return o;
+}
+
 /* Reads what counts of the locked file. */
-FLAKE_I_FN flake_status flake_i_state_read(const flake_i_file *f, const char *path,
-                                           flake_i_record *r, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_state_read(flake_i_opening *o) {
     uint8_t bytes[FLAKE_I_FILE];
     flake_i_found file;
-    if (flake_i_find_open(f->fd, &file) && !file.is_regular)
-        return flake_i_say(why, FLAKE_FOREIGN, path, "is no file");
-    const int n = flake_i_read_at(f->fd, 0, bytes, sizeof bytes);
-    if (n < 0) return flake_i_say_errno(why, path, ": can't be read: ");
-    const flake_status status = flake_i_file_get(bytes, (size_t)n, r);
-    if (status == FLAKE_TORN) return flake_i_say(why, status, path, "is cut short or damaged");
+    if (flake_i_find_open(o->file.fd, &file) && !file.is_regular)
+        return flake_i_say(o->why, FLAKE_FOREIGN, o->path, "is no file");
+    const int n = flake_i_read_at(o->file.fd, 0, bytes, sizeof bytes);
+    if (n < 0) return flake_i_say_errno(o->why, o->path, ": can't be read: ");
+    const flake_status status = flake_i_file_get(bytes, (size_t)n, &o->last);
+    if (status == FLAKE_TORN)
+        return flake_i_say(o->why, status, o->path, "is cut short or damaged");
     if (status != FLAKE_OK)
-        return flake_i_say(why, status, path, "is no state file, or of another version");
+        return flake_i_say(o->why, status, o->path, "is no state file, or of another version");
     return FLAKE_OK;
 }
 
-/* Sleeps until the last run's horizon has passed. */
-FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, int64_t floor_ns, int64_t *now_ns,
-                                           flake_why *why) {
-    while (*now_ns <= floor_ns) {
-        FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, *now_ns - 1));
-        const int64_t before_ns = *now_ns;
-        *now_ns = flake_i_exact_ns(&s->clock);
-        if (*now_ns <= before_ns)
-            return flake_i_say(why, FLAKE_CLOCK_BACK, s->path,
-                               "the clock was put back, or stands still");
+/* Whether a run may continue from what was read. FLAKE_AGAIN: a number whose horizon has not passed. */
+FLAKE_I_FN flake_status flake_i_state_judge(flake_i_opening *o) {
+    const char *what = "";
+    if (o->any && o->last.identity[0] == o->identity[0])
+        memcpy(o->identity, o->last.identity, FLAKE_I_IDENTITY);
+    const flake_status status = flake_i_record_judge(&o->last, o->identity, o->now_ns,
+                                                     o->where->max_downtime_ms * 1000000, &what);
+    if (o->where->dir && !o->where->no_wait && status != FLAKE_FOREIGN &&
+        o->now_ns < o->last.horizon_ns)
+        return FLAKE_AGAIN;
+    return status == FLAKE_OK ? status : flake_i_say(o->why, status, o->path, what);
+}
+
+/* Opens and locks the file at the path, and reads it; where there is none begins one beside it.
+ * FLAKE_AGAIN: another process has made it by now, or it is a number whose horizon has not passed.
+ * FLAKE_TAKEN: another process has it, or is making it. */
+FLAKE_I_FN flake_status flake_i_state_claim(flake_i_opening *o) {
+    memset(&o->last, 0, sizeof o->last);
+    o->last.horizon_ns = INT64_MIN;
+    flake_status status = flake_i_file_open(&o->file, o->path, FLAKE_I_WRITE, 0, 0);
+    if (status == FLAKE_OK) {
+        status = flake_i_state_read(o);
+        o->now_ns = flake_i_exact_ns(&o->options->clock);
+        return status == FLAKE_OK ? flake_i_state_judge(o) : status;
     }
-    return FLAKE_OK;
+    if (status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT && !o->where->must_exist) {
+        status = flake_i_file_begin(&o->file, o->path, o->identity, o->any);
+        if (status == FLAKE_FOREIGN)
+            return flake_i_say(o->why, status, o->path,
+                               "can't be made: another's file has .new behind it");
+        if (status == FLAKE_IO) return flake_i_say_errno(o->why, o->path, ": can't be made: ");
+        o->now_ns = flake_i_exact_ns(&o->options->clock);
+    }
+    if (status == FLAKE_TAKEN)
+        return flake_i_say(o->why, status, o->path, "is in use, by this process or another");
+    if (status != FLAKE_IO) return status;
+    if (flake_i_error() == FLAKE_I_ABSENT)
+        return flake_i_say(o->why, status, o->path, "does not exist");
+    return flake_i_say_errno(o->why, o->path, ": can't be opened and locked: ");
 }
 
 /* A run that nobody had before. Draws of earlier ones are refused from here on. */
@@ -3947,184 +3975,231 @@ FLAKE_I_FN void flake_i_state_new_run(flake_state *s) {
     FLAKE_ATOMIC_STORE(&s->run, flake_i_fnv(s->token, FLAKE_I_RUN), relaxed); /* DISK carries it */
 }
 
-/* Ids up to the floor may be out. Once the wait for it is over: until then the gate stays closed, and
- * `asked` what the last run knew. */
-FLAKE_I_FN void flake_i_state_floor_is(flake_state *s, int64_t floor_ns) {
-    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
-    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
+/* Whether the writer of a shared state is dead, and its run the last that wrote the file. Other
+ * processes draw meanwhile. What the dead one has written need not be on disk. */
+FLAKE_I_FN bool flake_i_state_resumes(const flake_state *s, const flake_i_opening *o) {
+    return o->options->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
+           memcmp(s->token, o->last.run, FLAKE_I_RUN) == 0;
 }
 
-/* With the file locked, and `r` in it: waits, and writes the first horizon. */
-FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, const flake_state_options *o,
-                                            const flake_i_record *r, int64_t now_ns,
-                                            flake_why *why) {
-    const int64_t floor_ns = r->horizon_ns; /* the last run's; maybe not on disk */
-    if (!o->no_wait) {
-        const flake_status status = flake_i_state_wait(s, floor_ns, &now_ns, why);
-        if (status != FLAKE_OK) return status;
-    }
-    /* never further than the file or the clock's own horizon: a crash loop must not run away */
-    int64_t from_ns = now_ns;
-    if (floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > flake_i_lead_ns(s))
-        from_ns = floor_ns - flake_i_lead_ns(s);
-    flake_i_state_floor_is(s, floor_ns);
-    /* who gave it its name may have died before that was on disk */
-    const bool has_name = r->number > 1 || flake_i_sync_folder(s->path);
-    if (has_name && flake_i_state_settle(s, r) && flake_i_state_move(s, from_ns)) return FLAKE_OK;
-    return flake_i_state_unwritten(s, why);
-}
-
-/* Makes it this process's, with the locked file, or the one to be put at the path. It is this
- * thread's turn until the state is open: a draw of an earlier run may have seen its horizon, and
- * would write what it knows of that. */
-FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *o,
-                                     const uint8_t *identity, const char *path,
-                                     const flake_i_file *file) {
-    const int64_t lead_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
-    FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was before, it is no longer */
+/* Makes it this process's, with the locked file. It is this thread's turn until the state is open: a
+ * draw of an earlier run may have seen its horizon, and would write what it knows of that. */
+FLAKE_I_FN void flake_i_state_set_up(flake_state *s, flake_i_opening *o) {
+    const flake_state_options *const w = o->where;
+    o->resumes = flake_i_state_resumes(s, o);
+    if (!o->resumes) FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was, it is no longer */
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
-    flake_i_state_new_run(s);
-    s->file = *file;
-    s->written_ns = INT64_MIN;
-    s->is_shared = o->shared_memory;
-    s->is_lost = false;
-    s->clock = o->clock;
+    o->has_turn = true;
+    if (!o->resumes) flake_i_state_new_run(s);
+    s->file = o->file;
+    s->clock = o->options->clock;
     FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
+    memcpy(s->path, o->path, strlen(o->path) + 1);
+    if (o->resumes) return;
+    const bool manual = w->manual_extend || o->options->shared_memory;
+    const int64_t lead_ns = (w->horizon_ms ? w->horizon_ms : 3000) * 1000000;
+    s->written_ns = INT64_MIN;
+    s->is_shared = o->options->shared_memory;
+    s->is_lost = false;
     s->instance_owner_id = flake_i_instance_owner_id(&s->instance_word);
-    memcpy(s->identity, identity, FLAKE_I_IDENTITY);
-    memcpy(s->path, path, strlen(path) + 1);
+    memcpy(s->identity, o->identity, FLAKE_I_IDENTITY);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
-    FLAKE_ATOMIC_STORE(&s->by_timer, o->by_timer || o->shared_memory ? 1u : 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&s->manual_extend, manual ? 1u : 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
 }
 
-/* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on.
- * Other processes draw meanwhile. What the dead has written need not be on disk. */
-FLAKE_I_FN flake_status flake_i_state_take_over(flake_state *s, const flake_state_options *o,
-                                                const flake_i_record *r, const char *path,
-                                                const flake_i_file *file, flake_why *why) {
-    const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
-    const int64_t now_ns = flake_i_exact_ns(&o->clock);
-    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
-    s->file = *file;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), release); /* HOLD:R */
-    s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
-    s->clock = o->clock;
-    memcpy(s->path, path, strlen(path) + 1);
-    if (flake_i_state_settle(s, r) && flake_i_state_move(s, flake_i_max(asked, now_ns)))
-        return FLAKE_OK;
-    const flake_status status = flake_i_state_unwritten(s, why);
-    s->file.fd = -1; /* the caller closes it */
-    flake_i_state_turn_end(s);
-    return status;
-}
-
-/* From here on draws may write. */
-FLAKE_I_FN void flake_i_state_opened(flake_state *s) {
-    FLAKE_ATOMIC_STORE(&s->is_open, 1u, release); /* OPEN:R */
-    flake_i_state_turn_end(s);
-}
-
-/* With the file open and locked. */
-FLAKE_I_FN flake_status flake_i_state_go_on(flake_state *s, const flake_state_options *o,
-                                            const uint8_t *identity, const char *path,
-                                            const flake_i_file *file, flake_why *why) {
-    flake_i_record r;
-    const char *what = "";
-    flake_status status = flake_i_state_read(file, path, &r, why);
-    if (status != FLAKE_OK) return status;
-    const int64_t now_ns = flake_i_exact_ns(&o->clock);
-    status = flake_i_record_judge(&r, identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
-    if (status != FLAKE_OK) return flake_i_say(why, status, path, what);
-    if (o->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
-        memcmp(s->token, r.run, FLAKE_I_RUN) == 0)
-        return flake_i_state_take_over(s, o, &r, path, file, why);
-    flake_i_state_set_up(s, o, identity, path, file);
-    return flake_i_state_begin(s, o, &r, now_ns, why);
-}
-
-/* Where there is no file: makes one that has the first horizon from the start. FLAKE_AGAIN: another
- * process has made it by now. FLAKE_TAKEN: it is about to. What lies in shared memory is touched by
- * nobody but who has the lock. */
-FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_state_options *o,
-                                           const uint8_t *identity, const char *path,
-                                           int64_t now_ns, flake_why *why) {
-    flake_i_file file;
-    uint8_t bytes[FLAKE_I_FILE];
-    flake_status status = flake_i_file_begin(&file, path, identity);
-    if (status == FLAKE_FOREIGN)
-        return flake_i_say(why, status, path, "can't be made: another's file has .new behind it");
-    if (status == FLAKE_OK) {
-        flake_i_state_set_up(s, o, identity, path, &file);
-        const int64_t horizon_ns = flake_i_ahead_of(s, now_ns);
-        flake_i_state_floor_is(s, INT64_MIN);
-        s->number = 0;
-        s->written_ns = now_ns;
-        memset(bytes, 0, sizeof bytes);
-        flake_i_header_put(bytes);
-        flake_i_record_next(s, horizon_ns, bytes + flake_i_record_at(1));
-        status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
-        s->number = 1;
-        memcpy(s->last, bytes + flake_i_record_at(1), sizeof s->last);
-        if (status == FLAKE_OK)
-            FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_ns, release); /* DISK:R */
+/* Sleeps until the last run's horizon has passed. */
+FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, flake_i_opening *o) {
+    const int64_t floor_ns = o->last.horizon_ns;
+    while (o->now_ns <= floor_ns) {
+        FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, o->now_ns - 1));
+        const int64_t before_ns = o->now_ns;
+        o->now_ns = flake_i_exact_ns(&s->clock);
+        if (o->now_ns <= before_ns)
+            return flake_i_say(o->why, FLAKE_CLOCK_BACK, s->path,
+                               "the clock was put back, or stands still");
     }
-    if (status == FLAKE_IO) return flake_i_say_errno(why, path, ": can't be made: ");
-    return status;
+    return FLAKE_OK;
 }
 
-/* FLAKE_AGAIN: another process has made the file by now. */
-FLAKE_I_FN flake_status flake_i_state_claim(flake_state *s, const flake_state_options *o,
-                                            const uint8_t *identity, const char *path,
-                                            flake_why *why) {
-    flake_i_file file = {0, 0, -1};
-    flake_status status = flake_i_file_open(&file, path, FLAKE_I_WRITE, 0, 0);
-    if (status == FLAKE_OK) {
-        status = flake_i_state_go_on(s, o, identity, path, &file, why);
-        if (status != FLAKE_OK) flake_i_file_drop(&file, false);
+/* Ids up to the floor may be out. Once the wait for it is over: until then the gate stays closed, and
+ * `asked` what the last run knew. Returns the time from which the first horizon is counted. */
+FLAKE_I_FN int64_t flake_i_state_floor_is(flake_state *s, int64_t floor_ns, int64_t now_ns) {
+    const int64_t lead_ns = flake_i_lead_ns(s);
+    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
+    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
+    /* never further than the file or the clock's own horizon: a crash loop must not run away */
+    const bool is_ahead = floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > lead_ns;
+    return is_ahead ? floor_ns - lead_ns : now_ns;
+}
+
+/* Puts a new file at the path, with the first horizon in it from the start. FLAKE_AGAIN: one stands
+ * there by now, of a stranger's. */
+FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_i_opening *o) {
+    uint8_t bytes[FLAKE_I_FILE];
+    uint8_t *const record = bytes + flake_i_record_at(1);
+    const int64_t horizon_ns = flake_i_ahead_of(s, o->now_ns);
+    s->number = 0;
+    s->written_ns = o->now_ns;
+    memset(bytes, 0, sizeof bytes);
+    flake_i_header_put(bytes);
+    flake_i_record_next(s, horizon_ns, record);
+    const flake_status status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
+    if (status == FLAKE_IO) return flake_i_say_errno(o->why, s->path, ": can't be made: ");
+    if (status != FLAKE_OK) return status;
+    s->number = 1;
+    memcpy(s->last, record, sizeof s->last);
+    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_ns, release); /* DISK:R */
+    return FLAKE_OK;
+}
+
+/* Continues from the record that counts, with the first horizon of this run. */
+FLAKE_I_FN flake_status flake_i_state_continue(flake_state *s, const flake_i_opening *o,
+                                               int64_t from_ns) {
+    /* who gave the file its name may have died before that was on disk */
+    const bool has_name = o->resumes || o->last.number > 1 || flake_i_sync_folder(s->path);
+    if (has_name && flake_i_state_settle(s, &o->last) && flake_i_state_move(s, from_ns))
+        return FLAKE_OK;
+    return flake_i_state_unwritten(s, o->why);
+}
+
+/* Begins the run of a state that is set up: from here on draws may write. */
+FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) {
+    flake_status status = FLAKE_OK;
+    int64_t from_ns = o->now_ns;
+    if (o->resumes) from_ns = flake_i_max(from_ns, flake_i_state_floor(s));
+    else {
+        if (!o->where->no_wait) status = flake_i_state_wait(s, o);
+        if (status == FLAKE_OK) from_ns = flake_i_state_floor_is(s, o->last.horizon_ns, o->now_ns);
+    }
+    if (status == FLAKE_OK)
+        status = o->last.number ? flake_i_state_continue(s, o, from_ns) : flake_i_state_make(s, o);
+    if (status != FLAKE_OK) {
+        s->file.fd = -1; /* the caller closes it */
         return status;
     }
-    if (status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT && !o->must_exist) {
-        status = flake_i_state_make(s, o, identity, path, flake_i_exact_ns(&o->clock), why);
-        if (status != FLAKE_TAKEN) return status;
+    FLAKE_ATOMIC_STORE(&s->is_open, 1u, release); /* OPEN:R */
+    flake_i_state_turn_end(s);
+    return FLAKE_OK;
+}
+
+/* What lies in shared memory is touched by nobody but who has the lock. */
+FLAKE_I_FN flake_status flake_i_state_open_file(flake_state *s, flake_i_opening *o) {
+    flake_status status = flake_i_state_claim(o);
+    if (status == FLAKE_OK) {
+        flake_i_state_set_up(s, o);
+        status = flake_i_state_begin(s, o);
     }
-    if (status == FLAKE_TAKEN)
-        return flake_i_say(why, status, path, "is in use, by this process or another");
-    if (flake_i_error() == FLAKE_I_ABSENT)
-        return flake_i_say(why, FLAKE_IO, path, "does not exist");
-    return flake_i_say_errno(why, path, ": can't be opened and locked: ");
+    if (status != FLAKE_OK) flake_i_file_drop(&o->file, false);
+    return status;
+}
+
+/* Writes the name of a number's file after the directory's. */
+FLAKE_I_FN void flake_i_number_name(char *end, uint32_t number) {
+    char name[] = "/4294967295.slot";
+    size_t at = 11;
+    do name[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    name[--at] = '/';
+    memcpy(end, name + at, sizeof name - at);
+}
+
+FLAKE_I_FN uint32_t flake_i_numbers(const flake_state_options *w) {
+    return w->count ? w->count : 1024;
+}
+
+/* Tries each number of the directory at the path once. The first file that can't be used is what is
+ * wrong, if no other number is free. */
+FLAKE_I_FN flake_status flake_i_state_open_any(flake_state *s, flake_i_opening *o,
+                                               uint64_t *number) {
+    const uint32_t first = o->where->first, count = flake_i_numbers(o->where);
+    char *const end = o->path + strlen(o->path);
+    flake_why *const why = o->why;
+    flake_status worst = FLAKE_TAKEN;
+    memset(o->identity, 0, sizeof o->identity);
+    o->identity[0] = FLAKE_I_NUMBER_KIND;
+    for (uint32_t i = 0; i < count; i++) {
+        flake_why reason = {""};
+        o->why = &reason;
+        flake_i_number_name(end, first + i);
+        flake_i_put64(o->identity + 32, first + i);
+        const flake_status status = flake_i_state_open_file(s, o);
+        if (status == FLAKE_OK) *number = first + i;
+        if (status == FLAKE_OK) return status;
+        if (status == FLAKE_TAKEN || (worst != FLAKE_TAKEN && worst != FLAKE_AGAIN)) continue;
+        worst = status;
+        if (why) *why = reason;
+    }
+    *end = 0;
+    o->why = why;
+    if (worst == FLAKE_TAKEN) return flake_i_say(why, worst, o->path, "all numbers are taken");
+    if (worst != FLAKE_AGAIN) return worst;
+    return flake_i_say(why, worst, o->path,
+                       "IDs of the numbers not taken may be ahead of the clock for a while yet");
 }
 
 /* What the options lack; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_state_why(const flake_state_options *o) {
+FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_t *number) {
+    const flake_state_options *const w = o->where;
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
-    if (!o->path || !*o->path) return "path: is missing";
-    if (o->horizon_ms < 0 || o->horizon_ms > max_ms) return "horizon_ms: is out of range";
-    if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
-        return "allowable_downtime_ms: is out of range";
+    if (w->dir && w->path) return "path and dir: only one of them may be set";
+    if (w->dir && !*w->dir) return "dir: is empty";
+    if (w->dir && !number) return "dir: this call has no number to set";
+    if (w->dir && o->options->shared_memory) return "dir: does not go with shared_memory";
+    if (!w->dir && (!w->path || !*w->path)) return "path or dir: is missing";
+    if (w->first > UINT32_MAX - flake_i_numbers(w)) return "first + count: is past 32 bits";
+    if (w->horizon_ms < 0 || w->horizon_ms > max_ms) return "horizon_ms: is out of range";
+    if (w->max_downtime_ms < 0 || w->max_downtime_ms > max_ms)
+        return "max_downtime_ms: is out of range";
+    if (w->wait_ms < 0 || w->wait_ms > max_ms) return "wait_ms: is out of range";
     return NULL;
 }
 
-/* The identity is the generator's. What is refused is left as it was. */
-FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, const flake_state_options *o,
-                                           const uint8_t *identity, flake_why *why) {
-    const char *const unfit = flake_i_state_why(o);
+/* If the program has closed the descriptor of a state that is open, another thread may be in a write of
+ * it: waits for the turn. False: this thread is the writer, in what a signal has interrupted. */
+FLAKE_I_FN bool flake_i_state_stop(flake_state *s, flake_i_opening *o) {
+    bool self = false;
+    if (!flake_i_state_is_here(s)) return true;
+    while (!flake_i_state_turn(s, &self)) {
+        if (self) return false;
+        FLAKE_SLEEP_NS(100000);
+    }
+    return o->has_turn = true;
+}
+
+/* On failure the state is unchanged, or closed. */
+FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, uint64_t *number) {
+    const int64_t nap_ns = 10000000;
+    const char *const unfit = flake_i_state_why(o, number);
+    const char *const given = o->where->dir ? o->where->dir : o->where->path;
+    flake_status status = FLAKE_AGAIN;
     if (unfit) {
-        flake_i_put_why(why, unfit, "", "");
+        flake_i_put_why(o->why, unfit, "", "");
         return FLAKE_INVALID;
     }
     if (flake_i_state_is_held(s))
-        return flake_i_say(why, FLAKE_TAKEN, o->path, "the state is open");
-    if (!FLAKE_I_HAS_FILES) return flake_i_say(why, FLAKE_IO, o->path, FLAKE_I_WHY_NO_FILES);
-    char path[FLAKE_I_PATH];
-    if (!flake_i_absolute(o->path, path))
-        return flake_i_say(why, FLAKE_INVALID, "path", "is too long, or the folder is gone");
+        return flake_i_say(o->why, FLAKE_TAKEN, given, "the state is open");
+    if (!FLAKE_I_HAS_FILES) return flake_i_say(o->why, FLAKE_IO, given, FLAKE_I_WHY_NO_FILES);
+    if (!flake_i_absolute(given, o->path))
+        return flake_i_say(o->why, FLAKE_INVALID, o->where->dir ? "dir" : "path",
+                           "is too long, or the folder is gone");
     const flake_i_calm calm = flake_i_calm_begin();
-    flake_status status = FLAKE_AGAIN;
-    for (int tries = 0; status == FLAKE_AGAIN && tries < 100; tries++)
-        status = flake_i_state_claim(s, o, identity, path, why);
-    if (status == FLAKE_OK) flake_i_state_opened(s);
+    if (!flake_i_state_stop(s, o))
+        status = flake_i_say(o->why, FLAKE_TAKEN, given, "the state is being written");
+    else if (o->where->dir) {
+        status = flake_i_state_open_any(s, o, number);
+        for (int64_t left_ns = o->where->wait_ms * 1000000; status != FLAKE_OK && left_ns > 0;
+             left_ns -= nap_ns) {
+            FLAKE_SLEEP_NS(nap_ns);
+            status = flake_i_state_open_any(s, o, number);
+        }
+    } else
+        for (int tries = 0; status == FLAKE_AGAIN && tries < 100; tries++)
+            status = flake_i_state_open_file(s, o);
+    /* The turn stays with a closed state. */
+    if (status != FLAKE_OK && o->has_turn && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed))
+        flake_i_state_turn_end(s);
     flake_i_calm_end(calm);
     return status;
 }
@@ -4475,7 +4550,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_FOREIGN:
         return "the state file is another generator's, or no state file, or was changed while it "
                "was open";
-    case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
+    case FLAKE_DOWNTIME: return "the last run ended longer ago than max_downtime_ms";
     case FLAKE_TAKEN: return "somebody else holds this number, file or range of ids";
     case FLAKE_EXHAUSTED: return "this process has used all 65,535 partitions";
     }
@@ -4825,9 +4900,8 @@ FLAKE_I_FN uint64_t flake_i_full_node(const flake_options *o) {
 /* Whose ids they are, of resolved options: layout and node, and behind them the range of numbers. */
 enum { FLAKE_I_WHOSE = 40 };
 
-/* The first byte says what they are; a slot's number may be used for any of them. */
+/* The first byte says what they are. */
 enum {
-    FLAKE_I_SLOT_KIND = 'n',
     FLAKE_I_NARROW_KIND = 'f',
     FLAKE_I_BOUNDARY_KIND = 'w',
     FLAKE_I_UUID7_KIND = '7',
@@ -4866,11 +4940,11 @@ FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
            flake_i_first_seq(b) <= flake_i_last_seq(a);
 }
 
-/* Whether an open state is this generator's, whose range may be a part of the state's. A slot's is
- * for whatever its number is used for. */
+/* Whether an open state is this generator's, whose range may be a part of the state's. A number's is
+ * for any generator. */
 FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
-    return s->identity[0] == FLAKE_I_SLOT_KIND ||
+    return s->identity[0] == FLAKE_I_NUMBER_KIND ||
            (memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
             flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
             flake_i_last_seq(own) <= flake_i_last_seq(s->identity));
@@ -4907,14 +4981,15 @@ FLAKE_I_FN flake_status flake_i_engine_of(flake_i_engine *e, const flake_i_setup
 }
 
 FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_options *where,
-                                        const flake_options *options, flake_why *why) {
+                                        const flake_options *options, uint64_t *number,
+                                        flake_why *why) {
     flake_options o;
-    uint8_t identity[FLAKE_I_IDENTITY];
     const char *field;
     const flake_status status = flake_i_fill_in(options, &o, &field);
-    if (status != FLAKE_OK) return flake_i_say(why, status, "options", field);
-    flake_i_identity(&o, FLAKE_I_NARROW_KIND, flake_i_full_node(&o), identity);
-    return flake_i_state_open(s, where, identity, why);
+    if (status != FLAKE_OK && !where->dir) return flake_i_say(why, status, "options", field);
+    flake_i_opening opening = flake_i_opening_of(where, &o, why);
+    flake_i_identity(&o, FLAKE_I_NARROW_KIND, flake_i_full_node(&o), opening.identity);
+    return flake_i_state_open(s, &opening, number);
 }
 
 /* `o` is resolved. */
@@ -5735,12 +5810,12 @@ FLAKE_API flake_status flake128_state_open(flake_state *s, const flake_state_opt
                                            uint64_t worker48, const flake_options *options,
                                            flake_why *why) {
     flake_options o;
-    uint8_t identity[FLAKE_I_IDENTITY];
     const char *field;
     const flake_status status = flake_i_wide_fill_in(worker48, options, &o, &field);
     if (status != FLAKE_OK) return flake_i_say(why, status, "options", field);
-    flake_i_wide_identity(&o, worker48, identity);
-    return flake_i_state_open(s, where, identity, why);
+    flake_i_opening opening = flake_i_opening_of(where, &o, why);
+    flake_i_wide_identity(&o, worker48, opening.identity);
+    return flake_i_state_open(s, &opening, NULL);
 }
 
 /* Whether a draw that says so has met a clock before the newest unit, be it even before the first of all.
@@ -7109,143 +7184,6 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint32_t *node,
     return FLAKE_OK;
 }
 
-/* ---- slots ----
- *
- * A number is a state file that its holder has locked: whoever has it next begins behind its horizon.
- */
-FLAKE_API flake_state *flake_slot_state(flake_slot *slot) { return &slot->state; }
-
-/* What has been found out about the numbers that are not to be had. */
-typedef struct flake_i_slot_search {
-    int64_t soonest_ns; /* the least horizon of those that nobody holds */
-    flake_status worst; /* of those whose file can't be used; FLAKE_OK: none */
-} flake_i_slot_search;
-
-enum { FLAKE_I_SLOT_DIR = FLAKE_I_PATH - 40 }; /* behind it "/4294967295.slot", and an ending */
-
-FLAKE_I_FN void flake_i_slot_path(const char *dir, uint32_t number, char path[FLAKE_I_PATH]) {
-    size_t length = strlen(dir);
-    memcpy(path, dir, length);
-    path[length++] = '/';
-    length += flake_format(number, FLAKE_DEC, path + length, FLAKE_I_PATH - length);
-    memcpy(path + length, ".slot", 6);
-}
-
-/* The record of a locked file. FLAKE_AGAIN: its horizon has not passed. */
-FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *path,
-                                          const uint8_t *identity, int64_t now_ns,
-                                          flake_i_record *r, flake_i_slot_search *search,
-                                          flake_why *why) {
-    const flake_status status = flake_i_state_read(f, path, r, why);
-    if (status != FLAKE_OK) return status;
-    if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0)
-        return flake_i_say(why, FLAKE_FOREIGN, path, "is not this slot's");
-    if (now_ns >= r->horizon_ns) return FLAKE_OK;
-    if (r->horizon_ns < search->soonest_ns) search->soonest_ns = r->horizon_ns;
-    return FLAKE_AGAIN;
-}
-
-/* FLAKE_AGAIN: nobody has the number, but its horizon has not passed; or another has made it now. */
-FLAKE_I_FN flake_status flake_i_slot_try(flake_slot *slot, const flake_slot_options *o,
-                                         uint32_t number, flake_i_slot_search *search,
-                                         flake_why *why) {
-    char path[FLAKE_I_PATH];
-    uint8_t identity[FLAKE_I_IDENTITY];
-    flake_i_file file = {0, 0, -1};
-    flake_i_record r;
-    flake_state_options where;
-    memset(identity, 0, sizeof identity);
-    memset(&where, 0, sizeof where);
-    identity[0] = FLAKE_I_SLOT_KIND;
-    flake_i_put64(identity + 32, number);
-    where.horizon_ms = o->horizon_ms;
-    where.by_timer = o->by_timer;
-    where.no_wait = true;
-    where.clock = o->clock;
-    flake_i_slot_path(o->dir, number, path);
-    const int64_t now_ns = flake_i_exact_ns(&o->clock);
-    flake_status status = flake_i_file_open(&file, path, FLAKE_I_WRITE, 0, 0);
-    const bool is_new = status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT;
-    if (status == FLAKE_IO && !is_new)
-        return flake_i_say_errno(why, path, ": can't be opened and locked: ");
-    if (is_new) status = flake_i_state_make(&slot->state, &where, identity, path, now_ns, why);
-    else if (status == FLAKE_OK)
-        status = flake_i_slot_read(&file, path, identity, now_ns, &r, search, why);
-    if (status == FLAKE_OK && !is_new) {
-        flake_i_state_set_up(&slot->state, &where, identity, path, &file);
-        status = flake_i_state_begin(&slot->state, &where, &r, now_ns, why);
-    }
-    if (status == FLAKE_OK) flake_i_state_opened(&slot->state);
-    else if (!is_new) flake_i_file_drop(&file, false);
-    return status;
-}
-
-/* Tries each number once. */
-FLAKE_I_FN flake_status flake_i_slot_any(flake_slot *slot, const flake_slot_options *o,
-                                         flake_i_slot_search *search, flake_why *why) {
-    const uint32_t count = o->count ? o->count : 1024;
-    search->soonest_ns = INT64_MAX;
-    search->worst = FLAKE_OK;
-    for (uint32_t i = 0; i < count; i++) {
-        flake_why reason;
-        const flake_status status = flake_i_slot_try(slot, o, o->first + i, search, &reason);
-        if (status == FLAKE_OK) {
-            slot->number = o->first + i;
-            return status;
-        }
-        if (status == FLAKE_TAKEN || status == FLAKE_AGAIN || search->worst != FLAKE_OK) continue;
-        search->worst = status;
-        if (why) *why = reason;
-    }
-    if (search->worst != FLAKE_OK) return search->worst;
-    if (search->soonest_ns == INT64_MAX)
-        return flake_i_say(why, FLAKE_TAKEN, o->dir, "all numbers are taken");
-    return flake_i_say(why, FLAKE_AGAIN, o->dir,
-                       "ids of the numbers not taken may run ahead of the clock for a while yet");
-}
-
-FLAKE_I_FN const char *flake_i_slot_why(const flake_slot_options *o) {
-    const int64_t max_ms = INT64_MAX / 1000000 / 4;
-    if (!o->dir || !o->dir[0]) return "dir: is missing";
-    if (o->first > UINT32_MAX - (o->count ? o->count : 1024))
-        return "first + count: is past 32 bits";
-    if (o->horizon_ms < 0 || o->horizon_ms > max_ms) return "horizon_ms: is out of range";
-    if (o->wait_ms < 0 || o->wait_ms > max_ms) return "wait_ms: is out of range";
-    return NULL;
-}
-
-FLAKE_API flake_status flake_slot_claim(flake_slot *slot, const flake_slot_options *given,
-                                        uint32_t *number, flake_why *why) {
-    const int64_t nap_ns = 10000000;
-    const char *const unfit = flake_i_slot_why(given);
-    char dir[FLAKE_I_PATH];
-    flake_slot_options o = *given;
-    flake_i_slot_search search;
-    if (!FLAKE_I_HAS_FILES) return flake_i_say(why, FLAKE_IO, "a slot", FLAKE_I_WHY_NO_FILES);
-    if (unfit) {
-        flake_i_put_why(why, unfit, "", "");
-        return FLAKE_INVALID;
-    }
-    if (flake_i_state_is_held(&slot->state))
-        return flake_i_say(why, FLAKE_TAKEN, o.dir, "the slot holds a number already");
-    if (!flake_i_absolute(o.dir, dir) || strlen(dir) >= FLAKE_I_SLOT_DIR)
-        return flake_i_say(why, FLAKE_INVALID, "dir", "is too long, or the folder is gone");
-    o.dir = dir;
-    const flake_i_calm calm = flake_i_calm_begin();
-    flake_status status = flake_i_slot_any(slot, &o, &search, why);
-    for (int64_t left_ns = o.wait_ms * 1000000; status != FLAKE_OK && left_ns > 0;
-         left_ns -= nap_ns) {
-        FLAKE_SLEEP_NS(nap_ns);
-        status = flake_i_slot_any(slot, &o, &search, why);
-    }
-    if (status == FLAKE_OK) *number = slot->number;
-    flake_i_calm_end(calm);
-    return status;
-}
-FLAKE_API flake_status flake_slot_release(flake_slot *slot) {
-    return flake_state_close(&slot->state);
-}
-
 #ifdef FLAKE_SHARED
 FLAKE_I_FN bool flake_i_read_decimal(const char *text, uint64_t *number) {
     return flake_parse(text, strlen(text), FLAKE_DEC, number) == FLAKE_OK;
@@ -7326,13 +7264,15 @@ FLAKE_I_FN flake_status flake_i_set(void *object, const flake_i_field *fields, s
 
 static const flake_i_field flake_i_state_fields[] = {
     FLAKE_I_FIELD(flake_state_options, path, FLAKE_I_TEXT, NULL),
+    FLAKE_I_FIELD(flake_state_options, dir, FLAKE_I_TEXT, NULL),
+    FLAKE_I_NUMBER(flake_state_options, first),
+    FLAKE_I_NUMBER(flake_state_options, count),
     FLAKE_I_NUMBER(flake_state_options, horizon_ms),
-    FLAKE_I_NUMBER(flake_state_options, allowable_downtime_ms),
+    FLAKE_I_NUMBER(flake_state_options, max_downtime_ms),
+    FLAKE_I_NUMBER(flake_state_options, wait_ms),
     FLAKE_I_BOOL(flake_state_options, must_exist),
     FLAKE_I_BOOL(flake_state_options, no_wait),
-    FLAKE_I_BOOL(flake_state_options, by_timer),
-    FLAKE_I_BOOL(flake_state_options, shared_memory),
-    FLAKE_I_CLOCK(flake_state_options),
+    FLAKE_I_BOOL(flake_state_options, manual_extend),
 };
 
 #define FLAKE_I_SET(object, fields, name, points, value, why) \
@@ -7341,10 +7281,6 @@ static const flake_i_field flake_i_state_fields[] = {
 FLAKE_API flake_status flake_state_options_set(flake_state_options *o, const char *name,
                                                const char *value, flake_why *why) {
     return FLAKE_I_SET(o, flake_i_state_fields, name, false, value, why);
-}
-FLAKE_API flake_status flake_state_options_point(flake_state_options *o, const char *name,
-                                                 const void *to, flake_why *why) {
-    return FLAKE_I_SET(o, flake_i_state_fields, name, true, to, why);
 }
 #endif
 
@@ -7386,16 +7322,6 @@ static const flake_i_field flake_i_options_fields[] = {
     FLAKE_I_FIELD(flake_options, gate.word, FLAKE_I_POINTER, NULL),
 };
 
-static const flake_i_field flake_i_slot_fields[] = {
-    FLAKE_I_FIELD(flake_slot_options, dir, FLAKE_I_TEXT, NULL),
-    FLAKE_I_NUMBER(flake_slot_options, first),
-    FLAKE_I_NUMBER(flake_slot_options, count),
-    FLAKE_I_NUMBER(flake_slot_options, horizon_ms),
-    FLAKE_I_NUMBER(flake_slot_options, wait_ms),
-    FLAKE_I_BOOL(flake_slot_options, by_timer),
-    FLAKE_I_CLOCK(flake_slot_options),
-};
-
 FLAKE_API flake_status flake_options_set(flake_options *o, const char *name, const char *value,
                                          flake_why *why) {
     if (o && name && value && strcmp(name, "layout") == 0)
@@ -7408,15 +7334,6 @@ FLAKE_API flake_status flake_options_point(flake_options *o, const char *name, c
                                            flake_why *why) {
     return FLAKE_I_SET(o, flake_i_options_fields, name, true, to, why);
 }
-FLAKE_API flake_status flake_slot_options_set(flake_slot_options *o, const char *name,
-                                              const char *value, flake_why *why) {
-    return FLAKE_I_SET(o, flake_i_slot_fields, name, false, value, why);
-}
-FLAKE_API flake_status flake_slot_options_point(flake_slot_options *o, const char *name,
-                                                const void *to, flake_why *why) {
-    return FLAKE_I_SET(o, flake_i_slot_fields, name, true, to, why);
-}
-
 FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }
 FLAKE_API size_t flake_sizeof_options(void) { return sizeof(flake_options); }
 FLAKE_API size_t flake_sizeof_gen(void) { return sizeof(flake_gen); }
@@ -7428,8 +7345,6 @@ FLAKE_API size_t flake_sizeof_ring(void) { return sizeof(flake_ring); }
 FLAKE_API size_t flake_sizeof_ring_slot(void) { return sizeof(flake_ring_slot); }
 FLAKE_API size_t flake_sizeof_state(void) { return sizeof(flake_state); }
 FLAKE_API size_t flake_sizeof_state_options(void) { return sizeof(flake_state_options); }
-FLAKE_API size_t flake_sizeof_slot(void) { return sizeof(flake_slot); }
-FLAKE_API size_t flake_sizeof_slot_options(void) { return sizeof(flake_slot_options); }
 FLAKE_API size_t flake_sizeof_layout(void) { return sizeof(flake_layout); }
 FLAKE_API size_t flake_sizeof_parts(void) { return sizeof(flake_parts); }
 FLAKE_API size_t flake_sizeof_stats(void) { return sizeof(flake_stats); }

@@ -285,14 +285,15 @@ FLAKE_API void sno_lanes_retire(sno_lanes *);
  *     static sno_snapshot pool; // partition and bounds; all zero: the file's, or new ones
  *     static flake_state_options where;
  *     where.path = "/var/lib/app/snos";
- *     if (sno_state_open(&state, &where, &pool, &why) != FLAKE_OK) ... why.text
+ *     if (sno_state_open(&state, &where, &options, &pool, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
  *     sno_init(&ids, &pool, &options, &why); // or sno_shards_init, sno_lanes_init
  *     ...
  *     flake_state_close(&state);
  *
- * `pool` is read and filled in. */
-FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *,
+ * `pool` is read and filled in. Of the options clock and shared_memory count. A number that flake_state_open
+ * claims from a directory may be a partition, too: pass that state and a snapshot with the partition. */
+FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *, const flake_options *,
                                       sno_snapshot *pool, flake_why *);
 
 // clang-format off
@@ -1239,46 +1240,32 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *fro
     return status;
 }
 
-/* The pool of the file at the path with that ending, if there is one that can be read: whether the
- * run may go on from it is looked at later, with the file locked. */
-FLAKE_I_FN bool sno_i_pool_on_file(const char *path, const char *ending, sno_snapshot *pool) {
-    char place[FLAKE_I_PATH];
-    uint8_t bytes[FLAKE_I_FILE];
-    flake_i_record r;
-    if (!path || strlen(path) >= FLAKE_I_PATH - FLAKE_I_ENDING) return false;
-    flake_i_path_with(path, ending, place);
-    const flake_i_calm calm = flake_i_calm_begin();
-    const int fd = flake_i_open(place, FLAKE_I_READ);
-    const int n = fd < 0 ? -1 : flake_i_read_at(fd, 0, bytes, sizeof bytes);
-    if (fd >= 0) flake_i_close(fd);
-    flake_i_calm_end(calm);
-    if (n < 0 || flake_i_file_get(bytes, (size_t)n, &r) != FLAKE_OK || r.identity[0] != 's')
-        return false;
-    pool->partition = (uint16_t)flake_i_get64(r.identity + 32);
-    pool->sequence_min = (uint16_t)flake_i_get64(r.identity + 40);
-    pool->sequence_max = (uint16_t)flake_i_get64(r.identity + 48);
-    return true;
-}
-
-FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options *where, sno_snapshot *pool,
-                                  flake_why *why) {
+FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options *given,
+                                      const flake_options *options, sno_snapshot *pool, flake_why *why) {
     sno_snapshot wanted = sno_i_resolved(pool);
-    uint8_t identity[FLAKE_I_IDENTITY];
-    if (!pool->partition && !pool->sequence_min && !pool->sequence_max &&
-        !sno_i_pool_on_file(where->path, "", &wanted) &&
-        /* who died while he made it left that: of another pool, it would be refused for ever */
-        !sno_i_pool_on_file(where->path, FLAKE_I_FRESH, &wanted) &&
-        sno_i_take_partition(&wanted.partition) != FLAKE_OK)
-        return flake_i_say(why, FLAKE_EXHAUSTED, "pool", "all partitions are used up");
+    flake_state_options where = *given;
+    flake_options defaults;
+    memset(&defaults, 0, sizeof defaults);
+    flake_i_opening o = flake_i_opening_of(&where, options ? options : &defaults, why);
     if (wanted.sequence_max - wanted.sequence_min < 3)
         return flake_i_say(why, FLAKE_INVALID, "pool", "has fewer than 4 numbers");
-    sno_i_identity(&wanted, identity);
-    const flake_status status = flake_i_state_open(s, where, identity, why);
+    /* An unset pool is the file's, or a new one if there is no file: then a partition is needed. */
+    o.any = !pool->partition && !pool->sequence_min && !pool->sequence_max;
+    where.must_exist = given->must_exist || o.any;
+    sno_i_identity(&wanted, o.identity);
+    flake_status status = flake_i_state_open(s, &o, NULL);
+    if (status == FLAKE_IO && !given->must_exist && o.any) {
+        if (sno_i_take_partition(&wanted.partition) != FLAKE_OK)
+            return flake_i_say(why, FLAKE_EXHAUSTED, "pool", "all partitions are used up");
+        where.must_exist = false;
+        sno_i_identity(&wanted, o.identity);
+        status = flake_i_state_open(s, &o, NULL);
+    }
     if (status != FLAKE_OK) return status;
     memset(pool, 0, sizeof *pool); /* where the last run was is the state's floor */
-    pool->partition = wanted.partition;
-    pool->sequence_min = wanted.sequence_min;
-    pool->sequence_max = wanted.sequence_max;
+    pool->partition = (uint16_t)flake_i_get64(o.identity + 32);
+    pool->sequence_min = (uint16_t)flake_i_get64(o.identity + 40);
+    pool->sequence_max = (uint16_t)flake_i_get64(o.identity + 48);
     return FLAKE_OK;
 }
 

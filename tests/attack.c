@@ -279,21 +279,20 @@ static bool open_all(ways_setup *setup) {
     flake_state_options s;
     memset(&w, 0, sizeof w);
     memset(&s, 0, sizeof s);
-    w.clock.now_ns = s.clock.now_ns = script_read;
-    w.clock.user = s.clock.user = &script_now;
     w.no_wait = s.no_wait = below(2);
     flake_options whole = ways_flake_options(setup, 0, 399), wide = ways_wide_options(setup);
+    const flake_options snos = ways_sno_options(setup);
     wide.seq_max = 199; /* the generator's, and the lanes' */
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
     w.path = path_of("flake");
-    if (flake_state_open(&states[0], &w, &whole, NULL) != FLAKE_OK) return false;
+    if (flake_state_open(&states[0], &w, &whole, NULL, NULL) != FLAKE_OK) return false;
     w.path = path_of("wide");
     if (flake128_state_open(&states[1], &w, 0, &wide, NULL) != FLAKE_OK) return false;
     s.path = path_of("sno");
-    if (sno_state_open(&sno_states[0], &s, &pool, NULL) != FLAKE_OK) return false;
+    if (sno_state_open(&sno_states[0], &s, &snos, &pool, NULL) != FLAKE_OK) return false;
     s.path = path_of("sno_shards");
-    return sno_state_open(&sno_states[1], &s, &shards, NULL) == FLAKE_OK;
+    return sno_state_open(&sno_states[1], &s, &snos, &shards, NULL) == FLAKE_OK;
 }
 
 static void run_of_states(void) {
@@ -354,8 +353,8 @@ static void run_of_syncs(void) {
     memset(&o, 0, sizeof o);
     where.path = path_of("syncs");
     where.no_wait = true;
-    where.clock.now_ns = o.clock.now_ns = shared_clock;
-    if (flake_state_open(&states[0], &where, &o, NULL) != FLAKE_OK) return;
+    o.clock.now_ns = shared_clock;
+    if (flake_state_open(&states[0], &where, &o, NULL, NULL) != FLAKE_OK) return;
     o.state = &states[0];
     if (flake_init(&gen, &o) != FLAKE_OK) _exit(1);
     if (!disk.fail_from && below(2)) {
@@ -393,34 +392,34 @@ static bool attack_syncs(unsigned wanted) {
 static const char *const slot_names[] = {"0.slot", "1.slot", "2.slot", "3.slot"};
 
 static void run_of_slots(void) {
-    static flake_slot slot;
+    static flake_state state;
     static flake_gen gen;
-    flake_slot_options where;
+    flake_state_options where;
     flake_options o;
-    uint32_t number = 0;
+    uint64_t number = 0;
     memset(&where, 0, sizeof where);
     memset(&o, 0, sizeof o);
     where.dir = folder;
     where.count = 4;
     where.horizon_ms = 500;
-    where.clock.now_ns = o.clock.now_ns = shared_clock;
+    o.clock.now_ns = shared_clock;
     o.max_ahead_ms = (int64_t)below(3) * 400;
     o.seq_max = 3;
-    for (int tries = 0; flake_slot_claim(&slot, &where, &number, NULL) != FLAKE_OK; tries++) {
+    for (int tries = 0; flake_state_open(&state, &where, &o, &number, NULL) != FLAKE_OK; tries++) {
         if (tries == 50) return;
         move_shared_clock(20 * ms);
     }
-    o.node = number;
-    o.state = flake_slot_state(&slot);
+    o.node = (uint32_t)number;
+    o.state = &state;
     if (flake_init(&gen, &o) != FLAKE_OK) _exit(1);
     for (uint64_t draws = 20 + below(400); draws; draws--) {
         uint64_t ids[5];
         const size_t n = flake_try_n(&gen, ids, 1 + (size_t)below(5));
         for (size_t i = 0; i < n; i++) keep(100, ids[i]);
         if (below(8) == 0) step_clock();
-        if (draws % 32 == 0) (void)flake_state_extend(flake_slot_state(&slot));
+        if (draws % 32 == 0) (void)flake_state_extend(&state);
     }
-    if (below(3) == 0) (void)flake_slot_release(&slot);
+    if (below(3) == 0) (void)flake_state_close(&state);
     else (void)kill(getpid(), SIGKILL);
 }
 
@@ -450,9 +449,8 @@ static bool hold_shared(void) {
     memset(&where, 0, sizeof where);
     where.path = path_of("shared");
     where.horizon_ms = 500;
-    where.shared_memory = where.no_wait = true;
-    where.clock.now_ns = shared_clock;
-    if (flake_state_open(&our->state, &where, &o, NULL) != FLAKE_OK) {
+    where.no_wait = true;
+    if (flake_state_open(&our->state, &where, &o, NULL, NULL) != FLAKE_OK) {
         move_shared_clock(5 * ms); /* which may have been put back to before the last write */
         return false;
     }

@@ -75,7 +75,6 @@ while read -r header struct; do
 done <<END
 flake.h flake_options
 flake.h flake_state_options
-flake.h flake_slot_options
 sno.h sno_snapshot
 END
 

@@ -457,7 +457,7 @@ static bool draw_run(worker *w, const char *name, unsigned node, int64_t ms) {
     memset(&where, 0, sizeof where);
     where.path = path;
     where.horizon_ms = 200;
-    for (int tries = 0; (status = flake_state_open(&state, &where, &o, NULL)) == FLAKE_TAKEN;
+    for (int tries = 0; (status = flake_state_open(&state, &where, &o, NULL, NULL)) == FLAKE_TAKEN;
          tries++) {
         if (tries == 5000) break;
         nap_us(2000);

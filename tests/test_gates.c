@@ -148,16 +148,15 @@ static bool fail_writes(const char *name) {
     return false;
 }
 
-static flake_status open_state(int64_t horizon_ms, bool by_timer, const flake_options *o) {
+static flake_status open_state(int64_t horizon_ms, bool manual_extend, const flake_options *o) {
     flake_state_options w;
     memset(&w, 0, sizeof w);
     w.path = path_of("ids");
     w.horizon_ms = horizon_ms;
-    w.by_timer = by_timer;
-    w.clock.now_ns = scene_clock;
+    w.manual_extend = manual_extend;
     disk_is_full = false;
     on_call = fail_writes;
-    return flake_state_open(&state, &w, o, NULL);
+    return flake_state_open(&state, &w, o, NULL, NULL);
 }
 
 static void gate_and_state_both_have_a_say(void) {
@@ -489,8 +488,7 @@ static void the_largest_horizon_is_the_clocks_last_ns(void) {
         memset(&w, 0, sizeof w);
         w.path = path_of("ids");
         w.no_wait = true;
-        w.clock.now_ns = scene_clock;
-        CHECK_EQ(flake_state_open(&state, &w, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &w, &o, NULL, NULL), FLAKE_OK);
         CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MAX);
         if (run) break;
         o.state = &state;

@@ -343,10 +343,9 @@ static void who_waits_for_a_state_looks_again(void) {
             memset(&s, 0, sizeof s);
             w.path = path_of("ids");
             s.path = path_of("snos");
-            w.by_timer = s.by_timer = true;
-            w.clock.now_ns = s.clock.now_ns = scene_clock;
-            CHECK_EQ(flake_state_open(&state, &w, &o, NULL), FLAKE_OK);
-            CHECK_EQ(sno_state_open(&snos, &s, &pool, NULL), FLAKE_OK);
+            w.manual_extend = s.manual_extend = true;
+            CHECK_EQ(flake_state_open(&state, &w, &o, NULL, NULL), FLAKE_OK);
+            CHECK_EQ(sno_state_open(&snos, &s, &p, &pool, NULL), FLAKE_OK);
             o.state = &state;
             p.state = &snos;
             CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);

@@ -34,7 +34,7 @@ static void fresh(void) {
 static flake_status open_with(const flake_state_options *w) {
     static flake_state state; /* stays closed */
     const flake_options o = clocked();
-    return flake_state_open(&state, w, &o, &why);
+    return flake_state_open(&state, w, &o, NULL, &why);
 }
 
 static void a_state_without_a_path_or_with_endless_times(void) {
@@ -48,10 +48,10 @@ static void a_state_without_a_path_or_with_endless_times(void) {
     CHECK_EQ(open_with(&w), FLAKE_INVALID);
     CHECK(strncmp(why.text, "path", 4) == 0);
     w.path = path_of("ids");
-    w.allowable_downtime_ms = endless_ms;
+    w.max_downtime_ms = endless_ms;
     CHECK_EQ(open_with(&w), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "allowable_downtime_ms", 21) == 0);
-    w.allowable_downtime_ms = 0;
+    CHECK(strncmp(why.text, "max_downtime_ms", 15) == 0);
+    w.max_downtime_ms = 0;
     w.horizon_ms = endless_ms;
     CHECK_EQ(open_with(&w), FLAKE_INVALID);
     CHECK(strncmp(why.text, "horizon_ms", 10) == 0);
@@ -71,23 +71,24 @@ static void a_reason_is_cut_to_its_room(void) {
     memset(&told, '!', sizeof told);
     memset(long_name, 'x', sizeof long_name - 1); /* no folder has names as long */
     w.path = long_name;
-    CHECK_EQ(flake_state_open(&state, &w, NULL, &told.why), FLAKE_IO);
+    CHECK_EQ(flake_state_open(&state, &w, NULL, NULL, &told.why), FLAKE_IO);
     CHECK_EQ(strlen(told.why.text), sizeof told.why.text - 1);
     CHECK_EQ(told.behind, '!');
 }
 
-static flake_status claim_with(const flake_slot_options *o) {
-    static flake_slot slot; /* holds none */
-    uint32_t number = 77;
-    const flake_status status = flake_slot_claim(&slot, o, &number, &why);
+static flake_status claim_with(const flake_state_options *w) {
+    static flake_state state; /* stays closed */
+    const flake_options o = clocked();
+    uint64_t number = 77;
+    const flake_status status = flake_state_open(&state, w, &o, &number, &why);
     CHECK_EQ(number, 77);
     return status;
 }
 
-static void a_slot_without_a_folder_or_with_endless_times(void) {
+static void a_number_without_a_folder_or_with_endless_times(void) {
     static char long_name[1100];
     const int64_t endless_ms = INT64_MAX / 1000000;
-    flake_slot_options o;
+    flake_state_options o;
     fresh();
     memset(&o, 0, sizeof o);
     o.dir = "";
@@ -115,7 +116,7 @@ static void a_slot_without_a_folder_or_with_endless_times(void) {
 
 static void ask_in_a_folder_that_is_gone(void) {
     flake_state_options w;
-    flake_slot_options o;
+    flake_state_options o;
     memset(&w, 0, sizeof w);
     memset(&o, 0, sizeof o);
     EXPECT(mkdir(path_of("gone"), 0777) == 0 && chdir(path_of("gone")) == 0);
@@ -130,9 +131,10 @@ static void ask_in_a_folder_that_is_gone(void) {
 
 /* A folder that is named from a deep one: what the name of a slot is put behind is the whole of it. */
 static void claim_from_a_deep_folder(void) {
-    static flake_slot slot;
+    static flake_state state;
+    const flake_options clock = clocked();
     char name[101], here[2048], dir[101];
-    uint32_t number;
+    uint64_t number;
     memset(name, 'd', sizeof name);
     EXPECT(chdir(our_folder) == 0 && getcwd(here, sizeof here));
     for (size_t left = 900 - strlen(here); left > 1; left -= left < 102 ? left : 101) {
@@ -143,9 +145,8 @@ static void claim_from_a_deep_folder(void) {
     const size_t deep = strlen(here);
     for (size_t whole = 960; whole < FLAKE_I_PATH + 20; whole++) {
         const size_t n = whole - deep - 1;
-        flake_slot_options o;
+        flake_state_options o;
         memset(&o, 0, sizeof o);
-        o.clock.now_ns = scene_clock;
         o.first = UINT32_MAX - 1;
         o.count = 1;
         o.dir = dir;
@@ -153,9 +154,9 @@ static void claim_from_a_deep_folder(void) {
         memset(dir, 'e', n);
         dir[n] = 0;
         EXPECT(mkdir(dir, 0777) == 0);
-        const flake_status status = flake_slot_claim(&slot, &o, &number, &why);
-        EXPECT(status == (whole < FLAKE_I_SLOT_DIR ? FLAKE_OK : FLAKE_INVALID));
-        if (status == FLAKE_OK) EXPECT(flake_slot_release(&slot) == FLAKE_OK);
+        const flake_status status = flake_state_open(&state, &o, &clock, &number, &why);
+        EXPECT(status == (whole <= FLAKE_I_PATH - FLAKE_I_ENDING ? FLAKE_OK : FLAKE_INVALID));
+        if (status == FLAKE_OK) EXPECT(flake_state_close(&state) == FLAKE_OK);
         else EXPECT(strstr(why.text, "too long") != NULL);
     }
 }
@@ -331,10 +332,10 @@ static void pools_and_paths_at_their_borders(void) {
     memset(long_path, 'x', sizeof long_path - 1);
     long_path[0] = '/';
     w.path = long_path;
-    CHECK_EQ(sno_state_open(&state, &w, &pool, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_state_open(&state, &w, NULL, &pool, NULL), FLAKE_INVALID);
     w.path = path_of("snos");
     pool.sequence_max = 9; /* said, though partition and minimum are 0 */
-    CHECK_EQ(sno_state_open(&state, &w, &pool, NULL), FLAKE_OK);
+    CHECK_EQ(sno_state_open(&state, &w, NULL, &pool, NULL), FLAKE_OK);
     CHECK(pool.partition == 0 && pool.sequence_min == 0 && pool.sequence_max == 9);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
@@ -359,13 +360,12 @@ static void a_sno_generator_of_nothing(void) {
     CHECK(strstr(sno_why_not.text, "snapshot") != NULL);
     memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), FLAKE_INVALID);
+    CHECK_EQ(sno_state_open(&state, &w, &o, &pool, &sno_why_not), FLAKE_INVALID);
     CHECK(strncmp(sno_why_not.text, "path", 4) == 0);
     w.path = path_of("snos");
-    w.clock.now_ns = scene_clock;
     pool.wall_hi = 77;
     pool.sequence_min = 9; /* bounds alone are a wish, too: partition 0 */
-    CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), FLAKE_OK);
+    CHECK_EQ(sno_state_open(&state, &w, &o, &pool, &sno_why_not), FLAKE_OK);
     CHECK_EQ(pool.partition, 0);
     CHECK_EQ(pool.sequence_min, 9);
     CHECK_EQ(pool.sequence_max, 65535);
@@ -382,9 +382,8 @@ static void refuse_a_parents_state(void) {
     memset(&pool, 0, sizeof pool);
     pool.partition = 3;
     w.path = path_of("snos");
-    w.clock.now_ns = scene_clock;
-    EXPECT(sno_state_open(&state, &w, &pool, NULL) == FLAKE_OK);
     flake_options o = on_pool();
+    EXPECT(sno_state_open(&state, &w, &o, &pool, NULL) == FLAKE_OK);
     o.state = &state;
     flake_generation_bump();
     EXPECT(sno_init(&sno, &pool, &o, NULL) == FLAKE_FORKED);
@@ -407,7 +406,7 @@ static void use_up_all_partitions(void) {
     memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);
     w.path = path_of("snos");
-    EXPECT(sno_state_open(&state, &w, &pool, &told) == FLAKE_EXHAUSTED);
+    EXPECT(sno_state_open(&state, &w, NULL, &pool, &told) == FLAKE_EXHAUSTED);
     EXPECT(strstr(told.text, "used up") != NULL);
     EXPECT(access(w.path, F_OK) != 0);
     EXPECT(sno_is_zero(sno_generate(1)));
@@ -421,7 +420,7 @@ static void no_partition_is_left(void) {
 int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(a_state_without_a_path_or_with_endless_times),
                                      CHECK_TEST(a_reason_is_cut_to_its_room),
-                                     CHECK_TEST(a_slot_without_a_folder_or_with_endless_times),
+                                     CHECK_TEST(a_number_without_a_folder_or_with_endless_times),
                                      CHECK_TEST(a_relative_path_in_a_folder_that_is_gone),
                                      CHECK_TEST(a_relative_folder_of_slots_may_be_too_long),
                                      CHECK_TEST(layouts_that_do_not_hold_together),

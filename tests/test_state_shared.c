@@ -44,13 +44,12 @@ static const char *name_of_it = "ids";
 
 static flake_status open_it(void) {
     flake_state_options w;
-    const flake_options o = options_on_state();
+    flake_options o = options_on_state();
     memset(&w, 0, sizeof w);
     memset(&why, 0, sizeof why);
     w.path = path_of(name_of_it);
-    w.shared_memory = true;
-    w.clock.user = clocks_user;
-    return flake_state_open(&all->state, &w, &o, &why);
+    o.clock.user = clocks_user;
+    return flake_state_open(&all->state, &w, &o, NULL, &why);
 }
 
 static flake_status start_it(void) {
@@ -438,7 +437,7 @@ static void another_run(void) {
     w.path = path_of("ids");
     o.shared_memory = false;
     o.state = NULL;
-    EXPECT(flake_state_open(&mine, &w, &o, &why) == FLAKE_OK);
+    EXPECT(flake_state_open(&mine, &w, &o, NULL, &why) == FLAKE_OK);
     o.state = &mine;
     EXPECT(flake_init(&gen, &o) == FLAKE_OK);
     for (int i = 0; i < 100; i++, pass_ms(1)) {
@@ -470,7 +469,9 @@ static void a_state_that_is_not_shared_is_refused(void) {
     memset(&w, 0, sizeof w);
     w.path = path_of("ids");
     o.state = NULL;
-    CHECK_EQ(flake_state_open(&mine, &w, &o, &why), FLAKE_OK);
+    o.shared_memory = false;
+    CHECK_EQ(flake_state_open(&mine, &w, &o, NULL, &why), FLAKE_OK);
+    o.shared_memory = true;
     o.state = &mine;
     CHECK_EQ(flake_init(&all->gen, &o), FLAKE_INVALID);
     CHECK_EQ(flake_shards_init(all->shards, 2, &o), FLAKE_INVALID);
@@ -499,8 +500,8 @@ static flake_status open_snos(sno_snapshot *pool) {
     pool->partition = 5;
     pool->sequence_max = 99;
     w.path = path_of("snos");
-    w.shared_memory = true;
-    return sno_state_open(&all->snos, &w, pool, NULL);
+    const flake_options o = options_on_state();
+    return sno_state_open(&all->snos, &w, &o, pool, NULL);
 }
 
 static flake_status draw_sno(void) {

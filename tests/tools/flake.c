@@ -661,7 +661,7 @@ TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bo
 
 /* ---- who makes the ids ---- */
 
-static flake_slot tool_slot;
+static flake_state tool_slot;
 static bool tool_slot_claimed;
 static flake_why tool_why; /* of the last source that has no number */
 
@@ -757,12 +757,12 @@ static uint64_t tool_node_of_env(const tool_choice *c, unsigned bits) {
 }
 
 static uint64_t tool_node_of_slot(const tool_choice *c, unsigned bits) {
-    flake_slot_options options;
-    uint32_t number;
+    flake_state_options options;
+    uint64_t number;
     memset(&options, 0, sizeof options);
     options.dir = tool_given[TOOL_SLOT_DIR];
     options.count = bits < 16 ? (uint32_t)1 << bits : 65536;
-    if (flake_slot_claim(&tool_slot, &options, &number, &tool_why) != FLAKE_OK)
+    if (flake_state_open(&tool_slot, &options, NULL, &number, &tool_why) != FLAKE_OK)
         tool_no_node("--slot-dir");
     tool_slot_claimed = true;
     return tool_fit(c, "--slot-dir", number, bits);
@@ -836,7 +836,7 @@ static void tool_start(const tool_choice *c) {
     flake_options options;
     flake_status status;
     memset(&options, 0, sizeof options);
-    if (tool_slot_claimed) options.state = flake_slot_state(&tool_slot);
+    if (tool_slot_claimed) options.state = &tool_slot;
     if (c->wide) {
         options.form = c->wide->form;
         status = flake128_init(&tool_wide_gen, node, &options);
@@ -850,7 +850,7 @@ static void tool_start(const tool_choice *c) {
 }
 
 static void tool_stop(void) {
-    if (tool_slot_claimed) (void)flake_slot_release(&tool_slot);
+    if (tool_slot_claimed) (void)flake_state_close(&tool_slot);
 }
 
 /* As many as 64 ms have, so that a slow layout's ids don't wait for one another in the buffer. */
