@@ -4057,6 +4057,8 @@ FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_i_opening
 /* Continues from the record that counts, with the first horizon of this run. */
 FLAKE_I_FN flake_status flake_i_state_continue(flake_state *s, const flake_i_opening *o,
                                                int64_t from_ns) {
+    /* a file older than what the dead process knew of it is not the one that it wrote */
+    if (o->resumes && o->last.number < s->number) s->is_lost = true;
     /* who gave the file its name may have died before that was on disk */
     const bool has_name = o->resumes || o->last.number > 1 || flake_i_sync_folder(s->path);
     if (has_name && flake_i_state_settle(s, &o->last) && flake_i_state_move(s, from_ns))

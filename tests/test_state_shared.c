@@ -386,6 +386,41 @@ static void a_take_over_that_fails_writes_to_nothing_else(void) {
     }
 }
 
+/* ---- a file that was put back to what it was ---- */
+
+static uint8_t earlier[FLAKE_I_FILE];
+
+static void move_file(const char *mode, size_t (*move)(FILE *file)) {
+    FILE *file = fopen(path_of("ids"), mode);
+    EXPECT(file && move(file) == sizeof earlier);
+    if (file) EXPECT(fclose(file) == 0);
+}
+
+static size_t keep(FILE *file) { return fread(earlier, 1, sizeof earlier, file); }
+static size_t put_back(FILE *file) { return fwrite(earlier, 1, sizeof earlier, file); }
+
+static void opens_and_the_file_is_put_back(void) {
+    EXPECT(open_it() == FLAKE_OK);
+    EXPECT(start_it() == FLAKE_OK);
+    move_file("rb", keep);
+    pass_ms(1600);
+    EXPECT(draw() == FLAKE_OK);
+    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+    move_file("r+b", put_back);
+    be_killed();
+}
+
+static void a_file_put_back_behind_the_dead_is_not_taken_over(void) {
+    begin_shared();
+    child_is_killed(opens_and_the_file_is_put_back);
+    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(open_it(), FLAKE_FOREIGN);
+    CHECK(strstr(why.text, "was changed") != NULL);
+    pass_ms(1);
+    CHECK_EQ(draw(), FLAKE_FOREIGN);
+    CHECK_EQ(repeated(), 0);
+}
+
 /* ---- a child that inherited the file ---- */
 
 static wire to_orphan, from_orphan;
@@ -658,6 +693,7 @@ static const check_test tests[] = {
     CHECK_TEST(another_takes_over),
     CHECK_TEST(killed_in_any_line_of_an_extension),
     CHECK_TEST(a_take_over_that_fails_writes_to_nothing_else),
+    CHECK_TEST(a_file_put_back_behind_the_dead_is_not_taken_over),
     CHECK_TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go),
     CHECK_TEST(a_run_in_between_ends_the_generators_before_it),
     CHECK_TEST(a_state_that_is_not_shared_is_refused),
