@@ -213,6 +213,13 @@ static inline response *hear(client *c, bool head_only) {
     return r;
 }
 
+/* It is asked, and answers. */
+#define SERVES(c, target)                        \
+    do {                                         \
+        ask(c, target);                          \
+        CHECK_EQ(hear(c, false)->status, 200);   \
+    } while (0)
+
 /* The server has closed in order, without a reset, and said nothing more. */
 static inline bool hears_the_end(client *c) {
     return c->held == 0 && recv(c->socket, c->buffer, sizeof c->buffer, 0) == 0;
