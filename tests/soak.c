@@ -109,8 +109,7 @@ static bool from_sno_lanes(unsigned thread, uint64_t *ids) {
 
 /* Time and sequence, which tell the ids of one worker apart; false: another's. */
 static bool wide_key(flake128 id, uint64_t *key) {
-    flake128_parts parts;
-    memset(&parts, 0, sizeof parts);
+    flake128_parts parts = {0};
     const flake_status status = flake128_decompose(FLAKE_BOUNDARY, id, &parts);
     *key = parts.time << 16 | parts.seq;
     return status == FLAKE_OK && parts.worker == wide_worker;
@@ -118,9 +117,8 @@ static bool wide_key(flake128 id, uint64_t *key) {
 
 static bool from_wide_lanes(unsigned thread, uint64_t *ids) {
     bool well = true;
-    flake128 id;
+    flake128 id = {0};
     (void)thread;
-    memset(&id, 0, sizeof id);
     for (unsigned i = 0; i < calls; i++) {
         well &= flake128_lanes_next(&wide_all_lanes, &id) == FLAKE_OK;
         well &= wide_key(id, &ids[i]);
@@ -150,10 +148,8 @@ static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, 157783680000
 
 static bool init(unsigned shards, bool of_idgen) {
     static sno_snapshot pool; /* the whole of it */
-    flake_options s;
-    flake_options f, wide;
-    memset(&s, 0, sizeof s);
-    memset(&f, 0, sizeof f);
+    flake_options s = {0};
+    flake_options f = {0}, wide;
     pool.partition = partition;
     f.max_wait_ms = 60000;
     wide = f; /* whose form has no layout */
@@ -367,8 +363,7 @@ typedef struct result {
 static int64_t drift_ns(void) { return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); }
 
 static result run(way how, unsigned lanes_number_bits, unsigned threads, uint64_t ids, bool inits) {
-    result r;
-    memset(&r, 0, sizeof r);
+    result r = {0};
     r.inits = inits;
     if (!inits) return r;
     draw = how;

@@ -206,8 +206,7 @@ static sno_lanes h_sno_lanes;
 static char h_folder[512];
 
 static flake_options h_options(unsigned node) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.node = node;
     return o;
 }
@@ -219,8 +218,7 @@ static flake_options h_roomy_options(unsigned node) {
 }
 
 static flake_options h_sno_options(unsigned part, sno_snapshot *pool) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     memset(pool, 0, sizeof *pool);
     pool->partition = (uint16_t)(first_partition + part);
     return o;
@@ -448,13 +446,12 @@ static void draw_sno_lanes(worker *w, unsigned nth, uint64_t *random) {
 static bool draw_run(worker *w, const char *name, unsigned node, int64_t ms) {
     static const flake_state closed;
     flake_state state = closed;
-    flake_state_options where;
+    flake_state_options where = {0};
     flake_options o = h_options(node);
     flake_gen gen;
     char path[600];
     flake_status status;
     (void)snprintf(path, sizeof path, "%s/%s", h_folder, name);
-    memset(&where, 0, sizeof where);
     where.path = path;
     where.horizon_ms = 200;
     for (int tries = 0; (status = flake_state_open(&state, &where, &o, NULL)) == FLAKE_TAKEN;
@@ -593,8 +590,7 @@ static void *sit(void *given) {
 /* ---- what is said ---- */
 
 static worker sum_of(const struct mode *mode) {
-    worker sum;
-    memset(&sum, 0, sizeof sum);
+    worker sum = {0};
     for (unsigned i = 0; i < most_workers; i++) {
         if (!seats[i].w || (mode && seats[i].mode != mode)) continue;
         sum.ids += seats[i].w->ids;
@@ -746,7 +742,7 @@ static int soak_for(double wanted_hours, bool plant) {
     const char *tmp = getenv("TMPDIR");
     const flake_options twin = h_options(NODE_SHARED);
     struct rusage usage;
-    struct sigaction on;
+    struct sigaction on = {0};
     char path[600];
     unsigned n = 0;
     int passed = 0, failed = 0;
@@ -758,7 +754,6 @@ static int soak_for(double wanted_hours, bool plant) {
     *(windows_move() ? &passed : &failed) += 1;
     *(twins_are_found() ? &passed : &failed) += 1;
     forget_all();
-    memset(&on, 0, sizeof on);
     on.sa_handler = on_signal;
     (void)sigaction(SIGINT, &on, NULL);
     (void)sigaction(SIGTERM, &on, NULL);

@@ -578,8 +578,7 @@ static void a_refused_init_leaves_the_generator_in_use(void) {
 }
 
 static void the_options_in_force_can_be_read_back(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
     const flake_options *in_force = flake_gen_options(&gen);
     CHECK_EQ(in_force->seq_min, 0);

@@ -53,8 +53,7 @@ static uint64_t random_id(void) {
 }
 
 static flake128 widen(uint64_t id) {
-    flake128 wide;
-    memset(&wide, 0, sizeof wide);
+    flake128 wide = {0};
     for (int i = 15; i >= 8; i--, id >>= 8) wide.bytes[i] = (uint8_t)id;
     return wide;
 }

@@ -39,9 +39,8 @@ static inline void nap_ms(int64_t ms) { flake_i_system_sleep(ms * 1000000); }
 /* ---- what the tests do to etcd ---- */
 
 static inline flake_i_etcd *admin(const char *endpoints) {
-    flake_etcd_options o;
+    flake_etcd_options o = {0};
     char ca[sizeof etcd_dir + 16];
-    memset(&o, 0, sizeof o);
     o.endpoints = endpoints;
     o.timeout_ms = 2000;
     (void)snprintf(ca, sizeof ca, "%s/ca.pem", etcd_dir);
@@ -210,8 +209,7 @@ static inline void *way_run(void *user) {
         const int before = n;
         (void)poll(p, (nfds_t)(1 + 2 * n), 20);
         if (p[0].revents && n < way_pairs) {
-            struct sockaddr_in to;
-            memset(&to, 0, sizeof to);
+            struct sockaddr_in to = {0};
             to.sin_family = AF_INET;
             to.sin_port = htons((uint16_t)w->target_port);
             to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -286,8 +284,7 @@ static inline void way_end(way *w) {
 static flake_etcd claim, second;
 
 static inline flake_etcd_options from(const char *endpoints, const char *name_space) {
-    flake_etcd_options o;
-    memset(&o, 0, sizeof o);
+    flake_etcd_options o = {0};
     o.endpoints = endpoints;
     o.name_space = name_space;
     o.ttl_ms = 3000;
@@ -298,8 +295,7 @@ static inline flake_etcd_options from(const char *endpoints, const char *name_sp
 
 /* max_wait_ms 0: as usual */
 static inline flake_status init_with(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms, int64_t max_wait_ms) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.layout = flake_layout_uniqueid_ordered();
     o.node = flake_etcd_node(c);
     o.gate = flake_etcd_gate(c);

@@ -351,13 +351,12 @@ static int64_t still_clock(void *user) { return *(int64_t *)user; }
 
 static void the_gate_lets_nothing_past_the_horizon(void) {
     static flake_etcd c;
-    flake_options o;
+    flake_options o = {0};
     flake_gen gen;
     flake_why why;
     flake_parts parts = {0, 0, 0, 0};
     uint64_t id;
     const int64_t s = 1000000000, unix_ns = 1700000000 * s;
-    memset(&o, 0, sizeof o);
     c.word = (flake_i_atomic64 *)flake_i_new_page(false);
     c.process = flake_i_process_mark();
     c.floor_ns = unix_ns + 7000000 / 2; /* within a unit of a generator */

@@ -110,8 +110,7 @@ static inline client *connect_to(server s) {
     client *c = (client *)calloc(1, sizeof *c);
     const int yes = 1;
     const struct timeval patience = {client_patience_s, 0};
-    struct sockaddr_in address;
-    memset(&address, 0, sizeof address);
+    struct sockaddr_in address = {0};
     address.sin_family = AF_INET;
     address.sin_port = htons(s.port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -37,8 +37,7 @@ static void an_id_has_the_server_s_time_and_node(void) {
     client *c = connect_to(usual);
     const flake_layout layout = flake_layout_idgen();
     const int64_t begun = unix_s();
-    flake_parts parts;
-    memset(&parts, 0, sizeof parts);
+    flake_parts parts = {0};
     ask(c, "/");
     CHECK_EQ(flake_decompose(&layout, id_of(hear(c, false)), &parts), FLAKE_OK);
     CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
@@ -399,8 +398,7 @@ static void a_list_has_each_layout_in_each_format(void) {
             uint64_t last = 0;
             for (char *line; (line = next_line(&rest)) != NULL; n++) {
                 uint64_t id = 0;
-                flake_parts parts;
-                memset(&parts, 0, sizeof parts);
+                flake_parts parts = {0};
                 CHECK_EQ(flake_parse(line, strlen(line), (flake_text)form, &id), FLAKE_OK);
                 CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
                 CHECK_EQ(parts.node, 5);
@@ -415,10 +413,8 @@ static void a_list_has_each_layout_in_each_format(void) {
 
 /* Ids of 128 bits in a list; lanes' rise by ms, and inside one they differ. */
 static bool is_later_wide(flake_form form, flake128 id, flake128 last) {
-    flake128_parts one, before;
+    flake128_parts one = {0}, before = {0};
     if (strcmp(server_mode, "lanes") != 0) return flake128_compare(last, id) < 0;
-    memset(&one, 0, sizeof one);
-    memset(&before, 0, sizeof before);
     CHECK_EQ(flake128_decompose(form, id, &one), FLAKE_OK);
     (void)flake128_decompose(form, last, &before); /* there is none before the first */
     return flake128_compare(last, id) != 0 && one.unix_ms >= before.unix_ms;
@@ -458,8 +454,7 @@ static void a_list_has_wide_ids_in_each_form(void) {
     client *c = connect_to(usual);
     for (size_t w = 0; w < sizeof wides / sizeof *wides; w++) {
         size_t n = 0;
-        flake128 last;
-        memset(&last, 0, sizeof last);
+        flake128 last = {0};
         for (size_t i = 0; i < all_bases; i++) {
             const unsigned base = bases[i].base == 63 ? wides[w].base : bases[i].base;
             char target[128], *rest = heard.body;
@@ -469,12 +464,11 @@ static void a_list_has_wide_ids_in_each_form(void) {
             for (char *line; (line = next_line(&rest)) != NULL && n < all_bases * ids_a_list; n++) {
                 const size_t length = strlen(line);
                 flake128 id = last;
-                flake128_parts parts;
+                flake128_parts parts = {0};
                 if (base == 16) {
                     CHECK(length == 32 && strspn(line, "0123456789abcdef") == 32);
                     for (size_t k = 0; k < length; k++) line[k] = (char)toupper(line[k]);
                 }
-                memset(&parts, 0, sizeof parts);
                 CHECK_EQ(base == 0   ? flake128_from_uuid(line, length, &id)
                          : base == 1 ? flake128_from_ulid(line, length, &id)
                                      : flake128_parse(line, length, base, &id),
@@ -501,8 +495,7 @@ static void a_list_has_snos_as_text_and_as_uuids(void) {
         char *rest = heard.body;
         SERVES(c, targets[i]);
         int n = 0;
-        sno_id last;
-        memset(&last, 0, sizeof last);
+        sno_id last = {0};
         for (char *line; (line = next_line(&rest)) != NULL; n++) {
             sno_id id = last;
             CHECK_EQ((i == 2 ? sno_from_uuid : sno_decode)(line, strlen(line), &id), FLAKE_OK);
