@@ -20,6 +20,13 @@ static flake_options clocked(void) {
     return o;
 }
 
+/* For the option that the reason begins with. */
+#define CHECK_REFUSED(call, option)                                     \
+    do {                                                                \
+        CHECK_EQ(call, FLAKE_INVALID);                                  \
+        CHECK(strncmp(why.text, option, strlen(option)) == 0);          \
+    } while (0)
+
 static void fresh(void) {
     begin();
     memset(&gen, 0, sizeof gen);
@@ -40,19 +47,15 @@ static void a_state_without_a_path_or_with_endless_times(void) {
     const int64_t endless_ms = INT64_MAX / 1000000;
     flake_state_options w = {0};
     fresh();
-    CHECK_EQ(open_with(&w), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "path", 4) == 0);
+    CHECK_REFUSED(open_with(&w), "path");
     w.path = "";
-    CHECK_EQ(open_with(&w), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "path", 4) == 0);
+    CHECK_REFUSED(open_with(&w), "path");
     w.path = path_of("ids");
     w.allowable_downtime_ms = endless_ms;
-    CHECK_EQ(open_with(&w), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "allowable_downtime_ms", 21) == 0);
+    CHECK_REFUSED(open_with(&w), "allowable_downtime_ms");
     w.allowable_downtime_ms = 0;
     w.horizon_ms = endless_ms;
-    CHECK_EQ(open_with(&w), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "horizon_ms", 10) == 0);
+    CHECK_REFUSED(open_with(&w), "horizon_ms");
     CHECK(access(path_of("ids"), F_OK) != 0);
 }
 
@@ -87,26 +90,21 @@ static void a_slot_without_a_folder_or_with_endless_times(void) {
     flake_slot_options o = {0};
     fresh();
     o.dir = "";
-    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "dir", 3) == 0);
+    CHECK_REFUSED(claim_with(&o), "dir");
     memset(long_name, 'x', sizeof long_name - 1);
     o.dir = long_name;
-    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "dir", 3) == 0);
+    CHECK_REFUSED(claim_with(&o), "dir");
     o.dir = our_folder;
     o.first = UINT32_MAX - 1022; /* of the 1,024 that a count of 0 asks for, one too many */
-    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "first", 5) == 0);
+    CHECK_REFUSED(claim_with(&o), "first");
     o.first = 0;
     o.horizon_ms = endless_ms;
-    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "horizon_ms", 10) == 0);
+    CHECK_REFUSED(claim_with(&o), "horizon_ms");
     o.horizon_ms = endless_ms / 4 + 1;
     CHECK_EQ(claim_with(&o), FLAKE_INVALID);
     o.horizon_ms = 0;
     o.wait_ms = endless_ms;
-    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "wait_ms", 7) == 0);
+    CHECK_REFUSED(claim_with(&o), "wait_ms");
 }
 
 static void ask_in_a_folder_that_is_gone(void) {
@@ -279,8 +277,7 @@ static void go_on_with_bad_options(void) {
     o.max_ahead_ms = 0;
     EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_OK);
 
-    flake_options s = {0};
-    s.clock.now_ns = scene_clock;
+    flake_options s = clocked();
     s.max_wait_ms = -1;
     EXPECT(sno_reinit_after_fork(&sno, NULL, &s, NULL) == FLAKE_INVALID);
     s.max_wait_ms = 0;
@@ -325,14 +322,8 @@ static void pools_and_paths_at_their_borders(void) {
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
-static flake_options on_pool(void) {
-    flake_options o = {0};
-    o.clock.now_ns = scene_clock;
-    return o;
-}
-
 static void a_sno_generator_of_nothing(void) {
-    flake_options o = on_pool();
+    flake_options o = clocked();
     sno_snapshot pool;
     flake_state_options w = {0};
     static flake_state state;
@@ -366,7 +357,7 @@ static void refuse_a_parents_state(void) {
     w.path = path_of("snos");
     w.clock.now_ns = scene_clock;
     EXPECT(sno_state_open(&state, &w, &pool, NULL) == FLAKE_OK);
-    flake_options o = on_pool();
+    flake_options o = clocked();
     o.state = &state;
     flake_generation_bump();
     EXPECT(sno_init(&sno, &pool, &o, NULL) == FLAKE_FORKED);
