@@ -275,10 +275,8 @@ static const char *path_of(const char *name) {
 }
 
 static bool open_all(ways_setup *setup) {
-    flake_state_options w;
-    flake_state_options s;
-    memset(&w, 0, sizeof w);
-    memset(&s, 0, sizeof s);
+    flake_state_options w = {0};
+    flake_state_options s = {0};
     w.no_wait = s.no_wait = below(2);
     flake_options whole = ways_flake_options(setup, 0, 399), wide = ways_wide_options(setup);
     const flake_options snos = ways_sno_options(setup);
@@ -296,8 +294,7 @@ static bool open_all(ways_setup *setup) {
 }
 
 static void run_of_states(void) {
-    ways_setup setup;
-    memset(&setup, 0, sizeof setup);
+    ways_setup setup = {0};
     setup.is_scripted = true;
     script_now.now_ns = atomic_load(&our->now_ns);
     if (open_all(&setup)) {
@@ -347,10 +344,8 @@ static const char *const sync_names[] = {"syncs"};
 /* Draws at a few times only, so that a horizon that was lost shows. */
 static void run_of_syncs(void) {
     static flake_gen gen;
-    flake_state_options where;
-    flake_options o;
-    memset(&where, 0, sizeof where);
-    memset(&o, 0, sizeof o);
+    flake_state_options where = {0};
+    flake_options o = {0};
     where.path = path_of("syncs");
     where.no_wait = true;
     o.clock.now_ns = shared_clock;
@@ -394,11 +389,9 @@ static const char *const slot_names[] = {"0.slot", "1.slot", "2.slot", "3.slot"}
 static void run_of_slots(void) {
     static flake_state state;
     static flake_gen gen;
-    flake_state_options where;
-    flake_options o;
+    flake_state_options where = {0};
+    flake_options o = {0};
     uint64_t number = 0;
-    memset(&where, 0, sizeof where);
-    memset(&o, 0, sizeof o);
     where.dir = folder;
     where.count = 4;
     where.horizon_ms = 500;
@@ -434,8 +427,7 @@ static bool attack_slots(unsigned wanted) {
 static const char *const shared_names[] = {"shared"};
 
 static flake_options shared_options(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.shared_memory = true;
     o.seq_max = 63;
     o.max_wait_ms = 5;
@@ -444,9 +436,8 @@ static flake_options shared_options(void) {
 }
 
 static bool hold_shared(void) {
-    flake_state_options where;
+    flake_state_options where = {0};
     flake_options o = shared_options();
-    memset(&where, 0, sizeof where);
     where.path = path_of("shared");
     where.horizon_ms = 500;
     where.no_wait = true;
