@@ -430,7 +430,7 @@ static void run_make_generators(void) {
 
 static void run_move_clock_to(int64_t to_ns) {
     script_now.now_ns = to_ns;
-    script_now.sleeps = 0;
+    fuzz_begin_call();
     fuzz_read_anew();
 }
 
@@ -451,7 +451,7 @@ static void run_begin(void) {
             before = disk_read_plainly(&disk_file[disk_now.file].now);
             fuzz_same("file between two runs", before.status, FLAKE_OK);
         }
-        script_now.sleeps = 0;
+        fuzz_begin_call();
         const int64_t began_ns = fuzz_reading_ns;
         const bool may_fail = disk_failures != 0;
         const int status = run_open();
@@ -600,7 +600,7 @@ static void run_check(void) {
     while (fuzz_left() && !fuzz_set_is_full()) {
         const uint8_t what = fuzz_byte(), with = fuzz_byte();
         fuzz_step++;
-        script_now.sleeps = 0;
+        fuzz_begin_call();
         switch (what % 16) {
         case 0:
         case 1: run_move_clock_to(fuzz_reading_ns + with * FUZZ_MS); break;

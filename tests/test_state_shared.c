@@ -6,8 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "scene.h"
-#define FLAKE_CLOCK_NS(kind) \
-    ((void)(kind), scene_clock(NULL)) /* functions lie elsewhere in a peer */
+/* No pointer to a function: a peer has it at another address. */
 #define FLAKE_CLOCK_NS(kind) ((void)(kind), scene_clock(NULL))
 #include "flake.h"
 #include "sno.h"
