@@ -152,13 +152,20 @@
 // >>hooks
 /* What the hooks above are where nobody has defined them. They apply to sno.h too. */
 
+/* Before public functions, and what declares a public constant: a file with functions of its own has constants
+ * of its own, too. Otherwise the implementation defines it, as const without FLAKE_API. */
 #ifndef FLAKE_SHARED
-#define FLAKE_API static inline
-#elif !defined(FLAKE_API) && defined(__ELF__)
-/* Or another module's functions, of another version, would be called in place of this one's. */
+#define FLAKE_API                               static inline
+#define FLAKE_I_CONST_OBJECT(type, name, value) static const type name = value
+#else
+#define FLAKE_I_CONST_OBJECT(type, name, value) extern FLAKE_API const type name
+#ifndef FLAKE_API
+#ifdef __ELF__ /* or another module's functions, of another version, would be called in place of this one's */
 #define FLAKE_API __attribute__((visibility("hidden")))
-#elif !defined(FLAKE_API)
+#else
 #define FLAKE_API
+#endif
+#endif
 #endif
 
 #ifndef FLAKE_ATOMIC
