@@ -355,7 +355,7 @@ static void refuse_a_parents_state(void) {
     sno_shard shards[2];
     pool.partition = 3;
     w.path = path_of("snos");
-    flake_options o = on_pool();
+    flake_options o = clocked();
     EXPECT(sno_state_open(&state, &w, &o, &pool, NULL) == FLAKE_OK);
     o.state = &state;
     flake_generation_bump();
