@@ -846,7 +846,7 @@ static void a_state_that_is_not_opened_again_is_as_it_was(void) {
     CHECK_EQ(open_at(&state, path_of("nowhere/ids")), FLAKE_IO);
     CHECK_EQ(draw(), FLAKE_OK);
     CHECK_EQ((uint64_t)FLAKE_ATOMIC_LOAD(&state.writer, relaxed), 0);
-    FLAKE_ATOMIC_STORE(&state.writer, flake_i_thread_mark(), relaxed); /* as in a handler */
+    FLAKE_ATOMIC_STORE(&state.writer, flake_i_thread_id(), relaxed); /* as in a handler */
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_TAKEN);
     CHECK(strstr(why.text, "written") != NULL);
     FLAKE_ATOMIC_STORE(&state.writer, 0u, relaxed);
