@@ -52,7 +52,7 @@ lib: $(TOOLS:%=$(BUILD)/lib%.so) ## shared libraries of the headers, for languag
 
 $(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: $(HEADERS) $(BUILD)/flags
 	echo '#include "$*.h"' | $(CC) $(FLAGS) -I. -x c -shared -fPIC -fvisibility=hidden -fno-semantic-interposition \
-	  -DFLAKE_LIBRARY $(SONAME) - -o $@.0 $(LDLIBS)
+	  -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION -D'FLAKE_API=__attribute__((visibility("default")))' $(SONAME) - -o $@.0 $(LDLIBS)
 	ln -sf $(@F).0 $@
 
 CORES  := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -61,8 +61,9 @@ JOBS   ?= $(CORES)
 PARALLEL = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
 # Small tests, whose compilation is the longer part; CFLAGS of the command line have their way.
 SMALL   = $(if $(filter command environment,$(origin CFLAGS)),$(CFLAGS),-O0 -g -DTEST_SMALL)
-# Two files of one program, one of them C++, which include both headers in either order.
-PROGRAMS ?= two_units two_units_reversed
+# Two files of one program, one of them C++, which include both headers in either order, and share or do not share
+# their functions.
+PROGRAMS ?= two_units two_units_reversed two_units_shared two_units_shared_reversed
 RESULTS = $(TESTS:%=$(BUILD)/%.out) $(PROGRAMS:%=$(BUILD)/%.out) $(SCRIPTS:tests/%.sh=$(BUILD)/%.sh.out)
 test: ## every test program, on all cores; needs a C compiler and make alone
 	@rm -f $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
@@ -87,10 +88,13 @@ $(BUILD)/%: tests/%.c $(wildcard tests/*.h tests/tools/* fuzz/*.h) $(HEADERS) $(
 $(BUILD)/test_sno_text_plain: tests/test_sno_text.c
 $(BUILD)/test_uuid_text_plain: tests/test_uuid_text.c
 
-# Two units, one of them C++, with both headers, in either order: one process-wide object each.
+# Two units, one of them C++, with both headers, in either order: one process-wide object each. With FLAKE_SHARED the C
+# file has the implementation, and reversed the C++ file.
 $(BUILD)/two_units: TWO_UNITS =
 $(BUILD)/two_units_reversed: TWO_UNITS = -DREVERSED
-$(BUILD)/two_units $(BUILD)/two_units_reversed: $(wildcard tests/two_units*) tests/check.h $(HEADERS) $(BUILD)/flags
+$(BUILD)/two_units_shared: TWO_UNITS = -DFLAKE_SHARED
+$(BUILD)/two_units_shared_reversed: TWO_UNITS = -DFLAKE_SHARED -DREVERSED
+$(patsubst %,$(BUILD)/%,two_units two_units_reversed two_units_shared two_units_shared_reversed): $(wildcard tests/two_units*) tests/check.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) $(TWO_UNITS) -I. -c tests/two_units_main.c -o $@.o
 	if command -v $(firstword $(CXX)) >/dev/null; then \
 	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread $(TWO_UNITS) -I. tests/two_units_other.cc $@.o -o $@ $(LDLIBS); \

@@ -50,8 +50,8 @@
  *                      several processes
  *     flake_prefetch   one thread at a time
  *     flake_ring       push and pop: any thread
- *     a flake_state, flake_slot     open, claim, close, release: one thread at a time, and not beside
- *                                   an init of a generator on it; extend: any
+ *     flake_state      open and close: one thread at a time, and not during the init of a generator with it;
+ *                      extend: any thread
  *
  * A signal handler that draws must return. If it jumps out of the write of a state, or ends its thread
  * there, that state becomes permanently unusable. No handler may draw from a single_thread generator whose
@@ -84,27 +84,39 @@
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
  *     FLAKE_NO_SIMD                   texts of UUIDs and ULIDs by portable code    not defined
- *     FLAKE_NO_FILES                  leaves out state files, slots, exclusive  not defined
+ *     FLAKE_NO_FILES                  leaves out state files and exclusive      not defined
  *     FLAKE_NO_NET                    leaves out MAC and IP addresses           not defined
  *     FLAKE_NO_OS                     leaves out all that wants a system: these two, environment, host
  *                                     name, fork word, random bytes, clock and sleep; FLAKE_CLOCK_NS
  *                                     and FLAKE_SLEEP_NS must be defined        not defined
- *     FLAKE_API                       before each public function: what exports it, in one file that
- *                                     makes a library of the header             static inline
- *     FLAKE_LIBRARY                   exports them, and some for other languages   not defined
- *     FLAKE_CXX_INLINE                C++: a name for your hooks; see below     not defined
+ *     FLAKE_API                       before each public function of FLAKE_SHARED, such as what exports
+ *                                     it                       visibility("hidden") with ELF
  *     FLAKE_SHOW_WARNINGS             your warning flags apply in here, too     not defined
  *
  * What is left out is still declared: it says FLAKE_IO, or FLAKE_INVALID if an option asks for it,
  * and `why` names the macro. With FLAKE_NO_OS a fork goes unnoticed: parent and
  * child repeat ids.
  *
- * In C++, too, each file has functions of its own: then files may differ in their hooks, and modules in
- * their version of the header. The price is size, 1.1 MB in a program of fifty files. Those that define
- * FLAKE_CXX_INLINE share one copy (0.1 MB), and a C++20 module can export it (gcc before 14 and clang
- * before 16 lose structs, and gcc functions, that are exported by name: wrap them in a class). Its value is a
- * name for the hooks, such as "plain": files that say the same must have the same hooks, and be compiled
- * for the same processor (-march). MSVC has nothing to share by, and C files keep their own.
+ * ONE COPY OF THE FUNCTIONS
+ *
+ * By default each file has functions of its own, some 10 KB of them. Files may then differ in their hooks,
+ * and modules in their version of the header. To share one copy among the files of a program or of a shared
+ * library, C and C++ alike, define FLAKE_SHARED in all of them and FLAKE_IMPLEMENTATION in one:
+ *
+ *     #define FLAKE_SHARED
+ *     #define FLAKE_IMPLEMENTATION // in one file only
+ *     #include "flake.h"           // and the others that you use: sno.h, flake_etcd.h
+ *
+ * The other files see declarations, and hooks have no place there: those from FLAKE_CLOCK_NS to
+ * FLAKE_ASSERT are an #error. FLAKE_ATOMIC and FLAKE_API must be the same in all files.
+ *
+ * A shared library is the one file, compiled with -fPIC. It also has functions for other languages. Its
+ * functions stay inside unless FLAKE_API exports them; then the programs that link it define FLAKE_SHARED
+ * and FLAKE_API, too. Do not use this in a static library for others: a second copy of the header in the
+ * same program has the same names.
+ *
+ * A C++20 module can export the declarations. gcc before 14 and clang before 16 lose structs, and gcc
+ * functions, that are exported by name: wrap them in a class.
  *
  * In C++ begin with `flake_options options = {};` and set what differs. Of {.node = 3}, in C++20, g++ (and
  * clang from 18 on) says by -Wextra that fields are missing. Default values for all fields would end that,
@@ -114,17 +126,15 @@
  *
  *     // >>hooks       defaults of the hooks
  *     // >>public      what you call and what you can set: all that you need to know
+ *     // >>objects     what a generator consists of
  *     // >>system      everything that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
- *     // >>objects     what a generator consists of
  *     // >>layouts     64-bit IDs     // >>forms: 128-bit IDs, and random bytes for them
  *     // >>generators  set-up, draws and queries of all kinds     // >>prefetch     // >>text
  *     // >>default     the process-wide generator of UUIDs and ULIDs
  *     // >>who         where node numbers come from; flake_etcd.h: from an etcd cluster
  *     // >>library     for other languages, in a shared library
  */
-#ifndef FLAKE_H
-#define FLAKE_H
 
 /* A unit's own warning flags are for its own code. */
 #if defined(__GNUC__) && defined(__INCLUDE_LEVEL__) && !defined(FLAKE_SHOW_WARNINGS)
@@ -132,6 +142,9 @@
 #pragma GCC system_header
 #endif
 #endif
+
+#ifndef FLAKE_H
+#define FLAKE_H
 
 #define FLAKE_VERSION_MAJOR  0
 #define FLAKE_VERSION_MINOR  2
@@ -146,35 +159,20 @@
 // >>hooks
 /* What the hooks above are where nobody has defined them. They apply to sno.h too. */
 
-/* What stands before functions. Each file has its own of them, in C++ too: files whose hooks differ, and
- * modules with another version of the header, must not run each other's. Where FLAKE_CXX_INLINE makes them
- * one, their names bear version and hooks, and they stay within the module: C has no such names, nor has
- * MSVC. */
-#if defined(FLAKE_CXX_INLINE) && defined(__cplusplus) && defined(__GNUC__)
-#define FLAKE_I_TAG_OF(major, minor, patch) "v" #major "_" #minor "_" #patch
-#define FLAKE_I_TAG(major, minor, patch)    FLAKE_I_TAG_OF(major, minor, patch)
-#define FLAKE_I_FN                                                                          \
-    inline __attribute__((                                                                  \
-        visibility("hidden"),                                                               \
-        abi_tag(FLAKE_I_TAG(FLAKE_VERSION_MAJOR, FLAKE_VERSION_MINOR, FLAKE_VERSION_PATCH), \
-                FLAKE_CXX_INLINE)))
+/* Before public functions, and what declares a public constant: a file with functions of its own has constants
+ * of its own, too. Otherwise the implementation defines it, as const without FLAKE_API. */
+#ifndef FLAKE_SHARED
+#define FLAKE_API                               static inline
+#define FLAKE_I_CONST_OBJECT(type, name, value) static const type name = value
 #else
-#define FLAKE_I_FN static inline
-#endif
+#define FLAKE_I_CONST_OBJECT(type, name, value) extern FLAKE_API const type name
 #ifndef FLAKE_API
-#if defined(FLAKE_LIBRARY) && defined(__cplusplus)
-#define FLAKE_API extern "C" __attribute__((visibility("default")))
-#elif defined(FLAKE_LIBRARY)
-#define FLAKE_API __attribute__((visibility("default")))
+#ifdef __ELF__ /* or another module's functions, of another version, would be called in place of this one's */
+#define FLAKE_API __attribute__((visibility("hidden")))
 #else
-#define FLAKE_API FLAKE_I_FN
+#define FLAKE_API
 #endif
 #endif
-/* Before constants outside functions. */
-#if defined(FLAKE_I_TAG) && __cplusplus >= 201703L
-#define FLAKE_I_TABLE FLAKE_I_FN
-#else
-#define FLAKE_I_TABLE static
 #endif
 
 #ifndef FLAKE_ATOMIC
@@ -234,18 +232,8 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 #define FLAKE_I_STAYS(type)
 #endif
 
-#ifndef FLAKE_ASSERT
-#define FLAKE_ASSERT(condition) ((void)0)
-#endif
-
-#ifndef FLAKE_RELAX
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
-#define FLAKE_RELAX() __builtin_ia32_pause()
-#elif defined(__aarch64__) && defined(__GNUC__)
-#define FLAKE_RELAX() __asm__ volatile("isb")
-#else
-#define FLAKE_RELAX() ((void)0)
-#endif
+#ifdef __cplusplus
+extern "C" {
 #endif
 
 // >>public
@@ -271,7 +259,7 @@ typedef enum flake_status {
     FLAKE_CORRUPT = 10,   /* a truncated or damaged state file */
     FLAKE_MISMATCH = 11,  /* a state file of another generator or version, or changed while it was
                              open; from init: the state is not open, or not for these options */
-    FLAKE_DOWNTIME = 12,  /* the last run ended longer ago than allowable_downtime_ms */
+    FLAKE_DOWNTIME = 12,  /* the last run ended longer ago than max_downtime_ms */
     FLAKE_IN_USE = 13     /* another generator or process holds this number, file or range */
 } flake_status;
 
@@ -343,22 +331,22 @@ typedef struct flake_layout {
     {"ulid", 0, 1, 48, 80, 0, 0, 16, 0, 0, 0, 0, 0, 5}
 // clang-format on
 
-FLAKE_I_TABLE const flake_layout flake_layout_default = FLAKE_LAYOUT_DEFAULT;
-FLAKE_I_TABLE const flake_layout flake_layout_idgen = FLAKE_LAYOUT_IDGEN;
-FLAKE_I_TABLE const flake_layout flake_layout_twitter = FLAKE_LAYOUT_TWITTER;
-FLAKE_I_TABLE const flake_layout flake_layout_hazelcast = FLAKE_LAYOUT_HAZELCAST;
-FLAKE_I_TABLE const flake_layout flake_layout_uniqueid_ordered = FLAKE_LAYOUT_UNIQUEID_ORDERED;
-FLAKE_I_TABLE const flake_layout flake_layout_uniqueid_spread = FLAKE_LAYOUT_UNIQUEID_SPREAD;
-FLAKE_I_TABLE const flake_layout flake_layout_sonyflake = FLAKE_LAYOUT_SONYFLAKE;
-FLAKE_I_TABLE const flake_layout flake_layout_discord = FLAKE_LAYOUT_DISCORD;
-FLAKE_I_TABLE const flake_layout flake_layout_instagram = FLAKE_LAYOUT_INSTAGRAM;
-FLAKE_I_TABLE const flake_layout flake_layout_mastodon = FLAKE_LAYOUT_MASTODON;
-FLAKE_I_TABLE const flake_layout flake_layout_js53 = FLAKE_LAYOUT_JS53;
-FLAKE_I_TABLE const flake_layout flake_layout_boundary = FLAKE_LAYOUT_BOUNDARY;
-FLAKE_I_TABLE const flake_layout flake_layout_uuid7 = FLAKE_LAYOUT_UUID7;
-FLAKE_I_TABLE const flake_layout flake_layout_uuid7_node = FLAKE_LAYOUT_UUID7_NODE;
-FLAKE_I_TABLE const flake_layout flake_layout_uuid8 = FLAKE_LAYOUT_UUID8;
-FLAKE_I_TABLE const flake_layout flake_layout_ulid = FLAKE_LAYOUT_ULID;
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_default, FLAKE_LAYOUT_DEFAULT);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_idgen, FLAKE_LAYOUT_IDGEN);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_twitter, FLAKE_LAYOUT_TWITTER);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_hazelcast, FLAKE_LAYOUT_HAZELCAST);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uniqueid_ordered, FLAKE_LAYOUT_UNIQUEID_ORDERED);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uniqueid_spread, FLAKE_LAYOUT_UNIQUEID_SPREAD);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_sonyflake, FLAKE_LAYOUT_SONYFLAKE);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_discord, FLAKE_LAYOUT_DISCORD);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_instagram, FLAKE_LAYOUT_INSTAGRAM);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_mastodon, FLAKE_LAYOUT_MASTODON);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_js53, FLAKE_LAYOUT_JS53);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_boundary, FLAKE_LAYOUT_BOUNDARY);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uuid7, FLAKE_LAYOUT_UUID7);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uuid7_node, FLAKE_LAYOUT_UUID7_NODE);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uuid8, FLAKE_LAYOUT_UUID8);
+FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_ulid, FLAKE_LAYOUT_ULID);
 
 /* Time, node and sequence down to bit 0, in units of 1 ms. */
 FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
@@ -483,7 +471,7 @@ typedef struct flake_options {
     bool seq_scatter;
 
     /* Open, so that a restart repeats no ID; NULL: none. For one generator, or one set of shards, at a time:
-     * it does not detect a second one. A slot's: flake_slot_state. */
+     * it does not detect a second one. */
     struct flake_state *state;
     /* A directory that the programs of a host share, such as "/run/app": init returns FLAKE_IN_USE if another
      * generator, of this process or another, uses the same layout, node and some of the same numbers. It
@@ -519,7 +507,7 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
  * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
 FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
-/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file without by_timer one call
+/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file without manual_extend one call
  * in a second or two writes it.) */
 FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 /* All n, waiting for each unit as flake_next does. If a later unit fails, the IDs before it are valid and the
@@ -672,24 +660,22 @@ FLAKE_API void flake_machine_cloned(void);
 typedef struct flake_state flake_state;
 
 typedef struct flake_state_options {
-    const char
-        *path; /* the file, below 1,000 bytes; it is made, through PATH.new beside it, if its folder
-                         exists and can be written. Relative to the folder at the time of the open */
-    int64_t horizon_ms;            /* how far ahead of use the file is written; 0: 3,000 */
-    int64_t allowable_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
-    bool must_exist;               /* FLAKE_IO when there is no file, rather than a new one */
-    bool no_wait;  /* don't sleep until the last run's horizon has passed: draws wait, or fail */
-    bool by_timer; /* draws don't write, they say FLAKE_AGAIN when the horizon is reached, or
-                      FLAKE_IO if the timer could not write it: the program calls
-                      flake_state_extend, at least twice in horizon_ms */
-    /* It lies in memory that processes share, beside generators that do, and is by_timer, too. Who
-     * opened it extends it, and the draws of all stop at its horizon. When he is dead another may
-     * open it, and draws go on. */
-    bool shared_memory;
-    flake_clock clock; /* the generator's; all zero: the system's */
+    /* The file, below 1,000 bytes. It is made, through PATH.new beside it, if its directory exists and can
+     * be written. Relative to the working directory at the time of the open. Or: */
+    const char *path;
+    const char *dir; /* a directory: claims the lowest free number of first .. first + count - 1 */
+    uint32_t first, count;   /* count 0: 1,024 */
+    int64_t horizon_ms;      /* how far ahead of use the file is written; 0: 3,000 */
+    int64_t max_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
+    int64_t wait_ms;         /* with dir: wait this long for a free number; 0: don't */
+    bool must_exist;         /* FLAKE_IO when there is no file, rather than a new one */
+    bool no_wait; /* don't sleep until the last run's horizon has passed: draws wait, or fail */
+    bool manual_extend; /* draws don't write, they return FLAKE_AGAIN when the horizon is reached, or
+                           FLAKE_IO if it could not be written: the program calls flake_state_extend,
+                           at least twice in horizon_ms */
 } flake_state_options;
 
-/* Writes a new horizon now, from a timer: with by_timer, or so that no draw has to. From any thread
+/* Writes a new horizon now, from a timer: with manual_extend, or so that no draw has to. From any thread
  * of the process that opened it. FLAKE_IO: the old one stands. FLAKE_MISMATCH: the state is lost. */
 FLAKE_API flake_status flake_state_extend(flake_state *);
 /* Writes the time of the last id, so that the next run waits only until that has passed: not at
@@ -725,15 +711,33 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options 
  *     flake_why why;
  *     static flake_state_options where; // each field's zero is its default
  *     where.path = "/var/lib/app/ids";
- *     if (flake_state_open(&state, &where, &options, &why) != FLAKE_OK) ... why.text
+ *     if (flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
  *     flake_init(&ids, &options, &why); // or flake_init_shards
  *     ...
  *     flake_state_close(&state);
  *
- * Of the options layout, node, node_offset, seq_min and seq_max count, and must be the generator's. */
+ * Of the options clock and shared_memory count, and with `path` layout, node, node_offset, seq_min and
+ * seq_max. They must be the generator's. A state with shared_memory is in memory that processes share,
+ * next to generators that are, and implies manual_extend. The process that opened it extends it, and the
+ * draws of all stop at its horizon. When that process is dead another may open it, and draws continue.
+ *
+ * With `dir` the processes of a host share node numbers (on no network file system): *number receives the
+ * claimed one, which is for options.node, or for any other generator.
+ *
+ *     uint64_t number;
+ *     where.dir = "/run/app";
+ *     if (flake_state_open(&state, &where, NULL, &number, &why) != FLAKE_OK) ... why.text
+ *     options.node = (uint32_t)number;
+ *     options.state = &state;
+ *
+ * The number is held until the state is closed, or the process and its children have ended. A number whose
+ * horizon has not passed is left alone, unless no_wait is set. So no ID comes twice, whichever process
+ * holds the number, even if IDs ran ahead of the clock or the clock went backwards. FLAKE_IN_USE: all
+ * numbers are taken. FLAKE_AGAIN: the horizons of those left have not passed. A file that can't be used is
+ * skipped; its status is returned if no other number is free. Don't delete files from a directory in use. */
 FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
-                                        const flake_options *, flake_why *);
+                                        const flake_options *, uint64_t *number, flake_why *);
 
 /* ---- who am I: where node numbers come from ----
  *
@@ -752,39 +756,6 @@ FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *);
 FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node, flake_why *);
 /* The variable's text, a decimal number below 2^32, of 20 digits at most. */
 FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node, flake_why *);
-
-/* A slot: the lowest free number of a folder that all processes of a host share (and of no network
- * file system), with a horizon of its own, as a state file has. It is held until it is released, or
- * the process and its children have ended. With flake_slot_state no id comes twice, whoever holds
- * the number, though ids ran ahead or the clock was put back: a number whose horizon has not passed
- * is left alone.
- *
- *     static flake_slot slot; // all zero
- *     uint32_t number;
- *     if (flake_slot_claim(&slot, &where, &number, &why) != FLAKE_OK) ... why.text
- *     options.node = number;
- *     options.state = flake_slot_state(&slot); // without it the horizon knows nothing of the ids
- *
- * FLAKE_IN_USE: all numbers are taken, or this slot holds one already. FLAKE_AGAIN: those left have
- * horizons that have not passed. A file that can't be used is passed over; its status (FLAKE_IO,
- * FLAKE_CORRUPT, FLAKE_MISMATCH) comes when no other number is free. Nobody may delete the files of a
- * folder in use. */
-typedef struct flake_slot flake_slot;
-
-typedef struct flake_slot_options {
-    const char *dir;    /* exists already */
-    uint32_t first;     /* the numbers first .. first + count - 1 */
-    uint32_t count;     /* 0: 1,024 */
-    int64_t horizon_ms; /* as in flake_state_options: so long a number is held back after a death */
-    bool by_timer;      /* likewise */
-    int64_t wait_ms;    /* wait so long for one; 0: don't */
-    flake_clock clock;  /* all zero: the system's */
-} flake_slot_options;
-
-FLAKE_API flake_status flake_slot_claim(flake_slot *, const flake_slot_options *, uint32_t *number,
-                                        flake_why *);
-FLAKE_API flake_status flake_slot_release(flake_slot *); /* as flake_state_close */
-FLAKE_API flake_state *flake_slot_state(flake_slot *);
 
 /* ---- text ---- */
 
@@ -860,8 +831,233 @@ FLAKE_API flake_status flake128_from_uuid_n(const char *, size_t n, flake128 *id
 FLAKE_API void flake128_to_ulid_n(const flake128 *, size_t n, char *out);
 FLAKE_API flake_status flake128_from_ulid_n(const char *, size_t n, flake128 *ids);
 
-#ifdef FLAKE_LIBRARY
+#ifdef FLAKE_SHARED
 FLAKE_API const char *flake_version(void); /* in a shared library, for other languages */
+#endif
+
+// >>objects
+
+struct flake_ring_slot {
+    FLAKE_I_STAYS(flake_ring_slot)
+    flake_i_atomic64 turn;
+    flake_overflow note;
+};
+
+struct flake_ring {
+    FLAKE_I_STAYS(flake_ring)
+    flake_ring_slot *slots;
+    uint64_t size;
+    char pad0[64];
+    flake_i_atomic64 head; /* next to push */
+    char pad1[56];
+    flake_i_atomic64 tail; /* next to pop */
+    char pad2[56];
+};
+
+/* The word lies alone on its cache line whatever the alignment of the whole is, but for the lease that
+ * is looked at with it. Behind it comes what never changes after init, or once, and behind that what
+ * only the slow path writes. */
+typedef struct flake_i_engine {
+    FLAKE_I_STAYS(flake_i_engine)
+    char pad0[48];
+    flake_i_atomic64 lease; /* a unit, and what the counter says at its end: the fast clock's */
+    flake_i_atomic64 word;
+    char pad1[56];
+
+    flake_i_atomic64 *owner_word; /* the gate's, or else the instance's; NULL: there is none, ... */
+    uint64_t owner_id;            /* ... so the pid is compared, or with 0 nothing */
+    uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
+    uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: a division by a multiplication */
+    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit, */
+    uint64_t reach_ns;          /* ... unit_ns and that, */
+    uint64_t late_from_ns;      /* ... and the epoch less that */
+    uint64_t count_mask;
+    uint64_t cap;
+    uint64_t fast_rest; /* the fast path may draw behind 1 to so many places: cap - 1, or 0; */
+    uint64_t add_rest;  /* ... by fetch_add: likewise */
+    unsigned time_shift;
+    unsigned tick_bits; /* 1: a clock put back changes the timeline */
+    flake_clock clock;
+    uint64_t limit;     /* count never goes past this */
+    uint64_t max_time;  /* the last unit that layout and clock can express */
+    uint64_t ahead;     /* units that ids may lie ahead of the clock */
+    uint64_t time_lead; /* units that time itself may: ahead, or 0 */
+    int64_t wait_ns;    /* longest sleep of one call */
+    bool fail_on_backwards;   /* a waiting call does not wait for a clock that was put back */
+    bool is_plain;      /* no gate, state, ring or leases; a full count carries into nothing */
+    flake_i_atomic64
+        window; /* what the counter counts in a lease; 1: not known yet; 0: no leases */
+    flake_ring *ring;
+    flake_gate gate;
+    uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
+                           differ, how far behind this engine; 0: there is none */
+    uint64_t state_run; /* the state's run when this engine was set up */
+    flake_i_atomic64 *instance_word; /* what owner_word is where it is not the gate's */
+    uint64_t instance_owner_id;
+    bool is_shared;
+    char pad2[64];
+
+    flake_i_atomic64 safe[2]; /* tick engines: see I5 */
+    flake_i_atomic64 drifts;  /* timelines left; the last one may be missing, its parity tells */
+    flake_i_atomic64 overflow;
+    flake_i_atomic64 rebased; /* places drawn that count no longer tells */
+    flake_i_atomic64 batches, waits, clock_backwards;
+    flake_i_atomic64 paced; /* an earlier reading of counter and clock */
+    flake_i_atomic64 pace;  /* what the window was by that, or how often in a row it was wrong */
+    char pad3[64];
+} flake_i_engine;
+
+/* A run of places: n from `index` of unit `time` on, index < cap. */
+typedef struct flake_i_place {
+    uint64_t time, index, n;
+    unsigned tick;
+    uint64_t
+        head; /* time and tick once more, as they stand in the word: for ids that are made alike */
+} flake_i_place;
+
+/* The longest path, and what is appended to it: "/4294967295.slot" and ".new". */
+enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 24 };
+
+/* An open and locked file, as long as fd is not negative. */
+typedef struct flake_i_file {
+    uint64_t device, inode;
+    int fd;
+} flake_i_file;
+
+enum {
+    FLAKE_I_RECORD = 128,
+    FLAKE_I_IDENTITY = 64,
+    FLAKE_I_RUN = 16,
+    FLAKE_I_FILE = 8192,
+    FLAKE_I_FIRST_RECORD = 512, /* in a sector of its own, and the other 4096 behind it */
+    FLAKE_I_RECORD_STRIDE = 4096,
+    FLAKE_I_NUMBER_KIND = 'n' /* first byte of the identity of a number, which any generator may use */
+};
+
+/* Stays where it is while it is open. */
+struct flake_state {
+    FLAKE_I_STAYS(flake_state)
+    flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
+    flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
+    flake_i_atomic64 run;     /* another one each time it is opened */
+    flake_i_atomic64 writer;  /* mark of the thread that writes, or 0; not 0 while it is not open */
+    flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
+                                 there is horizon left; INT64_MIN: the last one went well */
+    flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
+    flake_i_atomic32 manual_extend;
+    flake_i_atomic64 *instance_word;
+    uint64_t instance_owner_id;
+    flake_i_atomic64 holder; /* mark of the process that opened it */
+    uint64_t self;           /* says, with is_open, that this is no chance content of memory */
+    int64_t written_ns;      /* the latest at which it was, by the writer */
+    uint64_t number;         /* of the last record on disk, by the writer */
+    flake_i_atomic32 is_open;
+    bool is_shared;
+    bool is_lost; /* the record that counts was not `last`; by the writer */
+    flake_clock clock;
+    flake_i_file file;
+    uint8_t token[FLAKE_I_RUN]; /* the run, as it stands in the records */
+    uint8_t identity[FLAKE_I_IDENTITY];
+    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk, by the writer */
+    char path[FLAKE_I_PATH];
+};
+
+struct flake_lane {
+    flake_i_engine engine;
+    uint64_t first; /* the lane's first place in a unit of the whole */
+};
+
+typedef struct flake_i_lanes {
+    FLAKE_I_STAYS(flake_i_lanes)
+    uintptr_t lanes_at; /* how far behind this: who shares the memory may have it elsewhere */
+    size_t n;           /* 0: never initialised */
+    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane; 0: none yet */
+    char pad[64];
+    flake_i_atomic32 turn; /* the lane to step to next */
+    char pad2[60];
+} flake_i_lanes;
+
+/* Keys of the random bits. A thread that sees those of the tail half changed has a key, too. */
+typedef struct flake_i_keys {
+    uint64_t start[2];
+    flake_i_atomic64 tail[2];
+    flake_i_atomic64 renewed; /* in which second, about */
+    flake_i_atomic64 newest;  /* [ whose ms:39 ][ where its counter begins:25 ], of UUIDs */
+} flake_i_keys;
+
+/* What a generator is: how it draws, and what it forms of a place. 0: not initialised. A draw compares the
+ * sum with those of its usual cases. */
+enum {
+    FLAKE_I_SINGLE = 1, /* one thread at a time: plain loads and stores */
+    FLAKE_I_MULTI = 2,  /* one word for all threads: read-modify-writes */
+    FLAKE_I_LANES = 3,
+    FLAKE_I_WAY = 3,
+    FLAKE_I_128 = 4,  /* forms 128-bit IDs; without it those of 64 bits */
+    FLAKE_I_PART = 8, /* part of a generator such as sno.h's, which forms the IDs */
+    FLAKE_I_ODD = 16  /* 64-bit IDs with scatter or reversed time: not the sum of base and place */
+};
+
+/* Large, and made of cache lines: static, on the stack or allocated; alignment does not matter. With lanes
+ * the engine has the claims, and where the lanes begin; no draw uses its word. */
+struct flake_gen {
+    flake_i_engine engine;
+    uint64_t
+        base; /* 64 bits: the ID of place 0 at time 0; boundary: its lower half; UUIDs: the node */
+    uint8_t kind;
+    uint8_t time_shift, seq_shift;
+    bool counts;    /* UUIDs and ULIDs: the ID is a function of the keys, too */
+    bool continues; /* from its newest time after a backward step of the clock */
+    uint64_t whose; /* hash of the identity: another one, if it is initialised anew as another */
+    flake_i_keys keys;
+    flake_options options;
+    flake_i_file exclusive; /* fd below 0: none */
+    flake_i_lanes split;
+};
+
+struct flake_prefetch {
+    FLAKE_I_STAYS(flake_prefetch)
+    flake_gen *gen;
+    flake_i_place stock;
+    uint64_t whose;              /* the generator's when the stock was claimed */
+    flake_i_atomic64 *instance_word; /* a child must not have its parent's stock, */
+    uint64_t instance_owner_id;      /* ... even of a generator that both share */
+    int64_t valid_ns, taken_ns;
+    uint32_t count;
+    char pad[64]; /* so that two threads' don't share a cache line */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FLAKE_H */
+
+#if defined(FLAKE_IMPLEMENTATION) && !defined(FLAKE_SHARED)
+#error "FLAKE_IMPLEMENTATION: define FLAKE_SHARED, too, in each file of the program"
+#endif
+#if defined(FLAKE_I_IMPLEMENTED) /* in this file, by an include before */
+#elif defined(FLAKE_SHARED) && !defined(FLAKE_IMPLEMENTATION)
+#if defined(FLAKE_CLOCK_NS) || defined(FLAKE_CLOCK_SLACK_NS) || defined(FLAKE_COUNTER) || \
+    defined(FLAKE_SLEEP_NS) || defined(FLAKE_RELAX) || defined(FLAKE_LANE) ||             \
+    defined(FLAKE_RANDOM_BYTES) || defined(FLAKE_ASSERT)
+#error "FLAKE_SHARED: define hooks only in the file that defines FLAKE_IMPLEMENTATION"
+#endif
+#else
+#define FLAKE_I_IMPLEMENTED
+
+#define FLAKE_I_FN static inline /* before each function that is not public */
+
+#ifndef FLAKE_ASSERT
+#define FLAKE_ASSERT(condition) ((void)0)
+#endif
+
+#ifndef FLAKE_RELAX
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#define FLAKE_RELAX() __builtin_ia32_pause()
+#elif defined(__aarch64__) && defined(__GNUC__)
+#define FLAKE_RELAX() __asm__ volatile("isb")
+#else
+#define FLAKE_RELAX() ((void)0)
+#endif
 #endif
 
 // >>system begin
@@ -880,7 +1076,7 @@ FLAKE_API const char *flake_version(void); /* in a shared library, for other lan
  *
  *     FLAKE_I_HAS_FILES               0: what follows fails, or does nothing
  *     calm_begin, calm_end            in between nobody is cancelled; errno is put back
- *     thread_mark                     tells threads apart
+ *     thread_id                       distinguishes threads of all processes that share memory
  *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
  *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
  *     write_at, read_at               all n bytes from an offset; up to n bytes from an offset
@@ -920,21 +1116,27 @@ FLAKE_API const char *flake_version(void); /* in a shared library, for other lan
 /* Defines an object that is one in the whole process, in however many units the header stands. std::atomic,
  * in hooks or by MSVC, has a constructor in C++20: without `= {}` it would run when other units have drawn. */
 #if defined(_MSC_VER)
-#define FLAKE_I_SHARED __declspec(selectany)
+#define FLAKE_I_MERGED __declspec(selectany)
 #elif defined(_WIN32)
-#define FLAKE_I_SHARED __attribute__((selectany))
+#define FLAKE_I_MERGED __attribute__((selectany))
 #elif defined(__ELF__) && !defined(__cplusplus)
 /* A weak object takes memory in each file, a common one once. ELF's linkers merge the two kinds. */
-#define FLAKE_I_SHARED __attribute__((common))
+#define FLAKE_I_MERGED __attribute__((common))
 #else
-#define FLAKE_I_SHARED __attribute__((weak))
+#define FLAKE_I_MERGED __attribute__((weak))
 #endif
 #if defined(__cplusplus)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name = {}
+#define FLAKE_I_ONE_PER_PROCESS(type, name) \
+    extern "C" type name;                   \
+    FLAKE_I_MERGED type name = {}
 #elif defined(_WIN32)
-#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name = {0}
+#define FLAKE_I_ONE_PER_PROCESS(type, name) \
+    extern type name;                       \
+    FLAKE_I_MERGED type name = {0}
 #else
-#define FLAKE_I_ONE_PER_PROCESS(type, name) FLAKE_I_SHARED type name
+#define FLAKE_I_ONE_PER_PROCESS(type, name) \
+    extern type name;                       \
+    FLAKE_I_MERGED type name
 #endif
 
 /* Units with an operating system and without one share nothing. */
@@ -1108,9 +1310,6 @@ FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
 struct flake_i_timespec {
     long sec, nsec;
 };
-#if defined(__cplusplus)
-extern "C" {
-#endif
 extern int flake_i_clock_gettime(int id, struct flake_i_timespec *) __asm__("clock_gettime");
 extern int flake_i_clock_getres(int id, struct flake_i_timespec *) __asm__("clock_getres");
 extern int flake_i_clock_nanosleep(int id, int flags, const struct flake_i_timespec *,
@@ -1121,9 +1320,6 @@ extern long flake_i_syscall(long, ...) __asm__("syscall");
 extern int flake_i_fsync(int) __asm__("fsync");
 extern int flake_i_fdatasync(int) __asm__("fdatasync");
 extern ssize_t flake_i_readlink(const char *, char *, size_t) __asm__("readlink");
-#endif
-#if defined(__cplusplus)
-}
 #endif
 #endif
 
@@ -1231,14 +1427,8 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
 #if defined(FLAKE_I_HAS_RSEQ)
 /* How far from where a thread begins lies what the kernel keeps there for it, and how much that is; 0:
  * nothing. <sys/rseq.h>, which is glibc's own, has them by their link names. */
-#if defined(__cplusplus)
-extern "C" {
-#endif
 extern const ptrdiff_t flake_i_rseq_offset __asm__("__rseq_offset");
 extern const unsigned flake_i_rseq_size __asm__("__rseq_size");
-#if defined(__cplusplus)
-}
-#endif
 
 /* The second word is the processor's number, negative where the kernel does not say. Where a thread
  * begins is asked anew each time: a fiber may go on in another. */
@@ -1362,8 +1552,7 @@ FLAKE_I_FN void flake_i_calm_end(flake_i_calm calm) {
     errno = calm.error;
 }
 
-/* Tells this thread from the others of all processes that share its memory. */
-FLAKE_I_FN uint64_t flake_i_thread_mark(void) {
+FLAKE_I_FN uint64_t flake_i_thread_id(void) {
     return (((uint64_t)(uintptr_t)pthread_self() << 20) ^ flake_i_pid() << 1) | 1;
 }
 
@@ -1497,7 +1686,7 @@ FLAKE_I_FN flake_i_calm flake_i_calm_begin(void) {
 }
 
 FLAKE_I_FN void flake_i_calm_end(flake_i_calm calm) { (void)calm; }
-FLAKE_I_FN uint64_t flake_i_thread_mark(void) { return 1; }
+FLAKE_I_FN uint64_t flake_i_thread_id(void) { return 1; }
 enum { FLAKE_I_ABSENT = 1 };
 FLAKE_I_FN int flake_i_error(void) { return 0; }
 FLAKE_I_FN void flake_i_error_put(int error) { (void)error; }
@@ -1762,14 +1951,9 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  */
 
 #if defined(__GNUC__) || defined(__clang__)
-#define FLAKE_I_INLINE FLAKE_I_FN __attribute__((always_inline))
-#ifdef FLAKE_I_TAG
-#define FLAKE_I_APART FLAKE_I_FN
-#define FLAKE_I_COLD  FLAKE_I_FN __attribute__((cold))
-#else
-#define FLAKE_I_APART static __attribute__((noinline, unused))
-#define FLAKE_I_COLD  static __attribute__((noinline, cold, unused))
-#endif
+#define FLAKE_I_INLINE    FLAKE_I_FN __attribute__((always_inline))
+#define FLAKE_I_APART     static __attribute__((noinline, unused))
+#define FLAKE_I_COLD      static __attribute__((noinline, cold, unused))
 #define FLAKE_I_LIKELY(x) __builtin_expect(!!(x), 1)
 #elif defined(_MSC_VER)
 #define FLAKE_I_INLINE    static __forceinline
@@ -1834,22 +2018,6 @@ FLAKE_I_FN int64_t flake_i_exact_ns(const flake_clock *c) {
  * that round's note. head and tail only grow; with 64 bits they don't come round. A producer that
  * is stopped between its CAS and FILL:R hides its note and those behind it, and blocks nobody.
  */
-struct flake_ring_slot {
-    FLAKE_I_STAYS(flake_ring_slot)
-    flake_i_atomic64 turn;
-    flake_overflow note;
-};
-
-struct flake_ring {
-    FLAKE_I_STAYS(flake_ring)
-    flake_ring_slot *slots;
-    uint64_t size;
-    char pad0[64];
-    flake_i_atomic64 head; /* next to push */
-    char pad1[56];
-    flake_i_atomic64 tail; /* next to pop */
-    char pad2[56];
-};
 
 FLAKE_API flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots, size_t n) {
     if (!ring || !slots || !n) return FLAKE_INVALID;
@@ -1905,12 +2073,18 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
     return true;
 }
 
-/* ---- fork word ----
+/* ---- owner ids ----
  *
- * A word in a page that the kernel wipes in a forked child. A generator keeps the value that it saw
- * when it was initialised; another value means another process. Nobody writes it but the first to
- * initialise a generator in a process. Where the kernel has no such page (Linux before 4.14, other
- * systems) the generator compares getpid() instead, at the price of a system call an id.
+ * Three numbers say whose an object is:
+ *
+ *     instance owner id   a fork changes it, and so does a clone of the machine: who may draw
+ *     process owner id    only a fork changes it: who holds a file or a claim
+ *     run                 of a state: opening it changes it (see below: state file)
+ *
+ * The first two are words in a page that the kernel wipes in a forked child. A generator keeps the
+ * instance owner id that it saw when it was initialised. Only the first thread to initialise a generator
+ * in a process writes the word. Where the kernel has no such page (Linux before 4.14, other systems) the
+ * pid serves, at the price of a system call an ID.
  *
  * There is one for each copy of the header that the linker keeps apart, and each is wiped. What several
  * units share has the number of its layout in its name, so that units with another layout have an
@@ -1924,14 +2098,7 @@ struct flake_i_process {
     flake_i_page_room room;                /* of the page */
 };
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
-extern struct flake_i_process flake_i_process;
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
-#if defined(__cplusplus)
-}
-#endif
 
 /* ---- random bytes ---- */
 
@@ -1941,9 +2108,17 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
 
 FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
 
-/* Marks this process where no page does. */
-FLAKE_I_COLD uint64_t flake_i_pid_mark(void) {
-    return FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed) << 32 | flake_i_pid();
+/* The instance owner id without a page. A count of generations, which a page has, does not reach bit 47. */
+FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
+    const uint64_t generation = FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed);
+    return ((uint64_t)1 << 47) + (generation << 32) + flake_i_pid();
+}
+
+/* The instance owner id; 0: not chosen yet. */
+FLAKE_I_INLINE uint64_t flake_i_instance_owner_now(void) {
+    flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
+    if (FLAKE_I_LIKELY(page != NULL)) return FLAKE_ATOMIC_LOAD(page, relaxed);
+    return flake_i_pageless_owner_id();
 }
 
 /* Any number of threads may find the page and tell the kernel at once: it is the same page, and
@@ -1958,28 +2133,27 @@ FLAKE_I_FN flake_i_atomic64 *flake_i_fork_page(void) {
     return page;
 }
 
-/* The value that marks this process, for generators to keep; *word is NULL where the pid does. */
-FLAKE_I_FN uint64_t flake_i_fork_mark(flake_i_atomic64 **word) {
+/* The instance owner id, chosen if it is not yet, and the word that has it; *word is NULL without a page. */
+FLAKE_I_FN uint64_t flake_i_instance_owner_id(flake_i_atomic64 **word) {
     *word = flake_i_fork_page();
-    if (!*word) return flake_i_pid_mark();
-    uint64_t mark = FLAKE_ATOMIC_LOAD(*word, relaxed);
-    if (mark) return mark;
+    if (!*word) return flake_i_pageless_owner_id();
+    uint64_t owner_id = FLAKE_ATOMIC_LOAD(*word, relaxed);
+    if (owner_id) return owner_id;
     uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
-    return FLAKE_ATOMIC_CAS(*word, &mark, next, relaxed, relaxed) ? next : mark;
+    return FLAKE_ATOMIC_CAS(*word, &owner_id, next, relaxed, relaxed) ? next : owner_id;
 }
 
-/* Marks the process itself, for what it holds: a bump does not change it, and it tells relatives and
- * strangers apart. */
-FLAKE_I_FN uint64_t flake_i_process_mark(void) {
+/* Differs from every other process's, including those that share memory with this one. */
+FLAKE_I_FN uint64_t flake_i_process_owner_id(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
     if (!page) return flake_i_pid();
-    uint64_t mark = FLAKE_ATOMIC_LOAD(page + 1, relaxed), next = 0;
-    if (mark) return mark;
+    uint64_t owner_id = FLAKE_ATOMIC_LOAD(page + 1, relaxed), next = 0;
+    if (owner_id) return owner_id;
     (void)flake_i_random_bytes(&next, sizeof next);
     next ^= flake_i_pid() << 32;
     next ^= FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) << 1;
     next |= 1;
-    return FLAKE_ATOMIC_CAS(page + 1, &mark, next, relaxed, relaxed) ? next : mark;
+    return FLAKE_ATOMIC_CAS(page + 1, &owner_id, next, relaxed, relaxed) ? next : owner_id;
 }
 
 /* Which of a few places, which all processes of a tree have, no thread of this process has had; `places`:
@@ -2004,85 +2178,28 @@ FLAKE_API void flake_machine_cloned(void) {
 
 /* ---- engine ---- */
 
-/* The word lies alone on its cache line whatever the alignment of the whole is, but for the lease that
- * is looked at with it. Behind it comes what never changes after init, or once, and behind that what
- * only the slow path writes. */
-typedef struct flake_i_engine {
-    FLAKE_I_STAYS(flake_i_engine)
-    char pad0[48];
-    flake_i_atomic64 lease; /* a unit, and what the counter says at its end: the fast clock's */
-    flake_i_atomic64 word;
-    char pad1[56];
-
-    flake_i_atomic64 *fork_word; /* NULL: compare the pid; or, with fork_mark 0, nothing */
-    uint64_t fork_mark;
-    uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
-    uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: a division by a multiplication */
-    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit, */
-    uint64_t reach_ns;          /* ... unit_ns and that, */
-    uint64_t late_from_ns;      /* ... and the epoch less that */
-    uint64_t count_mask;
-    uint64_t cap;
-    uint64_t fast_rest; /* the fast path may draw behind 1 to so many places: cap - 1, or 0; */
-    uint64_t add_rest;  /* ... by fetch_add: likewise */
-    unsigned time_shift;
-    unsigned tick_bits; /* 1: a clock put back changes the timeline */
-    flake_clock clock;
-    uint64_t limit;         /* count never goes past this */
-    uint64_t max_time;      /* the last unit that layout and clock can express */
-    uint64_t ahead;         /* units that ids may lie ahead of the clock */
-    uint64_t time_lead;     /* units that time itself may: ahead, or 0 */
-    int64_t wait_ns;        /* longest sleep of one call */
-    bool fail_on_backwards; /* a waiting call does not wait for a clock that was put back */
-    bool is_plain;          /* no gate, state, ring or leases; a full count carries into nothing */
-    flake_i_atomic64
-        window; /* what the counter counts in a lease; 1: not known yet; 0: no leases */
-    flake_ring *ring;
-    flake_gate gate;
-    uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
-                           differ, how far behind this engine; 0: there is none */
-    uint64_t state_run; /* the state's run when this engine was set up */
-    flake_i_atomic64 *process_word; /* what fork_word is where it is not the gate's */
-    uint64_t process_mark;
-    bool is_shared;
-    char pad2[64];
-
-    flake_i_atomic64 safe[2]; /* tick engines: see I5 */
-    flake_i_atomic64 drifts;  /* timelines left; the last one may be missing, its parity tells */
-    flake_i_atomic64 overflow;
-    flake_i_atomic64 rebased; /* places drawn that count no longer tells */
-    flake_i_atomic64 batches, waits, clock_backwards;
-    flake_i_atomic64 paced; /* an earlier reading of counter and clock */
-    flake_i_atomic64 pace;  /* what the window was by that, or how often in a row it was wrong */
-    char pad3[64];
-} flake_i_engine;
-
 FLAKE_I_RELY_ON(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and behind it");
-FLAKE_I_RELY_ON(offsetof(flake_i_engine, fork_word) >= offsetof(flake_i_engine, word) + 64,
+FLAKE_I_RELY_ON(offsetof(flake_i_engine, owner_word) >= offsetof(flake_i_engine, word) + 64,
                 "what never changes lies on other lines than the word");
 FLAKE_I_RELY_ON(sizeof(flake_i_atomic64) == 8, "a 64-bit atomic is its value alone");
 
-/* How a draw goes about it; constants, so that each caller compiles to its own straight line. */
-enum {
+/* What a caller asks for. Constants, so that each caller compiles to its own straight line. */
+enum flake_i_request {
     FLAKE_I_WAIT = 1,  /* sleep for a place rather than fail */
     FLAKE_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
     FLAKE_I_GIVEN = 4, /* the time is the caller's and may be stale: never a step back */
     FLAKE_I_LANE = 8,  /* the caller has others to ask: a clock behind the word is not counted */
-    /* and what came of the usual case: */
-    FLAKE_I_ELSE = 16,     /* it is another case */
-    FLAKE_I_NOT_OURS = 32, /* the fork word has changed */
-    FLAKE_I_LATE = 64,     /* a fetch_add took a place behind the unit's last, or in another unit */
-    FLAKE_I_LOST = 128,    /* another was faster */
-    FLAKE_I_CONFIRMED = 256 /* the reading is exact, and was taken after the word */
+    FLAKE_I_REQUESTS = 15
 };
 
-/* A run of places: n from `index` of unit `time` on, index < cap. */
-typedef struct flake_i_place {
-    uint64_t time, index, n;
-    unsigned tick;
-    uint64_t
-        head; /* time and tick once more, as they stand in the word: for ids that are made alike */
-} flake_i_place;
+/* How the fast path ended, other than with a place. The slow path gets it in one argument with the
+ * request, `resume`: a seventh would be passed in memory. */
+enum flake_i_outcome {
+    FLAKE_I_ELSE = 16,     /* not the usual case */
+    FLAKE_I_NOT_OURS = 32, /* the owner's word has changed */
+    FLAKE_I_LATE = 64,     /* a fetch_add took a place after the unit's last, or in another unit */
+    FLAKE_I_LOST = 128     /* another thread moved the word first */
+};
 
 typedef struct flake_i_setup {
     int64_t epoch_ms;
@@ -2201,14 +2318,14 @@ FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 }
 
-/* Whose the engine is: the fork word's value, or the gate's, which fork wipes, too. */
+/* Whose the engine is: the instance owner id, or the gate's word, which fork wipes, too. */
 FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_setup *o) {
     flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.fence : NULL;
-    e->process_word = NULL;
-    e->process_mark = o->shared_memory ? 0 : flake_i_fork_mark(&e->process_word);
-    e->fork_word = gate_word ? gate_word : e->process_word;
-    e->fork_mark = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : e->process_mark;
-    if (gate_word && !e->fork_mark) e->fork_mark = 1; /* closed just now: none to be equal to */
+    e->instance_word = NULL;
+    e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
+    e->owner_word = gate_word ? gate_word : e->instance_word;
+    e->owner_id = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : e->instance_owner_id;
+    if (gate_word && !e->owner_id) e->owner_id = 1; /* closed just now: none to be equal to */
     e->gate = o->gate;
     e->is_shared = o->shared_memory;
     e->state_at = (uintptr_t)o->state;
@@ -2288,24 +2405,27 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_set
     return FLAKE_OK;
 }
 
-FLAKE_I_COLD bool flake_i_is_another_pid(uint64_t mark) { return mark != flake_i_pid_mark(); }
+/* A call of its own, so that the caller need not keep the id across it. */
+FLAKE_I_COLD bool flake_i_is_another_pid(uint64_t owner_id) {
+    return owner_id != flake_i_pageless_owner_id();
+}
 
-/* Whether this is another process than the one that took the mark. A mark of 0 asks not to look. */
-FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t mark) {
-    if (FLAKE_I_LIKELY(word != NULL)) return FLAKE_ATOMIC_LOAD(word, relaxed) != mark;
-    return mark && flake_i_is_another_pid(mark);
+/* Whether the instance owner id has changed. 0 is never compared. */
+FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t owner_id) {
+    if (FLAKE_I_LIKELY(word != NULL)) return FLAKE_ATOMIC_LOAD(word, relaxed) != owner_id;
+    return owner_id && flake_i_is_another_pid(owner_id);
 }
 
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
-    return flake_i_forked_since(e->fork_word, e->fork_mark);
+    return flake_i_forked_since(e->owner_word, e->owner_id);
 }
 
 /* Whether this is another process than the one that set the engine up, whatever its gate says. */
 FLAKE_I_COLD bool flake_i_is_inherited(const flake_i_engine *e) {
-    return flake_i_forked_since(e->process_word, e->process_mark);
+    return flake_i_forked_since(e->instance_word, e->instance_owner_id);
 }
 
-/* Why the fork word changed: this is another process, or the gate's owner has closed the gate. */
+/* Why the owner's word changed: this is another process, or the gate's owner has closed the gate. */
 FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_LEASE_LOST;
 }
@@ -2317,7 +2437,7 @@ FLAKE_I_FN flake_status flake_i_still_ours(const flake_i_engine *e) {
 
 /* The same for who has slept, or asks a gate: behind a gate's word a bump is looked for, too. */
 FLAKE_I_FN flake_status flake_i_look_again(const flake_i_engine *e) {
-    if (e->fork_word != e->process_word && flake_i_forked(e)) return flake_i_lost(e);
+    if (e->owner_word != e->instance_word && flake_i_forked(e)) return flake_i_lost(e);
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
 }
 
@@ -2363,16 +2483,16 @@ FLAKE_I_FN uint64_t flake_i_rest(const flake_i_engine *e, uint64_t since, uint64
 }
 
 /* A statistic, on a line that the fast path does not touch. */
-FLAKE_I_FN void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned how) {
+FLAKE_I_FN void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned request) {
     if (!more) return;
-    if (how & FLAKE_I_OWNED)
+    if (request & FLAKE_I_OWNED)
         FLAKE_ATOMIC_STORE(tally, FLAKE_ATOMIC_LOAD(tally, relaxed) + more, release); /* TALLY:R */
     else (void)FLAKE_ATOMIC_ADD(tally, more, release);                                /* TALLY:R */
 }
 
 /* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
-FLAKE_I_FN bool flake_i_move(flake_i_engine *e, unsigned how, uint64_t *seen, uint64_t next) {
-    if (how & FLAKE_I_OWNED) {
+FLAKE_I_FN bool flake_i_move(flake_i_engine *e, unsigned request, uint64_t *seen, uint64_t next) {
+    if (request & FLAKE_I_OWNED) {
         FLAKE_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for those who only ask */
         return true;
     }
@@ -2436,7 +2556,7 @@ enum {
 /* A lease is one word, its unit and its end in a sum, so that nobody sees the one without the other. This
  * multiplier, 2^64 over the golden ratio, keeps the sums of units that differ by less than 2^30 apart by
  * more than 2^32, and so by more than any window. */
-FLAKE_I_TABLE const uint64_t flake_i_apart = 0x9e3779b97f4a7c15;
+static const uint64_t flake_i_apart = 0x9e3779b97f4a7c15;
 
 FLAKE_I_FN bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) {
     return (a > b ? a - b : b - a) > b / part;
@@ -2499,45 +2619,57 @@ FLAKE_I_APART int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
     return (int64_t)(FLAKE_I_LIKELY(leased) ? flake_i_start_ns(e, unit) : e->late_from_ns - 1);
 }
 
-/* What a word and a clock reading say about the next place. */
-typedef struct flake_i_view {
+/* A draw under way: look, decide, move, serve. What only asks an engine goes as far as the look. */
+typedef struct flake_i_attempt {
+    unsigned request;
+    uint64_t want;             /* 1 to so many places */
+    int64_t budget_ns;         /* how much longer the caller waits */
+    bool back_told, wait_told; /* the statistics know */
+    uint64_t word;
+    int64_t now_ns;
+    bool confirmed; /* now_ns is exact, and was read after the word (I2) */
+    /* what word and reading say about the next place: */
     uint64_t time, count, now; /* the word's, the clock's unit */
     unsigned tick;
     uint64_t base, place; /* the next place: counted from unit base, on timeline tick */
     uint64_t unit;        /* the unit it lies in */
     bool leaves;          /* drawing it leaves the word's timeline */
     bool blocked;         /* the clock reads a time that both timelines have used: there is none */
+    bool is_free;         /* it can be had without waiting */
     uint64_t opens; /* the unit to wait for: the place's, or the first in which there will be one */
-} flake_i_view;
+    /* and what the draw makes of it: */
+    uint64_t n, next; /* how many places, and the word after them */
+} flake_i_attempt;
 
 /* The clock lies behind the word of an engine with ticks: the other timeline, if its time is unused. */
-FLAKE_I_FN void flake_i_look_back(const flake_i_engine *e, flake_i_view *v) {
-    const uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[v->tick ^ 1], relaxed);
-    v->blocked = v->now <= safe;
-    v->leaves = !v->blocked;
-    if (v->leaves) {
-        v->tick ^= 1;
-        v->base = v->unit = v->opens = v->now;
-        v->place = 0;
-    } else if (safe + 1 < v->time) v->opens = safe + 1;
+FLAKE_I_FN void flake_i_look_back(const flake_i_engine *e, flake_i_attempt *a) {
+    const uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[a->tick ^ 1], relaxed);
+    a->blocked = a->now <= safe;
+    a->leaves = !a->blocked;
+    if (a->leaves) {
+        a->tick ^= 1;
+        a->base = a->unit = a->opens = a->now;
+        a->place = 0;
+    } else if (safe + 1 < a->time) a->opens = safe + 1;
 }
 
-FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned how, uint64_t word,
-                                     int64_t now_ns, flake_i_view *v) {
+FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, uint64_t word,
+                                     int64_t now_ns, flake_i_attempt *a) {
     if (!e->cap) return FLAKE_INVALID; /* never initialised */
-    flake_i_decode(e, word, &v->time, &v->count);
-    v->tick = flake_i_tick(e, word);
-    const bool given = (how & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
+    flake_i_decode(e, word, &a->time, &a->count);
+    a->tick = flake_i_tick(e, word);
+    const bool given = (request & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
     if (now_ns < (int64_t)e->epoch_ns && !given) return FLAKE_TIME_RANGE;
-    v->now = now_ns < (int64_t)e->epoch_ns ? 0 : flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
-    if (given && v->now + e->time_lead < v->time) v->now = v->time - e->time_lead;
+    a->now = now_ns < (int64_t)e->epoch_ns ? 0 : flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
+    if (given && a->now + e->time_lead < a->time) a->now = a->time - e->time_lead;
 
-    v->leaves = v->blocked = false;
-    v->base = v->now < v->time ? v->time : v->now;
-    v->place = flake_i_rest(e, v->time, v->count, v->base);
-    v->unit = v->opens = v->base + (v->place < e->cap ? 0 : v->place / e->cap);
-    if (v->now < v->time && e->tick_bits) flake_i_look_back(e, v);
-    return v->opens > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
+    a->leaves = a->blocked = false;
+    a->base = a->now < a->time ? a->time : a->now;
+    a->place = flake_i_rest(e, a->time, a->count, a->base);
+    a->unit = a->opens = a->base + (a->place < e->cap ? 0 : a->place / e->cap);
+    if (a->now < a->time && e->tick_bits) flake_i_look_back(e, a);
+    a->is_free = a->unit <= a->now + e->ahead && !a->blocked;
+    return a->opens > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
 }
 
 /* A reading that was not taken for its word alone: one that lags by no more than the slack counts as
@@ -2549,20 +2681,10 @@ FLAKE_I_FN int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int
     return from_ns - (uint64_t)now_ns <= e->slack_ns ? (int64_t)from_ns : now_ns;
 }
 
-FLAKE_I_FN bool flake_i_is_free(const flake_i_engine *e, const flake_i_view *v) {
-    return v->unit <= v->now + e->ahead && !v->blocked;
-}
-
-/* Whether a look says all that is to be said without an exact reading taken after the word. Not so
- * for a fresh word: a reading that lags may be of a time that a run before has used. */
-FLAKE_I_FN bool flake_i_suffices(const flake_i_engine *e, const flake_i_view *v) {
-    return flake_i_is_free(e, v) && v->now >= v->time && v->time;
-}
-
 /* How many places can be had without waiting. */
-FLAKE_I_FN uint64_t flake_i_room(const flake_i_engine *e, const flake_i_view *v) {
-    if (!flake_i_is_free(e, v)) return 0;
-    return (flake_i_min(v->now + e->ahead, e->max_time) + 1 - v->base) * e->cap - v->place;
+FLAKE_I_FN uint64_t flake_i_room(const flake_i_engine *e, const flake_i_attempt *a) {
+    if (!a->is_free) return 0;
+    return (flake_i_min(a->now + e->ahead, e->max_time) + 1 - a->base) * e->cap - a->place;
 }
 
 FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
@@ -2584,10 +2706,10 @@ FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tic
 
 /* Before the CAS that leaves a timeline (the view has the new tick already): what LEAVE:R publishes.
  * False: the word moved. */
-FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_view *v,
+FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_attempt *a,
                                        uint64_t *drifts) {
-    unsigned left = v->tick ^ 1;
-    uint64_t last = v->time + (v->count ? (v->count - 1) / e->cap : 0);
+    unsigned left = a->tick ^ 1;
+    uint64_t last = a->time + (a->count ? (a->count - 1) / e->cap : 0);
     uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[left], relaxed);
     while (safe < last &&
            !FLAKE_ATOMIC_CAS(&e->safe[left], &safe, last, release, relaxed)) { /* SAFE:R */
@@ -2668,13 +2790,13 @@ FLAKE_I_FN void flake_i_note_end(flake_i_engine *e, uint64_t seen, int64_t now_n
  * wait is for the clock, not for capacity. The reading is taken after the election was looked at, so
  * that one before its ms says that the clock was put back, never that this thread was slow. */
 FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
-    flake_i_view v;
+    flake_i_attempt a;
     if (!e->ring) return;
     const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for how long the queue is */
-    if (flake_i_look(e, 0, word, now_ns, &v) != FLAKE_OK || v.now + e->time_lead < v.time) return;
-    uint64_t queued = flake_i_rest(e, v.time, v.count, v.now + e->ahead + 1);
+    if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
+    uint64_t queued = flake_i_rest(e, a.time, a.count, a.now + e->ahead + 1);
     if (queued) flake_i_note(e, old, now_ns, queued);
     else flake_i_note_end(e, old, now_ns);
 }
@@ -2701,29 +2823,21 @@ FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     return after_ns;
 }
 
-/* Asks the gate, or else the state, once. *in_vain: it is no use to wait for another answer. */
-FLAKE_I_FN flake_status flake_i_ask(flake_i_engine *e, bool state, int64_t until_ns,
-                                    bool *in_vain) {
-    if (state)
-        return e->state_at
-                   ? flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, in_vain)
-                   : FLAKE_OK;
-    return e->gate.admit ? e->gate.admit(e->gate.user, until_ns) : FLAKE_OK;
-}
-
-/* Whether gate and state let ids of this unit out. */
-FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned how, uint64_t unit,
+/* Whether gate and state admit ids of this unit. */
+FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned request, uint64_t unit,
                                         int64_t *budget_ns) {
     const int64_t until_ns = (int64_t)(flake_i_start_ns(e, unit + 1) - 1), nap_ns = 1000000;
     for (unsigned state = 0; state < 2; state++)
         for (;; *budget_ns -= nap_ns) {
-            bool in_vain = false;
+            bool in_vain = false; /* it is no use to wait for another answer */
             flake_status status = flake_i_look_again(e);
             if (status != FLAKE_OK) return status;
-            status = flake_i_ask(e, state, until_ns, &in_vain);
+            if (!state && e->gate.admit) status = e->gate.admit(e->gate.user, until_ns);
+            if (state && e->state_at)
+                status = flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, &in_vain);
             if (status == FLAKE_OK) break;
-            if (status != FLAKE_AGAIN || in_vain || !(how & FLAKE_I_WAIT) || *budget_ns < nap_ns)
-                return status;
+            const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
+            if (status != FLAKE_AGAIN || in_vain || !waits) return status;
             FLAKE_SLEEP_NS(nap_ns);
         }
     return FLAKE_OK;
@@ -2756,28 +2870,13 @@ FLAKE_I_FN void flake_i_place_at(const flake_i_engine *e, uint64_t base, uint64_
     out->head = flake_i_word_at(e, out->time, tick);
 }
 
-/* A draw under way: look, decide, move, serve. */
-typedef struct flake_i_attempt {
-    unsigned how;
-    uint64_t want;     /* 1 to so many places */
-    int64_t budget_ns; /* how much longer the caller waits */
-    uint64_t word;
-    int64_t now_ns;
-    bool confirmed;            /* now_ns is exact, and was read after the word (I2) */
-    bool back_told, wait_told; /* the statistics know */
-    flake_i_view view;
-    bool is_free;  /* its place can be had without waiting */
-    uint64_t n;    /* places that it will have, ... */
-    uint64_t next; /* ... and the word behind them */
-} flake_i_attempt;
-
-/* The look says the rest. */
-FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned how,
+/* Word and reading follow, and the look says the rest. */
+FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned request,
                                       uint64_t want) {
-    a->how = how;
+    a->request = request;
     a->want = want;
     a->budget_ns = e->wait_ns;
-    a->back_told = (how & FLAKE_I_LANE) != 0;
+    a->back_told = (request & FLAKE_I_LANE) != 0;
     a->wait_told = false;
 }
 
@@ -2787,19 +2886,20 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
     a->confirmed = true;
 }
 
-/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. */
+/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. So is
+ * what a fresh word says: a reading that lags may be of a time that a run before has used. */
 FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
         const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_ridden_ns(e, a->word, a->now_ns);
-        const flake_status status = flake_i_look(e, a->how, a->word, as_ns, &a->view);
-        a->is_free = status == FLAKE_OK && flake_i_is_free(e, &a->view);
-        if (!a->confirmed && (status != FLAKE_OK || !flake_i_suffices(e, &a->view))) {
+        const flake_status status = flake_i_look(e, a->request, a->word, as_ns, a);
+        const bool suffices = status == FLAKE_OK && a->is_free && a->now >= a->time && a->time;
+        if (!a->confirmed && !suffices) {
             a->now_ns = flake_i_exact_ns(&e->clock);
             a->confirmed = true;
             continue;
         }
-        if (status == FLAKE_OK && a->view.now + e->time_lead < a->view.time && !a->back_told) {
-            flake_i_tally(&e->clock_backwards, 1, a->how);
+        if (status == FLAKE_OK && a->now + e->time_lead < a->time && !a->back_told) {
+            flake_i_tally(&e->clock_backwards, 1, a->request);
             a->back_told = true;
         }
         return status;
@@ -2809,50 +2909,46 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
 /* Decide, where no place is free: whether the caller queues (FLAKE_OK). *slept: there was no place to
  * hold while asleep, so it looks again. */
 FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
-    const flake_i_view *v = &a->view;
-    const bool back = v->time > v->now + e->ahead;
-    const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, v->opens), a->now_ns);
-    if (!(a->how & FLAKE_I_WAIT) || (back && e->fail_on_backwards) || left_ns > a->budget_ns)
+    const bool back = a->time > a->now + e->ahead;
+    const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, a->opens), a->now_ns);
+    if (!(a->request & FLAKE_I_WAIT) || (back && e->fail_on_backwards) || left_ns > a->budget_ns)
         return back ? FLAKE_CLOCK_BACKWARDS : FLAKE_AGAIN;
-    if (!a->wait_told) flake_i_tally(&e->waits, 1, a->how);
+    if (!a->wait_told) flake_i_tally(&e->waits, 1, a->request);
     a->wait_told = true;
-    *slept = v->blocked || v->place >= e->limit;
+    *slept = a->blocked || a->place >= e->limit;
     if (!*slept) return FLAKE_OK;
-    if (!v->blocked) flake_i_notify(e);
+    if (!a->blocked) flake_i_notify(e);
     (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min((uint64_t)left_ns, e->unit_ns),
                       &a->budget_ns);
     return flake_i_look_again(e);
 }
 
-/* Decide: how many places, counted from where, and whether the gates let their last unit out. */
-FLAKE_I_FN flake_status flake_i_plan(flake_i_engine *e, flake_i_attempt *a) {
-    flake_i_view *v = &a->view;
-    a->n = flake_i_min(a->want, a->is_free ? flake_i_room(e, v) : e->cap - v->place % e->cap);
-    if (a->is_free && v->place >= e->cap && v->place + a->n > e->limit) {
-        v->place %= e->cap; /* far ahead of the clock: whole units move from count to time */
-        v->base = v->unit;
+/* Decide: how many places, counted from where. */
+FLAKE_I_FN void flake_i_plan(const flake_i_engine *e, flake_i_attempt *a) {
+    a->n = flake_i_min(a->want, a->is_free ? flake_i_room(e, a) : e->cap - a->place % e->cap);
+    if (a->is_free && a->place >= e->cap && a->place + a->n > e->limit) {
+        a->place %= e->cap; /* far ahead of the clock: whole units move from count to time */
+        a->base = a->unit;
     }
-    a->n = flake_i_min(a->n, e->limit - v->place);
-    a->next = flake_i_word_at(e, v->base, v->tick) + v->place + a->n;
-    if (!flake_i_has_gate(e)) return FLAKE_OK;
-    return flake_i_admit(e, a->how, v->base + (v->place + a->n - 1) / e->cap, &a->budget_ns);
+    a->n = flake_i_min(a->n, e->limit - a->place);
+    a->next = flake_i_word_at(e, a->base, a->tick) + a->place + a->n;
 }
 
 /* Move: false: another was faster, and the attempt knows what he left. The draw linearises here. */
 FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     uint64_t drifts = 0;
-    if (a->view.leaves && !flake_i_before_leaving(e, a->word, &a->view, &drifts)) {
+    if (a->leaves && !flake_i_before_leaving(e, a->word, a, &drifts)) {
         flake_i_reload(e, a);
         return false;
     }
     uint64_t seen = a->word;
-    if (!flake_i_move(e, a->how, &seen, a->next)) {
+    if (!flake_i_move(e, a->request, &seen, a->next)) {
         FLAKE_RELAX();
         a->word = seen;
-        a->confirmed = (a->how & FLAKE_I_GIVEN) != 0;
+        a->confirmed = (a->request & FLAKE_I_GIVEN) != 0;
         return false;
     }
-    if (a->view.leaves)
+    if (a->leaves)
         (void)FLAKE_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release, relaxed); /* SETTLE:R */
     return true;
 }
@@ -2860,71 +2956,22 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
 /* Serve: waits for the places that were moved for. FLAKE_AGAIN: not worth it, so they were given
  * back, if they were still the newest. */
 FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_i_place *out) {
-    const flake_i_view *v = &a->view;
     flake_status status = FLAKE_OK;
-    if (!a->is_free) status = flake_i_await(e, v->unit, a->now_ns, a->now_ns, &a->budget_ns);
+    if (!a->is_free) status = flake_i_await(e, a->unit, a->now_ns, a->now_ns, &a->budget_ns);
     uint64_t seen = a->next;
-    const bool given_back = status != FLAKE_OK && flake_i_move(e, a->how, &seen, a->word);
-    if (!given_back) flake_i_tally(&e->rebased, v->count - v->place, a->how);
+    const bool given_back = status != FLAKE_OK && flake_i_move(e, a->request, &seen, a->word);
+    if (!given_back) flake_i_tally(&e->rebased, a->count - a->place, a->request);
     if (status != FLAKE_OK) return status;
-    if (a->is_free && v->count != v->place && !(a->how & FLAKE_I_GIVEN)) flake_i_notify(e);
-    if (a->n > 1) flake_i_tally(&e->batches, 1, a->how);
-    flake_i_place_at(e, v->base, v->place, a->n, v->tick, out);
+    if (a->is_free && a->count != a->place && !(a->request & FLAKE_I_GIVEN)) flake_i_notify(e);
+    if (a->n > 1) flake_i_tally(&e->batches, 1, a->request);
+    flake_i_place_at(e, a->base, a->place, a->n, a->tick, out);
     return FLAKE_OK;
-}
-
-/* The whole protocol, from a word and a reading in any order. */
-FLAKE_I_FN flake_status flake_i_attempt_all(flake_i_engine *e, flake_i_attempt *a,
-                                            flake_i_place *out) {
-    for (;;) {
-        bool slept = false;
-        flake_status status = flake_i_look_closely(e, a);
-        if (status == FLAKE_OK && !a->is_free) status = flake_i_queue(e, a, &slept);
-        if (status == FLAKE_OK && !slept) status = flake_i_plan(e, a);
-        if (status != FLAKE_OK) return status;
-        if (slept) flake_i_reload(e, a);
-        if (slept || !flake_i_commit(e, a)) continue;
-        status = flake_i_serve(e, a, out);
-        if (status != FLAKE_AGAIN) return status;
-        flake_i_reload(e, a);
-    }
-}
-
-FLAKE_I_COLD flake_status flake_i_draw_run(flake_i_engine *e, unsigned how, uint64_t word,
-                                           int64_t now_ns, uint64_t want, flake_i_place *out) {
-    flake_i_attempt a;
-    flake_i_begin_attempt(&a, e, how, want);
-    a.word = word;
-    a.now_ns = now_ns;
-    a.confirmed = (how & (FLAKE_I_GIVEN | FLAKE_I_CONFIRMED)) != 0;
-    return flake_i_attempt_all(e, &a, out);
-}
-
-/* A fetch_add that others outran: it took a place behind the unit's last, or in another unit. */
-FLAKE_I_COLD flake_status flake_i_draw_late(flake_i_engine *e, uint64_t word, int64_t drawn_ns,
-                                            flake_i_place *out) {
-    flake_i_attempt a;
-    flake_i_begin_attempt(&a, e, FLAKE_I_WAIT, 1);
-    a.now_ns = flake_i_exact_ns(&e->clock);
-    flake_i_place_at(e, word >> e->time_shift, word & e->count_mask, 1, flake_i_tick(e, word), out);
-    if (out->time > e->max_time) return FLAKE_TIME_RANGE;
-    if (a.now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, a.how);
-    flake_status admitted = FLAKE_OK, came = FLAKE_OK;
-    if (flake_i_has_gate(e)) admitted = flake_i_admit(e, a.how, out->time, &a.budget_ns);
-    if (admitted == FLAKE_OK) came = flake_i_await(e, out->time, drawn_ns, a.now_ns, &a.budget_ns);
-    if (admitted == FLAKE_OK && came == FLAKE_OK) return FLAKE_OK;
-    uint64_t after = word + 1;
-    (void)flake_i_move(e, a.how, &after, word); /* given back, if it is still the newest */
-    if (admitted != FLAKE_OK) return admitted;
-    if (came == FLAKE_FORKED || came == FLAKE_LEASE_LOST) return came;
-    flake_i_reload(e, &a); /* the addition was no LOOK:A */
-    return flake_i_attempt_all(e, &a, out);
 }
 
 /* The first place of a unit that the clock has come to behind a word with no queue: all that a quiet
  * generator ever draws. False: another was faster, or it is not so simple. (A reading that lies behind
  * wraps round, to a unit past the last.) */
-FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t *word,
+FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned request, uint64_t *word,
                                        uint64_t since_ns, flake_i_place *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
     if (!e->is_plain || !unit || count > e->cap) return false;
@@ -2932,8 +2979,8 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t
     if (time > e->max_time) return false;
     const unsigned tick = flake_i_tick(e, *word);
     const uint64_t head = flake_i_word_at(e, time, tick);
-    if (!flake_i_move(e, how, word, head + 1)) return false;
-    flake_i_tally(&e->rebased, count, how);
+    if (!flake_i_move(e, request, word, head + 1)) return false;
+    flake_i_tally(&e->rebased, count, request);
     out->time = time;
     out->index = 0;
     out->n = 1;
@@ -2945,13 +2992,13 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned how, uint64_t
 /* The usual case of a draw, decided without a division: the word's unit is not spent, and the reading
  * lies in it, or behind it by no more than the slack. late_ns is how far it lies past the unit's start,
  * and the slack. */
-FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned how, uint64_t *word,
+FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, uint64_t *word,
                                          uint64_t late_ns, uint64_t want, flake_i_place *out) {
     const uint64_t count = *word & e->count_mask, head = *word - count;
     uint64_t index = count, n = 1;
     if (!FLAKE_I_LIKELY(late_ns < e->reach_ns)) return FLAKE_I_ELSE;
     out->time = *word >> e->time_shift;
-    if (want == 1 && (how & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
+    if (want == 1 && (request & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
         FLAKE_I_LIKELY(count - 1 < e->add_rest)) {
         *word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
         index = *word - head; /* from another unit or tick: past any cap */
@@ -2960,9 +3007,9 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned how, uint64
         if (!FLAKE_I_LIKELY(count - 1 < e->fast_rest)) return FLAKE_I_ELSE;
         if (want > 1) n = flake_i_min(want, e->cap - count);
         if (n < want && e->ahead) return FLAKE_I_ELSE;
-        if (!FLAKE_I_LIKELY(flake_i_move(e, how, word, *word + n))) return FLAKE_I_LOST;
+        if (!FLAKE_I_LIKELY(flake_i_move(e, request, word, *word + n))) return FLAKE_I_LOST;
     }
-    if (n > 1) flake_i_tally(&e->batches, 1, how);
+    if (n > 1) flake_i_tally(&e->batches, 1, request);
     out->index = index;
     out->n = n;
     out->tick = flake_i_tick(e, head);
@@ -2974,108 +3021,146 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned how, uint64
  * is returned, *word and *now_ns, in a function of its own: then the usual case needs few registers.
  * Here the clock may be read before the word, which is faster, since nothing is made of a reading that
  * lies behind the word's time: draw_run takes another (I2). */
-FLAKE_I_INLINE unsigned flake_i_draw_soon(flake_i_engine *e, unsigned how, int64_t given_ns,
+FLAKE_I_INLINE unsigned flake_i_draw_soon(flake_i_engine *e, unsigned request, int64_t given_ns,
                                           uint64_t want, uint64_t *word, int64_t *now_ns,
                                           flake_i_place *out) {
     *word = 0;
     *now_ns = 0;
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
-    const uint64_t window = how & FLAKE_I_GIVEN ? 0 : FLAKE_ATOMIC_LOAD(&e->window, relaxed);
-    if (how & FLAKE_I_GIVEN) *now_ns = given_ns;
+    const uint64_t window = request & FLAKE_I_GIVEN ? 0 : FLAKE_ATOMIC_LOAD(&e->window, relaxed);
+    if (request & FLAKE_I_GIVEN) *now_ns = given_ns;
     else if (FLAKE_I_LIKELY(!window)) *now_ns = flake_i_now_ns(&e->clock);
     else *now_ns = flake_i_fast_ns(e, window);
     *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t late_ns =
         (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
-    return flake_i_count_on(e, how, word, late_ns, want, out);
+    return flake_i_count_on(e, request, word, late_ns, want, out);
 }
 
-/* What is left but the first place of a unit. A lease says nothing of another unit than its own. */
-FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned how, uint64_t word,
+/* A fetch_add that others outran: its place is after the unit's last, or in another unit. False: the
+ * place was given back, if it was still the newest, and the draw begins again. */
+FLAKE_I_FN bool flake_i_draw_late(flake_i_engine *e, flake_i_attempt *a, flake_i_place *out,
+                                  flake_status *status) {
+    const int64_t drawn_ns = a->now_ns;
+    uint64_t after = a->word + 1;
+    a->now_ns = flake_i_exact_ns(&e->clock);
+    flake_i_place_at(e, a->word >> e->time_shift, a->word & e->count_mask, 1,
+                     flake_i_tick(e, a->word), out);
+    *status = out->time > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
+    if (*status != FLAKE_OK) return true;
+    if (a->now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, a->request);
+    if (flake_i_has_gate(e)) *status = flake_i_admit(e, a->request, out->time, &a->budget_ns);
+    const bool admitted = *status == FLAKE_OK;
+    if (admitted) *status = flake_i_await(e, out->time, drawn_ns, a->now_ns, &a->budget_ns);
+    if (*status == FLAKE_OK) return true;
+    (void)flake_i_move(e, a->request, &after, a->word); /* given back, if it is still the newest */
+    if (!admitted || *status != FLAKE_AGAIN) return true;
+    flake_i_reload(e, a); /* the addition was no LOOK:A */
+    return false;
+}
+
+/* The whole protocol, from a word and a reading in any order. A lease says nothing of another unit than
+ * its own, so where the fast path has ended by one the usual case is tried again. */
+FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, uint64_t word,
                                             int64_t now_ns, uint64_t want, flake_i_place *out) {
-    if (how & FLAKE_I_NOT_OURS) return flake_i_lost(e);
-    if (how & FLAKE_I_LATE) return flake_i_draw_late(e, word, now_ns, out);
-    if (!(how & FLAKE_I_GIVEN) && FLAKE_ATOMIC_LOAD(&e->window, relaxed) > 1 &&
+    flake_i_attempt a;
+    flake_status late;
+    const unsigned request = resume & FLAKE_I_REQUESTS;
+    unsigned outcome = resume - request;
+    if (outcome & FLAKE_I_NOT_OURS) return flake_i_lost(e);
+    flake_i_begin_attempt(&a, e, request, want);
+    a.confirmed = (request & FLAKE_I_GIVEN) != 0;
+    if ((outcome & (FLAKE_I_ELSE | FLAKE_I_LOST)) && !(request & FLAKE_I_GIVEN) &&
+        FLAKE_ATOMIC_LOAD(&e->window, relaxed) > 1 &&
         (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift) >= e->unit_ns) {
         const uint64_t counter = FLAKE_COUNTER();
         word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
         now_ns = flake_i_renew(e, counter);
         const uint64_t start_ns = flake_i_start_ns(e, word >> e->time_shift);
-        const unsigned left =
-            flake_i_count_on(e, how, &word, (uint64_t)now_ns - start_ns, want, out);
-        if (!left) return FLAKE_OK;
-        if (left == FLAKE_I_LATE) return flake_i_draw_late(e, word, now_ns, out);
-        if (left == FLAKE_I_ELSE) how |= FLAKE_I_CONFIRMED;
+        outcome = flake_i_count_on(e, request, &word, (uint64_t)now_ns - start_ns, want, out);
+        if (!outcome) return FLAKE_OK;
+        a.confirmed = outcome == FLAKE_I_ELSE;
     }
-    return flake_i_draw_run(e, how, word, now_ns, want, out);
+    a.word = word;
+    a.now_ns = now_ns;
+    if (outcome == FLAKE_I_LATE && flake_i_draw_late(e, &a, out, &late)) return late;
+    for (;;) {
+        bool slept = false;
+        flake_status status = flake_i_look_closely(e, &a);
+        if (status == FLAKE_OK && !a.is_free) status = flake_i_queue(e, &a, &slept);
+        if (status == FLAKE_OK && !slept) {
+            flake_i_plan(e, &a);
+            const uint64_t last = a.base + (a.place + a.n - 1) / e->cap;
+            if (flake_i_has_gate(e)) status = flake_i_admit(e, request, last, &a.budget_ns);
+        }
+        if (status != FLAKE_OK) return status;
+        if (slept) flake_i_reload(e, &a);
+        if (slept || !flake_i_commit(e, &a)) continue;
+        status = flake_i_serve(e, &a, out);
+        if (status != FLAKE_AGAIN) return status;
+        flake_i_reload(e, &a);
+    }
 }
 
 /* Goes on where flake_i_draw_soon has ended. */
-FLAKE_I_INLINE flake_status flake_i_draw_on(flake_i_engine *e, unsigned how, uint64_t word,
+FLAKE_I_INLINE flake_status flake_i_draw_on(flake_i_engine *e, unsigned resume, uint64_t word,
                                             int64_t now_ns, uint64_t want, flake_i_place *out) {
     const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
     flake_i_place place; /* for the call; *out stays in registers */
-    if (want == 1 && (how & FLAKE_I_ELSE) && since_ns >= e->unit_ns &&
-        flake_i_draw_first(e, how, &word, since_ns, out))
+    if (want == 1 && (resume & FLAKE_I_ELSE) && since_ns >= e->unit_ns &&
+        flake_i_draw_first(e, resume, &word, since_ns, out))
         return FLAKE_OK;
-    const flake_status status = flake_i_draw_rest(e, how, word, now_ns, want, &place);
+    const flake_status status = flake_i_draw_rest(e, resume, word, now_ns, want, &place);
     if (status == FLAKE_OK) *out = place;
     return status;
 }
 
-FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned how, int64_t given_ns,
+FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns,
                                          uint64_t want, flake_i_place *out) {
     uint64_t word;
     int64_t now_ns;
-    const unsigned left = flake_i_draw_soon(e, how, given_ns, want, &word, &now_ns, out);
-    if (FLAKE_I_LIKELY(!left)) return FLAKE_OK;
-    return flake_i_draw_on(e, how | left, word, now_ns, want, out);
+    const unsigned outcome = flake_i_draw_soon(e, request, given_ns, want, &word, &now_ns, out);
+    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
+    return flake_i_draw_on(e, request | outcome, word, now_ns, want, out);
 }
 
 /* ---- questions about an engine: answers may be old when they arrive ---- */
 
 /* Looks as a caller that tries would. */
-FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_view *v, int64_t *now_ns) {
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    if (e->slack_ns) {
-        *now_ns = flake_i_ridden_ns(e, word, flake_i_now_ns(&e->clock));
-        if (flake_i_look(e, 0, word, *now_ns, v) == FLAKE_OK && flake_i_suffices(e, v))
-            return FLAKE_OK;
-    }
-    *now_ns = flake_i_exact_ns(&e->clock);
-    return flake_i_look(e, 0, word, *now_ns, v);
+FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_attempt *a) {
+    flake_i_begin_attempt(a, e, FLAKE_I_LANE, 0);   /* a step back is not counted */
+    a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    a->confirmed = !e->slack_ns;
+    a->now_ns = a->confirmed ? flake_i_exact_ns(&e->clock) : flake_i_now_ns(&e->clock);
+    return flake_i_look_closely(e, a);
 }
 
 /* When a try would succeed, from now; INT64_MAX: never. */
 FLAKE_I_FN int64_t flake_i_retry_ns(flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
+    flake_i_attempt a;
     if (flake_i_forked(e) || !e->cap) return INT64_MAX;
-    if (e->slack_ns && flake_i_peek(e, &v, &now_ns) == FLAKE_OK && flake_i_is_free(e, &v)) return 0;
+    if (e->slack_ns && flake_i_peek(e, &a) == FLAKE_OK && a.is_free) return 0;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    now_ns = flake_i_exact_ns(&e->clock);
-    const int64_t epoch_ns = (int64_t)e->epoch_ns;
+    const int64_t now_ns = flake_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
     const int64_t from_ns = now_ns < epoch_ns ? epoch_ns : now_ns;
-    if (flake_i_look(e, 0, word, from_ns, &v) != FLAKE_OK) return INT64_MAX;
-    const int64_t at_ns = flake_i_is_free(e, &v) ? from_ns : flake_i_due_ns(e, v.opens);
+    if (flake_i_look(e, 0, word, from_ns, &a) != FLAKE_OK) return INT64_MAX;
+    const int64_t at_ns = a.is_free ? from_ns : flake_i_due_ns(e, a.opens);
     return flake_i_ns_until(at_ns, now_ns);
 }
 
 FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
-    if (flake_i_forked(e) || flake_i_peek(e, &v, &now_ns) != FLAKE_OK) return 0;
-    return flake_i_room(e, &v);
+    flake_i_attempt a;
+    if (flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return 0;
+    return flake_i_room(e, &a);
 }
 
 /* How many units the newest place lies ahead of the clock; 0 where the clock has no unit. */
 FLAKE_I_FN uint64_t flake_i_lag(flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
-    memset(&v, 0, sizeof v);
-    (void)flake_i_peek(e, &v, &now_ns);
-    uint64_t newest = v.time + (v.count ? (v.count - 1) / e->cap : 0);
-    return newest > v.now ? newest - v.now : 0;
+    flake_i_attempt a;
+    memset(&a, 0, sizeof a);
+    (void)flake_i_peek(e, &a);
+    uint64_t newest = a.time + (a.count ? (a.count - 1) / e->cap : 0);
+    return newest > a.now ? newest - a.now : 0;
 }
 
 /* While others draw, ids may lack what they have not told yet, or not to this thread. */
@@ -3119,19 +3204,11 @@ FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const c
     return status;
 }
 
-enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 16 }; /* longest path, and ending of ours in it */
-
 FLAKE_I_FN void flake_i_path_with(const char *path, const char *ending, char out[FLAKE_I_PATH]) {
     const size_t length = strlen(path);
     memcpy(out, path, length);
     memcpy(out + length, ending, strlen(ending) + 1);
 }
-
-/* An open and locked file, as long as fd is not negative. */
-typedef struct flake_i_file {
-    uint64_t device, inode;
-    int fd;
-} flake_i_file;
 
 /* FLAKE_IO, and what the system said. */
 FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
@@ -3198,8 +3275,9 @@ FLAKE_I_FN bool flake_i_sync_folder(const char *path) {
     return flake_i_fsync_folder(folder);
 }
 
-/* Whether what stands where a new file is made is none, or one of ours whose maker died. */
-FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity);
+/* Whether what stands where a new file is made is none, or one of ours (any: of this kind) whose maker
+ * died. */
+FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any);
 
 /* Where a file stands until it is whole. */
 #define FLAKE_I_FRESH ".new"
@@ -3208,26 +3286,25 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
  * there by now. FLAKE_IN_USE: another is about to. FLAKE_MISMATCH: what stands beside it is somebody's.
  * FLAKE_IO and an error. */
 FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
-                                           const uint8_t *identity) {
+                                           const uint8_t *identity, bool any) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
     flake_i_path_with(path, FLAKE_I_FRESH, fresh);
     if (flake_i_is_link(fresh)) return FLAKE_MISMATCH;
     flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
     if (status != FLAKE_OK) return status;
-    if (!flake_i_is_left_over(f, identity)) status = FLAKE_MISMATCH;
+    if (!flake_i_is_left_over(f, identity, any)) status = FLAKE_MISMATCH;
     else if (flake_i_find(path, &at_path) || flake_i_error() != FLAKE_I_ABSENT) {
         flake_i_unlink(fresh);
         status = FLAKE_AGAIN;
     }
-    if (status != FLAKE_OK) flake_i_file_drop(f, false);
     return status;
 }
 
 /* Puts it at the path, where there is no file, whole or not at all, and keeps it locked.
  * FLAKE_AGAIN: one stands there by now, of a stranger's. FLAKE_IO and an error. */
-FLAKE_I_FN flake_status flake_i_file_create(flake_i_file *f, const char *path, const uint8_t *bytes,
-                                            size_t n) {
+FLAKE_I_FN flake_status flake_i_file_create(const flake_i_file *f, const char *path,
+                                            const uint8_t *bytes, size_t n) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
     flake_i_path_with(path, FLAKE_I_FRESH, fresh);
@@ -3239,7 +3316,6 @@ FLAKE_I_FN flake_status flake_i_file_create(flake_i_file *f, const char *path, c
     if (well && flake_i_sync_folder(path)) return FLAKE_OK;
     const int error = is_link ? FLAKE_I_ABSENT : flake_i_error();
     flake_i_unlink(well ? path : fresh);
-    flake_i_file_drop(f, false);
     flake_i_error_put(error);
     return is_first ? FLAKE_IO : FLAKE_AGAIN;
 }
@@ -3263,7 +3339,8 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  * It holds a horizon: a time that lies ahead of all ids handed out, by a few seconds. A draw whose id
  * would pass it waits until a new one is on disk; it is written long before that comes to be. So
  * whatever happens, crash or power cut, no id at or before the file's horizon may be handed out by
- * the next run, and every later one may. A slot's file is one, too.
+ * the next run, and every later one may. One in a directory stores a number in place of a generator's
+ * identity: any generator may use it.
  *
  *     byte 0   "idstate\n"        8  version, 4 bytes: 2        512, 4608   records
  *
@@ -3293,49 +3370,12 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *           later sync writes it. So a run that continues from a record writes that record again,
  *           byte for byte, and syncs it, before it writes the next one over the record before.
  */
-enum {
-    FLAKE_I_RECORD = 128,
-    FLAKE_I_IDENTITY = 64,
-    FLAKE_I_RUN = 16,
-    FLAKE_I_FILE = 8192,
-    FLAKE_I_FIRST_RECORD = 512, /* in a sector of its own, and the other 4096 behind it */
-    FLAKE_I_RECORD_STRIDE = 4096
-};
-
 typedef struct flake_i_record {
     uint64_t number;
     int64_t horizon_ns, written_ns;
     uint8_t run[FLAKE_I_RUN];
     uint8_t identity[FLAKE_I_IDENTITY];
 } flake_i_record;
-
-/* Stays where it is while it is open. */
-struct flake_state {
-    FLAKE_I_STAYS(flake_state)
-    flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
-    flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
-    flake_i_atomic64 run;     /* another one each time it is opened */
-    flake_i_atomic64 writer;  /* mark of the thread that writes, or 0; not 0 while it is not open */
-    flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
-                                 there is horizon left; INT64_MIN: the last one went well */
-    flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
-    flake_i_atomic32 by_timer;
-    flake_i_atomic64 *fork_word;
-    uint64_t fork_mark;
-    flake_i_atomic64 holder; /* mark of the process that opened it */
-    uint64_t self;           /* says, with is_open, that this is no chance content of memory */
-    int64_t written_ns;      /* the latest at which it was, by the writer */
-    uint64_t number;         /* of the last record on disk, by the writer */
-    flake_i_atomic32 is_open;
-    bool is_shared;
-    bool is_lost; /* the record that counts was not `last`; by the writer */
-    flake_clock clock;
-    flake_i_file file;
-    uint8_t token[FLAKE_I_RUN]; /* the run, as it stands in the records */
-    uint8_t identity[FLAKE_I_IDENTITY];
-    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk, by the writer */
-    char path[FLAKE_I_PATH];
-};
 
 #define FLAKE_I_CLOSED_STATE ((uint64_t)INT64_MIN)
 #define FLAKE_I_LOST_STATE   ((uint64_t)INT64_MIN + 2)
@@ -3446,7 +3486,7 @@ FLAKE_I_FN int flake_i_file_read(const flake_i_file *f, uint8_t bytes[FLAKE_I_FI
     return n > FLAKE_I_FILE ? -1 : n;
 }
 
-FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity) {
+FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any) {
     uint8_t bytes[FLAKE_I_FILE + 1];
     flake_i_record r;
     const int n = flake_i_file_read(f, bytes);
@@ -3456,12 +3496,12 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
     const flake_status status =
         is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
     if (status != FLAKE_OK) return status == FLAKE_CORRUPT;
-    return memcmp(r.identity, identity, FLAKE_I_IDENTITY) == 0;
+    return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0;
 }
 
 /* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
 FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint8_t *identity,
-                                             int64_t now_ns, int64_t allowable_downtime_ns,
+                                             int64_t now_ns, int64_t max_downtime_ns,
                                              const char **what) {
     if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0) {
         *what = "is of a generator with another layout, node or range of sequence numbers";
@@ -3471,33 +3511,33 @@ FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint
         *what = "is from the future: the clock was put back since it was written";
         return FLAKE_CLOCK_BACKWARDS;
     }
-    if (allowable_downtime_ns && now_ns > r->horizon_ns &&
-        (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)allowable_downtime_ns) {
-        *what = "is older than allowable_downtime_ms";
+    if (max_downtime_ns && now_ns > r->horizon_ns &&
+        (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)max_downtime_ns) {
+        *what = "is older than max_downtime_ms";
         return FLAKE_DOWNTIME;
     }
     return FLAKE_OK;
 }
 
-/* Marks the process that holds a file, among all that share its memory. */
-FLAKE_I_FN uint64_t flake_i_holder_mark(void) {
-    return flake_i_process_mark() ^ flake_i_pid() << 32;
-}
-
 FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
-    return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_holder_mark(); /* HOLD:A */
+    return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
 }
 
-/* Whether this process opened it and still has it. A shared one may be another's. */
-FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
+/* Whether this process opened it. A shared one may be another's. */
+FLAKE_I_FN bool flake_i_state_is_here(const flake_state *s) {
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
     if (s->self != ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION)) return false;
-    return flake_i_state_holder_is_here(s) && flake_i_file_is_open(&s->file);
+    return flake_i_state_holder_is_here(s);
+}
+
+/* Whether it still has the file, too. */
+FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
+    return flake_i_state_is_here(s) && flake_i_file_is_open(&s->file);
 }
 
 /* Of a parent's or another process's, or from before a bump. */
 FLAKE_I_FN bool flake_i_state_is_stale(const flake_state *s) {
-    if (!s->is_shared) return flake_i_forked_since(s->fork_word, s->fork_mark);
+    if (!s->is_shared) return flake_i_forked_since(s->instance_word, s->instance_owner_id);
     return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && !flake_i_state_is_held(s);
 }
 
@@ -3607,10 +3647,10 @@ FLAKE_I_FN bool flake_i_state_move(flake_state *s, int64_t until_ns) {
 
 /* Makes this thread the writer. False, and *self: it is already, in what a signal has interrupted. */
 FLAKE_I_FN bool flake_i_state_turn(flake_state *s, bool *self) {
-    const uint64_t mark = flake_i_thread_mark();
+    const uint64_t thread = flake_i_thread_id();
     uint64_t seen = 0;
-    if (FLAKE_ATOMIC_CAS(&s->writer, &seen, mark, acquire, relaxed)) return true; /* TURN:A */
-    *self = seen == mark;
+    if (FLAKE_ATOMIC_CAS(&s->writer, &seen, thread, acquire, relaxed)) return true; /* TURN:A */
+    *self = seen == thread;
     return false;
 }
 
@@ -3640,10 +3680,10 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A, ASK:S */
     if (horizon_ns == INT64_MIN) return FLAKE_IO;
     if ((uint64_t)horizon_ns == FLAKE_I_LOST_STATE) return FLAKE_MISMATCH;
-    const bool by_timer = FLAKE_ATOMIC_LOAD(&s->by_timer, relaxed) != 0;
+    const bool manual_extend = FLAKE_ATOMIC_LOAD(&s->manual_extend, relaxed) != 0;
     const bool is_near =
         until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
-    if (is_near && !by_timer &&
+    if (is_near && !manual_extend &&
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
         const bool moved = flake_i_state_help(s, until_ns, in_vain);
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
@@ -3652,8 +3692,8 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     }
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
-    if (!by_timer) return FLAKE_AGAIN;
-    *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_mark();
+    if (!manual_extend) return FLAKE_AGAIN;
+    *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_AGAIN : FLAKE_IO;
 }
 
@@ -3703,7 +3743,7 @@ FLAKE_I_FN flake_status flake_i_state_end(flake_state *s) {
 FLAKE_API flake_status flake_state_close(flake_state *s) {
     uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
     if (!is_open) return FLAKE_INVALID;
-    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_mark()) return FLAKE_AGAIN;
+    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id()) return FLAKE_AGAIN;
     const bool is_stale = flake_i_state_is_stale(s);
     if (!(is_stale && s->is_shared) &&
         !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
@@ -3721,34 +3761,86 @@ FLAKE_API flake_status flake_state_close(flake_state *s) {
     return status;
 }
 
+/* What a state is opened as, and what has been found out about its file. */
+typedef struct flake_i_opening {
+    const flake_state_options *where;
+    const flake_options *options; /* the generator's: clock and shared_memory */
+    flake_why *why;
+    bool any;     /* a file of any identity of this kind will do */
+    bool resumes;  /* draws of the last run, whose holder is dead, continue */
+    bool has_turn; /* this thread is the writer */
+    int64_t now_ns;
+    flake_i_file file; /* locked */
+    flake_i_record last; /* the one that counts; number 0: the file has no name yet */
+    uint8_t identity[FLAKE_I_IDENTITY];
+    char path[FLAKE_I_PATH];
+} flake_i_opening;
+
+FLAKE_I_FN flake_i_opening flake_i_opening_of(const flake_state_options *where,
+                                              const flake_options *options, flake_why *why) {
+    flake_i_opening o;
+    memset(&o, 0, sizeof o);
+    o.where = where;
+    o.options = options;
+    o.why = why;
+    return o;
+}
+
 /* Reads what counts of the locked file. */
-FLAKE_I_FN flake_status flake_i_state_read(const flake_i_file *f, const char *path,
-                                           flake_i_record *r, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_state_read(flake_i_opening *o) {
     uint8_t bytes[FLAKE_I_FILE];
     flake_i_found file;
-    if (flake_i_find_open(f->fd, &file) && !file.is_regular)
-        return flake_i_say(why, FLAKE_MISMATCH, path, "is no file");
-    const int n = flake_i_read_at(f->fd, 0, bytes, sizeof bytes);
-    if (n < 0) return flake_i_say_errno(why, path, ": can't be read: ");
-    const flake_status status = flake_i_file_get(bytes, (size_t)n, r);
-    if (status == FLAKE_CORRUPT) return flake_i_say(why, status, path, "is cut short or damaged");
+    if (flake_i_find_open(o->file.fd, &file) && !file.is_regular)
+        return flake_i_say(o->why, FLAKE_MISMATCH, o->path, "is no file");
+    const int n = flake_i_read_at(o->file.fd, 0, bytes, sizeof bytes);
+    if (n < 0) return flake_i_say_errno(o->why, o->path, ": can't be read: ");
+    const flake_status status = flake_i_file_get(bytes, (size_t)n, &o->last);
+    if (status == FLAKE_CORRUPT)
+        return flake_i_say(o->why, status, o->path, "is cut short or damaged");
     if (status != FLAKE_OK)
-        return flake_i_say(why, status, path, "is no state file, or of another version");
+        return flake_i_say(o->why, status, o->path, "is no state file, or of another version");
     return FLAKE_OK;
 }
 
-/* Sleeps until the last run's horizon has passed. */
-FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, int64_t floor_ns, int64_t *now_ns,
-                                           flake_why *why) {
-    while (*now_ns <= floor_ns) {
-        FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, *now_ns - 1));
-        const int64_t before_ns = *now_ns;
-        *now_ns = flake_i_exact_ns(&s->clock);
-        if (*now_ns <= before_ns)
-            return flake_i_say(why, FLAKE_CLOCK_BACKWARDS, s->path,
-                               "the clock was put back, or stands still");
+/* Whether a run may continue from what was read. FLAKE_AGAIN: a number whose horizon has not passed. */
+FLAKE_I_FN flake_status flake_i_state_judge(flake_i_opening *o) {
+    const char *what = "";
+    if (o->any && o->last.identity[0] == o->identity[0])
+        memcpy(o->identity, o->last.identity, FLAKE_I_IDENTITY);
+    const flake_status status = flake_i_record_judge(&o->last, o->identity, o->now_ns,
+                                                     o->where->max_downtime_ms * 1000000, &what);
+    if (o->where->dir && !o->where->no_wait && status != FLAKE_MISMATCH &&
+        o->now_ns < o->last.horizon_ns)
+        return FLAKE_AGAIN;
+    return status == FLAKE_OK ? status : flake_i_say(o->why, status, o->path, what);
+}
+
+/* Opens and locks the file at the path, and reads it; where there is none begins one beside it.
+ * FLAKE_AGAIN: another process has made it by now, or it is a number whose horizon has not passed.
+ * FLAKE_IN_USE: another process has it, or is making it. */
+FLAKE_I_FN flake_status flake_i_state_claim(flake_i_opening *o) {
+    memset(&o->last, 0, sizeof o->last);
+    o->last.horizon_ns = INT64_MIN;
+    flake_status status = flake_i_file_open(&o->file, o->path, FLAKE_I_WRITE, 0, 0);
+    if (status == FLAKE_OK) {
+        status = flake_i_state_read(o);
+        o->now_ns = flake_i_exact_ns(&o->options->clock);
+        return status == FLAKE_OK ? flake_i_state_judge(o) : status;
     }
-    return FLAKE_OK;
+    if (status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT && !o->where->must_exist) {
+        status = flake_i_file_begin(&o->file, o->path, o->identity, o->any);
+        if (status == FLAKE_MISMATCH)
+            return flake_i_say(o->why, status, o->path,
+                               "can't be made: another's file has .new behind it");
+        if (status == FLAKE_IO) return flake_i_say_errno(o->why, o->path, ": can't be made: ");
+        o->now_ns = flake_i_exact_ns(&o->options->clock);
+    }
+    if (status == FLAKE_IN_USE)
+        return flake_i_say(o->why, status, o->path, "is in use, by this process or another");
+    if (status != FLAKE_IO) return status;
+    if (flake_i_error() == FLAKE_I_ABSENT)
+        return flake_i_say(o->why, status, o->path, "does not exist");
+    return flake_i_say_errno(o->why, o->path, ": can't be opened and locked: ");
 }
 
 /* A run that nobody had before. Draws of earlier ones are refused from here on. */
@@ -3758,188 +3850,237 @@ FLAKE_I_FN void flake_i_state_new_run(flake_state *s) {
     uint64_t drawn[2] = {0, 0}; /* none to be had: time, place and process must do */
     (void)flake_i_random_bytes(drawn, sizeof drawn);
     flake_i_put64(s->token, drawn[0] ^ time_ns ^ (uint64_t)(uintptr_t)s << 24);
-    flake_i_put64(s->token + 8, drawn[1] ^ flake_i_process_mark() ^ (last + 1));
+    flake_i_put64(s->token + 8, drawn[1] ^ flake_i_process_owner_id() ^ (last + 1));
     FLAKE_ATOMIC_STORE(&s->run, flake_i_fnv(s->token, FLAKE_I_RUN), relaxed); /* DISK carries it */
 }
 
-/* Ids up to the floor may be out. Once the wait for it is over: until then the gate stays closed, and
- * `asked` what the last run knew. */
-FLAKE_I_FN void flake_i_state_floor_is(flake_state *s, int64_t floor_ns) {
-    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
-    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
+/* Whether the writer of a shared state is dead, and its run the last that wrote the file. Other
+ * processes draw meanwhile. What the dead one has written need not be on disk. */
+FLAKE_I_FN bool flake_i_state_resumes(const flake_state *s, const flake_i_opening *o) {
+    return o->options->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
+           memcmp(s->token, o->last.run, FLAKE_I_RUN) == 0;
 }
 
-/* With the file locked, and `r` in it: waits, and writes the first horizon. */
-FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, const flake_state_options *o,
-                                            const flake_i_record *r, int64_t now_ns,
-                                            flake_why *why) {
-    const int64_t floor_ns = r->horizon_ns; /* the last run's; maybe not on disk */
-    if (!o->no_wait) {
-        const flake_status status = flake_i_state_wait(s, floor_ns, &now_ns, why);
-        if (status != FLAKE_OK) return status;
-    }
-    /* never further than the file or the clock's own horizon: a crash loop must not run away */
-    int64_t from_ns = now_ns;
-    if (floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > flake_i_lead_ns(s))
-        from_ns = floor_ns - flake_i_lead_ns(s);
-    flake_i_state_floor_is(s, floor_ns);
-    /* who gave it its name may have died before that was on disk */
-    const bool has_name = r->number > 1 || flake_i_sync_folder(s->path);
-    if (has_name && flake_i_state_settle(s, r) && flake_i_state_move(s, from_ns)) return FLAKE_OK;
-    return flake_i_state_unwritten(s, why);
-}
-
-/* Makes it this process's, with the locked file, or the one to be put at the path. It is this
- * thread's turn until the state is open: a draw of an earlier run may have seen its horizon, and
- * would write what it knows of that. */
-FLAKE_I_FN void flake_i_state_set_up(flake_state *s, const flake_state_options *o,
-                                     const uint8_t *identity, const char *path,
-                                     const flake_i_file *file) {
-    const int64_t lead_ns = (o->horizon_ms ? o->horizon_ms : 3000) * 1000000;
-    FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was before, it is no longer */
-    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
-    flake_i_state_new_run(s);
-    s->file = *file;
-    s->written_ns = INT64_MIN;
-    s->is_shared = o->shared_memory;
-    s->is_lost = false;
-    s->clock = o->clock;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), release); /* HOLD:R */
+/* Makes it this process's, with the locked file. It is this thread's turn until the state is open: a
+ * draw of an earlier run may have seen its horizon, and would write what it knows of that. */
+FLAKE_I_FN void flake_i_state_set_up(flake_state *s, flake_i_opening *o) {
+    const flake_state_options *const w = o->where;
+    o->resumes = flake_i_state_resumes(s, o);
+    if (!o->resumes) FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was, it is no longer */
+    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
+    o->has_turn = true;
+    if (!o->resumes) flake_i_state_new_run(s);
+    s->file = o->file;
+    s->clock = o->options->clock;
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), release); /* HOLD:R */
     s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
-    s->fork_mark = flake_i_fork_mark(&s->fork_word);
-    memcpy(s->identity, identity, FLAKE_I_IDENTITY);
-    memcpy(s->path, path, strlen(path) + 1);
+    memcpy(s->path, o->path, strlen(o->path) + 1);
+    if (o->resumes) return;
+    const bool manual = w->manual_extend || o->options->shared_memory;
+    const int64_t lead_ns = (w->horizon_ms ? w->horizon_ms : 3000) * 1000000;
+    s->written_ns = INT64_MIN;
+    s->is_shared = o->options->shared_memory;
+    s->is_lost = false;
+    s->instance_owner_id = flake_i_instance_owner_id(&s->instance_word);
+    memcpy(s->identity, o->identity, FLAKE_I_IDENTITY);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
-    FLAKE_ATOMIC_STORE(&s->by_timer, o->by_timer || o->shared_memory ? 1u : 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&s->manual_extend, manual ? 1u : 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
 }
 
-/* The writer of a shared state is dead, and his run is the last that wrote the file: it goes on.
- * Other processes draw meanwhile. What the dead has written need not be on disk. */
-FLAKE_I_FN flake_status flake_i_state_take_over(flake_state *s, const flake_state_options *o,
-                                                const flake_i_record *r, const char *path,
-                                                const flake_i_file *file, flake_why *why) {
-    const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
-    const int64_t now_ns = flake_i_exact_ns(&o->clock);
-    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
-    s->file = *file;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), release); /* HOLD:R */
-    s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
-    s->clock = o->clock;
-    memcpy(s->path, path, strlen(path) + 1);
-    if (flake_i_state_settle(s, r) && flake_i_state_move(s, flake_i_max(asked, now_ns)))
-        return FLAKE_OK;
-    const flake_status status = flake_i_state_unwritten(s, why);
-    s->file.fd = -1; /* the caller closes it */
-    flake_i_state_turn_end(s);
-    return status;
-}
-
-/* From here on draws may write. */
-FLAKE_I_FN void flake_i_state_opened(flake_state *s) {
-    FLAKE_ATOMIC_STORE(&s->is_open, 1u, release); /* OPEN:R */
-    flake_i_state_turn_end(s);
-}
-
-/* With the file open and locked. */
-FLAKE_I_FN flake_status flake_i_state_go_on(flake_state *s, const flake_state_options *o,
-                                            const uint8_t *identity, const char *path,
-                                            const flake_i_file *file, flake_why *why) {
-    flake_i_record r;
-    const char *what = "";
-    flake_status status = flake_i_state_read(file, path, &r, why);
-    if (status != FLAKE_OK) return status;
-    const int64_t now_ns = flake_i_exact_ns(&o->clock);
-    status = flake_i_record_judge(&r, identity, now_ns, o->allowable_downtime_ms * 1000000, &what);
-    if (status != FLAKE_OK) return flake_i_say(why, status, path, what);
-    if (o->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
-        memcmp(s->token, r.run, FLAKE_I_RUN) == 0)
-        return flake_i_state_take_over(s, o, &r, path, file, why);
-    flake_i_state_set_up(s, o, identity, path, file);
-    return flake_i_state_begin(s, o, &r, now_ns, why);
-}
-
-/* Where there is no file: makes one that has the first horizon from the start. FLAKE_AGAIN: another
- * process has made it by now. FLAKE_IN_USE: it is about to. What lies in shared memory is touched by
- * nobody but who has the lock. */
-FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_state_options *o,
-                                           const uint8_t *identity, const char *path,
-                                           int64_t now_ns, flake_why *why) {
-    flake_i_file file;
-    uint8_t bytes[FLAKE_I_FILE];
-    flake_status status = flake_i_file_begin(&file, path, identity);
-    if (status == FLAKE_MISMATCH)
-        return flake_i_say(why, status, path, "can't be made: another's file has .new behind it");
-    if (status == FLAKE_OK) {
-        flake_i_state_set_up(s, o, identity, path, &file);
-        const int64_t horizon_ns = flake_i_ahead_of(s, now_ns);
-        flake_i_state_floor_is(s, INT64_MIN);
-        s->number = 0;
-        s->written_ns = now_ns;
-        memset(bytes, 0, sizeof bytes);
-        flake_i_header_put(bytes);
-        flake_i_record_next(s, horizon_ns, bytes + flake_i_record_at(1));
-        status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
-        s->number = 1;
-        memcpy(s->last, bytes + flake_i_record_at(1), sizeof s->last);
-        if (status == FLAKE_OK)
-            FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_ns, release); /* DISK:R */
+/* Sleeps until the last run's horizon has passed. */
+FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, flake_i_opening *o) {
+    const int64_t floor_ns = o->last.horizon_ns;
+    while (o->now_ns <= floor_ns) {
+        FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, o->now_ns - 1));
+        const int64_t before_ns = o->now_ns;
+        o->now_ns = flake_i_exact_ns(&s->clock);
+        if (o->now_ns <= before_ns)
+            return flake_i_say(o->why, FLAKE_CLOCK_BACKWARDS, s->path,
+                               "the clock was put back, or stands still");
     }
-    if (status == FLAKE_IO) return flake_i_say_errno(why, path, ": can't be made: ");
-    return status;
+    return FLAKE_OK;
 }
 
-/* FLAKE_AGAIN: another process has made the file by now. */
-FLAKE_I_FN flake_status flake_i_state_claim(flake_state *s, const flake_state_options *o,
-                                            const uint8_t *identity, const char *path,
-                                            flake_why *why) {
-    flake_i_file file = {0, 0, -1};
-    flake_status status = flake_i_file_open(&file, path, FLAKE_I_WRITE, 0, 0);
-    if (status == FLAKE_OK) {
-        status = flake_i_state_go_on(s, o, identity, path, &file, why);
-        if (status != FLAKE_OK) flake_i_file_drop(&file, false);
+/* Ids up to the floor may be out. Once the wait for it is over: until then the gate stays closed, and
+ * `asked` what the last run knew. Returns the time from which the first horizon is counted. */
+FLAKE_I_FN int64_t flake_i_state_floor_is(flake_state *s, int64_t floor_ns, int64_t now_ns) {
+    const int64_t lead_ns = flake_i_lead_ns(s);
+    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
+    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
+    /* never further than the file or the clock's own horizon: a crash loop must not run away */
+    const bool is_ahead = floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > lead_ns;
+    return is_ahead ? floor_ns - lead_ns : now_ns;
+}
+
+/* Puts a new file at the path, with the first horizon in it from the start. FLAKE_AGAIN: one stands
+ * there by now, of a stranger's. */
+FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_i_opening *o) {
+    uint8_t bytes[FLAKE_I_FILE];
+    uint8_t *const record = bytes + flake_i_record_at(1);
+    const int64_t horizon_ns = flake_i_ahead_of(s, o->now_ns);
+    s->number = 0;
+    s->written_ns = o->now_ns;
+    memset(bytes, 0, sizeof bytes);
+    flake_i_header_put(bytes);
+    flake_i_record_next(s, horizon_ns, record);
+    const flake_status status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
+    if (status == FLAKE_IO) return flake_i_say_errno(o->why, s->path, ": can't be made: ");
+    if (status != FLAKE_OK) return status;
+    s->number = 1;
+    memcpy(s->last, record, sizeof s->last);
+    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_ns, release); /* DISK:R */
+    return FLAKE_OK;
+}
+
+/* Continues from the record that counts, with the first horizon of this run. */
+FLAKE_I_FN flake_status flake_i_state_continue(flake_state *s, const flake_i_opening *o,
+                                               int64_t from_ns) {
+    /* a file older than what the dead process knew of it is not the one that it wrote */
+    if (o->resumes && o->last.number < s->number) s->is_lost = true;
+    /* who gave the file its name may have died before that was on disk */
+    const bool has_name = o->resumes || o->last.number > 1 || flake_i_sync_folder(s->path);
+    if (has_name && flake_i_state_settle(s, &o->last) && flake_i_state_move(s, from_ns))
+        return FLAKE_OK;
+    return flake_i_state_unwritten(s, o->why);
+}
+
+/* Begins the run of a state that is set up: from here on draws may write. */
+FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) {
+    flake_status status = FLAKE_OK;
+    int64_t from_ns = o->now_ns;
+    if (o->resumes) from_ns = flake_i_max(from_ns, flake_i_state_floor(s));
+    else {
+        if (!o->where->no_wait) status = flake_i_state_wait(s, o);
+        if (status == FLAKE_OK) from_ns = flake_i_state_floor_is(s, o->last.horizon_ns, o->now_ns);
+    }
+    if (status == FLAKE_OK)
+        status = o->last.number ? flake_i_state_continue(s, o, from_ns) : flake_i_state_make(s, o);
+    if (status != FLAKE_OK) {
+        s->file.fd = -1; /* the caller closes it */
         return status;
     }
-    if (status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT && !o->must_exist) {
-        status = flake_i_state_make(s, o, identity, path, flake_i_exact_ns(&o->clock), why);
-        if (status != FLAKE_IN_USE) return status;
+    FLAKE_ATOMIC_STORE(&s->is_open, 1u, release); /* OPEN:R */
+    flake_i_state_turn_end(s);
+    return FLAKE_OK;
+}
+
+/* What lies in shared memory is touched by nobody but who has the lock. */
+FLAKE_I_FN flake_status flake_i_state_open_file(flake_state *s, flake_i_opening *o) {
+    flake_status status = flake_i_state_claim(o);
+    if (status == FLAKE_OK) {
+        flake_i_state_set_up(s, o);
+        status = flake_i_state_begin(s, o);
     }
-    if (status == FLAKE_IN_USE)
-        return flake_i_say(why, status, path, "is in use, by this process or another");
-    if (flake_i_error() == FLAKE_I_ABSENT)
-        return flake_i_say(why, FLAKE_IO, path, "does not exist");
-    return flake_i_say_errno(why, path, ": can't be opened and locked: ");
+    if (status != FLAKE_OK) flake_i_file_drop(&o->file, false);
+    return status;
+}
+
+/* Writes the name of a number's file after the directory's. */
+FLAKE_I_FN void flake_i_number_name(char *end, uint32_t number) {
+    char name[] = "/4294967295.slot";
+    size_t at = 11;
+    do name[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    name[--at] = '/';
+    memcpy(end, name + at, sizeof name - at);
+}
+
+FLAKE_I_FN uint32_t flake_i_numbers(const flake_state_options *w) {
+    return w->count ? w->count : 1024;
+}
+
+/* Tries each number of the directory at the path once. The first file that can't be used is what is
+ * wrong, if no other number is free. */
+FLAKE_I_FN flake_status flake_i_state_open_any(flake_state *s, flake_i_opening *o,
+                                               uint64_t *number) {
+    const uint32_t first = o->where->first, count = flake_i_numbers(o->where);
+    char *const end = o->path + strlen(o->path);
+    flake_why *const why = o->why;
+    flake_status worst = FLAKE_IN_USE;
+    memset(o->identity, 0, sizeof o->identity);
+    o->identity[0] = FLAKE_I_NUMBER_KIND;
+    for (uint32_t i = 0; i < count; i++) {
+        flake_why reason = {""};
+        o->why = &reason;
+        flake_i_number_name(end, first + i);
+        flake_i_put64(o->identity + 32, first + i);
+        const flake_status status = flake_i_state_open_file(s, o);
+        if (status == FLAKE_OK) *number = first + i;
+        if (status == FLAKE_OK) return status;
+        if (status == FLAKE_IN_USE || (worst != FLAKE_IN_USE && worst != FLAKE_AGAIN)) continue;
+        worst = status;
+        if (why) *why = reason;
+    }
+    *end = 0;
+    o->why = why;
+    if (worst == FLAKE_IN_USE) return flake_i_say(why, worst, o->path, "all numbers are taken");
+    if (worst != FLAKE_AGAIN) return worst;
+    return flake_i_say(why, worst, o->path,
+                       "IDs of the numbers not taken may be ahead of the clock for a while yet");
 }
 
 /* What the options lack; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_state_why(const flake_state_options *o) {
+FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_t *number) {
+    const flake_state_options *const w = o->where;
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
-    if (!o->path || !*o->path) return "path: is missing";
-    if (o->horizon_ms < 0 || o->horizon_ms > max_ms) return "horizon_ms: is out of range";
-    if (o->allowable_downtime_ms < 0 || o->allowable_downtime_ms > max_ms)
-        return "allowable_downtime_ms: is out of range";
+    if (w->dir && w->path) return "path and dir: only one of them may be set";
+    if (w->dir && !*w->dir) return "dir: is empty";
+    if (w->dir && !number) return "dir: this call has no number to set";
+    if (w->dir && o->options->shared_memory) return "dir: does not go with shared_memory";
+    if (!w->dir && (!w->path || !*w->path)) return "path or dir: is missing";
+    if (w->first > UINT32_MAX - flake_i_numbers(w)) return "first + count: is past 32 bits";
+    if (w->horizon_ms < 0 || w->horizon_ms > max_ms) return "horizon_ms: is out of range";
+    if (w->max_downtime_ms < 0 || w->max_downtime_ms > max_ms)
+        return "max_downtime_ms: is out of range";
+    if (w->wait_ms < 0 || w->wait_ms > max_ms) return "wait_ms: is out of range";
     return NULL;
 }
 
-/* The identity is the generator's. What is refused is left as it was. */
-FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, const flake_state_options *o,
-                                           const uint8_t *identity, flake_why *why) {
-    const char *const unfit = flake_i_state_why(o);
+/* If the program has closed the descriptor of a state that is open, another thread may be in a write of
+ * it: waits for the turn. False: this thread is the writer, in what a signal has interrupted. */
+FLAKE_I_FN bool flake_i_state_stop(flake_state *s, flake_i_opening *o) {
+    bool self = false;
+    if (!flake_i_state_is_here(s)) return true;
+    while (!flake_i_state_turn(s, &self)) {
+        if (self) return false;
+        FLAKE_SLEEP_NS(100000);
+    }
+    return o->has_turn = true;
+}
+
+/* On failure the state is unchanged, or closed. */
+FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, uint64_t *number) {
+    const int64_t nap_ns = 10000000;
+    const char *const unfit = flake_i_state_why(o, number);
+    const char *const given = o->where->dir ? o->where->dir : o->where->path;
+    flake_status status = FLAKE_AGAIN;
     if (unfit) {
-        flake_i_put_why(why, unfit, "", "");
+        flake_i_put_why(o->why, unfit, "", "");
         return FLAKE_INVALID;
     }
     if (flake_i_state_is_held(s))
-        return flake_i_say(why, FLAKE_IN_USE, o->path, "the state is open");
-    if (!FLAKE_I_HAS_FILES) return flake_i_say(why, FLAKE_IO, o->path, FLAKE_I_WHY_NO_FILES);
-    char path[FLAKE_I_PATH];
-    if (!flake_i_absolute(o->path, path))
-        return flake_i_say(why, FLAKE_INVALID, "path", "is too long, or the folder is gone");
+        return flake_i_say(o->why, FLAKE_IN_USE, given, "the state is open");
+    if (!FLAKE_I_HAS_FILES) return flake_i_say(o->why, FLAKE_IO, given, FLAKE_I_WHY_NO_FILES);
+    if (!flake_i_absolute(given, o->path))
+        return flake_i_say(o->why, FLAKE_INVALID, o->where->dir ? "dir" : "path",
+                           "is too long, or the folder is gone");
     const flake_i_calm calm = flake_i_calm_begin();
-    flake_status status = FLAKE_AGAIN;
-    for (int tries = 0; status == FLAKE_AGAIN && tries < 100; tries++)
-        status = flake_i_state_claim(s, o, identity, path, why);
-    if (status == FLAKE_OK) flake_i_state_opened(s);
+    if (!flake_i_state_stop(s, o))
+        status = flake_i_say(o->why, FLAKE_IN_USE, given, "the state is being written");
+    else if (o->where->dir) {
+        status = flake_i_state_open_any(s, o, number);
+        for (int64_t left_ns = o->where->wait_ms * 1000000; status != FLAKE_OK && left_ns > 0;
+             left_ns -= nap_ns) {
+            FLAKE_SLEEP_NS(nap_ns);
+            status = flake_i_state_open_any(s, o, number);
+        }
+    } else
+        for (int tries = 0; status == FLAKE_AGAIN && tries < 100; tries++)
+            status = flake_i_state_open_file(s, o);
+    /* The turn stays with a closed state. */
+    if (status != FLAKE_OK && o->has_turn && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed))
+        flake_i_state_turn_end(s);
     flake_i_calm_end(calm);
     return status;
 }
@@ -4022,20 +4163,6 @@ FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
  *           So when a try fails, each lane was spent or behind in the unit of its last readings.
  * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
  */
-struct flake_lane {
-    flake_i_engine engine;
-    uint64_t first; /* the lane's first place in a unit of the whole */
-};
-
-typedef struct flake_i_lanes {
-    FLAKE_I_STAYS(flake_i_lanes)
-    uintptr_t lanes_at; /* how far behind this: who shares the memory may have it elsewhere */
-    size_t n;           /* 0: never initialised */
-    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane; 0: none yet */
-    char pad[64];
-    flake_i_atomic32 turn; /* the lane to step to next */
-    char pad2[60];
-} flake_i_lanes;
 
 FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
     return (flake_lane *)((uintptr_t)l + l->lanes_at) + i;
@@ -4062,10 +4189,10 @@ FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whol
 
 /* A lane is whose the whole is, though meanwhile its gate may be closed. */
 FLAKE_I_FN void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *whole) {
-    e->process_word = whole->process_word;
-    e->process_mark = whole->process_mark;
-    e->fork_word = whole->fork_word;
-    e->fork_mark = whole->fork_mark;
+    e->instance_word = whole->instance_word;
+    e->instance_owner_id = whole->instance_owner_id;
+    e->owner_word = whole->owner_word;
+    e->owner_id = whole->owner_id;
     e->gate = whole->gate;
     e->is_shared = whole->is_shared;
     e->state_at = whole->state_at;
@@ -4123,19 +4250,19 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uin
             const size_t k = i < l->n - own ? own + i : i - (l->n - own);
             flake_i_engine *const e = &flake_i_lane(l, k)->engine;
             const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-            flake_i_view v;
-            if (flake_i_look(e, 0, word, flake_i_ridden_ns(e, word, now_ns), &v) != FLAKE_OK)
+            flake_i_attempt a;
+            if (flake_i_look(e, 0, word, flake_i_ridden_ns(e, word, now_ns), &a) != FLAKE_OK)
                 continue;
-            if (flake_i_is_free(e, &v) && (pass || !i || v.time < v.now)) {
+            if (a.is_free && (pass || !i || a.time < a.now)) {
                 const flake_status status =
-                    flake_i_draw_run(e, FLAKE_I_LANE, word, now_ns, want, out);
+                    flake_i_draw_rest(e, FLAKE_I_LANE, word, now_ns, want, out);
                 if (!flake_i_asks_on(status)) {
                     *at = k;
                     return status;
                 }
             }
-            if (pass && v.opens < opens) {
-                opens = v.opens;
+            if (pass && a.opens < opens) {
+                opens = a.opens;
                 *at = k;
             }
         }
@@ -4157,7 +4284,7 @@ FLAKE_I_FN flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns, ui
     }
 }
 
-FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned how, unsigned slot,
+FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot,
                                               bool back, uint64_t want, size_t *at,
                                               flake_i_place *out) {
     const size_t own = *at;
@@ -4168,7 +4295,7 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned how, un
     if (status == FLAKE_AGAIN) {
         e = &flake_i_lane(l, *at)->engine;
         const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        status = flake_i_draw_run(e, how, word, now_ns, want, out);
+        status = flake_i_draw_rest(e, request, word, now_ns, want, out);
     }
     if (status == FLAKE_OK && *at != own)
         FLAKE_ATOMIC_STORE(&l->map[slot], (uint32_t)*at + 1, relaxed);
@@ -4191,38 +4318,38 @@ FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want,
 }
 
 /* Goes on where that has ended. (On another processor by now? Its place of the map is as good.) */
-FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned how, uint64_t word,
+FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned resume, uint64_t word,
                                                  int64_t now_ns, uint64_t want, flake_i_place *out,
                                                  flake_lane **from) {
-    const unsigned slot = flake_i_lanes_slot(), asked = how & FLAKE_I_WAIT;
-    unsigned left = how - asked;
+    const unsigned slot = flake_i_lanes_slot(), request = resume & FLAKE_I_WAIT;
+    unsigned outcome = resume - request;
     if (!*from) {
         const uint32_t first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
         *from = flake_i_lane(l, first - 1);
-        left = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
-        if (!left) return FLAKE_OK;
+        outcome = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
+        if (!outcome) return FLAKE_OK;
     }
-    const bool lost = left & FLAKE_I_LOST;
+    const bool lost = outcome & FLAKE_I_LOST;
     flake_status status = FLAKE_AGAIN;
     if (!lost)
-        status = flake_i_draw_on(&(*from)->engine, FLAKE_I_LANE | left, word, now_ns, want, out);
+        status = flake_i_draw_on(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
     if (!flake_i_asks_on(status)) return status;
     uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
     if (lost) own = flake_i_lanes_step(l, slot, own);
     size_t at = own - 1;
-    status = flake_i_lanes_sweep(l, asked, slot, status == FLAKE_CLOCK_BACKWARDS, want, &at, out);
+    status = flake_i_lanes_sweep(l, request, slot, status == FLAKE_CLOCK_BACKWARDS, want, &at, out);
     *from = flake_i_lane(l, at);
     return status;
 }
 
-FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned how, uint64_t want,
+FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned request, uint64_t want,
                                                flake_i_place *out, flake_lane **from) {
     uint64_t word;
     int64_t now_ns;
-    const unsigned left = flake_i_lanes_draw_soon(l, want, &word, &now_ns, out, from);
-    if (FLAKE_I_LIKELY(!left)) return FLAKE_OK;
-    return flake_i_lanes_draw_on(l, how | left, word, now_ns, want, out, from);
+    const unsigned outcome = flake_i_lanes_draw_soon(l, want, &word, &now_ns, out, from);
+    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
+    return flake_i_lanes_draw_on(l, request | outcome, word, now_ns, want, out, from);
 }
 
 /* The newest unit that any has drawn in, on either timeline. The word is looked at first: who leaves
@@ -4242,63 +4369,6 @@ FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_
     }
     return newest;
 }
-
-// >>objects
-
-/* Stays where it is while it is held. */
-struct flake_slot {
-    flake_state state;
-    uint32_t number;
-};
-
-/* Keys of the random bits. A thread that sees those of the tail half changed has a key, too. */
-typedef struct flake_i_keys {
-    uint64_t start[2];
-    flake_i_atomic64 tail[2];
-    flake_i_atomic64 renewed; /* in which second, about */
-    flake_i_atomic64 newest;  /* [ whose ms:39 ][ where its counter begins:25 ], of UUIDs */
-} flake_i_keys;
-
-/* What a generator is: how it draws, and what it forms of a place. 0: not initialised. A draw compares the
- * sum with those of its usual cases. */
-enum {
-    FLAKE_I_SINGLE = 1, /* one thread at a time: plain loads and stores */
-    FLAKE_I_MULTI = 2,  /* one word for all threads: read-modify-writes */
-    FLAKE_I_LANES = 3,
-    FLAKE_I_WAY = 3,
-    FLAKE_I_128 = 4,  /* forms 128-bit IDs; without it those of 64 bits */
-    FLAKE_I_PART = 8, /* part of a generator such as sno.h's, which forms the IDs */
-    FLAKE_I_ODD = 16  /* 64-bit IDs with scatter or reversed time: not the sum of base and place */
-};
-
-/* Large, and made of cache lines: static, on the stack or allocated; alignment does not matter. With lanes
- * the engine has the claims, and where the lanes begin; no draw uses its word. */
-struct flake_gen {
-    flake_i_engine engine;
-    uint64_t
-        base; /* 64 bits: the ID of place 0 at time 0; boundary: its lower half; UUIDs: the node */
-    uint8_t kind;
-    uint8_t time_shift, seq_shift;
-    bool counts;    /* UUIDs and ULIDs: the ID is a function of the keys, too */
-    bool continues; /* from its newest time after a backward step of the clock */
-    uint64_t whose; /* hash of the identity: another one, if it is initialised anew as another */
-    flake_i_keys keys;
-    flake_options options;
-    flake_i_file exclusive; /* fd below 0: none */
-    flake_i_lanes split;
-};
-
-struct flake_prefetch {
-    FLAKE_I_STAYS(flake_prefetch)
-    flake_gen *gen;
-    flake_i_place stock;
-    uint64_t whose;              /* the generator's when the stock was claimed */
-    flake_i_atomic64 *fork_word; /* a child must not have its parent's stock, even of a generator */
-    uint64_t fork_mark;          /* that both share */
-    int64_t valid_ns, taken_ns;
-    uint32_t count;
-    char pad[64]; /* so that two threads' don't share a cache line */
-};
 
 FLAKE_API const char *flake_status_str(flake_status status) {
     switch (status) {
@@ -4321,7 +4391,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_MISMATCH:
         return "the state file is of another generator, or no state file, or was changed while it "
                "was open";
-    case FLAKE_DOWNTIME: return "the last run ended longer ago than allowable_downtime_ms";
+    case FLAKE_DOWNTIME: return "the last run ended longer ago than max_downtime_ms";
     case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
     case FLAKE_EXHAUSTED: return "this process has used all 65,535 partitions";
     }
@@ -4329,6 +4399,24 @@ FLAKE_API const char *flake_status_str(flake_status status) {
 }
 
 // >>layouts
+#ifdef FLAKE_SHARED
+const flake_layout flake_layout_default = FLAKE_LAYOUT_DEFAULT;
+const flake_layout flake_layout_idgen = FLAKE_LAYOUT_IDGEN;
+const flake_layout flake_layout_twitter = FLAKE_LAYOUT_TWITTER;
+const flake_layout flake_layout_hazelcast = FLAKE_LAYOUT_HAZELCAST;
+const flake_layout flake_layout_uniqueid_ordered = FLAKE_LAYOUT_UNIQUEID_ORDERED;
+const flake_layout flake_layout_uniqueid_spread = FLAKE_LAYOUT_UNIQUEID_SPREAD;
+const flake_layout flake_layout_sonyflake = FLAKE_LAYOUT_SONYFLAKE;
+const flake_layout flake_layout_discord = FLAKE_LAYOUT_DISCORD;
+const flake_layout flake_layout_instagram = FLAKE_LAYOUT_INSTAGRAM;
+const flake_layout flake_layout_mastodon = FLAKE_LAYOUT_MASTODON;
+const flake_layout flake_layout_js53 = FLAKE_LAYOUT_JS53;
+const flake_layout flake_layout_boundary = FLAKE_LAYOUT_BOUNDARY;
+const flake_layout flake_layout_uuid7 = FLAKE_LAYOUT_UUID7;
+const flake_layout flake_layout_uuid7_node = FLAKE_LAYOUT_UUID7_NODE;
+const flake_layout flake_layout_uuid8 = FLAKE_LAYOUT_UUID8;
+const flake_layout flake_layout_ulid = FLAKE_LAYOUT_ULID;
+#endif
 
 /* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
 enum { FLAKE_I_BOUNDARY = 1, FLAKE_I_UUID7, FLAKE_I_UUID7_NODE, FLAKE_I_UUID8, FLAKE_I_ULID };
@@ -4867,8 +4955,8 @@ FLAKE_I_FN uint64_t flake_i_full_node(const flake_options *o) { return o->node +
 /* Whose IDs they are, of resolved options: layout and node, and after them the range of numbers. */
 enum { FLAKE_I_WHOSE = 40 };
 
-/* The first byte tells formats apart; a slot's number may be used for any of them. */
-enum { FLAKE_I_SLOT_KIND = 'n', FLAKE_I_UUID7_KIND = '7', FLAKE_I_ULID_KIND = 'u' };
+/* The first byte is the format's. */
+enum { FLAKE_I_UUID7_KIND = '7', FLAKE_I_ULID_KIND = 'u' };
 
 FLAKE_I_FN void flake_i_identity(const flake_options *o, uint8_t out[FLAKE_I_IDENTITY]) {
     static const char kinds[] = {'f', 'w', FLAKE_I_UUID7_KIND, 'm', '8', FLAKE_I_ULID_KIND};
@@ -4904,7 +4992,7 @@ FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
  * for whatever its number is used for. */
 FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
-    return s->identity[0] == FLAKE_I_SLOT_KIND ||
+    return s->identity[0] == FLAKE_I_NUMBER_KIND ||
            (memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
             flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
             flake_i_last_seq(own) <= flake_i_last_seq(s->identity));
@@ -4924,13 +5012,14 @@ FLAKE_I_FN flake_status flake_i_may_use_state(const flake_state *s, const uint8_
 }
 
 FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_options *where,
-                                        const flake_options *options, flake_why *why) {
+                                        const flake_options *options, uint64_t *number,
+                                        flake_why *why) {
     flake_options o;
-    uint8_t identity[FLAKE_I_IDENTITY];
     const flake_status status = flake_i_fill_in(options, &o, why);
-    if (status != FLAKE_OK) return status;
-    flake_i_identity(&o, identity);
-    return flake_i_state_open(s, where, identity, why);
+    if (status != FLAKE_OK && !where->dir) return status;
+    flake_i_opening opening = flake_i_opening_of(where, &o, why);
+    flake_i_identity(&o, opening.identity);
+    return flake_i_state_open(s, &opening, number);
 }
 
 /* Claims the identity's range in a directory. */
@@ -5216,14 +5305,13 @@ FLAKE_I_FN bool flake_i_is_put_back(flake_i_engine *e, flake_status status) {
 /* How many IDs a generator that continues has left in the newest unit of an engine while the clock is before
  * that; 0: the clock is not, or the generator waits for it. */
 FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
-    flake_i_view v;
-    int64_t now_ns;
+    flake_i_attempt a;
     if (!g->continues || flake_i_forked(e)) return 0;
-    const flake_status status = flake_i_peek(e, &v, &now_ns);
-    const bool before_first = now_ns < (int64_t)e->epoch_ns;
-    if (before_first ? !(v.time || v.count) : status != FLAKE_OK || v.now + e->ahead >= v.time)
+    const flake_status status = flake_i_peek(e, &a);
+    const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
+    if (before_first ? !(a.time || a.count) : status != FLAKE_OK || a.now + e->ahead >= a.time)
         return 0;
-    return v.time + v.count / e->cap > e->max_time ? 0 : e->cap - v.count % e->cap;
+    return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
 }
 
 /* A draw has failed. If the clock went backwards: places of the newest unit, or if that is exhausted of the
@@ -5610,7 +5698,7 @@ FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint
     p->gen = g;
     p->count = count;
     p->valid_ns = valid_ns;
-    p->fork_mark = flake_i_fork_mark(&p->fork_word);
+    p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
     p->whose = g->whose;
     p->stock.n = 0;
     return FLAKE_OK;
@@ -5633,8 +5721,8 @@ FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
 FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
     if (!g) return FLAKE_INVALID;
-    if (flake_i_forked_since(p->fork_word, p->fork_mark)) {
-        p->fork_mark = flake_i_fork_mark(&p->fork_word);
+    if (flake_i_forked_since(p->instance_word, p->instance_owner_id)) {
+        p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
     flake_status status = flake_i_still_ours(&g->engine);
@@ -5671,22 +5759,22 @@ typedef struct flake_i_alphabet {
     char digits[63], inverse[76];
 } flake_i_alphabet;
 
-FLAKE_I_TABLE const flake_i_alphabet flake_i_base62 = {
+static const flake_i_alphabet flake_i_base62 = {
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
     "0123456789.......:;<=>?@ABCDEFGHIJKLMNOPQRS......TUVWXYZ[\\]^_`abcdefghijklm"};
-FLAKE_I_TABLE const flake_i_alphabet flake_i_base58 = {
+static const flake_i_alphabet flake_i_base58 = {
     "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
     ".012345678.......9:;<=>?@.ABCDE.FGHIJKLMNOP......QRSTUVWXYZ[.\\]^_`abcdefghi"};
-FLAKE_I_TABLE const flake_i_alphabet flake_i_crockford = {
+static const flake_i_alphabet flake_i_crockford = {
     "0123456789ABCDEFGHJKMNPQRSTVWXYZ", "0123456789.......:;<=>?@A.BC.DE.FGHIJ.KLMNO"};
 /* hex, too */
-FLAKE_I_TABLE const flake_i_alphabet flake_i_lower = {
+static const flake_i_alphabet flake_i_lower = {
     "0123456789abcdefghijklmnopqrstuvwxyz",
     "0123456789.......................................:;<=>?@ABCDEFGHIJKLMNOPQRS"};
-FLAKE_I_TABLE const flake_i_alphabet flake_i_zbase32 = {
+static const flake_i_alphabet flake_i_zbase32 = {
     "ybndrfg8ejkmcpqxot1uwisza345h769",
     ".B.IJKNM7O.......................................H1<3856LE9:.;2@=>4FAC.D?0G"};
-FLAKE_I_TABLE const flake_i_alphabet flake_i_flickr = {
+static const flake_i_alphabet flake_i_flickr = {
     "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ",
     ".012345678.......RSTUVWXY.Z[\\]^._`abcdefghi......9:;<=>?@ABC.DEFGHIJKLMNOPQ"};
 
@@ -5696,7 +5784,7 @@ typedef struct flake_i_form {
     const flake_i_alphabet *alphabet;
 } flake_i_form;
 
-FLAKE_I_TABLE const flake_i_form flake_i_forms[] = {
+static const flake_i_form flake_i_forms[] = {
     {20, 10, &flake_i_base62},    /* FLAKE_DEC */
     {16, 16, &flake_i_lower},     /* FLAKE_HEX */
     {64, 2, &flake_i_base62},     /* FLAKE_BIN */
@@ -5942,7 +6030,7 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
 enum { FLAKE_I_UUID_STRIDE = 37, FLAKE_I_ULID_STRIDE = 27 };
 
 /* A character's digit, of either case and with its doubles, stands at the character as '0' + digit. */
-FLAKE_I_TABLE const char flake_i_ulid_values[] =
+static const char flake_i_ulid_values[] =
     "................................................0123456789......"
     ".:;<=>?@A1BC1DE0FGHIJ.KLMNO......:;<=>?@A1BC1DE0FGHIJ.KLMNO.....";
 
@@ -6158,7 +6246,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_smaller(flake_i_u8x32 a, flake
 #endif
 }
 
-FLAKE_I_TABLE const flake_i_c8x32 flake_i_hex_16 =
+static const flake_i_c8x32 flake_i_hex_16 =
     FLAKE_I_BOTH('0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f');
 
 /* Of the 32 digits, 16 in each half, three parts are stored: characters 0 to 15, 21 to 36, and between
@@ -6430,17 +6518,17 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  *     PAGE:R     default generator published          PAGE:A       what its maker left in it
  *
  * A salt has 128 random bits. Threads of a new process agree on them in four parts of 32 bits, each with
- * a tag of the process's mark: a CAS replaces a part of another tag, so each part gets one value for
- * a mark, and every thread derives the same salt from the four. A thread or handler that finds some
+ * a tag of the instance owner id: a CAS replaces a part of another tag, so each part gets one value for
+ * an owner id, and every thread derives the same salt from the four. A thread or handler that finds some
  * parts chosen completes them; none waits.
  *
- * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ mark, before it takes
- * a place, and compares their XOR with the mark after it. If they are equal, the three words belong together
+ * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before it takes
+ * a place, and compares their XOR with the owner id after it. If they are equal, the three words belong together
  * and the process was the same throughout. Otherwise the place is dropped and the salt made or
  * stored again: words of two salts mixed, by a fork between their stores or by a thread that was stopped
  * and stores an older salt, fail the comparison but for one case in 2^64. All stores for one
- * mark are of the same values, so nothing needs an order: relaxed will do. (The generator is published
- * after the first salt, so the zeros before that are never compared. A thread that reads an old mark beside
+ * owner id are of the same values, so nothing needs an order: relaxed will do. (The generator is published
+ * after the first salt, so the zeros before that are never compared. A thread that reads an old owner id beside
  * a bump may replace a part of the new one. The salt then changes once more than the bumps; it stays
  * random.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
@@ -6456,41 +6544,28 @@ struct flake_i_default {
     flake_i_atomic64 begun;                     /* see flake_i_take_place */
     struct flake_i_uuids places[FLAKE_I_DEFAULT_PLACES];
 };
-#if defined(__cplusplus)
-extern "C" {
-#endif
-extern struct flake_i_default flake_i_default;
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
-#if defined(__cplusplus)
-}
-#endif
 
-/* The tag of a mark. The page's word counts generations; a pid's mark has them above its 32 bits, and they
+/* The tag of an owner id. A page's word counts generations; with a pid they are above its 32 bits, and they
  * are spread, or a child that counts one more could have its parent's tag. */
-FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t mark) {
-    return (uint32_t)(mark ^ (mark >> 32) * 0x9e3779b1);
+FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t owner_id) {
+    return (uint32_t)(owner_id ^ (owner_id >> 32) * 0x9e3779b1);
 }
 
-/* This process's mark; 0: it has none yet. */
-FLAKE_I_INLINE uint64_t flake_i_default_mark(void) {
-    flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
-    return FLAKE_I_LIKELY(page != NULL) ? FLAKE_ATOMIC_LOAD(page, relaxed) : flake_i_pid_mark();
-}
-
-/* Gives this process a salt. False: there are no random bytes. The mark is read after the parts, so that no
- * part of a newer mark is replaced. */
+/* Gives this process a salt. False: there are no random bytes. The owner id is read after the parts, so
+ * that no part of a newer one is replaced. */
 FLAKE_I_FN bool flake_i_new_salt(void) {
     struct flake_i_default *const d = &flake_i_default;
     flake_i_atomic64 *word;
-    uint64_t part[FLAKE_I_SALT_PARTS], mark;
+    uint64_t part[FLAKE_I_SALT_PARTS], owner_id;
     uint32_t fresh[FLAKE_I_SALT_PARTS];
     unsigned agreed;
     do {
         bool is_drawn = false;
         for (unsigned i = 0; i < FLAKE_I_SALT_PARTS; i++)
             part[i] = FLAKE_ATOMIC_LOAD(&d->parts[i], relaxed);
-        mark = flake_i_fork_mark(&word);
-        const uint32_t tag = flake_i_tag_of(mark);
+        owner_id = flake_i_instance_owner_id(&word);
+        const uint32_t tag = flake_i_tag_of(owner_id);
         for (agreed = 0; agreed < FLAKE_I_SALT_PARTS; agreed++) {
             uint64_t *const seen = &part[agreed];
             if ((uint32_t)*seen == tag) continue;
@@ -6498,14 +6573,14 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
             is_drawn = true;
             const uint64_t next = (uint64_t)fresh[agreed] << 32 | tag;
             if (FLAKE_ATOMIC_CAS(&d->parts[agreed], seen, next, relaxed, relaxed)) *seen = next;
-            else if ((uint32_t)*seen != tag) break; /* the mark has changed */
+            else if ((uint32_t)*seen != tag) break; /* the owner id has changed */
         }
     } while (agreed < FLAKE_I_SALT_PARTS);
     const uint64_t low = part[0] >> 32 << 32 | part[1] >> 32;
     const uint64_t high = part[2] >> 32 << 32 | part[3] >> 32;
     FLAKE_ATOMIC_STORE(&d->low, low, relaxed);
     FLAKE_ATOMIC_STORE(&d->high, high, relaxed);
-    FLAKE_ATOMIC_STORE(&d->seal, low ^ high ^ mark, relaxed);
+    FLAKE_ATOMIC_STORE(&d->seal, low ^ high ^ owner_id, relaxed);
     return true;
 }
 
@@ -6530,8 +6605,8 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
     struct flake_i_uuids *const fresh = &flake_i_default.places[place];
     flake_i_default_begin(fresh, keys);
-    fresh->engine.fork_word = fresh->engine.process_word = NULL; /* the salt tells instead */
-    fresh->engine.fork_mark = fresh->engine.process_mark = 0;
+    fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the salt tells instead */
+    fresh->engine.owner_id = fresh->engine.instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
     return FLAKE_OK;
 }
@@ -6562,14 +6637,14 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
         struct flake_i_uuids *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
         const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
                                    FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
-        const uint64_t mark =
+        const uint64_t owner_id =
             salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
         flake_i_place place;
         flake_status status;
         if (FLAKE_I_LIKELY(g != NULL)) {
             status = flake_i_default_draw(g, &place);
             if (status != FLAKE_OK) return status;
-            if (FLAKE_I_LIKELY(mark == flake_i_default_mark())) {
+            if (FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) {
                 flake_i_form_run(format, &g->keys, salt, 0, FLAKE_I_1984_MS + place.time,
                                  place.index, id, 1);
                 return FLAKE_OK;
@@ -6697,149 +6772,13 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node,
     return FLAKE_OK;
 }
 
-/* ---- slots ----
- *
- * A number is a state file that its holder has locked: whoever has it next begins behind its horizon.
- */
-FLAKE_API flake_state *flake_slot_state(flake_slot *slot) { return &slot->state; }
-
-/* What has been found out about the numbers that are not to be had. */
-typedef struct flake_i_slot_search {
-    int64_t soonest_ns; /* the least horizon of those that nobody holds */
-    flake_status worst; /* of those whose file can't be used; FLAKE_OK: none */
-} flake_i_slot_search;
-
-enum { FLAKE_I_SLOT_DIR = FLAKE_I_PATH - 40 }; /* behind it "/4294967295.slot", and an ending */
-
-FLAKE_I_FN void flake_i_slot_path(const char *dir, uint32_t number, char path[FLAKE_I_PATH]) {
-    size_t length = strlen(dir);
-    memcpy(path, dir, length);
-    path[length++] = '/';
-    length += flake_format(number, FLAKE_DEC, path + length, FLAKE_I_PATH - length);
-    memcpy(path + length, ".slot", 6);
-}
-
-/* The record of a locked file. FLAKE_AGAIN: its horizon has not passed. */
-FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *path,
-                                          const uint8_t *identity, int64_t now_ns,
-                                          flake_i_record *r, flake_i_slot_search *search,
-                                          flake_why *why) {
-    const flake_status status = flake_i_state_read(f, path, r, why);
-    if (status != FLAKE_OK) return status;
-    if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0)
-        return flake_i_say(why, FLAKE_MISMATCH, path, "is not this slot's");
-    if (now_ns >= r->horizon_ns) return FLAKE_OK;
-    if (r->horizon_ns < search->soonest_ns) search->soonest_ns = r->horizon_ns;
-    return FLAKE_AGAIN;
-}
-
-/* FLAKE_AGAIN: nobody has the number, but its horizon has not passed; or another has made it now. */
-FLAKE_I_FN flake_status flake_i_slot_try(flake_slot *slot, const flake_slot_options *o,
-                                         uint32_t number, flake_i_slot_search *search,
-                                         flake_why *why) {
-    char path[FLAKE_I_PATH];
-    uint8_t identity[FLAKE_I_IDENTITY];
-    flake_i_file file = {0, 0, -1};
-    flake_i_record r;
-    flake_state_options where;
-    memset(identity, 0, sizeof identity);
-    memset(&where, 0, sizeof where);
-    identity[0] = FLAKE_I_SLOT_KIND;
-    flake_i_put64(identity + 32, number);
-    where.horizon_ms = o->horizon_ms;
-    where.by_timer = o->by_timer;
-    where.no_wait = true;
-    where.clock = o->clock;
-    flake_i_slot_path(o->dir, number, path);
-    const int64_t now_ns = flake_i_exact_ns(&o->clock);
-    flake_status status = flake_i_file_open(&file, path, FLAKE_I_WRITE, 0, 0);
-    const bool is_new = status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT;
-    if (status == FLAKE_IO && !is_new)
-        return flake_i_say_errno(why, path, ": can't be opened and locked: ");
-    if (is_new) status = flake_i_state_make(&slot->state, &where, identity, path, now_ns, why);
-    else if (status == FLAKE_OK)
-        status = flake_i_slot_read(&file, path, identity, now_ns, &r, search, why);
-    if (status == FLAKE_OK && !is_new) {
-        flake_i_state_set_up(&slot->state, &where, identity, path, &file);
-        status = flake_i_state_begin(&slot->state, &where, &r, now_ns, why);
-    }
-    if (status == FLAKE_OK) flake_i_state_opened(&slot->state);
-    else if (!is_new) flake_i_file_drop(&file, false);
-    return status;
-}
-
-/* Tries each number once. */
-FLAKE_I_FN flake_status flake_i_slot_any(flake_slot *slot, const flake_slot_options *o,
-                                         flake_i_slot_search *search, flake_why *why) {
-    const uint32_t count = o->count ? o->count : 1024;
-    search->soonest_ns = INT64_MAX;
-    search->worst = FLAKE_OK;
-    for (uint32_t i = 0; i < count; i++) {
-        flake_why reason;
-        const flake_status status = flake_i_slot_try(slot, o, o->first + i, search, &reason);
-        if (status == FLAKE_OK) {
-            slot->number = o->first + i;
-            return status;
-        }
-        if (status == FLAKE_IN_USE || status == FLAKE_AGAIN || search->worst != FLAKE_OK) continue;
-        search->worst = status;
-        if (why) *why = reason;
-    }
-    if (search->worst != FLAKE_OK) return search->worst;
-    if (search->soonest_ns == INT64_MAX)
-        return flake_i_say(why, FLAKE_IN_USE, o->dir, "all numbers are taken");
-    return flake_i_say(why, FLAKE_AGAIN, o->dir,
-                       "ids of the numbers not taken may run ahead of the clock for a while yet");
-}
-
-FLAKE_I_FN const char *flake_i_slot_why(const flake_slot_options *o) {
-    const int64_t max_ms = INT64_MAX / 1000000 / 4;
-    if (!o->dir || !o->dir[0]) return "dir: is missing";
-    if (o->first > UINT32_MAX - (o->count ? o->count : 1024))
-        return "first + count: is past 32 bits";
-    if (o->horizon_ms < 0 || o->horizon_ms > max_ms) return "horizon_ms: is out of range";
-    if (o->wait_ms < 0 || o->wait_ms > max_ms) return "wait_ms: is out of range";
-    return NULL;
-}
-
-FLAKE_API flake_status flake_slot_claim(flake_slot *slot, const flake_slot_options *given,
-                                        uint32_t *number, flake_why *why) {
-    const int64_t nap_ns = 10000000;
-    const char *const unfit = flake_i_slot_why(given);
-    char dir[FLAKE_I_PATH];
-    flake_slot_options o = *given;
-    flake_i_slot_search search;
-    if (!FLAKE_I_HAS_FILES) return flake_i_say(why, FLAKE_IO, "a slot", FLAKE_I_WHY_NO_FILES);
-    if (unfit) {
-        flake_i_put_why(why, unfit, "", "");
-        return FLAKE_INVALID;
-    }
-    if (flake_i_state_is_held(&slot->state))
-        return flake_i_say(why, FLAKE_IN_USE, o.dir, "the slot holds a number already");
-    if (!flake_i_absolute(o.dir, dir) || strlen(dir) >= FLAKE_I_SLOT_DIR)
-        return flake_i_say(why, FLAKE_INVALID, "dir", "is too long, or the folder is gone");
-    o.dir = dir;
-    const flake_i_calm calm = flake_i_calm_begin();
-    flake_status status = flake_i_slot_any(slot, &o, &search, why);
-    for (int64_t left_ns = o.wait_ms * 1000000; status != FLAKE_OK && left_ns > 0;
-         left_ns -= nap_ns) {
-        FLAKE_SLEEP_NS(nap_ns);
-        status = flake_i_slot_any(slot, &o, &search, why);
-    }
-    if (status == FLAKE_OK) *number = slot->number;
-    flake_i_calm_end(calm);
-    return status;
-}
-FLAKE_API flake_status flake_slot_release(flake_slot *slot) {
-    return flake_state_close(&slot->state);
-}
 
 // >>library
-#ifdef FLAKE_LIBRARY
+#ifdef FLAKE_SHARED
 FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }
 #endif
 
-#endif /* FLAKE_H */
+#endif /* FLAKE_I_IMPLEMENTED */
 
 /* MIT License
  *

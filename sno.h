@@ -50,8 +50,6 @@
  *     // >>ids     // >>sort     // >>text     // >>generators     // >>lanes     // >>default
  *     // >>library     for other languages, in a shared library
  */
-#ifndef SNO_H
-#define SNO_H
 
 /* A unit's own warning flags are for its own code. */
 #if defined(__GNUC__) && defined(__INCLUDE_LEVEL__) && !defined(FLAKE_SHOW_WARNINGS)
@@ -60,15 +58,23 @@
 #endif
 #endif
 
+#include "flake.h"
+
+#ifndef SNO_H
+#define SNO_H
+
 #define SNO_VERSION_MAJOR  0
 #define SNO_VERSION_MINOR  2
 #define SNO_VERSION_PATCH  0
 #define SNO_VERSION_STRING "0.2.0"
 
-#include "flake.h"
 #if FLAKE_VERSION_MAJOR != SNO_VERSION_MAJOR || FLAKE_VERSION_MINOR != SNO_VERSION_MINOR || \
     FLAKE_VERSION_PATCH != SNO_VERSION_PATCH
 #error "sno.h and flake.h are of different versions"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
 #endif
 
 // >>public
@@ -228,19 +234,38 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *, co
  *     static sno_snapshot pool; // partition and bounds; all zero: the file's, or new ones
  *     static flake_state_options where;
  *     where.path = "/var/lib/app/snos";
- *     if (sno_state_open(&state, &where, &pool, &why) != FLAKE_OK) ... why.text
+ *     if (sno_state_open(&state, &where, &options, &pool, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
  *     sno_init(&ids, &pool, &options, &why); // or sno_init_shards
  *     ...
  *     flake_state_close(&state);
  *
- * `pool` is read and filled in. */
-FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *,
+ * `pool` is read and filled in. Of the options clock and shared_memory count. A number that flake_state_open
+ * claims from a directory may be a partition, too: pass that state and a snapshot with the partition. */
+FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *, const flake_options *,
                                       sno_snapshot *pool, flake_why *);
 
-#ifdef FLAKE_LIBRARY
+#ifdef FLAKE_SHARED
 FLAKE_API const char *sno_version(void); /* in a shared library, for other languages */
 #endif
+
+// >>objects
+
+/* Large, as a flake_gen is. `gen` is for flake.h's queries and flake_release; its own draws return
+ * FLAKE_INVALID. */
+struct sno_gen {
+    flake_gen gen;
+    uint16_t partition, sequence_min;
+    flake_i_atomic64 with_time; /* calls of sno_with_time */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SNO_H */
+
+#if defined(FLAKE_I_IMPLEMENTED) && !defined(SNO_I_IMPLEMENTED)
+#define SNO_I_IMPLEMENTED
 
 // >>own begin
 /* What this header alone asks of the operating system: a fresh page moved into a room. Where that
@@ -248,13 +273,7 @@ FLAKE_API const char *sno_version(void); /* in a shared library, for other langu
  * is there; a call that maps a page there may run out of memory after that, and leave a hole for
  * others to map into. */
 #if defined(__linux__) && !defined(FLAKE_NO_OS)
-#if defined(__cplusplus)
-extern "C" {
-#endif
 extern void *sno_i_mremap(void *, size_t, size_t, int, ...) __asm__("mremap");
-#if defined(__cplusplus)
-}
-#endif
 
 FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) {
     enum { may_move = 1, to_a_fixed_place = 2 };
@@ -270,16 +289,6 @@ FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) {
 FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) { return (void)room, page; }
 #endif
 // >>own end
-
-// >>objects
-
-/* Large, as a flake_gen is. `gen` is for flake.h's queries and flake_release; its own draws return
- * FLAKE_INVALID. */
-struct sno_gen {
-    flake_gen gen;
-    uint16_t partition, sequence_min;
-    flake_i_atomic64 with_time; /* calls of sno_with_time */
-};
 
 // >>ids
 /* An id is 80 bits, big-endian, so memcmp orders ids by time:
@@ -976,14 +985,7 @@ struct sno_i_partitions {
     flake_i_atomic32 asked;                     /* how often while there was none */
     flake_i_page_room room;                     /* of the family's page */
 };
-#if defined(__cplusplus)
-extern "C" {
-#endif
-extern struct sno_i_partitions sno_i_partitions;
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_partitions, sno_i_partitions);
-#if defined(__cplusplus)
-}
-#endif
 
 /* Another's family, who may be about to publish it: in at most 50 naps of 20 us. NULL: not yet. */
 FLAKE_I_COLD struct sno_i_family *sno_i_await_family(void) {
@@ -1012,7 +1014,7 @@ FLAKE_I_FN struct sno_i_family *sno_i_get_family(void) {
 /* From the system's random bytes; but a machine's clone may get the same ones as its twin, and some
  * system may have none, so time and process have a part in it. */
 FLAKE_I_FN uint16_t sno_i_random_partition(void) {
-    const uint64_t own = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) ^ flake_i_pid_mark() << 40;
+    const uint64_t own = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) ^ flake_i_pid() << 40;
     uint16_t drawn = 0;
     (void)flake_i_random_bytes(&drawn, sizeof drawn);
     return (uint16_t)(drawn ^ own * 0x9e3779b97f4a7c15 >> 48);
@@ -1158,46 +1160,32 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *fro
     return status;
 }
 
-/* The pool of the file at the path with that ending, if there is one that can be read: whether the
- * run may go on from it is looked at later, with the file locked. */
-FLAKE_I_FN bool sno_i_pool_on_file(const char *path, const char *ending, sno_snapshot *pool) {
-    char place[FLAKE_I_PATH];
-    uint8_t bytes[FLAKE_I_FILE];
-    flake_i_record r;
-    if (!path || strlen(path) >= FLAKE_I_PATH - FLAKE_I_ENDING) return false;
-    flake_i_path_with(path, ending, place);
-    const flake_i_calm calm = flake_i_calm_begin();
-    const int fd = flake_i_open(place, FLAKE_I_READ);
-    const int n = fd < 0 ? -1 : flake_i_read_at(fd, 0, bytes, sizeof bytes);
-    if (fd >= 0) flake_i_close(fd);
-    flake_i_calm_end(calm);
-    if (n < 0 || flake_i_file_get(bytes, (size_t)n, &r) != FLAKE_OK || r.identity[0] != 's')
-        return false;
-    pool->partition = (uint16_t)flake_i_get64(r.identity + 32);
-    pool->sequence_min = (uint16_t)flake_i_get64(r.identity + 40);
-    pool->sequence_max = (uint16_t)flake_i_get64(r.identity + 48);
-    return true;
-}
-
-FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options *where,
-                                      sno_snapshot *pool, flake_why *why) {
+FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options *given,
+                                      const flake_options *options, sno_snapshot *pool, flake_why *why) {
     sno_snapshot wanted = sno_i_resolved(pool);
-    uint8_t identity[FLAKE_I_IDENTITY];
-    if (!pool->partition && !pool->sequence_min && !pool->sequence_max &&
-        !sno_i_pool_on_file(where->path, "", &wanted) &&
-        /* who died while he made it left that: of another pool, it would be refused for ever */
-        !sno_i_pool_on_file(where->path, FLAKE_I_FRESH, &wanted) &&
-        sno_i_take_partition(&wanted.partition) != FLAKE_OK)
-        return flake_i_say(why, FLAKE_EXHAUSTED, "pool", "all partitions are used up");
+    flake_state_options where = *given;
+    flake_options defaults;
+    memset(&defaults, 0, sizeof defaults);
+    flake_i_opening o = flake_i_opening_of(&where, options ? options : &defaults, why);
     if (wanted.sequence_max - wanted.sequence_min < 3)
         return flake_i_say(why, FLAKE_INVALID, "pool", "has fewer than 4 numbers");
-    sno_i_identity(&wanted, identity);
-    const flake_status status = flake_i_state_open(s, where, identity, why);
+    /* An unset pool is the file's, or a new one if there is no file: then a partition is needed. */
+    o.any = !pool->partition && !pool->sequence_min && !pool->sequence_max;
+    where.must_exist = given->must_exist || o.any;
+    sno_i_identity(&wanted, o.identity);
+    flake_status status = flake_i_state_open(s, &o, NULL);
+    if (status == FLAKE_IO && !given->must_exist && o.any) {
+        if (sno_i_take_partition(&wanted.partition) != FLAKE_OK)
+            return flake_i_say(why, FLAKE_EXHAUSTED, "pool", "all partitions are used up");
+        where.must_exist = false;
+        sno_i_identity(&wanted, o.identity);
+        status = flake_i_state_open(s, &o, NULL);
+    }
     if (status != FLAKE_OK) return status;
     memset(pool, 0, sizeof *pool); /* where the last run was is the state's floor */
-    pool->partition = wanted.partition;
-    pool->sequence_min = wanted.sequence_min;
-    pool->sequence_max = wanted.sequence_max;
+    pool->partition = (uint16_t)flake_i_get64(o.identity + 32);
+    pool->sequence_min = (uint16_t)flake_i_get64(o.identity + 40);
+    pool->sequence_max = (uint16_t)flake_i_get64(o.identity + 48);
     return FLAKE_OK;
 }
 
@@ -1415,10 +1403,9 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
 
 FLAKE_API uint32_t sno_len(sno_gen *g) {
     flake_i_engine *const e = &g->gen.engine;
-    flake_i_view v;
-    int64_t now_ns;
-    if (!g->gen.kind || flake_i_peek(e, &v, &now_ns) != FLAKE_OK || v.now < v.time) return 0;
-    return (uint32_t)flake_i_min(v.place, e->cap);
+    flake_i_attempt a;
+    if (!g->gen.kind || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
+    return (uint32_t)flake_i_min(a.place, e->cap);
 }
 
 FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
@@ -1463,7 +1450,7 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
  * whole, with one CAS (PAGE:R, PAGE:A). Nobody waits for anybody: who finds all places taken draws
  * from a generator on his stack, with a partition that is used up with the id.
  *
- * The tag is looked at after the draw. If the mark in it is still this process's, it was so when
+ * The tag is looked at after the draw. If the owner id in it is still this process's, it was so when
  * the place was drawn, and the place, which is nobody else's (I1), goes with the tag's partition.
  * If not, the place is dropped. The tag carries nothing but itself, so relaxed will do; only a
  * partition that was just taken is put in it, so it never comes back to an earlier value. */
@@ -1471,29 +1458,14 @@ enum { SNO_I_DEFAULT_PLACES = 4 };
 #define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 3) /* its number: see flake_i_process */
 struct sno_i_default {
     FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: there is none yet */
-    flake_i_atomic64 tag;   /* [ the process's mark:48 ][ partition:16 ]; 0: none yet */
+    flake_i_atomic64 tag;   /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
     flake_i_atomic64 begun; /* see flake_i_take_place */
     flake_i_engine places[SNO_I_DEFAULT_PLACES];
 };
-#if defined(__cplusplus)
-extern "C" {
-#endif
-extern struct sno_i_default sno_i_default;
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);
-#if defined(__cplusplus)
-}
-#endif
-
-/* This process's mark, where a tag has it: the page's word, which counts generations, or with a bit
- * that such a count does not reach the pid, of 32 bits at most, with generations above. */
-FLAKE_I_INLINE uint64_t sno_i_tag_mark(void) {
-    flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
-    if (FLAKE_I_LIKELY(page != NULL)) return FLAKE_ATOMIC_LOAD(page, relaxed) << 16;
-    return (flake_i_pid_mark() | (uint64_t)1 << 47) << 16;
-}
 
 FLAKE_I_INLINE bool sno_i_tag_is_ours(uint64_t tag) {
-    return sno_i_tag_mark() == (tag & ~(uint64_t)0xffff);
+    return flake_i_instance_owner_now() << 16 == (tag & ~(uint64_t)0xffff);
 }
 
 /* A tag of this process's; 0: no partition is left. */
@@ -1501,12 +1473,11 @@ FLAKE_I_FN uint64_t sno_i_own_tag(void) {
     flake_i_atomic64 *word;
     uint64_t tag = FLAKE_ATOMIC_LOAD(&sno_i_default.tag, relaxed);
     uint16_t partition;
-    (void)flake_i_fork_mark(&word); /* from here on there is a mark, and it is not 0 */
-    const uint64_t mark = sno_i_tag_mark();
-    if ((tag & ~(uint64_t)0xffff) == mark) return tag;
+    const uint64_t owner = flake_i_instance_owner_id(&word) << 16; /* not 0 from here on */
+    if ((tag & ~(uint64_t)0xffff) == owner) return tag;
     if (sno_i_take_partition(&partition) != FLAKE_OK) return 0;
-    return FLAKE_ATOMIC_CAS(&sno_i_default.tag, &tag, mark | partition, relaxed, relaxed)
-               ? mark | partition
+    return FLAKE_ATOMIC_CAS(&sno_i_default.tag, &tag, owner | partition, relaxed, relaxed)
+               ? owner | partition
                : tag;
 }
 
@@ -1519,8 +1490,8 @@ FLAKE_I_FN flake_i_engine *sno_i_default_engine(void) {
     flake_i_engine *const fresh = &sno_i_default.places[place];
     const flake_i_setup setup = sno_i_setup_of(NULL, UINT16_MAX + 1);
     if (flake_i_engine_init(fresh, &setup) != FLAKE_OK) return NULL;
-    fresh->fork_word = fresh->process_word = NULL; /* the tag tells instead */
-    fresh->fork_mark = fresh->process_mark = 0;
+    fresh->owner_word = fresh->instance_word = NULL; /* the tag tells instead */
+    fresh->owner_id = fresh->instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&sno_i_default.engine, &found, fresh, release, acquire))
         return fresh; /* PAGE:R */
     return found;
@@ -1562,11 +1533,11 @@ FLAKE_API sno_id sno_generate(uint8_t meta) {
     return sno_i_generate_anew(meta);
 }
 
-#ifdef FLAKE_LIBRARY
+#ifdef FLAKE_SHARED
 FLAKE_API const char *sno_version(void) { return SNO_VERSION_STRING; }
 #endif
 
-#endif /* SNO_H */
+#endif /* SNO_I_IMPLEMENTED */
 
 /* MIT License
  *

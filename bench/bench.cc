@@ -164,10 +164,10 @@ struct peer_set {
 const std::vector<peer_set> &peers() {
     static const std::vector<peer_set> all = {
         {"peer/libuuid_v1 peer/libuuid_v4", "libuuid v1 and v4", "install uuid-dev",
-         bench_has_libuuid()},
-        {"peer/libuuid_v7", "libuuid v7", "this libuuid has none", bench_has_libuuid_v7()},
+         bench_has_row("peer/libuuid_v1")},
+        {"peer/libuuid_v7", "libuuid v7", "this libuuid has none", bench_has_row("peer/libuuid_v7")},
         {"peer/uuid7_h peer/uuid7_h_mutex", "uuidv7.h", "UUID7_H=path/to/uuidv7.h",
-         bench_has_uuid7_h()},
+         bench_has_row("peer/uuid7_h")},
         {"peer/boost_uuid_v4", "Boost.Uuid v4", "install libboost-dev", peer_has_boost()},
         {"peer/boost_uuid_v7", "Boost.Uuid v7", "Boost 1.86 or later has it", peer_has_boost_v7()},
     };

@@ -191,8 +191,7 @@ static void list(void) { PATHS(LIST) }
 #if PART == USUAL
 /* Each has drawn its first id, for which it asks the system. */
 static bool begin_others(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.form = FLAKE_UUID7;
     return flake128_init(&uuids, 0, &o) == FLAKE_OK && flake128_next(&uuids, &id128) == FLAKE_OK &&
            flake_uuid7_bytes(id128.bytes) == FLAKE_OK &&
@@ -217,10 +216,8 @@ static bool begin_others(void) { return true; }
 #endif
 
 static bool begin(void) {
-    flake_options o;
-    flake_options s;
-    memset(&o, 0, sizeof o);
-    memset(&s, 0, sizeof s);
+    flake_options o = {0};
+    flake_options s = {0};
     move_clock(1767225600000);
     o.layout = flake_layout_of(36, 4, 24, guard_clock_ms - 1000);
 #if PART == COARSE

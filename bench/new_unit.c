@@ -28,12 +28,9 @@ static int64_t leap_ns(void *user) {
 static int64_t leap_ms(void) { return given_ms += 4; }
 
 bool begin_new_units(unsigned threads) {
-    flake_options f;
-    sno_snapshot pool;
-    flake_options s;
-    memset(&f, 0, sizeof f);
-    memset(&s, 0, sizeof s);
-    memset(&pool, 0, sizeof pool);
+    flake_options f = {0};
+    sno_snapshot pool = {0};
+    flake_options s = {0};
     clock_ns = (int64_t)time(NULL) * 1000000000;
     given_ms = clock_ns / 1000000;
     atomic_store(&given_word, 0);

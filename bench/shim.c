@@ -84,35 +84,32 @@ static int64_t counter_ticks(void) {
 #endif
 }
 
-bool bench_has_libuuid(void) {
-#ifdef HAS_LIBUUID
-    return true;
-#else
-    return false;
-#endif
-}
-
-bool bench_has_libuuid_v7(void) {
-#ifdef HAS_LIBUUID_V7
-    return true;
-#else
-    return false;
-#endif
-}
-
-bool bench_has_uuid7_h(void) {
-#ifdef UUID7_H
-    return true;
-#else
-    return false;
-#endif
-}
-
 unsigned bench_cores(void) {
     cpu_set_t mine;
     const int n = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
     return n > 0 ? (unsigned)n : 1;
 }
+
+/* A thread's burst of n ids, or texts: by `call`, which is true if it went well, for each `step`-th i. */
+#define BURST(name, type, step, before, call)                  \
+    static bool name(unsigned thread, void *out, size_t n) {   \
+        type *const ids = (type *)out;                         \
+        bool well = true;                                      \
+        (void)thread;                                          \
+        before;                                                \
+        for (size_t i = 0; i < n; i += (step)) well &= (call); \
+        return well;                                           \
+    }
+#define EACH(name, type, call) BURST(name, type, 1, (void)0, call)
+/* One reading of the clock for a burst: that of an event loop, say. */
+#define EACH_AT(name, type, call) BURST(name, type, 1, const int64_t now_ns = exact_ns(), call)
+#define DONE(what)                ((what), true)
+/* All n by one call. */
+#define AT_ONCE(name, call)                                  \
+    static bool name(unsigned thread, void *out, size_t n) { \
+        (void)thread;                                        \
+        return (call);                                       \
+    }
 
 /* ---- floors: what an id can't cost less than; each writes 8 bytes for it ---- */
 
@@ -124,50 +121,28 @@ typedef struct own_word {
 
 static own_word own_words[most];
 
-#define FLOOR(name, at, value)                               \
-    static bool name(unsigned thread, void *out, size_t n) { \
-        uint64_t *ids = (uint64_t *)out;                     \
-        _Atomic(uint64_t) *const word = (at);                \
-        (void)thread;                                        \
-        (void)word;                                          \
-        for (size_t i = 0; i < n; i++) ids[i] = (value);     \
-        return true;                                         \
-    }
-FLOOR(floor_cas, &floor_word, cas_increment(word))
-FLOOR(floor_add, &floor_word, add_increment(word))
-FLOOR(floor_store, &own_words[thread].word, own_increment(word))
+#define FLOOR(name, value) EACH(name, uint64_t, DONE(ids[i] = (value)))
+FLOOR(floor_cas, cas_increment(&floor_word))
+FLOOR(floor_add, add_increment(&floor_word))
+FLOOR(floor_store, own_increment(&own_words[thread].word))
 
 /* A clock, and an id by it: of a word that all threads share, or of the thread's own. */
-#define FLOORS_BY(clock, reading)                                                  \
-    FLOOR(floor_##clock, NULL, (uint64_t)(reading))                                \
-    FLOOR(floor_##clock##_cas, &floor_word, by_cas(word, reading))                 \
-    FLOOR(floor_##clock##_add, &floor_word, by_add(word, reading))                 \
-    FLOOR(floor_##clock##_own_cas, &own_words[thread].word, by_cas(word, reading)) \
-    FLOOR(floor_##clock##_store, &own_words[thread].word, by_store(word, reading))
+#define FLOORS_BY(clock, reading)                                            \
+    FLOOR(floor_##clock, (uint64_t)(reading))                                \
+    FLOOR(floor_##clock##_cas, by_cas(&floor_word, reading))                 \
+    FLOOR(floor_##clock##_add, by_add(&floor_word, reading))                 \
+    FLOOR(floor_##clock##_own_cas, by_cas(&own_words[thread].word, reading)) \
+    FLOOR(floor_##clock##_store, by_store(&own_words[thread].word, reading))
 FLOORS_BY(exact, exact_ns())
 FLOORS_BY(coarse, coarse_ns())
 FLOORS_BY(counter, counter_ticks())
 
-/* One reading of the clock for a burst: that of an event loop, say. */
-#define FLOOR_GIVEN(name, at, step)                               \
-    static bool name(unsigned thread, void *out, size_t n) {      \
-        uint64_t *ids = (uint64_t *)out;                          \
-        const int64_t now_ns = exact_ns();                        \
-        (void)thread;                                             \
-        for (size_t i = 0; i < n; i++) ids[i] = step(at, now_ns); \
-        return true;                                              \
-    }
-FLOOR_GIVEN(floor_given_cas, &floor_word, by_cas)
-FLOOR_GIVEN(floor_given_store, &own_words[thread].word, by_store)
+EACH_AT(floor_given_cas, uint64_t, DONE(ids[i] = by_cas(&floor_word, now_ns)))
+EACH_AT(floor_given_store, uint64_t, DONE(ids[i] = by_store(&own_words[thread].word, now_ns)))
 
-#define FLOOR_MEMSET(size)                                                  \
-    static bool floor_memset_##size(unsigned thread, void *out, size_t n) { \
-        memset(out, (int)thread + 1, n * (size));                           \
-        return true;                                                        \
-    }
-FLOOR_MEMSET(8)
-FLOOR_MEMSET(10)
-FLOOR_MEMSET(16)
+AT_ONCE(floor_memset_8, DONE(memset(out, (int)thread + 1, n * 8)))
+AT_ONCE(floor_memset_10, DONE(memset(out, (int)thread + 1, n * 10)))
+AT_ONCE(floor_memset_16, DONE(memset(out, (int)thread + 1, n * 16)))
 
 /* ---- generators ---- */
 
@@ -217,27 +192,21 @@ static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
     if (flake_init(&flakes, &o) != FLAKE_OK) return false;
     if (flake_shards_init(flake_shards, threads, &o) != FLAKE_OK) return false;
     for (unsigned i = 0; i < threads; i++)
-        if (flake_prefetch_init(&prefetches[i].stock, &flakes, prefetch_ids, 0) != FLAKE_OK)
-            return false;
+        if (flake_prefetch_init(&prefetches[i].stock, &flakes, prefetch_ids, 0) != FLAKE_OK) return false;
     return flake_lanes_init(&laned_flakes, flake_lanes_of_cores, lanes(), &o) == FLAKE_OK;
 }
 
-static bool begin_idgen(unsigned threads) {
-    return begin_flake(threads, flake_layout_idgen(), FLAKE_CLOCK_EXACT);
-}
-
-static bool begin_flake128_with(flake_form form, int kind) {
+static bool begin_flake128(flake_form form, int kind) {
     const uint64_t worker = form == FLAKE_BOUNDARY || form == FLAKE_UUID8 ? 0x0242ac110002 : 0;
     flake_options o;
     memset(&o, 0, sizeof o);
     o.form = form;
     o.clock.kind = kind;
     return flake128_init(&flakes128, worker, &o) == FLAKE_OK &&
-           flake128_lanes_init(&laned_flakes128, wide_lanes_of_cores, lanes(), worker, &o) ==
-               FLAKE_OK;
+           flake128_lanes_init(&laned_flakes128, wide_lanes_of_cores, lanes(), worker, &o) == FLAKE_OK;
 }
 
-static bool begin_sno_with(unsigned threads, int kind) {
+static bool begin_sno(unsigned threads, int kind) {
     sno_snapshot pool; /* the whole of it */
     flake_options o;
     memset(&o, 0, sizeof o);
@@ -249,114 +218,68 @@ static bool begin_sno_with(unsigned threads, int kind) {
            sno_lanes_init(&laned_snos, sno_lanes_of_cores, lanes(), &pool, &o, NULL) == FLAKE_OK;
 }
 
-#define WIDE_GENERATOR_BY(clock, KIND, form, FORM)                    \
-    static bool begin_##form##_##clock(unsigned threads) {            \
-        (void)threads;                                                \
-        return begin_flake128_with(FLAKE_##FORM, FLAKE_CLOCK_##KIND); \
+static bool begin_mutex(flake_layout l) {
+    mutex_flakes.epoch_ms = l.epoch_ms;
+    mutex_flakes.last_ms = 0;
+    mutex_flakes.seq = 0;
+    mutex_flakes.seq_mask = ((uint64_t)1 << l.seq_bits) - 1;
+    mutex_flakes.node = node;
+    mutex_flakes.node_shift = l.node_shift;
+    mutex_flakes.time_shift = l.time_shift;
+    return true;
+}
+
+#define BEGIN(name, call)                        \
+    static bool begin_##name(unsigned threads) { \
+        (void)threads;                           \
+        return (call);                           \
     }
-/* Generators that go by a clock: a line for each kind. */
-#define GENERATORS_BY(clock, KIND)                                \
-    static bool begin_roomy_##clock(unsigned threads) {           \
-        return begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND); \
-    }                                                             \
-    WIDE_GENERATOR_BY(clock, KIND, flake128, BOUNDARY)            \
-    static bool begin_sno_##clock(unsigned threads) {             \
-        return begin_sno_with(threads, FLAKE_CLOCK_##KIND);       \
-    }
+BEGIN(nothing, true)
+BEGIN(idgen, begin_flake(threads, flake_layout_idgen(), FLAKE_CLOCK_EXACT))
+BEGIN(uuid7_ids, begin_flake128(FLAKE_UUID7, FLAKE_CLOCK_EXACT))
+BEGIN(uuid8_ids, begin_flake128(FLAKE_UUID8, FLAKE_CLOCK_EXACT))
+BEGIN(ulid_ids, begin_flake128(FLAKE_ULID, FLAKE_CLOCK_EXACT))
+BEGIN(mutex_roomy, begin_mutex(roomy()))
+BEGIN(mutex_idgen, begin_mutex(flake_layout_idgen()))
+/* Generators that go by a clock. */
+#define GENERATORS_BY(clock, KIND)                                              \
+    BEGIN(roomy_##clock, begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND))     \
+    BEGIN(flake128_##clock, begin_flake128(FLAKE_BOUNDARY, FLAKE_CLOCK_##KIND)) \
+    BEGIN(sno_##clock, begin_sno(threads, FLAKE_CLOCK_##KIND))
 GENERATORS_BY(exact, EXACT)
 GENERATORS_BY(coarse, COARSE)
 GENERATORS_BY(fast, FAST)
-WIDE_GENERATOR_BY(exact, EXACT, uuid7, UUID7)
-WIDE_GENERATOR_BY(exact, EXACT, uuid8, UUID8)
-WIDE_GENERATOR_BY(exact, EXACT, ulid, ULID)
 
-static bool begin_mutex_with(const flake_layout *l) {
-    mutex_flakes.epoch_ms = l->epoch_ms;
-    mutex_flakes.last_ms = 0;
-    mutex_flakes.seq = 0;
-    mutex_flakes.seq_mask = ((uint64_t)1 << l->seq_bits) - 1;
-    mutex_flakes.node = node;
-    mutex_flakes.node_shift = l->node_shift;
-    mutex_flakes.time_shift = l->time_shift;
-    return true;
-}
-static bool begin_mutex_roomy(unsigned threads) {
-    const flake_layout l = roomy();
-    (void)threads;
-    return begin_mutex_with(&l);
-}
-static bool begin_mutex_idgen(unsigned threads) {
-    const flake_layout l = flake_layout_idgen();
-    (void)threads;
-    return begin_mutex_with(&l);
-}
+EACH(flake_next_1, uint64_t, flake_next(&flakes, &ids[i]) == FLAKE_OK)
+EACH(flake_try_1, uint64_t, flake_try(&flakes, &ids[i]) == FLAKE_OK)
+EACH(shard_next_1, uint64_t, flake_shard_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
+EACH(prefetch_1, uint64_t, flake_prefetch_next(&prefetches[thread].stock, &ids[i]) == FLAKE_OK)
+EACH(lanes_next_1, uint64_t, flake_lanes_next(&laned_flakes, &ids[i]) == FLAKE_OK)
+EACH(flake128_lanes_next_1, flake128, flake128_lanes_next(&laned_flakes128, &ids[i]) == FLAKE_OK)
+EACH(flake128_next_1, flake128, flake128_next(&flakes128, &ids[i]) == FLAKE_OK)
+EACH(uuid7_bytes_1, flake128, flake_uuid7_bytes(ids[i].bytes) == FLAKE_OK)
+EACH(uuid7_1, char, flake_uuid7(ids + uuid_text * i) == FLAKE_OK)
+EACH(ulid_1, char, flake_ulid(ids + ulid_text * i) == FLAKE_OK)
+EACH(sno_try_1, sno_id, sno_try(&snos, meta, &ids[i]) == FLAKE_OK)
+EACH(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
 
-static bool begin_nothing(unsigned threads) {
-    (void)threads;
-    return true;
-}
-
-#define ONE_BY_ONE(name, type, call)                         \
-    static bool name(unsigned thread, void *out, size_t n) { \
-        type *ids = (type *)out;                             \
-        bool well = true;                                    \
-        (void)thread;                                        \
-        for (size_t i = 0; i < n; i++) well &= (call);       \
-        return well;                                         \
-    }
-ONE_BY_ONE(flake_next_1, uint64_t, flake_next(&flakes, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(flake_try_1, uint64_t, flake_try(&flakes, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(shard_next_1, uint64_t, flake_shard_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(prefetch_1, uint64_t,
-           flake_prefetch_next(&prefetches[thread].stock, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(lanes_next_1, uint64_t, flake_lanes_next(&laned_flakes, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(flake128_lanes_next_1, flake128,
-           flake128_lanes_next(&laned_flakes128, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(flake128_next_1, flake128, flake128_next(&flakes128, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(uuid7_bytes_1, flake128, flake_uuid7_bytes(ids[i].bytes) == FLAKE_OK)
-ONE_BY_ONE(uuid7_1, char, flake_uuid7(ids + uuid_text * i) == FLAKE_OK)
-ONE_BY_ONE(ulid_1, char, flake_ulid(ids + ulid_text * i) == FLAKE_OK)
-ONE_BY_ONE(sno_try_1, sno_id, sno_try(&snos, meta, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
-
-ONE_BY_ONE(sno_next_1, sno_id, sno_next(&snos, meta, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(sno_lanes_next_1, sno_id, sno_lanes_next(&laned_snos, meta, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(sno_shard_next_1, sno_id, sno_shard_next(&sno_shards[thread], meta, &ids[i]) == FLAKE_OK)
+EACH(sno_next_1, sno_id, sno_next(&snos, meta, &ids[i]) == FLAKE_OK)
+EACH(sno_lanes_next_1, sno_id, sno_lanes_next(&laned_snos, meta, &ids[i]) == FLAKE_OK)
+EACH(sno_shard_next_1, sno_id, sno_shard_next(&sno_shards[thread], meta, &ids[i]) == FLAKE_OK)
 /* The check of ids finds a zero one, since a second one is a duplicate. */
-ONE_BY_ONE(sno_generate_1, sno_id, (ids[i] = sno_generate(meta), true))
+EACH(sno_generate_1, sno_id, (ids[i] = sno_generate(meta), true))
 
-/* One reading of the clock for a burst: that of an event loop, say. */
-#define ALL_AT(name, type, call)                             \
-    static bool name(unsigned thread, void *out, size_t n) { \
-        type *ids = (type *)out;                             \
-        const int64_t now_ns = exact_ns();                   \
-        bool well = true;                                    \
-        (void)thread;                                        \
-        for (size_t i = 0; i < n; i++) well &= (call);       \
-        return well;                                         \
-    }
-ALL_AT(flake_try_at_1, uint64_t, flake_try_at(&flakes, now_ns / 1000000, &ids[i]) == FLAKE_OK)
-ALL_AT(shard_try_at_1, uint64_t,
-       flake_shard_try_at(&flake_shards[thread], now_ns / 1000000, &ids[i]) == FLAKE_OK)
-ALL_AT(flake128_try_at_1, flake128,
-       flake128_try_at(&flakes128, now_ns / 1000000, &ids[i]) == FLAKE_OK)
-ALL_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
-ALL_AT(sno_shard_try_at_1, sno_id,
-       sno_shard_try_at(&sno_shards[thread], meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
+EACH_AT(flake_try_at_1, uint64_t, flake_try_at(&flakes, now_ns / 1000000, &ids[i]) == FLAKE_OK)
+EACH_AT(shard_try_at_1, uint64_t, flake_shard_try_at(&flake_shards[thread], now_ns / 1000000, &ids[i]) == FLAKE_OK)
+EACH_AT(flake128_try_at_1, flake128, flake128_try_at(&flakes128, now_ns / 1000000, &ids[i]) == FLAKE_OK)
+EACH_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
+EACH_AT(sno_shard_try_at_1, sno_id, sno_shard_try_at(&sno_shards[thread], meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 
-#define BATCH(name, type, size, call)                                 \
-    static bool name##_##size(unsigned thread, void *out, size_t n) { \
-        type *ids = (type *)out;                                      \
-        bool well = true;                                             \
-        (void)thread;                                                 \
-        for (size_t i = 0; i < n; i += (size)) well &= (call) == 0;   \
-        return well;                                                  \
-    }
-#define BATCHES(name, type, call)              \
-    BATCH(name, type, 1, call(ids + i, 1))     \
-    BATCH(name, type, 16, call(ids + i, 16))   \
-    BATCH(name, type, 256, call(ids + i, 256)) \
-    BATCH(name, type, 4096, call(ids + i, 4096))
+#define BATCHES(name, type, call)                                  \
+    BURST(name##_1, type, 1, (void)0, call(ids + i, 1) == 0)       \
+    BURST(name##_16, type, 16, (void)0, call(ids + i, 16) == 0)    \
+    BURST(name##_256, type, 256, (void)0, call(ids + i, 256) == 0) \
+    BURST(name##_4096, type, 4096, (void)0, call(ids + i, 4096) == 0)
 #define FLAKE_N(ids, n)          flake_next_n(&flakes, ids, n)
 #define FLAKE_SHARD_N(ids, n)    flake_shard_next_n(&flake_shards[thread], ids, n)
 #define FLAKE128_N(ids, n)       flake128_next_n(&flakes128, ids, n)
@@ -374,19 +297,12 @@ BATCHES(flake128_batch, flake128, FLAKE128_N)
 BATCHES(sno_batch, sno_id, SNO_N)
 BATCHES(sno_shard_batch, sno_id, SNO_SHARD_N)
 
-#define LIBUUID(name, generate)                                \
-    static bool name(unsigned thread, void *out, size_t n) {   \
-        unsigned char *ids = (unsigned char *)out;             \
-        (void)thread;                                          \
-        for (size_t i = 0; i < n; i++) generate(ids + 16 * i); \
-        return true;                                           \
-    }
 #ifdef HAS_LIBUUID
-LIBUUID(libuuid_v1, uuid_generate_time)
-LIBUUID(libuuid_v4, uuid_generate_random)
+EACH(libuuid_v1, unsigned char, DONE(uuid_generate_time(ids + 16 * i)))
+EACH(libuuid_v4, unsigned char, DONE(uuid_generate_random(ids + 16 * i)))
 #endif
 #ifdef HAS_LIBUUID_V7
-LIBUUID(libuuid_v7, uuid_generate_time_v7)
+EACH(libuuid_v7, unsigned char, DONE(uuid_generate_time_v7(ids + 16 * i)))
 #endif
 
 #ifdef UUID7_H
@@ -402,8 +318,7 @@ static bool uuid7_from(uuid7_source *s, uint8_t *out) {
         s->left = sizeof s->random;
     }
     const uint8_t *random = s->random + sizeof s->random - s->left;
-    const int8_t status =
-        uuidv7_generate(s->newest, (uint64_t)exact_ns() / 1000000, random, s->newest);
+    const int8_t status = uuidv7_generate(s->newest, (uint64_t)exact_ns() / 1000000, random, s->newest);
     s->left -= (size_t)uuidv7_status_n_rand_consumed(status);
     memcpy(out, s->newest, sizeof s->newest);
     return status >= 0;
@@ -423,15 +338,13 @@ static bool uuid7_from_shared(uint8_t *out) {
     return well;
 }
 
-ONE_BY_ONE(uuid7_h, flake128, uuid7_from(uuid7_of_thread(), ids[i].bytes))
-ONE_BY_ONE(uuid7_h_mutex, flake128, uuid7_from_shared(ids[i].bytes))
+EACH(uuid7_h, flake128, uuid7_from(uuid7_of_thread(), ids[i].bytes))
+EACH(uuid7_h_mutex, flake128, uuid7_from_shared(ids[i].bytes))
 #endif
 
 static const unique_key nothing; /* less than any id */
 
-static bool key_is_less(unique_key a, unique_key b) {
-    return a.high != b.high ? a.high < b.high : a.low < b.low;
-}
+static bool key_is_less(unique_key a, unique_key b) { return a.high != b.high ? a.high < b.high : a.low < b.low; }
 
 static unique_key key_of_64(const void *ids, size_t at) {
     const unique_key key = {0, ((const uint64_t *)ids)[at]};
@@ -472,10 +385,11 @@ static sno_id day_snos[text_ids];
 static char day_texts[text_ids * 37]; /* of the row's form, where it reads */
 static size_t day_lengths[text_ids];
 
-static bool make_day(void) {
+static bool begin_day(unsigned threads) {
     const int64_t day_ms = 24 * 3600 * 1000, from_ms = exact_ns() / 1000000 - day_ms;
     const flake_layout layout = flake_layout_idgen();
     bool well = true;
+    (void)threads;
     for (unsigned i = 0; i < text_ids; i++) {
         flake_parts p;
         flake128_parts p128;
@@ -487,207 +401,75 @@ static bool make_day(void) {
         p128.worker = 0x0242ac110002;
         well &= flake_compose(&layout, &p, &day_flakes[i]) == FLAKE_OK;
         well &= flake128_compose(FLAKE_BOUNDARY, &p128, &day_flakes128[i]) == FLAKE_OK;
-        well &= sno_compose((uint64_t)(p.unix_ms - 1262304000000) / 4, i & 1, (uint8_t)i, node,
-                            (uint16_t)(i * 17), &day_snos[i]) == FLAKE_OK;
+        well &= sno_compose((uint64_t)(p.unix_ms - 1262304000000) / 4, i & 1, (uint8_t)i, node, (uint16_t)(i * 17),
+                            &day_snos[i]) == FLAKE_OK;
     }
     return well;
 }
 
-static bool begin_day(unsigned threads) {
-    (void)threads;
-    return make_day();
-}
-
 #define TEXT_AT(texts, i) ((texts) + (size_t)(i)*text_stride)
 
-#define FLAKE_TEXT(form, FORM)                                                                     \
-    static bool begin_##form(unsigned threads) {                                                   \
-        bool well = begin_day(threads);                                                            \
-        for (size_t i = 0; i < text_ids; i++)                                                      \
-            well &= (day_lengths[i] = flake_format(day_flakes[i], FORM, TEXT_AT(day_texts, i),     \
-                                                   text_stride)) > 0;                              \
-        return well;                                                                               \
-    }                                                                                              \
-    static bool format_##form(unsigned thread, void *out, size_t n) {                              \
-        char *texts = (char *)out;                                                                 \
-        bool well = true;                                                                          \
-        (void)thread;                                                                              \
-        for (size_t i = 0; i < n; i++)                                                             \
-            well &= flake_format(day_flakes[i], FORM, TEXT_AT(texts, i), text_stride) > 0;         \
-        return well;                                                                               \
-    }                                                                                              \
-    static bool parse_##form(unsigned thread, void *out, size_t n) {                               \
-        uint64_t *ids = (uint64_t *)out;                                                           \
-        bool well = true;                                                                          \
-        (void)thread;                                                                              \
-        for (size_t i = 0; i < n; i++)                                                             \
-            well &= flake_parse(TEXT_AT(day_texts, i), day_lengths[i], FORM, &ids[i]) == FLAKE_OK; \
-        return well;                                                                               \
-    }                                                                                              \
-    static bool check_##form(const void *out, size_t n) {                                          \
-        bool well = true;                                                                          \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            const char *text = TEXT_AT((const char *)out, i);                                      \
-            uint64_t id = 0;                                                                       \
-            well &= flake_parse(text, strlen(text), FORM, &id) == FLAKE_OK && id == day_flakes[i]; \
-        }                                                                                          \
-        return well;                                                                               \
+/* Whether the n texts, or ids, are those of the day. */
+#define CHECK_TEXTS(name, type, read, is_same)                                  \
+    static bool check_##name(const void *out, size_t n) {                       \
+        const char *const texts = (const char *)out;                            \
+        type id;                                                                \
+        memset(&id, 0, sizeof id);                                              \
+        bool well = true;                                                       \
+        for (size_t i = 0; i < n; i++) well &= (read) == FLAKE_OK && (is_same); \
+        return well;                                                            \
     }
+#define CHECK_IDS(day_ids) \
+    static bool check_##day_ids(const void *out, size_t n) { return memcmp(out, day_ids, n * sizeof *day_ids) == 0; }
+CHECK_IDS(day_flakes)
+CHECK_IDS(day_flakes128)
+CHECK_IDS(day_snos)
+
+static bool begin_texts(unsigned threads, bool (*format)(unsigned, void *, size_t)) {
+    const bool well = begin_day(threads) && format(0, day_texts, text_ids);
+    for (size_t i = 0; i < text_ids; i++) day_lengths[i] = strlen(TEXT_AT(day_texts, i));
+    return well;
+}
+
+#define FLAKE_TEXT(form, FORM)                                                                                  \
+    EACH(format_##form, char, flake_format(day_flakes[i], FORM, TEXT_AT(ids, i), text_stride) > 0)              \
+    EACH(parse_##form, uint64_t, flake_parse(TEXT_AT(day_texts, i), day_lengths[i], FORM, &ids[i]) == FLAKE_OK) \
+    CHECK_TEXTS(form, uint64_t, flake_parse(TEXT_AT(texts, i), strlen(TEXT_AT(texts, i)), FORM, &id),           \
+                id == day_flakes[i])                                                                            \
+    BEGIN(form, begin_texts(threads, format_##form))
 FLAKE_TEXT(dec, FLAKE_DEC)
 FLAKE_TEXT(hex, FLAKE_HEX)
 FLAKE_TEXT(base32, FLAKE_BASE32)
 FLAKE_TEXT(base58, FLAKE_BASE58)
 FLAKE_TEXT(base62, FLAKE_BASE62)
 
-static bool check_day_flakes(const void *out, size_t n) {
-    return memcmp(out, day_flakes, n * sizeof *day_flakes) == 0;
-}
-
-static bool printf_dec(unsigned thread, void *out, size_t n) {
-    char *texts = (char *)out;
-    bool well = true;
-    (void)thread;
-    for (size_t i = 0; i < n; i++)
-        well &= snprintf(TEXT_AT(texts, i), text_stride, "%" PRIu64, day_flakes[i]) > 0;
-    return well;
-}
-
-static bool strtoull_dec(unsigned thread, void *out, size_t n) {
-    uint64_t *ids = (uint64_t *)out;
-    (void)thread;
-    for (size_t i = 0; i < n; i++) ids[i] = strtoull(TEXT_AT(day_texts, i), NULL, 10);
-    return true;
-}
-
+EACH(printf_dec, char, snprintf(TEXT_AT(ids, i), text_stride, "%" PRIu64, day_flakes[i]) > 0)
+EACH(strtoull_dec, uint64_t, DONE(ids[i] = strtoull(TEXT_AT(day_texts, i), NULL, 10)))
 /* The least that a text costs: its bytes. */
-static bool floor_copy(unsigned thread, void *out, size_t n) {
-    char *texts = (char *)out;
-    (void)thread;
-    for (size_t i = 0; i < n; i++) memcpy(texts + 16 * i, &day_flakes128[i], 16);
-    return true;
-}
+EACH(floor_copy, char, DONE(memcpy(ids + 16 * i, &day_flakes128[i], 16)))
 
-static bool format128(unsigned thread, void *out, size_t n) {
-    char *texts = (char *)out;
-    bool well = true;
-    (void)thread;
-    for (size_t i = 0; i < n; i++)
-        well &= flake128_format(day_flakes128[i], 62, TEXT_AT(texts, i), text_stride) > 0;
-    return well;
-}
+EACH(format128, char, flake128_format(day_flakes128[i], 62, TEXT_AT(ids, i), text_stride) > 0)
+EACH(parse128, flake128, flake128_parse(TEXT_AT(day_texts, i), day_lengths[i], 62, &ids[i]) == FLAKE_OK)
+CHECK_TEXTS(format128, flake128, flake128_parse(TEXT_AT(texts, i), strlen(TEXT_AT(texts, i)), 62, &id),
+            flake128_compare(id, day_flakes128[i]) == 0)
+BEGIN(128, begin_texts(threads, format128))
 
-static bool begin_128(unsigned threads) {
-    const bool well = begin_day(threads) && format128(0, day_texts, text_ids);
-    for (size_t i = 0; i < text_ids; i++) day_lengths[i] = strlen(TEXT_AT(day_texts, i));
-    return well;
-}
-
-static bool parse128(unsigned thread, void *out, size_t n) {
-    flake128 *ids = (flake128 *)out;
-    bool well = true;
-    (void)thread;
-    for (size_t i = 0; i < n; i++)
-        well &= flake128_parse(TEXT_AT(day_texts, i), day_lengths[i], 62, &ids[i]) == FLAKE_OK;
-    return well;
-}
-
-static bool check_day_flakes128(const void *out, size_t n) {
-    return memcmp(out, day_flakes128, n * sizeof *day_flakes128) == 0;
-}
-
-static bool check_format128(const void *out, size_t n) {
-    bool well = true;
-    for (size_t i = 0; i < n; i++) {
-        const char *text = TEXT_AT((const char *)out, i);
-        flake128 id;
-        well &= flake128_parse(text, strlen(text), 62, &id) == FLAKE_OK &&
-                flake128_compare(id, day_flakes128[i]) == 0;
-    }
-    return well;
-}
-
-static bool encode_1(unsigned thread, void *out, size_t n) {
-    char *texts = (char *)out;
-    (void)thread;
-    for (size_t i = 0; i < n; i++) sno_encode(day_snos[i], texts + 16 * i);
-    return true;
-}
-
-static bool encode_n(unsigned thread, void *out, size_t n) {
-    (void)thread;
-    sno_encode_n(day_snos, n, (char *)out);
-    return true;
-}
-
-static bool begin_sno_texts(unsigned threads) {
-    return begin_day(threads) && encode_1(0, day_texts, text_ids);
-}
-
-static bool decode_1(unsigned thread, void *out, size_t n) {
-    sno_id *ids = (sno_id *)out;
-    bool well = true;
-    (void)thread;
-    for (size_t i = 0; i < n; i++) well &= sno_decode(day_texts + 16 * i, 16, &ids[i]) == FLAKE_OK;
-    return well;
-}
-
-static bool decode_n(unsigned thread, void *out, size_t n) {
-    (void)thread;
-    return sno_decode_n(day_texts, n, (sno_id *)out) == FLAKE_OK;
-}
-
-static bool check_day_snos(const void *out, size_t n) {
-    return memcmp(out, day_snos, n * sizeof *day_snos) == 0;
-}
-
-static bool check_encode(const void *out, size_t n) {
-    bool well = true;
-    for (size_t i = 0; i < n; i++) {
-        sno_id id;
-        well &= sno_decode((const char *)out + 16 * i, 16, &id) == FLAKE_OK &&
-                sno_compare(id, day_snos[i]) == 0;
-    }
-    return well;
-}
+EACH(encode_1, char, DONE(sno_encode(day_snos[i], ids + 16 * i)))
+AT_ONCE(encode_n, DONE(sno_encode_n(day_snos, n, (char *)out)))
+EACH(decode_1, sno_id, sno_decode(day_texts + 16 * i, 16, &ids[i]) == FLAKE_OK)
+AT_ONCE(decode_n, sno_decode_n(day_texts, n, (sno_id *)out) == FLAKE_OK)
+CHECK_TEXTS(encode, sno_id, sno_decode(texts + 16 * i, 16, &id), sno_compare(id, day_snos[i]) == 0)
+BEGIN(sno_texts, begin_day(threads) && encode_1(0, day_texts, text_ids))
 
 /* UUIDs and ULIDs, one at a time and many; those read are of the ids of the day. */
-#define ID_TEXTS(form, size)                                                                     \
-    static bool to_##form(unsigned thread, void *out, size_t n) {                                \
-        char *texts = (char *)out;                                                               \
-        (void)thread;                                                                            \
-        for (size_t i = 0; i < n; i++) flake128_to_##form(day_flakes128[i], texts + (size)*i);   \
-        return true;                                                                             \
-    }                                                                                            \
-    static bool to_##form##_n(unsigned thread, void *out, size_t n) {                            \
-        (void)thread;                                                                            \
-        flake128_to_##form##_n(day_flakes128, n, (char *)out);                                   \
-        return true;                                                                             \
-    }                                                                                            \
-    static bool begin_##form(unsigned threads) {                                                 \
-        return begin_day(threads) && to_##form(0, day_texts, text_ids);                          \
-    }                                                                                            \
-    static bool from_##form(unsigned thread, void *out, size_t n) {                              \
-        flake128 *ids = (flake128 *)out;                                                         \
-        bool well = true;                                                                        \
-        (void)thread;                                                                            \
-        for (size_t i = 0; i < n; i++)                                                           \
-            well &= flake128_from_##form(day_texts + (size)*i, (size)-1, &ids[i]) == FLAKE_OK;   \
-        return well;                                                                             \
-    }                                                                                            \
-    static bool from_##form##_n(unsigned thread, void *out, size_t n) {                          \
-        (void)thread;                                                                            \
-        return flake128_from_##form##_n(day_texts, n, (flake128 *)out) == FLAKE_OK;              \
-    }                                                                                            \
-    static bool check_##form(const void *out, size_t n) {                                        \
-        bool well = true;                                                                        \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            flake128 id;                                                                         \
-            well &=                                                                              \
-                flake128_from_##form((const char *)out + (size)*i, (size)-1, &id) == FLAKE_OK && \
-                flake128_compare(id, day_flakes128[i]) == 0;                                     \
-        }                                                                                        \
-        return well;                                                                             \
-    }
+#define ID_TEXTS(form, size)                                                                               \
+    EACH(to_##form, char, DONE(flake128_to_##form(day_flakes128[i], ids + (size)*i)))                      \
+    AT_ONCE(to_##form##_n, DONE(flake128_to_##form##_n(day_flakes128, n, (char *)out)))                    \
+    EACH(from_##form, flake128, flake128_from_##form(day_texts + (size)*i, (size)-1, &ids[i]) == FLAKE_OK) \
+    AT_ONCE(from_##form##_n, flake128_from_##form##_n(day_texts, n, (flake128 *)out) == FLAKE_OK)          \
+    CHECK_TEXTS(form, flake128, flake128_from_##form(texts + (size)*i, (size)-1, &id),                     \
+                flake128_compare(id, day_flakes128[i]) == 0)                                               \
+    BEGIN(form, begin_day(threads) && to_##form(0, day_texts, text_ids))
 ID_TEXTS(uuid, 37)
 ID_TEXTS(ulid, 27)
 
@@ -700,94 +482,86 @@ ID_TEXTS(ulid, 27)
 #define SNO_UNIT_NS  4000000
 #define WIDE_UNIT_NS 1000000
 
-#define FLOOR_ROW(name, draw, key, crowds)                                                       \
-    {                                                                                            \
-        "floor/" name, "", begin_nothing, draw, key, NULL, 8, burst_ids, 0, 0, 0, crowds, false, \
-            1, any_order                                                                         \
-    }
+#define ROW(...) \
+    { __VA_ARGS__ }
+#define FLOOR_ROW(name, draw, key, crowds) \
+    ROW("floor/" name, "", begin_nothing, draw, key, NULL, 8, burst_ids, 0, 0, 0, crowds, false, 1, any_order)
 #define SHARED_FLOOR_ROW(name, draw) FLOOR_ROW(name, draw, key_of_64, true)
 #define OWN_FLOOR_ROW(name, draw)    FLOOR_ROW(name, draw, NULL, true)
-#define CLOCK_ROWS(clock)                                           \
-    FLOOR_ROW(#clock, floor_##clock, NULL, false),                  \
-        SHARED_FLOOR_ROW(#clock "_cas", floor_##clock##_cas),       \
-        SHARED_FLOOR_ROW(#clock "_fetch_add", floor_##clock##_add), \
-        OWN_FLOOR_ROW(#clock "_own_cas", floor_##clock##_own_cas),  \
+#define CLOCK_ROWS(clock)                                                                                \
+    FLOOR_ROW(#clock, floor_##clock, NULL, false), SHARED_FLOOR_ROW(#clock "_cas", floor_##clock##_cas), \
+        SHARED_FLOOR_ROW(#clock "_fetch_add", floor_##clock##_add),                                      \
+        OWN_FLOOR_ROW(#clock "_own_cas", floor_##clock##_own_cas),                                       \
         OWN_FLOOR_ROW(#clock "_store", floor_##clock##_store)
-#define MEMSET_ROW(size)                                                                 \
-    {                                                                                    \
-        "floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, \
-            batch_burst_ids, 0, 0, 0, false, false, 1, any_order                         \
-    }
-#define FLAKE_ROW(name, floor, begin, draw)                                                      \
-    {                                                                                            \
-        "flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, 0, 0, true, \
-            false, 1, any_order                                                                  \
-    }
-#define SNO_ROW(name, floor, begin, draw, kind)                                         \
-    {                                                                                   \
-        "sno/" name, floor, begin, draw, key_of_80, NULL, 10, burst_ids, SNO_CAP, kind, \
-            SNO_UNIT_NS, true, false, 1, any_order                                      \
-    }
-#define WIDE_ROW(name, floor, begin, draw, kind) \
-    FORM_ROW("flake128/" name, floor, begin, draw, kind, key_of_128, 16, burst_ids, any_order)
+#define MEMSET_ROW(size)                                                                                           \
+    ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, batch_burst_ids, 0, 0, 0, \
+        false, false, 1, any_order)
+#define FLAKE_ROW(name, floor, begin, draw) \
+    ROW("flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, 0, 0, true, false, 1, any_order)
+/* A row for each clock; `floor` without the clock's name. */
+#define FLAKE_ROWS(name, floor, draw)                                               \
+    FLAKE_ROW(name, "floor/exact_" floor, begin_roomy_exact, draw),                 \
+        FLAKE_ROW(name "_coarse", "floor/coarse_" floor, begin_roomy_coarse, draw), \
+        FLAKE_ROW(name "_fast", "floor/counter_" floor, begin_roomy_fast, draw)
+#define SNO_ROW(name, floor, begin, draw, KIND)                                                                    \
+    ROW("sno/" name, floor, begin, draw, key_of_80, NULL, 10, burst_ids, SNO_CAP, FLAKE_CLOCK_##KIND, SNO_UNIT_NS, \
+        true, false, 1, any_order)
+#define SNO_ROWS(name, floor, draw)                                                     \
+    SNO_ROW(name, "floor/exact_" floor, begin_sno_exact, draw, EXACT),                  \
+        SNO_ROW(name "_coarse", "floor/coarse_" floor, begin_sno_coarse, draw, COARSE), \
+        SNO_ROW(name "_fast", "floor/counter_" floor, begin_sno_fast, draw, FAST)
 /* Ids of 128 bits, or their texts. */
-#define FORM_ROW(name, floor, begin, draw, kind, key, bytes, burst, order)                     \
-    {                                                                                          \
-        name, floor, begin, draw, key, NULL, bytes, burst, WIDE_CAP, kind, WIDE_UNIT_NS, true, \
-            false, 1, order                                                                    \
-    }
-#define UUID_ROW(name, floor, begin, draw, kind, order) \
-    FORM_ROW("flake128/" name, floor, begin, draw, kind, key_of_128, 16, uuid_burst_ids, order)
-#define DEFAULT_ROW(name, draw, key, bytes)                                                       \
-    FORM_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, FLAKE_CLOCK_EXACT, key, \
-             bytes, uuid_burst_ids, rising)
+#define FORM_ROW(name, floor, begin, draw, KIND, key, bytes, burst, order)                                             \
+    ROW(name, floor, begin, draw, key, NULL, bytes, burst, WIDE_CAP, FLAKE_CLOCK_##KIND, WIDE_UNIT_NS, true, false, 1, \
+        order)
+#define WIDE_ROW(name, floor, begin, draw, KIND) \
+    FORM_ROW("flake128/" name, floor, begin, draw, KIND, key_of_128, 16, burst_ids, any_order)
+#define WIDE_ROWS(name, floor, draw)                                                          \
+    WIDE_ROW(name, "floor/exact_" floor, begin_flake128_exact, draw, EXACT),                  \
+        WIDE_ROW(name "_coarse", "floor/coarse_" floor, begin_flake128_coarse, draw, COARSE), \
+        WIDE_ROW(name "_fast", "floor/counter_" floor, begin_flake128_fast, draw, FAST)
+#define UUID_ROW(name, floor, begin, draw, order) \
+    FORM_ROW("flake128/" name, floor, begin, draw, EXACT, key_of_128, 16, uuid_burst_ids, order)
+#define DEFAULT_ROW(name, draw, key, bytes) \
+    FORM_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, EXACT, key, bytes, uuid_burst_ids, rising)
 #define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns) \
     ORDERED_BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, any_order)
+#define SNO_BATCH_ROWS(name, floor, draw) \
+    BATCH_ROWS(name, floor, begin_sno_exact, draw, key_of_80, 10, SNO_CAP, SNO_UNIT_NS)
+#define WIDE_BATCH_ROWS(name, floor, begin, draw, order) \
+    ORDERED_BATCH_ROWS(name, floor, begin, draw, key_of_128, 16, WIDE_CAP, WIDE_UNIT_NS, order)
 #define ORDERED_BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, order)     \
     BATCH_ROW(name, floor, begin, draw, 1, key, bytes, cap, unit_ns, false, order),       \
         BATCH_ROW(name, floor, begin, draw, 16, key, bytes, cap, unit_ns, true, order),   \
         BATCH_ROW(name, floor, begin, draw, 256, key, bytes, cap, unit_ns, false, order), \
         BATCH_ROW(name, floor, begin, draw, 4096, key, bytes, cap, unit_ns, true, order)
-#define BATCH_ROW(name, floor, begin, draw, n, key, bytes, cap, unit_ns, crowds, order)            \
-    {                                                                                              \
-        name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, key, NULL, \
-            bytes, batch_burst_ids, cap, 0, unit_ns, crowds, false, n, order                       \
-    }
-#define NEW_UNIT_ROW(name, floor, draw, key, bytes)                                           \
-    {                                                                                         \
-        name "_new_unit", floor, begin_new_units, draw, key, NULL, bytes, burst_ids, 0, 0, 0, \
-            false, false, 1, any_order                                                        \
-    }
+#define BATCH_ROW(name, floor, begin, draw, n, key, bytes, cap, unit_ns, crowds, order)                   \
+    ROW(name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, key, NULL, bytes, \
+        batch_burst_ids, cap, 0, unit_ns, crowds, false, n, order)
+#define NEW_UNIT_ROW(header, name, floor, key, bytes)                                                                 \
+    ROW(#header "/" #name "_new_unit", "floor/" floor, begin_new_units, new_unit_##header##_##name, key, NULL, bytes, \
+        burst_ids, 0, 0, 0, false, false, 1, any_order)
+#define NEW_UNIT_ROWS(header, key, bytes)                                      \
+    NEW_UNIT_ROW(header, next, "leaping_cas", key, bytes),                     \
+        NEW_UNIT_ROW(header, try_at, "given_leaping_cas", key, bytes),         \
+        NEW_UNIT_ROW(header, shard_next, "leaping_store", key, bytes),         \
+        NEW_UNIT_ROW(header, shard_try_at, "given_leaping_store", key, bytes), \
+        NEW_UNIT_ROW(header, lanes_next, "leaping_cas", key, bytes)
 #define TEXT_ROW(name, floor, begin, draw, check, bytes) \
-    { name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false, 1, any_order }
-#define FLAKE_TEXT_ROWS(form)                                                                      \
-    TEXT_ROW("flake/format_" #form, "floor/copy", begin_day, format_##form, check_##form,          \
-             text_stride),                                                                         \
-        TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, \
-                 8)
-#define ID_TEXT_ROWS(form, size)                                                                  \
-    TEXT_ROW("flake128/to_" #form, "floor/copy", begin_day, to_##form, check_##form, size),       \
-        TEXT_ROW("flake128/to_" #form "_n", "floor/copy", begin_day, to_##form##_n, check_##form, \
-                 size),                                                                           \
-        TEXT_ROW("flake128/from_" #form, "floor/copy", begin_##form, from_##form,                 \
-                 check_day_flakes128, 16),                                                        \
-        TEXT_ROW("flake128/from_" #form "_n", "floor/copy", begin_##form, from_##form##_n,        \
-                 check_day_flakes128, 16)
-#define SLOW_PEER_ROW(name, draw, order)                                                  \
-    {                                                                                     \
-        "peer/" name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, NULL, 16, \
-            slow_burst_ids, 0, 0, 0, true, false, 1, order                                \
-    }
-#define SATURATION_ROW(name, begin, draw, key, bytes, cap)                                   \
-    {                                                                                        \
-        "saturation/" name, "", begin, draw, key, NULL, bytes, 16, cap, 0, 0, true, true, 1, \
-            any_order                                                                        \
-    }
-#define SATURATION_BATCH_ROW(name, begin, draw, n, key, bytes, cap)                             \
-    {                                                                                           \
-        "saturation/" name "_" #n, "", begin, draw##_##n, key, NULL, bytes, n, cap, 0, 0, true, \
-            true, n, any_order                                                                  \
-    }
+    ROW(name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false, 1, any_order)
+#define FLAKE_TEXT_ROWS(form)                                                                           \
+    TEXT_ROW("flake/format_" #form, "floor/copy", begin_day, format_##form, check_##form, text_stride), \
+        TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, 8)
+#define ID_TEXT_ROWS(form, size)                                                                            \
+    TEXT_ROW("flake128/to_" #form, "floor/copy", begin_day, to_##form, check_##form, size),                 \
+        TEXT_ROW("flake128/to_" #form "_n", "floor/copy", begin_day, to_##form##_n, check_##form, size),    \
+        TEXT_ROW("flake128/from_" #form, "floor/copy", begin_##form, from_##form, check_day_flakes128, 16), \
+        TEXT_ROW("flake128/from_" #form "_n", "floor/copy", begin_##form, from_##form##_n, check_day_flakes128, 16)
+#define SLOW_PEER_ROW(name, draw, order)                                                                           \
+    ROW("peer/" name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, NULL, 16, slow_burst_ids, 0, 0, 0, \
+        true, false, 1, order)
+#define SATURATION_ROW(name, begin, draw, n, key, bytes, cap) \
+    ROW("saturation/" name, "", begin, draw, key, NULL, bytes, n == 1 ? 16 : n, cap, 0, 0, true, true, n, any_order)
 
 static const bench_row rows[] = {
     SHARED_FLOOR_ROW("cas", floor_cas),
@@ -807,108 +581,51 @@ static const bench_row rows[] = {
     MEMSET_ROW(16),
     TEXT_ROW("floor/copy", "", begin_day, floor_copy, NULL, text_stride),
 
-    FLAKE_ROW("next", "floor/exact_fetch_add", begin_roomy_exact, flake_next_1),
-    FLAKE_ROW("next_coarse", "floor/coarse_fetch_add", begin_roomy_coarse, flake_next_1),
-    FLAKE_ROW("next_fast", "floor/counter_fetch_add", begin_roomy_fast, flake_next_1),
+    FLAKE_ROWS("next", "fetch_add", flake_next_1),
     FLAKE_ROW("try", "floor/exact_cas", begin_roomy_exact, flake_try_1),
     FLAKE_ROW("try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1),
-    FLAKE_ROW("shard_next", "floor/exact_store", begin_roomy_exact, shard_next_1),
-    FLAKE_ROW("shard_next_coarse", "floor/coarse_store", begin_roomy_coarse, shard_next_1),
-    FLAKE_ROW("shard_next_fast", "floor/counter_store", begin_roomy_fast, shard_next_1),
+    FLAKE_ROWS("shard_next", "store", shard_next_1),
     FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1),
-    FLAKE_ROW("lanes_next", "floor/exact_own_cas", begin_roomy_exact, lanes_next_1),
-    FLAKE_ROW("lanes_next_coarse", "floor/coarse_own_cas", begin_roomy_coarse, lanes_next_1),
-    FLAKE_ROW("lanes_next_fast", "floor/counter_own_cas", begin_roomy_fast, lanes_next_1),
-    BATCH_ROWS("flake/lanes", "floor/exact_own_cas", begin_roomy_exact, lanes_batch, key_of_64, 8,
-               ROOMY_CAP, 0),
-    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact,
-              prefetch_1),
-    NEW_UNIT_ROW("flake/next", "floor/leaping_cas", new_unit_flake_next, key_of_64, 8),
-    NEW_UNIT_ROW("flake/try_at", "floor/given_leaping_cas", new_unit_flake_try_at, key_of_64, 8),
-    NEW_UNIT_ROW("flake/shard_next", "floor/leaping_store", new_unit_flake_shard_next, key_of_64,
-                 8),
-    NEW_UNIT_ROW("flake/shard_try_at", "floor/given_leaping_store", new_unit_flake_shard_try_at,
-                 key_of_64, 8),
-    NEW_UNIT_ROW("flake/lanes_next", "floor/leaping_cas", new_unit_flake_lanes_next, key_of_64, 8),
-    BATCH_ROWS("flake", "floor/exact_cas", begin_roomy_exact, flake_batch, key_of_64, 8, ROOMY_CAP,
-               0),
-    BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy_exact, shard_batch, key_of_64, 8,
-               ROOMY_CAP, 0),
+    FLAKE_ROWS("lanes_next", "own_cas", lanes_next_1),
+    BATCH_ROWS("flake/lanes", "floor/exact_own_cas", begin_roomy_exact, lanes_batch, key_of_64, 8, ROOMY_CAP, 0),
+    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact, prefetch_1),
+    NEW_UNIT_ROWS(flake, key_of_64, 8),
+    BATCH_ROWS("flake", "floor/exact_cas", begin_roomy_exact, flake_batch, key_of_64, 8, ROOMY_CAP, 0),
+    BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy_exact, shard_batch, key_of_64, 8, ROOMY_CAP, 0),
 
-    SNO_ROW("next", "floor/exact_fetch_add", begin_sno_exact, sno_next_1, FLAKE_CLOCK_EXACT),
-    SNO_ROW("next_coarse", "floor/coarse_fetch_add", begin_sno_coarse, sno_next_1,
-            FLAKE_CLOCK_COARSE),
-    SNO_ROW("next_fast", "floor/counter_fetch_add", begin_sno_fast, sno_next_1, FLAKE_CLOCK_FAST),
-    SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, FLAKE_CLOCK_EXACT),
-    SNO_ROW("generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, FLAKE_CLOCK_EXACT),
-    SNO_ROW("try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, FLAKE_CLOCK_EXACT),
-    SNO_ROW("lanes_next", "floor/exact_own_cas", begin_sno_exact, sno_lanes_next_1,
-            FLAKE_CLOCK_EXACT),
-    SNO_ROW("lanes_next_coarse", "floor/coarse_own_cas", begin_sno_coarse, sno_lanes_next_1,
-            FLAKE_CLOCK_COARSE),
-    SNO_ROW("lanes_next_fast", "floor/counter_own_cas", begin_sno_fast, sno_lanes_next_1,
-            FLAKE_CLOCK_FAST),
-    BATCH_ROWS("sno/lanes", "floor/exact_own_cas", begin_sno_exact, sno_lanes_batch, key_of_80, 10,
-               SNO_CAP, SNO_UNIT_NS),
-    SNO_ROW("shard_next", "floor/exact_store", begin_sno_exact, sno_shard_next_1,
-            FLAKE_CLOCK_EXACT),
-    SNO_ROW("shard_next_coarse", "floor/coarse_store", begin_sno_coarse, sno_shard_next_1,
-            FLAKE_CLOCK_COARSE),
-    SNO_ROW("shard_next_fast", "floor/counter_store", begin_sno_fast, sno_shard_next_1,
-            FLAKE_CLOCK_FAST),
-    SNO_ROW("shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1,
-            FLAKE_CLOCK_EXACT),
-    NEW_UNIT_ROW("sno/next", "floor/leaping_cas", new_unit_sno_next, key_of_80, 10),
-    NEW_UNIT_ROW("sno/try_at", "floor/given_leaping_cas", new_unit_sno_try_at, key_of_80, 10),
-    NEW_UNIT_ROW("sno/shard_next", "floor/leaping_store", new_unit_sno_shard_next, key_of_80, 10),
-    NEW_UNIT_ROW("sno/shard_try_at", "floor/given_leaping_store", new_unit_sno_shard_try_at,
-                 key_of_80, 10),
-    NEW_UNIT_ROW("sno/lanes_next", "floor/leaping_cas", new_unit_sno_lanes_next, key_of_80, 10),
-    BATCH_ROWS("sno", "floor/exact_cas", begin_sno_exact, sno_batch, key_of_80, 10, SNO_CAP,
-               SNO_UNIT_NS),
-    BATCH_ROWS("sno/shard", "floor/exact_store", begin_sno_exact, sno_shard_batch, key_of_80, 10,
-               SNO_CAP, SNO_UNIT_NS),
+    SNO_ROWS("next", "fetch_add", sno_next_1),
+    SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, EXACT),
+    SNO_ROW("generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, EXACT),
+    SNO_ROW("try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, EXACT),
+    SNO_ROWS("lanes_next", "own_cas", sno_lanes_next_1),
+    SNO_BATCH_ROWS("sno/lanes", "floor/exact_own_cas", sno_lanes_batch),
+    SNO_ROWS("shard_next", "store", sno_shard_next_1),
+    SNO_ROW("shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1, EXACT),
+    NEW_UNIT_ROWS(sno, key_of_80, 10),
+    SNO_BATCH_ROWS("sno", "floor/exact_cas", sno_batch),
+    SNO_BATCH_ROWS("sno/shard", "floor/exact_store", sno_shard_batch),
 
-    WIDE_ROW("next", "floor/exact_fetch_add", begin_flake128_exact, flake128_next_1,
-             FLAKE_CLOCK_EXACT),
-    WIDE_ROW("next_coarse", "floor/coarse_fetch_add", begin_flake128_coarse, flake128_next_1,
-             FLAKE_CLOCK_COARSE),
-    WIDE_ROW("next_fast", "floor/counter_fetch_add", begin_flake128_fast, flake128_next_1,
-             FLAKE_CLOCK_FAST),
-    WIDE_ROW("lanes_next", "floor/exact_own_cas", begin_flake128_exact, flake128_lanes_next_1,
-             FLAKE_CLOCK_EXACT),
-    WIDE_ROW("lanes_next_coarse", "floor/coarse_own_cas", begin_flake128_coarse,
-             flake128_lanes_next_1, FLAKE_CLOCK_COARSE),
-    WIDE_ROW("lanes_next_fast", "floor/counter_own_cas", begin_flake128_fast, flake128_lanes_next_1,
-             FLAKE_CLOCK_FAST),
-    BATCH_ROWS("flake128/lanes", "floor/exact_own_cas", begin_flake128_exact, flake128_lanes_batch,
-               key_of_128, 16, WIDE_CAP, WIDE_UNIT_NS),
-    WIDE_ROW("try_at", "floor/given_cas", begin_flake128_exact, flake128_try_at_1,
-             FLAKE_CLOCK_EXACT),
-    BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128_exact, flake128_batch, key_of_128, 16,
-               WIDE_CAP, WIDE_UNIT_NS),
+    WIDE_ROWS("next", "fetch_add", flake128_next_1),
+    WIDE_ROWS("lanes_next", "own_cas", flake128_lanes_next_1),
+    WIDE_BATCH_ROWS("flake128/lanes", "floor/exact_own_cas", begin_flake128_exact, flake128_lanes_batch, any_order),
+    WIDE_ROW("try_at", "floor/given_cas", begin_flake128_exact, flake128_try_at_1, EXACT),
+    WIDE_BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128_exact, flake128_batch, any_order),
 
     DEFAULT_ROW("uuid7_bytes", uuid7_bytes_1, key_of_128, 16),
     DEFAULT_ROW("uuid7", uuid7_1, key_of_uuid, uuid_text),
     DEFAULT_ROW("ulid", ulid_1, key_of_ulid, ulid_text),
-    UUID_ROW("uuid7_next", "floor/exact_fetch_add", begin_uuid7_exact, flake128_next_1,
-             FLAKE_CLOCK_EXACT, rising),
-    UUID_ROW("uuid8_next", "floor/exact_fetch_add", begin_uuid8_exact, flake128_next_1,
-             FLAKE_CLOCK_EXACT, rising),
-    UUID_ROW("ulid_next", "floor/exact_fetch_add", begin_ulid_exact, flake128_next_1,
-             FLAKE_CLOCK_EXACT, rising),
-    UUID_ROW("uuid7_lanes_next", "floor/exact_own_cas", begin_uuid7_exact, flake128_lanes_next_1,
-             FLAKE_CLOCK_EXACT, order_told),
-    ORDERED_BATCH_ROWS("flake128/uuid7", "floor/exact_cas", begin_uuid7_exact, flake128_batch,
-                       key_of_128, 16, WIDE_CAP, WIDE_UNIT_NS, rising),
+    UUID_ROW("uuid7_next", "floor/exact_fetch_add", begin_uuid7_ids, flake128_next_1, rising),
+    UUID_ROW("uuid8_next", "floor/exact_fetch_add", begin_uuid8_ids, flake128_next_1, rising),
+    UUID_ROW("ulid_next", "floor/exact_fetch_add", begin_ulid_ids, flake128_next_1, rising),
+    UUID_ROW("uuid7_lanes_next", "floor/exact_own_cas", begin_uuid7_ids, flake128_lanes_next_1, order_told),
+    WIDE_BATCH_ROWS("flake128/uuid7", "floor/exact_cas", begin_uuid7_ids, flake128_batch, rising),
 
     FLAKE_TEXT_ROWS(dec),
     FLAKE_TEXT_ROWS(hex),
     FLAKE_TEXT_ROWS(base32),
     FLAKE_TEXT_ROWS(base58),
     FLAKE_TEXT_ROWS(base62),
-    TEXT_ROW("flake128/format_base62", "floor/copy", begin_128, format128, check_format128,
-             text_stride),
+    TEXT_ROW("flake128/format_base62", "floor/copy", begin_128, format128, check_format128, text_stride),
     TEXT_ROW("flake128/parse_base62", "floor/copy", begin_128, parse128, check_day_flakes128, 16),
     ID_TEXT_ROWS(uuid, 37),
     ID_TEXT_ROWS(ulid, 27),
@@ -919,10 +636,10 @@ static const bench_row rows[] = {
     TEXT_ROW("peer/snprintf_dec", "floor/copy", begin_day, printf_dec, check_dec, text_stride),
     TEXT_ROW("peer/strtoull_dec", "floor/copy", begin_dec, strtoull_dec, check_day_flakes, 8),
 
-    {"peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, NULL, 8,
-     burst_ids, 0, 0, 0, true, false, 1, any_order},
-    {"peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, key_of_64, NULL,
-     8, burst_ids, ROOMY_CAP, 0, 0, true, false, 1, any_order},
+    {"peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, NULL, 8, burst_ids, 0, 0, 0,
+     true, false, 1, any_order},
+    {"peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, key_of_64, NULL, 8, burst_ids,
+     ROOMY_CAP, 0, 0, true, false, 1, any_order},
 #ifdef HAS_LIBUUID
     SLOW_PEER_ROW("libuuid_v1", libuuid_v1, any_order),
     SLOW_PEER_ROW("libuuid_v4", libuuid_v4, order_told),
@@ -937,16 +654,15 @@ static const bench_row rows[] = {
     SLOW_PEER_ROW("boost_uuid_v4", peer_boost_uuid_v4, order_told),
     SLOW_PEER_ROW("boost_uuid_v7", peer_boost_uuid_v7, order_told),
 
-    SATURATION_ROW("flake/next", begin_idgen, flake_next_1, key_of_64, 8, IDGEN_CAP),
-    SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, key_of_64, 8, IDGEN_CAP),
-    SATURATION_ROW("flake/lanes_next", begin_idgen, lanes_next_1, key_of_64, 8, IDGEN_CAP),
-    SATURATION_ROW("sno/lanes_next", begin_sno_exact, sno_lanes_next_1, key_of_80, 10, SNO_CAP),
-    SATURATION_ROW("sno/next", begin_sno_exact, sno_next_1, key_of_80, 10, SNO_CAP),
-    SATURATION_ROW("sno/shard_next", begin_sno_exact, sno_shard_next_1, key_of_80, 10, SNO_CAP),
-    SATURATION_BATCH_ROW("flake/batch", begin_idgen, flake_batch, 4096, key_of_64, 8, IDGEN_CAP),
-    SATURATION_BATCH_ROW("flake128/batch", begin_flake128_exact, flake128_batch, 4096, key_of_128,
-                         16, WIDE_CAP),
-    SATURATION_ROW("peer/mutex_snowflake", begin_mutex_idgen, mutex_1, key_of_64, 8, IDGEN_CAP),
+    SATURATION_ROW("flake/next", begin_idgen, flake_next_1, 1, key_of_64, 8, IDGEN_CAP),
+    SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, 1, key_of_64, 8, IDGEN_CAP),
+    SATURATION_ROW("flake/lanes_next", begin_idgen, lanes_next_1, 1, key_of_64, 8, IDGEN_CAP),
+    SATURATION_ROW("sno/lanes_next", begin_sno_exact, sno_lanes_next_1, 1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("sno/next", begin_sno_exact, sno_next_1, 1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("sno/shard_next", begin_sno_exact, sno_shard_next_1, 1, key_of_80, 10, SNO_CAP),
+    SATURATION_ROW("flake/batch_4096", begin_idgen, flake_batch_4096, 4096, key_of_64, 8, IDGEN_CAP),
+    SATURATION_ROW("flake128/batch_4096", begin_flake128_exact, flake128_batch_4096, 4096, key_of_128, 16, WIDE_CAP),
+    SATURATION_ROW("peer/mutex_snowflake", begin_mutex_idgen, mutex_1, 1, key_of_64, 8, IDGEN_CAP),
 };
 
 /* ---- rows that go wrong, so that reports of it can be tried ---- */
@@ -1008,8 +724,7 @@ static const bench_row trials[] = {
     TRIAL_ROW("peer/trial_dies", trial_dies),
     TRIAL_ROW("trial/repeats", trial_repeats),
     TRIAL_ROW_OF("peer/trial_falls", begin_nothing, trial_falls, true, order_told),
-    TRIAL_ROW_OF("peer/trial_falls_across", begin_falls_across, trial_falls_across, true,
-                 order_told),
+    TRIAL_ROW_OF("peer/trial_falls_across", begin_falls_across, trial_falls_across, true, order_told),
     TRIAL_ROW_OF("trial/falls", begin_nothing, trial_falls, false, rising_in_a_thread),
     TRIAL_ROW_OF("trial/falls_across", begin_falls_across, trial_falls_across, true, rising),
 };
@@ -1023,6 +738,15 @@ const char *bench_floor(const bench_row *r) { return r->floor; }
 double bench_cap(const bench_row *r) { return r->cap; }
 bool bench_saturates(const bench_row *r) { return r->saturates; }
 bool bench_tells_order(const bench_row *r) { return r->order != any_order; }
+
+static const bench_row *row_named(const char *name, size_t length) {
+    for (size_t i = 0; i < bench_rows(); i++) {
+        const bench_row *r = bench_row_at(i);
+        if (strlen(r->name) == length && memcmp(r->name, name, length) == 0) return r;
+    }
+    return NULL;
+}
+bool bench_has_row(const char *name) { return row_named(name, strlen(name)) != NULL; }
 bool bench_is_peer(const bench_row *r) { return strncmp(r->name, "peer/", 5) == 0; }
 
 size_t bench_burst_size(const bench_row *r, unsigned threads) {
@@ -1105,8 +829,7 @@ size_t bench_bursts(const bench_row *r, unsigned threads, double seconds) {
     if (r->order != any_order && r->at_once > 1) bursts /= 8; /* ids that each take room */
     if (r->unit_ns) {
         const size_t in_unit = paced_ids / largest_burst(r, threads);
-        const double most_bursts =
-            5 * seconds / ((double)r->unit_ns / 1e9) * (double)(in_unit ? in_unit : 1);
+        const double most_bursts = 5 * seconds / ((double)r->unit_ns / 1e9) * (double)(in_unit ? in_unit : 1);
         if (bursts > most_bursts) bursts = most_bursts;
     }
     return bursts > 8 ? (size_t)bursts : 8;
@@ -1156,11 +879,7 @@ static void find_floor(const char *text) {
         const size_t length = strcspn(text, " ");
         floor_term *term = &floor_terms[n_floor_terms++];
         term->divisor = 1;
-        term->row = NULL;
-        for (size_t i = 0; i < bench_rows(); i++)
-            if (strlen(bench_row_at(i)->name) == length &&
-                memcmp(bench_row_at(i)->name, text, length) == 0)
-                term->row = bench_row_at(i);
+        term->row = row_named(text, length);
         if (!term->row) abort();
         text += length;
         if (strncmp(text, " / ", 3) == 0) {
@@ -1395,20 +1114,16 @@ const char *bench_end(const bench_row *r) {
     duplicates = duplicates_of_crew();
     falls_across = falls_of_crew();
     if (duplicates && !bench_is_peer(r))
-        (void)snprintf(why, sizeof why,
-                       "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids are duplicates", r->name,
-                       crew, duplicates, ids);
+        (void)snprintf(why, sizeof why, "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids are duplicates", r->name, crew,
+                       duplicates, ids);
     else if (falls && r->order >= rising_in_a_thread)
-        (void)snprintf(why, sizeof why,
-                       "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids fell in their thread",
-                       r->name, crew, falls, ids);
+        (void)snprintf(why, sizeof why, "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids fell in their thread", r->name,
+                       crew, falls, ids);
     else if (falls_across && r->order >= rising)
-        (void)snprintf(why, sizeof why,
-                       "%s, %u threads: %" PRIu64 " calls fell behind another thread's", r->name,
-                       crew, falls_across);
+        (void)snprintf(why, sizeof why, "%s, %u threads: %" PRIu64 " calls fell behind another thread's", r->name, crew,
+                       falls_across);
     else if (failed)
-        (void)snprintf(why, sizeof why, "%s, %u threads: a call failed, or its result is wrong",
-                       r->name, crew);
+        (void)snprintf(why, sizeof why, "%s, %u threads: a call failed, or its result is wrong", r->name, crew);
     else return NULL;
     return why;
 }
@@ -1445,9 +1160,8 @@ static const known_case known[] = {
 static void known_id(const bench_row *r, uint32_t number, void *out, size_t at) {
     if (r->key == key_of_64) ((uint64_t *)out)[at] = number;
     else if (r->key == key_of_80)
-        (void)sno_compose(number >> 4, number >> 3 & 1, (uint8_t)(number >> 2 & 1),
-                          (uint16_t)(number >> 1 & 1), (uint16_t)(number & 1),
-                          &((sno_id *)out)[at]);
+        (void)sno_compose(number >> 4, number >> 3 & 1, (uint8_t)(number >> 2 & 1), (uint16_t)(number >> 1 & 1),
+                          (uint16_t)(number & 1), &((sno_id *)out)[at]);
     else {
         flake128 id = {{0}};
         id.bytes[0] = (uint8_t)(number >> 8);
@@ -1464,8 +1178,7 @@ static bool counts_as_known(const bench_row *r, const known_case *c) {
     for (unsigned i = 0; i < crew; i++) unique_clear(&workers[i].kept);
     for (const known_run *run = c->runs; run < c->runs + most_runs; run++) {
         for (uint32_t i = 0; i < run->n; i++) known_id(r, run->first + i, out, i);
-        for (uint32_t i = 0; i < run->n; i++)
-            unique_add(&workers[run->thread].kept, r->key(out, i));
+        for (uint32_t i = 0; i < run->n; i++) unique_add(&workers[run->thread].kept, r->key(out, i));
     }
     return duplicates_of_crew() == c->duplicates;
 }
@@ -1489,9 +1202,7 @@ static const known_order known_orders[] = {
     {"at once, in either order", {{0, 0, 2, 6, 6}, {1, 1, 3, 5, 5}}, 0},
     {"one while another lasts", {{0, 0, 3, 6, 6}, {1, 1, 2, 5, 5}}, 0},
     {"the greatest of a batch counts, and the least", {{0, 0, 1, 1, 9}, {1, 2, 3, 8, 20}}, 1},
-    {"the greatest of all counts",
-     {{0, 0, 1, 9, 9}, {1, 2, 3, 10, 10}, {2, 4, 5, 7, 7}, {0, 6, 7, 8, 8}},
-     2},
+    {"the greatest of all counts", {{0, 0, 1, 9, 9}, {1, 2, 3, 10, 10}, {2, 4, 5, 7, 7}, {0, 6, 7, 8, 8}}, 2},
 };
 
 static bool falls_as_known(const known_order *o) {
@@ -1522,16 +1233,15 @@ const char *bench_try_check(void) {
         tried[n++] = r->key;
         for (size_t c = 0; c < sizeof known / sizeof *known; c++)
             if (!counts_as_known(r, &known[c])) {
-                (void)snprintf(why, sizeof why,
-                               "the check of %s: %s: there are %" PRIu64 " duplicates", r->name,
+                (void)snprintf(why, sizeof why, "the check of %s: %s: there are %" PRIu64 " duplicates", r->name,
                                known[c].name, known[c].duplicates);
                 return why;
             }
     }
     for (size_t c = 0; c < sizeof known_orders / sizeof *known_orders; c++)
         if (!falls_as_known(&known_orders[c])) {
-            (void)snprintf(why, sizeof why, "the check of order: %s: %" PRIu64 " calls fall",
-                           known_orders[c].name, known_orders[c].falls);
+            (void)snprintf(why, sizeof why, "the check of order: %s: %" PRIu64 " calls fall", known_orders[c].name,
+                           known_orders[c].falls);
             return why;
         }
     return n == sizes ? NULL : "the check was not tried with ids of each size";
@@ -1552,9 +1262,7 @@ static size_t lane_of(const bench_row *r, const void *of, size_t at, size_t n_la
     return lane;
 }
 
-static bool draws_from_lanes(const bench_row *r) {
-    return r->draw == lanes_next_1 || r->draw == sno_lanes_next_1;
-}
+static bool draws_from_lanes(const bench_row *r) { return r->draw == lanes_next_1 || r->draw == sno_lanes_next_1; }
 
 /* Latencies in steps of 1/32 of their size. */
 enum { steps = 32, step_bits = 5, histogram_size = 60 * steps };
@@ -1613,8 +1321,7 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     n = 0;
     w->worst_ns = 0;
     const int64_t began_ns = ns_of(CLOCK_MONOTONIC);
-    for (int64_t before_ns = began_ns; before_ns - began_ns < length_ns && n + r->at_once <= room;
-         n += r->at_once) {
+    for (int64_t before_ns = began_ns; before_ns - began_ns < length_ns && n + r->at_once <= room; n += r->at_once) {
         well &= r->draw(thread, w->out + n * r->id_size, r->at_once);
         const int64_t now_ns = ns_of(CLOCK_MONOTONIC), took_ns = now_ns - before_ns;
         w->histogram[bucket_of(took_ns)]++;

@@ -21,6 +21,7 @@ typedef struct bench_row bench_row;
 /* BENCH_TRIALS in the environment adds rows that repeat ids, fail or die: trials of what reports. */
 size_t bench_rows(void);
 const bench_row *bench_row_at(size_t);
+bool bench_has_row(const char *name);
 const char *bench_name(const bench_row *);
 /* Rows whose sum is the least that this one can cost: "floor/a / 16 + floor/b"; "" if none. */
 const char *bench_floor(const bench_row *);
@@ -73,9 +74,6 @@ bench_saturation bench_saturated(void);
 
 const char *bench_compiler(void);
 unsigned bench_cores(void);
-bool bench_has_libuuid(void);
-bool bench_has_libuuid_v7(void);
-bool bench_has_uuid7_h(void);
 
 /* Peers that are C++: bursts of them, and whether they are built in. */
 bool peer_counter(unsigned thread, void *out, size_t n);

@@ -116,6 +116,12 @@ enum { fuzz_own_clock = 0 };
 enum { fuzz_own_clock = 1 }; /* how far it is after a sleep depends on the steps slept by */
 #endif
 
+/* Readings and sleeps of each call are bounded. */
+static inline void fuzz_begin_call(void) {
+    check_turns = 0;
+    script_now.sleeps = 0;
+}
+
 typedef struct fuzz_moment {
     struct script script;
     int64_t reading_ns;
@@ -143,11 +149,12 @@ static inline void fuzz_clock_begin(int64_t true_ns) {
 
 static inline int64_t fuzz_read(void *user) {
     (void)user;
+    if (++check_turns > 1000000) fuzz_fail("clock readings of one call", check_turns, 1000000);
     return fuzz_reading_ns;
 }
 
 static inline int64_t fuzz_read_system(bool is_coarse) {
-    return script_sum(fuzz_reading_ns, is_coarse ? -fuzz_coarse_lag_ns : 0);
+    return script_sum(fuzz_read(NULL), is_coarse ? -fuzz_coarse_lag_ns : 0);
 }
 
 /* The latest that a clock put back within slack or lease may seem to say. */

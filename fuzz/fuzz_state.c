@@ -381,10 +381,8 @@ static void disk_put(const uint8_t *bytes, size_t n) {
 
 /* ---- runs ---- */
 
-static enum { RUN_FLAKE, RUN_SNO, RUN_SLOT } run_of;
-static flake_slot run_slot;
+static enum { RUN_FLAKE, RUN_SNO, RUN_NUMBER } run_of;
 static flake_state run_state;
-static flake_slot_options run_slot_where;
 static flake_state_options run_where;
 static flake_options run_options;
 static flake_gen run_gen;
@@ -420,7 +418,7 @@ static void run_make_generators(void) {
         return;
     }
     flake_options o = run_options;
-    o.state = run_of == RUN_SLOT ? flake_slot_state(&run_slot) : &run_state;
+    o.state = &run_state;
     const uint32_t half = (o.seq_min + o.seq_max) / 2;
     flake_options part = o;
     part.seq_max = half;
@@ -432,16 +430,15 @@ static void run_make_generators(void) {
 
 static void run_move_clock_to(int64_t to_ns) {
     script_now.now_ns = to_ns;
-    script_now.sleeps = 0;
+    fuzz_begin_call();
     fuzz_read_anew();
 }
 
 static int run_open(void) {
     sno_snapshot pool = run_pool;
-    uint32_t number = 0;
-    if (run_of == RUN_SNO) return (int)sno_state_open(&run_sno_state, &run_sno_where, &pool, NULL);
-    if (run_of == RUN_SLOT) return (int)flake_slot_claim(&run_slot, &run_slot_where, &number, NULL);
-    return (int)flake_state_open(&run_state, &run_where, &run_options, NULL);
+    uint64_t number = 0;
+    if (run_of == RUN_SNO) return (int)sno_state_open(&run_sno_state, &run_sno_where, &run_sno_options, &pool, NULL);
+    return (int)flake_state_open(&run_state, &run_where, &run_options, &number, NULL);
 }
 
 /* Opens until it is well; what may stand in the way is time and the disk. */
@@ -454,13 +451,13 @@ static void run_begin(void) {
             before = disk_read_plainly(&disk_file[disk_now.file].now);
             fuzz_same("file between two runs", before.status, FLAKE_OK);
         }
-        script_now.sleeps = 0;
+        fuzz_begin_call();
         const int64_t began_ns = fuzz_reading_ns;
         const bool may_fail = disk_failures != 0;
         const int status = run_open();
         run_tell("open", status);
         if (status == 0) break;
-        if (run_of == RUN_SLOT && status == (int)FLAKE_AGAIN) {
+        if (run_of == RUN_NUMBER && status == (int)FLAKE_AGAIN) {
             fuzz_true("a horizon that has not passed", began_ns < before.horizon_ns);
             run_move_clock_to(before.horizon_ns);
         } else if (status == (int)(run_of == RUN_SNO ? FLAKE_CLOCK_BACK : FLAKE_CLOCK_BACK)) {
@@ -468,7 +465,7 @@ static void run_begin(void) {
             run_move_clock_to(before.written_ns);
         } else if (status == (int)(run_of == RUN_SNO ? FLAKE_DOWNTIME : FLAKE_DOWNTIME)) {
             fuzz_true("long ago", began_ns > before.horizon_ns);
-            run_where.allowable_downtime_ms = run_sno_where.allowable_downtime_ms = 0;
+            run_where.max_downtime_ms = run_sno_where.max_downtime_ms = 0;
         } else {
             fuzz_same("status of open", status, (int)(run_of == RUN_SNO ? FLAKE_IO : FLAKE_IO));
             fuzz_true("the disk refused", may_fail);
@@ -506,15 +503,13 @@ static void run_end(uint8_t how) {
     run_tell("end", how % 4);
     if (how % 2) {
         if (run_of == RUN_SNO) (void)flake_state_close(&run_sno_state);
-        else if (run_of == RUN_SLOT) (void)flake_slot_release(&run_slot);
         else (void)flake_state_close(&run_state);
     }
     memset(&run_state, 0, sizeof run_state); /* the process is gone */
-    memset(&run_slot, 0, sizeof run_slot);
     memset(&run_sno_state, 0, sizeof run_sno_state);
     disk_opened = -1;
     if (how % 4 >= 2) disk_power_cut();
-    if (how & 4 && run_of != RUN_SLOT && disk_now.file >= 0) {
+    if (how & 4 && run_of != RUN_NUMBER && disk_now.file >= 0) {
         disk_failures = 0;
         run_damage();
     }
@@ -569,7 +564,6 @@ static void run_set_up(void) {
     const uint8_t kind = fuzz_byte(), more = fuzz_byte();
     memset(&run_where, 0, sizeof run_where);
     memset(&run_sno_where, 0, sizeof run_sno_where);
-    memset(&run_slot_where, 0, sizeof run_slot_where);
     memset(&run_options, 0, sizeof run_options);
     memset(&run_sno_options, 0, sizeof run_sno_options);
     memset(&run_pool, 0, sizeof run_pool);
@@ -577,24 +571,24 @@ static void run_set_up(void) {
     disk_now.file = disk_now.fresh = disk_opened = -1;
     disk_lasting = disk_now;
     disk_failures = 0;
-    run_of = kind & 1 ? RUN_SNO : more & 1 ? RUN_SLOT : RUN_FLAKE;
-    run_where.path = run_sno_where.path = "/ids";
-    run_slot_where.dir = "/";
-    run_slot_where.count = 1;
-    run_where.by_timer = run_sno_where.by_timer = run_slot_where.by_timer = kind >> 1 & 1;
-    run_where.no_wait = run_sno_where.no_wait = kind >> 2 & 1;
+    run_of = kind & 1 ? RUN_SNO : more & 1 ? RUN_NUMBER : RUN_FLAKE;
+    run_where.path = run_of == RUN_NUMBER ? NULL : "/ids";
+    run_where.dir = run_of == RUN_NUMBER ? "/" : NULL;
+    run_where.count = 1;
+    run_sno_where.path = "/ids";
+    run_where.manual_extend = run_sno_where.manual_extend = kind >> 1 & 1;
+    run_where.no_wait = run_sno_where.no_wait = run_of != RUN_NUMBER && (kind >> 2 & 1);
     run_where.horizon_ms = fuzz_byte() * (kind & 8 ? 40 : 1);
-    run_sno_where.horizon_ms = run_slot_where.horizon_ms = run_where.horizon_ms;
-    run_where.allowable_downtime_ms = kind & 16 ? 1000 : 0;
-    run_sno_where.allowable_downtime_ms = run_where.allowable_downtime_ms;
+    run_sno_where.horizon_ms = run_where.horizon_ms;
+    run_where.max_downtime_ms = kind & 16 && run_of != RUN_NUMBER ? 1000 : 0;
+    run_sno_where.max_downtime_ms = run_where.max_downtime_ms;
     run_options.layout = kind & 32 ? flake_layout_sonyflake() : flake_layout_idgen();
     run_options.seq_max = 3 + fuzz_byte() % 60;
     run_options.max_ahead_ms = kind & 64 ? 1500 : 0;
     run_pool.partition = 9;
     run_pool.sequence_max = (uint16_t)(3 + fuzz_byte() % 60);
     run_sno_options.max_wait_ms = 1000;
-    run_options.clock.now_ns = run_where.clock.now_ns = run_slot_where.clock.now_ns = fuzz_read;
-    run_sno_options.clock.now_ns = run_sno_where.clock.now_ns = fuzz_read;
+    run_options.clock.now_ns = run_sno_options.clock.now_ns = fuzz_read;
     fuzz_clock_begin(1700000000000 * FUZZ_MS);
     if (more & 4) disk_failures = fuzz_bytes(1) | (more & 8 ? UINT64_MAX << 8 : 0);
 }
@@ -606,7 +600,7 @@ static void run_check(void) {
     while (fuzz_left() && !fuzz_set_is_full()) {
         const uint8_t what = fuzz_byte(), with = fuzz_byte();
         fuzz_step++;
-        script_now.sleeps = 0;
+        fuzz_begin_call();
         switch (what % 16) {
         case 0:
         case 1: run_move_clock_to(fuzz_reading_ns + with * FUZZ_MS); break;
@@ -616,7 +610,6 @@ static void run_check(void) {
         case 5: disk_failures = 0; break;
         case 6:
             if (run_of == RUN_SNO) (void)flake_state_extend(&run_sno_state);
-            else if (run_of == RUN_SLOT) (void)flake_state_extend(flake_slot_state(&run_slot));
             else (void)flake_state_extend(&run_state);
             break;
         case 7:

@@ -739,7 +739,7 @@ static void flake_play_step(void) {
         (size_t)(choice & 16 ? fuzz_below(choice & 32 ? fuzz_usual_places : 256) : choice >> 5);
     if (flake_lends_greatly() && n > 256) n = fuzz_most_places;
     const uint64_t most_waited = 8 * a->oracle.cap; /* a call has its end within a second of ours */
-    script_now.sleeps = 0;
+    fuzz_begin_call();
     s->began_at = flake_latest_unit(a);
     switch (choice & 15) {
     case 13:

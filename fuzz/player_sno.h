@@ -561,7 +561,7 @@ static void sno_play_step(void) {
     if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)(a - sno_actors));
     const size_t n = (size_t)(choice & 16 ? fuzz_below(256) : choice >> 5);
     const uint64_t most_waited = 8 * a->oracle.cap; /* a call has its end within a second of ours */
-    script_now.sleeps = 0;
+    fuzz_begin_call();
     switch (choice & 15) {
     case 10: sno_play_restore(); break;
     case 11: sno_play_with_time(a, sno_given_ms(), meta); break;

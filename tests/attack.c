@@ -275,30 +275,26 @@ static const char *path_of(const char *name) {
 }
 
 static bool open_all(ways_setup *setup) {
-    flake_state_options w;
-    flake_state_options s;
-    memset(&w, 0, sizeof w);
-    memset(&s, 0, sizeof s);
-    w.clock.now_ns = s.clock.now_ns = script_read;
-    w.clock.user = s.clock.user = &script_now;
+    flake_state_options w = {0};
+    flake_state_options s = {0};
     w.no_wait = s.no_wait = below(2);
     flake_options whole = ways_flake_options(setup, 0, 399), wide = ways_wide_options(setup);
+    const flake_options snos = ways_sno_options(setup);
     wide.seq_max = 199; /* the generator's, and the lanes' */
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
     w.path = path_of("flake");
-    if (flake_state_open(&states[0], &w, &whole, NULL) != FLAKE_OK) return false;
+    if (flake_state_open(&states[0], &w, &whole, NULL, NULL) != FLAKE_OK) return false;
     w.path = path_of("wide");
     if (flake128_state_open(&states[1], &w, 0, &wide, NULL) != FLAKE_OK) return false;
     s.path = path_of("sno");
-    if (sno_state_open(&sno_states[0], &s, &pool, NULL) != FLAKE_OK) return false;
+    if (sno_state_open(&sno_states[0], &s, &snos, &pool, NULL) != FLAKE_OK) return false;
     s.path = path_of("sno_shards");
-    return sno_state_open(&sno_states[1], &s, &shards, NULL) == FLAKE_OK;
+    return sno_state_open(&sno_states[1], &s, &snos, &shards, NULL) == FLAKE_OK;
 }
 
 static void run_of_states(void) {
-    ways_setup setup;
-    memset(&setup, 0, sizeof setup);
+    ways_setup setup = {0};
     setup.is_scripted = true;
     script_now.now_ns = atomic_load(&our->now_ns);
     if (open_all(&setup)) {
@@ -348,14 +344,12 @@ static const char *const sync_names[] = {"syncs"};
 /* Draws at a few times only, so that a horizon that was lost shows. */
 static void run_of_syncs(void) {
     static flake_gen gen;
-    flake_state_options where;
-    flake_options o;
-    memset(&where, 0, sizeof where);
-    memset(&o, 0, sizeof o);
+    flake_state_options where = {0};
+    flake_options o = {0};
     where.path = path_of("syncs");
     where.no_wait = true;
-    where.clock.now_ns = o.clock.now_ns = shared_clock;
-    if (flake_state_open(&states[0], &where, &o, NULL) != FLAKE_OK) return;
+    o.clock.now_ns = shared_clock;
+    if (flake_state_open(&states[0], &where, &o, NULL, NULL) != FLAKE_OK) return;
     o.state = &states[0];
     if (flake_init(&gen, &o) != FLAKE_OK) _exit(1);
     if (!disk.fail_from && below(2)) {
@@ -393,34 +387,32 @@ static bool attack_syncs(unsigned wanted) {
 static const char *const slot_names[] = {"0.slot", "1.slot", "2.slot", "3.slot"};
 
 static void run_of_slots(void) {
-    static flake_slot slot;
+    static flake_state state;
     static flake_gen gen;
-    flake_slot_options where;
-    flake_options o;
-    uint32_t number = 0;
-    memset(&where, 0, sizeof where);
-    memset(&o, 0, sizeof o);
+    flake_state_options where = {0};
+    flake_options o = {0};
+    uint64_t number = 0;
     where.dir = folder;
     where.count = 4;
     where.horizon_ms = 500;
-    where.clock.now_ns = o.clock.now_ns = shared_clock;
+    o.clock.now_ns = shared_clock;
     o.max_ahead_ms = (int64_t)below(3) * 400;
     o.seq_max = 3;
-    for (int tries = 0; flake_slot_claim(&slot, &where, &number, NULL) != FLAKE_OK; tries++) {
+    for (int tries = 0; flake_state_open(&state, &where, &o, &number, NULL) != FLAKE_OK; tries++) {
         if (tries == 50) return;
         move_shared_clock(20 * ms);
     }
-    o.node = number;
-    o.state = flake_slot_state(&slot);
+    o.node = (uint32_t)number;
+    o.state = &state;
     if (flake_init(&gen, &o) != FLAKE_OK) _exit(1);
     for (uint64_t draws = 20 + below(400); draws; draws--) {
         uint64_t ids[5];
         const size_t n = flake_try_n(&gen, ids, 1 + (size_t)below(5));
         for (size_t i = 0; i < n; i++) keep(100, ids[i]);
         if (below(8) == 0) step_clock();
-        if (draws % 32 == 0) (void)flake_state_extend(flake_slot_state(&slot));
+        if (draws % 32 == 0) (void)flake_state_extend(&state);
     }
-    if (below(3) == 0) (void)flake_slot_release(&slot);
+    if (below(3) == 0) (void)flake_state_close(&state);
     else (void)kill(getpid(), SIGKILL);
 }
 
@@ -435,8 +427,7 @@ static bool attack_slots(unsigned wanted) {
 static const char *const shared_names[] = {"shared"};
 
 static flake_options shared_options(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.shared_memory = true;
     o.seq_max = 63;
     o.max_wait_ms = 5;
@@ -445,14 +436,12 @@ static flake_options shared_options(void) {
 }
 
 static bool hold_shared(void) {
-    flake_state_options where;
+    flake_state_options where = {0};
     flake_options o = shared_options();
-    memset(&where, 0, sizeof where);
     where.path = path_of("shared");
     where.horizon_ms = 500;
-    where.shared_memory = where.no_wait = true;
-    where.clock.now_ns = shared_clock;
-    if (flake_state_open(&our->state, &where, &o, NULL) != FLAKE_OK) {
+    where.no_wait = true;
+    if (flake_state_open(&our->state, &where, &o, NULL, NULL) != FLAKE_OK) {
         move_shared_clock(5 * ms); /* which may have been put back to before the last write */
         return false;
     }

@@ -24,10 +24,24 @@ typedef struct check_test {
     void (*run)(void);
 } check_test;
 
-static int check_failures; /* in the test that runs now */
+static const char *check_running = "main"; /* the test that runs now, */
+static int check_failures;                 /* what failed in it, */
+static unsigned check_turns;               /* and its readings of and sleeps by a scripted clock */
 
 static inline void check_fail(const char *file, int line, const char *what) {
     if (++check_failures <= 5) printf("  %s:%d: %s\n", file, line, what);
+}
+
+/* A call does not return: the test fails, and with it the program. */
+static inline void check_endless(void) {
+    printf("  a call does not return\nFAIL %s\n", check_running);
+    (void)fflush(stdout);
+    _Exit(1);
+}
+
+/* Each reading of a scripted clock and each sleep by one. Tests need six million at the most. */
+static inline void check_turn(void) {
+    if (++check_turns > 10000000) check_endless();
 }
 
 #define CHECK(condition)                                              \
@@ -67,7 +81,9 @@ static inline int check_main(int argc, char **argv, const check_test *tests, siz
         int wanted = argc < 2;
         for (int a = 1; a < argc; a++) wanted |= strstr(tests[i].name, argv[a]) != NULL;
         if (!wanted) continue;
+        check_running = tests[i].name;
         check_failures = 0;
+        check_turns = 0;
         tests[i].run();
         printf("%s %s\n", check_failures ? "FAIL" : "ok", tests[i].name);
         fflush(stdout);

@@ -28,8 +28,7 @@ enum { rounds = 400 };
 static const int64_t last_clock_ms = INT64_MAX / 1000000;
 
 static inline flake_options on_script(flake_layout layout, uint32_t node) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.layout = layout;
     o.node = node;
     o.clock.now_ns = script_read;
@@ -89,8 +88,7 @@ static inline int64_t unit_start_ms(const flake_layout *l, uint64_t time) {
 /* Fields of any width in any order, with gaps between them. */
 static inline flake_layout random_layout(uint64_t *state) {
     static const uint32_t units[] = {1, 1, 4, 10, 1000, 86400000};
-    flake_layout l;
-    memset(&l, 0, sizeof l);
+    flake_layout l = {0};
     l.name = "random";
     l.epoch_ms = (int64_t)random_below(state, 8000000000000) - 4000000000000;
     l.unit_ms = units[random_below(state, sizeof units / sizeof *units)];

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # library.sh   the shared libraries export what the headers call public and nothing else, and know the size of
-# each public object and the name of each field; and C++ files with FLAKE_CXX_INLINE share their functions,
-# but not with other hooks or versions, and a module exports them.
+# each public object and the name of each field; and files with FLAKE_SHARED share one copy of the functions,
+# in C and C++, and a module exports them.
 cd "$(dirname "$0")/.." || exit 1
 . tests/judge.sh
 dir=$(mktemp -d)
@@ -12,7 +12,7 @@ cc=${CC:-cc} cxx=${CXX:-c++}
 
 # The public part of a header without comments.
 public() { # HEADER
-    sed -nE '\,^// >>public,,\,^// >>(system|own) begin,p' "$1" |
+    sed -nE '\,^// >>public,,\,^// >>objects,p' "$1" |
         tr '\n' ' ' | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' | tr ';' '\n'
 }
 same() { # FILE FILE
@@ -40,14 +40,22 @@ probe() { echo 'int one(void) { return 1; }' | $cc -x c -shared -fPIC - -o "$dir
 if probe && judge "make lib" libraries; then
     for which in flake sno; do
         nm -D --defined-only "$dir/lib$which.so" | awk '{print $3}' | sort > "$dir/exported"
-        public $which.h | sed -n "s/.*FLAKE_API \([^(]*\)(.*/\1/p" | sed 's/.*[ *]//' | sort > "$dir/public"
+        public $which.h | sed -nE "s/.*FLAKE_API ([^(]*)\(.*/\1/p; s/.*FLAKE_I_CONST_OBJECT\(([^,]*,[^,]*),.*/\1/p" |
+            sed 's/.*[ *]//' | sort > "$dir/public"
         [ $which = flake ] && cp "$dir/public" "$dir/flakes" || sort -o "$dir/public" "$dir/public" "$dir/flakes"
         judge "lib$which.so exports what is public, and nothing else" same "$dir/public" "$dir/exported"
         by_cxx() {
-            echo "#include \"$which.h\"" | $cxx -x c++ -std=c++11 -I. -shared -fPIC -fvisibility=hidden -DFLAKE_LIBRARY - -o "$dir/by_cxx.so" &&
+            echo "#include \"$which.h\"" | $cxx -x c++ -std=c++11 -I. -shared -fPIC -fvisibility=hidden -DFLAKE_SHARED \
+                -DFLAKE_IMPLEMENTATION -D'FLAKE_API=__attribute__((visibility("default")))' - -o "$dir/by_cxx.so" &&
                 nm -D --defined-only "$dir/by_cxx.so" | awk '{print $3}' | sort > "$dir/exported" && same "$dir/public" "$dir/exported"
         }
         ! command -v "${cxx%% *}" > /dev/null || judge "a C++ compiler makes lib$which.so, too" by_cxx
+        keeps() {
+            echo "#include \"$which.h\"" | $cc -x c -std=c11 -I. -shared -fPIC -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION - -o "$dir/inside.so" &&
+                nm -D --defined-only "$dir/inside.so" | awk '{print $3}' | sort > "$dir/exported" &&
+                [ -z "$(comm -12 "$dir/public" "$dir/exported")" ] && grep -q '^flake_i_process' "$dir/exported"
+        }
+        judge "a library without FLAKE_API exports no function of $which.h" keeps
         soname() { objdump -p "$dir/lib$which.so" | grep -q "SONAME *lib$which.so.0$"; }
         judge "lib$which.so is lib$which.so.0" soname
     done
@@ -68,81 +76,81 @@ while read -r header struct; do
 done <<END
 flake.h flake_options
 flake.h flake_state_options
-flake.h flake_slot_options
 sno.h sno_snapshot
 END
 
-# ---- functions that C++ files share ----
+# ---- one copy of the functions ----
+
+cat > "$dir/user.c" <<'END'
+#include "flake.h"
+#ifdef __cplusplus
+extern "C"
+#endif
+int CALL(flake_gen *ids, uint64_t *id) { return (int)flake_next(ids, id); }
+END
+cat > "$dir/implementation.c" <<'END'
+#include "sno.h"
+#define FLAKE_CLOCK_NS(kind) ((void)(kind), INT64_C(1600000000000000000))
+#define FLAKE_IMPLEMENTATION
+#include "sno.h"
+END
+cat > "$dir/whole.c" <<'END'
+#include "sno.h"
+int by_c(flake_gen *, uint64_t *), by_cxx(flake_gen *, uint64_t *);
+int main(void) {
+    static flake_gen ids;
+    uint64_t first, second;
+    if (flake_init(&ids, NULL) || by_c(&ids, &first) || by_cxx(&ids, &second)) return 1;
+    return first >> 22 == 1600000000000 && second == first + 1 && !sno_is_zero(sno_generate(0)) ? 0 : 1;
+}
+END
+# shellcheck disable=SC2086
+c_file() { $cc -std=c11 $WARN -O2 -I. -c "$@"; }
+# shellcheck disable=SC2086
+cxx_file() { $cxx -std=c++11 $WARN -O2 -I. -x c++ -c "$@"; }
+
+has_text_below() { # BYTES FLAG...
+    local bytes=$1 text
+    shift
+    c_file -DCALL=by_c "$@" "$dir/user.c" -o "$dir/sized.o" || return
+    text=$(size "$dir/sized.o" | awk 'NR == 2 {print $1}')
+    [ "$text" -lt "$bytes" ] || { echo "$text bytes"; return 1; }
+}
+if command -v size > /dev/null; then
+    judge "a file that calls flake_next has 13 KB of functions at most" has_text_below 13001
+    judge "and under 1 KB with FLAKE_SHARED" has_text_below 1000 -DFLAKE_SHARED
+else
+    echo "SKIPPED the size of a file: there is no size"
+fi
+
+refused() { # MESSAGE FLAG...
+    local message=$1
+    shift
+    ! c_file -DCALL=by_c "$@" "$dir/user.c" -o "$dir/refused.o" 2> "$dir/log" && grep -q "error.*$message" "$dir/log" ||
+        { echo "$@"; cat "$dir/log"; return 1; }
+}
+hooks_are_refused() {
+    local hook n=0
+    for hook in $(sed -n '/^ \* *FLAKE_CLOCK_NS/,/^ \* *FLAKE_ASSERT/s/^ \* *\(FLAKE_[A-Z_]*\).*/\1/p' flake.h); do
+        refused "FLAKE_SHARED: define hooks only in the file" -DFLAKE_SHARED "-D$hook" && n=$((n + 1)) || return
+    done
+    [ $n -eq 8 ]
+}
+judge "hooks where the functions are not are an error" hooks_are_refused
+judge "FLAKE_IMPLEMENTATION without FLAKE_SHARED is an error" refused "FLAKE_IMPLEMENTATION: define FLAKE_SHARED" -DFLAKE_IMPLEMENTATION
 
 if ! command -v "${cxx%% *}" > /dev/null; then
     close_with_counts
 fi
-# Another version of the header, whose statuses are called otherwise.
-mkdir "$dir/other"
-sed 's/^#define FLAKE_VERSION_PATCH .*/#define FLAKE_VERSION_PATCH 99/; s/return "ok"/return "other"/' flake.h > "$dir/other/flake.h"
-cat > "$dir/part.cc" <<'END'
-#ifdef HAS_CLOCK
-#define FLAKE_CLOCK_NS(kind) INT64_C(1600000000000000000)
-#endif
-#include "flake.h"
-// The ms of an id, by this file's hooks; and what this file's version calls FLAKE_OK.
-int64_t PART(const char **ok) {
-    static flake_gen gen;
-    uint64_t id = 0;
-    *ok = flake_status_str(FLAKE_OK);
-    if (flake_init(&gen, nullptr) != FLAKE_OK || flake_next(&gen, &id) != FLAKE_OK) return 0;
-    return static_cast<int64_t>(id >> 22);
+shares() { # COMPILER: of the file that has the functions
+    c_file -DFLAKE_SHARED -DCALL=by_c "$dir/user.c" -o "$dir/by_c.o" &&
+        cxx_file -DFLAKE_SHARED -DCALL=by_cxx "$dir/user.c" -o "$dir/by_cxx.o" &&
+        c_file -DFLAKE_SHARED "$dir/whole.c" -o "$dir/whole.o" &&
+        "$1" -DFLAKE_SHARED "$dir/implementation.c" -o "$dir/implementation.o" &&
+        $cxx "$dir"/{by_c,by_cxx,whole,implementation}.o -o "$dir/whole" -pthread && "$dir/whole"
 }
-END
-cat > "$dir/whole.cc" <<'END'
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-int64_t one(const char **ok), two(const char **ok), scripted(const char **ok), older(const char **ok);
-int main() {
-    const char *ok[4];
-    const int64_t ms[] = {one(&ok[0]), two(&ok[1]), scripted(&ok[2]), older(&ok[3])};
-    const bool clocks = ms[0] > 1700000000000 && ms[1] >= ms[0] && ms[2] == 1600000000000 && ms[3] >= ms[0];
-    const bool versions = !std::strcmp(ok[0], "ok") && !std::strcmp(ok[1], "ok") && !std::strcmp(ok[3], "other");
-    if (!clocks) std::puts("a file has another's clock");
-    if (!versions) std::puts("a file has another version's functions");
-    return clocks && versions ? 0 : 1;
-}
-END
-shares() { # ORDER...: of the files
-    local part options objects=
-    for part in one two scripted older; do
-        options="-I."
-        [ $part = older ] && options="-I$dir/other"
-        [ $part = scripted ] && options="-I. -DHAS_CLOCK"
-        # shellcheck disable=SC2086
-        $cxx -std=c++11 $WARN -O0 $options -DPART=$part \
-            -DFLAKE_CXX_INLINE="$([ $part = scripted ] && echo '"scripted"' || echo '"plain"')" \
-            -c "$dir/part.cc" -o "$dir/$part.o" || return 1
-    done
-    for part; do objects="$objects $dir/$part.o"; done
-    # shellcheck disable=SC2086
-    $cxx -std=c++11 -pthread "$dir/whole.cc" $objects -o "$dir/whole" && "$dir/whole" &&
-        [ "$(nm "$dir/whole" | grep -c ' [tTwWuV] .*flake_next')" -eq 3 ] # plain, scripted, of the other version
-}
-judge "C++ files share functions, but not those of other hooks or versions" shares one two scripted older
-judge "in whichever order" shares older scripted two one
-
-# As a build defines it for all its files.
-cat > "$dir/plain.c" <<'END'
-#include "flake.h"
-#include "sno.h"
-int main(void) {
-    static flake_gen gen;
-    uint64_t id;
-    return flake_init(&gen, NULL) || flake_next(&gen, &id) || sno_is_zero(sno_generate(0));
-}
-END
-passes_c() {
-    # shellcheck disable=SC2086
-    $cc -std=c11 $WARN -DFLAKE_CXX_INLINE='"plain"' -I. "$dir/plain.c" -o "$dir/plain" -pthread && "$dir/plain"
-}
-judge "a C file beside them has functions of its own" passes_c
+judge "C and C++ files share the functions of a C file, and its hooks" shares c_file
+judge "and of a C++ file" shares cxx_file
 
 # What a module exports by name, and what it wraps in a class, as structs have to be with these compilers.
 cat > "$dir/ids.cppm" <<'END'
@@ -171,7 +179,7 @@ class generator {
 };
 }
 END
-cat > "$dir/user.cc" <<'END'
+cat > "$dir/importer.cc" <<'END'
 import ids;
 int main() {
     static ids::generator of_node_3(3);
@@ -184,13 +192,13 @@ int main() {
 }
 END
 exports_clang() {
-    (here=$PWD && cd "$dir" && clang++ -std=c++20 -I"$here" -DFLAKE_CXX_INLINE='"plain"' --precompile ids.cppm -o ids.pcm &&
-        clang++ -std=c++20 -fprebuilt-module-path=. -DBY_NAME -c user.cc -o user.o && clang++ -c ids.pcm -o ids.o &&
-        clang++ user.o ids.o -o user -pthread && ./user)
+    (here=$PWD && cd "$dir" && clang++ -std=c++20 -I"$here" -DFLAKE_SHARED --precompile ids.cppm -o ids.pcm &&
+        clang++ -std=c++20 -fprebuilt-module-path=. -DBY_NAME -c importer.cc -o importer.o && clang++ -c ids.pcm -o ids.o &&
+        clang++ importer.o ids.o implementation.o -o importer -pthread && ./importer)
 }
 exports_gcc() {
-    (here=$PWD && cd "$dir" && g++ -std=c++20 -fmodules-ts -I"$here" -DFLAKE_CXX_INLINE='"plain"' -x c++ -c ids.cppm -o ids.o &&
-        g++ -std=c++20 -fmodules-ts user.cc ids.o -o user -pthread && ./user)
+    (here=$PWD && cd "$dir" && g++ -std=c++20 -fmodules-ts -I"$here" -DFLAKE_SHARED -x c++ -c ids.cppm -o ids.o &&
+        g++ -std=c++20 -fmodules-ts importer.cc ids.o implementation.o -o importer -pthread && ./importer)
 }
 echo 'export module probe;' > "$dir/probe.cppm"
 if command -v clang++ > /dev/null && clang++ -std=c++20 --precompile "$dir/probe.cppm" -o "$dir/probe.pcm" 2> /dev/null; then

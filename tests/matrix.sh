@@ -16,7 +16,7 @@ compiles() { # COMMAND...
 }
 all_did() { $fine; }
 
-# ---- both headers, as a program, a library, and with functions that C++ files share ----
+# ---- both headers, as a program, and as a file with the functions that others share and one without ----
 
 printf '#include "flake.h"\n#include "sno.h"\nint main(void) { return 0; }\n' | tee "$dir/all.c" > "$dir/all.cc"
 for compiler in gcc clang g++ clang++; do
@@ -24,10 +24,8 @@ for compiler in gcc clang g++ clang++; do
     for std in $standards; do
         fine=true
         for o in 0 1 2 3 s; do compiles $compiler -std=$std -O$o $WARN -I. "$file" -o "$dir/program"; done
-        compiles $compiler -std=$std -O2 $WARN -DFLAKE_LIBRARY -I. "$file" -o "$dir/program"
-        case $compiler in *++)
-            compiles $compiler -std=$std -O2 $WARN -DFLAKE_CXX_INLINE='"plain"' -I. "$file" -o "$dir/program" ;;
-        esac
+        compiles $compiler -std=$std -O2 $WARN -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION -I. "$file" -o "$dir/program"
+        compiles $compiler -std=$std $WARN -DFLAKE_SHARED -fsyntax-only -I. "$file"
         judge "$compiler -std=$std" all_did
     done
 done
@@ -105,11 +103,6 @@ for compiler in gcc clang g++ clang++; do
         [ $compiler = clang++ ] || strict_cxx="$strict_cxx -Wuseless-cast"
         for std in $cxx_standards; do
             for file in user options; do compiles $compiler -std=$std $strict_cxx -O2 -I. "$dir/$file.cc" -o "$dir/program" -pthread; done
-        done
-        # Functions that files share are inlined into one another in other ways.
-        for o in 2 3; do
-            compiles $compiler -std=c++17 $strict_cxx -O$o -DFLAKE_CXX_INLINE='"plain"' -I. \
-                "$dir/user.cc" -o "$dir/program" -pthread
         done
         strict_cxx=${strict_cxx% -Wuseless-cast}
         ;;

@@ -100,6 +100,7 @@ $cc $watch "$dir/probe.c" -o "$dir/probe" 2> /dev/null && "$dir/probe" 2> /dev/n
 other=${others##* }
 mixed "two versions" "$cc" "$watch" "$dir/other" 4
 mixed "two compilers" "${other:-$cc}" "" . 0
+mixed "functions of its own and shared ones" "$cc -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION" "" . 0
 mixed "two versions of two compilers" "${other:-$cc}" "" "$dir/other" 4
 
 # What units share is there before any initialiser has run, of C++20, too.

@@ -31,10 +31,12 @@ static void (*on_sleep)(int64_t ns); /* NULL: the clock moves by what is asked f
 
 static inline int64_t scene_clock(void *user) {
     (void)user;
+    check_turn();
     return atomic_load(&our->now_ns);
 }
 
 static inline void scene_sleep(int64_t ns) {
+    check_turn();
     (void)call_made("sleep");
     atomic_fetch_add(&our->sleeps, 1u);
     atomic_store(&our->slept_ns, script_sum(atomic_load(&our->slept_ns), ns));

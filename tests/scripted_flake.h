@@ -18,6 +18,7 @@ static void (*on_exact)(void);  /* called once, between the next exact reading a
 static inline int64_t system_ns(int is_coarse) {
     const int64_t now_ns = script_now.now_ns - (is_coarse ? coarse_lag_ns : 0);
     void (*const other_thread)(void) = is_coarse ? NULL : on_exact;
+    check_turn();
     exact_reads += !is_coarse;
     if (other_thread) {
         on_exact = NULL;

@@ -13,10 +13,12 @@
 
 /* What other callers do between two atomic operations of the call under test, once. */
 static void (*others)(void);
-static int others_after; /* so many operations from now */
+static int others_after;    /* so many operations from now */
+static unsigned operations; /* since the clock was read */
 
 static inline void let_others(void) {
     void (*const now)(void) = others;
+    if (++operations > 10000000) check_endless();
     if (!now || others_after-- > 0) return;
     others = NULL;
     now();
@@ -58,6 +60,7 @@ static int64_t system_ns(int kind);
 
 static inline int64_t system_ns(int kind) {
     exact_readings += kind == FLAKE_CLOCK_EXACT;
+    operations = 0;
     return script_read(&script_now) - (kind == FLAKE_CLOCK_COARSE ? coarse_lag_ns : 0);
 }
 

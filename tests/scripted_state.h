@@ -96,8 +96,6 @@ static inline flake_state_options where_of(const char *path) {
     flake_state_options w;
     memset(&w, 0, sizeof w);
     w.path = path;
-    w.clock.now_ns = script_read;
-    w.clock.user = &script_now;
     return w;
 }
 
@@ -111,7 +109,7 @@ static inline flake_status open_node(const char *path, uint32_t node) {
     const flake_state_options w = where_of(path);
     const flake_options o = options_of(node);
     memset(&why, 0, sizeof why);
-    return flake_state_open(&state, &w, &o, &why);
+    return flake_state_open(&state, &w, &o, NULL, &why);
 }
 
 static inline flake_status start_gen(void) {

@@ -57,103 +57,52 @@ enum { meta = 42, partition = 4711, wide_worker = 471147 };
 /* Draws `calls` ids one by one; false: a call failed. */
 typedef bool (*way)(unsigned thread, uint64_t *ids);
 
-static bool from_flake(unsigned thread, uint64_t *ids) {
-    bool well = true;
-    (void)thread;
-    for (unsigned i = 0; i < calls; i++) well &= flake_next(&flakes, &ids[i]) == FLAKE_OK;
-    return well;
-}
-
-static bool from_flake_shard(unsigned thread, uint64_t *ids) {
-    bool well = true;
-    for (unsigned i = 0; i < calls; i++)
-        well &= flake_shard_next(&flake_shards[thread], &ids[i]) == FLAKE_OK;
-    return well;
-}
-
 /* What tells the ids of one partition apart; false: another's. */
 static bool key_of_sno(sno_id id, uint64_t *key) {
     *key = sno_key(id);
     return sno_meta(id) == meta && sno_partition(id) == partition;
 }
 
-static bool from_sno(unsigned thread, uint64_t *ids) {
-    bool well = true;
-    (void)thread;
-    for (unsigned i = 0; i < calls; i++) well &= key_of_sno(next_sno(&snos, meta), &ids[i]);
-    return well;
-}
-
-static bool from_sno_shard(unsigned thread, uint64_t *ids) {
-    bool well = true;
-    for (unsigned i = 0; i < calls; i++)
-        well &= key_of_sno(next_sno_of_shard(&sno_shards[thread], meta), &ids[i]);
-    return well;
-}
-
-static bool from_flake_lanes(unsigned thread, uint64_t *ids) {
-    bool well = true;
-    (void)thread;
-    for (unsigned i = 0; i < calls; i++)
-        well &= flake_lanes_next(&flake_all_lanes, &ids[i]) == FLAKE_OK;
-    return well;
-}
-
-static bool from_sno_lanes(unsigned thread, uint64_t *ids) {
-    bool well = true;
-    (void)thread;
-    for (unsigned i = 0; i < calls; i++)
-        well &= key_of_sno(next_sno_of_lanes(&sno_all_lanes, meta), &ids[i]);
-    return well;
-}
-
 /* Time and sequence, which tell the ids of one worker apart; false: another's. */
 static bool wide_key(flake128 id, uint64_t *key) {
-    flake128_parts parts;
-    memset(&parts, 0, sizeof parts);
+    flake128_parts parts = {0};
     const flake_status status = flake128_decompose(FLAKE_BOUNDARY, id, &parts);
     *key = parts.time << 16 | parts.seq;
     return status == FLAKE_OK && parts.worker == wide_worker;
 }
 
-static bool from_wide_lanes(unsigned thread, uint64_t *ids) {
-    bool well = true;
-    flake128 id;
-    (void)thread;
-    memset(&id, 0, sizeof id);
-    for (unsigned i = 0; i < calls; i++) {
-        well &= flake128_lanes_next(&wide_all_lanes, &id) == FLAKE_OK;
-        well &= wide_key(id, &ids[i]);
+static flake128 next_wide(void) {
+    flake128 id = {{0}}; /* that of a call that failed: of no worker */
+    (void)flake128_lanes_next(&wide_all_lanes, &id);
+    return id;
+}
+
+#define WAY(name, call)                                          \
+    static bool name(unsigned thread, uint64_t *ids) {           \
+        bool well = true;                                        \
+        (void)thread;                                            \
+        for (unsigned i = 0; i < calls; i++) well &= (call);     \
+        return well;                                             \
     }
-    return well;
-}
-
+WAY(from_flake, flake_next(&flakes, &ids[i]) == FLAKE_OK)
+WAY(from_flake_shard, flake_shard_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
+WAY(from_flake_lanes, flake_lanes_next(&flake_all_lanes, &ids[i]) == FLAKE_OK)
+WAY(from_sno, key_of_sno(next_sno(&snos, meta), &ids[i]))
+WAY(from_sno_shard, key_of_sno(next_sno_of_shard(&sno_shards[thread], meta), &ids[i]))
+WAY(from_sno_lanes, key_of_sno(next_sno_of_lanes(&sno_all_lanes, meta), &ids[i]))
+WAY(from_wide_lanes, wide_key(next_wide(), &ids[i]))
 /* Two generators of one node, which nobody may run at once: the proof that repeated ids are found. */
-static bool from_twins(unsigned thread, uint64_t *ids) {
-    bool well = true;
-    for (unsigned i = 0; i < calls; i++)
-        well &= flake_next(&flake_shards[thread].gen, &ids[i]) == FLAKE_OK;
-    return well;
-}
-
+WAY(from_twins, flake_next(&flake_shards[thread].gen, &ids[i]) == FLAKE_OK)
 /* One thread, in turn from each. */
-static bool from_both_twins(unsigned thread, uint64_t *ids) {
-    bool well = true;
-    (void)thread;
-    for (unsigned i = 0; i < calls; i++)
-        well &= flake_next(&flake_shards[i % 2].gen, &ids[i]) == FLAKE_OK;
-    return well;
-}
+WAY(from_both_twins, flake_next(&flake_shards[i % 2].gen, &ids[i]) == FLAKE_OK)
 
 /* So many numbers a unit that nobody waits for the clock. */
 static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, 1577836800000); }
 
 static bool init(unsigned shards, bool of_idgen) {
     static sno_snapshot pool; /* the whole of it */
-    flake_options s;
-    flake_options f, wide;
-    memset(&s, 0, sizeof s);
-    memset(&f, 0, sizeof f);
+    flake_options s = {0};
+    flake_options f = {0}, wide;
     pool.partition = partition;
     f.max_wait_ms = 60000;
     wide = f; /* whose form has no layout */
@@ -367,8 +316,7 @@ typedef struct result {
 static int64_t drift_ns(void) { return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); }
 
 static result run(way how, unsigned lanes_number_bits, unsigned threads, uint64_t ids, bool inits) {
-    result r;
-    memset(&r, 0, sizeof r);
+    result r = {0};
     r.inits = inits;
     if (!inits) return r;
     draw = how;

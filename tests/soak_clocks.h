@@ -59,10 +59,8 @@ static bool has_leases(void) {
 
 /* False: a draw failed, or there was nothing to draw from. */
 static bool look_for(double seconds, const char *name, int kind, unsigned threads, bool at_lanes) {
-    looker sum;
-    flake_options o;
-    memset(&sum, 0, sizeof sum);
-    memset(&o, 0, sizeof o);
+    looker sum = {0};
+    flake_options o = {0};
     memset(lookers, 0, sizeof lookers);
     o.layout = roomy();
     o.clock.kind = kind;

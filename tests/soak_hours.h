@@ -206,8 +206,7 @@ static sno_lanes h_sno_lanes;
 static char h_folder[512];
 
 static flake_options h_options(unsigned node) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.node = node;
     return o;
 }
@@ -219,8 +218,7 @@ static flake_options h_roomy_options(unsigned node) {
 }
 
 static flake_options h_sno_options(unsigned part, sno_snapshot *pool) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     memset(pool, 0, sizeof *pool);
     pool->partition = (uint16_t)(first_partition + part);
     return o;
@@ -313,6 +311,14 @@ static void note_one(worker *w, flake_status status, const uint64_t *id) {
     } else atomic_fetch_add(&w->failed, 1);
 }
 
+/* Some ids, all of which `note` takes, or a refusal. */
+#define NOTE(note, w, status, ids, n)             \
+    do {                                          \
+        const flake_status noted = (status);      \
+        if (noted == FLAKE_OK) note(w, ids, n);   \
+        else note_one(w, noted, NULL);            \
+    } while (0)
+
 static void draw_shared(worker *w, unsigned nth, uint64_t *random) {
     uint64_t id = 0;
     const bool waits = nth || h_random(random) % 4;
@@ -334,34 +340,26 @@ static void draw_flake_lanes(flake_lanes *lanes, worker *w, unsigned nth, uint64
     else note_one(w, status, ids);
 }
 
-static void draw_lanes(worker *w, unsigned nth, uint64_t *random) {
-    draw_flake_lanes(&h_lanes, w, nth, random);
-}
-
-static void draw_coarse_lanes(worker *w, unsigned nth, uint64_t *random) {
-    draw_flake_lanes(&h_coarse_lanes, w, nth, random);
-}
-
-static void draw_fast_lanes(worker *w, unsigned nth, uint64_t *random) {
-    draw_flake_lanes(&h_fast_lanes, w, nth, random);
-}
+#define DRAW_LANES(name, lanes)                                       \
+    static void name(worker *w, unsigned nth, uint64_t *random) {     \
+        draw_flake_lanes(&lanes, w, nth, random);                     \
+    }
+DRAW_LANES(draw_lanes, h_lanes)
+DRAW_LANES(draw_coarse_lanes, h_coarse_lanes)
+DRAW_LANES(draw_fast_lanes, h_fast_lanes)
 
 static void draw_wide_lanes(worker *w, unsigned nth, uint64_t *random) {
     flake128 ids[a_batch];
     const size_t n = of_lanes(nth, random);
     memset(ids, 0, sizeof ids);
-    const flake_status status = nth ? flake128_lanes_next(&h_wide_lanes, ids)
-                                    : flake128_lanes_next_n(&h_wide_lanes, ids, n);
-    if (status == FLAKE_OK) note_wide(w, ids, n);
-    else note_one(w, status, NULL);
+    NOTE(note_wide, w,
+         nth ? flake128_lanes_next(&h_wide_lanes, ids) : flake128_lanes_next_n(&h_wide_lanes, ids, n), ids, n);
 }
 
 static void draw_shards(worker *w, unsigned nth, uint64_t *random) {
     uint64_t ids[a_batch];
     const size_t n = 1 + h_random(random) % a_batch;
-    const flake_status status = flake_shard_next_n(&h_shards[nth], ids, n);
-    if (status == FLAKE_OK) note_ms(w, ids, n);
-    else note_one(w, status, NULL);
+    NOTE(note_ms, w, flake_shard_next_n(&h_shards[nth], ids, n), ids, n);
 }
 
 static void draw_batches(worker *w, unsigned nth, uint64_t *random) {
@@ -373,9 +371,7 @@ static void draw_batches(worker *w, unsigned nth, uint64_t *random) {
         else note_one(w, FLAKE_AGAIN, NULL);
         return;
     }
-    const flake_status status = flake_next_n(&h_batches, ids, n);
-    if (status == FLAKE_OK) note_ms(w, ids, n);
-    else note_one(w, status, NULL);
+    NOTE(note_ms, w, flake_next_n(&h_batches, ids, n), ids, n);
 }
 
 static void draw_given(worker *w, unsigned nth, uint64_t *random) {
@@ -387,60 +383,43 @@ static void draw_given(worker *w, unsigned nth, uint64_t *random) {
     }
 }
 
-static void draw_coarse(worker *w, unsigned nth, uint64_t *random) {
-    uint64_t id = 0;
-    (void)nth, (void)random;
-    note_one(w, flake_next(&h_coarse, &id), &id);
-}
-
-static void draw_fast(worker *w, unsigned nth, uint64_t *random) {
-    uint64_t id = 0;
-    (void)nth, (void)random;
-    note_one(w, flake_next(&h_fast, &id), &id);
-}
-
-static void draw_stock(worker *w, unsigned nth, uint64_t *random) {
-    uint64_t id = 0;
-    (void)random;
-    note_one(w, flake_prefetch_next(&h_stocks[nth], &id), &id);
-}
+#define DRAW_ONE(name, draw)                                      \
+    static void name(worker *w, unsigned nth, uint64_t *random) { \
+        uint64_t id = 0;                                          \
+        (void)nth, (void)random;                                  \
+        note_one(w, draw, &id);                                   \
+    }
+DRAW_ONE(draw_coarse, flake_next(&h_coarse, &id))
+DRAW_ONE(draw_fast, flake_next(&h_fast, &id))
+DRAW_ONE(draw_stock, flake_prefetch_next(&h_stocks[nth], &id))
 
 static void draw_roomy(worker *w, unsigned nth, uint64_t *random) {
     uint64_t id = 0;
     (void)random;
-    const flake_status status = nth < crowd ? flake_next(&h_roomy, &id)
-                                            : flake_shard_next(&h_roomy_shards[nth - crowd], &id);
-    if (status == FLAKE_OK) note_roomy(w, &id, 1);
-    else note_one(w, status, NULL);
+    NOTE(note_roomy, w,
+         nth < crowd ? flake_next(&h_roomy, &id) : flake_shard_next(&h_roomy_shards[nth - crowd], &id), &id, 1);
 }
 
 static void draw_sno(worker *w, unsigned nth, uint64_t *random) {
     sno_id id;
     (void)random;
-    const flake_status status = nth < crowd ? sno_next(&h_sno, meta, &id)
-                                            : sno_shard_next(&h_sno_shards[nth - crowd], meta, &id);
-    if (status == FLAKE_OK) note_snos(w, &id, 1);
-    else note_one(w, status, NULL);
+    NOTE(note_snos, w,
+         nth < crowd ? sno_next(&h_sno, meta, &id) : sno_shard_next(&h_sno_shards[nth - crowd], meta, &id), &id, 1);
 }
 
 static void draw_sno_batches(worker *w, unsigned nth, uint64_t *random) {
     sno_id ids[a_batch];
     const size_t n = 1 + h_random(random) % a_batch;
-    flake_status status = FLAKE_OK;
-    if (nth) status = sno_try_at(&h_sno_batches, meta, clock_ns(CLOCK_REALTIME) / 1000000, ids);
-    else status = sno_next_n(&h_sno_batches, meta, ids, n);
-    if (status == FLAKE_OK) note_snos(w, ids, nth ? 1 : n);
-    else note_one(w, status, NULL);
+    NOTE(note_snos, w,
+         nth ? sno_try_at(&h_sno_batches, meta, unix_ms(), ids) : sno_next_n(&h_sno_batches, meta, ids, n), ids,
+         nth ? 1 : n);
 }
 
 static void draw_sno_lanes(worker *w, unsigned nth, uint64_t *random) {
     sno_id ids[a_batch];
     const size_t n = of_lanes(nth, random);
-    flake_status status = FLAKE_OK;
-    if (nth) status = sno_lanes_next(&h_sno_lanes, meta, ids);
-    else status = sno_lanes_next_n(&h_sno_lanes, meta, ids, n);
-    if (status == FLAKE_OK) note_snos(w, ids, n);
-    else note_one(w, status, NULL);
+    NOTE(note_snos, w,
+         nth ? sno_lanes_next(&h_sno_lanes, meta, ids) : sno_lanes_next_n(&h_sno_lanes, meta, ids, n), ids, n);
 }
 
 /* Opens the state, draws for a while, and closes it. TAKEN: a child that was forked meanwhile has it
@@ -448,16 +427,15 @@ static void draw_sno_lanes(worker *w, unsigned nth, uint64_t *random) {
 static bool draw_run(worker *w, const char *name, unsigned node, int64_t ms) {
     static const flake_state closed;
     flake_state state = closed;
-    flake_state_options where;
+    flake_state_options where = {0};
     flake_options o = h_options(node);
     flake_gen gen;
     char path[600];
     flake_status status;
     (void)snprintf(path, sizeof path, "%s/%s", h_folder, name);
-    memset(&where, 0, sizeof where);
     where.path = path;
     where.horizon_ms = 200;
-    for (int tries = 0; (status = flake_state_open(&state, &where, &o, NULL)) == FLAKE_TAKEN;
+    for (int tries = 0; (status = flake_state_open(&state, &where, &o, NULL, NULL)) == FLAKE_TAKEN;
          tries++) {
         if (tries == 5000) break;
         nap_us(2000);
@@ -593,8 +571,7 @@ static void *sit(void *given) {
 /* ---- what is said ---- */
 
 static worker sum_of(const struct mode *mode) {
-    worker sum;
-    memset(&sum, 0, sizeof sum);
+    worker sum = {0};
     for (unsigned i = 0; i < most_workers; i++) {
         if (!seats[i].w || (mode && seats[i].mode != mode)) continue;
         sum.ids += seats[i].w->ids;
@@ -723,12 +700,7 @@ static bool say_mode(const struct mode *mode) {
 
 /* A second generator of the shared one's node, for `--plant`. */
 static flake_gen h_twin;
-static void draw_twin(worker *w, unsigned nth, uint64_t *random) {
-    uint64_t id = 0;
-    (void)nth, (void)random;
-    note_one(w, flake_next(&h_twin, &id), &id);
-    nap_us(10000);
-}
+DRAW_ONE(draw_twin, (nap_us(10000), flake_next(&h_twin, &id)))
 static const struct mode planted = {"planted", draw_twin, 1};
 
 static void h_seat(unsigned *n, const struct mode *mode) {
@@ -746,7 +718,7 @@ static int soak_for(double wanted_hours, bool plant) {
     const char *tmp = getenv("TMPDIR");
     const flake_options twin = h_options(NODE_SHARED);
     struct rusage usage;
-    struct sigaction on;
+    struct sigaction on = {0};
     char path[600];
     unsigned n = 0;
     int passed = 0, failed = 0;
@@ -758,7 +730,6 @@ static int soak_for(double wanted_hours, bool plant) {
     *(windows_move() ? &passed : &failed) += 1;
     *(twins_are_found() ? &passed : &failed) += 1;
     forget_all();
-    memset(&on, 0, sizeof on);
     on.sa_handler = on_signal;
     (void)sigaction(SIGINT, &on, NULL);
     (void)sigaction(SIGTERM, &on, NULL);

@@ -665,7 +665,7 @@ static void the_fork_page_is_in_use(void) {
     const bool can_be = madvise(page, (size_t)size, senseless) != 0 &&
                         madvise(page, (size_t)size, wipe_on_fork) == 0;
     (void)munmap(page, (size_t)size);
-    (void)flake_i_fork_mark(&word);
+    (void)flake_i_instance_owner_id(&word);
     if (can_be) CHECK(word != NULL && (uintptr_t)word % (uintptr_t)size == 0);
     else printf("  skipped: no page is wiped here\n");
 }
@@ -892,25 +892,25 @@ static void a_bump_in_the_first_draw_drops_its_place(void) {
     end();
 }
 
-/* ---- the mark of what a process holds ---- */
+/* ---- the process owner id ---- */
 
-static uint64_t parents_mark;
+static uint64_t parents_owner_id;
 
-static void have_a_mark_of_ones_own(void) {
-    const uint64_t mark = flake_i_process_mark();
-    EXPECT(mark && mark != parents_mark);
-    EXPECT(flake_i_process_mark() == mark);
+static void have_an_owner_id_of_its_own(void) {
+    const uint64_t owner_id = flake_i_process_owner_id();
+    EXPECT(owner_id && owner_id != parents_owner_id);
+    EXPECT(flake_i_process_owner_id() == owner_id);
 }
 
 static void a_bump_leaves_a_process_what_it_holds(void) {
     flake_i_atomic64 *word;
     begin_family();
-    parents_mark = flake_i_process_mark();
-    const uint64_t before = flake_i_fork_mark(&word);
+    parents_owner_id = flake_i_process_owner_id();
+    const uint64_t before = flake_i_instance_owner_id(&word);
     flake_generation_bump();
-    CHECK(flake_i_fork_mark(&word) != before);
-    CHECK_EQ(flake_i_process_mark(), parents_mark);
-    by_fork(have_a_mark_of_ones_own);
+    CHECK(flake_i_instance_owner_id(&word) != before);
+    CHECK_EQ(flake_i_process_owner_id(), parents_owner_id);
+    by_fork(have_an_owner_id_of_its_own);
     end();
 }
 
@@ -937,7 +937,7 @@ static void draw_where_system_calls_kill(void) {
 static void an_id_takes_no_system_call(void) {
     flake_i_atomic64 *word;
     begin_family();
-    (void)flake_i_fork_mark(&word);
+    (void)flake_i_instance_owner_id(&word);
     if (word && !under_tsan) by_fork(draw_where_system_calls_kill);
     end();
 }

@@ -148,16 +148,15 @@ static bool fail_writes(const char *name) {
     return false;
 }
 
-static flake_status open_state(int64_t horizon_ms, bool by_timer, const flake_options *o) {
+static flake_status open_state(int64_t horizon_ms, bool manual_extend, const flake_options *o) {
     flake_state_options w;
     memset(&w, 0, sizeof w);
     w.path = path_of("ids");
     w.horizon_ms = horizon_ms;
-    w.by_timer = by_timer;
-    w.clock.now_ns = scene_clock;
+    w.manual_extend = manual_extend;
     disk_is_full = false;
     on_call = fail_writes;
-    return flake_state_open(&state, &w, o, NULL);
+    return flake_state_open(&state, &w, o, NULL, NULL);
 }
 
 static void gate_and_state_both_have_a_say(void) {
@@ -437,12 +436,18 @@ static void a_place_after_the_last_unit_is_out_of_range(void) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(id >> 22, 1023);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 13u) + 12;
-    CHECK_EQ(flake_i_draw_late(&gen.engine, word, start_ms * a_ms, &place), FLAKE_RANGE);
+    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, start_ms * a_ms, 1,
+                               &place),
+             FLAKE_RANGE);
     CHECK_EQ(atomic_load(&our->sleeps), 0);
     clock_to_ms(start_ms + 1);
-    CHECK_EQ(flake_i_draw_late(&gen.engine, word, start_ms * a_ms, &place), FLAKE_RANGE);
+    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, start_ms * a_ms, 1,
+                               &place),
+             FLAKE_RANGE);
     /* the last unit's own last place is one of the layout */
-    CHECK_EQ(flake_i_draw_late(&gen.engine, word - 12 + 8, start_ms * a_ms, &place), FLAKE_OK);
+    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word - 12 + 8,
+                               start_ms * a_ms, 1, &place),
+             FLAKE_OK);
     CHECK(place.time == 1023 && place.index == 9);
 }
 
@@ -483,8 +488,7 @@ static void the_largest_horizon_is_the_clocks_last_ns(void) {
         memset(&w, 0, sizeof w);
         w.path = path_of("ids");
         w.no_wait = true;
-        w.clock.now_ns = scene_clock;
-        CHECK_EQ(flake_state_open(&state, &w, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &w, &o, NULL, NULL), FLAKE_OK);
         CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MAX);
         if (run) break;
         o.state = &state;

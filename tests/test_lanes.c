@@ -652,9 +652,8 @@ static void a_state_floors_each_lane(void) {
     where.path = in_folder("state");
     where.no_wait = true;
     begin(flake_layout_js53());
-    where.clock = options.clock;
     for (int run = 0; run < 2; run++) {
-        CHECK_EQ(flake_state_open(&state, &where, &options, NULL), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_OK);
         options.state = &state;
         open_lanes(4);
         if (run) TRY_TELLS(FLAKE_AGAIN); /* no lane, though each is fresh */

@@ -337,6 +337,16 @@ static void a_sequence_mask_is_all_ones_or_refused(void) {
         CHECK_EQ(flake_idgen_seq_max(too_large[i]), UINT32_MAX);
 }
 
+/* An option and a part that an id of the options' layout has no bits for. */
+static void check_too_large(uint32_t *option, uint32_t *part, uint32_t number, const flake_options *o,
+                            const flake_parts *p) {
+    uint64_t id = 99;
+    *option = *part = number;
+    CHECK_EQ(flake_init(&gen, o), FLAKE_INVALID);
+    CHECK_EQ(flake_compose(&o->layout, p, &id), FLAKE_INVALID);
+    CHECK_EQ(id, 99);
+}
+
 static void every_layouts_node_and_sequence_have_bounds(void) {
     uint64_t state = 6;
     for (int i = 0; i < built_in_count + rounds; i++) {
@@ -353,21 +363,13 @@ static void every_layouts_node_and_sequence_have_bounds(void) {
         CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_OK);
         id = 99;
         if (most_node < UINT32_MAX) {
-            o.node = p.node = (uint32_t)most_node + 1;
-            CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
-            CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
-            o.node = p.node = UINT32_MAX;
-            CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
-            CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
+            check_too_large(&o.node, &p.node, (uint32_t)most_node + 1, &o, &p);
+            check_too_large(&o.node, &p.node, UINT32_MAX, &o, &p);
         }
         o.node = p.node = 0;
         if (most_seq < UINT32_MAX) {
-            o.seq_max = p.seq = (uint32_t)most_seq + 1;
-            CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
-            CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
-            o.seq_max = p.seq = UINT32_MAX;
-            CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
-            CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
+            check_too_large(&o.seq_max, &p.seq, (uint32_t)most_seq + 1, &o, &p);
+            check_too_large(&o.seq_max, &p.seq, UINT32_MAX, &o, &p);
         }
         if (most_seq > 0) {
             o.seq_max = (uint32_t)most_seq - 1;
@@ -499,35 +501,26 @@ static void fields_that_leave_the_64_bits_are_refused(void) {
 }
 
 static void layouts_that_mean_nothing_are_refused(void) {
-    const flake_layout good = flake_layout_of(40, 8, 8, 1);
-    flake_layout l = good;
-    l.unit_ms = 0;
-    check_layout_refused(l);
-    l = good;
-    l.spread = 2;
-    check_layout_refused(l);
-    l = good;
-    l.gap_bit = 1; /* a bit without a gap */
-    check_layout_refused(l);
-    l = flake_layout_uniqueid_ordered();
-    l.gap_bit = 2;
-    check_layout_refused(l);
-    l.gap_bit = 1;
-    l.gap_at = 16; /* above the node's 15 bits */
-    check_layout_refused(l);
-    l = good;
-    l.time_sign = 2;
-    check_layout_refused(l);
-    l = flake_layout_idgen();
-    l.time_sign = 1; /* above bit 63 */
-    check_layout_refused(l);
-    l = good;
-    l.time_shift = 0;
-    l.node_shift = 40; /* where the sign would be */
-    l.seq_shift = 48;
-    CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
-    l.time_sign = 1;
-    check_layout_refused(l);
+    const flake_layout good = flake_layout_of(40, 8, 8, 1), ordered = flake_layout_uniqueid_ordered();
+#define REFUSES(layout, change)  \
+    do {                         \
+        flake_layout l = layout; \
+        change;                  \
+        check_layout_refused(l); \
+    } while (0)
+    REFUSES(good, l.unit_ms = 0);
+    REFUSES(good, l.spread = 2);
+    REFUSES(good, l.gap_bit = 1); /* a bit without a gap */
+    REFUSES(ordered, l.gap_bit = 2);
+    REFUSES(ordered, l.gap_at = 16); /* above the node's 15 bits */
+    REFUSES(good, l.time_sign = 2);
+    REFUSES(flake_layout_idgen(), l.time_sign = 1); /* above bit 63 */
+    flake_layout turned = good;
+    turned.time_shift = 0;
+    turned.node_shift = 40; /* where the sign would be */
+    turned.seq_shift = 48;
+    CHECK_EQ(flake_layout_check(&turned), FLAKE_OK);
+    REFUSES(turned, l.time_sign = 1);
     CHECK_EQ(flake_layout_check(NULL), FLAKE_INVALID);
 }
 
@@ -578,8 +571,7 @@ static void a_refused_init_leaves_the_generator_in_use(void) {
 }
 
 static void the_options_in_force_can_be_read_back(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
     const flake_options *in_force = flake_gen_options(&gen);
     CHECK_EQ(in_force->seq_min, 0);

@@ -377,8 +377,7 @@ static void hazelcast_takes_other_widths(void) {
 }
 
 static void a_zeroed_layout_is_flake_idgens(void) {
-    flake_layout zero;
-    memset(&zero, 0, sizeof zero);
+    flake_layout zero = {0};
     flake_options o = on_script(zero, flake_idgen_node(3, 1));
     check_drawn(&o, 0x02308300cd461003, 0x8c20c0335, 3);
     CHECK_STR(flake_gen_options(&gen)->layout.name, "idgen");

@@ -3,21 +3,20 @@
  * What a shared library has for other languages: options set by name, sizes, the version. That
  * it exports them, and that no field is forgotten, is judged by tests/library.sh.
  */
-#define FLAKE_LIBRARY
+#define FLAKE_SHARED
+#define FLAKE_IMPLEMENTATION
 #include "check.h"
 #include "flake.h"
 #include "sno.h"
 
 static flake_options options;
 static flake_state_options where;
-static flake_slot_options slots;
 static sno_snapshot snapshot;
 static flake_why why;
 
 static void clear_options(void) {
     memset(&options, 0, sizeof options);
     memset(&where, 0, sizeof where);
-    memset(&slots, 0, sizeof slots);
     memset(&snapshot, 0, sizeof snapshot);
 }
 
@@ -47,8 +46,8 @@ static void a_number_goes_to_its_field(void) {
     CHECK_EQ(options.layout.gap_at, 0);
     CHECK_EQ(flake_state_options_set(&where, "horizon_ms", "5000", &why), FLAKE_OK);
     CHECK_EQ(where.horizon_ms, 5000);
-    CHECK_EQ(flake_slot_options_set(&slots, "count", "16", &why), FLAKE_OK);
-    CHECK_EQ(slots.count, 16);
+    CHECK_EQ(flake_state_options_set(&where, "count", "16", &why), FLAKE_OK);
+    CHECK_EQ(where.count, 16);
     CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65535", NULL), FLAKE_OK);
     CHECK_EQ(snapshot.partition, 65535);
     CHECK_EQ(snapshot.sequence_min, 0);
@@ -71,8 +70,8 @@ static void a_word_stands_for_a_value(void) {
     SETS(clock.kind, "exact", FLAKE_CLOCK_EXACT);
     CHECK_EQ(flake_options_set(&options, "layout", "sonyflake", &why), FLAKE_OK);
     CHECK_STR(options.layout.name, "sonyflake");
-    CHECK_EQ(flake_state_options_set(&where, "by_timer", "true", &why), FLAKE_OK);
-    CHECK(where.by_timer);
+    CHECK_EQ(flake_state_options_set(&where, "manual_extend", "true", &why), FLAKE_OK);
+    CHECK(where.manual_extend);
 }
 
 static int64_t no_time(void *user) { return *(int64_t *)user; }
@@ -87,8 +86,8 @@ static void texts_and_pointers_are_kept_as_they_are(void) {
     CHECK(options.exclusive == folder);
     CHECK_EQ(flake_state_options_set(&where, "path", folder, &why), FLAKE_OK);
     CHECK(where.path == folder);
-    CHECK_EQ(flake_slot_options_set(&slots, "dir", folder, &why), FLAKE_OK);
-    CHECK(slots.dir == folder);
+    CHECK_EQ(flake_state_options_set(&where, "dir", folder, &why), FLAKE_OK);
+    CHECK(where.dir == folder);
     CHECK_EQ(flake_options_point(&options, "state", &state, &why), FLAKE_OK);
     CHECK(options.state == &state);
     CHECK_EQ(flake_options_point(&options, "state", NULL, &why), FLAKE_OK);
@@ -96,10 +95,8 @@ static void texts_and_pointers_are_kept_as_they_are(void) {
     memcpy(&code, &read, sizeof code);
     CHECK_EQ(flake_options_point(&options, "clock.now_ns", code, &why), FLAKE_OK);
     CHECK(options.clock.now_ns == no_time);
-    CHECK_EQ(flake_slot_options_point(&slots, "clock.user", &state, &why), FLAKE_OK);
-    CHECK(slots.clock.user == &state);
-    CHECK_EQ(flake_state_options_point(&where, "clock.now_ns", code, &why), FLAKE_OK);
-    CHECK(where.clock.now_ns == no_time);
+    CHECK_EQ(flake_options_point(&options, "clock.user", &state, &why), FLAKE_OK);
+    CHECK(options.clock.user == &state);
 }
 
 static void what_does_not_fit_is_refused_and_changes_nothing(void) {
@@ -146,7 +143,7 @@ static void what_does_not_fit_is_refused_and_changes_nothing(void) {
     CHECK_EQ(flake_options_set(NULL, "layout", "idgen", &why), FLAKE_INVALID);
     CHECK_EQ(flake_options_point(NULL, "state", NULL, &why), FLAKE_INVALID);
     CHECK_EQ(flake_state_options_set(&where, "path", NULL, &why), FLAKE_INVALID);
-    CHECK_EQ(flake_slot_options_set(&slots, "dir", NULL, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_state_options_set(&where, "dir", NULL, &why), FLAKE_INVALID);
     CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "65536", NULL), FLAKE_PARSE);
     CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "7 ", NULL), FLAKE_PARSE);
     CHECK_EQ(sno_snapshot_set(&snapshot, "partition", "-7", NULL), FLAKE_PARSE);

@@ -107,7 +107,8 @@ static flake_status sleep_late(void) {
     CHECK(gen.engine.add_rest != 0);
     const int64_t now_ns = atomic_load(&our->now_ns);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
-    const flake_status status = flake_i_draw_late(&gen.engine, word, now_ns, &place);
+    const flake_status status =
+        flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, now_ns, 1, &place);
     flake_stats stats;
     flake_stats_get(&gen, &stats);
     CHECK(stats.waits > 0);
@@ -342,10 +343,9 @@ static void who_waits_for_a_state_looks_again(void) {
             memset(&s, 0, sizeof s);
             w.path = path_of("ids");
             s.path = path_of("snos");
-            w.by_timer = s.by_timer = true;
-            w.clock.now_ns = s.clock.now_ns = scene_clock;
-            CHECK_EQ(flake_state_open(&state, &w, &o, NULL), FLAKE_OK);
-            CHECK_EQ(sno_state_open(&snos, &s, &pool, NULL), FLAKE_OK);
+            w.manual_extend = s.manual_extend = true;
+            CHECK_EQ(flake_state_open(&state, &w, &o, NULL, NULL), FLAKE_OK);
+            CHECK_EQ(sno_state_open(&snos, &s, &p, &pool, NULL), FLAKE_OK);
             o.state = &state;
             p.state = &snos;
             CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);

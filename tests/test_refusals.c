@@ -15,11 +15,17 @@ static sno_gen sno;
 static flake_why why;
 
 static flake_options clocked(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.clock.now_ns = scene_clock;
     return o;
 }
+
+/* For the option that the reason begins with. */
+#define CHECK_REFUSED(call, option)                                     \
+    do {                                                                \
+        CHECK_EQ(call, FLAKE_INVALID);                                  \
+        CHECK(strncmp(why.text, option, strlen(option)) == 0);          \
+    } while (0)
 
 static void fresh(void) {
     begin();
@@ -34,27 +40,22 @@ static void fresh(void) {
 static flake_status open_with(const flake_state_options *w) {
     static flake_state state; /* stays closed */
     const flake_options o = clocked();
-    return flake_state_open(&state, w, &o, &why);
+    return flake_state_open(&state, w, &o, NULL, &why);
 }
 
 static void a_state_without_a_path_or_with_endless_times(void) {
     const int64_t endless_ms = INT64_MAX / 1000000;
-    flake_state_options w;
+    flake_state_options w = {0};
     fresh();
-    memset(&w, 0, sizeof w);
-    CHECK_EQ(open_with(&w), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "path", 4) == 0);
+    CHECK_REFUSED(open_with(&w), "path");
     w.path = "";
-    CHECK_EQ(open_with(&w), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "path", 4) == 0);
+    CHECK_REFUSED(open_with(&w), "path");
     w.path = path_of("ids");
-    w.allowable_downtime_ms = endless_ms;
-    CHECK_EQ(open_with(&w), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "allowable_downtime_ms", 21) == 0);
-    w.allowable_downtime_ms = 0;
+    w.max_downtime_ms = endless_ms;
+    CHECK_REFUSED(open_with(&w), "max_downtime_ms");
+    w.max_downtime_ms = 0;
     w.horizon_ms = endless_ms;
-    CHECK_EQ(open_with(&w), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "horizon_ms", 10) == 0);
+    CHECK_REFUSED(open_with(&w), "horizon_ms");
     CHECK(access(path_of("ids"), F_OK) != 0);
 }
 
@@ -65,59 +66,51 @@ static void a_reason_is_cut_to_its_room(void) {
         flake_why why;
         char behind;
     } told;
-    flake_state_options w;
+    flake_state_options w = {0};
     fresh();
-    memset(&w, 0, sizeof w);
     memset(&told, '!', sizeof told);
     memset(long_name, 'x', sizeof long_name - 1); /* no folder has names as long */
     w.path = long_name;
-    CHECK_EQ(flake_state_open(&state, &w, NULL, &told.why), FLAKE_IO);
+    CHECK_EQ(flake_state_open(&state, &w, NULL, NULL, &told.why), FLAKE_IO);
     CHECK_EQ(strlen(told.why.text), sizeof told.why.text - 1);
     CHECK_EQ(told.behind, '!');
 }
 
-static flake_status claim_with(const flake_slot_options *o) {
-    static flake_slot slot; /* holds none */
-    uint32_t number = 77;
-    const flake_status status = flake_slot_claim(&slot, o, &number, &why);
+static flake_status claim_with(const flake_state_options *w) {
+    static flake_state state; /* stays closed */
+    const flake_options o = clocked();
+    uint64_t number = 77;
+    const flake_status status = flake_state_open(&state, w, &o, &number, &why);
     CHECK_EQ(number, 77);
     return status;
 }
 
-static void a_slot_without_a_folder_or_with_endless_times(void) {
+static void a_number_without_a_folder_or_with_endless_times(void) {
     static char long_name[1100];
     const int64_t endless_ms = INT64_MAX / 1000000;
-    flake_slot_options o;
+    flake_state_options o = {0};
     fresh();
-    memset(&o, 0, sizeof o);
     o.dir = "";
-    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "dir", 3) == 0);
+    CHECK_REFUSED(claim_with(&o), "dir");
     memset(long_name, 'x', sizeof long_name - 1);
     o.dir = long_name;
-    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "dir", 3) == 0);
+    CHECK_REFUSED(claim_with(&o), "dir");
     o.dir = our_folder;
     o.first = UINT32_MAX - 1022; /* of the 1,024 that a count of 0 asks for, one too many */
-    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "first", 5) == 0);
+    CHECK_REFUSED(claim_with(&o), "first");
     o.first = 0;
     o.horizon_ms = endless_ms;
-    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "horizon_ms", 10) == 0);
+    CHECK_REFUSED(claim_with(&o), "horizon_ms");
     o.horizon_ms = endless_ms / 4 + 1;
     CHECK_EQ(claim_with(&o), FLAKE_INVALID);
     o.horizon_ms = 0;
     o.wait_ms = endless_ms;
-    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
-    CHECK(strncmp(why.text, "wait_ms", 7) == 0);
+    CHECK_REFUSED(claim_with(&o), "wait_ms");
 }
 
 static void ask_in_a_folder_that_is_gone(void) {
-    flake_state_options w;
-    flake_slot_options o;
-    memset(&w, 0, sizeof w);
-    memset(&o, 0, sizeof o);
+    flake_state_options w = {0};
+    flake_state_options o = {0};
     EXPECT(mkdir(path_of("gone"), 0777) == 0 && chdir(path_of("gone")) == 0);
     EXPECT(rmdir(path_of("gone")) == 0);
     w.path = "ids";
@@ -130,9 +123,10 @@ static void ask_in_a_folder_that_is_gone(void) {
 
 /* A folder that is named from a deep one: what the name of a slot is put behind is the whole of it. */
 static void claim_from_a_deep_folder(void) {
-    static flake_slot slot;
+    static flake_state state;
+    const flake_options clock = clocked();
     char name[101], here[2048], dir[101];
-    uint32_t number;
+    uint64_t number;
     memset(name, 'd', sizeof name);
     EXPECT(chdir(our_folder) == 0 && getcwd(here, sizeof here));
     for (size_t left = 900 - strlen(here); left > 1; left -= left < 102 ? left : 101) {
@@ -143,9 +137,7 @@ static void claim_from_a_deep_folder(void) {
     const size_t deep = strlen(here);
     for (size_t whole = 960; whole < FLAKE_I_PATH + 20; whole++) {
         const size_t n = whole - deep - 1;
-        flake_slot_options o;
-        memset(&o, 0, sizeof o);
-        o.clock.now_ns = scene_clock;
+        flake_state_options o = {0};
         o.first = UINT32_MAX - 1;
         o.count = 1;
         o.dir = dir;
@@ -153,9 +145,9 @@ static void claim_from_a_deep_folder(void) {
         memset(dir, 'e', n);
         dir[n] = 0;
         EXPECT(mkdir(dir, 0777) == 0);
-        const flake_status status = flake_slot_claim(&slot, &o, &number, &why);
-        EXPECT(status == (whole < FLAKE_I_SLOT_DIR ? FLAKE_OK : FLAKE_INVALID));
-        if (status == FLAKE_OK) EXPECT(flake_slot_release(&slot) == FLAKE_OK);
+        const flake_status status = flake_state_open(&state, &o, &clock, &number, &why);
+        EXPECT(status == (whole <= FLAKE_I_PATH - FLAKE_I_ENDING ? FLAKE_OK : FLAKE_INVALID));
+        if (status == FLAKE_OK) EXPECT(flake_state_close(&state) == FLAKE_OK);
         else EXPECT(strstr(why.text, "too long") != NULL);
     }
 }
@@ -221,9 +213,8 @@ static void a_layout_with_one_member_is_none(void) {
 
 static void a_wide_snapshot_past_the_clocks_end(void) {
     const flake_options o = clocked();
-    flake128_snapshot s;
+    flake128_snapshot s = {0};
     flake128 id;
-    memset(&s, 0, sizeof s);
     fresh();
     CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
     CHECK_EQ(flake128_snapshot_take(&wide, &s), FLAKE_OK);
@@ -236,10 +227,9 @@ static void a_wide_snapshot_past_the_clocks_end(void) {
 
 static void snapshots_that_are_not_its_own(void) {
     const flake_options o = clocked();
-    flake_snapshot s;
+    flake_snapshot s = {0};
     uint64_t before, after;
     fresh();
-    memset(&s, 0, sizeof s);
     CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_INVALID);
     CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &before), FLAKE_OK);
@@ -253,15 +243,13 @@ static void snapshots_that_are_not_its_own(void) {
 
 static void a_wide_generator_of_nothing(void) {
     flake_options o = clocked();
-    flake_state_options w;
-    flake128_snapshot s, other;
+    flake_state_options w = {0};
+    flake128_snapshot s = {0}, other;
     flake128 id;
     static flake_state state;
     fresh();
-    memset(&w, 0, sizeof w);
     w.path = path_of("ids");
     CHECK_EQ(flake128_reinit_after_fork(&wide, 1, &o), FLAKE_INVALID);
-    memset(&s, 0, sizeof s);
     CHECK_EQ(flake128_snapshot_take(&wide, &s), FLAKE_INVALID);
     CHECK_EQ(flake128_restore(&wide, &s), FLAKE_INVALID);
     CHECK_EQ(flake128_state_open(&state, &w, (uint64_t)1 << 48, &o, &why), FLAKE_INVALID);
@@ -290,9 +278,7 @@ static void go_on_with_bad_options(void) {
     o.max_ahead_ms = 0;
     EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_OK);
 
-    flake_options s;
-    memset(&s, 0, sizeof s);
-    s.clock.now_ns = scene_clock;
+    flake_options s = clocked();
     s.max_wait_ms = -1;
     EXPECT(sno_reinit_after_fork(&sno, NULL, &s, NULL) == FLAKE_INVALID);
     s.max_wait_ms = 0;
@@ -323,33 +309,24 @@ static void this_hosts_name_is_asked_for(void) {
 static void pools_and_paths_at_their_borders(void) {
     static char long_path[FLAKE_I_PATH + 8];
     static flake_state state;
-    sno_snapshot pool;
-    flake_state_options w;
+    sno_snapshot pool = {0};
+    flake_state_options w = {0};
     fresh();
-    memset(&w, 0, sizeof w);
-    memset(&pool, 0, sizeof pool);
     memset(long_path, 'x', sizeof long_path - 1);
     long_path[0] = '/';
     w.path = long_path;
-    CHECK_EQ(sno_state_open(&state, &w, &pool, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_state_open(&state, &w, NULL, &pool, NULL), FLAKE_INVALID);
     w.path = path_of("snos");
     pool.sequence_max = 9; /* said, though partition and minimum are 0 */
-    CHECK_EQ(sno_state_open(&state, &w, &pool, NULL), FLAKE_OK);
+    CHECK_EQ(sno_state_open(&state, &w, NULL, &pool, NULL), FLAKE_OK);
     CHECK(pool.partition == 0 && pool.sequence_min == 0 && pool.sequence_max == 9);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
-static flake_options on_pool(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.clock.now_ns = scene_clock;
-    return o;
-}
-
 static void a_sno_generator_of_nothing(void) {
-    flake_options o = on_pool();
+    flake_options o = clocked();
     sno_snapshot pool;
-    flake_state_options w;
+    flake_state_options w = {0};
     static flake_state state;
     static flake_why sno_why_not;
     fresh();
@@ -357,15 +334,13 @@ static void a_sno_generator_of_nothing(void) {
     o.exclusive = our_folder; /* of which pool? */
     CHECK_EQ(sno_init(&sno, NULL, &o, &sno_why_not), FLAKE_INVALID);
     CHECK(strstr(sno_why_not.text, "snapshot") != NULL);
-    memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), FLAKE_INVALID);
+    CHECK_EQ(sno_state_open(&state, &w, &o, &pool, &sno_why_not), FLAKE_INVALID);
     CHECK(strncmp(sno_why_not.text, "path", 4) == 0);
     w.path = path_of("snos");
-    w.clock.now_ns = scene_clock;
     pool.wall_hi = 77;
     pool.sequence_min = 9; /* bounds alone are a wish, too: partition 0 */
-    CHECK_EQ(sno_state_open(&state, &w, &pool, &sno_why_not), FLAKE_OK);
+    CHECK_EQ(sno_state_open(&state, &w, &o, &pool, &sno_why_not), FLAKE_OK);
     CHECK_EQ(pool.partition, 0);
     CHECK_EQ(pool.sequence_min, 9);
     CHECK_EQ(pool.sequence_max, 65535);
@@ -375,16 +350,13 @@ static void a_sno_generator_of_nothing(void) {
 
 static void refuse_a_parents_state(void) {
     static flake_state state;
-    sno_snapshot pool;
-    flake_state_options w;
+    sno_snapshot pool = {0};
+    flake_state_options w = {0};
     sno_shard shards[2];
-    memset(&w, 0, sizeof w);
-    memset(&pool, 0, sizeof pool);
     pool.partition = 3;
     w.path = path_of("snos");
-    w.clock.now_ns = scene_clock;
-    EXPECT(sno_state_open(&state, &w, &pool, NULL) == FLAKE_OK);
-    flake_options o = on_pool();
+    flake_options o = clocked();
+    EXPECT(sno_state_open(&state, &w, &o, &pool, NULL) == FLAKE_OK);
     o.state = &state;
     flake_generation_bump();
     EXPECT(sno_init(&sno, &pool, &o, NULL) == FLAKE_FORKED);
@@ -399,15 +371,13 @@ static void a_state_from_before_a_bump_is_refused(void) {
 
 static void use_up_all_partitions(void) {
     static flake_state state;
-    flake_state_options w;
-    sno_snapshot pool;
+    flake_state_options w = {0};
+    sno_snapshot pool = {0};
     flake_why told;
     while (sno_init(&sno, NULL, NULL, NULL) == FLAKE_OK) {
     }
-    memset(&w, 0, sizeof w);
-    memset(&pool, 0, sizeof pool);
     w.path = path_of("snos");
-    EXPECT(sno_state_open(&state, &w, &pool, &told) == FLAKE_EXHAUSTED);
+    EXPECT(sno_state_open(&state, &w, NULL, &pool, &told) == FLAKE_EXHAUSTED);
     EXPECT(strstr(told.text, "used up") != NULL);
     EXPECT(access(w.path, F_OK) != 0);
     EXPECT(sno_is_zero(sno_generate(1)));
@@ -421,7 +391,7 @@ static void no_partition_is_left(void) {
 int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(a_state_without_a_path_or_with_endless_times),
                                      CHECK_TEST(a_reason_is_cut_to_its_room),
-                                     CHECK_TEST(a_slot_without_a_folder_or_with_endless_times),
+                                     CHECK_TEST(a_number_without_a_folder_or_with_endless_times),
                                      CHECK_TEST(a_relative_path_in_a_folder_that_is_gone),
                                      CHECK_TEST(a_relative_folder_of_slots_may_be_too_long),
                                      CHECK_TEST(layouts_that_do_not_hold_together),

@@ -291,10 +291,9 @@ static size_t saturate(size_t ring_size, size_t batch, bool popping) {
     drawer all[drawers];
     pthread_t popper;
     size_t n = 0, refused = 0;
-    flake_options options;
+    flake_options options = {0};
     flake_stats stats;
     uint64_t last;
-    memset(&options, 0, sizeof options);
     options.seq_max = unit_cap - 1;
     options.overflow = &ring;
     CHECK_EQ(flake_ring_init(&ring, slots, ring_size), FLAKE_OK);
@@ -411,8 +410,7 @@ static void the_last_note_stays_owed_until_it_fits(void) {
 static void an_idle_generator_writes_no_notes(void) {
     uint64_t id;
     flake_overflow note = {0, 0, 0};
-    flake_options options;
-    memset(&options, 0, sizeof options);
+    flake_options options = {0};
     options.overflow = &ring;
     CHECK_EQ(flake_ring_init(&ring, slots, 4), FLAKE_OK);
     CHECK_EQ(flake_init(&gen, &options), FLAKE_OK);

@@ -122,6 +122,31 @@ static void a_first_call_that_stalls_leaves_partitions_to_others(void) {
     for (stalled_at = 0; stalled_at < 40 && !check_failures; stalled_at++)
         in_child(stall_the_first_call);
 }
+
+/* Each begins while the one before it is stalled. */
+static void stall_one_more_call(void) {
+    enum { first_calls = 8 };
+    static int begun;
+    if (++begun < first_calls) {
+        others = stall_one_more_call;
+        others_after = stalled_at;
+    }
+    keep(sno_generate(a_meta));
+    CHECK(!sno_is_zero(got[got_n - 1]));
+    if (got_n == first_calls) CHECK_EQ(count_duplicates(got, got_n), 0);
+}
+
+static void stall_eight_first_calls(void) {
+    got_n = 0;
+    script_at_ms(unit_start_ns(start) / ms_ns);
+    stall_one_more_call();
+    others = NULL;
+}
+
+static void however_many_first_calls_stall_each_returns_an_id_of_its_own(void) {
+    for (stalled_at = 0; stalled_at < 40 && !check_failures; stalled_at++)
+        in_child(stall_eight_first_calls);
+}
 #endif
 
 static void default_partitions_are_all_different(void) {
@@ -319,6 +344,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(the_65536th_default_partition_is_refused),
         CHECK_TEST(the_default_generator_gives_the_zero_id_without_a_partition),
         CHECK_TEST(a_first_call_that_stalls_leaves_partitions_to_others),
+        CHECK_TEST(however_many_first_calls_stall_each_returns_an_id_of_its_own),
 #endif
         CHECK_TEST(default_partitions_are_all_different),
         CHECK_TEST(a_default_generator_has_the_whole_pool),

@@ -53,7 +53,7 @@ static void who_does_not_wait_draws_later(void) {
     w.no_wait = true;
     crash();
     const int64_t began_ns = script_now.now_ns, horizon_ns = record_of(path).horizon_ns;
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     CHECK_EQ(script_now.now_ns, began_ns);
     CHECK_EQ(start_gen(), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACK);
@@ -72,7 +72,7 @@ static void crash_loops_don_t_run_the_horizon_away(void) {
     w.no_wait = true;
     crash();
     for (int i = 0; i < 20; i++) { /* opens, draws nothing, and dies */
-        CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
         crash_here();
         script_now.now_ns += 10 * ms;
     }
@@ -190,11 +190,11 @@ static void what_is_anothers_is_refused(void) {
     flake_state_options w = where_of(path);
     flake_options o = options_of(1);
     o.seq_max = 4094;
-    refused(path, flake_state_open(&state, &w, &o, &why), FLAKE_FOREIGN);
+    refused(path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_FOREIGN);
     o = options_of(1);
     o.layout = flake_layout_idgen();
     o.layout.epoch_ms = 1;
-    refused(path, flake_state_open(&state, &w, &o, &why), FLAKE_FOREIGN);
+    refused(path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_FOREIGN);
     o = options_of(0);
     refused(path, flake128_state_open(&state, &w, 1, &o, &why), FLAKE_FOREIGN);
     static flake_state snos;
@@ -203,9 +203,9 @@ static void what_is_anothers_is_refused(void) {
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     memset(&sno_where, 0, sizeof sno_where);
     sno_where.path = path;
-    CHECK_EQ(sno_state_open(&snos, &sno_where, &pool, &sno_reason), FLAKE_FOREIGN);
+    CHECK_EQ(sno_state_open(&snos, &sno_where, NULL, &pool, &sno_reason), FLAKE_FOREIGN);
     memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_state_open(&snos, &sno_where, &pool, &sno_reason), FLAKE_FOREIGN);
+    CHECK_EQ(sno_state_open(&snos, &sno_where, NULL, &pool, &sno_reason), FLAKE_FOREIGN);
 
     CHECK_EQ(read_file(path, image, sizeof image), FLAKE_I_FILE);
     image[11] = 3; /* a later version */
@@ -238,24 +238,24 @@ static void what_can_t_be_read_or_made_is_refused(void) {
     flake_state_options w = where_of(path_of("ids"));
     const flake_options o = options_of(1);
     w.must_exist = true;
-    refused(w.path, flake_state_open(&state, &w, &o, &why), FLAKE_IO);
+    refused(w.path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_IO);
     CHECK(access(w.path, F_OK) != 0);
     w.must_exist = false;
     w.horizon_ms = -1;
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_INVALID);
     CHECK(strncmp(why.text, "horizon_ms", 10) == 0);
     w.horizon_ms = INT64_MAX;
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_INVALID);
     w.horizon_ms = 0;
-    w.allowable_downtime_ms = -1;
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_INVALID);
-    w.allowable_downtime_ms = 0;
+    w.max_downtime_ms = -1;
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_INVALID);
+    w.max_downtime_ms = 0;
     w.path = NULL;
-    CHECK_EQ(flake_state_open(&state, &w, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, NULL), FLAKE_INVALID);
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = 0;
     w.path = longest;
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_INVALID);
     CHECK_EQ(open_node(path_of("ids"), 5000), FLAKE_INVALID);
     CHECK(strncmp(why.text, "options", 7) == 0);
     disk_begin();
@@ -310,15 +310,15 @@ static void too_long_a_downtime_is_refused(void) {
     flake_state_options w = where_of(path);
     const flake_options o = options_of(1);
     begin();
-    w.allowable_downtime_ms = 60000;
+    w.max_downtime_ms = 60000;
     crash();
     script_now.now_ns = record_of(path).horizon_ns + 60000 * ms + 1;
-    refused(path, flake_state_open(&state, &w, &o, &why), FLAKE_DOWNTIME);
+    refused(path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_DOWNTIME);
     script_now.now_ns -= 1;
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     script_now.now_ns += 7200000 * ms; /* two hours without a draw are no downtime */
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
@@ -328,7 +328,7 @@ static void find_it_taken(void) {
     static flake_state other;
     const flake_state_options w = where_of(path_of("ids"));
     const flake_options o = options_of(1);
-    EXPECT(flake_state_open(&other, &w, &o, &why) == FLAKE_TAKEN);
+    EXPECT(flake_state_open(&other, &w, &o, NULL, &why) == FLAKE_TAKEN);
     EXPECT(strstr(why.text, "in use") != NULL);
 }
 
@@ -361,7 +361,7 @@ static void a_sno_state_at_the_same_path_lets_go_of_nothing(void) {
     memset(&w, 0, sizeof w);
     w.path = path;
     CHECK_EQ(open_node(path, 1), FLAKE_OK);
-    CHECK(sno_state_open(&snos, &w, &pool, NULL) != FLAKE_OK);
+    CHECK(sno_state_open(&snos, &w, NULL, &pool, NULL) != FLAKE_OK);
     child_is_well(find_it_taken);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
@@ -478,8 +478,8 @@ static void a_timer_writes_instead_of_draws(void) {
     const flake_options o = options_of(1);
     uint64_t id;
     begin();
-    w.by_timer = true;
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+    w.manual_extend = true;
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     CHECK_EQ(start_gen(), FLAKE_OK);
     for (int i = 0; i < 10000; i++, script_now.now_ns += ms) {
         if (i % 1000 == 999) CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
@@ -506,12 +506,12 @@ static void a_timer_keeps_up_with_ids_ahead_of_the_clock(void) {
     flake_options o = options_of(1);
     uint64_t id;
     begin();
-    w.by_timer = true;
+    w.manual_extend = true;
     w.horizon_ms = 1; /* shorter than a unit */
     o.layout = flake_layout_sonyflake();
     o.seq_max = 9;
     o.max_ahead_ms = 15000;
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     o.state = &state;
     CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
     unsigned drawn = 0;
@@ -522,7 +522,7 @@ static void a_timer_keeps_up_with_ids_ahead_of_the_clock(void) {
     CHECK_EQ(drawn, 15000);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
     o.state = NULL;
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     o.state = &state;
     CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
     CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
@@ -589,13 +589,11 @@ static void a_snapshot_does_not_pass_by_the_horizon(void) {
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     memset(&w, 0, sizeof w);
     w.path = path_of("snos");
-    w.clock.now_ns = script_read;
-    w.clock.user = &script_now;
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), FLAKE_OK);
     ways_setup setup;
     memset(&setup, 0, sizeof setup);
     setup.is_scripted = true;
     flake_options o = ways_sno_options(&setup);
+    CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, NULL), FLAKE_OK);
     o.state = &snos;
     pool.wall_hi = (script_now.now_ns / ms - SNO_I_EPOCH_MS) / 4 + 2500;
     pool.sequence = 5;
@@ -715,7 +713,9 @@ static void a_place_in_the_queue_is_asked_for(void) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 13u) + 12; /* 12 and one more draw */
     gate_says = FLAKE_LEASE;
-    CHECK_EQ(flake_i_draw_late(&gen.engine, word, script_now.now_ns, &place), FLAKE_LEASE);
+    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, script_now.now_ns, 1,
+                               &place),
+             FLAKE_LEASE);
     CHECK_EQ(atomic_load(&gen.engine.word), word); /* given back */
 }
 
@@ -745,7 +745,7 @@ static void the_horizon_ends_with_the_clock(void) {
     begin();
     script_now.now_ns = INT64_MAX - 3000 * ms;
     o.layout = flake_layout_of(44, 8, 12, 0);
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     o.state = &state;
     CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
     for (int i = 0; i < 2998; i++, script_now.now_ns += ms)
@@ -769,15 +769,13 @@ static void a_sno_state_brings_its_pool(void) {
     memset(&pool, 0, sizeof pool);
     memset(&w, 0, sizeof w);
     w.path = path_of("snos");
-    w.clock.now_ns = script_read;
-    w.clock.user = &script_now;
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, &reason), FLAKE_OK); /* a partition of its choice */
-    const uint16_t partition = pool.partition;
-    CHECK_EQ(pool.sequence_max, UINT16_MAX);
     ways_setup setup;
     memset(&setup, 0, sizeof setup);
     setup.is_scripted = true;
     flake_options o = ways_sno_options(&setup);
+    CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, &reason), FLAKE_OK); /* a partition of its choice */
+    const uint16_t partition = pool.partition;
+    CHECK_EQ(pool.sequence_max, UINT16_MAX);
     o.state = &snos;
     CHECK_EQ(sno_init(&ways.sno, &pool, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_OK);
@@ -785,7 +783,7 @@ static void a_sno_state_brings_its_pool(void) {
     const int64_t first_ms = sno_time_ms(id);
     CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, &reason), FLAKE_OK);
+    CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, &reason), FLAKE_OK);
     CHECK_EQ(pool.partition, partition);
     CHECK_EQ(sno_init(&ways.sno, &pool, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_OK);
@@ -798,7 +796,7 @@ static void a_sno_state_brings_its_pool(void) {
     CHECK_EQ(sno_init(&ways.sno, NULL, &o, NULL), FLAKE_FOREIGN);
     CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     pool = ways_pool(0, FAMILY_SNO, 5, 7);
-    CHECK_EQ(sno_state_open(&snos, &w, &pool, &reason), FLAKE_INVALID);
+    CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, &reason), FLAKE_INVALID);
 }
 
 int main(int argc, char **argv) {

@@ -219,10 +219,10 @@ static void opened_again_beside_a_timer(void) {
     flake_state_options w = where_of(path_of("ids"));
     pthread_t timer;
     begin();
-    o.clock.now_ns = w.clock.now_ns = ticking_clock;
+    o.clock.now_ns = ticking_clock;
     w.no_wait = true;
     atomic_store(&our->ticking_ns, start_ms * ms);
-    CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     atomic_store(&stop, false);
     if (pthread_create(&timer, NULL, extend_often, NULL) != 0) abort();
     for (int round = 0; round < 100; round++) {
@@ -230,7 +230,7 @@ static void opened_again_beside_a_timer(void) {
         while (atomic_load_explicit(&extended, memory_order_relaxed) == before) {
         }
         CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-        CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     }
     atomic_store(&stop, true);
     (void)pthread_join(timer, NULL);
@@ -243,7 +243,7 @@ static void closed_while_others_draw(void) {
     flake_options o = options_of(1);
     flake_state_options w = where_of(path_of("ids"));
     begin();
-    o.clock.now_ns = w.clock.now_ns = ticking_clock;
+    o.clock.now_ns = ticking_clock;
     w.horizon_ms = 20;
     w.no_wait = true;
     atomic_store(&our->ticking_ns, start_ms * ms);
@@ -251,7 +251,7 @@ static void closed_while_others_draw(void) {
         pthread_t threads[drawers], timer;
         static int seats[drawers] = {0, 1};
         o.state = NULL;
-        CHECK_EQ(flake_state_open(&state, &w, &o, &why), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
         o.state = &state;
         CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
         atomic_store(&stop, false);
@@ -289,8 +289,7 @@ static bool open_all(void) {
     memset(&setup, 0, sizeof setup);
     memset(&s, 0, sizeof s);
     setup.is_scripted = true;
-    s.clock.now_ns = script_read;
-    s.clock.user = &script_now;
+    const flake_options snos = ways_sno_options(&setup);
     const flake_options whole = ways_flake_options(&setup, 0, 399);
     flake_options wide = ways_wide_options(&setup);
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
@@ -299,13 +298,13 @@ static bool open_all(void) {
     flake_status sno_status_of[2];
     wide.seq_max = 199; /* the generator's, and the lanes' */
     w.path = path_of("all_flake");
-    status[0] = flake_state_open(&states[0], &w, &whole, NULL);
+    status[0] = flake_state_open(&states[0], &w, &whole, NULL, NULL);
     w.path = path_of("all_wide");
     status[1] = flake128_state_open(&states[1], &w, 0, &wide, NULL);
     s.path = path_of("all_sno");
-    sno_status_of[0] = sno_state_open(&sno_states[0], &s, &pool, NULL);
+    sno_status_of[0] = sno_state_open(&sno_states[0], &s, &snos, &pool, NULL);
     s.path = path_of("all_sno_shards");
-    sno_status_of[1] = sno_state_open(&sno_states[1], &s, &shards, NULL);
+    sno_status_of[1] = sno_state_open(&sno_states[1], &s, &snos, &shards, NULL);
     bool open = true;
     for (int i = 0; i < 2; i++) {
         EXPECT(status[i] == FLAKE_OK || status[i] == FLAKE_CLOCK_BACK);
@@ -397,9 +396,8 @@ static void draw_with_the_system_clock(void) {
     flake_options o = options_of(1);
     flake_state_options w = where_of(path_of("ids"));
     memset(&o.clock, 0, sizeof o.clock);
-    memset(&w.clock, 0, sizeof w.clock);
     w.horizon_ms = 10;
-    EXPECT(flake_state_open(&state, &w, &o, &why) == FLAKE_OK);
+    EXPECT(flake_state_open(&state, &w, &o, NULL, &why) == FLAKE_OK);
     o.state = &state;
     EXPECT(flake_init(&gen, &o) == FLAKE_OK);
     const size_t enough = our->log.n + 1000; /* who should kill this may be kept waiting */

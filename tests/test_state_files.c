@@ -10,6 +10,8 @@
 static pid_t pid_of_all; /* 0: each process has its own */
 static pid_t pid_here(void) { return pid_of_all ? pid_of_all : getpid(); }
 #define getpid() pid_here()
+static bool has_no_random_bytes;
+#define FLAKE_RANDOM_BYTES(to, n) (!has_no_random_bytes && flake_i_system_random(to, n))
 #include "flake.h"
 #include "sno.h"
 #include "options.h"
@@ -30,8 +32,7 @@ static flake_status open_at(flake_state *s, const char *path) {
     memset(&w, 0, sizeof w);
     memset(&why, 0, sizeof why);
     w.path = path;
-    w.clock.now_ns = scene_clock;
-    return flake_state_open(s, &w, &o, &why);
+    return flake_state_open(s, &w, &o, NULL, &why);
 }
 
 static flake_status start_on(flake_gen *g, flake_state *s) {
@@ -224,14 +225,14 @@ static void change_a_byte(void) {
     put_bytes(path_of("ids"), bytes, sizeof bytes);
 }
 
-static void is_lost_in_place(void (*change)(void), bool by_timer) {
+static void is_lost_in_place(void (*change)(void), bool manual_extend) {
     uint8_t before[8192], changed[8192], after[8192];
     begin();
     CHECK_EQ(open_at(&other, path_of("another")), FLAKE_OK);
     close_it(&other);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
-    FLAKE_ATOMIC_STORE(&state.by_timer, by_timer ? 1u : 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&state.manual_extend, manual_extend ? 1u : 0u, relaxed);
     CHECK_EQ(read_bytes(path_of("ids"), earlier, sizeof earlier), sizeof earlier);
     pass_ms(1600);
     CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
@@ -242,7 +243,7 @@ static void is_lost_in_place(void (*change)(void), bool by_timer) {
     memset(after, 0, sizeof after);
     const size_t n = read_bytes(path_of("ids"), changed, sizeof changed);
     pass_ms(1600); /* within the horizon, but the file is due */
-    if (by_timer) CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
+    if (manual_extend) CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
     CHECK_EQ(draw(), FLAKE_FOREIGN);
     CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
     CHECK_EQ(read_bytes(path_of("ids"), after, sizeof after), n);
@@ -360,9 +361,8 @@ static void what_stands_beside_the_path_is_not_taken(void) {
     flake_state_options w;
     memset(&w, 0, sizeof w);
     w.path = beside;
-    w.clock = o.clock;
     o.node = 5;
-    CHECK_EQ(flake_state_open(&other, &w, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&other, &w, &o, NULL, &why), FLAKE_OK);
     close_it(&other);
     const int64_t horizon_ns = horizon_at(beside);
     CHECK_EQ(open_at(&state, path), FLAKE_FOREIGN);
@@ -504,16 +504,16 @@ static void a_crash_loop_does_not_run_away(void) {
     memset(&w, 0, sizeof w);
     begin();
     w.path = path_of("ids");
-    w.clock.now_ns = scene_clock;
+    const flake_options o = options_now();
     w.no_wait = true;
     w.horizon_ms = 10000;
-    CHECK_EQ(flake_state_open(&state, &w, NULL, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     const int64_t horizon_ns = horizon_at(w.path);
     w.horizon_ms = 1000;
     for (int run = 0; run < 5; run++) {
         flake_i_file_drop(&state.file, false); /* as if it had died */
         memset(&state, 0, sizeof state);
-        CHECK_EQ(flake_state_open(&state, &w, NULL, &why), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
         CHECK_EQ(horizon_at(w.path), horizon_ns);
     }
     close_it(&state);
@@ -602,8 +602,8 @@ static flake_status open_snos(void) { /* with a partition that nobody chose */
     memset(&w, 0, sizeof w);
     memset(&pool, 0, sizeof pool);
     w.path = path_of("snos");
-    w.clock.now_ns = scene_clock;
-    const flake_status status = sno_state_open(&snos, &w, &pool, NULL);
+    const flake_options o = options_of_sno(scene_clock, NULL);
+    const flake_status status = sno_state_open(&snos, &w, &o, &pool, NULL);
     if (status == FLAKE_OK) CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     return status;
 }
@@ -698,14 +698,13 @@ static wire may_open;
 
 static void open_anew_as_a_shared_one(void) {
     flake_state_options w;
-    const flake_options o = options_now();
+    flake_options o = options_now();
     memset(&w, 0, sizeof w);
     w.path = path_of("ids");
-    w.shared_memory = true;
-    w.clock.now_ns = scene_clock;
+    o.shared_memory = true;
     const uint64_t run = flake_i_state_run(&state);
     (void)await_word(&may_open);
-    EXPECT(flake_state_open(&state, &w, &o, NULL) == FLAKE_OK);
+    EXPECT(flake_state_open(&state, &w, &o, NULL, NULL) == FLAKE_OK);
     EXPECT(state.is_shared && flake_i_state_run(&state) != run);
     EXPECT(flake_state_close(&state) == FLAKE_OK);
 }
@@ -730,14 +729,21 @@ static void let_go_of_the_parents(void) { EXPECT(flake_state_close(&state) == FL
 
 static void find_the_parents_taken(void) { EXPECT(open_at(&other, path_of("ids")) == FLAKE_TAKEN); }
 
+static void fork_while_a_state_is_open(void) {
+    EXPECT(open_at(&state, path_of("ids")) == FLAKE_OK);
+    EXPECT(in_child(let_go_of_the_parents) == 0);
+    EXPECT(in_child(find_the_parents_taken) == 0);
+    EXPECT(flake_state_close(&state) == FLAKE_OK);
+}
+
 static void a_child_with_its_parents_pid_has_not_its_state(void) {
     begin();
     if (!flake_i_fork_page()) return; /* here the pid is all that tells them apart */
     pid_of_all = 42;
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-    child_is_well(let_go_of_the_parents);
-    child_is_well(find_the_parents_taken);
-    close_it(&state);
+    child_is_well(fork_while_a_state_is_open);
+    has_no_random_bytes = true;
+    child_is_well(fork_while_a_state_is_open);
+    has_no_random_bytes = false;
     pid_of_all = 0;
 }
 
@@ -781,6 +787,71 @@ static void a_close_behind_a_bump_waits_for_who_writes(void) {
     CHECK_EQ(pthread_join(writer, NULL), 0);
     on_call = NULL;
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    close_it(&state);
+}
+
+/* ---- opened again after its descriptor was closed, while a timer is still in a write ---- */
+
+static bool write_first_when_told(const char *name) {
+    if (strcmp(name, "write") != 0 || atomic_exchange(&writes, true)) return true;
+    while (!atomic_load(&may_write)) (void)sched_yield();
+    return true;
+}
+
+static void *extend_until_told(void *unused) {
+    (void)flake_state_extend(&state);
+    atomic_store(&has_written, true);
+    return unused;
+}
+
+static void let_the_timer_end(int64_t ns) {
+    atomic_store(&may_write, true);
+    while (!atomic_load(&has_written)) (void)sched_yield();
+    pass_ms(ns / a_ms + 1);
+}
+
+static void a_state_opened_again_has_one_writer(void) {
+    pthread_t timer;
+    begin();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    pass_ms(10000); /* nothing is waited for but the timer */
+    atomic_store(&writes, false);
+    atomic_store(&may_write, false);
+    atomic_store(&has_written, false);
+    on_call = write_first_when_told;
+    on_sleep = let_the_timer_end;
+    if (pthread_create(&timer, NULL, extend_until_told, NULL) != 0) abort();
+    while (!atomic_load(&writes)) (void)sched_yield();
+    CHECK_EQ((close)(state.file.fd), 0);
+    CHECK_EQ(open_at(&other, path_of("nowhere/ids")), FLAKE_IO); /* another object does not wait */
+    CHECK(!atomic_load(&has_written));
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK(atomic_load(&has_written));
+    atomic_store(&may_write, true);
+    (void)pthread_join(timer, NULL);
+    on_call = NULL;
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    for (int i = 0; i < 5; i++, pass_ms(1600)) CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(repeated(), 0);
+    close_it(&state);
+}
+
+/* An open that fails gives the turn back: the state is as it was. */
+static void a_state_that_is_not_opened_again_is_as_it_was(void) {
+    begin();
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+    CHECK_EQ((close)(state.file.fd), 0);
+    CHECK_EQ(open_at(&state, path_of("nowhere/ids")), FLAKE_IO);
+    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ((uint64_t)FLAKE_ATOMIC_LOAD(&state.writer, relaxed), 0);
+    FLAKE_ATOMIC_STORE(&state.writer, flake_i_thread_id(), relaxed); /* as in a handler */
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_TAKEN);
+    CHECK(strstr(why.text, "written") != NULL);
+    FLAKE_ATOMIC_STORE(&state.writer, 0u, relaxed);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    CHECK_EQ(draw(), FLAKE_IO); /* of the earlier run */
     close_it(&state);
 }
 
@@ -996,6 +1067,8 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_childs_copy_may_be_opened_anew_as_a_shared_one),
         CHECK_TEST(a_child_with_its_parents_pid_has_not_its_state),
         CHECK_TEST(a_close_behind_a_bump_waits_for_who_writes),
+        CHECK_TEST(a_state_opened_again_has_one_writer),
+        CHECK_TEST(a_state_that_is_not_opened_again_is_as_it_was),
         CHECK_TEST(a_state_opened_again_does_not_revive_its_generators),
         CHECK_TEST(an_open_that_fails_leaves_nothing_open),
         CHECK_TEST(a_run_waits_for_the_last_id_and_no_longer),

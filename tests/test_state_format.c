@@ -48,7 +48,7 @@ static ssize_t stint_write(int fd, const void *from, size_t n) {
 static flake_state state;
 static flake_gen gen;
 static flake128_gen wide;
-static flake_slot slot;
+static flake_state numbered;
 static flake_state snos;
 static sno_gen sno;
 static flake_why why;
@@ -57,22 +57,19 @@ static flake_state_options where_of(const char *name) {
     flake_state_options w;
     memset(&w, 0, sizeof w);
     w.path = path_of(name);
-    w.clock.now_ns = scene_clock;
     return w;
 }
 
 static flake_status open_ids(const flake_options *o) {
     const flake_state_options w = where_of("ids");
     memset(&why, 0, sizeof why);
-    return flake_state_open(&state, &w, o, &why);
+    return flake_state_open(&state, &w, o, NULL, &why);
 }
 
 static flake_status open_snos_at(const char *name, sno_snapshot *pool) {
-    flake_state_options w;
-    memset(&w, 0, sizeof w);
-    w.path = path_of(name);
-    w.clock.now_ns = scene_clock;
-    return sno_state_open(&snos, &w, pool, NULL);
+    const flake_state_options w = where_of(name);
+    const flake_options o = options_of_sno(scene_clock, NULL);
+    return sno_state_open(&snos, &w, &o, pool, NULL);
 }
 
 static flake_status open_snos(sno_snapshot *pool) { return open_snos_at("snos", pool); }
@@ -187,21 +184,20 @@ static flake_status open_kind(size_t kind) {
         sno_snapshot pool = pool_of(100, 299);
         return open_snos(&pool) == FLAKE_OK ? FLAKE_OK : FLAKE_FOREIGN;
     }
-    flake_slot_options where;
-    uint32_t number = 0;
+    flake_state_options where;
+    uint64_t number = 0;
     memset(&where, 0, sizeof where);
     where.dir = our_folder;
     where.first = 7;
     where.count = 1;
-    where.clock.now_ns = scene_clock;
-    const flake_status status = flake_slot_claim(&slot, &where, &number, &why);
+    const flake_status status = flake_state_open(&numbered, &where, &o, &number, &why);
     if (status == FLAKE_OK) CHECK_EQ(number, 7);
     return status;
 }
 
 static flake_status close_kind(size_t kind) {
     if (kind == 3) return flake_state_close(&snos) == FLAKE_OK ? FLAKE_OK : FLAKE_IO;
-    return kind == 4 ? flake_slot_release(&slot) : flake_state_close(&state);
+    return flake_state_close(kind == 4 ? &numbered : &state);
 }
 
 static bool is_as_expected(const char *name) {
@@ -532,7 +528,7 @@ static void new_files_are_as_the_umask_says(void) {
         CHECK_EQ(system(command), 0);
         flake_retire(&gen);
         close_it(&state);
-        CHECK_EQ(flake_slot_release(&slot), FLAKE_OK);
+        close_it(&numbered);
     }
 }
 
@@ -553,7 +549,7 @@ static void open_without_streams(void) {
         o.state = NULL;
         o.exclusive = NULL;
         EXPECT(open_ids(&o) == FLAKE_OK && state.file.fd > 2);
-        EXPECT(open_kind(4) == FLAKE_OK && slot.state.file.fd > 2);
+        EXPECT(open_kind(4) == FLAKE_OK && numbered.file.fd > 2);
         o.state = &state;
         o.exclusive = our_folder;
         EXPECT(flake_init(&gen, &o) == FLAKE_OK && gen.exclusive.fd > 2);
@@ -563,7 +559,7 @@ static void open_without_streams(void) {
         EXPECT(flake_next(&gen, &id) == FLAKE_OK);
         flake_retire(&gen);
         EXPECT(flake_state_close(&state) == FLAKE_OK);
-        EXPECT(flake_slot_release(&slot) == FLAKE_OK);
+        EXPECT(flake_state_close(&numbered) == FLAKE_OK);
         EXPECT(streams_are_as_they_were());
     }
 }

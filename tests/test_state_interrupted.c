@@ -14,7 +14,7 @@
 
 static flake_state state;
 static flake_gen gen;
-static flake_slot slot;
+static flake_state numbered;
 static flake_state snos;
 static sno_gen sno;
 static sno_snapshot sno_pool_of;
@@ -22,22 +22,21 @@ static sno_snapshot sno_pool_of;
 /* ---- both headers, as one ---- */
 
 
-static bool by_timer;
+static bool manual_extend;
 
 /* The options of either header's states have the same fields. */
-#define SET_STATE_OPTIONS(w, name)      \
-    do {                                \
-        memset(&(w), 0, sizeof(w));     \
-        (w).path = path_of(name);       \
-        (w).by_timer = by_timer;        \
-        (w).clock.now_ns = scene_clock; \
+#define SET_STATE_OPTIONS(w, name)        \
+    do {                                  \
+        memset(&(w), 0, sizeof(w));        \
+        (w).path = path_of(name);          \
+        (w).manual_extend = manual_extend; \
     } while (0)
 
 static flake_status open_flake(void) {
     flake_state_options w;
     flake_options o = options_in_scene(1);
     SET_STATE_OPTIONS(w, "ids");
-    const flake_status status = flake_state_open(&state, &w, &o, NULL);
+    const flake_status status = flake_state_open(&state, &w, &o, NULL, NULL);
     if (status != FLAKE_OK) return status;
     o.state = &state;
     return flake_init(&gen, &o);
@@ -52,7 +51,7 @@ static flake_status open_sno(void) {
     flake_state_options w;
     flake_options o = sno_options_now();
     SET_STATE_OPTIONS(w, "snos");
-    const flake_status status = sno_state_open(&snos, &w, &sno_pool_of, NULL);
+    const flake_status status = sno_state_open(&snos, &w, &o, &sno_pool_of, NULL);
     if (status != FLAKE_OK) return status;
     o.state = &snos;
     return sno_init(&sno, &sno_pool_of, &o, NULL);
@@ -78,17 +77,17 @@ static flake_status close_flake(void) { return flake_state_close(&state); }
 static flake_status close_sno(void) { return flake_state_close(&snos); }
 
 static flake_status claim_slot(void) {
-    flake_slot_options o;
-    uint32_t number;
-    memset(&o, 0, sizeof o);
-    o.dir = our_folder;
-    o.count = 1;
-    o.wait_ms = 5000;
-    o.clock.now_ns = scene_clock;
-    return flake_slot_claim(&slot, &o, &number, NULL);
+    const flake_options o = options_in_scene(0);
+    flake_state_options w;
+    uint64_t number;
+    memset(&w, 0, sizeof w);
+    w.dir = our_folder;
+    w.count = 1;
+    w.wait_ms = 5000;
+    return flake_state_open(&numbered, &w, &o, &number, NULL);
 }
 
-static flake_status release_slot(void) { return flake_slot_release(&slot); }
+static flake_status release_slot(void) { return flake_state_close(&numbered); }
 
 static flake_status exclude_flake(void) {
     flake_options o = options_in_scene(1);
@@ -177,10 +176,10 @@ static void an_open_leaves_its_thread_cancellable(void) {
     begin();
     memset(&w, 0, sizeof w);
     w.path = path_of("snos");
-    w.clock.now_ns = scene_clock;
+    const flake_options o = sno_options_now();
     for (int i = 0; i < 2; i++, pass_ms(5)) {
         memset(&pool, 0, sizeof pool); /* the file's, or one that is drawn */
-        CHECK_EQ(sno_state_open(&snos, &w, &pool, NULL), FLAKE_OK);
+        CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, NULL), FLAKE_OK);
         CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before), 0);
         CHECK_EQ(before, PTHREAD_CANCEL_ENABLE);
         CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
@@ -378,13 +377,13 @@ static void is_interrupted(const struct kind *k, flake_status (*what)(void)) {
 static void a_draw_in_a_handler_is_answered_at_once(void) {
     (void)signal(SIGUSR1, draw_in_between);
     for (int timer = 0; timer < 2; timer++) {
-        by_timer = timer;
+        manual_extend = timer;
         for (int i = 0; i < kinds_count; i++) {
             is_interrupted(&kinds[i], kinds[i].extend);
             if (!timer) is_interrupted(&kinds[i], kinds[i].draw);
         }
     }
-    by_timer = false;
+    manual_extend = false;
 }
 
 /* ---- errno ---- */

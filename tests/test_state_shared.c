@@ -6,8 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "scene.h"
-#define FLAKE_CLOCK_NS(kind) \
-    ((void)(kind), scene_clock(NULL)) /* functions lie elsewhere in a peer */
+/* No pointer to a function: a peer has it at another address. */
 #define FLAKE_CLOCK_NS(kind) ((void)(kind), scene_clock(NULL))
 #include "flake.h"
 #include "sno.h"
@@ -44,13 +43,12 @@ static const char *name_of_it = "ids";
 
 static flake_status open_it(void) {
     flake_state_options w;
-    const flake_options o = options_on_state();
+    flake_options o = options_on_state();
     memset(&w, 0, sizeof w);
     memset(&why, 0, sizeof why);
     w.path = path_of(name_of_it);
-    w.shared_memory = true;
-    w.clock.user = clocks_user;
-    return flake_state_open(&all->state, &w, &o, &why);
+    o.clock.user = clocks_user;
+    return flake_state_open(&all->state, &w, &o, NULL, &why);
 }
 
 static flake_status start_it(void) {
@@ -387,6 +385,41 @@ static void a_take_over_that_fails_writes_to_nothing_else(void) {
     }
 }
 
+/* ---- a file that was put back to what it was ---- */
+
+static uint8_t earlier[FLAKE_I_FILE];
+
+static void move_file(const char *mode, size_t (*move)(FILE *file)) {
+    FILE *file = fopen(path_of("ids"), mode);
+    EXPECT(file && move(file) == sizeof earlier);
+    if (file) EXPECT(fclose(file) == 0);
+}
+
+static size_t keep(FILE *file) { return fread(earlier, 1, sizeof earlier, file); }
+static size_t put_back(FILE *file) { return fwrite(earlier, 1, sizeof earlier, file); }
+
+static void opens_and_the_file_is_put_back(void) {
+    EXPECT(open_it() == FLAKE_OK);
+    EXPECT(start_it() == FLAKE_OK);
+    move_file("rb", keep);
+    pass_ms(1600);
+    EXPECT(draw() == FLAKE_OK);
+    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+    move_file("r+b", put_back);
+    be_killed();
+}
+
+static void a_file_put_back_behind_the_dead_is_not_taken_over(void) {
+    begin_shared();
+    child_is_killed(opens_and_the_file_is_put_back);
+    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(open_it(), FLAKE_FOREIGN);
+    CHECK(strstr(why.text, "was changed") != NULL);
+    pass_ms(1);
+    CHECK_EQ(draw(), FLAKE_FOREIGN);
+    CHECK_EQ(repeated(), 0);
+}
+
 /* ---- a child that inherited the file ---- */
 
 static wire to_orphan, from_orphan;
@@ -438,7 +471,7 @@ static void another_run(void) {
     w.path = path_of("ids");
     o.shared_memory = false;
     o.state = NULL;
-    EXPECT(flake_state_open(&mine, &w, &o, &why) == FLAKE_OK);
+    EXPECT(flake_state_open(&mine, &w, &o, NULL, &why) == FLAKE_OK);
     o.state = &mine;
     EXPECT(flake_init(&gen, &o) == FLAKE_OK);
     for (int i = 0; i < 100; i++, pass_ms(1)) {
@@ -470,7 +503,9 @@ static void a_state_that_is_not_shared_is_refused(void) {
     memset(&w, 0, sizeof w);
     w.path = path_of("ids");
     o.state = NULL;
-    CHECK_EQ(flake_state_open(&mine, &w, &o, &why), FLAKE_OK);
+    o.shared_memory = false;
+    CHECK_EQ(flake_state_open(&mine, &w, &o, NULL, &why), FLAKE_OK);
+    o.shared_memory = true;
     o.state = &mine;
     CHECK_EQ(flake_init(&all->gen, &o), FLAKE_INVALID);
     CHECK_EQ(flake_shards_init(all->shards, 2, &o), FLAKE_INVALID);
@@ -499,8 +534,8 @@ static flake_status open_snos(sno_snapshot *pool) {
     pool->partition = 5;
     pool->sequence_max = 99;
     w.path = path_of("snos");
-    w.shared_memory = true;
-    return sno_state_open(&all->snos, &w, pool, NULL);
+    const flake_options o = options_on_state();
+    return sno_state_open(&all->snos, &w, &o, pool, NULL);
 }
 
 static flake_status draw_sno(void) {
@@ -657,6 +692,7 @@ static const check_test tests[] = {
     CHECK_TEST(another_takes_over),
     CHECK_TEST(killed_in_any_line_of_an_extension),
     CHECK_TEST(a_take_over_that_fails_writes_to_nothing_else),
+    CHECK_TEST(a_file_put_back_behind_the_dead_is_not_taken_over),
     CHECK_TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go),
     CHECK_TEST(a_run_in_between_ends_the_generators_before_it),
     CHECK_TEST(a_state_that_is_not_shared_is_refused),

@@ -15,7 +15,7 @@ static flake_status open_at_path(flake_state *s) {
     flake_state_options o;
     memset(&o, 0, sizeof o);
     o.path = path;
-    return flake_state_open(s, &o, NULL, NULL);
+    return flake_state_open(s, &o, NULL, NULL, NULL);
 }
 
 static bool names_a_file(void) {

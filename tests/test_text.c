@@ -7,25 +7,38 @@
 #include "flake.h"
 #include <limits.h>
 
-#define FORMS 11
 static const char digits62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-static const struct {
+
+/* A form of 64-bit ids; those of 128 bits have a base each. */
+typedef struct kind {
     unsigned base;
     size_t width;
     const char *digits;
-} forms[FORMS] = {
-    {10, 20, digits62},
-    {16, 16, "0123456789abcdef"},
-    {2, 64, digits62},
-    {2, 79, digits62},
-    {32, 13, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"},
-    {36, 13, digits62},
-    {58, 11, "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"},
-    {62, 11, digits62},
-    {32, 13, "ybndrfg8ejkmcpqxot1uwisza345h769"},
-    {36, 13, "0123456789abcdefghijklmnopqrstuvwxyz"},
-    {58, 11, "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"},
-};
+    int form; /* a flake_text; of 128 bits: -1 */
+} kind;
+
+enum { forms = 11, kinds = forms + 61 };
+
+static kind kind_of(size_t i) {
+    static const kind of_form[forms] = {
+        {10, 20, digits62, FLAKE_DEC},
+        {16, 16, "0123456789abcdef", FLAKE_HEX},
+        {2, 64, digits62, FLAKE_BIN},
+        {2, 79, digits62, FLAKE_BIN4},
+        {32, 13, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", FLAKE_BASE32},
+        {36, 13, digits62, FLAKE_BASE36},
+        {58, 11, "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", FLAKE_BASE58},
+        {62, 11, digits62, FLAKE_BASE62},
+        {32, 13, "ybndrfg8ejkmcpqxot1uwisza345h769", FLAKE_ZBASE32},
+        {36, 13, "0123456789abcdefghijklmnopqrstuvwxyz", FLAKE_BASE36_LOWER},
+        {58, 11, "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ", FLAKE_BASE58_FLICKR},
+    };
+    kind k = {0, 0, digits62, -1};
+    if (i < forms) return of_form[i];
+    k.base = (unsigned)(i - forms) + 2;
+    k.width = flake128_text_width(k.base);
+    return k;
+}
 
 static uint64_t seed = 0x9e3779b97f4a7c15;
 
@@ -39,22 +52,28 @@ static uint64_t random_id(void) {
     return id >> random_size(64);
 }
 
-static flake128 random_id128(void) {
+static flake128 widen(uint64_t id) {
+    flake128 wide = {0};
+    for (int i = 15; i >= 8; i--, id >>= 8) wide.bytes[i] = (uint8_t)id;
+    return wide;
+}
+
+static int same(flake128 a, flake128 b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+static flake128 ones(const kind *k) {
     flake128 id;
+    memset(&id, 0xff, sizeof id);
+    return k->form < 0 ? id : widen(UINT64_MAX);
+}
+
+static flake128 random_of(const kind *k) {
+    flake128 id;
+    if (k->form >= 0) return widen(random_id());
     flake_to_bytes(random64(), id.bytes);
     flake_to_bytes(random64(), id.bytes + 8);
     memset(id.bytes, 0, random_size(16));
     return id;
 }
-
-static flake128 widen(uint64_t id) {
-    flake128 wide;
-    memset(&wide, 0, sizeof wide);
-    for (int i = 15; i >= 8; i--, id >>= 8) wide.bytes[i] = (uint8_t)id;
-    return wide;
-}
-
-static int same128(flake128 a, flake128 b) { return memcmp(&a, &b, sizeof a) == 0; }
 
 /* The reference: the last `width` digits of the number, in `text` of width + 1 characters. */
 static void reference(flake128 id, unsigned base, const char *digits, size_t width, char *text) {
@@ -75,111 +94,103 @@ static const char *without_zeros(const char *text, char zero) {
     return text;
 }
 
-/* What flake_format_fixed has to say, and from where flake_format has to say it. */
-static const char *reference_form(uint64_t id, int form, char *text) {
-    if (form == FLAKE_BIN4) {
+/* What the fixed text has to be, and from where the other one has to begin. */
+static const char *reference_of(flake128 id, const kind *k, char *text) {
+    if (k->form == FLAKE_BIN4) {
         char bits[65];
-        reference(widen(id), 2, digits62, 64, bits);
+        reference(id, 2, digits62, 64, bits);
         for (int i = 0; i < 64; i++) text[i + i / 4] = bits[i];
         for (int i = 4; i < 79; i += 5) text[i] = ' ';
         text[79] = '\0';
         return text;
     }
-    reference(widen(id), forms[form].base, forms[form].digits, forms[form].width, text);
-    return without_zeros(text, forms[form].digits[0]);
+    reference(id, k->base, k->digits, k->width, text);
+    return without_zeros(text, k->digits[0]);
 }
 
-static flake_status parse(const char *text, int form, uint64_t *id) {
-    return flake_parse(text, strlen(text), (flake_text)form, id);
+/* ---- the calls ---- */
+
+static size_t format(flake128 id, const kind *k, char *text, size_t size) {
+    return k->form < 0 ? flake128_format(id, k->base, text, size)
+                       : flake_format(flake_from_bytes(id.bytes + 8), (flake_text)k->form, text, size);
 }
 
-static int refused(const char *text, size_t len, int form) {
-    uint64_t id = 77;
-    return flake_parse(text, len, (flake_text)form, &id) == FLAKE_PARSE && id == 77;
+static size_t format_fixed(flake128 id, const kind *k, char *text, size_t size) {
+    return k->form < 0 ? flake128_format_fixed(id, k->base, text, size)
+                       : flake_format_fixed(flake_from_bytes(id.bytes + 8), (flake_text)k->form, text, size);
 }
 
-static int refused128(const char *text, size_t len, unsigned base) {
-    const flake128 before = widen(77);
-    flake128 id = before;
-    return flake128_parse(text, len, base, &id) == FLAKE_PARSE && same128(id, before);
+static flake_status parse(const char *text, size_t len, const kind *k, flake128 *id) {
+    if (k->form < 0) return flake128_parse(text, len, k->base, id);
+    uint64_t id64 = flake_from_bytes(id->bytes + 8);
+    const flake_status status = flake_parse(text, len, (flake_text)k->form, &id64);
+    *id = widen(id64);
+    return status;
+}
+
+static int reads(const char *text, size_t len, const kind *k, flake128 wanted) {
+    flake128 id = widen(77);
+    return parse(text, len, k, &id) == FLAKE_OK && same(id, wanted);
+}
+
+static int refused(const char *text, size_t len, const kind *k) {
+    flake128 id = widen(77);
+    return parse(text, len, k, &id) == FLAKE_PARSE && same(id, widen(77));
 }
 
 /* Everything that holds for one id in one form. */
-static void check_id(uint64_t id, int form) {
-    const flake_text text_form = (flake_text)form;
-    char fixed[FLAKE_TEXT_SIZE], text[FLAKE_TEXT_SIZE] = "";
-    const char *shortest = reference_form(id, form, fixed);
-    uint64_t back = ~id;
-    CHECK_EQ(flake_format(id, text_form, text, sizeof text), strlen(shortest));
+static void check_id(flake128 id, const kind *k) {
+    char fixed[FLAKE128_TEXT_SIZE], text[FLAKE128_TEXT_SIZE] = "";
+    const char *shortest = reference_of(id, k, fixed);
+    CHECK_EQ(format(id, k, text, sizeof text), strlen(shortest));
     CHECK_STR(text, shortest);
-    CHECK(parse(text, form, &back) == FLAKE_OK && back == id);
-    back = ~id;
-    CHECK_EQ(flake_format_fixed(id, text_form, text, sizeof text), forms[form].width);
+    CHECK(reads(text, strlen(text), k, id));
+    CHECK_EQ(format_fixed(id, k, text, sizeof text), k->width);
     CHECK_STR(text, fixed);
-    CHECK(parse(text, form, &back) == FLAKE_OK && back == id);
+    CHECK(reads(text, k->width, k, id));
 }
 
-static void check_id128(flake128 id, unsigned base) {
-    const size_t width = flake128_text_width(base);
-    char fixed[FLAKE128_TEXT_SIZE], text[FLAKE128_TEXT_SIZE] = "";
-    flake128 back = widen(77);
-    reference(id, base, digits62, width, fixed);
-    const char *shortest = without_zeros(fixed, '0');
-    CHECK_EQ(flake128_format(id, base, text, sizeof text), strlen(shortest));
-    CHECK_STR(text, shortest);
-    CHECK(flake128_parse(text, strlen(text), base, &back) == FLAKE_OK && same128(back, id));
-    back = widen(77);
-    CHECK_EQ(flake128_format_fixed(id, base, text, sizeof text), width);
-    CHECK_STR(text, fixed);
-    CHECK(flake128_parse(text, width, base, &back) == FLAKE_OK && same128(back, id));
+/* A text that is known, and its id. */
+static void check_known(const kind *k, flake128 id, const char *known) {
+    char text[FLAKE128_TEXT_SIZE] = "";
+    CHECK(format(id, k, text, sizeof text) > 0);
+    CHECK_STR(text, known);
+    CHECK(reads(known, strlen(known), k, id));
 }
 
 /* ---- vectors ---- */
 
 static void idgen_row(char **column) {
-    static const int of_column[] = {FLAKE_DEC, FLAKE_HEX, FLAKE_BIN4};
-    char text[FLAKE_TEXT_SIZE] = "";
+    static const size_t of_column[] = {FLAKE_DEC, FLAKE_HEX, FLAKE_BIN4};
     uint8_t bytes[8];
     hex_bytes(column[5], bytes, sizeof bytes);
-    const uint64_t id = flake_from_bytes(bytes);
     for (int i = 0; i < 3; i++) {
-        uint64_t back = 0;
-        CHECK(flake_format(id, (flake_text)of_column[i], text, sizeof text) > 0);
-        CHECK_STR(text, column[6 + i]);
-        CHECK(parse(column[6 + i], of_column[i], &back) == FLAKE_OK && back == id);
+        const kind k = kind_of(of_column[i]);
+        check_known(&k, widen(flake_from_bytes(bytes)), column[6 + i]);
     }
 }
 
 static void idgen_texts(void) { vectors_read("idgen.tsv", 9, idgen_row); }
 
 static void boundary_row(char **column) {
-    static const unsigned of_column[] = {62, 36, 10};
-    char text[FLAKE128_TEXT_SIZE] = "";
+    static const size_t of_column[] = {62, 36, 10};
     flake128 id;
     hex_bytes(column[3], id.bytes, sizeof id.bytes);
     for (int i = 0; i < 3; i++) {
-        const char *expected = column[4 + i];
-        flake128 back = widen(77);
-        CHECK(flake128_format(id, of_column[i], text, sizeof text) > 0);
-        CHECK_STR(text, expected);
-        CHECK(flake128_parse(expected, strlen(expected), of_column[i], &back) == FLAKE_OK);
-        CHECK(same128(back, id));
+        const kind k = kind_of(forms + of_column[i] - 2);
+        check_known(&k, id, column[4 + i]);
     }
 }
 
 static void boundary_texts(void) { vectors_read("boundary.tsv", 7, boundary_row); }
 
 static void bwmarrin_row(char **column) {
-    static const int of_column[] = {FLAKE_DEC, FLAKE_BIN, FLAKE_ZBASE32, FLAKE_BASE36_LOWER,
-                                    FLAKE_BASE58_FLICKR};
-    char text[FLAKE_TEXT_SIZE] = "";
+    static const size_t of_column[] = {FLAKE_DEC, FLAKE_BIN, FLAKE_ZBASE32, FLAKE_BASE36_LOWER, FLAKE_BASE58_FLICKR};
     uint64_t id = 0;
-    CHECK_EQ(parse(column[0], FLAKE_DEC, &id), FLAKE_OK);
+    CHECK_EQ(flake_parse(column[0], strlen(column[0]), FLAKE_DEC, &id), FLAKE_OK);
     for (int i = 0; i < 5; i++) {
-        uint64_t back = ~id;
-        CHECK(flake_format(id, (flake_text)of_column[i], text, sizeof text) > 0);
-        CHECK_STR(text, column[i]);
-        CHECK(parse(column[i], of_column[i], &back) == FLAKE_OK && back == id);
+        const kind k = kind_of(of_column[i]);
+        check_known(&k, widen(id), column[i]);
     }
 }
 
@@ -190,7 +201,7 @@ static void bwmarrin_texts(void) { vectors_read("bwmarrin.tsv", 5, bwmarrin_row)
 static void known_texts(void) {
     static const struct {
         uint64_t id;
-        const char *text[FORMS];
+        const char *text[forms];
     } known[] = {
         {0,
          {"0", "0", "0",
@@ -203,65 +214,66 @@ static void known_texts(void) {
           "FZZZZZZZZZZZZ", "3W5E11264SGSF", "jpXCZedGfVQ", "LygHa16AHYF",
           "x999999999999", "3w5e11264sgsf", "JPwcyDCgEup"}},
     };
-    char text[FLAKE_TEXT_SIZE] = "";
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        for (int form = 0; form < FORMS; form++) {
-            CHECK(flake_format(known[i].id, (flake_text)form, text, sizeof text) > 0);
-            CHECK_STR(text, known[i].text[form]);
-            check_id(known[i].id, form);
+        for (size_t form = 0; form < forms; form++) {
+            const kind k = kind_of(form);
+            check_known(&k, widen(known[i].id), known[i].text[form]);
+            check_id(widen(known[i].id), &k);
         }
-    flake128 ones;
-    memset(&ones, 0xff, sizeof ones);
-    char text128[FLAKE128_TEXT_SIZE] = "";
-    flake128_format(ones, 10, text128, sizeof text128);
-    CHECK_STR(text128, "340282366920938463463374607431768211455");
-    flake128_format(ones, 16, text128, sizeof text128);
-    CHECK_STR(text128, "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF");
-    flake128_format_fixed(widen(61), 62, text128, sizeof text128);
-    CHECK_STR(text128, "000000000000000000000z");
+    flake128 all_ones;
+    memset(&all_ones, 0xff, sizeof all_ones);
+    char text[FLAKE128_TEXT_SIZE] = "";
+    flake128_format(all_ones, 10, text, sizeof text);
+    CHECK_STR(text, "340282366920938463463374607431768211455");
+    flake128_format(all_ones, 16, text, sizeof text);
+    CHECK_STR(text, "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF");
+    flake128_format_fixed(widen(61), 62, text, sizeof text);
+    CHECK_STR(text, "000000000000000000000z");
 }
 
 static void boundaries(void) {
-    for (int form = 0; form < FORMS; form++) {
+    for (size_t form = 0; form < forms; form++) {
+        const kind k = kind_of(form);
         uint64_t power = 1;
         for (int more = 1; more;) {
-            for (uint64_t id = power - 1; id != power + 2; id++) check_id(id, form);
-            more = power <= UINT64_MAX / forms[form].base;
-            power *= forms[form].base;
+            for (uint64_t id = power - 1; id != power + 2; id++) check_id(widen(id), &k);
+            more = power <= UINT64_MAX / k.base;
+            power *= k.base;
         }
-        for (uint64_t back = 0; back < 300; back++) check_id(UINT64_MAX - back, form);
-        for (uint64_t id = 0; id < 4000; id++) check_id(id, form);
+        for (uint64_t back = 0; back < 300; back++) check_id(widen(UINT64_MAX - back), &k);
+        for (uint64_t id = 0; id < 4000; id++) check_id(widen(id), &k);
     }
 }
 
 /* The powers of the base and their neighbours, as texts: 1 then zeros, all highest digits, ... */
 static void boundaries128(void) {
-    for (unsigned base = 2; base <= 62; base++) {
-        const size_t width = flake128_text_width(base);
+    for (size_t i = forms; i < kinds; i++) {
+        const kind k = kind_of(i);
         flake128 id;
         char text[FLAKE128_TEXT_SIZE] = "";
-        memset(&id, 0xff, sizeof id);
-        check_id128(id, base);
-        check_id128(widen(0), base);
-        for (size_t len = 1; len <= width; len++) {
+        check_id(ones(&k), &k);
+        check_id(widen(0), &k);
+        for (size_t len = 1; len <= k.width; len++) {
             memset(text, '0', len);
             text[0] = '1';
-            CHECK(flake128_parse(text, len, base, &id) == FLAKE_OK);
-            check_id128(id, base);
+            CHECK(parse(text, len, &k, &id) == FLAKE_OK);
+            check_id(id, &k);
             text[len - 1] = '1';
-            CHECK(flake128_parse(text, len, base, &id) == FLAKE_OK);
-            check_id128(id, base);
-            memset(text, digits62[base - 1], len);
-            if (len == width) break; /* no number, unless the base is a power of two */
-            CHECK(flake128_parse(text, len, base, &id) == FLAKE_OK);
-            check_id128(id, base);
+            CHECK(parse(text, len, &k, &id) == FLAKE_OK);
+            check_id(id, &k);
+            memset(text, digits62[k.base - 1], len);
+            if (len == k.width) break; /* no number, unless the base is a power of two */
+            CHECK(parse(text, len, &k, &id) == FLAKE_OK);
+            check_id(id, &k);
         }
     }
 }
 
 static void round_trips(void) {
-    for (int i = 0; i < 60000; i++) check_id(random_id(), i % FORMS);
-    for (unsigned i = 0; i < 30000; i++) check_id128(random_id128(), 2 + i % 61);
+    for (unsigned i = 0; i < 90000; i++) {
+        const kind k = kind_of(i % 3 ? i % forms : forms + i % 61);
+        check_id(random_of(&k), &k);
+    }
 }
 
 static void like_snprintf(void) {
@@ -286,22 +298,15 @@ static void like_snprintf(void) {
 static int sign(int x) { return (x > 0) - (x < 0); }
 
 static void fixed_texts_sort(void) {
-    for (int i = 0; i < 40000; i++) {
-        const uint64_t a = random_id(), b = i % 2 ? random_id() : a + random_size(3);
-        const flake_text form = (flake_text)(i % FORMS);
-        if (form == FLAKE_ZBASE32 || form == FLAKE_BASE58_FLICKR) continue;
-        char text_a[FLAKE_TEXT_SIZE], text_b[FLAKE_TEXT_SIZE];
-        flake_format_fixed(a, form, text_a, sizeof text_a);
-        flake_format_fixed(b, form, text_b, sizeof text_b);
-        CHECK_EQ(sign(strcmp(text_a, text_b)), (a > b) - (a < b));
-    }
-    for (unsigned i = 0; i < 20000; i++) {
-        const unsigned base = 2 + i % 61;
-        flake128 a = random_id128(), b = i % 2 ? random_id128() : a;
-        b.bytes[random_size(16)] ^= (uint8_t)random64();
+    for (unsigned i = 0; i < 60000; i++) {
+        const kind k = kind_of(i % 3 ? i % forms : forms + i % 61);
+        flake128 a = random_of(&k), b = i % 2 ? random_of(&k) : a;
+        if (k.form == FLAKE_ZBASE32 || k.form == FLAKE_BASE58_FLICKR) continue;
+        if (k.form >= 0 && i % 2 == 0) b = widen(flake_from_bytes(a.bytes + 8) + random_size(3));
+        if (k.form < 0) b.bytes[random_size(16)] ^= (uint8_t)random64();
         char text_a[FLAKE128_TEXT_SIZE], text_b[FLAKE128_TEXT_SIZE];
-        flake128_format_fixed(a, base, text_a, sizeof text_a);
-        flake128_format_fixed(b, base, text_b, sizeof text_b);
+        format_fixed(a, &k, text_a, sizeof text_a);
+        format_fixed(b, &k, text_b, sizeof text_b);
         CHECK_EQ(sign(strcmp(text_a, text_b)), sign(memcmp(a.bytes, b.bytes, 16)));
     }
 }
@@ -328,33 +333,25 @@ static int only_text(const char *buf, size_t buf_size, size_t len, size_t size) 
 
 static void small_buffers(void) {
     char buf[FLAKE128_TEXT_SIZE + 20];
-    for (int i = 0; i < 800; i++) {
-        const uint64_t id = random_id();
-        const flake_text form = (flake_text)(i % FORMS);
-        const size_t len = flake_format(id, form, buf, sizeof buf);
-        for (size_t size = 0; size <= flake_text_width(form) + 3; size++) {
-            FITS(flake_format(id, form, buf, size), len);
-            FITS(flake_format_fixed(id, form, buf, size), flake_text_width(form));
+    for (size_t i = 0; i < kinds; i++) {
+        const kind k = kind_of(i);
+        for (int round = k.form < 0 ? 72 : 0; round < 73; round++) {
+            const flake128 id = random_of(&k);
+            const size_t len = format(id, &k, buf, sizeof buf);
+            for (size_t size = 0; size <= k.width + 3; size++) {
+                FITS(format(id, &k, buf, size), len);
+                FITS(format_fixed(id, &k, buf, size), k.width);
+            }
+            CHECK_EQ(format(id, &k, NULL, 200), 0);
+            CHECK_EQ(format_fixed(id, &k, NULL, 200), 0);
         }
-        CHECK_EQ(flake_format(id, form, NULL, 100), 0);
-        CHECK_EQ(flake_format_fixed(id, form, NULL, 100), 0);
-    }
-    for (unsigned base = 2; base <= 62; base++) {
-        const flake128 id = random_id128();
-        const size_t len = flake128_format(id, base, buf, sizeof buf);
-        for (size_t size = 0; size <= flake128_text_width(base) + 3; size++) {
-            FITS(flake128_format(id, base, buf, size), len);
-            FITS(flake128_format_fixed(id, base, buf, size), flake128_text_width(base));
-        }
-        CHECK_EQ(flake128_format(id, base, NULL, 200), 0);
-        CHECK_EQ(flake128_format_fixed(id, base, NULL, 200), 0);
     }
 }
 
 static void unknown_forms(void) {
     char buf[200];
     memset(buf, '#', sizeof buf);
-    static const unsigned unknown[] = {FORMS, FORMS + 1, 255, 256, 1000000, 0x80000000u, UINT_MAX};
+    static const unsigned unknown[] = {forms, forms + 1, 255, 256, 1000000, 0x80000000u, UINT_MAX};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         const flake_text form = (flake_text)unknown[i];
         uint64_t id = 77;
@@ -371,8 +368,8 @@ static void unknown_forms(void) {
         CHECK_EQ(flake128_text_width(base), 0);
         CHECK_EQ(flake128_format(id, base, buf, sizeof buf), 0);
         CHECK_EQ(flake128_format_fixed(id, base, buf, sizeof buf), 0);
-        CHECK(flake128_parse("0", 1, base, &id) == FLAKE_INVALID && same128(id, widen(77)));
-        CHECK(flake128_parse(NULL, 0, base, &id) == FLAKE_INVALID && same128(id, widen(77)));
+        CHECK(flake128_parse("0", 1, base, &id) == FLAKE_INVALID && same(id, widen(77)));
+        CHECK(flake128_parse(NULL, 0, base, &id) == FLAKE_INVALID && same(id, widen(77)));
     }
     CHECK(only_text(buf, sizeof buf, 0, 0));
 }
@@ -391,42 +388,25 @@ static int increment(char *text, size_t len, unsigned base, const char *digits) 
 
 static void overflow(void) {
     char text[FLAKE128_TEXT_SIZE + 20];
-    for (int form = 0; form < FORMS; form++) {
-        const char zero = forms[form].digits[0];
-        const size_t width = forms[form].width;
-        flake_format_fixed(UINT64_MAX, (flake_text)form, text, sizeof text);
-        for (int i = 0; i < 1000 && form != FLAKE_BIN4; i++) {
-            if (!increment(text, width, forms[form].base, forms[form].digits)) break;
-            CHECK(refused(text, width, form));
+    for (size_t i = 0; i < kinds; i++) {
+        const kind k = kind_of(i);
+        const bool is_bin4 = k.form == FLAKE_BIN4;
+        CHECK_EQ(format_fixed(ones(&k), &k, text, sizeof text), k.width);
+        for (int more = 0; more < (k.form < 0 ? 300 : 1000) && !is_bin4; more++) {
+            if (!increment(text, k.width, k.base, k.digits)) break;
+            CHECK(refused(text, k.width, &k));
         }
-        memset(text, forms[form].digits[forms[form].base - 1], sizeof text);
-        for (size_t len = width; len < sizeof text; len++) {
-            /* All highest digits fit only where the base is a power of 2 that divides 2^64. */
-            const int fits = len == width && (form == FLAKE_HEX || form == FLAKE_BIN);
-            CHECK(fits || refused(text, len, form));
+        memset(text, k.digits[k.base - 1], sizeof text);
+        for (size_t len = k.width; len < sizeof text; len++) {
+            /* All highest digits fit only where the base to the width is 2^64, or 2^128. */
+            const int fits = len == k.width && !is_bin4 && (k.base == 2 || k.base == 4 || k.base == 16);
+            CHECK(fits || refused(text, len, &k));
         }
-        memset(text, zero, sizeof text);
-        text[0] = forms[form].digits[1];
-        for (size_t len = width + 1; len < sizeof text; len++) CHECK(refused(text, len, form));
-        text[0] = zero;
-        for (size_t len = width + 1; len < sizeof text; len++) CHECK(refused(text, len, form));
-    }
-    for (unsigned base = 2; base <= 62; base++) {
-        const size_t width = flake128_text_width(base);
-        flake128 ones;
-        memset(&ones, 0xff, sizeof ones);
-        CHECK_EQ(flake128_format(ones, base, text, sizeof text), width);
-        for (int i = 0; i < 300; i++) {
-            if (!increment(text, width, base, digits62)) break;
-            CHECK(refused128(text, width, base));
+        for (int first = 1; first >= 0; first--) {
+            memset(text, k.digits[0], sizeof text);
+            text[0] = k.digits[first];
+            for (size_t len = k.width + 1; len < sizeof text; len++) CHECK(refused(text, len, &k));
         }
-        memset(text, digits62[base - 1], sizeof text);
-        for (size_t len = width; len < sizeof text; len++) {
-            const int fits = len == width && (base == 2 || base == 4 || base == 16);
-            CHECK(fits || refused128(text, len, base));
-        }
-        memset(text, '0', sizeof text);
-        for (size_t len = width + 1; len < sizeof text; len++) CHECK(refused128(text, len, base));
     }
 }
 
@@ -434,95 +414,61 @@ static void refusals(void) {
     static const char *const bad[] = {
         "",  " ", "+1", "-1", "1 ", " 1", "1\n", "1_1", "1,1", "1.1",  "1'1",  "{",    "[",    "`",
         "@", ":", "/",  ".",  "~",  "=",  "\\",  "^",   "?",   "\x7f", "\xff", "\xb1", "1\xb1"};
-    for (int form = 0; form < FORMS; form++) {
-        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-            CHECK(refused(bad[i], strlen(bad[i]), form));
-        CHECK(refused(NULL, 0, form));
-        CHECK(refused(NULL, 5, form));
-        CHECK(refused("1\0", 2, form)); /* a NUL is no end */
-        CHECK(refused("", 1, form));
+    static const struct {
+        flake_text form;
+        const char *digits;
+    } foreign[] = {{FLAKE_HEX, "Fg"},         {FLAKE_BIN, "2"},           {FLAKE_BASE32, "aILOUilou"},
+                   {FLAKE_BASE36, "a"},       {FLAKE_BASE58, "0IOl"},     {FLAKE_BASE58_FLICKR, "0IOl"},
+                   {FLAKE_ZBASE32, "02lvYBND"}, {FLAKE_BASE36_LOWER, "AFZ"}};
+    for (size_t i = 0; i < kinds; i++) {
+        const kind k = kind_of(i);
+        for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) CHECK(refused(bad[b], strlen(bad[b]), &k));
+        CHECK(refused(NULL, 0, &k));
+        CHECK(refused(NULL, 5, &k));
+        CHECK(refused("1\0", 2, &k)); /* a NUL is no end */
+        CHECK(refused("", 1, &k));
+        for (unsigned digit = k.base; k.form < 0 && digit < 62; digit++) CHECK(refused(&digits62[digit], 1, &k));
     }
-    CHECK(refused("1e3", 3, FLAKE_DEC));
-    CHECK(refused("0x1", 3, FLAKE_HEX));
-    CHECK(refused("FF", 2, FLAKE_HEX));
-    CHECK(refused("a", 1, FLAKE_BASE32));
-    CHECK(refused("a", 1, FLAKE_BASE36));
-    CHECK(refused("2", 1, FLAKE_BIN));
-    for (const char *c = "ILOUilou"; *c; c++) CHECK(refused(c, 1, FLAKE_BASE32));
-    for (const char *c = "0IOl"; *c; c++) CHECK(refused(c, 1, FLAKE_BASE58));
-    for (const char *c = "0IOl"; *c; c++) CHECK(refused(c, 1, FLAKE_BASE58_FLICKR));
-    for (const char *c = "02lvYBND"; *c; c++) CHECK(refused(c, 1, FLAKE_ZBASE32));
-    for (const char *c = "AFZ"; *c; c++) CHECK(refused(c, 1, FLAKE_BASE36_LOWER));
-    CHECK(refused("g", 1, FLAKE_HEX));
-    for (unsigned base = 2; base <= 62; base++) {
-        CHECK(refused128(NULL, 0, base));
-        CHECK(refused128(NULL, 5, base));
-        CHECK(refused128("", 0, base));
-        CHECK(refused128("1\0", 2, base));
-        for (unsigned digit = base; digit < 62; digit++)
-            CHECK(refused128(&digits62[digit], 1, base));
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        const kind k = kind_of(foreign[i].form);
+        for (const char *c = foreign[i].digits; *c; c++) CHECK(refused(c, 1, &k));
     }
+    const kind dec = kind_of(FLAKE_DEC), hex = kind_of(FLAKE_HEX);
+    CHECK(refused("1e3", 3, &dec));
+    CHECK(refused("0x1", 3, &hex));
+    CHECK(refused("FF", 2, &hex));
 }
 
 /* Whatever parses is the fixed text of its value, less some of its leading zeros. */
-static void check_strict(const char *text, size_t len, int form) {
-    uint64_t id = 77;
-    const flake_status status = flake_parse(text, len, (flake_text)form, &id);
-    if (status == FLAKE_OK) {
-        char fixed[FLAKE_TEXT_SIZE];
-        const char *shortest = reference_form(id, form, fixed);
-        CHECK(len <= forms[form].width && len >= strlen(shortest));
-        CHECK(memcmp(fixed + forms[form].width - len, text, len) == 0);
-    } else {
-        CHECK(status == FLAKE_PARSE && id == 77);
-    }
-}
-
-static void check_strict128(const char *text, size_t len, unsigned base) {
-    const size_t width = flake128_text_width(base);
+static void check_strict(const char *text, size_t len, const kind *k) {
     flake128 id = widen(77);
-    const flake_status status = flake128_parse(text, len, base, &id);
+    const flake_status status = parse(text, len, k, &id);
     if (status == FLAKE_OK) {
         char fixed[FLAKE128_TEXT_SIZE];
-        reference(id, base, digits62, width, fixed);
-        CHECK(len <= width && len >= strlen(without_zeros(fixed, '0')));
-        CHECK(memcmp(fixed + width - len, text, len) == 0);
+        const char *shortest = reference_of(id, k, fixed);
+        CHECK(len <= k->width && len >= strlen(shortest));
+        CHECK(memcmp(fixed + k->width - len, text, len) == 0);
     } else {
-        CHECK(status == FLAKE_PARSE && same128(id, widen(77)));
+        CHECK(status == FLAKE_PARSE && same(id, widen(77)));
     }
 }
 
 static void corrupted_bytes(void) {
     char text[FLAKE128_TEXT_SIZE] = "";
-    for (int i = 0; i < 6 * FORMS; i++) {
-        const int form = i % FORMS;
-        const uint64_t id = i < FORMS ? UINT64_MAX : random_id();
-        const size_t len = flake_format(id, (flake_text)form, text, sizeof text);
-        for (size_t at = 0; at < len; at++) {
-            const char good = text[at];
-            for (int c = 0; c < 256; c++) {
-                text[at] = (char)(unsigned char)c;
-                uint64_t other = id;
-                const flake_status status = flake_parse(text, len, (flake_text)form, &other);
-                CHECK(text[at] == good ? status == FLAKE_OK && other == id
-                                       : status == FLAKE_PARSE || other != id);
-                check_strict(text, len, form);
-            }
-            text[at] = good;
-        }
-    }
-    for (unsigned base = 2; base <= 62; base += 5) {
-        const flake128 id = random_id128();
-        const size_t len = flake128_format(id, base, text, sizeof text);
+    for (size_t i = 0; i < 6 * forms + 61; i++) {
+        const kind k = kind_of(i < 6 * forms ? i % forms : i - 5 * forms);
+        if (k.form < 0 && k.base % 5 != 2) continue;
+        const flake128 id = i < forms ? ones(&k) : random_of(&k);
+        const size_t len = format(id, &k, text, sizeof text);
         for (size_t at = 0; at < len; at++) {
             const char good = text[at];
             for (int c = 0; c < 256; c++) {
                 text[at] = (char)(unsigned char)c;
                 flake128 other = id;
-                const flake_status status = flake128_parse(text, len, base, &other);
-                CHECK(text[at] == good ? status == FLAKE_OK && same128(other, id)
-                                       : status == FLAKE_PARSE || !same128(other, id));
-                check_strict128(text, len, base);
+                const flake_status status = parse(text, len, &k, &other);
+                CHECK(text[at] == good ? status == FLAKE_OK && same(other, id)
+                                       : status == FLAKE_PARSE || !same(other, id));
+                check_strict(text, len, &k);
             }
             text[at] = good;
         }
@@ -532,10 +478,10 @@ static void corrupted_bytes(void) {
 /* Random lengths of random bytes: any at all, the form's own digits, or those with one other. */
 static size_t random_text(char *text, size_t longest, const char *digits, unsigned base) {
     const size_t len = random_size(longest + 3);
-    const size_t kind = random_size(4);
+    const size_t how = random_size(4);
     for (size_t i = 0; i < len; i++)
-        text[i] = kind == 0 ? (char)(unsigned char)random64() : digits[random_size(base)];
-    if (kind == 1 && len > 0) text[random_size(len)] = (char)(unsigned char)random64();
+        text[i] = how == 0 ? (char)(unsigned char)random64() : digits[random_size(base)];
+    if (how == 1 && len > 0) text[random_size(len)] = (char)(unsigned char)random64();
     return len;
 }
 
@@ -549,13 +495,12 @@ static char *copy(const char *text, size_t len) {
 
 static void random_strictness(void) {
     char text[FLAKE128_TEXT_SIZE + 3];
-    for (int i = 0; i < 100000; i++) {
-        const int form = i % FORMS;
-        size_t len = random_text(text, forms[form].width, forms[form].digits, forms[form].base);
-        if (form == FLAKE_BIN4 && random_size(4) != 0) {
+    for (unsigned i = 0; i < 140000; i++) {
+        const kind k = kind_of(i % 7 < 5 ? i % forms : forms + i % 61);
+        size_t len = random_text(text, k.width, k.digits, k.base);
+        if (k.form == FLAKE_BIN4 && random_size(4) != 0) {
             len = 79;
-            for (size_t at = 0; at < len; at++)
-                text[at] = at % 5 == 4 ? ' ' : digits62[random_size(2)];
+            for (size_t at = 0; at < len; at++) text[at] = at % 5 == 4 ? ' ' : digits62[random_size(2)];
             if (random_size(2)) {
                 const size_t a = random_size(len), b = random_size(len);
                 const char swap = text[a];
@@ -564,62 +509,43 @@ static void random_strictness(void) {
             }
         }
         char *exact = copy(text, len);
-        check_strict(exact, len, form);
-        free(exact);
-    }
-    for (unsigned i = 0; i < 40000; i++) {
-        const unsigned base = 2 + i % 61;
-        const size_t len = random_text(text, flake128_text_width(base), digits62, base);
-        char *exact = copy(text, len);
-        check_strict128(exact, len, base);
+        check_strict(exact, len, &k);
         free(exact);
     }
 }
 
 static void bin4_shape(void) {
+    const kind bin4 = kind_of(FLAKE_BIN4);
     char text[FLAKE_TEXT_SIZE + 2] = "";
     CHECK_EQ(flake_format(0x0123456789abcdefu, FLAKE_BIN4, text, sizeof text), 79);
-    CHECK_STR(text,
-              "0000 0001 0010 0011 0100 0101 0110 0111 1000 1001 1010 1011 1100 1101 1110 1111");
-    for (size_t len = 0; len < 79; len++) CHECK(refused(text, len, FLAKE_BIN4));
+    CHECK_STR(text, "0000 0001 0010 0011 0100 0101 0110 0111 1000 1001 1010 1011 1100 1101 1110 1111");
+    for (size_t len = 0; len < 79; len++) CHECK(refused(text, len, &bin4));
     text[79] = ' ';
-    CHECK(refused(text, 80, FLAKE_BIN4));
-    CHECK(refused(text + 1, 79, FLAKE_BIN4));
-    CHECK(refused("0000000100100011010001010110011110001001101010111100110111101111", 64,
-                  FLAKE_BIN4));
+    CHECK(refused(text, 80, &bin4));
+    CHECK(refused(text + 1, 79, &bin4));
+    CHECK(refused("0000000100100011010001010110011110001001101010111100110111101111", 64, &bin4));
 }
 
 static void leading_zeros(void) {
     char text[FLAKE128_TEXT_SIZE] = "";
-    for (int form = 0; form < FORMS; form++) {
-        if (form == FLAKE_BIN4) continue;
-        uint64_t id = 77;
-        flake_format_fixed(1, (flake_text)form, text, sizeof text);
-        for (size_t at = 0; at < forms[form].width; at++)
-            CHECK(parse(text + at, form, &id) == FLAKE_OK && id == 1);
-    }
-    for (unsigned base = 2; base <= 62; base++) {
-        flake128 id = widen(77);
-        const size_t width = flake128_format_fixed(widen(1), base, text, sizeof text);
-        for (size_t at = 0; at < width; at++)
-            CHECK(flake128_parse(text + at, width - at, base, &id) == FLAKE_OK &&
-                  same128(id, widen(1)));
+    for (size_t i = 0; i < kinds; i++) {
+        const kind k = kind_of(i);
+        if (k.form == FLAKE_BIN4) continue;
+        format_fixed(widen(1), &k, text, sizeof text);
+        for (size_t at = 0; at < k.width; at++) CHECK(reads(text + at, k.width - at, &k, widen(1)));
     }
 }
 
 static void widths(void) {
     char text[FLAKE128_TEXT_SIZE] = "";
-    flake128 ones;
-    memset(&ones, 0xff, sizeof ones);
-    for (int form = 0; form < FORMS; form++) {
-        CHECK_EQ(flake_text_width((flake_text)form), forms[form].width);
-        CHECK_EQ(flake_format(UINT64_MAX, (flake_text)form, text, sizeof text), forms[form].width);
-        CHECK(forms[form].width < FLAKE_TEXT_SIZE);
-    }
-    for (unsigned base = 2; base <= 62; base++) {
+    for (size_t i = 0; i < kinds; i++) {
+        const kind k = kind_of(i);
         char digits[FLAKE128_TEXT_SIZE + 7];
-        reference(ones, base, digits62, sizeof digits - 1, digits);
-        CHECK_EQ(flake128_text_width(base), strlen(without_zeros(digits, '0')));
+        if (k.form >= 0) CHECK_EQ(flake_text_width((flake_text)k.form), k.width);
+        if (k.form >= 0) CHECK(k.width < FLAKE_TEXT_SIZE);
+        CHECK_EQ(format(ones(&k), &k, text, sizeof text), k.width);
+        reference(ones(&k), k.base, digits62, sizeof digits - 1, digits);
+        if (k.form != FLAKE_BIN4) CHECK_EQ(k.width, strlen(without_zeros(digits, '0')));
     }
 }
 
@@ -640,9 +566,9 @@ static void bytes(void) {
 }
 
 static void no_text_is_no_id(void) {
-    for (size_t len = 0; len < 130; len++) {
-        for (int form = 0; form < FORMS; form++) CHECK(refused(NULL, len, form));
-        for (unsigned base = 2; base <= 62; base++) CHECK(refused128(NULL, len, base));
+    for (size_t i = 0; i < kinds; i++) {
+        const kind k = kind_of(i);
+        for (size_t len = 0; len < 130; len++) CHECK(refused(NULL, len, &k));
     }
 }
 

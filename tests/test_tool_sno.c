@@ -48,8 +48,7 @@ static const char *spell(const form *f, sno_id id, char text[64]) {
 
 static sno_id id_of_kind(const form *f, int kind) {
     char text[64];
-    sno_id id;
-    memset(&id, 0, sizeof id);
+    sno_id id = {0};
     do {
         run_random_text(&seed, kind, f->alphabet, f->length, text);
         if (f->length == 20) CHECK(tool_parse_hex(text, 20, &id));

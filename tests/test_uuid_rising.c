@@ -478,7 +478,6 @@ static flake_status open_state(flake_state_options *where) {
     memset(&state, 0, sizeof state);
     memset(where, 0, sizeof *where);
     where->path = path;
-    where->clock = options.clock;
     const flake_status status =
         flake128_state_open(&state, where, node_of(options.form), &options, &why);
     options.state = status == FLAKE_OK ? &state : NULL;

@@ -124,7 +124,7 @@ static void wait_late(bool with_ring) {
     atomic_store(&our->slept_ns, 0);
     const int64_t now_ns = atomic_load(&our->now_ns);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
-    (void)flake_i_draw_late(&gen.engine, word, now_ns, &place);
+    (void)flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, now_ns, 1, &place);
 }
 
 static void wait_gate(bool with_ring) {

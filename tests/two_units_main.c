@@ -2,8 +2,12 @@
  *
  * Two units of one program, one in C and one in C++, share each header's process-wide objects and a
  * generator. It is built twice: the headers are included in one order here and in the other one in
- * two_units_other.cc, and with -DREVERSED the other way round.
+ * two_units_other.cc, and with -DREVERSED the other way round. With -DFLAKE_SHARED, too, when they share
+ * the functions: this unit has them, or with -DREVERSED the other one.
  */
+#if defined(FLAKE_SHARED) && !defined(REVERSED)
+#define FLAKE_IMPLEMENTATION
+#endif
 #if defined(REVERSED)
 #include "sno.h"
 #include "flake.h"
@@ -17,7 +21,7 @@
 /* What units share, as its number says. Something here no longer holds? Then units with the old layout
  * must not find the new object: raise the number in the name (the #define beside the struct), and here.
  * Once from one release to the next is enough. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__LP64__)
+#if defined(FLAKE_I_IMPLEMENTED) && defined(__x86_64__) && defined(__linux__) && defined(__LP64__)
 #define SIZE_IS(type, bytes)         _Static_assert(sizeof(type) == (bytes), #type)
 #define LIES_AT(type, member, bytes) _Static_assert(offsetof(type, member) == (bytes), #type)
 SIZE_IS(struct flake_i_process_2, 24 + 8192);
@@ -34,7 +38,7 @@ LIES_AT(struct sno_i_default_2, tag, 8);
 LIES_AT(struct sno_i_default_2, begun, 16);
 SIZE_IS(struct sno_gen, 632); /* lies in the default generator's object */
 LIES_AT(struct sno_gen, engine.word, 56);
-LIES_AT(struct sno_gen, engine.fork_word, 120);
+LIES_AT(struct sno_gen, engine.owner_word, 120);
 LIES_AT(struct sno_gen, engine.safe, 448);
 LIES_AT(struct sno_gen, partition, 592);
 SIZE_IS(struct flake_i_default_2, 72 + 4 * sizeof(struct flake128_gen));
@@ -45,11 +49,22 @@ LIES_AT(struct flake_i_default_2, parts, 32);
 LIES_AT(struct flake_i_default_2, begun, 64);
 SIZE_IS(struct flake128_gen, 704); /* lies in that, too */
 LIES_AT(struct flake128_gen, engine.word, 56);
-LIES_AT(struct flake128_gen, engine.fork_word, 120);
+LIES_AT(struct flake128_gen, engine.owner_word, 120);
 LIES_AT(struct flake128_gen, engine.safe, 448);
 LIES_AT(struct flake128_gen, form, 612);
 LIES_AT(struct flake128_gen, keys, 632);
 #endif
+
+#if defined(FLAKE_SHARED)
+static void units_share_their_functions(void) {
+    CHECK(other_unit_calls_flake() == flake_next);
+    CHECK(other_unit_calls_sno() == sno_next);
+}
+#else
+static void units_have_functions_of_their_own(void) {
+    CHECK(other_unit_calls_flake() != flake_next);
+    CHECK(other_unit_calls_sno() != sno_next);
+}
 
 static void one_object_per_process(void) {
     CHECK(other_unit_flake_process() == (void *)&flake_i_process);
@@ -60,6 +75,7 @@ static void one_object_of_each_kind_per_process_in_sno(void) {
     CHECK(other_unit_sno_partitions() == (void *)&sno_i_partitions);
     CHECK(other_unit_sno_default() == (void *)&sno_i_default);
 }
+#endif
 
 static void generators_cross_languages(void) {
     static flake_gen gen;
@@ -111,8 +127,13 @@ static void the_generator_of_uuids_is_one_for_both_units(void) {
 
 int main(int argc, char **argv) {
     static const check_test all[] = {
+#if defined(FLAKE_SHARED)
+        CHECK_TEST(units_share_their_functions),
+#else
+        CHECK_TEST(units_have_functions_of_their_own),
         CHECK_TEST(one_object_per_process),
         CHECK_TEST(one_object_of_each_kind_per_process_in_sno),
+#endif
         CHECK_TEST(generators_cross_languages),
         CHECK_TEST(generators_of_sno_cross_languages),
         CHECK_TEST(the_default_generator_is_one_for_both_units),

@@ -128,14 +128,14 @@ static void state_files_are_there_or_say_why(void) {
     memset(&options, 0, sizeof options);
     where.path = "bare.ids";
     if (has_files) {
-        CHECK_EQ(flake_state_open(&state, &where, &options, &why), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &where, &options, NULL, &why), FLAKE_OK);
         options.state = &state;
         CHECK_EQ(flake_init(&ids, &options), FLAKE_OK);
         CHECK_EQ(flake_state_close(&state), FLAKE_OK);
         CHECK_EQ(remove(where.path), 0);
         return;
     }
-    CHECK_EQ(flake_state_open(&state, &where, &options, &why), FLAKE_IO);
+    CHECK_EQ(flake_state_open(&state, &where, &options, NULL, &why), FLAKE_IO);
     CHECK(names_the_cause(why.text));
     CHECK_EQ(flake_state_extend(&state), FLAKE_INVALID);
     CHECK_EQ(flake_state_close(&state), FLAKE_INVALID);
@@ -144,24 +144,24 @@ static void state_files_are_there_or_say_why(void) {
     CHECK(names_the_cause(flake_options_why(&options)));
 }
 
-static void slots_are_there_or_say_why(void) {
-    static flake_slot slot;
-    flake_slot_options where;
+static void numbers_are_there_or_say_why(void) {
+    static flake_state state;
+    flake_state_options where;
     flake_why why = {""};
-    uint32_t number = 77;
+    uint64_t number = 77;
     memset(&where, 0, sizeof where);
     where.dir = ".";
     if (has_files) {
-        CHECK_EQ(flake_slot_claim(&slot, &where, &number, &why), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &where, NULL, &number, &why), FLAKE_OK);
         CHECK_EQ(number, 0);
-        CHECK_EQ(flake_slot_release(&slot), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
         CHECK_EQ(remove("0.slot"), 0);
         return;
     }
-    CHECK_EQ(flake_slot_claim(&slot, &where, &number, &why), FLAKE_IO);
+    CHECK_EQ(flake_state_open(&state, &where, NULL, &number, &why), FLAKE_IO);
     CHECK_EQ(number, 77);
     CHECK(names_the_cause(why.text));
-    CHECK_EQ(flake_slot_release(&slot), FLAKE_INVALID);
+    CHECK_EQ(flake_state_close(&state), FLAKE_INVALID);
 }
 
 static void exclusive_is_there_or_says_why(void) {
@@ -188,12 +188,12 @@ static void sno_files_are_there_or_say_why(void) {
     memset(&pool, 0, sizeof pool);
     where.path = "bare.sno";
     if (has_files) {
-        CHECK_EQ(sno_state_open(&state, &where, &pool, &why), FLAKE_OK);
+        CHECK_EQ(sno_state_open(&state, &where, NULL, &pool, &why), FLAKE_OK);
         CHECK_EQ(flake_state_close(&state), FLAKE_OK);
         CHECK_EQ(remove(where.path), 0);
         return;
     }
-    CHECK_EQ(sno_state_open(&state, &where, &pool, &why), FLAKE_IO);
+    CHECK_EQ(sno_state_open(&state, &where, NULL, &pool, &why), FLAKE_IO);
     CHECK(names_the_cause(why.text));
     options.state = &state;
     CHECK_EQ(sno_init(&gen, &pool, &options, &why), FLAKE_INVALID);
@@ -240,7 +240,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(sno_ids_rise),
         CHECK_TEST(a_bump_stops_all),
         CHECK_TEST(state_files_are_there_or_say_why),
-        CHECK_TEST(slots_are_there_or_say_why),
+        CHECK_TEST(numbers_are_there_or_say_why),
         CHECK_TEST(exclusive_is_there_or_says_why),
         CHECK_TEST(sno_files_are_there_or_say_why),
         CHECK_TEST(addresses_are_there_or_say_why),

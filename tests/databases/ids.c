@@ -56,10 +56,8 @@ static void make_rows(void) {
     static flake_gen flakes;
     static flake128_gen wides, uuids;
     static sno_gen snos;
-    flake_options options;
-    sno_snapshot partition;
-    memset(&options, 0, sizeof options);
-    memset(&partition, 0, sizeof partition);
+    flake_options options = {0};
+    sno_snapshot partition = {0};
     options.node = flake_idgen_node(3, 1);
     partition.partition = 4711;
     MUST(flake_init(&flakes, &options) == FLAKE_OK);

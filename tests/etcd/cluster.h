@@ -39,9 +39,8 @@ static inline void nap_ms(int64_t ms) { flake_i_system_sleep(ms * 1000000); }
 /* ---- what the tests do to etcd ---- */
 
 static inline flake_i_etcd *admin(const char *endpoints) {
-    flake_etcd_options o;
+    flake_etcd_options o = {0};
     char ca[sizeof etcd_dir + 16];
-    memset(&o, 0, sizeof o);
     o.endpoints = endpoints;
     o.timeout_ms = 2000;
     (void)snprintf(ca, sizeof ca, "%s/ca.pem", etcd_dir);
@@ -50,6 +49,8 @@ static inline flake_i_etcd *admin(const char *endpoints) {
     if (!s || flake_i_etcd_open_session(s, &o) != FLAKE_OK) abort();
     return s;
 }
+
+static flake_i_etcd *etcd; /* the tests' session with all members */
 
 /* Asks until etcd answers, for a while. */
 static inline flake_i_json ask(flake_i_etcd *s, const char *path, const char *body) {
@@ -122,6 +123,12 @@ static inline void fill(flake_i_etcd *s, const char *name_space, unsigned cluste
         (void)snprintf(body + at, sizeof body - at, "]}");
         (void)ask(s, "kv/txn", body);
     }
+}
+
+/* In a name space of a test's own the numbers from `from` to `to` of cluster 0 are free, and no others. */
+static inline void leave_free(const char *name_space, unsigned from, unsigned to) {
+    delete_keys(etcd, name_space);
+    fill(etcd, name_space, 0, 256, from, to);
 }
 
 static inline pid_t member_pid(int member) {
@@ -202,8 +209,7 @@ static inline void *way_run(void *user) {
         const int before = n;
         (void)poll(p, (nfds_t)(1 + 2 * n), 20);
         if (p[0].revents && n < way_pairs) {
-            struct sockaddr_in to;
-            memset(&to, 0, sizeof to);
+            struct sockaddr_in to = {0};
             to.sin_family = AF_INET;
             to.sin_port = htons((uint16_t)w->target_port);
             to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -278,8 +284,7 @@ static inline void way_end(way *w) {
 static flake_etcd claim, second;
 
 static inline flake_etcd_options from(const char *endpoints, const char *name_space) {
-    flake_etcd_options o;
-    memset(&o, 0, sizeof o);
+    flake_etcd_options o = {0};
     o.endpoints = endpoints;
     o.name_space = name_space;
     o.ttl_ms = 3000;
@@ -288,13 +293,21 @@ static inline flake_etcd_options from(const char *endpoints, const char *name_sp
     return o;
 }
 
-static inline flake_status init(flake_gen *gen, flake_etcd *c) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+/* max_wait_ms 0: as usual */
+static inline flake_status init_with(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms, int64_t max_wait_ms) {
+    flake_options o = {0};
     o.layout = flake_layout_uniqueid_ordered();
     o.node = flake_etcd_node(c);
     o.gate = flake_etcd_gate(c);
+    o.max_ahead_ms = max_ahead_ms;
+    o.max_wait_ms = max_wait_ms;
     return flake_init(gen, &o);
+}
+
+static inline flake_status init(flake_gen *gen, flake_etcd *c) { return init_with(gen, c, 0, 0); }
+
+static inline flake_status init_ahead(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms) {
+    return init_with(gen, c, max_ahead_ms, 3000);
 }
 
 static inline flake_status claims(flake_etcd *c, const flake_etcd_options *o) {
@@ -302,6 +315,11 @@ static inline flake_status claims(flake_etcd *c, const flake_etcd_options *o) {
     const flake_status status = flake_etcd_claim(c, o, &why);
     if (status != FLAKE_OK) printf("  not claimed: %s\n", why.text);
     return status;
+}
+
+static inline void hold(flake_etcd *c, flake_gen *gen, const flake_etcd_options *o) {
+    CHECK_EQ(claims(c, o), FLAKE_OK);
+    CHECK_EQ(init(gen, c), FLAKE_OK);
 }
 
 /* How long until the generator says FLAKE_LEASE; -1: it does not. */
@@ -326,17 +344,6 @@ static inline const char *key_of(const flake_etcd *c, const char *kind) {
 static inline int64_t horizon_of(flake_i_etcd *s, const char *key) {
     const char *const value = value_of(s, key);
     return flake_i_etcd_horizon_in(value, strlen(value));
-}
-
-static inline flake_status init_ahead(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.layout = flake_layout_uniqueid_ordered();
-    o.node = flake_etcd_node(c);
-    o.gate = flake_etcd_gate(c);
-    o.max_ahead_ms = max_ahead_ms;
-    o.max_wait_ms = 3000;
-    return flake_init(gen, &o);
 }
 
 /* Draws up to the time; the newest id. */
@@ -391,11 +398,14 @@ static inline int cluster_main(int argc, char **argv, const check_test *tests, s
                            i == 3 ? "https" : "http", atoi(base) + 2 * i);
         (void)snprintf(all_members, sizeof all_members, "%s,%s,%s", member_url[0], member_url[1],
                        member_url[2]);
+        etcd = admin(all_members);
     } else if (argc < 2 || strcmp(argv[1], "--ready") != 0) {
         printf("run me by tests/etcd/etcd.sh\n0 passed, 1 failed\n");
         return 1;
     }
-    return alone_main(argc, argv, tests, count);
+    const int failed = alone_main(argc, argv, tests, count);
+    if (etcd) flake_i_etcd_close_session(etcd);
+    return failed;
 }
 #define CLUSTER_MAIN(argc, argv, tests) \
     cluster_main(argc, argv, tests, sizeof(tests) / sizeof *(tests))

@@ -17,7 +17,8 @@ $(ETCD_TESTS): $(BUILD)/etcd_%: tests/etcd/%.c $(wildcard tests/etcd/*.h tests/*
 
 $(BUILD)/etcd_example: tests/etcd/example.c $(HEADERS) tests/etcd/flake_etcd.h $(BUILD)/flags
 	if command -v $(firstword $(CXX)) >/dev/null; then \
-	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. -x c++ $< -o $@-cxx $(LDLIBS) -lcurl; fi
+	  echo '#include "flake_etcd.h"' | $(CC) $(FLAGS) -I. -Itests/etcd -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION -x c -c - -o $@.o && \
+	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. -DFLAKE_SHARED -x c++ $< -x none $@.o -o $@-cxx $(LDLIBS) -lcurl; fi
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS) -lcurl
 
 test-etcd: $(ETCD_TESTS) $(BUILD)/etcd_example ## claims on node numbers, against etcd members that are killed and frozen

@@ -45,20 +45,18 @@
  * A claim is a flake_gate, like any other. Of flake.h's internals this header uses only:
  *
  *     flake_i_new_page, flake_i_wipe_on_fork, flake_i_drop_page     a page that fork wipes
- *     flake_i_process_mark                                          the process's owner mark
+ *     flake_i_process_owner_id                                      the process's owner id
  *     flake_i_random_bytes                                          random bytes
  *     FLAKE_I_BY_NAME, flake_i_timespec, flake_i_clock_gettime      elapsed time where strict C hides it
  *     flake_i_say, flake_i_put_why                                  reasons in words
  *     flake_i_decimal, flake_i_min, flake_i_max, flake_i_ns_until   numbers
  *     flake_i_atomic32, flake_i_atomic64                            types of the atomics
- *     FLAKE_I_FN, FLAKE_I_TABLE, FLAKE_I_STAYS                      declarations
+ *     FLAKE_I_FN, FLAKE_I_STAYS, FLAKE_I_IMPLEMENTED                declarations
  *
  *     // >>public      what a program calls and sets
  *     // >>answers     etcd's answers: JSON, base64, keys and values
  *     // >>etcd        claims, with their protocol
  */
-#ifndef FLAKE_ETCD_H
-#define FLAKE_ETCD_H
 
 /* A unit's own warning flags are for its own code. */
 #if defined(__GNUC__) && defined(__INCLUDE_LEVEL__) && !defined(FLAKE_SHOW_WARNINGS)
@@ -68,19 +66,21 @@
 #endif
 
 #include "flake.h"
+
+#ifndef FLAKE_ETCD_H
+#define FLAKE_ETCD_H
+
 #if FLAKE_VERSION_MAJOR != 0 || FLAKE_VERSION_MINOR != 2 || FLAKE_VERSION_PATCH != 0
 #error "flake_etcd.h 0.2.0 needs flake.h 0.2.0"
 #endif
 #if defined(_WIN32) || defined(FLAKE_NO_OS)
 #error "flake_etcd.h needs POSIX threads and clocks"
 #endif
-#ifndef FLAKE_I_CURL /* a model brings its own */
-#include <curl/curl.h>
-#endif
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 // >>public
 
@@ -134,6 +134,35 @@ FLAKE_API flake_status flake_etcd_check(flake_etcd *, flake_why *);
 /* How long IDs continue if etcd is unreachable from now on. */
 FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
 
+struct flake_etcd {
+    FLAKE_I_STAYS(flake_etcd)
+    flake_i_atomic64 state;      /* number of the claim << 2 | one of the states below */
+    flake_i_atomic64 horizon_ns; /* of our latest write known to have succeeded */
+    flake_i_atomic64 asked_ns;   /* the latest time admitted, or the floor */
+    flake_i_atomic64 wanted_ns; /* a time refused since the last attempt to extend, or 0 */
+    flake_i_atomic32 trouble;   /* why that attempt failed, see below */
+    int64_t floor_ns;           /* the H that the claim replaced: IDs are later */
+    uint64_t process;           /* of the claim: flake_i_process_owner_id */
+    flake_i_atomic64 *word;     /* the gate's; its page outlives the claim, for old generators */
+    unsigned cluster, generator;
+    struct flake_i_etcd *session;
+    pthread_t thread;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FLAKE_ETCD_H */
+
+#if defined(FLAKE_I_IMPLEMENTED) && !defined(FLAKE_I_ETCD_IMPLEMENTED)
+#define FLAKE_I_ETCD_IMPLEMENTED
+#ifndef FLAKE_I_CURL /* a model brings its own */
+#include <curl/curl.h>
+#endif
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 // >>answers
 /* Reads the answers of etcd's JSON gateway, strictly: an answer that is not understood counts as none. */
 
@@ -144,7 +173,7 @@ typedef struct flake_i_json { /* the text of one value; at NULL: no value */
     unsigned depth; /* levels of nesting still allowed */
 } flake_i_json;
 
-FLAKE_I_TABLE const flake_i_json flake_i_json_none = {NULL, NULL, 0};
+static const flake_i_json flake_i_json_none = {NULL, NULL, 0};
 
 /* Each of these advances past what its name says, or returns false. */
 FLAKE_I_FN bool flake_i_json_pass_text(flake_i_json *in, const char *text) {
@@ -312,7 +341,7 @@ FLAKE_I_FN void flake_i_json_quote(char *to, const char *text) {
 
 /* ---- base64, with padding ---- */
 
-FLAKE_I_TABLE const char flake_i_base64[] =
+static const char flake_i_base64[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* `out` holds (n + 2) / 3 * 4 + 1 bytes. */
@@ -602,24 +631,9 @@ typedef struct flake_i_etcd {
     flake_i_etcd_body write;
 } flake_i_etcd;
 
-struct flake_etcd {
-    FLAKE_I_STAYS(flake_etcd)
-    flake_i_atomic64 state;      /* number of the claim << 2 | one of the states below */
-    flake_i_atomic64 horizon_ns; /* of our latest write known to have succeeded */
-    flake_i_atomic64 asked_ns;   /* the latest time admitted, or the floor */
-    flake_i_atomic64 wanted_ns; /* a time refused since the last attempt to extend, or 0 */
-    flake_i_atomic32 trouble;   /* why that attempt failed, see below */
-    int64_t floor_ns;           /* the H that the claim replaced: IDs are later */
-    uint64_t process;           /* of the claim: flake_i_process_mark */
-    flake_i_atomic64 *word;     /* the gate's; its page outlives the claim, for old generators */
-    unsigned cluster, generator;
-    flake_i_etcd *session;
-    pthread_t thread;
-};
-
 enum { FLAKE_I_ETCD_NONE, FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_LOST };
 enum { FLAKE_I_ETCD_WELL, FLAKE_I_ETCD_UNREACHED, FLAKE_I_ETCD_CLOCK, FLAKE_I_ETCD_TOO_FAR };
-FLAKE_I_TABLE const char *const flake_i_etcd_troubles[] = {
+static const char *const flake_i_etcd_troubles[] = {
     "", "etcd was not reached", "this clock is more than 60 s ahead of etcd's",
     "ids were asked for more than 60 s ahead of etcd's clock"};
 
@@ -1038,7 +1052,7 @@ FLAKE_I_FN flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
     flake_etcd *c = (flake_etcd *)user;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire); /* HELD:A */
     if (!flake_i_etcd_is_held(state)) return FLAKE_LEASE;
-    if (c->process != flake_i_process_mark()) return FLAKE_FORKED;
+    if (c->process != flake_i_process_owner_id()) return FLAKE_FORKED;
     if (until_ns <= c->floor_ns) return FLAKE_CLOCK_BACK;
     if (until_ns > (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed)) {
         flake_i_etcd_raise_time(&c->wanted_ns, until_ns);
@@ -1357,7 +1371,7 @@ FLAKE_I_FN flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd *s
     }
     const uint64_t claim = (FLAKE_ATOMIC_LOAD(&c->state, relaxed) >> 2) + 1;
     c->session = s;
-    c->process = flake_i_process_mark();
+    c->process = flake_i_process_owner_id();
     if (c->word) FLAKE_ATOMIC_STORE(c->word, claim, relaxed);
     FLAKE_ATOMIC_STORE(&c->state, claim << 2 | FLAKE_I_ETCD_HELD, release); /* HELD:R */
     if (pthread_create(&c->thread, NULL, flake_i_etcd_keep_claim, c) == 0) return FLAKE_OK;
@@ -1418,7 +1432,7 @@ FLAKE_API flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
     flake_i_put_why(why, "", "", "");
     flake_i_etcd_close_gate(c, state, FLAKE_I_ETCD_NONE);
-    if (c->process != flake_i_process_mark()) {
+    if (c->process != flake_i_process_owner_id()) {
         /* libcurl's objects are leaked: closing a connection would write to the parent's socket. */
         s->multi = NULL;
         s->easy = s->watch = NULL;
@@ -1473,7 +1487,7 @@ FLAKE_API flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
         text = state == FLAKE_I_ETCD_LOST ? "another has written the number's keys"
                                           : "nothing is claimed";
         status = FLAKE_LEASE;
-    } else if (c->process != flake_i_process_mark()) {
+    } else if (c->process != flake_i_process_owner_id()) {
         text = "the claim is the parent's";
         status = FLAKE_FORKED;
     }
@@ -1489,7 +1503,7 @@ FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *c) {
     return (end_ns - now_ns) / 1000000;
 }
 
-#endif /* FLAKE_ETCD_H */
+#endif /* FLAKE_I_ETCD_IMPLEMENTED */
 
 /* MIT License
  *

@@ -36,7 +36,7 @@ static inline int script_clock(clockid_t id, struct timespec *to) {
 
 static char notes[1 << 16];
 static size_t notes_n;
-static bool is_brief;                          /* without libcurl's options */
+static bool notes_options;                     /* libcurl's, too */
 static int waits, waited_ms, sleeps, slept_ms; /* since the last note */
 
 static inline void note_raw(const char *format, ...) {
@@ -76,20 +76,6 @@ static inline void forget_noted(void) {
     notes_n = 0;
 }
 
-/* Whether it was this; what comes is noted anew. */
-static inline bool was_noted(const char *wanted) {
-    note_waits();
-    const bool is_same = strcmp(notes, wanted) == 0;
-    if (!is_same) {
-        size_t at = 0;
-        while (notes[at] && notes[at] == wanted[at]) at++;
-        while (at && notes[at - 1] != '\n') at--;
-        printf("  notes are\n%.1500s  not\n%.1500s", notes + at, wanted + at);
-    }
-    forget_noted();
-    return is_same;
-}
-
 /* ---- what etcd answers: the first that is left of the list whose `to` is in the request ---- */
 
 typedef struct told {
@@ -99,7 +85,8 @@ typedef struct told {
     CURLcode sent;    /* anything but 0: it breaks off, after the text */
     int ms;           /* until it is there; 0: 10 */
     const char *date; /* header lines; NULL: none */
-    bool is_used;
+    int times;        /* that it answers; 0: once */
+    int answered;
 } told;
 
 static told told_list[16]; /* up to one without `to` */
@@ -202,7 +189,7 @@ static inline CURLcode script_setopt(CURL *easy, CURLoption option, ...) {
         e->body[e->body_n] = 0;
         break;
     default:
-        if (!is_brief) note_option(e->name, option, number, (const char *)pointer);
+        if (notes_options) note_option(e->name, option, number, (const char *)pointer);
     }
     return CURLE_OK;
 }
@@ -212,8 +199,9 @@ static inline const char *answer_to(const script_easy *e, const told *a);
 
 static inline const told *told_to(const script_easy *e) {
     for (told *a = told_list; a->to; a++) {
-        if (a->is_used || !(strstr(e->url, a->to) || strstr(e->body, a->to))) continue;
-        a->is_used = true;
+        if (a->answered > 0 && a->answered >= a->times) continue;
+        if (!strstr(e->url, a->to) && !strstr(e->body, a->to)) continue;
+        a->answered++;
         return a;
     }
     const told *a = usual;
@@ -404,36 +392,9 @@ static inline void let_others(void) {
 
 /* ---- texts ---- */
 
-/* Shorter, one for one; and what a write reads when it fails is left out. */
-static const char *const brief[][2] = {
-    {"'target':'VALUE','value':", "is "},
-    {"'target':'CREATE','create_revision':'0'", "is not there"},
-    {"'target':'LEASE','lease':", "has lease "},
-    {"'request_put':", "put "},
-    {"'request_range':", "range "},
-    {"'request_delete_range':", "delete "},
-    {"'key':", ""},
-    {"https://", ""},
-    {"http://", ""},
-    {"/v3/", " "},
-    {SCRIPT_TOKEN, "T"},
-};
-
-static inline void shorten(char *text) {
-    char *const fails = strstr(text, ",'failure'");
-    if (fails) strcpy(fails, " ...");
-    for (size_t i = 0; i < sizeof brief / sizeof *brief; i++)
-        for (char *at = text; (at = strstr(at, brief[i][0])) != NULL;) {
-            const size_t is = strlen(brief[i][1]), was = strlen(brief[i][0]);
-            memmove(at + is, at + was, strlen(at + was) + 1);
-            memcpy(at, brief[i][1], is);
-        }
-}
-
-/* Keeps a request, and notes it in short: URL, headers when they are others than usual, and the body with base64
- * as <text>. */
+/* Keeps a request, and notes its URL and its body, with base64 as <text>. */
 static inline void note_request(const script_easy *e) {
-    char url[600], body[8192];
+    char body[8192];
     request *const r = &requests[requests_n++ % (sizeof requests / sizeof *requests)];
     char *const headers = r->headers;
     size_t n = 0;
@@ -445,7 +406,6 @@ static inline void note_request(const script_easy *e) {
     for (const struct curl_slist *h = e->headers; h; h = h->next)
         (void)snprintf(headers + strlen(headers), sizeof r->headers - strlen(headers), "[%s]",
                        h->data);
-    const bool is_usual = strcmp(headers, "[Content-Type: application/json][Expect:]") == 0;
     for (const char *at = e->body; at < e->body + e->body_n;) {
         static const char *const coded[] = {"\"key\":\"", "\"range_end\":\"", "\"value\":\""};
         char bytes[400];
@@ -464,10 +424,7 @@ static inline void note_request(const script_easy *e) {
         if (n > sizeof body - 600) abort();
     }
     body[n] = 0;
-    (void)snprintf(url, sizeof url, "%s", e->url);
-    shorten(url);
-    shorten(body);
-    note_raw("%s%s%s %s\n", url, is_usual ? "" : " ", is_usual ? "" : headers, body);
+    note_raw("%s %s\n", e->url, body);
 }
 
 static inline const char *answer_to(const script_easy *e, const told *a) {
@@ -493,6 +450,238 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
     return text;
 }
 
+/* ---- expected events ----
+ *
+ * A test lists the events that it expects, in their order: requests by what they must contain, all else as
+ * notes. A request's body is parsed and compared member by member: a missing, different or additional member
+ * fails the test, and is named by its path. */
+
+/* A horizon's value. */
+typedef struct horizon {
+    int64_t ms; /* of the test's clock */
+    const char *token;
+    int seq;
+} horizon;
+#define OURS    SCRIPT_TOKEN
+#define ANOTHER TOKEN
+#define AT_0_MS (-begin_s * INT64_C(1000)) /* the Unix time 0 */
+
+/* A transaction that claims, extends, heals or releases a number. If a condition does not hold, it reads the
+ * horizon and the key of the pool. */
+typedef struct txn {
+    const char *number; /* CLUSTER:GENERATOR */
+    horizon was; /* on the condition that the horizon has this value; {0}: that it does not exist */
+    int has_lease;  /* and that the key of the pool has this lease; 0: that it does not exist */
+    horizon puts;   /* puts this horizon */
+    int puts_lease; /* puts our token at the key of the pool, with this lease; 0: does not */
+    bool deletes;   /* deletes the key of the pool */
+} txn;
+
+typedef struct event {
+    const char *note;     /* the note of an event that is no request; NULL: a request */
+    int at_ms;            /* of the test's clock */
+    const char *endpoint; /* m1 or m2 */
+    const char *token;    /* of its header Authorization; NULL: none */
+    /* one of these: */
+    const char *reads;         /* a key */
+    const char *reads_numbers; /* keys of this cluster's pool, and its horizons */
+    int grants_s;              /* a lease of so many seconds */
+    int keeps, revokes;        /* a lease by its ID */
+    const char *user, *password;
+    const char *watches, *watches_to; /* a key, or a range of keys */
+    txn write;
+} event;
+
+#define NOTE(text) \
+    { .note = text }
+#define WAITS(n, ms) NOTE("waits " #n " times, " #ms " ms")
+#define ASKS(at, where, ...) \
+    { .at_ms = at, .endpoint = where, __VA_ARGS__ }
+/* Of number 21 of cluster 2, with lease 7: its horizon is extended; its key is put back; it is released. */
+#define EXTENDS(at, where, was_ms, was_seq, puts_ms, puts_seq)                              \
+    ASKS(at, where, .write = {"2:21", .was = {was_ms, OURS, was_seq}, .has_lease = 7,       \
+                              .puts = {puts_ms, OURS, puts_seq}})
+#define PUTS_BACK(at, where, was_ms, was_seq, puts_ms, seq, lease)                          \
+    ASKS(at, where, .write = {"2:21", .was = {was_ms, OURS, was_seq}, .puts = {puts_ms, OURS, seq}, \
+                              .puts_lease = lease})
+#define RELEASES(at, where, was_ms, was_seq, puts_ms, puts_seq)                             \
+    ASKS(at, where, .write = {"2:21", .was = {was_ms, OURS, was_seq}, .has_lease = 7,       \
+                              .puts = {puts_ms, OURS, puts_seq}, .deletes = true})
+#define CLOSES_ALL NOTE("closes what waits"), NOTE("closes the request"), NOTE("closes the watch")
+#define FILES_OF(easy) \
+    NOTE(easy ": ca ca.pem"), NOTE(easy ": cert cert.pem"), NOTE(easy ": key key.pem")
+#define OPTIONS_OF(easy)                                                           \
+    NOTE(easy ": no signals 1"), NOTE(easy ": post 1"), NOTE(easy ": HTTP 1.1 1"), \
+        NOTE(easy ": keepalive 1"), NOTE(easy ": connects within 700 ms")
+#define HAPPENED(...)                                                          \
+    do {                                                                       \
+        const bool has_happened = happened((const event[]){__VA_ARGS__, {0}}); \
+        CHECK(has_happened);                                                   \
+    } while (0)
+
+static const char *space = "x/"; /* the keys' name space */
+
+/* ---- the body that an expected request must have ---- */
+
+/* Appends, with " for each '. */
+static inline void add(char *body, const char *format, ...) {
+    va_list given;
+    va_start(given, format);
+    body += strlen(body);
+    (void)vsprintf(body, format, given);
+    va_end(given);
+    for (; *body; body++)
+        if (*body == '\'') *body = '"';
+}
+
+static inline const char *in_base64(const char *format, ...) {
+    static char all[8][512];
+    static unsigned next;
+    char text[300];
+    va_list given;
+    va_start(given, format);
+    (void)vsnprintf(text, sizeof text, format, given);
+    va_end(given);
+    flake_i_to_base64(text, strlen(text), all[++next % 8]);
+    return all[next % 8];
+}
+
+static inline const char *horizon_value(horizon h) {
+    return in_base64("%lld %s %d", (long long)(begin_s * INT64_C(1000) + h.ms) * 1000000, h.token,
+                     h.seq);
+}
+
+static inline void add_write(char *body, const txn *w) {
+    const char *const at = in_base64("%shorizon/%s", space, w->number);
+    const char *const pool = in_base64("%spool/%s", space, w->number);
+    const char *const is_absent = "'target':'CREATE','create_revision':'0'";
+    add(body, "{'compare':[{'key':'%s',", at);
+    if (w->was.token) add(body, "'target':'VALUE','value':'%s'", horizon_value(w->was));
+    else add(body, is_absent);
+    add(body, "},{'key':'%s',", pool);
+    if (w->has_lease) add(body, "'target':'LEASE','lease':'%d'", w->has_lease);
+    else add(body, is_absent);
+    add(body, "}],'success':[{'request_put':{'key':'%s','value':'%s'}}", at,
+        horizon_value(w->puts));
+    if (w->puts_lease)
+        add(body, ",{'request_put':{'key':'%s','value':'%s','lease':'%d'}}", pool, in_base64(OURS),
+            w->puts_lease);
+    if (w->deletes) add(body, ",{'request_delete_range':{'key':'%s'}}", pool);
+    add(body, "],'failure':[{'request_range':{'key':'%s'}},{'request_range':{'key':'%s'}}]}", at,
+        pool);
+}
+
+/* Returns the name of the call. */
+static inline const char *add_body(char *body, const event *e) {
+    if (e->reads) return add(body, "{'key':'%s'}", in_base64("%s%s", space, e->reads)), "kv/range";
+    if (e->grants_s) return add(body, "{'TTL':'%d'}", e->grants_s), "lease/grant";
+    if (e->keeps) return add(body, "{'ID':'%d'}", e->keeps), "lease/keepalive";
+    if (e->revokes) return add(body, "{'ID':'%d'}", e->revokes), "lease/revoke";
+    if (e->user)
+        return add(body, "{'name':'%s','password':'%s'}", e->user, e->password),
+               "auth/authenticate";
+    if (e->watches) {
+        add(body, "{'create_request':{'key':'%s',", in_base64("%s%s", space, e->watches));
+        add(body, "'range_end':'%s'}}",
+            e->watches_to ? in_base64("%s%s", space, e->watches_to) : "");
+        return "watch";
+    }
+    if (!e->reads_numbers) return add_write(body, &e->write), "kv/txn";
+    add(body, "{'success':[{'request_range':{'key':'%s',",
+        in_base64("%spool/%s:", space, e->reads_numbers));
+    add(body, "'range_end':'%s','keys_only':true}},",
+        in_base64("%spool/%s;", space, e->reads_numbers));
+    add(body, "{'request_range':{'key':'%s',", in_base64("%shorizon/%s:", space, e->reads_numbers));
+    add(body, "'range_end':'%s'}}]}", in_base64("%shorizon/%s;", space, e->reads_numbers));
+    return "kv/txn";
+}
+
+/* ---- comparison ---- */
+
+static inline void say_value(const char *what, flake_i_json v) {
+    char bytes[400];
+    const flake_i_json text = flake_i_json_string(v);
+    const size_t n =
+        text.at ? flake_i_from_base64(text.at, (size_t)(text.end - text.at), bytes, sizeof bytes)
+                : 0;
+    if (!v.at) printf("%smissing", what);
+    else if (n && n != SIZE_MAX) printf("%s<%.*s>", what, (int)n, bytes);
+    else printf("%s%.*s", what, (int)(v.end - v.at), v.at);
+}
+
+/* Compares JSON values whatever the order of members; prints the path of the first difference. */
+static inline bool is_same_value(const char *path, flake_i_json is, flake_i_json wanted) {
+    flake_i_json name, value = flake_i_json_none;
+    const bool is_list = wanted.at && (*wanted.at == '{' || *wanted.at == '[');
+    int members = 0, members_wanted = 0;
+    if (is_list && is.at && *is.at == *wanted.at) {
+        for (; flake_i_json_each(wanted, &name, &value); members_wanted++) {
+            char below[200], key[40];
+            if (*wanted.at == '[') (void)snprintf(key, sizeof key, "%d", members_wanted);
+            else (void)snprintf(key, sizeof key, "%.*s", (int)(name.end - name.at), name.at);
+            (void)snprintf(below, sizeof below, "%s/%s", path, key);
+            if (!is_same_value(below, flake_i_json_get(is, key), value)) return false;
+        }
+        for (value = flake_i_json_none; flake_i_json_each(is, &name, &value);) members++;
+        if (members == members_wanted) return true;
+        printf("  %d members, not %d:", members, members_wanted);
+    } else if (!is_list && is.at && wanted.at &&
+               flake_i_json_is(is, wanted.at, (size_t)(wanted.end - wanted.at)))
+        return true;
+    printf("  %s", path);
+    say_value(" is ", is);
+    say_value(", not ", wanted);
+    printf("\n");
+    return false;
+}
+
+static inline bool is_same_text(const char *what, const char *is, const char *wanted) {
+    if (strcmp(is, wanted) == 0) return true;
+    printf("  %s is %s, not %s\n", what, is, wanted);
+    return false;
+}
+
+static inline bool is_request(const request *r, const event *e) {
+    char url[100], headers[200], body[4096] = "";
+    const char *const call = add_body(body, e);
+    (void)snprintf(url, sizeof url, "%s://%s/v3/%s", strcmp(e->endpoint, "m1") ? "https" : "http",
+                   e->endpoint, call);
+    (void)snprintf(headers, sizeof headers, "[Content-Type: application/json][Expect:]%s%s%s",
+                   e->token ? "[Authorization: " : "", e->token ? e->token : "",
+                   e->token ? "]" : "");
+    return is_same_text("URL", r->url, url) && is_same_text("headers", r->headers, headers) &&
+           (e->watches || r->timeout_ms == 700) &&
+           is_same_value(call, flake_i_json_text(r->body, (size_t)r->body_n),
+                         flake_i_json_text(body, strlen(body)));
+}
+
+/* Whether these events happened, in this order, and no others; then forgets what was noted. */
+static inline bool happened(const event *e) {
+    size_t asked = 0;
+    bool is_same = true;
+    note_waits();
+    const char *at = notes;
+    for (; is_same && (e->note || e->endpoint); e++) {
+        const int n = (int)strcspn(at, "\n");
+        char line[300];
+        if (e->note) is_same = n == (int)strlen(e->note) && memcmp(at, e->note, (size_t)n) == 0;
+        else {
+            (void)snprintf(line, sizeof line, "%d: %s ", e->at_ms, e->watches ? "watches" : "asks");
+            is_same = strncmp(at, line, strlen(line)) == 0 && asked < requests_n &&
+                      is_request(&requests[asked++], e);
+        }
+        if (!is_same) {
+            (void)snprintf(line, sizeof line, "a request at %d", e->at_ms);
+            printf("  \"%.*s\", not %s\n", n, at, e->note ? e->note : line);
+        }
+        at += n + (at[n] == '\n');
+    }
+    if (is_same && *at) printf("  more: %.1000s", at);
+    is_same = is_same && !*at && asked == requests_n;
+    forget_noted();
+    return is_same;
+}
+
 /* ---- a claim ---- */
 
 static inline void stop_thread(void) {
@@ -511,7 +700,7 @@ static inline void script_begin(void) {
     tell(NULL);
     flake_etcd_destroy(&claim);
     memset(&claim, 0, sizeof claim);
-    is_brief = false;
+    notes_options = false;
     clock_ms = 1000;
     clock_ahead_ms = watch_says_ms = watch_ends_ms = stop_ms = looks_ms = 0;
     setopts = setopt_refused = easies_n = inits_until_refused = 0;
@@ -530,7 +719,6 @@ static inline flake_etcd_options scripted(void) {
     return o;
 }
 
-#define NOTED(text) CHECK(was_noted(text))
 #define RANGE(kvs)  "{'response_range':{'header':{}" kvs "}}"
 #define BOTH(horizon, pool)                                \
     "{'header':{},'responses':[" RANGE(horizon) "," RANGE( \
@@ -546,15 +734,14 @@ static inline const char *name_of(flake_status status) {
                                    : "something else";
 }
 
-/* A claim of number 21 of cluster 2, by three requests; notes the rest in brief. */
-static inline void begin_claimed(const flake_etcd_options *options, const told *then) {
-    flake_etcd_options o = *options;
+/* A claim of number 21 of cluster 2, by three requests. */
+static inline void begin_claimed(const told *then) {
+    flake_etcd_options o = scripted();
     script_begin();
     o.cluster_given = true;
     o.cluster = 2;
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(clock_ms, 1030);
-    is_brief = true;
     CHECK_EQ(flake_etcd_cluster(&claim), 2);
     CHECK_EQ(flake_etcd_generator(&claim), 21);
     forget_noted();

@@ -10,47 +10,13 @@
 static flake_i_json json(const char *text) { return flake_i_json_text(text, strlen(text)); }
 
 static void json_is_read_strictly(void) {
-    static const char *const well[] = {"{}",
-                                       "[]",
-                                       " { \"a\" : [ 1 , -2.5e+3 , true , false , null ] } \n",
-                                       "\"\\u00e9\\n\\\"\"",
-                                       "0",
-                                       "-0.1",
-                                       "[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]"};
-    static const char *const ill[] = {"",
-                                      " ",
-                                      "{",
-                                      "}",
-                                      "{\"a\"}",
-                                      "{\"a\":}",
-                                      "{\"a\":1,}",
-                                      "{,}",
-                                      "{a:1}",
-                                      "{1:1}",
-                                      "{\"a\":1 \"b\":2}",
-                                      "[1,]",
-                                      "[,1]",
-                                      "[1 2]",
-                                      "[1",
-                                      "[1}",
-                                      "\"",
-                                      "\"\\\"",
-                                      "\"\\x\"",
-                                      "\"\\u12g4\"",
-                                      "\"\\u12",
-                                      "\"a\nb\"",
-                                      "01",
-                                      "-",
-                                      "1.",
-                                      ".5",
-                                      "1e",
-                                      "1e+",
-                                      "+1",
-                                      "tru",
-                                      "nulll",
-                                      "{} {}",
-                                      "{}x",
-                                      "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]"};
+    static const char *const well[] = {
+        "{}", "[]", " { \"a\" : [ 1 , -2.5e+3 , true , false , null ] } \n", "\"\\u00e9\\n\\\"\"", "0", "-0.1",
+        "[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]"};
+    static const char *const ill[] = {
+        "", " ", "{", "}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{,}", "{a:1}", "{1:1}", "{\"a\":1 \"b\":2}",
+        "[1,]", "[,1]", "[1 2]", "[1", "[1}", "\"", "\"\\\"", "\"\\x\"", "\"\\u12g4\"", "\"\\u12", "\"a\nb\"",
+        "01", "-", "1.", ".5", "1e", "1e+", "+1", "tru", "nulll", "{} {}", "{}x", "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]"};
     for (size_t i = 0; i < sizeof well / sizeof *well; i++) CHECK(json(well[i]).at != NULL);
     for (size_t i = 0; i < sizeof ill / sizeof *ill; i++) {
         CHECK(json(ill[i]).at == NULL);
@@ -96,17 +62,9 @@ static void members_are_found(void) {
     CHECK(flake_i_json_string(flake_i_json_get(v, "e")).at == NULL);
     CHECK(flake_i_json_string(flake_i_json_get(v, "ab")).at == NULL);
 
-    static const char *const no_numbers[] = {"\"\"",
-                                             "\"01\"",
-                                             "\"-1\"",
-                                             "-1",
-                                             "1.0",
-                                             "1e2",
-                                             "true",
-                                             "[]",
-                                             "\"1 \"",
-                                             "\"9223372036854775808\"",
-                                             "99999999999999999999"};
+    static const char *const no_numbers[] = {
+        "\"\"", "\"01\"", "\"-1\"", "-1", "1.0", "1e2", "true", "[]", "\"1 \"", "\"9223372036854775808\"",
+        "99999999999999999999"};
     for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++)
         CHECK(!flake_i_json_number(json(no_numbers[i]), &number));
     CHECK(flake_i_json_number(json("\"9223372036854775807\""), &number));
@@ -148,19 +106,9 @@ static void clusters_and_numbers_are_read_strictly(void) {
     CHECK(flake_i_etcd_clusters_in("3", 1, clusters, &n) && n == 1 && clusters[0] == 3);
     CHECK(flake_i_etcd_clusters_in(" 15 , 0,7\n", 10, clusters, &n) && n == 3);
     CHECK(clusters[0] == 15 && clusters[1] == 0 && clusters[2] == 7);
-    static const char *const ill[] = {"",
-                                      " ",
-                                      "16",
-                                      "-1",
-                                      "x",
-                                      "1,",
-                                      ",1",
-                                      "1 2",
-                                      "1;2",
-                                      "1.0",
-                                      "1,,2",
-                                      "99999999999999999999",
-                                      "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0"};
+    static const char *const ill[] = {
+        "", " ", "16", "-1", "x", "1,", ",1", "1 2", "1;2", "1.0", "1,,2", "99999999999999999999",
+        "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0"};
     for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
         CHECK(!flake_i_etcd_clusters_in(ill[i], strlen(ill[i]), clusters, &n));
     CHECK_EQ(flake_i_etcd_number_in("0", 1, 256), 0);
@@ -181,22 +129,11 @@ static void horizons_are_read_strictly(void) {
     CHECK(H("1700000000000000000 " TOKEN " 7") == 1700000000000000000);
     CHECK(H("0 " TOKEN " 1") == 0);
     CHECK(H("9223372036854775807 " TOKEN " 18446744073709551615") == INT64_MAX);
-    static const char *const ill[] = {"",
-                                      "0",
-                                      " " TOKEN " 7",
-                                      "-1 " TOKEN " 7",
-                                      "01 " TOKEN " 7",
-                                      "x " TOKEN " 7",
-                                      "1 " TOKEN,
-                                      "1 " TOKEN " ",
-                                      "1 " TOKEN " x",
-                                      "1 " TOKEN "0 7",
-                                      "1  7",
-                                      "1 " TOKEN " 7 ",
-                                      "\"1\" " TOKEN " 7",
-                                      "9223372036854775808 " TOKEN " 7",
-                                      "1 g123456789abcdef0123456789abcdef 7",
-                                      "1 0123456789abcdef0123456789abcdeg 7"};
+    static const char *const ill[] = {
+        "", "0", " " TOKEN " 7", "-1 " TOKEN " 7", "01 " TOKEN " 7", "x " TOKEN " 7", "1 " TOKEN, "1 " TOKEN " ",
+        "1 " TOKEN " x", "1 " TOKEN "0 7", "1  7", "1 " TOKEN " 7 ", "\"1\" " TOKEN " 7",
+        "9223372036854775808 " TOKEN " 7", "1 g123456789abcdef0123456789abcdef 7",
+        "1 0123456789abcdef0123456789abcdeg 7"};
     for (size_t i = 0; i < sizeof ill / sizeof *ill; i++) {
         CHECK(H(ill[i]) == -1);
         if (H(ill[i]) != -1) printf("  taken for a horizon: %s\n", ill[i]);
@@ -414,15 +351,14 @@ static int64_t still_clock(void *user) { return *(int64_t *)user; }
 
 static void the_gate_lets_nothing_past_the_horizon(void) {
     static flake_etcd c;
-    flake_options o;
+    flake_options o = {0};
     flake_gen gen;
     flake_why why;
     flake_parts parts = {0, 0, 0, 0};
     uint64_t id;
     const int64_t s = 1000000000, unix_ns = 1700000000 * s;
-    memset(&o, 0, sizeof o);
     c.word = (flake_i_atomic64 *)flake_i_new_page(false);
-    c.process = flake_i_process_mark();
+    c.process = flake_i_process_owner_id();
     c.floor_ns = unix_ns + 7000000 / 2; /* within a unit of a generator */
     c.asked_ns = (uint64_t)c.floor_ns;
     c.horizon_ns = (uint64_t)(unix_ns + 100 * s);

@@ -1,238 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which requests a claim sends to etcd, and when; and what each answer leads to.
- *
- * A test lists the events that it expects, in their order: requests by what they must contain, all else as the
- * notes of scripted.h. A request's body is parsed and compared member by member: a missing, different or
- * additional member fails the test, and is named by its path.
  */
 #include "scripted.h"
-
-/* ---- expected events ---- */
-
-/* A horizon's value. */
-typedef struct horizon {
-    int64_t ms; /* of the test's clock */
-    const char *token;
-    int seq;
-} horizon;
-#define OURS    SCRIPT_TOKEN
-#define ANOTHER TOKEN
-#define AT_0_MS (-begin_s * INT64_C(1000)) /* the Unix time 0 */
-
-/* A transaction that claims, extends, heals or releases a number. If a condition does not hold, it reads the
- * horizon and the key of the pool. */
-typedef struct txn {
-    const char *number; /* CLUSTER:GENERATOR */
-    horizon was; /* on the condition that the horizon has this value; {0}: that it does not exist */
-    int has_lease;  /* and that the key of the pool has this lease; 0: that it does not exist */
-    horizon puts;   /* puts this horizon */
-    int puts_lease; /* puts our token at the key of the pool, with this lease; 0: does not */
-    bool deletes;   /* deletes the key of the pool */
-} txn;
-
-typedef struct event {
-    const char *note;     /* the note of an event that is no request; NULL: a request */
-    int at_ms;            /* of the test's clock */
-    const char *endpoint; /* m1 or m2 */
-    const char *token;    /* of its header Authorization; NULL: none */
-    /* one of these: */
-    const char *reads;         /* a key */
-    const char *reads_numbers; /* keys of this cluster's pool, and its horizons */
-    int grants_s;              /* a lease of so many seconds */
-    int keeps, revokes;        /* a lease by its ID */
-    const char *user, *password;
-    const char *watches, *watches_to; /* a key, or a range of keys */
-    txn write;
-} event;
-
-#define NOTE(text) \
-    { .note = text }
-#define WAITS(n, ms) NOTE("waits " #n " times, " #ms " ms")
-#define ASKS(at, where, ...) \
-    { .at_ms = at, .endpoint = where, __VA_ARGS__ }
-#define CLOSES_ALL NOTE("closes what waits"), NOTE("closes the request"), NOTE("closes the watch")
-#define FILES_OF(easy) \
-    NOTE(easy ": ca ca.pem"), NOTE(easy ": cert cert.pem"), NOTE(easy ": key key.pem")
-#define OPTIONS_OF(easy)                                                           \
-    NOTE(easy ": no signals 1"), NOTE(easy ": post 1"), NOTE(easy ": HTTP 1.1 1"), \
-        NOTE(easy ": keepalive 1"), NOTE(easy ": connects within 700 ms")
-#define HAPPENED(...)                                                          \
-    do {                                                                       \
-        const bool has_happened = happened((const event[]){__VA_ARGS__, {0}}); \
-        CHECK(has_happened);                                                   \
-    } while (0)
-
-static const char *space = "x/"; /* the keys' name space */
-
-/* ---- the body that an expected request must have ---- */
-
-/* Appends, with " for each '. */
-static void add(char *body, const char *format, ...) {
-    va_list given;
-    va_start(given, format);
-    body += strlen(body);
-    (void)vsprintf(body, format, given);
-    va_end(given);
-    for (; *body; body++)
-        if (*body == '\'') *body = '"';
-}
-
-static const char *in_base64(const char *format, ...) {
-    static char all[8][512];
-    static unsigned next;
-    char text[300];
-    va_list given;
-    va_start(given, format);
-    (void)vsnprintf(text, sizeof text, format, given);
-    va_end(given);
-    flake_i_to_base64(text, strlen(text), all[++next % 8]);
-    return all[next % 8];
-}
-
-static const char *horizon_value(horizon h) {
-    return in_base64("%lld %s %d", (long long)(begin_s * INT64_C(1000) + h.ms) * 1000000, h.token,
-                     h.seq);
-}
-
-static void add_write(char *body, const txn *w) {
-    const char *const at = in_base64("%shorizon/%s", space, w->number);
-    const char *const pool = in_base64("%spool/%s", space, w->number);
-    const char *const is_absent = "'target':'CREATE','create_revision':'0'";
-    add(body, "{'compare':[{'key':'%s',", at);
-    if (w->was.token) add(body, "'target':'VALUE','value':'%s'", horizon_value(w->was));
-    else add(body, is_absent);
-    add(body, "},{'key':'%s',", pool);
-    if (w->has_lease) add(body, "'target':'LEASE','lease':'%d'", w->has_lease);
-    else add(body, is_absent);
-    add(body, "}],'success':[{'request_put':{'key':'%s','value':'%s'}}", at,
-        horizon_value(w->puts));
-    if (w->puts_lease)
-        add(body, ",{'request_put':{'key':'%s','value':'%s','lease':'%d'}}", pool, in_base64(OURS),
-            w->puts_lease);
-    if (w->deletes) add(body, ",{'request_delete_range':{'key':'%s'}}", pool);
-    add(body, "],'failure':[{'request_range':{'key':'%s'}},{'request_range':{'key':'%s'}}]}", at,
-        pool);
-}
-
-/* Returns the name of the call. */
-static const char *add_body(char *body, const event *e) {
-    if (e->reads) return add(body, "{'key':'%s'}", in_base64("%s%s", space, e->reads)), "kv/range";
-    if (e->grants_s) return add(body, "{'TTL':'%d'}", e->grants_s), "lease/grant";
-    if (e->keeps) return add(body, "{'ID':'%d'}", e->keeps), "lease/keepalive";
-    if (e->revokes) return add(body, "{'ID':'%d'}", e->revokes), "lease/revoke";
-    if (e->user)
-        return add(body, "{'name':'%s','password':'%s'}", e->user, e->password),
-               "auth/authenticate";
-    if (e->watches) {
-        add(body, "{'create_request':{'key':'%s',", in_base64("%s%s", space, e->watches));
-        add(body, "'range_end':'%s'}}",
-            e->watches_to ? in_base64("%s%s", space, e->watches_to) : "");
-        return "watch";
-    }
-    if (!e->reads_numbers) return add_write(body, &e->write), "kv/txn";
-    add(body, "{'success':[{'request_range':{'key':'%s',",
-        in_base64("%spool/%s:", space, e->reads_numbers));
-    add(body, "'range_end':'%s','keys_only':true}},",
-        in_base64("%spool/%s;", space, e->reads_numbers));
-    add(body, "{'request_range':{'key':'%s',", in_base64("%shorizon/%s:", space, e->reads_numbers));
-    add(body, "'range_end':'%s'}}]}", in_base64("%shorizon/%s;", space, e->reads_numbers));
-    return "kv/txn";
-}
-
-/* ---- comparison ---- */
-
-static void say_value(const char *what, flake_i_json v) {
-    char bytes[400];
-    const flake_i_json text = flake_i_json_string(v);
-    const size_t n =
-        text.at ? flake_i_from_base64(text.at, (size_t)(text.end - text.at), bytes, sizeof bytes)
-                : 0;
-    if (!v.at) printf("%smissing", what);
-    else if (n && n != SIZE_MAX) printf("%s<%.*s>", what, (int)n, bytes);
-    else printf("%s%.*s", what, (int)(v.end - v.at), v.at);
-}
-
-/* Compares JSON values whatever the order of members; prints the path of the first difference. */
-static bool is_same_value(const char *path, flake_i_json is, flake_i_json wanted) {
-    flake_i_json name, value = flake_i_json_none;
-    const bool is_list = wanted.at && (*wanted.at == '{' || *wanted.at == '[');
-    int members = 0, members_wanted = 0;
-    if (is_list && is.at && *is.at == *wanted.at) {
-        for (; flake_i_json_each(wanted, &name, &value); members_wanted++) {
-            char below[200], key[40];
-            if (*wanted.at == '[') (void)snprintf(key, sizeof key, "%d", members_wanted);
-            else (void)snprintf(key, sizeof key, "%.*s", (int)(name.end - name.at), name.at);
-            (void)snprintf(below, sizeof below, "%s/%s", path, key);
-            if (!is_same_value(below, flake_i_json_get(is, key), value)) return false;
-        }
-        for (value = flake_i_json_none; flake_i_json_each(is, &name, &value);) members++;
-        if (members == members_wanted) return true;
-        printf("  %d members, not %d:", members, members_wanted);
-    } else if (!is_list && is.at && wanted.at &&
-               flake_i_json_is(is, wanted.at, (size_t)(wanted.end - wanted.at)))
-        return true;
-    printf("  %s", path);
-    say_value(" is ", is);
-    say_value(", not ", wanted);
-    printf("\n");
-    return false;
-}
-
-static bool is_same_text(const char *what, const char *is, const char *wanted) {
-    if (strcmp(is, wanted) == 0) return true;
-    printf("  %s is %s, not %s\n", what, is, wanted);
-    return false;
-}
-
-static bool is_request(const request *r, const event *e) {
-    char url[100], headers[200], body[4096] = "";
-    const char *const call = add_body(body, e);
-    (void)snprintf(url, sizeof url, "%s://%s/v3/%s", strcmp(e->endpoint, "m1") ? "https" : "http",
-                   e->endpoint, call);
-    (void)snprintf(headers, sizeof headers, "[Content-Type: application/json][Expect:]%s%s%s",
-                   e->token ? "[Authorization: " : "", e->token ? e->token : "",
-                   e->token ? "]" : "");
-    return is_same_text("URL", r->url, url) && is_same_text("headers", r->headers, headers) &&
-           (e->watches || r->timeout_ms == 700) &&
-           is_same_value(call, flake_i_json_text(r->body, (size_t)r->body_n),
-                         flake_i_json_text(body, strlen(body)));
-}
-
-/* Whether these events happened, in this order, and no others; then forgets what was noted. */
-static bool happened(const event *e) {
-    size_t asked = 0;
-    bool is_same = true;
-    note_waits();
-    const char *at = notes;
-    for (; is_same && (e->note || e->endpoint); e++) {
-        const int n = (int)strcspn(at, "\n");
-        char line[300];
-        if (e->note) is_same = n == (int)strlen(e->note) && memcmp(at, e->note, (size_t)n) == 0;
-        else {
-            (void)snprintf(line, sizeof line, "%d: %s ", e->at_ms, e->watches ? "watches" : "asks");
-            is_same = strncmp(at, line, strlen(line)) == 0 && asked < requests_n &&
-                      is_request(&requests[asked++], e);
-        }
-        if (!is_same) {
-            (void)snprintf(line, sizeof line, "a request at %d", e->at_ms);
-            printf("  \"%.*s\", not %s\n", n, at, e->note ? e->note : line);
-        }
-        at += n + (at[n] == '\n');
-    }
-    if (is_same && *at) printf("  more: %.1000s", at);
-    is_same = is_same && !*at && asked == requests_n;
-    forget_noted();
-    return is_same;
-}
-
-/* ---- the tests ---- */
 
 /* One event per line. */
 // clang-format off
 
 static void what_etcd_is_asked(void) {
     script_begin();
+    notes_options = true;
     const flake_etcd_options o = scripted();
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     HAPPENED(
@@ -272,6 +49,7 @@ static void what_etcd_is_asked(void) {
 /* A lease's time is rounded up; with a second name space, certificates and a cluster that is given. */
 static void what_is_given_is_asked_for(void) {
     script_begin();
+    notes_options = true;
     flake_etcd_options o = scripted();
     o.ttl_ms = 2000;
     o.name_space = space = "";
@@ -308,9 +86,9 @@ static void who_is_logged_out_logs_in(void) {
     static const told later[] = {{.to = "kv/txn",
                                   .http = 400,
                                   .text = "{'error':'etcdserver: user name is empty','code':3}"},
-                                 {.to = "authenticate", .text = "{'header':{},'token':'t.22'}"},
-                                 {0}};
+                                 {.to = "authenticate", .text = "{'header':{},'token':'t.22'}"}, {0}};
     script_begin();
+    notes_options = true;
     flake_etcd_options o = scripted();
     o.user = "me";
     o.password = "\"secret\"";
@@ -348,10 +126,8 @@ static void who_is_logged_out_logs_in(void) {
 static void a_login_that_is_refused_ends_it(void) {
     static const told refuses[] = {
         {.to = "kv/range", .http = 401, .text = "{'error':'etcdserver: no','code':16}"},
-        {.to = "authenticate", .http = 400, .text = "{'error':'etcdserver: wrong','code':3}"},
-        {0}};
+        {.to = "authenticate", .http = 400, .text = "{'error':'etcdserver: wrong','code':3}"}, {0}};
     script_begin();
-    is_brief = true;
     flake_etcd_options o = scripted();
     o.user = "me";
     tell(refuses);
@@ -365,17 +141,11 @@ static void a_login_that_is_refused_ends_it(void) {
 
 /* A claim that fails gives back what it has. */
 static void a_claim_that_fails_leaves_nothing(void) {
-    static const told lost[] = {{.to = "CREATE", .http = 503, .text = "{'code':14}"},
-                                {.to = "CREATE", .http = 503, .text = "{'code':14}"},
-                                {.to = "CREATE", .http = 503, .text = "{'code':14}"},
-                                {.to = "CREATE", .http = 503, .text = "{'code':14}"},
-                                {0}};
-    static const told no_lease[] = {{.to = "grant", .text = "{'header':{},'ID':'7','TTL':'0'}"},
-                                    {0}};
+    static const told lost[] = {{.to = "CREATE", .http = 503, .text = "{'code':14}", .times = 4}, {0}};
+    static const told no_lease[] = {{.to = "grant", .text = "{'header':{},'ID':'7','TTL':'0'}"}, {0}};
     const flake_etcd_options o = scripted();
     for (int i = 0; i < 3; i++) {
         script_begin();
-        is_brief = true;
         tell(i == 0 ? lost : i == 1 ? no_lease : NULL);
         thread_fails = i == 2;
         CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
@@ -428,18 +198,12 @@ static void a_clock_that_is_ahead_writes_nothing(void) {
 #define AT_0 .date = "Server: x\r\nDate: Tue, 14 Nov 2023 22:13:20 GMT\r\nX: y\r\n"
     static const told dated[] = {{.to = "keys_only",
                                   .text = "{'header':{},'responses':[" RANGE("") "," RANGE("") "]}",
-                                  AT_0},
-                                 {.to = "keys_only",
-                                  .text = "{'header':{},'responses':[" RANGE("") "," RANGE("") "]}",
-                                  AT_0},
-                                 {0}};
-    static const told held[] = {{.to = "LEASE", .text = "{'header':{},'succeeded':true}", AT_0},
-                                {0}};
+                                  AT_0, .times = 2}, {0}};
+    static const told held[] = {{.to = "LEASE", .text = "{'header':{},'succeeded':true}", AT_0}, {0}};
     flake_etcd_options o = scripted();
     o.cluster_given = true;
     for (int ahead_ms = 58990; ahead_ms <= 58991; ahead_ms++) {
         script_begin();
-        is_brief = true;
         tell(dated);
         clock_ahead_ms = ahead_ms; /* etcd's 0 is 1,010 of ours */
         const flake_status status = flake_etcd_claim(&claim, &o, &why);
@@ -452,7 +216,7 @@ static void a_clock_that_is_ahead_writes_nothing(void) {
         ASKS(1010, "m2", .reads_numbers = "0"),
         CLOSES_ALL,
         NOTE("is \"https://m2: this clock is more than 60 s ahead of etcd's\""));
-    begin_claimed(&o, held);
+    begin_claimed(held);
     watch_says_ms = 1100;
     hold_ms(300);
     forget_noted();
@@ -472,22 +236,16 @@ static void a_clock_that_is_ahead_writes_nothing(void) {
 }
 
 static void who_waits_for_a_number_watches_the_pool(void) {
-    const told frees[] = {{.to = "keys_only", .text = numbers(2, 0, 255, 0, 0)},
+    const told frees[] = {{.to = "keys_only", .text = numbers(2, 0, 255, 0, 0), .times = 2},
                           {.to = "keys_only", .text = numbers(2, 0, 255, 0, 0)},
-                          {.to = "keys_only", .text = numbers(2, 0, 255, 0, 0)},
-                          {.to = "keys_only", .text = numbers(2, 0, 254, 255, 3000)},
-                          {0}};
-    const told full[] = {{.to = "keys_only", .text = numbers(2, 0, 255, 0, 0)},
-                         {.to = "keys_only", .text = numbers(2, 0, 255, 0, 0)},
-                         {.to = "keys_only", .text = numbers(2, 0, 255, 0, 0)},
-                         {0}};
+                          {.to = "keys_only", .text = numbers(2, 0, 254, 255, 3000)}, {0}};
+    const told full[] = {{.to = "keys_only", .text = numbers(2, 0, 255, 0, 0), .times = 3}, {0}};
     const told blocks[] = {{.to = "keys_only", .text = numbers(2, 0, 254, 255, 61011)}, {0}};
     flake_etcd_options o = scripted();
     o.cluster_given = true;
     o.cluster = 2;
     o.wait_ms = 2999;
     script_begin();
-    is_brief = true;
     watch_says_ms = 2200;
     tell(frees);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
@@ -511,9 +269,8 @@ static void who_waits_for_a_number_watches_the_pool(void) {
         NOTE("starts the thread"));
 
     script_begin();
-    is_brief = true;
     watch_says_ms = 1500; /* what it says is over when the claim is there */
-    tell(frees + 2);
+    tell(frees + 1);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     forget_noted();
     hold_ms(250);
@@ -523,7 +280,6 @@ static void who_waits_for_a_number_watches_the_pool(void) {
         NOTE("3260: watches no more"));
 
     script_begin();
-    is_brief = true;
     o.wait_ms = 1030;
     tell(full);
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_AGAIN);
@@ -540,7 +296,6 @@ static void who_waits_for_a_number_watches_the_pool(void) {
 
     for (int left_ms = 998; left_ms <= 1001; left_ms++) {
         script_begin();
-        is_brief = true;
         o.wait_ms = 10 + left_ms;
         tell(full);
         CHECK_EQ(flake_etcd_claim(&claim, &o, NULL), FLAKE_AGAIN);
@@ -548,7 +303,6 @@ static void who_waits_for_a_number_watches_the_pool(void) {
     }
 
     script_begin();
-    is_brief = true;
     o.wait_ms = 0;
     tell(blocks);
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_AGAIN);
@@ -568,7 +322,6 @@ static void a_horizon_that_lies_ahead_is_waited_for(void) {
     static const int cases[][2] = {{0, 1030}, {30, 1030}, {31, 1040}, {50, 1050}, {90, 1080}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         script_begin();
-        is_brief = true;
         o.wait_ms = cases[i][0];
         tell(ahead);
         CHECK_EQ(claims(&claim, &o), FLAKE_OK);
@@ -592,12 +345,10 @@ static void clusters_are_tried_in_their_order(void) {
         {.to = "keys_only", .text = numbers(4, 0, 255, 0, 0)},
         {.to = "keys_only", .text = numbers(3, 30, 255, 21, -5)},
         {.to = "CREATE", .text = BOTH(HORIZON("eA=="), POOL)},
-        {.to = "keys_only", .text = numbers(3, 30, 255, 21, -5)},
-        {0}};
+        {.to = "keys_only", .text = numbers(3, 30, 255, 21, -5)}, {0}};
     flake_etcd_options o = scripted();
     o.wait_ms = 5000;
     script_begin();
-    is_brief = true;
     tell(two);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_cluster(&claim), 3);

@@ -8,36 +8,35 @@
 static flake_gen ids;
 
 static void a_claim_is_a_leased_key_and_a_horizon(void) {
-    flake_i_etcd *const s = admin(member_url[0]);
     char body[200], token[40];
     int64_t lease = 0, ttl = 0;
     flake_parts parts = {0, 0, 0, 0};
     uint64_t id;
     const flake_etcd_options o = from(all_members, "two-keys/");
-    delete_keys(s, "two-keys/");
+    delete_keys(etcd, "two-keys/");
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_cluster(&claim), 0);
     CHECK(flake_etcd_generator(&claim) < 256);
     CHECK(flake_etcd_left_ms(&claim) > 1500 && flake_etcd_left_ms(&claim) <= 3000);
     CHECK_EQ(flake_etcd_claim(&claim, &o, NULL), FLAKE_INVALID);
 
-    (void)snprintf(token, sizeof token, "%s", value_of(s, key_of(&claim, "pool")));
+    (void)snprintf(token, sizeof token, "%s", value_of(etcd, key_of(&claim, "pool")));
     CHECK_EQ(strlen(token), 32);
     CHECK_EQ(strspn(token, "0123456789abcdef"), 32);
     const flake_i_json kv =
-        flake_i_json_get(ask(s, "kv/range", key_body(key_of(&claim, "pool"), "")), "kvs/0");
+        flake_i_json_get(ask(etcd, "kv/range", key_body(key_of(&claim, "pool"), "")), "kvs/0");
     CHECK(flake_i_json_number(flake_i_json_get(kv, "lease"), &lease));
     (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)lease);
-    CHECK(flake_i_json_number(flake_i_json_get(ask(s, "lease/timetolive", body), "grantedTTL"),
+    CHECK(flake_i_json_number(flake_i_json_get(ask(etcd, "lease/timetolive", body), "grantedTTL"),
                               &ttl));
     CHECK_EQ(ttl, 3);
-    const char *const horizon = value_of(s, key_of(&claim, "horizon"));
+    const char *const horizon = value_of(etcd, key_of(&claim, "horizon"));
     CHECK(strstr(horizon, token) != NULL);
     const int64_t ahead_ms =
         flake_i_etcd_horizon_in(horizon, strlen(horizon)) / 1000000 - unix_ms();
     CHECK(ahead_ms > 1500 && ahead_ms <= 3000);
     CHECK(
-        flake_i_json_get(ask(s, "kv/range", key_body(key_of(&claim, "horizon"), "")), "kvs/0/lease")
+        flake_i_json_get(ask(etcd, "kv/range", key_body(key_of(&claim, "horizon"), "")), "kvs/0/lease")
             .at == NULL);
 
     CHECK_EQ(init(&ids, &claim), FLAKE_OK);
@@ -47,7 +46,7 @@ static void a_claim_is_a_leased_key_and_a_horizon(void) {
     CHECK_EQ(parts.node, flake_uniqueid_node(0, flake_etcd_generator(&claim)));
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
     CHECK(ms_until_lost(&ids, 3400) == -1); /* longer than lease and horizon */
-    const int64_t later_ms = horizon_of(s, key_of(&claim, "horizon")) / 1000000;
+    const int64_t later_ms = horizon_of(etcd, key_of(&claim, "horizon")) / 1000000;
     CHECK(later_ms - unix_ms() > 1500 && later_ms - unix_ms() <= 3000);
 
     /* What the release leaves: the time of the last id, and no key in the pool. */
@@ -57,16 +56,14 @@ static void a_claim_is_a_leased_key_and_a_horizon(void) {
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
     CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    CHECK_STR(value_of(s, pool), "");
-    CHECK(horizon_of(s, kept) == parts.unix_ms * 1000000 + 999999);
+    CHECK_STR(value_of(etcd, pool), "");
+    CHECK(horizon_of(etcd, kept) == parts.unix_ms * 1000000 + 999999);
     /* The next claim of the number has another token. */
-    CHECK(strstr(value_of(s, kept), token) != NULL);
-    fill(s, "two-keys/", 0, 256, flake_etcd_generator(&claim), flake_etcd_generator(&claim));
+    CHECK(strstr(value_of(etcd, kept), token) != NULL);
+    fill(etcd, "two-keys/", 0, 256, flake_etcd_generator(&claim), flake_etcd_generator(&claim));
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK(strcmp(value_of(s, pool), token) != 0 && strstr(value_of(s, kept), token) == NULL);
+    CHECK(strcmp(value_of(etcd, pool), token) != 0 && strstr(value_of(etcd, kept), token) == NULL);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    delete_keys(s, "two-keys/");
-    flake_i_etcd_close_session(s);
 }
 
 static void without_random_bytes_nothing_is_claimed(void) {
@@ -81,10 +78,9 @@ static void without_random_bytes_nothing_is_claimed(void) {
 }
 
 static void the_cluster_stands_in_its_key_or_is_given(void) {
-    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "clusters/");
     flake_why why;
-    put_key(s, "clusters/cluster-id", "15");
+    put_key(etcd, "clusters/cluster-id", "15");
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_cluster(&claim), 15);
     CHECK_EQ(flake_etcd_node(&claim), flake_uniqueid_node(15, flake_etcd_generator(&claim)));
@@ -98,31 +94,28 @@ static void the_cluster_stands_in_its_key_or_is_given(void) {
     o.cluster_given = false;
     o.cluster = 0;
 
-    put_key(s, "clusters/cluster-id", "3, 4"); /* the first is full */
-    fill(s, "clusters/", 3, 256, 1, 0);
+    put_key(etcd, "clusters/cluster-id", "3, 4"); /* the first is full */
+    fill(etcd, "clusters/", 3, 256, 1, 0);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_cluster(&claim), 4);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
 
-    put_key(s, "clusters/cluster-id", "16");
+    put_key(etcd, "clusters/cluster-id", "16");
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "clusters/cluster-id") != NULL);
-    put_key(s, "clusters/cluster-id", "");
+    put_key(etcd, "clusters/cluster-id", "");
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_INVALID);
-    delete_keys(s, "clusters/");
-    flake_i_etcd_close_session(s);
 }
 
 static void a_full_pool_is_waited_for_with_a_deadline(void) {
     static const unsigned sizes[] = {256, 2048};
-    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "full/");
     for (unsigned i = 0; i < 2; i++) {
         const unsigned size = sizes[i], only = size - 2;
         char key[64];
         flake_why why;
         o.pool_size = size;
-        fill(s, "full/", 0, size, only, only);
+        fill(etcd, "full/", 0, size, only, only);
         o.wait_ms = 0;
         CHECK_EQ(claims(&claim, &o), FLAKE_OK);
         CHECK_EQ(flake_etcd_generator(&claim), only);
@@ -151,23 +144,20 @@ static void a_full_pool_is_waited_for_with_a_deadline(void) {
         (void)waitpid(child, NULL, 0);
         CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
         CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-        delete_keys(s, "full/");
+        delete_keys(etcd, "full/");
     }
-    flake_i_etcd_close_session(s);
 }
 
 static void a_released_number_is_free_at_once(void) {
-    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "free/");
     flake_gen late;
     uint64_t id, last;
     flake_why why;
-    delete_keys(s, "free");
-    fill(s, "free/", 0, 256, 9, 9);
+    delete_keys(etcd, "free");
+    fill(etcd, "free/", 0, 256, 9, 9);
     o.ttl_ms = 20000;     /* it is not the lease's end that frees it, */
     o.horizon_ms = 20000; /* nor the horizon's */
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    hold(&claim, &ids, &o);
     CHECK_EQ(flake_next(&ids, &last), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_LEASE);
@@ -187,24 +177,19 @@ static void a_released_number_is_free_at_once(void) {
     CHECK_EQ(init(&late, &second), FLAKE_OK);
     CHECK_EQ(flake_next(&late, &id), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
-    delete_keys(s, "free");
-    flake_i_etcd_close_session(s);
 }
 
 /* Ids run 20 s ahead, and the clock of the next holder lags: he begins behind them all the same. */
 static void a_released_number_begins_behind_its_last_id(void) {
-    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "ahead/");
     uint64_t id;
-    delete_keys(s, "ahead/");
-    fill(s, "ahead/", 0, 256, 9, 9);
+    leave_free("ahead/", 9, 9);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(init_ahead(&ids, &claim, 25000), FLAKE_OK);
     const uint64_t newest = draw_up_to(&ids, unix_ms() + 20000, FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     skew_ns = -20000000000;
-    CHECK_EQ(claims(&second, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &second), FLAKE_OK);
+    hold(&second, &ids, &o);
     CHECK(flake_try(&ids, &id) != FLAKE_OK);
     CHECK(flake_try_at(&ids, unix_ms() - 60000, &id) != FLAKE_OK);
     CHECK_EQ(init_ahead(&ids, &second, 50000), FLAKE_OK); /* rather than wait for 40 s */
@@ -212,19 +197,15 @@ static void a_released_number_begins_behind_its_last_id(void) {
     CHECK(id > newest);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
     skew_ns = 0;
-    delete_keys(s, "ahead/");
-    flake_i_etcd_close_session(s);
 }
 
 /* A thread that is admitted, and stands still until the number is another's. */
 static void what_was_admitted_before_a_release_is_nobody_elses(void) {
-    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "late-thread/");
     flake_parts parts = {0, 0, 0, 0};
     uint64_t id;
     const flake_layout layout = flake_layout_uniqueid_ordered();
-    delete_keys(s, "late-thread/");
-    fill(s, "late-thread/", 0, 256, 9, 9);
+    leave_free("late-thread/", 9, 9);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     const flake_gate gate = flake_etcd_gate(&claim);
     const int64_t until_ns = flake_i_system_ns(FLAKE_CLOCK_EXACT) + 1500000000;
@@ -237,22 +218,18 @@ static void what_was_admitted_before_a_release_is_nobody_elses(void) {
     CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
     CHECK(parts.unix_ms * 1000000 > until_ns);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
-    delete_keys(s, "late-thread/");
-    flake_i_etcd_close_session(s);
 }
 
 static void a_clock_far_ahead_moves_no_horizon(void) {
-    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "far/");
     char horizon[64], value[200];
     flake_why why;
     uint64_t id;
-    delete_keys(s, "far/");
-    fill(s, "far/", 0, 256, 9, 9);
+    leave_free("far/", 9, 9);
     skew_ns = 90 * (int64_t)1000000000; /* from the start */
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
     CHECK(strstr(why.text, "60 s ahead of etcd's") != NULL);
-    CHECK_STR(value_of(s, "far/horizon/0:9"), "");
+    CHECK_STR(value_of(etcd, "far/horizon/0:9"), "");
     skew_ns = 0;
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
@@ -268,7 +245,7 @@ static void a_clock_far_ahead_moves_no_horizon(void) {
     CHECK(strstr(why.text, "asked for") != NULL);
     CHECK_EQ(ms_until_lost(&ids, 3300), -1);
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
-    CHECK(horizon_of(s, horizon) / 1000000 < unix_ms() + 3100);
+    CHECK(horizon_of(etcd, horizon) / 1000000 < unix_ms() + 3100);
 
     skew_ns = 90 * (int64_t)1000000000; /* it was set, meanwhile */
     const int64_t end_ms = now_ms() + 5000;
@@ -276,7 +253,7 @@ static void a_clock_far_ahead_moves_no_horizon(void) {
     CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_IO);
     CHECK(strstr(why.text, "60 s ahead of etcd's") != NULL);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_IO);
-    CHECK(horizon_of(s, horizon) / 1000000 < unix_ms() + 3100);
+    CHECK(horizon_of(etcd, horizon) / 1000000 < unix_ms() + 3100);
     skew_ns = 0;
     nap_ms(1500);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
@@ -286,36 +263,32 @@ static void a_clock_far_ahead_moves_no_horizon(void) {
     /* A number whose horizon is far ahead is left, and so is one that is no horizon. */
     (void)snprintf(value, sizeof value, "%lld " TOKEN " 1",
                    (long long)(unix_ms() + 63000) * 1000000);
-    put_key(s, horizon, value);
+    put_key(etcd, horizon, value);
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_AGAIN);
     CHECK(strstr(why.text, "60 s ahead of this clock") != NULL);
-    put_key(s, horizon, "x");
+    put_key(etcd, horizon, "x");
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_AGAIN);
-    delete_key(s, horizon); /* the way out */
+    delete_key(etcd, horizon); /* the way out */
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    delete_keys(s, "far/");
-    flake_i_etcd_close_session(s);
 }
 
 /* Of those that are free one whose horizon has passed is taken, and a claim waits for one that has not. */
 static void a_horizon_that_has_passed_goes_first(void) {
-    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "passed/");
     char value[200];
     uint64_t id;
-    delete_keys(s, "passed/");
-    fill(s, "passed/", 0, 256, 20, 22);
+    leave_free("passed/", 20, 22);
     (void)snprintf(value, sizeof value, "%lld " TOKEN " 1",
                    (long long)(unix_ms() + 1500) * 1000000);
-    put_key(s, "passed/horizon/0:20", value);
-    put_key(s, "passed/horizon/0:22", value);
+    put_key(etcd, "passed/horizon/0:20", value);
+    put_key(etcd, "passed/horizon/0:22", value);
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(claims(&claim, &o), FLAKE_OK);
         CHECK_EQ(flake_etcd_generator(&claim), 21);
         CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     }
-    fill(s, "passed/", 0, 256, 20, 20);
+    fill(etcd, "passed/", 0, 256, 20, 20);
     o.wait_ms = 5000;
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_generator(&claim), 20);
@@ -323,8 +296,6 @@ static void a_horizon_that_has_passed_goes_first(void) {
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
     CHECK(flake_i_etcd_horizon_in(value, strlen(value)) < flake_i_system_ns(FLAKE_CLOCK_EXACT));
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    delete_keys(s, "passed/");
-    flake_i_etcd_close_session(s);
 }
 
 enum { rivals = 8 };
@@ -342,20 +313,18 @@ static void *claim_with_the_others(void *user) {
 
 static void of_many_who_claim_at_once_one_gets_it(void) {
     static flake_etcd rival[rivals];
-    flake_i_etcd *const s = admin(all_members);
     pthread_t thread[rivals];
     for (int round = 0; round < 4; round++) {
         unsigned won = 0;
-        fill(s, "rivals/", 0, 256, 77, 77);
+        fill(etcd, "rivals/", 0, 256, 77, 77);
         for (int i = 0; i < rivals; i++)
             if (pthread_create(&thread[i], NULL, claim_with_the_others, &rival[i]) != 0) abort();
         for (int i = 0; i < rivals; i++) (void)pthread_join(thread[i], NULL);
         for (int i = 0; i < rivals; i++) won += rival[i].generator;
         CHECK_EQ(won, 1);
         for (int i = 0; i < rivals; i++) flake_etcd_destroy(&rival[i]);
-        delete_keys(s, "rivals/");
+        delete_keys(etcd, "rivals/");
     }
-    flake_i_etcd_close_session(s);
 }
 
 /* ---- fork ---- */
@@ -377,8 +346,7 @@ static int in_the_child(void) {
 static void a_child_has_no_claim(void) {
     int status = -1;
     const flake_etcd_options o = from(all_members, "fork/");
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    hold(&claim, &ids, &o);
     CHECK(ms_until_lost(&ids, 100) == -1);
     (void)fflush(stdout);
     const pid_t child = fork();
@@ -448,8 +416,7 @@ static void https_and_users(void) {
     o.ca_file = other;
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
     o.ca_file = ca;
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    hold(&claim, &ids, &o);
     CHECK(ms_until_lost(&ids, 1200) == -1);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
 
@@ -461,8 +428,7 @@ static void https_and_users(void) {
     o.password = "wrong";
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
     o.password = "q\"\\w";
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    hold(&claim, &ids, &o);
     CHECK(ms_until_lost(&ids, 300) == -1);
     /* Its tokens die with a member: the next renewal logs in again. */
     member_signal(3, SIGKILL);

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
  * Holders in trouble: keys deleted, put and restored by others, leases revoked, connections cut, answers
- * lost, members stopped, frozen and killed, clocks that differ, and many who claim few numbers. What counts
+ * lost, etcd stopped, frozen and killed, clocks that differ, and many who claim few numbers. What counts
  * is that no id comes twice.
  */
 #include "cluster.h"
 
 static flake_gen ids;
 
+/* Of this process and its children. */
+static void *shared_page(size_t size) {
+    void *const page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) abort();
+    return page;
+}
+
 static void claim_with_long_lease(const char *name_space) {
     flake_etcd_options o = from(all_members, name_space);
     o.ttl_ms = 30000; /* neither its end nor a re-check is near */
     o.horizon_ms = 30000;
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    hold(&claim, &ids, &o);
     /* until the watch stands */
     CHECK(ms_until_lost(&ids, 300) == -1);
 }
@@ -29,98 +35,86 @@ static bool is_healed(flake_i_etcd *s, const flake_etcd *c, int64_t within_ms) {
 }
 
 static void a_deleted_key_is_put_back_at_once(void) {
-    flake_i_etcd *const s = admin(all_members);
     claim_with_long_lease("deleted/");
-    delete_key(s, key_of(&claim, "pool"));
-    CHECK(is_healed(s, &claim, 2000));
+    delete_key(etcd, key_of(&claim, "pool"));
+    CHECK(is_healed(etcd, &claim, 2000));
     CHECK_EQ(ms_until_lost(&ids, 1500), -1);
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_i_etcd_close_session(s);
+}
+
+/* The lease of a key of a pool, if it has one. */
+static bool revoke_lease_of(const char *key) {
+    char body[64];
+    int64_t lease = 0;
+    const flake_i_json kv = flake_i_json_get(ask(etcd, "kv/range", key_body(key, "")), "kvs/0");
+    if (!flake_i_json_number(flake_i_json_get(kv, "lease"), &lease)) return false;
+    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)lease);
+    return flake_i_etcd_call(etcd, "lease/revoke", body) == FLAKE_OK;
 }
 
 static void a_revoked_lease_is_replaced_at_once(void) {
-    flake_i_etcd *const s = admin(all_members);
-    char body[64];
-    int64_t lease = 0;
     claim_with_long_lease("revoked/");
-    CHECK(flake_i_json_number(
-        flake_i_json_get(ask(s, "kv/range", key_body(key_of(&claim, "pool"), "")), "kvs/0/lease"),
-        &lease));
-    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)lease);
-    (void)ask(s, "lease/revoke", body);
-    CHECK(is_healed(s, &claim, 2000));
+    CHECK(revoke_lease_of(key_of(&claim, "pool")));
+    CHECK(is_healed(etcd, &claim, 2000));
     CHECK_EQ(ms_until_lost(&ids, 1500), -1);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_i_etcd_close_session(s);
 }
 
 static void a_key_put_by_another_ends_a_claim_at_once(void) {
-    flake_i_etcd *const s = admin(all_members);
     flake_why why;
     claim_with_long_lease("overwritten/");
-    put_key(s, key_of(&claim, "pool"), "");
+    put_key(etcd, key_of(&claim, "pool"), "");
     const int64_t took_ms = ms_until_lost(&ids, 5000);
     CHECK(took_ms >= 0 && took_ms < 1000);
     CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE);
     CHECK(strstr(why.text, "another") != NULL);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    CHECK(*value_of(s, "overwritten/pool/0:0") ==
+    CHECK(*value_of(etcd, "overwritten/pool/0:0") ==
           0); /* whatever it was, it is not ours to delete */
-    delete_keys(s, "overwritten/");
-    flake_i_etcd_close_session(s);
 }
 
 static void a_deleted_horizon_ends_a_claim(void) {
-    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "no-horizon/");
     uint64_t id;
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    hold(&claim, &ids, &o);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
-    delete_key(s, key_of(&claim, "horizon"));
+    delete_key(etcd, key_of(&claim, "horizon"));
     const int64_t took_ms = ms_until_lost(&ids, 5000);
     CHECK(took_ms >= 0 && took_ms < 1500); /* the next extension */
     char pool[64];
     (void)snprintf(pool, sizeof pool, "%s", key_of(&claim, "pool"));
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    CHECK_STR(value_of(s, pool), "");
-    delete_keys(s, "no-horizon/");
-    flake_i_etcd_close_session(s);
+    CHECK_STR(value_of(etcd, pool), "");
 }
 
 /* The horizon has earlier bytes again; its create_revision is what it was. */
 static void a_restored_backup_ends_a_claim(void) {
-    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "backup/");
     char backup[FLAKE_I_ETCD_VALUE], horizon[64];
     uint64_t id, last = 0;
     flake_gen next;
-    delete_keys(s, "backup/");
-    fill(s, "backup/", 0, 256, 9, 9);
+    leave_free("backup/", 9, 9);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
-    (void)snprintf(backup, sizeof backup, "%s", value_of(s, horizon));
+    (void)snprintf(backup, sizeof backup, "%s", value_of(etcd, horizon));
     CHECK_EQ(init(&ids, &claim), FLAKE_OK);
     CHECK_EQ(ms_until_lost(&ids, 1300), -1);
-    CHECK(strcmp(backup, value_of(s, horizon)) != 0); /* extended since */
+    CHECK(strcmp(backup, value_of(etcd, horizon)) != 0); /* extended since */
     const int64_t begin_ms = now_ms();
-    put_key(s, horizon, backup);
+    put_key(etcd, horizon, backup);
     flake_status status;
     while ((status = flake_next(&ids, &id)) == FLAKE_OK && now_ms() < begin_ms + 5000) last = id;
     CHECK_EQ(status, FLAKE_LEASE);
     CHECK(now_ms() - begin_ms < 1500);
-    CHECK_STR(value_of(s, horizon), backup); /* not written over */
+    CHECK_STR(value_of(etcd, horizon), backup); /* not written over */
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    CHECK_STR(value_of(s, horizon), backup);
+    CHECK_STR(value_of(etcd, horizon), backup);
     o.wait_ms = 5000;
-    CHECK_EQ(claims(&second, &o), FLAKE_OK);
-    CHECK_EQ(init(&next, &second), FLAKE_OK);
+    hold(&second, &next, &o);
     CHECK_EQ(flake_next(&next, &id), FLAKE_OK);
     CHECK(id > last);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
-    delete_keys(s, "backup/");
-    flake_i_etcd_close_session(s);
 }
 
 static void a_deleted_key_is_put_back_without_the_watch(void) {
@@ -130,8 +124,7 @@ static void a_deleted_key_is_put_back_without_the_watch(void) {
     flake_etcd_options o = from(urls, "unwatched/");
     o.ttl_ms = 9000;
     o.horizon_ms = 9000;
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    hold(&claim, &ids, &o);
     nap_ms(300);
     member_signal(0, SIGSTOP); /* who watches for us */
     delete_key(s, key_of(&claim, "pool"));
@@ -145,19 +138,16 @@ static void a_deleted_key_is_put_back_without_the_watch(void) {
 
 static void whoever_is_cut_off_stops_before_another_begins(void) {
     static const int how[] = {STALL, CUT};
-    flake_i_etcd *const s = admin(all_members);
     for (unsigned i = 0; i < 2; i++) {
         way w;
         uint64_t id, newest = 0, first;
         flake_gen next;
         flake_status status;
-        delete_keys(s, "cut/");
-        fill(s, "cut/", 0, 256, 5, 5);
+        leave_free("cut/", 5, 5);
         way_begin(&w, 0);
         flake_etcd_options o = from(w.url, "cut/");
         o.ttl_ms = 2000;
-        CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-        CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+        hold(&claim, &ids, &o);
         CHECK(ms_until_lost(&ids, 1000) == -1);
         atomic_store(&w.mode, how[i]);
         flake_etcd_options direct = from(all_members, "cut/");
@@ -182,16 +172,13 @@ static void whoever_is_cut_off_stops_before_another_begins(void) {
         CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
         way_end(&w);
     }
-    delete_keys(s, "cut/");
-    flake_i_etcd_close_session(s);
 }
 
 static void a_short_cut_is_survived(void) {
     way w;
     way_begin(&w, 1);
     flake_etcd_options o = from(w.url, "short/");
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    hold(&claim, &ids, &o);
     CHECK(ms_until_lost(&ids, 500) == -1);
     atomic_store(&w.mode, CUT);
     CHECK(ms_until_lost(&ids, 900) == -1);
@@ -202,10 +189,9 @@ static void a_short_cut_is_survived(void) {
 }
 
 static void a_claim_whose_answer_is_lost_is_one_claim(void) {
-    flake_i_etcd *const s = admin(all_members);
     char urls[160];
     way w;
-    delete_keys(s, "swallowed/");
+    delete_keys(etcd, "swallowed/");
     way_begin(&w, 0);
     atomic_store(&w.mode, SWALLOW_CLAIM);
     (void)snprintf(urls, sizeof urls, "%s,%s", w.url, member_url[1]);
@@ -215,37 +201,34 @@ static void a_claim_whose_answer_is_lost_is_one_claim(void) {
         key_body("swallowed/pool/0:", /* to swallowed/pool/0; */
                  ",\"range_end\":\"c3dhbGxvd2VkL3Bvb2wvMDs=\",\"count_only\":true");
     int64_t count = 0;
-    CHECK(flake_i_json_number(flake_i_json_get(ask(s, "kv/range", body), "count"), &count));
+    CHECK(flake_i_json_number(flake_i_json_get(ask(etcd, "kv/range", body), "count"), &count));
     CHECK_EQ(count, 1);
-    const char *const horizon = value_of(s, key_of(&claim, "horizon"));
+    const char *const horizon = value_of(etcd, key_of(&claim, "horizon"));
     CHECK(strstr(horizon, claim.session->token) != NULL);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     way_end(&w);
-    flake_i_etcd_close_session(s);
 }
 
 /* Its extension is applied, and no answer comes: it goes on with the bytes that it knows of, and settles
  * the others first, whether or not the key of the pool is still there. */
 static void an_extension_whose_answer_is_lost_is_settled(void) {
-    flake_i_etcd *const s = admin(all_members);
     for (int deleted = 0; deleted < 2; deleted++) {
         way w;
         uint64_t id;
         way_begin(&w, 0);
         flake_etcd_options o = from(w.url, "unanswered/");
-        CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-        CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+        hold(&claim, &ids, &o);
         CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
         nap_ms(300); /* until the watch stands */
         char horizon[64], before[FLAKE_I_ETCD_VALUE];
         (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
-        (void)snprintf(before, sizeof before, "%s", value_of(s, horizon));
+        (void)snprintf(before, sizeof before, "%s", value_of(etcd, horizon));
         atomic_store(&w.mode, SWALLOW_CLAIM);
         const int64_t begin_ms = now_ms();
-        while (strcmp(value_of(s, horizon), before) == 0 && now_ms() < begin_ms + 5000) nap_ms(10);
+        while (strcmp(value_of(etcd, horizon), before) == 0 && now_ms() < begin_ms + 5000) nap_ms(10);
         const int64_t seen_ns = (int64_t)FLAKE_ATOMIC_LOAD(&claim.horizon_ns, relaxed);
-        CHECK(horizon_of(s, horizon) > seen_ns); /* written, and not known of */
-        if (deleted) delete_key(s, key_of(&claim, "pool"));
+        CHECK(horizon_of(etcd, horizon) > seen_ns); /* written, and not known of */
+        if (deleted) delete_key(etcd, key_of(&claim, "pool"));
         while (flake_next(&ids, &id) == FLAKE_OK && now_ms() < begin_ms + 9000) {
         }
         CHECK_EQ(flake_next(&ids, &id), FLAKE_IO);
@@ -258,8 +241,6 @@ static void an_extension_whose_answer_is_lost_is_settled(void) {
         CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
         way_end(&w);
     }
-    delete_keys(s, "unanswered/");
-    flake_i_etcd_close_session(s);
 }
 
 static void *claim_slowly(void *user) {
@@ -269,26 +250,22 @@ static void *claim_slowly(void *user) {
 }
 
 static void who_comes_late_takes_nothing_away(void) {
-    flake_i_etcd *const s = admin(all_members);
     pthread_t thread;
     void *refused = NULL;
     way w;
-    fill(s, "late/", 0, 256, 11, 11);
+    fill(etcd, "late/", 0, 256, 11, 11);
     way_begin(&w, 0);
     atomic_store(&w.mode, SLOW_CLAIM);
     if (pthread_create(&thread, NULL, claim_slowly, w.url) != 0) abort();
     nap_ms(400); /* it has seen the number free, and asks for it */
     const flake_etcd_options o = from(all_members, "late/");
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    hold(&claim, &ids, &o);
     (void)pthread_join(thread, &refused);
     CHECK(refused != NULL);
     CHECK(ms_until_lost(&ids, 300) == -1);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     flake_etcd_destroy(&second);
     way_end(&w);
-    delete_keys(s, "late/");
-    flake_i_etcd_close_session(s);
 }
 
 /* ---- fail-over ---- */
@@ -297,8 +274,7 @@ static void one_member_after_the_other_fails(void) {
     flake_etcd_options o = from(all_members, "fail-over/");
     o.ttl_ms = 5000;
     o.horizon_ms = 4000;
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    hold(&claim, &ids, &o);
     static const int sig[] = {SIGKILL, SIGSTOP, SIGTERM};
     for (int member = 0; member < 3; member++) {
         member_signal(member, sig[member]);
@@ -314,13 +290,11 @@ static void one_member_after_the_other_fails(void) {
 }
 
 static void without_etcd_ids_go_on_up_to_the_horizon(void) {
-    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "gone/");
     flake_why why;
     uint64_t id, last = 0;
     flake_status status;
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    hold(&claim, &ids, &o);
     for (int member = 0; member < 3; member++) member_signal(member, SIGKILL);
     const int64_t begin_ms = now_ms();
     while ((status = flake_next(&ids, &id)) == FLAKE_OK && now_ms() < begin_ms + 6000) last = id;
@@ -332,14 +306,13 @@ static void without_etcd_ids_go_on_up_to_the_horizon(void) {
     CHECK_EQ(flake_etcd_left_ms(&claim), 0);
     for (int member = 0; member < 3; member++) member_start(member);
     CHECK(ready(all_members, 10000));
-    /* It was nobody else's, so it goes on. */
+    /* It was nobody else'etcd, so it goes on. */
     const int64_t end_ms = now_ms() + 5000;
     while (flake_next(&ids, &id) != FLAKE_OK && now_ms() < end_ms) nap_ms(10);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
     CHECK(id > last);
-    CHECK(is_healed(s, &claim, 3000));
+    CHECK(is_healed(etcd, &claim, 3000));
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_i_etcd_close_session(s);
 }
 
 /* ---- two holders, and what each has drawn ---- */
@@ -415,13 +388,11 @@ static void no_id_is_drawn_twice(void) {
 static void clocks_may_differ_by_any_amount(void) {
     static const int64_t skew_s[][2] = {{0, 0},    {0, -2}, {3, 0},   {0, -55},
                                         {-300, 0}, {0, 50}, {20, -20}};
-    flake_i_etcd *const s = admin(all_members);
     for (size_t i = 0; i < sizeof skew_s / sizeof *skew_s; i++) {
         flake_etcd_options o = from(all_members, "skew/");
         const int64_t g = 1000000000;
         int status;
-        delete_keys(s, "skew/");
-        fill(s, "skew/", 0, 256, 9, 9);
+        leave_free("skew/", 9, 9);
         draw_begin();
         o.ttl_ms = o.horizon_ms = 1000;
         const pid_t first = draw_in_child(0, &o, skew_s[i][0] * g, i % 2 ? 2500 : 0, 9000);
@@ -438,11 +409,9 @@ static void clocks_may_differ_by_any_amount(void) {
         CHECK_EQ(drawn_by[0].state, 2); /* it was told */
         no_id_is_drawn_twice();
     }
-    delete_keys(s, "skew/");
-    flake_i_etcd_close_session(s);
 }
 
-static int leader(flake_i_etcd *s) {
+static int leader(void) {
     for (int member = 0; member < 3; member++) {
         flake_i_etcd *const one = admin(member_url[member]);
         const flake_i_json status = ask(one, "maintenance/status", "{}");
@@ -454,38 +423,29 @@ static int leader(flake_i_etcd *s) {
         if (leads) return member;
     }
     check_fail(__FILE__, __LINE__, "no leader");
-    return (void)s, 0;
+    return 0;
 }
 
 /* A leader that stood still believes, when it goes on, that all leases have run out, and revokes them,
  * though another was elected meanwhile and they were renewed. Somebody waits for the number, with a clock
  * that lags. */
 static void a_stale_leader_that_revokes_live_leases_ends_no_uniqueness(void) {
-    flake_i_etcd *const s = admin(all_members);
     flake_etcd_options o = from(all_members, "stale/");
     int status;
-    delete_keys(s, "stale/");
-    fill(s, "stale/", 0, 256, 9, 9);
+    leave_free("stale/", 9, 9);
     draw_begin();
     o.ttl_ms = 2000;
     o.timeout_ms = 250;
     const pid_t first = draw_in_child(0, &o, 0, 0, 7000);
     CHECK(wait_for_state(0, 1, 5000));
     const pid_t other = draw_in_child(1, &o, -2000000000, 60000, 6000);
-    const int stale = leader(s);
+    const int stale = leader();
     member_signal(stale, SIGSTOP);
     nap_ms(4300);
     member_signal(stale, SIGCONT);
     for (int i = 0; i < 3; i++) { /* whether or not it does it this time: we do what it would */
-        int64_t lease = 0;
-        char body[64];
         nap_ms(300);
-        if (!flake_i_json_number(
-                flake_i_json_get(ask(s, "kv/range", key_body("stale/pool/0:9", "")), "kvs/0/lease"),
-                &lease))
-            continue;
-        (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)lease);
-        (void)flake_i_etcd_call(s, "lease/revoke", body);
+        (void)revoke_lease_of("stale/pool/0:9");
     }
     CHECK(waitpid(first, &status, 0) == first && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     CHECK(waitpid(other, &status, 0) == other && WIFEXITED(status));
@@ -494,8 +454,6 @@ static void a_stale_leader_that_revokes_live_leases_ends_no_uniqueness(void) {
            drawn_by[0].state == 2 ? "lost the number" : "kept the number");
     no_id_is_drawn_twice();
     CHECK(ready(all_members, 8000));
-    delete_keys(s, "stale/");
-    flake_i_etcd_close_session(s);
 }
 
 /* ---- many processes, few numbers ---- */
@@ -558,13 +516,11 @@ static uint64_t losses(void) {
 
 /* For 15 s, or until somebody has lost his claim, which is as chance would have it. */
 static void two_never_hold_one_number(void) {
-    flake_i_etcd *const s = admin(all_members);
     pid_t child[seats];
     int64_t frozen_until_ms[seats] = {0};
     uint64_t random = 88172645463325252u, claimed = 0, total = 0;
     int frozen = 0, member_frozen = 0;
-    delete_keys(s, "many/");
-    fill(s, "many/", 0, 256, 100, 100 + free_numbers - 1);
+    leave_free("many/", 100, 100 + free_numbers - 1);
     (void)fflush(stdout);
     for (unsigned i = 0; i < seats; i++) child[i] = start(i, random_next(&random));
     const int64_t end_ms = now_ms() + 15000;
@@ -614,8 +570,6 @@ static void two_never_hold_one_number(void) {
     CHECK(claimed > 3 * free_numbers);
     CHECK(losses() > 0);
     free(all);
-    delete_keys(s, "many/");
-    flake_i_etcd_close_session(s);
 }
 
 int main(int argc, char **argv) {
@@ -636,13 +590,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(clocks_may_differ_by_any_amount),
         CHECK_TEST(a_stale_leader_that_revokes_live_leases_ends_no_uniqueness),
         CHECK_TEST(two_never_hold_one_number)};
-    void *page = mmap(NULL, seats * sizeof *seat_of, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return 1;
-    seat_of = (seat *)page;
-    page =
-        mmap(NULL, 2 * sizeof *drawn_by, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return 1;
-    drawn_by = (drawn *)page;
+    seat_of = (seat *)shared_page(seats * sizeof *seat_of);
+    drawn_by = (drawn *)shared_page(2 * sizeof *drawn_by);
     return CLUSTER_MAIN(argc, argv, all);
 }

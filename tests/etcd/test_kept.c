@@ -19,62 +19,47 @@ int madvise(void *page, size_t n, int kind) {
 
 #include "scripted.h"
 
+/* One event per line. */
+// clang-format off
+
 /* The lease has run out and the key with it: a write with a new lease puts it back. */
 static void a_key_that_is_gone_is_put_back(void) {
     static const told gone[] = {{.to = "lease/keepalive", .text = "{'result':{'header':{}}}"},
                                 {.to = "LEASE", .text = BOTH(HORIZON("$known"), "")},
-                                {.to = "lease/grant", .text = "{'header':{},'ID':'8','TTL':'3'}"},
-                                {0}};
+                                {.to = "lease/grant", .text = "{'header':{},'ID':'8','TTL':'3'}"}, {0}};
     static const told no_lease[] = {
         {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}"},
         {.to = "kv/txn", .text = "{'error':{'grpc_code':5}}"},
-        {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}"},
-        {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}"},
-        {0}};
-    const flake_etcd_options o = scripted();
-    begin_claimed(&o, gone);
+        {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}", .times = 2}, {0}};
+    begin_claimed(gone);
     hold_ms(1300);
-    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 10 times, 1000 ms\n"
-          "2030: asks m1 lease/keepalive {'ID':'7'}\n"
-          "2040: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000009540000000 T 2>}}] ...\n"
-          "2050: asks m1 lease/grant {'TTL':'3'}\n"
-          "2060: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,is not there}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000009550000000 T 3>}},"
-          "{put {<x/pool/2:21>,'value':<T>,'lease':'8'}}] ...\n"
-          "waits 3 times, 260 ms\n"
-          "2330: watches no more\n");
-    begin_claimed(&o, no_lease + 1); /* three times */
+    HAPPENED(
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WAITS(10, 1000),
+        ASKS(2030, "m1", .keeps = 7),
+        EXTENDS(2040, "m1", 8510, 1, 9540, 2),
+        ASKS(2050, "m1", .grants_s = 3),
+        PUTS_BACK(2060, "m1", 8510, 1, 9550, 3, 8),
+        WAITS(3, 260),
+        NOTE("2330: watches no more"));
+    begin_claimed(no_lease + 1); /* three times */
     watch_says_ms = 1100;
     hold_ms(200);
-    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 1 times, 70 ms\n"
-          "1100: the watch says something\n"
-          "1100: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-          "1110: asks m1 lease/grant {'TTL':'3'}\n"
-          "1120: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,is not there}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000008610000000 T 3>}},"
-          "{put {<x/pool/2:21>,'value':<T>,'lease':'7'}}] ...\n"
-          "1130: asks m1 lease/grant {'TTL':'3'}\n"
-          "1140: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,is not there}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000008630000000 T 4>}},"
-          "{put {<x/pool/2:21>,'value':<T>,'lease':'7'}}] ...\n"
-          "1150: asks m1 lease/grant {'TTL':'3'}\n"
-          "1160: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,is not there}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000008650000000 T 5>}},"
-          "{put {<x/pool/2:21>,'value':<T>,'lease':'7'}}] ...\n"
-          "waits 1 times, 60 ms\n"
-          "1230: watches no more\n");
+    HAPPENED(
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WAITS(1, 70),
+        NOTE("1100: the watch says something"),
+        EXTENDS(1100, "m1", 8510, 1, 8600, 2),
+        ASKS(1110, "m1", .grants_s = 3),
+        PUTS_BACK(1120, "m1", 8510, 1, 8610, 3, 7),
+        ASKS(1130, "m1", .grants_s = 3),
+        PUTS_BACK(1140, "m1", 8510, 1, 8630, 4, 7),
+        ASKS(1150, "m1", .grants_s = 3),
+        PUTS_BACK(1160, "m1", 8510, 1, 8650, 5, 7),
+        WAITS(1, 60),
+        NOTE("1230: watches no more"));
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
-    begin_claimed(&o, no_lease); /* four times */
+    begin_claimed(no_lease); /* four times */
     watch_says_ms = 1100;
     hold_ms(200);
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_IO);
@@ -82,80 +67,62 @@ static void a_key_that_is_gone_is_put_back(void) {
 
 /* The same bytes are sent until it is known what came of them; only then others. */
 static void an_answer_that_is_lost_is_asked_for_again(void) {
-    static const told lost[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 300},
-                                {.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 300},
-                                {.to = "LEASE", .text = "{'header':{}}"},
-                                {.to = "LEASE", .text = "{'header':{}}"},
-                                {.to = "LEASE", .text = BOTH(HORIZON("$put"), POOL)},
-                                {0}};
+    static const told lost[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 300, .times = 2},
+                                {.to = "LEASE", .text = "{'header':{}}", .times = 2},
+                                {.to = "LEASE", .text = BOTH(HORIZON("$put"), POOL)}, {0}};
     static const told cut[] = {
         {.to = "keepalive", .sent = CURLE_OPERATION_TIMEDOUT, .ms = 700},
         {.to = "keepalive", .sent = CURLE_PARTIAL_FILE, .text = "{'res", .ms = 50},
-        {.to = "keepalive", .http = 503, .text = "{'error':'x','code':14}"},
-        {0}};
-    const flake_etcd_options o = scripted();
-    begin_claimed(&o, lost);
+        {.to = "keepalive", .http = 503, .text = "{'error':'x','code':14}"}, {0}};
+    begin_claimed(lost);
     looks = say_how_it_is;
     looks_ms = 4300;
     hold_ms(3600);
     say_how_it_is();
-    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 10 times, 1000 ms\n"
-          "2030: asks m1 lease/keepalive {'ID':'7'}\n"
-          "waits 10 times, 1000 ms\n"
-          "3040: asks m1 lease/keepalive {'ID':'7'}\n"
-          "waits 5 times, 480 ms\n"
-          "3530: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000011030000000 T 2>}}] ...\n"
-          "3830: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000011030000000 T 2>}}] ...\n"
-          "4130: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000011030000000 T 2>}}] ...\n"
-          "4140: watches no more\n"
-          "4140: asks m1 lease/keepalive {'ID':'7'}\n"
-          "waits 2 times, 150 ms\n"
-          "4300: is io \"etcd was not reached\", left 4210 ms\n"
-          "waits 1 times, 90 ms\n"
-          "4390: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000011030000000 T 2>}}] ...\n"
-          "4400: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000011030000000 T 2>}}] ...\n"
-          "4410: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000011030000000 T 2>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000011910000000 T 3>}}] ...\n"
-          "4420: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 3 times, 210 ms\n"
-          "4630: watches no more\n"
-          "4630: is ok \"\", left 7280 ms\n");
-    begin_claimed(&o, cut);
+    HAPPENED(
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WAITS(10, 1000),
+        ASKS(2030, "m1", .keeps = 7),
+        WAITS(10, 1000),
+        ASKS(3040, "m1", .keeps = 7),
+        WAITS(5, 480),
+        EXTENDS(3530, "m1", 8510, 1, 11030, 2),
+        EXTENDS(3830, "m2", 8510, 1, 11030, 2),
+        EXTENDS(4130, "m1", 8510, 1, 11030, 2),
+        NOTE("4140: watches no more"),
+        ASKS(4140, "m1", .keeps = 7),
+        WAITS(2, 150),
+        NOTE("4300: is io \"etcd was not reached\", left 4210 ms"),
+        WAITS(1, 90),
+        EXTENDS(4390, "m1", 8510, 1, 11030, 2),
+        EXTENDS(4400, "m1", 8510, 1, 11030, 2),
+        EXTENDS(4410, "m1", 11030, 2, 11910, 3),
+        ASKS(4420, "m1", .watches = "pool/2:21"),
+        WAITS(3, 210),
+        NOTE("4630: watches no more"),
+        NOTE("4630: is ok \"\", left 7280 ms"));
+    begin_claimed(cut);
     hold_ms(2400);
-    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 10 times, 1000 ms\n"
-          "2030: asks m1 lease/keepalive {'ID':'7'}\n"
-          "2730: asks m2 lease/keepalive {'ID':'7'}\n"
-          "waits 3 times, 250 ms\n"
-          "3030: asks m1 lease/keepalive {'ID':'7'}\n"
-          "3040: asks m2 lease/keepalive {'ID':'7'}\n"
-          "waits 4 times, 380 ms\n"
-          "3430: watches no more\n");
-    begin_claimed(&o, lost);
+    HAPPENED(
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WAITS(10, 1000),
+        ASKS(2030, "m1", .keeps = 7),
+        ASKS(2730, "m2", .keeps = 7),
+        WAITS(3, 250),
+        ASKS(3030, "m1", .keeps = 7),
+        ASKS(3040, "m2", .keeps = 7),
+        WAITS(4, 380),
+        NOTE("3430: watches no more"));
+    begin_claimed(lost);
     watch_says_ms = 1100;
     hold_ms(200); /* it ends while the first member is asked */
-    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 1 times, 70 ms\n"
-          "1100: the watch says something\n"
-          "1100: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-          "1400: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-          "1700: watches no more\n");
+    HAPPENED(
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WAITS(1, 70),
+        NOTE("1100: the watch says something"),
+        EXTENDS(1100, "m1", 8510, 1, 8600, 2),
+        EXTENDS(1400, "m2", 8510, 1, 8600, 2),
+        NOTE("1700: watches no more"));
 }
 
 /* Soon is a twelfth of the lease, a request's time, or 250 ms, whichever is least. */
@@ -163,11 +130,7 @@ static void what_failed_is_tried_again_soon(void) {
     static const told grants[][2] = {
         {{.to = "lease/grant", .text = "{'header':{},'ID':'9','TTL':'1'}"}, {0}},
         {{.to = "lease/grant", .text = "{'header':{},'ID':'9','TTL':'30'}"}, {0}}};
-    static const told fails[] = {{.to = "kv/txn", .http = 503, .text = "{'code':14}"},
-                                 {.to = "kv/txn", .http = 503, .text = "{'code':14}"},
-                                 {.to = "kv/txn", .http = 503, .text = "{'code':14}"},
-                                 {.to = "kv/txn", .http = 503, .text = "{'code':14}"},
-                                 {0}};
+    static const told fails[] = {{.to = "kv/txn", .http = 503, .text = "{'code':14}", .times = 4}, {0}};
     static const int cases[][3] = {
         {0, 700, 83}, {0, 82, 82}, {1, 700, 250}, {1, 251, 250}, {1, 249, 249}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -189,8 +152,7 @@ static void what_failed_is_tried_again_soon(void) {
 
 static void what_another_has_written_is_lost(void) {
     static const told other[] = {{.to = "LEASE", .text = BOTH(HORIZON("eA=="), POOL)}, {0}};
-    const flake_etcd_options o = scripted();
-    begin_claimed(&o, other);
+    begin_claimed(other);
     watch_says_ms = 1500;
     const flake_gate gate = flake_etcd_gate(&claim);
     CHECK_EQ(gate.floor_ns(gate.user), INT64_MIN);
@@ -198,20 +160,17 @@ static void what_another_has_written_is_lost(void) {
     say_how_it_is();
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
     CHECK_STR(why.text, "");
-    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 5 times, 470 ms\n"
-          "1500: the watch says something\n"
-          "1500: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000009000000000 T 2>}}] ...\n"
-          "1510: watches no more\n"
-          "1510: is lost \"another has written the number's keys\", left 0 ms\n"
-          "wakes the thread\n"
-          "joins the thread\n"
-          "1510: asks m1 lease/revoke {'ID':'7'}\n"
-          "closes what waits\n"
-          "closes the request\n"
-          "closes the watch\n");
+    HAPPENED(
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WAITS(5, 470),
+        NOTE("1500: the watch says something"),
+        EXTENDS(1500, "m1", 8510, 1, 9000, 2),
+        NOTE("1510: watches no more"),
+        NOTE("1510: is lost \"another has written the number's keys\", left 0 ms"),
+        NOTE("wakes the thread"),
+        NOTE("joins the thread"),
+        ASKS(1510, "m1", .revokes = 7),
+        CLOSES_ALL);
 }
 
 static void lose_it(void) {
@@ -221,36 +180,30 @@ static void lose_it(void) {
 
 /* A loss that the thread comes upon as the release begins; and a child's release, which sends nothing. */
 static void a_release_writes_only_what_is_held(void) {
-    const flake_etcd_options o = scripted();
-    begin_claimed(&o, NULL);
+    begin_claimed(NULL);
     looks_at_join = true;
     looks = lose_it;
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
-    NOTED("wakes the thread\n"
-          "joins the thread\n"
-          "1030: asks m1 lease/revoke {'ID':'7'}\n"
-          "closes what waits\n"
-          "closes the request\n"
-          "closes the watch\n");
-    begin_claimed(&o, NULL);
+    HAPPENED(
+        NOTE("wakes the thread"),
+        NOTE("joins the thread"),
+        ASKS(1030, "m1", .revokes = 7),
+        CLOSES_ALL);
+    begin_claimed(NULL);
     struct curl_slist *const headers = claim.session->headers;
     claim.process++;
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
-    NOTED("");
+    HAPPENED({0});
     claim.process--;
     curl_slist_free_all(headers);
 }
 
 /* Nothing is left of a claim in the next one of the same object. */
 static void a_claim_begins_anew(void) {
-    static const told fails[] = {{.to = "LEASE", .http = 503, .text = "{'code':14}"},
-                                 {.to = "LEASE", .http = 503, .text = "{'code':14}"},
-                                 {.to = "LEASE", .http = 503, .text = "{'code':14}"},
-                                 {.to = "LEASE", .http = 503, .text = "{'code':14}"},
-                                 {0}};
+    static const told fails[] = {{.to = "LEASE", .http = 503, .text = "{'code':14}", .times = 4}, {0}};
     const told later[] = {{.to = "keys_only", .text = numbers(0, 0, 20, 21, -7000)}, {0}};
     const flake_etcd_options o = scripted();
-    begin_claimed(&o, fails);
+    begin_claimed(fails);
     wanted_ms = 5000;
     want();
     wanted_ms = 30000;
@@ -263,39 +216,25 @@ static void a_claim_begins_anew(void) {
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     CHECK_EQ(*claim.word, 0);
     say_how_it_is();
-    NOTED("1030: a draw is ok\n"
-          "1030: a draw is again\n"
-          "1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "1030: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000037500000000 T 2>}}] ...\n"
-          "1040: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000037500000000 T 2>}}] ...\n"
-          "1050: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000037500000000 T 2>}}] ...\n"
-          "1060: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000037500000000 T 2>}}] ...\n"
-          "1070: watches no more\n"
-          "waits 1 times, 10 ms\n"
-          "1080: is io \"etcd was not reached\", left 7430 ms\n"
-          "1080: a draw is io\n"
-          "wakes the thread\n"
-          "joins the thread\n"
-          "1080: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000037500000000 T 2>}}] ...\n"
-          "1090: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000037500000000 T 2>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000005000000000 T 3>}},"
-          "{delete {<x/pool/2:21>}}] ...\n"
-          "1100: asks m1 lease/revoke {'ID':'7'}\n"
-          "closes what waits\n"
-          "closes the request\n"
-          "closes the watch\n"
-          "1110: is lost \"nothing is claimed\", left 0 ms\n");
+    HAPPENED(
+        NOTE("1030: a draw is ok"),
+        NOTE("1030: a draw is again"),
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        EXTENDS(1030, "m1", 8510, 1, 37500, 2),
+        EXTENDS(1040, "m2", 8510, 1, 37500, 2),
+        EXTENDS(1050, "m1", 8510, 1, 37500, 2),
+        EXTENDS(1060, "m2", 8510, 1, 37500, 2),
+        NOTE("1070: watches no more"),
+        WAITS(1, 10),
+        NOTE("1080: is io \"etcd was not reached\", left 7430 ms"),
+        NOTE("1080: a draw is io"),
+        NOTE("wakes the thread"),
+        NOTE("joins the thread"),
+        EXTENDS(1080, "m1", 8510, 1, 37500, 2),
+        RELEASES(1090, "m1", 37500, 2, 5000, 3),
+        ASKS(1100, "m1", .revokes = 7),
+        CLOSES_ALL,
+        NOTE("1110: is lost \"nothing is claimed\", left 0 ms"));
     tell(later);
     easies_n = 0;
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
@@ -306,132 +245,113 @@ static void a_claim_begins_anew(void) {
     CHECK(!flake_i_etcd_is_wanted(&claim));
     say_how_it_is();
     want();
-    NOTED("1110: asks m1 kv/range {<x/cluster-id>}\n"
-          "1120: asks m1 kv/txn {'success':[{range "
-          "{<x/pool/0:>,'range_end':<x/pool/0;>,'keys_only':true}},"
-          "{range {<x/horizon/0:>,'range_end':<x/horizon/0;>}}]}\n"
-          "1130: asks m1 lease/grant {'TTL':'3'}\n"
-          "1140: asks m1 kv/txn {'compare':[{<x/horizon/0:21>,is <1699999993000000000 "
-          "0123456789abcdef0123456789ABCDEF 9>},{<x/pool/0:21>,is not there}],"
-          "'success':[{put {<x/horizon/0:21>,'value':<1700000008630000000 T 1>}},"
-          "{put {<x/pool/0:21>,'value':<T>,'lease':'7'}}] ...\n"
-          "starts the thread\n"
-          "1150: is ok \"\", left 7480 ms\n"
-          "1150: a draw is again\n");
+    HAPPENED(
+        ASKS(1110, "m1", .reads = "cluster-id"),
+        ASKS(1120, "m1", .reads_numbers = "0"),
+        ASKS(1130, "m1", .grants_s = 3),
+        ASKS(1140, "m1", .write = {"0:21", .was = {-7000, ANOTHER, 9}, .puts = {8630, OURS, 1}, .puts_lease = 7}),
+        NOTE("starts the thread"),
+        NOTE("1150: is ok \"\", left 7480 ms"),
+        NOTE("1150: a draw is again"));
 }
 
 /* A watch that says something, and one that ends, are reasons to look. */
 static void a_watch_is_a_reason_to_look(void) {
     static const told moved[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 20}, {0}};
-    const flake_etcd_options o = scripted();
-    begin_claimed(&o, moved); /* the write goes to the next member, and the watch with it */
+    begin_claimed(moved); /* the write goes to the next member, and the watch with it */
     watch_says_ms = 1234;
     hold_ms(800);
-    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 3 times, 204 ms\n"
-          "1234: the watch says something\n"
-          "1234: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000008734000000 T 2>}}] ...\n"
-          "1254: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000008734000000 T 2>}}] ...\n"
-          "1264: watches no more\n"
-          "1264: watches m2 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 6 times, 566 ms\n"
-          "1830: watches no more\n");
+    HAPPENED(
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WAITS(3, 204),
+        NOTE("1234: the watch says something"),
+        EXTENDS(1234, "m1", 8510, 1, 8734, 2),
+        EXTENDS(1254, "m2", 8510, 1, 8734, 2),
+        NOTE("1264: watches no more"),
+        ASKS(1264, "m2", .watches = "pool/2:21"),
+        WAITS(6, 566),
+        NOTE("1830: watches no more"));
     watch_says_ms = clock_ms + 100;
     hold_ms(300);
     tell(moved); /* and back */
     watch_says_ms = clock_ms + 100;
     hold_ms(300);
-    NOTED("1830: watches m2 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 1 times, 100 ms\n"
-          "1930: the watch says something\n"
-          "1930: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008734000000 T 2>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000009430000000 T 3>}}] ...\n"
-          "waits 2 times, 190 ms\n"
-          "2130: watches no more\n"
-          "2130: watches m2 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 1 times, 100 ms\n"
-          "2230: the watch says something\n"
-          "2230: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000009430000000 T 3>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000009730000000 T 4>}}] ...\n"
-          "2250: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000009430000000 T 3>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000009730000000 T 4>}}] ...\n"
-          "2260: watches no more\n"
-          "2260: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 2 times, 170 ms\n"
-          "2430: watches no more\n");
-    begin_claimed(&o, NULL);
+    HAPPENED(
+        ASKS(1830, "m2", .watches = "pool/2:21"),
+        WAITS(1, 100),
+        NOTE("1930: the watch says something"),
+        EXTENDS(1930, "m2", 8734, 2, 9430, 3),
+        WAITS(2, 190),
+        NOTE("2130: watches no more"),
+        ASKS(2130, "m2", .watches = "pool/2:21"),
+        WAITS(1, 100),
+        NOTE("2230: the watch says something"),
+        EXTENDS(2230, "m2", 9430, 3, 9730, 4),
+        EXTENDS(2250, "m1", 9430, 3, 9730, 4),
+        NOTE("2260: watches no more"),
+        ASKS(2260, "m1", .watches = "pool/2:21"),
+        WAITS(2, 170),
+        NOTE("2430: watches no more"));
+    begin_claimed(NULL);
     watch_says_ms = 2035; /* while the lease is renewed */
     hold_ms(1200);
-    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 10 times, 1000 ms\n"
-          "2030: asks m1 lease/keepalive {'ID':'7'}\n"
-          "2040: the watch says something\n"
-          "2040: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000009540000000 T 2>}}] ...\n"
-          "waits 2 times, 180 ms\n"
-          "2230: watches no more\n");
-    begin_claimed(&o, NULL);
+    HAPPENED(
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WAITS(10, 1000),
+        ASKS(2030, "m1", .keeps = 7),
+        NOTE("2040: the watch says something"),
+        EXTENDS(2040, "m1", 8510, 1, 9540, 2),
+        WAITS(2, 180),
+        NOTE("2230: watches no more"));
+    begin_claimed(NULL);
     watch_ends_ms = 1200;
     hold_ms(800);
-    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 2 times, 170 ms\n"
-          "1200: the watch ends\n"
-          "1200: watches no more\n"
-          "waits 2 times, 180 ms\n"
-          "1380: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000008880000000 T 2>}}] ...\n"
-          "1390: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 5 times, 440 ms\n"
-          "1830: watches no more\n");
-    begin_claimed(&o, NULL);
+    HAPPENED(
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WAITS(2, 170),
+        NOTE("1200: the watch ends"),
+        NOTE("1200: watches no more"),
+        WAITS(2, 180),
+        EXTENDS(1380, "m1", 8510, 1, 8880, 2),
+        ASKS(1390, "m1", .watches = "pool/2:21"),
+        WAITS(5, 440),
+        NOTE("1830: watches no more"));
+    begin_claimed(NULL);
     watch_ends_ms = 3500; /* the horizon is due in 30 ms, sooner than soon */
     hold_ms(2700);
-    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 10 times, 1000 ms\n"
-          "2030: asks m1 lease/keepalive {'ID':'7'}\n"
-          "waits 10 times, 1000 ms\n"
-          "3040: asks m1 lease/keepalive {'ID':'7'}\n"
-          "waits 5 times, 450 ms\n"
-          "3500: the watch ends\n"
-          "3500: watches no more\n"
-          "waits 1 times, 30 ms\n"
-          "3530: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000011030000000 T 2>}}] ...\n"
-          "3540: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 2 times, 190 ms\n"
-          "3730: watches no more\n");
+    HAPPENED(
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WAITS(10, 1000),
+        ASKS(2030, "m1", .keeps = 7),
+        WAITS(10, 1000),
+        ASKS(3040, "m1", .keeps = 7),
+        WAITS(5, 450),
+        NOTE("3500: the watch ends"),
+        NOTE("3500: watches no more"),
+        WAITS(1, 30),
+        EXTENDS(3530, "m1", 8510, 1, 11030, 2),
+        ASKS(3540, "m1", .watches = "pool/2:21"),
+        WAITS(2, 190),
+        NOTE("3730: watches no more"));
 }
 
 /* Draws that wait for the horizon bring it forward, but not more than a minute past etcd's clock. */
 static void what_draws_wait_for_is_written_at_once(void) {
     static const told dated[] = {{.to = "LEASE",
                                   .text = "{'header':{},'succeeded':true}",
-                                  .date = "Date: Tue, 14 Nov 2023 22:13:20 GMT\r\n"},
-                                 {0}};
-    const flake_etcd_options o = scripted();
-    begin_claimed(&o, dated);
+                                  .date = "Date: Tue, 14 Nov 2023 22:13:20 GMT\r\n"}, {0}};
+    begin_claimed(dated);
     looks = want;
     looks_ms = 1150;
     wanted_ms = 20000;
     hold_ms(400);
-    NOTED("1030: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 2 times, 120 ms\n"
-          "1150: a draw is again\n"
-          "1150: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000027500000000 T 2>}}] ...\n"
-          "waits 3 times, 270 ms\n"
-          "1430: watches no more\n");
+    HAPPENED(
+        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WAITS(2, 120),
+        NOTE("1150: a draw is again"),
+        EXTENDS(1150, "m1", 8510, 1, 27500, 2),
+        WAITS(3, 270),
+        NOTE("1430: watches no more"));
     want();
     looks_ms = 1500;
     wanted_ms = 60340; /* etcd's clock is at 340 */
@@ -441,26 +361,22 @@ static void what_draws_wait_for_is_written_at_once(void) {
     wanted_ms = 67841;
     hold_ms(200);
     say_how_it_is();
-    NOTED("1430: a draw is ok\n"
-          "1430: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 1 times, 70 ms\n"
-          "1500: a draw is again\n"
-          "1500: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000027500000000 T 2>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000067840000000 T 3>}}] ...\n"
-          "waits 1 times, 20 ms\n"
-          "1530: watches no more\n"
-          "1530: is ok \"\", left 66310 ms\n"
-          "1530: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 1 times, 70 ms\n"
-          "1600: a draw is again\n"
-          "1600: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000067840000000 T 3>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000067840000000 T 4>}}] ...\n"
-          "waits 2 times, 120 ms\n"
-          "1730: watches no more\n"
-          "1730: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 66110 "
-          "ms\n");
+    HAPPENED(
+        NOTE("1430: a draw is ok"),
+        ASKS(1430, "m1", .watches = "pool/2:21"),
+        WAITS(1, 70),
+        NOTE("1500: a draw is again"),
+        EXTENDS(1500, "m1", 27500, 2, 67840, 3),
+        WAITS(1, 20),
+        NOTE("1530: watches no more"),
+        NOTE("1530: is ok \"\", left 66310 ms"),
+        ASKS(1530, "m1", .watches = "pool/2:21"),
+        WAITS(1, 70),
+        NOTE("1600: a draw is again"),
+        EXTENDS(1600, "m1", 67840, 3, 67840, 4),
+        WAITS(2, 120),
+        NOTE("1730: watches no more"),
+        NOTE("1730: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 66110 ms"));
     wanted_ms = 70000;
     want();
     wanted_ms = 67840;
@@ -468,37 +384,29 @@ static void what_draws_wait_for_is_written_at_once(void) {
     say_how_it_is();
     hold_ms(2700);
     say_how_it_is();
-    NOTED("1730: a draw is io\n"
-          "1730: a draw is ok\n"
-          "1730: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 66110 "
-          "ms\n"
-          "1730: watches m1 watch {'create_request':{<x/pool/2:21>,'range_end':''}}\n"
-          "waits 10 times, 1000 ms\n"
-          "2730: asks m1 lease/keepalive {'ID':'7'}\n"
-          "waits 10 times, 1000 ms\n"
-          "3740: asks m1 lease/keepalive {'ID':'7'}\n"
-          "waits 5 times, 480 ms\n"
-          "4230: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000067840000000 T 4>},"
-          "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-          "{<x/horizon/2:21>,'value':<1700000067840000000 T 5>}}] ...\n"
-          "waits 2 times, 190 ms\n"
-          "4430: watches no more\n"
-          "4430: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 63410 "
-          "ms\n");
+    HAPPENED(
+        NOTE("1730: a draw is io"),
+        NOTE("1730: a draw is ok"),
+        NOTE("1730: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 66110 ms"),
+        ASKS(1730, "m1", .watches = "pool/2:21"),
+        WAITS(10, 1000),
+        ASKS(2730, "m1", .keeps = 7),
+        WAITS(10, 1000),
+        ASKS(3740, "m1", .keeps = 7),
+        WAITS(5, 480),
+        EXTENDS(4230, "m1", 67840, 4, 67840, 5),
+        WAITS(2, 190),
+        NOTE("4430: watches no more"),
+        NOTE("4430: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 63410 ms"));
 }
 
 /* A write that is not settled is settled before the release. */
 static void what_is_not_settled_is_settled_first(void) {
-    static const told lost[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING},
-                                {.to = "LEASE", .sent = CURLE_GOT_NOTHING},
-                                {.to = "LEASE", .sent = CURLE_GOT_NOTHING},
-                                {.to = "LEASE", .sent = CURLE_GOT_NOTHING},
-                                {0}};
+    static const told lost[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .times = 4}, {0}};
     static const told gone[] = {{.to = "LEASE", .text = BOTH(HORIZON("$known"), "")}, {0}};
     static const told other[] = {{.to = "LEASE", .text = BOTH("", POOL)}, {0}};
-    const flake_etcd_options o = scripted();
     for (int i = 0; i < 4; i++) {
-        begin_claimed(&o, lost);
+        begin_claimed(lost);
         watch_says_ms = 1100;
         hold_ms(110);
         forget_noted();
@@ -506,74 +414,49 @@ static void what_is_not_settled_is_settled_first(void) {
         CHECK_EQ(flake_etcd_release(&claim, &why), i < 3 ? FLAKE_OK : FLAKE_IO);
         note_raw("is \"%s\"\n", why.text);
         if (i == 0)
-            NOTED(
-                "wakes the thread\n"
-                "joins the thread\n"
-                "1140: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-                "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-                "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "1150: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008600000000 T 2>},"
-                "{<x/pool/2:21>,has lease '7'}],'success':[{put {<x/horizon/2:21>,'value':<0 T "
-                "3>}},{delete {<x/pool/2:21>}}] ...\n"
-                "1160: asks m1 lease/revoke {'ID':'7'}\n"
-                "closes what waits\n"
-                "closes the request\n"
-                "closes the watch\n"
-                "is \"\"\n");
+            HAPPENED(
+                NOTE("wakes the thread"),
+                NOTE("joins the thread"),
+                EXTENDS(1140, "m1", 8510, 1, 8600, 2),
+                RELEASES(1150, "m1", 8600, 2, AT_0_MS, 3),
+                ASKS(1160, "m1", .revokes = 7),
+                CLOSES_ALL,
+                NOTE("is \"\""));
         if (i == 1)
-            NOTED(
-                "wakes the thread\n"
-                "joins the thread\n"
-                "1140: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-                "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-                "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "closes what waits\n"
-                "closes the request\n"
-                "closes the watch\n"
-                "is \"\"\n");
+            HAPPENED(
+                NOTE("wakes the thread"),
+                NOTE("joins the thread"),
+                EXTENDS(1140, "m1", 8510, 1, 8600, 2),
+                CLOSES_ALL,
+                NOTE("is \"\""));
         if (i == 2)
-            NOTED(
-                "wakes the thread\n"
-                "joins the thread\n"
-                "1140: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-                "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-                "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "1150: asks m1 lease/revoke {'ID':'7'}\n"
-                "closes what waits\n"
-                "closes the request\n"
-                "closes the watch\n"
-                "is \"\"\n");
+            HAPPENED(
+                NOTE("wakes the thread"),
+                NOTE("joins the thread"),
+                EXTENDS(1140, "m1", 8510, 1, 8600, 2),
+                ASKS(1150, "m1", .revokes = 7),
+                CLOSES_ALL,
+                NOTE("is \"\""));
         if (i == 3)
-            NOTED(
-                "wakes the thread\n"
-                "joins the thread\n"
-                "1140: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-                "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-                "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "1150: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-                "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-                "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "1160: asks m1 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-                "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-                "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "1170: asks m2 kv/txn {'compare':[{<x/horizon/2:21>,is <1700000008510000000 T 1>},"
-                "{<x/pool/2:21>,has lease '7'}],'success':[{put "
-                "{<x/horizon/2:21>,'value':<1700000008600000000 T 2>}}] ...\n"
-                "closes what waits\n"
-                "closes the request\n"
-                "closes the watch\n"
-                "is \"https://m2: Server returned nothing (no headers, no data)\"\n");
+            HAPPENED(
+                NOTE("wakes the thread"),
+                NOTE("joins the thread"),
+                EXTENDS(1140, "m1", 8510, 1, 8600, 2),
+                EXTENDS(1150, "m2", 8510, 1, 8600, 2),
+                EXTENDS(1160, "m1", 8510, 1, 8600, 2),
+                EXTENDS(1170, "m2", 8510, 1, 8600, 2),
+                CLOSES_ALL,
+                NOTE("is \"https://m2: Server returned nothing (no headers, no data)\""));
     }
 }
 
 static void a_page_that_cannot_be_wiped_is_given_back(void) {
-    const flake_etcd_options o = scripted();
-    begin_claimed(&o, NULL);
+    begin_claimed(NULL);
     CHECK(claim.word != NULL);
     flake_etcd_destroy(&claim);
     const int before = dropped;
     wipe_fails = true;
-    begin_claimed(&o, NULL);
+    begin_claimed(NULL);
     wipe_fails = false;
     CHECK(claim.word == NULL);
     CHECK_EQ(dropped, before + 1);
@@ -593,6 +476,8 @@ static void a_time_that_others_raise_is_not_set_back(void) {
     CHECK_EQ(raised, 200);
     others = NULL;
 }
+
+// clang-format on
 
 int main(int argc, char **argv) {
     static const check_test all[] = {CHECK_TEST(a_page_that_cannot_be_wiped_is_given_back),

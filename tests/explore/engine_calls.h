@@ -380,7 +380,7 @@ static flake_state_options state_options(void) {
     memset(&o, 0, sizeof o);
     o.path = "/state";
     o.horizon_ms = now->horizon_ms;
-    o.by_timer = now->by_timer;
+    o.manual_extend = now->manual_extend;
     o.no_wait = true;
     return o;
 }
@@ -390,7 +390,7 @@ static void call_close(bool and_open) {
     if (flake_state_close(&our.state) != FLAKE_OK) explore_fail("can't be closed");
     if (!and_open) return;
     const flake_state_options where = state_options();
-    if (flake_state_open(&our.state, &where, flake_gen_options(&our.flake), NULL) != FLAKE_OK)
+    if (flake_state_open(&our.state, &where, flake_gen_options(&our.flake), NULL, NULL) != FLAKE_OK)
         explore_fail("can't be opened again");
     seen.floor_ns = flake_i_state_floor(&our.state);
     if (seen.latest_ns > seen.floor_ns)

@@ -28,7 +28,7 @@ static bool prepare_state(flake_options *o) {
     files.record[1] = r.number << 41 | (uint64_t)r.horizon_ns << 1;
     files.is_there = true;
     o->state = &our.state;
-    return flake_state_open(&our.state, &where, o, NULL) == FLAKE_OK;
+    return flake_state_open(&our.state, &where, o, NULL, NULL) == FLAKE_OK;
 }
 
 static bool prepare_flake(void) {
@@ -55,7 +55,7 @@ static bool prepare_flake(void) {
     if (flake_init(&our.flake, &o) != FLAKE_OK) return false;
     if (!o.shared_memory) {
         flake_i_atomic64 *word;
-        mark_at_start = flake_i_fork_mark(&word);
+        mark_at_start = flake_i_instance_owner_id(&word);
         fork_page = word;
     }
     engines[0] = &our.flake.engine;
@@ -300,12 +300,12 @@ static const scenario scenarios[] = {
     {"state_draws", "a state, by CAS: who is near the horizon writes the next, others go on or wait", {"nn", "nn"}, {100, 101, 102}, .must = WRITTEN | SLEPT, .wait_ms = 9, .horizon_ms = 2},
     {"state_add", "the same by fetch_add", {"nn", "n"}, {100, 102}, .must = WRITTEN | SLEPT, .cap = 1, .horizon_ms = 2},
     {"state_extend", "a timer writes, and draws do; 2 preemptions", {"t", "t", "e"}, {100, 102}, .must = WRITTEN | OUTRUN, .horizon_ms = 2, .bound = 2},
-    {"state_by_timer", "a timer alone writes; 2 preemptions", {"t", "t", "ee"}, {100, 103}, .must = WRITTEN | AGAIN, .horizon_ms = 2, .by_timer = true, .bound = 2},
+    {"state_by_timer", "a timer alone writes; 2 preemptions", {"t", "t", "ee"}, {100, 103}, .must = WRITTEN | AGAIN, .horizon_ms = 2, .manual_extend = true, .bound = 2},
     {"state_close", "closed while others draw, and a timer writes: the file knows all ids; 3 preemptions", {"tt", "e", "k"}, {100, 101, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
     {"state_close_waiting", "closed while two draw, with fetch_add; 2 preemptions", {"n", "n", "k"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 2},
     {"state_reopen", "closed and opened again, while draws of the earlier run go on", {"ttt", "K"}, {100, 101, 103}, .must = WRITTEN | ENDED, .horizon_ms = 2},
     {"state_reopen_3", "the same with two that draw; 3 preemptions", {"t", "t", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
-    {"state_reopen_timer", "the same with a timer; 3 preemptions", {"t", "e", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .by_timer = true, .bound = 3},
+    {"state_reopen_timer", "the same with a timer; 3 preemptions", {"t", "e", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .manual_extend = true, .bound = 3},
     {"flake_snapshot", "snapshots and retry while others draw", {"srs", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_stats", "statistics while others draw", {"vv", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_prefetch", "two threads' stocks, dropped after 1 ms", {"fff", "fff"}, FORWARD, .must = BATCHED},

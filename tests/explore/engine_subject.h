@@ -76,7 +76,7 @@ typedef struct scenario {
     int ahead_ms;
     unsigned gate;              /* the last unit that it lets out; 0: no gate */
     int horizon_ms;             /* of a state, which the file is ahead of use; 0: no state */
-    bool by_timer;              /* the state's */
+    bool manual_extend;              /* the state's */
     unsigned time, tick, count; /* the word at the start, */
     unsigned safe[2];           /* and the time used on each timeline */
     unsigned shards;            /* 0: one generator; else thread i has shard i */
@@ -187,11 +187,11 @@ static const char *name_of(const void *at) {
     if (is_hint(at)) return now->one_slot ? "map" : NULL; /* else each thread's own */
     const flake_state *const s = &our.state;
     if (at == fork_page) return calls_any('b') ? "fork word" : NULL;
-    if (at == our.prefetch[0].fork_word || at == fork_page + 1) return NULL;
+    if (at == our.prefetch[0].instance_word || at == fork_page + 1) return NULL;
     if (at == &flake_i_process.page || at == &flake_i_process.generation ||
         at == &flake_i_process.bumps)
         return NULL;
-    if (at == &s->lead || at == &s->by_timer) return NULL;
+    if (at == &s->lead || at == &s->manual_extend) return NULL;
     if (at == &s->horizon) return "horizon";
     if (at == &s->asked) return "asked";
     if (at == &s->run) return "run";

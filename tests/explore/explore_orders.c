@@ -282,45 +282,48 @@ static void admit(int64_t unit) {
     if (unit_ns(unit) > kept.latest) kept.latest = unit_ns(unit);
 }
 
-static const flake_state_options state_options = {
-    "/state", 8 * UNIT_NS / 1000000, 0, false, true, false, false, {0}};
-static const uint8_t identity[FLAKE_I_IDENTITY];
+static flake_i_opening opening_of(bool shared) {
+    static flake_state_options where;
+    static flake_options options;
+    where.path = "/state";
+    where.horizon_ms = 8 * UNIT_NS / 1000000;
+    where.no_wait = true;
+    options.shared_memory = shared;
+    flake_i_opening o = flake_i_opening_of(&where, &options, NULL);
+    o.file.fd = FILE_DESCRIPTOR;
+    o.last.number = state.number;
+    memcpy(o.path, "/state", 7);
+    return o;
+}
 
 /* The file is as it was left, or was deleted meanwhile. */
 static void open_again(bool deleted) {
     const orders_location *l = &orders_at[is_at.disk];
-    const flake_i_file file = {0, 0, FILE_DESCRIPTOR};
-    const int64_t now_ns = flake_i_exact_ns(&state.clock);
-    flake_status status;
-    flake_i_record r;
-    memset(&r, 0, sizeof r);
-    r.number = state.number;
-    r.horizon_ns = kept.floor = (int64_t)l->message[l->n - 1].value;
+    flake_i_opening o = opening_of(false);
+    o.now_ns = flake_i_exact_ns(&state.clock);
+    o.last.horizon_ns = kept.floor = (int64_t)l->message[l->n - 1].value;
     is_gone = deleted;
-    if (deleted)
-        status = flake_i_state_make(&state, &state_options, identity, "/state", now_ns, NULL);
-    else {
-        flake_i_state_set_up(&state, &state_options, identity, "/state", &file);
-        status = flake_i_state_begin(&state, &state_options, &r, now_ns, NULL);
+    if (deleted) {
+        o.last.number = 0;
+        o.last.horizon_ns = INT64_MIN;
     }
+    flake_i_state_set_up(&state, &o);
+    const flake_status status = flake_i_state_begin(&state, &o);
     orders_say("open   %d, horizon %" PRId64, (int)status, units(kept.floor));
     if (status != FLAKE_OK) orders_fail("it can't be opened again");
     kept.is_closed = false;
-    flake_i_state_opened(&state);
 }
 
 /* Its holder is another process, which is dead. */
 static bool is_dead_holders(void) { return calls_any('T') || calls_any('D'); }
 
 static void take_over(void) {
-    const flake_i_file file = {0, 0, FILE_DESCRIPTOR};
-    flake_i_record r;
-    memset(&r, 0, sizeof r);
-    r.number = state.number;
-    r.horizon_ns = unit_ns(now->horizon);
-    if (flake_i_state_take_over(&state, &state_options, &r, "/state", &file, NULL) != FLAKE_OK)
+    flake_i_opening o = opening_of(true);
+    o.now_ns = flake_i_exact_ns(&state.clock);
+    o.last.horizon_ns = unit_ns(now->horizon);
+    flake_i_state_set_up(&state, &o);
+    if (!o.resumes || flake_i_state_begin(&state, &o) != FLAKE_OK)
         orders_fail("it can't be taken over");
-    flake_i_state_opened(&state);
 }
 
 static void close_state(void) {
@@ -360,10 +363,10 @@ static void take_partition(void) {
     kept.drawn[kept.n++] = partition;
 }
 
-static void take_mark(void) {
+static void take_owner_id(void) {
     flake_i_atomic64 *word;
-    const uint64_t mark = flake_i_fork_mark(&word);
-    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two marks");
+    const uint64_t mark = flake_i_instance_owner_id(&word);
+    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two owner ids");
     kept.drawn[0] = mark;
     kept.n = 1;
 }
@@ -380,13 +383,13 @@ static void generate_uuid(void) {
     memcpy(last, id, sizeof id);
 }
 
-/* The salt that a mark has: one, whoever makes it and reads it. */
+/* The salt that an owner id has: one, whoever makes it and reads it. */
 static void agree_on_salt(void) {
     if (!flake_i_new_salt()) orders_fail("no salt without random bytes");
     const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
                                FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
     const uint64_t seal = FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
-    if ((salt.low ^ salt.high ^ seal) != flake_i_default_mark()) return;
+    if ((salt.low ^ salt.high ^ seal) != flake_i_instance_owner_now()) return;
     if (kept.is_salted && (salt.low != kept.salt.low || salt.high != kept.salt.high))
         orders_fail("a process has two salts");
     kept.salt = salt;
@@ -420,7 +423,7 @@ static void call(char letter) {
     case 'f': (void)sno_i_get_family(); break;
     case 'g': generate(); break;
     case 'P': take_partition(); break;
-    case 'M': take_mark(); break;
+    case 'M': take_owner_id(); break;
     case 'U': generate_uuid(); break;
     case 'b': flake_generation_bump(); break;
     case 'k': agree_on_salt(); break;
@@ -543,10 +546,10 @@ static void begin_process(void) {
     memset(&flake_i_process, 0, sizeof flake_i_process);
     memset(&flake_i_process, 0, sizeof flake_i_process);
     n_pages = 0;
-    (void)flake_i_fork_mark(&word);
-    (void)flake_i_process_mark();
-    (void)flake_i_fork_mark(&twin);
-    (void)flake_i_process_mark();
+    (void)flake_i_instance_owner_id(&word);
+    (void)flake_i_process_owner_id();
+    (void)flake_i_instance_owner_id(&twin);
+    (void)flake_i_process_owner_id();
 }
 
 static void begin_state(void) {
@@ -564,11 +567,11 @@ static void begin_state(void) {
     state.patient = (uint64_t)INT64_MIN;
     if (now->horizon) {
         state.is_open = 1;
-        state.holder = is_dead_holders() ? 0 : flake_i_holder_mark();
+        state.holder = is_dead_holders() ? 0 : flake_i_process_owner_id();
     }
     if (is_dead_holders()) {
         state.is_shared = true;
-        state.by_timer = 1;
+        state.manual_extend = 1;
     }
     (void)orders_locate(&state.horizon, 8, 0, "horizon");
     (void)orders_locate(&state.asked, 8, 0, "asked");
@@ -577,7 +580,7 @@ static void begin_state(void) {
     orders_at[writer].guards = orders_locate(NULL, 0, 0, "the writer's part");
     (void)orders_locate(&state.patient, 8, 0, "patient");
     (void)orders_locate(&state.lead, 8, 0, "lead");
-    (void)orders_locate(&state.by_timer, 4, 0, "by_timer");
+    (void)orders_locate(&state.manual_extend, 4, 0, "manual_extend");
     (void)orders_locate(&state.is_open, 4, 0, "is_open");
     (void)orders_locate(&state.holder, 8, 0, "holder");
     is_at.disk = orders_locate(NULL, 0, (uint64_t)unit_ns(now->horizon), "disk");
@@ -585,7 +588,7 @@ static void begin_state(void) {
 
 static void begin_page(void) {
     begin_process();
-    if (calls_any('M')) *flake_i_process.page = 0; /* no mark yet */
+    if (calls_any('M')) *flake_i_process.page = 0; /* no owner id yet */
     memset(&sno_i_partitions, 0, sizeof sno_i_partitions);
     memset(&sno_i_default, 0, sizeof sno_i_default);
     memset(&flake_i_default, 0, sizeof flake_i_default);

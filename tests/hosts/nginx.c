@@ -38,7 +38,7 @@ extern ngx_module_t ngx_http_flake_module;
 static ngx_int_t zone_init(ngx_shm_zone_t *zone, void *of_old_cycle) {
     main_conf *conf = zone->data;
     const main_conf *old = of_old_cycle;
-    flake_options options;
+    flake_options options = {0};
     if (old && old->node != conf->node) {
         ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
                       "flake_node changes with a restart, not a reload");
@@ -48,7 +48,6 @@ static ngx_int_t zone_init(ngx_shm_zone_t *zone, void *of_old_cycle) {
         conf->ids = old->ids; // the old workers draw from it, too
         return NGX_OK;
     }
-    memset(&options, 0, sizeof options);
     options.layout = flake_layout_twitter();
     options.node = (uint32_t)conf->node;
     options.max_ahead_ms = 10;

@@ -68,11 +68,10 @@ static void open_states(flake_options *ids, flake_options *snos, sno_snapshot *p
     where.path = path;
     sno_where.path = sno_path;
     where.horizon_ms = sno_where.horizon_ms = HORIZON_MS;
-    where.shared_memory = sno_where.shared_memory = true;
     where.no_wait = sno_where.no_wait = true; // the draws wait
-    if (flake_state_open(&all->ids_state, &where, ids, &why) != FLAKE_OK)
+    if (flake_state_open(&all->ids_state, &where, ids, NULL, &why) != FLAKE_OK)
         ereport(FATAL, errmsg("flake_ids: %s", why.text));
-    if (sno_state_open(&all->snos_state, &sno_where, pool, &why_snos) != FLAKE_OK)
+    if (sno_state_open(&all->snos_state, &sno_where, snos, pool, &why_snos) != FLAKE_OK)
         ereport(FATAL, errmsg("flake_ids: %s", why_snos.text));
     ids->state = &all->ids_state;
     snos->state = &all->snos_state;

@@ -151,12 +151,12 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
     files_writes = 0;
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), relaxed);
     FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
 }
 
 #else
-/* For a checker: no bytes, only the horizon in them. Where the header calls one of these four it comes
+/* For a checker: no bytes, only the horizon in them. Where the header calls one of these five it comes
  * here; what it has in their place for want of files goes by another name. */
 #include <pthread.h>
 #include <stdbool.h>
@@ -167,18 +167,23 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
 #define flake_i_state_settle(s, r)                 FILES_SETTLE_##s, r)
 #define FILES_SETTLE_flake_state                   flake_i_state_settle_bytes(flake_state
 #define FILES_SETTLE_s                             files_settle(s
-#define flake_i_thread_mark(what)                  FILES_MARK_##what)
-#define FILES_MARK_void                            flake_i_thread_mark_one(void
-#define FILES_MARK_                                files_mark(
-#define flake_i_holder_mark(what)                  FILES_HOLDER_##what)
-#define FILES_HOLDER_void                          flake_i_holder_mark_no(void
-#define FILES_HOLDER_                              files_holder(
+#define flake_i_state_make(s, o)                   FILES_MAKE_##s, o)
+#define FILES_MAKE_flake_state                     flake_i_state_make_file(flake_state
+#define FILES_MAKE_s                               files_make(s
+#define flake_i_thread_id(what)                    FILES_THREAD_##what)
+#define FILES_THREAD_void                          flake_i_thread_id_one(void
+#define FILES_THREAD_                              files_thread(
+#define flake_i_process_owner_id(what)             FILES_PROCESS_##what)
+#define FILES_PROCESS_void                         flake_i_process_owner_id_no(void
+#define FILES_PROCESS_                             files_process(
 struct flake_state;
 struct flake_i_record;
+struct flake_i_opening;
 static bool files_write_horizon(struct flake_state *, int64_t horizon_ns, int64_t now_ns);
-static inline uint64_t files_holder(void) { return 1; }
+static inline uint64_t files_process(void) { return 1; }
 static bool files_settle(struct flake_state *, const struct flake_i_record *);
-static inline uint64_t files_mark(void) { return (uint64_t)pthread_self() << 1 | 1; }
+static int files_make(struct flake_state *, const struct flake_i_opening *);
+static inline uint64_t files_thread(void) { return (uint64_t)pthread_self() << 1 | 1; }
 #include "model.h"
 
 static int64_t files_horizon_ns; /* plain on purpose */
@@ -199,12 +204,19 @@ static bool files_settle(flake_state *s, const flake_i_record *r) {
     return true;
 }
 
+/* The file is there. */
+static int files_make(flake_state *s, const flake_i_opening *o) {
+    (void)s;
+    (void)o;
+    return FLAKE_IO;
+}
+
 /* An open state whose file has the horizon, and is written that far ahead. */
 static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ahead_units) {
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)ahead_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), relaxed);
     FLAKE_ATOMIC_STORE(&s->is_open, 1u, relaxed);
     files_horizon_ns = horizon_units * UNIT_NS;
     files_writes = 0;
@@ -212,22 +224,22 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
 
 /* What flake_i_state_open does with a file that is there, in its order. */
 static inline flake_status files_open_again(flake_state *s, int64_t ahead_units) {
-    static flake_state_options options; /* zero */
-    static flake_i_record last;
-    last.number = 2; /* its name is on disk */
-    last.horizon_ns = files_horizon_ns;
+    static flake_state_options where; /* zero */
+    static flake_i_opening o;
+    o.where = &where;
+    o.now_ns = model_now_ns();
+    o.last.number = 2; /* its name is on disk */
+    o.last.horizon_ns = files_horizon_ns;
     FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_mark(), relaxed);
+    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
     FLAKE_ATOMIC_STORE(&s->run, flake_i_state_run(s) + 1, relaxed); /* DISK carries it */
     s->file.fd = 3;
     s->is_shared = false;
-    s->fork_mark = 0;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_holder_mark(), relaxed);
+    s->instance_owner_id = 0;
+    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), relaxed);
     FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)ahead_units * UNIT_NS, relaxed);
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
-    const flake_status status = flake_i_state_begin(s, &options, &last, model_now_ns(), NULL);
-    if (status == FLAKE_OK) flake_i_state_opened(s);
-    return status;
+    return flake_i_state_begin(s, &o);
 }
 #endif
 

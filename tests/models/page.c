@@ -26,7 +26,7 @@ static flake_i_atomic64 *word[3];
 static uint64_t mark[3];
 
 static void begin(unsigned who) {
-    mark[who] = flake_i_fork_mark(&word[who]);
+    mark[who] = flake_i_instance_owner_id(&word[who]);
     assert(atomic_load(&told) > 0);
 }
 

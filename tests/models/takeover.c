@@ -48,9 +48,12 @@ static void *hold(void *unused) {
 }
 
 static void *take_over(void *unused) {
-    static flake_state_options options; /* zero */
-    flake_i_file file = {0, 7, FILES_FD};
-    uint8_t identity[FLAKE_I_IDENTITY];
+    static flake_state_options where; /* zero */
+    static flake_options options;
+    flake_i_opening o = flake_i_opening_of(&where, &options, NULL);
+    o.file.inode = 7;
+    o.file.fd = FILES_FD;
+    memcpy(o.path, "/model", 7);
     model_begin(3);
     while (!atomic_load(&dead)) (void)sched_yield();
     const int64_t so_far = atomic_load(&admitted);
@@ -58,22 +61,19 @@ static void *take_over(void *unused) {
     if (another_run) { /* it has had the file, and closed it; and this machine was not switched off */
         static flake_state other; /* zero */
         files_dirty = 0;          /* it has seen to that */
-        other.file = file;
+        other.file = o.file;
         memcpy(other.path, "/model", 7);
         other.token[0] = 1;
-        flake_i_record last;
-        const flake_status found = flake_i_state_read(&file, "/model", &last, NULL);
-        assert(found == FLAKE_OK && flake_i_state_settle(&other, &last));
+        const flake_status found = flake_i_state_read(&o);
+        assert(found == FLAKE_OK && flake_i_state_settle(&other, &o.last));
         const bool written = flake_i_state_write(&other, files_lasting(), model_now_ns());
         assert(written);
         (void)written;
     }
-    memset(identity, 0, sizeof identity);
-    options.path = "/model";
-    options.horizon_ms = AHEAD;
-    options.shared_memory = options.no_wait = true;
-    const flake_status status =
-        flake_i_state_go_on(&state, &options, identity, "/model", &file, NULL);
+    where.path = "/model";
+    where.horizon_ms = AHEAD;
+    where.no_wait = options.shared_memory = true;
+    const flake_status status = flake_i_state_open_file(&state, &o);
     assert(status == FLAKE_OK && (flake_i_state_run(&state) != earlier) == another_run);
     assert(atomic_load(&admitted) <= files_lasting());
     (void)status;
@@ -85,7 +85,7 @@ int main(void) {
     for (int run = 0; run < RUNS; run++) {
         files_begin(&state, HORIZON, AHEAD);
         state.is_shared = true;
-        FLAKE_ATOMIC_STORE(&state.by_timer, 1u, relaxed);
+        FLAKE_ATOMIC_STORE(&state.manual_extend, 1u, relaxed);
         state.self = (uint64_t)(uintptr_t)&state ^ FLAKE_I_VERSION;
         earlier = flake_i_state_run(&state);
         die_at = (unsigned)run % (STEPS + 1) + 1;

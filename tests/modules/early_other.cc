@@ -19,7 +19,6 @@ STAYS(flake_shard);
 STAYS(flake_ring_slot);
 STAYS(flake_ring);
 STAYS(flake_state);
-STAYS(flake_slot);
 STAYS(flake_prefetch);
 STAYS(flake128_gen);
 STAYS(sno_gen);

@@ -147,7 +147,7 @@ static void nothing_stays_of_a_module_that_is_closed(void) {
 
 static const int64_t now_ns = 1700000000000000000, soon_ns = 2200000000, later_ns = 3600000000000;
 static char folder[512];
-static uint32_t first, second;
+static uint64_t first, second;
 
 static void make_folder(const char *name) {
     (void)snprintf(folder, sizeof folder, "%s/%s.XXXXXX", getenv("MODULES"), name);
@@ -155,7 +155,7 @@ static void make_folder(const char *name) {
 }
 
 static void claim_in_another_process(void) {
-    uint32_t third, fourth;
+    uint64_t third, fourth;
     CHECK_EQ(copies[6]->claim(folder, now_ns + soon_ns, &third), OK);
     CHECK_EQ(copies[7]->claim(folder, now_ns + later_ns, &fourth), OK);
     CHECK(third != first && third != second);
@@ -163,7 +163,7 @@ static void claim_in_another_process(void) {
 }
 
 static void claim_when_one_is_free(void) {
-    uint32_t number;
+    uint64_t number;
     CHECK_EQ(copies[6]->claim(folder, now_ns + 2 * later_ns, &number), OK);
     CHECK_EQ(number, first);
 }

@@ -21,7 +21,7 @@ static struct {
 #include "plugin.h"
 
 static flake_gen gen;
-static flake_slot slot;
+static flake_state numbered;
 static flake_state state;
 
 static void script(uint16_t random) {
@@ -70,23 +70,25 @@ static int64_t told(void *unused) {
     return told_ns;
 }
 
-static int claim(const char *dir, int64_t now_ns, uint32_t *number) {
-    flake_slot_options o;
+static int claim(const char *dir, int64_t now_ns, uint64_t *number) {
+    flake_options o;
+    flake_state_options where;
     memset(&o, 0, sizeof o);
-    o.dir = dir;
+    memset(&where, 0, sizeof where);
+    where.dir = dir;
     o.clock.now_ns = told;
     told_ns = now_ns;
-    return (int)flake_slot_claim(&slot, &o, number, NULL);
+    return (int)flake_state_open(&numbered, &where, &o, number, NULL);
 }
 
-static int release(void) { return (int)flake_slot_release(&slot); }
+static int release(void) { return (int)flake_state_close(&numbered); }
 
 static int open_state(const char *path) {
     const flake_options o = options_of(0);
     flake_state_options where;
     memset(&where, 0, sizeof where);
     where.path = path;
-    return (int)flake_state_open(&state, &where, &o, NULL);
+    return (int)flake_state_open(&state, &where, &o, NULL, NULL);
 }
 
 static int close_state(void) { return (int)flake_state_close(&state); }

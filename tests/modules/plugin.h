@@ -17,7 +17,7 @@ typedef struct plugin {
     int (*flakes)(uint64_t *ids, size_t n);
     int (*restart)(uint32_t node); /* after fork */
     void (*bump)(void);
-    int (*claim)(const char *dir, int64_t now_ns, uint32_t *number);
+    int (*claim)(const char *dir, int64_t now_ns, uint64_t *number);
     int (*release)(void);
     int (*open_state)(const char *path);
     int (*close_state)(void);

@@ -203,6 +203,7 @@ class Headers:
         self.bare = {h: blanked(text).split("\n") for h, text in self.text.items()}
         self.runs = {h: collections.defaultdict(set) for h in coverage.HEADERS}   # line -> programs
         self.run_of = collections.defaultdict(collections.Counter)   # section -> lines that each program runs
+        self.run_in_all = collections.Counter()
         self.executable = {h: set() for h in coverage.HEADERS}
         for name, result in measured.items():
             for h in coverage.HEADERS:
@@ -212,6 +213,7 @@ class Headers:
                     if times:
                         self.runs[h][int(number)].add(name)
                         self.run_of[self.section[h][int(number)]][name] += 1
+                        self.run_in_all[name] += 1
         self.owner = {h: dict(self.owners(h)) for h in coverage.HEADERS}
 
     def owners(self, header):
@@ -374,7 +376,9 @@ class Judge:
         whole = self.headers.run_of[m.section]
 
         def cost(name):                           # of the program per mutant caught; its lines are the first guess
-            guess = (whole[name] / max(whole.values(), default=1)) ** 3
+            share_of_section = whole[name] / max(whole.values(), default=1)
+            share_of_program = whole[name] / max(self.headers.run_in_all[name], 1)
+            guess = max(share_of_section, share_of_program) ** 3
             chance = (self.caught[m.section, name] + 2 * guess + .01) / (self.asked[m.section, name] + 2)
             return (1 + self.measured[name]["seconds"]) / chance
         return sorted((name for name in by if self.measured[name]["code"] in (0, 1)), key=cost)

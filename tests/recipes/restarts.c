@@ -6,7 +6,7 @@
  *
  * After a crash the next run waits until that time has passed, three seconds at most by default; after
  * a clean close not at all, unless ids ran ahead of the clock. About every second and a half one draw
- * writes the file. Where no draw may touch a disk, set `by_timer` and call flake_state_extend from a
+ * writes the file. Where no draw may touch a disk, set `manual_extend` and call flake_state_extend from a
  * timer. For a stop and start without files there is flake_snapshot_take, and flake_restore.
  */
 #include "flake.h"
@@ -21,7 +21,7 @@ int main(void) {
     uint64_t id;
     flake_why why;
     where.path = "ids.state";
-    if (flake_state_open(&state, &where, &options, &why) != FLAKE_OK)
+    if (flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     options.state = &state;
     if (flake_init(&ids, &options) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;

@@ -110,8 +110,7 @@ static inline client *connect_to(server s) {
     client *c = (client *)calloc(1, sizeof *c);
     const int yes = 1;
     const struct timeval patience = {client_patience_s, 0};
-    struct sockaddr_in address;
-    memset(&address, 0, sizeof address);
+    struct sockaddr_in address = {0};
     address.sin_family = AF_INET;
     address.sin_port = htons(s.port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -212,6 +211,13 @@ static inline response *hear(client *c, bool head_only) {
     r->status = atoi(r->head + 9);
     return r;
 }
+
+/* It is asked, and answers. */
+#define SERVES(c, target)                        \
+    do {                                         \
+        ask(c, target);                          \
+        CHECK_EQ(hear(c, false)->status, 200);   \
+    } while (0)
 
 /* The server has closed in order, without a reset, and said nothing more. */
 static inline bool hears_the_end(client *c) {

@@ -95,8 +95,7 @@ static unsigned lanes_for(unsigned threads, const flake_layout *l) {
 }
 
 static void make_generators(unsigned mode, unsigned threads, unsigned node) {
-    flake_options flake;
-    memset(&flake, 0, sizeof flake);
+    flake_options flake = {0};
     flake.node = node;
     mode_made = mode;
     for (unsigned i = 0; i < flakes; i++) {

@@ -16,6 +16,12 @@ static int exit_code(server s) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+static void still_serves(server s) {
+    client *c = connect_to(s);
+    SERVES(c, "/");
+    leave(c);
+}
+
 static void a_second_server_on_the_port_does_not_start(void) {
     char port[32], said[256], expected[64];
     (void)snprintf(port, sizeof port, "--port=%d", usual.port);
@@ -25,10 +31,7 @@ static void a_second_server_on_the_port_does_not_start(void) {
     CHECK_STR(said, expected);
     if (second.port) stop(second);
     else CHECK_EQ(exit_code(second), 1);
-    client *c = connect_to(usual);
-    ask(c, "/");
-    CHECK_EQ(hear(c, false)->status, 200);
-    leave(c);
+    still_serves(usual);
 }
 
 static void of_servers_that_start_at_once_one_has_the_port(void) {
@@ -58,15 +61,11 @@ static void a_server_can_start_again_at_once(void) {
     char port[32];
     (void)snprintf(port, sizeof port, "--port=%d", s.port);
     client *c = connect_to(s);
-    ask(c, "/");
-    CHECK_EQ(hear(c, false)->status, 200);
+    SERVES(c, "/");
     stop(s);
     s = start("--node=5", port);
     leave(c);
-    c = connect_to(s);
-    ask(c, "/");
-    CHECK_EQ(hear(c, false)->status, 200);
-    leave(c);
+    still_serves(s);
     stop(s);
 }
 
@@ -102,8 +101,7 @@ static void runs_out_of_descriptors(const char *threads) {
         answered[i] = poll(&arrived, 1, 0) == 1;
         if (answered[i]) {
             CHECK_EQ(hear(c[i], false)->status, 200);
-            ask(c[i], "/"); /* and goes on being served */
-            CHECK_EQ(hear(c[i], false)->status, 200);
+            SERVES(c[i], "/"); /* and goes on being served */
             taken++;
         }
     }
@@ -135,8 +133,7 @@ static void an_idle_connection_ends(void) {
         const int64_t begin_ms = now_ms();
         client *c = connect_to(impatient);
         for (int i = 0; i < requests; i++) {
-            ask(c, "/");
-            CHECK_EQ(hear(c, false)->status, 200);
+            SERVES(c, "/");
         }
         CHECK(hears_the_end(c));
         CHECK(now_ms() - begin_ms >= idle_ms - 10);
@@ -161,8 +158,7 @@ static void a_head_that_trickles_in_ends_the_connection(void) {
     CHECK(is_cut_off_while_saying(c, "x"));
     leave(c);
     c = connect_to(impatient);
-    ask(c, "/");
-    CHECK_EQ(hear(c, false)->status, 200);
+    SERVES(c, "/");
     CHECK(is_cut_off_while_saying(c, "G"));
     leave(c);
 }
@@ -274,8 +270,7 @@ static void nobody_starves_behind_a_long_list(void) {
     for (int round = 0; round < 5; round++)
         for (int i = 0; i < 10; i++) {
             const int64_t begin_ms = now_ms();
-            ask(others[i], "/");
-            CHECK_EQ(hear(others[i], false)->status, 200);
+            SERVES(others[i], "/");
             CHECK(now_ms() - begin_ms < 200);
         }
     CHECK_EQ(hear(list, false)->status, 200);
@@ -325,10 +320,7 @@ static void who_waits_may_leave(void) {
         if (i % 3) (void)recv(c->socket, c->buffer, 10, 0);
         leave(c);
     }
-    client *c = connect_to(scarce);
-    ask(c, "/");
-    CHECK_EQ(hear(c, false)->status, 200);
-    leave(c);
+    still_serves(scarce);
 }
 
 static void it_ends_within_its_time_while_requests_wait(void) {
@@ -416,8 +408,7 @@ static void long_answers_are_sent_before_it_ends(void) {
 static void a_request_that_has_begun_may_be_finished(void) {
     server s = start("--node=5", "--drain-ms=20000");
     client *c = connect_to(s), *idle = connect_to(s);
-    ask(idle, "/");
-    CHECK_EQ(hear(idle, false)->status, 200);
+    SERVES(idle, "/");
     say(c, "GET / HTTP/1.1\r\nHo");
     tell_to_end(s);
     CHECK(hears_the_end(idle)); /* so the server has heard of the signal */
@@ -438,8 +429,7 @@ static void who_does_not_finish_is_cut_off(void) {
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         server s = start("--node=5", times[i].option);
         client *half = connect_to(s), *deaf = connect_to(s);
-        ask(half, "/");
-        CHECK_EQ(hear(half, false)->status, 200);
+        SERVES(half, "/");
         say(half, "GET / HTTP/1.1\r\nHo");
         for (int k = 0; k < 20; k++) ask(deaf, "/ids?count=100000&format=bin&layout=twitter");
         CHECK(hear_more(deaf));

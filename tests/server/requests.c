@@ -37,8 +37,7 @@ static void an_id_has_the_server_s_time_and_node(void) {
     client *c = connect_to(usual);
     const flake_layout layout = flake_layout_idgen();
     const int64_t begun = unix_s();
-    flake_parts parts;
-    memset(&parts, 0, sizeof parts);
+    flake_parts parts = {0};
     ask(c, "/");
     CHECK_EQ(flake_decompose(&layout, id_of(hear(c, false)), &parts), FLAKE_OK);
     CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
@@ -124,8 +123,7 @@ static void a_head_request_gets_no_body(void) {
     CHECK(strstr(heard.head, "Content-Length: 6") != NULL);
     CHECK_EQ(hear(c, true)->status, 200);
     CHECK(strstr(heard.head, "Transfer-Encoding: chunked") != NULL);
-    ask(c, "/");
-    CHECK_EQ(hear(c, false)->status, 200);
+    SERVES(c, "/");
     leave(c);
 }
 
@@ -167,34 +165,11 @@ static void what_is_no_request_is_refused_by_name(void) {
 
 static void a_malformed_request_line_is_refused(void) {
     static const char *const lines[] = {
-        "",
-        "GET",
-        "GET ",
-        "GET /",
-        "GET / ",
-        "/ HTTP/1.1",
-        " GET / HTTP/1.1",
-        " / HTTP/1.1",
-        "GET index HTTP/1.1",
-        "GET  / HTTP/1.1",
-        "GET /  HTTP/1.1",
-        "GET / HTTP/1.1 ",
-        "GET\t/ HTTP/1.1",
-        "GET /\tHTTP/1.1",
-        "GET /a b HTTP/1.1",
-        "GET /#a HTTP/1.1",
-        "GET /\xc3\xa4 HTTP/1.1",
-        "G(T / HTTP/1.1",
-        "G\xc3\x84T / HTTP/1.1",
-        "GET: / HTTP/1.1",
-        "GET / http/1.1",
-        "GET / HTTP/1",
-        "GET / HTTP/11",
-        "GET / HTTP/1,1",
-        "GET / HTTP/1.10",
-        "GET / HTTP/01.1",
-        "GET / HTTP/-1.1",
-        "GET / HTTP 1.1",
+        "", "GET", "GET ", "GET /", "GET / ", "/ HTTP/1.1", " GET / HTTP/1.1", " / HTTP/1.1", "GET index HTTP/1.1",
+        "GET  / HTTP/1.1", "GET /  HTTP/1.1", "GET / HTTP/1.1 ", "GET\t/ HTTP/1.1", "GET /\tHTTP/1.1",
+        "GET /a b HTTP/1.1", "GET /#a HTTP/1.1", "GET /\xc3\xa4 HTTP/1.1", "G(T / HTTP/1.1",
+        "G\xc3\x84T / HTTP/1.1", "GET: / HTTP/1.1", "GET / http/1.1", "GET / HTTP/1", "GET / HTTP/11",
+        "GET / HTTP/1,1", "GET / HTTP/1.10", "GET / HTTP/01.1", "GET / HTTP/-1.1", "GET / HTTP 1.1",
         "GET / FTP/1.1",
     };
     char request[256];
@@ -379,8 +354,7 @@ static void a_connection_closes_when_it_is_asked_to(void) {
         (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: test\r\n%s\r\n",
                        cases[i].headers);
         say(c, request);
-        ask(c, "/");
-        CHECK_EQ(hear(c, false)->status, 200);
+        SERVES(c, "/");
         CHECK_EQ(heard.closes, cases[i].closes);
         if (cases[i].closes) CHECK(hears_the_end(c));
         else CHECK_EQ(hear(c, false)->status, 200);
@@ -419,14 +393,12 @@ static void a_list_has_each_layout_in_each_format(void) {
             if (form == FLAKE_BIN4) continue;
             (void)snprintf(target, sizeof target, "/ids?layout=%s&format=%s&count=250", layout.name,
                            forms[form]);
-            ask(c, target);
-            CHECK_EQ(hear(c, false)->status, 200);
+            SERVES(c, target);
             int n = 0;
             uint64_t last = 0;
             for (char *line; (line = next_line(&rest)) != NULL; n++) {
                 uint64_t id = 0;
-                flake_parts parts;
-                memset(&parts, 0, sizeof parts);
+                flake_parts parts = {0};
                 CHECK_EQ(flake_parse(line, strlen(line), (flake_text)form, &id), FLAKE_OK);
                 CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
                 CHECK_EQ(parts.node, 5);
@@ -441,10 +413,8 @@ static void a_list_has_each_layout_in_each_format(void) {
 
 /* Ids of 128 bits in a list; lanes' rise by ms, and inside one they differ. */
 static bool is_later_wide(flake_form form, flake128 id, flake128 last) {
-    flake128_parts one, before;
+    flake128_parts one = {0}, before = {0};
     if (strcmp(server_mode, "lanes") != 0) return flake128_compare(last, id) < 0;
-    memset(&one, 0, sizeof one);
-    memset(&before, 0, sizeof before);
     CHECK_EQ(flake128_decompose(form, id, &one), FLAKE_OK);
     (void)flake128_decompose(form, last, &before); /* there is none before the first */
     return flake128_compare(last, id) != 0 && one.unix_ms >= before.unix_ms;
@@ -452,6 +422,13 @@ static bool is_later_wide(flake_form form, flake128 id, flake128 last) {
 
 static int compare_wide(const void *a, const void *b) {
     return flake128_compare(*(const flake128 *)a, *(const flake128 *)b);
+}
+
+static size_t twice_among(flake128 *ids, size_t n) {
+    size_t twice = 0;
+    qsort(ids, n, sizeof *ids, compare_wide);
+    for (size_t i = 1; i < n; i++) twice += compare_wide(&ids[i], &ids[i - 1]) == 0;
+    return twice;
 }
 
 static void a_list_has_wide_ids_in_each_form(void) {
@@ -476,25 +453,22 @@ static void a_list_has_wide_ids_in_each_form(void) {
     const int64_t begun = unix_s();
     client *c = connect_to(usual);
     for (size_t w = 0; w < sizeof wides / sizeof *wides; w++) {
-        size_t n = 0, twice = 0;
-        flake128 last;
-        memset(&last, 0, sizeof last);
+        size_t n = 0;
+        flake128 last = {0};
         for (size_t i = 0; i < all_bases; i++) {
             const unsigned base = bases[i].base == 63 ? wides[w].base : bases[i].base;
             char target[128], *rest = heard.body;
             (void)snprintf(target, sizeof target, "/ids?layout=%s&count=%d%s", wides[w].name,
                            (int)ids_a_list, bases[i].format);
-            ask(c, target);
-            CHECK_EQ(hear(c, false)->status, 200);
+            SERVES(c, target);
             for (char *line; (line = next_line(&rest)) != NULL && n < all_bases * ids_a_list; n++) {
                 const size_t length = strlen(line);
                 flake128 id = last;
-                flake128_parts parts;
+                flake128_parts parts = {0};
                 if (base == 16) {
                     CHECK(length == 32 && strspn(line, "0123456789abcdef") == 32);
                     for (size_t k = 0; k < length; k++) line[k] = (char)toupper(line[k]);
                 }
-                memset(&parts, 0, sizeof parts);
                 CHECK_EQ(base == 0   ? flake128_from_uuid(line, length, &id)
                          : base == 1 ? flake128_from_ulid(line, length, &id)
                                      : flake128_parse(line, length, base, &id),
@@ -507,9 +481,7 @@ static void a_list_has_wide_ids_in_each_form(void) {
             }
         }
         CHECK_EQ(n, all_bases * ids_a_list);
-        qsort(drawn, n, sizeof *drawn, compare_wide);
-        for (size_t i = 1; i < n; i++) twice += compare_wide(&drawn[i], &drawn[i - 1]) == 0;
-        CHECK_EQ(twice, 0);
+        CHECK_EQ(twice_among(drawn, n), 0);
     }
     leave(c);
 }
@@ -521,11 +493,9 @@ static void a_list_has_snos_as_text_and_as_uuids(void) {
     client *c = connect_to(usual);
     for (int i = 0; i < 3; i++) {
         char *rest = heard.body;
-        ask(c, targets[i]);
-        CHECK_EQ(hear(c, false)->status, 200);
+        SERVES(c, targets[i]);
         int n = 0;
-        sno_id last;
-        memset(&last, 0, sizeof last);
+        sno_id last = {0};
         for (char *line; (line = next_line(&rest)) != NULL; n++) {
             sno_id id = last;
             CHECK_EQ((i == 2 ? sno_from_uuid : sno_decode)(line, strlen(line), &id), FLAKE_OK);
@@ -573,69 +543,45 @@ static void a_wrong_parameter_is_named(void) {
         if (!strstr(heard.body, cases[i].name)) CHECK_STR(heard.body, cases[i].name);
         CHECK(!heard.closes);
     }
-    ask(c, "/ids?&count=2&");
-    CHECK_EQ(hear(c, false)->status, 200);
+    SERVES(c, "/ids?&count=2&");
     leave(c);
 }
 
-static int compare_ids(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* All connections' lists of a layout, and the stamps if they are of it too, draw from the same. */
-static void stamps_and_lists_have_no_id_in_common(void) {
-    enum { connections = 8, lists = 10, ids_a_list = 1000 };
-    enum { all = connections * lists * (ids_a_list + 1) };
+/* Reads lists that several connections asked for at once: no id comes twice, nor do the stamps, if they are of
+ * the same layout. */
+static void lists_of(const char *layout, bool is_wide) {
+    enum { connections = 8, lists = 10, ids_a_list = 1000, most = connections * lists * (ids_a_list + 1) };
+    static flake128 ids[most];
     client *c[connections];
-    uint64_t *ids = (uint64_t *)calloc(all, sizeof *ids);
-    size_t n = 0, duplicates = 0;
-    if (!ids) abort();
+    char target[64];
+    size_t n = 0;
+    memset(ids, 0, sizeof ids);
+    (void)snprintf(target, sizeof target, "/ids?count=%d&layout=%s", (int)ids_a_list, layout);
     for (int i = 0; i < connections; i++) {
         c[i] = connect_to(usual);
-        for (int k = 0; k < lists; k++) ask(c[i], "/ids?count=1000&layout=idgen");
+        for (int k = 0; k < lists; k++) ask(c[i], target);
     }
     for (int i = 0; i < connections; i++) {
         for (int k = 0; k < lists; k++) {
             char *rest = heard.body;
             CHECK_EQ(hear(c[i], false)->status, 200);
-            ids[n++] = id_of(&heard);
-            for (char *line; (line = next_line(&rest)) != NULL && n < all; n++)
-                CHECK_EQ(flake_parse(line, strlen(line), FLAKE_DEC, &ids[n]), FLAKE_OK);
+            if (!is_wide) flake_to_bytes(id_of(&heard), ids[n++].bytes);
+            for (char *line; (line = next_line(&rest)) != NULL && n < most; n++) {
+                uint64_t id = 0;
+                CHECK_EQ(is_wide ? flake128_from_uuid(line, strlen(line), &ids[n])
+                                 : flake_parse(line, strlen(line), FLAKE_DEC, &id),
+                         FLAKE_OK);
+                if (!is_wide) flake_to_bytes(id, ids[n].bytes);
+            }
         }
         leave(c[i]);
     }
-    CHECK_EQ(n, all);
-    qsort(ids, n, sizeof *ids, compare_ids);
-    for (size_t i = 1; i < n; i++) duplicates += ids[i] == ids[i - 1];
-    CHECK_EQ(duplicates, 0);
-    free(ids);
+    CHECK_EQ(n, is_wide ? connections * lists * ids_a_list : most);
+    CHECK_EQ(twice_among(ids, n), 0);
 }
 
-static void lists_of_uuids_have_none_in_common(void) {
-    enum { connections = 8, lists = 10, ids_a_list = 1000 };
-    enum { all = connections * lists * ids_a_list };
-    static flake128 ids[all];
-    client *c[connections];
-    size_t n = 0, twice = 0;
-    for (int i = 0; i < connections; i++) {
-        c[i] = connect_to(usual);
-        for (int k = 0; k < lists; k++) ask(c[i], "/ids?count=1000&layout=uuid8");
-    }
-    for (int i = 0; i < connections; i++) {
-        for (int k = 0; k < lists; k++) {
-            char *rest = heard.body;
-            CHECK_EQ(hear(c[i], false)->status, 200);
-            for (char *line; (line = next_line(&rest)) != NULL && n < all; n++)
-                CHECK_EQ(flake128_from_uuid(line, strlen(line), &ids[n]), FLAKE_OK);
-        }
-        leave(c[i]);
-    }
-    CHECK_EQ(n, all);
-    qsort(ids, n, sizeof *ids, compare_wide);
-    for (size_t i = 1; i < n; i++) twice += compare_wide(&ids[i], &ids[i - 1]) == 0;
-    CHECK_EQ(twice, 0);
-}
+static void stamps_and_lists_have_no_id_in_common(void) { lists_of("idgen", false); }
+static void lists_of_uuids_have_none_in_common(void) { lists_of("uuid8", true); }
 
 static void a_client_that_does_not_read_holds_up_nobody(void) {
     client *slow[8], *c = connect_to(usual);
@@ -645,8 +591,7 @@ static void a_client_that_does_not_read_holds_up_nobody(void) {
     }
     const int64_t begin_ms = now_ms();
     for (int i = 0; i < 100; i++) {
-        ask(c, "/");
-        CHECK_EQ(hear(c, false)->status, 200);
+        SERVES(c, "/");
     }
     CHECK(now_ms() - begin_ms < 5000);
     for (int i = 0; i < 7; i++) leave(slow[i]);

@@ -602,19 +602,14 @@ static bool close_log(worker *w) {
 static const char usage[] =
     "--port=0        0: one that is free; it is printed\n"
     "--threads=N     1 to 64; as many as there are processors\n"
-    "--mode=lanes    one generator on several words; shared: on one; shard: a shard for each "
-    "thread; "
-    "none:\n"
+    "--mode=lanes    one generator on several words; shared: on one; shard: a shard for each thread; none:\n"
     "                no stamp at all\n"
     "--layout=idgen  of the stamps, and of /ids when it names none\n"
-    "--node=0        the node number, and boundary's worker; servers at once need several, but "
-    "for\n"
+    "--node=0        the node number, and boundary's worker; servers at once need several, but for\n"
     "                uuid7 and ulid\n"
-    "--idle-ms=30000 a connection ends when for so long no request begins, or one that began is "
-    "not\n"
+    "--idle-ms=30000 a connection ends when for so long no request begins, or one that began is not\n"
     "                whole, or its answer is not read\n"
-    "--drain-ms=2000 SIGTERM and SIGINT end it: it accepts no further connection, answers what it "
-    "has\n"
+    "--drain-ms=2000 SIGTERM and SIGINT end it: it accepts no further connection, answers what it has\n"
     "                received for at most so long, and exits\n"
     "--log=PREFIX    each thread writes the ids that it stamped to PREFIX.0, PREFIX.1, ...\n";
 

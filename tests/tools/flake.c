@@ -330,8 +330,7 @@ static bool tool_three(const char *word, const char *prefix, unsigned *numbers, 
 }
 
 static tool_choice tool_choose_known(const tool_layout *known) {
-    tool_choice c;
-    memset(&c, 0, sizeof c);
+    tool_choice c = {0};
     c.known = known;
     c.wide = known->wide;
     if (!c.wide) (void)flake_layout_named(known->name, &c.layout);
@@ -661,7 +660,7 @@ TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bo
 
 /* ---- who makes the ids ---- */
 
-static flake_slot tool_slot;
+static flake_state tool_slot;
 static bool tool_slot_claimed;
 static flake_why tool_why; /* of the last source that has no number */
 
@@ -757,12 +756,11 @@ static uint64_t tool_node_of_env(const tool_choice *c, unsigned bits) {
 }
 
 static uint64_t tool_node_of_slot(const tool_choice *c, unsigned bits) {
-    flake_slot_options options;
-    uint32_t number;
-    memset(&options, 0, sizeof options);
+    flake_state_options options = {0};
+    uint64_t number;
     options.dir = tool_given[TOOL_SLOT_DIR];
     options.count = bits < 16 ? (uint32_t)1 << bits : 65536;
-    if (flake_slot_claim(&tool_slot, &options, &number, &tool_why) != FLAKE_OK)
+    if (flake_state_open(&tool_slot, &options, NULL, &number, &tool_why) != FLAKE_OK)
         tool_no_node("--slot-dir");
     tool_slot_claimed = true;
     return tool_fit(c, "--slot-dir", number, bits);
@@ -833,10 +831,9 @@ TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status
 
 static void tool_start(const tool_choice *c) {
     const uint64_t node = tool_choose_node(c);
-    flake_options options;
+    flake_options options = {0};
     flake_status status;
-    memset(&options, 0, sizeof options);
-    if (tool_slot_claimed) options.state = flake_slot_state(&tool_slot);
+    if (tool_slot_claimed) options.state = &tool_slot;
     if (c->wide) {
         options.form = c->wide->form;
         status = flake128_init(&tool_wide_gen, node, &options);
@@ -850,7 +847,7 @@ static void tool_start(const tool_choice *c) {
 }
 
 static void tool_stop(void) {
-    if (tool_slot_claimed) (void)flake_slot_release(&tool_slot);
+    if (tool_slot_claimed) (void)flake_state_close(&tool_slot);
 }
 
 /* As many as 64 ms have, so that a slow layout's ids don't wait for one another in the buffer. */
@@ -867,8 +864,7 @@ static int tool_generate(int others, char **words) {
     const uint64_t count = tool_count(others, words, "generate");
     const tool_choice c = tool_choose(&tool_layouts[0]);
     const char *format = tool_given[TOOL_FORMAT];
-    tool_id id;
-    memset(&id, 0, sizeof id);
+    tool_id id = {0};
     id.wide = c.wide != NULL;
     id.form = format ? tool_choose_form(format, !id.wide, id.wide) : *tool_form_of(&c);
     const bool json = tool_given[TOOL_JSON] != NULL;
@@ -919,8 +915,7 @@ static int tool_time_it(int others, char **words) {
     const uint64_t count = tool_count(others, words, "time");
     if (count == 0) tool_misused("time needs a COUNT of at least 1");
     const tool_choice c = tool_choose(&tool_layouts[0]);
-    tool_id id, newest;
-    memset(&id, 0, sizeof id);
+    tool_id id = {0}, newest;
     id.wide = c.wide != NULL;
     newest = id;
     tool_start(&c);
@@ -1192,8 +1187,7 @@ static void tool_inspect_id(const tool_item *item) {
     static unsigned shown;
     const char *text = item->id, *format = tool_given[TOOL_FORMAT];
     bool narrow = true, wide = !tool_given[TOOL_EPOCH], known;
-    tool_id id;
-    memset(&id, 0, sizeof id);
+    tool_id id = {0};
     const tool_choice c = tool_choose(&tool_layouts[0]);
     if (tool_given[TOOL_LAYOUT]) {
         wide = c.wide != NULL;
@@ -1270,9 +1264,7 @@ static int tool_range(int others, char **words) {
                      c.known->name);
     const tool_form form =
         format ? tool_choose_form(format, !c.wide, c.wide != NULL) : *tool_form_of(&c);
-    tool_id min, max;
-    memset(&min, 0, sizeof min);
-    memset(&max, 0, sizeof max);
+    tool_id min = {0}, max = {0};
     tool_range_end(&c, "--from", from, false, &min);
     tool_range_end(&c, "--to", to, true, &max);
     (void)tool_spell(&form, &min, min_text, sizeof min_text);
