@@ -47,18 +47,18 @@ extern const guard_part part_0, part_1, part_2, part_3;
 
 static int64_t guard_clock_ms; /* who is given a time has not divided for it */
 static flake_gen flakes;
-static flake_lanes lanes;
+static flake_gen lanes;
 static flake_lane lane[2];
-static flake_shard flake_shard_0;
+static flake_gen flake_shard_0;
 static sno_gen snos;
-static sno_lanes laned_snos;
+static sno_gen laned_snos;
 static flake_lane lane_of_snos[2];
-static sno_shard sno_shard_0;
+static sno_gen sno_shard_0;
 #if PART == USUAL
 static _Atomic(uint64_t) floor_word;
 static flake_prefetch prefetch;
-static flake128_gen flakes128, uuids;
-static flake128_lanes laned_flakes128;
+static flake_gen flakes128, uuids;
+static flake_gen laned_flakes128;
 static flake_lane wide_lane[2];
 #endif
 static uint64_t ids[many];
@@ -83,13 +83,13 @@ static void move_clock(int64_t ms) {
 }
 
 #define NEXT(call)   well &= (call)(&flakes, &id) == FLAKE_OK
-#define LANES_NEXT   well &= flake_lanes_next(&lanes, &id) == FLAKE_OK
+#define LANES_NEXT   well &= flake_next(&lanes, &id) == FLAKE_OK
 #define TRY_AT       well &= flake_try_at(&flakes, guard_clock_ms, &id) == FLAKE_OK
-#define SHARD_NEXT   well &= flake_shard_next(&flake_shard_0, &id) == FLAKE_OK
-#define SHARD_TRY_AT well &= flake_shard_try_at(&flake_shard_0, guard_clock_ms, &id) == FLAKE_OK
+#define SHARD_NEXT   well &= flake_next(&flake_shard_0, &id) == FLAKE_OK
+#define SHARD_TRY_AT well &= flake_try_at(&flake_shard_0, guard_clock_ms, &id) == FLAKE_OK
 #define SNO_TRY_AT   well &= sno_try_at(&snos, 42, guard_clock_ms, &sno) == FLAKE_OK
 #define SNO_SHARD_TRY_AT \
-    well &= sno_shard_try_at(&sno_shard_0, 42, guard_clock_ms, &sno) == FLAKE_OK
+    well &= sno_try_at(&sno_shard_0, 42, guard_clock_ms, &sno) == FLAKE_OK
 
 #if PART == NEW_UNITS
 #define PATHS(PATH)                                                                          \
@@ -101,9 +101,9 @@ static void move_clock(int64_t ms) {
     PATH(sno_next_new_unit, 1, move_clock(4); well &= sno_next(&snos, 42, &sno) == FLAKE_OK) \
     PATH(sno_try_at_new_unit, 1, move_clock(4); SNO_TRY_AT)                                  \
     PATH(sno_lanes_next_new_unit, 1, move_clock(4);                                          \
-         well &= sno_lanes_next(&laned_snos, 42, &sno) == FLAKE_OK)                          \
+         well &= sno_next(&laned_snos, 42, &sno) == FLAKE_OK)                          \
     PATH(sno_shard_next_new_unit, 1, move_clock(4);                                          \
-         well &= sno_shard_next(&sno_shard_0, 42, &sno) == FLAKE_OK)                         \
+         well &= sno_next(&sno_shard_0, 42, &sno) == FLAKE_OK)                         \
     PATH(sno_shard_try_at_new_unit, 1, move_clock(4); SNO_SHARD_TRY_AT)
 #elif PART == COARSE
 #define PATHS(PATH) PATHS_BY_CLOCK(PATH, coarse)
@@ -115,40 +115,40 @@ static void move_clock(int64_t ms) {
     PATH(floor_given_store, 1, id = by_store(&floor_word, guard_clock_ns))                        \
     PATH(floor_store, 1, id = own_increment(&floor_word))                                         \
     PATH(flake_next, 1, NEXT(flake_next))                                                         \
-    PATH(flake_lanes_next, 1, LANES_NEXT)                                                         \
-    PATH(flake_lanes_next_n, many, well &= flake_lanes_next_n(&lanes, ids, many) == FLAKE_OK)     \
+    PATH(flake_next, 1, LANES_NEXT)                                                         \
+    PATH(flake_next_n, many, well &= flake_next_n(&lanes, ids, many) == FLAKE_OK)     \
     PATH(flake_try, 1, NEXT(flake_try))                                                           \
     PATH(flake_try_at, 1, TRY_AT)                                                                 \
-    PATH(flake_shard_next, 1, SHARD_NEXT)                                                         \
-    PATH(flake_shard_try_at, 1, SHARD_TRY_AT)                                                     \
+    PATH(flake_next, 1, SHARD_NEXT)                                                         \
+    PATH(flake_try_at, 1, SHARD_TRY_AT)                                                     \
     PATH(flake_prefetch_next, 1, well &= flake_prefetch_next(&prefetch, &id) == FLAKE_OK)         \
     PATH(flake_next_n, many, well &= flake_next_n(&flakes, ids, many) == FLAKE_OK)                \
     PATH(flake128_next, 1, well &= flake128_next(&flakes128, &id128) == FLAKE_OK)                 \
-    PATH(flake128_lanes_next, 1,                                                                  \
-         well &= flake128_lanes_next(&laned_flakes128, &id128) == FLAKE_OK)                       \
+    PATH(flake128_next, 1,                                                                  \
+         well &= flake128_next(&laned_flakes128, &id128) == FLAKE_OK)                       \
     PATH(flake128_next_n, many, move_clock(1);                                                    \
          well &= flake128_next_n(&flakes128, ids128, many) == FLAKE_OK)                           \
-    PATH(flake128_lanes_next_n, many, move_clock(1);                                              \
-         well &= flake128_lanes_next_n(&laned_flakes128, ids128, many) == FLAKE_OK)               \
+    PATH(flake128_next_n, many, move_clock(1);                                              \
+         well &= flake128_next_n(&laned_flakes128, ids128, many) == FLAKE_OK)               \
     PATH(flake128_next_uuid7, 1, well &= flake128_next(&uuids, &id128) == FLAKE_OK)               \
     PATH(flake_uuid7_bytes, 1, well &= flake_uuid7_bytes(id128.bytes) == FLAKE_OK)                \
     PATH(flake_ulid, 1, well &= flake_ulid(texts) == FLAKE_OK)                                    \
     PATH(sno_next, 1, well &= sno_next(&snos, 42, &sno) == FLAKE_OK)                              \
     PATH(sno_try_at, 1, SNO_TRY_AT)                                                               \
-    PATH(sno_lanes_next, 1, well &= sno_lanes_next(&laned_snos, 42, &sno) == FLAKE_OK)            \
-    PATH(sno_shard_next, 1, well &= sno_shard_next(&sno_shard_0, 42, &sno) == FLAKE_OK)           \
-    PATH(sno_shard_try_at, 1, SNO_SHARD_TRY_AT)                                                   \
+    PATH(sno_next, 1, well &= sno_next(&laned_snos, 42, &sno) == FLAKE_OK)            \
+    PATH(sno_next, 1, well &= sno_next(&sno_shard_0, 42, &sno) == FLAKE_OK)           \
+    PATH(sno_try_at, 1, SNO_SHARD_TRY_AT)                                                   \
     PATH(sno_generate, 1, sno = sno_generate(42))                                                 \
     PATH(sno_next_n, many, move_clock(4);                                                         \
          well &= sno_next_n(&snos, 42, sno_ids, many) == FLAKE_OK)                                \
-    PATH(sno_lanes_next_n, many, move_clock(4);                                                   \
-         well &= sno_lanes_next_n(&laned_snos, 42, sno_ids, many) == FLAKE_OK)                    \
+    PATH(sno_next_n, many, move_clock(4);                                                   \
+         well &= sno_next_n(&laned_snos, 42, sno_ids, many) == FLAKE_OK)                    \
     PATH(flake_format_dec, 1, well &= flake_format(id, FLAKE_DEC, texts, 24) > 0)                 \
     PATH(flake_parse_dec, 1, well &= flake_parse("7380123456789012345", 19, FLAKE_DEC, &id) == 0) \
     PATH(flake_format_base62, 1, well &= flake_format(id, FLAKE_BASE62, texts, 24) > 0)           \
-    PATH(flake128_to_uuid, 1, flake128_to_uuid(id128, texts))                                     \
+    PATH(flake128_to_uuid, 1, flake128_to_uuid(&id128, texts))                                     \
     PATH(flake128_from_uuid, 1, well &= flake128_from_uuid(texts, 36, &id128) == FLAKE_OK)        \
-    PATH(flake128_to_ulid, 1, flake128_to_ulid(id128, texts))                                     \
+    PATH(flake128_to_ulid, 1, flake128_to_ulid(&id128, texts))                                     \
     PATH(flake128_from_ulid, 1, well &= flake128_from_ulid(texts, 26, &id128) == FLAKE_OK)        \
     PATH(flake128_to_uuid_n, many, flake128_to_uuid_n(ids128, many, texts))                       \
     PATH(flake128_from_uuid_n, many, well &= flake128_from_uuid_n(texts, many, ids128) == 0)      \
@@ -164,8 +164,8 @@ static void move_clock(int64_t ms) {
     PATH(flake_lanes_next_##clock, 1, LANES_NEXT)                                              \
     PATH(flake_shard_next_##clock, 1, SHARD_NEXT)                                              \
     PATH(sno_next_##clock, 1, well &= sno_next(&snos, 42, &sno) == FLAKE_OK)                   \
-    PATH(sno_lanes_next_##clock, 1, well &= sno_lanes_next(&laned_snos, 42, &sno) == FLAKE_OK) \
-    PATH(sno_shard_next_##clock, 1, well &= sno_shard_next(&sno_shard_0, 42, &sno) == FLAKE_OK)
+    PATH(sno_lanes_next_##clock, 1, well &= sno_next(&laned_snos, 42, &sno) == FLAKE_OK) \
+    PATH(sno_shard_next_##clock, 1, well &= sno_next(&sno_shard_0, 42, &sno) == FLAKE_OK)
 
 #define FUNCTION(name, n, ...)                                 \
     __attribute__((noinline)) static void guard_##name(void) { \
@@ -192,12 +192,12 @@ static void list(void) { PATHS(LIST) }
 /* Each has drawn its first id, for which it asks the system. */
 static bool begin_others(void) {
     flake_options o = {0};
-    o.form = FLAKE_UUID7;
-    return flake128_init(&uuids, 0, &o) == FLAKE_OK && flake128_next(&uuids, &id128) == FLAKE_OK &&
+    o.layout = flake_layout_uuid7;
+    return flake_init(&uuids, of_128(&o, 0), NULL) == FLAKE_OK && flake128_next(&uuids, &id128) == FLAKE_OK &&
            flake_uuid7_bytes(id128.bytes) == FLAKE_OK &&
-           flake128_init(&flakes128, 1, NULL) == FLAKE_OK &&
-           flake128_lanes_init(&laned_flakes128, wide_lane, 2, 1, NULL) == FLAKE_OK &&
-           flake_prefetch_init(&prefetch, &flakes, 1000, 0) == FLAKE_OK;
+           flake_init(&flakes128, of_128(NULL, 1), NULL) == FLAKE_OK &&
+           flake_init(&laned_flakes128, with_lanes(of_128(NULL, 1), wide_lane, 2), NULL) == FLAKE_OK &&
+           flake_prefetch_init(&prefetch, &flakes, 1000, 0, NULL) == FLAKE_OK;
 }
 #elif PART == FAST
 /* They know the counter's pace, and have a lease. */
@@ -227,12 +227,12 @@ static bool begin(void) {
     o.clock.kind = FLAKE_CLOCK_FAST;
     s.clock.kind = FLAKE_CLOCK_FAST;
 #endif
-    return flake_init(&flakes, &o) == FLAKE_OK &&
-           flake_shards_init(&flake_shard_0, 1, &o) == FLAKE_OK &&
-           flake_lanes_init(&lanes, lane, 2, &o) == FLAKE_OK &&
+    return flake_init(&flakes, &o, NULL) == FLAKE_OK &&
+           flake_init_shards(&flake_shard_0, 1, &o, NULL) == FLAKE_OK &&
+           flake_init(&lanes, with_lanes(&o, lane, 2), NULL) == FLAKE_OK &&
            sno_init(&snos, NULL, &s, NULL) == FLAKE_OK &&
-           sno_shards_init(&sno_shard_0, 1, NULL, &s, NULL) == FLAKE_OK &&
-           sno_lanes_init(&laned_snos, lane_of_snos, 2, NULL, &s, NULL) == FLAKE_OK &&
+           sno_init_shards(&sno_shard_0, 1, NULL, &s, NULL) == FLAKE_OK &&
+           sno_init(&laned_snos, NULL, with_lanes(&s, lane_of_snos, 2), NULL) == FLAKE_OK &&
            begin_others();
 }
 

@@ -9,12 +9,12 @@
 enum { meta = 42, most_lanes = 2 };
 
 static flake_gen flakes;
-static flake_shard flake_shard_0;
-static flake_lanes laned_flakes;
+static flake_gen flake_shard_0;
+static flake_gen laned_flakes;
 static flake_lane lanes_of_flakes[most_lanes];
 static sno_gen snos;
-static sno_shard sno_shard_0;
-static sno_lanes laned_snos;
+static sno_gen sno_shard_0;
+static sno_gen laned_snos;
 static flake_lane lanes_of_snos[most_lanes];
 static _Atomic(uint64_t) clocked_word, given_word;
 static int64_t clock_ns, given_ms;
@@ -37,12 +37,12 @@ bool begin_new_units(unsigned threads) {
     f.clock.now_ns = s.clock.now_ns = leap_ns;
     f.clock.user = s.clock.user = &clock_ns;
     f.node = pool.partition = 3;
-    return threads == 1 && flake_init(&flakes, &f) == FLAKE_OK &&
-           flake_shards_init(&flake_shard_0, 1, &f) == FLAKE_OK &&
-           flake_lanes_init(&laned_flakes, lanes_of_flakes, most_lanes, &f) == FLAKE_OK &&
+    return threads == 1 && flake_init(&flakes, &f, NULL) == FLAKE_OK &&
+           flake_init_shards(&flake_shard_0, 1, &f, NULL) == FLAKE_OK &&
+           flake_init(&laned_flakes, with_lanes(&f, lanes_of_flakes, most_lanes), NULL) == FLAKE_OK &&
            sno_init(&snos, &pool, &s, NULL) == FLAKE_OK &&
-           sno_shards_init(&sno_shard_0, 1, &pool, &s, NULL) == FLAKE_OK &&
-           sno_lanes_init(&laned_snos, lanes_of_snos, most_lanes, &pool, &s, NULL) == FLAKE_OK;
+           sno_init_shards(&sno_shard_0, 1, &pool, &s, NULL) == FLAKE_OK &&
+           sno_init(&laned_snos, &pool, with_lanes(&s, lanes_of_snos, most_lanes), NULL) == FLAKE_OK;
 }
 
 #define ONE_BY_ONE(name, type, ...)                   \
@@ -72,17 +72,17 @@ ONE_BY_ONE(new_unit_flake_next, uint64_t, well &= flake_next(&flakes, &ids[i]) =
 ONE_BY_ONE(new_unit_flake_try_at, uint64_t,
            well &= flake_try_at(&flakes, leap_ms(), &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_flake_shard_next, uint64_t,
-           well &= flake_shard_next(&flake_shard_0, &ids[i]) == FLAKE_OK)
+           well &= flake_next(&flake_shard_0, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_flake_shard_try_at, uint64_t,
-           well &= flake_shard_try_at(&flake_shard_0, leap_ms(), &ids[i]) == FLAKE_OK)
+           well &= flake_try_at(&flake_shard_0, leap_ms(), &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_flake_lanes_next, uint64_t,
-           well &= flake_lanes_next(&laned_flakes, &ids[i]) == FLAKE_OK)
+           well &= flake_next(&laned_flakes, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_sno_next, sno_id, well &= sno_next(&snos, meta, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_sno_try_at, sno_id,
            well &= sno_try_at(&snos, meta, leap_ms(), &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_sno_shard_next, sno_id,
-           well &= sno_shard_next(&sno_shard_0, meta, &ids[i]) == FLAKE_OK)
+           well &= sno_next(&sno_shard_0, meta, &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_sno_shard_try_at, sno_id,
-           well &= sno_shard_try_at(&sno_shard_0, meta, leap_ms(), &ids[i]) == FLAKE_OK)
+           well &= sno_try_at(&sno_shard_0, meta, leap_ms(), &ids[i]) == FLAKE_OK)
 ONE_BY_ONE(new_unit_sno_lanes_next, sno_id,
-           well &= sno_lanes_next(&laned_snos, meta, &ids[i]) == FLAKE_OK)
+           well &= sno_next(&laned_snos, meta, &ids[i]) == FLAKE_OK)

@@ -147,7 +147,7 @@ AT_ONCE(floor_memset_16, DONE(memset(out, (int)thread + 1, n * 16)))
 /* ---- generators ---- */
 
 static flake_gen flakes;
-static flake_shard flake_shards[most];
+static flake_gen flake_shards[most];
 
 /* A line of its own for each thread's stock. */
 typedef struct own_prefetch {
@@ -155,12 +155,12 @@ typedef struct own_prefetch {
 } own_prefetch;
 
 static own_prefetch prefetches[most];
-static flake128_gen flakes128;
+static flake_gen flakes128;
 static sno_gen snos;
-static sno_shard sno_shards[most];
-static flake_lanes laned_flakes;
-static flake128_lanes laned_flakes128;
-static sno_lanes laned_snos;
+static sno_gen sno_shards[most];
+static flake_gen laned_flakes;
+static flake_gen laned_flakes128;
+static sno_gen laned_snos;
 static flake_lane flake_lanes_of_cores[most], wide_lanes_of_cores[most];
 static flake_lane sno_lanes_of_cores[most];
 static mutex_snowflake mutex_flakes = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -189,21 +189,21 @@ static flake_options flake_opts(flake_layout layout, int kind) {
 
 static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
     const flake_options o = flake_opts(layout, kind);
-    if (flake_init(&flakes, &o) != FLAKE_OK) return false;
-    if (flake_shards_init(flake_shards, threads, &o) != FLAKE_OK) return false;
+    if (flake_init(&flakes, &o, NULL) != FLAKE_OK) return false;
+    if (flake_init_shards(flake_shards, threads, &o, NULL) != FLAKE_OK) return false;
     for (unsigned i = 0; i < threads; i++)
-        if (flake_prefetch_init(&prefetches[i].stock, &flakes, prefetch_ids, 0) != FLAKE_OK) return false;
-    return flake_lanes_init(&laned_flakes, flake_lanes_of_cores, lanes(), &o) == FLAKE_OK;
+        if (flake_prefetch_init(&prefetches[i].stock, &flakes, prefetch_ids, 0, NULL) != FLAKE_OK) return false;
+    return flake_init(&laned_flakes, with_lanes(&o, flake_lanes_of_cores, lanes()), NULL) == FLAKE_OK;
 }
 
-static bool begin_flake128(flake_form form, int kind) {
-    const uint64_t worker = form == FLAKE_BOUNDARY || form == FLAKE_UUID8 ? 0x0242ac110002 : 0;
+static bool begin_flake128(form_128 form, int kind) {
+    const uint64_t worker = form == FORM_BOUNDARY || form == FORM_UUID8 ? 0x0242ac110002 : 0;
     flake_options o;
     memset(&o, 0, sizeof o);
-    o.form = form;
+    o.layout = *layout_128(form);
     o.clock.kind = kind;
-    return flake128_init(&flakes128, worker, &o) == FLAKE_OK &&
-           flake128_lanes_init(&laned_flakes128, wide_lanes_of_cores, lanes(), worker, &o) == FLAKE_OK;
+    return flake_init(&flakes128, of_128(&o, worker), NULL) == FLAKE_OK &&
+           flake_init(&laned_flakes128, with_lanes(of_128(&o, worker), wide_lanes_of_cores, lanes()), NULL) == FLAKE_OK;
 }
 
 static bool begin_sno(unsigned threads, int kind) {
@@ -214,8 +214,8 @@ static bool begin_sno(unsigned threads, int kind) {
     pool.partition = node;
     o.clock.kind = kind;
     return sno_init(&snos, &pool, &o, NULL) == FLAKE_OK &&
-           sno_shards_init(sno_shards, threads, &pool, &o, NULL) == FLAKE_OK &&
-           sno_lanes_init(&laned_snos, sno_lanes_of_cores, lanes(), &pool, &o, NULL) == FLAKE_OK;
+           sno_init_shards(sno_shards, threads, &pool, &o, NULL) == FLAKE_OK &&
+           sno_init(&laned_snos, &pool, with_lanes(&o, sno_lanes_of_cores, lanes()), NULL) == FLAKE_OK;
 }
 
 static bool begin_mutex(flake_layout l) {
@@ -235,16 +235,16 @@ static bool begin_mutex(flake_layout l) {
         return (call);                           \
     }
 BEGIN(nothing, true)
-BEGIN(idgen, begin_flake(threads, flake_layout_idgen(), FLAKE_CLOCK_EXACT))
-BEGIN(uuid7_ids, begin_flake128(FLAKE_UUID7, FLAKE_CLOCK_EXACT))
-BEGIN(uuid8_ids, begin_flake128(FLAKE_UUID8, FLAKE_CLOCK_EXACT))
-BEGIN(ulid_ids, begin_flake128(FLAKE_ULID, FLAKE_CLOCK_EXACT))
+BEGIN(idgen, begin_flake(threads, flake_layout_idgen, FLAKE_CLOCK_EXACT))
+BEGIN(uuid7_ids, begin_flake128(FORM_UUID7, FLAKE_CLOCK_EXACT))
+BEGIN(uuid8_ids, begin_flake128(FORM_UUID8, FLAKE_CLOCK_EXACT))
+BEGIN(ulid_ids, begin_flake128(FORM_ULID, FLAKE_CLOCK_EXACT))
 BEGIN(mutex_roomy, begin_mutex(roomy()))
-BEGIN(mutex_idgen, begin_mutex(flake_layout_idgen()))
+BEGIN(mutex_idgen, begin_mutex(flake_layout_idgen))
 /* Generators that go by a clock. */
 #define GENERATORS_BY(clock, KIND)                                              \
     BEGIN(roomy_##clock, begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND))     \
-    BEGIN(flake128_##clock, begin_flake128(FLAKE_BOUNDARY, FLAKE_CLOCK_##KIND)) \
+    BEGIN(flake128_##clock, begin_flake128(FORM_BOUNDARY, FLAKE_CLOCK_##KIND)) \
     BEGIN(sno_##clock, begin_sno(threads, FLAKE_CLOCK_##KIND))
 GENERATORS_BY(exact, EXACT)
 GENERATORS_BY(coarse, COARSE)
@@ -252,10 +252,10 @@ GENERATORS_BY(fast, FAST)
 
 EACH(flake_next_1, uint64_t, flake_next(&flakes, &ids[i]) == FLAKE_OK)
 EACH(flake_try_1, uint64_t, flake_try(&flakes, &ids[i]) == FLAKE_OK)
-EACH(shard_next_1, uint64_t, flake_shard_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
+EACH(shard_next_1, uint64_t, flake_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
 EACH(prefetch_1, uint64_t, flake_prefetch_next(&prefetches[thread].stock, &ids[i]) == FLAKE_OK)
-EACH(lanes_next_1, uint64_t, flake_lanes_next(&laned_flakes, &ids[i]) == FLAKE_OK)
-EACH(flake128_lanes_next_1, flake128, flake128_lanes_next(&laned_flakes128, &ids[i]) == FLAKE_OK)
+EACH(lanes_next_1, uint64_t, flake_next(&laned_flakes, &ids[i]) == FLAKE_OK)
+EACH(flake128_lanes_next_1, flake128, flake128_next(&laned_flakes128, &ids[i]) == FLAKE_OK)
 EACH(flake128_next_1, flake128, flake128_next(&flakes128, &ids[i]) == FLAKE_OK)
 EACH(uuid7_bytes_1, flake128, flake_uuid7_bytes(ids[i].bytes) == FLAKE_OK)
 EACH(uuid7_1, char, flake_uuid7(ids + uuid_text * i) == FLAKE_OK)
@@ -264,16 +264,16 @@ EACH(sno_try_1, sno_id, sno_try(&snos, meta, &ids[i]) == FLAKE_OK)
 EACH(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
 
 EACH(sno_next_1, sno_id, sno_next(&snos, meta, &ids[i]) == FLAKE_OK)
-EACH(sno_lanes_next_1, sno_id, sno_lanes_next(&laned_snos, meta, &ids[i]) == FLAKE_OK)
-EACH(sno_shard_next_1, sno_id, sno_shard_next(&sno_shards[thread], meta, &ids[i]) == FLAKE_OK)
+EACH(sno_lanes_next_1, sno_id, sno_next(&laned_snos, meta, &ids[i]) == FLAKE_OK)
+EACH(sno_shard_next_1, sno_id, sno_next(&sno_shards[thread], meta, &ids[i]) == FLAKE_OK)
 /* The check of ids finds a zero one, since a second one is a duplicate. */
 EACH(sno_generate_1, sno_id, (ids[i] = sno_generate(meta), true))
 
 EACH_AT(flake_try_at_1, uint64_t, flake_try_at(&flakes, now_ns / 1000000, &ids[i]) == FLAKE_OK)
-EACH_AT(shard_try_at_1, uint64_t, flake_shard_try_at(&flake_shards[thread], now_ns / 1000000, &ids[i]) == FLAKE_OK)
+EACH_AT(shard_try_at_1, uint64_t, flake_try_at(&flake_shards[thread], now_ns / 1000000, &ids[i]) == FLAKE_OK)
 EACH_AT(flake128_try_at_1, flake128, flake128_try_at(&flakes128, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 EACH_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
-EACH_AT(sno_shard_try_at_1, sno_id, sno_shard_try_at(&sno_shards[thread], meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
+EACH_AT(sno_shard_try_at_1, sno_id, sno_try_at(&sno_shards[thread], meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 
 #define BATCHES(name, type, call)                                  \
     BURST(name##_1, type, 1, (void)0, call(ids + i, 1) == 0)       \
@@ -281,13 +281,13 @@ EACH_AT(sno_shard_try_at_1, sno_id, sno_shard_try_at(&sno_shards[thread], meta, 
     BURST(name##_256, type, 256, (void)0, call(ids + i, 256) == 0) \
     BURST(name##_4096, type, 4096, (void)0, call(ids + i, 4096) == 0)
 #define FLAKE_N(ids, n)          flake_next_n(&flakes, ids, n)
-#define FLAKE_SHARD_N(ids, n)    flake_shard_next_n(&flake_shards[thread], ids, n)
+#define FLAKE_SHARD_N(ids, n)    flake_next_n(&flake_shards[thread], ids, n)
 #define FLAKE128_N(ids, n)       flake128_next_n(&flakes128, ids, n)
 #define SNO_N(ids, n)            sno_next_n(&snos, meta, ids, n)
-#define SNO_SHARD_N(ids, n)      sno_shard_next_n(&sno_shards[thread], meta, ids, n)
-#define FLAKE_LANES_N(ids, n)    flake_lanes_next_n(&laned_flakes, ids, n)
-#define FLAKE128_LANES_N(ids, n) flake128_lanes_next_n(&laned_flakes128, ids, n)
-#define SNO_LANES_N(ids, n)      sno_lanes_next_n(&laned_snos, meta, ids, n)
+#define SNO_SHARD_N(ids, n)      sno_next_n(&sno_shards[thread], meta, ids, n)
+#define FLAKE_LANES_N(ids, n)    flake_next_n(&laned_flakes, ids, n)
+#define FLAKE128_LANES_N(ids, n) flake128_next_n(&laned_flakes128, ids, n)
+#define SNO_LANES_N(ids, n)      sno_next_n(&laned_snos, meta, ids, n)
 BATCHES(lanes_batch, uint64_t, FLAKE_LANES_N)
 BATCHES(flake128_lanes_batch, flake128, FLAKE128_LANES_N)
 BATCHES(sno_lanes_batch, sno_id, SNO_LANES_N)
@@ -387,20 +387,20 @@ static size_t day_lengths[text_ids];
 
 static bool begin_day(unsigned threads) {
     const int64_t day_ms = 24 * 3600 * 1000, from_ms = exact_ns() / 1000000 - day_ms;
-    const flake_layout layout = flake_layout_idgen();
+    const flake_layout layout = flake_layout_idgen;
     bool well = true;
     (void)threads;
     for (unsigned i = 0; i < text_ids; i++) {
         flake_parts p;
-        flake128_parts p128;
+        flake_parts p128;
         memset(&p, 0, sizeof p);
         memset(&p128, 0, sizeof p128);
         p128.unix_ms = p.unix_ms = from_ms + day_ms / text_ids * i;
         p128.seq = p.seq = i * 7 % 4096;
         p.node = i % 1024;
-        p128.worker = 0x0242ac110002;
+        p128.node = 0x0242ac110002;
         well &= flake_compose(&layout, &p, &day_flakes[i]) == FLAKE_OK;
-        well &= flake128_compose(FLAKE_BOUNDARY, &p128, &day_flakes128[i]) == FLAKE_OK;
+        well &= flake128_compose(&flake_layout_boundary, &p128, &day_flakes128[i]) == FLAKE_OK;
         well &= sno_compose((uint64_t)(p.unix_ms - 1262304000000) / 4, i & 1, (uint8_t)i, node, (uint16_t)(i * 17),
                             &day_snos[i]) == FLAKE_OK;
     }
@@ -448,10 +448,10 @@ EACH(strtoull_dec, uint64_t, DONE(ids[i] = strtoull(TEXT_AT(day_texts, i), NULL,
 /* The least that a text costs: its bytes. */
 EACH(floor_copy, char, DONE(memcpy(ids + 16 * i, &day_flakes128[i], 16)))
 
-EACH(format128, char, flake128_format(day_flakes128[i], 62, TEXT_AT(ids, i), text_stride) > 0)
+EACH(format128, char, flake128_format(&day_flakes128[i], 62, TEXT_AT(ids, i), text_stride) > 0)
 EACH(parse128, flake128, flake128_parse(TEXT_AT(day_texts, i), day_lengths[i], 62, &ids[i]) == FLAKE_OK)
 CHECK_TEXTS(format128, flake128, flake128_parse(TEXT_AT(texts, i), strlen(TEXT_AT(texts, i)), 62, &id),
-            flake128_compare(id, day_flakes128[i]) == 0)
+            flake128_compare(&id, &day_flakes128[i]) == 0)
 BEGIN(128, begin_texts(threads, format128))
 
 EACH(encode_1, char, DONE(sno_encode(day_snos[i], ids + 16 * i)))
@@ -468,7 +468,7 @@ BEGIN(sno_texts, begin_day(threads) && encode_1(0, day_texts, text_ids))
     EACH(from_##form, flake128, flake128_from_##form(day_texts + (size)*i, (size)-1, &ids[i]) == FLAKE_OK) \
     AT_ONCE(from_##form##_n, flake128_from_##form##_n(day_texts, n, (flake128 *)out) == FLAKE_OK)          \
     CHECK_TEXTS(form, flake128, flake128_from_##form(texts + (size)*i, (size)-1, &id),                     \
-                flake128_compare(id, day_flakes128[i]) == 0)                                               \
+                flake128_compare(&id, &day_flakes128[i]) == 0)                                               \
     BEGIN(form, begin_day(threads) && to_##form(0, day_texts, text_ids))
 ID_TEXTS(uuid, 37)
 ID_TEXTS(ulid, 27)
@@ -1166,8 +1166,8 @@ static void known_id(const bench_row *r, uint32_t number, void *out, size_t at) 
         flake128 id = {{0}};
         id.bytes[0] = (uint8_t)(number >> 8);
         id.bytes[15] = (uint8_t)number;
-        if (r->key == key_of_uuid) flake128_to_uuid(id, (char *)out + uuid_text * at);
-        else if (r->key == key_of_ulid) flake128_to_ulid(id, (char *)out + ulid_text * at);
+        if (r->key == key_of_uuid) flake128_to_uuid(&id, (char *)out + uuid_text * at);
+        else if (r->key == key_of_ulid) flake128_to_ulid(&id, (char *)out + ulid_text * at);
         else ((flake128 *)out)[at] = id;
     }
 }

@@ -54,7 +54,7 @@ static const char campaign_help[] =
 
 static struct campaign {
     const char *header, *layout, *clock, *replay, *epoch_ms;
-    uint64_t node, seq_min, seq_max, max_ahead_ms, max_wait_ms, scatter, refuse_back;
+    uint64_t node, seq_min, seq_max, max_ahead_ms, max_wait_ms, scatter, fail_on_backwards;
     uint64_t inputs, seed;
     double seconds;
 } campaign = {"flake", "idgen", "back", NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 1, 60};
@@ -89,7 +89,7 @@ static const campaign_option campaign_options[] = {
     {"--max-ahead-ms", NULL, 0, &campaign.max_ahead_ms, 0, INT64_MAX, 0},
     {"--max-wait-ms", NULL, 0, &campaign.max_wait_ms, 0, INT64_MAX, INT64_MAX},
     {"--scatter", NULL, 0, &campaign.scatter, 0, 1, 0},
-    {"--refuse-back", NULL, 0, &campaign.refuse_back, 0, 1, 0},
+    {"--refuse-back", NULL, 0, &campaign.fail_on_backwards, 0, 1, 0},
     {"--seconds", NULL, 1, NULL, 0, 0, 1},
     {"--hours", NULL, 3600, NULL, 0, 0, 1},
     {"--inputs", NULL, 0, &campaign.inputs, 1, UINT64_MAX, UINT64_MAX},
@@ -178,7 +178,7 @@ static bool campaign_is_own(const char *text, flake_layout *layout) {
     text = campaign_bits(text, '-', &node_bits);
     if (!campaign_bits(text, 0, &seq_bits)) return false;
     *layout = flake_layout_of(time_bits, node_bits, seq_bits, 0);
-    if (flake_layout_check(layout) != FLAKE_OK)
+    if (flake_layout_check(layout, NULL) != FLAKE_OK)
         campaign_usage("no layout of 64 bits (node and sequence have 32 at most):",
                        campaign.layout);
     return true;
@@ -221,15 +221,15 @@ static void campaign_configure_sno(void) {
 }
 
 /* Whether --layout names a form of 128 bits. */
-static bool campaign_is_wide(flake_form *form) {
+static bool campaign_is_wide(form_128 *form) {
     static const struct {
         const char *name;
-        flake_form form;
-    } forms[] = {{"boundary", FLAKE_BOUNDARY},
-                 {"uuid7", FLAKE_UUID7},
-                 {"uuid7_node", FLAKE_UUID7_NODE},
-                 {"uuid8", FLAKE_UUID8},
-                 {"ulid", FLAKE_ULID}};
+        form_128 form;
+    } forms[] = {{"boundary", FORM_BOUNDARY},
+                 {"uuid7", FORM_UUID7},
+                 {"uuid7_node", FORM_UUID7_NODE},
+                 {"uuid8", FORM_UUID8},
+                 {"ulid", FORM_ULID}};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         if (strcmp(campaign.layout, forms[i].name) != 0) continue;
         *form = forms[i].form;
@@ -253,14 +253,14 @@ static void campaign_configure_flake(void) {
     o->max_ahead_ms = (int64_t)campaign.max_ahead_ms;
     o->max_wait_ms = (int64_t)campaign.max_wait_ms;
     o->seq_scatter = campaign.scatter != 0;
-    o->refuse_back = campaign.refuse_back != 0;
+    o->fail_on_backwards = campaign.fail_on_backwards != 0;
     o->clock.now_ns = fuzz_read;
     const uint64_t worker = flake_worker_of(o->form);
     const char *const why =
-        campaign_flake.wide ? flake128_options_why(worker, o) : flake_options_why(o);
+        campaign_flake.wide ? options_why(of_128(o, worker)) : options_why(o);
     if (why) campaign_usage("flake.h refuses this:", why);
     const flake_status status =
-        campaign_flake.wide ? flake128_init(&flake_wide, worker, o) : flake_init(&flake_plain, o);
+        campaign_flake.wide ? flake_init(&flake_wide, of_128(o, worker), NULL) : flake_init(&flake_plain, o, NULL);
     if (status != FLAKE_OK) campaign_usage("flake.h refuses this:", flake_status_str(status));
 }
 

@@ -319,11 +319,11 @@ static flake_status claims_outcome(int txn, const char *known) {
     const int pool = claims_member(second, "response_range");
     if (claims_member(horizon, "header") < 0 || claims_member(pool, "header") < 0) return FLAKE_IO;
     const char *const value = claims_value_of(horizon, room);
-    if (!value) return FLAKE_LEASE;
+    if (!value) return FLAKE_LEASE_LOST;
     /* a value with a NUL in it ends there */
     if (strcmp(value, "eA==") == 0) return FLAKE_OK;
-    if (strcmp(value, known) != 0) return FLAKE_LEASE;
-    return claims_member(pool, "kvs") >= 0 ? FLAKE_LEASE : FLAKE_AGAIN;
+    if (strcmp(value, known) != 0) return FLAKE_LEASE_LOST;
+    return claims_member(pool, "kvs") >= 0 ? FLAKE_LEASE_LOST : FLAKE_AGAIN;
 }
 
 /* The H of "H TOKEN SEQ"; -1: it is none. */

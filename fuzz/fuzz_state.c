@@ -204,32 +204,32 @@ typedef struct plain {
 } plain;
 
 static plain record_read_plainly(const uint8_t *in) {
-    plain p = {FLAKE_TORN, 0, 0, 0, 0};
+    plain p = {FLAKE_CORRUPT, 0, 0, 0, 0};
     if (record_number(in + 120) != record_checksum(in)) return p;
     p.number = record_number(in);
     p.horizon_ns = (int64_t)record_number(in + 8);
     p.written_ns = (int64_t)record_number(in + 16);
     p.status = FLAKE_OK;
-    if (p.horizon_ns < p.written_ns || !p.number) p.status = FLAKE_TORN;
+    if (p.horizon_ns < p.written_ns || !p.number) p.status = FLAKE_CORRUPT;
     for (size_t i = 104; i < 120; i++)
-        if (in[i]) p.status = FLAKE_FOREIGN;
+        if (in[i]) p.status = FLAKE_MISMATCH;
     return p;
 }
 
 static plain file_read_plainly(const uint8_t *in, size_t n) {
     static const uint8_t magic[8] = {'i', 'd', 's', 't', 'a', 't', 'e', '\n'};
-    plain p = {FLAKE_FOREIGN, 0, 0, 0, 0};
+    plain p = {FLAKE_MISMATCH, 0, 0, 0, 0};
     for (size_t i = 0; i < n && i < 8; i++)
         if (in[i] != magic[i]) return p;
-    p.status = FLAKE_TORN;
+    p.status = FLAKE_CORRUPT;
     if (n < 128) return p;
-    p.status = FLAKE_FOREIGN;
+    p.status = FLAKE_MISMATCH;
     if (record_number(in + 8) != (uint64_t)2 << 32) return p; /* the version, and zeros */
-    p.status = FLAKE_TORN;
+    p.status = FLAKE_CORRUPT;
     if (n < 8192) return p;
     for (size_t at = 512; at < 8192; at += 4096) {
         const plain found = record_read_plainly(in + at);
-        if (found.status == FLAKE_FOREIGN) return found;
+        if (found.status == FLAKE_MISMATCH) return found;
         if (found.status != FLAKE_OK) continue;
         if (p.status == FLAKE_OK && p.number > found.number) continue;
         p = found;
@@ -274,8 +274,8 @@ static void record_check_judgement(const flake_i_record *r) {
     const uint8_t other = fuzz_byte();
     if (other & 64) identity[other % 64] ^= other;
     flake_status wanted = FLAKE_OK;
-    if (other & 64) wanted = FLAKE_FOREIGN;
-    else if (now_ns < r->written_ns) wanted = FLAKE_CLOCK_BACK;
+    if (other & 64) wanted = FLAKE_MISMATCH;
+    else if (now_ns < r->written_ns) wanted = FLAKE_CLOCK_BACKWARDS;
     else if (downtime_ns && now_ns > r->horizon_ns &&
              (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)downtime_ns)
         wanted = FLAKE_DOWNTIME;
@@ -333,7 +333,7 @@ static void record_check(void) {
         record_check_reading(bytes);
     } else if (form % 4 == 2) {
         bytes[fuzz_below(FLAKE_I_RECORD)] ^= (uint8_t)(1 + fuzz_below(255));
-        fuzz_same("a changed byte", flake_i_record_get(bytes, &r), FLAKE_TORN);
+        fuzz_same("a changed byte", flake_i_record_get(bytes, &r), FLAKE_CORRUPT);
     } else record_check_judgement(&r);
 }
 
@@ -386,7 +386,7 @@ static flake_state run_state;
 static flake_state_options run_where;
 static flake_options run_options;
 static flake_gen run_gen;
-static flake_shard run_shards[2];
+static flake_gen run_shards[2];
 static flake_state run_sno_state;
 static flake_state_options run_sno_where;
 static sno_snapshot run_pool;
@@ -422,10 +422,10 @@ static void run_make_generators(void) {
     const uint32_t half = (o.seq_min + o.seq_max) / 2;
     flake_options part = o;
     part.seq_max = half;
-    fuzz_same("init", flake_init(&run_gen, &part), FLAKE_OK);
+    fuzz_same("init", flake_init(&run_gen, &part, NULL), FLAKE_OK);
     part.seq_min = half + 1;
     part.seq_max = o.seq_max;
-    fuzz_same("shards_init", flake_shards_init(run_shards, 2, &part), FLAKE_OK);
+    fuzz_same("shards_init", flake_init_shards(run_shards, 2, &part, NULL), FLAKE_OK);
 }
 
 static void run_move_clock_to(int64_t to_ns) {
@@ -460,7 +460,7 @@ static void run_begin(void) {
         if (run_of == RUN_NUMBER && status == (int)FLAKE_AGAIN) {
             fuzz_true("a horizon that has not passed", began_ns < before.horizon_ns);
             run_move_clock_to(before.horizon_ns);
-        } else if (status == (int)(run_of == RUN_SNO ? FLAKE_CLOCK_BACK : FLAKE_CLOCK_BACK)) {
+        } else if (status == (int)(run_of == RUN_SNO ? FLAKE_CLOCK_BACKWARDS : FLAKE_CLOCK_BACKWARDS)) {
             fuzz_true("from the future", began_ns < before.written_ns);
             run_move_clock_to(before.written_ns);
         } else if (status == (int)(run_of == RUN_SNO ? FLAKE_DOWNTIME : FLAKE_DOWNTIME)) {
@@ -492,7 +492,7 @@ static void run_damage(void) {
     if (wanted.status != FLAKE_OK) {
         int status = (int)wanted.status;
         if (run_of == RUN_SNO)
-            status = (int)(wanted.status == FLAKE_TORN ? FLAKE_TORN : FLAKE_FOREIGN);
+            status = (int)(wanted.status == FLAKE_CORRUPT ? FLAKE_CORRUPT : FLAKE_MISMATCH);
         fuzz_same("status of damage", run_open(), status);
         fuzz_true("left as it was", memcmp(&damaged, &f->now, sizeof damaged) == 0);
     }
@@ -538,11 +538,11 @@ static void run_draw_flake(uint8_t way) {
     case 0: n = flake_next(&run_gen, ids) == FLAKE_OK; break;
     case 1: n = flake_try(&run_gen, ids) == FLAKE_OK; break;
     case 2: n = flake_next_n(&run_gen, ids, 7) == FLAKE_OK ? 7 : 0; break;
-    case 3: n = flake_try_n(&run_gen, ids, 7); break;
+    case 3: n = got64_n(&run_gen, ids, 7); break;
     case 4: n = flake_try_at(&run_gen, fuzz_reading_ns / 1000000, ids) == FLAKE_OK; break;
-    case 5: n = flake_shard_next(&run_shards[0], ids) == FLAKE_OK; break;
-    case 6: n = flake_shard_try_n(&run_shards[1], ids, 7); break;
-    default: n = flake_shard_try(&run_shards[1], ids) == FLAKE_OK; break;
+    case 5: n = flake_next(&run_shards[0], ids) == FLAKE_OK; break;
+    case 6: n = got64_n(&run_shards[1], ids, 7); break;
+    default: n = flake_try(&run_shards[1], ids) == FLAKE_OK; break;
     }
     /* a batch that fails leaves those that it had in front */
     if (!n && way % 8 == 2)
@@ -557,7 +557,7 @@ static void run_restore(void) {
     if (run_of == RUN_SNO || flake_snapshot_take(&run_gen, &s) != FLAKE_OK) return;
     s.unix_ms += (int64_t)fuzz_below(5000);
     s.count = fuzz_byte();
-    (void)flake_restore(&run_gen, &s);
+    (void)flake_restore(&run_gen, &s, NULL);
 }
 
 static void run_set_up(void) {
@@ -582,7 +582,7 @@ static void run_set_up(void) {
     run_sno_where.horizon_ms = run_where.horizon_ms;
     run_where.max_downtime_ms = kind & 16 && run_of != RUN_NUMBER ? 1000 : 0;
     run_sno_where.max_downtime_ms = run_where.max_downtime_ms;
-    run_options.layout = kind & 32 ? flake_layout_sonyflake() : flake_layout_idgen();
+    run_options.layout = kind & 32 ? flake_layout_sonyflake : flake_layout_idgen;
     run_options.seq_max = 3 + fuzz_byte() % 60;
     run_options.max_ahead_ms = kind & 64 ? 1500 : 0;
     run_pool.partition = 9;

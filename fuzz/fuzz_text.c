@@ -67,7 +67,7 @@ static const char text_62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm
 
 enum { text_last_form = FLAKE_BASE58_FLICKR };
 
-static text_form text_form_of(flake_text form) {
+static text_form text_form_of(flake_encoding form) {
     static const text_form forms[] = {
         {10, 20, text_62, false},
         {16, 16, "0123456789abcdef", false},
@@ -201,16 +201,16 @@ typedef size_t (*text_writer)(const uint8_t *number, unsigned form, bool fixed, 
 static size_t text_write_64(const uint8_t *number, unsigned form, bool fixed, char *buf,
                             size_t size) {
     const uint64_t id = flake_from_bytes(number);
-    return fixed ? flake_format_fixed(id, (flake_text)form, buf, size)
-                 : flake_format(id, (flake_text)form, buf, size);
+    return fixed ? flake_format_fixed(id, (flake_encoding)form, buf, size)
+                 : flake_format(id, (flake_encoding)form, buf, size);
 }
 
 static size_t text_write_128(const uint8_t *number, unsigned base, bool fixed, char *buf,
                              size_t size) {
     flake128 id;
     memcpy(id.bytes, number, sizeof id.bytes);
-    return fixed ? flake128_format_fixed(id, base, buf, size)
-                 : flake128_format(id, base, buf, size);
+    return fixed ? flake128_format_fixed(&id, base, buf, size)
+                 : flake128_format(&id, base, buf, size);
 }
 
 /* In a buffer that just holds it, and in one that is a byte too small and stays as it was. */
@@ -238,13 +238,13 @@ static void text_check_64(void) {
     flake_to_bytes(id, out);
     fuzz_true("bytes", !memcmp(number, out, sizeof out));
     for (unsigned form = FLAKE_DEC; form <= text_last_form; form++) {
-        const text_form f = text_form_of((flake_text)form);
+        const text_form f = text_form_of((flake_encoding)form);
         char text[FLAKE_TEXT_SIZE];
         for (unsigned fixed = 0; fixed < 2; fixed++) {
             text_check_written(number, sizeof number, text_write_64, form, f, fixed);
             uint64_t back = ~id;
             const size_t length = text_write_64(number, form, fixed, text, sizeof text);
-            fuzz_same("parse", flake_parse(text, length, (flake_text)form, &back), FLAKE_OK);
+            fuzz_same("parse", flake_parse(text, length, (flake_encoding)form, &back), FLAKE_OK);
             fuzz_same_u64("id read back", back, id);
         }
     }
@@ -273,23 +273,23 @@ static void text_check_parse_64(void) {
     char *text, right[FLAKE_TEXT_SIZE];
     if (choice & 16) {
         const uint64_t any = fuzz_bytes(8);
-        length = choice & 32 ? flake_format_fixed(any, (flake_text)form, right, sizeof right)
-                             : flake_format(any, (flake_text)form, right, sizeof right);
+        length = choice & 32 ? flake_format_fixed(any, (flake_encoding)form, right, sizeof right)
+                             : flake_format(any, (flake_encoding)form, right, sizeof right);
         text = text_edited(right, &length);
     } else text = text_rest(&length);
     const uint64_t untouched = 0x5e5e5e5e5e5e5e5e;
     uint64_t id = untouched;
-    const flake_status status = flake_parse(text, length, (flake_text)form, &id);
+    const flake_status status = flake_parse(text, length, (flake_encoding)form, &id);
     if (form > text_last_form) {
         char room[FLAKE_TEXT_SIZE];
         fuzz_same("status for an unknown form", status, FLAKE_INVALID);
-        fuzz_same("width of an unknown form", (int64_t)flake_text_width((flake_text)form), 0);
-        fuzz_same("unknown form", (int64_t)flake_format(id, (flake_text)form, room, sizeof room),
+        fuzz_same("width of an unknown form", (int64_t)flake_text_width((flake_encoding)form), 0);
+        fuzz_same("unknown form", (int64_t)flake_format(id, (flake_encoding)form, room, sizeof room),
                   0);
     } else {
         uint8_t number[8];
         const bool fits =
-            text_read(text, length, text_form_of((flake_text)form), number, sizeof number);
+            text_read(text, length, text_form_of((flake_encoding)form), number, sizeof number);
         fuzz_same("status", status, fits ? FLAKE_OK : FLAKE_PARSE);
         if (fits) fuzz_same_u64("id", id, flake_from_bytes(number));
     }
@@ -305,7 +305,7 @@ static void text_check_parse_128(void) {
         flake128 any;
         for (size_t i = 0; i < sizeof any.bytes; i++)
             any.bytes[i] = choice & 2 ? fuzz_byte() : 0xff;
-        length = flake128_format(any, base, right, sizeof right);
+        length = flake128_format(&any, base, right, sizeof right);
         text = text_edited(right, &length);
     } else text = text_rest(&length);
     flake128 id, untouched;
@@ -315,14 +315,14 @@ static void text_check_parse_128(void) {
     if (base < 2 || base > 62) {
         char room[FLAKE128_TEXT_SIZE];
         fuzz_same("status for an unknown base", status, FLAKE_INVALID);
-        fuzz_same("unknown base", (int64_t)flake128_format(id, base, room, sizeof room), 0);
+        fuzz_same("unknown base", (int64_t)flake128_format(&id, base, room, sizeof room), 0);
     } else {
         uint8_t number[16];
         const bool fits = text_read(text, length, text_form_128(base), number, sizeof number);
         fuzz_same("status", status, fits ? FLAKE_OK : FLAKE_PARSE);
         if (fits) fuzz_true("id", !memcmp(id.bytes, number, sizeof number));
     }
-    if (status != FLAKE_OK) fuzz_true("id of a call that failed", !flake128_compare(id, untouched));
+    if (status != FLAKE_OK) fuzz_true("id of a call that failed", !flake128_compare(&id, &untouched));
     free(text);
 }
 
@@ -434,41 +434,41 @@ static void text_check_uuid_128(void) {
 
 /* Fields of 128 bits, byte by byte. */
 static void text_check_fields_128(void) {
-    flake128_parts parts, back;
+    flake_parts parts, back;
     flake128 id, low, high, untouched;
     uint8_t wanted[16];
     memset(&parts, 0, sizeof parts);
     memset(&untouched, 0x5e, sizeof untouched);
     id = low = high = untouched;
     parts.unix_ms = (int64_t)(fuzz_byte() % 2 ? fuzz_number() : fuzz_bytes(8));
-    parts.worker = fuzz_number() >> (fuzz_byte() % 4 ? 16 : 0);
+    parts.node = fuzz_number() >> (fuzz_byte() % 4 ? 16 : 0);
     parts.seq = (uint32_t)fuzz_number() >> (fuzz_byte() % 4 ? 16 : 0);
     const bool early = parts.unix_ms < 0;
-    const flake_status in_time = early ? FLAKE_RANGE : FLAKE_OK;
+    const flake_status in_time = early ? FLAKE_TIME_RANGE : FLAKE_OK;
     for (unsigned i = 0; i < 8; i++) wanted[7 - i] = (uint8_t)((uint64_t)parts.unix_ms >> 8 * i);
-    for (unsigned i = 0; i < 6; i++) wanted[13 - i] = (uint8_t)(parts.worker >> 8 * i);
+    for (unsigned i = 0; i < 6; i++) wanted[13 - i] = (uint8_t)(parts.node >> 8 * i);
     for (unsigned i = 0; i < 2; i++) wanted[15 - i] = (uint8_t)(parts.seq >> 8 * i);
-    const bool large = parts.worker > 0xffffffffffff || parts.seq > 0xffff;
-    const flake_status status = flake128_compose(FLAKE_BOUNDARY, &parts, &id);
-    fuzz_same("flake128_compose", status, early ? FLAKE_RANGE : large ? FLAKE_INVALID : FLAKE_OK);
+    const bool large = parts.node > 0xffffffffffff || parts.seq > 0xffff;
+    const flake_status status = flake128_compose(&flake_layout_boundary, &parts, &id);
+    fuzz_same("flake128_compose", status, early ? FLAKE_TIME_RANGE : large ? FLAKE_INVALID : FLAKE_OK);
     if (status == FLAKE_OK) {
         fuzz_true("id", !memcmp(id.bytes, wanted, sizeof wanted));
-        fuzz_same("flake128_decompose", flake128_decompose(FLAKE_BOUNDARY, id, &back), FLAKE_OK);
+        fuzz_same("flake128_decompose", flake128_decompose(&flake_layout_boundary, &id, &back), FLAKE_OK);
         fuzz_same("unix_ms", back.unix_ms, parts.unix_ms);
         fuzz_same_u64("time", back.time, (uint64_t)parts.unix_ms);
-        fuzz_same_u64("worker", back.worker, parts.worker);
+        fuzz_same_u64("worker", back.node, parts.node);
         fuzz_same("seq", back.seq, parts.seq);
-    } else fuzz_true("id of a call that failed", !flake128_compare(id, untouched));
-    fuzz_same("flake128_min_at", flake128_min_at(FLAKE_BOUNDARY, parts.unix_ms, &low), in_time);
-    fuzz_same("flake128_max_at", flake128_max_at(FLAKE_BOUNDARY, parts.unix_ms, &high), in_time);
+    } else fuzz_true("id of a call that failed", !flake128_compare(&id, &untouched));
+    fuzz_same("flake128_min_at", flake128_min_at(&flake_layout_boundary, parts.unix_ms, &low), in_time);
+    fuzz_same("flake128_max_at", flake128_max_at(&flake_layout_boundary, parts.unix_ms, &high), in_time);
     if (!early) {
         memset(wanted + 8, 0, 8);
         fuzz_true("min_at", !memcmp(low.bytes, wanted, sizeof wanted));
         memset(wanted + 8, 0xff, 8);
         fuzz_true("max_at", !memcmp(high.bytes, wanted, sizeof wanted));
     } else {
-        fuzz_true("min_at that failed", !flake128_compare(low, untouched));
-        fuzz_true("max_at that failed", !flake128_compare(high, untouched));
+        fuzz_true("min_at that failed", !flake128_compare(&low, &untouched));
+        fuzz_true("max_at that failed", !flake128_compare(&high, &untouched));
     }
 }
 
@@ -589,7 +589,7 @@ static void text_check_fields(void) {
     flake_parts parts, back;
     uint64_t mask, id = 0x5e5e5e5e5e5e5e5e;
     const bool sound = layout_is_sound(&l, &mask);
-    fuzz_same("flake_layout_check", flake_layout_check(&l), sound ? FLAKE_OK : FLAKE_INVALID);
+    fuzz_same("flake_layout_check", flake_layout_check(&l, NULL), sound ? FLAKE_OK : FLAKE_INVALID);
     memset(&parts, 0, sizeof parts);
     const uint64_t seed = fuzz_bytes(8);
     parts.unix_ms = fuzz_byte() % 2 ? (int64_t)seed : (int64_t)(seed >> fuzz_byte() % 64);
@@ -612,11 +612,11 @@ static void text_check_fields(void) {
     f.node = parts.node;
     f.seq = parts.seq;
     const flake_status in_time =
-        early || layout_low(f.time, l.time_bits) != f.time ? FLAKE_RANGE : FLAKE_OK;
+        early || layout_low(f.time, l.time_bits) != f.time ? FLAKE_TIME_RANGE : FLAKE_OK;
     fuzz_same("min_at", flake_min_at(&l, parts.unix_ms, &low), in_time);
     fuzz_same("max_at", flake_max_at(&l, parts.unix_ms, &high), in_time);
     if (in_time != FLAKE_OK) {
-        fuzz_same("compose", status, FLAKE_RANGE);
+        fuzz_same("compose", status, FLAKE_TIME_RANGE);
     } else if (layout_low(f.node, l.node_bits) != f.node ||
                layout_low(f.seq, l.seq_bits) != f.seq) {
         fuzz_same("compose", status, FLAKE_INVALID);
@@ -654,7 +654,7 @@ static void text_check_fields(void) {
                              : f.time <= most;
     fuzz_same("decompose of any", flake_decompose(&l, any, &back),
               !whole  ? FLAKE_INVALID
-              : !told ? FLAKE_RANGE
+              : !told ? FLAKE_TIME_RANGE
                       : FLAKE_OK);
     if (!whole || !told) return;
     if (before) {
@@ -663,7 +663,7 @@ static void text_check_fields(void) {
                       back_by * l.unit_ms);
         fuzz_same_u64("node", back.node, f.node);
         fuzz_same_u64("seq", back.seq, f.seq);
-        fuzz_same("compose before the epoch", flake_compose(&l, &back, &id), FLAKE_RANGE);
+        fuzz_same("compose before the epoch", flake_compose(&l, &back, &id), FLAKE_TIME_RANGE);
         return;
     }
     fuzz_same("compose again", flake_compose(&l, &back, &id), FLAKE_OK);
@@ -910,7 +910,7 @@ static void text_check_compose(void) {
     const unsigned tick = fuzz_byte();
     const uint16_t partition = (uint16_t)fuzz_bytes(2);
     const flake_status status = sno_compose(units, tick, 7, partition, 9, &id);
-    fuzz_same("compose", status, units >> 39 ? FLAKE_RANGE : tick > 1 ? FLAKE_INVALID : FLAKE_OK);
+    fuzz_same("compose", status, units >> 39 ? FLAKE_TIME_RANGE : tick > 1 ? FLAKE_INVALID : FLAKE_OK);
     if (status != FLAKE_OK) text_same_id("id of a call that failed", id, text_untouched());
     else fuzz_same_u64("units", sno_units(id), units);
 }
@@ -925,8 +925,8 @@ static void text_check_sno_times(void) {
     if (near % 4 == 3) ms = epoch_ms + (int64_t)((uint64_t)ms >> 2) % (units * 4);
     sno_id low = text_untouched(), high = text_untouched();
     const bool fits = ms >= epoch_ms && (ms - epoch_ms) / 4 < units;
-    fuzz_same("sno_min_at", sno_min_at(ms, &low), fits ? FLAKE_OK : FLAKE_RANGE);
-    fuzz_same("sno_max_at", sno_max_at(ms, &high), fits ? FLAKE_OK : FLAKE_RANGE);
+    fuzz_same("sno_min_at", sno_min_at(ms, &low), fits ? FLAKE_OK : FLAKE_TIME_RANGE);
+    fuzz_same("sno_max_at", sno_max_at(ms, &high), fits ? FLAKE_OK : FLAKE_TIME_RANGE);
     sno_id wanted = text_untouched();
     if (fits) memset(&wanted, 0, sizeof wanted);
     for (unsigned i = 0; fits && i < 39; i++) /* bit by bit: those above the tick */

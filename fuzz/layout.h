@@ -14,19 +14,19 @@ static inline flake_layout layout_from_bytes(void) {
     const uint8_t choice = fuzz_byte();
     switch (choice % 16) {
     case 0: memset(&l, 0, sizeof l); return l;
-    case 1: return flake_layout_idgen();
-    case 2: return flake_layout_hazelcast();
-    case 3: return flake_layout_uniqueid_ordered();
-    case 4: return flake_layout_uniqueid_spread();
-    case 5: return flake_layout_twitter();
-    case 6: return flake_layout_sonyflake();
-    case 7: return flake_layout_discord();
-    case 8: return flake_layout_instagram();
-    case 9: return flake_layout_mastodon();
-    case 10: return flake_layout_js53();
+    case 1: return flake_layout_idgen;
+    case 2: return flake_layout_hazelcast;
+    case 3: return flake_layout_uniqueid_ordered;
+    case 4: return flake_layout_uniqueid_spread;
+    case 5: return flake_layout_twitter;
+    case 6: return flake_layout_sonyflake;
+    case 7: return flake_layout_discord;
+    case 8: return flake_layout_instagram;
+    case 9: return flake_layout_mastodon;
+    case 10: return flake_layout_js53;
     case 11: {
         const unsigned seq_bits = fuzz_byte() % 70;
-        return flake_layout_hazelcast_bits(seq_bits, fuzz_byte() % 70);
+        return flake_layout_hazelcast_of(fuzz_byte() % 70, seq_bits);
     }
     case 12: {
         if (choice & 16) { /* nothing to spare: a full unit's count carries into time */
@@ -52,7 +52,7 @@ static inline flake_layout layout_from_bytes(void) {
             *at = (uint8_t)(shift < 64 ? shift : 63);
             shift += bits + (field == 1 && choice & 16) + (choice >> 6);
         }
-        l.spread = choice >> 5 & 1;
+        l.time_reversed = choice >> 5 & 1;
         if (choice & 16 && l.node_bits) l.gap_at = (uint8_t)(1 + fuzz_byte() % l.node_bits);
         if (l.gap_at) l.gap_bit = fuzz_byte() & 1;
         break;
@@ -65,7 +65,7 @@ static inline flake_layout layout_from_bytes(void) {
         l.node_shift = fuzz_byte();
         l.seq_bits = fuzz_byte();
         l.seq_shift = fuzz_byte();
-        l.spread = fuzz_byte();
+        l.time_reversed = fuzz_byte();
         l.gap_at = fuzz_byte();
         l.gap_bit = fuzz_byte();
         l.unit_ms = 1;
@@ -93,7 +93,7 @@ static inline bool layout_take(uint64_t *mask, unsigned shift, unsigned bits) {
 static inline bool layout_is_sound(const flake_layout *l, uint64_t *mask) {
     *mask = 0;
     return l->unit_ms && l->time_bits && l->node_bits <= 32 && l->seq_bits <= 32 &&
-           l->spread <= 1 && l->gap_bit <= 1 && l->gap_at <= l->node_bits &&
+           l->time_reversed <= 1 && l->gap_bit <= 1 && l->gap_at <= l->node_bits &&
            (l->gap_at || !l->gap_bit) &&
            layout_take(mask, l->time_shift, l->time_bits + (l->time_sign ? 1u : 0u)) &&
            layout_take(mask, l->node_shift, l->node_bits + (l->gap_at ? 1u : 0u)) &&
@@ -123,7 +123,7 @@ typedef struct layout_fields {
 } layout_fields;
 
 static inline uint64_t layout_id(const flake_layout *l, layout_fields f) {
-    const uint64_t time = l->spread ? layout_mirrored(f.time, l->time_bits) : f.time;
+    const uint64_t time = l->time_reversed ? layout_mirrored(f.time, l->time_bits) : f.time;
     return time << l->time_shift | layout_spaced(l, f.node) << l->node_shift |
            f.seq << l->seq_shift;
 }
@@ -137,7 +137,7 @@ static inline uint64_t layout_sign(const flake_layout *l) {
 static inline layout_fields layout_apart(const flake_layout *l, uint64_t id) {
     layout_fields f;
     f.time = layout_low(id >> l->time_shift, l->time_bits);
-    if (l->spread) f.time = layout_mirrored(f.time, l->time_bits);
+    if (l->time_reversed) f.time = layout_mirrored(f.time, l->time_bits);
     f.node = layout_low(id >> l->node_shift, l->node_bits + (l->gap_at ? 1u : 0u));
     if (l->gap_at) f.node = layout_low(f.node, l->gap_at) | f.node >> (l->gap_at + 1) << l->gap_at;
     f.seq = layout_low(id >> l->seq_shift, l->seq_bits);

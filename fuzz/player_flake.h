@@ -21,9 +21,9 @@ typedef enum flake_kind {
  * `gen` is NULL). */
 typedef struct flake_actor {
     flake_gen *gen;
-    flake_shard *shard;
-    flake_lanes *lanes;
-    flake128_gen *wide;
+    flake_gen *shard;
+    flake_gen *lanes;
+    flake_gen *wide;
     struct oracle oracle;
     uint32_t seq_min;
     flake_prefetch prefetch;
@@ -38,16 +38,16 @@ enum { flake_most_actors = 5, flake_ring_most = 8, flake_most_lanes = 4 };
 static const uint64_t flake_worker = 0xc0ffee123456, flake_nothing = 0x5e5e5e5e5e5e5e5e;
 
 /* What a generator of 128 bits is told. */
-static uint64_t flake_worker_of(flake_form form) {
+static uint64_t flake_worker_of(form_128 form) {
     return flake_i_has_node(form) ? flake_worker : 0;
 }
 
 static flake_actor flake_actors[flake_most_actors];
 static flake_gen flake_plain;
-static flake_shard flake_split[flake_most_actors];
-static flake_lanes flake_laned;
+static flake_gen flake_split[flake_most_actors];
+static flake_gen flake_laned;
 static flake_lane flake_lane_array[flake_most_lanes];
-static flake128_gen flake_wide;
+static flake_gen flake_wide;
 static flake_ring flake_notes;
 static flake_ring_slot flake_note_slots[flake_ring_most];
 
@@ -74,7 +74,7 @@ static flake_options flake_options_from_bytes(void) {
     memset(&o, 0, sizeof o);
     o.layout = layout_from_bytes();
     flake_layout l = o.layout;
-    if (!l.unit_ms && !l.time_bits) l = flake_layout_idgen();
+    if (!l.unit_ms && !l.time_bits) l = flake_layout_idgen;
     const uint64_t nodes = (uint64_t)1 << (l.node_bits % 33),
                    seqs = (uint64_t)1 << (l.seq_bits % 33);
     const uint8_t with = fuzz_byte();
@@ -89,7 +89,7 @@ static flake_options flake_options_from_bytes(void) {
     const uint8_t more = fuzz_byte();
     if ((more & 3) == 1) o.max_ahead_ms = (int64_t)(fuzz_below(8) * l.unit_ms);
     if ((more & 3) == 2) o.max_ahead_ms = 15000;
-    o.refuse_back = more & 4;
+    o.fail_on_backwards = more & 4;
     o.seq_scatter = more & 8;
     o.shared_memory = words_reach_other_processes && more & 16;
     if (!(more & 32)) o.clock.now_ns = fuzz_read;
@@ -112,15 +112,15 @@ static flake_options flake_options_from_bytes(void) {
 static bool flake_layout_is_empty(const flake_layout *l) {
     return l->epoch_ms == 0 && l->unit_ms == 0 && l->time_bits == 0 && l->time_shift == 0 &&
            l->node_bits == 0 && l->node_shift == 0 && l->seq_bits == 0 && l->seq_shift == 0 &&
-           l->spread == 0 && l->gap_at == 0 && l->gap_bit == 0 && l->time_sign == 0;
+           l->time_reversed == 0 && l->gap_at == 0 && l->gap_bit == 0 && l->time_sign == 0;
 }
 
-/* The status that options must get, and what they mean. FLAKE_NODE with *or_invalid: both are wrong. */
+/* The status that options must get, and what they mean. FLAKE_NODE_RANGE with *or_invalid: both are wrong. */
 static flake_status flake_judge(const flake_options *given, flake_options *o, bool *or_invalid) {
     const int64_t most_ms = INT64_MAX / FUZZ_MS;
     uint64_t mask;
     *o = *given;
-    if (flake_layout_is_empty(&o->layout)) o->layout = flake_layout_idgen();
+    if (flake_layout_is_empty(&o->layout)) o->layout = flake_layout_idgen;
     const flake_layout *l = &o->layout;
     if (!layout_is_sound(l, &mask)) return FLAKE_INVALID;
     const uint64_t nodes = (uint64_t)1 << l->node_bits, seqs = (uint64_t)1 << l->seq_bits;
@@ -131,7 +131,7 @@ static flake_status flake_judge(const flake_options *given, flake_options *o, bo
                   (most_ms - l->epoch_ms) / l->unit_ms < 1 || o->max_ahead_ms < 0 ||
                   o->max_ahead_ms / l->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
                   o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST;
-    if ((uint64_t)o->node + o->node_offset >= nodes) return FLAKE_NODE;
+    if ((uint64_t)o->node + o->node_offset >= nodes) return FLAKE_NODE_RANGE;
     return *or_invalid ? FLAKE_INVALID : FLAKE_OK;
 }
 
@@ -152,7 +152,7 @@ static oracle flake_oracle_of(const flake_options *o, unsigned time_bits, uint64
     expect.max_ahead = (uint64_t)(o->max_ahead_ms / o->layout.unit_ms);
     expect.max_wait_ns =
         o->max_wait_ms > INT64_MAX / FUZZ_MS ? INT64_MAX : o->max_wait_ms * FUZZ_MS;
-    expect.refuse_back = o->refuse_back;
+    expect.fail_on_backwards = o->fail_on_backwards;
     expect.clock_ns = &fuzz_reading_ns;
     expect.sleep = fuzz_sleep;
     expect.without_places = (expect.max_ahead + 1) * cap >= e->limit;
@@ -175,7 +175,7 @@ static void flake_check_split(size_t n) {
     const flake_options *o = &flake_scene.options;
     uint64_t next = o->seq_min;
     for (size_t i = 0; i < n; i++) {
-        const flake_options *part = flake_gen_options(flake_shard_gen(&flake_split[i]));
+        const flake_options *part = flake_gen_options(&flake_split[i]);
         fuzz_same("first number of a shard", part->seq_min, (int64_t)next);
         fuzz_true("numbers of a shard", part->seq_max >= part->seq_min);
         next = (uint64_t)part->seq_max + 1;
@@ -220,10 +220,10 @@ static bool flake_open(const flake_fixed *fixed) {
     }
     const bool bare = flake_layout_is_empty(&given.layout) && !given.node && !given.node_offset &&
                       !given.seq_scatter;
-    if (s->kind == FLAKE_WIDE && !fixed) given.form = (flake_form)((more >> 4) % 5);
-    const bool is_boundary = given.form == FLAKE_BOUNDARY;
+    if (s->kind == FLAKE_WIDE && !fixed) given.form = (form_128)((more >> 4) % 5);
+    const bool is_boundary = given.form == FORM_BOUNDARY;
     if (s->kind == FLAKE_WIDE) {
-        given.layout = bare ? flake_layout_mastodon() : given.layout;
+        given.layout = bare ? flake_layout_mastodon : given.layout;
         if (!is_boundary) given.layout.epoch_ms = flake_i_epoch_1984_ms;
     }
     flake_status wanted = flake_judge(&given, o, &or_invalid);
@@ -234,10 +234,10 @@ static bool flake_open(const flake_fixed *fixed) {
         const uint64_t worker = s->node + (more & 8 ? UINT64_C(1) << 48 : 0);
         if (bare) memset(&given.layout, 0, sizeof given.layout);
         if (!bare || more & 8) wanted = FLAKE_INVALID;
-        fuzz_same("wide init", flake128_init(&flake_wide, worker, &given), wanted);
+        fuzz_same("wide init", flake_init(&flake_wide, of_128(&given, worker), NULL), wanted);
         if (wanted != FLAKE_OK) return false;
-        const bool goes_on = !is_boundary && !o->refuse_back;
-        o->refuse_back = true;
+        const bool goes_on = !is_boundary && !o->fail_on_backwards;
+        o->fail_on_backwards = true;
         s->actors = 1;
         flake_actors[0].gen = NULL;
         flake_actors[0].wide = &flake_wide;
@@ -258,11 +258,11 @@ static bool flake_open(const flake_fixed *fixed) {
         if (fixed && !parts) parts = 1;
         if (wanted == FLAKE_OK && (!parts || parts > cap)) wanted = FLAKE_INVALID;
         s->actors = is_split ? parts : 1;
-        if (s->kind == FLAKE_GENERATOR) status = flake_init(&flake_plain, &given);
+        if (s->kind == FLAKE_GENERATOR) status = flake_init(&flake_plain, &given, NULL);
         else if (s->kind == FLAKE_LANES)
-            status = flake_lanes_init(&flake_laned, LAST_OF(flake_lane_array, parts), parts, &given);
-        else status = flake_shards_init(flake_split, s->actors, &given);
-        if (status == FLAKE_INVALID && wanted == FLAKE_NODE && or_invalid) return false;
+            status = flake_init(&flake_laned, with_lanes(&given, LAST_OF(flake_lane_array, parts), parts), NULL);
+        else status = flake_init_shards(flake_split, s->actors, &given, NULL);
+        if (status == FLAKE_INVALID && wanted == FLAKE_NODE_RANGE && or_invalid) return false;
         fuzz_same("init", status, wanted);
         if (wanted != FLAKE_OK) return false;
         if (is_split) flake_check_split(s->actors);
@@ -273,7 +273,7 @@ static bool flake_open(const flake_fixed *fixed) {
             a->wide = NULL;
             a->shard = is_split ? &flake_split[i] : NULL;
             a->lanes = s->kind == FLAKE_LANES ? &flake_laned : NULL;
-            a->gen = a->shard   ? flake_shard_gen(a->shard)
+            a->gen = a->shard   ? a->shard
                      : a->lanes ? &flake_laned.whole
                                 : &flake_plain;
             const flake_options *part = flake_gen_options(a->gen);
@@ -283,7 +283,7 @@ static bool flake_open(const flake_fixed *fixed) {
                                 &a->gen->engine);
         }
     }
-    s->rises = !o->seq_scatter && !o->layout.spread && o->layout.time_shift >= o->layout.seq_shift;
+    s->rises = !o->seq_scatter && !o->layout.time_reversed && o->layout.time_shift >= o->layout.seq_shift;
     if (o->max_wait_ms > 1000) s->may &= ~(unsigned)FUZZ_STICK;
     if (s->may & FUZZ_STICK) s->may |= FUZZ_SHORT;
     if (!o->overflow && (!fixed || fixed->may & FUZZ_FAR)) s->may |= FUZZ_FAR;
@@ -369,11 +369,11 @@ static flake_snapshot flake_stand(flake_actor *a) {
     flake_snapshot s;
     memset(&s, 0, sizeof s);
     if (a->wide) {
-        flake128_snapshot wide;
-        fuzz_same("snapshot", flake128_snapshot_take(a->wide, &wide), FLAKE_OK);
+        flake_snapshot wide;
+        fuzz_same("snapshot", flake_snapshot_take(a->wide, &wide), FLAKE_OK);
         s.unix_ms = wide.unix_ms;
         s.count = wide.count;
-    } else if (a->lanes) fuzz_same("snapshot", flake_lanes_snapshot_take(a->lanes, &s), FLAKE_OK);
+    } else if (a->lanes) fuzz_same("snapshot", flake_snapshot_take(a->lanes, &s), FLAKE_OK);
     else fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
     return s;
 }
@@ -385,28 +385,28 @@ static void flake_check_unchanged(flake_actor *a, const flake_snapshot *before) 
 }
 
 /* The place of a UUID or ULID: how far its counter is behind where it begins in its ms. */
-static uint64_t flake_place_of(const flake128_parts *p) {
-    const flake_form form = flake_scene.options.form;
+static uint64_t flake_place_of(const flake_parts *p) {
+    const form_128 form = flake_scene.options.form;
     const flake_i_keys *const keys = &flake_wide.keys;
     const flake_i_salt none = {0, 0};
     const uint64_t start = flake_i_start_of(keys, none, p->time, 0);
-    if (form != FLAKE_ULID) return p->seq - start % (1 << 25);
+    if (form != FORM_ULID) return p->seq - start % (1 << 25);
     const uint64_t above = flake_i_start_of(keys, none, p->time, 1) % (1 << 15);
-    fuzz_same_u64("a ULID's carry", p->seq, above + (p->worker < start));
-    return p->worker - start;
+    fuzz_same_u64("a ULID's carry", p->seq, above + (p->node < start));
+    return p->node - start;
 }
 
 static uint64_t flake_narrow(flake128 wide) {
-    const flake_form form = flake_scene.options.form;
-    flake128_parts p;
+    const form_128 form = flake_scene.options.form;
+    flake_parts p;
     memset(&p, 0, sizeof p);
-    fuzz_same("wide id", flake128_decompose(form, wide, &p), FLAKE_OK);
-    if (flake_i_has_node(form)) fuzz_same_u64("worker", p.worker, flake_worker);
-    if (form != FLAKE_BOUNDARY && form != FLAKE_ULID) {
-        fuzz_same("version", wide.bytes[6] >> 4, form == FLAKE_UUID8 ? 8 : 7);
+    fuzz_same("wide id", flake128_decompose(layout_128(form), &wide, &p), FLAKE_OK);
+    if (flake_i_has_node(form)) fuzz_same_u64("worker", p.node, flake_worker);
+    if (form != FORM_BOUNDARY && form != FORM_ULID) {
+        fuzz_same("version", wide.bytes[6] >> 4, form == FORM_UUID8 ? 8 : 7);
         fuzz_same("variant", wide.bytes[8] >> 6, 2);
     }
-    const uint64_t seq = form == FLAKE_BOUNDARY ? p.seq : flake_place_of(&p);
+    const uint64_t seq = form == FORM_BOUNDARY ? p.seq : flake_place_of(&p);
     fuzz_true("wide number", seq <= 0xffff);
     return (p.time - (uint64_t)flake_scene.options.layout.epoch_ms) << 16 | seq;
 }
@@ -415,8 +415,8 @@ static uint64_t flake_narrow(flake128 wide) {
 static uint64_t flake_narrow_one(flake128 wide) {
     char text[37];
     if (fuzz_traced) {
-        if (flake_scene.options.form == FLAKE_ULID) flake128_to_ulid(wide, text);
-        else flake128_to_uuid(wide, text);
+        if (flake_scene.options.form == FORM_ULID) flake128_to_ulid(&wide, text);
+        else flake128_to_uuid(&wide, text);
         printf("  %s\n", text);
     }
     return flake_narrow(wide);
@@ -432,8 +432,8 @@ static flake_status flake_call_one(flake_actor *a, bool waits, uint64_t *id) {
         if (status == FLAKE_OK) *id = flake_narrow_one(wide);
         return status;
     }
-    if (a->shard) return waits ? flake_shard_next(a->shard, id) : flake_shard_try(a->shard, id);
-    if (a->lanes) return waits ? flake_lanes_next(a->lanes, id) : flake_lanes_try(a->lanes, id);
+    if (a->shard) return waits ? flake_next(a->shard, id) : flake_try(a->shard, id);
+    if (a->lanes) return waits ? flake_next(a->lanes, id) : flake_try(a->lanes, id);
     return waits ? flake_next(a->gen, id) : flake_try(a->gen, id);
 }
 
@@ -465,7 +465,7 @@ static void flake_play_one(flake_actor *a, bool waits) {
     if (status == FLAKE_OK) return;
     fuzz_same_u64("id of a call that failed", id, flake_nothing);
     fuzz_true("status",
-              status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK || status == FLAKE_RANGE);
+              status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE);
     flake_check_unchanged(a, &before);
 }
 
@@ -490,7 +490,7 @@ static void flake_play_at(flake_actor *a, int64_t unix_ms) {
         status = flake128_try_at(a->wide, unix_ms, &wide);
         if (status == FLAKE_OK) id = flake_narrow_one(wide);
     } else
-        status = a->shard ? flake_shard_try_at(a->shard, unix_ms, &id)
+        status = a->shard ? flake_try_at(a->shard, unix_ms, &id)
                           : flake_try_at(a->gen, unix_ms, &id);
     if (flake_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     flake_compare(a, &w, &id, status == FLAKE_OK, true, false);
@@ -516,16 +516,16 @@ static void flake_play_many(flake_actor *a, bool waits, size_t n) {
         memset(&nothing, 0x5e, sizeof nothing);
         for (size_t i = 0; i < n; i++) wide[i] = nothing;
         if (waits) status = flake128_next_n(a->wide, wide, n);
-        else given = flake128_try_n(a->wide, wide, n);
+        else given = got128_n(a->wide, wide, n);
         for (size_t i = 0; i < n; i++)
-            if (flake128_compare(wide[i], nothing))
-                ids[i] = flake128_compare(wide[i], zero) ? flake_narrow(wide[i]) : 0;
+            if (flake128_compare(&wide[i], &nothing))
+                ids[i] = flake128_compare(&wide[i], &zero) ? flake_narrow(wide[i]) : 0;
     } else if (a->lanes) {
-        if (waits) status = flake_lanes_next_n(a->lanes, ids, n);
-        else given = flake_lanes_try_n(a->lanes, ids, n);
+        if (waits) status = flake_next_n(a->lanes, ids, n);
+        else given = got64_n(a->lanes, ids, n);
     } else if (waits)
-        status = a->shard ? flake_shard_next_n(a->shard, ids, n) : flake_next_n(a->gen, ids, n);
-    else given = a->shard ? flake_shard_try_n(a->shard, ids, n) : flake_try_n(a->gen, ids, n);
+        status = a->shard ? flake_next_n(a->shard, ids, n) : flake_next_n(a->gen, ids, n);
+    else given = a->shard ? got64_n(a->shard, ids, n) : got64_n(a->gen, ids, n);
     if (flake_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
 
@@ -556,7 +556,7 @@ static void flake_play_prefetch(flake_actor *a) {
         const bool fits =
             count >= 1 && count <= 100000 && valid_ms >= 0 && valid_ms <= INT64_MAX / FUZZ_MS;
         fuzz_same("prefetch init",
-                  flake_prefetch_init(&a->prefetch, a->gen, (uint32_t)count, valid_ms),
+                  flake_prefetch_init(&a->prefetch, a->gen, (uint32_t)count, valid_ms, NULL),
                   fits ? FLAKE_OK : FLAKE_INVALID);
         if (!fits) return; /* the old one goes on, if there was one */
         if (count > 500) {
@@ -597,8 +597,8 @@ static void flake_play_lanes_restore(flake_actor *a) {
     const flake_snapshot s = flake_stand(a);
     const size_t n = 1 + fuzz_byte() % flake_most_lanes % (size_t)a->oracle.cap;
     flake_lane *const lane = LAST_OF(flake_lane_array, n);
-    fuzz_same("init", flake_lanes_init(a->lanes, lane, n, &o), FLAKE_OK);
-    fuzz_same("restore", flake_lanes_restore(a->lanes, &s), FLAKE_OK);
+    fuzz_same("init", flake_init(a->lanes, with_lanes(&o, lane, n), NULL), FLAKE_OK);
+    fuzz_same("restore", flake_restore(a->lanes, &s, NULL), FLAKE_OK);
 }
 
 /* A new generator in the place of the old one, restored from it; and what changes nothing. */
@@ -612,12 +612,12 @@ static void flake_play_restore(flake_actor *a) {
     flake_snapshot s = flake_stand(a);
     if (choice & 1) {
         const flake_options o = *flake_gen_options(a->gen);
-        fuzz_same("init", flake_init(a->gen, &o), FLAKE_OK);
-        fuzz_same("restore", flake_restore(a->gen, &s), FLAKE_OK);
+        fuzz_same("init", flake_init(a->gen, &o, NULL), FLAKE_OK);
+        fuzz_same("restore", flake_restore(a->gen, &s, NULL), FLAKE_OK);
         a->counted = false;
     }
     if (choice & 2) {
-        fuzz_same("restore of an old snapshot", flake_restore(a->gen, &a->old), FLAKE_OK);
+        fuzz_same("restore of an old snapshot", flake_restore(a->gen, &a->old, NULL), FLAKE_OK);
         flake_check_unchanged(a, &s);
     }
     if (choice & 4) {
@@ -631,7 +631,7 @@ static void flake_play_restore(flake_actor *a) {
         case 5: bad.seq_scatter = !bad.seq_scatter; break;
         default: bad.count = UINT64_MAX >> (choice >> 5) % 4; break;
         }
-        fuzz_same("restore of a wrong snapshot", flake_restore(a->gen, &bad), FLAKE_INVALID);
+        fuzz_same("restore of a wrong snapshot", flake_restore(a->gen, &bad, NULL), FLAKE_INVALID);
         flake_check_unchanged(a, &s);
     }
     if (choice & 8) a->old = s;
@@ -647,7 +647,7 @@ static void flake_play_restore(flake_actor *a) {
             return; /* neither is further: it may count from either's unit */
         s.unix_ms = a->oracle.epoch_ms + (int64_t)unit * a->oracle.unit_ms;
         s.count = count;
-        fuzz_same("restore of another's snapshot", flake_restore(a->gen, &s), FLAKE_OK);
+        fuzz_same("restore of another's snapshot", flake_restore(a->gen, &s, NULL), FLAKE_OK);
         oracle_restore(&a->oracle, unit, count);
         a->counted = false;
     }
@@ -668,14 +668,14 @@ static void flake_check_statistics(const flake_actor *a) {
     const oracle *expect = &a->oracle;
     flake_stats stats;
     if (!a->counted) return;
-    if (a->wide) flake128_stats_get(a->wide, &stats);
+    if (a->wide) flake_stats_get(a->wide, &stats);
     else flake_stats_get(a->gen, &stats);
     fuzz_same_u64("stats.ids", stats.ids, expect->ids);
     fuzz_same_u64("stats.waits", stats.waits, expect->waits);
     if (expect->max_ahead || expect->without_places)
         return; /* a batch may be one draw or several */
     fuzz_same_u64("stats.batches", stats.batches, expect->batches);
-    fuzz_same_u64("stats.clock_backs", stats.clock_backs, expect->clock_backs);
+    fuzz_same_u64("stats.clock_backwards", stats.clock_backwards, expect->clock_backwards);
 }
 
 static void flake_ask(flake_actor *a) {
@@ -683,15 +683,15 @@ static void flake_ask(flake_actor *a) {
     if (!flake_scene.exact) return;
     flake_check_statistics(a);
     fuzz_same("retry_ns",
-              a->wide    ? flake128_retry_ns(a->wide)
-              : a->shard ? flake_shard_retry_ns(a->shard)
+              a->wide    ? flake_retry_ns(a->wide)
+              : a->shard ? flake_retry_ns(a->shard)
                          : flake_retry_ns(a->gen),
               oracle_retry_ns(expect));
-    fuzz_same_u64("available", a->wide ? flake128_available(a->wide) : flake_available(a->gen),
+    fuzz_same_u64("available", a->wide ? flake_available(a->wide) : flake_available(a->gen),
                   oracle_available(expect));
     uint64_t unit;
     if (oracle_unit_at(expect, fuzz_reading_ns, &unit) == ORACLE_OK)
-        fuzz_same("lag_ms", a->wide ? flake128_lag_ms(a->wide) : flake_lag_ms(a->gen),
+        fuzz_same("lag_ms", a->wide ? flake_ahead_ms(a->wide) : flake_ahead_ms(a->gen),
                   (int64_t)oracle_lag(expect) * expect->unit_ms);
 }
 
@@ -701,7 +701,7 @@ static void flake_read_notes(void) {
     if (!flake_scene.options.overflow) return;
     const uint64_t most = 16 * (flake_scene.options.seq_max + UINT64_C(1)) + fuzz_most_places;
     while (flake_ring_pop(&flake_notes, &note))
-        fuzz_true("queued callers of a note", note.count <= most);
+        fuzz_true("queued callers of a note", note.waiting <= most);
 }
 
 /* ---- the play ---- */
@@ -723,9 +723,9 @@ static const char *const flake_calls[16] = {
 /* By steps of a unit, as those do who sleep without a place, and years to go. */
 static bool flake_waits_for_ever(const flake_actor *a) {
     if (flake_scene.exact && !a->oracle.without_places) return false;
-    const int64_t retry_ns = a->lanes ? flake_lanes_retry_ns(a->lanes)
+    const int64_t retry_ns = a->lanes ? flake_retry_ns(a->lanes)
                              : a->gen ? flake_retry_ns(a->gen)
-                                      : flake128_retry_ns(a->wide);
+                                      : flake_retry_ns(a->wide);
     return retry_ns / FUZZ_MS > 60000;
 }
 

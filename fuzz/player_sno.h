@@ -15,8 +15,8 @@ static const sno_kind sno_kinds[] = {SNO_GENERATOR, SNO_SHARDS, SNO_SHARDS, SNO_
 /* One that draws. */
 typedef struct sno_actor {
     sno_gen *gen;
-    sno_shard *shard;
-    sno_lanes *lanes; /* `gen` is their whole */
+    sno_gen *shard;
+    sno_gen *lanes; /* `gen` is their whole */
     struct oracle oracle;
     uint32_t sequence_min;
     uint32_t drifts_before; /* of the snapshot that it was made from */
@@ -30,8 +30,8 @@ static const int64_t sno_epoch_ms = 1262304000000, sno_unit_ms = 4;
 
 static sno_actor sno_actors[sno_most_actors];
 static sno_gen sno_plain;
-static sno_shard sno_split[sno_most_actors];
-static sno_lanes sno_laned;
+static sno_gen sno_split[sno_most_actors];
+static sno_gen sno_laned;
 static flake_lane sno_lane_array[sno_most_actors];
 static flake_ring sno_notes;
 static flake_ring_slot sno_note_slots[sno_ring_most];
@@ -113,7 +113,7 @@ static void sno_oracle_go_on(oracle *expect, const sno_snapshot *s, uint64_t cou
     expect->next = oracle_after(expect, zero, count);
     expect->safe[zero.tick] = 0;
     expect->safe[zero.tick ^ 1] = (uint64_t)s->wall_safe;
-    expect->ids = expect->batches = expect->waits = expect->clock_backs = expect->drifts = 0;
+    expect->ids = expect->batches = expect->waits = expect->clock_backwards = expect->drifts = 0;
 }
 
 /* n actors over the bounds of `s`, of one partition; `s` NULL: all that is fresh. */
@@ -128,7 +128,7 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
         sno_actor *a = &sno_actors[i];
         a->shard = kind == SNO_SHARDS ? &sno_split[i] : NULL;
         a->lanes = kind == SNO_LANES ? &sno_laned : NULL;
-        a->gen = a->shard ? sno_shard_gen(a->shard) : a->lanes ? &sno_laned.whole : &sno_plain;
+        a->gen = a->shard ? a->shard : a->lanes ? &sno_laned.whole : &sno_plain;
         const uint32_t cap = sno_cap(a->gen);
         fuzz_true("numbers of a shard", cap >= 1 && next + cap <= high + 1);
         a->sequence_min = next;
@@ -161,8 +161,8 @@ static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
     flake_why why = {""};
     const flake_status status =
         kind == SNO_GENERATOR ? sno_init(&sno_plain, given, &o, &why)
-        : kind == SNO_SHARDS  ? sno_shards_init(sno_split, n, given, &o, &why)
-                              : sno_lanes_init(&sno_laned, LAST_OF(sno_lane_array, n), n, given, &o, &why);
+        : kind == SNO_SHARDS  ? sno_init_shards(sno_split, n, given, &o, &why)
+                              : sno_init(&sno_laned, given, with_lanes(&o, LAST_OF(sno_lane_array, n), n), &why);
     fuzz_true("a reason if it is refused", (*why.text != 0) == (status != FLAKE_OK));
     fuzz_same("init", status, fits ? FLAKE_OK : FLAKE_INVALID);
     if (!fits) return false;
@@ -170,7 +170,7 @@ static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
     scene->partition = given                   ? s.partition
                        : kind == SNO_GENERATOR ? sno_gen_partition(&sno_plain)
                        : kind == SNO_LANES     ? sno_gen_partition(&sno_laned.whole)
-                                               : sno_gen_partition(sno_shard_gen(sno_split));
+                                               : sno_gen_partition(sno_split);
     sno_cast(kind, kind == SNO_LANES ? 1 : n, given ? &s : NULL);
     return true;
 }
@@ -267,7 +267,7 @@ static sno_snapshot sno_stand(sno_actor *a) {
     sno_snapshot s;
     memset(&s, 0xff, sizeof s);
     fuzz_same("snapshot",
-              a->lanes ? sno_lanes_snapshot_take(a->lanes, &s) : sno_snapshot_take(a->gen, &s),
+              a->lanes ? sno_snapshot_take(a->lanes, &s) : sno_snapshot_take(a->gen, &s),
               FLAKE_OK);
     fuzz_same("partition of the snapshot", s.partition, sno_scene.partition);
     fuzz_same("sequence_min of the snapshot", s.sequence_min, a->sequence_min);
@@ -337,12 +337,12 @@ static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
     if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, 1, &w);
     const int slept = script_now.sleeps;
     if (waits) {
-        status = a->shard   ? sno_shard_next(a->shard, meta, &id)
-                 : a->lanes ? sno_lanes_next(a->lanes, meta, &id)
+        status = a->shard   ? sno_next(a->shard, meta, &id)
+                 : a->lanes ? sno_next(a->lanes, meta, &id)
                             : sno_next(a->gen, meta, &id);
     } else
-        status = a->shard   ? sno_shard_try(a->shard, meta, &id)
-                 : a->lanes ? sno_lanes_try(a->lanes, meta, &id)
+        status = a->shard   ? sno_try(a->shard, meta, &id)
+                 : a->lanes ? sno_try(a->lanes, meta, &id)
                             : sno_try(a->gen, meta, &id);
     if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
@@ -369,7 +369,7 @@ static void sno_play_at(sno_actor *a, int64_t unix_ms, uint8_t meta) {
         w.places[0] = run.first;
         w.after_ns = script_now.now_ns;
     }
-    const flake_status status = a->shard ? sno_shard_try_at(a->shard, meta, unix_ms, &id)
+    const flake_status status = a->shard ? sno_try_at(a->shard, meta, unix_ms, &id)
                                          : sno_try_at(a->gen, meta, unix_ms, &id);
     if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     sno_compare_run(a, &w, &id, status == FLAKE_OK, meta, false);
@@ -391,12 +391,12 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
     const int slept = script_now.sleeps;
     for (size_t i = 0; i <= n; i++) ids[i] = sno_nothing();
     if (waits)
-        status = a->shard   ? sno_shard_next_n(a->shard, meta, ids, n)
-                 : a->lanes ? sno_lanes_next_n(a->lanes, meta, ids, n)
+        status = a->shard   ? sno_next_n(a->shard, meta, ids, n)
+                 : a->lanes ? sno_next_n(a->lanes, meta, ids, n)
                             : sno_next_n(a->gen, meta, ids, n);
     else {
-        const flake_status tried = a->shard   ? sno_shard_try_n(a->shard, meta, ids, n, &given)
-                                   : a->lanes ? sno_lanes_try_n(a->lanes, meta, ids, n, &given)
+        const flake_status tried = a->shard   ? sno_try_n(a->shard, meta, ids, n, &given)
+                                   : a->lanes ? sno_try_n(a->lanes, meta, ids, n, &given)
                                               : sno_try_n(a->gen, meta, ids, n, &given);
         fuzz_true("status of a batch that was tried", (tried == FLAKE_OK) == (given || !n));
     }
@@ -504,7 +504,7 @@ static void sno_ask(sno_actor *a) {
     const oracle *expect = &a->oracle;
     fuzz_same_u64("cap", sno_cap(a->gen), expect->cap);
     if (!sno_scene.exact) return;
-    fuzz_same("retry_ns", a->shard ? sno_shard_retry_ns(a->shard) : sno_retry_ns(a->gen),
+    fuzz_same("retry_ns", a->shard ? flake_retry_ns(&a->shard->gen) : flake_retry_ns(&a->gen->gen),
               oracle_retry_ns(expect));
     sno_check_retry(a, oracle_retry_ns(expect));
     uint64_t now, len = 0;
@@ -518,7 +518,7 @@ static void sno_ask(sno_actor *a) {
                       a->sequence_min + (len ? len - 1 : 0));
     }
     flake_stats stats;
-    sno_stats_get(a->gen, &stats);
+    flake_stats_get(&a->gen->gen, &stats);
     fuzz_same_u64("stats.ids", stats.ids, expect->ids);
     fuzz_same_u64("stats.batches", stats.batches, expect->batches);
 }
@@ -527,7 +527,7 @@ static void sno_read_notes(void) {
     flake_overflow note;
     if (!sno_scene.options.overflow) return;
     while (flake_ring_pop(&sno_notes, &note))
-        fuzz_true("queued callers of a note", note.count <= (3u << 22) + fuzz_most_places);
+        fuzz_true("queued callers of a note", note.waiting <= (3u << 22) + fuzz_most_places);
 }
 
 /* ---- the play ---- */
@@ -548,7 +548,7 @@ static const char *const sno_calls[16] = {
 
 /* Patience without an end, and years to go, by steps of ms. */
 static bool sno_waits_for_ever(sno_actor *a) {
-    const int64_t ns = a->lanes ? sno_lanes_retry_ns(a->lanes) : sno_retry_ns(a->gen);
+    const int64_t ns = a->lanes ? flake_retry_ns(&a->lanes->gen) : flake_retry_ns(&a->gen->gen);
     return ns > 60 * 1000 * FUZZ_MS;
 }
 

@@ -20,6 +20,7 @@ static void move_shared_clock(int64_t ns);
 #define FLAKE_SLEEP_NS(ns) move_shared_clock(ns)
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 #include "ways_to_draw.h"
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -46,7 +47,7 @@ typedef struct common {
     _Atomic(unsigned) n_undo;
     undo journal[journal_room];
     flake_gen gen; /* of the shared kind */
-    flake_shard shards[seats];
+    flake_gen shards[seats];
     flake_state state;
     struct ways_entry log[log_room];
 } common;
@@ -286,7 +287,7 @@ static bool open_all(ways_setup *setup) {
     w.path = path_of("flake");
     if (flake_state_open(&states[0], &w, &whole, NULL, NULL) != FLAKE_OK) return false;
     w.path = path_of("wide");
-    if (flake128_state_open(&states[1], &w, 0, &wide, NULL) != FLAKE_OK) return false;
+    if (flake_state_open(&states[1], &w, of_128(&wide, 0), NULL) != FLAKE_OK) return false;
     s.path = path_of("sno");
     if (sno_state_open(&sno_states[0], &s, &snos, &pool, NULL) != FLAKE_OK) return false;
     s.path = path_of("sno_shards");
@@ -351,7 +352,7 @@ static void run_of_syncs(void) {
     o.clock.now_ns = shared_clock;
     if (flake_state_open(&states[0], &where, &o, NULL, NULL) != FLAKE_OK) return;
     o.state = &states[0];
-    if (flake_init(&gen, &o) != FLAKE_OK) _exit(1);
+    if (flake_init(&gen, &o, NULL) != FLAKE_OK) _exit(1);
     if (!disk.fail_from && below(2)) {
         disk.fail_from = disk.calls + 1 + (int)below(4);
         disk.fails = 1000000;
@@ -404,10 +405,10 @@ static void run_of_slots(void) {
     }
     o.node = (uint32_t)number;
     o.state = &state;
-    if (flake_init(&gen, &o) != FLAKE_OK) _exit(1);
+    if (flake_init(&gen, &o, NULL) != FLAKE_OK) _exit(1);
     for (uint64_t draws = 20 + below(400); draws; draws--) {
         uint64_t ids[5];
-        const size_t n = flake_try_n(&gen, ids, 1 + (size_t)below(5));
+        const size_t n = got64_n(&gen, ids, 1 + (size_t)below(5));
         for (size_t i = 0; i < n; i++) keep(100, ids[i]);
         if (below(8) == 0) step_clock();
         if (draws % 32 == 0) (void)flake_state_extend(&state);
@@ -448,10 +449,10 @@ static bool hold_shared(void) {
     if (atomic_load(&our->made)) return true;
     o.state = &our->state; /* it is the first of all */
     o.seq_max = 31;
-    if (flake_init(&our->gen, &o) != FLAKE_OK) _exit(1);
+    if (flake_init(&our->gen, &o, NULL) != FLAKE_OK) _exit(1);
     o.seq_min = 32;
     o.seq_max = 63;
-    if (flake_shards_init(our->shards, 2, &o) != FLAKE_OK) _exit(1);
+    if (flake_init_shards(our->shards, 2, &o, NULL) != FLAKE_OK) _exit(1);
     atomic_store(&our->made, true);
     return true;
 }
@@ -464,7 +465,7 @@ static void run_of_shared(void) {
         size_t n = 0;
         if (!holds && draws % 8 == 0) holds = hold_shared();
         if (!atomic_load(&our->made)) continue;
-        if (below(2)) n = flake_try_n(&our->gen, ids, 5);
+        if (below(2)) n = got64_n(&our->gen, ids, 5);
         else n = flake_next(&our->gen, ids) == FLAKE_OK;
         for (size_t i = 0; i < n; i++) keep(200, ids[i]);
         if (below(8) == 0) step_clock();

@@ -104,7 +104,7 @@ static flake_gen ids;
 
 int main(void) {
     uint64_t id;
-    return flake_init(&ids, NULL) == FLAKE_OK && flake_next(&ids, &id) == FLAKE_OK &&
+    return flake_init(&ids, NULL, NULL) == FLAKE_OK && flake_next(&ids, &id) == FLAKE_OK &&
                    !sno_is_zero(sno_generate(1))
                ? 0
                : 1;
@@ -143,7 +143,7 @@ cat > "$dir/claims.c" <<END
 int main(void) {
     static flake_etcd claim;
     flake_etcd_destroy(&claim);
-    return flake_etcd_check(&claim, NULL) == FLAKE_LEASE ? 0 : 1;
+    return flake_etcd_check(&claim, NULL) == FLAKE_LEASE_LOST ? 0 : 1;
 }
 END
 # shellcheck disable=SC2046,SC2086
@@ -173,7 +173,7 @@ words_are_in() {
 check flake_1_is_complete words_are_in "$root/share/man/man1/flake.1" 'SH NAME' 'SH "SYNOPSIS"' 'slot\\-dir' \
     'uniqueid' '^\$ flake time' 'EXIT STATUS' 'flake.h (3)'
 check flake_3_is_complete words_are_in "$root/share/man/man3/flake.h.3" 'SH NAME' 'SH SYNOPSIS' 'FLAKE_SLEEP_NS' \
-    'flake_prefetch_next' '^void flake_generation_bump' 'flake_options_set' 'flake128_parse' 'max_ahead_ms' 'max_downtime_ms' 'BR flake (1)'
+    'flake_prefetch_next' '^void flake_machine_cloned' 'flake_options_set' 'flake128_parse' 'max_ahead_ms' 'max_downtime_ms' 'BR flake (1)'
 check flake_etcd_3_is_complete words_are_in "$root/share/man/man3/flake_etcd.h.3" 'SH NAME' 'SH SYNOPSIS' 'flake_etcd_claim' \
     '^flake_status flake_etcd_check' 'horizon_ms' 'BR flake.h (3)'
 check sno_3_is_complete words_are_in "$root/share/man/man3/sno.h.3" 'sno_with_time' 'SYNOPSIS' 'sno_try_at' \

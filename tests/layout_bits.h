@@ -58,7 +58,7 @@ static inline uint64_t id_by_bits(const flake_layout *l, uint64_t time, uint64_t
                                   uint64_t seq) {
     uint64_t id = 0;
     for (unsigned b = 0; b < l->time_bits; b++) {
-        unsigned at = l->spread ? l->time_bits - 1u - b : b;
+        unsigned at = l->time_reversed ? l->time_bits - 1u - b : b;
         id |= (time >> b & 1) << (l->time_shift + at);
     }
     for (unsigned b = 0; b < l->node_bits; b++) {
@@ -92,7 +92,7 @@ static inline flake_layout random_layout(uint64_t *state) {
     l.name = "random";
     l.epoch_ms = (int64_t)random_below(state, 8000000000000) - 4000000000000;
     l.unit_ms = units[random_below(state, sizeof units / sizeof *units)];
-    l.spread = (uint8_t)random_below(state, 2);
+    l.time_reversed = (uint8_t)random_below(state, 2);
     do {
         l.time_bits = (uint8_t)(1 + random_below(state, 64));
         l.node_bits = (uint8_t)random_below(state, 33);
@@ -158,11 +158,11 @@ static inline void check_drawn(const flake_options *o, uint64_t id, int64_t unix
                                uint64_t before) {
     uint64_t drawn = 0;
     script_at_ms(unix_ms);
-    CHECK_EQ(flake_init(&gen, o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, o, NULL), FLAKE_OK);
     for (uint64_t i = 0; i <= before; i++) CHECK_EQ(flake_try(&gen, &drawn), FLAKE_OK);
     CHECK_EQ(drawn, id);
     script_at_ms(unix_ms);
-    CHECK_EQ(flake_init(&gen, o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, o, NULL), FLAKE_OK);
     for (uint64_t i = 0; i <= before; i++) CHECK_EQ(flake_next(&gen, &drawn), FLAKE_OK);
     CHECK_EQ(drawn, id);
     CHECK_EQ(script_now.sleeps, 0);

@@ -100,7 +100,7 @@ int by_c(flake_gen *, uint64_t *), by_cxx(flake_gen *, uint64_t *);
 int main(void) {
     static flake_gen ids;
     uint64_t first, second;
-    if (flake_init(&ids, NULL) || by_c(&ids, &first) || by_cxx(&ids, &second)) return 1;
+    if (flake_init(&ids, NULL, NULL) || by_c(&ids, &first) || by_cxx(&ids, &second)) return 1;
     return first >> 22 == 1600000000000 && second == first + 1 && !sno_is_zero(sno_generate(0)) ? 0 : 1;
 }
 END
@@ -164,7 +164,7 @@ class generator {
     explicit generator(unsigned node) : ids() {
         flake_options options = {};
         options.node = node;
-        fits = flake_init(&ids, &options) == FLAKE_OK;
+        fits = flake_init(&ids, &options, NULL) == FLAKE_OK;
     }
     bool next(unsigned long long &to) {
         uint64_t id = 0;

@@ -64,17 +64,17 @@ cat > "$dir/user.c" << 'END'
 #include "sno.h"
 int main(void) {
     static flake_gen ids;
-    static flake_lanes lanes;
+    static flake_gen lanes;
     static flake_lane lane[2];
-    static sno_lanes laned;
+    static sno_gen laned;
     static flake_lane sno_lane_of[2];
     uint64_t id;
     sno_id sno = sno_generate(42);
     char text[16];
     sno_encode(sno, text);
-    if (flake_lanes_next(&lanes, &id) == FLAKE_OK || sno_lanes_next(&laned, 1, &sno) == FLAKE_OK) return 1;
-    if (flake_lanes_init(&lanes, lane, 2, NULL) != FLAKE_OK || sno_lanes_init(&laned, sno_lane_of, 2, NULL, NULL, NULL) != FLAKE_OK) return 1;
-    if (flake_init(&ids, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
+    if (flake_next(&lanes, &id) == FLAKE_OK || sno_next(&laned, 1, &sno) == FLAKE_OK) return 1;
+    if (flake_init(&lanes, with_lanes(NULL, lane, 2), NULL) != FLAKE_OK || sno_init(&laned, NULL, with_lanes(NULL, sno_lane_of, 2), NULL) != FLAKE_OK) return 1;
+    if (flake_init(&ids, NULL, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
     return sno_decode(text, sizeof text, &sno) == FLAKE_OK ? 0 : FLAKE_VERSION_MAJOR + SNO_VERSION_MAJOR + 1;
 }
 END
@@ -86,9 +86,9 @@ cat > "$dir/options.cc" << 'END'
 #include <cstring>
 int main() {
     flake_options options = {};
-    options.layout = flake_layout_twitter();
+    options.layout = flake_layout_twitter;
     options.node = 3;
-    const bool fit = !flake_options_why(&options);
+    const bool fit = !options_why(&options);
     std::memset(&options, 0, sizeof options);
     return fit ? 0 : 1;
 }

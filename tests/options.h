@@ -20,6 +20,75 @@ static inline flake_options options_of_flake(uint32_t node, uint32_t seq_min, ui
 }
 #endif
 
+#ifdef FLAKE_H
+/* Copies of options, which last until the next call of the same function. NULL: all defaults. */
+static inline const flake_options *with_lanes(const flake_options *given, flake_lane *lanes,
+                                              size_t n) {
+    static flake_options o;
+    if (given) o = *given;
+    else memset(&o, 0, sizeof o);
+    o.lanes = lanes;
+    o.lane_count = n;
+    return &o;
+}
+
+/* With the lanes that a generator has already. */
+static inline const flake_options *same_lanes(const flake_gen *g, const flake_options *given) {
+    return with_lanes(given, flake_gen_options(g)->lanes, flake_gen_options(g)->lane_count);
+}
+
+/* 128-bit layouts by number. */
+typedef enum form_128 {
+    FORM_BOUNDARY,
+    FORM_UUID7,
+    FORM_UUID7_NODE,
+    FORM_UUID8,
+    FORM_ULID
+} form_128;
+
+static inline const flake_layout *layout_128(int form) {
+    static const flake_layout layouts[] = {FLAKE_LAYOUT_BOUNDARY, FLAKE_LAYOUT_UUID7,
+                                           FLAKE_LAYOUT_UUID7_NODE, FLAKE_LAYOUT_UUID8,
+                                           FLAKE_LAYOUT_ULID};
+    return &layouts[form];
+}
+
+/* A node, and where no layout is set boundary's. */
+static inline const flake_options *of_128(const flake_options *given, uint64_t node) {
+    static flake_options o;
+    if (given) o = *given;
+    else memset(&o, 0, sizeof o);
+    if (!o.layout.format) o.layout = flake_layout_boundary;
+    o.node = node;
+    return &o;
+}
+
+/* How many IDs were available. */
+static inline size_t got64_n(flake_gen *g, uint64_t *ids, size_t n) {
+    size_t got;
+    (void)!flake_try_n(g, ids, n, &got);
+    return got;
+}
+
+static inline size_t got128_n(flake_gen *g, flake128 *ids, size_t n) {
+    size_t got;
+    (void)!flake128_try_n(g, ids, n, &got);
+    return got;
+}
+
+/* What flake_init says of options, without its subject; NULL: nothing. */
+static inline const char *options_why(const flake_options *o) {
+    static flake_gen g;
+    static flake_why why;
+    static const char subject[] = "options: ";
+    const flake_status status = flake_init(&g, o, &why);
+    flake_release(&g);
+    if (status != FLAKE_INVALID && status != FLAKE_NODE_RANGE) return NULL;
+    return strncmp(why.text, subject, sizeof subject - 1) == 0 ? why.text + sizeof subject - 1
+                                                               : why.text;
+}
+#endif
+
 #if defined(FLAKE_H) && defined(SCENE_H)
 static inline flake_options options_in_scene(uint32_t node) {
     return options_of_flake(node, 0, 0, scene_clock, NULL);
@@ -54,31 +123,9 @@ static inline sno_id next_sno(sno_gen *g, uint8_t meta) {
     (void)sno_next(g, meta, &id);
     return id;
 }
-static inline sno_id next_sno_of_shard(sno_shard *s, uint8_t meta) {
-    sno_id id;
-    memset(&id, 0, sizeof id);
-    (void)sno_shard_next(s, meta, &id);
-    return id;
-}
-static inline sno_id next_sno_of_lanes(sno_lanes *l, uint8_t meta) {
-    sno_id id;
-    memset(&id, 0, sizeof id);
-    (void)sno_lanes_next(l, meta, &id);
-    return id;
-}
 static inline size_t tried_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
     size_t got;
     (void)sno_try_n(g, meta, ids, n, &got);
-    return got;
-}
-static inline size_t tried_shard_n(sno_shard *s, uint8_t meta, sno_id *ids, size_t n) {
-    size_t got;
-    (void)sno_shard_try_n(s, meta, ids, n, &got);
-    return got;
-}
-static inline size_t tried_lanes_n(sno_lanes *l, uint8_t meta, sno_id *ids, size_t n) {
-    size_t got;
-    (void)sno_lanes_try_n(l, meta, ids, n, &got);
     return got;
 }
 #endif

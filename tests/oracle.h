@@ -44,10 +44,10 @@ typedef struct oracle {
     uint64_t cap;       /* places a unit */
     uint64_t max_ahead; /* units */
     int64_t max_wait_ns;
-    bool refuse_back;    /* waiting callers don't wait for a clock that was put back */
+    bool fail_on_backwards;    /* waiting callers don't wait for a clock that was put back */
     bool without_places; /* callers sleep without a place: a count with few bits to spare */
     /* UUIDs and ULIDs: when the clock is put back they draw as if it stood at their next place. Set
-     * refuse_back, too. */
+     * fail_on_backwards, too. */
     bool goes_on;
     bool ticks; /* sno's tick-tock */
     const int64_t *clock_ns;
@@ -56,7 +56,7 @@ typedef struct oracle {
     uint64_t recorded; /* the highest clock reading at which a place was drawn */
     oracle_place next; /* the first that nobody has drawn */
     uint64_t safe[2];  /* the last unit used on each timeline that was left */
-    uint64_t ids, batches, waits, clock_backs, drifts; /* draws that had to do with each */
+    uint64_t ids, batches, waits, clock_backwards, drifts; /* draws that had to do with each */
 } oracle;
 
 static inline oracle oracle_of(int64_t epoch_ms, int64_t unit_ms, unsigned time_bits,
@@ -196,7 +196,7 @@ static inline bool oracle_hold(const oracle *o, int64_t due_ns, int64_t *budget_
         const int64_t left_ns = oracle_until_ns(due_ns, *o->clock_ns);
         if (!left_ns) return true;
         if (left_ns > *budget_ns) return false;
-        if (*o->clock_ns < drawn_ns && (o->ticks || o->refuse_back)) return false;
+        if (*o->clock_ns < drawn_ns && (o->ticks || o->fail_on_backwards)) return false;
         o->sleep(left_ns);
         *budget_ns -= left_ns;
     }
@@ -211,11 +211,11 @@ static inline oracle_status oracle_draw_by_clock(oracle *o, oracle_how how, uint
         const oracle_view v = oracle_look(o, now_ns, false);
         uint64_t n = v.free;
         if (v.status == ORACLE_RANGE) return v.status;
-        o->clock_backs += !behind && v.now < o->recorded;
+        o->clock_backwards += !behind && v.now < o->recorded;
         behind |= v.now < o->recorded;
         if (v.status != ORACLE_OK) {
             const int64_t left_ns = oracle_until_ns(v.due_ns, now_ns);
-            const bool refused = o->refuse_back && v.status == ORACLE_CLOCK_BACK;
+            const bool refused = o->fail_on_backwards && v.status == ORACLE_CLOCK_BACK;
             if (how != ORACLE_WAIT || refused || left_ns > budget_ns) return v.status;
             o->waits += !slept;
             slept = true;

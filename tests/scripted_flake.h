@@ -56,11 +56,11 @@ static inline void begin(flake_layout layout) {
     options = scripted(layout);
 }
 
-static inline void open_gen(void) { CHECK_EQ(flake_init(&gen, &options), FLAKE_OK); }
+static inline void open_gen(void) { CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK); }
 
 /* flake-idgen's layout with the numbers 10, 11 and 12 of each ms. */
 static inline void begin_with_three(void) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.seq_min = 10;
     options.seq_max = 12;
 }

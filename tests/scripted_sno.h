@@ -191,7 +191,7 @@ static inline void check_refused(int line, sno_gen *g, flake_status status) {
 /* sno_retry_ns says `ns`, and that is exactly when the next id is free. */
 static inline sno_id check_free_in(int line, sno_gen *g, int64_t ns) {
     sno_id id = marker();
-    const int64_t at_ns = script_now.now_ns, says_ns = sno_retry_ns(g);
+    const int64_t at_ns = script_now.now_ns, says_ns = flake_retry_ns(&g->gen);
     if (says_ns != ns) {
         char text[80];
         (void)snprintf(text, sizeof text, "sno_retry_ns is %" PRId64 ", not %" PRId64, says_ns, ns);
@@ -200,7 +200,7 @@ static inline sno_id check_free_in(int line, sno_gen *g, int64_t ns) {
     script_now.now_ns = at_ns + ns - 1;
     if (ns && sno_try(g, a_meta, &id) == FLAKE_OK) check_fail(__FILE__, line, "free a ns before");
     script_now.now_ns = at_ns + ns;
-    if (sno_retry_ns(g) != 0) check_fail(__FILE__, line, "sno_retry_ns is not 0 then");
+    if (flake_retry_ns(&g->gen) != 0) check_fail(__FILE__, line, "sno_retry_ns is not 0 then");
     if (sno_try(g, a_meta, &id) != FLAKE_OK) check_fail(__FILE__, line, "not free then");
     return id;
 }
@@ -242,13 +242,13 @@ static inline void queue_of(uint32_t callers) {
 
 /* ---- shards ---- */
 
-static sno_shard shards[64];
+static sno_gen shards[64];
 
 static inline void begin_shards(size_t n, uint16_t min, uint16_t max) {
     const sno_snapshot s = pool_of(min, max);
     const flake_options o = options_of();
     begin(min, max);
-    CHECK_EQ(sno_shards_init(shards, n, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(shards, n, &s, &o, NULL), FLAKE_OK);
 }
 
 #endif

@@ -115,7 +115,7 @@ static inline flake_status open_node(const char *path, uint32_t node) {
 static inline flake_status start_gen(void) {
     flake_options o = options_of(1);
     o.state = &state;
-    return flake_init(&gen, &o);
+    return flake_init(&gen, &o, NULL);
 }
 
 static inline flake_status open_and_start(const char *path) {

@@ -43,14 +43,14 @@ enum {
 /* ---- what ids are drawn from ---- */
 
 static flake_gen flakes;
-static flake_shard flake_shards[most_threads];
+static flake_gen flake_shards[most_threads];
 static sno_gen snos;
-static sno_shard sno_shards[most_threads];
+static sno_gen sno_shards[most_threads];
 static flake_lane flake_lane_of[n_lanes], wide_lane_of[n_lanes];
-static flake_lanes flake_all_lanes;
-static flake128_lanes wide_all_lanes;
+static flake_gen flake_all_lanes;
+static flake_gen wide_all_lanes;
 static flake_lane sno_lane_of[n_lanes];
-static sno_lanes sno_all_lanes;
+static sno_gen sno_all_lanes;
 
 enum { meta = 42, partition = 4711, wide_worker = 471147 };
 
@@ -65,15 +65,15 @@ static bool key_of_sno(sno_id id, uint64_t *key) {
 
 /* Time and sequence, which tell the ids of one worker apart; false: another's. */
 static bool wide_key(flake128 id, uint64_t *key) {
-    flake128_parts parts = {0};
-    const flake_status status = flake128_decompose(FLAKE_BOUNDARY, id, &parts);
+    flake_parts parts = {0};
+    const flake_status status = flake128_decompose(&flake_layout_boundary, &id, &parts);
     *key = parts.time << 16 | parts.seq;
-    return status == FLAKE_OK && parts.worker == wide_worker;
+    return status == FLAKE_OK && parts.node == wide_worker;
 }
 
 static flake128 next_wide(void) {
     flake128 id = {{0}}; /* that of a call that failed: of no worker */
-    (void)flake128_lanes_next(&wide_all_lanes, &id);
+    (void)flake128_next(&wide_all_lanes, &id);
     return id;
 }
 
@@ -85,11 +85,11 @@ static flake128 next_wide(void) {
         return well;                                             \
     }
 WAY(from_flake, flake_next(&flakes, &ids[i]) == FLAKE_OK)
-WAY(from_flake_shard, flake_shard_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
-WAY(from_flake_lanes, flake_lanes_next(&flake_all_lanes, &ids[i]) == FLAKE_OK)
+WAY(from_flake_shard, flake_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
+WAY(from_flake_lanes, flake_next(&flake_all_lanes, &ids[i]) == FLAKE_OK)
 WAY(from_sno, key_of_sno(next_sno(&snos, meta), &ids[i]))
-WAY(from_sno_shard, key_of_sno(next_sno_of_shard(&sno_shards[thread], meta), &ids[i]))
-WAY(from_sno_lanes, key_of_sno(next_sno_of_lanes(&sno_all_lanes, meta), &ids[i]))
+WAY(from_sno_shard, key_of_sno(next_sno(&sno_shards[thread], meta), &ids[i]))
+WAY(from_sno_lanes, key_of_sno(next_sno(&sno_all_lanes, meta), &ids[i]))
 WAY(from_wide_lanes, wide_key(next_wide(), &ids[i]))
 /* Two generators of one node, which nobody may run at once: the proof that repeated ids are found. */
 WAY(from_twins, flake_next(&flake_shards[thread].gen, &ids[i]) == FLAKE_OK)
@@ -106,19 +106,19 @@ static bool init(unsigned shards, bool of_idgen) {
     pool.partition = partition;
     f.max_wait_ms = 60000;
     wide = f; /* whose form has no layout */
-    f.layout = of_idgen ? flake_layout_idgen() : roomy();
-    return flake_init(&flakes, &f) == FLAKE_OK && sno_init(&snos, &pool, &s, NULL) == FLAKE_OK &&
-           flake_shards_init(flake_shards, shards, &f) == FLAKE_OK &&
-           sno_shards_init(sno_shards, shards, &pool, &s, NULL) == FLAKE_OK &&
-           flake_lanes_init(&flake_all_lanes, flake_lane_of, n_lanes, &f) == FLAKE_OK &&
-           sno_lanes_init(&sno_all_lanes, sno_lane_of, n_lanes, &pool, &s, NULL) == FLAKE_OK &&
-           flake128_lanes_init(&wide_all_lanes, wide_lane_of, n_lanes, wide_worker, &wide) ==
+    f.layout = of_idgen ? flake_layout_idgen : roomy();
+    return flake_init(&flakes, &f, NULL) == FLAKE_OK && sno_init(&snos, &pool, &s, NULL) == FLAKE_OK &&
+           flake_init_shards(flake_shards, shards, &f, NULL) == FLAKE_OK &&
+           sno_init_shards(sno_shards, shards, &pool, &s, NULL) == FLAKE_OK &&
+           flake_init(&flake_all_lanes, with_lanes(&f, flake_lane_of, n_lanes), NULL) == FLAKE_OK &&
+           sno_init(&sno_all_lanes, &pool, with_lanes(&s, sno_lane_of, n_lanes), NULL) == FLAKE_OK &&
+           flake_init(&wide_all_lanes, with_lanes(of_128(&wide, wide_worker), wide_lane_of, n_lanes), NULL) ==
                FLAKE_OK;
 }
 
 static bool init_twins(void) {
-    return flake_init(&flake_shards[0].gen, NULL) == FLAKE_OK &&
-           flake_init(&flake_shards[1].gen, NULL) == FLAKE_OK;
+    return flake_init(&flake_shards[0].gen, NULL, NULL) == FLAKE_OK &&
+           flake_init(&flake_shards[1].gen, NULL, NULL) == FLAKE_OK;
 }
 
 /* ---- streams ---- */

@@ -26,7 +26,7 @@ static _Atomic(bool) looks_end;
 static uint64_t draw_to_look(looker *l) {
     uint64_t id = 0;
     const flake_status status =
-        looks_at_lanes ? flake_lanes_next(&flake_all_lanes, &id) : flake_next(&flakes, &id);
+        looks_at_lanes ? flake_next(&flake_all_lanes, &id) : flake_next(&flakes, &id);
     l->failed += status != FLAKE_OK;
     return id;
 }
@@ -64,8 +64,8 @@ static bool look_for(double seconds, const char *name, int kind, unsigned thread
     memset(lookers, 0, sizeof lookers);
     o.layout = roomy();
     o.clock.kind = kind;
-    if (flake_init(&flakes, &o) != FLAKE_OK ||
-        flake_lanes_init(&flake_all_lanes, flake_lane_of, n_lanes, &o) != FLAKE_OK)
+    if (flake_init(&flakes, &o, NULL) != FLAKE_OK ||
+        flake_init(&flake_all_lanes, with_lanes(&o, flake_lane_of, n_lanes), NULL) != FLAKE_OK)
         return false;
     looks_at_lanes = at_lanes;
     atomic_store(&looks_end, false);

@@ -193,16 +193,16 @@ enum {
 };
 
 static flake_gen h_shared, h_batches, h_given, h_coarse, h_fast, h_stocked, h_roomy;
-static flake_shard h_shards[crowd], h_roomy_shards[crowd];
+static flake_gen h_shards[crowd], h_roomy_shards[crowd];
 static flake_prefetch h_stocks[crowd];
 static sno_gen h_sno, h_sno_batches;
-static sno_shard h_sno_shards[crowd];
+static sno_gen h_sno_shards[crowd];
 static flake_lane h_lane[h_parts], h_coarse_lane[h_parts], h_fast_lane[h_parts],
     h_wide_lane[h_parts];
-static flake_lanes h_lanes, h_coarse_lanes, h_fast_lanes;
-static flake128_lanes h_wide_lanes;
+static flake_gen h_lanes, h_coarse_lanes, h_fast_lanes;
+static flake_gen h_wide_lanes;
 static flake_lane h_sno_lane[h_parts];
-static sno_lanes h_sno_lanes;
+static sno_gen h_sno_lanes;
 static char h_folder[512];
 
 static flake_options h_options(unsigned node) {
@@ -228,33 +228,33 @@ static bool h_init(void) {
     sno_snapshot pool;
     flake_options s;
     flake_options o = h_options(NODE_SHARED);
-    bool well = flake_init(&h_shared, &o) == FLAKE_OK;
-    o.node = NODE_BATCHES, well &= flake_init(&h_batches, &o) == FLAKE_OK;
-    o.node = NODE_GIVEN, well &= flake_init(&h_given, &o) == FLAKE_OK;
-    o.node = NODE_STOCK, well &= flake_init(&h_stocked, &o) == FLAKE_OK;
+    bool well = flake_init(&h_shared, &o, NULL) == FLAKE_OK;
+    o.node = NODE_BATCHES, well &= flake_init(&h_batches, &o, NULL) == FLAKE_OK;
+    o.node = NODE_GIVEN, well &= flake_init(&h_given, &o, NULL) == FLAKE_OK;
+    o.node = NODE_STOCK, well &= flake_init(&h_stocked, &o, NULL) == FLAKE_OK;
     for (unsigned i = 0; i < crowd; i++)
-        well &= flake_prefetch_init(&h_stocks[i], &h_stocked, 100, 50) == FLAKE_OK;
-    o.node = NODE_SHARDS, well &= flake_shards_init(h_shards, crowd, &o) == FLAKE_OK;
-    o.node = NODE_LANES, well &= flake_lanes_init(&h_lanes, h_lane, h_parts, &o) == FLAKE_OK;
+        well &= flake_prefetch_init(&h_stocks[i], &h_stocked, 100, 50, NULL) == FLAKE_OK;
+    o.node = NODE_SHARDS, well &= flake_init_shards(h_shards, crowd, &o, NULL) == FLAKE_OK;
+    o.node = NODE_LANES, well &= flake_init(&h_lanes, with_lanes(&o, h_lane, h_parts), NULL) == FLAKE_OK;
     o.node = NODE_COARSE, o.clock.kind = FLAKE_CLOCK_COARSE;
-    well &= flake_init(&h_coarse, &o) == FLAKE_OK;
+    well &= flake_init(&h_coarse, &o, NULL) == FLAKE_OK;
     o.node = NODE_COARSE_LANES;
-    well &= flake_lanes_init(&h_coarse_lanes, h_coarse_lane, h_parts, &o) == FLAKE_OK;
+    well &= flake_init(&h_coarse_lanes, with_lanes(&o, h_coarse_lane, h_parts), NULL) == FLAKE_OK;
     o.node = NODE_FAST, o.clock.kind = FLAKE_CLOCK_FAST;
-    well &= flake_init(&h_fast, &o) == FLAKE_OK;
+    well &= flake_init(&h_fast, &o, NULL) == FLAKE_OK;
     o.node = NODE_FAST_LANES;
-    well &= flake_lanes_init(&h_fast_lanes, h_fast_lane, h_parts, &o) == FLAKE_OK;
+    well &= flake_init(&h_fast_lanes, with_lanes(&o, h_fast_lane, h_parts), NULL) == FLAKE_OK;
     o = h_options(0), o.seq_max = wide_seq_max;
-    well &= flake128_lanes_init(&h_wide_lanes, h_wide_lane, h_parts, wide_worker, &o) == FLAKE_OK;
-    o = h_roomy_options(0), well &= flake_init(&h_roomy, &o) == FLAKE_OK;
-    o = h_roomy_options(1), well &= flake_shards_init(h_roomy_shards, crowd, &o) == FLAKE_OK;
+    well &= flake_init(&h_wide_lanes, with_lanes(of_128(&o, wide_worker), h_wide_lane, h_parts), NULL) == FLAKE_OK;
+    o = h_roomy_options(0), well &= flake_init(&h_roomy, &o, NULL) == FLAKE_OK;
+    o = h_roomy_options(1), well &= flake_init_shards(h_roomy_shards, crowd, &o, NULL) == FLAKE_OK;
     s = h_sno_options(PART_SHARED, &pool), well &= sno_init(&h_sno, &pool, &s, NULL) == FLAKE_OK;
     s = h_sno_options(PART_BATCHES, &pool),
     well &= sno_init(&h_sno_batches, &pool, &s, NULL) == FLAKE_OK;
     s = h_sno_options(PART_LANES, &pool);
-    well &= sno_lanes_init(&h_sno_lanes, h_sno_lane, h_parts, &pool, &s, NULL) == FLAKE_OK;
+    well &= sno_init(&h_sno_lanes, &pool, with_lanes(&s, h_sno_lane, h_parts), NULL) == FLAKE_OK;
     s = h_sno_options(PART_SHARDS, &pool);
-    return well && sno_shards_init(h_sno_shards, crowd, &pool, &s, NULL) == FLAKE_OK;
+    return well && sno_init_shards(h_sno_shards, crowd, &pool, &s, NULL) == FLAKE_OK;
 }
 
 /* ---- drawing ---- */
@@ -305,7 +305,7 @@ static void note_wide(worker *w, const flake128 *ids, size_t n) {
 /* One id, or one refusal: a full unit is no failure. */
 static void note_one(worker *w, flake_status status, const uint64_t *id) {
     if (status == FLAKE_OK) note_ms(w, id, 1);
-    else if (status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK) {
+    else if (status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS) {
         atomic_fetch_add(&w->refused, 1);
         nap_us(200);
     } else atomic_fetch_add(&w->failed, 1);
@@ -331,11 +331,11 @@ static size_t of_lanes(unsigned nth, uint64_t *random) {
     return nth ? 1 : 1 + h_random(random) % a_batch;
 }
 
-static void draw_flake_lanes(flake_lanes *lanes, worker *w, unsigned nth, uint64_t *random) {
+static void draw_flake_lanes(flake_gen *lanes, worker *w, unsigned nth, uint64_t *random) {
     uint64_t ids[a_batch] = {0};
     const size_t n = of_lanes(nth, random);
     const flake_status status =
-        nth ? flake_lanes_next(lanes, ids) : flake_lanes_next_n(lanes, ids, n);
+        nth ? flake_next(lanes, ids) : flake_next_n(lanes, ids, n);
     if (status == FLAKE_OK && n > 1) note_ms(w, ids, n);
     else note_one(w, status, ids);
 }
@@ -353,20 +353,20 @@ static void draw_wide_lanes(worker *w, unsigned nth, uint64_t *random) {
     const size_t n = of_lanes(nth, random);
     memset(ids, 0, sizeof ids);
     NOTE(note_wide, w,
-         nth ? flake128_lanes_next(&h_wide_lanes, ids) : flake128_lanes_next_n(&h_wide_lanes, ids, n), ids, n);
+         nth ? flake128_next(&h_wide_lanes, ids) : flake128_next_n(&h_wide_lanes, ids, n), ids, n);
 }
 
 static void draw_shards(worker *w, unsigned nth, uint64_t *random) {
     uint64_t ids[a_batch];
     const size_t n = 1 + h_random(random) % a_batch;
-    NOTE(note_ms, w, flake_shard_next_n(&h_shards[nth], ids, n), ids, n);
+    NOTE(note_ms, w, flake_next_n(&h_shards[nth], ids, n), ids, n);
 }
 
 static void draw_batches(worker *w, unsigned nth, uint64_t *random) {
     uint64_t ids[a_batch];
     size_t n = 1 + h_random(random) % a_batch;
     if (nth) {
-        n = flake_try_n(&h_batches, ids, n);
+        n = got64_n(&h_batches, ids, n);
         if (n) note_ms(w, ids, n);
         else note_one(w, FLAKE_AGAIN, NULL);
         return;
@@ -397,14 +397,14 @@ static void draw_roomy(worker *w, unsigned nth, uint64_t *random) {
     uint64_t id = 0;
     (void)random;
     NOTE(note_roomy, w,
-         nth < crowd ? flake_next(&h_roomy, &id) : flake_shard_next(&h_roomy_shards[nth - crowd], &id), &id, 1);
+         nth < crowd ? flake_next(&h_roomy, &id) : flake_next(&h_roomy_shards[nth - crowd], &id), &id, 1);
 }
 
 static void draw_sno(worker *w, unsigned nth, uint64_t *random) {
     sno_id id;
     (void)random;
     NOTE(note_snos, w,
-         nth < crowd ? sno_next(&h_sno, meta, &id) : sno_shard_next(&h_sno_shards[nth - crowd], meta, &id), &id, 1);
+         nth < crowd ? sno_next(&h_sno, meta, &id) : sno_next(&h_sno_shards[nth - crowd], meta, &id), &id, 1);
 }
 
 static void draw_sno_batches(worker *w, unsigned nth, uint64_t *random) {
@@ -419,7 +419,7 @@ static void draw_sno_lanes(worker *w, unsigned nth, uint64_t *random) {
     sno_id ids[a_batch];
     const size_t n = of_lanes(nth, random);
     NOTE(note_snos, w,
-         nth ? sno_lanes_next(&h_sno_lanes, meta, ids) : sno_lanes_next_n(&h_sno_lanes, meta, ids, n), ids, n);
+         nth ? sno_next(&h_sno_lanes, meta, ids) : sno_next_n(&h_sno_lanes, meta, ids, n), ids, n);
 }
 
 /* Opens the state, draws for a while, and closes it. TAKEN: a child that was forked meanwhile has it
@@ -435,13 +435,13 @@ static bool draw_run(worker *w, const char *name, unsigned node, int64_t ms) {
     (void)snprintf(path, sizeof path, "%s/%s", h_folder, name);
     where.path = path;
     where.horizon_ms = 200;
-    for (int tries = 0; (status = flake_state_open(&state, &where, &o, NULL, NULL)) == FLAKE_TAKEN;
+    for (int tries = 0; (status = flake_state_open(&state, &where, &o, NULL, NULL)) == FLAKE_IN_USE;
          tries++) {
         if (tries == 5000) break;
         nap_us(2000);
     }
     o.state = &state;
-    if (status == FLAKE_OK) status = flake_init(&gen, &o);
+    if (status == FLAKE_OK) status = flake_init(&gen, &o, NULL);
     if (status != FLAKE_OK) {
         atomic_fetch_add(&w->failed, 1);
         nap_us(100000);
@@ -452,7 +452,7 @@ static bool draw_run(worker *w, const char *name, unsigned node, int64_t ms) {
         uint64_t id = 0;
         note_one(w, flake_next(&gen, &id), &id);
     }
-    flake_retire(&gen);
+    flake_release(&gen);
     if (flake_state_close(&state) != FLAKE_OK) atomic_fetch_add(&w->failed, 1);
     return true;
 }
@@ -496,7 +496,7 @@ static void draw_as_child(worker *w, unsigned turn) {
     else note_snos(w, &theirs, 1);
     const flake_options o = h_options(NODE_CHILDREN + turn);
     const flake_options s = h_sno_options(PART_CHILDREN + turn, &pool);
-    if (flake_reinit_after_fork(&h_shared, &o) != FLAKE_OK ||
+    if (flake_reinit_after_fork(&h_shared, &o, NULL) != FLAKE_OK ||
         sno_reinit_after_fork(&h_sno, &pool, &s, NULL) != FLAKE_OK) {
         atomic_fetch_add(&w->failed, 1);
         return;
@@ -643,7 +643,7 @@ static bool twins_are_found(void) {
     const flake_options o = h_options(NODE_TWINS);
     const pid_t child = fork();
     flake_gen gen;
-    const bool well = child >= 0 && flake_init(&gen, &o) == FLAKE_OK;
+    const bool well = child >= 0 && flake_init(&gen, &o, NULL) == FLAKE_OK;
     for (int i = 0; well && i < 100000; i++) {
         uint64_t id = 0;
         note_one(child ? parent : other, flake_next(&gen, &id), &id);
@@ -723,7 +723,7 @@ static int soak_for(double wanted_hours, bool plant) {
     unsigned n = 0;
     int passed = 0, failed = 0;
     (void)snprintf(h_folder, sizeof h_folder, "%s/soak-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(h_folder) || !h_spaces() || !h_init() || flake_init(&h_twin, &twin) != FLAKE_OK) {
+    if (!mkdtemp(h_folder) || !h_spaces() || !h_init() || flake_init(&h_twin, &twin, NULL) != FLAKE_OK) {
         printf("FAIL nothing to draw from, or no memory\n0 passed, 1 failed\n");
         return 1;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * options.begin_later, of both headers: whoever takes numbers over that somebody gave up in this unit
+ * options.start_next_unit, of both headers: whoever takes numbers over that somebody gave up in this unit
  * begins in the next, in whichever way he begins.
  */
 #include "support.h"
@@ -15,14 +15,14 @@ static bool later; /* what the option says */
 
 static flake_options flake_numbers(uint32_t node) {
     flake_options o = options_of_flake(node, 1, most_numbers, script_read, &script_now);
-    o.layout = flake_layout_sonyflake(); /* units of 10 ms */
-    o.begin_later = later;
+    o.layout = flake_layout_sonyflake; /* units of 10 ms */
+    o.start_next_unit = later;
     return o;
 }
 
 static flake_options wide_numbers(void) {
     flake_options o = options_of_flake(0, 1, most_numbers, script_read, &script_now);
-    o.begin_later = later;
+    o.start_next_unit = later;
     return o;
 }
 
@@ -31,80 +31,80 @@ static sno_snapshot pool;
 static flake_options sno_numbers(uint16_t partition) {
     pool = pool_of_numbers(partition, 1, 4);
     flake_options o = options_of_sno(script_read, &script_now);
-    o.begin_later = later;
+    o.start_next_unit = later;
     return o;
 }
 
 /* As if it were a forked child's. */
 static void inherit(void) {
-    flake_generation_bump();
-    flake_generation_bump();
+    flake_machine_cloned();
+    flake_machine_cloned();
 }
 
 /* ---- the ways to begin: a status, which for both headers is 0 when all is well ---- */
 
 static flake_gen gen;
-static flake_shard shards[2];
+static flake_gen shards[2];
 static flake_lane lane[2], wide_lane[2];
-static flake_lanes lanes;
-static flake128_gen wide;
-static flake128_lanes wide_lanes;
+static flake_gen lanes;
+static flake_gen wide;
+static flake_gen wide_lanes;
 static sno_gen sno;
-static sno_shard sno_shards[2];
+static sno_gen sno_shards[2];
 static flake_lane sno_lane_array[2];
-static sno_lanes sno_laned;
+static sno_gen sno_laned;
 
 static int begin_gen(void) {
     const flake_options o = flake_numbers(5);
-    return (int)flake_init(&gen, &o);
+    return (int)flake_init(&gen, &o, NULL);
 }
 
 static int begin_gen_anew(void) {
     const flake_options before = flake_numbers(4), o = flake_numbers(5);
-    const flake_status status = flake_init(&gen, &before);
+    const flake_status status = flake_init(&gen, &before, NULL);
     inherit();
-    return status ? (int)status : (int)flake_reinit_after_fork(&gen, &o);
+    return status ? (int)status : (int)flake_reinit_after_fork(&gen, &o, NULL);
 }
 
 static int begin_shards(void) {
     const flake_options o = flake_numbers(5);
-    return (int)flake_shards_init(shards, 2, &o);
+    return (int)flake_init_shards(shards, 2, &o, NULL);
 }
 
 static int begin_lanes(void) {
     const flake_options o = flake_numbers(5);
-    return (int)flake_lanes_init(&lanes, lane, 2, &o);
+    return (int)flake_init(&lanes, with_lanes(&o, lane, 2), NULL);
 }
 
 static int begin_lanes_anew(void) {
     const flake_options before = flake_numbers(4), o = flake_numbers(5);
-    const flake_status status = flake_lanes_init(&lanes, lane, 2, &before);
+    const flake_status status = flake_init(&lanes, with_lanes(&before, lane, 2), NULL);
     inherit();
-    return status ? (int)status : (int)flake_lanes_reinit_after_fork(&lanes, &o);
+    return status ? (int)status : (int)flake_reinit_after_fork(&lanes, same_lanes(&lanes, &o), NULL);
 }
 
 static int begin_wide(void) {
     const flake_options o = wide_numbers();
-    return (int)flake128_init(&wide, 5, &o);
+    return (int)flake_init(&wide, of_128(&o, 5), NULL);
 }
 
 static int begin_wide_anew(void) {
     const flake_options o = wide_numbers();
-    const flake_status status = flake128_init(&wide, 4, &o);
+    const flake_status status = flake_init(&wide, of_128(&o, 4), NULL);
     inherit();
-    return status ? (int)status : (int)flake128_reinit_after_fork(&wide, 5, &o);
+    return status ? (int)status : (int)flake_reinit_after_fork(&wide, of_128(&o, 5), NULL);
 }
 
 static int begin_wide_lanes(void) {
     const flake_options o = wide_numbers();
-    return (int)flake128_lanes_init(&wide_lanes, wide_lane, 2, 5, &o);
+    return (int)flake_init(&wide_lanes, with_lanes(of_128(&o, 5), wide_lane, 2), NULL);
 }
 
 static int begin_wide_lanes_anew(void) {
     const flake_options o = wide_numbers();
-    const flake_status status = flake128_lanes_init(&wide_lanes, wide_lane, 2, 4, &o);
+    const flake_status status = flake_init(&wide_lanes, with_lanes(of_128(&o, 4), wide_lane, 2), NULL);
     inherit();
-    return status ? (int)status : (int)flake128_lanes_reinit_after_fork(&wide_lanes, 5, &o);
+    return status ? (int)status : (int)flake_reinit_after_fork(&wide_lanes, same_lanes(&wide_lanes, of_128(&o, 5)), NULL);
 }
 
 static int begin_sno(void) {
@@ -127,12 +127,12 @@ static int begin_sno_anew(void) {
 
 static int begin_sno_shards(void) {
     const flake_options o = sno_numbers(5);
-    return (int)sno_shards_init(sno_shards, 2, &pool, &o, NULL);
+    return (int)sno_init_shards(sno_shards, 2, &pool, &o, NULL);
 }
 
 static int begin_sno_lanes(void) {
     const flake_options o = sno_numbers(5);
-    return (int)sno_lanes_init(&sno_laned, sno_lane_array, 2, &pool, &o, NULL);
+    return (int)sno_init(&sno_laned, &pool, with_lanes(&o, sno_lane_array, 2), NULL);
 }
 
 /* ---- and to draw: an id in bytes, and its time ---- */
@@ -143,7 +143,7 @@ typedef struct drawn {
 } drawn;
 
 static int give(flake_status status, uint64_t id, drawn *d) {
-    const flake_layout layout = flake_layout_sonyflake();
+    const flake_layout layout = flake_layout_sonyflake;
     flake_parts parts;
     memset(&parts, 0, sizeof parts);
     if (status != FLAKE_OK) return (int)status;
@@ -155,11 +155,11 @@ static int give(flake_status status, uint64_t id, drawn *d) {
 }
 
 static int give_wide(flake_status status, flake128 id, drawn *d) {
-    flake128_parts parts;
+    flake_parts parts;
     memset(&parts, 0, sizeof parts);
     if (status != FLAKE_OK) return (int)status;
-    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, id, &parts), FLAKE_OK);
-    CHECK_EQ(parts.worker, 5);
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &parts), FLAKE_OK);
+    CHECK_EQ(parts.node, 5);
     d->unix_ms = parts.unix_ms;
     memcpy(d->bytes, id.bytes, 16);
     return 0;
@@ -181,14 +181,14 @@ static int draw_gen(drawn *d) {
 /* The first shard has two of the three numbers. */
 static int draw_shards(drawn *d) {
     uint64_t id = 0;
-    flake_status status = flake_shard_try(&shards[0], &id);
-    if (status != FLAKE_OK) status = flake_shard_try(&shards[1], &id);
+    flake_status status = flake_try(&shards[0], &id);
+    if (status != FLAKE_OK) status = flake_try(&shards[1], &id);
     return give(status, id, d);
 }
 
 static int draw_lanes(drawn *d) {
     uint64_t id = 0;
-    const flake_status status = flake_lanes_try(&lanes, &id);
+    const flake_status status = flake_try(&lanes, &id);
     return give(status, id, d);
 }
 
@@ -200,7 +200,7 @@ static int draw_wide(drawn *d) {
 
 static int draw_wide_lanes(drawn *d) {
     flake128 id = {{0}};
-    const flake_status status = flake128_lanes_try(&wide_lanes, &id);
+    const flake_status status = flake128_try(&wide_lanes, &id);
     return give_wide(status, id, d);
 }
 
@@ -212,25 +212,25 @@ static int draw_sno(drawn *d) {
 
 static int draw_sno_shards(drawn *d) {
     sno_id id;
-    flake_status status = sno_shard_try(&sno_shards[0], 7, &id);
-    if (status != FLAKE_OK) status = sno_shard_try(&sno_shards[1], 7, &id);
+    flake_status status = sno_try(&sno_shards[0], 7, &id);
+    if (status != FLAKE_OK) status = sno_try(&sno_shards[1], 7, &id);
     return give_sno(status, id, d);
 }
 
 static int draw_sno_lanes(drawn *d) {
     sno_id id;
-    const flake_status status = sno_lanes_try(&sno_laned, 7, &id);
+    const flake_status status = sno_try(&sno_laned, 7, &id);
     return give_sno(status, id, d);
 }
 
 static int64_t retry_gen(void) { return flake_retry_ns(&gen); }
-static int64_t retry_shards(void) { return flake_shard_retry_ns(&shards[1]); }
-static int64_t retry_lanes(void) { return flake_lanes_retry_ns(&lanes); }
-static int64_t retry_wide(void) { return flake128_retry_ns(&wide); }
-static int64_t retry_wide_lanes(void) { return flake128_lanes_retry_ns(&wide_lanes); }
-static int64_t retry_sno(void) { return sno_retry_ns(&sno); }
-static int64_t retry_sno_shards(void) { return sno_shard_retry_ns(&sno_shards[1]); }
-static int64_t retry_sno_lanes(void) { return sno_lanes_retry_ns(&sno_laned); }
+static int64_t retry_shards(void) { return flake_retry_ns(&shards[1]); }
+static int64_t retry_lanes(void) { return flake_retry_ns(&lanes); }
+static int64_t retry_wide(void) { return flake_retry_ns(&wide); }
+static int64_t retry_wide_lanes(void) { return flake_retry_ns(&wide_lanes); }
+static int64_t retry_sno(void) { return flake_retry_ns(&sno.gen); }
+static int64_t retry_sno_shards(void) { return flake_retry_ns(&sno_shards[1].gen); }
+static int64_t retry_sno_lanes(void) { return flake_retry_ns(&sno_laned.gen); }
 
 static const struct way {
     int (*begin)(void);
@@ -314,7 +314,7 @@ static void a_waiting_call_waits_for_it(void) {
     CHECK_EQ(begin_gen(), 0);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(script_now.slept_ns, 10000000 - into_unit_ns);
-    CHECK(flake_gen_options(&gen)->begin_later);
+    CHECK(flake_gen_options(&gen)->start_next_unit);
 }
 
 /* The clock before the layout's first unit: there is nothing that anybody could have drawn. */
@@ -324,8 +324,8 @@ static void before_the_epoch_there_is_nothing_to_leave_out(void) {
     flake_options o = flake_numbers(5);
     o.layout.epoch_ms = T;
     script_at_ms(T - 1);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_RANGE);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
     script_now.now_ns += 1000000;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
 }

@@ -3,20 +3,21 @@
  * Shards and their pool, and stocks of ids claimed ahead, on a scripted clock.
  */
 #include "scripted_flake.h"
+#include "options.h"
 
 /* ---- shards and their pool ---- */
 
-static flake_shard shards[8];
+static flake_gen shards[8];
 
 static void shards_share_out_the_whole_range(void) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.seq_min = 3;
     options.seq_max = 4001;
     for (size_t n = 1; n <= 8; n++) {
-        CHECK_EQ(flake_shards_init(shards, n, &options), FLAKE_OK);
+        CHECK_EQ(flake_init_shards(shards, n, &options, NULL), FLAKE_OK);
         uint32_t next = 3;
         for (size_t i = 0; i < n; i++) {
-            const flake_options *o = flake_gen_options(flake_shard_gen(&shards[i]));
+            const flake_options *o = flake_gen_options(&shards[i]);
             CHECK_EQ(o->seq_min, next);
             const size_t share = o->seq_max - o->seq_min + 1;
             CHECK(share == 3999 / n || share == 3999 / n + 1);
@@ -28,27 +29,27 @@ static void shards_share_out_the_whole_range(void) {
 
 static void more_shards_than_numbers_are_refused(void) {
     begin_with_three();
-    CHECK_EQ(flake_shards_init(shards, 0, &options), FLAKE_INVALID);
-    CHECK_EQ(flake_shards_init(shards, 4, &options), FLAKE_INVALID);
-    CHECK_EQ(flake_shards_init(shards, 3, &options), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 0, &options, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init_shards(shards, 4, &options, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init_shards(shards, 3, &options, NULL), FLAKE_OK);
     options.node = 1024;
-    CHECK_EQ(flake_shards_init(shards, 3, &options), FLAKE_INVALID);
+    CHECK_EQ(flake_init_shards(shards, 3, &options, NULL), FLAKE_INVALID);
 }
 
 static void shards_together_give_each_number_of_a_unit_once(void) {
-    begin(flake_layout_idgen());
-    CHECK_EQ(flake_shards_init(shards, 5, &options), FLAKE_OK);
+    begin(flake_layout_idgen);
+    CHECK_EQ(flake_init_shards(shards, 5, &options, NULL), FLAKE_OK);
     open_gen();
     for (int64_t ms = T; ms < T + 3; ms++) {
         size_t n = 0;
         for (unsigned turn = 0; n < 4096 && turn < 5000; turn++)
-            n += flake_shard_try(&shards[turn % 5], &many[n]) == FLAKE_OK;
+            n += flake_try(&shards[turn % 5], &many[n]) == FLAKE_OK;
         CHECK_EQ(n, 4096);
         check_whole_unit(many, n, ms, 0);
         for (int i = 0; i < 5; i++) {
             id = NOTHING;
-            CHECK_EQ(flake_shard_try(&shards[i], &id), FLAKE_AGAIN);
-            CHECK_EQ(flake_shard_retry_ns(&shards[i]), MS);
+            CHECK_EQ(flake_try(&shards[i], &id), FLAKE_AGAIN);
+            CHECK_EQ(flake_retry_ns(&shards[i]), MS);
             CHECK(id == NOTHING);
         }
         move_ns(MS);
@@ -57,22 +58,22 @@ static void shards_together_give_each_number_of_a_unit_once(void) {
 
 static void a_shard_waits_and_goes_back_as_a_generator_does(void) {
     begin_with_three();
-    CHECK_EQ(flake_shards_init(shards, 2, &options), FLAKE_OK);
-    flake_shard *s = &shards[0]; /* 10 and 11 */
-    GIVES(flake_shard_next(s, &id), T, 10);
-    GIVES(flake_shard_try(s, &id), T, 11);
-    GIVES(flake_shard_next(s, &id), T + 1, 10);
+    CHECK_EQ(flake_init_shards(shards, 2, &options, NULL), FLAKE_OK);
+    flake_gen *s = &shards[0]; /* 10 and 11 */
+    GIVES(flake_next(s, &id), T, 10);
+    GIVES(flake_try(s, &id), T, 11);
+    GIVES(flake_next(s, &id), T + 1, 10);
     CHECK_EQ(script_now.slept_ns, MS);
-    CHECK_EQ(flake_shard_next_n(s, many, 4), FLAKE_OK);
+    CHECK_EQ(flake_next_n(s, many, 4), FLAKE_OK);
     CHECK_PLACE(many[3], T + 3, 10);
-    CHECK_EQ(flake_shard_try_n(s, many, 4), 1);
-    GIVES(flake_shard_try_at(s, T + 8, &id), T + 8, 10);
-    CHECK_EQ(flake_shard_try(s, &id), FLAKE_CLOCK_BACK);
-    CHECK_EQ(flake_lag_ms(flake_shard_gen(s)), 5);
-    CHECK_EQ(flake_available(flake_shard_gen(&shards[1])), 1);
+    CHECK_EQ(got64_n(s, many, 4), 1);
+    GIVES(flake_try_at(s, T + 8, &id), T + 8, 10);
+    CHECK_EQ(flake_try(s, &id), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake_ahead_ms(s), 5);
+    CHECK_EQ(flake_available(&shards[1]), 1);
     flake_stats stats;
-    flake_stats_get(flake_shard_gen(s), &stats);
-    CHECK(stats.ids == 9 && stats.clock_backs == 1);
+    flake_stats_get(s, &stats);
+    CHECK(stats.ids == 9 && stats.clock_backwards == 1);
 }
 
 /* ---- prefetch ---- */
@@ -80,10 +81,10 @@ static void a_shard_waits_and_goes_back_as_a_generator_does(void) {
 static flake_prefetch stock;
 
 static void open_stock(uint32_t count, int64_t valid_ms) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.seq_max = 99;
     open_gen();
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, count, valid_ms), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, count, valid_ms, NULL), FLAKE_OK);
 }
 
 #define STOCK(ms, number) GIVES(flake_prefetch_next(&stock, &id), ms, number)
@@ -138,7 +139,7 @@ static void prefetched_ids_are_dropped_when_their_time_is_over(void) {
 /* Their age counts from when they were had, not from when they were asked for. */
 static void prefetched_ids_that_were_waited_for_are_fresh(void) {
     open_stock(200, 10);
-    CHECK_EQ(flake_try_n(&gen, many, 100), 100);
+    CHECK_EQ(got64_n(&gen, many, 100), 100);
     move_ns(-500 * MS);
     STOCK(T + 1, 0);
     CHECK_EQ(script_now.slept_ns, 501 * MS);
@@ -154,14 +155,14 @@ static void a_clock_put_back_drops_prefetched_ids_that_can_age(void) {
     STOCK(T, 5);
     CHECK_EQ(script_now.slept_ns, 1);
     move_ns(-5000 * MS);
-    SAYS(FLAKE_CLOCK_BACK, flake_prefetch_next(&stock, &id));
+    SAYS(FLAKE_CLOCK_BACKWARDS, flake_prefetch_next(&stock, &id));
     move_to_ms(T);
     STOCK(T, 10);
 }
 
 static void prefetch_fails_as_next_does_and_goes_on(void) {
     open_stock(5, 0);
-    CHECK_EQ(flake_try_n(&gen, many, 100), 100);
+    CHECK_EQ(got64_n(&gen, many, 100), 100);
     script_now.per_sleep = 0;
     SAYS(FLAKE_AGAIN, flake_prefetch_next(&stock, &id));
     script_now.per_sleep = -1;
@@ -172,7 +173,7 @@ static void no_id_comes_out_of_two_stocks(void) {
     static flake_prefetch other;
     static uint64_t ids[3000];
     open_stock(7, 3);
-    CHECK_EQ(flake_prefetch_init(&other, &gen, 30, 0), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&other, &gen, 30, 0, NULL), FLAKE_OK);
     uint64_t random = 2;
     for (size_t i = 0; i < 3000; i++) {
         switch (random_below(&random, 3)) {
@@ -200,7 +201,7 @@ static void a_stock_without_a_generator_is_invalid(void) {
     static flake_prefetch none;
     uint64_t got = 7;
     CHECK_EQ(flake_prefetch_next(&none, &got), FLAKE_INVALID);
-    CHECK_EQ(flake_prefetch_init(&none, NULL, 4, 0), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_init(&none, NULL, 4, 0, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_prefetch_next(&none, &got), FLAKE_INVALID);
     CHECK_EQ(got, 7);
 }
@@ -209,10 +210,10 @@ static void a_prefetch_count_has_bounds(void) {
     open_stock(1, 0);
     STOCK(T, 0);
     STOCK(T, 1);
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, 100000, 600000), FLAKE_OK);
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, 0, 0), FLAKE_INVALID);
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, 100001, 0), FLAKE_INVALID);
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, 5, -1), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 100000, 600000, NULL), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 0, 0, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 100001, 0, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 5, -1, NULL), FLAKE_INVALID);
     STOCK(T, 2);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * options.exclusive: on one host, or in one process, no second generator draws the same numbers; and
+ * options.exclusive_dir: on one host, or in one process, no second generator draws the same numbers; and
  * what is let go, or whose holders have ended, is free.
  */
 #define _GNU_SOURCE
@@ -10,28 +10,28 @@
 #include "options.h"
 
 static flake_gen gen, other;
-static flake_shard shards[3];
-static flake128_gen wide, wider;
+static flake_gen shards[3];
+static flake_gen wide, wider;
 static sno_gen sno, another_sno;
-static sno_shard sno_shards[3];
+static sno_gen sno_shards[3];
 static sno_snapshot pool;
 
 static flake_options options_of(uint32_t node, uint32_t seq_min, uint32_t seq_max) {
     flake_options o = options_of_flake(node, seq_min, seq_max, scene_clock, NULL);
-    o.exclusive = our_folder;
+    o.exclusive_dir = our_folder;
     return o;
 }
 
 static flake_status take(flake_gen *g, uint32_t node, uint32_t seq_min, uint32_t seq_max) {
     const flake_options o = options_of(node, seq_min, seq_max);
-    return flake_init(g, &o);
+    return flake_init(g, &o, NULL);
 }
 
 /* On `pool`, which is made anew. */
 static flake_options sno_options_now(uint16_t partition, uint16_t from, uint16_t to) {
     pool = pool_of_numbers(partition, from, to);
     flake_options o = options_of_sno(scene_clock, NULL);
-    o.exclusive = our_folder;
+    o.exclusive_dir = our_folder;
     return o;
 }
 
@@ -49,15 +49,15 @@ static void begin_exclusive(void) {
 /* ---- who may, and who may not ---- */
 
 static void find_node_1_taken(void) {
-    EXPECT(take(&other, 1, 0, 0) == FLAKE_TAKEN);
-    EXPECT(take(&other, 1, 4095, 4095) == FLAKE_TAKEN);
+    EXPECT(take(&other, 1, 0, 0) == FLAKE_IN_USE);
+    EXPECT(take(&other, 1, 4095, 4095) == FLAKE_IN_USE);
     EXPECT(take(&other, 2, 0, 0) == FLAKE_OK); /* another node */
-    flake_retire(&other);
+    flake_release(&other);
 }
 
 static void find_node_1_free(void) {
     EXPECT(take(&other, 1, 0, 0) == FLAKE_OK);
-    flake_retire(&other);
+    flake_release(&other);
 }
 
 static void a_second_generator_of_the_same_ids_is_refused(void) {
@@ -72,11 +72,11 @@ static void a_second_generator_of_the_same_ids_is_refused(void) {
     CHECK_EQ(flake_try(&other, &id), FLAKE_OK); /* retired or not, it is node 2's */
     CHECK_EQ(descriptors(), before + 1);
     child_is_well(find_node_1_taken);
-    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_TAKEN); /* itself, too: it was not retired */
+    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_IN_USE); /* itself, too: it was not retired */
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);   /* and goes on as it was */
-    flake_retire(&gen);
+    flake_release(&gen);
     CHECK_EQ(descriptors(), before);
-    flake_retire(&gen); /* does no harm */
+    flake_release(&gen); /* does no harm */
     child_is_well(find_node_1_free);
     find_node_1_free();
     CHECK_EQ(descriptors(), before);
@@ -89,10 +89,10 @@ static void what_is_refused_stays_as_it_was(void) {
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(take(&other, 2, 5, 9), FLAKE_OK);
     memcpy(&copy, &other, sizeof copy);
-    CHECK_EQ(take(&other, 1, 5, 9), FLAKE_TAKEN);
+    CHECK_EQ(take(&other, 1, 5, 9), FLAKE_IN_USE);
     CHECK(memcmp(&copy, &other, sizeof copy) == 0);
-    flake_retire(&gen);
-    flake_retire(&other);
+    flake_release(&gen);
+    flake_release(&other);
 }
 
 static void ranges_that_don_t_overlap_go_together(void) {
@@ -101,14 +101,14 @@ static void ranges_that_don_t_overlap_go_together(void) {
     static const struct {
         uint32_t from, to;
         flake_status status;
-    } cases[] = {{0, 99, FLAKE_OK},       {200, 4095, FLAKE_OK},   {0, 100, FLAKE_TAKEN},
-                 {199, 200, FLAKE_TAKEN}, {150, 150, FLAKE_TAKEN}, {0, 0, FLAKE_TAKEN},
-                 {100, 199, FLAKE_TAKEN}, {50, 300, FLAKE_TAKEN}};
+    } cases[] = {{0, 99, FLAKE_OK},       {200, 4095, FLAKE_OK},   {0, 100, FLAKE_IN_USE},
+                 {199, 200, FLAKE_IN_USE}, {150, 150, FLAKE_IN_USE}, {0, 0, FLAKE_IN_USE},
+                 {100, 199, FLAKE_IN_USE}, {50, 300, FLAKE_IN_USE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CHECK_EQ(take(&other, 1, cases[i].from, cases[i].to), cases[i].status);
-        if (cases[i].status == FLAKE_OK) flake_retire(&other);
+        if (cases[i].status == FLAKE_OK) flake_release(&other);
     }
-    flake_retire(&gen);
+    flake_release(&gen);
 }
 
 static void other_layouts_and_kinds_are_others(void) {
@@ -116,21 +116,21 @@ static void other_layouts_and_kinds_are_others(void) {
     begin_exclusive();
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     o = options_of(1, 0, 0);
-    o.layout = flake_layout_twitter();
-    CHECK_EQ(flake_init(&other, &o), FLAKE_OK);
-    flake_retire(&other);
+    o.layout = flake_layout_twitter;
+    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK);
+    flake_release(&other);
     o = options_of(0, 0, 0);
     o.node_offset = 1; /* the same node, said otherwise */
-    CHECK_EQ(flake_init(&other, &o), FLAKE_TAKEN);
+    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_IN_USE);
     o = options_of(0, 0, 0);
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
-    CHECK_EQ(flake128_init(&wider, 1, &o), FLAKE_TAKEN);
-    CHECK_EQ(flake128_init(&wider, 2, &o), FLAKE_OK);
-    flake128_retire(&wide);
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
-    flake128_retire(&wide);
-    flake128_retire(&wider);
-    flake_retire(&gen);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wider, of_128(&o, 1), NULL), FLAKE_IN_USE);
+    CHECK_EQ(flake_init(&wider, of_128(&o, 2), NULL), FLAKE_OK);
+    flake_release(&wide);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    flake_release(&wide);
+    flake_release(&wider);
+    flake_release(&gen);
 }
 
 /* Numbers of 32 bits, where offsets in a file may have 31. */
@@ -140,25 +140,25 @@ static void ranges_of_32_bits(void) {
     o = options_of(0, 0, 0);
     o.layout = flake_layout_of(32, 0, 32, 0);
     o.layout.epoch_ms = start_ms;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     o.seq_min = o.seq_max = UINT32_MAX;
-    CHECK_EQ(flake_init(&other, &o), FLAKE_TAKEN);
-    flake_retire(&gen);
-    CHECK_EQ(flake_init(&other, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_IN_USE);
+    flake_release(&gen);
+    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK);
     o.seq_min = 0;
     o.seq_max = UINT32_MAX - 4; /* of those at the end four go together */
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    flake_retire(&gen);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    flake_release(&gen);
     o.seq_max++; /* so this one is refused, though it has none of the other's */
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_TAKEN);
-    flake_retire(&other);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_IN_USE);
+    flake_release(&other);
     o.seq_max = ((uint32_t)1 << 30) - 2;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     o.seq_min = o.seq_max + 1;
     o.seq_max = o.seq_min;
-    CHECK_EQ(flake_init(&other, &o), FLAKE_OK);
-    flake_retire(&gen);
-    flake_retire(&other);
+    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK);
+    flake_release(&gen);
+    flake_release(&other);
 }
 
 /* A program of 32 bits and one of 64 lock the same bytes. */
@@ -170,7 +170,7 @@ static void the_bytes_are_the_same_for_all_programs(void) {
     begin_exclusive();
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(access(path_of("flake-1453a9bf381b282d.exclusive"), F_OK), 0);
-    flake_retire(&gen);
+    flake_release(&gen);
 }
 
 /* Runs that follow one another within a unit, as those of a small program that a loop starts. */
@@ -180,18 +180,18 @@ static void who_takes_it_next_begins_later(void) {
     for (int run = 0; run < 10; run++) {
         const int64_t began_ns = scene_clock(NULL);
         flake_options o = options_of(1, 0, 0);
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         CHECK(id > last);
         CHECK(scene_clock(NULL) - began_ns <= 1000000);
         last = id;
-        flake_retire(&gen);
+        flake_release(&gen);
         o = options_of(1, 0, 299);
-        CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_OK);
-        CHECK_EQ(flake_shard_next(&shards[0], &id), FLAKE_OK);
+        CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(&shards[0], &id), FLAKE_OK);
         CHECK(id > last);
         last = id;
-        flake_retire(flake_shard_gen(&shards[0]));
+        flake_release(&shards[0]);
     }
 }
 
@@ -205,13 +205,13 @@ static void so_does_who_takes_a_pool_of_snos(void) {
         id = next_sno(&sno, 1);
         CHECK(sno_compare(id, last) > 0);
         last = id;
-        sno_retire(&sno);
+        flake_release(&sno.gen);
         const flake_options again = sno_options_now(5, 0, 299);
-        CHECK_EQ(sno_shards_init(sno_shards, 3, &pool, &again, NULL), FLAKE_OK);
-        id = next_sno_of_shard(&sno_shards[0], 1);
+        CHECK_EQ(sno_init_shards(sno_shards, 3, &pool, &again, NULL), FLAKE_OK);
+        id = next_sno(&sno_shards[0], 1);
         CHECK(sno_compare(id, last) > 0);
         last = id;
-        sno_retire(sno_shard_gen(&sno_shards[0]));
+        flake_release(&sno_shards[0].gen);
     }
 }
 
@@ -221,11 +221,11 @@ static void who_takes_it_at_the_epoch_begins_later_too(void) {
     begin_exclusive();
     flake_options o = options_of(1, 0, 0);
     o.layout = flake_layout_of(10, 10, 12, start_ms);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
     pass_ms(1);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    flake_retire(&gen);
+    flake_release(&gen);
 }
 
 /* Shards of another node that can't be had leave those that there are as they were. */
@@ -233,15 +233,15 @@ static void shards_that_are_refused_change_nothing(void) {
     uint64_t id;
     begin_exclusive();
     flake_options o = options_of(5, 0, 299);
-    CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
     CHECK_EQ(take(&gen, 7, 250, 400), FLAKE_OK);
     o.node = 7;
-    CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_TAKEN);
-    CHECK_EQ(flake_shard_next(&shards[0], &id), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_IN_USE);
+    CHECK_EQ(flake_next(&shards[0], &id), FLAKE_OK);
     CHECK_EQ(id >> 12 & 1023, 5);
-    CHECK_EQ(take(&other, 5, 0, 9), FLAKE_TAKEN);
-    flake_retire(flake_shard_gen(&shards[0]));
-    flake_retire(&gen);
+    CHECK_EQ(take(&other, 5, 0, 9), FLAKE_IN_USE);
+    flake_release(&shards[0]);
+    flake_release(&gen);
 }
 
 static void shards_hold_their_parts(void) {
@@ -249,20 +249,20 @@ static void shards_hold_their_parts(void) {
     begin_exclusive();
     const int before = descriptors();
     o = options_of(1, 0, 299);
-    CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
     CHECK_EQ(descriptors(), before + 1); /* the first has the range of all */
     for (int i = 0; i < 3; i++)
-        CHECK_STR(flake_gen_options(flake_shard_gen(&shards[i]))->exclusive, o.exclusive);
-    CHECK_EQ(take(&gen, 1, 250, 400), FLAKE_TAKEN);
+        CHECK_STR(flake_gen_options(&shards[i])->exclusive, o.exclusive_dir);
+    CHECK_EQ(take(&gen, 1, 250, 400), FLAKE_IN_USE);
     CHECK_EQ(take(&gen, 1, 300, 400), FLAKE_OK);
-    for (int i = 0; i < 3; i++) flake_retire(flake_shard_gen(&shards[i]));
+    for (int i = 0; i < 3; i++) flake_release(&shards[i]);
     CHECK_EQ(descriptors(), before + 1);
     o.seq_max = 310; /* the last of them meets the generator: none is held */
-    CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_TAKEN);
+    CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_IN_USE);
     CHECK_EQ(descriptors(), before + 1);
-    flake_retire(&gen);
-    CHECK_EQ(flake_shards_init(shards, 3, &o), FLAKE_OK);
-    for (int i = 0; i < 3; i++) flake_retire(flake_shard_gen(&shards[i]));
+    flake_release(&gen);
+    CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
+    for (int i = 0; i < 3; i++) flake_release(&shards[i]);
     CHECK_EQ(descriptors(), before);
 }
 
@@ -273,46 +273,46 @@ static void what_can_t_be_exclusive_says_why(void) {
     begin_exclusive();
     const int before = descriptors();
     o = options_of(1, 0, 0);
-    o.exclusive = "/proc/no-such-folder";
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_IO);
-    o.exclusive = "";
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
-    CHECK(flake_options_why(&o) && strstr(flake_options_why(&o), "exclusive") != NULL);
+    o.exclusive_dir = "/proc/no-such-folder";
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_IO);
+    o.exclusive_dir = "";
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
+    CHECK(options_why(&o) && strstr(options_why(&o), "exclusive") != NULL);
     char longest[2000];
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = 0;
-    o.exclusive = longest;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
-    CHECK(flake_options_why(&o) && strstr(flake_options_why(&o), "exclusive") != NULL);
+    o.exclusive_dir = longest;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
+    CHECK(options_why(&o) && strstr(options_why(&o), "exclusive") != NULL);
     longest[FLAKE_I_PATH - 1] = 0; /* there is room for it, and for the file's name behind */
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_IO);
-    CHECK(flake_options_why(&o) == NULL);
-    o.exclusive = our_folder;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_IO);
+    CHECK(options_why(&o) == NULL);
+    o.exclusive_dir = our_folder;
     o.shared_memory = true;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
-    CHECK(flake_options_why(&o) && strstr(flake_options_why(&o), "exclusive") != NULL);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
+    CHECK(options_why(&o) && strstr(options_why(&o), "exclusive") != NULL);
     o.shared_memory = false;
-    CHECK(flake_options_why(&o) == NULL);
+    CHECK(options_why(&o) == NULL);
     uint64_t id;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_INVALID); /* never initialised */
-    flake_retire(&gen);
+    flake_release(&gen);
     CHECK_EQ(descriptors(), before);
 
     flake_options s;
     memset(&s, 0, sizeof s);
-    s.exclusive = "";
+    s.exclusive_dir = "";
     memset(&pool, 0, sizeof pool);
     flake_why why = {""};
     CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "exclusive") != NULL);
-    s.exclusive = our_folder;
+    s.exclusive_dir = our_folder;
     s.shared_memory = true;
     CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "exclusive") != NULL || !words_reach_other_processes);
-    s.exclusive = "/proc/no-such-folder";
+    s.exclusive_dir = "/proc/no-such-folder";
     s.shared_memory = false;
     CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_IO);
-    CHECK(strstr(why.text, s.exclusive) != NULL);
+    CHECK(strstr(why.text, s.exclusive_dir) != NULL);
     CHECK_EQ(descriptors(), before);
 }
 
@@ -345,25 +345,25 @@ static void a_gate_that_closes_meanwhile_leaves_nothing(void) {
     const int before = descriptors();
     flake_options o = options_of(1, 0, 0);
     o.gate.admit = let_out;
-    o.gate.word = &gate_word;
+    o.gate.fence = &gate_word;
     atomic_store(&gate_word, 5u);
     on_call = close_the_gate;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_LEASE);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_LEASE_LOST);
     atomic_store(&gate_word, 5u);
-    CHECK_EQ(flake_shards_init(shards, 2, &o), FLAKE_LEASE);
+    CHECK_EQ(flake_init_shards(shards, 2, &o, NULL), FLAKE_LEASE_LOST);
     flake_options s = sno_options_now(5, 0, 99);
     s.gate.admit = let_snos_out;
-    s.gate.word = &gate_word;
+    s.gate.fence = &gate_word;
     atomic_store(&gate_word, 5u);
-    CHECK_EQ(sno_init(&sno, &pool, &s, NULL), FLAKE_LEASE);
+    CHECK_EQ(sno_init(&sno, &pool, &s, NULL), FLAKE_LEASE_LOST);
     atomic_store(&gate_word, 5u);
-    CHECK_EQ(sno_shards_init(sno_shards, 2, &pool, &s, NULL), FLAKE_LEASE);
+    CHECK_EQ(sno_init_shards(sno_shards, 2, &pool, &s, NULL), FLAKE_LEASE_LOST);
     on_call = NULL;
     CHECK_EQ(descriptors(), before);
     CHECK_EQ(take(&other, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(take_sno(&another_sno, 5, 0, 99), FLAKE_OK);
-    flake_retire(&other);
-    sno_retire(&another_sno);
+    flake_release(&other);
+    flake_release(&another_sno.gen);
 }
 
 static void a_claim_that_fails_leaves_nothing(void) {
@@ -376,13 +376,13 @@ static void a_claim_that_fails_leaves_nothing(void) {
         on_call = NULL;
         if (calls < fail_at) break;
         CHECK(status == FLAKE_IO || status == FLAKE_OK);
-        if (status == FLAKE_OK) flake_retire(&gen);
+        if (status == FLAKE_OK) flake_release(&gen);
         CHECK_EQ(descriptors(), before);
         CHECK_EQ(take(&other, 1, 0, 0), FLAKE_OK);
-        flake_retire(&other);
+        flake_release(&other);
     }
     CHECK(fail_at > 4);
-    flake_retire(&gen);
+    flake_release(&gen);
     CHECK_EQ(descriptors(), before);
 }
 
@@ -407,13 +407,13 @@ static void wait_and_go_on_with_node_7(void) {
     uint64_t id;
     (void)await_word(&to_child);
     EXPECT(flake_try(&gen, &id) == FLAKE_FORKED);
-    EXPECT(take(&other, 1, 0, 0) == FLAKE_TAKEN); /* it inherited the lock itself */
+    EXPECT(take(&other, 1, 0, 0) == FLAKE_IN_USE); /* it inherited the lock itself */
     const int before = descriptors();
     o.node = 1;
-    EXPECT(flake_reinit_after_fork(&gen, &o) == FLAKE_NODE);
+    EXPECT(flake_reinit_after_fork(&gen, &o, NULL) == FLAKE_NODE_RANGE);
     EXPECT(descriptors() == before);
     o.node = 7;
-    EXPECT(flake_reinit_after_fork(&gen, &o) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&gen, &o, NULL) == FLAKE_OK);
     EXPECT(descriptors() == before); /* one came, one went */
     pass_ms(1);
     EXPECT(flake_try(&gen, &id) == FLAKE_OK);
@@ -436,13 +436,13 @@ static void a_child_keeps_it_until_it_goes_on_with_other_ids(void) {
     to_child = new_line();
     from_child = new_line();
     child_is_killed(die_with_a_child);
-    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_TAKEN);
+    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_IN_USE);
     tell(&to_child);
     CHECK(await_word(&from_child));
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
-    CHECK_EQ(take(&other, 7, 0, 0), FLAKE_TAKEN);
+    CHECK_EQ(take(&other, 7, 0, 0), FLAKE_IN_USE);
     tell(&to_child);
-    flake_retire(&gen);
+    flake_release(&gen);
     CHECK_EQ(atomic_load(&our->trouble), 0);
     hang_up(&to_child);
     hang_up(&from_child);
@@ -450,14 +450,14 @@ static void a_child_keeps_it_until_it_goes_on_with_other_ids(void) {
 
 static void retire_what_is_the_parents(void) {
     const int before = descriptors();
-    flake_retire(&gen);
+    flake_release(&gen);
     EXPECT(descriptors() == before - 1);
-    EXPECT(take(&other, 1, 0, 0) == FLAKE_TAKEN); /* the parent has it */
-    sno_retire(&sno);
-    EXPECT(take_sno(&another_sno, 5, 0, 99) == FLAKE_TAKEN);
-    flake128_retire(&wide);
+    EXPECT(take(&other, 1, 0, 0) == FLAKE_IN_USE); /* the parent has it */
+    flake_release(&sno.gen);
+    EXPECT(take_sno(&another_sno, 5, 0, 99) == FLAKE_IN_USE);
+    flake_release(&wide);
     const flake_options o = options_of(0, 0, 0);
-    EXPECT(flake128_init(&wider, 1, &o) == FLAKE_TAKEN);
+    EXPECT(flake_init(&wider, of_128(&o, 1), NULL) == FLAKE_IN_USE);
     EXPECT(descriptors() == before - 3);
 }
 
@@ -467,30 +467,30 @@ static void what_a_child_retires_stays_its_parents(void) {
     o = options_of(0, 0, 0);
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(take_sno(&sno, 5, 0, 99), FLAKE_OK);
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
     child_is_well(retire_what_is_the_parents);
     child_is_well(find_node_1_taken);
-    flake_retire(&gen);
-    sno_retire(&sno);
-    flake128_retire(&wide);
+    flake_release(&gen);
+    flake_release(&sno.gen);
+    flake_release(&wide);
 }
 
 static void go_on_with_a_wide_one(void) {
     flake_options o = options_of(0, 0, 0);
     const int before = descriptors();
-    EXPECT(flake128_reinit_after_fork(&wide, 1, &o) == FLAKE_NODE);
-    EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_OK);
-    EXPECT(flake128_init(&wider, 2, &o) == FLAKE_TAKEN);
+    EXPECT(flake_reinit_after_fork(&wide, of_128(&o, 1), NULL) == FLAKE_NODE_RANGE);
+    EXPECT(flake_reinit_after_fork(&wide, of_128(&o, 2), NULL) == FLAKE_OK);
+    EXPECT(flake_init(&wider, of_128(&o, 2), NULL) == FLAKE_IN_USE);
     flake_options s;
     memset(&s, 0, sizeof s);
     pool.partition = 6;
     s.clock.now_ns = scene_clock;
-    s.exclusive = path_of("no-such-folder");
+    s.exclusive_dir = path_of("no-such-folder");
     EXPECT(sno_reinit_after_fork(&sno, &pool, &s, NULL) == FLAKE_IO);
     EXPECT(descriptors() == before); /* its parent's is still there, to go with the next try */
-    s.exclusive = our_folder;
+    s.exclusive_dir = our_folder;
     EXPECT(sno_reinit_after_fork(&sno, &pool, &s, NULL) == FLAKE_OK);
-    EXPECT(take_sno(&another_sno, 6, 50, 60) == FLAKE_TAKEN);
+    EXPECT(take_sno(&another_sno, 6, 50, 60) == FLAKE_IN_USE);
     EXPECT(descriptors() == before);
 }
 
@@ -498,13 +498,13 @@ static void children_go_on_with_numbers_of_their_own(void) {
     flake_options o;
     begin_exclusive();
     o = options_of(0, 0, 0);
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
     CHECK_EQ(take_sno(&sno, 5, 0, 99), FLAKE_OK);
     child_is_well(go_on_with_a_wide_one);
-    flake128_retire(&wide);
-    sno_retire(&sno);
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
-    flake128_retire(&wide);
+    flake_release(&wide);
+    flake_release(&sno.gen);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    flake_release(&wide);
 }
 
 /* ---- sno ---- */
@@ -513,26 +513,26 @@ static void partitions_and_pools_of_snos(void) {
     begin_exclusive();
     const int before = descriptors();
     CHECK_EQ(take_sno(&sno, 5, 100, 199), FLAKE_OK);
-    CHECK_EQ(take_sno(&another_sno, 5, 199, 300), FLAKE_TAKEN);
-    CHECK_EQ(take_sno(&another_sno, 5, 150, 120), FLAKE_TAKEN); /* bounds in either order */
+    CHECK_EQ(take_sno(&another_sno, 5, 199, 300), FLAKE_IN_USE);
+    CHECK_EQ(take_sno(&another_sno, 5, 150, 120), FLAKE_IN_USE); /* bounds in either order */
     CHECK_EQ(take_sno(&another_sno, 5, 200, 300), FLAKE_OK);
-    sno_retire(&another_sno);
+    flake_release(&another_sno.gen);
     CHECK_EQ(take_sno(&another_sno, 6, 100, 199), FLAKE_OK);
-    sno_retire(&another_sno);
-    sno_retire(&another_sno);
+    flake_release(&another_sno.gen);
+    flake_release(&another_sno.gen);
     CHECK_EQ(descriptors(), before + 1);
-    sno_retire(&sno);
+    flake_release(&sno.gen);
     CHECK_EQ(take_sno(&another_sno, 5, 0, 0), FLAKE_OK);
-    sno_retire(&another_sno);
+    flake_release(&another_sno.gen);
     CHECK_EQ(descriptors(), before);
 
     const flake_options o = sno_options_now(5, 0, 299);
-    CHECK_EQ(sno_shards_init(sno_shards, 3, &pool, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(sno_shards, 3, &pool, &o, NULL), FLAKE_OK);
     const sno_snapshot whole = pool;
-    CHECK_EQ(take_sno(&sno, 5, 290, 310), FLAKE_TAKEN);
+    CHECK_EQ(take_sno(&sno, 5, 290, 310), FLAKE_IN_USE);
     pool = whole;
-    CHECK_EQ(sno_shards_init(sno_shards + 1, 1, &pool, &o, NULL), FLAKE_TAKEN);
-    sno_retire(sno_shard_gen(&sno_shards[0]));
+    CHECK_EQ(sno_init_shards(sno_shards + 1, 1, &pool, &o, NULL), FLAKE_IN_USE);
+    flake_release(&sno_shards[0].gen);
     CHECK_EQ(descriptors(), before);
 }
 

@@ -5,6 +5,7 @@
 static unsigned runs_on; /* one of two processors: the thread that draws */
 #define FLAKE_LANE() runs_on
 #include "scripted_flake.h"
+#include "options.h"
 
 enum { RATE = 3 };                          /* of the counter, in a ns */
 static const int64_t lease_ns = 1 << 19;    /* the longest */
@@ -50,7 +51,7 @@ static void learn(void) {
 static int64_t now_ms(void) { return script_now.now_ns / MS; }
 
 static void open_fast(void) {
-    begin_fast(flake_layout_idgen());
+    begin_fast(flake_layout_idgen);
     open_gen();
     learn();
 }
@@ -113,7 +114,7 @@ static void a_lease_ends_after_half_a_ms_of_a_long_unit(void) {
 }
 
 static void nothing_is_leased_before_two_stretches_agree(void) {
-    begin_fast(flake_layout_idgen());
+    begin_fast(flake_layout_idgen);
     open_gen();
     exact_reads = 0;
     for (int i = 0; i < 20; i++) {
@@ -133,7 +134,7 @@ static void nothing_is_leased_before_two_stretches_agree(void) {
 
 /* Of which some us more or less are a small part. */
 static void what_is_learned_is_learned_from_stretches_of_10_ms(void) {
-    begin_fast(flake_layout_idgen());
+    begin_fast(flake_layout_idgen);
     open_gen();
     for (int i = 0; i < 30; i++) {
         pass(MS);
@@ -145,7 +146,7 @@ static void what_is_learned_is_learned_from_stretches_of_10_ms(void) {
 }
 
 static void nothing_is_learned_from_short_or_long_stretches(void) {
-    begin_fast(flake_layout_idgen());
+    begin_fast(flake_layout_idgen);
     open_gen();
     for (int i = 0; i < 9; i++) {
         pass(INT64_C(4001) * MS);
@@ -222,7 +223,7 @@ static void a_counter_that_is_often_wrong_is_given_up_for_good(void) {
 }
 
 static void a_counter_that_is_wrong_from_the_first_on_is_given_up(void) {
-    begin_fast(flake_layout_idgen());
+    begin_fast(flake_layout_idgen);
     open_gen();
     for (int i = 0; i < 3; i++) {
         pass(stretch_ns);
@@ -263,13 +264,13 @@ static void a_clock_that_was_put_back_is_seen_when_the_lease_has_ended(void) {
     move_ns(-10 * MS);
     DRAWS(ms, 0);
     pass(lease_ns);
-    TRY_SAYS(FLAKE_CLOCK_BACK);
+    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
     pass(10 * MS - lease_ns);
     DRAWS(ms, 1);
 }
 
 static void a_spent_unit_is_told_by_the_exact_clock(void) {
-    begin_fast(flake_layout_idgen());
+    begin_fast(flake_layout_idgen);
     options.seq_min = 10;
     options.seq_max = 12;
     open_gen();
@@ -289,9 +290,9 @@ static void a_unit_that_was_given_is_not_leased(void) {
     open_fast();
     const int64_t ms = now_ms();
     GIVES(flake_try_at(&gen, ms + 65536, &id), ms + 65536, 0);
-    TRY_SAYS(FLAKE_CLOCK_BACK);
+    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
     pass(MS / 10);
-    TRY_SAYS(FLAKE_CLOCK_BACK);
+    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(flake_try_at(&gen, ms, &id), FLAKE_OK);
     CHECK_EQ(exact_reads, 2); /* one each, which renews the lease and is taken behind the word */
 }
@@ -309,13 +310,13 @@ static void an_init_forgets_the_lease(void) {
 static void before_the_epoch_nothing_is_leased(void) {
     begin_fast(flake_layout_of(41, 10, 12, T + 1));
     open_gen();
-    TRY_SAYS(FLAKE_RANGE);
+    TRY_SAYS(FLAKE_TIME_RANGE);
     pass(MS);
     DRAWS(T + 1, 2);
     learn();
     move_to_ms(T);
     count_on(lease_ns);
-    TRY_SAYS(FLAKE_RANGE);
+    TRY_SAYS(FLAKE_TIME_RANGE);
 }
 
 static void draw_in_the_next_ms(void) {
@@ -351,36 +352,36 @@ static void the_first_unit_of_all_is_leased_as_any_other_is(void) {
 }
 
 static void batches_and_shards_have_leases_too(void) {
-    static flake_shard shards[2];
+    static flake_gen shards[2];
     open_fast();
-    CHECK_EQ(flake_try_n(&gen, many, 100), 100);
+    CHECK_EQ(got64_n(&gen, many, 100), 100);
     CHECK_EQ(exact_reads, 0);
-    CHECK_EQ(flake_shards_init(shards, 2, &options), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 2, &options, NULL), FLAKE_OK);
     for (unsigned i = 0; i < 6; i++) {
         pass(stretch_ns);
-        CHECK_EQ(flake_shard_try(&shards[0], &id), FLAKE_OK);
+        CHECK_EQ(flake_try(&shards[0], &id), FLAKE_OK);
     }
     exact_reads = 0;
-    CHECK_EQ(flake_shard_try(&shards[0], &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&shards[0], &id), FLAKE_OK);
     CHECK_EQ(exact_reads, 0);
-    CHECK_EQ(flake_shard_try(&shards[1], &id), FLAKE_OK); /* has a lease of its own, or not yet */
+    CHECK_EQ(flake_try(&shards[1], &id), FLAKE_OK); /* has a lease of its own, or not yet */
     CHECK(exact_reads > 0);
 }
 
 static void lanes_have_leases_too(void) {
-    static flake_lanes lanes;
+    static flake_gen lanes;
     static flake_lane array[2];
-    begin_fast(flake_layout_idgen());
-    CHECK_EQ(flake_lanes_init(&lanes, array, 2, &options), FLAKE_OK);
+    begin_fast(flake_layout_idgen);
+    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 2), NULL), FLAKE_OK);
     for (unsigned i = 0; i < 6; i++) {
         pass(stretch_ns);
-        CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+        CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
     }
     exact_reads = 0;
-    for (unsigned i = 0; i < 9; i++) CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    for (unsigned i = 0; i < 9; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
     CHECK_EQ(exact_reads, 0);
     pass(MS);
-    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
     CHECK_EQ(exact_reads, 1);
 }
 
@@ -442,26 +443,26 @@ static void processors_whose_counters_differ_are_given_up(void) {
 }
 
 static void lanes_follow_the_processor(void) {
-    static flake_lanes lanes;
+    static flake_gen lanes;
     static flake_lane array[2];
     enum { draws = 20000 };
     for (int behind = 0; behind < 2; behind++) {
         uint64_t random = 1;
         unsigned wrong = 0;
-        begin_fast(flake_layout_idgen());
+        begin_fast(flake_layout_idgen);
         second_ahead_ns = behind ? -far_ns : far_ns;
-        CHECK_EQ(flake_lanes_init(&lanes, array, 2, &options), FLAKE_OK);
+        CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 2), NULL), FLAKE_OK);
         for (unsigned i = 0; i < 12; i++) {
             go_to(i % 2);
             pass(stretch_ns);
-            CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+            CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
         }
         const int64_t began_ms = now_ms();
         exact_reads = 0;
         for (unsigned i = 0; i < draws; i++) {
             go_to((unsigned)random_below(&random, 2));
             pass((int64_t)random_below(&random, (uint64_t)lease_ns / 100));
-            CHECK_EQ(flake_lanes_try(&lanes, &many[i]), FLAKE_OK);
+            CHECK_EQ(flake_try(&lanes, &many[i]), FLAKE_OK);
             wrong += parts_of(&lanes.whole, many[i]).unix_ms != now_ms();
         }
         CHECK_EQ(wrong, 0);
@@ -473,28 +474,28 @@ static void lanes_follow_the_processor(void) {
 
 /* The second processor reads its counter before it loads what the first has published. */
 static void lanes_rise_where_a_counter_is_read_early(void) {
-    static flake_lanes lanes;
+    static flake_gen lanes;
     static flake_lane array[2];
     static const int64_t early_ns[] = {0, 100, 1000, 2000};
     for (unsigned k = 0; k < sizeof early_ns / sizeof *early_ns; k++) {
-        begin_fast(flake_layout_idgen());
-        CHECK_EQ(flake_lanes_init(&lanes, array, 2, &options), FLAKE_OK);
+        begin_fast(flake_layout_idgen);
+        CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 2), NULL), FLAKE_OK);
         for (unsigned i = 0; i < 12; i++) {
             go_to(i % 2);
             pass(stretch_ns);
-            CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+            CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
         }
         for (int64_t left_ns = lease_ns / 2; left_ns; left_ns /= 2) {
             pass(2 * MS - script_now.now_ns % MS - left_ns);
             for (unsigned p = 0; p < 2; p++) { /* both lanes are in the unit */
                 go_to(p);
-                CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+                CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
             }
             pass(left_ns);
             for (unsigned p = 0; p < 2; p++) {
                 go_to(p);
                 count_back(p ? early_ns[k] : 0);
-                CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+                CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
                 count_on(p ? early_ns[k] : 0);
                 CHECK_EQ(parts_of(&lanes.whole, id).unix_ms, now_ms());
             }
@@ -503,7 +504,7 @@ static void lanes_rise_where_a_counter_is_read_early(void) {
 }
 
 static void who_has_a_clock_of_his_own_has_no_leases(void) {
-    begin_fast(flake_layout_idgen());
+    begin_fast(flake_layout_idgen);
     options.clock.now_ns = script_read;
     options.clock.user = &script_now;
     open_gen();
@@ -515,7 +516,7 @@ static void who_has_a_clock_of_his_own_has_no_leases(void) {
 }
 
 static void one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it(void) {
-    begin_fast(flake_layout_idgen());
+    begin_fast(flake_layout_idgen);
     options.seq_min = options.seq_max = 1;
     open_gen();
     for (int i = 0; i < 9; i++) {
@@ -527,7 +528,7 @@ static void one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it(void) 
     open_gen();
     for (int i = 0; i < 9; i++) {
         pass(stretch_ns);
-        CHECK_EQ(flake_try_n(&gen, many, 1 << 20), 1 << 20);
+        CHECK_EQ(got64_n(&gen, many, 1 << 20), 1 << 20);
         CHECK_PLACE(many[(1 << 20) - 1], now_ms(), (1 << 20) - 1);
         TRY_SAYS(FLAKE_AGAIN);
     }
@@ -548,12 +549,12 @@ static void a_slow_counter_is_used_from_501_counts_a_lease_on(void) {
 }
 
 static void a_fourth_kind_of_clock_is_refused(void) {
-    begin_fast(flake_layout_idgen());
+    begin_fast(flake_layout_idgen);
     options.clock.kind = 3;
-    CHECK_EQ(flake_init(&gen, &options), FLAKE_INVALID);
-    CHECK(strncmp(flake_options_why(&options), "clock.kind", 10) == 0);
+    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_INVALID);
+    CHECK(strncmp(options_why(&options), "clock.kind", 10) == 0);
     options.clock.kind = -1;
-    CHECK_EQ(flake_init(&gen, &options), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_INVALID);
 }
 
 int main(int argc, char **argv) {

@@ -2,7 +2,7 @@
  *
  * What a process draws that was forked from one with generators: nothing, until it says with which
  * ids of its own it goes on. Whichever way it came to be, and whichever way it draws. The same after
- * flake_generation_bump, and where the pid has to tell processes apart.
+ * flake_machine_cloned, and where the pid has to tell processes apart.
  */
 #define _GNU_SOURCE
 #include "support.h"
@@ -23,6 +23,7 @@ static bool random_from_script(void *to, size_t n) {
 }
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 #include "ways_to_draw.h"
 #include "mappings.h"
 #include <errno.h>
@@ -53,7 +54,7 @@ typedef struct common {
     _Atomic(unsigned) trouble;
     ways_log log;
     flake_gen shared;
-    flake128_gen shared_wide;
+    flake_gen shared_wide;
     sno_gen shared_sno;
     uint16_t partitions[64];
 } common;
@@ -196,14 +197,14 @@ static void all_is_refused(void) {
         if (outcome != WAY_FORKED && outcome != WAY_NONE) trouble(all_ways[i].name);
         EXPECT(!ids.touched);
     }
-    flake128_snapshot wide_snapshot;
+    flake_snapshot wide_snapshot;
     EXPECT(flake_snapshot_take(&ways.gen, &snapshot) == FLAKE_FORKED);
-    EXPECT(flake128_snapshot_take(&ways.wide, &wide_snapshot) == FLAKE_FORKED);
+    EXPECT(flake_snapshot_take(&ways.wide, &wide_snapshot) == FLAKE_FORKED);
     EXPECT(sno_snapshot_take(&ways.sno, &sno_at) == FLAKE_FORKED);
     EXPECT(sno_with_time(&ways.sno, 7, 1700000000000, &id) == FLAKE_FORKED);
     EXPECT(flake_retry_ns(&ways.gen) == INT64_MAX);
-    EXPECT(flake128_retry_ns(&ways.wide) == INT64_MAX);
-    EXPECT(sno_retry_ns(&ways.sno) == INT64_MAX);
+    EXPECT(flake_retry_ns(&ways.wide) == INT64_MAX);
+    EXPECT(flake_retry_ns(&ways.sno.gen) == INT64_MAX);
     EXPECT(flake_available(&ways.gen) == 0);
 }
 
@@ -261,14 +262,14 @@ static void reinit_with_the_parents_ids(void) {
     w.is_scripted = true;
     flake_options o = ways_flake_options(&w, 99, 120), wide = ways_wide_options(&w);
     flake_options s = ways_sno_options(&w);
-    EXPECT(flake_reinit_after_fork(&ways.gen, &o) == FLAKE_NODE);
-    EXPECT(flake_reinit_after_fork(&ways.gen, NULL) == FLAKE_OK); /* node 0 was nobody's */
-    EXPECT(flake128_reinit_after_fork(&ways.wide, 0, &wide) == FLAKE_NODE);
+    EXPECT(flake_reinit_after_fork(&ways.gen, &o, NULL) == FLAKE_NODE_RANGE);
+    EXPECT(flake_reinit_after_fork(&ways.gen, NULL, NULL) == FLAKE_OK); /* node 0 was nobody's */
+    EXPECT(flake_reinit_after_fork(&ways.wide, of_128(&wide, 0), NULL) == FLAKE_NODE_RANGE);
     EXPECT(sno_reinit_after_fork(&ways.sno, &parents, &s, NULL) == FLAKE_INVALID);
     o.seq_min = 100; /* the first number that was not this generator's */
-    EXPECT(flake_reinit_after_fork(flake_shard_gen(&ways.shards[1]), &o) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&ways.shards[1], &o, NULL) == FLAKE_OK);
     o.node = 2000;
-    EXPECT(flake_reinit_after_fork(flake_shard_gen(&ways.shards[0]), &o) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&ways.shards[0], &o, NULL) == FLAKE_INVALID);
     EXPECT(sno_reinit_after_fork(&ways.sno, NULL, NULL, NULL) == FLAKE_OK);
     EXPECT(sno_gen_partition(&ways.sno) != parents.partition);
 }
@@ -280,9 +281,9 @@ static void refusals_of_reinit(void) {
     flake_gen never;
     memset(&never, 0, sizeof never);
     make(0, false);
-    EXPECT(flake_reinit_after_fork(&ways.gen, &o) == FLAKE_INVALID); /* no fork */
-    EXPECT(flake_reinit_after_fork(&never, &o) == FLAKE_INVALID);
-    EXPECT(flake128_reinit_after_fork(&ways.wide, 5, NULL) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&ways.gen, &o, NULL) == FLAKE_INVALID); /* no fork */
+    EXPECT(flake_reinit_after_fork(&never, &o, NULL) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&ways.wide, of_128(NULL, 5), NULL) == FLAKE_INVALID);
     EXPECT(sno_reinit_after_fork(&ways.sno, NULL, NULL, NULL) == FLAKE_INVALID);
     by_fork(reinit_with_the_parents_ids);
     draw_all(1);
@@ -306,7 +307,7 @@ static flake_status reinit_wide(uint64_t worker, uint32_t min, uint32_t max) {
     flake_options o = ways_wide_options(&w);
     o.seq_min = min;
     o.seq_max = max;
-    return flake128_reinit_after_fork(&ways.wide, worker, &o);
+    return flake_reinit_after_fork(&ways.wide, of_128(&o, worker), NULL);
 }
 
 static flake_status reinit_narrow(uint32_t min, uint32_t max) {
@@ -314,7 +315,7 @@ static flake_status reinit_narrow(uint32_t min, uint32_t max) {
     memset(&w, 0, sizeof w);
     w.is_scripted = true;
     const flake_options o = ways_flake_options(&w, min, max);
-    return flake_reinit_after_fork(&ways.gen, &o);
+    return flake_reinit_after_fork(&ways.gen, &o, NULL);
 }
 
 /* The parent has 100 to 199, of each. */
@@ -330,11 +331,11 @@ static void may_not_have_one(void) {
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
         EXPECT(reinit_sno(shared[i][0], shared[i][1]) == FLAKE_INVALID);
         EXPECT(reinit_sno(shared[i][1], shared[i][0]) == FLAKE_INVALID); /* in either order */
-        EXPECT(reinit_wide(1, shared[i][0], shared[i][1]) == FLAKE_NODE);
-        EXPECT(reinit_narrow(shared[i][0], shared[i][1]) == FLAKE_NODE);
+        EXPECT(reinit_wide(1, shared[i][0], shared[i][1]) == FLAKE_NODE_RANGE);
+        EXPECT(reinit_narrow(shared[i][0], shared[i][1]) == FLAKE_NODE_RANGE);
     }
     EXPECT(sno_reinit_after_fork(&ways.sno, &all, &o, NULL) == FLAKE_INVALID);
-    EXPECT(reinit_wide(1, 0, 0) == FLAKE_NODE);
+    EXPECT(reinit_wide(1, 0, 0) == FLAKE_NODE_RANGE);
     EXPECT(sno_try(&ways.sno, 7, &id) == FLAKE_FORKED);
     EXPECT(flake128_try(&ways.wide, &wide) == FLAKE_FORKED);
     EXPECT(flake_try(&ways.gen, &narrow) == FLAKE_FORKED);
@@ -343,15 +344,15 @@ static void may_not_have_one(void) {
 static void may_have_those_below(void) {
     sno_id id;
     flake128 wide;
-    flake128_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0, 0};
     memset(&id, 0, sizeof id);
     may_not_have_one();
     EXPECT(reinit_sno(50, 99) == FLAKE_OK && reinit_wide(1, 0, 99) == FLAKE_OK);
     EXPECT(reinit_narrow(0, 99) == FLAKE_OK);
     EXPECT(sno_try(&ways.sno, 7, &id) == FLAKE_OK && sno_sequence(id) == 50);
     EXPECT(flake128_try(&ways.wide, &wide) == FLAKE_OK &&
-           flake128_decompose(FLAKE_BOUNDARY, wide, &parts) == FLAKE_OK && parts.seq == 0 &&
-           parts.worker == 1);
+           flake128_decompose(&flake_layout_boundary, &wide, &parts) == FLAKE_OK && parts.seq == 0 &&
+           parts.node == 1);
 }
 
 static void may_have_those_above(void) {
@@ -383,8 +384,8 @@ static void a_range_in_the_middle(void) {
     wide.seq_min = 100;
     wide.seq_max = 199;
     EXPECT(sno_init(&ways.sno, &pool, &o, NULL) == FLAKE_OK);
-    EXPECT(flake128_init(&ways.wide, 1, &wide) == FLAKE_OK);
-    EXPECT(flake_init(&ways.gen, &narrow) == FLAKE_OK);
+    EXPECT(flake_init(&ways.wide, of_128(&wide, 1), NULL) == FLAKE_OK);
+    EXPECT(flake_init(&ways.gen, &narrow, NULL) == FLAKE_OK);
     by_fork(may_have_those_below);
     by_fork(may_have_those_above);
     by_fork(another_may_have_the_same);
@@ -441,7 +442,7 @@ static void be_refused_and_go_on(void) {
     o.node = 1;
     EXPECT(flake_try(&common_gen, &id) == FLAKE_FORKED);
     EXPECT(flake_next(&common_gen, &id) == FLAKE_FORKED);
-    EXPECT(flake_reinit_after_fork(&common_gen, &o) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&common_gen, &o, NULL) == FLAKE_OK);
     for (unsigned i = 0; i < 100; i++) {
         EXPECT(flake_next(&common_gen, &id) == FLAKE_OK);
         EXPECT(flake_decompose(&flake_gen_options(&common_gen)->layout, id, &parts) == FLAKE_OK &&
@@ -456,7 +457,7 @@ static void forked_while_threads_draw(void) {
         return;
     }
     begin_family();
-    CHECK_EQ(flake_init(&common_gen, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&common_gen, NULL, NULL), FLAKE_OK);
     atomic_store(&stop, false);
     for (unsigned i = 0; i < drawers; i++)
         if (pthread_create(&threads[i], NULL, draw_meanwhile, NULL) != 0) abort();
@@ -475,8 +476,8 @@ static void forked_while_threads_draw(void) {
 /* ---- the default sno generator, and partitions that are chosen for the user ---- */
 
 static void bump_all(void) {
-    flake_generation_bump();
-    flake_generation_bump();
+    flake_machine_cloned();
+    flake_machine_cloned();
 }
 
 static unsigned place_in_family;
@@ -560,7 +561,7 @@ static void take_after_bumps(void) {
     random_script.next = 0x0101;
     EXPECT(sno_i_take_partition(&before) == FLAKE_OK);
     for (unsigned bump = 1; bump <= 70; bump++) {
-        flake_generation_bump();
+        flake_machine_cloned();
         random_script.next = (uint16_t)(0x0101 + 0x0333 * bump);
         EXPECT(sno_i_take_partition(&partition) == FLAKE_OK);
         EXPECT(partition != (uint16_t)(before + 1)); /* what a clone would take */
@@ -628,7 +629,7 @@ static void bump_and_draw(void) {
     uint64_t id;
     bump_all();
     EXPECT(!sno_is_zero(sno_generate(1)));
-    EXPECT(flake_init(&gen, NULL) == FLAKE_OK && flake_next(&gen, &id) == FLAKE_OK);
+    EXPECT(flake_init(&gen, NULL, NULL) == FLAKE_OK && flake_next(&gen, &id) == FLAKE_OK);
 }
 
 /* What checks the program maps now and then for itself; but not once each time. */
@@ -681,7 +682,7 @@ static void begin_anew(void) {
     forget_the_family();
     memset((void *)&sno_i_default, 0, sizeof sno_i_default);
     errno = EDOM;
-    EXPECT(flake_init(&gen, NULL) == FLAKE_OK && flake_next(&gen, &id) == FLAKE_OK);
+    EXPECT(flake_init(&gen, NULL, NULL) == FLAKE_OK && flake_next(&gen, &id) == FLAKE_OK);
     EXPECT(!sno_is_zero(sno_generate(1)));
     EXPECT(errno == EDOM);
 }
@@ -730,8 +731,8 @@ static void a_stock_of_a_shared_generator_is_not_inherited(void) {
     memset(&w, 0, sizeof w);
     flake_options o = ways_flake_options(&w, 0, 0);
     o.shared_memory = true;
-    CHECK_EQ(flake_init(&our->shared, &o), FLAKE_OK);
-    CHECK_EQ(flake_prefetch_init(&stock, &our->shared, 1000, 0), FLAKE_OK);
+    CHECK_EQ(flake_init(&our->shared, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &our->shared, 1000, 0, NULL), FLAKE_OK);
     draw_from_stock();
     for (unsigned i = 0; i < starters_count; i++) {
         starters[i](draw_from_stock);
@@ -751,16 +752,16 @@ static void shared_memory_is_exempt(void) {
     const sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 9999);
     flake_options s = ways_sno_options(&w);
     o.shared_memory = s.shared_memory = true;
-    CHECK_EQ(flake_init(&our->shared, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&our->shared, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_init(&our->shared_sno, &pool, &s, NULL), FLAKE_OK);
     o.node = 0;
-    CHECK_EQ(flake128_init(&our->shared_wide, 9, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&our->shared_wide, of_128(&o, 9), NULL), FLAKE_OK);
     for (unsigned i = 0; i < starters_count; i++) {
         starters[i](draw_from_shared);
         draw_from_shared();
     }
-    flake_generation_bump();
-    flake_generation_bump();
+    flake_machine_cloned();
+    flake_machine_cloned();
     draw_from_shared();
     CHECK(our->log.n >= 2 * starters_count * 60);
     CHECK_EQ(ways_repeated(&our->log), 0);
@@ -806,11 +807,11 @@ static void bumps_from_many_threads(void) {
     begin_family();
     for (unsigned i = 0; i < drawers; i++)
         if (pthread_create(&threads[i], NULL, bump_often, NULL) != 0) abort();
-    for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_init(&gens[i], NULL), FLAKE_OK);
+    for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_init(&gens[i], NULL, NULL), FLAKE_OK);
     for (unsigned i = 0; i < drawers; i++) (void)pthread_join(threads[i], NULL);
     bump_all();
     for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_try(&gens[i], &id), FLAKE_FORKED);
-    CHECK_EQ(flake_init(&gens[0], NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gens[0], NULL, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gens[0], &id), FLAKE_OK);
     end();
 }
@@ -826,7 +827,7 @@ static void part_from_the_family(void) {
 
 static void draw_as_a_clone(void) {
     part_from_the_family();
-    flake_generation_bump();
+    flake_machine_cloned();
     tell_partition();
     place_in_family += 16;
     by_fork(tell_partition); /* a family again */
@@ -848,7 +849,7 @@ static void clones_of_a_machine_take_other_partitions(void) {
 
 /* Relatives who bump after the same wake stay relatives. */
 static void bump_and_tell(void) {
-    flake_generation_bump();
+    flake_machine_cloned();
     tell_partition();
 }
 
@@ -868,7 +869,7 @@ static void relatives_that_bump_stay_relatives(void) {
 static int readings_before_the_bump; /* 0: there is none */
 
 static void bump_here(void) {
-    if (readings_before_the_bump && !--readings_before_the_bump) flake_generation_bump();
+    if (readings_before_the_bump && !--readings_before_the_bump) flake_machine_cloned();
 }
 
 /* Whenever in its first draw that comes: a copy of the machine may have the id already. */
@@ -907,7 +908,7 @@ static void a_bump_leaves_a_process_what_it_holds(void) {
     begin_family();
     parents_owner_id = flake_i_process_owner_id();
     const uint64_t before = flake_i_instance_owner_id(&word);
-    flake_generation_bump();
+    flake_machine_cloned();
     CHECK(flake_i_instance_owner_id(&word) != before);
     CHECK_EQ(flake_i_process_owner_id(), parents_owner_id);
     by_fork(have_an_owner_id_of_its_own);

@@ -11,10 +11,10 @@
 
 static flake_state state;
 static flake_gen gen;
-static flake_shard shard;
-static flake128_gen wide;
+static flake_gen shard;
+static flake_gen wide;
 static sno_gen sno;
-static sno_shard sno_shard_of;
+static sno_gen sno_shard_of;
 
 static flake_i_atomic64 gate_word;
 static flake_status gate_says;
@@ -29,7 +29,7 @@ static flake_status ask_gate(void *user, int64_t until_ns) {
 }
 
 static flake_status ask_sno_gate(void *user, int64_t until_ns) {
-    return ask_gate(user, until_ns) == FLAKE_OK ? FLAKE_OK : FLAKE_LEASE;
+    return ask_gate(user, until_ns) == FLAKE_OK ? FLAKE_OK : FLAKE_LEASE_LOST;
 }
 
 static int64_t floor_of_gate(void *user) {
@@ -69,13 +69,13 @@ static uint64_t ids_told(void) {
 
 static uint64_t wide_ids_told(void) {
     flake_stats stats;
-    flake128_stats_get(&wide, &stats);
+    flake_stats_get(&wide, &stats);
     return stats.ids;
 }
 
 static uint64_t snos_told(void) {
     flake_stats stats;
-    sno_stats_get(&sno, &stats);
+    flake_stats_get(&sno.gen, &stats);
     return stats.ids;
 }
 
@@ -89,9 +89,9 @@ static void begin_with_word(flake_options *o, flake_options *s, unsigned word) {
     pool_now = pool_of_four();
     *o = gated();
     *s = sno_options_of();
-    o->gate.word = &gate_word;
+    o->gate.fence = &gate_word;
     s->gate.admit = ask_sno_gate;
-    s->gate.word = &gate_word;
+    s->gate.fence = &gate_word;
     atomic_store(&gate_word, word);
 }
 
@@ -99,15 +99,15 @@ static void nothing_begins_behind_a_closed_gate(void) {
     flake_options o;
     flake_options s;
     begin_with_word(&o, &s, 0);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_LEASE);
-    CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_LEASE);
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_LEASE);
-    CHECK_EQ(sno_init(&sno, &pool_now, &s, NULL), FLAKE_LEASE);
-    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &pool_now, &s, NULL), FLAKE_LEASE);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_init_shards(&shard, 1, &o, NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_init(&sno, &pool_now, &s, NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_init_shards(&sno_shard_of, 1, &pool_now, &s, NULL), FLAKE_LEASE_LOST);
     CHECK_EQ(gate_asked, 0);
-    CHECK(!gen.engine.cap && !shard.gen.engine.cap && !wide.engine.cap && !sno.engine.cap);
+    CHECK(!gen.engine.cap && !shard.engine.cap && !wide.engine.cap && !sno.gen.engine.cap);
     o.gate.admit = NULL; /* there is no gate: its word means nothing */
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
 }
 
 static void a_gates_word_is_looked_at_by_each_draw(void) {
@@ -116,7 +116,7 @@ static void a_gates_word_is_looked_at_by_each_draw(void) {
     uint64_t id = 7;
     sno_id drawn;
     begin_with_word(&o, &s, 5);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_init(&sno, &pool_now, &s, NULL), FLAKE_OK);
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
@@ -126,14 +126,14 @@ static void a_gates_word_is_looked_at_by_each_draw(void) {
     for (unsigned closed = 0; closed < 2; closed++) { /* closed, and open again for another */
         atomic_store(&gate_word, closed ? 6u : 0u);
         id = 7;
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE);
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE);
-        CHECK_EQ(sno_try(&sno, 0, &drawn), FLAKE_LEASE);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
+        CHECK_EQ(sno_try(&sno, 0, &drawn), FLAKE_LEASE_LOST);
         CHECK_EQ(id, 7);
         CHECK_EQ(ids_told(), 3);
     }
     CHECK_EQ(gate_asked, asked); /* the word alone says it */
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     clock_to_ms(start_ms + 1);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
 }
@@ -165,7 +165,7 @@ static void gate_and_state_both_have_a_say(void) {
     begin();
     CHECK_EQ(open_state(3000, true, &o), FLAKE_OK);
     o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(gate_asked, 1);
     CHECK_EQ((int64_t)atomic_load(&state.asked), gate_until_ns);
@@ -173,9 +173,9 @@ static void gate_and_state_both_have_a_say(void) {
     clock_to_ms(start_ms + 10); /* the gate refuses: the state hears nothing of it */
     const uint64_t asked_of_state = atomic_load(&state.asked);
     id = 7;
-    gate_says = FLAKE_LEASE;
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE);
+    gate_says = FLAKE_LEASE_LOST;
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST);
     CHECK_EQ(atomic_load(&state.asked), asked_of_state);
 
     gate_says = FLAKE_OK; /* the state refuses, and the gate would not */
@@ -186,8 +186,8 @@ static void gate_and_state_both_have_a_say(void) {
     CHECK_EQ(id, 7);
     CHECK_EQ(ids_told(), 1);
 
-    gate_says = FLAKE_LEASE; /* both refuse: the gate is asked first */
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE);
+    gate_says = FLAKE_LEASE_LOST; /* both refuse: the gate is asked first */
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
     gate_says = FLAKE_OK;
     CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
@@ -204,12 +204,12 @@ static void a_state_is_for_no_number_outside_its_range(void) {
     CHECK_EQ(open_state(3000, false, &o), FLAKE_OK);
     o.state = &state;
     o.seq_min = 4;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_FOREIGN);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_MISMATCH);
     o.seq_min = 6;
     o.seq_max = 10;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_FOREIGN);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_MISMATCH);
     o.seq_max = 8;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }
 
@@ -221,12 +221,12 @@ static void the_later_floor_counts(void) {
         begin();
         CHECK_EQ(open_state(3000, false, &o), FLAKE_OK);
         o.state = &state;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         gate_floor_at_ns = (start_ms + (i ? 5 : -5)) * a_ms;
-        o.gate.floor_ns = floor_of_gate;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-        CHECK_EQ(flake_try(&gen, &id), i ? FLAKE_CLOCK_BACK : FLAKE_AGAIN);
+        o.gate.not_before_ns = floor_of_gate;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_try(&gen, &id), i ? FLAKE_CLOCK_BACKWARDS : FLAKE_AGAIN);
         clock_to_ms(start_ms + 3);
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         CHECK_EQ(ms_of(id), start_ms + (i ? 6 : 3));
@@ -242,16 +242,16 @@ static void a_batch_asks_for_its_last_unit(void) {
     begin();
     o.seq_max = 9;
     o.max_ahead_ms = 5;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(flake_try_n(&gen, ids, 35), 35);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(got64_n(&gen, ids, 35), 35);
     CHECK_EQ(ms_of(ids[34]), start_ms + 3);
     CHECK_EQ(gate_asked, 1);
     CHECK_EQ(gate_until_ns, (start_ms + 4) * a_ms - 1);
-    gate_says = FLAKE_LEASE;
-    CHECK_EQ(flake_try_n(&gen, ids, 5), 0);
+    gate_says = FLAKE_LEASE_LOST;
+    CHECK_EQ(got64_n(&gen, ids, 5), 0);
     CHECK_EQ(gate_until_ns, (start_ms + 4) * a_ms - 1); /* the last five of that unit */
     gate_says = FLAKE_OK;
-    CHECK_EQ(flake_try_n(&gen, ids, 6), 6);
+    CHECK_EQ(got64_n(&gen, ids, 6), 6);
     CHECK_EQ(gate_until_ns, (start_ms + 5) * a_ms - 1);
 }
 
@@ -259,25 +259,25 @@ static void a_batch_asks_for_its_last_unit(void) {
 static void behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own(void) {
     flake_options o = gated();
     flake_snapshot at;
-    flake128_snapshot wide_at;
+    flake_snapshot wide_at;
     uint64_t id = 7;
     flake128 wide_id;
-    flake128_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0, 0};
     memset(&at, 0, sizeof at);
     memset(&wide_at, 0, sizeof wide_at);
     begin();
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
     for (int i = 0; i < 5; i++) {
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
     }
     CHECK_EQ(flake_snapshot_take(&gen, &at), FLAKE_OK);
-    CHECK_EQ(flake128_snapshot_take(&wide, &wide_at), FLAKE_OK);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
-    CHECK_EQ(flake_restore(&gen, &at), FLAKE_OK);
-    CHECK_EQ(flake128_restore(&wide, &wide_at), FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(&wide, &wide_at), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake_restore(&gen, &at, NULL), FLAKE_OK);
+    CHECK_EQ(flake_restore(&wide, &wide_at, NULL), FLAKE_OK);
     CHECK(ids_told() == 0 && wide_ids_told() == 0);
     gate_asked = 0;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
@@ -289,7 +289,7 @@ static void behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own(void) {
     CHECK_EQ(gate_asked, 2);
     CHECK_EQ(id & 0xfff, 0);
     CHECK_EQ(ms_of(id), start_ms + 1);
-    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, wide_id, &parts), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &wide_id, &parts), FLAKE_OK);
     CHECK(parts.unix_ms == start_ms + 1 && parts.seq == 0);
     CHECK(ids_told() == 1 && wide_ids_told() == 1);
 }
@@ -305,12 +305,12 @@ static void what_a_floor_skips_is_not_counted(void) {
     sno_id snos[3];
     begin();
     for (int with_floor = 0; with_floor < 2; with_floor++) {
-        o.gate.floor_ns = with_floor ? floor_of_gate : NULL;
+        o.gate.not_before_ns = with_floor ? floor_of_gate : NULL;
         s.gate.admit = ask_sno_gate;
-        s.gate.floor_ns = o.gate.floor_ns;
+        s.gate.not_before_ns = o.gate.not_before_ns;
         gate_floor_at_ns = atomic_load(&our->now_ns);
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-        CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
         CHECK_EQ(sno_init(&sno, &pool, &s, NULL), FLAKE_OK);
         CHECK(ids_told() == 0 && wide_ids_told() == 0 && snos_told() == 0);
         pass_ms(4);
@@ -331,7 +331,7 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
     const sno_snapshot pool = pool_of_four();
     uint64_t id = 0;
     flake128 wide_id;
-    flake128_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0, 0};
     sno_id drawn;
     sno_snapshot at;
     memset(&wide_id, 0, sizeof wide_id);
@@ -339,43 +339,43 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
     begin();
     const int64_t unit = unit_now();
     gate_floor_at_ns = (start_ms + 8) * a_ms;
-    o.gate.floor_ns = floor_of_gate;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    o.gate.not_before_ns = floor_of_gate;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(ms_of(id), start_ms + 9);
     clock_to_ms(start_ms);
-    CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_OK);
-    CHECK_EQ(flake_shard_next(&shard, &id), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(&shard, 1, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&shard, &id), FLAKE_OK);
     CHECK_EQ(ms_of(id), start_ms + 9);
     clock_to_ms(start_ms);
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
-    CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_CLOCK_BACK); /* it does not wait for that */
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_CLOCK_BACKWARDS); /* it does not wait for that */
     clock_to_ms(start_ms + 9);
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, wide_id, &parts), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &wide_id, &parts), FLAKE_OK);
     CHECK_EQ(parts.unix_ms, start_ms + 9);
     for (int i = 0; i < 4; i++) {
         flake_options s = sno_options_of();
         s.gate.admit = ask_sno_gate;
-        s.gate.floor_ns = floor_of_gate;
+        s.gate.not_before_ns = floor_of_gate;
         clock_to_ms(start_ms);
         if (i & 2) {
-            CHECK_EQ(sno_shards_init(&sno_shard_of, 1, i & 1 ? &pool : NULL, &s, NULL), FLAKE_OK);
-            drawn = next_sno_of_shard(&sno_shard_of, 0);
+            CHECK_EQ(sno_init_shards(&sno_shard_of, 1, i & 1 ? &pool : NULL, &s, NULL), FLAKE_OK);
+            drawn = next_sno(&sno_shard_of, 0);
         } else {
             CHECK_EQ(sno_init(&sno, i & 1 ? &pool : NULL, &s, NULL), FLAKE_OK);
             drawn = next_sno(&sno, 0);
         }
         CHECK_EQ((int64_t)sno_units(drawn), unit + 3);
-        sno_gen *const drawn_from = i & 2 ? sno_shard_gen(&sno_shard_of) : &sno;
+        sno_gen *const drawn_from = i & 2 ? &sno_shard_of : &sno;
         CHECK_EQ(sno_snapshot_take(drawn_from, &at), FLAKE_OK);
         CHECK_EQ(at.drifts, 0);
         if (i & 2) continue;
         atomic_store(&gate_word, 0u);
-        s.gate.word = &gate_word;
+        s.gate.fence = &gate_word;
         gate_floor_at_ns += 100 * a_ms;
         CHECK_EQ(sno_init(&sno, i & 1 ? &pool : NULL, &s, NULL),
-                 FLAKE_LEASE); /* which leaves the floor to who begins */
+                 FLAKE_LEASE_LOST); /* which leaves the floor to who begins */
         CHECK_EQ((int64_t)sno_units(next_sno(&sno, 0)), unit + 3);
         gate_floor_at_ns -= 100 * a_ms;
     }
@@ -392,7 +392,7 @@ static void a_floor_under_the_other_ticks_units_changes_nothing_there(void) {
     s.drifts = 1;
     gate_floor_at_ns = SNO_I_EPOCH_MS * a_ms + (unit + 5) * 4 * a_ms;
     o.gate.admit = ask_sno_gate;
-    o.gate.floor_ns = floor_of_gate;
+    o.gate.not_before_ns = floor_of_gate;
     CHECK_EQ(sno_init(&sno, &s, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_snapshot_take(&sno, &s), FLAKE_OK);
     CHECK_EQ(s.wall_safe, unit + 10);
@@ -412,7 +412,7 @@ static void a_floor_under_a_longer_queue_changes_nothing(void) {
         s.sequence = 3 * 4 - 1; /* three units */
         gate_floor_at_ns = SNO_I_EPOCH_MS * a_ms + (unit + floor) * 4 * a_ms;
         o.gate.admit = ask_sno_gate;
-        o.gate.floor_ns = floor_of_gate;
+        o.gate.not_before_ns = floor_of_gate;
         clock_to_ms(start_ms);
         CHECK_EQ(sno_init(&sno, &s, &o, NULL), FLAKE_OK);
         CHECK_EQ(snos_told(), 0);
@@ -432,18 +432,18 @@ static void a_place_after_the_last_unit_is_out_of_range(void) {
     begin();
     o.layout = flake_layout_of(10, 10, 12, start_ms - 1023);
     o.seq_max = 9;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(id >> 22, 1023);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 13u) + 12;
     CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, start_ms * a_ms, 1,
                                &place),
-             FLAKE_RANGE);
+             FLAKE_TIME_RANGE);
     CHECK_EQ(atomic_load(&our->sleeps), 0);
     clock_to_ms(start_ms + 1);
     CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, start_ms * a_ms, 1,
                                &place),
-             FLAKE_RANGE);
+             FLAKE_TIME_RANGE);
     /* the last unit's own last place is one of the layout */
     CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word - 12 + 8,
                                start_ms * a_ms, 1, &place),
@@ -462,7 +462,7 @@ static void a_write_that_fails_harms_no_id_up_to_the_horizon(void) {
     CHECK_EQ(open_state(3000, false, &o), FLAKE_OK);
     CHECK_EQ((int64_t)atomic_load(&state.horizon), (start_ms + 3001) * a_ms - 1);
     o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     disk_is_full = true;
     clock_to_ms(start_ms + 3000);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
@@ -492,7 +492,7 @@ static void the_largest_horizon_is_the_clocks_last_ns(void) {
         CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MAX);
         if (run) break;
         o.state = &state;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         for (int i = 0; i < 20; i++, pass_ms(1)) {
             CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
             CHECK(id > last);
@@ -502,7 +502,7 @@ static void the_largest_horizon_is_the_clocks_last_ns(void) {
         flake_i_file_drop(&state.file, false); /* as after a crash */
         memset(&state, 0, sizeof state);
     }
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK); /* all that is left may have been handed out */
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK); /* all that is left may have been handed out */
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
 }

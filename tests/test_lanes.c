@@ -17,6 +17,7 @@ static void rob(const volatile void *at);
     (rob(p), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
                                                      memory_order_##failure))
 #include "scripted_flake.h"
+#include "options.h"
 #if !defined(_WIN32)
 #include "children.h"
 #endif
@@ -25,19 +26,19 @@ enum { most = 16 };
 
 static flake_lane lane_room[most], other_lane[2];
 static flake_lane *array = LAST_OF(lane_room, 3);
-static flake_lanes lanes;
+static flake_gen lanes;
 
 static void open_lanes(size_t n) {
     thread_now = 0;
-    flake_lanes_retire(&lanes);
+    flake_release(&lanes);
     array = LAST_OF(lane_room, n);
-    CHECK_EQ(flake_lanes_init(&lanes, array, n, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, n), NULL), FLAKE_OK);
     CHECK_EQ(lanes.split.n, n);
 }
 
 /* flake-idgen's layout with 11 numbers from 10 on, of lanes with 4, 4 and 3. */
 static void open_three(void) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.seq_min = 10;
     options.seq_max = 20;
     open_lanes(3);
@@ -46,7 +47,7 @@ static void open_three(void) {
 static flake_parts parts(uint64_t of) { return parts_of(&lanes.whole, of); }
 
 static size_t lane_of(uint64_t of) {
-    const uint64_t place = parts(of).seq - lanes.whole.options.seq_min;
+    const uint64_t place = parts(of).seq - lanes.options.seq_min;
     size_t i = 0;
     while (i + 1 < lanes.split.n && array[i + 1].first <= place) i++;
     return i;
@@ -64,25 +65,25 @@ static size_t lane_of(uint64_t of) {
         CHECK_EQ(call, status); \
         CHECK(id == NOTHING);   \
     } while (0)
-#define TRY_GIVES(ms, number) LANE_GIVES(flake_lanes_try(&lanes, &id), ms, number)
-#define TRY_TELLS(status)     LANE_SAYS(flake_lanes_try(&lanes, &id), status)
+#define TRY_GIVES(ms, number) LANE_GIVES(flake_try(&lanes, &id), ms, number)
+#define TRY_TELLS(status)     LANE_SAYS(flake_try(&lanes, &id), status)
 
 /* Each number of the unit once. */
 static void check_unit(const uint64_t *ids, size_t n, int64_t ms) {
     static uint8_t drawn[4096];
     memset(drawn, 0, sizeof drawn);
-    size_t wrong = lanes.whole.engine.cap != n;
+    size_t wrong = lanes.engine.cap != n;
     for (size_t i = 0; i < n; i++) {
-        wrong += parts(ids[i]).unix_ms != ms || parts(ids[i]).seq < lanes.whole.options.seq_min;
+        wrong += parts(ids[i]).unix_ms != ms || parts(ids[i]).seq < lanes.options.seq_min;
         wrong +=
-            parts(ids[i]).seq > lanes.whole.options.seq_max || drawn[parts(ids[i]).seq & 4095]++;
+            parts(ids[i]).seq > lanes.options.seq_max || drawn[parts(ids[i]).seq & 4095]++;
     }
     CHECK_EQ(wrong, 0);
 }
 
 static flake_stats stats_now(void) {
     flake_stats s;
-    flake_lanes_stats_get(&lanes, &s);
+    flake_stats_get(&lanes, &s);
     return s;
 }
 
@@ -91,17 +92,17 @@ static flake_stats stats_now(void) {
 static void one_thread_has_every_number_of_a_unit(void) {
     static const size_t counts[] = {1, 2, 3, 8, 16};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
-        begin(flake_layout_js53());
+        begin(flake_layout_js53);
         open_lanes(counts[c]);
         for (int ms = 0; ms < 3; ms++) {
             size_t n = 0;
-            CHECK_EQ(flake_lanes_available(&lanes), 128);
-            while (n < 200 && flake_lanes_try(&lanes, &many[n]) == FLAKE_OK) n++;
+            CHECK_EQ(flake_available(&lanes), 128);
+            while (n < 200 && flake_try(&lanes, &many[n]) == FLAKE_OK) n++;
             CHECK_EQ(n, 128);
             check_unit(many, n, T + ms);
-            CHECK_EQ(flake_lanes_available(&lanes), 0);
+            CHECK_EQ(flake_available(&lanes), 0);
             TRY_TELLS(FLAKE_AGAIN);
-            CHECK_EQ(flake_lanes_retry_ns(&lanes), MS);
+            CHECK_EQ(flake_retry_ns(&lanes), MS);
             move_ns(MS);
         }
     }
@@ -160,13 +161,13 @@ static void a_thread_alone_keeps_a_lane_for_a_unit(void) {
 
 /* A reading is taken once for all lanes, however many are spent. */
 static void a_sweep_reads_the_clock_once(void) {
-    begin(flake_layout_js53());
+    begin(flake_layout_js53);
     open_lanes(16);
-    CHECK_EQ(flake_lanes_try_n(&lanes, many, 200), 128);
+    CHECK_EQ(got64_n(&lanes, many, 200), 128);
     move_ns(MS);
-    for (int i = 0; i < 8 * 15; i++) CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    for (int i = 0; i < 8 * 15; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
     script_now.reads = 0;
-    CHECK_EQ(flake_lanes_try(&lanes, &id),
+    CHECK_EQ(flake_try(&lanes, &id),
              FLAKE_OK); /* the draw's, its lane's proof, the sweep's */
     CHECK_EQ(script_now.reads, 3);
 }
@@ -182,7 +183,7 @@ static int64_t slow_read(void *user) {
     options.clock.now_ns = NULL;
     for (thread_now = 1; thread_now < 3; thread_now++) {
         uint64_t ignored;
-        CHECK_EQ(flake_lanes_try(&lanes, &ignored), FLAKE_OK);
+        CHECK_EQ(flake_try(&lanes, &ignored), FLAKE_OK);
         CHECK_EQ(parts(ignored).unix_ms, T + 1);
     }
     thread_now = me;
@@ -190,20 +191,20 @@ static int64_t slow_read(void *user) {
 }
 
 static void a_reading_that_is_old_is_taken_again(void) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.seq_max = 5;
     options.clock.now_ns = slow_read;
     slow_at_read = 0;
     slow_by_ns = MS;
     open_lanes(3);
     for (thread_now = 0; thread_now < 3; thread_now++)
-        for (int i = 0; i < 2; i++) CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+        for (int i = 0; i < 2; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
     thread_now = 0;
-    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_AGAIN);
+    CHECK_EQ(flake_try(&lanes, &id), FLAKE_AGAIN);
     script_now.reads = 0;
     slow_at_read = 3; /* the sweep's */
     TRY_GIVES(T + 1, 0);
-    CHECK_EQ(stats_now().clock_backs, 0);
+    CHECK_EQ(stats_now().clock_backwards, 0);
 }
 
 /* ---- a lane whose CAS was lost ---- */
@@ -229,7 +230,7 @@ static void a_draw_that_is_outrun_steps_to_another_lane(void) {
     TRY_GIVES(T, 15);
     robbed = 1;
     robberies = 1;
-    LANE_GIVES(flake_lanes_next(&lanes, &id), T, 18);
+    LANE_GIVES(flake_next(&lanes, &id), T, 18);
     TRY_GIVES(T, 19);
 
     /* the lane stepped to serves if it can, though another is idle */
@@ -270,7 +271,7 @@ static void a_lane_that_is_drained_meanwhile(void) {
 }
 
 static void the_only_lane_is_tried_again(void) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     open_lanes(1);
     TRY_GIVES(T, 0);
     robbed = 0;
@@ -296,9 +297,9 @@ static void step_goes_to_another_lane(void) {
 
 static void a_waiting_call_waits_where_a_place_comes_first(void) {
     open_three();
-    for (int i = 0; i < 11; i++) CHECK_EQ(flake_lanes_next(&lanes, &id), FLAKE_OK);
+    for (int i = 0; i < 11; i++) CHECK_EQ(flake_next(&lanes, &id), FLAKE_OK);
     CHECK_EQ(script_now.sleeps, 0);
-    LANE_GIVES(flake_lanes_next(&lanes, &id), T + 1, 18); /* the last lane that served */
+    LANE_GIVES(flake_next(&lanes, &id), T + 1, 18); /* the last lane that served */
     CHECK_EQ(script_now.slept_ns, MS);
     CHECK_EQ(stats_now().waits, 1);
 
@@ -306,41 +307,41 @@ static void a_waiting_call_waits_where_a_place_comes_first(void) {
     open_three();
     array[0].engine.word += 4 * 3;
     array[1].engine.word += 4 * 2;
-    for (int i = 0; i < 11; i++) (void)flake_lanes_try(&lanes, &id);
+    for (int i = 0; i < 11; i++) (void)flake_try(&lanes, &id);
     array[0].engine.word += 4 * 3;
     array[2].engine.word += 3 * 3;
     thread_now = 0;
-    LANE_GIVES(flake_lanes_next(&lanes, &id), parts(id).unix_ms, parts(id).seq);
+    LANE_GIVES(flake_next(&lanes, &id), parts(id).unix_ms, parts(id).seq);
     CHECK_EQ(lane_of(id), 1);
 }
 
 static void a_wait_has_its_limit(void) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.seq_max = 2;
     options.max_wait_ms = 5;
     options.layout.unit_ms = 10;
     open_lanes(3);
-    for (int i = 0; i < 3; i++) CHECK_EQ(flake_lanes_next(&lanes, &id), FLAKE_OK);
-    LANE_SAYS(flake_lanes_next(&lanes, &id), FLAKE_AGAIN);
+    for (int i = 0; i < 3; i++) CHECK_EQ(flake_next(&lanes, &id), FLAKE_OK);
+    LANE_SAYS(flake_next(&lanes, &id), FLAKE_AGAIN);
     CHECK_EQ(script_now.sleeps, 0);
-    CHECK_EQ(flake_lanes_retry_ns(&lanes), 10 * MS);
+    CHECK_EQ(flake_retry_ns(&lanes), 10 * MS);
     move_ns(5 * MS);
-    CHECK_EQ(flake_lanes_next(&lanes, &id), FLAKE_OK); /* all of max_wait is for the last lane */
+    CHECK_EQ(flake_next(&lanes, &id), FLAKE_OK); /* all of max_wait is for the last lane */
 }
 
 static void retry_is_the_least(void) {
     open_three();
-    for (int i = 0; i < 11; i++) CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    for (int i = 0; i < 11; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
     array[0].engine.word += 4 * 3;
     array[1].engine.word += 4;
     array[2].engine.word += 3 * 2;
-    CHECK_EQ(flake_lanes_retry_ns(&lanes), 2 * MS);
-    CHECK_EQ(flake_lanes_available(&lanes), 0);
+    CHECK_EQ(flake_retry_ns(&lanes), 2 * MS);
+    CHECK_EQ(flake_available(&lanes), 0);
     move_ns(2 * MS);
-    CHECK_EQ(flake_lanes_retry_ns(&lanes), 0);
-    CHECK_EQ(flake_lanes_available(&lanes), 4);
+    CHECK_EQ(flake_retry_ns(&lanes), 0);
+    CHECK_EQ(flake_available(&lanes), 4);
     move_ns(MS);
-    CHECK_EQ(flake_lanes_available(&lanes), 4 + 3);
+    CHECK_EQ(flake_available(&lanes), 4 + 3);
 }
 
 /* Each lane decides for itself: those that the clock has not left behind go on. */
@@ -351,27 +352,27 @@ static void a_clock_put_back(void) {
     TRY_GIVES(T + 10, 10);
     move_ns(-5 * MS);
     TRY_GIVES(T + 5, 14); /* its lane is ahead, the next one is not */
-    CHECK_EQ(stats_now().clock_backs, 0);
-    for (int i = 0; i < 6; i++) CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(stats_now().clock_backwards, 0);
+    for (int i = 0; i < 6; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
     CHECK_EQ(lane_of(id), 2);
     move_ns(-2 * MS); /* behind all */
-    TRY_TELLS(FLAKE_CLOCK_BACK);
-    CHECK_EQ(stats_now().clock_backs, 1);
-    CHECK_EQ(flake_lanes_retry_ns(&lanes), 3 * MS); /* the lanes of T + 5 are spent */
-    CHECK_EQ(flake_lanes_next(&lanes, &id), FLAKE_OK);
+    TRY_TELLS(FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(stats_now().clock_backwards, 1);
+    CHECK_EQ(flake_retry_ns(&lanes), 3 * MS); /* the lanes of T + 5 are spent */
+    CHECK_EQ(flake_next(&lanes, &id), FLAKE_OK);
     CHECK_EQ(parts(id).unix_ms, T + 6);
 }
 
 static void refuse_back_is_told_at_once(void) {
-    begin(flake_layout_idgen());
-    options.refuse_back = true;
+    begin(flake_layout_idgen);
+    options.fail_on_backwards = true;
     open_lanes(3);
     TRY_GIVES(T, 0);
     move_ns(-MS);
-    TRY_TELLS(FLAKE_CLOCK_BACK);
-    LANE_SAYS(flake_lanes_next(&lanes, &id), FLAKE_CLOCK_BACK);
+    TRY_TELLS(FLAKE_CLOCK_BACKWARDS);
+    LANE_SAYS(flake_next(&lanes, &id), FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(script_now.sleeps, 0);
-    CHECK_EQ(stats_now().clock_backs, 2);
+    CHECK_EQ(stats_now().clock_backwards, 2);
 }
 
 static void the_last_unit_is_drawn_to_the_end(void) {
@@ -379,13 +380,13 @@ static void the_last_unit_is_drawn_to_the_end(void) {
     open_lanes(2);
     move_to_ms(T + 1023000);
     for (uint32_t number = 1; number <= 3; number++) TRY_GIVES(T + 1023000, number);
-    TRY_TELLS(FLAKE_RANGE);
-    LANE_SAYS(flake_lanes_next(&lanes, &id), FLAKE_RANGE);
-    CHECK_EQ(flake_lanes_retry_ns(&lanes), INT64_MAX);
+    TRY_TELLS(FLAKE_TIME_RANGE);
+    LANE_SAYS(flake_next(&lanes, &id), FLAKE_TIME_RANGE);
+    CHECK_EQ(flake_retry_ns(&lanes), INT64_MAX);
     open_lanes(2);
     move_to_ms(T - 1);
-    TRY_TELLS(FLAKE_RANGE);
-    CHECK_EQ(flake_lanes_retry_ns(&lanes), MS);
+    TRY_TELLS(FLAKE_TIME_RANGE);
+    CHECK_EQ(flake_retry_ns(&lanes), MS);
 }
 
 static flake_status gate_says;
@@ -402,41 +403,41 @@ static int64_t gate_floor(void *user) {
 }
 
 static void a_gate_is_asked_by_each_lane(void) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.seq_max = 5;
     options.gate.admit = gate_ask;
-    options.gate.floor_ns = gate_floor;
+    options.gate.not_before_ns = gate_floor;
     gate_says = FLAKE_OK;
     open_lanes(3);
-    LANE_GIVES(flake_lanes_next(&lanes, &id), T + 4, 0); /* behind its floor */
+    LANE_GIVES(flake_next(&lanes, &id), T + 4, 0); /* behind its floor */
     TRY_GIVES(T + 4, 1);
-    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
-    gate_says = FLAKE_LEASE;
-    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK); /* this lane has asked for this unit */
-    LANE_SAYS(flake_lanes_try(&lanes, &id), FLAKE_LEASE);
+    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
+    gate_says = FLAKE_LEASE_LOST;
+    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK); /* this lane has asked for this unit */
+    LANE_SAYS(flake_try(&lanes, &id), FLAKE_LEASE_LOST);
     gate_says = FLAKE_AGAIN;
     gate_calls = 0;
-    LANE_SAYS(flake_lanes_try(&lanes, &id), FLAKE_AGAIN);
+    LANE_SAYS(flake_try(&lanes, &id), FLAKE_AGAIN);
     CHECK(gate_calls > 0 && gate_calls <= 5); /* twice each that has room, and the last once more */
     gate_says = FLAKE_OK;
-    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
 }
 
 static void a_gate_that_is_closed_stops_each_draw(void) {
     static flake_i_atomic64 word;
     word = 7;
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.gate.admit = gate_ask;
-    options.gate.word = &word;
+    options.gate.fence = &word;
     gate_says = FLAKE_OK;
     open_lanes(3);
-    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
     word = 0;
-    TRY_TELLS(FLAKE_LEASE);
-    LANE_SAYS(flake_lanes_next(&lanes, &id), FLAKE_LEASE);
-    CHECK_EQ(flake_lanes_available(&lanes), 0);
-    flake_lanes_retire(&lanes);
-    CHECK_EQ(flake_lanes_init(&lanes, array, 3, &options), FLAKE_LEASE);
+    TRY_TELLS(FLAKE_LEASE_LOST);
+    LANE_SAYS(flake_next(&lanes, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_available(&lanes), 0);
+    flake_release(&lanes);
+    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 3), NULL), FLAKE_LEASE_LOST);
 }
 
 /* The gate closes behind the whole, before the lanes, of which others have drawn: they are the new
@@ -448,30 +449,30 @@ static int64_t closing_floor(void *user) {
     return 0;
 }
 static void a_gate_that_closes_during_init(void) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.node = 1;
     open_lanes(2);
-    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
     closing = 7;
     options.node = 2;
     options.gate.admit = gate_ask;
-    options.gate.word = &closing;
-    options.gate.floor_ns = closing_floor;
+    options.gate.fence = &closing;
+    options.gate.not_before_ns = closing_floor;
     gate_says = FLAKE_OK;
     open_lanes(3);
-    for (thread_now = 0; thread_now < 3; thread_now++) TRY_TELLS(FLAKE_LEASE);
-    CHECK_EQ(flake_lanes_available(&lanes), 0);
-    options.gate.floor_ns = NULL;
-    flake_lanes_retire(&lanes);
-    CHECK_EQ(flake_lanes_init(&lanes, array, 3, &options), FLAKE_LEASE);
+    for (thread_now = 0; thread_now < 3; thread_now++) TRY_TELLS(FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_available(&lanes), 0);
+    options.gate.not_before_ns = NULL;
+    flake_release(&lanes);
+    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 3), NULL), FLAKE_LEASE_LOST);
     closing = 7;
     open_lanes(3);
-    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
 }
 
 /* What a draw rides out in its lane, a sweep does in the others. */
 static void a_sweep_rides_out_what_a_coarse_clock_lags(void) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.seq_min = 10;
     options.seq_max = 15;
     options.clock.now_ns = NULL;
@@ -491,37 +492,37 @@ static void a_sweep_rides_out_what_a_coarse_clock_lags(void) {
 
 static void a_batch_spans_lanes_and_units(void) {
     open_three();
-    CHECK_EQ(flake_lanes_next_n(&lanes, many, 25), FLAKE_OK);
+    CHECK_EQ(flake_next_n(&lanes, many, 25), FLAKE_OK);
     check_unit(many, 11, T);
     check_unit(many + 11, 11, T + 1);
     CHECK_EQ(parts(many[24]).unix_ms, T + 2);
     CHECK_EQ(stats_now().ids, 25);
     CHECK_EQ(count_duplicates(many, 25), 0);
-    CHECK_EQ(flake_lanes_try_n(&lanes, many, 100), 8);
-    CHECK_EQ(flake_lanes_try_n(&lanes, many, 100), 0);
+    CHECK_EQ(got64_n(&lanes, many, 100), 8);
+    CHECK_EQ(got64_n(&lanes, many, 100), 0);
 }
 
 static void a_batch_that_ends_early_is_zeros(void) {
     begin_short_era();
     open_lanes(2);
     move_to_ms(T + 1022000);
-    CHECK_EQ(flake_lanes_next_n(&lanes, many, 10), FLAKE_RANGE);
+    CHECK_EQ(flake_next_n(&lanes, many, 10), FLAKE_TIME_RANGE);
     for (int i = 0; i < 6; i++) CHECK_EQ(parts(many[i]).unix_ms, T + 1022000 + i / 3 * 1000);
     for (int i = 6; i < 10; i++) CHECK_EQ(many[i], 0);
     CHECK_EQ(count_duplicates(many, 6), 0);
     many[0] = NOTHING;
-    CHECK_EQ(flake_lanes_next_n(&lanes, many, 10), FLAKE_RANGE);
+    CHECK_EQ(flake_next_n(&lanes, many, 10), FLAKE_TIME_RANGE);
     CHECK_EQ(many[0], NOTHING);
 }
 
 /* Ids ahead of the clock: a lane's places of several units at once, each with its own numbers. */
 static void a_batch_ahead_of_the_clock(void) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.seq_max = 10;
     options.max_ahead_ms = 2;
     open_lanes(3);
-    CHECK_EQ(flake_lanes_available(&lanes), 33);
-    CHECK_EQ(flake_lanes_try_n(&lanes, many, 100), 33);
+    CHECK_EQ(flake_available(&lanes), 33);
+    CHECK_EQ(got64_n(&lanes, many, 100), 33);
     CHECK_EQ(count_duplicates(many, 33), 0);
     for (int i = 0; i < 33; i++) {
         CHECK(parts(many[i]).seq <= 10);
@@ -530,10 +531,10 @@ static void a_batch_ahead_of_the_clock(void) {
 }
 
 static void scattered_and_spread(void) {
-    begin(flake_layout_uniqueid_spread());
+    begin(flake_layout_uniqueid_spread);
     options.seq_scatter = true;
     open_lanes(4);
-    CHECK_EQ(flake_lanes_next_n(&lanes, many, 64), FLAKE_OK);
+    CHECK_EQ(flake_next_n(&lanes, many, 64), FLAKE_OK);
     check_unit(many, 64, T);
     CHECK(parts(many[0]).seq != 0);
 }
@@ -547,9 +548,9 @@ static void random_scripts(void) {
     uint64_t random = 88172645463325252u, wrong = 0, ids = 0;
     for (int round = 0; round < 3000; round++) {
         const size_t n = 1 + (size_t)random_below(&random, 5);
-        begin(flake_layout_idgen());
+        begin(flake_layout_idgen);
         options.seq_max = (uint32_t)(n + random_below(&random, 16 - n)); /* 0 means all */
-        options.refuse_back = random_below(&random, 4) == 0;
+        options.fail_on_backwards = random_below(&random, 4) == 0;
         options.max_ahead_ms = random_below(&random, 4) ? 0 : 2;
         options.max_wait_ms = 3;
         open_lanes(n);
@@ -564,13 +565,13 @@ static void random_scripts(void) {
             if (script_now.now_ns > (T + 50) * MS) break;
             const bool back = script_now.now_ns < newest_ns;
             if (!back) newest_ns = script_now.now_ns;
-            const uint64_t available = flake_lanes_available(&lanes);
+            const uint64_t available = flake_available(&lanes);
             switch (random_below(&random, 3)) {
-            case 0: got = flake_lanes_try(&lanes, many) == FLAKE_OK; break;
+            case 0: got = flake_try(&lanes, many) == FLAKE_OK; break;
             case 1:
-                got = flake_lanes_try_n(&lanes, many, 1 + (size_t)random_below(&random, 9));
+                got = got64_n(&lanes, many, 1 + (size_t)random_below(&random, 9));
                 break;
-            default: got = flake_lanes_next(&lanes, many) == FLAKE_OK;
+            default: got = flake_next(&lanes, many) == FLAKE_OK;
             }
             if (script_now.now_ns > newest_ns) newest_ns = script_now.now_ns;
             wrong += !back && !got && available;
@@ -594,29 +595,29 @@ static void what_does_not_fit_changes_nothing(void) {
     open_three();
     TRY_GIVES(T, 10);
     flake_options bad = options;
-    CHECK_EQ(flake_lanes_init(&lanes, array, 0, &options), FLAKE_INVALID);
-    CHECK_EQ(flake_lanes_init(&lanes, array, 12, &options), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 0), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 12), NULL), FLAKE_INVALID);
     bad.max_ahead_ms = -1;
-    CHECK_EQ(flake_lanes_init(&lanes, array, 2, &bad), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&lanes, with_lanes(&bad, array, 2), NULL), FLAKE_INVALID);
     bad = options;
     bad.node_offset = 4000;
-    CHECK_EQ(flake_lanes_init(&lanes, array, 2, &bad), FLAKE_NODE);
-    CHECK_EQ(flake_lanes_reinit_after_fork(&lanes, &bad), FLAKE_NODE);
-    CHECK_EQ(flake_lanes_reinit_after_fork(&lanes, &options), FLAKE_INVALID); /* was not forked */
+    CHECK_EQ(flake_init(&lanes, with_lanes(&bad, array, 2), NULL), FLAKE_NODE_RANGE);
+    CHECK_EQ(flake_reinit_after_fork(&lanes, same_lanes(&lanes, &bad), NULL), FLAKE_NODE_RANGE);
+    CHECK_EQ(flake_reinit_after_fork(&lanes, same_lanes(&lanes, &options), NULL), FLAKE_INVALID); /* was not forked */
     TRY_GIVES(T, 11);
 }
 
 static void one_that_was_never_initialised(void) {
-    static flake_lanes none;
+    static flake_gen none;
     static flake_snapshot s;
-    CHECK_EQ(flake_lanes_try(&none, &id), FLAKE_INVALID);
-    CHECK_EQ(flake_lanes_next(&none, &id), FLAKE_INVALID);
-    CHECK_EQ(flake_lanes_next_n(&none, many, 3), FLAKE_INVALID);
-    CHECK_EQ(flake_lanes_try_n(&none, many, 3), 0);
-    CHECK_EQ(flake_lanes_available(&none), 0);
-    CHECK_EQ(flake_lanes_retry_ns(&none), INT64_MAX);
-    CHECK_EQ(flake_lanes_snapshot_take(&none, &s), FLAKE_INVALID);
-    CHECK_EQ(flake_lanes_reinit_after_fork(&none, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_try(&none, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_next(&none, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_next_n(&none, many, 3), FLAKE_INVALID);
+    CHECK_EQ(got64_n(&none, many, 3), 0);
+    CHECK_EQ(flake_available(&none), 0);
+    CHECK_EQ(flake_retry_ns(&none), INT64_MAX);
+    CHECK_EQ(flake_snapshot_take(&none, &s), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&none, same_lanes(&none, NULL), NULL), FLAKE_INVALID);
 }
 
 #if !defined(_WIN32)
@@ -629,20 +630,20 @@ static const char *in_folder(const char *name) {
 }
 
 static void exclusive_is_for_the_whole_range(void) {
-    begin(flake_layout_js53());
-    options.exclusive = folder;
+    begin(flake_layout_js53);
+    options.exclusive_dir = folder;
     open_lanes(4);
-    CHECK_EQ(flake_lanes_try(&lanes, &id), FLAKE_AGAIN); /* it begins in the unit after this one */
+    CHECK_EQ(flake_try(&lanes, &id), FLAKE_AGAIN); /* it begins in the unit after this one */
     move_ns(MS);
-    CHECK_EQ(flake_lanes_try_n(&lanes, many, 200), 128);
+    CHECK_EQ(got64_n(&lanes, many, 200), 128);
     flake_options last = options;
     last.seq_min = last.seq_max = 127;
-    CHECK_EQ(flake_init(&gen, &last), FLAKE_TAKEN);
-    flake_lanes_retire(&lanes);
-    CHECK_EQ(flake_init(&gen, &last), FLAKE_OK);
-    flake_retire(&gen);
-    options.exclusive = in_folder("absent");
-    CHECK_EQ(flake_lanes_init(&lanes, array, 4, &options), FLAKE_IO);
+    CHECK_EQ(flake_init(&gen, &last, NULL), FLAKE_IN_USE);
+    flake_release(&lanes);
+    CHECK_EQ(flake_init(&gen, &last, NULL), FLAKE_OK);
+    flake_release(&gen);
+    options.exclusive_dir = in_folder("absent");
+    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 4), NULL), FLAKE_IO);
 }
 
 static void a_state_floors_each_lane(void) {
@@ -651,19 +652,19 @@ static void a_state_floors_each_lane(void) {
     memset(&where, 0, sizeof where);
     where.path = in_folder("state");
     where.no_wait = true;
-    begin(flake_layout_js53());
+    begin(flake_layout_js53);
     for (int run = 0; run < 2; run++) {
         CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_OK);
         options.state = &state;
         open_lanes(4);
         if (run) TRY_TELLS(FLAKE_AGAIN); /* no lane, though each is fresh */
-        CHECK_EQ(flake_lanes_next_n(&lanes, many, 300), FLAKE_OK);
+        CHECK_EQ(flake_next_n(&lanes, many, 300), FLAKE_OK);
         CHECK_EQ(parts(many[0]).unix_ms, T + 3 * run);
         CHECK_EQ(flake_state_close(&state), FLAKE_OK);
         move_ns(run * MS);
-        if (run) LANE_SAYS(flake_lanes_try(&lanes, &id), FLAKE_IO);
+        if (run) LANE_SAYS(flake_try(&lanes, &id), FLAKE_IO);
     }
-    flake_lanes_retire(&lanes);
+    flake_release(&lanes);
 }
 #endif
 
@@ -676,7 +677,7 @@ static void a_snapshot_counts_the_newest_unit_as_spent(void) {
     TRY_GIVES(T + 5, 10);
     thread_now = 1, move_ns(2 * MS);
     TRY_GIVES(T + 7, 14);
-    CHECK_EQ(flake_lanes_snapshot_take(&lanes, &s), FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(&lanes, &s), FLAKE_OK);
     CHECK_EQ(s.unix_ms, T + 7);
     CHECK_EQ(s.count, 11);
     CHECK_EQ(s.seq_min, 10);
@@ -684,20 +685,20 @@ static void a_snapshot_counts_the_newest_unit_as_spent(void) {
 
     for (size_t n = 1; n <= 5; n += 2) { /* whatever their number */
         open_lanes(n);
-        CHECK_EQ(flake_lanes_restore(&lanes, &s), FLAKE_OK);
-        CHECK_EQ(flake_lanes_try_n(&lanes, many, 50), 0);
+        CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK);
+        CHECK_EQ(got64_n(&lanes, many, 50), 0);
         CHECK_EQ(stats_now().ids, 0);
         move_ns(MS);
-        CHECK_EQ(flake_lanes_try_n(&lanes, many, 50), 11);
-        CHECK_EQ(flake_lanes_restore(&lanes, &s), FLAKE_OK); /* goes nowhere back */
-        CHECK_EQ(flake_lanes_try_n(&lanes, many, 50), 0);
+        CHECK_EQ(got64_n(&lanes, many, 50), 11);
+        CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK); /* goes nowhere back */
+        CHECK_EQ(got64_n(&lanes, many, 50), 0);
         move_ns(-MS);
     }
-    flake_lanes_retire(&lanes);
+    flake_release(&lanes);
     open_gen(); /* a generator of the same range */
-    CHECK_EQ(flake_restore(&gen, &s), FLAKE_OK);
+    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
     TRY_SAYS(FLAKE_AGAIN);
-    flake_retire(&gen);
+    flake_release(&gen);
 }
 
 static void a_queue_belongs_to_the_snapshot(void) {
@@ -705,30 +706,30 @@ static void a_queue_belongs_to_the_snapshot(void) {
     open_three();
     TRY_GIVES(T, 10);
     array[1].engine.word = array[0].engine.word + 4 * 3; /* 13 drawn from 4: three units to come */
-    CHECK_EQ(flake_lanes_snapshot_take(&lanes, &s), FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(&lanes, &s), FLAKE_OK);
     CHECK_EQ(s.unix_ms, T);
     CHECK_EQ(s.count, 4 * 11);
     open_lanes(3);
-    CHECK_EQ(flake_lanes_restore(&lanes, &s), FLAKE_OK);
+    CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK);
     TRY_TELLS(FLAKE_AGAIN);
-    CHECK_EQ(flake_lanes_retry_ns(&lanes), 4 * MS);
+    CHECK_EQ(flake_retry_ns(&lanes), 4 * MS);
     CHECK_EQ(stats_now().ids, 0);
 }
 
 static void a_generators_snapshot_is_for_lanes_too(void) {
     begin_with_three();
-    flake_lanes_retire(&lanes);
+    flake_release(&lanes);
     open_gen();
     CHECK_EQ(flake_next_n(&gen, many, 7), FLAKE_OK); /* in T + 2 */
     const flake_snapshot s = snapshot_of(&gen);
-    flake_retire(&gen);
+    flake_release(&gen);
     begin_with_three();
     open_lanes(2);
-    CHECK_EQ(flake_lanes_restore(&lanes, &s), FLAKE_OK);
-    CHECK_EQ(flake_lanes_retry_ns(&lanes), 3 * MS);
+    CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK);
+    CHECK_EQ(flake_retry_ns(&lanes), 3 * MS);
     flake_snapshot wrong = s;
     wrong.seq_max++;
-    CHECK_EQ(flake_lanes_restore(&lanes, &wrong), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(&lanes, &wrong, NULL), FLAKE_INVALID);
 }
 
 /* ---- fork ---- */
@@ -737,19 +738,19 @@ static void a_generators_snapshot_is_for_lanes_too(void) {
 static void a_child_draws_with_numbers_of_its_own(void) {
     static flake_snapshot s;
     TRY_TELLS(FLAKE_FORKED);
-    LANE_SAYS(flake_lanes_next(&lanes, &id), FLAKE_FORKED);
-    CHECK_EQ(flake_lanes_available(&lanes), 0);
-    CHECK_EQ(flake_lanes_retry_ns(&lanes), INT64_MAX);
-    CHECK_EQ(flake_lanes_snapshot_take(&lanes, &s), FLAKE_FORKED);
-    CHECK_EQ(flake_lanes_reinit_after_fork(&lanes, &options), FLAKE_NODE);
+    LANE_SAYS(flake_next(&lanes, &id), FLAKE_FORKED);
+    CHECK_EQ(flake_available(&lanes), 0);
+    CHECK_EQ(flake_retry_ns(&lanes), INT64_MAX);
+    CHECK_EQ(flake_snapshot_take(&lanes, &s), FLAKE_FORKED);
+    CHECK_EQ(flake_reinit_after_fork(&lanes, same_lanes(&lanes, &options), NULL), FLAKE_NODE_RANGE);
     flake_options own = options;
     own.seq_max = 11; /* fewer than the lanes */
-    CHECK_EQ(flake_lanes_reinit_after_fork(&lanes, &own), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&lanes, same_lanes(&lanes, &own), NULL), FLAKE_INVALID);
     own = options;
     own.node = 1;
     own.seq_min = 30, own.seq_max = 35;
-    CHECK_EQ(flake_lanes_reinit_after_fork(&lanes, &own), FLAKE_OK);
-    CHECK_EQ(flake_lanes_try_n(&lanes, many, 20), 6);
+    CHECK_EQ(flake_reinit_after_fork(&lanes, same_lanes(&lanes, &own), NULL), FLAKE_OK);
+    CHECK_EQ(got64_n(&lanes, many, 20), 6);
     CHECK_EQ(count_duplicates(many, 6), 0);
     for (int i = 0; i < 6; i++) {
         CHECK_EQ(parts(many[i]).node, 1);
@@ -767,24 +768,24 @@ static void after_a_fork(void) {
 
 static void lanes_in_memory_that_moves(void) {
     static struct {
-        flake_lanes l;
+        flake_gen l;
         flake_lane a[3];
     } here, there;
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     options.seq_max = 8;
     options.shared_memory = true;
     if (!words_reach_other_processes) return;
-    CHECK_EQ(flake_lanes_init(&here.l, here.a, 3, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(&here.l, with_lanes(&options, here.a, 3), NULL), FLAKE_OK);
     memcpy((void *)&there, (const void *)&here, sizeof here); /* as another process has it mapped */
     memset((void *)&here, 0, sizeof here);
-    CHECK_EQ(flake_lanes_try_n(&there.l, many, 20), 9);
+    CHECK_EQ(got64_n(&there.l, many, 20), 9);
     for (size_t i = 0; i < sizeof here; i++) CHECK(!((const char *)&here)[i]);
 }
 
 /* ---- 128 bits ---- */
 
 static void begin_wide(void) {
-    begin(flake_layout_idgen());
+    begin(flake_layout_idgen);
     array = LAST_OF(lane_room, 3);
     memset(&options.layout, 0, sizeof options.layout);
     options.seq_min = 100;
@@ -792,81 +793,81 @@ static void begin_wide(void) {
 }
 
 static void of_128_bits(void) {
-    static flake128_lanes wide, again;
+    static flake_gen wide, again;
     static flake128 ids[64];
-    static flake128_snapshot s;
-    static flake128_parts p;
+    static flake_snapshot s;
+    static flake_parts p;
     flake_stats stats;
     begin_wide();
-    CHECK_EQ(flake128_lanes_init(&wide, array, 0, 77, &options), FLAKE_INVALID);
-    CHECK_EQ(flake128_lanes_init(&wide, array, 12, 77, &options), FLAKE_INVALID);
-    CHECK_EQ(flake128_lanes_init(&wide, array, 3, UINT64_C(1) << 48, &options), FLAKE_INVALID);
-    CHECK_EQ(flake128_lanes_try(&wide, ids), FLAKE_INVALID); /* not initialised by these */
+    CHECK_EQ(flake_init(&wide, with_lanes(of_128(&options, 77), array, 0), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&wide, with_lanes(of_128(&options, 77), array, 12), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&wide, with_lanes(of_128(&options, UINT64_C(1) << 48), array, 3), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake128_try(&wide, ids), FLAKE_INVALID); /* not initialised by these */
     memset(&s, 0x5e, sizeof s);
-    CHECK_EQ(flake128_lanes_snapshot_take(&wide, &s), FLAKE_INVALID);
+    CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_INVALID);
     CHECK_EQ(s.count, UINT64_C(0x5e5e5e5e5e5e5e5e));
-    CHECK_EQ(flake128_lanes_init(&wide, LAST_OF(lane_room, 11), 11, 77, &options), FLAKE_OK);
-    CHECK_EQ(flake128_lanes_init(&wide, array, 3, 77, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, with_lanes(of_128(&options, 77), LAST_OF(lane_room, 11), 11), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, with_lanes(of_128(&options, 77), array, 3), NULL), FLAKE_OK);
     thread_now = 0;
-    CHECK_EQ(flake128_lanes_available(&wide), 11);
-    CHECK_EQ(flake128_lanes_try(&wide, &ids[0]), FLAKE_OK);
-    CHECK_EQ(flake128_lanes_next(&wide, &ids[1]), FLAKE_OK);
-    CHECK_EQ(flake128_lanes_try_n(&wide, ids + 2, 40), 9);
+    CHECK_EQ(flake_available(&wide), 11);
+    CHECK_EQ(flake128_try(&wide, &ids[0]), FLAKE_OK);
+    CHECK_EQ(flake128_next(&wide, &ids[1]), FLAKE_OK);
+    CHECK_EQ(got128_n(&wide, ids + 2, 40), 9);
     for (uint32_t i = 0; i < 11; i++) {
-        CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, ids[i], &p), FLAKE_OK);
+        CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[i], &p), FLAKE_OK);
         CHECK_EQ(p.unix_ms, T);
-        CHECK_EQ(p.worker, 77);
+        CHECK_EQ(p.node, 77);
         CHECK_EQ(p.seq, 100 + i);
     }
-    CHECK_EQ(flake128_lanes_retry_ns(&wide), MS);
-    CHECK_EQ(flake128_lanes_next_n(&wide, ids, 12), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, ids[11], &p), FLAKE_OK);
+    CHECK_EQ(flake_retry_ns(&wide), MS);
+    CHECK_EQ(flake128_next_n(&wide, ids, 12), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[11], &p), FLAKE_OK);
     CHECK_EQ(p.unix_ms, T + 2);
-    flake128_lanes_stats_get(&wide, &stats);
+    flake_stats_get(&wide, &stats);
     CHECK_EQ(stats.ids, 23);
     CHECK_EQ(stats.waits, 2);
-    CHECK_EQ(flake128_lanes_snapshot_take(&wide, &s), FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_OK);
     CHECK_EQ(s.unix_ms + (int64_t)(s.count / 11), T + 3);
     CHECK_EQ(s.count % 11, 0);
-    CHECK_EQ(s.worker, 77);
-    flake128_lanes_retire(&wide);
-    CHECK_EQ(flake128_lanes_init(&again, other_lane, 2, 77, &options), FLAKE_OK);
-    CHECK_EQ(flake128_lanes_restore(&again, &s), FLAKE_OK);
-    CHECK_EQ(flake128_lanes_try(&again, ids), FLAKE_AGAIN);
+    CHECK_EQ(s.node, 77);
+    flake_release(&wide);
+    CHECK_EQ(flake_init(&again, with_lanes(of_128(&options, 77), other_lane, 2), NULL), FLAKE_OK);
+    CHECK_EQ(flake_restore(&again, &s, NULL), FLAKE_OK);
+    CHECK_EQ(flake128_try(&again, ids), FLAKE_AGAIN);
     move_ns(MS);
-    CHECK_EQ(flake128_lanes_try_n(&again, ids, 64), 11);
+    CHECK_EQ(got128_n(&again, ids, 64), 11);
     move_ns(-2 * MS); /* boundary does not wait for it */
-    CHECK_EQ(flake128_lanes_next(&again, ids), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake128_next(&again, ids), FLAKE_CLOCK_BACKWARDS);
     ids[0] = ids[1] = ids[63];
-    CHECK_EQ(flake128_lanes_next_n(&again, ids, 2), FLAKE_CLOCK_BACK);
-    CHECK_EQ(flake128_lanes_reinit_after_fork(&again, 78, &options), FLAKE_INVALID);
-    flake128_lanes_retire(&again);
+    CHECK_EQ(flake128_next_n(&again, ids, 2), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake_reinit_after_fork(&again, same_lanes(&again, of_128(&options, 78)), NULL), FLAKE_INVALID);
+    flake_release(&again);
 }
 
 #if !defined(_WIN32)
-static flake128_lanes wide_inherited;
+static flake_gen wide_inherited;
 static void a_wide_child(void) {
     static flake128 ids[64];
-    static flake128_parts p;
-    CHECK_EQ(flake128_lanes_try(&wide_inherited, ids), FLAKE_FORKED);
-    CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, 77, &options), FLAKE_NODE);
+    static flake_parts p;
+    CHECK_EQ(flake128_try(&wide_inherited, ids), FLAKE_FORKED);
+    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, same_lanes(&wide_inherited, of_128(&options, 77)), NULL), FLAKE_NODE_RANGE);
     flake_options few = options;
     few.seq_max = few.seq_min + 1;
-    CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, 78, &few), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, same_lanes(&wide_inherited, of_128(&few, 78)), NULL), FLAKE_INVALID);
     flake_options no_folder = options;
-    no_folder.exclusive = "";
-    CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, 78, &no_folder), FLAKE_INVALID);
-    CHECK_EQ(flake128_lanes_reinit_after_fork(&wide_inherited, 78, &options), FLAKE_OK);
-    CHECK_EQ(flake128_lanes_try_n(&wide_inherited, ids, 64), 11);
-    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, ids[10], &p), FLAKE_OK);
-    CHECK_EQ(p.worker, 78);
+    no_folder.exclusive_dir = "";
+    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, same_lanes(&wide_inherited, of_128(&no_folder, 78)), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, same_lanes(&wide_inherited, of_128(&options, 78)), NULL), FLAKE_OK);
+    CHECK_EQ(got128_n(&wide_inherited, ids, 64), 11);
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[10], &p), FLAKE_OK);
+    CHECK_EQ(p.node, 78);
 }
 
 static void of_128_bits_after_a_fork(void) {
     begin_wide();
-    CHECK_EQ(flake128_lanes_init(&wide_inherited, array, 3, 77, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide_inherited, with_lanes(of_128(&options, 77), array, 3), NULL), FLAKE_OK);
     in_child(a_wide_child);
-    flake128_lanes_retire(&wide_inherited);
+    flake_release(&wide_inherited);
 }
 #endif
 

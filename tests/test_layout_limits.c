@@ -22,14 +22,14 @@ static void check_time(const flake_layout *l, int64_t unix_ms, flake_status stat
 static void check_borders(const flake_layout *l) {
     check_time(l, l->epoch_ms, FLAKE_OK);
     if (l->epoch_ms > INT64_MIN) {
-        check_time(l, l->epoch_ms - 1, FLAKE_RANGE);
-        check_time(l, INT64_MIN, FLAKE_RANGE);
+        check_time(l, l->epoch_ms - 1, FLAKE_TIME_RANGE);
+        check_time(l, INT64_MIN, FLAKE_TIME_RANGE);
     }
-    const int64_t expires_ms = flake_expires_ms(l);
+    const int64_t expires_ms = flake_layout_end_ms(l);
     check_time(l, expires_ms, FLAKE_OK);
     if (expires_ms < INT64_MAX) {
-        check_time(l, expires_ms + 1, FLAKE_RANGE);
-        check_time(l, INT64_MAX, FLAKE_RANGE);
+        check_time(l, expires_ms + 1, FLAKE_TIME_RANGE);
+        check_time(l, INT64_MAX, FLAKE_TIME_RANGE);
     }
 }
 
@@ -50,19 +50,19 @@ static void a_time_outside_is_refused_exactly_at_the_borders(void) {
 
 static void a_layout_expires_with_the_last_ms_of_its_last_unit(void) {
     flake_layout l;
-    CHECK_EQ((l = flake_layout_idgen(), flake_expires_ms(&l)), 4398046511103);
-    CHECK_EQ((l = flake_layout_hazelcast(), flake_expires_ms(&l)), 3713788055551);
-    CHECK_EQ((l = flake_layout_sonyflake(), flake_expires_ms(&l)), 1409529600000 + 5497558138879);
-    CHECK_EQ((l = flake_layout_twitter(), flake_expires_ms(&l)), 1288834974657 + 2199023255551);
-    CHECK_EQ((l = flake_layout_mastodon(), flake_expires_ms(&l)), 281474976710655);
-    CHECK_EQ((l = flake_layout_of(1, 0, 0, -1), flake_expires_ms(&l)), 0);
-    CHECK_EQ((l = flake_layout_of(10, 0, 0, -5000), flake_expires_ms(&l)), -5000 + 1023);
+    CHECK_EQ((l = flake_layout_idgen, flake_layout_end_ms(&l)), 4398046511103);
+    CHECK_EQ((l = flake_layout_hazelcast, flake_layout_end_ms(&l)), 3713788055551);
+    CHECK_EQ((l = flake_layout_sonyflake, flake_layout_end_ms(&l)), 1409529600000 + 5497558138879);
+    CHECK_EQ((l = flake_layout_twitter, flake_layout_end_ms(&l)), 1288834974657 + 2199023255551);
+    CHECK_EQ((l = flake_layout_mastodon, flake_layout_end_ms(&l)), 281474976710655);
+    CHECK_EQ((l = flake_layout_of(1, 0, 0, -1), flake_layout_end_ms(&l)), 0);
+    CHECK_EQ((l = flake_layout_of(10, 0, 0, -5000), flake_layout_end_ms(&l)), -5000 + 1023);
     l.unit_ms = 60000;
-    CHECK_EQ(flake_expires_ms(&l), -5000 + 1024 * 60000 - 1);
-    CHECK_EQ((l = flake_layout_of(63, 0, 0, 0), flake_expires_ms(&l)), INT64_MAX);
-    CHECK_EQ((l = flake_layout_of(63, 0, 0, -1), flake_expires_ms(&l)), INT64_MAX - 1);
-    CHECK_EQ((l = flake_layout_of(63, 0, 0, 1), flake_expires_ms(&l)), INT64_MAX);
-    CHECK_EQ((l = flake_layout_of(42, 10, 12, INT64_MAX - 5), flake_expires_ms(&l)), INT64_MAX);
+    CHECK_EQ(flake_layout_end_ms(&l), -5000 + 1024 * 60000 - 1);
+    CHECK_EQ((l = flake_layout_of(63, 0, 0, 0), flake_layout_end_ms(&l)), INT64_MAX);
+    CHECK_EQ((l = flake_layout_of(63, 0, 0, -1), flake_layout_end_ms(&l)), INT64_MAX - 1);
+    CHECK_EQ((l = flake_layout_of(63, 0, 0, 1), flake_layout_end_ms(&l)), INT64_MAX);
+    CHECK_EQ((l = flake_layout_of(42, 10, 12, INT64_MAX - 5), flake_layout_end_ms(&l)), INT64_MAX);
 }
 
 static void the_ends_of_int64_are_times_like_others(void) {
@@ -72,27 +72,27 @@ static void the_ends_of_int64_are_times_like_others(void) {
     check_id(&whole, 0, INT64_MIN, 0, 0);
     check_id(&whole, (uint64_t)1 << 63, 0, 0, 0);
     check_id(&whole, UINT64_MAX, INT64_MAX, 0, 0);
-    CHECK_EQ(flake_expires_ms(&whole), INT64_MAX);
+    CHECK_EQ(flake_layout_end_ms(&whole), INT64_MAX);
 
     const flake_layout latest = flake_layout_of(64, 0, 0, INT64_MAX);
     flake_parts p = parts_of(1, 2, 3);
     check_borders(&latest);
     check_id(&latest, 0, INT64_MAX, 0, 0);
-    CHECK_EQ(flake_decompose(&latest, 1, &p), FLAKE_RANGE); /* later than INT64_MAX */
+    CHECK_EQ(flake_decompose(&latest, 1, &p), FLAKE_TIME_RANGE); /* later than INT64_MAX */
     CHECK_EQ(p.unix_ms, 1);
 
     const flake_layout earliest = flake_layout_of(42, 10, 12, INT64_MIN);
     check_borders(&earliest);
-    CHECK_EQ(flake_expires_ms(&earliest), INT64_MIN + ((int64_t)1 << 42) - 1);
+    CHECK_EQ(flake_layout_end_ms(&earliest), INT64_MIN + ((int64_t)1 << 42) - 1);
 
     flake_layout long_units = flake_layout_of(31, 0, 24, INT64_MIN + 1);
     long_units.unit_ms = UINT32_MAX;
     check_borders(&long_units);
     check_id(&long_units, (uint64_t)1 << 24, INT64_MIN + 1 + (int64_t)UINT32_MAX, 0, 0);
-    check_time(&long_units, INT64_MAX, FLAKE_RANGE);
+    check_time(&long_units, INT64_MAX, FLAKE_TIME_RANGE);
     long_units.epoch_ms = INT64_MAX - 1;
     check_borders(&long_units);
-    CHECK_EQ(flake_expires_ms(&long_units), INT64_MAX);
+    CHECK_EQ(flake_layout_end_ms(&long_units), INT64_MAX);
 }
 
 static void check_draw_refused(flake_status status, int64_t retry_ns) {
@@ -100,7 +100,7 @@ static void check_draw_refused(flake_status status, int64_t retry_ns) {
     CHECK_EQ(flake_try(&gen, &id), status);
     CHECK_EQ(flake_next(&gen, &id), status);
     CHECK_EQ(flake_next_n(&gen, &id, 1), status);
-    CHECK_EQ(flake_try_n(&gen, &id, 1), 0);
+    CHECK_EQ(got64_n(&gen, &id, 1), 0);
     CHECK_EQ(flake_retry_ns(&gen), retry_ns);
     CHECK_EQ(id, 99);
 }
@@ -110,21 +110,21 @@ static void a_generator_refuses_times_outside_its_layout(void) {
         for (int before_1970 = 0; before_1970 < 2; before_1970++) {
             flake_layout l = built_in[i]();
             if (before_1970) l.epoch_ms = -3000000000000;
-            const int64_t expires_ms = flake_expires_ms(&l);
+            const int64_t expires_ms = flake_layout_end_ms(&l);
             if (expires_ms >= last_clock_ms)
                 continue; /* Mastodon's goes on after the clock's end */
             flake_options o = on_script(l, 0);
             uint64_t id = 99;
-            CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+            CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
             script_at_ms(l.epoch_ms);
             script_now.now_ns--;
-            check_draw_refused(FLAKE_RANGE, 1);
-            CHECK_EQ(flake_try_at(&gen, l.epoch_ms - 1, &id), FLAKE_RANGE);
-            CHECK_EQ(flake_try_at(&gen, INT64_MIN, &id), FLAKE_RANGE);
+            check_draw_refused(FLAKE_TIME_RANGE, 1);
+            CHECK_EQ(flake_try_at(&gen, l.epoch_ms - 1, &id), FLAKE_TIME_RANGE);
+            CHECK_EQ(flake_try_at(&gen, INT64_MIN, &id), FLAKE_TIME_RANGE);
             script_at_ms(expires_ms + 1);
-            check_draw_refused(FLAKE_RANGE, INT64_MAX);
-            CHECK_EQ(flake_try_at(&gen, expires_ms + 1, &id), FLAKE_RANGE);
-            CHECK_EQ(flake_try_at(&gen, INT64_MAX, &id), FLAKE_RANGE);
+            check_draw_refused(FLAKE_TIME_RANGE, INT64_MAX);
+            CHECK_EQ(flake_try_at(&gen, expires_ms + 1, &id), FLAKE_TIME_RANGE);
+            CHECK_EQ(flake_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE);
             CHECK_EQ(id, 99);
 
             script_at_ms(l.epoch_ms); /* the refused draws have moved nothing */
@@ -141,15 +141,15 @@ static void a_generator_refuses_times_outside_its_layout(void) {
 }
 
 static void a_spent_last_unit_is_the_end(void) {
-    const flake_layout l = flake_layout_js53();
+    const flake_layout l = flake_layout_js53;
     flake_options o = on_script(l, 31);
     uint64_t id = 0;
-    script_at_ms(flake_expires_ms(&l));
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    script_at_ms(flake_layout_end_ms(&l));
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     for (int i = 0; i < 128; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     CHECK_EQ(id, ones(53));
     id = 99;
-    check_draw_refused(FLAKE_RANGE, INT64_MAX);
+    check_draw_refused(FLAKE_TIME_RANGE, INT64_MAX);
     CHECK_EQ(script_now.sleeps, 0);
 }
 
@@ -159,27 +159,27 @@ static void the_widest_layout_does_not_begin_again_after_its_last_id(void) {
     static uint64_t ids[1 << 20];
     const flake_layout l = flake_layout_of(44, 0, 20, -last_clock_ms);
     flake_options o = on_script(l, 0);
-    script_at_ms(flake_expires_ms(&l) - 1);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    script_at_ms(flake_layout_end_ms(&l) - 1);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     for (uint64_t time = ones(44) - 1; time <= ones(44); time++) {
         uint64_t id = 99;
-        const size_t n = flake_try_n(&gen, ids, 1 << 20);
+        const size_t n = got64_n(&gen, ids, 1 << 20);
         if (time < ones(44)) CHECK_EQ(n, 1 << 20);
         for (size_t i = 0; i < n; i++) CHECK_EQ(ids[i], time << 20 | i);
         CHECK(flake_try(&gen, &id) != FLAKE_OK);
-        CHECK_EQ(flake_try_n(&gen, &id, 1), 0);
+        CHECK_EQ(got64_n(&gen, &id, 1), 0);
         CHECK_EQ(id, 99);
         script_now.now_ns += 1000000;
     }
 }
 
-/* On a generator that has a newest unit; a fresh one says FLAKE_RANGE, see above. */
+/* On a generator that has a newest unit; a fresh one says FLAKE_TIME_RANGE, see above. */
 static void check_counts_as_newest(const int64_t *old_ms, uint64_t n) {
-    const flake_layout l = flake_layout_hazelcast();
+    const flake_layout l = flake_layout_hazelcast;
     flake_options o = on_script(l, 7);
     uint64_t id = 0;
     script_at_ms(l.epoch_ms + 1000);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     for (uint64_t i = 0; i < n; i++) {
         CHECK_EQ(flake_try_at(&gen, old_ms[i], &id), FLAKE_OK);
@@ -205,7 +205,7 @@ static void check_first_ids(const flake_layout *l, int64_t unix_ms, uint64_t n) 
     static unsigned char before[sizeof gen];
     memcpy(before, &gen, sizeof gen);
     script_at_ms(unix_ms);
-    flake_status status = flake_init(&gen, &o);
+    flake_status status = flake_init(&gen, &o, NULL);
     CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
     if (status != FLAKE_OK) {
         CHECK(memcmp(before, &gen, sizeof gen) == 0);
@@ -236,9 +236,9 @@ static void an_epoch_in_the_clocks_last_ms_has_one_unit_at_most(void) {
     flake_options o = on_script(l, 0);
     uint64_t id = 0;
     check_first_ids(&l, last_clock_ms, 4096);
-    if (flake_init(&gen, &o) != FLAKE_OK) return;
+    if (flake_init(&gen, &o, NULL) != FLAKE_OK) return;
     for (int i = 0; i < 4096; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_RANGE);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
 }
 
 /* volatile: a compiler may else take the sign of an overflow for granted */
@@ -250,16 +250,16 @@ static void a_clock_at_the_ends_of_int64_is_refused(void) {
         flake_options o = on_script(l, 0);
         uint64_t id = 99;
         script_at_ms(0);
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         script_now.now_ns = INT64_MIN;
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_RANGE);
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_RANGE);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_TIME_RANGE);
         wait_ns = flake_retry_ns(&gen);
         CHECK(wait_ns > 0);
         script_now.now_ns = INT64_MAX;
-        if (flake_expires_ms(&l) >= last_clock_ms) continue;
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_RANGE);
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_RANGE);
+        if (flake_layout_end_ms(&l) >= last_clock_ms) continue;
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_TIME_RANGE);
         CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
         CHECK_EQ(id, 99);
     }
@@ -271,15 +271,15 @@ static void a_clock_put_back_by_centuries_is_a_clock_put_back(void) {
     flake_options o = on_script(l, 0);
     uint64_t id = 99;
     script_at_ms(8000000000000);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     script_at_ms(-8000000000000);
     id = 99;
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACKWARDS);
     wait_ns = flake_retry_ns(&gen);
     CHECK(wait_ns > 0);
     script_now.jump_to_ns = 8000000000000000000; /* ends a wait that should not be */
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(script_now.sleeps, 0);
     CHECK_EQ(id, 99);
 }
@@ -299,9 +299,9 @@ static void node_numbers_have_bounds(void) {
     CHECK_EQ(flake_uniqueid_node(0, 2048), UINT32_MAX);
     CHECK_EQ(flake_uniqueid_node(0, 1u << 28), UINT32_MAX);
     for (int i = 0; i < 2; i++) {
-        flake_options o = on_script(i ? flake_layout_uniqueid_ordered() : flake_layout_idgen(),
+        flake_options o = on_script(i ? flake_layout_uniqueid_ordered : flake_layout_idgen,
                                     i ? flake_uniqueid_node(16, 0) : flake_idgen_node(0, 32));
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
     }
 }
 
@@ -316,13 +316,13 @@ static unsigned last_of_mask(unsigned mask) {
 static void a_sequence_mask_is_all_ones_or_refused(void) {
     unsigned taken = 0;
     for (unsigned mask = 0; mask < 4096; mask++) {
-        flake_options o = on_script(flake_layout_idgen(), 3);
+        flake_options o = on_script(flake_layout_idgen, 3);
         o.seq_max = flake_idgen_seq_max(mask);
-        const flake_status status = flake_init(&gen, &o);
+        const flake_status status = flake_init(&gen, &o, NULL);
         if (mask && last_of_mask(mask) != mask) {
             CHECK_EQ(o.seq_max, UINT32_MAX);
             CHECK_EQ(status, FLAKE_INVALID);
-            const char *const why = flake_options_why(&o);
+            const char *const why = options_why(&o);
             CHECK(why && strstr(why, "seq_max"));
             continue;
         }
@@ -342,7 +342,7 @@ static void check_too_large(uint32_t *option, uint32_t *part, uint32_t number, c
                             const flake_parts *p) {
     uint64_t id = 99;
     *option = *part = number;
-    CHECK_EQ(flake_init(&gen, o), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, o, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_compose(&o->layout, p, &id), FLAKE_INVALID);
     CHECK_EQ(id, 99);
 }
@@ -355,11 +355,11 @@ static void every_layouts_node_and_sequence_have_bounds(void) {
         flake_options o = on_script(l, (uint32_t)most_node);
         flake_parts p = parts_of(l.epoch_ms, most_node, most_seq);
         uint64_t id = 99;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         o.seq_max = (uint32_t)most_seq;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         o.seq_min = (uint32_t)most_seq;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_OK);
         id = 99;
         if (most_node < UINT32_MAX) {
@@ -374,31 +374,31 @@ static void every_layouts_node_and_sequence_have_bounds(void) {
         if (most_seq > 0) {
             o.seq_max = (uint32_t)most_seq - 1;
             o.seq_min = (uint32_t)most_seq; /* the wrong way round */
-            CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+            CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
         }
         CHECK_EQ(id, 99);
     }
 }
 
 static void an_offset_that_lifts_the_node_out_is_told_apart(void) {
-    const flake_layout l = flake_layout_hazelcast();
+    const flake_layout l = flake_layout_hazelcast;
     flake_options o = on_script(l, 65535);
     uint64_t id = 0;
     o.node_offset = 1;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_NODE);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
     o.node_offset = UINT32_MAX; /* the sum wraps in 32 bits */
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_NODE);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
     o.node = 0;
     o.node_offset = 65536;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_NODE);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
     o.node_offset = 65535;
     script_at_ms(l.epoch_ms);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(id, 65535);
     o.node = 65536;
     o.node_offset = 0;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
 }
 
 /* A layout that check, init and all that take one must refuse. */
@@ -406,8 +406,8 @@ static void check_layout_refused(flake_layout l) {
     flake_options o = on_script(l, 0);
     flake_parts p = parts_of(l.epoch_ms, 0, 0);
     uint64_t id = 99;
-    CHECK_EQ(flake_layout_check(&l), FLAKE_INVALID);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+    CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
     CHECK_EQ(flake_min_at(&l, l.epoch_ms, &id), FLAKE_INVALID);
     CHECK_EQ(flake_max_at(&l, l.epoch_ms, &id), FLAKE_INVALID);
@@ -429,7 +429,7 @@ static void bits_that_do_not_fit_64_are_refused(void) {
                                         {63, 1, 0},   {1, 31, 32}, {1, 0, 0}};
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         const flake_layout l = flake_layout_of(right[i][0], right[i][1], right[i][2], 1);
-        CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+        CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
     }
 }
 
@@ -451,7 +451,7 @@ static void fields_that_overlap_are_refused(void) {
     l.gap_at = 3; /* the gap pushes the node's upper bits into time */
     check_layout_refused(l);
     l.time_shift++;
-    CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+    CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
 }
 
 /* A field may be the topmost bit alone, and any of the three. */
@@ -461,14 +461,14 @@ static void one_bit_at_the_top_is_a_field(void) {
         if (field == 0) l.seq_bits = 1, l.seq_shift = 63;
         if (field == 1) l.node_bits = 1, l.node_shift = 63;
         if (field == 2) l.time_bits = 1, l.time_shift = 63, l.unit_ms = 2000000000;
-        CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+        CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
         flake_options o = on_script(l, 1);
         uint64_t ids[2] = {0, 0};
         flake_parts parts = {0, 0, 0, 0};
         script_at_ms(field == 2 ? 3000000000 : 1000);
         o.seq_max = field == 0 ? 1 : 0;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-        CHECK_EQ(flake_try_n(&gen, ids, 2), 2);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(got64_n(&gen, ids, 2), 2);
         CHECK_EQ(ids[0], id_by_bits(&l, field == 2 ? 1 : 1000, 1, 0));
         CHECK_EQ(ids[1], id_by_bits(&l, field == 2 ? 1 : 1000, 1, 1));
         CHECK_EQ(ids[field == 0 ? 1 : 0] >> 63, 1);
@@ -495,13 +495,13 @@ static void fields_that_leave_the_64_bits_are_refused(void) {
     check_layout_refused(with_shifts(16, 255, 0));
     check_layout_refused(with_shifts(16, 8, 255));
     flake_layout l = with_shifts(0, 56, 40);
-    CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+    CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
     l.gap_at = 8; /* its bit above bit 63 */
     check_layout_refused(l);
 }
 
 static void layouts_that_mean_nothing_are_refused(void) {
-    const flake_layout good = flake_layout_of(40, 8, 8, 1), ordered = flake_layout_uniqueid_ordered();
+    const flake_layout good = flake_layout_of(40, 8, 8, 1), ordered = flake_layout_uniqueid_ordered;
 #define REFUSES(layout, change)  \
     do {                         \
         flake_layout l = layout; \
@@ -509,29 +509,29 @@ static void layouts_that_mean_nothing_are_refused(void) {
         check_layout_refused(l); \
     } while (0)
     REFUSES(good, l.unit_ms = 0);
-    REFUSES(good, l.spread = 2);
+    REFUSES(good, l.time_reversed = 2);
     REFUSES(good, l.gap_bit = 1); /* a bit without a gap */
     REFUSES(ordered, l.gap_bit = 2);
     REFUSES(ordered, l.gap_at = 16); /* above the node's 15 bits */
     REFUSES(good, l.time_sign = 2);
-    REFUSES(flake_layout_idgen(), l.time_sign = 1); /* above bit 63 */
+    REFUSES(flake_layout_idgen, l.time_sign = 1); /* above bit 63 */
     flake_layout turned = good;
     turned.time_shift = 0;
     turned.node_shift = 40; /* where the sign would be */
     turned.seq_shift = 48;
-    CHECK_EQ(flake_layout_check(&turned), FLAKE_OK);
+    CHECK_EQ(flake_layout_check(&turned, NULL), FLAKE_OK);
     REFUSES(turned, l.time_sign = 1);
-    CHECK_EQ(flake_layout_check(NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_layout_check(NULL, NULL), FLAKE_INVALID);
 }
 
 /* Options of which each is good but for one thing. */
 enum { refused_count = 17 };
 static flake_status refused_options(int which, flake_options *o) {
-    *o = on_script(flake_layout_idgen(), 5);
+    *o = on_script(flake_layout_idgen, 5);
     switch (which) {
     case 0: o->node = 1024; break;
-    case 1: o->node_offset = 1019; return FLAKE_NODE;
-    case 2: o->node_offset = UINT32_MAX; return FLAKE_NODE;
+    case 1: o->node_offset = 1019; return FLAKE_NODE_RANGE;
+    case 2: o->node_offset = UINT32_MAX; return FLAKE_NODE_RANGE;
     case 3: o->seq_max = 4096; break;
     case 4: o->seq_min = 1; break; /* above seq_max, which is 0 */
     case 5: o->layout.unit_ms = 0; break;
@@ -552,18 +552,18 @@ static flake_status refused_options(int which, flake_options *o) {
 
 static void a_refused_init_leaves_the_generator_in_use(void) {
     static unsigned char before[sizeof gen];
-    flake_options good = on_script(flake_layout_hazelcast(), 1234), bad;
+    flake_options good = on_script(flake_layout_hazelcast, 1234), bad;
     uint64_t id = 0;
     good.seq_min = 2;
     good.seq_max = 40;
     script_at_ms(1516028439000);
-    CHECK_EQ(flake_init(&gen, &good), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &good, NULL), FLAKE_OK);
     for (uint64_t i = 0; i < refused_count; i++) {
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         CHECK_EQ(id, 5300086112257234 + ((2 + i) << 16));
         memcpy(before, &gen, sizeof gen);
         const flake_status status = refused_options((int)i, &bad);
-        CHECK_EQ(flake_init(&gen, &bad), status);
+        CHECK_EQ(flake_init(&gen, &bad, NULL), status);
         CHECK(memcmp(before, &gen, sizeof gen) == 0);
     }
     CHECK_EQ(flake_gen_options(&gen)->node, 1234);
@@ -572,7 +572,7 @@ static void a_refused_init_leaves_the_generator_in_use(void) {
 
 static void the_options_in_force_can_be_read_back(void) {
     flake_options o = {0};
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     const flake_options *in_force = flake_gen_options(&gen);
     CHECK_EQ(in_force->seq_min, 0);
     CHECK_EQ(in_force->seq_max, 4095);
@@ -581,19 +581,19 @@ static void the_options_in_force_can_be_read_back(void) {
     CHECK_EQ(in_force->node, 0);
 
     o.max_ahead_ms = INT32_MAX;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(in_force->max_ahead_ms, INT32_MAX);
 
-    o = on_script(flake_layout_hazelcast(), 1234);
+    o = on_script(flake_layout_hazelcast, 1234);
     o.node_offset = 7;
     o.seq_min = 3;
     o.seq_max = 9;
     o.max_ahead_ms = 15000;
     o.max_wait_ms = 1;
-    o.refuse_back = true;
+    o.fail_on_backwards = true;
     o.seq_scatter = true;
     o.shared_memory = words_reach_other_processes;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     in_force = flake_gen_options(&gen);
     CHECK_STR(in_force->layout.name, "hazelcast");
     CHECK_EQ(in_force->node, 1234);
@@ -603,7 +603,7 @@ static void the_options_in_force_can_be_read_back(void) {
     CHECK_EQ(in_force->max_ahead_ms, 15000);
     CHECK_EQ(in_force->max_wait_ms, 1);
     CHECK(in_force->clock.now_ns == script_read && in_force->clock.user == &script_now);
-    CHECK(in_force->refuse_back && in_force->seq_scatter);
+    CHECK(in_force->fail_on_backwards && in_force->seq_scatter);
     CHECK_EQ(in_force->shared_memory, (bool)words_reach_other_processes);
 }
 

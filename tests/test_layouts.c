@@ -14,7 +14,7 @@ static void idgen_row(char **field) {
     const int64_t now_ms = from_dec(field[0]);
     const unsigned datacenter = (unsigned)from_dec(field[2]), worker = (unsigned)from_dec(field[3]);
     const uint64_t counter = (uint64_t)from_dec(field[4]), id = from_hex(field[5]);
-    flake_layout l = flake_layout_idgen();
+    flake_layout l = flake_layout_idgen;
     l.epoch_ms = from_dec(field[1]);
     const uint32_t node = flake_idgen_node(datacenter, worker);
     CHECK_EQ(id, strtoull(field[6], NULL, 10));
@@ -28,7 +28,7 @@ static void idgen_row(char **field) {
 static void flake_idgens_ids_come_out(void) { vectors_read("idgen.tsv", 9, idgen_row); }
 
 static void the_ids_on_flake_idgens_page_come_out(void) {
-    const flake_layout l = flake_layout_idgen();
+    const flake_layout l = flake_layout_idgen;
     flake_parts p = parts_of(0, 0, 0);
     check_id(&l, 0x02308150ec000000, 0x8c20543b0, flake_idgen_node(0, 0), 0);
     check_id(&l, 0x02308300cd461003, 0x8c20c0335, flake_idgen_node(3, 1), 3);
@@ -40,8 +40,8 @@ static void the_ids_on_flake_idgens_page_come_out(void) {
 }
 
 static void uniqueid_row(char **field) {
-    const flake_layout l = strcmp(field[0], "SPREAD") == 0 ? flake_layout_uniqueid_spread()
-                                                           : flake_layout_uniqueid_ordered();
+    const flake_layout l = strcmp(field[0], "SPREAD") == 0 ? flake_layout_uniqueid_spread
+                                                           : flake_layout_uniqueid_ordered;
     const int64_t unix_ms = from_dec(field[1]);
     const uint64_t seq = (uint64_t)from_dec(field[2]), id = from_hex(field[5]);
     const uint32_t node =
@@ -56,7 +56,7 @@ static void uniqueids_ids_of_both_modes_come_out(void) {
 }
 
 static void hazelcast_row(char **field) {
-    const flake_layout l = flake_layout_hazelcast();
+    const flake_layout l = flake_layout_hazelcast;
     const int64_t now_ms = from_dec(field[0]);
     const uint32_t node = (uint32_t)from_dec(field[1]);
     const uint64_t seq = (uint64_t)from_dec(field[2]), id = (uint64_t)from_dec(field[3]);
@@ -76,8 +76,8 @@ static void hazelcasts_figures_come_out(void) { vectors_read("hazelcast.tsv", 4,
 
 /* Examples from Wikipedia, Discord's reference and Instagram's article on its ids. */
 static void published_ids_of_other_snowflakes_come_out(void) {
-    flake_layout twitter = flake_layout_twitter(), discord = flake_layout_discord();
-    flake_layout instagram = flake_layout_instagram(), mastodon = flake_layout_mastodon();
+    flake_layout twitter = flake_layout_twitter, discord = flake_layout_discord;
+    flake_layout instagram = flake_layout_instagram, mastodon = flake_layout_mastodon;
     check_id(&twitter, 1541815603606036480, 1656432460105, 378, 0);
     check_id(&discord, 175928847299117063, 1462015105796, 1 << 5 | 0, 7);
     check_id(&discord, 90339695967350784, 1441609061949, 0 << 5 | 3, 0);
@@ -88,7 +88,7 @@ static void published_ids_of_other_snowflakes_come_out(void) {
 
 /* Its version 2 begins in 2025, and takes other widths and units. */
 static void sonyflakes_version_2_is_its_layout_with_another_epoch(void) {
-    flake_layout l = flake_layout_sonyflake();
+    flake_layout l = flake_layout_sonyflake;
     l.epoch_ms = 1735689600000;
     check_id(&l, 21964222485212109, 1748781296780, 0xabcd, 255);
     check_id(&l, 0, 1735689600000, 0, 0);
@@ -112,7 +112,7 @@ static void hazelcasts_negative_ids_are_times_before_its_epoch(void) {
                  {-4189327761549615, -998813573, 54993, 44},
                  {1234, 0, 1234, 0},
                  {9223372036850582738, ((int64_t)1 << 41) - 1, 1234, 0}};
-    const flake_layout plain = flake_layout_hazelcast(), same = flake_layout_hazelcast_bits(6, 16);
+    const flake_layout plain = flake_layout_hazelcast, same = flake_layout_hazelcast_of(16, 6);
     flake_layout unsigned_one = plain;
     unsigned_one.time_sign = 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -123,7 +123,7 @@ static void hazelcasts_negative_ids_are_times_before_its_epoch(void) {
         check_parts(&plain, id, unix_ms, known[i].node, known[i].seq);
         check_parts(&same, id, unix_ms, known[i].node, known[i].seq);
         /* nothing makes them, and without time_sign they are refused */
-        CHECK_EQ(flake_compose(&plain, &p, &composed), known[i].id < 0 ? FLAKE_RANGE : FLAKE_OK);
+        CHECK_EQ(flake_compose(&plain, &p, &composed), known[i].id < 0 ? FLAKE_TIME_RANGE : FLAKE_OK);
         CHECK_EQ(composed, known[i].id < 0 ? 99 : id);
         CHECK_EQ(flake_decompose(&unsigned_one, id, &p),
                  known[i].id < 0 ? FLAKE_INVALID : FLAKE_OK);
@@ -140,7 +140,7 @@ static void a_time_with_a_sign_ends_with_its_ms(void) {
     check_parts(&l, 0, INT64_MIN + 2005, 0, 0);
     check_parts(&l, end - 1, INT64_MIN + 1005, 0, 0);
     check_parts(&l, end - 2, INT64_MIN + 5, 0, 0);
-    CHECK_EQ(flake_decompose(&l, end - 3, &p), FLAKE_RANGE);
+    CHECK_EQ(flake_decompose(&l, end - 3, &p), FLAKE_TIME_RANGE);
     CHECK_EQ(p.unix_ms, 77);
     CHECK_EQ(flake_decompose(&l, end, &p), FLAKE_INVALID);
     l = flake_layout_of(63, 0, 0, 0); /* all that there is */
@@ -156,7 +156,7 @@ static void any_layout_may_have_a_sign_above_its_time(void) {
     for (int i = 0; i < rounds; i++) {
         flake_layout l = random_layout(&state);
         l.time_sign = 1;
-        if (flake_layout_check(&l) != FLAKE_OK) continue;
+        if (flake_layout_check(&l, NULL) != FLAKE_OK) continue;
         const uint64_t most = ((uint64_t)l.epoch_ms - (uint64_t)INT64_MIN) / l.unit_ms - 1;
         const uint64_t in_bits = ones(l.time_bits), random = random_next(&state);
         const uint64_t back = random % (in_bits < most ? in_bits : most) + 1;
@@ -201,21 +201,21 @@ static void built_in_layouts_have_their_fields_and_epochs(void) {
         if (l.node_bits) CHECK_EQ(l.node_shift, known[i].node_shift);
         CHECK_EQ(l.seq_bits, known[i].seq_bits);
         CHECK_EQ(l.seq_shift, known[i].seq_shift);
-        CHECK_EQ(l.spread, known[i].spread);
+        CHECK_EQ(l.time_reversed, known[i].time_reversed);
         CHECK_EQ(l.gap_at, known[i].gap_at);
         CHECK_EQ(l.gap_bit, known[i].gap_bit);
         CHECK_EQ(l.time_sign, strcmp(l.name, "hazelcast") == 0);
-        CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+        CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
     }
 }
 
 /* Midnights, given as days since 1970. */
 static void round_epochs_are_midnights(void) {
     const int64_t day_ms = 86400000;
-    CHECK_EQ(flake_layout_hazelcast().epoch_ms, 17532 * day_ms);
-    CHECK_EQ(flake_layout_sonyflake().epoch_ms, 16314 * day_ms);
-    CHECK_EQ(flake_layout_discord().epoch_ms, 16436 * day_ms);
-    CHECK_EQ(flake_layout_js53().epoch_ms, 18262 * day_ms);
+    CHECK_EQ(flake_layout_hazelcast.epoch_ms, 17532 * day_ms);
+    CHECK_EQ(flake_layout_sonyflake.epoch_ms, 16314 * day_ms);
+    CHECK_EQ(flake_layout_discord.epoch_ms, 16436 * day_ms);
+    CHECK_EQ(flake_layout_js53.epoch_ms, 18262 * day_ms);
 }
 
 static void layout_of_is_time_node_seq_down_to_bit_0(void) {
@@ -228,7 +228,7 @@ static void layout_of_is_time_node_seq_down_to_bit_0(void) {
 }
 
 static void check_layout_round_trip(const flake_layout *l, uint64_t *state, int times) {
-    CHECK_EQ(flake_layout_check(l), FLAKE_OK);
+    CHECK_EQ(flake_layout_check(l, NULL), FLAKE_OK);
     for (int corner = 0; corner < 8; corner++) {
         uint64_t time = corner & 1 ? last_unit(l) : 0;
         uint64_t node = corner & 2 ? ones(l->node_bits) : 0;
@@ -268,7 +268,7 @@ static void check_generator_follows(const flake_layout *l, uint64_t *state) {
     flake_options o = on_script(*l, (uint32_t)node);
     o.seq_min = (uint32_t)random_below(state, most + 1);
     o.seq_max = (uint32_t)(o.seq_min + random_below(state, most + 1 - o.seq_min));
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     const uint64_t top = o.seq_max ? o.seq_max : most;
     uint64_t id = 0;
     script_at_ms(unit_start_ms(l, time) + (int64_t)random_below(state, l->unit_ms));
@@ -298,21 +298,21 @@ static void the_sign_bit_is_never_set(void) {
     for (int i = 0; i < 3; i++) {
         const flake_layout l = positive[i]();
         uint64_t id = 0;
-        CHECK_EQ(flake_max_at(&l, flake_expires_ms(&l), &id), FLAKE_OK);
+        CHECK_EQ(flake_max_at(&l, flake_layout_end_ms(&l), &id), FLAKE_OK);
         CHECK_EQ(id, INT64_MAX);
     }
 }
 
 static void javascript_holds_every_id_of_js53(void) {
-    const flake_layout l = flake_layout_js53();
+    const flake_layout l = flake_layout_js53;
     const uint64_t past_last = (uint64_t)1 << 53; /* Number.MAX_SAFE_INTEGER + 1 */
     uint64_t id = 0;
-    CHECK_EQ(flake_max_at(&l, flake_expires_ms(&l), &id), FLAKE_OK);
+    CHECK_EQ(flake_max_at(&l, flake_layout_end_ms(&l), &id), FLAKE_OK);
     CHECK_EQ(id, past_last - 1);
 }
 
 static void a_ms_within_a_unit_counts_as_the_unit(void) {
-    const flake_layout l = flake_layout_sonyflake();
+    const flake_layout l = flake_layout_sonyflake;
     const int64_t start_ms = l.epoch_ms + 1234560;
     for (int64_t ms = 0; ms < 10; ms++) {
         flake_parts p = parts_of(start_ms + ms, 1, 2);
@@ -323,7 +323,7 @@ static void a_ms_within_a_unit_counts_as_the_unit(void) {
 }
 
 static void compose_does_not_look_at_the_time_in_units(void) {
-    const flake_layout l = flake_layout_idgen();
+    const flake_layout l = flake_layout_idgen;
     flake_parts p = parts_of(5, 6, 7);
     uint64_t id = 0;
     p.time = UINT64_MAX;
@@ -332,8 +332,8 @@ static void compose_does_not_look_at_the_time_in_units(void) {
 }
 
 static void a_uniqueid_generator_is_split_around_the_mode_bit(void) {
-    const flake_layout layouts[2] = {flake_layout_uniqueid_ordered(),
-                                     flake_layout_uniqueid_spread()};
+    const flake_layout layouts[2] = {flake_layout_uniqueid_ordered,
+                                     flake_layout_uniqueid_spread};
     for (int m = 0; m < 2; m++) {
         const uint64_t mode = m ? 0 : 1 << 12;
         check_id(&layouts[m], mode, 0, 0, 0);
@@ -353,14 +353,14 @@ static void a_uniqueid_generator_is_split_around_the_mode_bit(void) {
 static void hazelcast_takes_other_widths(void) {
     for (unsigned seq_bits = 0; seq_bits <= 32; seq_bits++)
         for (unsigned node_bits = 0; node_bits <= 32; node_bits++) {
-            const flake_layout l = flake_layout_hazelcast_bits(seq_bits, node_bits);
+            const flake_layout l = flake_layout_hazelcast_of(node_bits, seq_bits);
             if (seq_bits + node_bits > 62) {
-                CHECK_EQ(flake_layout_check(&l), FLAKE_INVALID);
+                CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_INVALID);
                 continue;
             }
             const unsigned time_bits = 63 - seq_bits - node_bits;
             const int64_t epoch_ms = 1514764800000;
-            CHECK_EQ(flake_layout_check(&l), FLAKE_OK);
+            CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
             CHECK_EQ(l.time_bits, time_bits);
             check_id(&l,
                      (uint64_t)1 << (seq_bits + node_bits) | ones(seq_bits) << node_bits |
@@ -371,8 +371,8 @@ static void hazelcast_takes_other_widths(void) {
                                         {64, 64},      {256 + 6, 16}, {6, 256 + 16}, {UINT_MAX, 1},
                                         {1, UINT_MAX}, {UINT_MAX, 64}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const flake_layout l = flake_layout_hazelcast_bits(wrong[i][0], wrong[i][1]);
-        CHECK_EQ(flake_layout_check(&l), FLAKE_INVALID);
+        const flake_layout l = flake_layout_hazelcast_of(wrong[i][1], wrong[i][0]);
+        CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_INVALID);
     }
 }
 
@@ -383,9 +383,9 @@ static void a_zeroed_layout_is_flake_idgens(void) {
     CHECK_STR(flake_gen_options(&gen)->layout.name, "idgen");
     CHECK_EQ(flake_gen_options(&gen)->layout.time_bits, 42);
     CHECK_EQ(flake_gen_options(&gen)->layout.unit_ms, 1);
-    CHECK_EQ(flake_init(&gen, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, NULL, NULL), FLAKE_OK);
     CHECK_STR(flake_gen_options(&gen)->layout.name, "idgen");
-    CHECK_EQ(flake_layout_check(&zero), FLAKE_INVALID); /* but no layout in itself */
+    CHECK_EQ(flake_layout_check(&zero, NULL), FLAKE_INVALID); /* but no layout in itself */
 }
 
 /* ---- bounds of a unit ---- */
@@ -432,7 +432,7 @@ static void min_and_max_enclose_a_unit_and_nothing_else(void) {
     for (int i = 0; i < built_in_count; i++) {
         const flake_layout l = built_in[i]();
         for (int round = 0; round < rounds; round++) {
-            if (l.spread) check_bounds(&l, random_unit(&state, &l), &state);
+            if (l.time_reversed) check_bounds(&l, random_unit(&state, &l), &state);
             else check_ordered_bounds(&l, random_unit(&state, &l), &state);
         }
     }
@@ -467,8 +467,8 @@ static void an_id_with_foreign_bits_is_refused(void) {
         const uint64_t time = random_unit(&state, &l);
         check_foreign_bits(&l, id_by_bits(&l, time, random_next(&state), random_next(&state)));
     }
-    const flake_layout ordered = flake_layout_uniqueid_ordered(),
-                       spread = flake_layout_uniqueid_spread();
+    const flake_layout ordered = flake_layout_uniqueid_ordered,
+                       spread = flake_layout_uniqueid_spread;
     flake_parts p;
     CHECK_EQ(flake_decompose(&ordered, 0x2e0cd6, &p), FLAKE_INVALID); /* mode bit of the other */
     CHECK_EQ(flake_decompose(&spread, 0x2e1cd6, &p), FLAKE_INVALID);
@@ -486,7 +486,7 @@ static void a_layout_is_found_by_its_name(void) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         CHECK_EQ(flake_layout_named(names[i], &layout), FLAKE_OK);
         CHECK_STR(layout.name, names[i]);
-        CHECK_EQ(flake_layout_check(&layout), FLAKE_OK);
+        CHECK_EQ(flake_layout_check(&layout, NULL), FLAKE_OK);
     }
     const size_t count = sizeof names / sizeof *names;
     for (size_t i = 0; i < count; i++) {

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 
 static flake_options options;
 static flake_state_options where;
@@ -59,12 +60,12 @@ static void a_word_stands_for_a_value(void) {
     clear_options();
     SETS(seq_scatter, "true", true);
     SETS(seq_scatter, "false", false);
-    SETS(refuse_back, "true", true);
-    SETS(form, "boundary", FLAKE_BOUNDARY);
-    SETS(form, "uuid7", FLAKE_UUID7);
-    SETS(form, "uuid7_node", FLAKE_UUID7_NODE);
-    SETS(form, "uuid8", FLAKE_UUID8);
-    SETS(form, "ulid", FLAKE_ULID);
+    SETS(fail_on_backwards, "true", true);
+    SETS(form, "boundary", FORM_BOUNDARY);
+    SETS(form, "uuid7", FORM_UUID7);
+    SETS(form, "uuid7_node", FORM_UUID7_NODE);
+    SETS(form, "uuid8", FORM_UUID8);
+    SETS(form, "ulid", FORM_ULID);
     SETS(clock.kind, "coarse", FLAKE_CLOCK_COARSE);
     SETS(clock.kind, "fast", FLAKE_CLOCK_FAST);
     SETS(clock.kind, "exact", FLAKE_CLOCK_EXACT);
@@ -83,7 +84,7 @@ static void texts_and_pointers_are_kept_as_they_are(void) {
     const void *code;
     clear_options();
     CHECK_EQ(flake_options_set(&options, "exclusive", folder, &why), FLAKE_OK);
-    CHECK(options.exclusive == folder);
+    CHECK(options.exclusive_dir == folder);
     CHECK_EQ(flake_state_options_set(&where, "path", folder, &why), FLAKE_OK);
     CHECK(where.path == folder);
     CHECK_EQ(flake_state_options_set(&where, "dir", folder, &why), FLAKE_OK);
@@ -182,7 +183,7 @@ static void a_generator_is_made_by_names_alone(void) {
                                                               calloc(1, flake_sizeof_gen());
     CHECK_EQ(flake_options_set((flake_options *)made, "layout", "twitter", NULL), FLAKE_OK);
     CHECK_EQ(flake_options_set((flake_options *)made, "node", "7", &why), FLAKE_OK);
-    CHECK_EQ(flake_init((flake_gen *)gen, (flake_options *)made), FLAKE_OK);
+    CHECK_EQ(flake_init((flake_gen *)gen, (flake_options *)made, NULL), FLAKE_OK);
     CHECK_EQ(flake_next((flake_gen *)gen, &id), FLAKE_OK);
     CHECK_EQ(flake_layout_named("twitter", &twitter), FLAKE_OK);
     CHECK_EQ(flake_decompose(&twitter, id, &parts), FLAKE_OK);

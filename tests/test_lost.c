@@ -12,11 +12,11 @@
 #include "sno_key.h"
 
 static flake_gen gen;
-static flake_shard shard;
+static flake_gen shard;
 static flake_prefetch stock;
-static flake128_gen wide;
+static flake_gen wide;
 static sno_gen sno;
-static sno_shard sno_shard_of;
+static sno_gen sno_shard_of;
 static flake_state state;
 static flake_state snos;
 
@@ -41,7 +41,7 @@ static flake_options options_and_claim(void) {
     flake_options o = options_in_scene(1);
     if (with_claim) {
         o.gate.admit = ask_gate;
-        o.gate.word = &claim;
+        o.gate.fence = &claim;
     }
     return o;
 }
@@ -55,7 +55,7 @@ static flake_options sno_options_of(sno_snapshot *pool) {
     o.clock.now_ns = scene_clock;
     if (with_claim) {
         o.gate.admit = ask_sno_gate;
-        o.gate.word = &claim;
+        o.gate.fence = &claim;
     }
     return o;
 }
@@ -69,7 +69,7 @@ static void spend_narrow(uint32_t seq_max) {
     static uint64_t ids[4096];
     o.seq_min = seq_max ? 0 : 1;
     o.seq_max = seq_max ? seq_max : 1;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_next_n(&gen, ids, seq_max + 1), FLAKE_OK);
     for (uint32_t i = 0; i <= seq_max; i++) note(ids[i]);
 }
@@ -96,7 +96,7 @@ static flake_status sleep_next_n(void) {
 
 static flake_status sleep_prefetch(void) {
     uint64_t id = 0;
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, 1, 0), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 1, 0, NULL), FLAKE_OK);
     const flake_status status = flake_prefetch_next(&stock, &id);
     return noted(status, id);
 }
@@ -119,14 +119,14 @@ static void spend_shard(void) {
     flake_options o = options_and_claim();
     uint64_t id = 0;
     o.seq_min = o.seq_max = 1;
-    CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_OK);
-    CHECK_EQ(flake_shard_next(&shard, &id), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(&shard, 1, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&shard, &id), FLAKE_OK);
     note(id);
 }
 
 static flake_status sleep_shard(void) {
     uint64_t id = 0;
-    const flake_status status = flake_shard_next(&shard, &id);
+    const flake_status status = flake_next(&shard, &id);
     return noted(status, id);
 }
 
@@ -135,7 +135,7 @@ static void spend_wide(void) {
     flake128 id;
     o.node = 0;
     o.seq_min = o.seq_max = 1;
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
     CHECK_EQ(flake128_next(&wide, &id), FLAKE_OK);
 }
 
@@ -173,22 +173,22 @@ static void block_sno(void) {
         note(sno_key(id));
     }
     pass_ms(50);
-    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_CLOCK_BACKWARDS);
 }
 
 static void spend_sno_shard(void) {
     sno_snapshot pool;
     const flake_options o = sno_options_of(&pool);
     sno_id ids[4];
-    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &pool, &o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_shard_next_n(&sno_shard_of, 0, ids, 4), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(&sno_shard_of, 1, &pool, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_next_n(&sno_shard_of, 0, ids, 4), FLAKE_OK);
     for (int i = 0; i < 4; i++) note(sno_key(ids[i]));
 }
 
 static flake_status sleep_sno_shard(void) {
     sno_id id;
     memset(&id, 0, sizeof id);
-    const flake_status status = sno_shard_next_n(&sno_shard_of, 0, &id, 1);
+    const flake_status status = sno_next_n(&sno_shard_of, 0, &id, 1);
     return noted(status, sno_key(id));
 }
 
@@ -201,7 +201,7 @@ static const struct sleeper {
                 {"flake_next by fetch_add", spend_all, sleep_late},
                 {"flake_next_n", spend_few, sleep_next_n},
                 {"flake_prefetch_next", spend_few, sleep_prefetch},
-                {"flake_shard_next", spend_shard, sleep_shard},
+                {"flake_next", spend_shard, sleep_shard},
                 {"flake128_next", spend_wide, sleep_wide},
                 {"sno_new", spend_sno, sleep_sno},
                 {"a blocked sno_new", block_sno, sleep_sno},
@@ -217,8 +217,8 @@ static void sleep_on(int64_t ns) { atomic_fetch_add(&our->now_ns, ns); }
 static void clone_meanwhile(int64_t ns) {
     sleep_on(ns);
     on_sleep = sleep_on;
-    flake_generation_bump();
-    flake_generation_bump();
+    flake_machine_cloned();
+    flake_machine_cloned();
 }
 
 static void lose_the_claim_meanwhile(int64_t ns) {
@@ -270,7 +270,7 @@ static void a_sleeper_gets_no_id_after_a_bump(void) {
 static void a_sleeper_gets_no_id_after_his_claim_is_lost(void) {
     for (int i = 0; i < sleepers_count && !check_failures; i++) {
         begin_with(true, lose_the_claim_meanwhile);
-        says_once_slept(&sleepers[i], FLAKE_LEASE);
+        says_once_slept(&sleepers[i], FLAKE_LEASE_LOST);
     }
 }
 
@@ -310,7 +310,7 @@ static void in_front_of_a_gate(void (*meanwhile)(int64_t ns), flake_status wante
 
 static void who_waits_for_a_gate_looks_again(void) {
     in_front_of_a_gate(sleep_on, FLAKE_OK);
-    in_front_of_a_gate(lose_the_claim_meanwhile, FLAKE_LEASE);
+    in_front_of_a_gate(lose_the_claim_meanwhile, FLAKE_LEASE_LOST);
     in_front_of_a_gate(clone_meanwhile, FLAKE_FORKED);
     in_front_of_a_gate(fork_meanwhile, FLAKE_OK);
 }
@@ -348,7 +348,7 @@ static void who_waits_for_a_state_looks_again(void) {
             CHECK_EQ(sno_state_open(&snos, &s, &p, &pool, NULL), FLAKE_OK);
             o.state = &state;
             p.state = &snos;
-            CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+            CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
             CHECK_EQ(sno_init(&sno, &pool, &p, NULL), FLAKE_OK);
             pass_ms(10000);
             extends = k;
@@ -368,35 +368,35 @@ static void a_lost_claim_is_told_by_each_call(void) {
     uint64_t ids[3] = {7, 7, 7};
     begin_with(true, NULL);
     o = options_and_claim();
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, 10, 0), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 10, 0, NULL), FLAKE_OK);
     CHECK_EQ(flake_prefetch_next(&stock, &ids[0]), FLAKE_OK); /* nine are left in stock */
     o.seq_min = 1000;
     o.seq_max = 1009;
-    CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(&shard, 1, &o, NULL), FLAKE_OK);
     ids[0] = 7;
     atomic_store(&claim, 0u);
-    CHECK_EQ(flake_next(&gen, ids), FLAKE_LEASE);
-    CHECK_EQ(flake_try(&gen, ids), FLAKE_LEASE);
-    CHECK_EQ(flake_try_at(&gen, start_ms, ids), FLAKE_LEASE);
-    CHECK_EQ(flake_next_n(&gen, ids, 3), FLAKE_LEASE);
-    CHECK_EQ(flake_try_n(&gen, ids, 3), 0);
-    CHECK_EQ(flake_prefetch_next(&stock, ids), FLAKE_LEASE);
-    CHECK_EQ(flake_snapshot_take(&gen, &snapshot), FLAKE_LEASE);
+    CHECK_EQ(flake_next(&gen, ids), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_try(&gen, ids), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_try_at(&gen, start_ms, ids), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_next_n(&gen, ids, 3), FLAKE_LEASE_LOST);
+    CHECK_EQ(got64_n(&gen, ids, 3), 0);
+    CHECK_EQ(flake_prefetch_next(&stock, ids), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_snapshot_take(&gen, &snapshot), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
-    CHECK_EQ(flake_shard_next(&shard, ids), FLAKE_LEASE);
-    CHECK_EQ(flake_shard_try(&shard, ids), FLAKE_LEASE);
-    CHECK_EQ(flake_shard_try_at(&shard, start_ms, ids), FLAKE_LEASE);
-    CHECK_EQ(flake_shard_next_n(&shard, ids, 3), FLAKE_LEASE);
-    CHECK_EQ(flake_shard_try_n(&shard, ids, 3), 0);
+    CHECK_EQ(flake_next(&shard, ids), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_try(&shard, ids), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_try_at(&shard, start_ms, ids), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_next_n(&shard, ids, 3), FLAKE_LEASE_LOST);
+    CHECK_EQ(got64_n(&shard, ids, 3), 0);
     CHECK(ids[0] == 7 && ids[1] == 7 && ids[2] == 7);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_LEASE); /* closed already */
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_LEASE_LOST); /* closed already */
     o = options_and_claim();
     o.gate.admit = NULL;
     o.node = 4;
-    CHECK_EQ(flake_reinit_after_fork(&gen, &o), FLAKE_INVALID); /* it was not forked */
-    CHECK_EQ(flake_reinit_after_fork(flake_shard_gen(&shard), &o), FLAKE_INVALID);
-    CHECK_EQ(flake_next(&gen, ids), FLAKE_LEASE);
+    CHECK_EQ(flake_reinit_after_fork(&gen, &o, NULL), FLAKE_INVALID); /* it was not forked */
+    CHECK_EQ(flake_reinit_after_fork(&shard, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_next(&gen, ids), FLAKE_LEASE_LOST);
 }
 
 static void a_lost_claim_of_wide_ids(void) {
@@ -405,18 +405,18 @@ static void a_lost_claim_of_wide_ids(void) {
     begin_with(true, NULL);
     o = options_and_claim();
     o.node = 0;
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
     memset(&id, 7, sizeof id);
     before = id;
     atomic_store(&claim, 0u);
-    CHECK_EQ(flake128_next(&wide, &id), FLAKE_LEASE);
-    CHECK_EQ(flake128_try(&wide, &id), FLAKE_LEASE);
-    CHECK_EQ(flake128_next_n(&wide, &id, 1), FLAKE_LEASE);
-    CHECK_EQ(flake128_try_n(&wide, &id, 1), 0);
-    CHECK_EQ(flake128_try_at(&wide, start_ms, &id), FLAKE_LEASE);
-    CHECK_EQ(flake128_compare(id, before), 0);
+    CHECK_EQ(flake128_next(&wide, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake128_try(&wide, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake128_next_n(&wide, &id, 1), FLAKE_LEASE_LOST);
+    CHECK_EQ(got128_n(&wide, &id, 1), 0);
+    CHECK_EQ(flake128_try_at(&wide, start_ms, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake128_compare(&id, &before), 0);
     o.gate.admit = NULL;
-    CHECK_EQ(flake128_reinit_after_fork(&wide, 2, &o), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&wide, of_128(&o, 2), NULL), FLAKE_INVALID);
 }
 
 static void a_lost_claim_of_snos(void) {
@@ -427,30 +427,30 @@ static void a_lost_claim_of_snos(void) {
     o = sno_options_of(&pool);
     CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
     pool.partition = 6;
-    CHECK_EQ(sno_shards_init(&sno_shard_of, 1, &pool, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(&sno_shard_of, 1, &pool, &o, NULL), FLAKE_OK);
     memset(&id, 7, sizeof id);
     before = id;
     atomic_store(&claim, 0u);
-    CHECK_EQ(sno_next(&sno, 0, &id), FLAKE_LEASE);
-    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_LEASE);
-    CHECK_EQ(sno_next_n(&sno, 0, &id, 1), FLAKE_LEASE);
+    CHECK_EQ(sno_next(&sno, 0, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_next_n(&sno, 0, &id, 1), FLAKE_LEASE_LOST);
     size_t got = 1;
-    CHECK_EQ(sno_try_n(&sno, 0, &id, 1, &got), FLAKE_LEASE);
+    CHECK_EQ(sno_try_n(&sno, 0, &id, 1, &got), FLAKE_LEASE_LOST);
     CHECK_EQ(got, 0);
-    CHECK_EQ(sno_try_at(&sno, 0, start_ms, &id), FLAKE_LEASE);
-    CHECK_EQ(sno_with_time(&sno, 0, start_ms, &id), FLAKE_LEASE);
-    CHECK_EQ(sno_snapshot_take(&sno, &taken), FLAKE_LEASE);
-    CHECK_EQ(sno_shards_snapshot(&sno_shard_of, 1, &taken), FLAKE_LEASE);
-    CHECK_EQ(sno_shard_try(&sno_shard_of, 0, &id), FLAKE_LEASE);
-    CHECK_EQ(sno_shard_next_n(&sno_shard_of, 0, &id, 1), FLAKE_LEASE);
-    CHECK_EQ(sno_shard_try_at(&sno_shard_of, 0, start_ms, &id), FLAKE_LEASE);
-    CHECK_EQ(sno_shard_next(&sno_shard_of, 0, &id), FLAKE_LEASE);
-    CHECK_EQ(sno_retry_ns(&sno), INT64_MAX);
+    CHECK_EQ(sno_try_at(&sno, 0, start_ms, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_with_time(&sno, 0, start_ms, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_snapshot_take(&sno, &taken), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_shards_snapshot(&sno_shard_of, 1, &taken), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_try(&sno_shard_of, 0, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_next_n(&sno_shard_of, 0, &id, 1), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_try_at(&sno_shard_of, 0, start_ms, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_next(&sno_shard_of, 0, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_retry_ns(&sno.gen), INT64_MAX);
     CHECK(sno_equal(id, before));
     o.gate.admit = NULL;
     pool.partition = 7;
     CHECK_EQ(sno_reinit_after_fork(&sno, &pool, &o, NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_reinit_after_fork(sno_shard_gen(&sno_shard_of), &pool, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&sno_shard_of, &pool, &o, NULL), FLAKE_INVALID);
     with_claim = false;
 }
 

@@ -56,7 +56,7 @@ static flake_status draw_with(size_t i, int64_t max_ahead_ms) {
     o.seq_max = max_ahead_ms < 1000 ? 9 : 1;
     o.max_ahead_ms = max_ahead_ms;
     o.state = &states[i];
-    return flake_init(&gen, &o);
+    return flake_init(&gen, &o, NULL);
 }
 
 /* Draws all that can be had now; the time of the last. */
@@ -77,7 +77,7 @@ static void put_file(const char *name, const char *text) {
 static void the_lowest_free_number_is_claimed(void) {
     begin();
     for (int64_t i = 0; i < 3; i++) CHECK_EQ(claim_of((size_t)i, 3), i); /* one process, three */
-    CHECK_EQ(claim_of(3, 3), -FLAKE_TAKEN);
+    CHECK_EQ(claim_of(3, 3), -FLAKE_IN_USE);
     CHECK(strstr(why.text, "taken") != NULL);
     release(1);
     CHECK_EQ(flake_state_close(&states[1]), FLAKE_INVALID);
@@ -158,7 +158,7 @@ static void who_may_wait_gets_a_number_later(void) {
     CHECK(atomic_load(&our->slept_ns) <= 3020 * a_ms);
     o.wait_ms = 20;
     atomic_store(&our->slept_ns, 0);
-    CHECK_EQ(claim(1, &o), -FLAKE_TAKEN);
+    CHECK_EQ(claim(1, &o), -FLAKE_IN_USE);
     CHECK_EQ(atomic_load(&our->slept_ns), 20 * a_ms);
     release(0);
 }
@@ -167,7 +167,7 @@ static void a_state_that_holds_a_number_stays_as_it_is(void) {
     const flake_state_options here = in_folder(3), *const o = &here;
     begin();
     CHECK_EQ(claim(0, o), 0);
-    CHECK_EQ(claim(0, o), -FLAKE_TAKEN);
+    CHECK_EQ(claim(0, o), -FLAKE_IN_USE);
     CHECK_STR(strchr(why.text, ':'), ": the state is open");
     CHECK_EQ(claim(1, o), 1);
     CHECK_EQ(draw_with(0, 0), FLAKE_OK); /* still open */
@@ -305,11 +305,11 @@ static void a_number_whose_file_can_t_be_used_is_passed_over(void) {
     CHECK(strncmp(why.text, path_of("0.slot"), strlen(path_of("0.slot"))) == 0);
     flake_state_options o = in_folder(3);
     o.first = 1;
-    CHECK_EQ(claim(1, &o), -FLAKE_FOREIGN);
+    CHECK_EQ(claim(1, &o), -FLAKE_MISMATCH);
     CHECK(strncmp(why.text, path_of("1.slot"), strlen(path_of("1.slot"))) == 0);
     o.first = 2;
     o.count = 2;
-    CHECK_EQ(claim(1, &o), -FLAKE_FOREIGN);
+    CHECK_EQ(claim(1, &o), -FLAKE_MISMATCH);
     CHECK(strncmp(why.text, path_of("2.slot"), strlen(path_of("2.slot"))) == 0);
     o.count = 3;
     CHECK_EQ(claim(1, &o), 4);
@@ -327,12 +327,12 @@ static void a_torn_file_is_passed_over(void) {
     if (!file) return;
     CHECK_EQ(fclose(file), 0);
     CHECK_EQ(truncate(path_of("0.slot"), 4000), 0);
-    CHECK_EQ(claim_of(0, 1), -FLAKE_TORN);
+    CHECK_EQ(claim_of(0, 1), -FLAKE_CORRUPT);
     CHECK(strncmp(why.text, path_of("0.slot"), strlen(path_of("0.slot"))) == 0);
     CHECK_EQ(claim_of(0, 2), 1);
     release(0);
     CHECK_EQ(rename(path_of("1.slot"), path_of("0.slot")), 0); /* another number's */
-    CHECK_EQ(claim_of(0, 1), -FLAKE_FOREIGN);
+    CHECK_EQ(claim_of(0, 1), -FLAKE_MISMATCH);
 }
 
 static void a_folder_that_is_none_is_refused_by_name(void) {
@@ -398,13 +398,13 @@ static void who_does_not_wait_draws_after_the_horizon(void) {
     o.no_wait = true;
     CHECK_EQ(claim(0, &o), 0);
     CHECK_EQ(draw_with(0, 0), FLAKE_OK);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACKWARDS);
     pass_ms(3001);
     CHECK(draw_all(5) > 0);
     CHECK_EQ(repeated(), 0);
     pass_ms(-60000);
     release(0);
-    CHECK_EQ(claim(0, &o), -FLAKE_CLOCK_BACK); /* from the future, and not only held back */
+    CHECK_EQ(claim(0, &o), -FLAKE_CLOCK_BACKWARDS); /* from the future, and not only held back */
 }
 
 static void a_number_that_was_not_held_for_long(void) {
@@ -461,7 +461,7 @@ static void leave_the_parents_number_alone(void) {
     EXPECT(flake_state_close(&states[1]) == FLAKE_OK);
 }
 
-static void find_number_0_taken(void) { EXPECT(claim_of(1, 1) == -FLAKE_TAKEN); }
+static void find_number_0_taken(void) { EXPECT(claim_of(1, 1) == -FLAKE_IN_USE); }
 
 static void a_forked_child_does_not_hold_its_parents_number(void) {
     begin();
@@ -496,7 +496,7 @@ static void a_child_keeps_the_number_of_its_dead_parent(void) {
     from_orphan = new_line();
     child_is_killed(leave_a_child_behind);
     pass_ms(60000);
-    CHECK_EQ(claim_of(0, 1), -FLAKE_TAKEN);
+    CHECK_EQ(claim_of(0, 1), -FLAKE_IN_USE);
     tell(&to_orphan);
     CHECK(await_word(&from_orphan)); /* it has let go */
     CHECK_EQ(claim_of(0, 1), 0);
@@ -558,7 +558,7 @@ static void claim_again_and_again(void) {
     while (atomic_load(&their->claims) < claims) {
         const int64_t number = claim(0, &o);
         if (number < 0) {
-            if (number != -FLAKE_TAKEN && number != -FLAKE_AGAIN)
+            if (number != -FLAKE_IN_USE && number != -FLAKE_AGAIN)
                 atomic_fetch_add(&their->refused, 1);
             continue;
         }

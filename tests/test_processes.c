@@ -46,9 +46,9 @@ typedef struct seat {
 
 typedef struct common {
     flake_gen flake;
-    flake_shard flake_shards[seats];
+    flake_gen flake_shards[seats];
     sno_gen sno;
-    sno_shard sno_shards[seats];
+    sno_gen sno_shards[seats];
     _Atomic(int64_t) offset_ns; /* how far the clock was put back */
     _Atomic(uint64_t) allowed;
     seat seats[seats];
@@ -72,7 +72,7 @@ static bool from_flake(unsigned i, uint64_t *id) {
 }
 
 static bool from_flake_shard(unsigned i, uint64_t *id) {
-    return flake_shard_next(&our->flake_shards[i], id) == FLAKE_OK;
+    return flake_next(&our->flake_shards[i], id) == FLAKE_OK;
 }
 
 static bool from_sno(unsigned i, uint64_t *id) {
@@ -83,7 +83,7 @@ static bool from_sno(unsigned i, uint64_t *id) {
 }
 
 static bool from_sno_shard(unsigned i, uint64_t *id) {
-    const sno_id drawn = next_sno_of_shard(&our->sno_shards[i], 7);
+    const sno_id drawn = next_sno(&our->sno_shards[i], 7);
     *id = sno_key(drawn);
     return !sno_is_zero(drawn);
 }
@@ -106,10 +106,10 @@ static void init(uint32_t cap, bool clock_steps) {
     pool.sequence_min = 1;
     pool.sequence_max = (uint16_t)(cap < 16 ? 16 : cap);
     if (clock_steps) f.clock.now_ns = s.clock.now_ns = stepping_clock;
-    CHECK_EQ(flake_init(&our->flake, &f), FLAKE_OK);
-    CHECK_EQ(flake_shards_init(our->flake_shards, seats, &f), FLAKE_OK);
+    CHECK_EQ(flake_init(&our->flake, &f, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(our->flake_shards, seats, &f, NULL), FLAKE_OK);
     CHECK_EQ(sno_init(&our->sno, &pool, &s, NULL), FLAKE_OK);
-    CHECK_EQ(sno_shards_init(our->sno_shards, seats, &pool, &s, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(our->sno_shards, seats, &pool, &s, NULL), FLAKE_OK);
 }
 
 /* ---- processes ---- */
@@ -228,7 +228,7 @@ static void kill_who_draws(way draw, uint32_t cap, bool clock_steps) {
         flake_options shared;
         memset(&shared, 0, sizeof shared);
         shared.shared_memory = true;
-        CHECK_EQ(flake_init(&our->flake, &shared), FLAKE_INVALID);
+        CHECK_EQ(flake_init(&our->flake, &shared, NULL), FLAKE_INVALID);
         return;
     }
     init(cap, clock_steps);
@@ -278,7 +278,7 @@ static int in_child(int (*draw)(void)) {
 }
 
 static flake_gen own_gen;
-static flake_shard own_shard;
+static flake_gen own_shard;
 static flake_prefetch stock;
 
 static int draw_from_the_parents(void) {
@@ -286,15 +286,15 @@ static int draw_from_the_parents(void) {
     int wrong = flake_next(&own_gen, &id) != FLAKE_FORKED;
     wrong += flake_try(&own_gen, &id) != FLAKE_FORKED;
     wrong += flake_try_at(&own_gen, 1700000000000, &id) != FLAKE_FORKED;
-    wrong += flake_try_n(&own_gen, &id, 1) != 0;
-    wrong += flake_shard_next(&own_shard, &id) != FLAKE_FORKED;
+    wrong += got64_n(&own_gen, &id, 1) != 0;
+    wrong += flake_next(&own_shard, &id) != FLAKE_FORKED;
     return wrong + (id != 77);
 }
 
 static void a_child_draws_nothing_from_its_parents_generator(void) {
     uint64_t id;
-    CHECK_EQ(flake_init(&own_gen, NULL), FLAKE_OK);
-    CHECK_EQ(flake_shards_init(&own_shard, 1, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&own_gen, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(&own_shard, 1, NULL, NULL), FLAKE_OK);
     CHECK_EQ(in_child(draw_from_the_parents), 0);
     CHECK_EQ(flake_next(&own_gen, &id), FLAKE_OK);
 }
@@ -310,7 +310,7 @@ static int draw_from_the_parents_stock(void) {
 static void a_child_draws_nothing_from_its_parents_stock(void) {
     uint64_t ids[100];
     init(4095, false);
-    CHECK_EQ(flake_prefetch_init(&stock, &our->flake, 20, 0), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &our->flake, 20, 0, NULL), FLAKE_OK);
     for (unsigned i = 0; i < 10; i++) CHECK_EQ(flake_prefetch_next(&stock, &ids[i]), FLAKE_OK);
     CHECK_EQ(in_child(draw_from_the_parents_stock) == 0, words_reach_other_processes);
     if (!words_reach_other_processes) return; /* the child was refused */

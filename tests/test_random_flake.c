@@ -36,7 +36,7 @@ static void random_scripts_with_snapshots_of_others_follow_the_oracle(void) {
     seeded_play(play_one, 4000000, 5000, how);
 }
 
-/* UUIDs and ULIDs go on, or with refuse_back don't. */
+/* UUIDs and ULIDs go on, or with fail_on_backwards don't. */
 static void random_scripts_of_128_bits_follow_the_oracle(void) {
     seeded how = seeded_any();
     how.first = FLAKE_WIDE | FUZZ_BACK << 2;
@@ -54,7 +54,7 @@ static void random_scripts_with_great_loans_follow_the_oracle(void) {
     for (int i = 0; i < 3; i++) {
         memset(&loan, 0, sizeof loan);
         loan.wide = i == 2;
-        if (!loan.wide) loan.options.layout = flake_layout_mastodon();
+        if (!loan.wide) loan.options.layout = flake_layout_mastodon;
         loan.options.max_ahead_ms = 12 + 2 * i;
         loan.options.clock.now_ns = fuzz_read;
         seeded_play(play_one, 5000000, 20, how);

@@ -8,9 +8,10 @@
 #include <sys/utsname.h>
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 
 static flake_gen gen;
-static flake128_gen wide;
+static flake_gen wide;
 static sno_gen sno;
 static flake_why why;
 
@@ -165,26 +166,26 @@ static void a_relative_path_in_a_folder_that_is_gone(void) {
 /* ---- flake.h ---- */
 
 static void layouts_that_do_not_hold_together(void) {
-    flake_layout l = flake_layout_idgen();
+    flake_layout l = flake_layout_idgen;
     uint64_t id = 7;
     fresh();
     l.time_bits = 1;
     l.time_shift = 64;
-    CHECK_EQ(flake_layout_check(&l), FLAKE_INVALID);
-    CHECK_EQ(flake_expires_ms(&l), INT64_MIN);
+    CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_layout_end_ms(&l), INT64_MIN);
     CHECK_EQ(flake_min_at(&l, start_ms, &id), FLAKE_INVALID);
     CHECK_EQ(flake_max_at(&l, start_ms, &id), FLAKE_INVALID);
     CHECK_EQ(id, 7);
     l = flake_layout_of(63, 0, 1, 0);
     l.unit_ms = UINT32_MAX;
-    CHECK_EQ(flake_expires_ms(&l), INT64_MAX); /* the last unit ends past an int64_t */
+    CHECK_EQ(flake_layout_end_ms(&l), INT64_MAX); /* the last unit ends past an int64_t */
     l = flake_layout_of(62, 0, 1, 1);
     l.unit_ms = 2;
-    CHECK_EQ(flake_expires_ms(&l), INT64_MAX); /* it begins in an int64_t's last ms */
+    CHECK_EQ(flake_layout_end_ms(&l), INT64_MAX); /* it begins in an int64_t's last ms */
     l.epoch_ms = 0;
-    CHECK_EQ(flake_expires_ms(&l), INT64_MAX);
+    CHECK_EQ(flake_layout_end_ms(&l), INT64_MAX);
     l.epoch_ms = -1;
-    CHECK_EQ(flake_expires_ms(&l), INT64_MAX - 1);
+    CHECK_EQ(flake_layout_end_ms(&l), INT64_MAX - 1);
 }
 
 /* All zero stands for a layout; with any member set it is one, which then lacks the others. */
@@ -193,7 +194,7 @@ static void a_layout_with_one_member_is_none(void) {
     for (int i = 0; i < 12; i++) {
         flake_options o = clocked();
         flake_layout *const l = &o.layout;
-        CHECK(flake_options_why(&o) == NULL);
+        CHECK(options_why(&o) == NULL);
         l->epoch_ms = i == 0;
         l->unit_ms = i == 1;
         l->time_bits = i == 2;
@@ -202,26 +203,26 @@ static void a_layout_with_one_member_is_none(void) {
         l->node_shift = i == 5;
         l->seq_bits = i == 6;
         l->seq_shift = i == 7;
-        l->spread = i == 8;
+        l->time_reversed = i == 8;
         l->gap_at = i == 9;
         l->gap_bit = i == 10;
         l->time_sign = i == 11;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
-        CHECK(strstr(flake_options_why(&o), "layout") != NULL);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
+        CHECK(strstr(options_why(&o), "layout") != NULL);
     }
 }
 
 static void a_wide_snapshot_past_the_clocks_end(void) {
     const flake_options o = clocked();
-    flake128_snapshot s = {0};
+    flake_snapshot s = {0};
     flake128 id;
     fresh();
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
-    CHECK_EQ(flake128_snapshot_take(&wide, &s), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_OK);
     s.unix_ms = INT64_MAX;
-    CHECK_EQ(flake128_restore(&wide, &s), FLAKE_RANGE);
+    CHECK_EQ(flake_restore(&wide, &s, NULL), FLAKE_TIME_RANGE);
     s.unix_ms = -1;
-    CHECK_EQ(flake128_restore(&wide, &s), FLAKE_RANGE);
+    CHECK_EQ(flake_restore(&wide, &s, NULL), FLAKE_TIME_RANGE);
     CHECK_EQ(flake128_try(&wide, &id), FLAKE_OK);
 }
 
@@ -231,12 +232,12 @@ static void snapshots_that_are_not_its_own(void) {
     uint64_t before, after;
     fresh();
     CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_INVALID);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &before), FLAKE_OK);
     CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_OK);
-    const flake_layout idgen = flake_layout_idgen();
-    s.unix_ms = flake_expires_ms(&idgen) + 1;
-    CHECK_EQ(flake_restore(&gen, &s), FLAKE_RANGE);
+    const flake_layout idgen = flake_layout_idgen;
+    s.unix_ms = flake_layout_end_ms(&idgen) + 1;
+    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_TIME_RANGE);
     CHECK_EQ(flake_try(&gen, &after), FLAKE_OK);
     CHECK_EQ(after, before + 1);
 }
@@ -244,39 +245,39 @@ static void snapshots_that_are_not_its_own(void) {
 static void a_wide_generator_of_nothing(void) {
     flake_options o = clocked();
     flake_state_options w = {0};
-    flake128_snapshot s = {0}, other;
+    flake_snapshot s = {0}, other;
     flake128 id;
     static flake_state state;
     fresh();
     w.path = path_of("ids");
-    CHECK_EQ(flake128_reinit_after_fork(&wide, 1, &o), FLAKE_INVALID);
-    CHECK_EQ(flake128_snapshot_take(&wide, &s), FLAKE_INVALID);
-    CHECK_EQ(flake128_restore(&wide, &s), FLAKE_INVALID);
-    CHECK_EQ(flake128_state_open(&state, &w, (uint64_t)1 << 48, &o, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&wide, of_128(&o, 1), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(&wide, &s, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_state_open(&state, &w, of_128(&o, (uint64_t)1 << 48), &why), FLAKE_INVALID);
     CHECK(access(w.path, F_OK) != 0);
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
     CHECK_EQ(flake128_next(&wide, &id), FLAKE_OK);
-    CHECK_EQ(flake128_snapshot_take(&wide, &s), FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_OK);
     other = s;
     other.seq_min = 1;
-    CHECK_EQ(flake128_restore(&wide, &other), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(&wide, &other, NULL), FLAKE_INVALID);
     other = s;
     other.count = UINT64_MAX;
-    CHECK_EQ(flake128_restore(&wide, &other), FLAKE_INVALID);
-    CHECK_EQ(flake128_restore(&wide, &s), FLAKE_OK);
+    CHECK_EQ(flake_restore(&wide, &other, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(&wide, &s, NULL), FLAKE_OK);
 }
 
 static void go_on_with_bad_options(void) {
     flake_options o = clocked();
     o.node = 1; /* not for these ids */
-    EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&wide, of_128(&o, 2), NULL) == FLAKE_INVALID);
     o.node = 0;
     o.max_ahead_ms = -1; /* found last, by the engine */
-    EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&wide, of_128(&o, 2), NULL) == FLAKE_INVALID);
     flake128 id;
     EXPECT(flake128_next(&wide, &id) == FLAKE_FORKED);
     o.max_ahead_ms = 0;
-    EXPECT(flake128_reinit_after_fork(&wide, 2, &o) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&wide, of_128(&o, 2), NULL) == FLAKE_OK);
 
     flake_options s = clocked();
     s.max_wait_ms = -1;
@@ -289,7 +290,7 @@ static void go_on_with_bad_options(void) {
 static void a_child_that_goes_on_with_bad_options(void) {
     const flake_options o = clocked();
     fresh();
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
     CHECK_EQ(sno_init(&sno, NULL, NULL, NULL), FLAKE_OK);
     child_is_well(go_on_with_bad_options);
 }
@@ -331,7 +332,7 @@ static void a_sno_generator_of_nothing(void) {
     static flake_why sno_why_not;
     fresh();
     CHECK_EQ(sno_reinit_after_fork(&sno, NULL, &o, NULL), FLAKE_INVALID);
-    o.exclusive = our_folder; /* of which pool? */
+    o.exclusive_dir = our_folder; /* of which pool? */
     CHECK_EQ(sno_init(&sno, NULL, &o, &sno_why_not), FLAKE_INVALID);
     CHECK(strstr(sno_why_not.text, "snapshot") != NULL);
     memset(&pool, 0, sizeof pool);
@@ -352,15 +353,15 @@ static void refuse_a_parents_state(void) {
     static flake_state state;
     sno_snapshot pool = {0};
     flake_state_options w = {0};
-    sno_shard shards[2];
+    sno_gen shards[2];
     pool.partition = 3;
     w.path = path_of("snos");
     flake_options o = clocked();
     EXPECT(sno_state_open(&state, &w, &o, &pool, NULL) == FLAKE_OK);
     o.state = &state;
-    flake_generation_bump();
+    flake_machine_cloned();
     EXPECT(sno_init(&sno, &pool, &o, NULL) == FLAKE_FORKED);
-    EXPECT(sno_shards_init(shards, 2, &pool, &o, NULL) == FLAKE_FORKED);
+    EXPECT(sno_init_shards(shards, 2, &pool, &o, NULL) == FLAKE_FORKED);
     EXPECT(flake_state_close(&state) == FLAKE_FORKED);
 }
 

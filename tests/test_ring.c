@@ -29,14 +29,14 @@ enum { size_count = sizeof sizes / sizeof *sizes };
 static flake_overflow note_of(uint32_t producer, uint32_t serial) {
     flake_overflow note;
     note.now_ns = (int64_t)((uint64_t)producer << 32 | serial);
-    note.count = ~serial;
-    note.ticks = serial ^ producer;
+    note.waiting = ~serial;
+    note.elapsed_ms = serial ^ producer;
     return note;
 }
 
 static bool note_is(const flake_overflow *note, uint32_t producer, uint32_t serial) {
     const flake_overflow want = note_of(producer, serial);
-    return note->now_ns == want.now_ns && note->count == want.count && note->ticks == want.ticks;
+    return note->now_ns == want.now_ns && note->waiting == want.waiting && note->elapsed_ms == want.elapsed_ms;
 }
 
 /* ---- one thread ---- */
@@ -44,7 +44,7 @@ static bool note_is(const flake_overflow *note, uint32_t producer, uint32_t seri
 static void no_slots_are_refused_and_change_nothing(void) {
     flake_overflow note = {0, 0, 0};
     CHECK_EQ(flake_ring_init(&ring, slots, 2), FLAKE_OK);
-    CHECK(flake_ring_push(&ring, note_of(1, 1)));
+    CHECK(flake_ring_push(&ring, &note_of(1, 1)));
     CHECK_EQ(flake_ring_init(NULL, slots, 2), FLAKE_INVALID);
     CHECK_EQ(flake_ring_init(&ring, NULL, 2), FLAKE_INVALID);
     CHECK_EQ(flake_ring_init(&ring, slots, 0), FLAKE_INVALID);
@@ -64,13 +64,13 @@ static void init_empties_a_used_ring(void) {
     flake_overflow note = {0, 0, 0};
     CHECK_EQ(flake_ring_init(&ring, slots, 3), FLAKE_OK);
     for (uint32_t i = 0; i < 5; i++) {
-        CHECK(flake_ring_push(&ring, note_of(0, i)));
+        CHECK(flake_ring_push(&ring, &note_of(0, i)));
         if (i < 3) CHECK(flake_ring_pop(&ring, &note));
     }
     CHECK_EQ(flake_ring_init(&ring, slots, 2), FLAKE_OK);
     CHECK(!flake_ring_pop(&ring, &note));
-    CHECK(flake_ring_push(&ring, note_of(1, 1)) && flake_ring_push(&ring, note_of(1, 2)));
-    CHECK(!flake_ring_push(&ring, note_of(1, 3)));
+    CHECK(flake_ring_push(&ring, &note_of(1, 1)) && flake_ring_push(&ring, &note_of(1, 2)));
+    CHECK(!flake_ring_push(&ring, &note_of(1, 3)));
     CHECK(flake_ring_pop(&ring, &note) && note_is(&note, 1, 1));
 }
 
@@ -87,7 +87,7 @@ static void any_size_holds_that_many_in_order_however_often_it_wraps(void) {
             for (uint64_t n = 1 + random_below(&random, 2 * sizes[i]); n; n--) {
                 if (push) {
                     const bool fits = in - out < sizes[i];
-                    CHECK(flake_ring_push(&ring, note_of(7, in)) == fits);
+                    CHECK(flake_ring_push(&ring, &note_of(7, in)) == fits);
                     in += fits;
                     fulls += !fits;
                 } else {
@@ -132,7 +132,7 @@ static void *produce(void *at) {
     meet(threads_in_all);
     for (uint32_t serial = 0; serial < s->pushes; serial++) {
         bool pushed;
-        while (!(pushed = flake_ring_push(&ring, note_of(s->index, serial))) && insist &&
+        while (!(pushed = flake_ring_push(&ring, &note_of(s->index, serial))) && insist &&
                clock_ns(CLOCK_MONOTONIC) < deadline_ns)
             (void)sched_yield();
         s->pushed += pushed;
@@ -227,7 +227,7 @@ static void a_full_ring_takes_exactly_its_size_from_many(void) {
             exchange(crowd, 0, 200);
             for (unsigned k = 0; k < crowd; k++) pushed += producers[k].pushed;
             CHECK_EQ(pushed, sizes[i]);
-            CHECK(!flake_ring_push(&ring, note_of(0, 0)));
+            CHECK(!flake_ring_push(&ring, &note_of(0, 0)));
             while (flake_ring_pop(&ring, &note)) popped++;
             CHECK_EQ(popped, sizes[i]);
         }
@@ -245,7 +245,7 @@ static void a_ring_with_room_refuses_nobody(void) {
 static void many_consumers_drain_a_full_ring_once(void) {
     for (int round = 0; round < 20; round++) {
         CHECK_EQ(flake_ring_init(&ring, slots, most_slots), FLAKE_OK);
-        for (uint32_t k = 0; k < most_slots; k++) CHECK(flake_ring_push(&ring, note_of(0, k)));
+        for (uint32_t k = 0; k < most_slots; k++) CHECK(flake_ring_push(&ring, &note_of(0, k)));
         exchange(0, crowd, 0);
         producer_count = 1;
         producers[0].pushed = most_slots;
@@ -297,7 +297,7 @@ static size_t saturate(size_t ring_size, size_t batch, bool popping) {
     options.seq_max = unit_cap - 1;
     options.overflow = &ring;
     CHECK_EQ(flake_ring_init(&ring, slots, ring_size), FLAKE_OK);
-    CHECK_EQ(flake_init(&gen, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
     memset(all, 0, sizeof all);
     atomic_store(&ready, 0);
     atomic_store(&left, 1);
@@ -339,14 +339,14 @@ static size_t check_notes(size_t n, uint32_t most_queued, bool complete) {
     for (size_t i = 0; i < n; i++) {
         const flake_overflow *note = &notes[i];
         const int64_t ms = note->now_ns / 1000000;
-        CHECK(note->count <= most_queued);
+        CHECK(note->waiting <= most_queued);
         if (i) CHECK(ms > notes[i - 1].now_ns / 1000000); /* at most one a ms */
         if (!open) {
-            began_ms = ms - note->ticks;
+            began_ms = ms - note->elapsed_ms;
             open = true;
-            if (complete) CHECK(note->count > 0 && note->ticks == 0);
-        } else if (complete) CHECK_EQ(note->ticks, ms - began_ms);
-        if (note->count == 0) {
+            if (complete) CHECK(note->waiting > 0 && note->elapsed_ms == 0);
+        } else if (complete) CHECK_EQ(note->elapsed_ms, ms - began_ms);
+        if (note->waiting == 0) {
             over++;
             open = false;
         }
@@ -358,7 +358,7 @@ static void a_saturated_generator_notes_its_queue_at_most_once_a_ms(void) {
     const size_t n = saturate(most_slots, 1, false);
     CHECK(n >= 50);
     CHECK(check_notes(n, drawers, true) > 10);
-    CHECK_EQ(notes[n - 1].count, 0);
+    CHECK_EQ(notes[n - 1].waiting, 0);
 }
 
 /* Each thread queues with most of a unit's places, so the queue lasts for many units. */
@@ -367,10 +367,10 @@ static void batches_make_one_long_overflow_and_count_their_places(void) {
     const size_t n = saturate(most_slots, 1024, false);
     CHECK(n >= 50);
     CHECK(check_notes(n, drawers * unit_cap, true) > 0);
-    CHECK_EQ(notes[n - 1].count, 0);
+    CHECK_EQ(notes[n - 1].waiting, 0);
     for (size_t i = 0; i < n; i++) {
-        if (notes[i].count > most) most = notes[i].count;
-        if (notes[i].ticks > longest) longest = notes[i].ticks;
+        if (notes[i].waiting > most) most = notes[i].waiting;
+        if (notes[i].elapsed_ms > longest) longest = notes[i].elapsed_ms;
     }
     CHECK(most > unit_cap);
     CHECK(longest > 20);
@@ -380,7 +380,7 @@ static void a_consumer_beside_gets_every_note(void) {
     const size_t n = saturate(64, 1024, true);
     CHECK(n >= 50);
     CHECK(check_notes(n, drawers * unit_cap, false) > 0);
-    CHECK_EQ(notes[n - 1].count, 0);
+    CHECK_EQ(notes[n - 1].waiting, 0);
 }
 
 static void a_full_ring_drops_notes_and_holds_up_nobody(void) {
@@ -395,13 +395,13 @@ static void the_last_note_stays_owed_until_it_fits(void) {
     uint64_t id;
     flake_overflow note = {0, 0, 0};
     CHECK_EQ(saturate(1, 1024, false), 1);
-    CHECK(notes[0].count > 0);
+    CHECK(notes[0].waiting > 0);
     flake_i_system_sleep(3000000);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK(flake_ring_pop(&ring, &note));
-    CHECK_EQ(note.count, 0);
+    CHECK_EQ(note.waiting, 0);
     CHECK(note.now_ns > notes[0].now_ns);
-    CHECK_EQ(note.ticks, note.now_ns / 1000000 - notes[0].now_ns / 1000000 + notes[0].ticks);
+    CHECK_EQ(note.elapsed_ms, note.now_ns / 1000000 - notes[0].now_ns / 1000000 + notes[0].elapsed_ms);
     flake_i_system_sleep(3000000);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK(!flake_ring_pop(&ring, &note)); /* said once */
@@ -413,7 +413,7 @@ static void an_idle_generator_writes_no_notes(void) {
     flake_options options = {0};
     options.overflow = &ring;
     CHECK_EQ(flake_ring_init(&ring, slots, 4), FLAKE_OK);
-    CHECK_EQ(flake_init(&gen, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
     for (int i = 0; i < 20; i++) {
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         flake_i_system_sleep(300000);

@@ -84,7 +84,7 @@ static void a_pool_of_four_works(void) {
 
 static void check_refused_by(int line, const sno_snapshot *from, const flake_options *o,
                              const char *field) {
-    sno_shard some[3];
+    sno_gen some[3];
     flake_why why = {""};
     begin(7, 70);
     draw(3);
@@ -92,7 +92,7 @@ static void check_refused_by(int line, const sno_snapshot *from, const flake_opt
     bool right = sno_init(&gen, from, o, &why) == FLAKE_INVALID && strstr(why.text, field);
     right &= memcmp(&gen, &before, sizeof gen) == 0;
     memset(some, 0x55, sizeof some);
-    right &= sno_shards_init(some, 3, from, o, NULL) == FLAKE_INVALID;
+    right &= sno_init_shards(some, 3, from, o, NULL) == FLAKE_INVALID;
     for (size_t i = 0; i < sizeof some; i++) right &= ((uint8_t *)some)[i] == 0x55;
     if (!right) check_fail(__FILE__, line, *why.text ? why.text : "not refused");
 }
@@ -175,12 +175,12 @@ static void options_of_other_generators_are_refused(void) {
         if (i == 3) o.seq_max = 1;
         if (i == 4) o.seq_scatter = true;
         if (i == 5) o.max_ahead_ms = 1;
-        if (i == 6) o.layout = flake_layout_twitter();
+        if (i == 6) o.layout = flake_layout_twitter;
         if (i == 7) o.layout.unit_ms = 1;
         check_options_refused(__LINE__, &o, "must be zero");
     }
     flake_options o = none;
-    o.form = FLAKE_ULID;
+    o.layout = flake_layout_ulid;
     check_options_refused(__LINE__, &o, "form");
 }
 
@@ -202,15 +202,15 @@ static void options_that_fit_have_nothing_wrong(void) {
 }
 
 static void shards_must_be_at_least_one_and_at_most_the_pool(void) {
-    sno_shard some[5];
+    sno_gen some[5];
     sno_snapshot s = pool_of(100, 103);
     const flake_options o = options_of();
     begin(0, 0);
-    CHECK_EQ(sno_shards_init(some, 0, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(some, 0, &s, &o, NULL), FLAKE_INVALID);
     memset(some, 0x55, sizeof some);
-    CHECK_EQ(sno_shards_init(some, 5, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(some, 5, &s, &o, NULL), FLAKE_INVALID);
     for (size_t i = 0; i < sizeof some; i++) CHECK_EQ(((uint8_t *)some)[i], 0x55);
-    CHECK_EQ(sno_shards_init(some, 4, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(some, 4, &s, &o, NULL), FLAKE_OK);
 }
 
 static void a_generator_that_was_never_made_gives_nothing(void) {
@@ -226,7 +226,7 @@ static void a_generator_that_was_never_made_gives_nothing(void) {
         CHECK_EQ(sno_with_time(&gen, a_meta, unit_start_ms(start), &id), FLAKE_INVALID);
         CHECK_EQ(tried_n(&gen, a_meta, &id, 1), 0);
         CHECK_EQ(sno_snapshot_take(&gen, &s), FLAKE_INVALID);
-        CHECK_EQ(sno_retry_ns(&gen), INT64_MAX);
+        CHECK_EQ(flake_retry_ns(&gen.gen), INT64_MAX);
         CHECK_EQ(sno_len(&gen), 0);
         CHECK_EQ(sno_cap(&gen), 0);
         script_now.now_ns = 0; /* where its epoch would be */
@@ -299,7 +299,7 @@ static void a_time_before_2010_counts_as_the_newest_unit_if_there_is_one(void) {
         sno_id id = marker();
         begin(0, 3);
         CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
-        CHECK_EQ(sno_try_at(&gen, a_meta, before_2010[i], &id), FLAKE_RANGE);
+        CHECK_EQ(sno_try_at(&gen, a_meta, before_2010[i], &id), FLAKE_TIME_RANGE);
         CHECK_EQ(snapshot_of(&gen).wall_hi, 0);
         CHECK(sno_equal(id, marker()));
         begin(0, 3);
@@ -314,7 +314,7 @@ static void a_time_after_2079_is_refused(void) {
     const sno_snapshot before = snapshot_of(&gen);
     for (size_t i = 0; i < 2; i++) {
         sno_id id = marker();
-        CHECK_EQ(sno_try_at(&gen, a_meta, after_2079[i], &id), FLAKE_RANGE);
+        CHECK_EQ(sno_try_at(&gen, a_meta, after_2079[i], &id), FLAKE_TIME_RANGE);
         CHECK(sno_equal(id, marker()));
     }
     const sno_snapshot after = snapshot_of(&gen);
@@ -457,7 +457,7 @@ static void with_time_has_a_rolling_sequence_of_its_own(void) {
 
 static void check_with_time_refused(int64_t unix_ms) {
     sno_id id = marker();
-    CHECK_EQ(sno_with_time(&gen, a_meta, unix_ms, &id), FLAKE_RANGE);
+    CHECK_EQ(sno_with_time(&gen, a_meta, unix_ms, &id), FLAKE_TIME_RANGE);
     CHECK(sno_equal(id, marker()));
 }
 
@@ -505,7 +505,7 @@ static void len_and_sequence_now_tell_of_the_clocks_unit(void) {
     (void)tried(&gen); /* tick-tock */
     CHECK_ASKED(1, 100);
     clock_to(start - 2);
-    CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
+    CHECK_REFUSED(&gen, FLAKE_CLOCK_BACKWARDS);
     CHECK_ASKED(0, 100);
     script_now.now_ns = epoch_ns - 1;
     CHECK_ASKED(0, 100);
@@ -539,21 +539,21 @@ static void stats_count_since_init(void) {
         s.sequence = i ? 1 : 0;
         clock_to(start + 1);
         restore(&gen, s);
-        sno_stats_get(&gen, &stats);
+        flake_stats_get(&gen.gen, &stats);
         CHECK_EQ(stats.ids, 0);
         (void)tried(&gen);
-        sno_stats_get(&gen, &stats);
+        flake_stats_get(&gen.gen, &stats);
         CHECK_EQ(stats.ids, 1);
         CHECK_EQ(sno_next_n(&gen, a_meta, ids, 10), FLAKE_OK); /* 3, 4, 3 */
         clock_to(start);
         (void)tried(&gen);
         clock_to(start - 1);
-        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
-        sno_stats_get(&gen, &stats);
+        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACKWARDS);
+        flake_stats_get(&gen.gen, &stats);
         CHECK_EQ(stats.ids, 12);
         CHECK_EQ(stats.batches, 3);
         CHECK_EQ(stats.waits, 2);
-        CHECK_EQ(stats.clock_backs, 3); /* it left a timeline, and two calls were refused */
+        CHECK_EQ(stats.clock_backwards, 3); /* it left a timeline, and two calls were refused */
     }
 }
 
@@ -562,19 +562,19 @@ static void stats_count_since_init(void) {
 static void outside_2010_to_2079_there_are_no_ids(void) {
     begin(0, 0);
     for (size_t i = 0; i < 5; i++) {
-        sno_shard shard;
+        sno_gen shard;
         sno_id ids[2] = {marker(), marker()};
         script_now.now_ns = i < 3 ? before_2010[i] : after_2079[i - 3];
         restore(&gen, pool_of(0, 3));
-        CHECK_EQ(sno_shards_init(&shard, 1, NULL, NULL, NULL), FLAKE_OK);
-        CHECK_REFUSED(&gen, FLAKE_RANGE);
-        CHECK_REFUSED(sno_shard_gen(&shard), FLAKE_RANGE);
-        CHECK_EQ(sno_shard_try(&shard, a_meta, ids), FLAKE_RANGE);
-        CHECK_EQ(sno_next_n(&gen, a_meta, ids, 1), FLAKE_RANGE);
+        CHECK_EQ(sno_init_shards(&shard, 1, NULL, NULL, NULL), FLAKE_OK);
+        CHECK_REFUSED(&gen, FLAKE_TIME_RANGE);
+        CHECK_REFUSED(&shard, FLAKE_TIME_RANGE);
+        CHECK_EQ(sno_try(&shard, a_meta, ids), FLAKE_TIME_RANGE);
+        CHECK_EQ(sno_next_n(&gen, a_meta, ids, 1), FLAKE_TIME_RANGE);
         CHECK(sno_equal(ids[0], marker()));
         CHECK(sno_is_zero(new_id(&gen)));
         CHECK(sno_is_zero(sno_generate(a_meta)));
-        CHECK(sno_is_zero(next_sno_of_shard(&shard, a_meta)));
+        CHECK(sno_is_zero(next_sno(&shard, a_meta)));
         CHECK_EQ(script_now.sleeps, 0);
     }
 }
@@ -585,11 +585,11 @@ static void retry_ns_outside_2010_to_2079(void) {
     CHECK_EQ(sno_units(CHECK_FREE_IN(&gen, 12345)), 0);
     begin(0, 3);
     script_now.now_ns = 0;
-    CHECK_EQ(sno_retry_ns(&gen), epoch_ns);
+    CHECK_EQ(flake_retry_ns(&gen.gen), epoch_ns);
     script_now.now_ns = unit_start_ns(units);
-    CHECK_EQ(sno_retry_ns(&gen), INT64_MAX);
+    CHECK_EQ(flake_retry_ns(&gen.gen), INT64_MAX);
     script_now.now_ns = INT64_MIN;
-    CHECK_EQ(sno_retry_ns(&gen), INT64_MAX);
+    CHECK_EQ(flake_retry_ns(&gen.gen), INT64_MAX);
 }
 
 static void the_first_and_the_last_ms_have_ids(void) {
@@ -612,7 +612,7 @@ static void the_last_unit_of_all_runs_out(void) {
     script_now.now_ns = unit_start_ns(units) - 1;
     for (uint32_t k = 0; k < 4; k++) CHECK_ID(new_id(&gen), units - 1, 0, k);
     CHECK(sno_is_zero(new_id(&gen)));
-    CHECK_EQ(sno_retry_ns(&gen), INT64_MAX);
+    CHECK_EQ(flake_retry_ns(&gen.gen), INT64_MAX);
     CHECK_EQ(script_now.sleeps, 0);
 }
 
@@ -669,7 +669,7 @@ static void a_second_step_into_used_time_waits_until_the_newest_unit(void) {
         use_both_ticks(3);
         clock_to(start - 40 - back);
         script_now.now_ns += 1000;
-        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
+        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACKWARDS);
         CHECK_ID(CHECK_FREE_IN(&gen, back * unit_ns - 1000), start - 40, 1, 3);
 
         use_both_ticks(3);
@@ -683,7 +683,7 @@ static void a_second_step_into_used_time_waits_until_the_newest_unit(void) {
 static void a_second_step_waits_for_a_unit_that_is_not_spent(void) {
     use_both_ticks(4);
     clock_to(start - 45);
-    CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
+    CHECK_REFUSED(&gen, FLAKE_CLOCK_BACKWARDS);
     CHECK_ID(CHECK_FREE_IN(&gen, 6 * unit_ns), start - 39, 1, 0);
     use_both_ticks(4);
     clock_to(start - 45);
@@ -700,7 +700,7 @@ static void a_second_step_waits_for_what_the_queue_has_left(void) {
         s.sequence = 4 + 4 + 1; /* two units and two numbers of the third */
         restore(&gen, s);
         clock_to(start - 10);
-        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
+        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACKWARDS);
         if (safe == start - 2) CHECK_ID(CHECK_FREE_IN(&gen, 9 * unit_ns), start - 1, 1, 0);
         else CHECK_ID(CHECK_FREE_IN(&gen, 12 * unit_ns), start + 2, 0, 2);
     }
@@ -712,7 +712,7 @@ static void a_second_step_waits_only_until_the_other_tick_has_unused_time(void) 
         clock_to(start + 20);
         CHECK_ID(new_id(&gen), start + 20, 1, 0);
         clock_to(start - back);
-        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
+        CHECK_REFUSED(&gen, FLAKE_CLOCK_BACKWARDS);
         CHECK_ID(CHECK_FREE_IN(&gen, (back + 1) * unit_ns), start + 1, 0, 0);
 
         use_both_ticks(1);

@@ -40,8 +40,8 @@ static void compose_and_fields_are_inverse(void) {
 static void compose_refuses_what_is_out_of_range(void) {
     const sno_id before = random_id();
     sno_id id = before;
-    CHECK_EQ(sno_compose(UINT64_C(1) << 39, 0, 0, 0, 0, &id), FLAKE_RANGE);
-    CHECK_EQ(sno_compose(UINT64_MAX, 1, 0, 0, 0, &id), FLAKE_RANGE);
+    CHECK_EQ(sno_compose(UINT64_C(1) << 39, 0, 0, 0, 0, &id), FLAKE_TIME_RANGE);
+    CHECK_EQ(sno_compose(UINT64_MAX, 1, 0, 0, 0, &id), FLAKE_TIME_RANGE);
     CHECK_EQ(sno_compose(0, 2, 0, 0, 0, &id), FLAKE_INVALID);
     CHECK_EQ(sno_compose(0, UINT32_MAX, 0, 0, 0, &id), FLAKE_INVALID);
     CHECK(memcmp(&id, &before, sizeof id) == 0);
@@ -64,8 +64,8 @@ static void bounds_of_a_time_enclose_its_ids(void) {
     CHECK_EQ(sno_min_at(epoch_ms + unit_ms, &at), FLAKE_OK);
     CHECK(sno_compare(below, at) < 0);
     const sno_id before = at;
-    CHECK_EQ(sno_min_at(epoch_ms - 1, &at), FLAKE_RANGE);
-    CHECK_EQ(sno_max_at(epoch_ms + ((int64_t)1 << 39) * unit_ms, &at), FLAKE_RANGE);
+    CHECK_EQ(sno_min_at(epoch_ms - 1, &at), FLAKE_TIME_RANGE);
+    CHECK_EQ(sno_max_at(epoch_ms + ((int64_t)1 << 39) * unit_ms, &at), FLAKE_TIME_RANGE);
     CHECK(sno_equal(at, before));
 }
 

@@ -7,12 +7,13 @@
 static unsigned thread_now; /* who draws */
 #define FLAKE_LANE() thread_now
 #include "scripted_sno.h"
+#include "options.h"
 #if !defined(_WIN32)
 #include "children.h"
 #endif
 
 static flake_lane lane_room[8], *array = lane_room;
-static sno_lanes lanes;
+static sno_gen lanes;
 
 /* Numbers 100 to 110, of lanes with 4, 4 and 3. */
 static sno_snapshot eleven(void) { return pool_of(100, 110); }
@@ -20,7 +21,7 @@ static sno_snapshot eleven(void) { return pool_of(100, 110); }
 static void make(const sno_snapshot *s, size_t n) {
     const flake_options o = options_of();
     array = LAST_OF(lane_room, n);
-    CHECK_EQ(sno_lanes_init(&lanes, array, n, s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&lanes, s, with_lanes(&o, array, n), NULL), FLAKE_OK);
     thread_now = 0;
 }
 
@@ -31,7 +32,7 @@ static void begin_lanes(void) {
 }
 
 static size_t try_all(void) {
-    const size_t n = tried_lanes_n(&lanes, a_meta, got + got_n, 100);
+    const size_t n = tried_n(&lanes, a_meta, got + got_n, 100);
     got_n += n;
     return n;
 }
@@ -39,19 +40,19 @@ static size_t try_all(void) {
 static void all_numbers_of_a_unit(void) {
     sno_id id;
     begin_lanes();
-    CHECK_EQ(sno_lanes_available(&lanes), 11);
-    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 100);
-    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), FLAKE_OK);
+    CHECK_EQ(flake_available(&lanes.gen), 11);
+    CHECK_ID(next_sno(&lanes, a_meta), start, 0, 100);
+    CHECK_EQ(sno_try(&lanes, a_meta, &id), FLAKE_OK);
     CHECK_ID(id, start, 0, 101);
     CHECK_EQ(try_all(), 9);
     for (unsigned i = 0; i < 9; i++) CHECK_ID(got[i], start, 0, 102 + i);
     memset(&id, 0x5e, sizeof id);
     const sno_id before = id;
-    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), FLAKE_AGAIN);
+    CHECK_EQ(sno_try(&lanes, a_meta, &id), FLAKE_AGAIN);
     CHECK(sno_equal(id, before));
-    CHECK_EQ(sno_lanes_available(&lanes), 0);
-    CHECK_EQ(sno_lanes_retry_ns(&lanes), unit_ns);
-    const sno_id waited = next_sno_of_lanes(&lanes, a_meta);
+    CHECK_EQ(flake_available(&lanes.gen), 0);
+    CHECK_EQ(flake_retry_ns(&lanes.gen), unit_ns);
+    const sno_id waited = next_sno(&lanes, a_meta);
     CHECK_EQ(sno_units(waited), start + 1);
     CHECK_EQ(script_now.slept_ns, unit_ns);
 }
@@ -59,10 +60,10 @@ static void all_numbers_of_a_unit(void) {
 static void a_batch_over_several_units(void) {
     flake_stats stats;
     begin_lanes();
-    CHECK_EQ(sno_lanes_next_n(&lanes, a_meta, got, 25), FLAKE_OK);
+    CHECK_EQ(sno_next_n(&lanes, a_meta, got, 25), FLAKE_OK);
     for (unsigned i = 0; i < 25; i++) CHECK_EQ(sno_units(got[i]), start + i / 11);
     CHECK_EQ(count_duplicates(got, 25), 0);
-    sno_lanes_stats_get(&lanes, &stats);
+    flake_stats_get(&lanes.gen, &stats);
     CHECK_EQ(stats.ids, 25);
     CHECK_EQ(stats.waits, 2);
 }
@@ -70,13 +71,13 @@ static void a_batch_over_several_units(void) {
 static void a_batch_that_ends_early(void) {
     begin_lanes();
     clock_to(units - 1);
-    CHECK_EQ(sno_lanes_next_n(&lanes, a_meta, got, 12), FLAKE_RANGE);
+    CHECK_EQ(sno_next_n(&lanes, a_meta, got, 12), FLAKE_TIME_RANGE);
     CHECK(!sno_is_zero(got[10]));
     CHECK(sno_is_zero(got[11]));
     got[0] = got[1];
-    CHECK_EQ(sno_lanes_next_n(&lanes, a_meta, got, 1), FLAKE_RANGE);
+    CHECK_EQ(sno_next_n(&lanes, a_meta, got, 1), FLAKE_TIME_RANGE);
     CHECK(sno_equal(got[0], got[1]));
-    CHECK(sno_is_zero(next_sno_of_lanes(&lanes, a_meta)));
+    CHECK(sno_is_zero(next_sno(&lanes, a_meta)));
 }
 
 /* Idle lanes go on without a tick, the others change it; a second step back blocks what was used twice. */
@@ -96,8 +97,8 @@ static void a_clock_put_back(void) {
     clock_to(start + 9);
     CHECK_EQ(try_all(), 11);
     CHECK_EQ(count_duplicates(got, got_n), 0);
-    sno_lanes_stats_get(&lanes, &stats);
-    CHECK(stats.clock_backs > 0);
+    flake_stats_get(&lanes.gen, &stats);
+    CHECK(stats.clock_backwards > 0);
 }
 
 static void a_snapshot_taken_at_the_end_of_time_is_accepted(void) {
@@ -105,7 +106,7 @@ static void a_snapshot_taken_at_the_end_of_time_is_accepted(void) {
     s.wall_hi = units - 1;
     s.sequence = 1000;
     make(&s, 3);
-    CHECK_EQ(sno_lanes_snapshot_take(&lanes, &s), FLAKE_OK);
+    CHECK_EQ(sno_snapshot_take(&lanes, &s), FLAKE_OK);
     CHECK(s.wall_hi == units - 1 && s.wall_safe == units - 1);
     make(&s, 3);
 }
@@ -113,15 +114,15 @@ static void a_snapshot_taken_at_the_end_of_time_is_accepted(void) {
 static void a_snapshot_has_both_ticks_of_all_lanes(void) {
     begin_lanes();
     thread_now = 1;
-    CHECK(!sno_is_zero(next_sno_of_lanes(&lanes, a_meta))); /* lane 0, at start */
+    CHECK(!sno_is_zero(next_sno(&lanes, a_meta))); /* lane 0, at start */
     clock_to(start + 9);
     thread_now = 2;
-    CHECK(!sno_is_zero(next_sno_of_lanes(&lanes, a_meta))); /* lane 1 */
+    CHECK(!sno_is_zero(next_sno(&lanes, a_meta))); /* lane 1 */
     clock_to(start + 7);
-    CHECK_EQ(sno_tick(next_sno_of_lanes(&lanes, a_meta)),
+    CHECK_EQ(sno_tick(next_sno(&lanes, a_meta)),
              1); /* its own lane first, on the other tick */
     sno_snapshot s;
-    CHECK_EQ(sno_lanes_snapshot_take(&lanes, &s), FLAKE_OK);
+    CHECK_EQ(sno_snapshot_take(&lanes, &s), FLAKE_OK);
     CHECK_EQ(s.wall_hi, start + 9);
     CHECK_EQ(s.wall_safe, start + 9);
     CHECK_EQ(s.partition, a_partition);
@@ -155,7 +156,7 @@ static void lanes_from_a_generators_snapshot(void) {
     clock_to(start + 3);
     CHECK_EQ(try_all(), 0); /* start + 6 was used on tick 0 */
     flake_stats stats;
-    sno_lanes_stats_get(&lanes, &stats);
+    flake_stats_get(&lanes.gen, &stats);
     CHECK_EQ(stats.ids, 11);
 }
 
@@ -165,25 +166,25 @@ static void what_does_not_fit(void) {
     begin_lanes();
     sno_snapshot s = eleven();
     flake_options o = options_of();
-    CHECK_EQ(sno_lanes_init(&lanes, array, 0, &s, &o, NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_lanes_init(&lanes, array, 12, &s, &o, NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_lanes_init(&lanes, many_lanes, whole_pool + 1, NULL, NULL, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, array, 0), NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, array, 12), NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init(&lanes, NULL, with_lanes(NULL, many_lanes, whole_pool + 1), NULL), FLAKE_INVALID);
     s.sequence_max = 101;
-    CHECK_EQ(sno_lanes_init(&lanes, array, 1, &s, &o, NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &s, &o, NULL), FLAKE_INVALID);
-    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 100);
-    static sno_lanes none;
+    CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, array, 1), NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, same_lanes(&lanes.gen, &o), NULL), FLAKE_INVALID);
+    CHECK_ID(next_sno(&lanes, a_meta), start, 0, 100);
+    static sno_gen none;
     sno_id id;
-    CHECK_EQ(sno_lanes_try(&none, a_meta, &id), FLAKE_INVALID);
-    CHECK(sno_is_zero(next_sno_of_lanes(&none, a_meta)));
-    CHECK_EQ(sno_lanes_snapshot_take(&none, &s), FLAKE_INVALID);
+    CHECK_EQ(sno_try(&none, a_meta, &id), FLAKE_INVALID);
+    CHECK(sno_is_zero(next_sno(&none, a_meta)));
+    CHECK_EQ(sno_snapshot_take(&none, &s), FLAKE_INVALID);
 }
 
 static void a_partition_that_nobody_chose(void) {
     begin(0, 10);
-    CHECK_EQ(sno_lanes_init(&lanes, lane_room, 8, NULL, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(sno_lanes_available(&lanes), whole_pool);
-    CHECK_EQ(sno_partition(next_sno_of_lanes(&lanes, a_meta)), sno_gen_partition(&lanes.whole));
+    CHECK_EQ(sno_init(&lanes, NULL, with_lanes(NULL, lane_room, 8), NULL), FLAKE_OK);
+    CHECK_EQ(flake_available(&lanes.gen), whole_pool);
+    CHECK_EQ(sno_partition(next_sno(&lanes, a_meta)), sno_gen_partition(&lanes.whole));
 }
 
 #if !defined(_WIN32)
@@ -191,10 +192,10 @@ static void a_childs_lanes(void) {
     sno_id id;
     sno_snapshot s = eleven();
     const flake_options o = options_of();
-    CHECK_EQ(sno_lanes_try(&lanes, a_meta, &id), FLAKE_FORKED);
-    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &s, &o, NULL), FLAKE_INVALID); /* the parent's */
+    CHECK_EQ(sno_try(&lanes, a_meta, &id), FLAKE_FORKED);
+    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, same_lanes(&lanes.gen, &o), NULL), FLAKE_INVALID); /* the parent's */
     s.sequence_min = 111, s.sequence_max = 120;
-    CHECK_EQ(sno_lanes_reinit_after_fork(&lanes, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, same_lanes(&lanes.gen, &o), NULL), FLAKE_OK);
     CHECK_EQ(try_all(), 10);
     CHECK_EQ(sno_sequence(got[0]), 111);
     CHECK_EQ(count_duplicates(got, 10), 0);
@@ -202,9 +203,9 @@ static void a_childs_lanes(void) {
 
 static void after_a_fork(void) {
     begin_lanes();
-    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 100);
+    CHECK_ID(next_sno(&lanes, a_meta), start, 0, 100);
     in_child(a_childs_lanes);
-    CHECK_ID(next_sno_of_lanes(&lanes, a_meta), start, 0, 101);
+    CHECK_ID(next_sno(&lanes, a_meta), start, 0, 101);
 }
 
 static void exclusive_is_for_the_pool(void) {
@@ -215,13 +216,13 @@ static void exclusive_is_for_the_pool(void) {
     CHECK(mkdtemp(folder) != NULL);
     const sno_snapshot s = eleven(), last = pool_of(107, 110);
     flake_options o = options_of(), other = options_of();
-    o.exclusive = other.exclusive = folder;
-    CHECK_EQ(sno_lanes_init(&lanes, LAST_OF(lane_room, 3), 3, &s, &o, NULL), FLAKE_OK);
+    o.exclusive_dir = other.exclusive = folder;
+    CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, LAST_OF(lane_room, 3), 3), NULL), FLAKE_OK);
     CHECK_EQ(try_all(), 0); /* it begins in the unit after this one */
-    CHECK_EQ(sno_init(&gen, &last, &other, NULL), FLAKE_TAKEN);
-    sno_lanes_retire(&lanes);
+    CHECK_EQ(sno_init(&gen, &last, &other, NULL), FLAKE_IN_USE);
+    flake_release(&lanes.gen);
     CHECK_EQ(sno_init(&gen, &last, &other, NULL), FLAKE_OK);
-    sno_retire(&gen);
+    flake_release(&gen.gen);
     (void)snprintf(clean, sizeof clean, "rm -rf '%s'", folder);
     CHECK_EQ(system(clean), 0);
 }

@@ -39,7 +39,7 @@ static uint8_t taken[whole_pool];
 
 #if !defined(_WIN32)
 static void use_up_partitions(void) {
-    sno_shard shard;
+    sno_gen shard;
     sno_id id = marker();
     script_at_ms(unit_start_ns(start) / ms_ns);
     const sno_id before = sno_generate(a_meta);
@@ -51,7 +51,7 @@ static void use_up_partitions(void) {
     const sno_snapshot last = snapshot_of(&gen);
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_EXHAUSTED);
-        CHECK_EQ(sno_shards_init(&shard, 1, NULL, NULL, NULL), FLAKE_EXHAUSTED);
+        CHECK_EQ(sno_init_shards(&shard, 1, NULL, NULL, NULL), FLAKE_EXHAUSTED);
     }
     const sno_snapshot still = snapshot_of(&gen);
     CHECK(same_place(&last, &still));
@@ -153,14 +153,14 @@ static void default_partitions_are_all_different(void) {
     begin(0, 0);
     memset(taken, 0, sizeof taken);
     for (int i = 0; i < 500; i++) {
-        sno_shard two[2];
+        sno_gen two[2];
         CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(&gen)]++);
         CHECK_EQ(sno_partition(tried(&gen)), sno_gen_partition(&gen));
-        CHECK_EQ(sno_shards_init(two, 2, NULL, NULL, NULL), FLAKE_OK);
-        CHECK(!taken[sno_gen_partition(sno_shard_gen(&two[0]))]++);
-        CHECK_EQ(sno_gen_partition(sno_shard_gen(&two[0])),
-                 sno_gen_partition(sno_shard_gen(&two[1])));
+        CHECK_EQ(sno_init_shards(two, 2, NULL, NULL, NULL), FLAKE_OK);
+        CHECK(!taken[sno_gen_partition(&two[0])]++);
+        CHECK_EQ(sno_gen_partition(&two[0]),
+                 sno_gen_partition(&two[1]));
     }
     CHECK(!taken[sno_partition(sno_generate(a_meta))]);
 }
@@ -203,13 +203,13 @@ static void an_inherited_generator_is_refused(void) {
     CHECK_EQ(sno_try_at(&gen, a_meta, script_now.now_ns / ms_ns, ids), FLAKE_FORKED);
     CHECK_EQ(sno_next_n(&gen, a_meta, ids, 2), FLAKE_FORKED);
     CHECK_EQ(tried_n(&gen, a_meta, ids, 2), 0);
-    CHECK_EQ(sno_retry_ns(&gen), INT64_MAX);
-    CHECK(sno_is_zero(next_sno_of_shard(&shards[0], a_meta)));
-    CHECK_EQ(sno_shard_try(&shards[0], a_meta, ids), FLAKE_FORKED);
-    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, script_now.now_ns / ms_ns, ids), FLAKE_FORKED);
-    CHECK_EQ(sno_shard_next_n(&shards[0], a_meta, ids, 2), FLAKE_FORKED);
-    CHECK_EQ(tried_shard_n(&shards[0], a_meta, ids, 2), 0);
-    CHECK_EQ(sno_shard_retry_ns(&shards[0]), INT64_MAX);
+    CHECK_EQ(flake_retry_ns(&gen.gen), INT64_MAX);
+    CHECK(sno_is_zero(next_sno(&shards[0], a_meta)));
+    CHECK_EQ(sno_try(&shards[0], a_meta, ids), FLAKE_FORKED);
+    CHECK_EQ(sno_try_at(&shards[0], a_meta, script_now.now_ns / ms_ns, ids), FLAKE_FORKED);
+    CHECK_EQ(sno_next_n(&shards[0], a_meta, ids, 2), FLAKE_FORKED);
+    CHECK_EQ(tried_n(&shards[0], a_meta, ids, 2), 0);
+    CHECK_EQ(flake_retry_ns(&shards[0].gen), INT64_MAX);
     CHECK(sno_equal(ids[0], marker()) && sno_equal(ids[1], marker()));
 }
 
@@ -226,7 +226,7 @@ static void a_forked_child_draws_nothing_from_its_parents_generators(void) {
     in_child(an_inherited_generator_is_refused);
     in_child(what_is_made_anew_works);
     CHECK_ID(new_id(&gen), start, 0, 2);
-    CHECK_ID(next_sno_of_shard(&shards[0], a_meta), start, 0, 0);
+    CHECK_ID(next_sno(&shards[0], a_meta), start, 0, 0);
 }
 
 static void port_an_old_id(void) {

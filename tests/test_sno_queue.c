@@ -21,7 +21,7 @@ static void a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(uin
         CHECK_EQ(script_now.sleeps, unit > 0);
         CHECK_EQ(sno_len(&gen), cap);
         CHECK_REFUSED(&gen, FLAKE_AGAIN);
-        CHECK_EQ(sno_retry_ns(&gen), unit ? unit_ns : 2500000);
+        CHECK_EQ(flake_retry_ns(&gen.gen), unit ? unit_ns : 2500000);
     }
     CHECK_EQ(count_duplicates(got, got_n), 0);
 }
@@ -57,7 +57,7 @@ static void a_snapshot_of_a_queue_has_a_sequence_past_the_pool(void) {
     clock_to(start);
     restore(&twin, queue_shot);
     CHECK_REFUSED(&twin, FLAKE_AGAIN);
-    CHECK_EQ(sno_retry_ns(&twin), 2 * unit_ns);
+    CHECK_EQ(flake_retry_ns(&twin.gen), 2 * unit_ns);
     CHECK_ID(new_id(&twin), start + 2, 0, 102);
     CHECK_ID(new_id(&twin), start + 2, 0, 103);
     CHECK_ID(new_id(&twin), start + 3, 0, 100);
@@ -75,9 +75,9 @@ static void take_shot_of_shards(void) {
 /* A shard whose thread waits has drawn of a unit to come, of which all counts as drawn then. */
 static void a_snapshot_of_shards_counts_what_one_waits_for(void) {
     begin_shards(2, 100, 107);
-    for (int i = 0; i < 4; i++) (void)next_sno_of_shard(&shards[1], 0);
+    for (int i = 0; i < 4; i++) (void)next_sno(&shards[1], 0);
     during_sleep = take_shot_of_shards;
-    const sno_id id = next_sno_of_shard(&shards[1], 0);
+    const sno_id id = next_sno(&shards[1], 0);
     CHECK_EQ((int64_t)sno_units(id), start + 1);
     CHECK_EQ(shards_shot.wall_hi, start + 1);
     CHECK_EQ(shards_shot.wall_safe, start + 1);
@@ -160,12 +160,12 @@ static void check_note(int line, int64_t after_ns, uint32_t count, uint32_t tick
     flake_overflow note;
     memset(&note, 0xff, sizeof note);
     const bool noted = flake_ring_pop(&ring, &note);
-    if (noted && note.now_ns == unit_start_ns(start) + after_ns && note.count == count &&
-        note.ticks == ticks)
+    if (noted && note.now_ns == unit_start_ns(start) + after_ns && note.waiting == count &&
+        note.elapsed_ms == ticks)
         return;
     (void)snprintf(text, sizeof text, "%s {%" PRId64 ", %u, %u}, not {%" PRId64 ", %u, %u}",
                    noted ? "note" : "no note", note.now_ns - unit_start_ns(start),
-                   (unsigned)note.count, (unsigned)note.ticks, after_ns, (unsigned)count,
+                   (unsigned)note.waiting, (unsigned)note.elapsed_ms, after_ns, (unsigned)count,
                    (unsigned)ticks);
     check_fail(__FILE__, line, text);
 }
@@ -219,8 +219,8 @@ static void a_step_back_during_an_overflow_is_noted_too(void) {
         CHECK(note.now_ns >= unit_start_ns(start - 100) && note.now_ns <= script_now.now_ns);
         last = note;
     }
-    CHECK_EQ(last.count, 0);
-    CHECK(last.ticks <= 5); /* no more have passed */
+    CHECK_EQ(last.waiting, 0);
+    CHECK(last.elapsed_ms <= 5); /* no more have passed */
 }
 
 static void step_back_and_draw(void) {
@@ -238,9 +238,9 @@ static void the_end_of_an_overflow_is_not_long_after_its_begin_if_the_clock_was_
     flake_overflow note;
     uint32_t count = 77, ticks = 77;
     while (flake_ring_pop(&ring, &note)) {
-        CHECK(note.ticks <= 4);
-        count = note.count;
-        ticks = note.ticks;
+        CHECK(note.elapsed_ms <= 4);
+        count = note.waiting;
+        ticks = note.elapsed_ms;
     }
     CHECK_EQ(count, 0);
     CHECK_EQ(ticks, 0); /* how long it was is not known */

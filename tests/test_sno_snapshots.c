@@ -125,7 +125,7 @@ static void restored_in_the_past_it_rides_out_one_step_and_not_a_second(void) {
     s = snapshot_of(&gen);
     clock_to(start - 20);
     restore(&gen, s);
-    CHECK_REFUSED(&gen, FLAKE_CLOCK_BACK);
+    CHECK_REFUSED(&gen, FLAKE_CLOCK_BACKWARDS);
     CHECK_ID(CHECK_FREE_IN(&gen, 10 * unit_ns), start - 10, 1, 1);
     clock_to(start - 20);
     restore(&gen, s);
@@ -160,10 +160,10 @@ static void shards_share_the_pool_and_each_number_comes_once_a_unit(void) {
             got_n = 0;
             for (size_t i = 0; i < n; i++) {
                 sno_id id = marker();
-                while (sno_shard_try(&shards[i], a_meta, &id) == FLAKE_OK) keep(id);
-                const uint32_t cap = sno_cap(sno_shard_gen(&shards[i]));
-                CHECK_EQ(sno_len(sno_shard_gen(&shards[i])), cap);
-                CHECK_EQ(sno_shard_retry_ns(&shards[i]), unit_ns);
+                while (sno_try(&shards[i], a_meta, &id) == FLAKE_OK) keep(id);
+                const uint32_t cap = sno_cap(&shards[i]);
+                CHECK_EQ(sno_len(&shards[i]), cap);
+                CHECK_EQ(flake_retry_ns(&shards[i].gen), unit_ns);
                 if (cap < smallest) smallest = cap;
                 if (cap > largest) largest = cap;
             }
@@ -180,45 +180,45 @@ static void a_shard_waits_as_a_generator_does(void) {
     sno_id ids[9];
     begin_shards(2, 0, 7);
     for (uint32_t k = 0; k < 4; k++)
-        CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start, 0, 4 + k);
-    CHECK_REFUSED(sno_shard_gen(&shards[1]), FLAKE_AGAIN);
-    CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start + 1, 0, 4);
+        CHECK_ID(next_sno(&shards[1], a_meta), start, 0, 4 + k);
+    CHECK_REFUSED(&shards[1], FLAKE_AGAIN);
+    CHECK_ID(next_sno(&shards[1], a_meta), start + 1, 0, 4);
     CHECK_EQ(script_now.slept_ns, unit_ns);
-    CHECK_EQ(sno_shard_next_n(&shards[1], a_meta, ids, 9), FLAKE_OK);
+    CHECK_EQ(sno_next_n(&shards[1], a_meta, ids, 9), FLAKE_OK);
     CHECK_ID(ids[2], start + 1, 0, 7);
     CHECK_ID(ids[8], start + 3, 0, 5);
-    CHECK_EQ(tried_shard_n(&shards[1], a_meta, ids, 9), 2);
+    CHECK_EQ(tried_n(&shards[1], a_meta, ids, 9), 2);
     CHECK_ID(ids[1], start + 3, 0, 7);
-    CHECK_EQ(sno_shard_try(&shards[0], a_meta, ids), FLAKE_OK);
+    CHECK_EQ(sno_try(&shards[0], a_meta, ids), FLAKE_OK);
     CHECK_ID(ids[0], start + 3, 0, 0);
-    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, unit_start_ms(start), ids), FLAKE_OK);
+    CHECK_EQ(sno_try_at(&shards[0], a_meta, unit_start_ms(start), ids), FLAKE_OK);
     CHECK_ID(ids[0], start + 3, 0, 1);
-    CHECK_EQ(sno_shard_try_at(&shards[0], a_meta, unit_start_ms(start + 4), ids), FLAKE_OK);
+    CHECK_EQ(sno_try_at(&shards[0], a_meta, unit_start_ms(start + 4), ids), FLAKE_OK);
     CHECK_ID(ids[0], start + 4, 0, 0);
 }
 
 static void a_shard_rides_out_a_step_back(void) {
     begin_shards(2, 0, 7);
-    CHECK_ID(next_sno_of_shard(&shards[0], a_meta), start, 0, 0);
+    CHECK_ID(next_sno(&shards[0], a_meta), start, 0, 0);
     clock_to(start - 10);
-    CHECK_ID(next_sno_of_shard(&shards[0], a_meta), start - 10, 1, 0);
-    CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start - 10, 0, 4); /* it has seen no step */
-    CHECK_EQ(snapshot_of(sno_shard_gen(&shards[0])).drifts, 1);
-    CHECK_EQ(snapshot_of(sno_shard_gen(&shards[0])).wall_safe, start);
+    CHECK_ID(next_sno(&shards[0], a_meta), start - 10, 1, 0);
+    CHECK_ID(next_sno(&shards[1], a_meta), start - 10, 0, 4); /* it has seen no step */
+    CHECK_EQ(snapshot_of(&shards[0]).drifts, 1);
+    CHECK_EQ(snapshot_of(&shards[0]).wall_safe, start);
     clock_to(start - 20);
-    CHECK_REFUSED(sno_shard_gen(&shards[0]), FLAKE_CLOCK_BACK);
-    CHECK_EQ(sno_shard_retry_ns(&shards[0]), 10 * unit_ns);
-    CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start - 20, 1, 4);
-    CHECK_ID(next_sno_of_shard(&shards[0], a_meta), start - 10, 1, 1);
+    CHECK_REFUSED(&shards[0], FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake_retry_ns(&shards[0].gen), 10 * unit_ns);
+    CHECK_ID(next_sno(&shards[1], a_meta), start - 20, 1, 4);
+    CHECK_ID(next_sno(&shards[0], a_meta), start - 10, 1, 1);
     CHECK_EQ(script_now.slept_ns, 10 * unit_ns);
 }
 
 static void a_shard_gives_back_when_the_clock_steps_back_in_its_sleep(void) {
     begin_shards(2, 0, 7);
-    for (int i = 0; i < 4; i++) (void)next_sno_of_shard(&shards[1], a_meta);
+    for (int i = 0; i < 4; i++) (void)next_sno(&shards[1], a_meta);
     script_now.jump_to_ns = unit_start_ns(start - 100);
-    CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start - 100, 1, 4);
-    CHECK_EQ(snapshot_of(sno_shard_gen(&shards[1])).wall_safe, start);
+    CHECK_ID(next_sno(&shards[1], a_meta), start - 100, 1, 4);
+    CHECK_EQ(snapshot_of(&shards[1]).wall_safe, start);
 }
 
 static void shards_of_a_snapshot_do_not_repeat_its_ids(void) {
@@ -229,24 +229,24 @@ static void shards_of_a_snapshot_do_not_repeat_its_ids(void) {
     s.wall_safe = start - 10;
     s.sequence = 5;
     s.drifts = 1;
-    CHECK_EQ(sno_shards_init(shards, 3, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
     for (size_t i = 0; i < 3; i++) {
-        CHECK_REFUSED(sno_shard_gen(&shards[i]), FLAKE_AGAIN);
-        CHECK_EQ(sno_shard_retry_ns(&shards[i]), unit_ns);
+        CHECK_REFUSED(&shards[i], FLAKE_AGAIN);
+        CHECK_EQ(flake_retry_ns(&shards[i].gen), unit_ns);
     }
     clock_to(start + 1);
-    CHECK_ID(next_sno_of_shard(&shards[0], a_meta), start + 1, 1, 0);
+    CHECK_ID(next_sno(&shards[0], a_meta), start + 1, 1, 0);
     clock_to(start - 9);
-    CHECK_ID(next_sno_of_shard(&shards[1], a_meta), start - 9, 0, 6);
+    CHECK_ID(next_sno(&shards[1], a_meta), start - 9, 0, 6);
     clock_to(start - 10);
-    CHECK_REFUSED(sno_shard_gen(&shards[2]), FLAKE_CLOCK_BACK);
-    CHECK_EQ(sno_shard_retry_ns(&shards[2]), unit_ns);
+    CHECK_REFUSED(&shards[2], FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake_retry_ns(&shards[2].gen), unit_ns);
 
     s.sequence = 16 + 16 + 2; /* a queue into the second unit to come */
-    CHECK_EQ(sno_shards_init(shards, 3, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
     clock_to(start);
     for (size_t i = 0; i < 3; i++)
-        CHECK_EQ(sno_units(next_sno_of_shard(&shards[i], a_meta)), start + 3);
+        CHECK_EQ(sno_units(next_sno(&shards[i], a_meta)), start + 3);
 }
 
 /* A queue in the last unit reaches past it, but no id is of a later unit. */
@@ -263,12 +263,12 @@ static void a_snapshot_taken_at_the_end_of_time_is_accepted(void) {
     CHECK_EQ(again.drifts, 1);
     CHECK_EQ(again.wall_safe, units - 1);
     restore(&twin, again);
-    CHECK_EQ(sno_shards_init(shards, 3, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_shards_snapshot(shards, 3, &again), FLAKE_OK);
     CHECK(again.wall_hi == units - 1 && again.wall_safe == units - 1);
     restore(&twin, again);
     clock_to(units - 1);
-    CHECK_REFUSED(&twin, FLAKE_RANGE);
+    CHECK_REFUSED(&twin, FLAKE_TIME_RANGE);
 }
 
 /* ---- two callers at once ----

@@ -115,15 +115,15 @@ struct worker {
     const plan *p;
     pthread_t thread;
     uint64_t seed;
-    sno_shard *shard;
+    sno_gen *shard;
     sno_id *ids;
     size_t n, room;
 };
 
 static sno_gen gen;
-static sno_shard shards[most_threads];
+static sno_gen shards[most_threads];
 static flake_lane lane_array[8];
-static sno_lanes lanes;
+static sno_gen lanes;
 static worker workers[most_threads];
 static atomic_uint ready, running;
 static sno_id *all_ids;
@@ -135,15 +135,15 @@ static const uint16_t a_partition = 0xa1b2;
 
 static sno_id from_shared(worker *w) { return (void)w, next_sno(&gen, a_meta); }
 static sno_id from_default(worker *w) { return (void)w, sno_generate(a_meta); }
-static sno_id from_shard(worker *w) { return next_sno_of_shard(w->shard, a_meta); }
+static sno_id from_shard(worker *w) { return next_sno(w->shard, a_meta); }
 
-static sno_id from_lanes(worker *w) { return (void)w, next_sno_of_lanes(&lanes, a_meta); }
+static sno_id from_lanes(worker *w) { return (void)w, next_sno(&lanes, a_meta); }
 
 static sno_id from_try(worker *w) {
     sno_id id;
     memset(&id, 0, sizeof id);
     while (sno_try(&gen, a_meta, &id) != FLAKE_OK) {
-        const int64_t ns = sno_retry_ns(&gen);
+        const int64_t ns = flake_retry_ns(&gen.gen);
         if (ns > 0) nap(ns < unit_ns ? ns : unit_ns);
     }
     return (void)w, id;
@@ -249,9 +249,9 @@ static void draw_with(sno_id (*draw_one)(worker *), size_t lane_count, int kind)
         flake_options o = options_of(65535);
         o.clock.kind = kind;
         CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
-        CHECK_EQ(sno_shards_init(shards, crowd[i], &numbers, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init_shards(shards, crowd[i], &numbers, &o, NULL), FLAKE_OK);
         const size_t n = lane_count ? lane_count : 8;
-        CHECK_EQ(sno_lanes_init(&lanes, LAST_OF(lane_array, n), n, &numbers, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&lanes, &numbers, with_lanes(&o, LAST_OF(lane_array, n), n), NULL), FLAKE_OK);
         run(&p);
         join(&p);
         CHECK_EQ(all_n, p.ids / crowd[i] * crowd[i]);
@@ -287,7 +287,7 @@ static void draw_from_a_queue(sno_id (*draw_one)(worker *), unsigned threads, ui
     plan p = plan_of(draw_one, threads, 0);
     p.ms = 200;
     CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_lanes_init(&lanes, LAST_OF(lane_array, 4), 4, &numbers, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&lanes, &numbers, with_lanes(&o, LAST_OF(lane_array, 4), 4), NULL), FLAKE_OK);
     run(&p);
     join(&p);
     if (draw_one != from_lanes) CHECK_EQ(falls, 0);
@@ -375,9 +375,9 @@ static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint
     p.stumble_every = stumbles;
     CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
     const unsigned split = draw_one == from_shared ? 0 : threads;
-    if (split) CHECK_EQ(sno_shards_init(shards, split, &numbers, &o, NULL), FLAKE_OK);
+    if (split) CHECK_EQ(sno_init_shards(shards, split, &numbers, &o, NULL), FLAKE_OK);
     memset(&w, 0, sizeof w);
-    w.of = draw_one == from_shared ? &gen : sno_shard_gen(&shards[0]);
+    w.of = draw_one == from_shared ? &gen : &shards[0];
     w.draws = draw_one == from_shared;
     run(&p);
     if (pthread_create(&w.thread, NULL, watch, &w)) abort();
@@ -385,7 +385,7 @@ static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint
     (void)pthread_join(w.thread, NULL);
     check_watcher(&w);
     uint32_t drifts = split ? 0 : drifts_of(&gen);
-    for (unsigned i = 0; i < split; i++) drifts += drifts_of(sno_shard_gen(&shards[i]));
+    for (unsigned i = 0; i < split; i++) drifts += drifts_of(&shards[i]);
     CHECK(drifts > (small ? 8u : 500u));
     CHECK_EQ(count_duplicates(all_ids, all_n), 0);
     CHECK(!sno_is_zero(all_ids[0]));
@@ -412,7 +412,7 @@ static void a_clock_put_back_under_lanes(void) {
         o.clock = warp_start(1000, 20);
         p.stumble_every = 20 * i;
         flake_lane *const three = LAST_OF(lane_array, 3);
-        CHECK_EQ(sno_lanes_init(&lanes, three, 3, &numbers, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&lanes, &numbers, with_lanes(&o, three, 3), NULL), FLAKE_OK);
         run(&p);
         join(&p);
         uint64_t drifts = 0;

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "scripted_state.h"
+#include "options.h"
 
 /* ---- the plain course of things ---- */
 
@@ -56,7 +57,7 @@ static void who_does_not_wait_draws_later(void) {
     CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     CHECK_EQ(script_now.now_ns, began_ns);
     CHECK_EQ(start_gen(), FLAKE_OK);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACKWARDS);
     CHECK(flake_retry_ns(&gen) > 2900 * ms);
     script_now.now_ns += flake_retry_ns(&gen);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
@@ -116,15 +117,15 @@ static void what_is_not_whole_is_refused(void) {
     CHECK_EQ(read_file(path, image, sizeof image), FLAKE_I_FILE);
     script_now.now_ns += 10000 * ms;
     for (size_t n = 0; n < FLAKE_I_FILE; n += n < record + FLAKE_I_RECORD ? 1 : 97)
-        refused_bytes(image, n, FLAKE_TORN);
+        refused_bytes(image, n, FLAKE_CORRUPT);
     for (size_t at = 0; at < FLAKE_I_RECORD; at++)
         for (unsigned bit = 0; bit < 8; bit++) {
             image[record + at] ^= (uint8_t)(1u << bit);
-            refused_bytes(image, FLAKE_I_FILE, FLAKE_TORN);
+            refused_bytes(image, FLAKE_I_FILE, FLAKE_CORRUPT);
             image[record + at] ^= (uint8_t)(1u << bit);
             if (at >= 16) continue;
             image[at] ^= (uint8_t)(1u << bit);
-            refused_bytes(image, FLAKE_I_FILE, FLAKE_FOREIGN);
+            refused_bytes(image, FLAKE_I_FILE, FLAKE_MISMATCH);
             image[at] ^= (uint8_t)(1u << bit);
         }
     write_file(path, image, FLAKE_I_FILE);
@@ -186,47 +187,47 @@ static void what_is_anothers_is_refused(void) {
     const char *path = path_of("ids");
     begin();
     crash();
-    refused(path, open_node(path, 2), FLAKE_FOREIGN);
+    refused(path, open_node(path, 2), FLAKE_MISMATCH);
     flake_state_options w = where_of(path);
     flake_options o = options_of(1);
     o.seq_max = 4094;
-    refused(path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_FOREIGN);
+    refused(path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_MISMATCH);
     o = options_of(1);
-    o.layout = flake_layout_idgen();
+    o.layout = flake_layout_idgen;
     o.layout.epoch_ms = 1;
-    refused(path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_FOREIGN);
+    refused(path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_MISMATCH);
     o = options_of(0);
-    refused(path, flake128_state_open(&state, &w, 1, &o, &why), FLAKE_FOREIGN);
+    refused(path, flake_state_open(&state, &w, of_128(&o, 1), &why), FLAKE_MISMATCH);
     static flake_state snos;
     flake_why sno_reason;
     flake_state_options sno_where;
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     memset(&sno_where, 0, sizeof sno_where);
     sno_where.path = path;
-    CHECK_EQ(sno_state_open(&snos, &sno_where, NULL, &pool, &sno_reason), FLAKE_FOREIGN);
+    CHECK_EQ(sno_state_open(&snos, &sno_where, NULL, &pool, &sno_reason), FLAKE_MISMATCH);
     memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_state_open(&snos, &sno_where, NULL, &pool, &sno_reason), FLAKE_FOREIGN);
+    CHECK_EQ(sno_state_open(&snos, &sno_where, NULL, &pool, &sno_reason), FLAKE_MISMATCH);
 
     CHECK_EQ(read_file(path, image, sizeof image), FLAKE_I_FILE);
     image[11] = 3; /* a later version */
-    refused_bytes(image, FLAKE_I_FILE, FLAKE_FOREIGN);
+    refused_bytes(image, FLAKE_I_FILE, FLAKE_MISMATCH);
     image[11] = 2;
     write_file(path, image, FLAKE_I_FILE);
     for (size_t at = 104; at < 120; at++) { /* what this version has no meaning for */
         change_record(path, at, 1);
-        refused(path, open_node(path, 1), FLAKE_FOREIGN);
+        refused(path, open_node(path, 1), FLAKE_MISMATCH);
         change_record(path, at, 0);
     }
 
     const char *text = "id = 7\n";
     write_file(path, (const uint8_t *)text, strlen(text));
-    refused(path, open_node(path, 1), FLAKE_FOREIGN);
+    refused(path, open_node(path, 1), FLAKE_MISMATCH);
     CHECK_EQ(unlink(path), 0);
     CHECK_EQ(mkdir(path, 0777), 0);
     refused(path, open_node(path, 1), FLAKE_IO);
     CHECK_EQ(rmdir(path), 0);
     CHECK_EQ(mkfifo(path, 0666), 0);
-    refused(path, open_node(path, 1), FLAKE_FOREIGN);
+    refused(path, open_node(path, 1), FLAKE_MISMATCH);
 }
 
 static void what_can_t_be_read_or_made_is_refused(void) {
@@ -269,9 +270,9 @@ static void a_clock_put_back_across_the_restart_is_refused(void) {
     begin();
     crash();
     script_now.now_ns -= 1;
-    refused(path, open_node(path, 1), FLAKE_CLOCK_BACK);
+    refused(path, open_node(path, 1), FLAKE_CLOCK_BACKWARDS);
     script_now.now_ns -= 3600000 * ms;
-    refused(path, open_node(path, 1), FLAKE_CLOCK_BACK);
+    refused(path, open_node(path, 1), FLAKE_CLOCK_BACKWARDS);
     script_now.now_ns += 3600000 * ms + 1;
     CHECK_EQ(open_and_start(path), FLAKE_OK);
     CHECK_EQ(draw(&id), FLAKE_OK);
@@ -286,10 +287,10 @@ static void a_clock_put_back_before_the_close_is_refused(void) {
     CHECK_EQ(open_and_start(path), FLAKE_OK);
     CHECK_EQ(draw(&id), FLAKE_OK);
     script_now.now_ns -= 3600000 * ms;
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
     script_now.slept_ns = 0;
-    refused(path, open_node(path, 1), FLAKE_CLOCK_BACK);
+    refused(path, open_node(path, 1), FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(script_now.slept_ns, 0);
     script_now.now_ns += 3600000 * ms;
     CHECK_EQ(open_and_start(path), FLAKE_OK);
@@ -302,7 +303,7 @@ static void a_clock_put_back_while_a_crash_is_waited_out(void) {
     begin();
     crash();
     script_now.jump_to_ns = script_now.now_ns - 5;
-    refused(path_of("ids"), open_node(path_of("ids"), 1), FLAKE_CLOCK_BACK);
+    refused(path_of("ids"), open_node(path_of("ids"), 1), FLAKE_CLOCK_BACKWARDS);
 }
 
 static void too_long_a_downtime_is_refused(void) {
@@ -328,7 +329,7 @@ static void find_it_taken(void) {
     static flake_state other;
     const flake_state_options w = where_of(path_of("ids"));
     const flake_options o = options_of(1);
-    EXPECT(flake_state_open(&other, &w, &o, NULL, &why) == FLAKE_TAKEN);
+    EXPECT(flake_state_open(&other, &w, &o, NULL, &why) == FLAKE_IN_USE);
     EXPECT(strstr(why.text, "in use") != NULL);
 }
 
@@ -371,8 +372,8 @@ static void an_open_state_opened_again_stays_as_it_is(void) {
     uint64_t id;
     begin();
     CHECK_EQ(open_and_start(path), FLAKE_OK);
-    CHECK_EQ(open_node(path, 1), FLAKE_TAKEN);
-    CHECK_EQ(open_node(path_of("others"), 1), FLAKE_TAKEN);
+    CHECK_EQ(open_node(path, 1), FLAKE_IN_USE);
+    CHECK_EQ(open_node(path_of("others"), 1), FLAKE_IN_USE);
     for (int i = 0; i < 100; i++, script_now.now_ns += 100 * ms) CHECK_EQ(draw(&id), FLAKE_OK);
     CHECK(record_of(path).horizon_ns > script_now.now_ns);
     CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
@@ -407,7 +408,7 @@ static void leave_the_parents_file_alone(void) {
     o.state = &state;
     script_now.now_ns += 10000 * ms;
     EXPECT(flake_next(&gen, &id) == FLAKE_FORKED);
-    EXPECT(flake_init(&mine, &o) == FLAKE_FORKED); /* a new one on the parent's state */
+    EXPECT(flake_init(&mine, &o, NULL) == FLAKE_FORKED); /* a new one on the parent's state */
     EXPECT(flake_state_extend(&state) == FLAKE_FORKED);
     find_it_taken();
     EXPECT(flake_state_close(&state) == FLAKE_FORKED);
@@ -415,7 +416,7 @@ static void leave_the_parents_file_alone(void) {
     EXPECT(record_of(path_of("ids")).horizon_ns == before.horizon_ns);
     o.node = 2;
     o.state = NULL;
-    EXPECT(flake_reinit_after_fork(&gen, &o) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&gen, &o, NULL) == FLAKE_OK);
     EXPECT(flake_next(&gen, &id) == FLAKE_OK);
     EXPECT(open_node(path_of("childs"), 2) == FLAKE_OK); /* with a file of its own */
     EXPECT(flake_state_close(&state) == FLAKE_OK);
@@ -457,7 +458,7 @@ static void a_bump_keeps_the_lock(void) {
     begin();
     CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
     CHECK_EQ(draw(&id), FLAKE_OK);
-    flake_generation_bump();
+    flake_machine_cloned();
     find_it_taken();
     child_is_well(find_it_taken);
     script_now.now_ns += 10000 * ms;
@@ -508,12 +509,12 @@ static void a_timer_keeps_up_with_ids_ahead_of_the_clock(void) {
     begin();
     w.manual_extend = true;
     w.horizon_ms = 1; /* shorter than a unit */
-    o.layout = flake_layout_sonyflake();
+    o.layout = flake_layout_sonyflake;
     o.seq_max = 9;
     o.max_ahead_ms = 15000;
     CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     unsigned drawn = 0;
     for (int i = 0; i < 40000 && drawn < 15000; i++) {
         if (flake_try(&gen, &id) == FLAKE_OK) drawn++, note(id);
@@ -524,7 +525,7 @@ static void a_timer_keeps_up_with_ids_ahead_of_the_clock(void) {
     o.state = NULL;
     CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
     while (flake_try(&gen, &id) == FLAKE_AGAIN) CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
     note(id);
@@ -553,15 +554,15 @@ static void a_state_is_for_its_generators_alone(void) {
     begin();
     CHECK_EQ(open_node(path_of("ids"), 1), FLAKE_OK);
     o.state = &state;
-    CHECK_EQ(flake_init(&other, &o), FLAKE_FOREIGN);
+    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_MISMATCH);
     o.node = 1;
     o.seq_min = 7, o.seq_max = 9;
-    CHECK_EQ(flake_init(&other, &o), FLAKE_OK); /* a part of its range */
+    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK); /* a part of its range */
     o.shared_memory = true;
-    CHECK_EQ(flake_init(&other, &o), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_INVALID);
     o.shared_memory = false;
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-    CHECK_EQ(flake_init(&other, &o), FLAKE_FOREIGN);
+    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_MISMATCH);
 }
 
 static void a_snapshot_does_not_pass_by_the_horizon(void) {
@@ -572,7 +573,7 @@ static void a_snapshot_does_not_pass_by_the_horizon(void) {
     CHECK_EQ(flake_snapshot_take(&gen, &snapshot), FLAKE_OK);
     snapshot.unix_ms = start_ms + 10000;
     snapshot.count = 5;
-    CHECK_EQ(flake_restore(&gen, &snapshot), FLAKE_OK);
+    CHECK_EQ(flake_restore(&gen, &snapshot, NULL), FLAKE_OK);
     script_now.now_ns = snapshot.unix_ms * ms;
     for (int i = 0; i < 10; i++) {
         CHECK_EQ(draw(&id), FLAKE_OK);
@@ -600,7 +601,7 @@ static void a_snapshot_does_not_pass_by_the_horizon(void) {
     CHECK_EQ(sno_init(&ways.sno, &pool, &o, NULL), FLAKE_OK);
     script_now.now_ns += 10000 * ms;
     sno_id drawn;
-    script_now.now_ns += sno_retry_ns(&ways.sno);
+    script_now.now_ns += flake_retry_ns(&ways.sno.gen);
     CHECK_EQ(sno_try(&ways.sno, 7, &drawn), FLAKE_OK);
     CHECK(sno_time_ms(drawn) * ms < disk.lasting);
     CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
@@ -627,14 +628,14 @@ static void a_gate_is_asked_for_each_unit(void) {
     o.gate.admit = ask_gate;
     o.gate.user = &gate_says;
     o.seq_max = 9;
-    gate_says = FLAKE_LEASE;
+    gate_says = FLAKE_LEASE_LOST;
     gate_asked = 0;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE);
-    CHECK_EQ(flake_try_at(&gen, start_ms, &id), FLAKE_LEASE);
-    CHECK_EQ(flake_next_n(&gen, &id, 1), FLAKE_LEASE);
-    CHECK_EQ(flake_try_n(&gen, &id, 1), 0);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_try_at(&gen, start_ms, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_next_n(&gen, &id, 1), FLAKE_LEASE_LOST);
+    CHECK_EQ(got64_n(&gen, &id, 1), 0);
     CHECK_EQ(id, 7);
     gate_says = FLAKE_OK;
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
@@ -646,14 +647,14 @@ static void a_gate_is_asked_for_each_unit(void) {
     CHECK_EQ(gate_asked, 1);
     CHECK_EQ(gate_until_ns, (start_ms + 2) * ms - 1);
 
-    gate_says = FLAKE_LEASE; /* the unit that a snapshot stands in was not asked for either */
+    gate_says = FLAKE_LEASE_LOST; /* the unit that a snapshot stands in was not asked for either */
     CHECK_EQ(flake_snapshot_take(&gen, &snapshot), FLAKE_OK);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(flake_restore(&gen, &snapshot), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_restore(&gen, &snapshot, NULL), FLAKE_OK);
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
     o.layout = flake_layout_of(41, 10, 12, start_ms); /* and the first since the epoch */
     script_at_ms(start_ms);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
 }
 
@@ -664,38 +665,38 @@ static int64_t gate_floor_ns(void *user) {
 
 static void every_init_asks_for_the_gates_floor(void) {
     flake_options o = options_of(1);
-    const flake_layout layout = flake_layout_idgen();
-    flake_shard shards[2];
-    flake128_gen wide;
+    const flake_layout layout = flake_layout_idgen;
+    flake_gen shards[2];
+    flake_gen wide;
     flake128 wide_id = {{0}};
-    flake128_parts wide_parts = {0, 0, 0, 0};
+    flake_parts wide_parts = {0, 0, 0, 0};
     flake_parts parts = {0, 0, 0, 0};
     uint64_t id = 0;
     begin();
     script_at_ms(start_ms);
     gate_says = FLAKE_OK;
     o.gate.admit = ask_gate;
-    o.gate.floor_ns = gate_floor_ns;
+    o.gate.not_before_ns = gate_floor_ns;
     o.gate.user = &gate_says;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(flake_shards_init(shards, 2, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 2, &o, NULL), FLAKE_OK);
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
     CHECK_EQ(parts.unix_ms, start_ms + 4);
-    CHECK_EQ(flake_shard_next(&shards[1], &id), FLAKE_OK);
+    CHECK_EQ(flake_next(&shards[1], &id), FLAKE_OK);
     CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
     CHECK_EQ(parts.unix_ms, start_ms + 4);
     flake_options of_wide = o;
     memset(&of_wide.layout, 0, sizeof of_wide.layout);
     of_wide.node = 0;
     script_at_ms(start_ms);
-    CHECK_EQ(flake128_init(&wide, 1, &of_wide), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&of_wide, 1), NULL), FLAKE_OK);
     script_at_ms(start_ms + 3);
     CHECK(flake128_try(&wide, &wide_id) != FLAKE_OK);
     script_at_ms(start_ms + 4);
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, wide_id, &wide_parts), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &wide_id, &wide_parts), FLAKE_OK);
     CHECK_EQ(wide_parts.unix_ms, start_ms + 4);
 }
 
@@ -708,14 +709,14 @@ static void a_place_in_the_queue_is_asked_for(void) {
     o.gate.user = &gate_says;
     o.seq_max = 9;
     gate_says = FLAKE_OK;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     uint64_t id;
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 13u) + 12; /* 12 and one more draw */
-    gate_says = FLAKE_LEASE;
+    gate_says = FLAKE_LEASE_LOST;
     CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, script_now.now_ns, 1,
                                &place),
-             FLAKE_LEASE);
+             FLAKE_LEASE_LOST);
     CHECK_EQ(atomic_load(&gen.engine.word), word); /* given back */
 }
 
@@ -728,7 +729,7 @@ static void a_gate_that_says_again_is_waited_for(void) {
     o.max_wait_ms = 50;
     gate_says = FLAKE_AGAIN;
     gate_asked = 0;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
     CHECK_EQ(gate_asked, 1);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_AGAIN);
@@ -747,7 +748,7 @@ static void the_horizon_ends_with_the_clock(void) {
     o.layout = flake_layout_of(44, 8, 12, 0);
     CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     for (int i = 0; i < 2998; i++, script_now.now_ns += ms)
         CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     disk.fail_from = disk.calls + 1, disk.fails = 1000;
@@ -789,11 +790,11 @@ static void a_sno_state_brings_its_pool(void) {
     CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_OK);
     CHECK(sno_time_ms(id) > first_ms);
     script_now.now_ns -= 8 * ms; /* no tick has used it, but both count as if they had */
-    CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_CLOCK_BACKWARDS);
     pool.partition ^= 1;
-    CHECK_EQ(sno_init(&ways.sno, &pool, &o, NULL), FLAKE_FOREIGN);
-    CHECK_EQ(sno_shards_init(ways.sno_shards, 2, &pool, &o, NULL), FLAKE_FOREIGN);
-    CHECK_EQ(sno_init(&ways.sno, NULL, &o, NULL), FLAKE_FOREIGN);
+    CHECK_EQ(sno_init(&ways.sno, &pool, &o, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(sno_init_shards(ways.sno_shards, 2, &pool, &o, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(sno_init(&ways.sno, NULL, &o, NULL), FLAKE_MISMATCH);
     CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     pool = ways_pool(0, FAMILY_SNO, 5, 7);
     CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, &reason), FLAKE_INVALID);

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "scripted_state.h"
+#include "options.h"
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -253,7 +254,7 @@ static void closed_while_others_draw(void) {
         o.state = NULL;
         CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
         o.state = &state;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         atomic_store(&stop, false);
         for (int i = 0; i < drawers; i++) {
             atomic_store(&newest[i], 0u);
@@ -300,15 +301,15 @@ static bool open_all(void) {
     w.path = path_of("all_flake");
     status[0] = flake_state_open(&states[0], &w, &whole, NULL, NULL);
     w.path = path_of("all_wide");
-    status[1] = flake128_state_open(&states[1], &w, 0, &wide, NULL);
+    status[1] = flake_state_open(&states[1], &w, of_128(&wide, 0), NULL);
     s.path = path_of("all_sno");
     sno_status_of[0] = sno_state_open(&sno_states[0], &s, &snos, &pool, NULL);
     s.path = path_of("all_sno_shards");
     sno_status_of[1] = sno_state_open(&sno_states[1], &s, &snos, &shards, NULL);
     bool open = true;
     for (int i = 0; i < 2; i++) {
-        EXPECT(status[i] == FLAKE_OK || status[i] == FLAKE_CLOCK_BACK);
-        EXPECT(sno_status_of[i] == FLAKE_OK || sno_status_of[i] == FLAKE_CLOCK_BACK);
+        EXPECT(status[i] == FLAKE_OK || status[i] == FLAKE_CLOCK_BACKWARDS);
+        EXPECT(sno_status_of[i] == FLAKE_OK || sno_status_of[i] == FLAKE_CLOCK_BACKWARDS);
         open &= status[i] == FLAKE_OK && sno_status_of[i] == FLAKE_OK;
     }
     if (!open) { /* those that were opened have drawn nothing */
@@ -399,7 +400,7 @@ static void draw_with_the_system_clock(void) {
     w.horizon_ms = 10;
     EXPECT(flake_state_open(&state, &w, &o, NULL, &why) == FLAKE_OK);
     o.state = &state;
-    EXPECT(flake_init(&gen, &o) == FLAKE_OK);
+    EXPECT(flake_init(&gen, &o, NULL) == FLAKE_OK);
     const size_t enough = our->log.n + 1000; /* who should kill this may be kept waiting */
     for (;;) {
         uint64_t id;

@@ -38,7 +38,7 @@ static flake_status open_at(flake_state *s, const char *path) {
 static flake_status start_on(flake_gen *g, flake_state *s) {
     flake_options o = options_now();
     o.state = s;
-    return flake_init(g, &o);
+    return flake_init(g, &o, NULL);
 }
 
 static flake_status draw(void) {
@@ -77,7 +77,7 @@ static int64_t horizon_at(const char *path) {
 static const char *name_to_try;
 
 static void find_it_taken(void) {
-    EXPECT(open_at(&other, path_of(name_to_try)) == FLAKE_TAKEN);
+    EXPECT(open_at(&other, path_of(name_to_try)) == FLAKE_IN_USE);
     EXPECT(strstr(why.text, "in use") != NULL);
 }
 
@@ -126,7 +126,7 @@ static void a_link_to_nothing_is_not_replaced(void) {
     CHECK(S_ISLNK(file.st_mode));
     CHECK(access(path_of("link.new"), F_OK) != 0);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
-    CHECK_EQ(open_at(&other, path_of("link")), FLAKE_TAKEN);
+    CHECK_EQ(open_at(&other, path_of("link")), FLAKE_IN_USE);
     close_it(&state);
 }
 
@@ -243,15 +243,15 @@ static void is_lost_in_place(void (*change)(void), bool manual_extend) {
     memset(after, 0, sizeof after);
     const size_t n = read_bytes(path_of("ids"), changed, sizeof changed);
     pass_ms(1600); /* within the horizon, but the file is due */
-    if (manual_extend) CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
-    CHECK_EQ(draw(), FLAKE_FOREIGN);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
+    if (manual_extend) CHECK_EQ(flake_state_extend(&state), FLAKE_MISMATCH);
+    CHECK_EQ(draw(), FLAKE_MISMATCH);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_MISMATCH);
     CHECK_EQ(read_bytes(path_of("ids"), after, sizeof after), n);
     CHECK(memcmp(after, changed, sizeof after) == 0);
     put_bytes(path_of("ids"), before, sizeof before); /* it stays lost */
-    CHECK_EQ(draw(), FLAKE_FOREIGN);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_FOREIGN);
-    CHECK_EQ(flake_state_close(&state), FLAKE_FOREIGN);
+    CHECK_EQ(draw(), FLAKE_MISMATCH);
+    CHECK_EQ(flake_state_extend(&state), FLAKE_MISMATCH);
+    CHECK_EQ(flake_state_close(&state), FLAKE_MISMATCH);
     CHECK_EQ(read_bytes(path_of("ids"), after, sizeof after), sizeof after);
     CHECK(memcmp(after, before, sizeof after) == 0);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK); /* and what was opened anew is not */
@@ -272,7 +272,7 @@ static void a_close_notices_a_changed_file(void) {
     begin();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     cut_all();
-    CHECK_EQ(flake_state_close(&state), FLAKE_FOREIGN);
+    CHECK_EQ(flake_state_close(&state), FLAKE_MISMATCH);
 }
 
 static const char *failing_call;
@@ -327,11 +327,11 @@ static void two_objects_with_one_descriptor_repeat_nothing(void) {
         status[0] = draw_from(&gen);
         status[1] = draw_from(&others);
     }
-    CHECK(status[0] == FLAKE_FOREIGN && status[1] == FLAKE_OK);
+    CHECK(status[0] == FLAKE_MISMATCH && status[1] == FLAKE_OK);
     CHECK(our->n > 9990);
     CHECK_EQ(repeated(), 0);
     close_it(&other);
-    CHECK_EQ(flake_state_close(&state), FLAKE_FOREIGN);
+    CHECK_EQ(flake_state_close(&state), FLAKE_MISMATCH);
 }
 
 /* The first object writes while the second waits for its horizon to pass. */
@@ -346,7 +346,7 @@ static void an_open_that_waits_finds_out_that_another_writes(void) {
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     (void)(close)(state.file.fd);
     on_sleep = write_meanwhile;
-    CHECK_EQ(open_at(&other, path_of("ids")), FLAKE_FOREIGN);
+    CHECK_EQ(open_at(&other, path_of("ids")), FLAKE_MISMATCH);
     CHECK(strstr(why.text, "was changed") != NULL);
     on_sleep = NULL;
     CHECK_EQ(flake_state_close(&other), FLAKE_INVALID);
@@ -365,16 +365,16 @@ static void what_stands_beside_the_path_is_not_taken(void) {
     CHECK_EQ(flake_state_open(&other, &w, &o, NULL, &why), FLAKE_OK);
     close_it(&other);
     const int64_t horizon_ns = horizon_at(beside);
-    CHECK_EQ(open_at(&state, path), FLAKE_FOREIGN);
+    CHECK_EQ(open_at(&state, path), FLAKE_MISMATCH);
     CHECK(strstr(why.text, ".new") != NULL);
     CHECK_EQ(horizon_at(beside), horizon_ns);
     CHECK_EQ(unlink(beside), 0);
     put_bytes(beside, (const uint8_t *)"a letter", 8);
-    CHECK_EQ(open_at(&state, path), FLAKE_FOREIGN);
+    CHECK_EQ(open_at(&state, path), FLAKE_MISMATCH);
     CHECK_EQ(unlink(beside), 0);
     put_bytes(path_of("far"), (const uint8_t *)"", 0);
     CHECK_EQ(symlink(path_of("far"), beside), 0);
-    CHECK_EQ(open_at(&state, path), FLAKE_FOREIGN);
+    CHECK_EQ(open_at(&state, path), FLAKE_MISMATCH);
     CHECK_EQ(unlink(beside), 0);
 }
 
@@ -403,7 +403,7 @@ static void what_a_run_has_left_beside_the_path_is_taken(void) {
     FILE *longer = fopen(path_of("ids.new"), "ab");
     if (!longer || fputc(0, longer) != 0 || fclose(longer) != 0) abort();
     const int before = descriptors();
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_FOREIGN); /* none of ours is so long */
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_MISMATCH); /* none of ours is so long */
     CHECK_EQ(descriptors(), before);
 }
 
@@ -443,7 +443,7 @@ static void a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked(void) {
         } else if (status == FLAKE_OK) {
             CHECK(state.number > 1);
             CHECK(flake_i_file_is_at(&state.file, path_of("ids")));
-            CHECK_EQ(open_at(&other, path_of("ids")), FLAKE_TAKEN);
+            CHECK_EQ(open_at(&other, path_of("ids")), FLAKE_IN_USE);
             CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
         } else CHECK_EQ(status, FLAKE_IO);
         (void)flake_state_close(&state);
@@ -535,7 +535,7 @@ static void files_of_version_0_1_0_are_refused(void) {
     for (size_t n = 0; n <= sizeof old; n++) {
         begin();
         put_bytes(path_of("ids"), old, n);
-        CHECK_EQ(open_at(&state, path_of("ids")), n < sizeof old ? FLAKE_TORN : FLAKE_FOREIGN);
+        CHECK_EQ(open_at(&state, path_of("ids")), n < sizeof old ? FLAKE_CORRUPT : FLAKE_MISMATCH);
         FILE *in = fopen(path_of("ids"), "rb");
         CHECK(in && fread(found, 1, sizeof found, in) == n && memcmp(found, old, n) == 0);
         if (in) (void)fclose(in);
@@ -643,7 +643,7 @@ static void the_floor_stays_until_an_open_has_waited(void) {
     o.max_ahead_ms = 500;
     o.seq_max = 1;
     o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     while (flake_try(&gen, &id) == FLAKE_OK) {
     }
     asked_before = atomic_load(&state.asked);
@@ -727,7 +727,7 @@ static void a_childs_copy_may_be_opened_anew_as_a_shared_one(void) {
 
 static void let_go_of_the_parents(void) { EXPECT(flake_state_close(&state) == FLAKE_FORKED); }
 
-static void find_the_parents_taken(void) { EXPECT(open_at(&other, path_of("ids")) == FLAKE_TAKEN); }
+static void find_the_parents_taken(void) { EXPECT(open_at(&other, path_of("ids")) == FLAKE_IN_USE); }
 
 static void fork_while_a_state_is_open(void) {
     EXPECT(open_at(&state, path_of("ids")) == FLAKE_OK);
@@ -780,7 +780,7 @@ static void a_close_behind_a_bump_waits_for_who_writes(void) {
     on_sleep = let_it_write;
     if (pthread_create(&writer, NULL, extend_the_state, NULL) != 0) abort();
     while (!atomic_load(&writes)) (void)sched_yield();
-    flake_generation_bump();
+    flake_machine_cloned();
     CHECK_EQ(flake_state_close(&state), FLAKE_FORKED);
     on_sleep = NULL;
     atomic_store(&may_write, true);
@@ -847,7 +847,7 @@ static void a_state_that_is_not_opened_again_is_as_it_was(void) {
     CHECK_EQ(draw(), FLAKE_OK);
     CHECK_EQ((uint64_t)FLAKE_ATOMIC_LOAD(&state.writer, relaxed), 0);
     FLAKE_ATOMIC_STORE(&state.writer, flake_i_thread_id(), relaxed); /* as in a handler */
-    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_TAKEN);
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_IN_USE);
     CHECK(strstr(why.text, "written") != NULL);
     FLAKE_ATOMIC_STORE(&state.writer, 0u, relaxed);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
@@ -931,13 +931,13 @@ static int64_t wait_after(int64_t max_ahead_ms) {
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     o.max_ahead_ms = max_ahead_ms;
     o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     while (flake_try(&gen, &id) == FLAKE_OK) note(id);
     CHECK_EQ(ms_of(id), start_ms + max_ahead_ms);
     close_it(&state);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     const int64_t slept_ns = atomic_load(&our->slept_ns);
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     while (flake_try(&gen, &id) == FLAKE_OK) note(id);
     CHECK_EQ(repeated(), 0);
     close_it(&state);
@@ -975,7 +975,7 @@ static void a_file_replaced_before_it_is_locked_is_let_go(void) {
     CHECK_EQ(open_at(&state, path), FLAKE_OK);
     on_call = NULL;
     CHECK(replaced);
-    CHECK_EQ(open_at(&other, path), FLAKE_TAKEN);
+    CHECK_EQ(open_at(&other, path), FLAKE_IN_USE);
     close_it(&state);
 }
 
@@ -1016,11 +1016,11 @@ static bool keep_no_more(const char *name) {
 
 static void open_each_kind(void) {
     flake_options o = options_now();
-    o.exclusive = our_folder;
+    o.exclusive_dir = our_folder;
     kept_before = kept_on_exec();
     on_call = keep_no_more;
     EXPECT(open_at(&state, path_of("ids")) == FLAKE_OK);
-    EXPECT(flake_init(&gen, &o) == FLAKE_OK);
+    EXPECT(flake_init(&gen, &o, NULL) == FLAKE_OK);
     EXPECT(flake_state_extend(&state) == FLAKE_OK);
     EXPECT(open_snos() == FLAKE_OK);
 }

@@ -47,7 +47,7 @@ static ssize_t stint_write(int fd, const void *from, size_t n) {
 
 static flake_state state;
 static flake_gen gen;
-static flake128_gen wide;
+static flake_gen wide;
 static flake_state numbered;
 static flake_state snos;
 static sno_gen sno;
@@ -164,9 +164,9 @@ static flake_options kind_options(size_t kind) {
     flake_options o = options_in_scene(0);
     if (kind == 0) o.node = 3;
     if (kind == 1)
-        o.layout = flake_layout_sonyflake(), o.node = 0xabcd, o.seq_min = 16, o.seq_max = 31;
+        o.layout = flake_layout_sonyflake, o.node = 0xabcd, o.seq_min = 16, o.seq_max = 31;
     if (kind == 2 || kind == 5) o.seq_min = 5, o.seq_max = 65534;
-    if (kind == 5) o.form = FLAKE_UUID8;
+    if (kind == 5) o.layout = flake_layout_uuid8;
     return o;
 }
 
@@ -179,10 +179,10 @@ static flake_status open_kind(size_t kind) {
     const flake_options o = kind_options(kind);
     const flake_state_options w = where_of("ids");
     if (kind < 2) return open_ids(&o);
-    if (kind == 2 || kind == 5) return flake128_state_open(&state, &w, 0x001a2b3c4d5e, &o, &why);
+    if (kind == 2 || kind == 5) return flake_state_open(&state, &w, of_128(&o, 0x001a2b3c4d5e), &why);
     if (kind == 3) {
         sno_snapshot pool = pool_of(100, 299);
-        return open_snos(&pool) == FLAKE_OK ? FLAKE_OK : FLAKE_FOREIGN;
+        return open_snos(&pool) == FLAKE_OK ? FLAKE_OK : FLAKE_MISMATCH;
     }
     flake_state_options where;
     uint64_t number = 0;
@@ -236,7 +236,7 @@ static void a_file_made_by_hand_is_gone_on_from(void) {
             put_record(512, 8, start_ns - 5 * a_ms, start_ns - 9 * a_ms, run, kinds_hex[other]);
             put_record(4608, 7, start_ns - 7 * a_ms, start_ns - 9 * a_ms, run, kinds_hex[other]);
             put_expected(kind_file(kind));
-            CHECK_EQ(open_kind(kind), kind == other ? FLAKE_OK : FLAKE_FOREIGN);
+            CHECK_EQ(open_kind(kind), kind == other ? FLAKE_OK : FLAKE_MISMATCH);
             if (kind != other) {
                 CHECK(is_as_expected(kind_file(kind)));
                 continue;
@@ -258,11 +258,11 @@ static void are_foreign(const flake_options *first, flake_options second) {
     begin();
     CHECK_EQ(open_ids(first), FLAKE_OK);
     second.state = &state;
-    CHECK_EQ(flake_init(&gen, &second), FLAKE_FOREIGN);
+    CHECK_EQ(flake_init(&gen, &second, NULL), FLAKE_MISMATCH);
     close_it(&state);
     pass_ms(10);
     second.state = NULL;
-    CHECK_EQ(open_ids(&second), FLAKE_FOREIGN);
+    CHECK_EQ(open_ids(&second), FLAKE_MISMATCH);
 }
 
 static void one_field_of_a_layout_makes_it_another(void) {
@@ -283,10 +283,10 @@ static void one_field_of_a_layout_makes_it_another(void) {
         if (field == 5) l->node_shift = 11;
         if (field == 6) l->seq_bits = 7;
         if (field == 7) l->seq_shift = 1;
-        if (field == 8) l->spread = 1;
+        if (field == 8) l->time_reversed = 1;
         if (field == 9) l->gap_at = 3;
         if (field == 10) o.seq_max = 101;
-        CHECK_EQ(flake_layout_check(l), FLAKE_OK);
+        CHECK_EQ(flake_layout_check(l, NULL), FLAKE_OK);
         are_foreign(&base, o);
     }
     flake_options with_gap = base, with_one = base;
@@ -301,35 +301,35 @@ static void one_field_of_a_layout_makes_it_another(void) {
     base.layout.time_sign = 1; /* no id differs */
     base.node = 3;
     base.node_offset = 2;
-    CHECK_EQ(flake_init(&gen, &base), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &base, NULL), FLAKE_OK);
     close_it(&state);
 }
 
 /* Mastodon's layout is what wide ids are drawn by, and worker 0 has the number of its only node. */
 static void narrow_and_wide_are_foreign_to_each_other(void) {
     flake_options narrow = options_in_scene(0), o = options_in_scene(0);
-    narrow.layout = flake_layout_mastodon();
+    narrow.layout = flake_layout_mastodon;
     begin();
     const flake_state_options where = where_of("ids");
     CHECK_EQ(open_ids(&narrow), FLAKE_OK);
     o.state = &state;
-    CHECK_EQ(flake128_init(&wide, 0, &o), FLAKE_FOREIGN);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 0), NULL), FLAKE_MISMATCH);
     close_it(&state);
     pass_ms(10);
-    CHECK_EQ(flake128_state_open(&state, &where, 0, NULL, &why), FLAKE_FOREIGN);
+    CHECK_EQ(flake_state_open(&state, &where, of_128(NULL, 0), &why), FLAKE_MISMATCH);
 
     begin();
     const flake_state_options again = where_of("ids");
     o.state = NULL;
-    CHECK_EQ(flake128_state_open(&state, &again, 0, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &again, of_128(&o, 0), &why), FLAKE_OK);
     narrow.state = o.state = &state;
-    CHECK_EQ(flake_init(&gen, &narrow), FLAKE_FOREIGN);
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_FOREIGN);
-    CHECK_EQ(flake128_init(&wide, 0, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &narrow, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_MISMATCH);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 0), NULL), FLAKE_OK);
     close_it(&state);
     pass_ms(10);
     narrow.state = NULL;
-    CHECK_EQ(open_ids(&narrow), FLAKE_FOREIGN);
+    CHECK_EQ(open_ids(&narrow), FLAKE_MISMATCH);
 }
 
 static void a_file_of_flakes_is_no_pool(void) {
@@ -342,10 +342,10 @@ static void a_file_of_flakes_is_no_pool(void) {
     close_it(&state);
     pass_ms(10);
     const int before = descriptors();
-    CHECK_EQ(open_snos_at("ids", &any), FLAKE_FOREIGN);
+    CHECK_EQ(open_snos_at("ids", &any), FLAKE_MISMATCH);
     CHECK_EQ(descriptors(), before);
     CHECK_EQ(mkfifo(path_of("pipe"), 0666), 0); /* nor is a pipe, which nobody writes to */
-    CHECK_EQ(open_snos_at("pipe", &any), FLAKE_FOREIGN);
+    CHECK_EQ(open_snos_at("pipe", &any), FLAKE_MISMATCH);
 }
 
 static void a_pool_that_does_not_begin_at_0_has_its_state(void) {
@@ -364,12 +364,12 @@ static void a_pool_that_does_not_begin_at_0_has_its_state(void) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         sno_snapshot other = pool_of(others[i][0], others[i][1]);
         const bool is_part = others[i][0] >= 100 && others[i][1] <= 199;
-        CHECK_EQ(sno_init(&sno, &other, &o, NULL), is_part ? FLAKE_OK : FLAKE_FOREIGN);
+        CHECK_EQ(sno_init(&sno, &other, &o, NULL), is_part ? FLAKE_OK : FLAKE_MISMATCH);
     }
     CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         sno_snapshot other = pool_of(others[i][0], others[i][1]);
-        CHECK_EQ(open_snos(&other), FLAKE_FOREIGN);
+        CHECK_EQ(open_snos(&other), FLAKE_MISMATCH);
     }
     memset(&pool, 0, sizeof pool); /* the file knows */
     CHECK_EQ(open_snos(&pool), FLAKE_OK);
@@ -402,7 +402,7 @@ static void what_is_written_and_read_in_parts_is_whole(void) {
                 CHECK_EQ(open_ids(&o), FLAKE_OK);
                 CHECK(stint.calls > 8192 / 200);
                 o.state = &state;
-                CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+                CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
                 for (int i = 0; i < 3; i++, pass_ms(2900)) {
                     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
                     CHECK(id > last || i == 0);
@@ -428,7 +428,7 @@ static void a_write_of_nothing_is_a_failed_one(void) {
     stint.writes_nothing = false;
     CHECK_EQ(open_ids(&o), FLAKE_OK);
     o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     stint.writes_nothing = true;
     CHECK_EQ(flake_state_extend(&state), FLAKE_OK); /* there is nothing to write yet */
     pass_ms(4000);
@@ -471,7 +471,7 @@ static void a_lock_that_can_t_be_had_is_not_anothers(void) {
         int error;
         flake_status status;
     } cases[] = {
-        {ENOLCK, FLAKE_IO}, {EINVAL, FLAKE_IO}, {EACCES, FLAKE_TAKEN}, {EAGAIN, FLAKE_TAKEN}};
+        {ENOLCK, FLAKE_IO}, {EINVAL, FLAKE_IO}, {EACCES, FLAKE_IN_USE}, {EAGAIN, FLAKE_IN_USE}};
     flake_options o = options_in_scene(0);
 #if !defined(__linux__)
     printf("  skipped: other locks than Linux's\n");
@@ -492,9 +492,9 @@ static void a_lock_that_can_t_be_had_is_not_anothers(void) {
         CHECK_EQ(open_ids(&o), cases[i].status);
         if (cases[i].status == FLAKE_IO) CHECK(strstr(why.text, strerror(cases[i].error)));
         CHECK_EQ(open_kind(4), cases[i].status);
-        o.exclusive = our_folder;
-        CHECK_EQ(flake_init(&gen, &o), cases[i].status);
-        o.exclusive = NULL;
+        o.exclusive_dir = our_folder;
+        CHECK_EQ(flake_init(&gen, &o, NULL), cases[i].status);
+        o.exclusive_dir = NULL;
         on_call = NULL;
         CHECK_EQ(descriptors(), open_before);
     }
@@ -516,9 +516,9 @@ static void new_files_are_as_the_umask_says(void) {
         const mode_t before = umask((mode_t)masks[i]);
         CHECK_EQ(open_ids(&o), FLAKE_OK);
         CHECK_EQ(open_kind(4), FLAKE_OK);
-        o.exclusive = our_folder;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-        o.exclusive = NULL;
+        o.exclusive_dir = our_folder;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        o.exclusive_dir = NULL;
         (void)umask(before);
         CHECK_EQ(mode_of(path_of("ids")), 0666 & ~masks[i]);
         CHECK_EQ(mode_of(path_of("7.slot")), 0666 & ~masks[i]);
@@ -526,7 +526,7 @@ static void new_files_are_as_the_umask_says(void) {
                        "test \"$(find '%s' -name '*.exclusive' -perm %o)\"", our_folder,
                        0666 & ~masks[i]);
         CHECK_EQ(system(command), 0);
-        flake_retire(&gen);
+        flake_release(&gen);
         close_it(&state);
         close_it(&numbered);
     }
@@ -547,17 +547,17 @@ static void open_without_streams(void) {
         if (closed_streams >> fd & 1) (void)close(fd);
     for (int run = 0; run < 2; run++, pass_ms(5)) { /* a new file, and one that is there */
         o.state = NULL;
-        o.exclusive = NULL;
+        o.exclusive_dir = NULL;
         EXPECT(open_ids(&o) == FLAKE_OK && state.file.fd > 2);
         EXPECT(open_kind(4) == FLAKE_OK && numbered.file.fd > 2);
         o.state = &state;
-        o.exclusive = our_folder;
-        EXPECT(flake_init(&gen, &o) == FLAKE_OK && gen.exclusive.fd > 2);
+        o.exclusive_dir = our_folder;
+        EXPECT(flake_init(&gen, &o, NULL) == FLAKE_OK && gen.exclusive.fd > 2);
         EXPECT(fcntl(state.file.fd, F_GETFD) & FD_CLOEXEC);
         EXPECT(streams_are_as_they_were());
         pass_ms(4000);
         EXPECT(flake_next(&gen, &id) == FLAKE_OK);
-        flake_retire(&gen);
+        flake_release(&gen);
         EXPECT(flake_state_close(&state) == FLAKE_OK);
         EXPECT(flake_state_close(&numbered) == FLAKE_OK);
         EXPECT(streams_are_as_they_were());

@@ -39,7 +39,7 @@ static flake_status open_flake(void) {
     const flake_status status = flake_state_open(&state, &w, &o, NULL, NULL);
     if (status != FLAKE_OK) return status;
     o.state = &state;
-    return flake_init(&gen, &o);
+    return flake_init(&gen, &o, NULL);
 }
 
 static flake_options sno_options_now(void) {
@@ -91,23 +91,23 @@ static flake_status release_slot(void) { return flake_state_close(&numbered); }
 
 static flake_status exclude_flake(void) {
     flake_options o = options_in_scene(1);
-    o.exclusive = our_folder;
-    return flake_init(&gen, &o);
+    o.exclusive_dir = our_folder;
+    return flake_init(&gen, &o, NULL);
 }
 
 static flake_status exclude_sno(void) {
     flake_options o = sno_options_now();
-    o.exclusive = our_folder;
+    o.exclusive_dir = our_folder;
     return sno_init(&sno, &sno_pool_of, &o, NULL);
 }
 
 static flake_status retire_flake(void) {
-    flake_retire(&gen);
+    flake_release(&gen);
     return FLAKE_OK;
 }
 
 static flake_status retire_sno(void) {
-    sno_retire(&sno);
+    flake_release(&sno.gen);
     return FLAKE_OK;
 }
 
@@ -266,7 +266,7 @@ static void a_claim_is_not_cancelled(void) {
     const int open_before = descriptors();
     for (int call = 1; cancelled_at(call, claim_slot) && !check_failures; call++) {
         CHECK_EQ(descriptors(), open_before + 1);
-        CHECK_EQ(claim_slot(), FLAKE_TAKEN);
+        CHECK_EQ(claim_slot(), FLAKE_IN_USE);
         CHECK_EQ(release_slot(), FLAKE_OK);
         if (call % 2) CHECK_EQ(unlink(path_of("0.slot")), 0);
         else pass_ms(-1); /* the number is held back: it waits */
@@ -297,7 +297,7 @@ static void a_range_is_claimed_and_let_go_whole(void) {
         const int open_before = descriptors();
         for (int call = 1; cancelled_at(call, ways[i].take) && !check_failures; call++) {
             CHECK_EQ(descriptors(), open_before + 1);
-            CHECK_EQ(ways[i].take(), FLAKE_TAKEN);
+            CHECK_EQ(ways[i].take(), FLAKE_IN_USE);
             CHECK_EQ(ways[i].let_go(), FLAKE_OK);
         }
         CHECK(cancel_at > 4);
@@ -344,7 +344,7 @@ static void draw_in_between(int signal_number) {
     CHECK_EQ(kind_at_hand->shut(), FLAKE_AGAIN);
     if (kind_at_hand == &kinds[0]) {
         CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
-        CHECK_EQ(flake_try_n(&gen, &id, 1), 0);
+        CHECK_EQ(got64_n(&gen, &id, 1), 0);
         CHECK_EQ(id, 7);
     } else {
         null = next_sno(&sno, 0);
@@ -424,8 +424,8 @@ static void errno_stays_as_it_was(void) {
     CHECK_EQ(claim_slot(), FLAKE_OK);
     CHECK_EQ(release_slot(), FLAKE_OK);
     CHECK_EQ(exclude_flake(), FLAKE_OK);
-    CHECK_EQ(exclude_flake(), FLAKE_TAKEN);
-    flake_retire(&gen);
+    CHECK_EQ(exclude_flake(), FLAKE_IN_USE);
+    flake_release(&gen);
     CHECK_EQ(errno, 77);
 }
 

@@ -10,14 +10,15 @@
 #define FLAKE_CLOCK_NS(kind) ((void)(kind), scene_clock(NULL))
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 #include "sno_key.h"
 
 static struct shared {
     flake_gen gen;
     flake_state state;
-    flake_shard shards[2];
+    flake_gen shards[2];
     flake_lane lane[2];
-    flake_lanes lanes;
+    flake_gen lanes;
     sno_gen sno;
     flake_state snos;
 } * all; /* what processes share */
@@ -53,7 +54,7 @@ static flake_status open_it(void) {
 
 static flake_status start_it(void) {
     const flake_options o = options_on_state();
-    return flake_init(&all->gen, &o);
+    return flake_init(&all->gen, &o, NULL);
 }
 
 static flake_status draw(void) {
@@ -99,7 +100,7 @@ static void is_not_the_holder(void) {
     const uint64_t number = records();
     EXPECT(flake_state_extend(&all->state) == FLAKE_FORKED);
     EXPECT(flake_state_close(&all->state) == FLAKE_FORKED);
-    EXPECT(open_it() == FLAKE_TAKEN);
+    EXPECT(open_it() == FLAKE_IN_USE);
     EXPECT(strstr(why.text, "in use") != NULL);
     EXPECT(flake_state_extend(&all->state) == FLAKE_FORKED);
     EXPECT(start_it() == FLAKE_FORKED);
@@ -179,14 +180,14 @@ static void draws_from_each_lane(void) {
         if (!finds_it) return; /* what lies elsewhere might keep a draw waiting for ever */
         for (unsigned k = 0; k < 256; k++)
             FLAKE_ATOMIC_STORE(&all->lanes.split.map[k], i + 1, relaxed);
-        EXPECT(flake_lanes_try(&all->lanes, &id) == FLAKE_OK);
+        EXPECT(flake_try(&all->lanes, &id) == FLAKE_OK);
         note(id);
     }
 }
 
 static void draws_from_no_lane(void) {
     uint64_t id;
-    EXPECT(flake_lanes_try(&all->lanes, &id) == FLAKE_AGAIN);
+    EXPECT(flake_try(&all->lanes, &id) == FLAKE_AGAIN);
 }
 
 static const struct role {
@@ -288,7 +289,7 @@ static void lanes_stop_at_the_horizon_too(void) {
         begin_shared();
         const flake_options o = options_on_state();
         CHECK_EQ(open_it(), FLAKE_OK);
-        CHECK_EQ(flake_lanes_init(&all->lanes, all->lane, 2, &o), FLAKE_OK);
+        CHECK_EQ(flake_init(&all->lanes, with_lanes(&o, all->lane, 2), NULL), FLAKE_OK);
         draws_from_each_lane();
         other(fork_only, "draws_from_each_lane");
         pass_ms(10000);
@@ -413,10 +414,10 @@ static void a_file_put_back_behind_the_dead_is_not_taken_over(void) {
     begin_shared();
     child_is_killed(opens_and_the_file_is_put_back);
     CHECK_EQ(draw(), FLAKE_OK);
-    CHECK_EQ(open_it(), FLAKE_FOREIGN);
+    CHECK_EQ(open_it(), FLAKE_MISMATCH);
     CHECK(strstr(why.text, "was changed") != NULL);
     pass_ms(1);
-    CHECK_EQ(draw(), FLAKE_FOREIGN);
+    CHECK_EQ(draw(), FLAKE_MISMATCH);
     CHECK_EQ(repeated(), 0);
 }
 
@@ -444,7 +445,7 @@ static void a_child_of_the_opener_keeps_the_file_until_it_lets_go(void) {
     to_orphan = new_line();
     from_orphan = new_line();
     child_is_killed(leaves_a_child_behind);
-    CHECK_EQ(open_it(), FLAKE_TAKEN);
+    CHECK_EQ(open_it(), FLAKE_IN_USE);
     CHECK_EQ(draw(), FLAKE_OK);
     tell(&to_orphan);
     CHECK(await_word(&from_orphan));
@@ -473,7 +474,7 @@ static void another_run(void) {
     o.state = NULL;
     EXPECT(flake_state_open(&mine, &w, &o, NULL, &why) == FLAKE_OK);
     o.state = &mine;
-    EXPECT(flake_init(&gen, &o) == FLAKE_OK);
+    EXPECT(flake_init(&gen, &o, NULL) == FLAKE_OK);
     for (int i = 0; i < 100; i++, pass_ms(1)) {
         EXPECT(flake_next(&gen, &id) == FLAKE_OK);
         note(id);
@@ -507,18 +508,18 @@ static void a_state_that_is_not_shared_is_refused(void) {
     CHECK_EQ(flake_state_open(&mine, &w, &o, NULL, &why), FLAKE_OK);
     o.shared_memory = true;
     o.state = &mine;
-    CHECK_EQ(flake_init(&all->gen, &o), FLAKE_INVALID);
-    CHECK_EQ(flake_shards_init(all->shards, 2, &o), FLAKE_INVALID);
-    CHECK(flake_options_why(&o) && strstr(flake_options_why(&o), "shared_memory") != NULL);
+    CHECK_EQ(flake_init(&all->gen, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init_shards(all->shards, 2, &o, NULL), FLAKE_INVALID);
+    CHECK(options_why(&o) && strstr(options_why(&o), "shared_memory") != NULL);
     CHECK_EQ(flake_state_close(&mine), FLAKE_OK);
     pass_ms(1);
     CHECK_EQ(open_it(), FLAKE_OK);
     o.state = &all->state;
-    CHECK(flake_options_why(&o) == NULL);
-    CHECK_EQ(flake_shards_init(all->shards, 2, &o), FLAKE_OK);
+    CHECK(options_why(&o) == NULL);
+    CHECK_EQ(flake_init_shards(all->shards, 2, &o, NULL), FLAKE_OK);
     uint64_t id = 0;
     for (int i = 0; i < 2; i++) {
-        CHECK_EQ(flake_shard_try(&all->shards[i], &id), FLAKE_OK);
+        CHECK_EQ(flake_try(&all->shards[i], &id), FLAKE_OK);
         note(id);
     }
     CHECK_EQ(repeated(), 0);
@@ -575,7 +576,7 @@ static void snos_go_on_too(void) {
 
 /* ---- several that open at once ---- */
 
-static void find_it_taken(void) { EXPECT(open_it() == FLAKE_TAKEN); }
+static void find_it_taken(void) { EXPECT(open_it() == FLAKE_IN_USE); }
 
 static const char *meet_at;
 
@@ -631,7 +632,7 @@ static void who_finds_the_file_made_meanwhile_changes_nothing(void) {
     has_opened = new_line(), may_leave = new_line();
     opens = 0;
     on_call = let_another_come_first;
-    CHECK_EQ(open_it(), FLAKE_TAKEN);
+    CHECK_EQ(open_it(), FLAKE_IN_USE);
     CHECK(on_call == NULL);
     tell(&may_leave);
     CHECK_EQ(end_of(first_comer), 0);

@@ -30,7 +30,7 @@ static bool names_a_file(void) {
 static void a_file_in_use_is_refused_at_once(void) {
     if (!names_a_file()) return;
     CHECK_EQ(open_at_path(&state), FLAKE_OK);
-    CHECK_EQ(open_at_path(&second), FLAKE_TAKEN);
+    CHECK_EQ(open_at_path(&second), FLAKE_IN_USE);
     CHECK_EQ(flake_state_close(&state), FLAKE_OK);
     CHECK_EQ(remove(path), 0);
 }

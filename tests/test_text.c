@@ -14,7 +14,7 @@ typedef struct kind {
     unsigned base;
     size_t width;
     const char *digits;
-    int form; /* a flake_text; of 128 bits: -1 */
+    int form; /* a flake_encoding; of 128 bits: -1 */
 } kind;
 
 enum { forms = 11, kinds = forms + 61 };
@@ -111,19 +111,19 @@ static const char *reference_of(flake128 id, const kind *k, char *text) {
 /* ---- the calls ---- */
 
 static size_t format(flake128 id, const kind *k, char *text, size_t size) {
-    return k->form < 0 ? flake128_format(id, k->base, text, size)
-                       : flake_format(flake_from_bytes(id.bytes + 8), (flake_text)k->form, text, size);
+    return k->form < 0 ? flake128_format(&id, k->base, text, size)
+                       : flake_format(flake_from_bytes(id.bytes + 8), (flake_encoding)k->form, text, size);
 }
 
 static size_t format_fixed(flake128 id, const kind *k, char *text, size_t size) {
-    return k->form < 0 ? flake128_format_fixed(id, k->base, text, size)
-                       : flake_format_fixed(flake_from_bytes(id.bytes + 8), (flake_text)k->form, text, size);
+    return k->form < 0 ? flake128_format_fixed(&id, k->base, text, size)
+                       : flake_format_fixed(flake_from_bytes(id.bytes + 8), (flake_encoding)k->form, text, size);
 }
 
 static flake_status parse(const char *text, size_t len, const kind *k, flake128 *id) {
     if (k->form < 0) return flake128_parse(text, len, k->base, id);
     uint64_t id64 = flake_from_bytes(id->bytes + 8);
-    const flake_status status = flake_parse(text, len, (flake_text)k->form, &id64);
+    const flake_status status = flake_parse(text, len, (flake_encoding)k->form, &id64);
     *id = widen(id64);
     return status;
 }
@@ -223,11 +223,11 @@ static void known_texts(void) {
     flake128 all_ones;
     memset(&all_ones, 0xff, sizeof all_ones);
     char text[FLAKE128_TEXT_SIZE] = "";
-    flake128_format(all_ones, 10, text, sizeof text);
+    flake128_format(&all_ones, 10, text, sizeof text);
     CHECK_STR(text, "340282366920938463463374607431768211455");
-    flake128_format(all_ones, 16, text, sizeof text);
+    flake128_format(&all_ones, 16, text, sizeof text);
     CHECK_STR(text, "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF");
-    flake128_format_fixed(widen(61), 62, text, sizeof text);
+    flake128_format_fixed(&widen(61), 62, text, sizeof text);
     CHECK_STR(text, "000000000000000000000z");
 }
 
@@ -353,7 +353,7 @@ static void unknown_forms(void) {
     memset(buf, '#', sizeof buf);
     static const unsigned unknown[] = {forms, forms + 1, 255, 256, 1000000, 0x80000000u, UINT_MAX};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
-        const flake_text form = (flake_text)unknown[i];
+        const flake_encoding form = (flake_encoding)unknown[i];
         uint64_t id = 77;
         CHECK_EQ(flake_text_width(form), 0);
         CHECK_EQ(flake_format(5, form, buf, sizeof buf), 0);
@@ -366,8 +366,8 @@ static void unknown_forms(void) {
         const unsigned base = bad_bases[i];
         flake128 id = widen(77);
         CHECK_EQ(flake128_text_width(base), 0);
-        CHECK_EQ(flake128_format(id, base, buf, sizeof buf), 0);
-        CHECK_EQ(flake128_format_fixed(id, base, buf, sizeof buf), 0);
+        CHECK_EQ(flake128_format(&id, base, buf, sizeof buf), 0);
+        CHECK_EQ(flake128_format_fixed(&id, base, buf, sizeof buf), 0);
         CHECK(flake128_parse("0", 1, base, &id) == FLAKE_INVALID && same(id, widen(77)));
         CHECK(flake128_parse(NULL, 0, base, &id) == FLAKE_INVALID && same(id, widen(77)));
     }
@@ -415,7 +415,7 @@ static void refusals(void) {
         "",  " ", "+1", "-1", "1 ", " 1", "1\n", "1_1", "1,1", "1.1",  "1'1",  "{",    "[",    "`",
         "@", ":", "/",  ".",  "~",  "=",  "\\",  "^",   "?",   "\x7f", "\xff", "\xb1", "1\xb1"};
     static const struct {
-        flake_text form;
+        flake_encoding form;
         const char *digits;
     } foreign[] = {{FLAKE_HEX, "Fg"},         {FLAKE_BIN, "2"},           {FLAKE_BASE32, "aILOUilou"},
                    {FLAKE_BASE36, "a"},       {FLAKE_BASE58, "0IOl"},     {FLAKE_BASE58_FLICKR, "0IOl"},
@@ -541,7 +541,7 @@ static void widths(void) {
     for (size_t i = 0; i < kinds; i++) {
         const kind k = kind_of(i);
         char digits[FLAKE128_TEXT_SIZE + 7];
-        if (k.form >= 0) CHECK_EQ(flake_text_width((flake_text)k.form), k.width);
+        if (k.form >= 0) CHECK_EQ(flake_text_width((flake_encoding)k.form), k.width);
         if (k.form >= 0) CHECK(k.width < FLAKE_TEXT_SIZE);
         CHECK_EQ(format(ones(&k), &k, text, sizeof text), k.width);
         reference(ones(&k), k.base, digits62, sizeof digits - 1, digits);
@@ -573,8 +573,8 @@ static void no_text_is_no_id(void) {
 }
 
 static void every_status_has_words_of_its_own(void) {
-    const char *words[FLAKE_TAKEN + 1];
-    for (int status = 0; status <= FLAKE_TAKEN; status++) {
+    const char *words[FLAKE_IN_USE + 1];
+    for (int status = 0; status <= FLAKE_IN_USE; status++) {
         words[status] = flake_status_str((flake_status)status);
         CHECK(words[status] && *words[status]);
         CHECK(strcmp(words[status], flake_status_str((flake_status)99)) != 0);

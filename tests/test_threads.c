@@ -16,6 +16,7 @@
 static void nap(int64_t ns);
 #define FLAKE_SLEEP_NS(ns) nap(ns)
 #include "flake.h"
+#include "options.h"
 
 #ifdef TEST_SMALL
 enum { small = 1 };
@@ -129,7 +130,7 @@ struct worker {
     const plan *p;
     pthread_t thread;
     uint64_t seed, random;
-    flake_shard *shard;
+    flake_gen *shard;
     flake_prefetch stock;
     stream got[streams];
     size_t early, refused;
@@ -137,11 +138,11 @@ struct worker {
 };
 
 static flake_gen gen;
-static flake_shard shards[most_threads];
-static flake128_gen wide;
+static flake_gen shards[most_threads];
+static flake_gen wide;
 static flake_lane lane_array[most_threads], wide_lane_array[most_threads];
-static flake_lanes lanes;
-static flake128_lanes wide_lanes;
+static flake_gen lanes;
+static flake_gen wide_lanes;
 static _Atomic(uint64_t) newest_unit; /* of all ids of lanes */
 static worker workers[most_threads];
 static atomic_uint ready, running;
@@ -163,24 +164,24 @@ static flake_status gen_next_n(worker *w, uint64_t *ids, size_t n) {
     return (void)w, flake_next_n(&gen, ids, n);
 }
 static size_t gen_try_n(worker *w, uint64_t *ids, size_t n) {
-    return (void)w, flake_try_n(&gen, ids, n);
+    return (void)w, got64_n(&gen, ids, n);
 }
 static int64_t gen_retry(worker *w) { return (void)w, flake_retry_ns(&gen); }
 
 static const face shared = {gen_next, gen_try, gen_try_at, gen_next_n, gen_try_n, gen_retry};
 
-static flake_status shard_next(worker *w, uint64_t *id) { return flake_shard_next(w->shard, id); }
-static flake_status shard_try(worker *w, uint64_t *id) { return flake_shard_try(w->shard, id); }
+static flake_status shard_next(worker *w, uint64_t *id) { return flake_next(w->shard, id); }
+static flake_status shard_try(worker *w, uint64_t *id) { return flake_try(w->shard, id); }
 static flake_status shard_try_at(worker *w, int64_t unix_ms, uint64_t *id) {
-    return flake_shard_try_at(w->shard, unix_ms, id);
+    return flake_try_at(w->shard, unix_ms, id);
 }
 static flake_status shard_next_n(worker *w, uint64_t *ids, size_t n) {
-    return flake_shard_next_n(w->shard, ids, n);
+    return flake_next_n(w->shard, ids, n);
 }
 static size_t shard_try_n(worker *w, uint64_t *ids, size_t n) {
-    return flake_shard_try_n(w->shard, ids, n);
+    return got64_n(w->shard, ids, n);
 }
-static int64_t shard_retry(worker *w) { return flake_shard_retry_ns(w->shard); }
+static int64_t shard_retry(worker *w) { return flake_retry_ns(w->shard); }
 
 static const face sharded = {shard_next,   shard_try,   shard_try_at,
                              shard_next_n, shard_try_n, shard_retry};
@@ -189,9 +190,9 @@ static const face sharded = {shard_next,   shard_try,   shard_try_at,
 static const uint64_t wide_worker = 0x9ba1a5c50962;
 
 static flake_status narrow(flake_status status, flake128 id, uint64_t *out) {
-    flake128_parts parts;
+    flake_parts parts;
     if (status != FLAKE_OK) return status;
-    if (flake128_decompose(FLAKE_BOUNDARY, id, &parts) != FLAKE_OK || parts.worker != wide_worker)
+    if (flake128_decompose(&flake_layout_boundary, &id, &parts) != FLAKE_OK || parts.node != wide_worker)
         return FLAKE_INVALID;
     *out = parts.time << 16 | parts.seq;
     return FLAKE_OK;
@@ -222,11 +223,11 @@ static flake_status wide_next_n(worker *w, uint64_t *out, size_t n) {
 }
 static size_t wide_try_n(worker *w, uint64_t *out, size_t n) {
     flake128 ids[most_batch];
-    size_t done = flake128_try_n(&wide, ids, n);
+    size_t done = got128_n(&wide, ids, n);
     for (size_t i = 0; i < done; i++) w->refused += narrow(FLAKE_OK, ids[i], &out[i]) != FLAKE_OK;
     return done;
 }
-static int64_t wide_retry(worker *w) { return (void)w, flake128_retry_ns(&wide); }
+static int64_t wide_retry(worker *w) { return (void)w, flake_retry_ns(&wide); }
 
 static const face wides = {wide_next, wide_try, wide_try_at, wide_next_n, wide_try_n, wide_retry};
 
@@ -244,13 +245,13 @@ static unsigned lanes_shift(const worker *w);
 
 static flake_status laned_next(worker *w, uint64_t *id) {
     const uint64_t before = lanes_before();
-    const flake_status status = flake_lanes_next(&lanes, id);
+    const flake_status status = flake_next(&lanes, id);
     if (status == FLAKE_OK) was_before(w, before, *id >> lanes_shift(w));
     return status;
 }
 static flake_status laned_try(worker *w, uint64_t *id) {
     const uint64_t before = lanes_before();
-    const flake_status status = flake_lanes_try(&lanes, id);
+    const flake_status status = flake_try(&lanes, id);
     if (status == FLAKE_OK) was_before(w, before, *id >> lanes_shift(w));
     return status;
 }
@@ -259,29 +260,29 @@ static flake_status laned_try_at(worker *w, int64_t unix_ms, uint64_t *id) { /* 
 }
 static flake_status laned_next_n(worker *w, uint64_t *ids, size_t n) {
     const uint64_t before = lanes_before();
-    const flake_status status = flake_lanes_next_n(&lanes, ids, n);
+    const flake_status status = flake_next_n(&lanes, ids, n);
     for (size_t i = 0; i < n && ids[i]; i++) was_before(w, before, ids[i] >> lanes_shift(w));
     return status;
 }
 static size_t laned_try_n(worker *w, uint64_t *ids, size_t n) {
     const uint64_t before = lanes_before();
-    const size_t done = flake_lanes_try_n(&lanes, ids, n);
+    const size_t done = got64_n(&lanes, ids, n);
     for (size_t i = 0; i < done; i++) was_before(w, before, ids[i] >> lanes_shift(w));
     return done;
 }
-static int64_t laned_retry(worker *w) { return (void)w, flake_lanes_retry_ns(&lanes); }
+static int64_t laned_retry(worker *w) { return (void)w, flake_retry_ns(&lanes); }
 
 static const face laned = {laned_next,   laned_try,   laned_try_at,
                            laned_next_n, laned_try_n, laned_retry};
 
 static flake_status wide_laned_next(worker *w, uint64_t *out) {
     flake128 id = {{0}};
-    const flake_status status = flake128_lanes_next(&wide_lanes, &id);
+    const flake_status status = flake128_next(&wide_lanes, &id);
     return (void)w, narrow(status, id, out);
 }
 static flake_status wide_laned_try(worker *w, uint64_t *out) {
     flake128 id = {{0}};
-    const flake_status status = flake128_lanes_try(&wide_lanes, &id);
+    const flake_status status = flake128_try(&wide_lanes, &id);
     return (void)w, narrow(status, id, out);
 }
 static flake_status wide_laned_try_at(worker *w, int64_t unix_ms, uint64_t *out) {
@@ -290,18 +291,18 @@ static flake_status wide_laned_try_at(worker *w, int64_t unix_ms, uint64_t *out)
 static flake_status wide_laned_next_n(worker *w, uint64_t *out, size_t n) {
     flake128 ids[most_batch];
     memset(ids, 0, n * sizeof *ids);
-    const flake_status status = flake128_lanes_next_n(&wide_lanes, ids, n);
+    const flake_status status = flake128_next_n(&wide_lanes, ids, n);
     for (size_t i = 0; i < n; i++)
         if (narrow(FLAKE_OK, ids[i], &out[i]) != FLAKE_OK) return FLAKE_INVALID;
     return (void)w, status;
 }
 static size_t wide_laned_try_n(worker *w, uint64_t *out, size_t n) {
     flake128 ids[most_batch];
-    const size_t done = flake128_lanes_try_n(&wide_lanes, ids, n);
+    const size_t done = got128_n(&wide_lanes, ids, n);
     for (size_t i = 0; i < done; i++) w->refused += narrow(FLAKE_OK, ids[i], &out[i]) != FLAKE_OK;
     return done;
 }
-static int64_t wide_laned_retry(worker *w) { return (void)w, flake128_lanes_retry_ns(&wide_lanes); }
+static int64_t wide_laned_retry(worker *w) { return (void)w, flake_retry_ns(&wide_lanes); }
 
 static const face wide_laned = {wide_laned_next,   wide_laned_try,   wide_laned_try_at,
                                 wide_laned_next_n, wide_laned_try_n, wide_laned_retry};
@@ -393,7 +394,7 @@ static void on_signal(int signal) {
 
 static int64_t newest_ms(const worker *w) {
     const stream *s = &w->got[w->got[own].n ? own : stocked];
-    const flake_layout l = is_wide(w->p) ? flake_layout_mastodon() : w->p->options.layout;
+    const flake_layout l = is_wide(w->p) ? flake_layout_mastodon : w->p->options.layout;
     return s->n ? l.epoch_ms + (int64_t)((s->last >> l.time_shift) * l.unit_ms) : INT64_MIN;
 }
 
@@ -402,7 +403,7 @@ static void *work(void *at) {
     const plan *p = w->p;
     step_random = w->seed;
     me = w;
-    (void)flake_prefetch_init(&w->stock, &gen, stock_size, 0);
+    (void)flake_prefetch_init(&w->stock, &gen, stock_size, 0, NULL);
     (void)atomic_fetch_add(&ready, 1);
     while (atomic_load(&ready) < p->threads) (void)sched_yield();
 
@@ -441,7 +442,7 @@ static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
     *newest = place;
     wrong += s.seq_min != o->seq_min || s.seq_max != o->seq_max || s.node != o->node;
     wrong += flake_available(g) > cap * (uint64_t)(o->max_ahead_ms + 1);
-    const int64_t lag_ms = flake_lag_ms(g), retry_ns = flake_retry_ns(g);
+    const int64_t lag_ms = flake_ahead_ms(g), retry_ns = flake_retry_ns(g);
     wrong += lag_ms < 0 || lag_ms > max_ns / 1000000;
     wrong += retry_ns < 0 || retry_ns > max_ns;
     flake_stats_get(g, &stats);
@@ -454,14 +455,14 @@ static size_t ask_lanes(uint64_t *newest) {
     flake_stats stats;
     memset(&s, 0, sizeof s);
     const uint64_t given = atomic_load(&newest_unit);
-    size_t wrong = flake_lanes_snapshot_take(&lanes, &s) != FLAKE_OK;
+    size_t wrong = flake_snapshot_take(&lanes, &s) != FLAKE_OK;
     const uint64_t begun = s.count / ((uint64_t)s.seq_max - s.seq_min + 1);
     const uint64_t unit = (uint64_t)(s.unix_ms - s.epoch_ms) / s.unit_ms + begun - 1;
     wrong += unit < *newest || unit < given; /* what is given back, by waiters, would fall */
     *newest = unit;
-    wrong += flake_lanes_available(&lanes) > (uint64_t)s.seq_max - s.seq_min + 1;
-    wrong += flake_lanes_retry_ns(&lanes) < 0;
-    flake_lanes_stats_get(&lanes, &stats);
+    wrong += flake_available(&lanes) > (uint64_t)s.seq_max - s.seq_min + 1;
+    wrong += flake_retry_ns(&lanes) < 0;
+    flake_stats_get(&lanes, &stats);
     return wrong;
 }
 
@@ -473,7 +474,7 @@ static void *ask_on(void *at) {
         a->wrong += ask(a->p, &gen, &newest[most_threads]);
         if (has_lanes(a->p)) a->wrong += ask_lanes(&unit);
         for (unsigned i = 0; i < a->p->shards && !has_lanes(a->p); i++)
-            a->wrong += ask(a->p, flake_shard_gen(&shards[i]), &newest[i]);
+            a->wrong += ask(a->p, &shards[i], &newest[i]);
         a->asked++;
         (void)sched_yield();
     } while (atomic_load(&running));
@@ -485,18 +486,16 @@ static void run(plan *p) {
     flake_options wide_options = p->options;
     memset(&wide_options.layout, 0, sizeof wide_options.layout);
     wide_options.node = 0;
-    CHECK_EQ(flake_init(&gen, &p->options), FLAKE_OK);
-    CHECK_EQ(flake128_init(&wide, wide_worker, &wide_options), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &p->options, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&wide_options, wide_worker), NULL), FLAKE_OK);
     if (has_lanes(p)) {
-        CHECK_EQ(flake_lanes_init(&lanes, LAST_OF(lane_array, p->shards), p->shards,
-                                  &p->options),
+        CHECK_EQ(flake_init(&lanes, with_lanes(&p->options, LAST_OF(lane_array, p->shards), p->shards), NULL),
                  FLAKE_OK);
-        CHECK_EQ(flake128_lanes_init(&wide_lanes, LAST_OF(wide_lane_array, p->shards), p->shards,
-                                     wide_worker, &wide_options),
+        CHECK_EQ(flake_init(&wide_lanes, with_lanes(of_128(&wide_options, wide_worker), LAST_OF(wide_lane_array, p->shards), p->shards), NULL),
                  FLAKE_OK);
         atomic_store(&newest_unit, 0);
     } else if (p->shards)
-        CHECK_EQ(flake_shards_init(shards, p->shards, &p->options), FLAKE_OK);
+        CHECK_EQ(flake_init_shards(shards, p->shards, &p->options, NULL), FLAKE_OK);
     p->options = *flake_gen_options(&gen);
 
     atomic_store(&ready, 0);
@@ -568,7 +567,7 @@ static size_t duplicates(const flake_layout *l) {
 
 /* Checks what holds for every run; how many ids it drew. */
 static size_t judge(const plan *p) {
-    const flake_layout l = is_wide(p) ? flake_layout_mastodon() : p->options.layout;
+    const flake_layout l = is_wide(p) ? flake_layout_mastodon : p->options.layout;
     size_t ids = 0, falls = 0, early = 0, refused = 0, stock = 0, older = 0;
     CHECK_EQ(duplicates(&l), 0);
     for (unsigned i = 0; i < p->threads; i++) {
@@ -593,7 +592,7 @@ static size_t judge(const plan *p) {
     if (is_wide(p)) return ids;
     if (p->way == &laned) {
         flake_stats stats;
-        flake_lanes_stats_get(&lanes, &stats);
+        flake_stats_get(&lanes, &stats);
         CHECK(stats.ids >= ids);
         if (!p->may_refuse) CHECK_EQ(stats.ids, ids);
         return ids;
@@ -602,7 +601,7 @@ static size_t judge(const plan *p) {
     uint64_t counted = 0;
     for (unsigned i = 0; i < (p->way == &sharded ? p->shards : 1); i++) {
         flake_stats stats;
-        flake_stats_get(p->way == &sharded ? flake_shard_gen(&shards[i]) : &gen, &stats);
+        flake_stats_get(p->way == &sharded ? &shards[i] : &gen, &stats);
         counted += stats.ids;
     }
     CHECK(counted >= ids);
@@ -618,7 +617,7 @@ static plan plan_of(const face *way, void (*step)(worker *), unsigned threads) {
     p.threads = threads;
     p.shards = way == &sharded ? threads : way == &laned || way == &wide_laned ? 8 : 0;
     p.batch = 300;
-    p.options.layout = flake_layout_idgen();
+    p.options.layout = flake_layout_idgen;
     p.options.node = 5;
     return p;
 }
@@ -656,7 +655,7 @@ static void *init_and_draw(void *at) {
     options.node = (uint32_t)i;
     (void)atomic_fetch_add(&ready, 1);
     while (atomic_load(&ready) < 8) (void)sched_yield();
-    if (flake_init(&generators[i], &options) != FLAKE_OK) return NULL;
+    if (flake_init(&generators[i], &options, NULL) != FLAKE_OK) return NULL;
     return flake_next_n(&generators[i], ids[i], 100) == FLAKE_OK ? ids[i] : NULL;
 }
 
@@ -701,7 +700,7 @@ static void wide_generator_all_calls_mixed(void) { draw_each_way(&wides, step_mi
 static void ids_may_run_ahead_of_the_clock_by_max_ahead(void) {
     for (unsigned i = 0; i < 2; i++) {
         plan p = plan_of(&shared, i ? step_mixed : step_next, 8);
-        p.options.layout = flake_layout_hazelcast();
+        p.options.layout = flake_layout_hazelcast;
         p.options.max_ahead_ms = 1000;
         p.ids = 64 * (1000 + 150);
         p.batch = 1000;
@@ -886,8 +885,8 @@ static void a_full_unit_whose_count_has_carried_is_counted_too(void) {
     options.layout = flake_layout_of(44, 0, 20, 0);
     options.clock.now_ns = read_fixed;
     options.clock.user = &now_ns;
-    CHECK_EQ(flake_init(&gen, &options), FLAKE_OK);
-    CHECK_EQ(flake_try_n(&gen, ids, 1 << 20), 1 << 20);
+    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
+    CHECK_EQ(got64_n(&gen, ids, 1 << 20), 1 << 20);
     CHECK_EQ(flake_available(&gen), 0);
     flake_stats_get(&gen, &stats);
     CHECK_EQ(stats.ids, 1 << 20);
@@ -965,7 +964,7 @@ static void signals_do_not_use_up_the_patience_of_a_waiter(void) {
     memset(&options, 0, sizeof options);
     options.clock.now_ns = read_put_back;
     atomic_store(&put_back_ns, 0);
-    CHECK_EQ(flake_init(&gen, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &before), FLAKE_OK);
     atomic_store(&put_back_ns, 100000000);
     atomic_store(&running, 1);

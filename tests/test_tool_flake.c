@@ -85,7 +85,7 @@ static const int64_t last_ms = (int64_t)years_from_1970 * 31536000000;
 
 typedef struct form {
     const char *name;
-    flake_text text;
+    flake_encoding text;
     const char *alphabet;
 } form;
 
@@ -120,7 +120,7 @@ static uint64_t id_of_kind(const flake_layout *l, const form *f, int kind, flake
             return id;
     }
     memset(parts, 0, sizeof *parts);
-    const uint64_t most = (uint64_t)(flake_expires_ms(l) - l->epoch_ms) / l->unit_ms;
+    const uint64_t most = (uint64_t)(flake_layout_end_ms(l) - l->epoch_ms) / l->unit_ms;
     parts->unix_ms = l->epoch_ms + (int64_t)(1 + random_below(&seed, most)) * l->unit_ms;
     if (parts->unix_ms > last_ms) parts->unix_ms = last_ms;
     parts->node = (uint32_t)random_below(&seed, flake_i_ones(l->node_bits) + 1);
@@ -150,9 +150,9 @@ static void what_generate_prints_inspect_reads_back(void) {
     seen_zeros = 0;
     flake_layout l = flake_layout_of(41, 10, 12, 1577836800000);
     round_trips(&l, "41-10-12", "2020-01-01");
-    l = flake_layout_hazelcast_bits(10, 8);
+    l = flake_layout_hazelcast_of(8, 10);
     round_trips(&l, "hazelcast-10-8", NULL);
-    l = flake_layout_idgen();
+    l = flake_layout_idgen;
     round_trips(&l, NULL, NULL);
     for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++)
         if (flake_layout_named(tool_layouts[i].name, &l) == FLAKE_OK)
@@ -163,7 +163,7 @@ static void what_generate_prints_inspect_reads_back(void) {
 
 static void hex_without_a_letter_is_read_back(void) {
     static const choice hex = {"uniqueid-spread", NULL, "hex"};
-    flake_layout l = flake_layout_uniqueid_spread();
+    flake_layout l = flake_layout_uniqueid_spread;
     flake_parts parts;
     char text[256];
     memset(seen, 0, sizeof seen);
@@ -179,7 +179,7 @@ static void hex_without_a_letter_is_read_back(void) {
  * what would read it is said. */
 static void no_form_is_guessed(void) {
     static const choice none = {NULL, NULL, NULL};
-    const flake_layout l = flake_layout_idgen();
+    const flake_layout l = flake_layout_idgen;
     char text[256], option[32];
     flake_parts parts;
     unsigned refused = 0;
@@ -199,7 +199,7 @@ static void no_form_is_guessed(void) {
 
 /* ---- 128 bits ---- */
 
-static flake128 wide_of_kind(unsigned base, int kind, flake128_parts *parts) {
+static flake128 wide_of_kind(unsigned base, int kind, flake_parts *parts) {
     char text[FLAKE128_TEXT_SIZE];
     char alphabet[63] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     flake128 id;
@@ -208,14 +208,14 @@ static flake128 wide_of_kind(unsigned base, int kind, flake128_parts *parts) {
         const size_t length = 1 + (size_t)random_below(&seed, flake128_text_width(base));
         run_random_text(&seed, tries < 48 ? kind : run_any, alphabet, length, text);
         if (flake128_parse(text, length, base, &id) == FLAKE_OK &&
-            flake128_decompose(FLAKE_BOUNDARY, id, parts) == FLAKE_OK && parts->unix_ms > 0 &&
+            flake128_decompose(&flake_layout_boundary, &id, parts) == FLAKE_OK && parts->unix_ms > 0 &&
             parts->unix_ms < last_ms)
             return id;
     }
     parts->unix_ms = 1 + (int64_t)random_below(&seed, (uint64_t)last_ms);
-    parts->worker = random_next(&seed) >> 16;
+    parts->node = random_next(&seed) >> 16;
     parts->seq = (uint32_t)random_below(&seed, 65536);
-    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, parts, &id), FLAKE_OK);
+    CHECK_EQ(flake128_compose(&flake_layout_boundary, parts, &id), FLAKE_OK);
     return id;
 }
 
@@ -223,12 +223,12 @@ static void wide_round_trips(const char *format, unsigned base) {
     const choice c = {"boundary", NULL, format};
     char text[256];
     for (int i = 0; i < run_moments; i++) {
-        flake128_parts parts;
+        flake_parts parts;
         const flake128 id = wide_of_kind(base, i % run_kinds, &parts);
-        (void)flake128_format(id, base, text, sizeof text);
-        inspect_finds(&c, text, parts.unix_ms, "worker", parts.worker, parts.seq);
-        (void)generate_at(&c, parts.unix_ms, 1, parts.worker, text);
-        inspect_finds(&c, text, parts.unix_ms, "worker", parts.worker, 0);
+        (void)flake128_format(&id, base, text, sizeof text);
+        inspect_finds(&c, text, parts.unix_ms, "worker", parts.node, parts.seq);
+        (void)generate_at(&c, parts.unix_ms, 1, parts.node, text);
+        inspect_finds(&c, text, parts.unix_ms, "worker", parts.node, 0);
     }
 }
 
@@ -253,14 +253,14 @@ static void what_generate_prints_of_128_bits_inspect_reads_back(void) {
 /* Layouts of 48 bits of ms. */
 typedef struct uuid_layout {
     const char *name, *maker; /* maker: the 48 bits behind the counter; NULL: a ULID */
-    flake_form form;
+    form_128 form;
     bool has_node;
 } uuid_layout;
 
-static const uuid_layout uuid_layouts[] = {{"uuid7", "random", FLAKE_UUID7, false},
-                                           {"uuid7_node", "node", FLAKE_UUID7_NODE, true},
-                                           {"uuid8", "node", FLAKE_UUID8, true},
-                                           {"ulid", NULL, FLAKE_ULID, false}};
+static const uuid_layout uuid_layouts[] = {{"uuid7", "random", FORM_UUID7, false},
+                                           {"uuid7_node", "node", FORM_UUID7_NODE, true},
+                                           {"uuid8", "node", FORM_UUID8, true},
+                                           {"ulid", NULL, FORM_ULID, false}};
 enum { uuid_layout_count = sizeof uuid_layouts / sizeof *uuid_layouts };
 
 /* NULL: the layout's own. */
@@ -275,9 +275,9 @@ static unsigned base_of(const uuid_layout *l, size_t i) {
 }
 
 static void write_uuid(flake128 wide, unsigned base, char *text) {
-    if (base == 0) flake128_to_uuid(wide, text);
-    else if (base == 1) flake128_to_ulid(wide, text);
-    else (void)flake128_format_fixed(wide, base, text, FLAKE128_TEXT_SIZE);
+    if (base == 0) flake128_to_uuid(&wide, text);
+    else if (base == 1) flake128_to_ulid(&wide, text);
+    else (void)flake128_format_fixed(&wide, base, text, FLAKE128_TEXT_SIZE);
 }
 
 static flake128 read_uuid(const char *text, unsigned base) {
@@ -298,28 +298,28 @@ static int64_t random_ms(void) {
     return first + 1 + (int64_t)random_below(&seed, (uint64_t)(last_ms - first));
 }
 
-static flake128_parts random_parts(const uuid_layout *l) {
-    flake128_parts parts = {0};
+static flake_parts random_parts(const uuid_layout *l) {
+    flake_parts parts = {0};
     parts.unix_ms = random_ms();
-    parts.worker = l->maker ? random_next(&seed) >> 16 : random_next(&seed);
+    parts.node = l->maker ? random_next(&seed) >> 16 : random_next(&seed);
     parts.seq = (uint32_t)random_below(&seed, l->maker ? 1 << 26 : 1 << 16);
     return parts;
 }
 
-static flake128 wide_of(const uuid_layout *l, const flake128_parts *parts) {
+static flake128 wide_of(const uuid_layout *l, const flake_parts *parts) {
     flake128 wide = {0};
-    CHECK_EQ(flake128_compose(l->form, parts, &wide), FLAKE_OK);
+    CHECK_EQ(flake128_compose(layout_128(l->form), parts, &wide), FLAKE_OK);
     return wide;
 }
 
 static void inspect_finds_parts(const choice *c, const uuid_layout *l, const char *text,
-                                const flake128_parts *p) {
+                                const flake_parts *p) {
     char maker[64], number[64];
-    (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", l->maker ? l->maker : "", p->worker);
+    (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", l->maker ? l->maker : "", p->node);
     if (l->maker) (void)snprintf(number, sizeof number, "\"counter\":%" PRIu32 "}\n", p->seq);
     else
         (void)snprintf(number, sizeof number, "\"counter\":\"%04x%016" PRIx64 "\"}\n",
-                       (unsigned)p->seq, p->worker);
+                       (unsigned)p->seq, p->node);
     inspect_prints(c, text, p->unix_ms, l->maker ? maker : "", number);
 }
 
@@ -330,15 +330,15 @@ static void what_generate_prints_of_uuids_and_ulids_inspect_reads_back(void) {
             const uuid_layout *l = &uuid_layouts[k];
             const choice c = {l->name, NULL, uuid_forms[f].name};
             for (int i = 0; i < run_moments / 4; i++) {
-                const flake128_parts parts = random_parts(l);
-                flake128_parts made = parts;
+                const flake_parts parts = random_parts(l);
+                flake_parts made = parts;
                 write_uuid(wide_of(l, &parts), base_of(l, f), text);
                 inspect_finds_parts(&c, l, text, &parts);
-                (void)generate_at(&c, parts.unix_ms, 1, l->has_node ? parts.worker : 0, text);
+                (void)generate_at(&c, parts.unix_ms, 1, l->has_node ? parts.node : 0, text);
                 const flake128 wide = read_uuid(text, base_of(l, f));
-                CHECK_EQ(flake128_decompose(l->form, wide, &made), FLAKE_OK);
+                CHECK_EQ(flake128_decompose(layout_128(l->form), &wide, &made), FLAKE_OK);
                 CHECK_EQ(made.unix_ms, parts.unix_ms);
-                if (l->has_node) CHECK_EQ(made.worker, parts.worker);
+                if (l->has_node) CHECK_EQ(made.node, parts.node);
                 inspect_finds_parts(&c, l, text, &made);
             }
         }
@@ -352,7 +352,7 @@ static void a_uuid_and_a_ulid_are_known_by_their_texts(void) {
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         for (int i = 0; i < run_moments; i++) {
             const uuid_layout *l = &uuid_layouts[known[k]];
-            flake128_parts parts = random_parts(l);
+            flake_parts parts = random_parts(l);
             parts.unix_ms = (int64_t)(random_next(&seed) >> 16); /* of any maker */
             write_uuid(wide_of(l, &parts), base_of(l, 0), text);
             for (char *at = text; *at; at++)
@@ -391,14 +391,14 @@ static void a_uuid_of_another_kind_is_called_by_its_version(void) {
             for (size_t k = 0; k < 16; k++) wide.bytes[k] = (uint8_t)random_next(&seed);
             wide.bytes[6] = (uint8_t)(version << 4 | (wide.bytes[6] & 15));
             wide.bytes[8] = (uint8_t)(128 | (wide.bytes[8] & 63));
-            flake128_to_uuid(wide, text);
+            flake128_to_uuid(&wide, text);
             (void)snprintf(why, sizeof why, "is a UUID of version %u", version);
             if (version != 7 && version != 8) refused_for(text, NULL, why);
             if (version != 7) refused_for(text, "uuid7", why);
             if (version != 7) refused_for(text, "uuid7_node", why);
             if (version != 8) refused_for(text, "uuid8", why);
             wide.bytes[8] = (uint8_t)(192 | (wide.bytes[8] & 31)); /* Microsoft's */
-            flake128_to_uuid(wide, text);
+            flake128_to_uuid(&wide, text);
             refused_for(text, NULL, "variant is Microsoft's");
             refused_for(text, "uuid8", "variant is Microsoft's");
         }
@@ -424,7 +424,7 @@ static void a_range_of_uuids_has_all_of_its_ms(void) {
             CHECK_EQ(
                 run_tool((const char *[]){"range", "--json", "--format=hex", min, from, to, NULL}),
                 0);
-            const unsigned version = l->form == FLAKE_UUID8 ? 8 : 7;
+            const unsigned version = l->form == FORM_UUID8 ? 8 : 7;
             (void)snprintf(min, sizeof min, "\"min\":\"%012" PRIx64 "%s\"", (uint64_t)first,
                            l->maker ? version == 8 ? "80008000000000000000" : "70008000000000000000"
                                     : "00000000000000000000");

@@ -48,19 +48,19 @@ static void put_bits(flake128 *id, unsigned from, unsigned n, uint64_t value) {
 }
 
 /* The id of a place, from the keys: two words for where counters begin, and two for tails. */
-static flake128 id_oracle(flake_form form, const uint64_t start[2], const uint64_t tail[2],
+static flake128 id_oracle(form_128 form, const uint64_t start[2], const uint64_t tail[2],
                           int64_t ms, uint64_t place) {
     flake128 id = {{0}};
     const uint64_t number = (uint64_t)ms, low = sip13(start, number * 2);
     put_bits(&id, 0, 48, number);
-    if (form == FLAKE_ULID) {
+    if (form == FORM_ULID) {
         put_bits(&id, 49, 15, sip13(start, number * 2 + 1));
         put_bits(&id, 64, 64, low);
         for (uint64_t i = 0; i < place; i++) id = ulid_plus_one(id);
         return id;
     }
     const uint64_t counter = low % (1 << 25) + place;
-    put_bits(&id, 48, 4, form == FLAKE_UUID8 ? 8 : 7);
+    put_bits(&id, 48, 4, form == FORM_UUID8 ? 8 : 7);
     put_bits(&id, 52, 12, counter >> 14);
     put_bits(&id, 64, 2, 2);
     put_bits(&id, 66, 14, counter);
@@ -93,16 +93,15 @@ static void an_id_is_what_keys_time_and_place_make_it(void) {
         memcpy(keys, source.given, sizeof keys);
         for (unsigned i = 0; i < 300; i++, clock_at(T + i / 5)) {
             const flake128 id = drawn(&gen);
-            if (!i && form == FLAKE_UUID7) memcpy(keys + 2, source.given, 16); /* the renewal's */
+            if (!i && form == FORM_UUID7) memcpy(keys + 2, source.given, 16); /* the renewal's */
             const flake128 expected = id_oracle(form, keys, keys + 2, T + i / 5, 40000 + i % 5);
-            CHECK(flake128_compare(id, expected) == 0);
+            CHECK(flake128_compare(&id, &expected) == 0);
         }
         /* batches end with a unit, or go on into later ones */
         CHECK_EQ(flake128_next_n(&gen, ids, 25), FLAKE_OK);
         const uint64_t first = (uint64_t)(uuid_ms(ids[0]) - T) * 10 + 0;
         for (unsigned i = 0; i < 25; i++)
-            CHECK(flake128_compare(ids[i],
-                                   id_oracle(form, keys, keys + 2, T + (int64_t)(first + i) / 10,
+            CHECK(flake128_compare(&ids[i], &id_oracle(form, keys, keys + 2, T + (int64_t)(first + i) / 10,
                                              40000 + (first + i) % 10)) == 0);
     }
 }
@@ -110,56 +109,56 @@ static void an_id_is_what_keys_time_and_place_make_it(void) {
 // >>rfc
 
 static void rfc9562_5_7_fields_of_version_7_big_endian(void) {
-    begin(FLAKE_UUID7);
+    begin(FORM_UUID7);
     clock_at(0x017f22e279b0);
     open_gen(&gen);
     const flake128 id = drawn(&gen);
     const uint8_t time[] = {0x01, 0x7f, 0x22, 0xe2, 0x79, 0xb0};
     char text[37];
-    flake128_parts p;
+    flake_parts p;
     CHECK(memcmp(id.bytes, time, 6) == 0);
-    flake128_to_uuid(id, text);
+    flake128_to_uuid(&id, text);
     CHECK(strncmp(text, "017f22e2-79b0-7", 15) == 0 && strchr("89ab", text[19]));
     memset(&p, 0, sizeof p);
-    CHECK_EQ(flake128_decompose(FLAKE_UUID7, id, &p), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(&flake_layout_uuid7, &id, &p), FLAKE_OK);
     CHECK(p.unix_ms == 0x017f22e279b0 && p.time == 0x017f22e279b0);
-    CHECK(p.seq == counter_of(id) && p.worker == tail_of(id));
+    CHECK(p.seq == counter_of(id) && p.node == tail_of(id));
     CHECK(bits(id, 48, 4) == 7 && bits(id, 64, 2) == 2);
 }
 
 static void rfc9562_4_1_variant_and_4_2_version(void) {
     for (unsigned i = 0; i < 3; i++) {
-        const flake_form form = (flake_form)(FLAKE_UUID7 + i);
+        const form_128 form = (form_128)(FORM_UUID7 + i);
         open_one(form);
         CHECK_EQ(flake128_next_n(&gen, ids, 70000), FLAKE_OK);
         size_t wrong = 0;
         for (size_t k = 0; k < 70000; k++)
             wrong +=
-                ids[k].bytes[6] >> 4 != (form == FLAKE_UUID8 ? 8 : 7) || ids[k].bytes[8] >> 6 != 2;
+                ids[k].bytes[6] >> 4 != (form == FORM_UUID8 ? 8 : 7) || ids[k].bytes[8] >> 6 != 2;
         CHECK_EQ(wrong, 0);
     }
 }
 
 static void rfc9562_5_8_version_8_has_the_node(void) {
-    open_one(FLAKE_UUID8);
+    open_one(FORM_UUID8);
     for (int i = 0; i < 100; i++) {
         const flake128 id = drawn(&gen);
         CHECK(bits(id, 48, 4) == 8 && bits(id, 64, 2) == 2 && tail_of(id) == a_node);
     }
-    open_one(FLAKE_UUID7_NODE);
+    open_one(FORM_UUID7_NODE);
     CHECK(tail_of(drawn(&gen)) == a_node);
     CHECK(bits(drawn(&gen), 48, 4) == 7);
 }
 
 static void rfc9562_6_2_method_1_the_counter_begins_below_its_guard_bit(void) {
     for (unsigned f = 0; f < 3; f++) {
-        open_one((flake_form)(FLAKE_UUID7 + f));
+        open_one((form_128)(FORM_UUID7 + f));
         uint64_t greatest = 0;
         for (int64_t i = 0; i < 2000; i++) {
             clock_at(T + i);
             const flake128 first = drawn(&gen);
             CHECK(uuid_ms(first) == T + i && counter_of(first) < 1 << 25);
-            CHECK(counts_by_one(FLAKE_UUID7, first, drawn(&gen)));
+            CHECK(counts_by_one(FORM_UUID7, first, drawn(&gen)));
             if (counter_of(first) > greatest) greatest = counter_of(first);
         }
         CHECK(greatest > (1 << 25) - (1 << 18)); /* and uses all below it */
@@ -179,7 +178,7 @@ static void rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps(v
         }
         flake128 last = ids[65535], id = untouched;
         CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
-        CHECK(flake128_compare(id, untouched) == 0);
+        CHECK(flake128_compare(&id, &untouched) == 0);
         CHECK_EQ(script_now.sleeps, 0);
         rises(&last, drawn(&gen)); /* in the queue */
         CHECK(script_now.sleeps > 0 && uuid_ms(last) == T + 20);
@@ -198,9 +197,9 @@ static void a_ulids_counter_carries_and_never_leaves_the_ms(void) {
          * from a place as far behind it as that */
         const flake_i_salt salt = {0, place};
         const uint64_t low = flake_i_start_of(&keys, salt, 5, 0);
-        flake_i_form_run(FLAKE_ULID, &keys, salt, 0, 5, 0 - low - 2, ids, 4);
+        flake_i_form_run(FORM_ULID, &keys, salt, 0, 5, 0 - low - 2, ids, 4);
         for (unsigned i = 1; i < 4; i++) {
-            CHECK(flake128_compare(ulid_plus_one(ids[i - 1]), ids[i]) == 0);
+            CHECK(flake128_compare(&ulid_plus_one(ids[i - 1]), &ids[i]) == 0);
             carries += bits(ids[i], 48, 16) != bits(ids[i - 1], 48, 16);
         }
         CHECK(uuid_ms(ids[3]) == 5);
@@ -209,7 +208,7 @@ static void a_ulids_counter_carries_and_never_leaves_the_ms(void) {
 }
 
 static void rfc9562_6_8_and_6_9_two_generators_say_nothing_of_each_other(void) {
-    begin(FLAKE_UUID7);
+    begin(FORM_UUID7);
     open_gen(&gen);
     open_gen(&other);
     for (int64_t i = 0; i < 1000; i++) {
@@ -223,16 +222,16 @@ static void rfc9562_6_8_and_6_9_two_generators_say_nothing_of_each_other(void) {
 static void rfc9562_appendix_a_6_example_of_version_7(void) {
     const char *const example = "017F22E2-79B0-7CC3-98C4-DC0C0C07398F";
     flake128 id = untouched, made = untouched;
-    flake128_parts p;
+    flake_parts p;
     memset(&p, 0, sizeof p);
     CHECK_EQ(flake128_from_uuid(example, 36, &id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(FLAKE_UUID7, id, &p), FLAKE_OK);
-    CHECK(p.unix_ms == 1645557742000 && p.seq == 0x330d8c4 && p.worker == 0xdc0c0c07398f);
+    CHECK_EQ(flake128_decompose(&flake_layout_uuid7, &id, &p), FLAKE_OK);
+    CHECK(p.unix_ms == 1645557742000 && p.seq == 0x330d8c4 && p.node == 0xdc0c0c07398f);
     p.time = 0;
-    CHECK_EQ(flake128_compose(FLAKE_UUID7, &p, &made), FLAKE_OK);
-    CHECK(flake128_compare(id, made) == 0);
+    CHECK_EQ(flake128_compose(&flake_layout_uuid7, &p, &made), FLAKE_OK);
+    CHECK(flake128_compare(&id, &made) == 0);
     CHECK(counter_of(id) == 0x330d8c4 && tail_of(id) == 0xdc0c0c07398f);
-    CHECK_EQ(flake128_decompose(FLAKE_UUID8, id, &p), FLAKE_INVALID);
+    CHECK_EQ(flake128_decompose(&flake_layout_uuid8, &id, &p), FLAKE_INVALID);
 }
 
 static void rfc9562_6_11_ids_sort_as_bytes_by_time_first(void) {
@@ -253,27 +252,27 @@ static void the_ulid_specs_example_counts_in_its_last_bit(void) {
     const char *const first = "01BX5ZZKBKACTAV9WEVGEMMVRZ", *const second =
                                                                 "01BX5ZZKBKACTAV9WEVGEMMVS0";
     flake128 a = untouched, b = untouched, low = untouched, high = untouched;
-    flake128_parts p;
+    flake_parts p;
     char text[27];
     memset(&p, 0, sizeof p);
     CHECK_EQ(flake128_from_ulid(first, 26, &a), FLAKE_OK);
     CHECK_EQ(flake128_from_ulid(second, 26, &b), FLAKE_OK);
-    CHECK(flake128_compare(ulid_plus_one(a), b) == 0);
-    CHECK_EQ(flake128_decompose(FLAKE_ULID, a, &p), FLAKE_OK);
+    CHECK(flake128_compare(&ulid_plus_one(a), &b) == 0);
+    CHECK_EQ(flake128_decompose(&flake_layout_ulid, &a, &p), FLAKE_OK);
     CHECK_EQ(p.unix_ms, 1508808576371);
-    p.worker++;
-    CHECK_EQ(flake128_compose(FLAKE_ULID, &p, &a), FLAKE_OK);
-    CHECK(flake128_compare(a, b) == 0);
-    CHECK_EQ(flake128_min_at(FLAKE_ULID, 1508808576371, &low), FLAKE_OK);
-    CHECK_EQ(flake128_max_at(FLAKE_ULID, 1508808576371, &high), FLAKE_OK);
-    flake128_to_ulid(low, text);
+    p.node++;
+    CHECK_EQ(flake128_compose(&flake_layout_ulid, &p, &a), FLAKE_OK);
+    CHECK(flake128_compare(&a, &b) == 0);
+    CHECK_EQ(flake128_min_at(&flake_layout_ulid, 1508808576371, &low), FLAKE_OK);
+    CHECK_EQ(flake128_max_at(&flake_layout_ulid, 1508808576371, &high), FLAKE_OK);
+    flake128_to_ulid(&low, text);
     CHECK_STR(text, "01BX5ZZKBK0000000000000000");
-    flake128_to_ulid(high, text);
+    flake128_to_ulid(&high, text);
     CHECK_STR(text, "01BX5ZZKBKZZZZZZZZZZZZZZZZ");
 }
 
 static void a_ulids_counter_begins_below_half_of_its_80_bits(void) {
-    open_one(FLAKE_ULID);
+    open_one(FORM_ULID);
     uint64_t greatest = 0;
     for (int64_t i = 0; i < 2000; i++) {
         clock_at(T + i);
@@ -293,13 +292,13 @@ static void without_random_bytes_init_changes_nothing(void) {
         source.fails = true;
         static char before[sizeof gen];
         memcpy(before, &gen, sizeof gen);
-        CHECK_EQ(flake128_init(&gen, node_of(form), &options), FLAKE_IO);
+        CHECK_EQ(flake_init(&gen, of_128(&options, node_of(form)), NULL), FLAKE_IO);
         CHECK(memcmp(before, &gen, sizeof gen) == 0);
-        CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_IO);
+        CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, node_of(form)), lane_array, 3), NULL), FLAKE_IO);
         const flake128 next = drawn(&gen);
         CHECK(counts_by_one(form, last, next));
-        options.form = FLAKE_BOUNDARY; /* which needs none */
-        CHECK_EQ(flake128_init(&other, a_node, &options), FLAKE_OK);
+        options.layout = flake_layout_boundary; /* which needs none */
+        CHECK_EQ(flake_init(&other, of_128(&options, a_node), NULL), FLAKE_OK);
     }
 }
 
@@ -310,7 +309,7 @@ static bool tail_key_is(uint64_t key0, uint64_t key1) {
 
 static void the_tails_key_is_new_each_second(void) {
     const int64_t second = T / 1024 * 1024 + 1024; /* one begins */
-    begin(FLAKE_UUID7);
+    begin(FORM_UUID7);
     clock_at(second);
     open_gen(&gen);
     (void)drawn(&gen);
@@ -335,7 +334,7 @@ static void the_tails_key_is_new_each_second(void) {
 }
 
 static void a_renewal_that_fails_keeps_the_key_until_the_next(void) {
-    open_one(FLAKE_UUID7);
+    open_one(FORM_UUID7);
     flake128 last = drawn(&gen);
     const uint64_t key0 = source.given[0], key1 = source.given[1];
     const unsigned calls = source.calls;
@@ -373,7 +372,7 @@ static void counters_begin_at_random_in_whatever_ms(void) {
     for (size_t i = 0; i < sizeof round_ms / sizeof *round_ms; i++) {
         uint64_t any = 0;
         for (int k = 0; k < 8; k++) {
-            begin(FLAKE_UUID7);
+            begin(FORM_UUID7);
             source.seed += (uint64_t)k;
             clock_at(round_ms[i]);
             open_gen(&gen);
@@ -389,8 +388,8 @@ static void the_ms_past_the_last_is_not_gone_on_from(void) {
         flake128 id = untouched;
         open_one(form);
         (void)drawn(&gen);
-        CHECK_EQ(flake128_try_at(&gen, INT64_MAX / MS, &id), FLAKE_RANGE);
-        CHECK(flake128_compare(id, untouched) == 0);
+        CHECK_EQ(flake128_try_at(&gen, INT64_MAX / MS, &id), FLAKE_TIME_RANGE);
+        CHECK(flake128_compare(&id, &untouched) == 0);
         CHECK_EQ(flake128_try_at(&gen, INT64_MAX / MS - 1, &id), FLAKE_OK);
         CHECK_EQ(uuid_ms(id), INT64_MAX / MS - 1);
     }
@@ -426,7 +425,7 @@ enum { many = 4096 };
 static uint64_t numbers[many];
 
 static void what_looks_random_is_even(void) {
-    open_one(FLAKE_UUID7);
+    open_one(FORM_UUID7);
     for (int64_t i = 0; i < many; i++) { /* where counters begin, ms by ms */
         clock_at(T + i);
         numbers[i] = counter_of(drawn(&gen));
@@ -442,7 +441,7 @@ static void what_looks_random_is_even(void) {
         numbers[i] = tail_of(drawn(&gen));
     }
     CHECK_EQ(uneven(numbers, many, 48), 0);
-    open_one(FLAKE_ULID);
+    open_one(FORM_ULID);
     for (unsigned low = 0; low < 2; low++) {
         for (int64_t i = 0; i < many; i++) {
             clock_at(T + low * many + i);
@@ -467,36 +466,36 @@ static void what_init_refuses(void) {
         for (int i = 0; i < 8; i++) {
             begin(form);
             uint64_t worker = node_of(form);
-            if (i == 0) options.layout = flake_layout_idgen();
+            if (i == 0) options.layout = flake_layout_idgen;
             if (i == 1) options.node = 1;
             if (i == 2) options.node_offset = 1;
             if (i == 3) options.seq_scatter = true;
-            if (i == 4) options.form = (flake_form)(FLAKE_ULID + 1);
-            if (i == 5) options.form = (flake_form)-1;
+            if (i == 4) options.layout = *layout_128((form_128)(FORM_ULID + 1));
+            if (i == 5) options.layout = *layout_128((form_128)-1);
             if (i == 6) worker = has_node(form) ? UINT64_C(1) << 48 : 1;
             if (i == 7) options.seq_max = 65536;
             static const char *const named[] = {"layout", "node,", "node_offset", "seq_scatter",
                                                 "form",   "form",  "worker48",    "seq_max"};
-            CHECK_EQ(flake128_init(&gen, worker, &options), FLAKE_INVALID);
-            CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 2, worker, &options), FLAKE_INVALID);
-            const char *const why = flake128_options_why(worker, &options);
+            CHECK_EQ(flake_init(&gen, of_128(&options, worker), NULL), FLAKE_INVALID);
+            CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, worker), lane_array, 2), NULL), FLAKE_INVALID);
+            const char *const why = options_why(of_128(&options, worker));
             CHECK(why && strstr(why, named[i]) != NULL);
         }
         begin(form);
-        options.exclusive = "/tmp";
+        options.exclusive_dir = "/tmp";
         if (!has_node(form)) {
-            CHECK_EQ(flake128_init(&gen, 0, &options), FLAKE_INVALID);
-            CHECK(strstr(flake128_options_why(0, &options), "exclusive") != NULL);
+            CHECK_EQ(flake_init(&gen, of_128(&options, 0), NULL), FLAKE_INVALID);
+            CHECK(strstr(options_why(of_128(&options, 0)), "exclusive") != NULL);
         }
         begin(form);
-        CHECK(flake128_options_why(node_of(form), &options) == NULL);
+        CHECK(options_why(of_128(&options, node_of(form))) == NULL);
         options.max_ahead_ms = -1;
-        CHECK_EQ(flake128_init(&gen, node_of(form), &options), FLAKE_INVALID);
-        CHECK(strstr(flake128_options_why(node_of(form), &options), "max_ahead_ms") != NULL);
+        CHECK_EQ(flake_init(&gen, of_128(&options, node_of(form)), NULL), FLAKE_INVALID);
+        CHECK(strstr(options_why(of_128(&options, node_of(form))), "max_ahead_ms") != NULL);
         begin(form);
         flake_gen narrow;
-        CHECK_EQ(flake_init(&narrow, &options), FLAKE_INVALID);
-        CHECK_STR(flake_options_why(&options),
+        CHECK_EQ(flake_init(&narrow, &options, NULL), FLAKE_INVALID);
+        CHECK_STR(options_why(&options),
                   "form is for 128 bits: flake128_init, flake128_options_why");
     }
 }
@@ -506,73 +505,73 @@ static void what_init_refuses(void) {
 static void parts_and_ends_of_each_form(void) {
     uint64_t seed = 11;
     EACH_FORM(form) for (unsigned i = 0; i < 1000; i++) {
-        const unsigned seq_bits = form == FLAKE_ULID ? 16 : 26,
-                       worker_bits = form == FLAKE_ULID ? 64 : 48;
-        flake128_parts p, q;
+        const unsigned seq_bits = form == FORM_ULID ? 16 : 26,
+                       worker_bits = form == FORM_ULID ? 64 : 48;
+        flake_parts p, q;
         flake128 id = untouched, low = untouched, high = untouched;
         memset(&q, 0, sizeof q);
         p.unix_ms = (int64_t)(random_next(&seed) >> 16);
         p.seq = (uint32_t)(random_next(&seed) >> (64 - seq_bits));
-        p.worker = random_next(&seed) >> (64 - worker_bits);
+        p.node = random_next(&seed) >> (64 - worker_bits);
         p.time = random_next(&seed);
-        CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_OK);
+        CHECK_EQ(flake128_compose(layout_128(form), &p, &id), FLAKE_OK);
         CHECK_EQ(uuid_ms(id), p.unix_ms);
-        if (form == FLAKE_ULID) CHECK(bits(id, 48, 16) == p.seq && bits(id, 64, 64) == p.worker);
-        else CHECK(counter_of(id) == p.seq && tail_of(id) == p.worker);
-        CHECK_EQ(flake128_decompose(form, id, &q), FLAKE_OK);
+        if (form == FORM_ULID) CHECK(bits(id, 48, 16) == p.seq && bits(id, 64, 64) == p.node);
+        else CHECK(counter_of(id) == p.seq && tail_of(id) == p.node);
+        CHECK_EQ(flake128_decompose(layout_128(form), &id, &q), FLAKE_OK);
         CHECK(q.unix_ms == p.unix_ms && q.time == (uint64_t)p.unix_ms && q.seq == p.seq &&
-              q.worker == p.worker);
-        CHECK_EQ(flake128_min_at(form, p.unix_ms, &low), FLAKE_OK);
-        CHECK_EQ(flake128_max_at(form, p.unix_ms, &high), FLAKE_OK);
-        CHECK(flake128_compare(low, id) <= 0 && flake128_compare(id, high) <= 0);
-        p.seq = 0, p.worker = 0;
-        CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_OK);
-        CHECK(flake128_compare(low, id) == 0);
+              q.node == p.node);
+        CHECK_EQ(flake128_min_at(layout_128(form), p.unix_ms, &low), FLAKE_OK);
+        CHECK_EQ(flake128_max_at(layout_128(form), p.unix_ms, &high), FLAKE_OK);
+        CHECK(flake128_compare(&low, &id) <= 0 && flake128_compare(&id, &high) <= 0);
+        p.seq = 0, p.node = 0;
+        CHECK_EQ(flake128_compose(layout_128(form), &p, &id), FLAKE_OK);
+        CHECK(flake128_compare(&low, &id) == 0);
         p.seq = (uint32_t)((UINT64_C(1) << seq_bits) - 1),
-        p.worker = UINT64_MAX >> (64 - worker_bits);
-        CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_OK);
-        CHECK(flake128_compare(high, id) == 0);
+        p.node = UINT64_MAX >> (64 - worker_bits);
+        CHECK_EQ(flake128_compose(layout_128(form), &p, &id), FLAKE_OK);
+        CHECK(flake128_compare(&high, &id) == 0);
     }
 }
 
 static void parts_that_do_not_fit(void) {
     EACH_FORM(form) {
         flake128 id = untouched;
-        flake128_parts p = {0, 0, 0, 0}, q = {5, 6, 7, 8};
+        flake_parts p = {0, 0, 0, 0}, q = {5, 6, 7, 8};
         const int64_t outside[] = {-1, INT64_C(1) << 48, INT64_MAX, INT64_MIN};
         for (unsigned i = 0; i < 4; i++) {
             p.unix_ms = outside[i];
-            CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_RANGE);
-            CHECK_EQ(flake128_min_at(form, outside[i], &id), FLAKE_RANGE);
-            CHECK_EQ(flake128_max_at(form, outside[i], &id), FLAKE_RANGE);
+            CHECK_EQ(flake128_compose(layout_128(form), &p, &id), FLAKE_TIME_RANGE);
+            CHECK_EQ(flake128_min_at(layout_128(form), outside[i], &id), FLAKE_TIME_RANGE);
+            CHECK_EQ(flake128_max_at(layout_128(form), outside[i], &id), FLAKE_TIME_RANGE);
         }
         p.unix_ms = 0;
-        p.seq = form == FLAKE_ULID ? 1 << 16 : 1 << 26;
-        CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_INVALID);
+        p.seq = form == FORM_ULID ? 1 << 16 : 1 << 26;
+        CHECK_EQ(flake128_compose(layout_128(form), &p, &id), FLAKE_INVALID);
         p.seq = 0;
-        p.worker = UINT64_C(1) << 48;
-        CHECK_EQ(flake128_compose(form, &p, &id), form == FLAKE_ULID ? FLAKE_OK : FLAKE_INVALID);
+        p.node = UINT64_C(1) << 48;
+        CHECK_EQ(flake128_compose(layout_128(form), &p, &id), form == FORM_ULID ? FLAKE_OK : FLAKE_INVALID);
         id = untouched;
-        for (unsigned high = 0; high < 16 && form != FLAKE_ULID; high++)
+        for (unsigned high = 0; high < 16 && form != FORM_ULID; high++)
             for (unsigned low = 0; low < 4; low++) {
-                const bool fits = low == 2 && high == (form == FLAKE_UUID8 ? 8 : 7);
+                const bool fits = low == 2 && high == (form == FORM_UUID8 ? 8 : 7);
                 put_bits(&id, 48, 4, high);
                 put_bits(&id, 64, 2, low);
                 if (fits) continue;
-                CHECK_EQ(flake128_decompose(form, id, &q), FLAKE_INVALID);
-                CHECK(q.unix_ms == 5 && q.time == 6 && q.worker == 7 && q.seq == 8);
+                CHECK_EQ(flake128_decompose(layout_128(form), &id, &q), FLAKE_INVALID);
+                CHECK(q.unix_ms == 5 && q.time == 6 && q.node == 7 && q.seq == 8);
             }
     }
     flake128 id = untouched;
-    flake128_parts p = {0, 0, 0, 0};
+    flake_parts p = {0, 0, 0, 0};
     for (int i = 0; i < 2; i++) {
-        const flake_form form = (flake_form)(i ? FLAKE_ULID + 1 : -1);
-        CHECK_EQ(flake128_compose(form, &p, &id), FLAKE_INVALID);
-        CHECK_EQ(flake128_decompose(form, id, &p), FLAKE_INVALID);
-        CHECK_EQ(flake128_min_at(form, 0, &id), FLAKE_INVALID);
-        CHECK_EQ(flake128_max_at(form, 0, &id), FLAKE_INVALID);
+        const form_128 form = (form_128)(i ? FORM_ULID + 1 : -1);
+        CHECK_EQ(flake128_compose(layout_128(form), &p, &id), FLAKE_INVALID);
+        CHECK_EQ(flake128_decompose(layout_128(form), &id, &p), FLAKE_INVALID);
+        CHECK_EQ(flake128_min_at(layout_128(form), 0, &id), FLAKE_INVALID);
+        CHECK_EQ(flake128_max_at(layout_128(form), 0, &id), FLAKE_INVALID);
     }
-    CHECK(flake128_compare(id, untouched) == 0);
+    CHECK(flake128_compare(&id, &untouched) == 0);
 }
 
 // >>peers
@@ -581,20 +580,20 @@ static void parts_that_do_not_fit(void) {
 static flake128 last_of_peer;
 static unsigned rows_of_peers;
 
-static void check_peers_id(flake_form form, flake128 id, int64_t unix_ms, uint32_t seq,
+static void check_peers_id(form_128 form, flake128 id, int64_t unix_ms, uint32_t seq,
                            uint64_t worker) {
-    flake128_parts p;
+    flake_parts p;
     flake128 composed = untouched;
     memset(&p, 0, sizeof p);
-    CHECK_EQ(flake128_decompose(form, id, &p), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(layout_128(form), &id, &p), FLAKE_OK);
     CHECK_EQ(p.unix_ms, unix_ms);
     CHECK_EQ(p.time, (uint64_t)unix_ms);
     CHECK_EQ(p.seq, seq);
-    CHECK_EQ(p.worker, worker);
-    CHECK_EQ(flake128_compose(form, &p, &composed), FLAKE_OK);
-    CHECK(flake128_compare(composed, id) == 0);
+    CHECK_EQ(p.node, worker);
+    CHECK_EQ(flake128_compose(layout_128(form), &p, &composed), FLAKE_OK);
+    CHECK(flake128_compare(&composed, &id) == 0);
     if (rows_of_peers++)
-        CHECK(flake128_compare(last_of_peer, id) < 0 && flake128_compare(id, last_of_peer) > 0);
+        CHECK(flake128_compare(&last_of_peer, &id) < 0 && flake128_compare(&id, &last_of_peer) > 0);
     last_of_peer = id;
 }
 
@@ -606,7 +605,7 @@ static void uuid7_row(char **field) {
     char text[37];
     flake128 id = untouched, expected = {{0}};
     CHECK_EQ(flake128_from_uuid(field[1], strlen(field[1]), &id), FLAKE_OK);
-    flake128_to_uuid(id, text);
+    flake128_to_uuid(&id, text);
     CHECK_STR(text, field[1]);
 
     flake128 free_bits = {{0}}; /* 74: the counter, and then the rest */
@@ -617,8 +616,8 @@ static void uuid7_row(char **field) {
     put_bits(&expected, 52, 12, bits(free_bits, 0, 12));
     put_bits(&expected, 64, 2, 2);
     put_bits(&expected, 66, 62, bits(free_bits, 12, 62));
-    CHECK(flake128_compare(id, expected) == 0);
-    check_peers_id(FLAKE_UUID7, id, unix_ms, (uint32_t)bits(free_bits, 0, 26),
+    CHECK(flake128_compare(&id, &expected) == 0);
+    check_peers_id(FORM_UUID7, id, unix_ms, (uint32_t)bits(free_bits, 0, 26),
                    bits(free_bits, 26, 48));
 }
 
@@ -634,14 +633,14 @@ static void ulid_row(char **field) {
     char text[27];
     flake128 id = untouched, expected = {{0}};
     CHECK_EQ(flake128_from_ulid(field[1], strlen(field[1]), &id), FLAKE_OK);
-    flake128_to_ulid(id, text);
+    flake128_to_ulid(&id, text);
     CHECK_STR(text, field[1]);
 
     put_bits(&expected, 0, 48, (uint64_t)unix_ms);
     CHECK_EQ(strlen(field[3]), 20);
     hex_bytes(field[3], expected.bytes + 6, 10);
-    CHECK(flake128_compare(id, expected) == 0);
-    check_peers_id(FLAKE_ULID, id, unix_ms, (uint32_t)bits(expected, 48, 16),
+    CHECK(flake128_compare(&id, &expected) == 0);
+    check_peers_id(FORM_ULID, id, unix_ms, (uint32_t)bits(expected, 48, 16),
                    bits(expected, 64, 64));
 }
 

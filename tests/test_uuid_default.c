@@ -207,7 +207,7 @@ static void before_1984_is_no_time_to_begin(void) {
     as_at_program_start();
     atomic_store(&scripted_ns, 441763200000 * MS - 1000);
     atomic_store(&per_reading_ns, 0);
-    no_call_gives(FLAKE_RANGE);
+    no_call_gives(FLAKE_TIME_RANGE);
     atomic_store(&scripted_ns, 441763200000 * MS);
     CHECK_EQ(uuid_ms(uuid()), 441763200000);
 }
@@ -228,7 +228,7 @@ static void after_2262_there_are_none(void) {
     (void)uuid();
     atomic_store(&per_reading_ns, 0);
     atomic_store(&scripted_ns, INT64_MAX);
-    no_call_gives(FLAKE_RANGE);
+    no_call_gives(FLAKE_TIME_RANGE);
     atomic_store(&scripted_ns, INT64_MAX / MS * MS - 1);
     (void)uuid();
 }
@@ -258,7 +258,7 @@ static void ids_go_on_when_the_source_ends(void) {
         rises(&last, uuid());
     }
     CHECK(atomic_load(&randoms) > 90);
-    flake_generation_bump(); /* but keys of one's own are a must */
+    flake_machine_cloned(); /* but keys of one's own are a must */
     no_call_gives(FLAKE_IO);
     atomic_store(&random_left, UINT32_MAX);
     atomic_fetch_add(&scripted_ns, MS);
@@ -429,11 +429,11 @@ static void child(void) { draw_for_the_family(); }
 static void child_with_a_child(void) {
     in_child(child);
     draw_for_the_family();
-    flake_generation_bump();
+    flake_machine_cloned();
     draw_for_the_family();
 }
 static void child_that_bumps_first(void) {
-    flake_generation_bump();
+    flake_machine_cloned();
     draw_for_the_family();
 }
 
@@ -447,7 +447,7 @@ static void relatives(bool has_drawn) {
     in_child(child_with_a_child);
     for (int i = 0; i < 3; i++) in_child(child_that_bumps_first);
     draw_for_the_family();
-    flake_generation_bump();
+    flake_machine_cloned();
     draw_for_the_family();
     const unsigned n = atomic_load(&family->n);
     CHECK_EQ(n, (11 + has_drawn) * of_each);
@@ -470,7 +470,7 @@ static void counters_begin_elsewhere_in_each_process(void) {
     for (unsigned i = 0; i < 8; i++) {
         if (i < 4) in_child(tell_counter);
         else {
-            flake_generation_bump();
+            flake_machine_cloned();
             tell_counter();
         }
         counters[i] = counter_of(family->ids[0]);
@@ -518,7 +518,7 @@ static void ids_after_a_bump(uint64_t seed, unsigned turned, id16 found[2]) {
     source.is_scripted = true;
     source.seed = seed;
     (void)uuid();
-    flake_generation_bump();
+    flake_machine_cloned();
     for (source.n_next = 0; source.n_next < 16; source.n_next++)
         source.next[source.n_next] = (uint8_t)(random_next(&source.seed) >> 56);
     if (turned < 128) source.next[turned / 8] ^= (uint8_t)(1 << turned % 8);
@@ -613,7 +613,7 @@ static void bumped_while_threads_draw(void) {
     atomic_store(&family->n, 0u);
     for (unsigned i = 0; i < 4; i++)
         if (pthread_create(&threads[i], NULL, draw_and_note, NULL) != 0) abort();
-    for (unsigned i = 0; i < 200; i++) flake_generation_bump();
+    for (unsigned i = 0; i < 200; i++) flake_machine_cloned();
     for (unsigned i = 0; i < 4; i++) (void)pthread_join(threads[i], NULL);
     CHECK_EQ(count_duplicates(family->ids, atomic_load(&family->n)), 0);
 }

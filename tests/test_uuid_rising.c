@@ -13,22 +13,22 @@
 /* What a generator or lanes are asked. */
 static bool by_lanes;
 static flake_status ask_next(flake128 *id) {
-    return by_lanes ? flake128_lanes_next(&lanes, id) : flake128_next(&gen, id);
+    return by_lanes ? flake128_next(&lanes, id) : flake128_next(&gen, id);
 }
 static flake_status ask_try(flake128 *id) {
-    return by_lanes ? flake128_lanes_try(&lanes, id) : flake128_try(&gen, id);
+    return by_lanes ? flake128_try(&lanes, id) : flake128_try(&gen, id);
 }
 static flake_status ask_next_n(flake128 *to, size_t n) {
-    return by_lanes ? flake128_lanes_next_n(&lanes, to, n) : flake128_next_n(&gen, to, n);
+    return by_lanes ? flake128_next_n(&lanes, to, n) : flake128_next_n(&gen, to, n);
 }
 static size_t ask_try_n(flake128 *to, size_t n) {
-    return by_lanes ? flake128_lanes_try_n(&lanes, to, n) : flake128_try_n(&gen, to, n);
+    return by_lanes ? got128_n(&lanes, to, n) : got128_n(&gen, to, n);
 }
 static int64_t ask_retry_ns(void) {
-    return by_lanes ? flake128_lanes_retry_ns(&lanes) : flake128_retry_ns(&gen);
+    return by_lanes ? flake_retry_ns(&lanes) : flake_retry_ns(&gen);
 }
 static uint64_t ask_available(void) {
-    return by_lanes ? flake128_lanes_available(&lanes) : flake128_available(&gen);
+    return by_lanes ? flake_available(&lanes) : flake_available(&gen);
 }
 
 static void step_clock(uint64_t *seed) {
@@ -61,7 +61,7 @@ static uint64_t call_any(uint64_t *seed, flake128 *last) {
         n = status == FLAKE_OK;
         if (call == 4 && script_now.now_ns < MS) CHECK(status == FLAKE_OK || status == FLAKE_AGAIN);
         CHECK(status == FLAKE_OK || status == FLAKE_AGAIN);
-        if (!n) CHECK(flake128_compare(few[0], untouched) == 0);
+        if (!n) CHECK(flake128_compare(&few[0], &untouched) == 0);
     }
     for (size_t i = 0; i < n; i++) rises(last, few[i]);
     return n;
@@ -81,9 +81,9 @@ static void ids_rise_whatever_the_calls_and_the_clock(void) {
         memset(&last, 0, sizeof last);
         for (unsigned step = 0; step < steps; step++, step_clock(&seed))
             n += call_any(&seed, &last);
-        flake128_stats_get(&gen, &stats);
+        flake_stats_get(&gen, &stats);
         CHECK_EQ(stats.ids, n);
-        CHECK(stats.clock_backs > 0 && stats.batches > 0);
+        CHECK(stats.clock_backwards > 0 && stats.batches > 0);
     }
 }
 
@@ -125,7 +125,7 @@ static void answers_agree_with_what_a_try_does(void) {
         options.seq_max = 7;
         options.max_ahead_ms = i < 2 ? 0 : 3;
         if (by_lanes)
-            CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
+            CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, node_of(form)), lane_array, 3), NULL), FLAKE_OK);
         else open_gen(&gen);
         newest_ms = 0;
         (void)tried(1);
@@ -147,7 +147,7 @@ static void a_clock_that_stays_back_stops_nobody(void) {
             rises(&last, id);
             CHECK_EQ(uuid_ms(id), T + i / 3); /* its units are all used, none is left out */
         }
-        CHECK_EQ(flake128_lag_ms(&gen), 3600 * 1000 + 99);
+        CHECK_EQ(flake_ahead_ms(&gen), 3600 * 1000 + 99);
         CHECK_EQ(flake128_next_n(&gen, ids, 1000), FLAKE_OK);
         for (unsigned i = 0; i < 1000; i++) rises(&last, ids[i]);
         CHECK_EQ(script_now.sleeps, 0);
@@ -164,15 +164,15 @@ static void a_clock_before_1984_stops_nobody_who_has_begun(void) {
         script_now.now_ns = 0;
         CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
         rises(&last, id);
-        CHECK_EQ(flake128_retry_ns(&gen), 0);
-        CHECK_EQ(flake128_available(&gen), 65534);
+        CHECK_EQ(flake_retry_ns(&gen), 0);
+        CHECK_EQ(flake_available(&gen), 65534);
         CHECK_EQ(uuid_ms(id), T);
         open_gen(&gen); /* who has not, waits for the clock to be set */
-        CHECK_EQ(flake128_next(&gen, &id), FLAKE_RANGE);
-        CHECK_EQ(flake128_available(&gen), 0);
+        CHECK_EQ(flake128_next(&gen, &id), FLAKE_TIME_RANGE);
+        CHECK_EQ(flake_available(&gen), 0);
         script_now.now_ns = INT64_C(441763200000) * MS - 1;
-        CHECK_EQ(flake128_try(&gen, &id), FLAKE_RANGE);
-        CHECK_EQ(flake128_retry_ns(&gen), 1);
+        CHECK_EQ(flake128_try(&gen, &id), FLAKE_TIME_RANGE);
+        CHECK_EQ(flake_retry_ns(&gen), 1);
         script_now.now_ns++;
         CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
         CHECK_EQ(uuid_ms(id), 441763200000);
@@ -182,22 +182,22 @@ static void a_clock_before_1984_stops_nobody_who_has_begun(void) {
 static void refuse_back_says_so_and_changes_nothing(void) {
     EACH_FORM(form) {
         begin(form);
-        options.refuse_back = true;
+        options.fail_on_backwards = true;
         open_gen(&gen);
         flake128 last = drawn(&gen), id = untouched;
         for (int i = 0; i < 3; i++) {
             script_now.now_ns = i == 2 ? 1 : (T - (i ? 3600000 : 1)) * MS;
-            const flake_status expected = i == 2 ? FLAKE_RANGE : FLAKE_CLOCK_BACK;
-            const flake128_snapshot before = snapshot_of(&gen);
+            const flake_status expected = i == 2 ? FLAKE_TIME_RANGE : FLAKE_CLOCK_BACKWARDS;
+            const flake_snapshot before = snapshot_of(&gen);
             CHECK_EQ(flake128_next(&gen, &id), expected);
             CHECK_EQ(flake128_try(&gen, &id), expected);
             CHECK_EQ(flake128_next_n(&gen, &id, 1), expected);
-            CHECK_EQ(flake128_try_n(&gen, &id, 1), 0);
-            const flake128_snapshot after = snapshot_of(&gen);
-            CHECK(flake128_compare(id, untouched) == 0);
+            CHECK_EQ(got128_n(&gen, &id, 1), 0);
+            const flake_snapshot after = snapshot_of(&gen);
+            CHECK(flake128_compare(&id, &untouched) == 0);
             CHECK(before.unix_ms == after.unix_ms && before.count == after.count);
-            CHECK_EQ(flake128_available(&gen), 0);
-            CHECK(flake128_retry_ns(&gen) > 0);
+            CHECK_EQ(flake_available(&gen), 0);
+            CHECK(flake_retry_ns(&gen) > 0);
         }
         clock_at(T);
         const flake128 next = drawn(&gen);
@@ -206,16 +206,16 @@ static void refuse_back_says_so_and_changes_nothing(void) {
 }
 
 static void ids_ahead_of_the_clock_rise_when_it_is_put_back(void) {
-    begin(FLAKE_UUID7);
+    begin(FORM_UUID7);
     options.seq_max = 9;
     options.max_ahead_ms = 4;
     open_gen(&gen);
-    CHECK_EQ(flake128_try_n(&gen, ids, 100), 50);
+    CHECK_EQ(got128_n(&gen, ids, 100), 50);
     flake128 last = ids[49], id = untouched;
     CHECK_EQ(uuid_ms(last), T + 4);
     clock_at(T - 2); /* by less than that: it waits for its turn */
     CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
-    CHECK_EQ(flake128_retry_ns(&gen), 3 * MS);
+    CHECK_EQ(flake_retry_ns(&gen), 3 * MS);
     rises(&last, drawn(&gen));
     CHECK_EQ(uuid_ms(last), T + 5);
     CHECK_EQ(script_now.now_ns, (T + 1) * MS);
@@ -236,7 +236,7 @@ static flake_status gate_admits(void *unused, int64_t until_ns) {
 }
 
 static void who_waits_waits_for_a_gate_too_while_the_clock_is_back(void) {
-    begin(FLAKE_UUID7);
+    begin(FORM_UUID7);
     options.seq_max = 2;
     options.gate.admit = gate_admits;
     open_gen(&gen);
@@ -260,38 +260,38 @@ static void who_waits_waits_for_a_gate_too_while_the_clock_is_back(void) {
 static void lanes_rise_by_units_and_count_from_one_start(void) {
     EACH_FORM(form) {
         begin(form);
-        CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
+        CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, node_of(form)), lane_array, 3), NULL), FLAKE_OK);
         for (int64_t ms = T; ms < T + 50; ms++) {
             clock_at(ms);
-            CHECK_EQ(flake128_lanes_next_n(&lanes, ids, 65536), FLAKE_OK);
+            CHECK_EQ(flake128_next_n(&lanes, ids, 65536), FLAKE_OK);
             flake128 least = ids[0], greatest = ids[0];
             for (size_t i = 0; i < 65536; i++) {
-                if (flake128_compare(ids[i], least) < 0) least = ids[i];
-                if (flake128_compare(ids[i], greatest) > 0) greatest = ids[i];
+                if (flake128_compare(&ids[i], &least) < 0) least = ids[i];
+                if (flake128_compare(&ids[i], &greatest) > 0) greatest = ids[i];
             }
             CHECK(uuid_ms(least) == ms && uuid_ms(greatest) == ms);
-            if (form == FLAKE_ULID) { /* as many numbers as ids, so each once */
+            if (form == FORM_ULID) { /* as many numbers as ids, so each once */
                 for (int i = 0; i < 65535; i++) least = ulid_plus_one(least);
-                CHECK(flake128_compare(least, greatest) == 0);
+                CHECK(flake128_compare(&least, &greatest) == 0);
             } else CHECK_EQ(counter_of(greatest) - counter_of(least), 65535);
-            CHECK_EQ(flake128_lanes_try(&lanes, ids), FLAKE_AGAIN);
+            CHECK_EQ(flake128_try(&lanes, ids), FLAKE_AGAIN);
         }
         clock_at(T - 5000);
-        CHECK_EQ(flake128_lanes_next(&lanes, ids), FLAKE_OK);
+        CHECK_EQ(flake128_next(&lanes, ids), FLAKE_OK);
         CHECK_EQ(uuid_ms(ids[0]), T + 50);
-        CHECK_EQ(flake128_lanes_retry_ns(&lanes), 0);
+        CHECK_EQ(flake_retry_ns(&lanes), 0);
     }
 }
 
 static void what_lanes_ahead_have_left_counts_for_each_of_them(void) {
     EACH_FORM(form) for (unsigned ahead = 0; ahead < 3; ahead++) {
         begin(form);
-        CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
+        CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, node_of(form)), lane_array, 3), NULL), FLAKE_OK);
         clock_at(T + 5);
         lane_now = ahead;
-        CHECK_EQ(flake128_lanes_try(&lanes, ids), FLAKE_OK);
+        CHECK_EQ(flake128_try(&lanes, ids), FLAKE_OK);
         clock_at(T);
-        CHECK_EQ(flake128_lanes_available(&lanes), 65535);
+        CHECK_EQ(flake_available(&lanes), 65535);
     }
 }
 
@@ -301,13 +301,13 @@ static void lanes_go_on_with_the_one_that_lies_ahead(void) {
         flake128 id;
         int n = 0;
         begin(form);
-        CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
+        CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, node_of(form)), lane_array, 3), NULL), FLAKE_OK);
         clock_at(T + 5);
-        CHECK_EQ(flake128_lanes_try(&lanes, &id), FLAKE_OK);
+        CHECK_EQ(flake128_try(&lanes, &id), FLAKE_OK);
         lane_now++; /* who prefers another */
         clock_at(T);
         for (; n < 65536; n++) {
-            CHECK_EQ(flake128_lanes_try(&lanes, &id), FLAKE_OK);
+            CHECK_EQ(flake128_try(&lanes, &id), FLAKE_OK);
             if (uuid_ms(id) != T) break;
         }
         CHECK(n >= 2 * (65536 / 3) && n <= 2 * (65536 / 3) + 1);
@@ -318,15 +318,15 @@ static void lanes_go_on_with_the_one_that_lies_ahead(void) {
 // >>others
 
 static void snapshots_are_of_one_node_and_range(void) {
-    open_one(FLAKE_UUID8);
+    open_one(FORM_UUID8);
     (void)drawn(&gen);
-    flake128_snapshot s = snapshot_of(&gen);
-    CHECK(s.unix_ms == T && s.count == 1 && s.worker == a_node && s.seq_max == 65535);
-    s.worker++;
-    CHECK_EQ(flake128_restore(&gen, &s), FLAKE_INVALID);
-    s.worker--;
+    flake_snapshot s = snapshot_of(&gen);
+    CHECK(s.unix_ms == T && s.count == 1 && s.node == a_node && s.seq_max == 65535);
+    s.node++;
+    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_INVALID);
+    s.node--;
     s.unix_ms = INT64_C(441763200000) - 1;
-    CHECK_EQ(flake128_restore(&gen, &s), FLAKE_RANGE);
+    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_TIME_RANGE);
 }
 
 /* What came of the ms of a snapshot is spent, and no more than that. */
@@ -336,9 +336,9 @@ static void a_restored_one_goes_on_in_the_next_ms(void) {
         begin(form);
         open_gen(&gen);
         (void)drawn(&gen);
-        flake128_snapshot s = snapshot_of(&gen);
+        flake_snapshot s = snapshot_of(&gen);
         open_gen(&other);
-        CHECK_EQ(flake128_restore(&other, &s), FLAKE_OK);
+        CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
         CHECK_EQ(flake128_try(&other, &id), FLAKE_AGAIN);
         clock_at(T + 1);
         CHECK_EQ(flake128_try(&other, &id), FLAKE_OK);
@@ -348,15 +348,15 @@ static void a_restored_one_goes_on_in_the_next_ms(void) {
 
 /* A count that is rounded up past what the word can hold is that of the next ms. */
 static void the_greatest_count_of_a_snapshot_is_restored(void) {
-    begin(FLAKE_UUID8);
+    begin(FORM_UUID8);
     options.seq_max = 9;
     options.max_wait_ms = 100000;
     open_gen(&gen);
-    flake128_snapshot s = snapshot_of(&gen);
+    flake_snapshot s = snapshot_of(&gen);
     s.unix_ms = T;
     s.count = gen.engine.limit;
     CHECK(s.count % 10 != 0);
-    CHECK_EQ(flake128_restore(&gen, &s), FLAKE_OK);
+    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
     const int64_t next = T + (int64_t)(s.count / 10) + 1;
     clock_at(next - 1);
     flake128 id;
@@ -378,17 +378,17 @@ static void ids_rise_over_snapshots_into_another_generator(void) {
         open_gen(&gen);
         CHECK_EQ(flake128_next_n(&gen, ids, 5 + 3 * i), FLAKE_OK);
         last = ids[4 + 3 * i];
-        flake128_snapshot s = snapshot_of(&gen);
+        flake_snapshot s = snapshot_of(&gen);
         if (i % 3 == 0) clock_at(T - 1000);
         open_gen(&other);
-        CHECK_EQ(flake128_restore(&other, &s), FLAKE_OK);
+        CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
         rises(&last, drawn(&other));
         CHECK(uuid_ms(last) <= uuid_ms(ids[4 + 3 * i]) + 1);
         if (i % 4 == 0) { /* lanes, too */
             s = snapshot_of(&other);
-            CHECK_EQ(flake128_lanes_init(&lanes, lane_array, 3, node_of(form), &options), FLAKE_OK);
-            CHECK_EQ(flake128_lanes_restore(&lanes, &s), FLAKE_OK);
-            CHECK_EQ(flake128_lanes_next(&lanes, ids), FLAKE_OK);
+            CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, node_of(form)), lane_array, 3), NULL), FLAKE_OK);
+            CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK);
+            CHECK_EQ(flake128_next(&lanes, ids), FLAKE_OK);
             rises(&last, ids[0]);
         }
     }
@@ -404,22 +404,22 @@ static struct {
 static void a_child(void) {
     flake128 id = untouched;
     CHECK_EQ(flake128_next(&gen, &id), FLAKE_FORKED);
-    CHECK_EQ(flake128_try_n(&gen, &id, 1), 0);
-    CHECK_EQ(flake128_available(&gen), 0);
-    CHECK(flake128_compare(id, untouched) == 0);
-    const flake_form form = options.form;
-    options.form = form == FLAKE_ULID ? FLAKE_UUID7 : FLAKE_ULID;
-    CHECK_EQ(flake128_reinit_after_fork(&gen, 0, &options), FLAKE_INVALID);
-    options.form = form;
-    if (has_node(form)) CHECK_EQ(flake128_reinit_after_fork(&gen, a_node, &options), FLAKE_NODE);
+    CHECK_EQ(got128_n(&gen, &id, 1), 0);
+    CHECK_EQ(flake_available(&gen), 0);
+    CHECK(flake128_compare(&id, &untouched) == 0);
+    const form_128 form = options.form;
+    options.layout = *layout_128(form == FORM_ULID ? FORM_UUID7 : FORM_ULID);
+    CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, 0), NULL), FLAKE_INVALID);
+    options.layout = *layout_128(form);
+    if (has_node(form)) CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, a_node), NULL), FLAKE_NODE_RANGE);
     options.seq_min = options.seq_max = 60000; /* one that the parent has not: it does not matter */
-    if (has_node(form)) CHECK_EQ(flake128_reinit_after_fork(&gen, a_node, &options), FLAKE_NODE);
+    if (has_node(form)) CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, a_node), NULL), FLAKE_NODE_RANGE);
     options.seq_min = options.seq_max = 0;
     source.fails = true;
-    CHECK_EQ(flake128_reinit_after_fork(&gen, has_node(form), &options), FLAKE_IO);
+    CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, has_node(form)), NULL), FLAKE_IO);
     source.fails = false;
     source.seed += (uint64_t)getpid();
-    CHECK_EQ(flake128_reinit_after_fork(&gen, has_node(form), &options), FLAKE_OK);
+    CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, has_node(form)), NULL), FLAKE_OK);
     shared->newest = drawn(&gen);
 }
 
@@ -431,19 +431,19 @@ static void a_child_needs_a_beginning_of_its_own(void) {
             in_child(a_child);
             childs[i] = shared->newest;
         }
-        CHECK(flake128_compare(childs[0], childs[1]) && flake128_compare(childs[0], mine));
+        CHECK(flake128_compare(&childs[0], &childs[1]) && flake128_compare(&childs[0], &mine));
         CHECK(uuid_ms(childs[0]) == T && uuid_ms(childs[1]) == T);
         rises(&mine, drawn(&gen));
-        flake_generation_bump();
+        flake_machine_cloned();
         CHECK_EQ(flake128_try(&gen, ids), FLAKE_FORKED);
-        CHECK_EQ(flake128_reinit_after_fork(&gen, has_node(form), &options), FLAKE_OK);
+        CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, has_node(form)), NULL), FLAKE_OK);
         const flake128 anew = drawn(&gen);
-        CHECK(flake128_compare(anew, mine) && uuid_ms(anew) == T);
+        CHECK(flake128_compare(&anew, &mine) && uuid_ms(anew) == T);
     }
 }
 
 /* Two processes draw from one generator in shared memory: its ids rise, whoever draws. */
-static flake128_gen *common;
+static flake_gen *common;
 static void draws_from_the_common_one(void) {
     for (int i = 0; i < 100; i++) {
         flake128 id = drawn(common);
@@ -454,12 +454,12 @@ static void draws_from_the_common_one(void) {
 
 static void in_shared_memory_ids_rise_in_all_processes(void) {
     if (!words_reach_other_processes) return;
-    common = (flake128_gen *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE,
+    common = (flake_gen *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE,
                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(common != MAP_FAILED);
-    begin(FLAKE_UUID7);
+    begin(FORM_UUID7);
     options.shared_memory = true;
-    CHECK_EQ(flake128_init(common, 0, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(common, of_128(&options, 0), NULL), FLAKE_OK);
     memset(shared, 0, sizeof *shared);
     draws_from_the_common_one();
     in_child(draws_from_the_common_one);
@@ -479,7 +479,7 @@ static flake_status open_state(flake_state_options *where) {
     memset(where, 0, sizeof *where);
     where->path = path;
     const flake_status status =
-        flake128_state_open(&state, where, node_of(options.form), &options, &why);
+        flake_state_open(&state, where, of_128(&options, node_of(options.form)), &why);
     options.state = status == FLAKE_OK ? &state : NULL;
     return status;
 }
@@ -508,36 +508,36 @@ static void ids_rise_over_restarts_with_a_state_file(void) {
             in_child(a_run);
             script_now.now_ns = shared->now_ns - which % 2 * 60 * MS; /* put back after a crash */
         }
-        for (flake_form opened = FLAKE_BOUNDARY; opened <= FLAKE_ULID;
-             opened = (flake_form)(opened + 1)) {
-            options.form = opened;
-            if (opened != form) CHECK_EQ(open_state(&where), FLAKE_FOREIGN);
+        for (form_128 opened = FORM_BOUNDARY; opened <= FORM_ULID;
+             opened = (form_128)(opened + 1)) {
+            options.layout = *layout_128(opened);
+            if (opened != form) CHECK_EQ(open_state(&where), FLAKE_MISMATCH);
         }
-        options.form = form;
+        options.layout = *layout_128(form);
         clock_at(T - 1000); /* before the last run began */
-        CHECK_EQ(open_state(&where), FLAKE_CLOCK_BACK);
+        CHECK_EQ(open_state(&where), FLAKE_CLOCK_BACKWARDS);
         CHECK_EQ(unlink(path), 0);
     }
 }
 
 static void exclusive_goes_with_a_node(void) {
     for (int i = 0; i < 2; i++) {
-        begin(i ? FLAKE_UUID8 : FLAKE_UUID7_NODE);
-        options.exclusive = folder;
+        begin(i ? FORM_UUID8 : FORM_UUID7_NODE);
+        options.exclusive_dir = folder;
         options.seq_max = 32767;
         open_gen(&gen);
         flake128 last = drawn(&gen);
         CHECK_EQ(uuid_ms(last), T + 1); /* somebody may have drawn in this one */
-        CHECK_EQ(flake128_init(&other, a_node, &options), FLAKE_TAKEN);
+        CHECK_EQ(flake_init(&other, of_128(&options, a_node), NULL), FLAKE_IN_USE);
         options.seq_min = 32768,
         options.seq_max = 65535; /* counters begin anywhere, all the same */
-        CHECK_EQ(flake128_init(&other, a_node, &options), FLAKE_TAKEN);
-        CHECK_EQ(flake128_init(&other, a_node + 1, &options), FLAKE_OK);
-        flake128_retire(&other);
-        flake128_retire(&gen);
+        CHECK_EQ(flake_init(&other, of_128(&options, a_node), NULL), FLAKE_IN_USE);
+        CHECK_EQ(flake_init(&other, of_128(&options, a_node + 1), NULL), FLAKE_OK);
+        flake_release(&other);
+        flake_release(&gen);
         open_gen(&other);
         rises(&last, drawn(&other));
-        flake128_retire(&other);
+        flake_release(&other);
     }
 }
 #endif

@@ -158,7 +158,7 @@ static void a_uuid_is_the_16_bytes(void) {
     flake128 id, again = random_id();
     char text[37];
     for (size_t i = 0; i < 16; i++) id.bytes[i] = (uint8_t)(i * 17);
-    flake128_to_uuid(id, text);
+    flake128_to_uuid(&id, text);
     CHECK_STR(text, "00112233-4455-6677-8899-aabbccddeeff");
     CHECK_EQ(flake128_from_uuid(text, 36, &again), FLAKE_OK);
     CHECK(same(again, id));
@@ -175,26 +175,26 @@ static void the_specifications_own_are_read(void) {
                  {"01BX5ZZKBKACTAV9WEVGEMMVRZ", 1508808576371},
                  {"00000000000000000000000000", 0},
                  {"7ZZZZZZZZZZZZZZZZZZZZZZZZZ", 281474976710655}};
-    flake128_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0, 0};
     flake128 id = random_id();
     char text[37];
     CHECK_EQ(flake128_from_uuid("017F22E2-79B0-7CC3-98C4-DC0C0C07398F", 36, &id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(FLAKE_UUID7, id, &parts), FLAKE_OK);
-    CHECK(parts.unix_ms == 1645557742000 && parts.worker == 0xdc0c0c07398f);
-    flake128_to_uuid(id, text);
+    CHECK_EQ(flake128_decompose(&flake_layout_uuid7, &id, &parts), FLAKE_OK);
+    CHECK(parts.unix_ms == 1645557742000 && parts.node == 0xdc0c0c07398f);
+    flake128_to_uuid(&id, text);
     CHECK_STR(text, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         CHECK_EQ(flake128_from_ulid(known[i].ulid, 26, &id), FLAKE_OK);
-        CHECK_EQ(flake128_decompose(FLAKE_ULID, id, &parts), FLAKE_OK);
+        CHECK_EQ(flake128_decompose(&flake_layout_ulid, &id, &parts), FLAKE_OK);
         CHECK_EQ(parts.unix_ms, known[i].unix_ms);
-        flake128_to_ulid(id, text);
+        flake128_to_ulid(&id, text);
         CHECK_STR(text, known[i].ulid);
     }
     CHECK_EQ(id.bytes[0] & id.bytes[15], 0xff);
     CHECK_EQ(flake128_from_ulid("80000000000000000000000000", 26, &id), FLAKE_PARSE);
     CHECK_EQ(flake128_from_ulid("8ZZZZZZZZZZZZZZZZZZZZZZZZZ", 26, &id), FLAKE_PARSE);
     CHECK_EQ(flake128_from_ulid("i1oOlLIiLl1o0O0oOi1IlL1iLl", 26, &id), FLAKE_OK);
-    flake128_to_ulid(id, text);
+    flake128_to_ulid(&id, text);
     CHECK_STR(text, "11001111111000000111111111");
 }
 
@@ -232,7 +232,7 @@ static void texts_order_as_ids_do(void) {
             char text_a[37], text_b[37];
             forms[f].ways->to(a, text_a);
             forms[f].ways->to(b, text_b);
-            const int by_id = flake128_compare(a, b), by_text = strcmp(text_a, text_b);
+            const int by_id = flake128_compare(&a, &b), by_text = strcmp(text_a, text_b);
             CHECK((by_id < 0) == (by_text < 0) && (by_id > 0) == (by_text > 0));
         }
     }

@@ -11,8 +11,8 @@
 #include "options.h"
 
 static flake_gen gen;
-static flake_shard shard;
-static flake128_gen wide;
+static flake_gen shard;
+static flake_gen wide;
 static sno_gen sno;
 static flake_ring ring;
 static flake_ring_slot ring_slots[8];
@@ -87,7 +87,7 @@ static flake_options options_of(bool with_ring) {
 static void wait_next(bool with_ring) {
     const flake_options o = options_of(with_ring);
     uint64_t id;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     (void)flake_try(&gen, &id);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
@@ -97,17 +97,17 @@ static void wait_next(bool with_ring) {
 static void wait_shard(bool with_ring) {
     const flake_options o = options_of(with_ring);
     uint64_t id;
-    CHECK_EQ(flake_shards_init(&shard, 1, &o), FLAKE_OK);
-    (void)flake_shard_try(&shard, &id);
+    CHECK_EQ(flake_init_shards(&shard, 1, &o, NULL), FLAKE_OK);
+    (void)flake_try(&shard, &id);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
-    (void)flake_shard_next(&shard, &id);
+    (void)flake_next(&shard, &id);
 }
 
 static void wait_wide(bool with_ring) {
     const flake_options o = options_of(with_ring);
     flake128 id;
-    CHECK_EQ(flake128_init(&wide, 1, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
     (void)flake128_try(&wide, &id);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
@@ -118,7 +118,7 @@ static void wait_late(bool with_ring) {
     const flake_options o = options_of(with_ring);
     flake_i_place place;
     uint64_t id;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     (void)flake_try(&gen, &id);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
@@ -131,7 +131,7 @@ static void wait_gate(bool with_ring) {
     flake_options o = options_of(with_ring);
     uint64_t id;
     o.gate.admit = gate_says;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
     (void)flake_next(&gen, &id);
@@ -170,7 +170,7 @@ static void wait_blocked(bool with_ring) {
     atomic_store(&our->now_ns, now_ns - 100 * a_ms);
     CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_OK);
     atomic_store(&our->now_ns, now_ns - 200 * a_ms);
-    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_CLOCK_BACKWARDS);
     atomic_store(&our->now_ns, now_ns - 102 * a_ms); /* not much to wait for */
     goes_back_ns = back_ns;
     atomic_store(&our->sleeps, 0u);
@@ -220,7 +220,7 @@ static void a_wait_that_is_short_enough_ends_well(void) {
         uint64_t id;
         begin();
         goes_back_ns = 0;
-        CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         for (int i = 0; i < 1000; i++) {
             CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
             note(id);

@@ -121,7 +121,7 @@ static void an_interface_without_an_address_is_refused_by_name(void) {
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "tun0", &worker, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "tun0: this interface has no Ethernet address");
     CHECK_EQ(worker, 77);
-    CHECK_EQ(flake_worker_from_mac("no-such-interface", &worker, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_node_from_mac("no-such-interface", &worker, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "no-such-interface: there is no interface of this name");
 }
 
@@ -182,7 +182,7 @@ static void the_list_of_interfaces_is_asked_for_and_let_go(void) {
     interfaces.fails = true;
     CHECK_EQ(flake_node_from_ip(&node, &why), FLAKE_IO);
     CHECK_STR(why.text, "interfaces: are not listed by the system");
-    CHECK_EQ(flake_worker_from_mac(NULL, &worker, &why), FLAKE_IO);
+    CHECK_EQ(flake_node_from_mac(NULL, &worker, &why), FLAKE_IO);
     CHECK(node == 0xabcdef && worker == 0xabcdef);
     interfaces.fails = false;
     interfaces.list = NULL; /* a host without any */
@@ -191,7 +191,7 @@ static void the_list_of_interfaces_is_asked_for_and_let_go(void) {
     interfaces.list = &entries[0].at;
     CHECK_EQ(flake_node_from_ip(&node, &why), FLAKE_OK);
     CHECK_EQ(node, 0x0203);
-    CHECK_EQ(flake_worker_from_mac(NULL, &worker, &why), FLAKE_OK);
+    CHECK_EQ(flake_node_from_mac(NULL, &worker, &why), FLAKE_OK);
     CHECK_EQ(worker, 0x001a2b3c4d5e);
     CHECK_EQ(interfaces.open, 0);
     interfaces.is_on = false;
@@ -254,12 +254,12 @@ static void a_number_that_does_not_fit_is_refused_by_init(void) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.node = 1024;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
     o.node = 1000;
     o.node_offset = 23;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     o.node_offset = 24;
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_NODE);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
 }
 
 /* ---- random bytes ---- */

@@ -4,6 +4,7 @@
  */
 #include "support.h"
 #include "flake.h"
+#include "options.h"
 #include <time.h>
 
 static const uint64_t a_worker = 0x9ba1a5c50962, most_workers = 0xffffffffffff;
@@ -11,7 +12,7 @@ static const int64_t start_ms = 1700000000000;
 
 static const flake128 untouched = {{0xaa, 1, 2, 3}};
 
-static flake128_gen gen;
+static flake_gen gen;
 static flake128 ids[3 * 65536 + 1];
 static flake_options options; /* of the test that runs */
 
@@ -29,7 +30,7 @@ static void begin_at(int64_t unix_ms) {
     options.clock.user = &script_now;
 }
 
-static void start(void) { CHECK_EQ(flake128_init(&gen, a_worker, &options), FLAKE_OK); }
+static void start(void) { CHECK_EQ(flake_init(&gen, of_128(&options, a_worker), NULL), FLAKE_OK); }
 
 static flake128 wide(uint64_t time, uint64_t worker, uint64_t seq) {
     flake128 id;
@@ -46,28 +47,28 @@ static bool is_drawn(flake128 id, int64_t unix_ms, uint64_t seq) {
     return is_same(id, wide((uint64_t)unix_ms, a_worker, seq));
 }
 
-static flake128_parts parts_of(int64_t unix_ms, uint64_t worker, uint32_t seq) {
-    flake128_parts p;
+static flake_parts parts_of(int64_t unix_ms, uint64_t worker, uint32_t seq) {
+    flake_parts p;
     p.unix_ms = unix_ms;
     p.time = 0;
-    p.worker = worker;
+    p.node = worker;
     p.seq = seq;
     return p;
 }
 
 static void check_parts(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq) {
-    flake128_parts p = parts_of(-1, 77, 77);
-    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, id, &p), FLAKE_OK);
+    flake_parts p = parts_of(-1, 77, 77);
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &p), FLAKE_OK);
     CHECK_EQ(p.unix_ms, unix_ms);
     CHECK_EQ(p.time, unix_ms);
-    CHECK_EQ(p.worker, worker);
+    CHECK_EQ(p.node, worker);
     CHECK_EQ(p.seq, seq);
 }
 
 static void check_id(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq) {
     flake128 composed = untouched;
-    flake128_parts p = parts_of(unix_ms, worker, seq);
-    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &composed), FLAKE_OK);
+    flake_parts p = parts_of(unix_ms, worker, seq);
+    CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &composed), FLAKE_OK);
     CHECK(is_same(composed, id));
     check_parts(id, unix_ms, worker, seq);
 }
@@ -77,7 +78,7 @@ static void check_draw_refused(flake_status next, flake_status try) {
     flake128 id[1] = {untouched};
     CHECK_EQ(flake128_try(&gen, id), try);
     CHECK_EQ(flake128_next(&gen, id), next);
-    CHECK_EQ(flake128_try_n(&gen, id, 1), 0);
+    CHECK_EQ(got128_n(&gen, id, 1), 0);
     CHECK(is_same(id[0], untouched));
 }
 
@@ -86,7 +87,7 @@ static void check_draw_refused(flake_status next, flake_status try) {
 static void check_text(flake128 id, unsigned base, const char *text) {
     char out[FLAKE128_TEXT_SIZE];
     flake128 parsed = untouched;
-    CHECK_EQ(flake128_format(id, base, out, sizeof out), strlen(text));
+    CHECK_EQ(flake128_format(&id, base, out, sizeof out), strlen(text));
     CHECK_STR(out, text);
     CHECK_EQ(flake128_parse(text, strlen(text), base, &parsed), FLAKE_OK);
     CHECK(is_same(parsed, id));
@@ -104,7 +105,7 @@ static void boundary_row(char **field) {
     check_text(id, 10, field[6]);
 
     begin_at(unix_ms);
-    CHECK_EQ(flake128_init(&gen, worker, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, of_128(&options, worker), NULL), FLAKE_OK);
     CHECK_EQ(flake128_next_n(&gen, ids, seq + 1), FLAKE_OK);
     CHECK(is_same(ids[seq], id));
     CHECK_EQ(script_now.sleeps, 0);
@@ -116,7 +117,7 @@ static void the_id_on_boundarys_page_comes_out(void) {
     const flake128 id = {{0, 0, 1, 52, 212, 33, 45, 67, 16, 154, 221, 94, 14, 143, 0, 0}};
     check_id(id, 0x134d4212d43, 0x109add5e0e8f, 0);
     begin_at(0x134d4212d43);
-    CHECK_EQ(flake128_init(&gen, 0x109add5e0e8f, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, of_128(&options, 0x109add5e0e8f), NULL), FLAKE_OK);
     CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
     CHECK(is_same(ids[0], id));
 }
@@ -139,32 +140,32 @@ static void compose_and_decompose_round_trip(void) {
 }
 
 static void a_worker_has_48_bits(void) {
-    flake128_parts p = parts_of(start_ms, most_workers, 0);
+    flake_parts p = parts_of(start_ms, most_workers, 0);
     flake128 id = untouched;
     begin_at(start_ms);
-    CHECK_EQ(flake128_init(&gen, most_workers, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, of_128(&options, most_workers), NULL), FLAKE_OK);
     CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
     check_parts(id, start_ms, most_workers, 0);
-    CHECK_EQ(flake128_init(&gen, 0, &options), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, of_128(&options, 0), NULL), FLAKE_OK);
     CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
     check_parts(id, start_ms, 0, 0);
 
     id = untouched;
-    CHECK_EQ(flake128_init(&gen, most_workers + 1, &options), FLAKE_INVALID);
-    CHECK_EQ(flake128_init(&gen, UINT64_MAX, &options), FLAKE_INVALID);
-    p.worker = most_workers + 1;
-    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &id), FLAKE_INVALID);
-    p.worker = UINT64_MAX;
-    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, of_128(&options, most_workers + 1), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, of_128(&options, UINT64_MAX), NULL), FLAKE_INVALID);
+    p.node = most_workers + 1;
+    CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &id), FLAKE_INVALID);
+    p.node = UINT64_MAX;
+    CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &id), FLAKE_INVALID);
     CHECK(is_same(id, untouched));
 }
 
 static void a_sequence_number_has_16_bits(void) {
-    flake128_parts p = parts_of(start_ms, a_worker, 65536);
+    flake_parts p = parts_of(start_ms, a_worker, 65536);
     flake128 id = untouched;
-    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &id), FLAKE_INVALID);
+    CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &id), FLAKE_INVALID);
     p.seq = UINT32_MAX;
-    CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &id), FLAKE_INVALID);
+    CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &id), FLAKE_INVALID);
     CHECK(is_same(id, untouched));
 }
 
@@ -172,15 +173,15 @@ static void a_time_outside_is_refused(void) {
     static const int64_t outside[] = {-1, INT64_MIN};
     flake128 id = untouched;
     for (int i = 0; i < 2; i++) {
-        flake128_parts p = parts_of(outside[i], a_worker, 0);
-        CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &id), FLAKE_RANGE);
-        CHECK_EQ(flake128_min_at(FLAKE_BOUNDARY, outside[i], &id), FLAKE_RANGE);
-        CHECK_EQ(flake128_max_at(FLAKE_BOUNDARY, outside[i], &id), FLAKE_RANGE);
+        flake_parts p = parts_of(outside[i], a_worker, 0);
+        CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &id), FLAKE_TIME_RANGE);
+        CHECK_EQ(flake128_min_at(&flake_layout_boundary, outside[i], &id), FLAKE_TIME_RANGE);
+        CHECK_EQ(flake128_max_at(&flake_layout_boundary, outside[i], &id), FLAKE_TIME_RANGE);
         CHECK(is_same(id, untouched));
     }
-    flake128_parts p = parts_of(5, 6, 7);
-    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, wide((uint64_t)1 << 63, 0, 0), &p), FLAKE_RANGE);
-    CHECK(p.unix_ms == 5 && p.time == 0 && p.worker == 6 && p.seq == 7);
+    flake_parts p = parts_of(5, 6, 7);
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &wide((uint64_t)1 << 63, 0, 0), &p), FLAKE_TIME_RANGE);
+    CHECK(p.unix_ms == 5 && p.time == 0 && p.node == 6 && p.seq == 7);
 }
 
 static int sign(int x) { return (x > 0) - (x < 0); }
@@ -200,14 +201,14 @@ static void bytes_sort_by_time_then_worker_then_sequence(void) {
             }
             if (a[field] != b[field]) order = a[field] < b[field] ? -1 : 1;
         }
-        flake128_parts p = parts_of((int64_t)a[0], a[1], (uint32_t)a[2]);
-        flake128_parts q = parts_of((int64_t)b[0], b[1], (uint32_t)b[2]);
+        flake_parts p = parts_of((int64_t)a[0], a[1], (uint32_t)a[2]);
+        flake_parts q = parts_of((int64_t)b[0], b[1], (uint32_t)b[2]);
         flake128 x = untouched, y = untouched;
-        CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &p, &x), FLAKE_OK);
-        CHECK_EQ(flake128_compose(FLAKE_BOUNDARY, &q, &y), FLAKE_OK);
+        CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &x), FLAKE_OK);
+        CHECK_EQ(flake128_compose(&flake_layout_boundary, &q, &y), FLAKE_OK);
         CHECK_EQ(sign(memcmp(x.bytes, y.bytes, 16)), order);
-        CHECK_EQ(sign(flake128_compare(x, y)), order);
-        CHECK_EQ(sign(flake128_compare(y, x)), -order);
+        CHECK_EQ(sign(flake128_compare(&x, &y)), order);
+        CHECK_EQ(sign(flake128_compare(&y, &x)), -order);
     }
 }
 
@@ -217,21 +218,21 @@ static void min_and_max_enclose_a_ms_and_nothing_else(void) {
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         const uint64_t time = (uint64_t)times[i];
         flake128 low = untouched, high = untouched, other;
-        CHECK_EQ(flake128_min_at(FLAKE_BOUNDARY, times[i], &low), FLAKE_OK);
-        CHECK_EQ(flake128_max_at(FLAKE_BOUNDARY, times[i], &high), FLAKE_OK);
+        CHECK_EQ(flake128_min_at(&flake_layout_boundary, times[i], &low), FLAKE_OK);
+        CHECK_EQ(flake128_max_at(&flake_layout_boundary, times[i], &high), FLAKE_OK);
         CHECK(is_same(low, wide(time, 0, 0)));
         CHECK(is_same(high, wide(time, most_workers, 65535)));
         for (int n = 0; n < 100; n++) {
             other = wide(time, random_next(&state) >> 16, random_next(&state) >> 48);
-            CHECK(flake128_compare(low, other) <= 0 && flake128_compare(other, high) <= 0);
+            CHECK(flake128_compare(&low, &other) <= 0 && flake128_compare(&other, &high) <= 0);
         }
         if (time > 0) {
-            CHECK_EQ(flake128_max_at(FLAKE_BOUNDARY, times[i] - 1, &other), FLAKE_OK);
-            CHECK(flake128_compare(other, low) < 0);
+            CHECK_EQ(flake128_max_at(&flake_layout_boundary, times[i] - 1, &other), FLAKE_OK);
+            CHECK(flake128_compare(&other, &low) < 0);
         }
         if (times[i] < INT64_MAX) {
-            CHECK_EQ(flake128_min_at(FLAKE_BOUNDARY, times[i] + 1, &other), FLAKE_OK);
-            CHECK(flake128_compare(other, high) > 0);
+            CHECK_EQ(flake128_min_at(&flake_layout_boundary, times[i] + 1, &other), FLAKE_OK);
+            CHECK(flake128_compare(&other, &high) > 0);
         }
     }
 }
@@ -241,12 +242,12 @@ static void min_and_max_enclose_a_ms_and_nothing_else(void) {
 static void a_node_is_not_for_these_ids(void) {
     begin_at(start_ms);
     options.node = 1;
-    CHECK_EQ(flake128_init(&gen, a_worker, &options), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, of_128(&options, a_worker), NULL), FLAKE_INVALID);
     options.node = UINT32_MAX;
-    CHECK_EQ(flake128_init(&gen, a_worker, &options), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, of_128(&options, a_worker), NULL), FLAKE_INVALID);
     options.node = 0;
     options.node_offset = 1;
-    CHECK_EQ(flake128_init(&gen, a_worker, &options), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, of_128(&options, a_worker), NULL), FLAKE_INVALID);
 }
 
 static void a_layout_is_not_for_these_ids(void) {
@@ -254,19 +255,19 @@ static void a_layout_is_not_for_these_ids(void) {
         begin_at(start_ms);
         flake_layout *l = &options.layout;
         switch (which) {
-        case 0: *l = flake_layout_idgen(); break;
-        case 1: *l = flake_layout_mastodon(); break;
+        case 0: *l = flake_layout_idgen; break;
+        case 1: *l = flake_layout_mastodon; break;
         case 2: l->time_bits = 64; break;
         case 3: l->node_bits = 10; break;
         case 4: l->seq_bits = 12; break;
         case 5: l->epoch_ms = 1577836800000; break;
         case 6: l->unit_ms = 10; break;
-        case 7: l->spread = 1; break;
+        case 7: l->time_reversed = 1; break;
         case 8: l->gap_at = 1; break;
         case 9: l->gap_bit = 1; break;
         default: l->time_shift = 22; break;
         }
-        CHECK_EQ(flake128_init(&gen, a_worker, &options), FLAKE_INVALID);
+        CHECK_EQ(flake_init(&gen, of_128(&options, a_worker), NULL), FLAKE_INVALID);
     }
 }
 
@@ -308,11 +309,11 @@ static flake_status init_refused(int which) {
     case 5: options.max_wait_ms = -1; break;
     case 6: options.clock.kind = 3; break;
     case 7: options.node = 1; break;
-    case 8: options.layout = flake_layout_twitter(); break;
+    case 8: options.layout = flake_layout_twitter; break;
     case 9: worker = most_workers + 1; break;
     default: options.seq_scatter = true; break; /* not for these ids either */
     }
-    return flake128_init(&gen, worker, &options);
+    return flake_init(&gen, of_128(&options, worker), NULL);
 }
 
 static void a_refused_init_leaves_the_generator_in_use(void) {
@@ -330,12 +331,12 @@ static void a_refused_init_leaves_the_generator_in_use(void) {
 }
 
 static void no_options_are_the_defaults(void) {
-    flake128_parts p = parts_of(0, 0, 0);
+    flake_parts p = parts_of(0, 0, 0);
     flake128 id = untouched;
-    CHECK_EQ(flake128_init(&gen, a_worker, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, of_128(NULL, a_worker), NULL), FLAKE_OK);
     CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, id, &p), FLAKE_OK);
-    CHECK_EQ(p.worker, a_worker);
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &p), FLAKE_OK);
+    CHECK_EQ(p.node, a_worker);
     CHECK(llabs((long long)(p.unix_ms / 1000 - (int64_t)time(NULL))) < 60);
 }
 
@@ -366,16 +367,16 @@ static void a_ms_has_65536_ids(void) {
     script_now.now_ns += 400000;
     ids[0] = untouched;
     CHECK_EQ(flake128_try(&gen, ids), FLAKE_AGAIN);
-    CHECK_EQ(flake128_try_n(&gen, ids, 5), 0);
+    CHECK_EQ(got128_n(&gen, ids, 5), 0);
     CHECK_EQ(flake128_try_at(&gen, start_ms, ids), FLAKE_AGAIN);
     CHECK(is_same(ids[0], untouched));
-    CHECK_EQ(flake128_retry_ns(&gen), 600000);
+    CHECK_EQ(flake_retry_ns(&gen), 600000);
     CHECK_EQ(script_now.sleeps, 0);
 
     CHECK_EQ(flake128_next(&gen, ids), FLAKE_OK); /* waits for the next */
     CHECK(is_drawn(ids[0], start_ms + 1, 0));
     CHECK_EQ(script_now.slept_ns, 600000);
-    CHECK_EQ(flake128_retry_ns(&gen), 0);
+    CHECK_EQ(flake_retry_ns(&gen), 0);
     CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
     CHECK(is_drawn(ids[0], start_ms + 1, 1));
 }
@@ -390,24 +391,24 @@ static void ids_may_run_ahead_of_the_clock(void) {
         CHECK(is_drawn(ids[0], start_ms + (int64_t)(i / 10), i % 10));
     }
     CHECK_EQ(flake128_try(&gen, ids), FLAKE_AGAIN);
-    CHECK_EQ(flake128_retry_ns(&gen), 1000000);
+    CHECK_EQ(flake_retry_ns(&gen), 1000000);
 }
 
 static void a_clock_put_back_is_refused_at_once(void) {
-    for (int refuse_back = 0; refuse_back < 2; refuse_back++) { /* for these ids always */
+    for (int fail_on_backwards = 0; fail_on_backwards < 2; fail_on_backwards++) { /* for these ids always */
         flake128 id = untouched;
         begin_at(start_ms);
-        options.refuse_back = refuse_back;
+        options.fail_on_backwards = fail_on_backwards;
         options.seq_max = 9;
         start();
         CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
         script_now.now_ns -= 1;
-        check_draw_refused(FLAKE_CLOCK_BACK, FLAKE_CLOCK_BACK);
-        CHECK_EQ(flake128_next_n(&gen, &id, 1), FLAKE_CLOCK_BACK);
-        CHECK_EQ(flake128_retry_ns(&gen), 1);
+        check_draw_refused(FLAKE_CLOCK_BACKWARDS, FLAKE_CLOCK_BACKWARDS);
+        CHECK_EQ(flake128_next_n(&gen, &id, 1), FLAKE_CLOCK_BACKWARDS);
+        CHECK_EQ(flake_retry_ns(&gen), 1);
         script_now.now_ns -= 400 * 1000000;
-        check_draw_refused(FLAKE_CLOCK_BACK, FLAKE_CLOCK_BACK);
-        CHECK_EQ(flake128_retry_ns(&gen), 400 * 1000000 + 1);
+        check_draw_refused(FLAKE_CLOCK_BACKWARDS, FLAKE_CLOCK_BACKWARDS);
+        CHECK_EQ(flake_retry_ns(&gen), 400 * 1000000 + 1);
         CHECK_EQ(script_now.sleeps, 0);
 
         script_now.now_ns += 400 * 1000000 + 1; /* caught up: nothing was lost */
@@ -428,7 +429,7 @@ static void a_clock_put_back_during_a_wait_ends_it(void) {
     start();
     CHECK_EQ(flake128_next_n(&gen, ids, 10), FLAKE_OK);
     script_now.jump_to_ns = script_now.now_ns - 5000000;
-    CHECK_EQ(flake128_next(&gen, &id), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_CLOCK_BACKWARDS);
     CHECK(is_same(id, untouched));
     CHECK_EQ(script_now.sleeps, 1);
     script_now.now_ns = (start_ms + 1) * 1000000;
@@ -442,7 +443,7 @@ static void a_batch_that_meets_a_clock_put_back_keeps_what_it_has(void) {
     start();
     script_now.jump_to_ns = script_now.now_ns - 5000000;
     memset(ids, 0xff, 30 * sizeof *ids);
-    CHECK_EQ(flake128_next_n(&gen, ids, 20), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake128_next_n(&gen, ids, 20), FLAKE_CLOCK_BACKWARDS);
     for (uint64_t i = 0; i < 10; i++) CHECK(is_drawn(ids[i], start_ms, i));
     for (int i = 10; i < 20; i++) CHECK(is_same(ids[i], wide(0, 0, 0)));
 }
@@ -452,12 +453,12 @@ static void a_clock_before_1970_is_out_of_range(void) {
     begin_at(0);
     start();
     script_now.now_ns = -1;
-    check_draw_refused(FLAKE_RANGE, FLAKE_RANGE);
-    CHECK_EQ(flake128_retry_ns(&gen), 1);
+    check_draw_refused(FLAKE_TIME_RANGE, FLAKE_TIME_RANGE);
+    CHECK_EQ(flake_retry_ns(&gen), 1);
     id = untouched;
-    CHECK_EQ(flake128_try_at(&gen, -1, &id), FLAKE_RANGE);
-    CHECK_EQ(flake128_try_at(&gen, INT64_MIN, &id), FLAKE_RANGE);
-    CHECK_EQ(flake128_try_at(&gen, INT64_MAX, &id), FLAKE_RANGE);
+    CHECK_EQ(flake128_try_at(&gen, -1, &id), FLAKE_TIME_RANGE);
+    CHECK_EQ(flake128_try_at(&gen, INT64_MIN, &id), FLAKE_TIME_RANGE);
+    CHECK_EQ(flake128_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE);
     CHECK(is_same(id, untouched));
     script_now.now_ns = 0;
     CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
@@ -490,7 +491,7 @@ static void check_batch(uint32_t first, uint32_t last, size_t n) {
     options.seq_max = last;
     start();
     batch[n] = untouched;
-    CHECK_EQ(flake128_try_n(&gen, batch, n), n);
+    CHECK_EQ(got128_n(&gen, batch, n), n);
     size_t right = 0;
     while (right < n &&
            is_drawn(batch[right], start_ms + (int64_t)(right / cap), first + right % cap))
@@ -540,7 +541,7 @@ static void a_wait_lasts_max_wait_and_no_longer(void) {
     options.seq_max = 9;
     options.max_wait_ms = 3;
     start();
-    CHECK_EQ(flake128_try_n(&gen, ids, 10), 10);
+    CHECK_EQ(got128_n(&gen, ids, 10), 10);
     script_now.per_sleep = 0; /* the clock stands still */
     check_draw_refused(FLAKE_AGAIN, FLAKE_AGAIN);
     CHECK_EQ(script_now.slept_ns, 3000000);
@@ -549,14 +550,14 @@ static void a_wait_lasts_max_wait_and_no_longer(void) {
 static void try_n_takes_what_is_free(void) {
     begin_at(start_ms);
     start();
-    CHECK_EQ(flake128_try_n(&gen, ids, 0), 0);
-    CHECK_EQ(flake128_try_n(&gen, ids, 5), 5);
+    CHECK_EQ(got128_n(&gen, ids, 0), 0);
+    CHECK_EQ(got128_n(&gen, ids, 5), 5);
     for (uint64_t i = 0; i < 5; i++) CHECK(is_drawn(ids[i], start_ms, i));
-    CHECK_EQ(flake128_try_n(&gen, ids, 100000), 65531);
+    CHECK_EQ(got128_n(&gen, ids, 100000), 65531);
     for (uint64_t i = 0; i < 65531; i++) CHECK(is_drawn(ids[i], start_ms, 5 + i));
-    CHECK_EQ(flake128_try_n(&gen, ids, 1), 0);
+    CHECK_EQ(got128_n(&gen, ids, 1), 0);
     script_now.now_ns += 1000000;
-    CHECK_EQ(flake128_try_n(&gen, ids, 3), 3);
+    CHECK_EQ(got128_n(&gen, ids, 3), 3);
     for (uint64_t i = 0; i < 3; i++) CHECK(is_drawn(ids[i], start_ms + 1, i));
     CHECK_EQ(script_now.sleeps, 0);
 }
@@ -567,11 +568,11 @@ static void try_n_runs_ahead_through_several_ms(void) {
     options.seq_min = 5;
     options.seq_max = 14;
     start();
-    CHECK_EQ(flake128_try_n(&gen, ids, 4), 4);
-    CHECK_EQ(flake128_try_n(&gen, ids + 4, 100), 26);
+    CHECK_EQ(got128_n(&gen, ids, 4), 4);
+    CHECK_EQ(got128_n(&gen, ids + 4, 100), 26);
     for (uint64_t i = 0; i < 30; i++)
         CHECK(is_drawn(ids[i], start_ms + (int64_t)(i / 10), 5 + i % 10));
-    CHECK_EQ(flake128_try_n(&gen, ids, 1), 0);
+    CHECK_EQ(got128_n(&gen, ids, 1), 0);
 }
 
 static void try_at_takes_the_callers_time(void) {
@@ -596,8 +597,8 @@ static void try_at_takes_the_callers_time(void) {
     CHECK_EQ(script_now.reads, 0);
     CHECK_EQ(script_now.sleeps, 0);
     CHECK_EQ(flake128_try_at(&gen, start_ms + 1, ids), FLAKE_OK); /* ahead: drags along */
-    CHECK_EQ(flake128_try(&gen, ids), FLAKE_CLOCK_BACK);
-    CHECK_EQ(flake128_next(&gen, ids), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake128_try(&gen, ids), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake128_next(&gen, ids), FLAKE_CLOCK_BACKWARDS);
     script_now.now_ns += 1000000;
     CHECK_EQ(flake128_next(&gen, ids), FLAKE_OK);
     CHECK(is_drawn(ids[0], start_ms + 1, 1));
@@ -620,7 +621,7 @@ static void ids_rise_byte_by_byte_over_any_calls(void) {
             n = (size_t)random_below(&state, 250);
             if (flake128_next_n(&gen, ids, n) != FLAKE_OK) n = 0;
             break;
-        case 3: n = flake128_try_n(&gen, ids, (size_t)random_below(&state, 250)); break;
+        case 3: n = got128_n(&gen, ids, (size_t)random_below(&state, 250)); break;
         default: n = flake128_try_at(&gen, script_now.now_ns / 1000000, ids) == FLAKE_OK; break;
         }
         for (size_t k = 0; k < n; k++) {
@@ -636,7 +637,7 @@ static void ids_rise_byte_by_byte_over_any_calls(void) {
 }
 
 static void statistics_count_what_was_drawn(void) {
-    static flake128_gen wide;
+    static flake_gen wide;
     flake_options o;
     flake_stats s;
     flake128 five[5];
@@ -644,17 +645,17 @@ static void statistics_count_what_was_drawn(void) {
     o.clock.now_ns = script_read;
     o.clock.user = &script_now;
     script_at_ms(1700000000000);
-    CHECK_EQ(flake128_init(&wide, 7, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&o, 7), NULL), FLAKE_OK);
     CHECK_EQ(flake128_next_n(&wide, five, 5), FLAKE_OK);
     CHECK_EQ(flake128_next(&wide, five), FLAKE_OK);
-    flake128_stats_get(&wide, &s);
-    CHECK(s.ids == 6 && s.batches == 1 && s.waits == 0 && s.clock_backs == 0);
+    flake_stats_get(&wide, &s);
+    CHECK(s.ids == 6 && s.batches == 1 && s.waits == 0 && s.clock_backwards == 0);
 }
 
 /* ---- where it stands ---- */
 
-static flake128_gen *wide_of(uint64_t worker, uint32_t seq_max) {
-    static flake128_gen made[2];
+static flake_gen *wide_of(uint64_t worker, uint32_t seq_max) {
+    static flake_gen made[2];
     static unsigned next;
     flake_options o;
     memset(&o, 0, sizeof o);
@@ -662,62 +663,62 @@ static flake128_gen *wide_of(uint64_t worker, uint32_t seq_max) {
     o.clock.user = &script_now;
     o.seq_max = seq_max;
     o.max_ahead_ms = 5;
-    flake128_gen *const g = &made[next++ % 2];
-    CHECK_EQ(flake128_init(g, worker, &o), FLAKE_OK);
+    flake_gen *const g = &made[next++ % 2];
+    CHECK_EQ(flake_init(g, of_128(&o, worker), NULL), FLAKE_OK);
     return g;
 }
 
 static void what_is_free_and_how_far_ahead(void) {
     flake128 drawn[32];
     script_at_ms(1700000000000);
-    flake128_gen *const g = wide_of(7, 9);
-    CHECK_EQ(flake128_available(g), 60); /* this unit's, and those of five more */
-    CHECK_EQ(flake128_lag_ms(g), 0);
-    CHECK_EQ(flake128_try_n(g, drawn, 31), 31);
-    CHECK_EQ(flake128_available(g), 29);
-    CHECK_EQ(flake128_lag_ms(g), 3);
+    flake_gen *const g = wide_of(7, 9);
+    CHECK_EQ(flake_available(g), 60); /* this unit's, and those of five more */
+    CHECK_EQ(flake_ahead_ms(g), 0);
+    CHECK_EQ(got128_n(g, drawn, 31), 31);
+    CHECK_EQ(flake_available(g), 29);
+    CHECK_EQ(flake_ahead_ms(g), 3);
 }
 
 /* Further than the time of 64-bit ids goes: to the clock's end. */
 static void ids_go_on_until_the_clock_ends(void) {
     flake128 id;
-    flake128_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0, 0};
     const int64_t last_ms = INT64_MAX / 1000000 - 1;
     script_at_ms(last_ms);
-    flake128_gen *const g = wide_of(7, 9);
+    flake_gen *const g = wide_of(7, 9);
     CHECK_EQ(flake128_try(g, &id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, id, &parts), FLAKE_OK);
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &parts), FLAKE_OK);
     CHECK_EQ(parts.unix_ms, last_ms);
 }
 
 static void a_restored_one_goes_on_behind_the_snapshot(void) {
     flake128 drawn[32], id;
-    flake128_snapshot s = {0, 0, 0, 77, 0}, other = s;
+    flake_snapshot s = {0, 0, 0, 77, 0}, other = s;
     script_at_ms(1700000000000);
-    flake128_gen *g = wide_of(7, 9);
-    CHECK_EQ(flake128_try_n(g, drawn, 31), 31);
-    CHECK_EQ(flake128_snapshot_take(g, &s), FLAKE_OK);
+    flake_gen *g = wide_of(7, 9);
+    CHECK_EQ(got128_n(g, drawn, 31), 31);
+    CHECK_EQ(flake_snapshot_take(g, &s), FLAKE_OK);
     CHECK_EQ(s.unix_ms, 1700000000000);
     CHECK_EQ(s.count, 31);
-    CHECK_EQ(s.worker, 7);
+    CHECK_EQ(s.node, 7);
     CHECK_EQ(s.seq_min, 0);
     CHECK_EQ(s.seq_max, 9);
     g = wide_of(7, 9);
-    CHECK_EQ(flake128_restore(g, &s), FLAKE_OK);
+    CHECK_EQ(flake_restore(g, &s, NULL), FLAKE_OK);
     CHECK_EQ(flake128_try(g, &id), FLAKE_OK);
-    CHECK(flake128_compare(id, drawn[30]) > 0);
-    CHECK_EQ(flake128_restore(g, &s), FLAKE_OK); /* it is further by now, and stays so */
-    CHECK_EQ(flake128_snapshot_take(g, &other), FLAKE_OK);
+    CHECK(flake128_compare(&id, &drawn[30]) > 0);
+    CHECK_EQ(flake_restore(g, &s, NULL), FLAKE_OK); /* it is further by now, and stays so */
+    CHECK_EQ(flake_snapshot_take(g, &other), FLAKE_OK);
     CHECK_EQ(other.count, 32);
-    CHECK_EQ(flake128_restore(wide_of(8, 9), &s), FLAKE_INVALID);
-    CHECK_EQ(flake128_restore(wide_of(7, 8), &s), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(wide_of(8, 9), &s, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(wide_of(7, 8), &s, NULL), FLAKE_INVALID);
     s.unix_ms = -1;
-    CHECK_EQ(flake128_restore(wide_of(7, 9), &s), FLAKE_RANGE);
-    CHECK_EQ(flake128_snapshot_take(wide_of(7, 9), &s), FLAKE_OK);
+    CHECK_EQ(flake_restore(wide_of(7, 9), &s, NULL), FLAKE_TIME_RANGE);
+    CHECK_EQ(flake_snapshot_take(wide_of(7, 9), &s), FLAKE_OK);
     CHECK_EQ(s.unix_ms, 0); /* nothing was drawn */
-    CHECK_EQ(flake128_restore(wide_of(7, 9), &s), FLAKE_OK);
-    static flake128_gen never;
-    CHECK_EQ(flake128_snapshot_take(&never, &s), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(wide_of(7, 9), &s, NULL), FLAKE_OK);
+    static flake_gen never;
+    CHECK_EQ(flake_snapshot_take(&never, &s), FLAKE_INVALID);
 }
 
 int main(int argc, char **argv) {

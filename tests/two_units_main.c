@@ -41,18 +41,18 @@ LIES_AT(struct sno_gen, engine.word, 56);
 LIES_AT(struct sno_gen, engine.owner_word, 120);
 LIES_AT(struct sno_gen, engine.safe, 448);
 LIES_AT(struct sno_gen, partition, 592);
-SIZE_IS(struct flake_i_default_2, 72 + 4 * sizeof(struct flake128_gen));
+SIZE_IS(struct flake_i_default_2, 72 + 4 * sizeof(struct flake_gen));
 LIES_AT(struct flake_i_default_2, low, 8);
 LIES_AT(struct flake_i_default_2, high, 16);
 LIES_AT(struct flake_i_default_2, seal, 24);
 LIES_AT(struct flake_i_default_2, parts, 32);
 LIES_AT(struct flake_i_default_2, begun, 64);
-SIZE_IS(struct flake128_gen, 704); /* lies in that, too */
-LIES_AT(struct flake128_gen, engine.word, 56);
-LIES_AT(struct flake128_gen, engine.owner_word, 120);
-LIES_AT(struct flake128_gen, engine.safe, 448);
-LIES_AT(struct flake128_gen, form, 612);
-LIES_AT(struct flake128_gen, keys, 632);
+SIZE_IS(struct flake_gen, 704); /* lies in that, too */
+LIES_AT(struct flake_gen, engine.word, 56);
+LIES_AT(struct flake_gen, engine.owner_word, 120);
+LIES_AT(struct flake_gen, engine.safe, 448);
+LIES_AT(struct flake_gen, form, 612);
+LIES_AT(struct flake_gen, keys, 632);
 #endif
 
 #if defined(FLAKE_SHARED)
@@ -81,7 +81,7 @@ static void generators_cross_languages(void) {
     static flake_gen gen;
     uint64_t id = 0;
     CHECK_EQ(other_unit_flake_gen_size(), sizeof(flake_gen));
-    CHECK_EQ(flake_init(&gen, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, NULL, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     for (int i = 0; i < 1000; i++) {
         uint64_t next = other_unit_flake_next(&gen);
@@ -116,7 +116,7 @@ static void the_default_generator_is_one_for_both_units(void) {
 
 static void the_generator_of_uuids_is_one_for_both_units(void) {
     uint8_t last[16], id[16];
-    CHECK_EQ(other_unit_flake128_gen_size(), sizeof(flake128_gen));
+    CHECK_EQ(other_unit_flake128_gen_size(), sizeof(flake_gen));
     CHECK_EQ(flake_uuid7_bytes(last), FLAKE_OK);
     for (int i = 0; i < 1000; i++) {
         CHECK_EQ(i % 2 ? (int)flake_uuid7_bytes(id) : other_unit_uuid7(id), FLAKE_OK);

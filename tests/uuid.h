@@ -39,8 +39,8 @@ static const int64_t T = 1700000000000;
 static const uint64_t a_node = 0x9ba1a5c50962;
 static const flake128 untouched = {{0xaa, 1, 2, 3}};
 
-static flake128_gen gen, other;
-static flake128_lanes lanes;
+static flake_gen gen, other;
+static flake_gen lanes;
 static flake_lane lane_array[3]; /* as many as lanes have: sanitizers see what runs past them */
 static flake_options options;    /* of the test that runs */
 static flake128 ids[70000];
@@ -52,34 +52,34 @@ enum { steps = 6000 };
 #endif
 
 #define EACH_FORM(form) \
-    for (flake_form form = FLAKE_UUID7; form <= FLAKE_ULID; form = (flake_form)(form + 1))
+    for (form_128 form = FORM_UUID7; form <= FORM_ULID; form = (form_128)(form + 1))
 
-static inline bool has_node(flake_form form) {
-    return form == FLAKE_UUID7_NODE || form == FLAKE_UUID8;
+static inline bool has_node(form_128 form) {
+    return form == FORM_UUID7_NODE || form == FORM_UUID8;
 }
-static inline uint64_t node_of(flake_form form) { return has_node(form) ? a_node : 0; }
+static inline uint64_t node_of(form_128 form) { return has_node(form) ? a_node : 0; }
 
-static inline void begin(flake_form form) {
+static inline void begin(form_128 form) {
     script_at_ms(T);
     source.fails = false;
     lane_now = 0;
     source.seed = 0x0123456789abcdef + (uint64_t)form;
     options = options_of_flake(0, 0, 0, script_read, &script_now);
-    options.form = form;
+    options.layout = *layout_128(form);
 }
 
-static inline void open_gen(flake128_gen *g) {
-    CHECK_EQ(flake128_init(g, node_of(options.form), &options), FLAKE_OK);
+static inline void open_gen(flake_gen *g) {
+    CHECK_EQ(flake_init(g, of_128(&options, node_of(options.form)), NULL), FLAKE_OK);
 }
 
-static inline void open_one(flake_form form) {
+static inline void open_one(form_128 form) {
     begin(form);
     open_gen(&gen);
 }
 
 static inline void clock_at(int64_t unix_ms) { script_now.now_ns = unix_ms * MS; }
 
-static inline flake128 drawn(flake128_gen *g) {
+static inline flake128 drawn(flake_gen *g) {
     flake128 id = untouched;
     CHECK_EQ(flake128_next(g, &id), FLAKE_OK);
     return id;
@@ -90,10 +90,10 @@ static inline void rises(flake128 *last, flake128 id) {
     *last = id;
 }
 
-static inline flake128_snapshot snapshot_of(flake128_gen *g) {
-    flake128_snapshot s;
+static inline flake_snapshot snapshot_of(flake_gen *g) {
+    flake_snapshot s;
     memset(&s, 0, sizeof s);
-    CHECK_EQ(flake128_snapshot_take(g, &s), FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(g, &s), FLAKE_OK);
     return s;
 }
 
@@ -118,8 +118,8 @@ static inline flake128 ulid_plus_one(flake128 id) {
     return id;
 }
 
-static inline bool counts_by_one(flake_form form, flake128 a, flake128 b) {
-    if (form == FLAKE_ULID) return flake128_compare(ulid_plus_one(a), b) == 0;
+static inline bool counts_by_one(form_128 form, flake128 a, flake128 b) {
+    if (form == FORM_ULID) return flake128_compare(&ulid_plus_one(a), &b) == 0;
     return uuid_ms(a) == uuid_ms(b) && counter_of(a) + 1 == counter_of(b);
 }
 

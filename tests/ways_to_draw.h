@@ -23,15 +23,15 @@ enum { way_batch = 5, way_halves = 2 };
 static struct ways {
     flake_gen gen;
     flake_prefetch stock;
-    flake_shard shards[way_halves];
-    flake128_gen wide;
+    flake_gen shards[way_halves];
+    flake_gen wide;
     sno_gen sno;
-    sno_shard sno_shards[way_halves];
+    sno_gen sno_shards[way_halves];
     flake_lane lane[way_halves], wide_lane[way_halves];
-    flake_lanes lanes;
-    flake128_lanes wide_lanes;
+    flake_gen lanes;
+    flake_gen wide_lanes;
     flake_lane sno_lane[way_halves];
-    sno_lanes sno_lanes;
+    sno_gen sno_gen;
 } ways;
 
 static inline way_outcome way_of_flake(flake_status status) {
@@ -79,13 +79,13 @@ static inline way_outcome way_give_snos(way_ids *out, way_outcome outcome, const
 static inline way_outcome way_give_wide(way_ids *out, way_outcome outcome, const flake128 *ids,
                                         size_t n) {
     uint64_t keys[way_batch];
-    flake128_parts parts;
+    flake_parts parts;
     memset(&parts, 0, sizeof parts);
     for (size_t i = 0; i < n; i++) {
         keys[i] = way_blank;
         if (outcome != WAY_OK && ids[i].bytes[0] == 0x5a) continue;
-        CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, ids[i], &parts), FLAKE_OK);
-        keys[i] = parts.worker << 57 | parts.time << 16 | parts.seq;
+        CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[i], &parts), FLAKE_OK);
+        keys[i] = parts.node << 57 | parts.time << 16 | parts.seq;
     }
     return way_give(out, outcome, keys, n);
 }
@@ -115,7 +115,7 @@ static inline way_outcome way_next_n(way_ids *out) {
 }
 static inline way_outcome way_try_n(way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    const size_t n = flake_try_n(&ways.gen, id, way_batch);
+    const size_t n = got64_n(&ways.gen, id, way_batch);
     return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
 static inline way_outcome way_prefetch(way_ids *out) {
@@ -125,25 +125,25 @@ static inline way_outcome way_prefetch(way_ids *out) {
 
 static inline way_outcome way_shard_next(way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_shard_next(&ways.shards[0], id)), id, 1);
+    return way_give(out, way_of_flake(flake_next(&ways.shards[0], id)), id, 1);
 }
 static inline way_outcome way_shard_try(way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_shard_try(&ways.shards[1], id)), id, 1);
+    return way_give(out, way_of_flake(flake_try(&ways.shards[1], id)), id, 1);
 }
 static inline way_outcome way_shard_try_at(way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    const flake_status status = flake_shard_try_at(&ways.shards[0], way_now_ns() / 1000000, id);
+    const flake_status status = flake_try_at(&ways.shards[0], way_now_ns() / 1000000, id);
     return way_give(out, way_of_flake(status), id, 1);
 }
 static inline way_outcome way_shard_next_n(way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    const flake_status status = flake_shard_next_n(&ways.shards[1], id, way_batch);
+    const flake_status status = flake_next_n(&ways.shards[1], id, way_batch);
     return way_give(out, way_of_flake(status), id, way_batch);
 }
 static inline way_outcome way_shard_try_n(way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    const size_t n = flake_shard_try_n(&ways.shards[0], id, way_batch);
+    const size_t n = got64_n(&ways.shards[0], id, way_batch);
     return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
 
@@ -167,7 +167,7 @@ static inline way_outcome way_wide_next_n(way_ids *out) {
 }
 static inline way_outcome way_wide_try_n(way_ids *out) {
     WAY_ROOM(flake128, id);
-    const size_t n = flake128_try_n(&ways.wide, id, way_batch);
+    const size_t n = got128_n(&ways.wide, id, way_batch);
     return way_give_wide(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
 
@@ -197,68 +197,68 @@ static inline way_outcome way_sno_try_n(way_ids *out) {
 }
 static inline way_outcome way_sno_shard_next(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_shard_next(&ways.sno_shards[0], 7, id)), id, 1);
+    return way_give_snos(out, way_of_flake(sno_next(&ways.sno_shards[0], 7, id)), id, 1);
 }
 static inline way_outcome way_sno_shard_try(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_shard_try(&ways.sno_shards[1], 7, id)), id, 1);
+    return way_give_snos(out, way_of_flake(sno_try(&ways.sno_shards[1], 7, id)), id, 1);
 }
 static inline way_outcome way_sno_shard_try_at(way_ids *out) {
     WAY_ROOM(sno_id, id);
     const flake_status status =
-        sno_shard_try_at(&ways.sno_shards[0], 7, way_now_ns() / 1000000, id);
+        sno_try_at(&ways.sno_shards[0], 7, way_now_ns() / 1000000, id);
     return way_give_snos(out, way_of_flake(status), id, 1);
 }
 static inline way_outcome way_sno_shard_next_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const flake_status status = sno_shard_next_n(&ways.sno_shards[1], 7, id, way_batch);
+    const flake_status status = sno_next_n(&ways.sno_shards[1], 7, id, way_batch);
     return way_give_snos(out, way_of_flake(status), id, way_batch);
 }
 static inline way_outcome way_sno_shard_try_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
     size_t n;
-    const flake_status status = sno_shard_try_n(&ways.sno_shards[0], 7, id, way_batch, &n);
+    const flake_status status = sno_try_n(&ways.sno_shards[0], 7, id, way_batch, &n);
     return way_give_snos(out, way_of_flake(status), id, n ? n : way_batch);
 }
 
 static inline way_outcome way_lanes_next(way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_lanes_next(&ways.lanes, id)), id, 1);
+    return way_give(out, way_of_flake(flake_next(&ways.lanes, id)), id, 1);
 }
 static inline way_outcome way_lanes_try(way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_lanes_try(&ways.lanes, id)), id, 1);
+    return way_give(out, way_of_flake(flake_try(&ways.lanes, id)), id, 1);
 }
 static inline way_outcome way_lanes_next_n(way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    const flake_status status = flake_lanes_next_n(&ways.lanes, id, way_batch);
+    const flake_status status = flake_next_n(&ways.lanes, id, way_batch);
     return way_give(out, way_of_flake(status), id, way_batch);
 }
 static inline way_outcome way_lanes_try_n(way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    const size_t n = flake_lanes_try_n(&ways.lanes, id, way_batch);
+    const size_t n = got64_n(&ways.lanes, id, way_batch);
     return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
 static inline way_outcome way_wide_lanes_next(way_ids *out) {
     WAY_ROOM(flake128, id);
-    return way_give_wide(out, way_of_flake(flake128_lanes_next(&ways.wide_lanes, id)), id, 1);
+    return way_give_wide(out, way_of_flake(flake128_next(&ways.wide_lanes, id)), id, 1);
 }
 static inline way_outcome way_wide_lanes_try_n(way_ids *out) {
     WAY_ROOM(flake128, id);
-    const size_t n = flake128_lanes_try_n(&ways.wide_lanes, id, way_batch);
+    const size_t n = got128_n(&ways.wide_lanes, id, way_batch);
     return way_give_wide(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
 }
 static inline way_outcome way_sno_lanes_next(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_lanes_next(&ways.sno_lanes, 7, id)), id, 1);
+    return way_give_snos(out, way_of_flake(sno_next(&ways.sno_gen, 7, id)), id, 1);
 }
 static inline way_outcome way_sno_lanes_try(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_lanes_try(&ways.sno_lanes, 7, id)), id, 1);
+    return way_give_snos(out, way_of_flake(sno_try(&ways.sno_gen, 7, id)), id, 1);
 }
 static inline way_outcome way_sno_lanes_next_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const flake_status status = sno_lanes_next_n(&ways.sno_lanes, 7, id, way_batch);
+    const flake_status status = sno_next_n(&ways.sno_gen, 7, id, way_batch);
     return way_give_snos(out, way_of_flake(status), id, way_batch);
 }
 
@@ -276,10 +276,10 @@ static const struct way {
     {"flake_next_n", FAMILY_FLAKE, way_next_n},
     {"flake_try_n", FAMILY_FLAKE, way_try_n},
     {"flake_prefetch_next", FAMILY_FLAKE, way_prefetch},
-    {"flake_shard_next", FAMILY_FLAKE, way_shard_next},
-    {"flake_shard_try", FAMILY_FLAKE, way_shard_try},
-    {"flake_shard_try_at", FAMILY_FLAKE, way_shard_try_at},
-    {"flake_shard_next_n", FAMILY_FLAKE, way_shard_next_n},
+    {"flake_next", FAMILY_FLAKE, way_shard_next},
+    {"flake_try", FAMILY_FLAKE, way_shard_try},
+    {"flake_try_at", FAMILY_FLAKE, way_shard_try_at},
+    {"flake_next_n", FAMILY_FLAKE, way_shard_next_n},
     {"flake_shard_try_n", FAMILY_FLAKE, way_shard_try_n},
     {"flake128_next", FAMILY_WIDE, way_wide_next},
     {"flake128_try", FAMILY_WIDE, way_wide_try},
@@ -291,20 +291,20 @@ static const struct way {
     {"sno_try_at", FAMILY_SNO, way_sno_try_at},
     {"sno_next_n", FAMILY_SNO, way_sno_next_n},
     {"sno_try_n", FAMILY_SNO, way_sno_try_n},
-    {"sno_shard_next", FAMILY_SNO_SHARDS, way_sno_shard_next},
-    {"sno_shard_try", FAMILY_SNO_SHARDS, way_sno_shard_try},
-    {"sno_shard_try_at", FAMILY_SNO_SHARDS, way_sno_shard_try_at},
-    {"sno_shard_next_n", FAMILY_SNO_SHARDS, way_sno_shard_next_n},
-    {"sno_shard_try_n", FAMILY_SNO_SHARDS, way_sno_shard_try_n},
-    {"flake_lanes_next", FAMILY_FLAKE, way_lanes_next},
-    {"flake_lanes_try", FAMILY_FLAKE, way_lanes_try},
-    {"flake_lanes_next_n", FAMILY_FLAKE, way_lanes_next_n},
+    {"sno_next", FAMILY_SNO_SHARDS, way_sno_shard_next},
+    {"sno_try", FAMILY_SNO_SHARDS, way_sno_shard_try},
+    {"sno_try_at", FAMILY_SNO_SHARDS, way_sno_shard_try_at},
+    {"sno_next_n", FAMILY_SNO_SHARDS, way_sno_shard_next_n},
+    {"sno_try_n", FAMILY_SNO_SHARDS, way_sno_shard_try_n},
+    {"flake_next", FAMILY_FLAKE, way_lanes_next},
+    {"flake_try", FAMILY_FLAKE, way_lanes_try},
+    {"flake_next_n", FAMILY_FLAKE, way_lanes_next_n},
     {"flake_lanes_try_n", FAMILY_FLAKE, way_lanes_try_n},
-    {"flake128_lanes_next", FAMILY_WIDE, way_wide_lanes_next},
+    {"flake128_next", FAMILY_WIDE, way_wide_lanes_next},
     {"flake128_lanes_try_n", FAMILY_WIDE, way_wide_lanes_try_n},
-    {"sno_lanes_next", FAMILY_SNO_LANES, way_sno_lanes_next},
-    {"sno_lanes_try", FAMILY_SNO_LANES, way_sno_lanes_try},
-    {"sno_lanes_next_n", FAMILY_SNO_LANES, way_sno_lanes_next_n},
+    {"sno_next", FAMILY_SNO_LANES, way_sno_lanes_next},
+    {"sno_try", FAMILY_SNO_LANES, way_sno_lanes_try},
+    {"sno_next_n", FAMILY_SNO_LANES, way_sno_lanes_next_n},
 };
 enum { ways_count = sizeof all_ways / sizeof *all_ways };
 
@@ -362,16 +362,16 @@ static inline unsigned ways_make_lanes(const ways_setup *w) {
     unsigned wrong = 0;
     wide.seq_min = 100, wide.seq_max = 199;
     if (w->again) {
-        wrong += flake_lanes_reinit_after_fork(&ways.lanes, &f) != FLAKE_OK;
-        wrong += flake128_lanes_reinit_after_fork(&ways.wide_lanes, w->who, &wide) != FLAKE_OK;
-        wrong += sno_lanes_reinit_after_fork(&ways.sno_lanes, &pool, &s, NULL) != FLAKE_OK;
+        wrong += flake_reinit_after_fork(&ways.lanes, same_lanes(&ways.lanes, &f), NULL) != FLAKE_OK;
+        wrong += flake_reinit_after_fork(&ways.wide_lanes, same_lanes(&ways.wide_lanes, of_128(&wide, w->who)), NULL) != FLAKE_OK;
+        wrong += sno_reinit_after_fork(&ways.sno_gen, &pool, same_lanes(&ways.sno_gen.gen, &s), NULL) != FLAKE_OK;
         return wrong;
     }
-    wrong += flake_lanes_init(&ways.lanes, ways.lane, way_halves, &f) != FLAKE_OK;
-    wrong += flake128_lanes_init(&ways.wide_lanes, ways.wide_lane, way_halves, w->who, &wide) !=
+    wrong += flake_init(&ways.lanes, with_lanes(&f, ways.lane, way_halves), NULL) != FLAKE_OK;
+    wrong += flake_init(&ways.wide_lanes, with_lanes(of_128(&wide, w->who), ways.wide_lane, way_halves), NULL) !=
              FLAKE_OK;
     wrong +=
-        sno_lanes_init(&ways.sno_lanes, ways.sno_lane, way_halves, &pool, &s, NULL) != FLAKE_OK;
+        sno_init(&ways.sno_gen, &pool, with_lanes(&s, ways.sno_lane, way_halves), NULL) != FLAKE_OK;
     return wrong;
 }
 
@@ -382,27 +382,27 @@ static inline unsigned ways_make(const ways_setup *w) {
     flake_options s = ways_sno_options(w);
     s.state = w->sno;
     if (!w->again) {
-        wrong += flake_init(&ways.gen, &f) != FLAKE_OK;
-        wrong += flake_prefetch_init(&ways.stock, &ways.gen, 4, 0) != FLAKE_OK;
-        wrong += flake128_init(&ways.wide, w->who, &wide) != FLAKE_OK;
+        wrong += flake_init(&ways.gen, &f, NULL) != FLAKE_OK;
+        wrong += flake_prefetch_init(&ways.stock, &ways.gen, 4, 0, NULL) != FLAKE_OK;
+        wrong += flake_init(&ways.wide, of_128(&wide, w->who), NULL) != FLAKE_OK;
         wrong += sno_init(&ways.sno, &pool, &s, NULL) != FLAKE_OK;
         half.seq_min = 100, half.seq_max = 199;
-        wrong += flake_shards_init(ways.shards, way_halves, &half) != FLAKE_OK;
+        wrong += flake_init_shards(ways.shards, way_halves, &half, NULL) != FLAKE_OK;
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, 0, 99);
         s.state = w->sno_shards;
-        wrong += sno_shards_init(ways.sno_shards, way_halves, &pool, &s, NULL) != FLAKE_OK;
+        wrong += sno_init_shards(ways.sno_shards, way_halves, &pool, &s, NULL) != FLAKE_OK;
         return wrong;
     }
-    wrong += flake_reinit_after_fork(&ways.gen, &f) != FLAKE_OK;
-    wrong += flake128_reinit_after_fork(&ways.wide, w->who, &wide) != FLAKE_OK;
+    wrong += flake_reinit_after_fork(&ways.gen, &f, NULL) != FLAKE_OK;
+    wrong += flake_reinit_after_fork(&ways.wide, of_128(&wide, w->who), NULL) != FLAKE_OK;
     wrong += sno_reinit_after_fork(&ways.sno, &pool, &s, NULL) != FLAKE_OK;
     for (unsigned i = 0; i < way_halves; i++) {
         half.seq_min = 100 + 50 * i, half.seq_max = half.seq_min + 49;
-        wrong += flake_reinit_after_fork(flake_shard_gen(&ways.shards[i]), &half) != FLAKE_OK;
+        wrong += flake_reinit_after_fork(&ways.shards[i], &half, NULL) != FLAKE_OK;
         const uint16_t min = (uint16_t)(50 * i);
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, min, (uint16_t)(min + 49));
         wrong +=
-            sno_reinit_after_fork(sno_shard_gen(&ways.sno_shards[i]), &pool, &s, NULL) != FLAKE_OK;
+            sno_reinit_after_fork(&ways.sno_shards[i], &pool, &s, NULL) != FLAKE_OK;
     }
     return wrong;
 }

@@ -68,32 +68,32 @@ static flake_gen ids;
 
 static void flake_ids_rise(void) {
     uint64_t last = 0, id = 0;
-    CHECK_EQ(flake_init(&ids, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&ids, NULL, NULL), FLAKE_OK);
     for (int i = 0; i < IDS; i++) {
         CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
         CHECK(id > last);
         last = id;
     }
     flake_parts parts = {0, 0, 0, 0};
-    const flake_layout layout = flake_layout_idgen();
+    const flake_layout layout = flake_layout_idgen;
     CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
     CHECK(parts.unix_ms >= 1700000000000);
 }
 
 static void flake128_ids_rise(void) {
-    static flake128_gen wide;
+    static flake_gen wide;
     static flake128 batch[IDS];
-    CHECK_EQ(flake128_init(&wide, 0x001a2b3c4d5e, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(NULL, 0x001a2b3c4d5e), NULL), FLAKE_OK);
     CHECK_EQ(flake128_next_n(&wide, batch, IDS), FLAKE_OK);
-    for (int i = 1; i < IDS; i++) CHECK(flake128_compare(batch[i - 1], batch[i]) < 0);
+    for (int i = 1; i < IDS; i++) CHECK(flake128_compare(&batch[i - 1], &batch[i]) < 0);
 }
 
 static void shards_differ(void) {
-    static flake_shard shards[4];
+    static flake_gen shards[4];
     uint64_t last[4] = {0, 0, 0, 0}, id = 0;
-    CHECK_EQ(flake_shards_init(shards, 4, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 4, NULL, NULL), FLAKE_OK);
     for (unsigned i = 0; i < IDS; i++) {
-        CHECK_EQ(flake_shard_next(&shards[i % 4], &id), FLAKE_OK);
+        CHECK_EQ(flake_next(&shards[i % 4], &id), FLAKE_OK);
         CHECK(id > last[i % 4]);
         CHECK_EQ(id >> 10 & 3, i % 4); /* a quarter of the sequence numbers each */
         last[i % 4] = id;
@@ -111,11 +111,11 @@ static void sno_ids_rise(void) {
 
 static void a_bump_stops_all(void) {
     uint64_t id = 0;
-    CHECK_EQ(flake_init(&ids, NULL), FLAKE_OK);
-    flake_generation_bump();
+    CHECK_EQ(flake_init(&ids, NULL, NULL), FLAKE_OK);
+    flake_machine_cloned();
     CHECK_EQ(flake_try(&ids, &id), FLAKE_FORKED);
     const sno_id before = sno_generate(1);
-    flake_generation_bump();
+    flake_machine_cloned();
     CHECK(sno_partition(sno_generate(1)) != sno_partition(before));
 }
 
@@ -130,7 +130,7 @@ static void state_files_are_there_or_say_why(void) {
     if (has_files) {
         CHECK_EQ(flake_state_open(&state, &where, &options, NULL, &why), FLAKE_OK);
         options.state = &state;
-        CHECK_EQ(flake_init(&ids, &options), FLAKE_OK);
+        CHECK_EQ(flake_init(&ids, &options, NULL), FLAKE_OK);
         CHECK_EQ(flake_state_close(&state), FLAKE_OK);
         CHECK_EQ(remove(where.path), 0);
         return;
@@ -140,8 +140,8 @@ static void state_files_are_there_or_say_why(void) {
     CHECK_EQ(flake_state_extend(&state), FLAKE_INVALID);
     CHECK_EQ(flake_state_close(&state), FLAKE_INVALID);
     options.state = &state;
-    CHECK_EQ(flake_init(&ids, &options), FLAKE_INVALID);
-    CHECK(names_the_cause(flake_options_why(&options)));
+    CHECK_EQ(flake_init(&ids, &options, NULL), FLAKE_INVALID);
+    CHECK(names_the_cause(options_why(&options)));
 }
 
 static void numbers_are_there_or_say_why(void) {
@@ -167,13 +167,13 @@ static void numbers_are_there_or_say_why(void) {
 static void exclusive_is_there_or_says_why(void) {
     flake_options options;
     memset(&options, 0, sizeof options);
-    options.exclusive = ".";
-    CHECK_EQ(flake_init(&ids, &options), has_files ? FLAKE_OK : FLAKE_INVALID);
-    CHECK(has_files ? !flake_options_why(&options) : names_the_cause(flake_options_why(&options)));
-    if (has_files) flake_retire(&ids);
-    static flake128_gen wide;
-    CHECK_EQ(flake128_init(&wide, 1, &options), has_files ? FLAKE_OK : FLAKE_INVALID);
-    if (has_files) flake128_retire(&wide);
+    options.exclusive_dir = ".";
+    CHECK_EQ(flake_init(&ids, &options, NULL), has_files ? FLAKE_OK : FLAKE_INVALID);
+    CHECK(has_files ? !options_why(&options) : names_the_cause(options_why(&options)));
+    if (has_files) flake_release(&ids);
+    static flake_gen wide;
+    CHECK_EQ(flake_init(&wide, of_128(&options, 1), NULL), has_files ? FLAKE_OK : FLAKE_INVALID);
+    if (has_files) flake_release(&wide);
 }
 
 static void sno_files_are_there_or_say_why(void) {
@@ -199,7 +199,7 @@ static void sno_files_are_there_or_say_why(void) {
     CHECK_EQ(sno_init(&gen, &pool, &options, &why), FLAKE_INVALID);
     CHECK(names_the_cause(why.text));
     options.state = NULL;
-    options.exclusive = ".";
+    options.exclusive_dir = ".";
     CHECK_EQ(sno_init(&gen, &pool, &options, &why), FLAKE_INVALID);
     CHECK(names_the_cause(why.text));
 }
@@ -208,7 +208,7 @@ static void addresses_are_there_or_say_why(void) {
     uint64_t worker = 77;
     uint32_t node = 77;
     flake_why why = {""};
-    const flake_status mac = flake_worker_from_mac(NULL, &worker, &why);
+    const flake_status mac = flake_node_from_mac(NULL, &worker, &why);
     if (!has_net) CHECK_EQ(mac, FLAKE_IO);
     if (!has_net) CHECK(names_the_cause(why.text));
     if (!has_net) CHECK_EQ(worker, 77);

@@ -54,18 +54,18 @@ static uint64_t random_below(uint64_t bound) {
 /* Three of four ids share the ms of the one before; over all a million take six hours. */
 static void make_rows(void) {
     static flake_gen flakes;
-    static flake128_gen wides, uuids;
+    static flake_gen wides, uuids;
     static sno_gen snos;
     flake_options options = {0};
     sno_snapshot partition = {0};
     options.node = flake_idgen_node(3, 1);
     partition.partition = 4711;
-    MUST(flake_init(&flakes, &options) == FLAKE_OK);
-    MUST(flake128_init(&wides, 0x0242ac110002, NULL) == FLAKE_OK);
+    MUST(flake_init(&flakes, &options, NULL) == FLAKE_OK);
+    MUST(flake_init(&wides, of_128(NULL, 0x0242ac110002), NULL) == FLAKE_OK);
     MUST(sno_init(&snos, &partition, NULL, NULL) == FLAKE_OK);
     memset(&options, 0, sizeof options);
-    options.form = FLAKE_UUID7;
-    MUST(flake128_init(&uuids, 0, &options) == FLAKE_OK);
+    options.layout = flake_layout_uuid7;
+    MUST(flake_init(&uuids, of_128(&options, 0), NULL) == FLAKE_OK);
     int64_t unix_ms = 1700000000000;
     for (size_t i = 0; i < count; i++) {
         if (random_below(4) == 0) unix_ms += (int64_t)random_below(173);
@@ -88,8 +88,8 @@ static char *text_of(unsigned k, const row *r, char *text) {
     case flake_bytes: return hex(r->wide.bytes, 16, text);
     case sno_bytes: return hex(r->sno.bytes, 10, text);
     case uuid7_bytes: return hex(r->uuid.bytes, 16, text);
-    case flake_uuid: flake128_to_uuid(r->wide, text); return text;
-    case uuid7: flake128_to_uuid(r->uuid, text); return text;
+    case flake_uuid: flake128_to_uuid(&r->wide, text); return text;
+    case uuid7: flake128_to_uuid(&r->uuid, text); return text;
     default: sno_to_uuid(r->sno, text); return text;
     }
 }
@@ -100,31 +100,31 @@ static int64_t unit_of(unsigned k, int64_t unix_ms) {
 }
 
 static int64_t time_of(unsigned k, const row *r) {
-    const flake_layout layout = flake_layout_idgen();
+    const flake_layout layout = flake_layout_idgen;
     flake_parts parts;
-    flake128_parts wide_parts;
+    flake_parts wide_parts;
     switch (k) {
     case bigint: MUST(flake_decompose(&layout, r->flake, &parts) == FLAKE_OK); return parts.unix_ms;
     case flake_bytes:
     case flake_uuid:
-        MUST(flake128_decompose(FLAKE_BOUNDARY, r->wide, &wide_parts) == FLAKE_OK);
+        MUST(flake128_decompose(&flake_layout_boundary, &r->wide, &wide_parts) == FLAKE_OK);
         return wide_parts.unix_ms;
     case uuid7_bytes:
     case uuid7:
-        MUST(flake128_decompose(FLAKE_UUID7, r->uuid, &wide_parts) == FLAKE_OK);
+        MUST(flake128_decompose(&flake_layout_uuid7, &r->uuid, &wide_parts) == FLAKE_OK);
         return wide_parts.unix_ms;
     default: return sno_time_ms(r->sno);
     }
 }
 
 static void bounds(const window *w, row *least, row *greatest) {
-    const flake_layout layout = flake_layout_idgen();
+    const flake_layout layout = flake_layout_idgen;
     MUST(flake_min_at(&layout, w->from_ms, &least->flake) == FLAKE_OK);
     MUST(flake_max_at(&layout, w->to_ms, &greatest->flake) == FLAKE_OK);
-    MUST(flake128_min_at(FLAKE_BOUNDARY, w->from_ms, &least->wide) == FLAKE_OK);
-    MUST(flake128_max_at(FLAKE_BOUNDARY, w->to_ms, &greatest->wide) == FLAKE_OK);
-    MUST(flake128_min_at(FLAKE_UUID7, w->from_ms, &least->uuid) == FLAKE_OK);
-    MUST(flake128_max_at(FLAKE_UUID7, w->to_ms, &greatest->uuid) == FLAKE_OK);
+    MUST(flake128_min_at(&flake_layout_boundary, w->from_ms, &least->wide) == FLAKE_OK);
+    MUST(flake128_max_at(&flake_layout_boundary, w->to_ms, &greatest->wide) == FLAKE_OK);
+    MUST(flake128_min_at(&flake_layout_uuid7, w->from_ms, &least->uuid) == FLAKE_OK);
+    MUST(flake128_max_at(&flake_layout_uuid7, w->to_ms, &greatest->uuid) == FLAKE_OK);
     MUST(sno_min_at(w->from_ms, &least->sno) == FLAKE_OK);
     MUST(sno_max_at(w->to_ms, &greatest->sno) == FLAKE_OK);
 }
@@ -149,7 +149,7 @@ static void write_random(const char *folder) {
         for (size_t k = 0; k < 16; k++) id.bytes[k] = (uint8_t)random_below(256);
         id.bytes[6] = (uint8_t)(0x40 | (id.bytes[6] & 15));
         id.bytes[8] = (uint8_t)(0x80 | (id.bytes[8] & 63));
-        flake128_to_uuid(id, text);
+        flake128_to_uuid(&id, text);
         (void)fprintf(made, "%zu,%s\n", i, text);
     }
     MUST(fclose(made) == 0);

@@ -296,12 +296,12 @@ static inline flake_etcd_options from(const char *endpoints, const char *name_sp
 /* max_wait_ms 0: as usual */
 static inline flake_status init_with(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms, int64_t max_wait_ms) {
     flake_options o = {0};
-    o.layout = flake_layout_uniqueid_ordered();
+    o.layout = flake_layout_uniqueid_ordered;
     o.node = flake_etcd_node(c);
     o.gate = flake_etcd_gate(c);
     o.max_ahead_ms = max_ahead_ms;
     o.max_wait_ms = max_wait_ms;
-    return flake_init(gen, &o);
+    return flake_init(gen, &o, NULL);
 }
 
 static inline flake_status init(flake_gen *gen, flake_etcd *c) { return init_with(gen, c, 0, 0); }
@@ -322,14 +322,14 @@ static inline void hold(flake_etcd *c, flake_gen *gen, const flake_etcd_options 
     CHECK_EQ(init(gen, c), FLAKE_OK);
 }
 
-/* How long until the generator says FLAKE_LEASE; -1: it does not. */
+/* How long until the generator says FLAKE_LEASE_LOST; -1: it does not. */
 static inline int64_t ms_until_lost(flake_gen *gen, int64_t at_most_ms) {
     const int64_t begin_ms = now_ms();
     uint64_t id;
     flake_status status;
     while ((status = flake_next(gen, &id)) == FLAKE_OK && now_ms() < begin_ms + at_most_ms)
         nap_ms(1);
-    return status == FLAKE_LEASE ? now_ms() - begin_ms : -1;
+    return status == FLAKE_LEASE_LOST ? now_ms() - begin_ms : -1;
 }
 
 static inline const char *key_of(const flake_etcd *c, const char *kind) {
@@ -348,7 +348,7 @@ static inline int64_t horizon_of(flake_i_etcd *s, const char *key) {
 
 /* Draws up to the time; the newest id. */
 static inline uint64_t draw_up_to(flake_gen *gen, int64_t until_unix_ms, flake_status wanted) {
-    const flake_layout layout = flake_layout_uniqueid_ordered();
+    const flake_layout layout = flake_layout_uniqueid_ordered;
     const int64_t end_ms = now_ms() + 9000;
     flake_parts parts = {0, 0, 0, 0};
     uint64_t id = 0, newest = 0;

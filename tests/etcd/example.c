@@ -18,10 +18,10 @@ int main(int argc, char **argv) {
     cluster.name_space = "unique-id/";
     if (flake_etcd_claim(&claim, &cluster, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
-    options.layout = flake_layout_uniqueid_ordered();
+    options.layout = flake_layout_uniqueid_ordered;
     options.node = flake_etcd_node(&claim);
-    options.gate = flake_etcd_gate(&claim); // FLAKE_LEASE from here on when the claim is lost
-    if (flake_init(&ids, &options) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
+    options.gate = flake_etcd_gate(&claim); // FLAKE_LEASE_LOST from here on when the claim is lost
+    if (flake_init(&ids, &options, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
     printf("cluster %u, generator %u\n", flake_etcd_cluster(&claim), flake_etcd_generator(&claim));
     return flake_etcd_release(&claim, &why) != FLAKE_OK; // after the last id
 }

@@ -12,11 +12,11 @@
  *     from.name_space = "unique-id/";
  *     if (flake_etcd_claim(&claim, &from, &why) != FLAKE_OK) ... why.text
  *
- *     options.layout = flake_layout_uniqueid_ordered();
+ *     options.layout = flake_layout_uniqueid_ordered;
  *     options.node = flake_etcd_node(&claim);
  *     options.gate = flake_etcd_gate(&claim);
- *     flake_init(&ids, &options);
- *     ...                              // FLAKE_LEASE from the generator: release, claim and init again
+ *     flake_init(&ids, &options, NULL);
+ *     ...                              // FLAKE_LEASE_LOST from the generator: release, claim and init again
  *     flake_etcd_release(&claim, &why);
  *
  * It talks to etcd 3.4 or later through the JSON gateway. Use the uniqueid layouts, and one layout per pool.
@@ -126,10 +126,10 @@ FLAKE_API uint32_t flake_etcd_node(const flake_etcd *); /* for flake_options.nod
 FLAKE_API unsigned flake_etcd_cluster(const flake_etcd *);
 FLAKE_API unsigned flake_etcd_generator(const flake_etcd *);
 /* For flake_options.gate. Draws past the horizon return FLAKE_AGAIN, or FLAKE_IO after a failed attempt to
- * extend it; FLAKE_LEASE: the claim is lost, another process has written. */
+ * extend it; FLAKE_LEASE_LOST: the claim is lost, another process has written. */
 FLAKE_API flake_gate flake_etcd_gate(flake_etcd *);
 /* FLAKE_OK: held; FLAKE_IO: held, but the last attempt to extend the horizon failed, and `why` has the reason:
- * IDs continue up to the horizon; FLAKE_LEASE: not held, or lost; FLAKE_FORKED. */
+ * IDs continue up to the horizon; FLAKE_LEASE_LOST: not held, or lost; FLAKE_FORKED. */
 FLAKE_API flake_status flake_etcd_check(flake_etcd *, flake_why *);
 /* How long IDs continue if etcd is unreachable from now on. */
 FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
@@ -492,7 +492,7 @@ FLAKE_I_FN bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
 
 /* The outcome of a transaction that replaces `known64` by `put64`. If etcd did not apply it, the answer has the
  * horizon and the key of the pool, in this order. FLAKE_OK: applied; FLAKE_AGAIN: not applied, the horizon is
- * `known64` and the key of the pool does not exist; FLAKE_LEASE: not applied, another process has written one
+ * `known64` and the key of the pool does not exist; FLAKE_LEASE_LOST: not applied, another process has written one
  * of the two; FLAKE_IO: unknown. */
 FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64,
                                                 const char *known64, const char *put64) {
@@ -503,10 +503,10 @@ FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *ho
     if (flake_i_json_is(flake_i_json_get(txn, "succeeded"), "true", 4)) return FLAKE_OK;
     if (!flake_i_json_get(horizon, "header").at) return FLAKE_IO;
     if (!flake_i_json_get(pool, "header").at) return FLAKE_IO;
-    if (!flake_i_etcd_value_of(horizon, horizon64, value64)) return FLAKE_LEASE;
+    if (!flake_i_etcd_value_of(horizon, horizon64, value64)) return FLAKE_LEASE_LOST;
     if (strcmp(value64, put64) == 0) return FLAKE_OK; /* by what was sent before */
-    if (strcmp(value64, known64) != 0) return FLAKE_LEASE;
-    return flake_i_json_get(pool, "kvs").at ? FLAKE_LEASE : FLAKE_AGAIN;
+    if (strcmp(value64, known64) != 0) return FLAKE_LEASE_LOST;
+    return flake_i_json_get(pool, "kvs").at ? FLAKE_LEASE_LOST : FLAKE_AGAIN;
 }
 
 // >>etcd
@@ -1006,7 +1006,7 @@ FLAKE_I_FN bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
     return true;
 }
 
-/* Extends the horizon, and restores the key of the pool if it is gone. FLAKE_LEASE: lost; FLAKE_IO: not done. */
+/* Extends the horizon, and restores the key of the pool if it is gone. FLAKE_LEASE_LOST: lost; FLAKE_IO: not done. */
 FLAKE_I_FN flake_status flake_i_etcd_extend_horizon(flake_etcd *c) {
     flake_i_etcd *const s = c->session;
     for (int tries = 0; tries < 4; tries++) {
@@ -1019,7 +1019,7 @@ FLAKE_I_FN flake_status flake_i_etcd_extend_horizon(flake_etcd *c) {
             flake_i_etcd_compose_write(s, heals ? FLAKE_I_ETCD_TAKE : FLAKE_I_ETCD_EXTEND, put_ns);
         }
         const flake_status status = flake_i_etcd_settle_write(s);
-        if (status == FLAKE_LEASE) return status;
+        if (status == FLAKE_LEASE_LOST) return status;
         if (status == FLAKE_IO) break;
         if (status == FLAKE_AGAIN) continue;
         FLAKE_ATOMIC_STORE(&c->horizon_ns, (uint64_t)s->put_ns, relaxed);
@@ -1051,9 +1051,9 @@ FLAKE_I_FN void flake_i_etcd_raise_time(flake_i_atomic64 *at, int64_t ns) {
 FLAKE_I_FN flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
     flake_etcd *c = (flake_etcd *)user;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire); /* HELD:A */
-    if (!flake_i_etcd_is_held(state)) return FLAKE_LEASE;
+    if (!flake_i_etcd_is_held(state)) return FLAKE_LEASE_LOST;
     if (c->process != flake_i_process_owner_id()) return FLAKE_FORKED;
-    if (until_ns <= c->floor_ns) return FLAKE_CLOCK_BACK;
+    if (until_ns <= c->floor_ns) return FLAKE_CLOCK_BACKWARDS;
     if (until_ns > (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed)) {
         flake_i_etcd_raise_time(&c->wanted_ns, until_ns);
         const uint32_t trouble = FLAKE_ATOMIC_LOAD(&c->trouble, relaxed);
@@ -1061,7 +1061,7 @@ FLAKE_I_FN flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
     }
     flake_i_etcd_raise_time(&c->asked_ns, until_ns);
     const bool is_open = FLAKE_ATOMIC_LOAD(&c->state, seq_cst) == state; /* ADMIT:S */
-    return is_open ? FLAKE_OK : FLAKE_LEASE;
+    return is_open ? FLAKE_OK : FLAKE_LEASE_LOST;
 }
 
 /* A generator starts after all earlier holders, and after earlier generators of this claim. */
@@ -1104,7 +1104,7 @@ FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
         }
         s->must_look = false;
         const flake_status status = flake_i_etcd_extend_horizon(c);
-        if (status == FLAKE_LEASE) {
+        if (status == FLAKE_LEASE_LOST) {
             flake_i_etcd_close_gate(c, state, FLAKE_I_ETCD_LOST);
             break;
         }
@@ -1280,7 +1280,7 @@ FLAKE_I_FN size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers
     return best;
 }
 
-/* Claims a number in the state that the answer shows. FLAKE_LEASE: another process was faster. */
+/* Claims a number in the state that the answer shows. FLAKE_LEASE_LOST: another process was faster. */
 FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s, unsigned cluster,
                                                   unsigned slot, int64_t floor_ns, int64_t now_ns) {
     const int64_t put_ns = flake_i_etcd_ahead_of(s, flake_i_max(floor_ns, now_ns));
@@ -1289,7 +1289,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s
     s->horizon = flake_i_etcd_key_of(s, "horizon/%u:%u", cluster, slot);
     if (!flake_i_etcd_value_of(flake_i_json_get(s->answer, "responses/1/response_range"),
                                s->horizon.base64, s->known64))
-        return FLAKE_LEASE;
+        return FLAKE_LEASE_LOST;
     for (int tries = 0; tries < 3 && status == FLAKE_AGAIN; tries++) {
         /* The lease may have expired while no number was free. */
         if (!s->lease && flake_i_etcd_grant(s) != FLAKE_OK) return FLAKE_IO;
@@ -1298,7 +1298,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s
     }
     if (status == FLAKE_AGAIN)
         (void)flake_i_etcd_say(s, "leases end at once, or answers don't agree");
-    if (status != FLAKE_OK) return status == FLAKE_LEASE ? FLAKE_LEASE : FLAKE_IO;
+    if (status != FLAKE_OK) return status == FLAKE_LEASE_LOST ? FLAKE_LEASE_LOST : FLAKE_IO;
     c->floor_ns = floor_ns;
     c->cluster = cluster;
     c->generator = slot;
@@ -1330,7 +1330,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etc
         numbers.taken[slot] = true; /* tried once */
         status = flake_i_etcd_claim_number(c, s, cluster, (unsigned)slot, numbers.horizon_ns[slot],
                                            now_ns);
-        if (status != FLAKE_LEASE) return status;
+        if (status != FLAKE_LEASE_LOST) return status;
     }
     return FLAKE_AGAIN;
 }
@@ -1472,9 +1472,9 @@ FLAKE_API uint32_t flake_etcd_node(const flake_etcd *c) {
 FLAKE_API flake_gate flake_etcd_gate(flake_etcd *c) {
     flake_gate gate;
     gate.admit = flake_i_etcd_admit;
-    gate.floor_ns = flake_i_etcd_floor;
+    gate.not_before_ns = flake_i_etcd_floor;
     gate.user = c;
-    gate.word = c->word;
+    gate.fence = c->word;
     return gate;
 }
 
@@ -1486,7 +1486,7 @@ FLAKE_API flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
     if (state != FLAKE_I_ETCD_HELD) {
         text = state == FLAKE_I_ETCD_LOST ? "another has written the number's keys"
                                           : "nothing is claimed";
-        status = FLAKE_LEASE;
+        status = FLAKE_LEASE_LOST;
     } else if (c->process != flake_i_process_owner_id()) {
         text = "the claim is the parent's";
         status = FLAKE_FORKED;

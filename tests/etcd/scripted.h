@@ -730,7 +730,7 @@ static inline const char *name_of(flake_status status) {
     return status == FLAKE_OK      ? "ok"
            : status == FLAKE_AGAIN ? "again"
            : status == FLAKE_IO    ? "io"
-           : status == FLAKE_LEASE ? "lost"
+           : status == FLAKE_LEASE_LOST ? "lost"
                                    : "something else";
 }
 

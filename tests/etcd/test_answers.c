@@ -174,10 +174,10 @@ static void answers_are_taken_at_their_word_only(void) {
     CHECK_EQ(REFUSED("cHV0", "dG9rZW4="), FLAKE_OK); /* what was sent before */
     CHECK_EQ(REFUSED("cHV0", ""), FLAKE_OK);
     CHECK_EQ(REFUSED("a25vd24=", ""), FLAKE_AGAIN);
-    CHECK_EQ(REFUSED("a25vd24=", "dG9rZW4="), FLAKE_LEASE);
-    CHECK_EQ(REFUSED("b3RoZXI=", ""), FLAKE_LEASE);
-    CHECK_EQ(REFUSED("b3RoZXI=", "dG9rZW4="), FLAKE_LEASE);
-    CHECK_EQ(REFUSED("", ""), FLAKE_LEASE); /* the horizon was deleted */
+    CHECK_EQ(REFUSED("a25vd24=", "dG9rZW4="), FLAKE_LEASE_LOST);
+    CHECK_EQ(REFUSED("b3RoZXI=", ""), FLAKE_LEASE_LOST);
+    CHECK_EQ(REFUSED("b3RoZXI=", "dG9rZW4="), FLAKE_LEASE_LOST);
+    CHECK_EQ(REFUSED("", ""), FLAKE_LEASE_LOST); /* the horizon was deleted */
     CHECK_EQ(flake_i_etcd_outcome_in(json(text), horizon, "", "cHV0"), FLAKE_AGAIN);
 
     CHECK(flake_i_etcd_value_of(json(ranged(horizon, "cHV0")), horizon, value));
@@ -309,7 +309,7 @@ static void options_that_do_not_fit_are_named(void) {
     REFUSES(endpoints, longest);
     CHECK_EQ(flake_etcd_claim(NULL, NULL, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_INVALID);
-    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE);
+    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_etcd_left_ms(&claim), 0);
     flake_etcd_destroy(&claim);
 }
@@ -364,8 +364,8 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
     c.horizon_ns = (uint64_t)(unix_ns + 100 * s);
     *c.word = 7;
     c.state = 7 << 2 | FLAKE_I_ETCD_HELD;
-    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns), FLAKE_CLOCK_BACK);
-    CHECK_EQ(flake_i_etcd_admit(&c, c.floor_ns), FLAKE_CLOCK_BACK);
+    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake_i_etcd_admit(&c, c.floor_ns), FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 5000000), FLAKE_OK);
     CHECK(c.asked_ns == (uint64_t)unix_ns + 5000000);
     CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 4000000), FLAKE_OK);
@@ -391,32 +391,32 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
     o.clock.now_ns = still_clock;
     o.clock.user = &still_ns;
     o.max_ahead_ms = 50;
-    o.layout = flake_layout_idgen();
-    flake_shard shards[2];
-    flake128_gen wide;
+    o.layout = flake_layout_idgen;
+    flake_gen shards[2];
+    flake_gen wide;
     flake128 wide_id = {{0}};
-    CHECK_EQ(flake_init(&gen, &o), FLAKE_OK);
-    CHECK_EQ(flake_shards_init(shards, 2, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 2, &o, NULL), FLAKE_OK);
     flake_options wide_options = o;
     memset(&wide_options.layout, 0, sizeof wide_options.layout);
-    CHECK_EQ(flake128_init(&wide, 1, &wide_options), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, of_128(&wide_options, 1), NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(flake_decompose(&o.layout, id, &parts), FLAKE_OK);
     CHECK_EQ(parts.unix_ms, unix_ns / 1000000 + 4);
-    CHECK_EQ(flake_shard_next(&shards[1], &id), FLAKE_OK);
+    CHECK_EQ(flake_next(&shards[1], &id), FLAKE_OK);
     CHECK_EQ(flake_decompose(&o.layout, id, &parts), FLAKE_OK);
     CHECK_EQ(parts.unix_ms, unix_ns / 1000000 + 4);
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
-    flake128_parts wide_parts = {0, 0, 0, 0};
-    CHECK_EQ(flake128_decompose(FLAKE_BOUNDARY, wide_id, &wide_parts), FLAKE_OK);
+    flake_parts wide_parts = {0, 0, 0, 0};
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &wide_id, &wide_parts), FLAKE_OK);
     CHECK_EQ(wide_parts.unix_ms, unix_ns / 1000000 + 4);
 
     flake_i_etcd_close_gate(&c, c.state, FLAKE_I_ETCD_LOST);
     CHECK_EQ(*c.word, 0);
-    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_LEASE);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE); /* in the same unit, too */
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE);
-    CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_LEASE);
+    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST); /* in the same unit, too */
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_LEASE_LOST);
     CHECK(strstr(why.text, "another") != NULL);
     flake_etcd_destroy(&c);
 }

@@ -41,7 +41,7 @@ static void a_claim_is_a_leased_key_and_a_horizon(void) {
 
     CHECK_EQ(init(&ids, &claim), FLAKE_OK);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
-    const flake_layout layout = flake_layout_uniqueid_ordered();
+    const flake_layout layout = flake_layout_uniqueid_ordered;
     CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
     CHECK_EQ(parts.node, flake_uniqueid_node(0, flake_etcd_generator(&claim)));
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
@@ -160,10 +160,10 @@ static void a_released_number_is_free_at_once(void) {
     hold(&claim, &ids, &o);
     CHECK_EQ(flake_next(&ids, &last), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
-    CHECK_EQ(flake_next(&ids, &id), FLAKE_LEASE);
-    CHECK_EQ(flake_try(&ids, &id), FLAKE_LEASE);
-    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE);
-    CHECK(init(&late, &claim) == FLAKE_LEASE || flake_next(&late, &id) == FLAKE_LEASE);
+    CHECK_EQ(flake_next(&ids, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_try(&ids, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE_LOST);
+    CHECK(init(&late, &claim) == FLAKE_LEASE_LOST || flake_next(&late, &id) == FLAKE_LEASE_LOST);
     CHECK_EQ(claims(&second, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_generator(&second), 9);
     /* The object claims again, and its old generator stays shut. */
@@ -173,7 +173,7 @@ static void a_released_number_is_free_at_once(void) {
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
     o.name_space = "free2/";
     CHECK_EQ(claims(&second, &o), FLAKE_OK);
-    CHECK_EQ(flake_next(&late, &id), FLAKE_LEASE);
+    CHECK_EQ(flake_next(&late, &id), FLAKE_LEASE_LOST);
     CHECK_EQ(init(&late, &second), FLAKE_OK);
     CHECK_EQ(flake_next(&late, &id), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
@@ -204,14 +204,14 @@ static void what_was_admitted_before_a_release_is_nobody_elses(void) {
     flake_etcd_options o = from(all_members, "late-thread/");
     flake_parts parts = {0, 0, 0, 0};
     uint64_t id;
-    const flake_layout layout = flake_layout_uniqueid_ordered();
+    const flake_layout layout = flake_layout_uniqueid_ordered;
     leave_free("late-thread/", 9, 9);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     const flake_gate gate = flake_etcd_gate(&claim);
     const int64_t until_ns = flake_i_system_ns(FLAKE_CLOCK_EXACT) + 1500000000;
     CHECK_EQ(gate.admit(gate.user, until_ns), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    CHECK_EQ(gate.admit(gate.user, until_ns), FLAKE_LEASE);
+    CHECK_EQ(gate.admit(gate.user, until_ns), FLAKE_LEASE_LOST);
     CHECK_EQ(claims(&second, &o), FLAKE_OK);
     CHECK_EQ(init_ahead(&ids, &second, 5000), FLAKE_OK);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);

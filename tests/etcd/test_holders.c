@@ -67,7 +67,7 @@ static void a_key_put_by_another_ends_a_claim_at_once(void) {
     put_key(etcd, key_of(&claim, "pool"), "");
     const int64_t took_ms = ms_until_lost(&ids, 5000);
     CHECK(took_ms >= 0 && took_ms < 1000);
-    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE);
+    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE_LOST);
     CHECK(strstr(why.text, "another") != NULL);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     CHECK(*value_of(etcd, "overwritten/pool/0:0") ==
@@ -105,7 +105,7 @@ static void a_restored_backup_ends_a_claim(void) {
     put_key(etcd, horizon, backup);
     flake_status status;
     while ((status = flake_next(&ids, &id)) == FLAKE_OK && now_ms() < begin_ms + 5000) last = id;
-    CHECK_EQ(status, FLAKE_LEASE);
+    CHECK_EQ(status, FLAKE_LEASE_LOST);
     CHECK(now_ms() - begin_ms < 1500);
     CHECK_STR(value_of(etcd, horizon), backup); /* not written over */
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
@@ -166,7 +166,7 @@ static void whoever_is_cut_off_stops_before_another_begins(void) {
         atomic_store(&w.mode, PASS);
         const int64_t pass_ms = now_ms();
         while ((status = flake_next(&ids, &id)) == FLAKE_IO && now_ms() < pass_ms + 3000) nap_ms(1);
-        CHECK_EQ(status, FLAKE_LEASE); /* for good */
+        CHECK_EQ(status, FLAKE_LEASE_LOST); /* for good */
         CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
         CHECK_EQ(flake_next(&next, &id), FLAKE_OK); /* and took nothing with it */
         CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
@@ -344,7 +344,7 @@ static pid_t draw_in_child(unsigned who, const flake_etcd_options *o, int64_t sk
         else nap_ms(20);
     if (init_ahead(&gen, &mine, ahead_ms) != FLAKE_OK) _exit(1);
     atomic_store(&d->state, 1);
-    for (const int64_t end_ms = now_ms() + for_ms; now_ms() < end_ms && status != FLAKE_LEASE;) {
+    for (const int64_t end_ms = now_ms() + for_ms; now_ms() < end_ms && status != FLAKE_LEASE_LOST;) {
         uint64_t id;
         for (int i = 0; i < 30 && (status = flake_try(&gen, &id)) == FLAKE_OK; i++) {
             const uint64_t n = atomic_load(&d->n);
@@ -354,7 +354,7 @@ static pid_t draw_in_child(unsigned who, const flake_etcd_options *o, int64_t sk
         }
         nap_ms(1);
     }
-    atomic_store(&d->state, status == FLAKE_LEASE ? 2 : 3);
+    atomic_store(&d->state, status == FLAKE_LEASE_LOST ? 2 : 3);
     (void)flake_etcd_release(&mine, NULL);
     _exit(0);
 }
@@ -484,7 +484,7 @@ static _Noreturn void live(seat *me, pid_t parent, uint64_t random) {
         atomic_store(&me->draws, true);
         const int64_t end_ms = now_ms() + 200 + (int64_t)random_below(&random, 2500);
         flake_status status = init(&gen, &mine);
-        while (status != FLAKE_LEASE && getppid() == parent && now_ms() < end_ms) {
+        while (status != FLAKE_LEASE_LOST && getppid() == parent && now_ms() < end_ms) {
             uint64_t id;
             for (int i = 0; i < 20 && (status = flake_next(&gen, &id)) == FLAKE_OK; i++) {
                 const uint64_t n = atomic_load(&me->n);
@@ -495,7 +495,7 @@ static _Noreturn void live(seat *me, pid_t parent, uint64_t random) {
             flake_i_system_sleep(200000);
         }
         atomic_store(&me->draws, false);
-        if (status == FLAKE_LEASE) atomic_fetch_add(&me->losses, 1u);
+        if (status == FLAKE_LEASE_LOST) atomic_fetch_add(&me->losses, 1u);
         (void)flake_etcd_release(&mine, NULL);
     }
     _exit(0);

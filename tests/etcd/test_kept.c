@@ -155,7 +155,7 @@ static void what_another_has_written_is_lost(void) {
     begin_claimed(other);
     watch_says_ms = 1500;
     const flake_gate gate = flake_etcd_gate(&claim);
-    CHECK_EQ(gate.floor_ns(gate.user), INT64_MIN);
+    CHECK_EQ(gate.not_before_ns(gate.user), INT64_MIN);
     (void)thread_run(thread_user); /* ends by itself */
     say_how_it_is();
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
@@ -240,8 +240,8 @@ static void a_claim_begins_anew(void) {
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK(claim.state != state && *claim.word != word && *claim.word != 0);
     const flake_gate gate = flake_etcd_gate(&claim);
-    CHECK(gate.floor_ns(gate.user) == (begin_s * 1000LL - 7000) * 1000000);
-    CHECK(gate.word == claim.word && gate.user == &claim);
+    CHECK(gate.not_before_ns(gate.user) == (begin_s * 1000LL - 7000) * 1000000);
+    CHECK(gate.fence == claim.word && gate.user == &claim);
     CHECK(!flake_i_etcd_is_wanted(&claim));
     say_how_it_is();
     want();

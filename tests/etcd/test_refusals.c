@@ -218,7 +218,7 @@ static void what_etcd_says_is_told(void) {
             CHECK(!"is told");
         }
         CHECK(claim.session == NULL);
-        CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_LEASE);
+        CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_LEASE_LOST);
     }
     atomic_store(&fake.told, NULL);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
@@ -359,7 +359,7 @@ static void what_the_system_refuses_is_a_status(void) {
             CHECK(status == FLAKE_OK || status == FLAKE_IO || status == FLAKE_INVALID);
             CHECK((status == FLAKE_OK) == (why.text[0] == 0));
             CHECK((status == FLAKE_OK) == (claim.session != NULL));
-            CHECK_EQ(flake_etcd_check(&claim, NULL), status == FLAKE_OK ? FLAKE_OK : FLAKE_LEASE);
+            CHECK_EQ(flake_etcd_check(&claim, NULL), status == FLAKE_OK ? FLAKE_OK : FLAKE_LEASE_LOST);
             if (status != FLAKE_OK) refused++;
             else {
                 held++;

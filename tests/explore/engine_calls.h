@@ -36,16 +36,16 @@ static unsigned lane_of(uint64_t *index) {
 /* As generators of UUIDs do. */
 static flake_status draw_on(flake_gen *g, unsigned how, uint64_t *id) {
     flake_i_place p;
-    flake_status status = flake_i_draw(&g->engine, how, 0, 1, &p);
-    if (status != FLAKE_OK) status = flake_i_go_on(&g->engine, how, status, 1, &p);
+    flake_status status = flake_i_draw(&g->gen.engine, how, 0, 1, &p);
+    if (status != FLAKE_OK) status = flake_i_go_on(&g->gen.engine, how, status, 1, &p);
     if (status == FLAKE_OK) *id = flake_i_id_at(g, p.time, p.index);
     return status;
 }
 
 static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said) {
-    flake_shard *shard = &our.flake_shards[is_owned(letter) ? me : 0];
-    flake_lanes *l = &our.flake_lanes;
-    flake_gen *g = is_owned(letter)   ? flake_shard_gen(shard)
+    flake_gen *shard = &our.flake_shards[is_owned(letter) ? me : 0];
+    flake_gen *l = &our.flake_gen;
+    flake_gen *g = is_owned(letter)   ? shard
                    : is_laned(letter) ? &l->whole
                                       : &our.flake;
     const flake_options *o = flake_gen_options(g);
@@ -58,21 +58,21 @@ static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said
     case 'c': status = draw_on(g, 0, ids); break;
     case 'C': status = draw_on(g, FLAKE_I_WAIT, ids); break;
     case 'f': status = flake_prefetch_next(&our.prefetch[me], ids); break;
-    case 'l': status = flake_lanes_next(l, ids); break;
-    case 'L': status = flake_lanes_try(l, ids); break;
-    case 'Q': status = flake_lanes_next_n(l, ids, 3), n = 3; break;
-    case 'q': n = flake_lanes_try_n(l, ids, 3); break;
-    case 'o': status = flake_shard_next(shard, ids); break;
-    case 'O': status = flake_shard_try(shard, ids); break;
-    case 'M': n = flake_shard_try_n(shard, ids, 3); break;
-    case 'T': n = flake_try_n(g, ids, 3); break;
+    case 'l': status = flake_next(l, ids); break;
+    case 'L': status = flake_try(l, ids); break;
+    case 'Q': status = flake_next_n(l, ids, 3), n = 3; break;
+    case 'q': n = got64_n(l, ids, 3); break;
+    case 'o': status = flake_next(shard, ids); break;
+    case 'O': status = flake_try(shard, ids); break;
+    case 'M': n = got64_n(shard, ids, 3); break;
+    case 'T': n = got64_n(g, ids, 3); break;
     case 'N': status = flake_next_n(g, ids, 3), n = 3; break;
     default: status = flake_try_at(g, given_ms(letter), ids);
     }
     *said = status == FLAKE_OK           ? GOOD
             : status == FLAKE_AGAIN      ? SAID_AGAIN
-            : status == FLAKE_CLOCK_BACK ? SAID_BACK
-            : status == FLAKE_LEASE      ? SAID_LEASE
+            : status == FLAKE_CLOCK_BACKWARDS ? SAID_BACK
+            : status == FLAKE_LEASE_LOST      ? SAID_LEASE
             : status == FLAKE_FORKED     ? SAID_FORKED
             : status == FLAKE_IO         ? SAID_IO
                                          : SAID_ELSE;
@@ -96,8 +96,8 @@ enum { PARTITION = 7, SEQUENCE_MIN = 16 };
 static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) {
     const unsigned i = is_owned(letter) ? me : 0;
     const uint8_t meta = (uint8_t)(64 + me);
-    sno_shard *shard = &our.sno_shards[i];
-    sno_lanes *l = &our.sno_lanes;
+    sno_gen *shard = &our.sno_shards[i];
+    sno_gen *l = &our.sno_gen;
     sno_gen *g = &our.sno;
     flake_status status = FLAKE_OK;
     sno_id ids[3];
@@ -106,21 +106,21 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
     switch (letter) {
     case 'n': status = sno_next(g, meta, ids); break;
     case 't': status = sno_try(g, meta, ids); break;
-    case 'l': status = sno_lanes_next(l, meta, ids); break;
-    case 'L': status = sno_lanes_try(l, meta, ids); break;
-    case 'Q': status = sno_lanes_next_n(l, meta, ids, 3), n = 3; break;
-    case 'q': (void)sno_lanes_try_n(l, meta, ids, 3, &n); break;
-    case 'o': status = sno_shard_next(shard, meta, ids); break;
-    case 'O': status = sno_shard_try(shard, meta, ids); break;
-    case 'M': (void)sno_shard_try_n(shard, meta, ids, 3, &n); break;
+    case 'l': status = sno_next(l, meta, ids); break;
+    case 'L': status = sno_try(l, meta, ids); break;
+    case 'Q': status = sno_next_n(l, meta, ids, 3), n = 3; break;
+    case 'q': (void)sno_try_n(l, meta, ids, 3, &n); break;
+    case 'o': status = sno_next(shard, meta, ids); break;
+    case 'O': status = sno_try(shard, meta, ids); break;
+    case 'M': (void)sno_try_n(shard, meta, ids, 3, &n); break;
     case 'T': (void)sno_try_n(g, meta, ids, 3, &n); break;
     case 'N': status = sno_next_n(g, meta, ids, 3), n = 3; break;
     default: status = sno_try_at(g, meta, given_ms(letter), ids);
     }
     *said = status == FLAKE_OK           ? GOOD
             : status == FLAKE_AGAIN      ? SAID_AGAIN
-            : status == FLAKE_CLOCK_BACK ? SAID_BACK
-            : status == FLAKE_LEASE      ? SAID_LEASE
+            : status == FLAKE_CLOCK_BACKWARDS ? SAID_BACK
+            : status == FLAKE_LEASE_LOST      ? SAID_LEASE
                                          : SAID_ELSE;
     if (status == FLAKE_OK && (n < (is_many(letter) ? 3 : 1) || sno_is_zero(ids[n - 1])))
         *said = FAILED;
@@ -208,7 +208,7 @@ static void check_failure(unsigned me, unsigned i, char letter, outcome said, un
     events |= back ? BACK : AGAIN;
     if (!back && p.at / e->cap <= reading + e->ahead)
         explore_fail("AGAIN, though a place was free");
-    if (is_laned(letter) && !(back && now->refuse_back) &&
+    if (is_laned(letter) && !(back && now->fail_on_backwards) &&
         seen.thread[me].full != (1u << n_engines) - 1)
         explore_fail("no id, though a lane had a place all the time");
     if (back && !seen.thread[me].behind)
@@ -251,7 +251,7 @@ static void call_snapshot(unsigned me) {
     if (now->of == SNO) {
         sno_snapshot s;
         memset(&s, 0, sizeof s);
-        if (sno_snapshot_take(now->shards ? sno_shard_gen(our.sno_shards) : &our.sno, &s) !=
+        if (sno_snapshot_take(now->shards ? our.sno_shards : &our.sno, &s) !=
             FLAKE_OK)
             explore_fail("no snapshot");
         drifts = s.drifts;
@@ -262,7 +262,7 @@ static void call_snapshot(unsigned me) {
     } else {
         flake_snapshot s;
         memset(&s, 0, sizeof s);
-        if (flake_snapshot_take(now->shards ? flake_shard_gen(our.flake_shards) : &our.flake, &s) !=
+        if (flake_snapshot_take(now->shards ? our.flake_shards : &our.flake, &s) !=
             FLAKE_OK)
             explore_fail("no snapshot");
         word = ((uint64_t)s.unix_ms << e->time_shift) + s.count;
@@ -282,7 +282,7 @@ static void call_snapshot(unsigned me) {
 static void call_stats(void) {
     flake_stats s;
     memset(&s, 0, sizeof s);
-    if (now->of == SNO) sno_stats_get(&our.sno, &s);
+    if (now->of == SNO) flake_stats_get(&our.sno.gen, &s);
     else flake_stats_get(&our.flake, &s);
     if (s.ids > now->count + seen.gross)
         explore_fail("stats.ids is %" PRIu64 " after %" PRIu64 " draws", s.ids,
@@ -295,16 +295,16 @@ static void check_note(uint64_t position, const flake_overflow *note) {
     if (due == NO_NOTE) {
         explore_fail("a note is popped that was not pushed, or twice");
     } else if (due >= OWN_NOTE) {
-        if ((uint64_t)note->now_ns != due || note->count != due || note->ticks != due)
+        if ((uint64_t)note->now_ns != due || note->waiting != due || note->elapsed_ms != due)
             explore_fail("a note is not what was pushed");
     } else {
         bool right = due & 1;
-        if (unit_of(note->now_ns) * 2 + !note->count != due)
+        if (unit_of(note->now_ns) * 2 + !note->waiting != due)
             explore_fail("a note is not what its writer was elected for");
         for (unsigned k = 0; k < seen.n_past; k++) /* the queue was so long at some time */
             right |= point_of(seen.past[k].word).at ==
-                     (unit_of(note->now_ns) + e->ahead + 1) * e->cap + note->count;
-        if (!right) explore_fail("a note counts %" PRIu32 " callers", note->count);
+                     (unit_of(note->now_ns) + e->ahead + 1) * e->cap + note->waiting;
+        if (!right) explore_fail("a note counts %" PRIu32 " callers", note->waiting);
     }
     if (position < NOTES) seen.pushed[position] = NO_NOTE;
 }
@@ -315,7 +315,7 @@ static void call_push(unsigned me) {
     const uint32_t own = OWN_NOTE + 16 * me + seen.thread[me].calls;
     const flake_overflow note = {own, own, own};
     seen.thread[me].pushing = own;
-    if (flake_ring_push(&our.ring, note)) return;
+    if (flake_ring_push(&our.ring, &note)) return;
     events |= REFUSED;
     seen.thread[me].pushing = NO_NOTE;
     if (seen.pushes < now->ring) explore_fail("a ring that was never full is full");
@@ -329,7 +329,7 @@ static void call_pop(unsigned me) {
         return;
     }
     explore_saw((uint64_t)note.now_ns);
-    explore_saw((uint64_t)note.count << 32 | note.ticks);
+    explore_saw((uint64_t)note.waiting << 32 | note.elapsed_ms);
     check_note(seen.thread[me].popped, &note);
 }
 
@@ -371,7 +371,7 @@ static void call_generate(unsigned me) {
 
 static void call_bump(void) {
     seen.bumps_begun++;
-    flake_generation_bump();
+    flake_machine_cloned();
     seen.bumps_done++;
 }
 
@@ -415,10 +415,10 @@ static void call(unsigned me, char letter) {
     case 'K': call_close(true); break;
     case 'e': call_extend(); break;
     case 'x': FLAKE_ATOMIC_STORE(&our.gate_word, 0u, seq_cst); break;
-    case 'b': now->of == DEFAULT ? call_bump() : flake_generation_bump(); break;
+    case 'b': now->of == DEFAULT ? call_bump() : flake_machine_cloned(); break;
     case 's': call_snapshot(me); break;
     case 'v': call_stats(); break;
-    case 'r': (void)(now->of == SNO ? sno_retry_ns(&our.sno) : flake_retry_ns(&our.flake)); break;
+    case 'r': (void)(now->of == SNO ? flake_retry_ns(&our.sno.gen) : flake_retry_ns(&our.flake)); break;
     case 'u': call_push(me); break;
     case 'p': call_pop(me); break;
     case 'w': call_two_words(); break;

@@ -11,7 +11,7 @@ static unsigned cap_of(const scenario *s) { return s->full ? 1u << 20 : s->cap ?
 
 static flake_status flake_admit(void *user, int64_t until_ns) {
     (void)user;
-    return now->gate && unit_of(until_ns) > now->gate ? FLAKE_LEASE : FLAKE_OK;
+    return now->gate && unit_of(until_ns) > now->gate ? FLAKE_LEASE_LOST : FLAKE_OK;
 }
 
 /* Opens it on a file that an earlier run has left. */
@@ -41,18 +41,18 @@ static bool prepare_flake(void) {
     o.seq_max = o.seq_min + cap_of(now) * parts - 1;
     o.max_ahead_ms = now->ahead_ms;
     o.max_wait_ms = now->wait_ms ? now->wait_ms : 5000;
-    o.refuse_back = now->refuse_back;
+    o.fail_on_backwards = now->fail_on_backwards;
     const bool has_gate = now->gate || calls_any('x');
     o.shared_memory = !has_gate && !now->horizon_ms && !calls_any('b'); /* no fork word */
     o.gate.admit = has_gate ? flake_admit : NULL;
-    o.gate.word = calls_any('x') ? &our.gate_word : NULL;
+    o.gate.fence = calls_any('x') ? &our.gate_word : NULL;
     o.clock.kind = now->coarse       ? FLAKE_CLOCK_COARSE
                    : now->counter[1] ? FLAKE_CLOCK_FAST
                                      : FLAKE_CLOCK_EXACT;
     o.overflow = now->ring && now->of == FLAKE ? &our.ring : NULL;
     n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
     if (now->horizon_ms && !prepare_state(&o)) return false;
-    if (flake_init(&our.flake, &o) != FLAKE_OK) return false;
+    if (flake_init(&our.flake, &o, NULL) != FLAKE_OK) return false;
     if (!o.shared_memory) {
         flake_i_atomic64 *word;
         mark_at_start = flake_i_instance_owner_id(&word);
@@ -61,13 +61,13 @@ static bool prepare_flake(void) {
     engines[0] = &our.flake.engine;
     if (now->counter[1]) our.flake.engine.window = LEASE_NS; /* as if learned: one a ns */
     for (unsigned i = 0; i < EXPLORE_THREADS; i++)
-        if (flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1) != FLAKE_OK) return false;
-    if (now->shards && flake_shards_init(our.flake_shards, now->shards, &o) != FLAKE_OK)
+        if (flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1, NULL) != FLAKE_OK) return false;
+    if (now->shards && flake_init_shards(our.flake_shards, now->shards, &o, NULL) != FLAKE_OK)
         return false;
     for (unsigned i = 0; i < now->shards; i++)
         engines[i] = &our.flake_shards[i].gen.engine;
     if (now->lanes &&
-        flake_lanes_init(&our.flake_lanes, our.flake_lane, now->lanes, &o) != FLAKE_OK)
+        flake_init(&our.flake_gen, with_lanes(&o, our.flake_lane, now->lanes), NULL) != FLAKE_OK)
         return false;
     for (unsigned i = 0; i < now->lanes; i++) {
         engines[i] = &our.flake_lane[i].engine;
@@ -88,7 +88,7 @@ static bool prepare_sno_engine(flake_i_engine *e) {
     setup.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
     setup.shared_memory = !now->gate && !calls_any('x');
     setup.gate.admit = setup.shared_memory ? NULL : flake_admit;
-    setup.gate.word = calls_any('x') ? &our.gate_word : NULL;
+    setup.gate.fence = calls_any('x') ? &our.gate_word : NULL;
     setup.clock.kind = now->coarse       ? FLAKE_CLOCK_COARSE
                    : now->counter[1] ? FLAKE_CLOCK_FAST
                                      : FLAKE_CLOCK_EXACT;
@@ -110,13 +110,13 @@ static bool prepare_sno(void) {
     n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
     if (sno_init(&our.sno, &pool, &o, NULL) != FLAKE_OK || !prepare_sno_engine(&our.sno.engine)) return false;
     engines[0] = &our.sno.engine;
-    if (now->shards && sno_shards_init(our.sno_shards, now->shards, &pool, &o, NULL) != FLAKE_OK)
+    if (now->shards && sno_init_shards(our.sno_shards, now->shards, &pool, &o, NULL) != FLAKE_OK)
         return false;
     for (unsigned i = 0; i < now->shards; i++) {
         if (!prepare_sno_engine(&our.sno_shards[i].gen.engine)) return false;
         engines[i] = &our.sno_shards[i].gen.engine;
     }
-    if (now->lanes && sno_lanes_init(&our.sno_lanes, our.flake_lane, now->lanes, &pool, &o, NULL) != FLAKE_OK)
+    if (now->lanes && sno_init(&our.sno_gen, &pool, with_lanes(&o, our.flake_lane, now->lanes), NULL) != FLAKE_OK)
         return false;
     for (unsigned i = 0; i < now->lanes; i++) {
         if (!prepare_sno_engine(&our.flake_lane[i].engine)) return false;
@@ -263,7 +263,7 @@ static const scenario scenarios[] = {
     {"flake_cas_back2", "put back twice", {"nnn", "nnn"}, BACK_TWICE, .must = SLEPT | QUEUED | BACK, .wait_ms = 2},
     {"flake_cas_queue", "put back while callers queue", {"nnn", "nnn"}, {100, 97}, .must = SLEPT | QUEUED | RETURNED | UNUSED | BACK, .wait_ms = 3, QUEUE},
     {"flake_early", "sleeps that end early", {"nn", "nn"}, FORWARD, .must = SLEPT | QUEUED | RETURNED, .wait_ms = 2, .early = true},
-    {"flake_refuse", "refuse_back: waiting calls say CLOCK_BACK at once", {"nnn", "nnn"}, BACK_AND_ON, .must = QUEUED | RETURNED | BACK, .refuse_back = true},
+    {"flake_refuse", "fail_on_backwards: waiting calls say CLOCK_BACK at once", {"nnn", "nnn"}, BACK_AND_ON, .must = QUEUED | RETURNED | BACK, .fail_on_backwards = true},
 
     {"flake_try_forward", "tries, 2 x 3", {"ttt", "ttt"}, FORWARD, .must = OUTRUN | AGAIN},
     {"flake_try_back", "CLOCK_BACK, and nothing written", {"ttt", "ttt"}, BACK_AND_ON, .must = OUTRUN | AGAIN | BACK},
@@ -272,9 +272,9 @@ static const scenario scenarios[] = {
     {"flake_batch", "batches over the end of a unit", {"Nn", "NT"}, FORWARD, .must = SLEPT | QUEUED | BATCHED | REBASED},
     {"flake_batch_cas", "the same by CAS alone", {"Nn", "NT"}, {100, 101, 99}, .must = SLEPT | QUEUED | BATCHED | RETURNED, .wait_ms = 2},
     {"flake_given", "readings of the caller's, old and ahead", {"gGg", "ntn"}, FORWARD, .must = SLEPT | LEAPT | AGAIN},
-    {"flake_on", "who goes on when the clock is put back, and for good", {"cccc", "ccc"}, BACK_ONCE, .must = OUTRUN | AGAIN, .refuse_back = true},
-    {"flake_on_waits", "the same by callers who wait, one of whom is in the queue", {"CCC", "CcC"}, BACK_ONCE, .must = SLEPT | QUEUED, .cap = 1, .refuse_back = true},
-    {"flake_on_there", "and on again", {"CcC", "ccc"}, BACK_AND_ON, .must = AGAIN, .cap = 1, .refuse_back = true},
+    {"flake_on", "who goes on when the clock is put back, and for good", {"cccc", "ccc"}, BACK_ONCE, .must = OUTRUN | AGAIN, .fail_on_backwards = true},
+    {"flake_on_waits", "the same by callers who wait, one of whom is in the queue", {"CCC", "CcC"}, BACK_ONCE, .must = SLEPT | QUEUED, .cap = 1, .fail_on_backwards = true},
+    {"flake_on_there", "and on again", {"CcC", "ccc"}, BACK_AND_ON, .must = AGAIN, .cap = 1, .fail_on_backwards = true},
     {"flake_given_back", "the same, and the clock put back", {"gGg", "tnt"}, BACK_AND_ON, .must = SLEPT | LEAPT | AGAIN | BACK},
     {"flake_ahead", "Hazelcast's: two units ahead of the clock, then wait", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED, .cap = 1, .ahead_ms = 2},
     {"flake_ahead_back", "the same, and the clock put back", {"nnn", "ttt"}, BACK_ONCE, .must = SLEPT | QUEUED | BACK, .cap = 1, .ahead_ms = 2},
@@ -383,7 +383,7 @@ static const scenario scenarios[] = {
     {"lanes_wait", "two that wait: where a place comes first", {"lll", "ll"}, FORWARD, .must = SLEPT | QUEUED, .lanes = 2, .wait_ms = 9},
     {"lanes_meet", "two in one lane: who is outrun steps to the other", {"LL", "LL"}, {100, 101}, .must = OUTRUN, .lanes = 2, .one_slot = true, .cap = 3},
     {"lanes_back", "a sweep beside a draw, and the clock put back: lanes behind it are passed by", {"LL", "LL"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1},
-    {"lanes_refuse", "the same, and refused at once", {"Ll", "Ll"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1, .refuse_back = true},
+    {"lanes_refuse", "the same, and refused at once", {"Ll", "Ll"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1, .fail_on_backwards = true},
     {"lanes_batch", "batches over lanes and units", {"Qq", "Q"}, {100, 101}, .must = SLEPT | BATCHED, .lanes = 2, .wait_ms = 9},
     {"lanes_fast", "each lane with leases of its own, and the clock put back", {"LLL", "LL"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 2, .counter = {0, 300, 600}},
     {"lanes_slack", "a clock that lags by one to three units, and is put back: a reading counts as of the word's unit for that lane alone", {"LL", "LL"}, {100, 101, 104, 96}, .must = BACK | OUTRUN, .lanes = 2, .one_slot = true, .coarse = true, .slack_ms = 6},

@@ -86,7 +86,7 @@ typedef struct scenario {
     unsigned sleeps;            /* of one call, past which it is cut; 0: 8 */
     int bound;                  /* preemptions; 0: any number */
     bool full;                  /* a unit of 2^20 fills the count, and carries into time */
-    bool refuse_back, coarse, stuck, early, fine;
+    bool fail_on_backwards, coarse, stuck, early, fine;
     bool cuts;          /* some executions run into the cut */
     bool every;         /* once more without pruning, which must come to the same */
     const char *caught; /* it must fail, with this in the message */
@@ -111,13 +111,13 @@ enum { ENGINES = 2, SLOTS = 4 };
 
 static struct {
     flake_gen flake;
-    flake_shard flake_shards[ENGINES];
-    flake_lanes flake_lanes;
+    flake_gen flake_shards[ENGINES];
+    flake_gen flake_gen;
     flake_lane flake_lane[ENGINES];
     flake_prefetch prefetch[EXPLORE_THREADS];
     sno_gen sno;
-    sno_shard sno_shards[ENGINES];
-    sno_lanes sno_lanes;
+    sno_gen sno_shards[ENGINES];
+    sno_gen sno_gen;
     flake_ring ring;
     flake_ring_slot slots[SLOTS];
     uint64_t two_time, two_seq;
@@ -154,10 +154,10 @@ static const char *name_of_default(const void *at) {
 }
 
 static const uint32_t *lanes_turn(void) {
-    return now->of == SNO ? &our.sno_lanes.split.turn : &our.flake_lanes.split.turn;
+    return now->of == SNO ? &our.sno_gen.gen.split.turn : &our.flake_gen.split.turn;
 }
 static const uint32_t *lanes_map(void) {
-    return now->of == SNO ? our.sno_lanes.split.map : our.flake_lanes.split.map;
+    return now->of == SNO ? our.sno_gen.gen.split.map : our.flake_gen.split.map;
 }
 
 /* The hints of lanes, which a draw may write though it fails. */
@@ -181,7 +181,7 @@ static const char *name_of(const void *at) {
         if (at == &e->drifts) return "drifts";
         if (at == &e->overflow) return "overflow";
         if (at == &e->rebased) return ask_stats ? "rebased" : NULL;
-        if (at == &e->batches || at == &e->waits || at == &e->clock_backs) return NULL;
+        if (at == &e->batches || at == &e->waits || at == &e->clock_backwards) return NULL;
     }
     if (at == lanes_turn()) return "turn";
     if (is_hint(at)) return now->one_slot ? "map" : NULL; /* else each thread's own */

@@ -47,7 +47,7 @@ enum { LANES_OF = 2 };
 
 static const scenario *now;
 static sno_gen gen;
-static sno_shard shard;
+static sno_gen shard;
 static flake_i_lanes split; /* of `gen`, from which no thread draws */
 static flake_lane lanes[LANES_OF];
 static flake_ring ring;
@@ -94,7 +94,7 @@ enum { USED, CHANGES = 2, DRAWN };
 
 static unsigned engines(void) { return now->of == LANES ? LANES_OF : now->of >= ENGINE; }
 static flake_i_engine *nth_engine(unsigned n) {
-    return now->of == LANES ? &lanes[n].engine : now->of == SHARD ? &shard.gen.engine : &gen.engine;
+    return now->of == LANES ? &lanes[n].engine : now->of == SHARD ? &shard.gen.gen.engine : &gen.gen.engine;
 }
 /* Lanes differ in no more than their places. */
 static flake_i_engine *engine(void) { return nth_engine(0); }
@@ -338,12 +338,12 @@ static void call_ring(char letter) {
     const unsigned me = orders_now.me;
     flake_overflow note = {0, 0, 0};
     if (letter == 'u') {
-        note.count = me * 4 + kept.thread[me].pushed++;
-        (void)flake_ring_push(&ring, note);
+        note.waiting = me * 4 + kept.thread[me].pushed++;
+        (void)flake_ring_push(&ring, &note);
     }
     if (letter != 'p' || !flake_ring_pop(&ring, &note)) return;
-    if (kept.popped >> note.count & 1) orders_fail("a note is popped twice");
-    kept.popped |= 1u << note.count;
+    if (kept.popped >> note.waiting & 1) orders_fail("a note is popped twice");
+    kept.popped |= 1u << note.waiting;
 }
 
 static void generate(void) {
@@ -425,7 +425,7 @@ static void call(char letter) {
     case 'P': take_partition(); break;
     case 'M': take_owner_id(); break;
     case 'U': generate_uuid(); break;
-    case 'b': flake_generation_bump(); break;
+    case 'b': flake_machine_cloned(); break;
     case 'k': agree_on_salt(); break;
     case 'a': (void)flake_i_available(engine()); break;
     default: break;
@@ -471,9 +471,9 @@ static void thread(unsigned i) {
 
 static void begin_lanes(flake_i_setup *setup) {
     setup->cap = LANES_OF * now->cap;
-    if (flake_i_engine_init(&gen.engine, setup) != FLAKE_OK) exit(2);
-    if (now->kind == FLAKE_CLOCK_FAST) flake_i_set_window(&gen.engine, ORDERS_WINDOW);
-    flake_i_lanes_begin(&split, lanes, LANES_OF, setup, &gen.engine);
+    if (flake_i_engine_init(&gen.gen.engine, setup) != FLAKE_OK) exit(2);
+    if (now->kind == FLAKE_CLOCK_FAST) flake_i_set_window(&gen.gen.engine, ORDERS_WINDOW);
+    flake_i_lanes_begin(&split, lanes, LANES_OF, setup, &gen.gen.engine);
     for (unsigned i = 0; i < FIBERS; i++) split.map[i] = now->apart ? i % LANES_OF + 1 : 1;
 }
 
@@ -500,7 +500,7 @@ static void begin_engine(void) {
     static flake_options options;
     static const sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
     options.shared_memory = setup.shared_memory = true; /* no fork word */
-    if (now->of == SHARD) (void)sno_shards_init(&shard, 1, &bounds, &options, NULL);
+    if (now->of == SHARD) (void)sno_init_shards(&shard, 1, &bounds, &options, NULL);
     setup.epoch_ms = SNO_I_EPOCH_MS;
     setup.unit_ms = UNIT_NS / 1000000;
     setup.time_bits = 39;
@@ -642,7 +642,7 @@ static bool is_plain(const void *p) {
     const flake_i_engine *const e = engine();
     for (unsigned n = 0; n < engines(); n++) {
         const flake_i_engine *const of = nth_engine(n);
-        if (p == &of->batches || p == &of->waits || p == &of->clock_backs) return true;
+        if (p == &of->batches || p == &of->waits || p == &of->clock_backwards) return true;
         if (p == &of->window) return true;                  /* never changes here, */
         if (p == &of->paced || p == &of->pace) return true; /* ... whatever these are */
         if (p == &of->lease) return now->kind != FLAKE_CLOCK_FAST;
@@ -663,7 +663,7 @@ static bool is_plain(const void *p) {
     if ((!calls_any('g') && !of_uuids) || (!is_page && !is_place)) return false;
     for (unsigned i = 0; i < found->n; i++)
         if (found->message[i].value && within(p, (const void *)(uintptr_t)found->message[i].value,
-                                              of_uuids ? sizeof(flake128_gen) : sizeof(sno_gen)))
+                                              of_uuids ? sizeof(flake_gen) : sizeof(sno_gen)))
             return false;
     return true;
 }
@@ -687,7 +687,7 @@ static uint64_t digest(unsigned i) {
     if (now->of == STATE)
         hash = orders_mix(orders_mix(hash, state.number), (uint64_t)state.written_ns);
     if (now->of == RING)
-        for (unsigned k = 0; k < now->cap; k++) hash = orders_mix(hash, slots[k].note.count);
+        for (unsigned k = 0; k < now->cap; k++) hash = orders_mix(hash, slots[k].note.waiting);
     return hash;
 }
 

@@ -48,14 +48,14 @@ static ngx_int_t zone_init(ngx_shm_zone_t *zone, void *of_old_cycle) {
         conf->ids = old->ids; // the old workers draw from it, too
         return NGX_OK;
     }
-    options.layout = flake_layout_twitter();
+    options.layout = flake_layout_twitter;
     options.node = (uint32_t)conf->node;
     options.max_ahead_ms = 10;
     options.shared_memory = true;
     conf->ids = ngx_slab_alloc((ngx_slab_pool_t *)(void *)zone->shm.addr, sizeof *conf->ids);
-    const flake_status status = conf->ids ? flake_init(conf->ids, &options) : FLAKE_IO;
+    const flake_status status = conf->ids ? flake_init(conf->ids, &options, NULL) : FLAKE_IO;
     if (status == FLAKE_OK) return NGX_OK;
-    const char *unfit = flake_options_why(&options);
+    const char *unfit = options_why(&options);
     ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0, "flake_node %i: %s", conf->node,
                   unfit ? unfit : flake_status_str(status));
     return NGX_ERROR;

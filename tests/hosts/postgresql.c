@@ -81,13 +81,13 @@ static void begin(void) {
     static flake_options ids;
     static flake_options snos;
     static sno_snapshot pool;
-    ids.layout = flake_layout_twitter(); // 63 bits: bigint has a sign
+    ids.layout = flake_layout_twitter; // 63 bits: bigint has a sign
     ids.node = pool.partition = (uint16_t)node;
     ids.max_wait_ms = snos.max_wait_ms = WAIT_MS;
     ids.shared_memory = snos.shared_memory = true;
     open_states(&ids, &snos, &pool);
     if (pg_atomic_read_u32(&all->begun)) return; // after a worker that has ended: its ids go on
-    const flake_status status = flake_init(&all->ids, &ids);
+    const flake_status status = flake_init(&all->ids, &ids, NULL);
     if (status != FLAKE_OK) ereport(FATAL, errmsg("flake_ids: %s", flake_status_str(status)));
     const flake_status sno_is = sno_init(&all->snos, &pool, &snos, NULL);
     if (sno_is != FLAKE_OK) ereport(FATAL, errmsg("flake_ids: %s", flake_status_str(sno_is)));
@@ -165,7 +165,7 @@ Datum pg_flake_next(PG_FUNCTION_ARGS) {
     flake_status status;
     (void)fcinfo;
     wait_for_the_worker();
-    while ((status = flake_next(&all->ids, &id)) == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK)
+    while ((status = flake_next(&all->ids, &id)) == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS)
         CHECK_FOR_INTERRUPTS();
     if (status != FLAKE_OK) ereport(ERROR, errmsg("flake_next: %s", flake_status_str(status)));
     PG_RETURN_INT64((int64)id);
@@ -180,7 +180,7 @@ Datum pg_sno_next(PG_FUNCTION_ARGS) {
     if (meta < 0 || meta > 255) ereport(ERROR, errmsg("sno_next: meta is 0 to 255"));
     wait_for_the_worker();
     while ((status = sno_next_n(&all->snos, (uint8_t)meta, &id, 1)) == FLAKE_AGAIN ||
-           status == FLAKE_CLOCK_BACK)
+           status == FLAKE_CLOCK_BACKWARDS)
         CHECK_FOR_INTERRUPTS();
     if (status != FLAKE_OK) ereport(ERROR, errmsg("sno_next: %s", flake_status_str(status)));
     sno_encode(id, text);

@@ -44,12 +44,12 @@ static struct queue {
 } waiting[KINDS];
 static flake_gen flakes;
 static sno_gen snos;
-static flake128_gen uuids;
+static flake_gen uuids;
 
 static int64_t retry_ns(int kind) {
     return kind == FLAKE ? flake_retry_ns(&flakes)
-           : kind == SNO ? sno_retry_ns(&snos)
-                         : flake128_retry_ns(&uuids);
+           : kind == SNO ? flake_retry_ns(&snos.gen)
+                         : flake_retry_ns(&uuids);
 }
 
 /* One, or why there is none; and behind it what else there is. */
@@ -61,7 +61,7 @@ static flake_status draw_some(request *r) {
     const flake_status status = narrow ? flake_try(&flakes, id) : flake128_try(&uuids, uuid);
     if (status != FLAKE_OK) return status;
     r->drawn +=
-        1 + (narrow ? flake_try_n(&flakes, id + 1, more) : flake128_try_n(&uuids, uuid + 1, more));
+        1 + (narrow ? got64_n(&flakes, id + 1, more) : got128_n(&uuids, uuid + 1, more));
     return FLAKE_OK;
 }
 
@@ -73,12 +73,12 @@ static bool draw(request *r) {
         const flake_status status = sno_try(&snos, r->meta, &id);
         if (status == FLAKE_OK) sno_encode(id, r->text);
         r->failure = status == FLAKE_OK ? NULL : flake_status_str(status);
-        later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK;
+        later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS;
     } else {
         flake_status status = FLAKE_OK;
         while (r->drawn < r->wanted && status == FLAKE_OK) status = draw_some(r);
         r->failure = status == FLAKE_OK ? NULL : flake_status_str(status);
-        later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACK;
+        later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS;
     }
     return !later || retry_ns(r->kind) > PATIENCE_NS;
 }
@@ -90,7 +90,7 @@ static int reply(RedisModuleCtx *ctx, const request *r) {
     if (r->kind == SNO) return RedisModule_ReplyWithStringBuffer(ctx, r->text, sizeof r->text);
     if (r->as_array) (void)RedisModule_ReplyWithArray(ctx, (long)r->wanted);
     for (size_t i = 0; i < r->wanted; i++) {
-        if (r->kind == UUID7) flake128_to_uuid(r->uuids[i], text);
+        if (r->kind == UUID7) flake128_to_uuid(&r->uuids[i], text);
         if (r->kind == UUID7) (void)RedisModule_ReplyWithStringBuffer(ctx, text, 36);
         else (void)RedisModule_ReplyWithLongLong(ctx, (long long)r->ids[i]);
     }
@@ -165,7 +165,7 @@ static int sno_command(RedisModuleCtx *ctx, RedisModuleString **words, int count
 
 /* Why there are no generators; NULL: there are. */
 static const char *begin(RedisModuleString **words, int count) {
-    static flake_options options, uuid_options = {.form = FLAKE_UUID7};
+    static flake_options options, uuid_options = {.form = FORM_UUID7};
     static sno_snapshot pool;
     long long node = 0;
     if (count > 0 && RedisModule_StringToLongLong(words[0], &node) != REDISMODULE_OK) node = -1;
@@ -173,13 +173,13 @@ static const char *begin(RedisModuleString **words, int count) {
     options.node = pool.partition = (uint16_t)node;
     const char *layout = count > 1 ? RedisModule_StringPtrLen(words[1], NULL) : "twitter";
     if (flake_layout_named(layout, &options.layout) != FLAKE_OK) return "no such layout";
-    if (count > 2) options.exclusive = strdup(RedisModule_StringPtrLen(words[2], NULL));
-    const flake_status status = flake_init(&flakes, &options);
-    const char *unfit = flake_options_why(&options);
+    if (count > 2) options.exclusive_dir = strdup(RedisModule_StringPtrLen(words[2], NULL));
+    const flake_status status = flake_init(&flakes, &options, NULL);
+    const char *unfit = options_why(&options);
     if (status != FLAKE_OK) return unfit ? unfit : flake_status_str(status);
     static flake_why why;
     if (sno_init(&snos, &pool, NULL, &why) != FLAKE_OK) return why.text;
-    return flake128_init(&uuids, 0, &uuid_options) == FLAKE_OK ? NULL : "no random bytes";
+    return flake_init(&uuids, of_128(&uuid_options, 0), NULL) == FLAKE_OK ? NULL : "no random bytes";
 }
 
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count) {

@@ -17,7 +17,7 @@ static flake_i_place place[2];
 static void generate(unsigned who) {
     sno_gen *const g = sno_i_default_gen();
     assert(g);
-    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, &place[who]);
+    const flake_status status = flake_i_draw(&g->gen.engine, FLAKE_I_WAIT, 0, 1, &place[who]);
     assert(status == FLAKE_OK);
     (void)status;
     found[who] = g;
@@ -50,7 +50,7 @@ int main(void) {
     FLAKE_ATOMIC_STORE(&sno_i_default.begun, all_but_two, relaxed);
     model_run(bodies, 2);
     const sno_gen *const made = FLAKE_ATOMIC_LOAD(&sno_i_default.gen, relaxed);
-    assert(made && made->engine.cap == UINT16_MAX + 1);
+    assert(made && made->gen.engine.cap == UINT16_MAX + 1);
     look_at_ids();
     return 0;
 }

@@ -36,7 +36,7 @@ static flake_status admit(holder *h) {
     const flake_status status = flake_i_etcd_admit(&h->claim, until_ns);
     model_stall();
     assert(status == FLAKE_OK || status == FLAKE_AGAIN || status == FLAKE_IO ||
-           status == FLAKE_LEASE || (status == FLAKE_CLOCK_BACK && until_ns <= floor_ns));
+           status == FLAKE_LEASE_LOST || (status == FLAKE_CLOCK_BACKWARDS && until_ns <= floor_ns));
     if (status == FLAKE_OK) note(h, until_ns);
     return status;
 }
@@ -83,7 +83,7 @@ static void hold(holder *h) {
     }
     if (pthread_create(&late, NULL, be_late, h) != 0) abort();
     if (etcd_random(2)) (void)sched_yield();
-    if (flake_etcd_check(&h->claim, NULL) == FLAKE_LEASE) {
+    if (flake_etcd_check(&h->claim, NULL) == FLAKE_LEASE_LOST) {
         assert(!is_written_by(h)); /* then another has written */
         atomic_fetch_add(&lost_horizons, 1u);
     }
@@ -92,7 +92,7 @@ static void hold(holder *h) {
     assert(status == FLAKE_OK || status == FLAKE_IO);
     etcd_is_cut_off = false;
     (void)pthread_join(late, NULL);
-    assert(flake_i_etcd_admit(&h->claim, 0) == FLAKE_LEASE);
+    assert(flake_i_etcd_admit(&h->claim, 0) == FLAKE_LEASE_LOST);
     (void)status;
 }
 

@@ -37,7 +37,7 @@ int main(void) {
     unsigned notes = 0, at_5 = 0, counted_on = 0;
     for (flake_overflow popped; flake_ring_pop(&ring, &popped); notes++) { /* in any order */
         at_5 += popped.now_ns == 5 * (int64_t)UNIT_NS;
-        counted_on += popped.ticks;
+        counted_on += popped.elapsed_ms;
     }
     assert(notes == 1 || (notes == 2 && at_5 == 1 && counted_on == 1));
     MODEL_REACHED(notes == 2);

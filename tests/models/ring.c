@@ -17,10 +17,10 @@ static unsigned seen[2][2], n_popped;
 static void push(unsigned who) {
     for (unsigned i = 0; i < 2; i++) {
         flake_overflow note;
-        note.count = 2 * who + i + 1;
-        note.now_ns = note.count;
-        note.ticks = note.count;
-        pushed[who][i] = flake_ring_push(&ring, note);
+        note.waiting = 2 * who + i + 1;
+        note.now_ns = note.waiting;
+        note.elapsed_ms = note.waiting;
+        pushed[who][i] = flake_ring_push(&ring, &note);
     }
 }
 
@@ -37,9 +37,9 @@ static void *push_b(void *unused) {
 static bool pop(void) {
     flake_overflow note;
     if (!flake_ring_pop(&ring, &note)) return false;
-    assert(note.count >= 1 && note.count <= 4);
-    assert(note.now_ns == (int64_t)note.count && note.ticks == note.count);
-    seen[(note.count - 1) / 2][(note.count - 1) % 2] = ++n_popped;
+    assert(note.waiting >= 1 && note.waiting <= 4);
+    assert(note.now_ns == (int64_t)note.waiting && note.elapsed_ms == note.waiting);
+    seen[(note.waiting - 1) / 2][(note.waiting - 1) % 2] = ++n_popped;
     return true;
 }
 

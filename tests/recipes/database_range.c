@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 int main(void) {
-    const flake_layout layout = flake_layout_twitter();
+    const flake_layout layout = flake_layout_twitter;
     const int64_t day_ms = 24 * 60 * 60 * 1000, new_year = INT64_C(1704067200000); // 2024-01-01
     uint64_t first, last;
     if (flake_min_at(&layout, new_year, &first) != FLAKE_OK) return 1;

@@ -50,7 +50,7 @@ class Generator:
 
     def retire(self):
         """Lets others have what `exclusive` took. No thread may draw any more."""
-        flake.flake_retire(self._gen)
+        flake.flake_release(self._gen)
 
     def _init(self, init, options):
         packed = zeros(flake.flake_sizeof_options())

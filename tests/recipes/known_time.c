@@ -8,7 +8,7 @@
 static flake_gen ids;
 
 int main(void) {
-    if (flake_init(&ids, NULL) != FLAKE_OK) return 1;
+    if (flake_init(&ids, NULL, NULL) != FLAKE_OK) return 1;
     for (int turn = 0; turn < 100; turn++) {
         struct timespec now;
         uint64_t id;

@@ -7,13 +7,13 @@
 #include <pthread.h>
 
 enum { THREADS = 4, REQUESTS = 10000 };
-static flake_lanes ids;
+static flake_gen ids;
 static flake_lane each[THREADS]; /* as many as threads run at once */
 
 static void *serve(void *ends_well) {
     uint64_t id;
     for (int i = 0; i < REQUESTS; i++)
-        if (flake_lanes_next(&ids, &id) != FLAKE_OK) return NULL;
+        if (flake_next(&ids, &id) != FLAKE_OK) return NULL;
     return ends_well;
 }
 
@@ -23,7 +23,7 @@ int main(void) {
     flake_options options;
     memset(&options, 0, sizeof options);
     options.clock.kind = FLAKE_CLOCK_FAST;
-    if (flake_lanes_init(&ids, each, THREADS, &options) != FLAKE_OK) return 1;
+    if (flake_init(&ids, with_lanes(&options, each, THREADS), NULL) != FLAKE_OK) return 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, serve, &ids) != 0) return 1;
     for (int i = 0; i < THREADS; i++)

@@ -23,7 +23,7 @@ int main(void) {
         return fprintf(stderr, "%s\n", why.text), 1;
     options.node = (uint32_t)number;
     options.state = &state; // or the next holder could repeat IDs
-    if (flake_init(&ids, &options) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
+    if (flake_init(&ids, &options, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
     printf("%llu of node %u\n", (unsigned long long)id, (unsigned)options.node);
     return flake_state_close(&state) != FLAKE_OK; // after the last ID
 }

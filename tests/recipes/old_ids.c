@@ -5,7 +5,7 @@
 #include "flake.h"
 
 int main(void) {
-    const flake_layout idgen = flake_layout_idgen(), hazelcast = flake_layout_hazelcast();
+    const flake_layout idgen = flake_layout_idgen, hazelcast = flake_layout_hazelcast;
     flake_parts parts;
     if (flake_decompose(&idgen, UINT64_C(5828128208445124608), &parts) != FLAKE_OK) return 1;
     if (parts.node != flake_idgen_node(7, 3) || parts.seq != 0) return 1;

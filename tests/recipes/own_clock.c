@@ -13,6 +13,6 @@ int main(void) {
     uint64_t id;
     options.clock.now_ns = steady_ns;
     options.clock.user = &now_ns;
-    if (flake_init(&ids, &options) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
+    if (flake_init(&ids, &options, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
     return id != UINT64_C(1704067200000) << 22;
 }

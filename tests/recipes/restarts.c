@@ -24,6 +24,6 @@ int main(void) {
     if (flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     options.state = &state;
-    if (flake_init(&ids, &options) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
+    if (flake_init(&ids, &options, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
     return flake_state_close(&state) != FLAKE_OK; // the next run need not wait
 }

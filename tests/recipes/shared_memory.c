@@ -19,7 +19,7 @@ int main(void) {
     void *memory = mmap(NULL, sizeof(flake_gen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     flake_gen *ids = (flake_gen *)memory;
     options.shared_memory = true;
-    if (memory == MAP_FAILED || flake_init(ids, &options) != FLAKE_OK) return 1;
+    if (memory == MAP_FAILED || flake_init(ids, &options, NULL) != FLAKE_OK) return 1;
     for (int worker = 0; worker < WORKERS; worker++)
         if (fork() == 0) _exit(flake_next(ids, &id) != FLAKE_OK);
     while (wait(&status) > 0) failed |= status;

@@ -18,6 +18,6 @@ int main(void) {
     const char *pod = getenv("POD_NAME"); // NULL, if it is not set: this host's name
     if (flake_node_from_hostname(pod, &options.node, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
-    if (flake_init(&ids, &options) != FLAKE_OK) return 1;
+    if (flake_init(&ids, &options, NULL) != FLAKE_OK) return 1;
     printf("node %u\n", (unsigned)options.node);
 }

@@ -7,19 +7,19 @@
 #include <pthread.h>
 
 enum { THREADS = 4, REQUESTS = 10000 };
-static flake_shard shards[THREADS];
+static flake_gen shards[THREADS];
 
 static void *serve(void *mine) {
     uint64_t id;
     for (int i = 0; i < REQUESTS; i++)
-        if (flake_shard_next((flake_shard *)mine, &id) != FLAKE_OK) return mine;
+        if (flake_next((flake_gen *)mine, &id) != FLAKE_OK) return mine;
     return NULL;
 }
 
 int main(void) {
     pthread_t threads[THREADS];
     void *failed;
-    if (flake_shards_init(shards, THREADS, NULL) != FLAKE_OK) return 1;
+    if (flake_init_shards(shards, THREADS, NULL, NULL) != FLAKE_OK) return 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, serve, &shards[i]) != 0) return 1;
     for (int i = 0; i < THREADS; i++)

@@ -26,22 +26,22 @@ int main(void) {
     for (int i = 0; i < THREADS; i++)
         if (pthread_join(threads[i], &ended) != 0 || !ended) return 1;
 
-    static flake128_gen ids;
+    static flake_gen ids;
     flake_options options;
     flake128 id, first, last;
     char id_text[37], first_text[37], last_text[37];
     memset(&options, 0, sizeof options);
-    options.form = FLAKE_UUID7_NODE; // FLAKE_UUID7 has random bits in the node's place
-    if (flake128_init(&ids, 17, &options) != FLAKE_OK) return 1; // 17: see "Who am I"
+    options.layout = flake_layout_uuid7_node; // FORM_UUID7 has random bits in the node's place
+    if (flake_init(&ids, of_128(&options, 17), NULL) != FLAKE_OK) return 1; // 17: see "Who am I"
     if (flake128_next(&ids, &id) != FLAKE_OK) return 1;
-    flake128_to_uuid(id, id_text);
+    flake128_to_uuid(&id, id_text);
     printf("INSERT INTO events (id) VALUES ('%s');\n", id_text);
 
-    // The bounds of FLAKE_UUID7 are the same: one query finds the ids of both.
+    // The bounds of FORM_UUID7 are the same: one query finds the ids of both.
     const int64_t day_ms = 24 * 60 * 60 * 1000, new_year = INT64_C(1767225600000); // 2026-01-01
-    if (flake128_min_at(options.form, new_year, &first) != FLAKE_OK) return 1;
-    if (flake128_max_at(options.form, new_year + day_ms - 1, &last) != FLAKE_OK) return 1;
-    flake128_to_uuid(first, first_text);
-    flake128_to_uuid(last, last_text);
+    if (flake128_min_at(layout_128(options.form), new_year, &first) != FLAKE_OK) return 1;
+    if (flake128_max_at(layout_128(options.form), new_year + day_ms - 1, &last) != FLAKE_OK) return 1;
+    flake128_to_uuid(&first, first_text);
+    flake128_to_uuid(&last, last_text);
     printf("SELECT * FROM events WHERE id BETWEEN '%s' AND '%s';\n", first_text, last_text);
 }

@@ -32,7 +32,7 @@ enum {
 
 static const struct {
     const char *name;
-    int flake;     /* a flake_text, or -1 */
+    int flake;     /* a flake_encoding, or -1 */
     unsigned wide; /* a base, or 0 */
 } formats[] = {{"dec", FLAKE_DEC, 10},
                {"hex", FLAKE_HEX, 16},
@@ -48,28 +48,28 @@ enum { dec = 0, base62 = 6, text, uuid, ulid, format_count };
 
 static const struct {
     const char *name;
-    flake_form form;
+    form_128 form;
     bool has_node;
     unsigned format; /* of a list that names none */
-} wide_layouts[wides] = {{"boundary", FLAKE_BOUNDARY, true, base62},
-                         {"uuid7", FLAKE_UUID7, false, uuid},
-                         {"uuid7_node", FLAKE_UUID7_NODE, true, uuid},
-                         {"uuid8", FLAKE_UUID8, true, uuid},
-                         {"ulid", FLAKE_ULID, false, ulid}};
+} wide_layouts[wides] = {{"boundary", FORM_BOUNDARY, true, base62},
+                         {"uuid7", FORM_UUID7, false, uuid},
+                         {"uuid7_node", FORM_UUID7_NODE, true, uuid},
+                         {"uuid8", FORM_UUID8, true, uuid},
+                         {"ulid", FORM_ULID, false, ulid}};
 
 enum { mode_lanes, mode_shared, mode_shard, mode_none };
 static const char *const modes[] = {"lanes", "shared", "shard", "none"};
 enum { mode_count = sizeof modes / sizeof *modes };
 static unsigned mode_made;
 
-static flake_lanes lanes[flakes];
+static flake_gen lanes[flakes];
 static flake_lane lanes_of[flakes][max_threads];
 static flake_gen shared[flakes];
-static flake_shard shards[flakes][max_threads];
+static flake_gen shards[flakes][max_threads];
 /* One whole in mode lanes, one word in the others: 128 bits have no shards. */
-static flake128_lanes wide_lanes[wides];
+static flake_gen wide_lanes[wides];
 static flake_lane lanes_of_wide[wides][max_threads];
-static flake128_gen wide_shared[wides];
+static flake_gen wide_shared[wides];
 /* Drawn in batches only, each of them one read-modify-write: shared in each mode. */
 static sno_gen snos;
 
@@ -100,10 +100,9 @@ static void make_generators(unsigned mode, unsigned threads, unsigned node) {
     mode_made = mode;
     for (unsigned i = 0; i < flakes; i++) {
         flake.layout = layouts[i]();
-        made[i] = mode == mode_lanes   ? flake_lanes_init(&lanes[i], lanes_of[i],
-                                                          lanes_for(threads, &flake.layout), &flake)
-                  : mode == mode_shard ? flake_shards_init(shards[i], threads, &flake)
-                                       : flake_init(&shared[i], &flake);
+        made[i] = mode == mode_lanes   ? flake_init(&lanes[i], with_lanes(&flake, lanes_of[i], lanes_for(threads, &flake.layout)), NULL)
+                  : mode == mode_shard ? flake_init_shards(shards[i], threads, &flake, NULL)
+                                       : flake_init(&shared[i], &flake, NULL);
     }
     for (unsigned i = 0; i < wides; i++) {
         const uint64_t worker = wide_layouts[i].has_node ? node : 0;
@@ -111,8 +110,8 @@ static void make_generators(unsigned mode, unsigned threads, unsigned node) {
         flake.form = wide_layouts[i].form;
         made[flakes + i] =
             mode == mode_lanes
-                ? flake128_lanes_init(&wide_lanes[i], lanes_of_wide[i], threads, worker, &flake)
-                : flake128_init(&wide_shared[i], worker, &flake);
+                ? flake_init(&wide_lanes[i], with_lanes(of_128(&flake, worker), lanes_of_wide[i], threads), NULL)
+                : flake_init(&wide_shared[i], of_128(&flake, worker), NULL);
     }
     if (sno_init(&snos, NULL, NULL, NULL) != FLAKE_OK) made[sno] = FLAKE_INVALID;
 }
@@ -126,22 +125,22 @@ typedef union ids {
 static size_t draw(unsigned thread, unsigned layout, ids *drawn, size_t n) {
     if (is_wide(layout))
         return mode_made == mode_lanes
-                   ? flake128_lanes_try_n(&wide_lanes[layout - flakes], drawn->wide, n)
-                   : flake128_try_n(&wide_shared[layout - flakes], drawn->wide, n);
+                   ? got128_n(&wide_lanes[layout - flakes], drawn->wide, n)
+                   : got128_n(&wide_shared[layout - flakes], drawn->wide, n);
     size_t got;
     if (layout == sno) return (void)sno_try_n(&snos, 0, drawn->sno, n, &got), got;
-    if (mode_made == mode_lanes) return flake_lanes_try_n(&lanes[layout], drawn->flake, n);
-    if (mode_made == mode_shard) return flake_shard_try_n(&shards[layout][thread], drawn->flake, n);
-    return flake_try_n(&shared[layout], drawn->flake, n);
+    if (mode_made == mode_lanes) return got64_n(&lanes[layout], drawn->flake, n);
+    if (mode_made == mode_shard) return got64_n(&shards[layout][thread], drawn->flake, n);
+    return got64_n(&shared[layout], drawn->flake, n);
 }
 
 static int64_t retry_ns(unsigned thread, unsigned layout) {
     if (is_wide(layout))
-        return mode_made == mode_lanes ? flake128_lanes_retry_ns(&wide_lanes[layout - flakes])
-                                       : flake128_retry_ns(&wide_shared[layout - flakes]);
-    if (layout == sno) return sno_retry_ns(&snos);
-    if (mode_made == mode_lanes) return flake_lanes_retry_ns(&lanes[layout]);
-    if (mode_made == mode_shard) return flake_shard_retry_ns(&shards[layout][thread]);
+        return mode_made == mode_lanes ? flake_retry_ns(&wide_lanes[layout - flakes])
+                                       : flake_retry_ns(&wide_shared[layout - flakes]);
+    if (layout == sno) return flake_retry_ns(&snos.gen);
+    if (mode_made == mode_lanes) return flake_retry_ns(&lanes[layout]);
+    if (mode_made == mode_shard) return flake_retry_ns(&shards[layout][thread]);
     return flake_retry_ns(&shared[layout]);
 }
 
@@ -154,15 +153,15 @@ static bool has_format(unsigned layout, unsigned format) {
 /* The room holds it with its NUL, which is not counted: how many characters. */
 static size_t write_wide(unsigned format, flake128 id, char *at) {
     if (formats[format].wide == 16) { /* as flake writes it: all digits, in lower case */
-        const size_t length = flake128_format_fixed(id, 16, at, FLAKE128_TEXT_SIZE);
+        const size_t length = flake128_format_fixed(&id, 16, at, FLAKE128_TEXT_SIZE);
         for (size_t i = 0; i < length; i++)
             if (at[i] >= 'A') at[i] = (char)(at[i] - 'A' + 'a');
         return length;
     }
     if (formats[format].wide)
-        return flake128_format(id, formats[format].wide, at, FLAKE128_TEXT_SIZE);
-    if (format == uuid) flake128_to_uuid(id, at);
-    else flake128_to_ulid(id, at);
+        return flake128_format(&id, formats[format].wide, at, FLAKE128_TEXT_SIZE);
+    if (format == uuid) flake128_to_uuid(&id, at);
+    else flake128_to_ulid(&id, at);
     return format == uuid ? 36 : 26;
 }
 
@@ -170,7 +169,7 @@ static size_t write_wide(unsigned format, flake128 id, char *at) {
 static size_t write_id(unsigned layout, unsigned format, const ids *drawn, size_t i, char *at) {
     if (is_wide(layout)) return write_wide(format, drawn->wide[i], at);
     if (layout != sno)
-        return flake_format(drawn->flake[i], (flake_text)formats[format].flake, at,
+        return flake_format(drawn->flake[i], (flake_encoding)formats[format].flake, at,
                             FLAKE128_TEXT_SIZE);
     if (format == uuid) {
         sno_to_uuid(drawn->sno[i], at);

@@ -247,7 +247,7 @@ static server scarce;
 static void requests_wait_for_the_next_unit_in_their_order(void) {
     enum { requests = 1500 };
     client *c = connect_to(scarce);
-    const flake_layout layout = flake_layout_sonyflake();
+    const flake_layout layout = flake_layout_sonyflake;
     uint64_t last = 0, first = 0;
     flake_parts begin, end;
     for (int i = 0; i < requests; i++) ask(c, "/");

@@ -13,7 +13,7 @@ static server usual;
 
 static void each_request_on_a_connection_has_an_id_of_its_own(void) {
     client *c = connect_to(usual);
-    const flake_layout idgen = flake_layout_idgen();
+    const flake_layout idgen = flake_layout_idgen;
     uint64_t last = 0;
     for (int i = 0; i < 1000; i++) {
         ask(c, "/");
@@ -35,7 +35,7 @@ static int64_t unix_s(void) {
 
 static void an_id_has_the_server_s_time_and_node(void) {
     client *c = connect_to(usual);
-    const flake_layout layout = flake_layout_idgen();
+    const flake_layout layout = flake_layout_idgen;
     const int64_t begun = unix_s();
     flake_parts parts = {0};
     ask(c, "/");
@@ -47,7 +47,7 @@ static void an_id_has_the_server_s_time_and_node(void) {
 
 static void pipelined_requests_are_answered_in_their_order(void) {
     client *c = connect_to(usual);
-    const flake_layout idgen = flake_layout_idgen();
+    const flake_layout idgen = flake_layout_idgen;
     uint64_t last = 0;
     for (int i = 0; i < 300; i++) {
         char target[64];
@@ -399,10 +399,10 @@ static void a_list_has_each_layout_in_each_format(void) {
             for (char *line; (line = next_line(&rest)) != NULL; n++) {
                 uint64_t id = 0;
                 flake_parts parts = {0};
-                CHECK_EQ(flake_parse(line, strlen(line), (flake_text)form, &id), FLAKE_OK);
+                CHECK_EQ(flake_parse(line, strlen(line), (flake_encoding)form, &id), FLAKE_OK);
                 CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
                 CHECK_EQ(parts.node, 5);
-                CHECK(id != last && (layout.spread || is_later(&layout, id, last)));
+                CHECK(id != last && (layout.time_reversed || is_later(&layout, id, last)));
                 last = id;
             }
             CHECK_EQ(n, 250);
@@ -412,16 +412,16 @@ static void a_list_has_each_layout_in_each_format(void) {
 }
 
 /* Ids of 128 bits in a list; lanes' rise by ms, and inside one they differ. */
-static bool is_later_wide(flake_form form, flake128 id, flake128 last) {
-    flake128_parts one = {0}, before = {0};
-    if (strcmp(server_mode, "lanes") != 0) return flake128_compare(last, id) < 0;
-    CHECK_EQ(flake128_decompose(form, id, &one), FLAKE_OK);
-    (void)flake128_decompose(form, last, &before); /* there is none before the first */
-    return flake128_compare(last, id) != 0 && one.unix_ms >= before.unix_ms;
+static bool is_later_wide(form_128 form, flake128 id, flake128 last) {
+    flake_parts one = {0}, before = {0};
+    if (strcmp(server_mode, "lanes") != 0) return flake128_compare(&last, &id) < 0;
+    CHECK_EQ(flake128_decompose(layout_128(form), &id, &one), FLAKE_OK);
+    (void)flake128_decompose(layout_128(form), &last, &before); /* there is none before the first */
+    return flake128_compare(&last, &id) != 0 && one.unix_ms >= before.unix_ms;
 }
 
 static int compare_wide(const void *a, const void *b) {
-    return flake128_compare(*(const flake128 *)a, *(const flake128 *)b);
+    return flake128_compare(&*(const flake128 *)a, &*(const flake128 *)b);
 }
 
 static size_t twice_among(flake128 *ids, size_t n) {
@@ -434,14 +434,14 @@ static size_t twice_among(flake128 *ids, size_t n) {
 static void a_list_has_wide_ids_in_each_form(void) {
     static const struct {
         const char *name;
-        flake_form form;
+        form_128 form;
         bool has_node;
         unsigned base; /* without a format */
-    } wides[] = {{"boundary", FLAKE_BOUNDARY, true, 62},
-                 {"uuid7", FLAKE_UUID7, false, 0},
-                 {"uuid7_node", FLAKE_UUID7_NODE, true, 0},
-                 {"uuid8", FLAKE_UUID8, true, 0},
-                 {"ulid", FLAKE_ULID, false, 1}};
+    } wides[] = {{"boundary", FORM_BOUNDARY, true, 62},
+                 {"uuid7", FORM_UUID7, false, 0},
+                 {"uuid7_node", FORM_UUID7_NODE, true, 0},
+                 {"uuid8", FORM_UUID8, true, 0},
+                 {"ulid", FORM_ULID, false, 1}};
     static const struct {
         const char *format;
         unsigned base; /* 0: a UUID, 1: a ULID, 63: the layout's own */
@@ -464,7 +464,7 @@ static void a_list_has_wide_ids_in_each_form(void) {
             for (char *line; (line = next_line(&rest)) != NULL && n < all_bases * ids_a_list; n++) {
                 const size_t length = strlen(line);
                 flake128 id = last;
-                flake128_parts parts = {0};
+                flake_parts parts = {0};
                 if (base == 16) {
                     CHECK(length == 32 && strspn(line, "0123456789abcdef") == 32);
                     for (size_t k = 0; k < length; k++) line[k] = (char)toupper(line[k]);
@@ -473,9 +473,9 @@ static void a_list_has_wide_ids_in_each_form(void) {
                          : base == 1 ? flake128_from_ulid(line, length, &id)
                                      : flake128_parse(line, length, base, &id),
                          FLAKE_OK);
-                CHECK_EQ(flake128_decompose(wides[w].form, id, &parts), FLAKE_OK);
+                CHECK_EQ(flake128_decompose(layout_128(wides[w].form), &id, &parts), FLAKE_OK);
                 CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
-                if (wides[w].has_node) CHECK_EQ(parts.worker, 5);
+                if (wides[w].has_node) CHECK_EQ(parts.node, 5);
                 CHECK(is_later_wide(wides[w].form, id, last));
                 drawn[n] = last = id;
             }

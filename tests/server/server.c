@@ -497,9 +497,9 @@ static bool stamp(worker *w, connection *c) {
     uint64_t id;
     if (options.mode == mode_none) return write_head(c, NULL);
     if (others_wait(w, c, options.layout)) return false;
-    flake_status status = options.mode == mode_lanes ? flake_lanes_try(&lanes[options.layout], &id)
+    flake_status status = options.mode == mode_lanes ? flake_try(&lanes[options.layout], &id)
                           : options.mode == mode_shard
-                              ? flake_shard_try(&shards[options.layout][w->index], &id)
+                              ? flake_try(&shards[options.layout][w->index], &id)
                               : flake_try(&shared[options.layout], &id);
     if (status != FLAKE_OK)
         return retry_ns(w->index, options.layout) > patience_ns && fail(c, status);

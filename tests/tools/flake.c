@@ -244,7 +244,7 @@ static int64_t tool_read_time(const char *option, const char *text, bool all_ms)
 
 /* A layout of 128 bits, and what its parts are called. */
 typedef struct tool_wide {
-    flake_form form;
+    form_128 form;
     const char *maker; /* the 48 bits that tell generators apart; NULL: there are none */
     const char *count; /* the number in a ms */
     int text;          /* how ids are written without --format */
@@ -266,11 +266,11 @@ enum {
     TOOL_ULID
 };
 
-static const tool_wide tool_boundary = {FLAKE_BOUNDARY, "worker", "sequence", TOOL_BASE62};
-static const tool_wide tool_uuid7 = {FLAKE_UUID7, "random", "counter", TOOL_UUID};
-static const tool_wide tool_uuid7_node = {FLAKE_UUID7_NODE, "node", "counter", TOOL_UUID};
-static const tool_wide tool_uuid8 = {FLAKE_UUID8, "node", "counter", TOOL_UUID};
-static const tool_wide tool_ulid = {FLAKE_ULID, NULL, "counter", TOOL_ULID};
+static const tool_wide tool_boundary = {FORM_BOUNDARY, "worker", "sequence", TOOL_BASE62};
+static const tool_wide tool_uuid7 = {FORM_UUID7, "random", "counter", TOOL_UUID};
+static const tool_wide tool_uuid7_node = {FORM_UUID7_NODE, "node", "counter", TOOL_UUID};
+static const tool_wide tool_uuid8 = {FORM_UUID8, "node", "counter", TOOL_UUID};
+static const tool_wide tool_ulid = {FORM_ULID, NULL, "counter", TOOL_ULID};
 
 /* What is told of a layout beside what the header says. */
 typedef struct tool_layout {
@@ -367,11 +367,11 @@ static tool_choice tool_choose(const tool_layout *otherwise) {
             c.layout = flake_layout_of(bits[0], bits[1], bits[2], 0);
         } else if (tool_three(word, "hazelcast-", bits, 2)) {
             c = tool_choose_known(&tool_layouts[1]);
-            c.layout = flake_layout_hazelcast_bits(bits[0], bits[1]);
+            c.layout = flake_layout_hazelcast_of(bits[1], bits[0]);
         } else {
             tool_misused("--layout=%s is no layout: `flake layouts` lists them", word);
         }
-        if (!c.wide && flake_layout_check(&c.layout) != FLAKE_OK)
+        if (!c.wide && flake_layout_check(&c.layout, NULL) != FLAKE_OK)
             tool_misused(
                 "--layout=%s does not fit 64 bits: at least 1 for the time, at most 32 for "
                 "node and sequence, at most 64 in all",
@@ -417,9 +417,9 @@ static size_t tool_fields_of(const tool_choice *c, uint64_t id, tool_field field
     unsigned shifts[TOOL_FIELDS], covered = 0;
     size_t n = 0;
     flake_parts parts;
-    tool_add_field(fields, shifts, &n, id, l->spread ? "time, lowest bit first" : "time",
+    tool_add_field(fields, shifts, &n, id, l->time_reversed ? "time, lowest bit first" : "time",
                    l->time_shift, l->time_bits);
-    if (l->spread && flake_decompose(l, id, &parts) == FLAKE_OK) fields[0].value = parts.time;
+    if (l->time_reversed && flake_decompose(l, id, &parts) == FLAKE_OK) fields[0].value = parts.time;
     tool_add_field(fields, shifts, &n, id, "sign", (unsigned)l->time_shift + l->time_bits,
                    l->time_sign);
     tool_add_field(fields, shifts, &n, id, "sequence", l->seq_shift, l->seq_bits);
@@ -471,7 +471,7 @@ static size_t tool_wide_fields(const tool_choice *c, flake128 id, tool_field fie
 
 typedef struct tool_form {
     const char *name;
-    flake_text text; /* of 64 bits */
+    flake_encoding text; /* of 64 bits */
     unsigned base;   /* of 128 bits; 0: not for them */
     bool narrow;     /* it is for 64 bits */
 } tool_form;
@@ -538,15 +538,15 @@ static const tool_form *tool_form_of(const tool_choice *c) {
 static size_t tool_spell(const tool_form *form, const tool_id *id, char *text, size_t size) {
     if (!id->wide) return flake_format(id->narrow, form->text, text, size);
     if (form->base == TOOL_AS_UUID) {
-        flake128_to_uuid(id->all, text);
+        flake128_to_uuid(&id->all, text);
         return 36;
     }
     if (form->base == TOOL_AS_ULID) {
-        flake128_to_ulid(id->all, text);
+        flake128_to_ulid(&id->all, text);
         return 26;
     }
-    if (form->text != FLAKE_HEX) return flake128_format(id->all, form->base, text, size);
-    const size_t length = flake128_format_fixed(id->all, 16, text, size);
+    if (form->text != FLAKE_HEX) return flake128_format(&id->all, form->base, text, size);
+    const size_t length = flake128_format_fixed(&id->all, 16, text, size);
     for (size_t i = 0; i < length; i++)
         if (text[i] >= 'A') text[i] = (char)(text[i] - 'A' + 'a');
     return length;
@@ -611,11 +611,11 @@ static bool tool_looks_like_sno(const char *text) {
 static bool tool_could_be(const tool_choice *c, const char *text, int form, bool wide,
                           tool_id *id) {
     flake_parts parts;
-    flake128_parts wide_parts;
+    flake_parts wide_parts;
     if (!tool_parse(text, &tool_forms[form], wide, id)) return false;
     if (!wide) return flake_decompose(&c->layout, id->narrow, &parts) == FLAKE_OK;
-    const flake_form wide_form = c->wide ? c->wide->form : FLAKE_BOUNDARY;
-    return flake128_decompose(wide_form, id->all, &wide_parts) == FLAKE_OK;
+    const form_128 wide_form = c->wide ? c->wide->form : FORM_BOUNDARY;
+    return flake128_decompose(layout_128(wide_form), &id->all, &wide_parts) == FLAKE_OK;
 }
 
 /* The options that would read a text as 64 or as 128 bits, put at `end`, which is returned. */
@@ -730,7 +730,7 @@ static uint64_t tool_node_of_cluster(const tool_choice *c, unsigned bits) {
 
 static uint64_t tool_node_of_interface(const tool_choice *c, unsigned bits) {
     uint64_t mac;
-    if (flake_worker_from_mac(tool_name(TOOL_INTERFACE), &mac, &tool_why) != FLAKE_OK)
+    if (flake_node_from_mac(tool_name(TOOL_INTERFACE), &mac, &tool_why) != FLAKE_OK)
         tool_no_node("--interface");
     return tool_fit_bits(c, "--interface", mac, 48, bits);
 }
@@ -812,16 +812,16 @@ enum { TOOL_BATCH = 4096 };
 #define TOOL_1984_MS INT64_C(441763200000)
 
 static flake_gen tool_gen;
-static flake128_gen tool_wide_gen;
+static flake_gen tool_wide_gen;
 
 /* When the first id could be drawn. */
 static int64_t tool_first_ms(const tool_choice *c) {
-    return c->wide && c->wide->form != FLAKE_BOUNDARY ? TOOL_1984_MS : c->layout.epoch_ms;
+    return c->wide && c->wide->form != FORM_BOUNDARY ? TOOL_1984_MS : c->layout.epoch_ms;
 }
 
 TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
     char text[TOOL_TIME_SIZE];
-    if (status == FLAKE_RANGE || status == FLAKE_INVALID) /* a wild epoch is all that is left */
+    if (status == FLAKE_TIME_RANGE || status == FLAKE_INVALID) /* a wild epoch is all that is left */
         tool_failed(
             "the clock is at no time that layout %s can express, which begins at %s: choose "
             "another --epoch or --layout",
@@ -835,12 +835,12 @@ static void tool_start(const tool_choice *c) {
     flake_status status;
     if (tool_slot_claimed) options.state = &tool_slot;
     if (c->wide) {
-        options.form = c->wide->form;
-        status = flake128_init(&tool_wide_gen, node, &options);
+        options.layout = *layout_128(c->wide->form);
+        status = flake_init(&tool_wide_gen, of_128(&options, node), NULL);
     } else {
         options.layout = c->layout;
         options.node = (uint32_t)node;
-        status = flake_init(&tool_gen, &options);
+        status = flake_init(&tool_gen, &options, NULL);
     }
     if (status != FLAKE_OK) tool_cannot_draw(c, status);
     tool_wait_for_next_unit(c->layout.epoch_ms, c->wide ? 1 : (int64_t)c->layout.unit_ms);
@@ -902,8 +902,8 @@ static double tool_ids_a_second(const tool_choice *c) {
 /* Whether an id comes behind another of the same generator. */
 static bool tool_follows(const tool_choice *c, const tool_id *id, const tool_id *before) {
     flake_parts one, other;
-    if (c->wide) return flake128_compare(id->all, before->all) > 0;
-    if (!c->layout.spread) return id->narrow > before->narrow;
+    if (c->wide) return flake128_compare(&id->all, &before->all) > 0;
+    if (!c->layout.time_reversed) return id->narrow > before->narrow;
     if (flake_decompose(&c->layout, id->narrow, &one) != FLAKE_OK ||
         flake_decompose(&c->layout, before->narrow, &other) != FLAKE_OK)
         return false;
@@ -1005,12 +1005,12 @@ static void tool_print_doubts(const tool_choice *chosen, const char *text, const
 #define TOOL_COUNT_SIZE 32
 
 /* ULID: 80 bits, in hex; else a number. */
-static void tool_put_count(const tool_choice *c, const flake128_parts *parts,
+static void tool_put_count(const tool_choice *c, const flake_parts *parts,
                            char text[TOOL_COUNT_SIZE]) {
     if (c->wide->maker) (void)snprintf(text, TOOL_COUNT_SIZE, "%" PRIu32, parts->seq);
     else
         (void)snprintf(text, TOOL_COUNT_SIZE, "0x%04" PRIx32 "%016" PRIx64, parts->seq,
-                       parts->worker);
+                       parts->node);
 }
 
 /* What an id of 128 bits without --layout would be in others: a UUID in those of its version, a ULID in
@@ -1020,15 +1020,15 @@ static void tool_print_wide_doubts(const tool_choice *chosen, const tool_id *id)
     if (tool_given[TOOL_LAYOUT] || id->form.base == TOOL_AS_ULID) return;
     for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
         const tool_choice c = tool_choose_known(&tool_layouts[i]);
-        flake128_parts parts;
+        flake_parts parts;
         char time[TOOL_TIME_SIZE], count[TOOL_COUNT_SIZE];
         if (!c.wide || c.wide == chosen->wide ||
             (id->form.base == TOOL_AS_UUID && c.wide->text != TOOL_UUID) ||
-            flake128_decompose(c.wide->form, id->all, &parts) != FLAKE_OK)
+            flake128_decompose(layout_128(c.wide->form), &id->all, &parts) != FLAKE_OK)
             continue;
         tool_put_count(&c, &parts, count);
         printf("%s--layout=%-16s %s", before, c.known->name, tool_time(parts.unix_ms, time));
-        if (c.wide->maker) printf(", %s %" PRIu64, c.wide->maker, parts.worker);
+        if (c.wide->maker) printf(", %s %" PRIu64, c.wide->maker, parts.node);
         printf(", %s %s\n", c.wide->count, count);
         before = "            ";
     }
@@ -1043,9 +1043,9 @@ static void tool_print_wide_doubts(const tool_choice *chosen, const tool_id *id)
 static const tool_layout *tool_layout_of_uuid(flake128 id) {
     for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
         const tool_wide *wide = tool_layouts[i].wide;
-        flake128_parts parts;
+        flake_parts parts;
         if (wide && wide->text == TOOL_UUID &&
-            flake128_decompose(wide->form, id, &parts) == FLAKE_OK)
+            flake128_decompose(layout_128(wide->form), &id, &parts) == FLAKE_OK)
             return &tool_layouts[i];
     }
     return NULL;
@@ -1073,7 +1073,7 @@ TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
     const flake128 zero = {{0}};
     if (its_own)
         tool_misused("'%s' is a UUID of version %u: --layout=%s", text, version, its_own->name);
-    if (flake128_compare(id, zero) == 0) tool_misused("'%s' is the nil UUID, which is no id", text);
+    if (flake128_compare(&id, &zero) == 0) tool_misused("'%s' is the nil UUID, which is no id", text);
     if (memcmp(id.bytes, bytes_of_one, 16) == 0)
         tool_misused("'%s' is the max UUID, which is no id", text);
     if (variants[variant][0])
@@ -1106,9 +1106,9 @@ static void tool_inspect_wide(const tool_item *item, const tool_id *id) {
     const char *text = item->id;
     const tool_choice c = tool_choose_wide(text, id);
     const tool_wide *const w = c.wide;
-    flake128_parts parts;
+    flake_parts parts;
     char time[TOOL_TIME_SIZE], hex[TOOL_TEXT_SIZE], count[TOOL_COUNT_SIZE];
-    const flake_status status = flake128_decompose(w->form, id->all, &parts);
+    const flake_status status = flake128_decompose(layout_128(w->form), &id->all, &parts);
     if (status == FLAKE_INVALID) tool_other_uuid(text, id->all);
     if (status != FLAKE_OK)
         tool_misused(
@@ -1124,14 +1124,14 @@ static void tool_inspect_wide(const tool_item *item, const tool_id *id) {
                "\"%s\",\"unix_ms\":%" PRId64,
                text, id->form.name, c.known->name, hex, time, parts.unix_ms);
         if (w->maker)
-            printf(",\"%s\":%" PRIu64 ",\"%s\":%s}\n", w->maker, parts.worker, w->count, count);
+            printf(",\"%s\":%" PRIu64 ",\"%s\":%s}\n", w->maker, parts.node, w->count, count);
         else printf(",\"%s\":\"%s\"}\n", w->count, count + 2); /* without 0x, as hex is */
         return;
     }
     printf("id          %s (%s)\nlayout      %s: %s\ntime        %s (Unix ms %" PRId64 ")\n", text,
            id->form.name, c.known->name, c.known->about, time, parts.unix_ms);
     if (w->maker)
-        printf("%-12s%" PRIu64 " (0x%012" PRIx64 ")\n", w->maker, parts.worker, parts.worker);
+        printf("%-12s%" PRIu64 " (0x%012" PRIx64 ")\n", w->maker, parts.node, parts.node);
     printf("%-12s%s\n", w->count, count);
     tool_print_texts(id);
     tool_print_wide_doubts(&c, id);
@@ -1146,7 +1146,7 @@ static void tool_inspect_narrow(const tool_item *item, const tool_id *id) {
     flake_parts parts;
     char time[TOOL_TIME_SIZE];
     const flake_status status = flake_decompose(&c.layout, id->narrow, &parts);
-    if (status == FLAKE_RANGE)
+    if (status == FLAKE_TIME_RANGE)
         tool_misused(
             "'%s' is an id of a time that this tool can't express: another --layout or --epoch?",
             text);
@@ -1230,15 +1230,15 @@ static void tool_inspect(const tool_item *item) {
 /* ---- range, layouts ---- */
 
 static int64_t tool_last_ms(const tool_choice *c) {
-    if (!c->wide) return flake_expires_ms(&c->layout);
-    return c->wide->form == FLAKE_BOUNDARY ? INT64_MAX : (int64_t)tool_ones(48);
+    if (!c->wide) return flake_layout_end_ms(&c->layout);
+    return c->wide->form == FORM_BOUNDARY ? INT64_MAX : (int64_t)tool_ones(48);
 }
 
 static void tool_range_end(const tool_choice *c, const char *option, int64_t ms, bool last,
                            tool_id *id) {
     char first_text[TOOL_TIME_SIZE], last_text[TOOL_TIME_SIZE];
-    const flake_status status = c->wide ? (last ? flake128_max_at(c->wide->form, ms, &id->all)
-                                                : flake128_min_at(c->wide->form, ms, &id->all))
+    const flake_status status = c->wide ? (last ? flake128_max_at(layout_128(c->wide->form), ms, &id->all)
+                                                : flake128_min_at(layout_128(c->wide->form), ms, &id->all))
                                         : (last ? flake_max_at(&c->layout, ms, &id->narrow)
                                                 : flake_min_at(&c->layout, ms, &id->narrow));
     id->wide = c->wide != NULL;
@@ -1259,7 +1259,7 @@ static int tool_range(int others, char **words) {
     const int64_t to = tool_read_time("--to", tool_given[TOOL_TO], false);
     if (from > to) tool_misused("--from is later than --to: swap them");
     const tool_choice c = tool_choose(&tool_layouts[0]);
-    if (c.layout.spread)
+    if (c.layout.time_reversed)
         tool_misused("the ids of layout %s are not in the order of time: there is no range of them",
                      c.known->name);
     const tool_form form =
