@@ -389,10 +389,7 @@ static flake_state_options run_where;
 static flake_options run_options;
 static flake_gen run_gen;
 static flake_shard run_shards[2];
-static flake_state run_sno_state;
-static flake_state_options run_sno_where;
 static sno_snapshot run_pool;
-static flake_options run_sno_options;
 static sno_gen run_sno;
 static int64_t run_floor_ns; /* of the file that this run has found */
 static int64_t run_least_ns; /* that a power cut would leave, after a draw */
@@ -413,14 +410,17 @@ static void run_keep_flake(uint64_t id) {
     run_keep(id, parts.unix_ms * 1000000);
 }
 
+static flake_state *run_state_of(void) {
+    return run_of == RUN_SLOT ? flake_slot_state(&run_slot) : &run_state;
+}
+
 static void run_make_generators(void) {
+    flake_options o = run_options;
+    o.state = run_state_of();
     if (run_of == RUN_SNO) {
-        run_sno_options.state = &run_sno_state;
-        fuzz_same("sno_init", sno_init(&run_sno, &run_pool, &run_sno_options, NULL), FLAKE_OK);
+        fuzz_same("sno_init", sno_init(&run_sno, &run_pool, &o, NULL), FLAKE_OK);
         return;
     }
-    flake_options o = run_options;
-    o.state = run_of == RUN_SLOT ? flake_slot_state(&run_slot) : &run_state;
     const uint32_t half = (o.seq_min + o.seq_max) / 2;
     flake_options part = o;
     part.seq_max = half;
@@ -436,12 +436,12 @@ static void run_move_clock_to(int64_t to_ns) {
     fuzz_read_anew();
 }
 
-static int run_open(void) {
+static flake_status run_open(void) {
     sno_snapshot pool = run_pool;
     uint32_t number = 0;
-    if (run_of == RUN_SNO) return (int)sno_state_open(&run_sno_state, &run_sno_where, &pool, NULL);
-    if (run_of == RUN_SLOT) return (int)flake_slot_claim(&run_slot, &run_slot_where, &number, NULL);
-    return (int)flake_state_open(&run_state, &run_where, &run_options, NULL);
+    if (run_of == RUN_SNO) return sno_state_open(&run_state, &run_where, &pool, NULL);
+    if (run_of == RUN_SLOT) return flake_slot_claim(&run_slot, &run_slot_where, &number, NULL);
+    return flake_state_open(&run_state, &run_where, &run_options, NULL);
 }
 
 /* Opens until it is well; what may stand in the way is time and the disk. */
@@ -457,20 +457,20 @@ static void run_begin(void) {
         script_now.sleeps = 0;
         const int64_t began_ns = fuzz_reading_ns;
         const bool may_fail = disk_failures != 0;
-        const int status = run_open();
+        const flake_status status = run_open();
         run_tell("open", status);
-        if (status == 0) break;
-        if (run_of == RUN_SLOT && status == (int)FLAKE_AGAIN) {
+        if (status == FLAKE_OK) break;
+        if (run_of == RUN_SLOT && status == FLAKE_AGAIN) {
             fuzz_true("a horizon that has not passed", began_ns < before.horizon_ns);
             run_move_clock_to(before.horizon_ns);
-        } else if (status == (int)(run_of == RUN_SNO ? FLAKE_CLOCK_BACK : FLAKE_CLOCK_BACK)) {
+        } else if (status == FLAKE_CLOCK_BACK) {
             fuzz_true("from the future", began_ns < before.written_ns);
             run_move_clock_to(before.written_ns);
-        } else if (status == (int)(run_of == RUN_SNO ? FLAKE_DOWNTIME : FLAKE_DOWNTIME)) {
+        } else if (status == FLAKE_DOWNTIME) {
             fuzz_true("long ago", began_ns > before.horizon_ns);
-            run_where.allowable_downtime_ms = run_sno_where.allowable_downtime_ms = 0;
+            run_where.allowable_downtime_ms = 0;
         } else {
-            fuzz_same("status of open", status, (int)(run_of == RUN_SNO ? FLAKE_IO : FLAKE_IO));
+            fuzz_same("status of open", status, FLAKE_IO);
             fuzz_true("the disk refused", may_fail);
             disk_failures = 0;
             if (fuzz_byte() & 1) disk_power_cut();
@@ -493,10 +493,7 @@ static void run_damage(void) {
     const disk_content damaged = f->now;
     const plain wanted = disk_read_plainly(&damaged);
     if (wanted.status != FLAKE_OK) {
-        int status = (int)wanted.status;
-        if (run_of == RUN_SNO)
-            status = (int)(wanted.status == FLAKE_TORN ? FLAKE_TORN : FLAKE_FOREIGN);
-        fuzz_same("status of damage", run_open(), status);
+        fuzz_same("status of damage", run_open(), wanted.status);
         fuzz_true("left as it was", memcmp(&damaged, &f->now, sizeof damaged) == 0);
     }
     *f = kept;
@@ -505,13 +502,11 @@ static void run_damage(void) {
 static void run_end(uint8_t how) {
     run_tell("end", how % 4);
     if (how % 2) {
-        if (run_of == RUN_SNO) (void)flake_state_close(&run_sno_state);
-        else if (run_of == RUN_SLOT) (void)flake_slot_release(&run_slot);
+        if (run_of == RUN_SLOT) (void)flake_slot_release(&run_slot);
         else (void)flake_state_close(&run_state);
     }
     memset(&run_state, 0, sizeof run_state); /* the process is gone */
     memset(&run_slot, 0, sizeof run_slot);
-    memset(&run_sno_state, 0, sizeof run_sno_state);
     disk_opened = -1;
     if (how % 4 >= 2) disk_power_cut();
     if (how & 4 && run_of != RUN_SLOT && disk_now.file >= 0) {
@@ -568,33 +563,32 @@ static void run_restore(void) {
 static void run_set_up(void) {
     const uint8_t kind = fuzz_byte(), more = fuzz_byte();
     memset(&run_where, 0, sizeof run_where);
-    memset(&run_sno_where, 0, sizeof run_sno_where);
     memset(&run_slot_where, 0, sizeof run_slot_where);
     memset(&run_options, 0, sizeof run_options);
-    memset(&run_sno_options, 0, sizeof run_sno_options);
     memset(&run_pool, 0, sizeof run_pool);
     memset(disk_file, 0, sizeof disk_file);
     disk_now.file = disk_now.fresh = disk_opened = -1;
     disk_lasting = disk_now;
     disk_failures = 0;
     run_of = kind & 1 ? RUN_SNO : more & 1 ? RUN_SLOT : RUN_FLAKE;
-    run_where.path = run_sno_where.path = "/ids";
+    run_where.path = "/ids";
     run_slot_where.dir = "/";
     run_slot_where.count = 1;
-    run_where.by_timer = run_sno_where.by_timer = run_slot_where.by_timer = kind >> 1 & 1;
-    run_where.no_wait = run_sno_where.no_wait = kind >> 2 & 1;
+    run_where.by_timer = run_slot_where.by_timer = kind >> 1 & 1;
+    run_where.no_wait = kind >> 2 & 1;
     run_where.horizon_ms = fuzz_byte() * (kind & 8 ? 40 : 1);
-    run_sno_where.horizon_ms = run_slot_where.horizon_ms = run_where.horizon_ms;
+    run_slot_where.horizon_ms = run_where.horizon_ms;
     run_where.allowable_downtime_ms = kind & 16 ? 1000 : 0;
-    run_sno_where.allowable_downtime_ms = run_where.allowable_downtime_ms;
-    run_options.layout = kind & 32 ? flake_layout_sonyflake() : flake_layout_idgen();
-    run_options.seq_max = 3 + fuzz_byte() % 60;
-    run_options.max_ahead_ms = kind & 64 ? 1500 : 0;
+    const uint16_t seq_max = (uint16_t)(3 + fuzz_byte() % 60);
+    if (run_of == RUN_SNO) run_options.max_wait_ms = 1000;
+    else {
+        run_options.layout = kind & 32 ? flake_layout_sonyflake() : flake_layout_idgen();
+        run_options.seq_max = seq_max;
+        run_options.max_ahead_ms = kind & 64 ? 1500 : 0;
+    }
     run_pool.partition = 9;
     run_pool.sequence_max = (uint16_t)(3 + fuzz_byte() % 60);
-    run_sno_options.max_wait_ms = 1000;
     run_options.clock.now_ns = run_where.clock.now_ns = run_slot_where.clock.now_ns = fuzz_read;
-    run_sno_options.clock.now_ns = run_sno_where.clock.now_ns = fuzz_read;
     fuzz_clock_begin(1700000000000 * FUZZ_MS);
     if (more & 4) disk_failures = fuzz_bytes(1) | (more & 8 ? UINT64_MAX << 8 : 0);
 }
@@ -614,11 +608,7 @@ static void run_check(void) {
         case 3: run_move_clock_to(fuzz_reading_ns - with * (with & 1 ? 1 : 16) * FUZZ_MS); break;
         case 4: disk_failures = with | (uint64_t)(what & 128 ? UINT64_MAX : 0); break;
         case 5: disk_failures = 0; break;
-        case 6:
-            if (run_of == RUN_SNO) (void)flake_state_extend(&run_sno_state);
-            else if (run_of == RUN_SLOT) (void)flake_state_extend(flake_slot_state(&run_slot));
-            else (void)flake_state_extend(&run_state);
-            break;
+        case 6: (void)flake_state_extend(run_state_of()); break;
         case 7:
             run_end(with);
             run_begin();

@@ -263,8 +263,7 @@ static bool report(const char *name) {
 // >>states
 
 static const char *const state_names[] = {"flake", "wide", "sno", "sno_shards"};
-static flake_state states[2];
-static flake_state sno_states[2];
+static flake_state states[4];
 
 static const char *path_of(const char *name) {
     static char paths[4][300];
@@ -275,23 +274,21 @@ static const char *path_of(const char *name) {
 }
 
 static bool open_all(ways_setup *setup) {
-    flake_state_options w = {0};
-    flake_state_options s = {0};
-    w.clock.now_ns = s.clock.now_ns = script_read;
-    w.clock.user = s.clock.user = &script_now;
-    w.no_wait = s.no_wait = below(2);
+    flake_state_options where[4] = {{0}};
+    for (int i = 0; i < 4; i++) {
+        where[i].path = path_of(state_names[i]);
+        where[i].clock.now_ns = script_read;
+        where[i].clock.user = &script_now;
+        where[i].no_wait = i ? where[0].no_wait : below(2);
+    }
     flake_options whole = ways_flake_options(setup, 0, 399), wide = ways_wide_options(setup);
     wide.seq_max = 199; /* the generator's, and the lanes' */
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
-    w.path = path_of("flake");
-    if (flake_state_open(&states[0], &w, &whole, NULL) != FLAKE_OK) return false;
-    w.path = path_of("wide");
-    if (flake128_state_open(&states[1], &w, 0, &wide, NULL) != FLAKE_OK) return false;
-    s.path = path_of("sno");
-    if (sno_state_open(&sno_states[0], &s, &pool, NULL) != FLAKE_OK) return false;
-    s.path = path_of("sno_shards");
-    return sno_state_open(&sno_states[1], &s, &shards, NULL) == FLAKE_OK;
+    return flake_state_open(&states[0], &where[0], &whole, NULL) == FLAKE_OK &&
+           flake128_state_open(&states[1], &where[1], 0, &wide, NULL) == FLAKE_OK &&
+           sno_state_open(&states[2], &where[2], &pool, NULL) == FLAKE_OK &&
+           sno_state_open(&states[3], &where[3], &shards, NULL) == FLAKE_OK;
 }
 
 static void run_of_states(void) {
@@ -301,8 +298,8 @@ static void run_of_states(void) {
     if (open_all(&setup)) {
         setup.flake = &states[0];
         setup.wide = &states[1];
-        setup.sno = &sno_states[0];
-        setup.sno_shards = &sno_states[1];
+        setup.sno = &states[2];
+        setup.sno_shards = &states[3];
         if (ways_make(&setup) != 0) _exit(1);
         for (uint64_t draws = 20 + below(200); draws; draws--) {
             way_ids ids;
@@ -316,10 +313,7 @@ static void run_of_states(void) {
         }
     }
     if (below(4)) (void)kill(getpid(), SIGKILL);
-    for (int i = 0; i < 2; i++) {
-        (void)flake_state_close(&states[i]);
-        (void)flake_state_close(&sno_states[i]);
-    }
+    for (int i = 0; i < 4; i++) (void)flake_state_close(&states[i]);
 }
 
 static bool attack_states(unsigned wanted) {
