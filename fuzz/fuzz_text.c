@@ -57,32 +57,36 @@ static char *text_edited(const char *text, size_t *n) {
 
 /* ---- numbers of 128 bits, told digit by digit ---- */
 
+/* A form of 64-bit ids, or a base of those of 128 bits. */
 typedef struct text_form {
     unsigned base, width; /* width: digits of the greatest number */
     const char *digits;
     bool grouped; /* fours, with a blank between, and always all */
+    int form;     /* a flake_text; of 128 bits: -1 */
 } text_form;
 
 static const char text_62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 enum { text_last_form = FLAKE_BASE58_FLICKR };
 
-static text_form text_form_of(flake_text form) {
+static text_form text_form_of(unsigned form) {
     static const text_form forms[] = {
-        {10, 20, text_62, false},
-        {16, 16, "0123456789abcdef", false},
-        {2, 64, text_62, false},
-        {2, 64, text_62, true},
-        {32, 13, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", false},
-        {36, 13, text_62, false},
-        {58, 11, "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", false},
-        {62, 11, text_62, false},
-        {32, 13, "ybndrfg8ejkmcpqxot1uwisza345h769", false},
-        {36, 13, "0123456789abcdefghijklmnopqrstuvwxyz", false},
-        {58, 11, "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ", false},
+        {10, 20, text_62, false, FLAKE_DEC},
+        {16, 16, "0123456789abcdef", false, FLAKE_HEX},
+        {2, 64, text_62, false, FLAKE_BIN},
+        {2, 64, text_62, true, FLAKE_BIN4},
+        {32, 13, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", false, FLAKE_BASE32},
+        {36, 13, text_62, false, FLAKE_BASE36},
+        {58, 11, "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", false, FLAKE_BASE58},
+        {62, 11, text_62, false, FLAKE_BASE62},
+        {32, 13, "ybndrfg8ejkmcpqxot1uwisza345h769", false, FLAKE_ZBASE32},
+        {36, 13, "0123456789abcdefghijklmnopqrstuvwxyz", false, FLAKE_BASE36_LOWER},
+        {58, 11, "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ", false, FLAKE_BASE58_FLICKR},
     };
     return forms[form];
 }
+
+static size_t text_size(text_form f) { return f.form < 0 ? 16 : 8; }
 
 /* Digits in the base, the least significant first; returns how many, without leading zeros. */
 static unsigned text_digits(const uint8_t *number, size_t size, unsigned base,
@@ -104,9 +108,9 @@ static unsigned text_digits(const uint8_t *number, size_t size, unsigned base,
     return n;
 }
 
-static size_t text_write(const uint8_t *number, size_t size, text_form f, bool fixed, char *out) {
+static size_t text_write(const uint8_t *number, text_form f, bool fixed, char *out) {
     uint8_t digits[128];
-    const unsigned n = text_digits(number, size, f.base, digits);
+    const unsigned n = text_digits(number, text_size(f), f.base, digits);
     size_t length = 0;
     for (unsigned i = fixed || f.grouped ? f.width : n; i-- > 0;) {
         out[length++] = f.digits[i < n ? digits[i] : 0];
@@ -116,7 +120,8 @@ static size_t text_write(const uint8_t *number, size_t size, text_form f, bool f
 }
 
 /* The whole of a text as a number. False: it is none of this form, or too large. */
-static bool text_read(const char *text, size_t length, text_form f, uint8_t *number, size_t size) {
+static bool text_read(const char *text, size_t length, text_form f, uint8_t *number) {
+    const size_t size = text_size(f);
     unsigned n = 0;
     memset(number, 0, size);
     for (size_t i = 0; i < length; i++) {
@@ -163,13 +168,13 @@ static void text_write_uuid(const uint8_t *number, char *out) {
 }
 
 static void text_write_ulid(const uint8_t *number, char *out) {
-    const text_form f = {32, 26, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", false};
-    out[text_write(number, 16, f, true, out)] = 0;
+    const text_form f = {32, 26, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", false, -1};
+    out[text_write(number, f, true, out)] = 0;
 }
 
 /* 26 characters: Crockford's digits of either case, I and L for 1, O for 0. */
 static bool text_read_ulid(const char *text, size_t length, uint8_t out[16]) {
-    const text_form f = {32, 26, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", false};
+    const text_form f = {32, 26, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", false, -1};
     char plain[26];
     if (length != 26) return false;
     for (size_t i = 0; i < 26; i++) {
@@ -178,7 +183,7 @@ static bool text_read_ulid(const char *text, size_t length, uint8_t out[16]) {
         if (plain[i] == 'I' || plain[i] == 'L') plain[i] = '1';
         if (plain[i] == 'O') plain[i] = '0';
     }
-    return text_read(plain, 26, f, out, 16);
+    return text_read(plain, 26, f, out);
 }
 
 /* ---- flake ---- */
@@ -191,80 +196,78 @@ static unsigned text_width_128(unsigned base) {
 }
 
 static text_form text_form_128(unsigned base) {
-    const text_form f = {base, text_width_128(base), text_62, false};
+    const text_form f = {base, text_width_128(base), text_62, false, -1};
     return f;
 }
 
-typedef size_t (*text_writer)(const uint8_t *number, unsigned form, bool fixed, char *buf,
-                              size_t size);
-
-static size_t text_write_64(const uint8_t *number, unsigned form, bool fixed, char *buf,
-                            size_t size) {
+static size_t text_format(const uint8_t *number, text_form f, bool fixed, char *buf, size_t size) {
+    flake128 wide;
     const uint64_t id = flake_from_bytes(number);
-    return fixed ? flake_format_fixed(id, (flake_text)form, buf, size)
-                 : flake_format(id, (flake_text)form, buf, size);
+    if (f.form >= 0)
+        return fixed ? flake_format_fixed(id, (flake_text)f.form, buf, size)
+                     : flake_format(id, (flake_text)f.form, buf, size);
+    memcpy(wide.bytes, number, sizeof wide.bytes);
+    return fixed ? flake128_format_fixed(wide, f.base, buf, size) : flake128_format(wide, f.base, buf, size);
 }
 
-static size_t text_write_128(const uint8_t *number, unsigned base, bool fixed, char *buf,
-                             size_t size) {
-    flake128 id;
-    memcpy(id.bytes, number, sizeof id.bytes);
-    return fixed ? flake128_format_fixed(id, base, buf, size)
-                 : flake128_format(id, base, buf, size);
+/* Leaves the number as it is if the text is none. */
+static flake_status text_parse(const char *text, size_t length, text_form f, uint8_t *number) {
+    flake128 wide;
+    uint64_t id = flake_from_bytes(number);
+    if (f.form < 0) memcpy(wide.bytes, number, sizeof wide.bytes);
+    const flake_status status = f.form < 0 ? flake128_parse(text, length, f.base, &wide)
+                                           : flake_parse(text, length, (flake_text)f.form, &id);
+    if (f.form < 0) memcpy(number, wide.bytes, sizeof wide.bytes);
+    else flake_to_bytes(id, number);
+    return status;
 }
 
-/* In a buffer that just holds it, and in one that is a byte too small and stays as it was. */
-static void text_check_written(const uint8_t *number, size_t size, text_writer write, unsigned form,
-                               text_form f, bool fixed) {
+/* In a buffer that just holds it, and in one that is a byte too small and stays as it was; and read back. */
+static void text_check_written(const uint8_t *number, text_form f, bool fixed) {
     char wanted[130];
-    const size_t length = text_write(number, size, f, fixed, wanted);
+    uint8_t back[16] = {0};
+    const size_t length = text_write(number, f, fixed, wanted);
     char *room = text_room(length + 1);
-    fuzz_same("length written", (int64_t)write(number, form, fixed, room, length + 1),
-              (int64_t)length);
+    fuzz_same("length written", (int64_t)text_format(number, f, fixed, room, length + 1), (int64_t)length);
     fuzz_true("text written", !memcmp(room, wanted, length) && !room[length]);
+    fuzz_same("parse", text_parse(room, length, f, back), FLAKE_OK);
+    fuzz_true("id read back", !memcmp(back, number, text_size(f)));
     free(room);
     const size_t small = fuzz_byte() % 2 ? length : fuzz_below(length + 1);
     room = text_room(small);
-    fuzz_same("length in a small buffer", (int64_t)write(number, form, fixed, room, small), 0);
+    fuzz_same("length in a small buffer", (int64_t)text_format(number, f, fixed, room, small), 0);
     for (size_t i = 0; i < small; i++) fuzz_same("small buffer", room[i], '~');
     free(room);
-    fuzz_same("length in no buffer", (int64_t)write(number, form, fixed, NULL, length + 1), 0);
+    fuzz_same("length in no buffer", (int64_t)text_format(number, f, fixed, NULL, length + 1), 0);
 }
 
 static void text_check_64(void) {
     uint8_t number[8], out[8];
     for (size_t i = 0; i < sizeof number; i++) number[i] = fuzz_byte();
-    const uint64_t id = flake_from_bytes(number);
-    flake_to_bytes(id, out);
+    flake_to_bytes(flake_from_bytes(number), out);
     fuzz_true("bytes", !memcmp(number, out, sizeof out));
-    for (unsigned form = FLAKE_DEC; form <= text_last_form; form++) {
-        const text_form f = text_form_of((flake_text)form);
-        char text[FLAKE_TEXT_SIZE];
-        for (unsigned fixed = 0; fixed < 2; fixed++) {
-            text_check_written(number, sizeof number, text_write_64, form, f, fixed);
-            uint64_t back = ~id;
-            const size_t length = text_write_64(number, form, fixed, text, sizeof text);
-            fuzz_same("parse", flake_parse(text, length, (flake_text)form, &back), FLAKE_OK);
-            fuzz_same_u64("id read back", back, id);
-        }
-    }
+    for (unsigned form = FLAKE_DEC; form <= text_last_form; form++)
+        for (unsigned fixed = 0; fixed < 2; fixed++) text_check_written(number, text_form_of(form), fixed);
 }
 
 static void text_check_128(void) {
     uint8_t number[16];
     for (size_t i = 0; i < sizeof number; i++) number[i] = fuzz_byte();
     for (unsigned base = 2; base <= 62; base += 1 + fuzz_byte() % 8) {
-        char text[FLAKE128_TEXT_SIZE];
         const text_form f = text_form_128(base);
         fuzz_same("flake128_text_width", (int64_t)flake128_text_width(base), f.width);
-        for (unsigned fixed = 0; fixed < 2; fixed++) {
-            flake128 back;
-            text_check_written(number, sizeof number, text_write_128, base, f, fixed);
-            const size_t length = text_write_128(number, base, fixed, text, sizeof text);
-            fuzz_same("parse", flake128_parse(text, length, base, &back), FLAKE_OK);
-            fuzz_true("id read back", !memcmp(back.bytes, number, sizeof number));
-        }
+        for (unsigned fixed = 0; fixed < 2; fixed++) text_check_written(number, f, fixed);
     }
+}
+
+/* `f`: of a form, or a base, that there is. */
+static void text_check_parsed(const char *text, size_t length, text_form f) {
+    uint8_t id[16], untouched[16], number[16];
+    memset(untouched, 0x5e, sizeof untouched);
+    memcpy(id, untouched, sizeof id);
+    const bool fits = text_read(text, length, f, number);
+    fuzz_same("status", text_parse(text, length, f, id), fits ? FLAKE_OK : FLAKE_PARSE);
+    fuzz_true(fits ? "id" : "id of a call that failed", !memcmp(id, fits ? number : untouched, text_size(f)));
 }
 
 static void text_check_parse_64(void) {
@@ -277,23 +280,14 @@ static void text_check_parse_64(void) {
                              : flake_format(any, (flake_text)form, right, sizeof right);
         text = text_edited(right, &length);
     } else text = text_rest(&length);
-    const uint64_t untouched = 0x5e5e5e5e5e5e5e5e;
-    uint64_t id = untouched;
-    const flake_status status = flake_parse(text, length, (flake_text)form, &id);
-    if (form > text_last_form) {
-        char room[FLAKE_TEXT_SIZE];
-        fuzz_same("status for an unknown form", status, FLAKE_INVALID);
+    if (form <= text_last_form) text_check_parsed(text, length, text_form_of(form));
+    else {
+        uint64_t id = 0x5e5e5e5e5e5e5e5e;
+        fuzz_same("unknown form", flake_parse(text, length, (flake_text)form, &id), FLAKE_INVALID);
+        fuzz_same_u64("id of an unknown form", id, 0x5e5e5e5e5e5e5e5e);
         fuzz_same("width of an unknown form", (int64_t)flake_text_width((flake_text)form), 0);
-        fuzz_same("unknown form", (int64_t)flake_format(id, (flake_text)form, room, sizeof room),
-                  0);
-    } else {
-        uint8_t number[8];
-        const bool fits =
-            text_read(text, length, text_form_of((flake_text)form), number, sizeof number);
-        fuzz_same("status", status, fits ? FLAKE_OK : FLAKE_PARSE);
-        if (fits) fuzz_same_u64("id", id, flake_from_bytes(number));
+        fuzz_same("text of an unknown form", (int64_t)flake_format(id, (flake_text)form, right, sizeof right), 0);
     }
-    if (status != FLAKE_OK) fuzz_same_u64("id of a call that failed", id, untouched);
     free(text);
 }
 
@@ -308,21 +302,15 @@ static void text_check_parse_128(void) {
         length = flake128_format(any, base, right, sizeof right);
         text = text_edited(right, &length);
     } else text = text_rest(&length);
-    flake128 id, untouched;
-    memset(&untouched, 0x5e, sizeof untouched);
-    id = untouched;
-    const flake_status status = flake128_parse(text, length, base, &id);
-    if (base < 2 || base > 62) {
-        char room[FLAKE128_TEXT_SIZE];
-        fuzz_same("status for an unknown base", status, FLAKE_INVALID);
-        fuzz_same("unknown base", (int64_t)flake128_format(id, base, room, sizeof room), 0);
-    } else {
-        uint8_t number[16];
-        const bool fits = text_read(text, length, text_form_128(base), number, sizeof number);
-        fuzz_same("status", status, fits ? FLAKE_OK : FLAKE_PARSE);
-        if (fits) fuzz_true("id", !memcmp(id.bytes, number, sizeof number));
+    if (base >= 2 && base <= 62) text_check_parsed(text, length, text_form_128(base));
+    else {
+        flake128 id, untouched;
+        memset(&untouched, 0x5e, sizeof untouched);
+        id = untouched;
+        fuzz_same("unknown base", flake128_parse(text, length, base, &id), FLAKE_INVALID);
+        fuzz_true("id of an unknown base", !flake128_compare(id, untouched));
+        fuzz_same("text of an unknown base", (int64_t)flake128_format(id, base, right, sizeof right), 0);
     }
-    if (status != FLAKE_OK) fuzz_true("id of a call that failed", !flake128_compare(id, untouched));
     free(text);
 }
 
@@ -341,28 +329,14 @@ typedef struct text_kind {
     bool (*from_n_portable)(const char *, size_t, flake128 *);
 } text_kind;
 
-static const text_kind text_uuid = {"uuid",
-                                    36,
-                                    text_write_uuid,
-                                    text_read_uuid,
-                                    flake128_to_uuid,
-                                    flake128_from_uuid,
-                                    flake_i_from_uuid_portable,
-                                    flake128_to_uuid_n,
-                                    flake_i_to_uuid_n_portable,
-                                    flake128_from_uuid_n,
-                                    flake_i_from_uuid_n_portable};
-static const text_kind text_ulid = {"ulid",
-                                    26,
-                                    text_write_ulid,
-                                    text_read_ulid,
-                                    flake128_to_ulid,
-                                    flake128_from_ulid,
-                                    flake_i_from_ulid_portable,
-                                    flake128_to_ulid_n,
-                                    flake_i_to_ulid_n_portable,
-                                    flake128_from_ulid_n,
-                                    flake_i_from_ulid_n_portable};
+#define TEXT_KIND(kind, width)                                                                     \
+    {                                                                                              \
+        #kind, width, text_write_##kind, text_read_##kind, flake128_to_##kind,                     \
+            flake128_from_##kind, flake_i_from_##kind##_portable, flake128_to_##kind##_n,          \
+            flake_i_to_##kind##_n_portable, flake128_from_##kind##_n,                              \
+            flake_i_from_##kind##_n_portable                                                       \
+    }
+static const text_kind text_uuid = TEXT_KIND(uuid, 36), text_ulid = TEXT_KIND(ulid, 26);
 
 static void text_check_one_128(const text_kind *k) {
     flake128 id, back;
@@ -745,12 +719,7 @@ static void text_check_sno_forms(sno_id id) {
 
     char *uuid = text_room(37);
     sno_to_uuid(id, uuid);
-    size_t at = 0;
-    for (size_t i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10) room[at++] = '-';
-        (void)snprintf(room + at, 3, "%02x", (unsigned)wanted[i]);
-        at += 2;
-    }
+    text_write_uuid((const uint8_t *)wanted, room);
     fuzz_true("uuid", !strcmp(uuid, room));
     fuzz_same("from_uuid", sno_from_uuid(uuid, 36, &back), FLAKE_OK);
     text_same_id("from uuid", back, id);

@@ -59,21 +59,18 @@ enum { HORIZON_MS = 2000, WRITE_MS = 500, WAIT_MS = 100 };
 
 static void open_states(flake_options *ids, flake_options *snos, sno_snapshot *pool) {
     static flake_state_options where;
-    static flake_state_options sno_where;
-    char path[50], sno_path[50]; // in the data folder
+    char path[50]; // in the data folder
     flake_why why;
-    flake_why why_snos;
-    (void)snprintf(path, sizeof path, "flake_ids.%d", node);
-    (void)snprintf(sno_path, sizeof sno_path, "flake_ids.%d.sno", node);
     where.path = path;
-    sno_where.path = sno_path;
-    where.horizon_ms = sno_where.horizon_ms = HORIZON_MS;
-    where.shared_memory = sno_where.shared_memory = true;
-    where.no_wait = sno_where.no_wait = true; // the draws wait
+    where.horizon_ms = HORIZON_MS;
+    where.shared_memory = true;
+    where.no_wait = true; // the draws wait
+    (void)snprintf(path, sizeof path, "flake_ids.%d", node);
     if (flake_state_open(&all->ids_state, &where, ids, &why) != FLAKE_OK)
         ereport(FATAL, errmsg("flake_ids: %s", why.text));
-    if (sno_state_open(&all->snos_state, &sno_where, pool, &why_snos) != FLAKE_OK)
-        ereport(FATAL, errmsg("flake_ids: %s", why_snos.text));
+    (void)snprintf(path, sizeof path, "flake_ids.%d.sno", node);
+    if (sno_state_open(&all->snos_state, &where, pool, &why) != FLAKE_OK)
+        ereport(FATAL, errmsg("flake_ids: %s", why.text));
     ids->state = &all->ids_state;
     snos->state = &all->snos_state;
 }
