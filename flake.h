@@ -638,24 +638,38 @@ FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
  * must call it too. */
 FLAKE_API void flake_machine_cloned(void);
 
-/* ---- state files ----
+/* ---- state: no ID twice after a crash, a restart or a step of the clock ----
  *
- * A state file holds a horizon: a time ahead of all ids that were handed out. So the next run repeats
- * none, whatever became of this one and of the clock. After a crash open waits until the horizon has
- * passed, three seconds at most by default. The first draw that comes near it writes the file, every
- * 1.5 s by default. An example stands with the open, further down.
+ * A state file stores a horizon: a time that no ID handed out so far has passed. It is written ahead of use,
+ * every 1.5 s by default, and the next run starts after it. After a crash the open sleeps until the horizon
+ * has passed, by default for three seconds at most.
  *
- * The object is all zero before its first use, and stays where it is while it is open. The file is
- * locked: it must not be deleted or replaced meanwhile, and lies on no network file system. A forked
- * child shares the lock until it has ended, or closed its copy of the state (FLAKE_FORKED).
+ *     static flake_state state; // all zero before its first use; it may lie in shared memory
+ *     static flake_state_options where;
+ *     flake_why why;
+ *     where.path = "/var/lib/app/ids";
+ *     if (flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK) ... why.text
+ *     options.state = &state;
+ *     flake_init(&ids, &options, &why); // or flake_init_shards
+ *     ...
+ *     flake_state_close(&state);
  *
- * A file that can't be used is left alone: FLAKE_CORRUPT, FLAKE_MISMATCH (it is another generator's),
- * FLAKE_CLOCK_BACKWARDS (from the future), FLAKE_DOWNTIME, FLAKE_IN_USE (in use, under whatever name),
- * FLAKE_IO.
+ * Or the processes of a host share a directory, and each claims a node number in it:
  *
- * Before each write the state reads the file's two records. If another program has truncated or
- * overwritten them, or the program has closed the descriptor and opened the file with another object,
- * the state is lost: draws, extend and close return FLAKE_MISMATCH until it is closed and opened again.
+ *     uint64_t number;
+ *     where.dir = "/run/app";
+ *     if (flake_state_open(&state, &where, &options, &number, &why) != FLAKE_OK) ... why.text
+ *     options.node = number;
+ *
+ * A state keeps its file or number until it is closed, or the process and its forked children have ended. A
+ * number is left alone until its horizon has passed. So the next holder repeats no ID, even if IDs ran ahead
+ * of the clock or the clock went backwards.
+ *
+ * An open state must not be moved, nor its file be deleted or replaced. Network file systems are unsuitable:
+ * the lock on the file is not reliable there. Before each write the state reads the file's two records. If
+ * another program has truncated or overwritten them, or the program has closed the descriptor and opened the
+ * file with another object, the state is lost: draws, extend and close return FLAKE_MISMATCH until it is
+ * closed and opened again.
  */
 typedef struct flake_state flake_state;
 
@@ -669,23 +683,33 @@ typedef struct flake_state_options {
     int64_t max_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
     int64_t wait_ms;         /* with dir: wait this long for a free number; 0: don't */
     bool must_exist;         /* FLAKE_IO when there is no file, rather than a new one */
-    bool no_wait; /* don't sleep until the last run's horizon has passed: draws wait, or fail */
+    bool no_wait;       /* don't wait until the last run's horizon has passed: draws wait, or fail */
     bool manual_extend; /* draws don't write, they return FLAKE_AGAIN when the horizon is reached, or
                            FLAKE_IO if it could not be written: the program calls flake_state_extend,
-                           at least twice in horizon_ms */
+                           at least twice per horizon_ms */
 } flake_state_options;
 
-/* Writes a new horizon now, from a timer: with manual_extend, or so that no draw has to. From any thread
- * of the process that opened it. FLAKE_IO: the old one stands. FLAKE_MISMATCH: the state is lost. */
+/* Of the options clock and shared_memory count, and with `path` layout, node, node_offset, seq_min and
+ * seq_max: all must be the generator's. With `dir` *number receives the claimed number; any generator may use
+ * the state. shared_memory implies manual_extend and needs `path`: the process that opened the state extends
+ * it, and the draws of all processes stop at its horizon. When that process is dead, another one may open the
+ * state, and draws continue.
+ *
+ * A file that can't be used is left alone: FLAKE_CORRUPT, FLAKE_MISMATCH (another generator's), FLAKE_CLOCK_BACKWARDS
+ * (from the future), FLAKE_DOWNTIME, FLAKE_IN_USE (in use, under whatever name), FLAKE_IO. With `dir` such a
+ * number is skipped. Only if no other one is free, its status is returned; FLAKE_IN_USE: all are taken;
+ * FLAKE_AGAIN: the horizons of those not taken have not passed. */
+FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
+                                        const flake_options *, uint64_t *number, flake_why *);
+/* Writes a new horizon now, from a timer: with manual_extend, or to spare draws the write. From any thread of
+ * the process that opened it. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the state is lost. */
 FLAKE_API flake_status flake_state_extend(flake_state *);
-/* Writes the time of the last id, so that the next run waits only until that has passed: not at
- * all, unless ids ran ahead of the clock. Draws fail with FLAKE_IO from the next unit on; the
- * state's memory must last as long as they may be tried. FLAKE_IO: closed, but that could not be
- * written, so the next run waits for the horizon. FLAKE_MISMATCH: closed, but the state was lost, and the
- * file is left alone. FLAKE_INVALID: it was not open. FLAKE_AGAIN, and
- * it stays open: in a signal handler that has interrupted a write of it. FLAKE_FORKED, in a forked
- * child or after a bump: the file is let go, and left as it is; one in shared memory stays open for
- * the others. */
+/* Writes the time of the last ID: the next run waits only if IDs ran ahead of the clock. Draws return FLAKE_IO
+ * from the next unit on; the state's memory must last as long as they may be tried. FLAKE_IO: closed, but the
+ * time could not be written, so the next run waits for the horizon. FLAKE_MISMATCH: closed, but it was lost, and
+ * the file is left alone. FLAKE_INVALID: it was not open. FLAKE_AGAIN: still open, in a signal handler that has
+ * interrupted a write of it. FLAKE_FORKED, in a forked child or after flake_machine_cloned: the lock is
+ * released, and the file left as it is; a state in shared memory remains open for the other processes. */
 FLAKE_API flake_status flake_state_close(flake_state *);
 
 /* ---- after fork, crash and restart ----
@@ -704,40 +728,6 @@ FLAKE_API flake_status flake_state_close(flake_state *);
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
 FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *, flake_why *);
-
-/* With a state file no run repeats ids of the last. `state` is static, or lies in shared memory:
- *
- *     static flake_state state;
- *     flake_why why;
- *     static flake_state_options where; // each field's zero is its default
- *     where.path = "/var/lib/app/ids";
- *     if (flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK) ... why.text
- *     options.state = &state;
- *     flake_init(&ids, &options, &why); // or flake_init_shards
- *     ...
- *     flake_state_close(&state);
- *
- * Of the options clock and shared_memory count, and with `path` layout, node, node_offset, seq_min and
- * seq_max. They must be the generator's. A state with shared_memory is in memory that processes share,
- * next to generators that are, and implies manual_extend. The process that opened it extends it, and the
- * draws of all stop at its horizon. When that process is dead another may open it, and draws continue.
- *
- * With `dir` the processes of a host share node numbers (on no network file system): *number receives the
- * claimed one, which is for options.node, or for any other generator.
- *
- *     uint64_t number;
- *     where.dir = "/run/app";
- *     if (flake_state_open(&state, &where, NULL, &number, &why) != FLAKE_OK) ... why.text
- *     options.node = (uint32_t)number;
- *     options.state = &state;
- *
- * The number is held until the state is closed, or the process and its children have ended. A number whose
- * horizon has not passed is left alone, unless no_wait is set. So no ID comes twice, whichever process
- * holds the number, even if IDs ran ahead of the clock or the clock went backwards. FLAKE_IN_USE: all
- * numbers are taken. FLAKE_AGAIN: the horizons of those left have not passed. A file that can't be used is
- * skipped; its status is returned if no other number is free. Don't delete files from a directory in use. */
-FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
-                                        const flake_options *, uint64_t *number, flake_why *);
 
 /* ---- who am I: where node numbers come from ----
  *

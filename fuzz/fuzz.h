@@ -188,7 +188,6 @@ static inline uint64_t fuzz_counter(void) {
 #define FLAKE_COUNTER()      fuzz_counter()
 #define FLAKE_LANE()         fuzz_step /* each call is another thread's */
 #define FLAKE_SLEEP_NS(ns)   fuzz_sleep(ns)
-#define FLAKE_LANE()         fuzz_step
 
 /* What the clock may do. */
 enum {

@@ -231,6 +231,7 @@ static struct { unsigned refusals, asked; } gate;
 
 static flake_status gate_admits(void *unused, int64_t until_ns) {
     (void)unused, (void)until_ns;
+    check_turn();
     gate.asked++;
     return gate.refusals && gate.refusals-- ? FLAKE_AGAIN : FLAKE_OK;
 }

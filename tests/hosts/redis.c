@@ -67,19 +67,15 @@ static flake_status draw_some(request *r) {
 
 /* Whether that is all: it has its ids, or `failure` says why it gets none. */
 static bool draw(request *r) {
-    bool later;
+    flake_status status = FLAKE_OK;
     if (r->kind == SNO) {
         sno_id id;
-        const flake_status status = sno_try(&snos, r->meta, &id);
+        status = sno_try(&snos, r->meta, &id);
         if (status == FLAKE_OK) sno_encode(id, r->text);
-        r->failure = status == FLAKE_OK ? NULL : flake_status_str(status);
-        later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS;
-    } else {
-        flake_status status = FLAKE_OK;
+    } else
         while (r->drawn < r->wanted && status == FLAKE_OK) status = draw_some(r);
-        r->failure = status == FLAKE_OK ? NULL : flake_status_str(status);
-        later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS;
-    }
+    r->failure = status == FLAKE_OK ? NULL : flake_status_str(status);
+    const bool later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS;
     return !later || retry_ns(r->kind) > PATIENCE_NS;
 }
 
