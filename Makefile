@@ -174,7 +174,7 @@ fuzz-%: FORCE $(BUILD)/flags
 	{ echo "fuzz_$*:"; if [ $$code -eq 0 ]; then grep '^Done\|^stat::' $(BUILD)/fuzz/$*.log; \
 	  else tail -n 60 $(BUILD)/fuzz/$*.log; fi; } > $(BUILD)/fuzz/$*.end; cat $(BUILD)/fuzz/$*.end; exit $$code
 
-$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) tests/support.h tests/oracle.h $(HEADERS) tests/etcd/flake_etcd.h $(BUILD)/flags
+$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) tests/support.h tests/oracle.h tests/slow_text.h $(HEADERS) tests/etcd/flake_etcd.h $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz
 	@$(FUZZ_SKIPPED) set -x; $(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) $(FUZZ_CURL)
 

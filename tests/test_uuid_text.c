@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * The texts of UUIDs and ULIDs. Every way in which this machine can do a step is held against the slow
- * way below, character by character.
+ * reference, character by character.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "support.h"
 #include "flake.h"
+#include "slow_text.h"
 #ifndef _WIN32
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,58 +23,6 @@ static flake128 random_id(void) {
 }
 
 static bool same(flake128 a, flake128 b) { return memcmp(a.bytes, b.bytes, sizeof a.bytes) == 0; }
-
-/* ---- the slow way ---- */
-
-static void slow_to_uuid(flake128 id, char *out) {
-    for (size_t i = 0; i < 16; i++)
-        out += sprintf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                       (unsigned)id.bytes[i]);
-}
-
-static bool slow_from_uuid(const char *text, flake128 *id) {
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    unsigned nibbles = 0;
-    for (size_t i = 0; i < 36; i++) {
-        const char *const digit = (const char *)memchr(digits, text[i], 32);
-        const bool is_hyphen = i == 8 || i == 13 || i == 18 || i == 23;
-        if (is_hyphen ? text[i] != '-' : !digit) return false;
-        if (is_hyphen) continue;
-        uint8_t *const byte = &id->bytes[nibbles++ / 2];
-        *byte = (uint8_t)(*byte << 4 | (digit - digits) % 16);
-    }
-    return true;
-}
-
-/* The 26 digits are 130 bits, of which the first two are 0. */
-static void slow_to_ulid(flake128 id, char *out) {
-    for (int i = 0; i < 26; i++) {
-        unsigned value = 0;
-        for (int bit = 5 * i - 2; bit < 5 * i + 3; bit++)
-            value = value << 1 | (bit < 0 ? 0 : (unsigned)id.bytes[bit / 8] >> (7 - bit % 8) & 1);
-        out[i] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"[value];
-    }
-    out[26] = '\0';
-}
-
-static bool slow_from_ulid(const char *text, flake128 *id) {
-    static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-                                 "0123456789abcdefghjkmnpqrstvwxyz";
-    static const char doubles[] = "OoIiLl";
-    memset(id->bytes, 0, sizeof id->bytes);
-    for (size_t i = 0; i < 26; i++) {
-        const char *const digit = (const char *)memchr(digits, text[i], 64);
-        const char *const twin = (const char *)memchr(doubles, text[i], 6);
-        if (!digit && !twin) return false;
-        unsigned carry = (unsigned)(digit ? (digit - digits) % 32 : twin - doubles > 1);
-        for (size_t b = 16; b-- > 0; carry >>= 8) {
-            carry += id->bytes[b] * 32u;
-            id->bytes[b] = (uint8_t)carry;
-        }
-        if (carry) return false;
-    }
-    return true;
-}
 
 /* ---- the ways ---- */
 
