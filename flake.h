@@ -930,14 +930,14 @@ struct flake_state {
     flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
     flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
     flake_i_atomic64 run;     /* another one each time it is opened */
-    flake_i_atomic64 writer;  /* mark of the thread that writes, or 0; not 0 while it is not open */
+    flake_i_atomic64 writer;  /* id of the thread that writes, or 0; not 0 while it is not open */
     flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
                                  there is horizon left; INT64_MIN: the last one went well */
     flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
     flake_i_atomic32 manual_extend;
     flake_i_atomic64 *instance_word;
     uint64_t instance_owner_id;
-    flake_i_atomic64 holder; /* mark of the process that opened it */
+    flake_i_atomic64 holder; /* process owner id of who opened it */
     uint64_t self;           /* says, with is_open, that this is no chance content of memory */
     int64_t written_ns;      /* the latest at which it was, by the writer */
     uint64_t number;         /* of the last record on disk, by the writer */
@@ -3648,18 +3648,6 @@ FLAKE_I_FN void flake_i_state_turn_end(flake_state *s) {
     FLAKE_ATOMIC_STORE(&s->writer, 0u, release); /* TURN:R */
 }
 
-/* Moves the horizon for a draw, if nobody else does. False: tried, and failed. */
-FLAKE_I_FN bool flake_i_state_help(flake_state *s, int64_t until_ns, bool *in_vain) {
-    const flake_i_calm calm = flake_i_calm_begin();
-    bool moved = true;
-    if (flake_i_state_turn(s, in_vain)) {
-        moved = flake_i_state_move(s, until_ns);
-        flake_i_state_turn_end(s);
-    }
-    flake_i_calm_end(calm);
-    return moved;
-}
-
 FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_t until_ns,
                                             bool *in_vain) {
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO;
@@ -3675,7 +3663,13 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
         until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
     if (is_near && !manual_extend &&
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
-        const bool moved = flake_i_state_help(s, until_ns, in_vain);
+        bool moved = true; /* or another thread is the writer */
+        const flake_i_calm calm = flake_i_calm_begin();
+        if (flake_i_state_turn(s, in_vain)) {
+            moved = flake_i_state_move(s, until_ns);
+            flake_i_state_turn_end(s);
+        }
+        flake_i_calm_end(calm);
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
         if (!moved && until_ns > horizon_ns)
             return (uint64_t)horizon_ns == FLAKE_I_LOST_STATE ? FLAKE_MISMATCH : FLAKE_IO;
