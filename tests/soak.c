@@ -104,14 +104,16 @@ static bool init(unsigned shards, bool of_idgen) {
     flake_options f = {0}, wide;
     pool.partition = partition;
     f.max_wait_ms = 60000;
-    wide = f; /* whose form has no layout */
+    wide = f;
+    wide.layout = flake_layout_boundary;
+    wide.node = wide_worker;
     f.layout = of_idgen ? flake_layout_idgen : roomy();
     return flake_init(&flakes, &f, NULL) == FLAKE_OK && sno_init(&snos, &pool, NULL, NULL) == FLAKE_OK &&
            flake_init_shards(flake_shards, shards, &f, NULL) == FLAKE_OK &&
            sno_init_shards(sno_shards, shards, &pool, NULL, NULL) == FLAKE_OK &&
            flake_init(&flake_all_lanes, with_lanes(&f, flake_lane_of, n_lanes), NULL) == FLAKE_OK &&
            sno_init(&sno_all_lanes, &pool, with_lanes(NULL, sno_lane_of, n_lanes), NULL) == FLAKE_OK &&
-           flake_init(&wide_all_lanes, with_lanes(of_128(&wide, wide_worker), wide_lane_of, n_lanes), NULL) ==
+           flake_init(&wide_all_lanes, with_lanes(&wide, wide_lane_of, n_lanes), NULL) ==
                FLAKE_OK;
 }
 

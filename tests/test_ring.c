@@ -88,9 +88,9 @@ static void any_size_holds_that_many_in_order_however_often_it_wraps(void) {
         flake_overflow note = {0, 0, 0};
         CHECK_EQ(flake_ring_init(&ring, slots, sizes[i]), FLAKE_OK);
         while (in < 1000 * sizes[i]) {
-            const bool push = random_next(&random) >> 40 & 1;
+            const bool fills = random_next(&random) >> 40 & 1;
             for (uint64_t n = 1 + random_below(&random, 2 * sizes[i]); n; n--) {
-                if (push) {
+                if (fills) {
                     const bool fits = in - out < sizes[i];
                     CHECK(push(7, in) == fits);
                     in += fits;

@@ -171,7 +171,7 @@ static void what_does_not_fit(void) {
     CHECK_EQ(sno_init(&lanes, NULL, with_lanes(NULL, many_lanes, whole_pool + 1), NULL), FLAKE_INVALID);
     s.sequence_max = 101;
     CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, array, 1), NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, same_lanes(&lanes.gen, &o), NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_INVALID);
     CHECK_ID(next_sno(&lanes, a_meta), start, 0, 100);
     static sno_gen none;
     sno_id id;
@@ -193,9 +193,9 @@ static void a_childs_lanes(void) {
     sno_snapshot s = eleven();
     const flake_options o = options_of();
     CHECK_EQ(sno_try(&lanes, a_meta, &id), FLAKE_FORKED);
-    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, same_lanes(&lanes.gen, &o), NULL), FLAKE_INVALID); /* the parent's */
+    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_INVALID); /* the parent's */
     s.sequence_min = 111, s.sequence_max = 120;
-    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, same_lanes(&lanes.gen, &o), NULL), FLAKE_OK);
+    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_OK);
     CHECK_EQ(try_all(), 10);
     CHECK_EQ(sno_sequence(got[0]), 111);
     CHECK_EQ(count_duplicates(got, 10), 0);

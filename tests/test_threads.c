@@ -484,14 +484,14 @@ static void *ask_on(void *at) {
 static void run(plan *p) {
     asker askers[4];
     flake_options wide_options = p->options;
-    memset(&wide_options.layout, 0, sizeof wide_options.layout);
-    wide_options.node = 0;
+    wide_options.layout = flake_layout_boundary;
+    wide_options.node = wide_worker;
     CHECK_EQ(flake_init(&gen, &p->options, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&wide, of_128(&wide_options, wide_worker), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, &wide_options, NULL), FLAKE_OK);
     if (has_lanes(p)) {
         CHECK_EQ(flake_init(&lanes, with_lanes(&p->options, LAST_OF(lane_array, p->shards), p->shards), NULL),
                  FLAKE_OK);
-        CHECK_EQ(flake_init(&wide_lanes, with_lanes(of_128(&wide_options, wide_worker), LAST_OF(wide_lane_array, p->shards), p->shards), NULL),
+        CHECK_EQ(flake_init(&wide_lanes, with_lanes(&wide_options, LAST_OF(wide_lane_array, p->shards), p->shards), NULL),
                  FLAKE_OK);
         atomic_store(&newest_unit, 0);
     } else if (p->shards)

@@ -33,23 +33,18 @@ SIZE_IS(struct sno_i_partitions_2, 24 + 8192);
 LIES_AT(struct sno_i_partitions_2, private_family, 8);
 LIES_AT(struct sno_i_partitions_2, asked, 16);
 LIES_AT(struct sno_i_partitions_2, room, 20);
-SIZE_IS(struct sno_i_default_3, 24 + 4 * sizeof(struct sno_gen));
+SIZE_IS(struct sno_i_default_3, 24 + 4 * sizeof(struct flake_i_engine));
 LIES_AT(struct sno_i_default_3, tag, 8);
 LIES_AT(struct sno_i_default_3, begun, 16);
-SIZE_IS(struct sno_gen, 0); /* in the default generator's object */
-LIES_AT(struct sno_gen, partition, 0);
-SIZE_IS(struct flake_gen, 0); /* in that one */
-LIES_AT(struct flake_gen, kind, 0);
-LIES_AT(struct flake_gen, options, 0);
 SIZE_IS(struct flake_i_default_3, 72 + 4 * sizeof(struct flake_i_uuids));
 LIES_AT(struct flake_i_default_3, low, 8);
 LIES_AT(struct flake_i_default_3, high, 16);
 LIES_AT(struct flake_i_default_3, seal, 24);
 LIES_AT(struct flake_i_default_3, parts, 32);
 LIES_AT(struct flake_i_default_3, begun, 64);
-SIZE_IS(struct flake_i_uuids, 0); /* likewise */
-LIES_AT(struct flake_i_uuids, keys, 0);
-SIZE_IS(struct flake_i_engine, 0); /* in all of them */
+SIZE_IS(struct flake_i_uuids, 640);
+LIES_AT(struct flake_i_uuids, keys, 592);
+SIZE_IS(struct flake_i_engine, 592); /* in both default generators */
 LIES_AT(struct flake_i_engine, word, 56);
 LIES_AT(struct flake_i_engine, owner_word, 120);
 LIES_AT(struct flake_i_engine, safe, 448);
