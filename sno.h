@@ -1299,7 +1299,7 @@ FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_place *
     const uint64_t head = sno_i_place_head(g, meta, place->head);
     const uint64_t first = g->sequence_min + place->index;
     uint64_t i = 0;
-    FLAKE_ASSERT(place->n <= g->engine.cap - place->index);
+    FLAKE_ASSERT(place->n <= g->gen.engine.cap - place->index);
 #ifdef SNO_I_AVX2
     if (place->n >= 64 && SNO_I_HAS_AVX2) i = sno_i_fill_avx2(ids, place->n, head, first);
 #endif
