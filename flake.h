@@ -930,14 +930,14 @@ struct flake_state {
     flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
     flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
     flake_i_atomic64 run;     /* another one each time it is opened */
-    flake_i_atomic64 writer;  /* mark of the thread that writes, or 0; not 0 while it is not open */
+    flake_i_atomic64 writer;  /* id of the thread that writes, or 0; not 0 while it is not open */
     flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
                                  there is horizon left; INT64_MIN: the last one went well */
     flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
     flake_i_atomic32 manual_extend;
     flake_i_atomic64 *instance_word;
     uint64_t instance_owner_id;
-    flake_i_atomic64 holder; /* mark of the process that opened it */
+    flake_i_atomic64 holder; /* process owner id of who opened it */
     uint64_t self;           /* says, with is_open, that this is no chance content of memory */
     int64_t written_ns;      /* the latest at which it was, by the writer */
     uint64_t number;         /* of the last record on disk, by the writer */
@@ -3648,18 +3648,6 @@ FLAKE_I_FN void flake_i_state_turn_end(flake_state *s) {
     FLAKE_ATOMIC_STORE(&s->writer, 0u, release); /* TURN:R */
 }
 
-/* Moves the horizon for a draw, if nobody else does. False: tried, and failed. */
-FLAKE_I_FN bool flake_i_state_help(flake_state *s, int64_t until_ns, bool *in_vain) {
-    const flake_i_calm calm = flake_i_calm_begin();
-    bool moved = true;
-    if (flake_i_state_turn(s, in_vain)) {
-        moved = flake_i_state_move(s, until_ns);
-        flake_i_state_turn_end(s);
-    }
-    flake_i_calm_end(calm);
-    return moved;
-}
-
 FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_t until_ns,
                                             bool *in_vain) {
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO;
@@ -3675,7 +3663,13 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
         until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
     if (is_near && !manual_extend &&
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
-        const bool moved = flake_i_state_help(s, until_ns, in_vain);
+        bool moved = true; /* or another thread is the writer */
+        const flake_i_calm calm = flake_i_calm_begin();
+        if (flake_i_state_turn(s, in_vain)) {
+            moved = flake_i_state_move(s, until_ns);
+            flake_i_state_turn_end(s);
+        }
+        flake_i_calm_end(calm);
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
         if (!moved && until_ns > horizon_ns)
             return (uint64_t)horizon_ns == FLAKE_I_LOST_STATE ? FLAKE_MISMATCH : FLAKE_IO;
@@ -5247,9 +5241,10 @@ FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_place *unit, uint
     const uint64_t field = flake_i_time_field(&g->options.layout, unit->time);
     uint64_t seq = flake_i_scatter(g, unit->time) + unit->index;
     if (seq >= cap) seq -= cap;
-    const uint64_t run = flake_i_min(cap - seq, unit->n);
-    flake_i_fill_run(ids, run, flake_i_id(g, field, seq), step);
-    flake_i_fill_run(ids + run, unit->n - run, flake_i_id(g, field, 0), step);
+    for (uint64_t left = unit->n, run; left; left -= run, ids += run, seq = 0) {
+        run = flake_i_min(cap - seq, left);
+        flake_i_fill_run(ids, run, flake_i_id(g, field, seq), step);
+    }
 }
 
 /* IDs that differ in their last byte alone. */
@@ -5306,8 +5301,8 @@ FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
 
 /* A draw has failed. If the clock went backwards: places of the newest unit, or if that is exhausted of the
  * one after it, as if the clock read that. */
-FLAKE_I_FN flake_status flake_i_continue_in(flake_i_engine *e, unsigned how, flake_status status,
-                                            uint64_t want, flake_i_place *out) {
+FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned how, flake_status status,
+                                              uint64_t want, flake_i_place *out) {
     int64_t budget_ns = e->wait_ns;
     uint64_t tried = UINT64_MAX;
     if (how & FLAKE_I_GIVEN) return status; /* an older time given counts as the newest */
@@ -5344,17 +5339,26 @@ FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned how, flake_sta
  * moves the word. Whatever is not the usual case of a draw continues in a function of its own.
  */
 
-FLAKE_I_APART flake_status flake_i_one64_on(flake_gen *g, unsigned how, uint64_t word,
-                                            int64_t now_ns, uint64_t *id) {
+FLAKE_I_APART flake_status flake_i_one_on(flake_gen *g, unsigned how, uint64_t word, int64_t now_ns,
+                                          uint64_t *id) {
     flake_i_place place;
     const flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
     if (status == FLAKE_OK) flake_i_put_id(g, false, place.time, place.index, id);
     return status;
 }
 
-/* Of 128 bits, or with lanes. */
-FLAKE_I_APART flake_status flake_i_one_on(flake_gen *g, unsigned how, uint64_t word, int64_t now_ns,
-                                          flake_lane *from, void *id) {
+FLAKE_I_APART flake_status flake_i_lanes_one_on(flake_gen *g, unsigned how, uint64_t word,
+                                                int64_t now_ns, flake_lane *from, uint64_t *id) {
+    flake_i_place place;
+    const flake_status status =
+        flake_i_lanes_draw_on(&g->split, how, word, now_ns, 1, &place, &from);
+    if (status == FLAKE_OK) flake_i_put_id(g, false, place.time, from->first + place.index, id);
+    return status;
+}
+
+/* `from` is NULL without lanes. */
+FLAKE_I_APART flake_status flake_i_one128_on(flake_gen *g, unsigned how, uint64_t word,
+                                             int64_t now_ns, flake_lane *from, flake128 *id) {
     flake_i_place place;
     flake_status status =
         how & FLAKE_I_LANE ? flake_i_lanes_draw_on(&g->split, how, word, now_ns, 1, &place, &from)
@@ -5362,8 +5366,7 @@ FLAKE_I_APART flake_status flake_i_one_on(flake_gen *g, unsigned how, uint64_t w
     if (status != FLAKE_OK && g->continues)
         status = flake_i_continue(g, how, status, 1, &place, &from);
     if (status != FLAKE_OK) return status;
-    if (from) place.index += from->first;
-    flake_i_put_id(g, (g->kind & FLAKE_I_128) != 0, place.time, place.index, id);
+    flake_i_put_id(g, true, place.time, (from ? from->first : 0) + place.index, id);
     return FLAKE_OK;
 }
 
@@ -5386,10 +5389,12 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned how, bool is_1
     int64_t now_ns;
     flake_lane *from;
     const unsigned left = flake_i_place_soon(g, how, given_ns, &word, &now_ns, &from, &place);
-    if (!FLAKE_I_LIKELY(!left))
-        return is_128 || (how & FLAKE_I_LANE)
-                   ? flake_i_one_on(g, how | left, word, now_ns, from, id)
-                   : flake_i_one64_on(g, how | left, word, now_ns, (uint64_t *)id);
+    if (!FLAKE_I_LIKELY(!left)) {
+        if (is_128) return flake_i_one128_on(g, how | left, word, now_ns, from, (flake128 *)id);
+        if (how & FLAKE_I_LANE)
+            return flake_i_lanes_one_on(g, how | left, word, now_ns, from, (uint64_t *)id);
+        return flake_i_one_on(g, how | left, word, now_ns, (uint64_t *)id);
+    }
     flake_i_put_id(g, is_128, place.time, place.index, id);
     return FLAKE_OK;
 }
@@ -5398,14 +5403,10 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned how, bool is_1
 FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned how, int64_t given_ns, uint64_t want,
                                       flake_i_place *out, flake_lane **from) {
     const unsigned way = g->kind & FLAKE_I_WAY;
-    flake_status status;
     *from = NULL;
+    if (way == FLAKE_I_LANES) return flake_i_lanes_draw(&g->split, how, want, out, from);
     if (way == FLAKE_I_SINGLE) how |= FLAKE_I_OWNED;
-    if (way == FLAKE_I_LANES) status = flake_i_lanes_draw(&g->split, how, want, out, from);
-    else status = flake_i_draw(&g->engine, how, given_ns, want, out);
-    if (status != FLAKE_OK && g->continues)
-        status = flake_i_continue(g, how, status, want, out, from);
-    return status;
+    return flake_i_draw(&g->engine, how, given_ns, want, out);
 }
 
 /* Takes those of the first unit off claimed places, counted in the whole range. False: there are none. */
@@ -5435,16 +5436,29 @@ FLAKE_I_APART flake_status flake_i_one_odd(flake_gen *g, unsigned how, int64_t g
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned how, bool is_128, int64_t given_ns,
-                                        void *id) {
+/* `else` is in a function of its own for 128 bits: so the straight line of several threads needs few
+ * registers. */
+FLAKE_I_INLINE flake_status flake_i_one_else(flake_gen *g, unsigned how, bool is_128,
+                                             int64_t given_ns, void *id) {
     const unsigned kind = g->kind, forms = is_128 ? FLAKE_I_128 : 0;
-    if (FLAKE_I_LIKELY(kind == (FLAKE_I_MULTI | forms)))
-        return flake_i_one_by(g, how, is_128, given_ns, id);
     if (kind == (FLAKE_I_SINGLE | forms))
         return flake_i_one_by(g, how | FLAKE_I_OWNED, is_128, given_ns, id);
     if (kind == (FLAKE_I_LANES | forms) && !(how & FLAKE_I_GIVEN))
         return flake_i_one_by(g, how | FLAKE_I_LANE, is_128, 0, id);
     return is_128 ? FLAKE_INVALID : flake_i_one_odd(g, how, given_ns, (uint64_t *)id);
+}
+
+FLAKE_I_APART flake_status flake_i_one128_else(flake_gen *g, unsigned how, int64_t given_ns,
+                                               flake128 *id) {
+    return flake_i_one_else(g, how, true, given_ns, id);
+}
+
+FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned how, bool is_128, int64_t given_ns,
+                                        void *id) {
+    if (FLAKE_I_LIKELY(g->kind == (FLAKE_I_MULTI | (is_128 ? FLAKE_I_128 : 0))))
+        return flake_i_one_by(g, how, is_128, given_ns, id);
+    return is_128 ? flake_i_one128_else(g, how, given_ns, (flake128 *)id)
+                  : flake_i_one_else(g, how, is_128, given_ns, id);
 }
 
 /* Fills up to n; *done says how many. */
@@ -5455,7 +5469,9 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned how, bool is_128, vo
     while (*done < n) {
         flake_i_place rest, unit;
         flake_lane *from;
-        const flake_status status = flake_i_claim(g, how, 0, n - *done, &rest, &from);
+        flake_status status = flake_i_claim(g, how, 0, n - *done, &rest, &from);
+        if (is_128 && status != FLAKE_OK && g->continues)
+            status = flake_i_continue(g, how, status, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; flake_i_cut(g, from, &rest, &unit); *done += (size_t)unit.n)
             if (is_128) flake_i_fill128(g, &unit, (flake128 *)ids + *done);
@@ -6601,7 +6617,7 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     return FLAKE_OK;
 }
 
-FLAKE_I_FN flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_i_place *place) {
+FLAKE_I_INLINE flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_i_place *place) {
     const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, place);
     return FLAKE_I_LIKELY(status == FLAKE_OK)
                ? status
