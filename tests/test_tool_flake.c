@@ -123,7 +123,7 @@ static uint64_t id_of_kind(const flake_layout *l, const form *f, int kind, flake
     const uint64_t most = (uint64_t)(flake_layout_end_ms(l) - l->epoch_ms) / l->unit_ms;
     parts->unix_ms = l->epoch_ms + (int64_t)(1 + random_below(&seed, most)) * l->unit_ms;
     if (parts->unix_ms > last_ms) parts->unix_ms = last_ms;
-    parts->node = (uint32_t)random_below(&seed, flake_i_ones(l->node_bits) + 1);
+    parts->node = random_below(&seed, flake_i_ones(l->node_bits) + 1);
     CHECK_EQ(flake_compose(l, parts, &id), FLAKE_OK);
     CHECK_EQ(flake_decompose(l, id, parts), FLAKE_OK);
     return id;
@@ -152,11 +152,10 @@ static void what_generate_prints_inspect_reads_back(void) {
     round_trips(&l, "41-10-12", "2020-01-01");
     l = flake_layout_hazelcast_of(8, 10);
     round_trips(&l, "hazelcast-10-8", NULL);
-    l = flake_layout_idgen;
+    l = flake_layout_default;
     round_trips(&l, NULL, NULL);
-    for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++)
-        if (flake_layout_named(tool_layouts[i].name, &l) == FLAKE_OK)
-            round_trips(&l, tool_layouts[i].name, NULL);
+    for (size_t i = 0; flake_layout_at(i, &l) == FLAKE_OK; i++)
+        if (!l.format) round_trips(&l, l.name, NULL);
     /* the hard ones were among them */
     CHECK(seen[run_digits] && seen[run_upper] && seen[run_bits] && seen[run_hex] && seen_zeros);
 }
@@ -179,7 +178,7 @@ static void hex_without_a_letter_is_read_back(void) {
  * what would read it is said. */
 static void no_form_is_guessed(void) {
     static const choice none = {NULL, NULL, NULL};
-    const flake_layout l = flake_layout_idgen;
+    const flake_layout l = flake_layout_default;
     char text[256], option[32];
     flake_parts parts;
     unsigned refused = 0;
@@ -208,8 +207,8 @@ static flake128 wide_of_kind(unsigned base, int kind, flake_parts *parts) {
         const size_t length = 1 + (size_t)random_below(&seed, flake128_text_width(base));
         run_random_text(&seed, tries < 48 ? kind : run_any, alphabet, length, text);
         if (flake128_parse(text, length, base, &id) == FLAKE_OK &&
-            flake128_decompose(&flake_layout_boundary, &id, parts) == FLAKE_OK && parts->unix_ms > 0 &&
-            parts->unix_ms < last_ms)
+            flake128_decompose(&flake_layout_boundary, &id, parts) == FLAKE_OK &&
+            parts->unix_ms > 0 && parts->unix_ms < last_ms)
             return id;
     }
     parts->unix_ms = 1 + (int64_t)random_below(&seed, (uint64_t)last_ms);
@@ -253,14 +252,14 @@ static void what_generate_prints_of_128_bits_inspect_reads_back(void) {
 /* Layouts of 48 bits of ms. */
 typedef struct uuid_layout {
     const char *name, *maker; /* maker: the 48 bits behind the counter; NULL: a ULID */
-    const flake_layout *layout;
+    flake_layout layout;
     bool has_node;
 } uuid_layout;
 
-static const uuid_layout uuid_layouts[] = {{"uuid7", "random", &flake_layout_uuid7, false},
-                                           {"uuid7_node", "node", &flake_layout_uuid7_node, true},
-                                           {"uuid8", "node", &flake_layout_uuid8, true},
-                                           {"ulid", NULL, &flake_layout_ulid, false}};
+static const uuid_layout uuid_layouts[] = {{"uuid7", "random", FLAKE_LAYOUT_UUID7, false},
+                                           {"uuid7_node", "node", FLAKE_LAYOUT_UUID7_NODE, true},
+                                           {"uuid8", "node", FLAKE_LAYOUT_UUID8, true},
+                                           {"ulid", NULL, FLAKE_LAYOUT_ULID, false}};
 enum { uuid_layout_count = sizeof uuid_layouts / sizeof *uuid_layouts };
 
 /* NULL: the layout's own. */
@@ -308,7 +307,7 @@ static flake_parts random_parts(const uuid_layout *l) {
 
 static flake128 wide_of(const uuid_layout *l, const flake_parts *parts) {
     flake128 wide = {0};
-    CHECK_EQ(flake128_compose(l->layout, parts, &wide), FLAKE_OK);
+    CHECK_EQ(flake128_compose(&l->layout, parts, &wide), FLAKE_OK);
     return wide;
 }
 
@@ -336,7 +335,7 @@ static void what_generate_prints_of_uuids_and_ulids_inspect_reads_back(void) {
                 inspect_finds_parts(&c, l, text, &parts);
                 (void)generate_at(&c, parts.unix_ms, 1, l->has_node ? parts.node : 0, text);
                 const flake128 wide = read_uuid(text, base_of(l, f));
-                CHECK_EQ(flake128_decompose(l->layout, &wide, &made), FLAKE_OK);
+                CHECK_EQ(flake128_decompose(&l->layout, &wide, &made), FLAKE_OK);
                 CHECK_EQ(made.unix_ms, parts.unix_ms);
                 if (l->has_node) CHECK_EQ(made.node, parts.node);
                 inspect_finds_parts(&c, l, text, &made);
@@ -424,7 +423,7 @@ static void a_range_of_uuids_has_all_of_its_ms(void) {
             CHECK_EQ(
                 run_tool((const char *[]){"range", "--json", "--format=hex", min, from, to, NULL}),
                 0);
-            const unsigned version = l->layout->format == FLAKE_I_UUID8 ? 8 : 7;
+            const unsigned version = l->layout.format == flake_layout_uuid8.format ? 8 : 7;
             (void)snprintf(min, sizeof min, "\"min\":\"%012" PRIx64 "%s\"", (uint64_t)first,
                            l->maker ? version == 8 ? "80008000000000000000" : "70008000000000000000"
                                     : "00000000000000000000");

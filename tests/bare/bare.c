@@ -74,16 +74,19 @@ static void flake_ids_rise(void) {
         CHECK(id > last);
         last = id;
     }
-    flake_parts parts = {0, 0, 0, 0};
-    const flake_layout layout = flake_layout_idgen;
-    CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
+    flake_parts parts = {0, 0, 0};
+    CHECK_EQ(flake_decompose(&flake_layout_default, id, &parts), FLAKE_OK);
     CHECK(parts.unix_ms >= 1700000000000);
 }
 
 static void flake128_ids_rise(void) {
     static flake_gen wide;
     static flake128 batch[IDS];
-    CHECK_EQ(flake_init(&wide, of_128(NULL, 0x001a2b3c4d5e), NULL), FLAKE_OK);
+    flake_options options;
+    memset(&options, 0, sizeof options);
+    options.layout = flake_layout_boundary;
+    options.node = 0x001a2b3c4d5e;
+    CHECK_EQ(flake_init(&wide, &options, NULL), FLAKE_OK);
     CHECK_EQ(flake128_next_n(&wide, batch, IDS), FLAKE_OK);
     for (int i = 1; i < IDS; i++) CHECK(flake128_compare(&batch[i - 1], &batch[i]) < 0);
 }
@@ -140,8 +143,8 @@ static void state_files_are_there_or_say_why(void) {
     CHECK_EQ(flake_state_extend(&state), FLAKE_INVALID);
     CHECK_EQ(flake_state_close(&state), FLAKE_INVALID);
     options.state = &state;
-    CHECK_EQ(flake_init(&ids, &options, NULL), FLAKE_INVALID);
-    CHECK(names_the_cause(options_why(&options)));
+    CHECK_EQ(flake_init(&ids, &options, &why), FLAKE_INVALID);
+    CHECK(names_the_cause(why.text));
 }
 
 static void numbers_are_there_or_say_why(void) {
@@ -165,15 +168,17 @@ static void numbers_are_there_or_say_why(void) {
 }
 
 static void exclusive_is_there_or_says_why(void) {
+    static const flake_layout layouts[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_BOUNDARY};
     flake_options options;
+    flake_why why = {""};
     memset(&options, 0, sizeof options);
     options.exclusive_dir = ".";
-    CHECK_EQ(flake_init(&ids, &options, NULL), has_files ? FLAKE_OK : FLAKE_INVALID);
-    CHECK(has_files ? !options_why(&options) : names_the_cause(options_why(&options)));
-    if (has_files) flake_release(&ids);
-    static flake_gen wide;
-    CHECK_EQ(flake_init(&wide, of_128(&options, 1), NULL), has_files ? FLAKE_OK : FLAKE_INVALID);
-    if (has_files) flake_release(&wide);
+    for (int i = 0; i < 2; i++) {
+        options.layout = layouts[i];
+        CHECK_EQ(flake_init(&ids, &options, &why), has_files ? FLAKE_OK : FLAKE_INVALID);
+        CHECK(has_files || names_the_cause(why.text));
+        flake_release(&ids);
+    }
 }
 
 static void sno_files_are_there_or_say_why(void) {
@@ -205,8 +210,7 @@ static void sno_files_are_there_or_say_why(void) {
 }
 
 static void addresses_are_there_or_say_why(void) {
-    uint64_t worker = 77;
-    uint32_t node = 77;
+    uint64_t worker = 77, node = 77;
     flake_why why = {""};
     const flake_status mac = flake_node_from_mac(NULL, &worker, &why);
     if (!has_net) CHECK_EQ(mac, FLAKE_IO);
@@ -221,7 +225,7 @@ static void addresses_are_there_or_say_why(void) {
 }
 
 static void names_are_read_or_not_there(void) {
-    uint32_t node = 77;
+    uint64_t node = 77;
     flake_why why = {""};
     CHECK_EQ(flake_node_from_hostname("web-3.web.prod.svc", &node, &why), FLAKE_OK);
     CHECK_EQ(node, 3);

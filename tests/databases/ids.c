@@ -53,19 +53,20 @@ static uint64_t random_below(uint64_t bound) {
 
 /* Three of four ids share the ms of the one before; over all a million take six hours. */
 static void make_rows(void) {
-    static flake_gen flakes;
-    static flake_gen wides, uuids;
+    static flake_gen flakes, wides, uuids;
     static sno_gen snos;
     flake_options options = {0};
     sno_snapshot partition = {0};
-    options.node = flake_idgen_node(3, 1);
+    options.node = 97;
     partition.partition = 4711;
     MUST(flake_init(&flakes, &options, NULL) == FLAKE_OK);
-    MUST(flake_init(&wides, of_128(NULL, 0x0242ac110002), NULL) == FLAKE_OK);
+    options.layout = flake_layout_boundary;
+    options.node = 0x0242ac110002;
+    MUST(flake_init(&wides, &options, NULL) == FLAKE_OK);
     MUST(sno_init(&snos, &partition, NULL, NULL) == FLAKE_OK);
     memset(&options, 0, sizeof options);
     options.layout = flake_layout_uuid7;
-    MUST(flake_init(&uuids, of_128(&options, 0), NULL) == FLAKE_OK);
+    MUST(flake_init(&uuids, &options, NULL) == FLAKE_OK);
     int64_t unix_ms = 1700000000000;
     for (size_t i = 0; i < count; i++) {
         if (random_below(4) == 0) unix_ms += (int64_t)random_below(173);
@@ -100,19 +101,19 @@ static int64_t unit_of(unsigned k, int64_t unix_ms) {
 }
 
 static int64_t time_of(unsigned k, const row *r) {
-    const flake_layout layout = flake_layout_idgen;
     flake_parts parts;
-    flake_parts wide_parts;
     switch (k) {
-    case bigint: MUST(flake_decompose(&layout, r->flake, &parts) == FLAKE_OK); return parts.unix_ms;
+    case bigint:
+        MUST(flake_decompose(&flake_layout_default, r->flake, &parts) == FLAKE_OK);
+        return parts.unix_ms;
     case flake_bytes:
     case flake_uuid:
-        MUST(flake128_decompose(&flake_layout_boundary, &r->wide, &wide_parts) == FLAKE_OK);
-        return wide_parts.unix_ms;
+        MUST(flake128_decompose(&flake_layout_boundary, &r->wide, &parts) == FLAKE_OK);
+        return parts.unix_ms;
     case uuid7_bytes:
     case uuid7:
-        MUST(flake128_decompose(&flake_layout_uuid7, &r->uuid, &wide_parts) == FLAKE_OK);
-        return wide_parts.unix_ms;
+        MUST(flake128_decompose(&flake_layout_uuid7, &r->uuid, &parts) == FLAKE_OK);
+        return parts.unix_ms;
     default: return sno_time_ms(r->sno);
     }
 }

@@ -39,6 +39,7 @@ static ngx_int_t zone_init(ngx_shm_zone_t *zone, void *of_old_cycle) {
     main_conf *conf = zone->data;
     const main_conf *old = of_old_cycle;
     flake_options options = {0};
+    flake_why why = {"no room in the zone"};
     if (old && old->node != conf->node) {
         ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
                       "flake_node changes with a restart, not a reload");
@@ -49,15 +50,12 @@ static ngx_int_t zone_init(ngx_shm_zone_t *zone, void *of_old_cycle) {
         return NGX_OK;
     }
     options.layout = flake_layout_twitter;
-    options.node = (uint32_t)conf->node;
+    options.node = (uint64_t)conf->node;
     options.max_ahead_ms = 10;
     options.shared_memory = true;
     conf->ids = ngx_slab_alloc((ngx_slab_pool_t *)(void *)zone->shm.addr, sizeof *conf->ids);
-    const flake_status status = conf->ids ? flake_init(conf->ids, &options, NULL) : FLAKE_IO;
-    if (status == FLAKE_OK) return NGX_OK;
-    const char *unfit = options_why(&options);
-    ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0, "flake_node %i: %s", conf->node,
-                  unfit ? unfit : flake_status_str(status));
+    if (conf->ids && flake_init(conf->ids, &options, &why) == FLAKE_OK) return NGX_OK;
+    ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0, "flake_node %i: %s", conf->node, why.text);
     return NGX_ERROR;
 }
 

@@ -42,14 +42,11 @@ typedef struct request {
 static struct queue {
     request *first, **end; // in the order of their coming
 } waiting[KINDS];
-static flake_gen flakes;
+static flake_gen flakes, uuids;
 static sno_gen snos;
-static flake_gen uuids;
 
 static int64_t retry_ns(int kind) {
-    return kind == FLAKE ? flake_retry_ns(&flakes)
-           : kind == SNO ? flake_retry_ns(&snos.gen)
-                         : flake_retry_ns(&uuids);
+    return flake_retry_ns(kind == FLAKE ? &flakes : kind == SNO ? &snos.gen : &uuids);
 }
 
 /* One, or why there is none; and behind it what else there is. */
@@ -60,8 +57,10 @@ static flake_status draw_some(request *r) {
     const size_t more = r->wanted - r->drawn - 1;
     const flake_status status = narrow ? flake_try(&flakes, id) : flake128_try(&uuids, uuid);
     if (status != FLAKE_OK) return status;
-    r->drawn +=
-        1 + (narrow ? got64_n(&flakes, id + 1, more) : got128_n(&uuids, uuid + 1, more));
+    size_t got; // 0 if there is no more
+    (void)!(narrow ? flake_try_n(&flakes, id + 1, more, &got)
+                   : flake128_try_n(&uuids, uuid + 1, more, &got));
+    r->drawn += 1 + got;
     return FLAKE_OK;
 }
 
@@ -161,7 +160,8 @@ static int sno_command(RedisModuleCtx *ctx, RedisModuleString **words, int count
 
 /* Why there are no generators; NULL: there are. */
 static const char *begin(RedisModuleString **words, int count) {
-    static flake_options options, uuid_options = {.form = FORM_UUID7};
+    static flake_options options, uuid_options = {.layout = FLAKE_LAYOUT_UUID7};
+    static flake_why why;
     static sno_snapshot pool;
     long long node = 0;
     if (count > 0 && RedisModule_StringToLongLong(words[0], &node) != REDISMODULE_OK) node = -1;
@@ -170,12 +170,10 @@ static const char *begin(RedisModuleString **words, int count) {
     const char *layout = count > 1 ? RedisModule_StringPtrLen(words[1], NULL) : "twitter";
     if (flake_layout_named(layout, &options.layout) != FLAKE_OK) return "no such layout";
     if (count > 2) options.exclusive_dir = strdup(RedisModule_StringPtrLen(words[2], NULL));
-    const flake_status status = flake_init(&flakes, &options, NULL);
-    const char *unfit = options_why(&options);
-    if (status != FLAKE_OK) return unfit ? unfit : flake_status_str(status);
-    static flake_why why;
-    if (sno_init(&snos, &pool, NULL, &why) != FLAKE_OK) return why.text;
-    return flake_init(&uuids, of_128(&uuid_options, 0), NULL) == FLAKE_OK ? NULL : "no random bytes";
+    const bool begun = flake_init(&flakes, &options, &why) == FLAKE_OK &&
+                       sno_init(&snos, &pool, NULL, &why) == FLAKE_OK &&
+                       flake_init(&uuids, &uuid_options, &why) == FLAKE_OK;
+    return begun ? NULL : why.text;
 }
 
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count) {

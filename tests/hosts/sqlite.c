@@ -3,7 +3,7 @@
  * Ids in SQLite, as an extension to load:
  *
  *     cc -O2 -fPIC -shared -I../.. sqlite.c -o flake.so
- *     FLAKE_NODE_RANGE=3 sqlite3 shop.db
+ *     FLAKE_NODE=3 sqlite3 shop.db
  *     .load ./flake
  *     CREATE TABLE orders (id INT PRIMARY KEY NOT NULL DEFAULT (flake_next()), what) WITHOUT ROWID;
  *     INSERT INTO orders (what) VALUES ('tea') RETURNING id;
@@ -15,7 +15,7 @@
  *     flake_min(ms)    the least id of that time, for ranges
  *     uuid7()          a UUID of version 7 as text; uuid7_blob() as 16 bytes
  *
- * FLAKE_NODE_RANGE in the environment, 0 to 1023, is another in each process that writes at the same time;
+ * FLAKE_NODE in the environment, 0 to 1023, is another in each process that writes at the same time;
  * with FLAKE_EXCLUSIVE, a folder that all of them name, a second one with the same number is refused. UUIDs
  * need neither. (An INTEGER PRIMARY KEY takes no default: its column is the row's number. INT does.)
  */
@@ -86,13 +86,11 @@ static char *begin(void) {
     memset(&options, 0, sizeof options);
     options.layout = flake_layout_twitter; // 63 bits: SQLite's numbers have a sign
     options.exclusive_dir = getenv("FLAKE_EXCLUSIVE");
-    if (getenv("FLAKE_NODE_RANGE") && flake_node_from_env("FLAKE_NODE_RANGE", &options.node, &why) != FLAKE_OK)
+    if (getenv("FLAKE_NODE") && flake_node_from_env("FLAKE_NODE", &options.node, &why) != FLAKE_OK)
         return sqlite3_mprintf("%s", why.text);
-    const flake_status status = flake_init(&ids, &options, NULL);
-    begun = status == FLAKE_OK;
-    if (begun) return NULL;
-    const char *unfit = options_why(&options);
-    return sqlite3_mprintf("node %u: %s", options.node, unfit ? unfit : flake_status_str(status));
+    begun = flake_init(&ids, &options, &why) == FLAKE_OK;
+    return begun ? NULL
+                 : sqlite3_mprintf("node %llu: %s", (unsigned long long)options.node, why.text);
 }
 
 int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *api);

@@ -23,7 +23,7 @@ query 'CREATE TABLE orders (id INT PRIMARY KEY NOT NULL DEFAULT (flake_next()), 
 write_rows() { # PROCESS: its node, too
     for ((turn = 0; turn < rows; turn += 2000)); do
         echo "INSERT INTO orders (process, turn) SELECT $1, value FROM generate_series($turn, $turn + 1999);"
-    done | FLAKE_EXCLUSIVE=$dir FLAKE_NODE_RANGE=$1 query
+    done | FLAKE_EXCLUSIVE=$dir FLAKE_NODE=$1 query
 }
 all_write() {
     local jobs=() code=0
@@ -58,7 +58,7 @@ judge "SQLite: a UUID is of version 7, as text and as bytes" is "1|1" \
 draw_at_once() {
     local jobs=()
     for ((process = 0; process < processes; process++)); do
-        FLAKE_NODE_RANGE=$process query 'SELECT flake_next() FROM generate_series(1, 100000)' > "$dir/drawn.$process" &
+        FLAKE_NODE=$process query 'SELECT flake_next() FROM generate_series(1, 100000)' > "$dir/drawn.$process" &
         jobs+=($!)
     done
     wait "${jobs[@]}"
@@ -80,20 +80,20 @@ judge "SQLite: a connection closed and opened anew repeats nothing" reconnects
 
 node_is_held() {
     mkfifo "$dir/in" "$dir/out"
-    FLAKE_EXCLUSIVE=$dir FLAKE_NODE_RANGE=7 query < "$dir/in" > "$dir/out" &
+    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 query < "$dir/in" > "$dir/out" &
     local holder=$! code=0
     exec 3> "$dir/in" 4< "$dir/out"
     echo "SELECT 'held';" >&3
     read -r _ <&4
-    FLAKE_EXCLUSIVE=$dir FLAKE_NODE_RANGE=7 says 'node 7: .*else' query 'SELECT 1' || code=1
-    FLAKE_EXCLUSIVE=$dir FLAKE_NODE_RANGE=8 says '^1$' query 'SELECT 1' || code=1
+    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 says 'node 7: .*else' query 'SELECT 1' || code=1
+    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=8 says '^1$' query 'SELECT 1' || code=1
     exec 3>&- 4<&-
     wait $holder || code=1
-    FLAKE_EXCLUSIVE=$dir FLAKE_NODE_RANGE=7 says '^1$' query 'SELECT 1' && return $code
+    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 says '^1$' query 'SELECT 1' && return $code
 }
 judge "SQLite: a second process with the same node is refused while the first lives" node_is_held
-FLAKE_NODE_RANGE=1024 judge "SQLite: a node too large is refused, and why" says 'node 1024: .*node_bits' query 'SELECT 1'
-FLAKE_NODE_RANGE=one judge "SQLite: no number is no node" says 'FLAKE_NODE_RANGE: is not a decimal number' query 'SELECT 1'
+FLAKE_NODE=1024 judge "SQLite: a node too large is refused, and why" says 'node 1024: .*node_bits' query 'SELECT 1'
+FLAKE_NODE=one judge "SQLite: no number is no node" says 'FLAKE_NODE: is not a decimal number' query 'SELECT 1'
 judge "SQLite: what is no id has no time" says 'flake_time: not an id' query 'SELECT flake_time(-1)'
 judge "SQLite: the time of NULL is NULL" is "" 'SELECT flake_time(NULL)'
 close_with_counts

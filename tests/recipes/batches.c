@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * flake_next_n fills an array with one draw for each unit. flake_prefetch_next takes ids one by one from
- * a thread's own stock, bought in one draw; they are as old as the stock, so its age has a bound.
+ * When a program needs many IDs at once. flake_next_n fills an array with one atomic operation for each
+ * time unit. flake_prefetch_next returns IDs one by one from a thread's own stock, claimed in one batch; they
+ * are as old as the stock, so limit its age.
  */
 #include "flake.h"
+#include <stdio.h>
 
 static flake_gen ids;
 static flake_options options;
@@ -11,12 +13,17 @@ static flake_prefetch stock; // one for each thread
 static uint64_t many[10000];
 
 int main(void) {
+    flake_why why;
     uint64_t id;
     options.layout = flake_layout_hazelcast;
     options.node = 1234;
-    options.max_ahead_ms = 15000; // as Hazelcast: ids may lie up to 15 s in the future
-    if (flake_init(&ids, &options, NULL) != FLAKE_OK) return 1;
-    if (flake_next_n(&ids, many, 10000) != FLAKE_OK) return 1;
-    if (flake_prefetch_init(&stock, &ids, 100, 10000, NULL) != FLAKE_OK) return 1; // 100 ids, for 10 s
-    return flake_prefetch_next(&stock, &id) != FLAKE_OK;
+    options.max_ahead_ms = 15000; // as Hazelcast: IDs may be up to 15 s ahead of the clock
+    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    flake_status status = flake_next_n(&ids, many, 10000);
+    if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    if (flake_prefetch_init(&stock, &ids, 100, 10000, &why) != FLAKE_OK) // 100 IDs, for 10 s
+        return fprintf(stderr, "%s\n", why.text), 1;
+    status = flake_prefetch_next(&stock, &id);
+    if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * An event loop: flake_try never waits. On FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS, flake_retry_ns is the loop's
- * timeout, and requests stay in the loop's own list. No other status passes with time.
+ * When a thread must never block. flake_try returns at once. On FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS
+ * requests stay in the loop's own list, and flake_retry_ns is the loop's timeout. No other status goes away
+ * with time.
  */
 #include "flake.h"
 #include <poll.h>
@@ -19,19 +20,20 @@ static int timeout_ms(void) {
 int main(void) {
     static char requests[1000];
     int ends[2], waiting = 0, answered = 0;
+    flake_why why;
     flake_status status = FLAKE_OK;
     uint64_t id;
-    options.layout = flake_layout_sonyflake; // 256 ids each 10 ms are soon spent
-    if (pipe(ends) != 0 || flake_init(&ids, &options, NULL) != FLAKE_OK) return 1;
-    if (write(ends[1], requests, sizeof requests) != sizeof requests) return 1;
+    options.layout = flake_layout_sonyflake; // 256 IDs in 10 ms are soon exhausted
+    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    if (pipe(ends) != 0 || write(ends[1], requests, sizeof requests) != sizeof requests)
+        return perror("pipe"), 1;
     while (answered < 1000) {
         struct pollfd event = {ends[0], POLLIN, 0};
-        if (poll(&event, 1, waiting ? timeout_ms() : -1) < 0) return 1;
+        if (poll(&event, 1, waiting ? timeout_ms() : -1) < 0) return perror("poll"), 1;
         if (event.revents & POLLIN) waiting += (int)read(ends[0], requests, sizeof requests);
         for (; waiting && (status = flake_try(&ids, &id)) == FLAKE_OK; waiting--) answered++;
-        if (status != FLAKE_OK && status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACKWARDS) {
-            (void)fprintf(stderr, "%s\n", flake_status_str(status));
-            return 1;
-        }
+        if (status != FLAKE_OK && status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACKWARDS)
+            return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     }
+    return 0;
 }

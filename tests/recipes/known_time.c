@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * A loop that reads the clock once a turn hands that reading in, and no id costs another. An old reading
- * counts as the newest unit, so it can't harm; FLAKE_AGAIN says that the unit of the reading is spent.
+ * When a loop reads the clock once a turn anyway: no ID costs another reading. An older reading counts as
+ * the newest unit, so it is harmless. FLAKE_AGAIN: the sequence of the reading's unit is exhausted.
  */
 #include "flake.h"
+#include <stdio.h>
 
 static flake_gen ids;
 
 int main(void) {
-    if (flake_init(&ids, NULL, NULL) != FLAKE_OK) return 1;
+    flake_why why;
+    if (flake_init(&ids, NULL, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     for (int turn = 0; turn < 100; turn++) {
         struct timespec now;
         uint64_t id;
@@ -16,7 +18,9 @@ int main(void) {
         const int64_t unix_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
         for (int event = 0; event < 50; event++) {
             const flake_status status = flake_try_at(&ids, unix_ms, &id);
-            if (status != FLAKE_OK && status != FLAKE_AGAIN) return 1;
+            if (status == FLAKE_AGAIN) break; // the other events get theirs in the next turn
+            if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
         }
     }
+    return 0;
 }

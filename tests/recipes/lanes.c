@@ -1,31 +1,41 @@
 /* SPDX-License-Identifier: MIT
  *
- * Many threads and one object: a draw takes the lane that its processor has at hand, and any thread can
- * have all ids of a unit. The fast clock spares most draws the call of the system's clock.
+ * When many threads draw at once and contend for the generator's word. The options give it a lane for
+ * each of them: a draw takes the lane that its processor used last, and any thread can draw all IDs of a
+ * unit. With the fast clock most draws do not read the system's clock.
  */
 #include "flake.h"
 #include <pthread.h>
+#include <stdio.h>
 
 enum { THREADS = 4, REQUESTS = 10000 };
 static flake_gen ids;
-static flake_lane each[THREADS]; /* as many as threads run at once */
+static flake_options options;
+static flake_lane lanes[THREADS]; // as many as threads run at once
 
-static void *serve(void *ends_well) {
+static void *serve(void *ended_well) {
     uint64_t id;
-    for (int i = 0; i < REQUESTS; i++)
-        if (flake_next(&ids, &id) != FLAKE_OK) return NULL;
-    return ends_well;
+    for (int i = 0; i < REQUESTS; i++) {
+        const flake_status status = flake_next(&ids, &id);
+        if (status != FLAKE_OK) {
+            fprintf(stderr, "%s\n", flake_status_str(status));
+            return NULL;
+        }
+    }
+    return ended_well;
 }
 
 int main(void) {
     pthread_t threads[THREADS];
     void *ended;
-    flake_options options;
-    memset(&options, 0, sizeof options);
+    flake_why why;
+    options.lanes = lanes;
+    options.lane_count = THREADS;
     options.clock.kind = FLAKE_CLOCK_FAST;
-    if (flake_init(&ids, with_lanes(&options, each, THREADS), NULL) != FLAKE_OK) return 1;
+    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, serve, &ids) != 0) return 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_join(threads[i], &ended) != 0 || !ended) return 1;
+    return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Containers, or processes, of one host share a directory, and each claims the lowest free number in it.
- * The next holder of a number starts after all IDs of the last one, even if that one was killed, ran ahead
- * of the clock, or saw it go backwards. Not on a network file system.
+ * When containers, or processes, of one host have no node numbers. They share a directory, and each claims
+ * the lowest free number in it. The next holder of a number starts after all IDs of the last one, even if
+ * that one was killed, ran ahead of the clock, or saw it go backwards. Not on a network file system.
  */
 #include "flake.h"
 #include <stdio.h>
@@ -10,20 +10,23 @@
 
 static flake_gen ids;
 static flake_options options;
-static flake_state state; // stays where it is while it is open
+static flake_state state; // must not be moved while it is open
 static flake_state_options where;
 
 int main(void) {
     flake_why why;
-    uint64_t id, number;
+    uint64_t id;
     where.dir = "ids.numbers";
     where.count = 1024; // the numbers 0 to 1023
     (void)mkdir(where.dir, 0777);
-    if (flake_state_open(&state, &where, &options, &number, &why) != FLAKE_OK)
+    if (flake_state_open(&state, &where, &options, &options.node, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
-    options.node = (uint32_t)number;
     options.state = &state; // or the next holder could repeat IDs
-    if (flake_init(&ids, &options, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
-    printf("%llu of node %u\n", (unsigned long long)id, (unsigned)options.node);
-    return flake_state_close(&state) != FLAKE_OK; // after the last ID
+    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    flake_status status = flake_next(&ids, &id);
+    if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    printf("%llu of node %llu\n", (unsigned long long)id, (unsigned long long)options.node);
+    status = flake_state_close(&state); // after the last ID
+    if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    return 0;
 }

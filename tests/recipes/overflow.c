@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * While callers queue, a note goes into a ring once a millisecond: how many wait, and for how long
- * already. The last note has count 0. Nobody waits for the ring: when it is full, notes are dropped.
+ * When an operator is to know that a generator is too slow for its callers. While they wait, an event goes
+ * into a ring once a millisecond: how many wait, and for how long already. The last event has 0 waiting. No
+ * caller waits for the ring: when it is full, events are dropped.
  */
 #include "flake.h"
 #include <stdio.h>
@@ -13,11 +14,16 @@ static flake_ring_slot slots[64];
 static uint64_t many[1000];
 
 int main(void) {
-    flake_overflow note;
-    options.layout = flake_layout_hazelcast; // 64 ids a ms
+    flake_why why;
+    flake_overflow event;
+    options.layout = flake_layout_hazelcast; // 64 IDs a ms
     options.overflow = &ring;
-    if (flake_ring_init(&ring, slots, 64) != FLAKE_OK || flake_init(&ids, &options, NULL) != FLAKE_OK) return 1;
-    if (flake_next_n(&ids, many, 1000) != FLAKE_OK) return 1;
-    while (flake_ring_pop(&ring, &note)) // from any thread
-        printf("%u queued, for %u ms\n", (unsigned)note.waiting, (unsigned)note.elapsed_ms);
+    flake_status status = flake_ring_init(&ring, slots, 64);
+    if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    status = flake_next_n(&ids, many, 1000);
+    if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    while (flake_ring_pop(&ring, &event)) // from any thread
+        printf("%u waiting, for %u ms\n", (unsigned)event.waiting, (unsigned)event.elapsed_ms);
+    return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * A prefork server: a child that went on with its parent's generator would repeat its ids, so it gets
- * FLAKE_FORKED until it has said which numbers are its own: another node, or other sequence numbers. (A
- * program that turns itself into a daemon has forked, too: it initialises its generators after that.) A
- * worker that takes over a dead one's number must begin in a later unit of time, which start_next_unit sees to.
- * sno_generate needs none of this, if it was called once before the fork: in a child it takes another
- * partition.
+ * When a server forks workers. A child that continued with its parent's generator would repeat its IDs, so
+ * it gets FLAKE_FORKED until it has numbers of its own: another node, or another sequence range. (A program
+ * that becomes a daemon has forked, too: initialise generators after that.) A worker that takes over the
+ * number of a dead one must start in a later time unit, which start_next_unit ensures. sno_generate needs none
+ * of this, if it was called once before the fork: in a child it takes another partition.
  */
 #include "flake.h"
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,17 +16,23 @@ static flake_gen ids;
 static flake_options options;
 
 static int work(unsigned worker) {
+    flake_why why;
     uint64_t id;
     if (flake_next(&ids, &id) != FLAKE_FORKED) return 1;
-    options.node = flake_idgen_node(3, worker);
+    options.node = worker;
     options.start_next_unit = true;
-    return flake_reinit_after_fork(&ids, &options, NULL) || flake_next(&ids, &id);
+    if (flake_reinit_after_fork(&ids, &options, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
+    const flake_status status = flake_next(&ids, &id);
+    if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    return 0;
 }
 
 int main(void) {
+    flake_why why;
     int status, failed = 0;
-    options.node = flake_idgen_node(3, 0); // the parent's
-    if (flake_init(&ids, &options, NULL) != FLAKE_OK) return 1;
+    options.node = 0; // the parent's
+    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     for (unsigned worker = 1; worker <= WORKERS; worker++)
         if (fork() == 0) _exit(work(worker));
     while (wait(&status) > 0) failed |= status;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Workers that draw from one generator, which lies in memory that they share: one node number for all,
- * and a worker that is killed and replaced needs no new one. The word knows nothing of addresses or
- * owners: a process that dies in the middle of a call holds up nobody.
+ * When forked workers are to draw from one generator: it is in memory that they share. One node number
+ * serves all, and a worker that is killed and replaced needs no new one. A process that dies in the middle
+ * of a call holds up no other.
  */
 #define _DEFAULT_SOURCE // MAP_ANONYMOUS
 #include "flake.h"
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,15 +14,24 @@
 enum { WORKERS = 4 };
 static flake_options options;
 
+static int work(flake_gen *ids) {
+    uint64_t id;
+    const flake_status status = flake_next(ids, &id);
+    if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    return 0;
+}
+
 int main(void) {
     int status, failed = 0;
-    uint64_t id;
-    void *memory = mmap(NULL, sizeof(flake_gen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    flake_why why;
+    void *memory =
+        mmap(NULL, sizeof(flake_gen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     flake_gen *ids = (flake_gen *)memory;
+    if (memory == MAP_FAILED) return perror("mmap"), 1;
     options.shared_memory = true;
-    if (memory == MAP_FAILED || flake_init(ids, &options, NULL) != FLAKE_OK) return 1;
+    if (flake_init(ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     for (int worker = 0; worker < WORKERS; worker++)
-        if (fork() == 0) _exit(flake_next(ids, &id) != FLAKE_OK);
+        if (fork() == 0) _exit(work(ids));
     while (wait(&status) > 0) failed |= status;
     return failed != 0;
 }

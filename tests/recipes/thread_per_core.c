@@ -1,27 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thread per core: each owns a shard, which is a range of the sequence numbers and a word on cache
- * lines of its own. A shard has its share of a unit's ids, here a quarter.
+ * When a program has one thread per core. Each has a generator with a part of the sequence range, here a
+ * quarter, and draws from it with plain loads and stores.
  */
 #include "flake.h"
 #include <pthread.h>
+#include <stdio.h>
 
 enum { THREADS = 4, REQUESTS = 10000 };
 static flake_gen shards[THREADS];
 
 static void *serve(void *mine) {
     uint64_t id;
-    for (int i = 0; i < REQUESTS; i++)
-        if (flake_next((flake_gen *)mine, &id) != FLAKE_OK) return mine;
-    return NULL;
+    for (int i = 0; i < REQUESTS; i++) {
+        const flake_status status = flake_next((flake_gen *)mine, &id);
+        if (status != FLAKE_OK) {
+            fprintf(stderr, "%s\n", flake_status_str(status));
+            return NULL;
+        }
+    }
+    return mine;
 }
 
 int main(void) {
     pthread_t threads[THREADS];
-    void *failed;
-    if (flake_init_shards(shards, THREADS, NULL, NULL) != FLAKE_OK) return 1;
+    void *ended;
+    flake_why why;
+    if (flake_init_shards(shards, THREADS, NULL, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, serve, &shards[i]) != 0) return 1;
     for (int i = 0; i < THREADS; i++)
-        if (pthread_join(threads[i], &failed) != 0 || failed) return 1;
+        if (pthread_join(threads[i], &ended) != 0 || !ended) return 1;
+    return 0;
 }

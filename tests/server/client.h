@@ -213,10 +213,10 @@ static inline response *hear(client *c, bool head_only) {
 }
 
 /* It is asked, and answers. */
-#define SERVES(c, target)                        \
-    do {                                         \
-        ask(c, target);                          \
-        CHECK_EQ(hear(c, false)->status, 200);   \
+#define SERVES(c, target)                      \
+    do {                                       \
+        ask(c, target);                        \
+        CHECK_EQ(hear(c, false)->status, 200); \
     } while (0)
 
 /* The server has closed in order, without a reset, and said nothing more. */

@@ -13,22 +13,23 @@ enum {
     batch = 100 /* ids drawn at once */
 };
 
-static flake_layout (*const layouts[])(void) = {flake_layout_idgen,
-                                                flake_layout_hazelcast,
-                                                flake_layout_uniqueid_ordered,
-                                                flake_layout_uniqueid_spread,
-                                                flake_layout_twitter,
-                                                flake_layout_sonyflake,
-                                                flake_layout_discord,
-                                                flake_layout_instagram,
-                                                flake_layout_mastodon,
-                                                flake_layout_js53};
-enum {
-    flakes = sizeof layouts / sizeof *layouts,
-    wides = 5, /* of 128 bits: boundary's, UUIDs, ULIDs */
-    sno = flakes + wides,
-    generators
-};
+static const flake_layout layouts[] = {FLAKE_LAYOUT_DEFAULT,
+                                       FLAKE_LAYOUT_IDGEN,
+                                       FLAKE_LAYOUT_HAZELCAST,
+                                       FLAKE_LAYOUT_UNIQUEID_ORDERED,
+                                       FLAKE_LAYOUT_UNIQUEID_SPREAD,
+                                       FLAKE_LAYOUT_TWITTER,
+                                       FLAKE_LAYOUT_SONYFLAKE,
+                                       FLAKE_LAYOUT_DISCORD,
+                                       FLAKE_LAYOUT_INSTAGRAM,
+                                       FLAKE_LAYOUT_MASTODON,
+                                       FLAKE_LAYOUT_JS53,
+                                       FLAKE_LAYOUT_BOUNDARY,
+                                       FLAKE_LAYOUT_UUID7,
+                                       FLAKE_LAYOUT_UUID7_NODE,
+                                       FLAKE_LAYOUT_UUID8,
+                                       FLAKE_LAYOUT_ULID};
+enum { sno = sizeof layouts / sizeof *layouts, generators };
 
 static const struct {
     const char *name;
@@ -46,43 +47,35 @@ static const struct {
                {"ulid", -1, 0}};
 enum { dec = 0, base62 = 6, text, uuid, ulid, format_count };
 
-static const struct {
-    const char *name;
-    form_128 form;
-    bool has_node;
-    unsigned format; /* of a list that names none */
-} wide_layouts[wides] = {{"boundary", FORM_BOUNDARY, true, base62},
-                         {"uuid7", FORM_UUID7, false, uuid},
-                         {"uuid7_node", FORM_UUID7_NODE, true, uuid},
-                         {"uuid8", FORM_UUID8, true, uuid},
-                         {"ulid", FORM_ULID, false, ulid}};
-
 enum { mode_lanes, mode_shared, mode_shard, mode_none };
 static const char *const modes[] = {"lanes", "shared", "shard", "none"};
 enum { mode_count = sizeof modes / sizeof *modes };
 static unsigned mode_made;
 
-static flake_gen lanes[flakes];
-static flake_lane lanes_of[flakes][max_threads];
-static flake_gen shared[flakes];
-static flake_gen shards[flakes][max_threads];
-/* One whole in mode lanes, one word in the others: 128 bits have no shards. */
-static flake_gen wide_lanes[wides];
-static flake_lane lanes_of_wide[wides][max_threads];
-static flake_gen wide_shared[wides];
+/* The first one for all threads, or with shards one for each. */
+static flake_gen gens[sno][max_threads];
+static flake_lane lanes[sno][max_threads];
 /* Drawn in batches only, each of them one read-modify-write: shared in each mode. */
 static sno_gen snos;
 
-static bool is_wide(unsigned layout) { return layout >= flakes && layout < sno; }
+static bool is_wide(unsigned layout) { return layout != sno && layouts[layout].format; }
 
-static const char *layout_name(unsigned layout) {
-    return layout == sno     ? "sno"
-           : is_wide(layout) ? wide_layouts[layout - flakes].name
-                             : layouts[layout]().name;
+/* UUIDs and ULIDs have no shards; nor has any other layout of 128 bits here. */
+static flake_gen *gen_of(unsigned thread, unsigned layout) {
+    return &gens[layout][mode_made == mode_shard && !is_wide(layout) ? thread : 0];
 }
 
+static const char *layout_name(unsigned layout) {
+    return layout == sno ? "sno" : layouts[layout].name;
+}
+
+/* Of a list that names none. */
 static unsigned usual_format(unsigned layout) {
-    return layout == sno ? text : is_wide(layout) ? wide_layouts[layout - flakes].format : dec;
+    if (layout == sno) return text;
+    if (!is_wide(layout)) return dec;
+    return layouts[layout].format == flake_layout_boundary.format ? base62
+           : layouts[layout].format == flake_layout_ulid.format   ? ulid
+                                                                  : uuid;
 }
 
 /* A layout whose bits don't hold the node number is not offered. */
@@ -95,25 +88,19 @@ static unsigned lanes_for(unsigned threads, const flake_layout *l) {
 }
 
 static void make_generators(unsigned mode, unsigned threads, unsigned node) {
-    flake_options flake = {0};
-    flake.node = node;
     mode_made = mode;
-    for (unsigned i = 0; i < flakes; i++) {
-        flake.layout = layouts[i]();
-        made[i] = mode == mode_lanes   ? flake_init(&lanes[i], with_lanes(&flake, lanes_of[i], lanes_for(threads, &flake.layout)), NULL)
-                  : mode == mode_shard ? flake_init_shards(shards[i], threads, &flake, NULL)
-                                       : flake_init(&shared[i], &flake, NULL);
+    for (unsigned i = 0; i < sno; i++) {
+        flake_options o = {0};
+        o.layout = layouts[i];
+        o.node = layouts[i].format && !layouts[i].node_bits ? 0 : node;
+        if (mode == mode_lanes) {
+            o.lanes = lanes[i];
+            o.lane_count = lanes_for(threads, &o.layout);
+        }
+        made[i] = mode == mode_shard && !is_wide(i) ? flake_init_shards(gens[i], threads, &o, NULL)
+                                                    : flake_init(gens[i], &o, NULL);
     }
-    for (unsigned i = 0; i < wides; i++) {
-        const uint64_t worker = wide_layouts[i].has_node ? node : 0;
-        memset(&flake, 0, sizeof flake);
-        flake.form = wide_layouts[i].form;
-        made[flakes + i] =
-            mode == mode_lanes
-                ? flake_init(&wide_lanes[i], with_lanes(of_128(&flake, worker), lanes_of_wide[i], threads), NULL)
-                : flake_init(&wide_shared[i], of_128(&flake, worker), NULL);
-    }
-    if (sno_init(&snos, NULL, NULL, NULL) != FLAKE_OK) made[sno] = FLAKE_INVALID;
+    made[sno] = sno_init(&snos, NULL, NULL, NULL);
 }
 
 typedef union ids {
@@ -122,26 +109,17 @@ typedef union ids {
     sno_id sno[batch];
 } ids;
 
+/* How many of n were available. */
 static size_t draw(unsigned thread, unsigned layout, ids *drawn, size_t n) {
-    if (is_wide(layout))
-        return mode_made == mode_lanes
-                   ? got128_n(&wide_lanes[layout - flakes], drawn->wide, n)
-                   : got128_n(&wide_shared[layout - flakes], drawn->wide, n);
-    size_t got;
-    if (layout == sno) return (void)sno_try_n(&snos, 0, drawn->sno, n, &got), got;
-    if (mode_made == mode_lanes) return got64_n(&lanes[layout], drawn->flake, n);
-    if (mode_made == mode_shard) return got64_n(&shards[layout][thread], drawn->flake, n);
-    return got64_n(&shared[layout], drawn->flake, n);
+    size_t got = 0;
+    if (layout == sno) (void)!sno_try_n(&snos, 0, drawn->sno, n, &got);
+    else if (is_wide(layout)) (void)!flake128_try_n(gen_of(thread, layout), drawn->wide, n, &got);
+    else (void)!flake_try_n(gen_of(thread, layout), drawn->flake, n, &got);
+    return got;
 }
 
 static int64_t retry_ns(unsigned thread, unsigned layout) {
-    if (is_wide(layout))
-        return mode_made == mode_lanes ? flake_retry_ns(&wide_lanes[layout - flakes])
-                                       : flake_retry_ns(&wide_shared[layout - flakes]);
-    if (layout == sno) return flake_retry_ns(&snos.gen);
-    if (mode_made == mode_lanes) return flake_retry_ns(&lanes[layout]);
-    if (mode_made == mode_shard) return flake_retry_ns(&shards[layout][thread]);
-    return flake_retry_ns(&shared[layout]);
+    return flake_retry_ns(layout == sno ? &snos.gen : gen_of(thread, layout));
 }
 
 static bool has_format(unsigned layout, unsigned format) {

@@ -13,7 +13,6 @@ static server usual;
 
 static void each_request_on_a_connection_has_an_id_of_its_own(void) {
     client *c = connect_to(usual);
-    const flake_layout idgen = flake_layout_idgen;
     uint64_t last = 0;
     for (int i = 0; i < 1000; i++) {
         ask(c, "/");
@@ -21,7 +20,7 @@ static void each_request_on_a_connection_has_an_id_of_its_own(void) {
         CHECK_EQ(r->status, 200);
         CHECK_STR(r->body, "hello\n");
         CHECK(!r->closes);
-        CHECK(is_later(&idgen, id_of(r), last));
+        CHECK(is_later(&flake_layout_default, id_of(r), last));
         last = id_of(r);
     }
     leave(c);
@@ -35,7 +34,7 @@ static int64_t unix_s(void) {
 
 static void an_id_has_the_server_s_time_and_node(void) {
     client *c = connect_to(usual);
-    const flake_layout layout = flake_layout_idgen;
+    const flake_layout layout = flake_layout_default;
     const int64_t begun = unix_s();
     flake_parts parts = {0};
     ask(c, "/");
@@ -47,7 +46,6 @@ static void an_id_has_the_server_s_time_and_node(void) {
 
 static void pipelined_requests_are_answered_in_their_order(void) {
     client *c = connect_to(usual);
-    const flake_layout idgen = flake_layout_idgen;
     uint64_t last = 0;
     for (int i = 0; i < 300; i++) {
         char target[64];
@@ -62,7 +60,7 @@ static void pipelined_requests_are_answered_in_their_order(void) {
         for (size_t k = 0; k < r->length; k++) lines += r->body[k] == '\n';
         CHECK_EQ(r->status, 200);
         CHECK_EQ(lines, i % 3 == 0 ? i / 3 + 1 : i % 3 == 1);
-        CHECK(is_later(&idgen, id_of(r), last));
+        CHECK(is_later(&flake_layout_default, id_of(r), last));
         last = id_of(r);
     }
     leave(c);
@@ -165,11 +163,34 @@ static void what_is_no_request_is_refused_by_name(void) {
 
 static void a_malformed_request_line_is_refused(void) {
     static const char *const lines[] = {
-        "", "GET", "GET ", "GET /", "GET / ", "/ HTTP/1.1", " GET / HTTP/1.1", " / HTTP/1.1", "GET index HTTP/1.1",
-        "GET  / HTTP/1.1", "GET /  HTTP/1.1", "GET / HTTP/1.1 ", "GET\t/ HTTP/1.1", "GET /\tHTTP/1.1",
-        "GET /a b HTTP/1.1", "GET /#a HTTP/1.1", "GET /\xc3\xa4 HTTP/1.1", "G(T / HTTP/1.1",
-        "G\xc3\x84T / HTTP/1.1", "GET: / HTTP/1.1", "GET / http/1.1", "GET / HTTP/1", "GET / HTTP/11",
-        "GET / HTTP/1,1", "GET / HTTP/1.10", "GET / HTTP/01.1", "GET / HTTP/-1.1", "GET / HTTP 1.1",
+        "",
+        "GET",
+        "GET ",
+        "GET /",
+        "GET / ",
+        "/ HTTP/1.1",
+        " GET / HTTP/1.1",
+        " / HTTP/1.1",
+        "GET index HTTP/1.1",
+        "GET  / HTTP/1.1",
+        "GET /  HTTP/1.1",
+        "GET / HTTP/1.1 ",
+        "GET\t/ HTTP/1.1",
+        "GET /\tHTTP/1.1",
+        "GET /a b HTTP/1.1",
+        "GET /#a HTTP/1.1",
+        "GET /\xc3\xa4 HTTP/1.1",
+        "G(T / HTTP/1.1",
+        "G\xc3\x84T / HTTP/1.1",
+        "GET: / HTTP/1.1",
+        "GET / http/1.1",
+        "GET / HTTP/1",
+        "GET / HTTP/11",
+        "GET / HTTP/1,1",
+        "GET / HTTP/1.10",
+        "GET / HTTP/01.1",
+        "GET / HTTP/-1.1",
+        "GET / HTTP 1.1",
         "GET / FTP/1.1",
     };
     char request[256];
@@ -374,10 +395,6 @@ static void who_says_no_more_still_hears_every_answer(void) {
 
 /* ---- lists ---- */
 
-static flake_layout (*const layouts[])(void) = {
-    flake_layout_idgen,           flake_layout_hazelcast, flake_layout_uniqueid_ordered,
-    flake_layout_uniqueid_spread, flake_layout_twitter,   flake_layout_sonyflake,
-    flake_layout_discord,         flake_layout_instagram, flake_layout_js53};
 static const char *const forms[] = {"dec",    "hex",    "bin",    "",
                                     "base32", "base36", "base58", "base62"};
 
@@ -386,8 +403,9 @@ static char *next_line(char **rest) { return strtok_r(*rest, "\n", rest); }
 
 static void a_list_has_each_layout_in_each_format(void) {
     client *c = connect_to(usual);
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-        const flake_layout layout = layouts[i]();
+    flake_layout layout = {0};
+    for (size_t i = 0; flake_layout_at(i, &layout) == FLAKE_OK; i++) {
+        if (layout.format || !layout.node_bits) continue;
         for (int form = 0; form < (int)(sizeof forms / sizeof *forms); form++) {
             char target[128], *rest = heard.body;
             if (form == FLAKE_BIN4) continue;
@@ -412,16 +430,16 @@ static void a_list_has_each_layout_in_each_format(void) {
 }
 
 /* Ids of 128 bits in a list; lanes' rise by ms, and inside one they differ. */
-static bool is_later_wide(form_128 form, flake128 id, flake128 last) {
+static bool is_later_wide(const flake_layout *l, flake128 id, flake128 last) {
     flake_parts one = {0}, before = {0};
     if (strcmp(server_mode, "lanes") != 0) return flake128_compare(&last, &id) < 0;
-    CHECK_EQ(flake128_decompose(layout_128(form), &id, &one), FLAKE_OK);
-    (void)flake128_decompose(layout_128(form), &last, &before); /* there is none before the first */
+    CHECK_EQ(flake128_decompose(l, &id, &one), FLAKE_OK);
+    (void)flake128_decompose(l, &last, &before); /* there is none before the first */
     return flake128_compare(&last, &id) != 0 && one.unix_ms >= before.unix_ms;
 }
 
 static int compare_wide(const void *a, const void *b) {
-    return flake128_compare(&*(const flake128 *)a, &*(const flake128 *)b);
+    return flake128_compare((const flake128 *)a, (const flake128 *)b);
 }
 
 static size_t twice_among(flake128 *ids, size_t n) {
@@ -434,14 +452,8 @@ static size_t twice_among(flake128 *ids, size_t n) {
 static void a_list_has_wide_ids_in_each_form(void) {
     static const struct {
         const char *name;
-        form_128 form;
-        bool has_node;
         unsigned base; /* without a format */
-    } wides[] = {{"boundary", FORM_BOUNDARY, true, 62},
-                 {"uuid7", FORM_UUID7, false, 0},
-                 {"uuid7_node", FORM_UUID7_NODE, true, 0},
-                 {"uuid8", FORM_UUID8, true, 0},
-                 {"ulid", FORM_ULID, false, 1}};
+    } wides[] = {{"boundary", 62}, {"uuid7", 0}, {"uuid7_node", 0}, {"uuid8", 0}, {"ulid", 1}};
     static const struct {
         const char *format;
         unsigned base; /* 0: a UUID, 1: a ULID, 63: the layout's own */
@@ -455,6 +467,8 @@ static void a_list_has_wide_ids_in_each_form(void) {
     for (size_t w = 0; w < sizeof wides / sizeof *wides; w++) {
         size_t n = 0;
         flake128 last = {0};
+        flake_layout layout = {0};
+        CHECK_EQ(flake_layout_named(wides[w].name, &layout), FLAKE_OK);
         for (size_t i = 0; i < all_bases; i++) {
             const unsigned base = bases[i].base == 63 ? wides[w].base : bases[i].base;
             char target[128], *rest = heard.body;
@@ -473,10 +487,10 @@ static void a_list_has_wide_ids_in_each_form(void) {
                          : base == 1 ? flake128_from_ulid(line, length, &id)
                                      : flake128_parse(line, length, base, &id),
                          FLAKE_OK);
-                CHECK_EQ(flake128_decompose(layout_128(wides[w].form), &id, &parts), FLAKE_OK);
+                CHECK_EQ(flake128_decompose(&layout, &id, &parts), FLAKE_OK);
                 CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
-                if (wides[w].has_node) CHECK_EQ(parts.node, 5);
-                CHECK(is_later_wide(wides[w].form, id, last));
+                if (layout.node_bits) CHECK_EQ(parts.node, 5);
+                CHECK(is_later_wide(&layout, id, last));
                 drawn[n] = last = id;
             }
         }
@@ -550,7 +564,12 @@ static void a_wrong_parameter_is_named(void) {
 /* Reads lists that several connections asked for at once: no id comes twice, nor do the stamps, if they are of
  * the same layout. */
 static void lists_of(const char *layout, bool is_wide) {
-    enum { connections = 8, lists = 10, ids_a_list = 1000, most = connections * lists * (ids_a_list + 1) };
+    enum {
+        connections = 8,
+        lists = 10,
+        ids_a_list = 1000,
+        most = connections * lists * (ids_a_list + 1)
+    };
     static flake128 ids[most];
     client *c[connections];
     char target[64];
@@ -580,7 +599,7 @@ static void lists_of(const char *layout, bool is_wide) {
     CHECK_EQ(twice_among(ids, n), 0);
 }
 
-static void stamps_and_lists_have_no_id_in_common(void) { lists_of("idgen", false); }
+static void stamps_and_lists_have_no_id_in_common(void) { lists_of("default", false); }
 static void lists_of_uuids_have_none_in_common(void) { lists_of("uuid8", true); }
 
 static void a_client_that_does_not_read_holds_up_nobody(void) {

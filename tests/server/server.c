@@ -202,9 +202,9 @@ static void list_ids(connection *c, char *query) {
     if (format == format_count && layout < generators) format = usual_format(layout);
     if (count < 1 || count > max_count) c->body = "count must be a number from 1 to 100000\n";
     else if (layout == generators)
-        c->body = "layout must be idgen, hazelcast, uniqueid_ordered, uniqueid_spread, twitter, "
-                  "sonyflake, discord, instagram, mastodon, js53, boundary, uuid7, uuid7_node, "
-                  "uuid8, ulid or sno\n";
+        c->body = "layout must be default, idgen, hazelcast, uniqueid_ordered, uniqueid_spread, "
+                  "twitter, sonyflake, discord, instagram, mastodon, js53, boundary, uuid7, "
+                  "uuid7_node, uuid8, ulid or sno\n";
     else if (made[layout] == FLAKE_IO) c->body = "this server's system has no random bytes\n";
     else if (made[layout] != FLAKE_OK)
         c->body = "layout has no room for this server's node number\n";
@@ -497,10 +497,7 @@ static bool stamp(worker *w, connection *c) {
     uint64_t id;
     if (options.mode == mode_none) return write_head(c, NULL);
     if (others_wait(w, c, options.layout)) return false;
-    flake_status status = options.mode == mode_lanes ? flake_try(&lanes[options.layout], &id)
-                          : options.mode == mode_shard
-                              ? flake_try(&shards[options.layout][w->index], &id)
-                              : flake_try(&shared[options.layout], &id);
+    const flake_status status = flake_try(gen_of(w->index, options.layout), &id);
     if (status != FLAKE_OK)
         return retry_ns(w->index, options.layout) > patience_ns && fail(c, status);
     if (w->log) (void)fwrite(&id, sizeof id, 1, w->log);
@@ -602,14 +599,18 @@ static bool close_log(worker *w) {
 static const char usage[] =
     "--port=0        0: one that is free; it is printed\n"
     "--threads=N     1 to 64; as many as there are processors\n"
-    "--mode=lanes    one generator on several words; shared: on one; shard: a shard for each thread; none:\n"
+    "--mode=lanes    one generator on several words; shared: on one; shard: a shard for each "
+    "thread; none:\n"
     "                no stamp at all\n"
-    "--layout=idgen  of the stamps, and of /ids when it names none\n"
-    "--node=0        the node number, and boundary's worker; servers at once need several, but for\n"
+    "--layout=default of the stamps, and of /ids when it names none\n"
+    "--node=0        the node number, and boundary's worker; servers at once need several, but "
+    "for\n"
     "                uuid7 and ulid\n"
-    "--idle-ms=30000 a connection ends when for so long no request begins, or one that began is not\n"
+    "--idle-ms=30000 a connection ends when for so long no request begins, or one that began is "
+    "not\n"
     "                whole, or its answer is not read\n"
-    "--drain-ms=2000 SIGTERM and SIGINT end it: it accepts no further connection, answers what it has\n"
+    "--drain-ms=2000 SIGTERM and SIGINT end it: it accepts no further connection, answers what it "
+    "has\n"
     "                received for at most so long, and exits\n"
     "--log=PREFIX    each thread writes the ids that it stamped to PREFIX.0, PREFIX.1, ...\n";
 
@@ -643,9 +644,9 @@ static bool read_option(const char *argument) {
     }
     if (strncmp(argument, "--layout=", 9) == 0) {
         for (options.layout = 0;
-             options.layout < flakes && strcmp(value, layout_name(options.layout)) != 0;)
+             options.layout < sno && strcmp(value, layout_name(options.layout)) != 0;)
             options.layout++;
-        return options.layout < flakes;
+        return options.layout < sno && !is_wide(options.layout);
     }
     options.log = value;
     return strncmp(argument, "--log=", 6) == 0;
@@ -672,7 +673,7 @@ int main(int argc, char **argv) {
             fprintf(stderr, "%s is no option, or its value does not fit:\n%s", argv[i], usage);
             return 2;
         }
-    const uint64_t most = ((uint64_t)1 << layouts[options.layout]().node_bits) - 1;
+    const uint64_t most = ((uint64_t)1 << layouts[options.layout].node_bits) - 1;
     if (options.node > most) {
         fprintf(stderr, "--node=%u: layout %s has 0 to %" PRIu64 "\n", options.node,
                 layout_name(options.layout), most);

@@ -110,9 +110,9 @@ done
 if command -v wrk > /dev/null; then
     for mode in lanes shared shard; do
         judge "$mode: no id twice and none lost" \
-            no_id_twice_and_none_lost $mode 1 idgen "$duration" "$least_rate"
+            no_id_twice_and_none_lost $mode 1 default "$duration" "$least_rate"
         judge "$mode, pipelined: no id twice and none lost" \
-            no_id_twice_and_none_lost $mode 16 idgen "$brief" "$least_rate"
+            no_id_twice_and_none_lost $mode 16 default "$brief" "$least_rate"
         judge "$mode, more requests than ids: no id twice and none lost" \
             no_id_twice_and_none_lost $mode 1 sonyflake "$brief" 0
         judge "$mode: no UUID twice" uuids_differ $mode "$brief"

@@ -34,7 +34,7 @@ static const char *const tool_help[] = {
     "OPTIONS OF ALL\n"
     "    --layout=NAME       what the bits mean: a name that `flake layouts` lists, T-N-S for\n"
     "                        T bits of time, N of node and S of sequence (41-10-12), or\n"
-    "                        hazelcast-S-N; the default is idgen. An ID of 128 bits says\n"
+    "                        hazelcast-S-N. Without it: default. An ID of 128 bits says\n"
     "                        which it has, if it is a UUID or ULID, or else has boundary\n"
     "    --epoch=MS          Unix time in ms at which the ids' time begins, or a date; the\n"
     "                        layout's\n"
@@ -242,9 +242,8 @@ static int64_t tool_read_time(const char *option, const char *text, bool all_ms)
 
 /* ---- layouts ---- */
 
-/* A layout of 128 bits, and what its parts are called. */
+/* What the parts of a layout of 128 bits are called. */
 typedef struct tool_wide {
-    form_128 form;
     const char *maker; /* the 48 bits that tell generators apart; NULL: there are none */
     const char *count; /* the number in a ms */
     int text;          /* how ids are written without --format */
@@ -266,11 +265,11 @@ enum {
     TOOL_ULID
 };
 
-static const tool_wide tool_boundary = {FORM_BOUNDARY, "worker", "sequence", TOOL_BASE62};
-static const tool_wide tool_uuid7 = {FORM_UUID7, "random", "counter", TOOL_UUID};
-static const tool_wide tool_uuid7_node = {FORM_UUID7_NODE, "node", "counter", TOOL_UUID};
-static const tool_wide tool_uuid8 = {FORM_UUID8, "node", "counter", TOOL_UUID};
-static const tool_wide tool_ulid = {FORM_ULID, NULL, "counter", TOOL_ULID};
+static const tool_wide tool_boundary = {"worker", "sequence", TOOL_BASE62};
+static const tool_wide tool_uuid7 = {"random", "counter", TOOL_UUID};
+static const tool_wide tool_uuid7_node = {"node", "counter", TOOL_UUID};
+static const tool_wide tool_uuid8 = {"node", "counter", TOOL_UUID};
+static const tool_wide tool_ulid = {NULL, "counter", TOOL_ULID};
 
 /* What is told of a layout beside what the header says. */
 typedef struct tool_layout {
@@ -281,6 +280,7 @@ typedef struct tool_layout {
 } tool_layout;
 
 static const tool_layout tool_layouts[] = {
+    {"default", "flake.h's own", NULL, NULL, 0, NULL},
     {"idgen", "npm flake-idgen", "datacenter", "worker", 5, NULL},
     {"hazelcast", "Hazelcast's FlakeIdGenerator", NULL, NULL, 0, NULL},
     {"uniqueid_ordered", "Lable uniqueid, TIME_SEQUENTIAL", "generator", "cluster", 4, NULL},
@@ -302,11 +302,11 @@ static const tool_layout tool_layouts[] = {
 /* One that --layout describes, under the name that it is given there. */
 static tool_layout tool_own_layout = {NULL, "your own", NULL, NULL, 0, NULL};
 
-/* A layout as it is used: with its epoch, or 128 bits wide. */
+/* A layout as it is used, with its epoch. */
 typedef struct tool_choice {
     const tool_layout *known;
     flake_layout layout;
-    const tool_wide *wide; /* NULL: `layout` */
+    const tool_wide *wide; /* NULL: it has 64 bits */
 } tool_choice;
 
 static bool tool_is(const char *name, const char *word) {
@@ -333,7 +333,7 @@ static tool_choice tool_choose_known(const tool_layout *known) {
     tool_choice c = {0};
     c.known = known;
     c.wide = known->wide;
-    if (!c.wide) (void)flake_layout_named(known->name, &c.layout);
+    (void)flake_layout_named(known->name, &c.layout);
     return c;
 }
 
@@ -344,10 +344,11 @@ static void tool_set_epoch(tool_choice *c) {
     c->layout.epoch_ms = tool_read_time("--epoch", epoch, true);
 }
 
-static const tool_layout *tool_layout_that_is(const tool_wide *wide) {
-    const tool_layout *layout = tool_layouts;
-    while (layout->wide != wide) layout++;
-    return layout;
+/* The layout of this name; NULL: there is none. */
+static const tool_layout *tool_layout_of(const char *name) {
+    for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++)
+        if (tool_is(tool_layouts[i].name, name)) return &tool_layouts[i];
+    return NULL;
 }
 
 /* The layout that --layout names, or `otherwise`. */
@@ -356,17 +357,15 @@ static tool_choice tool_choose(const tool_layout *otherwise) {
     unsigned bits[3];
     tool_choice c = tool_choose_known(otherwise);
     if (word) {
-        size_t i = 0;
-        while (i < TOOL_LAYOUT_COUNT && !tool_is(tool_layouts[i].name, word)) i++;
-        if (i < TOOL_LAYOUT_COUNT) {
-            c = tool_choose_known(&tool_layouts[i]);
+        if (tool_layout_of(word)) {
+            c = tool_choose_known(tool_layout_of(word));
         } else if (tool_three(word, "", bits, 3)) {
             tool_own_layout.name = word;
             c.known = &tool_own_layout;
             c.wide = NULL;
             c.layout = flake_layout_of(bits[0], bits[1], bits[2], 0);
         } else if (tool_three(word, "hazelcast-", bits, 2)) {
-            c = tool_choose_known(&tool_layouts[1]);
+            c = tool_choose_known(tool_layout_of("hazelcast"));
             c.layout = flake_layout_hazelcast_of(bits[1], bits[0]);
         } else {
             tool_misused("--layout=%s is no layout: `flake layouts` lists them", word);
@@ -419,7 +418,8 @@ static size_t tool_fields_of(const tool_choice *c, uint64_t id, tool_field field
     flake_parts parts;
     tool_add_field(fields, shifts, &n, id, l->time_reversed ? "time, lowest bit first" : "time",
                    l->time_shift, l->time_bits);
-    if (l->time_reversed && flake_decompose(l, id, &parts) == FLAKE_OK) fields[0].value = parts.time;
+    if (l->time_reversed && flake_decompose(l, id, &parts) == FLAKE_OK)
+        fields[0].value = (uint64_t)(parts.unix_ms - l->epoch_ms) / l->unit_ms;
     tool_add_field(fields, shifts, &n, id, "sign", (unsigned)l->time_shift + l->time_bits,
                    l->time_sign);
     tool_add_field(fields, shifts, &n, id, "sequence", l->seq_shift, l->seq_bits);
@@ -472,8 +472,8 @@ static size_t tool_wide_fields(const tool_choice *c, flake128 id, tool_field fie
 typedef struct tool_form {
     const char *name;
     flake_encoding text; /* of 64 bits */
-    unsigned base;   /* of 128 bits; 0: not for them */
-    bool narrow;     /* it is for 64 bits */
+    unsigned base;       /* of 128 bits; 0: not for them */
+    bool narrow;         /* it is for 64 bits */
 } tool_form;
 
 enum { TOOL_AS_UUID = 63, TOOL_AS_ULID }; /* these stand where a base does */
@@ -611,11 +611,10 @@ static bool tool_looks_like_sno(const char *text) {
 static bool tool_could_be(const tool_choice *c, const char *text, int form, bool wide,
                           tool_id *id) {
     flake_parts parts;
-    flake_parts wide_parts;
     if (!tool_parse(text, &tool_forms[form], wide, id)) return false;
     if (!wide) return flake_decompose(&c->layout, id->narrow, &parts) == FLAKE_OK;
-    const form_128 wide_form = c->wide ? c->wide->form : FORM_BOUNDARY;
-    return flake128_decompose(layout_128(wide_form), &id->all, &wide_parts) == FLAKE_OK;
+    return flake128_decompose(c->wide ? &c->layout : &flake_layout_boundary, &id->all, &parts) ==
+           FLAKE_OK;
 }
 
 /* The options that would read a text as 64 or as 128 bits, put at `end`, which is returned. */
@@ -736,20 +735,20 @@ static uint64_t tool_node_of_interface(const tool_choice *c, unsigned bits) {
 }
 
 static uint64_t tool_node_of_ip(const tool_choice *c, unsigned bits) {
-    uint32_t number;
+    uint64_t number;
     if (flake_node_from_ip(&number, &tool_why) != FLAKE_OK) tool_no_node("--ip");
     return tool_fit_bits(c, "--ip", number, 16, bits);
 }
 
 static uint64_t tool_node_of_hostname(const tool_choice *c, unsigned bits) {
-    uint32_t number;
+    uint64_t number;
     if (flake_node_from_hostname(tool_name(TOOL_HOSTNAME), &number, &tool_why) != FLAKE_OK)
         tool_no_node("--hostname");
     return tool_fit(c, "--hostname", number, bits);
 }
 
 static uint64_t tool_node_of_env(const tool_choice *c, unsigned bits) {
-    uint32_t number;
+    uint64_t number;
     if (flake_node_from_env(tool_given[TOOL_ENV], &number, &tool_why) != FLAKE_OK)
         tool_no_node("--env");
     return tool_fit(c, "--env", number, bits);
@@ -784,8 +783,7 @@ static const struct {
 enum { TOOL_SOURCES = sizeof tool_sources / sizeof *tool_sources };
 
 static uint64_t tool_choose_node(const tool_choice *c) {
-    const bool random = c->wide == &tool_uuid7 || c->wide == &tool_ulid;
-    const unsigned bits = random ? 0 : c->wide ? 48 : c->layout.node_bits;
+    const unsigned bits = c->layout.node_bits;
     const char *option = NULL; /* that names the source */
     size_t source = TOOL_SOURCES;
     for (size_t i = 0; i < TOOL_SOURCES; i++) {
@@ -812,16 +810,16 @@ enum { TOOL_BATCH = 4096 };
 #define TOOL_1984_MS INT64_C(441763200000)
 
 static flake_gen tool_gen;
-static flake_gen tool_wide_gen;
 
 /* When the first id could be drawn. */
 static int64_t tool_first_ms(const tool_choice *c) {
-    return c->wide && c->wide->form != FORM_BOUNDARY ? TOOL_1984_MS : c->layout.epoch_ms;
+    return c->wide && c->wide != &tool_boundary ? TOOL_1984_MS : c->layout.epoch_ms;
 }
 
 TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
     char text[TOOL_TIME_SIZE];
-    if (status == FLAKE_TIME_RANGE || status == FLAKE_INVALID) /* a wild epoch is all that is left */
+    if (status == FLAKE_TIME_RANGE ||
+        status == FLAKE_INVALID) /* a wild epoch is all that is left */
         tool_failed(
             "the clock is at no time that layout %s can express, which begins at %s: choose "
             "another --epoch or --layout",
@@ -830,20 +828,13 @@ TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status
 }
 
 static void tool_start(const tool_choice *c) {
-    const uint64_t node = tool_choose_node(c);
     flake_options options = {0};
-    flake_status status;
+    options.layout = c->layout;
+    options.node = tool_choose_node(c);
     if (tool_slot_claimed) options.state = &tool_slot;
-    if (c->wide) {
-        options.layout = *layout_128(c->wide->form);
-        status = flake_init(&tool_wide_gen, of_128(&options, node), NULL);
-    } else {
-        options.layout = c->layout;
-        options.node = (uint32_t)node;
-        status = flake_init(&tool_gen, &options, NULL);
-    }
+    const flake_status status = flake_init(&tool_gen, &options, NULL);
     if (status != FLAKE_OK) tool_cannot_draw(c, status);
-    tool_wait_for_next_unit(c->layout.epoch_ms, c->wide ? 1 : (int64_t)c->layout.unit_ms);
+    tool_wait_for_next_unit(c->layout.epoch_ms, (int64_t)c->layout.unit_ms);
 }
 
 static void tool_stop(void) {
@@ -874,7 +865,7 @@ static int tool_generate(int others, char **words) {
     for (uint64_t done = 0; done < count;) {
         const size_t n = count - done < batch ? (size_t)(count - done) : batch;
         const flake_status status =
-            c.wide ? flake128_next_n(&tool_wide_gen, wide, n) : flake_next_n(&tool_gen, narrow, n);
+            c.wide ? flake128_next_n(&tool_gen, wide, n) : flake_next_n(&tool_gen, narrow, n);
         if (status != FLAKE_OK) tool_cannot_draw(&c, status);
         char *end = buffer;
         for (size_t i = 0; i < n; i++) {
@@ -907,7 +898,7 @@ static bool tool_follows(const tool_choice *c, const tool_id *id, const tool_id 
     if (flake_decompose(&c->layout, id->narrow, &one) != FLAKE_OK ||
         flake_decompose(&c->layout, before->narrow, &other) != FLAKE_OK)
         return false;
-    return one.time != other.time ? one.time > other.time : one.seq > other.seq;
+    return one.unix_ms != other.unix_ms ? one.unix_ms > other.unix_ms : one.seq > other.seq;
 }
 
 static int tool_time_it(int others, char **words) {
@@ -926,7 +917,7 @@ static int tool_time_it(int others, char **words) {
     const int64_t start_ns = TOOL_CLOCK_NS();
     for (uint64_t i = 0; i < count; i++) {
         const flake_status status =
-            c.wide ? flake128_next(&tool_wide_gen, &id.all) : flake_next(&tool_gen, &id.narrow);
+            c.wide ? flake128_next(&tool_gen, &id.all) : flake_next(&tool_gen, &id.narrow);
         if (status != FLAKE_OK) tool_cannot_draw(&c, status);
         if (i > 0 && !tool_follows(&c, &id, &newest)) duplicates++;
         else newest = id;
@@ -953,13 +944,13 @@ static void tool_print_layout(const flake_layout *l) {
     printf("units of %" PRIu32 " ms since %s", l->unit_ms, tool_time(l->epoch_ms, text));
 }
 
-static void tool_print_node(const tool_choice *c, uint32_t node) {
+static void tool_print_node(const tool_choice *c, uint64_t node) {
     const tool_layout *k = c->known;
     if (!c->layout.node_bits) return;
-    printf("node        %" PRIu32, node);
+    printf("node        %" PRIu64, node);
     if (k->high)
-        printf(" (%s %" PRIu32 ", %s %" PRIu32 ")", k->high, node >> k->low_bits, k->low,
-               node & (uint32_t)tool_ones(k->low_bits));
+        printf(" (%s %" PRIu64 ", %s %" PRIu64 ")", k->high, node >> k->low_bits, k->low,
+               node & tool_ones(k->low_bits));
     putchar('\n');
 }
 
@@ -996,7 +987,7 @@ static void tool_print_doubts(const tool_choice *chosen, const char *text, const
         flake_parts parts;
         char time[TOOL_TIME_SIZE];
         if (c.wide || flake_decompose(&c.layout, id->narrow, &parts) != FLAKE_OK) continue;
-        printf("%s--layout=%-16s %s, node %" PRIu32 ", sequence %" PRIu32 "\n", before,
+        printf("%s--layout=%-16s %s, node %" PRIu64 ", sequence %" PRIu32 "\n", before,
                c.known->name, tool_time(parts.unix_ms, time), parts.node, parts.seq);
         before = "            ";
     }
@@ -1024,7 +1015,7 @@ static void tool_print_wide_doubts(const tool_choice *chosen, const tool_id *id)
         char time[TOOL_TIME_SIZE], count[TOOL_COUNT_SIZE];
         if (!c.wide || c.wide == chosen->wide ||
             (id->form.base == TOOL_AS_UUID && c.wide->text != TOOL_UUID) ||
-            flake128_decompose(layout_128(c.wide->form), &id->all, &parts) != FLAKE_OK)
+            flake128_decompose(&c.layout, &id->all, &parts) != FLAKE_OK)
             continue;
         tool_put_count(&c, &parts, count);
         printf("%s--layout=%-16s %s", before, c.known->name, tool_time(parts.unix_ms, time));
@@ -1042,11 +1033,11 @@ static void tool_print_wide_doubts(const tool_choice *chosen, const tool_id *id)
 /* The layout that a UUID's version names. */
 static const tool_layout *tool_layout_of_uuid(flake128 id) {
     for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
-        const tool_wide *wide = tool_layouts[i].wide;
+        const tool_choice c = tool_choose_known(&tool_layouts[i]);
         flake_parts parts;
-        if (wide && wide->text == TOOL_UUID &&
-            flake128_decompose(layout_128(wide->form), &id, &parts) == FLAKE_OK)
-            return &tool_layouts[i];
+        if (c.wide && c.wide->text == TOOL_UUID &&
+            flake128_decompose(&c.layout, &id, &parts) == FLAKE_OK)
+            return c.known;
     }
     return NULL;
 }
@@ -1073,7 +1064,8 @@ TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
     const flake128 zero = {{0}};
     if (its_own)
         tool_misused("'%s' is a UUID of version %u: --layout=%s", text, version, its_own->name);
-    if (flake128_compare(&id, &zero) == 0) tool_misused("'%s' is the nil UUID, which is no id", text);
+    if (flake128_compare(&id, &zero) == 0)
+        tool_misused("'%s' is the nil UUID, which is no id", text);
     if (memcmp(id.bytes, bytes_of_one, 16) == 0)
         tool_misused("'%s' is the max UUID, which is no id", text);
     if (variants[variant][0])
@@ -1087,8 +1079,8 @@ TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
 /* The layout of an id of 128 bits. */
 static tool_choice tool_choose_wide(const char *text, const tool_id *id) {
     const tool_layout *own = id->form.base == TOOL_AS_UUID   ? tool_layout_of_uuid(id->all)
-                             : id->form.base == TOOL_AS_ULID ? tool_layout_that_is(&tool_ulid)
-                                                             : tool_layout_that_is(&tool_boundary);
+                             : id->form.base == TOOL_AS_ULID ? tool_layout_of("ulid")
+                                                             : tool_layout_of("boundary");
     if (!own && !tool_given[TOOL_LAYOUT]) tool_other_uuid(text, id->all);
     return tool_choose(own ? own : &tool_layouts[0]);
 }
@@ -1108,7 +1100,7 @@ static void tool_inspect_wide(const tool_item *item, const tool_id *id) {
     const tool_wide *const w = c.wide;
     flake_parts parts;
     char time[TOOL_TIME_SIZE], hex[TOOL_TEXT_SIZE], count[TOOL_COUNT_SIZE];
-    const flake_status status = flake128_decompose(layout_128(w->form), &id->all, &parts);
+    const flake_status status = flake128_decompose(&c.layout, &id->all, &parts);
     if (status == FLAKE_INVALID) tool_other_uuid(text, id->all);
     if (status != FLAKE_OK)
         tool_misused(
@@ -1130,8 +1122,7 @@ static void tool_inspect_wide(const tool_item *item, const tool_id *id) {
     }
     printf("id          %s (%s)\nlayout      %s: %s\ntime        %s (Unix ms %" PRId64 ")\n", text,
            id->form.name, c.known->name, c.known->about, time, parts.unix_ms);
-    if (w->maker)
-        printf("%-12s%" PRIu64 " (0x%012" PRIx64 ")\n", w->maker, parts.node, parts.node);
+    if (w->maker) printf("%-12s%" PRIu64 " (0x%012" PRIx64 ")\n", w->maker, parts.node, parts.node);
     printf("%-12s%s\n", w->count, count);
     tool_print_texts(id);
     tool_print_wide_doubts(&c, id);
@@ -1159,11 +1150,11 @@ static void tool_inspect_narrow(const tool_item *item, const tool_id *id) {
     if (tool_given[TOOL_JSON]) {
         printf(
             "{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"%s\",\"dec\":\"%" PRIu64 "\","
-            "\"hex\":\"%016" PRIx64 "\",\"time\":\"%s\",\"unix_ms\":%" PRId64 ",\"node\":%" PRIu32,
+            "\"hex\":\"%016" PRIx64 "\",\"time\":\"%s\",\"unix_ms\":%" PRId64 ",\"node\":%" PRIu64,
             text, id->form.name, k->name, id->narrow, id->narrow, time, parts.unix_ms, parts.node);
         if (k->high)
-            printf(",\"%s\":%" PRIu32 ",\"%s\":%" PRIu32, k->high, parts.node >> k->low_bits,
-                   k->low, parts.node & (uint32_t)tool_ones(k->low_bits));
+            printf(",\"%s\":%" PRIu64 ",\"%s\":%" PRIu64, k->high, parts.node >> k->low_bits,
+                   k->low, parts.node & tool_ones(k->low_bits));
         printf(",\"sequence\":%" PRIu32 "}\n", parts.seq);
         return;
     }
@@ -1229,23 +1220,18 @@ static void tool_inspect(const tool_item *item) {
 
 /* ---- range, layouts ---- */
 
-static int64_t tool_last_ms(const tool_choice *c) {
-    if (!c->wide) return flake_layout_end_ms(&c->layout);
-    return c->wide->form == FORM_BOUNDARY ? INT64_MAX : (int64_t)tool_ones(48);
-}
-
 static void tool_range_end(const tool_choice *c, const char *option, int64_t ms, bool last,
                            tool_id *id) {
     char first_text[TOOL_TIME_SIZE], last_text[TOOL_TIME_SIZE];
-    const flake_status status = c->wide ? (last ? flake128_max_at(layout_128(c->wide->form), ms, &id->all)
-                                                : flake128_min_at(layout_128(c->wide->form), ms, &id->all))
+    const flake_status status = c->wide ? (last ? flake128_max_at(&c->layout, ms, &id->all)
+                                                : flake128_min_at(&c->layout, ms, &id->all))
                                         : (last ? flake_max_at(&c->layout, ms, &id->narrow)
                                                 : flake_min_at(&c->layout, ms, &id->narrow));
     id->wide = c->wide != NULL;
     if (status != FLAKE_OK)
         tool_misused("%s is outside of what layout %s can express: %s to %s", option,
                      c->known->name, tool_time(c->layout.epoch_ms, first_text),
-                     tool_time(tool_last_ms(c), last_text));
+                     tool_time(flake_layout_end_ms(&c->layout), last_text));
 }
 
 static int tool_range(int others, char **words) {
@@ -1300,10 +1286,10 @@ static int tool_list_layouts(int others, char **words) {
         tool_field fields[TOOL_FIELDS];
         const size_t n = tool_join_pieces(fields, tool_fields_of_all(&c, fields));
         char text[TOOL_TIME_SIZE];
-        const char *end = tool_time(tool_last_ms(&c), text);
+        const char *end = tool_time(flake_layout_end_ms(&c.layout), text);
         const bool json = tool_given[TOOL_JSON] != NULL;
-        const uint32_t unit_ms = c.wide ? 1 : c.layout.unit_ms;
-        const int64_t epoch_ms = c.wide ? 0 : c.layout.epoch_ms;
+        const uint32_t unit_ms = c.layout.unit_ms;
+        const int64_t epoch_ms = c.layout.epoch_ms;
         printf(json ? "{\"layout\":\"%s\",\"about\":\"%s\",\"fields\":["
                     : "%-16s  %s\n                  ",
                c.known->name, c.known->about);
