@@ -287,7 +287,7 @@ static bool open_all(ways_setup *setup) {
     w.path = path_of("flake");
     if (flake_state_open(&states[0], &w, &whole, NULL, NULL) != FLAKE_OK) return false;
     w.path = path_of("wide");
-    if (flake_state_open(&states[1], &w, of_128(&wide, 0), NULL) != FLAKE_OK) return false;
+    if (flake_state_open(&states[1], &w, of_128(&wide, 0), NULL, NULL) != FLAKE_OK) return false;
     s.path = path_of("sno");
     if (sno_state_open(&sno_states[0], &s, &snos, &pool, NULL) != FLAKE_OK) return false;
     s.path = path_of("sno_shards");

@@ -252,7 +252,7 @@ static void shards_hold_their_parts(void) {
     CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
     CHECK_EQ(descriptors(), before + 1); /* the first has the range of all */
     for (int i = 0; i < 3; i++)
-        CHECK_STR(flake_gen_options(&shards[i])->exclusive, o.exclusive_dir);
+        CHECK_STR(flake_gen_options(&shards[i])->exclusive_dir, o.exclusive_dir);
     CHECK_EQ(take(&gen, 1, 250, 400), FLAKE_IN_USE);
     CHECK_EQ(take(&gen, 1, 300, 400), FLAKE_OK);
     for (int i = 0; i < 3; i++) flake_release(&shards[i]);

@@ -344,7 +344,7 @@ static void may_not_have_one(void) {
 static void may_have_those_below(void) {
     sno_id id;
     flake128 wide;
-    flake_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0};
     memset(&id, 0, sizeof id);
     may_not_have_one();
     EXPECT(reinit_sno(50, 99) == FLAKE_OK && reinit_wide(1, 0, 99) == FLAKE_OK);

@@ -262,7 +262,7 @@ static void behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own(void) {
     flake_snapshot wide_at;
     uint64_t id = 7;
     flake128 wide_id;
-    flake_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0};
     memset(&at, 0, sizeof at);
     memset(&wide_at, 0, sizeof wide_at);
     begin();
@@ -331,7 +331,7 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
     const sno_snapshot pool = pool_of_four();
     uint64_t id = 0;
     flake128 wide_id;
-    flake_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0};
     sno_id drawn;
     sno_snapshot at;
     memset(&wide_id, 0, sizeof wide_id);

@@ -44,7 +44,7 @@ static void open_three(void) {
     open_lanes(3);
 }
 
-static flake_parts parts(uint64_t of) { return parts_of(&lanes.whole, of); }
+static flake_parts parts(uint64_t of) { return parts_of(&lanes, of); }
 
 static size_t lane_of(uint64_t of) {
     const uint64_t place = parts(of).seq - lanes.options.seq_min;

@@ -112,7 +112,7 @@ static flake_status sleep_late(void) {
     flake_stats stats;
     flake_stats_get(&gen, &stats);
     CHECK(stats.waits > 0);
-    return noted(status, flake_i_id_at(&gen, place.time, place.index));
+    return noted(status, flake_i_odd_id(&gen, place.time, place.index));
 }
 
 static void spend_shard(void) {

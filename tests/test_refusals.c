@@ -253,7 +253,7 @@ static void a_wide_generator_of_nothing(void) {
     CHECK_EQ(flake_reinit_after_fork(&wide, of_128(&o, 1), NULL), FLAKE_INVALID);
     CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_INVALID);
     CHECK_EQ(flake_restore(&wide, &s, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_state_open(&state, &w, of_128(&o, (uint64_t)1 << 48), &why), FLAKE_INVALID);
+    CHECK_EQ(flake_state_open(&state, &w, of_128(&o, (uint64_t)1 << 48), NULL, &why), FLAKE_INVALID);
     CHECK(access(w.path, F_OK) != 0);
     CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
     CHECK_EQ(flake128_next(&wide, &id), FLAKE_OK);
@@ -297,7 +297,7 @@ static void a_child_that_goes_on_with_bad_options(void) {
 
 static void this_hosts_name_is_asked_for(void) {
     struct utsname system;
-    uint32_t by_name = 7, by_host = 7;
+    uint64_t by_name = 7, by_host = 7;
     fresh();
     CHECK_EQ(uname(&system), 0);
     CHECK_EQ(flake_node_from_hostname(NULL, &by_host, &why),

@@ -197,7 +197,7 @@ static void what_is_anothers_is_refused(void) {
     o.layout.epoch_ms = 1;
     refused(path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_MISMATCH);
     o = options_of(0);
-    refused(path, flake_state_open(&state, &w, of_128(&o, 1), &why), FLAKE_MISMATCH);
+    refused(path, flake_state_open(&state, &w, of_128(&o, 1), NULL, &why), FLAKE_MISMATCH);
     static flake_state snos;
     flake_why sno_reason;
     flake_state_options sno_where;
@@ -669,8 +669,8 @@ static void every_init_asks_for_the_gates_floor(void) {
     flake_gen shards[2];
     flake_gen wide;
     flake128 wide_id = {{0}};
-    flake_parts wide_parts = {0, 0, 0, 0};
-    flake_parts parts = {0, 0, 0, 0};
+    flake_parts wide_parts = {0, 0, 0};
+    flake_parts parts = {0, 0, 0};
     uint64_t id = 0;
     begin();
     script_at_ms(start_ms);

@@ -301,7 +301,7 @@ static bool open_all(void) {
     w.path = path_of("all_flake");
     status[0] = flake_state_open(&states[0], &w, &whole, NULL, NULL);
     w.path = path_of("all_wide");
-    status[1] = flake_state_open(&states[1], &w, of_128(&wide, 0), NULL);
+    status[1] = flake_state_open(&states[1], &w, of_128(&wide, 0), NULL, NULL);
     s.path = path_of("all_sno");
     sno_status_of[0] = sno_state_open(&sno_states[0], &s, &snos, &pool, NULL);
     s.path = path_of("all_sno_shards");

@@ -526,11 +526,11 @@ static void files_of_version_0_1_0_are_refused(void) {
     flake_options o;
     uint8_t old[FLAKE_I_RECORD] = "idstate\n", found[FLAKE_I_RECORD];
     const flake_options given = options_now();
-    CHECK_EQ(flake_i_resolve(&given, &o), FLAKE_OK);
+    CHECK_EQ(flake_i_fill_in(&given, &o, NULL), FLAKE_OK);
     flake_i_put64(old + 8, (uint64_t)1 << 32);
     flake_i_put64(old + 16, (uint64_t)(start_ms * a_ms));
     flake_i_put64(old + 24, (uint64_t)((start_ms - 3000) * a_ms));
-    flake_i_identity(&o, 'f', flake_i_full_node(&o), old + 32);
+    flake_i_identity(&o, old + 32);
     flake_i_put64(old + 120, flake_i_fnv(old, 120));
     for (size_t n = 0; n <= sizeof old; n++) {
         begin();

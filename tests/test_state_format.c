@@ -179,7 +179,7 @@ static flake_status open_kind(size_t kind) {
     const flake_options o = kind_options(kind);
     const flake_state_options w = where_of("ids");
     if (kind < 2) return open_ids(&o);
-    if (kind == 2 || kind == 5) return flake_state_open(&state, &w, of_128(&o, 0x001a2b3c4d5e), &why);
+    if (kind == 2 || kind == 5) return flake_state_open(&state, &w, of_128(&o, 0x001a2b3c4d5e), NULL, &why);
     if (kind == 3) {
         sno_snapshot pool = pool_of(100, 299);
         return open_snos(&pool) == FLAKE_OK ? FLAKE_OK : FLAKE_MISMATCH;
@@ -316,12 +316,12 @@ static void narrow_and_wide_are_foreign_to_each_other(void) {
     CHECK_EQ(flake_init(&wide, of_128(&o, 0), NULL), FLAKE_MISMATCH);
     close_it(&state);
     pass_ms(10);
-    CHECK_EQ(flake_state_open(&state, &where, of_128(NULL, 0), &why), FLAKE_MISMATCH);
+    CHECK_EQ(flake_state_open(&state, &where, of_128(NULL, 0), NULL, &why), FLAKE_MISMATCH);
 
     begin();
     const flake_state_options again = where_of("ids");
     o.state = NULL;
-    CHECK_EQ(flake_state_open(&state, &again, of_128(&o, 0), &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &again, of_128(&o, 0), NULL, &why), FLAKE_OK);
     narrow.state = o.state = &state;
     CHECK_EQ(flake_init(&gen, &narrow, NULL), FLAKE_MISMATCH);
     CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_MISMATCH);

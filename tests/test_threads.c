@@ -194,7 +194,7 @@ static flake_status narrow(flake_status status, flake128 id, uint64_t *out) {
     if (status != FLAKE_OK) return status;
     if (flake128_decompose(&flake_layout_boundary, &id, &parts) != FLAKE_OK || parts.node != wide_worker)
         return FLAKE_INVALID;
-    *out = parts.time << 16 | parts.seq;
+    *out = (uint64_t)parts.unix_ms << 16 | parts.seq;
     return FLAKE_OK;
 }
 
@@ -959,7 +959,7 @@ static void signals_do_not_use_up_the_patience_of_a_waiter(void) {
     pthread_t thread;
     uint64_t before = 0;
     waiter w = {FLAKE_INVALID, 0, 0};
-    flake_parts parts = {INT64_MAX, 0, 0, 0};
+    flake_parts parts = {INT64_MAX, 0, 0};
     handle_signals();
     memset(&options, 0, sizeof options);
     options.clock.now_ns = read_put_back;

@@ -253,14 +253,14 @@ static void what_generate_prints_of_128_bits_inspect_reads_back(void) {
 /* Layouts of 48 bits of ms. */
 typedef struct uuid_layout {
     const char *name, *maker; /* maker: the 48 bits behind the counter; NULL: a ULID */
-    form_128 form;
+    const flake_layout *layout;
     bool has_node;
 } uuid_layout;
 
-static const uuid_layout uuid_layouts[] = {{"uuid7", "random", FORM_UUID7, false},
-                                           {"uuid7_node", "node", FORM_UUID7_NODE, true},
-                                           {"uuid8", "node", FORM_UUID8, true},
-                                           {"ulid", NULL, FORM_ULID, false}};
+static const uuid_layout uuid_layouts[] = {{"uuid7", "random", &flake_layout_uuid7, false},
+                                           {"uuid7_node", "node", &flake_layout_uuid7_node, true},
+                                           {"uuid8", "node", &flake_layout_uuid8, true},
+                                           {"ulid", NULL, &flake_layout_ulid, false}};
 enum { uuid_layout_count = sizeof uuid_layouts / sizeof *uuid_layouts };
 
 /* NULL: the layout's own. */
@@ -308,7 +308,7 @@ static flake_parts random_parts(const uuid_layout *l) {
 
 static flake128 wide_of(const uuid_layout *l, const flake_parts *parts) {
     flake128 wide = {0};
-    CHECK_EQ(flake128_compose(layout_128(l->form), parts, &wide), FLAKE_OK);
+    CHECK_EQ(flake128_compose(l->layout, parts, &wide), FLAKE_OK);
     return wide;
 }
 
@@ -336,7 +336,7 @@ static void what_generate_prints_of_uuids_and_ulids_inspect_reads_back(void) {
                 inspect_finds_parts(&c, l, text, &parts);
                 (void)generate_at(&c, parts.unix_ms, 1, l->has_node ? parts.node : 0, text);
                 const flake128 wide = read_uuid(text, base_of(l, f));
-                CHECK_EQ(flake128_decompose(layout_128(l->form), &wide, &made), FLAKE_OK);
+                CHECK_EQ(flake128_decompose(l->layout, &wide, &made), FLAKE_OK);
                 CHECK_EQ(made.unix_ms, parts.unix_ms);
                 if (l->has_node) CHECK_EQ(made.node, parts.node);
                 inspect_finds_parts(&c, l, text, &made);
@@ -424,7 +424,7 @@ static void a_range_of_uuids_has_all_of_its_ms(void) {
             CHECK_EQ(
                 run_tool((const char *[]){"range", "--json", "--format=hex", min, from, to, NULL}),
                 0);
-            const unsigned version = l->form == FORM_UUID8 ? 8 : 7;
+            const unsigned version = l->layout->format == FLAKE_I_UUID8 ? 8 : 7;
             (void)snprintf(min, sizeof min, "\"min\":\"%012" PRIx64 "%s\"", (uint64_t)first,
                            l->maker ? version == 8 ? "80008000000000000000" : "70008000000000000000"
                                     : "00000000000000000000");

@@ -31,7 +31,7 @@ static struct ways {
     flake_gen lanes;
     flake_gen wide_lanes;
     flake_lane sno_lane[way_halves];
-    sno_gen sno_gen;
+    sno_gen sno_lanes;
 } ways;
 
 static inline way_outcome way_of_flake(flake_status status) {
@@ -85,7 +85,7 @@ static inline way_outcome way_give_wide(way_ids *out, way_outcome outcome, const
         keys[i] = way_blank;
         if (outcome != WAY_OK && ids[i].bytes[0] == 0x5a) continue;
         CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[i], &parts), FLAKE_OK);
-        keys[i] = parts.node << 57 | parts.time << 16 | parts.seq;
+        keys[i] = parts.node << 57 | (uint64_t)parts.unix_ms << 16 | parts.seq;
     }
     return way_give(out, outcome, keys, n);
 }
@@ -250,15 +250,15 @@ static inline way_outcome way_wide_lanes_try_n(way_ids *out) {
 }
 static inline way_outcome way_sno_lanes_next(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_next(&ways.sno_gen, 7, id)), id, 1);
+    return way_give_snos(out, way_of_flake(sno_next(&ways.sno_lanes, 7, id)), id, 1);
 }
 static inline way_outcome way_sno_lanes_try(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_try(&ways.sno_gen, 7, id)), id, 1);
+    return way_give_snos(out, way_of_flake(sno_try(&ways.sno_lanes, 7, id)), id, 1);
 }
 static inline way_outcome way_sno_lanes_next_n(way_ids *out) {
     WAY_ROOM(sno_id, id);
-    const flake_status status = sno_next_n(&ways.sno_gen, 7, id, way_batch);
+    const flake_status status = sno_next_n(&ways.sno_lanes, 7, id, way_batch);
     return way_give_snos(out, way_of_flake(status), id, way_batch);
 }
 
@@ -364,14 +364,14 @@ static inline unsigned ways_make_lanes(const ways_setup *w) {
     if (w->again) {
         wrong += flake_reinit_after_fork(&ways.lanes, same_lanes(&ways.lanes, &f), NULL) != FLAKE_OK;
         wrong += flake_reinit_after_fork(&ways.wide_lanes, same_lanes(&ways.wide_lanes, of_128(&wide, w->who)), NULL) != FLAKE_OK;
-        wrong += sno_reinit_after_fork(&ways.sno_gen, &pool, same_lanes(&ways.sno_gen.gen, &s), NULL) != FLAKE_OK;
+        wrong += sno_reinit_after_fork(&ways.sno_lanes, &pool, same_lanes(&ways.sno_lanes.gen, &s), NULL) != FLAKE_OK;
         return wrong;
     }
     wrong += flake_init(&ways.lanes, with_lanes(&f, ways.lane, way_halves), NULL) != FLAKE_OK;
     wrong += flake_init(&ways.wide_lanes, with_lanes(of_128(&wide, w->who), ways.wide_lane, way_halves), NULL) !=
              FLAKE_OK;
     wrong +=
-        sno_init(&ways.sno_gen, &pool, with_lanes(&s, ways.sno_lane, way_halves), NULL) != FLAKE_OK;
+        sno_init(&ways.sno_lanes, &pool, with_lanes(&s, ways.sno_lane, way_halves), NULL) != FLAKE_OK;
     return wrong;
 }
 
